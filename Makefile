@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# make, make demo, make check, make bench, make install PREFIX=DIR.
+# All that is built lies under build/.
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+VERSION := 0.1.0
+SOVERSION := 0
+B := build
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+DESTDIR ?=
+
+core := $(wildcard core/*.c)
+hosted := $(core) $(wildcard lib/*.c targets/*.c)
+tool := $(wildcard output/*.c tools/*.c)
+tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+
+warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
+	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
+	-Wimplicit-fallthrough=5 -Werror
+inc := -Iinclude -Iuapi -Icore -Ilib -Itargets -Ioutput
+flags := -std=gnu11 $(warn) $(inc) -MMD -MP
+libs := -ldw -lelf -llzma -liberty
+
+# One flavour, one set of objects: the same sources, other flags.
+flavours := user asan free
+user_flags := -O2 -g -fPIC -fvisibility=hidden
+asan_flags := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+free_flags := -O2 -ffreestanding -Wframe-larger-than=512
+
+define flavour
+$(B)/$(1)/%.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) $$(flags) $$($(1)_flags) $$(CFLAGS) -c $$< -o $$@
+
+$(B)/$(1)/libcore.a: $$(core:%.c=$(B)/$(1)/%.o)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+
+$(B)/$(1)/liboutwind.a: $$(hosted:%.c=$(B)/$(1)/%.o)
+	@rm -f $$@
+	$$(AR) rcs $$@ $$^
+endef
+$(foreach f,$(flavours),$(eval $(call flavour,$(f))))
+
+all: $(B)/bin/outwind $(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
+
+$(B)/lib/liboutwind.a: $(B)/user/liboutwind.a
+	@mkdir -p $(@D)
+	cp $< $@
+
+$(B)/lib/liboutwind.so.$(VERSION): $(hosted:%.c=$(B)/user/%.o) lib/liboutwind.map
+	@mkdir -p $(@D)
+	$(CC) -shared -Wl,-soname,liboutwind.so.$(SOVERSION) -Wl,-z,defs \
+		-Wl,--version-script,lib/liboutwind.map $(LDFLAGS) \
+		$(filter %.o,$^) $(libs) -o $@
+
+$(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)
+	ln -sf liboutwind.so.$(VERSION) $(B)/lib/liboutwind.so.$(SOVERSION)
+	ln -sf liboutwind.so.$(SOVERSION) $@
+
+# The tool holds the library, so that it runs from anywhere.
+$(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o) $(B)/user/liboutwind.a
+	@mkdir -p $(@D)
+	$(CC) $(LDFLAGS) $^ $(libs) -o $@
+
+$(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o) $(B)/asan/liboutwind.a
+	$(CC) $(asan_flags) $^ $(libs) -o $@
+
+$(B)/asan/test_%: $(B)/asan/tests/unit/test_%.o $(B)/asan/liboutwind.a
+	$(CC) $(asan_flags) $^ $(libs) -o $@
+
+clean:
+	rm -rf $(B)
+
+include $(sort $(wildcard mk/*.mk))
+
+.PHONY: all clean
+.SECONDARY:
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* The call frame instructions of DWARF 5, section 6.4.2. */
+#ifndef OW_CFA_H
+#define OW_CFA_H
+
+#include "arch.h"
+#include "cursor.h"
+#include "row.h"
+
+struct ow_cie {
+	const struct ow_arch *arch;
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t ra; /* slot */
+	uint8_t fde_enc; /* DW_EH_PE_* of the FDEs' addresses */
+	bool has_aug_data; /* 'z': FDEs have augmentation data too */
+	bool signal_frame;
+	const uint8_t *insns; /* initial instructions */
+	const uint8_t *insns_end;
+	/* What expressions' offsets are from: the section of the CIE. */
+	const uint8_t *section;
+	uint64_t section_size;
+	uint64_t section_vaddr;
+};
+
+/* What is known of every register at one place. */
+struct ow_cfa_state {
+	struct ow_rule cfa;
+	struct ow_rule reg[OW_MAX_REGS]; /* by slot */
+};
+
+#define OW_CFA_DEPTH 8 /* of DW_CFA_remember_state */
+
+/* The machine.  The caller owns it; it is too big for a kernel stack. */
+struct ow_cfa {
+	const struct ow_cie *cie;
+	struct ow_cursor insns;
+	uint64_t start; /* the current row covers vaddrs [start, next) */
+	uint64_t next;
+	uint64_t end; /* of the FDE */
+	struct ow_cfa_state state;
+	struct ow_cfa_state initial; /* after the CIE's instructions */
+	struct ow_cfa_state saved[OW_CFA_DEPTH];
+	unsigned int nr_saved;
+};
+
+/*
+ * Begin with an FDE that covers vaddrs [start, end) and has these instructions:
+ * runs the CIE's.  The bytes are borrowed until the last ow_cfa_next().
+ * Return 0, -OW_EFORMAT or -OW_EUNSUPPORTED.
+ */
+int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
+		 struct ow_cursor insns, uint64_t start, uint64_t end);
+
+/*
+ * Complete the next row.  Return 1 if there is one, 0 after the last,
+ * -OW_EFORMAT or -OW_EUNSUPPORTED.
+ */
+int ow_cfa_next(struct ow_cfa *cfa);
+
+/* Complete the row that covers vaddr.  Return 0, or what ow_cfa_next() does. */
+int ow_cfa_seek(struct ow_cfa *cfa, uint64_t vaddr);
+
+/*
+ * The completed row, packed.  rules holds OW_MAX_REGS and must live as long as
+ * the row.
+ */
+void ow_cfa_row(const struct ow_cfa *cfa, struct ow_row *row,
+		struct ow_rule *rules);
+
+#endif /* OW_CFA_H */

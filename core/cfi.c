@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "cfi.h"
+
+#include "encoding.h"
+#include "err.h"
+
+/* The bytes of one CIE or FDE, and what all its fields are read with. */
+struct entry {
+	const struct ow_cfi *cfi;
+	const struct ow_cfi_env *env;
+	const struct ow_section *sec;
+	bool is_debug;
+	uint64_t off;       /* of the entry */
+	uint64_t next;      /* of the one behind it */
+	bool is_cie;
+	uint64_t cie_off;   /* an FDE's CIE */
+	struct ow_cursor c; /* behind the CIE pointer */
+};
+
+static struct ow_cursor section_from(const struct ow_section *sec, uint64_t off)
+{
+	if (off > sec->size)
+		return (struct ow_cursor){ NULL, NULL, true };
+	return (struct ow_cursor){ sec->bytes + off, sec->bytes + sec->size,
+				   false };
+}
+
+/*
+ * Length and CIE pointer.  Return 1, 0 at the end or at a terminator, or
+ * -OW_EFORMAT, after which nothing in the section can be found.
+ */
+static int read_entry(struct entry *e, uint64_t off)
+{
+	struct ow_cursor c = section_from(e->sec, off);
+	unsigned int size = 4;
+	uint64_t length, id_off, id;
+
+	if (!ow_cursor_more(&c))
+		return c.bad ? -OW_EFORMAT : 0;
+	length = ow_cursor_uint(&c, 4);
+	if (length == 0xffffffff) {
+		length = ow_cursor_uint(&c, 8);
+		size = 8;
+	}
+	if (c.bad || length > (uint64_t)(c.end - c.pos))
+		return -OW_EFORMAT;
+	if (length == 0 && !e->is_debug)
+		return 0; /* terminator */
+	id_off = c.pos - e->sec->bytes;
+	c.end = c.pos + length;
+	e->off = off;
+	e->next = id_off + length;
+	if (length == 0) {
+		e->is_cie = true; /* padding, no CIE that could be used */
+		e->c = (struct ow_cursor){ c.pos, c.pos, true };
+		return 1;
+	}
+	/* In .eh_frame the pointer has 4 bytes even if the length has 8. */
+	id = ow_cursor_uint(&c, e->is_debug ? size : 4);
+	if (c.bad)
+		return -OW_EFORMAT;
+	e->is_cie = id == (!e->is_debug ? 0 :
+			   size == 8 ? ~(uint64_t)0 : 0xffffffff);
+	e->cie_off = e->is_debug ? id : id_off - id;
+	e->c = c;
+	return 1;
+}
+
+static uint64_t read_encoded(struct entry *e, uint8_t enc)
+{
+	struct ow_encoding pe = {
+		.enc = enc,
+		.word = e->cfi->arch->word,
+		.field = e->sec->vaddr + (e->c.pos - e->sec->bytes),
+		.text = e->cfi->text,
+		.data = e->cfi->data,
+		.bias = e->env->bias,
+	};
+
+	return ow_encoding_read(&pe, &e->c, e->env->mem);
+}
+
+/* The augmentation's letters, in order, and the data that belongs to each. */
+static int read_augmentation(struct entry *e, struct ow_cie *cie,
+			     const char *aug)
+{
+	const uint8_t *end = NULL;
+	uint64_t length;
+	uint8_t enc;
+
+	if (*aug == 'z') {
+		length = ow_cursor_uleb(&e->c);
+		if (e->c.bad || length > (uint64_t)(e->c.end - e->c.pos))
+			return -OW_EFORMAT;
+		end = e->c.pos + length;
+		cie->has_aug_data = true;
+		aug++;
+	}
+	for (; *aug; aug++) {
+		switch (*aug) {
+		case 'R': cie->fde_enc = ow_cursor_u8(&e->c); break;
+		case 'L': ow_cursor_u8(&e->c); break;
+		case 'P':
+			enc = ow_cursor_u8(&e->c);
+			/* Its value isn't needed, only its size. */
+			if (enc != OW_PE_OMIT)
+				read_encoded(e, enc & ~OW_PE_INDIRECT);
+			break;
+		case 'S': cie->signal_frame = true; break;
+		case 'B': /* aarch64: return address signed with key B */
+		case 'G': /* aarch64: stack memory is tagged */
+			break;
+		default: return -OW_EUNSUPPORTED;
+		}
+	}
+	if (end) {
+		if (e->c.bad || e->c.pos > end)
+			return -OW_EFORMAT;
+		e->c.pos = end;
+	}
+	return 0;
+}
+
+static int read_cie(struct entry *e, struct ow_cie *ret)
+{
+	uint8_t version = ow_cursor_u8(&e->c);
+	const char *aug = (const char *)e->c.pos;
+	struct ow_cie cie = {
+		.arch = e->cfi->arch,
+		.section = e->sec->bytes,
+		.section_size = e->sec->size,
+		.section_vaddr = e->sec->vaddr,
+	};
+	uint64_t ra;
+	int err;
+
+	while (ow_cursor_u8(&e->c))
+		;
+	if (e->c.bad)
+		return -OW_EFORMAT;
+	if (version != 1 && version != 3 && version != 4)
+		return -OW_EUNSUPPORTED;
+	if (version == 4 && (ow_cursor_u8(&e->c) != cie.arch->word ||
+			     ow_cursor_u8(&e->c) != 0))
+		return -OW_EUNSUPPORTED; /* address size, segment selectors */
+	if (aug[0] == 'e' && aug[1] == 'h') { /* gcc 2: a pointer follows */
+		ow_cursor_skip(&e->c, cie.arch->word);
+		aug += 2;
+	}
+	cie.code_align = ow_cursor_uleb(&e->c);
+	cie.data_align = ow_cursor_sleb(&e->c);
+	ra = version == 1 ? ow_cursor_u8(&e->c) : ow_cursor_uleb(&e->c);
+	cie.ra = ow_arch_slot(cie.arch, ra);
+	err = read_augmentation(e, &cie, aug);
+	if (err)
+		return err;
+	if (e->c.bad || cie.ra == OW_SLOT_NONE)
+		return -OW_EFORMAT;
+	cie.insns = e->c.pos;
+	cie.insns_end = e->c.end;
+	*ret = cie;
+	return 0;
+}
+
+static int read_fde(struct entry *e, struct ow_fde *ret)
+{
+	struct entry owner = *e;
+	struct ow_fde fde = { .off = e->off };
+	uint64_t length, skip;
+	int err;
+
+	if (read_entry(&owner, e->cie_off) != 1 || !owner.is_cie)
+		return -OW_EFORMAT;
+	err = read_cie(&owner, &fde.cie);
+	if (err)
+		return err;
+	fde.start = read_encoded(e, fde.cie.fde_enc);
+	length = read_encoded(e, fde.cie.fde_enc & OW_PE_FORMAT);
+	fde.end = fde.start + length;
+	if (fde.cie.has_aug_data) {
+		skip = ow_cursor_uleb(&e->c);
+		ow_cursor_skip(&e->c, skip);
+	}
+	if (e->c.bad || fde.end < fde.start)
+		return -OW_EFORMAT;
+	fde.insns = e->c;
+	*ret = fde;
+	return 0;
+}
+
+static struct entry entry_of(const struct ow_cfi *cfi,
+			     const struct ow_cfi_env *env, bool is_debug)
+{
+	return (struct entry){
+		.cfi = cfi,
+		.env = env,
+		.sec = is_debug ? &cfi->debug_frame : &cfi->eh_frame,
+		.is_debug = is_debug,
+	};
+}
+
+int ow_cfi_entry(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
+		 bool is_debug, uint64_t *off, struct ow_fde *ret)
+{
+	struct entry e = entry_of(cfi, env, is_debug);
+	int more = read_entry(&e, *off);
+	int err;
+
+	if (more <= 0) {
+		*off = e.sec->size;
+		return more;
+	}
+	*off = e.next;
+	if (e.is_cie)
+		return 2;
+	err = read_fde(&e, ret);
+	return err ? err : 1;
+}
+
+static int fde_at(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
+		  bool is_debug, uint64_t off, uint64_t vaddr,
+		  struct ow_fde *ret)
+{
+	int kind = ow_cfi_entry(cfi, env, is_debug, &off, ret);
+
+	if (kind != 1)
+		return kind < 0 ? kind : -OW_EFORMAT;
+	return vaddr - ret->start < ret->end - ret->start ? 0 : -OW_ENOENT;
+}
+
+int ow_cfi_set_hdr(struct ow_cfi *cfi, const struct ow_section *hdr,
+		   uint64_t *eh_frame_ret)
+{
+	struct ow_cursor c = section_from(hdr, 0);
+	struct ow_encoding pe = { .word = cfi->arch->word, .data = hdr->vaddr };
+	uint8_t version = ow_cursor_u8(&c);
+	uint8_t ptr_enc = ow_cursor_u8(&c);
+	uint8_t count_enc = ow_cursor_u8(&c);
+	uint8_t table_enc = ow_cursor_u8(&c);
+	uint64_t eh_frame, nr = 0;
+	unsigned int size;
+
+	if (!c.bad && version != 1)
+		return -OW_EUNSUPPORTED;
+	pe.enc = ptr_enc;
+	pe.field = hdr->vaddr + 4;
+	eh_frame = ow_encoding_read(&pe, &c, NULL);
+	if (c.bad)
+		return -OW_EFORMAT;
+	if (count_enc != OW_PE_OMIT && table_enc != OW_PE_OMIT) {
+		pe.enc = count_enc;
+		pe.field = hdr->vaddr + (c.pos - hdr->bytes);
+		nr = ow_encoding_read(&pe, &c, NULL);
+	}
+	size = ow_encoding_size(table_enc, cfi->arch->word);
+	/* Only what all linkers write can be searched: entries of one size. */
+	if (c.bad || size == 0 || (table_enc & OW_PE_BASE) != OW_PE_DATAREL ||
+	    table_enc & OW_PE_INDIRECT)
+		nr = 0;
+	else if (nr > (uint64_t)(c.end - c.pos) / (2 * size))
+		nr = (uint64_t)(c.end - c.pos) / (2 * size);
+	cfi->hdr = *hdr;
+	cfi->hdr_table = nr ? c.pos : NULL;
+	cfi->hdr_nr = nr;
+	cfi->hdr_enc = table_enc;
+	*eh_frame_ret = eh_frame;
+	return 0;
+}
+
+/* Number n (0 or 1) of the pair i of the search table, as a vaddr. */
+static uint64_t hdr_field(const struct ow_cfi *cfi, uint64_t i, unsigned int n)
+{
+	unsigned int size = ow_encoding_size(cfi->hdr_enc, cfi->arch->word);
+	const uint8_t *at = cfi->hdr_table + (2 * i + n) * size;
+	struct ow_cursor c = { at, at + size, false };
+	uint64_t value = ow_cursor_uint(&c, size);
+	unsigned int unused = 64 - 8 * size;
+
+	if (cfi->hdr_enc & 0x08) /* signed */
+		value = (uint64_t)((int64_t)(value << unused) >> unused);
+	return (value + cfi->hdr.vaddr) & ow_arch_mask(cfi->arch);
+}
+
+/* The usual encoding, and the hot one: 4 bytes, signed. */
+static uint64_t hdr_start_sdata4(const struct ow_cfi *cfi, uint64_t i)
+{
+	const uint8_t *at = cfi->hdr_table + 8 * i;
+	uint32_t value = at[0] | at[1] << 8 | at[2] << 16 |
+			 (uint32_t)at[3] << 24;
+
+	return (cfi->hdr.vaddr + (uint64_t)(int64_t)(int32_t)value) &
+	       ow_arch_mask(cfi->arch);
+}
+
+static int find_by_hdr(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
+		       uint64_t vaddr, struct ow_fde *ret)
+{
+	bool usual = cfi->hdr_enc == (OW_PE_DATAREL | OW_PE_SDATA4);
+	uint64_t low = 0, high = cfi->hdr_nr;
+	uint64_t mid, start;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		start = usual ? hdr_start_sdata4(cfi, mid) :
+				hdr_field(cfi, mid, 0);
+		if (start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0)
+		return -OW_ENOENT;
+	return fde_at(cfi, env, false,
+		      hdr_field(cfi, low - 1, 1) - cfi->eh_frame.vaddr, vaddr,
+		      ret);
+}
+
+static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
+			 bool is_debug, uint64_t vaddr, struct ow_fde *ret)
+{
+	const struct ow_fde_index *index =
+		is_debug ? &cfi->debug_index : &cfi->eh_index;
+	size_t low = 0, high = index->nr;
+	size_t mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (index->refs[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0)
+		return -OW_ENOENT;
+	return fde_at(cfi, env, is_debug, index->refs[low - 1].off, vaddr, ret);
+}
+
+int ow_cfi_find(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
+		uint64_t vaddr, struct ow_fde *ret, uint8_t *how_ret)
+{
+	int err = -OW_ENOENT;
+
+	*how_ret = OW_HOW_CFI;
+	if (cfi->hdr_table)
+		err = find_by_hdr(cfi, env, vaddr, ret);
+	if (err == -OW_ENOENT)
+		err = find_by_index(cfi, env, false, vaddr, ret);
+	if (err != -OW_ENOENT)
+		return err;
+	*how_ret = OW_HOW_DEBUG;
+	return find_by_index(cfi, env, true, vaddr, ret);
+}

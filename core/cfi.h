@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Call frame information as it lies in an object: .eh_frame (LSB 5.0 Core,
+ * 10.6), .eh_frame_hdr (10.6.2) and .debug_frame (DWARF 5, 6.4.1).
+ *
+ * All addresses here are vaddrs, as linked; whoever looks up a pc takes the
+ * bias off first.
+ */
+#ifndef OW_CFI_H
+#define OW_CFI_H
+
+#include "cfa.h"
+
+struct ow_memory;
+
+struct ow_section {
+	const uint8_t *bytes; /* borrowed; NULL where there is none */
+	uint64_t size;
+	uint64_t vaddr;
+};
+
+/* An FDE in an index: sorted by start. */
+struct ow_fde_ref {
+	uint64_t start; /* vaddr */
+	uint64_t off;   /* in its section */
+};
+
+struct ow_fde_index {
+	const struct ow_fde_ref *refs;
+	size_t nr;
+};
+
+struct ow_cfi {
+	const struct ow_arch *arch;
+	struct ow_section eh_frame;
+	struct ow_section hdr; /* .eh_frame_hdr */
+	struct ow_section debug_frame;
+	/* For what hdr doesn't list; hosted code makes them. */
+	struct ow_fde_index eh_index;
+	struct ow_fde_index debug_index;
+	uint64_t text, data; /* vaddrs for DW_EH_PE_textrel, _datarel */
+
+	/* .eh_frame_hdr, decoded by ow_cfi_set_hdr() */
+	const uint8_t *hdr_table; /* NULL: none that can be searched */
+	uint64_t hdr_nr;
+	uint8_t hdr_enc;
+};
+
+struct ow_fde {
+	uint64_t start, end; /* vaddrs */
+	uint64_t off;        /* of the entry in its section */
+	struct ow_cie cie;
+	struct ow_cursor insns;
+};
+
+/* Where an iteration or a look-up gets indirect pointers from. */
+struct ow_cfi_env {
+	const struct ow_memory *mem; /* may be NULL */
+	uint64_t bias;
+};
+
+/*
+ * Take hdr's bytes as .eh_frame_hdr.  Return 0 and in *eh_frame_ret the vaddr
+ * of .eh_frame; -OW_EFORMAT or -OW_EUNSUPPORTED if it is none.  A header whose
+ * table can't be searched is no error, and hdr_table stays NULL.
+ */
+int ow_cfi_set_hdr(struct ow_cfi *cfi, const struct ow_section *hdr,
+		   uint64_t *eh_frame_ret);
+
+/*
+ * The entry at *off of a section (eh_frame, or debug_frame if is_debug); *off
+ * moves to the next one.  Return 1 for an FDE, 2 for a CIE, 0 at the end, or
+ * an error, with *off at the next entry if it can be known, else at the end.
+ */
+int ow_cfi_entry(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
+		 bool is_debug, uint64_t *off, struct ow_fde *ret);
+
+/*
+ * The FDE that covers vaddr, and by which section (OW_HOW_CFI or
+ * OW_HOW_DEBUG).  Return 0, -OW_ENOENT, or what its bytes deserve.
+ */
+int ow_cfi_find(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
+		uint64_t vaddr, struct ow_fde *ret, uint8_t *how_ret);
+
+#endif /* OW_CFI_H */

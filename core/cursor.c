@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "cursor.h"
+
+const uint8_t *ow_cursor_skip(struct ow_cursor *c, uint64_t n)
+{
+	const uint8_t *at = c->pos;
+
+	if (c->bad || n > (uint64_t)(c->end - c->pos)) {
+		c->bad = true;
+		return NULL;
+	}
+	c->pos += n;
+	return at;
+}
+
+uint64_t ow_cursor_uint(struct ow_cursor *c, size_t size)
+{
+	const uint8_t *at = ow_cursor_skip(c, size);
+	uint64_t value = 0;
+
+	while (at && size-- > 0)
+		value = value << 8 | at[size];
+	return value;
+}
+
+static uint64_t leb(struct ow_cursor *c, bool is_signed)
+{
+	uint64_t value = 0;
+	unsigned int shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = ow_cursor_u8(c);
+		if (shift >= 64)
+			c->bad = true;
+		else
+			value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (!c->bad && (byte & 0x80));
+
+	if (is_signed && shift < 64 && (byte & 0x40))
+		value |= ~(uint64_t)0 << shift;
+	return c->bad ? 0 : value;
+}
+
+uint64_t ow_cursor_uleb(struct ow_cursor *c)
+{
+	return leb(c, false);
+}
+
+int64_t ow_cursor_sleb(struct ow_cursor *c)
+{
+	return (int64_t)leb(c, true);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "elf.h"
+
+#include "arch.h"
+#include "err.h"
+
+enum {
+	EHDR64_SIZE = 64,
+	EHDR32_SIZE = 52,
+	PHDR64_SIZE = 56,
+	PHDR32_SIZE = 32,
+	SHDR64_SIZE = 64,
+	SHDR32_SIZE = 40,
+	PN_XNUM = 0xffff,
+	SHN_XINDEX = 0xffff,
+};
+
+/* size bytes at off of the file, or an empty cursor that is bad. */
+static struct ow_cursor bytes_at(const struct ow_elf *elf, uint64_t off,
+				 uint64_t size)
+{
+	if (off > elf->size || size > elf->size - off)
+		return (struct ow_cursor){ NULL, NULL, true };
+	return (struct ow_cursor){ elf->bytes + off, elf->bytes + off + size,
+				   false };
+}
+
+static uint64_t header_at(uint64_t table, uint32_t i, uint32_t size)
+{
+	uint64_t off = table + (uint64_t)i * size;
+
+	return off < table ? ~(uint64_t)0 : off;
+}
+
+bool ow_elf_segment(const struct ow_elf *elf, uint32_t i,
+		    struct ow_elf_segment *ret)
+{
+	size_t size = elf->is_64 ? PHDR64_SIZE : PHDR32_SIZE;
+	size_t w = elf->is_64 ? 8 : 4;
+	struct ow_elf_segment s;
+	struct ow_cursor c;
+
+	if (i >= elf->phnum)
+		return false;
+	c = bytes_at(elf, header_at(elf->phoff, i, size), size);
+	s.type = ow_cursor_uint(&c, 4);
+	s.flags = elf->is_64 ? ow_cursor_uint(&c, 4) : 0;
+	s.off = ow_cursor_uint(&c, w);
+	s.vaddr = ow_cursor_uint(&c, w);
+	ow_cursor_skip(&c, w); /* p_paddr */
+	s.filesz = ow_cursor_uint(&c, w);
+	s.memsz = ow_cursor_uint(&c, w);
+	if (!elf->is_64)
+		s.flags = ow_cursor_uint(&c, 4);
+	if (c.bad)
+		return false;
+	*ret = s;
+	return true;
+}
+
+bool ow_elf_section(const struct ow_elf *elf, uint32_t i,
+		    struct ow_elf_section *ret)
+{
+	size_t size = elf->is_64 ? SHDR64_SIZE : SHDR32_SIZE;
+	size_t w = elf->is_64 ? 8 : 4;
+	struct ow_elf_section s;
+	struct ow_cursor c;
+
+	if (i >= elf->shnum)
+		return false;
+	c = bytes_at(elf, header_at(elf->shoff, i, size), size);
+	s.name = ow_cursor_uint(&c, 4);
+	s.type = ow_cursor_uint(&c, 4);
+	s.flags = ow_cursor_uint(&c, w);
+	s.vaddr = ow_cursor_uint(&c, w);
+	s.off = ow_cursor_uint(&c, w);
+	s.size = ow_cursor_uint(&c, w);
+	s.link = ow_cursor_uint(&c, 4);
+	if (c.bad)
+		return false;
+	*ret = s;
+	return true;
+}
+
+bool ow_elf_section_is(const struct ow_elf *elf,
+		       const struct ow_elf_section *sec, const char *name)
+{
+	struct ow_elf_section names;
+	struct ow_cursor c;
+	char got;
+
+	if (!ow_elf_section(elf, elf->shstrndx, &names) ||
+	    sec->name >= names.size)
+		return false;
+	c = bytes_at(elf, names.off, names.size);
+	ow_cursor_skip(&c, sec->name);
+	do {
+		got = (char)ow_cursor_uint(&c, 1);
+		if (c.bad || got != *name)
+			return false;
+	} while (*name++);
+	return true;
+}
+
+/* Counts that don't fit the file header stand in section header 0. */
+static void undo_extended_numbering(struct ow_elf *elf)
+{
+	struct ow_elf_section zero;
+	uint32_t shnum = elf->shnum;
+
+	if (elf->shoff == 0)
+		return;
+	elf->shnum = 1;
+	if (!ow_elf_section(elf, 0, &zero)) {
+		elf->shnum = 0;
+		return;
+	}
+	elf->shnum = shnum ? shnum :
+		     zero.size < 0xffffffff ? (uint32_t)zero.size : 0;
+	if (elf->shstrndx == SHN_XINDEX)
+		elf->shstrndx = zero.link;
+	if (elf->phnum == PN_XNUM) {
+		/* sh_info of section 0 follows its sh_link */
+		size_t size = elf->is_64 ? SHDR64_SIZE : SHDR32_SIZE;
+		struct ow_cursor c = bytes_at(elf, elf->shoff, size);
+
+		ow_cursor_skip(&c, elf->is_64 ? 44 : 28);
+		elf->phnum = ow_cursor_uint(&c, 4);
+	}
+}
+
+int ow_elf_parse(struct ow_elf *elf, const uint8_t *bytes, uint64_t size)
+{
+	static const uint8_t magic[4] = { 0x7f, 'E', 'L', 'F' };
+	struct ow_cursor c = { bytes, bytes + size, false };
+	const uint8_t *ident = ow_cursor_skip(&c, 16);
+	struct ow_elf e = { .bytes = bytes, .size = size };
+	uint32_t machine;
+	size_t w;
+
+	if (!ident || memcmp(ident, magic, sizeof(magic)) != 0 ||
+	    ident[4] < 1 || ident[4] > 2)
+		return -OW_EFORMAT;
+	if (ident[5] != 1) /* ELFDATA2LSB */
+		return -OW_EUNSUPPORTED;
+	e.is_64 = ident[4] == 2;
+	w = e.is_64 ? 8 : 4;
+	e.type = ow_cursor_uint(&c, 2);
+	machine = ow_cursor_uint(&c, 2);
+	ow_cursor_skip(&c, 4);
+	e.entry = ow_cursor_uint(&c, w);
+	e.phoff = ow_cursor_uint(&c, w);
+	e.shoff = ow_cursor_uint(&c, w);
+	ow_cursor_skip(&c, 4 + 2 + 2); /* e_flags, e_ehsize, e_phentsize */
+	e.phnum = ow_cursor_uint(&c, 2);
+	ow_cursor_skip(&c, 2);
+	e.shnum = ow_cursor_uint(&c, 2);
+	e.shstrndx = ow_cursor_uint(&c, 2);
+	if (c.bad)
+		return -OW_EFORMAT;
+	e.arch = ow_arch_find(machine, e.is_64);
+	if (!e.arch)
+		return -OW_EUNSUPPORTED;
+	undo_extended_numbering(&e);
+	*elf = e;
+	return 0;
+}
+
+const uint8_t *ow_elf_at(const struct ow_elf *elf, uint64_t vaddr,
+			 uint64_t *size_ret)
+{
+	struct ow_elf_segment seg;
+	uint64_t skip, left;
+	uint32_t i;
+
+	for (i = 0; ow_elf_segment(elf, i, &seg); i++) {
+		skip = vaddr - seg.vaddr;
+		if (seg.type != OW_PT_LOAD || skip >= seg.filesz ||
+		    seg.off >= elf->size)
+			continue;
+		left = elf->size - seg.off;
+		if (left > seg.filesz)
+			left = seg.filesz;
+		if (skip >= left)
+			continue;
+		*size_ret = left - skip;
+		return elf->bytes + seg.off + skip;
+	}
+	return NULL;
+}
+
+bool ow_elf_note(struct ow_cursor *c, struct ow_elf_note *ret)
+{
+	struct ow_elf_note n;
+
+	if (!ow_cursor_more(c))
+		return false;
+	n.name_size = ow_cursor_uint(c, 4);
+	n.desc_size = ow_cursor_uint(c, 4);
+	n.type = ow_cursor_uint(c, 4);
+	n.name = (const char *)ow_cursor_skip(c, n.name_size);
+	ow_cursor_skip(c, -n.name_size & 3);
+	n.desc = ow_cursor_skip(c, n.desc_size);
+	if (c->bad)
+		return false;
+	/* The last note's padding may be missing. */
+	if ((-n.desc_size & 3) <= (uint64_t)(c->end - c->pos))
+		ow_cursor_skip(c, -n.desc_size & 3);
+	else
+		c->pos = c->end;
+	*ret = n;
+	return true;
+}
+
+const uint8_t *ow_elf_build_id(const struct ow_elf *elf, size_t *size_ret)
+{
+	struct ow_elf_segment seg;
+	struct ow_elf_note note;
+	struct ow_cursor c;
+	uint32_t i;
+
+	for (i = 0; ow_elf_segment(elf, i, &seg); i++) {
+		if (seg.type != OW_PT_NOTE)
+			continue;
+		c = bytes_at(elf, seg.off, seg.filesz);
+		while (ow_elf_note(&c, &note)) {
+			if (note.type != OW_NT_GNU_BUILD_ID ||
+			    note.name_size != 4 ||
+			    memcmp(note.name, "GNU", 4) != 0)
+				continue;
+			*size_ret = note.desc_size;
+			return note.desc;
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * What the core asks of the place it is compiled for: fixed-width integers,
+ * bool, size_t, memcpy, memmove, memset, memcmp.  Nothing else in core/
+ * includes a system header, and nothing else tests where it is compiled.
+ */
+#ifndef OW_ENV_H
+#define OW_ENV_H
+
+#ifdef __KERNEL__
+#include <linux/string.h>
+#include <linux/types.h>
+#else
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+void *memcpy(void *dst, const void *src, size_t n);
+void *memmove(void *dst, const void *src, size_t n);
+void *memset(void *dst, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+#endif
+
+#define OW_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif /* OW_ENV_H */

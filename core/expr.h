@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* DWARF expressions, as call frame information uses them (DWARF 5, 2.5). */
+#ifndef OW_EXPR_H
+#define OW_EXPR_H
+
+#include "arch.h"
+#include "memory.h"
+#include "regs.h"
+
+#define OW_EXPR_DEPTH 64
+#define OW_EXPR_STEPS 4096 /* operations run, so that no loop is endless */
+
+/* The machine.  The caller owns it; reused without being cleared. */
+struct ow_expr {
+	const struct ow_arch *arch;
+	const struct ow_regs *regs;
+	const struct ow_memory *mem;
+	uint64_t cfa;  /* DW_OP_call_frame_cfa */
+	bool has_cfa;
+	uint64_t bias; /* DW_OP_addr holds a vaddr */
+	unsigned int depth;
+	uint64_t stack[OW_EXPR_DEPTH];
+};
+
+/*
+ * Run the size bytes at code and return 0 and the top of the stack.  push says
+ * whether the stack begins with the CFA, as it does for a register's rule
+ * (DWARF 5, 6.4.2.3), in which case has_cfa is set.
+ * -OW_EFORMAT for nonsense, -OW_EUNSUPPORTED for operations that have no
+ * meaning here (entry_value, types, TLS), -OW_EFAULT, -OW_EUNKNOWN,
+ * -OW_ELIMIT.
+ */
+int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
+		bool push, uint64_t *ret);
+
+#endif /* OW_EXPR_H */

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "find.h"
+
+#include "err.h"
+
+static int find_cfi(struct ow_finder *f, const struct ow_target *target,
+		    const struct ow_module *module, uint64_t vaddr,
+		    struct ow_row *row)
+{
+	struct ow_cfi_env env = { &target->mem, module->bias };
+	uint8_t how;
+	int err;
+
+	if (!module->cfi)
+		return -OW_ENOENT;
+	err = ow_cfi_find(module->cfi, &env, vaddr, &f->fde, &how);
+	if (err)
+		return err;
+	err = ow_cfa_begin(&f->cfa, &f->fde.cie, f->fde.insns, f->fde.start,
+			   f->fde.end);
+	if (err)
+		return err;
+	err = ow_cfa_seek(&f->cfa, vaddr);
+	if (err)
+		return err;
+	ow_cfa_row(&f->cfa, row, f->rules);
+	row->how = how;
+	if (vaddr + 1 == f->cfa.next)
+		row->flags |= OW_ROW_LAST;
+	return 0;
+}
+
+int ow_find_row(struct ow_finder *f, const struct ow_target *target,
+		const struct ow_module *module, uint64_t addr,
+		struct ow_row *row)
+{
+	uint64_t vaddr = addr - module->bias;
+	int err;
+
+	if (module->table) {
+		err = ow_table_row(module->table, vaddr, row, f->rules);
+		if (err != -OW_EUNSUPPORTED)
+			return err;
+	}
+	return find_cfi(f, target, module, vaddr, row);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* From a pc to its row, by the best source that covers it. */
+#ifndef OW_FIND_H
+#define OW_FIND_H
+
+#include "target.h"
+
+/* Room for one look-up at a time; the row found borrows from it. */
+struct ow_finder {
+	struct ow_cfa cfa;
+	struct ow_fde fde;
+	struct ow_rule rules[OW_MAX_REGS];
+};
+
+/*
+ * The row for an addr in a ready module: compact table, else CFI.
+ * Return 0, -OW_ENOENT if neither covers it, -OW_EFORMAT or -OW_EUNSUPPORTED.
+ */
+int ow_find_row(struct ow_finder *f, const struct ow_target *target,
+		const struct ow_module *module, uint64_t addr,
+		struct ow_row *row);
+
+#endif /* OW_FIND_H */

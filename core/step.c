@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "step.h"
+
+#include "cursor.h"
+#include "err.h"
+
+/* A word of the target, from the stack's copy if it is there. */
+static inline int load(struct ow_step *s, uint64_t addr, uint64_t *ret)
+{
+	const struct ow_target *t = s->target;
+	uint8_t word = t->arch->word;
+	uint64_t skip = addr - s->stack.start;
+	uint32_t half;
+
+	if (skip < s->stack.size && s->stack.size - skip >= 8 && word == 8) {
+		memcpy(ret, s->stack.bytes + skip, 8);
+		return 0;
+	}
+	if (skip < s->stack.size && s->stack.size - skip >= 4 && word == 4) {
+		memcpy(&half, s->stack.bytes + skip, 4);
+		*ret = half;
+		return 0;
+	}
+	if (ow_memory_word(&t->mem, addr, word, ret)) {
+		s->fault = addr;
+		return -OW_EFAULT;
+	}
+	return 0;
+}
+
+static int run_expr(struct ow_step *s, const struct ow_row *row,
+		    const struct ow_rule *rule, const struct ow_regs *regs,
+		    bool push, uint64_t *ret)
+{
+	struct ow_cursor c = { row->exprs, row->exprs + row->exprs_size,
+			       false };
+	uint64_t size;
+	const uint8_t *code;
+
+	ow_cursor_skip(&c, (uint32_t)rule->off);
+	size = ow_cursor_uleb(&c);
+	code = ow_cursor_skip(&c, size);
+	if (!code)
+		return -OW_EFORMAT;
+	s->expr.arch = s->target->arch;
+	s->expr.regs = regs;
+	s->expr.mem = &s->target->mem;
+	s->expr.bias = s->bias;
+	s->expr.has_cfa = push;
+	s->fault = 0;
+	return ow_expr_run(&s->expr, code, size, push, ret);
+}
+
+static int find_cfa(struct ow_step *s, const struct ow_row *row,
+		    const struct ow_regs *regs, uint64_t *ret)
+{
+	const struct ow_rule *cfa = &row->cfa;
+	uint64_t base;
+
+	if (cfa->kind == OW_RULE_IS_EXPR)
+		return run_expr(s, row, cfa, regs, false, ret);
+	if (cfa->kind != OW_RULE_REG && cfa->kind != OW_RULE_AT_REG)
+		return -OW_EFORMAT;
+	if (!ow_regs_known(regs, cfa->reg))
+		return -OW_EUNKNOWN;
+	base = regs->val[cfa->reg] + (int64_t)cfa->off;
+	if (cfa->kind == OW_RULE_AT_REG)
+		return load(s, base, ret);
+	*ret = base;
+	return 0;
+}
+
+static int find_value(struct ow_step *s, const struct ow_row *row,
+		      const struct ow_rule *rule, const struct ow_regs *regs,
+		      uint64_t cfa, uint64_t *ret)
+{
+	uint64_t addr;
+	int err;
+
+	switch (rule->kind) {
+	case OW_RULE_AT_CFA: return load(s, cfa + (int64_t)rule->off, ret);
+	case OW_RULE_IS_CFA: *ret = cfa + (int64_t)rule->off; return 0;
+	case OW_RULE_SAME: *ret = regs->val[rule->slot]; return 0;
+	case OW_RULE_REG: *ret = regs->val[rule->reg] + (int64_t)rule->off;
+		return 0;
+	case OW_RULE_AT_REG:
+		if (!ow_regs_known(regs, rule->reg))
+			return -OW_EUNKNOWN;
+		return load(s, regs->val[rule->reg] + (int64_t)rule->off, ret);
+	case OW_RULE_IS_EXPR:
+	case OW_RULE_AT_EXPR:
+		s->expr.cfa = cfa;
+		err = run_expr(s, row, rule, regs, true, &addr);
+		if (err)
+			return err;
+		if (rule->kind == OW_RULE_AT_EXPR)
+			return load(s, addr, ret);
+		*ret = addr;
+		return 0;
+	default: return -OW_EFORMAT;
+	}
+}
+
+/* Is the register known afterwards, if the rule could be executed? */
+static bool stays_known(const struct ow_rule *rule, const struct ow_regs *regs)
+{
+	switch (rule->kind) {
+	case OW_RULE_UNDEFINED: return false;
+	case OW_RULE_SAME: return ow_regs_known(regs, rule->slot);
+	case OW_RULE_REG: return ow_regs_known(regs, rule->reg);
+	default: return true;
+	}
+}
+
+int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
+{
+	const struct ow_arch *arch = s->target->arch;
+	const struct ow_rule *rule = row->rules;
+	uint64_t pc_mask = s->target->pc_mask ? s->target->pc_mask :
+						arch->pc_mask;
+	uint64_t mask = ow_arch_mask(arch);
+	uint64_t known = regs->known & arch->callee_saved;
+	uint64_t cfa, bit;
+	unsigned int i;
+	int err;
+
+	err = find_cfa(s, row, regs, &cfa);
+	if (err)
+		return err;
+	cfa &= mask;
+	for (i = 0; i < row->nr; i++) {
+		bit = (uint64_t)1 << rule[i].slot;
+		if (rule[i].kind == OW_RULE_AT_CFA) {
+			err = load(s, (cfa + (int64_t)rule[i].off) & mask,
+				   &s->vals[i]);
+			known |= bit;
+		} else if (stays_known(&rule[i], regs)) {
+			err = find_value(s, row, &rule[i], regs, cfa,
+					 &s->vals[i]);
+			known |= bit;
+		} else {
+			known &= ~bit;
+		}
+		if (err)
+			return err;
+	}
+	if (!(known >> row->ra & 1))
+		return -OW_EUNKNOWN;
+
+	regs->val[arch->sp] = cfa;
+	for (i = 0; i < row->nr; i++)
+		if (known >> rule[i].slot & 1)
+			regs->val[rule[i].slot] = s->vals[i];
+	regs->val[arch->pc] = regs->val[row->ra] & pc_mask;
+	regs->known = known | (uint64_t)1 << arch->sp |
+		      (uint64_t)1 << arch->pc;
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* One frame up: a row, registers and memory give the caller's registers. */
+#ifndef OW_STEP_H
+#define OW_STEP_H
+
+#include "expr.h"
+#include "target.h"
+
+/* What a step needs beside the row; the caller owns it and reuses it. */
+struct ow_step {
+	const struct ow_target *target;
+	struct ow_window stack; /* size 0: none */
+	uint64_t bias;          /* of the module that the row is from */
+	uint64_t fault;         /* after -OW_EFAULT: the address */
+	uint64_t vals[OW_MAX_REGS];
+	struct ow_expr expr;
+};
+
+/*
+ * Replace regs by the caller's.  Registers that the row doesn't speak of stay
+ * if a callee saves them, and become unknown if not.  On failure regs are
+ * unchanged: 0, -OW_EFAULT, -OW_EUNKNOWN, -OW_EFORMAT, -OW_EUNSUPPORTED or
+ * -OW_ELIMIT.
+ */
+int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs);
+
+#endif /* OW_STEP_H */

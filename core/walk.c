@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "walk.h"
+
+#include "err.h"
+
+#define TRAMPOLINE_SIZE 16
+
+static const char *const how_texts[OW_NR_HOWS] = {
+	[OW_HOW_REGS] = "registers",	[OW_HOW_TABLE] = "table",
+	[OW_HOW_CFI] = "eh_frame",	[OW_HOW_DEBUG] = "debug_frame",
+	[OW_HOW_SIGNAL] = "signal",	[OW_HOW_FP] = "frame pointer",
+	[OW_HOW_CALL] = "bad call",
+};
+
+static const char *const end_texts[OW_NR_ENDS] = {
+	[OW_END_NOT_YET] = "not ended",
+	[OW_END_OUTERMOST] = "complete",
+	[OW_END_LIMIT] = "frame limit reached",
+	[OW_END_NO_MODULE] = "pc is in no executable mapping",
+	[OW_END_NO_CFI] = "no unwind information for pc",
+	[OW_END_BAD_RULE] = "malformed unwind information for pc",
+	[OW_END_UNSUPPORTED] = "unsupported unwind information for pc",
+	[OW_END_FAULT] = "memory of the frame could not be read",
+	[OW_END_UNKNOWN] = "a register that the frame needs is not known",
+	[OW_END_CYCLE] = "the stack does not go on towards its base",
+	[OW_END_WANT] = "module not read yet",
+};
+
+/* The end that each way to fail leads to. */
+static const uint8_t ends[OW_ERR_HOSTED] = {
+	[OW_EFORMAT] = OW_END_BAD_RULE,
+	[OW_EUNSUPPORTED] = OW_END_UNSUPPORTED,
+	[OW_EFAULT] = OW_END_FAULT,
+	[OW_ENOENT] = OW_END_NO_CFI,
+	[OW_EUNKNOWN] = OW_END_UNKNOWN,
+	[OW_ELIMIT] = OW_END_BAD_RULE,
+};
+
+const char *ow_end_text(enum ow_end end)
+{
+	return (unsigned int)end < OW_NR_ENDS ? end_texts[end] : "unknown";
+}
+
+const char *ow_how_text(enum ow_how how)
+{
+	return (unsigned int)how < OW_NR_HOWS ? how_texts[how] : "unknown";
+}
+
+void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
+		   const struct ow_window *stack, struct ow_cache *cache,
+		   const struct ow_regs *regs, struct ow_frame *frames,
+		   unsigned int max)
+{
+	w->step.target = target;
+	w->step.stack = stack ? *stack : (struct ow_window){ 0, 0, NULL };
+	w->step.bias = 0;
+	w->step.fault = 0;
+	w->cache = cache;
+	w->regs = *regs;
+	w->frames = frames;
+	w->nr = 0;
+	w->max = max;
+	w->end = OW_END_NOT_YET;
+	w->err = 0;
+	w->wanted = NULL;
+	w->complete_by_zero = false;
+	w->mark_at = 0;
+}
+
+static void push_frame(struct ow_walk *w, uint8_t how, uint8_t flags)
+{
+	const struct ow_arch *arch = w->step.target->arch;
+
+	w->frames[w->nr++] = (struct ow_frame){
+		.pc = w->regs.val[arch->pc],
+		.sp = w->regs.val[arch->sp],
+		.how = how,
+		.flags = flags,
+	};
+}
+
+static enum ow_end fail(struct ow_walk *w, int err)
+{
+	w->err = err;
+	return w->end = ends[-err];
+}
+
+/* Is pc in code that could be running? */
+static bool executable(const struct ow_walk *w, uint64_t pc)
+{
+	return ow_map_find(&w->step.target->map, pc) != NULL;
+}
+
+/*
+ * A signal frame whose trampoline has no CFI (musl's has none), or none that a
+ * look-up at pc - 1 could find.
+ */
+static bool trampoline_row(struct ow_walk *w, uint64_t pc, struct ow_row *row)
+{
+	const struct ow_target *t = w->step.target;
+	uint8_t code[TRAMPOLINE_SIZE];
+	size_t size = sizeof(code);
+
+	/* Fewer bytes may be left in the mapping. */
+	while (size > 0 && t->mem.read(&t->mem, pc, code, size))
+		size /= 2;
+	return ow_arch_signal_row(t->arch, code, size, row);
+}
+
+/*
+ * No CFI: the kernel's trampoline; a call to where no code is, innermost; or
+ * the frame pointer, where it can be one.
+ */
+static int fallback_row(struct ow_walk *w, const struct ow_range *range,
+			struct ow_row *row)
+{
+	const struct ow_arch *arch = w->step.target->arch;
+	uint64_t fp = w->regs.val[arch->fp];
+
+	if (range && trampoline_row(w, w->regs.val[arch->pc], row))
+		return 0;
+	if (!range) {
+		if (w->frames[w->nr - 1].flags & OW_FRAME_RETURN)
+			return -OW_ENOENT;
+		ow_arch_call_row(arch, row, w->finder.rules);
+		return 0;
+	}
+	ow_arch_fp_row(arch, row, w->finder.rules);
+	if (!ow_regs_known(&w->regs, arch->fp))
+		return -OW_EUNKNOWN;
+	if (fp == 0)
+		row->flags |= OW_ROW_OUTERMOST;
+	else if (fp & (arch->word - 1) ||
+		 (ow_regs_known(&w->regs, arch->sp) &&
+		  fp < w->regs.val[arch->sp]))
+		return -OW_ENOENT;
+	return 0;
+}
+
+/* The row of the last frame found, by CFI or by what comes in its place. */
+static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
+{
+	const struct ow_target *t = w->step.target;
+	const struct ow_range *range = ow_map_find(&t->map, addr);
+	struct ow_module *module = range ? range->module : NULL;
+	uint64_t pc = w->regs.val[t->arch->pc];
+	int err = -OW_ENOENT;
+
+	if (module && module->state == OW_MODULE_UNREAD) {
+		w->wanted = module;
+		return 1;
+	}
+	w->step.bias = module ? module->bias : 0;
+	if (module)
+		err = ow_find_row(&w->finder, t, module, addr, row);
+	if (err == -OW_ENOENT)
+		return fallback_row(w, range, row);
+	/* A return address at the very end may be a trampoline's start. */
+	if (!err && row->flags & OW_ROW_LAST && addr != pc)
+		trampoline_row(w, pc, row);
+	if (!err && w->cache && row->how != OW_HOW_SIGNAL)
+		ow_cache_put(w->cache, addr, t->map.generation, row);
+	return err;
+}
+
+/*
+ * Did the step come nearer to the stack's base?  A leaf that saved nothing may
+ * leave sp where it was; a signal frame may lead to another stack.
+ */
+static bool progressed(struct ow_walk *w, const struct ow_row *row,
+		       uint64_t old_pc, uint64_t old_sp, bool was_return)
+{
+	const struct ow_arch *arch = w->step.target->arch;
+	uint64_t pc = w->regs.val[arch->pc], sp = w->regs.val[arch->sp];
+
+	if (row->flags & OW_ROW_SIGNAL) {
+		if (pc == w->mark_pc && sp == w->mark_sp && w->mark_at)
+			return false;
+		/* Brent's way: compare with a frame, ever further behind. */
+		if (w->nr >= 2 * w->mark_at) {
+			w->mark_at = w->nr;
+			w->mark_pc = pc;
+			w->mark_sp = sp;
+		}
+		return pc != old_pc || sp != old_sp;
+	}
+	return sp > old_sp || (sp == old_sp && !was_return && pc != old_pc);
+}
+
+/* What a frame pointer alone tells is less than what a rule does. */
+static void forget_guesses(struct ow_walk *w)
+{
+	const struct ow_arch *arch = w->step.target->arch;
+	uint64_t keep = (uint64_t)1 << arch->fp | (uint64_t)1 << arch->pc;
+
+	/* Where the callee pushes nothing of its own accord, the record may
+	   lie anywhere in its frame, and doesn't tell the caller's sp. */
+	if (arch->ra == arch->pc)
+		keep |= (uint64_t)1 << arch->sp;
+	w->regs.known &= keep;
+}
+
+static enum ow_end take_step(struct ow_walk *w, const struct ow_row *row,
+			     bool was_return)
+{
+	const struct ow_arch *arch = w->step.target->arch;
+	uint64_t old_pc = w->regs.val[arch->pc];
+	uint64_t old_sp = w->regs.val[arch->sp];
+	uint8_t flags = row->flags & OW_ROW_SIGNAL ? 0 : OW_FRAME_RETURN;
+	int err;
+
+	if (row->flags & OW_ROW_SIGNAL)
+		w->frames[w->nr - 1].flags |= OW_FRAME_SIGNAL;
+	if (row->flags & OW_ROW_OUTERMOST) {
+		w->complete_by_zero = row->how == OW_HOW_FP;
+		return w->end = OW_END_OUTERMOST;
+	}
+	err = ow_step(&w->step, row, &w->regs);
+	if (err)
+		return fail(w, err);
+	if (w->regs.val[arch->pc] == 0 && flags & OW_FRAME_RETURN) {
+		w->complete_by_zero = true;
+		return w->end = OW_END_OUTERMOST;
+	}
+	if (!progressed(w, row, old_pc, old_sp, was_return))
+		return w->end = OW_END_CYCLE;
+	if (row->how == OW_HOW_FP || row->how == OW_HOW_CALL) {
+		if (!executable(w, w->regs.val[arch->pc] - 1))
+			return fail(w, -OW_ENOENT);
+		if (row->how == OW_HOW_FP)
+			forget_guesses(w);
+	}
+	push_frame(w, row->how, flags);
+	return OW_END_NOT_YET;
+}
+
+static enum ow_end advance(struct ow_walk *w)
+{
+	const struct ow_target *t = w->step.target;
+	const struct ow_frame *last = &w->frames[w->nr - 1];
+	bool was_return = last->flags & OW_FRAME_RETURN;
+	uint64_t addr = last->pc - was_return;
+	const struct ow_row *row = NULL;
+	struct ow_row found;
+	int err;
+
+	if (w->nr == w->max)
+		return w->end = OW_END_LIMIT;
+	if (w->cache)
+		row = ow_cache_get(w->cache, addr, t->map.generation);
+	if (!row) {
+		err = find_row(w, addr, &found);
+		if (err > 0)
+			return OW_END_WANT;
+		if (err == -OW_ENOENT && !executable(w, addr))
+			return w->end = OW_END_NO_MODULE;
+		if (err)
+			return fail(w, err);
+		row = &found;
+	}
+	return take_step(w, row, was_return);
+}
+
+enum ow_end ow_walk_run(struct ow_walk *w)
+{
+	enum ow_end end = w->end;
+
+	if (w->nr == 0 && w->max > 0)
+		push_frame(w, OW_HOW_REGS, 0);
+	if (w->max == 0)
+		w->end = end = OW_END_LIMIT;
+	while (end == OW_END_NOT_YET)
+		end = advance(w);
+	return end;
+}

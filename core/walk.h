@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* From a thread's registers to its frames, until there is a reason to stop. */
+#ifndef OW_WALK_H
+#define OW_WALK_H
+
+#include "cache.h"
+#include "find.h"
+#include "step.h"
+
+#define OW_WALK_MAX 1024 /* frames, unless the caller says otherwise */
+
+/* The address whose row, function and line the frame has. */
+static inline uint64_t ow_frame_lookup_pc(const struct ow_frame *f)
+{
+	bool back = f->flags & OW_FRAME_RETURN && !(f->flags & OW_FRAME_SIGNAL);
+
+	return f->pc - back;
+}
+
+/* A walk.  The caller owns it; about 6 KiB, so not on a kernel stack. */
+struct ow_walk {
+	struct ow_step step; /* with target and stack window */
+	struct ow_cache *cache; /* or NULL */
+	struct ow_regs regs;    /* of the last frame found */
+	struct ow_finder finder;
+
+	struct ow_frame *frames; /* the caller's array */
+	unsigned int nr, max;
+
+	enum ow_end end;
+	int err;                  /* negated enum ow_err behind it, or 0 */
+	struct ow_module *wanted; /* after OW_END_WANT */
+	bool complete_by_zero;    /* outermost, as pc or fp is zero */
+
+	uint64_t mark_pc, mark_sp; /* a frame seen before, to find cycles */
+	unsigned int mark_at;
+};
+
+/*
+ * Begin at regs (copied), to fill up to max frames.  stack may be NULL.
+ * Everything is borrowed until the last ow_walk_run().
+ */
+void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
+		   const struct ow_window *stack, struct ow_cache *cache,
+		   const struct ow_regs *regs, struct ow_frame *frames,
+		   unsigned int max);
+
+/*
+ * Go on until there is a reason to stop; w->nr frames are then in the array.
+ * After OW_END_WANT the caller makes w->wanted ready and calls again.
+ */
+enum ow_end ow_walk_run(struct ow_walk *w);
+
+/* One line for people; never NULL. */
+const char *ow_end_text(enum ow_end end);
+const char *ow_how_text(enum ow_how how);
+
+#endif /* OW_WALK_H */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * outwind: call stacks from outside.
+ *
+ * Capture a target (ow_capture_process(), ow_capture_core()), walk its threads
+ * (ow_capture_walk()), name the frames (ow_symbolizer_name()).  Nothing here is
+ * safe to use from two threads at once on the same object; different objects
+ * are independent.  Link with -loutwind.
+ */
+#ifndef OUTWIND_H
+#define OUTWIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "ow_frame.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OUTWIND_VERSION "0.1.0"
+
+/* The version of the library that is running. */
+const char *ow_version(void);
+
+/*
+ * Why a call failed.  The caller owns it, on its stack as a rule; nothing in it
+ * is allocated, so nothing has to be freed.
+ */
+enum ow_code {
+	OW_CODE_OK,
+	OW_CODE_FORMAT,      /* bytes of a file or target make no sense */
+	OW_CODE_UNSUPPORTED, /* they make sense, but not to outwind */
+	OW_CODE_FAULT,       /* memory of the target could not be read */
+	OW_CODE_ABSENT,      /* no such file, process, thread or section */
+	OW_CODE_SYSTEM = 16, /* a system call failed; see os_errno */
+	OW_CODE_MEMORY,      /* out of memory */
+	OW_CODE_PERMISSION,  /* not allowed to look at the target */
+	OW_CODE_ARGUMENT,    /* the caller asked for nonsense */
+};
+
+struct ow_error {
+	int code;     /* enum ow_code */
+	int os_errno; /* errno behind it, or 0 */
+	char msg[256]; /* one line, without a newline */
+};
+
+/* What a frame, and what an end of a walk, is called in one line. */
+const char *ow_how_text(enum ow_how how);
+const char *ow_end_text(enum ow_end end);
+
+/*
+ * Capturing: threads' registers, copies of their stacks, and what is mapped
+ * where.
+ */
+
+struct ow_capture;
+
+struct ow_capture_options {
+	size_t stack_size;  /* most bytes copied of a stack; 0: no limit but
+			       the stack's own */
+	const pid_t *tids;  /* only these threads, or NULL for all */
+	size_t nr_tids;
+	bool use_tables;    /* take compact tables from the cache on disk */
+};
+
+/*
+ * Stop all threads of a process together, copy what unwinding needs, and let
+ * them go; what was stopped stays stopped.  No signal is sent.  options may be
+ * NULL.  A thread that could not be captured is in the list with the reason.
+ * Return NULL and fill err if there is nothing.
+ */
+struct ow_capture *ow_capture_process(pid_t pid,
+				      const struct ow_capture_options *options,
+				      struct ow_error *err);
+
+/*
+ * Open a core file.  exe overrides the path of the main program, or is NULL.
+ */
+struct ow_capture *ow_capture_core(const char *path, const char *exe,
+				   const struct ow_capture_options *options,
+				   struct ow_error *err);
+
+void ow_capture_destroy(struct ow_capture *c);
+
+struct ow_thread {
+	pid_t tid;
+	char state;          /* as /proc/PID/status has it, before the stop */
+	char name[32];
+	bool captured;       /* registers are there */
+	struct ow_error why; /* if they aren't, the reason */
+};
+
+struct ow_capture_stats {
+	uint64_t freeze_ns;    /* first thread stopped to last one running */
+	uint64_t bytes_copied; /* of stacks */
+	unsigned int stopped;  /* threads */
+};
+
+pid_t ow_capture_pid(const struct ow_capture *c);
+/* The name of the program, a path if it is known; borrowed. */
+const char *ow_capture_program(const struct ow_capture *c);
+size_t ow_capture_nr_threads(const struct ow_capture *c);
+const struct ow_thread *ow_capture_thread(const struct ow_capture *c, size_t i);
+void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret);
+
+/*
+ * Walk thread i: fill up to max frames, innermost first, and return how many.
+ * *end_ret says why the walk ended and err, if that is not OW_END_OUTERMOST,
+ * what is wrong in words, with the address.
+ */
+size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
+		       size_t max, enum ow_end *end_ret, struct ow_error *err);
+
+/*
+ * Names.
+ */
+
+struct ow_symbolizer;
+
+enum ow_symbolizer_flags {
+	OW_SYMBOLIZER_RAW = 1,        /* names as the object has them */
+	OW_SYMBOLIZER_INLINES = 2,    /* inlined functions too */
+	OW_SYMBOLIZER_LINES = 4,      /* source file and line */
+	OW_SYMBOLIZER_DEBUGINFOD = 8, /* ask debuginfod for what is missing */
+};
+
+/*
+ * One name of a frame.  Strings are borrowed from the symbolizer and live as
+ * long as it does; NULL where nothing is known.
+ */
+struct ow_name {
+	const char *function;
+	uint64_t offset;        /* of the frame's pc in the function */
+	bool is_inline;         /* inlined into the next name */
+	const char *module;     /* path of the object, "[vdso]", a JIT's map */
+	const char *build_id;   /* in hexadecimal */
+	uint64_t module_offset; /* pc - load bias: the vaddr */
+	const char *file;       /* with OW_SYMBOLIZER_LINES */
+	unsigned int line;      /* 0: unknown */
+	unsigned int column;
+};
+
+struct ow_symbolizer *ow_symbolizer_create(struct ow_capture *c,
+					   unsigned int flags,
+					   struct ow_error *err);
+void ow_symbolizer_destroy(struct ow_symbolizer *s);
+
+/*
+ * Name a frame: fill names, innermost inlined function first, and return how
+ * many there are, at least 1 and at most max (max at least 1).
+ */
+size_t ow_symbolizer_name(struct ow_symbolizer *s, const struct ow_frame *frame,
+			  struct ow_name *names, size_t max);
+
+/*
+ * The modules of a capture, in address order, for listings.
+ */
+struct ow_module_info {
+	uint64_t start, end; /* of its executable range */
+	uint64_t bias;
+	const char *path;     /* borrowed from the capture */
+	const char *build_id; /* in hexadecimal; "" if it has none */
+};
+
+size_t ow_capture_nr_modules(const struct ow_capture *c);
+int ow_capture_module(struct ow_capture *c, size_t i,
+		      struct ow_module_info *ret, struct ow_error *err);
+
+/*
+ * Compact tables on disk.
+ */
+
+struct ow_table_stats {
+	uint64_t rows;       /* in the table */
+	uint64_t cfi_rows;   /* in the object's CFI */
+	uint64_t rules, sets;
+	uint64_t escapes;    /* rows that only the full CFI can express */
+	uint64_t size;       /* of the table, in bytes */
+	uint64_t cfi_size;   /* of .eh_frame and .eh_frame_hdr */
+	bool was_there;      /* a good table was in the cache already */
+};
+
+/*
+ * Make the table of an ELF file, if the cache has no good one, and put it
+ * there.  Return 0 or fill err.  stats may be NULL; where was_there is set,
+ * cfi_rows and escapes are 0.
+ */
+int ow_table_make(const char *path, struct ow_table_stats *stats,
+		  struct ow_error *err);
+
+/* Where tables are kept: $XDG_CACHE_HOME/outwind, or ~/.cache/outwind. */
+int ow_table_dir(char *buf, size_t size, struct ow_error *err);
+
+/*
+ * List every row of an ELF file's CFI, or of its compact table, in the way
+ * that outwind-rows(1) prints it, to out.
+ */
+int ow_rows_print(const char *path, bool by_table, void *out,
+		  struct ow_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OUTWIND_H */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Function names of one object, by address. */
+#ifndef OW_SYMTAB_H
+#define OW_SYMTAB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ow_object;
+struct ow_symtab;
+
+struct ow_symbol {
+	const char *name; /* raw; borrowed from the table */
+	uint64_t vaddr;
+	uint64_t size;    /* 0: the object doesn't say */
+};
+
+/*
+ * Index all functions of an object: .symtab and .dynsym, those of its separate
+ * debug file (found by build-id or .gnu_debuglink; through debuginfod only if
+ * asked to) and of .gnu_debugdata.  An object without any gives an empty
+ * table; NULL only when out of memory.
+ */
+struct ow_symtab *ow_symtab_create(const struct ow_object *obj,
+				   bool use_debuginfod);
+
+/* The function that covers vaddr, or false. */
+bool ow_symtab_find(const struct ow_symtab *tab, uint64_t vaddr,
+		    struct ow_symbol *ret);
+
+void ow_symtab_destroy(struct ow_symtab *tab);
+
+#endif /* OW_SYMTAB_H */
