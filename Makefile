@@ -4,6 +4,8 @@
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
+all:
+
 VERSION := 0.1.0
 SOVERSION := 0
 B := build
@@ -19,28 +21,30 @@ tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough=5 -Werror
-inc := -Iinclude -Iuapi -Icore -Ilib -Itargets -Ioutput
-flags := -std=gnu11 $(warn) $(inc) -MMD -MP
+inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
+	-iquote tests
+flags := -std=gnu11 -D_GNU_SOURCE $(warn) $(inc) -MMD -MP
 libs := -ldw -lelf -llzma -liberty
 
 # One flavour, one set of objects: the same sources, other flags.
 flavours := user asan free
-user_flags := -O2 -g -fPIC -fvisibility=hidden
+user_flags := -O2 -g -fPIC
 asan_flags := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 free_flags := -O2 -ffreestanding -Wframe-larger-than=512
 
 define flavour
 $(B)/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$$(CC) $$(flags) $$($(1)_flags) $$(CFLAGS) -c $$< -o $$@
+	@echo "  CC    $$@"
+	@$$(CC) $$(flags) $$($(1)_flags) $$(CFLAGS) -c $$< -o $$@
 
 $(B)/$(1)/libcore.a: $$(core:%.c=$(B)/$(1)/%.o)
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
+	@$$(AR) rcs $$@ $$^
 
 $(B)/$(1)/liboutwind.a: $$(hosted:%.c=$(B)/$(1)/%.o)
 	@rm -f $$@
-	$$(AR) rcs $$@ $$^
+	@$$(AR) rcs $$@ $$^
 endef
 $(foreach f,$(flavours),$(eval $(call flavour,$(f))))
 
@@ -52,7 +56,8 @@ $(B)/lib/liboutwind.a: $(B)/user/liboutwind.a
 
 $(B)/lib/liboutwind.so.$(VERSION): $(hosted:%.c=$(B)/user/%.o) lib/liboutwind.map
 	@mkdir -p $(@D)
-	$(CC) -shared -Wl,-soname,liboutwind.so.$(SOVERSION) -Wl,-z,defs \
+	@echo "  LD    $@"
+	@$(CC) -shared -Wl,-soname,liboutwind.so.$(SOVERSION) -Wl,-z,defs \
 		-Wl,--version-script,lib/liboutwind.map $(LDFLAGS) \
 		$(filter %.o,$^) $(libs) -o $@
 
@@ -63,13 +68,16 @@ $(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)
 # The tool holds the library, so that it runs from anywhere.
 $(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o) $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
-	$(CC) $(LDFLAGS) $^ $(libs) -o $@
+	@echo "  LD    $@"
+	@$(CC) $(LDFLAGS) $^ $(libs) -o $@
 
 $(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o) $(B)/asan/liboutwind.a
-	$(CC) $(asan_flags) $^ $(libs) -o $@
+	@echo "  LD    $@"
+	@$(CC) $(asan_flags) $^ $(libs) -o $@
 
 $(B)/asan/test_%: $(B)/asan/tests/unit/test_%.o $(B)/asan/liboutwind.a
-	$(CC) $(asan_flags) $^ $(libs) -o $@
+	@echo "  LD    $@"
+	@$(CC) $(asan_flags) $^ $(libs) -o $@
 
 clean:
 	rm -rf $(B)

@@ -97,7 +97,9 @@ static void decode_operand(struct insn *in, char kind, struct ow_cursor *c,
 			   const struct ow_cie *cie)
 {
 	struct ow_encoding enc = { .enc = cie->fde_enc,
-				   .word = cie->arch->word };
+				   .word = cie->arch->word,
+				   .text = cie->text,
+				   .data = cie->data };
 
 	switch (kind) {
 	case 'r': in->reg = ow_cursor_uleb(c); break;
@@ -188,6 +190,9 @@ static int apply_reg(struct ow_cfa *cfa, const struct insn *in)
 		return -OW_EFORMAT;
 	} else if (kind == OW_RULE_REG) {
 		rule.reg = ow_arch_slot(arch, in->reg2);
+		/* Lost; but an undefined RA would say that the stack ends. */
+		if (rule.reg == OW_SLOT_NONE && slot == cfa->cie->ra)
+			return -OW_EUNSUPPORTED;
 		if (rule.reg == OW_SLOT_NONE)
 			rule.kind = OW_RULE_UNDEFINED;
 	}
@@ -278,6 +283,8 @@ int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
 	cfa->end = end;
 	cfa->nr_saved = 0;
 	memset(&cfa->state, 0, sizeof(cfa->state));
+	/* A CIE may restore, too, and then there is nothing said yet. */
+	memset(&cfa->initial, 0, sizeof(cfa->initial));
 	err = run(cfa, &first, &ignored);
 	if (err > 0)
 		return -OW_EFORMAT; /* a CIE covers no code */
@@ -308,6 +315,8 @@ int ow_cfa_seek(struct ow_cfa *cfa, uint64_t vaddr)
 {
 	int more;
 
+	if (vaddr < cfa->next)
+		return -OW_ENOENT;
 	do {
 		more = ow_cfa_next(cfa);
 		if (more <= 0)

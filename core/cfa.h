@@ -21,6 +21,7 @@ struct ow_cie {
 	const uint8_t *section;
 	uint64_t section_size;
 	uint64_t section_vaddr;
+	uint64_t text, data; /* see struct ow_cfi; for DW_CFA_set_loc */
 };
 
 /* What is known of every register at one place. */
@@ -58,7 +59,11 @@ int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
  */
 int ow_cfa_next(struct ow_cfa *cfa);
 
-/* Complete the row that covers vaddr.  Return 0, or what ow_cfa_next() does. */
+/*
+ * Complete the row that covers vaddr, which must not lie before the next row.
+ * Return 0; -OW_ENOENT if no row that is left covers it; -OW_EFORMAT or
+ * -OW_EUNSUPPORTED.
+ */
 int ow_cfa_seek(struct ow_cfa *cfa, uint64_t vaddr);
 
 /*

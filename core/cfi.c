@@ -21,6 +21,8 @@ static struct ow_cursor section_from(const struct ow_section *sec, uint64_t off)
 {
 	if (off > sec->size)
 		return (struct ow_cursor){ NULL, NULL, true };
+	if (sec->size == 0) /* and bytes may be NULL */
+		return (struct ow_cursor){ NULL, NULL, false };
 	return (struct ow_cursor){ sec->bytes + off, sec->bytes + sec->size,
 				   false };
 }
@@ -130,6 +132,8 @@ static int read_cie(struct entry *e, struct ow_cie *ret)
 		.section = e->sec->bytes,
 		.section_size = e->sec->size,
 		.section_vaddr = e->sec->vaddr,
+		.text = e->cfi->text,
+		.data = e->cfi->data,
 	};
 	uint64_t ra;
 	int err;

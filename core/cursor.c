@@ -27,14 +27,17 @@ static uint64_t leb(struct ow_cursor *c, bool is_signed)
 {
 	uint64_t value = 0;
 	unsigned int shift = 0;
-	uint8_t byte;
+	uint8_t byte, last;
 
 	do {
 		byte = ow_cursor_u8(c);
-		if (shift >= 64)
+		last = byte & 0x7f;
+		/* The tenth byte has one bit, and what extends its sign. */
+		if (shift >= 64 ||
+		    (shift == 63 && last && last != (is_signed ? 0x7f : 1)))
 			c->bad = true;
 		else
-			value |= (uint64_t)(byte & 0x7f) << shift;
+			value |= (uint64_t)last << shift;
 		shift += 7;
 	} while (!c->bad && (byte & 0x80));
 

@@ -108,9 +108,8 @@ static void undo_extended_numbering(struct ow_elf *elf)
 	struct ow_elf_section zero;
 	uint32_t shnum = elf->shnum;
 
-	if (elf->shoff == 0)
-		return;
-	elf->shnum = 1;
+	/* Section 0 stands at shoff, if there are sections at all. */
+	elf->shnum = elf->shoff != 0;
 	if (!ow_elf_section(elf, 0, &zero)) {
 		elf->shnum = 0;
 		return;

@@ -17,6 +17,7 @@ enum {
 	OW_PT_GNU_EH_FRAME = 0x6474e550,
 
 	OW_PF_X = 1,
+	OW_PF_W = 2,
 
 	OW_SHT_NOBITS = 8,
 	OW_SHF_COMPRESSED = 0x800,

@@ -103,8 +103,10 @@ static int deref(struct ow_expr *x, uint64_t size)
 	if (size == 0 || size > x->arch->word)
 		return -OW_EFORMAT;
 	err = ow_memory_word(x->mem, addr, size, &value);
-	if (err)
+	if (err) {
+		x->fault = addr;
 		return err;
+	}
 	x->stack[x->depth - 1] = value;
 	return 0;
 }
@@ -250,9 +252,13 @@ static int push_const(struct ow_expr *x, uint8_t op, struct ow_cursor *c)
 
 static int add_uconst(struct ow_expr *x, struct ow_cursor *c)
 {
-	int err = push(x, ow_cursor_uleb(c));
+	uint64_t addend = ow_cursor_uleb(c);
 
-	return err ? err : binary(x, OP_plus);
+	if (x->depth < 1)
+		return -OW_EFORMAT;
+	x->stack[x->depth - 1] += addend;
+	x->stack[x->depth - 1] &= ow_arch_mask(x->arch);
+	return 0;
 }
 
 static int operate(struct ow_expr *x, uint8_t op, struct ow_cursor *c,

@@ -25,6 +25,7 @@ static int find_cfi(struct ow_finder *f, const struct ow_target *target,
 		return err;
 	ow_cfa_row(&f->cfa, row, f->rules);
 	row->how = how;
+	row->bias = module->bias;
 	if (vaddr + 1 == f->cfa.next)
 		row->flags |= OW_ROW_LAST;
 	return 0;

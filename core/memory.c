@@ -8,13 +8,11 @@ int ow_memory_word(const struct ow_memory *mem, uint64_t addr, size_t size,
 {
 	uint8_t bytes[8];
 	uint64_t value = 0;
-	int err;
 
 	if (!mem || size > sizeof(bytes))
 		return -OW_EFAULT;
-	err = mem->read(mem, addr, bytes, size);
-	if (err)
-		return err;
+	if (mem->read(mem, addr, bytes, size))
+		return -OW_EFAULT;
 	while (size-- > 0)
 		value = value << 8 | bytes[size];
 	*ret = value;

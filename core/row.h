@@ -51,6 +51,7 @@ struct ow_row {
 	uint8_t how;        /* enum ow_how: what the row was found by */
 	uint32_t exprs_size;
 	const uint8_t *exprs; /* borrowed from the module's section, or NULL */
+	uint64_t bias; /* of that module: an expression may hold vaddrs */
 	const struct ow_rule *rules; /* borrowed from where the row was made */
 };
 

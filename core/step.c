@@ -32,11 +32,14 @@ static int run_expr(struct ow_step *s, const struct ow_row *row,
 		    const struct ow_rule *rule, const struct ow_regs *regs,
 		    bool push, uint64_t *ret)
 {
-	struct ow_cursor c = { row->exprs, row->exprs + row->exprs_size,
-			       false };
+	struct ow_cursor c = { row->exprs, row->exprs, false };
 	uint64_t size;
 	const uint8_t *code;
+	int err;
 
+	if (!row->exprs)
+		return -OW_EFORMAT;
+	c.end += row->exprs_size;
 	ow_cursor_skip(&c, (uint32_t)rule->off);
 	size = ow_cursor_uleb(&c);
 	code = ow_cursor_skip(&c, size);
@@ -45,16 +48,19 @@ static int run_expr(struct ow_step *s, const struct ow_row *row,
 	s->expr.arch = s->target->arch;
 	s->expr.regs = regs;
 	s->expr.mem = &s->target->mem;
-	s->expr.bias = s->bias;
+	s->expr.bias = row->bias;
 	s->expr.has_cfa = push;
-	s->fault = 0;
-	return ow_expr_run(&s->expr, code, size, push, ret);
+	err = ow_expr_run(&s->expr, code, size, push, ret);
+	if (err == -OW_EFAULT)
+		s->fault = s->expr.fault;
+	return err;
 }
 
 static int find_cfa(struct ow_step *s, const struct ow_row *row,
 		    const struct ow_regs *regs, uint64_t *ret)
 {
 	const struct ow_rule *cfa = &row->cfa;
+	uint64_t mask = ow_arch_mask(s->target->arch);
 	uint64_t base;
 
 	if (cfa->kind == OW_RULE_IS_EXPR)
@@ -63,7 +69,7 @@ static int find_cfa(struct ow_step *s, const struct ow_row *row,
 		return -OW_EFORMAT;
 	if (!ow_regs_known(regs, cfa->reg))
 		return -OW_EUNKNOWN;
-	base = regs->val[cfa->reg] + (int64_t)cfa->off;
+	base = (regs->val[cfa->reg] + (int64_t)cfa->off) & mask;
 	if (cfa->kind == OW_RULE_AT_REG)
 		return load(s, base, ret);
 	*ret = base;
@@ -74,19 +80,22 @@ static int find_value(struct ow_step *s, const struct ow_row *row,
 		      const struct ow_rule *rule, const struct ow_regs *regs,
 		      uint64_t cfa, uint64_t *ret)
 {
+	uint64_t mask = ow_arch_mask(s->target->arch);
+	uint64_t off = (int64_t)rule->off;
 	uint64_t addr;
 	int err;
 
 	switch (rule->kind) {
-	case OW_RULE_AT_CFA: return load(s, cfa + (int64_t)rule->off, ret);
-	case OW_RULE_IS_CFA: *ret = cfa + (int64_t)rule->off; return 0;
+	case OW_RULE_AT_CFA: return load(s, (cfa + off) & mask, ret);
+	case OW_RULE_IS_CFA: *ret = (cfa + off) & mask; return 0;
 	case OW_RULE_SAME: *ret = regs->val[rule->slot]; return 0;
-	case OW_RULE_REG: *ret = regs->val[rule->reg] + (int64_t)rule->off;
+	case OW_RULE_REG:
+		*ret = (regs->val[rule->reg] + off) & mask;
 		return 0;
 	case OW_RULE_AT_REG:
 		if (!ow_regs_known(regs, rule->reg))
 			return -OW_EUNKNOWN;
-		return load(s, regs->val[rule->reg] + (int64_t)rule->off, ret);
+		return load(s, (regs->val[rule->reg] + off) & mask, ret);
 	case OW_RULE_IS_EXPR:
 	case OW_RULE_AT_EXPR:
 		s->expr.cfa = cfa;

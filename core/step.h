@@ -10,7 +10,6 @@
 struct ow_step {
 	const struct ow_target *target;
 	struct ow_window stack; /* size 0: none */
-	uint64_t bias;          /* of the module that the row is from */
 	uint64_t fault;         /* after -OW_EFAULT: the address */
 	uint64_t vals[OW_MAX_REGS];
 	struct ow_expr expr;

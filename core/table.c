@@ -106,6 +106,7 @@ static int decode_set(const struct ow_table *t, uint32_t i, struct ow_row *row,
 	memcpy(&set, t->sets + off, sizeof(set));
 	off += sizeof(set);
 	if (set.nr > OW_TABLE_MAX_SAVES || set.ra >= t->arch->nr_regs ||
+	    set.flags & ~(OW_ROW_SIGNAL | OW_ROW_OUTERMOST) ||
 	    t->sets_size - off < 2u * set.nr)
 		return -OW_EFORMAT;
 	at = t->sets + off;
@@ -169,7 +170,9 @@ int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 	if (low == 0)
 		return -OW_ENOENT;
 	err = decode_rule(t, t->rows[low - 1].rule, row, rules);
-	if (!err && low < t->nr_rows && t->rows[low].pc == (uint16_t)(pc + 1))
+	if (!err && low < t->nr_rows &&
+	    t->rows[low].pc == (uint16_t)(pc + 1) &&
+	    ow_table_row_vaddr(t, low) == vaddr + 1)
 		row->flags |= OW_ROW_LAST;
 	return err;
 }

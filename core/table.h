@@ -27,12 +27,16 @@ uint64_t ow_table_checksum(const uint8_t *bytes, uint64_t size);
  * Take size bytes, which are aligned to 8 and stay where they are, as a table:
  * checks that the head is in order and that its parts fill the bytes exactly.
  * A look-up checks what it reads, so that a damaged table can give wrong rows,
- * but never a read out of bounds; ow_table_verify() finds all damage.
+ * but never a read out of bounds.  ow_table_verify() finds what a look-up could
+ * fail of; that a table is as it was made only ow_table_checksum() can tell.
  * Return 0, -OW_EFORMAT or -OW_EUNSUPPORTED.
  */
 int ow_table_open(struct ow_table *t, const uint8_t *bytes, uint64_t size);
 
-/* Check every page, row, rule and set.  Return 0 or -OW_EFORMAT. */
+/*
+ * Check every page, row, rule and set.  Return 0, and no look-up will return
+ * -OW_EFORMAT; or -OW_EFORMAT.
+ */
 int ow_table_verify(const struct ow_table *t);
 
 /*

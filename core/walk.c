@@ -53,7 +53,6 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 {
 	w->step.target = target;
 	w->step.stack = stack ? *stack : (struct ow_window){ 0, 0, NULL };
-	w->step.bias = 0;
 	w->step.fault = 0;
 	w->cache = cache;
 	w->regs = *regs;
@@ -150,17 +149,21 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 		w->wanted = module;
 		return 1;
 	}
-	w->step.bias = module ? module->bias : 0;
 	if (module)
 		err = ow_find_row(&w->finder, t, module, addr, row);
 	if (err == -OW_ENOENT)
 		return fallback_row(w, range, row);
-	/* A return address at the very end may be a trampoline's start. */
-	if (!err && row->flags & OW_ROW_LAST && addr != pc)
+	if (err)
+		return err;
+	/* A return address at the very end may be a trampoline's start.  That
+	   isn't cached: the same addr may be a pc another time. */
+	if (!(row->flags & OW_ROW_LAST)) {
+		if (w->cache)
+			ow_cache_put(w->cache, addr, t->map.generation, row);
+	} else if (addr != pc) {
 		trampoline_row(w, pc, row);
-	if (!err && w->cache && row->how != OW_HOW_SIGNAL)
-		ow_cache_put(w->cache, addr, t->map.generation, row);
-	return err;
+	}
+	return 0;
 }
 
 /*

@@ -10,6 +10,7 @@
 #include <outwind/outwind.h>
 
 #include "object.h"
+#include "tablefile.h"
 #include "walk.h"
 
 /* A run of bytes copied, or borrowed from a mapped core file. */
@@ -18,19 +19,19 @@ struct ow_region {
 	const uint8_t *bytes;
 };
 
-/* A module, its object and what is needed to open that on first use. */
+/* One executable mapping of a file, and what is needed to open that. */
 struct ow_capture_module {
-	struct ow_module base;
-	char *path;       /* "/usr/lib/x.so", "[vdso]" */
-	uint64_t start;   /* addr of the lowest piece that is mapped */
-	uint64_t map_off; /* file offset that is mapped there */
-	uint64_t text_start, text_end; /* its first executable range */
-	uint64_t text_off; /* file offset mapped at text_start */
-	uint64_t dev, inode;
+	struct ow_module base; /* first: ranges point to it */
+	char *path;            /* "/usr/lib/x.so", "[vdso]" */
+	uint64_t start, end;   /* addrs of the mapping */
+	uint64_t off;          /* file offset at start */
+	uint64_t dev, inode;   /* dev as makedev() has it */
 	bool deleted;
-	struct ow_object *object; /* NULL until base.state is READY, and
-				     after that if it could not be opened */
-	struct ow_error why;      /* in which case this says why */
+	struct ow_object *object; /* NULL until base.state is READY, and after
+				     that if it could not be opened */
+	bool owns_object; /* another module of the same file has it too */
+	struct ow_tablefile *table;
+	struct ow_error why; /* if object is NULL when READY */
 	char build_id[2 * OW_BUILD_ID_MAX + 1];
 };
 
@@ -45,33 +46,31 @@ struct ow_capture {
 	pid_t pid;
 	char *program;
 	bool use_tables;
-	/* Opens the object of a module; the target's own.  May be NULL. */
+	/* How the target opens the object of a module; never NULL. */
 	struct ow_object *(*open)(struct ow_capture *c,
 				  struct ow_capture_module *m,
 				  struct ow_error *err);
-	void *priv; /* the target's own; freed by priv_free */
+	void *priv; /* the target's own, for priv_free, which may be NULL */
 	void (*priv_free)(void *priv);
 
 	struct ow_capture_thread *threads;
 	size_t nr_threads;
-	struct ow_capture_module *modules; /* ranges point into it */
+	struct ow_capture_module *modules; /* in address order */
 	size_t nr_modules;
-	struct ow_range *ranges; /* what target.map has; owned */
-	struct ow_region *regions; /* sorted by start, none overlapping */
+	struct ow_range *ranges; /* what target.map has */
+	struct ow_region *regions; /* in address order, none overlapping */
 	size_t nr_regions;
-	uint8_t *buffer;      /* what regions point into, or NULL */
-	size_t buffer_size;   /* mmapped */
 	struct ow_capture_stats stats;
 
 	struct ow_cache cache;
 	struct ow_walk walk; /* scratch of ow_capture_walk() */
 };
 
-/* An empty capture, whose reads look at regions, then at objects. */
+/* An empty capture; all that it points to comes from malloc() and is its own. */
 struct ow_capture *ow_capture_create(struct ow_error *err);
 
-/* Sort the regions and ranges that a target has filled in. */
-void ow_capture_finish(struct ow_capture *c);
+/* Make all arrays' order what is promised above, once they are filled. */
+void ow_capture_sort(struct ow_capture *c);
 
 /*
  * Open the object of a module, if that has not been tried, and with it its

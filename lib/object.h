@@ -12,7 +12,6 @@
 
 #include "cfi.h"
 #include "elf.h"
-#include "module.h"
 
 struct ow_error;
 
@@ -23,16 +22,14 @@ struct ow_object {
 	const uint8_t *bytes; /* the file from offset 0, read-only */
 	size_t size;
 	bool is_image; /* bytes were copied from memory, by file offset */
-	bool deleted;  /* the path no longer names this file */
 	struct ow_elf elf;
 	uint8_t build_id[OW_BUILD_ID_MAX];
 	size_t build_id_size; /* 0: it has none */
+
+	bool cfi_loaded;
 	struct ow_cfi cfi;    /* points into bytes and into what follows */
-
-	void *hdr_copy;         /* FDE index made here, or NULL */
-	uint8_t *debug_frame;   /* decompressed .debug_frame, or NULL */
-	struct ow_table *table; /* compact table, or NULL; see tablefile.h */
-
+	uint64_t cfi_size;    /* of .eh_frame and .eh_frame_hdr */
+	uint8_t *debug_frame; /* decompressed .debug_frame, or NULL */
 };
 
 /*
@@ -47,21 +44,31 @@ struct ow_object *ow_object_open(const char *path, struct ow_error *err);
 
 /*
  * Take a copy of an object's memory image, of size bytes by file offset, as an
- * object.  The object owns bytes from now on, also on failure.
+ * object.  bytes come from malloc() and are the object's from now on, also on
+ * failure.
  */
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
 				       const char *path, struct ow_error *err);
 
 /*
- * Make ready what looking up a pc needs and the open left out: an index of
- * .eh_frame where there is no .eh_frame_hdr, a decompressed .debug_frame.
- * debug_frame_from is a separate debug file's object, or NULL.
+ * Fill obj->cfi: find .eh_frame_hdr, .eh_frame and .debug_frame, and index what
+ * has no search table.  Once is enough.  An object without CFI is no error.
  */
 int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err);
 
-/* The section of that name, or false.  SHT_NOBITS counts as absent. */
+/* The section of that name with bytes in the file, or false. */
 bool ow_object_section(const struct ow_object *obj, const char *name,
 		       struct ow_elf_section *ret);
+
+/*
+ * addr - vaddr of an object that has the file offset off mapped at addr; false
+ * if no segment holds that offset.
+ */
+bool ow_object_bias(const struct ow_object *obj, uint64_t addr, uint64_t off,
+		    uint64_t *ret);
+
+/* The build-id in hexadecimal; buf holds 2 * OW_BUILD_ID_MAX + 1. */
+void ow_object_build_id(const struct ow_object *obj, char *buf);
 
 void ow_object_close(struct ow_object *obj);
 

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "capture.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "error.h"
+
+#define CACHE_ENTRIES 2048
+
+static const struct ow_region *region_at(const struct ow_capture *c,
+					 uint64_t addr)
+{
+	size_t low = 0, high = c->nr_regions, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (addr - c->regions[mid].start < c->regions[mid].size)
+			return &c->regions[mid];
+		if (addr < c->regions[mid].start)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+/* Bytes that no process can have changed, as their segment is read-only. */
+static const uint8_t *file_bytes(const struct ow_object *obj, uint64_t vaddr,
+				 size_t size)
+{
+	struct ow_elf_segment seg;
+	uint64_t avail;
+	const uint8_t *at;
+	uint32_t i;
+
+	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
+		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_W &&
+		    vaddr - seg.vaddr < seg.memsz)
+			return NULL;
+	at = ow_elf_at(&obj->elf, vaddr, &avail);
+	return at && avail >= size ? at : NULL;
+}
+
+static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
+		       size_t size)
+{
+	const struct ow_capture *c = (const struct ow_capture *)mem;
+	const struct ow_region *r = region_at(c, addr);
+	const struct ow_capture_module *m;
+	const uint8_t *at = NULL;
+	size_t i;
+
+	if (r && r->size - (addr - r->start) >= size) {
+		memcpy(buf, r->bytes + (addr - r->start), size);
+		return 0;
+	}
+	for (i = 0; i < c->nr_modules && !at; i++) {
+		m = &c->modules[i];
+		if (m->object)
+			at = file_bytes(m->object, addr - m->base.bias, size);
+	}
+	if (!at)
+		return -OW_EFAULT;
+	memcpy(buf, at, size);
+	return 0;
+}
+
+struct ow_capture *ow_capture_create(struct ow_error *err)
+{
+	static atomic_uint generations;
+	struct ow_capture *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->cache.entries = calloc(CACHE_ENTRIES,
+					  sizeof(*c->cache.entries));
+	if (!c || !c->cache.entries) {
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		free(c);
+		return NULL;
+	}
+	c->cache.mask = CACHE_ENTRIES - 1;
+	c->target.mem.read = read_memory;
+	c->target.map.generation = atomic_fetch_add(&generations, 1) + 1;
+	return c;
+}
+
+void ow_capture_destroy(struct ow_capture *c)
+{
+	size_t i;
+
+	if (!c)
+		return;
+	for (i = 0; i < c->nr_modules; i++) {
+		ow_tablefile_close(c->modules[i].table);
+		if (c->modules[i].owns_object)
+			ow_object_close(c->modules[i].object);
+		free(c->modules[i].path);
+	}
+	if (c->priv_free)
+		c->priv_free(c->priv);
+	free(c->modules);
+	free(c->ranges);
+	free(c->regions);
+	free(c->threads);
+	free(c->cache.entries);
+	free(c->program);
+	free(c);
+}
+
+static int region_order(const void *a, const void *b)
+{
+	const struct ow_region *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static int range_order(const void *a, const void *b)
+{
+	const struct ow_range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Cut what two regions share out of the second one. */
+static void separate_regions(struct ow_capture *c)
+{
+	struct ow_region *r = c->regions;
+	uint64_t end = 0, shared;
+	size_t i, kept = 0;
+
+	for (i = 0; i < c->nr_regions; i++) {
+		shared = kept && r[i].start < end ? end - r[i].start : 0;
+		if (shared >= r[i].size)
+			continue;
+		r[kept++] = (struct ow_region){ r[i].start + shared,
+						r[i].size - shared,
+						r[i].bytes + shared };
+		end = r[kept - 1].start + r[kept - 1].size;
+	}
+	c->nr_regions = kept;
+}
+
+void ow_capture_sort(struct ow_capture *c)
+{
+	if (c->nr_regions)
+		qsort(c->regions, c->nr_regions, sizeof(*c->regions),
+		      region_order);
+	separate_regions(c);
+	if (c->target.map.nr)
+		qsort(c->ranges, c->target.map.nr, sizeof(*c->ranges),
+		      range_order);
+	c->target.map.ranges = c->ranges;
+}
+
+/* The object that an earlier module has of the same file, or NULL. */
+static struct ow_object *shared_object(const struct ow_capture *c,
+				       const struct ow_capture_module *m)
+{
+	const struct ow_capture_module *other;
+	size_t i;
+
+	for (i = 0; i < c->nr_modules; i++) {
+		other = &c->modules[i];
+		if (other->owns_object && other->object && other != m &&
+		    other->dev == m->dev && other->inode == m->inode &&
+		    strcmp(other->path, m->path) == 0)
+			return other->object;
+	}
+	return NULL;
+}
+
+static void take_object(struct ow_capture *c, struct ow_capture_module *m)
+{
+	m->object = shared_object(c, m);
+	if (!m->object) {
+		m->object = c->open(c, m, &m->why);
+		m->owns_object = m->object != NULL;
+	}
+	if (!m->object)
+		return;
+	ow_object_build_id(m->object, m->build_id);
+	if (!ow_object_bias(m->object, m->start, m->off, &m->base.bias)) {
+		ow_fail(&m->why, OW_CODE_FORMAT,
+			"%s: no segment holds what is mapped", m->path);
+		return;
+	}
+	/* Rows of another architecture's object would be nonsense. */
+	if (m->object->elf.arch != c->target.arch) {
+		ow_fail(&m->why, OW_CODE_FORMAT, "%s: for another machine",
+			m->path);
+		return;
+	}
+	if (c->use_tables)
+		m->table = ow_tablefile_open(m->object);
+	if (ow_object_load_cfi(m->object, &m->why))
+		return;
+	m->base.cfi = &m->object->cfi;
+	m->base.table = m->table ? &m->table->table : NULL;
+}
+
+void ow_capture_ready(struct ow_capture *c, struct ow_capture_module *m)
+{
+	if (m->base.state == OW_MODULE_READY)
+		return;
+	take_object(c, m);
+	m->base.state = OW_MODULE_READY;
+}
+
+struct ow_capture_module *ow_capture_module_at(struct ow_capture *c,
+					       uint64_t addr)
+{
+	const struct ow_range *range = ow_map_find(&c->target.map, addr);
+	struct ow_capture_module *m;
+
+	if (!range || !range->module)
+		return NULL;
+	m = (struct ow_capture_module *)range->module;
+	ow_capture_ready(c, m);
+	return m;
+}
+
+/* What is wrong where a walk ended, with the address and the module. */
+static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
+{
+	static const uint8_t codes[OW_NR_ENDS] = {
+		[OW_END_LIMIT] = OW_CODE_UNSUPPORTED,
+		[OW_END_NO_MODULE] = OW_CODE_ABSENT,
+		[OW_END_NO_CFI] = OW_CODE_ABSENT,
+		[OW_END_BAD_RULE] = OW_CODE_FORMAT,
+		[OW_END_UNSUPPORTED] = OW_CODE_UNSUPPORTED,
+		[OW_END_FAULT] = OW_CODE_FAULT,
+		[OW_END_UNKNOWN] = OW_CODE_ABSENT,
+		[OW_END_CYCLE] = OW_CODE_FORMAT,
+	};
+	const struct ow_walk *w = &c->walk;
+	uint64_t pc = w->nr ? w->frames[w->nr - 1].pc : 0;
+	struct ow_capture_module *m = ow_capture_module_at(c, pc);
+	const char *why = m && m->why.code ? m->why.msg : NULL;
+	char fault[40] = "";
+
+	if (end == OW_END_FAULT && w->step.fault)
+		snprintf(fault, sizeof(fault), " (%#llx)",
+			 (unsigned long long)w->step.fault);
+	ow_fail(err, codes[end], "%s%s at %#llx%s%s%s%s", ow_end_text(end),
+		fault, (unsigned long long)pc, m ? " in " : "",
+		m && !why ? m->path : "", why ? why : "",
+		m && !m->base.cfi && !why ? " (no CFI)" : "");
+}
+
+size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
+		       size_t max, enum ow_end *end_ret, struct ow_error *err)
+{
+	struct ow_walk *w = &c->walk;
+	enum ow_end end;
+
+	if (i >= c->nr_threads || !c->threads[i].info.captured) {
+		*end_ret = OW_END_FAULT;
+		ow_fail(err, OW_CODE_ABSENT, "thread was not captured");
+		return 0;
+	}
+	ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
+		      &c->threads[i].regs, frames,
+		      max < UINT32_MAX ? (unsigned int)max : UINT32_MAX);
+	while ((end = ow_walk_run(w)) == OW_END_WANT)
+		ow_capture_ready(c, (struct ow_capture_module *)w->wanted);
+	*end_ret = end;
+	if (end != OW_END_OUTERMOST && err)
+		explain(c, end, err);
+	return w->nr;
+}
+
+pid_t ow_capture_pid(const struct ow_capture *c)
+{
+	return c->pid;
+}
+
+const char *ow_capture_program(const struct ow_capture *c)
+{
+	return c->program ? c->program : "?";
+}
+
+size_t ow_capture_nr_threads(const struct ow_capture *c)
+{
+	return c->nr_threads;
+}
+
+const struct ow_thread *ow_capture_thread(const struct ow_capture *c, size_t i)
+{
+	return i < c->nr_threads ? &c->threads[i].info : NULL;
+}
+
+void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret)
+{
+	*ret = c->stats;
+}
+
+size_t ow_capture_nr_modules(const struct ow_capture *c)
+{
+	return c->nr_modules;
+}
+
+int ow_capture_module(struct ow_capture *c, size_t i,
+		      struct ow_module_info *ret, struct ow_error *err)
+{
+	struct ow_capture_module *m;
+
+	if (i >= c->nr_modules)
+		return ow_fail(err, OW_CODE_ARGUMENT, "no module %zu", i);
+	m = &c->modules[i];
+	ow_capture_ready(c, m);
+	*ret = (struct ow_module_info){ m->start, m->end, m->base.bias,
+					m->path, m->build_id };
+	return 0;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The separate debug file of an object, where distributions put them.
+ * (GDB manual 18.3, "Debugging Information in Separate Files")
+ */
+#ifndef OW_DEBUGFILE_H
+#define OW_DEBUGFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ow_object;
+
+/*
+ * Open the debug file of obj, or return NULL.  By build-id, then by
+ * .gnu_debuglink, then, if allowed, from debuginfod.  What is found has the
+ * build-id of obj, or, where one of them has none, the CRC of the link.
+ * root goes before every path that is tried; NULL for the system's own.
+ */
+struct ow_object *ow_debugfile_open(const struct ow_object *obj,
+				    const char *root, bool use_debuginfod);
+
+/*
+ * Open the file that dwz(1) moved common DWARF to: by build-id, or by name,
+ * which is relative to the file from.
+ */
+struct ow_object *ow_debugfile_open_alt(const char *name, const char *from,
+					const void *build_id, size_t size,
+					const char *root, bool use_debuginfod);
+
+#endif /* OW_DEBUGFILE_H */

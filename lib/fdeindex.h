@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A sorted index of FDEs, for sections without a search table. */
+#ifndef OW_FDEINDEX_H
+#define OW_FDEINDEX_H
+
+#include "cfi.h"
+
+/*
+ * List all FDEs of .eh_frame, or of .debug_frame, by their start.  Entries that
+ * can't be read are left out.  The refs are the caller's to free.  Return 0 or
+ * -1 when out of memory.
+ */
+int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
+		       struct ow_fde_index *ret);
+
+#endif /* OW_FDEINDEX_H */

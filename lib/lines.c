@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lines.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <elfutils/libdwelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debugfile.h"
+#include "error.h"
+#include "object.h"
+
+/* Addresses of one unit.  .debug_aranges has not those of every compiler. */
+struct range {
+	uint64_t start, end;
+	uint64_t reach; /* largest end of this and all before it */
+	Dwarf_Off unit; /* of its DIE, that has the lines */
+};
+
+/* DWARF in one file, by libdw on bytes that are mapped already. */
+struct dwarf {
+	Elf *elf;
+	Dwarf *dw;
+};
+
+struct ow_lines {
+	struct ow_object *debug, *alt; /* or NULL; owned */
+	struct dwarf main, shared;     /* shared by dwz, where alt is */
+	struct range *ranges;
+	size_t nr, room;
+};
+
+static bool dwarf_init(struct dwarf *d, const struct ow_object *obj)
+{
+	elf_version(EV_CURRENT);
+	d->elf = elf_memory((char *)obj->bytes, obj->size);
+	if (d->elf)
+		d->dw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	return d->dw;
+}
+
+static void dwarf_deinit(struct dwarf *d)
+{
+	dwarf_end(d->dw);
+	elf_end(d->elf);
+}
+
+/* A .debug_info in the object goes before one in another file. */
+static const struct ow_object *find_dwarf(struct ow_lines *l,
+					  const struct ow_object *obj,
+					  bool use_debuginfod)
+{
+	struct ow_elf_section sec;
+
+	if (ow_object_section(obj, ".debug_info", &sec) ||
+	    ow_object_section(obj, ".zdebug_info", &sec))
+		return obj;
+	l->debug = ow_debugfile_open(obj, NULL, use_debuginfod);
+	return l->debug;
+}
+
+static void find_shared(struct ow_lines *l, const struct ow_object *from,
+			bool use_debuginfod)
+{
+	const char *name = NULL;
+	const void *id = NULL;
+	ssize_t size = dwelf_dwarf_gnu_debugaltlink(l->main.dw, &name, &id);
+
+	if (size <= 0)
+		return;
+	l->alt = ow_debugfile_open_alt(name, from->path, id, size, NULL,
+				       use_debuginfod);
+	if (l->alt && dwarf_init(&l->shared, l->alt))
+		dwarf_setalt(l->main.dw, l->shared.dw);
+}
+
+static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
+		      Dwarf_Off unit)
+{
+	/* Sections that the linker dropped were left at 0. */
+	if (start >= end || start == 0)
+		return true;
+	if (l->nr == l->room) {
+		size_t room = l->room * 2 + 64;
+		void *more = realloc(l->ranges, room * sizeof(*l->ranges));
+
+		if (!more)
+			return false;
+		l->ranges = more;
+		l->room = room;
+	}
+	l->ranges[l->nr++] =
+		(struct range){ .start = start, .end = end, .unit = unit };
+	return true;
+}
+
+static bool add_unit(struct ow_lines *l, Dwarf_Die *die)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+		if (!add_range(l, start, end, dwarf_dieoffset(die)))
+			return false;
+	return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct range *r = a, *s = b;
+
+	if (r->start != s->start)
+		return r->start < s->start ? -1 : 1;
+	return (r->unit > s->unit) - (r->unit < s->unit);
+}
+
+static bool index_units(struct ow_lines *l)
+{
+	uint64_t reach = 0;
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	uint8_t type;
+
+	while (dwarf_get_units(l->main.dw, cu, &cu, NULL, &type, &die, NULL) ==
+	       0)
+		if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
+		    !add_unit(l, &die))
+			return false;
+	if (l->nr > 0)
+		qsort(l->ranges, l->nr, sizeof(*l->ranges), compare);
+	for (size_t i = 0; i < l->nr; i++) {
+		if (l->ranges[i].end > reach)
+			reach = l->ranges[i].end;
+		l->ranges[i].reach = reach;
+	}
+	return l->nr > 0;
+}
+
+struct ow_lines *ow_lines_create(const struct ow_object *obj,
+				 bool use_debuginfod)
+{
+	struct ow_lines *l = calloc(1, sizeof(*l));
+	const struct ow_object *from;
+
+	if (!l)
+		return NULL;
+	from = find_dwarf(l, obj, use_debuginfod);
+	if (from && dwarf_init(&l->main, from)) {
+		find_shared(l, from, use_debuginfod);
+		if (index_units(l))
+			return l;
+	}
+	ow_lines_destroy(l);
+	return NULL;
+}
+
+void ow_lines_destroy(struct ow_lines *l)
+{
+	if (!l)
+		return;
+	dwarf_deinit(&l->main);
+	dwarf_deinit(&l->shared);
+	ow_object_close(l->debug);
+	ow_object_close(l->alt);
+	free(l->ranges);
+	free(l);
+}
+
+/* The DIE of the unit that covers vaddr with the range that begins last. */
+static bool find_unit(const struct ow_lines *l, uint64_t vaddr, Dwarf_Die *ret)
+{
+	size_t low = 0, high = l->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (l->ranges[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low > 0 && l->ranges[low - 1].reach > vaddr; low--)
+		if (l->ranges[low - 1].end > vaddr)
+			return dwarf_offdie(l->main.dw, l->ranges[low - 1].unit,
+					    ret);
+	return false;
+}
+
+static void set_line(struct ow_line *call, Dwarf_Die *unit, uint64_t vaddr)
+{
+	Dwarf_Line *line = dwarf_getsrc_die(unit, vaddr);
+	int n;
+
+	if (!line)
+		return;
+	call->file = dwarf_linesrc(line, NULL, NULL);
+	if (dwarf_lineno(line, &n) == 0)
+		call->line = n;
+	if (dwarf_linecol(line, &n) == 0)
+		call->column = n;
+}
+
+static unsigned int number(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word value;
+
+	if (!dwarf_attr(die, name, &attr) ||
+	    dwarf_formudata(&attr, &value) != 0 || value != (unsigned int)value)
+		return 0;
+	return (unsigned int)value;
+}
+
+/* Where the inlined function die was called. */
+static void set_call_site(struct ow_line *call, Dwarf_Die *unit,
+			  Dwarf_Die *die)
+{
+	unsigned int file = number(die, DW_AT_call_file);
+	Dwarf_Files *files;
+	size_t nr;
+
+	if (file > 0 && dwarf_getsrcfiles(unit, &files, &nr) == 0 && file < nr)
+		call->file = dwarf_filesrc(files, file, NULL, NULL);
+	call->line = number(die, DW_AT_call_line);
+	call->column = number(die, DW_AT_call_column);
+}
+
+static const char *linked_name(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	const char *name = NULL;
+
+	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
+	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
+		name = dwarf_formstring(&attr);
+	return name ? name : dwarf_diename(die);
+}
+
+static bool is_function(Dwarf_Die *die)
+{
+	int tag = dwarf_tag(die);
+
+	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
+	       tag == DW_TAG_entry_point;
+}
+
+/* scopes lead from the innermost outwards; the last call is no inline. */
+static size_t fill(Dwarf_Die *unit, Dwarf_Die *scopes, int nr,
+		   struct ow_line *calls, size_t max)
+{
+	struct ow_line next = calls[0];
+	size_t n = 0;
+
+	for (int i = 0; i < nr && n < max; i++) {
+		if (!is_function(&scopes[i]))
+			continue;
+		calls[n] = next;
+		calls[n].function = linked_name(&scopes[i]);
+		calls[n].is_inline =
+			dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine;
+		if (!calls[n].is_inline)
+			dwarf_entrypc(&scopes[i], &calls[n].start);
+		if (!calls[n++].is_inline)
+			break;
+		next = (struct ow_line){ 0 };
+		set_call_site(&next, unit, &scopes[i]);
+	}
+	return n ? n : 1;
+}
+
+/*
+ * The scopes by address continue, from an inlined function on, with those of
+ * its abstract definition; by DIE, with those it was inlined into.
+ */
+static int find_scopes(Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **ret)
+{
+	_cleanup_(ow_freep) Dwarf_Die *at = NULL;
+	int nr = dwarf_getscopes(unit, vaddr, &at);
+
+	for (int i = 0; i < nr; i++)
+		if (is_function(&at[i]))
+			return dwarf_getscopes_die(&at[i], ret);
+	return 0;
+}
+
+size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
+		     size_t max)
+{
+	_cleanup_(ow_freep) Dwarf_Die *scopes = NULL;
+	Dwarf_Die unit, split, *full = &unit;
+	uint8_t type;
+	int nr;
+
+	if (!find_unit(l, vaddr, &unit))
+		return 0;
+	/* -gsplit-dwarf: lines are in the skeleton, functions in the .dwo. */
+	if (dwarf_cu_info(unit.cu, NULL, &type, NULL, &split, NULL, NULL,
+			  NULL) == 0 &&
+	    type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit)
+		full = &split;
+	calls[0] = (struct ow_line){ 0 };
+	set_line(&calls[0], &unit, vaddr);
+	nr = find_scopes(full, vaddr, &scopes);
+	return fill(full, scopes, nr > 0 ? nr : 0, calls, max);
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arch.h"
+#include "err.h"
+#include "error.h"
+#include "fdeindex.h"
+
+#define PAGE_MASK 0xfffULL /* the smallest page of any target */
+
+static struct ow_object *create(const uint8_t *bytes, size_t size,
+				bool is_image, const char *path,
+				struct ow_error *err)
+{
+	struct ow_object *obj = calloc(1, sizeof(*obj));
+	const uint8_t *id;
+	int why;
+
+	if (!obj) {
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		return NULL;
+	}
+	obj->bytes = bytes;
+	obj->size = size;
+	obj->is_image = is_image;
+	obj->path = strdup(path);
+	why = obj->path ? ow_elf_parse(&obj->elf, bytes, size) : -OW_EFORMAT;
+	if (why) {
+		if (why == -OW_EUNSUPPORTED)
+			ow_fail(err, OW_CODE_UNSUPPORTED,
+				"%s: ELF file of a machine that outwind "
+				"doesn't know", path);
+		else
+			ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file",
+				path);
+		ow_object_close(obj);
+		return NULL;
+	}
+	id = ow_elf_build_id(&obj->elf, &obj->build_id_size);
+	if (id && obj->build_id_size > sizeof(obj->build_id))
+		obj->build_id_size = sizeof(obj->build_id);
+	if (id)
+		memcpy(obj->build_id, id, obj->build_id_size);
+	else
+		obj->build_id_size = 0;
+	return obj;
+}
+
+struct ow_object *ow_object_open_fd(int fd, const char *path,
+				    struct ow_error *err)
+{
+	struct stat st;
+	void *bytes;
+
+	if (fstat(fd, &st)) {
+		ow_fail(err, OW_CODE_SYSTEM, "stat %s", path);
+		return NULL;
+	}
+	if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", path);
+		return NULL;
+	}
+	bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (bytes == MAP_FAILED) {
+		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
+		return NULL;
+	}
+	return create(bytes, st.st_size, false, path, err);
+}
+
+struct ow_object *ow_object_open(const char *path, struct ow_error *err)
+{
+	/* A fifo must not make the open wait. */
+	_cleanup_(ow_closep) int fd =
+		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0) {
+		ow_fail(err, errno == ENOENT ? OW_CODE_ABSENT : OW_CODE_SYSTEM,
+			errno == ENOENT ? "%s: no such file" : "open %s", path);
+		return NULL;
+	}
+	return ow_object_open_fd(fd, path, err);
+}
+
+struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
+				       const char *path, struct ow_error *err)
+{
+	return create(bytes, size, true, path, err);
+}
+
+void ow_object_close(struct ow_object *obj)
+{
+	if (!obj)
+		return;
+	if (obj->is_image)
+		free((void *)obj->bytes);
+	else
+		munmap((void *)obj->bytes, obj->size);
+	free((void *)obj->cfi.eh_index.refs);
+	free((void *)obj->cfi.debug_index.refs);
+	free(obj->debug_frame);
+	free(obj->path);
+	free(obj);
+}
+
+bool ow_object_section(const struct ow_object *obj, const char *name,
+		       struct ow_elf_section *ret)
+{
+	struct ow_elf_section sec;
+	uint32_t i;
+
+	for (i = 1; ow_elf_section(&obj->elf, i, &sec); i++) {
+		if (sec.type == OW_SHT_NOBITS ||
+		    !ow_elf_section_is(&obj->elf, &sec, name))
+			continue;
+		if (sec.off > obj->size || sec.size > obj->size - sec.off)
+			return false;
+		*ret = sec;
+		return true;
+	}
+	return false;
+}
+
+bool ow_object_bias(const struct ow_object *obj, uint64_t addr, uint64_t off,
+		    uint64_t *ret)
+{
+	struct ow_elf_segment seg;
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++) {
+		/* Mappings begin at pages; two segments may share one. */
+		if (seg.type != OW_PT_LOAD || off < (seg.off & ~PAGE_MASK) ||
+		    off >= seg.off + seg.filesz)
+			continue;
+		if (found && !(seg.flags & OW_PF_X))
+			continue;
+		*ret = addr - (seg.vaddr + (off - seg.off));
+		found = true;
+	}
+	return found;
+}
+
+void ow_object_build_id(const struct ow_object *obj, char *buf)
+{
+	size_t i;
+
+	for (i = 0; i < obj->build_id_size; i++)
+		sprintf(buf + 2 * i, "%02x", obj->build_id[i]);
+	buf[2 * i] = '\0';
+}
+
+/* The program header's .eh_frame_hdr, and the .eh_frame that it points to. */
+static void take_hdr(struct ow_object *obj)
+{
+	struct ow_cfi *cfi = &obj->cfi;
+	struct ow_elf_segment seg;
+	struct ow_section hdr;
+	uint64_t eh_frame, size;
+	uint32_t i;
+
+	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
+		if (seg.type == OW_PT_GNU_EH_FRAME)
+			break;
+	if (i >= obj->elf.phnum)
+		return;
+	hdr.vaddr = seg.vaddr;
+	hdr.bytes = ow_elf_at(&obj->elf, seg.vaddr, &hdr.size);
+	if (!hdr.bytes)
+		return;
+	if (hdr.size > seg.filesz)
+		hdr.size = seg.filesz;
+	if (ow_cfi_set_hdr(cfi, &hdr, &eh_frame))
+		return;
+	cfi->eh_frame.bytes = ow_elf_at(&obj->elf, eh_frame, &size);
+	if (!cfi->eh_frame.bytes) {
+		cfi->hdr_table = NULL;
+		return;
+	}
+	/* It ends at its terminator; the segment is the bound. */
+	cfi->eh_frame.size = size;
+	cfi->eh_frame.vaddr = eh_frame;
+}
+
+/* What section headers tell, where there are any. */
+static void take_eh_frame(struct ow_object *obj)
+{
+	struct ow_section *eh = &obj->cfi.eh_frame;
+	struct ow_elf_section sec;
+
+	if (!ow_object_section(obj, ".eh_frame", &sec))
+		return;
+	obj->cfi_size = sec.size + obj->cfi.hdr.size;
+	if (eh->bytes && sec.vaddr != eh->vaddr)
+		return;
+	*eh = (struct ow_section){ obj->bytes + sec.off, sec.size, sec.vaddr };
+}
+
+/* Decompress a section by libelf.  The bytes are the caller's to free. */
+static uint8_t *inflate_section(const struct ow_object *obj, const char *name,
+				size_t *size_ret)
+{
+	Elf *elf = elf_memory((char *)obj->bytes, obj->size);
+	uint8_t *copy = NULL;
+	Elf_Scn *scn = NULL;
+	size_t names;
+	GElf_Shdr sh;
+	const char *at;
+	Elf_Data *data;
+
+	if (!elf || elf_getshdrstrndx(elf, &names))
+		goto out;
+	while ((scn = elf_nextscn(elf, scn))) {
+		if (!gelf_getshdr(scn, &sh))
+			continue;
+		at = elf_strptr(elf, names, sh.sh_name);
+		if (!at || strcmp(at, name))
+			continue;
+		if (at[1] == 'z' ? elf_compress_gnu(scn, 0, 0) < 0 :
+				   elf_compress(scn, 0, 0) < 0)
+			break;
+		data = elf_rawdata(scn, NULL);
+		if (!data || !data->d_buf)
+			break;
+		copy = malloc(data->d_size);
+		if (copy)
+			memcpy(copy, data->d_buf, data->d_size);
+		*size_ret = data->d_size;
+		break;
+	}
+out:
+	elf_end(elf);
+	return copy;
+}
+
+static void take_debug_frame(struct ow_object *obj)
+{
+	struct ow_section *df = &obj->cfi.debug_frame;
+	struct ow_elf_section sec;
+	const char *name = ".debug_frame";
+	size_t size;
+
+	if (!ow_object_section(obj, name, &sec)) {
+		name = ".zdebug_frame";
+		if (!ow_object_section(obj, name, &sec))
+			return;
+	}
+	if (name[1] == 'd' && !(sec.flags & OW_SHF_COMPRESSED)) {
+		*df = (struct ow_section){ obj->bytes + sec.off, sec.size, 0 };
+		return;
+	}
+	elf_version(EV_CURRENT);
+	obj->debug_frame = inflate_section(obj, name, &size);
+	if (obj->debug_frame)
+		*df = (struct ow_section){ obj->debug_frame, size, 0 };
+}
+
+int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
+{
+	struct ow_cfi *cfi = &obj->cfi;
+
+	if (obj->cfi_loaded)
+		return 0;
+	obj->cfi_loaded = true;
+	cfi->arch = obj->elf.arch;
+	take_hdr(obj);
+	take_eh_frame(obj);
+	take_debug_frame(obj);
+	if ((!cfi->hdr_table && cfi->eh_frame.bytes &&
+	     ow_fde_index_build(cfi, false, &cfi->eh_index)) ||
+	    (cfi->debug_frame.bytes &&
+	     ow_fde_index_build(cfi, true, &cfi->debug_index)))
+		return ow_fail(err, OW_CODE_MEMORY, "%s: out of memory",
+			       obj->path);
+	return 0;
+}

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "perfmap.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "error.h"
+
+#define FILE_MAX ((size_t)256 << 20) /* what of a file is read */
+
+struct code {
+	uint64_t start, end;
+	uint64_t reach; /* largest end of this and all before it */
+	const char *name;
+	uint32_t line; /* of two that overlap, the later holds */
+};
+
+struct ow_perfmap {
+	char *path;
+	char *text; /* names point into it */
+	struct code *codes;
+	size_t nr;
+};
+
+/* A hexadecimal number at *pos and the space behind it. */
+static bool take_hex(char **pos, const char *end, uint64_t *ret)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint64_t value = 0;
+	char *p = *pos;
+
+	if (end - p > 2 && p[0] == '0' && (p[1] | 0x20) == 'x')
+		p += 2;
+	for (const char *start = p;; p++) {
+		const char *d;
+
+		if (p == end)
+			return false;
+		d = *p ? strchr(digits, *p >= 'A' && *p <= 'F' ? *p | 0x20 :
+								 *p) :
+			 NULL;
+		if (!d) {
+			*pos = p + 1;
+			*ret = value;
+			return p > start && p - start <= 16 && *p == ' ';
+		}
+		value = value << 4 | (uint64_t)(d - digits);
+	}
+}
+
+/* Lines that make no sense are no code; JITs write while we read. */
+static void take_line(struct ow_perfmap *map, char *line, char *end)
+{
+	uint64_t start, size;
+
+	*end = '\0';
+	if (end > line && end[-1] == '\r')
+		end[-1] = '\0';
+	if (!take_hex(&line, end, &start) || !take_hex(&line, end, &size) ||
+	    size == 0 || start + size < start || !*line)
+		return;
+	map->codes[map->nr] = (struct code){
+		.start = start,
+		.end = start + size,
+		.name = line,
+		.line = (uint32_t)map->nr,
+	};
+	map->nr++;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct code *c = a, *d = b;
+
+	if (c->start != d->start)
+		return c->start < d->start ? -1 : 1;
+	return c->line < d->line ? -1 : 1;
+}
+
+/* text has size bytes and room for one more. */
+static bool parse(struct ow_perfmap *map, size_t size)
+{
+	char *end = map->text + size, *pos, *next;
+	uint64_t reach = 0;
+	size_t lines = 1;
+
+	*end = '\n';
+	for (pos = map->text; pos < end; pos++)
+		lines += *pos == '\n';
+	map->codes = calloc(lines, sizeof(*map->codes));
+	if (!map->codes)
+		return false;
+	for (pos = map->text; pos < end; pos = next + 1) {
+		next = memchr(pos, '\n', end - pos + 1);
+		take_line(map, pos, next);
+	}
+	qsort(map->codes, map->nr, sizeof(*map->codes), compare);
+	for (size_t i = 0; i < map->nr; i++) {
+		if (map->codes[i].end > reach)
+			reach = map->codes[i].end;
+		map->codes[i].reach = reach;
+	}
+	return true;
+}
+
+/* Takes text over, also on failure. */
+static struct ow_perfmap *create(char *text, size_t size, const char *path)
+{
+	struct ow_perfmap *map = calloc(1, sizeof(*map));
+
+	if (!map) {
+		free(text);
+		return NULL;
+	}
+	map->text = text;
+	map->path = strdup(path);
+	if (map->path && parse(map, size))
+		return map;
+	ow_perfmap_close(map);
+	return NULL;
+}
+
+struct ow_perfmap *ow_perfmap_parse(const char *bytes, size_t size,
+				    const char *path)
+{
+	char *text = malloc(size + 1);
+
+	if (!text)
+		return NULL;
+	memcpy(text, bytes, size);
+	return create(text, size, path);
+}
+
+/* What /proc tells of a process. */
+struct owner {
+	pid_t inner; /* its pid in its own namespace */
+	uid_t uid;
+};
+
+static bool read_owner(pid_t pid, struct owner *ret)
+{
+	_cleanup_(ow_freep) char *line = NULL;
+	struct owner o = { pid, (uid_t)-1 };
+	char path[64];
+	size_t size = 0;
+	unsigned int uid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return false;
+	while (getline(&line, &size, f) > 0) {
+		if (sscanf(line, "Uid: %*u %u", &uid) == 1)
+			o.uid = uid;
+		else if (strncmp(line, "NSpid:", 6) == 0)
+			o.inner = (pid_t)atoi(strrchr(line, '\t'));
+	}
+	fclose(f);
+	*ret = o;
+	return o.uid != (uid_t)-1;
+}
+
+/* Not mapped: its owner may cut the file off at any time. */
+static char *read_all(int fd, size_t size, size_t *size_ret)
+{
+	char *text = malloc(size + 1);
+	size_t used = 0;
+	ssize_t n;
+
+	if (!text)
+		return NULL;
+	while (used < size && (n = read(fd, text + used, size - used)) > 0)
+		used += n;
+	*size_ret = used;
+	return text;
+}
+
+/* Others can make files and links in /tmp, too. */
+static struct ow_perfmap *open_owned(const char *path, uid_t uid)
+{
+	_cleanup_(ow_closep) int fd = open(
+		path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	size_t size;
+	char *text;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    (st.st_uid != uid && st.st_uid != 0))
+		return NULL;
+	size = (uint64_t)st.st_size < FILE_MAX ? (size_t)st.st_size : FILE_MAX;
+	text = read_all(fd, size, &size);
+	return text ? create(text, size, path) : NULL;
+}
+
+struct ow_perfmap *ow_perfmap_open(pid_t pid)
+{
+	struct ow_perfmap *map;
+	struct owner o;
+	char path[96];
+
+	if (pid <= 0 || !read_owner(pid, &o))
+		return NULL;
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", pid,
+		 o.inner);
+	map = open_owned(path, o.uid);
+	if (map)
+		return map;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	return open_owned(path, o.uid);
+}
+
+/* Go back from the last that begins at or before addr. */
+bool ow_perfmap_find(const struct ow_perfmap *map, uint64_t addr,
+		     struct ow_symbol *ret)
+{
+	const struct code *found = NULL;
+	size_t low = 0, high = map->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (map->codes[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low > 0 && map->codes[low - 1].reach > addr; low--) {
+		const struct code *c = &map->codes[low - 1];
+
+		if (c->end > addr && (!found || c->line > found->line))
+			found = c;
+	}
+	if (!found)
+		return false;
+	*ret = (struct ow_symbol){ found->name, found->start,
+				   found->end - found->start };
+	return true;
+}
+
+const char *ow_perfmap_path(const struct ow_perfmap *map)
+{
+	return map->path;
+}
+
+void ow_perfmap_close(struct ow_perfmap *map)
+{
+	if (!map)
+		return;
+	free(map->path);
+	free(map->text);
+	free(map->codes);
+	free(map);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* General registers as ptrace and core files hand them over. */
+#ifndef OW_PRSTATUS_H
+#define OW_PRSTATUS_H
+
+#include "arch.h"
+
+/*
+ * Read the register set NT_PRSTATUS of size bytes, as PTRACE_GETREGSET returns
+ * it.  The rest of ret becomes unknown.  False if it is too short.
+ */
+bool ow_prstatus_regs(const struct ow_arch *arch, const uint8_t *bytes,
+		      size_t size, struct ow_regs *ret);
+
+/*
+ * What the thread pointer is, which lies above a thread's stack; 0 where the
+ * set doesn't hold it.
+ */
+uint64_t ow_prstatus_tp(const struct ow_arch *arch, const uint8_t *bytes,
+			size_t size);
+
+/* Bytes of an architecture's set. */
+size_t ow_prstatus_size(const struct ow_arch *arch);
+
+/* The architecture whose set has that many bytes, or NULL. */
+const struct ow_arch *ow_prstatus_arch(size_t size);
+
+#endif /* OW_PRSTATUS_H */

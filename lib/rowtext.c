@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "rowtext.h"
+
+#include <stdio.h>
+
+#include <outwind/outwind.h>
+
+#include "arch.h"
+#include "err.h"
+#include "error.h"
+#include "object.h"
+#include "tablefile.h"
+#include "tablegen.h"
+
+static int put_rule(const struct ow_arch *arch, const struct ow_rule *rule,
+		    char *buf, size_t size)
+{
+	const char *reg = rule->reg < arch->nr_regs ? arch->names[rule->reg] :
+						      "?";
+
+	switch (rule->kind) {
+	case OW_RULE_AT_CFA: return snprintf(buf, size, "c%+d", rule->off);
+	case OW_RULE_IS_CFA: return snprintf(buf, size, "v%+d", rule->off);
+	case OW_RULE_REG:
+		return rule->off ? snprintf(buf, size, "%s%+d", reg,
+					    rule->off) :
+				   snprintf(buf, size, "%s", reg);
+	case OW_RULE_AT_REG:
+		return snprintf(buf, size, "(%s%+d)", reg, rule->off);
+	case OW_RULE_AT_EXPR: return snprintf(buf, size, "exp");
+	case OW_RULE_IS_EXPR: return snprintf(buf, size, "vexp");
+	case OW_RULE_UNDEFINED: return snprintf(buf, size, "u");
+	case OW_RULE_SAME: return snprintf(buf, size, "s");
+	default: return snprintf(buf, size, "?");
+	}
+}
+
+void ow_row_text(const struct ow_arch *arch, const struct ow_row *row,
+		 char *buf, size_t size)
+{
+	struct ow_rule cfa = row->cfa;
+	size_t used, i;
+
+	used = snprintf(buf, size, "cfa=");
+	if (cfa.kind == OW_RULE_REG)
+		used += snprintf(buf + used, size - used, "%s%+d",
+				 arch->names[cfa.reg], cfa.off);
+	else
+		used += put_rule(arch, &cfa, buf + used, size - used);
+	for (i = 0; i < row->nr && used + 32 < size; i++) {
+		used += snprintf(buf + used, size - used, " %s=",
+				 arch->names[row->rules[i].slot]);
+		used += put_rule(arch, &row->rules[i], buf + used,
+				 size - used);
+	}
+	snprintf(buf + used, size - used, "%s%s",
+		 row->flags & OW_ROW_SIGNAL ? " signal" : "",
+		 row->flags & OW_ROW_OUTERMOST ? " outermost" : "");
+}
+
+static void print_row(FILE *out, const struct ow_object *obj, uint64_t start,
+		      uint64_t end, const struct ow_row *row)
+{
+	char text[1024];
+
+	ow_row_text(obj->elf.arch, row, text, sizeof(text));
+	fprintf(out, "%#llx %#llx %s\n", (unsigned long long)start,
+		(unsigned long long)end, text);
+}
+
+static void print_fde(const struct ow_object *obj, const struct ow_fde *fde,
+		      struct ow_cfa *cfa, FILE *out)
+{
+	struct ow_rule rules[OW_MAX_REGS];
+	struct ow_row row;
+	int more = ow_cfa_begin(cfa, &fde->cie, fde->insns, fde->start,
+				fde->end);
+
+	while (more >= 0 && (more = ow_cfa_next(cfa)) > 0) {
+		ow_cfa_row(cfa, &row, rules);
+		print_row(out, obj, cfa->start, cfa->next, &row);
+	}
+	if (more < 0)
+		fprintf(out, "%#llx %#llx refused: %s\n",
+			(unsigned long long)cfa->start,
+			(unsigned long long)fde->end, ow_err_text(more));
+}
+
+static void print_section(const struct ow_object *obj, bool is_debug, FILE *out)
+{
+	struct ow_cfi_env env = { NULL, 0 };
+	struct ow_fde fde;
+	struct ow_cfa cfa;
+	uint64_t off = 0, at;
+	int kind;
+
+	do {
+		at = off;
+		kind = ow_cfi_entry(&obj->cfi, &env, is_debug, &off, &fde);
+		if (kind == 1)
+			print_fde(obj, &fde, &cfa, out);
+		else if (kind < 0)
+			fprintf(out, "entry at %#llx refused: %s\n",
+				(unsigned long long)at, ow_err_text(kind));
+	} while (kind != 0 && off > at);
+}
+
+static int print_table(const struct ow_object *obj, FILE *out,
+		       struct ow_error *err)
+{
+	struct ow_rule rules[OW_MAX_REGS];
+	struct ow_table_stats stats;
+	_cleanup_(ow_freep) uint8_t *bytes = NULL;
+	struct ow_table t;
+	struct ow_row row;
+	size_t size;
+	uint64_t vaddr, end;
+	uint32_t i;
+	int failed;
+
+	bytes = ow_table_generate(obj, &size, &stats, err);
+	if (!bytes)
+		return -OW_CODE_ABSENT;
+	if (ow_table_open(&t, bytes, size) || ow_table_verify(&t))
+		return ow_fail(err, OW_CODE_FORMAT, "%s: the table made is "
+			       "not in order", obj->path);
+	for (i = 0; i + 1 < t.nr_rows; i++) {
+		vaddr = ow_table_row_vaddr(&t, i);
+		end = ow_table_row_vaddr(&t, i + 1);
+		failed = ow_table_row(&t, vaddr, &row, rules);
+		if (!failed)
+			print_row(out, obj, vaddr, end, &row);
+		else
+			fprintf(out, "%#llx %#llx %s\n",
+				(unsigned long long)vaddr,
+				(unsigned long long)end,
+				failed == -OW_ENOENT ? "none" : "escape");
+	}
+	return 0;
+}
+
+int ow_rows_print(const char *path, bool by_table, void *out,
+		  struct ow_error *err)
+{
+	struct ow_object *obj = ow_object_open(path, err);
+	int failed;
+
+	if (!obj)
+		return -OW_CODE_FORMAT;
+	failed = ow_object_load_cfi(obj, err);
+	if (!failed && by_table) {
+		failed = print_table(obj, out, err);
+	} else if (!failed) {
+		print_section(obj, false, out);
+		print_section(obj, true, out);
+	}
+	ow_object_close(obj);
+	return failed;
+}

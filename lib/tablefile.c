@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tablefile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "object.h"
+#include "tablegen.h"
+
+#define MAX_SIZE ((off_t)1 << 31)
+
+int ow_table_dir(char *buf, size_t size, struct ow_error *err)
+{
+	const char *base = getenv("XDG_CACHE_HOME");
+	const char *home = getenv("HOME");
+	int n = -1;
+
+	/* A relative path is to be ignored (XDG Base Directory 0.8). */
+	if (base && base[0] == '/')
+		n = snprintf(buf, size, "%s/outwind", base);
+	else if (home && home[0] == '/')
+		n = snprintf(buf, size, "%s/.cache/outwind", home);
+	if (n < 0 || (size_t)n >= size)
+		return ow_fail(err, OW_CODE_ABSENT,
+			       "no place for tables: set XDG_CACHE_HOME");
+	return 0;
+}
+
+static int path_of(const struct ow_object *obj, char *buf, size_t size,
+		   struct ow_error *err)
+{
+	char dir[PATH_MAX], id[2 * OW_BUILD_ID_MAX + 1];
+	int failed = ow_table_dir(dir, sizeof(dir), err);
+
+	if (failed)
+		return failed;
+	if (obj->build_id_size == 0)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: no build-id to keep a table by", obj->path);
+	ow_object_build_id(obj, id);
+	if ((size_t)snprintf(buf, size, "%s/%s.owt", dir, id) >= size)
+		return ow_fail(err, OW_CODE_ABSENT, "%s: path too long", dir);
+	return 0;
+}
+
+static bool belongs(const struct ow_tablefile *f, const struct ow_object *obj)
+{
+	const struct ow_table_head *head = f->bytes;
+	uint8_t id[OW_TABLE_BUILD_ID] = { 0 };
+	size_t n = obj->build_id_size;
+
+	memcpy(id, obj->build_id, n < sizeof(id) ? n : sizeof(id));
+	return memcmp(id, head->build_id, sizeof(id)) == 0 &&
+	       f->table.arch == obj->elf.arch &&
+	       ow_table_checksum(f->bytes, f->size) == head->check;
+}
+
+struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj)
+{
+	struct ow_tablefile *f;
+	char path[PATH_MAX];
+	struct stat st;
+	_cleanup_(ow_closep) int fd = -1;
+
+	if (path_of(obj, path, sizeof(path), NULL))
+		return NULL;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
+	    st.st_size <= 0 || st.st_size > MAX_SIZE ||
+	    (st.st_uid != geteuid() && st.st_uid != 0))
+		return NULL;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->size = st.st_size;
+	f->bytes = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE | MAP_POPULATE,
+			fd, 0);
+	if (f->bytes == MAP_FAILED) {
+		free(f);
+		return NULL;
+	}
+	if (ow_table_open(&f->table, f->bytes, f->size) || !belongs(f, obj)) {
+		ow_tablefile_close(f);
+		return NULL;
+	}
+	return f;
+}
+
+void ow_tablefile_close(struct ow_tablefile *f)
+{
+	if (!f)
+		return;
+	munmap(f->bytes, f->size);
+	free(f);
+}
+
+/* Make dir and the folders above it. */
+static int make_dirs(const char *dir, struct ow_error *err)
+{
+	char part[PATH_MAX];
+	char *slash;
+
+	snprintf(part, sizeof(part), "%s", dir);
+	for (slash = strchr(part + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(part, 0755) && errno != EEXIST)
+			return ow_fail(err, OW_CODE_SYSTEM, "mkdir %s", part);
+		*slash = '/';
+	}
+	if (mkdir(part, 0755) && errno != EEXIST)
+		return ow_fail(err, OW_CODE_SYSTEM, "mkdir %s", part);
+	return 0;
+}
+
+static int write_all(int fd, const uint8_t *bytes, size_t size)
+{
+	ssize_t n;
+
+	while (size > 0) {
+		n = write(fd, bytes, size);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		bytes += n;
+		size -= n;
+	}
+	return 0;
+}
+
+/* Write under another name first, so that nobody ever sees half a table. */
+static int save(const struct ow_object *obj, const uint8_t *bytes, size_t size,
+		struct ow_error *err)
+{
+	char path[PATH_MAX], tmp[PATH_MAX + 16];
+	_cleanup_(ow_closep) int fd = -1;
+	char *slash;
+	int failed = path_of(obj, path, sizeof(path), err);
+
+	if (failed)
+		return failed;
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	failed = make_dirs(path, err);
+	*slash = '/';
+	if (failed)
+		return failed;
+	snprintf(tmp, sizeof(tmp), "%s.XXXXXX", path);
+	fd = mkostemp(tmp, O_CLOEXEC);
+	if (fd < 0)
+		return ow_fail(err, OW_CODE_SYSTEM, "create %s", tmp);
+	if (write_all(fd, bytes, size) || fchmod(fd, 0644) ||
+	    rename(tmp, path)) {
+		ow_fail(err, OW_CODE_SYSTEM, "write %s", path);
+		unlink(tmp);
+		return -OW_CODE_SYSTEM;
+	}
+	return 0;
+}
+
+static void describe(const struct ow_tablefile *f, const struct ow_object *obj,
+		     struct ow_table_stats *stats)
+{
+	*stats = (struct ow_table_stats){
+		.rows = f->table.nr_rows,
+		.rules = f->table.nr_rules,
+		.sets = f->table.nr_sets,
+		.size = f->size,
+		.cfi_size = obj->cfi_size,
+		.was_there = true,
+	};
+}
+
+int ow_table_make(const char *path, struct ow_table_stats *stats,
+		  struct ow_error *err)
+{
+	struct ow_object *obj = ow_object_open(path, err);
+	_cleanup_(ow_freep) uint8_t *bytes = NULL;
+	struct ow_table_stats mine;
+	struct ow_tablefile *old;
+	size_t size = 0;
+	int failed;
+
+	if (!obj)
+		return -OW_CODE_FORMAT;
+	failed = ow_object_load_cfi(obj, err);
+	old = failed ? NULL : ow_tablefile_open(obj);
+	if (old) {
+		describe(old, obj, &mine);
+		ow_tablefile_close(old);
+	} else if (!failed) {
+		bytes = ow_table_generate(obj, &size, &mine, err);
+		failed = bytes ? save(obj, bytes, size, err) : -OW_CODE_FORMAT;
+	}
+	ow_object_close(obj);
+	if (!failed && stats)
+		*stats = mine;
+	return failed;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Making the compact table of an object out of its CFI. */
+#ifndef OW_TABLEGEN_H
+#define OW_TABLEGEN_H
+
+#include <outwind/outwind.h>
+
+struct ow_object;
+
+/*
+ * Make the table of an object whose CFI is loaded.  Return its bytes, the
+ * caller's to free, aligned for ow_table_open(), and their number; NULL with
+ * err if it has no CFI or can't have a table.  stats is filled, but for
+ * was_there.
+ */
+uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,
+			   struct ow_table_stats *stats, struct ow_error *err);
+
+#endif /* OW_TABLEGEN_H */

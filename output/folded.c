@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Stacks for flame graphs: "name;outermost;...;innermost 1", as
+ * stackcollapse-*.pl write them.
+ */
+#include "stackview.h"
+
+#include <string.h>
+
+/* A ';' would split a name, and a newline the line. */
+static void put_name(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		putc(*text == ';' ? ':' : (unsigned char)*text < ' ' ? '?' :
+								       *text,
+		     out);
+}
+
+static void put_unnamed(FILE *out, const struct ow_frame *frame,
+			const char *module)
+{
+	const char *base = module ? strrchr(module, '/') : NULL;
+
+	if (!module) {
+		fprintf(out, "%#llx", (unsigned long long)frame->pc);
+		return;
+	}
+	putc('[', out);
+	put_name(out, base ? base + 1 : module);
+	putc(']', out);
+}
+
+static void begin(FILE *out, pid_t pid, const char *program)
+{
+	(void)out;
+	(void)pid;
+	(void)program;
+}
+
+static void thread(FILE *out, const struct ow_view *view, bool first,
+		   unsigned int flags)
+{
+	const struct ow_view_frame *f;
+	size_t i, k;
+
+	(void)first;
+	(void)flags;
+	if (!view->thread->captured)
+		return;
+	put_name(out, view->thread->name);
+	if (view->end != OW_END_OUTERMOST)
+		fputs(";[truncated]", out);
+	for (i = view->nr; i-- > 0;) {
+		f = &view->frames[i];
+		if (f->nr_names == 0) {
+			putc(';', out);
+			put_unnamed(out, &f->frame, NULL);
+		}
+		for (k = f->nr_names; k-- > 0;) {
+			putc(';', out);
+			if (f->names[k].function)
+				put_name(out, f->names[k].function);
+			else
+				put_unnamed(out, &f->frame,
+					    f->names[k].module);
+		}
+	}
+	fputs(" 1\n", out);
+}
+
+static void end(FILE *out)
+{
+	(void)out;
+}
+
+const struct ow_view_writer ow_folded_writer = {
+	.name = "folded",
+	.begin = begin,
+	.thread = thread,
+	.end = end,
+};

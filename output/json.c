@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Stacks for programs: one JSON object (RFC 8259). */
+#include "stackview.h"
+
+#include <string.h>
+
+/* Bytes of the UTF-8 sequence at s, or 0 if it is none (RFC 3629). */
+static size_t utf8_size(const unsigned char *s)
+{
+	size_t n = s[0] < 0x80 ? 1 :
+		   s[0] < 0xc2 ? 0 :
+		   s[0] < 0xe0 ? 2 :
+		   s[0] < 0xf0 ? 3 :
+		   s[0] < 0xf5 ? 4 : 0;
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	/* Too long a form, a surrogate, or beyond U+10FFFF. */
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+static void put_string(FILE *out, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n;
+
+	putc('"', out);
+	while (*s) {
+		n = utf8_size(s);
+		if (n == 0) {
+			fputs("\\ufffd", out);
+			n = 1;
+		} else if (*s == '"' || *s == '\\') {
+			fprintf(out, "\\%c", *s);
+		} else if (*s < ' ') {
+			fprintf(out, "\\u%04x", *s);
+		} else {
+			fwrite(s, 1, n, out);
+		}
+		s += n;
+	}
+	putc('"', out);
+}
+
+static void put_member(FILE *out, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	fprintf(out, ",\"%s\":", key);
+	put_string(out, value);
+}
+
+static void put_number(FILE *out, const char *key, uint64_t value)
+{
+	fprintf(out, ",\"%s\":%llu", key, (unsigned long long)value);
+}
+
+static void begin(FILE *out, pid_t pid, const char *program)
+{
+	fprintf(out, "{\"pid\":%d", pid);
+	put_member(out, "program", program);
+	fputs(",\"threads\":[", out);
+}
+
+/* Addresses as strings: a JSON number is a double to many a reader. */
+static void put_name(FILE *out, const struct ow_view_frame *f,
+		     const struct ow_name *name, bool first)
+{
+	fprintf(out, "%s\n  {\"pc\":\"%#llx\",\"sp\":\"%#llx\"",
+		first ? "" : ",", (unsigned long long)f->frame.pc,
+		(unsigned long long)f->frame.sp);
+	put_member(out, "how", ow_how_text(f->frame.how));
+	if (f->frame.flags & OW_FRAME_SIGNAL)
+		fputs(",\"signal\":true", out);
+	if (name) {
+		put_member(out, "function", name->function);
+		if (name->function && !name->is_inline)
+			put_number(out, "offset", name->offset);
+		if (name->is_inline)
+			fputs(",\"inlined\":true", out);
+		put_member(out, "module", name->module);
+		if (name->module)
+			fprintf(out, ",\"module_offset\":\"%#llx\"",
+				(unsigned long long)name->module_offset);
+		put_member(out, "build_id", name->build_id);
+		put_member(out, "file", name->file);
+		if (name->line)
+			put_number(out, "line", name->line);
+		if (name->column)
+			put_number(out, "column", name->column);
+	}
+	putc('}', out);
+}
+
+static void thread(FILE *out, const struct ow_view *view, bool first,
+		   unsigned int flags)
+{
+	const struct ow_thread *t = view->thread;
+	const char state[2] = { t->state, '\0' };
+	const struct ow_view_frame *f;
+	size_t i, k;
+
+	(void)flags;
+	fprintf(out, "%s\n {\"tid\":%d", first ? "" : ",", t->tid);
+	put_member(out, "name", t->name);
+	put_member(out, "state", state);
+	if (!t->captured) {
+		put_member(out, "error", t->why.msg);
+		putc('}', out);
+		return;
+	}
+	fprintf(out, ",\"complete\":%s",
+		view->end == OW_END_OUTERMOST ? "true" : "false");
+	put_member(out, "end", ow_end_text(view->end));
+	if (view->end != OW_END_OUTERMOST)
+		put_member(out, "end_detail", view->why->msg);
+	fputs(",\"frames\":[", out);
+	for (i = 0; i < view->nr; i++) {
+		f = &view->frames[i];
+		if (f->nr_names == 0)
+			put_name(out, f, NULL, i == 0);
+		for (k = 0; k < f->nr_names; k++)
+			put_name(out, f, &f->names[k], i == 0 && k == 0);
+	}
+	fputs("]}", out);
+}
+
+static void end(FILE *out)
+{
+	fputs("]}\n", out);
+}
+
+const struct ow_view_writer ow_json_writer = {
+	.name = "json",
+	.begin = begin,
+	.thread = thread,
+	.end = end,
+};

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A thread's stack with names, as all writers take it. */
+#ifndef OW_STACKVIEW_H
+#define OW_STACKVIEW_H
+
+#include <stdio.h>
+
+#include <outwind/outwind.h>
+
+#define OW_VIEW_NAMES 64 /* of one frame, with what is inlined */
+
+struct ow_view_frame {
+	struct ow_frame frame;
+	const struct ow_name *names; /* innermost inlined function first */
+	size_t nr_names;             /* 0: none were asked for */
+};
+
+struct ow_view {
+	pid_t pid;
+	const char *program;
+	const struct ow_thread *thread;
+	const struct ow_view_frame *frames;
+	size_t nr;
+	enum ow_end end;
+	const struct ow_error *why; /* where end is not OW_END_OUTERMOST */
+};
+
+/* What a writer may say beyond the default. */
+enum ow_view_flags {
+	OW_VIEW_MODULES = 1,
+	OW_VIEW_BUILD_IDS = 2,
+	OW_VIEW_LINES = 4,
+	OW_VIEW_HOW = 8, /* how each frame was found */
+};
+
+/*
+ * One format.  begin() once, thread() for each thread, end() once.  Errors show
+ * in ferror(out).
+ */
+struct ow_view_writer {
+	const char *name; /* as -f takes it */
+	void (*begin)(FILE *out, pid_t pid, const char *program);
+	void (*thread)(FILE *out, const struct ow_view *view, bool first,
+		       unsigned int flags);
+	void (*end)(FILE *out);
+};
+
+extern const struct ow_view_writer ow_text_writer;
+extern const struct ow_view_writer ow_json_writer;
+extern const struct ow_view_writer ow_folded_writer;
+
+/* The writer of that name, or NULL. */
+const struct ow_view_writer *ow_view_writer_find(const char *name);
+
+#endif /* OW_STACKVIEW_H */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What /proc tells of a process (proc(5)). */
+#ifndef OW_PROCFS_H
+#define OW_PROCFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ow_error;
+
+struct ow_mapping {
+	uint64_t start, end, off;
+	uint64_t dev; /* as makedev() has it */
+	uint64_t inode;
+	bool readable, writable, executable;
+	bool deleted;
+	const char *path; /* "" for anonymous memory; borrowed from the list */
+};
+
+struct ow_mappings {
+	struct ow_mapping *list; /* in address order */
+	size_t nr;
+	char *text;
+};
+
+/* Read /proc/PID/maps.  Free with ow_mappings_free(), also after failure. */
+int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err);
+void ow_mappings_free(struct ow_mappings *m);
+
+/* The first mapping that ends above addr, or NULL. */
+const struct ow_mapping *ow_mappings_from(const struct ow_mappings *m,
+					  uint64_t addr);
+
+/*
+ * All threads' ids, in the kernel's order; the caller frees *ret.
+ * -OW_CODE_ABSENT if there is no such process.
+ */
+int ow_tasks_list(pid_t pid, pid_t **ret, size_t *nr_ret, struct ow_error *err);
+
+/* A thread's name (up to size bytes with the zero) and state; false if gone. */
+bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state);
+
+/* A number from /proc/PID/status by its key, such as "TracerPid:"; or -1. */
+long ow_status_number(pid_t pid, const char *key);
+
+#endif /* OW_PROCFS_H */

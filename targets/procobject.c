@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "procobject.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "procfs.h"
+#include "stackcopy.h"
+
+#define LARGEST_IMAGE ((uint64_t)256 << 20)
+
+/* Is fd the file that was mapped, as far as numbers can tell? */
+static bool same_file(int fd, const struct ow_capture_module *m)
+{
+	struct stat st;
+
+	/* Devices differ where a file system has several (btrfs, overlay). */
+	return fstat(fd, &st) == 0 && st.st_ino == m->inode &&
+	       S_ISREG(st.st_mode);
+}
+
+static int open_same(const char *path, const struct ow_capture_module *m)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && !same_file(fd, m)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int open_file(const struct ow_capture *c,
+		     const struct ow_capture_module *m)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", c->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/exe", c->pid);
+	fd = open_same(path, m);
+	if (fd >= 0 || m->path[0] != '/')
+		return fd;
+	if ((size_t)snprintf(path, sizeof(path), "/proc/%d/root%s", c->pid,
+			     m->path) < sizeof(path))
+		fd = open_same(path, m);
+	/* The process may be gone since. */
+	return fd >= 0 ? fd : open_same(m->path, m);
+}
+
+/* Do two mappings belong to one loaded object? */
+static bool same_object(const struct ow_capture_module *m,
+			const struct ow_mapping *map)
+{
+	if (m->inode == 0)
+		return map->start == m->start; /* the vDSO */
+	return map->dev == m->dev && map->inode == m->inode &&
+	       strcmp(map->path, m->path) == 0;
+}
+
+/*
+ * The object's pieces, copied from memory to where they stand in the file: the
+ * headers and all read-only segments, by which stacks can be unwound.
+ */
+static struct ow_object *open_image(const struct ow_capture *c,
+				    const struct ow_capture_module *m,
+				    struct ow_error *err)
+{
+	struct ow_mappings maps;
+	struct ow_mapping *p;
+	uint64_t size = 0, off;
+	uint8_t *bytes = NULL;
+
+	if (ow_mappings_read(c->pid, &maps, err)) {
+		ow_mappings_free(&maps);
+		return NULL;
+	}
+	for (p = maps.list; p < maps.list + maps.nr; p++) {
+		off = m->inode ? p->off : 0;
+		if (same_object(m, p) && p->readable && off < LARGEST_IMAGE &&
+		    off + (p->end - p->start) > size)
+			size = off + (p->end - p->start);
+	}
+	if (size && size <= LARGEST_IMAGE)
+		bytes = calloc(1, size);
+	for (p = maps.list; bytes && p < maps.list + maps.nr; p++) {
+		off = m->inode ? p->off : 0;
+		if (same_object(m, p) && p->readable && !p->writable)
+			ow_process_read(c->pid, p->start, bytes + off,
+					p->end - p->start);
+	}
+	ow_mappings_free(&maps);
+	if (bytes)
+		return ow_object_from_image(bytes, size, m->path, err);
+	ow_fail(err, OW_CODE_ABSENT,
+		"%s: the file mapped is not to be had, nor its memory",
+		m->path);
+	return NULL;
+}
+
+struct ow_object *ow_procobject_open(struct ow_capture *c,
+				     struct ow_capture_module *m,
+				     struct ow_error *err)
+{
+	_cleanup_(ow_closep) int fd = m->inode ? open_file(c, m) : -1;
+
+	if (fd >= 0)
+		return ow_object_open_fd(fd, m->path, err);
+	return open_image(c, m, err);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stopping threads by ptrace, without a signal to them, and letting them go
+ * (ptrace(2), PTRACE_SEIZE).  If the caller dies, the kernel lets them go.
+ */
+#ifndef OW_STOPPER_H
+#define OW_STOPPER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <outwind/outwind.h>
+
+enum ow_stop_state {
+	OW_STOP_NONE,    /* not ours: not seized, or let go */
+	OW_STOP_SEIZED,  /* told to stop, has not done so */
+	OW_STOP_STOPPED, /* its registers can be read */
+};
+
+struct ow_stop {
+	pid_t tid;
+	enum ow_stop_state state;
+	int signal; /* that was on its way to the thread, to be handed on */
+	struct ow_error why; /* if state is OW_STOP_NONE */
+};
+
+/* Take hold of a thread and tell it to stop.  Failure is in s->why. */
+void ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid);
+void ow_stop_interrupt(struct ow_stop *s);
+
+/* Wait until it stops, or until deadline_ns of CLOCK_MONOTONIC. */
+void ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns);
+
+/* The registers of a stopped thread; returns their bytes, 0 on failure. */
+size_t ow_stop_regs(struct ow_stop *s, void *buf, size_t size);
+
+/* Let it go on as if nothing had been. */
+void ow_stop_release(struct ow_stop *s);
+
+/* CLOCK_MONOTONIC in nanoseconds. */
+uint64_t ow_now_ns(void);
+
+#endif /* OW_STOPPER_H */

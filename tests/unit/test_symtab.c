@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symtab.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "object.h"
+#include "scratch.h"
+#include "test.h"
+
+/* A function as readelf(1) lists it. */
+struct expected {
+	uint64_t start, end;
+	int bind; /* 2 global, 1 weak, 0 local */
+	char name[200];
+};
+
+struct oracle {
+	struct expected *all;
+	size_t nr;
+};
+
+static int bind_of(const char *text)
+{
+	return strcmp(text, "LOCAL") == 0 ? 0 : strcmp(text, "WEAK") == 0 ? 1 : 2;
+}
+
+static void oracle_add(struct oracle *o, const char *path)
+{
+	char command[512], line[8192], type[16], bind[16], section[16];
+	unsigned long long start, size;
+	char name[200];
+	FILE *f;
+
+	snprintf(command, sizeof(command), "readelf -sW '%s' 2>/dev/null",
+		 path);
+	f = popen(command, "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, " %*u: %llx %lli %15s %15s %*s %15s %199s",
+			   &start, &size, type, bind, section, name) != 6 ||
+		    (strcmp(type, "FUNC") != 0 && strcmp(type, "IFUNC") != 0) ||
+		    strcmp(section, "UND") == 0 || size == 0)
+			continue;
+		o->all = realloc(o->all, (o->nr + 1) * sizeof(*o->all));
+		o->all[o->nr] = (struct expected){ start, start + size,
+						   bind_of(bind), "" };
+		strcpy(o->all[o->nr++].name, name);
+	}
+	if (f)
+		pclose(f);
+}
+
+/* readelf adds versions that the string table doesn't have. */
+static bool same_name(const char *got, const char *want)
+{
+	size_t n = strcspn(got, "@");
+
+	return n == strcspn(want, "@") &&
+	       strncmp(got, want, n < 199 ? n : 199) == 0;
+}
+
+/* Is the symbol what a look at all functions says? */
+static bool agrees(const struct oracle *o, const struct ow_symbol *sym,
+		   uint64_t vaddr)
+{
+	uint64_t start = 0;
+	int bind = -1, got = -1;
+	size_t i;
+
+	for (i = 0; i < o->nr; i++)
+		if (vaddr >= o->all[i].start && vaddr < o->all[i].end &&
+		    o->all[i].start > start)
+			start = o->all[i].start;
+	for (i = 0; i < o->nr; i++) {
+		if (o->all[i].start != start || vaddr >= o->all[i].end)
+			continue;
+		if (o->all[i].bind > bind)
+			bind = o->all[i].bind;
+		if (same_name(sym->name, o->all[i].name) &&
+		    sym->size == o->all[i].end - start &&
+		    o->all[i].bind > got)
+			got = o->all[i].bind;
+	}
+	return sym->vaddr == start && got == bind && got >= 0;
+}
+
+static size_t count_wrong(const struct oracle *o, const struct ow_symtab *tab,
+			  uint64_t vaddr)
+{
+	struct ow_symbol sym;
+
+	if (ow_symtab_find(tab, vaddr, &sym) && agrees(o, &sym, vaddr))
+		return 0;
+	printf("# wrong at %#llx\n", (unsigned long long)vaddr);
+	return 1;
+}
+
+/* Every function, at its first byte, in its middle and at its last byte. */
+static void check_file(const char *path, const char *debug)
+{
+	struct ow_object *obj = ow_object_open(path, NULL);
+	struct ow_symtab *tab = obj ? ow_symtab_create(obj, false) : NULL;
+	struct oracle o = { 0 };
+	size_t wrong = 0, step;
+
+	if (!obj) {
+		printf("# no %s\n", path);
+		return;
+	}
+	CHECK(tab);
+	oracle_add(&o, path);
+	if (debug)
+		oracle_add(&o, debug);
+	step = o.nr / 1500 + 1;
+	printf("# %s: %zu functions, every %zu.\n", path, o.nr, step);
+	CHECK(o.nr > 0);
+	for (size_t i = 0; i < o.nr && wrong < 10; i += step) {
+		uint64_t start = o.all[i].start, end = o.all[i].end;
+
+		wrong += count_wrong(&o, tab, start);
+		wrong += count_wrong(&o, tab, start + (end - start) / 2);
+		wrong += count_wrong(&o, tab, end - 1);
+	}
+	CHECK(wrong == 0);
+	free(o.all);
+	ow_symtab_destroy(tab);
+	ow_object_close(obj);
+}
+
+static void test_libc_with_its_debug_file(void)
+{
+	const char *path = "/lib/x86_64-linux-gnu/libc.so.6";
+	struct ow_object *obj = ow_object_open(path, NULL);
+	char id[2 * OW_BUILD_ID_MAX + 1], debug[128];
+
+	if (!obj)
+		return;
+	ow_object_build_id(obj, id);
+	ow_object_close(obj);
+	snprintf(debug, sizeof(debug), "/usr/lib/debug/.build-id/%.2s/%s.debug",
+		 id, id + 2);
+	check_file(path, debug);
+}
+
+static void test_programs(void)
+{
+	check_file("/usr/bin/python3", NULL);
+	check_file("/usr/lib/postgresql/15/bin/postgres", NULL);
+	check_file("/usr/bin/node", NULL);
+	check_file("/lib/x86_64-linux-gnu/libstdc++.so.6", NULL);
+}
+
+static void test_rust(void)
+{
+	scratch_write("r.rs", "fn main() { println!(\"{:?}\", \
+std::env::args().map(|a| a.len()).collect::<Vec<_>>()); }\n");
+	if (scratch_run("PATH=$PATH:/root/.cargo/bin rustc -g r.rs "
+			"2>/dev/null"))
+		check_file("r", NULL);
+}
+
+/* What each name covers is written beside it. */
+static const char program[] =
+	".text\n"
+	".macro fn name, size, bind=local, type=@function\n"
+	".\\bind \\name\n.type \\name, \\type\n.size \\name, \\size\n\\name:\n"
+	".endm\n"
+	/* 0: aliases */
+	"fn _alias, 16, global\n fn alias, 16, weak\n fn other, 16, local\n"
+	".skip 16\n"
+	/* 16: the same binding: fewer underscores, then shorter */
+	"fn __c, 16, global\n fn longer, 16, global\n fn name, 16, global\n"
+	".skip 16\n"
+	/* 32: a function in another, and a label in it */
+	"fn outer, 32\n .skip 8\n fn inner, 8\n .skip 2\nlabel:\n .skip 14\n"
+	"fn sized_label, 4, local, @notype\n .skip 8\n"
+	/* 64: nothing covers this */
+	".skip 16\n"
+	/* 80: no type and no size, up to the next */
+	"asm_label: .skip 16\n"
+	/* 96: a size beats none */
+	".globl unsized\nunsized: fn sized, 8\n .skip 16\n"
+	/* 112: shorter alias that is better, in a longer one */
+	"fn longest, 16, local\n fn better, 8, global\n .skip 16\n"
+	/* 128: never names */
+	"fn dollar, 16\n.Lkept: .skip 16\n"
+	/* 144: to the end of the section */
+	"\"$x\":\nlast: .skip 16\n"
+	".data\nnot_code: .quad 0\n";
+
+static void check_name(const struct ow_symtab *tab, uint64_t at,
+		       const char *want, uint64_t start, uint64_t size)
+{
+	struct ow_symbol sym = { "nothing", 0, 0 };
+	bool found = ow_symtab_find(tab, at, &sym);
+
+	if (!want) {
+		CHECK(!found);
+		return;
+	}
+	if (!found || strcmp(sym.name, want) != 0)
+		printf("# at %llu %s, not %s\n", (unsigned long long)at,
+		       sym.name, want);
+	CHECK(found && strcmp(sym.name, want) == 0);
+	CHECK(sym.vaddr == start && sym.size == size);
+}
+
+static void test_choice(void)
+{
+	struct ow_object *obj;
+	struct ow_symtab *tab;
+
+	scratch_write("choice.s", program);
+	CHECK(scratch_run("as --keep-locals choice.s -o choice.o && "
+			  "ld -Ttext=0x1000 --section-start=.data=0x8000 "
+			  "-e 0 choice.o -o choice"));
+	obj = ow_object_open("choice", NULL);
+	tab = obj ? ow_symtab_create(obj, false) : NULL;
+	CHECK(tab);
+	if (!tab)
+		return;
+	check_name(tab, 0xfff, NULL, 0, 0);
+	check_name(tab, 0x1000, "_alias", 0x1000, 16);
+	check_name(tab, 0x1010, "name", 0x1010, 16);
+	check_name(tab, 0x1020, "outer", 0x1020, 32);
+	check_name(tab, 0x1027, "outer", 0x1020, 32);
+	check_name(tab, 0x1028, "inner", 0x1028, 8);
+	check_name(tab, 0x102b, "inner", 0x1028, 8);
+	check_name(tab, 0x1030, "outer", 0x1020, 32);
+	check_name(tab, 0x1039, "outer", 0x1020, 32);
+	check_name(tab, 0x1040, NULL, 0, 0);
+	check_name(tab, 0x104f, NULL, 0, 0);
+	check_name(tab, 0x1050, "asm_label", 0x1050, 0);
+	check_name(tab, 0x105f, "asm_label", 0x1050, 0);
+	check_name(tab, 0x1060, "sized", 0x1060, 8);
+	check_name(tab, 0x1068, NULL, 0, 0);
+	check_name(tab, 0x1070, "better", 0x1070, 8);
+	check_name(tab, 0x1078, "longest", 0x1070, 16);
+	check_name(tab, 0x1088, "dollar", 0x1080, 16);
+	check_name(tab, 0x109f, "last", 0x1090, 0);
+	check_name(tab, 0x10a0, NULL, 0, 0);
+	check_name(tab, 0x8000, NULL, 0, 0);
+	ow_symtab_destroy(tab);
+	ow_object_close(obj);
+}
+
+/* All names that addresses of the first functions of f have, as one text. */
+static void all_names(const char *path, uint64_t from, uint64_t to, FILE *out)
+{
+	struct ow_object *obj = ow_object_open(path, NULL);
+	struct ow_symtab *tab = obj ? ow_symtab_create(obj, false) : NULL;
+	struct ow_symbol sym;
+
+	CHECK(tab);
+	for (; tab && from < to; from++)
+		if (ow_symtab_find(tab, from, &sym))
+			fprintf(out, "%s %llx\n", sym.name,
+				(unsigned long long)sym.vaddr);
+	ow_symtab_destroy(tab);
+	ow_object_close(obj);
+}
+
+static void check_same_names(const char *a, const char *b)
+{
+	FILE *fa = fopen("a.txt", "we"), *fb = fopen("b.txt", "we");
+
+	all_names(a, 0x1000, 0x10b0, fa);
+	all_names(b, 0x1000, 0x10b0, fb);
+	fclose(fa);
+	fclose(fb);
+	CHECK(scratch_run("test -s a.txt && cmp a.txt b.txt"));
+}
+
+static void test_minidebug(void)
+{
+	CHECK(scratch_run("objcopy --only-keep-debug choice mini && xz -k mini "
+			  "&& strip choice -o bare && objcopy "
+			  "--add-section .gnu_debugdata=mini.xz bare with-mini"));
+	check_same_names("choice", "with-mini");
+}
+
+static void test_debuglink(void)
+{
+	char here[64], path[128];
+
+	if (!getcwd(here, sizeof(here)))
+		return;
+	snprintf(path, sizeof(path), "%s/linked", here);
+	CHECK(scratch_run("objcopy --only-keep-debug choice choice.debug && "
+			  "objcopy --add-gnu-debuglink=choice.debug bare "
+			  "linked"));
+	check_same_names("choice", path);
+	CHECK(scratch_run("mkdir .debug && mv choice.debug .debug/"));
+	check_same_names("choice", path);
+	/* another CRC: not the file that was linked */
+	CHECK(scratch_run("printf x >>.debug/choice.debug"));
+	CHECK(scratch_run(": >a.txt"));
+	FILE *out = fopen("a.txt", "we");
+
+	all_names(path, 0x1000, 0x10b0, out);
+	fclose(out);
+	CHECK(!scratch_run("test -s a.txt"));
+}
+
+/* Sections gone: .dynsym by PT_DYNAMIC. */
+static void test_without_section_headers(void)
+{
+	struct ow_object *obj;
+	struct ow_symtab *tab;
+	struct ow_symbol sym;
+	size_t found = 0;
+
+	scratch_write("l.c", "int f(void) { return 1; }\n"
+			     "int g(void) { return 2; }\n");
+	for (int i = 0; i < 2; i++) {
+		CHECK(scratch_run("gcc -shared -fPIC -Wl,--hash-style=%s l.c "
+				  "-o l.so && printf '\\0\\0' | dd of=l.so "
+				  "bs=1 seek=60 conv=notrunc 2>/dev/null && "
+				  "printf '\\0\\0\\0\\0\\0\\0\\0\\0' | dd "
+				  "of=l.so bs=1 seek=40 conv=notrunc "
+				  "2>/dev/null", i ? "sysv" : "gnu"));
+		obj = ow_object_open("l.so", NULL);
+		tab = obj ? ow_symtab_create(obj, false) : NULL;
+		CHECK(tab);
+		for (uint64_t at = 0; tab && at < 0x3000; at++)
+			found += ow_symtab_find(tab, at, &sym) &&
+				 at == sym.vaddr &&
+				 (!strcmp(sym.name, "f") ||
+				  !strcmp(sym.name, "g"));
+		ow_symtab_destroy(tab);
+		ow_object_close(obj);
+	}
+	CHECK(found == 4);
+}
+
+/* Any byte may be anything; sanitizers watch. */
+static void test_hostile_bytes(void)
+{
+	struct ow_object *obj = ow_object_open("choice", NULL);
+	unsigned int seed = 1;
+
+	for (int i = 0; obj && i < 3000; i++) {
+		uint8_t *copy = malloc(obj->size);
+		struct ow_object *bad;
+
+		memcpy(copy, obj->bytes, obj->size);
+		for (int j = 0; j < 8; j++) {
+			size_t at = rand_r(&seed) % obj->size;
+
+			/* headers and tables, not padding */
+			if (i & 1)
+				at = obj->size - 1 - at % 2600 % obj->size;
+			copy[at] = (uint8_t)rand_r(&seed);
+		}
+		bad = ow_object_from_image(copy, obj->size, "bad", NULL);
+		if (bad) {
+			struct ow_symtab *tab = ow_symtab_create(bad, false);
+			struct ow_symbol sym;
+
+			for (uint64_t at = 0xff0; tab && at < 0x10b0; at++)
+				if (ow_symtab_find(tab, at, &sym))
+					CHECK(strlen(sym.name) < obj->size);
+			ow_symtab_destroy(tab);
+		}
+		ow_object_close(bad);
+	}
+	ow_object_close(obj);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "choice among symbols", test_choice },
+		{ "libc.so.6 and its debug file", test_libc_with_its_debug_file },
+		{ "installed programs", test_programs },
+		{ "a Rust program", test_rust },
+		{ ".gnu_debugdata", test_minidebug },
+		{ ".gnu_debuglink", test_debuglink },
+		{ "no section headers", test_without_section_headers },
+		{ "hostile bytes", test_hostile_bytes },
+	};
+
+	scratch_enter();
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}

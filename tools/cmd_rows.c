@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* outwind rows: what an ELF file's unwind data says, row by row. */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "commands.h"
+
+static void print_usage(FILE *to)
+{
+	fputs("usage: outwind rows [--table] FILE...\n"
+	      "\n"
+	      "Lists the rows of .eh_frame and .debug_frame, or with --table "
+	      "those of the\n"
+	      "compact table made from .eh_frame: vaddrs from and to, the rule "
+	      "of the CFA,\n"
+	      "the rules of the registers.\n", to);
+}
+
+int cmd_rows(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "table", no_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	bool by_table = false;
+	struct ow_error err;
+	int opt, status = EXIT_WELL, nr = 0, failed = 0;
+
+	while ((opt = getopt_long(argc, argv, "th", options, NULL)) != -1) {
+		if (opt == 'h') {
+			print_usage(stdout);
+			return finish_output(EXIT_WELL);
+		}
+		if (opt != 't') {
+			print_usage(stderr);
+			return EXIT_USAGE;
+		}
+		by_table = true;
+	}
+	for (; optind < argc; optind++, nr++) {
+		if (ow_rows_print(argv[optind], by_table, stdout, &err) == 0)
+			continue;
+		complain("%s", err.msg);
+		failed++;
+	}
+	if (nr == 0) {
+		complain("no file given; see outwind rows --help");
+		return EXIT_USAGE;
+	}
+	if (failed)
+		status = failed == nr ? EXIT_NONE : EXIT_SOME;
+	return finish_output(status);
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* outwind tables: make compact tables, for the cache on disk. */
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "commands.h"
+
+struct tally {
+	unsigned long made, there, failed;
+	bool quiet;
+};
+
+static void print_usage(FILE *to)
+{
+	fputs("usage: outwind tables [OPTIONS] FILE|PID...\n"
+	      "\n"
+	      "Makes the compact unwind tables of ELF files, or of all that a "
+	      "process has\n"
+	      "mapped, and keeps them in the cache by build-id. Stacks are "
+	      "unwound by them\n"
+	      "from then on.\n"
+	      "\n"
+	      "  -q, --quiet        print errors only\n"
+	      "      --dir          print where the tables are kept\n"
+	      "\n"
+	      "Exit status: 0 all tables are there, 1 some could not be made, "
+	      "2 none could,\n"
+	      "64 usage.\n", to);
+}
+
+static void make(struct tally *t, const char *path, bool must)
+{
+	struct ow_table_stats s;
+	struct ow_error err;
+
+	if (ow_table_make(path, &s, &err)) {
+		t->failed += must;
+		if (must)
+			complain("%s", err.msg);
+		return;
+	}
+	*(s.was_there ? &t->there : &t->made) += 1;
+	if (t->quiet)
+		return;
+	printf("%s: %s, %llu rows, %llu rules, %llu bytes", path,
+	       s.was_there ? "was there" : "made", (unsigned long long)s.rows,
+	       (unsigned long long)s.rules, (unsigned long long)s.size);
+	if (s.cfi_size)
+		printf(" (%.1f %% of its CFI)", 100.0 * s.size / s.cfi_size);
+	if (s.escapes)
+		printf(", %llu of %llu rows left to the CFI",
+		       (unsigned long long)s.escapes,
+		       (unsigned long long)s.cfi_rows);
+	putchar('\n');
+	fflush(stdout);
+}
+
+/* Every file that a process has mapped with code in it. */
+static void make_all(struct tally *t, pid_t pid)
+{
+	char path[PATH_MAX], seen[PATH_MAX] = "";
+	struct ow_module_info m;
+	struct ow_capture *c;
+	struct ow_error err;
+	size_t i;
+
+	c = ow_capture_process(pid, NULL, &err);
+	if (!c) {
+		complain("%s", err.msg);
+		t->failed++;
+		return;
+	}
+	for (i = 0; i < ow_capture_nr_modules(c); i++) {
+		if (ow_capture_module(c, i, &m, NULL) || m.path[0] != '/' ||
+		    m.build_id[0] == '\0' || strcmp(m.path, seen) == 0)
+			continue;
+		snprintf(seen, sizeof(seen), "%s", m.path);
+		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid,
+			 m.path);
+		make(t, access(path, R_OK) == 0 ? path : m.path, false);
+	}
+	ow_capture_destroy(c);
+}
+
+static int print_dir(void)
+{
+	char dir[PATH_MAX];
+	struct ow_error err;
+
+	if (ow_table_dir(dir, sizeof(dir), &err)) {
+		complain("%s", err.msg);
+		return EXIT_NONE;
+	}
+	puts(dir);
+	return finish_output(EXIT_WELL);
+}
+
+int cmd_tables(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "dir", no_argument, NULL, 'd' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct tally t = { 0 };
+	unsigned long pid;
+	int opt, status = EXIT_WELL;
+
+	while ((opt = getopt_long(argc, argv, "qh", options, NULL)) != -1) {
+		switch (opt) {
+		case 'q': t.quiet = true; break;
+		case 'd': return print_dir();
+		case 'h': print_usage(stdout); return finish_output(EXIT_WELL);
+		default: print_usage(stderr); return EXIT_USAGE;
+		}
+	}
+	if (optind == argc) {
+		complain("no file or PID given; see outwind tables --help");
+		return EXIT_USAGE;
+	}
+	for (; optind < argc; optind++) {
+		if (parse_number(argv[optind], 1, INT_MAX, &pid))
+			make_all(&t, (pid_t)pid);
+		else
+			make(&t, argv[optind], true);
+	}
+	if (t.failed)
+		status = t.made + t.there ? EXIT_SOME : EXIT_NONE;
+	return finish_output(status);
+}

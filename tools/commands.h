@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The commands of outwind, and what they share. */
+#ifndef OW_COMMANDS_H
+#define OW_COMMANDS_H
+
+#include <outwind/outwind.h>
+
+enum {
+	EXIT_WELL = 0,
+	EXIT_SOME = 1, /* some frames or threads failed */
+	EXIT_NONE = 2, /* nothing could be done */
+	EXIT_USAGE = 64,
+};
+
+int cmd_stack(int argc, char **argv);
+int cmd_tables(int argc, char **argv);
+int cmd_rows(int argc, char **argv);
+
+/* "outwind: " and the line, on stderr. */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* A number from min to max in text, to *ret; false if it is none. */
+bool parse_number(const char *text, unsigned long min, unsigned long max,
+		  unsigned long *ret);
+
+/* Write out what stdout holds; EXIT_NONE with a message if that fails. */
+int finish_output(int status);
+
+#endif /* OW_COMMANDS_H */

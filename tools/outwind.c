@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* outwind: call stacks from outside. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "commands.h"
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+} commands[] = {
+	{ "stack", cmd_stack, "print the stacks of a process or a core file" },
+	{ "tables", cmd_tables, "make compact unwind tables for repeated work" },
+	{ "rows", cmd_rows, "list the unwind rows of an ELF file" },
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fputs("outwind: ", stderr);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	putc('\n', stderr);
+}
+
+bool parse_number(const char *text, unsigned long min, unsigned long max,
+		  unsigned long *ret)
+{
+	unsigned long value;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	value = strtoul(text, &end, 0);
+	if (errno || *end || value < min || value > max)
+		return false;
+	*ret = value;
+	return true;
+}
+
+int finish_output(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	complain("write output: %s", strerror(errno));
+	return EXIT_NONE;
+}
+
+static void print_usage(FILE *to)
+{
+	size_t i;
+
+	fputs("usage: outwind COMMAND [OPTIONS] TARGET\n\n"
+	      "Call stacks from outside: without frame pointers and without "
+	      "the target's help.\n\n", to);
+	for (i = 0; i < NR_COMMANDS; i++)
+		fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].what);
+	fputs("\n'outwind COMMAND --help' lists a command's options.\n", to);
+}
+
+int main(int argc, char **argv)
+{
+	size_t i;
+
+	if (argc < 2) {
+		print_usage(stderr);
+		return EXIT_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		print_usage(stdout);
+		return finish_output(EXIT_WELL);
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("outwind %s\n", ow_version());
+		return finish_output(EXIT_WELL);
+	}
+	for (i = 0; i < NR_COMMANDS; i++)
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return commands[i].run(argc - 1, argv + 1);
+	complain("no command '%s'; see outwind --help", argv[1]);
+	return EXIT_USAGE;
+}
