@@ -54,26 +54,33 @@ int ow_table_open(struct ow_table *t, const uint8_t *bytes, uint64_t size)
 		return -OW_EUNSUPPORTED;
 	need = sizeof(head) + ((uint64_t)head.nr_pages + 1) * 4 +
 	       (uint64_t)head.nr_rows * 4 + (uint64_t)head.nr_rules * 4 +
-	       (uint64_t)head.nr_sets * 2 + head.sets_size;
+	       (uint64_t)head.nr_sets * 2 + ((uint64_t)head.nr_seqs + 1) * 2 +
+	       (uint64_t)head.nr_parts * 3 + head.sets_size;
 	if (need != size || head.base & 0xffff ||
-	    head.nr_rules > OW_TABLE_MAX_RULES ||
+	    (uint32_t)head.nr_rules + head.nr_seqs > OW_TABLE_MAX_NUMBERS ||
 	    head.nr_sets > OW_TABLE_MAX_SETS)
 		return -OW_EFORMAT;
 	n = (struct ow_table){
 		.arch = ow_arch_find(head.machine, head.word == 8),
 		.base = head.base,
+		.ra = head.ra,
 		.nr_pages = head.nr_pages,
 		.nr_rows = head.nr_rows,
 		.nr_rules = head.nr_rules,
 		.nr_sets = head.nr_sets,
 		.sets_size = head.sets_size,
+		.nr_seqs = head.nr_seqs,
+		.nr_parts = head.nr_parts,
 		.pages = (const void *)(bytes + sizeof(head)),
 	};
 	n.rows = (const void *)(n.pages + n.nr_pages + 1);
 	n.rules = (const void *)(n.rows + n.nr_rows);
 	n.set_offs = (const void *)(n.rules + n.nr_rules);
-	n.sets = (const void *)(n.set_offs + n.nr_sets);
-	if (!n.arch || n.arch->word != head.word)
+	n.seqs = n.set_offs + n.nr_sets;
+	n.part_rules = n.seqs + n.nr_seqs + 1;
+	n.part_pcs = (const void *)(n.part_rules + n.nr_parts);
+	n.sets = n.part_pcs + n.nr_parts;
+	if (!n.arch || n.arch->word != head.word || head.ra >= n.arch->nr_regs)
 		return -OW_EUNSUPPORTED;
 	*t = n;
 	return 0;
@@ -93,32 +100,29 @@ static bool page_rows(const struct ow_table *t, uint32_t page,
 static int decode_set(const struct ow_table *t, uint32_t i, struct ow_row *row,
 		      struct ow_rule *rules)
 {
-	struct ow_table_set set;
-	const uint8_t *at;
-	uint32_t off;
-	unsigned int n;
+	int32_t word = t->arch->word;
+	const uint8_t *at, *end;
+	uint8_t head;
 
-	if (i >= t->nr_sets)
+	if (i >= t->nr_sets || t->set_offs[i] >= t->sets_size)
 		return -OW_EFORMAT;
-	off = t->set_offs[i];
-	if (off > t->sets_size || t->sets_size - off < sizeof(set))
+	at = t->sets + t->set_offs[i];
+	head = *at++;
+	if (2 * OW_TABLE_SET_NR(head) > t->sets + t->sets_size - at)
 		return -OW_EFORMAT;
-	memcpy(&set, t->sets + off, sizeof(set));
-	off += sizeof(set);
-	if (set.nr > OW_TABLE_MAX_SAVES || set.ra >= t->arch->nr_regs ||
-	    set.flags & ~(OW_ROW_SIGNAL | OW_ROW_OUTERMOST) ||
-	    t->sets_size - off < 2u * set.nr)
-		return -OW_EFORMAT;
-	at = t->sets + off;
-	for (n = 0; n < set.nr; n++, at += 2) {
+	row->nr = 0;
+	if (head & OW_TABLE_SET_RA)
+		rules[row->nr++] =
+			(struct ow_rule){ t->ra, OW_RULE_AT_CFA, 0, -word };
+	for (end = at + 2 * OW_TABLE_SET_NR(head); at < end; at += 2) {
 		if (at[0] >= t->arch->nr_regs)
 			return -OW_EFORMAT;
-		rules[n] = (struct ow_rule){ at[0], OW_RULE_AT_CFA, 0,
-					     (int8_t)at[1] * t->arch->word };
+		rules[row->nr++] = (struct ow_rule){ at[0], OW_RULE_AT_CFA, 0,
+						     (int8_t)at[1] * word };
 	}
-	row->nr = set.nr;
-	row->flags = set.flags;
-	row->ra = set.ra;
+	row->flags = (head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0) |
+		     (head & OW_TABLE_SET_OUTERMOST ? OW_ROW_OUTERMOST : 0);
+	row->ra = t->ra;
 	return 0;
 }
 
@@ -147,18 +151,48 @@ static int decode_rule(const struct ow_table *t, uint32_t rule,
 	return 0;
 }
 
-int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
-		 struct ow_rule *rules)
+/* Where a sequence's parts lie, or false if it is no sequence or damaged. */
+static bool seq_parts(const struct ow_table *t, uint32_t rule,
+		      uint32_t *first_ret, uint32_t *end_ret)
 {
-	uint64_t page = (vaddr - t->base) >> OW_TABLE_PAGE_BITS;
-	uint32_t low, high, mid;
-	uint16_t pc = (uint16_t)vaddr;
-	int err;
+	uint32_t seq = rule - OW_TABLE_FIRST - t->nr_rules;
+	uint32_t first, end;
 
-	if (vaddr < t->base || page >= t->nr_pages)
-		return -OW_ENOENT;
-	if (!page_rows(t, page, &low, &high))
-		return -OW_EFORMAT;
+	if (rule < OW_TABLE_FIRST + t->nr_rules || seq >= t->nr_seqs)
+		return false;
+	first = t->seqs[seq];
+	end = t->seqs[seq + 1];
+	*first_ret = first;
+	*end_ret = end;
+	return first < end && end <= t->nr_parts &&
+	       end - first <= OW_TABLE_MAX_PARTS;
+}
+
+/*
+ * The rule at off bytes behind a row's vaddr: the row's own, or that of the
+ * part of its sequence.  *end_ret is where that part ends, if not with the row.
+ */
+static uint32_t rule_at(const struct ow_table *t, uint32_t rule, uint32_t off,
+			uint32_t *end_ret)
+{
+	uint32_t i, end;
+
+	*end_ret = ~(uint32_t)0;
+	if (!seq_parts(t, rule, &i, &end))
+		return rule;
+	while (i + 1 < end && t->part_pcs[i + 1] <= off)
+		i++;
+	if (i + 1 < end)
+		*end_ret = t->part_pcs[i + 1];
+	return t->part_rules[i];
+}
+
+/* The last row of a page at or below pc, plus one: where the next one is. */
+static uint32_t search(const struct ow_table *t, uint32_t low, uint32_t high,
+		       uint16_t pc)
+{
+	uint32_t mid;
+
 	while (low < high) {
 		mid = low + (high - low) / 2;
 		if (t->rows[mid].pc <= pc)
@@ -166,20 +200,41 @@ int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		else
 			high = mid;
 	}
-	/* Before a page's first row, the last one of an earlier page holds. */
-	if (low == 0)
+	return low;
+}
+
+int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
+		 struct ow_rule *rules)
+{
+	uint64_t page = (vaddr - t->base) >> OW_TABLE_PAGE_BITS;
+	uint16_t pc = (uint16_t)vaddr;
+	uint32_t first, end, next, off, rule, part_end;
+	int err;
+
+	if (vaddr < t->base || page >= t->nr_pages)
 		return -OW_ENOENT;
-	err = decode_rule(t, t->rows[low - 1].rule, row, rules);
-	if (!err && low < t->nr_rows &&
-	    t->rows[low].pc == (uint16_t)(pc + 1) &&
-	    ow_table_row_vaddr(t, low) == vaddr + 1)
+	if (!page_rows(t, page, &first, &end))
+		return -OW_EFORMAT;
+	next = search(t, first, end, pc);
+	if (next == 0)
+		return -OW_ENOENT;
+	/* Before a page's first row, the last one of an earlier page holds;
+	   a sequence ends in its own page, so that its last part does. */
+	off = next > first ? (uint32_t)(pc - t->rows[next - 1].pc) : 0xffff;
+	rule = rule_at(t, t->rows[next - 1].rule, off, &part_end);
+	err = decode_rule(t, rule, row, rules);
+	if (!err && (off + 1 == part_end ||
+		     (next < t->nr_rows &&
+		      t->rows[next].pc == (uint16_t)(pc + 1))))
 		row->flags |= OW_ROW_LAST;
 	return err;
 }
 
-uint64_t ow_table_row_vaddr(const struct ow_table *t, uint32_t i)
+uint64_t ow_table_row_vaddr(const struct ow_table *t, uint32_t i, uint32_t k,
+			    uint32_t *parts_ret)
 {
-	uint32_t low = 0, high = t->nr_pages, mid;
+	uint32_t low = 0, high = t->nr_pages, mid, first, end;
+	uint64_t vaddr;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
@@ -188,26 +243,61 @@ uint64_t ow_table_row_vaddr(const struct ow_table *t, uint32_t i)
 		else
 			high = mid;
 	}
-	return t->base + ((uint64_t)low << OW_TABLE_PAGE_BITS) + t->rows[i].pc;
+	vaddr = t->base + ((uint64_t)low << OW_TABLE_PAGE_BITS) + t->rows[i].pc;
+	*parts_ret = 1;
+	if (!seq_parts(t, t->rows[i].rule, &first, &end))
+		return vaddr;
+	*parts_ret = end - first;
+	return k < end - first ? vaddr + t->part_pcs[first + k] : vaddr;
+}
+
+static int verify_seq(const struct ow_table *t, uint32_t seq)
+{
+	uint32_t i, first, end;
+
+	if (!seq_parts(t, OW_TABLE_FIRST + t->nr_rules + seq, &first, &end) ||
+	    t->part_pcs[first] != 0)
+		return -OW_EFORMAT;
+	for (i = first; i < end; i++)
+		if (t->part_rules[i] >= OW_TABLE_FIRST + t->nr_rules ||
+		    (i > first && t->part_pcs[i] <= t->part_pcs[i - 1]))
+			return -OW_EFORMAT;
+	return 0;
+}
+
+/* Rows in order, with what they name there, and ending before the next. */
+static int verify_page(const struct ow_table *t, uint32_t page)
+{
+	uint32_t i, first, end, part, parts_end, next;
+
+	if (!page_rows(t, page, &first, &end))
+		return -OW_EFORMAT;
+	for (i = first; i < end; i++) {
+		next = i + 1 < end ? t->rows[i + 1].pc : 0x10000;
+		if (next <= t->rows[i].pc ||
+		    t->rows[i].rule >=
+			    OW_TABLE_FIRST + t->nr_rules + t->nr_seqs)
+			return -OW_EFORMAT;
+		if (seq_parts(t, t->rows[i].rule, &part, &parts_end) &&
+		    t->rows[i].pc + t->part_pcs[parts_end - 1] >= next)
+			return -OW_EFORMAT;
+	}
+	return 0;
 }
 
 int ow_table_verify(const struct ow_table *t)
 {
-	struct ow_rule rules[OW_TABLE_MAX_SAVES];
+	struct ow_rule rules[OW_TABLE_MAX_SAVES + 1];
 	struct ow_row row;
-	uint32_t page, i, first, end;
+	uint32_t i;
 
 	if (t->pages[0] != 0 || t->pages[t->nr_pages] != t->nr_rows)
 		return -OW_EFORMAT;
-	for (page = 0; page < t->nr_pages; page++) {
-		if (!page_rows(t, page, &first, &end))
+	for (i = 0; i < t->nr_seqs; i++)
+		if (verify_seq(t, i))
 			return -OW_EFORMAT;
-		for (i = first; i + 1 < end; i++)
-			if (t->rows[i].pc >= t->rows[i + 1].pc)
-				return -OW_EFORMAT;
-	}
-	for (i = 0; i < t->nr_rows; i++)
-		if (t->rows[i].rule >= OW_TABLE_FIRST + t->nr_rules)
+	for (i = 0; i < t->nr_pages; i++)
+		if (verify_page(t, i))
 			return -OW_EFORMAT;
 	for (i = 0; i < t->nr_rules; i++)
 		if (decode_rule(t, OW_TABLE_FIRST + i, &row, rules))

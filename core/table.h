@@ -12,15 +12,20 @@
 struct ow_table {
 	const struct ow_arch *arch;
 	uint64_t base;
+	uint8_t ra;
 	uint32_t nr_pages, nr_rows, nr_rules, nr_sets, sets_size;
+	uint32_t nr_seqs, nr_parts;
 	const uint32_t *pages;
 	const struct ow_table_row *rows;
 	const uint32_t *rules;
 	const uint16_t *set_offs;
+	const uint16_t *seqs;
+	const uint16_t *part_rules;
+	const uint8_t *part_pcs;
 	const uint8_t *sets;
 };
 
-/* The checksum of a table's bytes; size is a multiple of 4 and at least 64. */
+/* The checksum of a table's bytes; size is at least a head's. */
 uint64_t ow_table_checksum(const uint8_t *bytes, uint64_t size);
 
 /*
@@ -47,7 +52,11 @@ int ow_table_verify(const struct ow_table *t);
 int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		 struct ow_rule *rules);
 
-/* The vaddr of row number i < nr_rows (slow: for listings and tests). */
-uint64_t ow_table_row_vaddr(const struct ow_table *t, uint32_t i);
+/*
+ * The vaddr where part k of row number i < nr_rows begins, and in *parts_ret
+ * how many parts the row has; for listings and tests.
+ */
+uint64_t ow_table_row_vaddr(const struct ow_table *t, uint32_t i, uint32_t k,
+			    uint32_t *parts_ret);
 
 #endif /* OW_TABLE_H */

@@ -20,6 +20,7 @@ struct range {
 
 /* DWARF in one file, by libdw on bytes that are mapped already. */
 struct dwarf {
+	uint8_t *copy; /* of the bytes, or NULL if they are used in place */
 	Elf *elf;
 	Dwarf *dw;
 };
@@ -31,10 +32,32 @@ struct ow_lines {
 	size_t nr, room;
 };
 
+static bool has_compressed(const struct ow_object *obj)
+{
+	struct ow_elf_section sec;
+
+	for (uint32_t i = 1; ow_elf_section(&obj->elf, i, &sec); i++)
+		if (sec.flags & OW_SHF_COMPRESSED)
+			return true;
+	return ow_object_section(obj, ".zdebug_info", &sec);
+}
+
+/*
+ * Where libelf decompresses a section, it writes into the section's header,
+ * which it has in place: our bytes are read-only.
+ */
 static bool dwarf_init(struct dwarf *d, const struct ow_object *obj)
 {
+	char *bytes = (char *)obj->bytes;
+
+	if (has_compressed(obj)) {
+		d->copy = malloc(obj->size);
+		if (!d->copy)
+			return false;
+		bytes = memcpy(d->copy, obj->bytes, obj->size);
+	}
 	elf_version(EV_CURRENT);
-	d->elf = elf_memory((char *)obj->bytes, obj->size);
+	d->elf = elf_memory(bytes, obj->size);
 	if (d->elf)
 		d->dw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	return d->dw;
@@ -44,6 +67,7 @@ static void dwarf_deinit(struct dwarf *d)
 {
 	dwarf_end(d->dw);
 	elf_end(d->elf);
+	free(d->copy);
 }
 
 /* A .debug_info in the object goes before one in another file. */

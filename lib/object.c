@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "err.h"
 #include "error.h"
 #include "fdeindex.h"
+#include "inflate.h"
 
 #define PAGE_MASK 0xfffULL /* the smallest page of any target */
 
@@ -206,43 +206,6 @@ static void take_eh_frame(struct ow_object *obj)
 	*eh = (struct ow_section){ obj->bytes + sec.off, sec.size, sec.vaddr };
 }
 
-/* Decompress a section by libelf.  The bytes are the caller's to free. */
-static uint8_t *inflate_section(const struct ow_object *obj, const char *name,
-				size_t *size_ret)
-{
-	Elf *elf = elf_memory((char *)obj->bytes, obj->size);
-	uint8_t *copy = NULL;
-	Elf_Scn *scn = NULL;
-	size_t names;
-	GElf_Shdr sh;
-	const char *at;
-	Elf_Data *data;
-
-	if (!elf || elf_getshdrstrndx(elf, &names))
-		goto out;
-	while ((scn = elf_nextscn(elf, scn))) {
-		if (!gelf_getshdr(scn, &sh))
-			continue;
-		at = elf_strptr(elf, names, sh.sh_name);
-		if (!at || strcmp(at, name))
-			continue;
-		if (at[1] == 'z' ? elf_compress_gnu(scn, 0, 0) < 0 :
-				   elf_compress(scn, 0, 0) < 0)
-			break;
-		data = elf_rawdata(scn, NULL);
-		if (!data || !data->d_buf)
-			break;
-		copy = malloc(data->d_size);
-		if (copy)
-			memcpy(copy, data->d_buf, data->d_size);
-		*size_ret = data->d_size;
-		break;
-	}
-out:
-	elf_end(elf);
-	return copy;
-}
-
 static void take_debug_frame(struct ow_object *obj)
 {
 	struct ow_section *df = &obj->cfi.debug_frame;
@@ -259,8 +222,8 @@ static void take_debug_frame(struct ow_object *obj)
 		*df = (struct ow_section){ obj->bytes + sec.off, sec.size, 0 };
 		return;
 	}
-	elf_version(EV_CURRENT);
-	obj->debug_frame = inflate_section(obj, name, &size);
+	obj->debug_frame = ow_inflate(obj->bytes + sec.off, sec.size,
+				      obj->elf.is_64, name[1] == 'z', &size);
 	if (obj->debug_frame)
 		*df = (struct ow_section){ obj->debug_frame, size, 0 };
 }

@@ -105,18 +105,31 @@ static void print_section(const struct ow_object *obj, bool is_debug, FILE *out)
 	} while (kind != 0 && off > at);
 }
 
+static void print_table_row(const struct ow_object *obj,
+			    const struct ow_table *t, uint64_t vaddr,
+			    uint64_t end, FILE *out)
+{
+	struct ow_rule rules[OW_MAX_REGS];
+	struct ow_row row;
+	int failed = ow_table_row(t, vaddr, &row, rules);
+
+	if (!failed)
+		print_row(out, obj, vaddr, end, &row);
+	else
+		fprintf(out, "%#llx %#llx %s\n", (unsigned long long)vaddr,
+			(unsigned long long)end,
+			failed == -OW_ENOENT ? "none" : "escape");
+}
+
 static int print_table(const struct ow_object *obj, FILE *out,
 		       struct ow_error *err)
 {
-	struct ow_rule rules[OW_MAX_REGS];
 	struct ow_table_stats stats;
 	_cleanup_(ow_freep) uint8_t *bytes = NULL;
 	struct ow_table t;
-	struct ow_row row;
+	uint64_t vaddr = 0, next;
+	uint32_t i, k, parts;
 	size_t size;
-	uint64_t vaddr, end;
-	uint32_t i;
-	int failed;
 
 	bytes = ow_table_generate(obj, &size, &stats, err);
 	if (!bytes)
@@ -124,17 +137,13 @@ static int print_table(const struct ow_object *obj, FILE *out,
 	if (ow_table_open(&t, bytes, size) || ow_table_verify(&t))
 		return ow_fail(err, OW_CODE_FORMAT, "%s: the table made is "
 			       "not in order", obj->path);
-	for (i = 0; i + 1 < t.nr_rows; i++) {
-		vaddr = ow_table_row_vaddr(&t, i);
-		end = ow_table_row_vaddr(&t, i + 1);
-		failed = ow_table_row(&t, vaddr, &row, rules);
-		if (!failed)
-			print_row(out, obj, vaddr, end, &row);
-		else
-			fprintf(out, "%#llx %#llx %s\n",
-				(unsigned long long)vaddr,
-				(unsigned long long)end,
-				failed == -OW_ENOENT ? "none" : "escape");
+	for (i = 0; i < t.nr_rows; i++) {
+		for (k = 0, parts = 1; k < parts; k++) {
+			next = ow_table_row_vaddr(&t, i, k, &parts);
+			if (i || k)
+				print_table_row(obj, &t, vaddr, next, out);
+			vaddr = next;
+		}
 	}
 	return 0;
 }

@@ -10,13 +10,14 @@
 #include "object.h"
 #include "padding.h"
 #include "table.h"
+#include "tableseq.h"
 
 #define SLOTS 8192 /* of the hash of rules; a power of two */
 #define MAX_SETS_SIZE 0xffff
 #define MAX_PAGES 0x10000 /* 4 GiB of code */
 
 struct packed_set {
-	uint8_t bytes[sizeof(struct ow_table_set) + 2 * OW_TABLE_MAX_SAVES];
+	uint8_t bytes[1 + 2 * OW_TABLE_MAX_SAVES];
 	uint8_t size;
 };
 
@@ -24,18 +25,17 @@ struct packed_set {
 struct gen {
 	const struct ow_object *obj;
 	const struct ow_arch *arch;
+	uint8_t ra; /* slot, of the first row; others' are left to the CFI */
 	struct ow_table_stats *stats;
 	struct ow_cfa cfa;
 
 	uint64_t base;
-	uint32_t *pages; /* first row of each page */
-	uint32_t nr_pages;
-	struct ow_table_row *rows;
+	struct ow_flat_row *rows;
 	size_t nr_rows, room;
-	uint64_t end;       /* vaddr up to which rows are made */
-	uint16_t last_rule; /* of the last row */
+	uint64_t end;        /* vaddr up to which rows are made */
+	uint16_t entry_rule; /* of the first row of the last FDE */
 
-	uint32_t rules[OW_TABLE_MAX_RULES];
+	uint32_t rules[SLOTS];
 	uint32_t nr_rules;
 	uint16_t rule_hash[SLOTS]; /* 1 + index in rules; 0 is empty */
 
@@ -58,27 +58,29 @@ static bool fits(const struct gen *g, int32_t off, int32_t min, int32_t max)
 static bool pack_set(const struct gen *g, const struct ow_row *row,
 		     struct packed_set *ret)
 {
-	struct ow_table_set head = {
-		.nr = row->nr,
-		.flags = row->flags,
-		.ra = row->ra,
-	};
-	uint8_t *at = ret->bytes + sizeof(head);
-	unsigned int i;
+	bool outermost = row->flags & OW_ROW_OUTERMOST;
+	uint8_t head = (row->flags & OW_ROW_SIGNAL ? OW_TABLE_SET_SIGNAL : 0) |
+		       (outermost ? OW_TABLE_SET_OUTERMOST : 0);
+	const struct ow_rule *rule = row->rules;
+	/* Nothing is recovered of a caller that isn't. */
+	const struct ow_rule *end = rule + (outermost ? 0 : row->nr);
+	uint8_t *at = ret->bytes + 1;
 
-	if (row->flags & OW_ROW_OUTERMOST) {
-		head.nr = 0; /* nothing is recovered of a caller that isn't */
-	} else if (row->nr > OW_TABLE_MAX_SAVES) {
+	if (row->nr > OW_TABLE_MAX_SAVES || row->ra != g->ra)
 		return false;
-	}
-	for (i = 0; i < head.nr; i++) {
-		if (row->rules[i].kind != OW_RULE_AT_CFA ||
-		    !fits(g, row->rules[i].off, INT8_MIN, INT8_MAX))
+	for (; rule < end; rule++) {
+		if (rule->kind != OW_RULE_AT_CFA ||
+		    !fits(g, rule->off, INT8_MIN, INT8_MAX))
 			return false;
-		*at++ = row->rules[i].slot;
-		*at++ = (uint8_t)(row->rules[i].off / g->arch->word);
+		if (rule->slot == g->ra && rule->off == -g->arch->word) {
+			head |= OW_TABLE_SET_RA;
+			continue;
+		}
+		*at++ = rule->slot;
+		*at++ = (uint8_t)(rule->off / g->arch->word);
+		head++;
 	}
-	memcpy(ret->bytes, &head, sizeof(head));
+	ret->bytes[0] = head;
 	ret->size = at - ret->bytes;
 	return true;
 }
@@ -155,9 +157,7 @@ static uint16_t rule_of(struct gen *g, const struct ow_row *row)
 
 static int add_row(struct gen *g, uint64_t vaddr, uint16_t rule)
 {
-	uint64_t page = (vaddr - g->base) >> OW_TABLE_PAGE_BITS;
-
-	if (g->nr_rows && g->last_rule == rule)
+	if (g->nr_rows && g->rows[g->nr_rows - 1].rule == rule)
 		return 0;
 	if (g->nr_rows == g->room) {
 		size_t room = g->room ? 2 * g->room : 1024;
@@ -168,11 +168,9 @@ static int add_row(struct gen *g, uint64_t vaddr, uint16_t rule)
 		g->rows = rows;
 		g->room = room;
 	}
-	while (g->nr_pages <= page)
-		g->pages[g->nr_pages++] = (uint32_t)g->nr_rows;
-	g->rows[g->nr_rows++] =
-		(struct ow_table_row){ (uint16_t)vaddr, rule };
-	g->last_rule = rule;
+	g->rows[g->nr_rows++] = (struct ow_flat_row){
+		vaddr, rule, rule == g->entry_rule || rule == OW_TABLE_NONE
+	};
 	return 0;
 }
 
@@ -197,6 +195,7 @@ static int add_rows(struct gen *g)
 {
 	struct ow_rule rules[OW_MAX_REGS];
 	struct ow_row row;
+	bool first = true;
 	uint16_t rule;
 	int more;
 
@@ -205,6 +204,9 @@ static int add_rows(struct gen *g)
 		rule = rule_of(g, &row);
 		g->stats->cfi_rows++;
 		g->stats->escapes += rule == OW_TABLE_ESCAPE;
+		if (first)
+			g->entry_rule = rule;
+		first = false;
 		if (add_row(g, g->cfa.start, rule))
 			return -OW_CODE_MEMORY;
 	}
@@ -217,6 +219,8 @@ static int add_fde(struct gen *g, const struct ow_fde *fde, uint64_t end)
 
 	if (err)
 		return err;
+	if (g->nr_rows == 0)
+		g->ra = fde->cie.ra;
 	err = ow_cfa_begin(&g->cfa, &fde->cie, fde->insns, fde->start, end);
 	if (!err)
 		err = add_rows(g);
@@ -256,6 +260,25 @@ static int add_all(struct gen *g, const struct ow_fde_index *index)
 	return err;
 }
 
+/* The first row of each page, and one more.  NULL when out of memory. */
+static uint32_t *list_pages(const struct gen *g, const struct ow_seqs *seqs,
+			    uint32_t *nr_ret)
+{
+	uint64_t last = g->rows[g->nr_rows - 1].vaddr;
+	uint32_t nr = (uint32_t)((last - g->base) >> OW_TABLE_PAGE_BITS) + 1;
+	uint32_t *pages = malloc((nr + 1) * sizeof(*pages));
+	uint32_t page = 0;
+	size_t i;
+
+	for (i = 0; pages && i < seqs->nr_rows; i++)
+		while (page <= (seqs->vaddrs[i] - g->base) >> OW_TABLE_PAGE_BITS)
+			pages[page++] = (uint32_t)i;
+	while (pages && page <= nr)
+		pages[page++] = (uint32_t)seqs->nr_rows;
+	*nr_ret = nr;
+	return pages;
+}
+
 static void put(uint8_t **at, const void *bytes, size_t size)
 {
 	if (size)
@@ -263,44 +286,77 @@ static void put(uint8_t **at, const void *bytes, size_t size)
 	*at += size;
 }
 
-/* Put the parts together.  NULL when out of memory. */
-static uint8_t *assemble(const struct gen *g, size_t *size_ret)
+static struct ow_table_head head_of(const struct gen *g,
+				    const struct ow_seqs *seqs,
+				    uint32_t nr_pages)
 {
-	uint32_t last = (uint32_t)g->nr_rows;
 	struct ow_table_head head = {
 		.magic = OW_TABLE_MAGIC,
 		.version = OW_TABLE_VERSION,
 		.machine = g->arch->machine,
 		.base = g->base,
-		.nr_pages = g->nr_pages,
-		.nr_rows = (uint32_t)g->nr_rows,
+		.nr_pages = nr_pages,
+		.nr_rows = (uint32_t)seqs->nr_rows,
 		.nr_rules = (uint16_t)g->nr_rules,
 		.nr_sets = (uint16_t)g->nr_sets,
-		.sets_size = g->sets_size,
+		.sets_size = (uint16_t)g->sets_size,
+		.nr_seqs = (uint16_t)seqs->nr_seqs,
+		.nr_parts = (uint16_t)seqs->nr_parts,
 		.word = g->arch->word,
+		.ra = g->ra,
 	};
 	size_t id = g->obj->build_id_size;
-	size_t size = sizeof(head) + (g->nr_pages + 1) * sizeof(*g->pages) +
-		      g->nr_rows * sizeof(*g->rows) +
+
+	memcpy(head.build_id, g->obj->build_id,
+	       id < sizeof(head.build_id) ? id : sizeof(head.build_id));
+	return head;
+}
+
+/* Put the parts together.  NULL when out of memory. */
+static uint8_t *assemble(const struct gen *g, const struct ow_seqs *seqs,
+			 const uint32_t *pages, uint32_t nr_pages,
+			 size_t *size_ret)
+{
+	struct ow_table_head head = head_of(g, seqs, nr_pages);
+	size_t size = sizeof(head) + ((size_t)nr_pages + 1) * sizeof(*pages) +
+		      seqs->nr_rows * sizeof(*seqs->rows) +
 		      g->nr_rules * sizeof(*g->rules) +
-		      g->nr_sets * sizeof(*g->set_offs) + g->sets_size;
+		      g->nr_sets * sizeof(*g->set_offs) +
+		      (seqs->nr_seqs + 1) * sizeof(*seqs->firsts) +
+		      seqs->nr_parts * 3 + g->sets_size;
 	uint8_t *bytes = malloc(size);
 	uint8_t *at = bytes;
 
 	if (!bytes)
 		return NULL;
-	memcpy(head.build_id, g->obj->build_id,
-	       id < sizeof(head.build_id) ? id : sizeof(head.build_id));
 	put(&at, &head, sizeof(head));
-	put(&at, g->pages, g->nr_pages * sizeof(*g->pages));
-	put(&at, &last, sizeof(last));
-	put(&at, g->rows, g->nr_rows * sizeof(*g->rows));
+	put(&at, pages, ((size_t)nr_pages + 1) * sizeof(*pages));
+	put(&at, seqs->rows, seqs->nr_rows * sizeof(*seqs->rows));
 	put(&at, g->rules, g->nr_rules * sizeof(*g->rules));
 	put(&at, g->set_offs, g->nr_sets * sizeof(*g->set_offs));
+	put(&at, seqs->firsts, (seqs->nr_seqs + 1) * sizeof(*seqs->firsts));
+	put(&at, seqs->part_rules, seqs->nr_parts * sizeof(*seqs->part_rules));
+	put(&at, seqs->part_pcs, seqs->nr_parts);
 	put(&at, g->sets, g->sets_size);
 	head.check = ow_table_checksum(bytes, size);
 	memcpy(bytes, &head, sizeof(head));
 	*size_ret = size;
+	return bytes;
+}
+
+static uint8_t *finish(const struct gen *g, size_t *size_ret)
+{
+	struct ow_seqs seqs;
+	uint32_t *pages = NULL, nr_pages;
+	uint8_t *bytes = NULL;
+
+	if (ow_seqs_make(&seqs, g->rows, g->nr_rows,
+			 OW_TABLE_FIRST + g->nr_rules) == 0)
+		pages = list_pages(g, &seqs, &nr_pages);
+	if (pages)
+		bytes = assemble(g, &seqs, pages, nr_pages, size_ret);
+	free(pages);
+	ow_seqs_free(&seqs);
 	return bytes;
 }
 
@@ -320,20 +376,18 @@ static uint8_t *generate(struct gen *g, const struct ow_fde_index *index,
 	uint64_t last = index->refs[index->nr - 1].start;
 	uint8_t *bytes = NULL;
 
-	if ((last - first) >> OW_TABLE_PAGE_BITS >= MAX_PAGES - 1) {
+	if ((last - first) >> OW_TABLE_PAGE_BITS >= MAX_PAGES) {
 		ow_fail(err, OW_CODE_UNSUPPORTED,
 			"%s: code spans more than 4 GiB", g->obj->path);
 		return NULL;
 	}
 	g->base = first;
-	g->pages = malloc(MAX_PAGES * 2 * sizeof(*g->pages));
-	if (g->pages && !add_all(g, index))
-		bytes = assemble(g, size_ret);
+	if (!add_all(g, index))
+		bytes = finish(g, size_ret);
 	if (bytes)
 		count(g, *size_ret);
 	else
 		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", g->obj->path);
-	free(g->pages);
 	free(g->rows);
 	return bytes;
 }

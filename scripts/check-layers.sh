@@ -1,5 +1,9 @@
 #!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
 # Every "quoted" include must name a module that stands above in ./layers.
+# Beyond that order: targets know nothing of one another's kind, output and
+# tools know the public API and each other only.
+set -eu
 awk '
 FILENAME == "layers" { rank[$1] = FNR; next }
 /^[ \t]*#[ \t]*include[ \t]*"/ {
@@ -10,5 +14,11 @@ FILENAME == "layers" { rank[$1] = FNR; next }
 		printf "%s:%d: %s may not include %s\n", FILENAME, FNR, me, to
 		bad = 1
 	}
+	if (p[1] == "tools" && to != "commands" && to != "stackview" ||
+	    p[1] == "output" && to != "stackview" ||
+	    p[1] == "targets" && (to == "process" || to == "corefile")) {
+		printf "%s:%d: %s/ may not include %s\n", FILENAME, FNR, p[1], to
+		bad = 1
+	}
 }
-END { exit bad }' layers $(find core lib targets output -name '*.[ch]')
+END { exit bad }' layers $(find core lib targets output tools -name '*.[ch]')

@@ -23,6 +23,7 @@
 #define STOP_TIMEOUT_NS 1000000000ULL
 #define UNKNOWN_BASE_SIZE (1 << 20) /* copied where no base is known */
 #define LISTING_ROUNDS 16
+#define OVERFLOW_SIZE (64 << 10) /* how far below a stack sp may have gone */
 
 /* A capture under construction. */
 struct taking {
@@ -258,12 +259,14 @@ static void plan_home(struct taking *t, size_t i)
 	for (off = 0; off + word <= r->size; off += word) {
 		addr = 0;
 		memcpy(&addr, r->bytes + off, word);
-		if (addr >= home->start && addr < home->end && addr < lowest)
+		/* sp may be below, if the stack has overflowed. */
+		if (addr >= home->start - OVERFLOW_SIZE && addr < home->end &&
+		    addr < lowest)
 			lowest = addr;
 	}
 	if (lowest == UINT64_MAX)
 		return;
-	addr = lowest - home->start > RED_ZONE ? lowest - RED_ZONE :
+	addr = lowest > home->start + RED_ZONE ? lowest - RED_ZONE :
 						 home->start;
 	ow_stackcopy_add(&t->copy, addr, copy_end(t, home, addr, t->tps[i]));
 }

@@ -8,10 +8,14 @@
  *	struct ow_table_row row[nr_rows]  sorted by vaddr
  *	__u32 rule[nr_rules]              see OW_TABLE_RULE_*
  *	__u16 set[nr_sets]                where in sets[] each set begins
- *	__u8  sets[sets_size]             see struct ow_table_set
+ *	__u16 seq[nr_seqs + 1]            first part of each sequence
+ *	__u16 part_rule[nr_parts]         as in a row, but never a sequence
+ *	__u8  part_pc[nr_parts]           bytes from the row's vaddr
+ *	__u8  sets[sets_size]             see OW_TABLE_SET_*
  *
  * A row holds from its vaddr up to the next row's, across pages.  The row of a
- * vaddr is the last one at or below it.
+ * vaddr is the last one at or below it.  A row whose rule is a sequence stands
+ * for several: prologues and epilogues look alike, and are kept once.
  */
 #ifndef UAPI_OW_TABLE_H
 #define UAPI_OW_TABLE_H
@@ -23,7 +27,7 @@
 #define OW_TABLE_MAGIC 0x5442574fU /* "OWBT" */
 #define OW_TABLE_VERSION 1
 #define OW_TABLE_PAGE_BITS 16
-#define OW_TABLE_BUILD_ID 20
+#define OW_TABLE_BUILD_ID 8
 
 struct ow_table_head {
 	__u32 magic;
@@ -35,15 +39,19 @@ struct ow_table_head {
 	__u32 nr_rows;
 	__u16 nr_rules;
 	__u16 nr_sets;
-	__u32 sets_size;
+	__u16 sets_size;
 	__u8 word;      /* bytes of an address */
-	__u8 reserved[3];
-	__u8 build_id[OW_TABLE_BUILD_ID]; /* cut, or filled with zeros */
+	__u8 ra;        /* slot that holds the return address afterwards */
+	__u16 nr_seqs;
+	__u16 nr_parts;
+	__u32 reserved;
+	__u8 build_id[OW_TABLE_BUILD_ID]; /* its first bytes */
 };
 
 struct ow_table_row {
 	__u16 pc;   /* low half of the vaddr */
-	__u16 rule; /* OW_TABLE_NONE, _ESCAPE, or 2 + index in rule[] */
+	__u16 rule; /* OW_TABLE_NONE, _ESCAPE, 2 + index in rule[], or
+		       2 + nr_rules + index in seq[] */
 };
 
 enum {
@@ -63,18 +71,20 @@ enum {
 	((__u32)(set) | (__u32)(reg) << 10 | (__u32)(__u16)(words) << 16)
 
 #define OW_TABLE_MAX_SETS 1024
-#define OW_TABLE_MAX_RULES 0xfffe
-#define OW_TABLE_MAX_SAVES 32
+#define OW_TABLE_MAX_NUMBERS 0xfffe /* rules and sequences together */
+#define OW_TABLE_MAX_PARTS 16       /* of one sequence */
 
-/* A set: this, then nr pairs of slot (__u8) and words from the CFA (__s8). */
-struct ow_table_set {
-	__u8 nr;
-	__u8 flags; /* enum ow_row_flags */
-	__u8 ra;    /* slot of the return address */
-};
+/*
+ * A set: a byte of these, then as many pairs of slot (__u8) and words from the
+ * CFA (__s8).
+ */
+#define OW_TABLE_SET_NR(b) ((b) & 0x1f)
+#define OW_TABLE_SET_RA 0x20        /* and the return address at CFA - 1 word */
+#define OW_TABLE_SET_SIGNAL 0x40    /* the caller was interrupted */
+#define OW_TABLE_SET_OUTERMOST 0x80 /* there is no caller */
+#define OW_TABLE_MAX_SAVES 0x1f
 
-_Static_assert(sizeof(struct ow_table_head) == 64, "no padding");
+_Static_assert(sizeof(struct ow_table_head) == 56, "no padding");
 _Static_assert(sizeof(struct ow_table_row) == 4, "one row, one map value");
-_Static_assert(sizeof(struct ow_table_set) == 3, "no padding");
 
 #endif /* UAPI_OW_TABLE_H */

@@ -16,13 +16,21 @@ struct expected {
 };
 
 struct oracle {
-	struct expected *all;
-	size_t nr;
+	struct expected *all; /* by start */
+	size_t nr, room;
+	uint64_t size_max; /* of any of them */
 };
 
 static int bind_of(const char *text)
 {
 	return strcmp(text, "LOCAL") == 0 ? 0 : strcmp(text, "WEAK") == 0 ? 1 : 2;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct expected *e = a, *f = b;
+
+	return (e->start > f->start) - (e->start < f->start);
 }
 
 static void oracle_add(struct oracle *o, const char *path)
@@ -41,13 +49,20 @@ static void oracle_add(struct oracle *o, const char *path)
 		    (strcmp(type, "FUNC") != 0 && strcmp(type, "IFUNC") != 0) ||
 		    strcmp(section, "UND") == 0 || size == 0)
 			continue;
-		o->all = realloc(o->all, (o->nr + 1) * sizeof(*o->all));
+		if (o->nr == o->room) {
+			o->room = 2 * o->room + 1024;
+			o->all = realloc(o->all, o->room * sizeof(*o->all));
+		}
+		if (size > o->size_max)
+			o->size_max = size;
 		o->all[o->nr] = (struct expected){ start, start + size,
 						   bind_of(bind), "" };
 		strcpy(o->all[o->nr++].name, name);
 	}
 	if (f)
 		pclose(f);
+	if (o->nr)
+		qsort(o->all, o->nr, sizeof(*o->all), by_start);
 }
 
 /* readelf adds versions that the string table doesn't have. */
@@ -55,8 +70,25 @@ static bool same_name(const char *got, const char *want)
 {
 	size_t n = strcspn(got, "@");
 
-	return n == strcspn(want, "@") &&
-	       strncmp(got, want, n < 199 ? n : 199) == 0;
+	if (n > sizeof((struct expected){ 0 }.name) - 1)
+		n = sizeof((struct expected){ 0 }.name) - 1;
+	return n == strcspn(want, "@") && strncmp(got, want, n) == 0;
+}
+
+/* The number of functions that begin at or before vaddr. */
+static size_t begun_at(const struct oracle *o, uint64_t vaddr)
+{
+	size_t low = 0, high = o->nr;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (o->all[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 /* Is the symbol what a look at all functions says? */
@@ -65,21 +97,20 @@ static bool agrees(const struct oracle *o, const struct ow_symbol *sym,
 {
 	uint64_t start = 0;
 	int bind = -1, got = -1;
-	size_t i;
 
-	for (i = 0; i < o->nr; i++)
-		if (vaddr >= o->all[i].start && vaddr < o->all[i].end &&
-		    o->all[i].start > start)
-			start = o->all[i].start;
-	for (i = 0; i < o->nr; i++) {
-		if (o->all[i].start != start || vaddr >= o->all[i].end)
+	for (size_t i = begun_at(o, vaddr); i-- > 0;) {
+		const struct expected *e = &o->all[i];
+
+		if (e->start < start || vaddr - e->start > o->size_max)
+			break;
+		if (vaddr >= e->end)
 			continue;
-		if (o->all[i].bind > bind)
-			bind = o->all[i].bind;
-		if (same_name(sym->name, o->all[i].name) &&
-		    sym->size == o->all[i].end - start &&
-		    o->all[i].bind > got)
-			got = o->all[i].bind;
+		start = e->start;
+		if (e->bind > bind)
+			bind = e->bind;
+		if (same_name(sym->name, e->name) &&
+		    sym->size == e->end - start && e->bind > got)
+			got = e->bind;
 	}
 	return sym->vaddr == start && got == bind && got >= 0;
 }

@@ -4,9 +4,10 @@
  * "cfa=rsp+16 rbp=[cfa-16] rip=[cfa-8]", "rbx=[expr@5]" for an expression at
  * offset 5 of its section, "rbx=u" undefined, "rbx=s" same; then flags.
  */
-#ifndef OW_TEST_ROWTEXT_H
-#define OW_TEST_ROWTEXT_H
+#ifndef OW_TEST_SAYROW_H
+#define OW_TEST_SAYROW_H
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "arch.h"
@@ -93,4 +94,4 @@ static inline void say_err(struct text *t, int err)
 		test_checks++;                                               \
 	} while (0)
 
-#endif /* OW_TEST_ROWTEXT_H */
+#endif /* OW_TEST_SAYROW_H */

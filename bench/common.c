@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "common.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <valgrind/callgrind.h>
+
+void bench_die(const char *fmt, ...)
+{
+	va_list args;
+
+	fflush(stdout);
+	fputs("bench: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	exit(1);
+}
+
+uint64_t bench_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+double bench_median(double *values, size_t nr)
+{
+	qsort(values, nr, sizeof(*values), by_value);
+	return nr % 2 ? values[nr / 2] :
+			(values[nr / 2 - 1] + values[nr / 2]) / 2;
+}
+
+const char *bench_verdict(bool reached)
+{
+	return reached ? "reached" : "missed";
+}
+
+void bench_begin(struct bench_meter *m)
+{
+	m->began = bench_now();
+	CALLGRIND_TOGGLE_COLLECT;
+}
+
+void bench_end(struct bench_meter *m)
+{
+	CALLGRIND_TOGGLE_COLLECT;
+	m->ns += bench_now() - m->began;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tableseq.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CLOSE 8 /* rows further apart than this are not one run */
+#define MAX_SEQS 0x8000
+#define MAX_ALL_PARTS 0xffff
+
+/* A run of rows, and how often one like it occurs. */
+struct run {
+	size_t first; /* in the flat rows, of its first occurrence */
+	uint32_t count;
+	uint16_t number; /* of the sequence made of it, or 0 */
+	uint8_t size;
+};
+
+struct runs {
+	const struct ow_flat_row *flat;
+	size_t nr;
+	struct run *slots; /* a hash by content */
+	size_t mask;
+};
+
+/* Rows from i on that make one run. */
+static uint8_t run_size(const struct ow_flat_row *flat, size_t nr, size_t i)
+{
+	size_t k = i + 1;
+
+	while (k < nr && k - i < OW_TABLE_MAX_PARTS && !flat[k].entry &&
+	       flat[k].vaddr - flat[k - 1].vaddr <= CLOSE &&
+	       flat[k].vaddr >> OW_TABLE_PAGE_BITS ==
+		       flat[i].vaddr >> OW_TABLE_PAGE_BITS)
+		k++;
+	return (uint8_t)(k - i);
+}
+
+static uint64_t run_hash(const struct ow_flat_row *row, uint8_t size)
+{
+	uint64_t hash = size;
+	uint8_t i;
+
+	for (i = 0; i < size; i++) {
+		hash ^= (row[i].vaddr - row[0].vaddr) << 16 | row[i].rule;
+		hash *= 0x9e3779b97f4a7c15ULL;
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+static bool same_run(const struct ow_flat_row *a, const struct ow_flat_row *b,
+		     uint8_t size)
+{
+	uint8_t i;
+
+	for (i = 0; i < size; i++)
+		if (a[i].rule != b[i].rule ||
+		    a[i].vaddr - a[0].vaddr != b[i].vaddr - b[0].vaddr)
+			return false;
+	return true;
+}
+
+/* The entry of the run of that size at i; an empty one if it is new. */
+static struct run *find_run(const struct runs *r, size_t i, uint8_t size)
+{
+	size_t slot = run_hash(r->flat + i, size) & r->mask;
+	struct run *run;
+
+	for (;; slot = (slot + 1) & r->mask) {
+		run = &r->slots[slot];
+		if (run->count == 0 ||
+		    (run->size == size &&
+		     same_run(r->flat + run->first, r->flat + i, size)))
+			return run;
+	}
+}
+
+static void count_runs(struct runs *r)
+{
+	struct run *run;
+	uint8_t size;
+	size_t i;
+
+	for (i = 0; i < r->nr; i += size) {
+		size = run_size(r->flat, r->nr, i);
+		if (size == 1)
+			continue;
+		run = find_run(r, i, size);
+		if (run->count++ == 0) {
+			run->first = i;
+			run->size = size;
+		}
+	}
+}
+
+/* Is a row for each occurrence and the parts once less than all its rows? */
+static bool worth_it(const struct run *run)
+{
+	return run->count * 4u * (run->size - 1u) > 3u * run->size + 2u;
+}
+
+static void add_seq(struct ow_seqs *s, const struct runs *r, struct run *run,
+		    uint32_t first_number)
+{
+	const struct ow_flat_row *row = r->flat + run->first;
+	uint8_t i;
+
+	run->number = (uint16_t)(first_number + s->nr_seqs);
+	for (i = 0; i < run->size; i++) {
+		s->part_rules[s->nr_parts] = row[i].rule;
+		s->part_pcs[s->nr_parts++] =
+			(uint8_t)(row[i].vaddr - row[0].vaddr);
+	}
+	s->firsts[++s->nr_seqs] = (uint16_t)s->nr_parts;
+}
+
+static bool has_room(const struct ow_seqs *s, const struct run *run,
+		     uint32_t first_number)
+{
+	return s->nr_seqs < MAX_SEQS &&
+	       first_number + s->nr_seqs <
+		       OW_TABLE_FIRST + OW_TABLE_MAX_NUMBERS &&
+	       s->nr_parts + run->size <= MAX_ALL_PARTS;
+}
+
+static void add_row(struct ow_seqs *s, const struct ow_flat_row *flat,
+		    uint16_t rule)
+{
+	s->vaddrs[s->nr_rows] = flat->vaddr;
+	s->rows[s->nr_rows++] =
+		(struct ow_table_row){ (uint16_t)flat->vaddr, rule };
+}
+
+/* The rows again, with sequences in place of the runs that are worth it. */
+static void rewrite(struct ow_seqs *s, const struct runs *r,
+		    uint32_t first_number)
+{
+	struct run *run;
+	uint8_t size, k;
+	size_t i;
+
+	for (i = 0; i < r->nr; i += size) {
+		size = run_size(r->flat, r->nr, i);
+		run = size > 1 ? find_run(r, i, size) : NULL;
+		if (run && !run->number && worth_it(run) &&
+		    has_room(s, run, first_number))
+			add_seq(s, r, run, first_number);
+		if (run && run->number) {
+			add_row(s, r->flat + i, run->number);
+			continue;
+		}
+		for (k = 0; k < size; k++)
+			add_row(s, r->flat + i + k, r->flat[i + k].rule);
+	}
+}
+
+int ow_seqs_make(struct ow_seqs *s, const struct ow_flat_row *flat, size_t nr,
+		 uint32_t first_number)
+{
+	struct runs r = { .flat = flat, .nr = nr, .mask = 1 };
+
+	memset(s, 0, sizeof(*s));
+	while (r.mask < nr) /* at most half as many runs as rows */
+		r.mask = 2 * r.mask + 1;
+	r.slots = calloc(r.mask + 1, sizeof(*r.slots));
+	s->rows = malloc((nr + 1) * sizeof(*s->rows));
+	s->vaddrs = malloc((nr + 1) * sizeof(*s->vaddrs));
+	s->firsts = calloc(MAX_SEQS + 1, sizeof(*s->firsts));
+	s->part_rules = malloc(MAX_ALL_PARTS * sizeof(*s->part_rules));
+	s->part_pcs = malloc(MAX_ALL_PARTS);
+	if (!r.slots || !s->rows || !s->vaddrs || !s->firsts ||
+	    !s->part_rules || !s->part_pcs) {
+		free(r.slots);
+		return -1;
+	}
+	count_runs(&r);
+	rewrite(s, &r, first_number);
+	free(r.slots);
+	return 0;
+}
+
+void ow_seqs_free(struct ow_seqs *s)
+{
+	free(s->rows);
+	free(s->vaddrs);
+	free(s->firsts);
+	free(s->part_rules);
+	free(s->part_pcs);
+}

@@ -1,0 +1,27 @@
+# Times and instruction counts beside other unwinders; asserts no time.
+
+bench_cflags := $(flags) $(user_flags) -iquote bench -fno-omit-frame-pointer
+bench_libs := -lunwind-x86_64 $(libs)
+bench_peers := common counts stacks peer_outwind peer_libunwind peer_dwfl \
+	peer_fp
+
+$(B)/bench/%.o: bench/%.c
+	@mkdir -p $(@D)
+	@echo "  CC    $@"
+	@$(CC) $(bench_cflags) $(CFLAGS) -c $< -o $@
+
+$(B)/bench/functions.c: bench/gen_functions.py
+	@mkdir -p $(@D)
+	python3 $< >$@
+
+$(B)/bench/functions_%.o: $(B)/bench/functions.c
+	@echo "  CC    $@"
+	@$(CC) $(bench_cflags) -f$(if $(filter omit,$*),,no-)omit-frame-pointer \
+		-DFUNCTIONS=functions_$* $(CFLAGS) -c $< -o $@
+
+$(B)/bench/bench_walk: $(B)/bench/functions_omit.o $(B)/bench/functions_fp.o
+
+$(B)/bench/bench_%: $(B)/bench/bench_%.o $(bench_peers:%=$(B)/bench/%.o) \
+		$(B)/user/liboutwind.a
+	@echo "  LD    $@"
+	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(bench_libs) -o $@

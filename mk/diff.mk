@@ -1,0 +1,12 @@
+# Rows against readelf's, for every ELF file of the system or for a sample.
+
+DIFF_DIRS ?= /usr/bin /usr/lib
+
+$(B)/diff/rowdiff: tests/diff/rowdiff.c $(B)/user/liboutwind.a
+	@mkdir -p $(@D)
+	@$(CC) $(flags) $(user_flags) $< $(B)/user/liboutwind.a $(libs) -o $@
+
+check-rows: $(B)/diff/rowdiff
+	sh scripts/check-rows.sh $< $(DIFF_DIRS)
+
+.PHONY: check-rows

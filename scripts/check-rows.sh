@@ -1,0 +1,34 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Compare the rows of every ELF file below some folders with readelf's.
+# usage: check-rows.sh ROWDIFF DIR...
+set -eu
+rowdiff=$1
+shift
+out=$(mktemp)
+trap 'rm -f "$out"' EXIT
+
+# Hard links and ar archives aside: files that begin with the ELF magic.
+find "$@" -xdev -type f -size +200c -links -3 -print0 |
+    xargs -0 -n 64 -P "$(nproc)" sh -c '
+        tool=$1
+        shift
+        for f; do
+            case $(head -c 4 "$f" 2>/dev/null | od -An -tx1) in
+            " 7f 45 4c 46") set -- "$@" "$f" ;;
+            esac
+            shift
+        done
+        [ $# -eq 0 ] || "$tool" "$@" || true' sh "$rowdiff" >"$out"
+
+grep -v '^total ' "$out" | head -n 100 || true
+awk '/^total / { objects += $2; rows += $4; escapes += $6
+                 shadowed += $8; differences += $10 }
+END {
+    printf "%d objects, %d rows compared by CFI and by table: %d differences", \
+        objects, rows, differences
+    printf " (%d addresses by the CFI behind the table, %d in FDEs that", \
+        escapes, shadowed
+    print " another FDE overlaps)"
+    exit differences != 0 || rows == 0
+}' "$out"

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Compare every row of ELF files with what readelf makes of the same bytes:
+ * looked up by the full CFI, and by the compact table, at the first and at the
+ * last address that readelf's row covers.
+ *
+ * rowdiff FILE... prints a line per difference and "objects rows escapes
+ * differences" at the end; exit status 1 if there is any difference.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "err.h"
+#include "error.h"
+#include "find.h"
+#include "object.h"
+#include "tablegen.h"
+
+#define MAX_COLUMNS 64
+#define MOST_SHOWN 20 /* differences of one file */
+
+struct column {
+	uint8_t slot; /* OW_SLOT_NONE: not followed */
+	bool is_cfa;
+};
+
+struct line {
+	uint64_t loc;
+	char *text; /* the values, as readelf has them */
+};
+
+struct cie_row {
+	uint64_t off;
+	char *columns, *text;
+};
+
+/* What is compared in one file. */
+struct diff {
+	const char *path;
+	struct ow_object *obj;
+	struct ow_target target;
+	struct ow_module module;
+	struct ow_cfi cfi; /* the section under comparison alone */
+	struct ow_table table;
+	bool has_table;
+	struct ow_finder finder;
+
+	bool is_debug;
+	struct cie_row *cies;
+	size_t nr_cies;
+
+	char columns[1024]; /* of the entry being read */
+	struct line *lines;
+	size_t nr_lines, room;
+	uint64_t start, end, cie; /* of the FDE being read; start 0: none */
+	bool in_cie;
+
+	unsigned long rows, escapes, differences, shadowed;
+};
+
+static int no_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
+		     size_t size)
+{
+	(void)mem;
+	(void)addr;
+	(void)buf;
+	(void)size;
+	return -OW_EFAULT;
+}
+
+/* readelf calls the return address's column "ra". */
+static uint8_t slot_named(const struct ow_arch *arch, const char *name)
+{
+	uint8_t i;
+
+	if (strcmp(name, "ra") == 0)
+		return arch->ra;
+	for (i = 0; i < arch->nr_regs; i++)
+		if (strcmp(arch->names[i], name) == 0)
+			return i;
+	return OW_SLOT_NONE;
+}
+
+static const struct ow_rule *rule_for(const struct ow_row *row, uint8_t slot)
+{
+	unsigned int i;
+
+	for (i = 0; i < row->nr; i++)
+		if (row->rules[i].slot == slot)
+			return &row->rules[i];
+	return NULL;
+}
+
+static void rule_text(const struct ow_arch *arch, const struct ow_row *row,
+		      uint8_t slot, char *buf, size_t size)
+{
+	const struct ow_rule *r = rule_for(row, slot);
+
+	if (!r && arch->callee_saved >> slot & 1) {
+		/* "s" and "u" are one to us where the ABI preserves it. */
+		snprintf(buf, size, "u");
+		return;
+	}
+	switch (r ? r->kind : OW_RULE_NONE) {
+	case OW_RULE_AT_CFA: snprintf(buf, size, "c%+d", r->off); break;
+	case OW_RULE_IS_CFA: snprintf(buf, size, "v%+d", r->off); break;
+	case OW_RULE_SAME: snprintf(buf, size, "s"); break;
+	case OW_RULE_AT_EXPR: snprintf(buf, size, "exp"); break;
+	case OW_RULE_IS_EXPR: snprintf(buf, size, "vexp"); break;
+	/* A general register's slot is its DWARF number on all of ours. */
+	case OW_RULE_REG: snprintf(buf, size, "r%d", r->reg); break;
+	default: snprintf(buf, size, "u");
+	}
+}
+
+static void cfa_text(const struct ow_arch *arch, const struct ow_row *row,
+		     char *buf, size_t size)
+{
+	if (row->cfa.kind == OW_RULE_REG)
+		snprintf(buf, size, "%s%+d", arch->names[row->cfa.reg],
+			 row->cfa.off);
+	else
+		snprintf(buf, size, "exp");
+}
+
+static bool same_value(const char *theirs, const char *ours, bool kept)
+{
+	if (strcmp(theirs, ours) == 0)
+		return true;
+	/* What the ABI preserves anyway need not be said. */
+	return kept && strcmp(theirs, "s") == 0 && strcmp(ours, "u") == 0;
+}
+
+/* The next value; "r5 (rdi)" is one, and the name in it is left out. */
+static char *next_value(char *text, char **save)
+{
+	char *v = strtok_r(text, " \n", save);
+
+	while (v && *v == '(')
+		v = strtok_r(NULL, " \n", save);
+	return v;
+}
+
+/*
+ * readelf's line against a row.  On a difference say which column.
+ */
+static bool same_row(const struct diff *d, const char *columns,
+		     const char *text, const struct ow_row *row, char *why,
+		     size_t size)
+{
+	const struct ow_arch *arch = d->obj->elf.arch;
+	char cols[1024], vals[2048], ours[64];
+	char *c, *v, *cs, *vs;
+	uint64_t seen = 0;
+	unsigned int i;
+	uint8_t slot;
+
+	snprintf(cols, sizeof(cols), "%s", columns);
+	snprintf(vals, sizeof(vals), "%s", text);
+	c = strtok_r(cols, " \n", &cs);
+	v = next_value(vals, &vs);
+	for (; c && v; c = strtok_r(NULL, " \n", &cs),
+		       v = next_value(NULL, &vs)) {
+		if (strcmp(c, "CFA") == 0) {
+			cfa_text(arch, row, ours, sizeof(ours));
+			slot = OW_SLOT_NONE;
+		} else {
+			slot = slot_named(arch, c);
+			if (slot == OW_SLOT_NONE)
+				continue;
+			seen |= (uint64_t)1 << slot;
+			rule_text(arch, row, slot, ours, sizeof(ours));
+		}
+		if (!same_value(v, ours, slot != OW_SLOT_NONE &&
+				arch->callee_saved >> slot & 1)) {
+			snprintf(why, size, "%s: readelf %s, outwind %s", c, v,
+				 ours);
+			return false;
+		}
+	}
+	for (i = 0; i < row->nr; i++) {
+		if (seen >> row->rules[i].slot & 1)
+			continue;
+		snprintf(why, size, "%s: only outwind has it",
+			 arch->names[row->rules[i].slot]);
+		return false;
+	}
+	return true;
+}
+
+static void differ(struct diff *d, uint64_t vaddr, const char *by,
+		   const char *why)
+{
+	if (d->differences++ < MOST_SHOWN)
+		printf("%s: %#llx by %s: %s\n", d->path,
+		       (unsigned long long)vaddr, by, why);
+}
+
+/* One address by one source. */
+static void compare_at(struct diff *d, uint64_t vaddr, bool by_table,
+		       const char *columns, const char *text)
+{
+	const char *by = by_table ? "table" : d->is_debug ? "debug_frame" :
+							    "cfi";
+	struct ow_row row;
+	char why[256];
+	int err;
+
+	d->module.table = by_table ? &d->table : NULL;
+	err = ow_find_row(&d->finder, &d->target, &d->module, vaddr, &row);
+	if (err)
+		differ(d, vaddr, by, ow_err_text(err));
+	else if (!same_row(d, columns, text, &row, why, sizeof(why)))
+		differ(d, vaddr, by, why);
+	else if (by_table && row.how != OW_HOW_TABLE)
+		d->escapes++;
+}
+
+/*
+ * Where FDEs overlap, the last one that begins below an address is asked for
+ * it: that of another than the one being compared is no difference.
+ */
+static bool is_shadowed(struct diff *d, uint64_t vaddr)
+{
+	struct ow_cfi_env env = { NULL, 0 };
+	struct ow_fde fde;
+	uint8_t how;
+
+	return ow_cfi_find(&d->cfi, &env, vaddr, &fde, &how) == 0 &&
+	       (fde.start != d->start || fde.end != d->end);
+}
+
+static void compare_row(struct diff *d, uint64_t from, uint64_t to,
+			const char *columns, const char *text)
+{
+	uint64_t at[2] = { from, to - 1 };
+	int i;
+
+	if (from >= to)
+		return;
+	d->rows++;
+	for (i = 0; i < 2; i++) {
+		if (is_shadowed(d, at[i])) {
+			d->shadowed++;
+			continue;
+		}
+		compare_at(d, at[i], false, columns, text);
+		if (d->has_table && !d->is_debug)
+			compare_at(d, at[i], true, columns, text);
+	}
+}
+
+static const struct cie_row *cie_at(const struct diff *d, uint64_t off)
+{
+	size_t i;
+
+	for (i = d->nr_cies; i-- > 0;)
+		if (d->cies[i].off == off)
+			return &d->cies[i];
+	return NULL;
+}
+
+static void keep_cie(struct diff *d)
+{
+	struct cie_row *c;
+
+	d->cies = realloc(d->cies, (d->nr_cies + 1) * sizeof(*d->cies));
+	c = &d->cies[d->nr_cies++];
+	c->off = d->cie;
+	c->columns = strdup(d->columns);
+	c->text = strdup(d->nr_lines ? d->lines[d->nr_lines - 1].text : "");
+}
+
+static void compare_fde(struct diff *d)
+{
+	const struct cie_row *cie;
+	size_t i;
+	uint64_t to;
+
+	if (d->nr_lines == 0) {
+		/* An FDE that changes nothing has its CIE's row. */
+		cie = cie_at(d, d->cie);
+		if (cie)
+			compare_row(d, d->start, d->end, cie->columns,
+				    cie->text);
+		return;
+	}
+	for (i = 0; i < d->nr_lines; i++) {
+		to = i + 1 < d->nr_lines ? d->lines[i + 1].loc : d->end;
+		compare_row(d, d->lines[i].loc, to < d->end ? to : d->end,
+			    d->columns, d->lines[i].text);
+	}
+}
+
+/* The entry that was being read is complete. */
+static void finish_entry(struct diff *d)
+{
+	size_t i;
+
+	if (d->in_cie)
+		keep_cie(d);
+	else if (d->end > d->start && d->start)
+		compare_fde(d);
+	for (i = 0; i < d->nr_lines; i++)
+		free(d->lines[i].text);
+	d->nr_lines = 0;
+	d->columns[0] = '\0';
+	d->in_cie = false;
+	d->start = d->end = 0;
+}
+
+static void begin_section(struct diff *d, bool is_debug)
+{
+	size_t i;
+
+	finish_entry(d);
+	for (i = 0; i < d->nr_cies; i++) {
+		free(d->cies[i].columns);
+		free(d->cies[i].text);
+	}
+	d->nr_cies = 0;
+	d->is_debug = is_debug;
+	d->cfi = d->obj->cfi;
+	if (is_debug) {
+		d->cfi.hdr_table = NULL;
+		d->cfi.eh_index.nr = 0;
+	} else {
+		d->cfi.debug_index.nr = 0;
+	}
+}
+
+static void add_line(struct diff *d, uint64_t loc, const char *text)
+{
+	if (d->nr_lines == d->room) {
+		d->room = 2 * d->room + 16;
+		d->lines = realloc(d->lines, d->room * sizeof(*d->lines));
+	}
+	d->lines[d->nr_lines++] = (struct line){ loc, strdup(text) };
+}
+
+static void read_line(struct diff *d, char *line)
+{
+	unsigned long long off, a, b, c;
+	char *rest;
+
+	if (strncmp(line, "Contents of the ", 16) == 0) {
+		begin_section(d, strstr(line, "debug_frame") != NULL);
+		return;
+	}
+	if (sscanf(line, "%llx %llx %llx FDE cie=%llx pc=%llx..%llx", &off, &a,
+		   &b, &c, &a, &b) == 6) {
+		finish_entry(d);
+		d->cie = c;
+		d->start = a;
+		d->end = b;
+		return;
+	}
+	if (strstr(line, " CIE ") && sscanf(line, "%llx", &off) == 1) {
+		finish_entry(d);
+		d->in_cie = true;
+		d->cie = off;
+		return;
+	}
+	if (strncmp(line, "   LOC", 6) == 0) {
+		snprintf(d->columns, sizeof(d->columns), "%s", line + 6);
+		return;
+	}
+	if (strstr(line, " ZERO terminator")) {
+		finish_entry(d);
+		return;
+	}
+	off = strtoull(line, &rest, 16);
+	if (rest - line >= 8 && *rest == ' ' && d->columns[0])
+		add_line(d, off, rest);
+}
+
+static bool open_all(struct diff *d, uint8_t **bytes_ret)
+{
+	struct ow_table_stats stats;
+	struct ow_error err;
+	size_t size;
+
+	*bytes_ret = NULL;
+	d->obj = ow_object_open(d->path, &err);
+	if (!d->obj || ow_object_load_cfi(d->obj, &err))
+		return false;
+	d->cfi = d->obj->cfi;
+	d->module = (struct ow_module){ 0, OW_MODULE_READY, &d->cfi, NULL };
+	d->target.arch = d->obj->elf.arch;
+	d->target.mem.read = no_memory;
+	*bytes_ret = ow_table_generate(d->obj, &size, &stats, &err);
+	d->has_table = *bytes_ret && !ow_table_open(&d->table, *bytes_ret, size);
+	if (d->has_table && ow_table_verify(&d->table))
+		differ(d, 0, "table", "fails its own verification");
+	return true;
+}
+
+/* readelf's output on a pipe; its process in *child. */
+static FILE *run_readelf(const char *path, pid_t *child)
+{
+	int fds[2];
+
+	if (pipe(fds))
+		return NULL;
+	*child = fork();
+	if (*child == 0) {
+		dup2(fds[1], 1);
+		close(fds[0]);
+		close(fds[1]);
+		if (!freopen("/dev/null", "w", stderr))
+			_exit(127);
+		execlp("readelf", "readelf", "--debug-dump=frames-interp",
+		       path, (char *)NULL);
+		_exit(127);
+	}
+	close(fds[1]);
+	return fdopen(fds[0], "r");
+}
+
+static bool compare_file(struct diff *d)
+{
+	uint8_t *bytes;
+	char *line = NULL;
+	size_t room = 0;
+	pid_t child = -1;
+	FILE *in;
+
+	if (!open_all(d, &bytes)) {
+		ow_object_close(d->obj);
+		return false;
+	}
+	in = run_readelf(d->path, &child);
+	while (in && getline(&line, &room, in) > 0)
+		read_line(d, line);
+	begin_section(d, false);
+	if (in)
+		fclose(in);
+	waitpid(child, NULL, 0);
+	free(line);
+	free(bytes);
+	free(d->lines);
+	free(d->cies);
+	ow_object_close(d->obj);
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long objects = 0, rows = 0, escapes = 0, differences = 0,
+		      shadowed = 0;
+	static struct diff d;
+	int i;
+
+	for (i = 1; i < argc; i++) {
+		memset(&d, 0, sizeof(d));
+		d.path = argv[i];
+		if (!compare_file(&d))
+			continue;
+		objects += d.rows > 0;
+		rows += d.rows;
+		escapes += d.escapes;
+		differences += d.differences;
+		shadowed += d.shadowed;
+	}
+	printf("total %lu objects %lu rows %lu escapes %lu shadowed "
+	       "%lu differences\n", objects, rows, escapes, shadowed,
+	       differences);
+	return differences != 0;
+}
