@@ -203,6 +203,19 @@ static uint32_t search(const struct ow_table *t, uint32_t low, uint32_t high,
 	return low;
 }
 
+/*
+ * Does row number i begin at that many bytes into a page, whose rows end before
+ * row number end?  At 64 KiB it would have to be the next page's.
+ */
+static bool begins(const struct ow_table *t, uint32_t i, uint32_t page,
+		   uint32_t end, uint32_t pc)
+{
+	if (i < end)
+		return t->rows[i].pc == pc;
+	return pc == 0x10000 && i < t->nr_rows && page + 1 < t->nr_pages &&
+	       t->pages[page + 2] > i && t->rows[i].pc == 0;
+}
+
 int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		 struct ow_rule *rules)
 {
@@ -223,9 +236,7 @@ int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 	off = next > first ? (uint32_t)(pc - t->rows[next - 1].pc) : 0xffff;
 	rule = rule_at(t, t->rows[next - 1].rule, off, &part_end);
 	err = decode_rule(t, rule, row, rules);
-	if (!err && (off + 1 == part_end ||
-		     (next < t->nr_rows &&
-		      t->rows[next].pc == (uint16_t)(pc + 1))))
+	if (!err && (off + 1 == part_end || begins(t, next, page, end, pc + 1)))
 		row->flags |= OW_ROW_LAST;
 	return err;
 }

@@ -8,16 +8,20 @@
 
 static struct ow_table table;
 
+/* A page more than there are, and a sequence more. */
+#define MIN_SIZE (sizeof(struct ow_table_head) + 4 + 2)
+
 static void fix_head(uint8_t *bytes, size_t size, const struct ow_arch *arch)
 {
 	struct ow_table_head head;
-	size_t left = size - sizeof(head) - 4;
+	size_t left = size - MIN_SIZE;
 
 	memcpy(&head, bytes, sizeof(head));
 	head.magic = OW_TABLE_MAGIC;
 	head.version = OW_TABLE_VERSION;
 	head.machine = arch->machine;
 	head.word = arch->word;
+	head.ra %= arch->nr_regs;
 	head.base &= ~(uint64_t)0xffff;
 	head.nr_pages %= left / 4 + 1;
 	left -= 4 * head.nr_pages;
@@ -27,6 +31,10 @@ static void fix_head(uint8_t *bytes, size_t size, const struct ow_arch *arch)
 	left -= 4 * head.nr_rules;
 	head.nr_sets %= left / 2 + 1;
 	left -= 2 * head.nr_sets;
+	head.nr_seqs %= left / 2 + 1;
+	left -= 2 * head.nr_seqs;
+	head.nr_parts %= left / 3 + 1;
+	left -= 3 * head.nr_parts;
 	head.sets_size = left;
 	memcpy(bytes, &head, sizeof(head));
 }
@@ -43,7 +51,7 @@ static void check_row(uint64_t vaddr, bool verified)
 	ASSERT(!verified || err != -OW_EFORMAT);
 	if (err)
 		return;
-	ASSERT(row.nr <= OW_TABLE_MAX_SAVES && row.rules == rules);
+	ASSERT(row.nr <= OW_TABLE_MAX_SAVES + 1 && row.rules == rules);
 	ASSERT(row.how == OW_HOW_TABLE && row.ra < table.arch->nr_regs);
 	ASSERT(row.cfa.kind == OW_RULE_REG);
 	ASSERT(row.cfa.reg < table.arch->nr_regs);
@@ -56,15 +64,18 @@ static void check_row(uint64_t vaddr, bool verified)
 static void check_rows(bool verified)
 {
 	uint64_t vaddr, old = 0;
-	uint32_t i;
+	uint32_t i, k, parts = 1;
 
 	for (i = 0; i < table.nr_rows; i++) {
-		vaddr = ow_table_row_vaddr(&table, i);
-		ASSERT(!verified || i == 0 || vaddr > old);
-		check_row(vaddr - 1, verified);
-		check_row(vaddr, verified);
-		check_row(vaddr + 1, verified);
-		old = vaddr;
+		for (k = 0; k < parts; k++) {
+			vaddr = ow_table_row_vaddr(&table, i, k, &parts);
+			ASSERT(parts > 0 && parts <= OW_TABLE_MAX_PARTS);
+			ASSERT(!verified || (i == 0 && k == 0) || vaddr > old);
+			check_row(vaddr - 1, verified);
+			check_row(vaddr, verified);
+			check_row(vaddr + 1, verified);
+			old = vaddr;
+		}
 	}
 	for (i = 0; i < table.nr_pages + 1; i++) {
 		vaddr = table.base + ((uint64_t)i << OW_TABLE_PAGE_BITS);
@@ -91,7 +102,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int err, damage;
 
 	memcpy(copy, data, size);
-	if (!(first & 0x80) && size >= sizeof(struct ow_table_head) + 4)
+	if (!(first & 0x80) && size >= MIN_SIZE)
 		fix_head(copy, size, fuzz_arch(first));
 	err = ow_table_open(&table, copy, size);
 	ASSERT(err == 0 || err == -OW_EFORMAT || err == -OW_EUNSUPPORTED);

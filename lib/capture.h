@@ -44,6 +44,7 @@ struct ow_capture_thread {
 struct ow_capture {
 	struct ow_target target; /* first: reads find the capture by it */
 	pid_t pid;
+	pid_t live; /* a thread that has not exited: its /proc has the memory */
 	char *program;
 	bool use_tables;
 	/* How the target opens the object of a module; never NULL. */

@@ -1,7 +1,20 @@
-# Unit tests under sanitizers, and the gates on the sources.
+# make check: all tests and gates.  Each stage is a target of its own.
+
+# Everything that can fail, in the order of what it costs.
+stages = check-layers check-free check-headers check-format check-shell \
+	check-install check-unit $(extra_stages) check-rows
+
+check: deps-test
+	@sh scripts/check.sh $(stages)
+
+deps-build:
+	@sh scripts/deps.sh build
+
+deps-test:
+	@sh scripts/deps.sh test
 
 check-unit: $(tests:%=$(B)/asan/%)
-	@set -e; for t in $^; do $$t; done
+	@set -e; for t in $^; do echo "# $$t"; $$t; done
 
 # A file may include only what stands above it in ./layers.
 check-layers:
@@ -12,4 +25,26 @@ check-free: $(B)/free/libcore.a
 	$(LD) -r --whole-archive $< -o $(B)/free/core.o
 	@! nm -u $(B)/free/core.o | grep -vE ' mem(cpy|move|set|cmp)$$'
 
-.PHONY: check-unit check-layers check-free
+# Every header compiles alone; the public ones as C99 and as C++ too.
+check-headers:
+	@set -e; for h in $(wildcard core/*.h lib/*.h targets/*.h output/*.h); do \
+		$(CC) $(filter-out -MMD -MP,$(flags)) -fsyntax-only -x c $$h; done
+	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
+		-D_DEFAULT_SOURCE include/outwind/outwind.h
+	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
+		include/outwind/outwind.h
+
+sources = $(wildcard $(foreach d,core lib targets output tools uapi tests \
+	tests/unit tests/diff fuzz bench include/outwind,$(d)/*.c $(d)/*.h))
+
+check-format:
+	clang-format --dry-run -Werror $(sources)
+
+format:
+	clang-format -i $(sources)
+
+check-shell:
+	shellcheck $(shell git ls-files '*.sh' .ci/run)
+
+.PHONY: check check-unit check-layers check-free check-headers check-format \
+	format check-shell deps-build deps-test

@@ -126,9 +126,11 @@ for n in 0 1 2; do
 	  printf '\026\006\001\060\056\020\057\006\002\055\306\001'
 	  le $((n == 1 ? 4 : 8)) 0x1100; } >"$corpus/cfa/all$n"
 
-	# Table: one page, four rows, two rules, one set of two registers.
-	{ le 1 "$n"; le 4 0x5442574f; le 2 1 62; le 8 0 0; le 4 1 4; le 2 2 1
-	  le 4 7; le 1 8 0 0 0; le 8 0 0; le 4 0; le 4 0 4
-	  le 2 0x10 2 0x11 3 0x20 1 0x30 0; le 4 0x11c00 0x21800; le 2 0
-	  le 1 2 0 8 8 255 6 254; } >"$corpus/table/table$n"
+	# Table: one page; five rows, the first a sequence of two parts; two
+	# rules, and one set of ra and a register.
+	{ le 1 "$n"; le 4 0x5442574f; le 2 1 62; le 8 0 0; le 4 1 5
+	  le 2 2 1 3; le 1 8 16; le 2 1 2; le 4 0; le 8 0
+	  le 4 0 5; le 2 0x10 4 0x21 3 0x30 1 0x40 0 0x50 2
+	  le 4 0x11c00 0x21800; le 2 0 0 2 2 3; le 1 0 4 0x21 6 254
+	} >"$corpus/table/table$n"
 done

@@ -278,12 +278,12 @@ static void copy_stacks(struct taking *t)
 
 	for (i = 0; i < c->nr_threads; i++)
 		plan_stack(t, i);
-	c->stats.bytes_copied = ow_stackcopy_run(&t->copy, c->pid);
+	c->stats.bytes_copied = ow_stackcopy_run(&t->copy, c->live);
 	nr = t->copy.nr;
 	for (i = 0; i < c->nr_threads; i++)
 		plan_home(t, i);
 	if (t->copy.nr > nr)
-		c->stats.bytes_copied += ow_stackcopy_run(&t->copy, c->pid);
+		c->stats.bytes_copied += ow_stackcopy_run(&t->copy, c->live);
 }
 
 /* All that happens while the target is stopped. */
@@ -378,7 +378,7 @@ static void name_program(struct ow_capture *c)
 	char link[32], path[PATH_MAX];
 	ssize_t n;
 
-	snprintf(link, sizeof(link), "/proc/%d/exe", c->pid);
+	snprintf(link, sizeof(link), "/proc/%d/exe", c->live);
 	n = readlink(link, path, sizeof(path) - 1);
 	if (n <= 0)
 		return;
@@ -428,9 +428,10 @@ static int prepare(struct taking *t, struct ow_error *err)
 		return ow_fail(err, OW_CODE_ABSENT,
 			       "process %d has none of these threads",
 			       t->c->pid);
+	/* A leader that has exited has no memory to show; its threads do. */
+	t->c->live = live_thread(t);
 	name_program(t->c);
-	/* A leader that has exited shows no maps; its threads do. */
-	failed = ow_mappings_read(live_thread(t), &t->maps, err);
+	failed = ow_mappings_read(t->c->live, &t->maps, err);
 	if (failed)
 		return failed;
 	failed = check_process(t, err);

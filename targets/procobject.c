@@ -43,16 +43,16 @@ static int open_file(const struct ow_capture *c,
 	char path[PATH_MAX];
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", c->pid,
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", c->live,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd >= 0)
 		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/exe", c->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", c->live);
 	fd = open_same(path, m);
 	if (fd >= 0 || m->path[0] != '/')
 		return fd;
-	if ((size_t)snprintf(path, sizeof(path), "/proc/%d/root%s", c->pid,
+	if ((size_t)snprintf(path, sizeof(path), "/proc/%d/root%s", c->live,
 			     m->path) < sizeof(path))
 		fd = open_same(path, m);
 	/* The process may be gone since. */
@@ -82,7 +82,7 @@ static struct ow_object *open_image(const struct ow_capture *c,
 	uint64_t size = 0, off;
 	uint8_t *bytes = NULL;
 
-	if (ow_mappings_read(c->pid, &maps, err)) {
+	if (ow_mappings_read(c->live, &maps, err)) {
 		ow_mappings_free(&maps);
 		return NULL;
 	}
@@ -97,7 +97,7 @@ static struct ow_object *open_image(const struct ow_capture *c,
 	for (p = maps.list; bytes && p < maps.list + maps.nr; p++) {
 		off = m->inode ? p->off : 0;
 		if (same_object(m, p) && p->readable && !p->writable)
-			ow_process_read(c->pid, p->start, bytes + off,
+			ow_process_read(c->live, p->start, bytes + off,
 					p->end - p->start);
 	}
 	ow_mappings_free(&maps);

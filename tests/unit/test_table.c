@@ -15,8 +15,20 @@ enum {
 	ROWS = PAGES + 4 * 4,
 	RULES = ROWS + 7 * 4,
 	SETS = RULES + 4 * 4,
-	SET_BYTES = SETS + 3 * 2,
-	SIZE = SET_BYTES + 15,
+	SEQS = SETS + 3 * 2,
+	PART_RULES = SEQS + 3 * 2,
+	PART_PCS = PART_RULES + 6 * 2,
+	SET_BYTES = PART_PCS + 6,
+	SIZE = SET_BYTES + 5,
+
+	/* rules, and what comes behind them */
+	ENTRY_RULE = 2,
+	PUSHED_RULE,
+	BODY_RULE,
+	SIGNAL_RULE,
+	FUNCTION_SEQ,
+	OTHER_SEQ,
+	TOO_FAR,
 };
 
 static struct bytes b;
@@ -34,8 +46,11 @@ static void put_head(uint16_t machine, uint8_t word)
 		.nr_rows = 7,
 		.nr_rules = 4,
 		.nr_sets = 3,
-		.sets_size = 15,
+		.sets_size = 5,
 		.word = word,
+		.ra = RIP,
+		.nr_seqs = 2,
+		.nr_parts = 6,
 		.build_id = { 1, 2, 3 },
 	};
 
@@ -48,35 +63,50 @@ static void put_row(uint16_t pc, uint16_t rule)
 	put(&b, 2, rule);
 }
 
+static void put_seqs(void)
+{
+	static const uint16_t firsts[] = { 0, 3, 6 };
+	static const uint16_t part_rules[] = {
+		ENTRY_RULE, PUSHED_RULE,     BODY_RULE,
+		ENTRY_RULE, OW_TABLE_ESCAPE, OW_TABLE_NONE,
+	};
+	static const uint8_t pcs[] = { 0, 1, 4, 0, 2, 5 };
+
+	put_block(&b, firsts, sizeof(firsts));
+	put_block(&b, part_rules, sizeof(part_rules));
+	put_block(&b, pcs, sizeof(pcs));
+}
+
 /* Three pages; the second has no row of its own. */
 static void build(void)
 {
 	static const uint8_t sets[] = {
-		1, 0, RIP, RIP, 0xff,		 /* ra at cfa-8 */
-		2, 0, RIP, RBP, 0xfe, RIP, 0xff, /* and rbp at cfa-16 */
-		0, OW_ROW_SIGNAL | OW_ROW_OUTERMOST, RIP,
+		OW_TABLE_SET_RA,		/* ra at cfa-8 */
+		OW_TABLE_SET_RA | 1, RBP, 0xfe, /* and rbp at cfa-16 */
+		OW_TABLE_SET_SIGNAL | OW_TABLE_SET_OUTERMOST,
 	};
 
 	b.size = 0;
 	put_head(62, 8);
 	put(&b, 4, 0); /* first rows of the pages */
-	put(&b, 4, 4);
-	put(&b, 4, 4);
+	put(&b, 4, 2);
+	put(&b, 4, 2);
 	put(&b, 4, 7);
-	put_row(0x1000, 2);
-	put_row(0x1001, 3);
-	put_row(0x1004, 4);
-	put_row(0xffff, 2);
+	put_row(0x1000, FUNCTION_SEQ);
+	put_row(0xffff, ENTRY_RULE);
 	put_row(0x0000, OW_TABLE_ESCAPE);
 	put_row(0x0010, OW_TABLE_NONE);
-	put_row(0x8000, 5);
+	put_row(0x8000, SIGNAL_RULE);
+	put_row(0x9000, OTHER_SEQ);
+	put_row(0xfff0, FUNCTION_SEQ);
 	put(&b, 4, OW_TABLE_RULE(0, RSP, 1));
 	put(&b, 4, OW_TABLE_RULE(1, RSP, 2));
 	put(&b, 4, OW_TABLE_RULE(1, RBP, 2));
 	put(&b, 4, OW_TABLE_RULE(2, RSP, -1));
 	put(&b, 2, 0); /* where the sets begin */
-	put(&b, 2, 5);
-	put(&b, 2, 12);
+	put(&b, 2, 1);
+	put(&b, 2, 4);
+	put_seqs();
 	put_block(&b, sets, sizeof(sets));
 }
 
@@ -99,8 +129,8 @@ static const struct text *look_up(uint64_t vaddr)
 }
 
 #define ENTRY "cfa=rsp+8 rip=[cfa-8]"
-#define PUSHED "cfa=rsp+16 rbp=[cfa-16] rip=[cfa-8]"
-#define BODY "cfa=rbp+16 rbp=[cfa-16] rip=[cfa-8]"
+#define PUSHED "cfa=rsp+16 rip=[cfa-8] rbp=[cfa-16]"
+#define BODY "cfa=rbp+16 rip=[cfa-8] rbp=[cfa-16]"
 #define SIGNAL "cfa=rsp-8 signal outermost"
 
 static const struct {
@@ -116,6 +146,7 @@ static const struct {
 	{ BASE + 0x1002, PUSHED },
 	{ BASE + 0x1003, PUSHED " last" },
 	{ BASE + 0x1004, BODY },
+	{ BASE + 0x1005, BODY },
 	{ BASE + 0xfffd, BODY },
 	{ BASE + 0xfffe, BODY " last" },
 	/* holds on through the second page; the next row's pc is 0, too */
@@ -129,7 +160,20 @@ static const struct {
 	{ BASE + 0x20010, "ENOENT" },
 	{ BASE + 0x27fff, "ENOENT" },
 	{ BASE + 0x28000, SIGNAL },
-	{ BASE + 0x2ffff, SIGNAL },
+	{ BASE + 0x28ffe, SIGNAL },
+	{ BASE + 0x28fff, SIGNAL " last" },
+	/* a sequence that has holes */
+	{ BASE + 0x29000, ENTRY },
+	{ BASE + 0x29001, ENTRY " last" },
+	{ BASE + 0x29002, "EUNSUPPORTED" },
+	{ BASE + 0x29004, "EUNSUPPORTED" },
+	{ BASE + 0x29005, "ENOENT" },
+	{ BASE + 0x2ffef, "ENOENT" },
+	/* the first sequence again, at the end */
+	{ BASE + 0x2fff0, ENTRY " last" },
+	{ BASE + 0x2fff3, PUSHED " last" },
+	{ BASE + 0x2fff4, BODY },
+	{ BASE + 0x2ffff, BODY },
 	{ BASE + 0x30000, "ENOENT" },
 	{ ~(uint64_t)0, "ENOENT" },
 };
@@ -149,47 +193,58 @@ static void test_look_up(void)
 
 static void test_row_vaddrs(void)
 {
-	static const uint64_t want[] = { 0x1000, 0x1001,  0x1004, 0xffff,
-					 0x20000, 0x20010, 0x28000 };
-	uint32_t i;
+	static const struct {
+		uint32_t row, part, parts;
+		uint64_t want;
+	} cases[] = {
+		{ 0, 0, 3, 0x1000 },  { 0, 1, 3, 0x1001 },
+		{ 0, 2, 3, 0x1004 },  { 1, 0, 1, 0xffff },
+		{ 2, 0, 1, 0x20000 }, { 3, 0, 1, 0x20010 },
+		{ 4, 0, 1, 0x28000 }, { 5, 2, 3, 0x29005 },
+		{ 6, 2, 3, 0x2fff4 },
+	};
+	uint32_t parts;
+	size_t i;
 
 	build();
 	CHECK(ow_table_open(&table, b.at, b.size) == 0);
-	for (i = 0; i < OW_ARRAY_SIZE(want); i++)
-		CHECK(ow_table_row_vaddr(&table, i) == BASE + want[i]);
+	for (i = 0; i < OW_ARRAY_SIZE(cases); i++) {
+		CHECK(ow_table_row_vaddr(&table, cases[i].row, cases[i].part,
+					 &parts) == BASE + cases[i].want);
+		CHECK(parts == cases[i].parts);
+	}
 }
 
 static void test_32_bits(void)
 {
+	struct text t = { .size = 0 };
+	struct ow_row row;
+
 	build();
 	patch(&b, 6, 2, 3);
-	patch(&b, 44, 1, 4);
-	patch(&b, RULES, 4, OW_TABLE_RULE(0, 4, 1)); /* esp */
-	patch(&b, SET_BYTES + 2, 2, 0x0808);	     /* ra: eip */
+	patch(&b, 38, 1, 4); /* word */
+	CHECK(ow_table_open(&table, b.at, b.size) == -OW_EUNSUPPORTED);
+	patch(&b, 39, 1, 8); /* ra: eip */
 	CHECK(ow_table_open(&table, b.at, b.size) == 0);
 	CHECK(table.arch == &ow_arch_i386);
-	/* The other sets have slots that i386 hasn't. */
+	CHECK(ow_table_verify(&table) == 0);
+	CHECK(ow_table_row(&table, BASE + 0x1001, &row, rules) == 0);
+	say_row(&t, table.arch, &row);
+	CHECK_TEXT(&t, "cfa=edi+8 eip=[cfa-4] esi=[cfa-8]");
+	/* A slot that x86-64 has, but i386 not. */
+	patch(&b, SET_BYTES + 2, 1, 9);
 	CHECK(ow_table_verify(&table) == -OW_EFORMAT);
-	CHECK_TEXT(look_up(BASE + 0x1001), "EFORMAT");
-	{
-		struct ow_row row;
-		struct text t = { .size = 0 };
-
-		CHECK(ow_table_row(&table, BASE + 0x1000, &row, rules) == 0);
-		say_row(&t, table.arch, &row);
-		CHECK_TEXT(&t, "cfa=esp+4 eip=[cfa-4] last");
-	}
+	CHECK(ow_table_row(&table, BASE + 0x1001, &row, rules) == -OW_EFORMAT);
 }
 
 static void test_empty(void)
 {
 	build();
+	memset(b.at + 24, 0, 14); /* pages to sets_size */
+	memset(b.at + 40, 0, 4);  /* sequences and parts */
 	b.size = PAGES;
 	put(&b, 4, 0);
-	patch(&b, 24, 4, 0); /* pages, rows, rules, sets */
-	patch(&b, 28, 4, 0);
-	patch(&b, 32, 4, 0);
-	patch(&b, 36, 4, 0);
+	put(&b, 2, 0);
 	CHECK(ow_table_open(&table, b.at, b.size) == 0);
 	CHECK(ow_table_verify(&table) == 0);
 	CHECK_TEXT(look_up(BASE), "ENOENT");
@@ -207,8 +262,9 @@ static void test_heads_refused(void)
 		{ 4, 2, 2, -OW_EUNSUPPORTED },		/* version */
 		{ 4, 2, 0, -OW_EUNSUPPORTED },
 		{ 6, 2, 40, -OW_EUNSUPPORTED },		/* machine */
-		{ 44, 1, 4, -OW_EUNSUPPORTED },		/* word */
-		{ 44, 1, 0, -OW_EUNSUPPORTED },
+		{ 38, 1, 4, -OW_EUNSUPPORTED },		/* word */
+		{ 38, 1, 0, -OW_EUNSUPPORTED },
+		{ 39, 1, 17, -OW_EUNSUPPORTED },	/* ra */
 		{ 16, 8, BASE + 0x8000, -OW_EFORMAT },	/* base */
 		{ 24, 4, 4, -OW_EFORMAT },		/* pages */
 		{ 24, 4, 0xffffffff, -OW_EFORMAT },
@@ -217,8 +273,12 @@ static void test_heads_refused(void)
 		{ 32, 2, 5, -OW_EFORMAT },		/* rules */
 		{ 32, 2, 0xffff, -OW_EFORMAT },
 		{ 34, 2, 4, -OW_EFORMAT },		/* sets */
-		{ 36, 4, 16, -OW_EFORMAT },
-		{ 36, 4, 0xffffffff, -OW_EFORMAT },
+		{ 36, 2, 6, -OW_EFORMAT },
+		{ 36, 2, 0xffff, -OW_EFORMAT },
+		{ 40, 2, 3, -OW_EFORMAT },		/* sequences */
+		{ 40, 2, 0xffff, -OW_EFORMAT },
+		{ 42, 2, 7, -OW_EFORMAT },		/* parts */
+		{ 42, 2, 0xffff, -OW_EFORMAT },
 	};
 	size_t i;
 
@@ -231,7 +291,7 @@ static void test_heads_refused(void)
 	}
 	/* More sets than a rule can name; the size would be right. */
 	build();
-	put_to(&b, SIZE + 2 * 1022);
+	put_to(&b, SIZE + 2 * (1025 - 3));
 	patch(&b, 34, 2, 1025);
 	CHECK(ow_table_open(&table, b.at, b.size) == -OW_EFORMAT);
 }
@@ -259,28 +319,34 @@ static void test_bodies_refused(void)
 		uint64_t value;
 		uint64_t vaddr; /* or 0: only verify finds it */
 	} cases[] = {
-		{ PAGES, 4, 1, 0 },		       /* not from row 0 */
-		{ PAGES, 4, 5, BASE },		       /* after its end */
-		{ PAGES + 4, 4, 8, BASE },	       /* more than there are */
-		{ PAGES + 8, 4, 3, BASE + 0x10000 },
-		{ PAGES + 12, 4, 6, 0 },	       /* not up to the last */
+		{ PAGES, 4, 1, 0 },		/* not from row 0 */
+		{ PAGES, 4, 5, BASE },		/* after its end */
+		{ PAGES + 4, 4, 8, BASE },	/* more than there are */
+		{ PAGES + 8, 4, 1, BASE + 0x10000 },
+		{ PAGES + 12, 4, 6, 0 },	/* not up to the last */
 		{ PAGES + 12, 4, 8, BASE + 0x20000 },
-		{ ROWS, 2, 0x1002, 0 },		       /* not sorted */
-		{ ROWS, 2, 0x1001, 0 },		       /* twice the same */
-		{ ROWS + 2, 2, 6, BASE + 0x1000 },     /* rule */
-		{ ROWS + 2, 2, 0xffff, BASE + 0x1000 },
+		{ ROWS + 4, 2, 0x0fff, 0 },	/* not sorted */
+		{ ROWS + 4, 2, 0x1000, 0 },	/* twice the same */
+		{ ROWS + 4, 2, 0x1004, 0 },	/* before a last part */
+		{ ROWS + 24, 2, 0xfffc, 0 },	/* parts in the next page */
+		{ ROWS + 6, 2, TOO_FAR, BASE + 0xffff },
+		{ ROWS + 6, 2, 0xffff, BASE + 0xffff },
 		{ RULES, 4, OW_TABLE_RULE(3, RSP, 1), BASE + 0x1000 },
 		{ RULES, 4, OW_TABLE_RULE(0x3ff, RSP, 1), BASE + 0x1000 },
 		{ RULES, 4, OW_TABLE_RULE(0, 17, 1), BASE + 0x1000 },
 		{ RULES, 4, OW_TABLE_RULE(0, 63, 1), BASE + 0x1000 },
-		{ SETS, 2, 13, BASE + 0x1000 },	       /* no room for it */
+		{ SETS, 2, 5, BASE + 0x1000 },	/* no room for it */
 		{ SETS, 2, 0xffff, BASE + 0x1000 },
-		{ SET_BYTES, 1, 7, BASE + 0x1000 },    /* nor for its pairs */
-		{ SET_BYTES, 1, 33, BASE + 0x1000 },
-		{ SET_BYTES + 1, 1, OW_ROW_LAST, BASE + 0x1000 }, /* flags */
-		{ SET_BYTES + 1, 1, 0x80, BASE + 0x1000 },
-		{ SET_BYTES + 2, 1, 17, BASE + 0x1000 }, /* ra */
-		{ SET_BYTES + 3, 1, 17, BASE + 0x1000 }, /* slot */
+		{ SET_BYTES, 1, 0x23, BASE + 0x1000 }, /* nor for pairs */
+		{ SET_BYTES, 1, 0x3f, BASE + 0x1000 },
+		{ SET_BYTES + 2, 1, 17, BASE + 0x1001 }, /* slot */
+		{ SEQS, 2, 1, 0 },		/* doesn't begin at 0 bytes */
+		{ SEQS + 2, 2, 0, BASE + 0x1000 }, /* without a part */
+		{ SEQS + 4, 2, 7, BASE + 0x29000 }, /* beyond all parts */
+		{ PART_RULES, 2, FUNCTION_SEQ, BASE + 0x1000 },
+		{ PART_RULES, 2, 0xffff, BASE + 0x1000 },
+		{ PART_PCS + 1, 1, 0, 0 },	/* not sorted */
+		{ PART_PCS + 2, 1, 1, 0 },
 	};
 	size_t i;
 
@@ -291,6 +357,35 @@ static void test_bodies_refused(void)
 		CHECK(ow_table_verify(&table) == -OW_EFORMAT);
 		if (cases[i].vaddr)
 			CHECK_TEXT(look_up(cases[i].vaddr), "EFORMAT");
+	}
+}
+
+static void test_longest_sequence(void)
+{
+	unsigned int nr, i;
+
+	for (nr = OW_TABLE_MAX_PARTS; nr <= OW_TABLE_MAX_PARTS + 1; nr++) {
+		int want = nr > OW_TABLE_MAX_PARTS ? -OW_EFORMAT : 0;
+
+		build();
+		patch(&b, 40, 2, 1);
+		patch(&b, 42, 2, nr);
+		b.size = SEQS;
+		put(&b, 2, 0);
+		put(&b, 2, nr);
+		for (i = 0; i < nr; i++)
+			put(&b, 2, ENTRY_RULE + i % 3);
+		for (i = 0; i < nr; i++)
+			put(&b, 1, i);
+		put_block(&b, (const uint8_t[]){ 0x20, 0x21, RBP, 0xfe, 0xc0 },
+			  5);
+		patch(&b, ROWS + 20, 2, 0xff00); /* the other sequence's row */
+		patch(&b, ROWS + 22, 2, ENTRY_RULE);
+		patch(&b, ROWS + 24, 2, 0xff80);
+		CHECK(ow_table_open(&table, b.at, b.size) == 0);
+		CHECK(ow_table_verify(&table) == want);
+		CHECK_TEXT(look_up(BASE + 0x1000 + 15),
+			   want ? "EFORMAT" : ENTRY);
 	}
 }
 
@@ -340,6 +435,7 @@ int main(void)
 		{ "heads refused", test_heads_refused },
 		{ "every prefix", test_every_prefix },
 		{ "bodies refused", test_bodies_refused },
+		{ "longest sequence", test_longest_sequence },
 		{ "every flipped bit", test_every_flipped_bit },
 	};
 

@@ -11,10 +11,10 @@ namespace
 
 // Its destructor runs in phase 2 of the unwinding.
 struct Guard {
-	~Guard();
+	NOINLINE ~Guard();
 };
 
-NOINLINE Guard::~Guard()
+Guard::~Guard()
 {
 	stay(1);
 }

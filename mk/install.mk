@@ -1,0 +1,38 @@
+# make install PREFIX=DIR [DESTDIR=DIR], and a test of what it installs.
+
+man_pages := $(wildcard man/*.[1-9])
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig \
+		$(DESTDIR)$(PREFIX)/include/outwind
+	install -m 755 $(B)/bin/outwind $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/lib/liboutwind.so.$(VERSION) $(DESTDIR)$(LIBDIR)
+	ln -sf liboutwind.so.$(VERSION) \
+		$(DESTDIR)$(LIBDIR)/liboutwind.so.$(SOVERSION)
+	ln -sf liboutwind.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/liboutwind.so
+	install -m 644 $(B)/lib/liboutwind.a $(DESTDIR)$(LIBDIR)
+	install -m 644 include/outwind/outwind.h uapi/ow_frame.h \
+		$(DESTDIR)$(PREFIX)/include/outwind
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@VERSION@|$(VERSION)|' lib/outwind.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
+	for m in $(man_pages); do \
+		d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
+		install -d $$d && install -m 644 $$m $$d || exit 1; done
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/outwind \
+		$(DESTDIR)$(LIBDIR)/liboutwind.* \
+		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
+	rm -rf $(DESTDIR)$(PREFIX)/include/outwind
+	for m in $(notdir $(man_pages)); do \
+		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$m; done
+
+check-install: all
+	sh scripts/check-install.sh $(VERSION)
+
+demo: deps-build
+	@$(MAKE) --no-print-directory -s all
+	@sh scripts/demo.sh $(B)/bin/outwind
+
+.PHONY: install uninstall check-install demo

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Install into a folder and use what is there as a stranger would: the tool,
+# and the library through pkg-config.  usage: check-install.sh VERSION
+set -eu
+version=$1
+dir=$(mktemp -d)
+victim=
+trap 'rm -rf "$dir"; [ -z "$victim" ] || kill "$victim"' EXIT
+${MAKE:-make} --no-print-directory -s install PREFIX="$dir/usr"
+
+"$dir/usr/bin/outwind" --version | grep -qx "outwind $version"
+for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1; do
+    man=$dir/usr/share/man/man1/$page
+    [ -s "$man" ]
+    # groff says on stderr what it doesn't like in a page
+    if command -v groff >/dev/null; then
+        groff -man -Tutf8 -ww "$man" 2>&1 >/dev/null | grep . && exit 1
+    fi
+done
+
+cat >"$dir/client.c" <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+#include <outwind/outwind.h>
+
+int main(int argc, char **argv)
+{
+	struct ow_frame frames[64];
+	struct ow_name name;
+	struct ow_error err;
+	enum ow_end end;
+	size_t n, i;
+	struct ow_capture *c = ow_capture_process(atoi(argv[argc - 1]), NULL,
+						  &err);
+	struct ow_symbolizer *s = c ? ow_symbolizer_create(c, 0, &err) : NULL;
+
+	if (!s) {
+		puts(err.msg);
+		return 1;
+	}
+	n = ow_capture_walk(c, 0, frames, 64, &end, &err);
+	for (i = 0; i < n; i++) {
+		ow_symbolizer_name(s, &frames[i], &name, 1);
+		puts(name.function ? name.function : "?");
+	}
+	ow_symbolizer_destroy(s);
+	ow_capture_destroy(c);
+	return end != OW_END_OUTERMOST;
+}
+EOF
+export PKG_CONFIG_PATH="$dir/usr/lib/pkgconfig"
+# shellcheck disable=SC2046
+cc -Wall -Werror "$dir/client.c" -o "$dir/client" \
+    $(pkg-config --cflags --libs outwind)
+export LD_LIBRARY_PATH="$dir/usr/lib"
+# It is the versioned library that the client asks for.
+readelf -d "$dir/client" | grep -q 'liboutwind.so.0'
+
+sleep 60 &
+victim=$!
+i=0
+until [ "$(cat /proc/$victim/comm)" = sleep ] || [ $i -gt 100 ]; do
+    i=$((i + 1))
+    sleep 0.05
+done
+sleep 0.1
+"$dir/client" "$victim" >"$dir/out"
+head -n 1 "$dir/out" | grep -q clock_nanosleep
+grep -q __libc_start "$dir/out"
+
+${MAKE:-make} --no-print-directory -s uninstall PREFIX="$dir/usr"
+left=$(find "$dir/usr" -type f -o -type l)
+[ -z "$left" ] || { echo "uninstall leaves $left"; exit 1; }
+echo "1 passed, 0 failed"

@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Run stages of tests, each a make target, and add up what they say.
+# usage: check.sh TARGET...
+# A stage's last line "N passed, N failed[, N skipped]" counts so; one without
+# counts as one test by its exit status.
+set -u
+make=${MAKE:-make}
+logs=build/log
+mkdir -p "$logs"
+passed=0 failed=0 skipped=0
+
+for stage; do
+    printf '%-14s ' "$stage"
+    begin=$(date +%s)
+    $make --no-print-directory "$stage" >"$logs/$stage.log" 2>&1
+    status=$?
+    # All such lines of the stage: it may be several programs.
+    counts=$(awk '/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {
+        p += $1; f += $3; s += $5; n++ }
+        END { print p + 0, f + 0, s + 0, n + 0 }' "$logs/$stage.log")
+    read -r p f s n <<EOF
+$counts
+EOF
+    if [ "$n" -eq 0 ]; then
+        if [ $status -eq 0 ]; then p=1; else f=1; fi
+    elif [ $status -ne 0 ] && [ "$f" -eq 0 ]; then
+        f=1
+    fi
+    echo "$p passed, $f failed, $s skipped ($(($(date +%s) - begin)) s)"
+    if [ "$f" -ne 0 ]; then
+        grep -vE '^(ok|  (CC|LD)) ' "$logs/$stage.log" | tail -n 40 |
+            sed 's/^/    /'
+    fi
+    grep -iE '^(ok .*)?# skip|^skip' "$logs/$stage.log" | sed 's/^/    /'
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+done
+if [ "$skipped" -ne 0 ]; then
+    echo "$passed passed, $failed failed, $skipped skipped"
+else
+    echo "$passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ]

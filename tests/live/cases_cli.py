@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Options, statuses and messages of the command line."""
+
+import json
+import os
+import subprocess
+
+from harness import case, check
+
+USAGE = (
+    [], ['nonsense'], ['stack'], ['stack', '--nonsense', '1'],
+    ['stack', '-n'], ['stack', '-n', 'x', '1'], ['stack', '-n', '-1', '1'],
+    ['stack', '-f', 'xml', '1'], ['stack', '1', '2'],
+    ['stack', '--stack-size', '0', '1'], ['stack', '1/x'], ['stack', '1/'],
+    ['stack', '1/2,,x'], ['stack', '-p'], ['tables', '--nonsense'],
+    ['rows'], ['rows', '--nonsense', '/bin/true'],
+)
+
+
+@case('usage errors')
+def _(context):
+    for arguments in USAGE:
+        done = context.run(*arguments)
+        check(done.returncode == 64, 'status of %s' % arguments,
+              (done.returncode, done.stderr))
+        check(done.stderr and not done.stdout, 'output of %s' % arguments,
+              done.stdout)
+
+
+@case('help and version')
+def _(context):
+    for arguments in (['--help'], ['-h'], ['stack', '--help'], ['stack', '-h'],
+                      ['tables', '--help'], ['rows', '--help'], ['--version']):
+        done = context.run(*arguments)
+        check(done.returncode == 0, 'status of %s' % arguments,
+              (done.returncode, done.stderr))
+        check(done.stdout and not done.stderr, 'output of %s' % arguments,
+              done.stderr)
+
+
+@case('full disk, closed output')
+def _(context):
+    target = context.start(['chain-pie'])
+    for arguments in (['stack', target.pid], ['stack', '--json', target.pid],
+                      ['stack', '-f', 'folded', target.pid], ['--help'],
+                      ['--version'], ['stack', '--help'],
+                      ['rows', context.outwind]):
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([context.outwind, *map(str, arguments)],
+                                  stdout=full, stderr=subprocess.PIPE,
+                                  timeout=20, check=False)
+        check(done.returncode == 2, 'status of %s' % arguments,
+              (done.returncode, done.stderr))
+        check(b'No space' in done.stderr and done.stderr.count(b'\n') == 1,
+              'message of %s' % arguments, done.stderr)
+    done = subprocess.run(['sh', '-c', '"$0" stack "$1" >&-', context.outwind,
+                           str(target.pid)], stderr=subprocess.PIPE,
+                          timeout=20, check=False)
+    check(done.returncode == 2 and done.stderr, 'status, closed stdout',
+          (done.returncode, done.stderr))
+
+
+@case('files that are no core')
+def _(context):
+    empty = os.path.join(context.tmp, 'empty')
+    with open(empty, 'wb'):
+        pass
+    for path, status in ((context.tmp + '/absent', 2), (empty, 2),
+                         ('/bin/sh', 2), (context.tmp, 2), ('/dev/null', 2),
+                         ('/etc/passwd', 2)):
+        done = context.run('stack', path, status=status)
+        check(done.stderr.count(b'\n') == 1, 'lines for ' + path, done.stderr)
+        context.note(done.stderr.decode().strip())
+
+
+@case('options of eu-stack')
+def _(context):
+    target = context.start(['chain-pie'])
+    pid = str(target.pid)
+
+    def lines(*options):
+        return context.run('stack', *options, pid,
+                           status=0).stdout.decode().splitlines()
+
+    check(context.run('stack', '-p', pid, status=0).stdout ==
+          context.run('stack', pid, status=0).stdout ==
+          context.run('stack', '--pid=' + pid, status=0).stdout, '-p')
+    plain = lines()
+    check(len(lines('-n', '3')) == 2 + 3, '-n 3', lines('-n', '3'))
+    check(all('link' not in line for line in lines('-q')), '-q', lines('-q'))
+    check(len(lines('-q')) == len(plain), '-q', lines('-q'))
+    check(any('chain-pie' in line for line in lines('-m')[2:]), '-m')
+    check(any('chain.c:' in line for line in lines('-s')), '-s', lines('-s'))
+    check(any(line.strip().startswith('[') for line in lines('-b')), '-b',
+          lines('-b'))
+    check(any('libc.so' in line for line in lines('-l')[:12]), '-l',
+          lines('-l'))
+    check(any('complete' in line for line in lines('-v')), '-v')
+    check(len(lines('-1')) == len(plain), '-1')
+    check(lines('-r') == plain, '-r on C', lines('-r'))
+    raw = context.start(['throwing', 'template'])
+    text = context.run('stack', '-r', raw.pid, status=0).stdout
+    check(b'_ZN12_GLOBAL__N_1' in text and b'anonymous' not in text, '-r',
+          text)
+
+
+@case('inlined functions and lines')
+def _(context):
+    target = context.start(['chain-O3-lto'])
+    done = context.run('stack', '-i', '-s', '--json', target.pid, status=0)
+    frames = json.loads(done.stdout)['threads'][0]['frames']
+    inlined = [f for f in frames if f.get('inlined')]
+    check(any(f.get('function') == 'sleep_once' for f in inlined),
+          'sleep_once is inlined into stay', frames[:3])
+    for frame in frames:
+        if frame.get('file', '').endswith('chain.c'):
+            check(frame['line'] > 0, 'line', frame)
+    mine = [f['function'] for f in frames if not f.get('inlined')]
+    check(mine[0] == 'stay' and mine[1] == 'link12', 'functions', mine)
+
+
+@case('a little of the stack')
+def _(context):
+    target = context.start(['chain-pie'])
+    done = context.run('stack', '--stack-size=256', '--json', target.pid,
+                       status=1)
+    thread = json.loads(done.stdout)['threads'][0]
+    check(1 < len(thread['frames']) < 14, 'frames', len(thread['frames']))
+    check('memory' in thread['end'], 'end', thread['end'])

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Targets that can't be looked at: one clear line, and the right status."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from harness import (Skip, case, check, need, need_root, task_states, tracers,
+                     wait_until)
+
+
+def check_refused(context, pid, *words, status=2):
+    done = context.run('stack', pid, status=status)
+    text = (done.stderr + done.stdout).decode()
+    check(status != 2 or done.stderr.count(b'\n') == 1, 'lines on stderr',
+          done.stderr)
+    check(all(re.search(word, text) for word in words), 'message', text)
+    context.note(text.strip().splitlines()[-1])
+
+
+@case('refused: no such process')
+def _(context):
+    gone = subprocess.Popen(['true'])
+    gone.wait()
+    check_refused(context, gone.pid, 'no process %d' % gone.pid)
+    check_refused(context, 2 ** 31 - 1, 'no process')
+
+
+@case('refused: kernel thread')
+def _(context):
+    if not os.path.exists('/proc/2/comm') or os.path.exists('/proc/2/exe'):
+        raise Skip('no kernel thread 2 here')
+    check_refused(context, 2, 'kernel thread')
+
+
+@case('refused: zombie')
+def _(context):
+    target = context.start(['threads', 'zombie'])
+    pid = int(re.search(r'pid (\d+)', target.said).group(1))
+    check_refused(context, pid, 'zombie')
+
+
+@case('refused: outwind itself')
+def _(context):
+    script = 'exec "$0" stack $$'
+    done = subprocess.run(['sh', '-c', script, context.outwind],
+                          capture_output=True, timeout=10, check=False)
+    check(done.returncode in (1, 2), 'status', done.returncode)
+    check(done.stdout + done.stderr, 'says nothing')
+
+
+def check_traced(context, tracer_command, ready):
+    target = context.start(['chain-pie'])
+    tracer = subprocess.Popen(
+        [c.replace('PID', str(target.pid)) for c in tracer_command],
+        stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: tracers(target.pid) == str(tracer.pid), ready)
+        done = context.run('stack', target.pid)
+        text = (done.stdout + done.stderr).decode()
+        check(done.returncode in (1, 2), 'status', done.returncode)
+        check('traced by process %d' % tracer.pid in text, 'message', text)
+        check(tracers(target.pid) == str(tracer.pid), 'tracer went away')
+    finally:
+        tracer.terminate()
+        try:
+            tracer.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            tracer.kill()
+            tracer.wait()
+        tracer.stdin.close()
+    wait_until(lambda: tracers(target.pid) == '0', 'tracer ends')
+    context.run('stack', target.pid, status=0)
+
+
+@case('refused: traced by strace')
+def _(context):
+    need('strace')
+    check_traced(context, ['strace', '-o', '/dev/null', '-p', 'PID'],
+                 'strace attaches')
+
+
+@case('refused: traced by gdb')
+def _(context):
+    need('gdb')
+    check_traced(context, ['gdb', '-nx', '-q', '-p', 'PID'], 'gdb attaches')
+
+
+@case('refused: process of another user')
+def _(context):
+    need('setpriv')
+    need_root()
+    target = context.start(['chain-pie'])
+    tool = shutil.copy(context.outwind, context.tmp)
+    os.chmod(context.tmp, 0o755)
+    done = subprocess.run(
+        ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups',
+         tool, 'stack', str(target.pid)], capture_output=True, timeout=10,
+        check=False)
+    check(done.returncode == 2, 'status', done.returncode)
+    check(done.stderr.count(b'\n') == 1 and b'run as' in done.stderr,
+          'message', done.stderr)
+    context.note(done.stderr.decode().strip())
+    check(task_states(target.pid) == {target.pid: 'S'}, 'state')
+
+
+@case('another user: own process, without privileges')
+def _(context):
+    need('setpriv')
+    need_root()
+    tool = shutil.copy(context.outwind, context.tmp)
+    chain = shutil.copy(context.program('chain-pie'), context.tmp)
+    os.chmod(context.tmp, 0o755)
+    user = ['--reuid', '65534', '--regid', '65534', '--clear-groups']
+    target = context.start(['/usr/bin/setpriv', *user, chain])
+    done = subprocess.run(['/usr/bin/setpriv', *user, tool, 'stack',
+                           str(target.pid)], capture_output=True, timeout=10,
+                          check=False, env={'PATH': os.environ['PATH']})
+    check(done.returncode == 0, 'status', done.stderr)
+    check(b'link12' in done.stdout and b'_start' in done.stdout, 'names',
+          done.stdout)
+    # Deleted, and no right to look at /proc/PID/map_files.
+    os.unlink(chain)
+    done = subprocess.run(['/usr/bin/setpriv', *user, tool, 'stack',
+                           str(target.pid)], capture_output=True, timeout=10,
+                          check=False)
+    check(done.returncode == 0, 'status, deleted', done.stdout + done.stderr)
+    check(b'link12' in done.stdout, 'names, deleted', done.stdout)
+
+
+@case('target ends while it is looked at', alone=True)
+def _(context):
+    for i in range(40):
+        target = context.start(['chain-pie'])
+        tool = subprocess.Popen([context.outwind, 'stack', str(target.pid)],
+                                stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE)
+        if i % 2:
+            target.send_signal(signal.SIGKILL)
+        else:
+            target.terminate()
+        out, err = tool.communicate(timeout=10)
+        check(tool.returncode in (0, 1, 2), 'status', tool.returncode)
+        check(tool.returncode != 2 or err, 'no message', out)
+        check(target.wait(timeout=5) == (-9 if i % 2 else -15), 'target',
+              target.returncode)
+
+
+@case('threads come and go while they are looked at', alone=True)
+def _(context):
+    script = ('import threading,sys\n'
+              'def f(n):\n'
+              ' t=threading.Thread(target=f,args=(n,)); t.start()\n'
+              'for i in range(4): f(i)\n'
+              'print("ready", flush=True)\n')
+    target = context.start(['/usr/bin/python3', '-c', script])
+    for _ in range(60):
+        done = context.run('stack', target.pid)
+        check(done.returncode in (0, 1), 'status', done.stderr)
+    check(target.poll() is None, 'target ended', target.returncode)
+    check(not set(task_states(target.pid).values()) & set('Tt'), 'stopped')

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The same chain of calls, compiled, linked and mapped in many ways."""
+
+import os
+import shutil
+import subprocess
+
+from harness import (START, Skip, case, check, check_names, check_target, names,
+                     need, need_root)
+
+LINKS = ['link%d' % n for n in range(12, 0, -1)]
+CHAIN = ['stay'] + LINKS + ['main', START]
+
+FLAVOURS = (
+    'pie', 'no-pie', 'static', 'static-pie', 'O0', 'O3-lto', 'fp', 'clang',
+    'lld', 'lld-no-rosegment', 'lld-separate-code', 'lld-separate-loadable',
+    'lld-static', 'gold', 'noseparate-code', 'no-eh-frame-hdr', 'i386',
+    'i386-no-pie', 'i386-static', 'debug-frame', 'debug-frame-gz',
+    'debug-frame-gnu-gz', 'no-build-id')
+
+
+def add_flavour(flavour):
+    @case('chain: ' + flavour)
+    def _(context):
+        target = context.start(['chain-' + flavour])
+        check_target(context, target.pid, CHAIN)
+
+
+for each in FLAVOURS:
+    add_flavour(each)
+
+
+def add_tables(flavour):
+    @case('chain: %s by compact tables' % flavour)
+    def _(context):
+        target = context.start(['chain-' + flavour])
+        with open('/proc/%d/maps' % target.pid, encoding='utf-8') as f:
+            files = {line.split()[5] for line in f
+                     if 'r-xp' in line and ' /' in line}
+        for path in files:
+            context.run('tables', path, status=0)
+        stacks = check_target(context, target.pid, CHAIN)
+        hows = {f['how'] for f in stacks['threads'][0]['frames'][1:]}
+        check('table' in hows, 'no frame came from a table', hows)
+        plain = context.stacks(target.pid, '--no-tables')
+        for with_table, without in zip(stacks['threads'], plain['threads']):
+            check([(f['pc'], f['sp']) for f in with_table['frames']] ==
+                  [(f['pc'], f['sp']) for f in without['frames']],
+                  'tables and CFI differ')
+
+
+for each in ('pie', 'O0', 'static', 'lld', 'i386'):
+    add_tables(each)
+
+
+def add_musl(flavour):
+    @case('chain: ' + flavour)
+    def _(context):
+        # musl has no CFI for its own code: the stack ends in its start-up.
+        target = context.start(['chain-' + flavour])
+        stacks = context.stacks(target.pid, status=1)
+        check_names(stacks['threads'][0], CHAIN[:-1] + ['...'])
+        check_target(context, target.pid, status=1, complete=False)
+
+
+for each in ('musl', 'musl-static'):
+    add_musl(each)
+
+
+def symbols(path):
+    """[(start, end, name)] of the functions that nm lists."""
+    need('nm')
+    out = subprocess.run(['nm', '-S', path], capture_output=True, text=True,
+                         check=True).stdout
+    fields = [line.split() for line in out.splitlines()]
+    return [(int(f[0], 16), int(f[0], 16) + int(f[1], 16), f[3])
+            for f in fields if len(f) == 4 and f[2] in 'tT']
+
+
+def check_unnamed(context, flavour, named):
+    """No names, but the addresses are those of the program with names."""
+    target = context.start(['chain-' + flavour])
+    thread = check_target(context, target.pid)['threads'][0]
+    listed = symbols(context.program(named))
+    frames = [f for f in thread['frames'] if 'chain-' in f.get('module', '')]
+    found = []
+    for i, frame in enumerate(frames):
+        at = int(frame['module_offset'], 16) - (i > 0)
+        found += [n for start, end, n in listed if start <= at < end]
+    check(found == CHAIN[:-1] + ['_start'], 'functions by address', found)
+
+
+@case('chain: stripped')
+def _(context):
+    check_unnamed(context, 'stripped', 'chain-pie')
+
+
+@case('chain: no section headers')
+def _(context):
+    check_unnamed(context, 'no-sections', 'chain-pie')
+
+
+@case('chain: object mapped in pieces')
+def _(context):
+    target = context.start(['chain-split', 'split'])
+    with open('/proc/%d/maps' % target.pid, encoding='utf-8') as f:
+        pieces = sum('chain-split' in line and 'x' in line.split()[1]
+                     for line in f)
+    check(pieces >= 4, 'pieces of text', pieces)
+    check_target(context, target.pid, CHAIN)
+
+
+@case('chain: deleted executable')
+def _(context):
+    copy = shutil.copy(context.program('chain-pie'), context.tmp)
+    target = context.start([copy])
+    os.unlink(copy)
+    check_target(context, target.pid, CHAIN)
+
+
+@case('chain: executable replaced by another')
+def _(context):
+    copy = shutil.copy(context.program('chain-pie'), context.tmp)
+    other = shutil.copy(context.program('shapes'), context.tmp)
+    target = context.start([copy])
+    os.rename(other, copy)
+    check_target(context, target.pid, CHAIN)
+
+
+PLUGIN = ['stay', 'callback', 'plugin_inner', 'plugin_enter', 'load', 'main',
+          START]
+
+
+def start_loader(context, **options):
+    lib = shutil.copy(context.program('plugin.so'),
+                      os.path.join(context.tmp, 'lib.so'))
+    return lib, context.start(['loader', lib], **options)
+
+
+@case('library: loaded at run time')
+def _(context):
+    _, target = start_loader(context)
+    check_target(context, target.pid, PLUGIN)
+
+
+@case('library: replaced by another file')
+def _(context):
+    lib, target = start_loader(context)
+    decoy = shutil.copy(context.program('decoy.so'), context.tmp)
+    os.rename(decoy, lib)
+    check_target(context, target.pid, PLUGIN)
+
+
+@case('library: deleted')
+def _(context):
+    lib, target = start_loader(context)
+    os.unlink(lib)
+    check_target(context, target.pid, PLUGIN)
+
+
+@case('library: in a mount namespace, another one outside')
+def _(context):
+    need('unshare', 'mount')
+    need_root()
+    inside = os.path.join(context.tmp, 'inside')
+    outside = os.path.join(context.tmp, 'outside')
+    os.mkdir(inside)
+    os.mkdir(outside)
+    shutil.copy(context.program('plugin.so'), os.path.join(inside, 'lib.so'))
+    shutil.copy(context.program('decoy.so'), os.path.join(outside, 'lib.so'))
+    script = 'mount --bind "$1" "$2" || exit 77; exec "$3" "$2/lib.so"'
+    if subprocess.run(['unshare', '-m', 'true'], check=False).returncode:
+        raise Skip('no mount namespaces here')
+    target = context.start(['/usr/bin/unshare', '-m', 'sh', '-c', script, 'sh',
+                            inside, outside, context.program('loader')])
+    check_target(context, target.pid, PLUGIN)
+
+
+@case('library: in a chroot, nothing outside')
+def _(context):
+    need('chroot')
+    need_root()
+    for name in ('chain-static', 'chain-pie'):
+        shutil.copy(context.program(name), context.tmp)
+    target = context.start(['/usr/sbin/chroot', context.tmp, '/chain-static'])
+    check_target(context, target.pid, CHAIN)
+
+
+@case('assembly: rules that compilers do not write')
+def _(context):
+    target = context.start(['asm'])
+    check_target(context, target.pid,
+                 ['stay', 'cfa_in_r12', 'cfa_by_expression', 'ra_elsewhere',
+                  'two_exits', '_start'])
+
+
+RUST = r'.*'
+
+
+@case('rust: legacy names')
+def _(context):
+    target = context.start(['chain-rust'])
+    stacks = check_target(context, target.pid)
+    got = names(stacks['threads'][0])
+    at = got.index('chain::stay')
+    check(got[at:at + 3] == ['chain::stay',
+                             '<chain::Square as chain::Shape>::visit',
+                             'chain::generic'] or
+          got[at + 2].startswith('chain::generic'), 'names', got)
+    check('chain::main' in got and 'main' in got, 'names', got)
+
+
+@case('rust: v0 names, in a thread')
+def _(context):
+    target = context.start(['chain-rust-v0', 'thread'])
+    stacks = check_target(context, target.pid)
+    worker = stacks['threads'][1]
+    check(worker['name'] == 'worker', 'thread name', worker['name'])
+    got = names(worker)
+    at = got.index('chain::stay')
+    check(got[at:at + 3] == ['chain::stay',
+                             '<chain::Square as chain::Shape>::visit',
+                             'chain::generic::<u8>'], 'names', got)
+    check(worker['complete'], 'complete')
+
+
+@case('rust: dropping on a panic')
+def _(context):
+    target = context.start(['chain-rust', 'panic'])
+    got = names(check_target(context, target.pid)['threads'][0])
+    at = got.index('chain::stay')
+    check(any('drop' in (n or '') for n in got[at:]) and
+          'chain::panics' in got[at:], 'names', got)
+
+
+def add_go(program):
+    @case('go: %s' % program)
+    def _(context):
+        target = context.start([program])
+        stacks = context.stacks(target.pid, '--raw', '-m', status=None)
+        found = [t for t in stacks['threads'] if 'main.stay' in names(t)]
+        check(len(found) == 1, 'threads in main.stay', len(found))
+        got = names(found[0])
+        at = got.index('main.stay')
+        check(got[at + 1:] == ['main.dive'] * 51 +
+              ['main.(*square).visit', 'main.main', 'runtime.main',
+               'runtime.goexit.abi0'], 'names', got)
+        check(found[0]['complete'], 'complete', found[0]['end'])
+
+
+add_go('chain-go')
+add_go('chain-go-w')

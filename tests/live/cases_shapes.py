@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frames of unusual shapes, signals, exceptions, code sampled as it runs."""
+
+import re
+
+from harness import (OUTERMOST, START, Skip, case, check, check_names,
+                     check_target, match, names)
+
+TRAMPOLINE = re.compile(r'__restore_rt|__restore|__kernel_(rt_)?sigreturn')
+
+SHAPES = {
+    'big': ['stay', 'big_frame', 'big_caller', 'main', START],
+    'alloca': ['stay', 'with_alloca', 'alloca_caller', 'main', START],
+    'realign': ['stay', 'realigned', 'realigned_alloca', 'main', START],
+    'noreturn': ['stay', 'never_back', 'calls_noreturn', 'main', START],
+    'tail': ['stay', 'tail_target', re.compile('main|tail_caller'), '...',
+             '_start'],
+    'callback': ['stay', 'compare', '...', re.compile('(__)?qsort(_r)?'),
+                 'main', START],
+}
+
+
+def add_shape(program, scene, expected):
+    @case('shape: %s in %s' % (scene, program))
+    def _(context):
+        if program == 'shapes-i386' and scene == 'callback':
+            expected[3] = None  # no symbols of libc's own functions there
+        target = context.start([program, scene])
+        check_target(context, target.pid, expected)
+
+
+for each_program in ('shapes', 'shapes-clang', 'shapes-i386'):
+    for each_scene, each_list in SHAPES.items():
+        add_shape(each_program, each_scene, list(each_list))
+
+
+@case('shape: coroutine')
+def _(context):
+    # Its caller is made up by makecontext(): no tool gets further.
+    target = context.start(['shapes', 'coroutine'])
+    thread = context.stacks(target.pid, status=None)['threads'][0]
+    check(names(thread)[:2] == ['stay', 'coroutine'], 'names', names(thread))
+    check('main' not in names(thread), 'frames of another stack')
+
+
+def add_depth(program, depth, options):
+    @case('shape: %d frames deep in %s' % (depth, program))
+    def _(context):
+        target = context.start([program, 'deep', str(depth)])
+        stacks = check_target(context, target.pid, options=options)
+        got = names(stacks['threads'][0])
+        check(got[:depth + 1] == ['stay'] + ['dive'] * depth, 'names',
+              got[:10] + [len(got)])
+        check(got[depth + 1] == 'main', 'names', got[depth:])
+
+
+for each_program in ('shapes', 'shapes-i386'):
+    add_depth(each_program, 1000, ())
+    add_depth(each_program, 5000, ('-n', '0'))
+
+
+@case('shape: more frames than the limit')
+def _(context):
+    target = context.start(['shapes', 'deep', '5000'])
+    thread = context.stacks(target.pid, status=1)['threads'][0]
+    check(len(thread['frames']) == 1024, 'frames', len(thread['frames']))
+    check(not thread['complete'] and 'limit' in thread['end'], 'end',
+          thread['end'])
+    thread = context.stacks(target.pid, '-n', '7', status=0)['threads'][0]
+    check(names(thread) == ['stay'] + ['dive'] * 6, 'names', names(thread))
+
+
+FAULT = ['store_to_null', 'main', START]
+SIGNALS = {
+    'plain': ['stay', 'on_signal', TRAMPOLINE] + FAULT,
+    'altstack': ['stay', 'on_signal', TRAMPOLINE] + FAULT,
+    'nested': ['stay', 'on_signal', TRAMPOLINE, 'divide', 'on_first_of_two',
+               TRAMPOLINE] + FAULT,
+    'nested-altstack': ['stay', 'on_signal', TRAMPOLINE, 'divide',
+                        'on_first_of_two', TRAMPOLINE] + FAULT,
+    'null-call': ['stay', 'on_signal', TRAMPOLINE, None, 'call_null', 'main',
+                  START],
+    'first-insn': ['stay', 'on_signal', TRAMPOLINE, 'first_insn', 'main',
+                   START],
+}
+
+
+def add_signal(program, scene, expected):
+    @case('signal: %s in %s' % (scene, program))
+    def _(context):
+        target = context.start([program, scene])
+        if 'musl' in program:  # no CFI in its start-up code
+            thread = context.stacks(target.pid, status=1)['threads'][0]
+            check_names(thread, expected[:-1] + ['...'])
+        else:
+            thread = check_target(context, target.pid, expected)['threads'][0]
+        marked = [f.get('function') for f in thread['frames']
+                  if f.get('signal')]
+        wanted = [n for n in names(thread) if n and TRAMPOLINE.fullmatch(n)]
+        check(marked == wanted, 'frames marked as signal frames', marked)
+        if scene == 'null-call':
+            frame = thread['frames'][3]
+            check(int(frame['pc'], 16) == 0, 'pc of the call to nowhere',
+                  frame)
+
+
+for each_program in ('signals', 'signals-static', 'signals-musl'):
+    for each_scene, each_list in SIGNALS.items():
+        add_signal(each_program, each_scene, each_list)
+
+
+@case('signal: thread on an alternate stack')
+def _(context):
+    target = context.start(['signals', 'thread-altstack'])
+    stacks = check_target(context, target.pid)
+    check_names(stacks['threads'][1],
+                ['stay', 'on_signal', TRAMPOLINE, 'store_to_null', 'in_thread',
+                 'start_thread', re.compile('(__)?clone3?')])
+    check(stacks['threads'][1]['complete'], 'complete')
+
+
+@case('signal: stack overflow')
+def _(context):
+    target = context.start(['signals', 'overflow'])
+    stacks = check_target(context, target.pid, options=('-n', '0'))
+    got = names(stacks['threads'][0])
+    overs = got.count('run_over')
+    check(overs > 1000, 'frames of run_over', overs)
+    check(match(got, ['stay', 'on_signal', TRAMPOLINE] +
+                ['run_over'] * overs + ['main', START]), 'names',
+          got[:5] + got[-5:])
+
+
+GUARD = re.compile(r'\(anonymous namespace\)::Guard::~Guard\(\)')
+HERE = '(anonymous namespace)::'
+EXCEPTIONS = {
+    'destructor': ['stay(int)', GUARD, HERE + 'guarded(int)',
+                   HERE + 'catcher(int)', re.compile('main(.cold)?'), START],
+    'catch': ['stay(int)', HERE + 'in_catch(int)',
+              re.compile('main(.cold)?'), START],
+    'terminate': ['stay(int)', HERE + 'on_terminate()', '...', '__cxa_throw',
+                  HERE + 'thrower(int)', HERE + 'uncaught(int)', 'main',
+                  START],
+    'forced': ['stay(int)', re.compile(r'.*on_unwind\(.*\)'), '...',
+               '_Unwind_ForcedUnwind', HERE + 'forced(int)', 'main', START],
+    'template': [
+        'stay(int)',
+        re.compile(r'int \(anonymous namespace\)::Outer<long>::'
+                   r'inner<unsigned char>\(unsigned char, long\)'),
+        re.compile(r'\(anonymous namespace\)::templated\(int\)::.*'),
+        HERE + 'templated(int)', 'main', START],
+}
+
+
+def add_exception(program, scene, expected):
+    @case('exception: %s in %s' % (scene, program))
+    def _(context):
+        target = context.start([program, scene])
+        check_target(context, target.pid, expected)
+
+
+for each_program in ('throwing', 'throwing-clang', 'throwing-static'):
+    for each_scene, each_list in EXCEPTIONS.items():
+        add_exception(each_program, each_scene, each_list)
+
+SAMPLES = 150
+SPINS = {
+    '': [['spin_once'], ['pushes'], ['leaf'], ['spin']],
+    'clock': [['spin_clock']],
+    'plt': [['spin_plt']],
+}
+
+
+def sample(context, pid, below):
+    """Look at a program as it runs; modules and names of innermost frames."""
+    seen = []
+    for _ in range(SAMPLES):
+        thread = context.stacks(pid, status=None)['threads'][0]
+        got = names(thread)
+        check(thread['complete'], 'incomplete', (got, thread.get('end_detail'),
+                                                 thread['frames'][0]))
+        check(got[-1] in OUTERMOST and 'main' in got, 'names', got)
+        at = got.index('main')
+        check(got[at - 1] == below, 'called by main', got)
+        seen.append((got[:at - 1], thread['frames'][0]))
+    return seen
+
+
+def add_spin(program):
+    @case('running: prologues and epilogues in ' + program)
+    def _(context):
+        target = context.start([program])
+        allowed = ([], ['spin_once'], ['pushes', 'spin_once'],
+                   ['leaf', 'pushes', 'spin_once'])
+        seen = sample(context, target.pid, 'spin')
+        for got, frame in seen:
+            check(got in allowed, 'names', (got, frame))
+        inner = {got[0] for got, _ in seen if got}
+        check({'pushes', 'leaf'} <= inner, 'too little seen', inner)
+
+    @case('running: PLT stubs in ' + program)
+    def _(context):
+        target = context.start([program, 'plt'])
+        seen = sample(context, target.pid, 'spin_plt')
+        stubs = 0
+        for got, frame in seen:
+            check(got in ([], ['tiny'], ['tiny@plt']) or
+                  ('now' in program and got == [None]), 'names', (got, frame))
+            stubs += got == ['tiny@plt']
+        context.note('%d of %d samples in a PLT stub' % (stubs, SAMPLES))
+        check(stubs or 'now' in program, 'no sample was in a PLT stub')
+
+
+for each_program in ('spin', 'spin-cet', 'spin-now', 'spin-clang', 'spin-i386'):
+    add_spin(each_program)
+
+
+@case('running: vDSO')
+def _(context):
+    target = context.start(['spin', 'clock'])
+    seen = sample(context, target.pid, 'spin_clock')
+    inside = [got for got, frame in seen
+              if frame.get('module') == '[vdso]']
+    if not inside:
+        raise Skip('no sample was in the vDSO: the clock is a system call')
+    for got in inside:
+        check(got[0] and 'clock_gettime' in got[0] or got[0] is None, 'names',
+              got)
+    context.note('%d of %d samples in the vDSO' % (len(inside), SAMPLES))

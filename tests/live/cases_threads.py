@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Many threads, odd threads, and being interrupted at any moment."""
+
+import mmap
+import os
+import random
+import re
+import signal
+import struct
+import subprocess
+import time
+
+from harness import (START, case, check, check_names, check_unharmed, names,
+                     stop, task_states, tracers, wait_until, check_target)
+
+THREADS = 500
+CLONE = re.compile('(__)?clone3?')
+
+
+class Heart:
+    """The counters of threads.c's threads."""
+
+    def __init__(self, path, nr):
+        self.nr = nr
+        with open(path, 'rb') as f:
+            self.map = mmap.mmap(f.fileno(), nr * 4, prot=mmap.PROT_READ)
+
+    def beats(self):
+        return struct.unpack('%dI' % self.nr, self.map[:])
+
+    def check(self, text):
+        """Every thread goes on."""
+        before = self.beats()
+        wait_until(lambda: all(b != a for a, b in zip(before, self.beats())),
+                   'all threads go on ' + text)
+
+
+def start_many(context, nr=THREADS):
+    path = os.path.join(context.tmp, 'heart')
+    target = context.start(['threads', 'many', path, str(nr)])
+    return target, Heart(path, nr)
+
+
+@case('threads: 500 of them', alone=True)
+def _(context):
+    target, heart = start_many(context)
+    done = context.run('stack', '--json', '--stats', target.pid, status=0)
+    stacks = __import__('json').loads(done.stdout)
+    context.note(done.stderr.decode().strip())
+    check(len(stacks['threads']) == THREADS + 1, 'threads',
+          len(stacks['threads']))
+    for thread in stacks['threads'][1:]:
+        check_names(thread, ['...', 'beat', 'beating', 'start_thread', CLONE])
+    check_names(stacks['threads'][0], ['stay', 'many', 'main', START])
+    heart.check('afterwards')
+    check(tracers(target.pid) == '0', 'left traced')
+    ms = float(re.search(r'for ([\d.]+) ms', done.stderr.decode()).group(1))
+    check(ms < 1000, 'stopped for too long', ms)
+
+
+def interrupt(context, target, sig, delay):
+    """Start outwind, end it by sig after delay seconds; its status."""
+    tool = subprocess.Popen(
+        [context.outwind, 'stack', str(target.pid)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(delay)
+    tool.send_signal(sig)
+    status = tool.wait()
+    check(status in (0, 1, -sig), 'status after %s' % sig, status)
+    return status
+
+
+def add_interrupt(sig):
+    @case('threads: outwind gets %s at random moments' % sig.name, alone=True)
+    def _(context):
+        target, heart = start_many(context)
+        chance = random.Random(int(sig))
+        early = 0
+        for _ in range(100):
+            early += interrupt(context, target, sig,
+                               chance.uniform(0, 0.02)) == -sig
+            wait_until(lambda: tracers(target.pid) == '0', 'tracer is gone', 2)
+            wait_until(lambda: not set(task_states(target.pid).values()) &
+                       set('Tt'), 'no thread is left stopped', 2)
+        heart.check('after %s' % sig.name)
+        context.note('%d of 100 were ended by it' % early)
+        check(early > 20, 'too few were interrupted', early)
+
+
+for each in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+    add_interrupt(each)
+
+
+@case('threads: stopped process stays stopped', alone=True)
+def _(context):
+    target, heart = start_many(context, 20)
+    stop(target.pid)
+    for _ in range(5):
+        context.run('stack', target.pid, status=0)
+        states = task_states(target.pid)
+        check(set(states.values()) == {'T'}, 'states', states)
+    beats = heart.beats()
+    time.sleep(0.05)
+    check(beats == heart.beats(), 'went on')
+    context.run('stack', target.pid, status=0)
+    target.send_signal(signal.SIGCONT)
+    heart.check('after SIGCONT')
+
+
+@case('threads: stopped process, outwind killed', alone=True)
+def _(context):
+    target, heart = start_many(context, 100)
+    stop(target.pid)
+    chance = random.Random(1)
+    for _ in range(30):
+        interrupt(context, target, signal.SIGKILL, chance.uniform(0, 0.008))
+        wait_until(lambda: tracers(target.pid) == '0', 'tracer is gone', 2)
+    time.sleep(0.05)
+    states = task_states(target.pid)
+    check(set(states.values()) == {'T'}, 'states', states)
+    target.send_signal(signal.SIGCONT)
+    heart.check('after SIGCONT')
+
+
+@case('threads: signals are not lost', alone=True)
+def _(context):
+    # SIGSTOP that arrives while outwind looks on stops the target all the same.
+    target, heart = start_many(context, 50)
+    chance = random.Random(2)
+    for _ in range(30):
+        tool = subprocess.Popen(
+            [context.outwind, 'stack', str(target.pid)],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(chance.uniform(0, 0.008))
+        target.send_signal(signal.SIGSTOP)
+        check(tool.wait() in (0, 1), 'status', tool.returncode)
+        wait_until(lambda: set(task_states(target.pid).values()) == {'T'},
+                   'all threads stop', 2)
+        target.send_signal(signal.SIGCONT)
+        heart.check('after SIGCONT')
+
+
+@case('threads: two at a time', alone=True)
+def _(context):
+    target, heart = start_many(context, 100)
+    for _ in range(10):
+        tools = [subprocess.Popen([context.outwind, 'stack', str(target.pid)],
+                                  stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL)
+                 for _ in range(2)]
+        statuses = [tool.wait() for tool in tools]
+        check(set(statuses) <= {0, 1, 2}, 'statuses', statuses)
+    heart.check('afterwards')
+    context.run('stack', target.pid, status=0)
+
+
+@case('threads: leader has exited')
+def _(context):
+    target = context.start(['threads', 'leader'])
+    wait_until(lambda: task_states(target.pid)[target.pid] == 'Z',
+               'leader exits')
+    before = task_states(target.pid)
+    stacks = context.stacks(target.pid, status=1)
+    check(len(stacks['threads']) == 2, 'threads', stacks)
+    leader, other = stacks['threads']
+    check('exited' in leader.get('error', ''), 'error', leader)
+    check_names(other, ['stay', 'in_thread', 'staying', 'start_thread', CLONE])
+    check(other['complete'], 'complete')
+    check_unharmed(target.pid, before)
+
+
+@case('threads: stack of its own')
+def _(context):
+    target = context.start(['threads', 'custom-stack'])
+    stacks = check_target(context, target.pid)
+    check_names(stacks['threads'][1],
+                ['stay', 'in_thread', 'staying', 'start_thread', CLONE])
+    check(stacks['threads'][1]['complete'], 'complete')
+
+
+@case('threads: only some')
+def _(context):
+    target, _ = start_many(context, 5)
+    tids = sorted(task_states(target.pid))
+    stacks = context.stacks('%d/%d,%d' % (target.pid, tids[2], tids[4]))
+    check([t['tid'] for t in stacks['threads']] == [tids[2], tids[4]], 'tids',
+          [t['tid'] for t in stacks['threads']])
+    stacks = context.stacks(target.pid, '-1')
+    check([t['tid'] for t in stacks['threads']] == [target.pid], 'tids')
+    stacks = context.stacks('%d/S' % target.pid)
+    check(all(t['state'] == 'S' for t in stacks['threads']), 'states')
+    stacks = context.stacks('%d/Z' % target.pid)
+    check(stacks['threads'] == [], 'states')
+    done = context.run('stack', '%d/1' % target.pid)
+    check(done.returncode in (1, 2) and done.stderr.count(b'\n') == 1,
+          'a thread of another process', (done.returncode, done.stderr))
+
+
+@case('threads: parent that waits in vfork')
+def _(context):
+    # It can't be stopped before its child is gone, and must not be harmed.
+    target = context.start(['threads', 'vfork'])
+    begun = time.monotonic()
+    done = context.run('stack', target.pid, status=1)
+    check(time.monotonic() - begun < 4, 'took long')
+    check(b'did not stop in time' in done.stdout, 'reason', done.stdout)
+    with open('/proc/%d/task/%d/children' % (target.pid, target.pid),
+              encoding='utf-8') as f:
+        child = int(f.read())
+    thread = context.stacks(child, status=0)['threads'][0]
+    check(names(thread)[:3] == ['stay', 'wait_for_vfork', 'main'], 'child',
+          names(thread))
+    os.kill(child, signal.SIGKILL)
+    check(target.wait(timeout=5) == 10, 'parent went on', target.returncode)

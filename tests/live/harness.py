@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What the live tests share: targets, outwind's runs, and the list of tests."""
+
+import contextlib
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+CASES = []
+READY_SECONDS = 15
+RUN_SECONDS = 30
+
+# What may stand below main() or a thread's first function.
+STARTUP = {None, '__libc_start_call_main', '__libc_start_main', '_start',
+           'generic_start_main.isra.0', '__libc_init_first', '_start_c',
+           'libc_start_main_stage2', '__libc_start_main_impl',
+           'generic_start_main'}
+OUTERMOST = {'_start', 'clone', 'clone3', '__clone', '__clone3', 'start_thread',
+             'runtime.goexit', 'runtime.goexit.abi0', '_rt0_amd64_linux',
+             '_dl_start_user'}
+
+
+class Skip(Exception):
+    """The test can't be run here."""
+
+
+class Failure(Exception):
+    """The test found something wrong."""
+
+
+def check(condition, text, detail=''):
+    if not condition:
+        raise Failure(text + (': ' + str(detail) if detail != '' else ''))
+
+
+def case(name, alone=False):
+    """A test: a function that takes the Context."""
+    def add(function):
+        CASES.append((name, function, alone))
+        return function
+    return add
+
+
+class Context:
+    """Where things are, for one test."""
+
+    def __init__(self, outwind, programs):
+        self.outwind = os.path.abspath(outwind)
+        self.programs = os.path.abspath(programs)
+        self.notes = []
+        self.stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        self.tmp = tempfile.mkdtemp(prefix='outwind-live-')
+        self.stack.callback(shutil.rmtree, self.tmp, True)
+        return self
+
+    def __exit__(self, *why):
+        return self.stack.__exit__(*why)
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def program(self, name):
+        path = os.path.join(self.programs, name)
+        if not os.path.exists(path):
+            raise Skip(name + ' could not be built')
+        return path
+
+    def start(self, command, ready='ready', **options):
+        """Start a target, wait until it says that it is ready; its Popen."""
+        if not os.path.isabs(command[0]):
+            command = [self.program(command[0])] + command[1:]
+        options.setdefault('stdout', subprocess.PIPE)
+        options.setdefault('stderr', subprocess.DEVNULL)
+        target = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
+        self.stack.callback(end_target, target)
+        target.said = wait_for_line(target, ready) if ready else ''
+        return target
+
+    def run(self, *arguments, status=None, env=None):
+        """Run outwind; stdout, stderr and status are in the result."""
+        full = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.tmp, 'cache'))
+        full.update(env or {})
+        done = subprocess.run([self.outwind, *map(str, arguments)],
+                              capture_output=True, timeout=RUN_SECONDS,
+                              env=full, check=False)
+        check(done.returncode >= 0,
+              'outwind died by signal %d' % -done.returncode, arguments)
+        if status is not None:
+            check(done.returncode == status, 'status %d, not %d' %
+                  (done.returncode, status),
+                  (done.stderr or done.stdout[-400:]).decode(errors='replace'))
+        return done
+
+    def stacks(self, pid, *options, status=0):
+        """What outwind says of a process in JSON, as a dictionary."""
+        done = self.run('stack', '--json', *options, pid, status=status)
+        return json.loads(done.stdout)
+
+
+def end_target(target):
+    if target.poll() is None:
+        target.kill()
+    if target.stdout:
+        target.stdout.close()
+    target.wait()
+
+
+def wait_for_line(target, wanted, seconds=READY_SECONDS):
+    """Read its output up to a line that holds wanted."""
+    deadline = time.monotonic() + seconds
+    got = b''
+    os.set_blocking(target.stdout.fileno(), False)
+    while wanted.encode() not in got or not got.endswith(b'\n'):
+        left = deadline - time.monotonic()
+        check(left > 0, 'target did not become ready', got[-300:])
+        if not select.select([target.stdout], [], [], left)[0]:
+            continue
+        more = os.read(target.stdout.fileno(), 65536)
+        check(more, 'target ended before it was ready', got[-300:])
+        got += more
+    # A moment, so that it gets from its write into what it waits in.
+    time.sleep(0.02)
+    return got.decode(errors='replace')
+
+
+def wait_until(condition, text, seconds=READY_SECONDS):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        check(time.monotonic() < deadline, 'timed out: ' + text)
+        time.sleep(0.01)
+
+
+def task_states(pid):
+    """State letter by tid."""
+    states = {}
+    for tid in os.listdir('/proc/%d/task' % pid):
+        with contextlib.suppress(OSError):
+            with open('/proc/%d/task/%s/stat' % (pid, tid), 'rb') as f:
+                states[int(tid)] = f.read().rpartition(b') ')[2][:1].decode()
+    return states
+
+
+def tracers(pid):
+    with open('/proc/%d/status' % pid, encoding='utf-8') as f:
+        return re.search(r'TracerPid:\t(\d+)', f.read()).group(1)
+
+
+def names(thread):
+    return [frame.get('function') for frame in thread['frames']]
+
+
+def match(got, expected):
+    """
+    Whether names are as expected: strings, regular expressions, None for
+    anything, '...' for any number, START for the C library's beginning.
+    """
+    if not expected:
+        return not got
+    first = expected[0]
+    if first == START:
+        return (bool(got) and got[-1] in OUTERMOST | {None} and
+                all(name in STARTUP | OUTERMOST for name in got))
+    if first == '...':
+        return any(match(got[i:], expected[1:]) for i in range(len(got) + 1))
+    if not got:
+        return False
+    if isinstance(first, re.Pattern):
+        good = got[0] is not None and first.fullmatch(got[0])
+    else:
+        good = first is None or got[0] == first
+    return bool(good) and match(got[1:], expected[1:])
+
+
+START = '<start>'
+
+
+def check_names(thread, expected):
+    got = names(thread)
+    check(match(got, expected), 'frames are not those expected',
+          '\n  got      %s\n  expected %s\n  end      %s' %
+          (got, [getattr(e, 'pattern', e) for e in expected],
+           thread.get('end_detail', thread.get('end'))))
+
+
+FRAME = re.compile(r'#(\d+) +(?:0x)?([0-9a-f]+) (.*)')
+PLAIN = re.compile(r'(.*?)(?: \+ 0x[0-9a-f]+)?(?: <signal handler called>)?'
+                   r'(?: - [/\[].*)?(?: \(by [a-z ]+\))?$')
+
+
+def parse_text(text):
+    """{tid: [(pc, name)]} of outwind's text."""
+    stacks = {}
+    for line in text.splitlines():
+        if line.startswith('TID '):
+            frames = stacks.setdefault(int(line.split()[1]), [])
+        found = FRAME.match(line)
+        if found:
+            name = PLAIN.match(found.group(3)).group(1)
+            frames.append((int(found.group(2), 16),
+                           None if name == '??' else name))
+    return stacks
+
+
+def check_formats_agree(context, pid, stacks, status, options=()):
+    """Text, JSON and folded tell the same of a target that is at rest."""
+    text = context.run('stack', *options, pid, status=status).stdout.decode()
+    parsed = parse_text(text)
+    lines = context.run('stack', '-f', 'folded', *options, pid,
+                        status=status).stdout.decode().splitlines()
+    threads = [t for t in stacks['threads'] if 'frames' in t]
+    check(len(lines) == len(threads), 'folded: number of lines', len(lines))
+    for thread, line in zip(threads, lines):
+        mine = [(int(f['pc'], 16), f.get('function'))
+                for f in thread['frames']]
+        check(parsed.get(thread['tid']) == mine, 'text and JSON differ',
+              '\n  %s\n  %s' % (parsed.get(thread['tid']), mine))
+        parts = line.rsplit(' ', 1)[0].split(';')
+        check(parts[0] == thread['name'], 'folded: thread name', line)
+        check(('[truncated]' in parts) != thread['complete'],
+              'folded: [truncated]', line)
+        parts = [p for p in parts[1:] if p != '[truncated]'][::-1]
+        check(len(parts) == len(mine), 'folded: depth', line)
+        for part, (_, name) in zip(parts, mine):
+            check(name is None or part == name.replace(';', ':'),
+                  'folded: name', (part, name))
+
+
+def check_target(context, pid, expected=None, status=0, options=(),
+                 complete=True, tid=None):
+    """
+    All that a test asks of a target at rest: the names of one thread (the
+    first, or tid), completeness, formats that agree, no trace left behind.
+    """
+    before = task_states(pid)
+    stacks = context.stacks(pid, *options, status=status)
+    thread = next(t for t in stacks['threads']
+                  if t['tid'] == (tid or stacks['threads'][0]['tid']))
+    check('frames' in thread, 'no frames', thread.get('error'))
+    if expected:
+        check_names(thread, expected)
+    check(thread['complete'] == complete, 'complete: ' + str(not complete),
+          thread.get('end_detail', thread['end']))
+    if complete:
+        check_outermost(thread)
+    check_formats_agree(context, pid, stacks, status, options)
+    check_unharmed(pid, before)
+    return stacks
+
+
+def check_outermost(thread):
+    last = thread['frames'][-1]
+    check(last.get('function') in OUTERMOST | {None},
+          'the last frame is no known outermost function', names(thread))
+
+
+def check_unharmed(pid, before):
+    """Nobody traces it, and every thread is in the state that it was in."""
+    after = task_states(pid)
+    check(tracers(pid) == '0', 'left traced')
+    check(set(after) == set(before), 'threads came or went')
+    for tid, state in after.items():
+        same = state == before[tid] or {state, before[tid]} <= set('RSD')
+        check(same, 'thread %d was %s and is %s' % (tid, before[tid], state))
+
+
+def stop(pid):
+    """SIGSTOP, and wait for every thread."""
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: set(task_states(pid).values()) <= set('TtZX'),
+               'threads stop')
+
+
+def need(*programs):
+    for program in programs:
+        path = shutil.which(program) or (program if os.path.exists(program)
+                                         else None)
+        if not path:
+            raise Skip(program + ' is not here')
+
+
+def need_root():
+    if os.geteuid() != 0:
+        raise Skip('needs root')

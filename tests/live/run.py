@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run the live tests; see mk/live.mk."""
+
+import argparse
+import concurrent.futures
+import os
+import sys
+import threading
+import time
+import traceback
+
+import harness
+
+# In the order in which they run.
+MODULES = ('cases_links', 'cases_shapes', 'cases_threads', 'cases_hostile',
+           'cases_cli', 'cases_jit', 'cases_agree', 'cases_cores')
+
+printing = threading.Lock()
+
+
+def run_case(options, number, name, function):
+    """Run one test, print its line, and return what became of it."""
+    begun = time.monotonic()
+    detail = ''
+    with harness.Context(options.outwind, options.programs) as context:
+        try:
+            function(context)
+            result = 'ok'
+        except harness.Skip as why:
+            result, detail = 'skip', str(why)
+        except harness.Failure as why:
+            result, detail = 'not ok', str(why)
+        except Exception:  # pylint: disable=broad-except
+            result, detail = 'not ok', traceback.format_exc()
+    seconds = time.monotonic() - begun
+    with printing:
+        if result == 'skip':
+            print('ok %d - %s # SKIP %s' % (number, name, detail))
+        else:
+            print('%s %d - %s (%.1f s)' % (result, number, name, seconds))
+        for line in context.notes + (detail.splitlines()
+                                     if result == 'not ok' else []):
+            print('#   ' + line)
+        sys.stdout.flush()
+    return result
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('--outwind', default='build/bin/outwind')
+    parser.add_argument('--programs', default='build/live')
+    parser.add_argument('-j', '--jobs', type=int,
+                        default=max(2, os.cpu_count() or 1))
+    parser.add_argument('-l', '--list', action='store_true')
+    parser.add_argument('patterns', nargs='*',
+                        help='run tests whose names contain one of these')
+    return parser.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    os.environ.pop('DEBUGINFOD_URLS', None)
+    for module in MODULES:
+        __import__(module)
+    cases = [c for c in harness.CASES if not options.patterns or
+             any(p in c[0] for p in options.patterns)]
+    if options.list:
+        print('\n'.join(c[0] for c in cases))
+        return 0
+    print('1..%d' % len(cases))
+    # Those that want to be alone, as they measure time, come last.
+    numbered = list(enumerate(cases, 1))
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(run_case, options, n, c[0], c[1])
+                   for n, c in numbered if not c[2]]
+        results = [f.result() for f in futures]
+    results += [run_case(options, n, c[0], c[1]) for n, c in numbered if c[2]]
+    counts = {r: results.count(r) for r in ('ok', 'not ok', 'skip')}
+    print('%d passed, %d failed, %d skipped' %
+          (counts['ok'], counts['not ok'], counts['skip']))
+    return 1 if counts['not ok'] else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

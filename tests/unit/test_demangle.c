@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "demangle.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "scratch.h"
+#include "test.h"
+
+static void check(const char *mangled, const char *want)
+{
+	_cleanup_(ow_freep) char *got = ow_demangle(mangled);
+
+	if (!want) {
+		CHECK(!got);
+		return;
+	}
+	CHECK(got && strcmp(got, want) == 0);
+	if (got && strcmp(got, want) != 0)
+		printf("# %s: %s\n", mangled, got);
+}
+
+static void test_known(void)
+{
+	check("_Z3addii", "add(int, int)");
+	check("_ZN1AC4Ev", "A::A()");
+	check("_Z1fv.cold", "f() [clone .cold]");
+	check("_ZNSt6vectorIiSaIiEE9push_backERKi",
+	      "std::vector<int, std::allocator<int> >::push_back(int const&)");
+	check("_ZN4core3ptr13drop_in_place17h0123456789abcdefE",
+	      "core::ptr::drop_in_place");
+	check("_RNvCsL39EUhRVRM_7mycrate3foo", "mycrate::foo");
+	check("_RINvNtCs1234_7mycrate3foo3barlE", "mycrate::foo::bar::<i32>");
+}
+
+static void test_not_mangled(void)
+{
+	static const char *const names[] = { "",   "_",	    "main",  "_start",
+					     "_Z", "_Znot", "_R",    "__libc",
+					     "f",  "_ZN",   "_RNvC" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		check(names[i], NULL);
+}
+
+/* Each substitution has twice the text of the one before. */
+static void test_exponential(void)
+{
+	char name[4000];
+	size_t n = snprintf(name, sizeof(name), "_Z1fI1AIiiE");
+
+	/* S0_ S1_ ...: f<A<i,i>, A<S0_,S0_>, A<S1_,S1_>, ...> */
+	for (int i = 0; i < 34; i++) {
+		char d = i < 10 ? '0' + i : 'A' + i - 10;
+
+		n += snprintf(name + n, sizeof(name) - n, "S_IS%c_S%c_E", d, d);
+	}
+	snprintf(name + n, sizeof(name) - n, "EvT_");
+	check(name, NULL);
+}
+
+static void test_deep_and_long(void)
+{
+	char name[8192] = "_Z1f";
+
+	memset(name + 4, 'P', sizeof(name) - 6);
+	name[sizeof(name) - 2] = 'i';
+	check(name, NULL);
+	name[3000] = 'i';
+	name[3001] = '\0';
+	free(ow_demangle(name));
+	memset(name + 2, 'N', 2998);
+	free(ow_demangle(name));
+	memcpy(name, "_RNvC1a", 7);
+	memset(name + 7, 'R', 2900);
+	free(ow_demangle(name));
+}
+
+/* Every name of a library and of a Rust program, as c++filt -i has it. */
+static void check_all(const char *path)
+{
+	char line[40000], want[40000];
+	size_t nr = 0, wrong = 0;
+	FILE *in, *filtered;
+
+	if (!scratch_run("{ nm -D --defined-only %s; nm --defined-only %s; } "
+			 "2>/dev/null | awk '$3 ~ /^_[ZR]/ && "
+			 "length($3) < 2000 { sub(/@.*/, \"\", $3); print $3 }'"
+			 " | awk 'NR %% 7 == 0' >names && "
+			 "c++filt -i <names >filtered && test -s names",
+			 path, path))
+		return;
+	in = fopen("names", "re");
+	filtered = fopen("filtered", "re");
+	while (fgets(line, sizeof(line), in) &&
+	       fgets(want, sizeof(want), filtered)) {
+		_cleanup_(ow_freep) char *got = NULL;
+
+		line[strcspn(line, "\n")] = '\0';
+		want[strcspn(want, "\n")] = '\0';
+		got = ow_demangle(line);
+		nr++;
+		if (strcmp(got ? got : line, want) == 0)
+			continue;
+		if (wrong++ < 5)
+			printf("# %s: %s, not %s\n", line, got ? got : "-",
+			       want);
+	}
+	fclose(in);
+	fclose(filtered);
+	printf("# %s: %zu names\n", path, nr);
+	CHECK(nr > 50 && wrong == 0);
+}
+
+static void test_all_names(void)
+{
+	check_all("/usr/lib/x86_64-linux-gnu/libstdc++.so.6");
+	check_all("/usr/bin/node");
+	scratch_write("r.rs", "fn main() { println!(\"{:?}\", \
+std::env::args().map(|a| a.len()).collect::<Vec<_>>()); }\n");
+	if (!scratch_run("PATH=$PATH:/root/.cargo/bin rustc -g r.rs "
+			 "2>/dev/null"))
+		return;
+	check_all("r");
+	CHECK(scratch_run("PATH=$PATH:/root/.cargo/bin rustc -g -C "
+			  "symbol-mangling-version=v0 r.rs -o v0"));
+	check_all("v0");
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "known names", test_known },
+		{ "names that are not mangled", test_not_mangled },
+		{ "text of exponential length", test_exponential },
+		{ "deep and long names", test_deep_and_long },
+		{ "all names of a library and of programs", test_all_names },
+	};
+
+	scratch_enter();
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lines.h"
+
+#include <string.h>
+
+#include "object.h"
+#include "scratch.h"
+#include "test.h"
+
+static const char source[] =
+	"#include <stdlib.h>\n"
+	"static volatile int sink;\n"
+	"static inline __attribute__((always_inline)) int leaf(int x)\n"
+	"{\n"
+	"	sink = x;\n"
+	"	return sink + 1;\n"
+	"}\n"
+	"struct s {\n"
+	"	__attribute__((always_inline)) int method(int x)\n"
+	"	{\n"
+	"		return leaf(x) + leaf(x + 2);\n"
+	"	}\n"
+	"};\n"
+	"__attribute__((noinline)) int outer(int x)\n"
+	"{\n"
+	"	struct s s;\n"
+	"	if (x > 3)\n"
+	"		x = s.method(x);\n"
+	"	return abs(x) + leaf(9);\n"
+	"}\n"
+	"int main(int argc, char **)\n"
+	"{\n"
+	"	return outer(argc) + struct_free();\n"
+	"}\n";
+
+/* Write what ow_lines_find() says in the way of addr2line -a -i -f. */
+static size_t write_ours(const char *path, FILE *addrs, FILE *out)
+{
+	struct ow_object *obj = ow_object_open(path, NULL);
+	struct ow_lines *l = obj ? ow_lines_create(obj, false) : NULL;
+	struct ow_line calls[16];
+	unsigned long long at;
+	size_t deepest = 0;
+
+	CHECK(l);
+	while (l && fscanf(addrs, "%llx", &at) == 1) {
+		size_t nr = ow_lines_find(l, at, calls, 16);
+
+		fprintf(out, "0x%016llx\n", at);
+		for (size_t i = 0; i < nr; i++) {
+			CHECK(calls[i].is_inline == (i + 1 < nr));
+			fprintf(out, "%s\n%s:%u\n", calls[i].function,
+				calls[i].file, calls[i].line);
+		}
+		if (nr > deepest)
+			deepest = nr;
+	}
+	ow_lines_destroy(l);
+	ow_object_close(obj);
+	return deepest;
+}
+
+/* Each instruction of the two functions, compared with addr2line(1). */
+static void check_file(const char *path)
+{
+	FILE *addrs, *out;
+
+	CHECK(scratch_run("objdump -d --no-show-raw-insn %s | awk '"
+			  "/^[0-9a-f]+ </ { on = /<(main|_Z5outeri)>/ } "
+			  "on && /^ .*:\\t/ { print \"0x\" substr($1, 1, "
+			  "length($1) - 1) }' >addrs && test -s addrs",
+			  path));
+	CHECK(scratch_run("addr2line -a -i -f -e %s <addrs | "
+			  "sed 's/ (discriminator.*//' >want", path));
+	addrs = fopen("addrs", "re");
+	out = fopen("got", "we");
+	CHECK(write_ours(path, addrs, out) == 3);
+	fclose(addrs);
+	fclose(out);
+	CHECK(scratch_run("diff want got >&2"));
+}
+
+static void check_flags(const char *flags)
+{
+	CHECK(scratch_run("g++ -O2 %s p.cc -o p", flags));
+	printf("# %s\n", flags);
+	check_file("p");
+}
+
+static void test_compiled(void)
+{
+	scratch_write("p.cc", source);
+	CHECK(scratch_run("sed -i 's/ + struct_free()//' p.cc"));
+	check_flags("-gdwarf-4");
+	check_flags("-gdwarf-5");
+	check_flags("-gdwarf-5 -no-pie");
+	check_flags("-gdwarf-4 -gno-aranges -gz=zlib");
+	check_flags("-gdwarf-5 -fdebug-types-section");
+}
+
+static void test_separate(void)
+{
+	char here[64], path[128];
+	FILE *addrs, *out;
+
+	if (!getcwd(here, sizeof(here)))
+		return;
+	snprintf(path, sizeof(path), "%s/s", here);
+	CHECK(scratch_run("objcopy --only-keep-debug "
+			  "--compress-debug-sections p p.debug && "
+			  "strip p -o s && "
+			  "objcopy --add-gnu-debuglink=p.debug s"));
+	addrs = fopen("addrs", "re");
+	out = fopen("got", "we");
+	CHECK(write_ours(path, addrs, out) == 3);
+	fclose(addrs);
+	fclose(out);
+	CHECK(scratch_run("diff want got >&2"));
+}
+
+static void test_dwz(void)
+{
+	if (!scratch_run("which dwz >/dev/null 2>&1")) {
+		printf("# no dwz here\n");
+		return;
+	}
+	CHECK(scratch_run("g++ -O2 -gdwarf-4 p.cc -o a && cp a b && "
+			  "dwz -m common a b"));
+	check_file("a");
+}
+
+static void test_nothing(void)
+{
+	struct ow_object *obj;
+
+	CHECK(scratch_run("g++ -O2 -s p.cc -o bare"));
+	obj = ow_object_open("bare", NULL);
+	CHECK(obj && !ow_lines_create(obj, false));
+	ow_object_close(obj);
+}
+
+static void test_outside(void)
+{
+	struct ow_object *obj = ow_object_open("p", NULL);
+	struct ow_lines *l = obj ? ow_lines_create(obj, false) : NULL;
+	struct ow_line call;
+
+	CHECK(l && ow_lines_find(l, 0, &call, 1) == 0);
+	CHECK(l && ow_lines_find(l, ~0ULL, &call, 1) == 0);
+	ow_lines_destroy(l);
+	ow_object_close(obj);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "what compilers write", test_compiled },
+		{ "separate and compressed", test_separate },
+		{ "shared by dwz", test_dwz },
+		{ "outside of units", test_outside },
+		{ "no DWARF", test_nothing },
+	};
+
+	scratch_enter();
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}

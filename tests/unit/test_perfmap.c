@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "perfmap.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+#include "scratch.h"
+#include "test.h"
+
+static void check(const struct ow_perfmap *map, uint64_t addr, const char *want)
+{
+	struct ow_symbol sym = { "nothing", 0, 0 };
+	bool found = ow_perfmap_find(map, addr, &sym);
+
+	CHECK(found == (want != NULL));
+	CHECK(!want || (found && strcmp(sym.name, want) == 0));
+	if (want && strcmp(sym.name, want) != 0)
+		printf("# %#llx: %s\n", (unsigned long long)addr, sym.name);
+}
+
+static struct ow_perfmap *parse(const char *text)
+{
+	return ow_perfmap_parse(text, strlen(text), "test");
+}
+
+static void test_lookup(void)
+{
+	struct ow_perfmap *map =
+		parse("1000 10 first\n"
+		      "2000 20 LazyCompile:~foo bar /a b.js:1:2\n"
+		      "0x3000 0x10 prefixed\r\n"
+		      "FFFF800000000000 10 high\n"
+		      "4000 10 no newline");
+
+	check(map, 0xfff, NULL);
+	check(map, 0x1000, "first");
+	check(map, 0x100f, "first");
+	check(map, 0x1010, NULL);
+	check(map, 0x201f, "LazyCompile:~foo bar /a b.js:1:2");
+	check(map, 0x3001, "prefixed");
+	check(map, 0xffff80000000000f, "high");
+	check(map, 0x400f, "no newline");
+	ow_perfmap_close(map);
+}
+
+static void test_later_lines_override(void)
+{
+	struct ow_perfmap *map = parse("1000 100 old\n"
+				       "1010 10 new\n"
+				       "1010 10 newer\n"
+				       "2000 10 inner\n"
+				       "1ff0 100 around\n");
+
+	check(map, 0x100f, "old");
+	check(map, 0x1010, "newer");
+	check(map, 0x101f, "newer");
+	check(map, 0x1020, "old");
+	check(map, 0x10ff, "old");
+	check(map, 0x2005, "around");
+	ow_perfmap_close(map);
+}
+
+static void test_nonsense_is_skipped(void)
+{
+	static const char *const lines[] = {
+		"",	       "1000",		 "1000 ",     "1000 10",
+		"1000 10 ",    "xyz 10 a",	 "1000 0 a",  "1000\t10 a",
+		"-1000 10 a",  "ffffffffffffffff 10 a",	      "1000  10 a",
+		"10000000000000000 10 a", "0x 10 a", " 1000 10 a",
+	};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		struct ow_perfmap *map = parse(lines[i]);
+		struct ow_symbol sym;
+
+		CHECK(map);
+		CHECK(!ow_perfmap_find(map, 0x1000, &sym));
+		CHECK(!ow_perfmap_find(map, 0, &sym));
+		CHECK(!ow_perfmap_find(map, ~0ULL, &sym));
+		ow_perfmap_close(map);
+	}
+}
+
+static void test_every_truncation(void)
+{
+	static const char text[] = "1000 10 a\n2000 20 b c\n\n\0x\n3000 1 d";
+
+	for (size_t n = 0; n < sizeof(text); n++) {
+		struct ow_perfmap *map = ow_perfmap_parse(text, n, "test");
+
+		CHECK(map);
+		ow_perfmap_close(map);
+	}
+}
+
+static void test_file_of_this_process(void)
+{
+	struct ow_perfmap *map;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	scratch_write(path, "1000 10 jitted code\n");
+	map = ow_perfmap_open(getpid());
+	CHECK(map);
+	if (map)
+		check(map, 0x1008, "jitted code");
+	ow_perfmap_close(map);
+	/* root may keep it for others, others not for root */
+	if (geteuid() == 0 && chown(path, 65534, 65534) == 0)
+		CHECK(!ow_perfmap_open(getpid()));
+	unlink(path);
+	CHECK(mkfifo(path, 0600) == 0 && !ow_perfmap_open(getpid()));
+	unlink(path);
+	CHECK(symlink("/etc/passwd", path) == 0 && !ow_perfmap_open(getpid()));
+	unlink(path);
+	CHECK(!ow_perfmap_open(getpid()));
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "lookup", test_lookup },
+		{ "later lines override", test_later_lines_override },
+		{ "nonsense is skipped", test_nonsense_is_skipped },
+		{ "truncation", test_every_truncation },
+		{ "a process' file", test_file_of_this_process },
+	};
+
+	scratch_enter();
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}

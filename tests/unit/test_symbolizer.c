@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "error.h"
+#include "scratch.h"
+#include "test.h"
+
+#define BASE 0x7f0000000000ULL
+
+static const char source[] =
+	"extern \"C\" int puts(const char *);\n"
+	"static inline __attribute__((always_inline)) int leaf(int x)\n"
+	"{\n"
+	"	return puts(\"\") + x;\n"
+	"}\n"
+	"namespace n {\n"
+	"__attribute__((noinline)) int outer(int x)\n"
+	"{\n"
+	"	return leaf(x) * 3;\n"
+	"}\n"
+	"}\n"
+	"int main(int argc, char **)\n"
+	"{\n"
+	"	return n::outer(argc);\n"
+	"}\n";
+
+static struct ow_object *open_object(struct ow_capture *c,
+				     struct ow_capture_module *m,
+				     struct ow_error *err)
+{
+	(void)c;
+	return ow_object_open(m->path, err);
+}
+
+/* One module, all of whose file is mapped at BASE as by ld.so. */
+static struct ow_capture *make_capture(const char *path)
+{
+	struct ow_object *obj = ow_object_open(path, NULL);
+	struct ow_capture *c = ow_capture_create(NULL);
+
+	if (!obj || !c)
+		abort();
+	c->open = open_object;
+	c->target.arch = obj->elf.arch;
+	c->modules = calloc(1, sizeof(*c->modules));
+	c->nr_modules = 1;
+	c->modules[0].path = strdup(path);
+	c->modules[0].start = BASE;
+	c->modules[0].end = BASE + obj->size;
+	c->ranges = calloc(1, sizeof(*c->ranges));
+	c->ranges[0] = (struct ow_range){ BASE, BASE + obj->size,
+					  &c->modules[0].base };
+	c->target.map.nr = 1;
+	ow_capture_sort(c);
+	ow_object_close(obj);
+	return c;
+}
+
+/* The vaddr of a symbol, or of an instruction in its function. */
+static uint64_t ask(const char *fmt, const char *arg)
+{
+	unsigned long long at = 0;
+	char command[256];
+	FILE *f;
+
+	snprintf(command, sizeof(command), fmt, arg);
+	f = popen(command, "r");
+	if (!f || fscanf(f, "%llx", &at) != 1)
+		printf("# %s failed\n", command);
+	if (f)
+		pclose(f);
+	return at;
+}
+
+#define SYMBOL "nm p | awk '$3 == \"%s\" { print $1 }'"
+#define AFTER_PUTS "objdump -d --no-show-raw-insn p | awk '" \
+	"/^[0-9a-f]+ </ { on = /<%s>/ } seen { print $1; exit } " \
+	"on && /call.*puts/ { seen = 1 }'"
+
+static bool is(const char *got, const char *want)
+{
+	if (got && want ? strcmp(got, want) == 0 : got == want)
+		return true;
+	printf("# %s, not %s\n", got ? got : "(null)", want ? want : "(null)");
+	return false;
+}
+
+static void test_names(void)
+{
+	uint64_t outer = ask(SYMBOL, "_ZN1n5outerEi");
+	uint64_t after = ask(AFTER_PUTS, "_ZN1n5outerEi");
+	struct ow_frame f = { .pc = BASE + after, .flags = OW_FRAME_RETURN };
+	struct ow_capture *c = make_capture("p");
+	struct ow_symbolizer *s = ow_symbolizer_create(c, 0, NULL);
+	struct ow_name n[4];
+
+	CHECK(outer && after > outer);
+	for (int twice = 0; twice < 2; twice++) {
+		CHECK(ow_symbolizer_name(s, &f, n, 4) == 1);
+		CHECK(is(n[0].function, "n::outer(int)"));
+		CHECK(n[0].offset == after - outer);
+		CHECK(n[0].module_offset == after);
+		CHECK(is(n[0].module, "p"));
+		CHECK(n[0].build_id && strlen(n[0].build_id) == 40);
+		CHECK(!n[0].file && !n[0].line && !n[0].is_inline);
+	}
+	/* The first instruction's pc, as a return address, is of another. */
+	f = (struct ow_frame){ .pc = BASE + outer };
+	CHECK(ow_symbolizer_name(s, &f, n, 4) == 1);
+	CHECK(is(n[0].function, "n::outer(int)") && n[0].offset == 0);
+	f.flags = OW_FRAME_RETURN;
+	CHECK(ow_symbolizer_name(s, &f, n, 4) == 1);
+	CHECK(!n[0].function || strcmp(n[0].function, "n::outer(int)") != 0);
+	/* Behind a signal it is not a return address after all. */
+	f.flags = OW_FRAME_RETURN | OW_FRAME_SIGNAL;
+	CHECK(ow_symbolizer_name(s, &f, n, 4) == 1);
+	CHECK(is(n[0].function, "n::outer(int)") && n[0].offset == 0);
+	ow_symbolizer_destroy(s);
+	ow_capture_destroy(c);
+}
+
+static void test_flags(void)
+{
+	uint64_t after = ask(AFTER_PUTS, "_ZN1n5outerEi");
+	struct ow_frame f = { .pc = BASE + after, .flags = OW_FRAME_RETURN };
+	struct ow_capture *c = make_capture("p");
+	struct ow_symbolizer *s;
+	struct ow_name n[4];
+
+	s = ow_symbolizer_create(c, OW_SYMBOLIZER_RAW, NULL);
+	CHECK(ow_symbolizer_name(s, &f, n, 4) == 1);
+	CHECK(is(n[0].function, "_ZN1n5outerEi"));
+	ow_symbolizer_destroy(s);
+
+	s = ow_symbolizer_create(c, OW_SYMBOLIZER_INLINES, NULL);
+	CHECK(ow_symbolizer_name(s, &f, n, 4) == 2);
+	CHECK(is(n[0].function, "leaf(int)") || is(n[0].function, "leaf"));
+	CHECK(n[0].is_inline && !n[1].is_inline && !n[0].file);
+	CHECK(is(n[1].function, "n::outer(int)"));
+	CHECK(ow_symbolizer_name(s, &f, n, 1) == 1 && n[0].is_inline);
+	ow_symbolizer_destroy(s);
+
+	s = ow_symbolizer_create(c, OW_SYMBOLIZER_LINES, NULL);
+	CHECK(ow_symbolizer_name(s, &f, n, 4) == 1);
+	CHECK(is(n[0].function, "n::outer(int)") && n[0].line == 4);
+	ow_symbolizer_destroy(s);
+
+	s = ow_symbolizer_create(
+		c, OW_SYMBOLIZER_INLINES | OW_SYMBOLIZER_LINES, NULL);
+	CHECK(ow_symbolizer_name(s, &f, n, 4) == 2);
+	CHECK(n[0].line == 4 && n[1].line == 9 && n[1].column > 0);
+	CHECK(n[0].file && strstr(n[0].file, "/p.cc"));
+	ow_symbolizer_destroy(s);
+	ow_capture_destroy(c);
+}
+
+static void test_stub(void)
+{
+	uint64_t stub = ask("objdump -d p | awk '/<%s>:/ { print $1 }'",
+			    "puts@plt");
+	struct ow_frame f = { .pc = BASE + stub + 6 };
+	struct ow_capture *c = make_capture("p");
+	struct ow_symbolizer *s = ow_symbolizer_create(c, 0, NULL);
+	struct ow_name n;
+
+	CHECK(ow_symbolizer_name(s, &f, &n, 1) == 1);
+	CHECK(is(n.function, "puts@plt") && n.offset == 6);
+	ow_symbolizer_destroy(s);
+	ow_capture_destroy(c);
+}
+
+static void test_jit(void)
+{
+	struct ow_frame f = { .pc = 0x1008 };
+	struct ow_capture *c = make_capture("p");
+	struct ow_symbolizer *s;
+	struct ow_name n;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	scratch_write(path, "1000 10 jitted code\n");
+	c->pid = getpid();
+	c->stats.freeze_ns = 1;
+	s = ow_symbolizer_create(c, 0, NULL);
+	CHECK(ow_symbolizer_name(s, &f, &n, 1) == 1);
+	CHECK(is(n.function, "jitted code") && n.offset == 8);
+	CHECK(n.module && strstr(n.module, "/tmp/perf-"));
+	f.pc = 0x2000;
+	CHECK(ow_symbolizer_name(s, &f, &n, 1) == 1);
+	CHECK(!n.function && !n.module && n.module_offset == 0x2000);
+	ow_symbolizer_destroy(s);
+	unlink(path);
+	ow_capture_destroy(c);
+}
+
+/* More results than the first tables hold. */
+static void test_many(void)
+{
+	struct ow_capture *c = make_capture("p");
+	struct ow_symbolizer *s =
+		ow_symbolizer_create(c, OW_SYMBOLIZER_INLINES, NULL);
+	uint64_t outer = ask(SYMBOL, "_ZN1n5outerEi");
+	struct ow_name n[4];
+	const char *first = NULL;
+
+	for (int round = 0; round < 2; round++)
+		for (uint64_t at = 0; at < 5000; at++) {
+			struct ow_frame f = { .pc = BASE + at };
+			size_t nr = ow_symbolizer_name(s, &f, n, 4);
+
+			CHECK(nr >= 1 && n[0].module_offset == at);
+			if (at != outer)
+				continue;
+			CHECK(is(n[nr - 1].function, "n::outer(int)"));
+			CHECK(!first || first == n[nr - 1].function);
+			first = n[nr - 1].function;
+		}
+	CHECK(first);
+	ow_symbolizer_destroy(s);
+	ow_capture_destroy(c);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "names and offsets", test_names },
+		{ "flags", test_flags },
+		{ "a stub", test_stub },
+		{ "JIT code", test_jit },
+		{ "many names", test_many },
+	};
+
+	scratch_enter();
+	scratch_write("p.cc", source);
+	if (!scratch_run("g++ -g -O2 p.cc -o p"))
+		return 1;
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}
