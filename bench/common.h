@@ -23,10 +23,14 @@ double bench_median(double *values, size_t nr);
 /* "reached" or "missed". */
 const char *bench_verdict(bool reached);
 
-/* A span that is measured: by the clock, and by callgrind where that runs. */
+/*
+ * Spans that are measured: in this thread's CPU time, so that other programs
+ * disturb less, and by callgrind where that runs.
+ */
 struct bench_meter {
 	uint64_t ns, frames; /* sums */
-	uint64_t began;      /* of the span that is open */
+	uint64_t began;      /* the span that is open */
+	uint64_t overhead;   /* of measuring, in ns; taken off */
 };
 
 void bench_begin(struct bench_meter *m);

@@ -28,8 +28,12 @@ static inline uint64_t bench_pc(const struct bench_peer *p, size_t n)
 /* outwind; cold empties the cache of rows before each walk. */
 struct bench_peer *bench_outwind(struct ow_capture *c, bool cold);
 
-/* libunwind's remote API; policy is one of its enum unw_caching_policy. */
-struct bench_peer *bench_libunwind(struct ow_capture *c, int policy);
+/*
+ * libunwind's remote API; policy is one of its enum unw_caching_policy, cache
+ * the number of rows that are cached, or 0 for what libunwind has: 128.
+ */
+struct bench_peer *bench_libunwind(struct ow_capture *c, int policy,
+				   size_t cache);
 
 /* libdwfl, over the modules of the capture's process as it finds them. */
 struct bench_peer *bench_dwfl(struct ow_capture *c);

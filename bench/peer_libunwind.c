@@ -150,7 +150,8 @@ static void destroy(struct bench_peer *p)
 	free(l);
 }
 
-struct bench_peer *bench_libunwind(struct ow_capture *c, int policy)
+struct bench_peer *bench_libunwind(struct ow_capture *c, int policy,
+				   size_t cache)
 {
 	struct libunwind *l = calloc(1, sizeof(*l));
 
@@ -162,8 +163,10 @@ struct bench_peer *bench_libunwind(struct ow_capture *c, int policy)
 	if (!l->as)
 		bench_die("no address space");
 	unw_set_caching_policy(l->as, policy);
-	/* The usual 128 entries would hold half of the mixed stacks' pcs. */
-	if (policy != UNW_CACHE_NONE && !getenv("DEFSZ"))
-		unw_set_cache_size(l->as, 2048, 0);
+	/* In 1.6.2 the first call only sets up a cache of the usual size. */
+	if (cache) {
+		unw_set_cache_size(l->as, cache, 0);
+		unw_set_cache_size(l->as, cache, 0);
+	}
 	return &l->base;
 }

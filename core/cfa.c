@@ -200,26 +200,32 @@ static int apply_reg(struct ow_cfa *cfa, const struct insn *in)
 	return 0;
 }
 
+/*
+ * DWARF lets a register or an offset alone refine only a register rule.  GNU as
+ * writes, and libgcc takes, a register after an expression too: the offset is
+ * then the one from before (libgcrypt's AES code has this).
+ */
 static int apply_cfa(struct ow_cfa *cfa, const struct insn *in)
 {
-	struct ow_rule def = cfa->state.cfa;
+	struct ow_cfa_state *st = &cfa->state;
+	bool has_reg = in->op != CFA_def_cfa_offset &&
+		       in->op != CFA_def_cfa_offset_sf;
+	bool has_off = in->op != CFA_def_cfa_register;
+	uint8_t slot = ow_arch_slot(cfa->cie->arch, in->reg);
 
 	if (in->op == CFA_def_cfa_expression) {
-		cfa->state.cfa =
-			(struct ow_rule){ 0, OW_RULE_IS_EXPR, 0, in->block };
+		st->cfa = (struct ow_rule){ 0, OW_RULE_IS_EXPR, 0, in->block };
 		return 0;
 	}
-	if (in->op == CFA_def_cfa || in->op == CFA_def_cfa_sf)
-		def.kind = OW_RULE_REG;
-	if (in->op != CFA_def_cfa_register)
-		def.off = (int32_t)in->off;
-	if (in->op != CFA_def_cfa_offset && in->op != CFA_def_cfa_offset_sf)
-		def.reg = ow_arch_slot(cfa->cie->arch, in->reg);
-	/* A register or an offset alone only refines a register rule. */
-	if (def.kind != OW_RULE_REG || def.reg == OW_SLOT_NONE ||
-	    in->off != (int32_t)in->off)
+	if (in->off != (int32_t)in->off || (has_reg && slot == OW_SLOT_NONE) ||
+	    (!(has_reg && has_off) && st->cfa.kind == OW_RULE_NONE))
 		return -OW_EFORMAT;
-	cfa->state.cfa = def;
+	if (has_off)
+		st->cfa_off = (int32_t)in->off;
+	if (has_reg)
+		st->cfa = (struct ow_rule){ 0, OW_RULE_REG, slot, 0 };
+	if (st->cfa.kind == OW_RULE_REG)
+		st->cfa.off = st->cfa_off;
 	return 0;
 }
 

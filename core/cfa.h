@@ -27,6 +27,7 @@ struct ow_cie {
 /* What is known of every register at one place. */
 struct ow_cfa_state {
 	struct ow_rule cfa;
+	int32_t cfa_off; /* of the register rule, also under an expression */
 	struct ow_rule reg[OW_MAX_REGS]; /* by slot */
 };
 

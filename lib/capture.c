@@ -238,8 +238,7 @@ static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
 	};
 	const struct ow_walk *w = &c->walk;
 	uint64_t pc = w->nr ? w->frames[w->nr - 1].pc : 0;
-	struct ow_capture_module *m = ow_capture_module_at(c, pc);
-	const char *why = m && m->why.code ? m->why.msg : NULL;
+	const struct ow_capture_module *m = ow_capture_module_at(c, pc);
 	char fault[40] = "";
 
 	if (end == OW_END_FAULT && w->step.fault)
@@ -247,8 +246,8 @@ static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
 			 (unsigned long long)w->step.fault);
 	ow_fail(err, codes[end], "%s%s at %#llx%s%s%s%s", ow_end_text(end),
 		fault, (unsigned long long)pc, m ? " in " : "",
-		m && !why ? m->path : "", why ? why : "",
-		m && !m->base.cfi && !why ? " (no CFI)" : "");
+		m ? m->path : "", m && m->why.code ? ": " : "",
+		m && m->why.code ? m->why.msg : "");
 }
 
 size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,

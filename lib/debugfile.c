@@ -36,8 +36,8 @@ static bool matches(const struct wanted *w, const struct ow_object *obj)
 		return false;
 	if (w->build_id_size > 0 && obj->build_id_size > 0)
 		return w->build_id_size == obj->build_id_size &&
-		       memcmp(w->build_id, obj->build_id,
-			      obj->build_id_size) == 0;
+		       memcmp(w->build_id, obj->build_id, obj->build_id_size) ==
+			       0;
 	return w->link && lzma_crc32(obj->bytes, obj->size, 0) == w->crc;
 }
 

@@ -172,8 +172,7 @@ static uint64_t word(const uint8_t *at, size_t size)
 	return le64toh(v64);
 }
 
-bool ow_elfsyms_get(const struct ow_elfsyms *t, size_t i,
-		    struct ow_elfsym *ret)
+bool ow_elfsyms_get(const struct ow_elfsyms *t, size_t i, struct ow_elfsym *ret)
 {
 	const uint8_t *at;
 	uint32_t name;

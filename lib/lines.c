@@ -71,9 +71,8 @@ static void dwarf_deinit(struct dwarf *d)
 }
 
 /* A .debug_info in the object goes before one in another file. */
-static const struct ow_object *find_dwarf(struct ow_lines *l,
-					  const struct ow_object *obj,
-					  bool use_debuginfod)
+static const struct ow_object *
+find_dwarf(struct ow_lines *l, const struct ow_object *obj, bool use_debuginfod)
 {
 	struct ow_elf_section sec;
 
@@ -237,8 +236,7 @@ static unsigned int number(Dwarf_Die *die, unsigned int name)
 }
 
 /* Where the inlined function die was called. */
-static void set_call_site(struct ow_line *call, Dwarf_Die *unit,
-			  Dwarf_Die *die)
+static void set_call_site(struct ow_line *call, Dwarf_Die *unit, Dwarf_Die *die)
 {
 	unsigned int file = number(die, DW_AT_call_file);
 	Dwarf_Files *files;
@@ -281,8 +279,8 @@ static size_t fill(Dwarf_Die *unit, Dwarf_Die *scopes, int nr,
 			continue;
 		calls[n] = next;
 		calls[n].function = linked_name(&scopes[i]);
-		calls[n].is_inline =
-			dwarf_tag(&scopes[i]) == DW_TAG_inlined_subroutine;
+		calls[n].is_inline = dwarf_tag(&scopes[i]) ==
+				     DW_TAG_inlined_subroutine;
 		if (!calls[n].is_inline)
 			dwarf_entrypc(&scopes[i], &calls[n].start);
 		if (!calls[n++].is_inline)

@@ -16,7 +16,7 @@ struct ow_line {
 	uint64_t start;       /* vaddr of its entry; 0: unknown, or inline */
 	const char *file;     /* a path, or NULL */
 	unsigned int line, column; /* 0: unknown */
-	bool is_inline; /* inlined into the next */
+	bool is_inline;            /* inlined into the next */
 };
 
 /*

@@ -40,8 +40,8 @@ static bool take_hex(char **pos, const char *end, uint64_t *ret)
 
 		if (p == end)
 			return false;
-		d = *p ? strchr(digits, *p >= 'A' && *p <= 'F' ? *p | 0x20 :
-								 *p) :
+		d = *p ? strchr(digits,
+				*p >= 'A' && *p <= 'F' ? *p | 0x20 : *p) :
 			 NULL;
 		if (!d) {
 			*pos = p + 1;
@@ -183,8 +183,9 @@ static char *read_all(int fd, size_t size, size_t *size_ret)
 /* Others can make files and links in /tmp, too. */
 static struct ow_perfmap *open_owned(const char *path, uid_t uid)
 {
-	_cleanup_(ow_closep) int fd = open(
-		path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	_cleanup_(ow_closep) int fd =
+		open(path,
+		     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	size_t size;
 	char *text;

@@ -88,8 +88,7 @@ static bool aarch64_stub(const struct stubs *s, uint64_t vaddr,
 		at += 4;
 	while ((peek(s, at, 4) & 0x9f00001f) != 0x90000010) {
 		/* a br before adrp ends another stub */
-		if (back++ == 4 ||
-		    (back > 1 && peek(s, at, 4) == 0xd61f0220))
+		if (back++ == 4 || (back > 1 && peek(s, at, 4) == 0xd61f0220))
 			return false;
 		at -= 4;
 	}
@@ -126,8 +125,7 @@ static bool name_by(const struct ow_object *obj,
 			continue;
 		info >>= obj->elf.is_64 ? 32 : 8;
 		stub->resolver = info ? 0 : addend;
-		if (info &&
-		    ow_elfsyms_init(&syms, &obj->elf, OW_SHT_DYNSYM) &&
+		if (info && ow_elfsyms_init(&syms, &obj->elf, OW_SHT_DYNSYM) &&
 		    ow_elfsyms_get(&syms, info, &sym))
 			stub->name = sym.name;
 		return stub->name || stub->resolver;

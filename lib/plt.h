@@ -13,7 +13,7 @@ struct ow_object;
 
 struct ow_plt_stub {
 	uint64_t vaddr;
-	const char *name; /* of what it calls; borrowed from the object; or
+	const char *name;  /* of what it calls; borrowed from the object; or
 			     NULL, and then */
 	uint64_t resolver; /* the vaddr of the IFUNC that chooses it */
 };

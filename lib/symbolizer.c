@@ -27,8 +27,8 @@ struct tables {
 /* What a pc was named before. */
 struct result {
 	uint64_t pc;
-	bool back;    /* looked up at pc - 1 */
-	uint32_t nr;  /* names, from first on; 0: the slot is free */
+	bool back;   /* looked up at pc - 1 */
+	uint32_t nr; /* names, from first on; 0: the slot is free */
 	size_t first;
 };
 
@@ -223,8 +223,8 @@ static void name_jit(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 	name->function = ow_intern_add(&s->strings, sym.name);
 	name->offset = pc - sym.vaddr;
 	if (!name->module)
-		name->module = ow_intern_add(&s->strings,
-					     ow_perfmap_path(s->perfmap));
+		name->module =
+			ow_intern_add(&s->strings, ow_perfmap_path(s->perfmap));
 }
 
 /* Name a frame that was not seen before: up to CALLS_MAX names. */

@@ -78,8 +78,8 @@ static bool add(struct ow_symtab *tab, const struct ow_elf *elf,
 		return true;
 	if (tab->nr == tab->room) {
 		size_t room = tab->room * 2 + 64;
-		void *more = realloc(tab->functions,
-				     room * sizeof(*tab->functions));
+		void *more =
+			realloc(tab->functions, room * sizeof(*tab->functions));
 
 		if (!more)
 			return false;
@@ -226,8 +226,7 @@ static void close_functions(struct sweep *s, uint64_t until)
 	while (s->nr_open > 0 && f[s->open[s->nr_open - 1]].end <= until) {
 		uint64_t end = f[s->open[--s->nr_open]].end;
 
-		while (s->nr_open > 0 &&
-		       f[s->open[s->nr_open - 1]].end <= end)
+		while (s->nr_open > 0 && f[s->open[s->nr_open - 1]].end <= end)
 			s->nr_open--;
 		begin_piece(s, end);
 	}

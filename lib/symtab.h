@@ -12,7 +12,7 @@ struct ow_symtab;
 struct ow_symbol {
 	const char *name; /* raw; borrowed from the table */
 	uint64_t vaddr;
-	uint64_t size;    /* 0: the object doesn't say */
+	uint64_t size; /* 0: the object doesn't say */
 };
 
 /*

@@ -1,6 +1,7 @@
 # Rows against readelf's, for every ELF file of the system or for a sample.
 
-DIFF_DIRS ?= /usr/bin /usr/lib
+DIFF_DIRS ?= $(wildcard /usr/bin /usr/lib /usr/lib32 /usr/libexec \
+	/usr/aarch64-linux-gnu/lib)
 
 $(B)/diff/rowdiff: tests/diff/rowdiff.c $(B)/user/liboutwind.a
 	@mkdir -p $(@D)

@@ -20,13 +20,8 @@
 #include "object.h"
 #include "tablegen.h"
 
-#define MAX_COLUMNS 64
+#define ET_REL 1
 #define MOST_SHOWN 20 /* differences of one file */
-
-struct column {
-	uint8_t slot; /* OW_SLOT_NONE: not followed */
-	bool is_cfa;
-};
 
 struct line {
 	uint64_t loc;
@@ -386,7 +381,9 @@ static bool open_all(struct diff *d, uint8_t **bytes_ret)
 
 	*bytes_ret = NULL;
 	d->obj = ow_object_open(d->path, &err);
-	if (!d->obj || ow_object_load_cfi(d->obj, &err))
+	/* What is not linked yet has no addresses to compare at. */
+	if (!d->obj || d->obj->elf.type == ET_REL ||
+	    ow_object_load_cfi(d->obj, &err))
 		return false;
 	d->cfi = d->obj->cfi;
 	d->module = (struct ow_module){ 0, OW_MODULE_READY, &d->cfi, NULL };

@@ -86,7 +86,7 @@ def _(context):
           context.run('stack', pid, status=0).stdout ==
           context.run('stack', '--pid=' + pid, status=0).stdout, '-p')
     plain = lines()
-    check(len(lines('-n', '3')) == 2 + 3, '-n 3', lines('-n', '3'))
+    check(len(lines('-n', '3')) == 2 + 3 + 1, '-n 3', lines('-n', '3'))
     check(all('link' not in line for line in lines('-q')), '-q', lines('-q'))
     check(len(lines('-q')) == len(plain), '-q', lines('-q'))
     check(any('chain-pie' in line for line in lines('-m')[2:]), '-m')

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Many threads, odd threads, and being interrupted at any moment."""
 
+import json
 import mmap
 import os
 import random
@@ -45,7 +46,7 @@ def start_many(context, nr=THREADS):
 def _(context):
     target, heart = start_many(context)
     done = context.run('stack', '--json', '--stats', target.pid, status=0)
-    stacks = __import__('json').loads(done.stdout)
+    stacks = json.loads(done.stdout)
     context.note(done.stderr.decode().strip())
     check(len(stacks['threads']) == THREADS + 1, 'threads',
           len(stacks['threads']))
@@ -78,13 +79,13 @@ def add_interrupt(sig):
         early = 0
         for _ in range(100):
             early += interrupt(context, target, sig,
-                               chance.uniform(0, 0.02)) == -sig
+                               chance.uniform(0, 0.06)) == -sig
             wait_until(lambda: tracers(target.pid) == '0', 'tracer is gone', 2)
             wait_until(lambda: not set(task_states(target.pid).values()) &
                        set('Tt'), 'no thread is left stopped', 2)
         heart.check('after %s' % sig.name)
         context.note('%d of 100 were ended by it' % early)
-        check(early > 20, 'too few were interrupted', early)
+        check(early > 5, 'too few were interrupted', early)
 
 
 for each in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -201,9 +202,9 @@ def _(context):
     # It can't be stopped before its child is gone, and must not be harmed.
     target = context.start(['threads', 'vfork'])
     begun = time.monotonic()
-    done = context.run('stack', target.pid, status=1)
+    done = context.run('stack', target.pid, status=2)
     check(time.monotonic() - begun < 4, 'took long')
-    check(b'did not stop in time' in done.stdout, 'reason', done.stdout)
+    check(b'did not stop in time' in done.stderr, 'reason', done.stderr)
     with open('/proc/%d/task/%d/children' % (target.pid, target.pid),
               encoding='utf-8') as f:
         child = int(f.read())

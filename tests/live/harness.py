@@ -157,26 +157,27 @@ def names(thread):
     return [frame.get('function') for frame in thread['frames']]
 
 
+def match_one(name, want):
+    if isinstance(want, re.Pattern):
+        return name is not None and want.fullmatch(name) is not None
+    return want is None or name == want
+
+
 def match(got, expected):
     """
     Whether names are as expected: strings, regular expressions, None for
     anything, '...' for any number, START for the C library's beginning.
     """
-    if not expected:
-        return not got
-    first = expected[0]
-    if first == START:
-        return (bool(got) and got[-1] in OUTERMOST | {None} and
-                all(name in STARTUP | OUTERMOST for name in got))
-    if first == '...':
-        return any(match(got[i:], expected[1:]) for i in range(len(got) + 1))
-    if not got:
-        return False
-    if isinstance(first, re.Pattern):
-        good = got[0] is not None and first.fullmatch(got[0])
-    else:
-        good = first is None or got[0] == first
-    return bool(good) and match(got[1:], expected[1:])
+    for i, want in enumerate(expected):
+        if want == START:
+            return (len(got) > i and got[-1] in OUTERMOST | {None} and
+                    all(name in STARTUP | OUTERMOST for name in got[i:]))
+        if want == '...':
+            return any(match(got[k:], expected[i + 1:])
+                       for k in range(i, len(got) + 1))
+        if i >= len(got) or not match_one(got[i], want):
+            return False
+    return len(got) == len(expected)
 
 
 START = '<start>'

@@ -35,8 +35,8 @@ static void test_known(void)
 
 static void test_not_mangled(void)
 {
-	static const char *const names[] = { "",   "_",	    "main",  "_start",
-					     "_Z", "_Znot", "_R",    "__libc",
+	static const char *const names[] = { "",   "_",     "main", "_start",
+					     "_Z", "_Znot", "_R",   "__libc",
 					     "f",  "_ZN",   "_RNvC" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

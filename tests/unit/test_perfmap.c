@@ -63,10 +63,13 @@ static void test_later_lines_override(void)
 static void test_nonsense_is_skipped(void)
 {
 	static const char *const lines[] = {
-		"",	       "1000",		 "1000 ",     "1000 10",
-		"1000 10 ",    "xyz 10 a",	 "1000 0 a",  "1000\t10 a",
-		"-1000 10 a",  "ffffffffffffffff 10 a",	      "1000  10 a",
-		"10000000000000000 10 a", "0x 10 a", " 1000 10 a",
+		"",           "1000",
+		"1000 ",      "1000 10",
+		"1000 10 ",   "xyz 10 a",
+		"1000 0 a",   "1000\t10 a",
+		"-1000 10 a", "ffffffffffffffff 10 a",
+		"1000  10 a", "10000000000000000 10 a",
+		"0x 10 a",    " 1000 10 a",
 	};
 
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {

@@ -43,8 +43,8 @@ static size_t check_stubs(const struct ow_object *obj, const char *path,
 
 			CHECK(found && stub.vaddr == at);
 			CHECK(found && stub.name &&
-			      strncmp(stub.name, name,
-				      strcspn(name, "@")) == 0);
+			      strncmp(stub.name, name, strcspn(name, "@")) ==
+				      0);
 			if (!found || !stub.name)
 				printf("# %s", line);
 		}
@@ -89,8 +89,9 @@ static void test_aarch64(void)
 	const char *objdump = "aarch64-linux-gnu-objdump";
 
 	check_program(gcc, objdump, "");
-	check_program(gcc, objdump, "-mbranch-protection=standard "
-				    "-Wl,-z,force-bti");
+	check_program(gcc, objdump,
+		      "-mbranch-protection=standard "
+		      "-Wl,-z,force-bti");
 }
 
 static void test_elsewhere(void)

@@ -58,15 +58,12 @@ static struct ow_capture *make_capture(const char *path)
 	return c;
 }
 
-/* The vaddr of a symbol, or of an instruction in its function. */
-static uint64_t ask(const char *fmt, const char *arg)
+/* The number that a command prints. */
+static uint64_t ask(const char *command)
 {
 	unsigned long long at = 0;
-	char command[256];
-	FILE *f;
+	FILE *f = popen(command, "r");
 
-	snprintf(command, sizeof(command), fmt, arg);
-	f = popen(command, "r");
 	if (!f || fscanf(f, "%llx", &at) != 1)
 		printf("# %s failed\n", command);
 	if (f)
@@ -74,10 +71,12 @@ static uint64_t ask(const char *fmt, const char *arg)
 	return at;
 }
 
-#define SYMBOL "nm p | awk '$3 == \"%s\" { print $1 }'"
-#define AFTER_PUTS "objdump -d --no-show-raw-insn p | awk '" \
-	"/^[0-9a-f]+ </ { on = /<%s>/ } seen { print $1; exit } " \
-	"on && /call.*puts/ { seen = 1 }'"
+#define OUTER "nm p | awk '$3 == \"_ZN1n5outerEi\" { print $1 }'"
+#define STUB  "objdump -d p | awk '/<puts@plt>:/ { print $1 }'"
+#define AFTER_PUTS                                   \
+	"objdump -d --no-show-raw-insn p | awk '"    \
+	"/^[0-9a-f]+ </ { on = /<_ZN1n5outerEi>/ } " \
+	"seen { print $1; exit } on && /call.*puts/ { seen = 1 }'"
 
 static bool is(const char *got, const char *want)
 {
@@ -89,8 +88,8 @@ static bool is(const char *got, const char *want)
 
 static void test_names(void)
 {
-	uint64_t outer = ask(SYMBOL, "_ZN1n5outerEi");
-	uint64_t after = ask(AFTER_PUTS, "_ZN1n5outerEi");
+	uint64_t outer = ask(OUTER);
+	uint64_t after = ask(AFTER_PUTS);
 	struct ow_frame f = { .pc = BASE + after, .flags = OW_FRAME_RETURN };
 	struct ow_capture *c = make_capture("p");
 	struct ow_symbolizer *s = ow_symbolizer_create(c, 0, NULL);
@@ -123,7 +122,7 @@ static void test_names(void)
 
 static void test_flags(void)
 {
-	uint64_t after = ask(AFTER_PUTS, "_ZN1n5outerEi");
+	uint64_t after = ask(AFTER_PUTS);
 	struct ow_frame f = { .pc = BASE + after, .flags = OW_FRAME_RETURN };
 	struct ow_capture *c = make_capture("p");
 	struct ow_symbolizer *s;
@@ -147,8 +146,8 @@ static void test_flags(void)
 	CHECK(is(n[0].function, "n::outer(int)") && n[0].line == 4);
 	ow_symbolizer_destroy(s);
 
-	s = ow_symbolizer_create(
-		c, OW_SYMBOLIZER_INLINES | OW_SYMBOLIZER_LINES, NULL);
+	s = ow_symbolizer_create(c, OW_SYMBOLIZER_INLINES | OW_SYMBOLIZER_LINES,
+				 NULL);
 	CHECK(ow_symbolizer_name(s, &f, n, 4) == 2);
 	CHECK(n[0].line == 4 && n[1].line == 9 && n[1].column > 0);
 	CHECK(n[0].file && strstr(n[0].file, "/p.cc"));
@@ -158,8 +157,7 @@ static void test_flags(void)
 
 static void test_stub(void)
 {
-	uint64_t stub = ask("objdump -d p | awk '/<%s>:/ { print $1 }'",
-			    "puts@plt");
+	uint64_t stub = ask(STUB);
 	struct ow_frame f = { .pc = BASE + stub + 6 };
 	struct ow_capture *c = make_capture("p");
 	struct ow_symbolizer *s = ow_symbolizer_create(c, 0, NULL);
@@ -201,7 +199,7 @@ static void test_many(void)
 	struct ow_capture *c = make_capture("p");
 	struct ow_symbolizer *s =
 		ow_symbolizer_create(c, OW_SYMBOLIZER_INLINES, NULL);
-	uint64_t outer = ask(SYMBOL, "_ZN1n5outerEi");
+	uint64_t outer = ask(OUTER);
 	struct ow_name n[4];
 	const char *first = NULL;
 

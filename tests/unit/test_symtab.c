@@ -23,7 +23,9 @@ struct oracle {
 
 static int bind_of(const char *text)
 {
-	return strcmp(text, "LOCAL") == 0 ? 0 : strcmp(text, "WEAK") == 0 ? 1 : 2;
+	return strcmp(text, "LOCAL") == 0 ? 0 :
+	       strcmp(text, "WEAK") == 0  ? 1 :
+					    2;
 }
 
 static int by_start(const void *a, const void *b)
@@ -304,9 +306,10 @@ static void check_same_names(const char *a, const char *b)
 
 static void test_minidebug(void)
 {
-	CHECK(scratch_run("objcopy --only-keep-debug choice mini && xz -k mini "
-			  "&& strip choice -o bare && objcopy "
-			  "--add-section .gnu_debugdata=mini.xz bare with-mini"));
+	CHECK(scratch_run(
+		"objcopy --only-keep-debug choice mini && xz -k mini "
+		"&& strip choice -o bare && objcopy "
+		"--add-section .gnu_debugdata=mini.xz bare with-mini"));
 	check_same_names("choice", "with-mini");
 }
 
@@ -349,7 +352,8 @@ static void test_without_section_headers(void)
 				  "bs=1 seek=60 conv=notrunc 2>/dev/null && "
 				  "printf '\\0\\0\\0\\0\\0\\0\\0\\0' | dd "
 				  "of=l.so bs=1 seek=40 conv=notrunc "
-				  "2>/dev/null", i ? "sysv" : "gnu"));
+				  "2>/dev/null",
+				  i ? "sysv" : "gnu"));
 		obj = ow_object_open("l.so", NULL);
 		tab = obj ? ow_symtab_create(obj, false) : NULL;
 		CHECK(tab);
@@ -402,7 +406,8 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{ "choice among symbols", test_choice },
-		{ "libc.so.6 and its debug file", test_libc_with_its_debug_file },
+		{ "libc.so.6 and its debug file",
+		  test_libc_with_its_debug_file },
 		{ "installed programs", test_programs },
 		{ "a Rust program", test_rust },
 		{ ".gnu_debugdata", test_minidebug },

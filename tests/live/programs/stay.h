@@ -10,16 +10,16 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
-static inline void sleep_once(void)
+static inline __attribute__((always_inline)) void sleep_once(void)
 {
 #if defined(__x86_64__)
 	long nr = 34; /* pause */
 
-	__asm__ volatile("syscall" : "+a"(nr) : : "rcx", "r11", "memory");
+	__asm__ volatile("syscall; nop" : "+a"(nr) : : "rcx", "r11", "memory");
 #elif defined(__i386__)
 	int nr = 29; /* pause */
 
-	__asm__ volatile("int $0x80" : "+a"(nr) : : "memory");
+	__asm__ volatile("int $0x80; nop" : "+a"(nr) : : "memory");
 #else
 	pause();
 #endif

@@ -30,7 +30,7 @@ static void *beating(void *arg)
 	return NULL;
 }
 
-static int many(const char *path, int nr)
+static NOINLINE int many(const char *path, int nr)
 {
 	pthread_t thread;
 	int fd = open(path, O_RDWR | O_CREAT, 0600);
@@ -71,7 +71,7 @@ static void leave_leader(void)
 	pthread_exit(NULL);
 }
 
-static int custom_stack(void)
+static NOINLINE int custom_stack(void)
 {
 	static char room[1 << 18] __attribute__((aligned(4096)));
 	pthread_attr_t attr;
