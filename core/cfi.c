@@ -185,7 +185,8 @@ static int read_fde(struct entry *e, struct ow_fde *ret)
 		skip = ow_cursor_uleb(&e->c);
 		ow_cursor_skip(&e->c, skip);
 	}
-	if (e->c.bad || fde.end < fde.start)
+	/* A length that is read as a signed number may be negative. */
+	if (e->c.bad || (int64_t)length < 0 || fde.end < fde.start)
 		return -OW_EFORMAT;
 	fde.insns = e->c;
 	*ret = fde;

@@ -25,19 +25,39 @@ struct wanted {
 	uint32_t crc;
 };
 
+/* A file of dwz(1) has no segments, and so no PT_NOTE. */
+static const uint8_t *build_id_of(const struct ow_object *obj, size_t *size_ret)
+{
+	struct ow_elf_section sec;
+	struct ow_elf_note note;
+	struct ow_cursor c;
+
+	*size_ret = obj->build_id_size;
+	if (obj->build_id_size > 0 ||
+	    !ow_object_section(obj, ".note.gnu.build-id", &sec))
+		return obj->build_id;
+	c = (struct ow_cursor){ obj->bytes + sec.off,
+				obj->bytes + sec.off + sec.size, false };
+	if (ow_elf_note(&c, &note) && note.type == OW_NT_GNU_BUILD_ID)
+		*size_ret = note.desc_size;
+	return *size_ret ? note.desc : NULL;
+}
+
 /* The CRC of .gnu_debuglink is that of zlib and of xz. */
 static bool matches(const struct wanted *w, const struct ow_object *obj)
 {
 	struct ow_elf_section sec;
+	const uint8_t *id;
+	size_t size;
 
 	if (!ow_object_section(obj, ".symtab", &sec) &&
 	    !ow_object_section(obj, ".debug_info", &sec) &&
 	    !ow_object_section(obj, ".zdebug_info", &sec))
 		return false;
-	if (w->build_id_size > 0 && obj->build_id_size > 0)
-		return w->build_id_size == obj->build_id_size &&
-		       memcmp(w->build_id, obj->build_id, obj->build_id_size) ==
-			       0;
+	id = build_id_of(obj, &size);
+	if (w->build_id_size > 0 && size > 0)
+		return w->build_id_size == size &&
+		       memcmp(w->build_id, id, size) == 0;
 	return w->link && lzma_crc32(obj->bytes, obj->size, 0) == w->crc;
 }
 

@@ -215,7 +215,7 @@ static void name_jit(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 {
 	struct ow_symbol sym;
 
-	if (!s->perfmap_tried && s->capture->stats.freeze_ns > 0)
+	if (!s->perfmap_tried && s->capture->live > 0)
 		s->perfmap = ow_perfmap_open(s->capture->pid);
 	s->perfmap_tried = true;
 	if (!s->perfmap || !ow_perfmap_find(s->perfmap, lookup, &sym))

@@ -25,3 +25,12 @@ $(B)/bench/bench_%: $(B)/bench/bench_%.o $(bench_peers:%=$(B)/bench/%.o) \
 		$(B)/user/liboutwind.a
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(bench_libs) -o $@
+
+$(B)/bench/small: bench/small.c
+	@mkdir -p $(@D)
+	@$(CC) $(flags) -O2 $(CFLAGS) $< -o $@
+
+bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables small)
+	@sh bench/run.sh $(B)/bench
+
+.PHONY: bench

@@ -67,6 +67,17 @@ static int no_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 	return -OW_EFAULT;
 }
 
+static uint8_t slot_of_vector(const struct ow_arch *arch, const char *number)
+{
+	uint8_t i;
+
+	for (i = 0; i < arch->nr_regs; i++)
+		if (arch->names[i][0] == 'd' &&
+		    strcmp(arch->names[i] + 1, number) == 0)
+			return i;
+	return OW_SLOT_NONE;
+}
+
 /* readelf calls the return address's column "ra". */
 static uint8_t slot_named(const struct ow_arch *arch, const char *name)
 {
@@ -74,6 +85,9 @@ static uint8_t slot_named(const struct ow_arch *arch, const char *name)
 
 	if (strcmp(name, "ra") == 0)
 		return arch->ra;
+	/* aarch64: of v8-v15 the halves d8-d15 are what a callee saves. */
+	if (name[0] == 'v')
+		return slot_of_vector(arch, name + 1);
 	for (i = 0; i < arch->nr_regs; i++)
 		if (strcmp(arch->names[i], name) == 0)
 			return i;

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Frame by frame the same as gdb and eu-stack: fixtures and real programs."""
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+
+import compare
+from harness import (Failure, Skip, case, check, need, need_root, task_states,
+                     wait_until)
+
+
+def check_agreement(context, pid, tools=('gdb', 'eu-stack'), whole=True):
+    """Compare; with whole, every thread of outwind's must be complete."""
+    tools = tuple(t for t in tools if shutil.which(t))
+    if not tools:
+        raise Skip('neither gdb nor eu-stack is here')
+    failures = []
+    try:
+        reports = compare.compare_process(context.outwind, pid, tools)
+    except RuntimeError as error:
+        raise Failure(str(error)) from error
+    for report in reports:
+        context.note(str(report))
+        failures += report.failures
+    check(not failures, 'differences', '\n  ' + '\n  '.join(failures))
+    if whole:
+        for thread in context.stacks(pid, '-n', '0', status=None)['threads']:
+            check(thread.get('complete') or thread['state'] == 'Z',
+                  'incomplete: %d' % thread['tid'],
+                  thread.get('end_detail', thread.get('error')))
+
+
+FIXTURES = (
+    'chain-pie', 'chain-no-pie', 'chain-static', 'chain-static-pie',
+    'chain-O0', 'chain-O3-lto', 'chain-clang', 'chain-lld', 'chain-gold',
+    'chain-lld-static', 'chain-no-eh-frame-hdr', 'chain-i386',
+    'chain-i386-static', 'chain-debug-frame-gz', 'chain-stripped', 'asm',
+    'shapes callback', 'shapes realign', 'shapes-i386 realign',
+    'shapes deep 700', 'signals nested', 'signals altstack',
+    'signals null-call', 'signals first-insn', 'signals thread-altstack',
+    'signals-static nested', 'throwing destructor', 'throwing forced',
+    'throwing terminate', 'throwing template', 'throwing-static forced',
+    'chain-rust', 'chain-rust-v0 thread', 'chain-rust panic',
+    'threads custom-stack')
+
+# Where outwind, like the others, doesn't get to the end.
+PARTIAL = ('chain-musl', 'chain-musl-static', 'signals-musl nested',
+           'shapes coroutine', 'threads leader', 'chain-go', 'chain-go-w')
+
+
+def add_fixture(command, whole):
+    @case('agree: ' + command)
+    def _(context):
+        target = context.start(command.split())
+        check_agreement(context, target.pid, whole=whole)
+
+
+for each in FIXTURES:
+    add_fixture(each, True)
+for each in PARTIAL:
+    add_fixture(each, False)
+
+
+def add_running(command):
+    @case('agree: %s, stopped anywhere' % command)
+    def _(context):
+        target = context.start(command.split())
+        for _ in range(4):
+            check_agreement(context, target.pid)
+            time.sleep(0.003)
+
+
+for each in ('spin', 'spin plt', 'spin clock', 'spin-i386'):
+    add_running(each)
+
+PYTHON = '''
+import functools, sys, threading, time, re
+def wait(n):
+    time.sleep(1000)
+def compare(a, b):
+    wait(a)
+    return 0
+def sort(n):
+    sorted([3, 2, 1], key=functools.cmp_to_key(compare))
+for i in range(4):
+    threading.Thread(target=sort, args=(i,), daemon=True).start()
+time.sleep(0.1)
+print('ready', flush=True)
+re.sub('a', lambda m: sort(1) or '', 'banana')
+'''
+
+
+@case('agree: python3')
+def _(context):
+    need('/usr/bin/python3')
+    target = context.start(['/usr/bin/python3', '-c', PYTHON])
+    check_agreement(context, target.pid)
+
+
+@case('agree: node, idle')
+def _(context):
+    need('node')
+    target = context.start([shutil.which('node'), '-e',
+                            'setInterval(()=>{},1e6);'
+                            'require("fs").writeSync(1,"ready\\n")'])
+    time.sleep(0.2)
+    check_agreement(context, target.pid)
+
+
+@case('agree: gdb')
+def _(context):
+    need('gdb')
+    target = context.start(
+        [shutil.which('gdb'), '-nx', '-q', '-batch', '-ex', 'file /bin/true',
+         '-ex', 'echo ready\\n', '-ex', 'shell sleep 1000'])
+    with open('/proc/%d/task/%d/children' % (target.pid, target.pid),
+              encoding='utf-8') as f:
+        children = [int(c) for c in f.read().split()]
+    try:
+        check_agreement(context, target.pid)
+    finally:
+        for child in children:
+            os.kill(child, signal.SIGKILL)
+
+
+@case('agree: bash')
+def _(context):
+    need('bash')
+    target = context.start(
+        [shutil.which('bash'), '-c',
+         'f() { g "$@"; }; g() { echo ready; read -r x < "$1"; }; f "$0"',
+         os.path.join(context.tmp, 'fifo')], ready=None,
+        preexec_fn=lambda: os.mkfifo(os.path.join(context.tmp, 'fifo')))
+    time.sleep(0.3)
+    check_agreement(context, target.pid)
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        return s.getsockname()[1]
+
+
+def answers(port):
+    with socket.socket() as s:
+        return s.connect_ex(('127.0.0.1', port)) == 0
+
+
+def children_of(pid):
+    with open('/proc/%d/task/%d/children' % (pid, pid),
+              encoding='utf-8') as f:
+        return [int(c) for c in f.read().split()]
+
+
+@case('agree: redis-server')
+def _(context):
+    need('redis-server')
+    port = free_port()
+    target = context.start([shutil.which('redis-server'), '--port', str(port),
+                            '--save', '', '--dir', context.tmp], ready=None)
+    wait_until(lambda: answers(port), 'redis answers')
+    check(len(task_states(target.pid)) > 1, 'threads')
+    check_agreement(context, target.pid)
+
+
+@case('agree: nginx')
+def _(context):
+    need('nginx')
+    port = free_port()
+    config = os.path.join(context.tmp, 'nginx.conf')
+    with open(config, 'w', encoding='utf-8') as f:
+        f.write('daemon off; pid %s/pid; error_log %s/error.log; '
+                'worker_processes 1; events {} http { access_log off; '
+                'client_body_temp_path %s; proxy_temp_path %s; '
+                'fastcgi_temp_path %s; uwsgi_temp_path %s; '
+                'scgi_temp_path %s; server { listen 127.0.0.1:%d; } }'
+                % ((context.tmp,) * 7 + (port,)))
+    os.chmod(context.tmp, 0o755)
+    target = context.start([shutil.which('nginx'), '-p', context.tmp, '-c',
+                            config], ready=None)
+    context.stack.callback(end_nginx, target)
+    wait_until(lambda: answers(port), 'nginx answers')
+    check_agreement(context, target.pid)
+    for child in children_of(target.pid):
+        check_agreement(context, child)
+
+
+def end_nginx(target):
+    target.send_signal(signal.SIGTERM)
+    target.wait(timeout=10)
+
+
+def find_postgres():
+    base = '/usr/lib/postgresql'
+    for version in sorted(os.listdir(base) if os.path.isdir(base) else ()):
+        path = os.path.join(base, version, 'bin')
+        if os.path.exists(path + '/initdb'):
+            return path
+    raise Skip('no postgres here')
+
+
+@case('agree: postgres')
+def _(context):
+    bindir = find_postgres()
+    need('psql')
+    need_root()
+    try:
+        user = pwd.getpwnam('postgres')
+    except KeyError as error:
+        raise Skip('no user postgres') from error
+    os.chown(context.tmp, user.pw_uid, user.pw_gid)
+    data = os.path.join(context.tmp, 'data')
+    become = ['setpriv', '--reuid', str(user.pw_uid), '--regid',
+              str(user.pw_gid), '--clear-groups', '--']
+    subprocess.run(become + [bindir + '/initdb', '-D', data, '-A', 'trust',
+                             '-N'], capture_output=True, check=True,
+                   cwd=context.tmp)
+    port = free_port()
+    target = context.start(
+        ['/usr/bin/' + become[0], *become[1:], bindir + '/postgres', '-D',
+         data, '-p', str(port), '-k', context.tmp, '-c', 'fsync=off'],
+        ready=None, cwd=context.tmp)
+    context.stack.callback(end_postgres, target)
+    wait_until(lambda: answers(port), 'postgres answers')
+    client = subprocess.Popen(
+        become + ['psql', '-h', context.tmp, '-p', str(port), '-c',
+                  'do $$ begin perform pg_sleep(1000); end $$', 'postgres'],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, cwd=context.tmp)
+    context.stack.callback(client.wait)
+    context.stack.callback(client.kill)
+    time.sleep(0.7)
+    deepest = 0
+    for pid in [target.pid] + children_of(target.pid):
+        check_agreement(context, pid)
+        thread = context.stacks(pid)['threads'][0]
+        deepest = max(deepest, len(thread['frames']))
+    check(deepest > 20, 'a backend in pg_sleep', deepest)
+
+
+def end_postgres(target):
+    target.send_signal(signal.SIGQUIT)
+    target.wait(timeout=20)

@@ -106,7 +106,7 @@ def _(context):
 
 @case('inlined functions and lines')
 def _(context):
-    target = context.start(['chain-O3-lto'])
+    target = context.start(['chain-pie'])
     done = context.run('stack', '-i', '-s', '--json', target.pid, status=0)
     frames = json.loads(done.stdout)['threads'][0]['frames']
     inlined = [f for f in frames if f.get('inlined')]

@@ -336,6 +336,49 @@ static void test_debuglink(void)
 	CHECK(!scratch_run("test -s a.txt"));
 }
 
+/* A server that is a folder; asked only when told to. */
+static void test_debuginfod(void)
+{
+	char id[2 * OW_BUILD_ID_MAX + 1], url[96], here[64];
+	struct ow_object *obj;
+	struct ow_symbol sym;
+	unsigned long long at;
+
+	if (access("/usr/lib/x86_64-linux-gnu/libdebuginfod.so.1", F_OK)) {
+		printf("# no libdebuginfod here\n");
+		return;
+	}
+	CHECK(scratch_run("echo 'int f(void) { return 1; } "
+			  "int main(void) { return f(); }' >d.c && "
+			  "gcc -Wl,--build-id d.c -o whole && "
+			  "strip whole -o d && "
+			  "nm whole | grep ' main$' >addr"));
+	FILE *f = fopen("addr", "re");
+
+	CHECK(fscanf(f, "%llx", &at) == 1);
+	fclose(f);
+	obj = ow_object_open("d", NULL);
+	CHECK(obj);
+	if (!obj || !getcwd(here, sizeof(here)))
+		return;
+	ow_object_build_id(obj, id);
+	CHECK(scratch_run("mkdir -p server/buildid/%s && "
+			  "cp whole server/buildid/%s/debuginfo",
+			  id, id));
+	snprintf(url, sizeof(url), "file://%s/server", here);
+	setenv("DEBUGINFOD_URLS", url, 1);
+	setenv("DEBUGINFOD_CACHE_PATH", "cache", 1);
+	for (int ask = 0; ask < 2; ask++) {
+		struct ow_symtab *tab = ow_symtab_create(obj, ask);
+
+		CHECK(tab && ow_symtab_find(tab, at, &sym) == (ask == 1));
+		CHECK((access("cache", F_OK) == 0) == (ask == 1));
+		ow_symtab_destroy(tab);
+	}
+	unsetenv("DEBUGINFOD_URLS");
+	ow_object_close(obj);
+}
+
 /* Sections gone: .dynsym by PT_DYNAMIC. */
 static void test_without_section_headers(void)
 {
@@ -412,6 +455,7 @@ int main(void)
 		{ "a Rust program", test_rust },
 		{ ".gnu_debugdata", test_minidebug },
 		{ ".gnu_debuglink", test_debuglink },
+		{ "debuginfod", test_debuginfod },
 		{ "no section headers", test_without_section_headers },
 		{ "hostile bytes", test_hostile_bytes },
 	};

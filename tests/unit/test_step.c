@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "bytes.h"
+#include "step.h"
+#include "test.h"
+
+enum {
+	STACK = 0x7000,
+	STACK_SIZE = 0x100,
+
+	RAX = 0,
+	RBX = 3,
+	RBP = 6,
+	RSP = 7,
+	R12 = 12,
+	RIP = 16,
+};
+
+struct fake_target {
+	struct ow_target target; /* first: cast back in read_stack() */
+	struct fake_memory stack;
+	unsigned int reads;
+};
+
+static uint8_t stack_bytes[STACK_SIZE];
+static struct fake_target fake;
+static struct ow_step step;
+static struct ow_regs regs;
+static struct ow_rule rules[OW_MAX_REGS];
+static struct ow_row row;
+
+static int read_stack(const struct ow_memory *mem, uint64_t addr, void *buf,
+		      size_t size)
+{
+	struct fake_target *f = (void *)(uintptr_t)(const void *)mem;
+
+	f->reads++;
+	return fake_read(&f->stack.mem, addr, buf, size);
+}
+
+/* Every word of the stack holds its own address plus a million. */
+#define AT(addr) ((addr) + 0x1000000ULL)
+
+static void set_up(const struct ow_arch *arch)
+{
+	uint64_t addr, word;
+
+	for (addr = STACK; addr < STACK + STACK_SIZE; addr += arch->word) {
+		word = AT(addr);
+		memcpy(stack_bytes + (addr - STACK), &word, arch->word);
+	}
+	memset(&step, 0x5a, sizeof(step));
+	fake = (struct fake_target){
+		.target = { .mem = { read_stack }, .arch = arch },
+		.stack = { { fake_read }, STACK, stack_bytes, STACK_SIZE },
+	};
+	step.target = &fake.target;
+	step.stack = (struct ow_window){ 0, 0, NULL };
+	memset(&regs, 0x5a, sizeof(regs));
+	regs.known = 0;
+	ow_regs_set(&regs, arch->sp, STACK);
+	ow_regs_set(&regs, arch->fp, STACK + 0x40);
+	ow_regs_set(&regs, arch->pc, 0x401000);
+	row = (struct ow_row){
+		.cfa = { 0, OW_RULE_REG, arch->sp, 0x20 },
+		.ra = arch->ra,
+		.rules = rules,
+	};
+}
+
+static void rule(uint8_t slot, uint8_t kind, uint8_t reg, int32_t off)
+{
+	rules[row.nr++] = (struct ow_rule){ slot, kind, reg, off };
+}
+
+/* x86-64: ra at cfa-8, as in all rows but the last. */
+static void set_up_x86(void)
+{
+	set_up(&ow_arch_x86_64);
+	rule(RIP, OW_RULE_AT_CFA, 0, -8);
+}
+
+static void test_ordinary_row(void)
+{
+	set_up_x86();
+	rule(RBP, OW_RULE_AT_CFA, 0, -16);
+	ow_regs_set(&regs, RAX, 1);
+	ow_regs_set(&regs, RBX, 2);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[RSP] == STACK + 0x20);
+	CHECK(regs.val[RIP] == AT(STACK + 0x18));
+	CHECK(regs.val[RBP] == AT(STACK + 0x10));
+	CHECK(regs.val[RBX] == 2); /* a callee saves it */
+	CHECK(regs.known == (1ULL << RSP | 1ULL << RIP | 1ULL << RBP |
+			     1ULL << RBX)); /* and rax is lost */
+}
+
+static void test_each_rule(void)
+{
+	set_up_x86();
+	ow_regs_set(&regs, RAX, 0x11);
+	ow_regs_set(&regs, 1, STACK + 0x80);
+	rule(RBX, OW_RULE_IS_CFA, 0, -24);
+	rule(R12, OW_RULE_REG, RAX, 5);
+	rule(13, OW_RULE_AT_REG, 1, 8);
+	rule(RAX, OW_RULE_SAME, 0, 0);
+	rule(14, OW_RULE_AT_CFA, 0, 8);
+	rule(RBP, OW_RULE_UNDEFINED, 0, 0);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[RBX] == STACK + 0x20 - 24);
+	CHECK(regs.val[R12] == 0x16);
+	CHECK(regs.val[13] == AT(STACK + 0x88));
+	CHECK(regs.val[RAX] == 0x11);
+	CHECK(regs.val[14] == AT(STACK + 0x28));
+	CHECK(regs.known == (1ULL << RSP | 1ULL << RIP | 1ULL << RBX |
+			     1ULL << R12 | 1ULL << 13 | 1ULL << RAX |
+			     1ULL << 14));
+}
+
+/* All rules are of the callee's registers, whatever their order. */
+static void test_registers_exchanged(void)
+{
+	set_up_x86();
+	ow_regs_set(&regs, RBX, 1);
+	ow_regs_set(&regs, R12, 2);
+	rule(RBX, OW_RULE_REG, R12, 0);
+	rule(R12, OW_RULE_REG, RBX, 0);
+	rule(RSP, OW_RULE_REG, RSP, 0x40); /* not the CFA, for once */
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[RBX] == 2 && regs.val[R12] == 1);
+	CHECK(regs.val[RSP] == STACK + 0x40);
+}
+
+static void test_unknown_registers(void)
+{
+	set_up_x86();
+	rule(RBX, OW_RULE_REG, RAX, 0); /* what it is moved from is lost */
+	rule(R12, OW_RULE_SAME, 0, 0);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(!ow_regs_known(&regs, RBX) && !ow_regs_known(&regs, R12));
+	CHECK(ow_regs_known(&regs, RBP));
+}
+
+/* Run a row that must fail, and leave registers as they are. */
+static void check_failure(int want)
+{
+	struct ow_regs before = regs;
+
+	CHECK(ow_step(&step, &row, &regs) == want);
+	CHECK(memcmp(&before, &regs, sizeof(regs)) == 0);
+}
+
+static void test_failures_change_nothing(void)
+{
+	/* the last rule faults, after all others could be executed */
+	set_up_x86();
+	rule(RBP, OW_RULE_AT_CFA, 0, -16);
+	rule(RBX, OW_RULE_AT_CFA, 0, STACK_SIZE - 0x20);
+	check_failure(-OW_EFAULT);
+	CHECK(step.fault == STACK + STACK_SIZE);
+	/* a word that is there by half */
+	set_up_x86();
+	rule(RBX, OW_RULE_AT_CFA, 0, STACK_SIZE - 0x24);
+	check_failure(-OW_EFAULT);
+	CHECK(step.fault == STACK + STACK_SIZE - 4);
+	/* CFA: register unknown; of no kind; at an address */
+	set_up_x86();
+	row.cfa.reg = R12;
+	check_failure(-OW_EUNKNOWN);
+	row.cfa.kind = OW_RULE_NONE;
+	check_failure(-OW_EFORMAT);
+	row.cfa = (struct ow_rule){ 0, OW_RULE_AT_REG, RSP, -8 };
+	check_failure(-OW_EFAULT);
+	CHECK(step.fault == STACK - 8);
+	/* the return address: no rule, undefined, moved from the unknown */
+	set_up(&ow_arch_x86_64);
+	check_failure(-OW_EUNKNOWN);
+	rule(RIP, OW_RULE_UNDEFINED, 0, 0);
+	check_failure(-OW_EUNKNOWN);
+	rules[0] = (struct ow_rule){ RIP, OW_RULE_REG, RAX, 0 };
+	check_failure(-OW_EUNKNOWN);
+	rules[0] = (struct ow_rule){ RIP, OW_RULE_AT_REG, RAX, 0 };
+	check_failure(-OW_EUNKNOWN);
+	rules[0] = (struct ow_rule){ RIP, OW_RULE_NONE, 0, 0 };
+	check_failure(-OW_EFORMAT);
+}
+
+/* Where the stack is in our memory, the target isn't asked. */
+static void test_window(void)
+{
+	set_up_x86();
+	rule(RBP, OW_RULE_AT_CFA, 0, -16);
+	step.stack = (struct ow_window){ STACK, 0x20, stack_bytes };
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[RBP] == AT(STACK + 0x10) && fake.reads == 0);
+	/* a word that is half outside */
+	set_up_x86();
+	step.stack = (struct ow_window){ STACK, 0x1c, stack_bytes };
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[RIP] == AT(STACK + 0x18) && fake.reads == 1);
+	/* before it */
+	set_up_x86();
+	step.stack = (struct ow_window){ STACK + 0x20, 0x20, stack_bytes };
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[RIP] == AT(STACK + 0x18) && fake.reads == 1);
+}
+
+static void test_expressions(void)
+{
+	static const uint8_t exprs[] = {
+		2,    0x77, 0x20,		/* 0: breg7 32 */
+		2,    0x23, 8,			/* 3: plus_uconst 8 */
+		1,    0x9c,			/* 6: call_frame_cfa */
+		3,    0x0a, 0x00, 0x10, 0x06,	/* 8: const2u 0x1000; cut */
+		10,   0x03, 1,	  0,	0,    0, 0, 0, 0, 0, 0x96, /* addr 1 */
+		4,    0x0a, 0x00, 0x10, 0x06,	/* 24: 0x1000, deref */
+		0x7f,				/* 29: too long */
+	};
+
+	set_up_x86();
+	row.exprs = exprs;
+	row.exprs_size = sizeof(exprs);
+	row.bias = 0x500000;
+	row.cfa = (struct ow_rule){ 0, OW_RULE_IS_EXPR, 0, 0 };
+	rule(RBX, OW_RULE_AT_EXPR, 0, 3);
+	rule(R12, OW_RULE_IS_EXPR, 0, 3);
+	rule(13, OW_RULE_IS_EXPR, 0, 6);
+	rule(14, OW_RULE_IS_EXPR, 0, 13);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[RSP] == STACK + 0x20);
+	CHECK(regs.val[RBX] == AT(STACK + 0x28));
+	CHECK(regs.val[R12] == STACK + 0x28);
+	CHECK(regs.val[13] == STACK + 0x20);
+	CHECK(regs.val[14] == 0x500001); /* addr is a vaddr */
+
+	set_up_x86();
+	row.exprs = exprs;
+	row.exprs_size = sizeof(exprs);
+	rule(RBX, OW_RULE_IS_EXPR, 0, 24);
+	check_failure(-OW_EFAULT);
+	CHECK(step.fault == 0x1000);
+	rules[1].off = 29;
+	check_failure(-OW_EFORMAT);
+	rules[1].off = (int)sizeof(exprs);
+	check_failure(-OW_EFORMAT);
+	rules[1].off = -1;
+	check_failure(-OW_EFORMAT);
+	/* the CFA's own expression can't ask for the CFA */
+	rules[1].off = 3;
+	row.cfa = (struct ow_rule){ 0, OW_RULE_IS_EXPR, 0, 6 };
+	check_failure(-OW_EUNSUPPORTED);
+	row.exprs = NULL;
+	row.exprs_size = 0;
+	check_failure(-OW_EFORMAT);
+}
+
+static void test_signal_row(void)
+{
+	uint64_t sp = STACK + 0x90;
+	size_t i;
+
+	set_up(&ow_arch_x86_64);
+	CHECK(ow_arch_signal_row(&ow_arch_x86_64,
+				 ow_arch_x86_64.sigframes[0].code, 9, &row));
+	memcpy(stack_bytes + 40 + 8 * 15, &sp, 8);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[RSP] == sp && regs.val[RIP] == AT(STACK + 40 + 8 * 16));
+	CHECK(regs.val[RAX] == AT(STACK + 40 + 8 * 13));
+	for (i = 0; i < 17; i++)
+		CHECK(ow_regs_known(&regs, i));
+}
+
+static void test_aarch64(void)
+{
+	const struct ow_arch *arch = &ow_arch_aarch64;
+
+	/* a leaf: x30 holds the return address, signed, and keeps it */
+	set_up(arch);
+	row.cfa.off = 0;
+	ow_regs_set(&regs, 30, 0x00a5000000401234);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[arch->pc] == 0x401234);
+	CHECK(regs.val[30] == 0x00a5000000401234);
+	CHECK(regs.val[arch->sp] == STACK);
+	/* a target with another mask: kernel addresses, say */
+	set_up(arch);
+	fake.target.pc_mask = 0x00ffffffffffffff;
+	ow_regs_set(&regs, 30, 0xf0a5000000401234);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[arch->pc] == 0x00a5000000401234);
+	/* d8 is kept and loaded; x0 is lost */
+	set_up(arch);
+	ow_regs_set(&regs, 30, 0x401234);
+	ow_regs_set(&regs, 0, 1);
+	ow_regs_set(&regs, 35, 2);
+	rule(34, OW_RULE_AT_CFA, 0, -8);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[34] == AT(STACK + 0x18) && regs.val[35] == 2);
+	CHECK(ow_regs_known(&regs, 34) && ow_regs_known(&regs, 35));
+	CHECK(!ow_regs_known(&regs, 0));
+	/* x30 isn't known: nor is the caller */
+	set_up(arch);
+	check_failure(-OW_EUNKNOWN);
+}
+
+/* i386: every sum wraps at 32 bits, and 4 bytes are read. */
+static void test_i386(void)
+{
+	enum { EAX = 0, EBX = 3, ESP = 4, EBP = 5, ESI = 6, EDI = 7, EIP = 8 };
+
+	set_up(&ow_arch_i386);
+	ow_regs_set(&regs, ESP, 0xfffffff0);
+	ow_regs_set(&regs, EAX, 0xffffff00);
+	row.cfa.off = STACK + 0x30; /* wraps to STACK + 0x20 */
+	rule(EIP, OW_RULE_AT_CFA, 0, -4);
+	rule(EBX, OW_RULE_IS_CFA, 0, -(STACK + 0x30));
+	rule(EBP, OW_RULE_REG, EAX, 0x200);
+	rule(ESI, OW_RULE_AT_REG, EAX, STACK + 0x100 + 0x40);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[ESP] == STACK + 0x20);
+	CHECK(regs.val[EIP] == AT(STACK + 0x1c));
+	CHECK(regs.val[EBX] == 0xfffffff0);
+	CHECK(regs.val[EBP] == 0x100);
+	CHECK(regs.val[ESI] == AT(STACK + 0x40));
+	/* the CFA at an address that wraps, and a rule below zero */
+	set_up(&ow_arch_i386);
+	ow_regs_set(&regs, EAX, 0xfffffffc);
+	row.cfa = (struct ow_rule){ 0, OW_RULE_AT_REG, EAX, STACK + 4 };
+	rule(EIP, OW_RULE_AT_REG, EAX, STACK + 8);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[ESP] == AT(STACK));
+	CHECK(regs.val[EIP] == AT(STACK + 4));
+	/* the window */
+	set_up(&ow_arch_i386);
+	step.stack = (struct ow_window){ STACK, 0x20, stack_bytes };
+	rule(EIP, OW_RULE_AT_CFA, 0, -4);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[EIP] == AT(STACK + 0x1c) && fake.reads == 0);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "ordinary row", test_ordinary_row },
+		{ "each rule", test_each_rule },
+		{ "registers exchanged", test_registers_exchanged },
+		{ "unknown registers", test_unknown_registers },
+		{ "failures change nothing", test_failures_change_nothing },
+		{ "window", test_window },
+		{ "expressions", test_expressions },
+		{ "signal row", test_signal_row },
+		{ "aarch64", test_aarch64 },
+		{ "i386", test_i386 },
+	};
+
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
