@@ -29,7 +29,8 @@ libs := -ldw -lelf -llzma -lzstd -lz -liberty
 # One flavour, one set of objects: the same sources, other flags.
 flavours := user asan free
 user_flags := -O2 -g -fPIC
-asan_flags := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+asan_flags := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all \
+	-Wno-maybe-uninitialized
 free_flags := -O2 -ffreestanding -Wframe-larger-than=512
 
 define flavour

@@ -36,7 +36,7 @@ struct ow_arch {
 	const uint8_t *slots;  /* DWARF number -> slot */
 	uint8_t nr_slots;
 	const char *const *names; /* slot -> name */
-	const struct ow_sigframe *sigframes;
+	const struct ow_sigframe *sigframes; /* the longest code first */
 	uint8_t nr_sigframes;
 };
 

@@ -99,10 +99,14 @@ static bool trampoline_row(struct ow_walk *w, uint64_t pc, struct ow_row *row)
 	const struct ow_target *t = w->step.target;
 	uint8_t code[TRAMPOLINE_SIZE];
 	size_t size = sizeof(code);
+	size_t i;
 
-	/* Fewer bytes may be left in the mapping. */
-	while (size > 0 && t->mem.read(&t->mem, pc, code, size))
-		size /= 2;
+	/* Fewer bytes may be left in the mapping; the longest code is first. */
+	for (i = 0; t->mem.read(&t->mem, pc, code, size); i++) {
+		if (i == t->arch->nr_sigframes)
+			return false;
+		size = t->arch->sigframes[i].code_size;
+	}
 	return ow_arch_signal_row(t->arch, code, size, row);
 }
 

@@ -21,7 +21,9 @@ static inline uint64_t ow_frame_lookup_pc(const struct ow_frame *f)
 struct ow_walk {
 	struct ow_step step; /* with target and stack window */
 	struct ow_cache *cache; /* or NULL */
-	struct ow_regs regs;    /* of the last frame found */
+	/* Of the last frame found; after some ends, of what was refused behind
+	   it. */
+	struct ow_regs regs;
 	struct ow_finder finder;
 
 	struct ow_frame *frames; /* the caller's array */

@@ -15,13 +15,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-#define ASSERT(cond)                                                    \
-	do {                                                            \
-		if (!(cond)) {                                          \
+#define ASSERT(cond)                                                       \
+	do {                                                               \
+		if (!(cond)) {                                             \
 			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, \
-				#cond);                                 \
-			abort();                                        \
-		}                                                       \
+				#cond);                                    \
+			abort();                                           \
+		}                                                          \
 	} while (0)
 
 /* The input's first byte chooses the architecture; its high bits are free. */
@@ -42,8 +42,8 @@ static inline uint64_t fuzz_take(const uint8_t **data, size_t *size, size_t n)
 	uint64_t value = 0;
 	size_t i;
 
-	for (i = 0; i < n && *size > 0; i++) {
-		value |= (uint64_t)**data << 8 * i;
+	for (i = 0; i<n && * size> 0; i++) {
+		value |= (uint64_t) * *data << 8 * i;
 		(*data)++;
 		(*size)--;
 	}

@@ -38,8 +38,8 @@ static void check_fde(const struct ow_section *sec, const struct ow_fde *fde)
 static size_t read_all(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		       bool is_debug)
 {
-	const struct ow_section *sec =
-		is_debug ? &cfi->debug_frame : &cfi->eh_frame;
+	const struct ow_section *sec = is_debug ? &cfi->debug_frame :
+						  &cfi->eh_frame;
 	struct ow_fde fde;
 	uint64_t off = 0, old;
 	size_t nr = 0;

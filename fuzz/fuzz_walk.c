@@ -7,14 +7,14 @@
 #include "fuzz.h"
 #include "walk.h"
 
-#define CODE   0x400000
-#define CODE2  0x500000
-#define STACK  0x7ff00000
-#define VADDR  0x10000 /* of .eh_frame, as linked; code is from 0 */
-#define EXTENT 0x20000
+#define CODE       0x400000
+#define CODE2      0x500000
+#define STACK      0x7ff00000
+#define VADDR      0x10000 /* of .eh_frame, as linked; code is from 0 */
+#define EXTENT     0x20000
 #define TRAMPOLINE (CODE + EXTENT + 0x100)
-#define FRAMES 64
-#define REFS   32
+#define FRAMES     64
+#define REFS       32
 
 struct fuzz_target {
 	struct ow_target target; /* first: cast back in read_target() */

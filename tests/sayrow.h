@@ -84,14 +84,14 @@ static inline void say_err(struct text *t, int err)
 		say(t, "%d", err);
 }
 
-#define CHECK_TEXT(t, want)                                                  \
-	do {                                                                 \
-		if (strcmp((t)->at, want) != 0) {                            \
-			printf("%s:%d:\n got  %s\n want %s\n", __FILE__,     \
-			       __LINE__, (t)->at, want);                     \
-			test_failures++;                                     \
-		}                                                            \
-		test_checks++;                                               \
+#define CHECK_TEXT(t, want)                                              \
+	do {                                                             \
+		if (strcmp((t)->at, want) != 0) {                        \
+			printf("%s:%d:\n got  %s\n want %s\n", __FILE__, \
+			       __LINE__, (t)->at, want);                 \
+			test_failures++;                                 \
+		}                                                        \
+		test_checks++;                                           \
 	} while (0)
 
 #endif /* OW_TEST_SAYROW_H */

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Code that JITs made, crossed by its frame pointers, named by perf maps."""
+
+import os
+import shutil
+import subprocess
+import time
+
+from cases_agree import check_agreement
+from harness import case, check, names, need, wait_until
+
+
+def start_node(context, scene):
+    need('node')
+    script = os.path.join(os.path.dirname(__file__), 'programs', 'jit.js')
+    target = context.start([shutil.which('node'), '--perf-basic-prof', script,
+                            scene])
+    context.stack.callback(remove_map, target.pid)
+    return target
+
+
+def remove_map(pid):
+    path = '/tmp/perf-%d.map' % pid
+    if os.path.exists(path):
+        os.unlink(path)
+
+
+def check_jit_thread(thread, wanted):
+    got = names(thread)
+    check(thread['complete'], 'incomplete', (thread.get('end_detail'), got))
+    check(got[-1] == '_start' or 'clone' in got[-1], 'outermost', got)
+    at = -1
+    for part in wanted:
+        found = [i for i, n in enumerate(got) if i > at and n and part in n]
+        check(found, 'no frame of ' + part, got)
+        at = found[0]
+
+
+@case('JIT: node, in C++ called from JavaScript')
+def _(context):
+    target = start_node(context, 'block')
+    thread = context.stacks(target.pid, status=0)['threads'][0]
+    check_jit_thread(thread, ('Builtin_AtomicsWait', 'JS:*blockOuter',
+                              'Builtins_JSEntry', 'node::Start',
+                              '_start'))
+    perf = [f for f in thread['frames'] if '/perf-' in f.get('module', '')]
+    check(perf, 'no frame named by the perf map')
+
+
+@case('JIT: node, in compiled JavaScript')
+def _(context):
+    target = start_node(context, 'spin')
+    seen = 0
+    for _ in range(30):
+        thread = context.stacks(target.pid, '-1', status=0)['threads'][0]
+        check_jit_thread(thread, ('Builtins_JSEntry', 'node::Start', '_start'))
+        seen += any(n and 'spinOuter' in n for n in names(thread))
+    check(seen > 20, 'spinOuter was seen', seen)
+
+
+@case('JIT: node agrees with gdb and eu-stack')
+def _(context):
+    target = start_node(context, 'block')
+    check_agreement(context, target.pid)
+
+
+def start_java(context):
+    need('java')
+    context.program('Jit.class')
+    target = context.start(
+        [shutil.which('java'), '-XX:+PreserveFramePointer', '-Xmx64m',
+         '-XX:-UsePerfData' if not shutil.which('jcmd') else '-Xshare:auto',
+         '-cp', context.programs, 'Jit'])
+    context.stack.callback(remove_map, target.pid)
+    return target
+
+
+@case('JIT: java')
+def _(context):
+    target = start_java(context)
+    for _ in range(30):
+        stacks = context.stacks(target.pid, status=0)
+        main = stacks['threads'][1]
+        check_jit_thread(main, ('JavaCalls::call_helper', 'JavaMain',
+                                'start_thread'))
+        for thread in stacks['threads']:
+            check(thread['complete'], 'incomplete',
+                  (thread['name'], thread['end_detail']))
+    need('jcmd')
+    subprocess.run(['jcmd', str(target.pid), 'Compiler.perfmap'],
+                   capture_output=True, timeout=20, check=True)
+    wait_until(lambda: os.path.exists('/tmp/perf-%d.map' % target.pid),
+               'perf map')
+    seen = 0
+    for _ in range(20):
+        thread = context.stacks(target.pid, status=0)['threads'][1]
+        seen += any(n and 'Jit.spin' in n for n in names(thread))
+        time.sleep(0.005)
+    check(seen > 5, 'frames named by the perf map', seen)
+
+
+@case('JIT: java agrees with gdb and eu-stack')
+def _(context):
+    target = start_java(context)
+    check_agreement(context, target.pid)

@@ -28,6 +28,8 @@ CLASSES = {
         'the symbol has a suffix such as .part.0 that the DWARF name lacks',
     'parameters':
         'the DWARF name and the symbol differ in parameters or scope only',
+    'hash':
+        'gdb shows the hash at the end of a legacy Rust name',
     'unnamed by other':
         'the other tool knows no symbol',
     'PLT stub':
@@ -54,6 +56,7 @@ CLASSES = {
 
 OUTERMOST = {'_start', 'clone', 'clone3', '__clone', '__clone3', 'start_thread',
              'runtime.goexit', 'runtime.goexit.abi0', '_dl_start_user'}
+RUST_HASH = re.compile(r'::h[0-9a-f]{16}$')
 TOOL_SECONDS = 60
 
 
@@ -146,7 +149,8 @@ def eu_stacks(target, exe=None):
 class Symbols:
     """Symbol tables of modules, as nm lists them, debug files included."""
 
-    def __init__(self):
+    def __init__(self, pid):
+        self.pid = pid
         self.tables = {}
 
     def table(self, path, build_id):
@@ -154,7 +158,9 @@ class Symbols:
             return self.tables[path]
         by_name = collections.defaultdict(set)
         files = [path]
-        if build_id:
+        if path == '[vdso]':
+            self.read_vdso(by_name)
+        elif build_id:
             files.append('/usr/lib/debug/.build-id/%s/%s.debug' %
                          (build_id[:2], build_id[2:]))
         for file in files:
@@ -162,6 +168,20 @@ class Symbols:
                 self.read(['nm', '-S', *dynamic, file], by_name)
         self.tables[path] = by_name
         return by_name
+
+    def read_vdso(self, by_name):
+        with contextlib.suppress(OSError), \
+                tempfile.NamedTemporaryFile() as copy, \
+                open('/proc/%d/maps' % self.pid, encoding='utf-8') as maps, \
+                open('/proc/%d/mem' % self.pid, 'rb') as memory:
+            for line in maps:
+                if '[vdso]' in line:
+                    start, end = (int(a, 16)
+                                  for a in line.split()[0].split('-'))
+                    memory.seek(start)
+                    copy.write(memory.read(end - start))
+            copy.flush()
+            self.read(['nm', '-S', '-D', copy.name], by_name)
 
     @staticmethod
     def read(command, by_name):
@@ -201,7 +221,7 @@ class Comparer:
     def __init__(self, raw, plain):
         self.threads = {t['tid']: t for t in raw['threads']}
         self.plain = {t['tid']: t for t in plain['threads']}
-        self.symbols = Symbols()
+        self.symbols = Symbols(raw['pid'])
 
     def names_differ(self, frame, plain, other):
         """None if they are identical, a class, or False if unexplained."""
@@ -227,6 +247,8 @@ class Comparer:
             return 'suffix'
         if any(bare(readable) == bare(t) for t in theirs):
             return 'parameters'
+        if any(readable == RUST_HASH.sub('', t) for t in theirs):
+            return 'hash'
         return False
 
     def compare_frames(self, report, tid, stack):
@@ -267,8 +289,10 @@ class Comparer:
             if not any(rest):
                 report.explain('past outermost', len(rest))
                 return
-        if at == len(theirs) and (thread['complete'] and
-                                  mine[-1].get('function') in OUTERMOST):
+        if at == len(theirs) and (
+                stack['why'] not in ('', 'no reason', 'outermost') or
+                thread['complete'] and
+                mine[-1].get('function') in OUTERMOST):
             report.explain('other gave up')
             return
         hows = {f['how'] for f in mine[at:at + 1]}

@@ -69,7 +69,7 @@ static size_t put_cie(const struct format *f)
 	}
 	if (strncmp(f->aug, "eh", 2) == 0)
 		put(&b, f->arch->word, 0x12345678);
-	put(&b, 1, 1);			  /* code alignment */
+	put(&b, 1, 1);                                /* code alignment */
 	put(&b, 1, f->arch->word == 8 ? 0x78 : 0x7c); /* data alignment */
 	put(&b, 1, f->arch->word == 8 ? 16 : 8);      /* ra */
 	if (strchr(f->aug, 'z')) {
@@ -187,6 +187,7 @@ static void test_augmentations(void)
 	static const uint8_t p_uleb[] = { OW_PE_ULEB128, 0x80, 1, PCREL4 };
 	static const uint8_t abs8[] = { OW_PE_UDATA8 };
 	static const uint8_t longer[] = { PCREL4, 1, 2, 3 };
+
 	static const struct {
 		const char *aug;
 		const uint8_t *data;
@@ -267,6 +268,7 @@ static void test_hostile_fields(void)
 	/* CIE: 0 length, 4 id, 8 version, 9 "zR", 12 13 14 alignments and
 	   ra, 15 16 augmentation; FDE behind: length, 4 CIE, 8 12 range, 16 */
 	size_t fde = 4 + 13 + sizeof(insns);
+
 	static const struct {
 		size_t off, size; /* off: from the FDE if 100 is added */
 		uint64_t value;
@@ -282,7 +284,7 @@ static void test_hostile_fields(void)
 		{ 8, 1, 5, -OW_EUNSUPPORTED },
 		{ 9, 1, 'x', -OW_EUNSUPPORTED },
 		{ 10, 1, 'x', -OW_EUNSUPPORTED },
-		{ 14, 1, 17, -OW_EFORMAT }, /* ra */
+		{ 14, 1, 17, -OW_EFORMAT },   /* ra */
 		{ 15, 1, 0x7f, -OW_EFORMAT }, /* augmentation's size */
 		{ 15, 1, 0, -OW_EFORMAT },
 		{ 16, 1, OW_PE_OMIT, -OW_EFORMAT },
@@ -291,13 +293,14 @@ static void test_hostile_fields(void)
 		{ 100, 4, 0x7fffffff, -OW_EFORMAT },
 		{ 100, 4, 0xffffffff, -OW_EFORMAT }, /* 64 bits long */
 		{ 100, 4, 3, -OW_EFORMAT },
-		{ 100, 4, 8, -OW_EFORMAT }, /* no room for a range */
+		{ 100, 4, 8, -OW_EFORMAT },          /* no room for a range */
 		{ 104, 4, 0x7fffffff, -OW_EFORMAT }, /* CIE pointer */
-		{ 104, 4, 4, -OW_EFORMAT }, /* itself */
+		{ 104, 4, 4, -OW_EFORMAT },          /* itself */
 		{ 104, 4, 3, -OW_EFORMAT },
 		{ 112, 4, 0x80000000, -OW_EFORMAT }, /* size < 0 */
-		{ 116, 1, 0x7f, -OW_EFORMAT }, /* augmentation's size */
+		{ 116, 1, 0x7f, -OW_EFORMAT },       /* augmentation's size */
 	};
+
 	size_t i;
 
 	for (i = 0; i < OW_ARRAY_SIZE(cases); i++) {
@@ -400,9 +403,9 @@ struct expected {
 };
 
 static const struct expected expected[] = {
-	{ 0, 0 },	  { A - 1, 0 },	      { A, A },	     { B - 1, A },
-	{ B, B },	  { B_END - 1, B },   { B_END, 0 },  { C - 1, 0 },
-	{ C, C },	  { C_END - 1, C },   { C_END, 0 },  { ~(uint64_t)0, 0 },
+	{ 0, 0 }, { A - 1, 0 },     { A, A },     { B - 1, A },
+	{ B, B }, { B_END - 1, B }, { B_END, 0 }, { C - 1, 0 },
+	{ C, C }, { C_END - 1, C }, { C_END, 0 }, { ~(uint64_t)0, 0 },
 };
 
 static void check_finds(const struct ow_cfi *cfi, uint8_t want_how)
@@ -515,9 +518,10 @@ static void check_hdr(const struct format *f, uint8_t ptr_enc,
 
 		cfi = cfi_over(f, b.at, b.size);
 		err = set_hdr(&cfi, bytes, size, &eh_frame);
-		CHECK(err == (size < 4 + ow_encoding_size(ptr_enc,
-							  f->arch->word) ?
-				      -OW_EFORMAT : 0));
+		CHECK(err ==
+		      (size < 4 + ow_encoding_size(ptr_enc, f->arch->word) ?
+			       -OW_EFORMAT :
+			       0));
 		CHECK(cfi.hdr_nr == nr && !cfi.hdr_table == !nr);
 		err = ow_cfi_find(&cfi, &env, C, &fde, &how);
 		CHECK(err == -OW_ENOENT);

@@ -12,8 +12,9 @@ static struct ow_cursor over(const void *bytes, size_t size)
 
 static void test_integers(void)
 {
-	static const uint8_t bytes[] = { 0x01, 0x02, 0x83, 0x04, 0x85, 0x06,
-					 0x07, 0x88, 0x09 };
+	static const uint8_t bytes[] = { 0x01, 0x02, 0x83, 0x04, 0x85,
+					 0x06, 0x07, 0x88, 0x09 };
+
 	static const struct {
 		size_t size;
 		uint64_t want;
@@ -23,6 +24,7 @@ static void test_integers(void)
 		{ 4, 0x04830201 },
 		{ 8, 0x8807068504830201 },
 	};
+
 	size_t i;
 
 	for (i = 0; i < OW_ARRAY_SIZE(cases); i++) {

@@ -132,7 +132,8 @@ static void build(const struct options *o)
 			    at.notes_size);
 		put_segment(o, OW_PT_LOAD, 6, at.data, DATA_VADDR, DATA_SIZE,
 			    DATA_MEMSZ);
-		put_segment(o, OW_PT_GNU_EH_FRAME, 4, at.data, DATA_VADDR, 4, 4);
+		put_segment(o, OW_PT_GNU_EH_FRAME, 4, at.data, DATA_VADDR, 4,
+			    4);
 		put_notes();
 		at.text = file.size;
 		put_block(&file, "codecode", 8);
@@ -358,8 +359,7 @@ static void test_every_prefix(void)
 static void test_hostile_numbers(void)
 {
 	static const uint64_t bad[] = { ~(uint64_t)0, ~(uint64_t)63,
-					~(uint64_t)0 - 200,
-					(uint64_t)1 << 63 };
+					~(uint64_t)0 - 200, (uint64_t)1 << 63 };
 	struct options o = { .is_64 = true, .extended = true };
 	struct ow_elf_segment seg;
 	struct ow_elf elf;

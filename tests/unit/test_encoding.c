@@ -32,7 +32,7 @@ static const struct {
 	uint8_t enc;
 	uint64_t vaddr;
 } bases[] = {
-	{ OW_PE_ABSPTR, 0 },	{ OW_PE_PCREL, FIELD },
+	{ OW_PE_ABSPTR, 0 },     { OW_PE_PCREL, FIELD },
 	{ OW_PE_TEXTREL, TEXT }, { OW_PE_DATAREL, DATA },
 	{ OW_PE_FUNCREL, FUNC },
 };
@@ -82,7 +82,8 @@ static void check_format(const struct format *f, uint8_t word)
 			CHECK(value == 0);
 		}
 	}
-	CHECK(ow_encoding_size(f->enc, word) == (f->fixed ? (unsigned)size : 0));
+	CHECK(ow_encoding_size(f->enc, word) ==
+	      (f->fixed ? (unsigned)size : 0));
 	CHECK(ow_encoding_size(f->enc | OW_PE_PCREL | OW_PE_INDIRECT, word) ==
 	      (f->fixed ? (unsigned)size : 0));
 }
@@ -105,8 +106,8 @@ static void test_null_stays_null(void)
 
 	for (i = 0; i < OW_ARRAY_SIZE(formats); i++) {
 		for (j = 0; j < OW_ARRAY_SIZE(bases); j++) {
-			struct ow_encoding e = encoding(
-				formats[i].enc | bases[j].enc, 8);
+			struct ow_encoding e =
+				encoding(formats[i].enc | bases[j].enc, 8);
 			int size = formats[i].fixed ? formats[i].size64 : 1;
 
 			CHECK(read_value(&e, zeros, 8, NULL, &value) == size);
@@ -148,8 +149,8 @@ static void test_indirect(void)
 					 0x55, 0x55, 0x00, 0x00 };
 	static const uint8_t bytes[] = { 0x10, 0, 0, 0 };
 	struct fake_memory m = { { fake_read }, 0x555500001010, words, 8 };
-	struct ow_encoding e = encoding(
-		OW_PE_INDIRECT | OW_PE_PCREL | OW_PE_SDATA4, 8);
+	struct ow_encoding e =
+		encoding(OW_PE_INDIRECT | OW_PE_PCREL | OW_PE_SDATA4, 8);
 	uint64_t value;
 
 	e.bias = 0x555500000000;
@@ -187,9 +188,9 @@ static void test_wrap_around(void)
 static void test_what_is_no_encoding(void)
 {
 	static const uint8_t bytes[16] = { 1, 1, 1, 1, 1, 1, 1, 1 };
-	static const uint8_t bad[] = { 5, 6, 7, 8, 0x0d, 0x0e, 0x0f,
-				       OW_PE_OMIT, 0x60, 0x70, 0x63, 0x7b,
-				       0xe0, 0x1f };
+	static const uint8_t bad[] = { 5,    6,    7,          8,    0x0d,
+				       0x0e, 0x0f, OW_PE_OMIT, 0x60, 0x70,
+				       0x63, 0x7b, 0xe0,       0x1f };
 	uint64_t value;
 	size_t i;
 

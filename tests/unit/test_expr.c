@@ -10,9 +10,11 @@ enum {
 };
 
 static const uint8_t memory_bytes[16] = { 0xf1, 0xf2, 0xf3, 0xf4, 0xf5, 0xf6,
-					  0xf7, 0xf8, 1,    2,	  3,	4,
-					  5,	6,    7,    8 };
-static const struct fake_memory memory = { { fake_read }, MEM, memory_bytes,
+					  0xf7, 0xf8, 1,    2,    3,    4,
+					  5,    6,    7,    8 };
+static const struct fake_memory memory = { { fake_read },
+					   MEM,
+					   memory_bytes,
 					   sizeof(memory_bytes) };
 static struct ow_regs regs;
 static struct ow_expr x;
@@ -119,12 +121,12 @@ static void test_literals(void)
 static void test_stack(void)
 {
 	static const struct test_case cases[] = {
-		{ { 0x31, 0x12, 0x22 }, 3, 0, 2 },		 /* dup */
-		{ { 0x31, 0x32, 0x13 }, 3, 0, 1 },		 /* drop */
-		{ { 0x31, 0x32, 0x14 }, 3, 0, 1 },		 /* over */
-		{ { 0x31, 0x32, 0x33, 0x15, 2 }, 5, 0, 1 },	 /* pick 2 */
-		{ { 0x31, 0x32, 0x33, 0x15, 0 }, 5, 0, 3 },	 /* pick 0 */
-		{ { 0x31, 0x32, 0x16 }, 3, 0, 1 },		 /* swap */
+		{ { 0x31, 0x12, 0x22 }, 3, 0, 2 },          /* dup */
+		{ { 0x31, 0x32, 0x13 }, 3, 0, 1 },          /* drop */
+		{ { 0x31, 0x32, 0x14 }, 3, 0, 1 },          /* over */
+		{ { 0x31, 0x32, 0x33, 0x15, 2 }, 5, 0, 1 }, /* pick 2 */
+		{ { 0x31, 0x32, 0x33, 0x15, 0 }, 5, 0, 3 }, /* pick 0 */
+		{ { 0x31, 0x32, 0x16 }, 3, 0, 1 },          /* swap */
 		{ { 0x31, 0x32, 0x16, 0x13 }, 4, 0, 2 },
 		/* rot: the top goes third */
 		{ { 0x31, 0x32, 0x33, 0x17 }, 4, 0, 2 },
@@ -156,19 +158,19 @@ static void test_stack(void)
 static void test_arithmetic(void)
 {
 	static const struct test_case cases[] = {
-		{ { CONST_M1, 0x19 }, 3, 0, 1 },	   /* abs */
+		{ { CONST_M1, 0x19 }, 3, 0, 1 }, /* abs */
 		{ { 0x35, 0x19 }, 2, 0, 5 },
 		{ { CONST_MIN, 0x19 }, 12, 0, (uint64_t)1 << 63 },
-		{ { 0x35, 0x1f }, 2, 0, (uint64_t)-5 },	   /* neg */
+		{ { 0x35, 0x1f }, 2, 0, (uint64_t)-5 }, /* neg */
 		{ { CONST_MIN, 0x1f }, 12, 0, (uint64_t)1 << 63 },
-		{ { 0x35, 0x20 }, 2, 0, ~(uint64_t)5 },	   /* not */
-		{ { 0x3c, 0x3a, 0x1a }, 3, 0, 8 },	   /* and */
-		{ { 0x3c, 0x3a, 0x21 }, 3, 0, 14 },	   /* or */
-		{ { 0x3c, 0x3a, 0x27 }, 3, 0, 6 },	   /* xor */
-		{ { 0x32, 0x33, 0x22 }, 3, 0, 5 },	   /* plus */
-		{ { 0x32, 0x33, 0x1c }, 3, 0, M1 },	   /* minus */
-		{ { 0x32, 0x33, 0x1e }, 3, 0, 6 },	   /* mul */
-		{ { 0x32, 0x23, 0x80, 1 }, 4, 0, 130 },	   /* plus_uconst */
+		{ { 0x35, 0x20 }, 2, 0, ~(uint64_t)5 }, /* not */
+		{ { 0x3c, 0x3a, 0x1a }, 3, 0, 8 },      /* and */
+		{ { 0x3c, 0x3a, 0x21 }, 3, 0, 14 },     /* or */
+		{ { 0x3c, 0x3a, 0x27 }, 3, 0, 6 },      /* xor */
+		{ { 0x32, 0x33, 0x22 }, 3, 0, 5 },      /* plus */
+		{ { 0x32, 0x33, 0x1c }, 3, 0, M1 },     /* minus */
+		{ { 0x32, 0x33, 0x1e }, 3, 0, 6 },      /* mul */
+		{ { 0x32, 0x23, 0x80, 1 }, 4, 0, 130 }, /* plus_uconst */
 		/* div is signed, mod is not */
 		{ { 0x37, 0x32, 0x1b }, 3, 0, 3 },
 		{ { 0x09, 0xf9, 0x32, 0x1b }, 4, 0, (uint64_t)-3 },
@@ -203,7 +205,10 @@ static void test_comparisons(void)
 		{ 0x2b, { 0, 0, 1 } }, { 0x2c, { 1, 1, 0 } },
 		{ 0x2d, { 1, 0, 0 } }, { 0x2e, { 1, 0, 1 } },
 	};
-	static const uint8_t pairs[3][2] = { { 0xff, 1 }, { 1, 1 }, { 1, 0xff } };
+
+	static const uint8_t pairs[3][2] = { { 0xff, 1 },
+					     { 1, 1 },
+					     { 1, 0xff } };
 	uint64_t value;
 	size_t i, j;
 
@@ -355,7 +360,7 @@ static void test_what_is_refused(void)
 
 	for (op = 0; op < 0x100; op++) {
 		uint8_t code[] = { 0x31, 0x31, 0x31, (uint8_t)op, 0, 0,
-				   0,	 0,    0,    0,		  0, 0 };
+				   0,    0,    0,    0,           0, 0 };
 		bool known = (op >= 0x08 && op <= 0x17) ||
 			     (op >= 0x19 && op <= 0x4f) ||
 			     (op >= 0x70 && op <= 0x8f);

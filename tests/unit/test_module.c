@@ -15,13 +15,22 @@ static void test_every_boundary(void)
 		uint64_t addr;
 		int want; /* index, or -1 */
 	} cases[] = {
-		{ 0, -1 },	 { 0xfff, -1 },	 { 0x1000, 0 },
-		{ 0x1fff, 0 },	 { 0x2000, 1 },	 { 0x2001, -1 },
-		{ 0x2fff, -1 },	 { 0x3000, 2 },	 { 0x4fff, 2 },
-		{ 0x5000, -1 },	 { 0xffffffffffffefff, -1 },
-		{ 0xfffffffffffff000, 3 }, { 0xfffffffffffffffe, 3 },
+		{ 0, -1 },
+		{ 0xfff, -1 },
+		{ 0x1000, 0 },
+		{ 0x1fff, 0 },
+		{ 0x2000, 1 },
+		{ 0x2001, -1 },
+		{ 0x2fff, -1 },
+		{ 0x3000, 2 },
+		{ 0x4fff, 2 },
+		{ 0x5000, -1 },
+		{ 0xffffffffffffefff, -1 },
+		{ 0xfffffffffffff000, 3 },
+		{ 0xfffffffffffffffe, 3 },
 		{ 0xffffffffffffffff, -1 },
 	};
+
 	size_t i, nr;
 
 	for (nr = 0; nr <= OW_ARRAY_SIZE(ranges); nr++) {

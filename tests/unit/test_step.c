@@ -111,9 +111,9 @@ static void test_each_rule(void)
 	CHECK(regs.val[13] == AT(STACK + 0x88));
 	CHECK(regs.val[RAX] == 0x11);
 	CHECK(regs.val[14] == AT(STACK + 0x28));
-	CHECK(regs.known == (1ULL << RSP | 1ULL << RIP | 1ULL << RBX |
-			     1ULL << R12 | 1ULL << 13 | 1ULL << RAX |
-			     1ULL << 14));
+	CHECK(regs.known ==
+	      (1ULL << RSP | 1ULL << RIP | 1ULL << RBX | 1ULL << R12 |
+	       1ULL << 13 | 1ULL << RAX | 1ULL << 14));
 }
 
 /* All rules are of the callee's registers, whatever their order. */
@@ -207,13 +207,13 @@ static void test_window(void)
 static void test_expressions(void)
 {
 	static const uint8_t exprs[] = {
-		2,    0x77, 0x20,		/* 0: breg7 32 */
-		2,    0x23, 8,			/* 3: plus_uconst 8 */
-		1,    0x9c,			/* 6: call_frame_cfa */
-		3,    0x0a, 0x00, 0x10, 0x06,	/* 8: const2u 0x1000; cut */
-		10,   0x03, 1,	  0,	0,    0, 0, 0, 0, 0, 0x96, /* addr 1 */
-		4,    0x0a, 0x00, 0x10, 0x06,	/* 24: 0x1000, deref */
-		0x7f,				/* 29: too long */
+		2,    0x77, 0x20,             /* 0: breg7 32 */
+		2,    0x23, 8,                /* 3: plus_uconst 8 */
+		1,    0x9c,                   /* 6: call_frame_cfa */
+		3,    0x0a, 0x00, 0x10, 0x06, /* 8: const2u 0x1000; cut */
+		10,   0x03, 1,    0,    0,    0, 0, 0, 0, 0, 0x96, /* addr 1 */
+		4,    0x0a, 0x00, 0x10, 0x06, /* 24: 0x1000, deref */
+		0x7f,                         /* 29: too long */
 	};
 
 	set_up_x86();
@@ -305,7 +305,15 @@ static void test_aarch64(void)
 /* i386: every sum wraps at 32 bits, and 4 bytes are read. */
 static void test_i386(void)
 {
-	enum { EAX = 0, EBX = 3, ESP = 4, EBP = 5, ESI = 6, EDI = 7, EIP = 8 };
+	enum {
+		EAX = 0,
+		EBX = 3,
+		ESP = 4,
+		EBP = 5,
+		ESI = 6,
+		EDI = 7,
+		EIP = 8
+	};
 
 	set_up(&ow_arch_i386);
 	ow_regs_set(&regs, ESP, 0xfffffff0);

@@ -81,8 +81,10 @@ static void put_seqs(void)
 static void build(void)
 {
 	static const uint8_t sets[] = {
-		OW_TABLE_SET_RA,		/* ra at cfa-8 */
-		OW_TABLE_SET_RA | 1, RBP, 0xfe, /* and rbp at cfa-16 */
+		OW_TABLE_SET_RA, /* ra at cfa-8 */
+		OW_TABLE_SET_RA | 1,
+		RBP,
+		0xfe, /* and rbp at cfa-16 */
 		OW_TABLE_SET_SIGNAL | OW_TABLE_SET_OUTERMOST,
 	};
 
@@ -128,9 +130,9 @@ static const struct text *look_up(uint64_t vaddr)
 	return &t;
 }
 
-#define ENTRY "cfa=rsp+8 rip=[cfa-8]"
+#define ENTRY  "cfa=rsp+8 rip=[cfa-8]"
 #define PUSHED "cfa=rsp+16 rip=[cfa-8] rbp=[cfa-16]"
-#define BODY "cfa=rbp+16 rip=[cfa-8] rbp=[cfa-16]"
+#define BODY   "cfa=rbp+16 rip=[cfa-8] rbp=[cfa-16]"
 #define SIGNAL "cfa=rsp-8 signal outermost"
 
 static const struct {
@@ -203,6 +205,7 @@ static void test_row_vaddrs(void)
 		{ 4, 0, 1, 0x28000 }, { 5, 2, 3, 0x29005 },
 		{ 6, 2, 3, 0x2fff4 },
 	};
+
 	uint32_t parts;
 	size_t i;
 
@@ -258,28 +261,29 @@ static void test_heads_refused(void)
 		uint64_t value;
 		int want;
 	} cases[] = {
-		{ 0, 4, 0x5442574e, -OW_EFORMAT },	/* magic */
-		{ 4, 2, 2, -OW_EUNSUPPORTED },		/* version */
+		{ 0, 4, 0x5442574e, -OW_EFORMAT }, /* magic */
+		{ 4, 2, 2, -OW_EUNSUPPORTED },     /* version */
 		{ 4, 2, 0, -OW_EUNSUPPORTED },
-		{ 6, 2, 40, -OW_EUNSUPPORTED },		/* machine */
-		{ 38, 1, 4, -OW_EUNSUPPORTED },		/* word */
+		{ 6, 2, 40, -OW_EUNSUPPORTED }, /* machine */
+		{ 38, 1, 4, -OW_EUNSUPPORTED }, /* word */
 		{ 38, 1, 0, -OW_EUNSUPPORTED },
-		{ 39, 1, 17, -OW_EUNSUPPORTED },	/* ra */
-		{ 16, 8, BASE + 0x8000, -OW_EFORMAT },	/* base */
-		{ 24, 4, 4, -OW_EFORMAT },		/* pages */
+		{ 39, 1, 17, -OW_EUNSUPPORTED },       /* ra */
+		{ 16, 8, BASE + 0x8000, -OW_EFORMAT }, /* base */
+		{ 24, 4, 4, -OW_EFORMAT },             /* pages */
 		{ 24, 4, 0xffffffff, -OW_EFORMAT },
-		{ 28, 4, 8, -OW_EFORMAT },		/* rows */
+		{ 28, 4, 8, -OW_EFORMAT }, /* rows */
 		{ 28, 4, 0xffffffff, -OW_EFORMAT },
-		{ 32, 2, 5, -OW_EFORMAT },		/* rules */
+		{ 32, 2, 5, -OW_EFORMAT }, /* rules */
 		{ 32, 2, 0xffff, -OW_EFORMAT },
-		{ 34, 2, 4, -OW_EFORMAT },		/* sets */
+		{ 34, 2, 4, -OW_EFORMAT }, /* sets */
 		{ 36, 2, 6, -OW_EFORMAT },
 		{ 36, 2, 0xffff, -OW_EFORMAT },
-		{ 40, 2, 3, -OW_EFORMAT },		/* sequences */
+		{ 40, 2, 3, -OW_EFORMAT }, /* sequences */
 		{ 40, 2, 0xffff, -OW_EFORMAT },
-		{ 42, 2, 7, -OW_EFORMAT },		/* parts */
+		{ 42, 2, 7, -OW_EFORMAT }, /* parts */
 		{ 42, 2, 0xffff, -OW_EFORMAT },
 	};
+
 	size_t i;
 
 	for (i = 0; i < OW_ARRAY_SIZE(cases); i++) {
@@ -319,35 +323,36 @@ static void test_bodies_refused(void)
 		uint64_t value;
 		uint64_t vaddr; /* or 0: only verify finds it */
 	} cases[] = {
-		{ PAGES, 4, 1, 0 },		/* not from row 0 */
-		{ PAGES, 4, 5, BASE },		/* after its end */
-		{ PAGES + 4, 4, 8, BASE },	/* more than there are */
+		{ PAGES, 4, 1, 0 },        /* not from row 0 */
+		{ PAGES, 4, 5, BASE },     /* after its end */
+		{ PAGES + 4, 4, 8, BASE }, /* more than there are */
 		{ PAGES + 8, 4, 1, BASE + 0x10000 },
-		{ PAGES + 12, 4, 6, 0 },	/* not up to the last */
+		{ PAGES + 12, 4, 6, 0 }, /* not up to the last */
 		{ PAGES + 12, 4, 8, BASE + 0x20000 },
-		{ ROWS + 4, 2, 0x0fff, 0 },	/* not sorted */
-		{ ROWS + 4, 2, 0x1000, 0 },	/* twice the same */
-		{ ROWS + 4, 2, 0x1004, 0 },	/* before a last part */
-		{ ROWS + 24, 2, 0xfffc, 0 },	/* parts in the next page */
+		{ ROWS + 4, 2, 0x0fff, 0 },  /* not sorted */
+		{ ROWS + 4, 2, 0x1000, 0 },  /* twice the same */
+		{ ROWS + 4, 2, 0x1004, 0 },  /* before a last part */
+		{ ROWS + 24, 2, 0xfffc, 0 }, /* parts in the next page */
 		{ ROWS + 6, 2, TOO_FAR, BASE + 0xffff },
 		{ ROWS + 6, 2, 0xffff, BASE + 0xffff },
 		{ RULES, 4, OW_TABLE_RULE(3, RSP, 1), BASE + 0x1000 },
 		{ RULES, 4, OW_TABLE_RULE(0x3ff, RSP, 1), BASE + 0x1000 },
 		{ RULES, 4, OW_TABLE_RULE(0, 17, 1), BASE + 0x1000 },
 		{ RULES, 4, OW_TABLE_RULE(0, 63, 1), BASE + 0x1000 },
-		{ SETS, 2, 5, BASE + 0x1000 },	/* no room for it */
+		{ SETS, 2, 5, BASE + 0x1000 }, /* no room for it */
 		{ SETS, 2, 0xffff, BASE + 0x1000 },
 		{ SET_BYTES, 1, 0x23, BASE + 0x1000 }, /* nor for pairs */
 		{ SET_BYTES, 1, 0x3f, BASE + 0x1000 },
 		{ SET_BYTES + 2, 1, 17, BASE + 0x1001 }, /* slot */
-		{ SEQS, 2, 1, 0 },		/* doesn't begin at 0 bytes */
-		{ SEQS + 2, 2, 0, BASE + 0x1000 }, /* without a part */
+		{ SEQS, 2, 1, 0 }, /* doesn't begin at 0 bytes */
+		{ SEQS + 2, 2, 0, BASE + 0x1000 },  /* without a part */
 		{ SEQS + 4, 2, 7, BASE + 0x29000 }, /* beyond all parts */
 		{ PART_RULES, 2, FUNCTION_SEQ, BASE + 0x1000 },
 		{ PART_RULES, 2, 0xffff, BASE + 0x1000 },
-		{ PART_PCS + 1, 1, 0, 0 },	/* not sorted */
+		{ PART_PCS + 1, 1, 0, 0 }, /* not sorted */
 		{ PART_PCS + 2, 1, 1, 0 },
 	};
+
 	size_t i;
 
 	for (i = 0; i < OW_ARRAY_SIZE(cases); i++) {

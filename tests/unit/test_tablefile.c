@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The cache of tables: made once, checked before use, made again if damaged. */
+#include "tablefile.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "error.h"
+#include "object.h"
+#include "scratch.h"
+#include "test.h"
+
+#define SOURCE                                                       \
+	"int g(int); int f(int a) { return g(a) * a; }\n"            \
+	"int g(int a) { char b[300]; __builtin_memset(b, a, a);\n"   \
+	"  return b[a / 2] + a; }\n"                                 \
+	"int main(int n, char **v) { (void)v; return f(n); }\n"
+
+static struct ow_object *object;
+static char path[512];
+
+static struct ow_object *open_object(const char *name)
+{
+	struct ow_error err;
+	struct ow_object *obj = ow_object_open(name, &err);
+
+	if (!obj || ow_object_load_cfi(obj, &err))
+		abort();
+	return obj;
+}
+
+static bool is_usable(void)
+{
+	struct ow_tablefile *f = ow_tablefile_open(object);
+
+	ow_tablefile_close(f);
+	return f != NULL;
+}
+
+static bool make(bool *was_there)
+{
+	struct ow_table_stats stats;
+	struct ow_error err;
+	bool good = ow_table_make("prog", &stats, &err) == 0;
+
+	*was_there = stats.was_there;
+	return good;
+}
+
+static void test_made_once(void)
+{
+	bool was_there;
+	struct stat st;
+
+	CHECK(!is_usable());
+	CHECK(make(&was_there) && !was_there);
+	CHECK(is_usable());
+	CHECK(make(&was_there) && was_there);
+	CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0644);
+	/* Nothing else is left in the folder. */
+	CHECK(scratch_run("test $(ls cache/outwind | wc -l) = 1"));
+}
+
+static size_t file_size(void)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (size_t)st.st_size : 0;
+}
+
+static void flip(size_t off)
+{
+	_cleanup_(ow_closep) int fd = open(path, O_RDWR | O_CLOEXEC);
+	uint8_t byte = 0;
+
+	CHECK(pread(fd, &byte, 1, (off_t)off) == 1);
+	byte ^= 0x10;
+	CHECK(pwrite(fd, &byte, 1, (off_t)off) == 1);
+}
+
+static void test_every_damaged_byte_is_found(void)
+{
+	size_t size = file_size(), i;
+
+	CHECK(size > 48);
+	for (i = 0; i < size; i++) {
+		flip(i);
+		if (is_usable())
+			printf("# byte %zu\n", i);
+		CHECK(!is_usable());
+		flip(i);
+	}
+	CHECK(is_usable());
+}
+
+static void test_damaged_is_made_again(void)
+{
+	bool was_there;
+
+	flip(100);
+	CHECK(make(&was_there) && !was_there);
+	CHECK(is_usable());
+}
+
+static void test_every_truncation_is_found(void)
+{
+	size_t size = file_size(), i;
+	bool was_there;
+
+	for (i = 0; i < size; i += 7) {
+		CHECK(truncate(path, (off_t)i) == 0);
+		CHECK(!is_usable());
+		CHECK(make(&was_there) && !was_there);
+		CHECK(file_size() == size);
+	}
+}
+
+static void test_another_objects_table_is_refused(void)
+{
+	bool was_there;
+
+	CHECK(scratch_run("XDG_CACHE_HOME=$PWD/other; mkdir other; "
+			  "cp -r cache/outwind other/"));
+	CHECK(setenv("XDG_CACHE_HOME", "other", 1) == 0);
+	/* A relative path is no place for a cache. */
+	CHECK(!is_usable());
+	CHECK(scratch_run("mv cache/outwind/*.owt kept"));
+	setenv("XDG_CACHE_HOME", getenv("SCRATCH_CACHE"), 1);
+	CHECK(scratch_run("cp other.owt %s", path));
+	CHECK(!is_usable());
+	CHECK(make(&was_there) && !was_there);
+}
+
+static void test_a_link_is_not_followed(void)
+{
+	CHECK(scratch_run("mv %s aside && ln -s $PWD/aside %s", path, path));
+	CHECK(!is_usable());
+	CHECK(scratch_run("rm %s && mv aside %s", path, path));
+	CHECK(is_usable());
+}
+
+static void test_no_place(void)
+{
+	struct ow_table_stats stats;
+	struct ow_error err;
+
+	setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
+	CHECK(ow_table_make("prog", &stats, &err) != 0);
+	CHECK(err.code == OW_CODE_SYSTEM);
+	CHECK(strstr(err.msg, "/proc/nowhere") != NULL);
+	setenv("XDG_CACHE_HOME", getenv("SCRATCH_CACHE"), 1);
+}
+
+static void test_no_build_id(void)
+{
+	struct ow_error err;
+
+	CHECK(scratch_run("cc -O2 -Wl,--build-id=none prog.c -o anonymous"));
+	CHECK(ow_table_make("anonymous", NULL, &err) != 0);
+	CHECK(err.code == OW_CODE_UNSUPPORTED);
+	CHECK(strcmp(err.msg, "anonymous: no build-id to keep a table by") == 0);
+}
+
+/* Another program's table under the name "other.owt". */
+static void make_other(void)
+{
+	scratch_run("cc -O1 prog.c -o prog2");
+	setenv("XDG_CACHE_HOME", getenv("SCRATCH_CACHE"), 1);
+	if (ow_table_make("prog2", NULL, NULL))
+		abort();
+	scratch_run("mv cache/outwind/*.owt other.owt");
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "made once", test_made_once },
+		{ "damage", test_every_damaged_byte_is_found },
+		{ "made again", test_damaged_is_made_again },
+		{ "truncation", test_every_truncation_is_found },
+		{ "another object's", test_another_objects_table_is_refused },
+		{ "links", test_a_link_is_not_followed },
+		{ "no place", test_no_place },
+		{ "no build-id", test_no_build_id },
+	};
+	char cache[256], id[2 * OW_BUILD_ID_MAX + 1];
+	int failed;
+
+	scratch_enter();
+	scratch_write("prog.c", SOURCE);
+	if (!scratch_run("cc -O2 prog.c -o prog"))
+		abort();
+	snprintf(cache, sizeof(cache), "%s/cache", scratch_dir);
+	setenv("SCRATCH_CACHE", cache, 1);
+	make_other();
+	object = open_object("prog");
+	ow_object_build_id(object, id);
+	snprintf(path, sizeof(path), "%s/outwind/%s.owt", cache, id);
+	failed = test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	ow_object_close(object);
+	return failed;
+}

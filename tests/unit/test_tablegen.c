@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Tables made from CFI: the rows of assembled functions, whole; padding, gaps,
+ * what is too rare for a table, FDEs that overlap.
+ */
+#include "tablegen.h"
+
+#include <string.h>
+
+#include "arch.h"
+#include "error.h"
+#include "object.h"
+#include "padding.h"
+#include "scratch.h"
+#include "table.h"
+#include "test.h"
+
+/* List a source's rows by its table, from and to relative to .text. */
+static bool rows_are(const char *source, const char *flags, const char *want)
+{
+	scratch_write("a.s", source);
+	scratch_write("want", want);
+	if (!scratch_run("cc -nostdlib -shared %s -Wl,-Ttext=0x10000 a.s "
+			 "-o a.so", flags))
+		return false;
+	FILE *out = fopen("got", "we");
+	struct ow_error err;
+	int failed = ow_rows_print("a.so", true, out, &err);
+
+	fclose(out);
+	if (failed)
+		printf("# %s\n", err.msg);
+	return !failed && scratch_run("diff want got | sed 's/^/# /'; "
+				      "cmp -s want got");
+}
+
+static void test_prologue_and_epilogue(void)
+{
+	CHECK(rows_are("f: .cfi_startproc\n"
+		       "push %rbp\n .cfi_def_cfa_offset 16\n"
+		       ".cfi_offset rbp, -16\n"
+		       "push %rbx\n .cfi_def_cfa_offset 24\n"
+		       ".cfi_offset rbx, -24\n"
+		       "nop\n pop %rbx\n .cfi_def_cfa_offset 16\n"
+		       "pop %rbp\n .cfi_def_cfa_offset 8\n ret\n"
+		       ".cfi_endproc\n", "",
+		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
+		       "0x10001 0x10002 cfa=rsp+16 rip=c-8 rbp=c-16\n"
+		       "0x10002 0x10004 cfa=rsp+24 rip=c-8 rbx=c-24 rbp=c-16\n"
+		       "0x10004 0x10005 cfa=rsp+16 rip=c-8 rbx=c-24 rbp=c-16\n"
+		       "0x10005 0x10006 cfa=rsp+8 rip=c-8 rbx=c-24 rbp=c-16\n"
+		       ));
+}
+
+/* Thirty functions alike give one sequence, and the same rows. */
+static void test_sequences_give_the_same_rows(void)
+{
+	char source[8192] = "", want[16384] = "";
+	size_t s = 0, w = 0;
+	unsigned int i, at;
+
+	for (i = 0; i < 30; i++) {
+		at = 0x10000 + 32 * i;
+		s += snprintf(source + s, sizeof(source) - s,
+			      ".p2align 5\n .cfi_startproc\n push %%rbp\n"
+			      ".cfi_def_cfa_offset 16\n push %%rbx\n"
+			      ".cfi_def_cfa_offset 24\n nop\n nop\n"
+			      ".cfi_def_cfa_offset 16\n ret\n"
+			      ".cfi_endproc\n");
+		w += snprintf(want + w, sizeof(want) - w,
+			      "%#x %#x cfa=rsp+8 rip=c-8\n"
+			      "%#x %#x cfa=rsp+16 rip=c-8\n"
+			      "%#x %#x cfa=rsp+24 rip=c-8\n"
+			      "%#x %#x cfa=rsp+16 rip=c-8\n",
+			      at, at + 1, at + 1, at + 2, at + 2, at + 4,
+			      at + 4, i < 29 ? at + 32 : at + 5);
+	}
+	CHECK(rows_are(source, "", want));
+}
+
+static void test_gap_and_padding(void)
+{
+	/* Alignment belongs to the row before it; code without CFI doesn't. */
+	CHECK(rows_are("f: .cfi_startproc\n push %rax\n"
+		       ".cfi_def_cfa_offset 16\n pop %rax\n ret\n"
+		       ".cfi_endproc\n"
+		       ".p2align 4\n"
+		       "g: .cfi_startproc\n nop\n ret\n .cfi_endproc\n"
+		       "h: xor %eax, %eax\n ret\n"
+		       "i: .cfi_startproc\n ret\n .cfi_endproc\n", "",
+		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
+		       "0x10001 0x10010 cfa=rsp+16 rip=c-8\n"
+		       "0x10010 0x10012 cfa=rsp+8 rip=c-8\n"
+		       "0x10012 0x10015 none\n"
+		       "0x10015 0x10016 cfa=rsp+8 rip=c-8\n"));
+}
+
+static void test_what_is_rare_is_left_to_the_cfi(void)
+{
+	CHECK(rows_are("f: .cfi_startproc\n nop\n"
+		       ".cfi_escape 0x0f, 3, 0x77, 8, 0x06\n nop\n"
+		       ".cfi_def_cfa rsp, 12\n nop\n"
+		       ".cfi_def_cfa rsp, 0x100000\n nop\n"
+		       ".cfi_def_cfa rbp, 16\n nop\n"
+		       ".cfi_val_offset rbx, -16\n nop\n .cfi_endproc\n", "",
+		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
+		       "0x10001 0x10004 escape\n"
+		       "0x10004 0x10005 cfa=rbp+16 rip=c-8\n"
+		       "0x10005 0x10006 escape\n"));
+}
+
+static void test_flags(void)
+{
+	CHECK(rows_are("f: .cfi_startproc\n .cfi_undefined rip\n nop\n"
+		       ".cfi_endproc\n"
+		       "g: .cfi_startproc\n .cfi_signal_frame\n nop\n"
+		       ".cfi_endproc\n", "",
+		       "0x10000 0x10001 cfa=rsp+8 outermost\n"
+		       "0x10001 0x10002 cfa=rsp+8 rip=c-8 signal\n"));
+}
+
+static void test_large_frame_pages(void)
+{
+	/* A row that holds across pages without a row of their own. */
+	CHECK(rows_are("f: .cfi_startproc\n nop\n .cfi_def_cfa_offset 24\n"
+		       ".skip 0x30000, 0x90\n .cfi_def_cfa_offset 8\n ret\n"
+		       ".cfi_endproc\n", "",
+		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
+		       "0x10001 0x40001 cfa=rsp+24 rip=c-8\n"
+		       "0x40001 0x40002 cfa=rsp+8 rip=c-8\n"));
+}
+
+static void test_padding_is_told_from_code(void)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+		bool is;
+	} cases[] = {
+		{ "\x90", 1, true },
+		{ "\xcc\xcc\xcc", 3, true },
+		{ "\x00\x00", 2, true },
+		{ "\x66\x90", 2, true },
+		{ "\x0f\x1f\x00", 3, true },
+		{ "\x0f\x1f\x44\x00\x00", 5, true },
+		{ "\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00", 10, true },
+		{ "\x0f\x1f\x44\x00", 4, false }, /* cut */
+		{ "\xc3", 1, false },
+		{ "\x90\xc3", 2, false },
+		{ "\x31\xc0", 2, false },
+	};
+	uint8_t many[64];
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		CHECK(ow_is_padding(&ow_arch_x86_64,
+				    (const uint8_t *)cases[i].bytes,
+				    cases[i].size) == cases[i].is);
+	memset(many, 0x90, sizeof(many));
+	CHECK(ow_is_padding(&ow_arch_x86_64, many, 63));
+	CHECK(!ow_is_padding(&ow_arch_x86_64, many, 64));
+	CHECK(ow_is_padding(&ow_arch_aarch64,
+			    (const uint8_t *)"\x1f\x20\x03\xd5", 4));
+	CHECK(!ow_is_padding(&ow_arch_aarch64,
+			     (const uint8_t *)"\xc0\x03\x5f\xd6", 4));
+}
+
+static void test_no_cfi(void)
+{
+	struct ow_table_stats stats;
+	struct ow_error err;
+	struct ow_object *obj;
+	size_t size;
+
+	scratch_write("a.s", "f: ret\n");
+	CHECK(scratch_run("cc -nostdlib -shared a.s -o a.so"));
+	obj = ow_object_open("a.so", &err);
+	CHECK(obj && ow_object_load_cfi(obj, &err) == 0);
+	CHECK(ow_table_generate(obj, &size, &stats, &err) == NULL);
+	CHECK(err.code == OW_CODE_ABSENT);
+	ow_object_close(obj);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "prologue and epilogue", test_prologue_and_epilogue },
+		{ "sequences", test_sequences_give_the_same_rows },
+		{ "gap and padding", test_gap_and_padding },
+		{ "rare rows", test_what_is_rare_is_left_to_the_cfi },
+		{ "flags", test_flags },
+		{ "pages", test_large_frame_pages },
+		{ "padding", test_padding_is_told_from_code },
+		{ "no CFI", test_no_cfi },
+	};
+
+	scratch_enter();
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}
