@@ -3,6 +3,10 @@
  * The first walk of live processes' stacks, with a new capture each time:
  * nothing is open yet but that the files are in the page cache.
  *
+ * "set-up" is what comes before the first frame but for the freeze; of libdwfl,
+ * reporting the modules; libunwind is given the capture's.  "open" is opening
+ * objects, "rest" the walk without that, "all" set-up and walk.
+ *
  * Arguments: what to call the program, a folder for tables, a limit to set-up
  * time in us (0: none), and process ids.
  */
@@ -17,12 +21,18 @@
 #define ABSENT_TARGET 500.0 /* ns a frame */
 #define TABLES_TARGET 250.0
 
-enum { ABSENT, ON_DISK, LIBUNWIND, LIBDWFL, NR_WAYS };
+enum {
+	ABSENT,
+	ON_DISK,
+	LIBUNWIND,
+	LIBDWFL,
+	NR_WAYS
+};
 
 static const char *const names[NR_WAYS] = {
 	[ABSENT] = "outwind, no tables",
 	[ON_DISK] = "outwind, tables on disk",
-	[LIBUNWIND] = "libunwind remote",
+	[LIBUNWIND] = "libunwind, our objects",
 	[LIBDWFL] = "libdwfl",
 };
 
@@ -31,6 +41,7 @@ struct times {
 	double setup_us[BENCH_REPEATS]; /* a process; without the freeze */
 	double open_us[BENCH_REPEATS];  /* a process; part of the walk */
 	double rest_ns[BENCH_REPEATS];  /* a frame, without that */
+	double all_us[BENCH_REPEATS];   /* a process: set-up and walk */
 	double frame_ns[BENCH_REPEATS]; /* a frame, all in all */
 	uint64_t frames;
 };
@@ -78,10 +89,10 @@ static void walk_outwind(struct ow_capture *c, struct sums *s)
 		ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
 			      &c->threads[i].regs, frames, BENCH_MAX_PCS);
 		while (ow_walk_run(w) == OW_END_WANT) {
-			began = bench_now();
-			ow_capture_ready(c, (struct ow_capture_module *)
-						    w->wanted);
-			s->open_ns += bench_now() - began;
+			began = bench_cpu_now();
+			ow_capture_ready(c,
+					 (struct ow_capture_module *)w->wanted);
+			s->open_ns += bench_cpu_now() - began;
 		}
 		s->walk.frames += w->nr;
 	}
@@ -133,6 +144,7 @@ static void measure(struct workload *w, int way, size_t repeat)
 		walk_process(way, w->pids[i], &s);
 	t->setup_us[repeat] = s.setup_ns / 1e3 / w->nr_pids;
 	t->open_us[repeat] = s.open_ns / 1e3 / w->nr_pids;
+	t->all_us[repeat] = (s.setup_ns + s.walk.ns) / 1e3 / w->nr_pids;
 	t->frame_ns[repeat] = (double)s.walk.ns / s.walk.frames;
 	t->rest_ns[repeat] = ((double)s.walk.ns - s.open_ns) / s.walk.frames;
 	t->frames = s.walk.frames;
@@ -165,10 +177,9 @@ static void print_ways(struct workload *w)
 		ns[way] = bench_median(t->frame_ns, BENCH_REPEATS);
 		printf("%-26s %8llu %9.0f", names[way],
 		       (unsigned long long)t->frames, ns[way]);
-		printf(" %8.2f", ns[way] / ns[ABSENT]);
-		if (way != LIBUNWIND)
-			printf(" %10.1f",
-			       bench_median(t->setup_us, BENCH_REPEATS));
+		printf(" %8.2f %9.1f %9.1f", ns[way] / ns[ABSENT],
+		       bench_median(t->setup_us, BENCH_REPEATS),
+		       bench_median(t->all_us, BENCH_REPEATS));
 		if (way < LIBUNWIND)
 			printf(" %9.1f %9.0f",
 			       bench_median(t->open_us, BENCH_REPEATS),
@@ -189,8 +200,8 @@ static void print_workload(struct workload *w, const char *name, double limit)
 
 	printf("\nFirst walk: %s (%zu process%s)\n", name, w->nr_pids,
 	       w->nr_pids == 1 ? "" : "es");
-	printf("%-26s %8s %9s %8s %10s %9s %9s\n", "", "frames", "ns/frame",
-	       "ratio", "set-up us", "open us", "rest ns/f");
+	printf("%-26s %8s %9s %8s %9s %9s %9s %9s\n", "", "frames", "ns/frame",
+	       "ratio", "set-up us", "all us", "open us", "rest ns/f");
 	print_ways(w);
 	if (limit > 0)
 		printf("target: set-up <= %.0f us: %.0f, %s\n", limit, us,

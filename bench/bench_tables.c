@@ -60,8 +60,8 @@ int main(int argc, char **argv)
 	int i;
 
 	printf("\nMaking compact tables; their size beside .eh_frame and "
-	       ".eh_frame_hdr\n%-24s %9s %9s %8s %10s %10s %8s\n", "",
-	       "CFI rows", "rows", "ms", "Mrows/s", "size", "escapes");
+	       ".eh_frame_hdr\n%-24s %9s %9s %8s %10s %10s %8s\n",
+	       "", "CFI rows", "rows", "ms", "Mrows/s", "size", "escapes");
 	for (i = 1; i < argc; i++) {
 		rate = measure(argv[i]);
 		if (rate < least)

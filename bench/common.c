@@ -20,12 +20,22 @@ void bench_die(const char *fmt, ...)
 	exit(1);
 }
 
-uint64_t bench_now(void)
+static uint64_t read_clock(clockid_t clock)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(clock, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+uint64_t bench_now(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t bench_cpu_now(void)
+{
+	return read_clock(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int by_value(const void *a, const void *b)
@@ -47,14 +57,6 @@ const char *bench_verdict(bool reached)
 	return reached ? "reached" : "missed";
 }
 
-static uint64_t cpu_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 /* What an empty span takes: the clock is a system call. */
 static uint64_t span_ns(void)
 {
@@ -66,8 +68,8 @@ static uint64_t span_ns(void)
 		return least;
 	least = UINT64_MAX;
 	for (i = 0; i < 1000; i++) {
-		began = cpu_now();
-		took = cpu_now() - began;
+		began = bench_cpu_now();
+		took = bench_cpu_now() - began;
 		if (took < least)
 			least = took;
 	}
@@ -77,7 +79,7 @@ static uint64_t span_ns(void)
 void bench_begin(struct bench_meter *m)
 {
 	m->overhead = span_ns();
-	m->began = cpu_now();
+	m->began = bench_cpu_now();
 	CALLGRIND_TOGGLE_COLLECT;
 }
 
@@ -86,7 +88,7 @@ void bench_end(struct bench_meter *m)
 	uint64_t took;
 
 	CALLGRIND_TOGGLE_COLLECT;
-	took = cpu_now() - m->began;
+	took = bench_cpu_now() - m->began;
 	if (took > m->overhead)
 		m->ns += took - m->overhead;
 }

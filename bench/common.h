@@ -14,8 +14,9 @@
 void bench_die(const char *fmt, ...)
 	__attribute__((format(printf, 1, 2), noreturn));
 
-/* Of CLOCK_MONOTONIC. */
+/* ns: of CLOCK_MONOTONIC, and of CPU time that this thread has used. */
 uint64_t bench_now(void);
+uint64_t bench_cpu_now(void);
 
 /* The middle one of nr values, which are put in order. */
 double bench_median(double *values, size_t nr);

@@ -107,7 +107,7 @@ struct bench_peer *bench_dwfl(struct ow_capture *c)
 	if (!d)
 		bench_die("out of memory");
 	d->base = (struct bench_peer){ walk, destroy, c, d->pcs,
-				      sizeof(d->pcs[0]) };
+				       sizeof(d->pcs[0]) };
 	d->dwfl = dwfl_begin(&callbacks);
 	if (!d->dwfl || dwfl_linux_proc_report(d->dwfl, c->pid) ||
 	    dwfl_report_end(d->dwfl, NULL, NULL) ||

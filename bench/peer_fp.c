@@ -5,7 +5,7 @@
 #include "peer.h"
 
 #define DWARF_RBP 6
-#define DWARF_PC 16
+#define DWARF_PC  16
 
 struct fp {
 	struct bench_peer base; /* first */
@@ -44,6 +44,6 @@ struct bench_peer *bench_fp(struct ow_capture *c)
 	if (!f)
 		bench_die("out of memory");
 	f->base = (struct bench_peer){ walk, destroy, c, f->pcs,
-				      sizeof(f->pcs[0]) };
+				       sizeof(f->pcs[0]) };
 	return &f->base;
 }

@@ -158,7 +158,7 @@ struct bench_peer *bench_libunwind(struct ow_capture *c, int policy,
 	if (!l)
 		bench_die("out of memory");
 	l->base = (struct bench_peer){ walk, destroy, c, l->pcs,
-				      sizeof(l->pcs[0]) };
+				       sizeof(l->pcs[0]) };
 	l->as = unw_create_addr_space(&accessors, 0);
 	if (!l->as)
 		bench_die("no address space");

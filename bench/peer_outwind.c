@@ -32,7 +32,7 @@ struct bench_peer *bench_outwind(struct ow_capture *c, bool cold)
 	if (!o)
 		bench_die("out of memory");
 	o->base = (struct bench_peer){ walk, destroy, c, &o->frames[0].pc,
-				      sizeof(o->frames[0]) };
+				       sizeof(o->frames[0]) };
 	o->cold = cold;
 	return &o->base;
 }

@@ -123,11 +123,15 @@ static int read_augmentation(struct entry *e, struct ow_cie *cie,
 	return 0;
 }
 
-static int read_cie(struct entry *e, struct ow_cie *ret)
+/* *cie is the caller's own, and may be left half read. */
+static int read_cie(struct entry *e, struct ow_cie *cie)
 {
 	uint8_t version = ow_cursor_u8(&e->c);
 	const char *aug = (const char *)e->c.pos;
-	struct ow_cie cie = {
+	uint64_t ra;
+	int err;
+
+	*cie = (struct ow_cie){
 		.arch = e->cfi->arch,
 		.section = e->sec->bytes,
 		.section_size = e->sec->size,
@@ -135,34 +139,30 @@ static int read_cie(struct entry *e, struct ow_cie *ret)
 		.text = e->cfi->text,
 		.data = e->cfi->data,
 	};
-	uint64_t ra;
-	int err;
-
 	while (ow_cursor_u8(&e->c))
 		;
 	if (e->c.bad)
 		return -OW_EFORMAT;
 	if (version != 1 && version != 3 && version != 4)
 		return -OW_EUNSUPPORTED;
-	if (version == 4 && (ow_cursor_u8(&e->c) != cie.arch->word ||
+	if (version == 4 && (ow_cursor_u8(&e->c) != cie->arch->word ||
 			     ow_cursor_u8(&e->c) != 0))
 		return -OW_EUNSUPPORTED; /* address size, segment selectors */
 	if (aug[0] == 'e' && aug[1] == 'h') { /* gcc 2: a pointer follows */
-		ow_cursor_skip(&e->c, cie.arch->word);
+		ow_cursor_skip(&e->c, cie->arch->word);
 		aug += 2;
 	}
-	cie.code_align = ow_cursor_uleb(&e->c);
-	cie.data_align = ow_cursor_sleb(&e->c);
+	cie->code_align = ow_cursor_uleb(&e->c);
+	cie->data_align = ow_cursor_sleb(&e->c);
 	ra = version == 1 ? ow_cursor_u8(&e->c) : ow_cursor_uleb(&e->c);
-	cie.ra = ow_arch_slot(cie.arch, ra);
-	err = read_augmentation(e, &cie, aug);
+	cie->ra = ow_arch_slot(cie->arch, ra);
+	err = read_augmentation(e, cie, aug);
 	if (err)
 		return err;
-	if (e->c.bad || cie.ra == OW_SLOT_NONE)
+	if (e->c.bad || cie->ra == OW_SLOT_NONE)
 		return -OW_EFORMAT;
-	cie.insns = e->c.pos;
-	cie.insns_end = e->c.end;
-	*ret = cie;
+	cie->insns = e->c.pos;
+	cie->insns_end = e->c.end;
 	return 0;
 }
 

@@ -12,7 +12,8 @@
 #define OW_MAX_REGS 42
 
 struct ow_regs {
-	uint64_t val[OW_MAX_REGS]; /* valid where known has the bit */
+	/* Valid where known has the bit; the last one is for nothing. */
+	uint64_t val[OW_MAX_REGS + 1];
 	uint64_t known;            /* bit n: val[n] is right */
 };
 

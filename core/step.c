@@ -89,9 +89,7 @@ static int find_value(struct ow_step *s, const struct ow_row *row,
 	case OW_RULE_AT_CFA: return load(s, (cfa + off) & mask, ret);
 	case OW_RULE_IS_CFA: *ret = (cfa + off) & mask; return 0;
 	case OW_RULE_SAME: *ret = regs->val[rule->slot]; return 0;
-	case OW_RULE_REG:
-		*ret = (regs->val[rule->reg] + off) & mask;
-		return 0;
+	case OW_RULE_REG: *ret = (regs->val[rule->reg] + off) & mask; return 0;
 	case OW_RULE_AT_REG:
 		if (!ow_regs_known(regs, rule->reg))
 			return -OW_EUNKNOWN;
@@ -125,8 +123,6 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 {
 	const struct ow_arch *arch = s->target->arch;
 	const struct ow_rule *rule = row->rules;
-	uint64_t pc_mask = s->target->pc_mask ? s->target->pc_mask :
-						arch->pc_mask;
 	uint64_t mask = ow_arch_mask(arch);
 	uint64_t known = regs->known & arch->callee_saved;
 	uint64_t cfa, bit;
@@ -160,8 +156,56 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 	for (i = 0; i < row->nr; i++)
 		if (known >> rule[i].slot & 1)
 			regs->val[rule[i].slot] = s->vals[i];
-	regs->val[arch->pc] = regs->val[row->ra] & pc_mask;
+	regs->val[arch->pc] = regs->val[row->ra] & s->pc_mask;
 	regs->known = known | (uint64_t)1 << arch->sp |
 		      (uint64_t)1 << arch->pc;
 	return 0;
+}
+
+static inline uint64_t word_at(const uint8_t *lowest, uint8_t words)
+{
+	uint64_t value;
+
+	memcpy(&value, lowest + 8 * (size_t)words, sizeof(value));
+	return value;
+}
+
+static inline void restore(struct ow_regs *regs, const struct ow_brief *b,
+			   unsigned int i, const uint8_t *lowest)
+{
+	regs->val[b->saves[i].slot] = word_at(lowest, b->saves[i].words);
+}
+
+bool ow_step_brief(const struct ow_step *s, const struct ow_brief *b,
+		   struct ow_regs *regs)
+{
+	const struct ow_arch *arch = s->target->arch;
+	uint64_t cfa = regs->val[b->cfa_reg] + (int64_t)b->cfa_off;
+	uint64_t known = (regs->known & arch->callee_saved) | b->saved;
+	uint64_t skip = cfa - s->stack.start, size = 8u * b->depth;
+	const uint8_t *lowest;
+	unsigned int i;
+	uint64_t pc;
+
+	if (b->flags || arch->word != 8 || !ow_regs_known(regs, b->cfa_reg) ||
+	    cfa <= regs->val[arch->sp] || skip > s->stack.size ||
+	    skip < size || !(known >> b->ra & 1))
+		return false;
+	lowest = s->stack.bytes + (skip - size);
+	pc = b->ra_words == OW_BRIEF_NO_SAVE ? regs->val[b->ra] :
+					       word_at(lowest, b->ra_words);
+	pc &= s->pc_mask;
+	if (pc == 0)
+		return false;
+	/* Without a branch that depends on how many there are. */
+#pragma GCC unroll 8
+	for (i = 0; i < OW_BRIEF_FEW; i++)
+		restore(regs, b, i, lowest);
+	if (b->nr > OW_BRIEF_FEW)
+		for (; i < OW_BRIEF_SAVES; i++)
+			restore(regs, b, i, lowest);
+	regs->val[arch->sp] = cfa;
+	regs->val[arch->pc] = pc;
+	regs->known = known | (uint64_t)1 << arch->sp | (uint64_t)1 << arch->pc;
+	return true;
 }

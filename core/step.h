@@ -3,6 +3,7 @@
 #ifndef OW_STEP_H
 #define OW_STEP_H
 
+#include "cache.h"
 #include "expr.h"
 #include "target.h"
 
@@ -10,6 +11,7 @@
 struct ow_step {
 	const struct ow_target *target;
 	struct ow_window stack; /* size 0: none */
+	uint64_t pc_mask;       /* bits of a code address */
 	uint64_t fault;         /* after -OW_EFAULT: the address */
 	uint64_t vals[OW_MAX_REGS];
 	struct ow_expr expr;
@@ -22,5 +24,13 @@ struct ow_step {
  * -OW_ELIMIT.
  */
 int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs);
+
+/*
+ * The same for a row in brief, in the usual case: all that it needs is in the
+ * stack's window, and it leads up the stack to a caller.  Otherwise false, with
+ * regs unchanged, and ow_step() has to look at it.
+ */
+bool ow_step_brief(const struct ow_step *s, const struct ow_brief *b,
+		   struct ow_regs *regs);
 
 #endif /* OW_STEP_H */

@@ -53,6 +53,8 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 {
 	w->step.target = target;
 	w->step.stack = stack ? *stack : (struct ow_window){ 0, 0, NULL };
+	w->step.pc_mask = target->pc_mask ? target->pc_mask :
+					    target->arch->pc_mask;
 	w->step.fault = 0;
 	w->cache = cache;
 	w->regs = *regs;
@@ -163,7 +165,7 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 	   isn't cached: the same addr may be a pc another time. */
 	if (!(row->flags & OW_ROW_LAST)) {
 		if (w->cache)
-			ow_cache_put(w->cache, addr, t->map.generation, row);
+			ow_cache_put(w->cache, t->arch, addr, t->map.generation, row);
 	} else if (addr != pc) {
 		trampoline_row(w, pc, row);
 	}
@@ -241,31 +243,61 @@ static enum ow_end take_step(struct ow_walk *w, const struct ow_row *row,
 	return OW_END_NOT_YET;
 }
 
-static enum ow_end advance(struct ow_walk *w)
+static uint64_t lookup_addr(const struct ow_frame *f)
+{
+	return f->pc - (f->flags & OW_FRAME_RETURN ? 1 : 0);
+}
+
+/* Go as far as cached rows lead in the usual way. */
+static void run_cached(struct ow_walk *w)
+{
+	uint32_t generation = w->step.target->map.generation;
+	const struct ow_brief *b;
+
+	while (w->nr < w->max) {
+		b = ow_cache_get(w->cache, lookup_addr(&w->frames[w->nr - 1]),
+				 generation);
+		if (!b || !ow_step_brief(&w->step, b, &w->regs))
+			return;
+		push_frame(w, b->how, OW_FRAME_RETURN);
+	}
+}
+
+/* The last frame's row, from the cache or found now; as find_row() returns. */
+static int last_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 {
 	const struct ow_target *t = w->step.target;
-	const struct ow_frame *last = &w->frames[w->nr - 1];
-	bool was_return = last->flags & OW_FRAME_RETURN;
-	uint64_t addr = last->pc - was_return;
-	const struct ow_row *row = NULL;
-	struct ow_row found;
+	const struct ow_brief *b = NULL;
+
+	if (w->cache)
+		b = ow_cache_get(w->cache, addr, t->map.generation);
+	if (!b)
+		return find_row(w, addr, row);
+	ow_brief_row(b, t->arch, row, w->finder.rules);
+	return 0;
+}
+
+static enum ow_end advance(struct ow_walk *w)
+{
+	bool was_return;
+	struct ow_row row;
+	uint64_t addr;
 	int err;
 
+	if (w->cache)
+		run_cached(w);
 	if (w->nr == w->max)
 		return w->end = OW_END_LIMIT;
-	if (w->cache)
-		row = ow_cache_get(w->cache, addr, t->map.generation);
-	if (!row) {
-		err = find_row(w, addr, &found);
-		if (err > 0)
-			return OW_END_WANT;
-		if (err == -OW_ENOENT && !executable(w, addr))
-			return w->end = OW_END_NO_MODULE;
-		if (err)
-			return fail(w, err);
-		row = &found;
-	}
-	return take_step(w, row, was_return);
+	was_return = w->frames[w->nr - 1].flags & OW_FRAME_RETURN;
+	addr = lookup_addr(&w->frames[w->nr - 1]);
+	err = last_row(w, addr, &row);
+	if (err > 0)
+		return OW_END_WANT;
+	if (err == -OW_ENOENT && !executable(w, addr))
+		return w->end = OW_END_NO_MODULE;
+	if (err)
+		return fail(w, err);
+	return take_step(w, &row, was_return);
 }
 
 enum ow_end ow_walk_run(struct ow_walk *w)

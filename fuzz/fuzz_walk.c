@@ -2,7 +2,8 @@
 /*
  * Input: the architecture; pc, fp and ra as offsets; the stack's size; the
  * stack; the rest is the .eh_frame of two modules, of which the second lies
- * elsewhere.  The walk must end, and a cache must not change it.
+ * elsewhere.  The walk must end, and neither a cache nor a copy of the stack
+ * may change it.
  */
 #include "fuzz.h"
 #include "walk.h"
@@ -30,7 +31,7 @@ struct walked {
 static struct ow_fde_ref refs[REFS];
 static struct ow_cfi cfi;
 static struct ow_module modules[2];
-static struct ow_cache_entry entries[16];
+static struct ow_brief entries[16];
 static struct ow_walk walk;
 
 static const struct ow_range ranges[] = {
@@ -66,13 +67,15 @@ static void set_cfi(const struct ow_arch *arch, const uint8_t *data,
 	cfi.eh_index = (struct ow_fde_index){ refs, nr };
 }
 
-static void run(struct walked *out, const struct ow_target *target,
-		struct ow_cache *cache, const struct ow_regs *regs)
+static void run(struct walked *out, const struct fuzz_target *t,
+		const struct ow_window *stack, struct ow_cache *cache,
+		const struct ow_regs *regs)
 {
 	unsigned int wants = 0;
 
 	modules[0].state = modules[1].state = OW_MODULE_UNREAD;
-	ow_walk_begin(&walk, target, NULL, cache, regs, out->frames, FRAMES);
+	ow_walk_begin(&walk, &t->target, stack, cache, regs, out->frames,
+		      FRAMES);
 	while ((out->end = ow_walk_run(&walk)) == OW_END_WANT) {
 		ASSERT(walk.wanted->state == OW_MODULE_UNREAD);
 		walk.wanted->state = OW_MODULE_READY;
@@ -96,10 +99,30 @@ static void check_walk(const struct walked *w)
 	}
 }
 
+static bool same(const struct walked *a, const struct walked *b)
+{
+	return a->nr == b->nr && a->end == b->end &&
+	       memcmp(a->frames, b->frames, a->nr * sizeof(a->frames[0])) == 0;
+}
+
+static void print(const struct walked *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < w->nr; i++)
+		fprintf(stderr, "%#llx at %#llx: %s, flags %u\n",
+			w->frames[i].pc, w->frames[i].sp,
+			ow_how_text(w->frames[i].how), w->frames[i].flags);
+	fprintf(stderr, "%s\n\n", ow_end_text(w->end));
+}
+
 static void check_same(const struct walked *a, const struct walked *b)
 {
-	ASSERT(a->nr == b->nr && a->end == b->end);
-	ASSERT(memcmp(a->frames, b->frames, a->nr * sizeof(a->frames[0])) == 0);
+	if (!same(a, b)) {
+		print(a);
+		print(b);
+	}
+	ASSERT(same(a, b));
 }
 
 /* The stack, and a signal's trampoline in code without a module. */
@@ -118,18 +141,27 @@ static int read_target(const struct ow_memory *mem, uint64_t addr, void *buf,
 static void check(struct fuzz_target *t, const struct ow_regs *regs)
 {
 	static struct walked plain, cold, warm;
-	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) - 1 };
+	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
+	const struct ow_window part = {
+		STACK,
+		t->stack.size - t->stack.size / 4,
+		t->stack.bytes,
+	};
 
 	memset(entries, 0, sizeof(entries));
 	memset(&walk, 0, sizeof(walk));
-	run(&plain, &t->target, NULL, regs);
+	run(&plain, t, NULL, NULL, regs);
 	check_walk(&plain);
 	/* Nor may it matter what the walk was used for before. */
 	memset(&walk, 0x11, sizeof(walk));
-	run(&cold, &t->target, &cache, regs);
+	run(&cold, t, NULL, &cache, regs);
 	check_same(&plain, &cold);
-	run(&warm, &t->target, &cache, regs);
+	run(&warm, t, &part, &cache, regs);
 	check_same(&plain, &warm);
+	run(&warm, t, NULL, &cache, regs);
+	check_same(&plain, &warm);
+	run(&cold, t, &part, NULL, regs);
+	check_same(&plain, &cold);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

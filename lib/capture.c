@@ -9,7 +9,7 @@
 #include "err.h"
 #include "error.h"
 
-#define CACHE_ENTRIES 2048
+#define CACHE_PAIRS 1024
 
 static const struct ow_region *region_at(const struct ow_capture *c,
 					 uint64_t addr)
@@ -75,14 +75,14 @@ struct ow_capture *ow_capture_create(struct ow_error *err)
 	struct ow_capture *c = calloc(1, sizeof(*c));
 
 	if (c)
-		c->cache.entries = calloc(CACHE_ENTRIES,
+		c->cache.entries = calloc(2 * CACHE_PAIRS,
 					  sizeof(*c->cache.entries));
 	if (!c || !c->cache.entries) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
 		free(c);
 		return NULL;
 	}
-	c->cache.mask = CACHE_ENTRIES - 1;
+	c->cache.mask = CACHE_PAIRS - 1;
 	c->target.mem.read = read_memory;
 	c->target.map.generation = atomic_fetch_add(&generations, 1) + 1;
 	return c;

@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+void ow_view_put_clean(FILE *out, const char *text)
+{
+	for (; *text; text++)
+		putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text,
+		     out);
+}
+
 const struct ow_view_writer *ow_view_writer_find(const char *name)
 {
 	static const struct ow_view_writer *const writers[] = {

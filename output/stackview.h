@@ -49,6 +49,9 @@ extern const struct ow_view_writer ow_text_writer;
 extern const struct ow_view_writer ow_json_writer;
 extern const struct ow_view_writer ow_folded_writer;
 
+/* Text of the target: nothing in it may steer a terminal. */
+void ow_view_put_clean(FILE *out, const char *text);
+
 /* The writer of that name, or NULL. */
 const struct ow_view_writer *ow_view_writer_find(const char *name);
 

@@ -4,15 +4,9 @@
 
 static void begin(FILE *out, pid_t pid, const char *program)
 {
-	fprintf(out, "PID %d - %s\n", pid, program);
-}
-
-/* Names come from the target: nothing of them may steer a terminal. */
-static void put_clean(FILE *out, const char *text)
-{
-	for (; *text; text++)
-		putc((unsigned char)*text < ' ' || *text == 0x7f ? '?' : *text,
-		     out);
+	fprintf(out, "PID %d - ", pid);
+	ow_view_put_clean(out, program);
+	putc('\n', out);
 }
 
 static void put_source(FILE *out, const struct ow_name *name)
@@ -20,7 +14,7 @@ static void put_source(FILE *out, const struct ow_name *name)
 	if (!name->file)
 		return;
 	fputs("\n    ", out);
-	put_clean(out, name->file);
+	ow_view_put_clean(out, name->file);
 	if (name->line)
 		fprintf(out, ":%u", name->line);
 	if (name->column)
@@ -33,7 +27,7 @@ static void put_function(FILE *out, const struct ow_name *name)
 		fputs("??", out);
 		return;
 	}
-	put_clean(out, name->function);
+	ow_view_put_clean(out, name->function);
 	if (name->is_inline)
 		fputs(" (inlined)", out);
 	else if (name->offset)
@@ -47,7 +41,7 @@ static void put_extras(FILE *out, const struct ow_frame *frame,
 		fputs(" <signal handler called>", out);
 	if ((flags & OW_VIEW_MODULES || !name->function) && name->module) {
 		fputs(" - ", out);
-		put_clean(out, name->module);
+		ow_view_put_clean(out, name->module);
 	}
 	if (flags & OW_VIEW_HOW || frame->how == OW_HOW_FP ||
 	    frame->how == OW_HOW_CALL)
@@ -87,17 +81,19 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 
 	(void)first;
 	fprintf(out, "TID %d \"", t->tid);
-	put_clean(out, t->name);
+	ow_view_put_clean(out, t->name);
 	fprintf(out, "\" (%c)\n", t->state);
 	if (!t->captured) {
-		fprintf(out, "    no stack: %s\n", t->why.msg);
+		fputs("    no stack: ", out);
+		ow_view_put_clean(out, t->why.msg);
+		putc('\n', out);
 		return;
 	}
 	for (i = 0; i < view->nr; i++)
 		put_frame(out, i, &view->frames[i], flags);
 	if (view->end != OW_END_OUTERMOST) {
 		fputs("    stack ends here: ", out);
-		put_clean(out, view->why->msg);
+		ow_view_put_clean(out, view->why->msg);
 		putc('\n', out);
 	} else if (flags & OW_VIEW_HOW) {
 		fputs("    complete\n", out);

@@ -221,40 +221,86 @@ static const struct mapped_file *file_at(const struct core *core, uint64_t addr)
 
 /* Is this the program itself, which the user may have named? */
 static bool is_program(const struct core *core, const struct mapped_file *f,
-		       const struct ow_elf_segment *seg)
+		       uint64_t start, uint64_t end)
 {
 	const struct mapped_file *main_file = file_at(core, core->entry);
 
 	if (f && main_file)
 		return strcmp(f->path, main_file->path) == 0;
-	return core->entry - seg->vaddr < seg->memsz;
+	return core->entry >= start && core->entry < end;
 }
 
 /* An executable range, and the file it is from, if that is known. */
-static int add_module(struct core *core, const struct ow_elf_segment *seg)
+static int add_module(struct core *core, uint64_t start, uint64_t end)
 {
 	struct ow_capture *c = core->c;
-	const struct mapped_file *f = file_at(core, seg->vaddr);
+	const struct mapped_file *f = file_at(core, start);
 	struct ow_capture_module *m = &c->modules[c->nr_modules];
 	struct ow_range *range = &c->ranges[c->target.map.nr++];
 	const char *path = f ? f->path : NULL;
 
-	*range = (struct ow_range){ seg->vaddr, seg->vaddr + seg->memsz, NULL };
-	if (seg->vaddr == core->vdso)
+	*range = (struct ow_range){ start, end, NULL };
+	if (start == core->vdso)
 		path = "[vdso]";
-	if (is_program(core, f, seg) && core->exe)
+	if (is_program(core, f, start, end) && core->exe)
 		path = core->exe;
 	if (!path)
 		return 0;
 	m->path = strdup(path);
 	if (!m->path)
 		return -1;
-	m->start = range->start;
-	m->end = range->end;
-	m->off = f ? f->off + (seg->vaddr - f->start) : 0;
+	m->start = start;
+	m->end = end;
+	m->off = f ? f->off + (start - f->start) : 0;
 	m->inode = f != NULL;
 	range->module = &m->base;
 	c->nr_modules++;
+	return 0;
+}
+
+/* Does the file have code at that offset? */
+static bool has_code(const struct core *core, const struct mapped_file *f)
+{
+	const char *path = is_program(core, f, f->start, f->end) && core->exe ?
+				   core->exe : f->path;
+	struct ow_object *obj = ow_object_open(path, NULL);
+	struct ow_elf_segment seg;
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; obj && ow_elf_segment(&obj->elf, i, &seg); i++)
+		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_X &&
+		    f->off >= (seg.off & ~0xfffULL) &&
+		    f->off < seg.off + seg.filesz)
+			found = true;
+	ow_object_close(obj);
+	return found;
+}
+
+static bool has_range(const struct ow_capture *c, uint64_t start, uint64_t end)
+{
+	size_t i;
+
+	for (i = 0; i < c->target.map.nr; i++)
+		if (c->ranges[i].start < end && start < c->ranges[i].end)
+			return true;
+	return false;
+}
+
+/*
+ * gcore leaves out what can be read from files altogether: then the list of
+ * files is all that tells where code is.
+ */
+static int add_unlisted_code(struct core *core)
+{
+	const struct mapped_file *f = core->files;
+	const struct mapped_file *end = f + core->nr_files;
+
+	for (; f < end; f++)
+		if (f->end > f->start &&
+		    !has_range(core->c, f->start, f->end) &&
+		    has_code(core, f) && add_module(core, f->start, f->end))
+			return -1;
 	return 0;
 }
 
@@ -269,8 +315,8 @@ static int take_segments(struct core *core, struct ow_error *err)
 			take_notes(core, segment_bytes(core, &seg));
 	nr = i;
 	c->regions = calloc(nr + 1, sizeof(*c->regions));
-	c->ranges = calloc(nr + 1, sizeof(*c->ranges));
-	c->modules = calloc(nr + 1, sizeof(*c->modules));
+	c->ranges = calloc(nr + core->nr_files + 1, sizeof(*c->ranges));
+	c->modules = calloc(nr + core->nr_files + 1, sizeof(*c->modules));
 	if (!c->regions || !c->ranges || !c->modules)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	for (i = 0; i < nr && ow_elf_segment(&core->elf, i, &seg); i++) {
@@ -278,9 +324,12 @@ static int take_segments(struct core *core, struct ow_error *err)
 		    seg.vaddr + seg.memsz < seg.vaddr)
 			continue;
 		add_region(core, &seg);
-		if (seg.flags & OW_PF_X && add_module(core, &seg))
+		if (seg.flags & OW_PF_X &&
+		    add_module(core, seg.vaddr, seg.vaddr + seg.memsz))
 			return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	}
+	if (add_unlisted_code(core))
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	if (c->nr_threads == 0)
 		return ow_fail(err, OW_CODE_FORMAT,
 			       "%s: no thread's registers are in it",

@@ -296,8 +296,10 @@ static void print_modules(struct ow_capture *c)
 	for (i = 0; i < ow_capture_nr_modules(c); i++) {
 		if (ow_capture_module(c, i, &m, NULL))
 			continue;
-		printf("%#llx-%#llx %s\n  [%s]\n", (unsigned long long)m.start,
-		       (unsigned long long)m.end, m.path, m.build_id);
+		printf("%#llx-%#llx ", (unsigned long long)m.start,
+		       (unsigned long long)m.end);
+		ow_view_put_clean(stdout, m.path);
+		printf("\n  [%s]\n", m.build_id);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "stackview.h"
 
 static const struct {
 	const char *name;
@@ -22,13 +23,15 @@ static const struct {
 
 void complain(const char *fmt, ...)
 {
+	char line[1024];
 	va_list ap;
 
 	fflush(stdout);
-	fputs("outwind: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	fputs("outwind: ", stderr);
+	ow_view_put_clean(stderr, line);
 	putc('\n', stderr);
 }
 

@@ -10,21 +10,23 @@ import subprocess
 import time
 
 import compare
-from harness import (Failure, Skip, case, check, need, need_root, task_states,
-                     wait_until)
+from harness import (Failure, Skip, case, check, children_of, end_process,
+                     need, need_root, task_states, wait_until)
 
 
 TOOLS = ('gdb', 'eu-stack')
 
 
-def check_agreement(context, pid, tools=TOOLS, whole=True):
+def check_agreement(context, pid, tools=TOOLS, whole=True, jit=False,
+                    outwind=None):
     """Compare; with whole, every thread of outwind's must be complete."""
     tools = tuple(t for t in tools if shutil.which(t))
     if not tools:
         raise Skip('neither gdb nor eu-stack is here')
     failures = []
     try:
-        reports = compare.compare_process(context.outwind, pid, tools)
+        reports = compare.compare_process(outwind or context.outwind, pid,
+                                          tools, jit)
     except RuntimeError as error:
         raise Failure(str(error)) from error
     for report in reports:
@@ -102,9 +104,59 @@ re.sub('a', lambda m: sort(1) or '', 'banana')
 
 @case('agree: python3')
 def _(context):
+    check_agreement(context, start_python(context).pid)
+
+
+def make_tables(context, pid):
+    """Tables of all that is mapped; a command that uses them."""
+    cache = os.path.join(context.tmp, 'cache')
+    with open('/proc/%d/maps' % pid, encoding='utf-8') as f:
+        files = {line.split()[5] for line in f
+                 if 'r-xp' in line and ' /' in line}
+    for path in files:
+        context.run('tables', path, env={'XDG_CACHE_HOME': cache}, status=0)
+    command = os.path.join(context.tmp, 'outwind-with-tables')
+    with open(command, 'w', encoding='utf-8') as f:
+        f.write('#!/bin/sh\nXDG_CACHE_HOME=%s exec %s "$@"\n' %
+                (cache, context.outwind))
+    os.chmod(command, 0o755)
+    return command
+
+
+def add_with_tables(name, start):
+    @case('agree: %s, by compact tables' % name)
+    def _(context):
+        target = start(context)
+        outwind = make_tables(context, target.pid)
+        stacks = compare.outwind_stacks(outwind, target.pid)
+        hows = [f['how'] for t in stacks['threads'] for f in t['frames']]
+        context.note('frames by table: %d of %d' % (hows.count('table'),
+                                                    len(hows)))
+        check(hows.count('table') > len(hows) / 2, 'frames by table', hows)
+        check_agreement(context, target.pid, outwind=outwind)
+
+
+def start_python(context):
     need('/usr/bin/python3')
-    target = context.start(['/usr/bin/python3', '-c', PYTHON])
-    check_agreement(context, target.pid)
+    return context.start(['/usr/bin/python3', '-c', PYTHON])
+
+
+def start_redis(context):
+    need('redis-server')
+    port = free_port()
+    target = context.start([shutil.which('redis-server'), '--port', str(port),
+                            '--save', '', '--dir', context.tmp], ready=None)
+    wait_until(lambda: answers(port), 'redis answers')
+    wait_until(lambda: len(task_states(target.pid)) > 1, 'threads start')
+    return target
+
+
+add_with_tables('python3', start_python)
+add_with_tables('redis-server', start_redis)
+add_with_tables('shapes realign',
+                lambda context: context.start(['shapes', 'realign']))
+add_with_tables('throwing terminate',
+                lambda context: context.start(['throwing', 'terminate']))
 
 
 @case('agree: node, idle')
@@ -123,14 +175,9 @@ def _(context):
     target = context.start(
         [shutil.which('gdb'), '-nx', '-q', '-batch', '-ex', 'file /bin/true',
          '-ex', 'echo ready\\n', '-ex', 'shell sleep 1000'])
-    with open('/proc/%d/task/%d/children' % (target.pid, target.pid),
-              encoding='utf-8') as f:
-        children = [int(c) for c in f.read().split()]
-    try:
-        check_agreement(context, target.pid)
-    finally:
-        for child in children:
-            os.kill(child, signal.SIGKILL)
+    for child in children_of(target.pid):
+        context.stack.callback(end_process, child)
+    check_agreement(context, target.pid)
 
 
 @case('agree: bash')
@@ -156,21 +203,9 @@ def answers(port):
         return s.connect_ex(('127.0.0.1', port)) == 0
 
 
-def children_of(pid):
-    with open('/proc/%d/task/%d/children' % (pid, pid),
-              encoding='utf-8') as f:
-        return [int(c) for c in f.read().split()]
-
-
 @case('agree: redis-server')
 def _(context):
-    need('redis-server')
-    port = free_port()
-    target = context.start([shutil.which('redis-server'), '--port', str(port),
-                            '--save', '', '--dir', context.tmp], ready=None)
-    wait_until(lambda: answers(port), 'redis answers')
-    check(len(task_states(target.pid)) > 1, 'threads')
-    check_agreement(context, target.pid)
+    check_agreement(context, start_redis(context).pid)
 
 
 @case('agree: nginx')

@@ -131,6 +131,26 @@ def _(context):
     check(b'link12' in done.stdout, 'names, deleted', done.stdout)
 
 
+@case('names that would steer a terminal')
+def _(context):
+    evil = os.path.join(context.tmp, 'a"\\;b\n\x1b[31m\udcff\tc')
+    shutil.copy(context.program('chain-pie'), evil)
+    target = context.start([evil])
+    for options in ((), ('-v',), ('-l',), ('-f', 'folded')):
+        out = context.run('stack', *options, target.pid, status=0).stdout
+        bad = set(out) & (set(range(32)) - {10} | {127})
+        check(not bad, 'control characters with %s' % (options,), bad)
+        check(b'\nc' not in out and b'\n[31m' not in out, 'a line was split',
+              out[:300])
+    stacks = context.stacks(target.pid)
+    check(stacks['program'].startswith(context.tmp + '/a"\\;b\n\x1b[31m'),
+          'program', stacks['program'])
+    check(stacks['threads'][0]['name'].startswith('a"\\;b\n\x1b[31m'), 'name',
+          stacks['threads'][0]['name'])
+    check(len(context.run('stack', '-f', 'folded', target.pid).stdout
+              .splitlines()) == 1, 'folded lines')
+
+
 @case('target ends while it is looked at', alone=True)
 def _(context):
     for i in range(40):

@@ -61,7 +61,7 @@ def _(context):
 @case('JIT: node agrees with gdb and eu-stack')
 def _(context):
     target = start_node(context, 'block')
-    check_agreement(context, target.pid)
+    check_agreement(context, target.pid, jit=True)
 
 
 def start_java(context):
@@ -85,7 +85,7 @@ def _(context):
                                 'start_thread'))
         for thread in stacks['threads']:
             check(thread['complete'], 'incomplete',
-                  (thread['name'], thread['end_detail']))
+                  (thread['name'], thread.get('end_detail')))
     need('jcmd')
     subprocess.run(['jcmd', str(target.pid), 'Compiler.perfmap'],
                    capture_output=True, timeout=20, check=True)
@@ -102,4 +102,4 @@ def _(context):
 @case('JIT: java agrees with gdb and eu-stack')
 def _(context):
     target = start_java(context)
-    check_agreement(context, target.pid)
+    check_agreement(context, target.pid, jit=True)

@@ -5,8 +5,8 @@ import os
 import shutil
 import subprocess
 
-from harness import (START, Skip, case, check, check_names, check_target, names,
-                     need, need_root)
+from harness import (START, Skip, case, check, check_names, check_target,
+                     children_of, end_process, names, need, need_root)
 
 LINKS = ['link%d' % n for n in range(12, 0, -1)]
 CHAIN = ['stay'] + LINKS + ['main', START]
@@ -16,7 +16,7 @@ FLAVOURS = (
     'lld', 'lld-no-rosegment', 'lld-separate-code', 'lld-separate-loadable',
     'lld-static', 'gold', 'noseparate-code', 'no-eh-frame-hdr', 'i386',
     'i386-no-pie', 'i386-static', 'debug-frame', 'debug-frame-gz',
-    'debug-frame-gnu-gz', 'no-build-id')
+    'debug-frame-gnu-gz', 'no-build-id', 'i386-stackrealign')
 
 
 def add_flavour(flavour):
@@ -186,15 +186,25 @@ def _(context):
     check_target(context, target.pid, CHAIN)
 
 
+@case('library: in a PID namespace')
+def _(context):
+    need('unshare')
+    need_root()
+    if subprocess.run(['unshare', '-pf', 'true'], check=False).returncode:
+        raise Skip('no PID namespaces here')
+    outer = context.start(['/usr/bin/unshare', '-pf', '--kill-child',
+                           context.program('chain-pie')])
+    inner = children_of(outer.pid)[0]
+    context.stack.callback(end_process, inner)
+    check_target(context, inner, CHAIN)
+
+
 @case('assembly: rules that compilers do not write')
 def _(context):
     target = context.start(['asm'])
     check_target(context, target.pid,
                  ['stay', 'cfa_in_r12', 'cfa_by_expression', 'ra_elsewhere',
                   'two_exits', '_start'])
-
-
-RUST = r'.*'
 
 
 @case('rust: legacy names')

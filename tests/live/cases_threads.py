@@ -11,7 +11,8 @@ import struct
 import subprocess
 import time
 
-from harness import (START, case, check, check_names, check_unharmed, names,
+from harness import (START, case, check, check_names, check_unharmed, children_of,
+                     end_process, names,
                      stop, task_states, tracers, wait_until, check_target)
 
 THREADS = 500
@@ -201,13 +202,12 @@ def _(context):
 def _(context):
     # It can't be stopped before its child is gone, and must not be harmed.
     target = context.start(['threads', 'vfork'])
+    child = children_of(target.pid)[0]
+    context.stack.callback(end_process, child)
     begun = time.monotonic()
     done = context.run('stack', target.pid, status=2)
     check(time.monotonic() - begun < 4, 'took long')
     check(b'did not stop in time' in done.stderr, 'reason', done.stderr)
-    with open('/proc/%d/task/%d/children' % (target.pid, target.pid),
-              encoding='utf-8') as f:
-        child = int(f.read())
     thread = context.stacks(child, status=0)['threads'][0]
     check(names(thread)[:3] == ['stay', 'wait_for_vfork', 'main'], 'child',
           names(thread))

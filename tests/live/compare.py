@@ -55,7 +55,9 @@ CLASSES = {
 }
 
 OUTERMOST = {'_start', 'clone', 'clone3', '__clone', '__clone3', 'start_thread',
-             'runtime.goexit', 'runtime.goexit.abi0', '_dl_start_user'}
+             'runtime.goexit', 'runtime.goexit.abi0', '_dl_start_user',
+             'runtime.mstart.abi0', 'runtime.rt0_go.abi0',
+             '_rt0_amd64_linux'}
 RUST_HASH = re.compile(r'::h[0-9a-f]{16}$')
 TOOL_SECONDS = 60
 
@@ -218,7 +220,8 @@ def bare(name):
 class Comparer:
     """Compares stacks; reports per tool."""
 
-    def __init__(self, raw, plain):
+    def __init__(self, raw, plain, jit=False):
+        self.jit = jit
         self.threads = {t['tid']: t for t in raw['threads']}
         self.plain = {t['tid']: t for t in plain['threads']}
         self.symbols = Symbols(raw['pid'])
@@ -286,7 +289,7 @@ class Comparer:
         below = mine[at - 1] if at else {}
         if at == len(mine) and thread['complete']:
             rest = [f['name'] for f in theirs[at:]]
-            if not any(rest):
+            if not any(rest) and below.get('function') in OUTERMOST:
                 report.explain('past outermost', len(rest))
                 return
         if at == len(theirs) and (
@@ -300,7 +303,8 @@ class Comparer:
             report.explain('call to nowhere')
             return
         # In code without a file: a JIT's, or an interpreter's templates.
-        if not below.get('module') or '/perf-' in below['module']:
+        if self.jit and any('module' not in f or '/perf-' in f['module']
+                            for f in [below] + mine[at:at + 1]):
             report.explain('JIT')
             return
         # The last frame of one that gave up may be a guess.
@@ -351,14 +355,14 @@ def places(stacks):
             for t in stacks['threads']]
 
 
-def compare_process(outwind, pid, tools=('gdb', 'eu-stack')):
+def compare_process(outwind, pid, tools=('gdb', 'eu-stack'), jit=False):
     """Reports; the process is stopped meanwhile."""
     was_stopped = states(pid) <= set('TZX')
     stop(pid)
     try:
         for _ in range(3):
             raw = outwind_stacks(outwind, pid, '-r')
-            comparer = Comparer(raw, outwind_stacks(outwind, pid))
+            comparer = Comparer(raw, outwind_stacks(outwind, pid), jit)
             reports = []
             if 'gdb' in tools:
                 reports.append(comparer.compare('gdb', gdb_stacks(pid)))
@@ -392,10 +396,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--outwind', default='build/bin/outwind')
     parser.add_argument('-e', '--executable', help='of a core file')
+    parser.add_argument('--jit', action='store_true',
+                        help='the process has code that only outwind crosses')
     parser.add_argument('target', help='pid or core file')
     options = parser.parse_args()
     if options.target.isdigit():
-        reports = compare_process(options.outwind, int(options.target))
+        reports = compare_process(options.outwind, int(options.target),
+                                  jit=options.jit)
     else:
         reports = compare_core(options.outwind, options.target,
                                options.executable)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the live tests share: targets, outwind's runs, and the list of tests."""
+"""What the live tests share: targets, runs of outwind, the list of tests."""
 
 import contextlib
 import json
@@ -111,6 +111,17 @@ def end_target(target):
     if target.stdout:
         target.stdout.close()
     target.wait()
+
+
+def end_process(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def children_of(pid):
+    with open('/proc/%d/task/%d/children' % (pid, pid),
+              encoding='utf-8') as f:
+        return [int(c) for c in f.read().split()]
 
 
 def wait_for_line(target, wanted, seconds=READY_SECONDS):

@@ -5,7 +5,9 @@
 import argparse
 import concurrent.futures
 import os
+import shutil
 import sys
+import tempfile
 import threading
 import time
 import traceback
@@ -68,6 +70,15 @@ def main():
     if options.list:
         print('\n'.join(c[0] for c in cases))
         return 0
+    # A copy: the original may be built anew meanwhile.
+    with tempfile.TemporaryDirectory(prefix='outwind-live-') as tmp:
+        options.outwind = shutil.copy(options.outwind, tmp)
+        os.chmod(tmp, 0o755)
+        os.environ['XDG_CACHE_HOME'] = os.path.join(tmp, 'cache')
+        return run_cases(options, cases)
+
+
+def run_cases(options, cases):
     print('1..%d' % len(cases))
     # Those that want to be alone, as they measure time, come last.
     numbered = list(enumerate(cases, 1))

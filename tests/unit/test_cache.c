@@ -3,30 +3,51 @@
 #include "sayrow.h"
 #include "test.h"
 
-static struct ow_cache_entry entries[8];
-static struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) - 1 };
+static struct ow_brief entries[8];
+static struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
+static struct ow_rule rules[OW_MAX_REGS];
+static struct ow_row row;
 
-/* A row of nr rules, which its CFA's offset tells from others. */
-static void put(uint64_t addr, uint32_t generation, int off, unsigned int nr)
+/* An x86-64 row without a save. */
+static void set_up(int32_t off)
 {
-	struct ow_rule rules[OW_MAX_REGS];
-	struct ow_row row = {
+	memset(rules, 0x5a, sizeof(rules));
+	row = (struct ow_row){
 		.cfa = { 0, OW_RULE_REG, 7, off },
-		.nr = (uint8_t)nr,
-		.flags = OW_ROW_SIGNAL,
 		.ra = 16,
 		.how = OW_HOW_CFI,
-		.bias = 0x5000,
 		.rules = rules,
 	};
-	unsigned int i;
+}
 
-	for (i = 0; i < nr; i++)
-		rules[i] = (struct ow_rule){ (uint8_t)i, OW_RULE_AT_CFA, 0,
-					     -8 * (int)(i + 1) };
-	ow_cache_put(&cache, addr, generation, &row);
-	/* What the row was made from may go. */
-	memset(rules, 0x5a, sizeof(rules));
+static void save(uint8_t slot, uint8_t kind, int32_t off)
+{
+	rules[row.nr++] = (struct ow_rule){ slot, kind, 0, off };
+}
+
+static void put(uint64_t addr, uint32_t generation)
+{
+	ow_cache_put(&cache, &ow_arch_x86_64, addr, generation, &row);
+}
+
+/* What the cache gives back, as text. */
+static const struct text *got(uint64_t addr, uint32_t generation)
+{
+	static struct text t;
+	struct ow_rule back[OW_BRIEF_SAVES];
+	struct ow_row again;
+	const struct ow_brief *b = ow_cache_get(&cache, addr, generation);
+
+	t.size = 0;
+	if (!b) {
+		say(&t, "none");
+		return &t;
+	}
+	ow_brief_row(b, &ow_arch_x86_64, &again, back);
+	CHECK(again.ra == 16 && again.how == OW_HOW_CFI);
+	CHECK(again.rules == back);
+	say_row(&t, &ow_arch_x86_64, &again);
+	return &t;
 }
 
 static void test_miss_when_empty(void)
@@ -36,71 +57,124 @@ static void test_miss_when_empty(void)
 	CHECK(!ow_cache_get(&cache, 0x1000, 1));
 }
 
-static void test_a_copy_of_the_row(void)
+static void test_the_row_again(void)
 {
-	const struct ow_row *row;
-	struct text t = { .size = 0 };
-
 	memset(entries, 0, sizeof(entries));
-	put(0x1000, 1, 16, 3);
-	row = ow_cache_get(&cache, 0x1000, 1);
-	CHECK(row && row->ra == 16 && row->how == OW_HOW_CFI);
-	if (!row)
-		return;
-	CHECK(row->bias == 0x5000);
-	say_row(&t, &ow_arch_x86_64, row);
-	CHECK_TEXT(&t, "cfa=rsp+16 rax=[cfa-8] rdx=[cfa-16] rcx=[cfa-24] "
-		       "signal");
+	set_up(16);
+	save(6, OW_RULE_AT_CFA, -16);
+	save(16, OW_RULE_AT_CFA, -8);
+	save(3, OW_RULE_AT_CFA, -255 * 8);
+	row.flags = OW_ROW_SIGNAL;
+	put(0x1000, 1);
+	/* What the row was made from may go. */
+	memset(rules, 0x5a, sizeof(rules));
+	CHECK_TEXT(got(0x1000, 1), "cfa=rsp+16 rbp=[cfa-16] rip=[cfa-8] "
+				   "rbx=[cfa-2040] signal");
+	CHECK(ow_cache_get(&cache, 0x1000, 1)->depth == 255);
+	/* For which byte it was found isn't told, nor rules without use. */
+	set_up(-8);
+	save(3, OW_RULE_IS_CFA, 0);
+	row.flags = OW_ROW_OUTERMOST | OW_ROW_LAST;
+	put(0x1000, 1);
+	CHECK_TEXT(got(0x1000, 1), "cfa=rsp-8 outermost");
 }
 
 static void test_generation_and_addr_must_match(void)
 {
 	memset(entries, 0, sizeof(entries));
-	put(0x1000, 1, 16, 1);
+	set_up(16);
+	put(0x1000, 1);
 	CHECK(!ow_cache_get(&cache, 0x1000, 2));
 	CHECK(!ow_cache_get(&cache, 0x1001, 1));
-	CHECK(ow_cache_get(&cache, 0x1000, 1));
-	put(0x1000, 2, 24, 1);
-	CHECK(!ow_cache_get(&cache, 0x1000, 1));
-	CHECK(ow_cache_get(&cache, 0x1000, 2)->cfa.off == 24);
+	CHECK_TEXT(got(0x1000, 1), "cfa=rsp+16");
+	set_up(24);
+	put(0x1000, 2);
+	CHECK_TEXT(got(0x1000, 2), "cfa=rsp+24");
+}
+
+/* Rows that can't be put in brief: each with the rule that is to blame. */
+static void test_what_is_not_cached(void)
+{
+	static const struct ow_rule blame[] = {
+		{ 3, OW_RULE_UNDEFINED, 0, 0 },
+		{ 3, OW_RULE_SAME, 0, 0 },
+		{ 3, OW_RULE_IS_CFA, 0, -8 },
+		{ 3, OW_RULE_REG, 2, 0 },
+		{ 3, OW_RULE_AT_REG, 2, 0 },
+		{ 3, OW_RULE_AT_EXPR, 0, 0 },
+		{ 3, OW_RULE_IS_EXPR, 0, 0 },
+		{ 3, OW_RULE_AT_CFA, 0, 0 },
+		{ 3, OW_RULE_AT_CFA, 0, 8 },
+		{ 3, OW_RULE_AT_CFA, 0, -12 },
+		{ 3, OW_RULE_AT_CFA, 0, -2048 },
+		{ 7, OW_RULE_AT_CFA, 0, -8 },
+		{ 3, OW_RULE_AT_CFA, 0, INT32_MIN },
+	};
+	size_t i;
+
+	memset(entries, 0, sizeof(entries));
+	for (i = 0; i < OW_ARRAY_SIZE(blame); i++) {
+		set_up(16);
+		save(16, OW_RULE_AT_CFA, -8);
+		rules[row.nr++] = blame[i];
+		put(0x1000, 1);
+		CHECK_TEXT(got(0x1000, 1), "none");
+	}
+	set_up(16);
+	row.cfa.kind = OW_RULE_IS_EXPR;
+	put(0x1000, 1);
+	row.cfa.kind = OW_RULE_AT_REG;
+	put(0x1000, 1);
+	row.cfa.kind = OW_RULE_NONE;
+	put(0x1000, 1);
+	CHECK_TEXT(got(0x1000, 1), "none");
 }
 
 static void test_size_of_a_row(void)
 {
+	int i;
+
 	memset(entries, 0, sizeof(entries));
-	put(0x1000, 1, 16, OW_CACHE_RULES);
-	CHECK(ow_cache_get(&cache, 0x1000, 1)->nr == OW_CACHE_RULES);
-	put(0x2000, 1, 16, 0);
-	CHECK(ow_cache_get(&cache, 0x2000, 1)->nr == 0);
-	memset(entries, 0, sizeof(entries));
-	put(0x1000, 1, 16, OW_CACHE_RULES + 1);
-	CHECK(!ow_cache_get(&cache, 0x1000, 1));
+	set_up(16);
+	for (i = 0; i < OW_BRIEF_SAVES; i++)
+		save((uint8_t)(20 + i), OW_RULE_AT_CFA, -8 * (i + 1));
+	put(0x1000, 1);
+	CHECK(ow_cache_get(&cache, 0x1000, 1)->nr == OW_BRIEF_SAVES);
+	save(8, OW_RULE_AT_CFA, -8 * (i + 1));
+	put(0x2000, 1);
+	CHECK_TEXT(got(0x2000, 1), "none");
 }
 
-/* Whatever shares an entry, a hit is always the row that was put last. */
+/* Whatever shares a pair, a hit is the row that was put for that addr. */
 static void test_many(void)
 {
 	uint64_t addr;
 	unsigned int hits = 0;
 
 	memset(entries, 0, sizeof(entries));
-	for (addr = 1; addr < 1000; addr++)
-		put(addr, 1, (int)addr, addr % (OW_CACHE_RULES + 1));
 	for (addr = 1; addr < 1000; addr++) {
-		const struct ow_row *row = ow_cache_get(&cache, addr, 1);
-
-		CHECK(!row || row->cfa.off == (int)addr);
-		hits += row != NULL;
+		set_up((int32_t)addr);
+		put(addr, 1);
+		/* The one before lives on, as there are two places. */
+		CHECK(addr == 1 || ow_cache_get(&cache, addr - 1, 1));
+		CHECK(ow_cache_get(&cache, addr, 1));
 	}
-	CHECK(hits > 0 && hits <= OW_ARRAY_SIZE(entries));
+	for (addr = 1; addr < 1000; addr++) {
+		const struct ow_brief *b = ow_cache_get(&cache, addr, 1);
+
+		CHECK(!b || b->cfa_off == (int32_t)addr);
+		hits += b != NULL;
+	}
+	CHECK(hits >= 2 && hits <= OW_ARRAY_SIZE(entries));
 }
 
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "miss when empty", test_miss_when_empty },
-		{ "a copy of the row", test_a_copy_of_the_row },
+		{ "the row again", test_the_row_again },
 		{ "generation and addr", test_generation_and_addr_must_match },
+		{ "what is not cached", test_what_is_not_cached },
 		{ "size of a row", test_size_of_a_row },
 		{ "many", test_many },
 	};

@@ -54,6 +54,7 @@ static void set_up(const struct ow_arch *arch)
 		.stack = { { fake_read }, STACK, stack_bytes, STACK_SIZE },
 	};
 	step.target = &fake.target;
+	step.pc_mask = arch->pc_mask;
 	step.stack = (struct ow_window){ 0, 0, NULL };
 	memset(&regs, 0x5a, sizeof(regs));
 	regs.known = 0;
@@ -283,7 +284,7 @@ static void test_aarch64(void)
 	CHECK(regs.val[arch->sp] == STACK);
 	/* a target with another mask: kernel addresses, say */
 	set_up(arch);
-	fake.target.pc_mask = 0x00ffffffffffffff;
+	step.pc_mask = 0x00ffffffffffffff;
 	ow_regs_set(&regs, 30, 0xf0a5000000401234);
 	CHECK(ow_step(&step, &row, &regs) == 0);
 	CHECK(regs.val[arch->pc] == 0x00a5000000401234);
@@ -345,6 +346,107 @@ static void test_i386(void)
 	CHECK(regs.val[EIP] == AT(STACK + 0x1c) && fake.reads == 0);
 }
 
+/* The row in brief. */
+static const struct ow_brief *brief(void)
+{
+	static struct ow_brief entries[2];
+	struct ow_cache cache = { entries, 0 };
+
+	memset(entries, 0, sizeof(entries));
+	ow_cache_put(&cache, fake.target.arch, 1, 1, &row);
+	return ow_cache_get(&cache, 1, 1);
+}
+
+static void set_up_brief(void)
+{
+	set_up_x86();
+	rule(RBP, OW_RULE_AT_CFA, 0, -16);
+	rule(RBX, OW_RULE_AT_CFA, 0, -0x20);
+	ow_regs_set(&regs, RAX, 1);
+	ow_regs_set(&regs, R12, 2);
+	step.stack = (struct ow_window){ STACK, 0x40, stack_bytes };
+}
+
+/* In the usual case a row in brief does what the whole row does. */
+static void check_brief(void)
+{
+	const struct ow_brief *b = brief();
+	struct ow_regs by_brief = regs;
+
+	CHECK(b && ow_step_brief(&step, b, &by_brief));
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(memcmp(&by_brief, &regs, sizeof(regs)) == 0);
+}
+
+static void test_brief(void)
+{
+	set_up_brief();
+	check_brief();
+	CHECK(regs.val[RBX] == AT(STACK) && regs.val[R12] == 2);
+	/* the window ends at the CFA; and begins at the lowest save */
+	set_up_brief();
+	step.stack.size = 0x20;
+	check_brief();
+	/* aarch64: the return address in a register, and in memory; signed */
+	set_up(&ow_arch_aarch64);
+	step.stack = (struct ow_window){ STACK, 0x40, stack_bytes };
+	ow_regs_set(&regs, 30, 0x00a5000000401234);
+	rule(34, OW_RULE_AT_CFA, 0, -16);
+	check_brief();
+	CHECK(regs.val[ow_arch_aarch64.pc] == 0x401234);
+	set_up(&ow_arch_aarch64);
+	step.stack = (struct ow_window){ STACK, 0x40, stack_bytes };
+	rule(29, OW_RULE_AT_CFA, 0, -32);
+	rule(30, OW_RULE_AT_CFA, 0, -24);
+	check_brief();
+}
+
+static void check_not_brief(void)
+{
+	struct ow_regs before = regs;
+	const struct ow_brief *b = brief();
+
+	CHECK(b && !ow_step_brief(&step, b, &regs));
+	CHECK(memcmp(&before, &regs, sizeof(regs)) == 0);
+}
+
+/* What isn't usual is left to ow_step(). */
+static void test_not_brief(void)
+{
+	set_up_brief();
+	step.stack = (struct ow_window){ 0, 0, NULL };
+	check_not_brief();
+	set_up_brief();
+	step.stack.size = 0x1f; /* the return address is half outside */
+	check_not_brief();
+	set_up_brief();
+	/* the lowest save is */
+	step.stack = (struct ow_window){ STACK + 1, 0x3f, stack_bytes + 1 };
+	check_not_brief();
+	set_up_brief();
+	row.flags = OW_ROW_SIGNAL;
+	check_not_brief();
+	set_up_brief();
+	row.flags = OW_ROW_OUTERMOST;
+	check_not_brief();
+	set_up_brief();
+	row.cfa.reg = 15; /* not known */
+	check_not_brief();
+	set_up_brief();
+	row.cfa.off = 0; /* no way up */
+	check_not_brief();
+	set_up_brief();
+	memset(stack_bytes + 0x18, 0, 8); /* the return address is null */
+	check_not_brief();
+	set_up_brief();
+	row.nr = 0; /* and it isn't known without its rule */
+	check_not_brief();
+	set_up(&ow_arch_i386);
+	step.stack = (struct ow_window){ STACK, 0x40, stack_bytes };
+	rule(8, OW_RULE_AT_CFA, 0, -4);
+	check_not_brief();
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -358,6 +460,8 @@ int main(void)
 		{ "signal row", test_signal_row },
 		{ "aarch64", test_aarch64 },
 		{ "i386", test_i386 },
+		{ "in brief", test_brief },
+		{ "not in brief", test_not_brief },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));

@@ -11,10 +11,10 @@
 #include "scratch.h"
 #include "test.h"
 
-#define SOURCE                                                       \
-	"int g(int); int f(int a) { return g(a) * a; }\n"            \
-	"int g(int a) { char b[300]; __builtin_memset(b, a, a);\n"   \
-	"  return b[a / 2] + a; }\n"                                 \
+#define SOURCE                                                     \
+	"int g(int); int f(int a) { return g(a) * a; }\n"          \
+	"int g(int a) { char b[300]; __builtin_memset(b, a, a);\n" \
+	"  return b[a / 2] + a; }\n"                               \
 	"int main(int n, char **v) { (void)v; return f(n); }\n"
 
 static struct ow_object *object;
@@ -159,7 +159,8 @@ static void test_no_build_id(void)
 	CHECK(scratch_run("cc -O2 -Wl,--build-id=none prog.c -o anonymous"));
 	CHECK(ow_table_make("anonymous", NULL, &err) != 0);
 	CHECK(err.code == OW_CODE_UNSUPPORTED);
-	CHECK(strcmp(err.msg, "anonymous: no build-id to keep a table by") == 0);
+	CHECK(strcmp(err.msg, "anonymous: no build-id to keep a table by") ==
+	      0);
 }
 
 /* Another program's table under the name "other.owt". */

@@ -21,7 +21,8 @@ static bool rows_are(const char *source, const char *flags, const char *want)
 	scratch_write("a.s", source);
 	scratch_write("want", want);
 	if (!scratch_run("cc -nostdlib -shared %s -Wl,-Ttext=0x10000 a.s "
-			 "-o a.so", flags))
+			 "-o a.so",
+			 flags))
 		return false;
 	FILE *out = fopen("got", "we");
 	struct ow_error err;
@@ -43,13 +44,13 @@ static void test_prologue_and_epilogue(void)
 		       ".cfi_offset rbx, -24\n"
 		       "nop\n pop %rbx\n .cfi_def_cfa_offset 16\n"
 		       "pop %rbp\n .cfi_def_cfa_offset 8\n ret\n"
-		       ".cfi_endproc\n", "",
+		       ".cfi_endproc\n",
+		       "",
 		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
 		       "0x10001 0x10002 cfa=rsp+16 rip=c-8 rbp=c-16\n"
 		       "0x10002 0x10004 cfa=rsp+24 rip=c-8 rbx=c-24 rbp=c-16\n"
 		       "0x10004 0x10005 cfa=rsp+16 rip=c-8 rbx=c-24 rbp=c-16\n"
-		       "0x10005 0x10006 cfa=rsp+8 rip=c-8 rbx=c-24 rbp=c-16\n"
-		       ));
+		       "0x10005 0x10006 cfa=rsp+8 rip=c-8 rbx=c-24 rbp=c-16\n"));
 }
 
 /* Thirty functions alike give one sequence, and the same rows. */
@@ -87,7 +88,8 @@ static void test_gap_and_padding(void)
 		       ".p2align 4\n"
 		       "g: .cfi_startproc\n nop\n ret\n .cfi_endproc\n"
 		       "h: xor %eax, %eax\n ret\n"
-		       "i: .cfi_startproc\n ret\n .cfi_endproc\n", "",
+		       "i: .cfi_startproc\n ret\n .cfi_endproc\n",
+		       "",
 		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
 		       "0x10001 0x10010 cfa=rsp+16 rip=c-8\n"
 		       "0x10010 0x10012 cfa=rsp+8 rip=c-8\n"
@@ -102,7 +104,8 @@ static void test_what_is_rare_is_left_to_the_cfi(void)
 		       ".cfi_def_cfa rsp, 12\n nop\n"
 		       ".cfi_def_cfa rsp, 0x100000\n nop\n"
 		       ".cfi_def_cfa rbp, 16\n nop\n"
-		       ".cfi_val_offset rbx, -16\n nop\n .cfi_endproc\n", "",
+		       ".cfi_val_offset rbx, -16\n nop\n .cfi_endproc\n",
+		       "",
 		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
 		       "0x10001 0x10004 escape\n"
 		       "0x10004 0x10005 cfa=rbp+16 rip=c-8\n"
@@ -114,7 +117,8 @@ static void test_flags(void)
 	CHECK(rows_are("f: .cfi_startproc\n .cfi_undefined rip\n nop\n"
 		       ".cfi_endproc\n"
 		       "g: .cfi_startproc\n .cfi_signal_frame\n nop\n"
-		       ".cfi_endproc\n", "",
+		       ".cfi_endproc\n",
+		       "",
 		       "0x10000 0x10001 cfa=rsp+8 outermost\n"
 		       "0x10001 0x10002 cfa=rsp+8 rip=c-8 signal\n"));
 }
@@ -124,7 +128,8 @@ static void test_large_frame_pages(void)
 	/* A row that holds across pages without a row of their own. */
 	CHECK(rows_are("f: .cfi_startproc\n nop\n .cfi_def_cfa_offset 24\n"
 		       ".skip 0x30000, 0x90\n .cfi_def_cfa_offset 8\n ret\n"
-		       ".cfi_endproc\n", "",
+		       ".cfi_endproc\n",
+		       "",
 		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
 		       "0x10001 0x40001 cfa=rsp+24 rip=c-8\n"
 		       "0x40001 0x40002 cfa=rsp+8 rip=c-8\n"));
@@ -149,6 +154,7 @@ static void test_padding_is_told_from_code(void)
 		{ "\x90\xc3", 2, false },
 		{ "\x31\xc0", 2, false },
 	};
+
 	uint8_t many[64];
 	size_t i;
 

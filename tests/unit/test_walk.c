@@ -552,12 +552,12 @@ static void test_aarch64_leaf_and_record(void)
 	CHECK(!ow_regs_known(&walk.regs, ow_arch_aarch64.sp));
 }
 
-static struct ow_cache_entry entries[16];
+static struct ow_brief entries[16];
 
 /* The same with a cache, cold and warm. */
 static void check_cached(const char *want)
 {
-	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) - 1 };
+	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
 
 	memset(entries, 0, sizeof(entries));
 	CHECK_TEXT(run(), want);
@@ -567,7 +567,7 @@ static void check_cached(const char *want)
 
 static void test_cache(void)
 {
-	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) - 1 };
+	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
 
 	set_up_chain();
 	check_cached(CHAIN);
@@ -597,7 +597,7 @@ static void test_cache_and_bias(void)
 /* The same byte as a pc, then before a trampoline as a return address. */
 static void test_cache_and_trampoline(void)
 {
-	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) - 1 };
+	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
 
 	memset(entries, 0, sizeof(entries));
 	set_up_signal(END_CODE);
