@@ -59,8 +59,9 @@ void ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
 	};
 	struct ow_row none = { .nr = 0 };
 
-	/* Of a caller that isn't, nothing is recovered. */
-	if (row->cfa.kind != OW_RULE_REG ||
+	/* Of a caller that isn't, nothing is recovered.  An sp that is said to
+	   hold the return address would change under a step in brief. */
+	if (row->cfa.kind != OW_RULE_REG || row->ra == arch->sp ||
 	    !put_saves(&b, arch, b.flags & OW_ROW_OUTERMOST ? &none : row))
 		return;
 	pair[1] = pair[0];

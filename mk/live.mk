@@ -62,6 +62,7 @@ $(call live_program,loader,loader.c,$(CC) $(live_flags))
 $(call live_program,plugin.so,plugin.c,$(CC) $(live_flags) -shared -fPIC)
 $(call live_program,decoy.so,plugin.c,$(CC) $(live_flags) -shared -fPIC -DDECOY)
 $(call live_program,asm,asm.S,$(CC) -nostdlib -static)
+$(call live_program,nocfi,nocfi.S,$(CC) -nostdlib -static)
 $(call live_program,throwing,throwing.cc,$(CXX) $(live_cxx))
 $(call live_program,throwing-clang,throwing.cc,clang++ -w $(live_cxx))
 $(call live_program,throwing-static,throwing.cc,$(CXX) $(live_cxx) -static)
@@ -115,6 +116,6 @@ live-build: $(live_programs)
 
 # LIVE='pattern ...' runs only tests whose name contains one of them.
 check-live: $(B)/bin/outwind live-build
-	python3 tests/live/run.py --outwind $< --programs $(live) $(LIVE)
+	python3 -B tests/live/run.py --outwind $< --programs $(live) $(LIVE)
 
 .PHONY: live-build check-live

@@ -207,6 +207,14 @@ def _(context):
                   'two_exits', '_start'])
 
 
+@case('assembly: no CFI, and no frame pointers')
+def _(context):
+    target = context.start(['nocfi'])
+    thread = context.stacks(target.pid, status=None)['threads'][0]
+    check(names(thread) == ['inner', 'outer', '_start'] or
+          not thread['complete'], 'a part is called complete', names(thread))
+
+
 @case('rust: legacy names')
 def _(context):
     target = context.start(['chain-rust'])

@@ -211,7 +211,8 @@ def add_spin(program):
         check(stubs or 'now' in program, 'no sample was in a PLT stub')
 
 
-for each_program in ('spin', 'spin-cet', 'spin-now', 'spin-clang', 'spin-i386'):
+for each_program in ('spin', 'spin-cet', 'spin-now', 'spin-clang',
+                     'spin-i386'):
     add_spin(each_program)
 
 

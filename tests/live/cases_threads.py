@@ -11,9 +11,9 @@ import struct
 import subprocess
 import time
 
-from harness import (START, case, check, check_names, check_unharmed, children_of,
-                     end_process, names,
-                     stop, task_states, tracers, wait_until, check_target)
+from harness import (START, case, check, check_names, check_target,
+                     check_unharmed, children_of, end_process, names, stop,
+                     task_states, tracers, wait_until)
 
 THREADS = 500
 CLONE = re.compile('(__)?clone3?')
@@ -126,7 +126,7 @@ def _(context):
 
 @case('threads: signals are not lost', alone=True)
 def _(context):
-    # SIGSTOP that arrives while outwind looks on stops the target all the same.
+    # SIGSTOP that arrives meanwhile stops the target all the same.
     target, heart = start_many(context, 50)
     chance = random.Random(2)
     for _ in range(30):

@@ -39,11 +39,11 @@ CLASSES = {
     'nearest symbol':
         'no symbol covers pc; the other tool takes the nearest one below',
     'past outermost':
-        'outwind stops at a frame whose CFI says that it is the outermost; '
-        'the other tool goes on and finds no function',
+        'outwind stops at a known outermost function, or where the return '
+        'address is 0; the other tool goes on and finds no function',
     'other gave up':
-        'the other tool ends early, or says that it can\'t go on; outwind goes '
-        'on from the same frame to a known outermost function',
+        'the other tool ends early, or says that it can not go on; outwind '
+        'goes on from the same frame to a known outermost function',
     'other has no thread':
         'the other tool does not list a zombie, or not that thread',
     'JIT':
@@ -54,8 +54,9 @@ CLASSES = {
         'outwind returns from a call of a bad address, the other can not',
 }
 
-OUTERMOST = {'_start', 'clone', 'clone3', '__clone', '__clone3', 'start_thread',
-             'runtime.goexit', 'runtime.goexit.abi0', '_dl_start_user',
+OUTERMOST = {'_start', 'clone', 'clone3', '__clone', '__clone3',
+             'start_thread', 'runtime.goexit', 'runtime.goexit.abi0',
+             '_dl_start_user',
              'runtime.mstart.abi0', 'runtime.rt0_go.abi0',
              '_rt0_amd64_linux'}
 RUST_HASH = re.compile(r'::h[0-9a-f]{16}$')
@@ -288,8 +289,10 @@ class Comparer:
         mine = thread['frames']
         below = mine[at - 1] if at else {}
         if at == len(mine) and thread['complete']:
-            rest = [f['name'] for f in theirs[at:]]
-            if not any(rest) and below.get('function') in OUTERMOST:
+            rest = theirs[at:]
+            if (not any(f['name'] for f in rest) and
+                    below.get('function') in OUTERMOST or
+                    not any(f['pc'] for f in rest)):
                 report.explain('past outermost', len(rest))
                 return
         if at == len(theirs) and (

@@ -21,8 +21,9 @@ STARTUP = {None, '__libc_start_call_main', '__libc_start_main', '_start',
            'generic_start_main.isra.0', '__libc_init_first', '_start_c',
            'libc_start_main_stage2', '__libc_start_main_impl',
            'generic_start_main'}
-OUTERMOST = {'_start', 'clone', 'clone3', '__clone', '__clone3', 'start_thread',
-             'runtime.goexit', 'runtime.goexit.abi0', '_rt0_amd64_linux',
+OUTERMOST = {'_start', 'clone', 'clone3', '__clone', '__clone3',
+             'start_thread', 'runtime.goexit', 'runtime.goexit.abi0',
+             '_rt0_amd64_linux',
              '_dl_start_user'}
 
 
