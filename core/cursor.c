@@ -1,28 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "cursor.h"
 
-const uint8_t *ow_cursor_skip(struct ow_cursor *c, uint64_t n)
-{
-	const uint8_t *at = c->pos;
-
-	if (c->bad || n > (uint64_t)(c->end - c->pos)) {
-		c->bad = true;
-		return NULL;
-	}
-	c->pos += n;
-	return at;
-}
-
-uint64_t ow_cursor_uint(struct ow_cursor *c, size_t size)
-{
-	const uint8_t *at = ow_cursor_skip(c, size);
-	uint64_t value = 0;
-
-	while (at && size-- > 0)
-		value = value << 8 | at[size];
-	return value;
-}
-
 static uint64_t leb(struct ow_cursor *c, bool is_signed)
 {
 	uint64_t value = 0;
@@ -46,12 +24,12 @@ static uint64_t leb(struct ow_cursor *c, bool is_signed)
 	return c->bad ? 0 : value;
 }
 
-uint64_t ow_cursor_uleb(struct ow_cursor *c)
+uint64_t ow_cursor_long_uleb(struct ow_cursor *c)
 {
 	return leb(c, false);
 }
 
-int64_t ow_cursor_sleb(struct ow_cursor *c)
+int64_t ow_cursor_long_sleb(struct ow_cursor *c)
 {
 	return (int64_t)leb(c, true);
 }

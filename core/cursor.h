@@ -32,14 +32,61 @@ static inline uint8_t ow_cursor_u8(struct ow_cursor *c)
 	return *c->pos++;
 }
 
+/* Step over n bytes and return where they begin, or NULL. */
+static inline const uint8_t *ow_cursor_skip(struct ow_cursor *c, uint64_t n)
+{
+	const uint8_t *at = c->pos;
+
+	if (c->bad || n > (uint64_t)(c->end - c->pos)) {
+		c->bad = true;
+		return NULL;
+	}
+	c->pos += n;
+	return at;
+}
+
+/* What ow_cursor_uint() does once it knows that the bytes are there. */
+static inline uint64_t ow_little_endian(const uint8_t *at, size_t size)
+{
+	uint64_t value = 0;
+
+	while (size-- > 0)
+		value = value << 8 | at[size];
+	return value;
+}
+
 /* A little-endian unsigned integer of size 1, 2, 4 or 8 bytes. */
-uint64_t ow_cursor_uint(struct ow_cursor *c, size_t size);
+static inline uint64_t ow_cursor_uint(struct ow_cursor *c, size_t size)
+{
+	const uint8_t *at = ow_cursor_skip(c, size);
+
+	if (!at)
+		return 0;
+	/* With a constant size the compiler makes one load of each. */
+	switch (size) {
+	case 4: return ow_little_endian(at, 4);
+	case 8: return ow_little_endian(at, 8);
+	default: return ow_little_endian(at, size);
+	}
+}
+
+/* ULEB128 and SLEB128 of more than one byte, or at the end. */
+uint64_t ow_cursor_long_uleb(struct ow_cursor *c);
+int64_t ow_cursor_long_sleb(struct ow_cursor *c);
 
 /* ULEB128 and SLEB128; bits beyond 64 mark the cursor bad. */
-uint64_t ow_cursor_uleb(struct ow_cursor *c);
-int64_t ow_cursor_sleb(struct ow_cursor *c);
+static inline uint64_t ow_cursor_uleb(struct ow_cursor *c)
+{
+	if (ow_cursor_more(c) && *c->pos < 0x80)
+		return *c->pos++;
+	return ow_cursor_long_uleb(c);
+}
 
-/* Step over n bytes and return where they begin, or NULL. */
-const uint8_t *ow_cursor_skip(struct ow_cursor *c, uint64_t n);
+static inline int64_t ow_cursor_sleb(struct ow_cursor *c)
+{
+	if (ow_cursor_more(c) && *c->pos < 0x80)
+		return (int64_t)(*c->pos++ ^ 0x40) - 0x40;
+	return ow_cursor_long_sleb(c);
+}
 
 #endif /* OW_CURSOR_H */

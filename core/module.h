@@ -17,6 +17,7 @@ struct ow_module {
 	enum ow_module_state state;
 	const struct ow_cfi *cfi;     /* NULL: it has none; borrowed */
 	const struct ow_table *table; /* NULL: none; borrowed */
+	uint64_t entry;               /* vaddr where a program starts, or 0 */
 };
 
 /* A range of executable addresses. */

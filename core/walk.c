@@ -4,6 +4,7 @@
 #include "err.h"
 
 #define TRAMPOLINE_SIZE 16
+#define START_SIZE 64 /* bytes of the code at a program's entry point */
 
 static const char *const how_texts[OW_NR_HOWS] = {
 	[OW_HOW_REGS] = "registers",	[OW_HOW_TABLE] = "table",
@@ -113,6 +114,23 @@ static bool trampoline_row(struct ow_walk *w, uint64_t pc, struct ow_row *row)
 }
 
 /*
+ * Does a frame pointer of zero mean that there is no caller (x86-64 psABI
+ * 3.4.1)?  Code that never touches it may run with what the program started
+ * with: only where a chain of frame pointers led here, or where programs start,
+ * is it to be believed.
+ */
+static bool is_outermost(const struct ow_walk *w, const struct ow_range *range)
+{
+	const struct ow_frame *last = &w->frames[w->nr - 1];
+	const struct ow_module *m = range->module;
+
+	if (last->how == OW_HOW_FP)
+		return true;
+	return m && m->entry && last->flags & OW_FRAME_RETURN &&
+	       last->pc - m->bias - m->entry < START_SIZE;
+}
+
+/*
  * No CFI: the kernel's trampoline; a call to where no code is, innermost; or
  * the frame pointer, where it can be one.
  */
@@ -133,9 +151,9 @@ static int fallback_row(struct ow_walk *w, const struct ow_range *range,
 	ow_arch_fp_row(arch, row, w->finder.rules);
 	if (!ow_regs_known(&w->regs, arch->fp))
 		return -OW_EUNKNOWN;
-	if (fp == 0)
+	if (fp == 0 && is_outermost(w, range))
 		row->flags |= OW_ROW_OUTERMOST;
-	else if (fp & (arch->word - 1) ||
+	else if (fp == 0 || fp & (arch->word - 1) ||
 		 (ow_regs_known(&w->regs, arch->sp) &&
 		  fp < w->regs.val[arch->sp]))
 		return -OW_ENOENT;

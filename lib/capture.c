@@ -198,6 +198,7 @@ static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 		m->table = ow_tablefile_open(m->object);
 	if (ow_object_load_cfi(m->object, &m->why))
 		return;
+	m->base.entry = m->object->elf.entry;
 	m->base.cfi = &m->object->cfi;
 	m->base.table = m->table ? &m->table->table : NULL;
 }

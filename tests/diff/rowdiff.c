@@ -400,7 +400,10 @@ static bool open_all(struct diff *d, uint8_t **bytes_ret)
 	    ow_object_load_cfi(d->obj, &err))
 		return false;
 	d->cfi = d->obj->cfi;
-	d->module = (struct ow_module){ 0, OW_MODULE_READY, &d->cfi, NULL };
+	d->module = (struct ow_module){
+		.state = OW_MODULE_READY,
+		.cfi = &d->cfi,
+	};
 	d->target.arch = d->obj->elf.arch;
 	d->target.mem.read = no_memory;
 	*bytes_ret = ow_table_generate(d->obj, &size, &stats, &err);

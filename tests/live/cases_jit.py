@@ -12,9 +12,11 @@ from harness import case, check, names, need, wait_until
 
 def start_node(context, scene):
     need('node')
-    script = os.path.join(os.path.dirname(__file__), 'programs', 'jit.js')
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)),
+                          'programs', 'jit.js')
+    # It leaves a log where it runs.
     target = context.start([shutil.which('node'), '--perf-basic-prof', script,
-                            scene])
+                            scene], cwd=context.tmp)
     context.stack.callback(remove_map, target.pid)
     return target
 

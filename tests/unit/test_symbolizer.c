@@ -180,7 +180,7 @@ static void test_jit(void)
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 	scratch_write(path, "1000 10 jitted code\n");
 	c->pid = getpid();
-	c->stats.freeze_ns = 1;
+	c->live = getpid();
 	s = ow_symbolizer_create(c, 0, NULL);
 	CHECK(ow_symbolizer_name(s, &f, &n, 1) == 1);
 	CHECK(is(n.function, "jitted code") && n.offset == 8);

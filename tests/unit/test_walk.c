@@ -166,9 +166,9 @@ static void set_up(const struct ow_arch *arch)
 {
 	make_cfi(arch);
 	make_table(arch);
-	tabled = (struct ow_module){ TABLED, OW_MODULE_READY, NULL, &table };
-	module = (struct ow_module){ MODULE, OW_MODULE_READY, &cfi, NULL };
-	later = (struct ow_module){ LATER, OW_MODULE_UNREAD, &cfi, NULL };
+	tabled = (struct ow_module){ TABLED, OW_MODULE_READY, NULL, &table, 0 };
+	module = (struct ow_module){ MODULE, OW_MODULE_READY, &cfi, NULL, 0 };
+	later = (struct ow_module){ LATER, OW_MODULE_UNREAD, &cfi, NULL, 0 };
 	memset(stack_bytes, 0, sizeof(stack_bytes));
 	memset(code_bytes, 0xcc, sizeof(code_bytes));
 	memset(code2_bytes, 0xcc, sizeof(code2_bytes));
@@ -365,7 +365,8 @@ static void test_frame_pointer_ends(void)
 		uint64_t fp;
 		const char *want;
 	} cases[] = {
-		{ 0, "600010@0 registers; complete, 0" },
+		/* zero may be what the program started with */
+		{ 0, "600010@0 registers; no unwind information for pc" },
 		/* not aligned; below sp */
 		{ STACK + 0x21,
 		  "600010@0 registers; no unwind information for pc" },
@@ -389,6 +390,65 @@ static void test_frame_pointer_ends(void)
 		poke(STACK + 0x88, 0x999999);
 		CHECK_TEXT(run(), cases[i].want);
 	}
+}
+
+/*
+ * A frame pointer of zero ends a stack where frame pointers led to it, or
+ * where programs start.
+ */
+static void test_frame_pointer_zero(void)
+{
+	uint64_t pc = TABLED + 0x2000;
+
+	/* table -> code without CFI, by a call from the entry point */
+	set_up(&ow_arch_x86_64);
+	set_pc(TABLED + 0x1010);
+	set_fp(0);
+	poke(STACK, pc + 0x10);
+	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; "
+			  "no unwind information for pc");
+	tabled.entry = 0x2000;
+	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; complete, 0");
+	poke(STACK, pc + 63);
+	CHECK_TEXT(run(), "401010@0 registers; 40203f@8 table r; complete, 0");
+	poke(STACK, pc + 64);
+	CHECK_TEXT(run(), "401010@0 registers; 402040@8 table r; "
+			  "no unwind information for pc");
+	/* innermost, it may not have been called at all */
+	set_pc(pc);
+	CHECK_TEXT(run(), "402000@0 registers; no unwind information for pc");
+	/* by a frame pointer */
+	set_pc(JIT + 0x10);
+	set_fp(STACK + 0x20);
+	poke(STACK + 0x28, JIT + 0x20);
+	CHECK_TEXT(run(), "600010@0 registers; 600020@30 frame pointer r; "
+			  "complete, 0");
+}
+
+/* Zero says that there is no caller only where something backs it. */
+static void test_frame_pointer_zero(void)
+{
+	set_up(&ow_arch_x86_64);
+	set_pc(JIT + 0x10);
+	set_fp(STACK + 0x20);
+	poke(STACK + 0x28, JIT + 0x20);
+	CHECK_TEXT(run(), "600010@0 registers; 600020@30 frame pointer r; "
+			  "complete, 0");
+	/* Called from code without CFI: any, or what a program starts with. */
+	set_up(&ow_arch_x86_64);
+	set_pc(TABLED + 0x1010);
+	set_fp(0);
+	poke(STACK, TABLED + 0x2010);
+	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; "
+			  "no unwind information for pc");
+	tabled.entry = 0x2000;
+	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; complete, 0");
+	tabled.entry = 0x2011;
+	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; "
+			  "no unwind information for pc");
+	tabled.entry = 0x1fd0;
+	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; "
+			  "no unwind information for pc");
 }
 
 /* x86-64: a handler that a table knows returns to the trampoline. */
@@ -580,7 +640,7 @@ static void test_cache(void)
 	fake.target.map.generation = 2;
 	set_fp(0);
 	CHECK_TEXT(run_with(&cache, MAX_FRAMES),
-		   "401010@0 registers; complete, 0");
+		   "401010@0 registers; no unwind information for pc");
 }
 
 /* An expression's addresses are of the module that the row is from. */
@@ -636,6 +696,8 @@ int main(void)
 		{ "unknown registers", test_unknown },
 		{ "frame pointer", test_frame_pointer },
 		{ "frame pointer: ends", test_frame_pointer_ends },
+		{ "frame pointer: zero", test_frame_pointer_zero },
+		{ "frame pointer: zero", test_frame_pointer_zero },
 		{ "trampoline of x86-64", test_trampoline_x86_64 },
 		{ "trampoline of i386", test_trampoline_i386 },
 		{ "trampoline of aarch64", test_trampoline_aarch64 },
