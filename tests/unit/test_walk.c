@@ -425,32 +425,6 @@ static void test_frame_pointer_zero(void)
 			  "complete, 0");
 }
 
-/* Zero says that there is no caller only where something backs it. */
-static void test_frame_pointer_zero(void)
-{
-	set_up(&ow_arch_x86_64);
-	set_pc(JIT + 0x10);
-	set_fp(STACK + 0x20);
-	poke(STACK + 0x28, JIT + 0x20);
-	CHECK_TEXT(run(), "600010@0 registers; 600020@30 frame pointer r; "
-			  "complete, 0");
-	/* Called from code without CFI: any, or what a program starts with. */
-	set_up(&ow_arch_x86_64);
-	set_pc(TABLED + 0x1010);
-	set_fp(0);
-	poke(STACK, TABLED + 0x2010);
-	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; "
-			  "no unwind information for pc");
-	tabled.entry = 0x2000;
-	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; complete, 0");
-	tabled.entry = 0x2011;
-	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; "
-			  "no unwind information for pc");
-	tabled.entry = 0x1fd0;
-	CHECK_TEXT(run(), "401010@0 registers; 402010@8 table r; "
-			  "no unwind information for pc");
-}
-
 /* x86-64: a handler that a table knows returns to the trampoline. */
 static void put_trampoline(uint8_t *at, size_t i)
 {
@@ -696,7 +670,6 @@ int main(void)
 		{ "unknown registers", test_unknown },
 		{ "frame pointer", test_frame_pointer },
 		{ "frame pointer: ends", test_frame_pointer_ends },
-		{ "frame pointer: zero", test_frame_pointer_zero },
 		{ "frame pointer: zero", test_frame_pointer_zero },
 		{ "trampoline of x86-64", test_trampoline_x86_64 },
 		{ "trampoline of i386", test_trampoline_i386 },
