@@ -35,7 +35,7 @@ struct ow_arch {
 	uint64_t pc_mask;      /* bits of a code address; strips PAC */
 	const uint8_t *slots;  /* DWARF number -> slot */
 	uint8_t nr_slots;
-	const char *const *names; /* slot -> name */
+	const char *const *names;            /* slot -> name */
 	const struct ow_sigframe *sigframes; /* the longest code first */
 	uint8_t nr_sigframes;
 };

@@ -14,26 +14,45 @@ enum {
 	NR_REGS = 42
 };
 
-#define BITS(first, last) \
-	(((uint64_t)2 << (last)) - ((uint64_t)1 << (first)))
-#define NONE OW_SLOT_NONE
-#define NONE8 NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE
+#define BITS(first, last) (((uint64_t)2 << (last)) - ((uint64_t)1 << (first)))
+#define NONE              OW_SLOT_NONE
+#define NONE8             NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE
 
 static const uint8_t slots[] = {
-	0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10,   11, 12, 13, 14, 15,
-	16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,   27, 28, X29, X30, SP,
-	PC, NONE, RA_SIGN_STATE, NONE, NONE, NONE, NONE, NONE, /* 32-39 */
-	NONE8, NONE8, NONE8, /* 40-63 */
-	NONE8,		     /* v0-v7 */
-	D8, D8 + 1, D8 + 2, D8 + 3, D8 + 4, D8 + 5, D8 + 6, D8 + 7,
+	0,      1,      2,      3,      4,      5,      6,
+	7,      8,      9,      10,     11,     12,     13,
+	14,     15,     16,     17,     18,     19,     20,
+	21,     22,     23,     24,     25,     26,     27,
+	28,     X29,    X30,    SP,     PC,     NONE,   RA_SIGN_STATE,
+	NONE,   NONE,   NONE,   NONE,   NONE, /* 32-39 */
+	NONE8,  NONE8,  NONE8,                /* 40-63 */
+	NONE8,                                /* v0-v7 */
+	D8,     D8 + 1, D8 + 2, D8 + 3, D8 + 4, D8 + 5, D8 + 6,
+	D8 + 7,
 };
 
 static const char *const names[NR_REGS] = {
-	"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",	 "x7",	"x8",
-	"x9",  "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17",
-	"x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26",
-	"x27", "x28", "x29", "x30", "sp",  "pc",  "ra_sign_state",
-	"d8",  "d9",  "d10", "d11", "d12", "d13", "d14", "d15",
+	"x0",  "x1",
+	"x2",  "x3",
+	"x4",  "x5",
+	"x6",  "x7",
+	"x8",  "x9",
+	"x10", "x11",
+	"x12", "x13",
+	"x14", "x15",
+	"x16", "x17",
+	"x18", "x19",
+	"x20", "x21",
+	"x22", "x23",
+	"x24", "x25",
+	"x26", "x27",
+	"x28", "x29",
+	"x30", "sp",
+	"pc",  "ra_sign_state",
+	"d8",  "d9",
+	"d10", "d11",
+	"d12", "d13",
+	"d14", "d15",
 };
 
 /*
@@ -42,14 +61,14 @@ static const char *const names[NR_REGS] = {
  * arch/arm64/include/uapi/asm/{ucontext,sigcontext}.h).
  */
 #define MC(n) (128 + 176 + 8 + 8 * (n))
-#define STORED(slot)                                 \
-	{                                            \
+#define STORED(slot)                               \
+	{                                          \
 		slot, OW_RULE_AT_REG, SP, MC(slot) \
 	}
 
 static const struct ow_rule stored[] = {
-	STORED(0),  STORED(1),	STORED(2),  STORED(3),	STORED(4),  STORED(5),
-	STORED(6),  STORED(7),	STORED(8),  STORED(9),	STORED(10), STORED(11),
+	STORED(0),  STORED(1),  STORED(2),  STORED(3),  STORED(4),  STORED(5),
+	STORED(6),  STORED(7),  STORED(8),  STORED(9),  STORED(10), STORED(11),
 	STORED(12), STORED(13), STORED(14), STORED(15), STORED(16), STORED(17),
 	STORED(18), STORED(19), STORED(20), STORED(21), STORED(22), STORED(23),
 	STORED(24), STORED(25), STORED(26), STORED(27), STORED(28), STORED(29),

@@ -30,16 +30,16 @@ static const char *const names[NR_REGS] = {
  * arch/x86/include/uapi/asm/sigcontext.h).  base is where it lies from esp at
  * the trampoline.
  */
-#define STORED(slot, base, n)                                      \
-	{                                                          \
+#define STORED(slot, base, n)                                    \
+	{                                                        \
 		slot, OW_RULE_AT_REG, ESP, (base) + 16 + 4 * (n) \
 	}
-#define ALL_STORED(base)                                              \
-	{                                                             \
-		STORED(EDI, base, 0), STORED(ESI, base, 1),           \
-			STORED(EBP, base, 2), STORED(EBX, base, 4),   \
-			STORED(EDX, base, 5), STORED(ECX, base, 6),   \
-			STORED(EAX, base, 7), STORED(EIP, base, 10),  \
+#define ALL_STORED(base)                                             \
+	{                                                            \
+		STORED(EDI, base, 0), STORED(ESI, base, 1),          \
+			STORED(EBP, base, 2), STORED(EBX, base, 4),  \
+			STORED(EDX, base, 5), STORED(ECX, base, 6),  \
+			STORED(EAX, base, 7), STORED(EIP, base, 10), \
 	}
 #define ESP_OFF(base) ((base) + 16 + 4 * 3)
 
@@ -50,7 +50,7 @@ static const char *const names[NR_REGS] = {
  * first word.
  */
 #define OLD_BASE 4
-#define RT_BASE (4 + 4 + 4 + 128 + 20)
+#define RT_BASE  (4 + 4 + 4 + 128 + 20)
 
 static const struct ow_rule old_stored[] = ALL_STORED(OLD_BASE);
 static const struct ow_rule rt_stored[] = ALL_STORED(RT_BASE);

@@ -41,15 +41,15 @@ static const char *const names[NR_REGS] = {
  * (Linux, arch/x86/include/uapi/asm/sigcontext.h, struct sigcontext_64).
  */
 #define GREG(n) (40 + 8 * (n))
-#define STORED(slot, n)                              \
-	{                                            \
+#define STORED(slot, n)                            \
+	{                                          \
 		slot, OW_RULE_AT_REG, RSP, GREG(n) \
 	}
 
 static const struct ow_rule stored[] = {
-	STORED(R8, 0),	 STORED(R9, 1),	  STORED(R10, 2),  STORED(R11, 3),
-	STORED(R12, 4),	 STORED(R13, 5),  STORED(R14, 6),  STORED(R15, 7),
-	STORED(RDI, 8),	 STORED(RSI, 9),  STORED(RBP, 10), STORED(RBX, 11),
+	STORED(R8, 0),   STORED(R9, 1),   STORED(R10, 2),  STORED(R11, 3),
+	STORED(R12, 4),  STORED(R13, 5),  STORED(R14, 6),  STORED(R15, 7),
+	STORED(RDI, 8),  STORED(RSI, 9),  STORED(RBP, 10), STORED(RBX, 11),
 	STORED(RDX, 12), STORED(RAX, 13), STORED(RCX, 14), STORED(RIP, 16),
 };
 

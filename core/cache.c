@@ -66,6 +66,7 @@ void ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
 		return;
 	pair[1] = pair[0];
 	pair[0] = b;
+	cache->puts++;
 }
 
 void ow_brief_row(const struct ow_brief *b, const struct ow_arch *arch,
@@ -74,10 +75,10 @@ void ow_brief_row(const struct ow_brief *b, const struct ow_arch *arch,
 	unsigned int i;
 
 	for (i = 0; i < b->nr; i++)
-		rules[i] = (struct ow_rule){
-			b->saves[i].slot, OW_RULE_AT_CFA, 0,
-			(b->saves[i].words - b->depth) * arch->word
-		};
+		rules[i] = (struct ow_rule){ b->saves[i].slot, OW_RULE_AT_CFA,
+					     0,
+					     (b->saves[i].words - b->depth) *
+						     arch->word };
 	*row = (struct ow_row){
 		.cfa = { 0, OW_RULE_REG, b->cfa_reg, b->cfa_off },
 		.nr = b->nr,

@@ -13,7 +13,7 @@
 struct ow_arch;
 
 #define OW_BRIEF_SAVES 16 /* so that an entry fills a cache line */
-#define OW_BRIEF_FEW 8    /* enough for x86-64, where 7 can be saved */
+#define OW_BRIEF_FEW   8  /* enough for x86-64, where 7 can be saved */
 
 #define OW_BRIEF_NO_SAVE 0xff
 
@@ -31,6 +31,7 @@ struct ow_brief {
 			  that the step may always execute OW_BRIEF_FEW */
 	uint8_t depth; /* words from the lowest save to the CFA, at least 1 */
 	uint8_t unused;
+
 	struct {
 		uint8_t slot;
 		uint8_t words; /* above the lowest save */
@@ -44,6 +45,7 @@ struct ow_brief {
 struct ow_cache {
 	struct ow_brief *entries;
 	uint32_t mask; /* a power of two, minus one */
+	uint32_t puts; /* how often a row was put, for who would make it grow */
 };
 
 /* The two places of an addr. */
@@ -56,9 +58,8 @@ static inline struct ow_brief *ow_cache_pair(const struct ow_cache *cache,
 }
 
 /* What is known of addr under that generation, or NULL. */
-static inline const struct ow_brief *ow_cache_get(const struct ow_cache *cache,
-						  uint64_t addr,
-						  uint32_t generation)
+static inline const struct ow_brief *
+ow_cache_get(const struct ow_cache *cache, uint64_t addr, uint32_t generation)
 {
 	const struct ow_brief *b = ow_cache_pair(cache, addr);
 

@@ -75,9 +75,9 @@ static const char *const operands[64] = {
 };
 
 struct insn {
-	uint8_t op; /* with the low-bits operand taken out */
+	uint8_t op;         /* with the low-bits operand taken out */
 	uint64_t reg, reg2; /* DWARF numbers */
-	int64_t off; /* factored already; or a code delta; or an address */
+	int64_t off;   /* factored already; or a code delta; or an address */
 	int32_t block; /* where in the section a block's length stands */
 };
 
@@ -107,7 +107,9 @@ static void decode_operand(struct insn *in, char kind, struct ow_cursor *c,
 	case 'o': in->off = ow_cursor_uleb(c); break;
 	case 'f': in->off = ow_cursor_uleb(c) * cie->data_align; break;
 	case 'n': in->off = -(ow_cursor_uleb(c) * cie->data_align); break;
-	case 'F': in->off = ow_cursor_sleb(c) * (uint64_t)cie->data_align; break;
+	case 'F':
+		in->off = ow_cursor_sleb(c) * (uint64_t)cie->data_align;
+		break;
 	case 'b': decode_block(in, c, cie); break;
 	case 'L':
 		enc.field = cie->section_vaddr + (c->pos - cie->section);
@@ -361,12 +363,14 @@ void ow_cfa_row(const struct ow_cfa *cfa, struct ow_row *row,
 		.nr = nr,
 		.flags = (cie->signal_frame ? OW_ROW_SIGNAL : 0) |
 			 (reg[cie->ra].kind == OW_RULE_UNDEFINED ?
-				  OW_ROW_OUTERMOST : 0),
+				  OW_ROW_OUTERMOST :
+				  0),
 		.ra = cie->ra,
 		.how = OW_HOW_CFI,
 		.exprs = cie->section,
 		.exprs_size = cie->section_size > UINT32_MAX ?
-				      UINT32_MAX : (uint32_t)cie->section_size,
+				      UINT32_MAX :
+				      (uint32_t)cie->section_size,
 		.rules = rules,
 	};
 }

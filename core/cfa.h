@@ -11,8 +11,8 @@ struct ow_cie {
 	const struct ow_arch *arch;
 	uint64_t code_align;
 	int64_t data_align;
-	uint8_t ra; /* slot */
-	uint8_t fde_enc; /* DW_EH_PE_* of the FDEs' addresses */
+	uint8_t ra;        /* slot */
+	uint8_t fde_enc;   /* DW_EH_PE_* of the FDEs' addresses */
 	bool has_aug_data; /* 'z': FDEs have augmentation data too */
 	bool signal_frame;
 	const uint8_t *insns; /* initial instructions */

@@ -10,8 +10,8 @@ struct entry {
 	const struct ow_cfi_env *env;
 	const struct ow_section *sec;
 	bool is_debug;
-	uint64_t off;       /* of the entry */
-	uint64_t next;      /* of the one behind it */
+	uint64_t off;  /* of the entry */
+	uint64_t next; /* of the one behind it */
 	bool is_cie;
 	uint64_t cie_off;   /* an FDE's CIE */
 	struct ow_cursor c; /* behind the CIE pointer */
@@ -62,7 +62,8 @@ static int read_entry(struct entry *e, uint64_t off)
 	if (c.bad)
 		return -OW_EFORMAT;
 	e->is_cie = id == (!e->is_debug ? 0 :
-			   size == 8 ? ~(uint64_t)0 : 0xffffffff);
+			   size == 8    ? ~(uint64_t)0 :
+					  0xffffffff);
 	e->cie_off = e->is_debug ? id : id_off - id;
 	e->c = c;
 	return 1;
@@ -110,8 +111,7 @@ static int read_augmentation(struct entry *e, struct ow_cie *cie,
 			break;
 		case 'S': cie->signal_frame = true; break;
 		case 'B': /* aarch64: return address signed with key B */
-		case 'G': /* aarch64: stack memory is tagged */
-			break;
+		case 'G': /* aarch64: stack memory is tagged */ break;
 		default: return -OW_EUNSUPPORTED;
 		}
 	}
@@ -297,18 +297,56 @@ static uint64_t hdr_start_sdata4(const struct ow_cfi *cfi, uint64_t i)
 	       ow_arch_mask(cfi->arch);
 }
 
+static uint64_t hdr_start(const struct ow_cfi *cfi, uint64_t i)
+{
+	return cfi->hdr_enc == (OW_PE_DATAREL | OW_PE_SDATA4) ?
+		       hdr_start_sdata4(cfi, i) :
+		       hdr_field(cfi, i, 0);
+}
+
+/*
+ * Narrow [*low, *high) around where vaddr should be if functions were spread
+ * evenly, which is near enough to spare the probes all over the table that a
+ * binary search begins with, each a cache miss.
+ */
+static void narrow(const struct ow_cfi *cfi, uint64_t vaddr, uint64_t *low,
+		   uint64_t *high)
+{
+	uint64_t first = hdr_start(cfi, 0), nr = cfi->hdr_nr;
+	uint64_t span = hdr_start(cfi, nr - 1) - first, step = 8, guess;
+
+	/* Beyond these bounds the product could overflow. */
+	if (nr < 256 || nr >> 24 || span >> 40 || vaddr - first >= span)
+		return;
+	guess = (vaddr - first) * (nr - 1) / span;
+	if (hdr_start(cfi, guess) <= vaddr) {
+		while (guess + step < nr &&
+		       hdr_start(cfi, guess + step) <= vaddr) {
+			guess += step;
+			step *= 4;
+		}
+		*low = guess;
+		*high = guess + step < nr ? guess + step : nr;
+	} else {
+		while (guess > step && hdr_start(cfi, guess - step) > vaddr) {
+			guess -= step;
+			step *= 4;
+		}
+		*low = guess > step ? guess - step : 0;
+		*high = guess;
+	}
+}
+
 static int find_by_hdr(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		       uint64_t vaddr, struct ow_fde *ret)
 {
-	bool usual = cfi->hdr_enc == (OW_PE_DATAREL | OW_PE_SDATA4);
 	uint64_t low = 0, high = cfi->hdr_nr;
-	uint64_t mid, start;
+	uint64_t mid;
 
+	narrow(cfi, vaddr, &low, &high);
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		start = usual ? hdr_start_sdata4(cfi, mid) :
-				hdr_field(cfi, mid, 0);
-		if (start <= vaddr)
+		if (hdr_start(cfi, mid) <= vaddr)
 			low = mid + 1;
 		else
 			high = mid;
@@ -323,8 +361,8 @@ static int find_by_hdr(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 			 bool is_debug, uint64_t vaddr, struct ow_fde *ret)
 {
-	const struct ow_fde_index *index =
-		is_debug ? &cfi->debug_index : &cfi->eh_index;
+	const struct ow_fde_index *index = is_debug ? &cfi->debug_index :
+						      &cfi->eh_index;
 	size_t low = 0, high = index->nr;
 	size_t mid;
 

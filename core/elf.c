@@ -85,21 +85,16 @@ bool ow_elf_section(const struct ow_elf *elf, uint32_t i,
 bool ow_elf_section_is(const struct ow_elf *elf,
 		       const struct ow_elf_section *sec, const char *name)
 {
-	struct ow_elf_section names;
-	struct ow_cursor c;
-	char got;
+	const uint8_t *at = elf->bytes + elf->names_off;
+	uint64_t i;
 
-	if (!ow_elf_section(elf, elf->shstrndx, &names) ||
-	    sec->name >= names.size)
-		return false;
-	c = bytes_at(elf, names.off, names.size);
-	ow_cursor_skip(&c, sec->name);
-	do {
-		got = (char)ow_cursor_uint(&c, 1);
-		if (c.bad || got != *name)
+	for (i = sec->name; i < elf->names_size; i++, name++) {
+		if (at[i] != (uint8_t)*name)
 			return false;
-	} while (*name++);
-	return true;
+		if (*name == '\0')
+			return true;
+	}
+	return false;
 }
 
 /* Counts that don't fit the file header stand in section header 0. */
@@ -114,8 +109,9 @@ static void undo_extended_numbering(struct ow_elf *elf)
 		elf->shnum = 0;
 		return;
 	}
-	elf->shnum = shnum ? shnum :
-		     zero.size < 0xffffffff ? (uint32_t)zero.size : 0;
+	elf->shnum = shnum                  ? shnum :
+		     zero.size < 0xffffffff ? (uint32_t)zero.size :
+					      0;
 	if (elf->shstrndx == SHN_XINDEX)
 		elf->shstrndx = zero.link;
 	if (elf->phnum == PN_XNUM) {
@@ -126,6 +122,18 @@ static void undo_extended_numbering(struct ow_elf *elf)
 		ow_cursor_skip(&c, elf->is_64 ? 44 : 28);
 		elf->phnum = ow_cursor_uint(&c, 4);
 	}
+}
+
+static void find_names(struct ow_elf *elf)
+{
+	struct ow_elf_section names;
+
+	if (!ow_elf_section(elf, elf->shstrndx, &names) ||
+	    names.type == OW_SHT_NOBITS || names.off > elf->size ||
+	    names.size > elf->size - names.off)
+		return;
+	elf->names_off = names.off;
+	elf->names_size = names.size;
 }
 
 int ow_elf_parse(struct ow_elf *elf, const uint8_t *bytes, uint64_t size)
@@ -161,6 +169,7 @@ int ow_elf_parse(struct ow_elf *elf, const uint8_t *bytes, uint64_t size)
 	if (!e.arch)
 		return -OW_EUNSUPPORTED;
 	undo_extended_numbering(&e);
+	find_names(&e);
 	*elf = e;
 	return 0;
 }

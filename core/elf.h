@@ -37,6 +37,7 @@ struct ow_elf {
 	uint16_t type; /* ET_* */
 	uint64_t phoff, shoff;
 	uint32_t phnum, shnum, shstrndx; /* with extended numbering undone */
+	uint64_t names_off, names_size;  /* of the section names; within size */
 	uint64_t entry;
 };
 

@@ -274,7 +274,8 @@ static int operate(struct ow_expr *x, uint8_t op, struct ow_cursor *c,
 		return push_const(x, op, c);
 	switch (op) {
 	case OP_nop: return 0;
-	case OP_addr: return push(x, ow_cursor_uint(c, x->arch->word) + x->bias);
+	case OP_addr:
+		return push(x, ow_cursor_uint(c, x->arch->word) + x->bias);
 	case OP_constu: return push(x, ow_cursor_uleb(c));
 	case OP_consts: return push(x, ow_cursor_sleb(c));
 	case OP_bregx:

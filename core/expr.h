@@ -15,9 +15,9 @@ struct ow_expr {
 	const struct ow_arch *arch;
 	const struct ow_regs *regs;
 	const struct ow_memory *mem;
-	uint64_t cfa;  /* DW_OP_call_frame_cfa */
+	uint64_t cfa; /* DW_OP_call_frame_cfa */
 	bool has_cfa;
-	uint64_t bias; /* DW_OP_addr holds a vaddr */
+	uint64_t bias;  /* DW_OP_addr holds a vaddr */
 	uint64_t fault; /* after -OW_EFAULT: the address */
 	unsigned int depth;
 	uint64_t stack[OW_EXPR_DEPTH];

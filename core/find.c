@@ -26,7 +26,7 @@ static int find_cfi(struct ow_finder *f, const struct ow_target *target,
 	ow_cfa_row(&f->cfa, row, f->rules);
 	row->how = how;
 	row->bias = module->bias;
-	if (vaddr + 1 == f->cfa.next)
+	if (vaddr + 1 == f->fde.end)
 		row->flags |= OW_ROW_LAST;
 	return 0;
 }

@@ -13,7 +13,7 @@ enum ow_module_state {
 
 /* One object at one place. */
 struct ow_module {
-	uint64_t bias;                /* addr - vaddr */
+	uint64_t bias; /* addr - vaddr */
 	enum ow_module_state state;
 	const struct ow_cfi *cfi;     /* NULL: it has none; borrowed */
 	const struct ow_table *table; /* NULL: none; borrowed */

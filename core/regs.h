@@ -14,7 +14,7 @@
 struct ow_regs {
 	/* Valid where known has the bit; the last one is for nothing. */
 	uint64_t val[OW_MAX_REGS + 1];
-	uint64_t known;            /* bit n: val[n] is right */
+	uint64_t known; /* bit n: val[n] is right */
 };
 
 static inline bool ow_regs_known(const struct ow_regs *r, unsigned int slot)

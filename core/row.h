@@ -40,7 +40,7 @@ struct ow_rule {
 enum ow_row_flags {
 	OW_ROW_SIGNAL = 1,    /* the caller was interrupted, it did not call */
 	OW_ROW_OUTERMOST = 2, /* there is no caller: the RA is undefined */
-	OW_ROW_LAST = 4, /* found for the last byte that it covers */
+	OW_ROW_LAST = 4, /* found for the last byte before what has no CFI */
 };
 
 struct ow_row {

@@ -157,8 +157,7 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 		if (known >> rule[i].slot & 1)
 			regs->val[rule[i].slot] = s->vals[i];
 	regs->val[arch->pc] = regs->val[row->ra] & s->pc_mask;
-	regs->known = known | (uint64_t)1 << arch->sp |
-		      (uint64_t)1 << arch->pc;
+	regs->known = known | (uint64_t)1 << arch->sp | (uint64_t)1 << arch->pc;
 	return 0;
 }
 
@@ -188,8 +187,8 @@ bool ow_step_brief(const struct ow_step *s, const struct ow_brief *b,
 	uint64_t pc;
 
 	if (b->flags || arch->word != 8 || !ow_regs_known(regs, b->cfa_reg) ||
-	    cfa <= regs->val[arch->sp] || skip > s->stack.size ||
-	    skip < size || !(known >> b->ra & 1))
+	    cfa <= regs->val[arch->sp] || skip > s->stack.size || skip < size ||
+	    !(known >> b->ra & 1))
 		return false;
 	lowest = s->stack.bytes + (skip - size);
 	pc = b->ra_words == OW_BRIEF_NO_SAVE ? regs->val[b->ra] :
@@ -197,7 +196,7 @@ bool ow_step_brief(const struct ow_step *s, const struct ow_brief *b,
 	pc &= s->pc_mask;
 	if (pc == 0)
 		return false;
-	/* Without a branch that depends on how many there are. */
+		/* Without a branch that depends on how many there are. */
 #pragma GCC unroll 8
 	for (i = 0; i < OW_BRIEF_FEW; i++)
 		restore(regs, b, i, lowest);

@@ -170,20 +170,16 @@ static bool seq_parts(const struct ow_table *t, uint32_t rule,
 
 /*
  * The rule at off bytes behind a row's vaddr: the row's own, or that of the
- * part of its sequence.  *end_ret is where that part ends, if not with the row.
+ * part of its sequence.
  */
-static uint32_t rule_at(const struct ow_table *t, uint32_t rule, uint32_t off,
-			uint32_t *end_ret)
+static uint32_t rule_at(const struct ow_table *t, uint32_t rule, uint32_t off)
 {
 	uint32_t i, end;
 
-	*end_ret = ~(uint32_t)0;
 	if (!seq_parts(t, rule, &i, &end))
 		return rule;
 	while (i + 1 < end && t->part_pcs[i + 1] <= off)
 		i++;
-	if (i + 1 < end)
-		*end_ret = t->part_pcs[i + 1];
 	return t->part_rules[i];
 }
 
@@ -221,7 +217,7 @@ int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 {
 	uint64_t page = (vaddr - t->base) >> OW_TABLE_PAGE_BITS;
 	uint16_t pc = (uint16_t)vaddr;
-	uint32_t first, end, next, off, rule, part_end;
+	uint32_t first, end, next, off, rule, behind;
 	int err;
 
 	if (vaddr < t->base || page >= t->nr_pages)
@@ -234,11 +230,16 @@ int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 	/* Before a page's first row, the last one of an earlier page holds;
 	   a sequence ends in its own page, so that its last part does. */
 	off = next > first ? (uint32_t)(pc - t->rows[next - 1].pc) : 0xffff;
-	rule = rule_at(t, t->rows[next - 1].rule, off, &part_end);
+	rule = rule_at(t, t->rows[next - 1].rule, off);
 	err = decode_rule(t, rule, row, rules);
-	if (!err && (off + 1 == part_end || begins(t, next, page, end, pc + 1)))
+	if (err)
+		return err;
+	behind = begins(t, next, page, end, pc + 1) ?
+			 rule_at(t, t->rows[next].rule, 0) :
+			 rule_at(t, t->rows[next - 1].rule, off + 1);
+	if (behind == OW_TABLE_NONE)
 		row->flags |= OW_ROW_LAST;
-	return err;
+	return 0;
 }
 
 uint64_t ow_table_row_vaddr(const struct ow_table *t, uint32_t i, uint32_t k,

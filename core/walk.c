@@ -4,12 +4,12 @@
 #include "err.h"
 
 #define TRAMPOLINE_SIZE 16
-#define START_SIZE 64 /* bytes of the code at a program's entry point */
+#define START_SIZE      64 /* bytes of the code at a program's entry point */
 
 static const char *const how_texts[OW_NR_HOWS] = {
-	[OW_HOW_REGS] = "registers",	[OW_HOW_TABLE] = "table",
-	[OW_HOW_CFI] = "eh_frame",	[OW_HOW_DEBUG] = "debug_frame",
-	[OW_HOW_SIGNAL] = "signal",	[OW_HOW_FP] = "frame pointer",
+	[OW_HOW_REGS] = "registers", [OW_HOW_TABLE] = "table",
+	[OW_HOW_CFI] = "eh_frame",   [OW_HOW_DEBUG] = "debug_frame",
+	[OW_HOW_SIGNAL] = "signal",  [OW_HOW_FP] = "frame pointer",
 	[OW_HOW_CALL] = "bad call",
 };
 
@@ -29,12 +29,9 @@ static const char *const end_texts[OW_NR_ENDS] = {
 
 /* The end that each way to fail leads to. */
 static const uint8_t ends[OW_ERR_HOSTED] = {
-	[OW_EFORMAT] = OW_END_BAD_RULE,
-	[OW_EUNSUPPORTED] = OW_END_UNSUPPORTED,
-	[OW_EFAULT] = OW_END_FAULT,
-	[OW_ENOENT] = OW_END_NO_CFI,
-	[OW_EUNKNOWN] = OW_END_UNKNOWN,
-	[OW_ELIMIT] = OW_END_BAD_RULE,
+	[OW_EFORMAT] = OW_END_BAD_RULE, [OW_EUNSUPPORTED] = OW_END_UNSUPPORTED,
+	[OW_EFAULT] = OW_END_FAULT,     [OW_ENOENT] = OW_END_NO_CFI,
+	[OW_EUNKNOWN] = OW_END_UNKNOWN, [OW_ELIMIT] = OW_END_BAD_RULE,
 };
 
 const char *ow_end_text(enum ow_end end)
@@ -183,7 +180,8 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 	   isn't cached: the same addr may be a pc another time. */
 	if (!(row->flags & OW_ROW_LAST)) {
 		if (w->cache)
-			ow_cache_put(w->cache, t->arch, addr, t->map.generation, row);
+			ow_cache_put(w->cache, t->arch, addr, t->map.generation,
+				     row);
 	} else if (addr != pc) {
 		trampoline_row(w, pc, row);
 	}

@@ -19,7 +19,7 @@ static inline uint64_t ow_frame_lookup_pc(const struct ow_frame *f)
 
 /* A walk.  The caller owns it; about 6 KiB, so not on a kernel stack. */
 struct ow_walk {
-	struct ow_step step; /* with target and stack window */
+	struct ow_step step;    /* with target and stack window */
 	struct ow_cache *cache; /* or NULL */
 	/* Of the last frame found; after some ends, of what was refused behind
 	   it. */

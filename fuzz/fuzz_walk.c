@@ -141,7 +141,7 @@ static int read_target(const struct ow_memory *mem, uint64_t addr, void *buf,
 static void check(struct fuzz_target *t, const struct ow_regs *regs)
 {
 	static struct walked plain, cold, warm;
-	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
+	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1, 0 };
 	const struct ow_window part = {
 		STACK,
 		t->stack.size - t->stack.size / 4,

@@ -9,7 +9,11 @@
 #include "err.h"
 #include "error.h"
 
-#define CACHE_PAIRS 1024
+#define PAGE_SIZE 4096 /* or more; touching more often does no harm */
+
+/* Pairs of rows in the cache: few at first, as each page of it costs a fault. */
+#define FIRST_PAIRS 128
+#define MOST_PAIRS 2048
 
 static const struct ow_region *region_at(const struct ow_capture *c,
 					 uint64_t addr)
@@ -69,20 +73,51 @@ static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 	return 0;
 }
 
+/*
+ * Zeroed memory whose pages are there already, so that none has to be faulted
+ * in while something is being measured or held up.
+ */
+static void *make_zeroed(size_t size)
+{
+	volatile uint8_t *bytes = calloc(1, size);
+	size_t i;
+
+	for (i = 0; bytes && i < size; i += PAGE_SIZE)
+		bytes[i] = 0;
+	return (void *)bytes;
+}
+
+/* An empty cache of that size in place of the old one, if there is memory. */
+static bool make_cache(struct ow_cache *cache, uint32_t pairs)
+{
+	struct ow_brief *entries = make_zeroed(2 * pairs * sizeof(*entries));
+
+	if (!entries)
+		return false;
+	free(cache->entries);
+	*cache = (struct ow_cache){ entries, pairs - 1, 0 };
+	return true;
+}
+
+/* More rows were put than it holds: it is too small for these stacks. */
+static void maybe_grow_cache(struct ow_cache *cache)
+{
+	uint32_t pairs = cache->mask + 1;
+
+	if (pairs < MOST_PAIRS && cache->puts > 2 * pairs)
+		make_cache(cache, 4 * pairs);
+}
+
 struct ow_capture *ow_capture_create(struct ow_error *err)
 {
 	static atomic_uint generations;
-	struct ow_capture *c = calloc(1, sizeof(*c));
+	struct ow_capture *c = make_zeroed(sizeof(*c));
 
-	if (c)
-		c->cache.entries = calloc(2 * CACHE_PAIRS,
-					  sizeof(*c->cache.entries));
-	if (!c || !c->cache.entries) {
+	if (!c || !make_cache(&c->cache, FIRST_PAIRS)) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
 		free(c);
 		return NULL;
 	}
-	c->cache.mask = CACHE_PAIRS - 1;
 	c->target.mem.read = read_memory;
 	c->target.map.generation = atomic_fetch_add(&generations, 1) + 1;
 	return c;
@@ -198,6 +233,8 @@ static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 		m->table = ow_tablefile_open(m->object);
 	if (ow_object_load_cfi(m->object, &m->why))
 		return;
+	if (!m->table)
+		ow_object_prefault_cfi(m->object);
 	m->base.entry = m->object->elf.entry;
 	m->base.cfi = &m->object->cfi;
 	m->base.table = m->table ? &m->table->table : NULL;
@@ -262,6 +299,7 @@ size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 		ow_fail(err, OW_CODE_ABSENT, "thread was not captured");
 		return 0;
 	}
+	maybe_grow_cache(&c->cache);
 	ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
 		      &c->threads[i].regs, frames,
 		      max < UINT32_MAX ? (unsigned int)max : UINT32_MAX);

@@ -17,6 +17,7 @@
 #include "inflate.h"
 
 #define PAGE_MASK 0xfffULL /* the smallest page of any target */
+#define MOST_PREFAULTED (4 << 20)
 
 static struct ow_object *create(const uint8_t *bytes, size_t size,
 				bool is_image, const char *path,
@@ -246,4 +247,20 @@ int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
 		return ow_fail(err, OW_CODE_MEMORY, "%s: out of memory",
 			       obj->path);
 	return 0;
+}
+
+void ow_object_prefault_cfi(const struct ow_object *obj)
+{
+	const uint8_t *start = obj->cfi.hdr.bytes;
+	const uint8_t *end = obj->cfi.eh_frame.bytes;
+
+	/* Linkers put .eh_frame right behind .eh_frame_hdr. */
+	if (obj->is_image || !start || end < start)
+		return;
+	end += obj->cfi_size - obj->cfi.hdr.size;
+	if (end - start > MOST_PREFAULTED || end > obj->bytes + obj->size)
+		return;
+	start -= (uintptr_t)start & PAGE_MASK;
+	/* Older kernels (before 5.14) refuse, and then pages fault in later. */
+	madvise((void *)start, end - start, MADV_POPULATE_READ);
 }

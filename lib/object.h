@@ -56,6 +56,12 @@ struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
  */
 int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err);
 
+/*
+ * Map the pages of the object's CFI in one go, for a walk that is about to look
+ * here and there in them: a fault for each would cost more than the walk.
+ */
+void ow_object_prefault_cfi(const struct ow_object *obj);
+
 /* The section of that name with bytes in the file, or false. */
 bool ow_object_section(const struct ow_object *obj, const char *name,
 		       struct ow_elf_section *ret);

@@ -42,13 +42,14 @@ static int open_file(const struct ow_capture *c,
 {
 	char path[PATH_MAX];
 	struct stat st;
-	int fd;
+	int fd = -1;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", c->live,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
 	/* Opening a device may do something; looking at it doesn't. */
-	fd = stat(path, &st) == 0 && S_ISREG(st.st_mode) ?
-		     open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (strncmp(m->path, "/dev/", 5) != 0 ||
+	    (stat(path, &st) == 0 && S_ISREG(st.st_mode)))
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", c->live);

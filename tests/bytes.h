@@ -9,7 +9,7 @@
 #include "memory.h"
 
 struct bytes {
-	uint8_t at[8192] __attribute__((aligned(8)));
+	uint8_t at[32768] __attribute__((aligned(8)));
 	size_t size;
 };
 

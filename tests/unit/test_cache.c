@@ -4,7 +4,7 @@
 #include "test.h"
 
 static struct ow_brief entries[8];
-static struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
+static struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1, 0 };
 static struct ow_rule rules[OW_MAX_REGS];
 static struct ow_row row;
 

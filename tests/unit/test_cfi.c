@@ -637,6 +637,68 @@ static void test_hdr_hostile(void)
 	CHECK(ow_cfi_find(&cfi, &env, B, &fde, &how) == -OW_EFORMAT);
 }
 
+enum {
+	MANY = 600,
+	MANY_SIZE = 0x40
+};
+
+/* Where function i begins: evenly, ever further apart, or in two heaps. */
+static uint64_t place(int spread, uint64_t i)
+{
+	switch (spread) {
+	case 0: return 0x100000 + i * MANY_SIZE;
+	case 1: return 0x100000 + i * MANY_SIZE + 16 * i * i;
+	default:
+		return 0x100000 + i * MANY_SIZE +
+		       (i < 5 ? 0 : (uint64_t)0x10000000);
+	}
+}
+
+/* Enough that the search begins with a guess of where a function should be. */
+static void test_hdr_of_many(void)
+{
+	struct ow_cfi cfi;
+	struct ow_fde fde;
+	uint64_t eh_frame, start;
+	uint8_t how;
+	size_t i, off;
+	int spread;
+
+	for (spread = 0; spread < 3; spread++) {
+		b.size = hdr.size = 0;
+		put_cie(&usual);
+		put(&hdr, 4, 0x3b031b01); /* version and encodings */
+		put(&hdr, 4, SECTION - (HDR + 4));
+		put(&hdr, 4, MANY);
+		for (i = 0; i < MANY; i++) {
+			start = place(spread, i);
+			off = put_fde(&usual, 0, start, start + MANY_SIZE);
+			put(&hdr, 4, start - HDR);
+			put(&hdr, 4, SECTION + off - HDR);
+		}
+		cfi = cfi_over(&usual, b.at, b.size);
+		CHECK(set_hdr(&cfi, hdr.at, hdr.size, &eh_frame) == 0);
+		CHECK(cfi.hdr_nr == MANY);
+		for (i = 0; i < MANY; i++) {
+			start = place(spread, i);
+			CHECK(ow_cfi_find(&cfi, &env, start, &fde, &how) == 0);
+			CHECK(fde.start == start);
+			CHECK(ow_cfi_find(&cfi, &env, start + MANY_SIZE - 1,
+					  &fde, &how) == 0);
+			CHECK(fde.start == start);
+			start += MANY_SIZE;
+			if (i + 1 == MANY || start < place(spread, i + 1))
+				CHECK(ow_cfi_find(&cfi, &env, start, &fde,
+						  &how) == -OW_ENOENT);
+		}
+		start = place(spread, 0) - 1;
+		CHECK(ow_cfi_find(&cfi, &env, start, &fde, &how) == -OW_ENOENT);
+		CHECK(ow_cfi_find(&cfi, &env, 0, &fde, &how) == -OW_ENOENT);
+		CHECK(ow_cfi_find(&cfi, &env, ~(uint64_t)0, &fde, &how) ==
+		      -OW_ENOENT);
+	}
+}
+
 /* What the header doesn't list, an index may; then .debug_frame. */
 static void test_order_of_sources(void)
 {
@@ -686,6 +748,7 @@ int main(void)
 		{ "hdr: no table", test_hdr_that_cannot_be_searched },
 		{ "hdr: refused", test_hdr_refused },
 		{ "hdr: hostile", test_hdr_hostile },
+		{ "hdr: many", test_hdr_of_many },
 		{ "order of sources", test_order_of_sources },
 	};
 

@@ -350,7 +350,7 @@ static void test_i386(void)
 static const struct ow_brief *brief(void)
 {
 	static struct ow_brief entries[2];
-	struct ow_cache cache = { entries, 0 };
+	struct ow_cache cache = { .entries = entries };
 
 	memset(entries, 0, sizeof(entries));
 	ow_cache_put(&cache, fake.target.arch, 1, 1, &row);

@@ -591,7 +591,7 @@ static struct ow_brief entries[16];
 /* The same with a cache, cold and warm. */
 static void check_cached(const char *want)
 {
-	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
+	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1, 0 };
 
 	memset(entries, 0, sizeof(entries));
 	CHECK_TEXT(run(), want);
@@ -601,7 +601,7 @@ static void check_cached(const char *want)
 
 static void test_cache(void)
 {
-	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
+	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1, 0 };
 
 	set_up_chain();
 	check_cached(CHAIN);
@@ -631,7 +631,7 @@ static void test_cache_and_bias(void)
 /* The same byte as a pc, then before a trampoline as a return address. */
 static void test_cache_and_trampoline(void)
 {
-	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1 };
+	struct ow_cache cache = { entries, OW_ARRAY_SIZE(entries) / 2 - 1, 0 };
 
 	memset(entries, 0, sizeof(entries));
 	set_up_signal(END_CODE);
