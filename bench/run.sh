@@ -5,7 +5,7 @@
 set -eu
 
 built=$1
-pg=$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)
+pg=$(find /usr/lib/postgresql -maxdepth 2 -name bin | sort -V | tail -n 1)
 lib=$(dirname "$(ldd "$built/bench_walk" | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')")
 tmp=$(mktemp -d)
 started=
@@ -41,6 +41,7 @@ start_postgres()
 	chown postgres: "$tmp/db" "$tmp/socket"
 	as="setpriv --reuid=postgres --regid=postgres --clear-groups"
 	$as "$pg/initdb" -D "$tmp/db" -A trust --no-sync >/dev/null
+	# shellcheck disable=SC2086
 	start $as "$pg/postgres" -D "$tmp/db" -k "$tmp/socket" -h ''
 	server=$pid
 	until psql -h "$tmp/socket" -U postgres -qc '' 2>/dev/null; do
@@ -58,6 +59,7 @@ start_postgres()
 
 first()
 {
+	# shellcheck disable=SC2086
 	"$built/bench_first" "$1" "$tmp/cache" "$2" $3
 }
 

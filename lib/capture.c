@@ -13,7 +13,7 @@
 
 /* Pairs of rows in the cache: few at first, as each page of it costs a fault. */
 #define FIRST_PAIRS 128
-#define MOST_PAIRS 2048
+#define MOST_PAIRS  2048
 
 static const struct ow_region *region_at(const struct ow_capture *c,
 					 uint64_t addr)
@@ -350,7 +350,7 @@ int ow_capture_module(struct ow_capture *c, size_t i,
 		return ow_fail(err, OW_CODE_ARGUMENT, "no module %zu", i);
 	m = &c->modules[i];
 	ow_capture_ready(c, m);
-	*ret = (struct ow_module_info){ m->start, m->end, m->base.bias,
-					m->path, m->build_id };
+	*ret = (struct ow_module_info){ m->start, m->end, m->base.bias, m->path,
+					m->build_id };
 	return 0;
 }

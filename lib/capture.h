@@ -58,7 +58,7 @@ struct ow_capture {
 	size_t nr_threads;
 	struct ow_capture_module *modules; /* in address order */
 	size_t nr_modules;
-	struct ow_range *ranges; /* what target.map has */
+	struct ow_range *ranges;   /* what target.map has */
 	struct ow_region *regions; /* in address order, none overlapping */
 	size_t nr_regions;
 	struct ow_capture_stats stats;

@@ -18,7 +18,8 @@ int ow_fail(struct ow_error *err, int code, const char *fmt, ...)
 		return -code;
 	err->code = code;
 	err->os_errno = code == OW_CODE_SYSTEM || code == OW_CODE_PERMISSION ?
-				os_errno : 0;
+				os_errno :
+				0;
 	va_start(ap, fmt);
 	vsnprintf(err->msg, sizeof(err->msg), fmt, ap);
 	va_end(ap);

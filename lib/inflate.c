@@ -13,8 +13,8 @@ enum {
 	ELFCOMPRESS_ZSTD = 2,
 };
 
-#define GNU_MAGIC "ZLIB"
-#define LARGEST ((uint64_t)1 << 32)
+#define GNU_MAGIC     "ZLIB"
+#define LARGEST       ((uint64_t)1 << 32)
 #define LARGEST_RATIO 1100 /* deflate's limit is 1032 */
 
 static uint64_t big_endian(const uint8_t *bytes)
@@ -39,7 +39,8 @@ static uint64_t read_header(struct ow_cursor *c, bool is_64, bool is_gnu,
 		gnu = ow_cursor_skip(c, 12);
 		*type_ret = ELFCOMPRESS_ZLIB;
 		return gnu && memcmp(gnu, GNU_MAGIC, 4) == 0 ?
-			       big_endian(gnu + 4) : 0;
+			       big_endian(gnu + 4) :
+			       0;
 	}
 	*type_ret = ow_cursor_uint(c, 4); /* ch_type */
 	ow_cursor_skip(c, w - 4);         /* ch_reserved, in class 64 */

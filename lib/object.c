@@ -16,7 +16,7 @@
 #include "fdeindex.h"
 #include "inflate.h"
 
-#define PAGE_MASK 0xfffULL /* the smallest page of any target */
+#define PAGE_MASK       0xfffULL /* the smallest page of any target */
 #define MOST_PREFAULTED (4 << 20)
 
 static struct ow_object *create(const uint8_t *bytes, size_t size,
@@ -40,7 +40,8 @@ static struct ow_object *create(const uint8_t *bytes, size_t size,
 		if (why == -OW_EUNSUPPORTED)
 			ow_fail(err, OW_CODE_UNSUPPORTED,
 				"%s: ELF file of a machine that outwind "
-				"doesn't know", path);
+				"doesn't know",
+				path);
 		else
 			ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file",
 				path);

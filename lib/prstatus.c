@@ -26,10 +26,10 @@ static const uint8_t i386[17] = {
 	SKIP, 8, SKIP, SKIP, 4, SKIP
 };
 
-static const uint8_t aarch64[34] = {
-	0,  1,	2,  3,	4,  5,	6,  7,	8,  9,	10, 11, 12, 13, 14, 15, 16,
-	17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, SKIP
-};
+static const uint8_t aarch64[34] = { 0,  1,  2,  3,  4,  5,  6,   7,  8,
+				     9,  10, 11, 12, 13, 14, 15,  16, 17,
+				     18, 19, 20, 21, 22, 23, 24,  25, 26,
+				     27, 28, 29, 30, 31, 32, SKIP };
 
 static const struct layout {
 	const struct ow_arch *arch;

@@ -22,9 +22,9 @@ static int put_rule(const struct ow_arch *arch, const struct ow_rule *rule,
 	case OW_RULE_AT_CFA: return snprintf(buf, size, "c%+d", rule->off);
 	case OW_RULE_IS_CFA: return snprintf(buf, size, "v%+d", rule->off);
 	case OW_RULE_REG:
-		return rule->off ? snprintf(buf, size, "%s%+d", reg,
-					    rule->off) :
-				   snprintf(buf, size, "%s", reg);
+		return rule->off ?
+			       snprintf(buf, size, "%s%+d", reg, rule->off) :
+			       snprintf(buf, size, "%s", reg);
 	case OW_RULE_AT_REG:
 		return snprintf(buf, size, "(%s%+d)", reg, rule->off);
 	case OW_RULE_AT_EXPR: return snprintf(buf, size, "exp");
@@ -48,10 +48,9 @@ void ow_row_text(const struct ow_arch *arch, const struct ow_row *row,
 	else
 		used += put_rule(arch, &cfa, buf + used, size - used);
 	for (i = 0; i < row->nr && used + 32 < size; i++) {
-		used += snprintf(buf + used, size - used, " %s=",
-				 arch->names[row->rules[i].slot]);
-		used += put_rule(arch, &row->rules[i], buf + used,
-				 size - used);
+		used += snprintf(buf + used, size - used,
+				 " %s=", arch->names[row->rules[i].slot]);
+		used += put_rule(arch, &row->rules[i], buf + used, size - used);
 	}
 	snprintf(buf + used, size - used, "%s%s",
 		 row->flags & OW_ROW_SIGNAL ? " signal" : "",
@@ -73,8 +72,8 @@ static void print_fde(const struct ow_object *obj, const struct ow_fde *fde,
 {
 	struct ow_rule rules[OW_MAX_REGS];
 	struct ow_row row;
-	int more = ow_cfa_begin(cfa, &fde->cie, fde->insns, fde->start,
-				fde->end);
+	int more =
+		ow_cfa_begin(cfa, &fde->cie, fde->insns, fde->start, fde->end);
 
 	while (more >= 0 && (more = ow_cfa_next(cfa)) > 0) {
 		ow_cfa_row(cfa, &row, rules);
@@ -135,8 +134,10 @@ static int print_table(const struct ow_object *obj, FILE *out,
 	if (!bytes)
 		return -OW_CODE_ABSENT;
 	if (ow_table_open(&t, bytes, size) || ow_table_verify(&t))
-		return ow_fail(err, OW_CODE_FORMAT, "%s: the table made is "
-			       "not in order", obj->path);
+		return ow_fail(err, OW_CODE_FORMAT,
+			       "%s: the table made is "
+			       "not in order",
+			       obj->path);
 	for (i = 0; i < t.nr_rows; i++) {
 		for (k = 0, parts = 1; k < parts; k++) {
 			next = ow_table_row_vaddr(&t, i, k, &parts);

@@ -12,9 +12,9 @@
 #include "table.h"
 #include "tableseq.h"
 
-#define SLOTS 8192 /* of the hash of rules; a power of two */
+#define SLOTS         8192 /* of the hash of rules; a power of two */
 #define MAX_SETS_SIZE 0xffff
-#define MAX_PAGES 0x10000 /* 4 GiB of code */
+#define MAX_PAGES     0x10000 /* 4 GiB of code */
 
 struct packed_set {
 	uint8_t bytes[1 + 2 * OW_TABLE_MAX_SAVES];
@@ -271,7 +271,8 @@ static uint32_t *list_pages(const struct gen *g, const struct ow_seqs *seqs,
 	size_t i;
 
 	for (i = 0; pages && i < seqs->nr_rows; i++)
-		while (page <= (seqs->vaddrs[i] - g->base) >> OW_TABLE_PAGE_BITS)
+		while (page <= (seqs->vaddrs[i] - g->base) >>
+		       OW_TABLE_PAGE_BITS)
 			pages[page++] = (uint32_t)i;
 	while (pages && page <= nr)
 		pages[page++] = (uint32_t)seqs->nr_rows;
@@ -286,9 +287,8 @@ static void put(uint8_t **at, const void *bytes, size_t size)
 	*at += size;
 }
 
-static struct ow_table_head head_of(const struct gen *g,
-				    const struct ow_seqs *seqs,
-				    uint32_t nr_pages)
+static struct ow_table_head
+head_of(const struct gen *g, const struct ow_seqs *seqs, uint32_t nr_pages)
 {
 	struct ow_table_head head = {
 		.magic = OW_TABLE_MAGIC,

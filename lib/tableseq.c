@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOSE 8 /* rows further apart than this are not one run */
-#define MAX_SEQS 0x8000
+#define CLOSE         8 /* rows further apart than this are not one run */
+#define MAX_SEQS      0x8000
 #define MAX_ALL_PARTS 0xffff
 
 /* A run of rows, and how often one like it occurs. */

@@ -11,8 +11,9 @@
 static void put_name(FILE *out, const char *text)
 {
 	for (; *text; text++)
-		putc(*text == ';' ? ':' : (unsigned char)*text < ' ' ? '?' :
-								       *text,
+		putc(*text == ';'               ? ':' :
+		     (unsigned char)*text < ' ' ? '?' :
+						  *text,
 		     out);
 }
 
@@ -61,8 +62,7 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 			if (f->names[k].function)
 				put_name(out, f->names[k].function);
 			else
-				put_unnamed(out, &f->frame,
-					    f->names[k].module);
+				put_unnamed(out, &f->frame, f->names[k].module);
 		}
 	}
 	fputs(" 1\n", out);

@@ -11,7 +11,8 @@ static size_t utf8_size(const unsigned char *s)
 		   s[0] < 0xc2 ? 0 :
 		   s[0] < 0xe0 ? 2 :
 		   s[0] < 0xf0 ? 3 :
-		   s[0] < 0xf5 ? 4 : 0;
+		   s[0] < 0xf5 ? 4 :
+				 0;
 	size_t i;
 
 	for (i = 1; i < n; i++)

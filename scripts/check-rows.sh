@@ -9,6 +9,7 @@ out=$(mktemp)
 trap 'rm -f "$out"' EXIT
 
 # Hard links and ar archives aside: files that begin with the ELF magic.
+# shellcheck disable=SC2016
 find "$@" -xdev -type f -size +200c -links -3 -print0 |
     xargs -0 -n 64 -P "$(nproc)" sh -c '
         tool=$1

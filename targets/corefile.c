@@ -262,7 +262,8 @@ static int add_module(struct core *core, uint64_t start, uint64_t end)
 static bool has_code(const struct core *core, const struct mapped_file *f)
 {
 	const char *path = is_program(core, f, f->start, f->end) && core->exe ?
-				   core->exe : f->path;
+				   core->exe :
+				   f->path;
 	struct ow_object *obj = ow_object_open(path, NULL);
 	struct ow_elf_segment seg;
 	bool found = false;
@@ -351,9 +352,9 @@ static void place_windows(struct ow_capture *c)
 		for (k = 0; k < c->nr_regions; k++) {
 			r = &c->regions[k];
 			if (sp - r->start < r->size)
-				t->stack = (struct ow_window){
-					r->start, r->size, r->bytes
-				};
+				t->stack = (struct ow_window){ r->start,
+							       r->size,
+							       r->bytes };
 		}
 	}
 }
@@ -452,7 +453,8 @@ static void *map_core(const char *path, size_t *size_ret, struct ow_error *err)
 	if (fd < 0 || fstat(fd, &st)) {
 		ow_fail(err, errno == ENOENT ? OW_CODE_ABSENT : OW_CODE_SYSTEM,
 			errno == ENOENT ? "%s: no such file or process" :
-					  "open %s", path);
+					  "open %s",
+			path);
 		return NULL;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_size == 0) {

@@ -19,11 +19,11 @@
 #include "stackcopy.h"
 #include "stopper.h"
 
-#define RED_ZONE 128 /* x86-64 psABI 3.2.2 */
-#define STOP_TIMEOUT_NS 1000000000ULL
+#define RED_ZONE          128 /* x86-64 psABI 3.2.2 */
+#define STOP_TIMEOUT_NS   1000000000ULL
 #define UNKNOWN_BASE_SIZE (1 << 20) /* copied where no base is known */
-#define LISTING_ROUNDS 16
-#define OVERFLOW_SIZE (64 << 10) /* how far below a stack sp may have gone */
+#define LISTING_ROUNDS    16
+#define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
 
 /* A capture under construction. */
 struct taking {
@@ -215,8 +215,8 @@ static void plan_stack(struct taking *t, size_t i)
 		return;
 	start = sp < RED_ZONE ? 0 : sp - RED_ZONE;
 	/* [stack] may have grown since the maps were read. */
-	if (start < m->start && (sp >= m->start || !m->writable ||
-				 strcmp(m->path, "[stack]") != 0))
+	if (start < m->start &&
+	    (sp >= m->start || !m->writable || strcmp(m->path, "[stack]") != 0))
 		start = m->start;
 	t->regions[i] = ow_stackcopy_add(&t->copy, start,
 					 copy_end(t, m, sp > start ? sp : start,
@@ -303,7 +303,8 @@ static int freeze(struct taking *t, struct ow_error *err)
 	}
 	release_all(t);
 	return t->tps && t->regions ?
-		       0 : ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		       0 :
+		       ow_fail(err, OW_CODE_MEMORY, "out of memory");
 }
 
 /* Signals that would end us wait until the target runs again. */
@@ -399,7 +400,8 @@ static int check_process(const struct taking *t, struct ow_error *err)
 	if (state != 'Z' && state != 'X')
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "process %d (%s) is a kernel thread, it has no "
-			       "user stack", pid, name);
+			       "user stack",
+			       pid, name);
 	if (t->c->nr_threads < 2)
 		return ow_fail(err, OW_CODE_ABSENT,
 			       "process %d (%s) has exited (zombie)", pid,

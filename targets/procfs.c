@@ -144,7 +144,8 @@ int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 	if (!ret->text && errno == EACCES)
 		return ow_fail(err, OW_CODE_PERMISSION,
 			       "not allowed to look at process %d: run as its "
-			       "user or as root", pid);
+			       "user or as root",
+			       pid);
 	if (!ret->text)
 		return ow_fail(err, OW_CODE_SYSTEM, "read %s", path);
 	ret->list = calloc(count_lines(ret->text) + 1, sizeof(*ret->list));

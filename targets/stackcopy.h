@@ -14,10 +14,12 @@ struct ow_stackcopy {
 	struct ow_region *regions;
 	size_t nr, room;
 	size_t done; /* of the regions, copied by an earlier run */
+
 	struct {
 		uint8_t *bytes;
 		size_t size;
 	} buffer[2]; /* of each run */
+
 	unsigned int runs;
 };
 

@@ -16,8 +16,8 @@
 #include "error.h"
 #include "procfs.h"
 
-#define SPINS 200 /* polls before sleeping between them */
-#define FIRST_NAP_NS 20000
+#define SPINS          200 /* polls before sleeping between them */
+#define FIRST_NAP_NS   20000
 #define LONGEST_NAP_NS 200000
 
 uint64_t ow_now_ns(void)

@@ -13,7 +13,8 @@ static void print_usage(FILE *to)
 	      "those of the\n"
 	      "compact table made from .eh_frame: vaddrs from and to, the rule "
 	      "of the CFA,\n"
-	      "the rules of the registers.\n", to);
+	      "the rules of the registers.\n",
+	      to);
 }
 
 int cmd_rows(int argc, char **argv)

@@ -9,8 +9,8 @@
 #include "stackview.h"
 
 #define DEFAULT_FRAMES 1024
-#define MOST_FRAMES 1000000
-#define MOST_TIDS 100000
+#define MOST_FRAMES    1000000
+#define MOST_TIDS      100000
 
 enum {
 	OPT_JSON = 256,
@@ -92,7 +92,8 @@ static void print_usage(FILE *to)
 	      "\n"
 	      "Exit status: 0 all stacks are complete, 1 some frames or "
 	      "threads failed,\n"
-	      "2 nothing could be done, 64 usage.\n", to);
+	      "2 nothing could be done, 64 usage.\n",
+	      to);
 }
 
 static bool parse_option(struct request *r, int opt)
@@ -159,8 +160,7 @@ static bool parse_tids(struct request *r, char *text)
 		if (!parse_number(part, 1, INT32_MAX, &tid) ||
 		    r->nr_tids == MOST_TIDS)
 			return false;
-		r->tids = realloc(r->tids,
-				  (r->nr_tids + 1) * sizeof(*r->tids));
+		r->tids = realloc(r->tids, (r->nr_tids + 1) * sizeof(*r->tids));
 		if (!r->tids)
 			return false;
 		r->tids[r->nr_tids++] = (pid_t)tid;
@@ -248,10 +248,11 @@ static bool name_frames(struct scratch *s, struct ow_symbolizer *symbolizer,
 		}
 		s->views[i].frame = s->frames[i];
 		s->views[i].nr_names =
-			symbolizer ? ow_symbolizer_name(symbolizer,
-							&s->frames[i],
-							s->names + used,
-							OW_VIEW_NAMES) : 0;
+			symbolizer ?
+				ow_symbolizer_name(symbolizer, &s->frames[i],
+						   s->names + used,
+						   OW_VIEW_NAMES) :
+				0;
 		used += s->views[i].nr_names;
 	}
 	for (used = 0, i = 0; i < nr; used += s->views[i++].nr_names)
@@ -330,8 +331,8 @@ static void print_stats(const struct ow_capture *c)
 	ow_capture_stats(c, &st);
 	fprintf(stderr,
 		"%u threads stopped for %llu.%03llu ms, %llu KiB of stacks "
-		"copied\n", st.stopped,
-		(unsigned long long)st.freeze_ns / 1000000,
+		"copied\n",
+		st.stopped, (unsigned long long)st.freeze_ns / 1000000,
 		(unsigned long long)st.freeze_ns / 1000 % 1000,
 		(unsigned long long)(st.bytes_copied + 1023) / 1024);
 }

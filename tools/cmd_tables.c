@@ -29,7 +29,8 @@ static void print_usage(FILE *to)
 	      "\n"
 	      "Exit status: 0 all tables are there, 1 some could not be made, "
 	      "2 none could,\n"
-	      "64 usage.\n", to);
+	      "64 usage.\n",
+	      to);
 }
 
 static void make(struct tally *t, const char *path, bool must)

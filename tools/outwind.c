@@ -15,7 +15,8 @@ static const struct {
 	const char *what;
 } commands[] = {
 	{ "stack", cmd_stack, "print the stacks of a process or a core file" },
-	{ "tables", cmd_tables, "make compact unwind tables for repeated work" },
+	{ "tables", cmd_tables,
+	  "make compact unwind tables for repeated work" },
 	{ "rows", cmd_rows, "list the unwind rows of an ELF file" },
 };
 
@@ -65,7 +66,8 @@ static void print_usage(FILE *to)
 
 	fputs("usage: outwind COMMAND [OPTIONS] TARGET\n\n"
 	      "Call stacks from outside: without frame pointers and without "
-	      "the target's help.\n\n", to);
+	      "the target's help.\n\n",
+	      to);
 	for (i = 0; i < NR_COMMANDS; i++)
 		fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].what);
 	fputs("\n'outwind COMMAND --help' lists a command's options.\n", to);

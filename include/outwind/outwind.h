@@ -43,8 +43,8 @@ enum ow_code {
 };
 
 struct ow_error {
-	int code;     /* enum ow_code */
-	int os_errno; /* errno behind it, or 0 */
+	int code;      /* enum ow_code */
+	int os_errno;  /* errno behind it, or 0 */
 	char msg[256]; /* one line, without a newline */
 };
 
@@ -60,11 +60,11 @@ const char *ow_end_text(enum ow_end end);
 struct ow_capture;
 
 struct ow_capture_options {
-	size_t stack_size;  /* most bytes copied of a stack; 0: no limit but
+	size_t stack_size; /* most bytes copied of a stack; 0: no limit but
 			       the stack's own */
-	const pid_t *tids;  /* only these threads, or NULL for all */
+	const pid_t *tids; /* only these threads, or NULL for all */
 	size_t nr_tids;
-	bool use_tables;    /* take compact tables from the cache on disk */
+	bool use_tables; /* take compact tables from the cache on disk */
 };
 
 /*
@@ -88,7 +88,7 @@ void ow_capture_destroy(struct ow_capture *c);
 
 struct ow_thread {
 	pid_t tid;
-	char state;          /* as /proc/PID/status has it, before the stop */
+	char state; /* as /proc/PID/status has it, before the stop */
 	char name[32];
 	bool captured;       /* registers are there */
 	struct ow_error why; /* if they aren't, the reason */
@@ -175,13 +175,13 @@ int ow_capture_module(struct ow_capture *c, size_t i,
  */
 
 struct ow_table_stats {
-	uint64_t rows;       /* in the table */
-	uint64_t cfi_rows;   /* in the object's CFI */
+	uint64_t rows;     /* in the table */
+	uint64_t cfi_rows; /* in the object's CFI */
 	uint64_t rules, sets;
-	uint64_t escapes;    /* rows that only the full CFI can express */
-	uint64_t size;       /* of the table, in bytes */
-	uint64_t cfi_size;   /* of .eh_frame and .eh_frame_hdr */
-	bool was_there;      /* a good table was in the cache already */
+	uint64_t escapes;  /* rows that only the full CFI can express */
+	uint64_t size;     /* of the table, in bytes */
+	uint64_t cfi_size; /* of .eh_frame and .eh_frame_hdr */
+	bool was_there;    /* a good table was in the cache already */
 };
 
 /*

@@ -20,7 +20,7 @@
 #include "object.h"
 #include "tablegen.h"
 
-#define ET_REL 1
+#define ET_REL     1
 #define MOST_SHOWN 20 /* differences of one file */
 
 struct line {
@@ -172,8 +172,8 @@ static bool same_row(const struct diff *d, const char *columns,
 	snprintf(vals, sizeof(vals), "%s", text);
 	c = strtok_r(cols, " \n", &cs);
 	v = next_value(vals, &vs);
-	for (; c && v; c = strtok_r(NULL, " \n", &cs),
-		       v = next_value(NULL, &vs)) {
+	for (; c && v;
+	     c = strtok_r(NULL, " \n", &cs), v = next_value(NULL, &vs)) {
 		if (strcmp(c, "CFA") == 0) {
 			cfa_text(arch, row, ours, sizeof(ours));
 			slot = OW_SLOT_NONE;
@@ -184,8 +184,9 @@ static bool same_row(const struct diff *d, const char *columns,
 			seen |= (uint64_t)1 << slot;
 			rule_text(arch, row, slot, ours, sizeof(ours));
 		}
-		if (!same_value(v, ours, slot != OW_SLOT_NONE &&
-				arch->callee_saved >> slot & 1)) {
+		if (!same_value(v, ours,
+				slot != OW_SLOT_NONE &&
+					arch->callee_saved >> slot & 1)) {
 			snprintf(why, size, "%s: readelf %s, outwind %s", c, v,
 				 ours);
 			return false;
@@ -213,8 +214,9 @@ static void differ(struct diff *d, uint64_t vaddr, const char *by,
 static void compare_at(struct diff *d, uint64_t vaddr, bool by_table,
 		       const char *columns, const char *text)
 {
-	const char *by = by_table ? "table" : d->is_debug ? "debug_frame" :
-							    "cfi";
+	const char *by = by_table    ? "table" :
+			 d->is_debug ? "debug_frame" :
+				       "cfi";
 	struct ow_row row;
 	char why[256];
 	int err;
@@ -407,7 +409,8 @@ static bool open_all(struct diff *d, uint8_t **bytes_ret)
 	d->target.arch = d->obj->elf.arch;
 	d->target.mem.read = no_memory;
 	*bytes_ret = ow_table_generate(d->obj, &size, &stats, &err);
-	d->has_table = *bytes_ret && !ow_table_open(&d->table, *bytes_ret, size);
+	d->has_table = *bytes_ret &&
+		       !ow_table_open(&d->table, *bytes_ret, size);
 	if (d->has_table && ow_table_verify(&d->table))
 		differ(d, 0, "table", "fails its own verification");
 	return true;
@@ -427,8 +430,8 @@ static FILE *run_readelf(const char *path, pid_t *child)
 		close(fds[1]);
 		if (!freopen("/dev/null", "w", stderr))
 			_exit(127);
-		execlp("readelf", "readelf", "--debug-dump=frames-interp",
-		       path, (char *)NULL);
+		execlp("readelf", "readelf", "--debug-dump=frames-interp", path,
+		       (char *)NULL);
 		_exit(127);
 	}
 	close(fds[1]);
@@ -481,7 +484,7 @@ int main(int argc, char **argv)
 		shadowed += d.shadowed;
 	}
 	printf("total %lu objects %lu rows %lu escapes %lu shadowed "
-	       "%lu differences\n", objects, rows, escapes, shadowed,
-	       differences);
+	       "%lu differences\n",
+	       objects, rows, escapes, shadowed, differences);
 	return differences != 0;
 }
