@@ -17,13 +17,13 @@
 #include "procobject.h"
 #include "prstatus.h"
 #include "stackcopy.h"
+#include "stackplan.h"
 #include "stopper.h"
 
-#define RED_ZONE          128 /* x86-64 psABI 3.2.2 */
-#define STOP_TIMEOUT_NS   1000000000ULL
-#define UNKNOWN_BASE_SIZE (1 << 20) /* copied where no base is known */
-#define LISTING_ROUNDS    16
-#define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
+#define RED_ZONE        128 /* x86-64 psABI 3.2.2 */
+#define STOP_TIMEOUT_NS 1000000000ULL
+#define LISTING_ROUNDS  16
+#define OVERFLOW_SIZE   (64 << 10) /* how far below a stack sp may have gone */
 
 /* A capture under construction. */
 struct taking {
@@ -172,116 +172,33 @@ static void take_regs(struct taking *t, size_t i)
 	t->tps[i] = ow_prstatus_tp(arch, buf, size);
 }
 
-/* The end of what is worth copying of the stack in mapping m from sp up. */
-static uint64_t copy_end(const struct taking *t, const struct ow_mapping *m,
-			 uint64_t sp, uint64_t tp)
-{
-	uint64_t end = m->end;
-	size_t limit = t->options ? t->options->stack_size : 0;
-
-	/* glibc and musl put a thread's descriptor at its stack's base. */
-	if (tp > sp && tp < m->end)
-		end = tp;
-	else if (strcmp(m->path, "[stack]") != 0 &&
-		 end - sp > UNKNOWN_BASE_SIZE)
-		end = sp + UNKNOWN_BASE_SIZE;
-	if (limit && end - sp > limit)
-		end = sp + limit;
-	return end;
-}
-
-/* The mapping whose upper part is the stack at sp, or NULL. */
-static const struct ow_mapping *stack_of(const struct ow_mappings *maps,
-					 uint64_t sp)
-{
-	const struct ow_mapping *m = ow_mappings_from(maps, sp);
-	const struct ow_mapping *end = maps->list + maps->nr;
-
-	/* After an overflow sp is in the guard below the stack. */
-	if (m && !m->readable && m + 1 < end && m[1].start == m->end)
-		m++;
-	return m && m->readable ? m : NULL;
-}
-
-static void plan_stack(struct taking *t, size_t i)
-{
-	const struct ow_capture_thread *thread = &t->c->threads[i];
-	uint64_t sp = thread->regs.val[t->c->target.arch->sp];
-	const struct ow_mapping *m = stack_of(&t->maps, sp);
-	uint64_t start;
-
-	t->regions[i] = -1;
-	if (!thread->info.captured || !m)
-		return;
-	start = sp < RED_ZONE ? 0 : sp - RED_ZONE;
-	/* [stack] may have grown since the maps were read. */
-	if (start < m->start &&
-	    (sp >= m->start || !m->writable || strcmp(m->path, "[stack]") != 0))
-		start = m->start;
-	t->regions[i] = ow_stackcopy_add(&t->copy, start,
-					 copy_end(t, m, sp > start ? sp : start,
-						  t->tps[i]));
-}
-
-/* Where a thread runs when it isn't on a stack of its own making, or NULL. */
-static const struct ow_mapping *home_of(const struct taking *t, size_t i)
-{
-	const struct ow_mapping *m;
-	size_t k;
-
-	if (t->c->threads[i].info.tid == t->c->pid) {
-		for (k = t->maps.nr; k-- > 0;)
-			if (strcmp(t->maps.list[k].path, "[stack]") == 0)
-				return &t->maps.list[k];
-		return NULL;
-	}
-	m = ow_mappings_from(&t->maps, t->tps[i]);
-	return t->tps[i] && m && t->tps[i] >= m->start && m->writable ? m :
-									NULL;
-}
-
-/*
- * A thread on an alternate stack, in a signal handler as a rule, goes on with
- * its own: copy that from the lowest place that the first one points to.
- */
-static void plan_home(struct taking *t, size_t i)
-{
-	const struct ow_mapping *home = home_of(t, i);
-	const struct ow_region *r;
-	uint64_t lowest = UINT64_MAX, addr;
-	size_t off, word = t->c->target.arch->word;
-
-	if (t->regions[i] < 0 || !home)
-		return;
-	r = &t->copy.regions[t->regions[i]];
-	if (r->start + RED_ZONE >= home->start && r->start < home->end)
-		return;
-	for (off = 0; off + word <= r->size; off += word) {
-		addr = 0;
-		memcpy(&addr, r->bytes + off, word);
-		/* sp may be below, if the stack has overflowed. */
-		if (addr >= home->start - OVERFLOW_SIZE && addr < home->end &&
-		    addr < lowest)
-			lowest = addr;
-	}
-	if (lowest == UINT64_MAX)
-		return;
-	addr = lowest > home->start + RED_ZONE ? lowest - RED_ZONE :
-						 home->start;
-	ow_stackcopy_add(&t->copy, addr, copy_end(t, home, addr, t->tps[i]));
-}
-
 static void copy_stacks(struct taking *t)
 {
 	struct ow_capture *c = t->c;
+	struct ow_stackplan plan = {
+		.maps = &t->maps,
+		.copy = &t->copy,
+		.word = c->target.arch->word,
+		.limit = t->options ? t->options->stack_size : 0,
+	};
+	const struct ow_capture_thread *thread;
 	size_t i, nr;
 
-	for (i = 0; i < c->nr_threads; i++)
-		plan_stack(t, i);
+	for (i = 0; i < c->nr_threads; i++) {
+		thread = &c->threads[i];
+		t->regions[i] = -1;
+		if (thread->info.captured)
+			t->regions[i] = ow_stackplan_add(
+				&plan, thread->regs.val[c->target.arch->sp],
+				t->tps[i]);
+	}
 	c->stats.bytes_copied = ow_stackcopy_run(&t->copy, c->live);
 	nr = t->copy.nr;
 	for (i = 0; i < c->nr_threads; i++)
-		plan_home(t, i);
+		if (t->regions[i] >= 0)
+			ow_stackplan_add_home(&plan, t->regions[i],
+					      c->threads[i].info.tid == c->pid,
+					      t->tps[i]);
 	if (t->copy.nr > nr)
 		c->stats.bytes_copied += ow_stackcopy_run(&t->copy, c->live);
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "stackplan.h"
+
+#include <string.h>
+
+#include "procfs.h"
+#include "stackcopy.h"
+
+#define RED_ZONE          128        /* x86-64 psABI 3.2.2 */
+#define UNKNOWN_BASE_SIZE (1 << 20)  /* copied where no base is known */
+#define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
+
+static bool is_main_stack(const struct ow_mapping *m)
+{
+	return strcmp(m->path, "[stack]") == 0;
+}
+
+/* The end of what is worth copying of the stack in mapping m from sp up. */
+static uint64_t copy_end(const struct ow_stackplan *p,
+			 const struct ow_mapping *m, uint64_t sp, uint64_t tp)
+{
+	uint64_t end = m->end;
+
+	/* glibc and musl put a thread's descriptor at its stack's base. */
+	if (tp > sp && tp < m->end)
+		end = tp;
+	else if (!is_main_stack(m) && end - sp > UNKNOWN_BASE_SIZE)
+		end = sp + UNKNOWN_BASE_SIZE;
+	if (p->limit && end - sp > p->limit)
+		end = sp + p->limit;
+	return end;
+}
+
+/* The mapping whose upper part is the stack at sp, or NULL. */
+static const struct ow_mapping *stack_of(const struct ow_mappings *maps,
+					 uint64_t sp)
+{
+	const struct ow_mapping *m = ow_mappings_from(maps, sp);
+	const struct ow_mapping *end = maps->list + maps->nr;
+
+	/* After an overflow sp is in the guard below the stack. */
+	if (m && !m->readable && m + 1 < end && m[1].start == m->end)
+		m++;
+	return m && m->readable ? m : NULL;
+}
+
+ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
+{
+	const struct ow_mapping *m = stack_of(p->maps, sp);
+	uint64_t start = sp < RED_ZONE ? 0 : sp - RED_ZONE;
+
+	if (!m)
+		return -1;
+	/* [stack] may have grown since the maps were read. */
+	if (start < m->start && (sp >= m->start || !is_main_stack(m)))
+		start = m->start;
+	return ow_stackcopy_add(p->copy, start,
+				copy_end(p, m, sp > start ? sp : start, tp));
+}
+
+/* Where a thread runs when it isn't on a stack of its own making, or NULL. */
+static const struct ow_mapping *home_of(const struct ow_mappings *maps,
+					bool is_leader, uint64_t tp)
+{
+	const struct ow_mapping *m;
+	size_t i;
+
+	if (!is_leader) {
+		m = ow_mappings_from(maps, tp);
+		return tp && m && tp >= m->start && m->writable ? m : NULL;
+	}
+	for (i = maps->nr; i-- > 0;)
+		if (is_main_stack(&maps->list[i]))
+			return &maps->list[i];
+	return NULL;
+}
+
+/* The lowest address of the home stack that the region's words hold, or 0. */
+static uint64_t lowest_pointer(const struct ow_region *r, size_t word,
+			       const struct ow_mapping *home)
+{
+	uint64_t lowest = UINT64_MAX, addr = 0;
+	size_t off;
+
+	for (off = 0; off + word <= r->size; off += word) {
+		memcpy(&addr, r->bytes + off, word);
+		/* sp may be below, if the stack has overflowed. */
+		if (addr >= home->start - OVERFLOW_SIZE && addr < home->end &&
+		    addr < lowest)
+			lowest = addr;
+	}
+	return lowest == UINT64_MAX ? 0 : lowest;
+}
+
+void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
+			   bool is_leader, uint64_t tp)
+{
+	const struct ow_mapping *home = home_of(p->maps, is_leader, tp);
+	const struct ow_region *r = &p->copy->regions[region];
+	uint64_t start;
+
+	if (!home ||
+	    (r->start + RED_ZONE >= home->start && r->start < home->end))
+		return;
+	start = lowest_pointer(r, p->word, home);
+	if (start == 0)
+		return;
+	start = start > home->start + RED_ZONE ? start - RED_ZONE : home->start;
+	ow_stackcopy_add(p->copy, start, copy_end(p, home, start, tp));
+}

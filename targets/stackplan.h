@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which part of a stopped thread's memory is its stack, and worth copying. */
+#ifndef OW_STACKPLAN_H
+#define OW_STACKPLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ow_mappings;
+struct ow_stackcopy;
+
+struct ow_stackplan {
+	const struct ow_mappings *maps;
+	struct ow_stackcopy *copy; /* what is planned is asked of it */
+	uint8_t word;              /* bytes of an address of the target */
+	size_t limit;              /* bytes of a stack at most; 0: no limit */
+};
+
+/*
+ * Plan to copy the stack that sp is on, up to its base as far as that is known;
+ * tp is the thread pointer, or 0.  Return the region's index, or -1.
+ */
+ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp,
+			 uint64_t tp);
+
+/*
+ * A thread on an alternate stack, in a signal handler as a rule, goes on with
+ * its own: plan to copy that, from the lowest place that the region copied
+ * first points to.
+ */
+void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
+			   bool is_leader, uint64_t tp);
+
+#endif /* OW_STACKPLAN_H */
