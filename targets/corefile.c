@@ -13,49 +13,15 @@
 #include <unistd.h>
 
 #include "capture.h"
-#include "cursor.h"
+#include "corenotes.h"
 #include "error.h"
-#include "prstatus.h"
-
-enum {
-	NT_PRSTATUS = 1,
-	NT_PRPSINFO = 3,
-	NT_AUXV = 6,
-	NT_FILE = 0x46494c45,
-	NT_ARM_PAC_MASK = 0x406,
-
-	AT_ENTRY = 9,
-	AT_SYSINFO_EHDR = 33,
-};
-
-/* struct elf_prstatus and elf_prpsinfo (Linux, include/linux/elfcore.h). */
-static const struct notes_layout {
-	uint8_t word;
-	uint8_t pid, regs; /* in elf_prstatus */
-	uint8_t fname;     /* in elf_prpsinfo */
-} layouts[] = {
-	{ 8, 32, 112, 40 },
-	{ 4, 24, 72, 28 },
-};
-
-#define FNAME_SIZE 16
-
-/* A file that was mapped. */
-struct mapped_file {
-	uint64_t start, end, off;
-	const char *path;
-};
 
 struct core {
 	struct ow_capture *c;
 	const char *path; /* of the core */
 	const char *exe;  /* given by the user, or NULL */
 	struct ow_elf elf;
-	const struct notes_layout *layout;
-	uint64_t entry, vdso; /* addrs, from the auxiliary vector */
-	struct mapped_file *files;
-	size_t nr_files;
-	char name[FNAME_SIZE + 1];
+	struct ow_corenotes notes;
 };
 
 /* What lives as long as the capture. */
@@ -84,122 +50,6 @@ static struct ow_cursor segment_bytes(const struct core *core,
 	return (struct ow_cursor){ at, at + n, false };
 }
 
-static void add_thread(struct core *core, const struct ow_elf_note *note)
-{
-	const struct notes_layout *l = core->layout;
-	struct ow_capture *c = core->c;
-	struct ow_capture_thread *t;
-	uint32_t pid;
-	void *more;
-
-	if (note->desc_size < l->regs)
-		return;
-	more = realloc(c->threads, (c->nr_threads + 1) * sizeof(*c->threads));
-	if (!more)
-		return;
-	c->threads = more;
-	t = &c->threads[c->nr_threads++];
-	memset(t, 0, sizeof(*t));
-	memcpy(&pid, note->desc + l->pid, sizeof(pid));
-	t->info.tid = (pid_t)pid;
-	t->info.state = '?';
-	t->info.captured =
-		ow_prstatus_regs(core->elf.arch, note->desc + l->regs,
-				 note->desc_size - l->regs, &t->regs);
-	if (!t->info.captured)
-		ow_fail(&t->info.why, OW_CODE_FORMAT,
-			"%s: register note is too short", core->path);
-	if (c->nr_threads == 1)
-		c->pid = t->info.tid;
-}
-
-static void take_psinfo(struct core *core, const struct ow_elf_note *note)
-{
-	const struct notes_layout *l = core->layout;
-
-	if (note->desc_size >= (uint32_t)l->fname + FNAME_SIZE)
-		memcpy(core->name, note->desc + l->fname, FNAME_SIZE);
-}
-
-static void take_auxv(struct core *core, const struct ow_elf_note *note)
-{
-	struct ow_cursor c = { note->desc, note->desc + note->desc_size,
-			       false };
-	uint64_t type, value;
-
-	while (ow_cursor_more(&c)) {
-		type = ow_cursor_uint(&c, core->layout->word);
-		value = ow_cursor_uint(&c, core->layout->word);
-		if (type == AT_ENTRY)
-			core->entry = value;
-		else if (type == AT_SYSINFO_EHDR)
-			core->vdso = value;
-	}
-}
-
-/* count, page size, count triples of start, end, offset; then the names. */
-static void take_files(struct core *core, const struct ow_elf_note *note)
-{
-	struct ow_cursor c = { note->desc, note->desc + note->desc_size,
-			       false };
-	size_t w = core->layout->word;
-	uint64_t nr = ow_cursor_uint(&c, w), page = ow_cursor_uint(&c, w), i;
-	const uint8_t *end;
-	struct mapped_file *f;
-
-	if (c.bad || core->files || nr > note->desc_size / (3 * w))
-		return;
-	core->files = calloc(nr + 1, sizeof(*core->files));
-	if (!core->files)
-		return;
-	for (i = 0; i < nr; i++) {
-		f = &core->files[i];
-		f->start = ow_cursor_uint(&c, w);
-		f->end = ow_cursor_uint(&c, w);
-		f->off = ow_cursor_uint(&c, w) * page;
-	}
-	for (i = 0; i < nr && ow_cursor_more(&c); i++) {
-		end = memchr(c.pos, '\0', c.end - c.pos);
-		if (!end)
-			break;
-		core->files[i].path = (const char *)c.pos;
-		c.pos = end + 1;
-	}
-	core->nr_files = c.bad ? 0 : i;
-}
-
-static void take_pac_mask(struct core *core, const struct ow_elf_note *note)
-{
-	uint64_t insn_mask;
-
-	if (note->desc_size < 16)
-		return;
-	memcpy(&insn_mask, note->desc + 8, sizeof(insn_mask));
-	/* Bits that hold the code; bit 55 and up are no address either. */
-	core->c->target.pc_mask = ~insn_mask & (((uint64_t)1 << 55) - 1);
-}
-
-static void take_notes(struct core *core, struct ow_cursor c)
-{
-	static const struct {
-		uint32_t type;
-		void (*take)(struct core *, const struct ow_elf_note *);
-	} takers[] = {
-		{ NT_PRSTATUS, add_thread },
-		{ NT_PRPSINFO, take_psinfo },
-		{ NT_AUXV, take_auxv },
-		{ NT_FILE, take_files },
-		{ NT_ARM_PAC_MASK, take_pac_mask },
-	};
-	struct ow_elf_note note;
-	size_t i;
-
-	while (ow_elf_note(&c, &note))
-		for (i = 0; i < sizeof(takers) / sizeof(takers[0]); i++)
-			if (takers[i].type == note.type)
-				takers[i].take(core, &note);
-}
-
 static void add_region(struct core *core, const struct ow_elf_segment *seg)
 {
 	struct ow_cursor c = segment_bytes(core, seg);
@@ -209,38 +59,40 @@ static void add_region(struct core *core, const struct ow_elf_segment *seg)
 			(struct ow_region){ seg->vaddr, c.end - c.pos, c.pos };
 }
 
-static const struct mapped_file *file_at(const struct core *core, uint64_t addr)
+static const struct ow_core_file *file_at(const struct core *core,
+					  uint64_t addr)
 {
 	size_t i;
 
-	for (i = 0; i < core->nr_files; i++)
-		if (addr >= core->files[i].start && addr < core->files[i].end)
-			return &core->files[i];
+	for (i = 0; i < core->notes.nr_files; i++)
+		if (addr >= core->notes.files[i].start &&
+		    addr < core->notes.files[i].end)
+			return &core->notes.files[i];
 	return NULL;
 }
 
 /* Is this the program itself, which the user may have named? */
-static bool is_program(const struct core *core, const struct mapped_file *f,
+static bool is_program(const struct core *core, const struct ow_core_file *f,
 		       uint64_t start, uint64_t end)
 {
-	const struct mapped_file *main_file = file_at(core, core->entry);
+	const struct ow_core_file *main_file = file_at(core, core->notes.entry);
 
 	if (f && main_file)
 		return strcmp(f->path, main_file->path) == 0;
-	return core->entry >= start && core->entry < end;
+	return core->notes.entry >= start && core->notes.entry < end;
 }
 
 /* An executable range, and the file it is from, if that is known. */
 static int add_module(struct core *core, uint64_t start, uint64_t end)
 {
 	struct ow_capture *c = core->c;
-	const struct mapped_file *f = file_at(core, start);
+	const struct ow_core_file *f = file_at(core, start);
 	struct ow_capture_module *m = &c->modules[c->nr_modules];
 	struct ow_range *range = &c->ranges[c->target.map.nr++];
 	const char *path = f ? f->path : NULL;
 
 	*range = (struct ow_range){ start, end, NULL };
-	if (start == core->vdso)
+	if (start == core->notes.vdso)
 		path = "[vdso]";
 	if (is_program(core, f, start, end) && core->exe)
 		path = core->exe;
@@ -259,7 +111,7 @@ static int add_module(struct core *core, uint64_t start, uint64_t end)
 }
 
 /* Does the file have code at that offset? */
-static bool has_code(const struct core *core, const struct mapped_file *f)
+static bool has_code(const struct core *core, const struct ow_core_file *f)
 {
 	const char *path = is_program(core, f, f->start, f->end) && core->exe ?
 				   core->exe :
@@ -294,8 +146,8 @@ static bool has_range(const struct ow_capture *c, uint64_t start, uint64_t end)
  */
 static int add_unlisted_code(struct core *core)
 {
-	const struct mapped_file *f = core->files;
-	const struct mapped_file *end = f + core->nr_files;
+	const struct ow_core_file *f = core->notes.files;
+	const struct ow_core_file *end = f + core->notes.nr_files;
 
 	for (; f < end; f++)
 		if (f->end > f->start &&
@@ -313,11 +165,12 @@ static int take_segments(struct core *core, struct ow_error *err)
 
 	for (i = 0; ow_elf_segment(&core->elf, i, &seg); i++)
 		if (seg.type == OW_PT_NOTE)
-			take_notes(core, segment_bytes(core, &seg));
+			ow_corenotes_take(&core->notes,
+					  segment_bytes(core, &seg));
 	nr = i;
 	c->regions = calloc(nr + 1, sizeof(*c->regions));
-	c->ranges = calloc(nr + core->nr_files + 1, sizeof(*c->ranges));
-	c->modules = calloc(nr + core->nr_files + 1, sizeof(*c->modules));
+	c->ranges = calloc(nr + core->notes.nr_files + 1, sizeof(*c->ranges));
+	c->modules = calloc(nr + core->notes.nr_files + 1, sizeof(*c->modules));
 	if (!c->regions || !c->ranges || !c->modules)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	for (i = 0; i < nr && ow_elf_segment(&core->elf, i, &seg); i++) {
@@ -331,7 +184,7 @@ static int take_segments(struct core *core, struct ow_error *err)
 	}
 	if (add_unlisted_code(core))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	if (c->nr_threads == 0)
+	if (core->notes.nr_threads == 0)
 		return ow_fail(err, OW_CODE_FORMAT,
 			       "%s: no thread's registers are in it",
 			       core->path);
@@ -481,17 +334,23 @@ static int take_core(struct core *core, struct ow_error *err)
 	    core->elf.type != OW_ET_CORE)
 		return ow_fail(err, OW_CODE_FORMAT, "%s: not a core file",
 			       core->path);
-	core->layout = &layouts[core->elf.is_64 ? 0 : 1];
+	ow_corenotes_begin(&core->notes, core->elf.arch, core->path);
 	c->target.arch = core->elf.arch;
 	failed = take_segments(core, err);
 	if (failed)
 		return failed;
+	c->pid = core->notes.pid;
+	c->threads = core->notes.threads;
+	c->nr_threads = core->notes.nr_threads;
+	c->target.pc_mask = core->notes.pc_mask;
+	core->notes.threads = NULL;
 	ow_capture_sort(c);
 	place_windows(c);
-	c->program = strdup(core->exe ? core->exe : core->name);
+	c->program = strdup(core->exe ? core->exe : core->notes.name);
 	for (i = 0; i < c->nr_threads; i++)
 		snprintf(c->threads[i].info.name,
-			 sizeof(c->threads[i].info.name), "%s", core->name);
+			 sizeof(c->threads[i].info.name), "%s",
+			 core->notes.name);
 	return 0;
 }
 
@@ -519,7 +378,7 @@ struct ow_capture *ow_capture_core(const char *path, const char *exe,
 	core.c->open = open_object;
 	core.c->use_tables = options && options->use_tables;
 	failed = take_core(&core, err);
-	free(core.files);
+	ow_corenotes_free(&core.notes);
 	if (!failed)
 		return core.c;
 	ow_capture_destroy(core.c);

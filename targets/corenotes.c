@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "corenotes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cursor.h"
+#include "elf.h"
+#include "error.h"
+#include "prstatus.h"
+
+enum {
+	NT_PRSTATUS = 1,
+	NT_PRPSINFO = 3,
+	NT_AUXV = 6,
+	NT_FILE = 0x46494c45,
+	NT_ARM_PAC_MASK = 0x406,
+
+	AT_ENTRY = 9,
+	AT_SYSINFO_EHDR = 33,
+};
+
+/* struct elf_prstatus and elf_prpsinfo (Linux, include/linux/elfcore.h). */
+static const struct ow_corenotes_layout {
+	uint8_t word;
+	uint8_t pid, regs; /* in elf_prstatus */
+	uint8_t fname;     /* in elf_prpsinfo */
+} layouts[] = {
+	{ 8, 32, 112, 40 },
+	{ 4, 24, 72, 28 },
+};
+
+static void add_thread(struct ow_corenotes *n, const struct ow_elf_note *note)
+{
+	const struct ow_corenotes_layout *l = n->layout;
+	struct ow_capture_thread *t;
+	uint32_t pid;
+	void *more;
+
+	if (note->desc_size < l->regs)
+		return;
+	more = realloc(n->threads, (n->nr_threads + 1) * sizeof(*n->threads));
+	if (!more)
+		return;
+	n->threads = more;
+	t = &n->threads[n->nr_threads++];
+	memset(t, 0, sizeof(*t));
+	memcpy(&pid, note->desc + l->pid, sizeof(pid));
+	t->info.tid = (pid_t)pid;
+	t->info.state = '?';
+	t->info.captured = ow_prstatus_regs(n->arch, note->desc + l->regs,
+					    note->desc_size - l->regs,
+					    &t->regs);
+	if (!t->info.captured)
+		ow_fail(&t->info.why, OW_CODE_FORMAT,
+			"%s: register note is too short", n->path);
+	if (n->nr_threads == 1)
+		n->pid = t->info.tid;
+}
+
+static void take_psinfo(struct ow_corenotes *n, const struct ow_elf_note *note)
+{
+	const struct ow_corenotes_layout *l = n->layout;
+
+	if (note->desc_size >= (uint32_t)l->fname + OW_CORE_NAME)
+		memcpy(n->name, note->desc + l->fname, OW_CORE_NAME);
+}
+
+static void take_auxv(struct ow_corenotes *n, const struct ow_elf_note *note)
+{
+	struct ow_cursor c = { note->desc, note->desc + note->desc_size,
+			       false };
+	uint64_t type, value;
+
+	while (ow_cursor_more(&c)) {
+		type = ow_cursor_uint(&c, n->layout->word);
+		value = ow_cursor_uint(&c, n->layout->word);
+		if (type == AT_ENTRY)
+			n->entry = value;
+		else if (type == AT_SYSINFO_EHDR)
+			n->vdso = value;
+	}
+}
+
+/* count, page size, count triples of start, end, offset; then the names. */
+static void take_files(struct ow_corenotes *n, const struct ow_elf_note *note)
+{
+	struct ow_cursor c = { note->desc, note->desc + note->desc_size,
+			       false };
+	size_t w = n->layout->word;
+	uint64_t nr = ow_cursor_uint(&c, w), page = ow_cursor_uint(&c, w), i;
+	const uint8_t *end;
+	struct ow_core_file *f;
+
+	if (c.bad || n->files || nr > note->desc_size / (3 * w))
+		return;
+	n->files = calloc(nr + 1, sizeof(*n->files));
+	if (!n->files)
+		return;
+	for (i = 0; i < nr; i++) {
+		f = &n->files[i];
+		f->start = ow_cursor_uint(&c, w);
+		f->end = ow_cursor_uint(&c, w);
+		f->off = ow_cursor_uint(&c, w) * page;
+	}
+	for (i = 0; i < nr && ow_cursor_more(&c); i++) {
+		end = memchr(c.pos, '\0', c.end - c.pos);
+		if (!end)
+			break;
+		n->files[i].path = (const char *)c.pos;
+		c.pos = end + 1;
+	}
+	n->nr_files = c.bad ? 0 : i;
+}
+
+static void take_pac_mask(struct ow_corenotes *n,
+			  const struct ow_elf_note *note)
+{
+	uint64_t insn_mask;
+
+	if (note->desc_size < 16)
+		return;
+	memcpy(&insn_mask, note->desc + 8, sizeof(insn_mask));
+	/* Bits that hold the code; bit 55 and up are no address either. */
+	n->pc_mask = ~insn_mask & (((uint64_t)1 << 55) - 1);
+}
+
+void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c)
+{
+	static const struct {
+		uint32_t type;
+		void (*take)(struct ow_corenotes *, const struct ow_elf_note *);
+	} takers[] = {
+		{ NT_PRSTATUS, add_thread },
+		{ NT_PRPSINFO, take_psinfo },
+		{ NT_AUXV, take_auxv },
+		{ NT_FILE, take_files },
+		{ NT_ARM_PAC_MASK, take_pac_mask },
+	};
+	struct ow_elf_note note;
+	size_t i;
+
+	while (ow_elf_note(&c, &note))
+		for (i = 0; i < sizeof(takers) / sizeof(takers[0]); i++)
+			if (takers[i].type == note.type)
+				takers[i].take(n, &note);
+}
+
+void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch,
+			const char *path)
+{
+	*n = (struct ow_corenotes){
+		.arch = arch,
+		.path = path,
+		.layout = &layouts[arch->word == 8 ? 0 : 1],
+	};
+}
+
+void ow_corenotes_free(struct ow_corenotes *n)
+{
+	free(n->threads);
+	free(n->files);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the notes of a core file tell (Linux, fs/binfmt_elf.c). */
+#ifndef OW_CORENOTES_H
+#define OW_CORENOTES_H
+
+#include "capture.h"
+
+#define OW_CORE_NAME 16 /* bytes of a program's name */
+
+/* A file that was mapped. */
+struct ow_core_file {
+	uint64_t start, end, off;
+	const char *path; /* borrowed from the core */
+};
+
+struct ow_corenotes {
+	const struct ow_arch *arch;
+	const char *path; /* of the core, for messages; borrowed */
+	const struct ow_corenotes_layout *layout;
+	pid_t pid; /* the first thread's id */
+	struct ow_capture_thread *threads;
+	size_t nr_threads;
+	struct ow_core_file *files; /* NT_FILE */
+	size_t nr_files;
+	uint64_t entry, vdso; /* addrs, from the auxiliary vector; or 0 */
+	uint64_t pc_mask;     /* bits of a code address, or 0: not told */
+	char name[OW_CORE_NAME + 1];
+};
+
+void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch,
+			const char *path);
+
+/* Take all notes of a PT_NOTE segment's bytes. */
+void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c);
+
+/* Free threads and files; set what was handed on to NULL before. */
+void ow_corenotes_free(struct ow_corenotes *n);
+
+#endif /* OW_CORENOTES_H */
