@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Compressed sections: the contents again, and nothing out of damaged ones. */
+#include "inflate.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "test.h"
+
+#define FULL 5000
+
+static uint8_t full[FULL], section[FULL + 1024];
+
+static void fill(void)
+{
+	size_t i;
+
+	for (i = 0; i < FULL; i++)
+		full[i] = (uint8_t)(i * i >> 5);
+}
+
+static void put(uint8_t *at, uint64_t value, size_t size)
+{
+	memcpy(at, &value, size);
+}
+
+/* Elf64_Chdr or Elf32_Chdr, and the contents behind it. */
+static size_t make(uint32_t type, bool is_64, uint64_t size)
+{
+	size_t head = is_64 ? 24 : 12;
+	uLongf z = sizeof(section) - head;
+
+	memset(section, 0, head);
+	put(section, type, 4);
+	put(section + (is_64 ? 8 : 4), size, is_64 ? 8 : 4);
+	if (type == 2)
+		return head + ZSTD_compress(section + head, z, full, FULL, 3);
+	CHECK(compress(section + head, &z, full, FULL) == Z_OK);
+	return head + z;
+}
+
+static bool is_whole(size_t size, bool is_64, bool is_gnu)
+{
+	size_t got = 0;
+	uint8_t *bytes = ow_inflate(section, size, is_64, is_gnu, &got);
+	bool good = bytes && got == FULL && memcmp(bytes, full, FULL) == 0;
+
+	free(bytes);
+	return good;
+}
+
+static bool is_refused(size_t size, bool is_64, bool is_gnu)
+{
+	size_t got = 77;
+	uint8_t *bytes = ow_inflate(section, size, is_64, is_gnu, &got);
+
+	free(bytes);
+	return !bytes && got == 77;
+}
+
+static void test_whole(void)
+{
+	CHECK(is_whole(make(1, true, FULL), true, false));
+	CHECK(is_whole(make(1, false, FULL), false, false));
+	CHECK(is_whole(make(2, true, FULL), true, false));
+	CHECK(is_whole(make(2, false, FULL), false, false));
+}
+
+/* "ZLIB", the size in big-endian, the contents. */
+static size_t make_gnu(void)
+{
+	uLongf z = sizeof(section) - 12;
+
+	memcpy(section, "ZLIB\0\0\0\0\0\0\x13\x88", 12);
+	CHECK(compress(section + 12, &z, full, FULL) == Z_OK);
+	return 12 + z;
+}
+
+static void test_gnu(void)
+{
+	size_t size = make_gnu();
+
+	CHECK(is_whole(size, true, true));
+	section[0] = 'z';
+	CHECK(is_refused(size, true, true));
+}
+
+static void test_wrong_sizes(void)
+{
+	CHECK(is_refused(make(1, true, FULL - 1), true, false));
+	CHECK(is_refused(make(1, true, FULL + 1), true, false));
+	CHECK(is_refused(make(2, true, FULL - 1), true, false));
+	CHECK(is_refused(make(2, true, FULL + 1), true, false));
+	CHECK(is_refused(make(1, true, 0), true, false));
+	/* out of all proportion: it is not even allocated */
+	CHECK(is_refused(make(1, true, (uint64_t)1 << 62), true, false));
+	CHECK(is_refused(make(1, true, 1 << 30), true, false));
+}
+
+static void test_unknown_type(void)
+{
+	size_t size = make(1, true, FULL);
+
+	section[0] = 3;
+	CHECK(is_refused(size, true, false));
+}
+
+static void test_every_truncation(void)
+{
+	uint32_t type;
+	size_t size, i;
+
+	for (type = 1; type <= 2; type++) {
+		size = make(type, true, FULL);
+		for (i = 0; i < size; i += 3)
+			CHECK(is_refused(i, true, false));
+	}
+	size = make_gnu();
+	for (i = 0; i < size; i += 3)
+		CHECK(is_refused(i, true, true));
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "whole", test_whole },
+		{ "GNU", test_gnu },
+		{ "wrong sizes", test_wrong_sizes },
+		{ "unknown type", test_unknown_type },
+		{ "truncation", test_every_truncation },
+	};
+
+	fill();
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}
