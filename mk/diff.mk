@@ -10,4 +10,13 @@ $(B)/diff/rowdiff: tests/diff/rowdiff.c $(B)/user/liboutwind.a
 check-rows: $(B)/diff/rowdiff
 	sh scripts/check-rows.sh $< $(DIFF_DIRS)
 
-.PHONY: check-rows
+.PHONY: check-rows check-regs
+
+$(B)/diff/regdiff: tests/diff/regdiff.c $(B)/user/liboutwind.a
+	@mkdir -p $(@D)
+	@$(CC) $(flags) $(user_flags) $< $(B)/user/liboutwind.a $(libs) \
+		-lunwind-ptrace -lunwind-x86_64 -o $@
+
+# Registers of every frame of some programs against libunwind's.
+check-regs: $(B)/diff/regdiff live-build
+	sh scripts/check-regs.sh $< $(live)
