@@ -79,10 +79,11 @@ static void walk_outwind(struct ow_capture *c, struct sums *s)
 {
 	struct ow_frame frames[BENCH_MAX_PCS];
 	struct ow_walk *w = &c->walk;
-	uint64_t began;
+	uint64_t began, took, clock;
 	size_t i;
 
 	bench_begin(&s->walk);
+	clock = s->walk.overhead; /* of one reading */
 	for (i = 0; i < c->nr_threads; i++) {
 		if (!c->threads[i].info.captured)
 			continue;
@@ -92,7 +93,9 @@ static void walk_outwind(struct ow_capture *c, struct sums *s)
 			began = bench_cpu_now();
 			ow_capture_ready(c,
 					 (struct ow_capture_module *)w->wanted);
-			s->open_ns += bench_cpu_now() - began;
+			took = bench_cpu_now() - began;
+			s->open_ns += took > clock ? took - clock : 0;
+			s->walk.overhead += 2 * clock;
 		}
 		s->walk.frames += w->nr;
 	}

@@ -21,6 +21,13 @@ struct ow_sigframe {
 	/* Where each register was stored, in bytes from sp at the trampoline. */
 	const struct ow_rule *rules; /* kind OW_RULE_AT_REG, reg the sp */
 	int16_t sp_off;              /* where sp itself was stored */
+	/*
+	 * A word that the kernel always stores alike, by which most of what is
+	 * no signal frame is told without a look at its code: where, which of
+	 * its bits, and what they are.  No bits: there is no such word.
+	 */
+	int16_t mark_off;
+	uint16_t mark_bits, mark;
 };
 
 struct ow_arch {

@@ -82,7 +82,7 @@ static const uint8_t rt_sigreturn[] = {
 
 static const struct ow_sigframe sigframes[] = {
 	{ rt_sigreturn, sizeof(rt_sigreturn), OW_ARRAY_SIZE(stored), stored,
-	  MC(SP) },
+	  MC(SP), 0, 0, 0 },
 };
 
 const struct ow_arch ow_arch_aarch64 = {

@@ -65,11 +65,17 @@ static const uint8_t rt_sigreturn[] = {
 	0xb8, 0xad, 0x00, 0x00, 0x00, 0xcd, 0x80,
 };
 
+/*
+ * cs: 0x23 under a 64-bit kernel, 0x73 under a 32-bit one (Linux,
+ * arch/x86/include/asm/segment.h, __USER32_CS and __USER_CS).
+ */
+#define MARK(base) (base) + 16 + 4 * 11, 0xffaf, 0x23
+
 static const struct ow_sigframe sigframes[] = {
 	{ sigreturn, sizeof(sigreturn), OW_ARRAY_SIZE(old_stored), old_stored,
-	  ESP_OFF(OLD_BASE) },
+	  ESP_OFF(OLD_BASE), MARK(OLD_BASE) },
 	{ rt_sigreturn, sizeof(rt_sigreturn), OW_ARRAY_SIZE(rt_stored),
-	  rt_stored, ESP_OFF(RT_BASE) },
+	  rt_stored, ESP_OFF(RT_BASE), MARK(RT_BASE) },
 };
 
 const struct ow_arch ow_arch_i386 = {

@@ -63,11 +63,14 @@ static const uint8_t rt_sigreturn32[] = {
 	0xb8, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05,
 };
 
+/* cs of 64-bit code (Linux, arch/x86/include/asm/segment.h, __USER_CS). */
+#define MARK GREG(18), 0xffff, 0x33
+
 static const struct ow_sigframe sigframes[] = {
 	{ rt_sigreturn, sizeof(rt_sigreturn), OW_ARRAY_SIZE(stored), stored,
-	  GREG(15) },
+	  GREG(15), MARK },
 	{ rt_sigreturn32, sizeof(rt_sigreturn32), OW_ARRAY_SIZE(stored), stored,
-	  GREG(15) },
+	  GREG(15), MARK },
 };
 
 const struct ow_arch ow_arch_x86_64 = {

@@ -28,6 +28,11 @@ static inline int load(struct ow_step *s, uint64_t addr, uint64_t *ret)
 	return 0;
 }
 
+int ow_step_word(struct ow_step *s, uint64_t addr, uint64_t *ret)
+{
+	return load(s, addr, ret);
+}
+
 static int run_expr(struct ow_step *s, const struct ow_row *row,
 		    const struct ow_rule *rule, const struct ow_regs *regs,
 		    bool push, uint64_t *ret)

@@ -17,6 +17,9 @@ struct ow_step {
 	struct ow_expr expr;
 };
 
+/* A word of the target, from the window if it is there; 0 or -OW_EFAULT. */
+int ow_step_word(struct ow_step *s, uint64_t addr, uint64_t *ret);
+
 /*
  * Replace regs by the caller's.  Registers that the row doesn't speak of stay
  * if a callee saves them, and become unknown if not.  On failure regs are

@@ -90,6 +90,22 @@ static bool executable(const struct ow_walk *w, uint64_t pc)
 	return ow_map_find(&w->step.target->map, pc) != NULL;
 }
 
+/* Could a signal frame be at sp?  False only if the stack says that none is. */
+static bool may_be_signal_frame(struct ow_walk *w)
+{
+	const struct ow_arch *arch = w->step.target->arch;
+	const struct ow_sigframe *sf = arch->sigframes;
+	uint64_t sp = w->regs.val[arch->sp], word;
+	size_t i;
+
+	for (i = 0; i < arch->nr_sigframes; i++, sf++)
+		if (!sf->mark_bits ||
+		    ow_step_word(&w->step, sp + (int64_t)sf->mark_off, &word) ||
+		    (word & sf->mark_bits) == sf->mark)
+			return true;
+	return false;
+}
+
 /*
  * A signal frame whose trampoline has no CFI (musl's has none), or none that a
  * look-up at pc - 1 could find.
@@ -182,7 +198,7 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 		if (w->cache)
 			ow_cache_put(w->cache, t->arch, addr, t->map.generation,
 				     row);
-	} else if (addr != pc) {
+	} else if (addr != pc && may_be_signal_frame(w)) {
 		trampoline_row(w, pc, row);
 	}
 	return 0;

@@ -439,6 +439,7 @@ static void set_up_signal(uint64_t trampoline)
 	set_pc(TABLED + 0x1010);
 	poke(STACK, trampoline);
 	poke(STACK + 8 + 40 + 8 * 15, STACK + 0x200);
+	poke(STACK + 8 + 40 + 8 * 18, 0x33); /* cs, with gs, fs, ss beside */
 	/* at a function's first byte: looked up there, not one before */
 	poke(STACK + 8 + 40 + 8 * 16, MODULE + OUTERMOST);
 }
