@@ -6,7 +6,13 @@ set -eu
 regdiff=$1
 programs=$2
 pids=
-trap 'for p in $pids; do kill -KILL "$p" 2>/dev/null || true; done' EXIT
+
+end_all() {
+    for pid in $pids; do
+        kill -KILL "$pid" 2>/dev/null || true
+    done
+}
+trap end_all EXIT
 
 start() {
     "$@" >/dev/null 2>&1 </dev/null &

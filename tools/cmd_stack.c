@@ -194,7 +194,7 @@ static bool parse_arguments(struct request *r, int argc, char **argv)
 {
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "1bd:e:f:hilmn:p:qrsv",
+	while ((opt = getopt_long(argc, argv, "1be:f:hilmn:p:qrsv",
 				  long_options, NULL)) != -1) {
 		if (opt == 'h') {
 			print_usage(stdout);
