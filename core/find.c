@@ -31,6 +31,12 @@ static int find_cfi(struct ow_finder *f, const struct ow_target *target,
 	return 0;
 }
 
+/* A table is made from .eh_frame: where it has nothing, this may. */
+static bool has_debug_frame(const struct ow_module *module)
+{
+	return module->cfi && module->cfi->debug_index.nr > 0;
+}
+
 int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,
 		struct ow_row *row)
@@ -40,7 +46,8 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 
 	if (module->table) {
 		err = ow_table_row(module->table, vaddr, row, f->rules);
-		if (err != -OW_EUNSUPPORTED)
+		if (err != -OW_EUNSUPPORTED &&
+		    !(err == -OW_ENOENT && has_debug_frame(module)))
 			return err;
 	}
 	return find_cfi(f, target, module, vaddr, row);

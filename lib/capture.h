@@ -25,6 +25,7 @@ struct ow_capture_module {
 	char *path;            /* "/usr/lib/x.so", "[vdso]" */
 	uint64_t start, end;   /* addrs of the mapping */
 	uint64_t off;          /* file offset at start */
+	uint64_t head;         /* of a core's: addr where its file begins */
 	uint64_t dev, inode;   /* dev as makedev() has it */
 	bool deleted;
 	struct ow_object *object; /* NULL until base.state is READY, and after

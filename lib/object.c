@@ -80,18 +80,33 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 	return create(bytes, st.st_size, false, path, err);
 }
 
+int ow_open_regular(const char *path)
+{
+	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+	char self[32];
+
+	if (look < 0 || fstat(look, &st))
+		return -1;
+	if (!S_ISREG(st.st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	/* What was looked at, whatever the name means by now. */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
+	return open(self, O_RDONLY | O_CLOEXEC);
+}
+
 struct ow_object *ow_object_open(const char *path, struct ow_error *err)
 {
-	/* A fifo must not make the open wait. */
-	_cleanup_(ow_closep) int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_(ow_closep) int fd = ow_open_regular(path);
 
-	if (fd < 0) {
+	if (fd < 0 && errno == EINVAL)
+		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", path);
+	else if (fd < 0)
 		ow_fail(err, errno == ENOENT ? OW_CODE_ABSENT : OW_CODE_SYSTEM,
 			errno == ENOENT ? "%s: no such file" : "open %s", path);
-		return NULL;
-	}
-	return ow_object_open_fd(fd, path, err);
+	return fd < 0 ? NULL : ow_object_open_fd(fd, path, err);
 }
 
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,

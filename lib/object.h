@@ -33,6 +33,12 @@ struct ow_object {
 };
 
 /*
+ * Open a file for reading if it is a regular one: opening a device, which a
+ * target may name, could do something.  Return -1 with errno if not.
+ */
+int ow_open_regular(const char *path);
+
+/*
  * Take fd's file as an object.  path is copied; fd stays the caller's.
  * Return NULL and fill err if it is no ELF file that outwind knows.
  */

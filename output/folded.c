@@ -7,14 +7,27 @@
 
 #include <string.h>
 
-/* A ';' would split a name, and a newline the line. */
+/* A ';' would split a name. */
 static void put_name(FILE *out, const char *text)
 {
-	for (; *text; text++)
-		putc(*text == ';'               ? ':' :
-		     (unsigned char)*text < ' ' ? '?' :
-						  *text,
-		     out);
+	const char *semicolon;
+	char part[256];
+	size_t n;
+
+	for (; *text; text += n) {
+		semicolon = strchr(text, ';');
+		n = semicolon ? (size_t)(semicolon - text) : strlen(text);
+		if (n == 0) {
+			putc(':', out);
+			n = 1;
+			continue;
+		}
+		if (n >= sizeof(part))
+			n = sizeof(part) - 1;
+		memcpy(part, text, n);
+		part[n] = '\0';
+		ow_view_put_clean(out, part);
+	}
 }
 
 static void put_unnamed(FILE *out, const struct ow_frame *frame,

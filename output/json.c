@@ -4,27 +4,6 @@
 
 #include <string.h>
 
-/* Bytes of the UTF-8 sequence at s, or 0 if it is none (RFC 3629). */
-static size_t utf8_size(const unsigned char *s)
-{
-	size_t n = s[0] < 0x80 ? 1 :
-		   s[0] < 0xc2 ? 0 :
-		   s[0] < 0xe0 ? 2 :
-		   s[0] < 0xf0 ? 3 :
-		   s[0] < 0xf5 ? 4 :
-				 0;
-	size_t i;
-
-	for (i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	/* Too long a form, a surrogate, or beyond U+10FFFF. */
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 static void put_string(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
@@ -32,7 +11,7 @@ static void put_string(FILE *out, const char *text)
 
 	putc('"', out);
 	while (*s) {
-		n = utf8_size(s);
+		n = ow_view_utf8_size(s);
 		if (n == 0) {
 			fputs("\\ufffd", out);
 			n = 1;

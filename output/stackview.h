@@ -49,7 +49,13 @@ extern const struct ow_view_writer ow_text_writer;
 extern const struct ow_view_writer ow_json_writer;
 extern const struct ow_view_writer ow_folded_writer;
 
-/* Text of the target: nothing in it may steer a terminal. */
+/* Bytes of the UTF-8 sequence at s, or 0 if it is none (RFC 3629). */
+size_t ow_view_utf8_size(const unsigned char *s);
+
+/*
+ * Text of the target: nothing in it may steer a terminal, so that control
+ * characters, also those of ISO 6429's C1 set, and what is no UTF-8 become '?'.
+ */
 void ow_view_put_clean(FILE *out, const char *text);
 
 /* The writer of that name, or NULL. */

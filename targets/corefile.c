@@ -82,6 +82,18 @@ static bool is_program(const struct core *core, const struct ow_core_file *f,
 	return core->notes.entry >= start && core->notes.entry < end;
 }
 
+/* Where the file that has f mapped begins: linkers may shift segments. */
+static uint64_t head_of(const struct core *core, const struct ow_core_file *f)
+{
+	const struct ow_core_file *g = core->notes.files;
+	uint64_t head = f->start - f->off;
+
+	for (; g <= f; g++)
+		if (g->off == 0 && strcmp(g->path, f->path) == 0)
+			head = g->start;
+	return head;
+}
+
 /* An executable range, and the file it is from, if that is known. */
 static int add_module(struct core *core, uint64_t start, uint64_t end)
 {
@@ -104,6 +116,7 @@ static int add_module(struct core *core, uint64_t start, uint64_t end)
 	m->start = start;
 	m->end = end;
 	m->off = f ? f->off + (start - f->start) : 0;
+	m->head = f ? head_of(core, f) : start;
 	m->inode = f != NULL;
 	range->module = &m->base;
 	c->nr_modules++;
@@ -223,7 +236,7 @@ static struct ow_object *open_image(struct ow_capture *c,
 
 	for (i = 0; i < c->nr_regions; i++) {
 		r = &c->regions[i];
-		if (r->start != m->start - m->off)
+		if (r->start != m->head)
 			continue;
 		bytes = malloc(r->size);
 		if (!bytes)
@@ -247,7 +260,7 @@ static bool differs(const struct ow_capture *c,
 
 	for (i = 0; i < c->nr_regions; i++) {
 		r = &c->regions[i];
-		if (r->start != m->start - m->off ||
+		if (r->start != m->head ||
 		    ow_elf_parse(&elf, r->bytes, r->size))
 			continue;
 		id = ow_elf_build_id(&elf, &size);
@@ -291,29 +304,29 @@ static struct ow_object *open_object(struct ow_capture *c,
 	if (!differs(c, m, obj))
 		return obj;
 	ow_fail(err, OW_CODE_ABSENT,
-		"%s: another build than the one that was running", m->path);
+		"another build than the one that was running");
 	ow_object_close(obj);
 	return NULL;
 }
 
 static void *map_core(const char *path, size_t *size_ret, struct ow_error *err)
 {
-	_cleanup_(ow_closep) int fd =
-		open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_(ow_closep) int fd = ow_open_regular(path);
 	struct stat st;
+	bool good = false;
 	void *bytes;
 
-	if (fd < 0 || fstat(fd, &st)) {
-		ow_fail(err, errno == ENOENT ? OW_CODE_ABSENT : OW_CODE_SYSTEM,
-			errno == ENOENT ? "%s: no such file or process" :
-					  "open %s",
+	if (fd < 0 && errno == ENOENT)
+		ow_fail(err, OW_CODE_ABSENT, "%s: no such file or process",
 			path);
-		return NULL;
-	}
-	if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+	else if (fd < 0 && errno != EINVAL)
+		ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
+	else if (fd < 0 || fstat(fd, &st) || st.st_size == 0)
 		ow_fail(err, OW_CODE_FORMAT, "%s: not a core file", path);
+	else
+		good = true;
+	if (!good)
 		return NULL;
-	}
 	bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED) {
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);

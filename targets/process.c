@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,10 +31,11 @@ struct taking {
 	struct ow_capture *c;
 	const struct ow_capture_options *options;
 	struct ow_mappings maps;
-	struct ow_stop *stops; /* beside c->threads */
-	size_t room;           /* of both */
-	uint64_t *tps;         /* thread pointers, beside them too */
-	ssize_t *regions;      /* each thread's first region, or -1 */
+	struct ow_stop *stops;         /* beside c->threads */
+	size_t room;                   /* of both */
+	uint64_t *tps;                 /* thread pointers, beside them too */
+	ssize_t *regions;              /* each thread's first region, or -1 */
+	const struct ow_arch **arches; /* what each thread runs, or NULL */
 	struct ow_stackcopy copy;
 };
 
@@ -107,6 +109,19 @@ static int list_threads(struct taking *t, size_t *nr_ret, struct ow_error *err)
 	return 0;
 }
 
+/* Threads that were asked for by name and aren't there have an entry too. */
+static int list_absent(struct taking *t, struct ow_error *err)
+{
+	const struct ow_capture_options *o = t->options;
+	size_t i, hint = 0;
+	int failed = 0;
+
+	for (i = 0; o && o->tids && i < o->nr_tids && !failed; i++)
+		if (!listed(t, o->tids[i], &hint))
+			failed = add_thread(t, o->tids[i], err);
+	return failed;
+}
+
 static void stop_from(struct taking *t, size_t first)
 {
 	uint64_t deadline = ow_now_ns() + STOP_TIMEOUT_NS;
@@ -154,22 +169,46 @@ static void release_all(struct taking *t)
 static void take_regs(struct taking *t, size_t i)
 {
 	struct ow_capture_thread *thread = &t->c->threads[i];
+	struct ow_error *why = &t->stops[i].why;
 	uint8_t buf[512];
 	size_t size = ow_stop_regs(&t->stops[i], buf, sizeof(buf));
 	const struct ow_arch *arch = ow_prstatus_arch(size);
 
-	if (size == 0)
-		return;
-	if (!arch) {
-		ow_fail(&t->stops[i].why, OW_CODE_UNSUPPORTED,
+	if (size == 0 && why->code == 0)
+		ow_fail(why, OW_CODE_ABSENT, "thread exited while stopped");
+	else if (size && !arch)
+		ow_fail(why, OW_CODE_UNSUPPORTED,
 			"thread runs code of an architecture that outwind "
 			"doesn't know");
+	if (!arch)
 		return;
-	}
-	t->c->target.arch = arch;
+	t->arches[i] = arch;
 	thread->info.captured =
 		ow_prstatus_regs(arch, buf, size, &thread->regs);
 	t->tps[i] = ow_prstatus_tp(arch, buf, size);
+}
+
+/*
+ * One architecture for the process, the larger if there are two: a thread of a
+ * 64-bit process may be running 32-bit code, but not the other way round.
+ */
+static void settle_arch(struct taking *t)
+{
+	struct ow_capture *c = t->c;
+	size_t i;
+
+	for (i = 0; i < c->nr_threads; i++)
+		if (t->arches[i] && (!c->target.arch ||
+				     t->arches[i]->word > c->target.arch->word))
+			c->target.arch = t->arches[i];
+	for (i = 0; i < c->nr_threads; i++) {
+		if (!t->arches[i] || t->arches[i] == c->target.arch)
+			continue;
+		c->threads[i].info.captured = false;
+		ow_fail(&t->stops[i].why, OW_CODE_UNSUPPORTED,
+			"thread runs %s code in a process of %s",
+			t->arches[i]->name, c->target.arch->name);
+	}
 }
 
 static void copy_stacks(struct taking *t)
@@ -212,29 +251,58 @@ static int freeze(struct taking *t, struct ow_error *err)
 	stop_all(t);
 	t->tps = calloc(c->nr_threads, sizeof(*t->tps));
 	t->regions = calloc(c->nr_threads, sizeof(*t->regions));
-	if (t->tps && t->regions) {
-		for (i = 0; i < c->nr_threads; i++)
-			take_regs(t, i);
-		if (c->target.arch)
-			copy_stacks(t);
+	t->arches = calloc(c->nr_threads, sizeof(*t->arches));
+	if (!t->tps || !t->regions || !t->arches) {
+		release_all(t);
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	}
+	for (i = 0; i < c->nr_threads; i++) {
+		t->regions[i] = -1;
+		take_regs(t, i);
+	}
+	settle_arch(t);
+	if (c->target.arch)
+		copy_stacks(t);
 	release_all(t);
-	return t->tps && t->regions ?
-		       0 :
-		       ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	return 0;
 }
 
-/* Signals that would end us wait until the target runs again. */
+/* What the tracing thread is to do, and how it went. */
+struct tracing {
+	struct taking *t;
+	struct ow_error *err;
+	int failed;
+};
+
+static void *trace(void *arg)
+{
+	struct tracing *tracing = arg;
+
+	tracing->failed = freeze(tracing->t, tracing->err);
+	return NULL;
+}
+
+/*
+ * By a thread of its own: when that ends, the kernel lets go of what could not
+ * be released, such as a thread that has still not stopped.  Signals that would
+ * end us wait until the target runs again.
+ */
 static int freeze_undisturbed(struct taking *t, struct ow_error *err)
 {
+	struct tracing tracing = { t, err, 0 };
+	pthread_t thread;
 	sigset_t all, old;
 	int failed;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	failed = freeze(t, err);
+	failed = pthread_create(&thread, NULL, trace, &tracing);
+	if (!failed)
+		pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return failed;
+	if (failed)
+		return ow_fail(err, OW_CODE_MEMORY, "can't start a thread");
+	return tracing.failed;
 }
 
 /* The threads' windows, and all regions for reads elsewhere. */
@@ -347,6 +415,9 @@ static int prepare(struct taking *t, struct ow_error *err)
 		return ow_fail(err, OW_CODE_ABSENT,
 			       "process %d has none of these threads",
 			       t->c->pid);
+	failed = list_absent(t, err);
+	if (failed)
+		return failed;
 	/* A leader that has exited has no memory to show; its threads do. */
 	t->c->live = live_thread(t);
 	name_program(t->c);
@@ -365,8 +436,11 @@ static int check_captured(const struct ow_capture *c, struct ow_error *err)
 	for (i = 0; i < c->nr_threads; i++)
 		if (c->threads[i].info.captured)
 			return 0;
-	return ow_fail(err, c->threads[0].info.why.code, "process %d: %s",
-		       c->pid, c->threads[0].info.why.msg);
+	return ow_fail(err,
+		       c->threads[0].info.why.code ?
+			       c->threads[0].info.why.code :
+			       OW_CODE_ABSENT,
+		       "process %d: %s", c->pid, c->threads[0].info.why.msg);
 }
 
 static void free_copy(void *copy)
@@ -424,6 +498,7 @@ struct ow_capture *ow_capture_process(pid_t pid,
 	free(t.stops);
 	free(t.tps);
 	free(t.regions);
+	free(t.arches);
 	if (!failed)
 		return t.c;
 	ow_capture_destroy(t.c);

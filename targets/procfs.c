@@ -251,6 +251,12 @@ long ow_status_number(pid_t pid, const char *key)
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
 	text = read_whole(path, &size);
-	line = text ? strstr(text, key) : NULL;
+	line = text;
+	/* At a line's begin only: a thread may be named like a key. */
+	while (line && strncmp(line, key, strlen(key)) != 0) {
+		line = strchr(line, '\n');
+		if (line)
+			line++;
+	}
 	return line ? strtol(line + strlen(key), NULL, 10) : -1;
 }

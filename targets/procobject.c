@@ -28,7 +28,7 @@ static bool same_file(int fd, const struct ow_capture_module *m)
 
 static int open_same(const char *path, const struct ow_capture_module *m)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int fd = ow_open_regular(path);
 
 	if (fd >= 0 && !same_file(fd, m)) {
 		close(fd);
@@ -41,15 +41,11 @@ static int open_file(const struct ow_capture *c,
 		     const struct ow_capture_module *m)
 {
 	char path[PATH_MAX];
-	struct stat st;
-	int fd = -1;
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", c->live,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	/* Opening a device may do something; looking at it doesn't. */
-	if (strncmp(m->path, "/dev/", 5) != 0 ||
-	    (stat(path, &st) == 0 && S_ISREG(st.st_mode)))
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = ow_open_regular(path);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", c->live);

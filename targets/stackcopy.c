@@ -12,6 +12,8 @@
 
 #include "error.h"
 
+#define MOST_AT_ONCE ((size_t)1 << 30)
+
 ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end)
 {
 	size_t room = s->room ? 2 * s->room : 64;
@@ -72,7 +74,7 @@ static ssize_t copy_some(struct ow_stackcopy *s, pid_t pid, size_t first,
 	size_t i;
 	ssize_t n;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i == 0 || i < nr; i++) {
 		local[i] = (struct iovec){ (void *)r[i].bytes, r[i].size };
 		remote[i] = (struct iovec){ (void *)(uintptr_t)r[i].start,
 					    r[i].size };
@@ -90,6 +92,36 @@ static ssize_t copy_some(struct ow_stackcopy *s, pid_t pid, size_t first,
 	return (ssize_t)i + 1;
 }
 
+/* Regions from i on that one call can copy; the kernel's limit is 2 GiB. */
+static size_t batch_from(const struct ow_stackcopy *s, size_t i)
+{
+	size_t nr = 0, total = 0;
+
+	while (nr < IOV_MAX && i + nr < s->nr) {
+		total += s->regions[i + nr].size;
+		if (nr > 0 && total > MOST_AT_ONCE)
+			break;
+		nr++;
+	}
+	return nr;
+}
+
+static ssize_t copy_huge(struct ow_stackcopy *s, pid_t pid, size_t i)
+{
+	struct ow_region *r = &s->regions[i];
+	size_t got = 0, part, n;
+
+	do {
+		part = r->size - got < MOST_AT_ONCE ? r->size - got :
+						      MOST_AT_ONCE;
+		n = ow_process_read(pid, r->start + got,
+				    (uint8_t *)r->bytes + got, part);
+		got += n;
+	} while (n == part && got < r->size);
+	r->size = got;
+	return 1;
+}
+
 static void copy_each_by_file(struct ow_stackcopy *s, pid_t pid, size_t first)
 {
 	struct ow_region *r = s->regions;
@@ -100,20 +132,33 @@ static void copy_each_by_file(struct ow_stackcopy *s, pid_t pid, size_t first)
 					  (uint8_t *)r[i].bytes, r[i].size);
 }
 
-/* Room for all regions that have none. */
-static bool place(struct ow_stackcopy *s)
+static void drop_largest(struct ow_stackcopy *s)
 {
-	size_t size = 0, i;
-	uint8_t *bytes;
+	size_t i, largest = s->done;
 
 	for (i = s->done; i < s->nr; i++)
-		size += s->regions[i].size;
-	if (size == 0 || s->runs == 2)
-		return false;
-	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (bytes == MAP_FAILED)
-		return false;
+		if (s->regions[i].size > s->regions[largest].size)
+			largest = i;
+	s->regions[largest].size = 0;
+}
+
+/* Room for all regions that have none, or for all but those that are too big. */
+static bool place(struct ow_stackcopy *s)
+{
+	size_t size, i;
+	uint8_t *bytes;
+
+	for (;; drop_largest(s)) {
+		for (size = 0, i = s->done; i < s->nr; i++)
+			size += s->regions[i].size;
+		if (size == 0 || s->runs == 2)
+			return false;
+		bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			     0);
+		if (bytes != MAP_FAILED)
+			break;
+	}
 	s->buffer[s->runs].bytes = bytes;
 	s->buffer[s->runs++].size = size;
 	for (i = s->done; i < s->nr; i++) {
@@ -135,8 +180,9 @@ size_t ow_stackcopy_run(struct ow_stackcopy *s, pid_t pid)
 		return 0;
 	}
 	for (i = first; i < s->nr; i += n) {
-		n = copy_some(s, pid, i,
-			      s->nr - i < IOV_MAX ? s->nr - i : IOV_MAX);
+		n = s->regions[i].size > MOST_AT_ONCE ?
+			    copy_huge(s, pid, i) :
+			    copy_some(s, pid, i, batch_from(s, i));
 		if (n < 0) {
 			copy_each_by_file(s, pid, i);
 			break;

@@ -8,6 +8,7 @@
 
 #define RED_ZONE          128        /* x86-64 psABI 3.2.2 */
 #define UNKNOWN_BASE_SIZE (1 << 20)  /* copied where no base is known */
+#define GROWN_SIZE        (8 << 20)  /* of a main stack meanwhile, at most */
 #define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
 
 static bool is_main_stack(const struct ow_mapping *m)
@@ -52,7 +53,8 @@ ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
 	if (!m)
 		return -1;
 	/* [stack] may have grown since the maps were read. */
-	if (start < m->start && (sp >= m->start || !is_main_stack(m)))
+	if (start < m->start &&
+	    (sp >= m->start || !is_main_stack(m) || m->start - sp > GROWN_SIZE))
 		start = m->start;
 	return ow_stackcopy_add(p->copy, start,
 				copy_end(p, m, sp > start ? sp : start, tp));
