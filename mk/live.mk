@@ -75,6 +75,8 @@ $(call live_program,crash-aarch64-static,crash.c,$(live_a64) $(live_flags) -stat
 $(call live_program,crash-aarch64-pac,crash.c,$(live_a64) $(live_flags) -mbranch-protection=pac-ret -march=armv8.3-a -static)
 $(call live_program,crash-aarch64-bti-pac,crash.c,$(live_a64) $(live_flags) -mbranch-protection=standard -static)
 
+$(call live_program,between,between.c,$(CC) $(live_flags),$(live_src)/debugframe.S)
+
 # Where things are called through .plt, the old and the new way.
 $(call live_program,tiny.so,tiny.c,$(CC) $(live_flags) -shared -fPIC)
 live_tiny = -Wl$(comma)-z$(comma)lazy -Wl$(comma)-rpath$(comma)'$$$$ORIGIN' $(live)/tiny.so

@@ -127,3 +127,23 @@ def _(context):
     thread = json.loads(done.stdout)['threads'][0]
     check(1 < len(thread['frames']) < 14, 'frames', len(thread['frames']))
     check('memory' in thread['end'], 'end', thread['end'])
+
+
+@case('tables: no place for them')
+def _(context):
+    target = context.start(['chain-pie'])
+    for what in (target.pid, '/bin/true'):
+        done = context.run('tables', what, status=2,
+                           env={'XDG_CACHE_HOME': '/proc/nowhere'})
+        check(b'/proc/nowhere' in done.stderr, 'message', done.stderr)
+
+
+@case('threads that are not there')
+def _(context):
+    target = context.start(['chain-pie'])
+    threads = context.stacks('%d/%d,4194303' % (target.pid, target.pid),
+                             status=1)['threads']
+    check([t['tid'] for t in threads] == [target.pid, 4194303], 'threads',
+          threads)
+    check(threads[0]['complete'] and 'exited' in threads[1]['error'],
+          'reasons', threads)

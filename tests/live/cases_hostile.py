@@ -182,3 +182,12 @@ def _(context):
         check(done.returncode in (0, 1), 'status', done.stderr)
     check(target.poll() is None, 'target ended', target.returncode)
     check(not set(task_states(target.pid).values()) & set('Tt'), 'stopped')
+
+
+@case('hostile: control characters of the C1 set in a name')
+def _(context):
+    target = context.start(['between', b'x\xc2\x9b31m\x9bRED'])
+    for options in ([], ['-f', 'folded']):
+        done = context.run('stack', *options, target.pid, status=0)
+        check(b'x?31m?RED' in done.stdout and b'\x9b' not in done.stdout,
+              'name', done.stdout[:200])

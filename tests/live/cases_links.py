@@ -268,3 +268,17 @@ def add_go(program):
 
 add_go('chain-go')
 add_go('chain-go-w')
+
+
+@case('.debug_frame between .eh_frame, by CFI and by compact tables')
+def _(context):
+    target = context.start(['between'])
+    for _ in range(2):
+        thread = context.stacks(target.pid)['threads'][0]
+        got = names(thread)
+        at = got.index('between')
+        check(got[at - 1:at + 2] == ['stay', 'between', 'main'], 'names', got)
+        check(thread['complete'], 'complete')
+        context.run('tables', target.pid, status=0)
+    hows = [f['how'] for f in thread['frames']]
+    check('table' in hows and 'debug_frame' in hows, 'how', hows)
