@@ -109,16 +109,27 @@ static int list_threads(struct taking *t, size_t *nr_ret, struct ow_error *err)
 	return 0;
 }
 
-/* Threads that were asked for by name and aren't there have an entry too. */
+/*
+ * Threads that were asked for by name and aren't there have an entry too, with
+ * the reason.  Such an id may be another process's, which must not be touched.
+ */
 static int list_absent(struct taking *t, struct ow_error *err)
 {
 	const struct ow_capture_options *o = t->options;
 	size_t i, hint = 0;
 	int failed = 0;
 
-	for (i = 0; o && o->tids && i < o->nr_tids && !failed; i++)
-		if (!listed(t, o->tids[i], &hint))
-			failed = add_thread(t, o->tids[i], err);
+	for (i = 0; o && o->tids && i < o->nr_tids && !failed; i++) {
+		if (listed(t, o->tids[i], &hint))
+			continue;
+		failed = add_thread(t, o->tids[i], err);
+		if (!failed)
+			ow_fail(&t->stops[t->c->nr_threads - 1].why,
+				OW_CODE_ABSENT,
+				"process %d has no such thread, or it has "
+				"exited",
+				t->c->pid);
+	}
 	return failed;
 }
 
@@ -129,7 +140,9 @@ static void stop_from(struct taking *t, size_t first)
 	size_t i;
 
 	for (i = first; i < c->nr_threads; i++)
-		ow_stop_seize(&t->stops[i], c->pid, c->threads[i].info.tid);
+		if (t->stops[i].why.code == 0)
+			ow_stop_seize(&t->stops[i], c->pid,
+				      c->threads[i].info.tid);
 	if (first == 0)
 		c->stats.freeze_ns = ow_now_ns();
 	for (i = first; i < c->nr_threads; i++)

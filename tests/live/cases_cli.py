@@ -147,3 +147,14 @@ def _(context):
           threads)
     check(threads[0]['complete'] and 'exited' in threads[1]['error'],
           'reasons', threads)
+
+
+@case("another process's thread is not touched")
+def _(context):
+    target, other = context.start(['chain-pie']), context.start(['chain-pie'])
+    threads = context.stacks('%d/%d,%d' % (target.pid, target.pid, other.pid),
+                             status=1)['threads']
+    check([t['tid'] for t in threads] == [target.pid, other.pid], 'threads',
+          threads)
+    check('no such thread' in threads[1]['error'] and
+          'frames' not in threads[1], 'reason', threads[1])
