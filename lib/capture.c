@@ -336,6 +336,21 @@ void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret)
 	*ret = c->stats;
 }
 
+size_t ow_capture_nr_regions(const struct ow_capture *c)
+{
+	return c->nr_regions;
+}
+
+bool ow_capture_region(const struct ow_capture *c, size_t i,
+		       uint64_t *start_ret, uint64_t *size_ret)
+{
+	if (i >= c->nr_regions)
+		return false;
+	*start_ret = c->regions[i].start;
+	*size_ret = c->regions[i].size;
+	return true;
+}
+
 size_t ow_capture_nr_modules(const struct ow_capture *c)
 {
 	return c->nr_modules;

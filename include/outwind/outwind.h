@@ -59,12 +59,43 @@ const char *ow_end_text(enum ow_end end);
 
 struct ow_capture;
 
+/* How a process's threads are held still while they are copied. */
+enum ow_stopping {
+	OW_STOPPING_ALL,    /* all together: one moment of the process */
+	OW_STOPPING_EACH,   /* one after another, each only for its own copy */
+	OW_STOPPING_GENTLE, /* only those that don't wait in the kernel */
+	OW_STOPPING_NEVER,  /* none; not every stack is certain */
+};
+
+/* How a process's memory is read. */
+enum ow_reading {
+	OW_READING_VM,     /* process_vm_readv(2), or else the file */
+	OW_READING_FILE,   /* /proc/PID/mem */
+	OW_READING_PTRACE, /* PTRACE_PEEKDATA, a word at a time */
+};
+
+/* What else is to be known of each thread, as it was before the stop. */
+enum ow_extras {
+	OW_EXTRA_SYSCALL = 1,      /* the system call it is in */
+	OW_EXTRA_WCHAN = 2,        /* where in the kernel it waits */
+	OW_EXTRA_KERNEL_STACK = 4, /* needs to be root */
+};
+
+/* All zero is a good default. */
 struct ow_capture_options {
 	size_t stack_size; /* most bytes copied of a stack; 0: no limit but
 			       the stack's own */
 	const pid_t *tids; /* only these threads, or NULL for all */
 	size_t nr_tids;
-	bool use_tables; /* take compact tables from the cache on disk */
+	const char *states; /* only threads in a state of these letters, as
+			       /proc/PID/status has them, or NULL */
+	bool use_tables;    /* take compact tables from the cache on disk */
+	enum ow_stopping stopping;
+	enum ow_reading reading;
+	unsigned int extras;          /* enum ow_extras */
+	unsigned int stop_timeout_ms; /* that all threads may take to stop;
+					 0: a second, UINT_MAX: for ever */
+	const char *sysroot; /* where a file's objects are below, or NULL */
 };
 
 /*
@@ -92,12 +123,22 @@ struct ow_thread {
 	char name[32];
 	bool captured;       /* registers are there */
 	struct ow_error why; /* if they aren't, the reason */
+	bool stopped;        /* it was, while it was copied */
+	bool certain;        /* it did not move meanwhile: the stack is that of
+				one moment */
+	/* As asked for by enum ow_extras; borrowed from the capture. */
+	int syscall_nr;           /* -1: in none, or not known */
+	uint64_t syscall_args[6]; /* if syscall_nr isn't -1 */
+	const char *wchan;        /* NULL: not known */
+	const char *kernel_stack; /* lines of /proc/PID/task/TID/stack, or NULL */
 };
 
 struct ow_capture_stats {
 	uint64_t freeze_ns;    /* first thread stopped to last one running */
+	uint64_t longest_ns;   /* that any one thread was stopped */
 	uint64_t bytes_copied; /* of stacks */
 	unsigned int stopped;  /* threads */
+	unsigned int sleeps;   /* of the capturing thread meanwhile */
 };
 
 pid_t ow_capture_pid(const struct ow_capture *c);
@@ -106,6 +147,14 @@ const char *ow_capture_program(const struct ow_capture *c);
 size_t ow_capture_nr_threads(const struct ow_capture *c);
 const struct ow_thread *ow_capture_thread(const struct ow_capture *c, size_t i);
 void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret);
+
+/*
+ * The pieces of memory that were copied, in address order, none overlapping.
+ * ow_capture_region() returns false if there is no piece i.
+ */
+size_t ow_capture_nr_regions(const struct ow_capture *c);
+bool ow_capture_region(const struct ow_capture *c, size_t i,
+		       uint64_t *start_ret, uint64_t *size_ret);
 
 /*
  * Walk thread i: fill up to max frames, innermost first, and return how many.
