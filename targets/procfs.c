@@ -7,10 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "error.h"
+
+/* Numbers of fields in stat (proc_pid_stat(5)). */
+#define STAT_STATE      3
+#define STAT_STARTSTACK 28
 
 /* The whole of a /proc file, terminated; the caller frees it.  NULL: errno. */
 static char *read_whole(const char *path, size_t *size_ret)
@@ -187,20 +192,28 @@ static void closedirp(DIR **dir)
 		closedir(*dir);
 }
 
-int ow_tasks_list(pid_t pid, pid_t **ret, size_t *nr_ret, struct ow_error *err)
+/* The folder that fd has open, from its begin, with an fd of its own. */
+static DIR *open_again(int fd)
 {
-	_cleanup_(closedirp) DIR *dir = NULL;
+	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = own < 0 ? NULL : fdopendir(own);
+
+	if (!dir && own >= 0)
+		close(own);
+	return dir;
+}
+
+int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
+{
+	_cleanup_(closedirp) DIR *tasks = open_again(dir);
 	_cleanup_(ow_freep) pid_t *list = NULL;
 	size_t nr = 0, room = 0;
 	struct dirent *entry;
-	char path[32];
 	pid_t tid, *more;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir)
-		return ow_fail(err, OW_CODE_ABSENT, "no process %d", pid);
-	while ((entry = readdir(dir))) {
+	if (!tasks)
+		return ow_fail(err, OW_CODE_ABSENT, "process has exited");
+	while ((entry = readdir(tasks))) {
 		tid = atoi(entry->d_name);
 		if (tid <= 0)
 			continue;
@@ -220,43 +233,95 @@ int ow_tasks_list(pid_t pid, pid_t **ret, size_t *nr_ret, struct ow_error *err)
 	return 0;
 }
 
-bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
+size_t ow_tasks_count(int dir)
 {
-	char path[64], text[512], *open_paren, *close_paren;
+	struct stat st;
+
+	return fstat(dir, &st) == 0 && st.st_nlink > 2 ? st.st_nlink - 2 : 0;
+}
+
+/*
+ * The text of a thread's stat from its name on, and behind that; NULL if it is
+ * gone.  The name may hold parentheses of its own.
+ */
+static char *read_stat(pid_t pid, pid_t tid, char *text, size_t size,
+		       char **behind)
+{
 	_cleanup_(ow_closep) int fd = -1;
+	char path[64], *name;
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	n = fd < 0 ? -1 : read(fd, text, size - 1);
 	if (n <= 0)
-		return false;
+		return NULL;
 	text[n] = '\0';
-	/* The name may hold parentheses of its own. */
-	open_paren = strchr(text, '(');
-	close_paren = strrchr(text, ')');
-	if (!open_paren || !close_paren || close_paren[1] != ' ')
+	name = strchr(text, '(');
+	*behind = strrchr(text, ')');
+	if (!name || !*behind || (*behind)[1] != ' ')
+		return NULL;
+	**behind = '\0';
+	*behind += 2;
+	return name + 1;
+}
+
+bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
+{
+	char text[512], *behind;
+	const char *found = read_stat(pid, tid, text, sizeof(text), &behind);
+
+	if (!found)
 		return false;
-	*close_paren = '\0';
-	snprintf(name, size, "%s", open_paren + 1);
-	*state = close_paren[2];
+	snprintf(name, size, "%s", found);
+	*state = *behind;
 	return true;
 }
 
-long ow_status_number(pid_t pid, const char *key)
+uint64_t ow_process_stack_start(pid_t pid)
+{
+	char text[512], *field;
+	int i;
+
+	if (!read_stat(pid, pid, text, sizeof(text), &field))
+		return 0;
+	for (i = STAT_STATE; field && i < STAT_STARTSTACK; i++) {
+		field = strchr(field, ' ');
+		if (field)
+			field++;
+	}
+	return field ? strtoull(field, NULL, 10) : 0;
+}
+
+/* What stands behind a key of a status; *text_ret is to be freed. */
+static const char *status_value(pid_t pid, const char *key, char **text_ret)
 {
 	char path[32], *line;
-	_cleanup_(ow_freep) char *text = NULL;
 	size_t size;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	text = read_whole(path, &size);
-	line = text;
+	line = *text_ret = read_whole(path, &size);
 	/* At a line's begin only: a thread may be named like a key. */
 	while (line && strncmp(line, key, strlen(key)) != 0) {
 		line = strchr(line, '\n');
 		if (line)
 			line++;
 	}
-	return line ? strtol(line + strlen(key), NULL, 10) : -1;
+	return line ? line + strlen(key) : NULL;
+}
+
+long ow_status_number(pid_t pid, const char *key)
+{
+	_cleanup_(ow_freep) char *text = NULL;
+	const char *value = status_value(pid, key, &text);
+
+	return value ? strtol(value, NULL, 10) : -1;
+}
+
+uint64_t ow_status_mask(pid_t pid, const char *key)
+{
+	_cleanup_(ow_freep) char *text = NULL;
+	const char *value = status_value(pid, key, &text);
+
+	return value ? strtoull(value, NULL, 16) : 0;
 }

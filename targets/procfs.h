@@ -34,15 +34,30 @@ const struct ow_mapping *ow_mappings_from(const struct ow_mappings *m,
 					  uint64_t addr);
 
 /*
- * All threads' ids, in the kernel's order; the caller frees *ret.
- * -OW_CODE_ABSENT if there is no such process.
+ * All threads' ids, in the kernel's order; the caller frees *ret.  dir is
+ * /proc/PID/task, open; it is read from its begin.
  */
-int ow_tasks_list(pid_t pid, pid_t **ret, size_t *nr_ret, struct ow_error *err);
+int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err);
+
+/*
+ * How many threads the kernel counts, without listing them: each is a link of
+ * the folder dir (Linux, fs/proc/base.c, proc_task_getattr()).  0: not known.
+ */
+size_t ow_tasks_count(int dir);
 
 /* A thread's name (up to size bytes with the zero) and state; false if gone. */
 bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state);
 
+/*
+ * Where the main thread's stack began when the program started, with argc and
+ * what stands above it; or 0 (proc_pid_stat(5), startstack).
+ */
+uint64_t ow_process_stack_start(pid_t pid);
+
 /* A number from /proc/PID/status by its key, such as "TracerPid:"; or -1. */
 long ow_status_number(pid_t pid, const char *key);
+
+/* A mask in hexadecimal, such as "SigBlk:"; 0 if it isn't there. */
+uint64_t ow_status_mask(pid_t pid, const char *key);
 
 #endif /* OW_PROCFS_H */

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "processmem.h"
 #include "procfs.h"
-#include "stackcopy.h"
 
 #define LARGEST_IMAGE ((uint64_t)256 << 20)
 
@@ -78,6 +78,7 @@ static struct ow_object *open_image(const struct ow_capture *c,
 				    struct ow_error *err)
 {
 	struct ow_mappings maps;
+	struct ow_processmem mem;
 	struct ow_mapping *p;
 	uint64_t size = 0, off;
 	uint8_t *bytes = NULL;
@@ -94,12 +95,14 @@ static struct ow_object *open_image(const struct ow_capture *c,
 	}
 	if (size && size <= LARGEST_IMAGE)
 		bytes = calloc(1, size);
+	ow_processmem_open(&mem, c->live, OW_READING_VM);
 	for (p = maps.list; bytes && p < maps.list + maps.nr; p++) {
 		off = m->inode ? p->off : 0;
 		if (same_object(m, p) && p->readable && !p->writable)
-			ow_process_read(c->live, p->start, bytes + off,
-					p->end - p->start);
+			ow_processmem_read(&mem, p->start, bytes + off,
+					   p->end - p->start);
 	}
+	ow_processmem_close(&mem);
 	ow_mappings_free(&maps);
 	if (bytes)
 		return ow_object_from_image(bytes, size, m->path, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copying many pieces of a stopped process's memory in few system calls. */
+/* Copying many pieces of a process's memory in few system calls. */
 #ifndef OW_STACKCOPY_H
 #define OW_STACKCOPY_H
 
@@ -9,34 +9,40 @@
 
 #include "capture.h"
 
-/* Pieces wanted, then copied: regions whose bytes point into buffer. */
+struct ow_processmem;
+
+/* Memory that copies are put in, one behind another. */
+struct ow_copy_chunk {
+	struct ow_copy_chunk *next;
+	uint8_t *bytes;
+	size_t size, used;
+};
+
+/* Pieces wanted, then copied: regions whose bytes point into a chunk. */
 struct ow_stackcopy {
 	struct ow_region *regions;
 	size_t nr, room;
 	size_t done; /* of the regions, copied by an earlier run */
-
-	struct {
-		uint8_t *bytes;
-		size_t size;
-	} buffer[2]; /* of each run */
-
-	unsigned int runs;
+	struct ow_copy_chunk *chunks; /* the newest first */
 };
+
+/*
+ * Have room for nr more regions, and for bytes of them in pages that are there
+ * already, so that a run that needs no more doesn't allocate or fault.  False:
+ * out of memory.
+ */
+bool ow_stackcopy_reserve(struct ow_stackcopy *s, size_t nr, size_t bytes);
 
 /* Ask for [start, end).  Return the region's index, or -1: out of memory. */
 ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end);
 
 /*
- * Copy all that was asked for since the last run (two at most).  A region of
- * which only the first bytes can be read gets that size, maybe 0.  Return the
- * bytes copied.
+ * Copy all that was asked for since the last run.  A region of which only the
+ * first bytes can be read gets that size, maybe 0.  Return the bytes copied.
  */
-size_t ow_stackcopy_run(struct ow_stackcopy *s, pid_t pid);
+size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem);
 
-/* Unmap the buffers; the regions are no longer valid. */
+/* Unmap the chunks; the regions' bytes are no longer valid. */
 void ow_stackcopy_free(struct ow_stackcopy *s);
-
-/* Read size bytes of a process.  Return how many could be read. */
-size_t ow_process_read(pid_t pid, uint64_t addr, void *buf, size_t size);
 
 #endif /* OW_STACKCOPY_H */

@@ -6,8 +6,9 @@
 #include "procfs.h"
 #include "stackcopy.h"
 
-#define RED_ZONE          128        /* x86-64 psABI 3.2.2 */
-#define UNKNOWN_BASE_SIZE (1 << 20)  /* copied where no base is known */
+#define RED_ZONE          128         /* x86-64 psABI 3.2.2 */
+#define UNKNOWN_BASE_SIZE (256 << 10) /* copied where no base is known */
+#define START_SIZE        64 /* of the arguments' count and first pointers */
 #define GROWN_SIZE        (8 << 20)  /* of a main stack meanwhile, at most */
 #define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
 
@@ -25,6 +26,8 @@ static uint64_t copy_end(const struct ow_stackplan *p,
 	/* glibc and musl put a thread's descriptor at its stack's base. */
 	if (tp > sp && tp < m->end)
 		end = tp;
+	else if (p->main_start > sp && p->main_start + START_SIZE < m->end)
+		end = p->main_start + START_SIZE;
 	else if (!is_main_stack(m) && end - sp > UNKNOWN_BASE_SIZE)
 		end = sp + UNKNOWN_BASE_SIZE;
 	if (p->limit && end - sp > p->limit)
@@ -95,7 +98,7 @@ static uint64_t lowest_pointer(const struct ow_region *r, size_t word,
 }
 
 void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
-			   bool is_leader, uint64_t tp)
+			   size_t word, bool is_leader, uint64_t tp)
 {
 	const struct ow_mapping *home = home_of(p->maps, is_leader, tp);
 	const struct ow_region *r = &p->copy->regions[region];
@@ -104,7 +107,7 @@ void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
 	if (!home ||
 	    (r->start + RED_ZONE >= home->start && r->start < home->end))
 		return;
-	start = lowest_pointer(r, p->word, home);
+	start = lowest_pointer(r, word, home);
 	if (start == 0)
 		return;
 	start = start > home->start + RED_ZONE ? start - RED_ZONE : home->start;

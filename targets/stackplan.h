@@ -14,8 +14,8 @@ struct ow_stackcopy;
 struct ow_stackplan {
 	const struct ow_mappings *maps;
 	struct ow_stackcopy *copy; /* what is planned is asked of it */
-	uint8_t word;              /* bytes of an address of the target */
 	size_t limit;              /* bytes of a stack at most; 0: no limit */
+	uint64_t main_start;       /* where the main thread's began, or 0 */
 };
 
 /*
@@ -28,9 +28,9 @@ ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp,
 /*
  * A thread on an alternate stack, in a signal handler as a rule, goes on with
  * its own: plan to copy that, from the lowest place that the region copied
- * first points to.
+ * first points to.  word is the size of an address of the target.
  */
 void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
-			   bool is_leader, uint64_t tp);
+			   size_t word, bool is_leader, uint64_t tp);
 
 #endif /* OW_STACKPLAN_H */

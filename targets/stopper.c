@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -16,9 +17,8 @@
 #include "error.h"
 #include "procfs.h"
 
-#define SPINS          200 /* polls before sleeping between them */
-#define FIRST_NAP_NS   20000
-#define LONGEST_NAP_NS 200000
+#define SPINS  100     /* polls before sleeping between them */
+#define NAP_NS 1000000 /* at most: another thread may get our SIGCHLD */
 
 uint64_t ow_now_ns(void)
 {
@@ -66,19 +66,23 @@ static void explain(struct ow_stop *s, pid_t pid, int os_errno)
 			strerror(os_errno));
 }
 
-void ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid)
+bool ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid)
 {
 	memset(s, 0, sizeof(*s));
 	s->tid = tid;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0)
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
 		s->state = OW_STOP_SEIZED;
-	else
-		explain(s, pid, errno);
+		return true;
+	}
+	s->gone = errno == ESRCH;
+	explain(s, pid, errno);
+	return false;
 }
 
 static void gone(struct ow_stop *s)
 {
 	s->state = OW_STOP_NONE;
+	s->gone = true;
 	ow_fail(&s->why, OW_CODE_ABSENT, "thread exited while being stopped");
 }
 
@@ -89,21 +93,38 @@ void ow_stop_interrupt(struct ow_stop *s)
 		gone(s);
 }
 
-/* What waitpid() said.  A signal that came first is handed on at release. */
+/*
+ * What waitpid() said.  A signal that came first is handed on at release; a
+ * stop for our asking is told by SIGTRAP, one of job control by its signal
+ * (ptrace(2), PTRACE_EVENT_STOP).
+ */
 static void take_status(struct ow_stop *s, int status)
 {
+	int event = status >> 16;
+
 	if (!WIFSTOPPED(status)) {
 		gone(s);
 		return;
 	}
 	s->state = OW_STOP_STOPPED;
-	s->signal = status >> 16 ? 0 : WSTOPSIG(status);
+	s->signal = event ? 0 : WSTOPSIG(status);
+	s->by_us = event == PTRACE_EVENT_STOP && WSTOPSIG(status) == SIGTRAP;
 }
 
-void ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
+/* Until a child of ours stops, or for a short time. */
+static void sleep_for_stop(void)
 {
-	struct timespec nap = { 0, FIRST_NAP_NS };
-	unsigned int spins = 0;
+	struct timespec nap = { 0, NAP_NS };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigtimedwait(&set, NULL, &nap);
+}
+
+unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
+{
+	unsigned int spins = 0, sleeps = 0;
 	int status;
 	pid_t got;
 
@@ -119,16 +140,16 @@ void ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
 			ow_fail(&s->why, OW_CODE_FAULT,
 				"thread did not stop in time, it is in an "
 				"uninterruptible call");
-			return;
+			break;
 		} else {
-			nanosleep(&nap, NULL);
-			if (nap.tv_nsec < LONGEST_NAP_NS)
-				nap.tv_nsec *= 2;
+			sleep_for_stop();
+			sleeps++;
 		}
 	}
+	return sleeps;
 }
 
-size_t ow_stop_regs(struct ow_stop *s, void *buf, size_t size)
+size_t ow_stop_regs(const struct ow_stop *s, void *buf, size_t size)
 {
 	struct iovec iov = { buf, size };
 

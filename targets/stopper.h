@@ -22,19 +22,27 @@ enum ow_stop_state {
 struct ow_stop {
 	pid_t tid;
 	enum ow_stop_state state;
-	int signal; /* that was on its way to the thread, to be handed on */
+	int signal;          /* that was on its way to it, to be handed on */
+	bool by_us;          /* it stopped for our asking, for nothing else */
+	bool gone;           /* it has exited */
 	struct ow_error why; /* if state is OW_STOP_NONE */
 };
 
-/* Take hold of a thread and tell it to stop.  Failure is in s->why. */
-void ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid);
+/*
+ * Take hold of a thread; it goes on running.  Then tell it to stop.  Failure is
+ * in s->why, and false.
+ */
+bool ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid);
 void ow_stop_interrupt(struct ow_stop *s);
 
-/* Wait until it stops, or until deadline_ns of CLOCK_MONOTONIC. */
-void ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns);
+/*
+ * Wait until it stops, or until deadline_ns of CLOCK_MONOTONIC.  Return how
+ * often we slept meanwhile.  The caller blocks SIGCHLD, so that it wakes us.
+ */
+unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns);
 
 /* The registers of a stopped thread; returns their bytes, 0 on failure. */
-size_t ow_stop_regs(struct ow_stop *s, void *buf, size_t size);
+size_t ow_stop_regs(const struct ow_stop *s, void *buf, size_t size);
 
 /* Let it go on as if nothing had been. */
 void ow_stop_release(struct ow_stop *s);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "blocked.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "taken.h"
+
+#define BATCH     64 /* threads looked at together: two open files each */
+#define ROUNDS    4
+#define LINE_SIZE 256
+
+/* A thread that is being looked at. */
+struct watch {
+	size_t i; /* of the capture's threads */
+	int syscall, schedstat;
+	unsigned long long turns; /* how often it was given a CPU */
+	char line[LINE_SIZE];
+};
+
+static ssize_t read_line(int fd, char *line)
+{
+	ssize_t n = fd < 0 ? -1 : pread(fd, line, LINE_SIZE - 1, 0);
+
+	line[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/*
+ * How often the thread was given a CPU (Linux, scheduler/sched-stats.rst):
+ * the third number.  False: not known.
+ */
+static bool read_turns(const struct watch *w, unsigned long long *ret)
+{
+	char line[LINE_SIZE];
+
+	return read_line(w->schedstat, line) > 0 &&
+	       sscanf(line, "%*u %*u %llu", ret) == 1;
+}
+
+static int open_task(const struct ow_taken *t, size_t i, const char *name)
+{
+	char path[48];
+
+	snprintf(path, sizeof(path), "%d/%s", t->c->threads[i].info.tid, name);
+	return openat(t->dir, path, O_RDONLY | O_CLOEXEC);
+}
+
+static void unwatch(struct watch *w)
+{
+	if (w->syscall >= 0)
+		close(w->syscall);
+	if (w->schedstat >= 0)
+		close(w->schedstat);
+}
+
+/* Why the file can't be read is for good. */
+static void explain(struct ow_error *why, int os_errno)
+{
+	if (os_errno == EPERM || os_errno == EACCES)
+		ow_fail(why, OW_CODE_PERMISSION,
+			"not allowed to look at it: run as its user or as "
+			"root");
+	else if (os_errno == ENOENT || os_errno == ESRCH)
+		ow_fail(why, OW_CODE_ABSENT, "thread has exited");
+	else
+		ow_fail(why, OW_CODE_FAULT, "read its syscall file: %s",
+			strerror(os_errno));
+}
+
+/* "NUMBER ARGS SP PC" of a thread that waits; else it runs. */
+static bool parse_line(const char *line, uint64_t *sp, uint64_t *pc)
+{
+	unsigned long long s, p;
+	const char *space = strrchr(line, ' ');
+
+	if (!space || sscanf(space, " %llx", &p) != 1)
+		return false;
+	while (space > line && *--space != ' ')
+		;
+	if (space == line || sscanf(space, " %llx", &s) != 1)
+		return false;
+	*sp = s;
+	*pc = p;
+	return true;
+}
+
+/* Take what a waiting thread's line says, and plan to copy its stack. */
+static bool begin(struct ow_taken *t, struct watch *w)
+{
+	struct ow_capture_thread *thread = &t->c->threads[w->i];
+	const struct ow_arch *arch = t->c->target.arch;
+	uint64_t sp, pc;
+
+	if (!arch) {
+		ow_fail(&t->threads[w->i].stop.why, OW_CODE_UNSUPPORTED,
+			"its registers aren't known, as the program can't be "
+			"read");
+		return false;
+	}
+	if (!read_turns(w, &w->turns) || read_line(w->syscall, w->line) <= 0) {
+		explain(&t->threads[w->i].stop.why, errno);
+		return false;
+	}
+	if (!parse_line(w->line, &sp, &pc))
+		return false;
+	memset(&thread->regs, 0, sizeof(thread->regs));
+	ow_regs_set(&thread->regs, arch->sp, sp);
+	ow_regs_set(&thread->regs, arch->pc, pc);
+	t->threads[w->i].arch = arch;
+	thread->info.captured = true;
+	ow_taken_plan_stack(t, w->i);
+	return true;
+}
+
+/* Is it where it was all the time? */
+static bool has_stayed(const struct watch *w)
+{
+	unsigned long long turns;
+	char line[LINE_SIZE];
+
+	return read_line(w->syscall, line) > 0 && strcmp(line, w->line) == 0 &&
+	       read_turns(w, &turns) && turns == w->turns;
+}
+
+/*
+ * Watch threads from *i_ret on, as many as fit.  A line that a thread gives
+ * only while it waits comes from a kernel that has seen it not run (Linux,
+ * lib/syscall.c), between the two times that its turns are read.
+ */
+static size_t watch_some(struct ow_taken *t, size_t *i_ret, struct watch *list)
+{
+	size_t nr = 0, i = *i_ret;
+	struct watch *w;
+
+	for (; i < t->c->nr_threads && nr < BATCH; i++) {
+		if (t->c->threads[i].info.captured ||
+		    t->threads[i].stop.why.code)
+			continue;
+		w = &list[nr];
+		w->i = i;
+		w->syscall = open_task(t, i, "syscall");
+		w->schedstat = open_task(t, i, "schedstat");
+		if (begin(t, w))
+			nr++;
+		else
+			unwatch(w);
+	}
+	*i_ret = i;
+	return nr;
+}
+
+/* One try at all threads; true if some moved. */
+static bool take_round(struct ow_taken *t, bool last)
+{
+	struct watch list[BATCH];
+	struct ow_thread *info;
+	bool moved = false;
+	size_t i = 0, k, nr;
+
+	while ((nr = watch_some(t, &i, list)) > 0 || i < t->c->nr_threads) {
+		ow_stackcopy_run(&t->copy, &t->mem);
+		for (k = 0; k < nr; k++) {
+			info = &t->c->threads[list[k].i].info;
+			info->certain = has_stayed(&list[k]);
+			info->captured = info->certain || last;
+			moved |= !info->certain;
+			unwatch(&list[k]);
+		}
+	}
+	return moved;
+}
+
+void ow_blocked_take(struct ow_taken *t)
+{
+	int round = 0;
+
+	while (take_round(t, false) && ++round < ROUNDS)
+		;
+}
+
+void ow_blocked_take_any(struct ow_taken *t)
+{
+	size_t i;
+
+	ow_blocked_take(t);
+	take_round(t, true);
+	for (i = 0; i < t->c->nr_threads; i++)
+		if (!t->c->threads[i].info.captured &&
+		    t->threads[i].stop.why.code == 0)
+			ow_fail(&t->threads[i].stop.why, OW_CODE_UNSUPPORTED,
+				"thread is running: its stack can be taken "
+				"only while it is stopped");
+}

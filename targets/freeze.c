@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "freeze.h"
+
+#include <string.h>
+
+#include "error.h"
+#include "restart.h"
+#include "taken.h"
+
+#define LISTING_ROUNDS 16
+
+/* Is this thread still to be taken? */
+static bool is_open(const struct ow_taken *t, size_t i)
+{
+	return !t->c->threads[i].info.captured &&
+	       t->threads[i].stop.why.code == 0;
+}
+
+/* Returns how many threads are ours now. */
+static size_t seize(struct ow_taken *t, size_t first, size_t end)
+{
+	struct ow_capture *c = t->c;
+	size_t i, nr = 0;
+
+	for (i = first; i < end; i++)
+		if (is_open(t, i))
+			nr += ow_stop_seize(&t->threads[i].stop, c->pid,
+					    c->threads[i].info.tid);
+	return nr;
+}
+
+static void stop(struct ow_taken *t, size_t first, size_t end)
+{
+	size_t i;
+
+	for (i = first; i < end; i++)
+		ow_stop_interrupt(&t->threads[i].stop);
+	for (i = first; i < end; i++)
+		t->c->stats.sleeps +=
+			ow_stop_wait(&t->threads[i].stop, t->deadline);
+}
+
+/* Seize all, also those that are born meanwhile. */
+static size_t seize_all(struct ow_taken *t)
+{
+	size_t first = 0, seized = 0, nr;
+	int round;
+
+	for (round = 0; round < LISTING_ROUNDS; round++) {
+		seized += seize(t, first, t->c->nr_threads);
+		first = t->c->nr_threads;
+		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
+		    nr == 0)
+			break;
+	}
+	return seized;
+}
+
+/* Stop all, also those that were born before the last one stopped. */
+static void stop_all(struct ow_taken *t)
+{
+	size_t first = 0, nr;
+	int round;
+
+	for (round = 0; round < LISTING_ROUNDS; round++) {
+		stop(t, first, t->c->nr_threads);
+		first = t->c->nr_threads;
+		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
+		    nr == 0)
+			break;
+		seize(t, first, t->c->nr_threads);
+	}
+}
+
+static void take_regs(struct ow_taken *t, size_t i)
+{
+	struct ow_stop *s = &t->threads[i].stop;
+	uint8_t bytes[512];
+	size_t size;
+
+	if (s->state != OW_STOP_STOPPED)
+		return;
+	size = ow_stop_regs(s, bytes, sizeof(bytes));
+	if (size == 0) {
+		ow_fail(&s->why, OW_CODE_ABSENT, "thread exited while stopped");
+		return;
+	}
+	ow_restart_call(s, bytes, size);
+	ow_taken_regs(t, i, bytes, size);
+	t->c->threads[i].info.stopped = t->c->threads[i].info.captured;
+	t->c->threads[i].info.certain = t->c->threads[i].info.captured;
+	t->mem.stopped = s->tid;
+}
+
+/* Do the maps that were read before know where this thread is? */
+static bool is_mapped(const struct ow_taken *t, size_t i)
+{
+	const struct ow_arch *arch = t->threads[i].arch;
+	const uint64_t *val = t->c->threads[i].regs.val;
+	const struct ow_mapping *m;
+
+	if (!arch)
+		return true;
+	m = ow_mappings_from(&t->maps, val[arch->pc]);
+	if (!m || m->start > val[arch->pc])
+		return false;
+	m = ow_mappings_from(&t->maps, val[arch->sp]);
+	return m && m->start <= val[arch->sp];
+}
+
+/* New stacks and objects may have been mapped since. */
+static void renew_maps(struct ow_taken *t, size_t first, size_t end)
+{
+	struct ow_mappings maps;
+	size_t i;
+
+	for (i = first; i < end && is_mapped(t, i);)
+		i++;
+	if (i == end)
+		return;
+	if (ow_mappings_read(t->c->live, &maps, NULL) || maps.nr == 0) {
+		ow_mappings_free(&maps);
+		return;
+	}
+	ow_mappings_free(&t->maps);
+	t->maps = maps;
+}
+
+static void release(struct ow_taken *t, size_t i)
+{
+	struct ow_stop *s = &t->threads[i].stop;
+
+	t->c->stats.stopped += s->state == OW_STOP_STOPPED;
+	ow_stop_release(s);
+}
+
+/* All that is done with threads [first, end) while they are stopped. */
+static void take_stopped(struct ow_taken *t, size_t first, size_t end)
+{
+	size_t i;
+
+	for (i = first; i < end; i++)
+		take_regs(t, i);
+	renew_maps(t, first, end);
+	for (i = first; i < end; i++)
+		if (t->threads[i].stop.state == OW_STOP_STOPPED)
+			ow_taken_plan_stack(t, i);
+	ow_taken_copy(t, first, end - first);
+	for (i = first; i < end; i++)
+		release(t, i);
+}
+
+void ow_freeze_all(struct ow_taken *t)
+{
+	struct ow_capture_stats *stats = &t->c->stats;
+	uint64_t start;
+
+	if (seize_all(t) == 0)
+		return;
+	start = ow_now_ns();
+	stop_all(t);
+	take_stopped(t, 0, t->c->nr_threads);
+	stats->freeze_ns = ow_now_ns() - start;
+	stats->longest_ns = stats->freeze_ns;
+}
+
+/* Returns how long it was stopped. */
+static uint64_t freeze_one(struct ow_taken *t, size_t i)
+{
+	uint64_t start;
+
+	if (seize(t, i, i + 1) == 0)
+		return 0;
+	start = ow_now_ns();
+	stop(t, i, i + 1);
+	take_stopped(t, i, i + 1);
+	return ow_now_ns() - start;
+}
+
+void ow_freeze_each(struct ow_taken *t)
+{
+	struct ow_capture_stats *stats = &t->c->stats;
+	uint64_t start = ow_now_ns(), ns;
+	size_t i = 0, nr;
+	int round;
+
+	for (round = 0; round < LISTING_ROUNDS; round++) {
+		for (; i < t->c->nr_threads; i++) {
+			ns = freeze_one(t, i);
+			if (ns > stats->longest_ns)
+				stats->longest_ns = ns;
+		}
+		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
+		    nr == 0)
+			break;
+	}
+	stats->freeze_ns = ow_now_ns() - start;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Stopping a process's threads and copying what unwinding needs.
+ *
+ * Whoever calls is their tracer: a thread that ends soon after, so that the
+ * kernel lets go of what could not be released.
+ */
+#ifndef OW_FREEZE_H
+#define OW_FREEZE_H
+
+struct ow_taken;
+
+/* Take all threads that aren't captured yet, in one moment. */
+void ow_freeze_all(struct ow_taken *t);
+
+/* Take them one after another. */
+void ow_freeze_each(struct ow_taken *t);
+
+#endif /* OW_FREEZE_H */

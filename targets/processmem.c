@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "processmem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+static int open_mem_file(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+void ow_processmem_open(struct ow_processmem *mem, pid_t pid,
+			enum ow_reading how)
+{
+	*mem = (struct ow_processmem){ .pid = pid, .how = how, .fd = -1 };
+	if (how == OW_READING_FILE)
+		mem->fd = open_mem_file(pid);
+}
+
+void ow_processmem_close(struct ow_processmem *mem)
+{
+	if (mem->fd >= 0)
+		close(mem->fd);
+	mem->fd = -1;
+}
+
+static size_t read_by_file(struct ow_processmem *mem, uint64_t addr,
+			   uint8_t *buf, size_t size)
+{
+	size_t got = 0;
+	ssize_t n;
+
+	if (mem->fd < 0)
+		mem->fd = open_mem_file(mem->pid);
+	while (mem->fd >= 0 && got < size) {
+		n = pread(mem->fd, buf + got, size - got, (off_t)(addr + got));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		got += n;
+	}
+	return got;
+}
+
+/* Whole words only: that is what ptrace(2) reads. */
+static size_t read_by_ptrace(const struct ow_processmem *mem, uint64_t addr,
+			     uint8_t *buf, size_t size)
+{
+	size_t got = 0, skip = addr % sizeof(long), n;
+	long word;
+
+	while (got < size) {
+		errno = 0;
+		word = ptrace(PTRACE_PEEKDATA, mem->stopped,
+			      (void *)(uintptr_t)(addr + got - skip), NULL);
+		if (word == -1 && errno)
+			break;
+		n = sizeof(word) - skip;
+		if (n > size - got)
+			n = size - got;
+		memcpy(buf + got, (uint8_t *)&word + skip, n);
+		got += n;
+		skip = 0;
+	}
+	return got;
+}
+
+static size_t read_piece(struct ow_processmem *mem, uint64_t addr, void *buf,
+			 size_t size)
+{
+	if (mem->how == OW_READING_PTRACE && mem->stopped)
+		return read_by_ptrace(mem, addr, buf, size);
+	return read_by_file(mem, addr, buf, size);
+}
+
+/* Is process_vm_readv() not to be had, so that the file has to do? */
+static bool is_refused(int os_errno)
+{
+	return os_errno == ENOSYS || os_errno == EPERM;
+}
+
+size_t ow_processmem_read(struct ow_processmem *mem, uint64_t addr, void *buf,
+			  size_t size)
+{
+	struct iovec local = { buf, size };
+	struct iovec remote = { (void *)(uintptr_t)addr, size };
+	ssize_t n;
+
+	if (mem->how != OW_READING_VM)
+		return read_piece(mem, addr, buf, size);
+	n = process_vm_readv(mem->pid, &local, 1, &remote, 1, 0);
+	if (n < 0 && is_refused(errno))
+		return read_by_file(mem, addr, buf, size);
+	return n > 0 ? (size_t)n : 0;
+}
+
+static size_t read_each(struct ow_processmem *mem, struct iovec *local,
+			const struct iovec *remote, size_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		local[i].iov_len =
+			read_piece(mem, (uint64_t)(uintptr_t)remote[i].iov_base,
+				   local[i].iov_base, remote[i].iov_len);
+	return nr;
+}
+
+size_t ow_processmem_readv(struct ow_processmem *mem, struct iovec *local,
+			   const struct iovec *remote, size_t nr)
+{
+	ssize_t n;
+	size_t i;
+
+	if (mem->how != OW_READING_VM)
+		return read_each(mem, local, remote, nr);
+	n = process_vm_readv(mem->pid, local, nr, remote, nr, 0);
+	if (n < 0 && is_refused(errno))
+		return read_each(mem, local, remote, nr);
+	if (n < 0)
+		n = 0;
+	for (i = 0; i < nr && (size_t)n >= remote[i].iov_len; i++)
+		n -= (ssize_t)remote[i].iov_len;
+	if (i == nr)
+		return nr;
+	local[i].iov_len = n; /* the call ends within the first it can't read */
+	return i + 1;
+}

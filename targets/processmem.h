@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Reading another process's memory, in the way that the user chose. */
+#ifndef OW_PROCESSMEM_H
+#define OW_PROCESSMEM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <outwind/outwind.h>
+
+struct ow_processmem {
+	pid_t pid;
+	enum ow_reading how;
+	int fd;        /* of /proc/PID/mem, or -1 */
+	pid_t stopped; /* a thread that the caller has stopped, for
+			  OW_READING_PTRACE */
+};
+
+/*
+ * Get ready to read a process's memory; all that can be done before it is
+ * stopped.  No failure shows before a read.
+ */
+void ow_processmem_open(struct ow_processmem *mem, pid_t pid,
+			enum ow_reading how);
+void ow_processmem_close(struct ow_processmem *mem);
+
+/* Read size bytes at addr.  Return how many of the first could be read. */
+size_t ow_processmem_read(struct ow_processmem *mem, uint64_t addr, void *buf,
+			  size_t size);
+
+/*
+ * Fill nr pieces, IOV_MAX at most and 2 GiB together, by one call where there
+ * is one, in their order.  Return how many are done with; the last of them is
+ * cut to what could be read of it, by its iov_len in local.
+ */
+size_t ow_processmem_readv(struct ow_processmem *mem, struct iovec *local,
+			   const struct iovec *remote, size_t nr);
+
+#endif /* OW_PROCESSMEM_H */

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "restart.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "env.h"
+#include "procfs.h"
+#include "stopper.h"
+
+#define CALL_SIZE 2 /* bytes of syscall and of int $0x80 */
+
+/*
+ * Calls that give EINTR after a stop and have done nothing by then: waits, and
+ * sockets' with a timeout of their own (signal(7); the kernel's system call
+ * tables, syscall_64.tbl and syscall_32.tbl).
+ */
+static const uint16_t calls_x86_64[] = {
+	0 /* read */,
+	43 /* accept */,
+	45 /* recvfrom */,
+	47 /* recvmsg */,
+	65 /* semop */,
+	128 /* rt_sigtimedwait */,
+	208 /* io_getevents */,
+	220 /* semtimedop */,
+	232 /* epoll_wait */,
+	281 /* epoll_pwait */,
+	288 /* accept4 */,
+	299 /* recvmmsg */,
+	333 /* io_pgetevents */,
+	441 /* epoll_pwait2 */
+};
+
+static const uint16_t calls_i386[] = {
+	3 /* read */,
+	117 /* ipc */,
+	177 /* rt_sigtimedwait */,
+	247 /* io_getevents */,
+	256 /* epoll_wait */,
+	319 /* epoll_pwait */,
+	337 /* recvmmsg */,
+	364 /* accept4 */,
+	371 /* recvfrom */,
+	372 /* recvmsg */,
+	385 /* io_pgetevents */,
+	416 /* io_pgetevents_time64 */,
+	417 /* recvmmsg_time64 */,
+	420 /* semtimedop_time64 */,
+	421 /* rt_sigtimedwait_time64 */,
+	441 /* epoll_pwait2 */
+};
+
+/* Where the register set has what (Linux, user_64.h and user_32.h). */
+static const struct layout {
+	size_t size;
+	uint8_t word, result, nr, pc; /* the latter three as indexes */
+	const uint16_t *calls;
+	size_t nr_calls;
+} layouts[] = {
+	{ 27 * 8, 8, 10, 15, 16, calls_x86_64, OW_ARRAY_SIZE(calls_x86_64) },
+	{ 17 * 4, 4, 6, 11, 12, calls_i386, OW_ARRAY_SIZE(calls_i386) },
+};
+
+static const struct layout *layout_of(size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(layouts); i++)
+		if (layouts[i].size == size)
+			return &layouts[i];
+	return NULL;
+}
+
+static int64_t word_at(const struct layout *l, const uint8_t *bytes,
+		       unsigned int i)
+{
+	int64_t wide = 0;
+	int32_t narrow;
+
+	if (l->word == sizeof(wide)) {
+		memcpy(&wide, bytes + i * sizeof(wide), sizeof(wide));
+		return wide;
+	}
+	memcpy(&narrow, bytes + i * sizeof(narrow), sizeof(narrow));
+	return narrow;
+}
+
+static void set_word(const struct layout *l, uint8_t *bytes, unsigned int i,
+		     int64_t value)
+{
+	memcpy(bytes + (size_t)i * l->word, &value, l->word);
+}
+
+static bool is_listed(const struct layout *l, int64_t nr)
+{
+	size_t i;
+
+	for (i = 0; i < l->nr_calls; i++)
+		if (l->calls[i] == nr)
+			return true;
+	return false;
+}
+
+/* Is a signal waiting in the thread's own queue, or in the process's? */
+static bool has_signal(pid_t tid, unsigned int queue)
+{
+	struct __ptrace_peeksiginfo_args args = { 0, queue, 1 };
+	siginfo_t info;
+
+	return ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) != 0;
+}
+
+/*
+ * Could a signal be what broke it off?  Those that are blocked for good don't
+ * matter, but the thread's mask may be a temporary one now: status has that.
+ */
+static bool may_be_signalled(pid_t tid)
+{
+	uint64_t pending, blocked;
+
+	if (!has_signal(tid, 0) && !has_signal(tid, PTRACE_PEEKSIGINFO_SHARED))
+		return false;
+	pending = ow_status_mask(tid, "SigPnd:") |
+		  ow_status_mask(tid, "ShdPnd:");
+	blocked = ow_status_mask(tid, "SigBlk:");
+	return (pending & ~blocked) != 0;
+}
+
+void ow_restart_call(const struct ow_stop *s, const void *bytes, size_t size)
+{
+	const struct layout *l = layout_of(size);
+	uint8_t changed[27 * 8];
+	struct iovec iov = { changed, size };
+	int64_t nr;
+
+	if (!l || !s->by_us || word_at(l, bytes, l->result) != -EINTR)
+		return;
+	nr = word_at(l, bytes, l->nr);
+	if (!is_listed(l, nr) || may_be_signalled(s->tid))
+		return;
+	memcpy(changed, bytes, size);
+	set_word(l, changed, l->result, nr);
+	set_word(l, changed, l->pc, word_at(l, bytes, l->pc) - CALL_SIZE);
+	ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &iov);
+}

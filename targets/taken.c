@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "taken.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "prstatus.h"
+
+#define USUAL_STACK ((size_t)16 << 10) /* copied of most threads' stacks */
+#define MOST_READY  ((size_t)64 << 20) /* of pages made ready for copies */
+
+int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
+		   const struct ow_capture_options *options,
+		   struct ow_error *err)
+{
+	char path[32];
+
+	*t = (struct ow_taken){ .c = c, .options = options };
+	t->plan.maps = &t->maps;
+	t->plan.copy = &t->copy;
+	t->plan.limit = options->stack_size;
+	snprintf(path, sizeof(path), "/proc/%d/task", c->pid);
+	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->dir >= 0)
+		return 0;
+	return ow_fail(err, OW_CODE_ABSENT, "no process %d", c->pid);
+}
+
+void ow_taken_free(struct ow_taken *t)
+{
+	if (t->dir >= 0)
+		close(t->dir);
+	ow_processmem_close(&t->mem);
+	ow_mappings_free(&t->maps);
+	ow_stackcopy_free(&t->copy);
+	free(t->copy.regions);
+	free(t->threads);
+}
+
+static bool is_asked_for(const struct ow_capture_options *o, pid_t tid)
+{
+	size_t i;
+
+	if (!o->tids)
+		return true;
+	for (i = 0; i < o->nr_tids; i++)
+		if (o->tids[i] == tid)
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct ow_taken *t, pid_t tid, size_t *hint)
+{
+	size_t i, n = t->c->nr_threads;
+
+	/* The kernel lists in order of birth, as we do. */
+	for (i = 0; i < n; i++, *hint = (*hint + 1) % n)
+		if (t->c->threads[*hint].info.tid == tid)
+			return true;
+	return false;
+}
+
+static int make_room(struct ow_taken *t, size_t room, struct ow_error *err)
+{
+	struct ow_capture *c = t->c;
+	void *threads, *beside;
+
+	if (room <= t->room)
+		return 0;
+	threads = realloc(c->threads, room * sizeof(*c->threads));
+	if (threads)
+		c->threads = threads;
+	beside = realloc(t->threads, room * sizeof(*t->threads));
+	if (beside)
+		t->threads = beside;
+	if (!threads || !beside)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	/* Touched now, so that none of it is faulted in later. */
+	memset(c->threads + t->room, 0, (room - t->room) * sizeof(*c->threads));
+	memset(t->threads + t->room, 0, (room - t->room) * sizeof(*t->threads));
+	t->room = room;
+	return 0;
+}
+
+static int add_thread(struct ow_taken *t, const struct ow_thread *info,
+		      struct ow_error *err)
+{
+	struct ow_capture *c = t->c;
+	int failed = 0;
+
+	if (c->nr_threads == t->room)
+		failed = make_room(t, t->room ? 2 * t->room : 16, err);
+	if (failed)
+		return failed;
+	c->threads[c->nr_threads] = (struct ow_capture_thread){ .info = *info };
+	t->threads[c->nr_threads++] = (struct ow_taken_thread){ .region = -1 };
+	return 0;
+}
+
+int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
+{
+	_cleanup_(ow_freep) pid_t *tids = NULL;
+	const char *states = t->options->states;
+	size_t nr, i, hint = 0, before = t->c->nr_threads;
+	struct ow_thread info;
+	int failed = ow_tasks_list(t->dir, &tids, &nr, err);
+
+	for (i = 0; !failed && i < nr; i++) {
+		if (!is_asked_for(t->options, tids[i]) ||
+		    is_listed(t, tids[i], &hint))
+			continue;
+		info = (struct ow_thread){ .tid = tids[i],
+					   .state = '?',
+					   .syscall_nr = -1 };
+		ow_task_stat(t->c->pid, tids[i], info.name, sizeof(info.name),
+			     &info.state);
+		if (!states || strchr(states, info.state))
+			failed = add_thread(t, &info, err);
+	}
+	*nr_ret = t->c->nr_threads - before;
+	return failed;
+}
+
+bool ow_taken_may_lack(const struct ow_taken *t)
+{
+	size_t i, alive = 0;
+
+	/* Who asks for some threads wants none that are born later. */
+	if (t->options->tids || t->options->states)
+		return false;
+	for (i = 0; i < t->c->nr_threads; i++)
+		alive += !t->threads[i].stop.gone;
+	return ow_tasks_count(t->dir) != alive;
+}
+
+int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
+{
+	const struct ow_capture_options *o = t->options;
+	struct ow_thread info = { .state = '?', .syscall_nr = -1 };
+	size_t i, hint = 0;
+	int failed = 0;
+
+	for (i = 0; o->tids && i < o->nr_tids && !failed; i++) {
+		if (is_listed(t, o->tids[i], &hint))
+			continue;
+		info.tid = o->tids[i];
+		failed = add_thread(t, &info, err);
+		if (!failed)
+			ow_fail(&t->threads[t->c->nr_threads - 1].stop.why,
+				OW_CODE_ABSENT,
+				"process %d has no such thread, or it has "
+				"exited",
+				t->c->pid);
+	}
+	return failed;
+}
+
+int ow_taken_reserve(struct ow_taken *t, struct ow_error *err)
+{
+	size_t room = t->c->nr_threads + t->c->nr_threads / 4 + 16;
+	size_t bytes = room * USUAL_STACK;
+
+	if (bytes > MOST_READY)
+		bytes = MOST_READY;
+	ow_processmem_open(&t->mem, t->c->live, t->options->reading);
+	t->plan.main_start = ow_process_stack_start(t->c->pid);
+	/* A stack has a second region where it is an alternate one. */
+	if (!ow_stackcopy_reserve(&t->copy, 2 * room, bytes))
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	return make_room(t, room, err);
+}
+
+void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes, size_t size)
+{
+	struct ow_capture_thread *thread = &t->c->threads[i];
+	const struct ow_arch *arch = ow_prstatus_arch(size);
+
+	if (!arch) {
+		ow_fail(&t->threads[i].stop.why, OW_CODE_UNSUPPORTED,
+			"thread runs code of an architecture that outwind "
+			"doesn't know");
+		return;
+	}
+	thread->info.captured =
+		ow_prstatus_regs(arch, bytes, size, &thread->regs);
+	t->threads[i].tp = ow_prstatus_tp(arch, bytes, size);
+	t->threads[i].arch = arch;
+}
+
+void ow_taken_plan_stack(struct ow_taken *t, size_t i)
+{
+	const struct ow_capture_thread *thread = &t->c->threads[i];
+
+	if (thread->info.captured)
+		t->threads[i].region = ow_stackplan_add(
+			&t->plan, thread->regs.val[t->threads[i].arch->sp],
+			t->threads[i].tp);
+}
+
+void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)
+{
+	struct ow_capture *c = t->c;
+	size_t i, before;
+
+	c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
+	before = t->copy.nr;
+	for (i = first; i < first + nr; i++)
+		if (t->threads[i].region >= 0)
+			ow_stackplan_add_home(&t->plan, t->threads[i].region,
+					      t->threads[i].arch->word,
+					      c->threads[i].info.tid == c->pid,
+					      t->threads[i].tp);
+	if (t->copy.nr > before)
+		c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
+}

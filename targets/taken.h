@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A capture of a process while it is being taken.  What a target's threads are
+ * held and copied by (freeze.h, blocked.h) works on this.
+ */
+#ifndef OW_TAKEN_H
+#define OW_TAKEN_H
+
+#include "capture.h"
+#include "processmem.h"
+#include "procfs.h"
+#include "stackcopy.h"
+#include "stackplan.h"
+#include "stopper.h"
+
+/* Beside each thread of the capture. */
+struct ow_taken_thread {
+	struct ow_stop stop;
+	const struct ow_arch *arch; /* what it runs, or NULL: no registers */
+	uint64_t tp;                /* thread pointer, or 0 */
+	ssize_t region;             /* the first one of its stack, or -1 */
+};
+
+struct ow_taken {
+	struct ow_capture *c;
+	const struct ow_capture_options *options; /* never NULL */
+	int dir;                                  /* /proc/PID/task */
+	struct ow_mappings maps;
+	struct ow_taken_thread *threads; /* as many as c->threads */
+	size_t room;                     /* of both */
+	struct ow_processmem mem;
+	struct ow_stackcopy copy;
+	struct ow_stackplan plan;
+	uint64_t deadline; /* for threads to stop, of CLOCK_MONOTONIC */
+};
+
+/*
+ * Open the process's list of threads.  Free with ow_taken_free(), also after
+ * failure; what the capture is to keep has to be taken out before.
+ */
+int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
+		   const struct ow_capture_options *options,
+		   struct ow_error *err);
+void ow_taken_free(struct ow_taken *t);
+
+/*
+ * Add threads that are new since the last time and wanted; *nr_ret says how
+ * many.
+ */
+int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err);
+
+/*
+ * Could there be threads that aren't listed?  By their number, which costs much
+ * less than listing.
+ */
+bool ow_taken_may_lack(const struct ow_taken *t);
+
+/*
+ * Threads that were asked for by their ids and aren't there get an entry with
+ * that reason.  Such an id may be another process's, which must not be touched.
+ */
+int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err);
+
+/* Room for all that is needed while threads are stopped. */
+int ow_taken_reserve(struct ow_taken *t, struct ow_error *err);
+
+/* The thread's registers are these; size bytes of the kernel's register set. */
+void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes,
+		   size_t size);
+
+/* Plan to copy the stack of a thread that has registers. */
+void ow_taken_plan_stack(struct ow_taken *t, size_t i);
+
+/* Copy what is planned, and then what that shows to be needed. */
+void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr);
+
+#endif /* OW_TAKEN_H */
