@@ -47,6 +47,8 @@ const struct ow_view_writer *ow_view_writer_find(const char *name)
 	};
 	size_t i;
 
+	if (strcmp(name, "outwind") == 0)
+		return &ow_text_writer;
 	for (i = 0; i < sizeof(writers) / sizeof(writers[0]); i++)
 		if (strcmp(writers[i]->name, name) == 0)
 			return writers[i];

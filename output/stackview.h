@@ -30,7 +30,12 @@ enum ow_view_flags {
 	OW_VIEW_MODULES = 1,
 	OW_VIEW_BUILD_IDS = 2,
 	OW_VIEW_LINES = 4,
-	OW_VIEW_HOW = 8, /* how each frame was found */
+	OW_VIEW_HOW = 8,          /* how each frame was found */
+	OW_VIEW_ACTIVATIONS = 16, /* which addresses are return addresses */
+	OW_VIEW_SYSCALL = 32,
+	OW_VIEW_WCHAN = 64,
+	OW_VIEW_KERNEL = 128,
+	OW_VIEW_CERTAIN = 256, /* whether it is, and the thread stopped */
 };
 
 /*
@@ -58,7 +63,7 @@ size_t ow_view_utf8_size(const unsigned char *s);
  */
 void ow_view_put_clean(FILE *out, const char *text);
 
-/* The writer of that name, or NULL. */
+/* The writer of that name, "outwind" being text, or NULL. */
 const struct ow_view_writer *ow_view_writer_find(const char *name);
 
 #endif /* OW_STACKVIEW_H */

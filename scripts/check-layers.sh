@@ -14,7 +14,7 @@ FILENAME == "layers" { rank[$1] = FNR; next }
 		printf "%s:%d: %s may not include %s\n", FILENAME, FNR, me, to
 		bad = 1
 	}
-	if (p[1] == "tools" && to != "commands" && to != "stackview" ||
+	if (p[1] == "tools" && rank[to] < rank["stackview"] ||
 	    p[1] == "output" && to != "stackview" ||
 	    p[1] == "targets" && (to == "process" || to == "corefile")) {
 		printf "%s:%d: %s/ may not include %s\n", FILENAME, FNR, p[1], to

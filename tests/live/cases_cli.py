@@ -12,7 +12,13 @@ USAGE = (
     ['stack', '-n'], ['stack', '-n', 'x', '1'], ['stack', '-n', '-1', '1'],
     ['stack', '-f', 'xml', '1'], ['stack', '1', '2'],
     ['stack', '--stack-size', '0', '1'], ['stack', '1/x'], ['stack', '1/'],
-    ['stack', '1/2,,x'], ['stack', '-p'], ['tables', '--nonsense'],
+    ['stack', '1/2,,x'], ['stack', '-p'], ['stack', '-p', 'x'],
+    ['stack', '-p', '1', '2'], ['stack', '-p', '1', '-p', '2'],
+    ['stack', '--core', 'a', 'b', 'c'], ['stack', 'a', 'b', '-e', 'c'],
+    ['stack', '--stop-timeout=x', '1'], ['stack', '--stop-timeout=-1', '1'],
+    ['stack', '--no-stop', '--gentle', '1'],
+    ['stack', '--gentle', '--one-at-a-time', '1'],
+    ['stack', '--one-at-a-time', '--no-stop', '1'], ['tables', '--nonsense'],
     ['rows'], ['rows', '--nonsense', '/bin/true'],
 )
 
@@ -25,6 +31,23 @@ def _(context):
               (done.returncode, done.stderr))
         check(done.stderr and not done.stdout, 'output of %s' % arguments,
               done.stdout)
+
+
+@case('ways of stopping exclude each other')
+def _(context):
+    for arguments in (['--no-stop', '--gentle'], ['--gentle', '--no-stop'],
+                      ['--one-at-a-time', '--gentle']):
+        done = context.run('stack', *arguments, '1', status=64)
+        check(done.stderr == b'outwind: only one of --no-stop, --gentle and '
+              b'--one-at-a-time\nsee outwind stack --help\n', 'message',
+              done.stderr)
+
+
+@case('a core file may be named by digits')
+def _(context):
+    done = context.run('stack', '--core', '4194304', status=2)
+    check(done.stderr.startswith(b'outwind: 4194304: '), 'message',
+          done.stderr)
 
 
 @case('help and version')
