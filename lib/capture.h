@@ -28,6 +28,7 @@ struct ow_capture_module {
 	uint64_t head;         /* of a core's: addr where its file begins */
 	uint64_t dev, inode;   /* dev as makedev() has it */
 	bool deleted;
+	bool is_given;            /* path is the user's own, not the target's */
 	struct ow_object *object; /* NULL until base.state is READY, and after
 				     that if it could not be opened */
 	bool owns_object; /* another module of the same file has it too */

@@ -95,12 +95,19 @@ try_path(const struct wanted *w, const char *fmt, ...)
 static struct ow_object *by_build_id(const struct wanted *w)
 {
 	char hex[2 * OW_BUILD_ID_MAX + 1];
+	struct wanted here = *w;
+	struct ow_object *found;
 
+	here.root = "";
 	if (w->build_id_size < 2 || w->build_id_size > OW_BUILD_ID_MAX)
 		return NULL;
 	for (size_t i = 0; i < w->build_id_size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", w->build_id[i]);
-	return try_path(w, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex,
+	found = try_path(w, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex,
+			 hex + 2);
+	if (found || !w->root[0])
+		return found;
+	return try_path(&here, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex,
 			hex + 2);
 }
 

@@ -16,7 +16,8 @@ struct ow_object;
  * Open the debug file of obj, or return NULL.  By build-id, then by
  * .gnu_debuglink, then, if allowed, from debuginfod.  What is found has the
  * build-id of obj, or, where one of them has none, the CRC of the link.
- * root goes before every path that is tried; NULL for the system's own.
+ * root goes before every path that is tried; NULL for the system's own.  What has
+ * the build-id will do from the system, too.
  */
 struct ow_object *ow_debugfile_open(const struct ow_object *obj,
 				    const char *root, bool use_debuginfod);

@@ -4,6 +4,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -79,20 +80,26 @@ find_dwarf(struct ow_lines *l, const struct ow_object *obj, bool use_debuginfod)
 	if (ow_object_section(obj, ".debug_info", &sec) ||
 	    ow_object_section(obj, ".zdebug_info", &sec))
 		return obj;
-	l->debug = ow_debugfile_open(obj, NULL, use_debuginfod);
+	l->debug = ow_debugfile_open(obj, obj->root, use_debuginfod);
 	return l->debug;
 }
 
 static void find_shared(struct ow_lines *l, const struct ow_object *from,
-			bool use_debuginfod)
+			const char *root, bool use_debuginfod)
 {
+	_cleanup_(ow_freep) char *path = NULL;
 	const char *name = NULL;
 	const void *id = NULL;
 	ssize_t size = dwelf_dwarf_gnu_debugaltlink(l->main.dw, &name, &id);
 
 	if (size <= 0)
 		return;
-	l->alt = ow_debugfile_open_alt(name, from->path, id, size, NULL,
+	if (asprintf(&path, "%s%s", from->root ? from->root : "", from->path) <
+	    0) {
+		path = NULL;
+		return;
+	}
+	l->alt = ow_debugfile_open_alt(name, path, id, size, root,
 				       use_debuginfod);
 	if (l->alt && dwarf_init(&l->shared, l->alt))
 		dwarf_setalt(l->main.dw, l->shared.dw);
@@ -170,7 +177,7 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 		return NULL;
 	from = find_dwarf(l, obj, use_debuginfod);
 	if (from && dwarf_init(&l->main, from)) {
-		find_shared(l, from, use_debuginfod);
+		find_shared(l, from, obj->root, use_debuginfod);
 		if (index_units(l))
 			return l;
 	}

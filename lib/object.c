@@ -80,13 +80,12 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 	return create(bytes, st.st_size, false, path, err);
 }
 
-int ow_open_regular(const char *path)
+int ow_reopen_regular(int look)
 {
-	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
 	char self[32];
 
-	if (look < 0 || fstat(look, &st))
+	if (fstat(look, &st))
 		return -1;
 	if (!S_ISREG(st.st_mode)) {
 		errno = EINVAL;
@@ -95,6 +94,13 @@ int ow_open_regular(const char *path)
 	/* What was looked at, whatever the name means by now. */
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
 	return open(self, O_RDONLY | O_CLOEXEC);
+}
+
+int ow_open_regular(const char *path)
+{
+	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
+
+	return look < 0 ? -1 : ow_reopen_regular(look);
 }
 
 struct ow_object *ow_object_open(const char *path, struct ow_error *err)
@@ -127,6 +133,7 @@ void ow_object_close(struct ow_object *obj)
 	free((void *)obj->cfi.debug_index.refs);
 	free(obj->debug_frame);
 	free(obj->path);
+	free(obj->root);
 	free(obj);
 }
 

@@ -19,6 +19,7 @@ struct ow_error;
 
 struct ow_object {
 	char *path;           /* as the target names it; for people */
+	char *root;           /* folder that path is below, or NULL */
 	const uint8_t *bytes; /* the file from offset 0, read-only */
 	size_t size;
 	bool is_image; /* bytes were copied from memory, by file offset */
@@ -37,6 +38,9 @@ struct ow_object {
  * target may name, could do something.  Return -1 with errno if not.
  */
 int ow_open_regular(const char *path);
+
+/* The same of what look, an fd with O_PATH, refers to; look stays open. */
+int ow_reopen_regular(int look);
 
 /*
  * Take fd's file as an object.  path is copied; fd stays the caller's.

@@ -126,7 +126,7 @@ static bool add_tables(struct ow_symtab *tab, const struct ow_object *obj,
 		return false;
 	if (found)
 		return true;
-	tab->debug = ow_debugfile_open(obj, NULL, use_debuginfod);
+	tab->debug = ow_debugfile_open(obj, obj->root, use_debuginfod);
 	if (tab->debug &&
 	    !add_all(tab, &tab->debug->elf, OW_SHT_SYMTAB, &found))
 		return false;

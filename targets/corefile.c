@@ -15,6 +15,7 @@
 #include "capture.h"
 #include "corenotes.h"
 #include "error.h"
+#include "fileobject.h"
 
 struct core {
 	struct ow_capture *c;
@@ -28,6 +29,7 @@ struct core {
 struct kept {
 	void *bytes;
 	size_t size;
+	char *sysroot;
 };
 
 static void free_kept(void *priv)
@@ -35,6 +37,7 @@ static void free_kept(void *priv)
 	struct kept *k = priv;
 
 	munmap(k->bytes, k->size);
+	free(k->sysroot);
 	free(k);
 }
 
@@ -106,7 +109,8 @@ static int add_module(struct core *core, uint64_t start, uint64_t end)
 	*range = (struct ow_range){ start, end, NULL };
 	if (start == core->notes.vdso)
 		path = "[vdso]";
-	if (is_program(core, f, start, end) && core->exe)
+	m->is_given = core->exe && is_program(core, f, start, end);
+	if (m->is_given)
 		path = core->exe;
 	if (!path)
 		return 0;
@@ -126,10 +130,13 @@ static int add_module(struct core *core, uint64_t start, uint64_t end)
 /* Does the file have code at that offset? */
 static bool has_code(const struct core *core, const struct ow_core_file *f)
 {
-	const char *path = is_program(core, f, f->start, f->end) && core->exe ?
-				   core->exe :
-				   f->path;
-	struct ow_object *obj = ow_object_open(path, NULL);
+	bool is_given = core->exe && is_program(core, f, f->start, f->end);
+	const struct kept *kept = core->c->priv;
+	struct ow_wanted_file w = {
+		.path = is_given ? core->exe : f->path,
+		.sysroot = is_given ? NULL : kept->sysroot,
+	};
+	struct ow_object *obj = ow_fileobject_open(&w, NULL);
 	struct ow_elf_segment seg;
 	bool found = false;
 	uint32_t i;
@@ -244,30 +251,39 @@ static struct ow_object *open_image(struct ow_capture *c,
 		memcpy(bytes, r->bytes, r->size);
 		return ow_object_from_image(bytes, r->size, m->path, err);
 	}
-	ow_fail(err, OW_CODE_ABSENT, "%s: no such file", m->path);
+	ow_fail(err, OW_CODE_ABSENT, "%s: not in the core", m->path);
 	return NULL;
 }
 
-/* Was another build of the file running?  The core has its first page. */
-static bool differs(const struct ow_capture *c,
-		    const struct ow_capture_module *m,
-		    const struct ow_object *obj)
+/* The same, if it is of any use. */
+static struct ow_object *open_image_with_cfi(struct ow_capture *c,
+					     struct ow_capture_module *m)
+{
+	struct ow_object *obj = open_image(c, m, NULL);
+
+	if (obj && !ow_object_load_cfi(obj, NULL) &&
+	    (obj->cfi.hdr_table || obj->cfi.eh_index.nr))
+		return obj;
+	ow_object_close(obj);
+	return NULL;
+}
+
+/* The build-id of what was running, if the core has its first page. */
+static const uint8_t *build_id_of(const struct ow_capture *c,
+				  const struct ow_capture_module *m,
+				  size_t *size_ret)
 {
 	const struct ow_region *r;
 	struct ow_elf elf;
-	const uint8_t *id;
-	size_t size, i;
+	size_t i;
 
 	for (i = 0; i < c->nr_regions; i++) {
 		r = &c->regions[i];
-		if (r->start != m->head ||
-		    ow_elf_parse(&elf, r->bytes, r->size))
-			continue;
-		id = ow_elf_build_id(&elf, &size);
-		return id && (size != obj->build_id_size ||
-			      memcmp(id, obj->build_id, size) != 0);
+		if (r->start == m->head &&
+		    !ow_elf_parse(&elf, r->bytes, r->size))
+			return ow_elf_build_id(&elf, size_ret);
 	}
-	return false;
+	return NULL;
 }
 
 /*
@@ -292,21 +308,24 @@ static struct ow_object *open_object(struct ow_capture *c,
 				     struct ow_capture_module *m,
 				     struct ow_error *err)
 {
+	const struct kept *kept = c->priv;
+	struct ow_wanted_file w = { .path = m->path };
+	struct ow_error why = { 0 };
 	struct ow_object *obj;
 
 	if (strcmp(m->path, "[vdso]") == 0)
 		return open_image(c, m, err);
-	obj = ow_object_open(m->path, err);
+	if (!m->is_given)
+		w.sysroot = kept->sysroot;
+	w.build_id = build_id_of(c, m, &w.build_id_size);
+	obj = ow_fileobject_open(&w, &why);
 	if (!obj)
-		return open_image(c, m, err);
-	if (m->inode == 0)
+		obj = open_image_with_cfi(c, m);
+	if (!obj && err)
+		*err = why;
+	if (obj && m->inode == 0)
 		place_program(m, obj);
-	if (!differs(c, m, obj))
-		return obj;
-	ow_fail(err, OW_CODE_ABSENT,
-		"another build than the one that was running");
-	ow_object_close(obj);
-	return NULL;
+	return obj;
 }
 
 static void *map_core(const char *path, size_t *size_ret, struct ow_error *err)
@@ -390,7 +409,11 @@ struct ow_capture *ow_capture_core(const char *path, const char *exe,
 	core.c->priv_free = free_kept;
 	core.c->open = open_object;
 	core.c->use_tables = options && options->use_tables;
-	failed = take_core(&core, err);
+	if (options && options->sysroot)
+		kept->sysroot = strdup(options->sysroot);
+	failed = options && options->sysroot && !kept->sysroot ?
+			 ow_fail(err, OW_CODE_MEMORY, "out of memory") :
+			 take_core(&core, err);
 	ow_corenotes_free(&core.notes);
 	if (!failed)
 		return core.c;

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "fileobject.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "sysroot.h"
+
+static bool is_wanted(const struct ow_wanted_file *w,
+		      const struct ow_object *obj)
+{
+	return !w->build_id ||
+	       (obj->build_id_size == w->build_id_size &&
+		memcmp(obj->build_id, w->build_id, w->build_id_size) == 0);
+}
+
+static struct ow_object *open_below(const char *sysroot, const char *path,
+				    const char *name, struct ow_error *err)
+{
+	_cleanup_(ow_closep) int fd = ow_sysroot_open(sysroot, path);
+	struct ow_object *obj;
+
+	if (fd < 0 && errno == EINVAL)
+		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", name);
+	else if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		ow_fail(err, OW_CODE_ABSENT, "%s: no such file%s%s", name,
+			sysroot ? " below " : "", sysroot ? sysroot : "");
+	else if (fd < 0)
+		ow_fail(err, OW_CODE_SYSTEM, "open %s%s%s", name,
+			sysroot ? " below " : "", sysroot ? sysroot : "");
+	if (fd < 0)
+		return NULL;
+	obj = ow_object_open_fd(fd, name, err);
+	if (!obj || !sysroot)
+		return obj;
+	obj->root = strdup(sysroot);
+	if (obj->root)
+		return obj;
+	ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	ow_object_close(obj);
+	return NULL;
+}
+
+/*
+ * Files there are whole objects, or what strip(1) took off one: those have
+ * headers of segments whose bytes are elsewhere.
+ */
+static bool has_cfi(struct ow_object *obj)
+{
+	struct ow_elf_section sec;
+	uint32_t i;
+
+	for (i = 1; ow_elf_section(&obj->elf, i, &sec); i++)
+		if (sec.type == OW_SHT_NOBITS &&
+		    (ow_elf_section_is(&obj->elf, &sec, ".text") ||
+		     ow_elf_section_is(&obj->elf, &sec, ".eh_frame")))
+			return false;
+	return !ow_object_load_cfi(obj, NULL) &&
+	       (obj->cfi.hdr_table || obj->cfi.eh_index.nr ||
+		obj->cfi.debug_index.nr);
+}
+
+static struct ow_object *open_by_id(const struct ow_wanted_file *w,
+				    const char *sysroot)
+{
+	static const char *const endings[] = { "", ".debug" };
+	char path[sizeof("/usr/lib/debug/.build-id/.debug") +
+		  2 * OW_BUILD_ID_MAX + 2];
+	struct ow_object *obj;
+	size_t i, k, n;
+
+	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+		n = (size_t)sprintf(path, "/usr/lib/debug/.build-id/%02x/",
+				    w->build_id[0]);
+		for (k = 1; k < w->build_id_size; k++)
+			n += (size_t)sprintf(path + n, "%02x", w->build_id[k]);
+		sprintf(path + n, "%s", endings[i]);
+		obj = open_below(sysroot, path, w->path, NULL);
+		if (obj && is_wanted(w, obj) && has_cfi(obj))
+			return obj;
+		ow_object_close(obj);
+	}
+	return NULL;
+}
+
+struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
+				     struct ow_error *err)
+{
+	struct ow_object *obj = open_below(w->sysroot, w->path, w->path, err);
+
+	if (obj && is_wanted(w, obj))
+		return obj;
+	if (obj)
+		ow_fail(err, OW_CODE_ABSENT,
+			"%s: another build than the one that was running",
+			w->path);
+	ow_object_close(obj);
+	obj = NULL;
+	if (!w->build_id || w->build_id_size < 2 ||
+	    w->build_id_size > OW_BUILD_ID_MAX)
+		return NULL;
+	if (w->sysroot)
+		obj = open_by_id(w, w->sysroot);
+	return obj ? obj : open_by_id(w, NULL);
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finding the file that an object of a dead target was loaded from. */
+#ifndef OW_FILEOBJECT_H
+#define OW_FILEOBJECT_H
+
+#include "object.h"
+
+struct ow_wanted_file {
+	const char *path;        /* as the target named it */
+	const char *sysroot;     /* folder that has its files, or NULL */
+	const uint8_t *build_id; /* of what was loaded; NULL: not known */
+	size_t build_id_size;
+};
+
+/*
+ * Open the file by its path, below the sysroot if there is one; if that is not
+ * there or another build, by its build-id below usr/lib/debug/.build-id of the
+ * sysroot and of the system, where only a file that has its code and CFI will
+ * do.  The caller closes the object, whose path is that which the target has.
+ * Return NULL and fill err with one line: not there, or another build.
+ */
+struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
+				     struct ow_error *err);
+
+#endif /* OW_FILEOBJECT_H */
