@@ -163,7 +163,7 @@ static bool take_round(struct ow_taken *t, bool last)
 	size_t i = 0, k, nr;
 
 	while ((nr = watch_some(t, &i, list)) > 0 || i < t->c->nr_threads) {
-		ow_stackcopy_run(&t->copy, &t->mem);
+		t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 		for (k = 0; k < nr; k++) {
 			info = &t->c->threads[list[k].i].info;
 			info->certain = has_stayed(&list[k]);

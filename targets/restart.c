@@ -16,13 +16,18 @@
 
 /*
  * Calls that give EINTR after a stop and have done nothing by then: waits, and
- * sockets' with a timeout of their own (signal(7); the kernel's system call
+ * a socket's with a timeout of their own (signal(7); the kernel's system call
  * tables, syscall_64.tbl and syscall_32.tbl).
  */
 static const uint16_t calls_x86_64[] = {
 	0 /* read */,
+	1 /* write */,
+	19 /* readv */,
+	20 /* writev */,
 	43 /* accept */,
+	44 /* sendto */,
 	45 /* recvfrom */,
+	46 /* sendmsg */,
 	47 /* recvmsg */,
 	65 /* semop */,
 	128 /* rt_sigtimedwait */,
@@ -32,19 +37,26 @@ static const uint16_t calls_x86_64[] = {
 	281 /* epoll_pwait */,
 	288 /* accept4 */,
 	299 /* recvmmsg */,
+	307 /* sendmmsg */,
 	333 /* io_pgetevents */,
 	441 /* epoll_pwait2 */
 };
 
 static const uint16_t calls_i386[] = {
 	3 /* read */,
+	4 /* write */,
 	117 /* ipc */,
+	145 /* readv */,
+	146 /* writev */,
 	177 /* rt_sigtimedwait */,
 	247 /* io_getevents */,
 	256 /* epoll_wait */,
 	319 /* epoll_pwait */,
 	337 /* recvmmsg */,
+	345 /* sendmmsg */,
 	364 /* accept4 */,
+	369 /* sendto */,
+	370 /* sendmsg */,
 	371 /* recvfrom */,
 	372 /* recvmsg */,
 	385 /* io_pgetevents */,
