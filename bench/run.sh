@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Start what is looked at, run the benchmarks on it, and end it again.
-# usage: bench/run.sh FOLDER-OF-THE-BUILT-PROGRAMS
+# usage: bench/run.sh FOLDER-OF-THE-BUILT-PROGRAMS OUTWIND
 set -eu
 
 built=$1
+outwind=$2
 pg=$(find /usr/lib/postgresql -maxdepth 2 -name bin | sort -V | tail -n 1)
 lib=$(dirname "$(ldd "$built/bench_walk" | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')")
 tmp=$(mktemp -d)
@@ -81,3 +82,6 @@ first "node, idle" 0 "$node"
 
 "$built/bench_tables" "$lib/libc.so.6" "$lib/libstdc++.so.6" \
 	"$(command -v gdb)" "$pg/postgres" "$(command -v node)"
+
+python3 bench/freeze.py "$built" "$outwind" "$server:postgres, idle" \
+	"$python:python3, 17 threads" "$node:node, idle"

@@ -26,11 +26,12 @@ $(B)/bench/bench_%: $(B)/bench/bench_%.o $(bench_peers:%=$(B)/bench/%.o) \
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(bench_libs) -o $@
 
-$(B)/bench/small: bench/small.c
+$(B)/bench/%: bench/%.c
 	@mkdir -p $(@D)
-	@$(CC) $(flags) -O2 $(CFLAGS) $< -o $@
+	@$(CC) $(flags) -O2 -pthread $(CFLAGS) $< -o $@
 
-bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables small)
-	@sh bench/run.sh $(B)/bench
+bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables small \
+		heart freeze_min) $(B)/bin/outwind
+	@sh bench/run.sh $(B)/bench $(B)/bin/outwind
 
 .PHONY: bench

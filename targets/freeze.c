@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "freeze.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "error.h"
@@ -162,37 +163,57 @@ void ow_freeze_all(struct ow_taken *t)
 	take_stopped(t, 0, t->c->nr_threads);
 	stats->freeze_ns = ow_now_ns() - start;
 	stats->longest_ns = stats->freeze_ns;
+	stats->median_ns = stats->freeze_ns;
 }
 
-/* Returns how long it was stopped. */
-static uint64_t freeze_one(struct ow_taken *t, size_t i)
+static void freeze_one(struct ow_taken *t, size_t i)
 {
 	uint64_t start;
 
 	if (seize(t, i, i + 1) == 0)
-		return 0;
+		return;
 	start = ow_now_ns();
 	stop(t, i, i + 1);
 	take_stopped(t, i, i + 1);
-	return ow_now_ns() - start;
+	t->threads[i].stopped_ns = ow_now_ns() - start;
+}
+
+static int time_order(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void sum_up_times(struct ow_taken *t)
+{
+	uint64_t *times = calloc(t->c->nr_threads, sizeof(*times));
+	size_t i, nr = 0;
+
+	for (i = 0; times && i < t->c->nr_threads; i++)
+		if (t->threads[i].stopped_ns)
+			times[nr++] = t->threads[i].stopped_ns;
+	if (nr > 0) {
+		qsort(times, nr, sizeof(*times), time_order);
+		t->c->stats.longest_ns = times[nr - 1];
+		t->c->stats.median_ns = times[nr / 2];
+	}
+	free(times);
 }
 
 void ow_freeze_each(struct ow_taken *t)
 {
-	struct ow_capture_stats *stats = &t->c->stats;
-	uint64_t start = ow_now_ns(), ns;
+	uint64_t start = ow_now_ns();
 	size_t i = 0, nr;
 	int round;
 
 	for (round = 0; round < LISTING_ROUNDS; round++) {
-		for (; i < t->c->nr_threads; i++) {
-			ns = freeze_one(t, i);
-			if (ns > stats->longest_ns)
-				stats->longest_ns = ns;
-		}
+		for (; i < t->c->nr_threads; i++)
+			freeze_one(t, i);
 		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
 		    nr == 0)
 			break;
 	}
-	stats->freeze_ns = ow_now_ns() - start;
+	t->c->stats.freeze_ns = ow_now_ns() - start;
+	sum_up_times(t);
 }

@@ -19,6 +19,7 @@ struct ow_taken_thread {
 	const struct ow_arch *arch; /* what it runs, or NULL: no registers */
 	uint64_t tp;                /* thread pointer, or 0 */
 	ssize_t region;             /* the first one of its stack, or -1 */
+	uint64_t stopped_ns;        /* for how long, if it was by itself */
 };
 
 struct ow_taken {

@@ -114,10 +114,10 @@ static void print_stats(const struct ow_capture *c)
 
 	ow_capture_stats(c, &st);
 	fprintf(stderr,
-		"%u threads stopped for %llu.%03llu ms, %llu KiB of stacks "
-		"copied\n",
-		st.stopped, (unsigned long long)st.freeze_ns / 1000000,
-		(unsigned long long)st.freeze_ns / 1000 % 1000,
+		"%u threads stopped for %.3f ms (each %.1f us median, %.1f us "
+		"at most), %llu KiB of stacks copied\n",
+		st.stopped, st.freeze_ns / 1e6, st.median_ns / 1e3,
+		st.longest_ns / 1e3,
 		(unsigned long long)(st.bytes_copied + 1023) / 1024);
 }
 

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""How long a target stands still, beside other tools; medians of 10.
+
+usage: freeze.py FOLDER-OF-BENCH-PROGRAMS OUTWIND [PID:NAME ...]
+
+"gap" is the longest time for which the target's busy thread did not run while
+the tool did, less what it is when no tool runs.  "stop" is what a tool measures
+itself: from the first thread interrupted to the last one let go; of "each", for
+one thread, the median.
+"""
+import mmap
+import os
+import re
+import shutil
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+ROUNDS = 10
+THREADS = (1, 10, 100, 500, 1000)
+
+
+class Heart:
+    """A target with a thread that notes how long it did not run."""
+
+    def __init__(self, program, threads):
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(bytes(8))
+            file.flush()
+            self.shared = mmap.mmap(file.fileno(), 8)
+            self.process = subprocess.Popen([program, str(threads), file.name])
+            self.pid = self.process.pid
+            while self.gap() == 0:
+                time.sleep(0.01)
+        while len(os.listdir('/proc/%d/task' % self.pid)) < threads:
+            time.sleep(0.01)
+        time.sleep(0.2)
+
+    def gap(self):
+        return struct.unpack('Q', self.shared[:8])[0]
+
+    def reset(self):
+        self.shared[:8] = bytes(8)
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def run(command):
+    done = subprocess.run(command, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+    return done.stdout.decode(errors='replace'), done.stderr.decode(
+        errors='replace')
+
+
+def own_stop(kind, out, err):
+    """Nanoseconds that the tool says, or None."""
+    if kind == 'minimal':
+        return int(out)
+    if kind == 'each':
+        found = re.search(r'each ([\d.]+) us median', err)
+        return float(found.group(1)) * 1e3 if found else None
+    found = re.search(r'stopped for ([\d.]+) ms', err)
+    return float(found.group(1)) * 1e6 if found else None
+
+
+def measure(pid, peers, heart=None):
+    """{peer: (median gap, median stop)} in ns, runs of peers taking turns."""
+    gaps = {name: [] for name in peers}
+    stops = {name: [] for name in peers}
+    for _ in range(ROUNDS):
+        for name, command in peers.items():
+            time.sleep(0.02)
+            if heart:
+                heart.reset()
+            out, err = run(command + [str(pid)])
+            if heart:
+                gaps[name].append(heart.gap())
+            stop = own_stop(name, out, err)
+            if stop is not None:
+                stops[name].append(stop)
+    return {name: (statistics.median(gaps[name]) if gaps[name] else None,
+                   statistics.median(stops[name]) if stops[name] else None)
+            for name in peers}
+
+
+def us(value):
+    return '%9.0f' % (value / 1e3) if value is not None else '        -'
+
+
+def print_rows(title, results):
+    base = results['minimal'][1]
+    for name, (gap, stop) in results.items():
+        ratio = '%6.2f' % (stop / base) if stop is not None else '     -'
+        print('%-24s %-9s %s us %s us %s' % (title, name, us(gap), us(stop),
+                                             ratio))
+        title = ''
+
+
+def main():
+    built, outwind = sys.argv[1:3]
+    stack = [outwind, 'stack', '-q', '--stats']
+    peers = {'minimal': [built + '/freeze_min'],
+             'outwind': stack,
+             'gentle': stack + ['--gentle'],
+             'each': stack + ['--one-at-a-time']}
+    slow = {}
+    if shutil.which('eu-stack'):
+        slow['eu-stack'] = ['eu-stack', '-q', '-p']
+    if shutil.which('gdb'):
+        slow['gdb'] = ['gdb', '-batch', '-ex', 'thread apply all bt', '-p']
+    print('\n%-24s %-9s %12s %12s %6s' % ('freeze', '', 'gap', 'stop',
+                                          'ratio'))
+    for threads in THREADS:
+        heart = Heart(built + '/heart', threads)
+        try:
+            named = dict(peers, **slow) if threads <= 100 else peers
+            print_rows('%d threads' % threads,
+                       measure(heart.pid, named, heart))
+        finally:
+            heart.end()
+    for target in sys.argv[3:]:
+        pid, name = target.split(':', 1)
+        print_rows(name, measure(int(pid), peers))
+
+
+main()
