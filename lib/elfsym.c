@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "elfsym.h"
 
-#include <endian.h>
-#include <string.h>
-
 enum {
-	SYM64_SIZE = 24,
-	SYM32_SIZE = 16,
-
 	DT_HASH = 4,
 	DT_STRTAB = 5,
 	DT_SYMTAB = 6,
@@ -28,7 +22,7 @@ static bool set_tables(struct ow_elfsyms *t, const struct ow_elf *elf,
 		       const uint8_t *syms, uint64_t syms_size,
 		       const uint8_t *names, uint64_t names_size)
 {
-	size_t each = elf->is_64 ? SYM64_SIZE : SYM32_SIZE;
+	size_t each = elf->is_64 ? OW_SYM64_SIZE : OW_SYM32_SIZE;
 
 	if (!syms || !names)
 		return false;
@@ -137,7 +131,7 @@ static uint64_t count_by_hash(const struct ow_elf *elf, uint64_t vaddr)
 
 static bool by_dynamic(struct ow_elfsyms *t, const struct ow_elf *elf)
 {
-	uint64_t each = elf->is_64 ? SYM64_SIZE : SYM32_SIZE;
+	uint64_t each = elf->is_64 ? OW_SYM64_SIZE : OW_SYM32_SIZE;
 	uint64_t syms_size = 0, names_size = 0, nr;
 	const uint8_t *syms, *names;
 	struct dynamic d;
@@ -161,41 +155,4 @@ bool ow_elfsyms_init(struct ow_elfsyms *t, const struct ow_elf *elf,
 	if (by_section(t, elf, type))
 		return true;
 	return type == OW_SHT_DYNSYM && elf->shnum == 0 && by_dynamic(t, elf);
-}
-
-/* Not by a cursor: an object may have 10^6 symbols, and i is in bounds. */
-static uint64_t word(const uint8_t *at, size_t size)
-{
-	uint64_t v64 = 0;
-
-	memcpy(&v64, at, size);
-	return le64toh(v64);
-}
-
-bool ow_elfsyms_get(const struct ow_elfsyms *t, size_t i, struct ow_elfsym *ret)
-{
-	const uint8_t *at;
-	uint32_t name;
-
-	if (i >= t->nr)
-		return false;
-	at = t->syms + i * (t->is_64 ? SYM64_SIZE : SYM32_SIZE);
-	name = word(at, 4);
-	if (name >= t->names_size)
-		return false;
-	ret->name = t->names + name;
-	if (t->is_64) {
-		ret->section = word(at + 6, 2);
-		ret->value = word(at + 8, 8);
-		ret->size = word(at + 16, 8);
-		at += 4;
-	} else {
-		ret->value = word(at + 4, 4);
-		ret->size = word(at + 8, 4);
-		ret->section = word(at + 14, 2);
-		at += 12;
-	}
-	ret->type = *at & 0xf;
-	ret->bind = *at >> 4;
-	return true;
 }

@@ -3,13 +3,18 @@
 #ifndef OW_ELFSYM_H
 #define OW_ELFSYM_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "elf.h"
 
 enum {
+	OW_SYM64_SIZE = 24,
+	OW_SYM32_SIZE = 16,
+
 	OW_SHT_SYMTAB = 2,
 	OW_SHT_DYNSYM = 11,
 
@@ -50,8 +55,46 @@ const uint8_t *ow_elfsym_section(const struct ow_elf *elf,
 bool ow_elfsyms_init(struct ow_elfsyms *t, const struct ow_elf *elf,
 		     uint32_t type);
 
-/* Symbol i; false if there is no such, or its name is not in the strings. */
-bool ow_elfsyms_get(const struct ow_elfsyms *t, size_t i,
-		    struct ow_elfsym *ret);
+static inline uint64_t ow_elfsym_word(const uint8_t *at, size_t size)
+{
+	uint64_t v64 = 0;
+
+	memcpy(&v64, at, size);
+	return le64toh(v64);
+}
+
+/*
+ * Symbol i; false if there is no such, or its name is not in the strings.
+ * Inline and not by a cursor: an object may have 10^6 symbols, and what is
+ * read of i is in bounds.
+ */
+static inline bool ow_elfsyms_get(const struct ow_elfsyms *t, size_t i,
+				  struct ow_elfsym *ret)
+{
+	const uint8_t *at;
+	uint32_t name;
+
+	if (i >= t->nr)
+		return false;
+	at = t->syms + i * (t->is_64 ? OW_SYM64_SIZE : OW_SYM32_SIZE);
+	name = ow_elfsym_word(at, 4);
+	if (name >= t->names_size)
+		return false;
+	ret->name = t->names + name;
+	if (t->is_64) {
+		ret->section = ow_elfsym_word(at + 6, 2);
+		ret->value = ow_elfsym_word(at + 8, 8);
+		ret->size = ow_elfsym_word(at + 16, 8);
+		at += 4;
+	} else {
+		ret->value = ow_elfsym_word(at + 4, 4);
+		ret->size = ow_elfsym_word(at + 8, 4);
+		ret->section = ow_elfsym_word(at + 14, 2);
+		at += 12;
+	}
+	ret->type = *at & 0xf;
+	ret->bind = *at >> 4;
+	return true;
+}
 
 #endif /* OW_ELFSYM_H */

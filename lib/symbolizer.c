@@ -10,6 +10,7 @@
 #include "error.h"
 #include "intern.h"
 #include "lines.h"
+#include "namecache.h"
 #include "object.h"
 #include "perfmap.h"
 #include "plt.h"
@@ -24,14 +25,6 @@ struct tables {
 	struct ow_lines *lines;
 };
 
-/* What a pc was named before. */
-struct result {
-	uint64_t pc;
-	bool back;   /* looked up at pc - 1 */
-	uint32_t nr; /* names, from first on; 0: the slot is free */
-	size_t first;
-};
-
 struct ow_symbolizer {
 	struct ow_capture *capture;
 	unsigned int flags;
@@ -40,11 +33,7 @@ struct ow_symbolizer {
 	size_t nr_tables;
 	struct ow_perfmap *perfmap;
 	bool perfmap_tried;
-
-	struct ow_name *names; /* of all results */
-	size_t nr_names, room_names;
-	struct result *results; /* a hash table, at most half full */
-	size_t nr_results, room_results;
+	struct ow_namecache cache;
 };
 
 struct ow_symbolizer *ow_symbolizer_create(struct ow_capture *c,
@@ -76,8 +65,7 @@ void ow_symbolizer_destroy(struct ow_symbolizer *s)
 	ow_perfmap_close(s->perfmap);
 	ow_intern_deinit(&s->strings);
 	free(s->tables);
-	free(s->names);
-	free(s->results);
+	ow_namecache_deinit(&s->cache);
 	free(s);
 }
 
@@ -251,84 +239,112 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 	return 1;
 }
 
-static struct result *result_slot(const struct ow_symbolizer *s, uint64_t pc,
-				  bool back)
-{
-	size_t mask = s->room_results - 1;
-	size_t i = (pc * 0x9e3779b97f4a7c15 >> 32) + back;
-
-	for (;; i++) {
-		struct result *r = &s->results[i & mask];
-
-		if (r->nr == 0 || (r->pc == pc && r->back == back))
-			return r;
-	}
-}
-
-static bool make_room(struct ow_symbolizer *s, size_t nr_names)
-{
-	struct result *old = s->results;
-	size_t room_old = s->room_results;
-	size_t room = 2 * s->room_names + 2 * CALLS_MAX;
-
-	if (s->nr_names + nr_names > s->room_names) {
-		void *more = realloc(s->names, room * sizeof(*s->names));
-
-		if (!more)
-			return false;
-		s->names = more;
-		s->room_names = room;
-	}
-	if (2 * s->nr_results < room_old)
-		return true;
-	room = room_old ? 2 * room_old : 256;
-	s->results = calloc(room, sizeof(*s->results));
-	if (!s->results) {
-		s->results = old;
-		return false;
-	}
-	s->room_results = room;
-	for (size_t i = 0; i < room_old; i++)
-		if (old[i].nr)
-			*result_slot(s, old[i].pc, old[i].back) = old[i];
-	free(old);
-	return true;
-}
-
-static void remember(struct ow_symbolizer *s, uint64_t pc, bool back,
-		     const struct ow_name *names, size_t nr)
-{
-	/* Out of memory, it is only found once more the next time. */
-	if (!make_room(s, nr))
-		return;
-	memcpy(s->names + s->nr_names, names, nr * sizeof(*names));
-	*result_slot(s, pc, back) = (struct result){
-		.pc = pc, .back = back, .nr = nr, .first = s->nr_names
-	};
-	s->nr_names += nr;
-	s->nr_results++;
-}
-
 size_t ow_symbolizer_name(struct ow_symbolizer *s, const struct ow_frame *frame,
 			  struct ow_name *names, size_t max)
 {
 	bool back = ow_frame_lookup_pc(frame) != frame->pc;
 	struct ow_name found[CALLS_MAX];
-	const struct ow_name *from = found;
-	const struct result *r = NULL;
+	const struct ow_name *from;
 	size_t nr;
 
-	if (s->room_results > 0)
-		r = result_slot(s, frame->pc, back);
-	if (r && r->nr) {
-		from = s->names + r->first;
-		nr = r->nr;
-	} else {
+	from = ow_namecache_find(&s->cache, frame->pc, back, &nr);
+	if (!from) {
+		from = found;
 		nr = resolve(s, frame, found);
-		remember(s, frame->pc, back, found, nr);
+		ow_namecache_put(&s->cache, frame->pc, back, found, nr);
 	}
 	if (nr > max)
 		nr = max;
 	memcpy(names, from, nr * sizeof(*names));
 	return nr;
+}
+
+/* A frame that is not named yet, and where it is in its object. */
+struct pending {
+	struct ow_frame frame;
+	const struct tables *tables; /* NULL: no object, or none of use */
+	uint64_t vaddr;
+};
+
+/* Those of the frames that have no name, each once; return how many. */
+static size_t list_pending(struct ow_symbolizer *s,
+			   const struct ow_frame *frames, size_t nr,
+			   struct pending **ret)
+{
+	struct pending *list = NULL, *more;
+	size_t kept = 0, room = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t lookup = ow_frame_lookup_pc(&frames[i]);
+
+		if (!ow_namecache_expect(&s->cache, frames[i].pc,
+					 lookup != frames[i].pc))
+			continue;
+		if (kept == room) {
+			room = 2 * room + 64;
+			more = realloc(list, room * sizeof(*list));
+			if (!more)
+				break;
+			list = more;
+		}
+		list[kept++] =
+			(struct pending){ .frame = frames[i], .vaddr = lookup };
+	}
+	*ret = list;
+	return kept;
+}
+
+static void place(struct ow_symbolizer *s, struct pending *p)
+{
+	struct ow_capture_module *m =
+		ow_capture_module_at(s->capture, p->vaddr);
+
+	if (!m || !m->object || m->why.code)
+		return;
+	p->tables = tables_of(s, m->object);
+	p->vaddr -= m->base.bias;
+}
+
+static int by_tables(const void *a, const void *b)
+{
+	const struct pending *p = a, *q = b;
+
+	return (p->tables > q->tables) - (p->tables < q->tables);
+}
+
+/* Look up the symbols of each object's frames together. */
+static void prepare_symtabs(const struct pending *list, size_t nr,
+			    uint64_t *vaddrs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		const struct tables *t = list[i].tables;
+
+		vaddrs[n++] = list[i].vaddr;
+		if (i + 1 < nr && list[i + 1].tables == t)
+			continue;
+		if (t && t->symtab)
+			ow_symtab_prepare(t->symtab, vaddrs, n);
+		n = 0;
+	}
+}
+
+void ow_symbolizer_prepare(struct ow_symbolizer *s,
+			   const struct ow_frame *frames, size_t nr)
+{
+	_cleanup_(ow_freep) struct pending *list = NULL;
+	_cleanup_(ow_freep) uint64_t *vaddrs = NULL;
+	struct ow_name names[CALLS_MAX];
+
+	nr = list_pending(s, frames, nr, &list);
+	vaddrs = calloc(nr + 1, sizeof(*vaddrs));
+	if (!vaddrs || nr == 0)
+		return;
+	for (size_t i = 0; i < nr; i++)
+		place(s, &list[i]);
+	qsort(list, nr, sizeof(*list), by_tables);
+	prepare_symtabs(list, nr, vaddrs);
+	for (size_t i = 0; i < nr; i++)
+		ow_symbolizer_name(s, &list[i].frame, names, CALLS_MAX);
 }

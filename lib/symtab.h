@@ -4,6 +4,7 @@
 #define OW_SYMTAB_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct ow_object;
@@ -16,16 +17,25 @@ struct ow_symbol {
 };
 
 /*
- * Index all functions of an object: .symtab and .dynsym, those of its separate
- * debug file (found by build-id or .gnu_debuglink; through debuginfod only if
- * asked to) and of .gnu_debugdata.  An object without any gives an empty
- * table; NULL only when out of memory.
+ * Open what names the functions of an object: .symtab and .dynsym, those of its
+ * separate debug file (found by build-id or .gnu_debuglink; through debuginfod
+ * only if asked to) and of .gnu_debugdata.  An object without any gives an
+ * empty table; NULL only when out of memory.
  */
 struct ow_symtab *ow_symtab_create(const struct ow_object *obj,
 				   bool use_debuginfod);
 
-/* The function that covers vaddr, or false. */
-bool ow_symtab_find(const struct ow_symtab *tab, uint64_t vaddr,
+/*
+ * ow_symtab_find() of these is to come: look them up together, in one pass over
+ * the symbols.  vaddrs are put in order.
+ */
+void ow_symtab_prepare(struct ow_symtab *tab, uint64_t *vaddrs, size_t nr);
+
+/*
+ * The function that covers vaddr, or false.  Without ow_symtab_prepare() the
+ * first few cost a pass each, and all others together an index.
+ */
+bool ow_symtab_find(struct ow_symtab *tab, uint64_t vaddr,
 		    struct ow_symbol *ret);
 
 void ow_symtab_destroy(struct ow_symtab *tab);

@@ -207,6 +207,15 @@ size_t ow_symbolizer_name(struct ow_symbolizer *s, const struct ow_frame *frame,
 			  struct ow_name *names, size_t max);
 
 /*
+ * These frames are going to be named: look them all up together, in one pass
+ * over the symbols of each object.  ow_symbolizer_name() gives the same names
+ * without, but has to put all symbols of an object in order if it is asked for
+ * more than a few, which takes longer for a large one than all the rest.
+ */
+void ow_symbolizer_prepare(struct ow_symbolizer *s,
+			   const struct ow_frame *frames, size_t nr);
+
+/*
  * The modules of a capture, in address order, for listings.
  */
 struct ow_module_info {

@@ -117,7 +117,7 @@ static bool agrees(const struct oracle *o, const struct ow_symbol *sym,
 	return sym->vaddr == start && got == bind && got >= 0;
 }
 
-static size_t count_wrong(const struct oracle *o, const struct ow_symtab *tab,
+static size_t count_wrong(const struct oracle *o, struct ow_symtab *tab,
 			  uint64_t vaddr)
 {
 	struct ow_symbol sym;
@@ -128,13 +128,29 @@ static size_t count_wrong(const struct oracle *o, const struct ow_symtab *tab,
 	return 1;
 }
 
-/* Every function, at its first byte, in its middle and at its last byte. */
+/* Some functions, at their first byte, in their middle and at their last one. */
+static size_t list_places(const struct oracle *o, size_t step, uint64_t *ret)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < o->nr; i += step) {
+		uint64_t start = o->all[i].start, end = o->all[i].end;
+
+		ret[nr++] = start;
+		ret[nr++] = start + (end - start) / 2;
+		ret[nr++] = end - 1;
+	}
+	return nr;
+}
+
+/* All names one by one, and all of them together. */
 static void check_file(const char *path, const char *debug)
 {
 	struct ow_object *obj = ow_object_open(path, NULL);
 	struct ow_symtab *tab = obj ? ow_symtab_create(obj, false) : NULL;
 	struct oracle o = { 0 };
-	size_t wrong = 0, step;
+	size_t wrong = 0, step, nr;
+	uint64_t *places;
 
 	if (!obj) {
 		printf("# no %s\n", path);
@@ -147,13 +163,19 @@ static void check_file(const char *path, const char *debug)
 	step = o.nr / 1500 + 1;
 	printf("# %s: %zu functions, every %zu.\n", path, o.nr, step);
 	CHECK(o.nr > 0);
-	for (size_t i = 0; i < o.nr && wrong < 10; i += step) {
-		uint64_t start = o.all[i].start, end = o.all[i].end;
-
-		wrong += count_wrong(&o, tab, start);
-		wrong += count_wrong(&o, tab, start + (end - start) / 2);
-		wrong += count_wrong(&o, tab, end - 1);
+	places = calloc(3 * (o.nr / step + 1), sizeof(*places));
+	if (!places)
+		abort();
+	nr = list_places(&o, step, places);
+	for (int prepared = 0; prepared < 2; prepared++) {
+		if (prepared)
+			ow_symtab_prepare(tab, places, nr);
+		for (size_t i = 0; i < nr && wrong < 10; i++)
+			wrong += count_wrong(&o, tab, places[i]);
+		ow_symtab_destroy(tab);
+		tab = ow_symtab_create(obj, false);
 	}
+	free(places);
 	CHECK(wrong == 0);
 	free(o.all);
 	ow_symtab_destroy(tab);
@@ -221,8 +243,8 @@ static const char program[] =
 	"\"$x\":\nlast: .skip 16\n"
 	".data\nnot_code: .quad 0\n";
 
-static void check_name(const struct ow_symtab *tab, uint64_t at,
-		       const char *want, uint64_t start, uint64_t size)
+static void check_name(struct ow_symtab *tab, uint64_t at, const char *want,
+		       uint64_t start, uint64_t size)
 {
 	struct ow_symbol sym = { "nothing", 0, 0 };
 	bool found = ow_symtab_find(tab, at, &sym);
@@ -238,20 +260,8 @@ static void check_name(const struct ow_symtab *tab, uint64_t at,
 	CHECK(sym.vaddr == start && sym.size == size);
 }
 
-static void test_choice(void)
+static void check_choice(struct ow_symtab *tab)
 {
-	struct ow_object *obj;
-	struct ow_symtab *tab;
-
-	scratch_write("choice.s", program);
-	CHECK(scratch_run("as --keep-locals choice.s -o choice.o && "
-			  "ld -Ttext=0x1000 --section-start=.data=0x8000 "
-			  "-e 0 choice.o -o choice"));
-	obj = ow_object_open("choice", NULL);
-	tab = obj ? ow_symtab_create(obj, false) : NULL;
-	CHECK(tab);
-	if (!tab)
-		return;
 	check_name(tab, 0xfff, NULL, 0, 0);
 	check_name(tab, 0x1000, "_alias", 0x1000, 16);
 	check_name(tab, 0x1010, "name", 0x1010, 16);
@@ -273,6 +283,30 @@ static void test_choice(void)
 	check_name(tab, 0x109f, "last", 0x1090, 0);
 	check_name(tab, 0x10a0, NULL, 0, 0);
 	check_name(tab, 0x8000, NULL, 0, 0);
+}
+
+/* One pass for all, then one for each of the first few, then the index. */
+static void test_choice(void)
+{
+	uint64_t vaddrs[0x100];
+	struct ow_object *obj;
+	struct ow_symtab *tab;
+
+	scratch_write("choice.s", program);
+	CHECK(scratch_run("as --keep-locals choice.s -o choice.o && "
+			  "ld -Ttext=0x1000 --section-start=.data=0x8000 "
+			  "-e 0 choice.o -o choice"));
+	obj = ow_object_open("choice", NULL);
+	tab = obj ? ow_symtab_create(obj, false) : NULL;
+	CHECK(tab);
+	if (!tab)
+		return;
+	for (size_t i = 0; i < 0x100; i++)
+		vaddrs[i] = 0x10ff - i;
+	ow_symtab_prepare(tab, vaddrs, 0x100);
+	check_choice(tab);
+	ow_symtab_prepare(tab, NULL, 0);
+	check_choice(tab);
 	ow_symtab_destroy(tab);
 	ow_object_close(obj);
 }

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "namecache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct ow_namecache_entry {
+	uint64_t pc;
+	size_t first; /* of its names */
+	uint32_t nr;  /* 0: none yet */
+	bool used;    /* else the slot is free */
+	bool back;
+};
+
+/* The slot of pc, or the one where it is to go; there are free ones. */
+static struct ow_namecache_entry *slot_of(const struct ow_namecache *c,
+					  uint64_t pc, bool back)
+{
+	size_t i = (pc * 0x9e3779b97f4a7c15 >> 32) + back;
+
+	for (;; i++) {
+		struct ow_namecache_entry *e = &c->entries[i & (c->room - 1)];
+
+		if (!e->used || (e->pc == pc && e->back == back))
+			return e;
+	}
+}
+
+const struct ow_name *ow_namecache_find(const struct ow_namecache *c,
+					uint64_t pc, bool back, size_t *nr_ret)
+{
+	const struct ow_namecache_entry *e;
+
+	if (c->room == 0)
+		return NULL;
+	e = slot_of(c, pc, back);
+	if (e->nr == 0)
+		return NULL;
+	*nr_ret = e->nr;
+	return c->names + e->first;
+}
+
+static bool grow(struct ow_namecache *c)
+{
+	struct ow_namecache bigger = *c;
+
+	bigger.room = c->room ? 2 * c->room : 256;
+	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
+	if (!bigger.entries)
+		return false;
+	for (size_t i = 0; i < c->room; i++) {
+		const struct ow_namecache_entry *e = &c->entries[i];
+
+		if (e->used)
+			*slot_of(&bigger, e->pc, e->back) = *e;
+	}
+	free(c->entries);
+	*c = bigger;
+	return true;
+}
+
+bool ow_namecache_expect(struct ow_namecache *c, uint64_t pc, bool back)
+{
+	struct ow_namecache_entry *e;
+
+	if (2 * c->nr >= c->room && !grow(c))
+		return false;
+	e = slot_of(c, pc, back);
+	if (e->used)
+		return false;
+	*e = (struct ow_namecache_entry){ .pc = pc,
+					  .back = back,
+					  .used = true };
+	c->nr++;
+	return true;
+}
+
+void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
+		      const struct ow_name *names, size_t nr)
+{
+	size_t room = 2 * c->room_names + nr + 64;
+	struct ow_namecache_entry *e;
+
+	if (c->nr_names + nr > c->room_names) {
+		void *more = realloc(c->names, room * sizeof(*c->names));
+
+		if (!more)
+			return;
+		c->names = more;
+		c->room_names = room;
+	}
+	ow_namecache_expect(c, pc, back);
+	e = c->room ? slot_of(c, pc, back) : NULL;
+	if (!e || !e->used)
+		return;
+	memcpy(c->names + c->nr_names, names, nr * sizeof(*names));
+	e->first = c->nr_names;
+	e->nr = nr;
+	c->nr_names += nr;
+}
+
+void ow_namecache_deinit(struct ow_namecache *c)
+{
+	free(c->names);
+	free(c->entries);
+	*c = (struct ow_namecache){ 0 };
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What frames were named before: stacks repeat themselves. */
+#ifndef OW_NAMECACHE_H
+#define OW_NAMECACHE_H
+
+#include <outwind/outwind.h>
+
+struct ow_namecache_entry;
+
+/* All zero is empty. */
+struct ow_namecache {
+	struct ow_name *names; /* of all entries */
+	size_t nr_names, room_names;
+	struct ow_namecache_entry *entries; /* hashed, at most half full */
+	size_t nr, room;
+};
+
+/*
+ * The names of pc, looked up at pc - 1 if back, or NULL if it has none yet.
+ * They may move at the next call.
+ */
+const struct ow_name *ow_namecache_find(const struct ow_namecache *c,
+					uint64_t pc, bool back, size_t *nr_ret);
+
+/*
+ * Make an entry without names, if there is none for pc; false if there is, or
+ * when out of memory.
+ */
+bool ow_namecache_expect(struct ow_namecache *c, uint64_t pc, bool back);
+
+/* Out of memory, it is forgotten. */
+void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
+		      const struct ow_name *names, size_t nr);
+
+void ow_namecache_deinit(struct ow_namecache *c);
+
+#endif /* OW_NAMECACHE_H */

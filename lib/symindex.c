@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "symindex.h"
+
+#include <stdlib.h>
+
+#include "error.h"
+
+#define NONE UINT32_MAX
+
+/* From start to the next piece's start, this function is the innermost. */
+struct piece {
+	uint64_t start;
+	uint32_t function; /* index, or NONE */
+};
+
+struct ow_symindex {
+	struct ow_function *functions;
+	size_t nr, room;
+	struct piece *pieces;
+	size_t nr_pieces;
+};
+
+static bool add(struct ow_symindex *x, const struct ow_function *f)
+{
+	if (x->nr == x->room) {
+		size_t room = x->room * 2 + 64;
+		void *more =
+			realloc(x->functions, room * sizeof(*x->functions));
+
+		if (!more)
+			return false;
+		x->functions = more;
+		x->room = room;
+	}
+	x->functions[x->nr++] = *f;
+	return true;
+}
+
+/* Add what the table has; false when out of memory. */
+static bool add_all(struct ow_symindex *x, const struct ow_symbols *table)
+{
+	struct ow_elfsym sym;
+	struct ow_function f;
+
+	for (size_t i = 1; i < table->syms.nr; i++)
+		if (ow_elfsyms_get(&table->syms, i, &sym) &&
+		    ow_function_type(sym.type) &&
+		    ow_function_from(table->elf, &sym, &f) && !add(x, &f))
+			return false;
+	return true;
+}
+
+/* By start; of one start the longer first, and those without a size last. */
+static int compare(const void *a, const void *b)
+{
+	const struct ow_function *f = a, *g = b;
+
+	if (f->start != g->start)
+		return f->start < g->start ? -1 : 1;
+	if (f->sized != g->sized)
+		return f->sized ? -1 : 1;
+	if (f->end != g->end)
+		return f->end > g->end ? -1 : 1;
+	return 0;
+}
+
+/*
+ * Of functions with one start, keep those that are the best name somewhere: a
+ * shorter one must be better than the longer ones.
+ */
+static void drop_aliases(struct ow_symindex *x)
+{
+	struct ow_function *f = x->functions;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < x->nr; i++) {
+		struct ow_function *last = kept ? &f[kept - 1] : NULL;
+
+		if (!last || last->start != f[i].start) {
+			f[kept++] = f[i];
+			continue;
+		}
+		if (!f[i].sized && last->sized)
+			continue;
+		if (!ow_function_better(&f[i], last))
+			continue;
+		if (last->end == f[i].end)
+			kept--;
+		f[kept++] = f[i];
+	}
+	x->nr = kept;
+}
+
+/* The functions that cover a place, as a stack: the innermost is on top. */
+struct sweep {
+	struct ow_symindex *x;
+	uint32_t *open;
+	size_t nr_open;
+};
+
+static void begin_piece(struct sweep *s, uint64_t start)
+{
+	struct ow_symindex *x = s->x;
+	struct piece *last = x->pieces + x->nr_pieces - 1;
+	uint32_t top = s->nr_open ? s->open[s->nr_open - 1] : NONE;
+
+	if (x->nr_pieces == 0 || last->start != start)
+		last = x->pieces + x->nr_pieces++;
+	*last = (struct piece){ start, top };
+}
+
+/* Close the functions that end at or before until. */
+static void close_functions(struct sweep *s, uint64_t until)
+{
+	const struct ow_function *f = s->x->functions;
+
+	while (s->nr_open > 0 && f[s->open[s->nr_open - 1]].end <= until) {
+		uint64_t end = f[s->open[--s->nr_open]].end;
+
+		while (s->nr_open > 0 && f[s->open[s->nr_open - 1]].end <= end)
+			s->nr_open--;
+		begin_piece(s, end);
+	}
+}
+
+/* Where a symbol without a size gives way to the next one. */
+static uint64_t next_start(const struct ow_symindex *x, size_t i)
+{
+	uint64_t end = x->functions[i].end;
+
+	if (i + 1 < x->nr && x->functions[i + 1].start < end)
+		return x->functions[i + 1].start;
+	return end;
+}
+
+/* Cut nested functions into pieces that don't overlap, in order of start. */
+static void make_pieces(struct sweep *s)
+{
+	struct ow_symindex *x = s->x;
+
+	for (size_t i = 0; i < x->nr; i++) {
+		struct ow_function *f = &x->functions[i];
+
+		close_functions(s, f->start);
+		if (s->nr_open > 0 && ow_function_is_label(f))
+			continue;
+		if (!f->sized)
+			f->end = next_start(x, i);
+		s->open[s->nr_open++] = i;
+		begin_piece(s, f->start);
+	}
+	close_functions(s, UINT64_MAX);
+}
+
+static bool make_index(struct ow_symindex *x)
+{
+	_cleanup_(ow_freep) uint32_t *open = NULL;
+	struct sweep s = { .x = x };
+
+	if (x->nr == 0)
+		return true;
+	if (x->nr >= NONE)
+		return false;
+	qsort(x->functions, x->nr, sizeof(*x->functions), compare);
+	drop_aliases(x);
+	/* Each function begins one piece, and its end at most another. */
+	x->pieces = malloc(2 * x->nr * sizeof(*x->pieces));
+	open = malloc(x->nr * sizeof(*open));
+	if (!x->pieces || !open)
+		return false;
+	s.open = open;
+	make_pieces(&s);
+	return true;
+}
+
+struct ow_symindex *ow_symindex_create(const struct ow_symbols *tables,
+				       size_t nr)
+{
+	struct ow_symindex *x = calloc(1, sizeof(*x));
+	bool good = x;
+
+	for (size_t i = 0; good && i < nr; i++)
+		good = add_all(x, &tables[i]);
+	if (good && make_index(x))
+		return x;
+	ow_symindex_destroy(x);
+	return NULL;
+}
+
+const struct ow_function *ow_symindex_find(const struct ow_symindex *x,
+					   uint64_t vaddr)
+{
+	size_t low = 0, high = x->nr_pieces;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (x->pieces[mid].start <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == 0 || x->pieces[low - 1].function == NONE)
+		return NULL;
+	return &x->functions[x->pieces[low - 1].function];
+}
+
+void ow_symindex_destroy(struct ow_symindex *x)
+{
+	if (!x)
+		return;
+	free(x->functions);
+	free(x->pieces);
+	free(x);
+}
