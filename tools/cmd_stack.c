@@ -8,64 +8,114 @@
 #include "stackrequest.h"
 #include "stackview.h"
 
-/* Room for one stack with its names. */
-struct scratch {
-	struct ow_frame *frames;
-	struct ow_view_frame *views;
-	struct ow_name *names; /* of all frames, one after another */
-	size_t nr_names, room;
+/* One thread's stack; its frames are all_frames from first on. */
+struct stack {
+	const struct ow_thread *thread;
+	size_t first, nr;
+	enum ow_end end;
+	struct ow_error why; /* where end is not OW_END_OUTERMOST */
 };
 
-static bool name_frames(struct scratch *s, struct ow_symbolizer *symbolizer,
-			size_t nr)
+/* All stacks, and room for one with its names. */
+struct stacks {
+	struct stack *list;
+	size_t nr;
+	struct ow_frame *frames;
+	size_t nr_frames, room_frames;
+	struct ow_view_frame *views;
+	struct ow_name *names; /* of all frames, one after another */
+	size_t room_names;
+};
+
+static bool walk_thread(const struct stack_request *r, struct ow_capture *c,
+			size_t i, struct stacks *s)
 {
+	struct stack *stack = &s->list[s->nr++];
+	struct ow_frame *more;
+
+	stack->thread = ow_capture_thread(c, i);
+	stack->first = s->nr_frames;
+	if (!stack->thread->captured)
+		return true;
+	if (s->room_frames - s->nr_frames < r->max_frames) {
+		s->room_frames = 2 * s->room_frames + r->max_frames;
+		more = realloc(s->frames, s->room_frames * sizeof(*more));
+		if (!more)
+			return false;
+		s->frames = more;
+	}
+	stack->nr = ow_capture_walk(c, i, s->frames + s->nr_frames,
+				    r->max_frames, &stack->end, &stack->why);
+	s->nr_frames += stack->nr;
+	return true;
+}
+
+static bool walk_threads(const struct stack_request *r, struct ow_capture *c,
+			 struct stacks *s)
+{
+	size_t i, nr = ow_capture_nr_threads(c);
+
+	s->list = calloc(nr + 1, sizeof(*s->list));
+	if (!s->list)
+		return false;
+	for (i = 0; i < nr; i++) {
+		if (r->options.states &&
+		    !strchr(r->options.states, ow_capture_thread(c, i)->state))
+			continue;
+		if (!walk_thread(r, c, i, s))
+			return false;
+	}
+	return true;
+}
+
+static bool name_frames(struct stacks *s, const struct stack *stack,
+			struct ow_symbolizer *symbolizer)
+{
+	const struct ow_frame *frames = s->frames + stack->first;
 	struct ow_name *more;
 	size_t i, used = 0;
 
-	for (i = 0; i < nr; i++) {
-		if (s->room - used < OW_VIEW_NAMES) {
-			s->room = 2 * s->room + OW_VIEW_NAMES;
-			more = realloc(s->names, s->room * sizeof(*more));
+	for (i = 0; i < stack->nr; i++) {
+		if (s->room_names - used < OW_VIEW_NAMES) {
+			s->room_names = 2 * s->room_names + OW_VIEW_NAMES;
+			more = realloc(s->names, s->room_names * sizeof(*more));
 			if (!more)
 				return false;
 			s->names = more;
 		}
-		s->views[i].frame = s->frames[i];
+		s->views[i].frame = frames[i];
 		s->views[i].nr_names =
-			symbolizer ?
-				ow_symbolizer_name(symbolizer, &s->frames[i],
-						   s->names + used,
-						   OW_VIEW_NAMES) :
-				0;
+			symbolizer ? ow_symbolizer_name(symbolizer, &frames[i],
+							s->names + used,
+							OW_VIEW_NAMES) :
+				     0;
 		used += s->views[i].nr_names;
 	}
-	for (used = 0, i = 0; i < nr; used += s->views[i++].nr_names)
+	for (used = 0, i = 0; i < stack->nr; used += s->views[i++].nr_names)
 		s->views[i].names = s->names + used;
 	return true;
 }
 
 /* Print one thread; EXIT_SOME if it is not whole. */
 static int print_thread(const struct stack_request *r, struct ow_capture *c,
-			size_t i, struct ow_symbolizer *symbolizer,
-			struct scratch *s, bool first)
+			struct stacks *s, const struct stack *stack,
+			struct ow_symbolizer *symbolizer)
 {
-	struct ow_error why;
-	struct ow_view view = {
+	const struct ow_view view = {
 		.pid = ow_capture_pid(c),
 		.program = ow_capture_program(c),
-		.thread = ow_capture_thread(c, i),
+		.thread = stack->thread,
 		.frames = s->views,
-		.why = &why,
+		.nr = stack->nr,
+		.end = stack->end,
+		.why = &stack->why,
 	};
 
-	if (view.thread->captured)
-		view.nr = ow_capture_walk(c, i, s->frames, r->max_frames,
-					  &view.end, &why);
-	if (!name_frames(s, symbolizer, view.nr)) {
+	if (!name_frames(s, stack, symbolizer)) {
 		complain("out of memory");
 		return EXIT_SOME;
 	}
-	r->writer->thread(stdout, &view, first, r->showing);
+	r->writer->thread(stdout, &view, stack == s->list, r->showing);
 	if (!view.thread->captured)
 		return EXIT_SOME;
 	if (view.end == OW_END_OUTERMOST)
@@ -89,21 +139,18 @@ static void print_modules(struct ow_capture *c)
 }
 
 static int print_threads(const struct stack_request *r, struct ow_capture *c,
-			 struct ow_symbolizer *symbolizer, struct scratch *s)
+			 struct stacks *s, struct ow_symbolizer *symbolizer)
 {
-	const struct ow_thread *t;
-	size_t i, printed = 0;
 	int status = EXIT_WELL;
+	size_t i;
 
+	if (symbolizer)
+		ow_symbolizer_prepare(symbolizer, s->frames, s->nr_frames);
 	if (r->list_modules && r->writer == &ow_text_writer)
 		print_modules(c);
 	r->writer->begin(stdout, ow_capture_pid(c), ow_capture_program(c));
-	for (i = 0; i < ow_capture_nr_threads(c); i++) {
-		t = ow_capture_thread(c, i);
-		if (r->options.states && !strchr(r->options.states, t->state))
-			continue;
-		status |= print_thread(r, c, i, symbolizer, s, printed++ == 0);
-	}
+	for (i = 0; i < s->nr; i++)
+		status |= print_thread(r, c, s, &s->list[i], symbolizer);
 	r->writer->end(stdout);
 	return status;
 }
@@ -125,18 +172,18 @@ static int print_stacks(const struct stack_request *r, struct ow_capture *c)
 {
 	struct ow_symbolizer *symbolizer = NULL;
 	struct ow_error err = { 0 };
-	struct scratch s = { 0 };
+	struct stacks s = { 0 };
 	int status = EXIT_NONE;
 
 	if (!r->quiet)
 		symbolizer = ow_symbolizer_create(c, r->naming, &err);
-	s.frames = calloc(r->max_frames, sizeof(*s.frames));
 	s.views = calloc(r->max_frames, sizeof(*s.views));
-	if (!s.frames || !s.views || (!r->quiet && !symbolizer))
+	if (!s.views || (!r->quiet && !symbolizer) || !walk_threads(r, c, &s))
 		complain("%s", err.code ? err.msg : "out of memory");
 	else
-		status = print_threads(r, c, symbolizer, &s);
+		status = print_threads(r, c, &s, symbolizer);
 	ow_symbolizer_destroy(symbolizer);
+	free(s.list);
 	free(s.frames);
 	free(s.views);
 	free(s.names);
