@@ -78,7 +78,10 @@ $(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o) $(B)/asan/liboutwind.a
 
 $(B)/asan/test_%: $(B)/asan/tests/unit/test_%.o $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
-	@$(CC) $(asan_flags) $^ $(libs) -o $@
+	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
+
+# Its subject is no part of the library.
+$(B)/asan/test_stackview: $(patsubst %.c,$(B)/asan/%.o,$(wildcard output/*.c))
 
 clean:
 	rm -rf $(B)

@@ -23,19 +23,89 @@ size_t ow_view_utf8_size(const unsigned char *s)
 	return n;
 }
 
+/* Bytes at s that are ASCII and print. */
+static size_t plain_size(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= ' ' && s[n] < 0x7f)
+		n++;
+	return n;
+}
+
+/*
+ * What is printed is many small pieces, by one thread: stdio's locks would take
+ * longer than what they guard.
+ */
 void ow_view_put_clean(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	size_t n;
+	size_t n = plain_size(s);
 
-	for (; *s; s += n ? n : 1) {
+	fwrite_unlocked(s, 1, n, out);
+	for (s += n; *s; s += n ? n : 1) {
 		n = ow_view_utf8_size(s);
 		if (n == 0 || *s < ' ' || *s == 0x7f ||
 		    (*s == 0xc2 && s[1] < 0xa0))
-			putc('?', out);
+			putc_unlocked('?', out);
 		else
-			fwrite(s, 1, n, out);
+			fwrite_unlocked(s, 1, n, out);
 	}
+}
+
+#define HEX_DIGITS  16 /* of 64 bits */
+#define MOST_DIGITS 20 /* of them in decimal */
+
+static void fill_hex(char *to, uint64_t value)
+{
+	size_t i;
+
+	for (i = HEX_DIGITS; i-- > 0; value >>= 4)
+		to[i] = "0123456789abcdef"[value & 0xf];
+}
+
+void ow_view_put_hex(FILE *out, uint64_t value)
+{
+	char text[2 + HEX_DIGITS], *end = text + sizeof(text), *at = text + 2;
+
+	fill_hex(at, value);
+	while (at < end - 1 && *at == '0')
+		at++;
+	if (value) {
+		*--at = 'x';
+		*--at = '0';
+	}
+	fwrite_unlocked(at, 1, end - at, out);
+}
+
+/* The number n, at least three columns wide; return its size. */
+static size_t fill_number(char *to, size_t n)
+{
+	char digits[MOST_DIGITS];
+	size_t nr = 0, size = 0;
+
+	do {
+		digits[nr++] = (char)('0' + n % 10);
+		n /= 10;
+	} while (n > 0);
+	while (nr > 0)
+		to[size++] = digits[--nr];
+	while (size < 3)
+		to[size++] = ' ';
+	return size;
+}
+
+void ow_view_put_place(FILE *out, size_t n, uint64_t pc)
+{
+	char text[1 + MOST_DIGITS + 3 + HEX_DIGITS], *at = text;
+
+	*at++ = '#';
+	at += fill_number(at, n);
+	*at++ = ' ';
+	*at++ = '0';
+	*at++ = pc ? 'x' : '0';
+	fill_hex(at, pc);
+	fwrite_unlocked(text, 1, at + HEX_DIGITS - text, out);
 }
 
 const struct ow_view_writer *ow_view_writer_find(const char *name)

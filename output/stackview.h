@@ -63,6 +63,12 @@ size_t ow_view_utf8_size(const unsigned char *s);
  */
 void ow_view_put_clean(FILE *out, const char *text);
 
+/* value in hexadecimal, as printf() has it by "%#llx". */
+void ow_view_put_hex(FILE *out, uint64_t value);
+
+/* A frame's number and pc, as printf() has them by "#%-3zu %#018llx". */
+void ow_view_put_place(FILE *out, size_t n, uint64_t pc);
+
 /* The writer of that name, "outwind" being text, or NULL. */
 const struct ow_view_writer *ow_view_writer_find(const char *name);
 

@@ -28,10 +28,12 @@ static void put_function(FILE *out, const struct ow_name *name)
 		return;
 	}
 	ow_view_put_clean(out, name->function);
-	if (name->is_inline)
+	if (name->is_inline) {
 		fputs(" (inlined)", out);
-	else if (name->offset)
-		fprintf(out, " + %#llx", (unsigned long long)name->offset);
+	} else if (name->offset) {
+		fwrite_unlocked(" + ", 1, 3, out);
+		ow_view_put_hex(out, name->offset);
+	}
 }
 
 static void put_extras(FILE *out, const struct ow_frame *frame,
@@ -60,16 +62,15 @@ static void put_frame(FILE *out, size_t n, const struct ow_view_frame *f,
 	size_t i = 0;
 
 	do {
-		fprintf(out, "#%-3zu %#018llx", n,
-			(unsigned long long)f->frame.pc);
+		ow_view_put_place(out, n, f->frame.pc);
 		if (f->nr_names) {
-			putc(' ', out);
+			putc_unlocked(' ', out);
 			put_function(out, &f->names[i]);
 			put_extras(out, &f->frame, &f->names[i], flags);
 		} else {
 			put_extras(out, &f->frame, &none, flags);
 		}
-		putc('\n', out);
+		putc_unlocked('\n', out);
 	} while (++i < f->nr_names);
 }
 

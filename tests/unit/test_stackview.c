@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What the writers print numbers and text with, beside printf(). */
+#include "stackview.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+/* A stream into memory, and what was put there. */
+static char *text;
+static size_t size;
+
+static FILE *open_text(void)
+{
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		abort();
+	return out;
+}
+
+static bool close_text(FILE *out, const char *want)
+{
+	bool same;
+
+	fclose(out);
+	same = strcmp(text, want) == 0;
+	if (!same)
+		printf("# '%s', not '%s'\n", text, want);
+	free(text);
+	return same;
+}
+
+static const uint64_t values[] = {
+	0, 1, 0xf, 0x10, 0x5560f2c3e312, 0x8000000000000000, UINT64_MAX,
+};
+
+#define NR_VALUES (sizeof(values) / sizeof(values[0]))
+
+static void test_hex(void)
+{
+	for (size_t i = 0; i < NR_VALUES; i++) {
+		FILE *out = open_text();
+		char want[32];
+
+		snprintf(want, sizeof(want), "%#llx",
+			 (unsigned long long)values[i]);
+		ow_view_put_hex(out, values[i]);
+		CHECK(close_text(out, want));
+	}
+}
+
+static void test_place(void)
+{
+	static const size_t numbers[] = { 0,   9,    10,     99,      100,
+					  999, 1000, 999999, SIZE_MAX };
+
+	for (size_t n = 0; n < sizeof(numbers) / sizeof(numbers[0]); n++) {
+		for (size_t i = 0; i < NR_VALUES; i++) {
+			FILE *out = open_text();
+			char want[64];
+
+			snprintf(want, sizeof(want), "#%-3zu %#018llx",
+				 numbers[n], (unsigned long long)values[i]);
+			ow_view_put_place(out, numbers[n], values[i]);
+			CHECK(close_text(out, want));
+		}
+	}
+}
+
+static void check_clean(const char *in, const char *want)
+{
+	FILE *out = open_text();
+
+	ow_view_put_clean(out, in);
+	CHECK(close_text(out, want));
+}
+
+static void test_clean(void)
+{
+	check_clean("", "");
+	check_clean("main", "main");
+	check_clean("\x1b[2J", "?[2J");
+	check_clean("a\tb\nc\x7f", "a?b?c?");
+	check_clean("\xc3\xbc"
+		    "ber\xe2\x82\xac x \xf0\x9f\x98\x80!",
+		    "\xc3\xbc"
+		    "ber\xe2\x82\xac x \xf0\x9f\x98\x80!");
+	check_clean("before\xc2\x9b"
+		    "after",
+		    "before?after");
+	check_clean("\xff\xc3", "??");
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "numbers in hexadecimal", test_hex },
+		{ "a frame's number and pc", test_place },
+		{ "text of the target", test_clean },
+	};
+
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}
