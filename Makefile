@@ -22,7 +22,7 @@ warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough=5 -Werror
 inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
-	-iquote tests
+	-iquote tests -iquote $(B)/gen
 flags := -std=gnu11 -D_GNU_SOURCE $(warn) $(inc) -MMD -MP
 libs := -ldw -lelf -llzma -lzstd -lz -liberty
 
@@ -50,6 +50,14 @@ endef
 $(foreach f,$(flavours),$(eval $(call flavour,$(f))))
 
 all: $(B)/bin/outwind $(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
+
+# Names of system calls, of this machine's headers.
+$(B)/gen/syscallnames.h: scripts/syscalls.sh
+	@mkdir -p $(@D)
+	@echo "  GEN   $@"
+	@sh $< "$(CC)" >$@
+
+$(flavours:%=$(B)/%/lib/syscalls.o): $(B)/gen/syscallnames.h
 
 $(B)/lib/liboutwind.a: $(B)/user/liboutwind.a
 	@mkdir -p $(@D)

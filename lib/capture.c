@@ -8,6 +8,7 @@
 
 #include "err.h"
 #include "error.h"
+#include "syscalls.h"
 
 #define PAGE_SIZE 4096 /* or more; touching more often does no harm */
 
@@ -134,6 +135,10 @@ void ow_capture_destroy(struct ow_capture *c)
 		if (c->modules[i].owns_object)
 			ow_object_close(c->modules[i].object);
 		free(c->modules[i].path);
+	}
+	for (i = 0; i < c->nr_threads; i++) {
+		free((char *)c->threads[i].info.wchan);
+		free((char *)c->threads[i].info.kernel_stack);
 	}
 	if (c->priv_free)
 		c->priv_free(c->priv);
@@ -334,6 +339,11 @@ const struct ow_thread *ow_capture_thread(const struct ow_capture *c, size_t i)
 void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret)
 {
 	*ret = c->stats;
+}
+
+const char *ow_capture_syscall_name(const struct ow_capture *c, int nr)
+{
+	return ow_syscall_name(c->target.arch, nr);
 }
 
 size_t ow_capture_nr_regions(const struct ow_capture *c)

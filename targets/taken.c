@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "prstatus.h"
+#include "taskextras.h"
 
 #define USUAL_STACK ((size_t)16 << 10) /* copied of most threads' stacks */
 #define MOST_READY  ((size_t)64 << 20) /* of pages made ready for copies */
@@ -116,11 +117,16 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
 			continue;
 		info = (struct ow_thread){ .tid = tids[i],
 					   .state = '?',
-					   .syscall_nr = -1 };
+					   .syscall_nr = OW_SYSCALL_UNKNOWN };
 		ow_task_stat(t->c->pid, tids[i], info.name, sizeof(info.name),
 			     &info.state);
-		if (!states || strchr(states, info.state))
-			failed = add_thread(t, &info, err);
+		if (states && !strchr(states, info.state))
+			continue;
+		failed = add_thread(t, &info, err);
+		if (!failed)
+			ow_taskextras_read(
+				t->c->pid, tids[i], t->options->extras,
+				&t->c->threads[t->c->nr_threads - 1].info);
 	}
 	*nr_ret = t->c->nr_threads - before;
 	return failed;
@@ -141,7 +147,8 @@ bool ow_taken_may_lack(const struct ow_taken *t)
 int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
 {
 	const struct ow_capture_options *o = t->options;
-	struct ow_thread info = { .state = '?', .syscall_nr = -1 };
+	struct ow_thread info = { .state = '?',
+				  .syscall_nr = OW_SYSCALL_UNKNOWN };
 	size_t i, hint = 0;
 	int failed = 0;
 

@@ -127,10 +127,18 @@ struct ow_thread {
 	bool certain;        /* it did not move meanwhile: the stack is that of
 				one moment */
 	/* As asked for by enum ow_extras; borrowed from the capture. */
-	int syscall_nr;           /* -1: in none, or not known */
-	uint64_t syscall_args[6]; /* if syscall_nr isn't -1 */
-	const char *wchan;        /* NULL: not known */
-	const char *kernel_stack; /* lines of /proc/PID/task/TID/stack, or NULL */
+	int syscall_nr;           /* or OW_SYSCALL_... */
+	uint64_t syscall_args[6]; /* if syscall_nr is one */
+	const char *wchan;        /* a symbol, "": nowhere, NULL: not known */
+	const char *kernel_stack; /* a line "symbol+offset/size" a frame,
+				     innermost first, or NULL: not known */
+	int extras_errno;         /* why one of them isn't known, or 0 */
+};
+
+/* In place of a number of a system call. */
+enum ow_syscall {
+	OW_SYSCALL_NONE = -1, /* the thread is in none */
+	OW_SYSCALL_UNKNOWN = -2,
 };
 
 struct ow_capture_stats {
@@ -147,6 +155,11 @@ pid_t ow_capture_pid(const struct ow_capture *c);
 const char *ow_capture_program(const struct ow_capture *c);
 size_t ow_capture_nr_threads(const struct ow_capture *c);
 const struct ow_thread *ow_capture_thread(const struct ow_capture *c, size_t i);
+/*
+ * The name of a system call of the target's architecture, or NULL if there is
+ * none of that number.
+ */
+const char *ow_capture_syscall_name(const struct ow_capture *c, int nr);
 void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret);
 
 /*

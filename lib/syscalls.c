@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "syscalls.h"
+
+#include <stddef.h>
+
+#include "arch.h"
+
+/* Names in place: pointers would have to be relocated at every start. */
+#define SYSCALL_NAME_SIZE 32
+
+#include "syscallnames.h"
+
+#define NR_OF(names) (sizeof(names) / sizeof((names)[0]))
+
+static const struct {
+	const struct ow_arch *arch;
+	const char (*names)[SYSCALL_NAME_SIZE]; /* by number; "" for none */
+	size_t nr;
+} tables[] = {
+	{ &ow_arch_x86_64, x86_64_names, NR_OF(x86_64_names) },
+	{ &ow_arch_i386, i386_names, NR_OF(i386_names) },
+	{ &ow_arch_aarch64, aarch64_names, NR_OF(aarch64_names) },
+};
+
+const char *ow_syscall_name(const struct ow_arch *arch, int nr)
+{
+	size_t i;
+
+	for (i = 0; i < NR_OF(tables); i++)
+		if (tables[i].arch == arch && nr >= 0 &&
+		    (size_t)nr < tables[i].nr && tables[i].names[nr][0])
+			return tables[i].names[nr];
+	return NULL;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* System calls by number. */
+#ifndef OW_SYSCALLS_H
+#define OW_SYSCALLS_H
+
+struct ow_arch;
+
+/*
+ * The name of a system call, or NULL where the headers that outwind was built
+ * with know none of that number.
+ */
+const char *ow_syscall_name(const struct ow_arch *arch, int nr);
+
+#endif /* OW_SYSCALLS_H */
