@@ -226,6 +226,7 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 	*name = (struct ow_name){ .module_offset = frame->pc };
 	if (m) {
 		name->module = ow_intern_add(&s->strings, m->path);
+		name->deleted = m->deleted;
 		name->module_offset -= m->base.bias;
 		if (m->build_id[0])
 			name->build_id =

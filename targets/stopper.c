@@ -137,7 +137,7 @@ unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
 		} else if (spins++ < SPINS) {
 			sched_yield();
 		} else if (ow_now_ns() > deadline_ns) {
-			ow_fail(&s->why, OW_CODE_FAULT,
+			ow_fail(&s->why, OW_CODE_TIMEOUT,
 				"thread did not stop in time, it is in an "
 				"uninterruptible call");
 			break;

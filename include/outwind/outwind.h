@@ -40,6 +40,7 @@ enum ow_code {
 	OW_CODE_MEMORY,      /* out of memory */
 	OW_CODE_PERMISSION,  /* not allowed to look at the target */
 	OW_CODE_ARGUMENT,    /* the caller asked for nonsense */
+	OW_CODE_TIMEOUT,     /* a thread did not stop in time */
 };
 
 struct ow_error {
@@ -200,6 +201,7 @@ struct ow_name {
 	uint64_t offset;        /* of the frame's pc in the function */
 	bool is_inline;         /* inlined into the next name */
 	const char *module;     /* path of the object, "[vdso]", a JIT's map */
+	bool deleted;           /* no file has that path any more */
 	const char *build_id;   /* in hexadecimal */
 	uint64_t module_offset; /* pc - load bias: the vaddr */
 	const char *file;       /* with OW_SYMBOLIZER_LINES */
