@@ -15,14 +15,16 @@ DESTDIR ?=
 
 core := $(wildcard core/*.c)
 hosted := $(core) $(wildcard lib/*.c targets/*.c)
-tool := $(wildcard output/*.c tools/*.c)
+output := $(wildcard output/*.c)
+tbstack := $(output) $(wildcard tools/tb*.c)
+tool := $(output) $(filter-out $(tbstack),$(wildcard tools/*.c))
 tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 
 warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough=5 -Werror
 inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
-	-iquote tests -iquote $(B)/gen
+	-iquote tools -iquote tests -iquote $(B)/gen
 flags := -std=gnu11 -D_GNU_SOURCE $(warn) $(inc) -MMD -MP
 libs := -ldw -lelf -llzma -lzstd -lz -liberty
 
@@ -49,7 +51,7 @@ $(B)/$(1)/liboutwind.a: $$(hosted:%.c=$(B)/$(1)/%.o)
 endef
 $(foreach f,$(flavours),$(eval $(call flavour,$(f))))
 
-all: $(B)/bin/outwind $(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
+all: $(B)/bin/outwind $(B)/bin/tbstack $(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
 
 # Names of system calls, of this machine's headers.
 $(B)/gen/syscallnames.h: scripts/syscalls.sh
@@ -74,15 +76,23 @@ $(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)
 	ln -sf liboutwind.so.$(VERSION) $(B)/lib/liboutwind.so.$(SOVERSION)
 	ln -sf liboutwind.so.$(SOVERSION) $@
 
-# The tool holds the library, so that it runs from anywhere.
-$(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o) $(B)/user/liboutwind.a
+# The tools hold the library, so that they run from anywhere.
+$(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o)
+$(B)/bin/tbstack: $(tbstack:%.c=$(B)/user/%.o)
+$(B)/bin/outwind $(B)/bin/tbstack: $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS) $^ $(libs) -o $@
+	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
-$(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o) $(B)/asan/liboutwind.a
+$(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o)
+$(B)/asan/tbstack: $(tbstack:%.c=$(B)/asan/%.o)
+$(B)/asan/outwind $(B)/asan/tbstack: $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
-	@$(CC) $(asan_flags) $^ $(libs) -o $@
+	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
+
+# What is no part of the library is linked by name.
+$(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
+$(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)
 
 $(B)/asan/test_%: $(B)/asan/tests/unit/test_%.o $(B)/asan/liboutwind.a
 	@echo "  LD    $@"

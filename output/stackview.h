@@ -19,6 +19,7 @@ struct ow_view {
 	pid_t pid;
 	const char *program;
 	const struct ow_thread *thread;
+	size_t number; /* of the thread, from 1, as tbstack counts */
 	const struct ow_view_frame *frames;
 	size_t nr;
 	enum ow_end end;
@@ -36,6 +37,8 @@ enum ow_view_flags {
 	OW_VIEW_WCHAN = 64,
 	OW_VIEW_KERNEL = 128,
 	OW_VIEW_CERTAIN = 256, /* whether it is, and the thread stopped */
+	OW_VIEW_SP = 512,      /* the stack pointer */
+	OW_VIEW_STATES = 1024, /* of the threads, where that is a choice */
 };
 
 /*
@@ -53,6 +56,10 @@ struct ow_view_writer {
 extern const struct ow_view_writer ow_text_writer;
 extern const struct ow_view_writer ow_json_writer;
 extern const struct ow_view_writer ow_folded_writer;
+extern const struct ow_view_writer ow_tbtext_writer;
+
+/* What tbstack ends with: how long threads were stopped, and what was copied. */
+void ow_tbtext_put_summary(FILE *out, const struct ow_capture_stats *stats);
 
 /* Bytes of the UTF-8 sequence at s, or 0 if it is none (RFC 3629). */
 size_t ow_view_utf8_size(const unsigned char *s);
