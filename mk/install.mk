@@ -5,7 +5,7 @@ man_pages := $(wildcard man/*.[1-9])
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig \
 		$(DESTDIR)$(PREFIX)/include/outwind
-	install -m 755 $(B)/bin/outwind $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/bin/outwind $(B)/bin/tbstack $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/lib/liboutwind.so.$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf liboutwind.so.$(VERSION) \
 		$(DESTDIR)$(LIBDIR)/liboutwind.so.$(SOVERSION)
@@ -22,6 +22,7 @@ install: all
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/outwind \
+		$(DESTDIR)$(PREFIX)/bin/tbstack \
 		$(DESTDIR)$(LIBDIR)/liboutwind.* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
 	rm -rf $(DESTDIR)$(PREFIX)/include/outwind

@@ -10,7 +10,9 @@ trap 'rm -rf "$dir"; [ -z "$victim" ] || kill "$victim"' EXIT
 ${MAKE:-make} --no-print-directory -s install PREFIX="$dir/usr"
 
 "$dir/usr/bin/outwind" --version | grep -qx "outwind $version"
-for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1; do
+"$dir/usr/bin/tbstack" --version | grep -qx "tbstack 1.0"
+for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1 \
+    tbstack.1; do
     man=$dir/usr/share/man/man1/$page
     [ -s "$man" ]
     # groff says on stderr what it doesn't like in a page
@@ -68,6 +70,7 @@ sleep 0.1
 "$dir/client" "$victim" >"$dir/out"
 head -n 1 "$dir/out" | grep -q clock_nanosleep
 grep -q __libc_start "$dir/out"
+"$dir/usr/bin/tbstack" "$victim" | grep -q "clock_nanosleep + 0x"
 
 ${MAKE:-make} --no-print-directory -s uninstall PREFIX="$dir/usr"
 left=$(find "$dir/usr" -type f -o -type l)
