@@ -117,7 +117,7 @@ $(live)/Jit.class: $(live_src)/Jit.java
 live-build: $(live_programs)
 
 # LIVE='pattern ...' runs only tests whose name contains one of them.
-check-live: $(B)/bin/outwind live-build
+check-live: $(B)/bin/outwind $(B)/bin/tbstack live-build
 	python3 -B tests/live/run.py --outwind $< --programs $(live) $(LIVE)
 
 .PHONY: live-build check-live

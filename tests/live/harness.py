@@ -53,6 +53,7 @@ class Context:
 
     def __init__(self, outwind, programs):
         self.outwind = os.path.abspath(outwind)
+        self.tbstack = os.path.join(os.path.dirname(self.outwind), 'tbstack')
         self.programs = os.path.abspath(programs)
         self.notes = []
         self.stack = contextlib.ExitStack()
@@ -87,13 +88,16 @@ class Context:
 
     def run(self, *arguments, status=None, env=None):
         """Run outwind; stdout, stderr and status are in the result."""
+        return self.run_tool([self.outwind, *map(str, arguments)], status, env)
+
+    def run_tool(self, command, status=None, env=None):
+        """Run one of the tools, by its path, likewise."""
         full = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.tmp, 'cache'))
         full.update(env or {})
-        done = subprocess.run([self.outwind, *map(str, arguments)],
-                              capture_output=True, timeout=RUN_SECONDS,
-                              env=full, check=False)
+        done = subprocess.run(command, capture_output=True,
+                              timeout=RUN_SECONDS, env=full, check=False)
         check(done.returncode >= 0,
-              'outwind died by signal %d' % -done.returncode, arguments)
+              'died by signal %d' % -done.returncode, command)
         if status is not None:
             check(done.returncode == status, 'status %d, not %d' %
                   (done.returncode, status),

@@ -16,7 +16,7 @@ import harness
 
 # In the order in which they run.
 MODULES = ('cases_links', 'cases_shapes', 'cases_threads', 'cases_hostile',
-           'cases_cli', 'cases_jit', 'cases_agree', 'cases_cores')
+           'cases_cli', 'cases_tbstack', 'cases_jit', 'cases_agree', 'cases_cores')
 
 printing = threading.Lock()
 
@@ -70,8 +70,10 @@ def main():
     if options.list:
         print('\n'.join(c[0] for c in cases))
         return 0
-    # A copy: the original may be built anew meanwhile.
+    # Copies: the originals may be built anew meanwhile.
     with tempfile.TemporaryDirectory(prefix='outwind-live-') as tmp:
+        shutil.copy(os.path.join(os.path.dirname(options.outwind), 'tbstack'),
+                    tmp)
         options.outwind = shutil.copy(options.outwind, tmp)
         os.chmod(tmp, 0o755)
         os.environ['XDG_CACHE_HOME'] = os.path.join(tmp, 'cache')
