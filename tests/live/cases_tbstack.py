@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -258,6 +259,41 @@ def _(context):
               'a chunk holds each stack', hex(at))
 
 
+READINGS = {'process_vm_readv': [], 'mem': ['--proc-mem'],
+            'PTRACE_PEEKDATA': ['--ptrace']}
+
+
+@case('tbstack: ways to read')
+def _(context):
+    need('strace')
+    target = context.start(['threads', 'custom-stack'])
+    wanted = None
+    for kind, options in READINGS.items():
+        log = os.path.join(context.tmp, 'strace')
+        done = context.run_tool(
+            ['strace', '-f', '-o', log, context.tbstack, str(target.pid),
+             '--show-rsp', *options], 0)
+        output = Output(done.stdout.decode(), with_sp=True)
+        got = [(f.pc, f.sp, f.text) for t in output.threads for f in t.frames]
+        wanted = wanted or got
+        check(got == wanted, 'stacks by ' + kind, got)
+        check(output.summary['bytes'] > 0, 'bytes', output.summary)
+        check_calls(log, kind, target.pid)
+
+
+def check_calls(log, kind, pid):
+    """The stacks are read in this way, and in no other."""
+    with open(log, encoding='utf-8', errors='replace') as f:
+        calls = f.read()
+    mem = re.search(r'openat\(.*"/proc/%d/(task/\d+/)?mem"' % pid, calls)
+    used = {'process_vm_readv': 'process_vm_readv(' in calls,
+            'mem': mem is not None,
+            'PTRACE_PEEKDATA': re.search(r'ptrace\(PTRACE_PEEK\w+', calls)
+            is not None}
+    check(used == {way: way == kind for way in READINGS}, 'calls for ' + kind,
+          used)
+
+
 @case('tbstack: threads by id and by number')
 def _(context):
     target = context.start(['threads', 'many', context.tmp + '/heart', '5'])
@@ -288,6 +324,7 @@ def _(context):
 SPIN = '''
 import os, threading, time
 def spin():
+    time.sleep(0.3)
     print("ready", threading.get_native_id(), flush=True)
     while True:
         pass
@@ -481,6 +518,17 @@ def _(context):
                      status=1, said=said)
         check(output.lines == [], 'output', output.lines)
         check(time.monotonic() - begun < 10, 'took long')
+    waiter = subprocess.Popen([context.tbstack, '--stop-timeout=0',
+                               str(target.pid)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+    context.stack.callback(waiter.wait)
+    context.stack.callback(waiter.kill)
+    time.sleep(1.5)
+    check(waiter.poll() is None, '0 is for ever',
+          waiter.communicate() if waiter.poll() is not None else '')
+    os.kill(child, signal.SIGKILL)
+    waiter.communicate()
+    check(waiter.returncode in (0, 1), 'status', waiter.returncode)
 
 
 @case('tbstack: stopped process stays stopped')
@@ -521,4 +569,9 @@ def _(context):
         without = [t.tid for t in output.threads if not t.frames]
         check(len(without) == len(said), 'a message for each', said)
         gone += len(without)
+        # Code of clone3 around the call has no unwind information.
+        for thread in output.threads:
+            check(not thread.end or not thread.frames or
+                  CLONE.match(thread.names()[-1] or ''), 'a stack breaks',
+                  [f.text for f in thread.frames])
     context.note('%d threads were gone' % gone)
