@@ -26,7 +26,7 @@ warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
 	-iquote tools -iquote tests -iquote $(B)/gen
 flags := -std=gnu11 -D_GNU_SOURCE $(warn) $(inc) -MMD -MP
-libs := -ldw -lelf -llzma -lzstd -lz -liberty
+libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty
 
 # One flavour, one set of objects: the same sources, other flags.
 flavours := user asan free

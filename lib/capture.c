@@ -16,8 +16,8 @@
 #define FIRST_PAIRS 128
 #define MOST_PAIRS  2048
 
-static const struct ow_region *region_at(const struct ow_capture *c,
-					 uint64_t addr)
+const struct ow_region *ow_capture_region_at(const struct ow_capture *c,
+					     uint64_t addr)
 {
 	size_t low = 0, high = c->nr_regions, mid;
 
@@ -54,7 +54,7 @@ static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 		       size_t size)
 {
 	const struct ow_capture *c = (const struct ow_capture *)mem;
-	const struct ow_region *r = region_at(c, addr);
+	const struct ow_region *r = ow_capture_region_at(c, addr);
 	const struct ow_capture_module *m;
 	const uint8_t *at = NULL;
 	size_t i;
@@ -334,6 +334,11 @@ size_t ow_capture_nr_threads(const struct ow_capture *c)
 const struct ow_thread *ow_capture_thread(const struct ow_capture *c, size_t i)
 {
 	return i < c->nr_threads ? &c->threads[i].info : NULL;
+}
+
+const char *ow_capture_warning(const struct ow_capture *c)
+{
+	return c->warning[0] ? c->warning : NULL;
 }
 
 void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret)

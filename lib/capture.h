@@ -64,6 +64,7 @@ struct ow_capture {
 	struct ow_region *regions; /* in address order, none overlapping */
 	size_t nr_regions;
 	struct ow_capture_stats stats;
+	char warning[256]; /* what ow_capture_warning() tells, or "" */
 
 	struct ow_cache cache;
 	struct ow_walk walk; /* scratch of ow_capture_walk() */
@@ -80,6 +81,10 @@ void ow_capture_sort(struct ow_capture *c);
  * CFI and table.  Afterwards its state is OW_MODULE_READY in any case.
  */
 void ow_capture_ready(struct ow_capture *c, struct ow_capture_module *m);
+
+/* The region that holds addr, or NULL. */
+const struct ow_region *ow_capture_region_at(const struct ow_capture *c,
+					     uint64_t addr);
 
 /* The module whose executable range holds addr, made ready, or NULL. */
 struct ow_capture_module *ow_capture_module_at(struct ow_capture *c,

@@ -3,32 +3,23 @@
  * A Linux core file: registers in PT_NOTE, memory in PT_LOADs, and the files
  * that were mapped in NT_FILE (Linux, fs/binfmt_elf.c).
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "capture.h"
+#include "corebytes.h"
+#include "corelinks.h"
+#include "coremaps.h"
 #include "corenotes.h"
+#include "coreobject.h"
 #include "error.h"
-#include "fileobject.h"
 
-struct core {
-	struct ow_capture *c;
-	const char *path; /* of the core */
-	const char *exe;  /* given by the user, or NULL */
-	struct ow_elf elf;
-	struct ow_corenotes notes;
-};
+#define MANY_SEGMENTS 0xffff /* e_phnum says so; section 0 has the number */
 
 /* What lives as long as the capture. */
 struct kept {
-	void *bytes;
-	size_t size;
+	struct ow_corebytes file;
 	char *sysroot;
 };
 
@@ -36,12 +27,19 @@ static void free_kept(void *priv)
 {
 	struct kept *k = priv;
 
-	munmap(k->bytes, k->size);
+	ow_corebytes_close(&k->file);
 	free(k->sysroot);
 	free(k);
 }
 
-static struct ow_cursor segment_bytes(const struct core *core,
+static struct ow_object *open_object(struct ow_capture *c,
+				     struct ow_capture_module *m,
+				     struct ow_error *err)
+{
+	return ow_coreobject_open(c, m, ((struct kept *)c->priv)->sysroot, err);
+}
+
+static struct ow_cursor segment_bytes(const struct ow_core *core,
 				      const struct ow_elf_segment *seg)
 {
 	uint64_t size = core->elf.size;
@@ -53,162 +51,58 @@ static struct ow_cursor segment_bytes(const struct core *core,
 	return (struct ow_cursor){ at, at + n, false };
 }
 
-static void add_region(struct core *core, const struct ow_elf_segment *seg)
+/*
+ * Section 0 comes last, so that a core that is cut has lost it; but the notes
+ * stand right behind the segments' headers.
+ */
+static void count_segments(struct ow_elf *elf)
 {
-	struct ow_cursor c = segment_bytes(core, seg);
+	uint64_t each = elf->is_64 ? 56 : 32, nr;
+	struct ow_elf_segment first;
 
-	if (c.pos < c.end)
-		core->c->regions[core->c->nr_regions++] =
-			(struct ow_region){ seg->vaddr, c.end - c.pos, c.pos };
+	if (elf->phnum != MANY_SEGMENTS || elf->shnum != 0 ||
+	    !ow_elf_segment(elf, 0, &first) || first.off < elf->phoff)
+		return;
+	nr = (first.off - elf->phoff) / each;
+	if (nr > MANY_SEGMENTS && nr <= elf->size / each)
+		elf->phnum = (uint32_t)nr;
 }
 
-static const struct ow_core_file *file_at(const struct core *core,
-					  uint64_t addr)
-{
-	size_t i;
-
-	for (i = 0; i < core->notes.nr_files; i++)
-		if (addr >= core->notes.files[i].start &&
-		    addr < core->notes.files[i].end)
-			return &core->notes.files[i];
-	return NULL;
-}
-
-/* Is this the program itself, which the user may have named? */
-static bool is_program(const struct core *core, const struct ow_core_file *f,
-		       uint64_t start, uint64_t end)
-{
-	const struct ow_core_file *main_file = file_at(core, core->notes.entry);
-
-	if (f && main_file)
-		return strcmp(f->path, main_file->path) == 0;
-	return core->notes.entry >= start && core->notes.entry < end;
-}
-
-/* Where the file that has f mapped begins: linkers may shift segments. */
-static uint64_t head_of(const struct core *core, const struct ow_core_file *f)
-{
-	const struct ow_core_file *g = core->notes.files;
-	uint64_t head = f->start - f->off;
-
-	for (; g <= f; g++)
-		if (g->off == 0 && strcmp(g->path, f->path) == 0)
-			head = g->start;
-	return head;
-}
-
-/* An executable range, and the file it is from, if that is known. */
-static int add_module(struct core *core, uint64_t start, uint64_t end)
+static int take_regions(struct ow_core *core, struct ow_error *err)
 {
 	struct ow_capture *c = core->c;
-	const struct ow_core_file *f = file_at(core, start);
-	struct ow_capture_module *m = &c->modules[c->nr_modules];
-	struct ow_range *range = &c->ranges[c->target.map.nr++];
-	const char *path = f ? f->path : NULL;
+	struct ow_elf_segment seg;
+	struct ow_cursor bytes;
+	uint32_t i, nr = 0;
 
-	*range = (struct ow_range){ start, end, NULL };
-	if (start == core->notes.vdso)
-		path = "[vdso]";
-	m->is_given = core->exe && is_program(core, f, start, end);
-	if (m->is_given)
-		path = core->exe;
-	if (!path)
-		return 0;
-	m->path = strdup(path);
-	if (!m->path)
-		return -1;
-	m->start = start;
-	m->end = end;
-	m->off = f ? f->off + (start - f->start) : 0;
-	m->head = f ? head_of(core, f) : start;
-	m->inode = f != NULL;
-	range->module = &m->base;
-	c->nr_modules++;
+	while (ow_elf_segment(&core->elf, nr, &seg))
+		nr++;
+	c->regions = calloc(nr + 1, sizeof(*c->regions));
+	if (!c->regions)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	for (i = 0; i < nr && ow_elf_segment(&core->elf, i, &seg); i++) {
+		bytes = segment_bytes(core, &seg);
+		if (seg.type == OW_PT_LOAD && bytes.pos < bytes.end &&
+		    seg.vaddr + seg.memsz > seg.vaddr)
+			c->regions[c->nr_regions++] = (struct ow_region){
+				seg.vaddr, bytes.end - bytes.pos, bytes.pos
+			};
+	}
+	ow_capture_sort(c);
 	return 0;
 }
 
-/* Does the file have code at that offset? */
-static bool has_code(const struct core *core, const struct ow_core_file *f)
+static void take_notes(struct ow_core *core)
 {
-	bool is_given = core->exe && is_program(core, f, f->start, f->end);
-	const struct kept *kept = core->c->priv;
-	struct ow_wanted_file w = {
-		.path = is_given ? core->exe : f->path,
-		.sysroot = is_given ? NULL : kept->sysroot,
-	};
-	struct ow_object *obj = ow_fileobject_open(&w, NULL);
 	struct ow_elf_segment seg;
-	bool found = false;
 	uint32_t i;
 
-	for (i = 0; obj && ow_elf_segment(&obj->elf, i, &seg); i++)
-		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_X &&
-		    f->off >= (seg.off & ~0xfffULL) &&
-		    f->off < seg.off + seg.filesz)
-			found = true;
-	ow_object_close(obj);
-	return found;
-}
-
-static bool has_range(const struct ow_capture *c, uint64_t start, uint64_t end)
-{
-	size_t i;
-
-	for (i = 0; i < c->target.map.nr; i++)
-		if (c->ranges[i].start < end && start < c->ranges[i].end)
-			return true;
-	return false;
-}
-
-/*
- * gcore leaves out what can be read from files altogether: then the list of
- * files is all that tells where code is.
- */
-static int add_unlisted_code(struct core *core)
-{
-	const struct ow_core_file *f = core->notes.files;
-	const struct ow_core_file *end = f + core->notes.nr_files;
-
-	for (; f < end; f++)
-		if (f->end > f->start &&
-		    !has_range(core->c, f->start, f->end) &&
-		    has_code(core, f) && add_module(core, f->start, f->end))
-			return -1;
-	return 0;
-}
-
-static int take_segments(struct core *core, struct ow_error *err)
-{
-	struct ow_capture *c = core->c;
-	struct ow_elf_segment seg;
-	uint32_t i, nr = core->elf.phnum;
-
+	ow_corenotes_begin(&core->notes, core->elf.arch, core->path);
 	for (i = 0; ow_elf_segment(&core->elf, i, &seg); i++)
 		if (seg.type == OW_PT_NOTE)
 			ow_corenotes_take(&core->notes,
 					  segment_bytes(core, &seg));
-	nr = i;
-	c->regions = calloc(nr + 1, sizeof(*c->regions));
-	c->ranges = calloc(nr + core->notes.nr_files + 1, sizeof(*c->ranges));
-	c->modules = calloc(nr + core->notes.nr_files + 1, sizeof(*c->modules));
-	if (!c->regions || !c->ranges || !c->modules)
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	for (i = 0; i < nr && ow_elf_segment(&core->elf, i, &seg); i++) {
-		if (seg.type != OW_PT_LOAD || seg.memsz == 0 ||
-		    seg.vaddr + seg.memsz < seg.vaddr)
-			continue;
-		add_region(core, &seg);
-		if (seg.flags & OW_PF_X &&
-		    add_module(core, seg.vaddr, seg.vaddr + seg.memsz))
-			return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	}
-	if (add_unlisted_code(core))
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	if (core->notes.nr_threads == 0)
-		return ow_fail(err, OW_CODE_FORMAT,
-			       "%s: no thread's registers are in it",
-			       core->path);
-	return 0;
+	ow_corenotes_sort(&core->notes);
 }
 
 /* Threads' windows: the region that each one's sp is in. */
@@ -216,205 +110,181 @@ static void place_windows(struct ow_capture *c)
 {
 	struct ow_capture_thread *t;
 	const struct ow_region *r;
-	uint64_t sp;
-	size_t i, k;
+	size_t i;
 
 	for (i = 0; i < c->nr_threads; i++) {
 		t = &c->threads[i];
-		sp = t->regs.val[c->target.arch->sp];
-		for (k = 0; k < c->nr_regions; k++) {
-			r = &c->regions[k];
-			if (sp - r->start < r->size)
-				t->stack = (struct ow_window){ r->start,
-							       r->size,
-							       r->bytes };
-		}
+		r = ow_capture_region_at(c, t->regs.val[c->target.arch->sp]);
+		if (r)
+			t->stack = (struct ow_window){ r->start, r->size,
+						       r->bytes };
 	}
 }
 
-/* The object's image as far as the core holds it; for the vDSO, all of it. */
-static struct ow_object *open_image(struct ow_capture *c,
-				    struct ow_capture_module *m,
-				    struct ow_error *err)
+static bool is_asked_for(const struct ow_capture_options *options,
+			 const struct ow_capture_thread *t, size_t i)
 {
-	const struct ow_region *r;
-	uint8_t *bytes;
-	size_t i;
+	size_t k;
 
-	for (i = 0; i < c->nr_regions; i++) {
-		r = &c->regions[i];
-		if (r->start != m->head)
-			continue;
-		bytes = malloc(r->size);
-		if (!bytes)
-			break;
-		memcpy(bytes, r->bytes, r->size);
-		return ow_object_from_image(bytes, r->size, m->path, err);
-	}
-	ow_fail(err, OW_CODE_ABSENT, "%s: not in the core", m->path);
-	return NULL;
+	for (k = 0; k < options->nr_tids; k++)
+		if (options->tids[k] == t->info.tid ||
+		    (options->tids[k] == 0 && i == 0))
+			return true;
+	return false;
 }
 
-/* The same, if it is of any use. */
-static struct ow_object *open_image_with_cfi(struct ow_capture *c,
-					     struct ow_capture_module *m)
-{
-	struct ow_object *obj = open_image(c, m, NULL);
-
-	if (obj && !ow_object_load_cfi(obj, NULL) &&
-	    (obj->cfi.hdr_table || obj->cfi.eh_index.nr))
-		return obj;
-	ow_object_close(obj);
-	return NULL;
-}
-
-/* The build-id of what was running, if the core has its first page. */
-static const uint8_t *build_id_of(const struct ow_capture *c,
-				  const struct ow_capture_module *m,
-				  size_t *size_ret)
-{
-	const struct ow_region *r;
-	struct ow_elf elf;
-	size_t i;
-
-	for (i = 0; i < c->nr_regions; i++) {
-		r = &c->regions[i];
-		if (r->start == m->head &&
-		    !ow_elf_parse(&elf, r->bytes, r->size))
-			return ow_elf_build_id(&elf, size_ret);
-	}
-	return NULL;
-}
-
-/*
- * A program without NT_FILE entry was found by its entry point: let the bias
- * follow from that.
- */
-static void place_program(struct ow_capture_module *m,
-			  const struct ow_object *obj)
-{
-	struct ow_elf_segment seg;
-	uint32_t i;
-
-	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++) {
-		if (seg.type != OW_PT_LOAD || !(seg.flags & OW_PF_X))
-			continue;
-		m->off = seg.off & ~0xfffULL;
-		return;
-	}
-}
-
-static struct ow_object *open_object(struct ow_capture *c,
-				     struct ow_capture_module *m,
-				     struct ow_error *err)
-{
-	const struct kept *kept = c->priv;
-	struct ow_wanted_file w = { .path = m->path };
-	struct ow_error why = { 0 };
-	struct ow_object *obj;
-
-	if (strcmp(m->path, "[vdso]") == 0)
-		return open_image(c, m, err);
-	if (!m->is_given)
-		w.sysroot = kept->sysroot;
-	w.build_id = build_id_of(c, m, &w.build_id_size);
-	obj = ow_fileobject_open(&w, &why);
-	if (!obj)
-		obj = open_image_with_cfi(c, m);
-	if (!obj && err)
-		*err = why;
-	if (obj && m->inode == 0)
-		place_program(m, obj);
-	return obj;
-}
-
-static void *map_core(const char *path, size_t *size_ret, struct ow_error *err)
-{
-	_cleanup_(ow_closep) int fd = ow_open_regular(path);
-	struct stat st;
-	bool good = false;
-	void *bytes;
-
-	if (fd < 0 && errno == ENOENT)
-		ow_fail(err, OW_CODE_ABSENT, "%s: no such file or process",
-			path);
-	else if (fd < 0 && errno != EINVAL)
-		ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
-	else if (fd < 0 || fstat(fd, &st) || st.st_size == 0)
-		ow_fail(err, OW_CODE_FORMAT, "%s: not a core file", path);
-	else
-		good = true;
-	if (!good)
-		return NULL;
-	bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED) {
-		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
-		return NULL;
-	}
-	*size_ret = st.st_size;
-	return bytes;
-}
-
-static int take_core(struct core *core, struct ow_error *err)
+static int select_threads(struct ow_core *core,
+			  const struct ow_capture_options *options,
+			  struct ow_error *err)
 {
 	struct ow_capture *c = core->c;
-	struct kept *kept = c->priv;
-	size_t i;
-	int failed;
+	size_t i, kept = 0;
 
-	if (ow_elf_parse(&core->elf, kept->bytes, kept->size) ||
-	    core->elf.type != OW_ET_CORE)
-		return ow_fail(err, OW_CODE_FORMAT, "%s: not a core file",
+	if (options && options->states)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: a core file has no states of threads",
 			       core->path);
-	ow_corenotes_begin(&core->notes, core->elf.arch, core->path);
-	c->target.arch = core->elf.arch;
-	failed = take_segments(core, err);
-	if (failed)
-		return failed;
+	if (c->nr_threads == 0)
+		return ow_fail(err, OW_CODE_FORMAT,
+			       "%s: no thread's registers are in it%s%s",
+			       core->path, c->warning[0] ? ": " : "",
+			       c->warning);
+	if (!options || !options->tids)
+		return 0;
+	for (i = 0; i < c->nr_threads; i++)
+		if (is_asked_for(options, &c->threads[i], i))
+			c->threads[kept++] = c->threads[i];
+	c->nr_threads = kept;
+	if (kept > 0)
+		return 0;
+	return ow_fail(err, OW_CODE_ABSENT, "%s: no thread %d in it",
+		       core->path, options->tids[0]);
+}
+
+/* The core's names of itself go to the capture. */
+static int take_threads(struct ow_core *core,
+			const struct ow_capture_options *options,
+			struct ow_error *err)
+{
+	struct ow_capture *c = core->c;
+	size_t i;
+
 	c->pid = core->notes.pid;
 	c->threads = core->notes.threads;
 	c->nr_threads = core->notes.nr_threads;
 	c->target.pc_mask = core->notes.pc_mask;
 	core->notes.threads = NULL;
-	ow_capture_sort(c);
-	place_windows(c);
 	c->program = strdup(core->exe ? core->exe : core->notes.name);
 	for (i = 0; i < c->nr_threads; i++)
 		snprintf(c->threads[i].info.name,
 			 sizeof(c->threads[i].info.name), "%s",
 			 core->notes.name);
-	return 0;
+	place_windows(c);
+	return select_threads(core, options, err);
+}
+
+/* Say how much of the file isn't there, by what its headers promise. */
+static void find_damage(struct ow_core *core)
+{
+	const struct kept *kept = core->c->priv;
+	struct ow_elf_segment seg;
+	char *to = core->c->warning;
+	uint64_t end = core->elf.size, at, headers;
+	uint32_t i;
+
+	for (i = 0; ow_elf_segment(&core->elf, i, &seg); i++) {
+		at = seg.off + seg.filesz;
+		if (at > end && at >= seg.off)
+			end = at;
+	}
+	headers = core->elf.phoff +
+		  (uint64_t)core->elf.phnum * (core->elf.is_64 ? 56 : 32);
+	if (headers > end && headers >= core->elf.phoff)
+		end = headers;
+	if (end > core->elf.size)
+		snprintf(to, sizeof(core->c->warning),
+			 "truncated: %llu bytes are missing%s%s%s",
+			 (unsigned long long)(end - core->elf.size),
+			 kept->file.damage[0] ? " (" : "", kept->file.damage,
+			 kept->file.damage[0] ? ")" : "");
+	else if (kept->file.damage[0])
+		snprintf(to, sizeof(core->c->warning), "%s", kept->file.damage);
+}
+
+static int take_core(struct ow_core *core,
+		     const struct ow_capture_options *options,
+		     struct ow_error *err)
+{
+	const struct ow_corebytes *file = &((struct kept *)core->c->priv)->file;
+	int failed;
+
+	if (ow_elf_parse(&core->elf, file->bytes, file->size) ||
+	    core->elf.type != OW_ET_CORE)
+		return ow_fail(err, OW_CODE_FORMAT, "%s: not a core file",
+			       core->path);
+	count_segments(&core->elf);
+	core->c->target.arch = core->elf.arch;
+	find_damage(core);
+	take_notes(core);
+	failed = take_regions(core, err);
+	if (!failed)
+		failed = ow_coremaps_take(core, err);
+	if (!failed && core->notes.nr_files == 0)
+		failed = ow_corelinks_take(core, err);
+	if (!failed)
+		failed = ow_coremaps_finish(core, err);
+	if (failed)
+		return failed;
+	ow_capture_sort(core->c);
+	return take_threads(core, options, err);
+}
+
+/* A capture that holds the file, or NULL. */
+static struct ow_capture *open_core(const char *path,
+				    const struct ow_capture_options *options,
+				    struct ow_error *err)
+{
+	struct kept *kept = calloc(1, sizeof(*kept));
+	struct ow_capture *c = NULL;
+	bool has_memory = kept != NULL;
+
+	if (kept && options && options->sysroot) {
+		kept->sysroot = strdup(options->sysroot);
+		has_memory = kept->sysroot != NULL;
+	}
+	if (!has_memory)
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	else if (!ow_corebytes_open(&kept->file, path, options, err))
+		c = ow_capture_create(err);
+	if (!c) {
+		if (kept)
+			free_kept(kept);
+		return NULL;
+	}
+	c->priv = kept;
+	c->priv_free = free_kept;
+	c->open = open_object;
+	c->use_tables = options && options->use_tables;
+	return c;
 }
 
 struct ow_capture *ow_capture_core(const char *path, const char *exe,
 				   const struct ow_capture_options *options,
 				   struct ow_error *err)
 {
-	struct kept *kept = calloc(1, sizeof(*kept));
-	struct core core = { .path = path, .exe = exe };
+	struct ow_core core = {
+		.c = open_core(path, options, err),
+		.path = path,
+		.exe = exe,
+		.sysroot = options ? options->sysroot : NULL,
+	};
 	int failed;
 
-	if (kept)
-		kept->bytes = map_core(path, &kept->size, err);
-	else
-		ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	core.c = kept && kept->bytes ? ow_capture_create(err) : NULL;
-	if (!core.c) {
-		if (kept && kept->bytes)
-			munmap(kept->bytes, kept->size);
-		free(kept);
+	if (!core.c)
 		return NULL;
-	}
-	core.c->priv = kept;
-	core.c->priv_free = free_kept;
-	core.c->open = open_object;
-	core.c->use_tables = options && options->use_tables;
-	if (options && options->sysroot)
-		kept->sysroot = strdup(options->sysroot);
-	failed = options && options->sysroot && !kept->sysroot ?
-			 ow_fail(err, OW_CODE_MEMORY, "out of memory") :
-			 take_core(&core, err);
+	failed = take_core(&core, options, err);
 	ow_corenotes_free(&core.notes);
+	ow_coremaps_free(&core);
 	if (!failed)
 		return core.c;
 	ow_capture_destroy(core.c);

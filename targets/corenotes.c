@@ -17,17 +17,18 @@ enum {
 	NT_ARM_PAC_MASK = 0x406,
 
 	AT_ENTRY = 9,
+	AT_EXECFN = 31,
 	AT_SYSINFO_EHDR = 33,
 };
 
 /* struct elf_prstatus and elf_prpsinfo (Linux, include/linux/elfcore.h). */
 static const struct ow_corenotes_layout {
 	uint8_t word;
-	uint8_t pid, regs; /* in elf_prstatus */
-	uint8_t fname;     /* in elf_prpsinfo */
+	uint8_t pid, regs;   /* in elf_prstatus */
+	uint8_t tgid, fname; /* in elf_prpsinfo */
 } layouts[] = {
-	{ 8, 32, 112, 40 },
-	{ 4, 24, 72, 28 },
+	{ 8, 32, 112, 24, 40 },
+	{ 4, 24, 72, 12, 28 },
 };
 
 static void add_thread(struct ow_corenotes *n, const struct ow_elf_note *note)
@@ -55,16 +56,21 @@ static void add_thread(struct ow_corenotes *n, const struct ow_elf_note *note)
 	if (!t->info.captured)
 		ow_fail(&t->info.why, OW_CODE_FORMAT,
 			"%s: register note is too short", n->path);
-	if (n->nr_threads == 1)
+	if (n->nr_threads == 1 && !n->has_psinfo)
 		n->pid = t->info.tid;
 }
 
 static void take_psinfo(struct ow_corenotes *n, const struct ow_elf_note *note)
 {
 	const struct ow_corenotes_layout *l = n->layout;
+	uint32_t pid;
 
-	if (note->desc_size >= (uint32_t)l->fname + OW_CORE_NAME)
-		memcpy(n->name, note->desc + l->fname, OW_CORE_NAME);
+	if (note->desc_size < (uint32_t)l->fname + OW_CORE_NAME)
+		return;
+	memcpy(n->name, note->desc + l->fname, OW_CORE_NAME);
+	memcpy(&pid, note->desc + l->tgid, sizeof(pid));
+	n->pid = (pid_t)pid;
+	n->has_psinfo = true;
 }
 
 static void take_auxv(struct ow_corenotes *n, const struct ow_elf_note *note)
@@ -80,6 +86,8 @@ static void take_auxv(struct ow_corenotes *n, const struct ow_elf_note *note)
 			n->entry = value;
 		else if (type == AT_SYSINFO_EHDR)
 			n->vdso = value;
+		else if (type == AT_EXECFN)
+			n->execfn = value;
 	}
 }
 
@@ -145,6 +153,19 @@ void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c)
 		for (i = 0; i < sizeof(takers) / sizeof(takers[0]); i++)
 			if (takers[i].type == note.type)
 				takers[i].take(n, &note);
+}
+
+static int file_order(const void *a, const void *b)
+{
+	const struct ow_core_file *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+void ow_corenotes_sort(struct ow_corenotes *n)
+{
+	if (n->nr_files)
+		qsort(n->files, n->nr_files, sizeof(*n->files), file_order);
 }
 
 void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch,

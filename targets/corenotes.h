@@ -17,13 +17,15 @@ struct ow_corenotes {
 	const struct ow_arch *arch;
 	const char *path; /* of the core, for messages; borrowed */
 	const struct ow_corenotes_layout *layout;
-	pid_t pid; /* the first thread's id */
+	pid_t pid; /* of the process */
+	bool has_psinfo;
 	struct ow_capture_thread *threads;
 	size_t nr_threads;
 	struct ow_core_file *files; /* NT_FILE */
 	size_t nr_files;
-	uint64_t entry, vdso; /* addrs, from the auxiliary vector; or 0 */
-	uint64_t pc_mask;     /* bits of a code address, or 0: not told */
+	/* Addrs, from the auxiliary vector; or 0. */
+	uint64_t entry, vdso, execfn;
+	uint64_t pc_mask; /* bits of a code address, or 0: not told */
 	char name[OW_CORE_NAME + 1];
 };
 
@@ -32,6 +34,9 @@ void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch,
 
 /* Take all notes of a PT_NOTE segment's bytes. */
 void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c);
+
+/* Put the files in address order, once all notes are taken. */
+void ow_corenotes_sort(struct ow_corenotes *n);
 
 /* Free threads and files; set what was handed on to NULL before. */
 void ow_corenotes_free(struct ow_corenotes *n);

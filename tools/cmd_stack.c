@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "commands.h"
 #include "stackrequest.h"
@@ -190,18 +191,41 @@ static int print_stacks(const struct stack_request *r, struct ow_capture *c)
 	return status;
 }
 
-static int run(const struct stack_request *r)
+/* On a terminal, for who waits. */
+static void print_progress(void *arg, uint64_t done, uint64_t total)
 {
+	unsigned int *last = arg;
+	unsigned int now =
+		total ? (unsigned int)(done * 100.0 / (double)total) : 100;
+
+	if (now == *last)
+		return;
+	*last = now;
+	if (now < 100)
+		fprintf(stderr, "\rdecompressing: %u %%", now);
+	else
+		fputs("\r\33[K", stderr);
+}
+
+static int run(struct stack_request *r)
+{
+	unsigned int percent = 0;
 	struct ow_capture *c;
 	struct ow_error err;
 	int status;
 
+	if (isatty(STDERR_FILENO)) {
+		r->options.progress = print_progress;
+		r->options.progress_arg = &percent;
+	}
 	c = r->is_core ? ow_capture_core(r->target, r->exe, &r->options, &err) :
 			 ow_capture_process(r->pid, &r->options, &err);
 	if (!c) {
 		complain("%s", err.msg);
 		return EXIT_NONE;
 	}
+	if (ow_capture_warning(c))
+		complain("%s: %s", r->target, ow_capture_warning(c));
 	status = print_stacks(r, c);
 	if (r->stats)
 		print_stats(c);

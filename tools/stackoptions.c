@@ -104,7 +104,8 @@ static bool take_pid(struct stack_request *r, const char *text)
 
 /* In the order of the help. */
 const struct stack_option stack_options[] = {
-	{ '1', NULL, NULL, "only the thread whose id is PID",
+	{ '1', NULL, NULL,
+	  "only the thread whose id is PID; of a core, the first",
 	  .flag = IN_REQUEST(one_thread) },
 	{ 'a', "activation-args", .showing = OW_VIEW_ACTIVATIONS },
 	{ 0, "activation", NULL, "\"- 1\" beside return addresses",
@@ -141,6 +142,8 @@ const struct stack_option stack_options[] = {
 	  .showing = OW_VIEW_WCHAN, .extras = OW_EXTRA_WCHAN },
 	{ 'p', "pid", "PID", "the same as TARGET", .take = take_pid },
 	{ 0, "core", "FILE", "the same as TARGET", .take = take_core },
+	{ 0, "tid", "TID[,TID...]", "only these threads",
+	  .text = IN_REQUEST(tid_list) },
 	{ 0, "no-stop", NULL, "stop no thread; say which stacks are certain",
 	  .showing = OW_VIEW_CERTAIN, .stopping = OW_STOPPING_NEVER },
 	{ 0, "gentle", NULL, "stop only threads that don't wait in the kernel",

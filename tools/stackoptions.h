@@ -12,9 +12,10 @@ struct stack_request {
 	const char *target; /* PID[/THREADS], or a file */
 	const char *exe;    /* the program of a core file, or NULL */
 	bool is_core;
-	bool is_process; /* said to be one */
-	pid_t pid;       /* unless it is a core file */
-	pid_t *tids;     /* what options.tids points to */
+	bool is_process;      /* said to be one */
+	pid_t pid;            /* unless it is a core file */
+	const char *tid_list; /* "TID,TID", beside the target; or NULL */
+	pid_t *tids;          /* what options.tids points to */
 	bool one_thread;
 	size_t max_frames;
 	bool limited; /* by the user, who then knows that stacks are cut */

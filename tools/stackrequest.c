@@ -70,7 +70,7 @@ static const struct stack_option *find_option(int value)
 	return NULL;
 }
 
-/* "TID,TID,..." behind the slash. */
+/* "TID,TID,..." */
 static bool parse_tids(struct stack_request *r, char *text)
 {
 	unsigned long tid;
@@ -91,35 +91,33 @@ static bool parse_tids(struct stack_request *r, char *text)
 	return r->options.nr_tids > 0;
 }
 
-/* Behind the slash. */
-static bool parse_threads(struct stack_request *r, const char *list)
+static bool take_tids(struct stack_request *r, const char *list)
 {
-	char *text;
-	bool good;
+	char *text = strdup(list);
+	bool good = text && parse_tids(r, text);
 
-	if (*list && list[strspn(list, STATES)] == '\0') {
-		r->options.states = list;
-		return true;
-	}
-	text = strdup(list);
-	good = text && parse_tids(r, text);
 	if (!good)
-		complain("%s: not a list of threads", r->target);
+		complain("%s: not a list of threads", list);
 	free(text);
 	return good;
 }
 
+/* Of a process, threads may stand behind a slash. */
 static bool choose_threads(struct stack_request *r)
 {
-	const char *slash = strchr(r->target, '/');
+	const char *slash = r->is_core ? NULL : strchr(r->target, '/');
 
-	if (slash && !parse_threads(r, slash + 1))
+	if (slash && slash[1] && slash[1 + strspn(slash + 1, STATES)] == '\0')
+		r->options.states = slash + 1;
+	else if (slash && !take_tids(r, slash + 1))
+		return false;
+	if (r->tid_list && !take_tids(r, r->tid_list))
 		return false;
 	if (r->one_thread && !r->tids) {
 		r->tids = malloc(sizeof(*r->tids));
 		if (!r->tids)
 			return false;
-		r->tids[0] = r->pid;
+		r->tids[0] = r->pid; /* of a core 0: the first */
 		r->options.nr_tids = 1;
 	}
 	r->options.tids = r->tids;
@@ -143,7 +141,7 @@ static bool parse_target(struct stack_request *r)
 		return false;
 	}
 	r->is_core = true;
-	return true;
+	return choose_threads(r);
 }
 
 /* TARGET [EXECUTABLE], or EXECUTABLE behind --core. */

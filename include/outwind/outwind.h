@@ -86,7 +86,8 @@ enum ow_extras {
 struct ow_capture_options {
 	size_t stack_size; /* most bytes copied of a stack; 0: no limit but
 			       the stack's own */
-	const pid_t *tids; /* only these threads, or NULL for all */
+	const pid_t *tids; /* only these threads, or NULL for all; in a core,
+			      0 is the first one, which crashed */
 	size_t nr_tids;
 	const char *states; /* only threads in a state of these letters, as
 			       /proc/PID/status has them, or NULL */
@@ -97,6 +98,9 @@ struct ow_capture_options {
 	unsigned int stop_timeout_ms; /* that all threads may take to stop;
 					 0: a second, UINT_MAX: for ever */
 	const char *sysroot; /* where a file's objects are below, or NULL */
+	/* Called now and then while a file is decompressed, or NULL. */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
+	void *progress_arg;
 };
 
 /*
@@ -110,7 +114,9 @@ struct ow_capture *ow_capture_process(pid_t pid,
 				      struct ow_error *err);
 
 /*
- * Open a core file.  exe overrides the path of the main program, or is NULL.
+ * Open a core file, which zstd, lz4, xz or gzip may have compressed.  exe
+ * overrides the path of the main program, or is NULL.  What a truncated file
+ * has is used; ow_capture_warning() tells that it is.
  */
 struct ow_capture *ow_capture_core(const char *path, const char *exe,
 				   const struct ow_capture_options *options,
@@ -161,6 +167,8 @@ const struct ow_thread *ow_capture_thread(const struct ow_capture *c, size_t i);
  * none of that number.
  */
 const char *ow_capture_syscall_name(const struct ow_capture *c, int nr);
+/* What is wrong with all of it, in one line, or NULL; borrowed. */
+const char *ow_capture_warning(const struct ow_capture *c);
 void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret);
 
 /*

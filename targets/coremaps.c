@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "coremaps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "fileobject.h"
+
+#define HEAD_STEPS 1000 /* mappings looked at for the one of offset 0 */
+
+bool ow_coremaps_add(struct ow_core *core, const struct ow_corepiece *piece)
+{
+	size_t room = core->room ? 2 * core->room : 64;
+	struct ow_corepiece *p;
+
+	if (core->nr_pieces == core->room) {
+		p = realloc(core->pieces, room * sizeof(*p));
+		if (!p)
+			return false;
+		core->pieces = p;
+		core->room = room;
+	}
+	p = &core->pieces[core->nr_pieces];
+	*p = *piece;
+	if (piece->path) {
+		p->path = strdup(piece->path);
+		if (!p->path)
+			return false;
+	}
+	core->nr_pieces++;
+	return true;
+}
+
+static int piece_order(const void *a, const void *b)
+{
+	const struct ow_corepiece *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Of two that share addresses, the second one goes. */
+static void separate(struct ow_core *core)
+{
+	struct ow_corepiece *p = core->pieces;
+	size_t i, kept = 0;
+
+	for (i = 0; i < core->nr_pieces; i++) {
+		if (kept && p[i].start < p[kept - 1].end)
+			free((char *)p[i].path);
+		else
+			p[kept++] = p[i];
+	}
+	core->nr_pieces = kept;
+}
+
+void ow_coremaps_sort(struct ow_core *core)
+{
+	if (core->nr_pieces)
+		qsort(core->pieces, core->nr_pieces, sizeof(*core->pieces),
+		      piece_order);
+	separate(core);
+	core->nr_sorted = core->nr_pieces;
+}
+
+struct ow_corepiece *ow_coremaps_at(struct ow_core *core, uint64_t start,
+				    uint64_t end)
+{
+	size_t low = 0, high = core->nr_sorted, mid;
+	struct ow_corepiece *p;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		p = &core->pieces[mid];
+		if (p->start < end && start < p->end)
+			return p;
+		if (start < p->start)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+static const struct ow_core_file *file_at(const struct ow_core *core,
+					  uint64_t addr)
+{
+	size_t low = 0, high = core->notes.nr_files, mid;
+	const struct ow_core_file *f;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		f = &core->notes.files[mid];
+		if (addr >= f->start && addr < f->end)
+			return f;
+		if (addr < f->start)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return NULL;
+}
+
+/* Is this the program itself, which the user may have named? */
+static bool is_program(const struct ow_core *core, const struct ow_core_file *f,
+		       uint64_t start, uint64_t end)
+{
+	const struct ow_core_file *main_file = file_at(core, core->notes.entry);
+
+	if (core->notes.entry == 0)
+		return false;
+	if (f && main_file)
+		return strcmp(f->path, main_file->path) == 0;
+	return core->notes.entry >= start && core->notes.entry < end;
+}
+
+/* Where the file that has f mapped begins: linkers may shift segments. */
+static uint64_t head_of(const struct ow_core *core,
+			const struct ow_core_file *f)
+{
+	const struct ow_core_file *g = f;
+	unsigned int steps = HEAD_STEPS;
+
+	for (; steps-- > 0; g--) {
+		if (g->off == 0 && strcmp(g->path, f->path) == 0)
+			return g->start;
+		if (g == core->notes.files)
+			break;
+	}
+	return f->start - f->off;
+}
+
+/* An executable range, and the file it is from, if that is known. */
+static bool add_range(struct ow_core *core, uint64_t start, uint64_t end)
+{
+	const struct ow_core_file *f = file_at(core, start);
+	struct ow_corepiece p = { .start = start, .end = end, .head = start };
+
+	if (f) {
+		p.path = f->path;
+		p.off = f->off + (start - f->start);
+		p.head = head_of(core, f);
+		p.is_file = true;
+	}
+	if (core->notes.vdso && start == core->notes.vdso)
+		p.path = "[vdso]";
+	p.is_given = core->exe && is_program(core, f, start, end);
+	if (p.is_given)
+		p.path = core->exe;
+	return ow_coremaps_add(core, &p);
+}
+
+/* Does the file have code at that offset? */
+static bool has_code(const struct ow_core *core, const struct ow_core_file *f)
+{
+	bool is_given = core->exe && is_program(core, f, f->start, f->end);
+	struct ow_wanted_file w = {
+		.path = is_given ? core->exe : f->path,
+		.sysroot = is_given ? NULL : core->sysroot,
+	};
+	struct ow_object *obj = ow_fileobject_open(&w, NULL);
+	struct ow_elf_segment seg;
+	bool found = false;
+	uint32_t i;
+
+	for (i = 0; obj && ow_elf_segment(&obj->elf, i, &seg); i++)
+		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_X &&
+		    f->off >= (seg.off & ~0xfffULL) &&
+		    f->off < seg.off + seg.filesz)
+			found = true;
+	ow_object_close(obj);
+	return found;
+}
+
+/*
+ * gcore leaves out what can be read from files altogether: then the list of
+ * files is all that tells where code is.
+ */
+static bool add_unlisted_code(struct ow_core *core)
+{
+	const struct ow_core_file *f = core->notes.files;
+	const struct ow_core_file *end = f + core->notes.nr_files;
+
+	for (; f < end; f++)
+		if (f->end > f->start &&
+		    !ow_coremaps_at(core, f->start, f->end) &&
+		    has_code(core, f) && !add_range(core, f->start, f->end))
+			return false;
+	return true;
+}
+
+int ow_coremaps_take(struct ow_core *core, struct ow_error *err)
+{
+	struct ow_elf_segment seg;
+	uint32_t i;
+
+	for (i = 0; ow_elf_segment(&core->elf, i, &seg); i++)
+		if (seg.type == OW_PT_LOAD && seg.memsz > 0 &&
+		    seg.vaddr + seg.memsz > seg.vaddr && seg.flags & OW_PF_X &&
+		    !add_range(core, seg.vaddr, seg.vaddr + seg.memsz))
+			return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	ow_coremaps_sort(core);
+	if (!add_unlisted_code(core))
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	ow_coremaps_sort(core);
+	return 0;
+}
+
+static void make_module(struct ow_capture_module *m, struct ow_corepiece *p)
+{
+	m->path = (char *)p->path;
+	p->path = NULL;
+	m->start = p->start;
+	m->end = p->end;
+	m->off = p->off;
+	m->head = p->head;
+	m->inode = p->is_file;
+	m->is_given = p->is_given;
+}
+
+int ow_coremaps_finish(struct ow_core *core, struct ow_error *err)
+{
+	struct ow_capture *c = core->c;
+	struct ow_corepiece *p = core->pieces;
+	struct ow_range *r;
+
+	c->ranges = calloc(core->nr_pieces + 1, sizeof(*c->ranges));
+	c->modules = calloc(core->nr_pieces + 1, sizeof(*c->modules));
+	if (!c->ranges || !c->modules)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	for (; p < core->pieces + core->nr_pieces; p++) {
+		r = &c->ranges[c->target.map.nr++];
+		*r = (struct ow_range){ p->start, p->end, NULL };
+		if (!p->path)
+			continue;
+		r->module = &c->modules[c->nr_modules].base;
+		make_module(&c->modules[c->nr_modules++], p);
+	}
+	ow_coremaps_free(core);
+	return 0;
+}
+
+void ow_coremaps_free(struct ow_core *core)
+{
+	size_t i;
+
+	for (i = 0; i < core->nr_pieces; i++)
+		free((char *)core->pieces[i].path);
+	free(core->pieces);
+	core->pieces = NULL;
+	core->nr_pieces = core->nr_sorted = core->room = 0;
+}
