@@ -11,6 +11,7 @@
 #define START_SIZE        64 /* of the arguments' count and first pointers */
 #define GROWN_SIZE        (8 << 20)  /* of a main stack meanwhile, at most */
 #define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
+#define PAGE_MASK         0xfffULL   /* the smallest page of any target */
 
 static bool is_main_stack(const struct ow_mapping *m)
 {
@@ -48,6 +49,31 @@ static const struct ow_mapping *stack_of(const struct ow_mappings *maps,
 	return m && m->readable ? m : NULL;
 }
 
+/* [stack] may have grown since the maps were read. */
+static bool has_grown(const struct ow_mapping *m, uint64_t sp)
+{
+	return is_main_stack(m) && sp < m->start && m->start - sp <= GROWN_SIZE;
+}
+
+/*
+ * What is new and what was there before apart: where sp has moved and nothing
+ * was written there yet, what is new can't be read.
+ */
+static ssize_t add_grown(const struct ow_stackplan *p,
+			 const struct ow_mapping *m, uint64_t sp, uint64_t end)
+{
+	uint64_t start = sp & ~PAGE_MASK;
+	bool is_old_wanted = end > m->start;
+	ssize_t region;
+
+	if (sp - start > RED_ZONE)
+		start = sp - RED_ZONE;
+	region = ow_stackcopy_add(p->copy, start,
+				  is_old_wanted ? m->start : end);
+	return is_old_wanted ? ow_stackcopy_add(p->copy, m->start, end) :
+			       region;
+}
+
 ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
 {
 	const struct ow_mapping *m = stack_of(p->maps, sp);
@@ -55,9 +81,9 @@ ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
 
 	if (!m)
 		return -1;
-	/* [stack] may have grown since the maps were read. */
-	if (start < m->start &&
-	    (sp >= m->start || !is_main_stack(m) || m->start - sp > GROWN_SIZE))
+	if (has_grown(m, sp))
+		return add_grown(p, m, sp, copy_end(p, m, sp, tp));
+	if (start < m->start)
 		start = m->start;
 	return ow_stackcopy_add(p->copy, start,
 				copy_end(p, m, sp > start ? sp : start, tp));
