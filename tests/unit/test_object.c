@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "object.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "error.h"
+#include "scratch.h"
+#include "test.h"
+
+/* Ends the test where something waits for a pipe's other end. */
+#define TOO_LONG 20
+
+/* How often was the file that fd watches opened since the last time? */
+static int opens(int fd)
+{
+	char events[4096] __attribute__((aligned(8)));
+	ssize_t n = read(fd, events, sizeof(events)), off;
+	const struct inotify_event *e;
+	int nr = 0;
+
+	for (off = 0; off < n; off += (ssize_t)(sizeof(*e) + e->len)) {
+		e = (const void *)(events + off);
+		nr += !!(e->mask & IN_OPEN);
+	}
+	return nr;
+}
+
+/* What isn't a file is not opened, as that alone may do something. */
+static void check_not_opened(const char *path)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct ow_error err = { 0 };
+	char want[64];
+
+	CHECK(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+	errno = 0;
+	CHECK(ow_open_regular(path) == -1);
+	CHECK(errno == EINVAL);
+	CHECK(!ow_object_open(path, &err));
+	CHECK(err.code == OW_CODE_FORMAT);
+	snprintf(want, sizeof(want), "%s: not an ELF file", path);
+	CHECK(strcmp(err.msg, want) == 0);
+	CHECK(opens(watch) == 0);
+	close(watch);
+}
+
+static void test_no_file(void)
+{
+	alarm(TOO_LONG);
+	CHECK(mkfifo("fifo", 0600) == 0);
+	check_not_opened("fifo");
+	CHECK(symlink("fifo", "link") == 0);
+	check_not_opened("link");
+	CHECK(mkdir("folder", 0700) == 0);
+	check_not_opened("folder");
+	/* Only root can make one, /dev/zero's. */
+	if (mknod("device", S_IFCHR | 0600, makedev(1, 5)) == 0)
+		check_not_opened("device");
+	alarm(0);
+}
+
+/* The same watch sees a file opened. */
+static void test_file(void)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), fd;
+	char text[8] = "";
+
+	scratch_write("file", "text");
+	CHECK(inotify_add_watch(watch, "file", IN_OPEN) >= 0);
+	fd = ow_open_regular("file");
+	CHECK(fd >= 0);
+	CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC);
+	CHECK((fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDONLY);
+	CHECK(read(fd, text, sizeof(text)) == 4 && strcmp(text, "text") == 0);
+	CHECK(opens(watch) == 1);
+	close(fd);
+	close(watch);
+}
+
+static void test_none(void)
+{
+	struct ow_error err = { 0 };
+
+	CHECK(ow_open_regular("nothing") == -1 && errno == ENOENT);
+	CHECK(!ow_object_open("nothing", &err));
+	CHECK(err.code == OW_CODE_ABSENT);
+	CHECK(strcmp(err.msg, "nothing: no such file") == 0);
+	scratch_write("empty", "");
+	CHECK(!ow_object_open("empty", &err));
+	CHECK(err.code == OW_CODE_FORMAT);
+	CHECK(strcmp(err.msg, "empty: not an ELF file") == 0);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "what isn't a file is not opened", test_no_file },
+		{ "a file is opened", test_file },
+		{ "no such file, an empty file", test_none },
+	};
+
+	scratch_enter();
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Processes that need the capturing process to live on. */
+#include <outwind/outwind.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#define TOO_LONG 20 /* seconds, for what should happen at once */
+#define MS       1000
+
+struct waiting {
+	pid_t pid;    /* waits in vfork(), and ends with 42 when that is over */
+	int to_child; /* closed, it lets the child go */
+};
+
+/* Runs on the parent's stack, which waits. */
+static void be_child(int from_test, int to_test)
+{
+	char c = 'x';
+
+	if (write(to_test, &c, 1) != 1)
+		_exit(1);
+	while (read(from_test, &c, 1) < 0 && errno == EINTR)
+		;
+	_exit(0);
+}
+
+static void begin_waiting(struct waiting *w)
+{
+	int down[2], up[2];
+	char c;
+
+	if (pipe(down) || pipe(up))
+		abort();
+	w->pid = fork();
+	if (w->pid == 0) {
+		close(down[1]);
+		if (vfork() == 0)
+			be_child(down[0], up[1]);
+		_exit(42);
+	}
+	close(down[0]);
+	close(up[1]);
+	w->to_child = down[1];
+	if (w->pid < 0 || read(up[0], &c, 1) != 1)
+		abort();
+	close(up[0]);
+}
+
+/* How did it end?  A stop counts as none, and -1 is too late. */
+static int end_of(pid_t pid)
+{
+	int status, i;
+	pid_t got;
+
+	for (i = 0; i < TOO_LONG * MS; i++) {
+		got = waitpid(pid, &status, WNOHANG);
+		if (got == pid && !WIFSTOPPED(status))
+			return status;
+		usleep(1000);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return -1;
+}
+
+/*
+ * A parent in vfork() can be told to stop, but does so only when its child is
+ * gone: after we gave up on it.  It must not stop then.
+ */
+static void test_stops_too_late(void)
+{
+	const struct ow_capture_options options = { .stop_timeout_ms = 100 };
+	struct ow_error err = { 0 };
+	struct ow_capture *c;
+	struct waiting w;
+	char want[128];
+	int status;
+
+	begin_waiting(&w);
+	alarm(TOO_LONG);
+	c = ow_capture_process(w.pid, &options, &err);
+	alarm(0);
+	CHECK(!c);
+	CHECK(err.code == OW_CODE_FAULT);
+	snprintf(want, sizeof(want),
+		 "process %d: thread did not stop in time, it is in an "
+		 "uninterruptible call",
+		 w.pid);
+	CHECK(strcmp(err.msg, want) == 0);
+	ow_capture_destroy(c);
+	close(w.to_child);
+	status = end_of(w.pid);
+	CHECK(status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 42);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "a thread that stops too late", test_stops_too_late },
+	};
+
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}
