@@ -124,6 +124,16 @@ static bool stays_known(const struct ow_rule *rule, const struct ow_regs *regs)
 	}
 }
 
+/*
+ * Where a register was saved can't be told or read: then it is not known, and
+ * maybe nobody will ask for it.  Without these two there is no caller.
+ */
+static bool is_needed(const struct ow_step *s, const struct ow_row *row,
+		      const struct ow_rule *rule)
+{
+	return rule->slot == row->ra || rule->slot == s->target->arch->sp;
+}
+
 int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 {
 	const struct ow_arch *arch = s->target->arch;
@@ -150,6 +160,11 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 			known |= bit;
 		} else {
 			known &= ~bit;
+		}
+		if ((err == -OW_EFAULT || err == -OW_EUNKNOWN) &&
+		    !is_needed(s, row, &rule[i])) {
+			known &= ~bit;
+			err = 0;
 		}
 		if (err)
 			return err;
