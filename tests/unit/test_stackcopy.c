@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "processmem.h"
 #include "test.h"
 
 #define GIB         ((uint64_t)1 << 30)
@@ -34,6 +35,17 @@ static struct {
 	uint64_t readable_to;
 	unsigned int calls;
 } kernel;
+
+static size_t run(struct ow_stackcopy *s)
+{
+	struct ow_processmem mem;
+	size_t total;
+
+	ow_processmem_open(&mem, getpid(), OW_READING_VM);
+	total = ow_stackcopy_run(s, &mem);
+	ow_processmem_close(&mem);
+	return total;
+}
 
 static void mark(const struct iovec *local, const struct iovec *remote,
 		 size_t size)
@@ -163,7 +175,7 @@ static void run_own(void)
 	struct ow_stackcopy s = { 0 };
 	uint64_t total = ask(&s, pieces, nr);
 
-	CHECK(ow_stackcopy_run(&s, getpid()) == total);
+	CHECK(run(&s) == total);
 	check_own(&s, pieces, nr);
 	ow_stackcopy_free(&s);
 	free(s.regions);
@@ -199,7 +211,7 @@ static void test_more_than_a_call_takes(void)
 	for (i = 0; i < nr; i++)
 		pieces[i] = (struct piece){ (uintptr_t)bytes + i % 8, 32, 32 };
 	total = ask(&s, pieces, nr);
-	CHECK(ow_stackcopy_run(&s, getpid()) == total);
+	CHECK(run(&s) == total);
 	CHECK(kernel.calls == 3);
 	check_own(&s, pieces, nr);
 	ow_stackcopy_free(&s);
@@ -217,14 +229,14 @@ static void test_second_run(void)
 
 	kernel.kind = REAL;
 	CHECK(ow_stackcopy_add(&s, at, at + 5) == 0);
-	CHECK(ow_stackcopy_run(&s, getpid()) == 5);
+	CHECK(run(&s) == 5);
 	first = s.regions[0].bytes;
 	memset(bytes, 'x', 5);
 	CHECK(ow_stackcopy_add(&s, at + 10, at + 16) == 1);
-	CHECK(ow_stackcopy_run(&s, getpid()) == 6);
+	CHECK(run(&s) == 6);
 	CHECK(s.regions[0].bytes == first && memcmp(first, "first", 5) == 0);
 	CHECK(memcmp(s.regions[1].bytes, "second", 6) == 0);
-	CHECK(ow_stackcopy_run(&s, getpid()) == 0);
+	CHECK(run(&s) == 0);
 	CHECK(s.regions[0].size == 5 && s.regions[1].size == 6);
 	ow_stackcopy_free(&s);
 	free(s.regions);
@@ -249,7 +261,7 @@ static void run_vast(const struct piece *p, size_t nr, uint64_t readable_to)
 	kernel.kind = VAST;
 	kernel.readable_to = readable_to;
 	kernel.calls = 0;
-	CHECK(ow_stackcopy_run(&s, getpid()) == total);
+	CHECK(run(&s) == total);
 	for (i = 0, r = s.regions; i < nr; i++, r++) {
 		CHECK(r->start == p[i].start && r->size == p[i].got);
 		CHECK(r->size == 0 || holds_address(r, 0));

@@ -10,6 +10,7 @@
 
 #define KIB        1024ULL
 #define MIB        (KIB << 10)
+#define BASELESS   (256 * KIB) /* where no base is known */
 #define RED_ZONE   128
 #define GUARD      0x7f0000000000ULL
 #define THREAD     0x7f0000001000ULL
@@ -88,12 +89,12 @@ static const struct plan_case {
 	  THREAD_END - 0x900,
 	  0,
 	  { { THREAD_END - 0x5000 - RED_ZONE, THREAD_END - 0x900 } } },
-	{ "a megabyte where no base is known",
+	{ "a quarter of a megabyte where no base is known",
 	  THREAD + 0x2000,
 	  0,
 	  0,
-	  { { THREAD + 0x2000 - RED_ZONE, THREAD + 0x2000 + MIB } } },
-	{ "less than a megabyte up to the mapping's end",
+	  { { THREAD + 0x2000 - RED_ZONE, THREAD + 0x2000 + BASELESS } } },
+	{ "less than that up to the mapping's end",
 	  THREAD_END - 0x3000,
 	  0,
 	  0,
@@ -102,12 +103,12 @@ static const struct plan_case {
 	  ARENA + 0x9000,
 	  ARENA + 0x8000,
 	  0,
-	  { { ARENA + 0x9000 - RED_ZONE, ARENA + 0x9000 + MIB } } },
+	  { { ARENA + 0x9000 - RED_ZONE, ARENA + 0x9000 + BASELESS } } },
 	{ "a thread pointer of elsewhere tells nothing",
 	  ARENA + 0x9000,
 	  STACK + 0x8000,
 	  0,
-	  { { ARENA + 0x9000 - RED_ZONE, ARENA + 0x9000 + MIB } } },
+	  { { ARENA + 0x9000 - RED_ZONE, ARENA + 0x9000 + BASELESS } } },
 	{ "no more than the limit",
 	  ARENA + 0x9000,
 	  ARENA_END - 0x900,
@@ -117,7 +118,7 @@ static const struct plan_case {
 	  ARENA + 64,
 	  0,
 	  0,
-	  { { ARENA, ARENA + 64 + MIB } } },
+	  { { ARENA, ARENA + 64 + BASELESS } } },
 	{ "all of the main stack",
 	  STACK + 0x1000,
 	  GUARD + 0x900,
@@ -142,7 +143,7 @@ static const struct plan_case {
 	  GUARD,
 	  0,
 	  0,
-	  { { THREAD, THREAD + MIB } } },
+	  { { THREAD, THREAD + BASELESS } } },
 	{ "memory that can't be read, and none above",
 	  UNREADABLE + 8,
 	  0,
@@ -194,7 +195,7 @@ static const struct plan_case {
 	  ARENA - 0x300,
 	  0,
 	  0,
-	  { { ARENA, ARENA + MIB } } },
+	  { { ARENA, ARENA + BASELESS } } },
 };
 
 static void test_plan(void)
@@ -210,13 +211,56 @@ static void test_plan(void)
 	for (; t < end; t++) {
 		failures = test_failures;
 		copy = (struct ow_stackcopy){ 0 };
-		plan = (struct ow_stackplan){ &maps, &copy, 8, t->limit };
+		plan = (struct ow_stackplan){ &maps, &copy, t->limit, 0 };
 		got = ow_stackplan_add(&plan, t->sp, t->tp);
 		nr = (t->want[0].end != 0) + (t->want[1].end != 0);
 		CHECK(got == (ssize_t)nr - 1);
 		CHECK(planned(&copy, t->want, nr));
 		if (test_failures > failures)
 			printf("# %s\n", t->name);
+		free(copy.regions);
+	}
+}
+
+/* Where the program's arguments begin, the main stack's frames end. */
+static void test_main_start(void)
+{
+	static const struct {
+		uint64_t sp, start, limit;
+		struct span want;
+	} cases[] = {
+		{ STACK + 0x1000,
+		  STACK + 0x2000,
+		  0,
+		  { STACK + 0x1000 - RED_ZONE, STACK + 0x2000 + 64 } },
+		{ STACK + 0x1000,
+		  STACK + 0x2000,
+		  256,
+		  { STACK + 0x1000 - RED_ZONE, STACK + 0x1000 + 256 } },
+		/* Who is above it, or where it isn't, has no use for it. */
+		{ STACK + 0x3000,
+		  STACK + 0x2000,
+		  0,
+		  { STACK + 0x3000 - RED_ZONE, STACK_END } },
+		{ STACK + 0x1000,
+		  STACK_END - 64,
+		  0,
+		  { STACK + 0x1000 - RED_ZONE, STACK_END } },
+		{ ARENA + 0x9000,
+		  STACK + 0x2000,
+		  0,
+		  { ARENA + 0x9000 - RED_ZONE, ARENA + 0x9000 + BASELESS } },
+	};
+	struct ow_stackcopy copy;
+	struct ow_stackplan plan;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		copy = (struct ow_stackcopy){ 0 };
+		plan = (struct ow_stackplan){ &maps, &copy, cases[i].limit,
+					      cases[i].start };
+		CHECK(ow_stackplan_add(&plan, cases[i].sp, 0) == 0);
+		CHECK(planned(&copy, &cases[i].want, 1));
 		free(copy.regions);
 	}
 }
@@ -309,12 +353,12 @@ static void test_plan_home(void)
 	for (; t < end; t++) {
 		failures = test_failures;
 		copy = (struct ow_stackcopy){ 0 };
-		plan = (struct ow_stackplan){ &maps, &copy, 8, t->limit };
+		plan = (struct ow_stackplan){ &maps, &copy, t->limit, 0 };
 		want[0] = (struct span){ t->at, t->at + sizeof(t->words) };
 		want[1] = t->want;
 		ow_stackcopy_add(&copy, want[0].start, want[0].end);
 		copy.regions[0].bytes = (const uint8_t *)t->words;
-		ow_stackplan_add_home(&plan, 0, t->is_leader, t->tp);
+		ow_stackplan_add_home(&plan, 0, 8, t->is_leader, t->tp);
 		CHECK(planned(&copy, want, t->want.end ? 2 : 1));
 		if (test_failures > failures)
 			printf("# %s\n", t->name);
@@ -333,7 +377,7 @@ static void test_plan_home_of_32_bits(void)
 				    .path = "[stack]" };
 	struct ow_mappings one = { .list = &stack, .nr = 1 };
 	struct ow_stackcopy copy = { 0 };
-	struct ow_stackplan plan = { &one, &copy, 4, 0 };
+	struct ow_stackplan plan = { &one, &copy, 0, 0 };
 	static const struct span want[] = {
 		{ 0x5000, 0x5010 },
 		{ 0xffe11000 - RED_ZONE, 0xffe20000 },
@@ -341,7 +385,7 @@ static void test_plan_home_of_32_bits(void)
 
 	ow_stackcopy_add(&copy, 0x5000, 0x5010);
 	copy.regions[0].bytes = (const uint8_t *)words;
-	ow_stackplan_add_home(&plan, 0, true, 0);
+	ow_stackplan_add_home(&plan, 0, 4, true, 0);
 	CHECK(planned(&copy, want, 2));
 	free(copy.regions);
 }
@@ -350,6 +394,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{ "what is planned of a stack", test_plan },
+		{ "the main stack up to the arguments", test_main_start },
 		{ "what is planned of the home stack", test_plan_home },
 		{ "the home stack of 32 bits", test_plan_home_of_32_bits },
 	};
