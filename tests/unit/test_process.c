@@ -88,7 +88,7 @@ static void test_stops_too_late(void)
 	c = ow_capture_process(w.pid, &options, &err);
 	alarm(0);
 	CHECK(!c);
-	CHECK(err.code == OW_CODE_FAULT);
+	CHECK(err.code == OW_CODE_TIMEOUT);
 	snprintf(want, sizeof(want),
 		 "process %d: thread did not stop in time, it is in an "
 		 "uninterruptible call",
