@@ -218,6 +218,23 @@ def _(context):
                         r'unwind information .*\)\n' % nocfi.pid))
 
 
+@case('tbstack: return address to nowhere')
+def _(context):
+    target = context.start(['shapes', 'smashed'])
+    output = run(context, target.pid, status=1,
+                 said=re.compile(r'cannot find region of memory containing '
+                                 r'0x[0-9a-f]+\n'))
+    thread = output.threads[0]
+    check([f.function for f in thread.frames] == ['stay', 'smashed', None] and
+          thread.frames[2].text == '?' and thread.end == 'break', 'frames',
+          [f.text for f in thread.frames])
+    run(context, target.pid, '--verbose', status=1,
+        said='cannot find region of memory containing %#x\n'
+             'unwind step failed: n=2 rc=-6 (thread %d: pc is in no executable '
+             'mapping at %#x)\n' % (thread.frames[2].pc, target.pid,
+                                    thread.frames[2].pc))
+
+
 @case('tbstack: stack size')
 def _(context):
     target = context.start(['chain-pie'])

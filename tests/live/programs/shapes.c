@@ -120,6 +120,16 @@ static int compare(const void *a, const void *b)
 	return 0;
 }
 
+/* Its return address is that of data, as after an overflow. */
+static NOINLINE int smashed(int x)
+{
+	static int data;
+	void **frame = __builtin_frame_address(0);
+
+	frame[1] = &data;
+	return stay(x) + 1;
+}
+
 int main(int argc, char **argv)
 {
 	int list[3] = { 3, 2, 1 };
@@ -141,5 +151,7 @@ int main(int argc, char **argv)
 		return swapped() + 1;
 	if (strcmp(scene, "callback") == 0)
 		qsort(list, 3, sizeof(list[0]), compare);
+	if (strcmp(scene, "smashed") == 0)
+		return smashed(argc) + 1;
 	return 64;
 }
