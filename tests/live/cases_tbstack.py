@@ -50,6 +50,7 @@ def check_text(frame, name):
 
 def check_against_outwind(context, pid, *options, status=0):
     """tbstack tells of a target at rest what outwind stack tells; Output."""
+    wait_until(lambda: set(task_states(pid).values()) == {'S'}, 'at rest')
     before = task_states(pid)
     stacks = context.stacks(pid, '--raw', status=status)
     shown = run(context, pid, '--show-rsp', '--show-state', *options,
