@@ -47,7 +47,7 @@ bool ow_elf_segment(const struct ow_elf *elf, uint32_t i,
 	s.flags = elf->is_64 ? ow_cursor_uint(&c, 4) : 0;
 	s.off = ow_cursor_uint(&c, w);
 	s.vaddr = ow_cursor_uint(&c, w);
-	ow_cursor_skip(&c, w); /* p_paddr */
+	s.paddr = ow_cursor_uint(&c, w);
 	s.filesz = ow_cursor_uint(&c, w);
 	s.memsz = ow_cursor_uint(&c, w);
 	if (!elf->is_64)

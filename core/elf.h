@@ -43,7 +43,7 @@ struct ow_elf {
 
 struct ow_elf_segment {
 	uint32_t type, flags;
-	uint64_t off, vaddr, filesz, memsz;
+	uint64_t off, vaddr, paddr, filesz, memsz;
 };
 
 struct ow_elf_section {

@@ -41,6 +41,7 @@ struct ow_capture_thread {
 	struct ow_thread info;
 	struct ow_regs regs;
 	struct ow_window stack;
+	bool is_user; /* of a machine's CPU: it was in user mode */
 };
 
 struct ow_capture {

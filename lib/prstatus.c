@@ -36,10 +36,12 @@ static const struct layout {
 	const uint8_t *slots;
 	uint8_t nr;
 	int8_t tp; /* index of the thread pointer, or -1 */
+	/* The word that tells the mode, its bits that do, and user mode's. */
+	uint8_t mode, mode_bits, user;
 } layouts[] = {
-	{ &ow_arch_x86_64, x86_64, sizeof(x86_64), 21 },
-	{ &ow_arch_i386, i386, sizeof(i386), -1 },
-	{ &ow_arch_aarch64, aarch64, sizeof(aarch64), -1 },
+	{ &ow_arch_x86_64, x86_64, sizeof(x86_64), 21, 17, 3, 3 },     /* cs */
+	{ &ow_arch_i386, i386, sizeof(i386), -1, 13, 3, 3 },           /* cs */
+	{ &ow_arch_aarch64, aarch64, sizeof(aarch64), -1, 33, 12, 0 }, /* EL */
 };
 
 static const struct layout *layout_of(const struct ow_arch *arch)
@@ -98,4 +100,13 @@ uint64_t ow_prstatus_tp(const struct ow_arch *arch, const uint8_t *bytes,
 	if (l->tp < 0 || size < ow_prstatus_size(arch))
 		return 0;
 	return word(arch, bytes, l->tp);
+}
+
+bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,
+			 size_t size)
+{
+	const struct layout *l = layout_of(arch);
+
+	return size >= ow_prstatus_size(arch) &&
+	       (word(arch, bytes, l->mode) & l->mode_bits) == l->user;
 }

@@ -19,6 +19,10 @@ bool ow_prstatus_regs(const struct ow_arch *arch, const uint8_t *bytes,
 uint64_t ow_prstatus_tp(const struct ow_arch *arch, const uint8_t *bytes,
 			size_t size);
 
+/* Was the CPU in user mode?  False where the set is too short, too. */
+bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,
+			 size_t size);
+
 /* Bytes of an architecture's set. */
 size_t ow_prstatus_size(const struct ow_arch *arch);
 

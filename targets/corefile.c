@@ -13,7 +13,9 @@
 #include "coremaps.h"
 #include "corenotes.h"
 #include "coreobject.h"
+#include "err.h"
 #include "error.h"
+#include "guestdump.h"
 
 #define MANY_SEGMENTS 0xffff /* e_phnum says so; section 0 has the number */
 
@@ -21,12 +23,15 @@
 struct kept {
 	struct ow_corebytes file;
 	char *sysroot;
+	bool is_guest;
+	struct ow_guest guest; /* if it is one */
 };
 
 static void free_kept(void *priv)
 {
 	struct kept *k = priv;
 
+	ow_guestdump_free(&k->guest);
 	ow_corebytes_close(&k->file);
 	free(k->sysroot);
 	free(k);
@@ -36,7 +41,25 @@ static struct ow_object *open_object(struct ow_capture *c,
 				     struct ow_capture_module *m,
 				     struct ow_error *err)
 {
-	return ow_coreobject_open(c, m, ((struct kept *)c->priv)->sysroot, err);
+	struct kept *kept = c->priv;
+	struct ow_object *kernel = kept->guest.kernel;
+
+	if (!kept->is_guest)
+		return ow_coreobject_open(c, m, kept->sysroot, err);
+	/* Its other modules share it. */
+	kept->guest.kernel = NULL;
+	return kernel;
+}
+
+static int read_guest(const struct ow_memory *mem, uint64_t addr, void *buf,
+		      size_t size)
+{
+	const struct ow_capture *c = (const struct ow_capture *)mem;
+	const struct kept *kept = c->priv;
+
+	return ow_pagetable_read(&kept->guest.table, addr, buf, size) ?
+		       0 :
+		       -OW_EFAULT;
 }
 
 static struct ow_cursor segment_bytes(const struct ow_core *core,
@@ -176,9 +199,10 @@ static int take_threads(struct ow_core *core,
 	core->notes.threads = NULL;
 	c->program = strdup(core->exe ? core->exe : core->notes.name);
 	for (i = 0; i < c->nr_threads; i++)
-		snprintf(c->threads[i].info.name,
-			 sizeof(c->threads[i].info.name), "%s",
-			 core->notes.name);
+		if (!c->threads[i].info.name[0])
+			snprintf(c->threads[i].info.name,
+				 sizeof(c->threads[i].info.name), "%s",
+				 core->notes.name);
 	place_windows(c);
 	return select_threads(core, options, err);
 }
@@ -211,6 +235,26 @@ static void find_damage(struct ow_core *core)
 		snprintf(to, sizeof(core->c->warning), "%s", kept->file.damage);
 }
 
+static int take_guest(struct ow_core *core, struct ow_error *err)
+{
+	struct kept *kept = core->c->priv;
+
+	kept->is_guest = true;
+	core->c->target.mem.read = read_guest;
+	return ow_guestdump_take(&kept->guest, core, err);
+}
+
+static int take_process(struct ow_core *core, struct ow_error *err)
+{
+	int failed = take_regions(core, err);
+
+	if (!failed)
+		failed = ow_coremaps_take(core, err);
+	if (!failed && core->notes.nr_files == 0)
+		failed = ow_corelinks_take(core, err);
+	return failed;
+}
+
 static int take_core(struct ow_core *core,
 		     const struct ow_capture_options *options,
 		     struct ow_error *err)
@@ -226,11 +270,8 @@ static int take_core(struct ow_core *core,
 	core->c->target.arch = core->elf.arch;
 	find_damage(core);
 	take_notes(core);
-	failed = take_regions(core, err);
-	if (!failed)
-		failed = ow_coremaps_take(core, err);
-	if (!failed && core->notes.nr_files == 0)
-		failed = ow_corelinks_take(core, err);
+	failed = ow_guestdump_is(core) ? take_guest(core, err) :
+					 take_process(core, err);
 	if (!failed)
 		failed = ow_coremaps_finish(core, err);
 	if (failed)

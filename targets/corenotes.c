@@ -10,6 +10,7 @@
 #include "prstatus.h"
 
 enum {
+	NT_OF_MACHINE = 0,
 	NT_PRSTATUS = 1,
 	NT_PRPSINFO = 3,
 	NT_AUXV = 6,
@@ -56,6 +57,8 @@ static void add_thread(struct ow_corenotes *n, const struct ow_elf_note *note)
 	if (!t->info.captured)
 		ow_fail(&t->info.why, OW_CODE_FORMAT,
 			"%s: register note is too short", n->path);
+	t->is_user = ow_prstatus_is_user(n->arch, note->desc + l->regs,
+					 note->desc_size - l->regs);
 	if (n->nr_threads == 1 && !n->has_psinfo)
 		n->pid = t->info.tid;
 }
@@ -134,24 +137,51 @@ static void take_pac_mask(struct ow_corenotes *n,
 	n->pc_mask = ~insn_mask & (((uint64_t)1 << 55) - 1);
 }
 
+static void take_qemu(struct ow_corenotes *n, const struct ow_elf_note *note)
+{
+	if (n->qemu)
+		return;
+	n->qemu = note->desc;
+	n->qemu_size = note->desc_size;
+}
+
+static void take_vmcoreinfo(struct ow_corenotes *n,
+			    const struct ow_elf_note *note)
+{
+	n->vmcoreinfo = (struct ow_vmcoreinfo){ (const char *)note->desc,
+						note->desc_size };
+}
+
+static bool is_named(const struct ow_elf_note *note, const char *name)
+{
+	size_t size = strlen(name) + 1;
+
+	return note->name_size == size && memcmp(note->name, name, size) == 0;
+}
+
 void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c)
 {
 	static const struct {
 		uint32_t type;
+		const char *name; /* NULL: any */
 		void (*take)(struct ow_corenotes *, const struct ow_elf_note *);
 	} takers[] = {
-		{ NT_PRSTATUS, add_thread },
-		{ NT_PRPSINFO, take_psinfo },
-		{ NT_AUXV, take_auxv },
-		{ NT_FILE, take_files },
-		{ NT_ARM_PAC_MASK, take_pac_mask },
+		{ NT_PRSTATUS, NULL, add_thread },
+		{ NT_PRPSINFO, NULL, take_psinfo },
+		{ NT_AUXV, NULL, take_auxv },
+		{ NT_FILE, NULL, take_files },
+		{ NT_ARM_PAC_MASK, NULL, take_pac_mask },
+		{ NT_OF_MACHINE, "QEMU", take_qemu },
+		{ NT_OF_MACHINE, "VMCOREINFO", take_vmcoreinfo },
 	};
 	struct ow_elf_note note;
 	size_t i;
 
 	while (ow_elf_note(&c, &note))
 		for (i = 0; i < sizeof(takers) / sizeof(takers[0]); i++)
-			if (takers[i].type == note.type)
+			if (takers[i].type == note.type &&
+			    (!takers[i].name ||
+			     is_named(&note, takers[i].name)))
 				takers[i].take(n, &note);
 }
 

@@ -4,6 +4,7 @@
 #define OW_CORENOTES_H
 
 #include "capture.h"
+#include "vmcoreinfo.h"
 
 #define OW_CORE_NAME 16 /* bytes of a program's name */
 
@@ -27,6 +28,10 @@ struct ow_corenotes {
 	uint64_t entry, vdso, execfn;
 	uint64_t pc_mask; /* bits of a code address, or 0: not told */
 	char name[OW_CORE_NAME + 1];
+	/* Only of a machine's dump. */
+	const uint8_t *qemu; /* of the first CPU's registers; borrowed */
+	size_t qemu_size;
+	struct ow_vmcoreinfo vmcoreinfo;
 };
 
 void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch,
