@@ -44,6 +44,11 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 	uint64_t vaddr = addr - module->bias;
 	int err;
 
+	if (module->orc) {
+		err = ow_orc_row(module->orc, vaddr, row, f->rules);
+		if (err != -OW_ENOENT)
+			return err;
+	}
 	if (module->table) {
 		err = ow_table_row(module->table, vaddr, row, f->rules);
 		if (err != -OW_EUNSUPPORTED &&

@@ -13,8 +13,9 @@ struct ow_finder {
 };
 
 /*
- * The row for an addr in a ready module: compact table, else CFI.
- * Return 0, -OW_ENOENT if neither covers it, -OW_EFORMAT or -OW_EUNSUPPORTED.
+ * The row for an addr in a ready module: ORC (a compiler's CFI doesn't know
+ * where a kernel switches stacks), compact table, else CFI.
+ * Return 0, -OW_ENOENT if none covers it, -OW_EFORMAT or -OW_EUNSUPPORTED.
  */
 int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,

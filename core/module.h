@@ -4,6 +4,7 @@
 #define OW_MODULE_H
 
 #include "cfi.h"
+#include "orc.h"
 #include "table.h"
 
 enum ow_module_state {
@@ -17,6 +18,7 @@ struct ow_module {
 	enum ow_module_state state;
 	const struct ow_cfi *cfi;     /* NULL: it has none; borrowed */
 	const struct ow_table *table; /* NULL: none; borrowed */
+	const struct ow_orc *orc;     /* NULL: it's no kernel; borrowed */
 	uint64_t entry;               /* vaddr where a program starts, or 0 */
 };
 

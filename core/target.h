@@ -15,6 +15,7 @@ struct ow_target {
 	const struct ow_arch *arch;
 	struct ow_map map;
 	uint64_t pc_mask; /* bits of a code address; 0: the architecture's */
+	uint64_t kernel_start; /* of a kernel: programs' code is below; or 0 */
 };
 
 /*

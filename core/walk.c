@@ -10,7 +10,7 @@ static const char *const how_texts[OW_NR_HOWS] = {
 	[OW_HOW_REGS] = "registers", [OW_HOW_TABLE] = "table",
 	[OW_HOW_CFI] = "eh_frame",   [OW_HOW_DEBUG] = "debug_frame",
 	[OW_HOW_SIGNAL] = "signal",  [OW_HOW_FP] = "frame pointer",
-	[OW_HOW_CALL] = "bad call",
+	[OW_HOW_CALL] = "bad call",  [OW_HOW_ORC] = "orc",
 };
 
 static const char *const end_texts[OW_NR_ENDS] = {
@@ -250,7 +250,8 @@ static enum ow_end take_step(struct ow_walk *w, const struct ow_row *row,
 	uint8_t flags = row->flags & OW_ROW_SIGNAL ? 0 : OW_FRAME_RETURN;
 	int err;
 
-	if (row->flags & OW_ROW_SIGNAL)
+	/* A kernel's entries are no trampolines. */
+	if (row->flags & OW_ROW_SIGNAL && row->how != OW_HOW_ORC)
 		w->frames[w->nr - 1].flags |= OW_FRAME_SIGNAL;
 	if (row->flags & OW_ROW_OUTERMOST) {
 		w->complete_by_zero = row->how == OW_HOW_FP;
@@ -263,6 +264,10 @@ static enum ow_end take_step(struct ow_walk *w, const struct ow_row *row,
 		w->complete_by_zero = true;
 		return w->end = OW_END_OUTERMOST;
 	}
+	/* Where the kernel was entered, its stack begins. */
+	if (row->flags & OW_ROW_SIGNAL &&
+	    w->regs.val[arch->pc] < w->step.target->kernel_start)
+		return w->end = OW_END_OUTERMOST;
 	if (!progressed(w, row, old_pc, old_sp, was_return))
 		return w->end = OW_END_CYCLE;
 	if (row->how == OW_HOW_FP || row->how == OW_HOW_CALL) {

@@ -242,6 +242,7 @@ static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 		ow_object_prefault_cfi(m->object);
 	m->base.entry = m->object->elf.entry;
 	m->base.cfi = &m->object->cfi;
+	m->base.orc = m->object->orc.nr ? &m->object->orc : NULL;
 	m->base.table = m->table ? &m->table->table : NULL;
 }
 

@@ -252,6 +252,26 @@ static void take_debug_frame(struct ow_object *obj)
 		*df = (struct ow_section){ obj->debug_frame, size, 0 };
 }
 
+/* Linux's; its build sorts it. */
+static void take_orc(struct ow_object *obj)
+{
+	struct ow_elf_section ips, entries, header;
+
+	if (obj->elf.arch != &ow_arch_x86_64 ||
+	    !ow_object_section(obj, ".orc_unwind_ip", &ips) ||
+	    !ow_object_section(obj, ".orc_unwind", &entries))
+		return;
+	obj->orc = (struct ow_orc){
+		.ips = obj->bytes + ips.off,
+		.ips_vaddr = ips.vaddr,
+		.entries = obj->bytes + entries.off,
+		.nr = ips.size / 4 < entries.size / 6 ? ips.size / 4 :
+							entries.size / 6,
+		/* The header came with 6.4; 6.3 has no mark. */
+		.has_signal = ow_object_section(obj, ".orc_header", &header),
+	};
+}
+
 int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
 {
 	struct ow_cfi *cfi = &obj->cfi;
@@ -263,6 +283,7 @@ int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
 	take_hdr(obj);
 	take_eh_frame(obj);
 	take_debug_frame(obj);
+	take_orc(obj);
 	if ((!cfi->hdr_table && cfi->eh_frame.bytes &&
 	     ow_fde_index_build(cfi, false, &cfi->eh_index)) ||
 	    (cfi->debug_frame.bytes &&

@@ -12,6 +12,7 @@
 
 #include "cfi.h"
 #include "elf.h"
+#include "orc.h"
 
 struct ow_error;
 
@@ -31,6 +32,7 @@ struct ow_object {
 	struct ow_cfi cfi;    /* points into bytes and into what follows */
 	uint64_t cfi_size;    /* of .eh_frame and .eh_frame_hdr */
 	uint8_t *debug_frame; /* decompressed .debug_frame, or NULL */
+	struct ow_orc orc;    /* nr 0: it has none */
 };
 
 /*

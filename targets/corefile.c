@@ -241,6 +241,7 @@ static int take_guest(struct ow_core *core, struct ow_error *err)
 
 	kept->is_guest = true;
 	core->c->target.mem.read = read_guest;
+	core->c->target.kernel_start = (uint64_t)1 << 63;
 	return ow_guestdump_take(&kept->guest, core, err);
 }
 
@@ -255,6 +256,36 @@ static int take_process(struct ow_core *core, struct ow_error *err)
 	return failed;
 }
 
+/* Dumps that aren't ELF, and what to do about it. */
+static const struct refused {
+	const char *magic, *why;
+} refused[] = {
+	{ "KDUMP   ", "kdump-compressed, which outwind doesn't read: dump "
+		      "without compression (dump-guest-memory without -z, -l "
+		      "and -s; makedumpfile -E)" },
+	{ "DISKDUMP", "a diskdump, which outwind doesn't read: dump as ELF "
+		      "(makedumpfile -E)" },
+	{ "makedumpfile", "makedumpfile's flattened format: put it in order by "
+			  "makedumpfile -R" },
+	{ "BZh", "compressed by bzip2: decompress it first" },
+	{ "LZIP", "compressed by lzip: decompress it first" },
+};
+
+static int refuse(const struct ow_core *core, const struct ow_corebytes *file,
+		  struct ow_error *err)
+{
+	size_t i, n;
+
+	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+		n = strlen(refused[i].magic);
+		if (file->size >= n &&
+		    memcmp(file->bytes, refused[i].magic, n) == 0)
+			return ow_fail(err, OW_CODE_UNSUPPORTED, "%s: %s",
+				       core->path, refused[i].why);
+	}
+	return ow_fail(err, OW_CODE_FORMAT, "%s: not a core file", core->path);
+}
+
 static int take_core(struct ow_core *core,
 		     const struct ow_capture_options *options,
 		     struct ow_error *err)
@@ -264,8 +295,7 @@ static int take_core(struct ow_core *core,
 
 	if (ow_elf_parse(&core->elf, file->bytes, file->size) ||
 	    core->elf.type != OW_ET_CORE)
-		return ow_fail(err, OW_CODE_FORMAT, "%s: not a core file",
-			       core->path);
+		return refuse(core, file, err);
 	count_segments(&core->elf);
 	core->c->target.arch = core->elf.arch;
 	find_damage(core);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The unwind data that Linux makes for itself on x86-64: a sorted table of
+ * where code begins that has the same row, and the rows.  (Linux,
+ * arch/x86/include/asm/orc_types.h, Documentation/x86/orc-unwinder.rst)
+ */
+#ifndef OW_ORC_H
+#define OW_ORC_H
+
+#include "row.h"
+
+struct ow_orc {
+	const uint8_t *ips; /* .orc_unwind_ip; borrowed */
+	uint64_t ips_vaddr;
+	const uint8_t *entries; /* .orc_unwind; borrowed */
+	size_t nr;
+	bool has_signal; /* entries are as they are since Linux 6.3 */
+};
+
+/*
+ * The row for a vaddr; rules has room for OW_MAX_REGS.  Return 0, -OW_ENOENT
+ * if the kernel doesn't know how to go on either, -OW_EUNSUPPORTED, or
+ * -OW_EFORMAT.
+ */
+int ow_orc_row(const struct ow_orc *orc, uint64_t vaddr, struct ow_row *row,
+	       struct ow_rule *rules);
+
+#endif /* OW_ORC_H */
