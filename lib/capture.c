@@ -385,3 +385,16 @@ int ow_capture_module(struct ow_capture *c, size_t i,
 					m->build_id };
 	return 0;
 }
+
+bool ow_capture_lacks(const struct ow_capture *c, size_t i,
+		      struct ow_module_info *ret, struct ow_error *why)
+{
+	const struct ow_capture_module *m = c->modules + i;
+
+	if (i >= c->nr_modules || m->base.state != OW_MODULE_READY || m->object)
+		return false;
+	*ret = (struct ow_module_info){ m->start, m->end, m->base.bias, m->path,
+					m->build_id };
+	*why = m->why;
+	return true;
+}

@@ -66,6 +66,10 @@ struct ow_capture {
 	size_t nr_regions;
 	struct ow_capture_stats stats;
 	char warning[256]; /* what ow_capture_warning() tells, or "" */
+	/* A snapshot's own part of a JIT's map for perf, and where that was;
+	   NULL: there is none.  Borrowed from priv. */
+	const char *jit_names, *jit_path;
+	size_t jit_names_size;
 
 	struct ow_cache cache;
 	struct ow_walk walk; /* scratch of ow_capture_walk() */

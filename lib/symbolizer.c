@@ -9,10 +9,10 @@
 #include "demangle.h"
 #include "error.h"
 #include "intern.h"
+#include "jitnames.h"
 #include "lines.h"
 #include "namecache.h"
 #include "object.h"
-#include "perfmap.h"
 #include "plt.h"
 #include "symtab.h"
 
@@ -194,17 +194,13 @@ static size_t name_calls(struct ow_symbolizer *s, const struct tables *t,
 	return nr;
 }
 
-/*
- * Only of a process: the pid in a core may be another's by now, and only a
- * process was frozen.
- */
 static void name_jit(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 		     struct ow_name *name)
 {
 	struct ow_symbol sym;
 
-	if (!s->perfmap_tried && s->capture->live > 0)
-		s->perfmap = ow_perfmap_open(s->capture->pid);
+	if (!s->perfmap_tried)
+		s->perfmap = ow_jitnames_open(s->capture);
 	s->perfmap_tried = true;
 	if (!s->perfmap || !ow_perfmap_find(s->perfmap, lookup, &sym))
 		return;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+
 #include "stackrequest.h"
 #include "stackview.h"
 
@@ -218,7 +219,7 @@ static int run(struct stack_request *r)
 		r->options.progress = print_progress;
 		r->options.progress_arg = &percent;
 	}
-	c = r->is_core ? ow_capture_core(r->target, r->exe, &r->options, &err) :
+	c = r->is_core ? ow_capture_file(r->target, r->exe, &r->options, &err) :
 			 ow_capture_process(r->pid, &r->options, &err);
 	if (!c) {
 		complain("%s", err.msg);
@@ -227,6 +228,8 @@ static int run(struct stack_request *r)
 	if (ow_capture_warning(c))
 		complain("%s: %s", r->target, ow_capture_warning(c));
 	status = print_stacks(r, c);
+	if (r->is_core)
+		complain_of_lacking(c);
 	if (r->stats)
 		print_stats(c);
 	ow_capture_destroy(c);

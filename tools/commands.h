@@ -13,11 +13,15 @@ enum {
 };
 
 int cmd_stack(int argc, char **argv);
+int cmd_snap(int argc, char **argv);
 int cmd_tables(int argc, char **argv);
 int cmd_rows(int argc, char **argv);
 
 /* "outwind: " and the line, on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* On stderr, a line for each object that stacks needed and that wasn't there. */
+void complain_of_lacking(const struct ow_capture *c);
 
 /* A number from min to max in text, to *ret; false if it is none. */
 bool parse_number(const char *text, unsigned long min, unsigned long max,

@@ -14,7 +14,9 @@ static const struct {
 	int (*run)(int argc, char **argv);
 	const char *what;
 } commands[] = {
-	{ "stack", cmd_stack, "print the stacks of a process or a core file" },
+	{ "stack", cmd_stack,
+	  "print the stacks of a process, a core file or a snapshot" },
+	{ "snap", cmd_snap, "write a snapshot of a process' stacks" },
 	{ "tables", cmd_tables,
 	  "make compact unwind tables for repeated work" },
 	{ "rows", cmd_rows, "list the unwind rows of an ELF file" },

@@ -2,7 +2,7 @@
 /*
  * outwind: call stacks from outside.
  *
- * Capture a target (ow_capture_process(), ow_capture_core()), walk its threads
+ * Capture a target (ow_capture_process(), ow_capture_file()), walk its threads
  * (ow_capture_walk()), name the frames (ow_symbolizer_name()).  Nothing here is
  * safe to use from two threads at once on the same object; different objects
  * are independent.  Link with -loutwind.
@@ -122,7 +122,40 @@ struct ow_capture *ow_capture_core(const char *path, const char *exe,
 				   const struct ow_capture_options *options,
 				   struct ow_error *err);
 
+/*
+ * Open a snapshot, which ow_capture_save() wrote.  exe overrides the path of
+ * the main program, or is NULL.  An object that is another build than the one
+ * that was running is not used.
+ */
+struct ow_capture *ow_capture_snapshot(const char *path, const char *exe,
+				       const struct ow_capture_options *options,
+				       struct ow_error *err);
+
+/* Open a core file or a snapshot, whichever it is. */
+struct ow_capture *ow_capture_file(const char *path, const char *exe,
+				   const struct ow_capture_options *options,
+				   struct ow_error *err);
+
 void ow_capture_destroy(struct ow_capture *c);
+
+enum ow_save_flags {
+	/* Only the memory and registers that the stacks are found by, which
+	   takes a walk of every thread, and no arguments of system calls. */
+	OW_SAVE_REDACT = 1,
+};
+
+/*
+ * Write a snapshot of the capture to a file, to be unwound later and elsewhere;
+ * flags are enum ow_save_flags.  Only the owner may read the file, as stacks
+ * hold secrets.  An older regular file is replaced at once, when all is
+ * written.  Everything of objects that can't be found later is included.
+ */
+int ow_capture_save(struct ow_capture *c, const char *path, unsigned int flags,
+		    struct ow_error *err);
+
+/* The same to where fd is; name is for messages. */
+int ow_capture_save_fd(struct ow_capture *c, int fd, const char *name,
+		       unsigned int flags, struct ow_error *err);
 
 struct ow_thread {
 	pid_t tid;
@@ -251,6 +284,13 @@ struct ow_module_info {
 size_t ow_capture_nr_modules(const struct ow_capture *c);
 int ow_capture_module(struct ow_capture *c, size_t i,
 		      struct ow_module_info *ret, struct ow_error *err);
+
+/*
+ * Did a walk or a name, so far, need module i in vain: could its object not be
+ * had?  Then why says what is wrong, and ret is filled.
+ */
+bool ow_capture_lacks(const struct ow_capture *c, size_t i,
+		      struct ow_module_info *ret, struct ow_error *why);
 
 /*
  * Compact tables on disk.

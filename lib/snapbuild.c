@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "snapbuild.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#include "arch.h"
+#include "error.h"
+#include "jitnames.h"
+#include "redact.h"
+#include "snapformat.h"
+
+#define LARGEST_OBJECT ((size_t)64 << 20) /* that a snapshot holds */
+
+/* A piece that has been written, and where in the bytes of all. */
+struct shared {
+	uint64_t start, size, off;
+};
+
+/* A snapshot under construction. */
+struct building {
+	struct ow_capture *c;
+	bool redacted;
+	struct ow_redaction redaction; /* if so */
+	struct shared *shared;
+	uint32_t nr_shared, nr_pieces;
+	uint64_t nr_regs;
+	uint32_t nr_objects;
+	uint32_t jit_path;
+	struct ow_bytebuf sections[OW_SNAP_NR_TYPES];
+};
+
+static void add(struct building *b, enum ow_snap_type type, const void *bytes,
+		size_t size)
+{
+	ow_bytebuf_add(&b->sections[type], bytes, size);
+}
+
+static uint32_t add_text(struct building *b, const char *text)
+{
+	struct ow_bytebuf *to = &b->sections[OW_SNAP_STRINGS];
+	size_t off;
+
+	if (to->size == 0)
+		ow_bytebuf_add(to, "", 1);
+	if (!text || !*text)
+		return 0;
+	off = to->size;
+	if (off > UINT32_MAX) {
+		to->failed = true;
+		return 0;
+	}
+	ow_bytebuf_add_text(to, text);
+	return (uint32_t)off;
+}
+
+static uint32_t add_piece(struct building *b, uint64_t start, uint64_t size)
+{
+	struct ow_snap_piece piece = { start, size };
+
+	add(b, OW_SNAP_PIECES, &piece, sizeof(piece));
+	return b->nr_pieces++;
+}
+
+/* Regions, and those that touch as one piece. */
+static void add_shared(struct building *b, const struct ow_region *regions,
+		       size_t nr)
+{
+	struct shared *p = NULL;
+	size_t i;
+
+	b->shared = calloc(nr + 1, sizeof(*b->shared));
+	for (i = 0; b->shared && i < nr; i++) {
+		if (p && regions[i].start == p->start + p->size) {
+			p->size += regions[i].size;
+		} else {
+			p = &b->shared[b->nr_shared++];
+			*p = (struct shared){ regions[i].start, regions[i].size,
+					      b->sections[OW_SNAP_MEMORY].size };
+		}
+		add(b, OW_SNAP_MEMORY, regions[i].bytes, regions[i].size);
+	}
+	if (!b->shared)
+		b->sections[OW_SNAP_MEMORY].failed = true;
+	for (i = 0; i < b->nr_shared; i++)
+		add_piece(b, b->shared[i].start, b->shared[i].size);
+}
+
+/*
+ * The piece that has the thread's stack with the same bytes: threads that were
+ * copied one after another may have copies of the same addrs that differ.
+ */
+static uint32_t find_piece(const struct building *b,
+			   const struct ow_window *stack)
+{
+	size_t low = 0, high = b->nr_shared, mid;
+	const uint8_t *bytes = b->sections[OW_SNAP_MEMORY].bytes;
+	const struct shared *p;
+	uint64_t skip;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		p = &b->shared[mid];
+		skip = stack->start - p->start;
+		if (stack->start < p->start)
+			high = mid;
+		else if (skip >= p->size)
+			low = mid + 1;
+		else if (p->size - skip >= stack->size &&
+			 memcmp(bytes + p->off + skip, stack->bytes,
+				stack->size) == 0)
+			return (uint32_t)mid;
+		else
+			break;
+	}
+	return OW_SNAP_NONE;
+}
+
+static void add_stack(struct building *b, const struct ow_window *stack,
+		      struct ow_snap_thread *rec)
+{
+	rec->piece = OW_SNAP_NONE;
+	if (b->redacted || stack->size == 0 ||
+	    b->sections[OW_SNAP_MEMORY].failed)
+		return;
+	rec->stack = stack->start;
+	rec->stack_size = stack->size;
+	rec->piece = find_piece(b, stack);
+	if (rec->piece != OW_SNAP_NONE)
+		return;
+	add(b, OW_SNAP_MEMORY, stack->bytes, stack->size);
+	rec->piece = add_piece(b, stack->start, stack->size);
+}
+
+static void add_regs(struct building *b, size_t i, struct ow_snap_thread *rec)
+{
+	const struct ow_regs *regs = &b->c->threads[i].regs;
+	unsigned int slot;
+
+	rec->known = b->redacted ? b->redaction.known[i] : regs->known;
+	rec->regs = b->nr_regs;
+	for (slot = 0; slot < b->c->target.arch->nr_regs; slot++) {
+		if (!(rec->known >> slot & 1))
+			continue;
+		add(b, OW_SNAP_REGS, &regs->val[slot], sizeof(regs->val[slot]));
+		b->nr_regs++;
+	}
+}
+
+static void add_thread(struct building *b, size_t i)
+{
+	const struct ow_capture_thread *t = &b->c->threads[i];
+	struct ow_snap_thread rec = {
+		.tid = t->info.tid,
+		.state = (uint8_t)t->info.state,
+		.flags = (t->info.captured ? OW_SNAP_CAPTURED : 0) |
+			 (t->info.stopped ? OW_SNAP_STOPPED : 0) |
+			 (t->info.certain ? OW_SNAP_CERTAIN : 0),
+		.name = add_text(b, t->info.name),
+		.why = t->info.why.code,
+		.why_errno = t->info.why.os_errno,
+		.why_text = t->info.why.code ? add_text(b, t->info.why.msg) : 0,
+		.piece = OW_SNAP_NONE,
+		.syscall_nr = t->info.syscall_nr,
+		.wchan = add_text(b, t->info.wchan),
+		.kernel_stack = add_text(b, t->info.kernel_stack),
+	};
+
+	/* Arguments may be anything. */
+	if (b->redacted)
+		rec.syscall_nr = -1;
+	else
+		memcpy(rec.syscall_args, t->info.syscall_args,
+		       sizeof(rec.syscall_args));
+	if (t->info.captured) {
+		add_regs(b, i, &rec);
+		add_stack(b, &t->stack, &rec);
+	}
+	add(b, OW_SNAP_THREADS, &rec, sizeof(rec));
+}
+
+/* Contents that nobody can find later: the vDSO's, or a deleted file's. */
+static bool is_gone(const struct ow_capture_module *m)
+{
+	return m->object && m->owns_object &&
+	       (m->object->is_image || m->deleted) &&
+	       m->object->size <= LARGEST_OBJECT;
+}
+
+/*
+ * What of an image a process could write, it may have written to: that is no
+ * part of the file.
+ */
+static void add_object(struct building *b, const struct ow_object *obj)
+{
+	struct ow_bytebuf *to = &b->sections[OW_SNAP_OBJECT_BYTES];
+	struct ow_snap_object rec = { obj->size };
+	size_t start = to->size;
+	struct ow_elf_segment seg;
+	uint32_t i;
+
+	add(b, OW_SNAP_OBJECTS, &rec, sizeof(rec));
+	ow_bytebuf_add(to, obj->bytes, obj->size);
+	b->nr_objects++;
+	if (!obj->is_image || to->failed)
+		return;
+	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
+		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_W &&
+		    seg.off < obj->size)
+			memset(to->bytes + start + seg.off, 0,
+			       seg.filesz < obj->size - seg.off ?
+				       seg.filesz :
+				       obj->size - seg.off);
+}
+
+/* The index that the object of m was given, as an earlier module has it. */
+static uint32_t find_object(const struct building *b,
+			    const struct ow_capture_module *m)
+{
+	uint32_t nr = 0;
+	size_t i;
+
+	for (i = 0; i < b->c->nr_modules; i++) {
+		if (!is_gone(&b->c->modules[i]))
+			continue;
+		if (b->c->modules[i].object == m->object)
+			return nr;
+		nr++;
+	}
+	return OW_SNAP_NONE;
+}
+
+static void add_module(struct building *b, const struct ow_capture_module *m)
+{
+	const struct ow_object *obj = m->object;
+	struct ow_snap_module rec = {
+		.start = m->start,
+		.end = m->end,
+		.off = m->off,
+		.dev = m->dev,
+		.inode = m->inode,
+		.bias = m->base.bias,
+		.path = add_text(b, m->path),
+		.why = !obj ? add_text(b, m->why.msg) : 0,
+		.object = obj ? find_object(b, m) : OW_SNAP_NONE,
+		.flags = (m->deleted ? OW_SNAP_DELETED : 0) |
+			 (obj ? OW_SNAP_LOOKED : 0),
+	};
+
+	if (obj) {
+		rec.build_id_size = (uint8_t)obj->build_id_size;
+		memcpy(rec.build_id, obj->build_id, obj->build_id_size);
+		if (obj->build_id_size == 0)
+			rec.digest = ow_snap_digest(obj);
+	}
+	add(b, OW_SNAP_MODULES, &rec, sizeof(rec));
+}
+
+static void add_modules(struct building *b)
+{
+	struct ow_capture *c = b->c;
+	struct ow_snap_range rec;
+	size_t i;
+
+	for (i = 0; i < c->nr_modules; i++)
+		if (is_gone(&c->modules[i]))
+			add_object(b, c->modules[i].object);
+	for (i = 0; i < c->nr_modules; i++)
+		add_module(b, &c->modules[i]);
+	for (i = 0; i < c->target.map.nr; i++) {
+		const struct ow_module *m = c->ranges[i].module;
+
+		rec = (struct ow_snap_range){
+			c->ranges[i].start, c->ranges[i].end,
+			m ? (uint32_t)((const struct ow_capture_module *)m -
+				       c->modules) :
+			    OW_SNAP_NONE,
+			0
+		};
+		add(b, OW_SNAP_RANGES, &rec, sizeof(rec));
+	}
+}
+
+static void add_reg_names(struct building *b)
+{
+	const struct ow_arch *arch = b->c->target.arch;
+	unsigned int slot;
+	uint32_t text;
+
+	for (slot = 0; slot < arch->nr_regs; slot++) {
+		text = add_text(b, arch->names[slot]);
+		add(b, OW_SNAP_REG_NAMES, &text, sizeof(text));
+	}
+}
+
+static void add_meta(struct building *b)
+{
+	const struct ow_capture *c = b->c;
+	struct utsname host = { 0 };
+	struct ow_snap_meta meta = {
+		.machine = c->target.arch->machine,
+		.word = c->target.arch->word,
+		.flags = b->redacted ? OW_SNAP_REDACTED : 0,
+		.pid = c->pid,
+		.program = add_text(b, c->program),
+		.kernel = uname(&host) ? 0 : add_text(b, host.release),
+		.nr_shared = b->nr_shared,
+		.time = (uint64_t)time(NULL),
+		.pc_mask = c->target.pc_mask,
+		.freeze_ns = c->stats.freeze_ns,
+		.longest_ns = c->stats.longest_ns,
+		.bytes_copied = c->stats.bytes_copied,
+		.stopped = c->stats.stopped,
+		.sleeps = c->stats.sleeps,
+		.jit_path = b->jit_path,
+	};
+
+	add(b, OW_SNAP_META, &meta, sizeof(meta));
+}
+
+static void join(struct building *b, struct ow_bytebuf *ret)
+{
+	int type;
+
+	for (type = 1; type < OW_SNAP_NR_TYPES; type++) {
+		struct ow_bytebuf *from = &b->sections[type];
+		uint32_t entry = ow_snap_entry((enum ow_snap_type)type);
+		struct ow_snap_section head = { (uint32_t)type, entry,
+						from->size / entry };
+
+		ret->failed |= from->failed;
+		ow_bytebuf_add(ret, &head, sizeof(head));
+		ow_bytebuf_add(ret, from->bytes, from->size);
+		ow_bytebuf_pad(ret, 8);
+		ow_bytebuf_deinit(from);
+	}
+}
+
+static int add_all(struct building *b, struct ow_error *err)
+{
+	struct ow_capture *c = b->c;
+	struct ow_jitnames jit;
+	int failed = 0;
+	size_t i;
+
+	for (i = 0; i < c->nr_modules; i++)
+		ow_capture_ready(c, &c->modules[i]);
+	if (b->redacted)
+		failed = ow_redact(c, &b->redaction, err);
+	if (failed)
+		return failed;
+	if (b->redacted)
+		add_shared(b, b->redaction.pieces.list, b->redaction.pieces.nr);
+	else
+		add_shared(b, c->regions, c->nr_regions);
+	for (i = 0; i < c->nr_threads; i++)
+		add_thread(b, i);
+	add_reg_names(b);
+	add_modules(b);
+	if (ow_jitnames_collect(&jit, c))
+		b->jit_path = add_text(b, jit.path);
+	add(b, OW_SNAP_JIT_NAMES, jit.text.bytes, jit.text.size);
+	ow_jitnames_deinit(&jit);
+	add_meta(b);
+	return 0;
+}
+
+int ow_snap_build(struct ow_capture *c, unsigned int flags,
+		  struct ow_bytebuf *ret, struct ow_error *err)
+{
+	struct building b = { .c = c, .redacted = flags & OW_SAVE_REDACT };
+	int failed, type;
+
+	if (!c->target.arch)
+		return ow_fail(err, OW_CODE_ARGUMENT, "nothing was captured");
+	failed = add_all(&b, err);
+	if (!failed)
+		join(&b, ret);
+	for (type = 0; type < OW_SNAP_NR_TYPES; type++)
+		ow_bytebuf_deinit(&b.sections[type]);
+	ow_redaction_deinit(&b.redaction);
+	free(b.shared);
+	if (!failed && ret->failed)
+		failed = ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	return failed;
+}

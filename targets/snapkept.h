@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a capture keeps of its snapshot, and the objects that this tells of. */
+#ifndef OW_SNAPKEPT_H
+#define OW_SNAPKEPT_H
+
+#include "capture.h"
+#include "snapformat.h"
+
+/* The priv of a capture; it points into the bytes. */
+struct ow_snapkept {
+	uint8_t *bytes; /* of the sections */
+	size_t size;
+	struct ow_snap snap;
+	char *sysroot; /* or NULL */
+};
+
+void ow_snapkept_free(void *kept);
+
+/*
+ * The object of a module: its bytes in the snapshot, or else a file that is
+ * surely the same build.
+ */
+struct ow_object *ow_snapkept_open(struct ow_capture *c,
+				   struct ow_capture_module *m,
+				   struct ow_error *err);
+
+#endif /* OW_SNAPKEPT_H */
