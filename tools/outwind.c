@@ -22,6 +22,9 @@ static const struct {
 	{ "rows", cmd_rows, "list the unwind rows of an ELF file" },
 };
 
+/* Stacks are long: stdio's own is a page, and so a system call for each. */
+#define OUTPUT_BUFFER 65536
+
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
 void complain(const char *fmt, ...)
@@ -77,8 +80,10 @@ static void print_usage(FILE *to)
 
 int main(int argc, char **argv)
 {
+	static char buffer[OUTPUT_BUFFER];
 	size_t i;
 
+	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	if (argc < 2) {
 		print_usage(stderr);
 		return EXIT_USAGE;
