@@ -9,7 +9,6 @@ itself: from the first thread interrupted to the last one let go; of "each", for
 one thread, the median.
 """
 import mmap
-import os
 import re
 import shutil
 import statistics
@@ -31,12 +30,13 @@ class Heart:
             file.write(bytes(8))
             file.flush()
             self.shared = mmap.mmap(file.fileno(), 8)
-            self.process = subprocess.Popen([program, str(threads), file.name])
+            self.process = subprocess.Popen(
+                [program, str(threads), '30', file.name],
+                stdout=subprocess.PIPE)
             self.pid = self.process.pid
+            self.process.stdout.readline()
             while self.gap() == 0:
                 time.sleep(0.01)
-        while len(os.listdir('/proc/%d/task' % self.pid)) < threads:
-            time.sleep(0.01)
         time.sleep(0.2)
 
     def gap(self):
@@ -116,7 +116,7 @@ def main():
     print('\n%-24s %-9s %12s %12s %6s' % ('freeze', '', 'gap', 'stop',
                                           'ratio'))
     for threads in THREADS:
-        heart = Heart(built + '/heart', threads)
+        heart = Heart(built + '/threads', threads)
         try:
             named = dict(peers, **slow) if threads <= 100 else peers
             print_rows('%d threads' % threads,

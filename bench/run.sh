@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Start what is looked at, run the benchmarks on it, and end it again.
-# usage: bench/run.sh FOLDER-OF-THE-BUILT-PROGRAMS OUTWIND
+# usage: bench/run.sh BUILD-FOLDER
 set -eu
 
-built=$1
-outwind=$2
+built=$1/bench
+outwind=$1/bin/outwind
 pg=$(find /usr/lib/postgresql -maxdepth 2 -name bin | sort -V | tail -n 1)
 lib=$(dirname "$(ldd "$built/bench_walk" | sed -n 's/.*libc.so.6 => \([^ ]*\).*/\1/p')")
 tmp=$(mktemp -d)
@@ -64,6 +64,23 @@ first()
 	"$built/bench_first" "$1" "$tmp/cache" "$2" $3
 }
 
+# whole NAME LIMIT PID
+whole()
+{
+	"$built/bench_whole" "$1" "$2" "$outwind" "$tmp/cache" "$3"
+}
+
+# The same for so many threads of 30 frames.
+whole_threads()
+{
+	start "$built/threads" "$1" 30
+	until grep -q ready "$tmp/log"; do
+		sleep 0.1
+	done
+	whole "$1 threads of 30 frames" "$2" "$pid"
+	kill -KILL "$pid"
+}
+
 echo "CPU: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
 	"x $(nproc), $(uname -sr)"
 "$built/bench_walk"
@@ -79,6 +96,15 @@ first "a small program" 100 "$small"
 first "postgres, idle" 400 "$servers"
 first "python3, 17 threads" 0 "$python"
 first "node, idle" 0 "$node"
+
+whole_threads 1 0
+whole_threads 10 0
+whole_threads 100 8
+whole_threads 500 35
+whole_threads 1000 0
+whole "python3, 17 threads" 10 "$python"
+whole "node, idle" 15 "$node"
+whole "postgres, idle" 0 "$server"
 
 "$built/bench_tables" "$lib/libc.so.6" "$lib/libstdc++.so.6" \
 	"$(command -v gdb)" "$pg/postgres" "$(command -v node)"

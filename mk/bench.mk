@@ -26,12 +26,14 @@ $(B)/bench/bench_%: $(B)/bench/bench_%.o $(bench_peers:%=$(B)/bench/%.o) \
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(bench_libs) -o $@
 
-$(B)/bench/%: bench/%.c
+# What is looked at.
+bench_targets := $(addprefix $(B)/bench/,small threads freeze_min)
+$(bench_targets): $(B)/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(flags) -O2 -pthread $(CFLAGS) $< -o $@
 
-bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables small \
-		heart freeze_min) $(B)/bin/outwind
-	@sh bench/run.sh $(B)/bench $(B)/bin/outwind
+bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables bench_whole) \
+		$(bench_targets) $(B)/bin/outwind
+	@sh bench/run.sh $(B)
 
 .PHONY: bench
