@@ -78,6 +78,14 @@ void ow_view_put_hex(FILE *out, uint64_t value)
 	fwrite_unlocked(at, 1, end - at, out);
 }
 
+void ow_view_put_digits(FILE *out, uint64_t value)
+{
+	char text[HEX_DIGITS];
+
+	fill_hex(text, value);
+	fwrite_unlocked(text, 1, sizeof(text), out);
+}
+
 /* The number n, at least three columns wide; return its size. */
 static size_t fill_number(char *to, size_t n)
 {

@@ -73,6 +73,9 @@ void ow_view_put_clean(FILE *out, const char *text);
 /* value in hexadecimal, as printf() has it by "%#llx". */
 void ow_view_put_hex(FILE *out, uint64_t value);
 
+/* value in all its 16 digits, as printf() has it by "%016llx". */
+void ow_view_put_digits(FILE *out, uint64_t value);
+
 /* A frame's number and pc, as printf() has them by "#%-3zu %#018llx". */
 void ow_view_put_place(FILE *out, size_t n, uint64_t pc);
 

@@ -38,12 +38,17 @@ static void put_name(FILE *out, const struct ow_frame *frame,
 
 	if (!name->function) {
 		put_object(out, frame, name);
-		return;
+	} else if (strnlen(name->function, most) < most) {
+		ow_view_put_clean(out, name->function);
+	} else {
+		memcpy(part, name->function, most);
+		part[most] = '\0';
+		ow_view_put_clean(out, part);
 	}
-	snprintf(part, most + 1, "%s", name->function);
-	ow_view_put_clean(out, part);
-	if (name->offset)
-		fprintf(out, " + 0x%llx", (unsigned long long)name->offset);
+	if (name->function && name->offset) {
+		fputs_unlocked(" + ", out);
+		ow_view_put_hex(out, name->offset);
+	}
 }
 
 static void put_frame(FILE *out, const struct ow_view_frame *f,
@@ -51,13 +56,17 @@ static void put_frame(FILE *out, const struct ow_view_frame *f,
 {
 	static const struct ow_name none;
 
-	fprintf(out, " %016llx  ", (unsigned long long)f->frame.pc);
-	if (flags & OW_VIEW_SP)
-		fprintf(out, "%016llx  ", (unsigned long long)f->frame.sp);
+	putc_unlocked(' ', out);
+	ow_view_put_digits(out, f->frame.pc);
+	fputs_unlocked("  ", out);
+	if (flags & OW_VIEW_SP) {
+		ow_view_put_digits(out, f->frame.sp);
+		fputs_unlocked("  ", out);
+	}
 	/* One line a frame: that of the function that others are inlined in. */
 	put_name(out, &f->frame,
 		 f->nr_names ? &f->names[f->nr_names - 1] : &none);
-	putc('\n', out);
+	putc_unlocked('\n', out);
 }
 
 static void begin(FILE *out, pid_t pid, const char *program)

@@ -48,6 +48,11 @@ static void test_hex(void)
 			 (unsigned long long)values[i]);
 		ow_view_put_hex(out, values[i]);
 		CHECK(close_text(out, want));
+		out = open_text();
+		snprintf(want, sizeof(want), "%016llx",
+			 (unsigned long long)values[i]);
+		ow_view_put_digits(out, values[i]);
+		CHECK(close_text(out, want));
 	}
 }
 
