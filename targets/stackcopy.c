@@ -122,8 +122,11 @@ static void drop_largest(struct ow_stackcopy *s)
 	s->regions[largest].size = 0;
 }
 
-/* Room for all regions that have none, or for all but those that are too big. */
-static void place(struct ow_stackcopy *s)
+/*
+ * Room for all regions that have none, or for all but those that are too big.
+ * False: for none of them.
+ */
+static bool place(struct ow_stackcopy *s)
 {
 	size_t size, i;
 
@@ -131,7 +134,7 @@ static void place(struct ow_stackcopy *s)
 		for (size = 0, i = s->done; i < s->nr; i++)
 			size += s->regions[i].size;
 		if (size == 0)
-			return;
+			return false;
 		if (s->chunks && s->chunks->size - s->chunks->used >= size)
 			break;
 		if (add_chunk(s, size, 0))
@@ -141,13 +144,17 @@ static void place(struct ow_stackcopy *s)
 		s->regions[i].bytes = s->chunks->bytes + s->chunks->used;
 		s->chunks->used += s->regions[i].size;
 	}
+	return true;
 }
 
 size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem)
 {
 	size_t i, first = s->done, total = 0;
 
-	place(s);
+	if (!place(s)) {
+		s->done = s->nr;
+		return 0;
+	}
 	for (i = first; i < s->nr;)
 		i += s->regions[i].size > MOST_AT_ONCE ?
 			     copy_huge(s, mem, i) :
