@@ -4,40 +4,77 @@
 
 #include <string.h>
 
+/* Bytes at s that are ASCII and stand for themselves. */
+static size_t plain_size(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= ' ' && s[n] < 0x80 && s[n] != '"' && s[n] != '\\')
+		n++;
+	return n;
+}
+
+/* One character that may need an escape; return its size. */
+static size_t put_special(FILE *out, const unsigned char *s)
+{
+	size_t n = ow_view_utf8_size(s);
+
+	if (n == 0)
+		fputs("\\ufffd", out);
+	else if (*s == '"' || *s == '\\')
+		fprintf(out, "\\%c", *s);
+	else if (*s < ' ')
+		fprintf(out, "\\u%04x", *s);
+	else
+		fwrite_unlocked(s, 1, n, out);
+	return n ? n : 1;
+}
+
 static void put_string(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t n;
 
-	putc('"', out);
+	putc_unlocked('"', out);
 	while (*s) {
-		n = ow_view_utf8_size(s);
-		if (n == 0) {
-			fputs("\\ufffd", out);
-			n = 1;
-		} else if (*s == '"' || *s == '\\') {
-			fprintf(out, "\\%c", *s);
-		} else if (*s < ' ') {
-			fprintf(out, "\\u%04x", *s);
-		} else {
-			fwrite(s, 1, n, out);
-		}
+		n = plain_size(s);
+		fwrite_unlocked(s, 1, n, out);
 		s += n;
+		if (*s)
+			s += put_special(out, s);
 	}
-	putc('"', out);
+	putc_unlocked('"', out);
+}
+
+/* ,"key": */
+static void put_key(FILE *out, const char *key)
+{
+	fputs_unlocked(",\"", out);
+	fputs_unlocked(key, out);
+	fputs_unlocked("\":", out);
 }
 
 static void put_member(FILE *out, const char *key, const char *value)
 {
 	if (!value)
 		return;
-	fprintf(out, ",\"%s\":", key);
+	put_key(out, key);
 	put_string(out, value);
 }
 
 static void put_number(FILE *out, const char *key, uint64_t value)
 {
-	fprintf(out, ",\"%s\":%llu", key, (unsigned long long)value);
+	put_key(out, key);
+	fprintf(out, "%llu", (unsigned long long)value);
+}
+
+/* As a string: a JSON number is a double to many a reader. */
+static void put_address(FILE *out, const char *key, uint64_t value)
+{
+	put_key(out, key);
+	putc_unlocked('"', out);
+	ow_view_put_hex(out, value);
+	putc_unlocked('"', out);
 }
 
 static void begin(FILE *out, pid_t pid, const char *program)
@@ -47,13 +84,13 @@ static void begin(FILE *out, pid_t pid, const char *program)
 	fputs(",\"threads\":[", out);
 }
 
-/* Addresses as strings: a JSON number is a double to many a reader. */
 static void put_name(FILE *out, const struct ow_view_frame *f,
 		     const struct ow_name *name, bool first)
 {
-	fprintf(out, "%s\n  {\"pc\":\"%#llx\",\"sp\":\"%#llx\"",
-		first ? "" : ",", (unsigned long long)f->frame.pc,
-		(unsigned long long)f->frame.sp);
+	fputs_unlocked(first ? "\n  {\"pc\":\"" : ",\n  {\"pc\":\"", out);
+	ow_view_put_hex(out, f->frame.pc);
+	putc_unlocked('"', out);
+	put_address(out, "sp", f->frame.sp);
 	put_member(out, "how", ow_how_text(f->frame.how));
 	if (f->frame.flags & OW_FRAME_SIGNAL)
 		fputs(",\"signal\":true", out);
@@ -65,8 +102,7 @@ static void put_name(FILE *out, const struct ow_view_frame *f,
 			fputs(",\"inlined\":true", out);
 		put_member(out, "module", name->module);
 		if (name->module)
-			fprintf(out, ",\"module_offset\":\"%#llx\"",
-				(unsigned long long)name->module_offset);
+			put_address(out, "module_offset", name->module_offset);
 		put_member(out, "build_id", name->build_id);
 		put_member(out, "file", name->file);
 		if (name->line)
@@ -74,7 +110,7 @@ static void put_name(FILE *out, const struct ow_view_frame *f,
 		if (name->column)
 			put_number(out, "column", name->column);
 	}
-	putc('}', out);
+	putc_unlocked('}', out);
 }
 
 static void thread(FILE *out, const struct ow_view *view, bool first,

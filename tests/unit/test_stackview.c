@@ -98,12 +98,25 @@ static void test_clean(void)
 	check_clean("\xff\xc3", "??");
 }
 
+static void test_json_strings(void)
+{
+	FILE *out = open_text();
+
+	ow_json_writer.begin(out, 7,
+			     "/a\"b\\c\x01\n\x7f \xc3\xbc\xff\xe2\x82/\"");
+	ow_json_writer.end(out);
+	CHECK(close_text(out, "{\"pid\":7,\"program\":\"/a\\\"b\\\\c"
+			      "\\u0001\\u000a\x7f \xc3\xbc\\ufffd\\ufffd"
+			      "\\ufffd/\\\"\",\"threads\":[]}\n"));
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "numbers in hexadecimal", test_hex },
 		{ "a frame's number and pc", test_place },
 		{ "text of the target", test_clean },
+		{ "strings in JSON", test_json_strings },
 	};
 
 	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
