@@ -64,36 +64,45 @@ static inline uint64_t ow_elfsym_word(const uint8_t *at, size_t size)
 }
 
 /*
- * Symbol i; false if there is no such, or its name is not in the strings.
- * Inline and not by a cursor: an object may have 10^6 symbols, and what is
- * read of i is in bounds.
+ * Symbol i but for its name; i is below t->nr.  Inline and not by a cursor: an
+ * object may have 10^6 symbols, and what is read of i is in bounds.
  */
+static inline void ow_elfsyms_place(const struct ow_elfsyms *t, size_t i,
+				    struct ow_elfsym *ret)
+{
+	const uint8_t *at =
+		t->syms + i * (t->is_64 ? OW_SYM64_SIZE : OW_SYM32_SIZE);
+	uint8_t info;
+
+	if (t->is_64) {
+		info = at[4];
+		ret->section = ow_elfsym_word(at + 6, 2);
+		ret->value = ow_elfsym_word(at + 8, 8);
+		ret->size = ow_elfsym_word(at + 16, 8);
+	} else {
+		ret->value = ow_elfsym_word(at + 4, 4);
+		ret->size = ow_elfsym_word(at + 8, 4);
+		info = at[12];
+		ret->section = ow_elfsym_word(at + 14, 2);
+	}
+	ret->type = info & 0xf;
+	ret->bind = info >> 4;
+}
+
+/* Symbol i; false if there is no such, or its name is not in the strings. */
 static inline bool ow_elfsyms_get(const struct ow_elfsyms *t, size_t i,
 				  struct ow_elfsym *ret)
 {
-	const uint8_t *at;
+	size_t each = t->is_64 ? OW_SYM64_SIZE : OW_SYM32_SIZE;
 	uint32_t name;
 
 	if (i >= t->nr)
 		return false;
-	at = t->syms + i * (t->is_64 ? OW_SYM64_SIZE : OW_SYM32_SIZE);
-	name = ow_elfsym_word(at, 4);
+	name = ow_elfsym_word(t->syms + i * each, 4);
 	if (name >= t->names_size)
 		return false;
 	ret->name = t->names + name;
-	if (t->is_64) {
-		ret->section = ow_elfsym_word(at + 6, 2);
-		ret->value = ow_elfsym_word(at + 8, 8);
-		ret->size = ow_elfsym_word(at + 16, 8);
-		at += 4;
-	} else {
-		ret->value = ow_elfsym_word(at + 4, 4);
-		ret->size = ow_elfsym_word(at + 8, 4);
-		ret->section = ow_elfsym_word(at + 14, 2);
-		at += 12;
-	}
-	ret->type = *at & 0xf;
-	ret->bind = *at >> 4;
+	ow_elfsyms_place(t, i, ret);
 	return true;
 }
 

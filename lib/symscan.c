@@ -93,28 +93,45 @@ static bool offer(struct scan *s, const struct ow_function *f, size_t i)
 	return true;
 }
 
-static bool scan_table(struct scan *s, const struct ow_symbols *table)
+/*
+ * Symbol i may be a function that covers wanted[at] or, as a label, what comes
+ * behind that.
+ */
+static bool take(struct scan *s, const struct ow_symbols *table, size_t i,
+		 size_t at)
 {
 	struct ow_elfsym sym;
 	struct ow_function f;
-	size_t at;
 
-	for (size_t i = 1; i < table->syms.nr; i++) {
-		if (!ow_elfsyms_get(&table->syms, i, &sym) ||
-		    !ow_function_type(sym.type))
+	if (!ow_elfsyms_get(&table->syms, i, &sym) ||
+	    !ow_function_from(table->elf, &sym, &f))
+		return true;
+	if (!ow_function_is_label(&f))
+		return offer(s, &f, at);
+	if (f.end > s->wanted[at].reach)
+		s->wanted[at].reach = f.end;
+	return true;
+}
+
+/* Most symbols cover none of the addresses, and their names are not read. */
+static bool scan_table(struct scan *s, const struct ow_symbols *table)
+{
+	const struct ow_elfsyms *syms = &table->syms;
+	struct ow_elfsym sym;
+
+	for (size_t i = 1; i < syms->nr; i++) {
+		size_t at;
+
+		ow_elfsyms_place(syms, i, &sym);
+		if (!ow_function_type(sym.type))
 			continue;
 		at = wanted_from(s, sym.value);
 		if (at == s->nr ||
-		    (sym.size && s->wanted[at].vaddr - sym.value >= sym.size))
+		    (sym.size > 0 &&
+		     s->wanted[at].vaddr - sym.value >= sym.size))
 			continue;
-		if (!ow_function_from(table->elf, &sym, &f))
-			continue;
-		if (!ow_function_is_label(&f)) {
-			if (!offer(s, &f, at))
-				return false;
-		} else if (f.end > s->wanted[at].reach) {
-			s->wanted[at].reach = f.end;
-		}
+		if (!take(s, table, i, at))
+			return false;
 	}
 	return true;
 }

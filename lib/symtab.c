@@ -14,7 +14,7 @@
 #define MOST_TABLES 2 /* .dynsym and one .symtab */
 
 /* An index costs as much as so many passes, or more. */
-#define MOST_PASSES 8
+#define MOST_PASSES 24
 
 struct ow_symtab {
 	struct ow_symbols tables[MOST_TABLES];
