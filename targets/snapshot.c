@@ -95,6 +95,8 @@ static int take_pieces(struct taking *t)
 	uint64_t nr = t->snap->sections[OW_SNAP_PIECES].nr;
 	struct ow_snap_piece p;
 
+	if (t->meta.nr_shared > nr)
+		return bad(t, "number of pieces,", nr);
 	t->pieces = calloc(nr + 1, sizeof(*t->pieces));
 	t->c->regions = calloc(nr + 1, sizeof(*t->c->regions));
 	if (!t->pieces || !t->c->regions)
@@ -113,7 +115,7 @@ static int take_pieces(struct taking *t)
 		end = p.start + p.size;
 		t->c->regions[t->c->nr_regions++] = t->pieces[i];
 	}
-	if (left || t->meta.nr_shared > nr)
+	if (left)
 		return bad(t, "number of pieces,", nr);
 	return 0;
 }
