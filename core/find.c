@@ -45,7 +45,7 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 	int err;
 
 	if (module->orc) {
-		err = ow_orc_row(module->orc, vaddr, row, f->rules);
+		err = ow_orc_row(module->orc, vaddr, row, f->rules, f->expr);
 		if (err != -OW_ENOENT)
 			return err;
 	}

@@ -10,6 +10,7 @@ struct ow_finder {
 	struct ow_cfa cfa;
 	struct ow_fde fde;
 	struct ow_rule rules[OW_MAX_REGS];
+	uint8_t expr[OW_ORC_EXPR];
 };
 
 /*

@@ -44,14 +44,6 @@ static const uint8_t pt_regs[] = { 15, 14,   13,  12,   RBP,  RBX, 11,
 /* What the CPU pushes: rip, cs, rflags, rsp */
 static const uint8_t iret_frame[] = { RIP, NONE, NONE, RSP };
 
-/* *rsp + 8, behind a stack that was switched to; its size goes before. */
-static const uint8_t sp_indirect[] = {
-	5,    0x70 + RSP, /* DW_OP_breg7 */
-	0,    0x06,       /* DW_OP_deref */
-	0x23,             /* DW_OP_plus_uconst */
-	8,
-};
-
 struct entry {
 	int16_t sp_off, bp_off;
 	uint8_t sp_reg, bp_reg;
@@ -105,24 +97,39 @@ static int read_entry(const struct ow_orc *orc, const uint8_t *at,
 	return 0;
 }
 
-static int make_cfa(const struct entry *e, struct ow_row *row)
+/* *rsp + off: the stack was switched, and the old sp is on the new one. */
+static int make_indirect(const struct entry *e, struct ow_row *row,
+			 uint8_t expr[OW_ORC_EXPR])
+{
+	if (e->sp_off < 0 || e->sp_off >= 1 << 14)
+		return -OW_EFORMAT;
+	expr[0] = OW_ORC_EXPR - 1;
+	expr[1] = 0x70 + RSP; /* DW_OP_breg7 */
+	expr[2] = 0;
+	expr[3] = 0x06; /* DW_OP_deref */
+	expr[4] = 0x23; /* DW_OP_plus_uconst */
+	expr[5] = (uint8_t)(e->sp_off | 0x80);
+	expr[6] = (uint8_t)(e->sp_off >> 7);
+	row->cfa = (struct ow_rule){ .kind = OW_RULE_IS_EXPR };
+	row->exprs = expr;
+	row->exprs_size = OW_ORC_EXPR;
+	return 0;
+}
+
+static int make_cfa(const struct entry *e, struct ow_row *row,
+		    uint8_t expr[OW_ORC_EXPR])
 {
 	if (e->sp_reg == REG_UNDEFINED)
 		return -OW_ENOENT;
 	if (e->sp_reg >= NR_REGS || sp_slots[e->sp_reg] == NONE)
 		return -OW_EFORMAT;
+	if (e->sp_reg == REG_SP_INDIRECT)
+		return make_indirect(e, row, expr);
 	row->cfa = (struct ow_rule){ .kind = OW_RULE_REG,
 				     .reg = sp_slots[e->sp_reg],
 				     .off = e->sp_off };
 	if (e->sp_reg == REG_BP_INDIRECT)
 		row->cfa.kind = OW_RULE_AT_REG;
-	if (e->sp_reg != REG_SP_INDIRECT)
-		return 0;
-	if (e->sp_off != sp_indirect[sizeof(sp_indirect) - 1])
-		return -OW_EUNSUPPORTED;
-	row->cfa = (struct ow_rule){ .kind = OW_RULE_IS_EXPR };
-	row->exprs = sp_indirect;
-	row->exprs_size = sizeof(sp_indirect);
 	return 0;
 }
 
@@ -155,7 +162,7 @@ static void add_call(struct ow_row *row, struct ow_rule *rules)
 }
 
 int ow_orc_row(const struct ow_orc *orc, uint64_t vaddr, struct ow_row *row,
-	       struct ow_rule *rules)
+	       struct ow_rule *rules, uint8_t expr[OW_ORC_EXPR])
 {
 	const uint8_t *at = find_entry(orc, vaddr);
 	struct entry e;
@@ -168,7 +175,7 @@ int ow_orc_row(const struct ow_orc *orc, uint64_t vaddr, struct ow_row *row,
 		row->flags = OW_ROW_OUTERMOST;
 		return 0;
 	}
-	err = make_cfa(&e, row);
+	err = make_cfa(&e, row, expr);
 	if (err)
 		return err;
 	if (e.is_signal)

@@ -9,6 +9,8 @@
 
 #include "row.h"
 
+#define OW_ORC_EXPR 7 /* bytes of an expression that a row may need */
+
 struct ow_orc {
 	const uint8_t *ips; /* .orc_unwind_ip; borrowed */
 	uint64_t ips_vaddr;
@@ -18,11 +20,11 @@ struct ow_orc {
 };
 
 /*
- * The row for a vaddr; rules has room for OW_MAX_REGS.  Return 0, -OW_ENOENT
- * if the kernel doesn't know how to go on either, -OW_EUNSUPPORTED, or
+ * The row for a vaddr, which borrows rules, with room for OW_MAX_REGS, and
+ * expr.  Return 0, -OW_ENOENT if the kernel doesn't know how to go on either, or
  * -OW_EFORMAT.
  */
 int ow_orc_row(const struct ow_orc *orc, uint64_t vaddr, struct ow_row *row,
-	       struct ow_rule *rules);
+	       struct ow_rule *rules, uint8_t expr[OW_ORC_EXPR]);
 
 #endif /* OW_ORC_H */

@@ -256,17 +256,17 @@ static int take_process(struct ow_core *core, struct ow_error *err)
 	return failed;
 }
 
+#define KDUMP                                                              \
+	"kdump-compressed, which outwind doesn't read: dump as plain ELF " \
+	"(dump-guest-memory without -z, -l, -s; makedumpfile -E)"
+
 /* Dumps that aren't ELF, and what to do about it. */
 static const struct refused {
 	const char *magic, *why;
 } refused[] = {
-	{ "KDUMP   ", "kdump-compressed, which outwind doesn't read: dump "
-		      "without compression (dump-guest-memory without -z, -l "
-		      "and -s; makedumpfile -E)" },
-	{ "DISKDUMP", "a diskdump, which outwind doesn't read: dump as ELF "
-		      "(makedumpfile -E)" },
-	{ "makedumpfile", "makedumpfile's flattened format: put it in order by "
-			  "makedumpfile -R" },
+	{ "KDUMP   ", KDUMP },
+	{ "DISKDUMP", KDUMP },
+	{ "makedumpfile", KDUMP },
 	{ "BZh", "compressed by bzip2: decompress it first" },
 	{ "LZIP", "compressed by lzip: decompress it first" },
 };
