@@ -21,6 +21,25 @@ $(B)/fuzz/%.o: fuzz/%.c
 $(B)/fuzz/fuzz_%: $(B)/fuzz/fuzz_%.o $(B)/fuzz/libcore.a
 	$(FUZZ_CC) -fsanitize=fuzzer $(fuzz_san) $^ -o $@
 
+# What lies above the core, for the fuzzers that need it.
+hosted_fuzzers := core
+
+$(B)/fuzz/lib/%.o: lib/%.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(fuzz_flags) -fsanitize=fuzzer-no-link $(CFLAGS) -c $< -o $@
+
+$(B)/fuzz/targets/%.o: targets/%.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(fuzz_flags) -fsanitize=fuzzer-no-link $(CFLAGS) -c $< -o $@
+
+$(B)/fuzz/libhosted.a: $(hosted:%.c=$(B)/fuzz/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(hosted_fuzzers:%=$(B)/fuzz/fuzz_%): $(B)/fuzz/fuzz_%: $(B)/fuzz/fuzz_%.o \
+		$(B)/fuzz/libhosted.a
+	$(FUZZ_CC) -fsanitize=fuzzer $(fuzz_san) $^ $(libs) -o $@
+
 fuzz-build: $(fuzzers:%=$(B)/fuzz/fuzz_%)
 
 # The corpus, then as many seconds of news as asked for.  What is new goes to

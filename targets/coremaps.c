@@ -178,14 +178,16 @@ static bool has_code(const struct ow_core *core, const struct ow_core_file *f)
  */
 static bool add_unlisted_code(struct ow_core *core)
 {
-	const struct ow_core_file *f = core->notes.files;
-	const struct ow_core_file *end = f + core->notes.nr_files;
+	const struct ow_core_file *f;
+	size_t i;
 
-	for (; f < end; f++)
+	for (i = 0; i < core->notes.nr_files; i++) {
+		f = &core->notes.files[i];
 		if (f->end > f->start &&
 		    !ow_coremaps_at(core, f->start, f->end) &&
 		    has_code(core, f) && !add_range(core, f->start, f->end))
 			return false;
+	}
 	return true;
 }
 
@@ -221,14 +223,16 @@ static void make_module(struct ow_capture_module *m, struct ow_corepiece *p)
 int ow_coremaps_finish(struct ow_core *core, struct ow_error *err)
 {
 	struct ow_capture *c = core->c;
-	struct ow_corepiece *p = core->pieces;
+	struct ow_corepiece *p;
 	struct ow_range *r;
+	size_t i;
 
 	c->ranges = calloc(core->nr_pieces + 1, sizeof(*c->ranges));
 	c->modules = calloc(core->nr_pieces + 1, sizeof(*c->modules));
 	if (!c->ranges || !c->modules)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	for (; p < core->pieces + core->nr_pieces; p++) {
+	for (i = 0; i < core->nr_pieces; i++) {
+		p = &core->pieces[i];
 		r = &c->ranges[c->target.map.nr++];
 		*r = (struct ow_range){ p->start, p->end, NULL };
 		if (!p->path)

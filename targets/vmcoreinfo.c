@@ -8,9 +8,12 @@
 bool ow_vmcoreinfo_text(const struct ow_vmcoreinfo *v, const char *key,
 			char *buf, size_t size)
 {
-	const char *pos = v->text, *end = pos + v->size, *line_end;
+	const char *pos = v->text, *end, *line_end;
 	size_t key_size = strlen(key), n;
 
+	if (v->size == 0)
+		return false;
+	end = pos + v->size;
 	for (; pos < end; pos = line_end + 1) {
 		line_end = memchr(pos, '\n', end - pos);
 		if (!line_end)
