@@ -89,6 +89,14 @@ $(call live_program,tiny-i386.so,tiny.c,$(CC) $(live_x32) $(live_flags) -shared 
 $(live)/spin $(live)/spin-cet $(live)/spin-now $(live)/spin-clang: $(live)/tiny.so
 $(live)/spin-i386: $(live)/tiny-i386.so
 
+# Freezes: calls that wait, programs under load, and all that the library tells.
+$(call live_program,calls,calls.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)
+$(call live_program,calls-i386,calls.c,$(CC) -D_GNU_SOURCE $(live_x32) $(live_flags) -pthread)
+$(call live_program,load,load.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)
+$(call live_program,load-i386,load.c,$(CC) -D_GNU_SOURCE $(live_x32) $(live_flags) -pthread)
+$(call live_program,snapshots,snapshots.c,$(CC) $(live_flags) -Iinclude -Iuapi,$(B)/user/liboutwind.a $(libs))
+$(live)/snapshots: $(B)/user/liboutwind.a
+
 # No section headers: only program headers tell.
 live_programs += $(live)/chain-no-sections
 $(live)/chain-no-sections: $(live)/chain-pie

@@ -317,11 +317,3 @@ long ow_status_number(pid_t pid, const char *key)
 
 	return value ? strtol(value, NULL, 10) : -1;
 }
-
-uint64_t ow_status_mask(pid_t pid, const char *key)
-{
-	_cleanup_(ow_freep) char *text = NULL;
-	const char *value = status_value(pid, key, &text);
-
-	return value ? strtoull(value, NULL, 16) : 0;
-}

@@ -57,7 +57,4 @@ uint64_t ow_process_stack_start(pid_t pid);
 /* A number from /proc/PID/status by its key, such as "TracerPid:"; or -1. */
 long ow_status_number(pid_t pid, const char *key);
 
-/* A mask in hexadecimal, such as "SigBlk:"; 0 if it isn't there. */
-uint64_t ow_status_mask(pid_t pid, const char *key);
-
 #endif /* OW_PROCFS_H */

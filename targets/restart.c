@@ -9,21 +9,26 @@
 #include <sys/uio.h>
 
 #include "env.h"
-#include "procfs.h"
 #include "stopper.h"
 
-#define CALL_SIZE 2 /* bytes of syscall and of int $0x80 */
+/*
+ * A result that the kernel keeps to itself (Linux, include/linux/errno.h): the
+ * call gives EINTR if a signal's handler is to run, and is made again if not.
+ */
+#define ERESTARTNOHAND 514
 
 /*
  * Calls that give EINTR after a stop and have done nothing by then: waits, and
  * a socket's with a timeout of their own (signal(7); the kernel's system call
- * tables, syscall_64.tbl and syscall_32.tbl).
+ * tables, syscall_64.tbl and syscall_32.tbl).  io_uring_enter tells what it has
+ * submitted rather than that its wait was broken off.
  */
 static const uint16_t calls_x86_64[] = {
 	0 /* read */,
 	1 /* write */,
 	19 /* readv */,
 	20 /* writev */,
+	42 /* connect */,
 	43 /* accept */,
 	44 /* sendto */,
 	45 /* recvfrom */,
@@ -39,12 +44,14 @@ static const uint16_t calls_x86_64[] = {
 	299 /* recvmmsg */,
 	307 /* sendmmsg */,
 	333 /* io_pgetevents */,
+	426 /* io_uring_enter */,
 	441 /* epoll_pwait2 */
 };
 
 static const uint16_t calls_i386[] = {
 	3 /* read */,
 	4 /* write */,
+	102 /* socketcall */,
 	117 /* ipc */,
 	145 /* readv */,
 	146 /* writev */,
@@ -54,6 +61,7 @@ static const uint16_t calls_i386[] = {
 	319 /* epoll_pwait */,
 	337 /* recvmmsg */,
 	345 /* sendmmsg */,
+	362 /* connect */,
 	364 /* accept4 */,
 	369 /* sendto */,
 	370 /* sendmsg */,
@@ -64,18 +72,19 @@ static const uint16_t calls_i386[] = {
 	417 /* recvmmsg_time64 */,
 	420 /* semtimedop_time64 */,
 	421 /* rt_sigtimedwait_time64 */,
+	426 /* io_uring_enter */,
 	441 /* epoll_pwait2 */
 };
 
 /* Where the register set has what (Linux, user_64.h and user_32.h). */
 static const struct layout {
 	size_t size;
-	uint8_t word, result, nr, pc; /* the latter three as indexes */
+	uint8_t word, result, nr; /* the latter two as indexes */
 	const uint16_t *calls;
 	size_t nr_calls;
 } layouts[] = {
-	{ 27 * 8, 8, 10, 15, 16, calls_x86_64, OW_ARRAY_SIZE(calls_x86_64) },
-	{ 17 * 4, 4, 6, 11, 12, calls_i386, OW_ARRAY_SIZE(calls_i386) },
+	{ 27 * 8, 8, 10, 15, calls_x86_64, OW_ARRAY_SIZE(calls_x86_64) },
+	{ 17 * 4, 4, 6, 11, calls_i386, OW_ARRAY_SIZE(calls_i386) },
 };
 
 static const struct layout *layout_of(size_t size)
@@ -118,29 +127,20 @@ static bool is_listed(const struct layout *l, int64_t nr)
 	return false;
 }
 
-/* Is a signal waiting in the thread's own queue, or in the process's? */
-static bool has_signal(pid_t tid, unsigned int queue)
-{
-	struct __ptrace_peeksiginfo_args args = { 0, queue, 1 };
-	siginfo_t info;
-
-	return ptrace(PTRACE_PEEKSIGINFO, tid, &args, &info) != 0;
-}
-
 /*
- * Could a signal be what broke it off?  Those that are blocked for good don't
- * matter, but the thread's mask may be a temporary one now: status has that.
+ * Was it for us, or for a signal that reached it only because it is traced:
+ * else one that is ignored breaks off nothing?  A stop by job control does.
  */
-static bool may_be_signalled(pid_t tid)
+static bool is_our_doing(const struct ow_stop *s)
 {
-	uint64_t pending, blocked;
-
-	if (!has_signal(tid, 0) && !has_signal(tid, PTRACE_PEEKSIGINFO_SHARED))
-		return false;
-	pending = ow_status_mask(tid, "SigPnd:") |
-		  ow_status_mask(tid, "ShdPnd:");
-	blocked = ow_status_mask(tid, "SigBlk:");
-	return (pending & ~blocked) != 0;
+	switch (s->signal) {
+	case 0: return s->by_us;
+	case SIGSTOP:
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU: return false;
+	default: return true;
+	}
 }
 
 void ow_restart_call(const struct ow_stop *s, const void *bytes, size_t size)
@@ -148,15 +148,11 @@ void ow_restart_call(const struct ow_stop *s, const void *bytes, size_t size)
 	const struct layout *l = layout_of(size);
 	uint8_t changed[27 * 8];
 	struct iovec iov = { changed, size };
-	int64_t nr;
 
-	if (!l || !s->by_us || word_at(l, bytes, l->result) != -EINTR)
-		return;
-	nr = word_at(l, bytes, l->nr);
-	if (!is_listed(l, nr) || may_be_signalled(s->tid))
+	if (!l || !is_our_doing(s) || word_at(l, bytes, l->result) != -EINTR ||
+	    !is_listed(l, word_at(l, bytes, l->nr)))
 		return;
 	memcpy(changed, bytes, size);
-	set_word(l, changed, l->result, nr);
-	set_word(l, changed, l->pc, word_at(l, bytes, l->pc) - CALL_SIZE);
+	set_word(l, changed, l->result, -ERESTARTNOHAND);
 	ptrace(PTRACE_SETREGSET, s->tid, NT_PRSTATUS, &iov);
 }

@@ -14,11 +14,11 @@
 struct ow_stop;
 
 /*
- * If the stop broke off such a call of a thread, and no signal did, make the
- * thread call again when it runs on: as the kernel does it for other calls,
- * with the instruction pointer on the instruction that calls.  A timeout that
- * is given as a span begins anew.  bytes is the thread's register set as it was
- * read; it is not changed.
+ * If such a call of a thread was broken off by the stop, or by a signal that
+ * came meanwhile, let the kernel decide when the thread runs on, as it does for
+ * other calls: EINTR if a handler is to run, else the call is made again.  A
+ * timeout that is given as a span begins anew then.  bytes is the thread's
+ * register set as it was read; it is not changed.
  */
 void ow_restart_call(const struct ow_stop *s, const void *bytes, size_t size);
 

@@ -159,14 +159,18 @@ add_with_tables('throwing terminate',
                 lambda context: context.start(['throwing', 'terminate']))
 
 
-@case('agree: node, idle')
-def _(context):
+def start_node(context):
     need('node')
     target = context.start([shutil.which('node'), '-e',
                             'setInterval(()=>{},1e6);'
                             'require("fs").writeSync(1,"ready\\n")'])
     time.sleep(0.2)
-    check_agreement(context, target.pid)
+    return target
+
+
+@case('agree: node, idle')
+def _(context):
+    check_agreement(context, start_node(context).pid)
 
 
 @case('agree: gdb')
@@ -208,8 +212,8 @@ def _(context):
     check_agreement(context, start_redis(context).pid)
 
 
-@case('agree: nginx')
-def _(context):
+def start_nginx(context):
+    """The master and its worker."""
     need('nginx')
     port = free_port()
     config = os.path.join(context.tmp, 'nginx.conf')
@@ -225,9 +229,13 @@ def _(context):
                             config], ready=None)
     context.stack.callback(end_nginx, target)
     wait_until(lambda: answers(port), 'nginx answers')
-    check_agreement(context, target.pid)
-    for child in children_of(target.pid):
-        check_agreement(context, child)
+    return [target.pid] + children_of(target.pid)
+
+
+@case('agree: nginx')
+def _(context):
+    for pid in start_nginx(context):
+        check_agreement(context, pid)
 
 
 def end_nginx(target):
@@ -244,8 +252,8 @@ def find_postgres():
     raise Skip('no postgres here')
 
 
-@case('agree: postgres')
-def _(context):
+def start_postgres(context):
+    """The first process and its children, one of them a backend that waits."""
     bindir = find_postgres()
     need('psql')
     need_root()
@@ -275,8 +283,13 @@ def _(context):
     context.stack.callback(client.wait)
     context.stack.callback(client.kill)
     time.sleep(0.7)
+    return [target.pid] + children_of(target.pid)
+
+
+@case('agree: postgres')
+def _(context):
     deepest = 0
-    for pid in [target.pid] + children_of(target.pid):
+    for pid in start_postgres(context):
         check_agreement(context, pid)
         thread = context.stacks(pid)['threads'][0]
         deepest = max(deepest, len(thread['frames']))
