@@ -113,6 +113,67 @@ static void put_name(FILE *out, const struct ow_view_frame *f,
 	putc_unlocked('}', out);
 }
 
+static void put_truth(FILE *out, const char *key, bool value)
+{
+	fprintf(out, ",\"%s\":%s", key, value ? "true" : "false");
+}
+
+/* An object, null if the thread is in none, or nothing if that isn't known. */
+static void put_syscall(FILE *out, const struct ow_view *view)
+{
+	const struct ow_thread *t = view->thread;
+	size_t i;
+
+	if (t->syscall_nr == OW_SYSCALL_UNKNOWN)
+		return;
+	fputs(",\"syscall\":", out);
+	if (t->syscall_nr == OW_SYSCALL_NONE) {
+		fputs("null", out);
+		return;
+	}
+	fprintf(out, "{\"number\":%d", t->syscall_nr);
+	put_member(out, "name", view->syscall);
+	fputs(",\"args\":[", out);
+	for (i = 0; i < 6; i++)
+		fprintf(out, "%s\"%#llx\"", i ? "," : "",
+			(unsigned long long)t->syscall_args[i]);
+	fputs("]}", out);
+}
+
+static void put_kernel_stack(FILE *out, const char *lines)
+{
+	char line[256];
+	bool first = true;
+	size_t n;
+
+	if (!lines)
+		return;
+	fputs(",\"kernel_stack\":[", out);
+	for (; *lines; lines += n + 1, first = false) {
+		n = strcspn(lines, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)n, lines);
+		if (!first)
+			putc(',', out);
+		put_string(out, line);
+	}
+	putc(']', out);
+}
+
+static void put_in_kernel(FILE *out, const struct ow_view *view,
+			  unsigned int flags)
+{
+	const struct ow_thread *t = view->thread;
+
+	if (flags & OW_VIEW_SYSCALL)
+		put_syscall(out, view);
+	if (flags & OW_VIEW_WCHAN)
+		put_member(out, "wchan", t->wchan);
+	if (flags & OW_VIEW_KERNEL)
+		put_kernel_stack(out, t->kernel_stack);
+	if (t->extras_errno)
+		put_member(out, "unknown_because", strerror(t->extras_errno));
+}
+
 static void thread(FILE *out, const struct ow_view *view, bool first,
 		   unsigned int flags)
 {
@@ -121,17 +182,18 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 	const struct ow_view_frame *f;
 	size_t i, k;
 
-	(void)flags;
 	fprintf(out, "%s\n {\"tid\":%d", first ? "" : ",", t->tid);
 	put_member(out, "name", t->name);
 	put_member(out, "state", state);
+	put_in_kernel(out, view, flags);
 	if (!t->captured) {
 		put_member(out, "error", t->why.msg);
 		putc('}', out);
 		return;
 	}
-	fprintf(out, ",\"complete\":%s",
-		view->end == OW_END_OUTERMOST ? "true" : "false");
+	put_truth(out, "stopped", t->stopped);
+	put_truth(out, "certain", t->certain);
+	put_truth(out, "complete", view->end == OW_END_OUTERMOST);
 	put_member(out, "end", ow_end_text(view->end));
 	if (view->end != OW_END_OUTERMOST)
 		put_member(out, "end_detail", view->why->msg);

@@ -116,12 +116,27 @@ void ow_view_put_place(FILE *out, size_t n, uint64_t pc)
 	fwrite_unlocked(text, 1, at + HEX_DIGITS - text, out);
 }
 
+int ow_view_digits(const struct ow_view *view)
+{
+	size_t i;
+
+	for (i = 0; i < view->nr; i++)
+		if ((view->frames[i].frame.pc | view->frames[i].frame.sp) >> 32)
+			return 16;
+	return 8;
+}
+
+bool ow_view_is_return(const struct ow_frame *frame)
+{
+	return frame->flags & OW_FRAME_RETURN &&
+	       !(frame->flags & OW_FRAME_SIGNAL);
+}
+
 const struct ow_view_writer *ow_view_writer_find(const char *name)
 {
 	static const struct ow_view_writer *const writers[] = {
-		&ow_text_writer,
-		&ow_json_writer,
-		&ow_folded_writer,
+		&ow_text_writer, &ow_json_writer, &ow_folded_writer,
+		&ow_eu_writer,   &ow_gdb_writer,  &ow_tbtext_writer,
 	};
 	size_t i;
 

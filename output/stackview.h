@@ -18,8 +18,10 @@ struct ow_view_frame {
 struct ow_view {
 	pid_t pid;
 	const char *program;
+	bool is_core;
 	const struct ow_thread *thread;
-	size_t number; /* of the thread, from 1, as tbstack counts */
+	size_t number;       /* of the thread, from 1 */
+	const char *syscall; /* the name of the one that it is in, or NULL */
 	const struct ow_view_frame *frames;
 	size_t nr;
 	enum ow_end end;
@@ -39,6 +41,7 @@ enum ow_view_flags {
 	OW_VIEW_CERTAIN = 256, /* whether it is, and the thread stopped */
 	OW_VIEW_SP = 512,      /* the stack pointer */
 	OW_VIEW_STATES = 1024, /* of the threads, where that is a choice */
+	OW_VIEW_ONE = 2048,    /* one thread was asked for */
 };
 
 /*
@@ -46,7 +49,10 @@ enum ow_view_flags {
  * in ferror(out).
  */
 struct ow_view_writer {
-	const char *name; /* as -f takes it */
+	const char *name;    /* as -f takes it */
+	unsigned int naming; /* enum ow_symbolizer_flags that it needs */
+	bool backwards;      /* the last thread comes first */
+	bool stacks_only;    /* why one ends has to be said elsewhere */
 	void (*begin)(FILE *out, pid_t pid, const char *program);
 	void (*thread)(FILE *out, const struct ow_view *view, bool first,
 		       unsigned int flags);
@@ -60,6 +66,20 @@ extern const struct ow_view_writer ow_tbtext_writer;
 
 /* What tbstack ends with: how long threads were stopped, and what was copied. */
 void ow_tbtext_put_summary(FILE *out, const struct ow_capture_stats *stats);
+extern const struct ow_view_writer ow_eu_writer;
+extern const struct ow_view_writer ow_gdb_writer;
+
+/*
+ * Digits of an address: 8 where the whole stack, with all that it returns to,
+ * is in the lower 4 GiB, as in a 32-bit process, and else 16.
+ */
+int ow_view_digits(const struct ow_view *view);
+
+/*
+ * Whether the frame's pc is what a call returns to, so that the call before it
+ * is meant.  The kernel has never called its trampoline.
+ */
+bool ow_view_is_return(const struct ow_frame *frame);
 
 /* Bytes of the UTF-8 sequence at s, or 0 if it is none (RFC 3629). */
 size_t ow_view_utf8_size(const unsigned char *s);

@@ -2,6 +2,8 @@
 /* Stacks for people. */
 #include "stackview.h"
 
+#include <string.h>
+
 static void begin(FILE *out, pid_t pid, const char *program)
 {
 	fprintf(out, "PID %d - ", pid);
@@ -48,7 +50,7 @@ static void put_extras(FILE *out, const struct ow_frame *frame,
 	if (flags & OW_VIEW_HOW || frame->how == OW_HOW_FP ||
 	    frame->how == OW_HOW_CALL)
 		fprintf(out, " (by %s)", ow_how_text(frame->how));
-	if (flags & OW_VIEW_BUILD_IDS && name->build_id)
+	if (flags & (OW_VIEW_BUILD_IDS | OW_VIEW_HOW) && name->build_id)
 		fprintf(out, "\n    [%s]+%#llx", name->build_id,
 			(unsigned long long)name->module_offset);
 	if (flags & OW_VIEW_LINES)
@@ -63,6 +65,9 @@ static void put_frame(FILE *out, size_t n, const struct ow_view_frame *f,
 
 	do {
 		ow_view_put_place(out, n, f->frame.pc);
+		if (flags & OW_VIEW_ACTIVATIONS)
+			fputs(ow_view_is_return(&f->frame) ? " - 1" : "    ",
+			      out);
 		if (f->nr_names) {
 			putc_unlocked(' ', out);
 			put_function(out, &f->names[i]);
@@ -74,6 +79,86 @@ static void put_frame(FILE *out, size_t n, const struct ow_view_frame *f,
 	} while (++i < f->nr_names);
 }
 
+static void put_unknown(FILE *out, const char *what, const struct ow_thread *t)
+{
+	fprintf(out, "    %s: not available: %s\n", what,
+		t->extras_errno ? strerror(t->extras_errno) :
+				  "the target doesn't tell");
+}
+
+static void put_syscall(FILE *out, const struct ow_view *view)
+{
+	const struct ow_thread *t = view->thread;
+	size_t i;
+
+	if (t->syscall_nr == OW_SYSCALL_UNKNOWN) {
+		put_unknown(out, "system call", t);
+		return;
+	}
+	if (t->syscall_nr == OW_SYSCALL_NONE) {
+		fputs("    in no system call\n", out);
+		return;
+	}
+	fputs("    in ", out);
+	if (view->syscall)
+		fputs(view->syscall, out);
+	else
+		fprintf(out, "system call %d", t->syscall_nr);
+	for (i = 0; i < 6; i++)
+		fprintf(out, "%s%#llx", i ? ", " : "(",
+			(unsigned long long)t->syscall_args[i]);
+	fputs(")\n", out);
+}
+
+static void put_wchan(FILE *out, const struct ow_thread *t)
+{
+	if (!t->wchan) {
+		put_unknown(out, "wait channel", t);
+		return;
+	}
+	fputs(t->wchan[0] ? "    waits in " : "    waits nowhere", out);
+	ow_view_put_clean(out, t->wchan);
+	putc('\n', out);
+}
+
+/* The frames in the kernel stand before those that called it. */
+static void put_kernel_stack(FILE *out, const struct ow_thread *t)
+{
+	const char *line;
+	size_t n;
+
+	if (!t->kernel_stack) {
+		put_unknown(out, "kernel stack", t);
+		return;
+	}
+	if (!t->kernel_stack[0])
+		fputs("    kernel: no frames\n", out);
+	for (line = t->kernel_stack; *line; line += n + 1) {
+		n = strcspn(line, "\n");
+		fprintf(out, "    kernel: %.*s\n", (int)n, line);
+	}
+}
+
+static void put_heading(FILE *out, const struct ow_view *view,
+			unsigned int flags)
+{
+	const struct ow_thread *t = view->thread;
+
+	fprintf(out, "TID %d \"", t->tid);
+	ow_view_put_clean(out, t->name);
+	fprintf(out, "\" (%c)", t->state);
+	if (flags & OW_VIEW_CERTAIN && t->captured)
+		fprintf(out, " %s, %s", t->stopped ? "stopped" : "not stopped",
+			t->certain ? "certain" : "uncertain");
+	putc('\n', out);
+	if (flags & OW_VIEW_SYSCALL)
+		put_syscall(out, view);
+	if (flags & OW_VIEW_WCHAN)
+		put_wchan(out, t);
+	if (flags & OW_VIEW_KERNEL)
+		put_kernel_stack(out, t);
+}
+
 static void thread(FILE *out, const struct ow_view *view, bool first,
 		   unsigned int flags)
 {
@@ -81,9 +166,7 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 	size_t i;
 
 	(void)first;
-	fprintf(out, "TID %d \"", t->tid);
-	ow_view_put_clean(out, t->name);
-	fprintf(out, "\" (%c)\n", t->state);
+	put_heading(out, view, flags);
 	if (!t->captured) {
 		fputs("    no stack: ", out);
 		ow_view_put_clean(out, t->why.msg);

@@ -51,6 +51,8 @@ static void add_thread(struct ow_corenotes *n, const struct ow_elf_note *note)
 	t->info.tid = (pid_t)pid;
 	t->info.state = '?';
 	t->info.syscall_nr = OW_SYSCALL_UNKNOWN;
+	t->info.stopped = true;
+	t->info.certain = true;
 	t->info.captured = ow_prstatus_regs(n->arch, note->desc + l->regs,
 					    note->desc_size - l->regs,
 					    &t->regs);

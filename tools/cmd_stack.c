@@ -98,15 +98,32 @@ static bool name_frames(struct stacks *s, const struct stack *stack,
 	return true;
 }
 
+/* On stderr, why a stack is not whole. */
+static void say_end(const struct stack_request *r, const struct ow_view *view)
+{
+	pid_t tid = view->thread->tid;
+
+	if (!view->thread->captured)
+		complain("thread %d: %s", tid, view->thread->why.msg);
+	else if (view->end == OW_END_LIMIT && r->limited)
+		complain("thread %d: more frames than %zu", tid, r->max_frames);
+	else if (view->end != OW_END_OUTERMOST)
+		complain("thread %d: %s", tid, view->why->msg);
+}
+
 /* Print one thread; EXIT_SOME if it is not whole. */
 static int print_thread(const struct stack_request *r, struct ow_capture *c,
 			struct stacks *s, const struct stack *stack,
-			struct ow_symbolizer *symbolizer)
+			struct ow_symbolizer *symbolizer, bool first)
 {
 	const struct ow_view view = {
 		.pid = ow_capture_pid(c),
 		.program = ow_capture_program(c),
+		.is_core = r->is_core,
 		.thread = stack->thread,
+		.number = stack - s->list + 1,
+		.syscall =
+			ow_capture_syscall_name(c, stack->thread->syscall_nr),
 		.frames = s->views,
 		.nr = stack->nr,
 		.end = stack->end,
@@ -117,7 +134,9 @@ static int print_thread(const struct stack_request *r, struct ow_capture *c,
 		complain("out of memory");
 		return EXIT_SOME;
 	}
-	r->writer->thread(stdout, &view, stack == s->list, r->showing);
+	r->writer->thread(stdout, &view, first, r->showing);
+	if (r->writer->stacks_only)
+		say_end(r, &view);
 	if (!view.thread->captured)
 		return EXIT_SOME;
 	if (view.end == OW_END_OUTERMOST)
@@ -143,6 +162,8 @@ static void print_modules(struct ow_capture *c)
 static int print_threads(const struct stack_request *r, struct ow_capture *c,
 			 struct stacks *s, struct ow_symbolizer *symbolizer)
 {
+	struct ow_capture_stats stats;
+	const struct stack *stack;
 	int status = EXIT_WELL;
 	size_t i;
 
@@ -151,9 +172,14 @@ static int print_threads(const struct stack_request *r, struct ow_capture *c,
 	if (r->list_modules && r->writer == &ow_text_writer)
 		print_modules(c);
 	r->writer->begin(stdout, ow_capture_pid(c), ow_capture_program(c));
-	for (i = 0; i < s->nr; i++)
-		status |= print_thread(r, c, s, &s->list[i], symbolizer);
+	for (i = 0; i < s->nr; i++) {
+		stack = &s->list[r->writer->backwards ? s->nr - 1 - i : i];
+		status |= print_thread(r, c, s, stack, symbolizer, i == 0);
+	}
 	r->writer->end(stdout);
+	ow_capture_stats(c, &stats);
+	if (r->writer == &ow_tbtext_writer && stats.stopped > 0)
+		ow_tbtext_put_summary(stdout, &stats);
 	return status;
 }
 
@@ -178,7 +204,8 @@ static int print_stacks(const struct stack_request *r, struct ow_capture *c)
 	int status = EXIT_NONE;
 
 	if (!r->quiet)
-		symbolizer = ow_symbolizer_create(c, r->naming, &err);
+		symbolizer = ow_symbolizer_create(
+			c, r->naming | r->writer->naming, &err);
 	s.views = calloc(r->max_frames, sizeof(*s.views));
 	if (!s.views || (!r->quiet && !symbolizer) || !walk_threads(r, c, &s))
 		complain("%s", err.code ? err.msg : "out of memory");

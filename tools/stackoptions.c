@@ -9,7 +9,7 @@
 #define MOST_FRAMES 1000000
 #define MOST_MS     1000000000
 #define HELP_AT     26 /* column of the words */
-#define FORMATS     "text (or outwind), json or folded"
+#define FORMATS     "text, json, folded, gdb, eu, tbstack or outwind (text)"
 
 #define IN_REQUEST(field) offsetof(struct stack_request, field)
 
@@ -106,7 +106,7 @@ static bool take_pid(struct stack_request *r, const char *text)
 const struct stack_option stack_options[] = {
 	{ '1', NULL, NULL,
 	  "only the thread whose id is PID; of a core, the first",
-	  .flag = IN_REQUEST(one_thread) },
+	  .flag = IN_REQUEST(one_thread), .showing = OW_VIEW_ONE },
 	{ 'a', "activation-args", .showing = OW_VIEW_ACTIVATIONS },
 	{ 0, "activation", NULL, "\"- 1\" beside return addresses",
 	  .showing = OW_VIEW_ACTIVATIONS },
@@ -136,8 +136,7 @@ const struct stack_option stack_options[] = {
 	  .showing = OW_VIEW_SYSCALL, .extras = OW_EXTRA_SYSCALL },
 	{ 'v', "verbose", NULL, "as -bims, and how each frame was found",
 	  .naming = OW_SYMBOLIZER_LINES | OW_SYMBOLIZER_INLINES,
-	  .showing = OW_VIEW_LINES | OW_VIEW_MODULES | OW_VIEW_BUILD_IDS |
-		     OW_VIEW_HOW },
+	  .showing = OW_VIEW_LINES | OW_VIEW_MODULES | OW_VIEW_HOW },
 	{ 'w', "wchan", NULL, "where in the kernel each thread waits",
 	  .showing = OW_VIEW_WCHAN, .extras = OW_EXTRA_WCHAN },
 	{ 'p', "pid", "PID", "the same as TARGET", .take = take_pid },
