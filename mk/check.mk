@@ -44,7 +44,7 @@ format:
 	clang-format -i $(sources)
 
 check-shell:
-	shellcheck $(shell git ls-files '*.sh' .ci/run)
+	shellcheck $(shell git ls-files '*.sh' '*.bash' .ci/run)
 
 .PHONY: check check-unit check-layers check-free check-headers check-format \
 	format check-shell deps-build deps-test

@@ -1,5 +1,7 @@
 # make install PREFIX=DIR [DESTDIR=DIR], and a test of what it installs.
 
+bash_dir := $(PREFIX)/share/bash-completion/completions
+zsh_dir := $(PREFIX)/share/zsh/site-functions
 man_pages := $(wildcard man/*.[1-9])
 
 install: all
@@ -19,12 +21,18 @@ install: all
 	for m in $(man_pages); do \
 		d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
 		install -d $$d && install -m 644 $$m $$d || exit 1; done
+	install -d $(DESTDIR)$(bash_dir) $(DESTDIR)$(zsh_dir)
+	install -m 644 completions/outwind.bash $(DESTDIR)$(bash_dir)/outwind
+	ln -sf outwind $(DESTDIR)$(bash_dir)/tbstack
+	install -m 644 completions/_outwind $(DESTDIR)$(zsh_dir)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/outwind \
 		$(DESTDIR)$(PREFIX)/bin/tbstack \
 		$(DESTDIR)$(LIBDIR)/liboutwind.* \
-		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
+		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc \
+		$(DESTDIR)$(bash_dir)/outwind $(DESTDIR)$(bash_dir)/tbstack \
+		$(DESTDIR)$(zsh_dir)/_outwind
 	rm -rf $(DESTDIR)$(PREFIX)/include/outwind
 	for m in $(notdir $(man_pages)); do \
 		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$m; done

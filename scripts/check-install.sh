@@ -21,6 +21,13 @@ for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1 \
     fi
 done
 
+# What bash and zsh find by a command's name.
+for name in outwind tbstack; do
+    [ -s "$dir/usr/share/bash-completion/completions/$name" ]
+done
+head -n 1 "$dir/usr/share/zsh/site-functions/_outwind" |
+    grep -qx '#compdef outwind tbstack'
+
 cat >"$dir/client.c" <<'EOF'
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,13 +7,14 @@
 
 static void print_usage(FILE *to)
 {
-	fputs("usage: outwind rows [--table] FILE...\n"
+	fputs("usage: outwind rows [OPTIONS] FILE...\n"
 	      "\n"
-	      "Lists the rows of .eh_frame and .debug_frame, or with --table "
-	      "those of the\n"
-	      "compact table made from .eh_frame: vaddrs from and to, the rule "
-	      "of the CFA,\n"
-	      "the rules of the registers.\n",
+	      "Lists the rows of .eh_frame and .debug_frame: vaddrs from and "
+	      "to, the rule of\n"
+	      "the CFA, the rules of the registers.\n"
+	      "\n"
+	      "  -t, --table        of the compact table made from .eh_frame\n"
+	      "  -h, --help         this\n",
 	      to);
 }
 

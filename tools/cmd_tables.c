@@ -26,6 +26,7 @@ static void print_usage(FILE *to)
 	      "\n"
 	      "  -q, --quiet        print errors only\n"
 	      "      --dir          print where the tables are kept\n"
+	      "  -h, --help         this\n"
 	      "\n"
 	      "Exit status: 0 all tables are there, 1 some could not be made, "
 	      "2 none could,\n"
