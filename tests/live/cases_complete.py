@@ -23,7 +23,7 @@ file=$1; shift
 words=("$@") CURRENT=$#
 source $file
 '''
-FORMATS = ['text', 'json', 'folded', 'gdb', 'eu', 'outwind']
+FORMATS = ['text', 'json', 'folded', 'gdb', 'eu', 'tbstack', 'outwind']
 
 
 def complete(shell, *words):

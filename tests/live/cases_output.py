@@ -320,6 +320,20 @@ def _(context):
     check(gdb == mine, 'gdb', (gdb, mine))
 
 
+@case('styles: a name can not steer the terminal')
+def _(context):
+    script = ('import ctypes, time; '
+              'ctypes.CDLL(None).prctl(15, b"\\x1b[31m\\xc2\\x9b\\"\\n"); '
+              'print("ready", flush=True); time.sleep(3600)')
+    target = context.start([sys.executable, '-c', script])
+    lines = lines_of(context, target.pid, '--style=gdb')
+    check(lines[1] == 'Thread 1 (LWP %d "?[31m?"?"):' % target.pid, 'gdb',
+          lines[1])
+    lines = lines_of(context, target.pid, '--style=eu')
+    check(lines[:2] == ['PID %d - process' % target.pid,
+                        'TID %d:' % target.pid], 'eu', lines[:2])
+
+
 @case('styles by name')
 def _(context):
     target = context.start(['chain-pie'])
