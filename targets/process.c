@@ -218,7 +218,8 @@ static int prepare(struct ow_taken *t, struct ow_error *err)
 
 	if (failed)
 		return failed;
-	if (nr == 0)
+	/* None in such a state is an answer, too. */
+	if (nr == 0 && !t->options->states)
 		return ow_fail(err, OW_CODE_ABSENT,
 			       "process %d has none of these threads",
 			       t->c->pid);
@@ -243,6 +244,8 @@ static int check_captured(const struct ow_capture *c, struct ow_error *err)
 {
 	size_t i;
 
+	if (c->nr_threads == 0)
+		return 0;
 	for (i = 0; i < c->nr_threads; i++)
 		if (c->threads[i].info.captured)
 			return 0;

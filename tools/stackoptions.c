@@ -141,7 +141,7 @@ const struct stack_option stack_options[] = {
 	  .showing = OW_VIEW_WCHAN, .extras = OW_EXTRA_WCHAN },
 	{ 'p', "pid", "PID", "the same as TARGET", .take = take_pid },
 	{ 0, "core", "FILE", "the same as TARGET", .take = take_core },
-	{ 0, "tid", "TID[,TID...]", "only these threads",
+	{ 0, "tid", "TIDS", "only the threads of these ids (TID,TID)",
 	  .text = IN_REQUEST(tid_list) },
 	{ 0, "no-stop", NULL, "stop no thread; say which stacks are certain",
 	  .showing = OW_VIEW_CERTAIN, .stopping = OW_STOPPING_NEVER },

@@ -181,7 +181,8 @@ def is_waiting(pid, tid):
 
 def send_handled(target, record, sig, names, times):
     """A signal with a handler to threads that wait, one after another."""
-    for n in range(1, times + 1):
+    handled = max(record.read()[name][2] for name in names)
+    for n in range(handled + 1, handled + times + 1):
         for name in names:
             tid = record.read()[name][0]
             wait_until(lambda: is_waiting(target.pid, tid), name + ' waits')
