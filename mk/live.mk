@@ -75,6 +75,14 @@ $(call live_program,crash-aarch64-static,crash.c,$(live_a64) $(live_flags) -stat
 $(call live_program,crash-aarch64-pac,crash.c,$(live_a64) $(live_flags) -mbranch-protection=pac-ret -march=armv8.3-a -static)
 $(call live_program,crash-aarch64-bti-pac,crash.c,$(live_a64) $(live_flags) -mbranch-protection=standard -static)
 
+# Faults: odd places to be in, and a thread that dies while it is held.
+$(call live_program,faults,faults.c,$(CC) $(live_flags) -pthread)
+$(call live_program,dying.so,dying.c,$(CC) $(live_flags) -D_GNU_SOURCE -shared -fPIC)
+# lld puts constants in front of code: of these, that begins on another page.
+live_lld = $(CC) $(live_flags) -DBALLAST=20000 -fuse-ld=lld -Wl$(comma)--build-id
+$(call live_program,crash-lld,crash.c,$(live_lld))
+$(call live_program,crash-lld-other,crash.c,$(live_lld) -O1)
+
 $(call live_program,between,between.c,$(CC) $(live_flags),$(live_src)/debugframe.S)
 
 # Where things are called through .plt, the old and the new way.

@@ -5,6 +5,9 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 
+#ifdef BALLAST
+const char ballast[BALLAST] = { 1 };
+#endif
 static void (*volatile nowhere)(void);
 static volatile int zero;
 
