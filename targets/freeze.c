@@ -135,6 +135,20 @@ static void release(struct ow_taken *t, size_t i)
 	ow_stop_release(s);
 }
 
+/* A thread that is held has memory; a leader may have exited since the list. */
+static void settle_live(struct ow_taken *t, size_t first, size_t end)
+{
+	size_t i;
+
+	for (i = first; i < end; i++) {
+		if (t->c->threads[i].info.stopped) {
+			t->c->live = t->c->threads[i].info.tid;
+			t->mem.pid = t->c->live;
+			return;
+		}
+	}
+}
+
 /* All that is done with threads [first, end) while they are stopped. */
 static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 {
@@ -142,6 +156,7 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 
 	for (i = first; i < end; i++)
 		take_regs(t, i);
+	settle_live(t, first, end);
 	renew_maps(t, first, end);
 	for (i = first; i < end; i++)
 		if (t->threads[i].stop.state == OW_STOP_STOPPED)

@@ -63,13 +63,16 @@ def add_dying_thread(which, at):
                 continue
             check_names(thread, STAYING if i else LEADER)
             check(thread['complete'], 'complete', thread)
-        before = {tid: 'S' for tid in tids if tid != tids[at]}
-        wait_until(lambda: set(task_states(target.pid)) == set(before),
+        # A leader stays as a zombie until its process ends.
+        before = {tid: 'S' if tid != tids[at] else 'Z' for tid in tids
+                  if tid != tids[at] or at == 0}
+        wait_until(lambda: task_states(target.pid) == before,
                    'the thread is gone')
         check_unharmed(target.pid, before)
 
 
-for each_at, each_which in ((1, 'a thread'), (3, 'the last thread')):
+for each_at, each_which in ((0, 'the leader'), (1, 'a thread'),
+                            (3, 'the last thread')):
     add_dying_thread(each_which, each_at)
 
 
