@@ -12,7 +12,7 @@
 #include "prstatus.h"
 #include "taskextras.h"
 
-#define USUAL_STACK ((size_t)16 << 10) /* copied of most threads' stacks */
+#define USUAL_STACK ((size_t)6 << 10)  /* copied of most threads' stacks */
 #define MOST_READY  ((size_t)64 << 20) /* of pages made ready for copies */
 
 int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
@@ -113,7 +113,7 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
 
 	for (i = 0; !failed && i < nr; i++) {
 		if (!is_asked_for(t->options, tids[i]) ||
-		    is_listed(t, tids[i], &hint))
+		    (before > 0 && is_listed(t, tids[i], &hint)))
 			continue;
 		info = (struct ow_thread){ .tid = tids[i],
 					   .state = '?',

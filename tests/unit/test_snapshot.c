@@ -138,7 +138,13 @@ static struct ow_capture *make_rich(void)
 		(struct ow_range){ 0x300000, 0x302000, &c->modules[1].base };
 	c->target.map.nr = 3;
 	c->target.pc_mask = 0xffffffffffff;
-	c->stats = (struct ow_capture_stats){ 1, 2, 3, 4, 5 };
+	c->stats = (struct ow_capture_stats){
+		.freeze_ns = 1,
+		.longest_ns = 2,
+		.bytes_copied = 3,
+		.stopped = 4,
+		.sleeps = 5,
+	};
 	c->jit_names = "100000 100 fast\n100800 10 slow\n";
 	c->jit_names_size = strlen(c->jit_names);
 	c->jit_path = "/tmp/perf-4711.map";

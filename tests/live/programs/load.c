@@ -165,11 +165,13 @@ static void send_flag(struct end *from, struct end *to, uint32_t value)
 static bool receive_flag(struct end *own, uint32_t *ret)
 {
 	struct epoll_event event;
-	sigset_t none;
+	sigset_t set;
 	int n;
 
-	sigemptyset(&none);
-	n = epoll_pwait(own->epoll, &event, 1, PATIENCE_S * 1000, &none);
+	/* SIGTERM is main()'s. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	n = epoll_pwait(own->epoll, &event, 1, PATIENCE_S * 1000, &set);
 	if (!own->arrived)
 		return failed(own, n == 0);
 	if (n == 0)
