@@ -2,6 +2,7 @@
 #include "table.h"
 
 #include "err.h"
+#include "tablerows.h"
 
 #define CHECK_OFF offsetof(struct ow_table_head, check)
 
@@ -52,270 +53,293 @@ int ow_table_open(struct ow_table *t, const uint8_t *bytes, uint64_t size)
 		return -OW_EFORMAT;
 	if (head.version != OW_TABLE_VERSION)
 		return -OW_EUNSUPPORTED;
-	need = sizeof(head) + ((uint64_t)head.nr_pages + 1) * 4 +
-	       (uint64_t)head.nr_rows * 4 + (uint64_t)head.nr_rules * 4 +
-	       (uint64_t)head.nr_sets * 2 + ((uint64_t)head.nr_seqs + 1) * 2 +
-	       (uint64_t)head.nr_parts * 3 + head.sets_size;
-	if (need != size || head.base & 0xffff ||
-	    (uint32_t)head.nr_rules + head.nr_seqs > OW_TABLE_MAX_NUMBERS ||
-	    head.nr_sets > OW_TABLE_MAX_SETS)
-		return -OW_EFORMAT;
 	n = (struct ow_table){
 		.arch = ow_arch_find(head.machine, head.word == 8),
 		.base = head.base,
 		.ra = head.ra,
-		.nr_pages = head.nr_pages,
-		.nr_rows = head.nr_rows,
-		.nr_rules = head.nr_rules,
+		.nr_blocks = head.rows_size / OW_TABLE_BLOCK +
+			     (head.rows_size % OW_TABLE_BLOCK != 0),
 		.nr_sets = head.nr_sets,
-		.sets_size = head.sets_size,
-		.nr_seqs = head.nr_seqs,
-		.nr_parts = head.nr_parts,
-		.pages = (const void *)(bytes + sizeof(head)),
+		.nr_codes = head.nr_codes,
+		.rows_size = head.rows_size,
+		.saves_size = head.saves_size,
+		.seqs_size = head.seqs_size,
+		.blocks = (const void *)(bytes + sizeof(head)),
 	};
-	n.rows = (const void *)(n.pages + n.nr_pages + 1);
-	n.rules = (const void *)(n.rows + n.nr_rows);
-	n.set_offs = (const void *)(n.rules + n.nr_rules);
-	n.seqs = n.set_offs + n.nr_sets;
-	n.part_rules = n.seqs + n.nr_seqs + 1;
-	n.part_pcs = (const void *)(n.part_rules + n.nr_parts);
-	n.sets = n.part_pcs + n.nr_parts;
+	need = sizeof(head) + (uint64_t)n.nr_blocks * sizeof(*n.blocks) +
+	       (uint64_t)n.nr_sets * sizeof(*n.sets) + n.rows_size +
+	       3 * (uint64_t)n.nr_codes + n.saves_size + n.seqs_size;
+	if (need != size)
+		return -OW_EFORMAT;
+	n.sets = (const void *)(n.blocks + n.nr_blocks);
+	n.rows = (const void *)(n.sets + n.nr_sets);
+	n.codes = n.rows + n.rows_size;
+	n.saves = n.codes + 3 * n.nr_codes;
+	n.seqs = n.saves + n.saves_size;
 	if (!n.arch || n.arch->word != head.word || head.ra >= n.arch->nr_regs)
 		return -OW_EUNSUPPORTED;
 	*t = n;
 	return 0;
 }
 
-/* Rows of a page, or false if the page table is damaged. */
-static bool page_rows(const struct ow_table *t, uint32_t page,
-		      uint32_t *first_ret, uint32_t *end_ret)
+/* What a code stands for; the code is one of codes[]. */
+static uint32_t meaning(const struct ow_table *t, uint32_t code)
 {
-	uint32_t first = t->pages[page], end = t->pages[page + 1];
+	const uint8_t *at = t->codes + 3 * (code - OW_TABLE_FIRST);
 
-	*first_ret = first;
-	*end_ret = end;
-	return first <= end && end <= t->nr_rows;
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+}
+
+static bool is_code(const struct ow_table *t, uint32_t code)
+{
+	return code < OW_TABLE_FIRST + t->nr_codes;
+}
+
+static bool is_seq(const struct ow_table *t, uint32_t code)
+{
+	return code >= OW_TABLE_FIRST && is_code(t, code) &&
+	       OW_TABLE_CODE_IS_SEQ(meaning(t, code));
 }
 
 static int decode_set(const struct ow_table *t, uint32_t i, struct ow_row *row,
 		      struct ow_rule *rules)
 {
 	int32_t word = t->arch->word;
+	struct ow_table_set set;
 	const uint8_t *at, *end;
-	uint8_t head;
 
-	if (i >= t->nr_sets || t->set_offs[i] >= t->sets_size)
+	if (i >= t->nr_sets)
 		return -OW_EFORMAT;
-	at = t->sets + t->set_offs[i];
-	head = *at++;
-	if (2 * OW_TABLE_SET_NR(head) > t->sets + t->sets_size - at)
+	set = t->sets[i];
+	if ((uint32_t)set.saves + 2 * OW_TABLE_SET_NR(set.head) >
+		    t->saves_size ||
+	    set.reg >= t->arch->nr_regs)
 		return -OW_EFORMAT;
+	at = t->saves + set.saves;
 	row->nr = 0;
-	if (head & OW_TABLE_SET_RA)
+	if (set.head & OW_TABLE_SET_RA)
 		rules[row->nr++] =
 			(struct ow_rule){ t->ra, OW_RULE_AT_CFA, 0, -word };
-	for (end = at + 2 * OW_TABLE_SET_NR(head); at < end; at += 2) {
+	for (end = at + 2 * OW_TABLE_SET_NR(set.head); at < end; at += 2) {
 		if (at[0] >= t->arch->nr_regs)
 			return -OW_EFORMAT;
 		rules[row->nr++] = (struct ow_rule){ at[0], OW_RULE_AT_CFA, 0,
 						     (int8_t)at[1] * word };
 	}
-	row->flags = (head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0) |
-		     (head & OW_TABLE_SET_OUTERMOST ? OW_ROW_OUTERMOST : 0);
+	row->cfa = (struct ow_rule){ 0, OW_RULE_REG, set.reg, 0 };
+	row->flags = (set.head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0) |
+		     (set.head & OW_TABLE_SET_OUTERMOST ? OW_ROW_OUTERMOST : 0);
 	row->ra = t->ra;
 	return 0;
 }
 
-static int decode_rule(const struct ow_table *t, uint32_t rule,
+static int decode_rule(const struct ow_table *t, uint32_t code,
 		       struct ow_row *row, struct ow_rule *rules)
 {
 	struct ow_row r = { .how = OW_HOW_TABLE, .rules = rules };
-	uint32_t packed;
+	uint32_t rule;
 	int err;
 
-	if (rule == OW_TABLE_NONE)
+	if (code == OW_TABLE_NONE)
 		return -OW_ENOENT;
-	if (rule == OW_TABLE_ESCAPE)
+	if (code == OW_TABLE_ESCAPE)
 		return -OW_EUNSUPPORTED;
-	if (rule - OW_TABLE_FIRST >= t->nr_rules)
+	if (!is_code(t, code))
 		return -OW_EFORMAT;
-	packed = t->rules[rule - OW_TABLE_FIRST];
-	if (OW_TABLE_RULE_REG(packed) >= t->arch->nr_regs)
+	rule = meaning(t, code);
+	if (OW_TABLE_CODE_IS_SEQ(rule))
 		return -OW_EFORMAT;
-	r.cfa = (struct ow_rule){ 0, OW_RULE_REG, OW_TABLE_RULE_REG(packed),
-				  OW_TABLE_RULE_WORDS(packed) * t->arch->word };
-	err = decode_set(t, OW_TABLE_RULE_SET(packed), &r, rules);
+	err = decode_set(t, OW_TABLE_CODE_SET(rule), &r, rules);
 	if (err)
 		return err;
+	r.cfa.off = (int32_t)OW_TABLE_CODE_WORDS(rule) * t->arch->word;
 	*row = r;
 	return 0;
 }
 
-/* Where a sequence's parts lie, or false if it is no sequence or damaged. */
-static bool seq_parts(const struct ow_table *t, uint32_t rule,
-		      uint32_t *first_ret, uint32_t *end_ret)
+static bool block_rows(const struct ow_table *t, uint32_t block,
+		       struct ow_tablerows *ret)
 {
-	uint32_t seq = rule - OW_TABLE_FIRST - t->nr_rules;
-	uint32_t first, end;
+	return ow_tablerows_at(t->rows, t->rows_size, block * OW_TABLE_BLOCK,
+			       ret);
+}
 
-	if (rule < OW_TABLE_FIRST + t->nr_rules || seq >= t->nr_seqs)
-		return false;
-	first = t->seqs[seq];
-	end = t->seqs[seq + 1];
-	*first_ret = first;
-	*end_ret = end;
-	return first < end && end <= t->nr_parts &&
-	       end - first <= OW_TABLE_MAX_PARTS;
+static bool seq_rows(const struct ow_table *t, uint32_t code,
+		     struct ow_tablerows *ret)
+{
+	return ow_tablerows_at(t->seqs, t->seqs_size,
+			       OW_TABLE_CODE_SEQ(meaning(t, code)), ret);
 }
 
 /*
- * The rule at off bytes behind a row's vaddr: the row's own, or that of the
- * part of its sequence.
+ * The last block that begins at or below off, or the first one.  Without a
+ * branch on what was read, half of which would be predicted wrongly.
  */
-static uint32_t rule_at(const struct ow_table *t, uint32_t rule, uint32_t off)
+static uint32_t search(const struct ow_table *t, uint32_t off)
 {
-	uint32_t i, end;
+	uint32_t low = 0, nr = t->nr_blocks, half;
 
-	if (!seq_parts(t, rule, &i, &end))
-		return rule;
-	while (i + 1 < end && t->part_pcs[i + 1] <= off)
-		i++;
-	return t->part_rules[i];
-}
-
-/* The last row of a page at or below pc, plus one: where the next one is. */
-static uint32_t search(const struct ow_table *t, uint32_t low, uint32_t high,
-		       uint16_t pc)
-{
-	uint32_t mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (t->rows[mid].pc <= pc)
-			low = mid + 1;
-		else
-			high = mid;
+	while (nr > 1) {
+		half = nr / 2;
+		low = t->blocks[low + half] <= off ? low + half : low;
+		nr -= half;
 	}
 	return low;
 }
 
-/*
- * Does row number i begin at that many bytes into a page, whose rows end before
- * row number end?  At 64 KiB it would have to be the next page's.
- */
-static bool begins(const struct ow_table *t, uint32_t i, uint32_t page,
-		   uint32_t end, uint32_t pc)
+/* Find the row of a block, and what is behind it in the next one. */
+static bool find_row(const struct ow_table *t, uint32_t block, uint32_t off,
+		     struct ow_tablerow *ret)
 {
-	if (i < end)
-		return t->rows[i].pc == pc;
-	return pc == 0x10000 && i < t->nr_rows && page + 1 < t->nr_pages &&
-	       t->pages[page + 2] > i && t->rows[i].pc == 0;
+	struct ow_tablerows r;
+
+	if (!block_rows(t, block, &r) ||
+	    !ow_tablerows_find(&r, t->blocks[block], off, ret))
+		return false;
+	block++;
+	if (ret->last || block == t->nr_blocks ||
+	    t->blocks[block] != (uint64_t)off + 1)
+		return true;
+	ret->last = true;
+	return block_rows(t, block, &r) && ow_tablerows_code(&r, 0, &ret->next);
+}
+
+/* Replace a row that is a sequence by the part of it that holds at off. */
+static bool find_part(const struct ow_table *t, uint64_t off,
+		      struct ow_tablerow *f)
+{
+	struct ow_tablerow part;
+	struct ow_tablerows r;
+
+	if (f->last && is_seq(t, f->next) &&
+	    (!seq_rows(t, f->next, &r) || !ow_tablerows_code(&r, 0, &f->next)))
+		return false;
+	if (!is_seq(t, f->code))
+		return true;
+	if (!seq_rows(t, f->code, &r) ||
+	    !ow_tablerows_find(&r, f->start, off, &part))
+		return false;
+	f->code = part.code;
+	if (!f->last) {
+		f->last = part.last;
+		f->next = part.next;
+	}
+	return true;
 }
 
 int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		 struct ow_rule *rules)
 {
-	uint64_t page = (vaddr - t->base) >> OW_TABLE_PAGE_BITS;
-	uint16_t pc = (uint16_t)vaddr;
-	uint32_t first, end, next, off, rule, behind;
+	uint64_t off = vaddr - t->base;
+	struct ow_tablerow f;
+	uint32_t block;
 	int err;
 
-	if (vaddr < t->base || page >= t->nr_pages)
+	if (vaddr < t->base || off > UINT32_MAX || t->nr_blocks == 0)
 		return -OW_ENOENT;
-	if (!page_rows(t, page, &first, &end))
+	block = search(t, (uint32_t)off);
+	if (t->blocks[block] > off)
+		return -OW_ENOENT;
+	if (!find_row(t, block, (uint32_t)off, &f) || !find_part(t, off, &f))
 		return -OW_EFORMAT;
-	next = search(t, first, end, pc);
-	if (next == 0)
-		return -OW_ENOENT;
-	/* Before a page's first row, the last one of an earlier page holds;
-	   a sequence ends in its own page, so that its last part does. */
-	off = next > first ? (uint32_t)(pc - t->rows[next - 1].pc) : 0xffff;
-	rule = rule_at(t, t->rows[next - 1].rule, off);
-	err = decode_rule(t, rule, row, rules);
-	if (err)
-		return err;
-	behind = begins(t, next, page, end, pc + 1) ?
-			 rule_at(t, t->rows[next].rule, 0) :
-			 rule_at(t, t->rows[next - 1].rule, off + 1);
-	if (behind == OW_TABLE_NONE)
+	err = decode_rule(t, f.code, row, rules);
+	if (!err && f.last && f.next == OW_TABLE_NONE)
 		row->flags |= OW_ROW_LAST;
-	return 0;
+	return err;
 }
 
-uint64_t ow_table_row_vaddr(const struct ow_table *t, uint32_t i, uint32_t k,
-			    uint32_t *parts_ret)
+uint32_t ow_table_nr_rules(const struct ow_table *t)
 {
-	uint32_t low = 0, high = t->nr_pages, mid, first, end;
-	uint64_t vaddr;
+	uint32_t i, nr = 0;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (t->pages[mid + 1] <= i)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	vaddr = t->base + ((uint64_t)low << OW_TABLE_PAGE_BITS) + t->rows[i].pc;
-	*parts_ret = 1;
-	if (!seq_parts(t, t->rows[i].rule, &first, &end))
-		return vaddr;
-	*parts_ret = end - first;
-	return k < end - first ? vaddr + t->part_pcs[first + k] : vaddr;
+	for (i = 0; i < t->nr_codes; i++)
+		nr += !is_seq(t, OW_TABLE_FIRST + i);
+	return nr;
 }
 
-static int verify_seq(const struct ow_table *t, uint32_t seq)
+/* The next part of the sequence that is listed, or 0 after its last one. */
+static int next_part(const struct ow_table *t, struct ow_table_pos *pos)
 {
-	uint32_t i, first, end;
+	struct ow_tablerows r;
 
-	if (!seq_parts(t, OW_TABLE_FIRST + t->nr_rules + seq, &first, &end) ||
-	    t->part_pcs[first] != 0)
+	if (pos->seq == 0)
+		return 0;
+	if (!seq_rows(t, pos->seq, &r))
 		return -OW_EFORMAT;
-	for (i = first; i < end; i++)
-		if (t->part_rules[i] >= OW_TABLE_FIRST + t->nr_rules ||
-		    (i > first && t->part_pcs[i] <= t->part_pcs[i - 1]))
-			return -OW_EFORMAT;
+	if (pos->part < r.nr)
+		return ow_tablerows_step(&r, pos->part++, &pos->off,
+					 &pos->code) ?
+			       1 :
+			       -OW_EFORMAT;
+	pos->seq = 0;
 	return 0;
 }
 
-/* Rows in order, with what they name there, and ending before the next. */
-static int verify_page(const struct ow_table *t, uint32_t page)
+static int next_row(const struct ow_table *t, struct ow_table_pos *pos)
 {
-	uint32_t i, first, end, part, parts_end, next;
+	struct ow_tablerows r;
 
-	if (!page_rows(t, page, &first, &end))
+	if (pos->block == t->nr_blocks)
+		return 0;
+	if (!block_rows(t, pos->block, &r))
 		return -OW_EFORMAT;
-	for (i = first; i < end; i++) {
-		next = i + 1 < end ? t->rows[i + 1].pc : 0x10000;
-		if (next <= t->rows[i].pc ||
-		    t->rows[i].rule >=
-			    OW_TABLE_FIRST + t->nr_rules + t->nr_seqs)
-			return -OW_EFORMAT;
-		if (seq_parts(t, t->rows[i].rule, &part, &parts_end) &&
-		    t->rows[i].pc + t->part_pcs[parts_end - 1] >= next)
-			return -OW_EFORMAT;
+	if (pos->row == 0)
+		pos->row_off = t->blocks[pos->block];
+	if (!ow_tablerows_step(&r, pos->row, &pos->row_off, &pos->code))
+		return -OW_EFORMAT;
+	if (++pos->row == r.nr) {
+		pos->row = 0;
+		pos->block++;
 	}
-	return 0;
+	return 1;
+}
+
+int ow_table_next(const struct ow_table *t, struct ow_table_pos *pos)
+{
+	int more = next_part(t, pos);
+
+	if (more == 0) {
+		more = next_row(t, pos);
+		pos->off = pos->row_off;
+		if (more <= 0 || !is_seq(t, pos->code))
+			return more;
+		pos->seq = pos->code;
+		pos->part = 0;
+		more = next_part(t, pos);
+	}
+	return more;
+}
+
+/* Rows in order, those of sequences ending before the next one. */
+static int verify_rows(const struct ow_table *t)
+{
+	struct ow_table_pos pos = { .block = 0 };
+	uint64_t least = 0;
+	int more;
+
+	while ((more = ow_table_next(t, &pos)) > 0) {
+		if (pos.off < least || pos.off > UINT32_MAX ||
+		    pos.off > UINT64_MAX - t->base || !is_code(t, pos.code) ||
+		    is_seq(t, pos.code))
+			return -OW_EFORMAT;
+		least = pos.off + 1;
+	}
+	return more;
 }
 
 int ow_table_verify(const struct ow_table *t)
 {
 	struct ow_rule rules[OW_TABLE_MAX_SAVES + 1];
 	struct ow_row row;
-	uint32_t i;
+	uint32_t i, code;
 
-	if (t->pages[0] != 0 || t->pages[t->nr_pages] != t->nr_rows)
-		return -OW_EFORMAT;
-	for (i = 0; i < t->nr_seqs; i++)
-		if (verify_seq(t, i))
-			return -OW_EFORMAT;
-	for (i = 0; i < t->nr_pages; i++)
-		if (verify_page(t, i))
-			return -OW_EFORMAT;
-	for (i = 0; i < t->nr_rules; i++)
-		if (decode_rule(t, OW_TABLE_FIRST + i, &row, rules))
-			return -OW_EFORMAT;
 	for (i = 0; i < t->nr_sets; i++)
 		if (decode_set(t, i, &row, rules))
 			return -OW_EFORMAT;
-	return 0;
+	for (i = 0; i < t->nr_codes; i++) {
+		code = OW_TABLE_FIRST + i;
+		if (!is_seq(t, code) && decode_rule(t, code, &row, rules))
+			return -OW_EFORMAT;
+	}
+	return verify_rows(t);
 }

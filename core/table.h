@@ -13,16 +13,20 @@ struct ow_table {
 	const struct ow_arch *arch;
 	uint64_t base;
 	uint8_t ra;
-	uint32_t nr_pages, nr_rows, nr_rules, nr_sets, sets_size;
-	uint32_t nr_seqs, nr_parts;
-	const uint32_t *pages;
-	const struct ow_table_row *rows;
-	const uint32_t *rules;
-	const uint16_t *set_offs;
-	const uint16_t *seqs;
-	const uint16_t *part_rules;
-	const uint8_t *part_pcs;
-	const uint8_t *sets;
+	uint32_t nr_blocks, nr_sets, nr_codes;
+	uint32_t rows_size, saves_size, seqs_size;
+	const uint32_t *blocks;
+	const struct ow_table_set *sets;
+	const uint8_t *rows, *codes, *saves, *seqs;
+};
+
+/* Where a listing of a table's rows stands. */
+struct ow_table_pos {
+	uint32_t block, row, part; /* the next ones */
+	uint32_t seq;              /* the code of what parts are listed of */
+	uint64_t row_off;          /* from the table's base to the row, */
+	uint64_t off;              /* and to what is listed of it */
+	uint32_t code;
 };
 
 /* The checksum of a table's bytes; size is at least a head's. */
@@ -39,8 +43,8 @@ uint64_t ow_table_checksum(const uint8_t *bytes, uint64_t size);
 int ow_table_open(struct ow_table *t, const uint8_t *bytes, uint64_t size);
 
 /*
- * Check every page, row, rule and set.  Return 0, and no look-up will return
- * -OW_EFORMAT; or -OW_EFORMAT.
+ * Check every row, sequence, code and set.  Return 0, and no look-up will
+ * return -OW_EFORMAT; or -OW_EFORMAT.
  */
 int ow_table_verify(const struct ow_table *t);
 
@@ -52,11 +56,14 @@ int ow_table_verify(const struct ow_table *t);
 int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		 struct ow_rule *rules);
 
+/* How many different rules there are; the other codes are sequences. */
+uint32_t ow_table_nr_rules(const struct ow_table *t);
+
 /*
- * The vaddr where part k of row number i < nr_rows begins, and in *parts_ret
- * how many parts the row has; for listings and tests.
+ * List all rows, those of sequences one by one: pos begins as zeros, and holds
+ * the next row's code and how far behind the table's base it begins.  Return 1;
+ * 0 after the last one; -OW_EFORMAT.
  */
-uint64_t ow_table_row_vaddr(const struct ow_table *t, uint32_t i, uint32_t k,
-			    uint32_t *parts_ret);
+int ow_table_next(const struct ow_table *t, struct ow_table_pos *pos);
 
 #endif /* OW_TABLE_H */

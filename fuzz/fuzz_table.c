@@ -8,13 +8,20 @@
 
 static struct ow_table table;
 
-/* A page more than there are, and a sequence more. */
-#define MIN_SIZE (sizeof(struct ow_table_head) + 4 + 2)
+/* At most so much of what is left, in pieces of a size. */
+static uint32_t part_of(uint64_t wanted, uint32_t piece, size_t *left)
+{
+	uint32_t nr = (uint32_t)(wanted % (*left / piece + 1));
+
+	*left -= (size_t)nr * piece;
+	return nr;
+}
 
 static void fix_head(uint8_t *bytes, size_t size, const struct ow_arch *arch)
 {
 	struct ow_table_head head;
-	size_t left = size - MIN_SIZE;
+	size_t left = size - sizeof(head);
+	uint32_t blocks;
 
 	memcpy(&head, bytes, sizeof(head));
 	head.magic = OW_TABLE_MAGIC;
@@ -22,24 +29,17 @@ static void fix_head(uint8_t *bytes, size_t size, const struct ow_arch *arch)
 	head.machine = arch->machine;
 	head.word = arch->word;
 	head.ra %= arch->nr_regs;
-	head.base &= ~(uint64_t)0xffff;
-	head.nr_pages %= left / 4 + 1;
-	left -= 4 * head.nr_pages;
-	head.nr_rows %= left / 4 + 1;
-	left -= 4 * head.nr_rows;
-	head.nr_rules %= left / 4 + 1;
-	left -= 4 * head.nr_rules;
-	head.nr_sets %= left / 2 + 1;
-	left -= 2 * head.nr_sets;
-	head.nr_seqs %= left / 2 + 1;
-	left -= 2 * head.nr_seqs;
-	head.nr_parts %= left / 3 + 1;
-	left -= 3 * head.nr_parts;
-	head.sets_size = left;
+	/* Blocks, the last one of which is not cut, and their places. */
+	blocks = part_of(head.rows_size, OW_TABLE_BLOCK + 4, &left);
+	head.rows_size = blocks * OW_TABLE_BLOCK;
+	head.nr_sets = (uint16_t)part_of(head.nr_sets, 4, &left);
+	head.nr_codes = (uint16_t)part_of(head.nr_codes, 3, &left);
+	head.saves_size = (uint16_t)part_of(head.saves_size, 1, &left);
+	head.seqs_size = (uint32_t)left;
 	memcpy(bytes, &head, sizeof(head));
 }
 
-static void check_row(uint64_t vaddr, bool verified)
+static int check_row(uint64_t vaddr, bool verified)
 {
 	struct ow_rule rules[OW_MAX_REGS];
 	struct ow_row row = { .nr = 77 };
@@ -50,38 +50,52 @@ static void check_row(uint64_t vaddr, bool verified)
 	       err == -OW_EFORMAT);
 	ASSERT(!verified || err != -OW_EFORMAT);
 	if (err)
-		return;
+		return err;
 	ASSERT(row.nr <= OW_TABLE_MAX_SAVES + 1 && row.rules == rules);
 	ASSERT(row.how == OW_HOW_TABLE && row.ra < table.arch->nr_regs);
-	ASSERT(row.cfa.kind == OW_RULE_REG);
+	ASSERT(row.cfa.kind == OW_RULE_REG && row.cfa.off >= 0);
 	ASSERT(row.cfa.reg < table.arch->nr_regs);
 	for (i = 0; i < row.nr; i++) {
 		ASSERT(rules[i].kind == OW_RULE_AT_CFA);
 		ASSERT(rules[i].slot < table.arch->nr_regs);
 	}
+	return 0;
 }
 
+/* What a look-up of a row with this code is to return. */
+static int result_of(uint32_t code)
+{
+	return code == OW_TABLE_NONE   ? -OW_ENOENT :
+	       code == OW_TABLE_ESCAPE ? -OW_EUNSUPPORTED :
+					 0;
+}
+
+/* Each row that is listed is found where it begins. */
 static void check_rows(bool verified)
 {
+	struct ow_table_pos pos = { .block = 0 };
 	uint64_t vaddr, old = 0;
-	uint32_t i, k, parts = 1;
+	uint32_t nr = 0, i;
+	int more, found;
 
-	for (i = 0; i < table.nr_rows; i++) {
-		for (k = 0; k < parts; k++) {
-			vaddr = ow_table_row_vaddr(&table, i, k, &parts);
-			ASSERT(parts > 0 && parts <= OW_TABLE_MAX_PARTS);
-			ASSERT(!verified || (i == 0 && k == 0) || vaddr > old);
-			check_row(vaddr - 1, verified);
-			check_row(vaddr, verified);
-			check_row(vaddr + 1, verified);
-			old = vaddr;
-		}
+	while ((more = ow_table_next(&table, &pos)) > 0) {
+		vaddr = table.base + pos.off;
+		ASSERT(!verified || nr == 0 || vaddr > old);
+		check_row(vaddr - 1, verified);
+		found = check_row(vaddr, verified);
+		ASSERT(!verified || found == result_of(pos.code));
+		check_row(vaddr + 1, verified);
+		old = vaddr;
+		ASSERT(++nr <= table.rows_size * OW_TABLE_BLOCK);
 	}
-	for (i = 0; i < table.nr_pages + 1; i++) {
-		vaddr = table.base + ((uint64_t)i << OW_TABLE_PAGE_BITS);
+	ASSERT(more == 0 || more == -OW_EFORMAT);
+	ASSERT(!verified || more == 0);
+	for (i = 0; i < table.nr_blocks; i++) {
+		vaddr = table.base + table.blocks[i];
 		check_row(vaddr - 1, verified);
 		check_row(vaddr, verified);
 	}
+	ASSERT(ow_table_nr_rules(&table) <= table.nr_codes);
 }
 
 static void check_checksum(uint8_t *bytes, size_t size)
@@ -102,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int err, damage;
 
 	memcpy(copy, data, size);
-	if (!(first & 0x80) && size >= MIN_SIZE)
+	if (!(first & 0x80) && size >= sizeof(struct ow_table_head))
 		fix_head(copy, size, fuzz_arch(first));
 	err = ow_table_open(&table, copy, size);
 	ASSERT(err == 0 || err == -OW_EFORMAT || err == -OW_EUNSUPPORTED);

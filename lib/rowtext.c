@@ -126,8 +126,9 @@ static int print_table(const struct ow_object *obj, FILE *out,
 	struct ow_table_stats stats;
 	_cleanup_(ow_freep) uint8_t *bytes = NULL;
 	struct ow_table t;
+	struct ow_table_pos pos = { .block = 0 };
 	uint64_t vaddr = 0, next;
-	uint32_t i, k, parts;
+	bool first = true;
 	size_t size;
 
 	bytes = ow_table_generate(obj, &size, &stats, err);
@@ -138,13 +139,11 @@ static int print_table(const struct ow_object *obj, FILE *out,
 			       "%s: the table made is "
 			       "not in order",
 			       obj->path);
-	for (i = 0; i < t.nr_rows; i++) {
-		for (k = 0, parts = 1; k < parts; k++) {
-			next = ow_table_row_vaddr(&t, i, k, &parts);
-			if (i || k)
-				print_table_row(obj, &t, vaddr, next, out);
-			vaddr = next;
-		}
+	for (; ow_table_next(&t, &pos) > 0; first = false) {
+		next = t.base + pos.off;
+		if (!first)
+			print_table_row(obj, &t, vaddr, next, out);
+		vaddr = next;
 	}
 	return 0;
 }

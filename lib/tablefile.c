@@ -170,14 +170,17 @@ static int save(const struct ow_object *obj, const uint8_t *bytes, size_t size,
 static void describe(const struct ow_tablefile *f, const struct ow_object *obj,
 		     struct ow_table_stats *stats)
 {
+	struct ow_table_pos pos = { .block = 0 };
+
 	*stats = (struct ow_table_stats){
-		.rows = f->table.nr_rows,
-		.rules = f->table.nr_rules,
+		.rules = ow_table_nr_rules(&f->table),
 		.sets = f->table.nr_sets,
 		.size = f->size,
 		.cfi_size = obj->cfi_size,
 		.was_there = true,
 	};
+	while (ow_table_next(&f->table, &pos) > 0)
+		stats->rows++;
 }
 
 int ow_table_make(const char *path, struct ow_table_stats *stats,

@@ -10,16 +10,11 @@
 #include "object.h"
 #include "padding.h"
 #include "table.h"
+#include "tablecode.h"
 #include "tableseq.h"
+#include "tableset.h"
 
-#define SLOTS         8192 /* of the hash of rules; a power of two */
-#define MAX_SETS_SIZE 0xffff
-#define MAX_PAGES     0x10000 /* 4 GiB of code */
-
-struct packed_set {
-	uint8_t bytes[1 + 2 * OW_TABLE_MAX_SAVES];
-	uint8_t size;
-};
+#define SLOTS 8192 /* of the hash of rules; a power of two */
 
 /* A table under construction. */
 struct gen {
@@ -39,87 +34,8 @@ struct gen {
 	uint32_t nr_rules;
 	uint16_t rule_hash[SLOTS]; /* 1 + index in rules; 0 is empty */
 
-	uint16_t set_offs[OW_TABLE_MAX_SETS];
-	uint32_t nr_sets;
-	uint8_t sets[MAX_SETS_SIZE];
-	uint32_t sets_size;
-	struct packed_set last_set; /* neighbours are alike as a rule */
-	uint32_t last_set_index;
+	struct ow_tablesets sets;
 };
-
-static bool fits(const struct gen *g, int32_t off, int32_t min, int32_t max)
-{
-	int32_t words = off / g->arch->word;
-
-	return off % g->arch->word == 0 && words >= min && words <= max;
-}
-
-/* The registers' part of a row as a set, or false if the table can't hold it. */
-static bool pack_set(const struct gen *g, const struct ow_row *row,
-		     struct packed_set *ret)
-{
-	bool outermost = row->flags & OW_ROW_OUTERMOST;
-	uint8_t head = (row->flags & OW_ROW_SIGNAL ? OW_TABLE_SET_SIGNAL : 0) |
-		       (outermost ? OW_TABLE_SET_OUTERMOST : 0);
-	const struct ow_rule *rule = row->rules;
-	/* Nothing is recovered of a caller that isn't. */
-	const struct ow_rule *end = rule + (outermost ? 0 : row->nr);
-	uint8_t *at = ret->bytes + 1;
-
-	if (row->nr > OW_TABLE_MAX_SAVES || row->ra != g->ra)
-		return false;
-	for (; rule < end; rule++) {
-		if (rule->kind != OW_RULE_AT_CFA ||
-		    !fits(g, rule->off, INT8_MIN, INT8_MAX))
-			return false;
-		if (rule->slot == g->ra && rule->off == -g->arch->word) {
-			head |= OW_TABLE_SET_RA;
-			continue;
-		}
-		*at++ = rule->slot;
-		*at++ = (uint8_t)(rule->off / g->arch->word);
-		head++;
-	}
-	ret->bytes[0] = head;
-	ret->size = at - ret->bytes;
-	return true;
-}
-
-static bool same_set(const struct packed_set *a, const uint8_t *bytes)
-{
-	return memcmp(a->bytes, bytes, a->size) == 0;
-}
-
-/* The index of a set, added if it is new; false if there is no room. */
-static bool intern_set(struct gen *g, const struct packed_set *set,
-		       uint32_t *ret)
-{
-	uint32_t i;
-
-	if (g->nr_sets && set->size == g->last_set.size &&
-	    same_set(set, g->last_set.bytes)) {
-		*ret = g->last_set_index;
-		return true;
-	}
-	/* A set's first byte tells its size, so that equal bytes are equal
-	   sets. */
-	for (i = 0; i < g->nr_sets; i++)
-		if (g->sets_size - g->set_offs[i] >= set->size &&
-		    same_set(set, g->sets + g->set_offs[i]))
-			break;
-	if (i == g->nr_sets) {
-		if (i == OW_TABLE_MAX_SETS ||
-		    g->sets_size + set->size > MAX_SETS_SIZE)
-			return false;
-		g->set_offs[g->nr_sets++] = (uint16_t)g->sets_size;
-		memcpy(g->sets + g->sets_size, set->bytes, set->size);
-		g->sets_size += set->size;
-	}
-	g->last_set = *set;
-	g->last_set_index = i;
-	*ret = i;
-	return true;
-}
 
 static uint16_t intern_rule(struct gen *g, uint32_t rule)
 {
@@ -141,18 +57,17 @@ static uint16_t intern_rule(struct gen *g, uint32_t rule)
 	return (uint16_t)(OW_TABLE_FIRST + g->nr_rules - 1);
 }
 
-/* The number that stands for a row in the table. */
+/* The number that stands for a row until rows are coded. */
 static uint16_t rule_of(struct gen *g, const struct ow_row *row)
 {
-	struct packed_set set;
-	uint32_t index;
+	int32_t words = row->cfa.off / g->arch->word;
+	uint32_t set;
 
-	if (row->cfa.kind != OW_RULE_REG ||
-	    !fits(g, row->cfa.off, INT16_MIN, INT16_MAX) ||
-	    !pack_set(g, row, &set) || !intern_set(g, &set, &index))
+	if (row->cfa.kind != OW_RULE_REG || row->cfa.off % g->arch->word ||
+	    words < 0 || words > OW_TABLE_MAX_WORDS ||
+	    !ow_tablesets_find(&g->sets, g->arch, g->ra, row, &set))
 		return OW_TABLE_ESCAPE;
-	return intern_rule(g, OW_TABLE_RULE(index, row->cfa.reg,
-					    row->cfa.off / g->arch->word));
+	return intern_rule(g, OW_TABLE_RULE(set, words));
 }
 
 static int add_row(struct gen *g, uint64_t vaddr, uint16_t rule)
@@ -235,7 +150,10 @@ static int add_all(struct gen *g, const struct ow_fde_index *index)
 {
 	struct ow_cfi_env env = { NULL, 0 };
 	struct ow_fde fde, next;
-	uint64_t limit = g->base + ((uint64_t)MAX_PAGES << OW_TABLE_PAGE_BITS);
+	/* Where the last row can begin, also at the end of all addresses. */
+	uint64_t limit = UINT64_MAX - g->base < UINT32_MAX ?
+				 UINT64_MAX :
+				 g->base + UINT32_MAX;
 	uint64_t off, end;
 	size_t i;
 	int err = 0;
@@ -260,48 +178,26 @@ static int add_all(struct gen *g, const struct ow_fde_index *index)
 	return err;
 }
 
-/* The first row of each page, and one more.  NULL when out of memory. */
-static uint32_t *list_pages(const struct gen *g, const struct ow_seqs *seqs,
-			    uint32_t *nr_ret)
-{
-	uint64_t last = g->rows[g->nr_rows - 1].vaddr;
-	uint32_t nr = (uint32_t)((last - g->base) >> OW_TABLE_PAGE_BITS) + 1;
-	uint32_t *pages = malloc((nr + 1) * sizeof(*pages));
-	uint32_t page = 0;
-	size_t i;
-
-	for (i = 0; pages && i < seqs->nr_rows; i++)
-		while (page <= (seqs->vaddrs[i] - g->base) >>
-		       OW_TABLE_PAGE_BITS)
-			pages[page++] = (uint32_t)i;
-	while (pages && page <= nr)
-		pages[page++] = (uint32_t)seqs->nr_rows;
-	*nr_ret = nr;
-	return pages;
-}
-
-static void put(uint8_t **at, const void *bytes, size_t size)
+static void append(uint8_t **at, const void *bytes, size_t size)
 {
 	if (size)
 		memcpy(*at, bytes, size);
 	*at += size;
 }
 
-static struct ow_table_head
-head_of(const struct gen *g, const struct ow_seqs *seqs, uint32_t nr_pages)
+static struct ow_table_head head_of(const struct gen *g,
+				    const struct ow_coded *c, uint16_t saves)
 {
 	struct ow_table_head head = {
 		.magic = OW_TABLE_MAGIC,
 		.version = OW_TABLE_VERSION,
 		.machine = g->arch->machine,
-		.base = g->base,
-		.nr_pages = nr_pages,
-		.nr_rows = (uint32_t)seqs->nr_rows,
-		.nr_rules = (uint16_t)g->nr_rules,
-		.nr_sets = (uint16_t)g->nr_sets,
-		.sets_size = (uint16_t)g->sets_size,
-		.nr_seqs = (uint16_t)seqs->nr_seqs,
-		.nr_parts = (uint16_t)seqs->nr_parts,
+		.base = g->rows[0].vaddr,
+		.rows_size = (uint32_t)c->rows.size,
+		.seqs_size = (uint32_t)c->seqs.size,
+		.nr_codes = (uint16_t)(c->codes.size / 3),
+		.nr_sets = (uint16_t)g->sets.nr,
+		.saves_size = saves,
 		.word = g->arch->word,
 		.ra = g->ra,
 	};
@@ -313,31 +209,28 @@ head_of(const struct gen *g, const struct ow_seqs *seqs, uint32_t nr_pages)
 }
 
 /* Put the parts together.  NULL when out of memory. */
-static uint8_t *assemble(const struct gen *g, const struct ow_seqs *seqs,
-			 const uint32_t *pages, uint32_t nr_pages,
+static uint8_t *assemble(const struct gen *g, const struct ow_coded *c,
 			 size_t *size_ret)
 {
-	struct ow_table_head head = head_of(g, seqs, nr_pages);
-	size_t size = sizeof(head) + ((size_t)nr_pages + 1) * sizeof(*pages) +
-		      seqs->nr_rows * sizeof(*seqs->rows) +
-		      g->nr_rules * sizeof(*g->rules) +
-		      g->nr_sets * sizeof(*g->set_offs) +
-		      (seqs->nr_seqs + 1) * sizeof(*seqs->firsts) +
-		      seqs->nr_parts * 3 + g->sets_size;
+	struct ow_table_set sets[OW_TABLE_MAX_SETS];
+	uint8_t saves[OW_TABLESETS_MAX_SAVES];
+	struct ow_table_head head =
+		head_of(g, c, ow_tablesets_write(&g->sets, sets, saves));
+	size_t size = sizeof(head) + c->blocks.size +
+		      g->sets.nr * sizeof(*sets) + c->rows.size +
+		      c->codes.size + head.saves_size + c->seqs.size;
 	uint8_t *bytes = malloc(size);
 	uint8_t *at = bytes;
 
 	if (!bytes)
 		return NULL;
-	put(&at, &head, sizeof(head));
-	put(&at, pages, ((size_t)nr_pages + 1) * sizeof(*pages));
-	put(&at, seqs->rows, seqs->nr_rows * sizeof(*seqs->rows));
-	put(&at, g->rules, g->nr_rules * sizeof(*g->rules));
-	put(&at, g->set_offs, g->nr_sets * sizeof(*g->set_offs));
-	put(&at, seqs->firsts, (seqs->nr_seqs + 1) * sizeof(*seqs->firsts));
-	put(&at, seqs->part_rules, seqs->nr_parts * sizeof(*seqs->part_rules));
-	put(&at, seqs->part_pcs, seqs->nr_parts);
-	put(&at, g->sets, g->sets_size);
+	append(&at, &head, sizeof(head));
+	append(&at, c->blocks.at, c->blocks.size);
+	append(&at, sets, g->sets.nr * sizeof(*sets));
+	append(&at, c->rows.at, c->rows.size);
+	append(&at, c->codes.at, c->codes.size);
+	append(&at, saves, head.saves_size);
+	append(&at, c->seqs.at, c->seqs.size);
 	head.check = ow_table_checksum(bytes, size);
 	memcpy(bytes, &head, sizeof(head));
 	*size_ret = size;
@@ -346,25 +239,24 @@ static uint8_t *assemble(const struct gen *g, const struct ow_seqs *seqs,
 
 static uint8_t *finish(const struct gen *g, size_t *size_ret)
 {
+	struct ow_coded coded = { .rows = { NULL, 0, 0 } };
 	struct ow_seqs seqs;
-	uint32_t *pages = NULL, nr_pages;
 	uint8_t *bytes = NULL;
 
 	if (ow_seqs_make(&seqs, g->rows, g->nr_rows,
-			 OW_TABLE_FIRST + g->nr_rules) == 0)
-		pages = list_pages(g, &seqs, &nr_pages);
-	if (pages)
-		bytes = assemble(g, &seqs, pages, nr_pages, size_ret);
-	free(pages);
+			 OW_TABLE_FIRST + g->nr_rules) == 0 &&
+	    ow_coded_make(&coded, g->rows, g->rules, g->nr_rules, &seqs) == 0)
+		bytes = assemble(g, &coded, size_ret);
+	ow_coded_free(&coded);
 	ow_seqs_free(&seqs);
 	return bytes;
 }
 
-static void count(const struct gen *g, size_t size)
+static void fill_stats(const struct gen *g, size_t size)
 {
 	g->stats->rows = g->nr_rows;
 	g->stats->rules = g->nr_rules;
-	g->stats->sets = g->nr_sets;
+	g->stats->sets = g->sets.nr;
 	g->stats->size = size;
 	g->stats->cfi_size = g->obj->cfi_size;
 }
@@ -372,11 +264,11 @@ static void count(const struct gen *g, size_t size)
 static uint8_t *generate(struct gen *g, const struct ow_fde_index *index,
 			 size_t *size_ret, struct ow_error *err)
 {
-	uint64_t first = index->refs[0].start & ~0xffffULL;
+	uint64_t first = index->refs[0].start;
 	uint64_t last = index->refs[index->nr - 1].start;
 	uint8_t *bytes = NULL;
 
-	if ((last - first) >> OW_TABLE_PAGE_BITS >= MAX_PAGES) {
+	if (last - first >= UINT32_MAX) {
 		ow_fail(err, OW_CODE_UNSUPPORTED,
 			"%s: code spans more than 4 GiB", g->obj->path);
 		return NULL;
@@ -385,7 +277,7 @@ static uint8_t *generate(struct gen *g, const struct ow_fde_index *index,
 	if (!add_all(g, index))
 		bytes = finish(g, size_ret);
 	if (bytes)
-		count(g, *size_ret);
+		fill_stats(g, *size_ret);
 	else
 		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", g->obj->path);
 	free(g->rows);

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CLOSE         8 /* rows further apart than this are not one run */
-#define MAX_SEQS      0x8000
-#define MAX_ALL_PARTS 0xffff
+#define CLOSE    8  /* rows further apart than this are not one run */
+#define MAX_SIZE 16 /* of a run: three bytes a row fit a sequence */
+#define MAX_SEQS (OW_TABLE_MAX_NUMBER + 1)
 
 /* A run of rows, and how often one like it occurs. */
 struct run {
@@ -28,10 +28,8 @@ static uint8_t run_size(const struct ow_flat_row *flat, size_t nr, size_t i)
 {
 	size_t k = i + 1;
 
-	while (k < nr && k - i < OW_TABLE_MAX_PARTS && !flat[k].entry &&
-	       flat[k].vaddr - flat[k - 1].vaddr <= CLOSE &&
-	       flat[k].vaddr >> OW_TABLE_PAGE_BITS ==
-		       flat[i].vaddr >> OW_TABLE_PAGE_BITS)
+	while (k < nr && k - i < MAX_SIZE && !flat[k].entry &&
+	       flat[k].vaddr - flat[k - 1].vaddr <= CLOSE)
 		k++;
 	return (uint8_t)(k - i);
 }
@@ -94,42 +92,24 @@ static void count_runs(struct runs *r)
 	}
 }
 
-/* Is a row for each occurrence and the parts once less than all its rows? */
+/*
+ * Is a row for each occurrence and the parts once less than all its rows?  Two
+ * bytes a row, three for the meaning and one for the end.
+ */
 static bool worth_it(const struct run *run)
 {
-	return run->count * 4u * (run->size - 1u) > 3u * run->size + 2u;
+	return run->count * 2u * (run->size - 1u) > 2u * run->size + 4u;
 }
 
-static void add_seq(struct ow_seqs *s, const struct runs *r, struct run *run,
-		    uint32_t first_number)
+static void add_seq(struct ow_seqs *s, struct run *run, uint32_t first_number)
 {
-	const struct ow_flat_row *row = r->flat + run->first;
-	uint8_t i;
-
 	run->number = (uint16_t)(first_number + s->nr_seqs);
-	for (i = 0; i < run->size; i++) {
-		s->part_rules[s->nr_parts] = row[i].rule;
-		s->part_pcs[s->nr_parts++] =
-			(uint8_t)(row[i].vaddr - row[0].vaddr);
-	}
-	s->firsts[++s->nr_seqs] = (uint16_t)s->nr_parts;
+	s->seqs[s->nr_seqs++] = (struct ow_seq){ run->first, run->size };
 }
 
-static bool has_room(const struct ow_seqs *s, const struct run *run,
-		     uint32_t first_number)
+static bool has_room(const struct ow_seqs *s, uint32_t first_number)
 {
-	return s->nr_seqs < MAX_SEQS &&
-	       first_number + s->nr_seqs <
-		       OW_TABLE_FIRST + OW_TABLE_MAX_NUMBERS &&
-	       s->nr_parts + run->size <= MAX_ALL_PARTS;
-}
-
-static void add_row(struct ow_seqs *s, const struct ow_flat_row *flat,
-		    uint16_t rule)
-{
-	s->vaddrs[s->nr_rows] = flat->vaddr;
-	s->rows[s->nr_rows++] =
-		(struct ow_table_row){ (uint16_t)flat->vaddr, rule };
+	return first_number + s->nr_seqs <= OW_TABLE_MAX_NUMBER;
 }
 
 /* The rows again, with sequences in place of the runs that are worth it. */
@@ -144,14 +124,15 @@ static void rewrite(struct ow_seqs *s, const struct runs *r,
 		size = run_size(r->flat, r->nr, i);
 		run = size > 1 ? find_run(r, i, size) : NULL;
 		if (run && !run->number && worth_it(run) &&
-		    has_room(s, run, first_number))
-			add_seq(s, r, run, first_number);
+		    has_room(s, first_number))
+			add_seq(s, run, first_number);
 		if (run && run->number) {
-			add_row(s, r->flat + i, run->number);
+			s->rows[s->nr_rows] = r->flat[i];
+			s->rows[s->nr_rows++].rule = run->number;
 			continue;
 		}
 		for (k = 0; k < size; k++)
-			add_row(s, r->flat + i + k, r->flat[i + k].rule);
+			s->rows[s->nr_rows++] = r->flat[i + k];
 	}
 }
 
@@ -165,12 +146,8 @@ int ow_seqs_make(struct ow_seqs *s, const struct ow_flat_row *flat, size_t nr,
 		r.mask = 2 * r.mask + 1;
 	r.slots = calloc(r.mask + 1, sizeof(*r.slots));
 	s->rows = malloc((nr + 1) * sizeof(*s->rows));
-	s->vaddrs = malloc((nr + 1) * sizeof(*s->vaddrs));
-	s->firsts = calloc(MAX_SEQS + 1, sizeof(*s->firsts));
-	s->part_rules = malloc(MAX_ALL_PARTS * sizeof(*s->part_rules));
-	s->part_pcs = malloc(MAX_ALL_PARTS);
-	if (!r.slots || !s->rows || !s->vaddrs || !s->firsts ||
-	    !s->part_rules || !s->part_pcs) {
+	s->seqs = malloc(MAX_SEQS * sizeof(*s->seqs));
+	if (!r.slots || !s->rows || !s->seqs) {
 		free(r.slots);
 		return -1;
 	}
@@ -183,8 +160,5 @@ int ow_seqs_make(struct ow_seqs *s, const struct ow_flat_row *flat, size_t nr,
 void ow_seqs_free(struct ow_seqs *s)
 {
 	free(s->rows);
-	free(s->vaddrs);
-	free(s->firsts);
-	free(s->part_rules);
-	free(s->part_pcs);
+	free(s->seqs);
 }

@@ -6,7 +6,11 @@
 #ifndef OW_TABLESEQ_H
 #define OW_TABLESEQ_H
 
-#include "table.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ow_table.h"
 
 /* A row on the way to a table. */
 struct ow_flat_row {
@@ -17,14 +21,15 @@ struct ow_flat_row {
 
 /* What became of the rows. */
 struct ow_seqs {
-	struct ow_table_row *rows;
-	uint64_t *vaddrs; /* of the rows */
+	struct ow_flat_row *rows; /* rule may be that of a sequence */
 	size_t nr_rows;
-	uint16_t *firsts; /* nr_seqs + 1 of them */
+
+	struct ow_seq {
+		size_t first; /* of the rows given */
+		uint8_t size;
+	} * seqs;
+
 	uint32_t nr_seqs;
-	uint16_t *part_rules;
-	uint8_t *part_pcs;
-	uint32_t nr_parts;
 };
 
 /*

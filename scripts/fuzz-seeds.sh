@@ -126,11 +126,13 @@ for n in 0 1 2; do
 	  printf '\026\006\001\060\056\020\057\006\002\055\306\001'
 	  le $((n == 1 ? 4 : 8)) 0x1100; } >"$corpus/cfa/all$n"
 
-	# Table: one page; five rows, the first a sequence of two parts; two
+	# Table: one block of five rows, the first a sequence of two parts; two
 	# rules, and one set of ra and a register.
-	{ le 1 "$n"; le 4 0x5442574f; le 2 1 62; le 8 0 0; le 4 1 5
-	  le 2 2 1 3; le 1 8 16; le 2 1 2; le 4 0; le 8 0
-	  le 4 0 5; le 2 0x10 4 0x21 3 0x30 1 0x40 0 0x50 2
-	  le 4 0x11c00 0x21800; le 2 0 0 2 2 3; le 1 0 4 0x21 6 254
+	{ le 1 "$n"; le 4 0x5442574f; le 2 2 62; le 8 0 0 0; le 4 1 5
+	  le 2 3 1 2; le 1 8 16; le 4 0x10; le 2 0; le 1 0x21 7
+	  le 1 5 0x11 0xc0 0x10 0x10 4 3 1 0 2 7; le 8 0 0 0 0 0 0
+	  le 1 0 0 0 0 0
+	  le 1 0x00 0x08 0x00 0x00 0x10 0x00 0x01 0x00 0x00
+	  le 1 6 0xfe 2 4 2 3 0
 	} >"$corpus/table/table$n"
 done

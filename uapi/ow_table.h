@@ -4,18 +4,28 @@
  * and in kernel memory.  Little-endian, no padding, in this order:
  *
  *	struct ow_table_head
- *	__u32 page[nr_pages + 1]          first row of each 64 KiB of vaddrs
- *	struct ow_table_row row[nr_rows]  sorted by vaddr
- *	__u32 rule[nr_rules]              see OW_TABLE_RULE_*
- *	__u16 set[nr_sets]                where in sets[] each set begins
- *	__u16 seq[nr_seqs + 1]            first part of each sequence
- *	__u16 part_rule[nr_parts]         as in a row, but never a sequence
- *	__u8  part_pc[nr_parts]           bytes from the row's vaddr
- *	__u8  sets[sets_size]             see OW_TABLE_SET_*
+ *	__u32 block[nr_blocks]            first vaddr of each, less base; sorted
+ *	struct ow_table_set set[nr_sets]  registers saved, and the CFA's
+ *	__u8  rows[rows_size]             blocks of 64 bytes, the last one cut
+ *	__u8  codes[3 * nr_codes]         what a row's code stands for
+ *	__u8  saves[saves_size]           pairs of registers and places
+ *	__u8  seqs[seqs_size]             sequences
  *
- * A row holds from its vaddr up to the next row's, across pages.  The row of a
- * vaddr is the last one at or below it.  A row whose rule is a sequence stands
- * for several: prologues and epilogues look alike, and are kept once.
+ * Rows lie in blocks, so that a look-up reads one __u32 for each step of its
+ * search and then 64 bytes.  A row holds up to the next one, also from block to
+ * block.  A block of nr rows is
+ *
+ *	__u8 nr
+ *	__u8 distance[nr - 1]  bytes from each row's vaddr to the next one's
+ *	__u8 code[nr]          what the rows are; frequent ones are low
+ *	__u8 more[]
+ *
+ * Of all these distances and codes, each that is not below OW_TABLE_LONG goes on
+ * in the next byte of more[].
+ *
+ * A row whose code is a sequence stands for several: prologues and epilogues
+ * look alike, and are kept once.  A sequence is written like a block, though it
+ * begins anywhere in seqs[], and no code in it is a sequence.
  */
 #ifndef UAPI_OW_TABLE_H
 #define UAPI_OW_TABLE_H
@@ -24,67 +34,71 @@
 #include <linux/types.h>
 #endif
 
-#define OW_TABLE_MAGIC     0x5442574fU /* "OWBT" */
-#define OW_TABLE_VERSION   1
-#define OW_TABLE_PAGE_BITS 16
-#define OW_TABLE_BUILD_ID  8
+#define OW_TABLE_MAGIC    0x5442574fU /* "OWBT" */
+#define OW_TABLE_VERSION  2
+#define OW_TABLE_BLOCK    64 /* bytes of rows, and most of a sequence */
+#define OW_TABLE_BUILD_ID 8
 
 struct ow_table_head {
 	__u32 magic;
 	__u16 version;
 	__u16 machine; /* e_machine */
 	__u64 check;   /* of all other bytes; see ow_table_checksum() */
-	__u64 base;    /* vaddr of page 0, a multiple of 64 KiB */
-	__u32 nr_pages;
-	__u32 nr_rows;
-	__u16 nr_rules;
+	__u64 base;    /* vaddr that block[] counts from */
+	__u8 build_id[OW_TABLE_BUILD_ID]; /* its first bytes */
+	__u32 rows_size; /* nr_blocks is this by OW_TABLE_BLOCK, rounded up */
+	__u32 seqs_size;
+	__u16 nr_codes;
 	__u16 nr_sets;
-	__u16 sets_size;
+	__u16 saves_size;
 	__u8 word; /* bytes of an address */
 	__u8 ra;   /* slot that holds the return address afterwards */
-	__u16 nr_seqs;
-	__u16 nr_parts;
-	__u32 reserved;
-	__u8 build_id[OW_TABLE_BUILD_ID]; /* its first bytes */
 };
 
-struct ow_table_row {
-	__u16 pc;   /* low half of the vaddr */
-	__u16 rule; /* OW_TABLE_NONE, _ESCAPE, 2 + index in rule[], or
-		       2 + nr_rules + index in seq[] */
-};
+/*
+ * A distance or code that begins with a byte b of OW_TABLE_LONG or more and goes
+ * on with m is OW_TABLE_LONG + ((b - OW_TABLE_LONG) << 8) + m.
+ */
+#define OW_TABLE_LONG       0xc0
+#define OW_TABLE_MAX_NUMBER (OW_TABLE_LONG + 0x3fff)
 
+/* Codes of rows. */
 enum {
 	OW_TABLE_NONE = 0,   /* no CFI covers this */
 	OW_TABLE_ESCAPE = 1, /* ask the full CFI: too rare for the table */
-	OW_TABLE_FIRST = 2,
+	OW_TABLE_FIRST = 2,  /* and more: this plus an index in codes[] */
 };
 
 /*
- * A rule: CFA = register + words * word size, and the set of registers that
- * are saved at fixed places below the CFA.
+ * What stands in codes[], three bytes each: where in seqs[] a sequence begins,
+ * or a rule.  A rule: CFA = the set's register + words * word size, and the
+ * registers that the set lists are saved at places below the CFA.
  */
-#define OW_TABLE_RULE_SET(r)   ((r)&0x3ff)        /* index in set[] */
-#define OW_TABLE_RULE_REG(r)   ((r) >> 10 & 0x3f) /* slot */
-#define OW_TABLE_RULE_WORDS(r) ((__s16)((r) >> 16))
-#define OW_TABLE_RULE(set, reg, words) \
-	((__u32)(set) | (__u32)(reg) << 10 | (__u32)(__u16)(words) << 16)
+#define OW_TABLE_CODE_IS_SEQ(c)   ((c)&1)
+#define OW_TABLE_CODE_SEQ(c)      ((c) >> 1)
+#define OW_TABLE_CODE_SET(c)      ((c) >> 1 & 0x3ff) /* index in set[] */
+#define OW_TABLE_CODE_WORDS(c)    ((c) >> 11)
+#define OW_TABLE_SEQ(off)         ((__u32)(off) << 1 | 1)
+#define OW_TABLE_RULE(set, words) ((__u32)(set) << 1 | (__u32)(words) << 11)
 
-#define OW_TABLE_MAX_SETS    1024
-#define OW_TABLE_MAX_NUMBERS 0xfffe /* rules and sequences together */
-#define OW_TABLE_MAX_PARTS   16     /* of one sequence */
+#define OW_TABLE_MAX_SETS  0x400
+#define OW_TABLE_MAX_WORDS 0x1fff
+#define OW_TABLE_MAX_SEQ   0x7fffff
 
-/*
- * A set: a byte of these, then as many pairs of slot (__u8) and words from the
- * CFA (__s8).
- */
+struct ow_table_set {
+	__u16 saves; /* where in saves[]: pairs of slot (__u8) and words from
+			the CFA (__s8) */
+	__u8 head;   /* their number, and OW_TABLE_SET_* */
+	__u8 reg;    /* slot: the CFA's register */
+};
+
 #define OW_TABLE_SET_NR(b)     ((b)&0x1f)
 #define OW_TABLE_SET_RA        0x20 /* and the return address at CFA - 1 word */
 #define OW_TABLE_SET_SIGNAL    0x40 /* the caller was interrupted */
 #define OW_TABLE_SET_OUTERMOST 0x80 /* there is no caller */
 #define OW_TABLE_MAX_SAVES     0x1f
 
-_Static_assert(sizeof(struct ow_table_head) == 56, "no padding");
-_Static_assert(sizeof(struct ow_table_row) == 4, "one row, one map value");
+_Static_assert(sizeof(struct ow_table_head) == 48, "no padding");
+_Static_assert(sizeof(struct ow_table_set) == 4, "no padding");
 
 #endif /* UAPI_OW_TABLE_H */

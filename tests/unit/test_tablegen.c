@@ -48,9 +48,9 @@ static void test_prologue_and_epilogue(void)
 		       "",
 		       "0x10000 0x10001 cfa=rsp+8 rip=c-8\n"
 		       "0x10001 0x10002 cfa=rsp+16 rip=c-8 rbp=c-16\n"
-		       "0x10002 0x10004 cfa=rsp+24 rip=c-8 rbx=c-24 rbp=c-16\n"
-		       "0x10004 0x10005 cfa=rsp+16 rip=c-8 rbx=c-24 rbp=c-16\n"
-		       "0x10005 0x10006 cfa=rsp+8 rip=c-8 rbx=c-24 rbp=c-16\n"));
+		       "0x10002 0x10004 cfa=rsp+24 rip=c-8 rbp=c-16 rbx=c-24\n"
+		       "0x10004 0x10005 cfa=rsp+16 rip=c-8 rbp=c-16 rbx=c-24\n"
+		       "0x10005 0x10006 cfa=rsp+8 rip=c-8 rbp=c-16 rbx=c-24\n"));
 }
 
 /* Thirty functions alike give one sequence, and the same rows. */

@@ -139,25 +139,26 @@ static void make_table(const struct ow_arch *arch)
 		.magic = OW_TABLE_MAGIC,
 		.version = OW_TABLE_VERSION,
 		.machine = arch->machine,
-		.nr_pages = 1,
-		.nr_rows = 2,
-		.nr_rules = 1,
+		.base = 0x1000,
+		.rows_size = 5,
+		.nr_codes = 1,
 		.nr_sets = 1,
-		.sets_size = 1,
 		.word = arch->word,
 		.ra = arch->ra,
+	};
+	static const uint8_t rows[] = {
+		/* 0x1000 is 0xc0 + 0x0f40 */
+		2, 0xcf, OW_TABLE_FIRST, OW_TABLE_NONE, 0x40,
 	};
 
 	table_bytes.size = 0;
 	put_block(&table_bytes, &head, sizeof(head));
 	put(&table_bytes, 4, 0);
-	put(&table_bytes, 4, 2);
-	put(&table_bytes, 4, 0x1000 | OW_TABLE_FIRST << 16);
-	put(&table_bytes, 4, 0x2000 | OW_TABLE_NONE << 16);
-	put(&table_bytes, 4, OW_TABLE_RULE(0, arch->sp, 1));
 	put(&table_bytes, 2, 0);
-	put(&table_bytes, 2, 0); /* no sequences */
 	put(&table_bytes, 1, OW_TABLE_SET_RA);
+	put(&table_bytes, 1, arch->sp);
+	put_block(&table_bytes, rows, sizeof(rows));
+	put(&table_bytes, 3, OW_TABLE_RULE(0, 1));
 	CHECK(ow_table_open(&table, table_bytes.at, table_bytes.size) == 0);
 	CHECK(ow_table_verify(&table) == 0);
 }

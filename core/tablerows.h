@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Reading a block or a sequence of a compact table (uapi/ow_table.h). */
+#ifndef OW_TABLEROWS_H
+#define OW_TABLEROWS_H
+
+#include "ow_table.h"
+
+#include "env.h"
+
+/*
+ * Some rows: at[0] is nr; at[1] up to at[nr - 1] are the distances of all but
+ * the first, at[nr] up to at[2 * nr - 1] the codes.
+ */
+struct ow_tablerows {
+	const uint8_t *at;
+	uint32_t size, nr;
+};
+
+/* Those that lie at off in some bytes; false if there are none. */
+bool ow_tablerows_at(const uint8_t *bytes, uint32_t size, uint32_t off,
+		     struct ow_tablerows *ret);
+
+/* The code of one row; false if a byte of it is missing, here and below. */
+bool ow_tablerows_code(const struct ow_tablerows *r, uint32_t row,
+		       uint32_t *ret);
+
+/* Add to off how far row is from the one before it, and give its code. */
+bool ow_tablerows_step(const struct ow_tablerows *r, uint32_t row,
+		       uint64_t *off, uint32_t *code);
+
+/* A row that was looked for: its code, and what begins right behind. */
+struct ow_tablerow {
+	uint64_t start; /* of the row, as off is */
+	uint32_t code;
+	bool last;     /* the next row begins behind off, */
+	uint32_t next; /* and has this code */
+};
+
+/* The last one of rows, the first of which begins at start, up to off. */
+bool ow_tablerows_find(const struct ow_tablerows *r, uint64_t start,
+		       uint64_t off, struct ow_tablerow *ret);
+
+#endif /* OW_TABLEROWS_H */
