@@ -11,7 +11,7 @@
 
 #include "arch.h"
 #include "err.h"
-#include "memory.h"
+#include "fakemem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -54,26 +54,6 @@ static inline uint64_t fuzz_take(const uint8_t **data, size_t *size, size_t n)
 static inline bool fuzz_is_result(int err)
 {
 	return err <= 0 && err > -OW_ERR_HOSTED;
-}
-
-/* A memory with bytes at start and nothing elsewhere. */
-struct fuzz_memory {
-	struct ow_memory mem; /* first: cast back in read() */
-	uint64_t start;
-	const uint8_t *bytes;
-	size_t size;
-};
-
-static inline int fuzz_memory_read(const struct ow_memory *mem, uint64_t addr,
-				   void *buf, size_t size)
-{
-	const struct fuzz_memory *m = (const void *)mem;
-	uint64_t skip = addr - m->start;
-
-	if (skip > m->size || size > m->size - skip)
-		return -OW_EFAULT;
-	memcpy(buf, m->bytes + skip, size);
-	return 0;
 }
 
 #endif /* OW_FUZZ_H */

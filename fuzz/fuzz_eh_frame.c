@@ -80,7 +80,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint8_t first = fuzz_take(&data, &size, 1);
 	bool is_debug = first & 0x10;
-	struct fuzz_memory m = { { fuzz_memory_read }, VADDR, data, size };
+	struct fake_memory m = { { fake_read }, VADDR, data, size };
 	struct ow_cfi_env env = { first & 0x20 ? &m.mem : NULL, 0 };
 	struct ow_cfi cfi = { .arch = fuzz_arch(first), .text = 0x1000 };
 	struct ow_section sec = { data, size, VADDR };

@@ -19,7 +19,7 @@
 
 struct fuzz_target {
 	struct ow_target target; /* first: cast back in read_target() */
-	struct fuzz_memory stack;
+	struct fake_memory stack;
 };
 
 struct walked {
@@ -131,11 +131,11 @@ static int read_target(const struct ow_memory *mem, uint64_t addr, void *buf,
 {
 	const struct fuzz_target *t = (const void *)mem;
 	const struct ow_sigframe *sf = &t->target.arch->sigframes[0];
-	struct fuzz_memory code = { { 0 }, TRAMPOLINE, sf->code, sf->code_size };
+	struct fake_memory code = { { 0 }, TRAMPOLINE, sf->code, sf->code_size };
 
-	if (fuzz_memory_read(&code.mem, addr, buf, size) == 0)
+	if (fake_read(&code.mem, addr, buf, size) == 0)
 		return 0;
-	return fuzz_memory_read(&t->stack.mem, addr, buf, size);
+	return fake_read(&t->stack.mem, addr, buf, size);
 }
 
 static void check(struct fuzz_target *t, const struct ow_regs *regs)
@@ -180,7 +180,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (stack_size > size)
 		stack_size = size;
-	t.stack = (struct fuzz_memory){ { NULL }, STACK, data, stack_size };
+	t.stack = (struct fake_memory){ { NULL }, STACK, data, stack_size };
 	set_cfi(arch, data + stack_size, size - stack_size);
 	modules[0] = (struct ow_module){ .bias = CODE, .cfi = &cfi };
 	modules[1] = (struct ow_module){ .bias = CODE2, .cfi = &cfi };

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Fixtures written out byte by byte, and a memory that holds them. */
+/* Fixtures written out byte by byte. */
 #ifndef OW_TEST_BYTES_H
 #define OW_TEST_BYTES_H
 
 #include <stdlib.h>
 
-#include "err.h"
-#include "memory.h"
+#include "fakemem.h"
 
 struct bytes {
 	uint8_t at[32768] __attribute__((aligned(8)));
@@ -55,26 +54,6 @@ static inline uint8_t *exact(const void *from, size_t size)
 
 	memcpy(copy, from, size);
 	return copy;
-}
-
-/* A memory that holds size bytes at start, and nothing else. */
-struct fake_memory {
-	struct ow_memory mem; /* first: cast back in read() */
-	uint64_t start;
-	const uint8_t *bytes;
-	uint64_t size;
-};
-
-static inline int fake_read(const struct ow_memory *mem, uint64_t addr,
-			    void *buf, size_t size)
-{
-	const struct fake_memory *m = (const void *)mem;
-
-	if (addr < m->start || addr - m->start > m->size ||
-	    size > m->size - (addr - m->start))
-		return -OW_EFAULT;
-	memcpy(buf, m->bytes + (addr - m->start), size);
-	return 0;
 }
 
 #endif /* OW_TEST_BYTES_H */
