@@ -62,7 +62,6 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 	w->end = OW_END_NOT_YET;
 	w->err = 0;
 	w->wanted = NULL;
-	w->complete_by_zero = false;
 	w->mark_at = 0;
 }
 
@@ -253,17 +252,13 @@ static enum ow_end take_step(struct ow_walk *w, const struct ow_row *row,
 	/* A kernel's entries are no trampolines. */
 	if (row->flags & OW_ROW_SIGNAL && row->how != OW_HOW_ORC)
 		w->frames[w->nr - 1].flags |= OW_FRAME_SIGNAL;
-	if (row->flags & OW_ROW_OUTERMOST) {
-		w->complete_by_zero = row->how == OW_HOW_FP;
+	if (row->flags & OW_ROW_OUTERMOST)
 		return w->end = OW_END_OUTERMOST;
-	}
 	err = ow_step(&w->step, row, &w->regs);
 	if (err)
 		return fail(w, err);
-	if (w->regs.val[arch->pc] == 0 && flags & OW_FRAME_RETURN) {
-		w->complete_by_zero = true;
+	if (w->regs.val[arch->pc] == 0 && flags & OW_FRAME_RETURN)
 		return w->end = OW_END_OUTERMOST;
-	}
 	/* Where the kernel was entered, its stack begins. */
 	if (row->flags & OW_ROW_SIGNAL &&
 	    w->regs.val[arch->pc] < w->step.target->kernel_start)

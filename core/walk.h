@@ -32,7 +32,6 @@ struct ow_walk {
 	enum ow_end end;
 	int err;                  /* negated enum ow_err behind it, or 0 */
 	struct ow_module *wanted; /* after OW_END_WANT */
-	bool complete_by_zero;    /* outermost, as pc or fp is zero */
 
 	uint64_t mark_pc, mark_sp; /* a frame seen before, to find cycles */
 	unsigned int mark_at;
