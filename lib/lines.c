@@ -11,12 +11,12 @@
 #include "debugfile.h"
 #include "error.h"
 #include "object.h"
+#include "spans.h"
 
 /* Addresses of one unit.  .debug_aranges has not those of every compiler. */
 struct range {
-	uint64_t start, end;
-	uint64_t reach; /* largest end of this and all before it */
-	Dwarf_Off unit; /* of its DIE, that has the lines */
+	struct ow_span span; /* first */
+	Dwarf_Off unit;      /* of its DIE, that has the lines */
 };
 
 /* DWARF in one file, by libdw on bytes that are mapped already. */
@@ -120,8 +120,7 @@ static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
 		l->ranges = more;
 		l->room = room;
 	}
-	l->ranges[l->nr++] =
-		(struct range){ .start = start, .end = end, .unit = unit };
+	l->ranges[l->nr++] = (struct range){ { start, end, 0 }, unit };
 	return true;
 }
 
@@ -140,14 +139,19 @@ static int compare(const void *a, const void *b)
 {
 	const struct range *r = a, *s = b;
 
-	if (r->start != s->start)
-		return r->start < s->start ? -1 : 1;
+	if (r->span.start != s->span.start)
+		return r->span.start < s->span.start ? -1 : 1;
 	return (r->unit > s->unit) - (r->unit < s->unit);
+}
+
+static struct ow_spans spans_of(const struct ow_lines *l)
+{
+	return (struct ow_spans){ l->ranges, l->nr, sizeof(*l->ranges) };
 }
 
 static bool index_units(struct ow_lines *l)
 {
-	uint64_t reach = 0;
+	struct ow_spans spans;
 	Dwarf_CU *cu = NULL;
 	Dwarf_Die die;
 	uint8_t type;
@@ -159,11 +163,8 @@ static bool index_units(struct ow_lines *l)
 			return false;
 	if (l->nr > 0)
 		qsort(l->ranges, l->nr, sizeof(*l->ranges), compare);
-	for (size_t i = 0; i < l->nr; i++) {
-		if (l->ranges[i].end > reach)
-			reach = l->ranges[i].end;
-		l->ranges[i].reach = reach;
-	}
+	spans = spans_of(l);
+	ow_spans_link(&spans);
 	return l->nr > 0;
 }
 
@@ -200,21 +201,11 @@ void ow_lines_destroy(struct ow_lines *l)
 /* The DIE of the unit that covers vaddr with the range that begins last. */
 static bool find_unit(const struct ow_lines *l, uint64_t vaddr, Dwarf_Die *ret)
 {
-	size_t low = 0, high = l->nr;
+	struct ow_spans spans = spans_of(l);
+	size_t at = l->nr;
+	const struct range *r = ow_spans_before(&spans, vaddr, &at);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (l->ranges[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low > 0 && l->ranges[low - 1].reach > vaddr; low--)
-		if (l->ranges[low - 1].end > vaddr)
-			return dwarf_offdie(l->main.dw, l->ranges[low - 1].unit,
-					    ret);
-	return false;
+	return r && dwarf_offdie(l->main.dw, r->unit, ret);
 }
 
 static void set_line(struct ow_line *call, Dwarf_Die *unit, uint64_t vaddr)

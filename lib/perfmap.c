@@ -9,12 +9,12 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "spans.h"
 
 #define FILE_MAX ((size_t)256 << 20) /* what of a file is read */
 
 struct code {
-	uint64_t start, end;
-	uint64_t reach; /* largest end of this and all before it */
+	struct ow_span span; /* first */
 	const char *name;
 	uint32_t line; /* of two that overlap, the later holds */
 };
@@ -64,8 +64,7 @@ static void take_line(struct ow_perfmap *map, char *line, char *end)
 	    size == 0 || start + size < start || !*line)
 		return;
 	map->codes[map->nr] = (struct code){
-		.start = start,
-		.end = start + size,
+		.span = { start, start + size, 0 },
 		.name = line,
 		.line = (uint32_t)map->nr,
 	};
@@ -76,16 +75,21 @@ static int compare(const void *a, const void *b)
 {
 	const struct code *c = a, *d = b;
 
-	if (c->start != d->start)
-		return c->start < d->start ? -1 : 1;
+	if (c->span.start != d->span.start)
+		return c->span.start < d->span.start ? -1 : 1;
 	return c->line < d->line ? -1 : 1;
+}
+
+static struct ow_spans spans_of(const struct ow_perfmap *map)
+{
+	return (struct ow_spans){ map->codes, map->nr, sizeof(*map->codes) };
 }
 
 /* text has size bytes and room for one more. */
 static bool parse(struct ow_perfmap *map, size_t size)
 {
 	char *end = map->text + size, *pos, *next;
-	uint64_t reach = 0;
+	struct ow_spans spans;
 	size_t lines = 1;
 
 	*end = '\n';
@@ -99,11 +103,8 @@ static bool parse(struct ow_perfmap *map, size_t size)
 		take_line(map, pos, next);
 	}
 	qsort(map->codes, map->nr, sizeof(*map->codes), compare);
-	for (size_t i = 0; i < map->nr; i++) {
-		if (map->codes[i].end > reach)
-			reach = map->codes[i].end;
-		map->codes[i].reach = reach;
-	}
+	spans = spans_of(map);
+	ow_spans_link(&spans);
 	return true;
 }
 
@@ -215,31 +216,20 @@ struct ow_perfmap *ow_perfmap_open(pid_t pid)
 	return open_owned(path, o.uid);
 }
 
-/* Go back from the last that begins at or before addr. */
 bool ow_perfmap_find(const struct ow_perfmap *map, uint64_t addr,
 		     struct ow_symbol *ret)
 {
-	const struct code *found = NULL;
-	size_t low = 0, high = map->nr;
+	struct ow_spans spans = spans_of(map);
+	const struct code *c, *found = NULL;
+	size_t at = map->nr;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (map->codes[mid].start <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low > 0 && map->codes[low - 1].reach > addr; low--) {
-		const struct code *c = &map->codes[low - 1];
-
-		if (c->end > addr && (!found || c->line > found->line))
+	while ((c = ow_spans_before(&spans, addr, &at)))
+		if (!found || c->line > found->line)
 			found = c;
-	}
 	if (!found)
 		return false;
-	*ret = (struct ow_symbol){ found->name, found->start,
-				   found->end - found->start };
+	*ret = (struct ow_symbol){ found->name, found->span.start,
+				   found->span.end - found->span.start };
 	return true;
 }
 
