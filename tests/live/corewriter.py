@@ -124,6 +124,17 @@ class Core:
         return ident + start + headers + body + end
 
 
+def segment_ends(data):
+    """Where in a core file its segments' bytes end."""
+    wide = data[4] == 2
+    off, = struct.unpack_from('<Q' if wide else '<I', data,
+                              32 if wide else 28)
+    size, nr = struct.unpack_from('<HH', data, 54 if wide else 42)
+    where = '<8xQ16xQ' if wide else '<4xI8xI'
+    return [sum(struct.unpack_from(where, data, off + i * size))
+            for i in range(nr)]
+
+
 def frame_chain(arch, base, at, pcs):
     """A stack of frame records: frame pointer, return address."""
     data = b''
@@ -134,8 +145,11 @@ def frame_chain(arch, base, at, pcs):
     return bytes(at) + data
 
 
-def link_map(arch, base, links):
-    """r_debug at base, and (bias, path) of each object behind it."""
+def link_map(arch, base, links, loop=False):
+    """
+    r_debug at base, and (bias, path) of each object behind it; the last one
+    may lead to the first again.
+    """
     w = ARCHES[arch].words
     word = ARCHES[arch].word
     each = 5 * word
@@ -143,13 +157,14 @@ def link_map(arch, base, links):
     names = first + each * len(links)
     data, text = w(1, first, 0, 0), b''
     for i, (bias, path) in enumerate(links):
-        after = first + each * (i + 1) if i + 1 < len(links) else 0
+        after = first + each * (i + 1) if i + 1 < len(links) else \
+            first if loop else 0
         data += w(bias, names + len(text), 0, after, 0)
         text += path.encode() + b'\0'
     return data + text
 
 
-def process(arch='x86_64', files=True, links=()):
+def process(arch='x86_64', files=True, links=(), loop=False):
     """A thread with a stack of three frames, in a program at 0x400000."""
     pcs = (0x400190, 0x4001a0, 0x4001b0)
     stack = frame_chain(arch, 0x7000, 0, pcs)
@@ -166,9 +181,22 @@ def process(arch='x86_64', files=True, links=()):
     core.load(0x400000, code + bytes(0x80), R | X, memsz=0x1000)
     core.load(0x500000, bytes(64), R | X, memsz=0x1000)
     core.load(0x6ff0, bytes(16) + stack)
-    core.load(0x8000, link_map(arch, 0x8000, links))
+    core.load(0x8000, link_map(arch, 0x8000, links, loop))
     core.load(0x9000, b'/program\0')
     return core
+
+
+def program():
+    """process()'s file: a segment, and where its dynamic section is."""
+    def header(kind, flags, vaddr):
+        return struct.pack('<IIQQQQQQ', kind, flags, 0, vaddr, 0, 0x200, 0x200,
+                           1)
+
+    start = struct.pack('<HHIQQQIHHHHHH', 2, 62, 1, 0x400180, 64, 0, 0, 64, 56,
+                        2, 64, 0, 0)
+    data = (b'\x7fELF\2\1\1' + bytes(9) + start +
+            header(PT_LOAD, R | X, 0x400000) + header(2, R, 0x400100))
+    return data + bytes(0x200 - len(data))
 
 
 def page_tables(levels, vaddr, paddr, at):
@@ -186,28 +214,36 @@ def page_tables(levels, vaddr, paddr, at):
 KERNEL = 0xffffffff81000000
 
 
-def guest(levels=4, info=True, user=False, offset=0):
-    """A machine whose kernel is at KERNEL + offset, on one page of stack."""
-    pcs = [KERNEL + offset + n for n in (0x190, 0x1a0)]
-    stack = frame_chain('x86_64', KERNEL + 0x1000, 0, pcs)
+def guest(levels=4, info=True, user=False, offset=0, linked=KERNEL,
+          build_id=None):
+    """
+    A machine whose kernel was moved by offset from KERNEL, in a file linked
+    elsewhere perhaps, with one CPU and a stack of three frames.
+    """
+    base = KERNEL + offset
+    stack = frame_chain('x86_64', base + 0x1000, 0, (base + 0x198,
+                                                     base + 0x1a8))
     core = Core('x86_64')
-    core.thread(1, rip=KERNEL + offset + 0x184, rsp=KERNEL + 0xff0,
-                rbp=KERNEL + 0x1000, cs=0x33 if user else 0x10)
+    core.thread(1, rip=0x401000 if user else base + 0x184, rsp=base + 0xff0,
+                rbp=base + 0x1000, cs=0x33 if user else 0x10)
     qemu = bytearray(440)
-    struct.pack_into('<IIQ', qemu, 0, 1, 440, 0)
-    struct.pack_into('<Q', qemu, 384, KERNEL)
+    struct.pack_into('<II', qemu, 0, 1, 440)
+    struct.pack_into('<Q', qemu, 384, base)
     struct.pack_into('<QQ', qemu, 416, 0x10000, 0x1000 if levels == 5 else 0)
     core.note('QEMU', 0, bytes(qemu))
     if info:
         text = ('OSRELEASE=6.1.0\nPAGESIZE=4096\n'
                 'SYMBOL(swapper_pg_dir)=ffffffff81010000\n'
                 'NUMBER(phys_base)=-16777216\nNUMBER(pgtable_l5_enabled)=%d\n'
-                'KERNELOFFSET=%x\n' % (levels == 5, 0xffffffff80c00000 + offset
-                                       & (1 << 64) - 1))
+                'KERNELOFFSET=%x\n' % (levels == 5, base - linked))
+        if build_id:
+            text += 'BUILD-ID=%s\n' % build_id
         core.note('VMCOREINFO', 0, text.encode())
     core.load(0, bytes(16) + stack, 0, paddr=0xff0)
-    core.load(0, struct.pack('<HHIII', 0x190, 0, 0x81008e00, 0xffffffff, 0), 0)
-    for paddr, entry in page_tables(levels, KERNEL, 0, 0x10000):
+    gate = base + 0x190
+    core.load(0, struct.pack('<HHHHII', gate & 0xffff, 0x10, 0x8e00,
+                             gate >> 16 & 0xffff, gate >> 32, 0), 0)
+    for paddr, entry in page_tables(levels, base, 0, 0x10000):
         core.load(0, entry, 0, paddr=paddr)
     return core
 
@@ -219,8 +255,9 @@ def seeds(folder):
                                 ('links', ((0, ''), (0x500000, '/lib/a'))))}
     for levels in (4, 5):
         for info in (False, True):
-            made['guest-%d-%d' % (levels, info)] = guest(levels, info).bytes()
-    made['guest-user'] = guest(user=True).bytes()
+            made['guest-%d-%d' % (levels, info)] = guest(
+                levels, info, linked=0x400000).bytes()
+    made['guest-user'] = guest(user=True, linked=0x400000).bytes()
     small = made['x86_64-files']
     made['gzip'] = gzip.compress(small)
     made['xz'] = lzma.compress(small)
