@@ -1,13 +1,42 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# guest-dump.sh KERNEL MODULE OUT: boot a Linux kernel (bzImage) in QEMU, without
+# guest-dump.sh KERNEL MODULE VMLINUX OUT: boot a Linux kernel (bzImage) in QEMU, without
 # virtualisation hardware, one CPU idle and one busy in the kernel, and let QEMU
 # dump it: OUT/guest.core of physical memory, OUT/guest-paging.core with virtual
 # addresses, OUT/guest-bare.core without VMCOREINFO, OUT/guest.kdump compressed.
+# OUT/guest-irq.core was taken in an interrupt's softirq, on a stack of its own.
 # MODULE is its qemu_fw_cfg.ko, through which it hands VMCOREINFO over.
 set -eu
 
-kernel=$1 module=$2 out=$3
+# Commands of QEMU's monitor at a socket, one an argument.
+talk() {
+    python3 - "$@" <<'END'
+import socket
+import sys
+
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+for command in ['', *sys.argv[2:]]:
+    if command:
+        s.sendall(command.encode() + b'\n')
+    if command == 'quit':
+        while s.recv(65536):
+            pass
+        break
+    got = b''
+    while not got.endswith(b'(qemu) '):
+        got += s.recv(65536)
+    text = got.decode(errors='replace')
+    if 'rror' in text:
+        sys.exit(text)
+END
+}
+
+if [ "$1" = --dump ]; then
+    talk "$2" "dump-guest-memory $3"
+    exit 0
+fi
+kernel=$1 module=$2 vmlinux=$3 out=$(realpath -m "$4")
 work=$(mktemp -d)
 qemu=
 trap '[ -z "$qemu" ] || kill "$qemu" 2>/dev/null || :; rm -rf "$work"' EXIT
@@ -52,27 +81,9 @@ boot() {
     sleep 1
 }
 
-# Commands of the monitor, one an argument; then QEMU ends.
+# Commands of the monitor; then QEMU ends.
 monitor() {
-    python3 - "$work/monitor" "$@" <<'END'
-import socket
-import sys
-
-s = socket.socket(socket.AF_UNIX)
-s.connect(sys.argv[1])
-for command in ['', *sys.argv[2:]]:
-    if command:
-        s.sendall(command.encode() + b'\n')
-    got = b''
-    while not got.endswith(b'(qemu) '):
-        got += s.recv(65536)
-    text = got.decode(errors='replace')
-    if 'rror' in text:
-        sys.exit(text)
-s.sendall(b'quit\n')
-while s.recv(65536):
-    pass
-END
+    talk "$work/monitor" "$@" quit
     wait "$qemu" || :
     qemu=
 }
@@ -83,3 +94,12 @@ monitor stop "dump-guest-memory $out/guest.core" \
     "dump-guest-memory -z $out/guest.kdump"
 boot "" ""
 monitor stop "dump-guest-memory $out/guest-bare.core"
+
+# Without KASLR, so that gdb knows where to stop.
+boot "-gdb unix:$work/gdb,server=on,wait=off" nokaslr
+gdb -batch -nx -ex 'set confirm off' -ex "target remote $work/gdb" \
+    -ex 'hbreak __do_softirq' -ex continue \
+    -ex "shell sh $0 --dump $work/monitor $out/guest-irq.core" "$vmlinux"
+kill "$qemu"
+wait "$qemu" || :
+qemu=
