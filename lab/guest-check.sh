@@ -20,7 +20,7 @@ if [ ! -e vmlinux ]; then
     done
     rm -f linux-image-*.deb
     mv "boot/vmlinuz-$release" vmlinuz
-    find . -name qemu_fw_cfg.ko -exec mv {} fw_cfg.ko \;
+    find ./lib -name qemu_fw_cfg.ko -exec mv {} fw_cfg.ko \;
     mv "usr/lib/debug/boot/vmlinux-$release" vmlinux
 fi
 [ -e guest-irq.core ] ||
