@@ -50,19 +50,13 @@ static const uint8_t *file_bytes(const struct ow_object *obj, uint64_t vaddr,
 	return at && avail >= size ? at : NULL;
 }
 
-static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
-		       size_t size)
+int ow_capture_read_files(const struct ow_capture *c, uint64_t addr, void *buf,
+			  size_t size)
 {
-	const struct ow_capture *c = (const struct ow_capture *)mem;
-	const struct ow_region *r = ow_capture_region_at(c, addr);
 	const struct ow_capture_module *m;
 	const uint8_t *at = NULL;
 	size_t i;
 
-	if (r && r->size - (addr - r->start) >= size) {
-		memcpy(buf, r->bytes + (addr - r->start), size);
-		return 0;
-	}
 	for (i = 0; i < c->nr_modules && !at; i++) {
 		m = &c->modules[i];
 		if (m->object)
@@ -71,6 +65,18 @@ static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 	if (!at)
 		return -OW_EFAULT;
 	memcpy(buf, at, size);
+	return 0;
+}
+
+static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
+		       size_t size)
+{
+	const struct ow_capture *c = (const struct ow_capture *)mem;
+	const struct ow_region *r = ow_capture_region_at(c, addr);
+
+	if (!r || r->size - (addr - r->start) < size)
+		return ow_capture_read_files(c, addr, buf, size);
+	memcpy(buf, r->bytes + (addr - r->start), size);
 	return 0;
 }
 

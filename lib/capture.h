@@ -78,6 +78,13 @@ struct ow_capture {
 /* An empty capture; all that it points to comes from malloc() and is its own. */
 struct ow_capture *ow_capture_create(struct ow_error *err);
 
+/*
+ * Read what no process can have changed from the objects that have been opened:
+ * 0, or -OW_EFAULT.
+ */
+int ow_capture_read_files(const struct ow_capture *c, uint64_t addr, void *buf,
+			  size_t size);
+
 /* Make all arrays' order what is promised above, once they are filled. */
 void ow_capture_sort(struct ow_capture *c);
 

@@ -40,6 +40,12 @@ struct redactor {
 	struct ow_readlog kept; /* of all threads */
 };
 
+static bool is_captured(const struct reader *r, uint64_t addr)
+{
+	return addr - r->stack->start < r->stack->size ||
+	       ow_capture_region_at(r->c, addr);
+}
+
 /* As the walk would read it: from its thread's own copy, if it is there. */
 static int read_whole(const struct reader *r, uint64_t addr, void *buf,
 		      size_t size)
@@ -53,24 +59,30 @@ static int read_whole(const struct reader *r, uint64_t addr, void *buf,
 	return r->c->target.mem.read(&r->c->target.mem, addr, buf, size);
 }
 
+/* With only some of it, just as a capture that has no more. */
 static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 		       size_t size)
 {
 	const struct reader *r = (const struct reader *)mem;
-	bool captured = addr - r->stack->start < r->stack->size ||
-			ow_capture_region_at(r->c, addr);
 	int err;
 
-	if (r->only && captured)
-		return ow_pieces_read(r->only, addr, buf, size);
+	if (r->only)
+		return ow_pieces_read(r->only, addr, buf, size) ?
+			       ow_capture_read_files(r->c, addr, buf, size) :
+			       0;
 	err = read_whole(r, addr, buf, size);
-	if (!err && r->notes && captured)
+	if (!err && r->notes && is_captured(r, addr))
 		ow_readlog_add(r->notes, addr, buf, size);
 	return err;
 }
 
-/* Walk from there, as far as it goes; false if there is no memory for it. */
-static bool run(struct redactor *d, struct trace *t, const struct ow_regs *regs)
+/*
+ * Walk from there, as far as it goes, the capture itself (with the thread's
+ * stack) or through the reader; false if there is no memory for it.
+ */
+static bool run_on(struct redactor *d, struct trace *t,
+		   const struct ow_target *target,
+		   const struct ow_window *stack, const struct ow_regs *regs)
 {
 	struct ow_frame *more;
 	enum ow_end end;
@@ -78,8 +90,8 @@ static bool run(struct redactor *d, struct trace *t, const struct ow_regs *regs)
 	for (;;) {
 		if (d->reader.notes)
 			d->reader.notes->nr = 0;
-		ow_walk_begin(&t->walk, &d->reader.target, NULL, NULL, regs,
-			      t->frames, t->room);
+		ow_walk_begin(&t->walk, target, stack, NULL, regs, t->frames,
+			      t->room);
 		while ((end = ow_walk_run(&t->walk)) == OW_END_WANT)
 			ow_capture_ready(
 				d->c,
@@ -93,6 +105,11 @@ static bool run(struct redactor *d, struct trace *t, const struct ow_regs *regs)
 		t->frames = more;
 		t->room = 2 * t->room + 64;
 	}
+}
+
+static bool run(struct redactor *d, struct trace *t, const struct ow_regs *regs)
+{
+	return run_on(d, t, &d->reader.target, NULL, regs);
 }
 
 static bool is_same(const struct trace *a, const struct trace *b)
@@ -141,7 +158,6 @@ static bool run_less(struct redactor *d, const struct ow_regs *regs,
 	if (!ow_pieces_join(&d->some, &d->seen))
 		return false;
 	d->reader.only = &d->some;
-	d->reader.notes = NULL;
 	if (!run(d, &d->less, regs))
 		return false;
 	*same_ret = is_same(&d->whole, &d->less);
@@ -238,15 +254,25 @@ static bool choose_regs(struct redactor *d, struct ow_regs *regs)
 	return true;
 }
 
+/* What is to be reached, by all that there is. */
 static bool run_whole(struct redactor *d, size_t i)
+{
+	struct ow_capture_thread *t = &d->c->threads[i];
+
+	return run_on(d, &d->whole, &d->c->target, &t->stack, &t->regs);
+}
+
+/* What is read on the way. */
+static bool run_noting(struct redactor *d, size_t i)
 {
 	struct ow_capture_thread *t = &d->c->threads[i];
 
 	d->reader.stack = &t->stack;
 	d->reader.only = NULL;
 	d->reader.notes = &d->seen;
-	if (!run(d, &d->whole, &t->regs) || d->seen.failed)
+	if (!run(d, &d->less, &t->regs) || d->seen.failed)
 		return false;
+	d->reader.notes = NULL;
 	ow_readlog_sort(&d->seen);
 	return true;
 }
@@ -257,7 +283,7 @@ static bool take_thread(struct redactor *d, size_t i, uint64_t *known_ret)
 	const struct ow_readlog_entry *e;
 	size_t k;
 
-	if (!run_whole(d, i) || !choose_memory(d, &regs) ||
+	if (!run_noting(d, i) || !run_whole(d, i) || !choose_memory(d, &regs) ||
 	    !choose_regs(d, &regs))
 		return false;
 	*known_ret = regs.known;
@@ -284,7 +310,6 @@ static int prove(struct redactor *d, const struct ow_redaction *kept,
 		if (!run_whole(d, i))
 			return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 		d->reader.only = &kept->pieces;
-		d->reader.notes = NULL;
 		if (!run(d, &d->less, &regs))
 			return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 		if (!is_same(&d->whole, &d->less))

@@ -28,7 +28,6 @@ struct building {
 	struct shared *shared;
 	uint32_t nr_shared, nr_pieces;
 	uint64_t nr_regs;
-	uint32_t nr_objects;
 	uint32_t jit_path;
 	struct ow_bytebuf sections[OW_SNAP_NR_TYPES];
 };
@@ -190,30 +189,12 @@ static bool is_gone(const struct ow_capture_module *m)
 	       m->object->size <= LARGEST_OBJECT;
 }
 
-/*
- * What of an image a process could write, it may have written to: that is no
- * part of the file.
- */
 static void add_object(struct building *b, const struct ow_object *obj)
 {
-	struct ow_bytebuf *to = &b->sections[OW_SNAP_OBJECT_BYTES];
 	struct ow_snap_object rec = { obj->size };
-	size_t start = to->size;
-	struct ow_elf_segment seg;
-	uint32_t i;
 
 	add(b, OW_SNAP_OBJECTS, &rec, sizeof(rec));
-	ow_bytebuf_add(to, obj->bytes, obj->size);
-	b->nr_objects++;
-	if (!obj->is_image || to->failed)
-		return;
-	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
-		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_W &&
-		    seg.off < obj->size)
-			memset(to->bytes + start + seg.off, 0,
-			       seg.filesz < obj->size - seg.off ?
-				       seg.filesz :
-				       obj->size - seg.off);
+	add(b, OW_SNAP_OBJECT_BYTES, obj->bytes, obj->size);
 }
 
 /* The index that the object of m was given, as an earlier module has it. */

@@ -105,9 +105,11 @@ bool ow_snap_get(const struct ow_snap *s, enum ow_snap_type type, uint64_t i,
 
 const char *ow_snap_text(const struct ow_snap *s, uint32_t off)
 {
+	const char *texts = (const char *)s->sections[OW_SNAP_STRINGS].bytes;
+
 	if (off == 0 || off >= s->sections[OW_SNAP_STRINGS].nr)
 		return NULL;
-	return (const char *)s->sections[OW_SNAP_STRINGS].bytes + off;
+	return texts[off] ? texts + off : NULL;
 }
 
 uint64_t ow_snap_digest(const struct ow_object *obj)

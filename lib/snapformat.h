@@ -169,7 +169,7 @@ uint32_t ow_snap_entry(enum ow_snap_type type);
 bool ow_snap_get(const struct ow_snap *s, enum ow_snap_type type, uint64_t i,
 		 void *ret, size_t size);
 
-/* The text at that offset, or NULL: none, or no such. */
+/* The text at that offset, or NULL: an empty one, or no such. */
 const char *ow_snap_text(const struct ow_snap *s, uint32_t off);
 
 /* Tells files without build-id apart: by their headers and their size. */

@@ -1,4 +1,4 @@
-# libFuzzer programs over the core; clang's, as gcc has no libFuzzer.
+# libFuzzer programs over the core and what reads files; clang's, as gcc has no libFuzzer.
 
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 3
@@ -22,7 +22,7 @@ $(B)/fuzz/fuzz_%: $(B)/fuzz/fuzz_%.o $(B)/fuzz/libcore.a
 	$(FUZZ_CC) -fsanitize=fuzzer $(fuzz_san) $^ -o $@
 
 # What lies above the core, for the fuzzers that need it.
-hosted_fuzzers := core
+hosted_fuzzers := core snapshot
 
 $(B)/fuzz/lib/%.o: lib/%.c
 	@mkdir -p $(@D)

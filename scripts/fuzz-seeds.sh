@@ -10,7 +10,7 @@ corpus=${1:-fuzz/corpus}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$corpus/eh_frame" "$corpus/cfa" "$corpus/expr" "$corpus/hdr" \
-	"$corpus/elf" "$corpus/table" "$corpus/walk"
+	"$corpus/elf" "$corpus/table" "$corpus/walk" "$corpus/snapshot"
 
 # le SIZE VALUE...: each value in so many little-endian bytes.
 le() (
@@ -136,3 +136,54 @@ for n in 0 1 2; do
 	  le 1 6 0xfe 2 4 2 3 0
 	} >"$corpus/table/table$n"
 done
+
+# part TYPE ENTRY NR: a snapshot's, of the bytes in $tmp/part.
+part() {
+	le 4 "$1" "$2"
+	le 8 "$3"
+	cat "$tmp/part"
+	head -c $(((8 - $(wc -c <"$tmp/part") % 8) % 8)) /dev/zero
+}
+
+# A thread on a stack of frame pointers, and one that wasn't captured; memory
+# that is shared, and a thread's own; code of an object, and of a JIT.
+snapshot() {
+	{ le 2 62; le 1 8 0; le 4 0 7 1 0 1; le 8 1 0 2 3 4; le 4 5 6 9 0
+	} >"$tmp/part"
+	part 1 80 1
+	printf '\000/bin/x\000\000/p\000rip\000rsp\000rbp\000gone\000' \
+		>"$tmp/part"
+	part 2 1 "$(wc -c <"$tmp/part")"
+	{ le 4 7; le 1 83 7; le 2 0; le 4 1 0 0 0; le 8 7 0; le 4 1 0
+	  le 8 0x7000 64 1 2 3 4 5 6; le 4 1 1
+	  le 4 8; le 1 90 0; le 2 0; le 4 1 4 0 24; le 8 0 0
+	  le 4 0xffffffff 0xffffffff; le 8 0 0 0 0 0 0 0 0; le 4 0 0
+	} >"$tmp/part"
+	part 3 120 2
+	le 4 12 16 20 >"$tmp/part"
+	part 4 4 3
+	le 8 0x1010 0x7000 0x7008 >"$tmp/part"
+	part 5 8 3
+	le 8 0x7000 64 0x7000 64 >"$tmp/part"
+	part 6 16 2
+	{ le 8 1 0x7018 0x1020 2 0x7028 0x2010 0 0x1030
+	  le 8 1 0x7018 0x1020 2 0x7030 0x2010 0 0x1040; } >"$tmp/part"
+	part 7 1 128
+	{ le 8 0x1000 0x2000; le 4 0xffffffff 0
+	  le 8 0x2000 0x3000; le 4 0 0; } >"$tmp/part"
+	part 8 24 2
+	{ le 8 0x2000 0x3000 0x100 1 2 0x2000 0; le 4 1 0 0; le 1 2 0 0 20
+	  le 8 1 2 3 4; } >"$tmp/part"
+	part 9 104 1
+	size=$(wc -c <"$corpus/elf/exe0")
+	le 8 "$size" >"$tmp/part"
+	part 10 8 1
+	cp "$corpus/elf/exe0" "$tmp/part"
+	part 11 1 "$size"
+	echo '1010 10 jit' >"$tmp/part"
+	part 12 1 "$(wc -c <"$tmp/part")"
+}
+snapshot >"$tmp/snapshot"
+{ le 1 0; cat "$tmp/snapshot"; } >"$corpus/snapshot/plain"
+{ le 1 1; le 4 "$(wc -c <"$tmp/snapshot")"
+  zstd -q -c "$tmp/snapshot"; } >"$corpus/snapshot/packed"

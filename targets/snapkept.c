@@ -20,29 +20,29 @@ void ow_snapkept_free(void *kept)
 static struct ow_object *open_kept(const struct ow_snapkept *k, uint32_t i,
 				   const char *path, struct ow_error *err)
 {
-	uint64_t left = k->snap.sections[OW_SNAP_OBJECT_BYTES].nr;
-	const uint8_t *at = k->snap.sections[OW_SNAP_OBJECT_BYTES].bytes;
+	const uint64_t size = k->snap.sections[OW_SNAP_OBJECT_BYTES].nr;
 	struct ow_snap_object rec = { 0 };
-	uint8_t *bytes = NULL;
+	uint64_t at = 0;
+	uint8_t *bytes;
 	uint32_t n;
 
 	for (n = 0; n <= i; n++) {
 		at += rec.size;
-		left -= rec.size;
 		if (!ow_snap_get(&k->snap, OW_SNAP_OBJECTS, n, &rec,
 				 sizeof(rec)) ||
-		    rec.size > left) {
+		    rec.size == 0 || rec.size > size - at) {
 			ow_fail(err, OW_CODE_FORMAT,
 				"%s: its bytes are not in the snapshot", path);
 			return NULL;
 		}
 	}
-	bytes = malloc(rec.size + 1);
+	bytes = malloc(rec.size);
 	if (!bytes) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
 		return NULL;
 	}
-	memcpy(bytes, at, rec.size);
+	memcpy(bytes, k->snap.sections[OW_SNAP_OBJECT_BYTES].bytes + at,
+	       rec.size);
 	return ow_object_from_image(bytes, rec.size, path, err);
 }
 
