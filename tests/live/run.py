@@ -17,8 +17,8 @@ import harness
 # In the order in which they run.
 MODULES = ('cases_links', 'cases_shapes', 'cases_threads', 'cases_hostile',
            'cases_cli', 'cases_output', 'cases_complete', 'cases_tbstack',
-           'cases_jit', 'cases_agree', 'cases_cores', 'cases_freeze',
-           'cases_faults')
+           'cases_jit', 'cases_agree', 'cases_cores', 'cases_snapshots',
+           'cases_freeze', 'cases_faults')
 
 printing = threading.Lock()
 
