@@ -183,27 +183,55 @@ static void describe(const struct ow_tablefile *f, const struct ow_object *obj,
 		stats->rows++;
 }
 
+static bool is_too_large(uint64_t size, uint64_t cfi_size)
+{
+	return size * 100 > cfi_size * OW_TABLE_MAX_PERCENT;
+}
+
+/* Remove what the cache may have of the object. */
+static int forget(const struct ow_object *obj, struct ow_error *err)
+{
+	char path[PATH_MAX];
+	int failed = path_of(obj, path, sizeof(path), err);
+
+	if (failed)
+		return failed;
+	if (unlink(path) && errno != ENOENT && errno != ENOTDIR)
+		return ow_fail(err, OW_CODE_SYSTEM, "unlink %s", path);
+	return 0;
+}
+
+static int make(const struct ow_object *obj, struct ow_table_stats *stats,
+		struct ow_error *err)
+{
+	size_t size;
+	_cleanup_(ow_freep)
+		uint8_t *bytes = ow_table_generate(obj, &size, stats, err);
+
+	if (!bytes)
+		return -OW_CODE_FORMAT;
+	stats->too_large = is_too_large(size, obj->cfi_size);
+	return stats->too_large ? forget(obj, err) :
+				  save(obj, bytes, size, err);
+}
+
 int ow_table_make(const char *path, struct ow_table_stats *stats,
 		  struct ow_error *err)
 {
 	struct ow_object *obj = ow_object_open(path, err);
-	_cleanup_(ow_freep) uint8_t *bytes = NULL;
 	struct ow_table_stats mine;
 	struct ow_tablefile *old;
-	size_t size = 0;
 	int failed;
 
 	if (!obj)
 		return -OW_CODE_FORMAT;
 	failed = ow_object_load_cfi(obj, err);
 	old = failed ? NULL : ow_tablefile_open(obj);
-	if (old) {
+	if (old && !is_too_large(old->size, obj->cfi_size))
 		describe(old, obj, &mine);
-		ow_tablefile_close(old);
-	} else if (!failed) {
-		bytes = ow_table_generate(obj, &size, &mine, err);
-		failed = bytes ? save(obj, bytes, size, err) : -OW_CODE_FORMAT;
-	}
+	else if (!failed)
+		failed = make(obj, &mine, err);
+	ow_tablefile_close(old);
 	ow_object_close(obj);
 	if (!failed && stats)
 		*stats = mine;

@@ -10,7 +10,7 @@
 #include "commands.h"
 
 struct tally {
-	unsigned long made, there, failed;
+	unsigned long well, failed;
 	bool quiet;
 };
 
@@ -28,9 +28,13 @@ static void print_usage(FILE *to)
 	      "      --dir          print where the tables are kept\n"
 	      "  -h, --help         this\n"
 	      "\n"
-	      "Exit status: 0 all tables are there, 1 some could not be made, "
-	      "2 none could,\n"
-	      "64 usage.\n",
+	      "A table of more than 60 % of the size of its CFI is not kept; its "
+	      "object is\n"
+	      "unwound by the CFI.\n"
+	      "\n"
+	      "Exit status: 0 all tables are there that are worth it, 1 some "
+	      "could not be\n"
+	      "made, 2 none could, 64 usage.\n",
 	      to);
 }
 
@@ -49,14 +53,18 @@ static void make(struct tally *t, const char *path, bool must)
 		complain("%s", err.msg);
 		return;
 	}
-	*(s.was_there ? &t->there : &t->made) += 1;
+	t->well++;
 	if (t->quiet)
 		return;
 	printf("%s: %s, %llu rows, %llu rules, %llu bytes", path,
-	       s.was_there ? "was there" : "made", (unsigned long long)s.rows,
-	       (unsigned long long)s.rules, (unsigned long long)s.size);
+	       s.too_large ? "not kept" :
+	       s.was_there ? "was there" :
+			     "made",
+	       (unsigned long long)s.rows, (unsigned long long)s.rules,
+	       (unsigned long long)s.size);
 	if (s.cfi_size)
-		printf(" (%.1f %% of its CFI)", 100.0 * s.size / s.cfi_size);
+		printf(" (%.1f %% of its CFI%s)", 100.0 * s.size / s.cfi_size,
+		       s.too_large ? ": too much" : "");
 	if (s.escapes)
 		printf(", %llu of %llu rows left to the CFI",
 		       (unsigned long long)s.escapes,
@@ -136,6 +144,6 @@ int cmd_tables(int argc, char **argv)
 			make(&t, argv[optind], true);
 	}
 	if (t.failed)
-		status = t.made + t.there ? EXIT_SOME : EXIT_NONE;
+		status = t.well ? EXIT_SOME : EXIT_NONE;
 	return finish_output(status);
 }

@@ -304,11 +304,20 @@ struct ow_table_stats {
 	uint64_t size;     /* of the table, in bytes */
 	uint64_t cfi_size; /* of .eh_frame and .eh_frame_hdr */
 	bool was_there;    /* a good table was in the cache already */
+	bool too_large;    /* over OW_TABLE_MAX_PERCENT of cfi_size: not kept */
 };
 
 /*
+ * A table in the cache is at most this many percent of the CFI that it stands
+ * for.  Only objects of a few functions have larger ones; they are unwound by
+ * their CFI, whose few rows a walk's cache of rows soon holds.
+ */
+#define OW_TABLE_MAX_PERCENT 60
+
+/*
  * Make the table of an ELF file, if the cache has no good one, and put it
- * there.  Return 0 or fill err.  stats may be NULL; where was_there is set,
+ * there, unless it is too large to be of use: that is no error, and too_large
+ * says so.  Return 0 or fill err.  stats may be NULL; where was_there is set,
  * cfi_rows and escapes are 0.
  */
 int ow_table_make(const char *path, struct ow_table_stats *stats,

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 from harness import case, check
@@ -159,6 +160,44 @@ def _(context):
         done = context.run('tables', what, status=2,
                            env={'XDG_CACHE_HOME': '/proc/nowhere'})
         check(b'/proc/nowhere' in done.stderr, 'message', done.stderr)
+
+
+TABLE_LINE = re.compile(
+    r'(.*): (made|was there|not kept), \d+ rows, \d+ rules, (\d+) bytes '
+    r'\(([0-9.]+) % of its CFI(: too much)?\)'
+    r'(, \d+ of \d+ rows left to the CFI)?')
+
+
+def table_lines(done):
+    lines = [TABLE_LINE.fullmatch(line) for line in
+             done.stdout.decode().splitlines()]
+    check(all(lines), 'lines', done.stdout)
+    return [line.groups()[:5] for line in lines]
+
+
+@case('tables: kept, and not kept as too large')
+def _(context):
+    source = os.path.join(context.tmp, 'tiny.c')
+    tiny = os.path.join(context.tmp, 'tiny')
+    with open(source, 'w', encoding='utf-8') as f:
+        f.write('void _start(void) { for (;;); }')
+    subprocess.run(['cc', '-nostdlib', '-Wl,--build-id', source, '-o', tiny],
+                   check=True)
+    python = os.path.realpath('/usr/bin/python3')
+    cache = os.path.join(context.tmp, 'cache')
+    env = {'XDG_CACHE_HOME': cache}
+    for how in ('made', 'was there'):
+        done = context.run('tables', tiny, python, status=0, env=env)
+        small, large = table_lines(done)
+        check(small[:2] == (tiny, 'not kept'), 'tiny', small)
+        check(float(small[3]) > 60 and small[4], 'tiny', small)
+        check(large[:2] == (python, how), 'python', large)
+        check(float(large[3]) <= 60 and not large[4], 'python', large)
+        files = os.listdir(os.path.join(cache, 'outwind'))
+        sizes = [os.path.getsize(os.path.join(cache, 'outwind', name))
+                 for name in files]
+        check(sizes == [int(large[2])], 'files', (files, sizes))
+        check(done.stderr == b'', 'messages', done.stderr)
 
 
 @case('threads that are not there')

@@ -5,17 +5,26 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "error.h"
 #include "object.h"
 #include "scratch.h"
+#include "tablegen.h"
 #include "test.h"
 
+/* Functions enough for a table to pay, and too few. */
 #define SOURCE                                                     \
 	"int g(int); int f(int a) { return g(a) * a; }\n"          \
 	"int g(int a) { char b[300]; __builtin_memset(b, a, a);\n" \
 	"  return b[a / 2] + a; }\n"                               \
-	"int main(int n, char **v) { (void)v; return f(n); }\n"
+	"int main(int n, char **v) { (void)v; return f(n); }\n"    \
+	"#define F(n) int f##n(int a) { char b[8 * n];\\\n"        \
+	"  __builtin_memset(b, a, a); return g(b[a / 2]) + a; }\n" \
+	"#define T(n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4)\\\n" \
+	"  F(n##5) F(n##6) F(n##7) F(n##8) F(n##9)\n"              \
+	"T(1) T(2) T(3) T(4) T(5) T(6) T(7) T(8) T(9)\n"
+#define SMALL "f: .cfi_startproc\n ret\n .cfi_endproc\n"
 
 static struct ow_object *object;
 static char path[512];
@@ -38,25 +47,33 @@ static bool is_usable(void)
 	return f != NULL;
 }
 
+static struct ow_table_stats made;
+
 static bool make(bool *was_there)
 {
-	struct ow_table_stats stats;
 	struct ow_error err;
-	bool good = ow_table_make("prog", &stats, &err) == 0;
+	bool good = ow_table_make("prog", &made, &err) == 0;
 
-	*was_there = stats.was_there;
-	return good;
+	*was_there = made.was_there;
+	return good && !made.too_large;
 }
 
 static void test_made_once(void)
 {
+	struct ow_table_stats before;
 	bool was_there;
 	struct stat st;
 
 	CHECK(!is_usable());
 	CHECK(make(&was_there) && !was_there);
 	CHECK(is_usable());
+	before = made;
 	CHECK(make(&was_there) && was_there);
+	CHECK(made.rows == before.rows && made.rules == before.rules);
+	CHECK(made.sets == before.sets && made.size == before.size);
+	CHECK(made.cfi_size == before.cfi_size);
+	CHECK(made.size * 100 <= made.cfi_size * OW_TABLE_MAX_PERCENT);
+	CHECK(before.cfi_rows > 90 && made.cfi_rows == 0);
 	CHECK(stat(path, &st) == 0 && (st.st_mode & 0777) == 0644);
 	/* Nothing else is left in the folder. */
 	CHECK(scratch_run("test $(ls cache/outwind | wc -l) = 1"));
@@ -163,6 +180,42 @@ static void test_no_build_id(void)
 	      0);
 }
 
+/*
+ * A table that is too large is not kept, however often it is asked for; one that
+ * is there is removed.
+ */
+static void test_too_large_is_not_kept(void)
+{
+	struct ow_object *small = open_object("small");
+	char id[2 * OW_BUILD_ID_MAX + 1], at[600];
+	struct ow_table_stats s;
+	uint8_t *table;
+	struct ow_error err;
+	size_t size;
+	FILE *out;
+	int i;
+
+	ow_object_build_id(small, id);
+	snprintf(at, sizeof(at), "%s/outwind/%s.owt", getenv("XDG_CACHE_HOME"),
+		 id);
+	table = ow_table_generate(small, &size, &s, &err);
+	CHECK(table && size * 100 > s.cfi_size * OW_TABLE_MAX_PERCENT);
+	for (i = 0; i < 3; i++) {
+		CHECK(ow_table_make("small", &s, &err) == 0);
+		CHECK(s.too_large && !s.was_there && s.size == size);
+		CHECK(s.cfi_size == small->cfi_size && s.cfi_rows == 1);
+		CHECK(access(at, F_OK) != 0);
+		CHECK(ow_tablefile_open(small) == NULL);
+		/* A good one that somebody else put there; then rubbish. */
+		out = fopen(at, "we");
+		fwrite(table, 1, i == 0 ? size : 7, out);
+		fclose(out);
+	}
+	CHECK(unlink(at) == 0);
+	free(table);
+	ow_object_close(small);
+}
+
 /* Another program's table under the name "other.owt". */
 static void make_other(void)
 {
@@ -183,6 +236,7 @@ int main(void)
 		{ "another object's", test_another_objects_table_is_refused },
 		{ "links", test_a_link_is_not_followed },
 		{ "no place", test_no_place },
+		{ "too large", test_too_large_is_not_kept },
 		{ "no build-id", test_no_build_id },
 	};
 	char cache[256], id[2 * OW_BUILD_ID_MAX + 1];
@@ -190,7 +244,10 @@ int main(void)
 
 	scratch_enter();
 	scratch_write("prog.c", SOURCE);
-	if (!scratch_run("cc -O2 prog.c -o prog"))
+	scratch_write("small.s", SMALL);
+	if (!scratch_run(
+		    "cc -O2 prog.c -o prog && "
+		    "cc -nostdlib -shared -Wl,--build-id small.s -o small"))
 		abort();
 	snprintf(cache, sizeof(cache), "%s/cache", scratch_dir);
 	setenv("SCRATCH_CACHE", cache, 1);
