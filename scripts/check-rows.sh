@@ -24,12 +24,16 @@ find "$@" -xdev -type f -size +200c -links -3 -print0 |
 
 grep -v '^total ' "$out" | head -n 100 || true
 awk '/^total / { objects += $2; rows += $4; escapes += $6
-                 shadowed += $8; differences += $10 }
+                 shadowed += $8; differences += $10
+                 large += $12; size += $14; cfi += $16 }
 END {
     printf "%d objects, %d rows compared by CFI and by table: %d differences", \
         objects, rows, differences
     printf " (%d addresses by the CFI behind the table, %d in FDEs that", \
         escapes, shadowed
     print " another FDE overlaps)"
+    printf "tables have %.1f %% of the size of their CFI; %d, of objects with", \
+        cfi ? 100 * size / cfi : 0, large
+    print " little of it, more than 60 %"
     exit differences != 0 || rows == 0
 }' "$out"

@@ -4,8 +4,11 @@
  * looked up by the full CFI, and by the compact table, at the first and at the
  * last address that readelf's row covers.
  *
- * rowdiff FILE... prints a line per difference and "objects rows escapes
- * differences" at the end; exit status 1 if there is any difference.
+ * The table is to have at most OW_TABLE_MAX_PERCENT of the size of its CFI, but
+ * for objects with little of that.
+ *
+ * rowdiff FILE... prints a line per difference and totals at the end; exit
+ * status 1 if there is any difference.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,6 +25,7 @@
 
 #define ET_REL     1
 #define MOST_SHOWN 20 /* differences of one file */
+#define LITTLE     4096
 
 struct line {
 	uint64_t loc;
@@ -55,6 +59,8 @@ struct diff {
 	bool in_cie;
 
 	unsigned long rows, escapes, differences, shadowed;
+	struct ow_table_stats stats;
+	bool is_large; /* its table */
 };
 
 static int no_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
@@ -389,9 +395,22 @@ static void read_line(struct diff *d, char *line)
 		add_line(d, off, rest);
 }
 
+static void check_size(struct diff *d)
+{
+	uint64_t most = d->stats.cfi_size * OW_TABLE_MAX_PERCENT / 100;
+	char why[128];
+
+	d->is_large = d->stats.size > most;
+	if (!d->is_large || d->stats.cfi_size < LITTLE)
+		return;
+	snprintf(why, sizeof(why), "%llu bytes for %llu of CFI",
+		 (unsigned long long)d->stats.size,
+		 (unsigned long long)d->stats.cfi_size);
+	differ(d, 0, "table", why);
+}
+
 static bool open_all(struct diff *d, uint8_t **bytes_ret)
 {
-	struct ow_table_stats stats;
 	struct ow_error err;
 	size_t size;
 
@@ -408,11 +427,13 @@ static bool open_all(struct diff *d, uint8_t **bytes_ret)
 	};
 	d->target.arch = d->obj->elf.arch;
 	d->target.mem.read = no_memory;
-	*bytes_ret = ow_table_generate(d->obj, &size, &stats, &err);
+	*bytes_ret = ow_table_generate(d->obj, &size, &d->stats, &err);
 	d->has_table = *bytes_ret &&
 		       !ow_table_open(&d->table, *bytes_ret, size);
 	if (d->has_table && ow_table_verify(&d->table))
 		differ(d, 0, "table", "fails its own verification");
+	if (d->has_table)
+		check_size(d);
 	return true;
 }
 
@@ -468,7 +489,8 @@ static bool compare_file(struct diff *d)
 int main(int argc, char **argv)
 {
 	unsigned long objects = 0, rows = 0, escapes = 0, differences = 0,
-		      shadowed = 0;
+		      shadowed = 0, large = 0;
+	unsigned long long size = 0, cfi_size = 0;
 	static struct diff d;
 	int i;
 
@@ -482,9 +504,15 @@ int main(int argc, char **argv)
 		escapes += d.escapes;
 		differences += d.differences;
 		shadowed += d.shadowed;
+		large += d.is_large;
+		if (d.has_table) {
+			size += d.stats.size;
+			cfi_size += d.stats.cfi_size;
+		}
 	}
 	printf("total %lu objects %lu rows %lu escapes %lu shadowed "
-	       "%lu differences\n",
-	       objects, rows, escapes, shadowed, differences);
+	       "%lu differences %lu large %llu size %llu cfi\n",
+	       objects, rows, escapes, shadowed, differences, large, size,
+	       cfi_size);
 	return differences != 0;
 }
