@@ -162,6 +162,12 @@ static int take_stack(const struct taking *t, const struct ow_snap_thread *rec,
 	return 0;
 }
 
+/* The capture frees these of each thread. */
+static const char *own(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
 static void take_info(const struct taking *t, const struct ow_snap_thread *rec,
 		      struct ow_thread *info)
 {
@@ -177,8 +183,8 @@ static void take_info(const struct taking *t, const struct ow_snap_thread *rec,
 		.stopped = rec->flags & OW_SNAP_STOPPED,
 		.certain = rec->flags & OW_SNAP_CERTAIN,
 		.syscall_nr = rec->syscall_nr,
-		.wchan = ow_snap_text(t->snap, rec->wchan),
-		.kernel_stack = ow_snap_text(t->snap, rec->kernel_stack),
+		.wchan = own(ow_snap_text(t->snap, rec->wchan)),
+		.kernel_stack = own(ow_snap_text(t->snap, rec->kernel_stack)),
 	};
 	memcpy(info->syscall_args, rec->syscall_args,
 	       sizeof(info->syscall_args));

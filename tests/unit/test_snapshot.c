@@ -99,8 +99,8 @@ static struct ow_capture *make_rich(void)
 	info->syscall_nr = 7;
 	for (i = 0; i < 6; i++)
 		info->syscall_args[i] = 100 + i;
-	info->wchan = "do_poll";
-	info->kernel_stack = "[<0>] do_poll+0x1\n[<0>] x+0x2\n";
+	info->wchan = strdup("do_poll");
+	info->kernel_stack = strdup("[<0>] do_poll+0x1\n[<0>] x+0x2\n");
 	ow_regs_set(&c->threads[0].regs, RBX, SECRET);
 	/* A window over two regions that touch. */
 	c->threads[0].stack =
