@@ -27,7 +27,10 @@ void complain_of_lacking(const struct ow_capture *c)
 	size_t i;
 
 	for (i = 0; i < ow_capture_nr_modules(c); i++)
-		if (ow_capture_lacks(c, i, &m, &why) && !was_told(c, i, &m))
+		/* What stands in brackets, such as [vdso], is in no file that
+		   anybody could give. */
+		if (ow_capture_lacks(c, i, &m, &why) && m.path[0] != '[' &&
+		    !was_told(c, i, &m))
 			complain("lacks %s [%s]: %s", m.path,
 				 m.build_id[0] ? m.build_id : "no build-id",
 				 why.msg);

@@ -161,7 +161,10 @@ static bool parse_operands(struct stack_request *r, int nr, char **texts)
 		r->exe = *texts;
 		return true;
 	}
-	if (nr)
+	if (nr == 1 && !r->is_core)
+		complain("%s: only a core file has an executable beside it",
+			 *texts);
+	else if (nr)
 		complain(r->is_core ? "one core file and one executable" :
 				      "one target at a time");
 	return nr == 0;

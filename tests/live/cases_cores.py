@@ -283,7 +283,7 @@ def _(context):
     for arguments, status, words in (
             (('--tid=1', core), 2, b'no thread 1 in it'),
             (('--tid=x', core), 64, b'not a list of threads'),
-            ((core, exe, exe), 64, b'one target at a time'),
+            ((core, exe, exe), 64, b'one core file and one executable'),
             ((target.pid, exe), 64, b'only a core file')):
         done = context.run('stack', *arguments, status=status)
         check(words in done.stderr, 'message', done.stderr)
