@@ -106,6 +106,7 @@ $(call live_program,calls-i386,calls.c,$(CC) -D_GNU_SOURCE $(live_x32) $(live_fl
 $(call live_program,load,load.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)
 $(call live_program,load-i386,load.c,$(CC) -D_GNU_SOURCE $(live_x32) $(live_flags) -pthread)
 $(call live_program,snapshots,snapshots.c,$(CC) $(live_flags) -Iinclude -Iuapi,$(B)/user/liboutwind.a $(libs))
+$(call live_program,held.so,held.c,$(CC) $(live_flags) -shared -fPIC)
 $(live)/snapshots: $(B)/user/liboutwind.a
 
 # No section headers: only program headers tell.
@@ -139,4 +140,9 @@ live-build: $(live_programs)
 check-live: $(B)/bin/outwind $(B)/bin/tbstack live-build
 	python3 -B tests/live/run.py --outwind $< --programs $(live) $(LIVE)
 
-.PHONY: live-build check-live
+# Each system call of the tool fails with all that it can fail with.
+check-faults: $(B)/bin/outwind live-build
+	OUTWIND_ALL_FAULTS=1 python3 -B tests/live/run.py --outwind $< \
+		--programs $(live) inject:
+
+.PHONY: live-build check-live check-faults

@@ -17,6 +17,7 @@
 /* A thread that is being looked at. */
 struct watch {
 	size_t i; /* of the capture's threads */
+	pid_t tid;
 	int syscall, schedstat;
 	unsigned long long turns; /* how often it was given a CPU */
 	char line[LINE_SIZE];
@@ -32,14 +33,21 @@ static ssize_t read_line(int fd, char *line)
 
 /*
  * How often the thread was given a CPU (Linux, scheduler/sched-stats.rst):
- * the third number.  False: not known.
+ * the third number.  Where the kernel doesn't count that it says 0, and how
+ * often the thread let go of a CPU has to do.  False: not known.
  */
 static bool read_turns(const struct watch *w, unsigned long long *ret)
 {
+	long given, taken;
 	char line[LINE_SIZE];
 
-	return read_line(w->schedstat, line) > 0 &&
-	       sscanf(line, "%*u %*u %llu", ret) == 1;
+	if (read_line(w->schedstat, line) > 0 &&
+	    sscanf(line, "%*u %*u %llu", ret) == 1 && *ret > 0)
+		return true;
+	given = ow_status_number(w->tid, "voluntary_ctxt_switches:");
+	taken = ow_status_number(w->tid, "nonvoluntary_ctxt_switches:");
+	*ret = (unsigned long long)given + (unsigned long long)taken;
+	return given >= 0 && taken >= 0;
 }
 
 static int open_task(const struct ow_taken *t, size_t i, const char *name)
@@ -58,10 +66,19 @@ static void unwatch(struct watch *w)
 		close(w->schedstat);
 }
 
-/* Why the file can't be read is for good. */
-static void explain(struct ow_error *why, int os_errno)
+/* Why the file can't be read. */
+static void explain(const struct ow_taken *t, const struct watch *w,
+		    int os_errno)
 {
-	if (os_errno == EPERM || os_errno == EACCES)
+	struct ow_error *why = &t->threads[w->i].stop.why;
+	char name[16];
+
+	snprintf(name, sizeof(name), "%d", w->tid);
+	if (os_errno == ENOENT && faccessat(t->dir, name, F_OK, 0) == 0)
+		ow_fail(why, OW_CODE_UNSUPPORTED,
+			"this kernel doesn't tell where a thread waits "
+			"(/proc/PID/syscall): it has to be stopped");
+	else if (os_errno == EPERM || os_errno == EACCES)
 		ow_fail(why, OW_CODE_PERMISSION,
 			"not allowed to look at it: run as its user or as "
 			"root");
@@ -89,25 +106,34 @@ static bool parse_line(const char *line, uint64_t *sp, uint64_t *pc)
 	return true;
 }
 
-/* Take what a waiting thread's line says, and plan to copy its stack. */
-static bool begin(struct ow_taken *t, struct watch *w)
+/*
+ * Take what a waiting thread's line says, and plan to copy its stack.  What
+ * can't be had so may still be had by a stop, but not after the last try.
+ */
+static bool begin(struct ow_taken *t, struct watch *w, bool last)
 {
 	struct ow_capture_thread *thread = &t->c->threads[w->i];
 	const struct ow_arch *arch = t->c->target.arch;
 	uint64_t sp, pc;
 
-	if (!arch) {
+	if (!arch && last)
 		ow_fail(&t->threads[w->i].stop.why, OW_CODE_UNSUPPORTED,
 			"its registers aren't known, as the program can't be "
 			"read");
+	if (!arch)
 		return false;
-	}
 	if (!read_turns(w, &w->turns) || read_line(w->syscall, w->line) <= 0) {
-		explain(&t->threads[w->i].stop.why, errno);
+		if (last)
+			explain(t, w, errno);
 		return false;
 	}
 	if (!parse_line(w->line, &sp, &pc))
 		return false;
+	if (sp == 0 && pc == 0) {
+		ow_fail(&t->threads[w->i].stop.why, OW_CODE_ABSENT,
+			"thread has exited (zombie), it has no stack");
+		return false;
+	}
 	memset(&thread->regs, 0, sizeof(thread->regs));
 	ow_regs_set(&thread->regs, arch->sp, sp);
 	ow_regs_set(&thread->regs, arch->pc, pc);
@@ -132,7 +158,8 @@ static bool has_stayed(const struct watch *w)
  * only while it waits comes from a kernel that has seen it not run (Linux,
  * lib/syscall.c), between the two times that its turns are read.
  */
-static size_t watch_some(struct ow_taken *t, size_t *i_ret, struct watch *list)
+static size_t watch_some(struct ow_taken *t, size_t *i_ret, struct watch *list,
+			 bool last)
 {
 	size_t nr = 0, i = *i_ret;
 	struct watch *w;
@@ -143,9 +170,10 @@ static size_t watch_some(struct ow_taken *t, size_t *i_ret, struct watch *list)
 			continue;
 		w = &list[nr];
 		w->i = i;
+		w->tid = t->c->threads[i].info.tid;
 		w->syscall = open_task(t, i, "syscall");
 		w->schedstat = open_task(t, i, "schedstat");
-		if (begin(t, w))
+		if (begin(t, w, last))
 			nr++;
 		else
 			unwatch(w);
@@ -162,7 +190,8 @@ static bool take_round(struct ow_taken *t, bool last)
 	bool moved = false;
 	size_t i = 0, k, nr;
 
-	while ((nr = watch_some(t, &i, list)) > 0 || i < t->c->nr_threads) {
+	while ((nr = watch_some(t, &i, list, last)) > 0 ||
+	       i < t->c->nr_threads) {
 		t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 		for (k = 0; k < nr; k++) {
 			info = &t->c->threads[list[k].i].info;

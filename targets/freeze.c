@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "freeze.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,14 @@ static void stop_all(struct ow_taken *t)
 	}
 }
 
+static void explain_no_regs(struct ow_stop *s)
+{
+	if (errno == ESRCH)
+		ow_fail(&s->why, OW_CODE_ABSENT, "thread exited while stopped");
+	else
+		ow_fail(&s->why, OW_CODE_SYSTEM, "read registers");
+}
+
 static void take_regs(struct ow_taken *t, size_t i)
 {
 	struct ow_stop *s = &t->threads[i].stop;
@@ -83,7 +92,7 @@ static void take_regs(struct ow_taken *t, size_t i)
 		return;
 	size = ow_stop_regs(s, bytes, sizeof(bytes));
 	if (size == 0) {
-		ow_fail(&s->why, OW_CODE_ABSENT, "thread exited while stopped");
+		explain_no_regs(s);
 		return;
 	}
 	ow_restart_call(s, bytes, size);

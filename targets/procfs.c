@@ -32,21 +32,23 @@ static char *read_whole(const char *path, size_t *size_ret)
 		n = read(fd, text + size, room - size - 1);
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n <= 0)
+		if (n < 0)
 			break;
+		if (n == 0) {
+			text[size] = '\0';
+			*size_ret = size;
+			return text;
+		}
 		size += n;
 		if (room - size > 4096)
 			continue;
 		more = realloc(text, room *= 2);
 		if (!more)
-			free(text);
+			break;
 		text = more;
 	}
-	if (!text)
-		return NULL;
-	text[size] = '\0';
-	*size_ret = size;
-	return text;
+	free(text);
+	return NULL;
 }
 
 static uint64_t hex(const char **p)
@@ -211,9 +213,11 @@ int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
 	struct dirent *entry;
 	pid_t tid, *more;
 
-	if (!tasks)
+	if (!tasks && errno == ENOENT)
 		return ow_fail(err, OW_CODE_ABSENT, "process has exited");
-	while ((entry = readdir(tasks))) {
+	if (!tasks)
+		return ow_fail(err, OW_CODE_SYSTEM, "list threads");
+	for (errno = 0; (entry = readdir(tasks)); errno = 0) {
 		tid = atoi(entry->d_name);
 		if (tid <= 0)
 			continue;
@@ -227,6 +231,9 @@ int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
 		}
 		list[nr++] = tid;
 	}
+	/* The folder of a process that has exited has no entries. */
+	if (errno && errno != ENOENT && errno != ESRCH)
+		return ow_fail(err, OW_CODE_SYSTEM, "list threads");
 	*ret = list;
 	*nr_ret = nr;
 	list = NULL;

@@ -29,7 +29,9 @@ int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir >= 0)
 		return 0;
-	return ow_fail(err, OW_CODE_ABSENT, "no process %d", c->pid);
+	if (errno == ENOENT)
+		return ow_fail(err, OW_CODE_ABSENT, "no process %d", c->pid);
+	return ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
 }
 
 void ow_taken_free(struct ow_taken *t)

@@ -304,3 +304,33 @@ add_load('load', {'all': 300, 'one-at-a-time': 100, 'gentle': 400,
                   'no-stop': 200})
 add_load('load-i386', {'all': 50, 'one-at-a-time': 50, 'gentle': 50,
                        'no-stop': 50})
+
+
+@case('freeze: leader has exited')
+def _(context):
+    target = context.start(['threads', 'leader'])
+    wait_until(lambda: task_states(target.pid)[target.pid] == 'Z',
+               'leader exits')
+    for way in WAYS:
+        threads = snapshot(context, way, target.pid)
+        leader = threads.pop(target.pid)
+        check(not leader['captured'] and not leader['certain'] and
+              leader['why'] == 'thread has exited (zombie), it has no stack',
+              'leader, ' + way, leader)
+        (other,) = threads.values()
+        check(other['certain'] and not other['end'] and
+              other['stopped'] == (way in ('all', 'one-at-a-time')),
+              'other thread, ' + way, other)
+
+
+@case('freeze: a thread that runs')
+def _(context):
+    target = context.start(['spin'])
+    for way in WAYS[:3]:
+        for snap in snapshots(context, way, target.pid, 10):
+            (thread,) = snap['threads']
+            check(thread['captured'] and thread['certain'] and
+                  thread['stopped'] and not thread['end'], way, thread)
+    for snap in snapshots(context, 'no-stop', target.pid, 10):
+        check(not snap['threads'] and 'thread is running' in snap['error'],
+              'no-stop', snap)

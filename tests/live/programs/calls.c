@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One thread for each system call that waits: for ever, unless somebody breaks
- * it off.  What each call gave is counted in a file: calls FILE.
+ * it off.  What each call gave is counted in a file: calls FILE [NAME...].
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -397,6 +398,16 @@ static void start_cleaner(void)
 	_exit(0);
 }
 
+static bool is_wanted(const struct call *call, char **names)
+{
+	bool any = *names != NULL;
+
+	for (; *names; names++)
+		if (strcmp(*names, call->name) == 0)
+			return true;
+	return !any;
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = handle };
@@ -420,7 +431,8 @@ int main(int argc, char **argv)
 	sigaddset(&set, SIGRTMIN);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	for (i = 0; i < NR_CALLS; i++)
-		if (pthread_create(&thread, NULL, wait_again,
+		if (is_wanted(&calls[i], argv + 2) &&
+		    pthread_create(&thread, NULL, wait_again,
 				   (void *)&calls[i]))
 			return 1;
 	usleep(100000);
