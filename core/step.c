@@ -177,6 +177,8 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 		if (known >> rule[i].slot & 1)
 			regs->val[rule[i].slot] = s->vals[i];
 	regs->val[arch->pc] = regs->val[row->ra] & s->pc_mask;
+	if (regs->val[arch->pc])
+		regs->val[arch->pc] |= s->target->pc_ones;
 	regs->known = known | (uint64_t)1 << arch->sp | (uint64_t)1 << arch->pc;
 	return 0;
 }

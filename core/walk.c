@@ -240,7 +240,29 @@ static void forget_guesses(struct ow_walk *w)
 	w->regs.known &= keep;
 }
 
-static enum ow_end take_step(struct ow_walk *w, const struct ow_row *row,
+/*
+ * Where a frame pointer led over code that tells nothing, other registers are
+ * lost; but who keeps frame pointers can be followed by them.
+ */
+static int step_up(struct ow_walk *w, struct ow_row *row)
+{
+	const struct ow_target *t = w->step.target;
+	int err = ow_step(&w->step, row, &w->regs);
+
+	if (err != -OW_EUNKNOWN || !t->keeps_fp || row->how == OW_HOW_FP)
+		return err;
+	err = fallback_row(w, ow_map_find(&t->map, w->regs.val[t->arch->pc]),
+			   row);
+	if (err)
+		return err;
+	if (!(row->flags & OW_ROW_OUTERMOST))
+		return ow_step(&w->step, row, &w->regs);
+	/* A frame pointer of zero stands for a pc of zero. */
+	w->regs.val[t->arch->pc] = 0;
+	return 0;
+}
+
+static enum ow_end take_step(struct ow_walk *w, struct ow_row *row,
 			     bool was_return)
 {
 	const struct ow_arch *arch = w->step.target->arch;
@@ -254,7 +276,7 @@ static enum ow_end take_step(struct ow_walk *w, const struct ow_row *row,
 		w->frames[w->nr - 1].flags |= OW_FRAME_SIGNAL;
 	if (row->flags & OW_ROW_OUTERMOST)
 		return w->end = OW_END_OUTERMOST;
-	err = ow_step(&w->step, row, &w->regs);
+	err = step_up(w, row);
 	if (err)
 		return fail(w, err);
 	if (w->regs.val[arch->pc] == 0 && flags & OW_FRAME_RETURN)

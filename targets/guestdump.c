@@ -112,6 +112,7 @@ static bool find_tables_aarch64(struct ow_guest *g,
 	g->table.root = symbol - offset;
 	g->table.levels = bits == 48 ? 4 : 3;
 	g->table.is_aarch64 = true;
+	g->pc_mask = ((uint64_t)1 << bits) - 1;
 	return true;
 }
 
@@ -296,8 +297,12 @@ int ow_guestdump_take(struct ow_guest *g, struct ow_core *core,
 			       core->path);
 	mark_threads(core);
 	core->notes.pid = 0;
-	/* All bits: the upper half's addresses have the top ones set. */
-	core->notes.pc_mask = ~(uint64_t)0;
+	if (g->table.is_aarch64) {
+		/* Signatures stand where the upper half's bits are all set. */
+		core->notes.pc_mask = g->pc_mask;
+		core->c->target.pc_ones = ~g->pc_mask;
+		core->c->target.keeps_fp = true;
+	}
 	failed = take_kernel(g, core, err);
 	if (!failed)
 		ow_coremaps_sort(core);

@@ -13,6 +13,7 @@
 struct ow_guest {
 	struct ow_physical *memory;
 	struct ow_pagetable table;
+	uint64_t pc_mask;         /* AArch64: bits of an address in one half */
 	struct ow_object *kernel; /* until a module takes it over */
 };
 

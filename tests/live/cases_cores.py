@@ -435,3 +435,24 @@ def _(context):
           'no file', done.stderr)
     done = context.run('stack', core, context.program('chain-i386'), status=2)
     check(b'for another machine' in done.stderr, 'i386', done.stderr)
+
+
+@case('core: a machine, AArch64')
+def _(context):
+    exe = context.program('kernel-aarch64')
+    for bits, offset, signature in ((48, 0, 0), (48, 0x1f000000, 0),
+                                    (48, 0, 0xe6 << 48), (39, 0, 0),
+                                    (39, 0x200000, 0x5e6f << 40)):
+        made = corewriter.guest_aarch64(bits, offset, signature)
+        core = write_core(context, made)
+        thread = json.loads(context.run('stack', '--json', core, exe,
+                                        status=0).stdout)['threads'][0]
+        base = int(thread['frames'][0]['pc'], 16) - 0x184
+        check(pcs(thread) == ['%#x' % (base + n) for n in
+                              (0x184, 0x198, 0x1a8)], 'addresses',
+              pcs(thread))
+        check(base & 0xfffff == 0 and base >> bits == (1 << 64 - bits) - 1,
+              'where', hex(base))
+        check(names(thread) == ['inner', 'asm_exc_divide_error', 'outer'],
+              'names', names(thread))
+        check(thread['complete'], 'complete', thread['end'])

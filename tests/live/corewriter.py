@@ -103,9 +103,9 @@ class Core:
         nr = len(self.loads) + 1
         many = nr >= 0xffff
         off = ehsize + nr * phsize
-        headers = self.header(PT_NOTE, 0, off, 0, 0, len(self.notes),
-                              len(self.notes))
-        body = self.notes
+        headers = bytearray(self.header(PT_NOTE, 0, off, 0, 0,
+                                        len(self.notes), len(self.notes)))
+        body = bytearray(self.notes)
         for vaddr, data, flags, paddr, memsz in self.loads:
             headers += self.header(PT_LOAD, flags, off + len(body), vaddr,
                                    paddr, len(data), memsz)
@@ -121,7 +121,7 @@ class Core:
         if many:
             end = struct.pack('<IIQQQQIIQQ' if wide else '<IIIIIIIIII',
                               0, 0, 0, 0, 0, 0, 0, nr, 0, 0)
-        return ident + start + headers + body + end
+        return ident + start + bytes(headers + body) + end
 
 
 def segment_ends(data):
@@ -199,13 +199,13 @@ def program():
     return data + bytes(0x200 - len(data))
 
 
-def page_tables(levels, vaddr, paddr, at):
+def page_tables(levels, vaddr, paddr, at, leaf=0x83):
     """
-    The entries of x86-64 tables, from physical address at, that map 2 MiB:
-    (address, bytes); the rest of each table is left out.
+    The entries of tables, from physical address at, that map 2 MiB by one with
+    the bits leaf: (address, bytes); the rest of each table is left out.
     """
     for level in range(levels - 1, 0, -1):
-        entry = paddr | 0x83 if level == 1 else at + 4096 | 3
+        entry = paddr | leaf if level == 1 else at + 4096 | 3
         yield (at + 8 * (vaddr >> 12 + 9 * level & 511),
                struct.pack('<Q', entry))
         at += 4096
@@ -248,6 +248,28 @@ def guest(levels=4, info=True, user=False, offset=0, linked=KERNEL,
     return core
 
 
+KERNEL_A64 = 0xffff800008000000
+
+
+def guest_aarch64(bits=48, offset=0, signature=0):
+    """The same of AArch64, whose return addresses may be signed."""
+    base = (KERNEL_A64 | ~((1 << bits) - 1) & (1 << 64) - 1) + offset
+    signed = [(base + n) ^ signature for n in (0x198, 0x1a8)]
+    stack = frame_chain('aarch64', base + 0x1000, 0, signed)
+    core = Core('aarch64')
+    core.thread(1, pc=base + 0x184, sp=base + 0xff0, x29=base + 0x1000,
+                pstate=0x600003c5)
+    text = ('OSRELEASE=6.1.0\nPAGESIZE=4096\n'
+            'SYMBOL(swapper_pg_dir)=%x\nNUMBER(VA_BITS)=%d\n'
+            'NUMBER(kimage_voffset)=0x%x\nKERNELOFFSET=%x\n' %
+            (base + 0x10000, bits, base, base - KERNEL_A64))
+    core.note('VMCOREINFO', 0, text.encode())
+    core.load(0, bytes(16) + stack, 0, paddr=0xff0)
+    for paddr, entry in page_tables((bits - 4) // 9, base, 0, 0x10000, 1):
+        core.load(0, entry, 0, paddr=paddr)
+    return core
+
+
 def seeds(folder):
     made = {arch + '-' + kind: process(arch, kind == 'files', links).bytes()
             for arch in ARCHES
@@ -258,6 +280,7 @@ def seeds(folder):
             made['guest-%d-%d' % (levels, info)] = guest(
                 levels, info, linked=0x400000).bytes()
     made['guest-user'] = guest(user=True, linked=0x400000).bytes()
+    made['guest-aarch64'] = guest_aarch64().bytes()
     small = made['x86_64-files']
     made['gzip'] = gzip.compress(small)
     made['xz'] = lzma.compress(small)

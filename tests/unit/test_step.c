@@ -311,6 +311,18 @@ static void test_aarch64(void)
 	ow_regs_set(&regs, 30, 0xf0a5000000401234);
 	CHECK(ow_step(&step, &row, &regs) == 0);
 	CHECK(regs.val[arch->pc] == 0x00a5000000401234);
+	/* a kernel's: where the signature was, all bits are set; but not in 0 */
+	set_up(arch);
+	fake.target.pc_ones = 0xffff000000000000;
+	step.pc_mask = 0x0000ffffffffffff;
+	ow_regs_set(&regs, 30, 0x00a5800008001234);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[arch->pc] == 0xffff800008001234);
+	set_up(arch);
+	ow_regs_set(&regs, 30, 0);
+	CHECK(ow_step(&step, &row, &regs) == 0);
+	CHECK(regs.val[arch->pc] == 0);
+	fake.target.pc_ones = 0;
 	/* d8 is kept and loaded; x0 is lost */
 	set_up(arch);
 	ow_regs_set(&regs, 30, 0x401234);
