@@ -3,9 +3,10 @@
  * The first walk of live processes' stacks, with a new capture each time:
  * nothing is open yet but that the files are in the page cache.
  *
- * "set-up" is what comes before the first frame but for the freeze; of libdwfl,
- * reporting the modules; libunwind is given the capture's.  "open" is opening
- * objects, "rest" the walk without that, "all" set-up and walk.
+ * "maps" is what comes before the first frame but for the freeze and objects;
+ * of libdwfl, reporting the modules.  "objects" is opening those that the walk
+ * needs (told by a walk before), "ns/frame" the walk after that, "all" all three.
+ * libunwind is given the capture's maps and objects.
  *
  * Arguments: what to call the program, a folder for tables, a limit to set-up
  * time in us (0: none), and process ids.
@@ -20,6 +21,7 @@
 
 #define ABSENT_TARGET 500.0 /* ns a frame */
 #define TABLES_TARGET 250.0
+#define MAX_NEEDED    256
 
 enum {
 	ABSENT,
@@ -38,17 +40,22 @@ static const char *const names[NR_WAYS] = {
 
 /* What one way took of all processes, by repeat. */
 struct times {
-	double setup_us[BENCH_REPEATS]; /* a process; without the freeze */
-	double open_us[BENCH_REPEATS];  /* a process; part of the walk */
-	double rest_ns[BENCH_REPEATS];  /* a frame, without that */
-	double all_us[BENCH_REPEATS];   /* a process: set-up and walk */
-	double frame_ns[BENCH_REPEATS]; /* a frame, all in all */
+	double maps_us[BENCH_REPEATS];    /* a process; without the freeze */
+	double objects_us[BENCH_REPEATS]; /* a process */
+	double all_us[BENCH_REPEATS];     /* a process: all three */
+	double frame_ns[BENCH_REPEATS];
 	uint64_t frames;
 };
 
+struct process {
+	pid_t pid;
+	size_t nr_needed;
+	size_t needed[MAX_NEEDED]; /* by number of the capture's modules */
+};
+
 struct workload {
-	const pid_t *pids;
-	size_t nr_pids;
+	struct process *processes;
+	size_t nr;
 	char empty[256], tables[256]; /* folders for XDG_CACHE_HOME */
 	struct times times[NR_WAYS];
 };
@@ -56,7 +63,7 @@ struct workload {
 /* What one round over all processes adds up. */
 struct sums {
 	struct bench_meter walk;
-	uint64_t setup_ns, open_ns;
+	uint64_t maps_ns, objects_ns;
 };
 
 static struct ow_capture *capture(pid_t pid, struct sums *s)
@@ -70,39 +77,11 @@ static struct ow_capture *capture(pid_t pid, struct sums *s)
 	if (!c)
 		bench_die("%s", err.msg);
 	ow_capture_stats(c, &stats);
-	s->setup_ns += bench_now() - began - stats.freeze_ns;
+	s->maps_ns += bench_now() - began - stats.freeze_ns;
 	return c;
 }
 
-/* As ow_capture_walk() does it, with a clock at what opens objects. */
-static void walk_outwind(struct ow_capture *c, struct sums *s)
-{
-	struct ow_frame frames[BENCH_MAX_PCS];
-	struct ow_walk *w = &c->walk;
-	uint64_t began, took, clock;
-	size_t i;
-
-	bench_begin(&s->walk);
-	clock = s->walk.overhead; /* of one reading */
-	for (i = 0; i < c->nr_threads; i++) {
-		if (!c->threads[i].info.captured)
-			continue;
-		ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
-			      &c->threads[i].regs, frames, BENCH_MAX_PCS);
-		while (ow_walk_run(w) == OW_END_WANT) {
-			began = bench_cpu_now();
-			ow_capture_ready(c,
-					 (struct ow_capture_module *)w->wanted);
-			took = bench_cpu_now() - began;
-			s->open_ns += took > clock ? took - clock : 0;
-			s->walk.overhead += 2 * clock;
-		}
-		s->walk.frames += w->nr;
-	}
-	bench_end(&s->walk);
-}
-
-static void walk_peer(struct bench_peer *p, struct sums *s)
+static void walk(struct bench_peer *p, struct sums *s)
 {
 	size_t i;
 
@@ -114,25 +93,59 @@ static void walk_peer(struct bench_peer *p, struct sums *s)
 	p->destroy(p);
 }
 
-static void walk_process(int way, pid_t pid, struct sums *s)
+/* Which objects a walk opens. */
+static void find_needed(struct process *p)
 {
 	struct sums unused = { 0 };
-	struct ow_capture *c = capture(pid, way == LIBDWFL ? &unused : s);
-	struct bench_peer *p;
+	struct ow_capture *c = capture(p->pid, &unused);
+	size_t i;
+
+	walk(bench_outwind(c, false), &unused);
+	for (i = 0; i < c->nr_modules; i++) {
+		if (!c->modules[i].object)
+			continue;
+		if (p->nr_needed == MAX_NEEDED)
+			bench_die("too many objects");
+		p->needed[p->nr_needed++] = i;
+	}
+	ow_capture_destroy(c);
+}
+
+static void open_needed(struct ow_capture *c, const struct process *p,
+			struct sums *s)
+{
+	uint64_t began = bench_now();
+	size_t i;
+
+	for (i = 0; i < p->nr_needed; i++)
+		ow_capture_ready(c, &c->modules[p->needed[i]]);
+	s->objects_ns += bench_now() - began;
+}
+
+static struct bench_peer *start_peer(int way, struct ow_capture *c,
+				     const struct process *p, struct sums *s)
+{
+	struct bench_peer *peer;
 	uint64_t began;
 
-	switch (way) {
-	case LIBUNWIND:
-		walk_peer(bench_libunwind(c, UNW_CACHE_GLOBAL, 0), s);
-		break;
-	case LIBDWFL:
+	if (way == LIBDWFL) {
 		began = bench_now();
-		p = bench_dwfl(c);
-		s->setup_ns += bench_now() - began;
-		walk_peer(p, s);
-		break;
-	default: walk_outwind(c, s);
+		peer = bench_dwfl(c);
+		s->maps_ns += bench_now() - began;
+		return peer;
 	}
+	open_needed(c, p, s);
+	if (way == LIBUNWIND)
+		return bench_libunwind(c, UNW_CACHE_GLOBAL, 0);
+	return bench_outwind(c, false);
+}
+
+static void walk_process(int way, const struct process *p, struct sums *s)
+{
+	struct sums unused = { 0 };
+	struct ow_capture *c = capture(p->pid, way == LIBDWFL ? &unused : s);
+
+	walk(start_peer(way, c, p, s), s);
 	ow_capture_destroy(c);
 }
 
@@ -143,13 +156,13 @@ static void measure(struct workload *w, int way, size_t repeat)
 	size_t i;
 
 	setenv("XDG_CACHE_HOME", way == ON_DISK ? w->tables : w->empty, 1);
-	for (i = 0; i < w->nr_pids; i++)
-		walk_process(way, w->pids[i], &s);
-	t->setup_us[repeat] = s.setup_ns / 1e3 / w->nr_pids;
-	t->open_us[repeat] = s.open_ns / 1e3 / w->nr_pids;
-	t->all_us[repeat] = (s.setup_ns + s.walk.ns) / 1e3 / w->nr_pids;
+	for (i = 0; i < w->nr; i++)
+		walk_process(way, &w->processes[i], &s);
+	t->maps_us[repeat] = s.maps_ns / 1e3 / w->nr;
+	t->objects_us[repeat] = s.objects_ns / 1e3 / w->nr;
+	t->all_us[repeat] =
+		(s.maps_ns + s.objects_ns + s.walk.ns) / 1e3 / w->nr;
 	t->frame_ns[repeat] = (double)s.walk.ns / s.walk.frames;
-	t->rest_ns[repeat] = ((double)s.walk.ns - s.open_ns) / s.walk.frames;
 	t->frames = s.walk.frames;
 }
 
@@ -160,8 +173,8 @@ static void make_tables(const struct workload *w)
 	size_t i, m;
 
 	setenv("XDG_CACHE_HOME", w->tables, 1);
-	for (i = 0; i < w->nr_pids; i++) {
-		c = capture(w->pids[i], &unused);
+	for (i = 0; i < w->nr; i++) {
+		c = capture(w->processes[i].pid, &unused);
 		for (m = 0; m < c->nr_modules; m++)
 			if (c->modules[m].inode)
 				ow_table_make(c->modules[m].path, NULL, NULL);
@@ -174,7 +187,7 @@ static double median(double *values)
 	return bench_median(values, BENCH_REPEATS);
 }
 
-/* A peer opens objects on its way: its walk can't be told from that. */
+/* libdwfl opens objects on its way: its walk can't be told from that. */
 static void print_ways(struct workload *w)
 {
 	double all[NR_WAYS];
@@ -186,12 +199,12 @@ static void print_ways(struct workload *w)
 		all[way] = median(t->all_us);
 		printf("%-26s %7llu %8.1f %7.2f %8.1f", names[way],
 		       (unsigned long long)t->frames, all[way],
-		       all[way] / all[ABSENT], median(t->setup_us));
-		if (way < LIBUNWIND)
-			printf(" %10.1f %9.0f\n", median(t->open_us),
-			       median(t->rest_ns));
+		       all[way] / all[ABSENT], median(t->maps_us));
+		if (way == LIBDWFL)
+			printf(" %10s", "in walk");
 		else
-			printf(" %10s %9.0f\n", "in walk", median(t->frame_ns));
+			printf(" %10.1f", median(t->objects_us));
+		printf(" %9.0f\n", median(t->frame_ns));
 	}
 }
 
@@ -206,35 +219,39 @@ static void print_workload(struct workload *w, const char *name, double limit)
 {
 	struct times *absent = &w->times[ABSENT], *disk = &w->times[ON_DISK];
 
-	printf("\nFirst walk: %s (%zu process%s)\n", name, w->nr_pids,
-	       w->nr_pids == 1 ? "" : "es");
+	printf("\nFirst walk: %s (%zu process%s)\n", name, w->nr,
+	       w->nr == 1 ? "" : "es");
 	printf("%-26s %7s %8s %7s %8s %10s %9s\n", "", "frames", "all us",
 	       "ratio", "maps us", "objects us", "ns/frame");
 	print_ways(w);
-	print_target("no tables", median(absent->rest_ns), ABSENT_TARGET,
+	print_target("no tables", median(absent->frame_ns), ABSENT_TARGET,
 		     "ns a frame");
-	print_target("tables on disk", median(disk->rest_ns), TABLES_TARGET,
+	print_target("tables on disk", median(disk->frame_ns), TABLES_TARGET,
 		     "ns a frame");
 	if (limit > 0)
 		print_target("set-up (maps, objects), no tables",
-			     median(absent->setup_us) + median(absent->open_us),
+			     median(absent->maps_us) +
+				     median(absent->objects_us),
 			     limit, "us");
 }
 
 int main(int argc, char **argv)
 {
 	static struct workload w;
-	_cleanup_(ow_freep) pid_t *pids = calloc(argc, sizeof(*pids));
+	_cleanup_(ow_freep) struct process *list = calloc(argc, sizeof(*list));
 	size_t repeat;
 	int i;
 
-	if (argc < 5 || !pids)
+	if (argc < 5 || !list)
 		bench_die("usage: bench_first NAME FOLDER LIMIT PID...");
 	snprintf(w.empty, sizeof(w.empty), "%s/empty", argv[2]);
 	snprintf(w.tables, sizeof(w.tables), "%s/tables", argv[2]);
-	for (i = 4; i < argc; i++)
-		pids[w.nr_pids++] = atoi(argv[i]);
-	w.pids = pids;
+	w.processes = list;
+	setenv("XDG_CACHE_HOME", w.empty, 1);
+	for (i = 4; i < argc; i++) {
+		list[w.nr].pid = atoi(argv[i]);
+		find_needed(&list[w.nr++]);
+	}
 	make_tables(&w);
 	for (repeat = 0; repeat < BENCH_REPEATS; repeat++)
 		for (i = 0; i < NR_WAYS; i++)

@@ -45,11 +45,19 @@ static inline const uint8_t *ow_cursor_skip(struct ow_cursor *c, uint64_t n)
 	return at;
 }
 
-/* What ow_cursor_uint() does once it knows that the bytes are there. */
+/*
+ * What ow_cursor_uint() does once it knows that the bytes are there.  Sizes of
+ * fields are one load each; every host of ours is little-endian, too.
+ */
 static inline uint64_t ow_little_endian(const uint8_t *at, size_t size)
 {
 	uint64_t value = 0;
+	uint32_t four;
 
+	switch (size) {
+	case 4: memcpy(&four, at, 4); return four;
+	case 8: memcpy(&value, at, 8); return value;
+	}
 	while (size-- > 0)
 		value = value << 8 | at[size];
 	return value;
@@ -60,14 +68,7 @@ static inline uint64_t ow_cursor_uint(struct ow_cursor *c, size_t size)
 {
 	const uint8_t *at = ow_cursor_skip(c, size);
 
-	if (!at)
-		return 0;
-	/* With a constant size the compiler makes one load of each. */
-	switch (size) {
-	case 4: return ow_little_endian(at, 4);
-	case 8: return ow_little_endian(at, 8);
-	default: return ow_little_endian(at, size);
-	}
+	return at ? ow_little_endian(at, size) : 0;
 }
 
 /* ULEB128 and SLEB128 of more than one byte, or at the end. */

@@ -21,6 +21,9 @@ void *memset(void *dst, int c, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
 #endif
 
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "targets' bytes are read as they stand");
+
 #define OW_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
 #endif /* OW_ENV_H */

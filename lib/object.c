@@ -137,22 +137,40 @@ void ow_object_close(struct ow_object *obj)
 	free(obj);
 }
 
-bool ow_object_section(const struct ow_object *obj, const char *name,
-		       struct ow_elf_section *ret)
+/*
+ * The first section of each name, of one pass over them all; bit i: the section
+ * names[i] is there, and lies in the file.
+ */
+static unsigned int find_sections(const struct ow_object *obj,
+				  const char *const *names, unsigned int nr,
+				  struct ow_elf_section *ret)
 {
+	unsigned int left = (1u << nr) - 1, there = 0, k;
 	struct ow_elf_section sec;
 	uint32_t i;
 
-	for (i = 1; ow_elf_section(&obj->elf, i, &sec); i++) {
-		if (sec.type == OW_SHT_NOBITS ||
-		    !ow_elf_section_is(&obj->elf, &sec, name))
+	for (i = 1; left && ow_elf_section(&obj->elf, i, &sec); i++) {
+		if (sec.type == OW_SHT_NOBITS)
 			continue;
+		for (k = 0; k < nr; k++)
+			if (left >> k & 1 &&
+			    ow_elf_section_is(&obj->elf, &sec, names[k]))
+				break;
+		if (k == nr)
+			continue;
+		left &= ~(1u << k);
 		if (sec.off > obj->size || sec.size > obj->size - sec.off)
-			return false;
-		*ret = sec;
-		return true;
+			continue;
+		there |= 1u << k;
+		ret[k] = sec;
 	}
-	return false;
+	return there;
+}
+
+bool ow_object_section(const struct ow_object *obj, const char *name,
+		       struct ow_elf_section *ret)
+{
+	return find_sections(obj, &name, 1, ret);
 }
 
 bool ow_object_bias(const struct ow_object *obj, uint64_t addr, uint64_t off,
@@ -177,11 +195,14 @@ bool ow_object_bias(const struct ow_object *obj, uint64_t addr, uint64_t off,
 
 void ow_object_build_id(const struct ow_object *obj, char *buf)
 {
+	static const char digits[] = "0123456789abcdef";
 	size_t i;
 
-	for (i = 0; i < obj->build_id_size; i++)
-		sprintf(buf + 2 * i, "%02x", obj->build_id[i]);
-	buf[2 * i] = '\0';
+	for (i = 0; i < obj->build_id_size; i++) {
+		*buf++ = digits[obj->build_id[i] >> 4];
+		*buf++ = digits[obj->build_id[i] & 15];
+	}
+	*buf = '\0';
 }
 
 /* The program header's .eh_frame_hdr, and the .eh_frame that it points to. */
@@ -216,74 +237,103 @@ static void take_hdr(struct ow_object *obj)
 	cfi->eh_frame.vaddr = eh_frame;
 }
 
-/* What section headers tell, where there are any. */
-static void take_eh_frame(struct ow_object *obj)
-{
-	struct ow_section *eh = &obj->cfi.eh_frame;
-	struct ow_elf_section sec;
+/* Sections that tell of frames; only some objects have section headers. */
+enum {
+	EH_FRAME,
+	DEBUG_FRAME,
+	ZDEBUG_FRAME,
+	ORC_IPS,
+	ORC_ENTRIES,
+	ORC_HEADER,
+	NR_SECTIONS
+};
 
-	if (!ow_object_section(obj, ".eh_frame", &sec))
-		return;
-	obj->cfi_size = sec.size + obj->cfi.hdr.size;
-	if (eh->bytes && sec.vaddr != eh->vaddr)
-		return;
-	*eh = (struct ow_section){ obj->bytes + sec.off, sec.size, sec.vaddr };
+static const char *const section_names[NR_SECTIONS] = {
+	[EH_FRAME] = ".eh_frame",         [DEBUG_FRAME] = ".debug_frame",
+	[ZDEBUG_FRAME] = ".zdebug_frame", [ORC_IPS] = ".orc_unwind_ip",
+	[ORC_ENTRIES] = ".orc_unwind",    [ORC_HEADER] = ".orc_header",
+};
+
+struct frame_sections {
+	struct ow_elf_section list[NR_SECTIONS];
+	unsigned int there; /* bit n: list[n] */
+};
+
+static bool has(const struct frame_sections *s, unsigned int which)
+{
+	return s->there >> which & 1;
 }
 
-static void take_debug_frame(struct ow_object *obj)
+static void take_eh_frame(struct ow_object *obj, const struct frame_sections *s)
 {
+	const struct ow_elf_section *sec = &s->list[EH_FRAME];
+	struct ow_section *eh = &obj->cfi.eh_frame;
+
+	if (!has(s, EH_FRAME))
+		return;
+	obj->cfi_size = sec->size + obj->cfi.hdr.size;
+	if (eh->bytes && sec->vaddr != eh->vaddr)
+		return;
+	*eh = (struct ow_section){ obj->bytes + sec->off, sec->size,
+				   sec->vaddr };
+}
+
+static void take_debug_frame(struct ow_object *obj,
+			     const struct frame_sections *s)
+{
+	bool is_plain = has(s, DEBUG_FRAME);
+	const struct ow_elf_section *sec =
+		&s->list[is_plain ? DEBUG_FRAME : ZDEBUG_FRAME];
 	struct ow_section *df = &obj->cfi.debug_frame;
-	struct ow_elf_section sec;
-	const char *name = ".debug_frame";
 	size_t size;
 
-	if (!ow_object_section(obj, name, &sec)) {
-		name = ".zdebug_frame";
-		if (!ow_object_section(obj, name, &sec))
-			return;
-	}
-	if (name[1] == 'd' && !(sec.flags & OW_SHF_COMPRESSED)) {
-		*df = (struct ow_section){ obj->bytes + sec.off, sec.size, 0 };
+	if (!is_plain && !has(s, ZDEBUG_FRAME))
+		return;
+	if (is_plain && !(sec->flags & OW_SHF_COMPRESSED)) {
+		*df = (struct ow_section){ obj->bytes + sec->off, sec->size,
+					   0 };
 		return;
 	}
-	obj->debug_frame = ow_inflate(obj->bytes + sec.off, sec.size,
-				      obj->elf.is_64, name[1] == 'z', &size);
+	obj->debug_frame = ow_inflate(obj->bytes + sec->off, sec->size,
+				      obj->elf.is_64, !is_plain, &size);
 	if (obj->debug_frame)
 		*df = (struct ow_section){ obj->debug_frame, size, 0 };
 }
 
 /* Linux's; its build sorts it. */
-static void take_orc(struct ow_object *obj)
+static void take_orc(struct ow_object *obj, const struct frame_sections *s)
 {
-	struct ow_elf_section ips, entries, header;
+	const struct ow_elf_section *ips = &s->list[ORC_IPS];
+	const struct ow_elf_section *entries = &s->list[ORC_ENTRIES];
 
-	if (obj->elf.arch != &ow_arch_x86_64 ||
-	    !ow_object_section(obj, ".orc_unwind_ip", &ips) ||
-	    !ow_object_section(obj, ".orc_unwind", &entries))
+	if (obj->elf.arch != &ow_arch_x86_64 || !has(s, ORC_IPS) ||
+	    !has(s, ORC_ENTRIES))
 		return;
 	obj->orc = (struct ow_orc){
-		.ips = obj->bytes + ips.off,
-		.ips_vaddr = ips.vaddr,
-		.entries = obj->bytes + entries.off,
-		.nr = ips.size / 4 < entries.size / 6 ? ips.size / 4 :
-							entries.size / 6,
+		.ips = obj->bytes + ips->off,
+		.ips_vaddr = ips->vaddr,
+		.entries = obj->bytes + entries->off,
+		.nr = ips->size / 4 < entries->size / 6 ? ips->size / 4 :
+							  entries->size / 6,
 		/* The header came with 6.4; 6.3 has no mark. */
-		.has_signal = ow_object_section(obj, ".orc_header", &header),
+		.has_signal = has(s, ORC_HEADER),
 	};
 }
 
 int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
 {
 	struct ow_cfi *cfi = &obj->cfi;
+	struct frame_sections s;
 
 	if (obj->cfi_loaded)
 		return 0;
 	obj->cfi_loaded = true;
 	cfi->arch = obj->elf.arch;
 	take_hdr(obj);
-	take_eh_frame(obj);
-	take_debug_frame(obj);
-	take_orc(obj);
+	s.there = find_sections(obj, section_names, NR_SECTIONS, s.list);
+	take_eh_frame(obj, &s);
+	take_debug_frame(obj, &s);
+	take_orc(obj, &s);
 	if ((!cfi->hdr_table && cfi->eh_frame.bytes &&
 	     ow_fde_index_build(cfi, false, &cfi->eh_index)) ||
 	    (cfi->debug_frame.bytes &&
