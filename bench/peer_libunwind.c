@@ -157,6 +157,7 @@ struct bench_peer *bench_libunwind(struct ow_capture *c, int policy,
 
 	if (!l)
 		bench_die("out of memory");
+	memset(l->pcs, 0xff, sizeof(l->pcs));
 	l->base = (struct bench_peer){ walk, destroy, c, l->pcs,
 				       sizeof(l->pcs[0]) };
 	l->as = unw_create_addr_space(&accessors, 0);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <stdlib.h>
+#include <string.h>
 
 #include "peer.h"
 
@@ -34,5 +35,7 @@ struct bench_peer *bench_outwind(struct ow_capture *c, bool cold)
 	o->base = (struct bench_peer){ walk, destroy, c, &o->frames[0].pc,
 				       sizeof(o->frames[0]) };
 	o->cold = cold;
+	/* A page fault is no part of a walk. */
+	memset(o->frames, 0xff, sizeof(o->frames));
 	return &o->base;
 }

@@ -7,12 +7,13 @@
 static unsigned int words_below(const struct ow_arch *arch,
 				const struct ow_rule *rule)
 {
-	int32_t words = -(rule->off / arch->word);
+	uint32_t bytes = -(uint32_t)rule->off;
+	uint32_t words = bytes >> __builtin_ctz(arch->word);
 
-	if (rule->kind != OW_RULE_AT_CFA || rule->off % arch->word ||
+	if (rule->kind != OW_RULE_AT_CFA || bytes & (arch->word - 1u) ||
 	    words < 1 || words >= OW_BRIEF_NO_SAVE || rule->slot == arch->sp)
 		return 0;
-	return (unsigned int)words;
+	return words;
 }
 
 static bool put_saves(struct ow_brief *b, const struct ow_arch *arch,
@@ -20,23 +21,26 @@ static bool put_saves(struct ow_brief *b, const struct ow_arch *arch,
 {
 	unsigned int i, words;
 
+	if (row->nr > OW_BRIEF_SAVES)
+		return false;
 	b->depth = 1;
 	for (i = 0; i < row->nr; i++) {
 		words = words_below(arch, &row->rules[i]);
-		if (words == 0 || i == OW_BRIEF_SAVES)
+		if (words == 0)
 			return false;
-		if (words > b->depth)
-			b->depth = (uint8_t)words;
-	}
-	for (i = 0; i < row->nr; i++) {
-		words = b->depth - words_below(arch, &row->rules[i]);
 		b->saves[i].slot = row->rules[i].slot;
 		b->saves[i].words = (uint8_t)words;
 		b->saved |= (uint64_t)1 << row->rules[i].slot;
-		if (row->rules[i].slot == b->ra)
-			b->ra_words = (uint8_t)words;
+		if (words > b->depth)
+			b->depth = (uint8_t)words;
 	}
 	b->nr = row->nr;
+	/* From the lowest one up. */
+	for (i = 0; i < b->nr; i++) {
+		b->saves[i].words = b->depth - b->saves[i].words;
+		if (b->saves[i].slot == b->ra)
+			b->ra_words = b->saves[i].words;
+	}
 	/* Saves that go nowhere, of a word that is always there. */
 	for (; i < OW_BRIEF_SAVES; i++)
 		b->saves[i].slot = OW_MAX_REGS;

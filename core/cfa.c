@@ -142,11 +142,24 @@ static int decode(struct insn *in, struct ow_cursor *c,
 	return c->bad ? -OW_EFORMAT : 0;
 }
 
+/* Of the registers, those that something is said of. */
+static void copy_state(struct ow_cfa_state *to, const struct ow_cfa_state *from)
+{
+	unsigned int nr = 0;
+
+	if (from->said)
+		nr = 64 - (unsigned int)__builtin_clzll(from->said);
+	to->cfa = from->cfa;
+	to->cfa_off = from->cfa_off;
+	to->said = from->said;
+	memcpy(to->reg, from->reg, nr * sizeof(to->reg[0]));
+}
+
 static int save(struct ow_cfa *cfa)
 {
 	if (cfa->nr_saved == OW_CFA_DEPTH)
 		return -OW_EUNSUPPORTED;
-	cfa->saved[cfa->nr_saved++] = cfa->state;
+	copy_state(&cfa->saved[cfa->nr_saved++], &cfa->state);
 	return 0;
 }
 
@@ -154,7 +167,7 @@ static int restore(struct ow_cfa *cfa)
 {
 	if (cfa->nr_saved == 0)
 		return -OW_EFORMAT;
-	cfa->state = cfa->saved[--cfa->nr_saved];
+	copy_state(&cfa->state, &cfa->saved[--cfa->nr_saved]);
 	return 0;
 }
 
@@ -173,6 +186,15 @@ static const uint8_t reg_kinds[256] = {
 	[CFA_val_expression] = OW_RULE_IS_EXPR,
 };
 
+static void restore_reg(struct ow_cfa *cfa, uint8_t slot)
+{
+	uint64_t bit = (uint64_t)1 << slot;
+
+	cfa->state.said = (cfa->state.said & ~bit) | (cfa->initial.said & bit);
+	if (cfa->initial.said & bit)
+		cfa->state.reg[slot] = cfa->initial.reg[slot];
+}
+
 static int apply_reg(struct ow_cfa *cfa, const struct insn *in)
 {
 	const struct ow_arch *arch = cfa->cie->arch;
@@ -183,7 +205,7 @@ static int apply_reg(struct ow_cfa *cfa, const struct insn *in)
 	if (slot == OW_SLOT_NONE)
 		return 0;
 	if (in->op == CFA_restore || in->op == CFA_restore_extended) {
-		cfa->state.reg[slot] = cfa->initial.reg[slot];
+		restore_reg(cfa, slot);
 		return 0;
 	}
 	if (kind == OW_RULE_AT_EXPR || kind == OW_RULE_IS_EXPR) {
@@ -199,6 +221,7 @@ static int apply_reg(struct ow_cfa *cfa, const struct insn *in)
 			rule.kind = OW_RULE_UNDEFINED;
 	}
 	cfa->state.reg[slot] = rule;
+	cfa->state.said |= (uint64_t)1 << slot;
 	return 0;
 }
 
@@ -285,19 +308,27 @@ int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
 	uint64_t ignored;
 	int err;
 
+	/* A CIE may restore, too, and then there is nothing said yet. */
+	cfa->initial.cfa = (struct ow_rule){ 0 };
+	cfa->initial.cfa_off = 0;
+	cfa->initial.said = 0;
+	ow_cfa_begin_again(cfa, cie, insns, start, end);
+	err = run(cfa, &first, &ignored);
+	if (err > 0)
+		return -OW_EFORMAT; /* a CIE covers no code */
+	copy_state(&cfa->initial, &cfa->state);
+	return err;
+}
+
+void ow_cfa_begin_again(struct ow_cfa *cfa, const struct ow_cie *cie,
+			struct ow_cursor insns, uint64_t start, uint64_t end)
+{
 	cfa->cie = cie;
 	cfa->insns = insns;
 	cfa->start = cfa->next = start;
 	cfa->end = end;
 	cfa->nr_saved = 0;
-	memset(&cfa->state, 0, sizeof(cfa->state));
-	/* A CIE may restore, too, and then there is nothing said yet. */
-	memset(&cfa->initial, 0, sizeof(cfa->initial));
-	err = run(cfa, &first, &ignored);
-	if (err > 0)
-		return -OW_EFORMAT; /* a CIE covers no code */
-	cfa->initial = cfa->state;
-	return err;
+	copy_state(&cfa->state, &cfa->initial);
 }
 
 int ow_cfa_next(struct ow_cfa *cfa)
@@ -352,17 +383,20 @@ void ow_cfa_row(const struct ow_cfa *cfa, struct ow_row *row,
 {
 	const struct ow_cie *cie = cfa->cie;
 	const struct ow_rule *reg = cfa->state.reg;
-	uint8_t nr = 0;
-	uint8_t i;
+	uint64_t left = cfa->state.said;
+	bool has_ra = left >> cie->ra & 1;
+	uint8_t i, nr = 0;
 
-	for (i = 0; i < cie->arch->nr_regs; i++)
-		if (reg[i].kind && worth_saying(cie->arch, &reg[i], i))
+	for (; left; left &= left - 1) {
+		i = (uint8_t)__builtin_ctzll(left);
+		if (worth_saying(cie->arch, &reg[i], i))
 			rules[nr++] = reg[i];
+	}
 	*row = (struct ow_row){
 		.cfa = cfa->state.cfa,
 		.nr = nr,
 		.flags = (cie->signal_frame ? OW_ROW_SIGNAL : 0) |
-			 (reg[cie->ra].kind == OW_RULE_UNDEFINED ?
+			 (has_ra && reg[cie->ra].kind == OW_RULE_UNDEFINED ?
 				  OW_ROW_OUTERMOST :
 				  0),
 		.ra = cie->ra,

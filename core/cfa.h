@@ -28,6 +28,7 @@ struct ow_cie {
 struct ow_cfa_state {
 	struct ow_rule cfa;
 	int32_t cfa_off; /* of the register rule, also under an expression */
+	uint64_t said;   /* bit n: reg[n] is valid, else nothing is said */
 	struct ow_rule reg[OW_MAX_REGS]; /* by slot */
 };
 
@@ -53,6 +54,10 @@ struct ow_cfa {
  */
 int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
 		 struct ow_cursor insns, uint64_t start, uint64_t end);
+
+/* The same where cfa->initial is known to be what the CIE's instructions make. */
+void ow_cfa_begin_again(struct ow_cfa *cfa, const struct ow_cie *cie,
+			struct ow_cursor insns, uint64_t start, uint64_t end);
 
 /*
  * Complete the next row.  Return 1 if there is one, 0 after the last,

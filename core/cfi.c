@@ -166,16 +166,34 @@ static int read_cie(struct entry *e, struct ow_cie *cie)
 	return 0;
 }
 
-static int read_fde(struct entry *e, struct ow_fde *ret)
+/* The CIE at cie_off, or what is remembered of it. */
+static int find_cie(const struct entry *e, struct ow_cie *ret)
 {
+	struct ow_cie_memo *memo = e->env->memo;
 	struct entry owner = *e;
-	struct ow_fde fde = { .off = e->off };
-	uint64_t length, skip;
 	int err;
 
+	if (memo && memo->entry && e->cie_off < e->sec->size &&
+	    memo->entry == e->sec->bytes + e->cie_off) {
+		*ret = memo->cie;
+		return 0;
+	}
 	if (read_entry(&owner, e->cie_off) != 1 || !owner.is_cie)
 		return -OW_EFORMAT;
-	err = read_cie(&owner, &fde.cie);
+	err = read_cie(&owner, ret);
+	if (err || !memo)
+		return err;
+	memo->entry = e->sec->bytes + e->cie_off;
+	memo->cie = *ret;
+	return 0;
+}
+
+static int read_fde(struct entry *e, struct ow_fde *ret)
+{
+	struct ow_fde fde = { .off = e->off };
+	uint64_t length, skip;
+	int err = find_cie(e, &fde.cie);
+
 	if (err)
 		return err;
 	fde.start = read_encoded(e, fde.cie.fde_enc);

@@ -53,10 +53,20 @@ struct ow_fde {
 	struct ow_cursor insns;
 };
 
+/*
+ * The CIE that was read last: most FDEs of an object have the same.  All zero at
+ * first, and again when bytes may have changed.
+ */
+struct ow_cie_memo {
+	const uint8_t *entry; /* where it begins: no two begin at one place */
+	struct ow_cie cie;
+};
+
 /* Where an iteration or a look-up gets indirect pointers from. */
 struct ow_cfi_env {
 	const struct ow_memory *mem; /* may be NULL */
 	uint64_t bias;
+	struct ow_cie_memo *memo; /* may be NULL */
 };
 
 /*

@@ -3,11 +3,29 @@
 
 #include "err.h"
 
+/* The FDE found; its CIE's instructions need not run again and again. */
+static int begin(struct ow_finder *f)
+{
+	int err;
+
+	if (f->initial == f->memo.entry) {
+		ow_cfa_begin_again(&f->cfa, &f->fde.cie, f->fde.insns,
+				   f->fde.start, f->fde.end);
+		return 0;
+	}
+	f->initial = NULL;
+	err = ow_cfa_begin(&f->cfa, &f->fde.cie, f->fde.insns, f->fde.start,
+			   f->fde.end);
+	if (!err)
+		f->initial = f->memo.entry;
+	return err;
+}
+
 static int find_cfi(struct ow_finder *f, const struct ow_target *target,
 		    const struct ow_module *module, uint64_t vaddr,
 		    struct ow_row *row)
 {
-	struct ow_cfi_env env = { &target->mem, module->bias };
+	struct ow_cfi_env env = { &target->mem, module->bias, &f->memo };
 	uint8_t how;
 	int err;
 
@@ -16,8 +34,7 @@ static int find_cfi(struct ow_finder *f, const struct ow_target *target,
 	err = ow_cfi_find(module->cfi, &env, vaddr, &f->fde, &how);
 	if (err)
 		return err;
-	err = ow_cfa_begin(&f->cfa, &f->fde.cie, f->fde.insns, f->fde.start,
-			   f->fde.end);
+	err = begin(f);
 	if (err)
 		return err;
 	err = ow_cfa_seek(&f->cfa, vaddr);

@@ -8,10 +8,19 @@
 /* Room for one look-up at a time; the row found borrows from it. */
 struct ow_finder {
 	struct ow_cfa cfa;
+	struct ow_cie_memo memo;
+	const uint8_t *initial; /* the entry of the CIE that cfa.initial is of */
 	struct ow_fde fde;
 	struct ow_rule rules[OW_MAX_REGS];
 	uint8_t expr[OW_ORC_EXPR];
 };
+
+/* Forget what was read, as it may have changed.  To be called before all else. */
+static inline void ow_finder_reset(struct ow_finder *f)
+{
+	f->memo.entry = NULL;
+	f->initial = NULL;
+}
 
 /*
  * The row for an addr in a ready module: ORC (a compiler's CFI doesn't know

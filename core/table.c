@@ -4,6 +4,7 @@
 #include "err.h"
 #include "tablerows.h"
 
+#define GALLOP    8 /* blocks */
 #define CHECK_OFF offsetof(struct ow_table_head, check)
 
 static uint64_t mix(uint64_t lane, uint64_t word)
@@ -78,6 +79,9 @@ int ow_table_open(struct ow_table *t, const uint8_t *bytes, uint64_t size)
 	n.seqs = n.saves + n.saves_size;
 	if (!n.arch || n.arch->word != head.word || head.ra >= n.arch->nr_regs)
 		return -OW_EUNSUPPORTED;
+	if (n.nr_blocks)
+		n.scale = ((uint64_t)n.nr_blocks << 32) /
+			  ((uint64_t)n.blocks[n.nr_blocks - 1] + 1);
 	*t = n;
 	return 0;
 }
@@ -172,12 +176,14 @@ static bool seq_rows(const struct ow_table *t, uint32_t code,
 }
 
 /*
- * The last block that begins at or below off, or the first one.  Without a
- * branch on what was read, half of which would be predicted wrongly.
+ * The last block of [low, low + nr) that begins at or below off, or the first
+ * one.  Without a branch on what was read, half of which would be predicted
+ * wrongly.
  */
-static uint32_t search(const struct ow_table *t, uint32_t off)
+static uint32_t search_some(const struct ow_table *t, uint32_t off,
+			    uint32_t low, uint32_t nr)
 {
-	uint32_t low = 0, nr = t->nr_blocks, half;
+	uint32_t half;
 
 	while (nr > 1) {
 		half = nr / 2;
@@ -185,6 +191,38 @@ static uint32_t search(const struct ow_table *t, uint32_t off)
 		nr -= half;
 	}
 	return low;
+}
+
+static uint32_t guess(const struct ow_table *t, uint32_t off)
+{
+	uint64_t block = (off * t->scale) >> 32;
+
+	return block < t->nr_blocks ? (uint32_t)block : t->nr_blocks - 1;
+}
+
+/*
+ * The same of all blocks, from where off should be if rows were spread evenly:
+ * that is near enough to spare probes all over the table, each a cache miss.
+ */
+static uint32_t search(const struct ow_table *t, uint32_t off)
+{
+	uint32_t low = guess(t, off), high = low, step = GALLOP;
+
+	if (t->blocks[low] <= off) {
+		do {
+			low = high;
+			high = t->nr_blocks - low > step ? low + step :
+							   t->nr_blocks;
+			step *= 4;
+		} while (high < t->nr_blocks && t->blocks[high] <= off);
+		return search_some(t, off, low, high - low);
+	}
+	do {
+		high = low;
+		low = high > step ? high - step : 0;
+		step *= 4;
+	} while (low > 0 && t->blocks[low] > off);
+	return search_some(t, off, low, high - low);
 }
 
 /* Find the row of a block, and what is behind it in the next one. */

@@ -15,6 +15,7 @@ struct ow_table {
 	uint8_t ra;
 	uint32_t nr_blocks, nr_sets, nr_codes;
 	uint32_t rows_size, saves_size, seqs_size;
+	uint64_t scale; /* blocks a byte, on average, in 2^-32 */
 	const uint32_t *blocks;
 	const struct ow_table_set *sets;
 	const uint8_t *rows, *codes, *saves, *seqs;

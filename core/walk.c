@@ -63,6 +63,7 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 	w->err = 0;
 	w->wanted = NULL;
 	w->mark_at = 0;
+	ow_finder_reset(&w->finder);
 }
 
 static void push_frame(struct ow_walk *w, uint8_t how, uint8_t flags)

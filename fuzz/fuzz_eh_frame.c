@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t first = fuzz_take(&data, &size, 1);
 	bool is_debug = first & 0x10;
 	struct fake_memory m = { { fake_read }, VADDR, data, size };
-	struct ow_cfi_env env = { first & 0x20 ? &m.mem : NULL, 0 };
+	struct ow_cfi_env env = { .mem = first & 0x20 ? &m.mem : NULL };
 	struct ow_cfi cfi = { .arch = fuzz_arch(first), .text = 0x1000 };
 	struct ow_section sec = { data, size, VADDR };
 	struct ow_fde_index index = { .refs = refs };

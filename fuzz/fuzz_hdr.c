@@ -12,7 +12,7 @@
 
 static void check_find(const struct ow_cfi *cfi, uint64_t vaddr)
 {
-	static const struct ow_cfi_env env = { NULL, 0 };
+	static const struct ow_cfi_env env = { .bias = 0 };
 	struct ow_fde fde;
 	uint8_t how;
 	int err = ow_cfi_find(cfi, &env, vaddr, &fde, &how);

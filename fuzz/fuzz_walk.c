@@ -50,7 +50,7 @@ static int compare(const void *a, const void *b)
 static void set_cfi(const struct ow_arch *arch, const uint8_t *data,
 		    size_t size)
 {
-	static const struct ow_cfi_env env = { NULL, 0 };
+	static const struct ow_cfi_env env = { .bias = 0 };
 	struct ow_fde fde;
 	uint64_t off = 0;
 	size_t nr = 0;

@@ -39,7 +39,8 @@ static int add(struct growing *g, const struct ow_fde *fde)
 int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 		       struct ow_fde_index *ret)
 {
-	struct ow_cfi_env env = { NULL, 0 };
+	struct ow_cie_memo memo = { .entry = NULL };
+	struct ow_cfi_env env = { .memo = &memo };
 	struct growing g = { .sorted = true };
 	struct ow_fde fde;
 	uint64_t off = 0, at;

@@ -87,7 +87,7 @@ static void print_fde(const struct ow_object *obj, const struct ow_fde *fde,
 
 static void print_section(const struct ow_object *obj, bool is_debug, FILE *out)
 {
-	struct ow_cfi_env env = { NULL, 0 };
+	struct ow_cfi_env env = { .bias = 0 };
 	struct ow_fde fde;
 	struct ow_cfa cfa;
 	uint64_t off = 0, at;

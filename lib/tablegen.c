@@ -148,7 +148,8 @@ static int add_fde(struct gen *g, const struct ow_fde *fde, uint64_t end)
 
 static int add_all(struct gen *g, const struct ow_fde_index *index)
 {
-	struct ow_cfi_env env = { NULL, 0 };
+	struct ow_cie_memo memo = { .entry = NULL };
+	struct ow_cfi_env env = { .memo = &memo };
 	struct ow_fde fde, next;
 	/* Where the last row can begin, also at the end of all addresses. */
 	uint64_t limit = UINT64_MAX - g->base < UINT32_MAX ?

@@ -243,7 +243,7 @@ static void compare_at(struct diff *d, uint64_t vaddr, bool by_table,
  */
 static bool is_shadowed(struct diff *d, uint64_t vaddr)
 {
-	struct ow_cfi_env env = { NULL, 0 };
+	struct ow_cfi_env env = { .bias = 0 };
 	struct ow_fde fde;
 	uint8_t how;
 

@@ -339,7 +339,7 @@ static void test_indirect_start(void)
 	static const uint8_t aug[] = { OW_PE_INDIRECT | OW_PE_UDATA4 };
 	static const uint8_t word[] = { 0, 0x10, 0, 0, 0x55, 0x55, 0, 0 };
 	struct fake_memory m = { { fake_read }, 0x555500003000, word, 8 };
-	struct ow_cfi_env with = { &m.mem, 0x555500000000 };
+	struct ow_cfi_env with = { .mem = &m.mem, .bias = 0x555500000000 };
 	struct format f = usual;
 	struct ow_cfi cfi;
 	struct ow_fde fde;
