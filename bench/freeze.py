@@ -3,6 +3,7 @@
 
 usage: freeze.py FOLDER-OF-BENCH-PROGRAMS OUTWIND [PID:NAME ...]
 
+"minimal" reads as much of each thread's stack as outwind does on average.
 "gap" is the longest time for which the target's busy thread did not run while
 the tool did, less what it is when no tool runs.  "stop" is what a tool measures
 itself: from the first thread interrupted to the last one let go; of "each", for
@@ -68,8 +69,16 @@ def own_stop(kind, out, err):
     return float(found.group(1)) * 1e6 if found else None
 
 
+def copied(outwind, pid):
+    """Bytes that outwind copies of each thread's stack, on average."""
+    err = run([outwind, 'stack', '-q', '--stats', str(pid)])[1]
+    found = re.search(r'(\d+) threads stopped .* (\d+) KiB of stacks', err)
+    return max(1, int(found.group(2))) * 1024 // int(found.group(1))
+
+
 def measure(pid, peers, heart=None):
     """{peer: (median gap, median stop)} in ns, runs of peers taking turns."""
+    size = str(copied(peers['outwind'][0], pid))
     gaps = {name: [] for name in peers}
     stops = {name: [] for name in peers}
     for _ in range(ROUNDS):
@@ -77,7 +86,8 @@ def measure(pid, peers, heart=None):
             time.sleep(0.02)
             if heart:
                 heart.reset()
-            out, err = run(command + [str(pid)])
+            out, err = run(command + [str(pid)] +
+                           ([size] if name == 'minimal' else []))
             if heart:
                 gaps[name].append(heart.gap())
             stop = own_stop(name, out, err)

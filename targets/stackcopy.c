@@ -8,7 +8,8 @@
 
 #include "processmem.h"
 
-#define MOST_AT_ONCE ((size_t)1 << 30)
+#define MOST_AT_ONCE   ((size_t)1 << 30)
+#define MOST_POPULATED ((size_t)64 << 20)
 
 static bool make_room(struct ow_stackcopy *s, size_t room)
 {
@@ -24,22 +25,23 @@ static bool make_room(struct ow_stackcopy *s, size_t room)
 	return true;
 }
 
-/* A new chunk, in front of the others.  flags are mmap(2)'s, beside the usual. */
-static bool add_chunk(struct ow_stackcopy *s, size_t size, int flags)
+/*
+ * A new chunk, in front of the others.  Its pages are there already if they are
+ * not too many: that is quicker than to fault one after another.
+ */
+static bool add_chunk(struct ow_stackcopy *s, size_t size)
 {
-	struct ow_copy_chunk *chunk = malloc(sizeof(*chunk));
-	uint8_t *bytes;
+	size_t whole = sizeof(struct ow_copy_chunk) + size;
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	struct ow_copy_chunk *chunk;
 
-	if (!chunk)
+	if (size <= MOST_POPULATED)
+		flags |= MAP_POPULATE;
+	chunk = mmap(NULL, whole, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (chunk == MAP_FAILED)
 		return false;
-	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1,
-		     0);
-	if (bytes == MAP_FAILED) {
-		free(chunk);
-		return false;
-	}
-	*chunk = (struct ow_copy_chunk){ s->chunks, bytes, size, 0 };
+	chunk->next = s->chunks;
+	chunk->size = size;
 	s->chunks = chunk;
 	return true;
 }
@@ -48,7 +50,7 @@ bool ow_stackcopy_reserve(struct ow_stackcopy *s, size_t nr, size_t bytes)
 {
 	size_t room = s->nr + nr;
 
-	if (!make_room(s, room) || !add_chunk(s, bytes, MAP_POPULATE))
+	if (!make_room(s, room) || !add_chunk(s, bytes))
 		return false;
 	memset(s->regions + s->nr, 0, nr * sizeof(*s->regions));
 	return true;
@@ -137,7 +139,7 @@ static bool place(struct ow_stackcopy *s)
 			return false;
 		if (s->chunks && s->chunks->size - s->chunks->used >= size)
 			break;
-		if (add_chunk(s, size, 0))
+		if (add_chunk(s, size))
 			break;
 	}
 	for (i = s->done; i < s->nr; i++) {
@@ -171,7 +173,6 @@ void ow_stackcopy_free(struct ow_stackcopy *s)
 
 	while ((chunk = s->chunks)) {
 		s->chunks = chunk->next;
-		munmap(chunk->bytes, chunk->size);
-		free(chunk);
+		munmap(chunk, sizeof(*chunk) + chunk->size);
 	}
 }

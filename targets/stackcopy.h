@@ -11,11 +11,11 @@
 
 struct ow_processmem;
 
-/* Memory that copies are put in, one behind another. */
+/* Memory that copies are put in, one behind another: a mapping of its own. */
 struct ow_copy_chunk {
 	struct ow_copy_chunk *next;
-	uint8_t *bytes;
-	size_t size, used;
+	size_t size, used; /* of bytes[] */
+	uint8_t bytes[];
 };
 
 /* Pieces wanted, then copied: regions whose bytes point into a chunk. */

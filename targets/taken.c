@@ -13,6 +13,8 @@
 #include "taskextras.h"
 
 #define USUAL_STACK ((size_t)6 << 10)  /* copied of most threads' stacks */
+#define DEEP_STACK  ((size_t)48 << 10) /* and of deep ones, */
+#define DEEP_READY  ((size_t)1 << 20)  /* if they are few */
 #define MOST_READY  ((size_t)64 << 20) /* of pages made ready for copies */
 
 int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
@@ -169,13 +171,23 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
 	return failed;
 }
 
+/* What stacks may come to, so that no page of the copies faults in a freeze. */
+static size_t ready_bytes(size_t nr, size_t room)
+{
+	size_t usual = room * USUAL_STACK, deep = nr * DEEP_STACK;
+
+	if (deep > DEEP_READY)
+		deep = DEEP_READY;
+	if (usual > MOST_READY)
+		usual = MOST_READY;
+	return usual > deep ? usual : deep;
+}
+
 int ow_taken_reserve(struct ow_taken *t, struct ow_error *err)
 {
 	size_t room = t->c->nr_threads + t->c->nr_threads / 4 + 16;
-	size_t bytes = room * USUAL_STACK;
+	size_t bytes = ready_bytes(t->c->nr_threads, room);
 
-	if (bytes > MOST_READY)
-		bytes = MOST_READY;
 	ow_processmem_open(&t->mem, t->c->live, t->options->reading);
 	t->plan.main_start = ow_process_stack_start(t->c->pid);
 	/* A stack has a second region where it is an alternate one. */
