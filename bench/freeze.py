@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a target stands still, beside other tools; medians of 10.
+"""How long a target stands still, beside other tools; medians of 12.
 
 usage: freeze.py FOLDER-OF-BENCH-PROGRAMS OUTWIND [PID:NAME ...]
 
@@ -19,7 +19,7 @@ import sys
 import tempfile
 import time
 
-ROUNDS = 10
+ROUNDS = 12
 THREADS = (1, 10, 100, 500, 1000)
 
 
@@ -81,8 +81,11 @@ def measure(pid, peers, heart=None):
     size = str(copied(peers['outwind'][0], pid))
     gaps = {name: [] for name in peers}
     stops = {name: [] for name in peers}
-    for _ in range(ROUNDS):
-        for name, command in peers.items():
+    names = list(peers)
+    for n in range(ROUNDS):
+        # In turn, as the one before leaves a CPU asleep or awake.
+        for name in names[n % len(names):] + names[:n % len(names)]:
+            command = peers[name]
             time.sleep(0.02)
             if heart:
                 heart.reset()
