@@ -170,7 +170,7 @@ static void add_thread(struct building *b, size_t i)
 
 	/* Arguments may be anything. */
 	if (b->redacted)
-		rec.syscall_nr = -1;
+		rec.syscall_nr = OW_SYSCALL_UNKNOWN;
 	else
 		memcpy(rec.syscall_args, t->info.syscall_args,
 		       sizeof(rec.syscall_args));

@@ -122,13 +122,41 @@ static void sleep_for_stop(void)
 	sigtimedwait(&set, NULL, &nap);
 }
 
+/* Were we told to end?  Such signals wait until all run again. */
+static bool must_end(void)
+{
+	static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	sigset_t set;
+	size_t i;
+
+	if (sigpending(&set))
+		return false;
+	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+		if (sigismember(&set, ending[i]) == 1)
+			return true;
+	return false;
+}
+
+static void sleep_or_give_up(struct ow_stop *s, uint64_t deadline_ns)
+{
+	if (ow_now_ns() > deadline_ns)
+		ow_fail(&s->why, OW_CODE_TIMEOUT,
+			"thread did not stop in time, it is in an "
+			"uninterruptible call");
+	else if (must_end())
+		ow_fail(&s->why, OW_CODE_TIMEOUT,
+			"a signal came while the thread did not stop");
+	else
+		sleep_for_stop();
+}
+
 unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
 {
 	unsigned int spins = 0, sleeps = 0;
 	int status;
 	pid_t got;
 
-	while (s->state == OW_STOP_SEIZED) {
+	while (s->state == OW_STOP_SEIZED && s->why.code == 0) {
 		got = waitpid(s->tid, &status, __WALL | WNOHANG);
 		if (got == s->tid) {
 			take_status(s, status);
@@ -136,14 +164,9 @@ unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
 			gone(s);
 		} else if (spins++ < SPINS) {
 			sched_yield();
-		} else if (ow_now_ns() > deadline_ns) {
-			ow_fail(&s->why, OW_CODE_TIMEOUT,
-				"thread did not stop in time, it is in an "
-				"uninterruptible call");
-			break;
 		} else {
-			sleep_for_stop();
-			sleeps++;
+			sleep_or_give_up(s, deadline_ns);
+			sleeps += s->why.code == 0;
 		}
 	}
 	return sleeps;

@@ -36,8 +36,9 @@ bool ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid);
 void ow_stop_interrupt(struct ow_stop *s);
 
 /*
- * Wait until it stops, or until deadline_ns of CLOCK_MONOTONIC.  Return how
- * often we slept meanwhile.  The caller blocks SIGCHLD, so that it wakes us.
+ * Wait until it stops, or until deadline_ns of CLOCK_MONOTONIC, or until a
+ * signal that ends programs is pending.  Return how often we slept meanwhile.
+ * The caller blocks these signals, and SIGCHLD, so that it wakes us.
  */
 unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns);
 

@@ -209,6 +209,17 @@ def _(context):
     done = context.run('stack', target.pid, status=2)
     check(time.monotonic() - begun < 4, 'took long')
     check(b'did not stop in time' in done.stderr, 'reason', done.stderr)
+    # Who waits for it can be ended, and then the parent is nobody's.
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        waiter = subprocess.Popen([context.outwind, 'stack',
+                                   '--stop-timeout=0', str(target.pid)],
+                                  stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
+        context.stack.callback(waiter.communicate)
+        wait_until(lambda: tracers(target.pid) != '0', 'the parent is traced')
+        waiter.send_signal(sig)
+        check(waiter.wait(timeout=5) == -sig, 'status', waiter.returncode)
+        wait_until(lambda: tracers(target.pid) == '0', 'it was let go')
     thread = context.stacks(child, status=0)['threads'][0]
     check(names(thread)[:3] == ['stay', 'wait_for_vfork', 'main'], 'child',
           names(thread))

@@ -460,7 +460,7 @@ static void test_redacted(void)
 	CHECK(c->target.mem.read(&c->target.mem, STACK, &word, 8) != 0);
 	CHECK(c->threads[0].regs.known ==
 	      (1ULL << RIP | 1ULL << RSP | 1ULL << RBP));
-	CHECK(c->threads[0].info.syscall_nr == -1);
+	CHECK(c->threads[0].info.syscall_nr == OW_SYSCALL_UNKNOWN);
 	CHECK(c->threads[0].info.syscall_args[1] == 0);
 	CHECK(ow_capture_walk(c, 0, frames, 8, &end, &err) == 4);
 	CHECK(end == OW_END_OUTERMOST);
