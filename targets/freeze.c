@@ -2,6 +2,7 @@
 #include "freeze.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +10,8 @@
 #include "restart.h"
 #include "taken.h"
 
-#define LISTING_ROUNDS 16
+#define LISTING_ROUNDS  16
+#define STOP_TIMEOUT_MS 1000 /* and one more for each thread */
 
 /* Is this thread still to be taken? */
 static bool is_open(const struct ow_taken *t, size_t i)
@@ -31,15 +33,26 @@ static size_t seize(struct ow_taken *t, size_t first, size_t end)
 	return nr;
 }
 
-static void stop(struct ow_taken *t, size_t first, size_t end)
+/* Until when to wait for so many threads to stop, of CLOCK_MONOTONIC. */
+static uint64_t deadline(const struct ow_taken *t, size_t nr)
+{
+	uint64_t ms = t->options->stop_timeout_ms;
+
+	if (ms == UINT_MAX)
+		return UINT64_MAX;
+	if (ms == 0)
+		ms = STOP_TIMEOUT_MS + nr;
+	return ow_now_ns() + ms * 1000000;
+}
+
+static void stop(struct ow_taken *t, size_t first, size_t end, uint64_t until)
 {
 	size_t i;
 
 	for (i = first; i < end; i++)
 		ow_stop_interrupt(&t->threads[i].stop);
 	for (i = first; i < end; i++)
-		t->c->stats.sleeps +=
-			ow_stop_wait(&t->threads[i].stop, t->deadline);
+		t->c->stats.sleeps += ow_stop_wait(&t->threads[i].stop, until);
 }
 
 /* Seize all, also those that are born meanwhile. */
@@ -61,11 +74,12 @@ static size_t seize_all(struct ow_taken *t)
 /* Stop all, also those that were born before the last one stopped. */
 static void stop_all(struct ow_taken *t)
 {
+	uint64_t until = deadline(t, t->c->nr_threads);
 	size_t first = 0, nr;
 	int round;
 
 	for (round = 0; round < LISTING_ROUNDS; round++) {
-		stop(t, first, t->c->nr_threads);
+		stop(t, first, t->c->nr_threads, until);
 		first = t->c->nr_threads;
 		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
 		    nr == 0)
@@ -197,7 +211,7 @@ static void freeze_one(struct ow_taken *t, size_t i)
 	if (seize(t, i, i + 1) == 0)
 		return;
 	start = ow_now_ns();
-	stop(t, i, i + 1);
+	stop(t, i, i + 1, deadline(t, 1));
 	take_stopped(t, i, i + 1);
 	t->threads[i].stopped_ns = ow_now_ns() - start;
 }

@@ -19,8 +19,6 @@
 #include "procobject.h"
 #include "taken.h"
 
-#define STOP_TIMEOUT_MS 1000
-
 static void take_gently(struct ow_taken *t)
 {
 	ow_blocked_take(t);
@@ -38,12 +36,7 @@ static void (*const ways[])(struct ow_taken *t) = {
 static void *take_threads(void *arg)
 {
 	struct ow_taken *t = arg;
-	unsigned int ms = t->options->stop_timeout_ms;
 
-	if (ms == 0)
-		ms = STOP_TIMEOUT_MS;
-	t->deadline = ms == UINT_MAX ? UINT64_MAX :
-				       ow_now_ns() + (uint64_t)ms * 1000000;
 	ways[t->options->stopping](t);
 	return NULL;
 }

@@ -32,7 +32,6 @@ struct ow_taken {
 	struct ow_processmem mem;
 	struct ow_stackcopy copy;
 	struct ow_stackplan plan;
-	uint64_t deadline; /* for threads to stop, of CLOCK_MONOTONIC */
 };
 
 /*

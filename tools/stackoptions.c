@@ -149,7 +149,7 @@ const struct stack_option stack_options[] = {
 	  .showing = OW_VIEW_CERTAIN, .stopping = OW_STOPPING_GENTLE },
 	{ 0, "one-at-a-time", NULL, "stop each thread for its own copy only",
 	  .stopping = OW_STOPPING_EACH },
-	{ 0, "stop-timeout", "MS", "for all threads to stop (1000; 0: none)",
+	{ 0, "stop-timeout", "MS", "for all threads to stop (1000 and more; 0: any)",
 	  .take = take_stop_timeout },
 	{ 0, "proc-mem", NULL, "read memory by /proc/PID/mem",
 	  .take = take_proc_mem },

@@ -334,3 +334,22 @@ def _(context):
     for snap in snapshots(context, 'no-stop', target.pid, 10):
         check(not snap['threads'] and 'thread is running' in snap['error'],
               'no-stop', snap)
+
+
+@case('freeze: 10,000 threads', alone=True)
+def _(context):
+    target = context.start(['faults', 'threads', '9999'])
+    wait_until(lambda: set(task_states(target.pid).values()) == {'S'},
+               'threads wait')
+    before = task_states(target.pid)
+    check(len(before) == 10000, 'threads', len(before))
+    for way in WAYS:
+        stacks = context.stacks(*OPTIONS[way], target.pid)
+        threads = {t['tid']: t for t in stacks['threads']}
+        check(set(threads) == set(before), 'threads, ' + way, len(threads))
+        shapes = {tuple(f.get('function') for f in t.get('frames', ()))
+                  for t in threads.values()}
+        check(len(shapes) == 2, 'leader and others, ' + way, shapes)
+        check(all(t.get('complete') for t in threads.values()), 'complete',
+              way)
+    check_unharmed(target.pid, before)
