@@ -9,7 +9,8 @@
 #include "error.h"
 
 #define MOST_FRAMES 1000000
-#define MOST_TRIES  500 /* walks of a thread with less and less memory */
+#define MOST_TRIES  500     /* walks of a thread with less and less memory */
+#define MOST_TRIED  4000000 /* frames that they lead over, all together */
 
 /*
  * The capture as a target of its own, that notes what is read of its memory, or
@@ -35,6 +36,7 @@ struct redactor {
 	struct reader reader;
 	struct trace whole;     /* with all that was captured */
 	struct trace less;      /* with less */
+	size_t tried;           /* frames of a thread's walks until now */
 	struct ow_readlog seen; /* by the thread's walk */
 	struct ow_pieces some;  /* of that */
 	struct ow_readlog kept; /* of all threads */
@@ -109,7 +111,16 @@ static bool run_on(struct redactor *d, struct trace *t,
 
 static bool run(struct redactor *d, struct trace *t, const struct ow_regs *regs)
 {
-	return run_on(d, t, &d->reader.target, NULL, regs);
+	bool good = run_on(d, t, &d->reader.target, NULL, regs);
+
+	d->tried += t->walk.nr;
+	return good;
+}
+
+/* A stack made to be walked for long: what was not tried yet is kept. */
+static bool is_tired(const struct redactor *d)
+{
+	return d->tried > MOST_TRIED;
 }
 
 static bool is_same(const struct trace *a, const struct trace *b)
@@ -203,7 +214,7 @@ static bool shrink(struct redactor *d, const struct ow_regs *regs)
 
 	change_states(d, 0, nr, OW_READLOG_LEFT_OUT, OW_READLOG_KEPT);
 	for (size = (nr + 1) / 2; size > 0; size /= 2) {
-		for (at = 0; at < nr && tries > 0; at += size) {
+		for (at = 0; at < nr && tries > 0 && !is_tired(d); at += size) {
 			if (!change_states(d, at, size, OW_READLOG_KEPT,
 					   OW_READLOG_MAYBE))
 				continue;
@@ -242,7 +253,7 @@ static bool choose_regs(struct redactor *d, struct ow_regs *regs)
 	if (is_same(&d->whole, &d->less))
 		return true;
 	regs->known = all;
-	for (bit = 1; bit && bit <= all; bit <<= 1) {
+	for (bit = 1; bit && bit <= all && !is_tired(d); bit <<= 1) {
 		if (!(all & bit) || never & bit)
 			continue;
 		regs->known &= ~bit;
@@ -283,6 +294,7 @@ static bool take_thread(struct redactor *d, size_t i, uint64_t *known_ret)
 	const struct ow_readlog_entry *e;
 	size_t k;
 
+	d->tried = 0;
 	if (!run_noting(d, i) || !run_whole(d, i) || !choose_memory(d, &regs) ||
 	    !choose_regs(d, &regs))
 		return false;
