@@ -3,6 +3,13 @@
 
 #include "arch.h"
 
+/* Four saves that go nowhere, of a word that is always there. */
+#define NOWHERE1               \
+	{                      \
+		OW_MAX_REGS, 0 \
+	}
+#define NOWHERE NOWHERE1, NOWHERE1, NOWHERE1, NOWHERE1
+
 /* Words that a rule's save is below the CFA, or 0 if it is no such rule. */
 static unsigned int words_below(const struct ow_arch *arch,
 				const struct ow_rule *rule)
@@ -41,9 +48,6 @@ static bool put_saves(struct ow_brief *b, const struct ow_arch *arch,
 		if (b->saves[i].slot == b->ra)
 			b->ra_words = b->saves[i].words;
 	}
-	/* Saves that go nowhere, of a word that is always there. */
-	for (; i < OW_BRIEF_SAVES; i++)
-		b->saves[i].slot = OW_MAX_REGS;
 	return true;
 }
 
@@ -52,6 +56,7 @@ void ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
 {
 	struct ow_brief *pair = ow_cache_pair(cache, addr);
 	struct ow_brief b = {
+		.saves = { NOWHERE, NOWHERE, NOWHERE, NOWHERE },
 		.addr = addr,
 		.generation = generation,
 		.cfa_off = row->cfa.off,

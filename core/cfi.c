@@ -358,22 +358,18 @@ static void narrow(const struct ow_cfi *cfi, uint64_t vaddr, uint64_t *low,
 static int find_by_hdr(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		       uint64_t vaddr, struct ow_fde *ret)
 {
-	uint64_t low = 0, high = cfi->hdr_nr;
-	uint64_t mid;
+	uint64_t low = 0, high = cfi->hdr_nr, nr, half;
 
 	narrow(cfi, vaddr, &low, &high);
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (hdr_start(cfi, mid) <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
+	/* Without a branch on what is compared: half would be mispredicted. */
+	for (nr = high - low; nr > 1; nr -= half) {
+		half = nr / 2;
+		low += half & -(uint64_t)(hdr_start(cfi, low + half) <= vaddr);
 	}
-	if (low == 0)
+	if (hdr_start(cfi, low) > vaddr)
 		return -OW_ENOENT;
 	return fde_at(cfi, env, false,
-		      hdr_field(cfi, low - 1, 1) - cfi->eh_frame.vaddr, vaddr,
-		      ret);
+		      hdr_field(cfi, low, 1) - cfi->eh_frame.vaddr, vaddr, ret);
 }
 
 static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
