@@ -13,8 +13,31 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
 
+# Xen's libraries, each where pkg-config knows it: XENCALL=no, LIBXC=no and
+# XENSTORE=no build without (after make clean).
+PKG_CONFIG ?= pkg-config
+have = $(if $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes),yes,no)
+XENCALL ?= $(call have,xencall xenforeignmemory)
+LIBXC ?= $(call have,xencontrol)
+XENSTORE ?= $(call have,xenstore)
+XENCALL := $(XENCALL)
+LIBXC := $(LIBXC)
+XENSTORE := $(XENSTORE)
+xen_packages := $(if $(filter yes,$(XENCALL)),xencall xenforeignmemory) \
+	$(if $(filter yes,$(LIBXC)),xencontrol) \
+	$(if $(filter yes,$(XENSTORE)),xenstore)
+xen_absent := $(if $(filter yes,$(XENCALL)),,targets/xenbycall.c) \
+	$(if $(filter yes,$(LIBXC)),,targets/xenbyctrl.c) \
+	$(if $(filter yes,$(XENCALL) $(LIBXC)),,targets/xenregs.c)
+xen_flags := $(if $(filter yes,$(XENCALL)),-DOW_HAVE_XENCALL) \
+	$(if $(filter yes,$(LIBXC)),-DOW_HAVE_LIBXC) \
+	$(if $(filter yes,$(XENSTORE)),-DOW_HAVE_XENSTORE)
+xen_libs := $(if $(strip $(xen_packages)),$(shell $(PKG_CONFIG) --libs \
+	$(xen_packages)))
+
 core := $(wildcard core/*.c)
-hosted := $(core) $(wildcard lib/*.c targets/*.c)
+hosted := $(core) $(wildcard lib/*.c) \
+	$(filter-out $(xen_absent),$(wildcard targets/*.c))
 output := $(wildcard output/*.c)
 tbstack := $(output) $(wildcard tools/tb*.c)
 tool := $(output) $(filter-out $(tbstack),$(wildcard tools/*.c))
@@ -25,8 +48,8 @@ warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 	-Wimplicit-fallthrough=5 -Werror
 inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
 	-iquote tools -iquote tests -iquote $(B)/gen
-flags := -std=gnu11 -D_GNU_SOURCE $(warn) $(inc) -MMD -MP
-libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty
+flags := -std=gnu11 -D_GNU_SOURCE $(xen_flags) $(warn) $(inc) -MMD -MP
+libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty $(xen_libs)
 
 # One flavour, one set of objects: the same sources, other flags.
 flavours := user asan free

@@ -12,6 +12,7 @@
 #include "jitnames.h"
 #include "lines.h"
 #include "namecache.h"
+#include "nametable.h"
 #include "object.h"
 #include "plt.h"
 #include "symtab.h"
@@ -211,6 +212,19 @@ static void name_jit(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 			ow_intern_add(&s->strings, ow_perfmap_path(s->perfmap));
 }
 
+/* By the table that the user gave, which has addresses as they are. */
+static void name_by_table(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
+			  struct ow_name *name)
+{
+	struct ow_symbol sym;
+
+	if (!s->capture->names || name->function ||
+	    !ow_nametable_find(s->capture->names, lookup, &sym))
+		return;
+	name->function = readable(s, sym.name);
+	name->offset = pc - sym.vaddr;
+}
+
 /* Name a frame that was not seen before: up to CALLS_MAX names. */
 static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 		      struct ow_name *names)
@@ -218,6 +232,7 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 	uint64_t lookup = ow_frame_lookup_pc(frame);
 	struct ow_capture_module *m = ow_capture_module_at(s->capture, lookup);
 	struct ow_name *name = &names[0];
+	size_t nr = 1;
 
 	*name = (struct ow_name){ .module_offset = frame->pc };
 	if (m) {
@@ -231,9 +246,11 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 	if (!m || !m->object)
 		name_jit(s, frame->pc, lookup, name);
 	else if (!m->why.code) /* else the bias is not known */
-		return name_calls(s, tables_of(s, m->object),
-				  lookup - m->base.bias, names);
-	return 1;
+		nr = name_calls(s, tables_of(s, m->object),
+				lookup - m->base.bias, names);
+	if (nr == 1)
+		name_by_table(s, frame->pc, lookup, name);
+	return nr;
 }
 
 size_t ow_symbolizer_name(struct ow_symbolizer *s, const struct ow_frame *frame,

@@ -139,6 +139,14 @@ struct ow_capture *ow_capture_file(const char *path, const char *exe,
 
 void ow_capture_destroy(struct ow_capture *c);
 
+/*
+ * Take the registers and stacks of the same target anew, for the next sample;
+ * what is mapped where stays as it was.  Threads keep their places.  Return 0
+ * or fill err: OW_CODE_ABSENT if the target is gone, OW_CODE_UNSUPPORTED if it
+ * is of a kind that can't be taken twice.
+ */
+int ow_capture_again(struct ow_capture *c, struct ow_error *err);
+
 enum ow_save_flags {
 	/* Only the memory and registers that the stacks are found by, which
 	   takes a walk of every thread, and no arguments of system calls. */
@@ -183,12 +191,14 @@ enum ow_syscall {
 };
 
 struct ow_capture_stats {
-	uint64_t freeze_ns;    /* first thread stopped to last one running */
-	uint64_t longest_ns;   /* that any one thread was stopped */
-	uint64_t median_ns;    /* of the times that each was stopped */
-	uint64_t bytes_copied; /* of stacks */
-	unsigned int stopped;  /* threads */
-	unsigned int sleeps;   /* of the capturing thread meanwhile */
+	uint64_t freeze_ns;      /* first thread stopped to last one running */
+	uint64_t longest_ns;     /* that any one thread was stopped */
+	uint64_t median_ns;      /* of the times that each was stopped */
+	uint64_t bytes_copied;   /* of stacks */
+	unsigned int stopped;    /* threads */
+	unsigned int sleeps;     /* of the capturing thread meanwhile */
+	unsigned int hypercalls; /* of the last sample of a guest */
+	unsigned int mappings;   /* of its memory, by one call each */
 };
 
 pid_t ow_capture_pid(const struct ow_capture *c);
