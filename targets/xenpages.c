@@ -42,8 +42,10 @@ static struct ow_xenpages_slot *slot_of(const struct ow_xenpages *p,
 static void want(struct ow_xenpages *p, struct ow_xenpages_slot *s,
 		 uint64_t frame)
 {
-	if (p->nr_wanted == OW_XENPAGES_BATCH ||
-	    (!s->state && p->nr_slots == MOST_SLOTS))
+	if (!s->state && p->nr_slots == MOST_SLOTS)
+		return;
+	p->is_pending = true;
+	if (p->nr_wanted == OW_XENPAGES_BATCH)
 		return;
 	p->nr_slots += !s->state;
 	*s = (struct ow_xenpages_slot){ frame, NULL, p->take, WANTED };
@@ -63,6 +65,8 @@ static const uint8_t *at(const struct ow_physmem *mem, uint64_t addr,
 	/* Once a take is enough for what is bad or asked for. */
 	if (s->state == EMPTY || s->take != p->take)
 		want(p, s, addr / OW_XEN_PAGE);
+	else
+		p->is_pending = s->state == WANTED;
 	return NULL;
 }
 
@@ -138,6 +142,7 @@ const uint8_t *ow_xenpages_find(struct ow_xenpages *p,
 {
 	uint64_t physical, run;
 
+	p->is_pending = false;
 	if (ow_paging_find(paging, &p->mem, addr, &physical, &run))
 		return NULL;
 	*avail_ret = OW_XEN_PAGE - physical % OW_XEN_PAGE;

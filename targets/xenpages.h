@@ -25,6 +25,7 @@ struct ow_xenpages {
 	uint64_t *wanted; /* frames that were asked for and aren't mapped */
 	int *errors;
 	size_t nr_wanted;
+	bool is_pending; /* the last frame looked for is wanted, or will be */
 	uint32_t take; /* counts ow_xenpages_begin() */
 };
 
@@ -49,7 +50,7 @@ int ow_xenpages_map(struct ow_xenpages *p);
 
 /*
  * The bytes at a virtual address up to the end of its page, *avail_ret of them,
- * or NULL: then either p->nr_wanted has grown, and mapping that leads further,
+ * or NULL: then either p->is_pending, and mapping what is wanted leads further,
  * or there is nothing.
  */
 const uint8_t *ow_xenpages_find(struct ow_xenpages *p,
