@@ -170,7 +170,7 @@ static void copy_on(struct ow_xenpages *p, const struct ow_xen_vcpu *v,
 			       NULL :
 			       ow_xenpages_find(p, &v->paging, addr, &avail);
 		if (!from) {
-			k->is_done = p->nr_wanted == before;
+			k->is_done = addr < k->start || !p->is_pending;
 			return;
 		}
 		if (avail > k->wanted - k->size)
