@@ -40,7 +40,8 @@ hosted := $(core) $(wildcard lib/*.c) \
 	$(filter-out $(xen_absent),$(wildcard targets/*.c))
 output := $(wildcard output/*.c)
 tbstack := $(output) $(wildcard tools/tb*.c)
-tool := $(output) $(filter-out $(tbstack),$(wildcard tools/*.c))
+symbolize := tools/symbolize.c tools/traceline.c
+tool := $(output) $(filter-out $(tbstack) $(symbolize),$(wildcard tools/*.c))
 tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 
 warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
@@ -74,7 +75,7 @@ $(B)/$(1)/liboutwind.a: $$(hosted:%.c=$(B)/$(1)/%.o)
 endef
 $(foreach f,$(flavours),$(eval $(call flavour,$(f))))
 
-all: $(B)/bin/outwind $(B)/bin/tbstack $(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
+all: $(B)/bin/outwind $(B)/bin/tbstack $(B)/bin/symbolize $(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
 
 # Names of system calls, of this machine's headers.
 $(B)/gen/syscallnames.h: scripts/syscalls.sh
@@ -102,19 +103,22 @@ $(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)
 # The tools hold the library, so that they run from anywhere.
 $(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o)
 $(B)/bin/tbstack: $(tbstack:%.c=$(B)/user/%.o)
-$(B)/bin/outwind $(B)/bin/tbstack: $(B)/user/liboutwind.a
+$(B)/bin/symbolize: $(symbolize:%.c=$(B)/user/%.o)
+$(addprefix $(B)/bin/,outwind tbstack symbolize): $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
 $(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o)
 $(B)/asan/tbstack: $(tbstack:%.c=$(B)/asan/%.o)
-$(B)/asan/outwind $(B)/asan/tbstack: $(B)/asan/liboutwind.a
+$(B)/asan/symbolize: $(symbolize:%.c=$(B)/asan/%.o)
+$(addprefix $(B)/asan/,outwind tbstack symbolize): $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
 	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
 # What is no part of the library is linked by name.
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
+$(B)/asan/test_traceline: $(B)/asan/tools/traceline.o
 $(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)
 
 $(B)/asan/test_%: $(B)/asan/tests/unit/test_%.o $(B)/asan/liboutwind.a

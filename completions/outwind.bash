@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# bash completion of outwind and tbstack.  Commands and options are those that
+# bash completion of outwind, tbstack and symbolize.  Commands and options are those that
 # the program's own --help lists.
 
 # The options in a help text: lines of "  -x, --long=ARG   words".
@@ -63,8 +63,9 @@ _outwind() {
     compopt -o filenames
     mapfile -t COMPREPLY < <(
         compgen -f -- "$cur"
-        [ "${command[*]}" = rows ] || compgen -W "$(_outwind_pids)" -- "$cur"
+        [ "${command[*]}" = rows ] || [ "${program##*/}" = symbolize ] ||
+            compgen -W "$(_outwind_pids)" -- "$cur"
     )
 }
 
-complete -F _outwind outwind tbstack
+complete -F _outwind outwind tbstack symbolize

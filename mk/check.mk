@@ -2,7 +2,7 @@
 
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
-	check-install check-unit check-fuzz check-live check-regs check-rows
+	check-install check-unit check-symbolize check-fuzz check-live check-regs check-rows
 
 check: deps-test
 	@sh scripts/check.sh $(stages)

@@ -7,7 +7,8 @@ man_pages := $(wildcard man/*.[1-9])
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig \
 		$(DESTDIR)$(PREFIX)/include/outwind
-	install -m 755 $(B)/bin/outwind $(B)/bin/tbstack $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/bin/outwind $(B)/bin/tbstack $(B)/bin/symbolize \
+		$(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/lib/liboutwind.so.$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf liboutwind.so.$(VERSION) \
 		$(DESTDIR)$(LIBDIR)/liboutwind.so.$(SOVERSION)
@@ -24,14 +25,17 @@ install: all
 	install -d $(DESTDIR)$(bash_dir) $(DESTDIR)$(zsh_dir)
 	install -m 644 completions/outwind.bash $(DESTDIR)$(bash_dir)/outwind
 	ln -sf outwind $(DESTDIR)$(bash_dir)/tbstack
+	ln -sf outwind $(DESTDIR)$(bash_dir)/symbolize
 	install -m 644 completions/_outwind $(DESTDIR)$(zsh_dir)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/outwind \
 		$(DESTDIR)$(PREFIX)/bin/tbstack \
+		$(DESTDIR)$(PREFIX)/bin/symbolize \
 		$(DESTDIR)$(LIBDIR)/liboutwind.* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc \
 		$(DESTDIR)$(bash_dir)/outwind $(DESTDIR)$(bash_dir)/tbstack \
+		$(DESTDIR)$(bash_dir)/symbolize \
 		$(DESTDIR)$(zsh_dir)/_outwind
 	rm -rf $(DESTDIR)$(PREFIX)/include/outwind
 	for m in $(notdir $(man_pages)); do \

@@ -11,8 +11,9 @@ ${MAKE:-make} --no-print-directory -s install PREFIX="$dir/usr"
 
 "$dir/usr/bin/outwind" --version | grep -qx "outwind $version"
 "$dir/usr/bin/tbstack" --version | grep -qx "tbstack 1.0"
+"$dir/usr/bin/symbolize" --version | grep -qx "symbolize (outwind) $version"
 for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1 \
-    tbstack.1; do
+    tbstack.1 symbolize.1; do
     man=$dir/usr/share/man/man1/$page
     [ -s "$man" ]
     # groff says on stderr what it doesn't like in a page
@@ -22,11 +23,11 @@ for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1 \
 done
 
 # What bash and zsh find by a command's name.
-for name in outwind tbstack; do
+for name in outwind tbstack symbolize; do
     [ -s "$dir/usr/share/bash-completion/completions/$name" ]
 done
 head -n 1 "$dir/usr/share/zsh/site-functions/_outwind" |
-    grep -qx '#compdef outwind tbstack'
+    grep -qx '#compdef outwind tbstack symbolize'
 
 cat >"$dir/client.c" <<'EOF'
 #include <stdio.h>

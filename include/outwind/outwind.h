@@ -283,6 +283,32 @@ void ow_symbolizer_prepare(struct ow_symbolizer *s,
 			   const struct ow_frame *frames, size_t nr);
 
 /*
+ * Names by address alone, of what is no capture.
+ */
+
+struct ow_nametable;
+
+/*
+ * Open a table: the output of nm(1) or a copy of /proc/kallsyms, in any order,
+ * or an ELF file, whose functions it then has, at the addresses in the file.
+ * Text may come from a pipe.
+ */
+struct ow_nametable *ow_nametable_open(const char *path, struct ow_error *err);
+
+/* Is it a text without symbols, or one that has their addresses hidden? */
+bool ow_nametable_is_empty(const struct ow_nametable *t);
+
+/*
+ * The function of an ELF file that covers addr, or the last symbol of a text at
+ * or before it; of those at one address the last one of the text.  Return false
+ * if there is none.  *name_ret is borrowed from the table.
+ */
+bool ow_nametable_find(struct ow_nametable *t, uint64_t addr,
+		       const char **name_ret, uint64_t *offset_ret);
+
+void ow_nametable_close(struct ow_nametable *t);
+
+/*
  * The modules of a capture, in address order, for listings.
  */
 struct ow_module_info {
