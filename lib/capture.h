@@ -57,7 +57,7 @@ struct ow_capture {
 	/* Take a sample more, or NULL: ow_capture_again(). */
 	int (*again)(struct ow_capture *c, struct ow_error *err);
 	bool by_fp_only;                  /* leave CFI alone */
-	const struct ow_nametable *names; /* where no object has; or NULL */
+	struct ow_nametable *names; /* where no object has; or NULL */
 	void *priv; /* the target's own, for priv_free, which may be NULL */
 	void (*priv_free)(void *priv);
 

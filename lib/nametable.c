@@ -134,6 +134,12 @@ bool ow_nametable_find(struct ow_nametable *t, uint64_t addr,
 	return true;
 }
 
+bool ow_nametable_address(const struct ow_nametable *t, const char *name,
+			  uint64_t *ret)
+{
+	return t->text && ow_nametext_address(t->text, name, ret);
+}
+
 void ow_nametable_close(struct ow_nametable *t)
 {
 	if (!t)

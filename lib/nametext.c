@@ -165,6 +165,17 @@ bool ow_nametext_find(const struct ow_nametext *t, uint64_t addr,
 	return true;
 }
 
+bool ow_nametext_address(const struct ow_nametext *t, const char *name,
+			 uint64_t *ret)
+{
+	for (size_t i = 0; i < t->nr; i++)
+		if (strcmp(t->symbols[i].name, name) == 0) {
+			*ret = t->symbols[i].addr;
+			return true;
+		}
+	return false;
+}
+
 void ow_nametext_destroy(struct ow_nametext *t)
 {
 	if (!t)

@@ -30,6 +30,10 @@ size_t ow_nametext_nr(const struct ow_nametext *t);
 bool ow_nametext_find(const struct ow_nametext *t, uint64_t addr,
 		      const char **name_ret, uint64_t *offset_ret);
 
+/* Where a symbol of that name is; of aliases only the last one of the text. */
+bool ow_nametext_address(const struct ow_nametext *t, const char *name,
+			 uint64_t *ret);
+
 void ow_nametext_destroy(struct ow_nametext *t);
 
 #endif /* OW_NAMETEXT_H */

@@ -12,12 +12,12 @@
 #include "jitnames.h"
 #include "lines.h"
 #include "namecache.h"
-#include "nametable.h"
 #include "object.h"
 #include "plt.h"
 #include "symtab.h"
 
-#define CALLS_MAX 64 /* inlined into each other, at one pc */
+#define FUNCTION_MAX ((uint64_t)1 << 24) /* bytes, where nobody tells */
+#define CALLS_MAX    64 /* inlined into each other, at one pc */
 
 /* The tables of one object, made when the first name in it is wanted. */
 struct tables {
@@ -212,17 +212,22 @@ static void name_jit(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 			ow_intern_add(&s->strings, ow_perfmap_path(s->perfmap));
 }
 
-/* By the table that the user gave, which has addresses as they are. */
+/*
+ * By the table that the user gave, which has addresses as they are.  It doesn't
+ * tell where its last symbol ends.
+ */
 static void name_by_table(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 			  struct ow_name *name)
 {
-	struct ow_symbol sym;
+	uint64_t offset;
+	const char *raw;
 
 	if (!s->capture->names || name->function ||
-	    !ow_nametable_find(s->capture->names, lookup, &sym))
+	    !ow_nametable_find(s->capture->names, lookup, &raw, &offset) ||
+	    offset >= FUNCTION_MAX)
 		return;
-	name->function = readable(s, sym.name);
-	name->offset = pc - sym.vaddr;
+	name->function = readable(s, raw);
+	name->offset = offset + (pc - lookup);
 }
 
 /* Name a frame that was not seen before: up to CALLS_MAX names. */

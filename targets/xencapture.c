@@ -11,7 +11,6 @@
 #include "capture.h"
 #include "err.h"
 #include "error.h"
-#include "nametable.h"
 #include "xenimages.h"
 #include "xenstacks.h"
 
@@ -225,6 +224,11 @@ static int place(struct ow_capture *c, const struct ow_xen_options *xen,
 		c->names = k->names;
 		if (!k->names)
 			return -OW_CODE_ABSENT;
+		if (ow_nametable_is_empty(k->names))
+			return ow_fail(err, OW_CODE_FORMAT,
+				       "%s: no symbols, or their addresses "
+				       "are hidden",
+				       xen->symbols);
 	}
 	failed = ow_xenimages_open(&k->images, k->x, xen, k->names, err);
 	if (failed)

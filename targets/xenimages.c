@@ -6,7 +6,6 @@
 
 #include "elfsym.h"
 #include "error.h"
-#include "nametable.h"
 
 #define PAGE_BITS 0xfffULL
 
@@ -32,7 +31,8 @@ static bool find_symbol(const struct ow_object *obj, const char *name,
 static bool offset_by_names(const struct ow_object *obj,
 			    const struct ow_nametable *names, uint64_t *ret)
 {
-	static const char *const anchors[] = { "_stext", "_text", "_start" };
+	static const char *const anchors[] = { "schedule", "do_exit",
+					       "start_kernel", "kernel_init" };
 	uint64_t linked, running;
 	size_t i;
 

@@ -26,7 +26,7 @@ struct ow_xenpages {
 	int *errors;
 	size_t nr_wanted;
 	bool is_pending; /* the last frame looked for is wanted, or will be */
-	uint32_t take; /* counts ow_xenpages_begin() */
+	uint32_t take;   /* counts ow_xenpages_begin() */
 };
 
 /* 0 or -ENOMEM; ow_xenpages_free() in any case. */

@@ -306,6 +306,10 @@ bool ow_nametable_is_empty(const struct ow_nametable *t);
 bool ow_nametable_find(struct ow_nametable *t, uint64_t addr,
 		       const char **name_ret, uint64_t *offset_ret);
 
+/* Where a text has the symbol of that name, which of aliases is the last one. */
+bool ow_nametable_address(const struct ow_nametable *t, const char *name,
+			  uint64_t *ret);
+
 void ow_nametable_close(struct ow_nametable *t);
 
 /*
