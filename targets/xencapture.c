@@ -262,7 +262,7 @@ static int begin(struct ow_capture *c, struct ow_xen *x,
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "all vCPUs of a guest are taken, and what its "
 			       "programs do is not known");
-	snprintf(program, sizeof(program), "%s", x->name);
+	snprintf(program, sizeof(program), "xen:%s", x->name);
 	if (!x->name[0])
 		snprintf(program, sizeof(program), "xen:%u", x->seam->domid);
 	c->program = strdup(program);
