@@ -28,7 +28,7 @@ xen_packages := $(if $(filter yes,$(XENCALL)),xencall xenforeignmemory) \
 	$(if $(filter yes,$(XENSTORE)),xenstore)
 xen_absent := $(if $(filter yes,$(XENCALL)),,targets/xenbycall.c) \
 	$(if $(filter yes,$(LIBXC)),,targets/xenbyctrl.c) \
-	$(if $(filter yes,$(XENCALL) $(LIBXC)),,targets/xenregs.c)
+	$(if $(filter yes,$(XENCALL) $(LIBXC)),,targets/xenregs.c targets/xensilent.c)
 xen_flags := $(if $(filter yes,$(XENCALL)),-DOW_HAVE_XENCALL) \
 	$(if $(filter yes,$(LIBXC)),-DOW_HAVE_LIBXC) \
 	$(if $(filter yes,$(XENSTORE)),-DOW_HAVE_XENSTORE)
@@ -41,7 +41,9 @@ hosted := $(core) $(wildcard lib/*.c) \
 output := $(wildcard output/*.c)
 tbstack := $(output) $(wildcard tools/tb*.c)
 symbolize := tools/symbolize.c tools/traceline.c
-tool := $(output) $(filter-out $(tbstack) $(symbolize),$(wildcard tools/*.c))
+uniprof := $(output) $(wildcard tools/uniprof*.c) tools/sampler.c
+tool := $(output) $(filter-out $(tbstack) $(symbolize) \
+	$(wildcard tools/uniprof*.c),$(wildcard tools/*.c))
 tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 
 warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
@@ -75,7 +77,8 @@ $(B)/$(1)/liboutwind.a: $$(hosted:%.c=$(B)/$(1)/%.o)
 endef
 $(foreach f,$(flavours),$(eval $(call flavour,$(f))))
 
-all: $(B)/bin/outwind $(B)/bin/tbstack $(B)/bin/symbolize $(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
+all: $(addprefix $(B)/bin/,outwind tbstack symbolize uniprof) \
+	$(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
 
 # Names of system calls, of this machine's headers.
 $(B)/gen/syscallnames.h: scripts/syscalls.sh
@@ -104,7 +107,8 @@ $(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)
 $(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o)
 $(B)/bin/tbstack: $(tbstack:%.c=$(B)/user/%.o)
 $(B)/bin/symbolize: $(symbolize:%.c=$(B)/user/%.o)
-$(addprefix $(B)/bin/,outwind tbstack symbolize): $(B)/user/liboutwind.a
+$(B)/bin/uniprof: $(uniprof:%.c=$(B)/user/%.o)
+$(addprefix $(B)/bin/,outwind tbstack symbolize uniprof): $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
@@ -112,7 +116,8 @@ $(addprefix $(B)/bin/,outwind tbstack symbolize): $(B)/user/liboutwind.a
 $(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o)
 $(B)/asan/tbstack: $(tbstack:%.c=$(B)/asan/%.o)
 $(B)/asan/symbolize: $(symbolize:%.c=$(B)/asan/%.o)
-$(addprefix $(B)/asan/,outwind tbstack symbolize): $(B)/asan/liboutwind.a
+$(B)/asan/uniprof: $(uniprof:%.c=$(B)/asan/%.o)
+$(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
 	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 

@@ -31,8 +31,12 @@ check-headers:
 		$(CC) $(filter-out -MMD -MP,$(flags)) -fsyntax-only -x c $$h; done
 	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
 		-D_DEFAULT_SOURCE include/outwind/outwind.h
+	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
+		-D_DEFAULT_SOURCE include/outwind/xen.h
 	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
 		include/outwind/outwind.h
+	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
+		include/outwind/xen.h
 
 sources = $(wildcard $(foreach d,core lib targets output tools uapi tests \
 	tests/unit tests/diff fuzz bench include/outwind,$(d)/*.c $(d)/*.h))

@@ -14,7 +14,7 @@ install: all
 		$(DESTDIR)$(LIBDIR)/liboutwind.so.$(SOVERSION)
 	ln -sf liboutwind.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/liboutwind.so
 	install -m 644 $(B)/lib/liboutwind.a $(DESTDIR)$(LIBDIR)
-	install -m 644 include/outwind/outwind.h uapi/ow_frame.h \
+	install -m 644 include/outwind/outwind.h include/outwind/xen.h uapi/ow_frame.h \
 		$(DESTDIR)$(PREFIX)/include/outwind
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|' lib/outwind.pc.in \

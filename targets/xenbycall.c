@@ -25,6 +25,7 @@
 #endif
 
 #include "xenregs.h"
+#include "xensilent.h"
 
 #define NON_REENTRANT 1 /* of both libraries' flags when opened */
 
@@ -242,9 +243,10 @@ static struct ow_xen_seam *open_all(uint32_t domid)
 		return NULL;
 	x->seam = (struct ow_xen_seam){ .ops = &ops, .domid = domid };
 	errno = 0;
-	x->call = xencall_open(NULL, NON_REENTRANT);
+	x->call = xencall_open(&ow_xen_silent, NON_REENTRANT);
 	if (x->call)
-		x->memory = xenforeignmemory_open(NULL, NON_REENTRANT);
+		x->memory =
+			xenforeignmemory_open(&ow_xen_silent, NON_REENTRANT);
 	if (x->memory)
 		x->domctl = xencall_alloc_buffer(x->call, sizeof(*x->domctl));
 	if (x->domctl)

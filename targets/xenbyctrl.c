@@ -20,6 +20,7 @@
 #endif
 
 #include "xenregs.h"
+#include "xensilent.h"
 
 struct by_ctrl {
 	struct ow_xen_seam seam; /* first: calls cast back */
@@ -189,7 +190,8 @@ static struct ow_xen_seam *open_all(uint32_t domid)
 		return NULL;
 	x->seam = (struct ow_xen_seam){ .ops = &ops, .domid = domid };
 	errno = 0;
-	x->xc = xc_interface_open(NULL, NULL, XC_OPENFLAG_NON_REENTRANT);
+	x->xc = xc_interface_open(&ow_xen_silent, &ow_xen_silent,
+				  XC_OPENFLAG_NON_REENTRANT);
 	if (x->xc)
 		return &x->seam;
 	why = errno ? errno : ENODEV;

@@ -144,6 +144,11 @@ static int find_domid(const char *text, uint32_t *ret, bool *by_name,
 	if (failed == -ENOENT)
 		return ow_fail(err, OW_CODE_ABSENT, "no domain is called '%s'",
 			       text);
+	if (failed == -ENODEV)
+		return ow_fail(err, OW_CODE_SYSTEM,
+			       "xenstore does not answer, which knows the "
+			       "domain '%s' (is this Xen's control domain?)",
+			       text);
 	if (failed == -ENOSYS)
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "built without libxenstore: give the domain's "

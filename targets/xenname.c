@@ -53,7 +53,7 @@ int ow_xen_find_name(const char *name, uint32_t *ret)
 	errno = 0;
 	xs = xs_open(XS_OPEN_READONLY);
 	if (!xs)
-		return errno ? -errno : -EIO;
+		return -ENODEV;
 	err = search(xs, name, ret);
 	xs_close(xs);
 	return err;
@@ -68,7 +68,7 @@ int ow_xen_get_name(uint32_t domid, char *name_ret)
 	errno = 0;
 	xs = xs_open(XS_OPEN_READONLY);
 	if (!xs)
-		return errno ? -errno : -EIO;
+		return -ENODEV;
 	snprintf(id, sizeof(id), "%u", domid);
 	found = read_name(xs, id, name_ret);
 	xs_close(xs);

@@ -96,7 +96,8 @@ extern const struct ow_xen_backend ow_xen_by_call, ow_xen_by_ctrl;
 
 /*
  * The domain of that name, by xenstore, or the name of a domain: 0 or a
- * negative errno; -ENOENT: there is none, -ENOSYS: built without xenstore.
+ * negative errno; -ENOENT: there is none, -ENODEV: xenstore can't be reached,
+ * -ENOSYS: built without it.
  * name_ret holds 64 bytes.
  */
 int ow_xen_find_name(const char *name, uint32_t *ret);

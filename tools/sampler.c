@@ -79,28 +79,29 @@ static bool note(struct sampler *s, struct ow_capture *c)
 	return true;
 }
 
-/* The deadlines that are over, which leaves the next one. */
+/* When the deadline of that number is; a period is no whole number of ns. */
+static uint64_t deadline(const struct sampler *s, uint64_t begin,
+			 uint64_t number)
+{
+	return begin + number / s->frequency * SECOND +
+	       number % s->frequency * SECOND / s->frequency;
+}
+
+/* The first one that isn't over; those before it are missed. */
 static uint64_t next_deadline(struct sampler *s, uint64_t begin,
 			      uint64_t *number)
 {
-	uint64_t now = now_ns(), late, at;
+	uint64_t now = now_ns(), first = ++*number;
+	uint64_t over = (now - begin) / SECOND * s->frequency +
+			(now - begin) % SECOND * s->frequency / SECOND;
 
-	for (;;) {
-		/* Not by adding a period, as that is no whole number of ns. */
-		at = begin + ++*number * SECOND / s->frequency;
-		if (at >= now)
-			return at;
-		late = now - at;
-		s->nr_missed++;
+	if (over >= first) {
+		*number = over + 1;
+		s->nr_missed += *number - first;
 		if (s->missed)
-			s->missed(s->arg, late);
-		if (now - at > SECOND && !s->missed) {
-			/* Suspended, say: count the rest of them at once. */
-			late = (now - begin) * s->frequency / SECOND;
-			s->nr_missed += late - *number;
-			*number = late;
-		}
+			s->missed(s->arg, now - deadline(s, begin, first));
 	}
+	return deadline(s, begin, *number);
 }
 
 static bool goes_on(const struct sampler *s, uint64_t next, uint64_t begin)
