@@ -38,6 +38,7 @@ struct fake_xen {
 	int fd;                         /* of a file that is the memory */
 	uint8_t (*memory)[OW_XEN_PAGE]; /* FAKE_FRAMES of them */
 	unsigned int nr_frames;
+	int *shown; /* where others see the pauses, or NULL */
 	int pauses; /* that are in effect */
 	int most_pauses;
 	unsigned int calls[FAKE_NR_CALLS];
@@ -116,6 +117,8 @@ static inline int fake_pause(struct ow_xen_seam *s)
 		return err;
 	if (++f->pauses > f->most_pauses)
 		f->most_pauses = f->pauses;
+	if (f->shown)
+		*f->shown = f->pauses;
 	return 0;
 }
 
@@ -129,6 +132,8 @@ static inline int fake_unpause(struct ow_xen_seam *s)
 	if (f->pauses == 0)
 		return -EINVAL;
 	f->pauses--;
+	if (f->shown)
+		*f->shown = f->pauses;
 	return 0;
 }
 
@@ -173,7 +178,7 @@ static inline void fake_unmap(struct ow_xen_seam *s, const uint8_t *at,
 }
 
 static const struct ow_xen_ops fake_ops = {
-	.name = "fake",
+	.name = "libxencall",
 	.close = fake_close,
 	.info = fake_info,
 	.run = fake_run,

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What is copied of the fake guest's code while it runs. */
+#ifndef OW_TEST_GUEST_H
+#define OW_TEST_GUEST_H
+
+#include <stdint.h>
+#include <ucontext.h>
+
+struct guest_state {
+	ucontext_t context;
+	uint64_t sp, top; /* of what bytes has */
+	uint8_t bytes[4096];
+};
+
+int guest_start(struct guest_state *g);
+
+#endif /* OW_TEST_GUEST_H */
