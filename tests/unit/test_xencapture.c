@@ -348,6 +348,36 @@ static void test_address_spaces(void)
 	finish();
 }
 
+static void poke32(uint64_t physical, uint32_t word)
+{
+	memcpy(fake_at(&f, physical), &word, 4);
+}
+
+/* GCC's records on Arm: lr where the frame pointer points, fp below. */
+static void test_arm(void)
+{
+	uint64_t *val, stack, fp;
+	unsigned int i;
+
+	fake_begin(&f, 1);
+	stack = fake_frame(&f);
+	f.vcpu[0].arch = &ow_arch_arm;
+	f.vcpu[0].regs.known = 0xffff;
+	f.vcpu[0].paging = ow_paging_arm(0, 0, 0, 0);
+	val = f.vcpu[0].regs.val;
+	val[ow_arch_arm.pc] = 0x8000;
+	val[ow_arch_arm.sp] = stack + 16;
+	val[ow_arch_arm.fp] = fp = stack + 36;
+	for (i = 1; i <= 4; i++, fp += 32) {
+		poke32(fp, 0x8000 + i * 0x100);
+		poke32(fp - 4, i < 4 ? (uint32_t)fp + 32 : 0);
+	}
+	open_domain();
+	take(false);
+	CHECK(c && is_whole(0, 0x8000, 4));
+	finish();
+}
+
 static void test_domain(void)
 {
 	struct ow_xen_domain d;
@@ -396,6 +426,7 @@ static const struct test tests[] = {
 	{ "the domain shuts down", test_shutdown },
 	{ "without a pause", test_no_pause },
 	{ "address spaces", test_address_spaces },
+	{ "Arm's frame records", test_arm },
 	{ "registers and memory by hand", test_domain },
 	{ "what names no domain", test_names },
 };
