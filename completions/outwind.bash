@@ -22,7 +22,8 @@ _outwind_argument() {
     -p | --pid)
         mapfile -t COMPREPLY < <(compgen -W "$(_outwind_pids)" -- "$cur")
         ;;
-    -e | --executable | --core | -o | --output)
+    -e | -E | --executable | --core | -o | --output | --image | --kallsyms | \
+        --elf-file | --elf-resolve | --symbol-table)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         ;;
@@ -68,4 +69,4 @@ _outwind() {
     )
 }
 
-complete -F _outwind outwind tbstack symbolize
+complete -F _outwind outwind tbstack symbolize uniprof

@@ -37,7 +37,7 @@ struct ow_arch {
 	uint8_t nr_regs;  /* slots in use */
 	uint8_t pc, sp, fp;
 	uint8_t fp_above; /* where the frame pointer points in the record */
-	uint8_t ra; /* where a call leaves the return address, if in a
+	uint8_t ra;       /* where a call leaves the return address, if in a
 		       register; else equal to pc */
 	uint64_t callee_saved; /* slots that a callee gives back unchanged */
 	uint64_t pc_mask;      /* bits of a code address; strips PAC */

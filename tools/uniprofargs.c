@@ -29,19 +29,19 @@ void uniprof_args_print_usage(FILE *to, const char *program)
 {
 	fprintf(to,
 		"usage: %s [options] <outfile> <domain>\n"
-		"  options:\n"
-		"    -F n --frequency=n        Traces per second (default 1)\n"
-		"    -T n --time=n             Seconds to trace (default 1)\n"
-		"    -M --missed-deadlines     Say so each time a trace is late\n"
-		"    -s f --symbol-table=f     Names by a table of nm -n\n"
-		"    -e f --elf-file=f         Unwind by the CFI of an ELF file\n"
-		"    -E f --elf-resolve=f      The same, with names\n"
-		"       --backend=b            libxencall or libxc\n"
-		"    -v --verbose              Say more, on stderr\n"
-		"    -V --version              Version\n"
-		"    -h --help                 This\n"
-		"  <outfile> may be - for stdout; <domain> is an id or a "
-		"name.\n",
+		"\n"
+		"  -F, --frequency=N        traces a second (1)\n"
+		"  -T, --time=N             seconds to trace (1)\n"
+		"  -M, --missed-deadlines   say so when traces are missed\n"
+		"  -s, --symbol-table=FILE  names, by a table of nm -n\n"
+		"  -e, --elf-file=FILE      unwind by the CFI of an ELF file\n"
+		"  -E, --elf-resolve=FILE   the same, with its names\n"
+		"      --backend=NAME       libxencall or libxc\n"
+		"  -v, --verbose            say more, on stderr\n"
+		"  -V, --version            the version\n"
+		"  -h, --help               this\n"
+		"\n"
+		"<outfile> may be - for stdout; <domain> is an id or a name.\n",
 		program);
 }
 
