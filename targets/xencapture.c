@@ -24,6 +24,7 @@ struct kept {
 	struct ow_xenstacks stacks;
 	struct ow_xenimages images;
 	struct ow_nametable *names;
+	struct ow_frame trial[TRIAL_FRAMES];
 };
 
 static void free_kept(void *priv)
@@ -140,40 +141,43 @@ static void take_threads(struct ow_capture *c)
 	};
 }
 
+/*
+ * Walk all threads for what they read: a stack that was not copied as far as
+ * that is asked for, and then false.
+ */
+static bool copies_suffice(struct ow_capture *c)
+{
+	struct kept *k = c->priv;
+	struct ow_error why;
+	enum ow_end end;
+	size_t i;
+
+	for (i = 0; i < c->nr_threads; i++)
+		if (c->threads[i].info.captured && k->stacks.list[i].is_cut)
+			ow_capture_walk(c, i, k->trial, TRIAL_FRAMES, &end,
+					&why);
+	return !ow_xenstacks_wants(&k->stacks);
+}
+
+/*
+ * Until the copies are as long as the stacks are, as far as walks tell: so none
+ * is cut because it is deeper than those before.
+ */
 static int take_again(struct ow_capture *c, struct ow_error *err)
 {
 	struct kept *k = c->priv;
-	int failed = ow_xenstacks_take(&k->stacks, err);
-
-	if (!failed)
-		take_threads(c);
-	return failed;
-}
-
-/* Until the copies are as long as the stacks are, as far as walks tell. */
-static int take_first(struct ow_capture *c, struct ow_error *err)
-{
-	struct kept *k = c->priv;
-	struct ow_frame *frames = calloc(TRIAL_FRAMES, sizeof(*frames));
-	struct ow_error why;
-	enum ow_end end;
 	unsigned int tries;
-	int failed = 0;
-	size_t i;
+	int failed;
 
-	if (!frames)
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	for (tries = 0; tries < TRIES && !failed; tries++) {
-		failed = take_again(c, err);
-		for (i = 0; i < c->nr_threads && !failed; i++)
-			if (c->threads[i].info.captured)
-				ow_capture_walk(c, i, frames, TRIAL_FRAMES,
-						&end, &why);
-		if (failed || !ow_xenstacks_wants(&k->stacks))
+	for (tries = 0; tries < TRIES; tries++) {
+		failed = ow_xenstacks_take(&k->stacks, err);
+		if (failed)
+			return failed;
+		take_threads(c);
+		if (copies_suffice(c))
 			break;
 	}
-	free(frames);
-	return failed;
+	return 0;
 }
 
 /* The architecture is the first image's, or that of a vCPU that is up. */
@@ -273,7 +277,7 @@ static int begin(struct ow_capture *c, struct ow_xen *x,
 	failed = make_threads(c, x, err);
 	if (!failed)
 		failed = place(c, xen, err);
-	return failed ? failed : take_first(c, err);
+	return failed ? failed : take_again(c, err);
 }
 
 struct ow_capture *ow_capture_xen(struct ow_xen *x,
