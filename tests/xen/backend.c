@@ -4,6 +4,7 @@
  * environment tells what the guest is like:
  *
  * FAKE_STACKS=fp|cfi   by frame pointer, or of tests/xen/guest.c
+ * FAKE_MOVED=N         that code is so many bytes (hexadecimal) from its place
  * FAKE_DOWN=N          that vCPU is down
  * FAKE_FAIL=N:ERRNO    that call fails
  * FAKE_GONE=N, FAKE_SHUTDOWN=N   from that call on
@@ -39,6 +40,16 @@ static void watch(struct fake_xen *f, enum fake_call call)
 		usleep(slow_us);
 }
 
+/* Addresses of code move with it. */
+static uint64_t moved(uint64_t word)
+{
+	const char *text = getenv("FAKE_MOVED");
+
+	if (text && word - ((uint64_t)guest_c - 0x1000) < 0x2000)
+		word += strtoull(text, NULL, 16);
+	return word;
+}
+
 static void copy_stack(struct fake_xen *f, uint64_t root,
 		       const struct guest_state *g)
 {
@@ -50,7 +61,7 @@ static void copy_stack(struct fake_xen *f, uint64_t root,
 			fake_map_page(f, root, page, fake_frame(f));
 		last = page;
 		memcpy(&page, g->bytes + (addr - g->sp), 8);
-		fake_poke(f, root, addr, page);
+		fake_poke(f, root, addr, moved(page));
 		page = last;
 	}
 }
@@ -68,7 +79,9 @@ static void copy_registers(struct fake_xen *f, uint32_t vcpu,
 
 	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		f->vcpu[vcpu].regs.val[i] =
-			(uint64_t)g->context.uc_mcontext.gregs[order[i]];
+			moved((uint64_t)g->context.uc_mcontext.gregs[order[i]]);
+	if (getenv("FAKE_GATE"))
+		f->vcpu[vcpu].gate = moved((uint64_t)asm_exc_divide_error);
 }
 
 static void make_stacks(struct fake_xen *f)

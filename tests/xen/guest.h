@@ -13,5 +13,7 @@ struct guest_state {
 };
 
 int guest_start(struct guest_state *g);
+int guest_c(struct guest_state *g, int n);
+void asm_exc_divide_error(void);
 
 #endif /* OW_TEST_GUEST_H */

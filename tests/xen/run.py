@@ -236,6 +236,24 @@ def test_stack():
     assert (code, names, err) == (0, GUEST * 3, ''), (code, out, err)
 
 
+def test_moved_kernel():
+    """Found by where vector 0 leads, by a name, or not at all."""
+    image = os.path.join(BUILD, 'fake-outwind')
+    linked = subprocess.run(['nm', image], capture_output=True, text=True,
+                            check=True).stdout
+    schedule = int(re.search(r'^(\w+) T schedule$', linked, re.M)[1], 16)
+    table = put('kallsyms', '%x T schedule' % (schedule + 0x40000000))
+    fake = {'STACKS': 'cfi', 'MOVED': '40000000'}
+    for args, more, whole in (([], {'GATE': 1}, True),
+                              (['--kallsyms', table], {}, True),
+                              (['--image', image + '@40000000'], {}, True),
+                              ([], {}, False)):
+        operands = args if '--image' in args else args + ['--image', image]
+        code, out, _ = outwind('stack', *operands, 'xen:7', **fake, **more)
+        names = re.findall(r'^#\d+ +0x[0-9a-f]{16} (\w+)', out, re.M)
+        assert (code == 0, names == GUEST * 3) == (whole, whole), out
+
+
 def test_unwinding():
     """By CFI alone there is nothing without it; a wrong place has none."""
     image = os.path.join(BUILD, 'fake-outwind')
