@@ -13,11 +13,37 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
 
+# Xen's libraries, each where pkg-config knows it: XENCALL=no, LIBXC=no and
+# XENSTORE=no build without (after make clean).
+PKG_CONFIG ?= pkg-config
+have = $(if $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes),yes,no)
+XENCALL ?= $(call have,xencall xenforeignmemory)
+LIBXC ?= $(call have,xencontrol)
+XENSTORE ?= $(call have,xenstore)
+XENCALL := $(XENCALL)
+LIBXC := $(LIBXC)
+XENSTORE := $(XENSTORE)
+xen_packages := $(if $(filter yes,$(XENCALL)),xencall xenforeignmemory) \
+	$(if $(filter yes,$(LIBXC)),xencontrol) \
+	$(if $(filter yes,$(XENSTORE)),xenstore)
+xen_absent := $(if $(filter yes,$(XENCALL)),,targets/xenbycall.c) \
+	$(if $(filter yes,$(LIBXC)),,targets/xenbyctrl.c) \
+	$(if $(filter yes,$(XENCALL) $(LIBXC)),,targets/xenregs.c targets/xensilent.c)
+xen_flags := $(if $(filter yes,$(XENCALL)),-DOW_HAVE_XENCALL) \
+	$(if $(filter yes,$(LIBXC)),-DOW_HAVE_LIBXC) \
+	$(if $(filter yes,$(XENSTORE)),-DOW_HAVE_XENSTORE)
+xen_libs := $(if $(strip $(xen_packages)),$(shell $(PKG_CONFIG) --libs \
+	$(xen_packages)))
+
 core := $(wildcard core/*.c)
-hosted := $(core) $(wildcard lib/*.c targets/*.c)
+hosted := $(core) $(wildcard lib/*.c) \
+	$(filter-out $(xen_absent),$(wildcard targets/*.c))
 output := $(wildcard output/*.c)
 tbstack := $(output) $(wildcard tools/tb*.c)
-tool := $(output) $(filter-out $(tbstack),$(wildcard tools/*.c))
+symbolize := tools/symbolize.c tools/traceline.c
+uniprof := $(output) $(wildcard tools/uniprof*.c) tools/sampler.c
+tool := $(output) $(filter-out $(tbstack) $(symbolize) \
+	$(wildcard tools/uniprof*.c),$(wildcard tools/*.c))
 tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 
 warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
@@ -25,8 +51,8 @@ warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 	-Wimplicit-fallthrough=5 -Werror
 inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
 	-iquote tools -iquote tests -iquote $(B)/gen
-flags := -std=gnu11 -D_GNU_SOURCE $(warn) $(inc) -MMD -MP
-libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty
+flags := -std=gnu11 -D_GNU_SOURCE $(xen_flags) $(warn) $(inc) -MMD -MP
+libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty $(xen_libs)
 
 # One flavour, one set of objects: the same sources, other flags.
 flavours := user asan free
@@ -51,7 +77,8 @@ $(B)/$(1)/liboutwind.a: $$(hosted:%.c=$(B)/$(1)/%.o)
 endef
 $(foreach f,$(flavours),$(eval $(call flavour,$(f))))
 
-all: $(B)/bin/outwind $(B)/bin/tbstack $(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
+all: $(addprefix $(B)/bin/,outwind tbstack symbolize uniprof) \
+	$(B)/lib/liboutwind.so $(B)/lib/liboutwind.a
 
 # Names of system calls, of this machine's headers.
 $(B)/gen/syscallnames.h: scripts/syscalls.sh
@@ -79,19 +106,24 @@ $(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)
 # The tools hold the library, so that they run from anywhere.
 $(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o)
 $(B)/bin/tbstack: $(tbstack:%.c=$(B)/user/%.o)
-$(B)/bin/outwind $(B)/bin/tbstack: $(B)/user/liboutwind.a
+$(B)/bin/symbolize: $(symbolize:%.c=$(B)/user/%.o)
+$(B)/bin/uniprof: $(uniprof:%.c=$(B)/user/%.o)
+$(addprefix $(B)/bin/,outwind tbstack symbolize uniprof): $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
 $(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o)
 $(B)/asan/tbstack: $(tbstack:%.c=$(B)/asan/%.o)
-$(B)/asan/outwind $(B)/asan/tbstack: $(B)/asan/liboutwind.a
+$(B)/asan/symbolize: $(symbolize:%.c=$(B)/asan/%.o)
+$(B)/asan/uniprof: $(uniprof:%.c=$(B)/asan/%.o)
+$(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
 	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
 # What is no part of the library is linked by name.
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
+$(B)/asan/test_traceline: $(B)/asan/tools/traceline.o
 $(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)
 
 $(B)/asan/test_%: $(B)/asan/tests/unit/test_%.o $(B)/asan/liboutwind.a

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# bash completion of outwind and tbstack.  Commands and options are those that
+# bash completion of outwind, tbstack and symbolize.  Commands and options are those that
 # the program's own --help lists.
 
 # The options in a help text: lines of "  -x, --long=ARG   words".
@@ -22,7 +22,8 @@ _outwind_argument() {
     -p | --pid)
         mapfile -t COMPREPLY < <(compgen -W "$(_outwind_pids)" -- "$cur")
         ;;
-    -e | --executable | --core | -o | --output)
+    -e | -E | --executable | --core | -o | --output | --image | --kallsyms | \
+        --elf-file | --elf-resolve | --symbol-table)
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -f -- "$cur")
         ;;
@@ -63,8 +64,9 @@ _outwind() {
     compopt -o filenames
     mapfile -t COMPREPLY < <(
         compgen -f -- "$cur"
-        [ "${command[*]}" = rows ] || compgen -W "$(_outwind_pids)" -- "$cur"
+        [ "${command[*]}" = rows ] || [ "${program##*/}" = symbolize ] ||
+            compgen -W "$(_outwind_pids)" -- "$cur"
     )
 }
 
-complete -F _outwind outwind tbstack
+complete -F _outwind outwind tbstack symbolize uniprof

@@ -26,7 +26,7 @@ void ow_arch_fp_row(const struct ow_arch *a, struct ow_row *row,
 	rules[0] = (struct ow_rule){ a->ra, OW_RULE_AT_CFA, 0, -w };
 	rules[1] = (struct ow_rule){ a->fp, OW_RULE_AT_CFA, 0, -2 * w };
 	*row = (struct ow_row){
-		.cfa = { 0, OW_RULE_REG, a->fp, 2 * w },
+		.cfa = { 0, OW_RULE_REG, a->fp, 2 * w - a->fp_above },
 		.nr = 2,
 		.ra = a->ra,
 		.how = OW_HOW_FP,

@@ -3,8 +3,8 @@
  * What an architecture must tell, as one constant.  To port outwind: fill one
  * of these in a file arch_<name>.c and list it in arch.c.
  *
- * All three so far lay a frame record out alike: the frame pointer points to
- * the caller's frame pointer, and the return address is the word above.
+ * All so far lay a frame record out alike: the caller's frame pointer, and the
+ * return address in the word above.
  */
 #ifndef OW_ARCH_H
 #define OW_ARCH_H
@@ -36,7 +36,8 @@ struct ow_arch {
 	uint8_t word;     /* bytes of an address */
 	uint8_t nr_regs;  /* slots in use */
 	uint8_t pc, sp, fp;
-	uint8_t ra; /* where a call leaves the return address, if in a
+	uint8_t fp_above; /* where the frame pointer points in the record */
+	uint8_t ra;       /* where a call leaves the return address, if in a
 		       register; else equal to pc */
 	uint64_t callee_saved; /* slots that a callee gives back unchanged */
 	uint64_t pc_mask;      /* bits of a code address; strips PAC */
@@ -50,6 +51,7 @@ struct ow_arch {
 extern const struct ow_arch ow_arch_x86_64;
 extern const struct ow_arch ow_arch_i386;
 extern const struct ow_arch ow_arch_aarch64;
+extern const struct ow_arch ow_arch_arm; /* no ELF file's */
 
 /* The architecture of an ELF file, or NULL if outwind doesn't know it. */
 const struct ow_arch *ow_arch_find(uint16_t machine, bool is_64);

@@ -18,6 +18,7 @@ struct ow_target {
 	uint64_t pc_ones; /* bits that all of them have, where a signature was;
 			     no thread may have a stack window then */
 	bool keeps_fp;    /* all code that calls keeps a frame pointer */
+	bool no_fallback; /* by unwind data, and by nothing else */
 	uint64_t kernel_start; /* of a kernel: programs' code is below; or 0 */
 };
 

@@ -188,7 +188,7 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 	}
 	if (module)
 		err = ow_find_row(&w->finder, t, module, addr, row);
-	if (err == -OW_ENOENT)
+	if (err == -OW_ENOENT && !t->no_fallback)
 		return fallback_row(w, range, row);
 	if (err)
 		return err;

@@ -240,13 +240,15 @@ static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 			m->path);
 		return;
 	}
+	m->base.entry = m->object->elf.entry;
+	if (c->by_fp_only)
+		return;
 	if (c->use_tables)
 		m->table = ow_tablefile_open(m->object);
 	if (ow_object_load_cfi(m->object, &m->why))
 		return;
 	if (!m->table)
 		ow_object_prefault_cfi(m->object);
-	m->base.entry = m->object->elf.entry;
 	m->base.cfi = &m->object->cfi;
 	m->base.orc = m->object->orc.nr ? &m->object->orc : NULL;
 	m->base.table = m->table ? &m->table->table : NULL;
@@ -321,6 +323,15 @@ size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 	if (end != OW_END_OUTERMOST && err)
 		explain(c, end, err);
 	return w->nr;
+}
+
+int ow_capture_again(struct ow_capture *c, struct ow_error *err)
+{
+	if (!c->again)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: can be taken only once",
+			       ow_capture_program(c));
+	return c->again(c, err);
 }
 
 pid_t ow_capture_pid(const struct ow_capture *c)

@@ -54,6 +54,10 @@ struct ow_capture {
 	struct ow_object *(*open)(struct ow_capture *c,
 				  struct ow_capture_module *m,
 				  struct ow_error *err);
+	/* Take a sample more, or NULL: ow_capture_again(). */
+	int (*again)(struct ow_capture *c, struct ow_error *err);
+	bool by_fp_only;            /* leave CFI alone */
+	struct ow_nametable *names; /* where no object has; or NULL */
 	void *priv; /* the target's own, for priv_free, which may be NULL */
 	void (*priv_free)(void *priv);
 

@@ -16,7 +16,8 @@
 #include "plt.h"
 #include "symtab.h"
 
-#define CALLS_MAX 64 /* inlined into each other, at one pc */
+#define FUNCTION_MAX ((uint64_t)1 << 24) /* bytes, where nobody tells */
+#define CALLS_MAX    64 /* inlined into each other, at one pc */
 
 /* The tables of one object, made when the first name in it is wanted. */
 struct tables {
@@ -211,6 +212,24 @@ static void name_jit(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 			ow_intern_add(&s->strings, ow_perfmap_path(s->perfmap));
 }
 
+/*
+ * By the table that the user gave, which has addresses as they are.  It doesn't
+ * tell where its last symbol ends.
+ */
+static void name_by_table(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
+			  struct ow_name *name)
+{
+	uint64_t offset;
+	const char *raw;
+
+	if (!s->capture->names || name->function ||
+	    !ow_nametable_find(s->capture->names, lookup, &raw, &offset) ||
+	    offset >= FUNCTION_MAX)
+		return;
+	name->function = readable(s, raw);
+	name->offset = offset + (pc - lookup);
+}
+
 /* Name a frame that was not seen before: up to CALLS_MAX names. */
 static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 		      struct ow_name *names)
@@ -218,6 +237,7 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 	uint64_t lookup = ow_frame_lookup_pc(frame);
 	struct ow_capture_module *m = ow_capture_module_at(s->capture, lookup);
 	struct ow_name *name = &names[0];
+	size_t nr = 1;
 
 	*name = (struct ow_name){ .module_offset = frame->pc };
 	if (m) {
@@ -231,9 +251,11 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 	if (!m || !m->object)
 		name_jit(s, frame->pc, lookup, name);
 	else if (!m->why.code) /* else the bias is not known */
-		return name_calls(s, tables_of(s, m->object),
-				  lookup - m->base.bias, names);
-	return 1;
+		nr = name_calls(s, tables_of(s, m->object),
+				lookup - m->base.bias, names);
+	if (nr == 1)
+		name_by_table(s, frame->pc, lookup, name);
+	return nr;
 }
 
 size_t ow_symbolizer_name(struct ow_symbolizer *s, const struct ow_frame *frame,

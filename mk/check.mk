@@ -2,7 +2,7 @@
 
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
-	check-install check-unit check-fuzz check-live check-regs check-rows
+	check-install check-unit check-symbolize check-xen check-fuzz check-live check-regs check-rows
 
 check: deps-test
 	@sh scripts/check.sh $(stages)
@@ -31,11 +31,15 @@ check-headers:
 		$(CC) $(filter-out -MMD -MP,$(flags)) -fsyntax-only -x c $$h; done
 	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
 		-D_DEFAULT_SOURCE include/outwind/outwind.h
+	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
+		-D_DEFAULT_SOURCE include/outwind/xen.h
 	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
 		include/outwind/outwind.h
+	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
+		include/outwind/xen.h
 
 sources = $(wildcard $(foreach d,core lib targets output tools uapi tests \
-	tests/unit tests/diff fuzz bench include/outwind,$(d)/*.c $(d)/*.h))
+	tests/unit tests/diff tests/xen fuzz bench include/outwind,$(d)/*.c $(d)/*.h))
 
 check-format:
 	clang-format --dry-run -Werror $(sources)

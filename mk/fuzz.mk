@@ -22,7 +22,7 @@ $(B)/fuzz/fuzz_%: $(B)/fuzz/fuzz_%.o $(B)/fuzz/libcore.a
 	$(FUZZ_CC) -fsanitize=fuzzer $(fuzz_san) $^ -o $@
 
 # What lies above the core, for the fuzzers that need it.
-hosted_fuzzers := core snapshot
+hosted_fuzzers := core nametext snapshot
 
 $(B)/fuzz/lib/%.o: lib/%.c
 	@mkdir -p $(@D)

@@ -7,16 +7,18 @@ man_pages := $(wildcard man/*.[1-9])
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(LIBDIR)/pkgconfig \
 		$(DESTDIR)$(PREFIX)/include/outwind
-	install -m 755 $(B)/bin/outwind $(B)/bin/tbstack $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/bin/outwind $(B)/bin/tbstack $(B)/bin/symbolize $(B)/bin/uniprof \
+		$(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/lib/liboutwind.so.$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf liboutwind.so.$(VERSION) \
 		$(DESTDIR)$(LIBDIR)/liboutwind.so.$(SOVERSION)
 	ln -sf liboutwind.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/liboutwind.so
 	install -m 644 $(B)/lib/liboutwind.a $(DESTDIR)$(LIBDIR)
-	install -m 644 include/outwind/outwind.h uapi/ow_frame.h \
+	install -m 644 include/outwind/outwind.h include/outwind/xen.h uapi/ow_frame.h \
 		$(DESTDIR)$(PREFIX)/include/outwind
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
-		-e 's|@VERSION@|$(VERSION)|' lib/outwind.pc.in \
+		-e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@XENLIBS@|$(strip $(xen_libs))|' lib/outwind.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
 	for m in $(man_pages); do \
 		d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
@@ -24,14 +26,18 @@ install: all
 	install -d $(DESTDIR)$(bash_dir) $(DESTDIR)$(zsh_dir)
 	install -m 644 completions/outwind.bash $(DESTDIR)$(bash_dir)/outwind
 	ln -sf outwind $(DESTDIR)$(bash_dir)/tbstack
+	ln -sf outwind $(DESTDIR)$(bash_dir)/symbolize
+	ln -sf outwind $(DESTDIR)$(bash_dir)/uniprof
 	install -m 644 completions/_outwind $(DESTDIR)$(zsh_dir)
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/outwind \
 		$(DESTDIR)$(PREFIX)/bin/tbstack \
+		$(DESTDIR)$(PREFIX)/bin/symbolize $(DESTDIR)$(PREFIX)/bin/uniprof \
 		$(DESTDIR)$(LIBDIR)/liboutwind.* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc \
 		$(DESTDIR)$(bash_dir)/outwind $(DESTDIR)$(bash_dir)/tbstack \
+		$(DESTDIR)$(bash_dir)/symbolize $(DESTDIR)$(bash_dir)/uniprof \
 		$(DESTDIR)$(zsh_dir)/_outwind
 	rm -rf $(DESTDIR)$(PREFIX)/include/outwind
 	for m in $(notdir $(man_pages)); do \

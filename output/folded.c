@@ -58,10 +58,11 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 	size_t i, k;
 
 	(void)first;
-	(void)flags;
 	if (!view->thread->captured)
 		return;
 	put_name(out, view->thread->name);
+	if (flags & OW_VIEW_CERTAIN && !view->thread->certain)
+		fputs(";[uncertain]", out);
 	if (view->end != OW_END_OUTERMOST)
 		fputs(";[truncated]", out);
 	for (i = view->nr; i-- > 0;) {

@@ -4,6 +4,7 @@
 #define OW_STACKVIEW_H
 
 #include <stdio.h>
+#include <time.h>
 
 #include <outwind/outwind.h>
 
@@ -38,10 +39,11 @@ enum ow_view_flags {
 	OW_VIEW_SYSCALL = 32,
 	OW_VIEW_WCHAN = 64,
 	OW_VIEW_KERNEL = 128,
-	OW_VIEW_CERTAIN = 256, /* whether it is, and the thread stopped */
-	OW_VIEW_SP = 512,      /* the stack pointer */
-	OW_VIEW_STATES = 1024, /* of the threads, where that is a choice */
-	OW_VIEW_ONE = 2048,    /* one thread was asked for */
+	OW_VIEW_CERTAIN = 256,     /* whether it is, and the thread stopped */
+	OW_VIEW_SP = 512,          /* the stack pointer */
+	OW_VIEW_STATES = 1024,     /* of the threads, where that is a choice */
+	OW_VIEW_ONE = 2048,        /* one thread was asked for */
+	OW_VIEW_ALWAYS_ONE = 4096, /* uniprof's count, whatever the end */
 };
 
 /*
@@ -68,6 +70,11 @@ extern const struct ow_view_writer ow_tbtext_writer;
 void ow_tbtext_put_summary(FILE *out, const struct ow_capture_stats *stats);
 extern const struct ow_view_writer ow_eu_writer;
 extern const struct ow_view_writer ow_gdb_writer;
+extern const struct ow_view_writer ow_uniprof_writer;
+
+/* What a trace of uniprof begins with; now is local time. */
+void ow_uniprof_put_header(FILE *out, const char *backend, unsigned int domid,
+			   const struct tm *now);
 
 /*
  * Digits of an address: 8 where the whole stack, with all that it returns to,

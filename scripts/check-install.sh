@@ -11,22 +11,24 @@ ${MAKE:-make} --no-print-directory -s install PREFIX="$dir/usr"
 
 "$dir/usr/bin/outwind" --version | grep -qx "outwind $version"
 "$dir/usr/bin/tbstack" --version | grep -qx "tbstack 1.0"
+"$dir/usr/bin/symbolize" --version | grep -qx "symbolize (outwind) $version"
+"$dir/usr/bin/uniprof" -V | grep -qx "uniprof version 1.2"
 for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1 \
-    tbstack.1; do
-    man=$dir/usr/share/man/man1/$page
+    tbstack.1 symbolize.1 uniprof.1 outwind-record.1 outwind-xen.7; do
+    man=$dir/usr/share/man/man${page##*.}/$page
     [ -s "$man" ]
     # groff says on stderr what it doesn't like in a page
     if command -v groff >/dev/null; then
-        groff -man -Tutf8 -ww "$man" 2>&1 >/dev/null | grep . && exit 1
+        groff -t -man -Tutf8 -ww "$man" 2>&1 >/dev/null | grep . && exit 1
     fi
 done
 
 # What bash and zsh find by a command's name.
-for name in outwind tbstack; do
+for name in outwind tbstack symbolize uniprof; do
     [ -s "$dir/usr/share/bash-completion/completions/$name" ]
 done
 head -n 1 "$dir/usr/share/zsh/site-functions/_outwind" |
-    grep -qx '#compdef outwind tbstack'
+    grep -qx '#compdef outwind tbstack symbolize uniprof'
 
 cat >"$dir/client.c" <<'EOF'
 #include <stdio.h>

@@ -4,7 +4,7 @@
 set -eu
 
 build="gcc make pkg-config libc6-dev libelf-dev libdw-dev liblzma-dev
-    zlib1g-dev libzstd-dev liblz4-dev libiberty-dev"
+    zlib1g-dev libzstd-dev liblz4-dev libiberty-dev libxen-dev"
 test="$build binutils g++ gdb gdb-multiarch elfutils clang lld
     libclang-rt-14-dev llvm clang-format shellcheck python3 strace valgrind
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user musl-tools

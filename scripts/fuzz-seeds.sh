@@ -10,7 +10,8 @@ corpus=${1:-fuzz/corpus}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$corpus/eh_frame" "$corpus/cfa" "$corpus/expr" "$corpus/hdr" \
-	"$corpus/elf" "$corpus/table" "$corpus/walk" "$corpus/snapshot"
+	"$corpus/elf" "$corpus/table" "$corpus/walk" "$corpus/snapshot" \
+	"$corpus/nametext"
 
 # le SIZE VALUE...: each value in so many little-endian bytes.
 le() (
@@ -187,3 +188,8 @@ snapshot >"$tmp/snapshot"
 { le 1 0; cat "$tmp/snapshot"; } >"$corpus/snapshot/plain"
 { le 1 1; le 4 "$(wc -c <"$tmp/snapshot")"
   zstd -q -c "$tmp/snapshot"; } >"$corpus/snapshot/packed"
+
+# Tables of symbols, and an address in them.
+{ le 8 0x400120; nm -n "$corpus/elf/object0"; } >"$corpus/nametext/nm"
+{ le 8 0x401000; printf '401000 T a\n  400ff0 t b\tx\r\n401000 D c\n'
+  printf '      U d\n0x401008 W e'; } >"$corpus/nametext/odd"

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "paging.h"
+
 /* A run of physical memory. */
 struct ow_physical {
 	uint64_t start, size;

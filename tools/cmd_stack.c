@@ -188,6 +188,9 @@ static void print_stats(const struct ow_capture *c)
 	struct ow_capture_stats st;
 
 	ow_capture_stats(c, &st);
+	if (st.hypercalls)
+		fprintf(stderr, "%u hypercalls, %u mappings\n", st.hypercalls,
+			st.mappings);
 	fprintf(stderr,
 		"%u threads stopped for %.3f ms (each %.1f us median, %.1f us "
 		"at most), %llu KiB of stacks copied\n",
@@ -235,6 +238,16 @@ static void print_progress(void *arg, uint64_t done, uint64_t total)
 		fputs("\r\33[K", stderr);
 }
 
+static struct ow_capture *open_target(struct stack_request *r,
+				      struct ow_error *err)
+{
+	if (r->domain)
+		return xen_request_take(&r->xen, r->domain, &r->options, err);
+	if (r->is_core)
+		return ow_capture_file(r->target, r->exe, &r->options, err);
+	return ow_capture_process(r->pid, &r->options, err);
+}
+
 static int run(struct stack_request *r)
 {
 	unsigned int percent = 0;
@@ -246,8 +259,7 @@ static int run(struct stack_request *r)
 		r->options.progress = print_progress;
 		r->options.progress_arg = &percent;
 	}
-	c = r->is_core ? ow_capture_file(r->target, r->exe, &r->options, &err) :
-			 ow_capture_process(r->pid, &r->options, &err);
+	c = open_target(r, &err);
 	if (!c) {
 		complain("%s", err.msg);
 		return EXIT_NONE;

@@ -17,9 +17,11 @@ static const struct {
 	{ "stack", cmd_stack,
 	  "print the stacks of a process, a core file or a snapshot" },
 	{ "snap", cmd_snap, "write a snapshot of a process' stacks" },
+	{ "record", cmd_record, "sample the stacks of a Xen guest" },
 	{ "tables", cmd_tables,
 	  "make compact unwind tables for repeated work" },
 	{ "rows", cmd_rows, "list the unwind rows of an ELF file" },
+	{ "xen", cmd_xen, "unpause a guest that a killed outwind left paused" },
 };
 
 /* Stacks are long: stdio's own is a page, and so a system call for each. */

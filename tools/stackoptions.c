@@ -102,6 +102,16 @@ static bool take_pid(struct stack_request *r, const char *text)
 	return take_target(r, text);
 }
 
+static bool take_image(struct stack_request *r, const char *text)
+{
+	return xen_request_image(&r->xen, text);
+}
+
+static bool take_unwinding(struct stack_request *r, const char *text)
+{
+	return xen_request_unwinding(&r->xen, text);
+}
+
 /* In the order of the help. */
 const struct stack_option stack_options[] = {
 	{ '1', NULL, NULL,
@@ -160,6 +170,16 @@ const struct stack_option stack_options[] = {
 	  .text = IN_REQUEST(options.sysroot) },
 	{ 0, "no-tables", NULL, "don't use compact tables from the cache",
 	  .take = take_no_tables },
+	{ 0, "image", "ELF[@BIAS]", "of a guest: what it runs, and where",
+	  .take = take_image },
+	{ 0, "kallsyms", "FILE", "of a guest: names, as nm -n prints, too",
+	  .text = IN_REQUEST(xen.options.symbols) },
+	{ 0, "unwind", "HOW", "of a guest: by cfi, fp or both",
+	  .take = take_unwinding },
+	{ 0, "backend", "NAME", "of a guest: libxencall or libxc",
+	  .text = IN_REQUEST(xen.backend) },
+	{ 0, "no-pause", NULL, "the same as --no-stop",
+	  .showing = OW_VIEW_CERTAIN, .stopping = OW_STOPPING_NEVER },
 	{ 0, "debuginfod", NULL, "ask debuginfod servers for symbols",
 	  .naming = OW_SYMBOLIZER_DEBUGINFOD },
 	{ 0, "stats", NULL, "how long the target was stopped, on stderr",
@@ -196,8 +216,8 @@ void stack_options_help(void)
 	fputs("usage: outwind stack [OPTIONS] TARGET\n"
 	      "\n"
 	      "TARGET is PID, PID/TID[,TID...], PID/STATES (such as PID/RD), "
-	      "or a core file,\n"
-	      "and its executable if it doesn't tell.\n"
+	      "xen:ID, xen:NAME,\n"
+	      "or a core file, and its executable if it doesn't tell.\n"
 	      "\n",
 	      stdout);
 	for (o = stack_options; o < stack_options + nr_stack_options; o++) {

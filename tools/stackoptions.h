@@ -6,14 +6,17 @@
 #include <outwind/outwind.h>
 
 #include "stackview.h"
+#include "xenrequest.h"
 
 /* What was asked for. */
 struct stack_request {
 	const char *target; /* PID[/THREADS], or a file */
 	const char *exe;    /* the program of a core file, or NULL */
 	bool is_core;
-	bool is_process;      /* said to be one */
-	pid_t pid;            /* unless it is a core file */
+	bool is_process;    /* said to be one */
+	const char *domain; /* of Xen, behind "xen:"; or NULL */
+	struct xen_request xen;
+	pid_t pid;            /* unless it is a file or a domain */
 	const char *tid_list; /* "TID,TID", beside the target; or NULL */
 	pid_t *tids;          /* what options.tids points to */
 	bool one_thread;

@@ -124,12 +124,26 @@ static bool choose_threads(struct stack_request *r)
 	return true;
 }
 
+/* An executable is one image more. */
+static bool parse_domain(struct stack_request *r)
+{
+	if (r->is_process || r->tid_list || r->one_thread) {
+		complain("%s: a domain of Xen, which has no threads to choose",
+			 r->target);
+		return false;
+	}
+	return !r->exe || xen_request_image(&r->xen, r->exe);
+}
+
 static bool parse_target(struct stack_request *r)
 {
 	size_t n = strcspn(r->target, "/");
 	unsigned long pid;
 	char text[16];
 
+	r->domain = r->is_core ? NULL : xen_request_domain(r->target);
+	if (r->domain)
+		return parse_domain(r);
 	snprintf(text, sizeof(text), "%.*s", (int)n, r->target);
 	if (!r->is_core && n < sizeof(text) &&
 	    parse_number(text, 1, INT32_MAX, &pid)) {
@@ -161,6 +175,8 @@ static bool parse_operands(struct stack_request *r, int nr, char **texts)
 		r->exe = *texts;
 		return true;
 	}
+	if (nr == 1 && r->domain)
+		return xen_request_image(&r->xen, *texts);
 	if (nr == 1 && !r->is_core)
 		complain("%s: only a core file has an executable beside it",
 			 *texts);
@@ -200,5 +216,6 @@ enum stack_asked stack_request_parse(struct stack_request *r, int argc,
 
 void stack_request_free(struct stack_request *r)
 {
+	xen_request_free(&r->xen);
 	free(r->tids);
 }

@@ -139,6 +139,14 @@ struct ow_capture *ow_capture_file(const char *path, const char *exe,
 
 void ow_capture_destroy(struct ow_capture *c);
 
+/*
+ * Take the registers and stacks of the same target anew, for the next sample;
+ * what is mapped where stays as it was.  Threads keep their places.  Return 0
+ * or fill err: OW_CODE_ABSENT if the target is gone, OW_CODE_UNSUPPORTED if it
+ * is of a kind that can't be taken twice.
+ */
+int ow_capture_again(struct ow_capture *c, struct ow_error *err);
+
 enum ow_save_flags {
 	/* Only the memory and registers that the stacks are found by, which
 	   takes a walk of every thread, and no arguments of system calls. */
@@ -183,12 +191,14 @@ enum ow_syscall {
 };
 
 struct ow_capture_stats {
-	uint64_t freeze_ns;    /* first thread stopped to last one running */
-	uint64_t longest_ns;   /* that any one thread was stopped */
-	uint64_t median_ns;    /* of the times that each was stopped */
-	uint64_t bytes_copied; /* of stacks */
-	unsigned int stopped;  /* threads */
-	unsigned int sleeps;   /* of the capturing thread meanwhile */
+	uint64_t freeze_ns;      /* first thread stopped to last one running */
+	uint64_t longest_ns;     /* that any one thread was stopped */
+	uint64_t median_ns;      /* of the times that each was stopped */
+	uint64_t bytes_copied;   /* of stacks */
+	unsigned int stopped;    /* threads */
+	unsigned int sleeps;     /* of the capturing thread meanwhile */
+	unsigned int hypercalls; /* of the last sample of a guest */
+	unsigned int mappings;   /* of its memory, by one call each */
 };
 
 pid_t ow_capture_pid(const struct ow_capture *c);
@@ -271,6 +281,36 @@ size_t ow_symbolizer_name(struct ow_symbolizer *s, const struct ow_frame *frame,
  */
 void ow_symbolizer_prepare(struct ow_symbolizer *s,
 			   const struct ow_frame *frames, size_t nr);
+
+/*
+ * Names by address alone, of what is no capture.
+ */
+
+struct ow_nametable;
+
+/*
+ * Open a table: the output of nm(1) or a copy of /proc/kallsyms, in any order,
+ * or an ELF file, whose functions it then has, at the addresses in the file.
+ * Text may come from a pipe.
+ */
+struct ow_nametable *ow_nametable_open(const char *path, struct ow_error *err);
+
+/* Is it a text without symbols, or one that has their addresses hidden? */
+bool ow_nametable_is_empty(const struct ow_nametable *t);
+
+/*
+ * The function of an ELF file that covers addr, or the last symbol of a text at
+ * or before it; of those at one address the last one of the text.  Return false
+ * if there is none.  *name_ret is borrowed from the table.
+ */
+bool ow_nametable_find(struct ow_nametable *t, uint64_t addr,
+		       const char **name_ret, uint64_t *offset_ret);
+
+/* Where a text has the symbol of that name, which of aliases is the last one. */
+bool ow_nametable_address(const struct ow_nametable *t, const char *name,
+			  uint64_t *ret);
+
+void ow_nametable_close(struct ow_nametable *t);
 
 /*
  * The modules of a capture, in address order, for listings.

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Names of domains, as the toolstack keeps them in xenstore. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "xenseam.h"
+
+#ifdef OW_HAVE_XENSTORE
+
+#include <xenstore.h>
+
+#define NAME_SIZE 64
+
+/* /local/domain/ID/name; false if there is none. */
+static bool read_name(struct xs_handle *xs, const char *id, char *ret)
+{
+	char path[64];
+	unsigned int size;
+	char *text;
+
+	snprintf(path, sizeof(path), "/local/domain/%s/name", id);
+	text = xs_read(xs, XBT_NULL, path, &size);
+	if (!text)
+		return false;
+	snprintf(ret, NAME_SIZE, "%s", text);
+	free(text);
+	return true;
+}
+
+static int search(struct xs_handle *xs, const char *wanted, uint32_t *ret)
+{
+	char name[NAME_SIZE];
+	unsigned int nr, i;
+	char **ids = xs_directory(xs, XBT_NULL, "/local/domain", &nr);
+	int err = ids ? -ENOENT : errno ? -errno : -EIO;
+
+	for (i = 0; ids && i < nr && err; i++)
+		if (read_name(xs, ids[i], name) && strcmp(name, wanted) == 0) {
+			*ret = (uint32_t)strtoul(ids[i], NULL, 10);
+			err = 0;
+		}
+	free(ids);
+	return err;
+}
+
+int ow_xen_find_name(const char *name, uint32_t *ret)
+{
+	struct xs_handle *xs;
+	int err;
+
+	errno = 0;
+	xs = xs_open(XS_OPEN_READONLY);
+	if (!xs)
+		return -ENODEV;
+	err = search(xs, name, ret);
+	xs_close(xs);
+	return err;
+}
+
+int ow_xen_get_name(uint32_t domid, char *name_ret)
+{
+	struct xs_handle *xs;
+	char id[16];
+	bool found;
+
+	errno = 0;
+	xs = xs_open(XS_OPEN_READONLY);
+	if (!xs)
+		return -ENODEV;
+	snprintf(id, sizeof(id), "%u", domid);
+	found = read_name(xs, id, name_ret);
+	xs_close(xs);
+	return found ? 0 : -ENOENT;
+}
+
+#else
+
+int ow_xen_find_name(const char *name, uint32_t *ret)
+{
+	(void)name;
+	(void)ret;
+	return -ENOSYS;
+}
+
+int ow_xen_get_name(uint32_t domid, char *name_ret)
+{
+	(void)domid;
+	(void)name_ret;
+	return -ENOSYS;
+}
+
+#endif

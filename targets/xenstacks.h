@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * One sample of a domain: registers of all vCPUs, and their stacks.  While the
+ * guest is paused there is nothing but hypercalls and copying; no signal that
+ * could end the program is let through before it runs again.
+ */
+#ifndef OW_XENSTACKS_H
+#define OW_XENSTACKS_H
+
+#include "xendomain.h"
+
+/* One vCPU's. */
+struct ow_xenstack {
+	int err;             /* 0, or why there are no registers */
+	uint64_t start;      /* addr of what was copied: its sp */
+	size_t size, wanted; /* bytes there are, and were asked for */
+	size_t room;         /* of bytes */
+	uint8_t *bytes;
+	size_t want;  /* of the next sample */
+	bool is_cut;  /* there is more stack than was wanted */
+	bool is_done; /* scratch: nothing more is to be had */
+	bool certain; /* it did not run meanwhile */
+	struct ow_xen_run run;
+	uint64_t ran; /* scratch: run.cpu_time at the beginning */
+};
+
+struct ow_xenstacks {
+	struct ow_xen *x;
+	struct ow_xenstack *list; /* of x->nr_vcpus */
+	size_t most;              /* bytes of a stack at most */
+	bool no_pause;
+	uint64_t mapped_at; /* when what is mapped was new, in ns */
+	uint64_t asked_at;  /* when it was last asked how vCPUs run */
+	uint64_t paused_ns; /* of the last sample */
+	uint64_t bytes;     /* copied in it */
+	unsigned int calls, maps;
+};
+
+/* 0 or -ENOMEM; ow_xenstacks_free() in any case.  most 0: 1 MiB. */
+int ow_xenstacks_init(struct ow_xenstacks *s, struct ow_xen *x, size_t most,
+		      bool no_pause);
+void ow_xenstacks_free(struct ow_xenstacks *s);
+
+/*
+ * Take a sample.  0, or fill err: OW_CODE_ABSENT where the domain is gone or
+ * has shut down.  Whatever fails, what was paused runs again, unless err says
+ * that it could not be made to.
+ */
+int ow_xenstacks_take(struct ow_xenstacks *s, struct ow_error *err);
+
+/* The stack of vCPU i was too short for whoever read at addr: more next time. */
+void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr);
+
+/* Does the next sample have more of any stack? */
+bool ow_xenstacks_wants(const struct ow_xenstacks *s);
+
+#endif /* OW_XENSTACKS_H */

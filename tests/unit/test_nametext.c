@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Symbols out of lines of text. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "nametext.h"
+#include "test.h"
+
+/* Not terminated, and with the byte of room that the table asks for. */
+static struct ow_nametext *table(const char *text)
+{
+	size_t size = strlen(text);
+	char *copy = malloc(size + 1);
+
+	memcpy(copy, text, size);
+	return ow_nametext_create(copy, size);
+}
+
+static bool finds(struct ow_nametext *t, uint64_t addr, const char *name,
+		  uint64_t offset)
+{
+	const char *got = "?";
+	uint64_t got_offset = 0;
+
+	return ow_nametext_find(t, addr, &got, &got_offset) &&
+	       strcmp(got, name) == 0 && got_offset == offset;
+}
+
+static void test_order(void)
+{
+	struct ow_nametext *t = table("2000 t b\n1000 T a\n3000 D c");
+	const char *name;
+	uint64_t offset;
+
+	CHECK(ow_nametext_nr(t) == 3);
+	CHECK(!ow_nametext_find(t, 0xfff, &name, &offset));
+	CHECK(finds(t, 0x1000, "a", 0));
+	CHECK(finds(t, 0x1fff, "a", 0xfff));
+	CHECK(finds(t, 0x2000, "b", 0));
+	CHECK(finds(t, UINT64_MAX, "c", UINT64_MAX - 0x3000));
+	ow_nametext_destroy(t);
+}
+
+static void test_last_alias(void)
+{
+	struct ow_nametext *t = table("10 T a\n20 T c\n10 t b\n10 W d\n");
+
+	CHECK(ow_nametext_nr(t) == 2);
+	CHECK(finds(t, 0x1f, "d", 0xf));
+	ow_nametext_destroy(t);
+}
+
+static void test_lines_that_are_none(void)
+{
+	struct ow_nametext *t = table("\n  \nU x\n         U x\n10\n10 T\n"
+				      "1g T x\n10000000000000000 T x\n10 TT x");
+
+	CHECK(ow_nametext_nr(t) == 0);
+	ow_nametext_destroy(t);
+}
+
+static void test_hidden_addresses(void)
+{
+	struct ow_nametext *t = table("0 T a\n0 T b\n0 T c\n");
+
+	CHECK(ow_nametext_nr(t) == 0);
+	ow_nametext_destroy(t);
+	t = table("0 T a\n");
+	CHECK(finds(t, 4, "a", 4));
+	ow_nametext_destroy(t);
+	t = table("0 T a\n0 T b\n8 T c\n");
+	CHECK(finds(t, 4, "b", 4));
+	ow_nametext_destroy(t);
+}
+
+static void test_shortest_lines(void)
+{
+	struct ow_nametext *t = table("1 T a\n2 T b\n3 T c");
+
+	CHECK(ow_nametext_nr(t) == 3);
+	CHECK(finds(t, 3, "c", 0));
+	ow_nametext_destroy(t);
+	t = table("");
+	CHECK(ow_nametext_nr(t) == 0);
+	ow_nametext_destroy(t);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "any order, nearest below", test_order },
+		{ "the last of one address", test_last_alias },
+		{ "lines that are no symbols", test_lines_that_are_none },
+		{ "addresses that are hidden", test_hidden_addresses },
+		{ "lines as short as can be", test_shortest_lines },
+	};
+
+	return test_main(tests, sizeof(tests) / sizeof(*tests));
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* outwind record: the stacks of a target, again and again. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "commands.h"
+
+#include "recordout.h"
+#include "recordrequest.h"
+#include "sampler.h"
+
+static bool take(void *arg, const struct sample *s)
+{
+	return recordout_take(arg, s);
+}
+
+static void print_stats(const struct sampler *s, const struct recordout *o)
+{
+	double nr = s->nr ? (double)s->nr : 1;
+
+	fprintf(stderr,
+		"%llu samples, %llu stacks, %llu whole; %llu deadlines missed\n"
+		"paused for %.1f us min, %.1f median, %.1f p99, %.1f max\n"
+		"%.2f hypercalls, %.2f mappings a sample\n",
+		(unsigned long long)s->nr, (unsigned long long)o->nr_stacks,
+		(unsigned long long)o->nr_whole,
+		(unsigned long long)s->nr_missed, sampler_pause(s, 0) / 1e3,
+		sampler_pause(s, 0.5) / 1e3, sampler_pause(s, 0.99) / 1e3,
+		sampler_pause(s, 1) / 1e3, (double)s->hypercalls / nr,
+		(double)s->mappings / nr);
+}
+
+static void put_header(struct record_request *r, FILE *out)
+{
+	time_t now = time(NULL);
+	struct ow_xen_domain d;
+	struct tm tm;
+
+	if (r->writer == &ow_uniprof_writer &&
+	    !ow_xen_domain(r->xen.x, &d, NULL) && localtime_r(&now, &tm))
+		ow_uniprof_put_header(out, d.backend, d.id, &tm);
+}
+
+static int sample(struct record_request *r, struct ow_capture *c,
+		  struct recordout *o)
+{
+	struct sampler s = {
+		.frequency = r->frequency,
+		.most = r->most,
+		.duration_ns = r->duration_ns,
+		.take = take,
+		.arg = o,
+	};
+	int status = EXIT_WELL;
+
+	if (!recordout_begin(o)) {
+		complain("out of memory");
+		return EXIT_NONE;
+	}
+	put_header(r, o->out);
+	if (sampler_run(&s, c)) {
+		complain("%s", s.why.msg);
+		status = EXIT_SOME;
+	}
+	recordout_end(o);
+	if (o->no_memory) {
+		complain("out of memory");
+		status = EXIT_SOME;
+	}
+	if (s.nr_missed && !r->stats)
+		complain("%llu deadlines missed",
+			 (unsigned long long)s.nr_missed);
+	if (r->stats)
+		print_stats(&s, o);
+	sampler_free(&s);
+	return status;
+}
+
+/* With names, unless symbolize(1) is to find those. */
+static int record(struct record_request *r, struct ow_capture *c, FILE *out)
+{
+	bool named = r->writer != &ow_uniprof_writer ||
+		     r->xen.options.symbols || r->xen.options.nr_images;
+	struct recordout o = { .out = out,
+			       .writer = r->writer,
+			       .showing = r->showing,
+			       .max_frames = r->max_frames };
+	struct ow_error err;
+	int status = EXIT_NONE;
+
+	if (named)
+		o.symbolizer = ow_symbolizer_create(
+			c, r->naming | r->writer->naming, &err);
+	if (named && !o.symbolizer)
+		complain("%s", err.msg);
+	else
+		status = sample(r, c, &o);
+	recordout_free(&o);
+	ow_symbolizer_destroy(o.symbolizer);
+	return status;
+}
+
+static int run(struct record_request *r)
+{
+	FILE *out = r->path ? fopen(r->path, "w") : stdout;
+	struct ow_capture *c = NULL;
+	struct ow_error err;
+	int status = EXIT_NONE;
+
+	if (!out) {
+		complain("open %s: %s", r->path, strerror(errno));
+		return EXIT_NONE;
+	}
+	c = xen_request_take(&r->xen, r->domain, &r->options, &err);
+	if (c)
+		status = record(r, c, out);
+	else
+		complain("%s", err.msg);
+	ow_capture_destroy(c);
+	if (out == stdout)
+		return finish_output(status);
+	if (fflush(out) || ferror(out)) {
+		complain("write %s: %s", r->path, strerror(errno));
+		status = EXIT_NONE;
+	}
+	fclose(out);
+	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_request r;
+	int status = EXIT_USAGE;
+
+	if (!record_request_parse(&r, argc, argv))
+		fputs("see outwind record --help\n", stderr);
+	else if (r.help)
+		status = finish_output(EXIT_WELL);
+	else
+		status = run(&r);
+	xen_request_free(&r.xen);
+	return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Samples with names, written or counted. */
+#ifndef OW_RECORDOUT_H
+#define OW_RECORDOUT_H
+
+#include "stackview.h"
+
+#include "foldcount.h"
+#include "sampler.h"
+
+struct recordout {
+	FILE *out;
+	const struct ow_view_writer *writer;
+	unsigned int showing; /* enum ow_view_flags */
+	size_t max_frames;
+	struct ow_symbolizer *symbolizer; /* or NULL: no names */
+
+	struct ow_frame *frames; /* of one stack */
+	struct ow_view_frame *views;
+	struct ow_name *names;
+	size_t room_names;
+	struct foldcount folds; /* where lines are counted */
+	char *line;             /* that a stack is folded to */
+	size_t line_size;
+	FILE *line_out;
+	uint64_t nr_stacks, nr_whole;
+	bool no_memory;
+};
+
+/* Fill the upper half before; false when out of memory. */
+bool recordout_begin(struct recordout *o);
+
+/* Walk all threads of a sample and write them; false: it makes no sense to go
+   on, as there is no memory or nowhere to write. */
+bool recordout_take(struct recordout *o, const struct sample *s);
+
+/* Write what is left. */
+void recordout_end(struct recordout *o);
+void recordout_free(struct recordout *o);
+
+#endif /* OW_RECORDOUT_H */

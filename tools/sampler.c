@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "sampler.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND 1000000000ULL
+
+static volatile sig_atomic_t is_interrupted;
+
+static void interrupt(int signal_nr)
+{
+	(void)signal_nr;
+	is_interrupted = 1;
+}
+
+/* The first signal ends the sampling, the second one the program. */
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+#define NR_SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+static void catch_signals(struct sigaction *before)
+{
+	struct sigaction action = { .sa_handler = interrupt,
+				    .sa_flags = (int)SA_RESETHAND };
+	size_t i;
+
+	is_interrupted = 0;
+	for (i = 0; i < NR_SIGNALS; i++) {
+		sigaction(signals[i], NULL, &before[i]);
+		/* As nohup(1) has it. */
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	}
+}
+
+static void restore_signals(const struct sigaction *before)
+{
+	size_t i;
+
+	for (i = 0; i < NR_SIGNALS; i++)
+		sigaction(signals[i], &before[i], NULL);
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+static void sleep_until(uint64_t when)
+{
+	const struct timespec t = { (time_t)(when / SECOND),
+				    (long)(when % SECOND) };
+
+	while (!is_interrupted &&
+	       clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0)
+		;
+}
+
+static bool note(struct sampler *s, struct ow_capture *c)
+{
+	struct ow_capture_stats st;
+	uint64_t *more;
+
+	if (s->nr == s->room) {
+		s->room = 2 * s->room + 1024;
+		more = realloc(s->pauses, s->room * sizeof(*more));
+		if (!more)
+			return false;
+		s->pauses = more;
+	}
+	ow_capture_stats(c, &st);
+	s->pauses[s->nr++] = st.freeze_ns;
+	s->hypercalls += st.hypercalls;
+	s->mappings += st.mappings;
+	return true;
+}
+
+/* When the deadline of that number is; a period is no whole number of ns. */
+static uint64_t deadline(const struct sampler *s, uint64_t begin,
+			 uint64_t number)
+{
+	return begin + number / s->frequency * SECOND +
+	       number % s->frequency * SECOND / s->frequency;
+}
+
+/* The first one that isn't over; those before it are missed. */
+static uint64_t next_deadline(struct sampler *s, uint64_t begin,
+			      uint64_t *number)
+{
+	uint64_t now = now_ns(), first = ++*number;
+	uint64_t over = (now - begin) / SECOND * s->frequency +
+			(now - begin) % SECOND * s->frequency / SECOND;
+
+	if (over >= first) {
+		*number = over + 1;
+		s->nr_missed += *number - first;
+		if (s->missed)
+			s->missed(s->arg, now - deadline(s, begin, first));
+	}
+	return deadline(s, begin, *number);
+}
+
+static bool goes_on(const struct sampler *s, uint64_t next, uint64_t begin)
+{
+	if (is_interrupted || (s->most && s->nr >= s->most))
+		return false;
+	return !s->duration_ns || next - begin < s->duration_ns;
+}
+
+static int run(struct sampler *s, struct ow_capture *c)
+{
+	uint64_t begin = now_ns(), next = begin, number = 0;
+	struct sample sample = { .capture = c };
+	int failed;
+
+	do {
+		sleep_until(next);
+		if (is_interrupted)
+			return 0;
+		clock_gettime(CLOCK_REALTIME, &sample.time);
+		failed = ow_capture_again(c, &s->why);
+		if (failed)
+			return failed;
+		sample.number = s->nr;
+		if (!note(s, c) || !s->take(s->arg, &sample))
+			return 0;
+		next = next_deadline(s, begin, &number);
+	} while (goes_on(s, next, begin));
+	return 0;
+}
+
+static int order(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+int sampler_run(struct sampler *s, struct ow_capture *c)
+{
+	struct sigaction before[NR_SIGNALS];
+	int failed;
+
+	catch_signals(before);
+	failed = run(s, c);
+	restore_signals(before);
+	if (s->nr)
+		qsort(s->pauses, s->nr, sizeof(*s->pauses), order);
+	return failed;
+}
+
+void sampler_free(struct sampler *s)
+{
+	free(s->pauses);
+	s->pauses = NULL;
+	s->nr = s->room = 0;
+}
+
+uint64_t sampler_pause(const struct sampler *s, double share)
+{
+	uint64_t i = (uint64_t)(share * (double)s->nr);
+
+	if (s->nr == 0)
+		return 0;
+	return s->pauses[i < s->nr ? i : s->nr - 1];
+}

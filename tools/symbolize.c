@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* symbolize: names for the addresses of a trace, in the manner of uniprof's. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <outwind/outwind.h>
+
+#include "traceline.h"
+
+#define EXIT_USAGE  1
+#define EXIT_BROKEN 2
+
+static int complain(const char *what, const char *why)
+{
+	fprintf(stderr, "symbolize: %s%s\n", what, why);
+	return EXIT_BROKEN;
+}
+
+/* Some of a line: the first, whole ones end with a newline unless at EOF. */
+static size_t read_part(FILE *from, char *buf, size_t size)
+{
+	size_t used = 0;
+	int c = 0;
+
+	while (used < size && c != '\n' && (c = getc_unlocked(from)) != EOF)
+		buf[used++] = (char)c;
+	return used;
+}
+
+/*
+ * A line of any length passes through a small buffer: what doesn't fit in is
+ * no address.  The last line may lack its newline, but is given one.
+ */
+static void copy_line(FILE *from, const char *part, size_t size)
+{
+	char buf[4096];
+
+	while (size && part[size - 1] != '\n') {
+		fwrite(part, 1, size, stdout);
+		size = read_part(from, buf, sizeof(buf));
+		part = buf;
+		if (!size)
+			putchar('\n');
+	}
+	fwrite(part, 1, size, stdout);
+}
+
+static void put_name(struct ow_nametable *names, uint64_t addr,
+		     const char *line, size_t size)
+{
+	const char *name;
+	uint64_t offset;
+
+	if (!ow_nametable_find(names, addr, &name, &offset))
+		printf("%.*s\n", (int)size, line);
+	else if (offset)
+		printf("%s+%#" PRIx64 "\n", name, offset);
+	else
+		puts(name);
+}
+
+static int symbolize(struct ow_nametable *names, FILE *trace, const char *path)
+{
+	char line[OW_TRACELINE_MAX + 1];
+	size_t size, length;
+	uint64_t addr;
+
+	while ((size = read_part(trace, line, sizeof(line)))) {
+		length = size - (line[size - 1] == '\n');
+		if (length <= OW_TRACELINE_MAX &&
+		    ow_traceline_address(line, length, &addr))
+			put_name(names, addr, line, length);
+		else
+			copy_line(trace, line, size);
+		if (ferror(stdout))
+			break;
+	}
+	if (ferror(trace)) {
+		fprintf(stderr, "symbolize: read %s: %s\n", path,
+			strerror(errno));
+		return EXIT_BROKEN;
+	}
+	return 0;
+}
+
+static int run(const char *table, const char *path)
+{
+	bool is_stdin = strcmp(path, "-") == 0;
+	struct ow_nametable *names;
+	struct ow_error err;
+	int status = EXIT_BROKEN;
+	FILE *trace;
+
+	names = ow_nametable_open(table, &err);
+	if (!names)
+		return complain("symbol table: ", err.msg);
+	if (ow_nametable_is_empty(names))
+		complain(table, ": no symbols; lines are ADDRESS TYPE NAME, "
+				"and kallsyms needs root");
+	trace = is_stdin ? stdin : fopen(path, "re");
+	if (trace)
+		status = symbolize(names, trace, path);
+	else
+		fprintf(stderr, "symbolize: trace: open %s: %s\n", path,
+			strerror(errno));
+	if (trace && !is_stdin)
+		fclose(trace);
+	ow_nametable_close(names);
+	return status;
+}
+
+static void print_usage(FILE *to, const char *name)
+{
+	fprintf(to,
+		"Usage: %s <symbol_table> <trace_file>\n"
+		"\n"
+		"Prints a trace of uniprof with names in place of addresses.  "
+		"The table is the\n"
+		"output of nm(1), a copy of /proc/kallsyms, or an ELF file; "
+		"a trace of \"-\" is\n"
+		"standard input.\n"
+		"\n"
+		"options:  --help     this text\n"
+		"          --version  the version\n"
+		"\n"
+		"This symbolize is part of outwind %s.\n",
+		name, ow_version());
+}
+
+int main(int argc, char **argv)
+{
+	int status = 0;
+
+	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
+		print_usage(stdout, argv[0]);
+	} else if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		printf("symbolize (outwind) %s\n", ow_version());
+	} else if (argc != 3) {
+		print_usage(stderr, argv[0]);
+		return EXIT_USAGE;
+	} else {
+		status = run(argv[1], argv[2]);
+	}
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	return complain("write output: ", strerror(errno));
+}
