@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# libunwind's interface: libraries of its sonames in build/lib/compat.
+
+compat := $(wildcard compat/*.c)
+# What each library has beside what is common.
+compat_local := unwapi_local dynlist trace
+compat_apart := unwapi dynlist trace $(patsubst compat/%.c,%,$(wildcard compat/u[pc]t*.c compat/ucd*.c compat/uxen*.c))
+compat_common := $(filter-out $(compat_apart),$(compat:compat/%.c=%))
+compat_flags := -std=gnu11 -D_GNU_SOURCE $(warn) -fvisibility=hidden \
+	-Iinclude/compat -Iinclude -Iuapi -iquote core -iquote lib \
+	-iquote targets -iquote compat -MMD -MP $(user_flags)
+compat_so := -shared -Wl,-z,defs -Wl,-z,now
+
+# $(1) the machine, $(2) its compiler, $(3) where objects and libraries go.
+define compat_machine
+$(3)/obj/%.o: compat/%.c
+	@mkdir -p $$(@D)
+	@echo "  CC    $$@"
+	@$(2) $$(compat_flags) $$(CFLAGS) -c $$< -o $$@
+
+$(3)/obj/unwapi_local.o: compat/unwapi.c
+	@mkdir -p $$(@D)
+	@echo "  CC    $$@"
+	@$(2) $$(compat_flags) -DUNW_LOCAL_ONLY $$(CFLAGS) -c $$< -o $$@
+
+$(3)/obj/core_%.o: core/%.c
+	@mkdir -p $$(@D)
+	@echo "  CC    $$@"
+	@$(2) $$(compat_flags) $$(CFLAGS) -c $$< -o $$@
+
+$(3)/obj/%_$(1).o: compat/%_$(1).S
+	@mkdir -p $$(@D)
+	@$(2) -c $$< -o $$@
+
+$(3)/libunwind.so.8: $$(compat_local:%=$(3)/obj/%.o) \
+	$(3)/obj/take_$(1).o compat/libunwind.map
+$(3)/libunwind-$(1).so.8: $(3)/obj/unwapi.o $(3)/libunwind.so.8 \
+	compat/libunwind-generic.map
+$(3)/libunwind.so.8 $(3)/libunwind-$(1).so.8: $(3)/obj/resume_$(1).o \
+		$$(compat_common:%=$(3)/obj/%.o) \
+		$$(core:core/%.c=$(3)/obj/core_%.o)
+	@echo "  LD    $$@"
+	@$(2) $$(compat_so) -Wl,-soname,$$(@F) \
+		-Wl,--version-script,$$(filter %.map,$$^) $$(LDFLAGS) \
+		$$(filter %.o,$$^) $$(filter %.so.8,$$^) -o $$@
+	@ln -sf $$(@F) $$(@:.8=)
+
+$(3)/libunwind-generic.so: $(3)/libunwind-$(1).so.8
+	@ln -sf libunwind-$(1).so $$@
+endef
+
+compat_dir := $(B)/lib/compat
+machine := $(shell uname -m)
+$(eval $(call compat_machine,$(machine),$(CC),$(compat_dir)))
+compat_libs := $(addprefix $(compat_dir)/,libunwind.so.8 libunwind-generic.so)
+
+all: $(compat_libs)
