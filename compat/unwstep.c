@@ -145,7 +145,7 @@ static int step_row(struct ow_unw *u, struct ow_scratch *s,
 	struct ow_rule *rules = s->addresses;
 	struct ow_row by_address = *row;
 	struct ow_unw next = *u;
-	uint64_t ip;
+	uint64_t ip, sp;
 	unsigned int i;
 	int err;
 
@@ -173,9 +173,13 @@ static int step_row(struct ow_unw *u, struct ow_scratch *s,
 		else
 			ow_unw_set_memory(&next, slot, s->step.vals[i]);
 	}
-	next.word[OW_M_SP] = s->regs.val[OW_M_SP];
-	ow_unw_set_value(&next, OW_M_SP, s->regs.val[OW_M_SP]);
-	err = ow_unw_fetch(&next, row->ra, &ip);
+	/* It is the CFA, unless a rule says where it was stored. */
+	sp = s->regs.val[OW_M_SP];
+	if (next.memory & BIT(OW_M_SP))
+		err = ow_unw_load(&next, sp, &sp);
+	ow_unw_set_value(&next, OW_M_SP, sp);
+	if (!err)
+		err = ow_unw_fetch(&next, row->ra, &ip);
 	if (err)
 		return err;
 	if (row->how == OW_HOW_FP)
@@ -185,8 +189,7 @@ static int step_row(struct ow_unw *u, struct ow_scratch *s,
 	if (row->flags & OW_ROW_SIGNAL)
 		next.sigcontext = u->sp + OW_M_UC;
 	*u = next;
-	u->ip = next.ip;
-	return arrive(u, ip, next.word[OW_M_SP], row->flags & OW_ROW_SIGNAL);
+	return arrive(u, ip, sp, row->flags & OW_ROW_SIGNAL);
 }
 
 int ow_unw_step_by(struct ow_unw *u, struct ow_scratch *s,
