@@ -33,6 +33,13 @@ enum {
 };
 #endif
 
+/* Bits of a code address; the rest of a return address may be a signature. */
+#ifdef __x86_64__
+#define OW_M_PC_MASK (~(uint64_t)0)
+#else
+#define OW_M_PC_MASK (((uint64_t)1 << 48) - 1)
+#endif
+
 #define OW_GREG_NONE 0xffff
 
 struct ow_machine {

@@ -4,7 +4,7 @@
 #include "unwrow.h"
 #include "unwstep.h"
 
-#define NR_PLACES 8192
+#define NR_PLACES 8192 /* a guess can name */
 #define BIT(slot) ((uint64_t)1 << (slot))
 
 /*
@@ -31,11 +31,18 @@ enum {
 	CFA_SHIFT = 4,
 	CFA_BITS = 20,
 	FP_SHIFT = 24,
-	RA_SHIFT = 40,
-	SAVE_BITS = 16,
+	RA_SHIFT = 32,
+	SAVE_BITS = 8,
+	/* The place that the caller had last: a guess, which spares the loop to
+	   wait for the return address before it can go on. */
+	GUESS_SHIFT = 40,
+	GUESS_BITS = 13,
 };
 
+#define MAX_WRONG 2 /* guesses, before a trace does without */
+
 static struct place places[NR_PLACES];
+static uint32_t wrong_guesses;
 
 /* One frame on the way. */
 struct trace {
@@ -45,19 +52,19 @@ struct trace {
 	struct ow_unw unw; /* for what isn't known yet; object and tag hold on */
 };
 
-static struct place *place_of(uint64_t addr)
+static inline struct place *place_of(uint64_t addr)
 {
 	return &places[addr * 0x9e3779b97f4a7c15ULL >> 51];
 }
 
-static uint64_t mix(uint64_t data)
+static inline uint64_t mix(uint64_t data)
 {
 	return data * 0xd1342543de82ef95ULL;
 }
 
-static uint64_t field(uint64_t data, unsigned int shift, unsigned int bits)
+static inline uint64_t field(uint64_t data, unsigned int shift, unsigned int bits)
 {
-	return data >> shift & ((1U << bits) - 1);
+	return data >> shift & (((uint64_t)1 << bits) - 1);
 }
 
 /* A row in few bits; without a kind if that isn't possible. */
@@ -186,9 +193,93 @@ static bool leave_frame(struct trace *t, uint64_t data)
 	if (fp)
 		t->fp = ow_local_word(cfa - 8 * fp);
 	t->sp = cfa;
-	t->ip = t->ra & ow_machine.arch->pc_mask;
+	t->ip = t->ra & OW_M_PC_MASK;
 	t->is_return = true;
 	return true;
+}
+
+static inline bool read_place(const struct place *p, uint64_t addr,
+			      uint64_t *data_ret)
+{
+	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_RELAXED);
+
+	*data_ret = __atomic_load_n(&p->data, __ATOMIC_RELAXED);
+	return (check ^ mix(*data_ret)) == addr;
+}
+
+/*
+ * That place p, of addr, leads to place to.  One guess is as good as another, so
+ * what several callers have in turn is rarely changed.
+ */
+static void guess_next_time(struct place *p, uint64_t addr,
+			    const struct place *to)
+{
+	uint64_t mask = (((uint64_t)1 << GUESS_BITS) - 1) << GUESS_SHIFT, data;
+
+	if (!read_place(p, addr, &data) ||
+	    (data & mask &&
+	     __atomic_fetch_add(&wrong_guesses, 1, __ATOMIC_RELAXED) % 8))
+		return;
+	data = (data & ~mask) | (uint64_t)(to - places) << GUESS_SHIFT;
+	__atomic_store_n(&p->check, addr ^ mix(data), __ATOMIC_RELAXED);
+	__atomic_store_n(&p->data, data, __ATOMIC_RELAXED);
+}
+
+/*
+ * Up functions' frames that are known already, of objects that stay: the hot
+ * loop, with all that it needs in registers.  Fills the buffer from n on, and
+ * returns how far; t is then at the frame that is another kind of thing.
+ */
+static int run_known(struct trace *t, void **buffer, int n, int size)
+{
+	uint64_t sp = t->sp, fp = t->fp, ra = t->ra, addr = t->ip - t->is_return;
+	uint64_t low = t->window.start, high = t->window.end;
+	uint64_t ip = t->ip, back = t->is_return, last_addr = 0;
+	uint64_t data, cfa, fp_off, ra_off;
+	struct place *p = place_of(addr), *last = NULL;
+	unsigned int wrong = 0;
+
+	while (n < size) {
+		if (!read_place(p, addr, &data)) {
+			if (p == place_of(addr))
+				break;
+			p = place_of(addr);
+			if (!read_place(p, addr, &data))
+				break;
+			if (last)
+				guess_next_time(last, last_addr, p);
+			wrong++;
+		}
+		cfa = (data & CFA_BY_FP ? fp : sp) +
+		      8 * field(data, CFA_SHIFT, CFA_BITS);
+		ra_off = 8 * field(data, RA_SHIFT, SAVE_BITS);
+		fp_off = 8 * field(data, FP_SHIFT, SAVE_BITS);
+		if ((data & (KIND | LASTING)) != (KIND_FRAME | LASTING) ||
+		    cfa > high || cfa < sp + back || !ra_off ||
+		    cfa - ra_off < low || cfa - fp_off < low)
+			break;
+		ra = ow_local_word(cfa - ra_off);
+		if (fp_off)
+			fp = ow_local_word(cfa - fp_off);
+		sp = cfa;
+		ip = ra & OW_M_PC_MASK;
+		back = 1;
+		if (ip == 0)
+			break;
+		buffer[n++] = (void *)(uintptr_t)ip;
+		last = p;
+		last_addr = addr;
+		addr = ip - 1;
+		p = wrong > MAX_WRONG ?
+			    place_of(addr) :
+			    &places[field(data, GUESS_SHIFT, GUESS_BITS)];
+	}
+	t->ip = ip;
+	t->sp = sp;
+	t->fp = fp;
+	t->ra = ra;
+	t->is_return = back;
+	return n;
 }
 
 /*
@@ -197,17 +288,20 @@ static bool leave_frame(struct trace *t, uint64_t data)
  */
 static int run(struct trace *t, void **buffer, int size)
 {
-	const struct place *p;
-	uint64_t addr, check, data;
+	uint64_t addr, data;
 	int n = 1;
 
-	while (n < size) {
+	for (;;) {
+		n = run_known(t, buffer, n, size);
+		if (n == size || t->ip == 0)
+			return n;
 		addr = t->ip - t->is_return;
-		p = place_of(addr);
-		check = __atomic_load_n(&p->check, __ATOMIC_RELAXED);
-		data = __atomic_load_n(&p->data, __ATOMIC_RELAXED);
-		if ((check ^ mix(data)) != addr || !(data & LASTING))
-			data = ask(t, addr, check, data);
+		if (!read_place(place_of(addr), addr, &data) ||
+		    !(data & LASTING))
+			data = ask(t, addr,
+				   __atomic_load_n(&place_of(addr)->check,
+						   __ATOMIC_RELAXED),
+				   data);
 		if ((data & KIND) == KIND_END)
 			return n;
 		if ((data & KIND) == KIND_FRAME ? !leave_frame(t, data) :
@@ -218,7 +312,6 @@ static int run(struct trace *t, void **buffer, int size)
 			return n;
 		buffer[n++] = (void *)(uintptr_t)t->ip;
 	}
-	return n;
 }
 
 /* The same with all registers. */
@@ -252,12 +345,14 @@ trace_slowly(void **buffer, int size, const struct ow_trace_regs *regs)
 static void begin(struct trace *t, uint64_t ip, uint64_t sp, uint64_t fp,
 		  uint64_t ra, bool is_return)
 {
-	t->ip = ip & ow_machine.arch->pc_mask;
+	t->ip = ip & OW_M_PC_MASK;
 	t->sp = sp;
 	t->fp = fp;
 	t->ra = ra;
 	t->is_return = is_return;
 	t->window = ow_local_extent(sp);
+	if (t->window.end - sp < 4096)
+		ow_local_stretch(&t->window, t->window.end + 1);
 	t->unw.object = (struct ow_extent){ 0, 0 };
 	t->unw.window = (struct ow_extent){ 0, 0 };
 }
