@@ -3,8 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 
 #include "capture.h"
+#include "err.h"
+#include "machine.h"
 #include "procfs.h"
 #include "procinfo.h"
 #include "procname.h"
@@ -101,6 +104,20 @@ static bool add_modules(struct ow_capture *c, const struct ow_mappings *maps)
 	return true;
 }
 
+/* Straight from the process, as it is now. */
+static int read_process(const struct ow_memory *mem, uint64_t addr, void *buf,
+			size_t size)
+{
+	const struct ow_capture *c = (const struct ow_capture *)mem;
+	struct iovec local = { buf, size };
+	struct iovec remote = { (void *)(uintptr_t)addr, size };
+
+	if (process_vm_readv(c->pid, &local, 1, &remote, 1, 0) !=
+	    (ssize_t)size)
+		return -OW_EFAULT;
+	return 0;
+}
+
 struct ow_capture *ow_capinfo_process(pid_t pid)
 {
 	struct ow_error err;
@@ -112,10 +129,8 @@ struct ow_capture *ow_capinfo_process(pid_t pid)
 		return NULL;
 	c->pid = c->live = pid;
 	c->open = ow_procobject_open;
-	c->target.arch = &ow_arch_x86_64;
-#ifdef __aarch64__
-	c->target.arch = &ow_arch_aarch64;
-#endif
+	c->target.mem.read = read_process;
+	c->target.arch = ow_machine.arch;
 	good = !ow_mappings_read(pid, &maps, &err) && add_modules(c, &maps);
 	ow_mappings_free(&maps);
 	if (good)

@@ -9,7 +9,7 @@ compat_common := $(filter-out $(compat_apart),$(compat:compat/%.c=%))
 compat_flags := -std=gnu11 -D_GNU_SOURCE $(warn) -fvisibility=hidden \
 	-Iinclude/compat -Iinclude -Iuapi -iquote core -iquote lib \
 	-iquote targets -iquote compat -MMD -MP $(user_flags)
-compat_so := -shared -Wl,-z,defs -Wl,-z,now
+compat_so := -shared -Wl,-Bsymbolic -Wl,-z,defs -Wl,-z,now
 
 # $(1) the machine, $(2) its compiler, $(3) where objects and libraries go.
 define compat_machine
@@ -72,3 +72,37 @@ compat_libs := $(addprefix $(compat_dir)/,libunwind.so.8 libunwind-generic.so) \
 	$(compat_accessors)
 
 all: $(compat_libs)
+
+# Beside libunwind itself.
+compat_tests := $(addprefix $(B)/compat/,localdiff remotediff)
+
+$(B)/compat/%: tests/compat/%.cc
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CXX) -std=c++17 -D_GNU_SOURCE -Wall -Werror -O2 -g -Iinclude/compat \
+		$< -pthread -MMD -MP -o $@
+
+$(B)/compat/%: tests/compat/%.c
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Werror -O2 -g -Iinclude/compat \
+		$< -pthread -MMD -MP -o $@
+
+check-compat: $(compat_tests) $(compat_libs) live-build
+	sh scripts/check-compat.sh $(B)/compat $(compat_dir) $(live) \
+		$(COMPAT_SECONDS)
+
+.PHONY: check-compat
+
+$(B)/compat/stress: tests/compat/stress.cc $(compat_dir)/libunwind.so.8
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CXX) -std=c++17 -D_GNU_SOURCE -Wall -Werror -O2 -g -Iinclude/compat \
+		$< -pthread -L$(compat_dir) -lunwind \
+		-Wl,-rpath,$(abspath $(compat_dir)) -o $@
+
+$(B)/compat/stress_a.so $(B)/compat/stress_b.so: tests/compat/stress_lib.cc
+	@mkdir -p $(@D)
+	@$(CXX) -std=c++17 -Wall -Werror -O2 -shared -fPIC -DROOM=$(if $(filter %_a.so,$@),24,264) $< -o $@
+
+check-compat: $(addprefix $(B)/compat/,stress stress_a.so stress_b.so)
