@@ -55,10 +55,15 @@ static void remember(uint64_t region, uint64_t pages)
 static bool probe(uint64_t addr)
 {
 	int saved = errno;
-	long err = syscall(SYS_rt_sigprocmask, ~0, (void *)(uintptr_t)addr,
-			   NULL, 8);
-	bool readable = err == 0 || errno == EINVAL;
+	long err;
+	bool readable;
 
+	/* It takes a null pointer for none at all, and nothing lies there. */
+	if (addr == 0)
+		return false;
+	err = syscall(SYS_rt_sigprocmask, ~0, (void *)(uintptr_t)addr,
+			   NULL, 8);
+	readable = err == -1 && errno == EINVAL;
 	errno = saved;
 	return readable;
 }

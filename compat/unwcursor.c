@@ -65,7 +65,8 @@ int ow_unw_load(const struct ow_unw *u, uint64_t addr, uint64_t *ret)
 		err = u->as->acc.access_mem(u->as, addr, ret, 0, u->arg);
 		return err > 0 ? -UNW_EUNSPEC : err;
 	}
-	if (addr - u->window.start >= u->window.end - u->window.start - 7 &&
+	if ((addr < u->window.start || addr + 8 > u->window.end ||
+	     addr + 8 < addr) &&
 	    !ow_local_readable(addr, 8))
 		return -UNW_EINVAL;
 	*ret = ow_local_word(addr);

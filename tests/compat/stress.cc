@@ -3,21 +3,21 @@
  * unw_backtrace() in a SIGPROF handler, while threads throw and catch across
  * frames and libraries are loaded and unloaded, each where another one was.
  *
- * stress SECONDS LIBRARY LIBRARY.  It passes if it ends, if all stacks that
- * begin in known code are complete, and if a stack is the same by unw_step() as
- * by unw_backtrace() wherever the two are compared.
+ * stress SECONDS LIBRARY LIBRARY.  It passes if it ends, if most samples reach
+ * the outermost frame, and if a stack is the same by unw_step() as
+ * by unw_backtrace() wherever the two are compared.  (libgcc's code that installs a
+ * handler's registers has no true CFI, so a few samples can't be complete.)
  */
 #define UNW_LOCAL_ONLY
 #include <atomic>
 #include <dlfcn.h>
 #include <libunwind.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdexcept>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <string>
 #include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,18 +42,8 @@ extern "C" void *malloc(size_t size)
 	return __libc_malloc(size);
 }
 
-/* Where every thread's stack, and the first one's, begins. */
-static bool is_outermost(void *pc)
-{
-	char name[64];
-	unw_word_t off;
-
-	if (unw_get_proc_name_by_ip(unw_local_addr_space, (unw_word_t)pc - 1,
-				    name, sizeof(name), &off, NULL))
-		return false;
-	return strcmp(name, "clone3") == 0 || strcmp(name, "_start") == 0 ||
-	       strcmp(name, "__clone3") == 0;
-}
+/* The outermost address of this thread's stacks. */
+static thread_local void *outermost;
 
 static void on_sample(int sig, siginfo_t *si, void *uc)
 {
@@ -66,7 +56,7 @@ static void on_sample(int sig, siginfo_t *si, void *uc)
 	n = unw_backtrace(pcs, MOST);
 	samples++;
 	frames += n;
-	if (n > 2 && samples % 64 == 0 && is_outermost(pcs[n - 1]))
+	if (n > 2 && pcs[n - 1] == outermost)
 		complete++;
 	n = unw_backtrace2(pcs, MOST, (unw_context_t *)uc,
 			   UNW_INIT_SIGNAL_FRAME);
@@ -94,7 +84,7 @@ static int __attribute__((noinline)) compare(int n)
 			return n;
 		}
 	} while (++i < MOST && unw_step(&c) > 0);
-	if (i != nr || nr < 5)
+	if (i != nr || nr < 4 || pcs[nr - 1] != outermost)
 		wrong++;
 	return n;
 }
@@ -114,8 +104,17 @@ static int __attribute__((noinline)) dive(int n)
 	return dive(n - 1) + (int)s.size();
 }
 
+static void note_outermost()
+{
+	void *pcs[MOST];
+	int n = unw_backtrace(pcs, MOST);
+
+	outermost = n > 0 ? pcs[n - 1] : NULL;
+}
+
 static void *thrower(void *arg)
 {
+	note_outermost();
 	while (!over) {
 		try {
 			dive(10);
@@ -130,6 +129,7 @@ static void *thrower(void *arg)
 /* One thread loads and unloads; where it is called, frames are its own. */
 static void *loader(void *arg)
 {
+	note_outermost();
 	for (int i = 0; !over; i++) {
 		void *h = dlopen(libraries[i % 2], RTLD_NOW);
 		int (*call)(int, int (*)(int));
@@ -172,19 +172,22 @@ int main(int argc, char **argv)
 	setitimer(ITIMER_PROF, &timer, NULL);
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_create(&threads[i], NULL, i ? thrower : loader, NULL);
-	for (time_t end = time(NULL) + seconds; time(NULL) < end;)
-		usleep(100000);
+	/* More often than the timer can. */
+	for (time_t end = time(NULL) + seconds; time(NULL) < end; usleep(100))
+		for (int i = 0; i < NR_THREADS; i++)
+			pthread_kill(threads[i], SIGPROF);
 	over = true;
 	for (int i = 0; i < NR_THREADS; i++)
 		pthread_join(threads[i], NULL);
 	timer = {};
 	setitimer(ITIMER_PROF, &timer, NULL);
 	printf("# %lu samples of %lu frames, %lu thrown, %lu libraries, "
-	       "%lu stacks seen to be complete, %lu wrong, "
+	       "%lu samples complete, %lu wrong, "
 	       "%lu allocations in a handler\n",
 	       samples.load(), frames.load(), thrown.load(), loads.load(),
 	       complete.load(), wrong.load(), allocations.load());
-	bool good = samples > 100 && thrown > 100 && loads > 10 && complete &&
+	bool good = samples > 100 && thrown > 100 && loads > 10 &&
+		    complete > samples / 2 &&
 		    !wrong && !allocations;
 	printf("%d passed, %d failed\n", good, !good);
 	return !good;
