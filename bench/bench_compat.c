@@ -222,8 +222,7 @@ static int do_steps(const struct library *l, void **pcs)
 	return n;
 }
 
-static int walk_remote(const struct library *l, unw_addr_space_t as,
-		       void **pcs)
+static int walk_remote(const struct library *l, unw_addr_space_t as, void **pcs)
 {
 	unw_cursor_t cursor;
 	unw_context_t uc;

@@ -112,8 +112,7 @@ static int read_process(const struct ow_memory *mem, uint64_t addr, void *buf,
 	struct iovec local = { buf, size };
 	struct iovec remote = { (void *)(uintptr_t)addr, size };
 
-	if (process_vm_readv(c->pid, &local, 1, &remote, 1, 0) !=
-	    (ssize_t)size)
+	if (process_vm_readv(c->pid, &local, 1, &remote, 1, 0) != (ssize_t)size)
 		return -OW_EFAULT;
 	return 0;
 }

@@ -34,8 +34,7 @@ EXPORT void _U_dyn_cancel(unw_dyn_info_t *info)
 		__atomic_store_n(&info->prev->next, info->next,
 				 __ATOMIC_RELEASE);
 	else
-		__atomic_store_n(&list.first, info->next,
-				 __ATOMIC_RELEASE);
+		__atomic_store_n(&list.first, info->next, __ATOMIC_RELEASE);
 	if (info->next)
 		info->next->prev = info->prev;
 	list.generation++;

@@ -159,8 +159,8 @@ static int match(struct dl_phdr_info *info, size_t size, void *arg)
 				      .bias = info->dlpi_addr };
 	for (i = 0; i < info->dlpi_phnum; i++)
 		if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
-			s->ret->hdr = info->dlpi_addr +
-				      info->dlpi_phdr[i].p_vaddr;
+			s->ret->hdr =
+				info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
 	if (is_lasting(s->addr))
 		return 1;
 	s->ret->tag = tag_of(s->ret, NULL);
@@ -184,7 +184,7 @@ bool ow_loaded_find(uint64_t addr, struct ow_loaded *ret)
 static uint64_t segment_end(const struct ow_loaded *l, uint64_t addr)
 {
 	const ElfW(Ehdr) *eh = (const void *)(uintptr_t)l->start;
-	const ElfW(Phdr) *p;
+	const ElfW(Phdr) * p;
 	uint64_t at;
 	size_t i;
 
@@ -226,7 +226,7 @@ int ow_loaded_cfi(const struct ow_loaded *l, struct ow_cfi *ret)
 	return 0;
 }
 
-static const ElfW(Dyn) *dynamic_of(const struct ow_loaded *l)
+static const ElfW(Dyn) * dynamic_of(const struct ow_loaded *l)
 {
 	struct dl_find_object o;
 	const struct link_map *map;

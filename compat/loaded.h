@@ -17,8 +17,8 @@ struct ow_loaded {
 	/* What distinguishes it from whatever else may ever be loaded there; 0:
 	   it stays until the process ends. */
 	uint64_t tag;
-	const char *path;    /* "" for the program; borrowed; may be NULL */
-	uint64_t bias;       /* addr - vaddr */
+	const char *path; /* "" for the program; borrowed; may be NULL */
+	uint64_t bias;    /* addr - vaddr */
 };
 
 /* The object whose addresses have addr, or false. */

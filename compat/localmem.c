@@ -61,8 +61,7 @@ static bool probe(uint64_t addr)
 	/* It takes a null pointer for none at all, and nothing lies there. */
 	if (addr == 0)
 		return false;
-	err = syscall(SYS_rt_sigprocmask, ~0, (void *)(uintptr_t)addr,
-			   NULL, 8);
+	err = syscall(SYS_rt_sigprocmask, ~0, (void *)(uintptr_t)addr, NULL, 8);
 	readable = err == -1 && errno == EINVAL;
 	errno = saved;
 	return readable;

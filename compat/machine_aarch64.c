@@ -16,9 +16,9 @@ static const uint16_t gregs[OW_M_NR] = {
 
 /* What lies between them has no name. */
 static const char *const names[] = {
-	"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",     "x8",
-	"x9",  "x10", "x11", "x12", "x13", "x14", "x15", "ip0",    "ip1",
-	"x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25",    "x26",
+	"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",     "x7",  "x8",
+	"x9",  "x10", "x11", "x12", "x13", "x14", "x15",    "ip0", "ip1",
+	"x18", "x19", "x20", "x21", "x22", "x23", "x24",    "x25", "x26",
 	"x27", "x28", "fp",  "lr",  "sp",  "pc",  "pstate",
 };
 

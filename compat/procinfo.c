@@ -10,8 +10,8 @@
 #include "ow_frame.h"
 
 void ow_procinfo_of(unw_proc_info_t *pi, const struct ow_cfi *cfi,
-		 const struct ow_cfi_env *env, const struct ow_fde *fde,
-		 uint8_t how)
+		    const struct ow_cfi_env *env, const struct ow_fde *fde,
+		    uint8_t how)
 {
 	uint64_t handler, lsda;
 

@@ -13,8 +13,8 @@
  */
 struct ow_unwind_info {
 	struct ow_fde fde;
-	uint64_t bias; /* addr - vaddr */
-	uint8_t how;   /* enum ow_how */
+	uint64_t bias;  /* addr - vaddr */
+	uint8_t how;    /* enum ow_how */
 	uint8_t *owned; /* bytes that fde borrows, or NULL */
 };
 

@@ -18,8 +18,7 @@ int ow_procname_in(const struct ow_elf *elf, uint64_t vaddr, char *buf,
 int ow_procname_copy(char *buf, size_t size, const char *name, size_t length);
 
 /* The same by an address of this process. */
-int ow_procname_local(uint64_t addr, char *buf, size_t size,
-		      uint64_t *off_ret);
+int ow_procname_local(uint64_t addr, char *buf, size_t size, uint64_t *off_ret);
 
 /* The path of the file that addr of this process is from. */
 int ow_procname_file(uint64_t addr, char *buf, size_t size, uint64_t *off_ret);

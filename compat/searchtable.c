@@ -51,8 +51,8 @@ static int read_bytes(const struct ow_memory *mem, uint64_t addr, void *buf,
 	return 0;
 }
 
-static int read_offset(const struct ow_memory *mem, const struct table *t, uint64_t at,
-		       int32_t *ret)
+static int read_offset(const struct ow_memory *mem, const struct table *t,
+		       uint64_t at, int32_t *ret)
 {
 	if (!t->is_here)
 		return mem->read(mem, t->data + at, ret, sizeof(*ret));
@@ -61,8 +61,8 @@ static int read_offset(const struct ow_memory *mem, const struct table *t, uint6
 }
 
 /* The FDE's address of the last pair at or before ip: 0 or an error. */
-static int search(const struct ow_memory *mem, const struct table *t, uint64_t ip,
-		  uint64_t *fde_ret)
+static int search(const struct ow_memory *mem, const struct table *t,
+		  uint64_t ip, uint64_t *fde_ret)
 {
 	uint64_t low = 0, high = t->nr, mid;
 	int32_t off;
@@ -90,8 +90,8 @@ static size_t entry_size(const struct ow_memory *mem, uint64_t addr)
 {
 	uint32_t length;
 
-	if (mem->read(mem, addr, &length, sizeof(length)) ||
-	    length < 4 || length > MAX_ENTRY)
+	if (mem->read(mem, addr, &length, sizeof(length)) || length < 4 ||
+	    length > MAX_ENTRY)
 		return 0;
 	return length + 4;
 }
@@ -186,10 +186,9 @@ int ow_searchtable_find(unw_accessors_t *acc, unw_addr_space_t as,
 			unw_word_t ip, const unw_dyn_info_t *di,
 			unw_proc_info_t *pi, int need, void *arg)
 {
-	struct reader r = { .mem = { read_bytes },
-			    .acc = acc,
-			    .as = as,
-			    .arg = arg };
+	struct reader r = {
+		.mem = { read_bytes }, .acc = acc, .as = as, .arg = arg
+	};
 	struct table t;
 	struct pair p;
 	uint64_t fde;

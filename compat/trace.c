@@ -62,7 +62,8 @@ static inline uint64_t mix(uint64_t data)
 	return data * 0xd1342543de82ef95ULL;
 }
 
-static inline uint64_t field(uint64_t data, unsigned int shift, unsigned int bits)
+static inline uint64_t field(uint64_t data, unsigned int shift,
+			     unsigned int bits)
 {
 	return data >> shift & (((uint64_t)1 << bits) - 1);
 }
@@ -232,7 +233,8 @@ static void guess_next_time(struct place *p, uint64_t addr,
  */
 static int run_known(struct trace *t, void **buffer, int n, int size)
 {
-	uint64_t sp = t->sp, fp = t->fp, ra = t->ra, addr = t->ip - t->is_return;
+	uint64_t sp = t->sp, fp = t->fp, ra = t->ra,
+		 addr = t->ip - t->is_return;
 	uint64_t low = t->window.start, high = t->window.end;
 	uint64_t ip = t->ip, back = t->is_return, last_addr = 0;
 	uint64_t data, cfa, fp_off, ra_off;
@@ -304,9 +306,9 @@ static int run(struct trace *t, void **buffer, int size)
 				   data);
 		if ((data & KIND) == KIND_END)
 			return n;
-		if ((data & KIND) == KIND_FRAME ? !leave_frame(t, data) :
-						  !(data & KIND_SIGNAL) ||
-							  !leave_signal(t))
+		if ((data & KIND) == KIND_FRAME ?
+			    !leave_frame(t, data) :
+			    !(data & KIND_SIGNAL) || !leave_signal(t))
 			return 0;
 		if (t->ip == 0)
 			return n;

@@ -13,7 +13,7 @@
 
 struct UCD_info {
 	struct ow_capture *c;
-	size_t thread; /* the one selected */
+	size_t thread;          /* the one selected */
 	struct ow_object *core; /* the file as it lies on disk, or NULL */
 };
 

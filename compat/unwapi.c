@@ -16,8 +16,7 @@
 
 /* What clients declare themselves. */
 EXPORT int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as,
-					      unw_word_t ip,
-					      unw_dyn_info_t *di,
+					      unw_word_t ip, unw_dyn_info_t *di,
 					      unw_proc_info_t *pi, int need,
 					      void *arg);
 
@@ -164,8 +163,7 @@ EXPORT int unw_get_proc_info_by_ip(unw_addr_space_t as, unw_word_t ip,
 EXPORT int unw_get_proc_info(unw_cursor_t *cursor, unw_proc_info_t *ret)
 {
 	struct ow_unw *u = ow_unw_of(cursor);
-	int err = unw_get_proc_info_by_ip(u->as, ow_unw_lookup(u), ret,
-					  u->arg);
+	int err = unw_get_proc_info_by_ip(u->as, ow_unw_lookup(u), ret, u->arg);
 
 	/* Nothing but the address itself is known. */
 	if (err) {
@@ -235,8 +233,7 @@ EXPORT int unw_apply_reg_state(unw_cursor_t *cursor, void *reg_states_data)
 }
 
 EXPORT int UNW_OBJ(dwarf_search_unwind_table)(unw_addr_space_t as,
-					      unw_word_t ip,
-					      unw_dyn_info_t *di,
+					      unw_word_t ip, unw_dyn_info_t *di,
 					      unw_proc_info_t *pi, int need,
 					      void *arg)
 {

@@ -30,8 +30,7 @@ int ow_unw_init_local(struct ow_unw *u, unw_context_t *uc, int flag)
 /* libunwind's number of a slot. */
 static int reg_of(unsigned int slot)
 {
-	return OW_M_NR == 42 && slot > 33 ? (int)slot - 34 + 64 + 8 :
-					    (int)slot;
+	return OW_M_NR == 42 && slot > 33 ? (int)slot - 34 + 64 + 8 : (int)slot;
 }
 
 int ow_unw_init_remote(struct ow_unw *u, unw_addr_space_t as, void *arg)

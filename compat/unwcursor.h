@@ -18,9 +18,9 @@ struct ow_unw {
 	   and that are still in the target's registers.  Not in any of them:
 	   lost. */
 	uint64_t value, memory, reg;
-	uint64_t sigcontext; /* the registers are of this ucontext; or 0 */
-	bool is_return;      /* ip is a return address */
-	bool by_fp;          /* found by a frame pointer */
+	uint64_t sigcontext;     /* the registers are of this ucontext; or 0 */
+	bool is_return;          /* ip is a return address */
+	bool by_fp;              /* found by a frame pointer */
 	struct ow_extent window; /* local: readable part of the stack */
 	struct ow_extent object; /* local: object last asked for, */
 	uint64_t tag;            /* and what tells it from others */

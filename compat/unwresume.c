@@ -6,8 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define GREG(uc, slot) \
-	(*(uint64_t *)((char *)(uc) + ow_machine.gregs[slot]))
+#define GREG(uc, slot) (*(uint64_t *)((char *)(uc) + ow_machine.gregs[slot]))
 
 /* Give a remote target the cursor's registers, and let its resume() go on. */
 static int resume_remote(struct ow_unw *u)

@@ -124,8 +124,7 @@ void ow_unw_set_target(struct ow_unw *u, struct ow_scratch *s)
 }
 
 /* Code that _U_dyn_register() was told of. */
-static int find_dynamic(struct ow_scratch *s, uint64_t addr,
-			struct ow_row *row)
+static int find_dynamic(struct ow_scratch *s, uint64_t addr, struct ow_row *row)
 {
 	const unw_dyn_info_t *di = ow_dynfind(addr);
 	int err;
@@ -153,8 +152,8 @@ static int find_local(struct ow_unw *u, struct ow_scratch *s, uint64_t addr,
 	err = ow_loaded_cfi(&l, &s->cfi);
 	if (err)
 		return err;
-	s->module = (struct ow_module){ .state = OW_MODULE_READY,
-					.cfi = &s->cfi };
+	s->module =
+		(struct ow_module){ .state = OW_MODULE_READY, .cfi = &s->cfi };
 	return ow_find_row(&s->finder, &s->target, &s->module, addr, row);
 }
 
@@ -198,8 +197,8 @@ static int fall_back(struct ow_unw *u, struct ow_scratch *s, struct ow_row *row)
 
 	if (ow_unw_at_trampoline(u, row))
 		return 0;
-	if (ow_unw_at_plt(u) ||
-	    (!u->is_return && u->as->is_local && !ow_local_readable(u->ip, 1))) {
+	if (ow_unw_at_plt(u) || (!u->is_return && u->as->is_local &&
+				 !ow_local_readable(u->ip, 1))) {
 		ow_arch_call_row(arch, row, s->finder.rules);
 		return 0;
 	}

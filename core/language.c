@@ -37,10 +37,10 @@ int ow_language_of(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 
 	*handler_ret = *lsda_ret = 0;
 	if (fde->cie.handler && fde->cie.handler_enc != OW_PE_OMIT)
-		*handler_ret = read_pointer(cfi, env, fde,
-					    fde->cie.handler_enc, &handler);
+		*handler_ret = read_pointer(cfi, env, fde, fde->cie.handler_enc,
+					    &handler);
 	if (data.pos)
-		*lsda_ret = read_pointer(cfi, env, fde, fde->cie.lsda_enc,
-					 &data);
+		*lsda_ret =
+			read_pointer(cfi, env, fde, fde->cie.lsda_enc, &data);
 	return handler.bad || data.bad ? -OW_EFORMAT : 0;
 }

@@ -18,6 +18,8 @@ install: all
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|' lib/outwind.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
+	sh scripts/install-compat.sh $(compat_dir) "$(DESTDIR)" "$(PREFIX)" \
+		"$(LIBDIR)"
 	for m in $(man_pages); do \
 		d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
 		install -d $$d && install -m 644 $$m $$d || exit 1; done
@@ -33,7 +35,7 @@ uninstall:
 		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc \
 		$(DESTDIR)$(bash_dir)/outwind $(DESTDIR)$(bash_dir)/tbstack \
 		$(DESTDIR)$(zsh_dir)/_outwind
-	rm -rf $(DESTDIR)$(PREFIX)/include/outwind
+	rm -rf $(DESTDIR)$(PREFIX)/include/outwind $(DESTDIR)$(LIBDIR)/outwind
 	for m in $(notdir $(man_pages)); do \
 		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$m; done
 

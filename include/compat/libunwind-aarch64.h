@@ -12,11 +12,11 @@
 extern "C" {
 #endif
 
-#define UNW_TARGET              aarch64
-#define UNW_TARGET_AARCH64      1
-#define UNW_TDEP_CURSOR_LEN     250
-#define UNW_TDEP_NUM_EH_REGS    4
-#define _U_TDEP_QP_TRUE         0
+#define UNW_TARGET           aarch64
+#define UNW_TARGET_AARCH64   1
+#define UNW_TDEP_CURSOR_LEN  250
+#define UNW_TDEP_NUM_EH_REGS 4
+#define _U_TDEP_QP_TRUE      0
 
 typedef uint64_t unw_word_t;
 typedef int64_t unw_sword_t;
@@ -141,8 +141,8 @@ typedef struct {
 	uint64_t vregs[64];
 } unw_fpsimd_context_t;
 
-#include "libunwind-dynamic.h"
 #include "libunwind-common.h"
+#include "libunwind-dynamic.h"
 
 #define unw_tdep_getcontext UNW_ARCH_OBJ(getcontext)
 #define unw_tdep_is_fpreg   UNW_ARCH_OBJ(is_fpreg)

@@ -8,11 +8,11 @@
 #ifndef OUTWIND_COMPAT_LIBUNWIND_COMMON_H
 #define OUTWIND_COMPAT_LIBUNWIND_COMMON_H
 
-#define UNW_VERSION_MAJOR           1
-#define UNW_VERSION_MINOR           8
-#define UNW_VERSION_EXTRA           1
-#define UNW_VERSION_CODE(maj, min)  (((maj) << 16) | (min))
-#define UNW_VERSION                 UNW_VERSION_CODE(UNW_VERSION_MAJOR, UNW_VERSION_MINOR)
+#define UNW_VERSION_MAJOR          1
+#define UNW_VERSION_MINOR          8
+#define UNW_VERSION_EXTRA          1
+#define UNW_VERSION_CODE(maj, min) (((maj) << 16) | (min))
+#define UNW_VERSION                UNW_VERSION_CODE(UNW_VERSION_MAJOR, UNW_VERSION_MINOR)
 
 /* Is this outwind's? */
 #define UNW_OUTWIND 1
@@ -102,8 +102,8 @@ typedef struct unw_accessors {
 				void *arg);
 	int (*get_dyn_info_list_addr)(unw_addr_space_t as, unw_word_t *ret,
 				      void *arg);
-	int (*access_mem)(unw_addr_space_t as, unw_word_t addr,
-			  unw_word_t *val, int write, void *arg);
+	int (*access_mem)(unw_addr_space_t as, unw_word_t addr, unw_word_t *val,
+			  int write, void *arg);
 	int (*access_reg)(unw_addr_space_t as, unw_regnum_t reg,
 			  unw_word_t *val, int write, void *arg);
 	int (*access_fpreg)(unw_addr_space_t as, unw_regnum_t reg,
@@ -129,10 +129,12 @@ typedef enum unw_save_loc_type {
 
 typedef struct unw_save_loc {
 	unw_save_loc_type_t type;
+
 	union {
 		unw_word_t addr;     /* UNW_SLT_MEMORY */
 		unw_regnum_t regnum; /* UNW_SLT_REG */
 	} u;
+
 	unw_tdep_save_loc_t extra;
 } unw_save_loc_t;
 

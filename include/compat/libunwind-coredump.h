@@ -31,20 +31,21 @@ int _UCD_add_backing_file_at_vaddr(struct UCD_info *ui, unsigned long vaddr,
 				   const char *filename);
 
 int _UCD_find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi,
-		      int need_unwind_info, void *arg);
+			int need_unwind_info, void *arg);
 void _UCD_put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg);
-int _UCD_get_dyn_info_list_addr(unw_addr_space_t as, unw_word_t *ret, void *arg);
+int _UCD_get_dyn_info_list_addr(unw_addr_space_t as, unw_word_t *ret,
+				void *arg);
 int _UCD_access_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *val,
-		  int write, void *arg);
-int _UCD_access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *val,
-		  int write, void *arg);
-int _UCD_access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *val,
 		    int write, void *arg);
+int _UCD_access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *val,
+		    int write, void *arg);
+int _UCD_access_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *val,
+		      int write, void *arg);
 int _UCD_resume(unw_addr_space_t as, unw_cursor_t *cursor, void *arg);
 int _UCD_get_proc_name(unw_addr_space_t as, unw_word_t ip, char *buf,
-		     size_t size, unw_word_t *off_ret, void *arg);
+		       size_t size, unw_word_t *off_ret, void *arg);
 int _UCD_get_elf_filename(unw_addr_space_t as, unw_word_t ip, char *buf,
-			size_t size, unw_word_t *off_ret, void *arg);
+			  size_t size, unw_word_t *off_ret, void *arg);
 
 /* All of these, for unw_create_addr_space(). */
 extern unw_accessors_t _UCD_accessors;

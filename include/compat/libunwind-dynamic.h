@@ -74,6 +74,7 @@ typedef struct unw_dyn_info {
 	int32_t format; /* unw_dyn_info_format_t */
 	int32_t pad;
 	unw_word_t load_offset;
+
 	union {
 		unw_dyn_proc_info_t pi;
 		unw_dyn_table_info_t ti;
@@ -87,8 +88,8 @@ typedef struct unw_dyn_info_list {
 	unw_dyn_info_t *first;
 } unw_dyn_info_list_t;
 
-#define _U_dyn_region_info_size(op_count)            \
-	(offsetof(unw_dyn_region_info_t, op) +       \
+#define _U_dyn_region_info_size(op_count)      \
+	(offsetof(unw_dyn_region_info_t, op) + \
 	 (op_count) * sizeof(unw_dyn_op_t))
 
 /* Not safe in a signal handler.  The info stays the caller's. */

@@ -12,11 +12,11 @@
 extern "C" {
 #endif
 
-#define UNW_TARGET              x86_64
-#define UNW_TARGET_X86_64       1
-#define UNW_TDEP_CURSOR_LEN     127
-#define UNW_TDEP_NUM_EH_REGS    2
-#define _U_TDEP_QP_TRUE         0
+#define UNW_TARGET           x86_64
+#define UNW_TARGET_X86_64    1
+#define UNW_TDEP_CURSOR_LEN  127
+#define UNW_TDEP_NUM_EH_REGS 2
+#define _U_TDEP_QP_TRUE      0
 
 typedef uint64_t unw_word_t;
 typedef int64_t unw_sword_t;
@@ -61,8 +61,8 @@ typedef struct {
 	uint8_t unused;
 } unw_tdep_proc_info_t;
 
-#include "libunwind-dynamic.h"
 #include "libunwind-common.h"
+#include "libunwind-dynamic.h"
 
 #define unw_tdep_getcontext UNW_ARCH_OBJ(getcontext)
 #define unw_tdep_is_fpreg   UNW_ARCH_OBJ(is_fpreg)

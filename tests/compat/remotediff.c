@@ -210,9 +210,9 @@ static void compare_process(pid_t pid)
 	/* Not remembered; found and remembered; remembered. */
 	for (policy = 0; policy < 3; policy++) {
 		for (i = 0; i < 2 && policy < 2; i++)
-			libs[i].set_policy(libs[i].as, policy ?
-							       UNW_CACHE_GLOBAL :
-							       UNW_CACHE_NONE);
+			libs[i].set_policy(libs[i].as,
+					   policy ? UNW_CACHE_GLOBAL :
+						    UNW_CACHE_NONE);
 		compare_walks(args);
 	}
 	for (i = 0; i < 2; i++)
@@ -256,7 +256,8 @@ int main(int argc, char **argv)
 	int i;
 
 	if (argc < 4) {
-		fprintf(stderr, "usage: remotediff OURS THEIRS PID|PID=CORE...\n");
+		fprintf(stderr,
+			"usage: remotediff OURS THEIRS PID|PID=CORE...\n");
 		return 2;
 	}
 	/* Debian's libunwind-ptrace doesn't say that it needs these two. */
