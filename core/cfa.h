@@ -17,7 +17,7 @@ struct ow_cie {
 	bool signal_frame;
 	uint8_t lsda_enc, handler_enc; /* DW_EH_PE_omit: there is none */
 	const uint8_t *handler;        /* where the personality's address is */
-	const uint8_t *insns; /* initial instructions */
+	const uint8_t *insns;          /* initial instructions */
 	const uint8_t *insns_end;
 	/* What expressions' offsets are from: the section of the CIE. */
 	const uint8_t *section;

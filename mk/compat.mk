@@ -106,3 +106,26 @@ $(B)/compat/stress_a.so $(B)/compat/stress_b.so: tests/compat/stress_lib.cc
 	@$(CXX) -std=c++17 -Wall -Werror -O2 -shared -fPIC -DROOM=$(if $(filter %_a.so,$@),24,264) $< -o $@
 
 check-compat: $(addprefix $(B)/compat/,stress stress_a.so stress_b.so)
+
+# The other machine's, run by qemu's user mode.
+compat_a64 := $(B)/lib/compat-aarch64
+ifneq ($(machine),aarch64)
+$(eval $(call compat_machine,aarch64,aarch64-linux-gnu-gcc,$(compat_a64)))
+endif
+
+$(B)/compat/localunwind: tests/compat/localunwind.c $(compat_dir)/libunwind.so.8
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Werror -O2 -g -Iinclude/compat \
+		$< -pthread -L$(compat_dir) -lunwind \
+		-Wl,-rpath,$(abspath $(compat_dir)) -o $@
+
+$(B)/compat/localunwind-aarch64: tests/compat/localunwind.c $(compat_a64)/libunwind.so.8
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@aarch64-linux-gnu-gcc -std=gnu11 -D_GNU_SOURCE -Wall -Werror -O2 -g \
+		-funwind-tables -Iinclude/compat \
+		$< -pthread -L$(compat_a64) -lunwind \
+		-Wl,-rpath,$(abspath $(compat_a64)) -o $@
+
+check-compat: $(B)/compat/localunwind $(B)/compat/localunwind-aarch64

@@ -11,6 +11,7 @@ tmp=$(mktemp -d)
 pids=
 status=0
 
+# shellcheck disable=SC2317 # by trap
 end_all() {
     for pid in $pids; do
         kill -KILL "$pid" 2>/dev/null
@@ -34,6 +35,8 @@ try() {
     echo "no libunwind to compare with"
     exit 1
 }
+try "$tests/localunwind"
+try qemu-aarch64 -L /usr/aarch64-linux-gnu "$tests/localunwind-aarch64"
 try "$tests/localdiff" "$ours/libunwind.so.8" "$theirs/libunwind.so.8"
 
 start "$programs/chain-pie"
