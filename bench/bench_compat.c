@@ -4,7 +4,8 @@
  * unw_backtrace(), loops of unw_step(), and remote walks over accessors, which
  * are the same functions for both.
  *
- * bench_compat FOLDER FOLDER: of our libraries, of libunwind's.
+ * bench_compat FOLDER FOLDER [check]: of our libraries, of libunwind's; check
+ * only makes sure that both find the same.
  */
 #include <dlfcn.h>
 #include <execinfo.h>
@@ -355,13 +356,17 @@ int main(int argc, char **argv)
 {
 	size_t r, l, set;
 
-	if (argc != 3)
-		bench_die("usage: bench_compat OURS THEIRS");
+	if (argc < 3)
+		bench_die("usage: bench_compat OURS THEIRS [check]");
 	open_library(&libs[OURS], argv[1]);
 	open_library(&libs[THEIRS], argv[2]);
 	dl_iterate_phdr(add_table, NULL);
 	for (r = 0; r < BENCH_STACKS; r++)
 		bench_visit(functions_omit, r, check_leaf, NULL);
+	if (argc > 3) {
+		printf("%d passed, 0 failed\n", BENCH_STACKS);
+		return 0;
+	}
 	for (r = 0; r < NR_ROWS; r++)
 		for (set = 0; set < 2; set++)
 			for (l = 0; l < NR_LIBRARIES; l++)

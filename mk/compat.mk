@@ -129,3 +129,12 @@ $(B)/compat/localunwind-aarch64: tests/compat/localunwind.c $(compat_a64)/libunw
 		-Wl,-rpath,$(abspath $(compat_a64)) -o $@
 
 check-compat: $(B)/compat/localunwind $(B)/compat/localunwind-aarch64
+
+$(B)/compat/xenabsent: tests/compat/xenabsent.c $(compat_libs)
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -std=gnu11 -D_GNU_SOURCE -Wall -Werror -O2 -g -Iinclude/compat \
+		$< -L$(compat_dir) -lunwind-xen -lunwind-generic -lunwind \
+		-Wl,-rpath,$(abspath $(compat_dir)) -o $@
+
+check-compat: $(B)/compat/xenabsent $(B)/bench/bench_compat

@@ -39,6 +39,28 @@ try "$tests/localunwind"
 try qemu-aarch64 -L /usr/aarch64-linux-gnu "$tests/localunwind-aarch64"
 try "$tests/localdiff" "$ours/libunwind.so.8" "$theirs/libunwind.so.8"
 
+# The same stacks by accessors of the caller's own, with and without a cache.
+try "$tests/../bench/bench_compat" "$ours" "$theirs" check
+
+# Every symbol of theirs is there, but what the manual says isn't, or what only
+# libunwind itself uses.
+defined() {
+    nm -D --defined-only "$1" | awk '{ print $3 }' | sort
+}
+for so in libunwind.so.8 libunwind-x86_64.so.8 libunwind-ptrace.so.0 \
+    libunwind-coredump.so.0; do
+    defined "$theirs/$so" | grep -vE '_Unwind_|_dwarf_find_unwind_table|_get_elf_image|_get_exe_image_path|^_Read|_UPT_reg_offset|_UCD_get_(mapinfo|threadinfo)' >"$tmp/theirs"
+    defined "$ours/$so" >"$tmp/ours"
+    missing=$(comm -13 "$tmp/ours" "$tmp/theirs")
+    if [ -z "$missing" ] && [ -s "$tmp/theirs" ]; then
+        echo "1 passed, 0 failed"
+    else
+        echo "$so lacks $missing"
+        echo "0 passed, 1 failed"
+        status=1
+    fi
+done
+
 start "$programs/chain-pie"
 start "$programs/chain-no-pie"
 # Not lld's: libunwind 1.6.2 finds no unwind information in what it links.
@@ -61,6 +83,9 @@ for pid in $pids; do
     gcore -o "$tmp/core" "$pid" >/dev/null 2>&1
     try "$tests/remotediff" "$ours" "$theirs" "$pid=$tmp/core.$pid"
 done
+
+# Xen's says what it lacks, and can be given back what it hasn't.
+try "$tests/xenabsent"
 
 # What is made while it samples: exceptions, libraries coming and going, threads.
 try "$tests/stress" "$seconds" "$tests/stress_a.so" "$tests/stress_b.so"
