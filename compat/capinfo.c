@@ -30,7 +30,7 @@ int ow_capinfo_find(struct ow_capture *c, unw_word_t ip, unw_proc_info_t *pi,
 
 	if (!m || !m->base.cfi)
 		return -UNW_ENOINFO;
-	env = (struct ow_cfi_env){ &c->target.mem, m->base.bias };
+	env = (struct ow_cfi_env){ &c->target.mem, m->base.bias, NULL };
 	if (ow_cfi_find(m->base.cfi, &env, ip - m->base.bias, &fde, &how))
 		return -UNW_ENOINFO;
 	return ow_procinfo_fill(pi, m->base.cfi, &env, &fde, how, need, NULL);

@@ -16,7 +16,7 @@ int ow_local_find_proc_info(unw_addr_space_t as, unw_word_t ip,
 			    unw_proc_info_t *pi, int need, void *arg)
 {
 	const unw_dyn_info_t *di = ow_dynfind(ip);
-	struct ow_cfi_env env = { &ow_local_memory, 0 };
+	struct ow_cfi_env env = { &ow_local_memory, 0, NULL };
 	struct ow_cfi cfi;
 	struct ow_fde fde;
 

@@ -62,7 +62,7 @@ void ow_procinfo_put(unw_proc_info_t *pi)
 
 int ow_procinfo_local(uint64_t addr, unw_proc_info_t *pi)
 {
-	struct ow_cfi_env env = { &ow_local_memory, 0 };
+	struct ow_cfi_env env = { &ow_local_memory, 0, NULL };
 	struct ow_loaded l;
 	struct ow_cfi cfi;
 	struct ow_fde fde;

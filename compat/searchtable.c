@@ -141,7 +141,7 @@ static int fill(struct reader *r, struct pair *p, uint64_t ip,
 		.eh_frame = { p->bytes, p->cie_size + p->fde_size,
 			      p->fde - p->cie_size },
 	};
-	struct ow_cfi_env env = { &r->mem, 0 };
+	struct ow_cfi_env env = { &r->mem, 0, NULL };
 	uint64_t off = p->cie_size, handler, lsda;
 	struct ow_fde fde, moved;
 	int err;
@@ -218,7 +218,7 @@ int ow_searchtable_local(uint64_t ip, const unw_dyn_info_t *di,
 			 struct ow_cfi *cfi, struct ow_fde *ret)
 {
 	const struct ow_memory *mem = &ow_local_memory;
-	struct ow_cfi_env env = { mem, 0 };
+	struct ow_cfi_env env = { mem, 0, NULL };
 	uint64_t fde, off;
 	struct table t;
 	struct pair p;

@@ -215,6 +215,8 @@ int ow_unw_find_row(struct ow_unw *u, struct ow_scratch *s, struct ow_row *row,
 	int err;
 
 	ow_unw_set_target(u, s);
+	/* Whose CFI it saw last may be gone. */
+	ow_finder_reset(&s->finder);
 	s->has_pi = false;
 	s->pi = (unw_proc_info_t){ .format = -1 };
 	*is_kept = false;

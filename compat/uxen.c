@@ -72,7 +72,7 @@ EXPORT void _UXEN_change_vcpu(struct UXEN_info *ui, int vcpu)
 EXPORT int _UXEN_find_proc_info(unw_addr_space_t as, unw_word_t ip,
 				unw_proc_info_t *pi, int need, void *arg)
 {
-	struct ow_cfi_env env = { NULL, 0 };
+	struct ow_cfi_env env = { NULL, 0, NULL };
 	struct UXEN_info *ui = arg;
 	struct ow_fde fde;
 	uint8_t how;
