@@ -84,6 +84,8 @@ whole_threads()
 echo "CPU: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" \
 	"x $(nproc), $(uname -sr)"
 "$built/bench_walk"
+"$built/bench_compat" "$1/lib/compat" \
+	"$(dirname "$(ldd "$built/bench_walk" | sed -n 's/.*libunwind-x86_64.so.8 => \([^ ]*\).*/\1/p')")"
 
 start "$built/small"
 small=$pid

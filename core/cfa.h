@@ -15,7 +15,9 @@ struct ow_cie {
 	uint8_t fde_enc;   /* DW_EH_PE_* of the FDEs' addresses */
 	bool has_aug_data; /* 'z': FDEs have augmentation data too */
 	bool signal_frame;
-	const uint8_t *insns; /* initial instructions */
+	uint8_t lsda_enc, handler_enc; /* DW_EH_PE_omit: there is none */
+	const uint8_t *handler;        /* where the personality's address is */
+	const uint8_t *insns;          /* initial instructions */
 	const uint8_t *insns_end;
 	/* What expressions' offsets are from: the section of the CIE. */
 	const uint8_t *section;

@@ -102,10 +102,12 @@ static int read_augmentation(struct entry *e, struct ow_cie *cie,
 	for (; *aug; aug++) {
 		switch (*aug) {
 		case 'R': cie->fde_enc = ow_cursor_u8(&e->c); break;
-		case 'L': ow_cursor_u8(&e->c); break;
+		case 'L': cie->lsda_enc = ow_cursor_u8(&e->c); break;
 		case 'P':
 			enc = ow_cursor_u8(&e->c);
-			/* Its value isn't needed, only its size. */
+			cie->handler_enc = enc;
+			cie->handler = e->c.pos;
+			/* Its value isn't needed here, only its size. */
 			if (enc != OW_PE_OMIT)
 				read_encoded(e, enc & ~OW_PE_INDIRECT);
 			break;
@@ -138,6 +140,8 @@ static int read_cie(struct entry *e, struct ow_cie *cie)
 		.section_vaddr = e->sec->vaddr,
 		.text = e->cfi->text,
 		.data = e->cfi->data,
+		.lsda_enc = OW_PE_OMIT,
+		.handler_enc = OW_PE_OMIT,
 	};
 	while (ow_cursor_u8(&e->c))
 		;
@@ -201,7 +205,9 @@ static int read_fde(struct entry *e, struct ow_fde *ret)
 	fde.end = fde.start + length;
 	if (fde.cie.has_aug_data) {
 		skip = ow_cursor_uleb(&e->c);
-		ow_cursor_skip(&e->c, skip);
+		fde.data = e->c;
+		if (ow_cursor_skip(&e->c, skip))
+			fde.data.end = e->c.pos;
 	}
 	/* A length that is read as a signed number may be negative. */
 	if (e->c.bad || (int64_t)length < 0 || fde.end < fde.start)

@@ -50,6 +50,7 @@ struct ow_fde {
 	uint64_t start, end; /* vaddrs */
 	uint64_t off;        /* of the entry in its section */
 	struct ow_cie cie;
+	struct ow_cursor data; /* augmentation data; empty if there is none */
 	struct ow_cursor insns;
 };
 

@@ -21,6 +21,30 @@ static int begin(struct ow_finder *f)
 	return err;
 }
 
+static int seek(struct ow_finder *f, uint64_t vaddr, uint8_t how,
+		struct ow_row *row)
+{
+	int err = ow_cfa_seek(&f->cfa, vaddr);
+
+	if (err)
+		return err;
+	ow_cfa_row(&f->cfa, row, f->rules);
+	row->how = how;
+	if (vaddr + 1 == f->fde.end)
+		row->flags |= OW_ROW_LAST;
+	return 0;
+}
+
+int ow_find_fde_row(struct ow_finder *f, uint64_t vaddr, uint8_t how,
+		    struct ow_row *row)
+{
+	int err = ow_cfa_begin(&f->cfa, &f->fde.cie, f->fde.insns, f->fde.start,
+			       f->fde.end);
+
+	f->initial = NULL;
+	return err ? err : seek(f, vaddr, how, row);
+}
+
 static int find_cfi(struct ow_finder *f, const struct ow_target *target,
 		    const struct ow_module *module, uint64_t vaddr,
 		    struct ow_row *row)
@@ -37,15 +61,9 @@ static int find_cfi(struct ow_finder *f, const struct ow_target *target,
 	err = begin(f);
 	if (err)
 		return err;
-	err = ow_cfa_seek(&f->cfa, vaddr);
-	if (err)
-		return err;
-	ow_cfa_row(&f->cfa, row, f->rules);
-	row->how = how;
+	err = seek(f, vaddr, how, row);
 	row->bias = module->bias;
-	if (vaddr + 1 == f->fde.end)
-		row->flags |= OW_ROW_LAST;
-	return 0;
+	return err;
 }
 
 /* A table is made from .eh_frame: where it has nothing, this may. */

@@ -31,4 +31,11 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,
 		struct ow_row *row);
 
+/*
+ * The row for a vaddr that f->fde, which the caller has filled, covers.  how is
+ * what the row was found by.  Return as ow_find_row().
+ */
+int ow_find_fde_row(struct ow_finder *f, uint64_t vaddr, uint8_t how,
+		    struct ow_row *row);
+
 #endif /* OW_FIND_H */

@@ -110,3 +110,14 @@ bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,
 	return size >= ow_prstatus_size(arch) &&
 	       (word(arch, bytes, l->mode) & l->mode_bits) == l->user;
 }
+
+int ow_prstatus_offset(const struct ow_arch *arch, unsigned int slot)
+{
+	const struct layout *l = layout_of(arch);
+	int i;
+
+	for (i = 0; i < l->nr; i++)
+		if (l->slots[i] != SKIP && l->slots[i] == slot)
+			return i * arch->word;
+	return -1;
+}

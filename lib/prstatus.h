@@ -23,6 +23,9 @@ uint64_t ow_prstatus_tp(const struct ow_arch *arch, const uint8_t *bytes,
 bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,
 			 size_t size);
 
+/* Where a register is in the set, in bytes, or -1. */
+int ow_prstatus_offset(const struct ow_arch *arch, unsigned int slot);
+
 /* Bytes of an architecture's set. */
 size_t ow_prstatus_size(const struct ow_arch *arch);
 

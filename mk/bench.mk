@@ -2,7 +2,7 @@
 
 bench_cflags := $(flags) $(user_flags) -iquote bench -fno-omit-frame-pointer
 bench_libs := -lunwind-x86_64 $(libs)
-bench_peers := common counts stacks peer_outwind peer_libunwind peer_dwfl \
+bench_peers := common counts stacks visit peer_outwind peer_libunwind peer_dwfl \
 	peer_fp
 
 $(B)/bench/%.o: bench/%.c
@@ -26,13 +26,19 @@ $(B)/bench/bench_%: $(B)/bench/bench_%.o $(bench_peers:%=$(B)/bench/%.o) \
 	@echo "  LD    $@"
 	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(bench_libs) -o $@
 
+# libunwind is loaded, ours and the system's.
+$(B)/bench/bench_compat: $(B)/bench/bench_compat.o $(B)/bench/functions_omit.o \
+		$(B)/bench/common.o $(B)/bench/visit.o
+	@echo "  LD    $@"
+	@$(CC) $(LDFLAGS) $^ -o $@
+
 # What is looked at.
 bench_targets := $(addprefix $(B)/bench/,small threads freeze_min)
 $(bench_targets): $(B)/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(flags) -O2 -pthread $(CFLAGS) $< -o $@
 
-bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables bench_whole) \
+bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables bench_whole bench_compat) \
 		$(bench_targets) $(B)/bin/outwind
 	@sh bench/run.sh $(B)
 

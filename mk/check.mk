@@ -2,7 +2,8 @@
 
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
-	check-install check-unit check-symbolize check-xen check-fuzz check-live check-regs check-rows
+	check-install check-unit check-symbolize check-xen check-fuzz check-live \
+	check-regs check-compat check-rows
 
 check: deps-test
 	@sh scripts/check.sh $(stages)
@@ -29,6 +30,14 @@ check-free: $(B)/free/libcore.a
 check-headers:
 	@set -e; for h in $(wildcard core/*.h lib/*.h targets/*.h output/*.h); do \
 		$(CC) $(filter-out -MMD -MP,$(flags)) -fsyntax-only -x c $$h; done
+	@set -e; for h in $(wildcard compat/*.h); do \
+		$(CC) $(filter-out -MMD -MP,$(compat_flags)) -fsyntax-only \
+			-x c $$h; done
+	@set -e; for h in $(filter-out %-common.h %-dynamic.h %-aarch64.h,$(wildcard include/compat/*.h)); do \
+		$(CC) -std=c99 -D_GNU_SOURCE -Wall -Werror -Iinclude/compat \
+			-fsyntax-only -x c $$h; \
+		$(CXX) -std=c++11 -Wall -Werror -Iinclude/compat \
+			-fsyntax-only -x c++ $$h; done
 	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
 		-D_DEFAULT_SOURCE include/outwind/outwind.h
 	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
@@ -39,7 +48,8 @@ check-headers:
 		include/outwind/xen.h
 
 sources = $(wildcard $(foreach d,core lib targets output tools uapi tests \
-	tests/unit tests/diff tests/xen fuzz bench include/outwind,$(d)/*.c $(d)/*.h))
+	tests/unit tests/diff tests/xen tests/compat fuzz bench include/outwind \
+	compat include/compat,$(d)/*.c $(d)/*.h))
 
 check-format:
 	clang-format --dry-run -Werror $(sources)

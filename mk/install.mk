@@ -20,6 +20,8 @@ install: all
 		-e 's|@VERSION@|$(VERSION)|' \
 		-e 's|@XENLIBS@|$(strip $(xen_libs))|' lib/outwind.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
+	sh scripts/install-compat.sh $(compat_dir) "$(DESTDIR)" "$(PREFIX)" \
+		"$(LIBDIR)"
 	for m in $(man_pages); do \
 		d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
 		install -d $$d && install -m 644 $$m $$d || exit 1; done
@@ -39,7 +41,7 @@ uninstall:
 		$(DESTDIR)$(bash_dir)/outwind $(DESTDIR)$(bash_dir)/tbstack \
 		$(DESTDIR)$(bash_dir)/symbolize $(DESTDIR)$(bash_dir)/uniprof \
 		$(DESTDIR)$(zsh_dir)/_outwind
-	rm -rf $(DESTDIR)$(PREFIX)/include/outwind
+	rm -rf $(DESTDIR)$(PREFIX)/include/outwind $(DESTDIR)$(LIBDIR)/outwind
 	for m in $(notdir $(man_pages)); do \
 		rm -f $(DESTDIR)$(PREFIX)/share/man/man$${m##*.}/$$m; done
 

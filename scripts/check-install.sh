@@ -23,6 +23,8 @@ for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1 \
     fi
 done
 
+[ -s "$dir/usr/share/man/man3/libunwind-outwind.3" ]
+
 # What bash and zsh find by a command's name.
 for name in outwind tbstack symbolize uniprof; do
     [ -s "$dir/usr/share/bash-completion/completions/$name" ]
@@ -80,6 +82,57 @@ sleep 0.1
 head -n 1 "$dir/out" | grep -q clock_nanosleep
 grep -q __libc_start "$dir/out"
 "$dir/usr/bin/tbstack" "$victim" | grep -q "clock_nanosleep + 0x"
+
+# libunwind's interface, chosen by PKG_CONFIG_PATH: a program for that builds as
+# it is, and names the libraries that Debian's would.
+cat >"$dir/unw.c" <<'EOF'
+#include <libunwind-ptrace.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+int main(int argc, char **argv)
+{
+	unw_addr_space_t as = unw_create_addr_space(&_UPT_accessors, 0);
+	int pid = atoi(argv[argc - 1]);
+	void *upt = _UPT_create(pid);
+	unw_word_t off;
+	unw_cursor_t c;
+	char name[256];
+
+	ptrace(PTRACE_ATTACH, pid, 0, 0);
+	waitpid(pid, NULL, 0);
+	if (unw_init_remote(&c, as, upt))
+		return 1;
+	do {
+		if (unw_get_proc_name(&c, name, sizeof(name), &off) == 0)
+			puts(name);
+	} while (unw_step(&c) > 0);
+	ptrace(PTRACE_DETACH, pid, 0, 0);
+	_UPT_destroy(upt);
+	unw_destroy_addr_space(as);
+	return 0;
+}
+EOF
+export PKG_CONFIG_PATH="$dir/usr/lib/outwind/pkgconfig"
+for name in libunwind libunwind-generic libunwind-coredump libunwind-xen; do
+    pkg-config --exists --print-errors "$name >= 1.8"
+done
+# shellcheck disable=SC2046
+cc -Wall -Werror "$dir/unw.c" -o "$dir/unw" \
+    $(pkg-config --cflags --libs libunwind-ptrace)
+[ "$(readelf -d "$dir/unw" |
+    sed -n 's/.*NEEDED.*\[\(libunwind.*\)\]/\1/p' | sort | tr '\n' ' ')" = \
+    "libunwind-ptrace.so.0 libunwind-x86_64.so.8 " ]
+LD_LIBRARY_PATH="$dir/usr/lib/outwind" "$dir/unw" "$victim" >"$dir/out"
+grep -qx 'clock_nanosleep' "$dir/out"
+grep -qx '__libc_start_main' "$dir/out"
+# The same program with the system's libunwind, if there is one.
+if ldconfig -p | grep -q libunwind-ptrace.so.0; then
+    LD_LIBRARY_PATH='' "$dir/unw" "$victim" >"$dir/theirs"
+    cmp "$dir/out" "$dir/theirs"
+fi
 
 ${MAKE:-make} --no-print-directory -s uninstall PREFIX="$dir/usr"
 left=$(find "$dir/usr" -type f -o -type l)

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "trace.h"
+
+#include "unwrow.h"
+#include "unwstep.h"
+
+#define NR_PLACES 8192 /* a guess can name */
+#define BIT(slot) ((uint64_t)1 << (slot))
+
+/*
+ * Where the caller's ip, sp and frame pointer are: one word for each address.
+ * Threads and signal handlers read and write these places at any time, so check
+ * is made of the address, of the data, and of the object's tag if it could be
+ * unloaded: what doesn't match isn't used.
+ */
+struct place {
+	uint64_t check, data;
+};
+
+enum {
+	/* Bits 0 and 1 of the data; 0: nothing that would fit in here. */
+	KIND = 3,
+	KIND_FRAME = 1,
+	KIND_SIGNAL = 2,
+	KIND_END = 3,
+
+	CFA_BY_FP = 4,
+	LASTING = 8, /* the object is never unloaded */
+
+	/* Words; those of saves are below the CFA, and 0 if it isn't saved. */
+	CFA_SHIFT = 4,
+	CFA_BITS = 20,
+	FP_SHIFT = 24,
+	RA_SHIFT = 32,
+	SAVE_BITS = 8,
+	/* The place that the caller had last: a guess, which spares the loop to
+	   wait for the return address before it can go on. */
+	GUESS_SHIFT = 40,
+	GUESS_BITS = 13,
+};
+
+#define MAX_WRONG 2 /* guesses, before a trace does without */
+
+static struct place places[NR_PLACES];
+static uint32_t wrong_guesses;
+
+/* One frame on the way. */
+struct trace {
+	uint64_t ip, sp, fp, ra;
+	bool is_return;
+	struct ow_extent window;
+	struct ow_unw unw; /* for what isn't known yet; object and tag hold on */
+};
+
+static inline struct place *place_of(uint64_t addr)
+{
+	return &places[addr * 0x9e3779b97f4a7c15ULL >> 51];
+}
+
+static inline uint64_t mix(uint64_t data)
+{
+	return data * 0xd1342543de82ef95ULL;
+}
+
+static inline uint64_t field(uint64_t data, unsigned int shift,
+			     unsigned int bits)
+{
+	return data >> shift & (((uint64_t)1 << bits) - 1);
+}
+
+/* A row in few bits; without a kind if that isn't possible. */
+static uint64_t encode(const struct ow_saved_row *s)
+{
+	uint64_t words = (uint64_t)(int64_t)s->cfa_off / 8, fp = 0;
+	unsigned int i;
+
+	if (s->flags & OW_SAVED_OUTERMOST)
+		return KIND_END;
+	if (s->flags & OW_SAVED_TRAMPOLINE)
+		return KIND_SIGNAL;
+	if (s->cfa_off < 0 || s->cfa_off % 8 || words >> CFA_BITS ||
+	    (s->cfa_reg != OW_M_SP && s->cfa_reg != OW_M_FP) ||
+	    (OW_M_RA == OW_M_PC && !s->ra_words))
+		return 0;
+	for (i = 0; i < s->nr; i++)
+		if (s->saves[i].slot == OW_M_FP)
+			fp = s->saves[i].words;
+	return KIND_FRAME | (s->cfa_reg == OW_M_FP ? CFA_BY_FP : 0) |
+	       words << CFA_SHIFT | fp << FP_SHIFT |
+	       (uint64_t)s->ra_words << RA_SHIFT;
+}
+
+/* Find the row, and remember what it comes to. */
+static uint64_t look_up(struct trace *t, uint64_t addr, struct ow_scratch *s)
+{
+	struct place *p = place_of(addr);
+	struct ow_saved_row saved = { .flags = 0 };
+	struct ow_row row, trampoline;
+	uint64_t data = 0, tag;
+	bool is_kept;
+
+	t->unw.as = &ow_local_space;
+	t->unw.ip = t->ip;
+	t->unw.is_return = t->is_return;
+	t->unw.value = t->unw.memory = t->unw.reg = 0;
+	if (ow_unw_find_row(&t->unw, s, &row, &tag, &is_kept) || !is_kept)
+		return 0;
+	if (row.flags & OW_ROW_SIGNAL) {
+		saved.flags = OW_SAVED_TRAMPOLINE;
+		if (ow_unw_at_trampoline(&t->unw, &trampoline))
+			data = encode(&saved);
+	} else if (ow_saved_row_make(&saved, ow_machine.arch, &row)) {
+		data = encode(&saved);
+	}
+	if (tag == 0)
+		data |= LASTING;
+	__atomic_store_n(&p->check, addr ^ mix(data) ^ tag, __ATOMIC_RELAXED);
+	__atomic_store_n(&p->data, data, __ATOMIC_RELAXED);
+	return data;
+}
+
+static __attribute__((noinline)) uint64_t look_up_alone(struct trace *t,
+							uint64_t addr)
+{
+	struct ow_scratch own;
+
+	return look_up(t, addr, &own);
+}
+
+/* What is known of an address whose object may be unloaded; or find it. */
+static __attribute__((noinline)) uint64_t ask(struct trace *t, uint64_t addr,
+					      uint64_t check, uint64_t data)
+{
+	struct ow_scratch *s;
+
+	if ((data & KIND) && !(data & LASTING) &&
+	    (check ^ mix(data) ^ ow_unw_tag(&t->unw, addr)) == addr)
+		return data;
+	s = ow_scratch_take(NULL);
+	if (!s)
+		return look_up_alone(t, addr);
+	data = look_up(t, addr, s);
+	ow_scratch_give(s);
+	return data;
+}
+
+static bool in_window(struct trace *t, uint64_t low, uint64_t high)
+{
+	if (low >= t->window.start && high <= t->window.end)
+		return true;
+	if (t->sp < t->window.start || t->sp >= t->window.end)
+		t->window = ow_local_extent(t->sp);
+	return low >= t->window.start && high > low &&
+	       ow_local_stretch(&t->window, high);
+}
+
+/* Out of a signal's frame. */
+static bool leave_signal(struct trace *t)
+{
+	const struct ow_sigframe *sf = ow_machine.arch->sigframes;
+	uint64_t at = t->sp, old_ip = t->ip, val;
+	unsigned int i;
+
+	if (!in_window(t, at, at + 512))
+		return false;
+	for (i = 0; i < sf->nr; i++) {
+		val = ow_local_word(at + sf->rules[i].off);
+		switch (sf->rules[i].slot) {
+		case OW_M_PC: t->ip = val; break;
+		case OW_M_FP: t->fp = val; break;
+#if defined __aarch64__
+		case OW_M_RA: t->ra = val; break;
+#endif
+		}
+	}
+	t->sp = ow_local_word(at + sf->sp_off);
+	t->is_return = false;
+	return t->sp != at || t->ip != old_ip;
+}
+
+static bool leave_frame(struct trace *t, uint64_t data)
+{
+	uint64_t fp = field(data, FP_SHIFT, SAVE_BITS);
+	uint64_t ra = field(data, RA_SHIFT, SAVE_BITS);
+	uint64_t most = fp > ra ? fp : ra;
+	uint64_t cfa = data & CFA_BY_FP ? t->fp : t->sp;
+
+	cfa += 8 * field(data, CFA_SHIFT, CFA_BITS);
+	if (cfa < t->sp || (cfa == t->sp && t->is_return) ||
+	    (most && !in_window(t, cfa - 8 * most, cfa)))
+		return false;
+	if (ra)
+		t->ra = ow_local_word(cfa - 8 * ra);
+	if (fp)
+		t->fp = ow_local_word(cfa - 8 * fp);
+	t->sp = cfa;
+	t->ip = t->ra & OW_M_PC_MASK;
+	t->is_return = true;
+	return true;
+}
+
+static inline bool read_place(const struct place *p, uint64_t addr,
+			      uint64_t *data_ret)
+{
+	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_RELAXED);
+
+	*data_ret = __atomic_load_n(&p->data, __ATOMIC_RELAXED);
+	return (check ^ mix(*data_ret)) == addr;
+}
+
+/*
+ * That place p, of addr, leads to place to.  One guess is as good as another, so
+ * what several callers have in turn is rarely changed.
+ */
+static void guess_next_time(struct place *p, uint64_t addr,
+			    const struct place *to)
+{
+	uint64_t mask = (((uint64_t)1 << GUESS_BITS) - 1) << GUESS_SHIFT, data;
+
+	if (!read_place(p, addr, &data) ||
+	    (data & mask &&
+	     __atomic_fetch_add(&wrong_guesses, 1, __ATOMIC_RELAXED) % 8))
+		return;
+	data = (data & ~mask) | (uint64_t)(to - places) << GUESS_SHIFT;
+	__atomic_store_n(&p->check, addr ^ mix(data), __ATOMIC_RELAXED);
+	__atomic_store_n(&p->data, data, __ATOMIC_RELAXED);
+}
+
+/*
+ * Up functions' frames that are known already, of objects that stay: the hot
+ * loop, with all that it needs in registers.  Fills the buffer from n on, and
+ * returns how far; t is then at the frame that is another kind of thing.
+ */
+static int run_known(struct trace *t, void **buffer, int n, int size)
+{
+	uint64_t sp = t->sp, fp = t->fp, ra = t->ra,
+		 addr = t->ip - t->is_return;
+	uint64_t low = t->window.start, high = t->window.end;
+	uint64_t ip = t->ip, back = t->is_return, last_addr = 0;
+	uint64_t data, cfa, fp_off, ra_off;
+	struct place *p = place_of(addr), *last = NULL;
+	unsigned int wrong = 0;
+
+	while (n < size) {
+		if (!read_place(p, addr, &data)) {
+			if (p == place_of(addr))
+				break;
+			p = place_of(addr);
+			if (!read_place(p, addr, &data))
+				break;
+			if (last)
+				guess_next_time(last, last_addr, p);
+			wrong++;
+		}
+		cfa = (data & CFA_BY_FP ? fp : sp) +
+		      8 * field(data, CFA_SHIFT, CFA_BITS);
+		ra_off = 8 * field(data, RA_SHIFT, SAVE_BITS);
+		fp_off = 8 * field(data, FP_SHIFT, SAVE_BITS);
+		if ((data & (KIND | LASTING)) != (KIND_FRAME | LASTING) ||
+		    cfa > high || cfa < sp + back || !ra_off ||
+		    cfa - ra_off < low || cfa - fp_off < low)
+			break;
+		ra = ow_local_word(cfa - ra_off);
+		if (fp_off)
+			fp = ow_local_word(cfa - fp_off);
+		sp = cfa;
+		ip = ra & OW_M_PC_MASK;
+		back = 1;
+		if (ip == 0)
+			break;
+		buffer[n++] = (void *)(uintptr_t)ip;
+		last = p;
+		last_addr = addr;
+		addr = ip - 1;
+		p = wrong > MAX_WRONG ?
+			    place_of(addr) :
+			    &places[field(data, GUESS_SHIFT, GUESS_BITS)];
+	}
+	t->ip = ip;
+	t->sp = sp;
+	t->fp = fp;
+	t->ra = ra;
+	t->is_return = back;
+	return n;
+}
+
+/*
+ * Go on as far as it is a matter of these few registers: buffer[0] is there.
+ * Return how many addresses there are, or 0 if the rest takes all registers.
+ */
+static int run(struct trace *t, void **buffer, int size)
+{
+	uint64_t addr, data;
+	int n = 1;
+
+	for (;;) {
+		n = run_known(t, buffer, n, size);
+		if (n == size || t->ip == 0)
+			return n;
+		addr = t->ip - t->is_return;
+		if (!read_place(place_of(addr), addr, &data) ||
+		    !(data & LASTING))
+			data = ask(t, addr,
+				   __atomic_load_n(&place_of(addr)->check,
+						   __ATOMIC_RELAXED),
+				   data);
+		if ((data & KIND) == KIND_END)
+			return n;
+		if ((data & KIND) == KIND_FRAME ?
+			    !leave_frame(t, data) :
+			    !(data & KIND_SIGNAL) || !leave_signal(t))
+			return 0;
+		if (t->ip == 0)
+			return n;
+		buffer[n++] = (void *)(uintptr_t)t->ip;
+	}
+}
+
+/* The same with all registers. */
+static int run_slowly(struct ow_unw *u, void **buffer, int size)
+{
+	int n = 1;
+
+	while (n < size && ow_unw_step(u) > 0)
+		buffer[n++] = (void *)(uintptr_t)u->ip;
+	return n;
+}
+
+static __attribute__((noinline)) int
+trace_slowly(void **buffer, int size, const struct ow_trace_regs *regs)
+{
+	struct ow_unw u = { .as = &ow_local_space,
+			    .ip = regs->ip,
+			    .sp = regs->sp,
+			    .is_return = true };
+	unsigned int i;
+
+	ow_unw_set_value(&u, OW_M_PC, regs->ip);
+	ow_unw_set_value(&u, OW_M_RA, regs->ip);
+	ow_unw_set_value(&u, OW_M_SP, regs->sp);
+	ow_unw_set_value(&u, OW_M_FP, regs->fp);
+	for (i = 0; i < OW_M_NR_SAVED; i++)
+		ow_unw_set_value(&u, ow_machine.saved[i], regs->saved[i]);
+	return run_slowly(&u, buffer, size);
+}
+
+static void begin(struct trace *t, uint64_t ip, uint64_t sp, uint64_t fp,
+		  uint64_t ra, bool is_return)
+{
+	t->ip = ip & OW_M_PC_MASK;
+	t->sp = sp;
+	t->fp = fp;
+	t->ra = ra;
+	t->is_return = is_return;
+	t->window = ow_local_extent(sp);
+	if (t->window.end - sp < 4096)
+		ow_local_stretch(&t->window, t->window.end + 1);
+	t->unw.object = (struct ow_extent){ 0, 0 };
+	t->unw.window = (struct ow_extent){ 0, 0 };
+}
+
+int ow_trace_begin(void **buffer, int size, const struct ow_trace_regs *regs)
+{
+	struct trace t;
+	int n;
+
+	if (size <= 0)
+		return 0;
+	begin(&t, regs->ip, regs->sp, regs->fp, regs->ip, true);
+	buffer[0] = (void *)(uintptr_t)t.ip;
+	n = run(&t, buffer, size);
+	return n ? n : trace_slowly(buffer, size, regs);
+}
+
+static uint64_t greg(const unw_context_t *uc, unsigned int slot)
+{
+	return ow_local_word((uintptr_t)uc + ow_machine.gregs[slot]);
+}
+
+__attribute__((visibility("default"))) int
+unw_backtrace2(void **buffer, int size, unw_context_t *uc, int flag)
+{
+	struct ow_unw u;
+	struct trace t;
+	int n;
+
+	if (size <= 0 || !uc)
+		return 0;
+	begin(&t, greg(uc, OW_M_PC), greg(uc, OW_M_SP), greg(uc, OW_M_FP),
+	      greg(uc, OW_M_RA), !(flag & UNW_INIT_SIGNAL_FRAME));
+	buffer[0] = (void *)(uintptr_t)t.ip;
+	n = run(&t, buffer, size);
+	if (n || ow_unw_init_local(&u, uc, flag))
+		return n;
+	return run_slowly(&u, buffer, size);
+}

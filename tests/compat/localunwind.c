@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Local stacks beside libgcc's _Unwind_Backtrace(), on any machine; going on in
+ * another frame; code registered at run time; errors.  Prints "N passed, N
+ * failed".
+ */
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define MOST     256
+
+#ifdef __x86_64__
+static const int saved[] = { 3, 6, 12, 13, 14, 15 };
+#define PC     UNW_X86_64_RIP
+#define RESULT UNW_X86_64_RAX
+#else
+static const int saved[] = { 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29 };
+#define PC     UNW_AARCH64_PC
+#define RESULT UNW_AARCH64_X0
+#endif
+
+#define NR_SAVED (int)(sizeof(saved) / sizeof(saved[0]))
+
+struct frame {
+	unw_word_t ip, cfa, regs[NR_SAVED];
+	int is_interrupted;
+};
+
+struct stack {
+	struct frame frames[MOST];
+	int nr;
+};
+
+static unsigned int passed, failed;
+static volatile int zero;
+
+static void check(const char *what, int good)
+{
+	if (good) {
+		passed++;
+		return;
+	}
+	failed++;
+	printf("not ok: %s\n", what);
+}
+
+static _Unwind_Reason_Code one_frame(struct _Unwind_Context *c, void *arg)
+{
+	struct stack *s = arg;
+	struct frame *f = &s->frames[s->nr];
+	int i;
+
+	if (s->nr == MOST)
+		return _URC_END_OF_STACK;
+	f->ip = _Unwind_GetIP(c);
+	f->cfa = _Unwind_GetCFA(c);
+	for (i = 0; i < NR_SAVED; i++)
+		f->regs[i] = _Unwind_GetGR(c, saved[i]);
+	s->nr++;
+	return _URC_NO_REASON;
+}
+
+static void ours(struct stack *s, unw_context_t *uc)
+{
+	int i, behind_signal = 0;
+	unw_cursor_t c;
+
+	s->nr = 0;
+	unw_init_local(&c, uc);
+	do {
+		struct frame *f = &s->frames[s->nr++];
+
+		f->is_interrupted = behind_signal;
+		behind_signal = unw_is_signal_frame(&c);
+
+		unw_get_reg(&c, UNW_REG_IP, &f->ip);
+		unw_get_reg(&c, UNW_REG_SP, &f->cfa);
+		for (i = 0; i < NR_SAVED; i++)
+			unw_get_reg(&c, saved[i], &f->regs[i]);
+	} while (s->nr < MOST && unw_step(&c) > 0);
+}
+
+/*
+ * libgcc's CFA of what was interrupted is sp, but on AArch64, where the kernel's
+ * CFI says that it is the record of the frame pointer.
+ */
+static int same_cfa(const struct frame *a, const struct frame *b)
+{
+#ifdef __aarch64__
+	if (a->is_interrupted)
+		return 1;
+#endif
+	return a->cfa == b->cfa;
+}
+
+static int same(const struct stack *a, const struct stack *b, int least)
+{
+	int i, k;
+
+	/* The innermost frames are at different calls. */
+	for (i = 1; i < a->nr && i < b->nr && b->frames[i].ip; i++) {
+		if (a->frames[i].ip != b->frames[i].ip ||
+		    !same_cfa(&a->frames[i], &b->frames[i])) {
+			printf("frame %d: ip %lx %lx, cfa %lx %lx\n", i,
+			       (long)a->frames[i].ip, (long)b->frames[i].ip,
+			       (long)a->frames[i].cfa, (long)b->frames[i].cfa);
+			return 0;
+		}
+		for (k = 0; k < NR_SAVED; k++)
+			if (a->frames[i].regs[k] != b->frames[i].regs[k]) {
+				printf("frame %d: register %d: %lx %lx\n", i,
+				       saved[k], (long)a->frames[i].regs[k],
+				       (long)b->frames[i].regs[k]);
+				return 0;
+			}
+	}
+	if (i == a->nr && i >= least)
+		return 1;
+	printf("%d frames of %d, at least %d\n", i, a->nr, least);
+	return 0;
+}
+
+static NOINLINE int compare(const char *what, int least)
+{
+	static __thread struct stack a, b;
+	void *pcs[MOST];
+	unw_context_t uc;
+	int n, i, round;
+
+	for (round = 0; round < 3; round++) {
+		unw_getcontext(&uc);
+		ours(&a, &uc);
+		b.nr = 0;
+		_Unwind_Backtrace(one_frame, &b);
+		check(what, same(&a, &b, least));
+		n = unw_backtrace(pcs, MOST);
+		check(what, n == a.nr);
+		for (i = 1; i < n && i < a.nr; i++)
+			if ((unw_word_t)pcs[i] != a.frames[i].ip)
+				break;
+		check(what, i == n);
+	}
+	return n;
+}
+
+static NOINLINE int deep(int n)
+{
+	if (n)
+		return deep(n - 1) + 1 + zero;
+	return compare("deep", 12);
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	compare("signal", 6);
+}
+
+static NOINLINE void interrupted(int flags)
+{
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = flags };
+
+	sigaction(SIGUSR1, &sa, NULL);
+	raise(SIGUSR1);
+}
+
+static void on_other_stack(void)
+{
+	size_t size = 512 * 1024;
+	stack_t ss = { .ss_size = size };
+
+	ss.ss_sp = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaltstack(&ss, NULL);
+	interrupted(SA_ONSTACK);
+}
+
+static void *thread(void *arg)
+{
+	deep(10);
+	return arg;
+}
+
+/* Going on where go_up() was called, with another result. */
+
+static NOINLINE unw_word_t go_up(int frames)
+{
+	unw_context_t uc;
+	unw_cursor_t c;
+	unw_word_t val = 4711;
+
+	unw_getcontext(&uc);
+	unw_init_local(&c, &uc);
+	while (frames-- && unw_step(&c) > 0)
+		;
+	unw_set_reg(&c, RESULT, val);
+	unw_resume(&c);
+	return 1;
+}
+
+static NOINLINE unw_word_t between(int n)
+{
+	volatile unw_word_t local[4] = { 1, 2, 3, 4 };
+	unw_word_t r;
+
+	if (n)
+		r = between(n - 1);
+	else
+		r = go_up(5);
+	return r + local[n] + 100000;
+}
+
+static NOINLINE void resume(void)
+{
+	volatile unw_word_t kept = 42;
+	unw_word_t r = between(3);
+
+	check("resume", r == 4711 && kept == 42);
+	check("resume again", between(3) == 4711 && kept == 42);
+}
+
+static volatile int handled;
+
+static void resume_from_handler(int sig)
+{
+	unw_context_t uc;
+	unw_cursor_t c;
+
+	(void)sig;
+	handled++;
+	unw_getcontext(&uc);
+	unw_init_local(&c, &uc);
+	/* Over the trampoline, into what was interrupted. */
+	while (unw_step(&c) > 0 && !unw_is_signal_frame(&c))
+		;
+	if (unw_step(&c) > 0)
+		unw_resume(&c);
+	handled = -1;
+}
+
+static void resume_interrupted(void)
+{
+	struct sigaction sa = { .sa_handler = resume_from_handler };
+	sigset_t set;
+	int i;
+
+	sigaction(SIGUSR2, &sa, NULL);
+	for (i = 0; i < 3; i++)
+		raise(SIGUSR2);
+	sigprocmask(SIG_BLOCK, NULL, &set);
+	check("resume what a signal interrupted", handled == 3);
+	check("with its signal mask", !sigismember(&set, SIGUSR2));
+}
+
+/* A name and bounds for code that no object has. */
+static void registered(void)
+{
+	static const char name[] = "made_up";
+	unw_dyn_info_t info = { .start_ip = 0x1000,
+				.end_ip = 0x2000,
+				.gp = 7,
+				.format = UNW_INFO_FORMAT_DYNAMIC };
+	unw_addr_space_t as = unw_local_addr_space;
+	unw_proc_info_t pi;
+	unw_word_t off = 0;
+	char buf[8];
+
+	info.u.pi.name_ptr = (unw_word_t)name;
+	info.u.pi.handler = 99;
+	check("before",
+	      unw_get_proc_info_by_ip(as, 0x1800, &pi, NULL) == -UNW_ENOINFO);
+	_U_dyn_register(&info);
+	check("registered",
+	      unw_get_proc_info_by_ip(as, 0x1800, &pi, NULL) == 0 &&
+		      pi.start_ip == 0x1000 && pi.end_ip == 0x2000 &&
+		      pi.handler == 99 && pi.gp == 7);
+	check("its name",
+	      unw_get_proc_name_by_ip(as, 0x1800, buf, 8, &off, NULL) == 0 &&
+		      strcmp(buf, name) == 0 && off == 0x800);
+	check("too long", unw_get_proc_name_by_ip(as, 0x1800, buf, 4, &off,
+						  NULL) == -UNW_ENOMEM &&
+				  strcmp(buf, "mad") == 0);
+	_U_dyn_cancel(&info);
+	check("cancelled",
+	      unw_get_proc_info_by_ip(as, 0x1800, &pi, NULL) == -UNW_ENOINFO);
+}
+
+static int count_states(void *token, void *data, size_t size, unw_word_t start,
+			unw_word_t end)
+{
+	unw_word_t *want = token;
+
+	/* The state that holds at the frame's ip, kept. */
+	if (want[0] - 1 >= start && want[0] - 1 < end) {
+		memcpy((void *)want[1], data, size);
+		want[2]++;
+	}
+	return 0;
+}
+
+/* A frame's own row, taken by hand, leads where unw_step() does. */
+static NOINLINE void states(void)
+{
+	unw_word_t want[3] = { 0 }, ip[2], sp[2];
+	unw_cursor_t a, b;
+	unw_context_t uc;
+	char state[2048];
+
+	unw_getcontext(&uc);
+	unw_init_local(&a, &uc);
+	b = a;
+	unw_get_reg(&a, UNW_REG_IP, &want[0]);
+	want[1] = (unw_word_t)state;
+	check("states", unw_reg_states_iterate(&a, count_states, want) == 0 &&
+				want[2] == 1);
+	check("applied",
+	      unw_apply_reg_state(&a, state) > 0 && unw_step(&b) > 0);
+	unw_get_reg(&a, UNW_REG_IP, &ip[0]);
+	unw_get_reg(&b, UNW_REG_IP, &ip[1]);
+	unw_get_reg(&a, UNW_REG_SP, &sp[0]);
+	unw_get_reg(&b, UNW_REG_SP, &sp[1]);
+	check("the same", ip[0] == ip[1] && sp[0] == sp[1]);
+}
+
+static NOINLINE void errors(void)
+{
+	unw_word_t val, off;
+	unw_context_t uc;
+	unw_cursor_t c;
+	char name[256];
+
+	unw_getcontext(&uc);
+	unw_init_local(&c, &uc);
+	check("no register", unw_get_reg(&c, 1000, &val) == -UNW_EBADREG);
+	check("nor this", unw_get_reg(&c, -1, &val) == -UNW_EBADREG);
+	check("sp", unw_set_reg(&c, UNW_REG_SP, 0) == -UNW_EREADONLYREG);
+	check("no flag", unw_init_local2(&c, &uc, 8) == -UNW_EINVAL);
+	check("not remote", unw_init_remote(&c, NULL, NULL) == -UNW_EINVAL);
+	check("a file", unw_get_elf_filename_by_ip(
+				unw_local_addr_space, (unw_word_t)&errors, name,
+				sizeof(name), &off, NULL) == 0 &&
+				strstr(name, "localunwind"));
+	check("no room", unw_backtrace((void *[1]){ NULL }, 0) == 0);
+	check("policy", unw_set_caching_policy(unw_local_addr_space,
+					       UNW_CACHE_NONE) == 0);
+	check("bad policy",
+	      unw_set_caching_policy(unw_local_addr_space, 7) == -UNW_EINVAL);
+}
+
+/* Stacks that make no sense end; whatever is in them. */
+static void damaged(void)
+{
+	uint64_t words[64], random = 88172645463325252u;
+	unw_word_t ips[] = { (unw_word_t)&deep + 8, (unw_word_t)&qsort + 40,
+			     (unw_word_t)&errors + 20, 8 };
+	unw_context_t uc;
+	unw_cursor_t c;
+	int i, k, n = 0;
+
+	for (i = 0; i < 20000; i++) {
+		unw_getcontext(&uc);
+		for (k = 0; k < 64; k++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			words[k] = random % 3 == 0 ?
+					   random :
+				   random % 3 == 1 ?
+					   (uint64_t)&words[random % 64] :
+					   ips[random % 4];
+		}
+		unw_init_local2(&c, &uc, UNW_INIT_SIGNAL_FRAME);
+		for (k = 0; k < NR_SAVED; k++)
+			unw_set_reg(&c, saved[k], words[k]);
+		unw_set_reg(&c, PC, ips[i % 4]);
+		for (k = 0; k < 1000 && unw_step(&c) > 0; k++)
+			;
+		n += k < 1000;
+	}
+	check("damaged stacks end", n == 20000);
+}
+
+int main(void)
+{
+	pthread_t t;
+
+	deep(10);
+	interrupted(0);
+	on_other_stack();
+	pthread_create(&t, NULL, thread, NULL);
+	pthread_join(t, NULL);
+	resume();
+	resume_interrupted();
+	registered();
+	states();
+	errors();
+	damaged();
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed != 0;
+}
