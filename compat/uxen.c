@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* libunwind-xen: accessors for a Xen domain that runs one ELF file. */
-#include <errno.h>
 #include <libunwind-xen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <outwind/outwind.h>
+#include <outwind/xen.h>
 
 #include "machine.h"
 #include "object.h"
 #include "procinfo.h"
 #include "procname.h"
-#include "uxenbackend.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
+#define MOST_REGS 64
+
 struct UXEN_info {
-	const struct ow_uxen_backend *backend;
-	void *handle;
+	struct ow_xen *domain;
 	int vcpu;
 	struct ow_object *object;
-	struct ow_regs regs; /* of the vCPU, when a walk began */
+	/* Of the vCPU when a walk began, by DWARF's numbers. */
+	uint64_t regs[MOST_REGS];
+	int nr_regs;
 };
 
 static void *fail(struct UXEN_info *ui, int domid, const char *why)
@@ -35,20 +36,17 @@ EXPORT void *_UXEN_create(int domid, int vcpu, char *fname)
 {
 	struct UXEN_info *ui = calloc(1, sizeof(*ui));
 	struct ow_error err;
+	char domain[16];
 
 	if (!ui)
 		return fail(ui, domid, "out of memory");
 	ui->vcpu = vcpu;
-	ui->backend = ow_uxen_backend();
-	if (!ui->backend)
-		return fail(ui, domid, "built without the Xen libraries");
 	ui->object = ow_object_open(fname, &err);
 	if (!ui->object || ow_object_load_cfi(ui->object, &err))
 		return fail(ui, domid, err.msg);
-	ui->handle = ui->backend->open(domid);
-	if (!ui->handle)
-		return fail(ui, domid, strerror(errno));
-	return ui;
+	snprintf(domain, sizeof(domain), "%d", domid);
+	ui->domain = ow_xen_open(domain, NULL, &err);
+	return ui->domain ? ui : fail(ui, domid, err.msg);
 }
 
 EXPORT void _UXEN_destroy(void *arg)
@@ -57,8 +55,8 @@ EXPORT void _UXEN_destroy(void *arg)
 
 	if (!ui)
 		return;
-	if (ui->handle)
-		ui->backend->close(ui->handle);
+	if (ui->domain)
+		ow_xen_close(ui->domain);
 	if (ui->object)
 		ow_object_close(ui->object);
 	free(ui);
@@ -105,32 +103,39 @@ EXPORT int _UXEN_access_mem(unw_addr_space_t as, unw_word_t addr,
 			    unw_word_t *val, int write, void *arg)
 {
 	struct UXEN_info *ui = arg;
+	struct ow_error err;
 
 	(void)as;
-	if (write)
+	if (write || ow_xen_read(ui->domain, (unsigned int)ui->vcpu, addr, val,
+				 sizeof(*val), &err))
 		return -UNW_EINVAL;
-	return ui->backend->read(ui->handle, ui->vcpu, addr, val,
-				 sizeof(*val)) ?
-		       -UNW_ENOMEM :
-		       0;
+	return 0;
 }
 
-/* Registers are taken when the ip is asked for, as a walk begins with that. */
+/*
+ * Registers are taken when the ip is asked for, as a walk begins with that.  The
+ * guest may have moved its pages since the last one.
+ */
 EXPORT int _UXEN_access_reg(unw_addr_space_t as, unw_regnum_t reg,
 			    unw_word_t *val, int write, void *arg)
 {
 	struct UXEN_info *ui = arg;
-	uint8_t slot = ow_machine_slot(reg);
+	struct ow_error err;
 
 	(void)as;
 	if (write)
 		return -UNW_EINVAL;
-	if (slot == OW_M_PC &&
-	    ui->backend->regs(ui->handle, ui->vcpu, &ui->regs))
+	if (reg == UNW_REG_IP) {
+		ow_xen_forget(ui->domain);
+		ui->nr_regs = ow_xen_registers(ui->domain,
+					       (unsigned int)ui->vcpu, ui->regs,
+					       MOST_REGS, NULL, &err);
+	}
+	if (ui->nr_regs < 0)
 		return -UNW_EINVAL;
-	if (slot == OW_SLOT_NONE || !ow_regs_known(&ui->regs, slot))
+	if (reg < 0 || reg >= ui->nr_regs)
 		return -UNW_EBADREG;
-	*val = ui->regs.val[slot];
+	*val = ui->regs[reg];
 	return 0;
 }
 
