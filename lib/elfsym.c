@@ -156,3 +156,20 @@ bool ow_elfsyms_init(struct ow_elfsyms *t, const struct ow_elf *elf,
 		return true;
 	return type == OW_SHT_DYNSYM && elf->shnum == 0 && by_dynamic(t, elf);
 }
+
+bool ow_elfsym_value(const struct ow_elf *elf, const char *name, uint64_t *ret)
+{
+	struct ow_elfsyms syms;
+	struct ow_elfsym sym;
+	size_t i;
+
+	if (!ow_elfsyms_init(&syms, elf, OW_SHT_SYMTAB))
+		return false;
+	for (i = 0; i < syms.nr; i++)
+		if (ow_elfsyms_get(&syms, i, &sym) &&
+		    strcmp(sym.name, name) == 0) {
+			*ret = sym.value;
+			return true;
+		}
+	return false;
+}

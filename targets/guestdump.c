@@ -116,24 +116,6 @@ static bool find_tables_aarch64(struct ow_guest *g,
 	return true;
 }
 
-static bool find_symbol(const struct ow_object *obj, const char *name,
-			uint64_t *ret)
-{
-	struct ow_elfsyms syms;
-	struct ow_elfsym sym;
-	size_t i;
-
-	if (!ow_elfsyms_init(&syms, &obj->elf, OW_SHT_SYMTAB))
-		return false;
-	for (i = 0; i < syms.nr; i++)
-		if (ow_elfsyms_get(&syms, i, &sym) &&
-		    strcmp(sym.name, name) == 0) {
-			*ret = sym.value;
-			return true;
-		}
-	return false;
-}
-
 /* What the first gate of the interrupt table leads to. */
 static bool first_gate(const struct ow_guest *g, const struct ow_corenotes *n,
 		       uint64_t *ret)
@@ -165,7 +147,7 @@ static bool find_offset(const struct ow_guest *g, const struct ow_core *core,
 	if (!first_gate(g, &core->notes, &gate))
 		return false;
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (find_symbol(obj, names[i], &symbol)) {
+		if (ow_elfsym_value(&obj->elf, names[i], &symbol)) {
 			*ret = gate - symbol;
 			return true;
 		}

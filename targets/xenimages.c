@@ -9,24 +9,6 @@
 
 #define PAGE_BITS 0xfffULL
 
-static bool find_symbol(const struct ow_object *obj, const char *name,
-			uint64_t *ret)
-{
-	struct ow_elfsyms syms;
-	struct ow_elfsym sym;
-	size_t i;
-
-	if (!ow_elfsyms_init(&syms, &obj->elf, OW_SHT_SYMTAB))
-		return false;
-	for (i = 0; i < syms.nr; i++)
-		if (ow_elfsyms_get(&syms, i, &sym) &&
-		    strcmp(sym.name, name) == 0) {
-			*ret = sym.value;
-			return true;
-		}
-	return false;
-}
-
 /* By a name that both the file and the running kernel have. */
 static bool offset_by_names(const struct ow_object *obj,
 			    const struct ow_nametable *names, uint64_t *ret)
@@ -37,7 +19,7 @@ static bool offset_by_names(const struct ow_object *obj,
 	size_t i;
 
 	for (i = 0; names && i < OW_ARRAY_SIZE(anchors); i++)
-		if (find_symbol(obj, anchors[i], &linked) &&
+		if (ow_elfsym_value(&obj->elf, anchors[i], &linked) &&
 		    ow_nametable_address(names, anchors[i], &running)) {
 			*ret = running - linked;
 			return true;
@@ -85,13 +67,13 @@ static bool offset_by_gate(const struct ow_object *obj, struct ow_xen *x,
 	uint64_t gate, linked;
 	size_t i;
 
-	if (!find_symbol(obj, "asm_exc_divide_error", &linked) &&
-	    !find_symbol(obj, "divide_error", &linked))
+	if (!ow_elfsym_value(&obj->elf, "asm_exc_divide_error", &linked) &&
+	    !ow_elfsym_value(&obj->elf, "divide_error", &linked))
 		return false;
 	if (!find_gate(x, &gate))
 		return false;
 	for (i = 0; i < OW_ARRAY_SIZE(names); i++)
-		if (find_symbol(obj, names[i], &linked) &&
+		if (ow_elfsym_value(&obj->elf, names[i], &linked) &&
 		    ((gate - linked) & PAGE_BITS) == 0) {
 			*ret = gate - linked;
 			return true;
