@@ -14,6 +14,8 @@ static void print_usage(FILE *to)
 	      "outwind or\n"
 	      "uniprof that was killed by SIGKILL while it copied.\n"
 	      "\n"
+	      "  -h, --help              this\n"
+	      "\n"
 	      "Exit status: 0 taken back, 2 there is none or it could not be, "
 	      "64 usage.\n",
 	      to);
