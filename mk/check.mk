@@ -2,7 +2,8 @@
 
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
-	check-install check-unit check-symbolize check-xen check-fuzz check-live check-regs check-rows
+	check-install check-unit check-symbolize check-xen check-fuzz check-live check-regs check-rows \
+	check-xenlab
 
 check: deps-test
 	@sh scripts/check.sh $(stages)
@@ -39,7 +40,7 @@ check-headers:
 		include/outwind/xen.h
 
 sources = $(wildcard $(foreach d,core lib targets output tools uapi tests \
-	tests/unit tests/diff tests/xen fuzz bench include/outwind,$(d)/*.c $(d)/*.h))
+	tests/unit tests/diff tests/xen lab/xen/guest fuzz bench include/outwind,$(d)/*.c $(d)/*.h))
 
 check-format:
 	clang-format --dry-run -Werror $(sources)
