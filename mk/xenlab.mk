@@ -53,11 +53,16 @@ $(xenlab)/tools-arm64: $(xenlab_tools:%=$(B)/bin/%) $(xenlab)/arm64/initramfs.cp
 	@cp $(xenlab_tools:%=$(xenlab)/build-arm64/bin/%) $@
 	@touch $@
 
+# So long are 500 samples a second taken for, longer where that is too many: each
+# is three stacks.
+XENLAB_SECONDS ?= 7
+
 # The checker is checked first: it must see what is broken.
 check-xenlab-%: $(xenlab)/guest-%.elf $(xenlab)/tools-%
 	python3 -B lab/xen/callgraph_test.py $< $(if $(filter arm64,$*),$(xenlab_a64))
 	XENLAB_CACHE=$(abspath $(xenlab)) python3 -B lab/xen/lab.py \
-		--keep $(xenlab)/run-$* $* $(xenlab)/tools-$* $<
+		--keep $(xenlab)/run-$* --seconds $(XENLAB_SECONDS) \
+		$* $(xenlab)/tools-$* $<
 
 check-xenlab: check-xenlab-amd64 check-xenlab-arm64
 

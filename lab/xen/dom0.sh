@@ -28,13 +28,14 @@ compare() {
     done
 }
 
-# Many samples of a guest that runs.
+# Many samples of a guest that runs, into memory first.
 sample() {
     begin=$(date +%s)
-    timeout 200 uniprof -M -F "$hz" -T "$seconds" -e "$image" "$1/trace" "$id" \
+    timeout 400 uniprof -F "$hz" -T "$seconds" -e "$image" /tmp/trace "$id" \
         >"$1/trace.out" 2>"$1/trace.err"
     echo $? >"$1/trace.status"
     echo $(($(date +%s) - begin)) >"$1/trace.seconds"
+    mv /tmp/trace "$1/trace"
     # Killed, it leaves a guest that runs.
     for signal in INT TERM HUP; do
         timeout -s $signal 1 \

@@ -26,7 +26,7 @@ LINUX_ROUNDS = 12
 LINUX_BEGINS = {'startup_xen', 'asm_cpu_bringup_and_idle', 'ret_from_fork',
                 'secondary_startup_64', 'secondary_startup_64_no_verify',
                 'pvh_start_xen'}
-LINUX_ENTRY = re.compile(r'(asm_|exc_xen_|xen_asm_|entry_)\w+$')
+LINUX_ENTRY = re.compile(r'(asm_|exc_xen_|xen_asm_|entry_|xen_entry_)\w+$')
 LINUX_CONFIG = '''name = "%s"
 type = "%s"
 kernel = "/host/linux"
