@@ -66,7 +66,7 @@ static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 			continue;
 		if (ow_xenstacks_read_left(&k->stacks, i, addr, buf, size))
 			return 0;
-		ow_xenstacks_want(&k->stacks, i, addr + size - 1);
+		ow_xenstacks_want(&k->stacks, i, addr, size);
 	}
 	return -OW_EFAULT;
 }

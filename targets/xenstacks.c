@@ -61,17 +61,23 @@ static uint64_t word_at(const struct ow_xenstack *k, size_t off, size_t word)
 	return value;
 }
 
-/* Of the words that point a little below addr, the nearest, outermost. */
-static void learn_link(struct ow_xenstacks *s, size_t i, uint64_t addr)
+/*
+ * Of the words that point a little below addr, the nearest, outermost.  What
+ * isn't a word of a stack, but code that is looked at, has none.
+ */
+static void learn_link(struct ow_xenstacks *s, size_t i, uint64_t addr,
+		       size_t size)
 {
 	struct ow_xenstack *k = &s->list[i], *left = &s->left[i];
 	size_t word = s->x->vcpus[i].arch->word, off;
 	uint64_t distance, nearest = NEAR, link = 0;
 	unsigned int n;
 
+	if (size != word || addr % word)
+		return;
 	for (off = 0; off + word <= k->size; off += word) {
 		distance = addr - word_at(k, off, word);
-		if (distance <= nearest && distance < NEAR) {
+		if (distance <= nearest && distance % word == 0) {
 			nearest = distance;
 			link = k->start + off;
 		}
@@ -83,15 +89,16 @@ static void learn_link(struct ow_xenstacks *s, size_t i, uint64_t addr)
 	left->want = LEFT_STACK;
 }
 
-void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr)
+void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr,
+		       size_t size)
 {
 	struct ow_xenstack *k = &s->list[i];
-	uint64_t beyond = addr - k->start;
+	uint64_t beyond = addr + size - 1 - k->start;
 
 	if (k->err || beyond < k->size)
 		return;
 	if (!k->is_cut || beyond >= s->most) {
-		learn_link(s, i, addr);
+		learn_link(s, i, addr, size);
 		return;
 	}
 	while (k->want <= beyond || k->want <= k->size)

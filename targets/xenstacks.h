@@ -60,7 +60,8 @@ int ow_xenstacks_take(struct ow_xenstacks *s, struct ow_error *err);
  * word that leads there is looked up, and from then on what it points to is
  * copied, too.
  */
-void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr);
+void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr,
+		       size_t size);
 
 /* Bytes of the stack that vCPU i has left, or false. */
 bool ow_xenstacks_read_left(const struct ow_xenstacks *s, size_t i,

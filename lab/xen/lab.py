@@ -88,7 +88,7 @@ class Lab:
         else:
             shutil.copy(os.path.join(os.environ['XENLAB_CACHE'], 'amd64',
                                      'linux'), self.share)
-        for name in GUESTS[self.options.arch]:
+        for name in self.options.guests:
             kind = '' if name == 'arm' else 'type = "%s"\n' % name
             with open(os.path.join(self.share, name + '.cfg'), 'w',
                       encoding='ascii') as file:
@@ -102,7 +102,7 @@ class Lab:
         done = subprocess.run(
             [os.path.join(HERE, 'xenlab.sh'), '-a', o.arch, '-s', self.share,
              '-c', '2', '-t', str(o.limit), 'sh', 'dom0.sh', 'guest.elf',
-             str(o.hz), str(o.seconds), *GUESTS[o.arch]],
+             str(o.hz), str(o.seconds), *o.guests],
             env=dict(os.environ, XENLAB_XEN_ARGS='dom0_vcpus_pin'),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
             stderr=subprocess.STDOUT, check=False)
@@ -258,7 +258,11 @@ def main():
     parser.add_argument('--limit', type=int, default=900)
     parser.add_argument('--keep', metavar='DIR',
                         help='share this folder with dom0, and keep it')
+    parser.add_argument('--guests', type=lambda s: s.split(','),
+                        help='only these, of ' + ', '.join(
+                            sum(map(list, GUESTS.values()), [])))
     options = parser.parse_args()
+    options.guests = options.guests or GUESTS[options.arch]
     with tempfile.TemporaryDirectory(prefix='outwind-xen-') as share:
         if options.keep:
             shutil.rmtree(options.keep, ignore_errors=True)
@@ -266,7 +270,7 @@ def main():
         lab = Lab(options, os.path.abspath(options.keep or share))
         lab.fill()
         if lab.boot():
-            for name in GUESTS[options.arch]:
+            for name in options.guests:
                 if name.startswith('linux-'):
                     lab.check_linux(name)
                     continue
