@@ -140,4 +140,4 @@ include $(sort $(wildcard mk/*.mk))
 
 .PHONY: all clean
 .SECONDARY:
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

@@ -3,7 +3,7 @@
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
 	check-install check-unit check-symbolize check-xen check-fuzz check-live \
-	check-regs check-compat check-rows
+	check-regs check-compat check-rows check-xenlab
 
 check: deps-test
 	@sh scripts/check.sh $(stages)
@@ -48,7 +48,7 @@ check-headers:
 		include/outwind/xen.h
 
 sources = $(wildcard $(foreach d,core lib targets output tools uapi tests \
-	tests/unit tests/diff tests/xen tests/compat fuzz bench include/outwind \
+	tests/unit tests/diff tests/xen lab/xen/guest tests/compat fuzz bench include/outwind \
 	compat include/compat,$(d)/*.c $(d)/*.h))
 
 check-format:

@@ -60,10 +60,14 @@ static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 	}
 	if (!ow_capture_read_files(c, addr, buf, size))
 		return 0;
-	for (i = 0; w->size && i < c->nr_threads; i++)
-		if (c->threads[i].info.captured &&
-		    c->threads[i].stack.bytes == w->bytes)
-			ow_xenstacks_want(&k->stacks, i, addr + size - 1);
+	for (i = 0; w->size && i < c->nr_threads; i++) {
+		if (!c->threads[i].info.captured ||
+		    c->threads[i].stack.bytes != w->bytes)
+			continue;
+		if (ow_xenstacks_read_left(&k->stacks, i, addr, buf, size))
+			return 0;
+		ow_xenstacks_want(&k->stacks, i, addr, size);
+	}
 	return -OW_EFAULT;
 }
 
@@ -153,7 +157,7 @@ static bool copies_suffice(struct ow_capture *c)
 	size_t i;
 
 	for (i = 0; i < c->nr_threads; i++)
-		if (c->threads[i].info.captured && k->stacks.list[i].is_cut)
+		if (c->threads[i].info.captured)
 			ow_capture_walk(c, i, k->trial, TRIAL_FRAMES, &end,
 					&why);
 	return !ow_xenstacks_wants(&k->stacks);
@@ -161,7 +165,7 @@ static bool copies_suffice(struct ow_capture *c)
 
 /*
  * Until the copies are as long as the stacks are, as far as walks tell: so none
- * is cut because it is deeper than those before.
+ * is cut because it is deeper than those before, or leads to another stack.
  */
 static int take_again(struct ow_capture *c, struct ow_error *err)
 {

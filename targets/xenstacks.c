@@ -12,6 +12,8 @@
 #define SECOND      1000000000ULL
 #define FIRST_STACK ((size_t)16384)
 #define MOST_STACK  ((size_t)1 << 20)
+#define LEFT_STACK  ((size_t)16384) /* copied of a stack that was left */
+#define NEAR        4096 /* from where a link points to what is read there */
 
 static uint64_t now_ns(void)
 {
@@ -30,7 +32,8 @@ int ow_xenstacks_init(struct ow_xenstacks *s, struct ow_xen *x, size_t most,
 				    .most = most ? most : MOST_STACK,
 				    .no_pause = no_pause };
 	s->list = calloc(x->nr_vcpus, sizeof(*s->list));
-	if (!s->list)
+	s->left = calloc(x->nr_vcpus, sizeof(*s->left));
+	if (!s->list || !s->left)
 		return -ENOMEM;
 	for (i = 0; i < x->nr_vcpus; i++)
 		s->list[i].want = s->most < FIRST_STACK ? s->most : FIRST_STACK;
@@ -43,21 +46,77 @@ void ow_xenstacks_free(struct ow_xenstacks *s)
 
 	for (i = 0; s->list && i < s->x->nr_vcpus; i++)
 		free(s->list[i].bytes);
+	for (i = 0; s->left && i < s->x->nr_vcpus; i++)
+		free(s->left[i].bytes);
 	free(s->list);
+	free(s->left);
 	*s = (struct ow_xenstacks){ 0 };
 }
 
-void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr)
+static uint64_t word_at(const struct ow_xenstack *k, size_t off, size_t word)
+{
+	uint64_t value = 0;
+
+	memcpy(&value, k->bytes + off, word);
+	return value;
+}
+
+/*
+ * Of the words that point a little below addr, the nearest, outermost.  What
+ * isn't a word of a stack, but code that is looked at, has none.
+ */
+static void learn_link(struct ow_xenstacks *s, size_t i, uint64_t addr,
+		       size_t size)
+{
+	struct ow_xenstack *k = &s->list[i], *left = &s->left[i];
+	size_t word = s->x->vcpus[i].arch->word, off;
+	uint64_t distance, nearest = NEAR, link = 0;
+	unsigned int n;
+
+	if (size != word || addr % word)
+		return;
+	for (off = 0; off + word <= k->size; off += word) {
+		distance = addr - word_at(k, off, word);
+		if (distance <= nearest && distance % word == 0) {
+			nearest = distance;
+			link = k->start + off;
+		}
+	}
+	for (n = 0; n < OW_XENSTACK_LINKS; n++)
+		if (!link || k->links[n] == link)
+			return;
+	k->links[k->nr_links++ % OW_XENSTACK_LINKS] = link;
+	left->want = LEFT_STACK;
+}
+
+void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr,
+		       size_t size)
 {
 	struct ow_xenstack *k = &s->list[i];
-	uint64_t beyond = addr - k->start;
+	uint64_t beyond = addr + size - 1 - k->start;
 
-	if (k->err || !k->is_cut || beyond < k->size || beyond >= s->most)
+	if (k->err || beyond < k->size)
 		return;
+	if (!k->is_cut || beyond >= s->most) {
+		learn_link(s, i, addr, size);
+		return;
+	}
 	while (k->want <= beyond || k->want <= k->size)
 		k->want *= 2;
 	if (k->want > s->most)
 		k->want = s->most;
+}
+
+bool ow_xenstacks_read_left(const struct ow_xenstacks *s, size_t i,
+			    uint64_t addr, void *buf, size_t size)
+{
+	const struct ow_xenstack *left = &s->left[i];
+	uint64_t off = addr - left->start;
+
+	if (off >= left->size || size > left->size - off)
+		return false;
+	memcpy(buf, left->bytes + off, size);
+	return true;
 }
 
 bool ow_xenstacks_wants(const struct ow_xenstacks *s)
@@ -65,29 +124,35 @@ bool ow_xenstacks_wants(const struct ow_xenstacks *s)
 	uint32_t i;
 
 	for (i = 0; i < s->x->nr_vcpus; i++)
-		if (!s->list[i].err && s->list[i].want > s->list[i].wanted)
+		if (!s->list[i].err &&
+		    (s->list[i].want > s->list[i].wanted ||
+		     s->list[i].nr_links > s->left[i].nr_links))
 			return true;
 	return false;
+}
+
+static bool reserve_one(struct ow_xenstack *k)
+{
+	if (k->room >= k->want)
+		return true;
+	free(k->bytes);
+	k->room = k->size = 0;
+	k->bytes = malloc(k->want);
+	if (!k->bytes)
+		return false;
+	k->room = k->want;
+	memset(k->bytes, 0xff, k->room);
+	return true;
 }
 
 /* Room for what is wanted, all of it there already. */
 static bool reserve(struct ow_xenstacks *s)
 {
-	struct ow_xenstack *k;
 	uint32_t i;
 
-	for (i = 0; i < s->x->nr_vcpus; i++) {
-		k = &s->list[i];
-		if (k->room >= k->want)
-			continue;
-		free(k->bytes);
-		k->room = k->size = 0;
-		k->bytes = malloc(k->want);
-		if (!k->bytes)
+	for (i = 0; i < s->x->nr_vcpus; i++)
+		if (!reserve_one(&s->list[i]) || !reserve_one(&s->left[i]))
 			return false;
-		k->room = k->want;
-		memset(k->bytes, 0xff, k->room);
-	}
 	return true;
 }
 
@@ -199,7 +264,7 @@ static void look_ahead(struct ow_xenpages *p, const struct ow_xen_vcpu *v,
 }
 
 /* Each round maps, by one call, what is lacking of all stacks. */
-static void copy_stacks(struct ow_xenstacks *s)
+static void copy_list(struct ow_xenstacks *s, struct ow_xenstack *list)
 {
 	struct ow_xenpages *p = &s->x->pages;
 	unsigned int rounds;
@@ -207,15 +272,52 @@ static void copy_stacks(struct ow_xenstacks *s)
 
 	for (rounds = 0; rounds <= OW_XENPAGES_ROUNDS; rounds++) {
 		for (i = 0; i < s->x->nr_vcpus; i++) {
-			if (s->list[i].is_done)
+			if (list[i].is_done)
 				continue;
-			copy_on(p, &s->x->vcpus[i], &s->list[i]);
-			if (!s->list[i].is_done)
-				look_ahead(p, &s->x->vcpus[i], &s->list[i]);
+			copy_on(p, &s->x->vcpus[i], &list[i]);
+			if (!list[i].is_done)
+				look_ahead(p, &s->x->vcpus[i], &list[i]);
 		}
 		if (p->nr_wanted == 0 || ow_xenpages_map(p))
 			return;
 	}
+}
+
+/* Is there a word on this stack that is known to tell of the one left? */
+static bool follow_link(struct ow_xenstacks *s, uint32_t i)
+{
+	const struct ow_xenstack *k = &s->list[i];
+	struct ow_xenstack *left = &s->left[i];
+	size_t word = s->x->vcpus[i].arch->word, n;
+	uint64_t off;
+
+	for (n = 0; n < OW_XENSTACK_LINKS; n++) {
+		off = k->links[n] - k->start;
+		if (!k->links[n] || off >= k->size || k->size - off < word)
+			continue;
+		left->start = word_at(k, off, word);
+		return true;
+	}
+	return false;
+}
+
+static void copy_stacks(struct ow_xenstacks *s)
+{
+	struct ow_xenstack *left;
+	bool any = false;
+	uint32_t i;
+
+	copy_list(s, s->list);
+	for (i = 0; i < s->x->nr_vcpus; i++) {
+		left = &s->left[i];
+		left->size = 0;
+		left->wanted = left->want;
+		left->nr_links = s->list[i].nr_links;
+		left->is_done = s->list[i].err || !follow_link(s, i);
+		any = any || !left->is_done;
+	}
+	if (any)
+		copy_list(s, s->left);
 }
 
 /* Which of them ran since the last time? */
@@ -309,6 +411,6 @@ int ow_xenstacks_take(struct ow_xenstacks *s, struct ow_error *err)
 	s->maps = (unsigned int)(s->x->seam->nr_maps - maps);
 	s->bytes = 0;
 	for (i = 0; i < s->x->nr_vcpus; i++)
-		s->bytes += s->list[i].size;
+		s->bytes += s->list[i].size + s->left[i].size;
 	return failed;
 }

@@ -9,6 +9,8 @@
 
 #include "xendomain.h"
 
+#define OW_XENSTACK_LINKS 4
+
 /* One vCPU's. */
 struct ow_xenstack {
 	int err;             /* 0, or why there are no registers */
@@ -22,11 +24,15 @@ struct ow_xenstack {
 	bool certain; /* it did not run meanwhile */
 	struct ow_xen_run run;
 	uint64_t ran; /* scratch: run.cpu_time at the beginning */
+	/* Where a stack tells of another one, that was left for it. */
+	uint64_t links[OW_XENSTACK_LINKS];
+	unsigned int nr_links; /* learned, some of them forgotten */
 };
 
 struct ow_xenstacks {
 	struct ow_xen *x;
 	struct ow_xenstack *list; /* of x->nr_vcpus */
+	struct ow_xenstack *left; /* the stacks that they left; as many */
 	size_t most;              /* bytes of a stack at most */
 	bool no_pause;
 	uint64_t mapped_at; /* when what is mapped was new, in ns */
@@ -48,8 +54,18 @@ void ow_xenstacks_free(struct ow_xenstacks *s);
  */
 int ow_xenstacks_take(struct ow_xenstacks *s, struct ow_error *err);
 
-/* The stack of vCPU i was too short for whoever read at addr: more next time. */
-void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr);
+/*
+ * The stack of vCPU i was too short for whoever read at addr: more next time.
+ * Or addr is of another stack, such as the one that an interrupt came upon: the
+ * word that leads there is looked up, and from then on what it points to is
+ * copied, too.
+ */
+void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr,
+		       size_t size);
+
+/* Bytes of the stack that vCPU i has left, or false. */
+bool ow_xenstacks_read_left(const struct ow_xenstacks *s, size_t i,
+			    uint64_t addr, void *buf, size_t size);
 
 /* Does the next sample have more of any stack? */
 bool ow_xenstacks_wants(const struct ow_xenstacks *s);

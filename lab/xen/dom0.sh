@@ -1,0 +1,99 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Runs in dom0, by busybox: dom0.sh IMAGE HZ SECONDS NAME...  Starts the guest of
+# NAME.cfg, and leaves in NAME/ what xenctx, outwind and uniprof say of it.
+PATH=/host/bin:$PATH
+export PATH XDG_CACHE_HOME=/tmp
+image=$1 hz=$2 seconds=$3
+shift 3
+
+# QEMU's processor fails a program now and then, at random.
+xl() {
+    command xl "$@" || command xl "$@"
+}
+
+# What is said of a guest that stands still, which must not go on meanwhile.
+compare() {
+    for i in 1 2 3 4; do
+        xl pause "$1"
+        for cpu in 0 1 2 3; do
+            xenctx "$id" "$cpu" >"$1/$i.ctx$cpu" 2>&1
+        done
+        timeout 20 outwind stack --json -e "$image" "xen:$1" \
+            >"$1/$i.json" 2>"$1/$i.err"
+        echo $? >"$1/$i.status"
+        xl list "$1" >"$1/$i.list"
+        xl unpause "$1"
+        sleep 0.0$i
+    done
+}
+
+# Many samples of a guest that runs, into memory first.
+sample() {
+    begin=$(date +%s)
+    timeout 400 uniprof -F "$hz" -T "$seconds" -e "$image" /tmp/trace "$id" \
+        >"$1/trace.out" 2>"$1/trace.err"
+    echo $? >"$1/trace.status"
+    echo $(($(date +%s) - begin)) >"$1/trace.seconds"
+    mv /tmp/trace "$1/trace"
+    # Killed, it leaves a guest that runs.
+    for signal in INT TERM HUP; do
+        timeout -s $signal 1 \
+            uniprof -F 1000 -T 1000 -e "$image" /dev/null "$id"
+        xl list "$1" >"$1/after-$signal"
+    done
+}
+
+# A Linux guest, busy in its kernel, of the same kernel as dom0: so its names.
+make_linux() {
+    mkdir -p /tmp/root/bin /tmp/root/proc
+    cp /bin/busybox /tmp/root/bin/
+    cat >/tmp/root/init <<'END'
+#!/bin/busybox sh
+/bin/busybox mount -t proc proc /proc
+while :; do
+    /bin/busybox dd if=/dev/zero of=/dev/null bs=64k count=2000 2>/dev/null
+    /bin/busybox cat /proc/kallsyms >/dev/null
+done
+END
+    chmod +x /tmp/root/init
+    (cd /tmp/root && find . | cpio -o -H newc) >linux.cpio 2>/dev/null
+    cat /proc/kallsyms >kallsyms
+}
+
+sample_linux() {
+    [ -e kallsyms ] || make_linux
+    xl create -q "$1.cfg" >"$1/create" 2>&1
+    # Until both CPUs are up, and some more.
+    n=0
+    until [ "$(xl vcpu-list "$1" | grep -c ' [r-][b-]- ')" -ge 2 ] ||
+        [ $((n += 1)) -gt 60 ]; do
+        sleep 1
+    done
+    sleep 4
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+        timeout 60 outwind stack --json -e linux --kallsyms=kallsyms \
+            "xen:$1" >"$1/$i.json" 2>"$1/$i.err"
+        sleep 0.1
+    done
+    xl list "$1" >"$1/list"
+    xl destroy "$1"
+}
+
+for name; do
+    mkdir -p "$name"
+    case $name in linux-*)
+        sample_linux "$name"
+        continue
+        ;;
+    esac
+    xl create -q "$name.cfg" >"$name/create" 2>&1 || continue
+    id=$(xl domid "$name")
+    sleep 0.5
+    compare "$name"
+    sample "$name"
+    xl list "$name" >"$name/list"
+    xl vcpu-list "$name" >"$name/vcpus"
+    xl destroy "$name"
+done
+command xl dmesg >xen.log

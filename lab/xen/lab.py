@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Boot Xen with guests whose calls are known, and check outwind's stacks of
+them: lab.py ARCH TOOLS GUEST, where TOOLS is a folder of programs for dom0 and
+GUEST the ELF file of the guest."""
+
+import argparse
+import collections
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import callgraph
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+GUESTS = {'amd64': ('pv', 'pvh', 'linux-pv', 'linux-pvh'), 'arm64': ('arm',)}
+PREFIX = {'amd64': '', 'arm64': 'aarch64-linux-gnu-'}
+NR_CPUS = 3  # that are up, of four
+ROUNDS = 4   # of comparisons with xenctx
+LINUX_ROUNDS = 12
+# Where stacks of a Linux kernel begin.
+LINUX_BEGINS = {'startup_xen', 'asm_cpu_bringup_and_idle', 'ret_from_fork',
+                'secondary_startup_64', 'secondary_startup_64_no_verify',
+                'pvh_start_xen'}
+LINUX_ENTRY = re.compile(r'(asm_|exc_xen_|xen_asm_|entry_|xen_entry_)\w+$')
+LINUX_CONFIG = '''name = "%s"
+type = "%s"
+kernel = "/host/linux"
+ramdisk = "/host/linux.cpio"
+memory = 200
+vcpus = 2
+cpus = "1"
+extra = "console=hvc0 quiet"
+'''
+# dom0 has a processor of its own: what samples is not what is sampled.
+CONFIG = '''name = "%s"
+%skernel = "/host/%s"
+memory = 64
+vcpus = 4
+cpus = "1"
+on_crash = "preserve"
+'''
+# xenctx's names of the registers that a frame has.
+REGISTERS = {'amd64': ('rip', 'rsp'), 'arm64': ('PC', 'SP_EL1')}
+
+
+class Lab:
+    """A share of dom0, and what it has after the run."""
+
+    def __init__(self, options, share):
+        self.options = options
+        self.share = share
+        self.graph = callgraph.Graph(options.guest, PREFIX[options.arch])
+        self.passed = self.failed = 0
+
+    def report(self, text, problems):
+        """One test: problems is a list of lines, empty if all is well."""
+        self.failed += bool(problems)
+        self.passed += not problems
+        print('%sok %d - %s %s' % ('not ' if problems else '',
+                                   self.passed + self.failed,
+                                   self.options.arch, text))
+        for line in problems[:20]:
+            print('#   ' + line)
+
+    def read(self, *path):
+        try:
+            with open(os.path.join(self.share, *path), errors='replace',
+                      encoding='utf-8') as file:
+                return file.read()
+        except OSError as why:
+            return 'lab: %s' % why
+
+    def fill(self):
+        """Put all that dom0 needs into the share."""
+        image = 'guest.elf'
+        shutil.copytree(self.options.tools, os.path.join(self.share, 'bin'))
+        shutil.copy(self.options.guest, os.path.join(self.share, image))
+        shutil.copy(os.path.join(HERE, 'dom0.sh'), self.share)
+        if self.options.arch == 'arm64':
+            image = 'guest.image'
+            shutil.copy(self.options.guest + '.image',
+                        os.path.join(self.share, image))
+        else:
+            shutil.copy(os.path.join(os.environ['XENLAB_CACHE'], 'amd64',
+                                     'linux'), self.share)
+        for name in self.options.guests:
+            kind = '' if name == 'arm' else 'type = "%s"\n' % name
+            with open(os.path.join(self.share, name + '.cfg'), 'w',
+                      encoding='ascii') as file:
+                file.write(
+                    LINUX_CONFIG % (name, name.replace('linux-', ''))
+                    if name.startswith('linux-') else
+                    CONFIG % (name, kind, image))
+
+    def boot(self):
+        o = self.options
+        done = subprocess.run(
+            [os.path.join(HERE, 'xenlab.sh'), '-a', o.arch, '-s', self.share,
+             '-c', '2', '-t', str(o.limit), 'sh', 'dom0.sh', 'guest.elf',
+             str(o.hz), str(o.seconds), *o.guests],
+            env=dict(os.environ, XENLAB_XEN_ARGS='dom0_vcpus_pin'),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            stderr=subprocess.STDOUT, check=False)
+        print('# ' + '\n# '.join(done.stdout.splitlines()))
+        self.report('boots, and dom0 goes through',
+                    [] if done.returncode == 0 else
+                    ['status %d' % done.returncode])
+        return done.returncode == 0
+
+    def context(self, name, i, cpu):
+        """xenctx's registers by their names, and its call trace."""
+        text = self.read(name, '%d.ctx%d' % (i, cpu))
+        regs = {n: int(v, 16) for n, v in re.findall(
+            r'\b(\w+): +([0-9a-f]{4,16})\b', text)}
+        trace = [int(a, 16) for a in re.findall(r'\[<([0-9a-f]+)>\]', text)]
+        return regs, trace
+
+    def check_guest(self, name):
+        """It does what its graph says, by xenctx alone."""
+        problems, pcs = [], []
+        ip = REGISTERS[self.options.arch][0]
+        for i in range(1, ROUNDS + 1):
+            for cpu in range(NR_CPUS):
+                regs, _ = self.context(name, i, cpu)
+                pcs.append(regs.get(ip, 0))
+                if pcs[-1] not in self.graph.code:
+                    problems.append('round %d, CPU %d: at %#x' %
+                                    (i, cpu, pcs[-1]))
+        if len(set(pcs)) < 4:
+            problems.append('it stands still: %s' % pcs)
+        self.report(name + ': the guest runs', problems)
+
+    def check_paused(self, name):
+        """Of a guest that stands still: registers, and it stays so."""
+        problems = []
+        ip, sp = REGISTERS[self.options.arch]
+        for i in range(1, ROUNDS + 1):
+            problems += self.check_round(name, i, ip, sp)
+        self.report(name + ': registers are xenctx\'s, paused stays paused',
+                    problems)
+
+    def check_round(self, name, i, ip, sp):
+        try:
+            threads = {t['tid']: t for t in json.loads(
+                self.read(name, '%d.json' % i))['threads']}
+        except (ValueError, KeyError) as why:
+            return ['round %d: %s; %s' % (i, why, self.read(
+                name, '%d.err' % i).strip())]
+        problems = []
+        for cpu in range(NR_CPUS):
+            regs, _ = self.context(name, i, cpu)
+            frames = threads.get(cpu, {}).get('frames')
+            if not frames:
+                problems.append('round %d: no stack of CPU %d' % (i, cpu))
+                continue
+            want = (regs.get(ip), regs.get(sp))
+            got = (int(frames[0]['pc'], 16), int(frames[0]['sp'], 16))
+            if got != want:
+                problems.append('round %d, CPU %d: %s, xenctx: %s' %
+                                (i, cpu, got, want))
+            why, names = self.graph.check([int(f['pc'], 16) for f in frames])
+            if why and not self.graph.is_blind(got[0]):
+                problems.append('round %d, CPU %d: %s %s' %
+                                (i, cpu, why, names))
+        if threads.get(NR_CPUS, {}).get('frames'):
+            problems.append('round %d: a CPU that is down has a stack' % i)
+        if not re.search(r' [-r][-b]p[-s]', self.read(name, '%d.list' % i)):
+            problems.append('round %d: no longer paused: %s' %
+                            (i, self.read(name, '%d.list' % i)))
+        return problems
+
+    def stacks(self, name):
+        """Of a trace of uniprof, each a list of addresses."""
+        lines = self.read(name, 'trace').split('\n')
+        if not lines[0].startswith('#unikernel stack tracer using '):
+            return
+        stack = []
+        for line in lines[3:]:
+            if line in ('0', '1'):
+                yield stack
+                stack = []
+            elif line:
+                stack.append(int(line, 16))
+
+    def check_samples(self, name):
+        """Every stack of a long run against the graph."""
+        counts, seen, problems = collections.Counter(), set(), []
+        for stack in self.stacks(name):
+            why, names = self.graph.check(stack)
+            if why and stack and self.graph.is_blind(stack[0]):
+                why = 'blind'
+            counts[why.split(':')[0] if why else 'right'] += 1
+            seen.update(names)
+            if why and why != 'blind':
+                problems.append('%s: %s' % (why, ' '.join(names)))
+        total = sum(counts.values())
+        if self.read(name, 'trace.status').strip() != '0':
+            problems.append(self.read(name, 'trace.err').strip()[-300:])
+        least = self.options.hz * self.options.seconds * NR_CPUS
+        if total < least:
+            problems.append('only %d of %d stacks' % (total, least))
+        # Nothing is proved by samples of one place.
+        for want in ('entry_event', 'abyss_a', 'deep', 'large', 'f3', 'g2'):
+            if want not in seen:
+                problems.append('never seen: ' + want)
+        self.report('%s: %d stacks in %s s: %s; %d functions' % (
+            name, total, self.read(name, 'trace.seconds').strip(),
+            ', '.join('%d %s' % (n, w) for w, n in counts.most_common()),
+            len(seen)), problems)
+
+    def check_killed(self, name):
+        """Signals leave a guest that runs."""
+        self.report(name + ': runs on when uniprof is killed', [
+            signal + ': ' + text for signal in ('INT', 'TERM', 'HUP')
+            for text in [self.read(name, 'after-' + signal)]
+            if not re.search(r' [-r][-b]-[-s]', text)])
+
+    def check_linux(self, name):
+        """Stacks of a Linux kernel are complete, and begin where they do."""
+        problems, stacks, frames_seen = [], 0, 0
+        for i in range(1, LINUX_ROUNDS + 1):
+            try:
+                threads = json.loads(self.read(name, '%d.json' % i))['threads']
+            except (ValueError, KeyError) as why:
+                problems.append('round %d: %s; %s' % (i, why, self.read(
+                    name, '%d.err' % i).strip()))
+                continue
+            for thread in threads:
+                frames = thread.get('frames')
+                if not frames:
+                    continue  # in user space
+                stacks += 1
+                frames_seen += len(frames)
+                first = frames[-1].get('function') or '?'
+                if not thread['complete'] or not (
+                        first in LINUX_BEGINS or LINUX_ENTRY.match(first)):
+                    problems.append('round %d, CPU %d: %s after %s' % (
+                        i, thread['tid'], thread.get('end_detail') or
+                        thread['end'], first))
+        if stacks < LINUX_ROUNDS:
+            problems.append('only %d stacks' % stacks)
+        self.report('%s: %d stacks, %d frames' % (name, stacks, frames_seen),
+                    problems)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument('arch', choices=GUESTS)
+    parser.add_argument('tools')
+    parser.add_argument('guest')
+    parser.add_argument('--hz', type=int, default=500)
+    parser.add_argument('--seconds', type=int, default=7)
+    parser.add_argument('--limit', type=int, default=900)
+    parser.add_argument('--keep', metavar='DIR',
+                        help='share this folder with dom0, and keep it')
+    parser.add_argument('--guests', type=lambda s: s.split(','),
+                        help='only these, of ' + ', '.join(
+                            sum(map(list, GUESTS.values()), [])))
+    options = parser.parse_args()
+    options.guests = options.guests or GUESTS[options.arch]
+    with tempfile.TemporaryDirectory(prefix='outwind-xen-') as share:
+        if options.keep:
+            shutil.rmtree(options.keep, ignore_errors=True)
+            os.makedirs(options.keep)
+        lab = Lab(options, os.path.abspath(options.keep or share))
+        lab.fill()
+        if lab.boot():
+            for name in options.guests:
+                if name.startswith('linux-'):
+                    lab.check_linux(name)
+                    continue
+                lab.check_guest(name)
+                lab.check_paused(name)
+                lab.check_samples(name)
+                lab.check_killed(name)
+    print('%d passed, %d failed' % (lab.passed, lab.failed))
+    return lab.failed != 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
