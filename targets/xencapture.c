@@ -15,7 +15,7 @@
 #include "xenstacks.h"
 
 #define TRIES        8 /* to copy as much as the stacks need */
-#define TRIAL_FRAMES 1024
+#define TRIAL_FRAMES 65536 /* the shortest ones of 1 MiB */
 #define UPPER_HALF   ((uint64_t)1 << 63)
 
 /* What lives as long as the capture. */
@@ -128,21 +128,34 @@ static void take_thread(struct ow_capture *c, size_t i)
 
 static void take_threads(struct ow_capture *c)
 {
-	const struct kept *k = c->priv;
-	const struct ow_xenstacks *s = &k->stacks;
 	size_t i;
 
 	for (i = 0; i < c->nr_threads; i++)
 		take_thread(c, i);
-	c->stats = (struct ow_capture_stats){
-		.freeze_ns = s->paused_ns,
-		.longest_ns = s->paused_ns,
-		.median_ns = s->paused_ns,
-		.bytes_copied = s->bytes,
-		.stopped = s->no_pause ? 0 : (unsigned int)c->nr_threads,
-		.hypercalls = s->calls,
-		.mappings = s->maps,
-	};
+}
+
+/* Copies that may be half of another sample, or freed, are nobody's. */
+static void lose_threads(struct ow_capture *c, const struct ow_error *why)
+{
+	size_t i;
+
+	for (i = 0; i < c->nr_threads; i++) {
+		c->threads[i].info.captured = false;
+		c->threads[i].info.why = *why;
+		c->threads[i].stack = (struct ow_window){ 0 };
+	}
+}
+
+/* A copy more for the same sample, which costs what all of them did. */
+static void add_stats(struct ow_capture_stats *st, const struct ow_xenstacks *s)
+{
+	st->freeze_ns += s->paused_ns;
+	if (s->paused_ns > st->longest_ns)
+		st->longest_ns = st->median_ns = s->paused_ns;
+	st->bytes_copied = s->bytes;
+	st->stopped = s->no_pause ? 0 : s->x->nr_vcpus;
+	st->hypercalls += s->calls;
+	st->mappings += s->maps;
 }
 
 /*
@@ -170,13 +183,20 @@ static bool copies_suffice(struct ow_capture *c)
 static int take_again(struct ow_capture *c, struct ow_error *err)
 {
 	struct kept *k = c->priv;
+	struct ow_error why = { 0 };
 	unsigned int tries;
 	int failed;
 
+	c->stats = (struct ow_capture_stats){ 0 };
 	for (tries = 0; tries < TRIES; tries++) {
-		failed = ow_xenstacks_take(&k->stacks, err);
-		if (failed)
+		failed = ow_xenstacks_take(&k->stacks, &why);
+		add_stats(&c->stats, &k->stacks);
+		if (failed) {
+			lose_threads(c, &why);
+			if (err)
+				*err = why;
 			return failed;
+		}
 		take_threads(c);
 		if (copies_suffice(c))
 			break;

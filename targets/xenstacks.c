@@ -328,6 +328,7 @@ static void compare_times(struct ow_xenstacks *s, bool is_end)
 
 	for (i = 0; i < s->x->nr_vcpus; i++) {
 		k = &s->list[i];
+		k->certain = false;
 		if (ow_xen_ask_run(s->x, i, &k->run))
 			k->run = (struct ow_xen_run){ .online = true };
 		else if (is_end)
@@ -398,6 +399,7 @@ int ow_xenstacks_take(struct ow_xenstacks *s, struct ow_error *err)
 	uint32_t i;
 	int failed = ask(s, err);
 
+	s->paused_ns = s->calls = s->maps = 0;
 	if (failed)
 		return failed;
 	if (!reserve(s))
@@ -405,7 +407,6 @@ int ow_xenstacks_take(struct ow_xenstacks *s, struct ow_error *err)
 	drop_old(s, pages);
 	calls = s->x->seam->nr_calls;
 	maps = s->x->seam->nr_maps;
-	s->paused_ns = 0;
 	failed = take_blocked(s, err);
 	s->calls = (unsigned int)(s->x->seam->nr_calls - calls);
 	s->maps = (unsigned int)(s->x->seam->nr_maps - maps);

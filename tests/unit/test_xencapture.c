@@ -10,7 +10,7 @@
 #define TOP0 0xffff800000100000ULL
 #define TOP1 0xffff800000200000ULL
 #define PC   0xffffffff81000010ULL
-#define MOST 2048
+#define MOST 4096
 
 static struct fake_xen f;
 static uint64_t root;
@@ -134,6 +134,49 @@ static void test_deep(void)
 	CHECK(c && is_whole(0, PC, 1000) && is_whole(1, PC + 0x10000, 3));
 	CHECK(!ow_capture_again(c, &err));
 	CHECK(is_whole(0, PC, 1000));
+	finish();
+	make_guest(3000, 3);
+	take(false);
+	CHECK(c && is_whole(0, PC, 3000));
+	finish();
+}
+
+/* Each copy of a sample that takes several is part of what that cost. */
+static void test_growing_counts(void)
+{
+	struct ow_capture_stats st;
+
+	make_guest(3, 3);
+	take(false);
+	CHECK(c);
+	f.calls[FAKE_PAUSE] = f.calls[FAKE_VCPU] = f.calls[FAKE_UNPAUSE] = 0;
+	fake_chain(&f, 0, root, TOP0 - 64 * OW_XEN_PAGE, 17, PC, 1000, 64);
+	CHECK(!ow_capture_again(c, &err) && is_whole(0, PC, 1000));
+	ow_capture_stats(c, &st);
+	CHECK(f.calls[FAKE_PAUSE] > 1);
+	CHECK(st.hypercalls == f.calls[FAKE_PAUSE] + f.calls[FAKE_VCPU] +
+				       f.calls[FAKE_UNPAUSE]);
+	CHECK(st.longest_ns < st.freeze_ns);
+	finish();
+}
+
+/* After a sample that failed there is nothing to walk, least of all freed. */
+static void test_failed_again(void)
+{
+	make_guest(3, 3);
+	take(false);
+	CHECK(c && is_whole(0, PC, 3));
+	/* Seen to be longer than its copy, which is to grow. */
+	fake_chain(&f, 0, root, TOP0 - 64 * OW_XEN_PAGE, 17, PC, 1000, 64);
+	f.fail_at = f.total + 5; /* pause, two vCPUs, unpause, and again */
+	f.fail_errno = EPERM;
+	CHECK(ow_capture_again(c, &err));
+	CHECK(!ow_capture_thread(c, 0)->captured &&
+	      !ow_capture_thread(c, 1)->captured);
+	CHECK(ow_capture_thread(c, 0)->why.msg[0]);
+	CHECK(ow_capture_walk(c, 0, frames, MOST, &end, &err) == 0);
+	f.fail_at = 0;
+	CHECK(!ow_capture_again(c, &err) && is_whole(0, PC, 1000));
 	finish();
 }
 
@@ -329,6 +372,13 @@ static void test_no_pause(void)
 	CHECK(!ow_capture_thread(c, 0)->certain &&
 	      !ow_capture_thread(c, 0)->stopped);
 	CHECK(ow_capture_thread(c, 1)->certain);
+	/* Nor what the hypervisor doesn't tell of: vCPU 1's end is call 6. */
+	f.watch = NULL;
+	f.fail_at = f.total + 6;
+	f.fail_errno = EINVAL;
+	CHECK(!ow_capture_again(c, &err));
+	CHECK(ow_capture_thread(c, 0)->certain &&
+	      !ow_capture_thread(c, 1)->certain);
 	finish();
 }
 
@@ -413,6 +463,8 @@ static const struct test tests[] = {
 	{ "hypercalls and mappings of a sample", test_counts },
 	{ "new pages are mapped together", test_new_pages },
 	{ "deep stacks are copied whole", test_deep },
+	{ "what a sample of several copies costs", test_growing_counts },
+	{ "a sample that fails", test_failed_again },
 	{ "vCPUs that are down", test_down },
 	{ "pages that are not there", test_faults },
 	{ "hostile registers", test_hostile },
