@@ -7,7 +7,9 @@
 #include "elfsym.h"
 #include "error.h"
 
-#define PAGE_BITS 0xfffULL
+/* Of what a kernel moves by: CONFIG_PHYSICAL_ALIGN's least, or a page. */
+#define ALIGN_X86_64 0x1fffffULL
+#define ALIGN_OTHERS 0xfffULL
 
 /* By a name that both the file and the running kernel have. */
 static bool offset_by_names(const struct ow_object *obj,
@@ -54,8 +56,9 @@ static bool find_gate(struct ow_xen *x, uint64_t *ret)
 }
 
 /*
- * A Linux kernel moves by whole pages.  Vector 0 of one without the symbol is
- * nothing to go by.
+ * A Linux kernel moves by 2 MiB or more on x86-64 (arch/x86/Kconfig), elsewhere
+ * by whole pages: so of the handlers that it may have, the one is known that is
+ * there.  Vector 0 of one without the symbol is nothing to go by.
  */
 static bool offset_by_gate(const struct ow_object *obj, struct ow_xen *x,
 			   uint64_t *ret)
@@ -64,6 +67,8 @@ static bool offset_by_gate(const struct ow_object *obj, struct ow_xen *x,
 					     "asm_exc_divide_error",
 					     "xen_divide_error",
 					     "divide_error" };
+	uint64_t align = obj->elf.arch == &ow_arch_x86_64 ? ALIGN_X86_64 :
+							    ALIGN_OTHERS;
 	uint64_t gate, linked;
 	size_t i;
 
@@ -74,7 +79,7 @@ static bool offset_by_gate(const struct ow_object *obj, struct ow_xen *x,
 		return false;
 	for (i = 0; i < OW_ARRAY_SIZE(names); i++)
 		if (ow_elfsym_value(&obj->elf, names[i], &linked) &&
-		    ((gate - linked) & PAGE_BITS) == 0) {
+		    ((gate - linked) & align) == 0) {
 			*ret = gate - linked;
 			return true;
 		}

@@ -252,6 +252,10 @@ def test_moved_kernel():
         code, out, _ = outwind('stack', *operands, 'xen:7', **fake, **more)
         names = re.findall(r'^#\d+ +0x[0-9a-f]{16} (\w+)', out, re.M)
         assert (code == 0, names == GUEST * 3) == (whole, whole), out
+    # No kernel moves by a page: it is another one's vector.
+    _, out, _ = outwind('stack', '--image', image, 'xen:7', STACKS='cfi',
+                        MOVED='1000', GATE=1)
+    assert out.count('TID ') == 3 and 'guest_a' not in out, out
 
 
 def test_unwinding():
