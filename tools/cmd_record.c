@@ -49,6 +49,7 @@ static int sample(struct record_request *r, struct ow_capture *c,
 		.frequency = r->frequency,
 		.most = r->most,
 		.duration_ns = r->duration_ns,
+		.is_measured = r->stats,
 		.take = take,
 		.arg = o,
 	};

@@ -60,23 +60,37 @@ static void sleep_until(uint64_t when)
 		;
 }
 
-static bool note(struct sampler *s, struct ow_capture *c)
+static bool keep_pause(struct sampler *s, uint64_t ns)
 {
-	struct ow_capture_stats st;
+	size_t room = 2 * s->room + 1024;
 	uint64_t *more;
 
 	if (s->nr == s->room) {
-		s->room = 2 * s->room + 1024;
-		more = realloc(s->pauses, s->room * sizeof(*more));
+		more = realloc(s->pauses, room * sizeof(*more));
 		if (!more)
 			return false;
 		s->pauses = more;
+		s->room = room;
 	}
+	s->pauses[s->nr] = ns;
+	return true;
+}
+
+/* 0, or a negative code and why. */
+static int note(struct sampler *s, struct ow_capture *c)
+{
+	struct ow_capture_stats st;
+
 	ow_capture_stats(c, &st);
-	s->pauses[s->nr++] = st.freeze_ns;
+	if (s->is_measured && !keep_pause(s, st.freeze_ns)) {
+		s->why = (struct ow_error){ OW_CODE_MEMORY, 0,
+					    "out of memory" };
+		return -OW_CODE_MEMORY;
+	}
+	s->nr++;
 	s->hypercalls += st.hypercalls;
 	s->mappings += st.mappings;
-	return true;
+	return 0;
 }
 
 /* When the deadline of that number is; a period is no whole number of ns. */
@@ -126,7 +140,10 @@ static int run(struct sampler *s, struct ow_capture *c)
 		if (failed)
 			return failed;
 		sample.number = s->nr;
-		if (!note(s, c) || !s->take(s->arg, &sample))
+		failed = note(s, c);
+		if (failed)
+			return failed;
+		if (!s->take(s->arg, &sample))
 			return 0;
 		next = next_deadline(s, begin, &number);
 	} while (goes_on(s, next, begin));
@@ -148,7 +165,7 @@ int sampler_run(struct sampler *s, struct ow_capture *c)
 	catch_signals(before);
 	failed = run(s, c);
 	restore_signals(before);
-	if (s->nr)
+	if (s->pauses)
 		qsort(s->pauses, s->nr, sizeof(*s->pauses), order);
 	return failed;
 }
@@ -164,7 +181,7 @@ uint64_t sampler_pause(const struct sampler *s, double share)
 {
 	uint64_t i = (uint64_t)(share * (double)s->nr);
 
-	if (s->nr == 0)
+	if (!s->pauses)
 		return 0;
 	return s->pauses[i < s->nr ? i : s->nr - 1];
 }

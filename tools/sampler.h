@@ -24,6 +24,7 @@ struct sampler {
 	unsigned int frequency; /* a second, 1 to SAMPLER_MOST_HZ */
 	uint64_t most;          /* samples; 0: no limit */
 	uint64_t duration_ns;   /* from the first deadline on; 0: no limit */
+	bool is_measured;       /* keep each pause, 8 bytes a sample */
 	/* Return false to end. */
 	bool (*take)(void *arg, const struct sample *s);
 	void (*missed)(void *arg, uint64_t late_ns); /* or NULL */
@@ -33,9 +34,11 @@ struct sampler {
 	uint64_t nr;        /* samples */
 	uint64_t nr_missed; /* deadlines */
 	uint64_t hypercalls, mappings;
-	uint64_t *pauses; /* of each sample, in ns, in order afterwards */
+	uint64_t *pauses; /* of each sample, in ns, in order afterwards; NULL
+			     if not measured */
 	size_t room;
-	struct ow_error why; /* of a target that could not be taken again */
+	struct ow_error why; /* of a target that could not be taken again, or
+				of no memory */
 };
 
 /*
@@ -48,7 +51,8 @@ struct sampler {
 int sampler_run(struct sampler *s, struct ow_capture *c);
 void sampler_free(struct sampler *s);
 
-/* The pause that share (0 to 1) of the samples don't exceed, in ns. */
+/* The pause that share (0 to 1) of the samples don't exceed, in ns; 0 if they
+   weren't measured. */
 uint64_t sampler_pause(const struct sampler *s, double share);
 
 #endif /* OW_SAMPLER_H */
