@@ -104,19 +104,21 @@ static uint64_t least(uint64_t a, uint64_t b)
 /*
  * Another object may come to lie where one was, even with the same link_map; so
  * the tag is of its first bytes, too (ELF header, program headers, as a rule
- * the build-id), and of those that its search table begins with.
+ * the build-id), and of those that its search table begins with, in its page:
+ * behind that there may be a hole between segments.
  */
 static uint64_t tag_of(const struct ow_loaded *l, const struct link_map *map)
 {
 	uint64_t tag = stir(stir(l->start, l->end), l->hdr);
 	uint64_t table = l->hdr & ~(uint64_t)7;
+	uint64_t page_end = (l->hdr | (OW_LOCAL_PAGE - 1)) + 1;
 
 	tag = stir(tag, (uintptr_t)map);
 	if (map)
 		tag = stir(stir(tag, map->l_addr), (uintptr_t)map->l_ld);
 	tag = stir(tag, sum_words(l->start, least(l->end, l->start + 1024)));
 	if (l->hdr)
-		tag = stir(tag, sum_words(table, least(l->end, table + 128)));
+		tag = stir(tag, sum_words(table, least(page_end, table + 128)));
 	return tag | 1;
 }
 

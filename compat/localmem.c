@@ -124,6 +124,16 @@ bool ow_local_readable(uint64_t addr, uint64_t size)
 	       ow_local_stretch(&e, addr + size);
 }
 
+void ow_local_recheck(uint64_t addr)
+{
+	uint64_t region = addr >> REGION_BITS;
+	unsigned int n = addr / OW_LOCAL_PAGE % REGION_PAGES;
+	uint64_t pages = pages_of(region), page = (uint64_t)1 << n;
+
+	if (pages & page && !probe(addr & ~(uint64_t)(OW_LOCAL_PAGE - 1)))
+		remember(region, pages & ~page);
+}
+
 static int read_local(const struct ow_memory *mem, uint64_t addr, void *buf,
 		      size_t size)
 {

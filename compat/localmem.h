@@ -33,6 +33,19 @@ bool ow_local_stretch(struct ow_extent *e, uint64_t end);
 
 bool ow_local_readable(uint64_t addr, uint64_t size);
 
+/*
+ * Ask anew for the page of addr: for what no rule says to be in use, as what was
+ * interrupted may have gone to where something was.
+ */
+void ow_local_recheck(uint64_t addr);
+
+/* A stack goes on at sp: ask anew where that isn't just above "below". */
+static inline void ow_local_enter(uint64_t sp, uint64_t below)
+{
+	if (sp - below >= 16 * OW_LOCAL_PAGE)
+		ow_local_recheck(sp);
+}
+
 /* Reads what can be read, for the engine. */
 extern const struct ow_memory ow_local_memory;
 

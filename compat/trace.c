@@ -175,6 +175,7 @@ static bool leave_signal(struct trace *t)
 	}
 	t->sp = ow_local_word(at + sf->sp_off);
 	t->is_return = false;
+	ow_local_enter(t->sp, at);
 	return t->sp != at || t->ip != old_ip;
 }
 
@@ -352,6 +353,8 @@ static void begin(struct trace *t, uint64_t ip, uint64_t sp, uint64_t fp,
 	t->fp = fp;
 	t->ra = ra;
 	t->is_return = is_return;
+	if (!is_return)
+		ow_local_enter(sp, (uintptr_t)__builtin_frame_address(0));
 	t->window = ow_local_extent(sp);
 	if (t->window.end - sp < 4096)
 		ow_local_stretch(&t->window, t->window.end + 1);

@@ -24,6 +24,8 @@ int ow_unw_init_local(struct ow_unw *u, unw_context_t *uc, int flag)
 	u->ip = ow_local_word(u->word[OW_M_PC]) & OW_M_PC_MASK;
 	u->sp = ow_local_word(u->word[OW_M_SP]);
 	ow_unw_set_value(u, OW_M_SP, u->sp);
+	if (!u->is_return)
+		ow_local_enter(u->sp, (uintptr_t)__builtin_frame_address(0));
 	return 0;
 }
 

@@ -21,6 +21,7 @@ struct ow_unw {
 	uint64_t sigcontext;     /* the registers are of this ucontext; or 0 */
 	bool is_return;          /* ip is a return address */
 	bool by_fp;              /* found by a frame pointer */
+	uint16_t nr_signals;     /* signals' frames that were left */
 	struct ow_extent window; /* local: readable part of the stack */
 	struct ow_extent object; /* local: object last asked for, */
 	uint64_t tag;            /* and what tells it from others */

@@ -39,12 +39,23 @@ int ow_unw_error(int err)
 	}
 }
 
+/* What was interrupted may be a jump to code that is gone. */
+static void recheck_code(const struct ow_unw *u)
+{
+	if (!u->as->is_local || u->is_return)
+		return;
+	ow_local_recheck(u->ip);
+	if ((u->ip ^ (u->ip + CODE_SIZE - 1)) >= OW_LOCAL_PAGE)
+		ow_local_recheck(u->ip + CODE_SIZE - 1);
+}
+
 /* Bytes at ip, as many as there are. */
 static size_t read_code(struct ow_unw *u, uint8_t *code)
 {
 	uint64_t word, first = u->ip & ~(uint64_t)7;
 	size_t skip = u->ip - first, got = 0, i;
 
+	recheck_code(u);
 	for (i = 0; got < CODE_SIZE; i += 8) {
 		if (ow_unw_load(u, first + i, &word))
 			break;

@@ -6,6 +6,9 @@
 
 #define BIT(slot) ((uint64_t)1 << (slot))
 
+/* Signals' frames of a stack: they alone may lead anywhere, even in a circle. */
+#define MOST_SIGNALS 1024
+
 /* Nothing is left to be found: as unw_step() says it. */
 static int end(struct ow_unw *u)
 {
@@ -29,8 +32,14 @@ static int arrive(struct ow_unw *u, uint64_t ip, uint64_t sp, bool is_signal)
 	u->is_return = !is_signal;
 	if (ip == 0)
 		return end(u);
-	if (is_signal)
-		return ip == old_ip && sp == old_sp ? -UNW_EBADFRAME : 1;
+	if (is_signal) {
+		if (u->as->is_local)
+			ow_local_enter(sp, old_sp);
+		return (ip == old_ip && sp == old_sp) ||
+				       u->nr_signals++ == MOST_SIGNALS ?
+			       -UNW_EBADFRAME :
+			       1;
+	}
 	u->sigcontext = 0;
 	if (sp > old_sp || (sp == old_sp && !was_return && ip != old_ip))
 		return 1;

@@ -106,14 +106,16 @@ EXPORT int _UXEN_access_mem(unw_addr_space_t as, unw_word_t addr,
 	struct ow_error err;
 
 	(void)as;
-	if (write || ow_xen_read(ui->domain, (unsigned int)ui->vcpu, addr, val,
-				 sizeof(*val), &err))
+	if (write)
 		return -UNW_EINVAL;
+	if (ow_xen_read(ui->domain, (unsigned int)ui->vcpu, addr, val,
+			sizeof(*val), &err))
+		return -UNW_ENOMEM;
 	return 0;
 }
 
 /*
- * Registers are taken when the ip is asked for, as a walk begins with that.  The
+ * Registers are taken when the pc is asked for, as a walk begins with that.  The
  * guest may have moved its pages since the last one.
  */
 EXPORT int _UXEN_access_reg(unw_addr_space_t as, unw_regnum_t reg,
@@ -125,7 +127,7 @@ EXPORT int _UXEN_access_reg(unw_addr_space_t as, unw_regnum_t reg,
 	(void)as;
 	if (write)
 		return -UNW_EINVAL;
-	if (reg == UNW_REG_IP) {
+	if (ow_machine_slot(reg) == OW_M_PC) {
 		ow_xen_forget(ui->domain);
 		ui->nr_regs = ow_xen_registers(ui->domain,
 					       (unsigned int)ui->vcpu, ui->regs,

@@ -390,6 +390,105 @@ static void damaged(void)
 	check("damaged stacks end", n == 20000);
 }
 
+/* Where a context says that its thread is. */
+static void put_in(unw_context_t *uc, void *pc, void *sp, void *caller)
+{
+#ifdef __x86_64__
+	uc->uc_mcontext.gregs[REG_RIP] = (long)pc;
+	uc->uc_mcontext.gregs[REG_RSP] = (long)sp;
+	uc->uc_mcontext.gregs[REG_RBP] = 0;
+	*(void **)sp = caller;
+#else
+	uc->uc_mcontext.pc = (uint64_t)pc;
+	uc->uc_mcontext.sp = (uint64_t)sp;
+	uc->uc_mcontext.regs[29] = 0;
+	uc->uc_mcontext.regs[30] = (uint64_t)caller;
+#endif
+}
+
+static char *new_page(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+/* A call to where code was, which has been seen there: its caller is found. */
+static void gone_code(void)
+{
+	unw_word_t words[8] = { 0 }, ip = 0;
+	char *caller = (char *)&errors + 20, *code = new_page();
+	unw_context_t uc;
+	unw_cursor_t c;
+
+	unw_getcontext(&uc);
+	put_in(&uc, code + 64, words, caller);
+	unw_init_local2(&c, &uc, UNW_INIT_SIGNAL_FRAME);
+	check("code without CFI", unw_is_signal_frame(&c) == 0 &&
+					  unw_step(&c) == 0);
+	munmap(code, 4096);
+	unw_init_local2(&c, &uc, UNW_INIT_SIGNAL_FRAME);
+	check("code that is gone", unw_step(&c) > 0);
+	unw_get_reg(&c, UNW_REG_IP, &ip);
+	check("its caller", ip == (unw_word_t)caller);
+}
+
+/* A stack that is gone is not read. */
+static void gone_stack(void)
+{
+	char *stack = new_page();
+	unw_context_t uc;
+	unw_cursor_t c;
+	void *pcs[8];
+
+	unw_getcontext(&uc);
+	put_in(&uc, (void *)&errors, stack + 64, NULL);
+	check("a stack", unw_backtrace2(pcs, 8, &uc, UNW_INIT_SIGNAL_FRAME) ==
+				 1);
+	munmap(stack, 4096);
+	check("gone", unw_backtrace2(pcs, 8, &uc, UNW_INIT_SIGNAL_FRAME) == 1);
+	unw_init_local2(&c, &uc, UNW_INIT_SIGNAL_FRAME);
+	check("step there", unw_step(&c) <= 0);
+}
+
+#ifdef __x86_64__
+/* The rows that nobody has put yet are nobody's. */
+static void null_caller(void)
+{
+	unw_word_t words[64] = { 0 };
+	unw_context_t uc;
+	unw_cursor_t c;
+
+	unw_getcontext(&uc);
+	put_in(&uc, (void *)1, words, NULL);
+	uc.uc_mcontext.gregs[REG_RAX] = (long)&words[32];
+	unw_init_local(&c, &uc);
+	check("caller at 1", unw_step(&c) == 0);
+}
+
+/* Signals' frames that lead to one another. */
+static void signal_circle(void)
+{
+	struct sigaction sa;
+	unw_context_t a, b;
+	unw_cursor_t c;
+	void *back;
+	int n = 0;
+
+	sigaction(SIGUSR1, NULL, &sa);
+	back = (void *)sa.sa_restorer;
+	unw_getcontext(&a);
+	b = a;
+	a.uc_mcontext.gregs[REG_RIP] = (long)back;
+	a.uc_mcontext.gregs[REG_RSP] = (long)&b;
+	b.uc_mcontext.gregs[REG_RIP] = (long)back;
+	b.uc_mcontext.gregs[REG_RSP] = (long)&a;
+	unw_init_local2(&c, &a, UNW_INIT_SIGNAL_FRAME);
+	while (n < 1000000 && unw_step(&c) > 0)
+		n++;
+	check("a circle of signals", n > 2 && n < 1000000);
+}
+#endif
+
 int main(void)
 {
 	pthread_t t;
@@ -405,6 +504,12 @@ int main(void)
 	states();
 	errors();
 	damaged();
+	gone_code();
+	gone_stack();
+#ifdef __x86_64__
+	null_caller();
+	signal_circle();
+#endif
 	printf("%u passed, %u failed\n", passed, failed);
 	return failed != 0;
 }
