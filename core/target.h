@@ -19,6 +19,7 @@ struct ow_target {
 			     no thread may have a stack window then */
 	bool keeps_fp;    /* all code that calls keeps a frame pointer */
 	bool no_fallback; /* by unwind data, and by nothing else */
+	bool has_gaps;    /* code may be where the map has none */
 	uint64_t kernel_start; /* of a kernel: programs' code is below; or 0 */
 };
 

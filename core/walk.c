@@ -156,7 +156,8 @@ static int fallback_row(struct ow_walk *w, const struct ow_range *range,
 	if (range && trampoline_row(w, w->regs.val[arch->pc], row))
 		return 0;
 	if (!range) {
-		if (w->frames[w->nr - 1].flags & OW_FRAME_RETURN)
+		if (w->frames[w->nr - 1].flags & OW_FRAME_RETURN ||
+		    w->step.target->has_gaps)
 			return -OW_ENOENT;
 		ow_arch_call_row(arch, row, w->finder.rules);
 		return 0;

@@ -265,6 +265,7 @@ static int place(struct ow_capture *c, const struct ow_xen_options *xen,
 	/* All bits: the upper half's addresses have the top ones set. */
 	c->target.pc_mask = ow_arch_mask(c->target.arch);
 	c->target.no_fallback = xen->unwinding == OW_XEN_BY_CFI;
+	c->target.has_gaps = true; /* of what is no image */
 	c->by_fp_only = by_fp;
 	failed = ow_xenimages_place(&k->images, c, by_fp, err);
 	if (!failed && c->nr_modules &&

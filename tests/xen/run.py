@@ -264,6 +264,9 @@ def test_unwinding():
     code, out, _ = outwind('stack', '--unwind=cfi', '--image',
                            image + '@100000000', 'xen:7', STACKS='cfi')
     assert code == 1 and out.count('stack ends here') == 3, out
+    # Code of no image is no call to nowhere, whatever is on top of its stack.
+    code, out, _ = outwind('stack', '--image', image + '@100000000', 'xen:7')
+    assert code == 1 and out.count('stack ends here') == 3, out
     code, out, _ = outwind('stack', '--unwind=fp', '--image', image, 'xen:7')
     assert code == 1 and out.count('(by frame pointer)') == 4, out
     code, _, err = outwind('stack', '--image', image + '@x', 'xen:7')
