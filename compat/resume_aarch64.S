@@ -41,9 +41,10 @@ ow_machine_resume:
 	ldp	x28, x29, [x0, UC_X + 224]
 	ldr	x30, [x0, UC_X + 240]
 	ldr	x17, [x0, UC_SP]
-	mov	sp, x17
 	ldr	x16, [x0, UC_PC]
 	ldp	x0, x1, [x0, UC_X]
+	/* From here on a signal may overwrite the context. */
+	mov	sp, x17
 	br	x16
 	.cfi_endproc
 	.size	ow_machine_resume, . - ow_machine_resume

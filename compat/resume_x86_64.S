@@ -9,6 +9,7 @@
 #define UC_R8     40
 #define UC_R9     48
 #define UC_R10    56
+#define UC_R11    64
 #define UC_R12    72
 #define UC_R13    80
 #define UC_R14    88
@@ -25,13 +26,16 @@
 #define UC_FPREGS 224
 #define FP_CWD    0
 #define FP_MXCSR  24
+#define RED_ZONE  128
 #define NR_rt_sigreturn 15
 
 	.text
 
 /*
- * void ow_machine_resume(const unw_context_t *uc): rip is put where the new
- * stack has its top, below the red zone, so that no register is left over.
+ * void ow_machine_resume(const unw_context_t *uc): rip and rdi are put where the
+ * new stack has its top, below the red zone, so that no register is left over.
+ * Once rsp has changed, a signal may overwrite all that lies below it, the
+ * context among it.
  */
 	.globl	ow_machine_resume
 	.hidden	ow_machine_resume
@@ -48,9 +52,15 @@ _Ux86_64_setcontext:
 	jz	1f
 	fldcw	FP_CWD(%rax)
 	ldmxcsr	FP_MXCSR(%rax)
-1:	mov	UC_R8(%rdi), %r8
+1:	mov	UC_RSP(%rdi), %rax
+	mov	UC_RDI(%rdi), %rcx
+	mov	%rcx, -RED_ZONE - 16(%rax)
+	mov	UC_RIP(%rdi), %rcx
+	mov	%rcx, -RED_ZONE - 8(%rax)
+	mov	UC_R8(%rdi), %r8
 	mov	UC_R9(%rdi), %r9
 	mov	UC_R10(%rdi), %r10
+	mov	UC_R11(%rdi), %r11
 	mov	UC_R12(%rdi), %r12
 	mov	UC_R13(%rdi), %r13
 	mov	UC_R14(%rdi), %r14
@@ -61,10 +71,10 @@ _Ux86_64_setcontext:
 	mov	UC_RDX(%rdi), %rdx
 	mov	UC_RAX(%rdi), %rax
 	mov	UC_RCX(%rdi), %rcx
-	mov	UC_RSP(%rdi), %rsp
-	mov	UC_RIP(%rdi), %r11
-	mov	UC_RDI(%rdi), %rdi
-	jmp	*%r11
+	mov	UC_RSP(%rdi), %rdi
+	lea	-RED_ZONE - 16(%rdi), %rsp
+	pop	%rdi
+	ret	$RED_ZONE
 	.cfi_endproc
 	.size	ow_machine_resume, . - ow_machine_resume
 	.size	_Ux86_64_setcontext, . - _Ux86_64_setcontext

@@ -229,6 +229,39 @@ static NOINLINE void resume(void)
 	check("resume again", between(3) == 4711 && kept == 42);
 }
 
+#ifdef __x86_64__
+static volatile int traps;
+
+/* What lies below the stack pointer is anybody's, but the red zone. */
+static void scribble(int sig)
+{
+	volatile char junk[8192];
+	size_t i;
+
+	(void)sig;
+	traps++;
+	for (i = 0; i < sizeof(junk); i++)
+		junk[i] = 0x5a;
+}
+
+/* With a signal at each instruction on the way. */
+static NOINLINE void resume_trapped(void)
+{
+	struct sigaction sa = { .sa_handler = scribble };
+	volatile unw_word_t kept = 42;
+	unw_word_t r;
+
+	sigaction(SIGTRAP, &sa, NULL);
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; orl $0x100, (%%rsp);"
+			 "popf; lea 128(%%rsp), %%rsp" ::: "cc", "memory");
+	r = between(3);
+	__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; andl $~0x100, (%%rsp);"
+			 "popf; lea 128(%%rsp), %%rsp" ::: "cc", "memory");
+	signal(SIGTRAP, SIG_DFL);
+	check("resume under signals", r == 4711 && kept == 42 && traps > 100);
+}
+#endif
+
 static volatile int handled;
 
 static void resume_from_handler(int sig)
@@ -500,6 +533,9 @@ int main(void)
 	pthread_join(t, NULL);
 	resume();
 	resume_interrupted();
+#ifdef __x86_64__
+	resume_trapped();
+#endif
 	registered();
 	states();
 	errors();
