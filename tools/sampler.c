@@ -15,14 +15,17 @@ static void interrupt(int signal_nr)
 	is_interrupted = 1;
 }
 
-/* The first signal ends the sampling, the second one the program. */
+/*
+ * The first signal ends the sampling, the second one the program.  A write that
+ * waits for its reader goes on; sleeping does not.
+ */
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define NR_SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
 static void catch_signals(struct sigaction *before)
 {
 	struct sigaction action = { .sa_handler = interrupt,
-				    .sa_flags = (int)SA_RESETHAND };
+				    .sa_flags = (int)SA_RESETHAND | SA_RESTART };
 	size_t i;
 
 	is_interrupted = 0;
