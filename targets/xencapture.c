@@ -287,6 +287,10 @@ static int begin(struct ow_capture *c, struct ow_xen *x,
 	if (options->stopping && !no_pause)
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "a guest is paused as a whole, or not at all");
+	if (options->reading || options->stop_timeout_ms || options->sysroot)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "a guest's memory is mapped, it pauses at once, "
+			       "and its images are files here");
 	if (options->states || options->tids || options->extras)
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "all vCPUs of a guest are taken, and what its "

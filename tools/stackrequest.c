@@ -135,6 +135,19 @@ static bool parse_domain(struct stack_request *r)
 	return !r->exe || xen_request_image(&r->xen, r->exe);
 }
 
+/* Of anything else nothing asks for what only guests have. */
+static bool is_no_guest(const struct stack_request *r)
+{
+	const struct ow_xen_options *x = &r->xen.options;
+
+	if (!x->nr_images && !x->symbols && !x->unwinding && !r->xen.backend)
+		return true;
+	complain("%s: no guest, which --image, --kallsyms, --unwind and "
+		 "--backend are for",
+		 r->target);
+	return false;
+}
+
 static bool parse_target(struct stack_request *r)
 {
 	size_t n = strcspn(r->target, "/");
@@ -144,6 +157,8 @@ static bool parse_target(struct stack_request *r)
 	r->domain = r->is_core ? NULL : xen_request_domain(r->target);
 	if (r->domain)
 		return parse_domain(r);
+	if (!is_no_guest(r))
+		return false;
 	snprintf(text, sizeof(text), "%.*s", (int)n, r->target);
 	if (!r->is_core && n < sizeof(text) &&
 	    parse_number(text, 1, INT32_MAX, &pid)) {

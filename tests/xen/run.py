@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """uniprof and outwind on a fake guest: run.py BUILD COLLAPSE.PY"""
 
+import fcntl
 import importlib.util
 import json
 import mmap
@@ -13,6 +14,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 HEAD = re.compile(
@@ -337,6 +339,18 @@ def test_record_usage():
     assert code == 2 and 'no domain is called' in err
 
 
+def test_stack_usage():
+    """What doesn't fit the kind of target is refused, not ignored."""
+    for option in ('--image=x', '--kallsyms=x', '--unwind=fp',
+                   '--backend=libxc'):
+        code, out, err = outwind('stack', option, str(os.getpid()))
+        assert code == 64 and out == '' and 'no guest' in err, (option, err)
+    for option in ('--proc-mem', '--stop-timeout=5', '--sysroot=/',
+                   '--one-at-a-time', '--gentle', '--kernel'):
+        code, out, err = outwind('stack', option, 'xen:7')
+        assert code == 2 and out == '' and 'guest' in err, (option, err)
+
+
 def start(number, *args, **fake):
     """A tool that samples for long; return it when it has begun."""
     pauses = Pauses(number)
@@ -379,6 +393,24 @@ def test_signals_twice():
         process.communicate(timeout=60)
         assert pauses.now() == 0
         assert process.returncode in (0, -signal.SIGTERM)
+
+
+def test_signal_while_writing():
+    """Output that nobody reads for a while is not cut by a signal."""
+    process = subprocess.Popen([os.path.join(BUILD, 'fake-uniprof'), '-F',
+                                '10000', '-T', '60', '-', '7'],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, env=environment())
+    waiting, before = bytearray(4), None
+    while before is None or waiting != before or not any(waiting):
+        before = bytes(waiting)
+        time.sleep(0.3)
+        fcntl.ioctl(process.stdout, termios.FIONREAD, waiting)
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.1)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert re.fullmatch('(' + STACKS + ')*', body(out)), out[-100:]
 
 
 def test_paused_by_others():
