@@ -20,7 +20,8 @@ bool ow_rowcache_get(const struct ow_rowcache *c, uint64_t addr,
 	size_t i;
 
 	/* What is not in use yet has address 0, where no code is. */
-	if (addr == 0 || seq & 1 || __atomic_load_n(&e->addr, __ATOMIC_RELAXED) != addr)
+	if (addr == 0 || seq & 1 ||
+	    __atomic_load_n(&e->addr, __ATOMIC_RELAXED) != addr)
 		return false;
 	for (i = 0; i < WORDS; i++)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);

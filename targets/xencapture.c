@@ -14,7 +14,7 @@
 #include "xenimages.h"
 #include "xenstacks.h"
 
-#define TRIES        8 /* to copy as much as the stacks need */
+#define TRIES        8     /* to copy as much as the stacks need */
 #define TRIAL_FRAMES 65536 /* the shortest ones of 1 MiB */
 #define UPPER_HALF   ((uint64_t)1 << 63)
 

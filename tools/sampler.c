@@ -25,7 +25,8 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 static void catch_signals(struct sigaction *before)
 {
 	struct sigaction action = { .sa_handler = interrupt,
-				    .sa_flags = (int)SA_RESETHAND | SA_RESTART };
+				    .sa_flags = (int)SA_RESETHAND |
+						SA_RESTART };
 	size_t i;
 
 	is_interrupted = 0;
@@ -86,8 +87,8 @@ static int note(struct sampler *s, struct ow_capture *c)
 
 	ow_capture_stats(c, &st);
 	if (s->is_measured && !keep_pause(s, st.freeze_ns)) {
-		s->why = (struct ow_error){ OW_CODE_MEMORY, 0,
-					    "out of memory" };
+		s->why =
+			(struct ow_error){ OW_CODE_MEMORY, 0, "out of memory" };
 		return -OW_CODE_MEMORY;
 	}
 	s->nr++;

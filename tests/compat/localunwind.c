@@ -253,10 +253,12 @@ static NOINLINE void resume_trapped(void)
 
 	sigaction(SIGTRAP, &sa, NULL);
 	__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; orl $0x100, (%%rsp);"
-			 "popf; lea 128(%%rsp), %%rsp" ::: "cc", "memory");
+			 "popf; lea 128(%%rsp), %%rsp" ::
+				 : "cc", "memory");
 	r = between(3);
 	__asm__ volatile("lea -128(%%rsp), %%rsp; pushf; andl $~0x100, (%%rsp);"
-			 "popf; lea 128(%%rsp), %%rsp" ::: "cc", "memory");
+			 "popf; lea 128(%%rsp), %%rsp" ::
+				 : "cc", "memory");
 	signal(SIGTRAP, SIG_DFL);
 	check("resume under signals", r == 4711 && kept == 42 && traps > 100);
 }
@@ -456,8 +458,8 @@ static void gone_code(void)
 	unw_getcontext(&uc);
 	put_in(&uc, code + 64, words, caller);
 	unw_init_local2(&c, &uc, UNW_INIT_SIGNAL_FRAME);
-	check("code without CFI", unw_is_signal_frame(&c) == 0 &&
-					  unw_step(&c) == 0);
+	check("code without CFI",
+	      unw_is_signal_frame(&c) == 0 && unw_step(&c) == 0);
 	munmap(code, 4096);
 	unw_init_local2(&c, &uc, UNW_INIT_SIGNAL_FRAME);
 	check("code that is gone", unw_step(&c) > 0);
@@ -475,8 +477,8 @@ static void gone_stack(void)
 
 	unw_getcontext(&uc);
 	put_in(&uc, (void *)&errors, stack + 64, NULL);
-	check("a stack", unw_backtrace2(pcs, 8, &uc, UNW_INIT_SIGNAL_FRAME) ==
-				 1);
+	check("a stack",
+	      unw_backtrace2(pcs, 8, &uc, UNW_INIT_SIGNAL_FRAME) == 1);
 	munmap(stack, 4096);
 	check("gone", unw_backtrace2(pcs, 8, &uc, UNW_INIT_SIGNAL_FRAME) == 1);
 	unw_init_local2(&c, &uc, UNW_INIT_SIGNAL_FRAME);

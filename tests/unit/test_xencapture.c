@@ -154,8 +154,8 @@ static void test_growing_counts(void)
 	CHECK(!ow_capture_again(c, &err) && is_whole(0, PC, 1000));
 	ow_capture_stats(c, &st);
 	CHECK(f.calls[FAKE_PAUSE] > 1);
-	CHECK(st.hypercalls == f.calls[FAKE_PAUSE] + f.calls[FAKE_VCPU] +
-				       f.calls[FAKE_UNPAUSE]);
+	CHECK(st.hypercalls ==
+	      f.calls[FAKE_PAUSE] + f.calls[FAKE_VCPU] + f.calls[FAKE_UNPAUSE]);
 	CHECK(st.longest_ns < st.freeze_ns);
 	finish();
 }
