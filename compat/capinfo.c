@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "err.h"
 #include "machine.h"
+#include "mininames.h"
 #include "procfs.h"
 #include "procinfo.h"
 #include "procname.h"
@@ -36,15 +37,26 @@ int ow_capinfo_find(struct ow_capture *c, unw_word_t ip, unw_proc_info_t *pi,
 	return ow_procinfo_fill(pi, m->base.cfi, &env, &fde, how, need, NULL);
 }
 
-int ow_capinfo_name(struct ow_capture *c, unw_word_t ip, char *buf, size_t size,
-		    unw_word_t *off_ret)
+int ow_capinfo_name(struct ow_capture *c, struct ow_mininames *minis,
+		    unw_word_t ip, char *buf, size_t size, unw_word_t *off_ret)
 {
 	struct ow_capture_module *m = module_at(c, ip);
+	uint64_t vaddr, away = UINT64_MAX, nearer = UINT64_MAX;
+	char begin[1];
+	int err;
 
 	if (!m)
 		return -UNW_ENOINFO;
-	return ow_procname_in(&m->object->elf, ip - m->base.bias, buf, size,
-			      off_ret);
+	vaddr = ip - m->base.bias;
+	err = ow_procname_in(&m->object->elf, vaddr, buf, size, &away);
+	ow_mininames_find(minis, m->object, vaddr, begin, sizeof(begin),
+			  &nearer);
+	if (nearer < away)
+		err = ow_mininames_find(minis, m->object, vaddr, buf, size,
+					&away);
+	if (off_ret && err != -UNW_ENOINFO)
+		*off_ret = away;
+	return err;
 }
 
 int ow_capinfo_file(struct ow_capture *c, unw_word_t ip, char *buf, size_t size,

@@ -51,6 +51,9 @@ struct ow_machine {
 	unw_regnum_t nr_regs; /* of names */
 	const char *const *names;
 	const uint8_t *saved; /* slots of struct ow_trace_regs' saved */
+	/* unw_is_signal_frame(): what was interrupted, not the trampoline. */
+	bool signal_behind;
+	bool rowless_is_error; /* to unw_get_proc_info() */
 	/* Are these the bytes that a PLT entry has at ip? */
 	bool (*is_plt)(const uint8_t *code);
 };

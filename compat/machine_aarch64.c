@@ -46,6 +46,7 @@ const struct ow_machine ow_machine = {
 	.nr_regs = OW_ARRAY_SIZE(names),
 	.names = names,
 	.saved = saved,
+	.rowless_is_error = true,
 	.is_plt = is_plt,
 };
 

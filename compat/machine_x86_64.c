@@ -37,6 +37,7 @@ const struct ow_machine ow_machine = {
 	.nr_regs = OW_ARRAY_SIZE(names),
 	.names = names,
 	.saved = saved,
+	.signal_behind = true,
 	.is_plt = is_plt,
 };
 

@@ -140,11 +140,19 @@ EXPORT int unw_get_save_loc(unw_cursor_t *cursor, int reg, unw_save_loc_t *ret)
 	return ow_unw_get_save_loc(ow_unw_of(cursor), reg, ret);
 }
 
+/*
+ * As libunwind has it: on x86-64 unw_step() into what a signal interrupted makes
+ * that frame the one, until unw_get_proc_info() asks for the frame's own row; on
+ * AArch64 it is the one at the trampoline.
+ */
 EXPORT int unw_is_signal_frame(unw_cursor_t *cursor)
 {
+	struct ow_unw *u = ow_unw_of(cursor);
 	struct ow_row row;
 
-	return ow_unw_at_trampoline(ow_unw_of(cursor), &row);
+	if (ow_machine.signal_behind)
+		return u->behind_signal;
+	return ow_unw_at_trampoline(u, &row);
 }
 
 EXPORT int unw_is_plt_entry(unw_cursor_t *cursor)
@@ -164,13 +172,16 @@ EXPORT int unw_get_proc_info(unw_cursor_t *cursor, unw_proc_info_t *ret)
 {
 	struct ow_unw *u = ow_unw_of(cursor);
 	int err = unw_get_proc_info_by_ip(u->as, ow_unw_lookup(u), ret, u->arg);
+	struct ow_row row;
 
-	/* Nothing but the address itself is known. */
+	/* Nothing but the address itself is known: on x86-64 no error, as
+	   _start() has no row and ends the stack anyway (libunwind). */
 	if (err) {
 		*ret = (unw_proc_info_t){ .start_ip = u->ip,
 					  .end_ip = u->ip + 1 };
-		return err;
+		return ow_machine.rowless_is_error ? err : 0;
 	}
+	u->behind_signal = ow_unw_at_trampoline(u, &row);
 	return 0;
 }
 

@@ -30,6 +30,7 @@ static int arrive(struct ow_unw *u, uint64_t ip, uint64_t sp, bool is_signal)
 	u->sp = sp;
 	u->word[OW_M_SP] = sp;
 	u->is_return = !is_signal;
+	u->behind_signal = is_signal;
 	if (ip == 0)
 		return end(u);
 	if (is_signal) {

@@ -10,6 +10,7 @@
 #include "capinfo.h"
 #include "capture.h"
 #include "machine.h"
+#include "mininames.h"
 #include "procfs.h"
 #include "procinfo.h"
 #include "prstatus.h"
@@ -21,6 +22,7 @@ struct upt {
 	pid_t pid;
 	struct ow_capture *c; /* what was mapped when that was last looked at */
 	bool is_old;          /* a walk has begun since */
+	struct ow_mininames minis; /* of c's objects */
 };
 
 EXPORT void *_UPT_create(pid_t pid)
@@ -34,14 +36,20 @@ EXPORT void *_UPT_create(pid_t pid)
 	return u;
 }
 
+static void forget(struct upt *u)
+{
+	ow_mininames_clear(&u->minis);
+	if (u->c)
+		ow_capture_destroy(u->c);
+}
+
 EXPORT void _UPT_destroy(void *arg)
 {
 	struct upt *u = arg;
 
 	if (!u)
 		return;
-	if (u->c)
-		ow_capture_destroy(u->c);
+	forget(u);
 	free(u);
 }
 
@@ -77,8 +85,7 @@ static struct ow_capture *mapped(struct upt *u)
 		ow_capture_destroy(now);
 		return u->c;
 	}
-	if (u->c)
-		ow_capture_destroy(u->c);
+	forget(u);
 	u->c = now;
 	return now;
 }
@@ -173,8 +180,10 @@ EXPORT int _UPT_resume(unw_addr_space_t as, unw_cursor_t *cursor, void *arg)
 EXPORT int _UPT_get_proc_name(unw_addr_space_t as, unw_word_t ip, char *buf,
 			      size_t size, unw_word_t *off_ret, void *arg)
 {
+	struct upt *u = arg;
+
 	(void)as;
-	return ow_capinfo_name(mapped(arg), ip, buf, size, off_ret);
+	return ow_capinfo_name(mapped(u), &u->minis, ip, buf, size, off_ret);
 }
 
 EXPORT int _UPT_get_elf_filename(unw_addr_space_t as, unw_word_t ip, char *buf,

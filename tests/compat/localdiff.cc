@@ -167,6 +167,9 @@ static void compare_walks(unw_context_t *uc, int flag, int least)
 		unw_word_t ip = 0;
 
 		compare_registers(n, c);
+		/* Before what asks for the frame's row, and after. */
+		same(n, "is signal behind", libs[0].is_signal_frame(&c[0]) > 0,
+		     libs[1].is_signal_frame(&c[1]) > 0);
 		compare_info(n, c);
 		same(n, "is signal", libs[0].is_signal_frame(&c[0]) > 0,
 		     libs[1].is_signal_frame(&c[1]) > 0);

@@ -278,8 +278,10 @@ static void resume_from_handler(int sig)
 	/* Over the trampoline, into what was interrupted. */
 	while (unw_step(&c) > 0 && !unw_is_signal_frame(&c))
 		;
-	if (unw_step(&c) > 0)
-		unw_resume(&c);
+#ifdef __aarch64__
+	unw_step(&c);
+#endif
+	unw_resume(&c);
 	handled = -1;
 }
 

@@ -165,6 +165,8 @@ static void compare_walks(void *args[2])
 	}
 	do {
 		compare_registers(n, c);
+		same(n, "is signal behind", libs[0].is_signal_frame(&c[0]) > 0,
+		     libs[1].is_signal_frame(&c[1]) > 0);
 		compare_infos(n, c);
 		compare_names(n, c);
 		same(n, "is signal", libs[0].is_signal_frame(&c[0]) > 0,
