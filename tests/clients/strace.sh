@@ -1,0 +1,60 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# strace, built from Debian's source with these headers and libraries: its own
+# tests of stack traces, and its stacks beside those of Debian's strace.
+# usage: strace.sh FOLDER PREFIX PROGRAMS
+set -u
+work=$1 prefix=$2 programs=$3
+# shellcheck source=tests/clients/common.sh
+. tests/clients/common.sh
+
+# Its own copy of Linux's headers, as those of the system may be newer.
+configure() {
+    cd "$build" && "$source/configure" --enable-bundled=yes --with-libunwind \
+        --without-libdw --disable-mpers --disable-gcc-Werror \
+        --disable-dependency-tracking CFLAGS='-O1' \
+        CPPFLAGS="-I$headers" LDFLAGS="$link"
+}
+
+fetch strace
+build_in strace
+step configure configure
+step make make -j2 -C "$build/src"
+step tests make -j2 -C "$build/tests" stack-fcall stack-fcall-attach \
+    stack-fcall-mangled set_ptracer_any
+
+runs_with_ours "$build/src/strace"
+# own TEST: in the environment that its make check gives it.
+own() {
+    cd "$build/tests" &&
+        srcdir=$source/tests CC=gcc STRACE_ARCH=x86_64 \
+            STRACE_NATIVE_ARCH=x86_64 SIZEOF_LONG=8 SIZEOF_KERNEL_LONG_T=8 \
+            MIPS_ABI='' timeout 100 sh "$source/tests/$1.test"
+}
+
+for t in strace-k strace-k-p strace-k-demangle; do
+    try "strace's own $t" own $t
+done
+
+# Frames as module, function and offset; no two runs have the same addresses.
+frames() {
+    sed -n 's/^ > //p; s/^\([a-z_0-9]*\)(.*/\1/p' "$1"
+}
+
+# Every system call of a program, with its stack.
+compare() {
+    "$build/src/strace" -k -o "$work/ours.trace" "$@" >/dev/null 2>&1
+    strace -k -o "$work/theirs.trace" "$@" >/dev/null 2>&1
+    frames "$work/ours.trace" >"$work/ours.frames"
+    frames "$work/theirs.trace" >"$work/theirs.frames"
+    lines=$(grep -c '(' "$work/ours.frames")
+    diff "$work/theirs.frames" "$work/ours.frames" >"$work/last.log" &&
+        [ "$lines" -ge 20 ]
+    say "$lines frames of $1 as Debian's strace has them" $?
+    head -n 10 "$work/last.log"
+}
+
+compare ls /
+compare python3 -S -c 'print(sorted([2, 1], key=lambda x: x))'
+compare "$programs/throwing" --help
+finish
