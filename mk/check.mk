@@ -3,7 +3,8 @@
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
 	check-install check-unit check-symbolize check-xen check-fuzz check-live \
-	check-regs check-compat check-rows check-xenlab
+	check-regs check-compat check-clients check-rows \
+	check-xenlab
 
 check: deps-test
 	@sh scripts/check.sh $(stages)

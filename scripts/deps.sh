@@ -10,7 +10,8 @@ test="$build binutils g++ gdb gdb-multiarch elfutils clang lld
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user musl-tools
     libc6-dev-i386 lib32gcc-12-dev lib32stdc++-12-dev libc6-dbg
     libunwind-dev golang-go redis-server nginx-light postgresql-15 dwz zsh
-    zstd lz4 xz-utils gzip qemu-system-x86 qemu-system-arm cpio kmod"
+    zstd lz4 xz-utils gzip qemu-system-x86 qemu-system-arm cpio kmod
+    dpkg-dev cmake ninja-build gawk heaptrack libgoogle-perftools4"
 
 missing() {
     # shellcheck disable=SC2086

@@ -105,3 +105,11 @@ runs_with_ours() {
     [ -s "$work/last.log" ] && ! grep -v "$ours/" "$work/last.log"
     say "$(basename "$1") runs with these libraries only" $?
 }
+
+# For cmake: source, to build, with this project's headers and libraries.
+cmake_with_ours() {
+    cmake -S "$source" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=None \
+        -DCMAKE_C_FLAGS="-O1 -g -I$headers" \
+        -DCMAKE_CXX_FLAGS="-O1 -g -I$headers" -DCMAKE_BUILD_RPATH="$ours" \
+        -DCMAKE_INCLUDE_PATH="$headers" -DCMAKE_LIBRARY_PATH="$ours" "$@"
+}

@@ -4,6 +4,7 @@
 # these headers and libraries: all that its make check runs on x86-64, but those
 # of its internals (check-namespace) and of libunwind-setjmp.
 # usage: libunwind-tests.sh FOLDER PREFIX
+# shellcheck disable=SC2317 # functions that step and try run
 set -u
 work=$1 prefix=$2
 # shellcheck source=tests/clients/common.sh
@@ -43,18 +44,18 @@ compile_all() {
     done
     for t in Ltest-varargs Ltest-nocalloc Lrs-race test-async-sig \
         test-flush-cache; do
-        compile $t "$local" $t.c
+        compile "$t" "$local" "$t.c"
     done
     for t in test-init-remote test-mem test-reg-state test-proc-info \
         test-strerror x64-unwind-badjmp-signal-frame Ltest-mem-validate; do
-        compile $t "$any" $t.c
+        compile "$t" "$any" "$t.c"
     done
     compile Gtest-init "$any" Gtest-init.cxx
     compile Ltest-init "$local" Ltest-init.cxx
     compile Ltest-cxx-exceptions "$local" Ltest-cxx-exceptions.cxx
     for t in G L; do
-        compile ${t}x64-test-dwarf-expressions "$any" \
-            ${t}x64-test-dwarf-expressions.c x64-test-dwarf-expressions.S
+        compile "${t}x64-test-dwarf-expressions" "$any" \
+            "${t}x64-test-dwarf-expressions.c" x64-test-dwarf-expressions.S
     done
     compile Ltest-init-local-signal "$any" Ltest-init-local-signal.c \
         Ltest-init-local-signal-lib.c

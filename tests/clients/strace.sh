@@ -3,6 +3,7 @@
 # strace, built from Debian's source with these headers and libraries: its own
 # tests of stack traces, and its stacks beside those of Debian's strace.
 # usage: strace.sh FOLDER PREFIX PROGRAMS
+# shellcheck disable=SC2317 # functions that step and try run
 set -u
 work=$1 prefix=$2 programs=$3
 # shellcheck source=tests/clients/common.sh
