@@ -55,6 +55,15 @@ static bool find_gate(struct ow_xen *x, uint64_t *ret)
 	return false;
 }
 
+/* Has it the handler that its place can be told by? */
+static bool is_movable_linux(const struct ow_object *obj)
+{
+	uint64_t linked;
+
+	return ow_elfsym_value(&obj->elf, "asm_exc_divide_error", &linked) ||
+	       ow_elfsym_value(&obj->elf, "divide_error", &linked);
+}
+
 /*
  * A Linux kernel moves by 2 MiB or more on x86-64 (arch/x86/Kconfig), elsewhere
  * by whole pages: so of the handlers that it may have, the one is known that is
@@ -72,10 +81,7 @@ static bool offset_by_gate(const struct ow_object *obj, struct ow_xen *x,
 	uint64_t gate, linked;
 	size_t i;
 
-	if (!ow_elfsym_value(&obj->elf, "asm_exc_divide_error", &linked) &&
-	    !ow_elfsym_value(&obj->elf, "divide_error", &linked))
-		return false;
-	if (!find_gate(x, &gate))
+	if (!is_movable_linux(obj) || !find_gate(x, &gate))
 		return false;
 	for (i = 0; i < OW_ARRAY_SIZE(names); i++)
 		if (ow_elfsym_value(&obj->elf, names[i], &linked) &&
@@ -94,9 +100,17 @@ static int open_image(struct ow_xenimage *im, struct ow_xen *x,
 	if (!im->object)
 		return -OW_CODE_ABSENT;
 	im->bias = wanted->bias;
-	if (!wanted->placed && !offset_by_names(im->object, names, &im->bias) &&
-	    !offset_by_gate(im->object, x, &im->bias))
-		im->bias = 0;
+	if (wanted->placed || offset_by_names(im->object, names, &im->bias) ||
+	    offset_by_gate(im->object, x, &im->bias))
+		return 0;
+	im->bias = 0;
+	/* At a wrong place its names would be wrong. */
+	if (is_movable_linux(im->object))
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: the guest doesn't tell where this kernel "
+			       "is: give FILE@BIAS (as @0 for one that was not "
+			       "moved) or --kallsyms",
+			       wanted->path);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
  *
  * FAKE_STACKS=fp|cfi   by frame pointer, or of tests/xen/guest.c
  * FAKE_MOVED=N         that code is so many bytes (hexadecimal) from its place
+ * FAKE_NO_GATE=1       nothing tells where the kernel is
  * FAKE_DOWN=N          that vCPU is down
  * FAKE_FAIL=N:ERRNO    that call fails
  * FAKE_GONE=N, FAKE_SHUTDOWN=N   from that call on
@@ -80,7 +81,7 @@ static void copy_registers(struct fake_xen *f, uint32_t vcpu,
 	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
 		f->vcpu[vcpu].regs.val[i] =
 			moved((uint64_t)g->context.uc_mcontext.gregs[order[i]]);
-	if (getenv("FAKE_GATE"))
+	if (!getenv("FAKE_NO_GATE"))
 		f->vcpu[vcpu].gate = moved((uint64_t)asm_exc_divide_error);
 }
 
