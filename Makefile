@@ -50,7 +50,7 @@ warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough=5 -Werror
 inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
-	-iquote tools -iquote tests -iquote $(B)/gen
+	-iquote tools -iquote libkunwind -iquote tests -iquote $(B)/gen
 flags := -std=gnu11 -D_GNU_SOURCE $(xen_flags) $(warn) $(inc) -MMD -MP
 libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty $(xen_libs)
 

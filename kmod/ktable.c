@@ -223,13 +223,15 @@ static struct kw_table *table_known(const struct kw_use *like)
 static int object_of_fd(int fd, struct kw_object *ret)
 {
 	struct file *file = fget(fd);
+	struct inode *inode;
 	int err = -EBADF;
 
 	if (!file)
 		return err;
-	if (file->f_mode & FMODE_READ &&
-	    S_ISREG(file_inode(file)->i_mode)) {
-		kw_object_of(file_inode(file), ret);
+	/* What is mapped of an overlay's file is the file below. */
+	inode = d_real_inode(file->f_path.dentry);
+	if (file->f_mode & FMODE_READ && S_ISREG(inode->i_mode)) {
+		kw_object_of(inode, ret);
 		err = 0;
 	}
 	fput(file);
