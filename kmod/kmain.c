@@ -7,6 +7,7 @@
 #include "kheirs.h"
 #include "khook.h"
 #include "klater.h"
+#include "kproc.h"
 #include "kspace.h"
 
 /* In order; undone in reverse. */
@@ -19,6 +20,7 @@ static const struct {
 	{ NULL, kw_later_exit },
 	{ kw_heirs_init, kw_heirs_exit },
 	{ kw_device_init, kw_device_exit },
+	{ kw_proc_init, kw_proc_exit },
 	{ kw_hook_init, kw_hook_exit },
 };
 

@@ -164,17 +164,32 @@ int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
 	}
 }
 
+int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,
+			   struct ow_error *err)
+{
+	struct ow_kunwind_follow f = { .pid = pid, .flags = flags };
+
+	if (ioctl(dev, OW_KUNWIND_FOLLOW, &f) == 0)
+		return 0;
+	switch (errno) {
+	case EPERM:
+		return ow_fail(err, OW_CODE_PERMISSION,
+			       "follow process %d: not permitted", (int)pid);
+	case ESRCH:
+		return ow_fail(err, OW_CODE_ABSENT, "no process %d", (int)pid);
+	default:
+		return ow_fail(err, OW_CODE_SYSTEM, "follow process %d",
+			       (int)pid);
+	}
+}
+
 int ow_kunwind_follow(int dev, pid_t pid, unsigned int flags,
 		      struct ow_error *err)
 {
-	struct ow_kunwind_follow f = { .pid = pid, .flags = flags };
-	int served;
+	int served = ow_kunwind_follow_only(dev, pid, flags, err);
 
-	if (ioctl(dev, OW_KUNWIND_FOLLOW, &f))
-		return ow_fail(err, errno == EPERM ? OW_CODE_PERMISSION :
-				    errno == ESRCH ? OW_CODE_ABSENT :
-						     OW_CODE_SYSTEM,
-			       "follow process %d", (int)pid);
+	if (served)
+		return served;
 	served = ow_kunwind_serve(dev, NULL, NULL, NULL, err);
 	return served < 0 ? served : 0;
 }

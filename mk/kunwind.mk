@@ -37,6 +37,18 @@ $(B)/kmod-%/kunwind.ko: $(kmod_files) $(core) $(wildcard core/*.h uapi/*.h)
 
 kmod: $(KVERS:%=$(B)/kmod-%/kunwind.ko)
 
+# A module that uses it, for tests.
+$(B)/kwtest-%/kwtest.ko: $(wildcard tests/kunwind/kmod/*) $(B)/kmod-%/kunwind.ko
+	@mkdir -p $(@D)
+	@ln -sf $(abspath $(wildcard tests/kunwind/kmod/*)) $(@D)/
+	@echo "  KMOD  $@"
+	@+$(MAKE) -s -C /usr/src/linux-headers-$* M=$(abspath $(@D)) \
+		OW_TOP=$(CURDIR) modules \
+		KBUILD_EXTRA_SYMBOLS=$(abspath $(B)/kmod-$*/Module.symvers)
+	@touch $@
+
+kmod-test: $(KVERS:%=$(B)/kwtest-%/kwtest.ko)
+
 # Programs that run in the guest.
 kt := $(B)/kunwind
 kt_flags := $(flags) -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls
@@ -57,12 +69,14 @@ $(call kt_program,stacks-pie,stacks.c,-fPIE -pie -pthread,$(kt_unwind))
 $(call kt_program,stacks-no-pie,stacks.c,-fno-pie -no-pie,$(kt_unwind))
 $(call kt_program,stacks-lld,stacks.c,-fuse-ld=lld,$(kt_unwind))
 
+$(call kt_program,contexts,contexts.c,)
+
 $(kt)/plugin.so: tests/kunwind/plugin.c
 	@mkdir -p $(@D)
 	@$(CC) $(kt_flags) -shared -fPIC $< -o $@
 kt_programs += $(kt)/plugin.so
 
-check-kunwind: kmod $(kt_programs) $(B)/bin/outwind
+check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
 	sh tests/kunwind/run.sh $(B) $(KVERS)
 
-.PHONY: kmod check-kunwind
+.PHONY: kmod kmod-test check-kunwind

@@ -42,6 +42,10 @@ int ow_kunwind_add_vdso(int dev, struct ow_error *err);
 int ow_kunwind_follow(int dev, pid_t pid, unsigned int flags,
 		      struct ow_error *err);
 
+/* The same, without handing anything in: ow_kunwind_serve() is to follow. */
+int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,
+			   struct ow_error *err);
+
 struct ow_kunwind_tally {
 	unsigned long followed, made, failed, exited, lost;
 };
