@@ -74,36 +74,46 @@ static void notrace redirect(unsigned long ip, unsigned long parent,
 static struct {
 	const char *name;
 	struct ftrace_ops ops;
+	bool has_filter;
 } hooks[] = {
-	{ "stack_trace_save_user", HOOK(new_save_user) },
-	{ "perf_callchain_user", HOOK(new_callchain_user) },
+	{ "stack_trace_save_user", HOOK(new_save_user), false },
+	{ "perf_callchain_user", HOOK(new_callchain_user), false },
 };
 
 static unsigned int nr_hooked; /* under hook_mutex */
 
 static int hook_one(size_t i)
 {
-	int err = ftrace_set_filter(&hooks[i].ops, (u8 *)hooks[i].name,
-				    strlen(hooks[i].name), 1);
+	struct ftrace_ops *ops = &hooks[i].ops;
+	int err = 0;
 
-	if (!err)
-		err = register_ftrace_function(&hooks[i].ops);
+	/* It stays: ops whose filter was freed can't have another one. */
+	if (!hooks[i].has_filter)
+		err = ftrace_set_filter(ops, (u8 *)hooks[i].name,
+					strlen(hooks[i].name), 1);
 	if (err)
-		ftrace_free_filter(&hooks[i].ops);
-	return err;
+		return err;
+	hooks[i].has_filter = true;
+	return register_ftrace_function(ops);
 }
 
 static void unhook(void)
 {
 	if (nr_hooked == 0)
 		return;
-	while (nr_hooked > 0) {
-		nr_hooked--;
-		unregister_ftrace_function(&hooks[nr_hooked].ops);
-		ftrace_free_filter(&hooks[nr_hooked].ops);
-	}
+	while (nr_hooked > 0)
+		unregister_ftrace_function(&hooks[--nr_hooked].ops);
 	/* A task may have been preempted within what replaced them. */
 	synchronize_rcu_tasks();
+}
+
+static void free_filters(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(hooks); i++)
+		if (hooks[i].has_filter)
+			ftrace_free_filter(&hooks[i].ops);
 }
 
 /* Both or none: -EBUSY where a live patch has one of them. */
@@ -128,6 +138,10 @@ u32 kw_hook_features(void)
 #else
 
 static void unhook(void)
+{
+}
+
+static void free_filters(void)
 {
 }
 
@@ -194,5 +208,6 @@ void kw_hook_exit(void)
 	mutex_lock(&hook_mutex);
 	ready = false;
 	unhook();
+	free_filters();
 	mutex_unlock(&hook_mutex);
 }

@@ -44,7 +44,7 @@ void kw_map_put(struct kw_map *map)
 }
 
 /* A map with room for nr ranges; an error pointer on failure. */
-static struct kw_map *map_alloc(struct kw_space *space, size_t nr)
+static struct kw_map *map_alloc(struct kw_space *space, size_t nr, gfp_t gfp)
 {
 	size_t each = sizeof(struct ow_range) + sizeof(struct ow_module) +
 		      sizeof(struct kw_place);
@@ -57,7 +57,8 @@ static struct kw_map *map_alloc(struct kw_space *space, size_t nr)
 		kw_user_uncharge(space->user, bytes);
 		return ERR_PTR(-ENOSPC);
 	}
-	map = kvzalloc(bytes, GFP_KERNEL | __GFP_NOWARN);
+	map = gfp == GFP_KERNEL ? kvzalloc(bytes, gfp | __GFP_NOWARN) :
+				  kzalloc(bytes, gfp | __GFP_NOWARN);
 	if (!map) {
 		kw_all_uncharge(bytes);
 		kw_user_uncharge(space->user, bytes);
@@ -138,7 +139,7 @@ static struct kw_map *map_build(struct kw_space *space)
 		for_each_vma(vmi, vma)
 			nr += !!(vma->vm_flags & VM_EXEC);
 	}
-	map = map_alloc(space, nr);
+	map = map_alloc(space, nr, GFP_KERNEL);
 	if (IS_ERR(map))
 		return map;
 	{
@@ -204,7 +205,7 @@ static bool map_has(const struct kw_map *map, const struct kw_object *object)
 static struct kw_map *map_again(struct kw_space *space,
 				const struct kw_map *old)
 {
-	struct kw_map *map = map_alloc(space, old->map.nr);
+	struct kw_map *map = map_alloc(space, old->map.nr, GFP_KERNEL);
 	size_t i;
 
 	if (IS_ERR(map))
@@ -241,6 +242,48 @@ void kw_space_relink(struct kw_space *space, const struct kw_object *object)
 
 /* --- what happens to an mm --- */
 
+/* The map but for what overlaps [start, end); NULL: no memory at hand. */
+static struct kw_map *map_without(struct kw_space *space,
+				  const struct kw_map *old, u64 start, u64 end)
+{
+	struct kw_map *map = map_alloc(space, old->map.nr, GFP_NOWAIT);
+	size_t i, k;
+
+	if (IS_ERR(map))
+		return NULL;
+	for (i = 0; i < old->map.nr; i++) {
+		if (old->ranges[i].start < end && old->ranges[i].end > start)
+			continue;
+		k = map->map.nr++;
+		map->ranges[k] = old->ranges[i];
+		map->modules[k] = old->modules[i];
+		map->places[k] = old->places[i];
+		if (map->ranges[k].module)
+			map->ranges[k].module = &map->modules[k];
+		if (map->places[k].table)
+			refcount_inc(&map->places[k].table->ref);
+	}
+	return map;
+}
+
+/* Until there is a new one, the map is without that; nothing may sleep. */
+static void trim(struct kw_space *space, u64 start, u64 end)
+{
+	struct kw_map *old = current_map(space), *map;
+
+	if (!old)
+		return;
+	map = map_without(space, old, start, end);
+	if (cmpxchg(&space->map, RCU_INITIALIZER(old), RCU_INITIALIZER(map)) ==
+	    RCU_INITIALIZER(old)) {
+		kw_map_put(old);
+	} else {
+		kw_map_put(map);
+		publish(space, NULL);
+	}
+	kw_map_put(old);
+}
+
 static bool overlaps_code(struct kw_space *space, u64 start, u64 end)
 {
 	const struct ow_range *r;
@@ -275,7 +318,7 @@ static int on_invalidate(struct mmu_notifier *mn,
 		return 0;
 	if (!overlaps_code(space, range->start, range->end))
 		return 0;
-	publish(space, NULL);
+	trim(space, range->start, range->end);
 	kw_space_refresh_later(space->mm);
 	return 0;
 }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "kwobject.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/ioctl.h>
+#include <sys/uio.h>
 
 #include "error.h"
 #include "object.h"
@@ -100,30 +99,34 @@ int ow_kunwind_add(int dev, int fd, const char *path, struct ow_error *err)
 	return failed;
 }
 
-/* The end of what the vDSO's section headers and segments take. */
-static size_t vdso_size(const uint8_t *image)
+/* A copy of a process' memory, or NULL. */
+static uint8_t *copy_memory(pid_t pid, uint64_t start, size_t size)
 {
-	const Elf64_Ehdr *head = (const void *)image;
-	size_t size = head->e_shoff + (size_t)head->e_shnum * head->e_shentsize;
+	struct iovec there = { (void *)(uintptr_t)start, size };
+	struct iovec here = { malloc(size), size };
 
-	return size < VDSO_MAX ? size : 0;
+	if (here.iov_base && process_vm_readv(pid, &here, 1, &there, 1, 0) ==
+				     (ssize_t)size)
+		return here.iov_base;
+	free(here.iov_base);
+	return NULL;
 }
 
-int ow_kunwind_add_vdso(int dev, struct ow_error *err)
+int ow_kunwind_add_vdso(int dev, pid_t pid, uint64_t start, uint64_t size,
+			struct ow_error *err)
 {
-	const uint8_t *image = (const void *)getauxval(AT_SYSINFO_EHDR);
-	size_t size = image ? vdso_size(image) : 0;
 	struct ow_object *obj;
-	uint8_t *copy;
+	uint8_t *image;
 	int failed;
 
-	if (size == 0)
-		return ow_fail(err, OW_CODE_ABSENT, "there is no vDSO");
-	copy = malloc(size);
-	if (!copy)
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	memcpy(copy, image, size);
-	obj = ow_object_from_image(copy, size, "[vdso]", err);
+	if (size == 0 || size > VDSO_MAX)
+		return ow_fail(err, OW_CODE_ARGUMENT,
+			       "the vDSO of process %d: no size", (int)pid);
+	image = copy_memory(pid, start, size);
+	if (!image)
+		return ow_fail(err, OW_CODE_SYSTEM,
+			       "read the vDSO of process %d", (int)pid);
+	obj = ow_object_from_image(image, size, "[vdso]", err);
 	if (!obj)
 		return -OW_CODE_FORMAT;
 	failed = add(dev, obj, -1, OW_KUNWIND_VDSO, err);

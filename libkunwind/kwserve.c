@@ -84,7 +84,8 @@ static int supply(int dev, const struct ow_kunwind_event *what,
 	_cleanup_(ow_closep) int fd = -1;
 
 	if (what->ino == 0 && what->dev == 0)
-		return ow_kunwind_add_vdso(dev, err);
+		return ow_kunwind_add_vdso(dev, what->pid, what->start,
+					   what->end - what->start, err);
 	fd = open_mapped(what, path, sizeof(path));
 	if (fd < 0)
 		return ow_fail(err, OW_CODE_ABSENT, "open %s", path);
@@ -95,7 +96,7 @@ static int supply(int dev, const struct ow_kunwind_event *what,
 static bool same_object(const struct ow_kunwind_event *a,
 			const struct ow_kunwind_event *b)
 {
-	return a->ino == b->ino && a->dev == b->dev;
+	return a->ino && a->ino == b->ino && a->dev == b->dev;
 }
 
 struct serving {

@@ -70,6 +70,20 @@ $(call kt_program,stacks-no-pie,stacks.c,-fno-pie -no-pie,$(kt_unwind))
 $(call kt_program,stacks-lld,stacks.c,-fuse-ld=lld,$(kt_unwind))
 
 $(call kt_program,contexts,contexts.c,)
+$(call kt_program,original,original.c,)
+$(call kt_program,permit,permit.c,)
+$(call kt_program,fuzz,fuzz.c,-pthread)
+$(call kt_program,stress,stress.c,-pthread)
+
+$(call kt_program,left,left.c,)
+$(call kt_program,spin,spin.c,)
+
+$(kt)/compat: tests/kunwind/compat.c
+	@mkdir -p $(@D)
+	@$(CC) $(kt_flags) $(live_x32) \
+		-mpreferred-stack-boundary=2 -static $< -o $@ || \
+		echo "not built: $@"
+kt_programs += $(kt)/compat
 
 $(kt)/plugin.so: tests/kunwind/plugin.c
 	@mkdir -p $(@D)

@@ -32,8 +32,9 @@ int ow_kunwind_open(struct ow_error *err);
  */
 int ow_kunwind_add(int dev, int fd, const char *path, struct ow_error *err);
 
-/* The same of the vDSO that is mapped here. */
-int ow_kunwind_add_vdso(int dev, struct ow_error *err);
+/* The same of the vDSO that a process has at start, size bytes. */
+int ow_kunwind_add_vdso(int dev, pid_t pid, uint64_t start, uint64_t size,
+			struct ow_error *err);
 
 /*
  * Follow a process, 0 being the caller, with flags of ow_kunwind_follow_flags,

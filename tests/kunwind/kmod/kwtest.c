@@ -37,7 +37,7 @@ static struct stack stacks[] = {
 	{ .name = "nmi" },
 };
 
-static int pid;
+static int pid; /* whose stacks are taken; -1: everybody's */
 module_param(pid, int, 0644);
 static struct tracepoint *sys_enter;
 static struct hrtimer timer;
@@ -48,8 +48,10 @@ static atomic_t deferring = ATOMIC_INIT(0);
 
 static void take(struct stack *s)
 {
-	if (task_tgid_nr(current) != READ_ONCE(pid) ||
-	    current->flags & PF_EXITING)
+	int want = READ_ONCE(pid);
+
+	if (current->flags & (PF_EXITING | PF_KTHREAD) || !current->mm ||
+	    (want != -1 && task_tgid_nr(current) != want))
 		return;
 	s->in_nmi += !!in_nmi();
 	s->in_irq += !!in_hardirq();
@@ -73,7 +75,7 @@ static void on_deferred(struct kunwind_deferred *d,
 
 static void on_sys_enter(void *data, struct pt_regs *regs, long id)
 {
-	if (id != __NR_getppid || task_tgid_nr(current) != READ_ONCE(pid))
+	if (id != __NR_getppid)
 		return;
 	take(&stacks[0]);
 	if (atomic_cmpxchg(&deferring, 0, 1))
