@@ -41,8 +41,8 @@ static bool move_window(struct kw_context *c, u64 addr, size_t size)
 	c->walk.step.stack.size = 0;
 	if (read_user(c, c->window, start, end - start))
 		return false;
-	c->walk.step.stack = (struct ow_window){ start, end - start,
-						 c->window };
+	c->walk.step.stack =
+		(struct ow_window){ start, end - start, c->window };
 	return true;
 }
 
@@ -89,17 +89,16 @@ int kw_context_init(void)
 	struct kw_context *c;
 	int cpu, i;
 
-	for_each_possible_cpu(cpu)
-		for (i = 0; i < KW_LEVELS; i++) {
-			c = kvzalloc_node(sizeof(*c), GFP_KERNEL,
-					  cpu_to_node(cpu));
-			if (!c) {
-				kw_context_exit();
-				return -ENOMEM;
-			}
-			context_init(c);
-			per_cpu(contexts, cpu)[i] = c;
+	for_each_possible_cpu(cpu) for (i = 0; i < KW_LEVELS; i++)
+	{
+		c = kvzalloc_node(sizeof(*c), GFP_KERNEL, cpu_to_node(cpu));
+		if (!c) {
+			kw_context_exit();
+			return -ENOMEM;
 		}
+		context_init(c);
+		per_cpu(contexts, cpu)[i] = c;
+	}
 	return 0;
 }
 
@@ -107,11 +106,11 @@ void kw_context_exit(void)
 {
 	int cpu, i;
 
-	for_each_possible_cpu(cpu)
-		for (i = 0; i < KW_LEVELS; i++) {
-			kvfree(per_cpu(contexts, cpu)[i]);
-			per_cpu(contexts, cpu)[i] = NULL;
-		}
+	for_each_possible_cpu(cpu) for (i = 0; i < KW_LEVELS; i++)
+	{
+		kvfree(per_cpu(contexts, cpu)[i]);
+		per_cpu(contexts, cpu)[i] = NULL;
+	}
 }
 
 static unsigned int level(void)

@@ -52,8 +52,10 @@ static int unwind(struct ow_kunwind_unwind *u, struct ow_frame *frames)
 {
 	struct pt_regs *regs = task_pt_regs(current);
 	enum ow_end end;
-	int nr = kunwind_user_stack(regs, frames, u->max, &end);
+	int nr;
 
+	kw_space_catch_up();
+	nr = kunwind_user_stack(regs, frames, u->max, &end);
 	if (nr > 0 && end == OW_END_FAULT && u->flags & OW_KUNWIND_FAULT_IN)
 		nr = kunwind_user_stack_faulting(regs, frames, u->max, &end);
 	if (nr < 0)
@@ -125,12 +127,9 @@ static const struct {
 	unsigned int cmd;
 	long (*run)(struct kw_session *s, void __user *arg);
 } calls[] = {
-	{ OW_KUNWIND_INFO, do_info },
-	{ OW_KUNWIND_UNWIND, do_unwind },
-	{ OW_KUNWIND_TABLE, do_table },
-	{ OW_KUNWIND_FOLLOW, do_follow },
-	{ OW_KUNWIND_UNFOLLOW, do_unfollow },
-	{ OW_KUNWIND_STATS, do_stats },
+	{ OW_KUNWIND_INFO, do_info },         { OW_KUNWIND_UNWIND, do_unwind },
+	{ OW_KUNWIND_TABLE, do_table },       { OW_KUNWIND_FOLLOW, do_follow },
+	{ OW_KUNWIND_UNFOLLOW, do_unfollow }, { OW_KUNWIND_STATS, do_stats },
 };
 
 static long ioctl(struct file *file, unsigned int cmd, unsigned long arg)

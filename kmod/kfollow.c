@@ -16,11 +16,13 @@
 
 static unsigned int max_followed = 16384;
 module_param(max_followed, uint, 0644);
-MODULE_PARM_DESC(max_followed, "processes that a privileged session may follow");
+MODULE_PARM_DESC(max_followed,
+		 "processes that a privileged session may follow");
 
 static unsigned int max_followed_user = 256;
 module_param(max_followed_user, uint, 0644);
-MODULE_PARM_DESC(max_followed_user, "processes that another session may follow");
+MODULE_PARM_DESC(max_followed_user,
+		 "processes that another session may follow");
 
 static LIST_HEAD(all_spaces); /* under kw_mutex */
 
@@ -318,7 +320,9 @@ void kw_follow_lacks(struct kw_space *space, const struct kw_map *map,
 		if (!place->is_object || place->table ||
 		    was_told(older, &at, &map->ranges[i], place))
 			continue;
-		what.dev = place->object.dev ? new_encode_dev(place->object.dev) : 0;
+		what.dev = place->object.dev ?
+				   new_encode_dev(place->object.dev) :
+				   0;
 		what.ino = place->object.ino;
 		what.start = map->ranges[i].start;
 		what.end = map->ranges[i].end;

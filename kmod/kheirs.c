@@ -12,6 +12,7 @@
 #include "klater.h"
 #include "kspace.h"
 
+#define NR_POINTS    3
 #define MAX_SESSIONS 16 /* that one process is followed by */
 
 /* A session follows a process, whatever it executes. */
@@ -33,9 +34,9 @@ static struct heir *find(const struct kw_session *session,
 {
 	struct heir *h;
 
-	hash_for_each_possible(heirs, h, node, (unsigned long)pid)
-		if (h->session == session && h->pid == pid)
-			return h;
+	hash_for_each_possible(heirs, h, node,
+			       (unsigned long)pid) if (h->session == session &&
+						       h->pid == pid) return h;
 	return NULL;
 }
 
@@ -44,8 +45,7 @@ static unsigned int count(const struct kw_session *session)
 	struct heir *h;
 	unsigned int bkt, nr = 0;
 
-	hash_for_each(heirs, bkt, h, node)
-		nr += h->session == session;
+	hash_for_each(heirs, bkt, h, node) nr += h->session == session;
 	return nr;
 }
 
@@ -70,7 +70,8 @@ static void free_all(struct hlist_head *list)
 	struct hlist_node *next;
 	struct heir *h;
 
-	hlist_for_each_entry_safe(h, next, list, node) {
+	hlist_for_each_entry_safe(h, next, list, node)
+	{
 		put_pid(h->pid);
 		kw_session_put(h->session);
 		kfree(h);
@@ -121,18 +122,65 @@ void kw_heirs_drop_all(struct kw_session *session)
 	struct heir *h;
 
 	spin_lock(&heirs_lock);
-	hash_for_each_safe(heirs, bkt, next, h, node)
-		if (h->session == session)
-			move_out(h, &gone);
+	hash_for_each_safe(heirs, bkt, next, h, node) if (h->session == session)
+		move_out(h, &gone);
 	spin_unlock(&heirs_lock);
 	free_all(&gone);
 }
 
 /* --- what the kernel tells --- */
 
+#ifdef CONFIG_KPROBES
+
+/* New code is being mapped, or memory becomes code. */
+static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
+{
+	const struct vm_area_struct *vma =
+		(void *)regs_get_kernel_argument(regs, 0);
+	bool followed;
+
+	if (!(vma->vm_flags & VM_EXEC) || vma->vm_mm != current->mm)
+		return 0;
+	rcu_read_lock();
+	followed = kw_space_find(current->mm) != NULL;
+	rcu_read_unlock();
+	if (followed)
+		kw_space_refresh_later(current->mm);
+	return 0;
+}
+
+static struct kprobe mmap_probe = {
+	.symbol_name = "perf_event_mmap",
+	.pre_handler = on_mmap,
+};
+
+static bool probe_mmap(void)
+{
+	return register_kprobe(&mmap_probe) == 0;
+}
+
+static void unprobe_mmap(void)
+{
+	unregister_kprobe(&mmap_probe);
+}
+
+#else
+
+static bool probe_mmap(void)
+{
+	return false;
+}
+
+static void unprobe_mmap(void)
+{
+}
+
+#endif
+
+#ifdef CONFIG_TRACEPOINTS
+
 /* The sessions that follow pid, with references. */
-static unsigned int sessions_of(const struct pid *pid,
-				struct kw_session **ret)
+static unsigned int sessions_of(const struct pid *pid, struct kw_session **ret)
 {
 	const struct pid *keys[2] = { pid, NULL };
 	unsigned int nr = 0, i;
@@ -140,11 +188,14 @@ static unsigned int sessions_of(const struct pid *pid,
 
 	spin_lock(&heirs_lock);
 	for (i = 0; i < 2; i++)
-		hash_for_each_possible(heirs, h, node, (unsigned long)keys[i])
-			if (h->pid == keys[i] && nr < MAX_SESSIONS) {
-				kw_session_get(h->session);
-				ret[nr++] = h->session;
-			}
+		hash_for_each_possible(
+			heirs, h, node,
+			(unsigned long)keys[i]) if (h->pid == keys[i] &&
+						    nr < MAX_SESSIONS)
+		{
+			kw_session_get(h->session);
+			ret[nr++] = h->session;
+		}
 	spin_unlock(&heirs_lock);
 	return nr;
 }
@@ -171,7 +222,8 @@ static bool inherit(struct pid *parent, struct pid *child)
 	struct heir *h, *fresh;
 
 	spin_lock(&heirs_lock);
-	hash_for_each_possible(heirs, h, node, (unsigned long)parent) {
+	hash_for_each_possible(heirs, h, node, (unsigned long)parent)
+	{
 		if (h->pid != parent || find(h->session, child))
 			continue;
 		any = true;
@@ -181,8 +233,7 @@ static bool inherit(struct pid *parent, struct pid *child)
 		if (fresh)
 			add(fresh, h->session, child);
 	}
-	hash_for_each_possible(heirs, h, node, 0)
-		any |= !h->pid;
+	hash_for_each_possible(heirs, h, node, 0) any |= !h->pid;
 	spin_unlock(&heirs_lock);
 	return any;
 }
@@ -215,9 +266,9 @@ static void forget(struct task_struct *p)
 	if (atomic_read(&nr_heirs) == 0 || atomic_read(&p->signal->live))
 		return;
 	spin_lock(&heirs_lock);
-	hash_for_each_possible_safe(heirs, h, next, node, (unsigned long)pid)
-		if (h->pid == pid)
-			move_out(h, &gone);
+	hash_for_each_possible_safe(heirs, h, next, node,
+				    (unsigned long)pid) if (h->pid == pid)
+		move_out(h, &gone);
 	spin_unlock(&heirs_lock);
 	free_all(&gone);
 }
@@ -227,33 +278,11 @@ static void on_exit(void *data, struct task_struct *p)
 	forget(p);
 }
 
-/* New code is being mapped, or memory becomes code. */
-static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
-{
-	const struct vm_area_struct *vma =
-		(void *)regs_get_kernel_argument(regs, 0);
-	bool followed;
-
-	if (!(vma->vm_flags & VM_EXEC) || vma->vm_mm != current->mm)
-		return 0;
-	rcu_read_lock();
-	followed = kw_space_find(current->mm) != NULL;
-	rcu_read_unlock();
-	if (followed)
-		kw_space_refresh_later(current->mm);
-	return 0;
-}
-
-static struct kprobe mmap_probe = {
-	.symbol_name = "perf_event_mmap",
-	.pre_handler = on_mmap,
-};
-
 static struct {
 	const char *name;
 	void *func;
 	struct tracepoint *tp;
-} points[] = {
+} points[NR_POINTS] = {
 	{ .name = "sched_process_fork", .func = on_fork },
 	{ .name = "sched_process_exec", .func = on_exec },
 	{ .name = "sched_process_exit", .func = on_exit },
@@ -291,11 +320,24 @@ static bool join_points(void)
 	return true;
 }
 
+#else
+
+static void leave_points(size_t nr)
+{
+}
+
+static bool join_points(void)
+{
+	return false;
+}
+
+#endif
+
 int kw_heirs_init(void)
 {
 	if (join_points())
 		features |= OW_KUNWIND_TRACKS_EXEC;
-	if (register_kprobe(&mmap_probe) == 0)
+	if (probe_mmap())
 		features |= OW_KUNWIND_TRACKS_MMAP;
 	return 0;
 }
@@ -303,9 +345,9 @@ int kw_heirs_init(void)
 void kw_heirs_exit(void)
 {
 	if (features & OW_KUNWIND_TRACKS_MMAP)
-		unregister_kprobe(&mmap_probe);
+		unprobe_mmap();
 	if (features & OW_KUNWIND_TRACKS_EXEC)
-		leave_points(ARRAY_SIZE(points));
+		leave_points(NR_POINTS);
 }
 
 u32 kw_heirs_features(void)

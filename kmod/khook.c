@@ -58,17 +58,17 @@ static void notrace redirect(unsigned long ip, unsigned long parent,
 		   kw_space_find(current->mm);
 	rcu_read_unlock_sched_notrace();
 	if (followed)
-		ftrace_regs_set_instruction_pointer(fregs,
-					       (unsigned long)ops->private);
+		ftrace_regs_set_instruction_pointer(
+			fregs, (unsigned long)ops->private);
 }
 
-#define HOOK(f)                                                        \
-	{                                                              \
-		.func = redirect, .private = f,                        \
-		.flags = FTRACE_OPS_FL_IPMODIFY |                      \
+#define HOOK(f)                                                         \
+	{                                                               \
+		.func = redirect, .private = f,                         \
+		.flags = FTRACE_OPS_FL_IPMODIFY |                       \
 			 (IS_ENABLED(CONFIG_DYNAMIC_FTRACE_WITH_ARGS) ? \
-				  0 :                                  \
-				  FTRACE_OPS_FL_SAVE_REGS),            \
+				  0 :                                   \
+				  FTRACE_OPS_FL_SAVE_REGS),             \
 	}
 
 static struct {

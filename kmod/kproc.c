@@ -52,6 +52,7 @@ static long unwind(struct ow_kunwind_proc_backtrace *bt)
 	pcs = kvmalloc_array(room, sizeof(*pcs), GFP_KERNEL_ACCOUNT);
 	if (!pcs)
 		return -ENOMEM;
+	kw_space_catch_up();
 	nr = kunwind_user_pcs(task_pt_regs(current), pcs, room, &end);
 	for (i = 0; i < nr && !err; i++)
 		err = put_user((u64)pcs[i], &to[i]);

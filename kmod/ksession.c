@@ -13,7 +13,7 @@
 
 DEFINE_MUTEX(kw_mutex);
 
-#define SESSION_PRICE \
+#define SESSION_PRICE                \
 	(sizeof(struct kw_session) + \
 	 OW_KUNWIND_FILE_EVENTS * sizeof(struct kw_event))
 

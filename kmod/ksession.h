@@ -36,10 +36,12 @@ extern struct mutex kw_mutex;
 
 /* One for the opener of a file, by its credentials. */
 struct kw_session *kw_session_create(void);
+
 static inline void kw_session_get(struct kw_session *s)
 {
 	kref_get(&s->ref);
 }
+
 void kw_session_put(struct kw_session *s);
 
 /* No more of it: its tables and processes go. */

@@ -7,6 +7,7 @@
 #include <linux/sched/mm.h>
 
 #include "kfollow.h"
+#include "kheirs.h"
 #include "klater.h"
 #include "kstats.h"
 #include "kuser.h"
@@ -22,8 +23,8 @@ static atomic_t generation = ATOMIC_INIT(0);
 
 static void map_free(struct work_struct *work)
 {
-	struct kw_map *map = container_of(to_rcu_work(work), struct kw_map,
-					  free);
+	struct kw_map *map =
+		container_of(to_rcu_work(work), struct kw_map, free);
 	size_t i;
 
 	for (i = 0; i < map->map.nr; i++)
@@ -136,17 +137,15 @@ static struct kw_map *map_build(struct kw_space *space)
 
 	{
 		VMA_ITERATOR(vmi, space->mm, 0);
-		for_each_vma(vmi, vma)
-			nr += !!(vma->vm_flags & VM_EXEC);
+		for_each_vma(vmi, vma) nr += !!(vma->vm_flags & VM_EXEC);
 	}
 	map = map_alloc(space, nr, GFP_KERNEL);
 	if (IS_ERR(map))
 		return map;
 	{
 		VMA_ITERATOR(vmi, space->mm, 0);
-		for_each_vma(vmi, vma)
-			if (vma->vm_flags & VM_EXEC && map->map.nr < nr)
-				add_vma(map, vma);
+		for_each_vma(vmi, vma) if (vma->vm_flags & VM_EXEC &&
+					   map->map.nr < nr) add_vma(map, vma);
 	}
 	for (i = 0; i < map->map.nr; i++)
 		link_range(space, map, i);
@@ -434,7 +433,8 @@ struct kw_space *kw_space_use(struct mm_struct *mm, kuid_t uid)
 		return ERR_PTR(-EINTR);
 	}
 	mn = mmu_notifier_get_locked(&notifier_ops, mm);
-	space = IS_ERR(mn) ? ERR_CAST(mn) : container_of(mn, struct kw_space, mn);
+	space = IS_ERR(mn) ? ERR_CAST(mn) :
+			     container_of(mn, struct kw_space, mn);
 	if (!IS_ERR(space) && !space->user) {
 		space->arch = arch;
 		space->user = user;
@@ -457,9 +457,9 @@ struct kw_space *kw_space_find(const struct mm_struct *mm)
 {
 	struct kw_space *space;
 
-	hash_for_each_possible_rcu(spaces, space, node, (unsigned long)mm)
-		if (space->mm == mm)
-			return space;
+	hash_for_each_possible_rcu(spaces, space, node,
+				   (unsigned long)mm) if (space->mm ==
+							  mm) return space;
 	return NULL;
 }
 
@@ -493,6 +493,12 @@ static void refresh_now(void *arg)
 	kw_space_put(space);
 }
 
+void kw_space_catch_up(void)
+{
+	if (!(kw_heirs_features() & OW_KUNWIND_TRACKS_MMAP))
+		refresh_now(NULL);
+}
+
 void kw_space_refresh_later(struct mm_struct *mm)
 {
 	if (current->mm == mm)
@@ -512,9 +518,9 @@ int kw_space_init(void)
 
 void kw_space_exit(void)
 {
-	flush_workqueue(queue); /* what is reaped, */
+	flush_workqueue(queue);     /* what is reaped, */
 	mmu_notifier_synchronize(); /* is freed; */
-	rcu_barrier(); /* then the spaces, */
-	rcu_barrier(); /* and their maps */
+	rcu_barrier();              /* then the spaces, */
+	rcu_barrier();              /* and their maps */
 	destroy_workqueue(queue);
 }

@@ -85,6 +85,9 @@ void kw_map_put(struct kw_map *map);
 /* Have work done in process context, before kw_space_exit(). */
 void kw_space_queue(struct work_struct *work);
 
+/* Where mappings aren't told of: refresh current's own space now. */
+void kw_space_catch_up(void);
+
 /* Refresh current's own space before it is in user mode again. */
 void kw_space_refresh_later(struct mm_struct *mm);
 

@@ -29,6 +29,5 @@ void kw_stats_read(struct ow_kunwind_stats *ret)
 		.followed = atomic64_read(&kw_gauges.followed),
 		.map_bytes = atomic64_read(&kw_gauges.map_bytes),
 	};
-	for_each_possible_cpu(cpu)
-		add(ret, per_cpu_ptr(&kw_counters, cpu));
+	for_each_possible_cpu(cpu) add(ret, per_cpu_ptr(&kw_counters, cpu));
 }

@@ -67,7 +67,8 @@ bool kw_table_find(struct kw_space *space, const struct kw_object *object,
 	bool found = false;
 
 	spin_lock(&uses_lock);
-	hash_for_each_possible(uses, use, node, object_key(object)) {
+	hash_for_each_possible(uses, use, node, object_key(object))
+	{
 		if (!kw_object_equal(&use->object, object) ||
 		    use->table->table.arch != space->arch ||
 		    !kw_follow_counts(use->session, space) ||
@@ -183,12 +184,14 @@ static struct kw_table *table_share(struct kw_table *fresh)
 {
 	struct kw_table *t;
 
-	hash_for_each_possible(contents, t, node, fresh->check)
-		if (t->size == fresh->size &&
-		    memcmp(t->bytes, fresh->bytes, t->size) == 0) {
-			kw_table_put(fresh);
-			return table_take(t);
-		}
+	hash_for_each_possible(contents, t, node,
+			       fresh->check) if (t->size == fresh->size &&
+						 memcmp(t->bytes, fresh->bytes,
+							t->size) == 0)
+	{
+		kw_table_put(fresh);
+		return table_take(t);
+	}
 	hash_add(contents, &fresh->node, fresh->check);
 	fresh->nr_uses = 1;
 	return fresh;
@@ -210,11 +213,11 @@ static struct kw_table *table_known(const struct kw_use *like)
 	unsigned int bkt;
 
 	spin_lock(&uses_lock);
-	hash_for_each(uses, bkt, use, node)
-		if (is_like(use, like)) {
-			found = table_take(use->table);
-			break;
-		}
+	hash_for_each(uses, bkt, use, node) if (is_like(use, like))
+	{
+		found = table_take(use->table);
+		break;
+	}
 	spin_unlock(&uses_lock);
 	return found;
 }

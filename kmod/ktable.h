@@ -67,7 +67,8 @@ bool kw_table_find(struct kw_space *space, const struct kw_object *object,
 void kw_table_put(struct kw_table *table);
 
 /* OW_KUNWIND_TABLE. */
-int kw_table_add(struct kw_session *session, const struct ow_kunwind_table *arg);
+int kw_table_add(struct kw_session *session,
+		 const struct ow_kunwind_table *arg);
 
 /* All of a session; the caller holds kw_mutex. */
 void kw_table_drop_all(struct kw_session *session);

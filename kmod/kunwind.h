@@ -29,8 +29,8 @@ int kunwind_user_stack(struct pt_regs *regs, struct ow_frame *frames,
 		       unsigned int max, enum ow_end *end);
 
 /* The same, program counters only, as stack_trace_save_user() has them. */
-int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs,
-		     unsigned int max, enum ow_end *end);
+int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs, unsigned int max,
+		     enum ow_end *end);
 
 /*
  * The same in process context, where it may sleep: pages that aren't there are

@@ -43,8 +43,8 @@ static int check_args(unsigned int *max)
 
 /* The context is got, so that it holds the registers, too: not the stack. */
 static int walk(struct kw_context *c, const struct kw_map *map,
-		struct pt_regs *regs, struct ow_frame *frames,
-		unsigned int max, enum ow_end *end)
+		struct pt_regs *regs, struct ow_frame *frames, unsigned int max,
+		enum ow_end *end)
 {
 	struct ow_regs *user = &c->walk.regs;
 	const struct ow_arch *arch = kw_regs(regs, user);
@@ -91,6 +91,7 @@ int kunwind_user_stack(struct pt_regs *regs, struct ow_frame *frames,
 	kw_context_put(c);
 	return nr;
 }
+
 EXPORT_SYMBOL_GPL(kunwind_user_stack);
 
 int kunwind_user_stack_faulting(struct pt_regs *regs, struct ow_frame *frames,
@@ -111,6 +112,7 @@ int kunwind_user_stack_faulting(struct pt_regs *regs, struct ow_frame *frames,
 	kw_context_destroy(c);
 	return nr;
 }
+
 EXPORT_SYMBOL_GPL(kunwind_user_stack_faulting);
 
 int kw_walk_each(struct pt_regs *regs, unsigned int max,
@@ -142,11 +144,12 @@ static bool store_pc(void *arg, u64 pc)
 	return true;
 }
 
-int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs,
-		     unsigned int max, enum ow_end *end)
+int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs, unsigned int max,
+		     enum ow_end *end)
 {
 	return kw_walk_each(regs, max, store_pc, &pcs, end);
 }
+
 EXPORT_SYMBOL_GPL(kunwind_user_pcs);
 
 void save_stack_trace_kunwind(struct kunwind_stack_trace *trace)
@@ -167,6 +170,7 @@ void save_stack_trace_kunwind(struct kunwind_stack_trace *trace)
 	if (trace->nr_entries < trace->max_entries)
 		trace->entries[trace->nr_entries++] = ULONG_MAX;
 }
+
 EXPORT_SYMBOL_GPL(save_stack_trace_kunwind);
 
 static atomic_t nr_deferred = ATOMIC_INIT(0);
@@ -206,10 +210,12 @@ int kunwind_user_stack_deferred(struct kunwind_deferred *d)
 		deferred_done();
 	return err;
 }
+
 EXPORT_SYMBOL_GPL(kunwind_user_stack_deferred);
 
 void kunwind_deferred_flush(void)
 {
 	wait_event(none_deferred, atomic_read(&nr_deferred) == 0);
 }
+
 EXPORT_SYMBOL_GPL(kunwind_deferred_flush);

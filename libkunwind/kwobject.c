@@ -105,8 +105,8 @@ static uint8_t *copy_memory(pid_t pid, uint64_t start, size_t size)
 	struct iovec there = { (void *)(uintptr_t)start, size };
 	struct iovec here = { malloc(size), size };
 
-	if (here.iov_base && process_vm_readv(pid, &here, 1, &there, 1, 0) ==
-				     (ssize_t)size)
+	if (here.iov_base &&
+	    process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size)
 		return here.iov_base;
 	free(here.iov_base);
 	return NULL;

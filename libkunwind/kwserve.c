@@ -22,9 +22,10 @@ int ow_kunwind_open(struct ow_error *err)
 	int dev = open(OW_KUNWIND_DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 
 	if (dev < 0) {
-		ow_fail(err, errno == EACCES ? OW_CODE_PERMISSION :
-			     errno == ENOENT ? OW_CODE_ABSENT :
-					       OW_CODE_SYSTEM,
+		ow_fail(err,
+			errno == EACCES ? OW_CODE_PERMISSION :
+			errno == ENOENT ? OW_CODE_ABSENT :
+					  OW_CODE_SYSTEM,
 			"open " OW_KUNWIND_DEVICE);
 		return -1;
 	}

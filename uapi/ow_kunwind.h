@@ -81,7 +81,7 @@ enum ow_kunwind_table_kind {
  */
 struct ow_kunwind_table {
 	__s32 fd;
-	__u32 kind; /* enum ow_kunwind_table_kind */
+	__u32 kind;  /* enum ow_kunwind_table_kind */
 	__u64 bytes; /* pointer: a table, uapi/ow_table.h */
 	__u32 size;
 	__u32 nr_segments;
@@ -131,8 +131,8 @@ enum ow_kunwind_event_kind {
 
 /* What read() gives: whole events, oldest first. */
 struct ow_kunwind_event {
-	__u32 kind; /* enum ow_kunwind_event_kind */
-	__s32 pid;  /* as the session's opener sees it; 0: not at all */
+	__u32 kind;       /* enum ow_kunwind_event_kind */
+	__s32 pid;        /* as the session's opener sees it; 0: not at all */
 	__u64 dev, ino;   /* LACKS: st_dev as the kernel has it, st_ino; the
 			     vDSO has neither */
 	__u64 start, end; /* LACKS: where it is mapped */
@@ -140,22 +140,20 @@ struct ow_kunwind_event {
 };
 
 #define OW_KUNWIND_MAGIC 0xF6
-#define OW_KUNWIND_INFO \
-	_IOR(OW_KUNWIND_MAGIC, 0xA0, struct ow_kunwind_info)
+#define OW_KUNWIND_INFO  _IOR(OW_KUNWIND_MAGIC, 0xA0, struct ow_kunwind_info)
 #define OW_KUNWIND_UNWIND \
 	_IOWR(OW_KUNWIND_MAGIC, 0xA1, struct ow_kunwind_unwind)
-#define OW_KUNWIND_TABLE \
-	_IOW(OW_KUNWIND_MAGIC, 0xA2, struct ow_kunwind_table)
-#define OW_KUNWIND_FOLLOW \
-	_IOW(OW_KUNWIND_MAGIC, 0xA3, struct ow_kunwind_follow)
+#define OW_KUNWIND_TABLE  _IOW(OW_KUNWIND_MAGIC, 0xA2, struct ow_kunwind_table)
+#define OW_KUNWIND_FOLLOW _IOW(OW_KUNWIND_MAGIC, 0xA3, struct ow_kunwind_follow)
 #define OW_KUNWIND_UNFOLLOW \
 	_IOW(OW_KUNWIND_MAGIC, 0xA4, struct ow_kunwind_follow)
-#define OW_KUNWIND_STATS \
-	_IOR(OW_KUNWIND_MAGIC, 0xA5, struct ow_kunwind_stats)
+#define OW_KUNWIND_STATS _IOR(OW_KUNWIND_MAGIC, 0xA5, struct ow_kunwind_stats)
 
+#if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(struct ow_kunwind_info) == 40, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_unwind) == 24, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_table) == 80, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_event) == 48, "no padding");
+#endif
 
 #endif /* UAPI_OW_KUNWIND_H */

@@ -7,6 +7,6 @@ set -euo pipefail
 lab_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 LAB=${LAB:-$lab_top/build/lab}
 KVER=${KVER:?which kernel? KVER=6.1.0-56-amd64 for one}
-KROOT=$LAB/kernel-$KVER
+export KROOT=$LAB/kernel-$KVER
 OUT=${OUT:-$LAB/out}
 mkdir -p "$LAB" "$OUT"

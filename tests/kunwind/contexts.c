@@ -18,7 +18,7 @@
 #include <outwind/kunwind.h>
 #include <outwind/outwind.h>
 
-#define DEPTH 60
+#define DEPTH    60
 #define NOINLINE __attribute__((noinline, noclone))
 
 static int passed, failed;
@@ -76,6 +76,7 @@ static void send_nmis(void)
 }
 
 static NOINLINE void recurse(unsigned int depth);
+
 static NOINLINE void spin(void)
 {
 	pid_t child = fork();

@@ -53,10 +53,28 @@ static uint64_t next(struct state *s)
 static uint64_t edge(struct state *s)
 {
 	static const uint64_t edges[] = {
-		0, 1, 2, 7, 8, 63, 64, 65, 4095, 4096, 1024, 1025, 0x7fffffff,
-		0x80000000, 0xffffffff, 0x100000000, 0x7fffffffffff,
-		0x7ffffffff000, 0x800000000000, 0xffff888000000000,
-		0xffffffff81000000, 0xffffffffffffffff,
+		0,
+		1,
+		2,
+		7,
+		8,
+		63,
+		64,
+		65,
+		4095,
+		4096,
+		1024,
+		1025,
+		0x7fffffff,
+		0x80000000,
+		0xffffffff,
+		0x100000000,
+		0x7fffffffffff,
+		0x7ffffffff000,
+		0x800000000000,
+		0xffff888000000000,
+		0xffffffff81000000,
+		0xffffffffffffffff,
 	};
 	uint64_t r = next(s);
 
@@ -67,8 +85,8 @@ static uint64_t edge(struct state *s)
 
 static void note(long ret)
 {
-	static const int known[] = { EINVAL, EFAULT, ENOSPC, EBADF,  ENOENT,
-				     ENOMEM, EPERM,  ESRCH,  ENOTTY, EAGAIN,
+	static const int known[] = { EINVAL, EFAULT, ENOSPC,    EBADF,  ENOENT,
+				     ENOMEM, EPERM,  ESRCH,     ENOTTY, EAGAIN,
 				     EINTR,  EBUSY,  EOPNOTSUPP };
 	size_t i;
 
@@ -172,10 +190,9 @@ static void fuzz_proc(struct state *s)
 static void fuzz_raw(struct state *s)
 {
 	static const unsigned long cmds[] = {
-		OW_KUNWIND_INFO,	OW_KUNWIND_UNWIND, OW_KUNWIND_TABLE,
-		OW_KUNWIND_FOLLOW,	OW_KUNWIND_UNFOLLOW,
-		OW_KUNWIND_STATS,	OW_KUNWIND_PROC_INFO,
-		OW_KUNWIND_PROC_UNWIND,
+		OW_KUNWIND_INFO,      OW_KUNWIND_UNWIND,      OW_KUNWIND_TABLE,
+		OW_KUNWIND_FOLLOW,    OW_KUNWIND_UNFOLLOW,    OW_KUNWIND_STATS,
+		OW_KUNWIND_PROC_INFO, OW_KUNWIND_PROC_UNWIND,
 	};
 	uint64_t args[64]; /* more than any call writes */
 	size_t i;
@@ -186,7 +203,8 @@ static void fuzz_raw(struct state *s)
 	args[0] = next(s) % 2 ? (uintptr_t)s->frames : 0;
 	note(ioctl(next(s) % 2 ? s->dev : s->proc,
 		   next(s) % 16 ? cmds[next(s) % 8] : edge(s),
-		   next(s) % 8 ? (void *)args : (void *)(uintptr_t)0xffffffff81000000));
+		   next(s) % 8 ? (void *)args :
+				 (void *)(uintptr_t)0xffffffff81000000));
 }
 
 static void fuzz_read(struct state *s)
@@ -210,8 +228,8 @@ static void reopen(struct state *s)
 }
 
 static void (*const all[])(struct state *s) = {
-	fuzz_table, fuzz_table, fuzz_unwind, fuzz_unwind, fuzz_unwind,
-	fuzz_follow, fuzz_proc, fuzz_raw, fuzz_read,
+	fuzz_table,  fuzz_table, fuzz_unwind, fuzz_unwind, fuzz_unwind,
+	fuzz_follow, fuzz_proc,  fuzz_raw,    fuzz_read,
 };
 
 /* Its mappings change meanwhile. */

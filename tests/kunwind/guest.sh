@@ -7,11 +7,9 @@ kver=$(uname -r)
 export PLUGIN="$build/kunwind/plugin.so"
 export LD_BIND_NOW=
 
-module() { insmod "$build/kmod-$kver/kunwind.ko" "$@"; }
-
 begin() { echo "# $kver: $*"; }
 
-module || exit 1
+insmod "$build/kmod-$kver/kunwind.ko" || exit 1
 for p in pie no-pie lld static; do
     [ -x "$build/kunwind/stacks-$p" ] || continue
     begin "stacks-$p"

@@ -38,7 +38,7 @@ cat /run/kunwindd.out
 [ "$(cat $param)" = N ]
 say $? "the hook is off"
 without=$(full_stacks)
-echo 1 >$param
+[ "$(echo 1 >$param && cat $param)" = Y ]
 say $? "the hook goes on"
 grep -q perf_callchain_user $trace/enabled_functions &&
     grep -q stack_trace_save_user $trace/enabled_functions
@@ -68,7 +68,7 @@ if [ -x "$build/kunwind/compat" ]; then
     "$build/kunwind/compat"
 fi
 
-echo 0 >$param
+[ "$(echo 0 >$param && cat $param)" = N ]
 say $? "the hook goes off"
 ! grep -q perf_callchain_user $trace/enabled_functions
 say $? "nothing is redirected any more"

@@ -22,7 +22,7 @@
 #include <outwind/kunwind.h>
 #include <outwind/outwind.h>
 
-#define MAX     1024
+#define MAX      1024
 #define NOINLINE __attribute__((noinline, noclone))
 
 static int dev = -1, passed, failed;

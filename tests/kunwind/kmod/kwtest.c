@@ -5,6 +5,7 @@
  * some), and deferred.  /sys/kernel/debug/kwtest/NAME has the last stack: its end,
  * and program counters.
  */
+#include <asm/nmi.h>
 #include <linux/debugfs.h>
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
@@ -15,7 +16,6 @@
 #include <linux/slab.h>
 #include <linux/spinlock.h>
 #include <linux/tracepoint.h>
-#include <asm/nmi.h>
 
 #include "kunwind.h"
 
@@ -30,11 +30,8 @@ struct stack {
 };
 
 static struct stack stacks[] = {
-	{ .name = "syscall" },
-	{ .name = "timer" },
-	{ .name = "event" },
-	{ .name = "deferred" },
-	{ .name = "nmi" },
+	{ .name = "syscall" },  { .name = "timer" }, { .name = "event" },
+	{ .name = "deferred" }, { .name = "nmi" },
 };
 
 static int pid; /* whose stacks are taken; -1: everybody's */
@@ -116,6 +113,7 @@ static int stack_show(struct seq_file *m, void *v)
 		seq_printf(m, "%llx\n", s->frames[i].pc);
 	return 0;
 }
+
 DEFINE_SHOW_ATTRIBUTE(stack);
 
 static void match(struct tracepoint *tp, void *priv)
