@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Unpack (not install) Debian's kernel KVER below LAB, and turn its vmlinuz into
 # a plain ELF file that QEMU boots over PVH, which saves the guest unpacking it.
+# shellcheck source=/dev/null
 . "$(dirname "$0")/lib.sh"
 [ ! -e "$KROOT/.done" ] || exit 0
 
 mkdir -p "$LAB/dl"
-cd "$LAB/dl"
+cd "$LAB/dl" || exit
 ls linux-image-"${KVER}"_*.deb >/dev/null 2>&1 ||
     apt-get -o APT::Sandbox::User=root download -qq "linux-image-$KVER"
 rm -rf "$KROOT"

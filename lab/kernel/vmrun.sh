@@ -6,6 +6,7 @@
 # read-only with what is written kept in memory; OUT is shared.  Prints what the
 # command prints; exits with its status, 124 after SECONDS, 125 if the guest
 # died.  The guest kernel's console goes to OUT/console-KVER.log.
+# shellcheck source=/dev/null
 . "$(dirname "$0")/lib.sh"
 cpus=2 mem=1024 limit=120
 while getopts c:m:t: o; do
@@ -58,6 +59,8 @@ mkdir -p /new/dev/shm /new/dev/pts "/new$OUT"
 mount -t tmpfs shm /new/dev/shm
 mount -t devpts pts /new/dev/pts
 mount -t tmpfs run /new/run
+# no thousands of files for perf to look at over 9p
+mount -t tmpfs none /new/lib/modules
 mount -t 9p -o rw,cache=none,\$o out "/new$OUT"
 cp /cmd /report /new/run/
 exec switch_root /new /bin/sh /run/report

@@ -19,7 +19,7 @@ say() { # STATUS WHAT
 
 # How many samples of the spinning program reach its main().
 full_stacks() {
-    taskset -c 0 perf record -q -e cpu-clock -F 200 -g -o /run/perf.data \
+    taskset -c 0 perf record -q -B -N -e cpu-clock -F 200 -g -o /run/perf.data \
         "$build/kunwind/spin" 1 >/dev/null 2>&1
     perf script -i /run/perf.data -F ip,sym 2>/dev/null |
         awk 'BEGIN { RS = "" } /spin_inner/ { all++ } /spin_inner/ && /[ \t]main/ { n++ }
@@ -74,7 +74,7 @@ say $? "the hook goes off"
 say $? "nothing is redirected any more"
 
 # Unloaded while it is in use by perf.
-perf record -q -a -e cpu-clock -F 2000 -g -o /run/all.data \
+perf record -q -B -N -a -e cpu-clock -F 2000 -g -o /run/all.data \
     "$build/kunwind/spin" 20 >/dev/null 2>&1 &
 perf=$!
 for i in 1 2 3 4 5 6; do
