@@ -50,7 +50,7 @@ warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough=5 -Werror
 inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
-	-iquote tools -iquote tests -iquote $(B)/gen
+	-iquote tools -iquote libkunwind -iquote tests -iquote $(B)/gen
 flags := -std=gnu11 -D_GNU_SOURCE $(xen_flags) $(warn) $(inc) -MMD -MP
 libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty $(xen_libs)
 
@@ -106,6 +106,7 @@ $(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)
 # The tools hold the library, so that they run from anywhere.
 $(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o)
 $(B)/bin/tbstack: $(tbstack:%.c=$(B)/user/%.o)
+$(B)/bin/outwind: $(B)/user/libkunwind.a
 $(B)/bin/symbolize: $(symbolize:%.c=$(B)/user/%.o)
 $(B)/bin/uniprof: $(uniprof:%.c=$(B)/user/%.o)
 $(addprefix $(B)/bin/,outwind tbstack symbolize uniprof): $(B)/user/liboutwind.a
@@ -115,6 +116,7 @@ $(addprefix $(B)/bin/,outwind tbstack symbolize uniprof): $(B)/user/liboutwind.a
 
 $(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o)
 $(B)/asan/tbstack: $(tbstack:%.c=$(B)/asan/%.o)
+$(B)/asan/outwind: $(patsubst %.c,$(B)/asan/%.o,$(wildcard libkunwind/*.c))
 $(B)/asan/symbolize: $(symbolize:%.c=$(B)/asan/%.o)
 $(B)/asan/uniprof: $(uniprof:%.c=$(B)/asan/%.o)
 $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.a

@@ -15,7 +15,7 @@ enum {
 	NR_REGS
 };
 
-#define BIT(n) ((uint64_t)1 << (n))
+#define SLOT_BIT(n) ((uint64_t)1 << (n))
 
 static const uint8_t slots[NR_REGS] = {
 	EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI, EIP,
@@ -87,7 +87,8 @@ const struct ow_arch ow_arch_i386 = {
 	.sp = ESP,
 	.fp = EBP,
 	.ra = EIP,
-	.callee_saved = BIT(EBX) | BIT(ESP) | BIT(EBP) | BIT(ESI) | BIT(EDI),
+	.callee_saved = SLOT_BIT(EBX) | SLOT_BIT(ESP) | SLOT_BIT(EBP) |
+			SLOT_BIT(ESI) | SLOT_BIT(EDI),
 	.pc_mask = 0xffffffff,
 	.slots = slots,
 	.nr_slots = NR_REGS,

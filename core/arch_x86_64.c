@@ -23,7 +23,7 @@ enum {
 	NR_REGS
 };
 
-#define BIT(n) ((uint64_t)1 << (n))
+#define SLOT_BIT(n) ((uint64_t)1 << (n))
 
 static const uint8_t slots[NR_REGS] = {
 	RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8,
@@ -82,8 +82,9 @@ const struct ow_arch ow_arch_x86_64 = {
 	.sp = RSP,
 	.fp = RBP,
 	.ra = RIP,
-	.callee_saved = BIT(RBX) | BIT(RBP) | BIT(RSP) | BIT(R12) | BIT(R13) |
-			BIT(R14) | BIT(R15),
+	.callee_saved = SLOT_BIT(RBX) | SLOT_BIT(RBP) | SLOT_BIT(RSP) |
+			SLOT_BIT(R12) | SLOT_BIT(R13) | SLOT_BIT(R14) |
+			SLOT_BIT(R15),
 	.pc_mask = ~(uint64_t)0,
 	.slots = slots,
 	.nr_slots = NR_REGS,

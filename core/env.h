@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * What the core asks of the place it is compiled for: fixed-width integers,
- * bool, size_t, memcpy, memmove, memset, memcmp.  Nothing else in core/
+ * What the core asks of the place it is compiled for: fixed-width integers
+ * and their limits, bool, size_t, memcpy, memmove, memset, memcmp.  Nothing else in core/
  * includes a system header, and nothing else tests where it is compiled.
  */
 #ifndef OW_ENV_H
 #define OW_ENV_H
 
 #ifdef __KERNEL__
+#include <linux/limits.h>
 #include <linux/string.h>
 #include <linux/types.h>
+
+#define INT32_MAX  S32_MAX
+#define UINT32_MAX U32_MAX
+#define UINT64_MAX U64_MAX
 #else
 #include <stdbool.h>
 #include <stddef.h>

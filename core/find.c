@@ -86,7 +86,7 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 	}
 	if (module->table) {
 		err = ow_table_row(module->table, vaddr, row, f->rules);
-		if (err != -OW_EUNSUPPORTED &&
+		if ((err != -OW_EUNSUPPORTED || !module->cfi) &&
 		    !(err == -OW_ENOENT && has_debug_frame(module)))
 			return err;
 	}

@@ -349,23 +349,23 @@ int ow_table_next(const struct ow_table *t, struct ow_table_pos *pos)
 }
 
 /* Rows in order, those of sequences ending before the next one. */
-static int verify_rows(const struct ow_table *t)
+int ow_table_verify_rows(const struct ow_table *t, struct ow_table_check *check,
+			 uint32_t max)
 {
-	struct ow_table_pos pos = { .block = 0 };
-	uint64_t least = 0;
-	int more;
+	struct ow_table_pos *pos = &check->pos;
+	int more = 1;
 
-	while ((more = ow_table_next(t, &pos)) > 0) {
-		if (pos.off < least || pos.off > UINT32_MAX ||
-		    pos.off > UINT64_MAX - t->base || !is_code(t, pos.code) ||
-		    is_seq(t, pos.code))
+	while (max-- > 0 && (more = ow_table_next(t, pos)) > 0) {
+		if (pos->off < check->least || pos->off > UINT32_MAX ||
+		    pos->off > UINT64_MAX - t->base || !is_code(t, pos->code) ||
+		    is_seq(t, pos->code))
 			return -OW_EFORMAT;
-		least = pos.off + 1;
+		check->least = pos->off + 1;
 	}
 	return more;
 }
 
-int ow_table_verify(const struct ow_table *t)
+int ow_table_verify_rules(const struct ow_table *t)
 {
 	struct ow_rule rules[OW_TABLE_MAX_SAVES + 1];
 	struct ow_row row;
@@ -379,5 +379,15 @@ int ow_table_verify(const struct ow_table *t)
 		if (!is_seq(t, code) && decode_rule(t, code, &row, rules))
 			return -OW_EFORMAT;
 	}
-	return verify_rows(t);
+	return 0;
+}
+
+int ow_table_verify(const struct ow_table *t)
+{
+	struct ow_table_check check = { .least = 0 };
+	int err = ow_table_verify_rules(t);
+
+	while (!err && (err = ow_table_verify_rows(t, &check, UINT32_MAX)) > 0)
+		err = 0;
+	return err;
 }

@@ -49,6 +49,21 @@ int ow_table_open(struct ow_table *t, const uint8_t *bytes, uint64_t size);
  */
 int ow_table_verify(const struct ow_table *t);
 
+/* How far a check of rows has come; all zero at first. */
+struct ow_table_check {
+	struct ow_table_pos pos;
+	uint64_t least; /* where the next row may begin */
+};
+
+/*
+ * The same in pieces, for who may not take long: the sets and codes, and then
+ * all rows, at most max of them in a call.  ow_table_verify_rows() returns 1
+ * while there may be more.
+ */
+int ow_table_verify_rules(const struct ow_table *t);
+int ow_table_verify_rows(const struct ow_table *t, struct ow_table_check *check,
+			 uint32_t max);
+
 /*
  * The row that covers vaddr.  rules holds OW_MAX_REGS.  Return 0; -OW_ENOENT
  * where no CFI covers vaddr; -OW_EUNSUPPORTED where the full CFI must be asked;

@@ -191,6 +191,9 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 		err = ow_find_row(&w->finder, t, module, addr, row);
 	if (err == -OW_ENOENT && !t->no_fallback)
 		return fallback_row(w, range, row);
+	/* A table without the CFI it is of: trampolines are told by their code. */
+	if (err == -OW_EUNSUPPORTED && trampoline_row(w, pc, row))
+		return 0;
 	if (err)
 		return err;
 	/* A return address at the very end may be a trampoline's start.  That

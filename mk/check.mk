@@ -4,7 +4,8 @@
 stages = check-layers check-free check-headers check-format check-shell \
 	check-install check-unit check-symbolize check-xen check-fuzz check-live \
 	check-regs check-compat check-clients check-rows \
-	check-xenlab
+	check-xenlab \
+	check-kunwind
 
 check: deps-test
 	@sh scripts/check.sh $(stages)
@@ -29,7 +30,7 @@ check-free: $(B)/free/libcore.a
 
 # Every header compiles alone; the public ones as C99 and as C++ too.
 check-headers:
-	@set -e; for h in $(wildcard core/*.h lib/*.h targets/*.h output/*.h); do \
+	@set -e; for h in $(wildcard core/*.h lib/*.h libkunwind/*.h targets/*.h output/*.h); do \
 		$(CC) $(filter-out -MMD -MP,$(flags)) -fsyntax-only -x c $$h; done
 	@set -e; for h in $(wildcard compat/*.h); do \
 		$(CC) $(filter-out -MMD -MP,$(compat_flags)) -fsyntax-only \
@@ -47,10 +48,15 @@ check-headers:
 		include/outwind/outwind.h
 	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
 		include/outwind/xen.h
+	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
+		-D_DEFAULT_SOURCE include/outwind/kunwind.h
+	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
+		include/outwind/kunwind.h
 
 sources = $(wildcard $(foreach d,core lib targets output tools uapi tests \
 	tests/unit tests/diff tests/xen lab/xen/guest tests/compat fuzz bench include/outwind \
-	compat include/compat,$(d)/*.c $(d)/*.h))
+	compat include/compat kmod libkunwind tests/kunwind \
+	tests/kunwind/kmod,$(d)/*.c $(d)/*.h))
 
 check-format:
 	clang-format --dry-run -Werror $(sources)

@@ -15,6 +15,12 @@ install: all
 	ln -sf liboutwind.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/liboutwind.so
 	install -m 644 $(B)/lib/liboutwind.a $(DESTDIR)$(LIBDIR)
 	install -m 644 include/outwind/outwind.h include/outwind/xen.h uapi/ow_frame.h \
+	install -m 755 $(B)/lib/libkunwind.so.$(VERSION) $(DESTDIR)$(LIBDIR)
+	ln -sf libkunwind.so.$(VERSION) \
+		$(DESTDIR)$(LIBDIR)/libkunwind.so.$(SOVERSION)
+	ln -sf libkunwind.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libkunwind.so
+	install -m 644 include/outwind/outwind.h include/outwind/kunwind.h \
+		uapi/ow_frame.h uapi/ow_kunwind.h \
 		$(DESTDIR)$(PREFIX)/include/outwind
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|' \
@@ -37,6 +43,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/bin/tbstack \
 		$(DESTDIR)$(PREFIX)/bin/symbolize $(DESTDIR)$(PREFIX)/bin/uniprof \
 		$(DESTDIR)$(LIBDIR)/liboutwind.* \
+		$(DESTDIR)$(LIBDIR)/libkunwind.so* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc \
 		$(DESTDIR)$(bash_dir)/outwind $(DESTDIR)$(bash_dir)/tbstack \
 		$(DESTDIR)$(bash_dir)/symbolize $(DESTDIR)$(bash_dir)/uniprof \

@@ -18,6 +18,7 @@ int cmd_tables(int argc, char **argv);
 int cmd_rows(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_xen(int argc, char **argv);
+int cmd_kunwindd(int argc, char **argv);
 
 /* "outwind: " and the line, on stderr. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));

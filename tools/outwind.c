@@ -22,6 +22,8 @@ static const struct {
 	  "make compact unwind tables for repeated work" },
 	{ "rows", cmd_rows, "list the unwind rows of an ELF file" },
 	{ "xen", cmd_xen, "unpause a guest that a killed outwind left paused" },
+	{ "kunwindd", cmd_kunwindd,
+	  "keep the unwind tables of the kernel's module current" },
 };
 
 /* Stacks are long: stdio's own is a page, and so a system call for each. */

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "kcontext.h"
+
+#include <linux/mm.h>
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "err.h"
+
+static DEFINE_PER_CPU(struct kw_context *[KW_LEVELS], contexts);
+
+static int read_user(const struct kw_context *c, void *to, u64 addr,
+		     size_t size)
+{
+	const void __user *from = (const void __user *)(unsigned long)addr;
+
+	if (addr != (unsigned long)addr)
+		return -OW_EFAULT;
+	if (c->faulting)
+		return copy_from_user(to, from, size) ? -OW_EFAULT : 0;
+	return copy_from_user_nofault(to, from, size) ? -OW_EFAULT : 0;
+}
+
+/*
+ * Have the window hold what lies around addr on its page, and the walk read from
+ * there: its stack goes on upwards, but a frame's registers are read from the
+ * highest down.
+ */
+static bool move_window(struct kw_context *c, u64 addr, size_t size)
+{
+	u64 page = addr & PAGE_MASK, end = page + PAGE_SIZE;
+	u64 start = addr - page > KW_WINDOW_BELOW ? addr - KW_WINDOW_BELOW :
+						    page;
+
+	if (end - start > KW_WINDOW)
+		end = start + KW_WINDOW;
+	if (addr + size > end || addr + size < addr)
+		return false;
+	c->walk.step.stack.size = 0;
+	if (read_user(c, c->window, start, end - start))
+		return false;
+	c->walk.step.stack =
+		(struct ow_window){ start, end - start, c->window };
+	return true;
+}
+
+static int target_read(const struct ow_memory *mem, uint64_t addr, void *buf,
+		       size_t size)
+{
+	struct kw_context *c = container_of(mem, struct kw_context, target.mem);
+	const struct ow_regs *regs = &c->walk.regs;
+	u64 sp = regs->val[c->target.arch->sp];
+
+	/* Code and what else is not on the stack is read as it is. */
+	if (addr + KW_WINDOW_BELOW < sp || addr - sp > (8u << 20) ||
+	    !move_window(c, addr, size))
+		return read_user(c, buf, addr, size);
+	memcpy(buf, c->window + (addr - c->walk.step.stack.start), size);
+	return 0;
+}
+
+static void context_init(struct kw_context *c)
+{
+	c->target.mem.read = target_read;
+	c->cache.entries = c->rows;
+	c->cache.mask = KW_CACHE / 2 - 1;
+}
+
+struct kw_context *kw_context_create(void)
+{
+	struct kw_context *c = kvzalloc(sizeof(*c), GFP_KERNEL_ACCOUNT);
+
+	if (!c)
+		return NULL;
+	context_init(c);
+	c->faulting = true;
+	return c;
+}
+
+void kw_context_destroy(struct kw_context *c)
+{
+	kvfree(c);
+}
+
+int kw_context_init(void)
+{
+	struct kw_context *c;
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) for (i = 0; i < KW_LEVELS; i++)
+	{
+		c = kvzalloc_node(sizeof(*c), GFP_KERNEL, cpu_to_node(cpu));
+		if (!c) {
+			kw_context_exit();
+			return -ENOMEM;
+		}
+		context_init(c);
+		per_cpu(contexts, cpu)[i] = c;
+	}
+	return 0;
+}
+
+void kw_context_exit(void)
+{
+	int cpu, i;
+
+	for_each_possible_cpu(cpu) for (i = 0; i < KW_LEVELS; i++)
+	{
+		kvfree(per_cpu(contexts, cpu)[i]);
+		per_cpu(contexts, cpu)[i] = NULL;
+	}
+}
+
+static unsigned int level(void)
+{
+	if (in_nmi())
+		return 3;
+	if (in_hardirq())
+		return 2;
+	return in_serving_softirq() ? 1 : 0;
+}
+
+struct kw_context *kw_context_get(void)
+{
+	struct kw_context *c;
+
+	preempt_disable_notrace();
+	c = __this_cpu_read(contexts[level()]);
+	if (c && !c->busy) {
+		c->busy = true;
+		barrier();
+		return c;
+	}
+	preempt_enable_notrace();
+	return NULL;
+}
+
+void kw_context_put(struct kw_context *c)
+{
+	barrier();
+	c->busy = false;
+	preempt_enable_notrace();
+}
+
+unsigned int kw_context_walk(struct kw_context *c, const struct kw_map *map,
+			     const struct ow_regs *regs,
+			     struct ow_frame *frames, unsigned int max)
+{
+	c->target.arch = map->arch;
+	c->target.map = map->map;
+	ow_walk_begin(&c->walk, &c->target, NULL, &c->cache, regs, frames, max);
+	ow_walk_run(&c->walk);
+	return c->walk.nr;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* /dev/kunwind (uapi/ow_kunwind.h). */
+#ifndef KW_DEVICE_H
+#define KW_DEVICE_H
+
+int kw_device_init(void);
+void kw_device_exit(void);
+
+#endif /* KW_DEVICE_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * Processes that sessions follow whatever they fork and execute, and what the
+ * kernel tells of that: tracepoints of the scheduler, and a probe of mmap.
+ */
+#ifndef KW_HEIRS_H
+#define KW_HEIRS_H
+
+#include "ksession.h"
+
+int kw_heirs_init(void);
+/* No session is left. */
+void kw_heirs_exit(void);
+
+/* enum ow_kunwind_features that work here. */
+u32 kw_heirs_features(void);
+
+/*
+ * Follow a process and its children, or all processes where pid is NULL; once
+ * is enough.  -ENOSPC, -ENOMEM, or -EOPNOTSUPP: this kernel doesn't tell.
+ */
+int kw_heirs_add(struct kw_session *session, struct pid *pid);
+
+void kw_heirs_remove(struct kw_session *session, struct pid *pid);
+void kw_heirs_drop_all(struct kw_session *session);
+
+#endif /* KW_HEIRS_H */

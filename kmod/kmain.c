@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+/* kunwind: user stacks unwound in the kernel, by outwind's compact tables. */
+#include <linux/module.h>
+
+#include "kcontext.h"
+#include "kdevice.h"
+#include "kheirs.h"
+#include "khook.h"
+#include "klater.h"
+#include "kproc.h"
+#include "kspace.h"
+
+/* In order; undone in reverse. */
+static const struct {
+	int (*init)(void);
+	void (*exit)(void);
+} parts[] = {
+	{ kw_context_init, kw_context_exit },
+	{ kw_space_init, kw_space_exit },
+	{ NULL, kw_later_exit },
+	{ kw_heirs_init, kw_heirs_exit },
+	{ kw_device_init, kw_device_exit },
+	{ kw_proc_init, kw_proc_exit },
+	{ kw_hook_init, kw_hook_exit },
+};
+
+static void leave(size_t nr)
+{
+	while (nr-- > 0)
+		parts[nr].exit();
+}
+
+static int __init kunwind_init(void)
+{
+	size_t i;
+	int err;
+
+	for (i = 0; i < ARRAY_SIZE(parts); i++) {
+		err = parts[i].init ? parts[i].init() : 0;
+		if (err) {
+			leave(i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static void __exit kunwind_exit(void)
+{
+	leave(ARRAY_SIZE(parts));
+}
+
+module_init(kunwind_init);
+module_exit(kunwind_exit);
+MODULE_LICENSE("Dual BSD/GPL");
+MODULE_DESCRIPTION("User stacks unwound in the kernel, without frame pointers");
+MODULE_VERSION("0.1.0");

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Who uses kunwind: an open file, with the tables and processes it brought. */
+#ifndef KW_SESSION_H
+#define KW_SESSION_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+
+#include "kevents.h"
+
+struct kw_user;
+
+struct kw_session {
+	struct kref ref;
+	kuid_t uid;
+	bool privileged; /* its tables count for all processes */
+	struct kw_user *user;
+	struct pid_namespace *ns;
+	struct kw_events events;
+	struct work_struct free;
+	/* Under kw_mutex: */
+	bool closed;
+	struct list_head uses;   /* struct kw_use */
+	struct list_head tracks; /* struct kw_track */
+	unsigned int nr_tracks;
+};
+
+/*
+ * What sessions have, and who follows what.  Taken before a space's mutex; never
+ * while waiting for a process' mmap_lock, which anybody may hold for long.
+ */
+extern struct mutex kw_mutex;
+
+/* One for the opener of a file, by its credentials. */
+struct kw_session *kw_session_create(void);
+
+static inline void kw_session_get(struct kw_session *s)
+{
+	kref_get(&s->ref);
+}
+
+void kw_session_put(struct kw_session *s);
+
+/* No more of it: its tables and processes go. */
+void kw_session_close(struct kw_session *s);
+
+#endif /* KW_SESSION_H */

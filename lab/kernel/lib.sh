@@ -1,0 +1,12 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: BSD-2-Clause
+# What the scripts here share; sourced, not run.
+#   KVER  Debian's kernel that a guest runs, e.g. 6.1.0-56-amd64
+#   LAB   where kernels are unpacked and guests write; kept
+set -euo pipefail
+lab_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+LAB=${LAB:-$lab_top/build/lab}
+KVER=${KVER:?which kernel? KVER=6.1.0-56-amd64 for one}
+export KROOT=$LAB/kernel-$KVER
+OUT=${OUT:-$LAB/out}
+mkdir -p "$LAB" "$OUT"

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "kwobject.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+
+#include "error.h"
+#include "object.h"
+#include "tablegen.h"
+
+#define VDSO_MAX (1u << 20)
+
+/* What has code; false if there is none, or too much of it. */
+static bool take_segments(const struct ow_object *obj,
+			  struct ow_kunwind_segment *segments, uint32_t *nr)
+{
+	struct ow_elf_segment seg;
+	uint32_t i;
+
+	*nr = 0;
+	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++) {
+		if (seg.type != OW_PT_LOAD || !(seg.flags & OW_PF_X))
+			continue;
+		if (*nr == OW_KUNWIND_MAX_SEGS)
+			return false;
+		segments[(*nr)++] = (struct ow_kunwind_segment){
+			.off = seg.off,
+			.size = seg.filesz,
+			.vaddr = seg.vaddr,
+		};
+	}
+	return *nr > 0;
+}
+
+static void take_build_id(const struct ow_object *obj,
+			  struct ow_kunwind_table *arg)
+{
+	_Static_assert(OW_BUILD_ID_MAX <= OW_KUNWIND_BUILD_ID, "fits");
+	arg->build_id_size = (uint32_t)obj->build_id_size;
+	memcpy(arg->build_id, obj->build_id, obj->build_id_size);
+}
+
+/* Hand in a table, or with size 0 ask for one of the same build-id. */
+static int hand_in(int dev, const struct ow_object *obj,
+		   struct ow_kunwind_table *arg, struct ow_error *err)
+{
+	struct ow_table_stats stats;
+	size_t size;
+	_cleanup_(ow_freep) uint8_t *bytes = NULL;
+
+	if (arg->build_id_size && ioctl(dev, OW_KUNWIND_TABLE, arg) == 0)
+		return 0;
+	bytes = ow_table_generate(obj, &size, &stats, err);
+	if (!bytes)
+		return -OW_CODE_FORMAT;
+	if (size > OW_KUNWIND_MAX_TABLE)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: its table is too large", obj->path);
+	arg->bytes = (uintptr_t)bytes;
+	arg->size = (uint32_t)size;
+	if (ioctl(dev, OW_KUNWIND_TABLE, arg) == 0)
+		return 0;
+	return ow_fail(err, OW_CODE_SYSTEM, "%s: hand in its table", obj->path);
+}
+
+static int add(int dev, struct ow_object *obj, int fd, uint32_t kind,
+	       struct ow_error *err)
+{
+	struct ow_kunwind_segment segments[OW_KUNWIND_MAX_SEGS];
+	struct ow_kunwind_table arg = {
+		.fd = fd,
+		.kind = kind,
+		.segments = (uintptr_t)segments,
+		.entry = obj->elf.entry,
+	};
+
+	if (!take_segments(obj, segments, &arg.nr_segments))
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: no segment with code, or too many",
+			       obj->path);
+	if (ow_object_load_cfi(obj, err))
+		return -OW_CODE_FORMAT;
+	take_build_id(obj, &arg);
+	return hand_in(dev, obj, &arg, err);
+}
+
+int ow_kunwind_add(int dev, int fd, const char *path, struct ow_error *err)
+{
+	struct ow_object *obj = ow_object_open_fd(fd, path, err);
+	int failed;
+
+	if (!obj)
+		return -OW_CODE_FORMAT;
+	failed = add(dev, obj, fd, OW_KUNWIND_FILE, err);
+	ow_object_close(obj);
+	return failed;
+}
+
+/* A copy of a process' memory, or NULL. */
+static uint8_t *copy_memory(pid_t pid, uint64_t start, size_t size)
+{
+	struct iovec there = { (void *)(uintptr_t)start, size };
+	struct iovec here = { malloc(size), size };
+
+	if (here.iov_base &&
+	    process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size)
+		return here.iov_base;
+	free(here.iov_base);
+	return NULL;
+}
+
+int ow_kunwind_add_vdso(int dev, pid_t pid, uint64_t start, uint64_t size,
+			struct ow_error *err)
+{
+	struct ow_object *obj;
+	uint8_t *image;
+	int failed;
+
+	if (size == 0 || size > VDSO_MAX)
+		return ow_fail(err, OW_CODE_ARGUMENT,
+			       "the vDSO of process %d: no size", (int)pid);
+	image = copy_memory(pid, start, size);
+	if (!image)
+		return ow_fail(err, OW_CODE_SYSTEM,
+			       "read the vDSO of process %d", (int)pid);
+	obj = ow_object_from_image(image, size, "[vdso]", err);
+	if (!obj)
+		return -OW_CODE_FORMAT;
+	failed = add(dev, obj, -1, OW_KUNWIND_VDSO, err);
+	ow_object_close(obj);
+	return failed;
+}

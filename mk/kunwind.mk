@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+# kunwind: the module for each kernel whose headers are there, its library, and
+# tests in guests that boot Debian's kernels.
+
+kunwind_lib := $(wildcard libkunwind/*.c)
+kunwind_obj := $(kunwind_lib:%.c=$(B)/user/%.o)
+KVERS ?= $(patsubst /usr/src/linux-headers-%,%,$(wildcard \
+	/usr/src/linux-headers-6.1.*-amd64 /usr/src/linux-headers-6.12.*-amd64))
+kmod_files := $(wildcard kmod/*)
+
+$(B)/user/libkunwind.a: $(kunwind_obj)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+$(B)/lib/libkunwind.so.$(VERSION): $(kunwind_obj) $(B)/user/liboutwind.a \
+		libkunwind/libkunwind.map
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -shared -Wl,-soname,libkunwind.so.$(SOVERSION) -Wl,-z,defs \
+		-Wl,--version-script,libkunwind/libkunwind.map $(LDFLAGS) \
+		$(filter %.o,$^) $(B)/user/liboutwind.a $(libs) -o $@
+
+$(B)/lib/libkunwind.so: $(B)/lib/libkunwind.so.$(VERSION)
+	ln -sf libkunwind.so.$(VERSION) $(B)/lib/libkunwind.so.$(SOVERSION)
+	ln -sf libkunwind.so.$(SOVERSION) $@
+
+all: $(B)/lib/libkunwind.so
+
+# One module a kernel: make kmod KVERS=6.1.0-56-amd64
+$(B)/kmod-%/kunwind.ko: $(kmod_files) $(core) $(wildcard core/*.h uapi/*.h)
+	@mkdir -p $(@D)
+	@ln -sf $(abspath $(kmod_files)) $(@D)/
+	@echo "  KMOD  $@"
+	@+$(MAKE) -s -C /usr/src/linux-headers-$* M=$(abspath $(@D)) \
+		OW_TOP=$(CURDIR) modules
+	@touch $@
+
+kmod: $(KVERS:%=$(B)/kmod-%/kunwind.ko)
+
+# A module that uses it, for tests.
+$(B)/kwtest-%/kwtest.ko: $(wildcard tests/kunwind/kmod/*) $(B)/kmod-%/kunwind.ko
+	@mkdir -p $(@D)
+	@ln -sf $(abspath $(wildcard tests/kunwind/kmod/*)) $(@D)/
+	@echo "  KMOD  $@"
+	@+$(MAKE) -s -C /usr/src/linux-headers-$* M=$(abspath $(@D)) \
+		OW_TOP=$(CURDIR) modules \
+		KBUILD_EXTRA_SYMBOLS=$(abspath $(B)/kmod-$*/Module.symvers)
+	@touch $@
+
+kmod-test: $(KVERS:%=$(B)/kwtest-%/kwtest.ko)
+
+# Programs that run in the guest.
+kt := $(B)/kunwind
+kt_flags := $(flags) -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls
+kt_libs := $(B)/user/libkunwind.a $(B)/user/liboutwind.a
+kt_stacks := tests/kunwind/stacks.c
+kt_unwind := -DWITH_LIBUNWIND -lunwind
+
+define kt_rule
+kt_programs += $(kt)/$(1)
+$(kt)/$(1): tests/kunwind/$(2) $(kt_libs)
+	@mkdir -p $$(@D)
+	@echo "  KTEST $$@"
+	@$(CC) $$(kt_flags) $(3) $$< $(kt_libs) $(4) $(libs) -o $$@
+endef
+kt_program = $(eval $(call kt_rule,$(1),$(2),$(3),$(4)))
+
+$(call kt_program,stacks-pie,stacks.c,-fPIE -pie -pthread,$(kt_unwind))
+$(call kt_program,stacks-no-pie,stacks.c,-fno-pie -no-pie,$(kt_unwind))
+$(call kt_program,stacks-lld,stacks.c,-fuse-ld=lld,$(kt_unwind))
+
+$(call kt_program,contexts,contexts.c,)
+$(call kt_program,original,original.c,)
+$(call kt_program,permit,permit.c,)
+$(call kt_program,fuzz,fuzz.c,-pthread)
+$(call kt_program,stress,stress.c,-pthread)
+
+$(call kt_program,left,left.c,)
+$(call kt_program,spin,spin.c,)
+
+$(kt)/compat: tests/kunwind/compat.c
+	@mkdir -p $(@D)
+	@$(CC) $(kt_flags) $(live_x32) \
+		-mpreferred-stack-boundary=2 -static $< -o $@ || \
+		echo "not built: $@"
+kt_programs += $(kt)/compat
+
+$(kt)/plugin.so: tests/kunwind/plugin.c
+	@mkdir -p $(@D)
+	@$(CC) $(kt_flags) -shared -fPIC $< -o $@
+kt_programs += $(kt)/plugin.so
+
+check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
+	sh tests/kunwind/run.sh $(B) $(KVERS)
+
+.PHONY: kmod kmod-test check-kunwind

@@ -1,0 +1,45 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# All tests of kunwind that run in a guest.  usage: guest.sh BUILD SECONDS
+set -u
+build=$1 seconds=$2
+kver=$(uname -r)
+export PLUGIN="$build/kunwind/plugin.so"
+export LD_BIND_NOW=
+
+begin() { echo "# $kver: $*"; }
+
+insmod "$build/kmod-$kver/kunwind.ko" || exit 1
+for p in pie no-pie lld static; do
+    [ -x "$build/kunwind/stacks-$p" ] || continue
+    begin "stacks-$p"
+    timeout 100 "$build/kunwind/stacks-$p"
+done
+begin original
+timeout 60 "$build/kunwind/original" 100
+begin permit
+timeout 60 "$build/kunwind/permit"
+begin contexts
+taskset -c 0 insmod "$build/kwtest-$kver/kwtest.ko" &&
+    taskset -c 0 timeout 100 "$build/kunwind/contexts"
+begin "stress, unwound in interrupts"
+echo -1 >/sys/module/kwtest/parameters/pid
+timeout $((seconds + 60)) "$build/kunwind/stress" "$seconds"
+begin fuzz
+timeout $((seconds + 60)) "$build/kunwind/fuzz" "$seconds" \
+    "$(tr -d . </proc/uptime | cut -d " " -f 1)"
+rmmod kwtest || echo "0 passed, 1 failed"
+begin hook
+sh "$(dirname "$0")/hook.sh" "$build"
+
+# All is given back.
+begin "what is left"
+sleep 1
+"$build/kunwind/left" || :
+rmmod kunwind && echo "1 passed, 0 failed" || echo "0 passed, 1 failed"
+if dmesg | grep -E 'cut here|BUG:|Oops|KASAN|refcount_t:|INFO: (task|rcu)|possible (recursive|circular)'; then
+    dmesg | grep -A 40 -E 'cut here|BUG:|Oops' | head -n 80
+    echo "0 passed, 1 failed"
+else
+    echo "1 passed, 0 failed"
+fi

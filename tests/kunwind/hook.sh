@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# In a guest: what perf and ftrace see of a program without frame pointers, with
+# the kernel's walkers as they are and redirected.  usage: hook.sh BUILD
+set -u
+build=$1
+param=/sys/module/kunwind/parameters/hook
+trace=/sys/kernel/tracing
+passed=0 failed=0
+
+say() { # STATUS WHAT
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "not ok - $2"
+    fi
+}
+
+# How many samples of the spinning program reach its main().
+full_stacks() {
+    taskset -c 0 perf record -q -B -N -e cpu-clock -F 200 -g -o /run/perf.data \
+        "$build/kunwind/spin" 1 >/dev/null 2>&1
+    perf script -i /run/perf.data -F ip,sym 2>/dev/null |
+        awk 'BEGIN { RS = "" } /spin_inner/ { all++ } /spin_inner/ && /[ \t]main/ { n++ }
+            END { print n + 0, all + 0 }'
+}
+
+"$build/bin/outwind" kunwindd >/run/kunwindd.out 2>&1 &
+daemon=$!
+i=0
+until grep -q following /run/kunwindd.out || [ $i -gt 100 ]; do
+    i=$((i + 1))
+    sleep 0.2
+done
+cat /run/kunwindd.out
+
+[ "$(cat $param)" = N ]
+say $? "the hook is off"
+without=$(full_stacks)
+[ "$(echo 1 >$param && cat $param)" = Y ]
+say $? "the hook goes on"
+grep -q perf_callchain_user $trace/enabled_functions &&
+    grep -q stack_trace_save_user $trace/enabled_functions
+say $? "both walkers are redirected"
+with=$(full_stacks)
+echo "# samples with main() of all: $without as it was, $with hooked"
+# shellcheck disable=SC2086
+set -- $without $with
+[ "$1" -lt $(($2 / 10 + 1)) ]
+say $? "without it, few stacks are full"
+[ "$4" -gt 20 ] && [ $(($3 * 100)) -ge $(($4 * 95)) ]
+say $? "with it, they are"
+
+echo 1 >$trace/options/userstacktrace
+echo >$trace/trace
+echo 1 >$trace/events/syscalls/sys_enter_getppid/enable
+"$build/kunwind/spin" 0
+echo 0 >$trace/events/syscalls/sys_enter_getppid/enable
+deep=$(grep -c ' => ' $trace/trace)
+echo "# ftrace: $deep frames"
+[ "$deep" -ge 8 ] # as many as it keeps
+say $? "ftrace's user stacks are full"
+echo 0 >$trace/options/userstacktrace
+
+# 32-bit programs, by the daemon's tables.
+if [ -x "$build/kunwind/compat" ]; then
+    "$build/kunwind/compat"
+fi
+
+[ "$(echo 0 >$param && cat $param)" = N ]
+say $? "the hook goes off"
+! grep -q perf_callchain_user $trace/enabled_functions
+say $? "nothing is redirected any more"
+
+# Unloaded while it is in use by perf.
+perf record -q -B -N -a -e cpu-clock -F 2000 -g -o /run/all.data \
+    "$build/kunwind/spin" 20 >/dev/null 2>&1 &
+perf=$!
+for i in 1 2 3 4 5 6; do
+    echo 1 >$param
+    sleep 0.3
+    echo 0 >$param
+done
+echo 1 >$param
+sleep 0.5
+kill $daemon
+wait $daemon
+say $? "the daemon ends well"
+rmmod kunwind
+say $? "unloaded while perf runs"
+insmod "$build/kmod-$(uname -r)/kunwind.ko" hook=1
+say $? "loaded again, hooked"
+sleep 0.5
+rmmod kunwind
+say $? "and unloaded"
+kill $perf 2>/dev/null
+wait $perf 2>/dev/null
+insmod "$build/kmod-$(uname -r)/kunwind.ko"
+echo "$passed passed, $failed failed"

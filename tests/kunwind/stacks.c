@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * Stacks of many kinds, each as the kernel's module, liboutwind (from another
+ * process) and, where it is linked, libunwind see it.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef WITH_LIBUNWIND
+#define UNW_LOCAL_ONLY
+#include <libunwind.h>
+#endif
+
+#include <outwind/kunwind.h>
+#include <outwind/outwind.h>
+
+#define MAX      1024
+#define NOINLINE __attribute__((noinline, noclone))
+
+static int dev = -1, passed, failed;
+static const char *now; /* the case */
+static struct ow_frame frames[MAX];
+static unsigned int want_frames; /* at least */
+
+static void say(bool well, const char *what, long a, long b)
+{
+	if (well)
+		passed++;
+	else
+		failed++;
+	if (!well)
+		printf("not ok - %s: %s (%ld, %ld)\n", now, what, a, b);
+}
+
+/* The system call here, so that the caller's frame is the innermost one. */
+static inline __attribute__((always_inline)) long
+raw_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "0"(16L), "D"((long)fd), "S"(cmd), "d"(arg)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* In a child: the parent's frames from the caller of leaf() on. */
+static int compare_captured(pid_t pid, pid_t tid, unsigned int nr)
+{
+	struct ow_capture_options options = { .tids = &tid, .nr_tids = 1 };
+	static struct ow_frame theirs[MAX + 16];
+	struct ow_error err;
+	enum ow_end end;
+	struct ow_capture *c = ow_capture_process(pid, &options, &err);
+	size_t n, i, k;
+
+	if (!c) {
+		printf("# %s\n", err.msg);
+		return 10;
+	}
+	n = ow_capture_walk(c, 0, theirs, MAX + 16, &end, &err);
+	for (i = 0; i < n && theirs[i].sp != frames[1].sp; i++)
+		;
+	for (k = 1; k < nr && i < n; k++, i++)
+		if (theirs[i].pc != frames[k].pc ||
+		    theirs[i].sp != frames[k].sp ||
+		    theirs[i].flags != frames[k].flags) {
+			printf("# %u of %u: %#llx %#llx, not %#llx %#llx\n",
+			       (unsigned int)k, nr,
+			       (unsigned long long)frames[k].pc,
+			       (unsigned long long)frames[k].sp,
+			       (unsigned long long)theirs[i].pc,
+			       (unsigned long long)theirs[i].sp);
+			return 11;
+		}
+	if (end != OW_END_OUTERMOST)
+		printf("# capture: %s\n", err.msg);
+	return k == nr && i == n && end == OW_END_OUTERMOST ? 0 : 12;
+}
+
+static void against_capture(unsigned int nr)
+{
+	pid_t pid = getpid(), tid = gettid(), child = fork();
+	int status = -1;
+
+	if (child == 0) {
+		status = compare_captured(pid, tid, nr);
+		fflush(stdout);
+		_exit(status);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	say(status == 0, "frames as liboutwind has them", status >> 8, nr);
+}
+
+static void against_libunwind(unsigned int nr)
+{
+#ifdef WITH_LIBUNWIND
+	static void *pcs[MAX + 16];
+	unw_context_t context;
+	unw_cursor_t cursor;
+	unsigned int n = 0, k;
+	unw_word_t ip;
+
+	unw_getcontext(&context);
+	unw_init_local(&cursor, &context);
+	while (n < MAX + 16 && unw_get_reg(&cursor, UNW_REG_IP, &ip) == 0 &&
+	       ip) {
+		pcs[n++] = (void *)ip;
+		if (unw_step(&cursor) <= 0)
+			break;
+	}
+	/* It begins here, two calls further in than the system call. */
+	for (k = 1; k < nr && k + 1 < n; k++)
+		if ((uintptr_t)pcs[k + 1] != frames[k].pc)
+			break;
+	say(k == nr && n == nr + 1, "frames as libunwind has them", k, n);
+#else
+	(void)nr;
+#endif
+}
+
+/* All of what is compared is above this frame. */
+static NOINLINE void leaf(void)
+{
+	struct ow_kunwind_unwind u = { .frames = (uintptr_t)frames,
+				       .max = MAX };
+	long err = raw_ioctl(dev, OW_KUNWIND_UNWIND, &u);
+
+	say(err == 0, "unwind", err, 0);
+	if (err)
+		return;
+	say(u.end == OW_END_OUTERMOST, ow_end_text(u.end), u.nr, u.end);
+	say(u.nr >= want_frames, "frames", u.nr, want_frames);
+	against_libunwind(u.nr);
+	against_capture(u.nr);
+	__asm__ volatile("" ::: "memory");
+}
+
+static NOINLINE void recurse(unsigned int depth)
+{
+	volatile char fill[24];
+
+	fill[0] = (char)depth;
+	if (depth > 0)
+		recurse(depth - 1);
+	else
+		leaf();
+	fill[1] = fill[0];
+}
+
+static NOINLINE void plain(void)
+{
+	recurse(20);
+}
+
+static NOINLINE void deep(void)
+{
+	want_frames = 1000;
+	recurse(1000);
+}
+
+static void *thread_main(void *arg)
+{
+	recurse(10);
+	return arg;
+}
+
+static NOINLINE void thread(void)
+{
+	pthread_t t;
+
+	pthread_create(&t, NULL, thread_main, NULL);
+	pthread_join(t, NULL);
+}
+
+static void on_signal(int nr)
+{
+	(void)nr;
+	recurse(3);
+}
+
+static NOINLINE void in_signal(void)
+{
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+}
+
+static NOINLINE void on_own_stack(void)
+{
+	static char stack[1 << 20];
+	stack_t s = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction a = { .sa_handler = on_signal,
+			       .sa_flags = SA_ONSTACK };
+
+	sigaltstack(&s, NULL);
+	sigaction(SIGUSR2, &a, NULL);
+	raise(SIGUSR2);
+}
+
+static int compare_calls;
+
+static int compare(const void *a, const void *b)
+{
+	if (compare_calls++ == 0)
+		leaf();
+	return *(const int *)a - *(const int *)b;
+}
+
+static NOINLINE void through_libc(void)
+{
+	int some[3] = { 3, 1, 2 };
+
+	qsort(some, 3, sizeof(int), compare);
+}
+
+static NOINLINE void in_fork(void)
+{
+	int status = -1;
+	pid_t child;
+
+	fflush(stdout);
+	child = fork();
+	if (child == 0) {
+		failed = passed = 0;
+		recurse(5);
+		fflush(stdout);
+		_exit(failed ? 1 : passed);
+	}
+	waitpid(child, &status, 0);
+	say(status >> 8 > 1, "in a child", status, 0);
+}
+
+static NOINLINE void loaded(void)
+{
+	void *lib;
+	void (*call)(void (*)(void));
+
+	lib = dlopen(getenv("PLUGIN"), RTLD_NOW);
+	if (!lib) {
+		printf("# no plugin: %s\n", dlerror());
+		return;
+	}
+	/* Its table is made between the mapping and the call. */
+	ow_kunwind_serve(dev, NULL, NULL, NULL, NULL);
+	call = (void (*)(void (*)(void)))dlsym(lib, "plugin_call");
+	call(leaf);
+	dlclose(lib);
+	recurse(4);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} cases[] = {
+	{ "plain", plain },
+	{ "deep", deep },
+	{ "thread", thread },
+	{ "signal", in_signal },
+	{ "signal stack", on_own_stack },
+	{ "callback of libc", through_libc },
+	{ "fork", in_fork },
+	{ "dlopen", loaded },
+	{ "plain again", plain },
+};
+
+static void print_line(void *arg, const char *line)
+{
+	(void)arg;
+	printf("# %s\n", line);
+}
+
+int main(void)
+{
+	struct ow_kunwind_follow f = { .flags = OW_KUNWIND_INHERIT };
+	struct ow_kunwind_tally tally = { 0 };
+	struct ow_error err;
+	size_t i;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	dev = ow_kunwind_open(&err);
+	if (dev < 0) {
+		printf("%s\n0 passed, 1 failed\n", err.msg);
+		return 1;
+	}
+	now = "follow";
+	say(ioctl(dev, OW_KUNWIND_FOLLOW, &f) == 0, "follow", errno, 0);
+	ow_kunwind_serve(dev, &tally, print_line, NULL, NULL);
+	printf("# %lu tables\n", tally.made);
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		now = cases[i].name;
+		want_frames = 3;
+		cases[i].run();
+		printf("# %s done\n", now);
+	}
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}
