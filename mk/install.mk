@@ -14,10 +14,10 @@ install: all
 		$(DESTDIR)$(LIBDIR)/liboutwind.so.$(SOVERSION)
 	ln -sf liboutwind.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/liboutwind.so
 	install -m 644 $(B)/lib/liboutwind.a $(DESTDIR)$(LIBDIR)
-	install -m 644 include/outwind/outwind.h include/outwind/xen.h uapi/ow_frame.h \
+	install -m 644 include/outwind/outwind.h include/outwind/xen.h include/outwind/record.h uapi/ow_frame.h \
 		$(DESTDIR)$(PREFIX)/include/outwind
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
-		-e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@VERSION@|$(VERSION)|' -e 's|@BPF_LIBS@|$(bpf_libs)|' \
 		-e 's|@XENLIBS@|$(strip $(xen_libs))|' lib/outwind.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
 	sh scripts/install-compat.sh $(compat_dir) "$(DESTDIR)" "$(PREFIX)" \
