@@ -35,9 +35,20 @@ xen_flags := $(if $(filter yes,$(XENCALL)),-DOW_HAVE_XENCALL) \
 xen_libs := $(if $(strip $(xen_packages)),$(shell $(PKG_CONFIG) --libs \
 	$(xen_packages)))
 
+# BPF programs need clang, bpftool and libbpf: BPF=no builds without.
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool))
+BPF ?= $(if $(and $(shell command -v $(CLANG)),$(BPFTOOL),\
+	$(filter yes,$(call have,libbpf)),$(filter x86_64,$(shell uname -m))),yes,no)
+BPF := $(BPF)
+bpf_absent := bpf/sampler.bpf.c \
+	$(if $(filter yes,$(BPF)),bpf/bpfabsent.c,bpf/bpfengine.c bpf/bpftables.c)
+bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
+
 core := $(wildcard core/*.c)
 hosted := $(core) $(wildcard lib/*.c) \
-	$(filter-out $(xen_absent),$(wildcard targets/*.c))
+	$(filter-out $(xen_absent),$(wildcard targets/*.c)) \
+	$(filter-out $(bpf_absent),$(wildcard bpf/*.c))
 output := $(wildcard output/*.c)
 tbstack := $(output) $(wildcard tools/tb*.c)
 symbolize := tools/symbolize.c tools/traceline.c
@@ -50,9 +61,10 @@ warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
 	-Wmissing-prototypes -Wpointer-arith -Wwrite-strings \
 	-Wimplicit-fallthrough=5 -Werror
 inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output \
-	-iquote tools -iquote libkunwind -iquote tests -iquote $(B)/gen
+	-iquote bpf -iquote tools -iquote libkunwind -iquote tests \
+	-iquote $(B)/gen
 flags := -std=gnu11 -D_GNU_SOURCE $(xen_flags) $(warn) $(inc) -MMD -MP
-libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty $(xen_libs)
+libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty $(xen_libs) $(bpf_libs)
 
 # One flavour, one set of objects: the same sources, other flags.
 flavours := user asan free

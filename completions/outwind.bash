@@ -17,7 +17,7 @@ _outwind_argument() {
     case $1 in
     -f | --format | --style)
         mapfile -t COMPREPLY < <(compgen -W \
-            'text json folded gdb eu tbstack outwind' -- "$cur")
+            'text json folded gdb eu tbstack outwind pprof speedscope perf html svg table' -- "$cur")
         ;;
     -p | --pid)
         mapfile -t COMPREPLY < <(compgen -W "$(_outwind_pids)" -- "$cur")

@@ -137,8 +137,8 @@ static int decode_set(const struct ow_table *t, uint32_t i, struct ow_row *row,
 	return 0;
 }
 
-static int decode_rule(const struct ow_table *t, uint32_t code,
-		       struct ow_row *row, struct ow_rule *rules)
+int ow_table_rule(const struct ow_table *t, uint32_t code, struct ow_row *row,
+		  struct ow_rule *rules)
 {
 	struct ow_row r = { .how = OW_HOW_TABLE, .rules = rules };
 	uint32_t rule;
@@ -280,7 +280,7 @@ int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		return -OW_ENOENT;
 	if (!find_row(t, block, (uint32_t)off, &f) || !find_part(t, off, &f))
 		return -OW_EFORMAT;
-	err = decode_rule(t, f.code, row, rules);
+	err = ow_table_rule(t, f.code, row, rules);
 	if (!err && f.last && f.next == OW_TABLE_NONE)
 		row->flags |= OW_ROW_LAST;
 	return err;
@@ -376,7 +376,7 @@ int ow_table_verify_rules(const struct ow_table *t)
 			return -OW_EFORMAT;
 	for (i = 0; i < t->nr_codes; i++) {
 		code = OW_TABLE_FIRST + i;
-		if (!is_seq(t, code) && decode_rule(t, code, &row, rules))
+		if (!is_seq(t, code) && ow_table_rule(t, code, &row, rules))
 			return -OW_EFORMAT;
 	}
 	return 0;

@@ -72,6 +72,10 @@ int ow_table_verify_rows(const struct ow_table *t, struct ow_table_check *check,
 int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		 struct ow_rule *rules);
 
+/* The row that a code stands for: as ow_table_row() returns. */
+int ow_table_rule(const struct ow_table *t, uint32_t code, struct ow_row *row,
+		  struct ow_rule *rules);
+
 /* How many different rules there are; the other codes are sequences. */
 uint32_t ow_table_nr_rules(const struct ow_table *t);
 

@@ -42,4 +42,7 @@ bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables bench_whole b
 		$(bench_targets) $(B)/bin/outwind
 	@sh bench/run.sh $(B)
 
-.PHONY: bench
+bench-record: $(B)/bin/outwind live-build
+	@sh bench/record.sh $(B)
+
+.PHONY: bench bench-record

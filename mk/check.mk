@@ -3,9 +3,7 @@
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
 	check-install check-unit check-symbolize check-xen check-fuzz check-live \
-	check-regs check-compat check-clients check-rows \
-	check-xenlab \
-	check-kunwind
+	check-regs check-compat check-clients check-rows check-xenlab check-kunwind
 
 check: deps-test
 	@sh scripts/check.sh $(stages)
@@ -30,7 +28,8 @@ check-free: $(B)/free/libcore.a
 
 # Every header compiles alone; the public ones as C99 and as C++ too.
 check-headers:
-	@set -e; for h in $(wildcard core/*.h lib/*.h libkunwind/*.h targets/*.h output/*.h); do \
+	@set -e; for h in $(wildcard core/*.h lib/*.h libkunwind/*.h targets/*.h \
+		output/*.h $(bpf_headers)); do \
 		$(CC) $(filter-out -MMD -MP,$(flags)) -fsyntax-only -x c $$h; done
 	@set -e; for h in $(wildcard compat/*.h); do \
 		$(CC) $(filter-out -MMD -MP,$(compat_flags)) -fsyntax-only \
@@ -44,6 +43,8 @@ check-headers:
 		-D_DEFAULT_SOURCE include/outwind/outwind.h
 	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
 		-D_DEFAULT_SOURCE include/outwind/xen.h
+	$(CC) -std=c99 -pedantic -Wall -Werror -Iuapi -fsyntax-only -x c \
+		-D_DEFAULT_SOURCE include/outwind/record.h
 	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
 		include/outwind/outwind.h
 	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
@@ -52,8 +53,10 @@ check-headers:
 		-D_DEFAULT_SOURCE include/outwind/kunwind.h
 	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
 		include/outwind/kunwind.h
+	$(CXX) -std=c++11 -Wall -Werror -Iuapi -fsyntax-only -x c++ \
+		include/outwind/record.h
 
-sources = $(wildcard $(foreach d,core lib targets output tools uapi tests \
+sources = $(wildcard $(foreach d,core lib targets bpf output tools uapi tests \
 	tests/unit tests/diff tests/xen lab/xen/guest tests/compat fuzz bench include/outwind \
 	compat include/compat kmod libkunwind tests/kunwind \
 	tests/kunwind/kmod,$(d)/*.c $(d)/*.h))

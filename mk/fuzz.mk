@@ -32,6 +32,10 @@ $(B)/fuzz/targets/%.o: targets/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(fuzz_flags) -fsanitize=fuzzer-no-link $(CFLAGS) -c $< -o $@
 
+$(B)/fuzz/bpf/%.o: bpf/%.c
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(fuzz_flags) -fsanitize=fuzzer-no-link $(CFLAGS) -c $< -o $@
+
 $(B)/fuzz/libhosted.a: $(hosted:%.c=$(B)/fuzz/%.o)
 	@rm -f $@
 	$(AR) rcs $@ $^

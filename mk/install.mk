@@ -14,16 +14,16 @@ install: all
 		$(DESTDIR)$(LIBDIR)/liboutwind.so.$(SOVERSION)
 	ln -sf liboutwind.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/liboutwind.so
 	install -m 644 $(B)/lib/liboutwind.a $(DESTDIR)$(LIBDIR)
-	install -m 644 include/outwind/outwind.h include/outwind/xen.h uapi/ow_frame.h \
 	install -m 755 $(B)/lib/libkunwind.so.$(VERSION) $(DESTDIR)$(LIBDIR)
 	ln -sf libkunwind.so.$(VERSION) \
 		$(DESTDIR)$(LIBDIR)/libkunwind.so.$(SOVERSION)
 	ln -sf libkunwind.so.$(SOVERSION) $(DESTDIR)$(LIBDIR)/libkunwind.so
-	install -m 644 include/outwind/outwind.h include/outwind/kunwind.h \
+	install -m 644 include/outwind/outwind.h include/outwind/xen.h \
+		include/outwind/record.h include/outwind/kunwind.h \
 		uapi/ow_frame.h uapi/ow_kunwind.h \
 		$(DESTDIR)$(PREFIX)/include/outwind
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
-		-e 's|@VERSION@|$(VERSION)|' \
+		-e 's|@VERSION@|$(VERSION)|' -e 's|@BPF_LIBS@|$(bpf_libs)|' \
 		-e 's|@XENLIBS@|$(strip $(xen_libs))|' lib/outwind.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
 	sh scripts/install-compat.sh $(compat_dir) "$(DESTDIR)" "$(PREFIX)" \

@@ -135,6 +135,8 @@ $(live)/Jit.class: $(live_src)/Jit.java
 	@echo "  LIVE  $@"
 	@javac -d $(@D) $< || echo "not built: $@"
 
+$(call live_program,busy,busy.c,$(CC) $(live_flags) -pthread)
+
 live-build: $(live_programs)
 
 # LIVE='pattern ...' runs only tests whose name contains one of them.

@@ -15,10 +15,10 @@ FILENAME == "layers" { rank[$1] = FNR; next }
 		bad = 1
 	}
 	if (p[1] == "tools" && rank[to] < rank["stackview"] ||
-	    p[1] == "output" && to != "stackview" ||
+	    p[1] == "output" && rank[to] < rank["stackview"] ||
 	    p[1] == "targets" && (to == "process" || to == "corefile")) {
 		printf "%s:%d: %s/ may not include %s\n", FILENAME, FNR, p[1], to
 		bad = 1
 	}
 }
-END { exit bad }' layers core/*.[ch] lib/*.[ch] libkunwind/*.[ch] targets/*.[ch] output/*.[ch] tools/*.[ch] compat/*.[ch]
+END { exit bad }' layers core/*.[ch] lib/*.[ch] libkunwind/*.[ch] targets/*.[ch] bpf/*.[ch] output/*.[ch] tools/*.[ch] compat/*.[ch]

@@ -4,16 +4,17 @@
 set -eu
 
 build="gcc make pkg-config libc6-dev libelf-dev libdw-dev liblzma-dev
-    zlib1g-dev libzstd-dev liblz4-dev libiberty-dev libxen-dev"
-test="$build binutils g++ gdb gdb-multiarch elfutils clang lld
-    libclang-rt-14-dev llvm clang-format shellcheck python3 strace valgrind
+    zlib1g-dev libzstd-dev liblz4-dev libiberty-dev clang llvm
+    libbpf-dev bpftool libxen-dev"
+test="$build binutils g++ gdb gdb-multiarch elfutils lld
+    libclang-rt-14-dev clang-format shellcheck python3 strace valgrind
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user musl-tools
     libc6-dev-i386 lib32gcc-12-dev lib32stdc++-12-dev libc6-dbg
     libunwind-dev golang-go redis-server nginx-light postgresql-15 dwz zsh
     zstd lz4 xz-utils gzip qemu-system-x86 qemu-system-arm cpio kmod
     dpkg-dev cmake ninja-build gawk heaptrack libgoogle-perftools4
     linux-headers-amd64 linux-headers-6.12-amd64 seabios busybox-static
-    linux-perf"
+    linux-perf chromium"
 
 missing() {
     # shellcheck disable=SC2086

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 
+#include "recordlive.h"
 #include "recordout.h"
 #include "recordrequest.h"
 #include "sampler.h"
@@ -85,6 +86,9 @@ static int record(struct record_request *r, struct ow_capture *c, FILE *out)
 		     r->xen.options.symbols || r->xen.options.nr_images;
 	struct recordout o = { .out = out,
 			       .writer = r->writer,
+			       .profile_writer = r->profile_writer,
+			       .title = r->title,
+			       .frequency = r->frequency,
 			       .showing = r->showing,
 			       .max_frames = r->max_frames };
 	struct ow_error err;
@@ -92,7 +96,8 @@ static int record(struct record_request *r, struct ow_capture *c, FILE *out)
 
 	if (named)
 		o.symbolizer = ow_symbolizer_create(
-			c, r->naming | r->writer->naming, &err);
+			c, r->naming | (r->writer ? r->writer->naming : 0),
+			&err);
 	if (named && !o.symbolizer)
 		complain("%s", err.msg);
 	else
@@ -113,12 +118,16 @@ static int run(struct record_request *r)
 		complain("open %s: %s", r->path, strerror(errno));
 		return EXIT_NONE;
 	}
-	c = xen_request_take(&r->xen, r->domain, &r->options, &err);
-	if (c)
-		status = record(r, c, out);
-	else
-		complain("%s", err.msg);
-	ow_capture_destroy(c);
+	if (r->domain) {
+		c = xen_request_take(&r->xen, r->domain, &r->options, &err);
+		if (c)
+			status = record(r, c, out);
+		else
+			complain("%s", err.msg);
+		ow_capture_destroy(c);
+	} else {
+		status = recordlive_run(r, out);
+	}
 	if (out == stdout)
 		return finish_output(status);
 	if (fflush(out) || ferror(out)) {
@@ -140,6 +149,6 @@ int cmd_record(int argc, char **argv)
 		status = finish_output(EXIT_WELL);
 	else
 		status = run(&r);
-	xen_request_free(&r.xen);
+	record_request_free(&r);
 	return status;
 }

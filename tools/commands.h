@@ -17,6 +17,9 @@ int cmd_snap(int argc, char **argv);
 int cmd_tables(int argc, char **argv);
 int cmd_rows(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_syscalls(int argc, char **argv);
 int cmd_xen(int argc, char **argv);
 int cmd_kunwindd(int argc, char **argv);
 

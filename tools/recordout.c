@@ -4,18 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool is_counted(const struct recordout *o)
-{
-	return o->writer == &ow_folded_writer;
-}
-
 bool recordout_begin(struct recordout *o)
 {
 	o->frames = calloc(o->max_frames, sizeof(*o->frames));
 	o->views = calloc(o->max_frames, sizeof(*o->views));
-	if (is_counted(o))
-		o->line_out = open_memstream(&o->line, &o->line_size);
-	return o->frames && o->views && (o->line_out || !is_counted(o));
+	o->profile.frequency = o->frequency;
+	return o->frames && o->views;
 }
 
 /* Names of the frames, one after another; false when out of memory. */
@@ -45,19 +39,54 @@ static bool name_frames(struct recordout *o, size_t nr)
 	return true;
 }
 
-/* Count the line that the writer makes, without its own " 1". */
+/* The names of a frame as frames of the profile, to ids from *used on. */
+static bool put_ids(struct recordout *o, const struct ow_view_frame *f,
+		    size_t *used)
+{
+	struct ow_name none = { .module_offset = f->frame.pc };
+	size_t k, nr = f->nr_names ? f->nr_names : 1;
+	uint32_t *more;
+
+	if (o->room_ids - *used < nr) {
+		o->room_ids = 2 * o->room_ids + nr + 256;
+		more = realloc(o->ids, o->room_ids * sizeof(*more));
+		if (!more)
+			return false;
+		o->ids = more;
+	}
+	for (k = 0; k < nr; k++)
+		o->ids[(*used)++] = profile_name(
+			&o->profile, f->nr_names ? &f->names[k] : &none,
+			f->frame.pc, false);
+	return true;
+}
+
 static bool count(struct recordout *o, const struct ow_view *view)
 {
-	static const char ending[] = " 1\n";
-	size_t n = sizeof(ending) - 1;
+	static const struct ow_name mark = { .function = "[uncertain]" };
+	static const struct ow_view_frame uncertain = { .names = &mark,
+							.nr_names = 1 };
+	struct profile_stack s = {
+		.comm = profile_string(&o->profile, view->thread->name),
+		.pid = view->pid,
+		.tid = view->thread->tid,
+		.end = (uint8_t)view->end,
+		.kind = PROFILE_CPU,
+		.count = 1,
+		.value = 1,
+	};
+	size_t i, used = 0;
 
-	rewind(o->line_out);
-	o->writer->thread(o->line_out, view, true, o->showing);
-	if (fflush(o->line_out))
+	if (!view->thread->captured)
+		return true;
+	for (i = 0; i < view->nr; i++)
+		if (!put_ids(o, &view->frames[i], &used))
+			return false;
+	if (o->showing & OW_VIEW_CERTAIN && !view->thread->certain &&
+	    !put_ids(o, &uncertain, &used))
 		return false;
-	if (o->line_size < n || memcmp(o->line + o->line_size - n, ending, n))
-		return true; /* nothing to be counted */
-	return foldcount_add(&o->folds, o->line, o->line_size - n);
+	profile_add(&o->profile, &s, o->ids, (uint32_t)used);
+	return !o->profile.failed;
 }
 
 static bool take_thread(struct recordout *o, struct ow_capture *c, size_t i,
@@ -82,7 +111,7 @@ static bool take_thread(struct recordout *o, struct ow_capture *c, size_t i,
 	}
 	if (!name_frames(o, view.nr))
 		return false;
-	if (is_counted(o))
+	if (!o->writer)
 		return count(o, &view);
 	o->writer->thread(o->out, &view, first, o->showing);
 	return true;
@@ -99,19 +128,32 @@ static void put_opening(struct recordout *o, const struct sample *s)
 			s->time.tv_nsec);
 }
 
+static uint64_t time_of(const struct sample *s)
+{
+	return (uint64_t)s->time.tv_sec * 1000000000 +
+	       (uint64_t)s->time.tv_nsec;
+}
+
 bool recordout_take(struct recordout *o, const struct sample *s)
 {
 	struct ow_capture *c = s->capture;
 	size_t i, nr = ow_capture_nr_threads(c);
 
+	o->profile.samples++;
+	if (o->profile.begin_ns == 0)
+		o->profile.begin_ns = time_of(s);
+	o->profile.duration_ns = time_of(s) - o->profile.begin_ns;
 	put_opening(o, s);
-	o->writer->begin(o->out, ow_capture_pid(c), ow_capture_program(c));
+	if (o->writer)
+		o->writer->begin(o->out, ow_capture_pid(c),
+				 ow_capture_program(c));
 	for (i = 0; i < nr; i++)
 		if (!take_thread(o, c, i, i == 0)) {
 			o->no_memory = true;
 			return false;
 		}
-	o->writer->end(o->out);
+	if (o->writer)
+		o->writer->end(o->out);
 	if (o->writer == &ow_json_writer)
 		fputs("}\n", o->out);
 	return !ferror(o->out);
@@ -119,17 +161,17 @@ bool recordout_take(struct recordout *o, const struct sample *s)
 
 void recordout_end(struct recordout *o)
 {
-	if (is_counted(o))
-		foldcount_print(&o->folds, o->out);
+	const struct profile_options options = { .title = o->title };
+
+	if (!o->writer)
+		o->profile_writer->write(o->out, &o->profile, &options);
 }
 
 void recordout_free(struct recordout *o)
 {
-	if (o->line_out)
-		fclose(o->line_out);
-	free(o->line);
 	free(o->frames);
 	free(o->views);
 	free(o->names);
-	foldcount_deinit(&o->folds);
+	free(o->ids);
+	profile_deinit(&o->profile);
 }

@@ -3,14 +3,17 @@
 #ifndef OW_RECORDOUT_H
 #define OW_RECORDOUT_H
 
+#include "profile.h"
 #include "stackview.h"
 
-#include "foldcount.h"
 #include "sampler.h"
 
 struct recordout {
 	FILE *out;
-	const struct ow_view_writer *writer;
+	const struct ow_view_writer *writer; /* of each sample; or NULL: */
+	const struct profile_writer *profile_writer; /* of all together */
+	const char *title;
+	unsigned int frequency;
 	unsigned int showing; /* enum ow_view_flags */
 	size_t max_frames;
 	struct ow_symbolizer *symbolizer; /* or NULL: no names */
@@ -19,10 +22,9 @@ struct recordout {
 	struct ow_view_frame *views;
 	struct ow_name *names;
 	size_t room_names;
-	struct foldcount folds; /* where lines are counted */
-	char *line;             /* that a stack is folded to */
-	size_t line_size;
-	FILE *line_out;
+	struct profile profile;
+	uint32_t *ids; /* of the frames of one stack in it */
+	size_t room_ids;
 	uint64_t nr_stacks, nr_whole;
 	bool no_memory;
 };

@@ -327,9 +327,9 @@ def test_no_pause():
 
 
 def test_record_usage():
-    for args in ([], ['7'], ['xen:7', 'xen:8'], ['-F', '0', 'xen:7'],
+    for args in ([], ['7x'], ['xen:7', 'xen:8'], ['-F', '0', 'xen:7'],
                  ['-F', '10001', 'xen:7'], ['-d', '-1', 'xen:7'],
-                 ['-d', 'nan', 'xen:7'], ['-f', 'svg', 'xen:7'],
+                 ['-d', 'nan', 'xen:7'], ['-f', 'nothing', 'xen:7'],
                  ['--unwind=x', 'xen:7']):
         code, out, err = outwind('record', *args)
         assert code == 64 and out == '' and err, (args, code, err)

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The few fields of the kernel's structures that the programs read; where they
+ * lie is found when the programs are loaded (CO-RE).
+ */
+#ifndef OW_BPF_KERNEL_H
+#define OW_BPF_KERNEL_H
+
+#include "bpfenv.h"
+
+#define PF_KTHREAD 0x00200000
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), \
+			     apply_to = record)
+
+struct mm_struct;
+
+struct task_struct {
+	unsigned int flags;
+	int pid;
+	int tgid;
+	struct mm_struct *mm;
+	char comm[16];
+};
+
+#pragma clang attribute pop
+
+/* As the kernel lays it out at the top of a task's kernel stack, x86-64. */
+struct user_regs {
+	__u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di,
+		orig_ax, ip, cs, flags, sp, ss;
+};
+
+#endif /* OW_BPF_KERNEL_H */

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Tables of objects in BPF maps, loaded when they are needed. */
+#ifndef OW_BPFTABLES_H
+#define OW_BPFTABLES_H
+
+#include "recorder.h"
+
+struct ow_bpftables {
+	struct ow_sampledobjects *objects;
+	int tables;                  /* fd of the map of maps */
+	struct ow_bpf_object *heads; /* the map of objects, mapped */
+	const uint64_t *used;        /* when each was read last, mapped */
+	uint32_t *sizes;             /* bytes in the kernel, by number */
+	bool *tried;                 /* to make a table, by number */
+	size_t bytes, limit;
+	uint64_t evictions;
+};
+
+int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads, int used,
+		      struct ow_error *err);
+void ow_bpftables_deinit(struct ow_bpftables *t);
+
+/*
+ * Load an object's table if that has not been tried and there is room; false if
+ * there is nothing to do.
+ */
+bool ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number);
+
+/*
+ * See to it that an object's table is in the kernel, if it can have one; those
+ * that were not read for the longest time make room.
+ */
+void ow_bpftables_load(struct ow_bpftables *t, uint32_t number);
+
+#endif /* OW_BPFTABLES_H */

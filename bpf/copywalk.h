@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Walks of copied stacks, by all images of a recorder. */
+#ifndef OW_COPYWALK_H
+#define OW_COPYWALK_H
+
+#include "imagewalk.h"
+
+struct ow_copywalk {
+	struct ow_images *images;
+	struct ow_imagewalk **walks; /* by image - 1 */
+	size_t nr_walks;
+	struct ow_cache cache;
+	struct ow_walk walk;
+	struct ow_frame *frames;
+	uint64_t *packed; /* the frames found, as struct ow_recorded has them,
+			     behind room for the kernel's */
+	unsigned int max;
+};
+
+int ow_copywalk_init(struct ow_copywalk *w, struct ow_images *images,
+		     unsigned int max, struct ow_error *err);
+void ow_copywalk_deinit(struct ow_copywalk *w);
+
+/*
+ * Walk from regs over a piece of the stack; frames are at packed[first] and
+ * further.  Return their number.
+ */
+size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
+		       const struct ow_regs *regs,
+		       const struct ow_window *stack, size_t first,
+		       enum ow_end *end_ret);
+
+#endif /* OW_COPYWALK_H */

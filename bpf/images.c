@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "images.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* A program that is walking may still read what was given up: let it. */
+#define GRACE_NS 1000000000ULL
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+void ow_images_deinit(struct ow_images *im)
+{
+	size_t i;
+
+	for (i = 0; i < im->nr; i++) {
+		free(im->all[i].ranges);
+		ow_perfmap_close(im->all[i].jit);
+	}
+	free(im->all);
+	free(im->users);
+	*im = (struct ow_images){ 0 };
+}
+
+struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id)
+{
+	return id && id <= im->nr ? &im->all[id - 1] : NULL;
+}
+
+/* Where a process is or belongs among the users. */
+static size_t user_at(const struct ow_images *im, pid_t pid)
+{
+	size_t low = 0, high = im->nr_users, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (im->users[mid].pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static bool is_user(const struct ow_images *im, size_t at, pid_t pid)
+{
+	return at < im->nr_users && im->users[at].pid == pid;
+}
+
+struct ow_image *ow_images_of(const struct ow_images *im, pid_t pid)
+{
+	size_t at = user_at(im, pid);
+
+	return is_user(im, at, pid) ? ow_images_get(im, im->users[at].image) :
+				      NULL;
+}
+
+static void leave(struct ow_images *im, uint32_t id)
+{
+	struct ow_image *image = ow_images_get(im, id);
+
+	if (image && image->users && --image->users == 0)
+		image->idle_since = now_ns();
+}
+
+static bool set_user(struct ow_images *im, pid_t pid, struct ow_image *image)
+{
+	size_t at = user_at(im, pid);
+	struct ow_image_user *more;
+
+	if (!is_user(im, at, pid)) {
+		if (im->nr_users == im->room_users) {
+			im->room_users = 2 * im->room_users + 64;
+			more = realloc(im->users,
+				       im->room_users * sizeof(*more));
+			if (!more)
+				return false;
+			im->users = more;
+		}
+		memmove(im->users + at + 1, im->users + at,
+			(im->nr_users++ - at) * sizeof(*im->users));
+	} else if (!im->users[at].is_gone) {
+		leave(im, im->users[at].image);
+	}
+	im->users[at] = (struct ow_image_user){ pid, image->id, false };
+	image->users++;
+	return true;
+}
+
+void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child)
+{
+	struct ow_image *image = ow_images_of(im, parent);
+
+	if (image)
+		set_user(im, child, image);
+}
+
+void ow_images_end(struct ow_images *im, pid_t pid)
+{
+	size_t at = user_at(im, pid);
+
+	if (!is_user(im, at, pid) || im->users[at].is_gone)
+		return;
+	/* What was sampled before may still be on its way. */
+	im->users[at].is_gone = true;
+	leave(im, im->users[at].image);
+}
+
+struct ow_image *ow_images_at(const struct ow_images *im, pid_t pid,
+			      uint64_t time)
+{
+	struct ow_image *image = ow_images_of(im, pid), *before;
+
+	while (image && image->since > time) {
+		before = ow_images_get(im, image->before);
+		if (!before)
+			break;
+		image = before;
+	}
+	return image;
+}
+
+static void fill_range(struct ow_images *im, pid_t pid,
+		       const struct ow_mapping *map, struct ow_bpf_range *r)
+{
+	const struct ow_object *obj;
+	uint64_t bias = 0;
+
+	*r = (struct ow_bpf_range){ .start = map->start, .end = map->end };
+	if (map->inode == 0 && strcmp(map->path, "[vdso]") != 0)
+		return;
+	r->object = ow_sampledobjects_number(im->objects, pid, map);
+	obj = ow_sampledobjects_get(im->objects, r->object);
+	if (!obj ||
+	    !ow_object_bias(obj, map->start, map->inode ? map->off : 0, &bias))
+		r->object = 0;
+	r->bias = bias;
+}
+
+/* All that a process has mapped with code in it; NULL if there is nothing. */
+static struct ow_bpf_range *list_ranges(struct ow_images *im, pid_t pid,
+					uint32_t *nr_ret)
+{
+	struct ow_bpf_range *list = NULL;
+	struct ow_mappings maps;
+	uint32_t nr = 0;
+	size_t i;
+
+	*nr_ret = 0;
+	if (!ow_mappings_read(pid, &maps, NULL)) {
+		for (i = 0; i < maps.nr; i++)
+			nr += maps.list[i].executable;
+		list = nr ? calloc(nr, sizeof(*list)) : NULL;
+		for (i = 0; list && i < maps.nr; i++)
+			if (maps.list[i].executable)
+				fill_range(im, pid, &maps.list[i],
+					   &list[(*nr_ret)++]);
+	}
+	ow_mappings_free(&maps);
+	return list;
+}
+
+static struct ow_image *add(struct ow_images *im, pid_t pid,
+			    struct ow_bpf_range *ranges, uint32_t nr)
+{
+	struct ow_image *more;
+
+	if (im->nr == im->room) {
+		im->room = 2 * im->room + 64;
+		more = realloc(im->all, im->room * sizeof(*more));
+		if (!more)
+			return NULL;
+		im->all = more;
+	}
+	im->all[im->nr] = (struct ow_image){
+		.id = (uint32_t)im->nr + 1,
+		.pid = pid,
+		.ranges = ranges,
+		.nr = nr,
+	};
+	return &im->all[im->nr++];
+}
+
+/* The process has these from now on. */
+static struct ow_image *replace(struct ow_images *im, pid_t pid,
+				struct ow_bpf_range *ranges, uint32_t nr,
+				uint64_t since)
+{
+	const struct ow_image *old = ow_images_of(im, pid);
+	uint32_t before = old ? old->id : 0;
+	struct ow_image *image = add(im, pid, ranges, nr);
+
+	if (!image) {
+		free(ranges);
+		return NULL;
+	}
+	image->since = since;
+	image->before = before;
+	return set_user(im, pid, image) ? image : NULL;
+}
+
+struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
+{
+	struct ow_image *image = ow_images_of(im, pid);
+	struct ow_bpf_range *ranges;
+	uint32_t nr;
+
+	*is_new = false;
+	ranges = list_ranges(im, pid, &nr);
+	if (!ranges)
+		return NULL;
+	if (image && image->nr == nr &&
+	    memcmp(image->ranges, ranges, nr * sizeof(*ranges)) == 0) {
+		free(ranges);
+		return image;
+	}
+	image = replace(im, pid, ranges, nr, image ? now_ns() : 0);
+	*is_new = image != NULL;
+	return image;
+}
+
+struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
+{
+	struct ow_bpf_range *none = calloc(1, sizeof(*none));
+
+	return none ? replace(im, pid, none, 0, time) : NULL;
+}
+
+/* The old ranges but for what r covers, and r among them; nr of old + 2 fit. */
+static uint32_t insert(struct ow_bpf_range *to, const struct ow_image *old,
+		       const struct ow_bpf_range *r)
+{
+	uint32_t i, nr = 0, old_nr = old ? old->nr : 0;
+	const struct ow_bpf_range *o;
+	bool done = false;
+
+	for (i = 0; i < old_nr; i++) {
+		o = &old->ranges[i];
+		if (o->start < r->start) {
+			to[nr] = *o;
+			to[nr].end = o->end < r->start ? o->end : r->start;
+			nr++;
+		}
+		if (o->end > r->end) {
+			if (!done)
+				to[nr++] = *r;
+			done = true;
+			to[nr] = *o;
+			to[nr].start = o->start > r->end ? o->start : r->end;
+			nr++;
+		}
+	}
+	if (!done)
+		to[nr++] = *r;
+	return nr;
+}
+
+struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
+			       const struct ow_mapping *map)
+{
+	const struct ow_image *old = ow_images_of(im, pid);
+	struct ow_bpf_range *list, r;
+
+	fill_range(im, pid, map, &r);
+	list = calloc((old ? old->nr : 0) + 2, sizeof(*list));
+	return list ? replace(im, pid, list, insert(list, old, &r), time) :
+		      NULL;
+}
+
+static bool is_in_use(const struct ow_image *image, uint64_t now)
+{
+	return image->is_placed &&
+	       (image->users || now - image->idle_since < GRACE_NS);
+}
+
+/* The image in use that takes part of [first, first + nr), or NULL. */
+static const struct ow_image *who_has(const struct ow_images *im,
+				      uint32_t first, uint32_t nr, uint64_t now)
+{
+	const struct ow_image *i, *end = im->all + im->nr;
+
+	for (i = im->all; i < end; i++)
+		if (is_in_use(i, now) && first < i->first + i->nr &&
+		    i->first < first + nr)
+			return i;
+	return NULL;
+}
+
+bool ow_images_place(struct ow_images *im, struct ow_image *image)
+{
+	const struct ow_image *other;
+	uint64_t now = now_ns();
+	uint32_t first = 0;
+
+	while (first + image->nr <= im->room_ranges) {
+		other = who_has(im, first, image->nr, now);
+		if (!other) {
+			image->first = first;
+			image->is_placed = true;
+			return true;
+		}
+		first = other->first + other->nr;
+	}
+	return false;
+}
+
+const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
+					  uint64_t addr)
+{
+	uint32_t low = 0, high = image->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (image->ranges[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < image->nr && addr >= image->ranges[low].start ?
+		       &image->ranges[low] :
+		       NULL;
+}
+
+/* By the map that a JIT keeps for perf; nothing if it keeps none. */
+static void name_jit(struct ow_image *image, uint64_t pc, uint64_t lookup,
+		     struct ow_name *name)
+{
+	struct ow_symbol sym;
+
+	if (!image->jit_tried)
+		image->jit = ow_perfmap_open(image->pid);
+	image->jit_tried = true;
+	if (!image->jit || !ow_perfmap_find(image->jit, lookup, &sym))
+		return;
+	name->function = sym.name;
+	name->offset = pc - sym.vaddr;
+	name->module = ow_perfmap_path(image->jit);
+}
+
+size_t ow_images_name(struct ow_images *im, struct ow_image *image, uint64_t pc,
+		      uint8_t flags, struct ow_name *names, size_t max)
+{
+	const struct ow_frame frame = { .pc = pc, .flags = flags };
+	uint64_t lookup = ow_frame_lookup_pc(&frame);
+	const struct ow_bpf_range *r = ow_image_range(image, lookup);
+
+	if (r && r->object)
+		return ow_sampledobjects_name(im->objects, r->object,
+					      pc - r->bias, flags, names, max);
+	names[0] = (struct ow_name){ .module_offset = pc };
+	name_jit(image, pc, lookup, &names[0]);
+	return 1;
+}

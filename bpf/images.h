@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What sampled processes have mapped where: an image is one such list, and has
+ * a number of its own, so that what a process ran before it mapped something
+ * else, or was replaced by exec, is named rightly afterwards.
+ */
+#ifndef OW_IMAGES_H
+#define OW_IMAGES_H
+
+#include "sampledobjects.h"
+
+#include "ow_sample.h"
+#include "perfmap.h"
+
+struct ow_image {
+	uint32_t id; /* from 1 */
+	pid_t pid;
+	uint64_t since;  /* CLOCK_MONOTONIC, ns; 0: before all */
+	uint32_t before; /* the image that the process had before; 0: none */
+	struct ow_bpf_range *ranges;
+	uint32_t nr;
+	uint32_t first;      /* where ranges lie in the kernel's */
+	bool is_placed;      /* they do */
+	unsigned int users;  /* processes that have it; a forked child shares */
+	uint64_t idle_since; /* ns, when users became 0 */
+	struct ow_perfmap *jit;
+	bool jit_tried;
+};
+
+struct ow_image_user {
+	pid_t pid;
+	uint32_t image;
+	bool is_gone; /* the process has ended */
+};
+
+struct ow_images {
+	struct ow_sampledobjects *objects;
+	uint32_t room_ranges; /* in the kernel */
+	struct ow_image *all;
+	size_t nr, room;
+	struct ow_image_user *users; /* by pid */
+	size_t nr_users, room_users;
+};
+
+void ow_images_deinit(struct ow_images *im);
+
+struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id);
+
+/* The image that a process has now, or NULL. */
+struct ow_image *ow_images_of(const struct ow_images *im, pid_t pid);
+
+/*
+ * Look at what a process has mapped now.  Return its image, which is a new one
+ * if that differs from what was known, and then *is_new; NULL if the process is
+ * gone or has no memory.
+ */
+struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new);
+
+/*
+ * What the kernel tells of processes: a child has what its parent has; one that
+ * was replaced by exec has nothing at first; one has mapped something; one has
+ * ended.  These return the process' new image, or NULL.
+ */
+void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child);
+struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time);
+struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
+			       const struct ow_mapping *map);
+void ow_images_end(struct ow_images *im, pid_t pid);
+
+/* The image that a process had at that time, or the first known; or NULL. */
+struct ow_image *ow_images_at(const struct ow_images *im, pid_t pid,
+			      uint64_t time);
+
+/* Find a place for an image's ranges among room_ranges; false if there is none. */
+bool ow_images_place(struct ow_images *im, struct ow_image *image);
+
+/* The range that holds addr, or NULL. */
+const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
+					  uint64_t addr);
+
+/* Names of an address of the image; flags are enum ow_frame_flags. */
+size_t ow_images_name(struct ow_images *im, struct ow_image *image, uint64_t pc,
+		      uint8_t flags, struct ow_name *names, size_t max);
+
+#endif /* OW_IMAGES_H */

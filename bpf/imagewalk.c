@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "imagewalk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+
+/* The stack; or code and read-only data, as it is in objects. */
+static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
+		       size_t size)
+{
+	const struct ow_imagewalk *w = (const struct ow_imagewalk *)mem;
+	const struct ow_range *r = ow_map_find(&w->target.map, addr);
+	const struct ow_object *obj;
+	const uint8_t *at;
+	uint64_t avail, skip = addr - w->stack.start;
+
+	if (skip < w->stack.size && w->stack.size - skip >= size) {
+		memcpy(buf, w->stack.bytes + skip, size);
+		return 0;
+	}
+	if (!r || !r->module)
+		return -OW_EFAULT;
+	obj = ow_sampledobjects_get(w->objects, w->ranges[r - w->map].object);
+	at = obj ? ow_elf_at(&obj->elf, addr - r->module->bias, &avail) : NULL;
+	if (!at || avail < size)
+		return -OW_EFAULT;
+	memcpy(buf, at, size);
+	return 0;
+}
+
+static void fill_module(struct ow_imagewalk *w, uint32_t i)
+{
+	const struct ow_bpf_range *r = &w->ranges[i];
+	struct ow_object *obj = ow_sampledobjects_get(w->objects, r->object);
+	struct ow_module *m = &w->modules[i];
+
+	w->map[i] = (struct ow_range){ r->start, r->end, NULL };
+	*m = (struct ow_module){ .bias = r->bias, .state = OW_MODULE_READY };
+	if (!obj || obj->elf.arch != w->target.arch ||
+	    ow_object_load_cfi(obj, NULL))
+		return;
+	m->cfi = &obj->cfi;
+	m->entry = obj->elf.entry;
+	w->map[i].module = m;
+}
+
+struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
+					 const struct ow_image *image)
+{
+	struct ow_imagewalk *w = calloc(1, sizeof(*w));
+	uint32_t i;
+
+	if (!w)
+		return NULL;
+	w->objects = im->objects;
+	w->ranges = image->ranges;
+	w->modules = calloc(image->nr + 1, sizeof(*w->modules));
+	w->map = calloc(image->nr + 1, sizeof(*w->map));
+	if (!w->modules || !w->map) {
+		ow_imagewalk_destroy(w);
+		return NULL;
+	}
+	w->target.mem.read = read_memory;
+	w->target.arch = &ow_arch_x86_64;
+	for (i = 0; i < image->nr; i++)
+		fill_module(w, i);
+	w->target.map = (struct ow_map){ w->map, image->nr, image->id };
+	return w;
+}
+
+void ow_imagewalk_destroy(struct ow_imagewalk *w)
+{
+	if (!w)
+		return;
+	free(w->modules);
+	free(w->map);
+	free(w);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Walking a copy of a stack by what a process had mapped, in user space. */
+#ifndef OW_IMAGEWALK_H
+#define OW_IMAGEWALK_H
+
+#include "images.h"
+#include "walk.h"
+
+/* What an image is to the engine. */
+struct ow_imagewalk {
+	struct ow_target target; /* first: reads find the rest by it */
+	struct ow_sampledobjects *objects;
+	const struct ow_bpf_range *ranges;
+	struct ow_module *modules;
+	struct ow_range *map;
+	struct ow_window stack; /* of the walk that is under way */
+};
+
+/* Make one; NULL when out of memory. */
+struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
+					 const struct ow_image *image);
+void ow_imagewalk_destroy(struct ow_imagewalk *w);
+
+#endif /* OW_IMAGEWALK_H */

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "lives.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "clocks.h"
+
+struct ow_life {
+	uint64_t time;
+	uint32_t type; /* PERF_RECORD_... */
+	pid_t pid, parent;
+	struct ow_mapping map;
+	char *path; /* of map, or NULL */
+};
+
+/* perf_event_open(2), PERF_RECORD_MMAP2; the file's name follows. */
+struct mmap2 {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t start, size, off;
+	uint32_t major, minor;
+	uint64_t inode, generation;
+	uint32_t prot, flags;
+};
+
+int ow_lives_open(struct ow_lives *l, struct ow_error *err)
+{
+	struct perf_event_attr attr;
+	int failed;
+
+	ow_clocks_mappings(&attr);
+	failed = ow_perfrings_add(&l->rings, &attr, -1, err);
+	if (!failed)
+		ow_perfrings_enable(&l->rings, true);
+	return failed;
+}
+
+static void forget(struct ow_lives *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->nr; i++)
+		free(l->events[i].path);
+	l->nr = 0;
+}
+
+void ow_lives_close(struct ow_lives *l)
+{
+	forget(l);
+	free(l->events);
+	ow_perfrings_close(&l->rings);
+}
+
+static void take_mapping(struct ow_life *e, const struct perf_event_header *h)
+{
+	const struct mmap2 *m = (const void *)h;
+	size_t most = h->size - sizeof(uint64_t); /* the time is last */
+	const char *name = (const char *)(m + 1);
+
+	if (most <= sizeof(*m) || !memchr(name, '\0', most - sizeof(*m))) {
+		e->pid = 0;
+		return;
+	}
+	/* Memory of no file is called so; others are "[vdso]", "/path". */
+	e->path = strdup(strcmp(name, "//anon") == 0 ? "" : name);
+	if (!e->path) {
+		e->pid = 0;
+		return;
+	}
+	e->map = (struct ow_mapping){
+		.start = m->start,
+		.end = m->start + m->size,
+		.off = m->off,
+		.dev = makedev(m->major, m->minor),
+		.inode = m->inode,
+		.executable = true,
+		.path = e->path,
+	};
+}
+
+static void take(void *arg, const struct perf_event_header *h)
+{
+	const uint32_t *words = (const uint32_t *)(h + 1);
+	struct ow_lives *l = arg;
+	struct ow_life *e, *more;
+
+	if (h->size < sizeof(*h) + 16 ||
+	    (h->type == PERF_RECORD_COMM &&
+	     !(h->misc & PERF_RECORD_MISC_COMM_EXEC)))
+		return;
+	if (l->nr == l->room) {
+		more = realloc(l->events, (2 * l->room + 256) * sizeof(*more));
+		if (!more)
+			return;
+		l->events = more;
+		l->room = 2 * l->room + 256;
+	}
+	e = &l->events[l->nr];
+	*e = (struct ow_life){ .type = h->type, .pid = (pid_t)words[0] };
+	memcpy(&e->time, (const char *)h + h->size - 8, 8);
+	switch (h->type) {
+	case PERF_RECORD_MMAP2: take_mapping(e, h); break;
+	case PERF_RECORD_FORK: /* pid, ppid, ... */
+		e->parent = (pid_t)words[1];
+		e->pid = words[0] == words[1] ? 0 : e->pid; /* a thread */
+		break;
+	case PERF_RECORD_EXIT: /* pid, ppid, tid, ... */
+		e->pid = words[0] == words[2] ? e->pid : 0;
+		break;
+	case PERF_RECORD_COMM: break;
+	default: return;
+	}
+	l->nr++;
+}
+
+static int order(const void *a, const void *b)
+{
+	const struct ow_life *x = a, *y = b;
+
+	return (x->time > y->time) - (x->time < y->time);
+}
+
+static bool apply(const struct ow_life *e, struct ow_images *images)
+{
+	switch (e->type) {
+	case PERF_RECORD_MMAP2:
+		return ow_images_map(images, e->pid, e->time, &e->map);
+	case PERF_RECORD_COMM: return ow_images_exec(images, e->pid, e->time);
+	case PERF_RECORD_FORK:
+		ow_images_fork(images, e->parent, e->pid);
+		return true;
+	case PERF_RECORD_EXIT: ow_images_end(images, e->pid);
+	}
+	return false;
+}
+
+void ow_lives_apply(struct ow_lives *l, struct ow_images *images,
+		    bool (*is_wanted)(void *arg, pid_t pid),
+		    void (*changed)(void *arg, pid_t pid), void *arg)
+{
+	const struct ow_life *e;
+
+	ow_perfrings_read(&l->rings, take, l);
+	if (l->nr)
+		qsort(l->events, l->nr, sizeof(*l->events), order);
+	for (e = l->events; e < l->events + l->nr; e++)
+		if (e->pid > 0 &&
+		    is_wanted(arg, e->type == PERF_RECORD_FORK ? e->parent :
+								 e->pid) &&
+		    apply(e, images))
+			changed(arg, e->pid);
+	forget(l);
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "perfring.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "error.h"
+
+#define PAGE_SIZE  4096
+#define MOST_PAGES 1024
+#define MOST_BYTES 65536 /* of a record: its size has 16 bits */
+
+static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1,
+			    PERF_FLAG_FD_CLOEXEC);
+}
+
+static int open_as_permitted(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	int fd = open_event(attr, tid, cpu);
+
+	if (fd < 0 && (errno == EACCES || errno == EPERM) &&
+	    !attr->exclude_kernel) {
+		attr->exclude_kernel = 1;
+		fd = open_event(attr, tid, cpu);
+		if (fd < 0 && (errno == EACCES || errno == EPERM))
+			attr->exclude_kernel = 0;
+	}
+	if (fd < 0 && attr->type == PERF_TYPE_HARDWARE && errno != EACCES &&
+	    errno != EPERM && errno != ESRCH && errno != ENODEV) {
+		attr->type = PERF_TYPE_SOFTWARE;
+		attr->config = PERF_COUNT_SW_CPU_CLOCK;
+		return open_as_permitted(attr, tid, cpu);
+	}
+	return fd;
+}
+
+static struct ow_perfring *ring_of(struct ow_perfrings *r, int cpu)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr; i++)
+		if (r->all[i].cpu == cpu)
+			return &r->all[i];
+	return NULL;
+}
+
+/* As large as it may be: who isn't root has a limit. */
+static int make_ring(struct ow_perfrings *r, int fd, int cpu)
+{
+	struct ow_perfring *more = realloc(r->all, (r->nr + 1) * sizeof(*more));
+	size_t pages;
+	void *at = MAP_FAILED;
+
+	if (!more)
+		return -1;
+	r->all = more;
+	for (pages = MOST_PAGES; pages >= 16 && at == MAP_FAILED; pages /= 2)
+		at = mmap(NULL, (pages + 1) * PAGE_SIZE, PROT_READ | PROT_WRITE,
+			  MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -1;
+	r->all[r->nr++] =
+		(struct ow_perfring){ fd, cpu, at, 2 * pages * PAGE_SIZE };
+	return 0;
+}
+
+static int keep(struct ow_perfrings *r, int fd, int cpu)
+{
+	struct ow_perfring *ring = ring_of(r, cpu);
+	int *more;
+
+	if (!ring)
+		return make_ring(r, fd, cpu);
+	if (r->nr_fds == r->room_fds) {
+		r->room_fds = 2 * r->room_fds + 64;
+		more = realloc(r->fds, r->room_fds * sizeof(*more));
+		if (!more)
+			return -1;
+		r->fds = more;
+	}
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
+		return -1;
+	r->fds[r->nr_fds++] = fd;
+	return 0;
+}
+
+static int refuse(struct ow_error *err)
+{
+	if (errno == EACCES || errno == EPERM)
+		return ow_fail(err, OW_CODE_PERMISSION,
+			       "perf events aren't permitted: root or "
+			       "CAP_PERFMON is needed, or a lower "
+			       "kernel.perf_event_paranoid");
+	if (errno == ESRCH)
+		return ow_fail(err, OW_CODE_ABSENT, "no such thread any more");
+	return ow_fail(err, OW_CODE_SYSTEM, "perf_event_open");
+}
+
+int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
+		     pid_t tid, struct ow_error *err)
+{
+	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
+	int fd;
+
+	if (!r->record)
+		r->record = malloc(MOST_BYTES);
+	if (!r->record)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	for (cpu = 0; cpu < nr; cpu++) {
+		fd = open_as_permitted(attr, tid, (int)cpu);
+		if (fd < 0 && errno == ENODEV)
+			continue; /* that CPU is offline */
+		if (fd < 0)
+			return refuse(err);
+		if (keep(r, fd, (int)cpu)) {
+			close(fd);
+			return ow_fail(err, OW_CODE_SYSTEM,
+				       "a ring for perf events");
+		}
+	}
+	return 0;
+}
+
+void ow_perfrings_enable(struct ow_perfrings *r, bool enable)
+{
+	unsigned long what = enable ? PERF_EVENT_IOC_ENABLE :
+				      PERF_EVENT_IOC_DISABLE;
+	size_t i;
+
+	for (i = 0; i < r->nr; i++)
+		ioctl(r->all[i].fd, what, 0);
+	for (i = 0; i < r->nr_fds; i++)
+		ioctl(r->fds[i], what, 0);
+}
+
+int ow_perfrings_poll(struct ow_perfrings *r, int ms)
+{
+	struct pollfd *fds = calloc(r->nr + 1, sizeof(*fds));
+	size_t i;
+	int n;
+
+	if (!fds)
+		return 0;
+	for (i = 0; i < r->nr; i++)
+		fds[i] =
+			(struct pollfd){ .fd = r->all[i].fd, .events = POLLIN };
+	n = poll(fds, r->nr, ms);
+	/* Who is watched is gone: that is no reason to spin. */
+	for (i = 0; n > 0 && i < r->nr; i++)
+		if (fds[i].revents & POLLHUP && !(fds[i].revents & POLLIN))
+			poll(NULL, 0, ms < 20 ? ms : 20);
+	free(fds);
+	return n;
+}
+
+/* The record at tail, in one piece: it may go on at the ring's begin. */
+static const struct perf_event_header *
+record_at(struct ow_perfrings *r, const struct ow_perfring *ring, uint64_t tail)
+{
+	const uint8_t *base = (const uint8_t *)ring->page + PAGE_SIZE;
+	size_t at = tail & (ring->size - 1), left = ring->size - at;
+	const struct perf_event_header *h = (const void *)(base + at);
+
+	if (h->size <= left)
+		return h;
+	memcpy(r->record, h, left);
+	memcpy(r->record + left, base, h->size - left);
+	return (const void *)r->record;
+}
+
+void ow_perfrings_read(struct ow_perfrings *r,
+		       void (*take)(void *arg,
+				    const struct perf_event_header *h),
+		       void *arg)
+{
+	const struct perf_event_header *h;
+	struct ow_perfring *ring;
+	uint64_t head, tail;
+
+	for (ring = r->all; ring < r->all + r->nr; ring++) {
+		head = __atomic_load_n(&ring->page->data_head,
+				       __ATOMIC_ACQUIRE);
+		for (tail = ring->page->data_tail; tail < head;
+		     tail += h->size) {
+			h = record_at(r, ring, tail);
+			if (h->size < sizeof(*h))
+				break;
+			take(arg, h);
+		}
+		__atomic_store_n(&ring->page->data_tail, head,
+				 __ATOMIC_RELEASE);
+	}
+}
+
+void ow_perfrings_close(struct ow_perfrings *r)
+{
+	size_t i;
+
+	for (i = 0; i < r->nr; i++) {
+		munmap(r->all[i].page, r->all[i].size + PAGE_SIZE);
+		close(r->all[i].fd);
+	}
+	for (i = 0; i < r->nr_fds; i++)
+		close(r->fds[i]);
+	free(r->all);
+	free(r->fds);
+	free(r->record);
+	*r = (struct ow_perfrings){ 0 };
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records of perf events (perf_event_open(2)), from a ring a CPU. */
+#ifndef OW_PERFRING_H
+#define OW_PERFRING_H
+
+#include <outwind/record.h>
+
+#include <linux/perf_event.h>
+
+struct ow_perfring {
+	int fd; /* of the event that has it */
+	int cpu;
+	struct perf_event_mmap_page *page; /* and behind it the records */
+	size_t size;                       /* of those, a power of two */
+};
+
+struct ow_perfrings {
+	struct ow_perfring *all;
+	size_t nr;
+	int *fds; /* of events without one, whose records go to another's */
+	size_t nr_fds, room_fds;
+	uint8_t *record; /* one, in one piece */
+};
+
+/*
+ * Open an event for a thread (-1: all there are) on each CPU.  attr is changed
+ * where the kernel permits less: without its own part, and by the CPU's clock.
+ */
+int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
+		     pid_t tid, struct ow_error *err);
+
+void ow_perfrings_enable(struct ow_perfrings *r, bool enable);
+
+/* Wait for records, ms at most; -1 and errno if a signal came. */
+int ow_perfrings_poll(struct ow_perfrings *r, int ms);
+
+/* Give all records that there are to take(). */
+void ow_perfrings_read(struct ow_perfrings *r,
+		       void (*take)(void *arg,
+				    const struct perf_event_header *h),
+		       void *arg);
+
+void ow_perfrings_close(struct ow_perfrings *r);
+
+#endif /* OW_PERFRING_H */

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * The engine that stops a process for each sample and copies its stacks: it
+ * needs nothing of the kernel but ptrace.  Threads that wait aren't counted, as
+ * they use no CPU.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "error.h"
+#include "recorder.h"
+
+struct engine {
+	pid_t *pids;
+	size_t nr;
+	struct ow_frame *frames;
+	uint64_t *packed;
+	bool runs;
+};
+
+static int engine_open(struct ow_recorder *r, struct ow_error *err)
+{
+	struct engine *e;
+
+	if (r->options.everyone)
+		return ow_fail(err, OW_CODE_ARGUMENT,
+			       "engine ptrace samples processes, not all");
+	if (r->options.events != OW_RECORD_CPU)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "engine ptrace samples who runs, and nothing "
+			       "else");
+	e = r->priv = calloc(1, sizeof(*e));
+	if (e) {
+		e->frames = calloc(r->options.max_frames, sizeof(*e->frames));
+		e->packed = calloc(r->options.max_frames, sizeof(*e->packed));
+	}
+	if (!e || !e->frames || !e->packed)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	r->stats.clock = "stopping";
+	return 0;
+}
+
+static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
+{
+	struct engine *e = r->priv;
+	pid_t *more = realloc(e->pids, (e->nr + 1) * sizeof(*more));
+	bool is_new;
+
+	if (!more)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	e->pids = more;
+	if (!ow_images_look(&r->images, pid, &is_new))
+		return ow_fail(err, OW_CODE_ABSENT,
+			       "no process %d, or it has no memory", pid);
+	e->pids[e->nr++] = pid;
+	return 0;
+}
+
+static int engine_start(struct ow_recorder *r, struct ow_error *err)
+{
+	(void)err;
+	((struct engine *)r->priv)->runs = true;
+	return 0;
+}
+
+static void count_thread(struct ow_recorder *r, struct ow_capture *c, size_t i,
+			 uint32_t image)
+{
+	struct engine *e = r->priv;
+	const struct ow_thread *t = ow_capture_thread(c, i);
+	struct ow_bpf_stack head = { .tid = (uint32_t)t->tid };
+	enum ow_end end;
+	size_t n;
+
+	if (!t->captured || t->state != 'R')
+		return;
+	head.nr = (uint16_t)ow_capture_walk(c, i, e->frames,
+					    r->options.max_frames, &end, NULL);
+	head.key.image = image;
+	head.key.pid = (uint32_t)ow_capture_pid(c);
+	head.key.tid = r->options.by_thread ? (uint32_t)t->tid : 0;
+	head.key.kind = OW_SAMPLE_CPU;
+	head.key.end = (uint8_t)end;
+	snprintf(head.comm, sizeof(head.comm), "%.15s", t->name);
+	for (n = 0; n < head.nr; n++)
+		e->packed[n] = OW_SAMPLE_FRAME(
+			e->frames[n].pc, e->frames[n].how, e->frames[n].flags);
+	if (ow_recorder_count(r, &head, e->packed, 1))
+		r->stats.lost++;
+}
+
+static void sample(struct ow_recorder *r, pid_t pid)
+{
+	static const struct ow_capture_options options = {
+		.use_tables = true,
+		.states = "R",
+	};
+	struct ow_image *image;
+	struct ow_capture *c;
+	bool is_new;
+	size_t i;
+
+	c = ow_capture_process(pid, &options, NULL);
+	if (!c)
+		return;
+	if (ow_capture_nr_threads(c)) {
+		image = ow_images_look(&r->images, pid, &is_new);
+		for (i = 0; image && i < ow_capture_nr_threads(c); i++)
+			count_thread(r, c, i, image->id);
+	}
+	ow_capture_destroy(c);
+}
+
+static int engine_wait(struct ow_recorder *r, unsigned int ms,
+		       struct ow_error *err)
+{
+	struct engine *e = r->priv;
+	uint64_t period = 1000000000 / r->options.frequency;
+	uint64_t end = ow_recorder_now() + ms * 1000000ULL, next, now;
+	struct timespec t;
+	size_t i;
+
+	(void)err;
+	for (next = ow_recorder_now(); next < end && e->runs; next += period) {
+		t = (struct timespec){ (time_t)(next / 1000000000),
+				       (long)(next % 1000000000) };
+		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) ==
+		    EINTR)
+			return 0;
+		for (i = 0; i < e->nr; i++)
+			sample(r, e->pids[i]);
+		now = ow_recorder_now();
+		/* Too late for some: those are missed. */
+		while (now > next + period) {
+			next += period;
+			r->stats.missed++;
+		}
+	}
+	return 0;
+}
+
+static void engine_stop(struct ow_recorder *r)
+{
+	((struct engine *)r->priv)->runs = false;
+}
+
+static int collect(struct ow_recorder *r, struct ow_error *err)
+{
+	(void)r;
+	(void)err;
+	return 0;
+}
+
+static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
+{
+	(void)r;
+	(void)s;
+}
+
+static void engine_close(struct ow_recorder *r)
+{
+	struct engine *e = r->priv;
+
+	free(e->pids);
+	free(e->frames);
+	free(e->packed);
+	free(e);
+}
+
+const struct ow_engine_ops ow_ptrace_engine = {
+	.open = engine_open,
+	.add = engine_add,
+	.start = engine_start,
+	.wait = engine_wait,
+	.stop = engine_stop,
+	.collect = collect,
+	.count = engine_count,
+	.close = engine_close,
+};

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "recorder.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "error.h"
+#include "syscalls.h"
+
+#define DEFAULT_TABLES ((size_t)256 << 20)
+#define DEFAULT_STACK  ((size_t)32 << 10)
+#define FUNCTION_MAX   ((uint64_t)1 << 24) /* bytes; a table doesn't tell */
+#define SYSCALLS       1024
+
+static const struct ow_engine_ops *const engines[] = {
+	[OW_ENGINE_BPF] = &ow_bpf_engine,
+	[OW_ENGINE_PERF] = &ow_perf_engine,
+	[OW_ENGINE_PTRACE] = &ow_ptrace_engine,
+};
+
+uint64_t ow_recorder_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void settle_options(struct ow_recorder_options *o)
+{
+	if (o->max_frames == 0 || o->max_frames > OW_BPF_FRAMES)
+		o->max_frames = OW_BPF_FRAMES;
+	if (o->table_memory == 0)
+		o->table_memory = DEFAULT_TABLES;
+	if (o->stack_size == 0)
+		o->stack_size = DEFAULT_STACK;
+	if (o->frequency == 0)
+		o->frequency = 99;
+}
+
+struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
+				     struct ow_error *err)
+{
+	struct ow_recorder *r = calloc(1, sizeof(*r));
+	int failed;
+	size_t i;
+
+	if (!r) {
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		return NULL;
+	}
+	r->options = *options;
+	settle_options(&r->options);
+	r->ops = engines[options->engine];
+	r->images.objects = &r->objects;
+	failed = ow_sampledobjects_init(&r->objects, options->naming, err);
+	if (!failed)
+		failed = r->ops->open(r, err);
+	for (i = 0; !failed && i < options->nr_pids; i++)
+		failed = r->ops->add(r, options->pids[i], err);
+	if (!failed)
+		return r;
+	ow_recorder_close(r);
+	return NULL;
+}
+
+void ow_recorder_close(struct ow_recorder *r)
+{
+	if (!r)
+		return;
+	if (r->priv)
+		r->ops->close(r);
+	ow_nametable_close(r->kernel);
+	ow_samplestore_deinit(&r->store);
+	ow_images_deinit(&r->images);
+	ow_sampledobjects_deinit(&r->objects);
+	free(r);
+}
+
+int ow_recorder_start(struct ow_recorder *r, struct ow_error *err)
+{
+	return r->ops->start(r, err);
+}
+
+void ow_recorder_stop(struct ow_recorder *r)
+{
+	r->ops->stop(r);
+}
+
+int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
+{
+	return r->ops->add(r, pid, err);
+}
+
+int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
+		     struct ow_error *err)
+{
+	return r->ops->wait(r, ms, err);
+}
+
+int ow_recorder_drain(struct ow_recorder *r,
+		      void (*take)(void *arg, const struct ow_recorded *s),
+		      void *arg, struct ow_error *err)
+{
+	int failed = r->ops->collect(r, err);
+
+	ow_samplestore_drain(&r->store, take, arg);
+	return failed;
+}
+
+struct ow_frame ow_recorded_frame(const struct ow_recorded *s, size_t i)
+{
+	if (i < s->nr_kernel)
+		return (struct ow_frame){ .pc = s->packed[i],
+					  .how = OW_HOW_ORC,
+					  .flags = i ? OW_FRAME_RETURN : 0 };
+	return (struct ow_frame){ .pc = OW_SAMPLE_PC(s->packed[i]),
+				  .how = OW_SAMPLE_HOW(s->packed[i]),
+				  .flags = OW_SAMPLE_FLAGS(s->packed[i]) };
+}
+
+static size_t name_kernel(struct ow_recorder *r, const struct ow_frame *f,
+			  struct ow_name *name)
+{
+	uint64_t lookup = f->pc - (f->flags & OW_FRAME_RETURN ? 1 : 0);
+	const char *text;
+	uint64_t off;
+
+	*name = (struct ow_name){ .module = "[kernel]",
+				  .module_offset = f->pc };
+	if (!r->kernel_tried)
+		r->kernel = ow_nametable_open("/proc/kallsyms", NULL);
+	r->kernel_tried = true;
+	if (r->kernel && ow_nametable_find(r->kernel, lookup, &text, &off) &&
+	    off < FUNCTION_MAX) {
+		name->function = text;
+		name->offset = off + (f->pc - lookup);
+	}
+	return 1;
+}
+
+size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
+			size_t i, struct ow_name *names, size_t max)
+{
+	struct ow_frame f = ow_recorded_frame(s, i);
+	struct ow_image *image = ow_images_get(&r->images, s->image);
+
+	if (i < s->nr_kernel)
+		return name_kernel(r, &f, names);
+	if (image)
+		return ow_images_name(&r->images, image, f.pc, f.flags, names,
+				      max);
+	names[0] = (struct ow_name){ .module_offset = f.pc };
+	return 1;
+}
+
+bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
+			size_t i, struct ow_module_info *ret)
+{
+	struct ow_frame f = ow_recorded_frame(s, i);
+	const struct ow_image *image = ow_images_get(&r->images, s->image);
+	const struct ow_capture_module *m;
+	const struct ow_bpf_range *range;
+
+	range = i >= s->nr_kernel && image ?
+			ow_image_range(image, ow_frame_lookup_pc(&f)) :
+			NULL;
+	if (!range || !range->object)
+		return false;
+	m = &r->objects.all->modules[range->object - 1];
+	*ret = (struct ow_module_info){ range->start, range->end, range->bias,
+					m->path, m->build_id };
+	return true;
+}
+
+void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)
+{
+	r->stats.stacks = r->store.nr;
+	r->stats.objects = (unsigned int)r->objects.all->nr_modules;
+	r->stats.images = (unsigned int)r->images.nr;
+	r->ops->count(r, &r->stats);
+	*ret = r->stats;
+}
+
+int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
+		      const uint64_t *frames, uint64_t value)
+{
+	size_t i, nr = (size_t)head->nr_kernel + head->nr;
+	struct ow_stored *stored;
+	uint64_t h = 0xcbf29ce484222325ULL;
+
+	for (i = 0; i < nr; i++)
+		h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL, h ^= h >> 29;
+	for (i = 0; i < sizeof(head->comm); i++)
+		h = (h ^ (uint8_t)head->comm[i]) * 0x100000001b3ULL;
+	head->key.hash = h;
+	stored = ow_samplestore_add(&r->store, head, frames);
+	if (!stored)
+		return -ENOMEM;
+	stored->is.count++;
+	stored->is.value += value;
+	r->stats.samples++;
+	r->stats.frames += head->nr;
+	r->stats.ends[head->key.end < OW_NR_ENDS ? head->key.end : 0]++;
+	return 0;
+}
+
+const char *ow_syscall_text(int nr)
+{
+	return ow_syscall_name(&ow_arch_x86_64, nr);
+}
+
+int ow_syscall_number(const char *name)
+{
+	const char *other;
+	int nr;
+
+	for (nr = 0; nr < SYSCALLS; nr++) {
+		other = ow_syscall_text(nr);
+		if (other && strcmp(other, name) == 0)
+			return nr;
+	}
+	return -1;
+}

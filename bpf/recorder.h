@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* A recorder, and what an engine is to it. */
+#ifndef OW_RECORDER_H
+#define OW_RECORDER_H
+
+#include "images.h"
+#include "samplestore.h"
+
+struct ow_recorder;
+
+struct ow_engine_ops {
+	/* Fill r->priv; what fails here may have left something to close(). */
+	int (*open)(struct ow_recorder *r, struct ow_error *err);
+	int (*add)(struct ow_recorder *r, pid_t pid, struct ow_error *err);
+	int (*start)(struct ow_recorder *r, struct ow_error *err);
+	int (*wait)(struct ow_recorder *r, unsigned int ms,
+		    struct ow_error *err);
+	void (*stop)(struct ow_recorder *r);
+	/* Bring r->store's counts up to date. */
+	int (*collect)(struct ow_recorder *r, struct ow_error *err);
+	void (*count)(struct ow_recorder *r, struct ow_recorder_stats *s);
+	void (*close)(struct ow_recorder *r);
+};
+
+extern const struct ow_engine_ops ow_bpf_engine;
+extern const struct ow_engine_ops ow_perf_engine;
+extern const struct ow_engine_ops ow_ptrace_engine;
+
+struct ow_recorder {
+	struct ow_recorder_options options;
+	const struct ow_engine_ops *ops;
+	struct ow_sampledobjects objects;
+	struct ow_images images;
+	struct ow_samplestore store;
+	struct ow_recorder_stats stats;
+	struct ow_nametable *kernel; /* names; or NULL */
+	bool kernel_tried;
+	void *priv; /* the engine's */
+};
+
+uint64_t ow_recorder_now(void); /* CLOCK_MONOTONIC, ns */
+
+/*
+ * Count a stack that an engine walked itself: head, but for its key's hash,
+ * and frames.
+ */
+int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
+		      const uint64_t *frames, uint64_t value);
+
+#endif /* OW_RECORDER_H */

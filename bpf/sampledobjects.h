@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * All objects that sampled processes have mapped, each once, by numbers from 1.
+ * They stay open, so that frames can be named when no process has them mapped
+ * any more.
+ */
+#ifndef OW_SAMPLEDOBJECTS_H
+#define OW_SAMPLEDOBJECTS_H
+
+#include <outwind/record.h>
+
+#include "capture.h"
+#include "procfs.h"
+
+struct ow_object_alias; /* a file by which one was found */
+
+struct ow_sampledobjects {
+	/* Object n is module n - 1 of it, at addresses from n << 40 on. */
+	struct ow_capture *all;
+	struct ow_symbolizer *symbolizer;
+	struct ow_object_alias *aliases;
+	size_t nr_aliases, room_aliases;
+};
+
+int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
+			   struct ow_error *err);
+void ow_sampledobjects_deinit(struct ow_sampledobjects *o);
+
+/* The number of what a process has mapped, opened if it is new; 0: no room. */
+uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
+				  const struct ow_mapping *map);
+
+/* The object of that number, or NULL if it could not be opened. */
+struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,
+					uint32_t number);
+
+/* Names of vaddr in an object; flags are enum ow_frame_flags. */
+size_t ow_sampledobjects_name(struct ow_sampledobjects *o, uint32_t number,
+			      uint64_t vaddr, uint8_t flags,
+			      struct ow_name *names, size_t max);
+
+#endif /* OW_SAMPLEDOBJECTS_H */

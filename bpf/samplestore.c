@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "samplestore.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const uint8_t events[] = {
+	[OW_SAMPLE_CPU] = OW_RECORD_CPU,
+	[OW_SAMPLE_OFF_CPU] = OW_RECORD_OFF_CPU,
+	[OW_SAMPLE_FAULT] = OW_RECORD_FAULTS,
+	[OW_SAMPLE_SYSCALL] = OW_RECORD_SYSCALLS,
+};
+
+static struct ow_stored **slot_of(const struct ow_samplestore *s,
+				  const struct ow_sample_key *key)
+{
+	uint64_t hash = key->hash ^ key->image * 0x9e3779b97f4a7c15ULL;
+	size_t i;
+
+	for (i = hash & (s->room - 1);; i = (i + 1) & (s->room - 1))
+		if (!s->slots[i] ||
+		    memcmp(&s->slots[i]->key, key, sizeof(*key)) == 0)
+			return &s->slots[i];
+}
+
+struct ow_stored *ow_samplestore_find(const struct ow_samplestore *s,
+				      const struct ow_sample_key *key)
+{
+	return s->room ? *slot_of(s, key) : NULL;
+}
+
+static bool grow(struct ow_samplestore *s)
+{
+	struct ow_samplestore more = { .room = s->room ? 2 * s->room : 1024 };
+	size_t i;
+
+	more.slots = calloc(more.room, sizeof(*more.slots));
+	if (!more.slots)
+		return false;
+	for (i = 0; i < s->room; i++)
+		if (s->slots[i])
+			*slot_of(&more, &s->slots[i]->key) = s->slots[i];
+	more.nr = s->nr;
+	free(s->slots);
+	*s = more;
+	return true;
+}
+
+static struct ow_stored *make(const struct ow_bpf_stack *head,
+			      const uint64_t *frames)
+{
+	size_t nr = (size_t)head->nr_kernel + head->nr;
+	struct ow_stored *e = calloc(1, sizeof(*e) + 8 * nr);
+
+	if (!e)
+		return NULL;
+	e->key = head->key;
+	if (nr)
+		memcpy(e + 1, frames, 8 * nr);
+	e->is = (struct ow_recorded){
+		.pid = (pid_t)head->key.pid,
+		.tid = (pid_t)head->tid,
+		.kind = head->key.kind < sizeof(events) ?
+				events[head->key.kind] :
+				0,
+		.end = head->key.end,
+		.nr_kernel = head->nr_kernel,
+		.nr = head->nr,
+		.packed = (const uint64_t *)(e + 1),
+		.image = head->key.image,
+	};
+	memcpy(e->is.comm, head->comm, sizeof(e->is.comm) - 1);
+	return e;
+}
+
+struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
+				     const struct ow_bpf_stack *head,
+				     const uint64_t *frames)
+{
+	struct ow_stored **slot;
+
+	if (2 * s->nr >= s->room && !grow(s))
+		return NULL;
+	slot = slot_of(s, &head->key);
+	if (*slot)
+		return *slot;
+	*slot = make(head, frames);
+	s->nr += *slot != NULL;
+	return *slot;
+}
+
+struct ow_stored *ow_samplestore_add_of(struct ow_samplestore *s,
+					const struct ow_bpf_stack *head,
+					const uint64_t *frames, uint32_t image,
+					enum ow_end end)
+{
+	struct ow_stored *stored = ow_samplestore_add(s, head, frames);
+
+	if (stored) {
+		stored->is.image = image;
+		stored->is.end = end;
+	}
+	return stored;
+}
+
+void ow_samplestore_drain(struct ow_samplestore *s,
+			  void (*take)(void *arg, const struct ow_recorded *r),
+			  void *arg)
+{
+	struct ow_recorded *r;
+	size_t i;
+
+	for (i = 0; i < s->room; i++) {
+		if (!s->slots[i])
+			continue;
+		r = &s->slots[i]->is;
+		if (r->count)
+			take(arg, r);
+		r->count = r->value = 0;
+	}
+}
+
+void ow_samplestore_deinit(struct ow_samplestore *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->room; i++)
+		free(s->slots[i]);
+	free(s->slots);
+	*s = (struct ow_samplestore){ 0 };
+}

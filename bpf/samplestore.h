@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Different stacks and how often each came. */
+#ifndef OW_SAMPLESTORE_H
+#define OW_SAMPLESTORE_H
+
+#include <outwind/record.h>
+
+#include "ow_sample.h"
+
+struct ow_stored {
+	struct ow_sample_key key;
+	struct ow_recorded is; /* its packed frames are its own */
+};
+
+/* All zero is empty. */
+struct ow_samplestore {
+	struct ow_stored **slots; /* hashed, at most half full */
+	size_t nr, room;
+};
+
+/* The one of that key, or NULL. */
+struct ow_stored *ow_samplestore_find(const struct ow_samplestore *s,
+				      const struct ow_sample_key *key);
+
+/*
+ * Add a stack that has come from the kernel, if it isn't there: head, and
+ * behind it its frames.  NULL when out of memory.
+ */
+struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
+				     const struct ow_bpf_stack *head,
+				     const uint64_t *frames);
+
+/* The same, but it was walked outside: by that image, to that end. */
+struct ow_stored *ow_samplestore_add_of(struct ow_samplestore *s,
+					const struct ow_bpf_stack *head,
+					const uint64_t *frames, uint32_t image,
+					enum ow_end end);
+
+/* Give each one that was counted to take(), and count from 0 again. */
+void ow_samplestore_drain(struct ow_samplestore *s,
+			  void (*take)(void *arg, const struct ow_recorded *r),
+			  void *arg);
+
+void ow_samplestore_deinit(struct ow_samplestore *s);
+
+#endif /* OW_SAMPLESTORE_H */

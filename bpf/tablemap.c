@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "tablemap.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytebuf.h"
+#include "error.h"
+#include "find.h"
+
+#define MOST_EXTRAS (1U << 16)
+
+/* What a DWARF expression of one of these forms comes to. */
+enum {
+	DW_OP_deref = 0x06,
+	DW_OP_lit0 = 0x30,
+	DW_OP_breg0 = 0x70,
+	DW_OP_breg31 = 0x8f,
+};
+
+/*
+ * DW_OP_breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus: what linkers
+ * say of lazily bound stubs, which are 16 bytes each.  Which literal it is
+ * depends on the stub.
+ */
+static const uint8_t plt_expr[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a,
+				    0x3b, 0x2a, 0x33, 0x24, 0x22 };
+
+#define PLT_LITERAL 6 /* where it stands */
+
+static bool is_plt(const uint8_t *bytes, uint64_t size)
+{
+	return size == sizeof(plt_expr) &&
+	       memcmp(bytes, plt_expr, PLT_LITERAL) == 0 &&
+	       bytes[PLT_LITERAL] >= DW_OP_lit0 &&
+	       bytes[PLT_LITERAL] < DW_OP_lit0 + 16 &&
+	       memcmp(bytes + PLT_LITERAL + 1, plt_expr + PLT_LITERAL + 1,
+		      size - PLT_LITERAL - 1) == 0;
+}
+
+/* The bytes of a row's expression, or NULL. */
+static const uint8_t *expr_of(const struct ow_row *row,
+			      const struct ow_rule *rule, uint64_t *size)
+{
+	struct ow_cursor c = { row->exprs, row->exprs + row->exprs_size,
+			       false };
+
+	if (!row->exprs)
+		return NULL;
+	ow_cursor_skip(&c, (uint32_t)rule->off);
+	*size = ow_cursor_uleb(&c);
+	return ow_cursor_skip(&c, *size);
+}
+
+/* Is it "register + offset", and behind that a deref or not? */
+static bool is_simple(const struct ow_arch *arch, const uint8_t *bytes,
+		      uint64_t size, uint8_t *reg, int64_t *off, bool *deref)
+{
+	struct ow_cursor c = { bytes, bytes + size, false };
+	uint64_t op = ow_cursor_uint(&c, 1);
+
+	if (op < DW_OP_breg0 || op > DW_OP_breg31)
+		return false;
+	*reg = ow_arch_slot(arch, op - DW_OP_breg0);
+	*off = ow_cursor_sleb(&c);
+	*deref = ow_cursor_more(&c) && ow_cursor_uint(&c, 1) == DW_OP_deref;
+	return !c.bad && c.pos == c.end && *reg != OW_SLOT_NONE;
+}
+
+static bool put_cfa(const struct ow_arch *arch, const struct ow_row *row,
+		    struct ow_bpf_rule *r)
+{
+	const uint8_t *bytes;
+	uint64_t size;
+	int64_t off;
+	bool deref;
+
+	if (row->cfa.kind == OW_RULE_REG || row->cfa.kind == OW_RULE_AT_REG) {
+		r->kind = row->cfa.kind == OW_RULE_REG ? OW_BPF_REG :
+							 OW_BPF_AT_REG;
+		r->cfa_reg = row->cfa.reg;
+		r->cfa_off = row->cfa.off;
+		return true;
+	}
+	bytes = row->cfa.kind == OW_RULE_IS_EXPR ?
+			expr_of(row, &row->cfa, &size) :
+			NULL;
+	if (!bytes)
+		return false;
+	if (is_plt(bytes, size)) {
+		r->kind = OW_BPF_PLT;
+		r->pushed = bytes[PLT_LITERAL] - DW_OP_lit0;
+		return true;
+	}
+	if (!is_simple(arch, bytes, size, &r->cfa_reg, &off, &deref) ||
+	    off != (int32_t)off)
+		return false;
+	r->kind = deref ? OW_BPF_AT_REG : OW_BPF_REG;
+	r->cfa_off = (int32_t)off;
+	return true;
+}
+
+/* Where a rule loads its register from: a base, and bytes behind it. */
+static bool place_of(const struct ow_arch *arch, const struct ow_row *row,
+		     const struct ow_rule *rule, uint8_t *base, int64_t *off)
+{
+	const uint8_t *bytes;
+	uint64_t size;
+	bool deref;
+
+	*base = OW_BPF_BASE_CFA;
+	*off = rule->off;
+	if (rule->kind == OW_RULE_AT_CFA)
+		return true;
+	*base = rule->reg;
+	if (rule->kind == OW_RULE_AT_REG)
+		return true;
+	bytes = rule->kind == OW_RULE_AT_EXPR ? expr_of(row, rule, &size) :
+						NULL;
+	return bytes && is_simple(arch, bytes, size, base, off, &deref) &&
+	       !deref;
+}
+
+struct place {
+	uint8_t slot, base;
+	int64_t off;
+};
+
+/* All loads as words of one area. */
+static bool put_area(const struct place *p, size_t nr, uint8_t word,
+		     struct ow_bpf_rule *r)
+{
+	int64_t low = 0, high = 0;
+	size_t i;
+
+	if (nr > OW_BPF_SAVES)
+		return false;
+	for (i = 0; i < nr; i++) {
+		if (p[i].base != p[0].base || p[i].off % word)
+			return false;
+		if (i == 0 || p[i].off < low)
+			low = p[i].off;
+		if (i == 0 || p[i].off + word > high)
+			high = p[i].off + word;
+	}
+	if ((high - low) / word > OW_BPF_MAX_DEPTH || low != (int32_t)low)
+		return false;
+	r->base = nr ? p[0].base : OW_BPF_BASE_CFA;
+	r->base_off = (int32_t)low;
+	r->depth = (uint8_t)((high - low) / word);
+	r->nr = (uint8_t)nr;
+	for (i = 0; i < nr; i++) {
+		r->saves[i].slot = p[i].slot;
+		r->saves[i].word = (uint8_t)((p[i].off - low) / word);
+	}
+	return true;
+}
+
+/*
+ * Where a stack was realigned, all else lies at a register, but the return
+ * address at the CFA.
+ */
+static bool take_ra(struct place *p, size_t *nr, const struct ow_arch *arch,
+		    struct ow_bpf_rule *r)
+{
+	size_t i;
+
+	for (i = 0; i < *nr; i++) {
+		if (p[i].slot != arch->ra || p[i].base != OW_BPF_BASE_CFA ||
+		    p[i].off != -(int64_t)arch->word)
+			continue;
+		p[i] = p[--*nr];
+		r->flags |= OW_BPF_RULE_RA;
+		return true;
+	}
+	return false;
+}
+
+/*
+ * The C library's own CFI of its signal trampoline: all registers at sp, in the
+ * order that the kernel stores them in.
+ */
+static bool is_signal(const struct place *p, size_t nr,
+		      const struct ow_arch *arch, const struct ow_row *row)
+{
+	const struct ow_sigframe *sf = arch->sigframes;
+	size_t i, k, same = 0;
+
+	if (!(row->flags & OW_ROW_SIGNAL) || nr < sf->nr)
+		return false;
+	for (i = 0; i < nr; i++)
+		for (k = 0; k < sf->nr; k++)
+			same += p[i].slot == sf->rules[k].slot &&
+				p[i].base == arch->sp &&
+				p[i].off == sf->rules[k].off;
+	return same == sf->nr;
+}
+
+bool ow_tablemap_rule(const struct ow_arch *arch, const struct ow_row *row,
+		      struct ow_bpf_rule *ret)
+{
+	struct ow_bpf_rule r = { .how = row->how };
+	struct place p[OW_MAX_REGS + 1] = { 0 };
+	size_t i, nr = 0;
+
+	r.flags = (row->flags & OW_ROW_SIGNAL ? OW_BPF_RULE_SIGNAL : 0) |
+		  (row->flags & OW_ROW_OUTERMOST ? OW_BPF_RULE_OUTERMOST : 0);
+	if (row->flags & OW_ROW_OUTERMOST) {
+		r.kind = OW_BPF_REG;
+		*ret = r;
+		return true;
+	}
+	if (!put_cfa(arch, row, &r))
+		return false;
+	for (i = 0; i < row->nr; i++) {
+		if (row->rules[i].kind == OW_RULE_SAME &&
+		    arch->callee_saved >> row->rules[i].slot & 1)
+			continue;
+		p[nr].slot = row->rules[i].slot;
+		if (!place_of(arch, row, &row->rules[i], &p[nr].base,
+			      &p[nr].off))
+			return false;
+		nr++;
+	}
+	if (is_signal(p, nr, arch, row)) {
+		r.kind = OW_BPF_SIGNAL;
+		*ret = r;
+		return true;
+	}
+	if (!put_area(p, nr, arch->word, &r) &&
+	    (!take_ra(p, &nr, arch, &r) || !put_area(p, nr, arch->word, &r)))
+		return false;
+	*ret = r;
+	return true;
+}
+
+/* What is being laid out. */
+struct making {
+	const struct ow_object *obj;
+	const struct ow_table *t;
+	struct ow_bpf_object *out;
+	struct ow_bytebuf bytes;
+	struct ow_finder finder;
+	struct ow_target target;
+	struct ow_module module;
+};
+
+/* Up to the next whole chunk; where that is. */
+static uint32_t align(struct making *m)
+{
+	static const uint8_t zeros[OW_BPF_CHUNK];
+	size_t over = m->bytes.size % OW_BPF_CHUNK;
+
+	if (over)
+		ow_bytebuf_add(&m->bytes, zeros, OW_BPF_CHUNK - over);
+	return (uint32_t)m->bytes.size;
+}
+
+static uint32_t put_part(struct making *m, const void *bytes, size_t size)
+{
+	uint32_t at = align(m);
+
+	ow_bytebuf_add(&m->bytes, bytes, size);
+	return at;
+}
+
+/* The row that one of codes[] stands for. */
+static void put_code(struct making *m, uint32_t i)
+{
+	const uint8_t *at = m->t->codes + 3 * (size_t)i;
+	uint32_t code = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+	struct ow_bpf_rule r = { .kind = OW_BPF_ESCAPE };
+	struct ow_rule rules[OW_MAX_REGS];
+	struct ow_row row;
+
+	if (OW_TABLE_CODE_IS_SEQ(code)) {
+		r.kind = OW_BPF_SEQ;
+		r.cfa_off = (int32_t)OW_TABLE_CODE_SEQ(code);
+	} else if (!ow_table_rule(m->t, OW_TABLE_FIRST + i, &row, rules)) {
+		ow_tablemap_rule(m->t->arch, &row, &r);
+	}
+	align(m);
+	ow_bytebuf_add(&m->bytes, &r, sizeof(r));
+}
+
+static void put_extra(struct making *m, uint64_t vaddr, uint64_t fde_end,
+		      const struct ow_row *row)
+{
+	uint64_t last = fde_end - 1 - m->t->base;
+	struct ow_bpf_extra e = {
+		.off = (uint32_t)(vaddr - m->t->base),
+		.last = last <= UINT32_MAX ? (uint32_t)last : UINT32_MAX,
+		.rule.kind = OW_BPF_ESCAPE,
+	};
+
+	if (m->out->nr_extras >= MOST_EXTRAS)
+		return;
+	if (row)
+		ow_tablemap_rule(m->t->arch, row, &e.rule);
+	ow_bytebuf_add(&m->bytes, &e, sizeof(e));
+	m->out->nr_extras++;
+}
+
+/* Rows of the CFI in [vaddr, end), which the table leaves to it. */
+static void put_escapes(struct making *m, uint64_t vaddr, uint64_t end)
+{
+	struct ow_row row;
+	uint64_t next;
+	int err;
+
+	while (vaddr < end && m->out->nr_extras < MOST_EXTRAS) {
+		err = ow_find_row(&m->finder, &m->target, &m->module, vaddr,
+				  &row);
+		next = err ? end : m->finder.cfa.next;
+		put_extra(m, vaddr, err ? end : m->finder.fde.end,
+			  err ? NULL : &row);
+		if (next <= vaddr)
+			return;
+		vaddr = next;
+	}
+}
+
+static void put_extras(struct making *m)
+{
+	struct ow_table_pos pos = { .block = 0 };
+	uint64_t from = 0;
+	bool open = false;
+
+	while (ow_table_next(m->t, &pos) > 0) {
+		if (open)
+			put_escapes(m, from, m->t->base + pos.off);
+		open = pos.code == OW_TABLE_ESCAPE;
+		from = m->t->base + pos.off;
+	}
+	if (open)
+		put_escapes(m, from, m->t->base + UINT32_MAX);
+}
+
+uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
+			  struct ow_bpf_object *ret, size_t *size_ret)
+{
+	static const uint8_t spare[2 * OW_BPF_CHUNK];
+	_cleanup_(ow_freep) struct making *m = calloc(1, sizeof(*m));
+	uint32_t i;
+
+	if (!m)
+		return NULL;
+	*ret = (struct ow_bpf_object){
+		.base = t->base,
+		.scale = t->scale,
+		.nr_blocks = t->nr_blocks,
+		.rows_size = t->rows_size,
+		.nr_codes = t->nr_codes,
+		.seqs_size = t->seqs_size,
+	};
+	m->obj = obj;
+	m->t = t;
+	m->out = ret;
+	m->target.arch = t->arch;
+	m->module.cfi = &obj->cfi;
+	ret->blocks = put_part(m, t->blocks, 4 * (size_t)t->nr_blocks);
+	ret->rows = put_part(m, t->rows, t->rows_size);
+	ret->seqs = put_part(m, t->seqs, t->seqs_size);
+	ret->codes = align(m);
+	for (i = 0; i < t->nr_codes; i++)
+		put_code(m, i);
+	ret->extras = align(m);
+	put_extras(m);
+	align(m);
+	/* Rows are read 64 bytes at a time, the last ones too. */
+	ow_bytebuf_add(&m->bytes, spare, sizeof(spare));
+	*size_ret = m->bytes.size;
+	if (!m->bytes.failed)
+		return m->bytes.bytes;
+	ow_bytebuf_deinit(&m->bytes);
+	return NULL;
+}

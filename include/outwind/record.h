@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * outwind: sampling programs on a stock kernel.
+ *
+ * Open a recorder (ow_recorder_open()), start it, give it time
+ * (ow_recorder_wait()), and take what was counted (ow_recorder_drain()), as
+ * often as is wanted.  Frames are named by ow_recorder_name(), also when their
+ * process is gone.
+ */
+#ifndef OUTWIND_RECORD_H
+#define OUTWIND_RECORD_H
+
+#include "outwind.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ow_recorder;
+
+/* What walks the stacks. */
+enum ow_engine {
+	OW_ENGINE_BPF,    /* programs in the kernel, by compact tables */
+	OW_ENGINE_PERF,   /* the kernel copies registers and stacks */
+	OW_ENGINE_PTRACE, /* each sample stops the process and copies them */
+};
+
+enum ow_record_events {
+	OW_RECORD_CPU = 1,     /* who runs, at a frequency */
+	OW_RECORD_OFF_CPU = 2, /* who waits, for how long */
+	OW_RECORD_FAULTS = 4,  /* page faults */
+	OW_RECORD_SYSCALLS = 8,
+};
+
+struct ow_recorded_syscall;
+
+struct ow_recorder_options {
+	enum ow_engine engine;
+	unsigned int events;
+	const pid_t *pids; /* processes; ow_recorder_add() has more */
+	size_t nr_pids;
+	bool everyone;          /* all that there are, instead */
+	bool children;          /* of those, too, once they are forked */
+	bool by_thread;         /* tell threads of equal names apart */
+	bool kernel;            /* frames of the kernel, too */
+	unsigned int frequency; /* of OW_RECORD_CPU, a second */
+	unsigned int max_frames;
+	size_t table_memory; /* most bytes of tables; 0: 256 MiB */
+	size_t stack_size;   /* copied of a stack; 0: 32 KiB (engine perf) */
+	unsigned int naming; /* enum ow_symbolizer_flags */
+	/* Of OW_RECORD_SYSCALLS: numbers that are wanted, or NULL for all. */
+	const int *syscalls;
+	size_t nr_syscalls;
+	bool no_stacks; /* of system calls */
+	/* Each one as it happens, or NULL: they are only counted. */
+	void (*on_syscall)(void *arg, const struct ow_recorded_syscall *s);
+	void *arg;
+};
+
+/* Equal stacks of equal threads, and how often there were such. */
+struct ow_recorded {
+	pid_t pid, tid; /* the first one's, if threads aren't told apart */
+	char comm[16];
+	uint8_t kind; /* enum ow_record_events, one of them */
+	enum ow_end end;
+	uint64_t count;       /* since the last ow_recorder_drain() */
+	uint64_t value;       /* nanoseconds of OW_RECORD_OFF_CPU, else count */
+	size_t nr_kernel, nr; /* frames of the kernel, which are first, and of
+				 the program; innermost first */
+	const uint64_t *packed; /* borrowed from the recorder */
+	uint32_t image;         /* what the process had mapped */
+};
+
+/* A system call, when it begins, and again when it ends. */
+struct ow_recorded_syscall {
+	bool is_end;
+	pid_t pid, tid;
+	char comm[16];
+	int nr;
+	uint64_t args[6];
+	int64_t result;                  /* at its end */
+	uint64_t time;                   /* CLOCK_MONOTONIC, nanoseconds */
+	const char *text;                /* that an argument points to, or "" */
+	unsigned int text_arg;           /* from 1, if there is text */
+	const struct ow_recorded *stack; /* at its begin; NULL: not known */
+};
+
+struct ow_recorder_stats {
+	uint64_t samples;
+	uint64_t missed; /* of processes whose tables were not there yet */
+	uint64_t copied; /* of such, but walked by a copy of the stack */
+	uint64_t lost;   /* no room was left for them */
+	uint64_t frames, cold; /* cold: looked up in a table */
+	uint64_t ends[OW_NR_ENDS];
+	uint64_t stacks;      /* different ones */
+	uint64_t bytes_out;   /* that left the kernel */
+	uint64_t table_bytes; /* in the kernel now */
+	uint64_t evictions;
+	unsigned int objects, images;
+	uint64_t slowest_ns; /* from a process' first missed sample to tables */
+	uint64_t program_ns, program_runs; /* of BPF, if the kernel counts */
+	const char *clock; /* what samples come by; borrowed for ever */
+};
+
+/*
+ * Get ready to sample.  Return NULL and fill err: OW_CODE_PERMISSION if it isn't
+ * allowed, OW_CODE_UNSUPPORTED if the kernel or this build can't.
+ */
+struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
+				     struct ow_error *err);
+void ow_recorder_close(struct ow_recorder *r);
+
+/* Begin and end to sample. */
+int ow_recorder_start(struct ow_recorder *r, struct ow_error *err);
+void ow_recorder_stop(struct ow_recorder *r);
+
+/* One process more. */
+int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);
+
+/*
+ * Handle what comes for so long; to be called again and again, as tables are
+ * loaded here.  Returns early if a signal came.
+ */
+int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
+		     struct ow_error *err);
+
+/* What was counted since the last time, each stack once. */
+int ow_recorder_drain(struct ow_recorder *r,
+		      void (*take)(void *arg, const struct ow_recorded *s),
+		      void *arg, struct ow_error *err);
+
+/* Frame i of a stack, the kernel's first. */
+struct ow_frame ow_recorded_frame(const struct ow_recorded *s, size_t i);
+
+/*
+ * Its names, as ow_symbolizer_name() gives them; module_offset of the kernel's
+ * is the address.
+ */
+size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
+			size_t i, struct ow_name *names, size_t max);
+
+/* What is mapped at a frame; false if no object is. */
+bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
+			size_t i, struct ow_module_info *ret);
+
+void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret);
+
+/* The number of a system call of this machine, or -1; and its name. */
+int ow_syscall_number(const char *name);
+const char *ow_syscall_text(int nr);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* OUTWIND_RECORD_H */

@@ -1,0 +1,28 @@
+# BPF programs, and what a profile's page is made of.
+
+bpf_flags := -target bpf -D__TARGET_ARCH_x86 -mcpu=v3 -O2 -g -Wall -Werror \
+	-Iuapi -idirafter /usr/include/x86_64-linux-gnu
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+	@mkdir -p $(@D)
+	@echo "  BPF   $@"
+	@$(CLANG) $(bpf_flags) -MMD -MP -c $< -o $@
+
+$(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
+	@mkdir -p $(@D)
+	@echo "  GEN   $@"
+	@$(BPFTOOL) gen skeleton $< >$@
+
+$(B)/gen/flame.h: output/flame.html scripts/embed.sh
+	@mkdir -p $(@D)
+	@echo "  GEN   $@"
+	@sh scripts/embed.sh $< '/*DATA*/' flame >$@
+
+$(flavours:%=$(B)/%/bpf/bpfengine.o) $(B)/fuzz/bpf/bpfengine.o: \
+	$(B)/gen/sampler.skel.h
+$(flavours:%=$(B)/%/output/profhtml.o): $(B)/gen/flame.h
+
+# Headers of user space; the programs' are compiled with them.
+bpf_headers := $(addprefix bpf/,bpftables.h clocks.h copywalk.h images.h \
+	imagewalk.h lives.h perfring.h recorder.h sampledobjects.h samplestore.h \
+	tablemap.h)

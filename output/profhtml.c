@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* An interactive flame graph in one file: output/flame.html around the data. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "flame.h"
+#include "profile.h"
+#include "proftext.h"
+
+#define OF_OTHER 1 /* in place of a thread: of the profile compared with */
+
+/* As the page has kinds: of the kernel, inlined, a JIT's, or a usual one. */
+static char kind_of(const struct profile_frame *f)
+{
+	return f->is_kernel ? 'k' : f->is_inline ? 'i' : f->module ? 'u' : 'j';
+}
+
+static void put_frames(FILE *out, const struct profile *p)
+{
+	const struct profile_frame *f;
+	char buf[PROFILE_LABEL];
+	uint32_t i;
+
+	fputs("[", out);
+	for (f = p->frames; f < p->frames + p->nr_frames; f++) {
+		fputs("[", out);
+		proftext_put_json(out, profile_label(p, f, buf));
+		fprintf(out, ",\"%c\",", kind_of(f));
+		proftext_put_json(out, profile_text(p, f->module));
+		fputs("],\n", out);
+	}
+	/* Then all strings, as threads' names are among them. */
+	for (i = 0; i < p->strings.nr; i++) {
+		fputs(i ? ",\n[" : "[", out);
+		proftext_put_json(out, profile_text(p, i));
+		fputs(",\"t\",\"\"]", out);
+	}
+	fputs("]", out);
+}
+
+/* Stacks of p, whose frames and strings are numbered as in all. */
+static void put_stacks(FILE *out, const struct profile *all,
+		       enum profile_kind kind, bool of_other)
+{
+	const struct profile_stack *s;
+	bool first = true;
+	uint32_t i;
+
+	fputs("[", out);
+	for (s = all->stacks; s < all->stacks + all->nr_stacks; s++) {
+		if (s->kind != kind || !profile_weight(s) ||
+		    (s->tid == OF_OTHER) != of_other)
+			continue;
+		fprintf(out, "%s[%llu,%u", first ? "" : ",\n",
+			(unsigned long long)profile_weight(s),
+			all->nr_frames + s->comm);
+		first = false;
+		for (i = s->nr; i-- > 0;)
+			fprintf(out, ",%u", all->ids[s->first + i]);
+		fputs("]", out);
+	}
+	fputs("]", out);
+}
+
+static void put_about(FILE *out, const struct profile *p,
+		      enum profile_kind kind)
+{
+	char text[300];
+
+	snprintf(text, sizeof(text),
+		 "%llu %s of %u different stacks in %.1f s; %llu missed, %llu "
+		 "lost. Click to zoom, Escape to reset. Made by outwind.",
+		 (unsigned long long)profile_total(p, kind), profile_unit(kind),
+		 p->nr_stacks, (double)p->duration_ns / 1e9,
+		 (unsigned long long)p->missed, (unsigned long long)p->lost);
+	proftext_put_json(out, text);
+}
+
+static void put_data(FILE *out, const struct profile *p,
+		     const struct profile_options *o, struct profile *all)
+{
+	enum profile_kind kind = profile_kind(p);
+
+	fputs("{\"title\":", out);
+	proftext_put_json(out, o->title ? o->title : "outwind");
+	fprintf(out, ",\"unit\":\"%s\",\"icicle\":%s,\"inverted\":%s,",
+		profile_unit(kind), o->icicle ? "true" : "false",
+		o->inverted ? "true" : "false");
+	fputs("\"about\":", out);
+	put_about(out, p, kind);
+	fputs(",\n\"frames\":", out);
+	put_frames(out, all);
+	fputs(",\n\"stacks\":", out);
+	put_stacks(out, all, kind, false);
+	if (o->other) {
+		fputs(",\n\"other\":", out);
+		put_stacks(out, all, kind, true);
+	}
+	fputs("}", out);
+}
+
+/* One frame of from, as all numbers it. */
+static uint32_t take_frame(struct profile *all, const struct profile *from,
+			   const struct profile_frame *f)
+{
+	struct profile_frame copy = *f;
+
+	copy.function = profile_string(all, profile_text(from, f->function));
+	copy.module = profile_string(all, profile_text(from, f->module));
+	copy.build_id = copy.file = copy.line = 0;
+	return profile_frame(all, &copy);
+}
+
+/* Both profiles in one, the stacks of the other one marked. */
+static void merge(struct profile *all, const struct profile *from, bool mark)
+{
+	const struct profile_stack *s;
+	struct profile_stack copy;
+	uint32_t *ids, i;
+
+	for (s = from->stacks; s < from->stacks + from->nr_stacks; s++) {
+		ids = calloc(s->nr + 1, sizeof(*ids));
+		if (!ids) {
+			all->failed = true;
+			return;
+		}
+		for (i = 0; i < s->nr; i++)
+			ids[i] = take_frame(
+				all, from,
+				&from->frames[from->ids[s->first + i]]);
+		copy = *s;
+		copy.comm = profile_string(all, profile_text(from, s->comm));
+		copy.pid = 0;
+		copy.tid = mark ? OF_OTHER : 0;
+		profile_add(all, &copy, ids, s->nr);
+		free(ids);
+	}
+}
+
+static void write_html(FILE *out, const struct profile *p,
+		       const struct profile_options *o)
+{
+	struct profile all = { 0 };
+
+	merge(&all, p, false);
+	if (o->other)
+		merge(&all, o->other, true);
+	fwrite(flame_head, 1, sizeof(flame_head), out);
+	put_data(out, p, o, &all);
+	fwrite(flame_tail, 1, sizeof(flame_tail), out);
+	profile_deinit(&all);
+}
+
+const struct profile_writer profile_html = {
+	.name = "html",
+	.suffix = ".html",
+	.what = "an interactive flame graph in one file",
+	.write = write_html,
+};

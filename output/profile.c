@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profile.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "stackview.h"
+
+/* Room for one more of nr; items stays as it is when out of memory. */
+static bool make_room(struct profile *p, void *items, uint32_t nr,
+		      uint32_t *room, size_t size)
+{
+	uint32_t want = *room ? 2 * *room : 256;
+	void **at = items, *more;
+
+	if (nr < *room)
+		return true;
+	more = want > *room ? realloc(*at, want * size) : NULL;
+	if (!more) {
+		p->failed = true;
+		return false;
+	}
+	*at = more;
+	*room = want;
+	return true;
+}
+
+static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t size)
+{
+	const unsigned char *b = bytes;
+
+	while (size--)
+		h = (h ^ *b++) * 0x100000001b3ULL; /* FNV-1a */
+	return h ^ h >> 32;
+}
+
+#define HASH_BEGIN 0xcbf29ce484222325ULL
+
+/* Who tells whether item number i is the one that is looked for, and its hash. */
+struct asking {
+	const struct profile *p;
+	const void *what, *more;
+	bool (*is)(const struct asking *a, uint32_t i);
+	uint64_t (*hash)(const struct profile *p, uint32_t i);
+};
+
+/* Where the item is in a table, or a free place for it. */
+static uint32_t *find(const struct asking *a, uint32_t *table, uint32_t room,
+		      uint64_t hash)
+{
+	uint32_t i = (uint32_t)hash & (room - 1);
+
+	while (table[i] && !a->is(a, table[i] - 1))
+		i = (i + 1) & (room - 1);
+	return &table[i];
+}
+
+/* At most half full, with nr in it already. */
+static bool grow(struct profile *p, const struct asking *a, uint32_t **table,
+		 uint32_t *room, uint32_t nr)
+{
+	uint32_t want = *room ? 2 * *room : 1024, i, at;
+	uint32_t *more;
+
+	if (2 * (uint64_t)nr < *room)
+		return true;
+	more = calloc(want, sizeof(*more));
+	if (!more) {
+		p->failed = true;
+		return false;
+	}
+	for (i = 0; i < nr; i++) {
+		at = (uint32_t)a->hash(p, i) & (want - 1);
+		while (more[at])
+			at = (at + 1) & (want - 1);
+		more[at] = i + 1;
+	}
+	free(*table);
+	*table = more;
+	*room = want;
+	return true;
+}
+
+static uint64_t hash_string(const struct profile *p, uint32_t i)
+{
+	const char *text = p->strings.text + p->strings.starts[i];
+
+	return hash_bytes(HASH_BEGIN, text, strlen(text));
+}
+
+static bool is_string(const struct asking *a, uint32_t i)
+{
+	return strcmp(a->what, a->p->strings.text + a->p->strings.starts[i]) ==
+	       0;
+}
+
+static bool add_string(struct profile *p, const char *text)
+{
+	struct profile_strings *s = &p->strings;
+	size_t size = strlen(text) + 1, room = s->text_room;
+	char *more;
+
+	if (!make_room(p, &s->starts, s->nr, &s->room, sizeof(*s->starts)))
+		return false;
+	while (room - s->size < size)
+		room = room ? 2 * room : 4096;
+	if (room > UINT32_MAX) {
+		p->failed = true;
+		return false;
+	}
+	if (room != s->text_room) {
+		more = realloc(s->text, room);
+		if (!more) {
+			p->failed = true;
+			return false;
+		}
+		s->text = more;
+		s->text_room = room;
+	}
+	s->starts[s->nr++] = (uint32_t)s->size;
+	memcpy(s->text + s->size, text, size);
+	s->size += size;
+	return true;
+}
+
+static uint32_t intern(struct profile *p, const char *text)
+{
+	struct profile_strings *s = &p->strings;
+	struct asking a = { p, text, NULL, is_string, hash_string };
+	uint32_t *slot;
+
+	if (!grow(p, &a, &s->hash, &s->hash_room, s->nr))
+		return PROFILE_NONE;
+	slot = find(&a, s->hash, s->hash_room,
+		    hash_bytes(HASH_BEGIN, text, strlen(text)));
+	if (!*slot && !add_string(p, text))
+		return PROFILE_NONE;
+	if (!*slot)
+		*slot = s->nr;
+	return *slot - 1;
+}
+
+/*
+ * Text of a target, as every format can have it: UTF-8 without control
+ * characters.  to has room for as much as text has.
+ */
+static void clean(char *to, const char *text)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n;
+
+	for (; *s; s += n ? n : 1) {
+		n = ow_view_utf8_size(s);
+		if (n == 0 || *s < ' ' || *s == 0x7f ||
+		    (*s == 0xc2 && s[1] < 0xa0)) {
+			*to++ = '?';
+		} else {
+			memcpy(to, s, n);
+			to += n;
+		}
+	}
+	*to = '\0';
+}
+
+uint32_t profile_string(struct profile *p, const char *text)
+{
+	uint32_t string;
+	char *copy;
+
+	if (p->strings.nr == 0)
+		intern(p, "");
+	if (!text || !*text)
+		return PROFILE_NONE;
+	copy = malloc(strlen(text) + 1);
+	if (!copy) {
+		p->failed = true;
+		return PROFILE_NONE;
+	}
+	clean(copy, text);
+	string = intern(p, copy);
+	free(copy);
+	return string;
+}
+
+const char *profile_text(const struct profile *p, uint32_t string)
+{
+	return string < p->strings.nr ?
+		       p->strings.text + p->strings.starts[string] :
+		       "";
+}
+
+static uint64_t hash_frame(const struct profile *p, uint32_t i)
+{
+	return hash_bytes(HASH_BEGIN, &p->frames[i], sizeof(p->frames[i]));
+}
+
+static bool is_frame(const struct asking *a, uint32_t i)
+{
+	return memcmp(a->what, &a->p->frames[i], sizeof(*a->p->frames)) == 0;
+}
+
+uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
+{
+	struct asking a = { p, f, NULL, is_frame, hash_frame };
+	uint32_t *slot;
+
+	if (!grow(p, &a, &p->frame_hash, &p->frame_hash_room, p->nr_frames) ||
+	    !make_room(p, &p->frames, p->nr_frames, &p->room_frames,
+		       sizeof(*f)))
+		return 0;
+	slot = find(&a, p->frame_hash, p->frame_hash_room,
+		    hash_bytes(HASH_BEGIN, f, sizeof(*f)));
+	if (!*slot) {
+		p->frames[p->nr_frames++] = *f;
+		*slot = p->nr_frames;
+	}
+	return *slot - 1;
+}
+
+uint32_t profile_name(struct profile *p, const struct ow_name *name,
+		      uint64_t pc, bool is_kernel)
+{
+	const struct profile_frame f = {
+		.function = profile_string(p, name->function),
+		.module = profile_string(p, name->module),
+		.build_id = profile_string(p, name->build_id),
+		.file = profile_string(p, name->file),
+		.line = name->line,
+		.is_inline = name->is_inline,
+		.is_kernel = is_kernel,
+		.pc = pc,
+		.offset = name->offset,
+		.module_offset = name->module_offset,
+	};
+
+	return profile_frame(p, &f);
+}
+
+static uint64_t hash_ids(const struct profile_stack *s, const uint32_t *ids)
+{
+	uint64_t h = HASH_BEGIN;
+
+	h = hash_bytes(h, &s->comm, sizeof(s->comm));
+	h = hash_bytes(h, &s->pid, sizeof(s->pid));
+	h = hash_bytes(h, &s->tid, sizeof(s->tid));
+	h = hash_bytes(h, &s->kind, sizeof(s->kind));
+	return hash_bytes(h, ids, s->nr * sizeof(*ids));
+}
+
+static uint64_t hash_stack(const struct profile *p, uint32_t i)
+{
+	return hash_ids(&p->stacks[i], p->ids + p->stacks[i].first);
+}
+
+static bool is_stack(const struct asking *a, uint32_t i)
+{
+	const struct profile_stack *x = a->what, *y = &a->p->stacks[i];
+
+	return x->comm == y->comm && x->pid == y->pid && x->tid == y->tid &&
+	       x->end == y->end && x->kind == y->kind && x->nr == y->nr &&
+	       (x->nr == 0 || memcmp(a->more, a->p->ids + y->first,
+				     x->nr * sizeof(*a->p->ids)) == 0);
+}
+
+void profile_add(struct profile *p, const struct profile_stack *s,
+		 const uint32_t *ids, uint32_t nr)
+{
+	struct profile_stack is = *s;
+	struct asking a = { p, &is, ids, is_stack, hash_stack };
+	uint32_t *slot, i;
+
+	is.nr = nr;
+	is.first = p->nr_ids;
+	if (!grow(p, &a, &p->stack_hash, &p->stack_hash_room, p->nr_stacks) ||
+	    !make_room(p, &p->stacks, p->nr_stacks, &p->room_stacks,
+		       sizeof(is)))
+		return;
+	slot = find(&a, p->stack_hash, p->stack_hash_room, hash_ids(&is, ids));
+	if (*slot) {
+		p->stacks[*slot - 1].count += s->count;
+		p->stacks[*slot - 1].value += s->value;
+		return;
+	}
+	for (i = 0; i < nr; i++) {
+		if (!make_room(p, &p->ids, p->nr_ids, &p->room_ids,
+			       sizeof(*ids))) {
+			p->nr_ids = is.first;
+			return;
+		}
+		p->ids[p->nr_ids++] = ids[i];
+	}
+	p->stacks[p->nr_stacks++] = is;
+	*slot = p->nr_stacks;
+}
+
+uint64_t profile_weight(const struct profile_stack *s)
+{
+	return s->kind == PROFILE_OFF_CPU ? (s->value + 500) / 1000 : s->count;
+}
+
+uint64_t profile_total(const struct profile *p, enum profile_kind kind)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < p->nr_stacks; i++)
+		if (p->stacks[i].kind == kind)
+			sum += profile_weight(&p->stacks[i]);
+	return sum;
+}
+
+const char *profile_unit(enum profile_kind kind)
+{
+	static const char *const units[PROFILE_NR_KINDS] = {
+		[PROFILE_CPU] = "samples",
+		[PROFILE_OFF_CPU] = "microseconds",
+		[PROFILE_FAULTS] = "faults",
+		[PROFILE_SYSCALLS] = "calls",
+	};
+
+	return units[kind];
+}
+
+enum profile_kind profile_kind(const struct profile *p)
+{
+	uint32_t nr[PROFILE_NR_KINDS] = { 0 }, i;
+	unsigned int kind, most = 0;
+
+	for (i = 0; i < p->nr_stacks; i++)
+		nr[p->stacks[i].kind % PROFILE_NR_KINDS]++;
+	for (kind = 1; kind < PROFILE_NR_KINDS; kind++)
+		if (nr[kind] > nr[most])
+			most = kind;
+	return most;
+}
+
+const char *profile_label(const struct profile *p,
+			  const struct profile_frame *f, char *buf)
+{
+	const char *module = profile_text(p, f->module), *base;
+
+	if (f->function)
+		return profile_text(p, f->function);
+	if (!*module) {
+		snprintf(buf, PROFILE_LABEL, "%#llx",
+			 (unsigned long long)f->pc);
+		return buf;
+	}
+	base = strrchr(module, '/');
+	base = base ? base + 1 : module;
+	snprintf(buf, PROFILE_LABEL, *base == '[' ? "%.255s" : "[%.255s]",
+		 base);
+	return buf;
+}
+
+void profile_deinit(struct profile *p)
+{
+	free(p->strings.text);
+	free(p->strings.starts);
+	free(p->strings.hash);
+	free(p->frames);
+	free(p->frame_hash);
+	free(p->stacks);
+	free(p->stack_hash);
+	free(p->ids);
+	*p = (struct profile){ 0 };
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A profile: named stacks and how often each came.  Every target fills one, and
+ * every format is written from one.
+ */
+#ifndef OW_PROFILE_H
+#define OW_PROFILE_H
+
+#include <stdio.h>
+#include <time.h>
+
+#include <outwind/outwind.h>
+
+#define PROFILE_NONE 0 /* the string "" */
+
+/* One name of one place; equal ones are one. */
+struct profile_frame {
+	uint32_t function; /* string; 0: not known, here and below */
+	uint32_t module;
+	uint32_t build_id;
+	uint32_t file;
+	uint32_t line;
+	uint8_t is_inline; /* into the next one of the stack */
+	uint8_t is_kernel;
+	uint16_t reserved;
+	uint64_t pc;
+	uint64_t offset;        /* of pc in the function */
+	uint64_t module_offset; /* vaddr */
+};
+
+struct profile_stack {
+	uint32_t comm; /* string: of the thread */
+	int32_t pid, tid;
+	uint8_t end;  /* enum ow_end */
+	uint8_t kind; /* enum profile_kind */
+	uint16_t reserved;
+	uint32_t first, nr; /* frame numbers in ids[], innermost first */
+	uint64_t count, value;
+};
+
+enum profile_kind {
+	PROFILE_CPU,
+	PROFILE_OFF_CPU, /* value is in nanoseconds */
+	PROFILE_FAULTS,
+	PROFILE_SYSCALLS,
+	PROFILE_NR_KINDS
+};
+
+struct profile_strings {
+	char *text;       /* one after another, each with its NUL */
+	uint32_t *starts; /* of each */
+	uint32_t nr, room;
+	size_t size, text_room;
+	uint32_t *hash; /* 1 + number; 0 is free */
+	uint32_t hash_room;
+};
+
+/* All zero is empty. */
+struct profile {
+	struct profile_strings strings;
+	struct profile_frame *frames;
+	uint32_t nr_frames, room_frames;
+	uint32_t *frame_hash, frame_hash_room;
+	struct profile_stack *stacks;
+	uint32_t nr_stacks, room_stacks;
+	uint32_t *stack_hash, stack_hash_room;
+	uint32_t *ids;
+	uint32_t nr_ids, room_ids;
+	bool failed; /* out of memory, some time: something is missing */
+
+	uint64_t begin_ns; /* since 1970 */
+	uint64_t duration_ns;
+	uint32_t frequency; /* a second; 0: not by time */
+	uint64_t samples, missed, lost;
+};
+
+/* The number of a string; NULL is "". */
+uint32_t profile_string(struct profile *p, const char *text);
+const char *profile_text(const struct profile *p, uint32_t string);
+
+/* The number of a frame. */
+uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
+
+/* The number of what a name says of a pc. */
+uint32_t profile_name(struct profile *p, const struct ow_name *name,
+		      uint64_t pc, bool is_kernel);
+
+/* Count a stack: s, but for first and nr, and its frames' numbers. */
+void profile_add(struct profile *p, const struct profile_stack *s,
+		 const uint32_t *ids, uint32_t nr);
+
+/* All counts, or all values where the kind has those, of one kind. */
+uint64_t profile_total(const struct profile *p, enum profile_kind kind);
+
+/* What a stack weighs: its count, or its value in microseconds. */
+uint64_t profile_weight(const struct profile_stack *s);
+
+/* The unit of that: "samples", "microseconds"... */
+const char *profile_unit(enum profile_kind kind);
+
+/* The kind of most stacks, which formats that have but one show. */
+enum profile_kind profile_kind(const struct profile *p);
+
+/*
+ * What a frame is called where only text will do: its function, "[object]", or
+ * its address.  buf holds PROFILE_LABEL bytes, and may be what is returned.
+ */
+#define PROFILE_LABEL 300
+const char *profile_label(const struct profile *p,
+			  const struct profile_frame *f, char *buf);
+
+void profile_deinit(struct profile *p);
+
+/*
+ * Formats.  write() leaves errors in ferror(out); other is what the profile is
+ * compared with, or NULL.
+ */
+struct profile_options {
+	const char *title;
+	const struct profile *other; /* an earlier one, to show what changed */
+	bool icicle;                 /* outermost frames on top */
+	bool inverted;               /* by innermost frames first */
+};
+
+struct profile_writer {
+	const char *name;
+	const char *suffix; /* of files that are meant to be so, or NULL */
+	const char *what;   /* in a few words */
+	bool binary;        /* not to be written to a terminal */
+	void (*write)(FILE *out, const struct profile *p,
+		      const struct profile_options *o);
+};
+
+extern const struct profile_writer profile_folded;
+extern const struct profile_writer profile_pprof;
+extern const struct profile_writer profile_speedscope;
+extern const struct profile_writer profile_perf;
+extern const struct profile_writer profile_json;
+extern const struct profile_writer profile_html;
+extern const struct profile_writer profile_svg;
+extern const struct profile_writer profile_own;
+extern const struct profile_writer profile_table;
+
+/* The writer of a name; or of a file's suffix, the longest; or NULL. */
+const struct profile_writer *profile_writer_find(const char *name);
+const struct profile_writer *profile_writer_of(const char *path);
+
+/* "folded, pprof, ...": all names, to buf. */
+void profile_writer_list(char *buf, size_t size);
+
+/*
+ * Read what profile_own wrote.  Return 0, or -1 with a line in why, of size
+ * bytes: nothing in p is to be used then, but it is to be freed.
+ */
+int profile_read(struct profile *p, FILE *in, char *why, size_t size);
+
+#endif /* OW_PROFILE_H */

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* All of a profile as one JSON object; and as speedscope wants it. */
+#include <stdlib.h>
+
+#include "profile.h"
+#include "proftext.h"
+
+static const char *const kinds[PROFILE_NR_KINDS] = {
+	[PROFILE_CPU] = "cpu",
+	[PROFILE_OFF_CPU] = "off-cpu",
+	[PROFILE_FAULTS] = "faults",
+	[PROFILE_SYSCALLS] = "syscalls",
+};
+
+static void put_member(FILE *out, const char *key, const char *text)
+{
+	if (!*text)
+		return;
+	fprintf(out, ",\"%s\":", key);
+	proftext_put_json(out, text);
+}
+
+static void put_frame(FILE *out, const struct profile *p,
+		      const struct profile_frame *f)
+{
+	fprintf(out, "{\"pc\":\"%#llx\"", (unsigned long long)f->pc);
+	put_member(out, "function", profile_text(p, f->function));
+	if (f->function)
+		fprintf(out, ",\"offset\":%llu", (unsigned long long)f->offset);
+	put_member(out, "module", profile_text(p, f->module));
+	if (f->module)
+		fprintf(out, ",\"module_offset\":\"%#llx\"",
+			(unsigned long long)f->module_offset);
+	put_member(out, "build_id", profile_text(p, f->build_id));
+	put_member(out, "file", profile_text(p, f->file));
+	if (f->line)
+		fprintf(out, ",\"line\":%u", f->line);
+	if (f->is_inline)
+		fputs(",\"inline\":true", out);
+	if (f->is_kernel)
+		fputs(",\"kernel\":true", out);
+	putc('}', out);
+}
+
+static void put_stack(FILE *out, const struct profile *p,
+		      const struct profile_stack *s)
+{
+	uint32_t i;
+
+	fprintf(out, "{\"pid\":%d,\"tid\":%d,\"thread\":", s->pid, s->tid);
+	proftext_put_json(out, profile_text(p, s->comm));
+	fprintf(out, ",\"kind\":\"%s\",\"count\":%llu",
+		kinds[s->kind % PROFILE_NR_KINDS],
+		(unsigned long long)s->count);
+	if (s->kind == PROFILE_OFF_CPU)
+		fprintf(out, ",\"nanoseconds\":%llu",
+			(unsigned long long)s->value);
+	fputs(",\"end\":", out);
+	proftext_put_json(out, ow_end_text(s->end));
+	fputs(",\"frames\":[", out);
+	for (i = 0; i < s->nr; i++)
+		fprintf(out, "%s%u", i ? "," : "", p->ids[s->first + i]);
+	fputs("]}", out);
+}
+
+static void write_json(FILE *out, const struct profile *p,
+		       const struct profile_options *o)
+{
+	uint32_t i;
+
+	(void)o;
+	fprintf(out,
+		"{\"begin_ns\":%llu,\"duration_ns\":%llu,\"frequency\":%u,"
+		"\"samples\":%llu,\"missed\":%llu,\"lost\":%llu,\n\"frames\":[",
+		(unsigned long long)p->begin_ns,
+		(unsigned long long)p->duration_ns, p->frequency,
+		(unsigned long long)p->samples, (unsigned long long)p->missed,
+		(unsigned long long)p->lost);
+	for (i = 0; i < p->nr_frames; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		put_frame(out, p, &p->frames[i]);
+	}
+	fputs("],\n\"stacks\":[", out);
+	for (i = 0; i < p->nr_stacks; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		put_stack(out, p, &p->stacks[i]);
+	}
+	fputs("]}\n", out);
+}
+
+const struct profile_writer profile_json = {
+	.name = "json",
+	.suffix = ".json",
+	.what = "all that is known, in JSON",
+	.write = write_json,
+};
+
+static void put_samples(FILE *out, const struct profile *p,
+			enum profile_kind kind, bool weights)
+{
+	const struct profile_stack *s;
+	bool first = true;
+	uint32_t i;
+
+	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
+		if (s->kind != kind || !profile_weight(s))
+			continue;
+		if (!first)
+			fputs(",\n", out);
+		first = false;
+		if (weights) {
+			fprintf(out, "%llu",
+				(unsigned long long)profile_weight(s));
+			continue;
+		}
+		/* Outermost first; the thread is the outermost of all. */
+		fprintf(out, "[%u", p->nr_frames + s->comm);
+		for (i = s->nr; i-- > 0;)
+			fprintf(out, ",%u", p->ids[s->first + i]);
+		putc(']', out);
+	}
+}
+
+static void put_speedscope_frames(FILE *out, const struct profile *p)
+{
+	const struct profile_frame *f;
+	char buf[PROFILE_LABEL];
+	uint32_t i;
+
+	for (i = 0; i < p->nr_frames; i++) {
+		f = &p->frames[i];
+		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		proftext_put_json(out, profile_label(p, f, buf));
+		if (f->file)
+			put_member(out, "file", profile_text(p, f->file));
+		else
+			put_member(out, "file", profile_text(p, f->module));
+		if (f->line)
+			fprintf(out, ",\"line\":%u", f->line);
+		putc('}', out);
+	}
+	/* Names of threads are among the strings. */
+	for (i = 0; i < p->strings.nr; i++) {
+		fputs(i || p->nr_frames ? ",\n{\"name\":" : "\n{\"name\":",
+		      out);
+		proftext_put_json(out, profile_text(p, i));
+		putc('}', out);
+	}
+}
+
+static void write_speedscope(FILE *out, const struct profile *p,
+			     const struct profile_options *o)
+{
+	enum profile_kind kind = profile_kind(p);
+
+	fputs("{\"$schema\":\"https://www.speedscope.app/"
+	      "file-format-schema.json\",\n\"exporter\":\"outwind\",\"name\":",
+	      out);
+	proftext_put_json(out, o->title ? o->title : "outwind");
+	fputs(",\n\"shared\":{\"frames\":[", out);
+	put_speedscope_frames(out, p);
+	fprintf(out,
+		"]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":\"%s\","
+		"\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,\n"
+		"\"samples\":[",
+		kinds[kind], kind == PROFILE_OFF_CPU ? "microseconds" : "none",
+		(unsigned long long)profile_total(p, kind));
+	put_samples(out, p, kind, false);
+	fputs("],\n\"weights\":[", out);
+	put_samples(out, p, kind, true);
+	fputs("]}]}\n", out);
+}
+
+const struct profile_writer profile_speedscope = {
+	.name = "speedscope",
+	.suffix = ".speedscope.json",
+	.what = "for speedscope.app",
+	.write = write_speedscope,
+};

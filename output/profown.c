@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A profile in a file, to be reported later: lines of text, each a letter and
+ * numbers.
+ *
+ *	outwind-profile 1
+ *	t BEGIN-NS DURATION-NS FREQUENCY SAMPLES MISSED LOST
+ *	s TEXT                              string, from number 1 on
+ *	f FUNCTION MODULE BUILD-ID FILE LINE FLAGS PC OFFSET MODULE-OFFSET
+ *	k COMM PID TID END KIND COUNT VALUE NR FRAME...
+ *	e
+ *
+ * FLAGS: 1 inlined, 2 of the kernel.  PC and what follows are hexadecimal.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+
+#define HEADER      "outwind-profile 1\n"
+#define MOST_FRAMES 65536 /* of a stack, inlined ones too */
+
+static void put_items(FILE *out, const struct profile *p)
+{
+	const struct profile_frame *f;
+	uint32_t i;
+
+	for (i = 1; i < p->strings.nr; i++)
+		fprintf(out, "s %s\n", profile_text(p, i));
+	for (f = p->frames; f < p->frames + p->nr_frames; f++)
+		fprintf(out, "f %u %u %u %u %u %u %llx %llx %llx\n",
+			f->function, f->module, f->build_id, f->file, f->line,
+			(f->is_inline ? 1U : 0) | (f->is_kernel ? 2U : 0),
+			(unsigned long long)f->pc,
+			(unsigned long long)f->offset,
+			(unsigned long long)f->module_offset);
+}
+
+static void write_own(FILE *out, const struct profile *p,
+		      const struct profile_options *o)
+{
+	const struct profile_stack *s;
+	uint32_t i;
+
+	(void)o;
+	fputs(HEADER, out);
+	fprintf(out, "t %llu %llu %u %llu %llu %llu\n",
+		(unsigned long long)p->begin_ns,
+		(unsigned long long)p->duration_ns, p->frequency,
+		(unsigned long long)p->samples, (unsigned long long)p->missed,
+		(unsigned long long)p->lost);
+	put_items(out, p);
+	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
+		fprintf(out, "k %u %d %d %u %u %llu %llu %u", s->comm, s->pid,
+			s->tid, s->end, s->kind, (unsigned long long)s->count,
+			(unsigned long long)s->value, s->nr);
+		for (i = 0; i < s->nr; i++)
+			fprintf(out, " %u", p->ids[s->first + i]);
+		putc('\n', out);
+	}
+	fputs("e\n", out);
+}
+
+const struct profile_writer profile_own = {
+	.name = "outwind",
+	.suffix = ".owp",
+	.what = "for outwind report",
+	.write = write_own,
+};
+
+/* A file that is being read. */
+struct reading {
+	struct profile *p;
+	const char *at; /* in the line */
+	bool bad;
+	uint32_t *ids;
+	/* The file's numbers to ours: the same text may stand there twice. */
+	uint32_t *strings, nr_strings, room_strings;
+	uint32_t *frames, nr_frames, room_frames;
+	bool ended;
+};
+
+static uint64_t number(struct reading *r, int base, uint64_t most)
+{
+	unsigned long long v;
+	char *end;
+
+	if (*r->at != ' ' || r->at[1] == ' ' || r->at[1] == '-') {
+		r->bad = true;
+		return 0;
+	}
+	v = strtoull(r->at + 1, &end, base);
+	if (end == r->at + 1 || v > most)
+		r->bad = true;
+	r->at = end;
+	return r->bad ? 0 : v;
+}
+
+static bool append(uint32_t **list, uint32_t *nr, uint32_t *room, uint32_t v)
+{
+	uint32_t want = *room ? 2 * *room : 1024;
+	uint32_t *more;
+
+	if (*nr == *room) {
+		more = want > *room ? realloc(*list, want * sizeof(*more)) :
+				      NULL;
+		if (!more)
+			return false;
+		*list = more;
+		*room = want;
+	}
+	(*list)[(*nr)++] = v;
+	return true;
+}
+
+static uint32_t string(struct reading *r)
+{
+	uint64_t i = number(r, 10, UINT32_MAX);
+
+	if (i > r->nr_strings)
+		r->bad = true;
+	return r->bad || i == 0 ? 0 : r->strings[i - 1];
+}
+
+static void read_times(struct reading *r)
+{
+	r->p->begin_ns = number(r, 10, UINT64_MAX);
+	r->p->duration_ns = number(r, 10, UINT64_MAX);
+	r->p->frequency = (uint32_t)number(r, 10, 1000000);
+	r->p->samples = number(r, 10, UINT64_MAX);
+	r->p->missed = number(r, 10, UINT64_MAX);
+	r->p->lost = number(r, 10, UINT64_MAX);
+}
+
+static void read_frame(struct reading *r)
+{
+	struct profile_frame f = { 0 };
+	uint64_t flags;
+
+	f.function = string(r);
+	f.module = string(r);
+	f.build_id = string(r);
+	f.file = string(r);
+	f.line = (uint32_t)number(r, 10, UINT32_MAX);
+	flags = number(r, 10, 3);
+	f.is_inline = flags & 1;
+	f.is_kernel = flags >> 1;
+	f.pc = number(r, 16, UINT64_MAX);
+	f.offset = number(r, 16, UINT64_MAX);
+	f.module_offset = number(r, 16, UINT64_MAX);
+	if (!r->bad && !append(&r->frames, &r->nr_frames, &r->room_frames,
+			       profile_frame(r->p, &f)))
+		r->p->failed = true;
+}
+
+static void read_stack(struct reading *r)
+{
+	struct profile_stack s = { 0 };
+	uint32_t i, nr;
+	uint64_t id;
+
+	s.comm = string(r);
+	s.pid = (int32_t)number(r, 10, INT32_MAX);
+	s.tid = (int32_t)number(r, 10, INT32_MAX);
+	s.end = (uint8_t)number(r, 10, OW_NR_ENDS - 1);
+	s.kind = (uint8_t)number(r, 10, PROFILE_NR_KINDS - 1);
+	s.count = number(r, 10, (uint64_t)1 << 48);
+	s.value = number(r, 10, (uint64_t)1 << 62);
+	nr = (uint32_t)number(r, 10, MOST_FRAMES);
+	for (i = 0; i < nr && !r->bad; i++) {
+		id = number(r, 10, UINT32_MAX);
+		if (id >= r->nr_frames)
+			r->bad = true;
+		else
+			r->ids[i] = r->frames[id];
+	}
+	if (!r->bad)
+		profile_add(r->p, &s, r->ids, nr);
+}
+
+static void read_line(struct reading *r, char *line)
+{
+	size_t n = strlen(line);
+
+	if (n < 2 || line[n - 1] != '\n') {
+		r->bad = true;
+		return;
+	}
+	line[n - 1] = '\0';
+	r->at = line + 1;
+	switch (*line) {
+	case 't': read_times(r); break;
+	case 's':
+		if (n < 3 ||
+		    !append(&r->strings, &r->nr_strings, &r->room_strings,
+			    profile_string(r->p, line + 2)))
+			r->bad = true;
+		return;
+	case 'f': read_frame(r); break;
+	case 'k': read_stack(r); break;
+	case 'e': r->ended = true; break;
+	default: r->bad = true;
+	}
+	r->bad |= *r->at != '\0';
+}
+
+int profile_read(struct profile *p, FILE *in, char *why, size_t size)
+{
+	struct reading r = { .p = p };
+	size_t room = 0, nr = 1;
+	char *line = NULL;
+
+	r.ids = calloc(MOST_FRAMES, sizeof(*r.ids));
+	if (getline(&line, &room, in) < 0 || strcmp(line, HEADER) != 0) {
+		snprintf(why, size, "not a profile of outwind");
+		r.bad = true;
+	} else {
+		while (r.ids && !r.bad && !r.ended && !p->failed &&
+		       getline(&line, &room, in) >= 0) {
+			nr++;
+			read_line(&r, line);
+		}
+		if (r.bad || !r.ended)
+			snprintf(why, size, "line %zu is %s", nr,
+				 r.bad ? "malformed" : "the last: cut off");
+		if (!r.ids || p->failed)
+			snprintf(why, size, "out of memory");
+	}
+	free(line);
+	free(r.ids);
+	free(r.strings);
+	free(r.frames);
+	return r.ended && !r.bad && !p->failed ? 0 : -1;
+}

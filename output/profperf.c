@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * As "perf script" prints samples.  Times are made up, so that equal stacks
+ * follow one another at the frequency that they were taken at.
+ */
+#include <string.h>
+
+#include "profile.h"
+
+static const char *const events[PROFILE_NR_KINDS] = {
+	[PROFILE_CPU] = "cpu-clock",
+	[PROFILE_OFF_CPU] = "off-cpu",
+	[PROFILE_FAULTS] = "page-faults",
+	[PROFILE_SYSCALLS] = "raw_syscalls:sys_enter",
+};
+
+static void put_frame(FILE *out, const struct profile *p,
+		      const struct profile_frame *f)
+{
+	fprintf(out, "\t%16llx ", (unsigned long long)f->pc);
+	if (f->function && f->is_inline)
+		fprintf(out, "%s (inlined)\n", profile_text(p, f->function));
+	else if (f->function)
+		fprintf(out, "%s+%#llx (%s)\n", profile_text(p, f->function),
+			(unsigned long long)f->offset,
+			f->is_kernel ? "[kernel.kallsyms]" :
+			f->module    ? profile_text(p, f->module) :
+				       "[unknown]");
+	else
+		fprintf(out, "[unknown] (%s)\n",
+			f->module ? profile_text(p, f->module) : "[unknown]");
+}
+
+static void put_sample(FILE *out, const struct profile *p,
+		       const struct profile_stack *s, uint64_t time,
+		       uint64_t period)
+{
+	uint32_t i;
+
+	fprintf(out, "%s %d/%d %llu.%06llu: %10llu %s: \n",
+		profile_text(p, s->comm), s->pid, s->tid,
+		(unsigned long long)(time / 1000000000),
+		(unsigned long long)(time % 1000000000 / 1000),
+		(unsigned long long)period, events[s->kind % PROFILE_NR_KINDS]);
+	for (i = 0; i < s->nr; i++)
+		put_frame(out, p, &p->frames[p->ids[s->first + i]]);
+	putc('\n', out);
+}
+
+static void write_perf(FILE *out, const struct profile *p,
+		       const struct profile_options *o)
+{
+	uint64_t period = 1000000000 / (p->frequency ? p->frequency : 99);
+	uint64_t time = 0, n;
+	const struct profile_stack *s;
+
+	(void)o;
+	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
+		if (s->kind == PROFILE_OFF_CPU) {
+			put_sample(out, p, s, time += period, s->value);
+			continue;
+		}
+		for (n = 0; n < s->count && !ferror(out); n++)
+			put_sample(out, p, s, time += period,
+				   s->kind == PROFILE_CPU ? period : 1);
+	}
+}
+
+const struct profile_writer profile_perf = {
+	.name = "perf",
+	.suffix = ".perf",
+	.what = "as perf script prints, for what reads that",
+	.write = write_perf,
+};

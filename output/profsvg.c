@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* A flame graph as a picture; and a table of the functions that take most. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+#include "proftext.h"
+
+#define WIDTH    1200.0
+#define ROW      16
+#define MARGIN   10
+#define HEAD     34
+#define THINNEST 0.3 /* pixels */
+#define LETTER   7.0
+#define DEEPEST  2048
+
+/* A stack, from outermost to innermost, by labels' strings. */
+struct path {
+	uint32_t *names; /* the thread first */
+	uint32_t nr;
+	uint64_t weight;
+};
+
+/* All stacks of one kind, in an order that puts equal beginnings together. */
+struct paths {
+	struct profile names; /* only its strings: labels */
+	struct path *all;
+	uint32_t nr;
+	uint64_t total;
+	uint32_t deepest;
+};
+
+static int order(const void *a, const void *b)
+{
+	const struct path *x = a, *y = b;
+	uint32_t i;
+
+	for (i = 0; i < x->nr && i < y->nr; i++)
+		if (x->names[i] != y->names[i])
+			return x->names[i] < y->names[i] ? -1 : 1;
+	return (x->nr > y->nr) - (x->nr < y->nr);
+}
+
+static bool add_path(struct paths *to, const struct profile *p,
+		     const struct profile_stack *s, bool inverted)
+{
+	struct path *path = &to->all[to->nr];
+	char buf[PROFILE_LABEL];
+	uint32_t i, at;
+
+	path->names = calloc(s->nr + 1, sizeof(*path->names));
+	if (!path->names)
+		return false;
+	path->nr = s->nr + 1 < DEEPEST ? s->nr + 1 : DEEPEST;
+	path->weight = profile_weight(s);
+	path->names[0] = profile_string(&to->names, profile_text(p, s->comm));
+	for (i = 1; i < path->nr; i++) {
+		at = inverted ? i - 1 : s->nr - i;
+		path->names[i] = profile_string(
+			&to->names,
+			profile_label(p, &p->frames[p->ids[s->first + at]],
+				      buf));
+	}
+	if (path->nr > to->deepest)
+		to->deepest = path->nr;
+	to->total += path->weight;
+	to->nr++;
+	return true;
+}
+
+static void make_paths(struct paths *to, const struct profile *p,
+		       enum profile_kind kind, bool inverted)
+{
+	uint32_t i;
+
+	to->all = calloc(p->nr_stacks + 1, sizeof(*to->all));
+	for (i = 0; to->all && i < p->nr_stacks; i++)
+		if (p->stacks[i].kind == kind &&
+		    profile_weight(&p->stacks[i]) &&
+		    !add_path(to, p, &p->stacks[i], inverted))
+			return;
+	if (to->nr)
+		qsort(to->all, to->nr, sizeof(*to->all), order);
+}
+
+static void free_paths(struct paths *paths)
+{
+	uint32_t i;
+
+	for (i = 0; i < paths->nr; i++)
+		free(paths->all[i].names);
+	free(paths->all);
+	profile_deinit(&paths->names);
+}
+
+static void put_box(FILE *out, const struct paths *paths, uint32_t name,
+		    uint64_t left, uint64_t weight, double y)
+{
+	double scale = (WIDTH - 2 * MARGIN) / (double)paths->total;
+	double x = MARGIN + (double)left * scale, w = (double)weight * scale;
+	const char *text =
+		name == UINT32_MAX ? "all" : profile_text(&paths->names, name);
+	uint32_t hash = 2166136261U, room;
+	const char *c;
+	char cut[200];
+
+	if (w < THINNEST)
+		return;
+	for (c = text; *c; c++)
+		hash = (hash ^ (unsigned char)*c) * 16777619U;
+	fputs("<g><title>", out);
+	proftext_put_xml(out, text);
+	fprintf(out,
+		" (%llu, %.2f %%)</title><rect x=\"%.1f\" y=\"%.0f\" "
+		"width=\"%.1f\" height=\"%d\" fill=\"hsl(%u,85%%,%u%%)\"/>",
+		(unsigned long long)weight,
+		100.0 * (double)weight / (double)paths->total, x, y, w, ROW - 1,
+		30 + hash % 26, 62 + hash / 64 % 9);
+	room = (uint32_t)((w - 4) / LETTER);
+	if (w > 3 * LETTER) {
+		if (room > sizeof(cut) - 1)
+			room = sizeof(cut) - 1;
+		snprintf(cut, room + 1, "%s", text);
+		/* Not within a character. */
+		while (strlen(text) > room && room &&
+		       (text[room] & 0xc0) == 0x80)
+			cut[--room] = '\0';
+		fprintf(out, "<text x=\"%.1f\" y=\"%.0f\">", x + 2, y + 12);
+		proftext_put_xml(out, cut);
+		fputs("</text>", out);
+	}
+	fputs("</g>\n", out);
+}
+
+/* Boxes of one depth: runs of stacks that are alike up to there. */
+static void put_row(FILE *out, const struct paths *paths, uint32_t depth,
+		    double y)
+{
+	uint64_t left = 0, start = 0, weight = 0;
+	const struct path *first = NULL, *p;
+	bool same;
+
+	for (p = paths->all; p < paths->all + paths->nr; p++) {
+		same = first && p->nr > depth &&
+		       memcmp(first->names, p->names,
+			      (depth + 1) * sizeof(*p->names)) == 0;
+		if (!same && first)
+			put_box(out, paths, first->names[depth], start, weight,
+				y);
+		if (!same) {
+			first = p->nr > depth ? p : NULL;
+			start = left;
+			weight = 0;
+		}
+		weight += p->weight;
+		left += p->weight;
+	}
+	if (first)
+		put_box(out, paths, first->names[depth], start, weight, y);
+}
+
+static void write_svg(FILE *out, const struct profile *p,
+		      const struct profile_options *o)
+{
+	enum profile_kind kind = profile_kind(p);
+	struct paths paths = { 0 };
+	uint32_t depth, height;
+
+	make_paths(&paths, p, kind, o->inverted);
+	height = HEAD + (paths.deepest + 1) * ROW + MARGIN;
+	fprintf(out,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
+		"xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" "
+		"height=\"%u\" viewBox=\"0 0 %.0f %u\" "
+		"font-family=\"monospace\" font-size=\"11.5\">\n<rect "
+		"width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n<text "
+		"x=\"%d\" y=\"20\" font-size=\"14\">",
+		WIDTH, height, WIDTH, height, MARGIN);
+	proftext_put_xml(out, o->title ? o->title : "outwind");
+	fprintf(out, " - %llu %s</text>\n", (unsigned long long)paths.total,
+		profile_unit(kind));
+	if (paths.total)
+		put_box(out, &paths, UINT32_MAX, 0, paths.total,
+			o->icicle ? HEAD : height - MARGIN - ROW);
+	for (depth = 0; paths.total && depth < paths.deepest; depth++)
+		put_row(out, &paths, depth,
+			o->icicle ? HEAD + (depth + 1) * ROW :
+				    height - MARGIN - (depth + 2) * ROW);
+	fputs("</svg>\n", out);
+	free_paths(&paths);
+}
+
+const struct profile_writer profile_svg = {
+	.name = "svg",
+	.suffix = ".svg",
+	.what = "a flame graph as a picture",
+	.write = write_svg,
+};

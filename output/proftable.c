@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The functions that take most, in lines: for people, and for "outwind top". */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+
+#define LINES 40
+
+struct row {
+	uint64_t self, total;
+	uint32_t label, module;
+	uint32_t seen; /* 1 + the stack that was counted last */
+};
+
+struct rows {
+	struct profile names; /* its frames are the rows, by name and module */
+	struct row *all;
+	uint64_t total;
+};
+
+static uint32_t row_of(struct rows *rows, const struct profile *p,
+		       const struct profile_frame *f)
+{
+	struct profile_frame key = { 0 };
+	char buf[PROFILE_LABEL];
+
+	key.function = profile_string(&rows->names, profile_label(p, f, buf));
+	key.module = profile_string(&rows->names, profile_text(p, f->module));
+	return profile_frame(&rows->names, &key);
+}
+
+static void count(struct rows *rows, const struct profile *p, uint32_t stack)
+{
+	const struct profile_stack *s = &p->stacks[stack];
+	uint64_t weight = profile_weight(s);
+	uint32_t i, n;
+
+	rows->total += weight;
+	for (i = 0; i < s->nr; i++) {
+		n = row_of(rows, p, &p->frames[p->ids[s->first + i]]);
+		if (rows->names.failed)
+			return;
+		if (i == 0)
+			rows->all[n].self += weight;
+		if (rows->all[n].seen == stack + 1)
+			continue; /* recursion */
+		rows->all[n].seen = stack + 1;
+		rows->all[n].total += weight;
+		rows->all[n].label = rows->names.frames[n].function;
+		rows->all[n].module = rows->names.frames[n].module;
+	}
+}
+
+static int order(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->self != y->self)
+		return x->self < y->self ? 1 : -1;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return (x->label > y->label) - (x->label < y->label);
+}
+
+static void put_rows(FILE *out, struct rows *rows)
+{
+	double whole = rows->total ? (double)rows->total : 1;
+	const struct row *r;
+	uint32_t i;
+
+	qsort(rows->all, rows->names.nr_frames, sizeof(*rows->all), order);
+	fputs("   self   total  function\n", out);
+	for (i = 0; i < rows->names.nr_frames && i < LINES; i++) {
+		r = &rows->all[i];
+		fprintf(out, "%5.1f %% %5.1f %%  %s",
+			100 * (double)r->self / whole,
+			100 * (double)r->total / whole,
+			profile_text(&rows->names, r->label));
+		if (r->module)
+			fprintf(out, "  (%s)",
+				profile_text(&rows->names, r->module));
+		putc('\n', out);
+	}
+}
+
+static void write_table(FILE *out, const struct profile *p,
+			const struct profile_options *o)
+{
+	enum profile_kind kind = profile_kind(p);
+	struct rows rows = { 0 };
+	uint32_t i;
+
+	(void)o;
+	rows.all = calloc(p->nr_frames + 1, sizeof(*rows.all));
+	for (i = 0; rows.all && i < p->nr_stacks; i++)
+		if (p->stacks[i].kind == kind)
+			count(&rows, p, i);
+	fprintf(out, "%llu %s, %u different stacks, %.1f s\n",
+		(unsigned long long)rows.total, profile_unit(kind),
+		p->nr_stacks, (double)p->duration_ns / 1e9);
+	if (rows.all)
+		put_rows(out, &rows);
+	free(rows.all);
+	profile_deinit(&rows.names);
+}
+
+const struct profile_writer profile_table = {
+	.name = "table",
+	.what = "the functions that take most",
+	.write = write_table,
+};

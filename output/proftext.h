@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Text as formats quote it. */
+#ifndef OW_PROFTEXT_H
+#define OW_PROFTEXT_H
+
+#include <stdio.h>
+
+/* A string of JSON, with its quotes; also inside of HTML's <script>. */
+void proftext_put_json(FILE *out, const char *text);
+
+/* Text of XML and HTML, also in an attribute. */
+void proftext_put_xml(FILE *out, const char *text);
+
+#endif /* OW_PROFTEXT_H */

@@ -1,0 +1,476 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""outwind record, report, top and syscalls, against what is known and others."""
+
+import collections
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import xml.dom.minidom
+
+from harness import Skip, case, check, need, need_root
+
+ENGINES = ('bpf', 'perf', 'ptrace')
+
+# Who calls whom in programs/busy.c; libraries' own functions are not listed.
+CALLERS = {
+    'spin': {'plain', 'signalled'},
+    'plain': {'saving'},
+    'saving': {'large'},
+    'large': {'varying'},
+    'varying': {'aligned'},
+    'aligned': {'compare'},
+    'sorting': {'forever', 'handler'},
+    'signalled': {'forever'},
+    'forever': {'main', 'thread'},
+}
+OURS = set(CALLERS) | {'compare', 'handler', 'main', 'thread'}
+OUTERMOST = {'_start', 'clone', 'clone3', '__clone3', '__clone'}
+
+
+def need_bpf(context):
+    need_root()
+    done = context.run('record', '-d', '0.01', '-o', '/dev/null', os.getpid())
+    if done.returncode == 2:
+        raise Skip(done.stderr.decode().strip())
+
+
+def record(context, *options):
+    """A profile in JSON, and what was said of it."""
+    path = os.path.join(context.tmp, 'profile.json')
+    done = context.run('record', '-f', 'json', '-o', path, *options, status=0)
+    with open(path, encoding='utf-8') as f:
+        return json.load(f), done.stderr.decode()
+
+
+def chains(profile):
+    """(functions of the program, innermost first, stack) of each one."""
+    frames = profile['frames']
+    for stack in profile['stacks']:
+        yield [frames[i].get('function') for i in stack['frames']
+               if not frames[i].get('kernel')], stack
+
+
+def wrong_step(chain):
+    """A caller that can't be one, or None."""
+    for callee, caller in zip(chain, chain[1:]):
+        if callee in CALLERS and caller not in CALLERS[callee]:
+            return '%s called by %s' % (callee, caller)
+        if caller in OURS - {'main', 'thread'} and callee not in OURS and \
+                caller not in ('sorting', 'signalled', 'handler', 'forever',
+                               'spin', 'compare'):
+            return '%s calls %s' % (caller, callee)
+    return None
+
+
+def is_between(chain):
+    """
+    The kernel is just replacing the program, or its registers as a handler
+    returns: the stack that they belong to is gone already.
+    """
+    return chain in (['__restore_rt'], ['execve'], [])
+
+
+def check_busy(profile, least):
+    samples = sum(s['count'] for s in profile['stacks'])
+    check(samples >= least, 'too few samples', samples)
+    between = sum(s['count'] for c, s in chains(profile) if is_between(c))
+    check(between < 0.05 * samples, 'too many in sigreturn', between)
+    for chain, stack in chains(profile):
+        if is_between(chain):
+            continue
+        wrong = wrong_step(chain)
+        check(not wrong, 'a wrong frame', (wrong, chain))
+        check(stack['end'] == 'complete', stack['end'], chain)
+        check(chain[-1] in OUTERMOST, 'not whole', chain)
+    handled = [c for c, _ in chains(profile) if 'handler' in c]
+    check(handled, 'no sample in a signal handler')
+    for chain in handled:
+        below = chain[chain.index('handler'):]
+        check('signalled' in below, 'the handler hides who was interrupted',
+              chain)
+    return samples
+
+
+@case('record: every frame is right, by BPF', alone=True)
+def record_bpf(context):
+    need_bpf(context)
+    target = context.start(['busy'])
+    profile, said = record(context, '-F', '4000', '-d', '3', '--stats',
+                           target.pid)
+    context.note('%d samples' % check_busy(profile, 2000))
+    check('0 missed, 0 lost' in said, 'something was missed', said)
+
+
+@case('record: every frame is right, by perf events and by ptrace', alone=True)
+def record_others(context):
+    need_root()
+    target = context.start(['busy'])
+    for engine in ('perf', 'ptrace'):
+        profile, _ = record(context, '-F', '997', '-d', '1',
+                            '--engine=' + engine, target.pid)
+        context.note('%s: %d samples' % (engine, check_busy(profile, 50)))
+
+
+@case('record: the same frames as outwind stack', alone=True)
+def record_same(context):
+    need_bpf(context)
+    target = context.start(['busy'])
+    profile, _ = record(context, '-F', '2000', '-d', '2', target.pid)
+    seen = set()
+    for stack in profile['stacks']:
+        pcs = [profile['frames'][i]['pc'] for i in stack['frames']
+               if not profile['frames'][i].get('kernel')]
+        # What is below the innermost frame: return addresses.
+        seen.add(tuple(int(pc, 16) for pc in pcs[1:]))
+    found = 0
+    for _ in range(200):
+        for thread in context.stacks(target.pid)['threads']:
+            pcs = tuple(int(f['pc'], 16) for f in thread['frames'][1:])
+            found += pcs in seen
+    check(found > 100, 'stacks that were sampled, too', found)
+    context.note('%d of 400 stacks were among %d sampled ones' %
+                 (found, len(seen)))
+
+
+def upto_sorting(chain):
+    """What is ours of it, up to where it began: perf can't cross a signal."""
+    chain = [n for n in chain if n in OURS]
+    ends = [i for i, n in enumerate(chain) if n in ('sorting', 'signalled')]
+    return tuple(chain[:ends[0] + 1] if ends else chain)
+
+
+@case('record: as perf script tells it', alone=True)
+def record_as_perf(context):
+    need_bpf(context)
+    need('perf')
+    target = context.start(['busy'])
+    data = os.path.join(context.tmp, 'perf.data')
+    subprocess.run(['perf', 'record', '-q', '-e', 'cpu-clock:u', '-F', '999',
+                    '--call-graph', 'dwarf,8192', '-p', str(target.pid), '-o',
+                    data, '--', 'sleep', '2'], check=True,
+                   capture_output=True, timeout=60)
+    text = subprocess.run(['perf', 'script', '-i', data, '-F', 'ip,sym'],
+                          check=True, capture_output=True,
+                          timeout=120).stdout.decode(errors='replace')
+    theirs = collections.Counter()
+    for block in text.split('\n\n'):
+        chain = upto_sorting(line.split()[1] for line in block.splitlines()
+                             if len(line.split()) == 2)
+        if chain:
+            theirs[chain] += 1
+    profile, _ = record(context, '-F', '999', '-d', '2', target.pid)
+    mine = collections.Counter()
+    for chain, stack in chains(profile):
+        mine[upto_sorting(chain)] += stack['count']
+    all_mine, all_theirs = sum(mine.values()), sum(theirs.values())
+    check(all_theirs > 100, 'too few samples of perf', all_theirs)
+    for chain, count in theirs.items():
+        share = count / all_theirs
+        if share > 0.05:
+            check(abs(mine[chain] / all_mine - share) < 0.3 * share + 0.02,
+                  'share of a hot stack',
+                  (chain, mine[chain] / all_mine, share))
+    context.note('%d samples here, %d of perf' % (all_mine, all_theirs))
+
+
+@case('record: a command, from its first instruction on', alone=True)
+def record_command(context):
+    need_bpf(context)
+    script = 'import sys; x = 0\nfor i in range(3000000): x += i * i'
+    need('python3')
+    profile, said = record(context, '-F', '997', '--stats', '--',
+                           shutil.which('python3'), '-c', script)
+    check(', 0 missed, 0 lost' in said, 'something was missed', said)
+    whole = [c for c, s in chains(profile) if s['end'] == 'complete']
+    cut = [(c, s['end']) for c, s in chains(profile)
+           if s['end'] != 'complete' and not is_between(c)]
+    check(not cut, 'stacks that aren\'t whole', cut[:3])
+    check(any('_PyEval_EvalFrameDefault' in c for c in whole),
+          'no frame of the interpreter')
+
+
+@case('record: no such command, no such process', alone=True)
+def record_nothing(context):
+    need_bpf(context)
+    done = context.run('record', '--', '/nonexistent/program', status=2)
+    check(b'/nonexistent/program: No such file' in done.stderr, 'message',
+          done.stderr)
+    done = context.run('record', '999999999', status=2)
+    check(b'no process 999999999' in done.stderr, 'message', done.stderr)
+    done = context.run('record', '-f', 'nothing', '1', status=64)
+    check(b"no format 'nothing'" in done.stderr, 'message', done.stderr)
+
+
+@case('record: where it is not permitted, it says so', alone=True)
+def record_forbidden(context):
+    need_root()
+    need('setpriv')
+    target = context.start(['busy'])
+    for engine, words in (('bpf', b"BPF isn't permitted"),
+                          ('ptrace', b'999999999')):
+        done = context.run_tool(
+            ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups',
+             context.outwind, 'record', '-d', '0.1', '--engine=' + engine,
+             str(target.pid if engine == 'bpf' else 999999999)], 2)
+        if b'built without BPF' in done.stderr:
+            continue
+        check(words in done.stderr, 'message', done.stderr)
+
+
+@case('record: off CPU, where it waits', alone=True)
+def record_waits(context):
+    need_bpf(context)
+    profile, _ = record(context, '--off-cpu', '-d', '1', '--', 'sleep', '0.2')
+    waits = [(c, s) for c, s in chains(profile)
+             if any(n and 'nanosleep' in n for n in c)]
+    check(len(waits) == 1, 'one wait in nanosleep', waits)
+    check(waits[0][1]['nanoseconds'] > 0, 'of no time', waits)
+
+
+@case('record: page faults', alone=True)
+def record_faults(context):
+    need_bpf(context)
+    need('python3')
+    profile, _ = record(context, '--faults', '--', shutil.which('python3'),
+                        '-c', 'x = bytearray(40 << 20)')
+    faults = sum(s['count'] for s in profile['stacks'])
+    check(faults > 1000, 'too few faults', faults)
+
+
+def make_profile(context):
+    target = context.start(['busy'])
+    path = os.path.join(context.tmp, 'a.owp')
+    context.run('record', '-F', '997', '-d', '1', '-o', path, target.pid,
+                status=0)
+    return path
+
+
+def report(context, path, form, *options):
+    out = os.path.join(context.tmp, 'out.' + form)
+    context.run('report', '-f', form, '-o', out, *options, path, status=0)
+    with open(out, 'rb') as f:
+        return f.read(), out
+
+
+@case('report: formats, by readers of them', alone=True)
+def report_formats(context):
+    need_bpf(context)
+    path = make_profile(context)
+    whole = json.loads(report(context, path, 'json')[0])
+    samples = sum(s['count'] for s in whole['stacks'])
+    folded = report(context, path, 'folded')[0].decode()
+    check(sum(int(l.rsplit(' ', 1)[1]) for l in folded.splitlines()) ==
+          samples, 'folded counts')
+    scope = json.loads(report(context, path, 'speedscope')[0])
+    check(sum(scope['profiles'][0]['weights']) == samples, 'speedscope')
+    for stack in scope['profiles'][0]['samples']:
+        check(max(stack) < len(scope['shared']['frames']), 'speedscope frame')
+    text = report(context, path, 'perf')[0].decode()
+    check(text.count(' cpu-clock: ') == samples, 'perf script samples')
+    picture = xml.dom.minidom.parseString(report(context, path, 'svg')[0])
+    titles = [t.firstChild.data for t in
+              picture.getElementsByTagName('title')]
+    check(any(t.startswith('all (%d,' % samples) for t in titles), 'svg')
+    own = report(context, path, 'outwind')[0]
+    with open(path, 'rb') as f:
+        check(own == f.read(), 'a profile read is what was written')
+
+
+@case('report: pprof, by go tool pprof', alone=True)
+def report_pprof(context):
+    need_bpf(context)
+    need('go')
+    path = make_profile(context)
+    whole = json.loads(report(context, path, 'json')[0])
+    samples = sum(s['count'] for s in whole['stacks'])
+    packed, out = report(context, path, 'pprof')
+    gzip.decompress(packed)
+    env = dict(os.environ, HOME=context.tmp)
+    raw = subprocess.run(['go', 'tool', 'pprof', '-raw', out], env=env,
+                         check=True, capture_output=True,
+                         timeout=60).stdout.decode()
+    counts = re.findall(r'^ +(\d+) +\d+: ', raw, re.M)
+    check(sum(map(int, counts)) == samples, 'samples', counts)
+    top = subprocess.run(['go', 'tool', 'pprof', '-sample_index=samples',
+                          '-peek', '^varying$', out], env=env, check=True,
+                         capture_output=True, timeout=60).stdout.decode()
+    check(re.search(r'\| +aligned', top) and re.search(r'\| +large', top),
+          'who calls and who is called', top)
+    ids = {f['build_id'] for f in whole['frames'] if 'build_id' in f}
+    check(ids and all(i in raw for i in ids), 'build-ids', ids)
+
+
+def browser():
+    for name in ('chromium', 'chromium-browser', 'google-chrome'):
+        if shutil.which(name):
+            return name
+    raise Skip('chromium is not here')
+
+
+def page(context, out, fragment):
+    """The page as a browser has it, after its script ran."""
+    done = subprocess.run(
+        [browser(), '--headless', '--no-sandbox', '--disable-gpu',
+         '--user-data-dir=' + os.path.join(context.tmp, 'chromium'),
+         '--dump-dom', 'file://%s#%s' % (out, fragment)],
+        check=True, capture_output=True, timeout=120)
+    return done.stdout.decode()
+
+
+def boxes(dom):
+    """(text, classes, depth, top, width) of the boxes drawn."""
+    found = []
+    graph = dom[dom.index('id="graph"'):dom.index('id="footer"')]
+    for tag, text in re.findall(r'<div( [^>]*)>([^<]*)</div>', graph):
+        width = re.search(r'width: ([\d.]+)px', tag)
+        top = re.search(r'top: (\d+)px', tag)
+        if width and top:
+            found.append((text, 'match' in tag, 'parent' in tag,
+                          int(top.group(1)), float(width.group(1))))
+    return found
+
+
+@case('report: a flame graph in a browser', alone=True)
+def report_page(context):
+    need_bpf(context)
+    browser()
+    path = make_profile(context)
+    _, out = report(context, path, 'html')
+    drawn = boxes(page(context, out, ''))
+    tops = {text: top for text, _, _, top, _ in drawn}
+    for name in ('all', 'busy', 'forever', 'sorting'):
+        check(name in tops, 'no box of ' + name, sorted(tops))
+    check(tops['all'] > tops['forever'] > tops['sorting'],
+          'outermost below', tops)
+    drawn = boxes(page(context, out, 'icicle=1'))
+    tops = {text: top for text, _, _, top, _ in drawn}
+    check(tops['all'] < tops['forever'] < tops['sorting'],
+          'outermost on top', tops)
+    dom = page(context, out, 'search=%5Esorting%24')
+    check({t for t, match, _, _, _ in boxes(dom) if match} == {'sorting'},
+          'search')
+    check(re.search(r'id="found">[\d.]+ % match', dom), 'share of matches')
+    # Zoomed: what is above takes the whole width, what is beside is gone.
+    path_to = json.dumps(['busy\0t'])
+    dom = page(context, out, 'zoom=' + path_to.replace('\\', '%5C')
+               .replace('"', '%22').replace(' ', '%20')
+               .replace('[', '%5B').replace(']', '%5D'))
+    parents = [t for t, _, parent, _, _ in boxes(dom) if parent]
+    check(parents == ['all'], 'what is zoomed out of', parents)
+    dom = page(context, out, 'inverted=1')
+    tops = {text: top for text, _, _, top, _ in boxes(dom)}
+    check(tops['spin'] > tops['plain'], 'innermost first', tops)
+
+
+@case('report: what changed between two profiles', alone=True)
+def report_difference(context):
+    need_bpf(context)
+    browser()
+    path = make_profile(context)
+    _, out = report(context, path, 'html', '-c', path)
+    dom = page(context, out, '')
+    check('before 100.00 %' in dom, 'nothing to compare with')
+    colours = set(re.findall(r'background: ([^;]+);',
+                             dom[dom.index('id="graph"'):]))
+    check(len(colours) == 1, 'no change has one colour', colours)
+
+
+@case('report: files that are none', alone=True)
+def report_malformed(context):
+    need_bpf(context)
+    path = make_profile(context)
+    with open(path, 'rb') as f:
+        good = f.read()
+    bad = os.path.join(context.tmp, 'bad.owp')
+    lines = good.splitlines(keepends=True)
+    frame = next(i for i, l in enumerate(lines) if l.startswith(b'f '))
+    stack = next(i for i, l in enumerate(lines) if l.startswith(b'k '))
+    for what in (b'', b'x', good[:-1], good[:len(good) // 2],
+                 good.replace(b'\nf ', b'\nf 99999999 ', 1),
+                 b''.join(lines[:frame] + [b'k 0 0 0 0 0 1 1 1 5\n', b'e\n']),
+                 b''.join(lines[:stack] + [b'k 0 0 0 99 0 1 1 0\n', b'e\n']),
+                 b''.join(lines[:stack] + [b'k 0 0 0 0 0 1 1 70000 1\n'])):
+        with open(bad, 'wb') as f:
+            f.write(what)
+        done = context.run('report', bad, status=2)
+        check(done.stderr.startswith(b'outwind: ' + bad.encode()), 'message',
+              done.stderr)
+        check(done.stderr.count(b'\n') == 1, 'one line', done.stderr)
+
+
+CALL = re.compile(r'^(?:\[(?:pid +)?\d+\] )?(?:\d+ +)?(\w+)\(.*?'
+                  r'(?:\) += +(-?\w+)(?: (E\w+))?)?(?: .*)?$')
+
+
+@case('syscalls: the same calls as strace\'s', alone=True)
+def syscalls_as_strace(context):
+    need_bpf(context)
+    need('strace')
+    out = os.path.join(context.tmp, 'calls')
+    command = ['/usr/bin/ls', '/usr/include/linux']
+    context.run('syscalls', '-o', out, '--', *command, status=0)
+    with open(out, encoding='utf-8') as f:
+        mine = [l for l in f if l.startswith('[')]
+    subprocess.run(['strace', '-o', out, *command], check=True,
+                   capture_output=True, timeout=60)
+    with open(out, encoding='utf-8') as f:
+        theirs = [re.match(r'(\w+)\(', l).group(1) for l in f
+                  if re.match(r'(\w+)\(', l)]
+    names = [re.match(r'\[\d+\] (\w+)\(', l).group(1) for l in mine]
+    while names and names[0] != 'execve':
+        names.pop(0)
+    check(names == theirs, 'calls differ', (names, theirs))
+    sites = [l for l in mine if ' at ' in l]
+    check(len(sites) == len(mine), 'without a call site',
+          [l for l in mine if ' at ' not in l][:3])
+    context.note('%d calls' % len(names))
+
+
+@case('syscalls: stacks, sets, counts, children', alone=True)
+def syscalls_options(context):
+    need_bpf(context)
+    out = os.path.join(context.tmp, 'calls')
+    context.run('syscalls', '-k', '-e', 'openat', '-o', out, '--', 'sh', '-c',
+                'ls /usr >/dev/null; true', status=0)
+    with open(out, encoding='utf-8') as f:
+        lines = f.read().splitlines()
+    calls = [l for l in lines if l.startswith('[')]
+    check(calls and all(re.match(r'\[\d+\] openat\(', l) for l in calls),
+          'only what was asked for', calls[:3])
+    check(len({l.split(']')[0] for l in calls}) == 2, 'the child, too', calls)
+    check(any('"/usr"' in l for l in calls), 'paths as text', calls)
+    check(sum('_start' in l for l in lines if l.startswith(' > ')) >= 2,
+          'whole stacks', lines)
+    done = context.run('syscalls', '-c', '--', 'ls', '/usr', status=0)
+    table = done.stdout.decode()
+    check(re.search(r'\d+\.\d+ +\d+ +\d+  getdents64 ', table), 'the table',
+          table)
+    done = context.run('syscalls', '-e', 'nosuch', '1', status=64)
+    check(b"no system call 'nosuch'" in done.stderr, 'message', done.stderr)
+
+
+@case('top: the functions that take most', alone=True)
+def top(context):
+    need_bpf(context)
+    target = context.start(['busy'])
+    done = context.run('top', '-n', '1', '-s', '1', '-F', '997', target.pid,
+                       status=0)
+    lines = done.stdout.decode().splitlines()
+    check('spin  (' in lines[2], 'the hottest function first', lines[:5])
+
+
+@case('record: memory for tables is kept to', alone=True)
+def record_memory(context):
+    need_bpf(context)
+    need('python3')
+    target = context.start(['busy'])
+    path = os.path.join(context.tmp, 'x')
+    done = context.run('record', '-a', '-d', '1', '--table-memory=1',
+                       '--stats', '-o', path, status=0)
+    said = done.stderr.decode()
+    size = float(re.search(r'tables: ([\d.]+) MiB', said).group(1))
+    check(size <= 1.0, 'tables take too much', said)
+    check(target.poll() is None, 'the target lives')

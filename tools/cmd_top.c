@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* outwind top: the functions that take most, now. */
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "commands.h"
+#include "interrupt.h"
+#include "profiling.h"
+
+struct request {
+	struct ow_recorder_options options;
+	pid_t *pids;
+	unsigned int seconds; /* between two views */
+	unsigned long views;  /* 0: until interrupted */
+};
+
+static void print_usage(FILE *to)
+{
+	fputs("usage: outwind top [OPTIONS] [PID...]\n"
+	      "\n"
+	      "Shows the functions that take most CPU time, of some processes "
+	      "or of all, again\n"
+	      "and again until interrupted.\n"
+	      "\n"
+	      "  -F, --frequency=HZ  samples a second (99)\n"
+	      "  -s, --seconds=N     between two views (2)\n"
+	      "  -n, --views=N       end after so many\n"
+	      "      --no-kernel     without functions of the kernel\n"
+	      "  -h, --help          this\n"
+	      "\n"
+	      "Exit status: 0 all went well, 2 nothing could be done, 64 "
+	      "usage.\n",
+	      to);
+}
+
+/* Only as many lines and columns as the terminal has. */
+static void show(const char *text, size_t size)
+{
+	struct winsize w = { 0 };
+	size_t lines = SIZE_MAX, columns = SIZE_MAX, n, cut;
+	const char *end = text + size, *eol;
+
+	if (isatty(STDOUT_FILENO)) {
+		fputs("\033[H\033[2J", stdout);
+		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row > 1) {
+			lines = w.ws_row - 1U;
+			columns = w.ws_col;
+		}
+	}
+	for (n = 0; text < end && n < lines; n++, text = eol + 1) {
+		eol = memchr(text, '\n', (size_t)(end - text));
+		if (!eol)
+			break;
+		cut = (size_t)(eol - text);
+		fwrite(text, 1, cut < columns ? cut : columns, stdout);
+		putchar('\n');
+	}
+	fflush(stdout);
+}
+
+static int view(struct ow_recorder *r, const struct request *req)
+{
+	const struct profile_options options = { 0 };
+	struct profile p = { .duration_ns = req->seconds * 1000000000ULL };
+	struct ow_error err;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *to;
+	int failed = profiling_drain(&p, r, &err);
+
+	if (failed) {
+		complain("%s", err.msg);
+		profile_deinit(&p);
+		return failed;
+	}
+	to = open_memstream(&text, &size);
+	if (to) {
+		profile_table.write(to, &p, &options);
+		fclose(to);
+		show(text, size);
+	}
+	free(text);
+	profile_deinit(&p);
+	return 0;
+}
+
+static bool wait_for(struct ow_recorder *r, unsigned int seconds)
+{
+	struct ow_error err;
+	unsigned int i;
+
+	for (i = 0; i < 10 * seconds && !interrupt_came(); i++)
+		if (ow_recorder_wait(r, 100, &err)) {
+			complain("%s", err.msg);
+			return false;
+		}
+	return true;
+}
+
+static int run(const struct request *req)
+{
+	struct ow_recorder *r;
+	struct ow_error err;
+	unsigned long n;
+	int status = EXIT_WELL;
+
+	interrupt_catch();
+	r = ow_recorder_open(&req->options, &err);
+	if (!r || ow_recorder_start(r, &err)) {
+		complain("%s", err.msg);
+		ow_recorder_close(r);
+		return EXIT_NONE;
+	}
+	for (n = 0; !interrupt_came() && (!req->views || n < req->views); n++)
+		if (!wait_for(r, req->seconds) || view(r, req)) {
+			status = EXIT_NONE;
+			break;
+		}
+	ow_recorder_close(r);
+	return finish_output(status);
+}
+
+static bool take_number(const char *name, const char *text, unsigned long most,
+			unsigned long *ret)
+{
+	if (parse_number(text, 1, most, ret))
+		return true;
+	complain("%s %s: not a number from 1 to %lu", name, text, most);
+	return false;
+}
+
+static bool take_option(struct request *r, int opt, const char *text)
+{
+	unsigned long n = 0;
+	bool good;
+
+	switch (opt) {
+	case 'F':
+		good = take_number("-F", text, 10000, &n);
+		r->options.frequency = (unsigned int)n;
+		return good;
+	case 's':
+		good = take_number("-s", text, 3600, &n);
+		r->seconds = (unsigned int)n;
+		return good;
+	case 'n': return take_number("-n", text, ULONG_MAX, &r->views);
+	case 'k': r->options.kernel = false; return true;
+	}
+	fputs("see outwind top --help\n", stderr);
+	return false;
+}
+
+static bool take_pids(struct request *r, int argc, char **argv)
+{
+	unsigned long pid;
+
+	r->options.everyone = argc == 0;
+	if (argc == 0)
+		return true;
+	r->pids = calloc((size_t)argc, sizeof(*r->pids));
+	for (; r->pids && argc > 0; argc--, argv++) {
+		if (!parse_number(*argv, 1, INT_MAX, &pid)) {
+			complain("%s: not a PID", *argv);
+			return false;
+		}
+		r->pids[r->options.nr_pids++] = (pid_t)pid;
+	}
+	r->options.pids = r->pids;
+	return r->pids;
+}
+
+int cmd_top(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "frequency", required_argument, NULL, 'F' },
+		{ "seconds", required_argument, NULL, 's' },
+		{ "views", required_argument, NULL, 'n' },
+		{ "no-kernel", no_argument, NULL, 'k' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	struct request r = {
+		.options = { .events = OW_RECORD_CPU, .kernel = true },
+		.seconds = 2,
+	};
+	int opt, status = EXIT_USAGE;
+
+	while ((opt = getopt_long(argc, argv, "F:s:n:h", options, NULL)) !=
+	       -1) {
+		if (opt == 'h') {
+			print_usage(stdout);
+			return finish_output(EXIT_WELL);
+		}
+		if (!take_option(&r, opt, optarg))
+			return EXIT_USAGE;
+	}
+	if (take_pids(&r, argc - optind, argv + optind))
+		status = run(&r);
+	free(r.pids);
+	return status;
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profiling.h"
+
+#include <stdlib.h>
+
+#include "stackview.h"
+
+struct draining {
+	struct profile *p;
+	struct ow_recorder *r;
+};
+
+static enum profile_kind kind_of(const struct ow_recorded *s)
+{
+	switch (s->kind) {
+	case OW_RECORD_OFF_CPU: return PROFILE_OFF_CPU;
+	case OW_RECORD_FAULTS: return PROFILE_FAULTS;
+	case OW_RECORD_SYSCALLS: return PROFILE_SYSCALLS;
+	}
+	return PROFILE_CPU;
+}
+
+void profiling_add(struct profile *p, struct ow_recorder *r,
+		   const struct ow_recorded *s)
+{
+	size_t most = (s->nr_kernel + s->nr) * 4 + OW_VIEW_NAMES, used = 0;
+	uint32_t *ids = calloc(most, sizeof(*ids));
+	struct ow_name names[OW_VIEW_NAMES];
+	struct profile_stack is = {
+		.comm = profile_string(p, s->comm),
+		.pid = s->pid,
+		.tid = s->tid,
+		.end = (uint8_t)s->end,
+		.kind = (uint8_t)kind_of(s),
+		.count = s->count,
+		.value = s->value,
+	};
+	struct ow_frame f;
+	size_t i, k, nr;
+
+	if (!ids) {
+		p->failed = true;
+		return;
+	}
+	for (i = 0; i < s->nr_kernel + s->nr; i++) {
+		f = ow_recorded_frame(s, i);
+		nr = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES);
+		for (k = 0; k < nr && used < most; k++)
+			ids[used++] = profile_name(p, &names[k], f.pc,
+						   i < s->nr_kernel);
+	}
+	profile_add(p, &is, ids, (uint32_t)used);
+	free(ids);
+}
+
+static void take(void *arg, const struct ow_recorded *s)
+{
+	struct draining *d = arg;
+
+	profiling_add(d->p, d->r, s);
+}
+
+int profiling_drain(struct profile *p, struct ow_recorder *r,
+		    struct ow_error *err)
+{
+	struct draining d = { p, r };
+
+	return ow_recorder_drain(r, take, &d, err);
+}
+
+void profiling_tally(struct profile *p, struct ow_recorder *r)
+{
+	struct ow_recorder_stats s;
+
+	ow_recorder_stats(r, &s);
+	p->samples = s.samples;
+	p->missed = s.missed;
+	p->lost = s.lost;
+}

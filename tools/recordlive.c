@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "recordlive.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "profiling.h"
+
+#define SECOND  1000000000ULL
+#define TICK_MS 200 /* between two looks at whether it is over */
+
+static uint64_t now_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
+}
+
+void recordlive_warn(struct ow_recorder *r)
+{
+	struct ow_recorder_stats s;
+
+	ow_recorder_stats(r, &s);
+	if (s.missed)
+		complain("%llu samples missed, of processes whose tables were "
+			 "still being loaded",
+			 (unsigned long long)s.missed);
+	if (s.lost)
+		complain("%llu samples lost: too many different stacks at once",
+			 (unsigned long long)s.lost);
+}
+
+static void print_ends(const struct ow_recorder_stats *s)
+{
+	double all = s->samples ? (double)s->samples : 1;
+	unsigned int i;
+
+	for (i = 0; i < OW_NR_ENDS; i++)
+		if (s->ends[i])
+			fprintf(stderr, "  %6.2f %%  %s\n",
+				100 * (double)s->ends[i] / all, ow_end_text(i));
+}
+
+void recordlive_print_stats(struct ow_recorder *r)
+{
+	struct ow_recorder_stats s;
+	double all;
+
+	ow_recorder_stats(r, &s);
+	all = s.samples ? (double)s.samples : 1;
+	fprintf(stderr,
+		"%llu samples%s%s, %llu of them copied, %llu missed, %llu lost, "
+		"%llu different "
+		"stacks\n%.1f frames a sample, %.2f %% of them looked up in "
+		"a table\n%.1f bytes a sample left the kernel\n",
+		(unsigned long long)s.samples, s.clock ? " by " : "",
+		s.clock ? s.clock : "", (unsigned long long)s.copied,
+		(unsigned long long)s.missed, (unsigned long long)s.lost,
+		(unsigned long long)s.stacks, (double)s.frames / all,
+		s.frames ? 100 * (double)s.cold / (double)s.frames : 0.0,
+		(double)s.bytes_out / all);
+	fprintf(stderr,
+		"tables: %.1f MiB in the kernel, %u objects, %u lists of "
+		"mappings, %llu evicted, %.1f ms at most to load\n",
+		(double)s.table_bytes / 1048576, s.objects, s.images,
+		(unsigned long long)s.evictions, (double)s.slowest_ns / 1e6);
+	if (s.program_runs && s.frames)
+		fprintf(stderr, "programs: %.0f ns a run, %.1f ns a frame\n",
+			(double)s.program_ns / (double)s.program_runs,
+			(double)s.program_ns / (double)s.frames);
+	print_ends(&s);
+}
+
+static void show_progress(struct ow_recorder *r, uint64_t since)
+{
+	struct ow_recorder_stats s;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	ow_recorder_stats(r, &s);
+	fprintf(stderr, "\r%.0f s, %llu samples, %llu stacks  ",
+		(double)(now_ns(CLOCK_MONOTONIC) - since) / 1e9,
+		(unsigned long long)s.samples, (unsigned long long)s.stacks);
+}
+
+static void end_progress(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputs("\r\033[K", stderr);
+}
+
+static bool all_gone(const struct record_request *r)
+{
+	char path[32];
+	size_t i;
+
+	if (r->nr_pids == 0)
+		return false;
+	for (i = 0; i < r->nr_pids; i++) {
+		snprintf(path, sizeof(path), "/proc/%d", r->pids[i]);
+		if (access(path, F_OK) == 0)
+			return false;
+	}
+	return true;
+}
+
+static bool is_over(const struct record_request *r, struct command *c,
+		    uint64_t since)
+{
+	uint64_t passed = now_ns(CLOCK_MONOTONIC) - since;
+
+	return interrupt_came() ||
+	       (r->duration_ns && passed >= r->duration_ns) ||
+	       (c->pid ? command_has_ended(c) : all_gone(r));
+}
+
+/* How long to wait until something is to be looked at, in ms. */
+static unsigned int next_look(const struct record_request *r,
+			      const struct command *c, uint64_t since)
+{
+	uint64_t passed = now_ns(CLOCK_MONOTONIC) - since;
+	uint64_t left = TICK_MS, most;
+
+	if (c->pid)
+		left = 20;
+	if (r->duration_ns) {
+		most = passed < r->duration_ns ?
+			       (r->duration_ns - passed) / 1000000 + 1 :
+			       1;
+		left = most < left ? most : left;
+	}
+	return (unsigned int)left;
+}
+
+static int sample(const struct record_request *r, struct ow_recorder *rec,
+		  struct command *c, struct profile *p)
+{
+	uint64_t since = now_ns(CLOCK_MONOTONIC);
+	struct ow_error err;
+	int failed;
+
+	p->begin_ns = now_ns(CLOCK_REALTIME);
+	failed = ow_recorder_start(rec, &err);
+	if (!failed && c->pid && !command_go(c, r->command[0]))
+		return EXIT_NONE;
+	while (!failed && !is_over(r, c, since)) {
+		failed = ow_recorder_wait(rec, next_look(r, c, since), &err);
+		show_progress(rec, since);
+	}
+	end_progress();
+	p->duration_ns = now_ns(CLOCK_MONOTONIC) - since;
+	ow_recorder_stop(rec);
+	if (!failed)
+		failed = profiling_drain(p, rec, &err);
+	if (!failed)
+		return EXIT_WELL;
+	complain("%s", err.msg);
+	return EXIT_NONE;
+}
+
+static void fill_options(const struct record_request *r,
+			 struct ow_recorder_options *o)
+{
+	*o = r->live;
+	o->pids = r->pids;
+	o->everyone = r->everyone;
+	o->nr_pids = r->nr_pids;
+	o->frequency = r->frequency;
+	o->max_frames = (unsigned int)r->max_frames;
+	o->naming = r->naming;
+}
+
+static int write_profile(const struct record_request *r, struct profile *p,
+			 FILE *out)
+{
+	const struct profile_options o = { .title = r->title };
+
+	r->profile_writer->write(out, p, &o);
+	if (!p->failed)
+		return EXIT_WELL;
+	complain("out of memory");
+	return EXIT_SOME;
+}
+
+static int record(const struct record_request *r, struct ow_recorder *rec,
+		  struct command *c, FILE *out)
+{
+	struct profile p = { 0 };
+	struct ow_error err;
+	int status;
+
+	if (r->live.events & OW_RECORD_CPU)
+		p.frequency = r->frequency;
+	if (c->pid && ow_recorder_add(rec, c->pid, &err)) {
+		complain("%s", err.msg);
+		return EXIT_NONE;
+	}
+	status = sample(r, rec, c, &p);
+	profiling_tally(&p, rec);
+	if (status == EXIT_WELL)
+		status = write_profile(r, &p, out);
+	if (status != EXIT_NONE && r->stats)
+		recordlive_print_stats(rec);
+	else if (status != EXIT_NONE)
+		recordlive_warn(rec);
+	profile_deinit(&p);
+	return status;
+}
+
+int recordlive_run(const struct record_request *r, FILE *out)
+{
+	struct ow_recorder_options options;
+	struct ow_recorder *rec;
+	struct command c = { 0 };
+	struct ow_error err;
+	int status = EXIT_NONE;
+
+	fill_options(r, &options);
+	interrupt_catch();
+	if (r->command && !command_prepare(&c, r->command))
+		return EXIT_NONE;
+	rec = ow_recorder_open(&options, &err);
+	if (rec) {
+		status = record(r, rec, &c, out);
+	} else {
+		complain("%s", err.msg);
+		if (r->live.engine == OW_ENGINE_BPF &&
+		    (err.code == OW_CODE_PERMISSION ||
+		     err.code == OW_CODE_UNSUPPORTED))
+			complain("--engine=perf or --engine=ptrace may do");
+	}
+	ow_recorder_close(rec);
+	command_finish(&c);
+	return status;
+}

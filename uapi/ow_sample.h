@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) WITH Linux-syscall-note */
+/*
+ * What BPF programs and their loader share: how unwind tables and processes'
+ * mappings lie in maps, and what leaves the kernel.
+ *
+ * An object's map holds its compact table (ow_table.h) in parts, each at an
+ * offset that struct ow_bpf_object tells: block[], rows and seqs as they are,
+ * but codes as struct ow_bpf_rule, ready to be executed, and behind them what
+ * rows that the table leaves to the full CFI come to, if BPF can execute them.
+ */
+#ifndef UAPI_OW_SAMPLE_H
+#define UAPI_OW_SAMPLE_H
+
+#include "ow_frame.h"
+#include "ow_table.h"
+
+#define OW_BPF_CHUNK     64     /* bytes of one value of an object's map */
+#define OW_BPF_OBJECTS   8192   /* at a time; number 0 is none */
+#define OW_BPF_RANGES    131072 /* of all processes together */
+#define OW_BPF_FRAMES    1024   /* of a program, at most */
+#define OW_BPF_KERNEL    128    /* of the kernel, at most */
+#define OW_BPF_SAVES     16
+#define OW_BPF_SYSCALLS  512 /* numbers that a filter knows */
+#define OW_BPF_TEXT      128
+#define OW_BPF_MAX_DEPTH 31 /* words of a frame's area */
+
+enum ow_bpf_kind {
+	OW_BPF_NONE,   /* nothing covers this */
+	OW_BPF_ESCAPE, /* only the full CFI tells */
+	OW_BPF_REG,    /* CFA = register + cfa_off */
+	OW_BPF_AT_REG, /* CFA = *(register + cfa_off) */
+	OW_BPF_PLT,    /* a stub: CFA = sp + 8, or 16 behind its push */
+	OW_BPF_SIGNAL, /* the kernel's signal frame at sp */
+	OW_BPF_SEQ,    /* a sequence at cfa_off in seqs */
+	OW_BPF_FP,     /* frame pointer */
+	OW_BPF_CALL,   /* a call to nowhere */
+};
+
+enum ow_bpf_rule_flags {
+	OW_BPF_RULE_SIGNAL = 1,
+	OW_BPF_RULE_OUTERMOST = 2,
+	OW_BPF_RULE_LAST = 4, /* of a row found, as OW_ROW_LAST */
+	OW_BPF_RULE_RA = 8,   /* the return address is at CFA - 1 word, and not
+				 in the area */
+};
+
+#define OW_BPF_BASE_CFA 0xff
+
+/*
+ * A row: the CFA, and one area of memory that registers are loaded from, which
+ * begins at base + base_off and has depth words.
+ */
+struct ow_bpf_rule {
+	__u8 kind; /* enum ow_bpf_kind */
+	__u8 flags;
+	__u8 cfa_reg;
+	__u8 nr;
+	__u8 depth;
+	__u8 base;   /* slot, or OW_BPF_BASE_CFA */
+	__u8 how;    /* enum ow_how */
+	__u8 pushed; /* OW_BPF_PLT: bytes behind 16 where it has pushed */
+	__s32 cfa_off;
+	__s32 base_off;
+
+	struct {
+		__u8 slot;
+		__u8 word; /* in the area */
+	} saves[OW_BPF_SAVES];
+};
+
+/* A row that the table leaves to the CFI: from off (less base) up to the next. */
+struct ow_bpf_extra {
+	__u32 off;
+	__u32 last; /* off of its FDE's last byte */
+	struct ow_bpf_rule rule;
+	__u8 reserved[8];
+};
+
+struct ow_bpf_object {
+	__u64 base;  /* vaddr that offsets count from */
+	__u64 scale; /* blocks a byte, on average, in 2^-32 */
+	__u64 entry; /* vaddr where the program starts, or 0 */
+	__u32 nr_blocks, rows_size, nr_codes, seqs_size, nr_extras;
+	__u32 blocks, rows, codes, seqs, extras; /* offsets in the map */
+	__u32 state;                             /* enum ow_bpf_state */
+	__u32 reserved;
+};
+
+enum ow_bpf_state {
+	OW_BPF_NO_TABLE, /* the object has no CFI: by frame pointers */
+	OW_BPF_READY,
+	OW_BPF_EVICTED, /* is loaded again when it is asked for */
+};
+
+/* The architecture, as core/arch.h has it. */
+struct ow_bpf_arch {
+	__u64 callee_saved;
+	__u8 pc, sp, fp, ra;
+	__u32 reserved;
+};
+
+/* An executable mapping of a process. */
+struct ow_bpf_range {
+	__u64 start, end, bias;
+	__u32 object; /* 0: code of no object, a JIT's */
+	__u32 reserved;
+};
+
+/* A process whose mappings are known. */
+struct ow_bpf_process {
+	__u32 image;     /* number of this list of mappings; not 0 */
+	__u32 first, nr; /* its ranges */
+	__u32 reserved;
+};
+
+/* What was going on. */
+enum ow_sample_kind {
+	OW_SAMPLE_CPU,
+	OW_SAMPLE_OFF_CPU, /* value is in nanoseconds */
+	OW_SAMPLE_FAULT,
+	OW_SAMPLE_SYSCALL,
+};
+
+/* What is counted: equal stacks of equal threads have one. */
+struct ow_sample_key {
+	__u64 hash; /* of the frames, and of the thread's name */
+	__u32 image;
+	__u32 pid, tid; /* tid only where threads are told apart, else 0 */
+	__u8 kind;      /* enum ow_sample_kind */
+	__u8 end;       /* enum ow_end */
+	__u16 reserved;
+};
+
+struct ow_sample_value {
+	__u64 count, value; /* value: nanoseconds, where kind has them */
+};
+
+/*
+ * A frame as it leaves: the pc, and in the uppermost byte the flags of enum
+ * ow_frame_flags in two bits, and above them enum ow_how.
+ */
+#define OW_SAMPLE_PC(f)    ((f)&0xffffffffffffffULL)
+#define OW_SAMPLE_FLAGS(f) ((f) >> 56 & 3)
+#define OW_SAMPLE_HOW(f)   ((f) >> 58 & 63)
+#define OW_SAMPLE_FRAME(pc, how, flags) \
+	((pc) | (__u64)(flags) << 56 | (__u64)(how) << 58)
+
+enum ow_bpf_event {
+	OW_BPF_EVENT_STACK, /* struct ow_bpf_stack */
+	OW_BPF_EVENT_COPY, /* struct ow_bpf_copy: its tables aren't there yet */
+	OW_BPF_EVENT_EVICTED, /* arg is the object that is needed again */
+	OW_BPF_EVENT_ENTER,   /* struct ow_bpf_syscall: a system call begins, */
+	OW_BPF_EVENT_LEAVE,   /* and ends */
+};
+
+struct ow_bpf_notice {
+	__u32 type; /* enum ow_bpf_event */
+	__u32 pid;
+	__u64 arg;
+};
+
+/* The first time that a key is counted, its stack leaves. */
+struct ow_bpf_stack {
+	struct ow_bpf_notice notice;
+	struct ow_sample_key key;
+	__u32 tid;
+	__u16 nr_kernel, nr; /* frames; the program's follow the kernel's */
+	char comm[16];
+	/* __u64 frames[nr_kernel + nr] */
+};
+
+#define OW_BPF_REGS       17
+#define OW_BPF_PAGE       4096
+#define OW_BPF_COPY_PAGES 16
+
+/*
+ * A stack of a process about which the kernel is told too little yet, to be
+ * walked outside.
+ */
+struct ow_bpf_copy {
+	struct ow_bpf_stack head; /* its key is no other stack's */
+	__u64 time;               /* CLOCK_MONOTONIC, ns */
+	__u32 nr_pages;           /* from the one that sp is in */
+	__u32 reserved;
+	__u64 regs[OW_BPF_REGS];
+	__u64 kernel[OW_BPF_KERNEL];
+	__u8 stack[OW_BPF_COPY_PAGES * OW_BPF_PAGE];
+};
+
+struct ow_bpf_syscall {
+	struct ow_bpf_notice notice;
+	struct ow_sample_key key; /* of the stack; all zero on leaving */
+	__u64 time;               /* CLOCK_MONOTONIC, ns */
+	__u32 tid;
+	__s32 nr;
+	__u64 args[6];
+	__s64 result;
+	char comm[16];
+	char text[OW_BPF_TEXT]; /* that an argument points to, or "" */
+};
+
+/* What a thread waits for, and since when. */
+struct ow_bpf_wait {
+	__u64 since; /* CLOCK_MONOTONIC, ns */
+	struct ow_sample_key key;
+};
+
+enum ow_bpf_count {
+	OW_BPF_SAMPLES, /* taken, all */
+	OW_BPF_MISSED,  /* of processes that had no tables yet */
+	OW_BPF_COPIED,  /* of such, but walked outside */
+	OW_BPF_LOST,    /* no room for the count or for the stack */
+	OW_BPF_SEEN,    /* frames */
+	OW_BPF_COLD,    /* frames whose row was looked up in a table */
+	OW_BPF_ENDS,    /* and OW_NR_ENDS more: why stacks ended */
+	OW_BPF_NR_COUNTS = OW_BPF_ENDS + OW_NR_ENDS
+};
+
+_Static_assert(sizeof(struct ow_bpf_rule) == 48, "no padding");
+_Static_assert(sizeof(struct ow_bpf_extra) == 64, "one value of a map");
+_Static_assert(sizeof(struct ow_sample_key) == 24, "hashed as bytes");
+
+#endif /* UAPI_OW_SAMPLE_H */
