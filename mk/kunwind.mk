@@ -78,7 +78,7 @@ $(call kt_program,stress,stress.c,-pthread)
 $(call kt_program,left,left.c,)
 $(call kt_program,spin,spin.c,)
 
-$(kt)/compat: tests/kunwind/compat.c
+$(kt)/compat: tests/kunwind/compat.c mk/kunwind.mk
 	@mkdir -p $(@D)
 	@$(CC) $(kt_flags) $(live_x32) \
 		-mpreferred-stack-boundary=2 -static $< -o $@ || \

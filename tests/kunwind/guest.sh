@@ -29,13 +29,13 @@ begin fuzz
 timeout $((seconds + 60)) "$build/kunwind/fuzz" "$seconds" \
     "$(tr -d . </proc/uptime | cut -d " " -f 1)"
 rmmod kwtest || echo "0 passed, 1 failed"
+begin "what is left"
+"$build/kunwind/left"
 begin hook
 sh "$(dirname "$0")/hook.sh" "$build"
 
 # All is given back.
-begin "what is left"
-sleep 1
-"$build/kunwind/left" || :
+begin "the end"
 rmmod kunwind && echo "1 passed, 0 failed" || echo "0 passed, 1 failed"
 if dmesg | grep -E 'cut here|BUG:|Oops|KASAN|refcount_t:|INFO: (task|rcu)|possible (recursive|circular)'; then
     dmesg | grep -A 40 -E 'cut here|BUG:|Oops' | head -n 80
