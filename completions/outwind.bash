@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# bash completion of outwind, tbstack and symbolize.  Commands and options are those that
-# the program's own --help lists.
+# bash completion of outwind, tbstack, uniprof and symbolize.  Commands and
+# options are those that the program's own --help lists.
 
 # The options in a help text: lines of "  -x, --long=ARG   words".
 _outwind_options() {
@@ -14,10 +14,16 @@ _outwind_pids() {
 
 # What may stand behind the option $1, into COMPREPLY; false if nothing may.
 _outwind_argument() {
+    local formats='text json folded gdb eu tbstack outwind'
+
+    case ${command[0]-} in
+    record | report)
+        formats='folded pprof speedscope perf json html svg table outwind'
+        ;;
+    esac
     case $1 in
     -f | --format | --style)
-        mapfile -t COMPREPLY < <(compgen -W \
-            'text json folded gdb eu tbstack outwind pprof speedscope perf html svg table' -- "$cur")
+        mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur")
         ;;
     -p | --pid)
         mapfile -t COMPREPLY < <(compgen -W "$(_outwind_pids)" -- "$cur")

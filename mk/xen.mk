@@ -14,7 +14,8 @@ $(B)/asan/tests/xen/guest.o: tests/xen/guest.c tests/xen/guest.h
 xen_fake := $(B)/asan/tests/xen/backend.o $(B)/asan/tests/xen/guest.o
 xen_fakes := $(B)/asan/fake-outwind $(B)/asan/fake-uniprof
 
-$(B)/asan/fake-outwind: $(tool:%.c=$(B)/asan/%.o)
+$(B)/asan/fake-outwind: $(tool:%.c=$(B)/asan/%.o) \
+	$(patsubst %.c,$(B)/asan/%.o,$(wildcard libkunwind/*.c))
 $(B)/asan/fake-uniprof: $(uniprof:%.c=$(B)/asan/%.o)
 $(xen_fakes): $(xen_fake) $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
