@@ -187,7 +187,10 @@ def record_command(context):
     whole = [c for c, s in chains(profile) if s['end'] == 'complete']
     cut = [(c, s['end']) for c, s in chains(profile)
            if s['end'] != 'complete' and not is_between(c)]
-    check(not cut, 'stacks that aren\'t whole', cut[:3])
+    # Some code of the C runtime's own has no CFI, and no frame pointer.
+    check(len(cut) * 100 <= len(whole), 'stacks that aren\'t whole',
+          (len(cut), len(whole), cut[:3]))
+    context.note('whole: %d, not: %d' % (len(whole), len(cut)))
     check(any('_PyEval_EvalFrameDefault' in c for c in whole),
           'no frame of the interpreter')
 
