@@ -75,8 +75,7 @@ fetch() {
 # Sets build.
 build_in() {
     build=$work/build/$1
-    # shellcheck disable=SC2046
-    now=$(cat "$headers"/*.h "$ours"/pkgconfig/*.pc "$0" | cksum)
+    now=$(cat "$headers"/*.h "$ours"/pkgconfig/*.pc | cksum)
     if [ "$now" != "$(cat "$build/interface" 2>/dev/null)" ]; then
         rm -rf "$build"
         mkdir -p "$build"
