@@ -10,6 +10,7 @@ theirs=$(dirname "$(ldconfig -p |
     sed -n 's/.*libunwind-x86_64.so.8 .*=> //p' | head -n 1)")
 PKG_CONFIG_PATH=$ours/pkgconfig
 export PKG_CONFIG_PATH
+unset MAKEFLAGS MFLAGS MAKELEVEL
 headers=$prefix/include/outwind/compat
 link="-L$ours -Wl,-rpath,$ours"
 passed=0 failed=0
