@@ -10,6 +10,7 @@ theirs=$(dirname "$(ldconfig -p |
     sed -n 's/.*libunwind-x86_64.so.8 .*=> //p' | head -n 1)")
 PKG_CONFIG_PATH=$ours/pkgconfig
 export PKG_CONFIG_PATH
+unset MAKEFLAGS MFLAGS MAKELEVEL
 headers=$prefix/include/outwind/compat
 link="-L$ours -Wl,-rpath,$ours"
 passed=0 failed=0
@@ -75,8 +76,7 @@ fetch() {
 # Sets build.
 build_in() {
     build=$work/build/$1
-    # shellcheck disable=SC2046
-    now=$(cat "$headers"/*.h "$ours"/pkgconfig/*.pc "$0" | cksum)
+    now=$(cat "$headers"/*.h "$ours"/pkgconfig/*.pc | cksum)
     if [ "$now" != "$(cat "$build/interface" 2>/dev/null)" ]; then
         rm -rf "$build"
         mkdir -p "$build"

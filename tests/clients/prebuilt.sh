@@ -41,7 +41,7 @@ same() {
 takes "$(command -v strace)"
 for side in "$ours" "$theirs"; do
     out=$build/$(side_name "$side")
-    with "$side" strace -f -k -o "$out.trace" "$programs/throwing" --help
+    with "$side" strace -E LD_LIBRARY_PATH -f -k -o "$out.trace" "$programs/throwing" --help
     sed -n 's/^ > //p' "$out.trace" >"$out.out"
 done
 same "strace -k: $(wc -l <"$build/ours.out") frames"
@@ -68,7 +68,7 @@ for side in "$ours" "$theirs"; do
     with "$side" env LD_PRELOAD="$tcmalloc" HEAPPROFILE="$out.prof" \
         "$build/known" heap
     # Addresses but for the pages, which differ from run to run.
-    sed -n '/12345000/{/^heap/d;s/0x[0-9a-f]*\(...\)/\1/g;p}' \
+    sed -n '/12345000/{/^heap/d;s/0x[0-9a-f]*\([0-9a-f]\{3\}\)/\1/g;p}' \
         "$out.prof.0001.heap" >"$out.out"
 done
 same "tcmalloc: the same heap profile with both"
