@@ -44,6 +44,9 @@ struct engine {
 static char last_words[256];
 
 static int hear(enum libbpf_print_level level, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+
+static int hear(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (level == LIBBPF_WARN && !last_words[0])
 		vsnprintf(last_words, sizeof(last_words), fmt, ap);
