@@ -57,7 +57,8 @@ check-headers:
 		include/outwind/record.h
 
 sources = $(wildcard $(foreach d,core lib targets bpf output tools uapi tests \
-	tests/unit tests/diff tests/xen lab/xen/guest tests/compat tests/clients fuzz bench include/outwind \
+	tests/unit tests/diff tests/xen lab/xen/guest tests/compat tests/clients fuzz bench examples \
+	include/outwind \
 	compat include/compat kmod libkunwind tests/kunwind \
 	tests/kunwind/kmod,$(d)/*.c $(d)/*.h))
 

@@ -140,3 +140,14 @@ $(B)/compat/xenabsent: tests/compat/xenabsent.c $(compat_libs)
 		-Wl,-rpath,$(abspath $(compat_dir)) -o $@
 
 check-compat: $(B)/compat/xenabsent $(B)/bench/bench_compat
+
+# Its libraries, and those that they need, may lie beside it.
+$(B)/bin/xen-stack: examples/xen-stack.c $(compat_libs)
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) -std=gnu11 -Wall -Wextra -Werror -O2 -g -Iinclude/compat $(CFLAGS) \
+		$< -L$(compat_dir) -lunwind-xen -lunwind-generic -lunwind \
+		-Wl,--disable-new-dtags,-rpath,'$$ORIGIN:$$ORIGIN/../lib/compat' \
+		$(LDFLAGS) -o $@
+
+all: $(B)/bin/xen-stack

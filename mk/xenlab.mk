@@ -31,9 +31,11 @@ $(eval $(call xenlab_guest,amd64,))
 $(eval $(call xenlab_guest,arm64,$(xenlab_a64)))
 
 # What runs in dom0: on amd64 what is built anyway.
-xenlab_tools := outwind uniprof
+xenlab_tools := $(addprefix bin/,outwind uniprof xen-stack)
+xenlab_libs := $(addprefix lib/compat/libunwind,-xen.so.0 .so.8)
 
-$(xenlab)/tools-amd64: $(xenlab_tools:%=$(B)/bin/%)
+$(xenlab)/tools-amd64: $(addprefix $(B)/,$(xenlab_tools) $(xenlab_libs) \
+		lib/compat/libunwind-x86_64.so.8)
 	@mkdir -p $@
 	@cp $^ $@
 	@touch $@
@@ -41,16 +43,20 @@ $(xenlab)/tools-amd64: $(xenlab_tools:%=$(B)/bin/%)
 xenlab_sys := $(abspath $(xenlab)/arm64/sysroot)
 xenlab_lib := $(xenlab_sys)/usr/lib/aarch64-linux-gnu
 
-$(xenlab)/tools-arm64: $(xenlab_tools:%=$(B)/bin/%) $(xenlab)/arm64/initramfs.cpio
+xenlab_arm64 := $(addprefix $(xenlab)/build-arm64/,$(xenlab_tools) $(xenlab_libs) \
+	lib/compat/libunwind-aarch64.so.8)
+
+$(xenlab)/tools-arm64: $(xenlab_tools:%=$(B)/%) $(xenlab)/arm64/initramfs.cpio
 	PKG_CONFIG_SYSROOT_DIR=$(xenlab_sys) \
 	PKG_CONFIG_LIBDIR=$(xenlab_lib)/pkgconfig:$(xenlab_sys)/usr/share/pkgconfig \
-	$(MAKE) B=$(xenlab)/build-arm64 CC=$(xenlab_a64)gcc AR=$(xenlab_a64)ar \
+	$(MAKE) B=$(xenlab)/build-arm64 machine=aarch64 \
+		CC=$(xenlab_a64)gcc AR=$(xenlab_a64)ar \
 		CFLAGS="-isystem $(xenlab_sys)/usr/include" \
 		LDFLAGS="-L$(xenlab_lib) -Wl,-rpath-link,$(xenlab_lib) \
 			-Wl,-rpath-link,$(xenlab_sys)/lib/aarch64-linux-gnu" \
-		$(xenlab_tools:%=$(xenlab)/build-arm64/bin/%)
+		$(xenlab_arm64)
 	@mkdir -p $@
-	@cp $(xenlab_tools:%=$(xenlab)/build-arm64/bin/%) $@
+	@cp $(xenlab_arm64) $@
 	@touch $@
 
 # For so long 500 samples a second are taken, or longer where that is too many:

@@ -22,6 +22,9 @@ compare() {
         timeout 20 outwind stack --json -e "$image" "xen:$1" \
             >"$1/$i.json" 2>"$1/$i.err"
         echo $? >"$1/$i.status"
+        timeout 20 xen-stack "$id" "$image" 0 1 2 \
+            >"$1/$i.walks" 2>"$1/$i.walks.err"
+        echo $? >"$1/$i.walks.status"
         xl list "$1" >"$1/$i.list"
         xl unpause "$1"
         sleep 0.0$i

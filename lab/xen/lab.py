@@ -174,6 +174,32 @@ class Lab:
                             (i, self.read(name, '%d.list' % i)))
         return problems
 
+    def check_libunwind(self, name):
+        """Stacks by libunwind's interface, of the same standing guest."""
+        problems, stacks, frames = [], 0, 0
+        for i in range(1, ROUNDS + 1):
+            text = self.read(name, '%d.walks' % i)
+            if self.read(name, '%d.walks.status' % i).strip() != '0':
+                problems.append('round %d: %s' % (i, self.read(
+                    name, '%d.walks.err' % i).strip()))
+            for cpu, lines in enumerate(re.split(r'^vCPU \d+\n', text,
+                                                 flags=re.M)[1:]):
+                stack = re.findall(r'^#\d+ +0x(\w+) (\w+)\+\w+$', lines,
+                                   re.M)
+                why, names = self.graph.check([int(pc, 16) for pc, _ in stack])
+                if not why and names != [n for _, n in stack]:
+                    why = 'other names than'
+                if why and not self.graph.is_blind(
+                        int(stack[0][0], 16) if stack else 0):
+                    problems.append('round %d, CPU %d: %s %s' % (
+                        i, cpu, why, names))
+                stacks += 1
+                frames += len(stack)
+        if stacks != ROUNDS * NR_CPUS:
+            problems.append('only %d stacks' % stacks)
+        self.report('%s: %d stacks by libunwind-xen, %d frames' % (
+            name, stacks, frames), problems)
+
     def stacks(self, name):
         """Of a trace of uniprof, each a list of addresses."""
         lines = self.read(name, 'trace').split('\n')
@@ -276,6 +302,7 @@ def main():
                     continue
                 lab.check_guest(name)
                 lab.check_paused(name)
+                lab.check_libunwind(name)
                 lab.check_samples(name)
                 lab.check_killed(name)
     print('%d passed, %d failed' % (lab.passed, lab.failed))
