@@ -126,6 +126,7 @@ static void take_thread(struct ow_capture *c, size_t i)
 	t->stack = (struct ow_window){ from->start, from->size, from->bytes };
 }
 
+/* Pauses and calls are added up of all tries of a sample. */
 static void take_threads(struct ow_capture *c)
 {
 	size_t i;

@@ -16,20 +16,33 @@ static bool take(void *arg, const struct sample *s)
 	return recordout_take(arg, s);
 }
 
+/* Of each sample: what it cost at least, mostly and at most. */
+static void print_cost(const struct sampler *s, enum sampler_cost cost,
+		       const char *name)
+{
+	fprintf(stderr, "%s %llu min, %llu median, %llu p99, %llu max\n", name,
+		(unsigned long long)sampler_cost(s, cost, 0),
+		(unsigned long long)sampler_cost(s, cost, 0.5),
+		(unsigned long long)sampler_cost(s, cost, 0.99),
+		(unsigned long long)sampler_cost(s, cost, 1));
+}
+
 static void print_stats(const struct sampler *s, const struct recordout *o)
 {
-	double nr = s->nr ? (double)s->nr : 1;
-
 	fprintf(stderr,
-		"%llu samples, %llu stacks, %llu whole; %llu deadlines missed\n"
-		"paused for %.1f us min, %.1f median, %.1f p99, %.1f max\n"
-		"%.2f hypercalls, %.2f mappings a sample\n",
+		"%llu samples, %llu stacks, %llu whole; %llu deadlines "
+		"missed\n",
 		(unsigned long long)s->nr, (unsigned long long)o->nr_stacks,
 		(unsigned long long)o->nr_whole,
-		(unsigned long long)s->nr_missed, sampler_pause(s, 0) / 1e3,
-		sampler_pause(s, 0.5) / 1e3, sampler_pause(s, 0.99) / 1e3,
-		sampler_pause(s, 1) / 1e3, (double)s->hypercalls / nr,
-		(double)s->mappings / nr);
+		(unsigned long long)s->nr_missed);
+	fprintf(stderr,
+		"paused for %.1f us min, %.1f median, %.1f p99, %.1f max\n",
+		(double)sampler_cost(s, SAMPLER_PAUSE, 0) / 1e3,
+		(double)sampler_cost(s, SAMPLER_PAUSE, 0.5) / 1e3,
+		(double)sampler_cost(s, SAMPLER_PAUSE, 0.99) / 1e3,
+		(double)sampler_cost(s, SAMPLER_PAUSE, 1) / 1e3);
+	print_cost(s, SAMPLER_HYPERCALLS, "hypercalls");
+	print_cost(s, SAMPLER_MAPPINGS, "mappings");
 }
 
 static void put_header(struct record_request *r, FILE *out)

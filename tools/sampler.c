@@ -64,19 +64,20 @@ static void sleep_until(uint64_t when)
 		;
 }
 
-static bool keep_pause(struct sampler *s, uint64_t ns)
+static bool note_cost(struct sampler *s, enum sampler_cost cost, uint64_t value)
 {
-	size_t room = 2 * s->room + 1024;
+	size_t room = s->costs[cost].room;
 	uint64_t *more;
 
-	if (s->nr == s->room) {
-		more = realloc(s->pauses, room * sizeof(*more));
+	if (s->nr == room) {
+		room = 2 * room + 1024;
+		more = realloc(s->costs[cost].list, room * sizeof(*more));
 		if (!more)
 			return false;
-		s->pauses = more;
-		s->room = room;
+		s->costs[cost].list = more;
+		s->costs[cost].room = room;
 	}
-	s->pauses[s->nr] = ns;
+	s->costs[cost].list[s->nr] = value;
 	return true;
 }
 
@@ -86,14 +87,15 @@ static int note(struct sampler *s, struct ow_capture *c)
 	struct ow_capture_stats st;
 
 	ow_capture_stats(c, &st);
-	if (s->is_measured && !keep_pause(s, st.freeze_ns)) {
+	if (s->is_measured &&
+	    (!note_cost(s, SAMPLER_PAUSE, st.freeze_ns) ||
+	     !note_cost(s, SAMPLER_HYPERCALLS, st.hypercalls) ||
+	     !note_cost(s, SAMPLER_MAPPINGS, st.mappings))) {
 		s->why =
 			(struct ow_error){ OW_CODE_MEMORY, 0, "out of memory" };
 		return -OW_CODE_MEMORY;
 	}
 	s->nr++;
-	s->hypercalls += st.hypercalls;
-	s->mappings += st.mappings;
 	return 0;
 }
 
@@ -164,28 +166,35 @@ static int order(const void *a, const void *b)
 int sampler_run(struct sampler *s, struct ow_capture *c)
 {
 	struct sigaction before[NR_SIGNALS];
-	int failed;
+	int failed, i;
 
 	catch_signals(before);
 	failed = run(s, c);
 	restore_signals(before);
-	if (s->pauses)
-		qsort(s->pauses, s->nr, sizeof(*s->pauses), order);
+	for (i = 0; i < SAMPLER_NR_COSTS; i++)
+		if (s->costs[i].list)
+			qsort(s->costs[i].list, s->nr, sizeof(uint64_t), order);
 	return failed;
 }
 
 void sampler_free(struct sampler *s)
 {
-	free(s->pauses);
-	s->pauses = NULL;
-	s->nr = s->room = 0;
+	int i;
+
+	for (i = 0; i < SAMPLER_NR_COSTS; i++) {
+		free(s->costs[i].list);
+		s->costs[i].list = NULL;
+		s->costs[i].room = 0;
+	}
+	s->nr = 0;
 }
 
-uint64_t sampler_pause(const struct sampler *s, double share)
+uint64_t sampler_cost(const struct sampler *s, enum sampler_cost cost,
+		      double share)
 {
 	uint64_t i = (uint64_t)(share * (double)s->nr);
 
-	if (!s->pauses)
+	if (!s->costs[cost].list)
 		return 0;
-	return s->pauses[i < s->nr ? i : s->nr - 1];
+	return s->costs[cost].list[i < s->nr ? i : s->nr - 1];
 }

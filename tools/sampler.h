@@ -19,6 +19,14 @@ struct sample {
 	struct timespec time; /* of the wall clock */
 };
 
+/* What a sample costs the target. */
+enum sampler_cost {
+	SAMPLER_PAUSE, /* in ns */
+	SAMPLER_HYPERCALLS,
+	SAMPLER_MAPPINGS,
+	SAMPLER_NR_COSTS
+};
+
 struct sampler {
 	/* What is wanted. */
 	unsigned int frequency; /* a second, 1 to SAMPLER_MOST_HZ */
@@ -33,10 +41,12 @@ struct sampler {
 	/* What came of it. */
 	uint64_t nr;        /* samples */
 	uint64_t nr_missed; /* deadlines */
-	uint64_t hypercalls, mappings;
-	uint64_t *pauses; /* of each sample, in ns, in order afterwards; NULL
-			     if not measured */
-	size_t room;
+
+	/* NULL if not measured. */
+	struct {
+		uint64_t *list; /* of each sample, in order afterwards */
+		size_t room;
+	} costs[SAMPLER_NR_COSTS];
 	struct ow_error why; /* of a target that could not be taken again, or
 				of no memory */
 };
@@ -51,8 +61,8 @@ struct sampler {
 int sampler_run(struct sampler *s, struct ow_capture *c);
 void sampler_free(struct sampler *s);
 
-/* The pause that share (0 to 1) of the samples don't exceed, in ns; 0 if they
-   weren't measured. */
-uint64_t sampler_pause(const struct sampler *s, double share);
+/* What share (0 to 1) of the samples don't exceed; 0 if it wasn't measured. */
+uint64_t sampler_cost(const struct sampler *s, enum sampler_cost cost,
+		      double share);
 
 #endif /* OW_SAMPLER_H */

@@ -191,7 +191,8 @@ enum ow_syscall {
 };
 
 struct ow_capture_stats {
-	uint64_t freeze_ns;      /* first thread stopped to last one running */
+	uint64_t freeze_ns;      /* first thread stopped to last one running;
+				    of a guest: all pauses together */
 	uint64_t longest_ns;     /* that any one thread was stopped */
 	uint64_t median_ns;      /* of the times that each was stopped */
 	uint64_t bytes_copied;   /* of stacks */

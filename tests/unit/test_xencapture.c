@@ -180,6 +180,27 @@ static void test_failed_again(void)
 	finish();
 }
 
+/* What it takes until the copies are long enough is of the sample, too. */
+static void test_counts_of_tries(void)
+{
+	struct ow_capture_stats st;
+	unsigned int before[FAKE_NR_CALLS], pauses;
+
+	make_guest(5, 3);
+	take(false);
+	CHECK(c);
+	fake_chain(&f, 0, root, TOP0 - 64 * OW_XEN_PAGE, 17, PC, 1000, 64);
+	memcpy(before, f.calls, sizeof(before));
+	CHECK(!ow_capture_again(c, &err) && is_whole(0, PC, 1000));
+	ow_capture_stats(c, &st);
+	pauses = f.calls[FAKE_PAUSE] - before[FAKE_PAUSE];
+	CHECK(pauses > 1);
+	CHECK(st.hypercalls == pauses * (2 + 2));
+	CHECK(st.mappings == f.calls[FAKE_MAP] - before[FAKE_MAP]);
+	CHECK(st.freeze_ns > st.longest_ns && st.longest_ns > 0);
+	finish();
+}
+
 static void test_down(void)
 {
 	make_guest(3, 3);
@@ -465,6 +486,7 @@ static const struct test tests[] = {
 	{ "deep stacks are copied whole", test_deep },
 	{ "what a sample of several copies costs", test_growing_counts },
 	{ "a sample that fails", test_failed_again },
+	{ "hypercalls and mappings of all tries", test_counts_of_tries },
 	{ "vCPUs that are down", test_down },
 	{ "pages that are not there", test_faults },
 	{ "hostile registers", test_hostile },

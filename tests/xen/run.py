@@ -309,7 +309,8 @@ def test_record_output():
     assert code == 0 and out == ''
     assert '10 samples, 30 stacks, 20 whole; ' in err
     assert re.search(r'paused for [\d.]+ us min, [\d.]+ median, [\d.]+ p99, '
-                     r'[\d.]+ max\n5\.00 hypercalls, 0\.00 mappings a sample',
+                     r'[\d.]+ max\nhypercalls 5 min, 5 median, 5 p99, 5 max\n'
+                     r'mappings 0 min, 0 median, 0 p99, 0 max\n',
                      err), err
     with open(path, encoding='ascii') as file:
         assert file.read() == (
