@@ -18,14 +18,18 @@ $(xenlab)/%/initramfs.cpio: lab/xen/xenlab.sh
 
 # $(1) amd64 or arm64, $(2) the prefix of its tools.
 define xenlab_guest
-$(xenlab)/guest-$(1).elf: lab/xen/guest/start-$(1).S lab/xen/guest/calls.c \
+$(xenlab)/guest-$(1).elf $(xenlab)/guest-fp-$(1).elf: lab/xen/guest/start-$(1).S lab/xen/guest/calls.c \
 		lab/xen/guest/platform-$(1).c lab/xen/guest/guest-$(1).lds \
 		lab/xen/guest/calls.h mk/xenlab.mk $(xenlab)/$(1)/initramfs.cpio
 	@echo "  XEN   $$@"
-	@$(2)gcc $(xenlab_guest_flags) $(xenlab_$(1)_flags) \
+	@$(2)gcc $(xenlab_guest_flags) $(xenlab_$(1)_flags) $$(xenlab_fp) \
 		-isystem $(xenlab)/$(1)/sysroot/usr/include \
 		-Wl,-T,lab/xen/guest/guest-$(1).lds $$(filter %.S %.c,$$^) -o $$@
 	@$(2)objcopy -O binary $$@ $$@.image
+
+# The same with frame pointers, which costs are compared by.
+$(xenlab)/guest-fp-$(1).elf: xenlab_fp := -fno-omit-frame-pointer \
+	-mno-omit-leaf-frame-pointer
 endef
 $(eval $(call xenlab_guest,amd64,))
 $(eval $(call xenlab_guest,arm64,$(xenlab_a64)))
@@ -64,11 +68,11 @@ $(xenlab)/tools-arm64: $(xenlab_tools:%=$(B)/%) $(xenlab)/arm64/initramfs.cpio
 XENLAB_SECONDS ?= 2
 
 # The checker is checked first: it must see what is broken.
-check-xenlab-%: $(xenlab)/guest-%.elf $(xenlab)/tools-%
+check-xenlab-%: $(xenlab)/guest-%.elf $(xenlab)/guest-fp-%.elf $(xenlab)/tools-%
 	python3 -B lab/xen/callgraph_test.py $< $(if $(filter arm64,$*),$(xenlab_a64))
 	XENLAB_CACHE=$(abspath $(xenlab)) python3 -B lab/xen/lab.py \
 		--keep $(xenlab)/run-$* --seconds $(XENLAB_SECONDS) \
-		$* $(xenlab)/tools-$* $<
+		$* $(xenlab)/tools-$* $< $(word 2,$^)
 
 check-xenlab: check-xenlab-amd64 check-xenlab-arm64
 

@@ -23,6 +23,8 @@ class Graph:
         self.code = {}     # address -> (function, instruction)
         self.traps = set()  # addresses that trap, and those behind them
         self.sites = {}    # return address -> (caller, callee or None)
+        self.calls = {}    # function -> its callees, None by pointer
+        self.trapping = set()  # functions that trap
         self.jumps = {}    # function -> the functions that it jumps to
         self.levels = {}   # NAME -> how many levels
         self.functions = set()
@@ -49,12 +51,15 @@ class Graph:
             pc, insn, rest = int(match[1], 16), match[3], match[4]
             if insn in TRAPS or trapped:
                 self.traps.add(pc)
+            if insn in TRAPS:
+                self.trapping.add(name)
             trapped = insn in TRAPS
             self.code[pc] = name, insn
             target = TARGET.search(rest)
             if CALLS.match(insn):
                 behind = pc + len(match[2].replace(' ', '')) // 2
                 self.sites[behind] = name, target[2] if target else None
+                self.calls.setdefault(name, set()).add(self.sites[behind][1])
             elif JUMPS.match(insn) and target and not target[3] and \
                     target[2] != name:
                 self.jumps.setdefault(name, set()).add(target[2])
@@ -79,6 +84,19 @@ class Graph:
         if not why and not names[-1].startswith('start_'):
             why = 'incomplete: ends in ' + names[-1]
         return why, names
+
+    def check_names(self, names):
+        """The same for a stack of which only the functions are known."""
+        for below, name in zip(names, names[1:]):
+            if below.startswith('entry_event'):
+                continue
+            if not (name in self.trapping if below.startswith('entry_') else
+                    any(below in self.reach(callee)
+                        for callee in self.calls.get(name, ()))):
+                return 'wrong: %s does not call %s' % (name, below)
+        if not names or not names[-1].startswith('start_'):
+            return 'incomplete'
+        return self._levels(names)
 
     def _frames(self, pcs, names):
         if not pcs:

@@ -36,7 +36,7 @@ def make_stack(graph, dice, sites, starts):
 def main():
     graph = callgraph.Graph(*sys.argv[1:])
     dice = random.Random(1)
-    sites, tried, seen = {}, 0, 0
+    sites, tried, seen, named, named_seen = {}, 0, 0, 0, 0
     for pc, (caller, callee) in graph.sites.items():
         sites.setdefault(caller, []).append((pc, callee))
     starts = sorted(f for f in graph.functions
@@ -45,6 +45,7 @@ def main():
         stack = make_stack(graph, dice, sites, starts)
         why, names = graph.check(stack)
         assert why is None, (why, names)
+        assert graph.check_names(names) is None, names
         if len(stack) < 4:
             continue
         i = dice.randrange(1, len(stack) - 1)
@@ -54,9 +55,15 @@ def main():
                        stack[:i] + [0] + stack[i + 1:]):
             tried += 1
             seen += graph.check(broken)[0] is not None
+        for broken in (names[:i] + names[i + 1:], names[:-1],
+                       names[:i] + ['busy'] + names[i:]):
+            named += 1
+            named_seen += graph.check_names(broken) is not None
     # A frame of a recursion may go unseen while it is still going down.
     print('%d of %d broken stacks are seen' % (seen, tried))
     assert seen > 0.97 * tried > 0
+    print('%d of %d by their names' % (named_seen, named))
+    assert named_seen > 0.9 * named > 0
     print('1 passed, 0 failed')
 
 

@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Runs in dom0, by busybox: dom0.sh IMAGE HZ SECONDS NAME...  Starts the guest of
-# NAME.cfg, and leaves in NAME/ what xenctx, outwind and uniprof say of it.
+# Runs in dom0, by busybox: dom0.sh IMAGE FP_IMAGE HZ SECONDS NAME...  Starts the
+# guest of NAME.cfg, and leaves in NAME/ what xenctx, outwind and uniprof say of it;
+# and what they cost for those of NAME-1.cfg and NAME-4.cfg, of so many CPUs.
 PATH=/host/bin:$PATH
 export PATH XDG_CACHE_HOME=/tmp
-image=$1 hz=$2 seconds=$3
-shift 3
+image=$1 fp_image=$2 hz=$3 seconds=$4
+shift 4
 
 # QEMU's processor fails a program now and then, at random.
 xl() {
@@ -39,12 +40,32 @@ sample() {
     echo $? >"$1/trace.status"
     echo $(($(date +%s) - begin)) >"$1/trace.seconds"
     mv /tmp/trace "$1/trace"
+    timeout 100 outwind record -F 99 -d 2 -f folded -e "$image" --stats "xen:$1" \
+        >"$1/folded" 2>"$1/record.stats"
+    echo $? >"$1/record.status"
     # Killed, it leaves a guest that runs.
     for signal in INT TERM HUP; do
         timeout -s $signal 1 \
             uniprof -F 1000 -T 1000 -e "$image" /dev/null "$id"
         xl list "$1" >"$1/after-$signal"
     done
+}
+
+# Pauses and hypercalls of warm samples, and xenctx's time for as many stacks.
+measure() {
+    xl create -q "$1-$2.cfg" >"$1/create-$2" 2>&1 || return
+    id=$(xl domid "$1-$2")
+    sleep 1
+    for how in fp cfi; do
+        timeout 200 outwind record -F 99 --samples=100 --unwind=$how -e "$fp_image" \
+            --stats -o /dev/null "xen:$id" 2>"$1/$how-$2.stats"
+    done
+    cut -d ' ' -f 1 /proc/uptime >"$1/xenctx-$2"
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        xenctx --all-vcpus "$id" >/tmp/xenctx || echo failed >>"$1/xenctx-$2"
+    done
+    cut -d ' ' -f 1 /proc/uptime >>"$1/xenctx-$2"
+    xl destroy "$1-$2"
 }
 
 # A Linux guest, busy in its kernel, of the same kernel as dom0: so its names.
@@ -79,6 +100,9 @@ sample_linux() {
             "xen:$1" >"$1/$i.json" 2>"$1/$i.err"
         sleep 0.1
     done
+    timeout 100 outwind record -F 99 -d 3 -f folded -e linux --kallsyms=kallsyms \
+        --stats "xen:$1" >"$1/folded" 2>"$1/record.stats"
+    echo $? >"$1/record.status"
     xl list "$1" >"$1/list"
     xl destroy "$1"
 }
@@ -98,5 +122,7 @@ for name; do
     xl list "$name" >"$name/list"
     xl vcpu-list "$name" >"$name/vcpus"
     xl destroy "$name"
+    measure "$name" 1
+    measure "$name" 4
 done
 command xl dmesg >xen.log

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Boot Xen with guests whose calls are known, and check outwind's stacks of
-them: lab.py ARCH TOOLS GUEST, where TOOLS is a folder of programs for dom0 and
-GUEST the ELF file of the guest."""
+them: lab.py ARCH TOOLS GUEST FP_GUEST, where TOOLS is a folder of programs for dom0,
+GUEST the ELF file of the guest, and FP_GUEST the same with frame pointers."""
 
 import argparse
 import collections
@@ -20,6 +20,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GUESTS = {'amd64': ('pv', 'pvh', 'linux-pv', 'linux-pvh'), 'arm64': ('arm',)}
 PREFIX = {'amd64': '', 'arm64': 'aarch64-linux-gnu-'}
 NR_CPUS = 3  # that are up, of four
+MEASURED = {1: 1, 4: 5}  # CPUs that are up, and how many there are
+STATS = re.compile(
+    r'(\d+) samples, (\d+) stacks, (\d+) whole; (\d+) deadlines missed\n'
+    r'paused for ([\d.]+) us min, ([\d.]+) median, ([\d.]+) p99, ([\d.]+) max\n'
+    r'hypercalls (\d+) min, (\d+) median, (\d+) p99, (\d+) max\n'
+    r'mappings (\d+) min, (\d+) median, (\d+) p99, (\d+) max\n$')
 ROUNDS = 4   # of comparisons with xenctx
 LINUX_ROUNDS = 12
 # Where stacks of a Linux kernel begin.
@@ -36,16 +42,25 @@ vcpus = 2
 cpus = "1"
 extra = "console=hvc0 quiet"
 '''
-# dom0 has a processor of its own: what samples is not what is sampled.
+# What samples has a processor of its own; but where costs are measured it shares
+# one with what is sampled: QEMU is slow to interrupt another processor.
 CONFIG = '''name = "%s"
 %skernel = "/host/%s"
 memory = 64
-vcpus = 4
-cpus = "1"
+vcpus = %d
+cpus = "%s"
 on_crash = "preserve"
 '''
 # xenctx's names of the registers that a frame has.
 REGISTERS = {'amd64': ('rip', 'rsp'), 'arm64': ('PC', 'SP_EL1')}
+
+
+def why_no_linux(names):
+    """Why a stack is none of a Linux kernel, innermost first, or None."""
+    first = names[-1]
+    if first in LINUX_BEGINS or LINUX_ENTRY.match(first):
+        return None
+    return 'it begins in ' + first
 
 
 class Lab:
@@ -56,6 +71,7 @@ class Lab:
         self.share = share
         self.graph = callgraph.Graph(options.guest, PREFIX[options.arch])
         self.passed = self.failed = 0
+        self.costs = []  # rows of a table
 
     def report(self, text, problems):
         """One test: problems is a list of lines, empty if all is well."""
@@ -77,32 +93,42 @@ class Lab:
 
     def fill(self):
         """Put all that dom0 needs into the share."""
-        image = 'guest.elf'
+        image = '.elf'
         shutil.copytree(self.options.tools, os.path.join(self.share, 'bin'))
-        shutil.copy(self.options.guest, os.path.join(self.share, image))
         shutil.copy(os.path.join(HERE, 'dom0.sh'), self.share)
         if self.options.arch == 'arm64':
-            image = 'guest.image'
-            shutil.copy(self.options.guest + '.image',
-                        os.path.join(self.share, image))
-        else:
+            image = '.image'
+        for name, elf in (('guest', self.options.guest),
+                          ('guest-fp', self.options.fp_guest)):
+            to = os.path.join(self.share, name)
+            shutil.copy(elf, to + '.elf')
+            shutil.copy(elf + '.image', to + '.image')
+        if self.options.arch == 'amd64':
             shutil.copy(os.path.join(os.environ['XENLAB_CACHE'], 'amd64',
                                      'linux'), self.share)
         for name in self.options.guests:
             kind = '' if name == 'arm' else 'type = "%s"\n' % name
-            with open(os.path.join(self.share, name + '.cfg'), 'w',
-                      encoding='ascii') as file:
-                file.write(
-                    LINUX_CONFIG % (name, name.replace('linux-', ''))
-                    if name.startswith('linux-') else
-                    CONFIG % (name, kind, image))
+            if name.startswith('linux-'):
+                self.write(name, LINUX_CONFIG % (
+                    name, name.replace('linux-', '')))
+                continue
+            self.write(name, CONFIG % (name, kind, 'guest' + image, 4, '1'))
+            for up, there in MEASURED.items():
+                self.write('%s-%d' % (name, up), CONFIG % (
+                    '%s-%d' % (name, up), kind, 'guest-fp' + image, there,
+                    '0'))
+
+    def write(self, name, config):
+        with open(os.path.join(self.share, name + '.cfg'), 'w',
+                  encoding='ascii') as file:
+            file.write(config)
 
     def boot(self):
         o = self.options
         done = subprocess.run(
             [os.path.join(HERE, 'xenlab.sh'), '-a', o.arch, '-s', self.share,
              '-c', '2', '-t', str(o.limit), 'sh', 'dom0.sh', 'guest.elf',
-             str(o.hz), str(o.seconds), *o.guests],
+             'guest-fp.elf', str(o.hz), str(o.seconds), *o.guests],
             env=dict(os.environ, XENLAB_XEN_ARGS='dom0_vcpus_pin'),
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
             stderr=subprocess.STDOUT, check=False)
@@ -239,6 +265,70 @@ class Lab:
             ', '.join('%d %s' % (n, w) for w, n in counts.most_common()),
             len(seen)), problems)
 
+    def stats(self, *path):
+        """What outwind record --stats said, as numbers, or None."""
+        match = STATS.search(self.read(*path))
+        return match and [float(n) for n in match.groups()]
+
+    def check_folded(self, name, cpus, why_wrong):
+        """What outwind record folds; why_wrong() judges a stack's names."""
+        problems, seen, total = [], set(), 0
+        stats = self.stats(name, 'record.stats')
+        for line in self.read(name, 'folded').splitlines():
+            match = re.fullmatch(r'vCPU (\d+);(\[truncated\];)?(\S+) (\d+)',
+                                 line)
+            if not match:
+                problems.append('no folded stack: ' + line)
+                continue
+            names = match[3].split(';')[::-1]
+            why = why_wrong(names)
+            if why and not (match[2] and names[0].startswith('vector_')):
+                problems.append('%s: %s' % (why, line))
+            seen.add(int(match[1]))
+            total += int(match[4])
+        if seen != cpus:
+            problems.append('stacks of CPUs %s' % seen)
+        if self.read(name, 'record.status').strip() != '0' or not stats:
+            problems.append(self.read(name, 'record.stats'))
+        elif stats[1] != total or stats[0] + stats[3] < 2 * 99:
+            problems.append('%d stacks of %s' % (total, stats[:4]))
+        self.report('%s: %d stacks, folded' % (name, total), problems)
+
+    def check_costs(self, name):
+        """Of warm samples: their counts are known, their times are told."""
+        problems = []
+        for cpus in MEASURED:
+            for how in ('fp', 'cfi'):
+                file = '%s-%d.stats' % (how, cpus)
+                stats = self.stats(name, file)
+                if not stats:
+                    problems.append(self.read(name, file).strip())
+                    continue
+                self.costs.append((name, cpus, how, stats))
+                if stats[0] != 100 or stats[1] != 100 * cpus or (
+                        how == 'cfi' and stats[2] != stats[1]):
+                    problems.append('%s: %s' % (file, stats[:4]))
+                if stats[8] != 2 + cpus or stats[9] != 2 + cpus or \
+                        stats[13] > 1:
+                    problems.append('%s: hypercalls %s, mappings %s' % (
+                        file, stats[8:12], stats[12:]))
+        self.report(name + ': hypercalls and mappings of a sample', problems)
+
+    def print_costs(self):
+        print('# %-4s %5s %-4s %6s | %-36s %5s | %-15s | %-15s | %s' % (
+            'what', 'vCPUs', 'by', 'whole', 'pause, us: min, median, p99, max',
+            'to fp', 'hypercalls', 'mappings', 'xenctx, ms'))
+        fp = {}
+        for name, cpus, how, s in self.costs:
+            times = self.read(name, 'xenctx-%d' % cpus).split()
+            fp[how] = s[5]
+            print('# %-4s %5d %-4s %4d %% | %8.1f %8.1f %8.1f %8.1f  %5.2f | '
+                  '%3d %3d %3d %3d | %3d %3d %3d %3d | %s' % (
+                      name, cpus, how, 100 * s[2] / s[1], *s[4:8],
+                      s[5] / fp['fp'], *s[8:], '%.0f' % (
+                          100 * (float(times[1]) - float(times[0])))
+                      if len(times) == 2 else times))
+
     def check_killed(self, name):
         """Signals leave a guest that runs."""
         self.report(name + ': runs on when uniprof is killed', [
@@ -263,8 +353,7 @@ class Lab:
                 stacks += 1
                 frames_seen += len(frames)
                 first = frames[-1].get('function') or '?'
-                if not thread['complete'] or not (
-                        first in LINUX_BEGINS or LINUX_ENTRY.match(first)):
+                if not thread['complete'] or why_no_linux([first]):
                     problems.append('round %d, CPU %d: %s after %s' % (
                         i, thread['tid'], thread.get('end_detail') or
                         thread['end'], first))
@@ -279,6 +368,7 @@ def main():
     parser.add_argument('arch', choices=GUESTS)
     parser.add_argument('tools')
     parser.add_argument('guest')
+    parser.add_argument('fp_guest')
     parser.add_argument('--hz', type=int, default=500)
     parser.add_argument('--seconds', type=int, default=7)
     parser.add_argument('--limit', type=int, default=900)
@@ -299,12 +389,17 @@ def main():
             for name in options.guests:
                 if name.startswith('linux-'):
                     lab.check_linux(name)
+                    lab.check_folded(name, {0, 1}, why_no_linux)
                     continue
                 lab.check_guest(name)
                 lab.check_paused(name)
                 lab.check_libunwind(name)
                 lab.check_samples(name)
+                lab.check_folded(name, set(range(NR_CPUS)),
+                                 lab.graph.check_names)
                 lab.check_killed(name)
+                lab.check_costs(name)
+            lab.print_costs()
     print('%d passed, %d failed' % (lab.passed, lab.failed))
     return lab.failed != 0
 

@@ -257,6 +257,7 @@ CALL __attribute__((noreturn)) void cpu_main(unsigned long cpu)
 	if (cpu == 0) {
 		platform_start(1);
 		platform_start(2);
+		platform_start(4);
 	}
 	if (cpu == 2)
 		wait_for_ever();

@@ -3,7 +3,7 @@
 #ifndef CALLS_H
 #define CALLS_H
 
-#define NR_CPUS    3 /* that are brought up */
+#define NR_CPUS    5 /* of which number 3 stays down */
 #define STACK_SIZE 0x40000
 
 /* Of each of them, the first one the boot CPU's; a stack grows down. */
@@ -22,7 +22,7 @@ void trap_first(void);
 /* The same in the middle of a function. */
 void platform_trap(void);
 
-/* Start another CPU: it enters cpu_main(). */
+/* Start another CPU, if there is one: it enters cpu_main(). */
 void platform_start(unsigned long cpu);
 
 /* From now on this CPU is interrupted, about a hundred times a second. */

@@ -23,6 +23,7 @@
 #define PERIOD_NS  10000000
 #define VECTOR_UD  6
 #define VECTOR_EVT 0x40
+#define NO_CPU     ((unsigned long)-2) /* ENOENT */
 
 extern uint8_t is_pv; /* set by the entry */
 extern char start_cpu_pv[], start_cpu_pvh[];
@@ -123,7 +124,7 @@ void platform_init(const struct start_info *start)
 		       (unsigned long)&callback, 0));
 }
 
-static void initialise_pv(unsigned long cpu)
+static unsigned long initialise_pv(unsigned long cpu)
 {
 	static struct vcpu_guest_context c;
 
@@ -146,11 +147,11 @@ static void initialise_pv(unsigned long cpu)
 			VECTOR_UD, 0, FLAT_KERNEL_CS,
 			(unsigned long)entry_ud_pv } },
 	};
-	must(hypercall(__HYPERVISOR_vcpu_op, VCPUOP_initialise, cpu,
-		       (unsigned long)&c));
+	return hypercall(__HYPERVISOR_vcpu_op, VCPUOP_initialise, cpu,
+			 (unsigned long)&c);
 }
 
-static void initialise_pvh(unsigned long cpu)
+static unsigned long initialise_pvh(unsigned long cpu)
 {
 	static struct vcpu_hvm_context c;
 
@@ -167,16 +168,17 @@ static void initialise_pvh(unsigned long cpu)
 			.efer = 0x500,
 		},
 	};
-	must(hypercall(__HYPERVISOR_vcpu_op, VCPUOP_initialise, cpu,
-		       (unsigned long)&c));
+	return hypercall(__HYPERVISOR_vcpu_op, VCPUOP_initialise, cpu,
+			 (unsigned long)&c);
 }
 
 void platform_start(unsigned long cpu)
 {
-	if (is_pv)
-		initialise_pv(cpu);
-	else
-		initialise_pvh(cpu);
+	unsigned long ret = is_pv ? initialise_pv(cpu) : initialise_pvh(cpu);
+
+	if (ret == NO_CPU)
+		return;
+	must(ret);
 	must(hypercall(__HYPERVISOR_vcpu_op, VCPUOP_up, cpu, 0));
 }
 

@@ -17,6 +17,7 @@
 #define GICR_SGI  0x10000 /* second frame */
 #define TIMER_PPI 27
 #define CPU_ON    0xc4000003
+#define NO_CPU    (-2) /* INVALID_PARAMETERS */
 
 #define READ(reg)                                                \
 	({                                                       \
@@ -51,7 +52,7 @@ void platform_start(unsigned long cpu)
 			 : "+r"(x0), "+r"(x1), "+r"(x2), "+r"(x3)
 			 :
 			 : "memory");
-	if (x0)
+	if (x0 && (int32_t)x0 != NO_CPU)
 		for (;;)
 			__asm__ volatile("wfi");
 }
