@@ -28,7 +28,7 @@ compare() {
         echo $? >"$1/$i.walks.status"
         xl list "$1" >"$1/$i.list"
         xl unpause "$1"
-        sleep 0.0$i
+        sleep 0.2
     done
 }
 
@@ -61,7 +61,7 @@ measure() {
             --stats -o /dev/null "xen:$id" 2>"$1/$how-$2.stats"
     done
     cut -d ' ' -f 1 /proc/uptime >"$1/xenctx-$2"
-    for i in 1 2 3 4 5 6 7 8 9 10; do
+    for i in 1 2 3 4; do
         xenctx --all-vcpus "$id" >/tmp/xenctx || echo failed >>"$1/xenctx-$2"
     done
     cut -d ' ' -f 1 /proc/uptime >>"$1/xenctx-$2"
@@ -107,6 +107,8 @@ sample_linux() {
     xl destroy "$1"
 }
 
+# Where it shares a processor, what samples comes first.
+xl sched-credit2 -d Domain-0 -w 65535 >sched 2>&1
 for name; do
     mkdir -p "$name"
     case $name in linux-*)

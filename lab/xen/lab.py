@@ -33,6 +33,8 @@ LINUX_BEGINS = {'startup_xen', 'asm_cpu_bringup_and_idle', 'ret_from_fork',
                 'secondary_startup_64', 'secondary_startup_64_no_verify',
                 'pvh_start_xen'}
 LINUX_ENTRY = re.compile(r'(asm_|exc_xen_|xen_asm_|entry_|xen_entry_)\w+$')
+# Code that the kernel replaces when it boots; its ORC is of what was there.
+LINUX_PATCHED = re.compile(r'__x86_\w+_thunk_\w+$|__switch_to_asm$')
 LINUX_CONFIG = '''name = "%s"
 type = "%s"
 kernel = "/host/linux"
@@ -58,9 +60,17 @@ REGISTERS = {'amd64': ('rip', 'rsp'), 'arm64': ('PC', 'SP_EL1')}
 def why_no_linux(names):
     """Why a stack is none of a Linux kernel, innermost first, or None."""
     first = names[-1]
-    if first in LINUX_BEGINS or LINUX_ENTRY.match(first):
+    if first in LINUX_BEGINS or LINUX_ENTRY.match(first) or \
+            is_patched(names):
         return None
     return 'it begins in ' + first
+
+
+def is_patched(names):
+    """Does a stack end where the kernel's own data does not know better?"""
+    if names[-1].startswith('0x'):
+        names = names[:-1]
+    return bool(names and LINUX_PATCHED.match(names[-1]))
 
 
 class Lab:
@@ -326,7 +336,7 @@ class Lab:
                   '%3d %3d %3d %3d | %3d %3d %3d %3d | %s' % (
                       name, cpus, how, 100 * s[2] / s[1], *s[4:8],
                       s[5] / fp['fp'], *s[8:], '%.0f' % (
-                          100 * (float(times[1]) - float(times[0])))
+                          250 * (float(times[1]) - float(times[0])))
                       if len(times) == 2 else times))
 
     def check_killed(self, name):
@@ -352,11 +362,12 @@ class Lab:
                     continue  # in user space
                 stacks += 1
                 frames_seen += len(frames)
-                first = frames[-1].get('function') or '?'
-                if not thread['complete'] or why_no_linux([first]):
+                names = [f.get('function') or f['pc'] for f in frames]
+                if why_no_linux(names) or not (thread['complete'] or
+                                               is_patched(names)):
                     problems.append('round %d, CPU %d: %s after %s' % (
                         i, thread['tid'], thread.get('end_detail') or
-                        thread['end'], first))
+                        thread['end'], names[-1]))
         if stacks < LINUX_ROUNDS:
             problems.append('only %d stacks' % stacks)
         self.report('%s: %d stacks, %d frames' % (name, stacks, frames_seen),
