@@ -61,6 +61,17 @@ static uint64_t word_at(const struct ow_xenstack *k, size_t off, size_t word)
 	return value;
 }
 
+static void put_first(struct ow_xenstack *k, uint64_t link)
+{
+	unsigned int n;
+
+	for (n = 0; n < OW_XENSTACK_LINKS - 1 && k->links[n] != link; n++)
+		;
+	memmove(k->links + 1, k->links, n * sizeof(k->links[0]));
+	k->links[0] = link;
+	k->nr_links++;
+}
+
 /*
  * Of the words that point a little below addr, the nearest, outermost.  What
  * isn't a word of a stack, but code that is looked at, has none.
@@ -71,7 +82,6 @@ static void learn_link(struct ow_xenstacks *s, size_t i, uint64_t addr,
 	struct ow_xenstack *k = &s->list[i], *left = &s->left[i];
 	size_t word = s->x->vcpus[i].arch->word, off;
 	uint64_t distance, nearest = NEAR, link = 0;
-	unsigned int n;
 
 	if (size != word || addr % word)
 		return;
@@ -82,10 +92,9 @@ static void learn_link(struct ow_xenstacks *s, size_t i, uint64_t addr,
 			link = k->start + off;
 		}
 	}
-	for (n = 0; n < OW_XENSTACK_LINKS; n++)
-		if (!link || k->links[n] == link)
-			return;
-	k->links[k->nr_links++ % OW_XENSTACK_LINKS] = link;
+	if (!link || link == left->link)
+		return;
+	put_first(k, link);
 	left->want = LEFT_STACK;
 }
 
@@ -289,13 +298,18 @@ static bool follow_link(struct ow_xenstacks *s, uint32_t i)
 	const struct ow_xenstack *k = &s->list[i];
 	struct ow_xenstack *left = &s->left[i];
 	size_t word = s->x->vcpus[i].arch->word, n;
-	uint64_t off;
+	uint64_t off, to;
 
+	left->link = 0;
 	for (n = 0; n < OW_XENSTACK_LINKS; n++) {
 		off = k->links[n] - k->start;
 		if (!k->links[n] || off >= k->size || k->size - off < word)
 			continue;
-		left->start = word_at(k, off, word);
+		to = word_at(k, off, word);
+		if (to - k->start < k->size)
+			continue; /* not off this stack */
+		left->start = to;
+		left->link = k->links[n];
 		return true;
 	}
 	return false;

@@ -24,9 +24,11 @@ struct ow_xenstack {
 	bool certain; /* it did not run meanwhile */
 	struct ow_xen_run run;
 	uint64_t ran; /* scratch: run.cpu_time at the beginning */
-	/* Where a stack tells of another one, that was left for it. */
+	/* Where a stack tells of another one, that was left for it; the last
+	   one that was needed comes first. */
 	uint64_t links[OW_XENSTACK_LINKS];
-	unsigned int nr_links; /* learned, some of them forgotten */
+	unsigned int nr_links; /* changes of links; of left: when followed */
+	uint64_t link;         /* of left: which one told of it, or 0 */
 };
 
 struct ow_xenstacks {

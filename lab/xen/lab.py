@@ -34,7 +34,7 @@ LINUX_BEGINS = {'startup_xen', 'asm_cpu_bringup_and_idle', 'ret_from_fork',
                 'pvh_start_xen'}
 LINUX_ENTRY = re.compile(r'(asm_|exc_xen_|xen_asm_|entry_|xen_entry_)\w+$')
 # Code that the kernel replaces when it boots; its ORC is of what was there.
-LINUX_PATCHED = re.compile(r'__x86_\w+_thunk_\w+$|__switch_to_asm$')
+LINUX_PATCHED = re.compile(r'(__x86_\w+_thunk_\w+|__static_call_text_end|__switch_to_asm)$')
 LINUX_CONFIG = '''name = "%s"
 type = "%s"
 kernel = "/host/linux"

@@ -201,6 +201,37 @@ static void test_counts_of_tries(void)
 	finish();
 }
 
+/*
+ * A chain of ten that leaves the first stack, of eight records, with its nr-th
+ * one, for the rest of them on another stack.
+ */
+static void leave_stack(unsigned int nr, uint64_t top)
+{
+	fake_chain(&f, 0, root, top, 1, PC + nr * 0x100, 10 - nr, 64);
+	fake_chain(&f, 0, root, TOP0, 1, PC, 8, 64);
+	fake_poke(&f, root, TOP0 - (9 - nr) * 64, top - (10 - nr) * 64);
+}
+
+/* The word that leads to the other stack is not always the same one. */
+static void test_left(void)
+{
+	make_guest(5, 3);
+	leave_stack(4, TOP1 + 0x100000);
+	take(false);
+	CHECK(c && is_whole(0, PC, 10));
+	leave_stack(6, TOP1 + 0x200000);
+	CHECK(!ow_capture_again(c, &err) && is_whole(0, PC, 10));
+	leave_stack(3, TOP1 + 0x300000);
+	CHECK(!ow_capture_again(c, &err) && is_whole(0, PC, 10));
+	leave_stack(6, TOP1 + 0x400000);
+	CHECK(!ow_capture_again(c, &err) && is_whole(0, PC, 10));
+	/* The one of before is there, but the stack is left earlier. */
+	leave_stack(2, TOP1 + 0x500000);
+	fake_poke(&f, root, TOP0 - (9 - 6) * 64, TOP1 - 64);
+	CHECK(!ow_capture_again(c, &err) && is_whole(0, PC, 10));
+	finish();
+}
+
 static void test_down(void)
 {
 	make_guest(3, 3);
@@ -487,6 +518,7 @@ static const struct test tests[] = {
 	{ "what a sample of several copies costs", test_growing_counts },
 	{ "a sample that fails", test_failed_again },
 	{ "hypercalls and mappings of all tries", test_counts_of_tries },
+	{ "stacks that were left", test_left },
 	{ "vCPUs that are down", test_down },
 	{ "pages that are not there", test_faults },
 	{ "hostile registers", test_hostile },
