@@ -209,8 +209,19 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 }
 
 /*
+ * May the caller be on another stack, anywhere?  That of a signal frame may;
+ * and a kernel's interrupts go to a stack of their own by a switch that ORC
+ * tells of.
+ */
+static bool may_leave_stack(const struct ow_row *row)
+{
+	return row->flags & OW_ROW_SIGNAL ||
+	       (row->how == OW_HOW_ORC && row->cfa.kind == OW_RULE_IS_EXPR);
+}
+
+/*
  * Did the step come nearer to the stack's base?  A leaf that saved nothing may
- * leave sp where it was; a signal frame may lead to another stack.
+ * leave sp where it was.
  */
 static bool progressed(struct ow_walk *w, const struct ow_row *row,
 		       uint64_t old_pc, uint64_t old_sp, bool was_return)
@@ -218,7 +229,7 @@ static bool progressed(struct ow_walk *w, const struct ow_row *row,
 	const struct ow_arch *arch = w->step.target->arch;
 	uint64_t pc = w->regs.val[arch->pc], sp = w->regs.val[arch->sp];
 
-	if (row->flags & OW_ROW_SIGNAL) {
+	if (may_leave_stack(row)) {
 		if (pc == w->mark_pc && sp == w->mark_sp && w->mark_at)
 			return false;
 		/* Brent's way: compare with a frame, ever further behind. */

@@ -12,6 +12,7 @@ enum {
 	LATER = 0x800000,  /* of the same, elsewhere; not read at first */
 	JIT = 0x600000,    /* code without a module */
 	JIT_SIZE = 0x200,
+	KERNEL = 0x900000,   /* one with ORC: after a switch of stacks */
 	END_CODE = 0x402000, /* right behind the table's last function */
 
 	/* functions of the module with .eh_frame, by vaddr */
@@ -46,11 +47,20 @@ static struct ow_cfi cfi;
 static struct ow_table table;
 static struct ow_module tabled, module, later;
 
+/* From 0x1000 on the old sp is at sp; 16 bytes above is the return address. */
+static const uint8_t orc_ips[] = { 0, 0, 0, 0 };
+static const uint8_t orc_entries[] = { 24, 0, 0, 0, 9, 0 };
+static const struct ow_orc orc = { orc_ips, 0x1000, orc_entries, 1, false };
+static struct ow_module kernel = { .bias = KERNEL,
+				   .state = OW_MODULE_READY,
+				   .orc = &orc };
+
 static const struct ow_range ranges[] = {
 	{ TABLED, TABLED + 0x10000, &tabled },
 	{ MODULE, MODULE + 0x10000, &module },
 	{ JIT, JIT + JIT_SIZE, NULL },
 	{ LATER, LATER + 0x10000, &later },
+	{ KERNEL, KERNEL + 0x10000, &kernel },
 };
 
 static int read_fake(const struct ow_memory *mem, uint64_t addr, void *buf,
@@ -557,6 +567,27 @@ static void test_cycle(void)
 			  "the stack does not go on towards its base");
 }
 
+/* An interrupt's stack may lie above the one that it came upon, or below. */
+static void test_switched_stack(void)
+{
+	set_up(&ow_arch_x86_64);
+	set_pc(KERNEL + 0x1010);
+	ow_regs_set(&regs, ow_arch_x86_64.sp, STACK + 0x400);
+	poke(STACK + 0x400, STACK + 0x100);
+	poke(STACK + 0x110, MODULE + OUTERMOST + 0x10);
+	CHECK_TEXT(run(), "901010@400 registers; 501110@118 orc r; complete");
+	poke(STACK + 0x400, STACK + 0x600);
+	poke(STACK + 0x610, MODULE + OUTERMOST + 0x10);
+	CHECK_TEXT(run(), "901010@400 registers; 501110@618 orc r; complete");
+	/* from one to the other and back, for ever */
+	poke(STACK + 0x400, STACK + 0x100);
+	poke(STACK + 0x110, KERNEL + 0x1010);
+	poke(STACK + 0x118, STACK + 0x400 - 24);
+	poke(STACK + 0x400 - 8, KERNEL + 0x1010);
+	run();
+	CHECK(walk.end == OW_END_CYCLE && walk.nr <= 6);
+}
+
 /* Signal frames may lead anywhere, also round in a circle. */
 static void test_cycle_of_signals(void)
 {
@@ -685,6 +716,7 @@ int main(void)
 		{ "call to nowhere", test_call_to_nowhere },
 		{ "cycle", test_cycle },
 		{ "cycle of signals", test_cycle_of_signals },
+		{ "switched stack", test_switched_stack },
 		{ "aarch64", test_aarch64_leaf_and_record },
 		{ "cache", test_cache },
 		{ "cache and bias", test_cache_and_bias },
