@@ -10,53 +10,66 @@
 	}
 #define NOWHERE NOWHERE1, NOWHERE1, NOWHERE1, NOWHERE1
 
-/* Words that a rule's save is below the CFA, or 0 if it is no such rule. */
+/* Words that a rule's save is below the CFA, if it is such a rule. */
 static unsigned int words_below(const struct ow_arch *arch,
 				const struct ow_rule *rule)
 {
-	uint32_t bytes = -(uint32_t)rule->off;
-	uint32_t words = bytes >> __builtin_ctz(arch->word);
-
-	if (rule->kind != OW_RULE_AT_CFA || bytes & (arch->word - 1u) ||
-	    words < 1 || words >= OW_BRIEF_NO_SAVE || rule->slot == arch->sp)
-		return 0;
-	return words;
+	return -(uint32_t)rule->off >> __builtin_ctz(arch->word);
 }
 
-static bool put_saves(struct ow_brief *b, const struct ow_arch *arch,
-		      const struct ow_row *row)
+/*
+ * Words from the lowest save to the CFA; 0 if not all rules are saves at whole
+ * words below it.  All are looked at, as hardly ever one is found wanting.
+ */
+static unsigned int find_depth(const struct ow_arch *arch,
+			       const struct ow_rule *rules, unsigned int nr)
 {
-	unsigned int i, words;
+	unsigned int depth = 1, bad = nr > OW_BRIEF_SAVES, i, words;
 
-	if (row->nr > OW_BRIEF_SAVES)
-		return false;
-	b->depth = 1;
-	for (i = 0; i < row->nr; i++) {
-		words = words_below(arch, &row->rules[i]);
-		if (words == 0)
-			return false;
-		b->saves[i].slot = row->rules[i].slot;
-		b->saves[i].words = (uint8_t)words;
-		b->saved |= (uint64_t)1 << row->rules[i].slot;
-		if (words > b->depth)
-			b->depth = (uint8_t)words;
+	for (i = 0; i < nr; i++) {
+		words = words_below(arch, &rules[i]);
+		bad |= rules[i].kind != OW_RULE_AT_CFA;
+		bad |= rules[i].off & (arch->word - 1);
+		bad |= words - 1 >= OW_BRIEF_NO_SAVE - 1;
+		bad |= rules[i].slot == arch->sp;
+		depth = words > depth ? words : depth;
 	}
-	b->nr = row->nr;
-	/* From the lowest one up. */
-	for (i = 0; i < b->nr; i++) {
-		b->saves[i].words = b->depth - b->saves[i].words;
-		if (b->saves[i].slot == b->ra)
-			b->ra_words = b->saves[i].words;
-	}
-	return true;
+	return bad ? 0 : depth;
 }
 
-void ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
+static void put_saves(struct ow_brief *b, const struct ow_arch *arch,
+		      const struct ow_rule *rules)
+{
+	uint64_t saved = 0;
+	unsigned int i;
+	uint8_t up;
+
+	for (i = 0; i < b->nr; i++) {
+		up = (uint8_t)(b->depth - words_below(arch, &rules[i]));
+		b->saves[i].slot = rules[i].slot;
+		b->saves[i].words = up;
+		saved |= (uint64_t)1 << rules[i].slot;
+		if (rules[i].slot == b->ra)
+			b->ra_words = up;
+	}
+	b->saved = saved;
+}
+
+bool ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
 		  uint64_t addr, uint32_t generation, const struct ow_row *row)
 {
-	struct ow_brief *pair = ow_cache_pair(cache, addr);
-	struct ow_brief b = {
-		.saves = { NOWHERE, NOWHERE, NOWHERE, NOWHERE },
+	struct ow_brief *b = ow_cache_pair(cache, addr);
+	/* Of a caller that isn't, nothing is recovered. */
+	uint8_t nr = row->flags & OW_ROW_OUTERMOST ? 0 : row->nr;
+	unsigned int depth = find_depth(arch, row->rules, nr);
+
+	/* An sp that is said to hold the return address would change under a
+	   step in brief. */
+	if (row->cfa.kind != OW_RULE_REG || row->ra == arch->sp || depth == 0)
+		return false;
+	/* Made where it will be: a copy would wait for the bytes written. */
+	b[1] = b[0];
+	*b = (struct ow_brief){
 		.addr = addr,
 		.generation = generation,
 		.cfa_off = row->cfa.off,
@@ -65,17 +78,13 @@ void ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
 		.ra_words = OW_BRIEF_NO_SAVE,
 		.how = row->how,
 		.flags = row->flags & (OW_ROW_SIGNAL | OW_ROW_OUTERMOST),
+		.nr = nr,
+		.depth = (uint8_t)depth,
+		.saves = { NOWHERE, NOWHERE, NOWHERE, NOWHERE },
 	};
-	struct ow_row none = { .nr = 0 };
-
-	/* Of a caller that isn't, nothing is recovered.  An sp that is said to
-	   hold the return address would change under a step in brief. */
-	if (row->cfa.kind != OW_RULE_REG || row->ra == arch->sp ||
-	    !put_saves(&b, arch, b.flags & OW_ROW_OUTERMOST ? &none : row))
-		return;
-	pair[1] = pair[0];
-	pair[0] = b;
+	put_saves(b, arch, row->rules);
 	cache->puts++;
+	return true;
 }
 
 void ow_brief_row(const struct ow_brief *b, const struct ow_arch *arch,

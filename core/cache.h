@@ -71,9 +71,9 @@ ow_cache_get(const struct ow_cache *cache, uint64_t addr, uint32_t generation)
 
 /*
  * Remember the row, if it can be put in brief, in place of the older of the two
- * that share its places.
+ * that share its places.  Could it?
  */
-void ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
+bool ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
 		  uint64_t addr, uint32_t generation, const struct ow_row *row);
 
 /* The row again; rules holds OW_BRIEF_SAVES. */

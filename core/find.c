@@ -45,16 +45,15 @@ int ow_find_fde_row(struct ow_finder *f, uint64_t vaddr, uint8_t how,
 	return err ? err : seek(f, vaddr, how, row);
 }
 
-static int find_cfi(struct ow_finder *f, const struct ow_target *target,
-		    const struct ow_module *module, uint64_t vaddr,
-		    struct ow_row *row)
+int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
+		     const struct ow_module *module, uint64_t addr,
+		     struct ow_row *row)
 {
+	uint64_t vaddr = addr - module->bias;
 	struct ow_cfi_env env = { &target->mem, module->bias, &f->memo };
 	uint8_t how;
 	int err;
 
-	if (!module->cfi)
-		return -OW_ENOENT;
 	err = ow_cfi_find(module->cfi, &env, vaddr, &f->fde, &how);
 	if (err)
 		return err;
@@ -72,9 +71,8 @@ static bool has_debug_frame(const struct ow_module *module)
 	return module->cfi && module->cfi->debug_index.nr > 0;
 }
 
-int ow_find_row(struct ow_finder *f, const struct ow_target *target,
-		const struct ow_module *module, uint64_t addr,
-		struct ow_row *row)
+int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
+		      uint64_t addr, struct ow_row *row)
 {
 	uint64_t vaddr = addr - module->bias;
 	int err;
@@ -84,11 +82,22 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		if (err != -OW_ENOENT)
 			return err;
 	}
-	if (module->table) {
-		err = ow_table_row(module->table, vaddr, row, f->rules);
-		if ((err != -OW_EUNSUPPORTED || !module->cfi) &&
-		    !(err == -OW_ENOENT && has_debug_frame(module)))
-			return err;
-	}
-	return find_cfi(f, target, module, vaddr, row);
+	if (!module->table)
+		return module->cfi ? OW_FIND_FULL : -OW_ENOENT;
+	err = ow_table_row(module->table, vaddr, row, f->rules);
+	if ((err == -OW_EUNSUPPORTED && module->cfi) ||
+	    (err == -OW_ENOENT && has_debug_frame(module)))
+		return OW_FIND_FULL;
+	return err;
+}
+
+int ow_find_row(struct ow_finder *f, const struct ow_target *target,
+		const struct ow_module *module, uint64_t addr,
+		struct ow_row *row)
+{
+	int err = ow_find_ready_row(f, module, addr, row);
+
+	return err == OW_FIND_FULL ?
+		       ow_find_full_row(f, target, module, addr, row) :
+		       err;
 }

@@ -31,6 +31,18 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,
 		struct ow_row *row);
 
+#define OW_FIND_FULL 1
+
+/*
+ * The two halves of that: what ORC or the table has, or OW_FIND_FULL where the
+ * module has CFI that must be asked; and what its CFI says.
+ */
+int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
+		      uint64_t addr, struct ow_row *row);
+int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
+		     const struct ow_module *module, uint64_t addr,
+		     struct ow_row *row);
+
 /*
  * The row for a vaddr that f->fde, which the caller has filled, covers.  how is
  * what the row was found by.  Return as ow_find_row().

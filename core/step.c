@@ -4,33 +4,34 @@
 #include "cursor.h"
 #include "err.h"
 
-/* A word of the target, from the stack's copy if it is there. */
-static inline int load(struct ow_step *s, uint64_t addr, uint64_t *ret)
+bool ow_step_peek(const struct ow_step *s, uint64_t addr, uint64_t *ret)
 {
-	const struct ow_target *t = s->target;
-	uint8_t word = t->arch->word;
+	uint8_t word = s->target->arch->word;
 	uint64_t skip = addr - s->stack.start;
 	uint32_t half;
 
-	if (skip < s->stack.size && s->stack.size - skip >= 8 && word == 8) {
+	if (skip >= s->stack.size || s->stack.size - skip < word)
+		return false;
+	if (word == 8) {
 		memcpy(ret, s->stack.bytes + skip, 8);
-		return 0;
+		return true;
 	}
-	if (skip < s->stack.size && s->stack.size - skip >= 4 && word == 4) {
-		memcpy(&half, s->stack.bytes + skip, 4);
-		*ret = half;
-		return 0;
-	}
-	if (ow_memory_word(&t->mem, addr, word, ret)) {
-		s->fault = addr;
-		return -OW_EFAULT;
-	}
-	return 0;
+	memcpy(&half, s->stack.bytes + skip, 4);
+	*ret = half;
+	return true;
 }
 
 int ow_step_word(struct ow_step *s, uint64_t addr, uint64_t *ret)
 {
-	return load(s, addr, ret);
+	const struct ow_target *t = s->target;
+
+	if (ow_step_peek(s, addr, ret))
+		return 0;
+	if (ow_memory_word(&t->mem, addr, t->arch->word, ret)) {
+		s->fault = addr;
+		return -OW_EFAULT;
+	}
+	return 0;
 }
 
 static int run_expr(struct ow_step *s, const struct ow_row *row,
@@ -76,7 +77,7 @@ static int find_cfa(struct ow_step *s, const struct ow_row *row,
 		return -OW_EUNKNOWN;
 	base = (regs->val[cfa->reg] + (int64_t)cfa->off) & mask;
 	if (cfa->kind == OW_RULE_AT_REG)
-		return load(s, base, ret);
+		return ow_step_word(s, base, ret);
 	*ret = base;
 	return 0;
 }
@@ -91,14 +92,15 @@ static int find_value(struct ow_step *s, const struct ow_row *row,
 	int err;
 
 	switch (rule->kind) {
-	case OW_RULE_AT_CFA: return load(s, (cfa + off) & mask, ret);
+	case OW_RULE_AT_CFA: return ow_step_word(s, (cfa + off) & mask, ret);
 	case OW_RULE_IS_CFA: *ret = (cfa + off) & mask; return 0;
 	case OW_RULE_SAME: *ret = regs->val[rule->slot]; return 0;
 	case OW_RULE_REG: *ret = (regs->val[rule->reg] + off) & mask; return 0;
 	case OW_RULE_AT_REG:
 		if (!ow_regs_known(regs, rule->reg))
 			return -OW_EUNKNOWN;
-		return load(s, (regs->val[rule->reg] + off) & mask, ret);
+		return ow_step_word(s, (regs->val[rule->reg] + off) & mask,
+				    ret);
 	case OW_RULE_IS_EXPR:
 	case OW_RULE_AT_EXPR:
 		s->expr.cfa = cfa;
@@ -106,7 +108,7 @@ static int find_value(struct ow_step *s, const struct ow_row *row,
 		if (err)
 			return err;
 		if (rule->kind == OW_RULE_AT_EXPR)
-			return load(s, addr, ret);
+			return ow_step_word(s, addr, ret);
 		*ret = addr;
 		return 0;
 	default: return -OW_EFORMAT;
@@ -151,8 +153,9 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 	for (i = 0; i < row->nr; i++) {
 		bit = (uint64_t)1 << rule[i].slot;
 		if (rule[i].kind == OW_RULE_AT_CFA) {
-			err = load(s, (cfa + (int64_t)rule[i].off) & mask,
-				   &s->vals[i]);
+			err = ow_step_word(s,
+					   (cfa + (int64_t)rule[i].off) & mask,
+					   &s->vals[i]);
 			known |= bit;
 		} else if (stays_known(&rule[i], regs)) {
 			err = find_value(s, row, &rule[i], regs, cfa,

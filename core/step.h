@@ -17,6 +17,9 @@ struct ow_step {
 	struct ow_expr expr;
 };
 
+/* A word of the stack, if its window has it. */
+bool ow_step_peek(const struct ow_step *s, uint64_t addr, uint64_t *ret);
+
 /* A word of the target, from the window if it is there; 0 or -OW_EFAULT. */
 int ow_step_word(struct ow_step *s, uint64_t addr, uint64_t *ret);
 

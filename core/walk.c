@@ -84,26 +84,42 @@ static enum ow_end fail(struct ow_walk *w, int err)
 	return w->end = ends[-err];
 }
 
+/* The mapping that addr is in, which mostly is the last frame's. */
+static const struct ow_range *find_range(struct ow_walk *w, uint64_t addr)
+{
+	const struct ow_range *r = w->range;
+
+	if (!r || addr < r->start || addr >= r->end)
+		w->range = r = ow_map_find(&w->step.target->map, addr);
+	return r;
+}
+
 /* Is pc in code that could be running? */
 static bool executable(const struct ow_walk *w, uint64_t pc)
 {
 	return ow_map_find(&w->step.target->map, pc) != NULL;
 }
 
-/* Could a signal frame be at sp?  False only if the stack says that none is. */
-static bool may_be_signal_frame(struct ow_walk *w)
+/*
+ * Does the stack's window say that a signal frame may be at sp?  unsure is for
+ * where the architecture has no mark, or the window not that word.
+ */
+static bool may_be_signal_frame(const struct ow_walk *w, bool unsure)
 {
 	const struct ow_arch *arch = w->step.target->arch;
 	const struct ow_sigframe *sf = arch->sigframes;
 	uint64_t sp = w->regs.val[arch->sp], word;
+	bool may_be = false;
 	size_t i;
 
-	for (i = 0; i < arch->nr_sigframes; i++, sf++)
+	for (i = 0; i < arch->nr_sigframes; i++, sf++) {
 		if (!sf->mark_bits ||
-		    ow_step_word(&w->step, sp + (int64_t)sf->mark_off, &word) ||
-		    (word & sf->mark_bits) == sf->mark)
-			return true;
-	return false;
+		    !ow_step_peek(&w->step, sp + (int64_t)sf->mark_off, &word))
+			may_be |= unsure;
+		else
+			may_be |= (word & sf->mark_bits) == sf->mark;
+	}
+	return may_be;
 }
 
 /*
@@ -174,38 +190,52 @@ static int fallback_row(struct ow_walk *w, const struct ow_range *range,
 	return 0;
 }
 
+/* How a row was found, beside the errors. */
+enum {
+	FOUND = 0,
+	WANTED = 1, /* its module has to be read first */
+	CACHED = 2, /* it is in the cache now */
+};
+
 /* The row of the last frame found, by CFI or by what comes in its place. */
 static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 {
 	const struct ow_target *t = w->step.target;
-	const struct ow_range *range = ow_map_find(&t->map, addr);
+	const struct ow_range *range = find_range(w, addr);
 	struct ow_module *module = range ? range->module : NULL;
 	uint64_t pc = w->regs.val[t->arch->pc];
 	int err = -OW_ENOENT;
 
 	if (module && module->state == OW_MODULE_UNREAD) {
 		w->wanted = module;
-		return 1;
+		return WANTED;
 	}
 	if (module)
-		err = ow_find_row(&w->finder, t, module, addr, row);
+		err = ow_find_ready_row(&w->finder, module, addr, row);
+	/* What a table leaves to the CFI may be a trampoline: that is told by its
+	   code, with or without the CFI, which has an expression a register. */
+	if ((err == OW_FIND_FULL && module->table &&
+	     may_be_signal_frame(w, false)) ||
+	    err == -OW_EUNSUPPORTED) {
+		if (trampoline_row(w, pc, row))
+			return FOUND;
+	}
+	if (err == OW_FIND_FULL)
+		err = ow_find_full_row(&w->finder, t, module, addr, row);
 	if (err == -OW_ENOENT && !t->no_fallback)
 		return fallback_row(w, range, row);
-	/* A table without the CFI it is of: trampolines are told by their code. */
-	if (err == -OW_EUNSUPPORTED && trampoline_row(w, pc, row))
-		return 0;
 	if (err)
 		return err;
 	/* A return address at the very end may be a trampoline's start.  That
 	   isn't cached: the same addr may be a pc another time. */
-	if (!(row->flags & OW_ROW_LAST)) {
-		if (w->cache)
-			ow_cache_put(w->cache, t->arch, addr, t->map.generation,
-				     row);
-	} else if (addr != pc && may_be_signal_frame(w)) {
+	if (!(row->flags & OW_ROW_LAST))
+		return w->cache && ow_cache_put(w->cache, t->arch, addr,
+						t->map.generation, row) ?
+			       CACHED :
+			       FOUND;
+	if (addr != pc && may_be_signal_frame(w, true))
 		trampoline_row(w, pc, row);
-	}
-	return 0;
+	return FOUND;
 }
 
 /*
@@ -344,7 +374,7 @@ static int last_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 	if (!b)
 		return find_row(w, addr, row);
 	ow_brief_row(b, t->arch, row, w->finder.rules);
-	return 0;
+	return FOUND;
 }
 
 static enum ow_end advance(struct ow_walk *w)
@@ -361,8 +391,11 @@ static enum ow_end advance(struct ow_walk *w)
 	was_return = w->frames[w->nr - 1].flags & OW_FRAME_RETURN;
 	addr = lookup_addr(&w->frames[w->nr - 1]);
 	err = last_row(w, addr, &row);
-	if (err > 0)
+	if (err == WANTED)
 		return OW_END_WANT;
+	/* The step in brief is the shorter one, if it can be taken. */
+	if (err == CACHED)
+		return OW_END_NOT_YET;
 	if (err == -OW_ENOENT && !executable(w, addr))
 		return w->end = OW_END_NO_MODULE;
 	if (err)
@@ -374,6 +407,7 @@ enum ow_end ow_walk_run(struct ow_walk *w)
 {
 	enum ow_end end = w->end;
 
+	w->range = NULL; /* the map may have changed since */
 	if (w->nr == 0 && w->max > 0)
 		push_frame(w, OW_HOW_REGS, 0);
 	if (w->max == 0)
