@@ -142,8 +142,11 @@ static void make_cfi(const struct ow_arch *arch)
 			       .eh_index = { refs, 7 } };
 }
 
-/* One row for all of [0x1000, 0x2000): nothing but the return address. */
-static void make_table(const struct ow_arch *arch)
+/*
+ * One row from 0x1000 up to end, nothing but the return
+ * address; then what that code says.
+ */
+static void make_table(const struct ow_arch *arch, uint32_t end, uint8_t behind)
 {
 	const struct ow_table_head head = {
 		.magic = OW_TABLE_MAGIC,
@@ -156,9 +159,13 @@ static void make_table(const struct ow_arch *arch)
 		.word = arch->word,
 		.ra = arch->ra,
 	};
-	static const uint8_t rows[] = {
-		/* 0x1000 is 0xc0 + 0x0f40 */
-		2, 0xcf, OW_TABLE_FIRST, OW_TABLE_NONE, 0x40,
+	uint32_t more = end - 0x1000 - OW_TABLE_LONG;
+	uint8_t rows[] = {
+		2,
+		(uint8_t)(OW_TABLE_LONG + (more >> 8)),
+		OW_TABLE_FIRST,
+		behind,
+		(uint8_t)more,
 	};
 
 	table_bytes.size = 0;
@@ -176,7 +183,7 @@ static void make_table(const struct ow_arch *arch)
 static void set_up(const struct ow_arch *arch)
 {
 	make_cfi(arch);
-	make_table(arch);
+	make_table(arch, 0x2000, OW_TABLE_NONE);
 	tabled = (struct ow_module){ TABLED, OW_MODULE_READY,
 				     NULL,   &table,
 				     NULL,   0 };
@@ -481,6 +488,40 @@ static void test_trampoline_x86_64(void)
 			  "501100@200 signal; complete");
 }
 
+/*
+ * A table leaves the trampoline to the CFI, which here is of no use: only where
+ * the stack and the code say so is it not asked.
+ */
+static void test_trampoline_escape(void)
+{
+	const struct ow_window stack = { STACK, STACK_SIZE, stack_bytes };
+	uint64_t at = TABLED + MALFORMED + 0x10;
+
+	set_up_signal(at);
+	make_table(&ow_arch_x86_64, MALFORMED, OW_TABLE_ESCAPE);
+	tabled.cfi = &cfi;
+	fake.code2.start = at;
+	put_trampoline(code2_bytes, 0);
+	ow_walk_begin(&walk, &fake.target, &stack, NULL, &regs, frames,
+		      MAX_FRAMES);
+	CHECK_TEXT(said(ow_walk_run(&walk)),
+		   "401010@0 registers; 401410@8 table r s; "
+		   "501100@200 signal; complete");
+	poke(STACK + 8 + 40 + 8 * 18, 0x34);
+	ow_walk_begin(&walk, &fake.target, &stack, NULL, &regs, frames,
+		      MAX_FRAMES);
+	CHECK_TEXT(said(ow_walk_run(&walk)),
+		   "401010@0 registers; 401410@8 table r; "
+		   "malformed unwind information for pc");
+	poke(STACK + 8 + 40 + 8 * 18, 0x33);
+	code2_bytes[0]++;
+	ow_walk_begin(&walk, &fake.target, &stack, NULL, &regs, frames,
+		      MAX_FRAMES);
+	CHECK_TEXT(said(ow_walk_run(&walk)),
+		   "401010@0 registers; 401410@8 table r; "
+		   "malformed unwind information for pc");
+}
+
 /* While the trampoline itself runs. */
 static void test_trampoline_i386(void)
 {
@@ -707,6 +748,7 @@ int main(void)
 		{ "bad rules", test_bad_and_unsupported_rules },
 		{ "unknown registers", test_unknown },
 		{ "frame pointer", test_frame_pointer },
+		{ "trampoline that a table leaves", test_trampoline_escape },
 		{ "frame pointer: ends", test_frame_pointer_ends },
 		{ "frame pointer: zero", test_frame_pointer_zero },
 		{ "trampoline of x86-64", test_trampoline_x86_64 },
