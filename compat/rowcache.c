@@ -5,37 +5,63 @@
 
 #define WORDS (sizeof(struct ow_saved_row) / 8)
 
-static struct ow_saved_row *place(const struct ow_rowcache *c, uint64_t addr)
+/* The first of the two places of an address. */
+static struct ow_saved_row *pair_of(const struct ow_rowcache *c, uint64_t addr)
 {
-	return &c->entries[addr * 0x9e3779b97f4a7c15ULL >> 40 & c->mask];
+	return &c->entries[addr * 0x9e3779b97f4a7c15ULL >> 40 & c->mask & ~1u];
+}
+
+static uint64_t addr_of(const struct ow_saved_row *e)
+{
+	return __atomic_load_n(&e->addr, __ATOMIC_RELAXED);
+}
+
+static uint32_t seq_of(const struct ow_saved_row *e)
+{
+	return __atomic_load_n(&e->seq, __ATOMIC_RELAXED);
 }
 
 bool ow_rowcache_get(const struct ow_rowcache *c, uint64_t addr,
 		     struct ow_saved_row *ret)
 {
-	struct ow_saved_row *e = place(c, addr);
-	const uint64_t *from = (const uint64_t *)e;
+	const struct ow_saved_row *e = pair_of(c, addr);
+	const uint64_t *from;
 	uint64_t *to = (uint64_t *)ret;
-	uint32_t seq = __atomic_load_n(&e->seq, __ATOMIC_ACQUIRE);
+	uint32_t seq;
 	size_t i;
 
+	e += addr_of(e) != addr;
+	from = (const uint64_t *)e;
+	seq = __atomic_load_n(&e->seq, __ATOMIC_ACQUIRE);
 	/* What is not in use yet has address 0, where no code is. */
-	if (addr == 0 || seq & 1 ||
-	    __atomic_load_n(&e->addr, __ATOMIC_RELAXED) != addr)
+	if (addr == 0 || seq & 1 || addr_of(e) != addr)
 		return false;
 	for (i = 0; i < WORDS; i++)
 		to[i] = __atomic_load_n(&from[i], __ATOMIC_RELAXED);
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);
-	return __atomic_load_n(&e->seq, __ATOMIC_RELAXED) == seq &&
-	       ret->addr == addr;
+	return seq_of(e) == seq && ret->addr == addr;
+}
+
+/* Its own place, or one that is free, or each of the two in turn. */
+static struct ow_saved_row *place_for(const struct ow_rowcache *c,
+				      uint64_t addr)
+{
+	struct ow_saved_row *e = pair_of(c, addr);
+	uint64_t first = addr_of(&e[0]), second = addr_of(&e[1]);
+
+	if (first == addr || second == addr)
+		return &e[second == addr];
+	if (first == 0 || second == 0)
+		return &e[first != 0];
+	return &e[(seq_of(&e[0]) + seq_of(&e[1])) / 2 % 2];
 }
 
 void ow_rowcache_put(struct ow_rowcache *c, const struct ow_saved_row *row)
 {
-	struct ow_saved_row *e = place(c, row->addr);
+	struct ow_saved_row *e = place_for(c, row->addr);
 	const uint64_t *from = (const uint64_t *)row;
 	uint64_t *to = (uint64_t *)e;
-	uint32_t seq = __atomic_load_n(&e->seq, __ATOMIC_RELAXED);
+	uint32_t seq = seq_of(e);
 	size_t i;
 
 	if (seq & 1 ||

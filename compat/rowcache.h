@@ -44,7 +44,7 @@ _Static_assert(sizeof(struct ow_saved_row) == 64, "one entry, one cache line");
 
 struct ow_rowcache {
 	struct ow_saved_row *entries; /* all zero at first */
-	uint32_t mask;                /* a power of two, minus one */
+	uint32_t mask; /* a power of two, minus one; at least 1 */
 };
 
 /* Copy what is known of addr, whatever its tag; false if nothing is. */

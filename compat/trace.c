@@ -1,48 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "trace.h"
 
+#include "traceplace.h"
 #include "unwrow.h"
 #include "unwstep.h"
 
-#define NR_PLACES 8192 /* a guess can name */
-#define BIT(slot) ((uint64_t)1 << (slot))
-
-/*
- * Where the caller's ip, sp and frame pointer are: one word for each address.
- * Threads and signal handlers read and write these places at any time, so check
- * is made of the address, of the data, and of the object's tag if it could be
- * unloaded: what doesn't match isn't used.
- */
-struct place {
-	uint64_t check, data;
-};
-
-enum {
-	/* Bits 0 and 1 of the data; 0: nothing that would fit in here. */
-	KIND = 3,
-	KIND_FRAME = 1,
-	KIND_SIGNAL = 2,
-	KIND_END = 3,
-
-	CFA_BY_FP = 4,
-	LASTING = 8, /* the object is never unloaded */
-
-	/* Words; those of saves are below the CFA, and 0 if it isn't saved. */
-	CFA_SHIFT = 4,
-	CFA_BITS = 20,
-	FP_SHIFT = 24,
-	RA_SHIFT = 32,
-	SAVE_BITS = 8,
-	/* The place that the caller had last: a guess, which spares the loop to
-	   wait for the return address before it can go on. */
-	GUESS_SHIFT = 40,
-	GUESS_BITS = 13,
-};
-
 #define MAX_WRONG 2 /* guesses, before a trace does without */
-
-static struct place places[NR_PLACES];
-static uint32_t wrong_guesses;
 
 /* One frame on the way. */
 struct trace {
@@ -52,48 +15,9 @@ struct trace {
 	struct ow_unw unw; /* for what isn't known yet; object and tag hold on */
 };
 
-static inline struct place *place_of(uint64_t addr)
-{
-	return &places[addr * 0x9e3779b97f4a7c15ULL >> 51];
-}
-
-static inline uint64_t mix(uint64_t data)
-{
-	return data * 0xd1342543de82ef95ULL;
-}
-
-static inline uint64_t field(uint64_t data, unsigned int shift,
-			     unsigned int bits)
-{
-	return data >> shift & (((uint64_t)1 << bits) - 1);
-}
-
-/* A row in few bits; without a kind if that isn't possible. */
-static uint64_t encode(const struct ow_saved_row *s)
-{
-	uint64_t words = (uint64_t)(int64_t)s->cfa_off / 8, fp = 0;
-	unsigned int i;
-
-	if (s->flags & OW_SAVED_OUTERMOST)
-		return KIND_END;
-	if (s->flags & OW_SAVED_TRAMPOLINE)
-		return KIND_SIGNAL;
-	if (s->cfa_off < 0 || s->cfa_off % 8 || words >> CFA_BITS ||
-	    (s->cfa_reg != OW_M_SP && s->cfa_reg != OW_M_FP) ||
-	    (OW_M_RA == OW_M_PC && !s->ra_words))
-		return 0;
-	for (i = 0; i < s->nr; i++)
-		if (s->saves[i].slot == OW_M_FP)
-			fp = s->saves[i].words;
-	return KIND_FRAME | (s->cfa_reg == OW_M_FP ? CFA_BY_FP : 0) |
-	       words << CFA_SHIFT | fp << FP_SHIFT |
-	       (uint64_t)s->ra_words << RA_SHIFT;
-}
-
 /* Find the row, and remember what it comes to. */
 static uint64_t look_up(struct trace *t, uint64_t addr, struct ow_scratch *s)
 {
-	struct place *p = place_of(addr);
 	struct ow_saved_row saved = { .flags = 0 };
 	struct ow_row row, trampoline;
 	uint64_t data = 0, tag;
@@ -108,14 +32,13 @@ static uint64_t look_up(struct trace *t, uint64_t addr, struct ow_scratch *s)
 	if (row.flags & OW_ROW_SIGNAL) {
 		saved.flags = OW_SAVED_TRAMPOLINE;
 		if (ow_unw_at_trampoline(&t->unw, &trampoline))
-			data = encode(&saved);
+			data = ow_place_encode(&saved);
 	} else if (ow_saved_row_make(&saved, ow_machine.arch, &row)) {
-		data = encode(&saved);
+		data = ow_place_encode(&saved);
 	}
 	if (tag == 0)
-		data |= LASTING;
-	__atomic_store_n(&p->check, addr ^ mix(data) ^ tag, __ATOMIC_RELAXED);
-	__atomic_store_n(&p->data, data, __ATOMIC_RELAXED);
+		data |= OW_PLACE_LASTING;
+	ow_place_remember(addr, data, tag);
 	return data;
 }
 
@@ -127,14 +50,14 @@ static __attribute__((noinline)) uint64_t look_up_alone(struct trace *t,
 	return look_up(t, addr, &own);
 }
 
-/* What is known of an address whose object may be unloaded; or find it. */
-static __attribute__((noinline)) uint64_t ask(struct trace *t, uint64_t addr,
-					      uint64_t check, uint64_t data)
+/* What is known of an address, whose object may be unloaded; or find it. */
+static __attribute__((noinline)) uint64_t ask(struct trace *t, uint64_t addr)
 {
 	struct ow_scratch *s;
+	uint64_t data;
 
-	if ((data & KIND) && !(data & LASTING) &&
-	    (check ^ mix(data) ^ ow_unw_tag(&t->unw, addr)) == addr)
+	if (ow_place_find(addr, ow_unw_tag(&t->unw, addr), &data) &&
+	    data & OW_PLACE_KIND)
 		return data;
 	s = ow_scratch_take(NULL);
 	if (!s)
@@ -181,12 +104,14 @@ static bool leave_signal(struct trace *t)
 
 static bool leave_frame(struct trace *t, uint64_t data)
 {
-	uint64_t fp = field(data, FP_SHIFT, SAVE_BITS);
-	uint64_t ra = field(data, RA_SHIFT, SAVE_BITS);
+	uint64_t fp =
+		ow_place_field(data, OW_PLACE_FP_SHIFT, OW_PLACE_SAVE_BITS);
+	uint64_t ra =
+		ow_place_field(data, OW_PLACE_RA_SHIFT, OW_PLACE_SAVE_BITS);
 	uint64_t most = fp > ra ? fp : ra;
-	uint64_t cfa = data & CFA_BY_FP ? t->fp : t->sp;
+	uint64_t cfa = data & OW_PLACE_CFA_BY_FP ? t->fp : t->sp;
 
-	cfa += 8 * field(data, CFA_SHIFT, CFA_BITS);
+	cfa += 8 * ow_place_field(data, OW_PLACE_CFA_SHIFT, OW_PLACE_CFA_BITS);
 	if (cfa < t->sp || (cfa == t->sp && t->is_return) ||
 	    (most && !in_window(t, cfa - 8 * most, cfa)))
 		return false;
@@ -198,33 +123,6 @@ static bool leave_frame(struct trace *t, uint64_t data)
 	t->ip = t->ra & OW_M_PC_MASK;
 	t->is_return = true;
 	return true;
-}
-
-static inline bool read_place(const struct place *p, uint64_t addr,
-			      uint64_t *data_ret)
-{
-	uint64_t check = __atomic_load_n(&p->check, __ATOMIC_RELAXED);
-
-	*data_ret = __atomic_load_n(&p->data, __ATOMIC_RELAXED);
-	return (check ^ mix(*data_ret)) == addr;
-}
-
-/*
- * That place p, of addr, leads to place to.  One guess is as good as another, so
- * what several callers have in turn is rarely changed.
- */
-static void guess_next_time(struct place *p, uint64_t addr,
-			    const struct place *to)
-{
-	uint64_t mask = (((uint64_t)1 << GUESS_BITS) - 1) << GUESS_SHIFT, data;
-
-	if (!read_place(p, addr, &data) ||
-	    (data & mask &&
-	     __atomic_fetch_add(&wrong_guesses, 1, __ATOMIC_RELAXED) % 8))
-		return;
-	data = (data & ~mask) | (uint64_t)(to - places) << GUESS_SHIFT;
-	__atomic_store_n(&p->check, addr ^ mix(data), __ATOMIC_RELAXED);
-	__atomic_store_n(&p->data, data, __ATOMIC_RELAXED);
 }
 
 /*
@@ -239,25 +137,27 @@ static int run_known(struct trace *t, void **buffer, int n, int size)
 	uint64_t low = t->window.start, high = t->window.end;
 	uint64_t ip = t->ip, back = t->is_return, last_addr = 0;
 	uint64_t data, cfa, fp_off, ra_off;
-	struct place *p = place_of(addr), *last = NULL;
+	struct ow_place *p = ow_place_pair(addr), *last = NULL;
 	unsigned int wrong = 0;
 
 	while (n < size) {
-		if (!read_place(p, addr, &data)) {
-			if (p == place_of(addr))
-				break;
-			p = place_of(addr);
-			if (!read_place(p, addr, &data))
+		if (!ow_place_read(p, addr, &data)) {
+			p = ow_place_find(addr, 0, &data);
+			if (!p)
 				break;
 			if (last)
-				guess_next_time(last, last_addr, p);
+				ow_place_guess(last, last_addr, p);
 			wrong++;
 		}
-		cfa = (data & CFA_BY_FP ? fp : sp) +
-		      8 * field(data, CFA_SHIFT, CFA_BITS);
-		ra_off = 8 * field(data, RA_SHIFT, SAVE_BITS);
-		fp_off = 8 * field(data, FP_SHIFT, SAVE_BITS);
-		if ((data & (KIND | LASTING)) != (KIND_FRAME | LASTING) ||
+		cfa = (data & OW_PLACE_CFA_BY_FP ? fp : sp) +
+		      8 * ow_place_field(data, OW_PLACE_CFA_SHIFT,
+					 OW_PLACE_CFA_BITS);
+		ra_off = 8 * ow_place_field(data, OW_PLACE_RA_SHIFT,
+					    OW_PLACE_SAVE_BITS);
+		fp_off = 8 * ow_place_field(data, OW_PLACE_FP_SHIFT,
+					    OW_PLACE_SAVE_BITS);
+		if ((data & (OW_PLACE_KIND | OW_PLACE_LASTING)) !=
+			    (OW_PLACE_KIND_FRAME | OW_PLACE_LASTING) ||
 		    cfa > high || cfa < sp + back || !ra_off ||
 		    cfa - ra_off < low || cfa - fp_off < low)
 			break;
@@ -274,8 +174,9 @@ static int run_known(struct trace *t, void **buffer, int n, int size)
 		last_addr = addr;
 		addr = ip - 1;
 		p = wrong > MAX_WRONG ?
-			    place_of(addr) :
-			    &places[field(data, GUESS_SHIFT, GUESS_BITS)];
+			    ow_place_pair(addr) :
+			    &ow_places[ow_place_field(data, OW_PLACE_GUESS_SHIFT,
+						      OW_PLACE_GUESS_BITS)];
 	}
 	t->ip = ip;
 	t->sp = sp;
@@ -299,17 +200,14 @@ static int run(struct trace *t, void **buffer, int size)
 		if (n == size || t->ip == 0)
 			return n;
 		addr = t->ip - t->is_return;
-		if (!read_place(place_of(addr), addr, &data) ||
-		    !(data & LASTING))
-			data = ask(t, addr,
-				   __atomic_load_n(&place_of(addr)->check,
-						   __ATOMIC_RELAXED),
-				   data);
-		if ((data & KIND) == KIND_END)
+		if (!ow_place_find(addr, 0, &data) ||
+		    !(data & OW_PLACE_LASTING))
+			data = ask(t, addr);
+		if ((data & OW_PLACE_KIND) == OW_PLACE_KIND_END)
 			return n;
-		if ((data & KIND) == KIND_FRAME ?
+		if ((data & OW_PLACE_KIND) == OW_PLACE_KIND_FRAME ?
 			    !leave_frame(t, data) :
-			    !(data & KIND_SIGNAL) || !leave_signal(t))
+			    !(data & OW_PLACE_KIND_SIGNAL) || !leave_signal(t))
 			return 0;
 		if (t->ip == 0)
 			return n;

@@ -3,8 +3,8 @@
  * unw_backtrace() in a SIGPROF handler, while threads throw and catch across
  * frames and libraries are loaded and unloaded, each where another one was.
  *
- * stress SECONDS LIBRARY LIBRARY.  It passes if it ends, if most samples reach
- * the outermost frame, and if a stack is the same by unw_step() as
+ * stress SECONDS LIBRARY LIBRARY.  It passes if it ends, if nine of ten samples
+ * reach the outermost frame, and if a stack is the same by unw_step() as
  * by unw_backtrace() wherever the two are compared.  (libgcc's code that installs a
  * handler's registers has no true CFI, so a few samples can't be complete.)
  */
@@ -187,8 +187,7 @@ int main(int argc, char **argv)
 	       samples.load(), frames.load(), thrown.load(), loads.load(),
 	       complete.load(), wrong.load(), allocations.load());
 	bool good = samples > 100 && thrown > 100 && loads > 10 &&
-		    complete > samples / 2 &&
-		    !wrong && !allocations;
+		    complete > samples / 10 * 9 && !wrong && !allocations;
 	printf("%d passed, %d failed\n", good, !good);
 	return !good;
 }
