@@ -1,146 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "cfa.h"
 
-#include "encoding.h"
+#include "cfainsn.h"
 #include "err.h"
-
-/* DWARF 5, table 7.29.  The first three carry an operand in their low bits. */
-enum {
-	CFA_advance_loc = 0x40,
-	CFA_offset = 0x80,
-	CFA_restore = 0xc0,
-	CFA_nop = 0x00,
-	CFA_set_loc = 0x01,
-	CFA_advance_loc1 = 0x02,
-	CFA_advance_loc2 = 0x03,
-	CFA_advance_loc4 = 0x04,
-	CFA_offset_extended = 0x05,
-	CFA_restore_extended = 0x06,
-	CFA_undefined = 0x07,
-	CFA_same_value = 0x08,
-	CFA_register = 0x09,
-	CFA_remember_state = 0x0a,
-	CFA_restore_state = 0x0b,
-	CFA_def_cfa = 0x0c,
-	CFA_def_cfa_register = 0x0d,
-	CFA_def_cfa_offset = 0x0e,
-	CFA_def_cfa_expression = 0x0f,
-	CFA_expression = 0x10,
-	CFA_offset_extended_sf = 0x11,
-	CFA_def_cfa_sf = 0x12,
-	CFA_def_cfa_offset_sf = 0x13,
-	CFA_val_offset = 0x14,
-	CFA_val_offset_sf = 0x15,
-	CFA_val_expression = 0x16,
-	CFA_AARCH64_negate_ra_state_with_pc = 0x2c,
-	CFA_AARCH64_negate_ra_state = 0x2d, /* GNU_window_save on SPARC */
-	CFA_GNU_args_size = 0x2e,
-	CFA_GNU_negative_offset_extended = 0x2f,
-};
-
-/*
- * The operands of each opcode, one letter each: r register, s second register,
- * o offset, f factored offset, F factored signed offset, 1 2 4 code delta of
- * that size, b block, n factored offset to be subtracted, L an address as the
- * FDE's own are encoded.
- */
-static const char *const operands[64] = {
-	[CFA_nop] = "",
-	[CFA_set_loc] = "L",
-	[CFA_advance_loc1] = "1",
-	[CFA_advance_loc2] = "2",
-	[CFA_advance_loc4] = "4",
-	[CFA_offset_extended] = "rf",
-	[CFA_restore_extended] = "r",
-	[CFA_undefined] = "r",
-	[CFA_same_value] = "r",
-	[CFA_register] = "rs",
-	[CFA_remember_state] = "",
-	[CFA_restore_state] = "",
-	[CFA_def_cfa] = "ro",
-	[CFA_def_cfa_register] = "r",
-	[CFA_def_cfa_offset] = "o",
-	[CFA_def_cfa_expression] = "b",
-	[CFA_expression] = "rb",
-	[CFA_offset_extended_sf] = "rF",
-	[CFA_def_cfa_sf] = "rF",
-	[CFA_def_cfa_offset_sf] = "F",
-	[CFA_val_offset] = "rf",
-	[CFA_val_offset_sf] = "rF",
-	[CFA_val_expression] = "rb",
-	[CFA_AARCH64_negate_ra_state_with_pc] = "",
-	[CFA_AARCH64_negate_ra_state] = "",
-	[CFA_GNU_args_size] = "o",
-	[CFA_GNU_negative_offset_extended] = "rn",
-};
-
-struct insn {
-	uint8_t op;         /* with the low-bits operand taken out */
-	uint64_t reg, reg2; /* DWARF numbers */
-	int64_t off;   /* factored already; or a code delta; or an address */
-	int32_t block; /* where in the section a block's length stands */
-};
-
-static void decode_block(struct insn *in, struct ow_cursor *c,
-			 const struct ow_cie *cie)
-{
-	uint64_t at = c->pos - cie->section;
-
-	ow_cursor_skip(c, ow_cursor_uleb(c));
-	/* A section whose offsets don't fit a rule is refused. */
-	if (at > INT32_MAX)
-		c->bad = true;
-	in->block = (int32_t)at;
-}
-
-static void decode_operand(struct insn *in, char kind, struct ow_cursor *c,
-			   const struct ow_cie *cie)
-{
-	struct ow_encoding enc = { .enc = cie->fde_enc,
-				   .word = cie->arch->word,
-				   .text = cie->text,
-				   .data = cie->data };
-
-	switch (kind) {
-	case 'r': in->reg = ow_cursor_uleb(c); break;
-	case 's': in->reg2 = ow_cursor_uleb(c); break;
-	case 'o': in->off = ow_cursor_uleb(c); break;
-	case 'f': in->off = ow_cursor_uleb(c) * cie->data_align; break;
-	case 'n': in->off = -(ow_cursor_uleb(c) * cie->data_align); break;
-	case 'F':
-		in->off = ow_cursor_sleb(c) * (uint64_t)cie->data_align;
-		break;
-	case 'b': decode_block(in, c, cie); break;
-	case 'L':
-		enc.field = cie->section_vaddr + (c->pos - cie->section);
-		in->off = ow_encoding_read(&enc, c, NULL);
-		break;
-	default: in->off = ow_cursor_uint(c, kind - '0') * cie->code_align;
-	}
-}
-
-static int decode(struct insn *in, struct ow_cursor *c,
-		  const struct ow_cie *cie)
-{
-	uint8_t byte = ow_cursor_u8(c);
-	uint8_t low = byte & 0x3f;
-	const char *kind;
-
-	*in = (struct insn){ .op = byte & 0xc0, .reg = low };
-	if (in->op == CFA_advance_loc) {
-		in->off = low * cie->code_align;
-	} else if (in->op == CFA_offset) {
-		in->off = ow_cursor_uleb(c) * cie->data_align;
-	} else if (in->op == 0) {
-		in->op = low;
-		in->reg = 0;
-		if (!operands[low])
-			return -OW_EUNSUPPORTED;
-		for (kind = operands[low]; *kind; kind++)
-			decode_operand(in, *kind, c, cie);
-	}
-	return c->bad ? -OW_EFORMAT : 0;
-}
 
 /* Of the registers, those that something is said of. */
 static void copy_state(struct ow_cfa_state *to, const struct ow_cfa_state *from)
@@ -173,17 +35,17 @@ static int restore(struct ow_cfa *cfa)
 
 /* What each instruction that sets a register's rule makes of it. */
 static const uint8_t reg_kinds[256] = {
-	[CFA_undefined] = OW_RULE_UNDEFINED,
-	[CFA_same_value] = OW_RULE_SAME,
-	[CFA_register] = OW_RULE_REG,
-	[CFA_offset] = OW_RULE_AT_CFA,
-	[CFA_offset_extended] = OW_RULE_AT_CFA,
-	[CFA_offset_extended_sf] = OW_RULE_AT_CFA,
-	[CFA_GNU_negative_offset_extended] = OW_RULE_AT_CFA,
-	[CFA_val_offset] = OW_RULE_IS_CFA,
-	[CFA_val_offset_sf] = OW_RULE_IS_CFA,
-	[CFA_expression] = OW_RULE_AT_EXPR,
-	[CFA_val_expression] = OW_RULE_IS_EXPR,
+	[OW_CFA_undefined] = OW_RULE_UNDEFINED,
+	[OW_CFA_same_value] = OW_RULE_SAME,
+	[OW_CFA_register] = OW_RULE_REG,
+	[OW_CFA_offset] = OW_RULE_AT_CFA,
+	[OW_CFA_offset_extended] = OW_RULE_AT_CFA,
+	[OW_CFA_offset_extended_sf] = OW_RULE_AT_CFA,
+	[OW_CFA_GNU_negative_offset_extended] = OW_RULE_AT_CFA,
+	[OW_CFA_val_offset] = OW_RULE_IS_CFA,
+	[OW_CFA_val_offset_sf] = OW_RULE_IS_CFA,
+	[OW_CFA_expression] = OW_RULE_AT_EXPR,
+	[OW_CFA_val_expression] = OW_RULE_IS_EXPR,
 };
 
 static void restore_reg(struct ow_cfa *cfa, uint8_t slot)
@@ -195,7 +57,7 @@ static void restore_reg(struct ow_cfa *cfa, uint8_t slot)
 		cfa->state.reg[slot] = cfa->initial.reg[slot];
 }
 
-static int apply_reg(struct ow_cfa *cfa, const struct insn *in)
+static int apply_reg(struct ow_cfa *cfa, const struct ow_cfa_insn *in)
 {
 	const struct ow_arch *arch = cfa->cie->arch;
 	uint8_t slot = ow_arch_slot(arch, in->reg);
@@ -204,7 +66,7 @@ static int apply_reg(struct ow_cfa *cfa, const struct insn *in)
 
 	if (slot == OW_SLOT_NONE)
 		return 0;
-	if (in->op == CFA_restore || in->op == CFA_restore_extended) {
+	if (in->op == OW_CFA_restore || in->op == OW_CFA_restore_extended) {
 		restore_reg(cfa, slot);
 		return 0;
 	}
@@ -230,15 +92,15 @@ static int apply_reg(struct ow_cfa *cfa, const struct insn *in)
  * writes, and libgcc takes, a register after an expression too: the offset is
  * then the one from before (libgcrypt's AES code has this).
  */
-static int apply_cfa(struct ow_cfa *cfa, const struct insn *in)
+static int apply_cfa(struct ow_cfa *cfa, const struct ow_cfa_insn *in)
 {
 	struct ow_cfa_state *st = &cfa->state;
-	bool has_reg = in->op != CFA_def_cfa_offset &&
-		       in->op != CFA_def_cfa_offset_sf;
-	bool has_off = in->op != CFA_def_cfa_register;
+	bool has_reg = in->op != OW_CFA_def_cfa_offset &&
+		       in->op != OW_CFA_def_cfa_offset_sf;
+	bool has_off = in->op != OW_CFA_def_cfa_register;
 	uint8_t slot = ow_arch_slot(cfa->cie->arch, in->reg);
 
-	if (in->op == CFA_def_cfa_expression) {
+	if (in->op == OW_CFA_def_cfa_expression) {
 		st->cfa = (struct ow_rule){ 0, OW_RULE_IS_EXPR, 0, in->block };
 		return 0;
 	}
@@ -254,24 +116,80 @@ static int apply_cfa(struct ow_cfa *cfa, const struct insn *in)
 	return 0;
 }
 
-static int apply(struct ow_cfa *cfa, const struct insn *in)
+static int apply(struct ow_cfa *cfa, const struct ow_cfa_insn *in)
 {
 	switch (in->op) {
-	case CFA_nop:
-	case CFA_GNU_args_size:
+	case OW_CFA_nop:
+	case OW_CFA_GNU_args_size:
 	/* A signed return address is known by its bits: ow_arch.pc_mask. */
-	case CFA_AARCH64_negate_ra_state:
-	case CFA_AARCH64_negate_ra_state_with_pc: return 0;
-	case CFA_remember_state: return save(cfa);
-	case CFA_restore_state: return restore(cfa);
-	case CFA_def_cfa:
-	case CFA_def_cfa_sf:
-	case CFA_def_cfa_register:
-	case CFA_def_cfa_offset:
-	case CFA_def_cfa_offset_sf:
-	case CFA_def_cfa_expression: return apply_cfa(cfa, in);
+	case OW_CFA_AARCH64_negate_ra_state:
+	case OW_CFA_AARCH64_negate_ra_state_with_pc: return 0;
+	case OW_CFA_remember_state: return save(cfa);
+	case OW_CFA_restore_state: return restore(cfa);
+	case OW_CFA_def_cfa:
+	case OW_CFA_def_cfa_sf:
+	case OW_CFA_def_cfa_register:
+	case OW_CFA_def_cfa_offset:
+	case OW_CFA_def_cfa_offset_sf:
+	case OW_CFA_def_cfa_expression: return apply_cfa(cfa, in);
 	default: return apply_reg(cfa, in);
 	}
+}
+
+/* CFA = register + offset, in a byte each. */
+static bool set_cfa(struct ow_cfa *cfa, uint8_t reg, int32_t off)
+{
+	uint8_t slot = ow_arch_slot(cfa->cie->arch, reg);
+
+	if (slot == OW_SLOT_NONE)
+		return false;
+	cfa->state.cfa = (struct ow_rule){ 0, OW_RULE_REG, slot, off };
+	cfa->state.cfa_off = off;
+	return true;
+}
+
+static bool set_saved(struct ow_cfa *cfa, uint8_t reg, int64_t off)
+{
+	uint8_t slot = ow_arch_slot(cfa->cie->arch, reg);
+
+	if (slot == OW_SLOT_NONE || off != (int32_t)off)
+		return false;
+	cfa->state.reg[slot] =
+		(struct ow_rule){ slot, OW_RULE_AT_CFA, 0, (int32_t)off };
+	cfa->state.said |= (uint64_t)1 << slot;
+	return true;
+}
+
+/*
+ * One of the instructions that compilers write most, with operands of a byte:
+ * return its size; or 0 for any other one, and nothing has changed.
+ */
+static unsigned int run_plain(struct ow_cfa *cfa, const uint8_t *at,
+			      const uint8_t *end)
+{
+	struct ow_cfa_state *st = &cfa->state;
+
+	if (end - at < 2 || at[1] >= 0x80)
+		return 0;
+	if ((at[0] & 0xc0) == OW_CFA_offset)
+		return set_saved(cfa, at[0] & 0x3f,
+				 at[1] * cfa->cie->data_align) ?
+			       2 :
+			       0;
+	if (at[0] == OW_CFA_def_cfa)
+		return end - at > 2 && at[2] < 0x80 &&
+				       set_cfa(cfa, at[1], at[2]) ?
+			       3 :
+			       0;
+	if (st->cfa.kind != OW_RULE_REG)
+		return 0;
+	if (at[0] == OW_CFA_def_cfa_offset)
+		st->cfa.off = st->cfa_off = at[1];
+	else if (at[0] == OW_CFA_def_cfa_register)
+		return set_cfa(cfa, at[1], st->cfa_off) ? 2 : 0;
+	else
+		return 0;
+	return 2;
 }
 
 /*
@@ -280,19 +198,30 @@ static int apply(struct ow_cfa *cfa, const struct insn *in)
  */
 static int run(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t *to_ret)
 {
-	struct insn in;
+	unsigned int size;
+	struct ow_cfa_insn in;
 	int err;
 
 	while (ow_cursor_more(insns)) {
-		err = decode(&in, insns, cfa->cie);
+		if ((*insns->pos & 0xc0) == OW_CFA_advance_loc) {
+			*to_ret = cfa->next +
+				  (*insns->pos++ & 0x3f) * cfa->cie->code_align;
+			return 1;
+		}
+		size = run_plain(cfa, insns->pos, insns->end);
+		insns->pos += size;
+		if (size)
+			continue;
+		err = ow_cfa_decode(&in, insns, cfa->cie);
 		if (err)
 			return err;
 		switch (in.op) {
-		case CFA_advance_loc:
-		case CFA_advance_loc1:
-		case CFA_advance_loc2:
-		case CFA_advance_loc4: *to_ret = cfa->next + in.off; return 1;
-		case CFA_set_loc: *to_ret = in.off; return 1;
+		case OW_CFA_advance_loc1:
+		case OW_CFA_advance_loc2:
+		case OW_CFA_advance_loc4:
+			*to_ret = cfa->next + in.off;
+			return 1;
+		case OW_CFA_set_loc: *to_ret = in.off; return 1;
 		default: err = apply(cfa, &in);
 		}
 		if (err)
