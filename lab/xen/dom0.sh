@@ -58,7 +58,7 @@ measure() {
     sleep 1
     for how in fp cfi; do
         timeout 200 outwind record -F 99 --samples=100 --unwind=$how -e "$fp_image" \
-            --stats -o /dev/null "xen:$id" 2>"$1/$how-$2.stats"
+            --stats -f folded "xen:$id" >"$1/$how-$2.folded" 2>"$1/$how-$2.stats"
     done
     cut -d ' ' -f 1 /proc/uptime >"$1/xenctx-$2"
     for i in 1 2 3 4; do
@@ -100,9 +100,12 @@ sample_linux() {
             "xen:$1" >"$1/$i.json" 2>"$1/$i.err"
         sleep 0.1
     done
-    timeout 100 outwind record -F 99 -d 3 -f folded -e linux --kallsyms=kallsyms \
-        --stats "xen:$1" >"$1/folded" 2>"$1/record.stats"
+    timeout 100 outwind record -F 99 --samples=150 -e linux --kallsyms=kallsyms --stats \
+        -o "$1/profile.owp" "xen:$1" 2>"$1/record.stats"
     echo $? >"$1/record.status"
+    for format in folded json; do
+        outwind report -f $format -o "$1/profile.$format" "$1/profile.owp"
+    done
     xl list "$1" >"$1/list"
     xl destroy "$1"
 }

@@ -15,6 +15,7 @@
 
 char stacks[NR_CPUS][STACK_SIZE] __attribute__((aligned(STACK_SIZE)));
 volatile unsigned long counter;
+volatile unsigned long work[NR_CPUS]; /* done since the last event */
 
 /* What keeps a call from being the last thing of a function. */
 #define AFTER __asm__ volatile("" ::: "memory")
@@ -87,7 +88,7 @@ CALL void dynamic(unsigned long n)
 	volatile unsigned long local[n % 100 + 1];
 
 	local[n % 100] = n;
-	g1(n);
+	g1(20 * n);
 	local[0]++;
 	aligned(n);
 	AFTER;
@@ -187,7 +188,7 @@ CALL void abyss_b(unsigned long n)
 	if (n > 0)
 		abyss_a(n - 1);
 	else
-		g1(2000);
+		g1(6000);
 	local[1]++;
 }
 
@@ -197,12 +198,19 @@ CALL void on_trap(void)
 	counter++;
 }
 
+/*
+ * As much again as was done since the last one: however fast the machine, half
+ * of the time an interrupt is on the stack.
+ */
 CALL void on_event(void)
 {
 	unsigned long here = (unsigned long)__builtin_frame_address(0);
+	unsigned long cpu = (here - (unsigned long)stacks) / STACK_SIZE;
 
-	g1(2000);
-	platform_end_event((here - (unsigned long)stacks) / STACK_SIZE);
+	do
+		g1(1000);
+	while (work[cpu] && --work[cpu]);
+	platform_end_event(cpu);
 	AFTER;
 }
 
@@ -217,9 +225,10 @@ CALL void traps(unsigned long n)
 	local[1]++;
 }
 
-CALL void load(void)
+CALL void load(unsigned long cpu)
 {
 	for (unsigned long n = 0; n < 50; n++) {
+		work[cpu]++;
 		f1(n);
 		g1(n);
 		tail(n);
@@ -231,17 +240,19 @@ CALL void load(void)
 }
 
 /* Never returns, and its caller has nothing behind the call. */
-CALL __attribute__((noreturn)) void load_for_ever(void)
+CALL __attribute__((noreturn)) void load_for_ever(unsigned long cpu)
 {
 	for (;;)
-		load();
+		load(cpu);
 }
 
-CALL __attribute__((noreturn)) void dive_for_ever(void)
+CALL __attribute__((noreturn)) void dive_for_ever(unsigned long cpu)
 {
-	for (unsigned long n = 0;; n++) {
-		for (int i = 0; i < 40; i++)
+	for (;;) {
+		for (int i = 0; i < 40; i++) {
+			work[cpu]++;
 			deep(DEEP);
+		}
 		abyss_a(ABYSS - 1);
 	}
 }
@@ -263,6 +274,6 @@ CALL __attribute__((noreturn)) void cpu_main(unsigned long cpu)
 		wait_for_ever();
 	platform_start_events(cpu);
 	if (cpu == 1)
-		dive_for_ever();
-	load_for_ever();
+		dive_for_ever(cpu);
+	load_for_ever(cpu);
 }

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a Linux kernel for x86-64 says of its own stacks: its ORC, which ends
+stacks by name of no function, and the lists of code that it replaces when it
+boots (linux-6.1: arch/x86/include/asm/orc_types.h, alternative.h, paravirt.h)."""
+
+import bisect
+import struct
+
+END, CALL, REGS, UNKNOWN, NO_CODE = 'end', 'call', 'regs', 'unknown', 'no code'
+OLD_TYPES = CALL, REGS, REGS, CALL
+# Since 6.3 there is a type for what is not known, and one for the end.
+TYPES = UNKNOWN, END, CALL, REGS, REGS
+
+
+def is_indirect_call(code):
+    """Is it that, all of it?  FF /2, Intel SDM vol. 2."""
+    mod, reg, rm = code[1] >> 6, code[1] >> 3 & 7, code[1] & 7
+    has_sib = mod != 3 and rm == 4
+    base = code[2] & 7 if has_sib and len(code) > 2 else rm
+    size = 2 + has_sib + (0, 1, 4, 0)[mod] + 4 * (mod == 0 and base == 5)
+    return code[0] == 0xff and reg == 2 and size == len(code)
+
+
+class Kernel:
+    """A vmlinux, of which no symbols are needed."""
+
+    def __init__(self, elf):
+        with open(elf, 'rb') as file:
+            self.bytes = file.read()
+        self.sections = self._sections()
+        self.starts, self.kinds = self._orc()
+        self.replaced = sorted(self._replaced())
+
+    def _sections(self):
+        """Name -> (address, offset, size, is it code), of those with bytes."""
+        head = struct.unpack_from('<QQQI6H', self.bytes, 24)
+        at, size, nr, names = head[2], head[7], head[8], head[9]
+        heads = [struct.unpack_from('<IIQQQQ', self.bytes, at + size * i)
+                 for i in range(nr)]
+        found = {}
+        for name, kind, flags, addr, off, length in heads:
+            name += heads[names][4]
+            name = self.bytes[name:self.bytes.index(b'\0', name)].decode()
+            if kind != 8 and flags & 2:
+                found[name] = addr, off, length, flags & 4
+        return found
+
+    def _words(self, section, form):
+        """Of a section of structures, each with its address."""
+        addr, off, length, _ = self.sections[section]
+        size = struct.calcsize(form)
+        for i in range(length // size):
+            yield addr + size * i, struct.unpack_from(
+                form, self.bytes, off + size * i)
+
+    def _orc(self):
+        starts = [addr + rel for addr, (rel,) in self._words(
+            '.orc_unwind_ip', '<i')]
+        kinds = []
+        has_types = '.orc_header' in self.sections
+        for _, (_, _, bits) in self._words('.orc_unwind', '<hhH'):
+            kind = OLD_TYPES[bits >> 8 & 3]
+            if has_types:
+                kind = TYPES[min(bits >> 8 & 7, 4)]
+            elif bits >> 10 & 1:
+                kind = END
+            kinds.append(UNKNOWN if kind == CALL and not bits & 15 else kind)
+        return starts, kinds
+
+    def _replaced(self):
+        """Ranges of code that is other code once the kernel runs."""
+        for addr, (rel, _, _, size, _) in self._words(
+                '.altinstructions', '<iiHBB'):
+            yield addr + rel, addr + rel + size
+        for _, (addr, _, size) in self._words('.parainstructions', '<QBB6x'):
+            yield addr, addr + size
+
+    def kind(self, addr):
+        """What ORC has for an address."""
+        if not any(a <= addr < a + size for a, _, size, is_code in
+                   self.sections.values() if is_code):
+            return NO_CODE
+        i = bisect.bisect_right(self.starts, addr)
+        return self.kinds[i - 1] if i else NO_CODE
+
+    def is_replaced(self, addr):
+        """Is there other code than the ORC is of?"""
+        i = bisect.bisect_right(self.replaced, (addr, 1 << 64))
+        return i > 0 and addr < self.replaced[i - 1][1]
+
+    def is_behind_call(self, pc):
+        """Is an instruction that calls in front of pc?"""
+        for addr, off, size, is_code in self.sections.values():
+            if is_code and addr + 7 <= pc <= addr + size:
+                code = self.bytes[pc - addr + off - 7:pc - addr + off]
+                to = pc + struct.unpack_from('<i', code, 3)[0]
+                return (code[2] == 0xe8 and self.kind(to) != NO_CODE) or any(
+                    is_indirect_call(code[i:]) for i in range(6))
+        return False
+
+    def check(self, pcs, complete):
+        """Why a stack, innermost first, is none; 'replaced' where its first
+        frame is in replaced code, of which nothing is known; or None."""
+        is_exact = True
+        for i, pc in enumerate(pcs):
+            addr = pc if is_exact else pc - 1
+            kind, is_last = self.kind(addr), i == len(pcs) - 1
+            if kind == NO_CODE:
+                return '#%d is no code' % i
+            if is_exact and self.is_replaced(addr):
+                return 'replaced'
+            # What begins a stack need not have called; some pushes and returns.
+            if not is_exact and kind != END and \
+                    not self.is_replaced(addr) and not self.is_behind_call(pc):
+                return '#%d is behind no call' % i
+            if is_last and kind == CALL:
+                return '#%d has a caller' % i
+            if is_last and complete != (kind != UNKNOWN):
+                return 'complete' if complete else 'incomplete'
+            if not is_last and kind in (END, UNKNOWN):
+                return '#%d has no caller' % i
+            is_exact = kind == REGS
+        return None if pcs else 'empty'
