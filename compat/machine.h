@@ -33,12 +33,17 @@ enum {
 };
 #endif
 
-/* Bits of a code address; the rest of a return address may be a signature. */
+/* A code address without the signature that a return address may have. */
+static inline uint64_t ow_machine_code(uint64_t pc)
+{
 #ifdef __x86_64__
-#define OW_M_PC_MASK (~(uint64_t)0)
+	return pc;
 #else
-#define OW_M_PC_MASK (((uint64_t)1 << 48) - 1)
+	const uint64_t mask = ((uint64_t)1 << 48) - 1;
+
+	return pc >> 55 & 1 ? pc | ~mask : pc & mask;
 #endif
+}
 
 #define OW_GREG_NONE 0xffff
 

@@ -120,7 +120,7 @@ static bool leave_frame(struct trace *t, uint64_t data)
 	if (fp)
 		t->fp = ow_local_word(cfa - 8 * fp);
 	t->sp = cfa;
-	t->ip = t->ra & OW_M_PC_MASK;
+	t->ip = ow_machine_code(t->ra);
 	t->is_return = true;
 	return true;
 }
@@ -165,7 +165,7 @@ static int run_known(struct trace *t, void **buffer, int n, int size)
 		if (fp_off)
 			fp = ow_local_word(cfa - fp_off);
 		sp = cfa;
-		ip = ra & OW_M_PC_MASK;
+		ip = ow_machine_code(ra);
 		back = 1;
 		if (ip == 0)
 			break;
@@ -246,7 +246,7 @@ trace_slowly(void **buffer, int size, const struct ow_trace_regs *regs)
 static void begin(struct trace *t, uint64_t ip, uint64_t sp, uint64_t fp,
 		  uint64_t ra, bool is_return)
 {
-	t->ip = ip & OW_M_PC_MASK;
+	t->ip = ow_machine_code(ip);
 	t->sp = sp;
 	t->fp = fp;
 	t->ra = ra;

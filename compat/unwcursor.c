@@ -21,7 +21,7 @@ int ow_unw_init_local(struct ow_unw *u, unw_context_t *uc, int flag)
 		u->word[i] = (uintptr_t)(base + ow_machine.gregs[i]);
 		u->memory |= BIT(i);
 	}
-	u->ip = ow_local_word(u->word[OW_M_PC]) & OW_M_PC_MASK;
+	u->ip = ow_machine_code(ow_local_word(u->word[OW_M_PC]));
 	u->sp = ow_local_word(u->word[OW_M_SP]);
 	ow_unw_set_value(u, OW_M_SP, u->sp);
 	if (!u->is_return)
@@ -54,7 +54,7 @@ int ow_unw_init_remote(struct ow_unw *u, unw_addr_space_t as, void *arg)
 	if (err)
 		return err < 0 ? err : -UNW_EUNSPEC;
 	ow_unw_set_value(u, OW_M_SP, u->sp);
-	u->ip &= OW_M_PC_MASK;
+	u->ip = ow_machine_code(u->ip);
 	return 0;
 }
 

@@ -25,7 +25,7 @@ static int arrive(struct ow_unw *u, uint64_t ip, uint64_t sp, bool is_signal)
 	uint64_t old_ip = u->ip, old_sp = u->sp;
 	bool was_return = u->is_return;
 
-	ip &= OW_M_PC_MASK;
+	ip = ow_machine_code(ip);
 	u->ip = ip;
 	u->sp = sp;
 	u->word[OW_M_SP] = sp;

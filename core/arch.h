@@ -41,6 +41,7 @@ struct ow_arch {
 		       register; else equal to pc */
 	uint64_t callee_saved; /* slots that a callee gives back unchanged */
 	uint64_t pc_mask;      /* bits of a code address; strips PAC */
+	uint64_t pc_half;      /* where a bit says what those above them are, it */
 	const uint8_t *slots;  /* DWARF number -> slot */
 	uint8_t nr_slots;
 	const char *const *names;            /* slot -> name */
@@ -55,6 +56,13 @@ extern const struct ow_arch ow_arch_arm; /* no ELF file's */
 
 /* The architecture of an ELF file, or NULL if outwind doesn't know it. */
 const struct ow_arch *ow_arch_find(uint16_t machine, bool is_64);
+
+/* A code address without its signature; mask: the bits that it has. */
+static inline uint64_t ow_arch_code(const struct ow_arch *a, uint64_t mask,
+				    uint64_t pc)
+{
+	return pc & a->pc_half ? pc | ~mask : pc & mask;
+}
 
 /* The slot of a DWARF register number, or OW_SLOT_NONE. */
 static inline uint8_t ow_arch_slot(const struct ow_arch *a, uint64_t dwarf)

@@ -99,6 +99,7 @@ const struct ow_arch ow_arch_aarch64 = {
 	/* 48-bit addresses: bits 48-54 and 56-63 may hold a PAC (ARM DDI 0487,
 	   D8.8).  A target with another mask overrides it. */
 	.pc_mask = ((uint64_t)1 << 48) - 1,
+	.pc_half = (uint64_t)1 << 55,
 	.slots = slots,
 	.nr_slots = OW_ARRAY_SIZE(slots),
 	.names = names,

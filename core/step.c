@@ -179,9 +179,8 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 	for (i = 0; i < row->nr; i++)
 		if (known >> rule[i].slot & 1)
 			regs->val[rule[i].slot] = s->vals[i];
-	regs->val[arch->pc] = regs->val[row->ra] & s->pc_mask;
-	if (regs->val[arch->pc])
-		regs->val[arch->pc] |= s->target->pc_ones;
+	regs->val[arch->pc] =
+		ow_arch_code(arch, s->pc_mask, regs->val[row->ra]);
 	regs->known = known | (uint64_t)1 << arch->sp | (uint64_t)1 << arch->pc;
 	return 0;
 }
@@ -218,7 +217,7 @@ bool ow_step_brief(const struct ow_step *s, const struct ow_brief *b,
 	lowest = s->stack.bytes + (skip - size);
 	pc = b->ra_words == OW_BRIEF_NO_SAVE ? regs->val[b->ra] :
 					       word_at(lowest, b->ra_words);
-	pc &= s->pc_mask;
+	pc = ow_arch_code(arch, s->pc_mask, pc);
 	if (pc == 0)
 		return false;
 		/* Without a branch that depends on how many there are. */

@@ -15,8 +15,6 @@ struct ow_target {
 	const struct ow_arch *arch;
 	struct ow_map map;
 	uint64_t pc_mask; /* bits of a code address; 0: the architecture's */
-	uint64_t pc_ones; /* bits that all of them have, where a signature was;
-			     no thread may have a stack window then */
 	bool keeps_fp;    /* all code that calls keeps a frame pointer */
 	bool no_fallback; /* by unwind data, and by nothing else */
 	bool has_gaps;    /* code may be where the map has none */

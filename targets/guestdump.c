@@ -280,9 +280,7 @@ int ow_guestdump_take(struct ow_guest *g, struct ow_core *core,
 	mark_threads(core);
 	core->notes.pid = 0;
 	if (g->table.is_aarch64) {
-		/* Signatures stand where the upper half's bits are all set. */
 		core->notes.pc_mask = g->pc_mask;
-		core->c->target.pc_ones = ~g->pc_mask;
 		core->c->target.keeps_fp = true;
 	}
 	failed = take_kernel(g, core, err);

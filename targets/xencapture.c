@@ -126,13 +126,37 @@ static void take_thread(struct ow_capture *c, size_t i)
 	t->stack = (struct ow_window){ from->start, from->size, from->bytes };
 }
 
-/* Pauses and calls are added up of all tries of a sample. */
+/*
+ * Return addresses may be signed in the bits that page tables don't look at, of
+ * the half in which code runs.
+ */
+static uint64_t code_mask(const struct ow_capture *c)
+{
+	const struct kept *k = c->priv;
+	const struct ow_arch *arch = c->target.arch;
+	const struct ow_xen_vcpu *v;
+	const struct ow_paging_half *half;
+	size_t i;
+
+	for (i = 0; arch->pc_half && i < c->nr_threads; i++) {
+		v = &k->x->vcpus[i];
+		if (!c->threads[i].info.captured)
+			continue;
+		half = v->regs.val[arch->pc] & arch->pc_half ? &v->paging.high :
+							       &v->paging.low;
+		if (half->levels)
+			return ((uint64_t)1 << half->bits) - 1;
+	}
+	return ow_arch_mask(arch);
+}
+
 static void take_threads(struct ow_capture *c)
 {
 	size_t i;
 
 	for (i = 0; i < c->nr_threads; i++)
 		take_thread(c, i);
+	c->target.pc_mask = code_mask(c);
 }
 
 /* Copies that may be half of another sample, or freed, are nobody's. */
@@ -147,7 +171,7 @@ static void lose_threads(struct ow_capture *c, const struct ow_error *why)
 	}
 }
 
-/* A copy more for the same sample, which costs what all of them did. */
+/* Pauses and calls are added up of all tries of a sample. */
 static void add_stats(struct ow_capture_stats *st, const struct ow_xenstacks *s)
 {
 	st->freeze_ns += s->paused_ns;
@@ -263,8 +287,6 @@ static int place(struct ow_capture *c, const struct ow_xen_options *xen,
 	if (failed)
 		return failed;
 	c->target.arch = find_arch(k);
-	/* All bits: the upper half's addresses have the top ones set. */
-	c->target.pc_mask = ow_arch_mask(c->target.arch);
 	c->target.no_fallback = xen->unwinding == OW_XEN_BY_CFI;
 	c->target.has_gaps = true; /* of what is no image */
 	c->by_fp_only = by_fp;

@@ -300,29 +300,27 @@ static void test_aarch64(void)
 	/* a leaf: x30 holds the return address, signed, and keeps it */
 	set_up(arch);
 	row.cfa.off = 0;
-	ow_regs_set(&regs, 30, 0x00a5000000401234);
+	ow_regs_set(&regs, 30, 0x0025000000401234);
 	CHECK(ow_step(&step, &row, &regs) == 0);
 	CHECK(regs.val[arch->pc] == 0x401234);
-	CHECK(regs.val[30] == 0x00a5000000401234);
+	CHECK(regs.val[30] == 0x0025000000401234);
 	CHECK(regs.val[arch->sp] == STACK);
 	/* a target with another mask: kernel addresses, say */
 	set_up(arch);
-	step.pc_mask = 0x00ffffffffffffff;
-	ow_regs_set(&regs, 30, 0xf0a5000000401234);
+	step.pc_mask = 0x007fffffffffffff;
+	ow_regs_set(&regs, 30, 0xf025000000401234);
 	CHECK(ow_step(&step, &row, &regs) == 0);
-	CHECK(regs.val[arch->pc] == 0x00a5000000401234);
+	CHECK(regs.val[arch->pc] == 0x0025000000401234);
 	/* a kernel's: where the signature was, all bits are set; but not in 0 */
 	set_up(arch);
-	fake.target.pc_ones = 0xffff000000000000;
 	step.pc_mask = 0x0000ffffffffffff;
-	ow_regs_set(&regs, 30, 0x00a5800008001234);
+	ow_regs_set(&regs, 30, 0x12a5800008001234);
 	CHECK(ow_step(&step, &row, &regs) == 0);
 	CHECK(regs.val[arch->pc] == 0xffff800008001234);
 	set_up(arch);
 	ow_regs_set(&regs, 30, 0);
 	CHECK(ow_step(&step, &row, &regs) == 0);
 	CHECK(regs.val[arch->pc] == 0);
-	fake.target.pc_ones = 0;
 	/* d8 is kept and loaded; x0 is lost */
 	set_up(arch);
 	ow_regs_set(&regs, 30, 0x401234);
@@ -429,7 +427,7 @@ static void test_brief(void)
 	/* aarch64: the return address in a register, and in memory; signed */
 	set_up(&ow_arch_aarch64);
 	step.stack = (struct ow_window){ STACK, 0x40, stack_bytes };
-	ow_regs_set(&regs, 30, 0x00a5000000401234);
+	ow_regs_set(&regs, 30, 0x0025000000401234);
 	rule(34, OW_RULE_AT_CFA, 0, -16);
 	check_brief();
 	CHECK(regs.val[ow_arch_aarch64.pc] == 0x401234);

@@ -651,10 +651,10 @@ static void test_aarch64_leaf_and_record(void)
 	set_up(&ow_arch_aarch64);
 	set_pc(MODULE + LEAF);
 	/* a signed return address */
-	ow_regs_set(&regs, 30, 0x00a5000000000000 + MODULE + WITH_FP + 0x10);
+	ow_regs_set(&regs, 30, 0x0025000000000000 + MODULE + WITH_FP + 0x10);
 	set_fp(STACK + 0x40);
 	poke(STACK + 0x40, STACK + 0x60);
-	poke(STACK + 0x48, 0x00b5000000000000 + JIT + 0x10);
+	poke(STACK + 0x48, 0x0035000000000000 + JIT + 0x10);
 	poke(STACK + 0x60, 0);
 	poke(STACK + 0x68, MODULE + OUTERMOST + 0x10);
 	CHECK_TEXT(run(), "501600@0 registers; 501010@0 eh_frame r; "

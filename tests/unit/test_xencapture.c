@@ -478,6 +478,65 @@ static void test_arm(void)
 	finish();
 }
 
+static uint64_t make_aarch64_tables(uint64_t addr, uint64_t page)
+{
+	uint64_t tables[3] = { fake_frame(&f), fake_frame(&f), fake_frame(&f) };
+	unsigned int i, index;
+	uint64_t entry;
+
+	for (i = 0; i < 3; i++) {
+		index = addr >> (30 - 9 * i) & 511;
+		entry = (i < 2 ? tables[i + 1] : page) | (i < 2 ? 3 : 0x403);
+		memcpy(fake_at(&f, tables[i] + 8 * index), &entry, 8);
+	}
+	return tables[0];
+}
+
+static void poke64(uint64_t physical, uint64_t word)
+{
+	memcpy(fake_at(&f, physical), &word, 8);
+}
+
+/* Records of AArch64 at addr, with signatures above the 39 bits in use. */
+static void make_signed_chain(unsigned int vcpu, uint64_t addr, uint64_t pc)
+{
+	const uint64_t signature = 0x2a55aa8000000000;
+	uint64_t page = fake_frame(&f), *val = f.vcpu[vcpu].regs.val;
+	unsigned int i;
+
+	root = make_aarch64_tables(addr, page);
+	f.vcpu[vcpu].arch = &ow_arch_aarch64;
+	f.vcpu[vcpu].regs.known = 0x1ffffffff;
+	f.vcpu[vcpu].paging = ow_paging_aarch64(1, 0x80190019, root, root);
+	val[ow_arch_aarch64.pc] = pc;
+	val[ow_arch_aarch64.sp] = addr;
+	val[ow_arch_aarch64.fp] = addr + 16;
+	for (i = 1; i <= 4; i++) {
+		poke64(page + 32 * i - 16, i < 4 ? addr + 32 * i + 16 : 0);
+		poke64(page + 32 * i - 8,
+		       (pc + i * 0x100) ^ (i == 2 ? signature : 0));
+	}
+}
+
+/* Signatures of return addresses, in a kernel's half and in the other. */
+static void test_signed(void)
+{
+	fake_begin(&f, 2);
+	make_signed_chain(0, 0xffffff8000100000, 0xffffffc008000010);
+	make_signed_chain(1, 0xffffff8000200000, 0xffffffc008010010);
+	open_domain();
+	take(false);
+	CHECK(c && is_whole(0, 0xffffffc008000010, 4));
+	CHECK(c && is_whole(1, 0xffffffc008010010, 4));
+	finish();
+	fake_begin(&f, 1);
+	make_signed_chain(0, 0x7f00100000, 0x400010);
+	open_domain();
+	take(false);
+	CHECK(c && is_whole(0, 0x400010, 4));
+	finish();
+}
+
 static void test_domain(void)
 {
 	struct ow_xen_domain d;
@@ -531,6 +590,7 @@ static const struct test tests[] = {
 	{ "without a pause", test_no_pause },
 	{ "address spaces", test_address_spaces },
 	{ "Arm's frame records", test_arm },
+	{ "signed return addresses", test_signed },
 	{ "registers and memory by hand", test_domain },
 	{ "what names no domain", test_names },
 };
