@@ -56,9 +56,12 @@ measure() {
     xl create -q "$1-$2.cfg" >"$1/create-$2" 2>&1 || return
     id=$(xl domid "$1-$2")
     sleep 1
-    for how in fp cfi; do
-        timeout 200 outwind record -F 99 --samples=100 --unwind=$how -e "$fp_image" \
-            --stats -f folded "xen:$id" >"$1/$how-$2.folded" 2>"$1/$how-$2.stats"
+    for round in 1 2 3; do
+        for how in fp cfi; do
+            timeout 200 outwind record -F 99 --samples=100 --unwind=$how \
+                -e "$fp_image" --stats -f folded "xen:$id" \
+                >"$1/$how-$2-$round.folded" 2>"$1/$how-$2-$round.stats"
+        done
     done
     cut -d ' ' -f 1 /proc/uptime >"$1/xenctx-$2"
     for i in 1 2 3 4; do

@@ -29,6 +29,7 @@ STATS = re.compile(
     r'paused for ([\d.]+) us min, ([\d.]+) median, ([\d.]+) p99, ([\d.]+) max\n'
     r'hypercalls (\d+) min, (\d+) median, (\d+) p99, (\d+) max\n'
     r'mappings (\d+) min, (\d+) median, (\d+) p99, (\d+) max\n$')
+MEASURES = 3 # of costs, of which the least disturbed is told
 ROUNDS = 4   # of comparisons with xenctx
 LINUX_ROUNDS = 12
 LINUX_SAMPLES = 150  # two stacks each, but in user space
@@ -295,13 +296,17 @@ class Lab:
         problems = []
         graph = callgraph.Graph(self.options.fp_guest,
                                 PREFIX[self.options.arch])
-        for cpus, how in itertools.product(MEASURED, ('fp', 'cfi')):
-            file = '%s-%d' % (how, cpus)
+        rows = {}
+        for cpus, how, i in itertools.product(MEASURED, ('fp', 'cfi'),
+                                              range(1, MEASURES + 1)):
+            file = '%s-%d-%d' % (how, cpus, i)
             stats = self.stats(name, file + '.stats')
             if not stats:
                 problems.append(self.read(name, file + '.stats').strip())
                 continue
-            self.costs.append((name, cpus, how, stats))
+            # What else the machine does only makes pauses longer.
+            rows[cpus, how] = min(stats, rows.get((cpus, how), stats),
+                                  key=lambda s: s[5])
             if stats[0] != 100 or stats[1] != 100 * cpus:
                 problems.append('%s: %s' % (file, stats[:4]))
             if how == 'cfi':
@@ -309,6 +314,7 @@ class Lab:
             if stats[8] != 2 + cpus or stats[9] != 2 + cpus or stats[13] > 1:
                 problems.append('%s: hypercalls %s, mappings %s' % (
                     file, stats[8:12], stats[12:]))
+        self.costs += [(name, *key, stats) for key, stats in rows.items()]
         self.report(name + ': hypercalls and mappings of a sample', problems)
 
     def print_costs(self):
@@ -401,7 +407,7 @@ def main():
     parser.add_argument('fp_guest')
     parser.add_argument('--hz', type=int, default=500)
     parser.add_argument('--seconds', type=int, default=7)
-    parser.add_argument('--limit', type=int, default=900)
+    parser.add_argument('--limit', type=int, default=2400)
     parser.add_argument('--keep', metavar='DIR',
                         help='share this folder with dom0, and keep it')
     parser.add_argument('--guests', type=lambda s: s.split(','),
