@@ -41,8 +41,8 @@ struct ow_arch {
 		       register; else equal to pc */
 	uint64_t callee_saved; /* slots that a callee gives back unchanged */
 	uint64_t pc_mask;      /* bits of a code address; strips PAC */
-	uint64_t pc_half;      /* where a bit says what those above them are, it */
-	const uint8_t *slots;  /* DWARF number -> slot */
+	uint64_t pc_half; /* where a bit says what those above them are, it */
+	const uint8_t *slots; /* DWARF number -> slot */
 	uint8_t nr_slots;
 	const char *const *names;            /* slot -> name */
 	const struct ow_sigframe *sigframes; /* the longest code first */

@@ -157,8 +157,8 @@ static bool is_chosen(const struct redactor *d,
 	if (e->size != t->arch->word)
 		return true;
 	memcpy(&value, e->bytes, e->size);
-	if (value == 0 || ow_map_find(&t->map,
-				      ow_arch_code(t->arch, mask, value) - 1))
+	if (value == 0 ||
+	    ow_map_find(&t->map, ow_arch_code(t->arch, mask, value) - 1))
 		return true;
 	return choice == CHOOSE_STACK && ow_capture_region_at(d->c, value);
 }

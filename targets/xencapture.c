@@ -14,9 +14,11 @@
 #include "xenimages.h"
 #include "xenstacks.h"
 
-#define TRIES        8     /* to copy as much as the stacks need */
-#define TRIAL_FRAMES 65536 /* the shortest ones of 1 MiB */
-#define UPPER_HALF   ((uint64_t)1 << 63)
+#define TRIES          8 /* to copy as much as the stacks need */
+/* A guest that runs between two tries may leave stacks in another way. */
+#define TRIES_OF_LINKS 2
+#define TRIAL_FRAMES   65536 /* the shortest ones of 1 MiB */
+#define UPPER_HALF     ((uint64_t)1 << 63)
 
 /* What lives as long as the capture. */
 struct kept {
@@ -185,9 +187,9 @@ static void add_stats(struct ow_capture_stats *st, const struct ow_xenstacks *s)
 
 /*
  * Walk all threads for what they read: a stack that was not copied as far as
- * that is asked for, and then false.
+ * that is asked for, and then false.  links_too: also for one that was left.
  */
-static bool copies_suffice(struct ow_capture *c)
+static bool copies_suffice(struct ow_capture *c, bool links_too)
 {
 	struct kept *k = c->priv;
 	struct ow_error why;
@@ -198,7 +200,7 @@ static bool copies_suffice(struct ow_capture *c)
 		if (c->threads[i].info.captured)
 			ow_capture_walk(c, i, k->trial, TRIAL_FRAMES, &end,
 					&why);
-	return !ow_xenstacks_wants(&k->stacks);
+	return !ow_xenstacks_wants(&k->stacks, links_too);
 }
 
 /*
@@ -223,7 +225,7 @@ static int take_again(struct ow_capture *c, struct ow_error *err)
 			return failed;
 		}
 		take_threads(c);
-		if (copies_suffice(c))
+		if (copies_suffice(c, tries < TRIES_OF_LINKS))
 			break;
 	}
 	return 0;

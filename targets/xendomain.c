@@ -182,7 +182,6 @@ struct ow_xen *ow_xen_open(const char *domain, const char *backend,
 {
 	const struct ow_xen_backend *b = find_backend(backend, err);
 	struct ow_xen_seam *seam;
-	char name[64] = "";
 	bool by_name;
 	uint32_t id;
 
@@ -204,11 +203,8 @@ struct ow_xen *ow_xen_open(const char *domain, const char *backend,
 			b->name);
 		return NULL;
 	}
-	if (by_name)
-		snprintf(name, sizeof(name), "%s", domain);
-	else
-		ow_xen_get_name(id, name);
-	return ow_xen_from_seam(seam, name, err);
+	/* An id suffices, also where xenstore does not answer. */
+	return ow_xen_from_seam(seam, by_name ? domain : NULL, err);
 }
 
 /* SHUTDOWN_... of Xen's public/sched.h. */

@@ -59,35 +59,12 @@ int ow_xen_find_name(const char *name, uint32_t *ret)
 	return err;
 }
 
-int ow_xen_get_name(uint32_t domid, char *name_ret)
-{
-	struct xs_handle *xs;
-	char id[16];
-	bool found;
-
-	errno = 0;
-	xs = xs_open(XS_OPEN_READONLY);
-	if (!xs)
-		return -ENODEV;
-	snprintf(id, sizeof(id), "%u", domid);
-	found = read_name(xs, id, name_ret);
-	xs_close(xs);
-	return found ? 0 : -ENOENT;
-}
-
 #else
 
 int ow_xen_find_name(const char *name, uint32_t *ret)
 {
 	(void)name;
 	(void)ret;
-	return -ENOSYS;
-}
-
-int ow_xen_get_name(uint32_t domid, char *name_ret)
-{
-	(void)domid;
-	(void)name_ret;
 	return -ENOSYS;
 }
 

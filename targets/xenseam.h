@@ -95,12 +95,9 @@ extern const char *const ow_xen_lacking;
 extern const struct ow_xen_backend ow_xen_by_call, ow_xen_by_ctrl;
 
 /*
- * The domain of that name, by xenstore, or the name of a domain: 0 or a
- * negative errno; -ENOENT: there is none, -ENODEV: xenstore can't be reached,
- * -ENOSYS: built without it.
- * name_ret holds 64 bytes.
+ * The domain of that name, by xenstore: 0 or a negative errno; -ENOENT: there
+ * is none, -ENODEV: xenstore can't be reached, -ENOSYS: built without it.
  */
 int ow_xen_find_name(const char *name, uint32_t *ret);
-int ow_xen_get_name(uint32_t domid, char *name_ret);
 
 #endif /* OW_XENSEAM_H */

@@ -12,8 +12,6 @@
 #define SECOND      1000000000ULL
 #define FIRST_STACK ((size_t)16384)
 #define MOST_STACK  ((size_t)1 << 20)
-#define LEFT_STACK  ((size_t)16384) /* copied of a stack that was left */
-#define NEAR        4096 /* from where a link points to what is read there */
 
 static uint64_t now_ns(void)
 {
@@ -53,51 +51,6 @@ void ow_xenstacks_free(struct ow_xenstacks *s)
 	*s = (struct ow_xenstacks){ 0 };
 }
 
-static uint64_t word_at(const struct ow_xenstack *k, size_t off, size_t word)
-{
-	uint64_t value = 0;
-
-	memcpy(&value, k->bytes + off, word);
-	return value;
-}
-
-static void put_first(struct ow_xenstack *k, uint64_t link)
-{
-	unsigned int n;
-
-	for (n = 0; n < OW_XENSTACK_LINKS - 1 && k->links[n] != link; n++)
-		;
-	memmove(k->links + 1, k->links, n * sizeof(k->links[0]));
-	k->links[0] = link;
-	k->nr_links++;
-}
-
-/*
- * Of the words that point a little below addr, the nearest, outermost.  What
- * isn't a word of a stack, but code that is looked at, has none.
- */
-static void learn_link(struct ow_xenstacks *s, size_t i, uint64_t addr,
-		       size_t size)
-{
-	struct ow_xenstack *k = &s->list[i], *left = &s->left[i];
-	size_t word = s->x->vcpus[i].arch->word, off;
-	uint64_t distance, nearest = NEAR, link = 0;
-
-	if (size != word || addr % word)
-		return;
-	for (off = 0; off + word <= k->size; off += word) {
-		distance = addr - word_at(k, off, word);
-		if (distance <= nearest && distance % word == 0) {
-			nearest = distance;
-			link = k->start + off;
-		}
-	}
-	if (!link || link == left->link)
-		return;
-	put_first(k, link);
-	left->want = LEFT_STACK;
-}
-
 void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr,
 		       size_t size)
 {
@@ -107,7 +60,8 @@ void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr,
 	if (k->err || beyond < k->size)
 		return;
 	if (!k->is_cut || beyond >= s->most) {
-		learn_link(s, i, addr, size);
+		ow_xenlinks_learn(k, &s->left[i], s->x->vcpus[i].arch->word,
+				  addr, size);
 		return;
 	}
 	while (k->want <= beyond || k->want <= k->size)
@@ -128,15 +82,18 @@ bool ow_xenstacks_read_left(const struct ow_xenstacks *s, size_t i,
 	return true;
 }
 
-bool ow_xenstacks_wants(const struct ow_xenstacks *s)
+bool ow_xenstacks_wants(const struct ow_xenstacks *s, bool links_too)
 {
+	const struct ow_xenstack *k;
 	uint32_t i;
 
-	for (i = 0; i < s->x->nr_vcpus; i++)
-		if (!s->list[i].err &&
-		    (s->list[i].want > s->list[i].wanted ||
-		     s->list[i].nr_links > s->left[i].nr_links))
+	for (i = 0; i < s->x->nr_vcpus; i++) {
+		k = &s->list[i];
+		if (!k->err &&
+		    (k->want > k->wanted ||
+		     (links_too && k->nr_links > s->left[i].nr_links)))
 			return true;
+	}
 	return false;
 }
 
@@ -292,29 +249,6 @@ static void copy_list(struct ow_xenstacks *s, struct ow_xenstack *list)
 	}
 }
 
-/* Is there a word on this stack that is known to tell of the one left? */
-static bool follow_link(struct ow_xenstacks *s, uint32_t i)
-{
-	const struct ow_xenstack *k = &s->list[i];
-	struct ow_xenstack *left = &s->left[i];
-	size_t word = s->x->vcpus[i].arch->word, n;
-	uint64_t off, to;
-
-	left->link = 0;
-	for (n = 0; n < OW_XENSTACK_LINKS; n++) {
-		off = k->links[n] - k->start;
-		if (!k->links[n] || off >= k->size || k->size - off < word)
-			continue;
-		to = word_at(k, off, word);
-		if (to - k->start < k->size)
-			continue; /* not off this stack */
-		left->start = to;
-		left->link = k->links[n];
-		return true;
-	}
-	return false;
-}
-
 static void copy_stacks(struct ow_xenstacks *s)
 {
 	struct ow_xenstack *left;
@@ -327,7 +261,9 @@ static void copy_stacks(struct ow_xenstacks *s)
 		left->size = 0;
 		left->wanted = left->want;
 		left->nr_links = s->list[i].nr_links;
-		left->is_done = s->list[i].err || !follow_link(s, i);
+		left->is_done = s->list[i].err ||
+				!ow_xenlinks_follow(&s->list[i], left,
+						    s->x->vcpus[i].arch->word);
 		any = any || !left->is_done;
 	}
 	if (any)

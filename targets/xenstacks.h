@@ -8,28 +8,7 @@
 #define OW_XENSTACKS_H
 
 #include "xendomain.h"
-
-#define OW_XENSTACK_LINKS 4
-
-/* One vCPU's. */
-struct ow_xenstack {
-	int err;             /* 0, or why there are no registers */
-	uint64_t start;      /* addr of what was copied: its sp */
-	size_t size, wanted; /* bytes there are, and were asked for */
-	size_t room;         /* of bytes */
-	uint8_t *bytes;
-	size_t want;  /* of the next sample */
-	bool is_cut;  /* there is more stack than was wanted */
-	bool is_done; /* scratch: nothing more is to be had */
-	bool certain; /* it did not run meanwhile */
-	struct ow_xen_run run;
-	uint64_t ran; /* scratch: run.cpu_time at the beginning */
-	/* Where a stack tells of another one, that was left for it; the last
-	   one that was needed comes first. */
-	uint64_t links[OW_XENSTACK_LINKS];
-	unsigned int nr_links; /* changes of links; of left: when followed */
-	uint64_t link;         /* of left: which one told of it, or 0 */
-};
+#include "xenlinks.h"
 
 struct ow_xenstacks {
 	struct ow_xen *x;
@@ -69,7 +48,10 @@ void ow_xenstacks_want(struct ow_xenstacks *s, size_t i, uint64_t addr,
 bool ow_xenstacks_read_left(const struct ow_xenstacks *s, size_t i,
 			    uint64_t addr, void *buf, size_t size);
 
-/* Does the next sample have more of any stack? */
-bool ow_xenstacks_wants(const struct ow_xenstacks *s);
+/*
+ * Does the next sample have more of any stack?  Or, unless that is no matter,
+ * another one that was left?
+ */
+bool ow_xenstacks_wants(const struct ow_xenstacks *s, bool links_too);
 
 #endif /* OW_XENSTACKS_H */

@@ -152,17 +152,22 @@ static const char *usable_table(const char *path)
 	return NULL;
 }
 
-/* What it was that failed shows in how the domain is now. */
+/*
+ * What it was that failed shows in how the domain is now, and in whether the
+ * message is about it.
+ */
 static int say_failure(const struct uniprof *u, struct ow_xen *x,
 		       const struct ow_error *err)
 {
 	struct ow_xen_domain d;
+	char domain[32];
 
 	if (ow_xen_domain(x, &d, NULL) || d.ended) {
 		fprintf(stderr, "%s\n", err->msg);
 		return EXIT_SHUT_DOWN;
 	}
-	if (u->args->elf && err->code != OW_CODE_PERMISSION)
+	snprintf(domain, sizeof(domain), "domain %u: ", d.id);
+	if (u->args->elf && strncmp(err->msg, domain, strlen(domain)) != 0)
 		fprintf(stderr,
 			"Cannot read elf file %s. File unreadable or invalid! "
 			"(%s)\n",

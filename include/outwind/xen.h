@@ -32,7 +32,7 @@ void ow_xen_close(struct ow_xen *x);
 
 struct ow_xen_domain {
 	unsigned int id;
-	char name[64];       /* "" if it has none */
+	char name[64];       /* "" if it was opened by its id */
 	const char *backend; /* borrowed for ever */
 	unsigned int nr_vcpus;
 	unsigned int word;  /* bytes; of a paravirtual guest's kernel */

@@ -175,6 +175,17 @@ def test_statuses():
         expect_failure(255, 'not a number', *options, '-', '7')
 
 
+def test_failed_pause():
+    """Of what fails, nothing is said to be the image's, which is fine."""
+    image, said = os.path.join(BUILD, 'fake-uniprof'), set()
+    for number in range(1, 40):
+        code, _, err = uniprof('-e', image, '-', '7', STACKS='cfi',
+                               FAIL='%d:5' % number)
+        assert 'Cannot read elf' not in err, (number, err)
+        said.add((code, err.split(' (')[0]))
+    assert (249, 'Could not pause domid 7') in said, said
+
+
 def test_usage():
     code, out, err = uniprof('-')
     assert code == 255 and out.startswith('usage: ') and err == ''
@@ -247,14 +258,16 @@ def test_moved_kernel():
     table = put('kallsyms', '%x T schedule' % (schedule + 0x40000000))
     fake = {'STACKS': 'cfi', 'MOVED': '40000000'}
     untold = dict(fake, NO_GATE='1')
-    for args, env in (([image], fake),
+    for args, env in (([image], fake), ([image], dict(fake, IDT='1')),
+                      ([image], dict(fake, IDT='1', MOVED='ffffffff80000000')),
                       ([image, '--kallsyms', table], untold),
                       ([image + '@40000000'], untold)):
         code, out, _ = outwind('stack', 'xen:7', '--image', *args, **env)
         names = re.findall(r'^#\d+ +0x[0-9a-f]{16} (\w+)', out, re.M)
         assert (code, names) == (0, GUEST * 3), out
     # No kernel moves by a page: it is another one's vector.
-    for env in (untold, dict(fake, MOVED='1000')):
+    for env in (untold, dict(fake, MOVED='1000'),
+                dict(fake, MOVED='1000', IDT='1')):
         code, out, err = outwind('stack', '--image', image, 'xen:7', **env)
         assert (code, out, err.count('\n')) == (2, '', 1), (code, out, err)
         assert 'give FILE@BIAS' in err, err
