@@ -52,7 +52,7 @@ hosted := $(core) $(wildcard lib/*.c) \
 output := $(wildcard output/*.c)
 tbstack := $(output) $(wildcard tools/tb*.c)
 symbolize := tools/symbolize.c tools/traceline.c
-uniprof := $(output) $(wildcard tools/uniprof*.c) tools/sampler.c
+uniprof := $(output) $(wildcard tools/uniprof*.c) tools/sampler.c tools/costs.c
 tool := $(output) $(filter-out $(tbstack) $(symbolize) \
 	$(wildcard tools/uniprof*.c),$(wildcard tools/*.c))
 tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
@@ -136,6 +136,7 @@ $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.
 	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
 # What is no part of the library is linked by name.
+$(B)/asan/test_costs: $(B)/asan/tools/costs.o
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
 $(B)/asan/test_traceline: $(B)/asan/tools/traceline.o
 $(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)

@@ -17,17 +17,17 @@ static bool take(void *arg, const struct sample *s)
 }
 
 /* Of each sample: what it cost at least, mostly and at most. */
-static void print_cost(const struct sampler *s, enum sampler_cost cost,
+static void print_cost(struct sampler *s, enum sampler_cost cost,
 		       const char *name)
 {
 	fprintf(stderr, "%s %llu min, %llu median, %llu p99, %llu max\n", name,
-		(unsigned long long)sampler_cost(s, cost, 0),
-		(unsigned long long)sampler_cost(s, cost, 0.5),
-		(unsigned long long)sampler_cost(s, cost, 0.99),
-		(unsigned long long)sampler_cost(s, cost, 1));
+		(unsigned long long)costs_share(&s->costs[cost], 0),
+		(unsigned long long)costs_share(&s->costs[cost], 0.5),
+		(unsigned long long)costs_share(&s->costs[cost], 0.99),
+		(unsigned long long)costs_share(&s->costs[cost], 1));
 }
 
-static void print_stats(const struct sampler *s, const struct recordout *o)
+static void print_stats(struct sampler *s, const struct recordout *o)
 {
 	fprintf(stderr,
 		"%llu samples, %llu stacks, %llu whole; %llu deadlines "
@@ -37,10 +37,10 @@ static void print_stats(const struct sampler *s, const struct recordout *o)
 		(unsigned long long)s->nr_missed);
 	fprintf(stderr,
 		"paused for %.1f us min, %.1f median, %.1f p99, %.1f max\n",
-		(double)sampler_cost(s, SAMPLER_PAUSE, 0) / 1e3,
-		(double)sampler_cost(s, SAMPLER_PAUSE, 0.5) / 1e3,
-		(double)sampler_cost(s, SAMPLER_PAUSE, 0.99) / 1e3,
-		(double)sampler_cost(s, SAMPLER_PAUSE, 1) / 1e3);
+		(double)costs_share(&s->costs[SAMPLER_PAUSE], 0) / 1e3,
+		(double)costs_share(&s->costs[SAMPLER_PAUSE], 0.5) / 1e3,
+		(double)costs_share(&s->costs[SAMPLER_PAUSE], 0.99) / 1e3,
+		(double)costs_share(&s->costs[SAMPLER_PAUSE], 1) / 1e3);
 	print_cost(s, SAMPLER_HYPERCALLS, "hypercalls");
 	print_cost(s, SAMPLER_MAPPINGS, "mappings");
 }

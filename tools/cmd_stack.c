@@ -8,7 +8,7 @@
 #include "commands.h"
 
 #include "stackrequest.h"
-#include "stackview.h"
+#include "viewnames.h"
 
 /* One thread's stack; its frames are all_frames from first on. */
 struct stack {
@@ -25,8 +25,7 @@ struct stacks {
 	struct ow_frame *frames;
 	size_t nr_frames, room_frames;
 	struct ow_view_frame *views;
-	struct ow_name *names; /* of all frames, one after another */
-	size_t room_names;
+	struct viewnames names;
 };
 
 static bool walk_thread(const struct stack_request *r, struct ow_capture *c,
@@ -70,34 +69,6 @@ static bool walk_threads(const struct stack_request *r, struct ow_capture *c,
 	return true;
 }
 
-static bool name_frames(struct stacks *s, const struct stack *stack,
-			struct ow_symbolizer *symbolizer)
-{
-	const struct ow_frame *frames = s->frames + stack->first;
-	struct ow_name *more;
-	size_t i, used = 0;
-
-	for (i = 0; i < stack->nr; i++) {
-		if (s->room_names - used < OW_VIEW_NAMES) {
-			s->room_names = 2 * s->room_names + OW_VIEW_NAMES;
-			more = realloc(s->names, s->room_names * sizeof(*more));
-			if (!more)
-				return false;
-			s->names = more;
-		}
-		s->views[i].frame = frames[i];
-		s->views[i].nr_names =
-			symbolizer ? ow_symbolizer_name(symbolizer, &frames[i],
-							s->names + used,
-							OW_VIEW_NAMES) :
-				     0;
-		used += s->views[i].nr_names;
-	}
-	for (used = 0, i = 0; i < stack->nr; used += s->views[i++].nr_names)
-		s->views[i].names = s->names + used;
-	return true;
-}
-
 /* On stderr, why a stack is not whole. */
 static void say_end(const struct stack_request *r, const struct ow_view *view)
 {
@@ -130,7 +101,8 @@ static int print_thread(const struct stack_request *r, struct ow_capture *c,
 		.why = &stack->why,
 	};
 
-	if (!name_frames(s, stack, symbolizer)) {
+	if (!viewnames_fill(&s->names, symbolizer, s->frames + stack->first,
+			    stack->nr, s->views)) {
 		complain("out of memory");
 		return EXIT_SOME;
 	}
@@ -218,7 +190,7 @@ static int print_stacks(const struct stack_request *r, struct ow_capture *c)
 	free(s.list);
 	free(s.frames);
 	free(s.views);
-	free(s.names);
+	viewnames_free(&s.names);
 	return status;
 }
 

@@ -12,33 +12,6 @@ bool recordout_begin(struct recordout *o)
 	return o->frames && o->views;
 }
 
-/* Names of the frames, one after another; false when out of memory. */
-static bool name_frames(struct recordout *o, size_t nr)
-{
-	size_t i, used = 0;
-	struct ow_name *more;
-
-	for (i = 0; i < nr; i++) {
-		o->views[i] = (struct ow_view_frame){ .frame = o->frames[i] };
-		if (!o->symbolizer)
-			continue;
-		if (o->room_names - used < OW_VIEW_NAMES) {
-			o->room_names = 2 * o->room_names + OW_VIEW_NAMES;
-			more = realloc(o->names, o->room_names * sizeof(*more));
-			if (!more)
-				return false;
-			o->names = more;
-		}
-		o->views[i].nr_names =
-			ow_symbolizer_name(o->symbolizer, &o->frames[i],
-					   o->names + used, OW_VIEW_NAMES);
-		used += o->views[i].nr_names;
-	}
-	for (used = 0, i = 0; i < nr; used += o->views[i++].nr_names)
-		o->views[i].names = o->names ? o->names + used : NULL;
-	return true;
-}
-
 /* The names of a frame as frames of the profile, to ids from *used on. */
 static bool put_ids(struct recordout *o, const struct ow_view_frame *f,
 		    size_t *used)
@@ -109,7 +82,8 @@ static bool take_thread(struct recordout *o, struct ow_capture *c, size_t i,
 		o->nr_stacks++;
 		o->nr_whole += view.end == OW_END_OUTERMOST;
 	}
-	if (!name_frames(o, view.nr))
+	if (!viewnames_fill(&o->names, o->symbolizer, o->frames, view.nr,
+			    o->views))
 		return false;
 	if (!o->writer)
 		return count(o, &view);
@@ -171,7 +145,7 @@ void recordout_free(struct recordout *o)
 {
 	free(o->frames);
 	free(o->views);
-	free(o->names);
+	viewnames_free(&o->names);
 	free(o->ids);
 	profile_deinit(&o->profile);
 }

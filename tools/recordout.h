@@ -4,7 +4,7 @@
 #define OW_RECORDOUT_H
 
 #include "profile.h"
-#include "stackview.h"
+#include "viewnames.h"
 
 #include "sampler.h"
 
@@ -20,8 +20,7 @@ struct recordout {
 
 	struct ow_frame *frames; /* of one stack */
 	struct ow_view_frame *views;
-	struct ow_name *names;
-	size_t room_names;
+	struct viewnames names;
 	struct profile profile;
 	uint32_t *ids; /* of the frames of one stack in it */
 	size_t room_ids;

@@ -64,23 +64,6 @@ static void sleep_until(uint64_t when)
 		;
 }
 
-static bool note_cost(struct sampler *s, enum sampler_cost cost, uint64_t value)
-{
-	size_t room = s->costs[cost].room;
-	uint64_t *more;
-
-	if (s->nr == room) {
-		room = 2 * room + 1024;
-		more = realloc(s->costs[cost].list, room * sizeof(*more));
-		if (!more)
-			return false;
-		s->costs[cost].list = more;
-		s->costs[cost].room = room;
-	}
-	s->costs[cost].list[s->nr] = value;
-	return true;
-}
-
 /* 0, or a negative code and why. */
 static int note(struct sampler *s, struct ow_capture *c)
 {
@@ -88,9 +71,9 @@ static int note(struct sampler *s, struct ow_capture *c)
 
 	ow_capture_stats(c, &st);
 	if (s->is_measured &&
-	    (!note_cost(s, SAMPLER_PAUSE, st.freeze_ns) ||
-	     !note_cost(s, SAMPLER_HYPERCALLS, st.hypercalls) ||
-	     !note_cost(s, SAMPLER_MAPPINGS, st.mappings))) {
+	    (!costs_note(&s->costs[SAMPLER_PAUSE], st.freeze_ns) ||
+	     !costs_note(&s->costs[SAMPLER_HYPERCALLS], st.hypercalls) ||
+	     !costs_note(&s->costs[SAMPLER_MAPPINGS], st.mappings))) {
 		s->why =
 			(struct ow_error){ OW_CODE_MEMORY, 0, "out of memory" };
 		return -OW_CODE_MEMORY;
@@ -156,24 +139,14 @@ static int run(struct sampler *s, struct ow_capture *c)
 	return 0;
 }
 
-static int order(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 int sampler_run(struct sampler *s, struct ow_capture *c)
 {
 	struct sigaction before[NR_SIGNALS];
-	int failed, i;
+	int failed;
 
 	catch_signals(before);
 	failed = run(s, c);
 	restore_signals(before);
-	for (i = 0; i < SAMPLER_NR_COSTS; i++)
-		if (s->costs[i].list)
-			qsort(s->costs[i].list, s->nr, sizeof(uint64_t), order);
 	return failed;
 }
 
@@ -181,20 +154,7 @@ void sampler_free(struct sampler *s)
 {
 	int i;
 
-	for (i = 0; i < SAMPLER_NR_COSTS; i++) {
-		free(s->costs[i].list);
-		s->costs[i].list = NULL;
-		s->costs[i].room = 0;
-	}
+	for (i = 0; i < SAMPLER_NR_COSTS; i++)
+		costs_free(&s->costs[i]);
 	s->nr = 0;
-}
-
-uint64_t sampler_cost(const struct sampler *s, enum sampler_cost cost,
-		      double share)
-{
-	uint64_t i = (uint64_t)(share * (double)s->nr);
-
-	if (!s->costs[cost].list)
-		return 0;
-	return s->costs[cost].list[i < s->nr ? i : s->nr - 1];
 }

@@ -10,6 +10,8 @@
 
 #include <outwind/outwind.h>
 
+#include "costs.h"
+
 #define SAMPLER_MOST_HZ 10000
 
 /* A capture that has just been taken. */
@@ -32,7 +34,7 @@ struct sampler {
 	unsigned int frequency; /* a second, 1 to SAMPLER_MOST_HZ */
 	uint64_t most;          /* samples; 0: no limit */
 	uint64_t duration_ns;   /* from the first deadline on; 0: no limit */
-	bool is_measured;       /* keep each pause, 8 bytes a sample */
+	bool is_measured;       /* keep what samples cost */
 	/* Return false to end. */
 	bool (*take)(void *arg, const struct sample *s);
 	void (*missed)(void *arg, uint64_t late_ns); /* or NULL */
@@ -42,11 +44,7 @@ struct sampler {
 	uint64_t nr;        /* samples */
 	uint64_t nr_missed; /* deadlines */
 
-	/* NULL if not measured. */
-	struct {
-		uint64_t *list; /* of each sample, in order afterwards */
-		size_t room;
-	} costs[SAMPLER_NR_COSTS];
+	struct costs costs[SAMPLER_NR_COSTS]; /* if measured */
 	struct ow_error why; /* of a target that could not be taken again, or
 				of no memory */
 };
@@ -60,9 +58,5 @@ struct sampler {
  */
 int sampler_run(struct sampler *s, struct ow_capture *c);
 void sampler_free(struct sampler *s);
-
-/* What share (0 to 1) of the samples don't exceed; 0 if it wasn't measured. */
-uint64_t sampler_cost(const struct sampler *s, enum sampler_cost cost,
-		      double share);
 
 #endif /* OW_SAMPLER_H */

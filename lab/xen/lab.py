@@ -149,7 +149,7 @@ class Lab:
                 if regs.get(ip) not in self.graph.code:
                     problems.append('round %d, CPU %d: at %#x' %
                                     (i, cpu, regs.get(ip, 0)))
-            if cpu != WAITING and contexts[0] in contexts[1:]:
+            if cpu != WAITING and contexts.count(contexts[0]) == ROUNDS:
                 problems.append('CPU %d stands still: %s' % (cpu, contexts))
         self.report(name + ': the guest runs', problems)
 
