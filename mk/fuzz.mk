@@ -44,6 +44,8 @@ $(hosted_fuzzers:%=$(B)/fuzz/fuzz_%): $(B)/fuzz/fuzz_%: $(B)/fuzz/fuzz_%.o \
 		$(B)/fuzz/libhosted.a
 	$(FUZZ_CC) -fsanitize=fuzzer $(fuzz_san) $^ $(libs) -o $@
 
+$(B)/fuzz/fuzz_paging: $(B)/fuzz/targets/paging.o
+
 fuzz-build: $(fuzzers:%=$(B)/fuzz/fuzz_%)
 
 # The corpus, then as many seconds of news as asked for.  What is new goes to

@@ -11,7 +11,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 mkdir -p "$corpus/eh_frame" "$corpus/cfa" "$corpus/expr" "$corpus/hdr" \
 	"$corpus/elf" "$corpus/table" "$corpus/walk" "$corpus/snapshot" \
-	"$corpus/nametext"
+	"$corpus/nametext" "$corpus/paging"
 
 # le SIZE VALUE...: each value in so many little-endian bytes.
 le() (
@@ -193,3 +193,22 @@ snapshot >"$tmp/snapshot"
 { le 8 0x400120; nm -n "$corpus/elf/object0"; } >"$corpus/nametext/nm"
 { le 8 0x401000; printf '401000 T a\n  400ff0 t b\tx\r\n401000 D c\n'
   printf '      U d\n0x401008 W e'; } >"$corpus/nametext/odd"
+
+# paging NAME KIND REGISTER... ADDRESS: of a processor; and tables whose entries
+# lead to others, all of which look the same.
+paging() {
+	name=$1 kind=$2
+	shift 2
+	{ le 1 "$kind"; le 8 "$@" 0x123456
+	  le 8 0x2067 0x30000e7 0x407 0 0x5003 0x60000705 0x7001 0x10c0e
+	} >"$corpus/paging/$name"
+}
+paging x86-4 0 0x80000001 0x1000 0x20 0x500 -0x7fffffedcbaa
+paging x86-5 0 0x80000001 0x1000 0x1020 0x500 0x123456789a
+paging x86-pae 0 0x80000001 0x1020 0x20 0 0xc0123456
+paging x86-32 0 0x80000001 0x1000 0x10 0 0xc0123456
+paging arm64-4k 1 1 0x2b5103510 0x1000 0x2000 -0x7fffffedcbaa
+paging arm64-16k 1 1 0x75108000 0x1000 0x2000 0x123456
+paging arm64-64k 1 1 0xf5107510 0x1000 0x2000 -0x7fffffedcbaa
+paging arm-long 2 1 0x80010000 0x1000 0x2000 0x40123456
+paging arm-short 2 1 2 0x4000 0x8000 0x12345678

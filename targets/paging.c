@@ -147,8 +147,7 @@ static const struct format {
 static bool is_in(const struct ow_paging *p, const struct ow_paging_half *h,
 		  uint64_t rest)
 {
-	return h->levels &&
-	       rest >> (h->bits - formats[p->format].is_signed) == 0;
+	return h->bits && rest >> (h->bits - formats[p->format].is_signed) == 0;
 }
 
 /*
@@ -233,7 +232,7 @@ enum ow_paging_result ow_paging_find(const struct ow_paging *p,
 		return OW_PAGING_MAPPED;
 	}
 	h = half_of(p, addr);
-	if (!h)
+	if (!h || h->levels == 0)
 		return OW_PAGING_ABSENT;
 	result = walk(p, h, mem, addr, &base, &shift);
 	if (result)
@@ -283,7 +282,7 @@ struct ow_paging ow_paging_x86(uint64_t cr0, uint64_t cr3, uint64_t cr4,
 #define TCR_EPD1   ((uint64_t)1 << 23)
 #define TCR_TBI0   ((uint64_t)1 << 37)
 #define TCR_TBI1   ((uint64_t)1 << 38)
-#define TTBR_TABLE 0x0000fffffffffffeULL /* without ASID and CnP */
+#define TTBR_TABLE 0x0000ffffffffffc0ULL /* 64 bytes are the least alignment */
 
 /* Levels for so many bits of an address. */
 static uint8_t levels_for(unsigned int bits, unsigned int granule)
@@ -336,6 +335,7 @@ static void arm_long(struct ow_paging *p, uint64_t ttbcr, uint64_t ttbr0,
 	uint8_t bits1 = (uint8_t)(32 - (ttbcr >> 16 & 7));
 
 	p->format = OW_PAGING_ARM_LONG;
+	p->low.bits = bits0;
 	if (!(ttbcr & TCR_EPD0))
 		p->low = (struct ow_paging_half){ ttbr0 & LPAE_TABLE,
 						  levels_for(bits0, 12),
@@ -353,6 +353,7 @@ static void arm_short(struct ow_paging *p, uint64_t ttbcr, uint64_t ttbr0,
 	unsigned int n = ttbcr & 7;
 
 	p->format = OW_PAGING_ARM_SHORT;
+	p->low.bits = (uint8_t)(32 - n);
 	if (!(ttbcr & TTBCR_PD0))
 		p->low = (struct ow_paging_half){
 			ttbr0 & 0xffffffff & ~BITS(14 - n), 2, (uint8_t)(32 - n)

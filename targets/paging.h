@@ -35,7 +35,7 @@ enum ow_paging_format {
 struct ow_paging_half {
 	uint64_t root;  /* physical addr of the top table */
 	uint8_t levels; /* 0: nothing is mapped in this half */
-	uint8_t bits;   /* of an address that the tables look at */
+	uint8_t bits;   /* of an address that the tables look at; 0: no half */
 };
 
 struct ow_paging {

@@ -341,6 +341,11 @@ static void test_arm_split(void)
 	CHECK(leads(&p, 0x40000000, 0x78900000, MIB));
 	CHECK(leads(&p, 0xfffffffc, 0x999ffffc, 4));
 	CHECK(absent(&p, 0x12400000));
+	/* Without the lower one, nobody has what is below. */
+	p = ow_paging_arm(1, 2 | 0x10, 0x1000, 0x8000);
+	set32(0x8000, 0x12300000 >> 20, 0x45600000 | 2);
+	CHECK(absent(&p, 0x12300010));
+	CHECK(leads(&p, 0x40000000, 0x78900000, MIB));
 }
 
 /* A table that is its own next one ends after as many levels as there are. */
