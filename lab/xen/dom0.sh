@@ -23,6 +23,10 @@ compare() {
         timeout 20 outwind stack --json -e "$image" "xen:$1" \
             >"$1/$i.json" 2>"$1/$i.err"
         echo $? >"$1/$i.status"
+        for way in --backend=libxc --no-pause; do
+            timeout 20 outwind stack --json $way -e "$image" "xen:$id" \
+                >"$1/$i$way.json" 2>"$1/$i$way.err"
+        done
         timeout 20 xen-stack "$id" "$image" 0 1 2 \
             >"$1/$i.walks" 2>"$1/$i.walks.err"
         echo $? >"$1/$i.walks.status"

@@ -22,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 GUESTS = {'amd64': ('pv', 'pvh', 'linux-pv', 'linux-pvh'), 'arm64': ('arm',)}
 PREFIX = {'amd64': '', 'arm64': 'aarch64-linux-gnu-'}
 NR_CPUS = 3  # that are up, of four
+WAYS = '--backend=libxc', '--no-pause'
 WAITING = 2  # the CPU that does nothing
 MEASURED = {1: 1, 4: 5}  # CPUs that are up, and how many there are
 STATS = re.compile(
@@ -191,6 +192,26 @@ class Lab:
             problems.append('round %d: no longer paused: %s' %
                             (i, self.read(name, '%d.list' % i)))
         return problems
+
+    def check_ways(self, name):
+        """All ways to ask for it say the same of a guest that stands still."""
+        problems = []
+        for i, way in itertools.product(range(1, ROUNDS + 1), WAYS):
+            try:
+                want, got = ([(t['tid'], t.get('frames'), t.get('certain'))
+                              for t in json.loads(self.read(name, file))
+                              ['threads']]
+                             for file in ('%d.json' % i,
+                                          '%d%s.json' % (i, way)))
+            except (ValueError, KeyError) as why:
+                problems.append('round %d, %s: %s; %s' % (
+                    i, way, why, self.read(name, '%d%s.err' % (i, way))))
+                continue
+            if want != got or len(got) != NR_CPUS + 1:
+                problems.append('round %d, %s: %s, not %s' % (
+                    i, way, got, want))
+        self.report('%s: %s say the same' % (name, ' and '.join(WAYS)),
+                    problems)
 
     def check_libunwind(self, name):
         """Stacks by libunwind's interface, of the same standing guest."""
@@ -428,6 +449,7 @@ def main():
                     continue
                 lab.check_guest(name)
                 lab.check_paused(name)
+                lab.check_ways(name)
                 lab.check_libunwind(name)
                 lab.check_samples(name)
                 lab.check_folded(name)
