@@ -294,6 +294,7 @@ void kw_follow_reap(struct kw_space *space)
 	mutex_unlock(&kw_mutex);
 }
 
+/* Did the older map lack the same object's table, too? */
 static bool was_told(const struct kw_map *older, size_t *at,
 		     const struct ow_range *range, const struct kw_place *place)
 {
@@ -303,7 +304,7 @@ static bool was_told(const struct kw_map *older, size_t *at,
 		(*at)++;
 	return *at < older->map.nr &&
 	       older->ranges[*at].start == range->start &&
-	       older->places[*at].is_object &&
+	       older->places[*at].is_object && !older->places[*at].table &&
 	       kw_object_equal(&older->places[*at].object, &place->object);
 }
 
@@ -328,7 +329,9 @@ void kw_follow_lacks(struct kw_space *space, const struct kw_map *map,
 		what.end = map->ranges[i].end;
 		what.off = place->off;
 		list_for_each_entry(t, &space->tracks, of_space)
-			kw_events_put(&t->session->events, &what, t->pid);
+			if (!READ_ONCE(t->session->closed))
+				kw_events_put(&t->session->events, &what,
+					      t->pid);
 	}
 }
 

@@ -73,7 +73,7 @@ void kw_session_put(struct kw_session *s)
 void kw_session_close(struct kw_session *s)
 {
 	mutex_lock(&kw_mutex);
-	s->closed = true;
+	WRITE_ONCE(s->closed, true);
 	kw_table_drop_all(s);
 	kw_follow_drop_all(s);
 	mutex_unlock(&kw_mutex);

@@ -228,6 +228,8 @@ void kw_space_relink(struct kw_space *space, const struct kw_object *object)
 	old = current_map(space);
 	if (map_has(old, object)) {
 		map = map_again(space, old);
+		if (map)
+			kw_follow_lacks(space, map, old);
 		/* A mapping may have gone meanwhile, and the map with it. */
 		if (cmpxchg(&space->map, RCU_INITIALIZER(old),
 			    RCU_INITIALIZER(map)) == RCU_INITIALIZER(old))
@@ -337,9 +339,7 @@ static void on_release(struct mmu_notifier *mn, struct mm_struct *mm)
 
 	spin_lock(&spaces_lock);
 	space->dead = true;
-	if (space->hashed)
-		hash_del_rcu(&space->node);
-	space->hashed = false;
+	hash_del_rcu(&space->node);
 	spin_unlock(&spaces_lock);
 	publish(space, NULL);
 	refcount_inc(&space->ref);
@@ -402,19 +402,26 @@ static const struct ow_arch *arch_of(const struct mm_struct *mm)
 #endif
 }
 
-/* Let it be found, once; false: its process is gone. */
-static bool hash_space(struct kw_space *space)
+/* One more user: it can be found.  False: its process is gone. */
+static bool enter(struct kw_space *space)
 {
 	bool alive;
 
 	spin_lock(&spaces_lock);
 	alive = !space->dead;
-	if (alive && !space->hashed) {
+	if (alive && space->users++ == 0)
 		hash_add_rcu(spaces, &space->node, (unsigned long)space->mm);
-		space->hashed = true;
-	}
 	spin_unlock(&spaces_lock);
 	return alive;
+}
+
+/* The last user's leaving: it can't be found, though its process lives. */
+static void leave(struct kw_space *space)
+{
+	spin_lock(&spaces_lock);
+	if (--space->users == 0)
+		hash_del_rcu(&space->node);
+	spin_unlock(&spaces_lock);
 }
 
 struct kw_space *kw_space_use(struct mm_struct *mm, kuid_t uid)
@@ -442,14 +449,15 @@ struct kw_space *kw_space_use(struct mm_struct *mm, kuid_t uid)
 	}
 	mmap_write_unlock(mm);
 	kw_user_put(user);
-	if (IS_ERR(space) || hash_space(space))
+	if (IS_ERR(space) || enter(space))
 		return space;
-	kw_space_unuse(space);
+	mmu_notifier_put(&space->mn);
 	return ERR_PTR(-ESRCH);
 }
 
 void kw_space_unuse(struct kw_space *space)
 {
+	leave(space);
 	mmu_notifier_put(&space->mn);
 }
 

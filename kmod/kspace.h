@@ -47,7 +47,9 @@ struct kw_space {
 	struct list_head tracks; /* changes under kw_mutex and mutex */
 	struct list_head all;    /* those with tracks, under kw_mutex */
 	struct work_struct reap;
-	bool dead, hashed; /* under the hash's lock */
+	/* Under the hash's lock: */
+	unsigned int users; /* one for each track; none: it isn't found */
+	bool dead;          /* nor is it then */
 };
 
 int kw_space_init(void);

@@ -74,6 +74,7 @@ $(call kt_program,stacks-lld,stacks.c,-fuse-ld=lld,$(kt_unwind))
 $(call kt_program,contexts,contexts.c,)
 $(call kt_program,original,original.c,)
 $(call kt_program,permit,permit.c,)
+$(call kt_program,unfollow,unfollow.c,)
 $(call kt_program,fuzz,fuzz.c,-pthread)
 $(call kt_program,stress,stress.c,-pthread)
 

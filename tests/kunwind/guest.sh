@@ -19,6 +19,8 @@ begin original
 timeout 60 "$build/kunwind/original" 100
 begin permit
 timeout 60 "$build/kunwind/permit"
+begin unfollow
+timeout 60 "$build/kunwind/unfollow"
 begin contexts
 taskset -c 0 insmod "$build/kwtest-$kver/kwtest.ko" &&
     taskset -c 0 timeout 100 "$build/kunwind/contexts"
