@@ -94,7 +94,7 @@ $(kt)/plugin.so: tests/kunwind/plugin.c
 kt_programs += $(kt)/plugin.so
 
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
-	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-10} sh tests/kunwind/run.sh $(B) $(KVER)
+	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVER)
 
 # Every kernel there are headers of, each for longer.
 check-kunwind-all: kmod-test $(kt_programs) $(B)/bin/outwind

@@ -5,7 +5,8 @@
 # COMMAND (a line of sh) there as root.  The guest's root is this machine's,
 # read-only with what is written kept in memory; OUT is shared.  Prints what the
 # command prints; exits with its status, 124 after SECONDS, 125 if the guest
-# died.  The guest kernel's console goes to OUT/console-KVER.log.
+# died, as it does where a CPU is stuck within the kernel for two minutes.  The
+# guest kernel's console goes to OUT/console-KVER.log.
 # shellcheck source=/dev/null
 . "$(dirname "$0")/lib.sh"
 cpus=2 mem=1024 limit=120
@@ -88,10 +89,12 @@ timeout -k 5 "$limit" qemu-system-x86_64 \
     -virtfs "$share,path=/,mount_tag=hostroot,readonly=on" \
     -virtfs "$share,path=$OUT,mount_tag=out" \
     -append "console=ttyS0 panic=-1 oops=panic mitigations=off \
-tsc=reliable no_timer_check loglevel=7 ${APPEND:-}" </dev/null || status=$?
+tsc=reliable no_timer_check loglevel=7 watchdog_thresh=60 softlockup_panic=1 \
+${APPEND:-}" </dev/null || status=$?
 sed '/^GUEST-STATUS [0-9]*$/d' "$work/serial"
 if [ "$status" = 124 ]; then
-    echo "vmrun: not done after $limit s" >&2
+    echo "vmrun: not done after $limit s; the guest's console:" >&2
+    tail -n 40 "$console" >&2
     exit 124
 fi
 status=$(sed -n 's/^GUEST-STATUS \([0-9]*\)$/\1/p' "$work/serial" | tail -n 1)

@@ -9,30 +9,38 @@ export LD_BIND_NOW=
 
 begin() { echo "# $kver: $*"; }
 
+# Run a program that tells its counts; what didn't come to its end failed, too.
+run() { # SECONDS COMMAND...
+    timeout -k 10 "$@"
+    ended=$?
+    [ $ended -lt 124 ] || echo "# $2 ended with $ended
+0 passed, 1 failed"
+}
+
 insmod "$build/kmod-$kver/kunwind.ko" || exit 1
 for p in pie no-pie lld static; do
     [ -x "$build/kunwind/stacks-$p" ] || continue
     begin "stacks-$p"
-    timeout 100 "$build/kunwind/stacks-$p"
+    run 300 "$build/kunwind/stacks-$p"
 done
 begin original
-timeout 60 "$build/kunwind/original" 100
+run 300 "$build/kunwind/original" 100
 begin permit
-timeout 60 "$build/kunwind/permit"
+run 300 "$build/kunwind/permit"
 begin unfollow
-timeout 60 "$build/kunwind/unfollow"
+run 300 "$build/kunwind/unfollow"
 begin contexts
-taskset -c 0 insmod "$build/kwtest-$kver/kwtest.ko" &&
-    taskset -c 0 timeout 100 "$build/kunwind/contexts"
+taskset -c 0 insmod "$build/kwtest-$kver/kwtest.ko" || echo "0 passed, 1 failed"
+run 300 taskset -c 0 "$build/kunwind/contexts"
 begin "stress, unwound in interrupts"
 echo -1 >/sys/module/kwtest/parameters/pid
-timeout $((seconds + 60)) "$build/kunwind/stress" "$seconds"
+run $((seconds + 300)) "$build/kunwind/stress" "$seconds"
 begin fuzz
-timeout $((seconds + 60)) "$build/kunwind/fuzz" "$seconds" \
+run $((seconds + 300)) "$build/kunwind/fuzz" $((seconds / 6 + 1)) \
     "$(tr -d . </proc/uptime | cut -d " " -f 1)"
 rmmod kwtest || echo "0 passed, 1 failed"
 begin "what is left"
-"$build/kunwind/left"
+run 300 "$build/kunwind/left"
 begin hook
 sh "$(dirname "$0")/hook.sh" "$build"
 

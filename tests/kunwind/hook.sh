@@ -17,19 +17,33 @@ say() { # STATUS WHAT
     fi
 }
 
-# How many samples of the spinning program reach its main().
+# How many samples of the spinning program reach its main(), of how many.  Few a
+# second, and of user mode only: where a sample takes long, as here, many would
+# leave no time for what is sampled; and no kernel's symbols are needed.
 full_stacks() {
-    taskset -c 0 perf record -q -B -N -e cpu-clock -F 200 -g -o /run/perf.data \
-        "$build/kunwind/spin" 1 >/dev/null 2>&1
-    perf script -i /run/perf.data -F ip,sym 2>/dev/null |
+    taskset -c 0 timeout -k 5 60 perf record -q -B -N -e cpu-clock:u -F 97 -g \
+        -o /run/perf.data "$build/kunwind/spin" 1 >/dev/null 2>&1
+    timeout -k 5 60 perf script -i /run/perf.data -F ip,sym 2>/dev/null |
         awk 'BEGIN { RS = "" } /spin_inner/ { all++ } /spin_inner/ && /[ \t]main/ { n++ }
             END { print n + 0, all + 0 }'
+}
+
+# The same, until there are enough of them to tell.
+enough_stacks() {
+    full=0 all=0 tries=0
+    while [ $all -le 20 ] && [ $tries -lt 10 ]; do
+        tries=$((tries + 1))
+        # shellcheck disable=SC2046
+        set -- $(full_stacks)
+        full=$((full + $1)) all=$((all + $2))
+    done
+    echo "$full $all"
 }
 
 "$build/bin/outwind" kunwindd >/run/kunwindd.out 2>&1 &
 daemon=$!
 i=0
-until grep -q following /run/kunwindd.out || [ $i -gt 100 ]; do
+until grep -q following /run/kunwindd.out || [ $i -gt 600 ]; do
     i=$((i + 1))
     sleep 0.2
 done
@@ -37,13 +51,13 @@ cat /run/kunwindd.out
 
 [ "$(cat $param)" = N ]
 say $? "the hook is off"
-without=$(full_stacks)
+without=$(enough_stacks)
 [ "$(echo 1 >$param && cat $param)" = Y ]
 say $? "the hook goes on"
 grep -q perf_callchain_user $trace/enabled_functions &&
     grep -q stack_trace_save_user $trace/enabled_functions
 say $? "both walkers are redirected"
-with=$(full_stacks)
+with=$(enough_stacks)
 echo "# samples with main() of all: $without as it was, $with hooked"
 # shellcheck disable=SC2086
 set -- $without $with
@@ -74,9 +88,12 @@ say $? "the hook goes off"
 say $? "nothing is redirected any more"
 
 # Unloaded while it is in use by perf.
-perf record -q -B -N -a -e cpu-clock -F 2000 -g -o /run/all.data \
-    "$build/kunwind/spin" 20 >/dev/null 2>&1 &
+timeout -k 5 300 perf record -q -B -N -a -e cpu-clock -F 199 -g \
+    -o /run/all.data "$build/kunwind/spin" 250 >/dev/null 2>&1 &
 perf=$!
+until [ -s /run/all.data ] || ! kill -0 $perf; do
+    sleep 0.2
+done
 for i in 1 2 3 4 5 6; do
     echo 1 >$param
     sleep 0.3
@@ -94,6 +111,8 @@ say $? "loaded again, hooked"
 sleep 0.5
 rmmod kunwind
 say $? "and unloaded"
+kill -0 $perf
+say $? "perf ran all the time"
 kill $perf 2>/dev/null
 wait $perf 2>/dev/null
 insmod "$build/kmod-$(uname -r)/kunwind.ko"
