@@ -6,7 +6,7 @@
 #ifndef KW_CONTEXT_H
 #define KW_CONTEXT_H
 
-#include "kspace.h"
+#include "kmap.h"
 #include "kunwind.h"
 #include "walk.h"
 

@@ -9,6 +9,7 @@
 #include <linux/sched/task_stack.h>
 #include <linux/uaccess.h>
 
+#include "kclient.h"
 #include "kfollow.h"
 #include "kheirs.h"
 #include "khook.h"
@@ -28,7 +29,7 @@ static int open(struct inode *inode, struct file *file)
 
 static int release(struct inode *inode, struct file *file)
 {
-	kw_session_close(file->private_data);
+	kw_client_close(file->private_data);
 	return 0;
 }
 
@@ -54,7 +55,7 @@ static int unwind(struct ow_kunwind_unwind *u, struct ow_frame *frames)
 	enum ow_end end;
 	int nr;
 
-	kw_space_catch_up();
+	kw_heirs_catch_up();
 	nr = kunwind_user_stack(regs, frames, u->max, &end);
 	if (nr > 0 && end == OW_END_FAULT && u->flags & OW_KUNWIND_FAULT_IN)
 		nr = kunwind_user_stack_faulting(regs, frames, u->max, &end);
@@ -94,7 +95,7 @@ static long do_table(struct kw_session *s, void __user *arg)
 
 	if (copy_from_user(&t, arg, sizeof(t)))
 		return -EFAULT;
-	return kw_table_add(s, &t);
+	return kw_client_table(s, &t);
 }
 
 static long do_follow(struct kw_session *s, void __user *arg)
@@ -103,7 +104,7 @@ static long do_follow(struct kw_session *s, void __user *arg)
 
 	if (copy_from_user(&f, arg, sizeof(f)))
 		return -EFAULT;
-	return kw_follow(s, &f);
+	return kw_client_follow(s, &f);
 }
 
 static long do_unfollow(struct kw_session *s, void __user *arg)
@@ -112,7 +113,7 @@ static long do_unfollow(struct kw_session *s, void __user *arg)
 
 	if (copy_from_user(&f, arg, sizeof(f)))
 		return -EFAULT;
-	return kw_unfollow(s, &f);
+	return kw_client_unfollow(s, &f);
 }
 
 static long do_stats(struct kw_session *s, void __user *arg)

@@ -8,7 +8,6 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "kheirs.h"
 #include "kstats.h"
 #include "kuser.h"
 
@@ -30,19 +29,6 @@ unsigned int kw_follow_max(const struct kw_session *session)
 {
 	return session->privileged ? READ_ONCE(max_followed) :
 				     READ_ONCE(max_followed_user);
-}
-
-bool kw_follow_counts(const struct kw_session *session,
-		      const struct kw_space *space)
-{
-	const struct kw_track *t;
-
-	if (session->privileged)
-		return true;
-	list_for_each_entry(t, &space->tracks, of_space)
-		if (t->session == session)
-			return true;
-	return false;
 }
 
 /*
@@ -111,7 +97,7 @@ static int link_track(struct kw_session *session, struct kw_space *space,
 	if (list_empty(&space->all))
 		list_add(&space->all, &all_spaces);
 	mutex_lock(&space->mutex);
-	list_add(&t->of_space, &space->tracks);
+	list_add(&t->of_space, &space->owner.tracks);
 	mutex_unlock(&space->mutex);
 	atomic64_inc(&kw_gauges.followed);
 	tell(t, OW_KUNWIND_EV_FOLLOWED);
@@ -126,7 +112,7 @@ static void unlink_track(struct kw_track *t)
 	mutex_lock(&space->mutex);
 	list_del(&t->of_space);
 	mutex_unlock(&space->mutex);
-	if (list_empty(&space->tracks))
+	if (list_empty(&space->owner.tracks))
 		list_del_init(&space->all);
 	list_del(&t->of_session);
 	t->session->nr_tracks--;
@@ -137,9 +123,8 @@ static void unlink_track(struct kw_track *t)
 	kw_space_unuse(space);
 }
 
-/* The caller has the mm's users. */
-static int follow_mm(struct kw_session *session, struct mm_struct *mm,
-		     struct pid *pid, kuid_t uid)
+int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
+		 struct pid *pid, kuid_t uid)
 {
 	struct kw_space *space;
 	int err = kw_events_begin(&session->events);
@@ -164,9 +149,8 @@ static int follow_mm(struct kw_session *session, struct mm_struct *mm,
 	return err;
 }
 
-/* A task's mm, its creds being those that the mm is executed with. */
-static struct mm_struct *mm_of(const struct kw_session *session,
-			       struct task_struct *task)
+struct mm_struct *kw_follow_may(const struct kw_session *session,
+				struct task_struct *task)
 {
 	struct mm_struct *mm;
 
@@ -183,86 +167,21 @@ static struct mm_struct *mm_of(const struct kw_session *session,
 	return mm;
 }
 
-static struct task_struct *task_of(s32 nr)
-{
-	struct task_struct *task;
-	struct pid *pid;
-
-	if (nr == 0)
-		return get_task_struct(current);
-	pid = find_get_pid(nr);
-	task = get_pid_task(pid, PIDTYPE_PID);
-	put_pid(pid);
-	return task;
-}
-
-static int follow_task(struct kw_session *session, struct task_struct *task,
-		       u32 flags)
-{
-	struct mm_struct *mm = mm_of(session, task);
-	struct pid *pid;
-	int err = 0;
-
-	if (IS_ERR(mm))
-		return PTR_ERR(mm);
-	pid = get_task_pid(task, PIDTYPE_TGID);
-	if (flags & OW_KUNWIND_INHERIT)
-		err = kw_heirs_add(session, pid);
-	if (!err)
-		err = follow_mm(session, mm, pid, task_uid(task));
-	put_pid(pid);
-	mmput(mm);
-	return err;
-}
-
-int kw_follow(struct kw_session *session, const struct ow_kunwind_follow *arg)
-{
-	struct task_struct *task;
-	int err;
-
-	if (arg->flags & ~(OW_KUNWIND_INHERIT | OW_KUNWIND_ALL))
-		return -EINVAL;
-	if (arg->flags & OW_KUNWIND_ALL) {
-		if (arg->pid || arg->flags != OW_KUNWIND_ALL)
-			return -EINVAL;
-		if (!session->privileged)
-			return -EPERM;
-		err = kw_events_begin(&session->events);
-		return err ? err : kw_heirs_add(session, NULL);
-	}
-	task = task_of(arg->pid);
-	if (!task)
-		return -ESRCH;
-	err = follow_task(session, task, arg->flags);
-	put_task_struct(task);
-	return err;
-}
-
 void kw_follow_current(struct kw_session *session)
 {
-	struct mm_struct *mm = mm_of(session, current);
+	struct mm_struct *mm = kw_follow_may(session, current);
 
 	if (IS_ERR(mm))
 		return;
-	follow_mm(session, mm, task_tgid(current), current_uid());
+	kw_follow_mm(session, mm, task_tgid(current), current_uid());
 	mmput(mm);
 }
 
-int kw_unfollow(struct kw_session *session, const struct ow_kunwind_follow *arg)
+int kw_unfollow_pid(struct kw_session *session, const struct pid *pid)
 {
-	struct task_struct *task;
 	struct kw_track *t, *next;
-	struct pid *pid;
 	int err = -ENOENT;
 
-	if (arg->flags)
-		return -EINVAL;
-	task = task_of(arg->pid);
-	if (!task)
-		return -ESRCH;
-	pid = get_task_pid(task, PIDTYPE_TGID);
-	put_task_struct(task);
-	kw_heirs_remove(session, pid);
 	mutex_lock(&kw_mutex);
 	list_for_each_entry_safe(t, next, &session->tracks, of_session)
 		if (t->pid == pid) {
@@ -270,7 +189,6 @@ int kw_unfollow(struct kw_session *session, const struct ow_kunwind_follow *arg)
 			err = 0;
 		}
 	mutex_unlock(&kw_mutex);
-	put_pid(pid);
 	return err;
 }
 
@@ -282,57 +200,17 @@ void kw_follow_drop_all(struct kw_session *session)
 		unlink_track(t);
 }
 
-void kw_follow_reap(struct kw_space *space)
+/* Nobody follows a space any more whose process is gone. */
+static void reap(struct kw_space *space)
 {
 	struct kw_track *t, *next;
 
 	mutex_lock(&kw_mutex);
-	list_for_each_entry_safe(t, next, &space->tracks, of_space) {
+	list_for_each_entry_safe(t, next, &space->owner.tracks, of_space) {
 		tell(t, OW_KUNWIND_EV_EXIT);
 		unlink_track(t);
 	}
 	mutex_unlock(&kw_mutex);
-}
-
-/* Did the older map lack the same object's table, too? */
-static bool was_told(const struct kw_map *older, size_t *at,
-		     const struct ow_range *range, const struct kw_place *place)
-{
-	if (!older)
-		return false;
-	while (*at < older->map.nr && older->ranges[*at].start < range->start)
-		(*at)++;
-	return *at < older->map.nr &&
-	       older->ranges[*at].start == range->start &&
-	       older->places[*at].is_object && !older->places[*at].table &&
-	       kw_object_equal(&older->places[*at].object, &place->object);
-}
-
-void kw_follow_lacks(struct kw_space *space, const struct kw_map *map,
-		     const struct kw_map *older)
-{
-	struct ow_kunwind_event what = { .kind = OW_KUNWIND_EV_LACKS };
-	const struct kw_place *place;
-	struct kw_track *t;
-	size_t i, at = 0;
-
-	for (i = 0; i < map->map.nr; i++) {
-		place = &map->places[i];
-		if (!place->is_object || place->table ||
-		    was_told(older, &at, &map->ranges[i], place))
-			continue;
-		what.dev = place->object.dev ?
-				   new_encode_dev(place->object.dev) :
-				   0;
-		what.ino = place->object.ino;
-		what.start = map->ranges[i].start;
-		what.end = map->ranges[i].end;
-		what.off = place->off;
-		list_for_each_entry(t, &space->tracks, of_space)
-			if (!READ_ONCE(t->session->closed))
-				kw_events_put(&t->session->events, &what,
-					      t->pid);
-	}
 }
 
 void kw_follow_relink(struct kw_session *session,
@@ -348,4 +226,15 @@ void kw_follow_relink(struct kw_session *session,
 	}
 	list_for_each_entry(t, &session->tracks, of_session)
 		kw_space_relink(t->space, object);
+}
+
+int kw_follow_init(void)
+{
+	kw_space_init(reap);
+	return 0;
+}
+
+void kw_follow_exit(void)
+{
+	kw_space_exit();
 }

@@ -3,43 +3,38 @@
 #ifndef KW_FOLLOW_H
 #define KW_FOLLOW_H
 
-#include "ksession.h"
 #include "kspace.h"
+#include "ktrack.h"
 
-/* A session follows an address space. */
-struct kw_track {
-	struct list_head of_session, of_space;
-	struct kw_session *session;
-	struct kw_space *space;
-	struct pid *pid; /* of the process that it was found by */
-};
+int kw_follow_init(void);
+/* No session is left. */
+void kw_follow_exit(void);
 
-/* OW_KUNWIND_FOLLOW and OW_KUNWIND_UNFOLLOW. */
-int kw_follow(struct kw_session *session, const struct ow_kunwind_follow *arg);
-int kw_unfollow(struct kw_session *session,
-		const struct ow_kunwind_follow *arg);
+/*
+ * A task's mm, its creds being those that the mm is executed with, if the
+ * session may follow it; the caller's to mmput().  An error pointer: -EPERM,
+ * -ESRCH, -EINTR.
+ */
+struct mm_struct *kw_follow_may(const struct kw_session *session,
+				struct task_struct *task);
+
+/* Follow an mm that was got so, of a process of that uid. */
+int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
+		 struct pid *pid, kuid_t uid);
 
 /* Follow current, if the session may; it is about to be in user mode. */
 void kw_follow_current(struct kw_session *session);
 
+/* -ENOENT: the session doesn't follow a process of that pid. */
+int kw_unfollow_pid(struct kw_session *session, const struct pid *pid);
+
 /* All of a session; the caller holds kw_mutex. */
 void kw_follow_drop_all(struct kw_session *session);
 
-/* Nobody follows a space any more whose process is gone. */
-void kw_follow_reap(struct kw_space *space);
-
-/* Do the session's tables count in the space?  Its mutex is held. */
-bool kw_follow_counts(const struct kw_session *session,
-		      const struct kw_space *space);
-
 /*
- * Tell those who follow the space, its mutex being held, of the objects that it
- * lacks the table of, but for what was so in the older map, which may be NULL.
+ * Where the session's tables count, the object's changed, or any did where it is
+ * NULL; the caller holds kw_mutex.
  */
-void kw_follow_lacks(struct kw_space *space, const struct kw_map *map,
-		     const struct kw_map *older);
-
-/* Where the session's tables count, the object's changed; under kw_mutex. */
 void kw_follow_relink(struct kw_session *session,
 		      const struct kw_object *object);
 

@@ -350,6 +350,12 @@ void kw_heirs_exit(void)
 		leave_points(NR_POINTS);
 }
 
+void kw_heirs_catch_up(void)
+{
+	if (!(features & OW_KUNWIND_TRACKS_MMAP))
+		kw_space_refresh_current();
+}
+
 u32 kw_heirs_features(void)
 {
 	return features;

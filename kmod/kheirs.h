@@ -12,6 +12,9 @@ int kw_heirs_init(void);
 /* No session is left. */
 void kw_heirs_exit(void);
 
+/* Where mappings aren't told of: refresh current's own space now. */
+void kw_heirs_catch_up(void);
+
 /* enum ow_kunwind_features that work here. */
 u32 kw_heirs_features(void);
 

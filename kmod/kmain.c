@@ -4,11 +4,12 @@
 
 #include "kcontext.h"
 #include "kdevice.h"
+#include "kfollow.h"
 #include "kheirs.h"
 #include "khook.h"
 #include "klater.h"
 #include "kproc.h"
-#include "kspace.h"
+#include "kqueue.h"
 
 /* In order; undone in reverse. */
 static const struct {
@@ -16,7 +17,8 @@ static const struct {
 	void (*exit)(void);
 } parts[] = {
 	{ kw_context_init, kw_context_exit },
-	{ kw_space_init, kw_space_exit },
+	{ kw_queue_init, kw_queue_exit },
+	{ kw_follow_init, kw_follow_exit },
 	{ NULL, kw_later_exit },
 	{ kw_heirs_init, kw_heirs_exit },
 	{ kw_device_init, kw_device_exit },

@@ -10,7 +10,8 @@
 
 #include "ow_kunwind_proc.h"
 
-#include "kfollow.h"
+#include "kclient.h"
+#include "kheirs.h"
 #include "kunwind.h"
 
 static int open(struct inode *inode, struct file *file)
@@ -25,7 +26,7 @@ static int open(struct inode *inode, struct file *file)
 
 static int release(struct inode *inode, struct file *file)
 {
-	kw_session_close(file->private_data);
+	kw_client_close(file->private_data);
 	return 0;
 }
 
@@ -34,7 +35,7 @@ static long do_info(struct file *file)
 {
 	struct ow_kunwind_follow self = { .pid = 0 };
 
-	return kw_follow(file->private_data, &self);
+	return kw_client_follow(file->private_data, &self);
 }
 
 /* What is wanted of bt, to the entries that it points to. */
@@ -52,7 +53,7 @@ static long unwind(struct ow_kunwind_proc_backtrace *bt)
 	pcs = kvmalloc_array(room, sizeof(*pcs), GFP_KERNEL_ACCOUNT);
 	if (!pcs)
 		return -ENOMEM;
-	kw_space_catch_up();
+	kw_heirs_catch_up();
 	nr = kunwind_user_pcs(task_pt_regs(current), pcs, room, &end);
 	for (i = 0; i < nr && !err; i++)
 		err = put_user((u64)pcs[i], &to[i]);

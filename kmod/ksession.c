@@ -6,9 +6,7 @@
 #include <linux/pid_namespace.h>
 #include <linux/slab.h>
 
-#include "kfollow.h"
-#include "kheirs.h"
-#include "kspace.h"
+#include "kqueue.h"
 #include "kuser.h"
 
 DEFINE_MUTEX(kw_mutex);
@@ -62,21 +60,10 @@ static void session_release(struct kref *ref)
 	struct kw_session *s = container_of(ref, struct kw_session, ref);
 
 	INIT_WORK(&s->free, session_free);
-	kw_space_queue(&s->free);
+	kw_queue(&s->free);
 }
 
 void kw_session_put(struct kw_session *s)
 {
 	kref_put(&s->ref, session_release);
-}
-
-void kw_session_close(struct kw_session *s)
-{
-	mutex_lock(&kw_mutex);
-	WRITE_ONCE(s->closed, true);
-	kw_table_drop_all(s);
-	kw_follow_drop_all(s);
-	mutex_unlock(&kw_mutex);
-	kw_heirs_drop_all(s);
-	kw_session_put(s);
 }

@@ -44,7 +44,4 @@ static inline void kw_session_get(struct kw_session *s)
 
 void kw_session_put(struct kw_session *s);
 
-/* No more of it: its tables and processes go. */
-void kw_session_close(struct kw_session *s);
-
 #endif /* KW_SESSION_H */

@@ -6,151 +6,13 @@
 #include <linux/rculist.h>
 #include <linux/sched/mm.h>
 
-#include "kfollow.h"
-#include "kheirs.h"
 #include "klater.h"
-#include "kstats.h"
+#include "kqueue.h"
 #include "kuser.h"
-
-#define MAX_RANGES 65536 /* above sysctl vm.max_map_count's default */
 
 static DEFINE_HASHTABLE(spaces, 10); /* read under RCU */
 static DEFINE_SPINLOCK(spaces_lock);
-static struct workqueue_struct *queue;
-static atomic_t generation = ATOMIC_INIT(0);
-
-/* --- maps --- */
-
-static void map_free(struct work_struct *work)
-{
-	struct kw_map *map =
-		container_of(to_rcu_work(work), struct kw_map, free);
-	size_t i;
-
-	for (i = 0; i < map->map.nr; i++)
-		kw_table_put(map->places[i].table);
-	kw_all_uncharge(map->bytes);
-	kw_user_uncharge(map->user, map->bytes);
-	kw_user_put(map->user);
-	atomic64_sub(map->bytes, &kw_gauges.map_bytes);
-	kvfree(map);
-}
-
-void kw_map_put(struct kw_map *map)
-{
-	if (map && refcount_dec_and_test(&map->ref)) {
-		INIT_RCU_WORK(&map->free, map_free);
-		queue_rcu_work(queue, &map->free);
-	}
-}
-
-/* A map with room for nr ranges; an error pointer on failure. */
-static struct kw_map *map_alloc(struct kw_space *space, size_t nr, gfp_t gfp)
-{
-	size_t each = sizeof(struct ow_range) + sizeof(struct ow_module) +
-		      sizeof(struct kw_place);
-	size_t bytes = sizeof(struct kw_map) + nr * each;
-	struct kw_map *map;
-
-	if (nr > MAX_RANGES || kw_user_charge(space->user, bytes))
-		return ERR_PTR(-ENOSPC);
-	if (kw_all_charge(bytes)) {
-		kw_user_uncharge(space->user, bytes);
-		return ERR_PTR(-ENOSPC);
-	}
-	map = gfp == GFP_KERNEL ? kvzalloc(bytes, gfp | __GFP_NOWARN) :
-				  kzalloc(bytes, gfp | __GFP_NOWARN);
-	if (!map) {
-		kw_all_uncharge(bytes);
-		kw_user_uncharge(space->user, bytes);
-		return ERR_PTR(-ENOMEM);
-	}
-	refcount_set(&map->ref, 1);
-	map->bytes = bytes;
-	map->arch = space->arch;
-	map->user = kw_user_share(space->user);
-	map->modules = (void *)(map + 1);
-	map->ranges = (void *)(map->modules + nr);
-	map->places = (void *)(map->ranges + nr);
-	map->map.ranges = map->ranges;
-	do {
-		map->map.generation = atomic_inc_return(&generation);
-	} while (!map->map.generation);
-	atomic64_add(bytes, &kw_gauges.map_bytes);
-	return map;
-}
-
-/* Give range i its module, and that its table. */
-static void link_range(struct kw_space *space, struct kw_map *map, size_t i)
-{
-	struct kw_place *place = &map->places[i];
-	struct ow_range *range = &map->ranges[i];
-	struct ow_module *m = &map->modules[i];
-	struct kw_found found;
-
-	if (!place->is_object)
-		return;
-	range->module = m;
-	m->state = OW_MODULE_READY;
-	if (!kw_table_find(space, &place->object, range->start, place->off,
-			   range->end - range->start, &found))
-		return;
-	place->table = found.table;
-	m->table = &found.table->table;
-	m->bias = found.bias;
-	m->entry = found.entry;
-}
-
-static bool is_vdso(const struct vm_area_struct *vma)
-{
-#if defined(CONFIG_X86) && !defined(CONFIG_UML)
-	return vma->vm_start == (unsigned long)vma->vm_mm->context.vdso;
-#elif defined(CONFIG_ARM64)
-	return vma->vm_start == (unsigned long)vma->vm_mm->context.vdso;
-#else
-	return false;
-#endif
-}
-
-static void add_vma(struct kw_map *map, const struct vm_area_struct *vma)
-{
-	size_t i = map->map.nr++;
-	struct kw_place *place = &map->places[i];
-
-	map->ranges[i].start = vma->vm_start;
-	map->ranges[i].end = vma->vm_end;
-	if (vma->vm_file) {
-		kw_object_of(file_inode(vma->vm_file), &place->object);
-		place->off = (u64)vma->vm_pgoff << PAGE_SHIFT;
-		place->is_object = true;
-	} else {
-		place->is_object = is_vdso(vma);
-	}
-}
-
-/* A map of the mm as it is; the caller holds its mmap_lock and the mutex. */
-static struct kw_map *map_build(struct kw_space *space)
-{
-	struct vm_area_struct *vma;
-	struct kw_map *map;
-	size_t nr = 0, i;
-
-	{
-		VMA_ITERATOR(vmi, space->mm, 0);
-		for_each_vma(vmi, vma) nr += !!(vma->vm_flags & VM_EXEC);
-	}
-	map = map_alloc(space, nr, GFP_KERNEL);
-	if (IS_ERR(map))
-		return map;
-	{
-		VMA_ITERATOR(vmi, space->mm, 0);
-		for_each_vma(vmi, vma) if (vma->vm_flags & VM_EXEC &&
-					   map->map.nr < nr) add_vma(map, vma);
-	}
-	for (i = 0; i < map->map.nr; i++)
-		link_range(space, map, i);
-	return map;
-}
+static void (*on_gone)(struct kw_space *space);
 
 /* Its map with a reference, or NULL. */
 static struct kw_map *current_map(struct kw_space *space)
@@ -178,46 +40,15 @@ int kw_space_refresh(struct kw_space *space, bool again)
 	if (mmap_read_lock_killable(space->mm))
 		return -EINTR;
 	mutex_lock(&space->mutex);
-	map = map_build(space);
+	map = kw_map_build(&space->owner, space->mm);
 	older = current_map(space);
 	publish(space, IS_ERR(map) ? NULL : map);
 	if (!IS_ERR(map))
-		kw_follow_lacks(space, map, again ? NULL : older);
+		kw_map_tell_lacks(&space->owner, map, again ? NULL : older);
 	kw_map_put(older);
 	mutex_unlock(&space->mutex);
 	mmap_read_unlock(space->mm);
 	return PTR_ERR_OR_ZERO(map);
-}
-
-static bool map_has(const struct kw_map *map, const struct kw_object *object)
-{
-	size_t i;
-
-	for (i = 0; map && i < map->map.nr; i++)
-		if (map->places[i].is_object &&
-		    kw_object_equal(&map->places[i].object, object))
-			return true;
-	return false;
-}
-
-/* The same ranges with the tables that there are now. */
-static struct kw_map *map_again(struct kw_space *space,
-				const struct kw_map *old)
-{
-	struct kw_map *map = map_alloc(space, old->map.nr, GFP_KERNEL);
-	size_t i;
-
-	if (IS_ERR(map))
-		return NULL;
-	map->map.nr = old->map.nr;
-	for (i = 0; i < map->map.nr; i++) {
-		map->ranges[i] = old->ranges[i];
-		map->ranges[i].module = NULL;
-		map->places[i] = old->places[i];
-		map->places[i].table = NULL;
-		link_range(space, map, i);
-	}
-	return map;
 }
 
 void kw_space_relink(struct kw_space *space, const struct kw_object *object)
@@ -226,10 +57,10 @@ void kw_space_relink(struct kw_space *space, const struct kw_object *object)
 
 	mutex_lock(&space->mutex);
 	old = current_map(space);
-	if (map_has(old, object)) {
-		map = map_again(space, old);
+	if (old && (!object || kw_map_has(old, object))) {
+		map = kw_map_again(&space->owner, old);
 		if (map)
-			kw_follow_lacks(space, map, old);
+			kw_map_tell_lacks(&space->owner, map, old);
 		/* A mapping may have gone meanwhile, and the map with it. */
 		if (cmpxchg(&space->map, RCU_INITIALIZER(old),
 			    RCU_INITIALIZER(map)) == RCU_INITIALIZER(old))
@@ -241,31 +72,19 @@ void kw_space_relink(struct kw_space *space, const struct kw_object *object)
 	mutex_unlock(&space->mutex);
 }
 
-/* --- what happens to an mm --- */
-
-/* The map but for what overlaps [start, end); NULL: no memory at hand. */
-static struct kw_map *map_without(struct kw_space *space,
-				  const struct kw_map *old, u64 start, u64 end)
+static bool overlaps_code(struct kw_space *space, u64 start, u64 end)
 {
-	struct kw_map *map = map_alloc(space, old->map.nr, GFP_NOWAIT);
-	size_t i, k;
+	const struct kw_map *map;
+	bool ret;
 
-	if (IS_ERR(map))
-		return NULL;
-	for (i = 0; i < old->map.nr; i++) {
-		if (old->ranges[i].start < end && old->ranges[i].end > start)
-			continue;
-		k = map->map.nr++;
-		map->ranges[k] = old->ranges[i];
-		map->modules[k] = old->modules[i];
-		map->places[k] = old->places[i];
-		if (map->ranges[k].module)
-			map->ranges[k].module = &map->modules[k];
-		if (map->places[k].table)
-			refcount_inc(&map->places[k].table->ref);
-	}
-	return map;
+	rcu_read_lock();
+	map = rcu_dereference(space->map);
+	ret = map && kw_map_overlaps(map, start, end);
+	rcu_read_unlock();
+	return ret;
 }
+
+/* --- what happens to an mm --- */
 
 /* Until there is a new one, the map is without that; nothing may sleep. */
 static void trim(struct kw_space *space, u64 start, u64 end)
@@ -274,7 +93,7 @@ static void trim(struct kw_space *space, u64 start, u64 end)
 
 	if (!old)
 		return;
-	map = map_without(space, old, start, end);
+	map = kw_map_without(&space->owner, old, start, end);
 	if (cmpxchg(&space->map, RCU_INITIALIZER(old), RCU_INITIALIZER(map)) ==
 	    RCU_INITIALIZER(old)) {
 		kw_map_put(old);
@@ -283,29 +102,6 @@ static void trim(struct kw_space *space, u64 start, u64 end)
 		publish(space, NULL);
 	}
 	kw_map_put(old);
-}
-
-static bool overlaps_code(struct kw_space *space, u64 start, u64 end)
-{
-	const struct ow_range *r;
-	const struct kw_map *map;
-	size_t low = 0, high, mid;
-	bool ret;
-
-	rcu_read_lock();
-	map = rcu_dereference(space->map);
-	high = map ? map->map.nr : 0;
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (map->ranges[mid].end <= start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	r = map && low < map->map.nr ? &map->ranges[low] : NULL;
-	ret = r && r->start < end;
-	rcu_read_unlock();
-	return ret;
 }
 
 /* Code that goes away, or may not be executed: no walk may believe in it. */
@@ -328,7 +124,7 @@ static void reap(struct work_struct *work)
 {
 	struct kw_space *space = container_of(work, struct kw_space, reap);
 
-	kw_follow_reap(space);
+	on_gone(space);
 	kw_space_put(space);
 }
 
@@ -343,7 +139,7 @@ static void on_release(struct mmu_notifier *mn, struct mm_struct *mm)
 	spin_unlock(&spaces_lock);
 	publish(space, NULL);
 	refcount_inc(&space->ref);
-	queue_work(queue, &space->reap);
+	kw_queue(&space->reap);
 }
 
 /* Called with the mm's mmap_lock. */
@@ -356,7 +152,7 @@ static struct mmu_notifier *on_alloc(struct mm_struct *mm)
 	refcount_set(&space->ref, 1);
 	space->mm = mm;
 	mutex_init(&space->mutex);
-	INIT_LIST_HEAD(&space->tracks);
+	INIT_LIST_HEAD(&space->owner.tracks);
 	INIT_LIST_HEAD(&space->all);
 	INIT_WORK(&space->reap, reap);
 	return &space->mn;
@@ -386,7 +182,7 @@ void kw_space_put(struct kw_space *space)
 {
 	if (!refcount_dec_and_test(&space->ref))
 		return;
-	kw_user_put(space->user);
+	kw_user_put(space->owner.user);
 	call_rcu(&space->rcu, free_rcu);
 }
 
@@ -442,9 +238,9 @@ struct kw_space *kw_space_use(struct mm_struct *mm, kuid_t uid)
 	mn = mmu_notifier_get_locked(&notifier_ops, mm);
 	space = IS_ERR(mn) ? ERR_CAST(mn) :
 			     container_of(mn, struct kw_space, mn);
-	if (!IS_ERR(space) && !space->user) {
-		space->arch = arch;
-		space->user = user;
+	if (!IS_ERR(space) && !space->owner.user) {
+		space->owner.arch = arch;
+		space->owner.user = user;
 		user = NULL;
 	}
 	mmap_write_unlock(mm);
@@ -484,7 +280,7 @@ struct kw_map *kw_space_map_get(const struct mm_struct *mm)
 	return map;
 }
 
-static void refresh_now(void *arg)
+void kw_space_refresh_current(void)
 {
 	struct kw_space *space;
 
@@ -501,10 +297,9 @@ static void refresh_now(void *arg)
 	kw_space_put(space);
 }
 
-void kw_space_catch_up(void)
+static void refresh_now(void *arg)
 {
-	if (!(kw_heirs_features() & OW_KUNWIND_TRACKS_MMAP))
-		refresh_now(NULL);
+	kw_space_refresh_current();
 }
 
 void kw_space_refresh_later(struct mm_struct *mm)
@@ -513,22 +308,15 @@ void kw_space_refresh_later(struct mm_struct *mm)
 		kw_later(current, refresh_now, NULL);
 }
 
-void kw_space_queue(struct work_struct *work)
+void kw_space_init(void (*gone)(struct kw_space *space))
 {
-	queue_work(queue, work);
-}
-
-int kw_space_init(void)
-{
-	queue = alloc_workqueue("kunwind", WQ_UNBOUND, 0);
-	return queue ? 0 : -ENOMEM;
+	on_gone = gone;
 }
 
 void kw_space_exit(void)
 {
-	flush_workqueue(queue);     /* what is reaped, */
+	kw_queue_flush();           /* what is gone */
 	mmu_notifier_synchronize(); /* is freed; */
 	rcu_barrier();              /* then the spaces, */
 	rcu_barrier();              /* and their maps */
-	destroy_workqueue(queue);
 }

@@ -7,10 +7,8 @@
 #include <linux/sched/signal.h>
 #include <linux/uaccess.h>
 
-#include "kfollow.h"
-#include "ksession.h"
-#include "kspace.h"
 #include "kstats.h"
+#include "ktrack.h"
 #include "kuser.h"
 
 #define VERIFY_ROWS 4096 /* between chances for others to run */
@@ -46,33 +44,33 @@ bool kw_object_equal(const struct kw_object *a, const struct kw_object *b)
 }
 
 /* The bias of what is mapped, by the segment whose bytes it has. */
-static bool find_bias(const struct kw_use *use, u64 start, u64 off, u64 size,
+static bool find_bias(const struct kw_use *use, const struct kw_mapped *m,
 		      u64 *ret)
 {
 	const struct ow_kunwind_segment *s = use->segments;
 	unsigned int i;
 
 	for (i = 0; i < use->nr; i++, s++)
-		if (off < s->off + s->size && off + size > s->off) {
-			*ret = start - off + s->off - s->vaddr;
+		if (m->off < s->off + s->size && m->off + m->size > s->off) {
+			*ret = m->start - m->off + s->off - s->vaddr;
 			return true;
 		}
 	return false;
 }
 
-bool kw_table_find(struct kw_space *space, const struct kw_object *object,
-		   u64 start, u64 off, u64 size, struct kw_found *ret)
+bool kw_table_find(const struct kw_mapped *m, const struct ow_arch *arch,
+		   const struct list_head *tracks, struct kw_found *ret)
 {
 	struct kw_use *use;
 	bool found = false;
 
 	spin_lock(&uses_lock);
-	hash_for_each_possible(uses, use, node, object_key(object))
+	hash_for_each_possible(uses, use, node, object_key(&m->object))
 	{
-		if (!kw_object_equal(&use->object, object) ||
-		    use->table->table.arch != space->arch ||
-		    !kw_follow_counts(use->session, space) ||
-		    !find_bias(use, start, off, size, &ret->bias))
+		if (!kw_object_equal(&use->object, &m->object) ||
+		    use->table->table.arch != arch ||
+		    !kw_tracks_count(tracks, use->session) ||
+		    !find_bias(use, m, &ret->bias))
 			continue;
 		/* Those that count for all processes come first. */
 		if (found)
@@ -334,10 +332,10 @@ static void use_publish(struct kw_use *use)
 	spin_unlock(&uses_lock);
 	if (older)
 		use_free(older);
-	kw_follow_relink(use->session, &use->object);
 }
 
-int kw_table_add(struct kw_session *session, const struct ow_kunwind_table *arg)
+int kw_table_add(struct kw_session *session, const struct ow_kunwind_table *arg,
+		 struct kw_object *ret)
 {
 	struct kw_use *use = use_read(session, arg);
 	struct kw_table *fresh = NULL;
@@ -352,6 +350,7 @@ int kw_table_add(struct kw_session *session, const struct ow_kunwind_table *arg)
 	mutex_lock(&kw_mutex);
 	use->table = fresh ? table_share(fresh) : table_known(use);
 	err = use->table ? kw_user_charge(session->user, price(use)) : -ENOENT;
+	*ret = use->object;
 	if (!err)
 		use_publish(use);
 	else if (use->table)
@@ -367,12 +366,9 @@ free:
 void kw_table_drop_all(struct kw_session *session)
 {
 	struct kw_use *use, *next;
-	struct kw_object object;
 
 	list_for_each_entry_safe(use, next, &session->uses, list) {
-		object = use->object;
 		unhash(use);
 		use_free(use);
-		kw_follow_relink(session, &object);
 	}
 }

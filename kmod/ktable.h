@@ -7,11 +7,8 @@
 #include <linux/list.h>
 #include <linux/refcount.h>
 
-#include "ow_kunwind.h"
+#include "ksession.h"
 #include "table.h"
-
-struct kw_session;
-struct kw_space;
 
 /* The bytes, a private copy that was checked once; shared where they are equal. */
 struct kw_table {
@@ -47,6 +44,12 @@ struct kw_use {
 	struct ow_kunwind_segment segments[];
 };
 
+/* Code of an object, as it is mapped. */
+struct kw_mapped {
+	struct kw_object object;
+	u64 start, off, size; /* where, from what in the file, and how much */
+};
+
 /* What a map takes from a use. */
 struct kw_found {
 	struct kw_table *table; /* a reference */
@@ -57,18 +60,17 @@ void kw_object_of(const struct inode *inode, struct kw_object *ret);
 bool kw_object_equal(const struct kw_object *a, const struct kw_object *b);
 
 /*
- * The table of that architecture that counts in a space for code of an object
- * that is mapped at start from file offset off, size bytes; the caller holds
- * the space's mutex.
+ * The table of that architecture that counts for what is mapped in a space with
+ * these tracks, which don't change meanwhile.
  */
-bool kw_table_find(struct kw_space *space, const struct kw_object *object,
-		   u64 start, u64 off, u64 size, struct kw_found *ret);
+bool kw_table_find(const struct kw_mapped *m, const struct ow_arch *arch,
+		   const struct list_head *tracks, struct kw_found *ret);
 
 void kw_table_put(struct kw_table *table);
 
-/* OW_KUNWIND_TABLE. */
-int kw_table_add(struct kw_session *session,
-		 const struct ow_kunwind_table *arg);
+/* OW_KUNWIND_TABLE; *ret is the object that has it now. */
+int kw_table_add(struct kw_session *session, const struct ow_kunwind_table *arg,
+		 struct kw_object *ret);
 
 /* All of a session; the caller holds kw_mutex. */
 void kw_table_drop_all(struct kw_session *session);

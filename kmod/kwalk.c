@@ -7,6 +7,7 @@
 #include "kcontext.h"
 #include "klater.h"
 #include "kregs.h"
+#include "kspace.h"
 #include "kstats.h"
 #include "kunwind.h"
 #include "kwalk.h"

@@ -21,4 +21,4 @@ FILENAME == "layers" { rank[$1] = FNR; next }
 		bad = 1
 	}
 }
-END { exit bad }' layers core/*.[ch] lib/*.[ch] libkunwind/*.[ch] targets/*.[ch] bpf/*.[ch] output/*.[ch] tools/*.[ch] compat/*.[ch]
+END { exit bad }' layers core/*.[ch] lib/*.[ch] libkunwind/*.[ch] targets/*.[ch] bpf/*.[ch] output/*.[ch] tools/*.[ch] compat/*.[ch] kmod/*.[ch]

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "kclient.h"
+
+#include <linux/pid.h>
+#include <linux/sched/mm.h>
+#include <linux/sched/task.h>
+
+#include "kfollow.h"
+#include "kheirs.h"
+
+static struct task_struct *task_of(s32 nr)
+{
+	struct task_struct *task;
+	struct pid *pid;
+
+	if (nr == 0)
+		return get_task_struct(current);
+	pid = find_get_pid(nr);
+	task = get_pid_task(pid, PIDTYPE_PID);
+	put_pid(pid);
+	return task;
+}
+
+static int follow_task(struct kw_session *session, struct task_struct *task,
+		       u32 flags)
+{
+	struct mm_struct *mm = kw_follow_may(session, task);
+	struct pid *pid;
+	int err = 0;
+
+	if (IS_ERR(mm))
+		return PTR_ERR(mm);
+	pid = get_task_pid(task, PIDTYPE_TGID);
+	if (flags & OW_KUNWIND_INHERIT)
+		err = kw_heirs_add(session, pid);
+	if (!err)
+		err = kw_follow_mm(session, mm, pid, task_uid(task));
+	put_pid(pid);
+	mmput(mm);
+	return err;
+}
+
+static int follow_all(struct kw_session *session,
+		      const struct ow_kunwind_follow *arg)
+{
+	int err;
+
+	if (arg->pid || arg->flags != OW_KUNWIND_ALL)
+		return -EINVAL;
+	if (!session->privileged)
+		return -EPERM;
+	err = kw_events_begin(&session->events);
+	return err ? err : kw_heirs_add(session, NULL);
+}
+
+int kw_client_follow(struct kw_session *session,
+		     const struct ow_kunwind_follow *arg)
+{
+	struct task_struct *task;
+	int err;
+
+	if (arg->flags & ~(OW_KUNWIND_INHERIT | OW_KUNWIND_ALL))
+		return -EINVAL;
+	if (arg->flags & OW_KUNWIND_ALL)
+		return follow_all(session, arg);
+	task = task_of(arg->pid);
+	if (!task)
+		return -ESRCH;
+	err = follow_task(session, task, arg->flags);
+	put_task_struct(task);
+	return err;
+}
+
+int kw_client_unfollow(struct kw_session *session,
+		       const struct ow_kunwind_follow *arg)
+{
+	struct task_struct *task;
+	struct pid *pid;
+	int err;
+
+	if (arg->flags)
+		return -EINVAL;
+	task = task_of(arg->pid);
+	if (!task)
+		return -ESRCH;
+	pid = get_task_pid(task, PIDTYPE_TGID);
+	put_task_struct(task);
+	kw_heirs_remove(session, pid);
+	err = kw_unfollow_pid(session, pid);
+	put_pid(pid);
+	return err;
+}
+
+int kw_client_table(struct kw_session *session,
+		    const struct ow_kunwind_table *arg)
+{
+	struct kw_object object;
+	int err = kw_table_add(session, arg, &object);
+
+	if (err)
+		return err;
+	mutex_lock(&kw_mutex);
+	kw_follow_relink(session, &object);
+	mutex_unlock(&kw_mutex);
+	return 0;
+}
+
+void kw_client_close(struct kw_session *session)
+{
+	bool had_tables;
+
+	mutex_lock(&kw_mutex);
+	WRITE_ONCE(session->closed, true);
+	had_tables = !list_empty(&session->uses);
+	kw_table_drop_all(session);
+	if (had_tables)
+		kw_follow_relink(session, NULL);
+	kw_follow_drop_all(session);
+	mutex_unlock(&kw_mutex);
+	kw_heirs_drop_all(session);
+	kw_session_put(session);
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
+#include "kmap.h"
+
+#include <linux/kdev_t.h>
+#include <linux/mm.h>
+
+#include "kqueue.h"
+#include "kstats.h"
+#include "ktrack.h"
+#include "kuser.h"
+
+#define MAX_RANGES 65536 /* above sysctl vm.max_map_count's default */
+
+static atomic_t generation = ATOMIC_INIT(0);
+
+static void map_free(struct work_struct *work)
+{
+	struct kw_map *map =
+		container_of(to_rcu_work(work), struct kw_map, free);
+	size_t i;
+
+	for (i = 0; i < map->map.nr; i++)
+		kw_table_put(map->places[i].table);
+	kw_all_uncharge(map->bytes);
+	kw_user_uncharge(map->user, map->bytes);
+	kw_user_put(map->user);
+	atomic64_sub(map->bytes, &kw_gauges.map_bytes);
+	kvfree(map);
+}
+
+void kw_map_put(struct kw_map *map)
+{
+	if (map && refcount_dec_and_test(&map->ref)) {
+		INIT_RCU_WORK(&map->free, map_free);
+		kw_queue_rcu(&map->free);
+	}
+}
+
+/* A map with room for nr ranges; an error pointer on failure. */
+static struct kw_map *map_alloc(const struct kw_owner *owner, size_t nr,
+				gfp_t gfp)
+{
+	size_t each = sizeof(struct ow_range) + sizeof(struct ow_module) +
+		      sizeof(struct kw_place);
+	size_t bytes = sizeof(struct kw_map) + nr * each;
+	struct kw_map *map;
+
+	if (nr > MAX_RANGES || kw_user_charge(owner->user, bytes))
+		return ERR_PTR(-ENOSPC);
+	if (kw_all_charge(bytes)) {
+		kw_user_uncharge(owner->user, bytes);
+		return ERR_PTR(-ENOSPC);
+	}
+	map = gfp == GFP_KERNEL ? kvzalloc(bytes, gfp | __GFP_NOWARN) :
+				  kzalloc(bytes, gfp | __GFP_NOWARN);
+	if (!map) {
+		kw_all_uncharge(bytes);
+		kw_user_uncharge(owner->user, bytes);
+		return ERR_PTR(-ENOMEM);
+	}
+	refcount_set(&map->ref, 1);
+	map->bytes = bytes;
+	map->arch = owner->arch;
+	map->user = kw_user_share(owner->user);
+	map->modules = (void *)(map + 1);
+	map->ranges = (void *)(map->modules + nr);
+	map->places = (void *)(map->ranges + nr);
+	map->map.ranges = map->ranges;
+	do {
+		map->map.generation = atomic_inc_return(&generation);
+	} while (!map->map.generation);
+	atomic64_add(bytes, &kw_gauges.map_bytes);
+	return map;
+}
+
+/* Give range i its module, and that its table. */
+static void link_range(const struct kw_owner *owner, struct kw_map *map,
+		       size_t i)
+{
+	struct kw_place *place = &map->places[i];
+	struct ow_range *range = &map->ranges[i];
+	struct ow_module *m = &map->modules[i];
+	struct kw_mapped mapped = {
+		.object = place->object,
+		.start = range->start,
+		.off = place->off,
+		.size = range->end - range->start,
+	};
+	struct kw_found found;
+
+	if (!place->is_object)
+		return;
+	range->module = m;
+	m->state = OW_MODULE_READY;
+	if (!kw_table_find(&mapped, owner->arch, &owner->tracks, &found))
+		return;
+	place->table = found.table;
+	m->table = &found.table->table;
+	m->bias = found.bias;
+	m->entry = found.entry;
+}
+
+static bool is_vdso(const struct vm_area_struct *vma)
+{
+#if defined(CONFIG_X86) && !defined(CONFIG_UML)
+	return vma->vm_start == (unsigned long)vma->vm_mm->context.vdso;
+#elif defined(CONFIG_ARM64)
+	return vma->vm_start == (unsigned long)vma->vm_mm->context.vdso;
+#else
+	return false;
+#endif
+}
+
+static void add_vma(struct kw_map *map, const struct vm_area_struct *vma)
+{
+	size_t i = map->map.nr++;
+	struct kw_place *place = &map->places[i];
+
+	map->ranges[i].start = vma->vm_start;
+	map->ranges[i].end = vma->vm_end;
+	if (vma->vm_file) {
+		kw_object_of(file_inode(vma->vm_file), &place->object);
+		place->off = (u64)vma->vm_pgoff << PAGE_SHIFT;
+		place->is_object = true;
+	} else {
+		place->is_object = is_vdso(vma);
+	}
+}
+
+struct kw_map *kw_map_build(const struct kw_owner *owner, struct mm_struct *mm)
+{
+	struct vm_area_struct *vma;
+	struct kw_map *map;
+	size_t nr = 0, i;
+
+	{
+		VMA_ITERATOR(vmi, mm, 0);
+		for_each_vma(vmi, vma) nr += !!(vma->vm_flags & VM_EXEC);
+	}
+	map = map_alloc(owner, nr, GFP_KERNEL);
+	if (IS_ERR(map))
+		return map;
+	{
+		VMA_ITERATOR(vmi, mm, 0);
+		for_each_vma(vmi, vma) if (vma->vm_flags & VM_EXEC &&
+					   map->map.nr < nr) add_vma(map, vma);
+	}
+	for (i = 0; i < map->map.nr; i++)
+		link_range(owner, map, i);
+	return map;
+}
+
+bool kw_map_has(const struct kw_map *map, const struct kw_object *object)
+{
+	size_t i;
+
+	for (i = 0; i < map->map.nr; i++)
+		if (map->places[i].is_object &&
+		    kw_object_equal(&map->places[i].object, object))
+			return true;
+	return false;
+}
+
+struct kw_map *kw_map_again(const struct kw_owner *owner,
+			    const struct kw_map *old)
+{
+	struct kw_map *map = map_alloc(owner, old->map.nr, GFP_KERNEL);
+	size_t i;
+
+	if (IS_ERR(map))
+		return NULL;
+	map->map.nr = old->map.nr;
+	for (i = 0; i < map->map.nr; i++) {
+		map->ranges[i] = old->ranges[i];
+		map->ranges[i].module = NULL;
+		map->places[i] = old->places[i];
+		map->places[i].table = NULL;
+		link_range(owner, map, i);
+	}
+	return map;
+}
+
+struct kw_map *kw_map_without(const struct kw_owner *owner,
+			      const struct kw_map *old, u64 start, u64 end)
+{
+	struct kw_map *map = map_alloc(owner, old->map.nr, GFP_NOWAIT);
+	size_t i, k;
+
+	if (IS_ERR(map))
+		return NULL;
+	for (i = 0; i < old->map.nr; i++) {
+		if (old->ranges[i].start < end && old->ranges[i].end > start)
+			continue;
+		k = map->map.nr++;
+		map->ranges[k] = old->ranges[i];
+		map->modules[k] = old->modules[i];
+		map->places[k] = old->places[i];
+		if (map->ranges[k].module)
+			map->ranges[k].module = &map->modules[k];
+		if (map->places[k].table)
+			refcount_inc(&map->places[k].table->ref);
+	}
+	return map;
+}
+
+bool kw_map_overlaps(const struct kw_map *map, u64 start, u64 end)
+{
+	size_t low = 0, high = map->map.nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (map->ranges[mid].end <= start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < map->map.nr && map->ranges[low].start < end;
+}
+
+/* Did the older map lack the same object's table, too? */
+static bool was_told(const struct kw_map *older, size_t *at,
+		     const struct ow_range *range, const struct kw_place *place)
+{
+	if (!older)
+		return false;
+	while (*at < older->map.nr && older->ranges[*at].start < range->start)
+		(*at)++;
+	return *at < older->map.nr &&
+	       older->ranges[*at].start == range->start &&
+	       older->places[*at].is_object && !older->places[*at].table &&
+	       kw_object_equal(&older->places[*at].object, &place->object);
+}
+
+void kw_map_tell_lacks(const struct kw_owner *owner, const struct kw_map *map,
+		       const struct kw_map *older)
+{
+	struct ow_kunwind_event what = { .kind = OW_KUNWIND_EV_LACKS };
+	const struct kw_place *place;
+	size_t i, at = 0;
+
+	for (i = 0; i < map->map.nr; i++) {
+		place = &map->places[i];
+		if (!place->is_object || place->table ||
+		    was_told(older, &at, &map->ranges[i], place))
+			continue;
+		what.dev = place->object.dev ?
+				   new_encode_dev(place->object.dev) :
+				   0;
+		what.ino = place->object.ino;
+		what.start = map->ranges[i].start;
+		what.end = map->ranges[i].end;
+		what.off = place->off;
+		kw_tracks_tell(&owner->tracks, &what);
+	}
+}

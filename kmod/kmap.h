@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/*
+ * The code that an address space maps, and the tables of it; made from its VMAs,
+ * replaced as a whole, read under RCU by walks of any context.
+ */
+#ifndef KW_MAP_H
+#define KW_MAP_H
+
+#include <linux/refcount.h>
+#include <linux/workqueue.h>
+
+#include "ktable.h"
+#include "module.h"
+
+/* Where an executable range comes from, to find its table anew. */
+struct kw_place {
+	struct kw_object object;
+	bool is_object; /* or a JIT's */
+	u64 off;
+	struct kw_table *table; /* a reference, or NULL */
+};
+
+/* Never changes once it is published. */
+struct kw_map {
+	struct rcu_work free;
+	refcount_t ref;
+	size_t bytes;
+	const struct ow_arch *arch;
+	struct kw_user *user;
+	struct ow_map map;
+	struct ow_range *ranges;
+	struct ow_module *modules;
+	struct kw_place *places;
+};
+
+/* What the maps of an address space are made for. */
+struct kw_owner {
+	const struct ow_arch *arch;
+	struct kw_user *user;    /* whose share they are of */
+	struct list_head tracks; /* who brought tables, and is told; doesn't
+				    change while a map is made */
+};
+
+/*
+ * The map of mm as it is; the caller holds its mmap_lock.  An error pointer on
+ * failure: -ENOMEM or -ENOSPC.
+ */
+struct kw_map *kw_map_build(const struct kw_owner *owner, struct mm_struct *mm);
+
+/* The same ranges with the tables that there are now; NULL: out of memory. */
+struct kw_map *kw_map_again(const struct kw_owner *owner,
+			    const struct kw_map *old);
+
+/* All but what overlaps [start, end); does not sleep.  NULL: none at hand. */
+struct kw_map *kw_map_without(const struct kw_owner *owner,
+			      const struct kw_map *old, u64 start, u64 end);
+
+/* Give back a reference; NULL is none.  It goes after a grace period. */
+void kw_map_put(struct kw_map *map);
+
+bool kw_map_has(const struct kw_map *map, const struct kw_object *object);
+bool kw_map_overlaps(const struct kw_map *map, u64 start, u64 end);
+
+/*
+ * Tell those who follow of the objects that the map lacks the table of, but for
+ * what was so in the older one, which may be NULL.
+ */
+void kw_map_tell_lacks(const struct kw_owner *owner, const struct kw_map *map,
+		       const struct kw_map *older);
+
+#endif /* KW_MAP_H */
