@@ -42,7 +42,8 @@ BPF ?= $(if $(and $(shell command -v $(CLANG)),$(BPFTOOL),\
 	$(filter yes,$(call have,libbpf)),$(filter x86_64,$(shell uname -m))),yes,no)
 BPF := $(BPF)
 bpf_absent := bpf/sampler.bpf.c \
-	$(if $(filter yes,$(BPF)),bpf/bpfabsent.c,bpf/bpfengine.c bpf/bpftables.c)
+	$(if $(filter yes,$(BPF)),bpf/bpfabsent.c,$(addprefix bpf/,bpfengine.c \
+	bpfload.c bpfknown.c bpfevents.c bpftables.c))
 bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
 
 core := $(wildcard core/*.c)

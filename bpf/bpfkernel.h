@@ -23,6 +23,13 @@ struct task_struct {
 	char comm[16];
 };
 
+struct file;
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_flags;
+	struct file *vm_file;
+};
+
 #pragma clang attribute pop
 
 /* As the kernel lays it out at the top of a task's kernel stack, x86-64. */

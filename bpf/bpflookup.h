@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* Finding a row in the compact table of an object, as core/table.c does. */
+/*
+ * Finding a row in the compact table of an object, as core/table.c does.  Each
+ * function is verified by itself, and what loops count and searches narrow down
+ * is kept in memory, which the verifier doesn't follow: else it would walk every
+ * way through them.
+ */
 #ifndef OW_BPF_LOOKUP_H
 #define OW_BPF_LOOKUP_H
 
 #include "bpfmaps.h"
 
 #define MOST_STEPS 32 /* of a search: any number of blocks */
-#define GALLOP     4
 #define MOST_ROWS  (OW_TABLE_BLOCK / 2)
 
 /* Room for one look-up; a row found is in rule. */
@@ -14,13 +18,22 @@ struct lookup {
 	struct ow_bpf_object object;
 	__u32 number; /* of the object */
 	__u32 off;    /* what is looked up, less the table's base */
+	__u32 block;
 	/* A row of a block or sequence, as struct ow_tablerow. */
 	__u32 start, code, next, last;
-	/* Of find_loaded(); in memory, whatever the compiler would rather. */
-	volatile __u32 nr, row, nr_long, left, distance;
+	__u32 at;      /* of the chunk that rule is from, or 0 */
+	__u32 in_list; /* it is a struct ow_bpf_extra */
+	volatile __u32 nr, row, nr_long, left, distance, low, high;
 	__u8 bytes[OW_TABLE_BLOCK];
 	struct ow_bpf_rule rule;
 };
+
+static __always_inline void *table_of(const struct lookup *l)
+{
+	__u32 n = l->number;
+
+	return bpf_map_lookup_elem(&tables, &n);
+}
 
 static __always_inline struct chunk *chunk_at(void *table, __u32 off)
 {
@@ -29,68 +42,65 @@ static __always_inline struct chunk *chunk_at(void *table, __u32 off)
 	return bpf_map_lookup_elem(table, &i);
 }
 
-static __always_inline __u32 block_start(void *t, struct lookup *l, __u32 block)
+/* The word at off, or ~0 if there is none. */
+static __always_inline __u32 word_at(void *table, __u32 off)
 {
-	__u32 off = l->object.blocks + 4 * block;
-	struct chunk *c = chunk_at(t, off);
+	struct chunk *c = chunk_at(table, off);
 
 	return c ? ((__u32 *)c->words)[off / 4 % (OW_BPF_CHUNK / 4)] : ~0U;
 }
 
-/* Bounds of blocks around off, from where it should be. */
-static __always_inline void gallop(void *t, struct lookup *l, __u32 *low,
-				   __u32 *high)
+static __always_inline __u32 block_start(void *t, const struct lookup *l,
+					 __u32 block)
 {
-	__u32 nr = l->object.nr_blocks, step = GALLOP, i, at;
-	__u64 guess = (l->off * l->object.scale) >> 32;
-
-	at = guess < nr ? guess : nr - 1;
-	if (block_start(t, l, at) <= l->off) {
-		*low = at;
-		for (i = 0; i < MOST_STEPS; i++) {
-			at = nr - *low > step ? *low + step : nr;
-			if (at >= nr || block_start(t, l, at) > l->off)
-				break;
-			*low = at;
-			step *= 4;
-		}
-		*high = at < nr ? at : nr;
-		return;
-	}
-	*high = at;
-	for (i = 0; i < MOST_STEPS; i++) {
-		at = *high > step ? *high - step : 0;
-		if (at == 0 || block_start(t, l, at) <= l->off)
-			break;
-		*high = at;
-		step *= 4;
-	}
-	*low = at;
+	return word_at(t, l->object.blocks + 4 * block);
 }
 
-/* The last block that begins at or below off, or the first one. */
-static __always_inline __u32 find_block(void *t, struct lookup *l)
+/*
+ * The last block that begins at or below l->off, or the first one, into
+ * l->block, and where it begins.
+ */
+__noinline int find_block(struct lookup *l)
 {
-	__u32 low, high, half, i;
+	__u32 page, half, i;
+	void *t;
 
-	gallop(t, l, &low, &high);
-	for (i = 0; i < MOST_STEPS && high - low > 1; i++) {
-		half = low + (high - low) / 2;
-		if (half >= high)
+	if (!l)
+		return -1;
+	t = table_of(l);
+	if (!t)
+		return -1;
+	page = l->off >> (l->object.page_shift & 31);
+	if (page >= l->object.nr_pages)
+		page = l->object.nr_pages;
+	l->low = word_at(t, l->object.pages + 4 * page);
+	l->high = page < l->object.nr_pages ?
+			  word_at(t, l->object.pages + 4 * page + 4) + 1 :
+			  l->object.nr_blocks;
+	for (i = 0; i < MOST_STEPS; i++) {
+		if (l->high - l->low <= 1 || l->low >= l->high)
 			break;
+		half = l->low + (l->high - l->low) / 2;
 		if (block_start(t, l, half) <= l->off)
-			low = half;
+			l->low = half;
 		else
-			high = half;
+			l->high = half;
 	}
-	return low;
+	l->block = l->low;
+	l->start = block_start(t, l, l->block);
+	return l->block < l->object.nr_blocks ? 0 : -1;
 }
 
 /* Copy the 64 bytes at off; behind a table there are so many to spare. */
-static __always_inline int load_rows(void *t, struct lookup *l, __u32 off)
+__noinline int load_rows(struct lookup *l, __u32 off)
 {
-	struct chunk *c = chunk_at(t, off);
+	struct chunk *c;
+	void *t;
 
+	if (!l)
+		return -1;
+	t = table_of(l);
+	c = t ? chunk_at(t, off) : NULL;
 	if (!c || bpf_probe_read_kernel(l->bytes, sizeof(l->bytes),
 					(char *)c->words + off % OW_BPF_CHUNK))
 		return -1;
@@ -104,8 +114,7 @@ static __always_inline __u32 byte_at(const struct lookup *l, __u32 i)
 
 /*
  * The number whose first byte stands at i: that goes on behind distances and
- * codes, after all that do so before it.  What loops count is kept in memory,
- * which the verifier doesn't follow: else it would walk every way through them.
+ * codes, after all that do so before it.
  */
 __noinline int number_at(struct lookup *l, __u32 i)
 {
@@ -175,106 +184,172 @@ static __always_inline __u32 first_code(struct lookup *l)
 	return (__u32)number_at(l, l->nr);
 }
 
-/* What a code stands for. */
-static __always_inline int load_rule(void *t, struct lookup *l, __u32 code,
-				     struct ow_bpf_rule *ret)
+/* The rule that stands at l->at. */
+__noinline int load_rule(struct lookup *l)
 {
 	struct chunk *c;
+	void *t;
 
-	ret->kind = code == OW_TABLE_NONE ? OW_BPF_NONE : OW_BPF_ESCAPE;
+	if (!l)
+		return -1;
+	t = table_of(l);
+	c = t ? chunk_at(t, l->at) : NULL;
+	if (!c)
+		return -1;
+	l->rule = l->in_list ? ((struct ow_bpf_extra *)c->words)->rule :
+			       *(struct ow_bpf_rule *)c->words;
+	return 0;
+}
+
+/* What a code stands for. */
+__noinline int load_code(struct lookup *l, __u32 code)
+{
+	if (!l)
+		return -1;
+	l->in_list = 0;
+	l->at = 0;
+	l->rule.kind = code == OW_TABLE_NONE ? OW_BPF_NONE : OW_BPF_ESCAPE;
+	l->rule.flags = 0;
 	if (code < OW_TABLE_FIRST)
 		return 0;
 	code -= OW_TABLE_FIRST;
 	if (code >= l->object.nr_codes)
 		return -1;
-	c = chunk_at(t, l->object.codes + code * OW_BPF_CHUNK);
-	if (!c)
-		return -1;
-	*ret = *(struct ow_bpf_rule *)c->words;
-	return 0;
-}
-
-/* The first code of what follows, if that is a sequence. */
-static __always_inline void first_of_next(void *t, struct lookup *l)
-{
-	if (load_rule(t, l, l->next, &l->rule) || l->rule.kind != OW_BPF_SEQ ||
-	    load_rows(t, l, l->object.seqs + (__u32)l->rule.cfa_off))
-		return;
-	l->next = first_code(l);
+	l->at = l->object.codes + code * OW_BPF_CHUNK;
+	return load_rule(l);
 }
 
 /* What begins right behind a block is the next one's first row. */
-static __always_inline void look_behind(void *t, struct lookup *l, __u32 block)
+static __always_inline void look_behind(struct lookup *l)
 {
-	block++;
-	if (l->last || block >= l->object.nr_blocks ||
+	__u32 block = l->block + 1;
+	void *t = table_of(l);
+
+	if (l->last || block >= l->object.nr_blocks || !t ||
 	    block_start(t, l, block) != l->off + 1 ||
-	    load_rows(t, l, l->object.rows + block * OW_TABLE_BLOCK))
+	    load_rows(l, block * OW_TABLE_BLOCK))
 		return;
 	l->last = 1;
 	l->next = first_code(l);
 }
 
-/* Replace a row that is a sequence by the part of it that holds at off. */
-static __always_inline int find_part(void *t, struct lookup *l)
+/*
+ * The first code of what follows, also where that is in the next block, or a
+ * sequence.
+ */
+__noinline int find_next(struct lookup *l)
 {
-	__u32 last = l->last, next = l->next;
+	if (!l)
+		return -1;
+	look_behind(l);
+	if (!l->last || load_code(l, l->next) || l->rule.kind != OW_BPF_SEQ ||
+	    load_rows(l, l->object.seqs + (__u32)l->rule.cfa_off))
+		return 0;
+	l->next = first_code(l);
+	return 0;
+}
 
-	if (load_rule(t, l, l->code, &l->rule))
+/* Replace a row that is a sequence by the part of it that holds at off. */
+__noinline int find_part(struct lookup *l)
+{
+	__u32 last, next;
+
+	if (!l || load_code(l, l->code))
 		return -1;
 	if (l->rule.kind != OW_BPF_SEQ)
 		return 0;
-	if (load_rows(t, l, l->object.seqs + (__u32)l->rule.cfa_off) ||
+	last = l->last;
+	next = l->next;
+	if (load_rows(l, l->object.seqs + (__u32)l->rule.cfa_off) ||
 	    find_loaded(l))
 		return -1;
 	if (last) {
 		l->last = last;
 		l->next = next;
 	}
-	return load_rule(t, l, l->code, &l->rule);
+	return load_code(l, l->code);
 }
 
 /* A row that the table leaves to the CFI: by the list of those. */
-static __always_inline void find_extra(void *t, struct lookup *l)
+__noinline int find_extra(struct lookup *l)
 {
-	__u32 low = 0, high = l->object.nr_extras, half, i;
 	struct ow_bpf_extra *e;
-
-	for (i = 0; i < MOST_STEPS && low < high; i++) {
-		half = low + (high - low) / 2;
-		e = (void *)chunk_at(t, l->object.extras + half * OW_BPF_CHUNK);
-		if (!e)
-			return;
-		if (e->off <= l->off)
-			low = half + 1;
-		else
-			high = half;
-	}
-	if (low == 0)
-		return;
-	e = (void *)chunk_at(t, l->object.extras + (low - 1) * OW_BPF_CHUNK);
-	if (!e)
-		return;
-	l->rule = e->rule;
-	if (l->off == e->last)
-		l->rule.flags |= OW_BPF_RULE_LAST;
-}
-
-/*
- * The rule that holds at vaddr of the object whose number is l->number, into
- * l->rule.  Return 0, its kind OW_BPF_NONE or OW_BPF_ESCAPE where it has none
- * to tell; 1 if the table isn't there; or -1: it makes no sense.
- */
-__noinline int find_rule(struct lookup *l, __u64 vaddr)
-{
-	struct ow_bpf_object *o;
-	__u32 block, n, code, start;
-	__u64 *when, off;
+	__u32 half, i;
 	void *t;
 
 	if (!l)
 		return -1;
+	t = table_of(l);
+	if (!t)
+		return -1;
+	l->low = 0;
+	l->high = l->object.nr_extras;
+	for (i = 0; i < MOST_STEPS; i++) {
+		if (l->low >= l->high)
+			break;
+		half = l->low + (l->high - l->low) / 2;
+		e = (void *)chunk_at(t, l->object.extras + half * OW_BPF_CHUNK);
+		if (!e)
+			return 0;
+		if (e->off <= l->off)
+			l->low = half + 1;
+		else
+			l->high = half;
+	}
+	if (l->low == 0)
+		return 0;
+	l->at = l->object.extras + (l->low - 1) * OW_BPF_CHUNK;
+	e = (void *)chunk_at(t, l->at);
+	if (!e)
+		return 0;
+	l->in_list = 1;
+	l->rule = e->rule;
+	if (l->off == e->last)
+		l->rule.flags |= OW_BPF_RULE_LAST;
+	return 0;
+}
+
+/* The rule at l->off, which the object's blocks reach. */
+__noinline int find_row(struct lookup *l)
+{
+	__u32 code, start;
+
+	if (!l || find_block(l))
+		return -1;
+	if (l->start > l->off)
+		return 0;
+	if (load_rows(l, l->block * OW_TABLE_BLOCK) || find_loaded(l))
+		return -1;
+	code = l->code;
+	start = l->start;
+	find_next(l);
+	l->code = code;
+	l->start = start;
+	if (find_part(l))
+		return -1;
+	if (l->rule.kind == OW_BPF_ESCAPE)
+		find_extra(l);
+	else if (l->last && l->next == OW_TABLE_NONE)
+		l->rule.flags |= OW_BPF_RULE_LAST;
+	return 0;
+}
+
+/*
+ * The rule that holds at vaddr of the object whose number is l->number, into
+ * l->rule; now is the loader's time.  Return 0, the rule's kind OW_BPF_NONE or
+ * OW_BPF_ESCAPE where there is none to tell; 1 if the table isn't there; or -1:
+ * it makes no sense.
+ */
+__noinline int find_rule(struct lookup *l, __u64 vaddr, __u32 now)
+{
+	struct ow_bpf_object *o;
+	__u64 off;
+	__u32 n;
+
+	if (!l)
+		return -1;
 	n = l->number;
+	l->at = 0;
 	l->rule.kind = OW_BPF_NONE;
 	l->rule.flags = 0;
 	o = bpf_map_lookup_elem(&objects, &n);
@@ -283,37 +358,15 @@ __noinline int find_rule(struct lookup *l, __u64 vaddr)
 	if (o->state == OW_BPF_EVICTED)
 		return 1;
 	l->object = *o;
-	t = bpf_map_lookup_elem(&tables, &n);
-	when = bpf_map_lookup_elem(&used, &n);
-	if (when)
-		*when = bpf_ktime_get_ns();
+	if (o->used != now)
+		o->used = now;
 	off = vaddr - l->object.base;
-	if (!t)
-		return 1;
 	if (vaddr < l->object.base || off > 0xffffffffU ||
 	    l->object.nr_blocks == 0)
 		return 0;
 	l->off = (__u32)off;
-	block = find_block(t, l);
-	l->start = block_start(t, l, block);
-	if (l->start > l->off)
-		return 0;
-	if (load_rows(t, l, l->object.rows + block * OW_TABLE_BLOCK) ||
-	    find_loaded(l))
-		return -1;
-	code = l->code;
-	start = l->start;
-	look_behind(t, l, block);
-	if (l->last)
-		first_of_next(t, l);
-	l->code = code;
-	l->start = start;
-	if (find_part(t, l))
-		return -1;
-	if (l->rule.kind == OW_BPF_ESCAPE)
-		find_extra(t, l);
-	else if (l->last && l->next == OW_TABLE_NONE)
-		l->rule.flags |= OW_BPF_RULE_LAST;
+	if (find_row(l))
+		return table_of(l) ? -1 : 1;
 	return 0;
 }
 

@@ -47,15 +47,6 @@ struct {
 	__array(values, struct chunks);
 } tables SEC(".maps");
 
-/* When each object's table was read last, for who has to evict one. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, OW_BPF_OBJECTS);
-	__type(key, __u32);
-	__type(value, __u64);
-} used SEC(".maps");
-
 extern const volatile struct ow_bpf_arch arch;
 
 #endif /* OW_BPF_MAPS_H */

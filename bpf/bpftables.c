@@ -11,21 +11,18 @@
 #include "tablegen.h"
 #include "tablemap.h"
 
-int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads, int used,
+int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
 		      struct ow_error *err)
 {
-	void *p, *u;
+	void *p;
 
 	t->tables = tables;
 	t->sizes = calloc(OW_BPF_OBJECTS, sizeof(*t->sizes));
 	t->tried = calloc(OW_BPF_OBJECTS, sizeof(*t->tried));
 	p = mmap(NULL, OW_BPF_OBJECTS * sizeof(*t->heads),
 		 PROT_READ | PROT_WRITE, MAP_SHARED, heads, 0);
-	u = mmap(NULL, OW_BPF_OBJECTS * sizeof(*t->used), PROT_READ, MAP_SHARED,
-		 used, 0);
 	t->heads = p == MAP_FAILED ? NULL : p;
-	t->used = u == MAP_FAILED ? NULL : u;
-	if (!t->sizes || !t->tried || !t->heads || !t->used)
+	if (!t->sizes || !t->tried || !t->heads)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	return 0;
 }
@@ -34,8 +31,6 @@ void ow_bpftables_deinit(struct ow_bpftables *t)
 {
 	if (t->heads)
 		munmap(t->heads, OW_BPF_OBJECTS * sizeof(*t->heads));
-	if (t->used)
-		munmap((void *)t->used, OW_BPF_OBJECTS * sizeof(*t->used));
 	free(t->sizes);
 	free(t->tried);
 }
@@ -57,7 +52,8 @@ static void make_room(struct ow_bpftables *t, size_t size)
 		oldest = 0;
 		for (i = 1; i < OW_BPF_OBJECTS; i++)
 			if (t->sizes[i] &&
-			    (!oldest || t->used[i] < t->used[oldest]))
+			    (!oldest ||
+			     t->heads[i].used < t->heads[oldest].used))
 				oldest = i;
 		if (!oldest)
 			return;
@@ -101,6 +97,7 @@ static void load(struct ow_bpftables *t, uint32_t number,
 	if (!put(t, number, bytes, size))
 		return;
 	head.entry = obj->elf.entry;
+	head.used = t->now;
 	t->sizes[number] = (uint32_t)size;
 	t->bytes += size;
 	t->heads[number] = head;

@@ -9,14 +9,14 @@ struct ow_bpftables {
 	struct ow_sampledobjects *objects;
 	int tables;                  /* fd of the map of maps */
 	struct ow_bpf_object *heads; /* the map of objects, mapped */
-	const uint64_t *used;        /* when each was read last, mapped */
 	uint32_t *sizes;             /* bytes in the kernel, by number */
 	bool *tried;                 /* to make a table, by number */
 	size_t bytes, limit;
 	uint64_t evictions;
+	uint32_t now; /* the programs note it with what they read */
 };
 
-int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads, int used,
+int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
 		      struct ow_error *err);
 void ow_bpftables_deinit(struct ow_bpftables *t);
 

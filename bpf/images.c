@@ -62,6 +62,13 @@ struct ow_image *ow_images_of(const struct ow_images *im, pid_t pid)
 				      NULL;
 }
 
+uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid)
+{
+	size_t at = user_at(im, pid);
+
+	return is_user(im, at, pid) ? im->users[at].as_of : 0;
+}
+
 static void leave(struct ow_images *im, uint32_t id)
 {
 	struct ow_image *image = ow_images_get(im, id);
@@ -70,7 +77,8 @@ static void leave(struct ow_images *im, uint32_t id)
 		image->idle_since = now_ns();
 }
 
-static bool set_user(struct ow_images *im, pid_t pid, struct ow_image *image)
+static bool set_user(struct ow_images *im, pid_t pid, struct ow_image *image,
+		     uint64_t as_of)
 {
 	size_t at = user_at(im, pid);
 	struct ow_image_user *more;
@@ -89,7 +97,7 @@ static bool set_user(struct ow_images *im, pid_t pid, struct ow_image *image)
 	} else if (!im->users[at].is_gone) {
 		leave(im, im->users[at].image);
 	}
-	im->users[at] = (struct ow_image_user){ pid, image->id, false };
+	im->users[at] = (struct ow_image_user){ pid, image->id, false, as_of };
 	image->users++;
 	return true;
 }
@@ -99,7 +107,7 @@ void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child)
 	struct ow_image *image = ow_images_of(im, parent);
 
 	if (image)
-		set_user(im, child, image);
+		set_user(im, child, image, ow_images_as_of(im, parent));
 }
 
 void ow_images_end(struct ow_images *im, pid_t pid)
@@ -188,10 +196,10 @@ static struct ow_image *add(struct ow_images *im, pid_t pid,
 	return &im->all[im->nr++];
 }
 
-/* The process has these from now on. */
+/* The process has these from since on; as_of is when that was known. */
 static struct ow_image *replace(struct ow_images *im, pid_t pid,
 				struct ow_bpf_range *ranges, uint32_t nr,
-				uint64_t since)
+				uint64_t since, uint64_t as_of)
 {
 	const struct ow_image *old = ow_images_of(im, pid);
 	uint32_t before = old ? old->id : 0;
@@ -203,12 +211,13 @@ static struct ow_image *replace(struct ow_images *im, pid_t pid,
 	}
 	image->since = since;
 	image->before = before;
-	return set_user(im, pid, image) ? image : NULL;
+	return set_user(im, pid, image, as_of) ? image : NULL;
 }
 
 struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 {
 	struct ow_image *image = ow_images_of(im, pid);
+	uint64_t as_of = now_ns();
 	struct ow_bpf_range *ranges;
 	uint32_t nr;
 
@@ -219,9 +228,10 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	if (image && image->nr == nr &&
 	    memcmp(image->ranges, ranges, nr * sizeof(*ranges)) == 0) {
 		free(ranges);
+		im->users[user_at(im, pid)].as_of = as_of;
 		return image;
 	}
-	image = replace(im, pid, ranges, nr, image ? now_ns() : 0);
+	image = replace(im, pid, ranges, nr, image ? now_ns() : 0, as_of);
 	*is_new = image != NULL;
 	return image;
 }
@@ -230,7 +240,7 @@ struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 {
 	struct ow_bpf_range *none = calloc(1, sizeof(*none));
 
-	return none ? replace(im, pid, none, 0, time) : NULL;
+	return none ? replace(im, pid, none, 0, time, time) : NULL;
 }
 
 /* The old ranges but for what r covers, and r among them; nr of old + 2 fit. */
@@ -262,15 +272,30 @@ static uint32_t insert(struct ow_bpf_range *to, const struct ow_image *old,
 	return nr;
 }
 
+/* Is r already known to be there?  A JIT's code may be made to run often. */
+static bool is_the_same(const struct ow_image *image,
+			const struct ow_bpf_range *r)
+{
+	const struct ow_bpf_range *o = ow_image_range(image, r->start);
+
+	return o && r->end <= o->end && r->object == o->object &&
+	       r->bias == o->bias;
+}
+
 struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 			       const struct ow_mapping *map)
 {
-	const struct ow_image *old = ow_images_of(im, pid);
+	struct ow_image *old = ow_images_of(im, pid);
 	struct ow_bpf_range *list, r;
 
 	fill_range(im, pid, map, &r);
+	if (old && is_the_same(old, &r)) {
+		im->users[user_at(im, pid)].as_of = time;
+		return old;
+	}
 	list = calloc((old ? old->nr : 0) + 2, sizeof(*list));
-	return list ? replace(im, pid, list, insert(list, old, &r), time) :
+	return list ? replace(im, pid, list, insert(list, old, &r), time,
+			      time) :
 		      NULL;
 }
 

@@ -30,7 +30,8 @@ struct ow_image {
 struct ow_image_user {
 	pid_t pid;
 	uint32_t image;
-	bool is_gone; /* the process has ended */
+	bool is_gone;   /* the process has ended */
+	uint64_t as_of; /* CLOCK_MONOTONIC, ns: it holds what came until then */
 };
 
 struct ow_images {
@@ -49,6 +50,9 @@ struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id);
 /* The image that a process has now, or NULL. */
 struct ow_image *ow_images_of(const struct ow_images *im, pid_t pid);
 
+/* Until when what a process has mapped is known; 0 if nothing is. */
+uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid);
+
 /*
  * Look at what a process has mapped now.  Return its image, which is a new one
  * if that differs from what was known, and then *is_new; NULL if the process is
@@ -59,7 +63,7 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new);
 /*
  * What the kernel tells of processes: a child has what its parent has; one that
  * was replaced by exec has nothing at first; one has mapped something; one has
- * ended.  These return the process' new image, or NULL.
+ * ended.  These return the process' image, or NULL.
  */
 void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child);
 struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time);

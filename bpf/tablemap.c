@@ -264,6 +264,32 @@ static uint32_t put_part(struct making *m, const void *bytes, size_t size)
 	return at;
 }
 
+/*
+ * Which block each page of code begins in, so that a search begins near its end;
+ * pages are about as many as blocks.
+ */
+static void put_pages(struct making *m)
+{
+	uint32_t nr = m->t->nr_blocks, block = 0, page, shift = 0, last;
+
+	m->out->pages = align(m);
+	if (nr == 0)
+		return;
+	last = m->t->blocks[nr - 1];
+	while (last >> shift > nr)
+		shift++;
+	m->out->page_shift = shift;
+	m->out->nr_pages = (last >> shift) + 1;
+	for (page = 0; page < m->out->nr_pages; page++) {
+		while (block + 1 < nr &&
+		       m->t->blocks[block + 1] <= (uint64_t)page << shift)
+			block++;
+		ow_bytebuf_add(&m->bytes, &block, sizeof(block));
+	}
+	block = nr - 1;
+	ow_bytebuf_add(&m->bytes, &block, sizeof(block));
+}
+
 /* The row that one of codes[] stands for. */
 static void put_code(struct making *m, uint32_t i)
 {
@@ -347,19 +373,17 @@ uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
 		return NULL;
 	*ret = (struct ow_bpf_object){
 		.base = t->base,
-		.scale = t->scale,
 		.nr_blocks = t->nr_blocks,
-		.rows_size = t->rows_size,
 		.nr_codes = t->nr_codes,
-		.seqs_size = t->seqs_size,
 	};
 	m->obj = obj;
 	m->t = t;
 	m->out = ret;
 	m->target.arch = t->arch;
 	m->module.cfi = &obj->cfi;
+	put_part(m, t->rows, t->rows_size);
 	ret->blocks = put_part(m, t->blocks, 4 * (size_t)t->nr_blocks);
-	ret->rows = put_part(m, t->rows, t->rows_size);
+	put_pages(m);
 	ret->seqs = put_part(m, t->seqs, t->seqs_size);
 	ret->codes = align(m);
 	for (i = 0; i < t->nr_codes; i++)

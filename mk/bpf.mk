@@ -18,11 +18,13 @@ $(B)/gen/flame.h: output/flame.html scripts/embed.sh
 	@echo "  GEN   $@"
 	@sh scripts/embed.sh $< '/*DATA*/' flame >$@
 
-$(flavours:%=$(B)/%/bpf/bpfengine.o) $(B)/fuzz/bpf/bpfengine.o: \
+bpf_loader := bpfengine bpfload bpfknown bpfevents
+$(foreach f,$(flavours) fuzz,$(bpf_loader:%=$(B)/$(f)/bpf/%.o)): \
 	$(B)/gen/sampler.skel.h
 $(flavours:%=$(B)/%/output/profhtml.o): $(B)/gen/flame.h
 
 # Headers of user space; the programs' are compiled with them.
-bpf_headers := $(addprefix bpf/,bpftables.h clocks.h copywalk.h images.h \
+bpf_headers := $(addprefix bpf/,bpfparts.h bpfevents.h bpfknown.h bpfload.h \
+	bpftables.h clocks.h copywalk.h images.h \
 	imagewalk.h lives.h perfring.h recorder.h sampledobjects.h samplestore.h \
 	tablemap.h)

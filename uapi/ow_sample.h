@@ -3,10 +3,12 @@
  * What BPF programs and their loader share: how unwind tables and processes'
  * mappings lie in maps, and what leaves the kernel.
  *
- * An object's map holds its compact table (ow_table.h) in parts, each at an
- * offset that struct ow_bpf_object tells: block[], rows and seqs as they are,
- * but codes as struct ow_bpf_rule, ready to be executed, and behind them what
- * rows that the table leaves to the full CFI come to, if BPF can execute them.
+ * An object's map holds its compact table (ow_table.h) in parts: rows, block[]
+ * and seqs as they are, but codes as struct ow_bpf_rule, ready to be executed,
+ * and behind them what rows that the table leaves to the full CFI come to, if
+ * BPF can execute them.  For each page of 1 << page_shift bytes of code, and for
+ * what is behind the last one, __u32 pages[nr_pages + 1] has the last block that
+ * begins at or before the page does (or the first block).
  */
 #ifndef UAPI_OW_SAMPLE_H
 #define UAPI_OW_SAMPLE_H
@@ -23,6 +25,7 @@
 #define OW_BPF_SYSCALLS  512 /* numbers that a filter knows */
 #define OW_BPF_TEXT      128
 #define OW_BPF_MAX_DEPTH 31 /* words of a frame's area */
+#define OW_BPF_SLOTS     3 /* programs of a CPU that may interrupt each other */
 
 enum ow_bpf_kind {
 	OW_BPF_NONE,   /* nothing covers this */
@@ -76,14 +79,15 @@ struct ow_bpf_extra {
 	__u8 reserved[8];
 };
 
+/* Blocks of rows begin the map; other parts of the table at offsets in it. */
 struct ow_bpf_object {
 	__u64 base;  /* vaddr that offsets count from */
-	__u64 scale; /* blocks a byte, on average, in 2^-32 */
 	__u64 entry; /* vaddr where the program starts, or 0 */
-	__u32 nr_blocks, rows_size, nr_codes, seqs_size, nr_extras;
-	__u32 blocks, rows, codes, seqs, extras; /* offsets in the map */
-	__u32 state;                             /* enum ow_bpf_state */
-	__u32 reserved;
+	__u32 nr_blocks, nr_pages, nr_codes, nr_extras;
+	__u32 blocks, pages, codes, seqs, extras;
+	__u32 page_shift;
+	__u32 state; /* enum ow_bpf_state */
+	__u32 used;  /* the loader's time when it was read last */
 };
 
 enum ow_bpf_state {
@@ -111,6 +115,7 @@ struct ow_bpf_process {
 	__u32 image;     /* number of this list of mappings; not 0 */
 	__u32 first, nr; /* its ranges */
 	__u32 reserved;
+	__u64 as_of; /* CLOCK_MONOTONIC, ns: later changes aren't in it */
 };
 
 /* What was going on. */
@@ -216,8 +221,13 @@ enum ow_bpf_count {
 	OW_BPF_NR_COUNTS = OW_BPF_ENDS + OW_NR_ENDS
 };
 
+struct ow_bpf_tallies {
+	__u64 nr[OW_BPF_NR_COUNTS];
+};
+
 _Static_assert(sizeof(struct ow_bpf_rule) == 48, "no padding");
 _Static_assert(sizeof(struct ow_bpf_extra) == 64, "one value of a map");
+_Static_assert(sizeof(struct ow_bpf_object) == 64, "one cache line");
 _Static_assert(sizeof(struct ow_sample_key) == 24, "hashed as bytes");
 
 #endif /* UAPI_OW_SAMPLE_H */

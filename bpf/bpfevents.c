@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bpfevents.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpfknown.h"
+#include "bpfload.h"
+#include "sampler.skel.h"
+
+#define BATCH 1024
+
+/* Walk what was copied, as the kernel could not. */
+static void take_copy(struct ow_recorder *r, struct ow_bpf_copy *c, size_t size)
+{
+	struct ow_bpfengine *e = r->priv;
+	struct ow_window window;
+	const struct ow_image *image;
+	struct ow_regs regs = { 0 };
+	struct ow_bpf_stack head;
+	enum ow_end end = OW_END_NO_MODULE;
+	pid_t pid = (pid_t)c->head.key.pid;
+	unsigned int i;
+	bool is_new;
+
+	if (size < sizeof(*c) || c->head.nr_kernel > OW_BPF_KERNEL)
+		return;
+	for (i = 0; i < OW_BPF_REGS; i++)
+		ow_regs_set(&regs, i, c->regs[i]);
+	image = ow_images_at(&r->images, pid, c->time);
+	if (!image)
+		image = ow_images_look(&r->images, pid, &is_new);
+	if (image && !ow_images_of(&r->images, pid)->is_placed)
+		ow_bpfknown_note(r, pid);
+	window = (struct ow_window){ regs.val[ow_arch_x86_64.sp] &
+					     ~(uint64_t)(OW_BPF_PAGE - 1),
+				     (uint64_t)c->nr_pages * OW_BPF_PAGE,
+				     c->stack };
+	head = c->head;
+	memcpy(e->copies.packed, c->kernel, 8 * (size_t)head.nr_kernel);
+	if (image)
+		head.nr = (uint16_t)ow_copywalk_run(&e->copies, image, &regs,
+						    &window, head.nr_kernel,
+						    &end);
+	e->ends[end]++;
+	e->ends[head.key.end % OW_NR_ENDS]--; /* as the kernel has it */
+	e->frames += head.nr;
+	ow_samplestore_add_of(&r->store, &head, e->copies.packed,
+			      image ? image->id : 0, end);
+}
+
+static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,
+		       size_t size)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	if (size < sizeof(*s) ||
+	    size - sizeof(*s) < 8 * ((size_t)s->nr_kernel + s->nr))
+		return;
+	ow_samplestore_add(&r->store, s, (const uint64_t *)(s + 1));
+	e->nr_stacks++;
+}
+
+static void take_syscall(struct ow_recorder *r, const struct ow_bpf_syscall *s,
+			 size_t size)
+{
+	struct ow_recorded_syscall out;
+	const struct ow_stored *stored;
+	unsigned int arg;
+
+	if (size < sizeof(*s) || !r->options.on_syscall)
+		return;
+	out = (struct ow_recorded_syscall){
+		.is_end = s->notice.type == OW_BPF_EVENT_LEAVE,
+		.pid = (pid_t)s->notice.pid,
+		.tid = (pid_t)s->tid,
+		.nr = s->nr,
+		.result = s->result,
+		.time = s->time,
+		.text = s->text,
+	};
+	memcpy(out.args, s->args, sizeof(out.args));
+	memcpy(out.comm, s->comm, sizeof(out.comm) - 1);
+	arg = s->nr >= 0 && s->nr < OW_BPF_SYSCALLS ?
+		      ((struct ow_bpfengine *)r->priv)
+			      ->skel->rodata->text_args[s->nr] :
+		      0;
+	out.text_arg = s->text[0] ? arg : 0;
+	stored = ow_samplestore_find(&r->store, &s->key);
+	out.stack = stored ? &stored->is : NULL;
+	r->options.on_syscall(r->options.arg, &out);
+}
+
+static int take_event(void *arg, void *bytes, size_t size)
+{
+	const struct ow_bpf_notice *n = bytes;
+	struct ow_recorder *r = arg;
+
+	r->stats.bytes_out += size;
+	if (size < sizeof(*n))
+		return 0;
+	if (n->type == OW_BPF_EVENT_STACK)
+		take_stack(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_ENTER || n->type == OW_BPF_EVENT_LEAVE)
+		take_syscall(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_COPY)
+		take_copy(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_EVICTED && n->arg < OW_BPF_OBJECTS)
+		ow_bpftables_load(&((struct ow_bpfengine *)r->priv)->tables,
+				  (uint32_t)n->arg);
+	return 0;
+}
+
+int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	e->ring = ring_buffer__new(bpf_map__fd(e->skel->maps.events),
+				   take_event, r, NULL);
+	return e->ring ? 0 : ow_bpfload_refuse(err, "ring buffer");
+}
+
+void ow_bpfevents_take(struct ow_recorder *r)
+{
+	ring_buffer__consume(((struct ow_bpfengine *)r->priv)->ring);
+}
+
+/* Counts that the kernel has, to ours; and none in the kernel. */
+int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_bpfengine *e = r->priv;
+	int fd = bpf_map__fd(e->skel->maps.counts);
+	struct ow_sample_key *keys = calloc(BATCH, sizeof(*keys));
+	struct ow_sample_value *values = calloc(BATCH, sizeof(*values));
+	struct ow_stored *s;
+	uint32_t nr, at = 0, i;
+	bool first = true;
+	int end = 0;
+
+	ow_bpfknown_follow(r);
+	ow_bpfevents_take(r);
+	while (keys && values && !end) {
+		nr = BATCH;
+		end = bpf_map_lookup_and_delete_batch(
+			fd, first ? NULL : &at, &at, keys, values, &nr, NULL);
+		first = false;
+		if (end && errno != ENOENT)
+			break;
+		ow_bpfevents_take(r);
+		r->stats.bytes_out += nr * (sizeof(*keys) + sizeof(*values));
+		for (i = 0; i < nr; i++) {
+			s = ow_samplestore_find(&r->store, &keys[i]);
+			if (!s)
+				continue;
+			s->is.count += values[i].count;
+			s->is.value += values[i].value;
+		}
+	}
+	end = keys && values && (!end || errno == ENOENT) ? 0 : -1;
+	free(keys);
+	free(values);
+	e->nr_stacks = 0;
+	return end ? ow_bpfload_refuse(err, "read counts") : 0;
+}

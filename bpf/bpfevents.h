@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What comes from the programs. */
+#ifndef OW_BPFEVENTS_H
+#define OW_BPFEVENTS_H
+
+#include "bpfparts.h"
+
+int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err);
+
+/* Take all events that are there. */
+void ow_bpfevents_take(struct ow_recorder *r);
+
+/* Counts that the kernel has, to ours; and none in the kernel. */
+int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err);
+
+#endif /* OW_BPFEVENTS_H */

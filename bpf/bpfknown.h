@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the programs are told of processes: which code they have mapped where,
+ * and the tables of that.
+ */
+#ifndef OW_BPFKNOWN_H
+#define OW_BPFKNOWN_H
+
+#include "bpfparts.h"
+
+int ow_bpfknown_init(struct ow_bpfengine *e, struct ow_error *err);
+void ow_bpfknown_deinit(struct ow_bpfengine *e);
+
+/* One more to sample; whatever it has mapped is told at once. */
+int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);
+
+/* All processes that there are. */
+void ow_bpfknown_add_all(struct ow_recorder *r);
+
+/* Let what has come of processes' lives be known here. */
+void ow_bpfknown_follow(struct ow_recorder *r);
+
+/* A process' mappings are to be told of, when there is time. */
+void ow_bpfknown_note(void *recorder, pid_t pid);
+
+/*
+ * Tell of one that was noted, or load one of the tables that it needs; false if
+ * there is nothing to do.
+ */
+bool ow_bpfknown_tell(struct ow_recorder *r);
+
+#endif /* OW_BPFKNOWN_H */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Processes begin, are replaced, map code, and end. */
+#ifndef OW_BPF_LIVES_H
+#define OW_BPF_LIVES_H
+
+#include "bpfswitch.h"
+
+#define VM_EXEC 4
+
+/* Linux, x86-64: system calls, and what their arguments are made of. */
+#define NR_MMAP          9
+#define NR_MPROTECT      10
+#define NR_PKEY_MPROTECT 329
+#define PROT_EXEC        4
+#define MAP_FIXED        0x10
+#define MAP_ANON         0x20
+
+/* A child begins with what its parent has mapped. */
+SEC("raw_tp/sched_process_fork")
+
+int on_fork(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *from = (void *)ctx->args[0];
+	struct task_struct *to = (void *)ctx->args[1];
+	__u32 parent = BPF_CORE_READ(from, tgid), one = 1;
+	__u32 child = BPF_CORE_READ(to, tgid);
+	struct ow_bpf_process *p, copy;
+
+	if (parent == child || !is_target(parent))
+		return 0;
+	if (!everyone && !follow)
+		return 0;
+	if (!everyone)
+		bpf_map_update_elem(&targets, &child, &one, BPF_ANY);
+	p = bpf_map_lookup_elem(&processes, &parent);
+	if (!p || is_stale(p, parent))
+		return 0;
+	copy = *p;
+	bpf_map_update_elem(&processes, &child, &copy, BPF_ANY);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exec")
+
+int on_exec(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid);
+
+	if (!is_target(pid))
+		return 0;
+	note_change(pid);
+	bpf_map_delete_elem(&processes, &pid);
+	return 0;
+}
+
+SEC("raw_tp/sched_process_exit")
+
+int on_exit(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)ctx->args[0];
+	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
+
+	bpf_map_delete_elem(&waits, &tid);
+	if (pid == tid) {
+		bpf_map_delete_elem(&processes, &pid);
+		bpf_map_delete_elem(&targets, &pid);
+		bpf_map_delete_elem(&changes, &pid);
+	}
+	return 0;
+}
+
+/* Which of the process' ranges is the first one to end behind addr; or nr. */
+__noinline int first_behind(__u32 first, __u32 nr, __u64 addr)
+{
+	__u32 low = 0, high = nr, mid, i, at;
+	struct ow_bpf_range *r;
+
+	for (i = 0; i < MOST_STEPS && low < high; i++) {
+		mid = low + (high - low) / 2;
+		at = first + mid;
+		r = bpf_map_lookup_elem(&ranges, &at);
+		if (r && r->end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return (int)low;
+}
+
+/* Does code that is mapped now take the place of what is known? */
+static __always_inline bool is_replaced(const struct ow_bpf_process *p,
+					__u64 start, __u64 end, bool has_file)
+{
+	struct ow_bpf_range *r;
+	__u32 at;
+
+	at = (__u32)first_behind(p->first, p->nr, start);
+	if (at >= p->nr)
+		return false;
+	at += p->first;
+	r = bpf_map_lookup_elem(&ranges, &at);
+	if (!r || end <= r->start)
+		return false;
+	/* A JIT's code stays what it is when it is made to run again. */
+	return r->object || has_file || start < r->start || end > r->end;
+}
+
+static __always_inline int take_mapping(__u64 start, __u64 end, bool has_file)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct ow_bpf_process *p;
+
+	p = bpf_map_lookup_elem(&processes, &pid);
+	if (p ? is_replaced(p, start, end, has_file) : is_target(pid))
+		note_change(pid);
+	return 0;
+}
+
+static __always_inline int take_area(struct vm_area_struct *vma)
+{
+	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return 0;
+	return take_mapping(BPF_CORE_READ(vma, vm_start),
+			    BPF_CORE_READ(vma, vm_end),
+			    BPF_CORE_READ(vma, vm_file));
+}
+
+/* The kernel calls this before anyone can run what is mapped. */
+SEC("fentry/perf_event_mmap")
+
+int on_map(__u64 *ctx)
+{
+	return take_area((void *)ctx[0]);
+}
+
+/* The same, for kernels that can't do that. */
+SEC("kprobe/perf_event_mmap")
+
+int on_map_probe(struct user_regs *ctx)
+{
+	return take_area((void *)ctx->di);
+}
+
+/*
+ * The same, for those that can't do this either: a system call is about to
+ * change what is mapped.  Where it will be isn't always known; and it may fail.
+ */
+SEC("raw_tp/mmap_lock_start_locking")
+
+int on_lock(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct user_regs r;
+	void *task;
+
+	if (!ctx->args[1]) /* only to read */
+		return 0;
+	task = (void *)bpf_get_current_task_btf();
+	if (bpf_probe_read_kernel(&r, sizeof(r),
+				  (void *)bpf_task_pt_regs(task)) ||
+	    !(r.dx & PROT_EXEC))
+		return 0;
+	if (r.orig_ax == NR_MPROTECT || r.orig_ax == NR_PKEY_MPROTECT)
+		return take_mapping(r.di, r.di + r.si, false);
+	if (r.orig_ax != NR_MMAP)
+		return 0;
+	if (r.r10 & MAP_FIXED)
+		return take_mapping(r.di, r.di + r.si, !(r.r10 & MAP_ANON));
+	return take_mapping(0, ~0ULL, true);
+}
+
+#endif /* OW_BPF_LIVES_H */

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bpfload.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "sampler.skel.h"
+
+/* What libbpf says last, as it tells more than errno. */
+static char last_words[256];
+
+static int hear(enum libbpf_print_level level, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
+
+static int hear(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (level == LIBBPF_WARN && !last_words[0])
+		vsnprintf(last_words, sizeof(last_words), fmt, ap);
+	return 0;
+}
+
+int ow_bpfload_refuse(struct ow_error *err, const char *what)
+{
+	last_words[strcspn(last_words, "\n")] = '\0';
+	if (errno == EPERM || errno == EACCES)
+		return ow_fail(err, OW_CODE_PERMISSION,
+			       "BPF isn't permitted: root, or CAP_BPF and "
+			       "CAP_PERFMON, are needed");
+	return ow_fail(err, OW_CODE_UNSUPPORTED, "%s: %s%s%s", what,
+		       strerror(errno), last_words[0] ? ": " : "", last_words);
+}
+
+static void set_arch(struct sampler_bpf *skel)
+{
+	const struct ow_arch *a = &ow_arch_x86_64;
+
+	skel->rodata->arch.callee_saved = a->callee_saved;
+	skel->rodata->arch.pc = a->pc;
+	skel->rodata->arch.sp = a->sp;
+	skel->rodata->arch.fp = a->fp;
+	skel->rodata->arch.ra = a->ra;
+}
+
+/* Which argument of a system call is a text that tells most. */
+static void set_texts(struct sampler_bpf *skel)
+{
+	static const struct {
+		const char *name;
+		uint8_t arg;
+	} list[] = {
+		{ "open", 1 },     { "openat", 2 },     { "openat2", 2 },
+		{ "stat", 1 },     { "lstat", 1 },      { "newfstatat", 2 },
+		{ "statx", 2 },    { "access", 1 },     { "faccessat", 2 },
+		{ "execve", 1 },   { "readlink", 1 },   { "readlinkat", 2 },
+		{ "unlink", 1 },   { "unlinkat", 2 },   { "mkdir", 1 },
+		{ "mkdirat", 2 },  { "rmdir", 1 },      { "chdir", 1 },
+		{ "rename", 1 },   { "renameat2", 2 },  { "creat", 1 },
+		{ "truncate", 1 }, { "faccessat2", 2 }, { "statfs", 1 },
+	};
+
+	size_t i;
+	int nr;
+
+	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		nr = ow_syscall_number(list[i].name);
+		if (nr >= 0 && nr < OW_BPF_SYSCALLS)
+			skel->rodata->text_args[nr] = list[i].arg;
+	}
+}
+
+static void set_options(struct sampler_bpf *skel,
+			const struct ow_recorder_options *o)
+{
+	size_t i;
+
+	set_arch(skel);
+	set_texts(skel);
+	skel->rodata->max_frames = o->max_frames;
+	skel->rodata->everyone = o->everyone;
+	skel->rodata->by_thread = o->by_thread;
+	skel->rodata->follow = o->children;
+	skel->rodata->with_kernel = o->kernel;
+	skel->rodata->with_results = o->on_syscall != NULL;
+	skel->rodata->with_stacks = !o->no_stacks;
+	skel->rodata->all_wanted = !o->syscalls;
+	for (i = 0; i < o->nr_syscalls; i++)
+		if (o->syscalls[i] >= 0 && o->syscalls[i] < OW_BPF_SYSCALLS)
+			skel->rodata->wanted[o->syscalls[i]] = 1;
+}
+
+/* May programs be attached to the kernel's functions? */
+static bool can_trace(void)
+{
+	LIBBPF_OPTS(bpf_prog_load_opts, opts,
+		    .expected_attach_type = BPF_TRACE_FENTRY);
+	const struct bpf_insn insns[] = { { .code = BPF_ALU64 | BPF_MOV,
+					    .dst_reg = BPF_REG_0 },
+					  { .code = BPF_JMP | BPF_EXIT } };
+	int fd, id = libbpf_find_vmlinux_btf_id("perf_event_mmap",
+						BPF_TRACE_FENTRY);
+
+	if (id <= 0)
+		return false;
+	opts.attach_btf_id = (uint32_t)id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "outwind_probe",
+			   "Dual BSD/GPL", insns, 2, &opts);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Only what is needed is verified: that takes a while. */
+static void choose_programs(struct sampler_bpf *skel,
+			    const struct ow_recorder_options *o)
+{
+	unsigned int events = o->events;
+
+	bpf_program__set_autoload(skel->progs.on_clock, events & OW_RECORD_CPU);
+	bpf_program__set_autoload(skel->progs.on_fault,
+				  events & OW_RECORD_FAULTS);
+	bpf_program__set_autoload(skel->progs.on_switch,
+				  events & OW_RECORD_OFF_CPU);
+	bpf_program__set_autoload(skel->progs.on_enter,
+				  events & OW_RECORD_SYSCALLS);
+	bpf_program__set_autoload(skel->progs.on_leave,
+				  events & OW_RECORD_SYSCALLS && o->on_syscall);
+	/* Each is there for kernels that lack those before it. */
+	bpf_program__set_autoload(skel->progs.on_map, can_trace());
+}
+
+/*
+ * A place to walk in for each CPU and slot: an array of one value, which the
+ * kernel has in one piece.
+ */
+static int make_walks(struct sampler_bpf *skel, uint32_t size,
+		      struct ow_error *err)
+{
+	uint32_t i, nr = bpf_map__max_entries(skel->maps.walks);
+	int fd, failed;
+
+	for (i = 0; i < nr; i++) {
+		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "outwind_walk",
+				    sizeof(i), size, 1, NULL);
+		if (fd < 0)
+			return ow_bpfload_refuse(err, "a BPF map");
+		failed = bpf_map_update_elem(bpf_map__fd(skel->maps.walks), &i,
+					     &fd, BPF_ANY);
+		close(fd);
+		if (failed)
+			return ow_bpfload_refuse(err, "a BPF map");
+	}
+	return 0;
+}
+
+int ow_bpfload_open(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_bpfengine *e = r->priv;
+	int nr = libbpf_num_possible_cpus();
+	uint32_t size;
+
+	libbpf_set_print(hear);
+	last_words[0] = '\0';
+	e->skel = sampler_bpf__open();
+	if (!e->skel)
+		return ow_bpfload_refuse(err, "open BPF programs");
+	set_options(e->skel, &r->options);
+	choose_programs(e->skel, &r->options);
+	bpf_map__set_max_entries(e->skel->maps.walks,
+				 OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1));
+	/* It is forgotten when it has served. */
+	size = bpf_map__value_size(bpf_map__inner_map(e->skel->maps.walks));
+	if (sampler_bpf__load(e->skel))
+		return ow_bpfload_refuse(err, "load BPF programs");
+	return make_walks(e->skel, size, err);
+}
+
+static int keep_link(struct ow_bpfengine *e, struct bpf_link *link,
+		     struct ow_error *err)
+{
+	struct bpf_link **more;
+
+	if (!link)
+		return ow_bpfload_refuse(err, "attach a BPF program");
+	more = realloc(e->links, (e->nr_links + 1) * sizeof(*more));
+	if (!more)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	e->links = more;
+	e->links[e->nr_links++] = link;
+	return 0;
+}
+
+static int attach_clocks(struct ow_bpfengine *e, struct bpf_program *prog,
+			 const struct ow_clocks *c, struct ow_error *err)
+{
+	int failed = 0;
+	size_t i;
+
+	/* The link closes its event. */
+	for (i = 0; !failed && i < c->nr; i++)
+		failed = keep_link(
+			e, bpf_program__attach_perf_event(prog, dup(c->fds[i])),
+			err);
+	return failed;
+}
+
+static int attach(struct ow_bpfengine *e, struct bpf_program *prog,
+		  struct ow_error *err)
+{
+	return keep_link(e, bpf_program__attach(prog), err);
+}
+
+/* One of the ways to notice at once that code is mapped; or none. */
+static void attach_mapping(struct ow_recorder *r, struct ow_bpfengine *e)
+{
+	struct bpf_program *const progs[] = { e->skel->progs.on_map,
+					      e->skel->progs.on_map_probe,
+					      e->skel->progs.on_lock };
+	struct bpf_link *link = NULL;
+	size_t i;
+
+	for (i = 0; !link && i < sizeof(progs) / sizeof(progs[0]); i++)
+		if (bpf_program__fd(progs[i]) >= 0)
+			link = bpf_program__attach(progs[i]);
+	last_words[0] = '\0';
+	r->stats.unwatched = !link || keep_link(e, link, NULL);
+}
+
+int ow_bpfload_attach_lives(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_bpfengine *e = r->priv;
+	int failed = attach(e, e->skel->progs.on_fork, err);
+
+	if (!failed)
+		failed = attach(e, e->skel->progs.on_exec, err);
+	if (!failed)
+		failed = attach(e, e->skel->progs.on_exit, err);
+	if (!failed)
+		attach_mapping(r, e);
+	return failed;
+}
+
+static int attach_cpu(struct ow_recorder *r, struct ow_bpfengine *e,
+		      struct ow_error *err)
+{
+	struct perf_event_attr attr;
+	int failed;
+
+	ow_clocks_cycles(&attr, r->options.frequency);
+	failed = ow_clocks_open(&e->cycles, &attr, -1, err);
+	r->stats.clock = e->cycles.name;
+	return failed ? failed :
+			attach_clocks(e, e->skel->progs.on_clock, &e->cycles,
+				      err);
+}
+
+static int attach_faults(struct ow_bpfengine *e, struct ow_error *err)
+{
+	struct perf_event_attr attr;
+	int failed;
+
+	ow_clocks_faults(&attr);
+	failed = ow_clocks_open(&e->faults, &attr, -1, err);
+	return failed ? failed :
+			attach_clocks(e, e->skel->progs.on_fault, &e->faults,
+				      err);
+}
+
+int ow_bpfload_attach(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_bpfengine *e = r->priv;
+	unsigned int events = r->options.events;
+	int failed = 0;
+
+	e->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	if (events & OW_RECORD_CPU)
+		failed = attach_cpu(r, e, err);
+	if (!failed && events & OW_RECORD_FAULTS)
+		failed = attach_faults(e, err);
+	if (!failed && events & OW_RECORD_OFF_CPU)
+		failed = attach(e, e->skel->progs.on_switch, err);
+	if (!failed && events & OW_RECORD_SYSCALLS)
+		failed = attach(e, e->skel->progs.on_enter, err);
+	if (!failed && events & OW_RECORD_SYSCALLS && r->options.on_syscall)
+		failed = attach(e, e->skel->progs.on_leave, err);
+	return failed;
+}
+
+void ow_bpfload_detach(struct ow_bpfengine *e)
+{
+	size_t i;
+
+	for (i = 0; i < e->nr_links; i++)
+		bpf_link__destroy(e->links[i]);
+	e->nr_links = 0;
+	ow_clocks_close(&e->cycles);
+	ow_clocks_close(&e->faults);
+}

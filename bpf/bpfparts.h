@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the engine of BPF programs consists of. */
+#ifndef OW_BPFPARTS_H
+#define OW_BPFPARTS_H
+
+#include "bpftables.h"
+#include "clocks.h"
+#include "copywalk.h"
+#include "lives.h"
+#include "recorder.h"
+
+struct sampler_bpf; /* of the generated skeleton */
+struct ring_buffer; /* of libbpf */
+struct bpf_link;
+
+struct ow_bpfengine {
+	struct sampler_bpf *skel;
+	struct ow_bpftables tables;
+	struct ow_bpf_range *ranges; /* the map of them, mapped */
+	struct ring_buffer *ring;
+	struct ow_clocks cycles, faults;
+	struct ow_lives lives;
+	struct ow_copywalk copies;
+	pid_t *changed; /* whose mappings the kernel isn't told of yet */
+	size_t nr_changed, room_changed;
+	struct bpf_link **links;
+	size_t nr_links;
+	uint64_t nr_stacks; /* that came since counts were emptied */
+	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
+	int stats_fd; /* makes the kernel measure programs, or -1 */
+};
+
+#endif /* OW_BPFPARTS_H */

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* Taking a sample: the current thread's stack, counted or on its way out. */
+#ifndef OW_BPF_SAMPLE_H
+#define OW_BPF_SAMPLE_H
+
+#include "bpfchanges.h"
+#include "bpfkernel.h"
+#include "bpfwalk.h"
+
+/* Programs that may interrupt each other. */
+enum {
+	SLOT_CLOCK,
+	SLOT_TRACE,
+	SLOT_FAULT
+};
+
+#define ASK_AGAIN 100000000ULL /* ns */
+
+struct own_walk {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct walk));
+};
+
+/* By CPU, and for each of them by slot; of a piece, which maps of CPUs aren't. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, OW_BPF_SLOTS);
+	__type(key, __u32);
+	__array(values, struct own_walk);
+} walks SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, OW_BPF_SLOTS);
+	__type(key, __u32);
+	__type(value, struct stack);
+} scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 65536);
+	__type(key, struct ow_sample_key);
+	__type(value, struct ow_sample_value);
+} counts SEC(".maps");
+
+/* When the loader was asked last for an object's table. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, __u64);
+} asked SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 24);
+} events SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct ow_bpf_tallies);
+} tallies SEC(".maps");
+
+static __always_inline __u64 *tallies_here(void)
+{
+	struct ow_bpf_tallies *t;
+	__u32 zero = 0;
+
+	t = bpf_map_lookup_elem(&tallies, &zero);
+	return t ? t->nr : NULL;
+}
+
+static __always_inline void tally(__u32 which, __u64 n)
+{
+	__u64 *nr = tallies_here();
+
+	if (nr)
+		nr[which] += n;
+}
+
+static __always_inline void notify(__u32 type, __u32 pid, __u64 arg)
+{
+	struct ow_bpf_notice n = { type, pid, arg };
+
+	bpf_ringbuf_output(&events, &n, sizeof(n), BPF_RB_FORCE_WAKEUP);
+}
+
+/* Ask for an object's table again, but not all the time. */
+static __always_inline void ask(__u32 pid, __u32 object)
+{
+	__u64 now = bpf_ktime_get_ns(), *last;
+
+	last = bpf_map_lookup_elem(&asked, &object);
+	if (last && now - *last < ASK_AGAIN)
+		return;
+	bpf_map_update_elem(&asked, &object, &now, BPF_ANY);
+	notify(OW_BPF_EVENT_EVICTED, pid, object);
+}
+
+static __always_inline struct walk *walk_here(__u32 slot)
+{
+	__u32 at = bpf_get_smp_processor_id() * OW_BPF_SLOTS + slot, zero = 0;
+	void *own = bpf_map_lookup_elem(&walks, &at);
+
+	return own ? bpf_map_lookup_elem(own, &zero) : NULL;
+}
+
+/* The registers that the program had when it was interrupted last. */
+static __always_inline int load_regs(struct walk *w, struct task_struct *task)
+{
+	struct user_regs r;
+
+	if (bpf_probe_read_kernel(&r, sizeof(r),
+				  (void *)bpf_task_pt_regs((void *)task)))
+		return OW_END_FAULT;
+	if (r.cs != USER_CS)
+		return OW_END_UNSUPPORTED;
+	w->reg[0] = r.ax;
+	w->reg[1] = r.dx;
+	w->reg[2] = r.cx;
+	w->reg[3] = r.bx;
+	w->reg[4] = r.si;
+	w->reg[5] = r.di;
+	w->reg[6] = r.bp;
+	w->reg[7] = r.sp;
+	w->reg[8] = r.r8;
+	w->reg[9] = r.r9;
+	w->reg[10] = r.r10;
+	w->reg[11] = r.r11;
+	w->reg[12] = r.r12;
+	w->reg[13] = r.r13;
+	w->reg[14] = r.r14;
+	w->reg[15] = r.r15;
+	w->reg[16] = r.ip;
+	w->known = (1ULL << 17) - 1;
+	return 0;
+}
+
+static __always_inline void load_kernel(void *ctx, struct walk *w,
+					struct stack *s)
+{
+	long size = 0;
+	__u32 i;
+
+	w->nr_kernel = 0;
+	if (!with_kernel)
+		return;
+	size = bpf_get_stack(ctx, s->frames, 8 * OW_BPF_KERNEL, 0);
+	if (size <= 0)
+		return;
+	w->nr_kernel = size / 8 % (OW_BPF_KERNEL + 1);
+	for (i = 0; i < OW_BPF_KERNEL; i++) {
+		if (i >= w->nr_kernel)
+			break;
+		w->hash = hash_more(w->hash, s->frames[i]);
+	}
+}
+
+static __always_inline void begin(struct walk *w, struct stack *s, __u32 kind)
+{
+	__u64 *name = (__u64 *)s->out.comm;
+
+	w->now = loader_time;
+	w->max = max_frames;
+	w->nr = 0;
+	w->cold = 0;
+	w->copied = 0;
+	w->process.image = 0;
+	bpf_get_current_comm(s->out.comm, sizeof(s->out.comm));
+	w->hash = (name[0] * 0x9e3779b97f4a7c15ULL ^ name[1]) *
+			  0x9e3779b97f4a7c15ULL +
+		  kind;
+}
+
+static __always_inline void end_of(struct walk *w, struct stack *s, __u32 pid,
+				   __u32 kind)
+{
+	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	struct ow_sample_key *k = &s->out.key;
+	__u64 *nr = tallies_here();
+
+	k->hash = w->hash;
+	k->image = w->process.image;
+	k->pid = pid;
+	k->tid = by_thread ? tid : 0;
+	k->kind = kind;
+	k->end = w->end;
+	k->reserved = 0;
+	s->out.tid = tid;
+	if (!nr)
+		return;
+	nr[OW_BPF_SAMPLES]++;
+	nr[OW_BPF_SEEN] += w->nr;
+	nr[OW_BPF_COLD] += w->cold;
+	nr[OW_BPF_ENDS + (w->end < OW_NR_ENDS ? w->end : 0)]++;
+}
+
+/*
+ * Let registers and what is on top of the stack leave, with a key that is no
+ * other stack's.  False if there is no room.
+ */
+static __always_inline bool copy_out(struct walk *w, struct stack *s,
+				     struct task_struct *task, __u32 pid,
+				     __u32 kind)
+{
+	struct ow_bpf_copy *c = bpf_ringbuf_reserve(&events, sizeof(*c), 0);
+	__u64 page;
+	int i;
+
+	if (!c)
+		return false;
+	c->time = bpf_ktime_get_ns();
+	w->hash = c->time << 8 ^ bpf_get_smp_processor_id();
+	w->nr = 0;
+	w->process.image = 0;
+	end_of(w, s, pid, kind);
+	s->out.notice.type = OW_BPF_EVENT_COPY;
+	s->out.notice.pid = pid;
+	s->out.nr_kernel = w->nr_kernel;
+	s->out.nr = 0;
+	c->head = s->out;
+	c->nr_pages = 0;
+	c->reserved = 0;
+	load_regs(w, task);
+	__builtin_memcpy(c->regs, w->reg, sizeof(c->regs));
+	bpf_probe_read_kernel(c->kernel, sizeof(c->kernel), s->frames);
+	page = reg_of(w, arch.sp) & ~(__u64)(OW_BPF_PAGE - 1);
+	for (i = 0; i < OW_BPF_COPY_PAGES; i++) {
+		if (bpf_probe_read_user(c->stack + i * OW_BPF_PAGE, OW_BPF_PAGE,
+					(void *)(page + i * OW_BPF_PAGE)))
+			break;
+		c->nr_pages++;
+	}
+	bpf_ringbuf_submit(c, 0);
+	w->copied = 1;
+	return true;
+}
+
+static __always_inline bool is_kernel_thread(struct task_struct *task)
+{
+	return task->flags & PF_KTHREAD || !task->mm;
+}
+
+/*
+ * Walk the program's stack, or let it leave as it is.  False if it is missed.
+ */
+static __always_inline bool take_program(struct walk *w, struct stack *s,
+					 struct task_struct *task, __u32 pid,
+					 __u32 kind)
+{
+	int failed = load_regs(w, task);
+
+	if (failed)
+		w->end = failed;
+	else if (w->process.image)
+		walk_run(w, s);
+	else
+		w->end = OW_END_WANT;
+	if (w->end != OW_END_WANT && w->end != OW_END_NO_MODULE)
+		return true;
+	if (w->process.image && w->end == OW_END_WANT)
+		ask(pid, w->range.object);
+	if (copy_out(w, s, task, pid, kind)) {
+		tally(OW_BPF_COPIED, 1);
+		return true;
+	}
+	tally(OW_BPF_MISSED, 1);
+	return false;
+}
+
+/*
+ * Take the stack of the current thread; its key is in out.  NULL if it is no
+ * one's that is wanted, or was missed.
+ */
+static __always_inline struct stack *take(void *ctx, __u32 slot, __u32 kind,
+					  struct walk **ret)
+{
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	struct ow_bpf_process *p;
+	struct task_struct *task;
+	struct stack *s;
+	struct walk *w;
+
+	p = bpf_map_lookup_elem(&processes, &pid);
+	if (!p && !is_target(pid))
+		return NULL;
+	w = walk_here(slot);
+	s = bpf_map_lookup_elem(&scratch, &slot);
+	if (!w || !s)
+		return NULL;
+	*ret = w;
+	task = (void *)bpf_get_current_task_btf();
+	begin(w, s, kind);
+	if (p && !is_stale(p, pid))
+		w->process = *p;
+	load_kernel(ctx, w, s);
+	w->end = OW_END_OUTERMOST;
+	if (with_stacks && !is_kernel_thread(task)) {
+		if (!take_program(w, s, task, pid, kind))
+			return NULL;
+		if (w->copied)
+			return s;
+	}
+	end_of(w, s, pid, kind);
+	return s;
+}
+
+/* Let the stack leave. */
+static __always_inline bool emit(struct walk *w, struct stack *s)
+{
+	__u32 nr = w->nr_kernel + w->nr;
+
+	s->out.notice.type = OW_BPF_EVENT_STACK;
+	s->out.notice.pid = s->out.key.pid;
+	s->out.nr_kernel = w->nr_kernel;
+	s->out.nr = w->nr;
+	if (nr > OW_BPF_FRAMES + OW_BPF_KERNEL)
+		return false;
+	return !bpf_ringbuf_output(&events, &s->out, sizeof(s->out) + 8 * nr,
+				   0);
+}
+
+static __always_inline void count(struct walk *w, struct stack *s, __u64 n,
+				  __u64 value)
+{
+	struct ow_sample_value first = { n, value };
+	struct ow_sample_key key = s->out.key;
+	struct ow_sample_value *v;
+
+	v = bpf_map_lookup_elem(&counts, &key);
+	if (v) {
+		__sync_fetch_and_add(&v->count, n);
+		__sync_fetch_and_add(&v->value, value);
+		return;
+	}
+	if (bpf_map_update_elem(&counts, &key, &first, BPF_NOEXIST)) {
+		tally(OW_BPF_LOST, n);
+		return;
+	}
+	if (!w->copied && !emit(w, s)) {
+		bpf_map_delete_elem(&counts, &key);
+		tally(OW_BPF_LOST, n);
+	}
+}
+
+#endif /* OW_BPF_SAMPLE_H */

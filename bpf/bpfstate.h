@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
+/* What a walk keeps, and has found. */
+#ifndef OW_BPF_STATE_H
+#define OW_BPF_STATE_H
+
+#include "bpflookup.h"
+
+#define SLOTS  32   /* of registers; a power of two */
+#define FRAMES 2048 /* room; a power of two */
+#define WINDOW 128  /* words of the stack; a power of two */
+#define BRIEFS 1152 /* as many as struct walk has room for */
+
+/* Most bytes of an array's only value that the kernel has in one piece. */
+#define MOST_BYTES (32768 - 512)
+
+/* A piece of the stack, as it was when it was read. */
+struct window {
+	__u64 start;
+	__u32 nr; /* words that could be read */
+	__u32 reserved;
+	__u64 words[WINDOW];
+};
+
+enum brief_kind {
+	BRIEF_NOTHING,
+	BRIEF_STEP, /* CFA = sp or fp + off; the return address is below it */
+	BRIEF_BARE, /* a rule whose kind, flags and how are all there is */
+	BRIEF_ROW,  /* a rule in a table */
+};
+
+/*
+ * What is known of an address in an image.  Images aren't changed, and their
+ * numbers not used again: this holds for ever.
+ */
+struct brief {
+	__u64 addr;
+	__u32 image;
+	__s32 off;   /* BRIEF_ROW: of the rule in its table */
+	__u32 saves; /* five bits each: words below the CFA, or 0.  BRIEF_ROW:
+			 number of the object */
+	__u8 kind;   /* enum brief_kind */
+	__u8 by_fp;  /* BRIEF_STEP.  BRIEF_BARE: the rule's kind; BRIEF_ROW:
+			 it stands in the list of those left to the CFI */
+	__u8 flags;  /* of the rule; of BRIEF_STEP: words to the lowest save */
+	__u8 how;    /* enum ow_how */
+};
+
+/* One for each CPU and for each program that may interrupt others. */
+struct walk {
+	__u64 reg[SLOTS];
+	__u64 known;
+	__u64 hash;
+	__u64 mark_pc, mark_sp;
+	struct ow_bpf_process process;
+	struct ow_bpf_range range; /* that was found last */
+	struct ow_bpf_rule rule;
+	__u64 area[SLOTS];
+	__u32 now;       /* the loader's time */
+	__u32 nr_kernel; /* frames of the kernel, which come first */
+	__u32 nr, max;   /* frames of the program */
+	__u32 mark_at;
+	__u32 cold;
+	__u8 end;        /* enum ow_end */
+	__u8 flags, how; /* of the last frame */
+	__u8 evicted;    /* end is because range.object's table is gone */
+	__u8 copied;     /* it left as a copy */
+	struct lookup lookup;
+	struct window window;
+	struct brief briefs[BRIEFS];
+};
+
+_Static_assert(sizeof(struct walk) <= MOST_BYTES, "in one piece");
+
+/* A stack as it leaves. */
+struct stack {
+	struct ow_bpf_stack out; /* and right behind it: */
+	__u64 frames[FRAMES];
+};
+
+static __always_inline bool is_known(const struct walk *w, __u32 slot)
+{
+	return w->known >> (slot % SLOTS) & 1;
+}
+
+static __always_inline __u64 reg_of(const struct walk *w, __u32 slot)
+{
+	return w->reg[slot % SLOTS];
+}
+
+static __always_inline int read_word(__u64 addr, __u64 *ret)
+{
+	return bpf_probe_read_user(ret, sizeof(*ret), (void *)addr) ? -1 : 0;
+}
+
+static __always_inline __u64 hash_more(__u64 hash, __u64 frame)
+{
+	hash = (hash ^ frame) * 0x9e3779b97f4a7c15ULL;
+	return hash ^ hash >> 29;
+}
+
+static __always_inline void push_frame(struct walk *w, struct stack *s,
+				       __u8 how, __u8 flags)
+{
+	__u64 f = OW_SAMPLE_FRAME(reg_of(w, arch.pc), how, flags);
+
+	s->frames[(w->nr_kernel + w->nr) % FRAMES] = f;
+	w->nr++;
+	w->how = how;
+	w->flags = flags;
+	w->hash = hash_more(w->hash, f);
+}
+
+#endif /* OW_BPF_STATE_H */
