@@ -22,18 +22,31 @@
 #define SAVED4 14
 #define SAVED5 15
 
-static __always_inline struct brief *brief_at(struct walk *w, __u64 addr)
+/* The first of the two places of an addr. */
+static __always_inline struct brief *pair_at(struct walk *w, __u64 addr)
 {
 	__u64 hash = (addr + (__u64)w->process.image * 0xff51afd7ed558ccdULL) *
 		     0x9e3779b97f4a7c15ULL;
+	__u64 pair = (hash >> 32) * (BRIEFS / 2) >> 32;
 
-	return &w->briefs[(hash >> 32) * BRIEFS >> 32];
+	opaque(pair);
+	return &w->briefs[2 * pair];
 }
 
 static __always_inline bool is_brief_of(const struct brief *b,
 					const struct walk *w, __u64 addr)
 {
-	return b->addr == addr && b->image == w->process.image && b->kind;
+	return b->addr == addr && b->image == w->process.image;
+}
+
+/* What is known of addr, or NULL. */
+static __always_inline struct brief *brief_of(struct walk *w, __u64 addr)
+{
+	struct brief *b = pair_at(w, addr);
+
+	if (is_brief_of(b, w, addr))
+		return b;
+	return is_brief_of(b + 1, w, addr) ? b + 1 : NULL;
 }
 
 /* Let the window begin at from; -1 if that can't be read. */
@@ -115,9 +128,8 @@ __noinline int run_briefs(struct walk *w, struct stack *s)
 	hash = w->hash;
 	nr = w->nr;
 	for (i = 0; i < RUN; i++) {
-		b = brief_at(w, addr);
-		if (!is_brief_of(b, w, addr) || b->kind != BRIEF_STEP ||
-		    nr >= w->max)
+		b = brief_of(w, addr);
+		if (!b || b->kind != BRIEF_STEP || nr >= w->max)
 			break;
 		if (b->by_fp && !(saved & SAVE_MASK))
 			break;
@@ -241,9 +253,10 @@ static __always_inline void get_step(struct walk *w, const struct brief *b)
 /* Remember the rule that was found by w->lookup. */
 static __always_inline void put_brief(struct walk *w, __u64 addr)
 {
-	struct brief *b = brief_at(w, addr);
+	struct brief *b = pair_at(w, addr);
 	const struct ow_bpf_rule *r = &w->rule;
 
+	b[1] = b[0]; /* in place of the older one */
 	b->addr = addr;
 	b->image = w->process.image;
 	if (put_step(w, b))
@@ -269,8 +282,8 @@ __noinline int get_brief(struct walk *w, __u64 addr)
 
 	if (!w)
 		return 0;
-	b = brief_at(w, addr);
-	if (!is_brief_of(b, w, addr))
+	b = brief_of(w, addr);
+	if (!b)
 		return 0;
 	if (b->kind == BRIEF_STEP) {
 		get_step(w, b);

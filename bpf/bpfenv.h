@@ -18,6 +18,9 @@
 #include <bpf/bpf_helpers.h>
 #endif
 
+/* What the compiler may know of a number, so that the verifier need not. */
+#define opaque(x) __asm__ volatile("" : "+r"(x))
+
 #include "ow_sample.h"
 
 #endif /* OW_BPF_ENV_H */

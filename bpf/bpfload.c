@@ -135,35 +135,10 @@ static void choose_programs(struct sampler_bpf *skel,
 	bpf_program__set_autoload(skel->progs.on_map, can_trace());
 }
 
-/*
- * A place to walk in for each CPU and slot: an array of one value, which the
- * kernel has in one piece.
- */
-static int make_walks(struct sampler_bpf *skel, uint32_t size,
-		      struct ow_error *err)
-{
-	uint32_t i, nr = bpf_map__max_entries(skel->maps.walks);
-	int fd, failed;
-
-	for (i = 0; i < nr; i++) {
-		fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "outwind_walk",
-				    sizeof(i), size, 1, NULL);
-		if (fd < 0)
-			return ow_bpfload_refuse(err, "a BPF map");
-		failed = bpf_map_update_elem(bpf_map__fd(skel->maps.walks), &i,
-					     &fd, BPF_ANY);
-		close(fd);
-		if (failed)
-			return ow_bpfload_refuse(err, "a BPF map");
-	}
-	return 0;
-}
-
 int ow_bpfload_open(struct ow_recorder *r, struct ow_error *err)
 {
 	struct ow_bpfengine *e = r->priv;
 	int nr = libbpf_num_possible_cpus();
-	uint32_t size;
 
 	libbpf_set_print(hear);
 	last_words[0] = '\0';
@@ -174,11 +149,9 @@ int ow_bpfload_open(struct ow_recorder *r, struct ow_error *err)
 	choose_programs(e->skel, &r->options);
 	bpf_map__set_max_entries(e->skel->maps.walks,
 				 OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1));
-	/* It is forgotten when it has served. */
-	size = bpf_map__value_size(bpf_map__inner_map(e->skel->maps.walks));
 	if (sampler_bpf__load(e->skel))
 		return ow_bpfload_refuse(err, "load BPF programs");
-	return make_walks(e->skel, size, err);
+	return 0;
 }
 
 static int keep_link(struct ow_bpfengine *e, struct bpf_link *link,

@@ -16,19 +16,12 @@ enum {
 
 #define ASK_AGAIN 100000000ULL /* ns */
 
-struct own_walk {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__uint(key_size, sizeof(__u32));
-	__uint(value_size, sizeof(struct walk));
-};
-
-/* By CPU, and for each of them by slot; of a piece, which maps of CPUs aren't. */
+/* By CPU, and for each of them by slot: too large for a map of CPUs. */
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, OW_BPF_SLOTS);
 	__type(key, __u32);
-	__array(values, struct own_walk);
+	__type(value, struct walk);
 } walks SEC(".maps");
 
 struct {
@@ -103,10 +96,9 @@ static __always_inline void ask(__u32 pid, __u32 object)
 
 static __always_inline struct walk *walk_here(__u32 slot)
 {
-	__u32 at = bpf_get_smp_processor_id() * OW_BPF_SLOTS + slot, zero = 0;
-	void *own = bpf_map_lookup_elem(&walks, &at);
+	__u32 at = bpf_get_smp_processor_id() * OW_BPF_SLOTS + slot;
 
-	return own ? bpf_map_lookup_elem(own, &zero) : NULL;
+	return bpf_map_lookup_elem(&walks, &at);
 }
 
 /* The registers that the program had when it was interrupted last. */

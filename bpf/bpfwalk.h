@@ -41,7 +41,7 @@ static __always_inline void mark_signal(struct walk *w, struct stack *s)
 /* A frame pointer led to code? */
 static __always_inline bool is_code(struct walk *w, __u64 addr)
 {
-	return is_brief_of(brief_at(w, addr), w, addr) || find_range(w, addr);
+	return brief_of(w, addr) || find_range(w, addr);
 }
 
 /* One frame further; an end (enum ow_end), or 0 to go on. */
