@@ -8,10 +8,11 @@
 
 #include "bpfstate.h"
 
-#define RUN        64 /* steps in one go */
+#define RUN        8 /* steps in one go */
 #define NR_SAVED   6
 #define SAVE_BITS  5
 #define SAVE_MASK  31
+#define HAS_RA     (1U << 31) /* while a brief is being made */
 #define PAGE_BYTES 4096
 
 /* Registers that calls preserve (x86-64 psABI), in the order of brief.saves. */
@@ -79,17 +80,20 @@ static __always_inline __u64 below(const struct walk *w, __u32 at, __u32 nr)
 }
 
 /* Other registers than fp; saves begins with the first of them. */
-static __always_inline void restore(struct walk *w, __u32 at, __u32 saves)
+__noinline int restore(struct walk *w, __u32 at, __u32 saves)
 {
 	static const __u8 slots[] = { SAVED1, SAVED2, SAVED3, SAVED4, SAVED5 };
 	__u32 i;
 
+	if (!w)
+		return 0;
 #pragma unroll
 	for (i = 0; i < NR_SAVED - 1; i++) {
 		if (saves & SAVE_MASK)
 			w->reg[slots[i]] = below(w, at, saves & SAVE_MASK);
 		saves >>= SAVE_BITS;
 	}
+	return 0;
 }
 
 /* Registers that are among saves become known; others only stay so. */
@@ -183,11 +187,32 @@ static __always_inline __u32 saved_of(__u32 slot)
 						  NR_SAVED;
 }
 
-/* Fill b, if the rule at w->rule is a usual one. */
+/* One register that the rule saves, into b; false if b has no room for it. */
+__noinline int put_save(struct brief *b, __u32 slot, __u32 words)
+{
+	__u32 which = saved_of(slot);
+
+	if (!b || words == 0 || words > SAVE_MASK)
+		return 0;
+	if (words > b->flags)
+		b->flags = words;
+	if (slot == arch.ra && words == 1)
+		b->saves |= HAS_RA;
+	else if (which < NR_SAVED)
+		b->saves |= words << which * SAVE_BITS;
+	else
+		return 0;
+	return 1;
+}
+
+/*
+ * Fill b, if the rule at w->rule is a usual one.  What comes together stands in
+ * memory, where the verifier doesn't follow it.
+ */
 __noinline int put_step(struct walk *w, struct brief *b)
 {
 	const struct ow_bpf_rule *r;
-	__u32 i, words, which, saves = 0, has_ra = 0, most = 1;
+	__u32 i, words;
 
 	if (!w || !b)
 		return 0;
@@ -195,28 +220,21 @@ __noinline int put_step(struct walk *w, struct brief *b)
 	if (r->kind != OW_BPF_REG || r->flags || r->base != OW_BPF_BASE_CFA ||
 	    (r->cfa_reg != arch.sp && r->cfa_reg != SAVED0) || r->base_off & 7)
 		return 0;
+	b->saves = 0;
+	b->flags = 1;
 	for (i = 0; i < OW_BPF_SAVES; i++) {
 		if (i >= r->nr)
 			break;
 		words = (__u32)-r->base_off / 8 - r->saves[i].word;
-		which = saved_of(r->saves[i].slot);
-		if (words == 0 || words > SAVE_MASK)
-			return 0;
-		most = words > most ? words : most;
-		if (r->saves[i].slot == arch.ra && words == 1)
-			has_ra = 1;
-		else if (which < NR_SAVED)
-			saves |= words << which * SAVE_BITS;
-		else
+		if (!put_save(b, r->saves[i].slot, words))
 			return 0;
 	}
-	if (!has_ra)
+	if (!(b->saves & HAS_RA))
 		return 0;
+	b->saves &= ~HAS_RA;
 	b->kind = BRIEF_STEP;
 	b->off = r->cfa_off;
-	b->saves = saves;
 	b->by_fp = r->cfa_reg == SAVED0;
-	b->flags = most;
 	b->how = r->how;
 	return 1;
 }
