@@ -11,7 +11,28 @@
 #include "bpfload.h"
 #include "sampler.skel.h"
 
-#define BATCH 1024
+#define BATCH    1024
+#define DOUBT_NS 50000000
+
+/* What was mapped when a stack was copied; its process is soon told of. */
+static const struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
+				       const struct ow_bpf_copy *c)
+{
+	const struct ow_image *image;
+	bool is_new;
+
+	/* Before who was sampled could run code, it was told of. */
+	ow_bpfknown_follow(r);
+	image = ow_images_at(&r->images, pid, c->time);
+	/* What was to be mapped may have failed, or not have been heard of. */
+	if (!image || (c->head.notice.arg == OW_BPF_UNTOLD &&
+		       c->time > ow_images_as_of(&r->images, pid) + DOUBT_NS))
+		image = ow_images_look(&r->images, pid, &is_new);
+	if (image && (c->head.notice.arg == OW_BPF_UNTOLD ||
+		      !ow_images_of(&r->images, pid)->is_placed))
+		ow_bpfknown_want(r, pid);
+	return image;
+}
 
 /* Walk what was copied, as the kernel could not. */
 static void take_copy(struct ow_recorder *r, struct ow_bpf_copy *c, size_t size)
@@ -24,17 +45,12 @@ static void take_copy(struct ow_recorder *r, struct ow_bpf_copy *c, size_t size)
 	enum ow_end end = OW_END_NO_MODULE;
 	pid_t pid = (pid_t)c->head.key.pid;
 	unsigned int i;
-	bool is_new;
 
 	if (size < sizeof(*c) || c->head.nr_kernel > OW_BPF_KERNEL)
 		return;
 	for (i = 0; i < OW_BPF_REGS; i++)
 		ow_regs_set(&regs, i, c->regs[i]);
-	image = ow_images_at(&r->images, pid, c->time);
-	if (!image)
-		image = ow_images_look(&r->images, pid, &is_new);
-	if (image && !ow_images_of(&r->images, pid)->is_placed)
-		ow_bpfknown_note(r, pid);
+	image = image_of(r, pid, c);
 	window = (struct ow_window){ regs.val[ow_arch_x86_64.sp] &
 					     ~(uint64_t)(OW_BPF_PAGE - 1),
 				     (uint64_t)c->nr_pages * OW_BPF_PAGE,

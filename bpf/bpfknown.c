@@ -49,6 +49,7 @@ static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image)
 	struct ow_bpf_process p;
 	uint32_t key = (uint32_t)pid;
 
+	ow_bpftables_flush(&e->tables);
 	if (!image->is_placed) {
 		if (!ow_images_place(&r->images, image))
 			return;
@@ -106,6 +107,21 @@ void ow_bpfknown_note(void *arg, pid_t pid)
 	e->changed[e->nr_changed++] = pid;
 }
 
+void ow_bpfknown_want(struct ow_recorder *r, pid_t pid)
+{
+	struct ow_bpfengine *e = r->priv;
+	size_t i;
+
+	ow_bpfknown_note(r, pid);
+	for (i = 0; i + 1 < e->nr_changed; i++)
+		if (e->changed[i] == pid)
+			break;
+	if (e->nr_changed == 0)
+		return;
+	e->changed[i] = e->changed[e->nr_changed - 1];
+	e->changed[e->nr_changed - 1] = pid;
+}
+
 void ow_bpfknown_follow(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
@@ -153,18 +169,33 @@ int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 		       "no process %d, or it has no memory", pid);
 }
 
-/* All processes that there are. */
+/* What all processes have mapped, and its tables. */
+static void look_at_all(struct ow_recorder *r, DIR *dir)
+{
+	const struct dirent *d;
+	struct ow_image *image;
+	bool is_new;
+	int pid;
+
+	while ((d = readdir(dir)) != NULL) {
+		pid = atoi(d->d_name);
+		image = pid > 0 ? ow_images_look(&r->images, pid, &is_new) :
+				  NULL;
+		while (image && load_one(r->priv, image))
+			;
+		if (image)
+			ow_bpfknown_note(r, pid);
+	}
+}
+
 void ow_bpfknown_add_all(struct ow_recorder *r)
 {
 	DIR *dir = opendir("/proc");
-	struct dirent *d;
-	int pid;
 
-	while (dir && (d = readdir(dir)) != NULL) {
-		pid = atoi(d->d_name);
-		if (pid > 0)
-			look(r, pid);
-	}
-	if (dir)
-		closedir(dir);
+	if (!dir)
+		return;
+	look_at_all(r, dir);
+	closedir(dir);
+	while (ow_bpfknown_tell(r))
+		;
 }

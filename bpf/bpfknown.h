@@ -23,6 +23,9 @@ void ow_bpfknown_follow(struct ow_recorder *r);
 /* A process' mappings are to be told of, when there is time. */
 void ow_bpfknown_note(void *recorder, pid_t pid);
 
+/* The same, and of this one first: it is sampled already. */
+void ow_bpfknown_want(struct ow_recorder *r, pid_t pid);
+
 /*
  * Tell of one that was noted, or load one of the tables that it needs; false if
  * there is nothing to do.

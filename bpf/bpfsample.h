@@ -208,6 +208,7 @@ static __always_inline bool copy_out(struct walk *w, struct stack *s,
 	c->time = bpf_ktime_get_ns();
 	w->hash = c->time << 8 ^ bpf_get_smp_processor_id();
 	w->nr = 0;
+	s->out.notice.arg = w->process.image ? 0 : OW_BPF_UNTOLD;
 	w->process.image = 0;
 	end_of(w, s, pid, kind);
 	s->out.notice.type = OW_BPF_EVENT_COPY;

@@ -29,10 +29,33 @@ int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
 
 void ow_bpftables_deinit(struct ow_bpftables *t)
 {
+	while (t->nr_waiting)
+		close(t->waiting_fds[--t->nr_waiting]);
 	if (t->heads)
 		munmap(t->heads, OW_BPF_OBJECTS * sizeof(*t->heads));
 	free(t->sizes);
 	free(t->tried);
+}
+
+void ow_bpftables_flush(struct ow_bpftables *t)
+{
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	uint32_t i, nr = t->nr_waiting, done = nr;
+	int one_by_one;
+
+	if (nr == 0)
+		return;
+	one_by_one = bpf_map_update_batch(t->tables, t->waiting, t->waiting_fds,
+					  &done, &opts);
+	for (i = 0; i < nr; i++) {
+		if (!one_by_one ||
+		    !bpf_map_update_elem(t->tables, &t->waiting[i],
+					 &t->waiting_fds[i], BPF_ANY))
+			__atomic_store_n(&t->heads[t->waiting[i]].state,
+					 OW_BPF_READY, __ATOMIC_RELEASE);
+		close(t->waiting_fds[i]);
+	}
+	t->nr_waiting = 0;
 }
 
 static void evict(struct ow_bpftables *t, uint32_t number)
@@ -48,6 +71,8 @@ static void make_room(struct ow_bpftables *t, size_t size)
 {
 	uint32_t i, oldest;
 
+	if (t->bytes + size > t->limit)
+		ow_bpftables_flush(t);
 	while (t->bytes && t->bytes + size > t->limit) {
 		oldest = 0;
 		for (i = 1; i < OW_BPF_OBJECTS; i++)
@@ -61,14 +86,14 @@ static void make_room(struct ow_bpftables *t, size_t size)
 	}
 }
 
-/* The bytes as a map, entered under the number. */
+/* The bytes as a map, to be entered under the number. */
 static bool put(struct ow_bpftables *t, uint32_t number, const uint8_t *bytes,
 		size_t size)
 {
 	LIBBPF_OPTS(bpf_map_create_opts, opts,
 		    .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	_cleanup_(ow_closep) int fd = -1;
 	void *at;
+	int fd;
 
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "outwind_table",
 			    sizeof(uint32_t), OW_BPF_CHUNK,
@@ -76,14 +101,20 @@ static bool put(struct ow_bpftables *t, uint32_t number, const uint8_t *bytes,
 	if (fd < 0)
 		return false;
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED)
+	if (at == MAP_FAILED) {
+		close(fd);
 		return false;
+	}
 	memcpy(at, bytes, size);
 	munmap(at, size);
-	return bpf_map_update_elem(t->tables, &number, &fd, BPF_ANY) == 0;
+	if (t->nr_waiting == OW_BPFTABLES_WAITING)
+		ow_bpftables_flush(t);
+	t->waiting[t->nr_waiting] = number;
+	t->waiting_fds[t->nr_waiting++] = fd;
+	return true;
 }
 
-static void load(struct ow_bpftables *t, uint32_t number,
+static void make(struct ow_bpftables *t, uint32_t number,
 		 const struct ow_object *obj, const struct ow_table *table)
 {
 	struct ow_bpf_object head;
@@ -98,27 +129,14 @@ static void load(struct ow_bpftables *t, uint32_t number,
 		return;
 	head.entry = obj->elf.entry;
 	head.used = t->now;
+	/* Who asks meanwhile is told to wait, and not that there is none. */
+	head.state = OW_BPF_EVICTED;
 	t->sizes[number] = (uint32_t)size;
 	t->bytes += size;
 	t->heads[number] = head;
-	__atomic_store_n(&t->heads[number].state, OW_BPF_READY,
-			 __ATOMIC_RELEASE);
 }
 
-bool ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
-{
-	if (number == 0 || t->tried[number])
-		return false;
-	t->tried[number] = true;
-	/* A full house: who is needed will be asked for. */
-	if (t->bytes >= t->limit - t->limit / 4)
-		t->heads[number].state = OW_BPF_EVICTED;
-	else
-		ow_bpftables_load(t, number);
-	return true;
-}
-
-void ow_bpftables_load(struct ow_bpftables *t, uint32_t number)
+static void make_table(struct ow_bpftables *t, uint32_t number)
 {
 	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
 	_cleanup_(ow_freep) uint8_t *bytes = NULL;
@@ -135,11 +153,30 @@ void ow_bpftables_load(struct ow_bpftables *t, uint32_t number)
 		return;
 	file = ow_tablefile_open(obj);
 	if (file) {
-		load(t, number, obj, &file->table);
+		make(t, number, obj, &file->table);
 		ow_tablefile_close(file);
 		return;
 	}
 	bytes = ow_table_generate(obj, &size, &stats, NULL);
 	if (bytes && !ow_table_open(&table, bytes, size))
-		load(t, number, obj, &table);
+		make(t, number, obj, &table);
+}
+
+bool ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
+{
+	if (number == 0 || t->tried[number])
+		return false;
+	t->tried[number] = true;
+	/* A full house: who is needed will be asked for. */
+	if (t->bytes >= t->limit - t->limit / 4)
+		t->heads[number].state = OW_BPF_EVICTED;
+	else
+		make_table(t, number);
+	return true;
+}
+
+void ow_bpftables_load(struct ow_bpftables *t, uint32_t number)
+{
+	make_table(t, number);
+	ow_bpftables_flush(t);
 }

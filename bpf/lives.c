@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "clocks.h"
+#include "recorder.h"
 
 struct ow_life {
 	uint64_t time;
@@ -37,18 +38,22 @@ int ow_lives_open(struct ow_lives *l, struct ow_error *err)
 	return failed;
 }
 
-static void forget(struct ow_lives *l)
+/* The first ones are done with. */
+static void forget(struct ow_lives *l, size_t nr)
 {
 	size_t i;
 
-	for (i = 0; i < l->nr; i++)
+	for (i = 0; i < nr; i++)
 		free(l->events[i].path);
-	l->nr = 0;
+	if (nr < l->nr)
+		memmove(l->events, l->events + nr,
+			(l->nr - nr) * sizeof(*l->events));
+	l->nr -= nr;
 }
 
 void ow_lives_close(struct ow_lives *l)
 {
-	forget(l);
+	forget(l, l->nr);
 	free(l->events);
 	ow_perfrings_close(&l->rings);
 }
@@ -142,14 +147,24 @@ void ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 {
 	const struct ow_life *e;
 
+	uint64_t until;
+	size_t i;
+
+	/* Rings are read one after the other, and of a process one ring may
+	   have had something before another one had what came later: that is
+	   for the next time. */
+	ow_perfrings_read(&l->rings, take, l);
+	until = ow_recorder_now();
 	ow_perfrings_read(&l->rings, take, l);
 	if (l->nr)
 		qsort(l->events, l->nr, sizeof(*l->events), order);
-	for (e = l->events; e < l->events + l->nr; e++)
+	for (i = 0; i < l->nr && l->events[i].time <= until; i++) {
+		e = &l->events[i];
 		if (e->pid > 0 &&
 		    is_wanted(arg, e->type == PERF_RECORD_FORK ? e->parent :
 								 e->pid) &&
 		    apply(e, images))
 			changed(arg, e->pid);
-	forget(l);
+	}
+	forget(l, i);
 }

@@ -158,6 +158,8 @@ enum ow_bpf_event {
 	OW_BPF_EVENT_LEAVE,   /* and ends */
 };
 
+#define OW_BPF_UNTOLD 1 /* of a copy: what is mapped isn't known any more */
+
 struct ow_bpf_notice {
 	__u32 type; /* enum ow_bpf_event */
 	__u32 pid;
