@@ -238,8 +238,11 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 
 struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 {
-	struct ow_bpf_range *none = calloc(1, sizeof(*none));
+	struct ow_bpf_range *none;
 
+	if (time <= ow_images_as_of(im, pid))
+		return NULL;
+	none = calloc(1, sizeof(*none));
 	return none ? replace(im, pid, none, 0, time, time) : NULL;
 }
 
@@ -288,6 +291,8 @@ struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 	struct ow_image *old = ow_images_of(im, pid);
 	struct ow_bpf_range *list, r;
 
+	if (time <= ow_images_as_of(im, pid))
+		return NULL;
 	fill_range(im, pid, map, &r);
 	if (old && is_the_same(old, &r)) {
 		im->users[user_at(im, pid)].as_of = time;

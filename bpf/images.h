@@ -63,7 +63,8 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new);
 /*
  * What the kernel tells of processes: a child has what its parent has; one that
  * was replaced by exec has nothing at first; one has mapped something; one has
- * ended.  These return the process' image, or NULL.
+ * ended.  These return the process' image, or NULL
+ * where that isn't news.
  */
 void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child);
 struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time);

@@ -136,6 +136,9 @@ $(live)/Jit.class: $(live_src)/Jit.java
 	@javac -d $(@D) $< || echo "not built: $@"
 
 $(call live_program,busy,busy.c,$(CC) $(live_flags) -pthread)
+$(call live_program,replaced,replaced.c,$(CC) $(live_flags))
+$(call live_program,turned-small.so,turned.c,$(CC) $(live_flags) -shared -fPIC -DROOM=24)
+$(call live_program,turned-large.so,turned.c,$(CC) $(live_flags) -shared -fPIC -DROOM=3000)
 
 live-build: $(live_programs)
 

@@ -37,15 +37,33 @@ static int open_same(const char *path, const struct ow_capture_module *m)
 	return fd;
 }
 
-static int open_file(const struct ow_capture *c,
-		     const struct ow_capture_module *m)
+/* What is mapped there now, unless that is another file by now. */
+static int open_mapped(const struct ow_capture *c,
+		       const struct ow_capture_module *m)
 {
-	char path[PATH_MAX];
+	char path[64], to[PATH_MAX];
+	ssize_t size;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", c->live,
 		 (unsigned long long)m->start, (unsigned long long)m->end);
-	fd = ow_open_regular(path);
+	fd = open_same(path, m);
+	if (fd >= 0)
+		return fd;
+	/* Inodes' numbers may differ, too, but names don't. */
+	size = readlink(path, to, sizeof(to));
+	if (size < 0 || (size_t)size != strlen(m->path) ||
+	    memcmp(to, m->path, (size_t)size) != 0)
+		return -1;
+	return ow_open_regular(path);
+}
+
+static int open_file(const struct ow_capture *c,
+		     const struct ow_capture_module *m)
+{
+	char path[PATH_MAX];
+	int fd = open_mapped(c, m);
+
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", c->live);
