@@ -38,21 +38,45 @@ __noinline int find_range(struct walk *w, __u64 addr)
 	return 0;
 }
 
-/* Is the code at pc what a signal handler returns to? */
-static __always_inline bool is_trampoline(struct walk *w)
+/* Is the code at pc what a signal handler returns to?  Its size, or 0. */
+__noinline int trampoline_at(__u64 pc)
 {
-	__u64 pc = reg_of(w, arch.pc), code = 0;
+	__u64 code = 0;
 
 	/* mov $15,%rax; syscall, and what clang and hand-written code have */
 	if (bpf_probe_read_user(&code, 7, (void *)pc))
-		return false;
+		return 0;
 	if (code == 0x050f0000000fb8ULL)
-		return true;
+		return 7;
 	if (code != 0x0000000fc0c748ULL)
-		return false;
+		return 0;
 	code = 0;
-	return !bpf_probe_read_user(&code, 2, (void *)(pc + 7)) &&
-	       code == 0x050f;
+	if (bpf_probe_read_user(&code, 2, (void *)(pc + 7)) || code != 0x050f)
+		return 0;
+	return 9;
+}
+
+/* Is a signal frame at sp?  By what the kernel stores as cs. */
+static __always_inline bool has_mark(const struct walk *w)
+{
+	__u64 cs;
+
+	return !read_word(reg_of(w, arch.sp) + SIGNAL_CS, &cs) &&
+	       (cs & 0xffff) == USER_CS;
+}
+
+/* Does a handler return here, or is it just returning? */
+__noinline int is_trampoline(struct walk *w)
+{
+	__u64 pc;
+
+	if (!w)
+		return 0;
+	pc = reg_of(w, arch.pc);
+	if (trampoline_at(pc))
+		return 1;
+	return !(w->flags & OW_FRAME_RETURN) && has_mark(w) &&
+	       (trampoline_at(pc - 9) == 9 || trampoline_at(pc - 7) == 7);
 }
 
 static __always_inline void signal_rule(struct walk *w)

@@ -8,6 +8,11 @@
 
 #define CACHE_PAIRS 4096
 
+/* ret, x86-64: alone, with a prefix for branch prediction, popping more. */
+static const struct {
+	uint8_t code[2], size;
+} returns[] = { { { 0xc3 }, 1 }, { { 0xf3, 0xc3 }, 2 }, { { 0xc2 }, 1 } };
+
 int ow_copywalk_init(struct ow_copywalk *w, struct ow_images *images,
 		     unsigned int max, struct ow_error *err)
 {
@@ -57,6 +62,35 @@ static struct ow_imagewalk *walk_of(struct ow_copywalk *w,
 	return w->walks[image->id - 1];
 }
 
+/*
+ * A function that is about to return has all of its caller's registers, also
+ * where its CFI still says that they are on the stack: below sp, of which there
+ * is no copy.  Walk on from the caller then, whose frame was found.
+ */
+static enum ow_end retry(struct ow_copywalk *w, const struct ow_imagewalk *by,
+			 const struct ow_window *stack, struct ow_regs regs)
+{
+	const struct ow_arch *arch = by->target.arch;
+	struct ow_frame *f = w->frames;
+	uint8_t code[2];
+	unsigned int i;
+
+	if (w->walk.nr < 2 || f[1].sp != f[0].sp + arch->word ||
+	    by->target.mem.read(&by->target.mem, f[0].pc, code, sizeof(code)))
+		return w->walk.end;
+	for (i = 0; i < OW_ARRAY_SIZE(returns); i++)
+		if (memcmp(code, returns[i].code, returns[i].size) == 0)
+			break;
+	if (i == OW_ARRAY_SIZE(returns))
+		return w->walk.end;
+	ow_regs_set(&regs, arch->pc, f[1].pc);
+	ow_regs_set(&regs, arch->sp, f[1].sp);
+	ow_walk_begin(&w->walk, &by->target, stack, &w->cache, &regs, f,
+		      w->max);
+	w->walk.nr = 2;
+	return ow_walk_run(&w->walk);
+}
+
 size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
 		       const struct ow_regs *regs,
 		       const struct ow_window *stack, size_t first,
@@ -73,6 +107,8 @@ size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
 	ow_walk_begin(&w->walk, &by->target, stack, &w->cache, regs, w->frames,
 		      w->max);
 	*end_ret = ow_walk_run(&w->walk);
+	if (*end_ret == OW_END_UNKNOWN)
+		*end_ret = retry(w, by, stack, *regs);
 	for (i = 0; i < w->walk.nr; i++) {
 		f = &w->frames[i];
 		w->packed[first + i] = OW_SAMPLE_FRAME(f->pc, f->how, f->flags);

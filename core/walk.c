@@ -123,6 +123,34 @@ static bool may_be_signal_frame(const struct ow_walk *w, bool unsure)
 }
 
 /*
+ * The trampoline has called the kernel, which is about to restore registers:
+ * what a signal frame stores is still to come.  Told by the code in front of pc
+ * and by the frame that is there yet.
+ */
+static bool returning_row(struct ow_walk *w, uint64_t pc, struct ow_row *row)
+{
+	const struct ow_target *t = w->step.target;
+	const struct ow_sigframe *sf = t->arch->sigframes;
+	uint64_t sp = w->regs.val[t->arch->sp], word;
+	uint8_t code[TRAMPOLINE_SIZE];
+	size_t i;
+
+	if (w->frames[w->nr - 1].flags & OW_FRAME_RETURN)
+		return false;
+	for (i = 0; i < t->arch->nr_sigframes; i++, sf++) {
+		if (!sf->mark_bits ||
+		    ow_step_word(&w->step, sp + (int64_t)sf->mark_off, &word) ||
+		    (word & sf->mark_bits) != sf->mark ||
+		    t->mem.read(&t->mem, pc - sf->code_size, code,
+				sf->code_size))
+			continue;
+		if (ow_arch_signal_row(t->arch, code, sf->code_size, row))
+			return true;
+	}
+	return false;
+}
+
+/*
  * A signal frame whose trampoline has no CFI (musl's has none), or none that a
  * look-up at pc - 1 could find.
  */
@@ -136,10 +164,11 @@ static bool trampoline_row(struct ow_walk *w, uint64_t pc, struct ow_row *row)
 	/* Fewer bytes may be left in the mapping; the longest code is first. */
 	for (i = 0; t->mem.read(&t->mem, pc, code, size); i++) {
 		if (i == t->arch->nr_sigframes)
-			return false;
+			return returning_row(w, pc, row);
 		size = t->arch->sigframes[i].code_size;
 	}
-	return ow_arch_signal_row(t->arch, code, size, row);
+	return ow_arch_signal_row(t->arch, code, size, row) ||
+	       returning_row(w, pc, row);
 }
 
 /*
