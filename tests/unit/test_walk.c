@@ -522,6 +522,28 @@ static void test_trampoline_escape(void)
 		   "malformed unwind information for pc");
 }
 
+/* While the trampoline's call of the kernel runs. */
+static void test_returning(void)
+{
+	set_up(&ow_arch_x86_64);
+	put_trampoline(code_bytes + 0x100, 0);
+	set_pc(JIT + 0x109);
+	set_fp(0);
+	poke(STACK + 40 + 8 * 15, STACK + 0x200);
+	poke(STACK + 40 + 8 * 18, 0x33);
+	poke(STACK + 40 + 8 * 16, MODULE + OUTERMOST);
+	CHECK_TEXT(run(), "600109@0 registers s; 501100@200 signal; complete");
+	/* no signal frame is there */
+	poke(STACK + 40 + 8 * 18, 0);
+	CHECK_TEXT(run(), "600109@0 registers; no unwind information for pc");
+	/* nor does one return to behind the call */
+	set_up_signal(JIT + 0x109);
+	set_fp(0);
+	put_trampoline(code_bytes + 0x100, 0);
+	CHECK_TEXT(run(), "401010@0 registers; 600109@8 table r; "
+			  "no unwind information for pc");
+}
+
 /* While the trampoline itself runs. */
 static void test_trampoline_i386(void)
 {
@@ -752,6 +774,7 @@ int main(void)
 		{ "frame pointer: ends", test_frame_pointer_ends },
 		{ "frame pointer: zero", test_frame_pointer_zero },
 		{ "trampoline of x86-64", test_trampoline_x86_64 },
+		{ "trampoline that has called", test_returning },
 		{ "trampoline of i386", test_trampoline_i386 },
 		{ "trampoline of aarch64", test_trampoline_aarch64 },
 		{ "signal by CFI", test_signal_by_cfi },
