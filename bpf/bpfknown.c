@@ -113,13 +113,13 @@ void ow_bpfknown_want(struct ow_recorder *r, pid_t pid)
 	size_t i;
 
 	ow_bpfknown_note(r, pid);
-	for (i = 0; i + 1 < e->nr_changed; i++)
+	for (i = 0; i < e->nr_changed; i++)
 		if (e->changed[i] == pid)
 			break;
-	if (e->nr_changed == 0)
+	if (i == e->nr_changed)
 		return;
-	e->changed[i] = e->changed[e->nr_changed - 1];
-	e->changed[e->nr_changed - 1] = pid;
+	memmove(e->changed + 1, e->changed, i * sizeof(*e->changed));
+	e->changed[0] = pid;
 }
 
 void ow_bpfknown_follow(struct ow_recorder *r)
@@ -139,12 +139,13 @@ bool ow_bpfknown_tell(struct ow_recorder *r)
 
 	if (e->nr_changed == 0)
 		return false;
-	pid = e->changed[e->nr_changed - 1];
+	pid = e->changed[0];
 	image = ow_images_of(&r->images, pid);
 	/* A large one may take its time; what comes is looked at meanwhile. */
 	if (image && image->users && load_one(e, image))
 		return true;
-	e->nr_changed--;
+	memmove(e->changed, e->changed + 1,
+		--e->nr_changed * sizeof(*e->changed));
 	if (!image || image->nr == 0 || !image->users)
 		return true;
 	since = image->since;
