@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""outwind report: what became of profiles, by readers of each format."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import subprocess
+import xml.dom.minidom
+
+from cases_record import need_bpf
+from harness import Skip, case, check, need
+
+
+def make_profile(context):
+    target = context.start(['busy'])
+    path = os.path.join(context.tmp, 'a.owp')
+    context.run('record', '-F', '997', '-d', '1', '-o', path, target.pid,
+                status=0)
+    return path
+
+
+def report(context, path, form, *options):
+    out = os.path.join(context.tmp, 'out.' + form)
+    context.run('report', '-f', form, '-o', out, *options, path, status=0)
+    with open(out, 'rb') as f:
+        return f.read(), out
+
+
+@case('report: formats, by readers of them', alone=True)
+def report_formats(context):
+    need_bpf(context)
+    path = make_profile(context)
+    whole = json.loads(report(context, path, 'json')[0])
+    samples = sum(s['count'] for s in whole['stacks'])
+    folded = report(context, path, 'folded')[0].decode()
+    check(sum(int(l.rsplit(' ', 1)[1]) for l in folded.splitlines()) ==
+          samples, 'folded counts')
+    scope = json.loads(report(context, path, 'speedscope')[0])
+    check(sum(scope['profiles'][0]['weights']) == samples, 'speedscope')
+    for stack in scope['profiles'][0]['samples']:
+        check(max(stack) < len(scope['shared']['frames']), 'speedscope frame')
+    text = report(context, path, 'perf')[0].decode()
+    check(text.count(' cpu-clock: ') == samples, 'perf script samples')
+    picture = xml.dom.minidom.parseString(report(context, path, 'svg')[0])
+    titles = [t.firstChild.data for t in
+              picture.getElementsByTagName('title')]
+    check(any(t.startswith('all (%d,' % samples) for t in titles), 'svg')
+    own = report(context, path, 'outwind')[0]
+    with open(path, 'rb') as f:
+        check(own == f.read(), 'a profile read is what was written')
+
+
+@case('report: pprof, by go tool pprof', alone=True)
+def report_pprof(context):
+    need_bpf(context)
+    need('go')
+    path = make_profile(context)
+    whole = json.loads(report(context, path, 'json')[0])
+    samples = sum(s['count'] for s in whole['stacks'])
+    packed, out = report(context, path, 'pprof')
+    gzip.decompress(packed)
+    env = dict(os.environ, HOME=context.tmp)
+    raw = subprocess.run(['go', 'tool', 'pprof', '-raw', out], env=env,
+                         check=True, capture_output=True,
+                         timeout=60).stdout.decode()
+    counts = re.findall(r'^ +(\d+) +\d+: ', raw, re.M)
+    check(sum(map(int, counts)) == samples, 'samples', counts)
+    top = subprocess.run(['go', 'tool', 'pprof', '-sample_index=samples',
+                          '-peek', '^varying$', out], env=env, check=True,
+                         capture_output=True, timeout=60).stdout.decode()
+    check(re.search(r'\| +aligned', top) and re.search(r'\| +large', top),
+          'who calls and who is called', top)
+    ids = {f['build_id'] for f in whole['frames'] if 'build_id' in f}
+    check(ids and all(i in raw for i in ids), 'build-ids', ids)
+
+
+def browser():
+    for name in ('chromium', 'chromium-browser', 'google-chrome'):
+        if shutil.which(name):
+            return name
+    raise Skip('chromium is not here')
+
+
+def page(context, out, fragment):
+    """The page as a browser has it, after its script ran."""
+    done = subprocess.run(
+        [browser(), '--headless', '--no-sandbox', '--disable-gpu',
+         '--user-data-dir=' + os.path.join(context.tmp, 'chromium'),
+         '--dump-dom', 'file://%s#%s' % (out, fragment)],
+        check=True, capture_output=True, timeout=120)
+    return done.stdout.decode()
+
+
+def boxes(dom):
+    """(text, classes, depth, top, width) of the boxes drawn."""
+    found = []
+    graph = dom[dom.index('id="graph"'):dom.index('id="footer"')]
+    for tag, text in re.findall(r'<div( [^>]*)>([^<]*)</div>', graph):
+        width = re.search(r'width: ([\d.]+)px', tag)
+        top = re.search(r'top: (\d+)px', tag)
+        if width and top:
+            found.append((text, 'match' in tag, 'parent' in tag,
+                          int(top.group(1)), float(width.group(1))))
+    return found
+
+
+@case('report: a flame graph in a browser', alone=True)
+def report_page(context):
+    need_bpf(context)
+    browser()
+    path = make_profile(context)
+    _, out = report(context, path, 'html')
+    drawn = boxes(page(context, out, ''))
+    tops = {text: top for text, _, _, top, _ in drawn}
+    for name in ('all', 'busy', 'forever', 'sorting'):
+        check(name in tops, 'no box of ' + name, sorted(tops))
+    check(tops['all'] > tops['forever'] > tops['sorting'],
+          'outermost below', tops)
+    drawn = boxes(page(context, out, 'icicle=1'))
+    tops = {text: top for text, _, _, top, _ in drawn}
+    check(tops['all'] < tops['forever'] < tops['sorting'],
+          'outermost on top', tops)
+    dom = page(context, out, 'search=%5Esorting%24')
+    check({t for t, match, _, _, _ in boxes(dom) if match} == {'sorting'},
+          'search')
+    check(re.search(r'id="found">[\d.]+ % match', dom), 'share of matches')
+    # Zoomed: what is above takes the whole width, what is beside is gone.
+    path_to = json.dumps(['busy\0t'])
+    dom = page(context, out, 'zoom=' + path_to.replace('\\', '%5C')
+               .replace('"', '%22').replace(' ', '%20')
+               .replace('[', '%5B').replace(']', '%5D'))
+    parents = [t for t, _, parent, _, _ in boxes(dom) if parent]
+    check(parents == ['all'], 'what is zoomed out of', parents)
+    dom = page(context, out, 'inverted=1')
+    tops = {text: top for text, _, _, top, _ in boxes(dom)}
+    check(tops['spin'] > tops['plain'], 'innermost first', tops)
+
+
+@case('report: what changed between two profiles', alone=True)
+def report_difference(context):
+    need_bpf(context)
+    browser()
+    path = make_profile(context)
+    _, out = report(context, path, 'html', '-c', path)
+    dom = page(context, out, '')
+    check('before 100.00 %' in dom, 'nothing to compare with')
+    colours = set(re.findall(r'background: ([^;]+);',
+                             dom[dom.index('id="graph"'):]))
+    check(len(colours) == 1, 'no change has one colour', colours)
+
+
+@case('report: files that are none', alone=True)
+def report_malformed(context):
+    need_bpf(context)
+    path = make_profile(context)
+    with open(path, 'rb') as f:
+        good = f.read()
+    bad = os.path.join(context.tmp, 'bad.owp')
+    lines = good.splitlines(keepends=True)
+    frame = next(i for i, l in enumerate(lines) if l.startswith(b'f '))
+    stack = next(i for i, l in enumerate(lines) if l.startswith(b'k '))
+    for what in (b'', b'x', good[:-1], good[:len(good) // 2],
+                 good.replace(b'\nf ', b'\nf 99999999 ', 1),
+                 b''.join(lines[:frame] + [b'k 0 0 0 0 0 1 1 1 5\n', b'e\n']),
+                 b''.join(lines[:stack] + [b'k 0 0 0 99 0 1 1 0\n', b'e\n']),
+                 b''.join(lines[:stack] + [b'k 0 0 0 0 0 1 1 70000 1\n'])):
+        with open(bad, 'wb') as f:
+            f.write(what)
+        done = context.run('report', bad, status=2)
+        check(done.stderr.startswith(b'outwind: ' + bad.encode()), 'message',
+              done.stderr)
+        check(done.stderr.count(b'\n') == 1, 'one line', done.stderr)
