@@ -88,15 +88,16 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 	int wait_ms;
 
 	for (; now < end; now = ow_recorder_now()) {
-		wait_ms = e->nr_changed ? 0 :
-					  (int)((end - now + 999999) / 1000000);
+		wait_ms = e->nr_changed || e->nr_asked ?
+				  0 :
+				  (int)((end - now + 999999) / 1000000);
 		if (poll_all(e, wait_ms) < 0)
 			return errno == EINTR ?
 				       0 :
 				       ow_bpfload_refuse(err, "poll events");
 		set_time(e, now);
 		ow_bpfknown_follow(r);
-		ow_bpfevents_take(r);
+		ow_bpfevents_take(r, TICK_NS);
 		ow_bpfknown_tell(r);
 		if (e->nr_stacks > HALF_FULL && ow_bpfevents_collect(r, err))
 			return -OW_CODE_SYSTEM;

@@ -13,6 +13,7 @@
 
 #define BATCH    1024
 #define DOUBT_NS 50000000
+#define MOST_NS  1000000000
 
 /* What was mapped when a stack was copied; its process is soon told of. */
 static const struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
@@ -114,6 +115,7 @@ static int take_event(void *arg, void *bytes, size_t size)
 {
 	const struct ow_bpf_notice *n = bytes;
 	struct ow_recorder *r = arg;
+	const struct ow_bpfengine *e = r->priv;
 
 	r->stats.bytes_out += size;
 	if (size < sizeof(*n))
@@ -125,9 +127,11 @@ static int take_event(void *arg, void *bytes, size_t size)
 	else if (n->type == OW_BPF_EVENT_COPY)
 		take_copy(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_EVICTED && n->arg < OW_BPF_OBJECTS)
-		ow_bpftables_load(&((struct ow_bpfengine *)r->priv)->tables,
-				  (uint32_t)n->arg);
-	return 0;
+		ow_bpfknown_ask(r->priv, (uint32_t)n->arg);
+	/* More may come than can be taken: other things are to be done, too. */
+	return n->type == OW_BPF_EVENT_COPY && ow_recorder_now() > e->deadline ?
+		       -EAGAIN :
+		       0;
 }
 
 int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err)
@@ -139,9 +143,12 @@ int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err)
 	return e->ring ? 0 : ow_bpfload_refuse(err, "ring buffer");
 }
 
-void ow_bpfevents_take(struct ow_recorder *r)
+void ow_bpfevents_take(struct ow_recorder *r, uint64_t ns)
 {
-	ring_buffer__consume(((struct ow_bpfengine *)r->priv)->ring);
+	struct ow_bpfengine *e = r->priv;
+
+	e->deadline = ow_recorder_now() + ns;
+	ring_buffer__consume(e->ring);
 }
 
 /* Counts that the kernel has, to ours; and none in the kernel. */
@@ -157,7 +164,7 @@ int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 	int end = 0;
 
 	ow_bpfknown_follow(r);
-	ow_bpfevents_take(r);
+	ow_bpfevents_take(r, MOST_NS);
 	while (keys && values && !end) {
 		nr = BATCH;
 		end = bpf_map_lookup_and_delete_batch(
@@ -165,7 +172,7 @@ int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 		first = false;
 		if (end && errno != ENOENT)
 			break;
-		ow_bpfevents_take(r);
+		ow_bpfevents_take(r, MOST_NS);
 		r->stats.bytes_out += nr * (sizeof(*keys) + sizeof(*values));
 		for (i = 0; i < nr; i++) {
 			s = ow_samplestore_find(&r->store, &keys[i]);

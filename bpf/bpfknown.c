@@ -129,6 +129,28 @@ void ow_bpfknown_follow(struct ow_recorder *r)
 	ow_lives_apply(&e->lives, &r->images, is_wanted, ow_bpfknown_note, r);
 }
 
+void ow_bpfknown_ask(struct ow_bpfengine *e, uint32_t object)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nr_asked; i++)
+		if (e->asked[i] == object)
+			return;
+	/* Who doesn't fit in is asked for again. */
+	if (e->nr_asked < OW_ARRAY_SIZE(e->asked))
+		e->asked[e->nr_asked++] = object;
+}
+
+static void load_asked(struct ow_bpfengine *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nr_asked; i++)
+		ow_bpftables_load(&e->tables, e->asked[i]);
+	ow_bpftables_flush(&e->tables);
+	e->nr_asked = 0;
+}
+
 /* Tell the kernel of one whose mappings changed, if it still runs. */
 bool ow_bpfknown_tell(struct ow_recorder *r)
 {
@@ -137,6 +159,7 @@ bool ow_bpfknown_tell(struct ow_recorder *r)
 	uint64_t since;
 	pid_t pid;
 
+	load_asked(e);
 	if (e->nr_changed == 0)
 		return false;
 	pid = e->changed[0];

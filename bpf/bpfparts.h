@@ -23,6 +23,10 @@ struct ow_bpfengine {
 	struct ow_copywalk copies;
 	pid_t *changed; /* whose mappings the kernel isn't told of yet */
 	size_t nr_changed, room_changed;
+	/* Objects whose tables are needed again. */
+	uint32_t asked[OW_BPFTABLES_WAITING];
+	uint32_t nr_asked;
+	uint64_t deadline; /* CLOCK_MONOTONIC: no event is taken after it */
 	struct bpf_link **links;
 	size_t nr_links;
 	uint64_t nr_stacks; /* that came since counts were emptied */

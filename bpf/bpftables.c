@@ -136,7 +136,7 @@ static void make(struct ow_bpftables *t, uint32_t number,
 	t->heads[number] = head;
 }
 
-static void make_table(struct ow_bpftables *t, uint32_t number)
+void ow_bpftables_load(struct ow_bpftables *t, uint32_t number)
 {
 	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
 	_cleanup_(ow_freep) uint8_t *bytes = NULL;
@@ -171,12 +171,6 @@ bool ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
 	if (t->bytes >= t->limit - t->limit / 4)
 		t->heads[number].state = OW_BPF_EVICTED;
 	else
-		make_table(t, number);
+		ow_bpftables_load(t, number);
 	return true;
-}
-
-void ow_bpftables_load(struct ow_bpftables *t, uint32_t number)
-{
-	make_table(t, number);
-	ow_bpftables_flush(t);
 }

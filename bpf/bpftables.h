@@ -34,8 +34,8 @@ void ow_bpftables_deinit(struct ow_bpftables *t);
 bool ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number);
 
 /*
- * See to it that an object's table is in the kernel, if it can have one; those
- * that were not read for the longest time make room.
+ * See to it that an object's table is made, if it can have one; those that were
+ * not read for the longest time make room.
  */
 void ow_bpftables_load(struct ow_bpftables *t, uint32_t number);
 
