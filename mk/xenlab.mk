@@ -34,6 +34,14 @@ endef
 $(eval $(call xenlab_guest,amd64,))
 $(eval $(call xenlab_guest,arm64,$(xenlab_a64)))
 
+$(xenlab)/guest-32.elf: lab/xen/guest/start-i386.S lab/xen/guest/calls.c \
+		lab/xen/guest/platform-i386.c lab/xen/guest/guest-i386.lds \
+		lab/xen/guest/calls.h mk/xenlab.mk $(xenlab)/amd64/initramfs.cpio
+	@echo "  XEN   $@"
+	@gcc -m32 $(xenlab_guest_flags) -fcf-protection=none \
+		-isystem $(xenlab)/amd64/sysroot/usr/include \
+		-Wl,-T,lab/xen/guest/guest-i386.lds $(filter %.S %.c,$^) -o $@
+
 # What runs in dom0: on amd64 what is built anyway.
 xenlab_tools := $(addprefix bin/,outwind uniprof xen-stack)
 xenlab_libs := $(addprefix lib/compat/libunwind,-xen.so.0 .so.8)
@@ -70,9 +78,13 @@ XENLAB_SECONDS ?= 2
 # The checker is checked first: it must see what is broken.
 check-xenlab-%: $(xenlab)/guest-%.elf $(xenlab)/guest-fp-%.elf $(xenlab)/tools-%
 	python3 -B lab/xen/callgraph_test.py $< $(if $(filter arm64,$*),$(xenlab_a64))
+	$(if $(filter amd64,$*),python3 -B lab/xen/callgraph_test.py $(xenlab)/guest-32.elf)
 	XENLAB_CACHE=$(abspath $(xenlab)) python3 -B lab/xen/lab.py \
 		--keep $(xenlab)/run-$* --seconds $(XENLAB_SECONDS) \
+		$(if $(filter amd64,$*),--guest-32 $(xenlab)/guest-32.elf) \
 		$* $(xenlab)/tools-$* $< $(word 2,$^)
+
+check-xenlab-amd64: $(xenlab)/guest-32.elf
 
 check-xenlab: check-xenlab-amd64 check-xenlab-arm64
 

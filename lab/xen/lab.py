@@ -19,9 +19,10 @@ import callgraph
 import linuxkernel
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GUESTS = {'amd64': ('pv', 'pvh', 'linux-pv', 'linux-pvh'), 'arm64': ('arm',)}
+GUESTS = {'amd64': ('pv', 'pvh', 'pvh-32', 'linux-pv', 'linux-pvh'), 'arm64': ('arm',)}
 PREFIX = {'amd64': '', 'arm64': 'aarch64-linux-gnu-'}
 NR_CPUS = 3  # that are up, of four
+MACHINES_OWN = 'pv', 'pvh', 'arm'  # are measured, too
 WAYS = '--backend=libxc', '--no-pause'
 WAITING = 2  # the CPU that does nothing
 MEASURED = {1: 1, 4: 5}  # CPUs that are up, and how many there are
@@ -53,7 +54,8 @@ cpus = "%s"
 on_crash = "preserve"
 '''
 # xenctx's names of the registers that a frame has.
-REGISTERS = {'amd64': ('rip', 'rsp'), 'arm64': ('PC', 'SP_EL1')}
+REGISTERS = {'pv': ('rip', 'rsp'), 'pvh': ('rip', 'rsp'),
+             'pvh-32': ('eip', 'esp'), 'arm': ('PC', 'SP_EL1')}
 
 
 class Lab:
@@ -62,9 +64,14 @@ class Lab:
     def __init__(self, options, share):
         self.options = options
         self.share = share
-        self.graph = callgraph.Graph(options.guest, PREFIX[options.arch])
+        graph = callgraph.Graph(options.guest, PREFIX[options.arch])
+        self.graphs = dict.fromkeys(options.guests, graph)
+        if 'pvh-32' in options.guests:
+            self.graphs['pvh-32'] = callgraph.Graph(options.guest_32)
         self.passed = self.failed = 0
         self.costs = []  # rows of a table
+        # libunwind's interface is that of the machine's own words.
+        self.measured = [n for n in options.guests if n in MACHINES_OWN]
 
     def report(self, text, problems):
         """One test: problems is a list of lines, empty if all is well."""
@@ -100,7 +107,13 @@ class Lab:
             shutil.copy(os.path.join(os.environ['XENLAB_CACHE'], 'amd64',
                                      'linux'), self.share)
         for name in self.options.guests:
-            kind = '' if name == 'arm' else 'type = "%s"\n' % name
+            kind = '' if name == 'arm' else \
+                'type = "%s"\n' % name.split('-')[0]
+            if name == 'pvh-32':
+                shutil.copy(self.options.guest_32,
+                            os.path.join(self.share, 'guest-32.elf'))
+                self.write(name, CONFIG % (name, kind, 'guest-32.elf', 4, '1'))
+                continue
             if name.startswith('linux-'):
                 self.write(name, LINUX_CONFIG % (
                     name, name.replace('linux-', '')))
@@ -135,19 +148,19 @@ class Lab:
         """xenctx's registers by their names, and its call trace."""
         text = self.read(name, '%d.ctx%d' % (i, cpu))
         regs = {n: int(v, 16) for n, v in re.findall(
-            r'\b(\w+): +([0-9a-f]{4,16})\b', text)}
+            r'\b(\w+): +(?:[0-9a-f]{4}:)?([0-9a-f]{4,16})\b', text)}
         trace = [int(a, 16) for a in re.findall(r'\[<([0-9a-f]+)>\]', text)]
         return regs, trace
 
     def check_guest(self, name):
         """It does what its graph says, by xenctx alone."""
         problems = []
-        ip = REGISTERS[self.options.arch][0]
+        ip = REGISTERS[name][0]
         for cpu in range(NR_CPUS):
             contexts = [self.context(name, i, cpu)[0]
                         for i in range(1, ROUNDS + 1)]
             for i, regs in enumerate(contexts, 1):
-                if regs.get(ip) not in self.graph.code:
+                if regs.get(ip) not in self.graphs[name].code:
                     problems.append('round %d, CPU %d: at %#x' %
                                     (i, cpu, regs.get(ip, 0)))
             if cpu != WAITING and contexts.count(contexts[0]) == ROUNDS:
@@ -157,7 +170,7 @@ class Lab:
     def check_paused(self, name):
         """Of a guest that stands still: registers, and it stays so."""
         problems = []
-        ip, sp = REGISTERS[self.options.arch]
+        ip, sp = REGISTERS[name]
         for i in range(1, ROUNDS + 1):
             problems += self.check_round(name, i, ip, sp)
         self.report(name + ': registers are xenctx\'s, paused stays paused',
@@ -170,7 +183,7 @@ class Lab:
         except (ValueError, KeyError) as why:
             return ['round %d: %s; %s' % (i, why, self.read(
                 name, '%d.err' % i).strip())]
-        problems = []
+        problems, graph = [], self.graphs[name]
         for cpu in range(NR_CPUS):
             regs, _ = self.context(name, i, cpu)
             frames = threads.get(cpu, {}).get('frames')
@@ -182,8 +195,8 @@ class Lab:
             if got != want:
                 problems.append('round %d, CPU %d: %s, xenctx: %s' %
                                 (i, cpu, got, want))
-            why, names = self.graph.check([int(f['pc'], 16) for f in frames])
-            if why and not self.graph.is_blind(got[0]):
+            why, names = graph.check([int(f['pc'], 16) for f in frames])
+            if why and not graph.is_blind(got[0]):
                 problems.append('round %d, CPU %d: %s %s' %
                                 (i, cpu, why, names))
         if threads.get(NR_CPUS, {}).get('frames'):
@@ -216,6 +229,7 @@ class Lab:
     def check_libunwind(self, name):
         """Stacks by libunwind's interface, of the same standing guest."""
         problems, stacks, frames = [], 0, 0
+        graph = self.graphs[name]
         for i in range(1, ROUNDS + 1):
             text = self.read(name, '%d.walks' % i)
             if self.read(name, '%d.walks.status' % i).strip() != '0':
@@ -225,10 +239,10 @@ class Lab:
                                                  flags=re.M)[1:]):
                 stack = re.findall(r'^#\d+ +0x(\w+) (\w+)\+\w+$', lines,
                                    re.M)
-                why, names = self.graph.check([int(pc, 16) for pc, _ in stack])
+                why, names = graph.check([int(pc, 16) for pc, _ in stack])
                 if not why and names != [n for _, n in stack]:
                     why = 'other names than'
-                if why and not self.graph.is_blind(
+                if why and not graph.is_blind(
                         int(stack[0][0], 16) if stack else 0):
                     problems.append('round %d, CPU %d: %s %s' % (
                         i, cpu, why, names))
@@ -256,8 +270,8 @@ class Lab:
         """Every stack of a long run against the graph."""
         counts, seen, problems = collections.Counter(), set(), []
         for stack in self.stacks(name):
-            why, names = self.graph.check(stack)
-            if why and stack and self.graph.is_blind(stack[0]):
+            why, names = self.graphs[name].check(stack)
+            if why and stack and self.graphs[name].is_blind(stack[0]):
                 why = 'blind'
             counts[why.split(':')[0] if why else 'right'] += 1
             seen.update(names)
@@ -302,7 +316,8 @@ class Lab:
 
     def check_folded(self, name):
         """What outwind record folds."""
-        problems, seen, total = self.judge_folded(self.graph, name, 'folded')
+        problems, seen, total = self.judge_folded(self.graphs[name], name,
+                                                  'folded')
         stats = self.stats(name, 'record.stats')
         if seen != set(range(NR_CPUS)):
             problems.append('stacks of CPUs %s' % seen)
@@ -426,6 +441,7 @@ def main():
     parser.add_argument('tools')
     parser.add_argument('guest')
     parser.add_argument('fp_guest')
+    parser.add_argument('--guest-32', metavar='ELF')
     parser.add_argument('--hz', type=int, default=500)
     parser.add_argument('--seconds', type=int, default=7)
     parser.add_argument('--limit', type=int, default=2400)
@@ -450,11 +466,13 @@ def main():
                 lab.check_guest(name)
                 lab.check_paused(name)
                 lab.check_ways(name)
-                lab.check_libunwind(name)
+                if name in lab.measured:
+                    lab.check_libunwind(name)
                 lab.check_samples(name)
                 lab.check_folded(name)
                 lab.check_killed(name)
-                lab.check_costs(name)
+                if name in lab.measured:
+                    lab.check_costs(name)
             lab.print_costs()
     print('%d passed, %d failed' % (lab.passed, lab.failed))
     return lab.failed != 0
