@@ -5,7 +5,7 @@
 #include <linux/highmem.h>
 #include <linux/pagemap.h>
 
-#define MAX_PHDRS 64
+#define MAX_PHDRS   64
 #define NT_BUILD_ID 3 /* NT_GNU_BUILD_ID */
 
 /* One page of a file: all that is looked at. */

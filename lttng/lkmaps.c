@@ -6,6 +6,7 @@
  */
 #include "lkmaps.h"
 
+#include <linux/delay.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -14,7 +15,6 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
-#include <linux/delay.h>
 
 #include "lkbuildid.h"
 #include "lktrace.h"
@@ -55,7 +55,7 @@ static size_t tell(struct vm_area_struct *vma, pid_t pid)
 	return 100 + strlen(m.path);
 }
 
-/* Without the lock, nothing: the process is mapping something right now. */
+/* All of mm, which is locked for reading; returns about how many bytes that is. */
 static size_t tell_all(struct mm_struct *mm, pid_t pid)
 {
 	struct vm_area_struct *vma;
@@ -132,9 +132,8 @@ static struct task_struct *next_process(pid_t after)
 
 	rcu_read_lock();
 	for_each_process(p) if (p->mm && task_tgid_nr(p) > after &&
-				(!best ||
-				 task_tgid_nr(p) < task_tgid_nr(best))) best =
-		p;
+				(!best || task_tgid_nr(p) < task_tgid_nr(best)))
+		best = p;
 	if (best)
 		get_task_struct(best);
 	rcu_read_unlock();
@@ -216,10 +215,10 @@ static int join_points(void)
 
 	for_each_kernel_tracepoint(match, NULL);
 	for (i = 0; i < ARRAY_SIZE(points); i++) {
-		err = points[i].tp ? tracepoint_probe_register(points[i].tp,
-							       points[i].func,
-							       NULL) :
-				     -EOPNOTSUPP;
+		err = points[i].tp ?
+			      tracepoint_probe_register(points[i].tp,
+							points[i].func, NULL) :
+			      -EOPNOTSUPP;
 		if (err) {
 			leave_points(i);
 			return err;

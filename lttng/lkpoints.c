@@ -6,6 +6,7 @@
  */
 #include "lkpoints.h"
 
+#include <asm/syscall.h>
 #include <linux/compat.h>
 #include <linux/cpuhotplug.h>
 #include <linux/hrtimer.h>
@@ -14,7 +15,6 @@
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include <asm/syscall.h>
 
 #include "lksyscalls.h"
 #include "lktrace.h"

@@ -12,7 +12,9 @@
 #define LTTNG_PACKAGE_BUILD
 #define CREATE_TRACE_POINTS
 #define TP_MODULE_NOAUTOLOAD
+/* clang-format off */
 #define TRACE_INCLUDE_PATH instrumentation/events
+/* clang-format on */
 #include <instrumentation/events/kunwind.h>
 
 int lk_probe_init(void)

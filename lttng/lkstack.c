@@ -32,9 +32,8 @@ int lk_stack_init(void)
 	max_frames = clamp_t(unsigned int, max_frames, 1, KUNWIND_MAX_FRAMES);
 	for_each_possible_cpu(cpu)
 	{
-		per_cpu(rooms, cpu) = kvcalloc(LEVELS * max_frames,
-					       sizeof(unsigned long),
-					       GFP_KERNEL);
+		per_cpu(rooms, cpu) = kvcalloc(
+			LEVELS * max_frames, sizeof(unsigned long), GFP_KERNEL);
 		if (!per_cpu(rooms, cpu)) {
 			lk_stack_exit();
 			return -ENOMEM;

@@ -3,7 +3,7 @@
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
 	check-install check-unit check-symbolize check-xen check-fuzz check-live \
-	check-regs check-compat check-clients check-rows check-xenlab check-kunwind
+	check-regs check-compat check-clients check-rows check-xenlab check-kunwind check-lttng
 
 check: deps-test
 	@sh scripts/check.sh $(stages)
@@ -59,7 +59,7 @@ check-headers:
 sources = $(wildcard $(foreach d,core lib targets bpf output tools uapi tests \
 	tests/unit tests/diff tests/xen lab/xen/guest tests/compat tests/clients fuzz bench examples \
 	include/outwind \
-	compat include/compat kmod libkunwind tests/kunwind \
+	compat include/compat kmod lttng libkunwind tests/kunwind tests/lttng \
 	tests/kunwind/kmod,$(d)/*.c $(d)/*.h))
 
 check-format:

@@ -22,9 +22,14 @@ $(B)/lttng-%/lttng-kunwind.ko: $(lttng_kbuild) $(lttng_files) $(lttng_headers) \
 
 lttng-kunwind: $(B)/lttng-$(KVER)/lttng-kunwind.ko
 
-.PHONY: lttng-kunwind
-
 $(B)/lttng/calls: tests/lttng/calls.c $(kt_libs)
 	@mkdir -p $(@D)
 	@echo "  LTTNG $@"
 	@$(CC) $(kt_flags) -pthread $< $(kt_libs) -lunwind $(libs) -o $@
+
+lttng_programs := $(B)/lttng/calls
+
+check-lttng: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
+	sh tests/lttng/run.sh $(B) $(KVER)
+
+.PHONY: lttng-kunwind check-lttng

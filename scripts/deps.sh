@@ -14,7 +14,7 @@ test="$build binutils g++ gdb gdb-multiarch elfutils lld
     zstd lz4 xz-utils gzip qemu-system-x86 qemu-system-arm cpio kmod
     dpkg-dev cmake ninja-build gawk heaptrack libgoogle-perftools4
     linux-headers-amd64 linux-headers-6.12-amd64 seabios busybox-static
-    linux-perf chromium"
+    linux-perf chromium lttng-tools babeltrace2 libbabeltrace2-dev"
 
 missing() {
     # shellcheck disable=SC2086

@@ -6,13 +6,13 @@
  * the kunwind module has what it needs of this process, unless it is deaf.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <signal.h>
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>

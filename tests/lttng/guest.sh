@@ -32,8 +32,9 @@ finish() {
 mount --bind "$build/lab/lttng-root-$kver/lib/modules" /lib/modules
 rm -rf "${out:?}"/*
 insmod "$build/kmod-$kver/kunwind.ko" || fail "load kunwind"
-lttng-sessiond -d --kmod-probes=sched || fail "lttng-sessiond"
+modprobe lttng-tracer || fail "load lttng-tracer"
 insmod "$build/lttng-$kver/lttng-kunwind.ko" || fail "load lttng-kunwind"
+lttng-sessiond -d --kmod-probes=sched || fail "lttng-sessiond"
 say "lttng-sessiond is up"
 lttng list -k 2>/dev/null | grep kunwind >"$out/events.txt"
 

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What LTTng recorded in a guest, beside what libunwind saw in the programs.
+
+usage: check.py KEPT CALLS: the folder that guest.sh kept the traces in, and how
+many calls each of the two threads made.  The reader is babeltrace2.
+"""
+import collections
+import re
+import subprocess
+import sys
+
+EVENT = re.compile(r'^\[([0-9:.]+)\] \([^)]*\) (?:\S+ )?(\S+): \{')
+STACK = re.compile(r'(callstack_user\w*) = \[ (.*?) \]')
+PC = re.compile(r'= 0x([0-9A-F]+)')
+NUMBER = re.compile(r'\b(pid|tid|nr|parent_pid) = (-?\d+)')
+HEX = re.compile(r'\b(start|end|offset) = 0x([0-9A-F]+)')
+LABEL = re.compile(r'\b(point|reason) = \( "(\w+)"')
+TEXT = re.compile(r'\b(path|comm|procname) = "([^"]*)"')
+BYTES = re.compile(r'\bbuild_id = \[ (.*?) \]')
+
+passed = failed = 0
+
+
+def say(well, what):
+    global passed, failed
+    if well:
+        passed += 1
+    else:
+        failed += 1
+        print('not ok - ' + what)
+
+
+def read(trace):
+    """The events of a trace, and what babeltrace2 complained of."""
+    done = subprocess.run(['babeltrace2', trace], capture_output=True, text=True,
+                          check=True)
+    events = []
+    for line in done.stdout.splitlines():
+        name = EVENT.match(line)
+        e = {'event': name.group(2)}
+        e.update((k, int(v)) for k, v in NUMBER.findall(line))
+        e.update((k, int(v, 16)) for k, v in HEX.findall(line))
+        e.update(LABEL.findall(line))
+        e.update(TEXT.findall(line))
+        for key, pattern in (('stack', STACK), ('build_id', BYTES)):
+            found = pattern.search(line)
+            if found:
+                e[key] = [int(p, 16) for p in PC.findall(found.group(0))]
+        events.append(e)
+    return events, done.stderr
+
+
+def logged(path):
+    """What the program itself saw: stacks by thread, in order."""
+    threads = collections.defaultdict(list)
+    for line in open(path):
+        tid, *pcs = line.split()
+        threads[int(tid)].append([int(p, 16) for p in pcs])
+    return threads
+
+
+def taken(events, name, tids):
+    threads = collections.defaultdict(list)
+    for e in events:
+        if e['event'] == name and e['tid'] in tids and 'stack' in e:
+            threads[e['tid']].append(e)
+    return threads
+
+
+def compare(kept, trace, name, count):
+    """The stacks of a trace, in order, with libunwind's: (all, equal)."""
+    want = logged('%s/%s.log' % (kept, trace))
+    events, complaints = read('%s/%s' % (kept, trace))
+    say(complaints == '', '%s: nothing is lost: %s' % (trace, complaints[:200]))
+    have = taken(events, name, want)
+    say(sorted(have) == sorted(want), '%s: both threads' % trace)
+    equal = total = 0
+    for tid, stacks in want.items():
+        say(len(stacks) == count, '%s: the program made %d calls, not %d' %
+            (trace, len(stacks), count))
+        say(len(have[tid]) == count, '%s: %d events of a thread, not %d' %
+            (trace, len(have[tid]), count))
+        for stack, e in zip(stacks, have[tid]):
+            total += 1
+            if e['stack'] == stack:
+                equal += 1
+            elif trace != 'stock' and total - equal <= 3:
+                print('# not libunwind\'s: %s\n# but %s' %
+                      ([hex(p) for p in e['stack']], [hex(p) for p in stack]))
+    print('# %s: %d of %d stacks are those that libunwind took' %
+          (trace, equal, total))
+    return events, have, equal, total
+
+
+def build_id(path):
+    notes = subprocess.run(['readelf', '-n', path], capture_output=True,
+                           text=True, check=True).stdout
+    return re.search(r'Build ID: ([0-9a-f]+)', notes).group(1)
+
+
+def check_maps(trace, events, have):
+    """Each address is in what was mapped then, and that has its build-id."""
+    maps = collections.defaultdict(list)
+    pid = next(iter(have.values()))[0]['pid']
+    bad = 0
+    for e in events:
+        if e['event'] == 'kunwind_exec':
+            maps[e['pid']] = []
+        elif e['event'] == 'kunwind_fork':
+            maps[e['pid']] = list(maps[e['parent_pid']])
+        elif e['event'] == 'kunwind_map':
+            maps[e['pid']].append(e)
+        elif e.get('tid') in have and 'stack' in e:
+            bad += sum(not any(m['start'] <= pc < m['end']
+                               for m in maps[pid]) for pc in e['stack'])
+    say(bad == 0, '%s: %d addresses are in nothing mapped' % (trace, bad))
+    paths = {m['path']: ''.join('%02x' % b for b in m['build_id'])
+             for m in maps[pid] if m['path'] != '[vdso]'}
+    say(len(paths) > 3, '%s: %s are mapped' % (trace, list(paths)))
+    for path, have_id in paths.items():
+        say(have_id == build_id(path), '%s: build-id of %s' % (trace, path))
+
+
+def main():
+    kept, count = sys.argv[1], int(sys.argv[2])
+
+    _, have, equal, total = compare(kept, 'stock', 'syscall_entry_lseek', 300)
+    say(equal * 20 < total, 'stock: along frame pointers few are right')
+    frames = [len(e['stack']) for t in have.values() for e in t]
+    print('# stock: %.1f frames a stack' % (sum(frames) / len(frames)))
+
+    events, have, equal, total = compare(kept, 'hooked', 'syscall_entry_lseek',
+                                         count)
+    say(equal == total == 2 * count, 'hooked: all are right')
+    check_maps('hooked', events, have)
+
+    events, have, equal, total = compare(kept, 'probe', 'kunwind_callstack',
+                                         count)
+    say(equal == total == 2 * count, 'probe: all are right')
+    check_maps('probe', events, have)
+    mine = [e for t in have.values() for e in t]
+    say({(e['point'], e['reason'], e['nr'], e['comm']) for e in mine} ==
+        {('syscall_entry', 'outermost', 8, 'calls')}, 'probe: their fields')
+    exits = [e for e in events if e['event'] == 'kunwind_syscall_exit' and
+             e['tid'] in have]
+    say(len(exits) == 2 * count, 'probe: an exit for each')
+
+    events, have, equal, total = compare(kept, 'filtered', 'kunwind_callstack',
+                                         200)
+    say(equal == total == 400, 'filtered: all are right')
+    say(len(events) == 400, 'filtered: and no others: %d' % len(events))
+    print('%d passed, %d failed' % (passed, failed))
+    return failed != 0
+
+
+sys.exit(main())

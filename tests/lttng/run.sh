@@ -1,0 +1,22 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Boot a kernel, trace there with LTTng, and look at the traces here.
+# usage: run.sh BUILD KVER
+set -u
+build=$(realpath "$1")
+here=$(realpath "$(dirname "$0")")
+calls=${LTTNG_CALLS:-1500}
+export KVER="${2-}" LAB="$build/lab"
+if [ -z "$KVER" ]; then
+    echo "no headers of a kernel: see scripts/deps.sh"
+    echo "0 passed, 1 failed"
+    exit 1
+fi
+kept=$LAB/out/lttng
+mkdir -p "$kept"
+bash "$here/../../lab/kernel/vmrun.sh" -t 900 -- \
+    "bash $here/guest.sh $build $calls $kept" || {
+    echo "0 passed, 1 failed"
+    exit 1
+}
+python3 -B "$here/check.py" "$kept" "$calls"
