@@ -46,6 +46,14 @@ bpf_absent := bpf/sampler.bpf.c \
 	bpfload.c bpfknown.c bpfevents.c bpftables.c))
 bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
 
+# Traces are read by libbabeltrace2: BABELTRACE=no builds without.
+BABELTRACE ?= $(call have,babeltrace2)
+BABELTRACE := $(BABELTRACE)
+ctf_absent := $(if $(filter yes,$(BABELTRACE)),tools/ctfabsent.c,\
+	tools/ctftrace.c tools/ctffields.c)
+ctf_libs := $(if $(filter yes,$(BABELTRACE)),\
+	$(shell $(PKG_CONFIG) --libs babeltrace2))
+
 core := $(wildcard core/*.c)
 hosted := $(core) $(wildcard lib/*.c) \
 	$(filter-out $(xen_absent),$(wildcard targets/*.c)) \
@@ -55,7 +63,7 @@ tbstack := $(output) $(wildcard tools/tb*.c)
 symbolize := tools/symbolize.c tools/traceline.c
 uniprof := $(output) $(wildcard tools/uniprof*.c) tools/sampler.c tools/costs.c
 tool := $(output) $(filter-out $(tbstack) $(symbolize) \
-	$(wildcard tools/uniprof*.c),$(wildcard tools/*.c))
+	$(wildcard tools/uniprof*.c) $(ctf_absent),$(wildcard tools/*.c))
 tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 
 warn := -Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes \
@@ -122,10 +130,11 @@ $(B)/bin/tbstack: $(tbstack:%.c=$(B)/user/%.o)
 $(B)/bin/outwind: $(B)/user/libkunwind.a
 $(B)/bin/symbolize: $(symbolize:%.c=$(B)/user/%.o)
 $(B)/bin/uniprof: $(uniprof:%.c=$(B)/user/%.o)
+$(B)/bin/outwind $(B)/asan/outwind $(B)/asan/fake-outwind: tool_libs := $(ctf_libs)
 $(addprefix $(B)/bin/,outwind tbstack symbolize uniprof): $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
+	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(tool_libs) $(libs) -o $@
 
 $(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o)
 $(B)/asan/tbstack: $(tbstack:%.c=$(B)/asan/%.o)
@@ -134,7 +143,7 @@ $(B)/asan/symbolize: $(symbolize:%.c=$(B)/asan/%.o)
 $(B)/asan/uniprof: $(uniprof:%.c=$(B)/asan/%.o)
 $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
-	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
+	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(tool_libs) $(libs) -o $@
 
 # What is no part of the library is linked by name.
 $(B)/asan/test_costs: $(B)/asan/tools/costs.o

@@ -33,3 +33,21 @@ check-lttng: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
 	sh tests/lttng/run.sh $(B) $(KVER)
 
 .PHONY: lttng-kunwind check-lttng
+
+# A program, and traces of it, that the reader's tests are about: they are kept.
+$(B)/lttng/tiny: tests/lttng/tiny.c
+	@mkdir -p $(@D)
+	@echo "  LTTNG $@"
+	@$(CC) -O2 -fomit-frame-pointer -fno-optimize-sibling-calls -fcf-protection=none \
+		-fno-stack-protector -fasynchronous-unwind-tables -static -nostdlib \
+		-Wl,--eh-frame-hdr,--build-id=sha1 $< -o $@
+
+lttng-data: lttng-kunwind $(B)/lttng/tiny $(B)/bin/outwind
+	KVER=$(KVER) LAB=$(abspath $(B)/lab) bash lab/kernel/vmrun.sh -t 300 -- \
+		bash $(abspath tests/lttng/capture.sh) $(abspath $(B)) \
+		$(abspath $(B)/lab/out/lttng-data)
+	@mkdir -p tests/data/lttng
+	tar -C $(B)/lab/out/lttng-data --owner=0 --group=0 --numeric-owner \
+		--mtime=@0 --sort=name -cf - . | xz -9e >tests/data/lttng/tiny.tar.xz
+
+.PHONY: lttng-data

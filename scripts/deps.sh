@@ -5,7 +5,7 @@ set -eu
 
 build="gcc make pkg-config libc6-dev libelf-dev libdw-dev liblzma-dev
     zlib1g-dev libzstd-dev liblz4-dev libiberty-dev clang llvm
-    libbpf-dev bpftool libxen-dev"
+    libbpf-dev bpftool libxen-dev libbabeltrace2-dev"
 test="$build binutils g++ gdb gdb-multiarch elfutils lld
     libclang-rt-14-dev clang-format shellcheck python3 strace valgrind
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user musl-tools
@@ -14,7 +14,7 @@ test="$build binutils g++ gdb gdb-multiarch elfutils lld
     zstd lz4 xz-utils gzip qemu-system-x86 qemu-system-arm cpio kmod
     dpkg-dev cmake ninja-build gawk heaptrack libgoogle-perftools4
     linux-headers-amd64 linux-headers-6.12-amd64 seabios busybox-static
-    linux-perf chromium lttng-tools babeltrace2 libbabeltrace2-dev"
+    linux-perf chromium lttng-tools babeltrace2"
 
 missing() {
     # shellcheck disable=SC2086

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* outwind report: a profile in another format. */
+/* outwind report: a profile in another format, or a trace's stacks. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -7,20 +7,27 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "ctfreader.h"
 #include "profile.h"
+#include "tracereport.h"
 
 struct request {
 	const char *in, *other, *path;
 	const struct profile_writer *writer;
 	struct profile_options options;
+	struct trace_request trace;
+	const char *of_traces; /* an option that is for those alone, or NULL */
 };
 
 static void print_usage(FILE *to)
 {
-	fputs("usage: outwind report [OPTIONS] FILE\n"
+	fputs("usage: outwind report [OPTIONS] FILE|TRACE\n"
 	      "\n"
 	      "Writes a profile, which 'outwind record -f outwind' made, in "
-	      "another format.\n"
+	      "another format; or\n"
+	      "prints the named stacks of a trace of LTTng's: of its folder, "
+	      "or of\n"
+	      "net://RELAYD/host/HOST/SESSION. With -f, they are counted.\n"
 	      "\n"
 	      "  -f, --format=FORMAT   table, folded, pprof, speedscope, perf, "
 	      "json, html, svg\n"
@@ -33,6 +40,16 @@ static void print_usage(FILE *to)
 	      "      --inverted        by innermost functions first (html, "
 	      "svg)\n"
 	      "      --title=TEXT      of the picture\n"
+	      "  -e, --event=PATTERN   of a trace: events of such names, as "
+	      "'syscall_entry_*'\n"
+	      "  -t, --times           of a trace: what takes time, from a "
+	      "system call's entry to\n"
+	      "                        its exit, from leaving a CPU to "
+	      "running again\n"
+	      "      --by=WHAT         of a trace, with -f: event (outermost), "
+	      "process, nothing\n"
+	      "      --sysroot=DIR     of a trace: where its programs' files "
+	      "are\n"
 	      "  -h, --help            this\n"
 	      "\n"
 	      "Exit status: 0 all went well, 2 it could not be read or "
@@ -59,16 +76,19 @@ static bool load(struct profile *p, const char *path)
 	return false;
 }
 
-static int write_out(const struct request *r, const struct profile *p)
+static FILE *open_out(const struct request *r)
 {
 	FILE *out = r->path ? fopen(r->path, "w") : stdout;
+
+	if (!out)
+		complain("open %s: %s", r->path, strerror(errno));
+	return out;
+}
+
+static int close_out(const struct request *r, FILE *out)
+{
 	bool bad;
 
-	if (!out) {
-		complain("open %s: %s", r->path, strerror(errno));
-		return EXIT_NONE;
-	}
-	r->writer->write(out, p, &r->options);
 	if (out == stdout)
 		return finish_output(EXIT_WELL);
 	bad = fflush(out) || ferror(out);
@@ -76,6 +96,41 @@ static int write_out(const struct request *r, const struct profile *p)
 		complain("write %s: %s", r->path, strerror(errno));
 	fclose(out);
 	return bad ? EXIT_NONE : EXIT_WELL;
+}
+
+static int write_out(const struct request *r, const struct profile *p)
+{
+	FILE *out = open_out(r);
+
+	if (!out)
+		return EXIT_NONE;
+	r->writer->write(out, p, &r->options);
+	return close_out(r, out);
+}
+
+static int count_trace(struct request *r)
+{
+	struct profile p = { 0 };
+	int status;
+
+	r->trace.profile = &p;
+	status = trace_report(&r->trace);
+	if (status == EXIT_WELL)
+		status = write_out(r, &p);
+	profile_deinit(&p);
+	return status;
+}
+
+static int print_trace(struct request *r)
+{
+	int status, closed;
+
+	r->trace.out = open_out(r);
+	if (!r->trace.out)
+		return EXIT_NONE;
+	status = trace_report(&r->trace);
+	closed = close_out(r, r->trace.out);
+	return status == EXIT_WELL ? closed : status;
 }
 
 static int run(struct request *r)
@@ -106,17 +161,25 @@ static bool take_format(struct request *r, const char *name)
 
 static bool settle(struct request *r)
 {
+	bool is_trace = ctf_is_trace(r->in);
+
 	if (!r->writer && r->path)
 		r->writer = profile_writer_of(r->path);
-	if (!r->writer)
+	if (!r->writer && !is_trace)
 		r->writer = &profile_table;
+	if (r->of_traces && !is_trace) {
+		complain("%s is for traces, and %s is none", r->of_traces,
+			 r->in);
+		return false;
+	}
 	if (!r->options.title)
 		r->options.title = r->in;
 	if (r->other && r->writer != &profile_html) {
 		complain("-c is for format html");
 		return false;
 	}
-	if (r->writer->binary && !r->path && isatty(STDOUT_FILENO)) {
+	if (r->writer && r->writer->binary && !r->path &&
+	    isatty(STDOUT_FILENO)) {
 		complain("format '%s' is not for terminals: give -o FILE",
 			 r->writer->name);
 		return false;
@@ -124,12 +187,44 @@ static bool settle(struct request *r)
 	return true;
 }
 
+static bool take_grouping(struct request *r, const char *name)
+{
+	static const char *const names[] = {
+		[TRACE_BY_EVENT] = "event",
+		[TRACE_BY_PROCESS] = "process",
+		[TRACE_BY_NOTHING] = "nothing",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strcmp(names[i], name) == 0) {
+			r->trace.by = (enum trace_grouping)i;
+			r->of_traces = "--by";
+			return true;
+		}
+	complain("--by takes event, process or nothing, not '%s'", name);
+	return false;
+}
+
+/* What the options are once all are taken. */
+static int act(struct request *r)
+{
+	if (!settle(r))
+		return EXIT_USAGE;
+	if (!ctf_is_trace(r->in))
+		return run(r);
+	r->trace.path = r->in;
+	return r->writer ? count_trace(r) : print_trace(r);
+}
+
 int cmd_report(int argc, char **argv)
 {
 	enum {
 		OPT_ICICLE = 256,
 		OPT_INVERTED,
-		OPT_TITLE
+		OPT_TITLE,
+		OPT_BY,
+		OPT_SYSROOT
 	};
 	static const struct option options[] = {
 		{ "format", required_argument, NULL, 'f' },
@@ -138,13 +233,17 @@ int cmd_report(int argc, char **argv)
 		{ "icicle", no_argument, NULL, OPT_ICICLE },
 		{ "inverted", no_argument, NULL, OPT_INVERTED },
 		{ "title", required_argument, NULL, OPT_TITLE },
+		{ "event", required_argument, NULL, 'e' },
+		{ "times", no_argument, NULL, 't' },
+		{ "by", required_argument, NULL, OPT_BY },
+		{ "sysroot", required_argument, NULL, OPT_SYSROOT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
 	struct request r = { 0 };
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "f:o:c:h", options, NULL)) !=
+	while ((opt = getopt_long(argc, argv, "f:o:c:e:th", options, NULL)) !=
 	       -1) {
 		switch (opt) {
 		case 'f':
@@ -156,6 +255,22 @@ int cmd_report(int argc, char **argv)
 		case OPT_ICICLE: r.options.icicle = true; break;
 		case OPT_INVERTED: r.options.inverted = true; break;
 		case OPT_TITLE: r.options.title = optarg; break;
+		case 'e':
+			r.trace.events = optarg;
+			r.of_traces = "-e";
+			break;
+		case 't':
+			r.trace.times = true;
+			r.of_traces = "-t";
+			break;
+		case OPT_BY:
+			if (!take_grouping(&r, optarg))
+				return EXIT_USAGE;
+			break;
+		case OPT_SYSROOT:
+			r.trace.sysroot = optarg;
+			r.of_traces = "--sysroot";
+			break;
 		case 'h': print_usage(stdout); return finish_output(EXIT_WELL);
 		default:
 			fputs("see outwind report --help\n", stderr);
@@ -163,9 +278,10 @@ int cmd_report(int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1) {
-		complain("give one profile; see outwind report --help");
+		complain(
+			"give one profile or trace; see outwind report --help");
 		return EXIT_USAGE;
 	}
 	r.in = argv[optind];
-	return settle(&r) ? run(&r) : EXIT_USAGE;
+	return act(&r);
 }

@@ -314,6 +314,50 @@ bool ow_nametable_address(const struct ow_nametable *t, const char *name,
 void ow_nametable_close(struct ow_nametable *t);
 
 /*
+ * Names by place in a file: of what processes elsewhere, or long ago, had mapped.
+ */
+
+struct ow_places;
+
+/*
+ * Objects are looked for below sysroot, if it isn't NULL, and by their build-id;
+ * naming is enum ow_symbolizer_flags.
+ */
+struct ow_places *ow_places_create(const char *sysroot, unsigned int naming,
+				   struct ow_error *err);
+void ow_places_destroy(struct ow_places *p);
+
+/*
+ * The number of an object, by the path that the process had it by and its
+ * build-id, whose size is 0 if that isn't known: another build's names aren't
+ * given.  Equal ones have equal numbers, from 1; 0: no room.
+ */
+unsigned int ow_places_object(struct ow_places *p, const char *path,
+			      const uint8_t *build_id, size_t build_id_size);
+
+/* How many there are: numbers go from 1 to that. */
+unsigned int ow_places_nr(const struct ow_places *p);
+
+/*
+ * Name the code at that offset in the object's file, as ow_symbolizer_name() does:
+ * flags are enum ow_frame_flags, module_offset is the vaddr, or the offset if
+ * the object could not be opened.  Number 0 has no name.
+ */
+size_t ow_places_name(struct ow_places *p, unsigned int number, uint64_t off,
+		      unsigned int flags, struct ow_name *names, size_t max);
+
+/*
+ * Is the code at that offset what a signal's handler returns to?  It and the frame
+ * behind it, which was interrupted, are at their pcs, not behind calls.
+ */
+bool ow_places_is_trampoline(struct ow_places *p, unsigned int number,
+			     uint64_t off);
+
+/* Did naming need an object that could not be opened?  Then why says so. */
+bool ow_places_lacks(const struct ow_places *p, unsigned int number,
+		     struct ow_error *why);
+
+/*
  * The modules of a capture, in address order, for listings.
  */
 struct ow_module_info {

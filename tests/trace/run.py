@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""outwind report on kept traces of LTTng's, beside babeltrace2 and nm.
+
+usage: run.py OUTWIND DATA
+"""
+import collections
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+EVENT = re.compile(r'^\[([0-9:.]+)\] \([^)]*\) (\S+) (\S+): \{')
+STACK = re.compile(r'callstack_user\w* = \[ (.*?) \]')
+PC = re.compile(r'= 0x([0-9A-F]+)')
+NUMBER = re.compile(r'\b(pid|tid|nr|next_tid|ret) = (-?\d+)')
+HEX = re.compile(r'\b(start|end) = 0x([0-9A-F]+)')
+POINT = re.compile(r'\bpoint = \( "(\w+)"')
+COMM = re.compile(r'\b(?:comm|procname) = "([^"]*)"')
+SYSCALLS = {8: 'lseek', 35: 'nanosleep'}
+
+passed = failed = 0
+
+
+def say(well, what):
+    global passed, failed
+    if well:
+        passed += 1
+    else:
+        failed += 1
+        print('not ok - ' + what)
+
+
+def equal(have, want, what):
+    say(have == want, what)
+    if have != want:
+        for h, w in zip(have, want):
+            if h != w:
+                print('#  have: %s\n#  want: %s' % (h, w))
+                break
+        print('#  have %d, want %d' % (len(have), len(want)))
+
+
+def run(*args, timeout=60):
+    env = dict(os.environ, TZ='UTC', ASAN_OPTIONS='detect_leaks=0')
+    return subprocess.run(args, capture_output=True, timeout=timeout, env=env,
+                          text=True, errors='replace')
+
+
+def read(trace):
+    """What babeltrace2 says: the events, with the identity that they have."""
+    events = []
+    for line in run('babeltrace2', trace).stdout.splitlines():
+        head = EVENT.match(line)
+        e = {'time': head.group(1), 'host': head.group(2),
+             'event': head.group(3), 'line': line}
+        # The context stands before the payload: its numbers are who it is.
+        for k, v in NUMBER.findall(line):
+            e.setdefault(k, int(v))
+        e.update((k, int(v, 16)) for k, v in HEX.findall(line))
+        stack = STACK.search(line)
+        if stack:
+            e['stack'] = [int(p, 16) for p in PC.findall(stack.group(1))]
+        comm = COMM.search(line)
+        e['comm'] = comm.group(1) if comm else ''
+        point = POINT.search(line)
+        e['label'] = e['event']
+        if point:
+            e['label'] = point.group(1)
+            if e['nr'] >= 0:
+                e['label'] += '_' + SYSCALLS[e['nr']]
+        events.append(e)
+    return events
+
+
+class Names:
+    def __init__(self, program, events):
+        self.symbols = []
+        for line in run('nm', '-nS', '--defined-only', program).stdout.splitlines():
+            at, *rest = line.split()
+            if len(rest) == 3:
+                self.symbols.append((int(at, 16), int(rest[0], 16), rest[2]))
+            elif rest[1] == '_start':
+                self.symbols.append((int(at, 16), 64, rest[1]))
+        self.maps = [(e['start'], e['end']) for e in events
+                     if e['event'] == 'kunwind_map']
+
+    def find(self, pc, is_return):
+        at = pc - is_return
+        if any(a <= at < b for a, b in self.maps):
+            for start, size, name in self.symbols:
+                if start <= at < start + size:
+                    return name, pc - start
+        return None, pc
+
+
+def frame_text(names, pc, i):
+    name, off = names.find(pc, i > 0)
+    if not name:
+        return ' > %#x' % off
+    return ' > %s+%s (/run/bin/tiny)' % (name, '%#x' % off if off else '0')
+
+
+def head_text(e, end=None):
+    text = '[%s] %s %s pid %d tid %d "%s"' % (
+        e['time'], e['host'], e['label'], e['pid'], e['tid'], e['comm'])
+    if end:
+        if 'ret' in end:
+            text += ' = %d' % end['ret']
+        text += ' <%.9f>' % between(e, end)
+    return text
+
+
+def between(e, end):
+    def seconds(t):
+        h, m, s = t.split(':')
+        return (int(h) * 60 + int(m)) * 60 + float(s)
+    return seconds(end['time']) - seconds(e['time'])
+
+
+def report_text(names, e, end=None):
+    return [head_text(e, end)] + [frame_text(names, pc, i)
+                                  for i, pc in enumerate(e['stack'])]
+
+
+def ends(events):
+    """Each system call with its exit, and each wait with what ends it."""
+    calls, waits = {}, {}
+    for e in events:
+        if e['event'].startswith('syscall_exit') or \
+                e['event'] == 'kunwind_syscall_exit':
+            if e['tid'] in calls:
+                yield calls.pop(e['tid']), e
+        if e['event'] == 'sched_switch' and e['next_tid'] in waits:
+            end = {k: v for k, v in e.items() if k != 'ret'}
+            yield waits.pop(e['next_tid']), end
+        if 'stack' in e and e['stack']:
+            if e['label'].startswith('syscall_entry'):
+                calls[e['tid']] = e
+            elif e['label'] == 'sched_switch':
+                waits[e['tid']] = e
+
+
+def folded(names, stacks):
+    counts = collections.Counter()
+    for e, weight in stacks:
+        frames = [names.find(pc, i > 0) for i, pc in enumerate(e['stack'])]
+        line = [e['comm'], e['label']]
+        line += [n or '%#x' % off for n, off in reversed(frames)]
+        counts[';'.join(line)] += weight
+    return counts
+
+
+def read_folded(text):
+    counts = collections.Counter()
+    for line in text.splitlines():
+        stack, n = line.rsplit(' ', 1)
+        # an end that isn't the outermost frame is marked in front
+        counts[stack.replace(';[truncated]', '')] += int(n)
+    return counts
+
+
+def check_trace(outwind, work, trace):
+    root, path = work + '/root', work + '/' + trace
+    events = read(path)
+    names = Names(root + '/run/bin/tiny', events)
+    stacks = [e for e in events if e.get('stack')]
+    say(len(stacks) > 100, '%s: there are stacks' % trace)
+    say(max(len(e['stack']) for e in stacks) >= 10, '%s: deep ones' % trace)
+
+    done = run(outwind, 'report', '--sysroot', root, path)
+    say(done.returncode == 0, '%s: report: %s' % (trace, done.stderr))
+    want = [line for e in stacks for line in report_text(names, e)]
+    have = [l for l in done.stdout.splitlines() if not l.startswith(' > [')]
+    equal(have, want, '%s: text' % trace)
+
+    done = run(outwind, 'report', '--sysroot', root, '-e', '*lseek*', path)
+    want = [line for e in stacks if 'lseek' in e['label']
+            for line in report_text(names, e)]
+    have = [l for l in done.stdout.splitlines() if not l.startswith(' > [')]
+    equal(have, want, '%s: chosen events' % trace)
+
+    done = run(outwind, 'report', '-t', '--sysroot', root, path)
+    pairs = list(ends(events))
+    want = [line for e, end in pairs for line in report_text(names, e, end)]
+    have = [l for l in done.stdout.splitlines() if not l.startswith(' > [')]
+    # as the durations are differences of decimals, the last digit may differ
+    cut = re.compile(r'\d{2}>')
+    equal([cut.sub('>', l) for l in have], [cut.sub('>', l) for l in want],
+          '%s: text with times' % trace)
+
+    done = run(outwind, 'report', '-f', 'folded', '--sysroot', root, path)
+    equal(read_folded(done.stdout), folded(names, [(e, 1) for e in stacks]),
+          '%s: folded' % trace)
+
+    done = run(outwind, 'report', '-t', '-f', 'json', '--sysroot', root, path)
+    data = json.loads(done.stdout)
+    say(sum(s['count'] for s in data['stacks']) == len(pairs),
+        '%s: json has each that ended' % trace)
+    # nanoseconds, of decimals
+    say(abs(sum(s['value'] for s in data['stacks']) -
+            sum(1e9 * between(e, end) for e, end in pairs)) < 2e3 + len(pairs),
+        '%s: json has their times' % trace)
+
+    out = work + '/out.html'
+    done = run(outwind, 'report', '--by=process', '-o', out, '--sysroot', root,
+               path)
+    say(done.returncode == 0 and 'inner' in open(out).read(), '%s: html' % trace)
+
+
+def check_objects(outwind, work):
+    """Files that aren't there, or are others, are named; nothing is made up."""
+    path = work + '/probe'
+    empty = work + '/empty'
+    os.mkdir(empty)
+    done = run(outwind, 'report', '--sysroot', empty, '-e', '*lseek', path)
+    say(done.returncode == 0, 'without the program')
+    equal(done.stderr.splitlines(),
+          ['outwind: /run/bin/tiny: no such file below ' + empty],
+          'it is said that it is not there')
+    say('inner' not in done.stdout and ' > /run/bin/tiny+' in done.stdout,
+        'places in it are printed')
+
+    other = work + '/other'
+    os.makedirs(other + '/run/bin')
+    data = bytearray(open(work + '/root/run/bin/tiny', 'rb').read())
+    at = data.find(b'GNU\0') + 4
+    data[at] ^= 1
+    open(other + '/run/bin/tiny', 'wb').write(data)
+    done = run(outwind, 'report', '--sysroot', other, '-e', '*lseek', path)
+    equal(done.stderr.splitlines(),
+          ['outwind: /run/bin/tiny: another build than the one that was running'],
+          'another build')
+    say('inner' not in done.stdout, 'and its names are not used')
+
+
+def one_line(done, status, what, text=None):
+    lines = done.stderr.splitlines()
+    say(done.returncode == status, '%s: exit status %d' %
+        (what, done.returncode))
+    say(len(lines) == 1 and lines[0].startswith('outwind: ') and
+        (not text or text in lines[0]), '%s: %r' % (what, lines[:4]))
+
+
+def check_refused(outwind, work):
+    one_line(run(outwind, 'report', work + '/empty'), 2, 'an empty folder',
+             'no metadata below')
+    one_line(run(outwind, 'report', work + '/nothing'), 2, 'no file')
+    one_line(run(outwind, 'report', '-e', 'nosuch', work + '/probe'), 2,
+             'no such event', 'such a name')
+    one_line(run(outwind, 'report', '-t', work + '/out.html'), 64,
+             'no trace', '-t is for traces')
+    one_line(run(outwind, 'report', '--by=tid', work + '/probe'), 64, '--by',
+             "not 'tid'")
+    one_line(run(outwind, 'report', 'net://localhost:1/host/guest/none'), 2,
+             'no relayd')
+    os.mkdir(work + '/bad')
+    open(work + '/bad/metadata', 'w').write('/* CTF 1.8 */ trace {')
+    one_line(run(outwind, 'report', work + '/bad'), 2, 'metadata that ends')
+    os.mkdir(work + '/zero')
+    open(work + '/zero/metadata', 'w').close()
+    one_line(run(outwind, 'report', work + '/zero'), 2, 'metadata of nothing')
+
+
+def damage(rng, data):
+    kind = rng.randrange(3)
+    if kind == 0:
+        return data[:rng.randrange(len(data))]
+    data = bytearray(data)
+    for _ in range(1 + rng.randrange(8)):
+        data[rng.randrange(len(data))] = rng.randrange(256)
+    return bytes(data)
+
+
+def check_damaged(outwind, work, times):
+    """Whatever the bytes are, it ends in good order, with what it could read."""
+    rng = random.Random(7)
+    bad = 0
+    for i in range(times):
+        trace = rng.choice(['context', 'probe'])
+        path = work + '/damaged'
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(work + '/' + trace, path)
+        files = [os.path.join(d, f) for d, _, fs in os.walk(path) for f in fs]
+        name = rng.choice(sorted(files))
+        data = open(name, 'rb').read()
+        if data:
+            open(name, 'wb').write(damage(rng, data))
+        done = run(outwind, 'report', '--sysroot', work + '/root', '-f',
+                   'folded', path)
+        lines = done.stderr.splitlines()
+        if done.returncode not in (0, 2) or len(lines) > 3 or \
+                not all(l.startswith('outwind: ') for l in lines) or \
+                (done.returncode and not lines):
+            bad += 1
+            print('# %d: %s: exit status %d: %s' % (
+                i, os.path.relpath(name, path), done.returncode, lines[:6]))
+    say(bad == 0, '%d of %d damaged traces' % (bad, times))
+
+
+def main():
+    outwind, data = sys.argv[1], sys.argv[2]
+    work = tempfile.mkdtemp(prefix='outwind-trace-')
+    try:
+        subprocess.run(['tar', '-C', work, '-xf', data + '/tiny.tar.xz'],
+                       check=True)
+        for trace in ('context', 'probe'):
+            check_trace(outwind, work, trace)
+        check_objects(outwind, work)
+        check_refused(outwind, work)
+        check_damaged(outwind, work, int(os.environ.get('TRACES', 100)))
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    print('%d passed, %d failed' % (passed, failed))
+    return failed != 0
+
+
+sys.exit(main())
