@@ -50,7 +50,7 @@ bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
 BABELTRACE ?= $(call have,babeltrace2)
 BABELTRACE := $(BABELTRACE)
 ctf_absent := $(if $(filter yes,$(BABELTRACE)),tools/ctfabsent.c,\
-	tools/ctftrace.c tools/ctffields.c)
+	tools/ctftrace.c tools/ctffields.c tools/ctfmetadata.c tools/ctfchild.c)
 ctf_libs := $(if $(filter yes,$(BABELTRACE)),\
 	$(shell $(PKG_CONFIG) --libs babeltrace2))
 

@@ -2,7 +2,7 @@
 
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-headers check-format check-shell \
-	check-install check-unit check-symbolize check-xen check-fuzz check-live \
+	check-install check-unit check-symbolize check-trace check-xen check-fuzz check-live \
 	check-regs check-compat check-clients check-rows check-xenlab check-kunwind check-lttng
 
 check: deps-test

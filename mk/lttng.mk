@@ -51,3 +51,9 @@ lttng-data: lttng-kunwind $(B)/lttng/tiny $(B)/bin/outwind
 		--mtime=@0 --sort=name -cf - . | xz -9e >tests/data/lttng/tiny.tar.xz
 
 .PHONY: lttng-data
+
+# The reader, built with sanitizers, on kept traces; TRACES damaged ones beside.
+check-trace: $(B)/asan/outwind $(B)/bin/outwind
+	python3 -B tests/trace/run.py $^ tests/data/lttng
+
+.PHONY: check-trace

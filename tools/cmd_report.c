@@ -52,8 +52,9 @@ static void print_usage(FILE *to)
 	      "are\n"
 	      "  -h, --help            this\n"
 	      "\n"
-	      "Exit status: 0 all went well, 2 it could not be read or "
-	      "written, 64 usage.\n",
+	      "Exit status: 0 all went well, 1 a trace is damaged, and what "
+	      "came before was\n"
+	      "taken, 2 it could not be read or written, 64 usage.\n",
 	      to);
 }
 
@@ -115,8 +116,8 @@ static int count_trace(struct request *r)
 
 	r->trace.profile = &p;
 	status = trace_report(&r->trace);
-	if (status == EXIT_WELL)
-		status = write_out(r, &p);
+	if (status != EXIT_NONE && write_out(r, &p) != EXIT_WELL)
+		status = EXIT_NONE;
 	profile_deinit(&p);
 	return status;
 }

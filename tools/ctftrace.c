@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* A graph of libbabeltrace2: sources, the muxer, and a sink of our own. */
-#include "ctfreader.h"
+#include "ctftrace.h"
 
 #include <ftw.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include <babeltrace2/babeltrace.h>
 
 #include "ctffields.h"
+#include "ctfmetadata.h"
 
 #define MAX_TRACES 256
 #define MAX_DEPTH  16
@@ -22,6 +23,7 @@ struct graph {
 	const bt_component_filter *muxer;
 	uint64_t inputs; /* of the muxer, in use */
 	struct ctf_reader *reader;
+	void (*step)(void *arg, bool idle);
 	struct ctf_event event;
 };
 
@@ -224,7 +226,8 @@ static bool add_folder(struct graph *g, const char *path, char *why,
 		snprintf(why, size, "%s: no trace: there is no metadata below",
 			 path);
 	for (i = 0; i < nr_found; i++) {
-		well = well && add_source(g, found[i], false);
+		well = well && ctf_metadata_check(found[i], why, size) &&
+		       add_source(g, found[i], false);
 		free(found[i]);
 	}
 	return well && nr_found;
@@ -259,6 +262,7 @@ static bool run(struct graph *g)
 		if (r->stop && r->stop(r->arg))
 			return true;
 		status = bt_graph_run_once(g->graph);
+		g->step(r->arg, status == BT_GRAPH_RUN_ONCE_STATUS_AGAIN);
 		if (status == BT_GRAPH_RUN_ONCE_STATUS_END)
 			return true;
 		if (status == BT_GRAPH_RUN_ONCE_STATUS_AGAIN)
@@ -268,7 +272,8 @@ static bool run(struct graph *g)
 	}
 }
 
-int ctf_read(const char *path, struct ctf_reader *r, char *why, size_t size)
+int ctf_trace_read(const char *path, struct ctf_reader *r,
+		   void (*step)(void *arg, bool idle), char *why, size_t size)
 {
 	struct graph *g = calloc(1, sizeof(*g));
 	bool live = ctf_is_live(path), well = false;
@@ -277,6 +282,7 @@ int ctf_read(const char *path, struct ctf_reader *r, char *why, size_t size)
 	if (!g)
 		return -1;
 	g->reader = r;
+	g->step = step;
 	r->events = r->lost = 0;
 	*why = '\0';
 	if (find_plugins(g, why, size))

@@ -239,17 +239,30 @@ static int read_all(struct report *r, struct ctf_reader *reader, char *why,
 	bool live = ctf_is_live(r->request->path);
 
 	reader->event = live ? on_both : on_map;
-	if (ctf_read(r->request->path, reader, why, size))
+	if (ctf_read(r->request->path, reader, why, size) &&
+	    reader->events == 0)
 		return -1;
 	if (live)
-		return 0;
+		return *why ? -1 : 0;
 	reader->event = on_stack;
 	return ctf_read(r->request->path, reader, why, size);
 }
 
-static int judge(const struct report *r, const struct ctf_reader *reader)
+static void fill_in(const struct report *r, const struct ctf_reader *reader)
 {
 	struct profile *p = r->request->profile;
+
+	if (!p)
+		return;
+	p->begin_ns = r->first;
+	p->duration_ns = r->last - r->first;
+	p->samples = r->stacks;
+	p->lost = reader->lost;
+}
+
+static int judge(const struct report *r, const struct ctf_reader *reader)
+{
+	const struct profile *p = r->request->profile;
 
 	if (r->maps.failed || (p && p->failed)) {
 		complain("out of memory");
@@ -274,12 +287,7 @@ static int judge(const struct report *r, const struct ctf_reader *reader)
 		complain("%s: stacks have no names: record kunwind_map, "
 			 "kunwind_exec and kunwind_fork, too",
 			 r->request->path);
-	if (p) {
-		p->begin_ns = r->first;
-		p->duration_ns = r->last - r->first;
-		p->samples = r->stacks;
-		p->lost = reader->lost;
-	}
+	fill_in(r, reader);
 	return EXIT_WELL;
 }
 
@@ -298,8 +306,8 @@ int trace_report(const struct trace_request *request)
 	struct report r = { .request = request };
 	struct ctf_reader reader = { .arg = &r, .stop = is_interrupted };
 	struct ow_error err;
-	int status = EXIT_NONE;
-	char why[300];
+	int status = EXIT_NONE, failed;
+	char why[300] = "";
 
 	r.maps.places = ow_places_create(request->sysroot, 0, &err);
 	if (!r.maps.places) {
@@ -307,10 +315,13 @@ int trace_report(const struct trace_request *request)
 		return EXIT_NONE;
 	}
 	interrupt_catch();
-	if (read_all(&r, &reader, why, sizeof(why)))
+	failed = read_all(&r, &reader, why, sizeof(why));
+	if (failed)
 		complain("%s", why);
-	else
+	if (!failed || r.stacks)
 		status = judge(&r, &reader);
+	if (failed && status == EXIT_WELL)
+		status = EXIT_SOME;
 	complain_of_objects(&r.maps);
 	trace_open_deinit(&r.open);
 	tracemaps_deinit(&r.maps);

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * libbabeltrace2 2.0 ends the program, or never ends, on some damaged traces.  So
+ * it runs in a process of its own, which sends the events here; that may take no
+ * more than so much memory, or time that brings nothing.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "ctftrace.h"
+
+#define MAX_MEMORY  ((rlim_t)2 << 30)
+#define MAX_SECONDS 5 /* of CPU time, for one step */
+#define MAX_TEXT    4096
+
+/* What goes through the pipe: this, and behind it texts and lists. */
+struct record {
+	uint64_t time;
+	int64_t numbers[CTF_NR_NUMBERS];
+	uint32_t has;
+	uint32_t has_list, has_text; /* bits */
+	uint32_t list_nr[CTF_NR_LISTS];
+	uint32_t text_size[CTF_NR_TEXTS + 2]; /* name and host are the last */
+	uint32_t is_end; /* the name is what was wrong then, and: */
+	int32_t result;
+	uint64_t lost;
+};
+
+/* --- the child --- */
+
+struct sending {
+	FILE *out;
+	const struct ctf_reader *reader;
+};
+
+static uint32_t text_size(const char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+
+	return size < MAX_TEXT ? (uint32_t)size : MAX_TEXT;
+}
+
+static void send_event(void *arg, const struct ctf_event *e)
+{
+	struct sending *s = arg;
+	struct record r = { .time = e->time, .has = e->has };
+	const char *texts[CTF_NR_TEXTS + 2];
+	size_t i;
+
+	memcpy(r.numbers, e->numbers, sizeof(r.numbers));
+	memcpy(texts, e->texts, sizeof(e->texts));
+	texts[CTF_NR_TEXTS] = e->name;
+	texts[CTF_NR_TEXTS + 1] = e->host;
+	for (i = 0; i < CTF_NR_TEXTS + 2; i++) {
+		r.has_text |= texts[i] ? 1u << i : 0;
+		r.text_size[i] = text_size(texts[i]);
+	}
+	for (i = 0; i < CTF_NR_LISTS; i++) {
+		r.has_list |= e->has_list[i] ? 1u << i : 0;
+		r.list_nr[i] = (uint32_t)e->nr[i];
+	}
+	fwrite(&r, sizeof(r), 1, s->out);
+	for (i = 0; i < CTF_NR_TEXTS + 2; i++)
+		if (r.text_size[i])
+			fwrite(texts[i], r.text_size[i], 1, s->out);
+	for (i = 0; i < CTF_NR_LISTS; i++)
+		fwrite(e->lists[i], sizeof(e->lists[i][0]), e->nr[i], s->out);
+}
+
+static void send_end(FILE *out, const struct ctf_reader *reader, int result,
+		     const char *why)
+{
+	struct record r = {
+		.is_end = 1,
+		.result = result,
+		.lost = reader->lost,
+	};
+
+	r.text_size[CTF_NR_TEXTS] = text_size(why);
+	fwrite(&r, sizeof(r), 1, out);
+	fwrite(why, r.text_size[CTF_NR_TEXTS], 1, out);
+	fflush(out);
+}
+
+/* Something is done: there is time for the next step. */
+static void step(void *arg, bool idle)
+{
+	const struct itimerval most = { .it_value = { .tv_sec = MAX_SECONDS } };
+	struct sending *s = arg;
+
+	if (idle)
+		fflush(s->out);
+	setitimer(ITIMER_PROF, &most, NULL);
+}
+
+static bool asked_to_stop(void *arg)
+{
+	const struct sending *s = arg;
+
+	return s->reader->stop && s->reader->stop(s->reader->arg);
+}
+
+static void limit(void)
+{
+#ifndef __SANITIZE_ADDRESS__
+	const struct rlimit most = { MAX_MEMORY, MAX_MEMORY };
+
+	setrlimit(RLIMIT_DATA, &most);
+#endif
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGPROF, SIG_DFL);
+}
+
+static void read_and_send(const char *path, int fd,
+			  const struct ctf_reader *reader)
+{
+	struct sending s = { fdopen(fd, "w"), reader };
+	struct ctf_reader mine = {
+		.event = send_event,
+		.arg = &s,
+		.stop = asked_to_stop,
+	};
+	char why[MAX_TEXT] = "";
+	int result;
+
+	if (!s.out)
+		_exit(1);
+	limit();
+	/* What it says as it dies is said better here. */
+	if (!freopen("/dev/null", "w", stderr))
+		_exit(1);
+	step(&s, false);
+	result = ctf_trace_read(path, &mine, step, why, sizeof(why));
+	send_end(s.out, &mine, result, why);
+	_exit(0);
+}
+
+/* --- the parent --- */
+
+struct receiving {
+	FILE *in;
+	struct ctf_reader *reader;
+	struct record r;
+	struct ctf_event event;
+	char texts[CTF_NR_TEXTS + 2][MAX_TEXT + 1];
+};
+
+static bool receive_texts(struct receiving *v)
+{
+	size_t i;
+
+	for (i = 0; i < CTF_NR_TEXTS + 2; i++) {
+		if (v->r.text_size[i] > MAX_TEXT ||
+		    (v->r.text_size[i] &&
+		     fread(v->texts[i], v->r.text_size[i], 1, v->in) != 1))
+			return false;
+		v->texts[i][v->r.text_size[i]] = '\0';
+	}
+	return true;
+}
+
+static bool receive_lists(struct receiving *v)
+{
+	struct ctf_event *e = &v->event;
+	size_t i;
+
+	for (i = 0; i < CTF_NR_LISTS; i++) {
+		e->has_list[i] = v->r.has_list & 1u << i;
+		e->nr[i] = v->r.list_nr[i];
+		if (e->nr[i] > CTF_MAX_LIST ||
+		    fread(e->lists[i], sizeof(e->lists[i][0]), e->nr[i],
+			  v->in) != e->nr[i])
+			return false;
+	}
+	return true;
+}
+
+/* One record; false: there is none, or not all of it. */
+static bool receive(struct receiving *v)
+{
+	struct ctf_event *e = &v->event;
+	size_t i;
+
+	if (fread(&v->r, sizeof(v->r), 1, v->in) != 1 || !receive_texts(v) ||
+	    !receive_lists(v))
+		return false;
+	e->time = v->r.time;
+	e->has = v->r.has;
+	memcpy(e->numbers, v->r.numbers, sizeof(e->numbers));
+	for (i = 0; i < CTF_NR_TEXTS; i++)
+		e->texts[i] = v->r.has_text & 1u << i ? v->texts[i] : NULL;
+	e->name = v->texts[CTF_NR_TEXTS];
+	e->host = v->texts[CTF_NR_TEXTS + 1];
+	return true;
+}
+
+/* How the child ended that did not say that it would. */
+static void explain(const char *path, int status, char *why, size_t size)
+{
+	int nr = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+
+	if (nr == SIGPROF)
+		snprintf(why, size, "%s: libbabeltrace2 gets nowhere with it",
+			 path);
+	else if (nr)
+		snprintf(why, size, "%s: libbabeltrace2 fails on it (SIG%s)",
+			 path, sigabbrev_np(nr));
+	else
+		snprintf(why, size, "%s: libbabeltrace2 fails on it", path);
+}
+
+static int receive_all(struct receiving *v, const char *path, pid_t child,
+		       char *why, size_t size)
+{
+	int status = 0;
+
+	v->reader->events = v->reader->lost = 0;
+	while (receive(v) && !v->r.is_end) {
+		v->reader->events++;
+		v->reader->event(v->reader->arg, &v->event);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!v->r.is_end) {
+		explain(path, status, why, size);
+		return -1;
+	}
+	v->reader->lost = v->r.lost;
+	snprintf(why, size, "%s", v->texts[CTF_NR_TEXTS]);
+	return v->r.result;
+}
+
+static int start(const char *path, const struct ctf_reader *reader,
+		 pid_t *child_ret)
+{
+	int ends[2];
+
+	fflush(NULL);
+	if (pipe(ends))
+		return -1;
+	*child_ret = fork();
+	if (*child_ret == 0) {
+		close(ends[0]);
+		read_and_send(path, ends[1], reader);
+	}
+	close(ends[1]);
+	if (*child_ret > 0)
+		return ends[0];
+	close(ends[0]);
+	return -1;
+}
+
+int ctf_read(const char *path, struct ctf_reader *reader, char *why,
+	     size_t size)
+{
+	struct receiving *v = calloc(1, sizeof(*v));
+	pid_t child = 0;
+	int fd = v ? start(path, reader, &child) : -1, result = -1;
+
+	if (fd >= 0) {
+		v->in = fdopen(fd, "r");
+		v->reader = reader;
+	}
+	if (v && v->in)
+		result = receive_all(v, path, child, why, size);
+	else
+		snprintf(why, size, "%s: %s", path, strerror(errno));
+	if (v && v->in)
+		fclose(v->in);
+	free(v);
+	return result;
+}
