@@ -26,6 +26,7 @@ session() {
 }
 
 session context
+# shellcheck disable=SC2016
 lttng -q enable-event -k -c c --syscall lseek,nanosleep \
     --filter '$ctx.procname == "tiny"'
 lttng -q enable-event -k -c c sched_switch \
@@ -40,6 +41,7 @@ echo lseek,nanosleep >$points/syscalls
 echo 1 >$points/sched_switch
 session probe
 lttng -q enable-event -k -c c 'kunwind_callstack' --filter 'comm == "tiny"'
+# shellcheck disable=SC2016
 lttng -q enable-event -k -c c 'kunwind_syscall_exit' \
     --filter '$ctx.procname == "tiny"'
 lttng -q enable-event -k -c c sched_switch --filter 'next_comm == "tiny"'

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What LTTng recorded in a guest, beside what libunwind saw in the programs.
 
-usage: check.py KEPT CALLS: the folder that guest.sh kept the traces in, and how
-many calls each of the two threads made.  The reader is babeltrace2.
+usage: check.py KEPT CALLS OUTWIND: the folder that guest.sh kept the traces in, and
+how many calls each of the two threads made.  What was recorded is read by
+babeltrace2, and then by outwind.
 """
 import collections
 import re
@@ -121,7 +122,64 @@ def check_maps(trace, events, have):
         say(have_id == build_id(path), '%s: build-id of %s' % (trace, path))
 
 
+def check_names(blocks, want, what):
+    """Stacks as outwind printed them: as many frames, named by their program."""
+    bad = 0
+    for tid, stacks in want.items():
+        say(len(blocks[tid]) == len(stacks), '%s: %d stacks of a thread, not %d' %
+            (what, len(blocks[tid]), len(stacks)))
+        for frames, pcs in zip(blocks[tid], stacks):
+            bad += len(frames) != len(pcs) or \
+                not frames[0].startswith(' > leaf+') or \
+                not any(f.startswith(' > run+') for f in frames) or \
+                not frames[-1].startswith(' > clone3+') or \
+                any(f.startswith(' > 0x') for f in frames)
+    say(bad == 0, '%s: %d stacks are named wrongly' % (what, bad))
+
+
+def printed(text):
+    blocks = collections.defaultdict(list)
+    for line in text.splitlines():
+        head = re.match(r'\[.* tid (\d+) ', line)
+        if head:
+            frames = []
+            blocks[int(head.group(1))].append(frames)
+        else:
+            frames.append(line)
+    return blocks
+
+
+def check_relay(outwind, kept, count):
+    """Two machines' streams: nothing is lost, and names come as it is live."""
+    for machine in ('east', 'west'):
+        want = logged('%s/relay-%s.log' % (kept, machine))
+        events, complaints = read('%s/relay/%s' % (kept, machine))
+        say(complaints == '', 'relay: %s: nothing is lost' % machine)
+        have = taken(events, 'kunwind_callstack', want)
+        same = sum(e['stack'] == stack for tid, stacks in want.items()
+                   for stack, e in zip(stacks, have[tid]))
+        say(same == 2 * count, 'relay: %s: %d stacks are right' %
+            (machine, same))
+    live = open(kept + '/live.txt').read()
+    complaints = open(kept + '/live.err').read()
+    status = open(kept + '/live.status').read().strip()
+    say(status == '0' and not complaints, 'live: exit status %s: %s' %
+        (status, complaints))
+    check_names(printed(live), logged(kept + '/relay-east.log'), 'live')
+    print('# live: %d stacks' % sum(map(len, printed(live).values())))
+    # both at once: of hosts that number their processes alike
+    done = subprocess.run([outwind, 'report', '-e', 'syscall_entry_lseek',
+                           kept + '/relay'], capture_output=True, text=True)
+    hosts = collections.Counter(
+        line.split()[1] for line in done.stdout.splitlines()
+        if line.startswith('[') and int(line.split(' tid ')[1].split()[0]) in
+        {**logged(kept + '/relay-east.log'), **logged(kept + '/relay-west.log')})
+    say(hosts == {'east': 2 * count, 'west': 2 * count},
+        'relay: both are reported: %s' % dict(hosts))
+
+
 def main():
+    outwind = sys.argv[3]
     kept, count = sys.argv[1], int(sys.argv[2])
 
     _, have, equal, total = compare(kept, 'stock', 'syscall_entry_lseek', 300)
@@ -149,6 +207,16 @@ def main():
                                          200)
     say(equal == total == 400, 'filtered: all are right')
     say(len(events) == 400, 'filtered: and no others: %d' % len(events))
+
+    for trace in ('hooked', 'probe'):
+        done = subprocess.run([outwind, 'report', '-e', 'syscall_entry_lseek',
+                               '%s/%s' % (kept, trace)], capture_output=True,
+                              text=True)
+        say(done.returncode == 0 and not done.stderr, '%s: report: %s' %
+            (trace, done.stderr))
+        check_names(printed(done.stdout), logged('%s/%s.log' % (kept, trace)),
+                    trace)
+    check_relay(outwind, kept, count)
     print('%d passed, %d failed' % (passed, failed))
     return failed != 0
 

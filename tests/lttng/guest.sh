@@ -29,6 +29,7 @@ finish() {
     say "$1 done"
 }
 
+hostname guest
 mount --bind "$build/lab/lttng-root-$kver/lib/modules" /lib/modules
 rm -rf "${out:?}"/*
 insmod "$build/kmod-$kver/kunwind.ko" || fail "load kunwind"
@@ -80,6 +81,10 @@ lttng -q enable-event -k kunwind_callstack \
 lttng -q start
 "$build/lttng/calls" 200 "$out/filtered.log" || fail "calls, filtered"
 finish filtered
+# Streams of two machines.
+echo lseek >$points/syscalls
+bash "$(dirname "$0")/relay.sh" "$build" "$calls" "$out" || fail "relay"
+say "relay done"
 echo >$points/syscalls
 
 kill $daemon

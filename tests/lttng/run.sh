@@ -19,4 +19,4 @@ bash "$here/../../lab/kernel/vmrun.sh" -t 900 -- \
     echo "0 passed, 1 failed"
     exit 1
 }
-python3 -B "$here/check.py" "$kept" "$calls"
+python3 -B "$here/check.py" "$kept" "$calls" "$build/bin/outwind"
