@@ -7,6 +7,7 @@ lttng_headers := $(wildcard lttng/instrumentation/events/*.h)
 
 # LTTNG_TOP: the source of lttng-modules 2.13, built against the same headers.
 $(B)/lab/lttng-%/.done: lab/kernel/build-lttng.sh
+	@rm -f $@
 	KVER=$* LAB=$(abspath $(B)/lab) bash lab/kernel/get-kernel.sh
 	KVER=$* LAB=$(abspath $(B)/lab) bash lab/kernel/build-lttng.sh
 
@@ -32,7 +33,11 @@ lttng_programs := $(B)/lttng/calls
 check-lttng: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
 	sh tests/lttng/run.sh $(B) $(KVER)
 
-.PHONY: lttng-kunwind check-lttng
+# With two machines that stream to a lttng-relayd, one of them read live.
+check-lttng-all: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
+	sh tests/lttng/run.sh $(B) $(KVER) relay
+
+.PHONY: lttng-kunwind check-lttng check-lttng-all
 
 # A program, and traces of it, that the reader's tests are about: they are kept.
 $(B)/lttng/tiny: tests/lttng/tiny.c

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # In a guest: sessions of LTTng, whose traces are kept to be looked at outside.
-# usage: guest.sh BUILD CALLS OUT
+# usage: guest.sh BUILD CALLS OUT [relay]
 set -u
-build=$1 calls=$2 out=$3
+build=$1 calls=$2 out=$3 relay=${4-}
 kver=$(uname -r)
 hook=/sys/module/kunwind/parameters/hook
 points=/sys/module/lttng_kunwind/parameters
@@ -82,10 +82,12 @@ lttng -q start
 "$build/lttng/calls" 200 "$out/filtered.log" || fail "calls, filtered"
 finish filtered
 # Streams of two machines.
-echo lseek >$points/syscalls
-bash "$(dirname "$0")/relay.sh" "$build" "$calls" "$out" || fail "relay"
-say "relay done"
-echo >$points/syscalls
+if [ "$relay" ]; then
+    echo lseek >$points/syscalls
+    bash "$(dirname "$0")/relay.sh" "$build" "$calls" "$out" || fail "relay"
+    say "relay done"
+    echo >$points/syscalls
+fi
 
 kill $daemon
 wait $daemon

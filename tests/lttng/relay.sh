@@ -11,6 +11,18 @@ fail() {
     exit 1
 }
 
+# until_there FILE...: for as long as that may take
+until_there() {
+    local tries=0 f
+    for f; do
+        until [ -s "$f" ]; do
+            tries=$((tries + 1))
+            [ $tries -lt 600 ] || fail "no $f"
+            sleep 0.2
+        done
+    done
+}
+
 # machine NAME NUMBER: its network; 10.0.NUMBER.1 is here, .2 is there.
 machine() {
     ip netns add "$1"
@@ -34,7 +46,7 @@ trace() {
     lttng -q enable-event -k 'kunwind_map,kunwind_exec,kunwind_fork'
     lttng -q enable-event -k kunwind_callstack --filter "comm == \"calls-$1\""
     lttng -q start || fail "start of $1"
-    : >"$out/started-$1"
+    echo yes >"$out/started-$1"
     # A reader gets what comes once it is there: something has to come.
     until [ -e "$out/go" ]; do
         "/run/bin/calls-$1" 1 /dev/null deaf
@@ -66,17 +78,11 @@ for m in "east 1" "west 2"; do
         bash "$0" "$build" "$calls" "$out" "$4" "$5" &
     machines+=($!)
 done
-until [ -e "$out/started-east" ] && [ -e "$out/started-west" ]; do
-    kill -0 "${machines[@]}" || fail "a machine is gone"
-    sleep 0.1
-done
+until_there "$out/started-east" "$out/started-west"
 "$build/bin/outwind" report -e 'syscall_entry_lseek' \
     net://localhost/host/east/live >"$out/live.txt" 2>"$out/live.err" &
 live=$!
-until [ -s "$out/live.txt" ]; do
-    kill -0 $live || fail "$(cat "$out/live.err")"
-    sleep 0.1
-done
+until_there "$out/live.txt"
 : >"$out/go"
 wait $live
 echo "$?" >"$out/live.status"

@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Boot a kernel, trace there with LTTng, and look at the traces here.
-# usage: run.sh BUILD KVER
+# usage: run.sh BUILD KVER [relay]
 set -u
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
-calls=${LTTNG_CALLS:-1500}
+calls=${LTTNG_CALLS:-1500} relay=${3-}
 export KVER="${2-}" LAB="$build/lab"
 if [ -z "$KVER" ]; then
     echo "no headers of a kernel: see scripts/deps.sh"
@@ -14,9 +14,9 @@ if [ -z "$KVER" ]; then
 fi
 kept=$LAB/out/lttng
 mkdir -p "$kept"
-bash "$here/../../lab/kernel/vmrun.sh" -t 900 -- \
-    "bash $here/guest.sh $build $calls $kept" || {
+bash "$here/../../lab/kernel/vmrun.sh" -t 330 -- \
+    "bash $here/guest.sh $build $calls $kept $relay" || {
     echo "0 passed, 1 failed"
     exit 1
 }
-python3 -B "$here/check.py" "$kept" "$calls" "$build/bin/outwind"
+python3 -B "$here/check.py" "$kept" "$calls" "$build/bin/outwind" ${relay:+"$relay"}
