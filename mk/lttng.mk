@@ -28,7 +28,7 @@ $(B)/lttng/calls: tests/lttng/calls.c $(kt_libs)
 	@echo "  LTTNG $@"
 	@$(CC) $(kt_flags) -pthread $< $(kt_libs) -lunwind $(libs) -o $@
 
-lttng_programs := $(B)/lttng/calls
+lttng_programs := $(addprefix $(B)/lttng/,calls tiny)
 
 check-lttng: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
 	sh tests/lttng/run.sh $(B) $(KVER)

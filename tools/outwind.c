@@ -19,7 +19,7 @@ static const struct {
 	{ "snap", cmd_snap, "write a snapshot of a process' stacks" },
 	{ "record", cmd_record,
 	  "sample processes, the whole machine or a Xen guest" },
-	{ "report", cmd_report, "write a profile in another format" },
+	{ "report", cmd_report, "write a profile in another format, or a trace's stacks" },
 	{ "top", cmd_top, "show the functions that take most, now" },
 	{ "syscalls", cmd_syscalls, "print system calls and who makes them" },
 	{ "tables", cmd_tables,

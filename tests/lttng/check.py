@@ -149,6 +149,35 @@ def printed(text):
     return blocks
 
 
+def tiny_calls():
+    """The functions that the calls of tiny.c are made by, innermost first."""
+    def even(depth, outer):
+        here = ['even'] + outer
+        if depth == 0:
+            yield ['inner'] + here
+        else:
+            yield from odd(depth - 1, here)
+        yield here
+
+    def odd(depth, outer):
+        here = ['odd'] + outer
+        if depth == 0:
+            yield ['inner'] + here
+        else:
+            yield from even(depth - 1, here)
+
+    for depth in range(12):
+        yield from even(depth, ['work', '_start'])
+
+
+def check_located(kept):
+    stacks = [[re.match(r' > (\w+)\+', f).group(1) for f in frames]
+              for frames in sum(printed(open(kept + '/locate.txt').read())
+                                .values(), [])]
+    say(stacks == list(tiny_calls()), 'locate-syscalls: each call of tiny: %s' %
+        stacks[:3])
+
+
 def check_relay(outwind, kept, count):
     """Two machines' streams: nothing is lost, and names come as it is live."""
     for machine in ('east', 'west'):
@@ -216,6 +245,7 @@ def main():
             (trace, done.stderr))
         check_names(printed(done.stdout), logged('%s/%s.log' % (kept, trace)),
                     trace)
+    check_located(kept)
     if sys.argv[4:]:
         check_relay(outwind, kept, count)
     print('%d passed, %d failed' % (passed, failed))

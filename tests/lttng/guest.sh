@@ -81,16 +81,25 @@ lttng -q enable-event -k kunwind_callstack \
 lttng -q start
 "$build/lttng/calls" 200 "$out/filtered.log" || fail "calls, filtered"
 finish filtered
+# One command for it all; its own kunwindd is the only one.
+kill $daemon
+wait $daemon
+OUTWIND="$build/bin/outwind" timeout 100 "$(dirname "$0")/../../examples/locate-syscalls" \
+    -e syscall_entry_lseek -- "$build/lttng/tiny" >"$out/locate.txt" ||
+    fail "locate-syscalls"
+say "locate-syscalls done"
+
 # Streams of two machines.
 if [ "$relay" ]; then
+    "$build/bin/outwind" kunwindd >/dev/null 2>&1 &
+    daemon=$!
     echo lseek >$points/syscalls
     bash "$(dirname "$0")/relay.sh" "$build" "$calls" "$out" || fail "relay"
     say "relay done"
     echo >$points/syscalls
+    kill $daemon
+    wait $daemon
 fi
-
-kill $daemon
-wait $daemon
 lttng-sessiond --version >/dev/null
 kill "$(cat /var/run/lttng/lttng-sessiond.pid)"
 while [ -e /var/run/lttng/lttng-sessiond.pid ]; do sleep 0.1; done
