@@ -101,16 +101,22 @@ static const __u8 signal_slots[SIGNAL_NR] = { 8, 9, 10, 11, 12, 13, 14, 15, 5,
 
 __noinline int step_by_signal(struct walk *w)
 {
+	__u64 from;
 	__u32 i;
 
 	if (!w)
 		return OW_END_BAD_RULE;
-	if (bpf_probe_read_user(w->area, 8 * SIGNAL_NR,
-				(void *)(reg_of(w, arch.sp) + SIGNAL_REGS)))
-		return OW_END_FAULT;
+	w->known = (1ULL << SIGNAL_NR) - 1;
+	from = reg_of(w, arch.sp) + SIGNAL_REGS;
+	if (bpf_probe_read_user(w->area, 8 * SIGNAL_NR, (void *)from)) {
+		for (i = 0; i < SIGNAL_NR; i++)
+			if (read_word(from + 8 * i, &w->area[i]))
+				w->known &= ~(1ULL << signal_slots[i] % SLOTS);
+		if (!is_known(w, arch.pc))
+			return OW_END_FAULT;
+	}
 	for (i = 0; i < SIGNAL_NR; i++)
 		w->reg[signal_slots[i] % SLOTS] = w->area[i];
-	w->known = (1ULL << SIGNAL_NR) - 1;
 	return 0;
 }
 

@@ -28,3 +28,12 @@ bpf_headers := $(addprefix bpf/,bpfparts.h bpfevents.h bpfknown.h bpfload.h \
 	bpftables.h clocks.h copywalk.h images.h \
 	imagewalk.h lives.h perfring.h recorder.h sampledobjects.h samplestore.h \
 	tablemap.h)
+
+# The programs' walker in user space, to be compared with core's: a tool of the
+# live tests.
+twin := $(addprefix $(B)/asan/tests/twin/,twin.o twindiff.o)
+$(twin): flags += -DOW_BPF_TWIN -Wno-unknown-pragmas -iquote tests/twin
+$(B)/bin/twindiff: $(twin) $(B)/asan/liboutwind.a
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@

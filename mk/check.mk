@@ -57,7 +57,7 @@ check-headers:
 		include/outwind/record.h
 
 sources = $(wildcard $(foreach d,core lib targets bpf output tools uapi tests \
-	tests/unit tests/diff tests/xen lab/xen/guest tests/compat tests/clients fuzz bench examples \
+	tests/unit tests/diff tests/twin tests/xen lab/xen/guest tests/compat tests/clients fuzz bench examples \
 	include/outwind \
 	compat include/compat kmod lttng libkunwind tests/kunwind tests/lttng \
 	tests/kunwind/kmod,$(d)/*.c $(d)/*.h))

@@ -54,6 +54,7 @@ class Context:
     def __init__(self, outwind, programs):
         self.outwind = os.path.abspath(outwind)
         self.tbstack = os.path.join(os.path.dirname(self.outwind), 'tbstack')
+        self.twindiff = os.path.join(os.path.dirname(self.outwind), 'twindiff')
         self.programs = os.path.abspath(programs)
         self.notes = []
         self.stack = contextlib.ExitStack()

@@ -19,7 +19,7 @@ MODULES = ('cases_links', 'cases_shapes', 'cases_threads', 'cases_hostile',
            'cases_cli', 'cases_output', 'cases_complete', 'cases_tbstack',
            'cases_jit', 'cases_agree', 'cases_cores', 'cases_snapshots',
            'cases_freeze', 'cases_faults', 'cases_inject', 'cases_record',
-           'cases_report', 'cases_replaced')
+           'cases_report', 'cases_replaced', 'cases_twin')
 
 printing = threading.Lock()
 
@@ -75,8 +75,9 @@ def main():
         return 0
     # Copies: the originals may be built anew meanwhile.
     with tempfile.TemporaryDirectory(prefix='outwind-live-') as tmp:
-        shutil.copy(os.path.join(os.path.dirname(options.outwind), 'tbstack'),
-                    tmp)
+        for tool in ('tbstack', 'twindiff'):
+            shutil.copy(os.path.join(os.path.dirname(options.outwind), tool),
+                        tmp)
         options.outwind = shutil.copy(options.outwind, tmp)
         os.chmod(tmp, 0o755)
         os.environ['XDG_CACHE_HOME'] = os.path.join(tmp, 'cache')

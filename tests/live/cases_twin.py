@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""
+The BPF walker, compiled for user space, gives the frames that core/ gives: of
+processes, and of their snapshots.
+"""
+
+import os
+import re
+
+from cases_agree import (FIXTURES, PARTIAL, start_node, start_postgres,
+                         start_python, start_redis)
+from harness import case, check
+
+SUM = re.compile(r'(\d+) stacks, (\d+) frames, (\d+) differ, (\d+) refused')
+
+
+def compare(context, *what):
+    """The same frames, and no row that BPF can't execute."""
+    done = context.run_tool([context.twindiff, *map(str, what)], None)
+    said = done.stdout.decode()
+    check(done.returncode == 0, 'twindiff', (done.returncode, said[-1500:],
+                                             done.stderr.decode()[-500:]))
+    stacks, frames, _, left = map(int, SUM.search(said).groups())
+    check(frames >= stacks, 'frames', said)
+    check(left == 0, 'refused', said)
+    return stacks, frames
+
+
+# A return address that nobody called from, behind padding: tables have a row for
+# that, and the CFI none.  Compared with core's walk by tables only.
+BY_TABLES = ('shapes coroutine',)
+
+
+def add_fixture(command):
+    @case('twin: ' + command)
+    def _(context):
+        target = context.start(command.split())
+        context.run('tables', target.pid)
+        compare(context, '-t', target.pid)
+        if command in BY_TABLES:
+            return
+        compare(context, target.pid)
+        path = os.path.join(context.tmp, 'a.snap')
+        context.run('snap', '-o', path, target.pid)
+        compare(context, path)
+        context.run('snap', '--redact', '-o', path, target.pid)
+        compare(context, path)
+
+
+MORE = ('chain-fp', 'chain-split', 'chain-debug-frame', 'chain-no-sections',
+        'shapes-clang callback', 'shapes-clang realign', 'signals-musl altstack',
+        'throwing-clang template', 'threads many', 'nocfi')
+
+for each in FIXTURES + PARTIAL + MORE:
+    if 'i386' not in each:
+        add_fixture(each)
+
+
+def add_running(command):
+    @case('twin: %s, stopped anywhere' % command)
+    def _(context):
+        target = context.start(command.split())
+        sums = [compare(context, target.pid) for _ in range(10)]
+        context.note('%d frames' % sum(frames for _, frames in sums))
+
+
+for each in ('spin', 'spin plt', 'spin clock', 'spin-cet plt', 'spin-now',
+             'spin-clang plt', 'busy'):
+    add_running(each)
+
+
+def add_program(name, start):
+    @case('twin: ' + name)
+    def _(context):
+        targets = start(context)
+        pids = targets if isinstance(targets, list) else [targets.pid]
+        stacks, frames = compare(context, *pids)
+        context.note('%d walks, %d frames' % (stacks, frames))
+
+
+add_program('python3', start_python)
+add_program('node', start_node)
+add_program('redis-server', start_redis)
+add_program('postgres', start_postgres)
