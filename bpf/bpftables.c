@@ -151,13 +151,14 @@ void ow_bpftables_load(struct ow_bpftables *t, uint32_t number)
 	t->heads[number].entry = obj->elf.entry;
 	if (ow_object_load_cfi(obj, NULL))
 		return;
-	file = ow_tablefile_open(obj);
+	/* Tables on disk are of .eh_frame only. */
+	file = obj->cfi.debug_index.nr ? NULL : ow_tablefile_open(obj);
 	if (file) {
 		make(t, number, obj, &file->table);
 		ow_tablefile_close(file);
 		return;
 	}
-	bytes = ow_table_generate(obj, &size, &stats, NULL);
+	bytes = ow_table_generate_all(obj, &size, &stats, NULL);
 	if (bytes && !ow_table_open(&table, bytes, size))
 		make(t, number, obj, &table);
 }

@@ -16,9 +16,18 @@
 
 #define SLOTS 8192 /* of the hash of rules; a power of two */
 
+/* An FDE of one of the sections. */
+struct listed {
+	struct ow_fde_ref ref;
+	bool is_debug;
+};
+
 /* A table under construction. */
 struct gen {
 	const struct ow_object *obj;
+	struct listed *list; /* in address order */
+	size_t nr_list;
+	struct ow_cie_memo memo;
 	const struct ow_arch *arch;
 	uint8_t ra; /* slot, of the first row; others' are left to the CFI */
 	struct ow_table_stats *stats;
@@ -146,27 +155,57 @@ static int add_fde(struct gen *g, const struct ow_fde *fde, uint64_t end)
 	return err ? add_row(g, g->cfa.start, OW_TABLE_ESCAPE) : 0;
 }
 
-static int add_all(struct gen *g, const struct ow_fde_index *index)
+static void read_fde(struct gen *g, size_t i, struct ow_fde *ret)
 {
-	struct ow_cie_memo memo = { .entry = NULL };
-	struct ow_cfi_env env = { .memo = &memo };
+	struct ow_cfi_env env = { .memo = &g->memo };
+	uint64_t off = g->list[i].ref.off;
+
+	ow_cfi_entry(&g->obj->cfi, &env, g->list[i].is_debug, &off, ret);
+}
+
+/* All of .eh_frame's FDEs, and of .debug_frame's what begins in none of them. */
+static void merge(struct gen *g, const struct ow_fde_index *eh,
+		  const struct ow_fde_index *debug)
+{
+	struct ow_fde fde = { .end = 0 };
+	uint64_t end = 0;
+	size_t i = 0, k = 0;
+
+	while (i < eh->nr || k < debug->nr) {
+		if (k < debug->nr &&
+		    (i == eh->nr || debug->refs[k].start < eh->refs[i].start)) {
+			if (debug->refs[k].start >= end)
+				g->list[g->nr_list++] =
+					(struct listed){ debug->refs[k], true };
+			k++;
+			continue;
+		}
+		g->list[g->nr_list++] = (struct listed){ eh->refs[i++], false };
+		if (k == debug->nr)
+			continue;
+		read_fde(g, g->nr_list - 1, &fde);
+		if (fde.end > end)
+			end = fde.end;
+	}
+}
+
+static int add_all(struct gen *g)
+{
 	struct ow_fde fde, next;
 	/* Where the last row can begin, also at the end of all addresses. */
 	uint64_t limit = UINT64_MAX - g->base < UINT32_MAX ?
 				 UINT64_MAX :
 				 g->base + UINT32_MAX;
-	uint64_t off, end;
+	uint64_t end;
 	size_t i;
 	int err = 0;
 
-	off = index->refs[0].off;
-	ow_cfi_entry(&g->obj->cfi, &env, false, &off, &next);
-	for (i = 0; i < index->nr && !err; i++) {
+	read_fde(g, 0, &next);
+	for (i = 0; i < g->nr_list && !err; i++) {
 		fde = next;
 		end = fde.end < limit ? fde.end : limit;
-		if (i + 1 < index->nr) {
-			off = index->refs[i + 1].off;
-			ow_cfi_entry(&g->obj->cfi, &env, false, &off, &next);
+		if (i + 1 < g->nr_list) {
+			read_fde(g, i + 1, &next);
 			/* A look-up takes the last FDE that starts below. */
 			if (end > next.start)
 				end = next.start;
@@ -262,11 +301,10 @@ static void fill_stats(const struct gen *g, size_t size)
 	g->stats->cfi_size = g->obj->cfi_size;
 }
 
-static uint8_t *generate(struct gen *g, const struct ow_fde_index *index,
-			 size_t *size_ret, struct ow_error *err)
+static uint8_t *generate(struct gen *g, size_t *size_ret, struct ow_error *err)
 {
-	uint64_t first = index->refs[0].start;
-	uint64_t last = index->refs[index->nr - 1].start;
+	uint64_t first = g->list[0].ref.start;
+	uint64_t last = g->list[g->nr_list - 1].ref.start;
 	uint8_t *bytes = NULL;
 
 	if (last - first >= UINT32_MAX) {
@@ -275,7 +313,7 @@ static uint8_t *generate(struct gen *g, const struct ow_fde_index *index,
 		return NULL;
 	}
 	g->base = first;
-	if (!add_all(g, index))
+	if (!add_all(g))
 		bytes = finish(g, size_ret);
 	if (bytes)
 		fill_stats(g, *size_ret);
@@ -285,39 +323,69 @@ static uint8_t *generate(struct gen *g, const struct ow_fde_index *index,
 	return bytes;
 }
 
-uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,
-			   struct ow_table_stats *stats, struct ow_error *err)
+/* The FDEs of both indexes as a table. */
+static uint8_t *make(const struct ow_object *obj, const struct ow_fde_index *eh,
+		     const struct ow_fde_index *debug, size_t *size_ret,
+		     struct ow_table_stats *stats, struct ow_error *err)
 {
-	struct ow_fde_index index = obj->cfi.eh_index;
-	struct gen *g;
-	uint8_t *bytes;
+	struct gen *g = calloc(1, sizeof(*g));
+	uint8_t *bytes = NULL;
 
-	memset(stats, 0, sizeof(*stats));
-	if (!obj->cfi.eh_frame.bytes) {
-		ow_fail(err, OW_CODE_ABSENT, "%s: no .eh_frame", obj->path);
-		return NULL;
-	}
-	if (!index.nr && ow_fde_index_build(&obj->cfi, false, &index)) {
-		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", obj->path);
-		return NULL;
-	}
-	if (!index.nr) {
-		ow_fail(err, OW_CODE_ABSENT, "%s: .eh_frame is empty",
-			obj->path);
-		return NULL;
-	}
-	g = calloc(1, sizeof(*g));
-	if (g) {
+	if (g)
+		g->list = calloc(eh->nr + debug->nr, sizeof(*g->list));
+	if (g && g->list) {
 		g->obj = obj;
 		g->arch = obj->elf.arch;
 		g->stats = stats;
-		bytes = generate(g, &index, size_ret, err);
+		merge(g, eh, debug);
+		bytes = generate(g, size_ret, err);
 	} else {
 		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", obj->path);
-		bytes = NULL;
 	}
+	if (g)
+		free(g->list);
 	free(g);
-	if (index.refs != obj->cfi.eh_index.refs)
-		free((void *)index.refs);
 	return bytes;
+}
+
+static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
+			size_t *size_ret, struct ow_table_stats *stats,
+			struct ow_error *err)
+{
+	struct ow_fde_index eh = obj->cfi.eh_index;
+	uint8_t *bytes = NULL;
+
+	memset(stats, 0, sizeof(*stats));
+	if (!obj->cfi.eh_frame.bytes && !debug.nr) {
+		ow_fail(err, OW_CODE_ABSENT, "%s: no .eh_frame", obj->path);
+		return NULL;
+	}
+	if (!eh.nr && obj->cfi.eh_frame.bytes &&
+	    ow_fde_index_build(&obj->cfi, false, &eh)) {
+		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", obj->path);
+		return NULL;
+	}
+	if (eh.nr || debug.nr)
+		bytes = make(obj, &eh, &debug, size_ret, stats, err);
+	else
+		ow_fail(err, OW_CODE_ABSENT, "%s: .eh_frame is empty",
+			obj->path);
+	if (eh.refs != obj->cfi.eh_index.refs)
+		free((void *)eh.refs);
+	return bytes;
+}
+
+uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,
+			   struct ow_table_stats *stats, struct ow_error *err)
+{
+	struct ow_fde_index none = { .nr = 0 };
+
+	return make_of(obj, none, size_ret, stats, err);
+}
+
+uint8_t *ow_table_generate_all(const struct ow_object *obj, size_t *size_ret,
+			       struct ow_table_stats *stats,
+			       struct ow_error *err)
+{
+	return make_of(obj, obj->cfi.debug_index, size_ret, stats, err);
 }
