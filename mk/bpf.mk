@@ -37,3 +37,9 @@ $(B)/bin/twindiff: $(twin) $(B)/asan/liboutwind.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
+
+# Linux 5.15 has all that the programs call.
+check-bpf: $(if $(filter yes,$(BPF)),$(B)/bpf/sampler.bpf.o)
+	$(if $^,sh scripts/check-bpf.sh $^,@echo "# skip: built without BPF")
+
+.PHONY: check-bpf
