@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 
-from harness import Skip, case, check, need, need_root
+from harness import Skip, case, check, children_of, need, need_root
 
 ENGINES = ('bpf', 'perf', 'ptrace')
 
@@ -321,3 +321,50 @@ def record_memory(context):
     size = float(re.search(r'tables: ([\d.]+) MiB', said).group(1))
     check(size <= 1.0, 'tables take too much', said)
     check(target.poll() is None, 'the target lives')
+
+
+IN_CONTAINER = """
+set -e
+mount -t tmpfs none "$1"
+cp "$2" "$1/hidden-busy"
+exec "$1/hidden-busy"
+"""
+
+
+def start_container(context):
+    """
+    A program that only its own mount namespace has, in a pid namespace: as the
+    other processes see it, its id and its path.
+    """
+    need_root()
+    need('unshare')
+    options = ['unshare', '--pid', '--mount', '--fork', '--kill-child']
+    if subprocess.run(options + ['true'], capture_output=True,
+                      check=False).returncode:
+        raise Skip('no namespaces here')
+    inside = os.path.join(context.tmp, 'inside')
+    os.mkdir(inside)
+    outer = context.start([shutil.which('unshare'), *options[1:], 'sh', '-c',
+                           IN_CONTAINER, 'sh', inside,
+                           context.program('busy')])
+    pid, = children_of(outer.pid)
+    path = os.path.join(inside, 'hidden-busy')
+    check(os.readlink('/proc/%d/exe' % pid) == path and
+          not os.path.exists(path), 'hidden', os.listdir(inside))
+    return pid, path
+
+
+@case('record: a program that only its container has', alone=True)
+def record_container(context):
+    need_bpf(context)
+    pid, path = start_container(context)
+    for engine in ENGINES:
+        profile, _ = record(context, '-F', '997', '-d', '2',
+                            '--engine=' + engine, pid)
+        wrong = [w for w in (wrong_step(c) for c, _ in chains(profile)) if w]
+        check(not wrong, 'wrong frames', wrong)
+        mine = [f for f in profile['frames'] if f.get('function') in OURS]
+        check(len({f['function'] for f in mine}) > 5, 'names', mine)
+        check({f['module'] for f in mine} == {path}, 'path', mine[:3])
+        check({s['pid'] for s in profile['stacks']} == {pid}, 'pid',
+              profile['stacks'][:1])
