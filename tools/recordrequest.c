@@ -195,6 +195,7 @@ static bool take_engine(struct record_request *r, const char *text)
 		[OW_ENGINE_BPF] = "bpf",
 		[OW_ENGINE_PERF] = "perf",
 		[OW_ENGINE_PTRACE] = "ptrace",
+		[OW_ENGINE_KUNWIND] = "kunwind",
 	};
 	size_t i;
 

@@ -20,9 +20,10 @@ struct ow_recorder;
 
 /* What walks the stacks. */
 enum ow_engine {
-	OW_ENGINE_BPF,    /* programs in the kernel, by compact tables */
-	OW_ENGINE_PERF,   /* the kernel copies registers and stacks */
-	OW_ENGINE_PTRACE, /* each sample stops the process and copies them */
+	OW_ENGINE_BPF,     /* programs in the kernel, by compact tables */
+	OW_ENGINE_PERF,    /* the kernel copies registers and stacks */
+	OW_ENGINE_PTRACE,  /* each sample stops the process and copies them */
+	OW_ENGINE_KUNWIND, /* the kunwind module: refused, with the reason */
 };
 
 enum ow_record_events {

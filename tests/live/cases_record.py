@@ -210,6 +210,11 @@ def record_nothing(context):
     check(b'no process 999999999' in done.stderr, 'message', done.stderr)
     done = context.run('record', '-f', 'nothing', '1', status=64)
     check(b"no format 'nothing'" in done.stderr, 'message', done.stderr)
+    done = context.run('record', '--engine=kunwind', os.getpid(), status=2)
+    check(done.stderr.startswith(b'outwind: engine kunwind ') and
+          done.stderr.count(b'\n') == 1, 'message', done.stderr)
+    check(os.path.exists('/dev/kunwind') or
+          b'/dev/kunwind: No such file' in done.stderr, 'why', done.stderr)
 
 
 @case('record: where it is not permitted, it says so', alone=True)
