@@ -5,7 +5,7 @@ set -eu
 
 build=$1
 hz=999
-seconds=5
+seconds=3
 dir=$(mktemp -d)
 "$build/live/busy" >/dev/null &
 target=$!
@@ -13,7 +13,7 @@ trap 'kill $target; rm -rf "$dir"' EXIT
 sleep 0.2
 
 row() {
-    printf '| %-28s | %8s | %12s | %12s |\n' "$@"
+    printf '| %-28s | %8s | %12s | %10s | %10s | %8s |\n' "$@"
 }
 
 ours() {
@@ -22,7 +22,9 @@ ours() {
     row "outwind $*" \
         "$(awk '/samples by/ { print $1 }' "$dir/said")" \
         "$(awk '/left the kernel/ { print $1 }' "$dir/said")" \
-        "$(awk '/^programs:/ { print $2 }' "$dir/said")"
+        "$(awk '/^programs:/ { print $2 }' "$dir/said")" \
+        "$(awk '/^programs:/ { print $6 }' "$dir/said")" \
+        "$(awk '/^verifier:/ { print $2 }' "$dir/said")"
 }
 
 theirs() {
@@ -30,11 +32,12 @@ theirs() {
         sleep $seconds >/dev/null 2>&1
     n=$(perf script -i "$dir/data" -F event 2>/dev/null | grep -c cpu-clock)
     size=$(stat -c %s "$dir/data")
-    row "perf $*" "$n" "$((size / (n ? n : 1)))" -
+    row "perf $*" "$n" "$((size / (n ? n : 1)))" - - -
 }
 
-row "$hz Hz, two busy threads" samples "bytes each" "ns a run"
-row --- ---: ---: ---:
+row "$hz Hz, two busy threads" samples "bytes each" "ns a run" \
+    "a frame" verified
+row --- ---: ---: ---: ---: ---:
 ours
 ours --no-kernel
 ours --engine=perf

@@ -138,6 +138,7 @@ static void count_runs(struct ow_recorder *r, struct bpf_program *prog)
 		return;
 	r->stats.program_ns += info.run_time_ns;
 	r->stats.program_runs += info.run_cnt;
+	r->stats.verified += info.verified_insns;
 }
 
 static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
@@ -157,7 +158,7 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 		s->ends[i] = e->ends[i] + t.nr[OW_BPF_ENDS + i];
 	s->table_bytes = e->tables.bytes;
 	s->evictions = e->tables.evictions;
-	s->program_ns = s->program_runs = 0;
+	s->program_ns = s->program_runs = s->verified = 0;
 	count_runs(r, e->skel->progs.on_clock);
 	count_runs(r, e->skel->progs.on_fault);
 	count_runs(r, e->skel->progs.on_switch);

@@ -100,6 +100,7 @@ struct ow_recorder_stats {
 	unsigned int objects, images;
 	uint64_t slowest_ns; /* from a process' first missed sample to tables */
 	uint64_t program_ns, program_runs; /* of BPF, if the kernel counts */
+	uint64_t verified; /* instructions that its verifier went through */
 	bool unwatched;    /* code that replaces other is noticed late */
 	const char *clock; /* what samples come by; borrowed for ever */
 };
