@@ -17,8 +17,10 @@ struct ow_capture;
 typedef unsigned long bench_fn(const struct bench_path *p, unsigned int i);
 
 #define BENCH_FUNCTIONS 256
-#define BENCH_DEPTH     26 /* and the leaf, and what leads to the first one */
 #define BENCH_STACKS    200
+#ifndef BENCH_DEPTH
+#define BENCH_DEPTH 26 /* and the leaf, and what leads to the first one */
+#endif
 
 struct bench_path {
 	bench_fn *next[BENCH_DEPTH + 1]; /* the last one is the leaf */

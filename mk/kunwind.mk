@@ -93,6 +93,31 @@ $(kt)/plugin.so: tests/kunwind/plugin.c
 	@$(CC) $(kt_flags) -shared -fPIC $< -o $@
 kt_programs += $(kt)/plugin.so
 
+# What it costs.
+$(B)/kwbench-%/kwbench.ko: $(wildcard bench/kmod/*) $(B)/kmod-%/kunwind.ko
+	@mkdir -p $(@D)
+	@ln -sf $(abspath $(wildcard bench/kmod/*)) $(@D)/
+	@echo "  KMOD  $@"
+	@+$(MAKE) -s -C /usr/src/linux-headers-$* M=$(abspath $(@D)) \
+		OW_TOP=$(CURDIR) modules \
+		KBUILD_EXTRA_SYMBOLS=$(abspath $(B)/kmod-$*/Module.symvers)
+	@touch $@
+
+kt_bench := -iquote bench -DBENCH_DEPTH=140
+$(kt)/functions_%.o: $(B)/bench/functions.c
+	@mkdir -p $(@D)
+	@$(CC) $(kt_flags) $(kt_bench) -f$(if $(filter omit,$*),,no-)omit-frame-pointer \
+		-DFUNCTIONS=functions_$* -c $< -o $@
+
+$(kt)/bench_kunwind: bench/bench_kunwind.c bench/visit.c $(kt_libs) \
+		$(kt)/functions_omit.o $(kt)/functions_fp.o
+	@echo "  LD    $@"
+	@$(CC) $(kt_flags) -fno-omit-frame-pointer $(kt_bench) $(filter %.c %.o,$^) \
+		$(kt_libs) -lunwind $(libs) -o $@
+
+bench-kunwind: $(KVER:%=$(B)/kwbench-%/kwbench.ko) $(kt)/bench_kunwind
+	@sh bench/kunwind.sh $(B) $(KVER)
+
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
 	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVER)
 
@@ -100,4 +125,4 @@ check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
 check-kunwind-all: kmod-test $(kt_programs) $(B)/bin/outwind
 	sh tests/kunwind/run.sh $(B) $(KVERS)
 
-.PHONY: kmod kmod-test check-kunwind check-kunwind-all
+.PHONY: kmod kmod-test bench-kunwind check-kunwind check-kunwind-all

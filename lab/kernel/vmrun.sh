@@ -1,17 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# vmrun.sh [-c CPUS] [-m MIB] [-t SECONDS] -- COMMAND
+# vmrun.sh [-i] [-c CPUS] [-m MIB] [-t SECONDS] -- COMMAND
 # Boot Debian's kernel KVER in QEMU, without virtualisation hardware, and run
 # COMMAND (a line of sh) there as root.  The guest's root is this machine's,
 # read-only with what is written kept in memory; OUT is shared.  Prints what the
 # command prints; exits with its status, 124 after SECONDS, 125 if the guest
 # died, as it does where a CPU is stuck within the kernel for two minutes.  The
-# guest kernel's console goes to OUT/console-KVER.log.
+# guest kernel's console goes to OUT/console-KVER.log.  With -i there is one CPU,
+# whose time stamp counter counts instructions.
 # shellcheck source=/dev/null
 . "$(dirname "$0")/lib.sh"
 cpus=2 mem=1024 limit=120
-while getopts c:m:t: o; do
+accel=(-accel 'tcg,thread=multi,tb-size=512' -cpu max)
+while getopts ic:m:t: o; do
     case $o in
+    i)
+        # copies by rep movsb would be an instruction a byte
+        accel=(-accel 'tcg,thread=single,tb-size=512'
+            -icount 'shift=0,sleep=off' -cpu 'max,-erms,-fsrm')
+        cpus=1
+        ;;
     c) cpus=$OPTARG ;;
     m) mem=$OPTARG ;;
     t) limit=$OPTARG ;;
@@ -82,7 +90,7 @@ chmod +x "$root/init"
 status=0
 share=local,security_model=none,multidevs=remap
 timeout -k 5 "$limit" qemu-system-x86_64 \
-    -machine q35,vmport=off -accel tcg,thread=multi,tb-size=512 -cpu max \
+    -machine q35,vmport=off "${accel[@]}" \
     -smp "$cpus" -m "$mem" -display none -nodefaults -no-reboot -monitor none \
     -serial "file:$console" -serial "file:$work/serial" \
     -kernel "$KROOT/vmlinux" -initrd "$work/initrd" \
