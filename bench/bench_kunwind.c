@@ -29,7 +29,7 @@
 struct job {
 	struct kwbench b;
 	uint64_t pcs[MAX_DEPTH];
-	uint64_t libunwind;         /* ticks, the least of several times */
+	uint64_t libunwind; /* ticks, the least of several times */
 	void *theirs[MAX_DEPTH];
 };
 
@@ -144,8 +144,7 @@ static void print_memory(int dev)
 	struct ow_kunwind_stats s;
 	struct kwbench_sizes z;
 
-	if (ioctl(dev, OW_KUNWIND_STATS, &s) ||
-	    ioctl(bench, KWBENCH_SIZES, &z))
+	if (ioctl(dev, OW_KUNWIND_STATS, &s) || ioctl(bench, KWBENCH_SIZES, &z))
 		die("statistics");
 	printf("\nKernel memory, bytes: an object %u + %u a segment + its table, "
 	       "once for all processes;\na process %u + %u a mapping with "
@@ -154,8 +153,7 @@ static void print_memory(int dev)
 	printf("Here: %llu objects, tables of %llu; %llu processes, maps of "
 	       "%llu.\n",
 	       (unsigned long long)s.tables, (unsigned long long)s.table_bytes,
-	       (unsigned long long)s.followed,
-	       (unsigned long long)s.map_bytes);
+	       (unsigned long long)s.followed, (unsigned long long)s.map_bytes);
 }
 
 int main(void)

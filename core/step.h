@@ -32,12 +32,4 @@ int ow_step_word(struct ow_step *s, uint64_t addr, uint64_t *ret);
  */
 int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs);
 
-/*
- * The same for a row in brief, in the usual case: all that it needs is in the
- * stack's window, and it leads up the stack to a caller.  Otherwise false, with
- * regs unchanged, and ow_step() has to look at it.
- */
-bool ow_step_brief(const struct ow_step *s, const struct ow_brief *b,
-		   struct ow_regs *regs);
-
 #endif /* OW_STEP_H */

@@ -2,6 +2,7 @@
 #include "walk.h"
 
 #include "err.h"
+#include "stepbrief.h"
 
 #define TRAMPOLINE_SIZE 16
 #define START_SIZE      64 /* bytes of the code at a program's entry point */
@@ -55,7 +56,8 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 					    target->arch->pc_mask;
 	w->step.fault = 0;
 	w->cache = cache;
-	w->regs = *regs;
+	if (regs != &w->regs)
+		w->regs = *regs;
 	w->frames = frames;
 	w->nr = 0;
 	w->max = max;
@@ -63,6 +65,7 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 	w->err = 0;
 	w->wanted = NULL;
 	w->mark_at = 0;
+	w->slide = NULL;
 	ow_finder_reset(&w->finder);
 }
 
@@ -377,19 +380,49 @@ static uint64_t lookup_addr(const struct ow_frame *f)
 	return f->pc - (f->flags & OW_FRAME_RETURN ? 1 : 0);
 }
 
+/* Was it for the window that a step in brief could not be taken? */
+static bool slid(struct ow_walk *w, const struct ow_brief *b)
+{
+	uint64_t size = 8u * b->depth;
+	uint64_t low = w->regs.val[b->cfa_reg] + (int64_t)b->cfa_off - size;
+	uint64_t skip = low - w->step.stack.start;
+
+	if (skip < w->step.stack.size && w->step.stack.size - skip >= size)
+		return false;
+	return w->slide(w, low, size);
+}
+
+static bool step_brief(struct ow_walk *w, const struct ow_brief *b)
+{
+	/* Twice at most: then the window holds it. */
+	while (!ow_step_brief(&w->step, b, &w->regs))
+		if (!w->slide || !slid(w, b))
+			return false;
+	return true;
+}
+
 /* Go as far as cached rows lead in the usual way. */
 static void run_cached(struct ow_walk *w)
 {
-	uint32_t generation = w->step.target->map.generation;
+	const struct ow_target *t = w->step.target;
+	const struct ow_cache cache = *w->cache;
+	uint8_t pc = t->arch->pc, sp = t->arch->sp;
+	struct ow_frame *f = &w->frames[w->nr - 1];
+	const struct ow_frame *last = &w->frames[w->max - 1];
 	const struct ow_brief *b;
 
-	while (w->nr < w->max) {
-		b = ow_cache_get(w->cache, lookup_addr(&w->frames[w->nr - 1]),
-				 generation);
-		if (!b || !ow_step_brief(&w->step, b, &w->regs))
-			return;
-		push_frame(w, b->how, OW_FRAME_RETURN);
+	while (f < last) {
+		b = ow_cache_get(&cache, lookup_addr(f), t->map.generation);
+		if (!b || !step_brief(w, b))
+			break;
+		*++f = (struct ow_frame){
+			.pc = w->regs.val[pc],
+			.sp = w->regs.val[sp],
+			.how = b->how,
+			.flags = OW_FRAME_RETURN,
+		};
 	}
+	w->nr = (unsigned int)(f - w->frames) + 1;
 }
 
 /* The last frame's row, from the cache or found now; as find_row() returns. */

@@ -36,10 +36,15 @@ struct ow_walk {
 	const struct ow_range *range; /* looked up last, of this run, or NULL */
 	uint64_t mark_pc, mark_sp;    /* a frame seen before, to find cycles */
 	unsigned int mark_at;
+
+	/* Have step.stack hold size bytes at addr, which it doesn't; false if
+	   it can't.  NULL: it stays as it is.  Set after ow_walk_begin(). */
+	bool (*slide)(struct ow_walk *w, uint64_t addr, size_t size);
 };
 
 /*
- * Begin at regs (copied), to fill up to max frames.  stack may be NULL.
+ * Begin at regs (copied; or the walk's own), to fill up to max frames.  stack may
+ * be NULL.
  * Everything is borrowed until the last ow_walk_run().
  */
 void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,

@@ -23,10 +23,23 @@ static int read_user(const struct kw_context *c, void *to, u64 addr,
 	return copy_from_user_nofault(to, from, size) ? -OW_EFAULT : 0;
 }
 
+/* Have the window hold [start, end), and the walk read from there. */
+static bool fill_window(struct kw_context *c, u64 start, u64 end)
+{
+	struct ow_window *stack = &c->walk.step.stack;
+
+	stack->size = 0;
+	if (read_user(c, c->window, start, end - start))
+		return false;
+	stack->start = start;
+	stack->bytes = c->window;
+	stack->size = end - start;
+	return true;
+}
+
 /*
- * Have the window hold what lies around addr on its page, and the walk read from
- * there: its stack goes on upwards, but a frame's registers are read from the
- * highest down.
+ * The same of what lies around addr on its page: the stack goes on upwards, but a
+ * frame's registers are read from the highest down.
  */
 static bool move_window(struct kw_context *c, u64 addr, size_t size)
 {
@@ -38,24 +51,37 @@ static bool move_window(struct kw_context *c, u64 addr, size_t size)
 		end = start + KW_WINDOW;
 	if (addr + size > end || addr + size < addr)
 		return false;
-	c->walk.step.stack.size = 0;
-	if (read_user(c, c->window, start, end - start))
+	return fill_window(c, start, end);
+}
+
+static bool on_stack(const struct kw_context *c, u64 addr)
+{
+	u64 sp = c->walk.regs.val[c->target.arch->sp];
+
+	return addr + KW_WINDOW_BELOW >= sp &&
+	       addr - sp + KW_WINDOW_BELOW <= KW_STACK;
+}
+
+/* From addr on to the end of its page, or of the frame, if that is on the next. */
+static bool slide_window(struct ow_walk *w, u64 addr, size_t size)
+{
+	struct kw_context *c = container_of(w, struct kw_context, walk);
+	u64 end = (addr & PAGE_MASK) + PAGE_SIZE;
+
+	if (size > KW_WINDOW || addr > U64_MAX - 2 * PAGE_SIZE ||
+	    !on_stack(c, addr))
 		return false;
-	c->walk.step.stack =
-		(struct ow_window){ start, end - start, c->window };
-	return true;
+	end = clamp(end, addr + size, addr + KW_WINDOW);
+	return fill_window(c, addr, end);
 }
 
 static int target_read(const struct ow_memory *mem, uint64_t addr, void *buf,
 		       size_t size)
 {
 	struct kw_context *c = container_of(mem, struct kw_context, target.mem);
-	const struct ow_regs *regs = &c->walk.regs;
-	u64 sp = regs->val[c->target.arch->sp];
 
 	/* Code and what else is not on the stack is read as it is. */
-	if (addr + KW_WINDOW_BELOW < sp || addr - sp > (8u << 20) ||
-	    !move_window(c, addr, size))
+	if (!on_stack(c, addr) || !move_window(c, addr, size))
 		return read_user(c, buf, addr, size);
 	memcpy(buf, c->window + (addr - c->walk.step.stack.start), size);
 	return 0;
@@ -151,6 +177,7 @@ unsigned int kw_context_walk(struct kw_context *c, const struct kw_map *map,
 	c->target.arch = map->arch;
 	c->target.map = map->map;
 	ow_walk_begin(&c->walk, &c->target, NULL, &c->cache, regs, frames, max);
+	c->walk.slide = slide_window;
 	ow_walk_run(&c->walk);
 	return c->walk.nr;
 }

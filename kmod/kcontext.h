@@ -13,7 +13,8 @@
 #define KW_LEVELS       4
 #define KW_WINDOW       1024 /* bytes of the stack that are read at once */
 #define KW_WINDOW_BELOW 128  /* and how many of them below what is asked for */
-#define KW_CACHE        512  /* rows */
+#define KW_STACK        (8u << 20) /* bytes above sp that may be stack */
+#define KW_CACHE        1024       /* rows */
 
 struct kw_context {
 	struct ow_target target; /* first: reads find the context by it */

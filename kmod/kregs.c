@@ -30,18 +30,18 @@
 
 #ifdef CONFIG_X86_64
 
-/* In the order of arch_x86_64.c's slots. */
+/* In the order of arch_x86_64.c's slots; not by way of the stack. */
 static void fill_64(struct pt_regs *r, struct ow_regs *ret)
 {
-	const u64 val[] = {
-		REG(r, AX),  REG(r, DX),  REG(r, CX),  REG(r, BX),  REG(r, SI),
-		REG(r, DI),  REG(r, BP),  REG(r, SP),  REG(r, R8),  REG(r, R9),
-		REG(r, R10), REG(r, R11), REG(r, R12), REG(r, R13), REG(r, R14),
-		REG(r, R15), REG(r, IP),
-	};
+	u64 *v = ret->val;
 
-	memcpy(ret->val, val, sizeof(val));
-	ret->known = (1 << ARRAY_SIZE(val)) - 1;
+	v[0] = REG(r, AX), v[1] = REG(r, DX), v[2] = REG(r, CX);
+	v[3] = REG(r, BX), v[4] = REG(r, SI), v[5] = REG(r, DI);
+	v[6] = REG(r, BP), v[7] = REG(r, SP), v[8] = REG(r, R8);
+	v[9] = REG(r, R9), v[10] = REG(r, R10), v[11] = REG(r, R11);
+	v[12] = REG(r, R12), v[13] = REG(r, R13), v[14] = REG(r, R14);
+	v[15] = REG(r, R15), v[16] = REG(r, IP);
+	ret->known = (1 << 17) - 1;
 }
 
 #ifndef CONFIG_UML

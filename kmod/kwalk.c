@@ -116,6 +116,21 @@ int kunwind_user_stack_faulting(struct pt_regs *regs, struct ow_frame *frames,
 
 EXPORT_SYMBOL_GPL(kunwind_user_stack_faulting);
 
+/* Walk into the context's own frames; the caller puts it.  NULL: it is busy. */
+static struct kw_context *walk_own(struct pt_regs *regs, unsigned int max,
+				   enum ow_end *end, int *nr)
+{
+	struct kw_context *c = kw_context_get();
+
+	if (!c) {
+		kw_count(busy);
+		*nr = -EBUSY;
+		return NULL;
+	}
+	*nr = walk_current(c, regs, c->frames, max, end);
+	return c;
+}
+
 int kw_walk_each(struct pt_regs *regs, unsigned int max,
 		 bool (*each)(void *arg, u64 pc), void *arg, enum ow_end *end)
 {
@@ -124,12 +139,9 @@ int kw_walk_each(struct pt_regs *regs, unsigned int max,
 
 	if (nr)
 		return nr;
-	c = kw_context_get();
-	if (!c) {
-		kw_count(busy);
-		return -EBUSY;
-	}
-	nr = walk_current(c, regs, c->frames, max, end);
+	c = walk_own(regs, max, end, &nr);
+	if (!c)
+		return nr;
 	for (i = 0; i < nr; i++)
 		if (!each(arg, c->frames[i].pc))
 			break;
@@ -137,18 +149,21 @@ int kw_walk_each(struct pt_regs *regs, unsigned int max,
 	return nr;
 }
 
-static bool store_pc(void *arg, u64 pc)
-{
-	unsigned long **to = arg;
-
-	*(*to)++ = pc;
-	return true;
-}
-
 int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs, unsigned int max,
 		     enum ow_end *end)
 {
-	return kw_walk_each(regs, max, store_pc, &pcs, end);
+	struct kw_context *c;
+	int nr = check_args(&max), i;
+
+	if (nr)
+		return nr;
+	c = walk_own(regs, max, end, &nr);
+	if (!c)
+		return nr;
+	for (i = 0; i < nr; i++)
+		pcs[i] = c->frames[i].pc;
+	kw_context_put(c);
+	return nr;
 }
 
 EXPORT_SYMBOL_GPL(kunwind_user_pcs);

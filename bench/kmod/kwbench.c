@@ -27,10 +27,12 @@
 
 static DEFINE_MUTEX(mutex); /* for all of these */
 static unsigned long pcs[KUNWIND_MAX_FRAMES];
+
 static struct {
 	const void __user *from;
 	size_t size;
 } reads[MAX_READS];
+
 static unsigned int nr_reads;
 static u8 buffer[PAGE_SIZE];
 static unsigned int (*save_user)(unsigned long *store, unsigned int size);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "bytes.h"
-#include "step.h"
+#include "stepbrief.h"
 #include "test.h"
 
 enum {
