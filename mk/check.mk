@@ -3,7 +3,8 @@
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-bpf check-headers check-format check-shell \
 	check-install check-unit check-symbolize check-trace check-xen check-fuzz check-live \
-	check-regs check-compat check-clients check-rows check-xenlab check-kunwind check-lttng
+	check-regs check-compat check-clients check-rows check-xenlab check-kunwind check-lttng \
+	check-kunwind-arm64
 
 check: deps-test
 	@sh scripts/check.sh $(stages)
@@ -60,7 +61,7 @@ sources = $(wildcard $(foreach d,core lib targets bpf output tools uapi tests \
 	tests/unit tests/diff tests/twin tests/xen lab/xen/guest tests/compat tests/clients fuzz bench examples \
 	include/outwind \
 	compat include/compat kmod lttng libkunwind tests/kunwind tests/lttng \
-	tests/kunwind/kmod,$(d)/*.c $(d)/*.h))
+	tests/kunwind/kmod bench/kmod,$(d)/*.c $(d)/*.h))
 
 check-format:
 	clang-format --dry-run -Werror $(sources)

@@ -125,4 +125,31 @@ check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
 check-kunwind-all: kmod-test $(kt_programs) $(B)/bin/outwind
 	sh tests/kunwind/run.sh $(B) $(KVERS)
 
-.PHONY: kmod kmod-test bench-kunwind check-kunwind check-kunwind-all
+# arm64: with the kernel, libraries and compiler's options of the Xen lab.
+kta := $(B)/kunwind-arm64
+kta_kver = $(shell cat $(B)/xen/arm64/fetched-*)
+kta_headers = $(abspath $(B)/lab/arm64/usr/src/linux-headers-$(kta_kver))
+
+$(kta)/module/kunwind.ko: $(kmod_files) $(core) $(wildcard core/*.h uapi/*.h) \
+		$(B)/xen/arm64/initramfs.cpio lab/kernel/get-headers-arm64.sh
+	@mkdir -p $(@D)
+	@KVER=$(kta_kver) LAB=$(abspath $(B)/lab) bash lab/kernel/get-headers-arm64.sh
+	@ln -sf $(abspath $(kmod_files)) $(@D)/
+	@echo "  KMOD  $@"
+	@+$(MAKE) -s -C $(kta_headers) M=$(abspath $(@D)) OW_TOP=$(CURDIR) \
+		ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- modules
+	@touch $@
+
+$(kta)/share/stacks-pie: $(kt_stacks) tests/kunwind/plugin.c \
+		$(B)/user/liboutwind.a $(B)/user/libkunwind.a $(B)/xen/tools-arm64
+	+$(xenlab_cross) kt_unwind='-L$(xenlab_lib) -Wl,-rpath-link,$(xenlab_lib)' \
+		$(addprefix $(xenlab)/build-arm64/kunwind/,stacks-pie plugin.so)
+	@mkdir -p $(@D)
+	@cp $(addprefix $(xenlab)/build-arm64/kunwind/,stacks-pie plugin.so) $(@D)
+	@touch $@
+
+check-kunwind-arm64: $(kta)/module/kunwind.ko $(kta)/share/stacks-pie
+	@cp $< $(kta)/share/
+	bash tests/kunwind/arm64.sh $(abspath $(B)/xen/arm64) $(abspath $(kta)/share)
+
+.PHONY: check-kunwind-arm64 kmod kmod-test bench-kunwind check-kunwind check-kunwind-all

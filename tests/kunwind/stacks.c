@@ -44,12 +44,24 @@ static void say(bool well, const char *what, long a, long b)
 static inline __attribute__((always_inline)) long
 raw_ioctl(int fd, unsigned long cmd, void *arg)
 {
+#ifdef __aarch64__
+	register long ret __asm__("x0") = fd;
+	register unsigned long x1 __asm__("x1") = cmd;
+	register void *x2 __asm__("x2") = arg;
+	register long nr __asm__("x8") = 29;
+
+	__asm__ volatile("svc 0"
+			 : "+r"(ret)
+			 : "r"(x1), "r"(x2), "r"(nr)
+			 : "memory");
+#else
 	long ret;
 
 	__asm__ volatile("syscall"
 			 : "=a"(ret)
 			 : "0"(16L), "D"((long)fd), "S"(cmd), "d"(arg)
 			 : "rcx", "r11", "memory");
+#endif
 	return ret;
 }
 

@@ -719,6 +719,47 @@ static void test_cache(void)
 }
 
 /* An expression's addresses are of the module that the row is from. */
+static unsigned int nr_slides;
+
+/* Two words at a time, so that there is hardly more than what is asked for. */
+static bool slide(struct ow_walk *w, uint64_t addr, size_t size)
+{
+	nr_slides++;
+	if (addr < STACK || addr - STACK > STACK_SIZE - size)
+		return false;
+	w->step.stack =
+		(struct ow_window){ addr, size, stack_bytes + (addr - STACK) };
+	return true;
+}
+
+/* A window that slides leads to the same frames, and without other reads. */
+static void test_sliding_window(void)
+{
+	const struct ow_window whole = { STACK, STACK_SIZE, stack_bytes };
+	static struct ow_frame other[MAX_FRAMES];
+	static struct ow_brief entries[128];
+	struct ow_cache cache = { entries, 63, 0 };
+	unsigned int nr;
+
+	set_up_chain();
+	ow_walk_begin(&walk, &fake.target, &whole, &cache, &regs, other,
+		      MAX_FRAMES);
+	CHECK(ow_walk_run(&walk) == OW_END_OUTERMOST);
+	nr = walk.nr;
+	nr_slides = 0;
+	fake.stack.size = 0; /* nothing is there but by the window */
+	ow_walk_begin(&walk, &fake.target, NULL, &cache, &regs, frames,
+		      MAX_FRAMES);
+	walk.slide = slide;
+	CHECK(ow_walk_run(&walk) == OW_END_OUTERMOST);
+	CHECK(nr > 2 && walk.nr == nr && nr_slides == nr - 1);
+	CHECK(memcmp(frames, other, nr * sizeof(*frames)) == 0);
+	/* One that can't ends the walk where the words are missing. */
+	ow_walk_begin(&walk, &fake.target, NULL, &cache, &regs, frames,
+		      MAX_FRAMES);
+	CHECK(ow_walk_run(&walk) == OW_END_FAULT && walk.nr == 1);
+}
+
 static void test_cache_and_bias(void)
 {
 	set_up(&ow_arch_x86_64);
@@ -784,6 +825,7 @@ int main(void)
 		{ "switched stack", test_switched_stack },
 		{ "aarch64", test_aarch64_leaf_and_record },
 		{ "cache", test_cache },
+		{ "sliding window", test_sliding_window },
 		{ "cache and bias", test_cache_and_bias },
 		{ "cache and trampoline", test_cache_and_trampoline },
 		{ "texts", test_texts },
