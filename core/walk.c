@@ -396,7 +396,7 @@ static bool step_brief(struct ow_walk *w, const struct ow_brief *b)
 {
 	/* Twice at most: then the window holds it. */
 	while (!ow_step_brief(&w->step, b, &w->regs))
-		if (!w->slide || !slid(w, b))
+		if (b->flags || !w->slide || !slid(w, b))
 			return false;
 	return true;
 }

@@ -721,7 +721,7 @@ static void test_cache(void)
 /* An expression's addresses are of the module that the row is from. */
 static unsigned int nr_slides;
 
-/* Two words at a time, so that there is hardly more than what is asked for. */
+/* To no more than what is asked for. */
 static bool slide(struct ow_walk *w, uint64_t addr, size_t size)
 {
 	nr_slides++;
@@ -736,24 +736,20 @@ static bool slide(struct ow_walk *w, uint64_t addr, size_t size)
 static void test_sliding_window(void)
 {
 	const struct ow_window whole = { STACK, STACK_SIZE, stack_bytes };
-	static struct ow_frame other[MAX_FRAMES];
-	static struct ow_brief entries[128];
-	struct ow_cache cache = { entries, 63, 0 };
-	unsigned int nr;
+	static struct ow_brief briefs[128];
+	struct ow_cache cache = { briefs, 63, 0 };
 
 	set_up_chain();
-	ow_walk_begin(&walk, &fake.target, &whole, &cache, &regs, other,
+	ow_walk_begin(&walk, &fake.target, &whole, &cache, &regs, frames,
 		      MAX_FRAMES);
-	CHECK(ow_walk_run(&walk) == OW_END_OUTERMOST);
-	nr = walk.nr;
+	CHECK_TEXT(said(ow_walk_run(&walk)), CHAIN);
 	nr_slides = 0;
 	fake.stack.size = 0; /* nothing is there but by the window */
 	ow_walk_begin(&walk, &fake.target, NULL, &cache, &regs, frames,
 		      MAX_FRAMES);
 	walk.slide = slide;
-	CHECK(ow_walk_run(&walk) == OW_END_OUTERMOST);
-	CHECK(nr > 2 && walk.nr == nr && nr_slides == nr - 1);
-	CHECK(memcmp(frames, other, nr * sizeof(*frames)) == 0);
+	CHECK_TEXT(said(ow_walk_run(&walk)), CHAIN);
+	CHECK(nr_slides == 2);
 	/* One that can't ends the walk where the words are missing. */
 	ow_walk_begin(&walk, &fake.target, NULL, &cache, &regs, frames,
 		      MAX_FRAMES);
