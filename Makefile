@@ -127,7 +127,7 @@ $(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)
 # The tools hold the library, so that they run from anywhere.
 $(B)/bin/outwind: $(tool:%.c=$(B)/user/%.o)
 $(B)/bin/tbstack: $(tbstack:%.c=$(B)/user/%.o)
-$(B)/bin/outwind: $(B)/user/libkunwind.a
+$(B)/bin/outwind: $(patsubst %.c,$(B)/user/%.o,$(wildcard libkunwind/*.c))
 $(B)/bin/symbolize: $(symbolize:%.c=$(B)/user/%.o)
 $(B)/bin/uniprof: $(uniprof:%.c=$(B)/user/%.o)
 $(B)/bin/outwind $(B)/asan/outwind $(B)/asan/fake-outwind: tool_libs := $(ctf_libs)

@@ -54,6 +54,10 @@ int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
 	uint8_t how;
 	int err;
 
+	if (!module->cfi)
+		return module->rare ? ow_rare_find(module->rare, vaddr, row,
+						   f->rules) :
+				      -OW_EUNSUPPORTED;
 	err = ow_cfi_find(module->cfi, &env, vaddr, &f->fde, &how);
 	if (err)
 		return err;
@@ -85,7 +89,7 @@ int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
 	if (!module->table)
 		return module->cfi ? OW_FIND_FULL : -OW_ENOENT;
 	err = ow_table_row(module->table, vaddr, row, f->rules);
-	if ((err == -OW_EUNSUPPORTED && module->cfi) ||
+	if ((err == -OW_EUNSUPPORTED && (module->cfi || module->rare)) ||
 	    (err == -OW_ENOENT && has_debug_frame(module)))
 		return OW_FIND_FULL;
 	return err;

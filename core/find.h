@@ -35,7 +35,8 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 
 /*
  * The two halves of that: what ORC or the table has, or OW_FIND_FULL where the
- * module has CFI that must be asked; and what its CFI says.
+ * module has more that must be asked; and what its CFI says, or else what came
+ * with the table.
  */
 int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
 		      uint64_t addr, struct ow_row *row);

@@ -5,6 +5,7 @@
 
 #include "cfi.h"
 #include "orc.h"
+#include "rare.h"
 #include "table.h"
 
 enum ow_module_state {
@@ -18,8 +19,10 @@ struct ow_module {
 	enum ow_module_state state;
 	const struct ow_cfi *cfi;     /* NULL: it has none; borrowed */
 	const struct ow_table *table; /* NULL: none; borrowed */
-	const struct ow_orc *orc;     /* NULL: it's no kernel; borrowed */
-	uint64_t entry;               /* vaddr where a program starts, or 0 */
+	const struct ow_rare *rare; /* what the table leaves out, where there is
+					 no CFI; NULL: nothing; borrowed */
+	const struct ow_orc *orc;   /* NULL: it's no kernel; borrowed */
+	uint64_t entry;             /* vaddr where a program starts, or 0 */
 };
 
 /* A range of executable addresses. */

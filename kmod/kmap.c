@@ -96,6 +96,7 @@ static void link_range(const struct kw_owner *owner, struct kw_map *map,
 		return;
 	place->table = found.table;
 	m->table = &found.table->table;
+	m->rare = found.table->rare.nr_rows ? &found.table->rare : NULL;
 	m->bias = found.bias;
 	m->entry = found.entry;
 }

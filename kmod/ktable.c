@@ -117,7 +117,7 @@ static void table_drop(struct kw_table *table)
 }
 
 /* Check every row, now and then letting others run. */
-static int verify(const struct ow_table *t)
+static int verify_table(const struct ow_table *t)
 {
 	struct ow_table_check check = { .least = 0 };
 	int more;
@@ -132,13 +132,51 @@ static int verify(const struct ow_table *t)
 	return more ? -EINVAL : 0;
 }
 
-/* A private copy of the caller's bytes, all of which is sound. */
-static int table_read(u64 from, u32 size, struct kw_table **ret)
+static int verify_rare(const struct ow_rare *r)
 {
+	u32 at = 0;
+	int more;
+
+	while ((more = ow_rare_verify(r, &at, VERIFY_ROWS)) > 0) {
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return more ? -EINVAL : 0;
+}
+
+/* Where behind a table the rows lie that it leaves out. */
+static u64 rare_at(const struct ow_kunwind_table *arg)
+{
+	return ALIGN((u64)arg->size, 8);
+}
+
+/* The bytes are there: take them as what they are to be. */
+static int table_parse(struct kw_table *t, const struct ow_kunwind_table *arg)
+{
+	int err;
+
+	if (ow_table_open(&t->table, t->bytes, arg->size))
+		return -EINVAL;
+	err = verify_table(&t->table);
+	if (err || !arg->rare_size)
+		return err;
+	if (ow_rare_open(&t->rare, t->table.arch, t->table.base,
+			 t->bytes + rare_at(arg), arg->rare_size))
+		return -EINVAL;
+	return verify_rare(&t->rare);
+}
+
+/* A private copy of the caller's bytes, all of which is sound. */
+static int table_read(const struct ow_kunwind_table *arg, struct kw_table **ret)
+{
+	size_t size = arg->rare_size ? rare_at(arg) + arg->rare_size :
+				       arg->size;
 	struct kw_table *t;
 	int err;
 
-	if (size > OW_KUNWIND_MAX_TABLE)
+	if (arg->size > OW_KUNWIND_MAX_TABLE ||
+	    arg->rare_size > OW_RARE_MAX_SIZE)
 		return -EINVAL;
 	t = kzalloc(sizeof(*t), GFP_KERNEL);
 	if (!t)
@@ -151,12 +189,9 @@ static int table_read(u64 from, u32 size, struct kw_table **ret)
 	if (!t->bytes)
 		goto uncharge;
 	err = -EFAULT;
-	if (copy_from_user(t->bytes, u64_to_user_ptr(from), size))
+	if (copy_from_user(t->bytes, u64_to_user_ptr(arg->bytes), size))
 		goto uncharge;
-	err = -EINVAL;
-	if (ow_table_open(&t->table, t->bytes, size))
-		goto uncharge;
-	err = verify(&t->table);
+	err = table_parse(t, arg);
 	if (err)
 		goto uncharge;
 	t->size = size;
@@ -261,8 +296,8 @@ static struct kw_use *use_read(struct kw_session *session,
 	int err = -EINVAL;
 
 	if (arg->nr_segments == 0 || arg->nr_segments > OW_KUNWIND_MAX_SEGS ||
-	    arg->build_id_size > OW_KUNWIND_BUILD_ID || arg->reserved ||
-	    arg->kind > OW_KUNWIND_VDSO)
+	    arg->build_id_size > OW_KUNWIND_BUILD_ID ||
+	    (arg->rare_size && !arg->size) || arg->kind > OW_KUNWIND_VDSO)
 		return ERR_PTR(-EINVAL);
 	use = kzalloc(struct_size(use, segments, arg->nr_segments), GFP_KERNEL);
 	if (!use)
@@ -344,7 +379,7 @@ int kw_table_add(struct kw_session *session, const struct ow_kunwind_table *arg,
 	if (IS_ERR(use))
 		return PTR_ERR(use);
 	if (arg->size)
-		err = table_read(arg->bytes, arg->size, &fresh);
+		err = table_read(arg, &fresh);
 	if (err)
 		goto free;
 	mutex_lock(&kw_mutex);

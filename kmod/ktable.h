@@ -8,6 +8,7 @@
 #include <linux/refcount.h>
 
 #include "ksession.h"
+#include "rare.h"
 #include "table.h"
 
 /* The bytes, a private copy that was checked once; shared where they are equal. */
@@ -17,7 +18,8 @@ struct kw_table {
 	unsigned int nr_uses; /* under kw_mutex; in the hash while not 0 */
 	u64 check;
 	struct ow_table table;
-	size_t size;
+	struct ow_rare rare; /* nr_rows 0: none */
+	size_t size;         /* of both */
 	u8 *bytes;
 };
 

@@ -7,8 +7,10 @@
 #include <sys/ioctl.h>
 #include <sys/uio.h>
 
+#include "bytebuf.h"
 #include "error.h"
 #include "object.h"
+#include "raregen.h"
 #include "tablegen.h"
 
 #define VDSO_MAX (1u << 20)
@@ -43,27 +45,50 @@ static void take_build_id(const struct ow_object *obj,
 	memcpy(arg->build_id, obj->build_id, obj->build_id_size);
 }
 
-/* Hand in a table, or with size 0 ask for one of the same build-id. */
-static int hand_in(int dev, const struct ow_object *obj,
-		   struct ow_kunwind_table *arg, struct ow_error *err)
+/* The object's table, and behind it what it leaves to the CFI. */
+static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
+		      struct ow_kunwind_table *arg, struct ow_error *err)
 {
 	struct ow_table_stats stats;
-	size_t size;
-	_cleanup_(ow_freep) uint8_t *bytes = NULL;
+	struct ow_table t;
+	size_t size, behind;
+	_cleanup_(ow_freep)
+		uint8_t *bytes = ow_table_generate(obj, &size, &stats, err);
 
-	if (arg->build_id_size && ioctl(dev, OW_KUNWIND_TABLE, arg) == 0)
-		return 0;
-	bytes = ow_table_generate(obj, &size, &stats, err);
 	if (!bytes)
 		return -OW_CODE_FORMAT;
 	if (size > OW_KUNWIND_MAX_TABLE)
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "%s: its table is too large", obj->path);
-	arg->bytes = (uintptr_t)bytes;
+	ow_bytebuf_add(ret, bytes, size);
+	ow_bytebuf_pad(ret, 8);
+	behind = ret->size;
+	if (!ow_table_open(&t, bytes, size))
+		ow_rare_generate(obj, &t, ret);
+	if (ret->failed)
+		return ow_fail(err, OW_CODE_MEMORY, "%s: out of memory",
+			       obj->path);
+	arg->bytes = (uintptr_t)ret->bytes;
 	arg->size = (uint32_t)size;
-	if (ioctl(dev, OW_KUNWIND_TABLE, arg) == 0)
+	arg->rare_size = (uint32_t)(ret->size - behind);
+	return 0;
+}
+
+/* Hand in a table, or with size 0 ask for one of the same build-id. */
+static int hand_in(int dev, const struct ow_object *obj,
+		   struct ow_kunwind_table *arg, struct ow_error *err)
+{
+	struct ow_bytebuf bytes = { .bytes = NULL };
+	int failed;
+
+	if (arg->build_id_size && ioctl(dev, OW_KUNWIND_TABLE, arg) == 0)
 		return 0;
-	return ow_fail(err, OW_CODE_SYSTEM, "%s: hand in its table", obj->path);
+	failed = make_table(obj, &bytes, arg, err);
+	if (!failed && ioctl(dev, OW_KUNWIND_TABLE, arg))
+		failed = ow_fail(err, OW_CODE_SYSTEM, "%s: hand in its table",
+				 obj->path);
+	ow_bytebuf_deinit(&bytes);
+	return failed;
 }
 
 static int add(int dev, struct ow_object *obj, int fd, uint32_t kind,

@@ -56,7 +56,11 @@ kt := $(B)/kunwind
 kt_flags := $(flags) -O2 -g -fomit-frame-pointer -fno-optimize-sibling-calls
 kt_libs := $(B)/user/libkunwind.a $(B)/user/liboutwind.a
 kt_stacks := tests/kunwind/stacks.c
-kt_unwind := -DWITH_LIBUNWIND -lunwind
+kt_unwind := -lunwind
+# What the libraries are made of, for a program that is linked statically.
+kt_static := -ldw -lelf -llzma -lzstd -llz4 -lz -lbz2 -liberty $(xen_libs) \
+	$(if $(xen_libs),$(shell $(PKG_CONFIG) --static --libs $(xen_packages))) \
+	$(bpf_libs) -lelf -lz
 
 define kt_rule
 kt_programs += $(kt)/$(1)
@@ -67,9 +71,13 @@ $(kt)/$(1): tests/kunwind/$(2) $(kt_libs)
 endef
 kt_program = $(eval $(call kt_rule,$(1),$(2),$(3),$(4)))
 
-$(call kt_program,stacks-pie,stacks.c,-fPIE -pie -pthread,$(kt_unwind))
-$(call kt_program,stacks-no-pie,stacks.c,-fno-pie -no-pie,$(kt_unwind))
-$(call kt_program,stacks-lld,stacks.c,-fuse-ld=lld,$(kt_unwind))
+# Stubs are bound lazily, and lld writes no CFI for them.
+$(call kt_program,stacks-pie,stacks.c,-fPIE -pie -pthread -z lazy,$(kt_unwind))
+$(call kt_program,stacks-no-pie,stacks.c,-fno-pie -no-pie -z lazy,$(kt_unwind))
+$(call kt_program,stacks-lld,stacks.c,-fuse-ld=lld -DNO_PLT_CFI,$(kt_unwind))
+# It has no .eh_frame_hdr either.
+$(call kt_program,stacks-static,stacks.c,-static -DSTATIC -DNO_PLT_CFI \
+	-Wno-error,$(kt_static))
 
 $(call kt_program,contexts,contexts.c,)
 $(call kt_program,original,original.c,)

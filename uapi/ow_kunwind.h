@@ -82,13 +82,15 @@ enum ow_kunwind_table_kind {
 struct ow_kunwind_table {
 	__s32 fd;
 	__u32 kind;  /* enum ow_kunwind_table_kind */
-	__u64 bytes; /* pointer: a table, uapi/ow_table.h */
+	__u64 bytes; /* pointer: a table, uapi/ow_table.h; and where rare_size
+			is not 0, behind it at the next multiple of 8, rows
+			that it leaves to the CFI, uapi/ow_rare.h */
 	__u32 size;
 	__u32 nr_segments;
 	__u64 segments; /* pointer to struct ow_kunwind_segment[nr_segments] */
 	__u64 entry;    /* vaddr where the program starts, or 0 */
 	__u32 build_id_size; /* 0: it has none */
-	__u32 reserved;
+	__u32 rare_size;
 	__u8 build_id[OW_KUNWIND_BUILD_ID];
 };
 

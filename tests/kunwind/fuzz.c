@@ -127,7 +127,7 @@ static void fuzz_table(struct state *s)
 		.segments = next(s) % 16 ? (uintptr_t)segs : edge(s),
 		.entry = edge(s),
 		.build_id_size = next(s) % 4 ? 0 : (uint32_t)edge(s),
-		.reserved = next(s) % 64 == 0,
+		.rare_size = next(s) % 64 ? 0 : (uint32_t)edge(s),
 	};
 
 	memcpy(segs, segments, sizeof(segs));

@@ -124,8 +124,12 @@ static void bad_tables(int dev)
 	t.build_id_size = 33;
 	say(table(dev, &t) == EINVAL, "too long a build-id");
 	t = good;
-	t.reserved = 1;
-	say(table(dev, &t) == EINVAL, "reserved fields");
+	t.size = 0;
+	t.rare_size = 16;
+	say(table(dev, &t) == EINVAL, "rare rows without a table");
+	t.size = 8;
+	t.rare_size = 1u << 31;
+	say(table(dev, &t) == EINVAL, "too many rare rows");
 	close(good.fd);
 }
 

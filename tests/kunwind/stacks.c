@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Stacks of many kinds, each as the kernel's module, liboutwind (from another
- * process) and, where it is linked, libunwind see it.
+ * process) and libunwind see it; or, where there is no .eh_frame_hdr for that
+ * (STATIC), libgcc.
  */
+#include <alloca.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,15 +15,20 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
-#ifdef WITH_LIBUNWIND
+#ifdef STATIC
+#include <unwind.h>
+#else
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 #endif
 
 #include <outwind/kunwind.h>
 #include <outwind/outwind.h>
+
+#include "object.h"
 
 #define MAX      1024
 #define NOINLINE __attribute__((noinline, noclone))
@@ -114,31 +122,56 @@ static void against_capture(unsigned int nr)
 	say(status == 0, "frames as liboutwind has them", status >> 8, nr);
 }
 
-static void against_libunwind(unsigned int nr)
+static uintptr_t pcs[MAX + 16];
+
+#ifdef STATIC
+static _Unwind_Reason_Code take_pc(struct _Unwind_Context *context, void *arg)
 {
-#ifdef WITH_LIBUNWIND
-	static void *pcs[MAX + 16];
+	unsigned int *n = arg;
+
+	/* Behind the outermost frame, there is one of no code. */
+	if (*n == MAX + 16 || _Unwind_GetIP(context) == 0)
+		return _URC_END_OF_STACK;
+	pcs[(*n)++] = _Unwind_GetIP(context);
+	return _URC_NO_REASON;
+}
+
+static inline __attribute__((always_inline)) unsigned int take_pcs(void)
+{
+	unsigned int n = 0;
+
+	_Unwind_Backtrace(take_pc, &n);
+	return n;
+}
+#else
+static inline __attribute__((always_inline)) unsigned int take_pcs(void)
+{
 	unw_context_t context;
 	unw_cursor_t cursor;
-	unsigned int n = 0, k;
+	unsigned int n = 0;
 	unw_word_t ip;
 
 	unw_getcontext(&context);
 	unw_init_local(&cursor, &context);
 	while (n < MAX + 16 && unw_get_reg(&cursor, UNW_REG_IP, &ip) == 0 &&
 	       ip) {
-		pcs[n++] = (void *)ip;
+		pcs[n++] = ip;
 		if (unw_step(&cursor) <= 0)
 			break;
 	}
+	return n;
+}
+#endif
+
+static NOINLINE void against_others(unsigned int nr)
+{
+	unsigned int n = take_pcs(), k;
+
 	/* It begins here, two calls further in than the system call. */
 	for (k = 1; k < nr && k + 1 < n; k++)
-		if ((uintptr_t)pcs[k + 1] != frames[k].pc)
+		if (pcs[k + 1] != frames[k].pc)
 			break;
-	say(k == nr && n == nr + 1, "frames as libunwind has them", k, n);
-#else
-	(void)nr;
-#endif
+	say(k == nr && n == nr + 1, "frames as others have them", k, n);
 }
 
 /* All of what is compared is above this frame. */
@@ -153,7 +186,7 @@ static NOINLINE void leaf(void)
 		return;
 	say(u.end == OW_END_OUTERMOST, ow_end_text(u.end), u.nr, u.end);
 	say(u.nr >= want_frames, "frames", u.nr, want_frames);
-	against_libunwind(u.nr);
+	against_others(u.nr);
 	against_capture(u.nr);
 	__asm__ volatile("" ::: "memory");
 }
@@ -252,6 +285,97 @@ static NOINLINE void in_fork(void)
 	say(status >> 8 > 1, "in a child", status, 0);
 }
 
+/* A stack that is realigned, with a frame whose size nobody knows before. */
+static NOINLINE __attribute__((force_align_arg_pointer)) void
+realigned(size_t size)
+{
+	_Alignas(64) volatile char some[64];
+	volatile char *more = alloca(size);
+
+	some[0] = more[size - 1] = 1;
+	recurse(2);
+	some[1] = more[0] + some[0];
+}
+
+static NOINLINE void in_realigned(void)
+{
+	realigned(1);
+	realigned(40);
+	realigned(1000);
+}
+
+/* Where single steps are looked at, and how many were. */
+static uintptr_t step_start, step_end;
+static unsigned int steps;
+
+static void on_step(int nr, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	uintptr_t pc = (uintptr_t)regs[REG_RIP];
+
+	(void)nr;
+	(void)info;
+	if (pc >= step_start && pc < step_end) {
+		steps++;
+		leaf();
+	} else if (steps > 0) {
+		regs[REG_EFL] &= ~0x100; /* no more */
+	}
+}
+
+static inline __attribute__((always_inline)) void start_steps(void)
+{
+	struct sigaction a = { .sa_sigaction = on_step,
+			       .sa_flags = SA_SIGINFO };
+
+	steps = 0;
+	sigaction(SIGTRAP, &a, NULL);
+	__builtin_ia32_writeeflags_u64(__builtin_ia32_readeflags_u64() | 0x100);
+}
+
+/* Each instruction of a prologue that realigns. */
+static NOINLINE void step_realigned(void)
+{
+	step_start = (uintptr_t)realigned;
+	step_end = step_start + 48;
+	start_steps();
+	realigned(3);
+	say(steps > 4, "steps", steps, 0);
+}
+
+#ifndef NO_PLT_CFI
+/* This program's lazily bound stubs. */
+static bool find_plt(void)
+{
+	struct ow_error err;
+	struct ow_object *obj = ow_object_open("/proc/self/exe", &err);
+	struct ow_elf_section s;
+	extern const char __executable_start[];
+	bool found = obj && ow_object_section(obj, ".plt", &s);
+
+	if (found) {
+		step_start = (uintptr_t)__executable_start + s.vaddr;
+		if (obj->elf.type == 2) /* ET_EXEC: it is where it says */
+			step_start = s.vaddr;
+		step_end = step_start + s.size;
+	}
+	ow_object_close(obj);
+	return found;
+}
+
+/* Each instruction of a stub that was not bound yet, and of the one it goes to. */
+static NOINLINE void step_plt(void)
+{
+	volatile pid_t pid;
+
+	say(find_plt(), "find .plt", 0, 0);
+	start_steps();
+	pid = getpgrp();
+	say(steps == 5 && pid, "steps", steps, 5);
+}
+#endif
+
+#ifndef STATIC
 static NOINLINE void loaded(void)
 {
 	void *lib;
@@ -269,6 +393,7 @@ static NOINLINE void loaded(void)
 	dlclose(lib);
 	recurse(4);
 }
+#endif
 
 static const struct {
 	const char *name;
@@ -281,7 +406,14 @@ static const struct {
 	{ "signal stack", on_own_stack },
 	{ "callback of libc", through_libc },
 	{ "fork", in_fork },
+	{ "realigned", in_realigned },
+	{ "a prologue that realigns", step_realigned },
+#ifndef NO_PLT_CFI
+	{ "stubs", step_plt },
+#endif
+#ifndef STATIC
 	{ "dlopen", loaded },
+#endif
 	{ "plain again", plain },
 };
 

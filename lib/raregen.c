@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "raregen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "error.h"
+#include "find.h"
+#include "rare.h"
+
+/* DWARF 5, table 7.9. */
+enum {
+	DW_OP_deref = 0x06,
+	DW_OP_breg0 = 0x70,
+	DW_OP_breg31 = 0x8f,
+};
+
+#define RECENT 256 /* lists of rules, and expressions: neighbours are alike */
+
+/* Where what was written before stands, the last RECENT of it. */
+struct recent {
+	uint32_t at[RECENT], size[RECENT]; /* bytes */
+	uint32_t nr;                       /* in all */
+};
+
+struct making {
+	const struct ow_table *t;
+	struct ow_finder finder;
+	struct ow_target target;
+	struct ow_module module;
+	struct ow_bytebuf rows, rules, exprs;
+	struct recent recent_rules, recent_exprs;
+};
+
+/* Where in b those bytes are, now if they weren't; false: no room. */
+static bool intern(struct ow_bytebuf *b, struct recent *r, size_t most,
+		   const void *bytes, size_t size, uint32_t *ret)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < r->nr && i < RECENT; i++) {
+		k = (r->nr - 1 - i) % RECENT;
+		if (r->size[k] == size &&
+		    memcmp(b->bytes + r->at[k], bytes, size) == 0) {
+			*ret = r->at[k];
+			return true;
+		}
+	}
+	if (b->size + size > most)
+		return false;
+	k = r->nr++ % RECENT;
+	*ret = r->at[k] = (uint32_t)b->size;
+	r->size[k] = (uint32_t)size;
+	ow_bytebuf_add(b, bytes, size);
+	return !b->failed;
+}
+
+/* The bytes of a row's expression with its length before them, or false. */
+static bool expr_of(const struct ow_row *row, const struct ow_rule *rule,
+		    struct ow_cursor *whole, struct ow_cursor *code)
+{
+	struct ow_cursor c = { row->exprs, row->exprs + row->exprs_size,
+			       false };
+	uint64_t size;
+
+	if (!row->exprs)
+		return false;
+	ow_cursor_skip(&c, (uint32_t)rule->off);
+	whole->pos = c.pos;
+	size = ow_cursor_uleb(&c);
+	code->pos = c.pos;
+	ow_cursor_skip(&c, size);
+	whole->end = code->end = c.pos;
+	return !c.bad;
+}
+
+/* A register plus an offset, or what lies there, is said without expression. */
+static bool simplify(const struct ow_arch *arch, struct ow_cursor code,
+		     struct ow_rare_rule *rule)
+{
+	uint8_t op = ow_cursor_u8(&code);
+	int64_t off = ow_cursor_sleb(&code);
+	bool at = rule->kind == OW_RARE_AT_EXPR;
+	uint8_t slot;
+
+	if (code.bad || op < DW_OP_breg0 || op > DW_OP_breg31 ||
+	    off != (int32_t)off)
+		return false;
+	if (!at && ow_cursor_more(&code)) {
+		at = true;
+		if (ow_cursor_u8(&code) != DW_OP_deref)
+			return false;
+	}
+	slot = ow_arch_slot(arch, op - DW_OP_breg0);
+	if (ow_cursor_more(&code) || slot == OW_SLOT_NONE)
+		return false;
+	rule->kind = at ? OW_RARE_AT_REG : OW_RARE_REG;
+	rule->reg = slot;
+	rule->off = (int32_t)off;
+	return true;
+}
+
+static bool make_rule(struct making *m, const struct ow_row *row,
+		      const struct ow_rule *from, struct ow_rare_rule *ret,
+		      unsigned int *ops)
+{
+	struct ow_cursor whole = { .bad = false }, code = { .bad = false };
+	unsigned int n;
+	uint32_t at;
+
+	*ret = (struct ow_rare_rule){
+		.slot = from->slot,
+		.kind = from->kind,
+		.reg = from->reg,
+		.off = from->off,
+	};
+	if (from->kind != OW_RULE_AT_EXPR && from->kind != OW_RULE_IS_EXPR)
+		return true;
+	if (!expr_of(row, from, &whole, &code))
+		return false;
+	ret->reg = 0;
+	if (simplify(m->t->arch, code, ret))
+		return true;
+	n = ow_rare_ops(m->t->arch, code.pos, (uint64_t)(code.end - code.pos));
+	*ops += n;
+	if (n == 0 || *ops > OW_RARE_MAX_OPS ||
+	    !intern(&m->exprs, &m->recent_exprs, OW_RARE_MAX_EXPRS, whole.pos,
+		    (size_t)(whole.end - whole.pos), &at))
+		return false;
+	ret->off = (int32_t)at;
+	return true;
+}
+
+/* A row that holds for [start, end). */
+static void put_row(struct making *m, uint64_t start, uint64_t end,
+		    const struct ow_row *row)
+{
+	struct ow_rare_rule rules[1 + OW_MAX_REGS];
+	struct ow_rare_row r = {
+		.start = (uint32_t)(start - m->t->base),
+		.end = (uint32_t)(end - m->t->base),
+		.nr = row->nr,
+		.flags = row->flags & ~OW_ROW_LAST,
+		.ra = row->ra,
+	};
+	unsigned int ops = 0, i;
+	struct ow_rule cfa = row->cfa;
+	uint32_t at;
+
+	cfa.slot = 0;
+	if (end == m->finder.fde.end)
+		r.flags |= OW_RARE_LAST;
+	if (!make_rule(m, row, &cfa, &rules[0], &ops))
+		return;
+	for (i = 0; i < row->nr; i++)
+		if (!make_rule(m, row, &row->rules[i], &rules[1 + i], &ops))
+			return;
+	if (!intern(&m->rules, &m->recent_rules,
+		    OW_RARE_MAX_RULES * sizeof(rules[0]), rules,
+		    (1 + row->nr) * sizeof(rules[0]), &at))
+		return;
+	r.first = at / sizeof(rules[0]);
+	ow_bytebuf_add(&m->rows, &r, sizeof(r));
+}
+
+static bool has_room(const struct making *m)
+{
+	return m->rows.size < OW_RARE_MAX_ROWS * sizeof(struct ow_rare_row);
+}
+
+/* Rows of the CFI in [vaddr, end). */
+static void put_rows(struct making *m, uint64_t vaddr, uint64_t end)
+{
+	struct ow_row row;
+	uint64_t next;
+
+	while (vaddr < end && has_room(m)) {
+		/* What can't be read goes up to the table's next row. */
+		if (ow_find_row(&m->finder, &m->target, &m->module, vaddr,
+				&row))
+			return;
+		next = m->finder.cfa.next;
+		if (next > m->finder.fde.end)
+			next = m->finder.fde.end;
+		if (next > end)
+			next = end;
+		if (next <= vaddr)
+			return;
+		put_row(m, vaddr, next, &row);
+		vaddr = next;
+	}
+}
+
+static void put_all(struct making *m)
+{
+	struct ow_table_pos pos = { .block = 0 };
+	uint64_t from = 0;
+	bool open = false;
+
+	while (ow_table_next(m->t, &pos) > 0) {
+		if (open)
+			put_rows(m, from, m->t->base + pos.off);
+		open = pos.code == OW_TABLE_ESCAPE;
+		from = m->t->base + pos.off;
+	}
+	/* A table's last row is one of what nothing covers. */
+}
+
+static void put_together(const struct making *m, struct ow_bytebuf *ret)
+{
+	struct ow_rare_head head = {
+		.magic = OW_RARE_MAGIC,
+		.nr_rows =
+			(uint32_t)(m->rows.size / sizeof(struct ow_rare_row)),
+		.nr_rules =
+			(uint32_t)(m->rules.size / sizeof(struct ow_rare_rule)),
+		.exprs_size = (uint32_t)m->exprs.size,
+	};
+
+	if (head.nr_rows == 0 || m->rows.failed || m->rules.failed ||
+	    m->exprs.failed)
+		return;
+	ow_bytebuf_add(ret, &head, sizeof(head));
+	ow_bytebuf_add(ret, m->rows.bytes, m->rows.size);
+	ow_bytebuf_add(ret, m->rules.bytes, m->rules.size);
+	ow_bytebuf_add(ret, m->exprs.bytes, m->exprs.size);
+}
+
+void ow_rare_generate(const struct ow_object *obj, const struct ow_table *t,
+		      struct ow_bytebuf *ret)
+{
+	_cleanup_(ow_freep) struct making *m = calloc(1, sizeof(*m));
+
+	if (!m) {
+		ret->failed = true;
+		return;
+	}
+	m->t = t;
+	m->target.arch = t->arch;
+	m->module.cfi = &obj->cfi;
+	put_all(m);
+	put_together(m, ret);
+	ow_bytebuf_deinit(&m->rows);
+	ow_bytebuf_deinit(&m->rules);
+	ow_bytebuf_deinit(&m->exprs);
+}
