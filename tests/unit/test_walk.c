@@ -184,14 +184,15 @@ static void set_up(const struct ow_arch *arch)
 {
 	make_cfi(arch);
 	make_table(arch, 0x2000, OW_TABLE_NONE);
-	tabled = (struct ow_module){ TABLED, OW_MODULE_READY,
-				     NULL,   &table,
-				     NULL,   0 };
-	module = (struct ow_module){ MODULE, OW_MODULE_READY, &cfi, NULL, NULL,
-				     0 };
-	later = (struct ow_module){
-		LATER, OW_MODULE_UNREAD, &cfi, NULL, NULL, 0
-	};
+	tabled = (struct ow_module){ .bias = TABLED,
+				     .state = OW_MODULE_READY,
+				     .table = &table };
+	module = (struct ow_module){ .bias = MODULE,
+				     .state = OW_MODULE_READY,
+				     .cfi = &cfi };
+	later = (struct ow_module){ .bias = LATER,
+				    .state = OW_MODULE_UNREAD,
+				    .cfi = &cfi };
 	memset(stack_bytes, 0, sizeof(stack_bytes));
 	memset(code_bytes, 0xcc, sizeof(code_bytes));
 	memset(code2_bytes, 0xcc, sizeof(code2_bytes));
