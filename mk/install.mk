@@ -26,6 +26,9 @@ install: all
 		-e 's|@VERSION@|$(VERSION)|' -e 's|@BPF_LIBS@|$(bpf_libs)|' \
 		-e 's|@XENLIBS@|$(strip $(xen_libs))|' lib/outwind.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
+		-e 's|@VERSION@|$(VERSION)|' libkunwind/kunwind.pc.in \
+		>$(DESTDIR)$(LIBDIR)/pkgconfig/kunwind.pc
 	sh scripts/install-compat.sh $(compat_dir) "$(DESTDIR)" "$(PREFIX)" \
 		"$(LIBDIR)"
 	for m in $(man_pages); do \
@@ -45,6 +48,7 @@ uninstall:
 		$(DESTDIR)$(LIBDIR)/liboutwind.* \
 		$(DESTDIR)$(LIBDIR)/libkunwind.so* \
 		$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc \
+		$(DESTDIR)$(LIBDIR)/pkgconfig/kunwind.pc \
 		$(DESTDIR)$(bash_dir)/outwind $(DESTDIR)$(bash_dir)/tbstack \
 		$(DESTDIR)$(bash_dir)/symbolize $(DESTDIR)$(bash_dir)/uniprof \
 		$(DESTDIR)$(zsh_dir)/_outwind

@@ -86,6 +86,7 @@ $(call kt_program,unfollow,unfollow.c,)
 $(call kt_program,fuzz,fuzz.c,-pthread)
 $(call kt_program,stress,stress.c,-pthread)
 
+$(call kt_program,bpfstack,bpfstack.c,)
 $(call kt_program,left,left.c,)
 $(call kt_program,spin,spin.c,)
 
@@ -95,6 +96,17 @@ $(kt)/compat: tests/kunwind/compat.c mk/kunwind.mk
 		-mpreferred-stack-boundary=2 -static $< -o $@ || \
 		echo "not built: $@"
 kt_programs += $(kt)/compat
+
+# As a stranger builds it, of what is installed.
+$(kt)/outside: tests/kunwind/outside.c all
+	@rm -rf $(kt)/root
+	@$(MAKE) --no-print-directory -s install PREFIX=$(abspath $(kt)/root) \
+		DESTDIR= LIBDIR=$(abspath $(kt)/root)/lib
+	@echo "  KTEST $@"
+	@$(CC) -O2 -fno-optimize-sibling-calls $< -o $@ \
+		$$(PKG_CONFIG_PATH=$(abspath $(kt)/root)/lib/pkgconfig \
+		$(PKG_CONFIG) --cflags --libs kunwind)
+kt_programs += $(kt)/outside
 
 $(kt)/plugin.so: tests/kunwind/plugin.c
 	@mkdir -p $(@D)
@@ -125,6 +137,10 @@ $(kt)/bench_kunwind: bench/bench_kunwind.c bench/visit.c $(kt_libs) \
 
 bench-kunwind: $(KVER:%=$(B)/kwbench-%/kwbench.ko) $(kt)/bench_kunwind
 	@sh bench/kunwind.sh $(B) $(KVER)
+
+# Minutes of it, on each kernel.
+check-slow: kmod-test $(kt_programs) $(B)/bin/outwind
+	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-600} sh tests/kunwind/run.sh $(B) $(KVERS)
 
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
 	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVER)
@@ -160,4 +176,5 @@ check-kunwind-arm64: $(kta)/module/kunwind.ko $(kta)/share/stacks-pie
 	@cp $< $(kta)/share/
 	bash tests/kunwind/arm64.sh $(abspath $(B)/xen/arm64) $(abspath $(kta)/share)
 
-.PHONY: check-kunwind-arm64 kmod kmod-test bench-kunwind check-kunwind check-kunwind-all
+.PHONY: kmod kmod-test bench-kunwind check-kunwind check-kunwind-all check-slow \
+	check-kunwind-arm64

@@ -84,6 +84,17 @@ head -n 1 "$dir/out" | grep -q clock_nanosleep
 grep -q __libc_start "$dir/out"
 "$dir/usr/bin/tbstack" "$victim" | grep -q "clock_nanosleep + 0x"
 
+# libkunwind, here without the module.
+# shellcheck disable=SC2046
+cc -Wall -Werror tests/kunwind/outside.c -o "$dir/outside" \
+    $(pkg-config --cflags --libs kunwind)
+readelf -d "$dir/outside" | grep -q 'libkunwind.so.0'
+if [ ! -e /dev/kunwind ]; then
+    status=0
+    "$dir/outside" >"$dir/out" || status=$?
+    [ $status -eq 2 ] && grep -q '^open /dev/kunwind' "$dir/out"
+fi
+
 # libunwind's interface, chosen by PKG_CONFIG_PATH: a program for that builds as
 # it is, and names the libraries that Debian's would.
 cat >"$dir/unw.c" <<'EOF'

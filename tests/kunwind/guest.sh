@@ -25,6 +25,8 @@ for p in pie no-pie lld static; do
 done
 begin original
 run 300 "$build/kunwind/original" 100
+begin "a program of what is installed"
+LD_LIBRARY_PATH="$build/kunwind/root/lib" run 300 "$build/kunwind/outside"
 begin permit
 run 300 "$build/kunwind/permit"
 begin unfollow

@@ -49,14 +49,48 @@ until grep -q following /run/kunwindd.out || [ $i -gt 600 ]; do
 done
 cat /run/kunwindd.out
 
+# A live patch of one of the functions that the hook redirects.
+patch=/sys/kernel/livepatch/kwpatch
+until_patch() { # COMMAND...: wait, as a patch takes its time
+    i=0
+    until "$@" || [ $i -gt 600 ]; do
+        i=$((i + 1))
+        sleep 0.2
+    done
+}
+settled() { [ "$(cat $patch/transition)" = 0 ]; }
+gone() { [ ! -e $patch ]; }
+patched() {
+    if [ ! -d /sys/kernel/livepatch ]; then
+        echo "# no live patches here"
+        return
+    fi
+    insmod "$build/kwtest-$(uname -r)/kwpatch.ko"
+    say $? "a live patch is there"
+    until_patch settled
+    # not the shell's own, which doesn't say why
+    ! env echo 1 2>/run/refused >$param && grep -q busy /run/refused
+    say $? "refused where a live patch has a function"
+    [ "$(cat $param)" = N ] &&
+        ! grep -q perf_callchain_user $trace/enabled_functions
+    say $? "and none is redirected"
+    echo 0 >$patch/enabled
+    until_patch gone
+    rmmod kwpatch
+    say $? "the live patch goes"
+}
+
 [ "$(cat $param)" = N ]
 say $? "the hook is off"
+patched
+"$build/kunwind/bpfstack" 0
 without=$(enough_stacks)
 [ "$(echo 1 >$param && cat $param)" = Y ]
 say $? "the hook goes on"
 grep -q perf_callchain_user $trace/enabled_functions &&
     grep -q stack_trace_save_user $trace/enabled_functions
 say $? "both walkers are redirected"
+"$build/kunwind/bpfstack" 1
 with=$(enough_stacks)
 echo "# samples with main() of all: $without as it was, $with hooked"
 # shellcheck disable=SC2086
@@ -80,6 +114,11 @@ echo 0 >$trace/options/userstacktrace
 # 32-bit programs, by the daemon's tables.
 if [ -x "$build/kunwind/compat" ]; then
     "$build/kunwind/compat"
+fi
+
+if [ -d /sys/kernel/livepatch ]; then
+    ! insmod "$build/kwtest-$(uname -r)/kwpatch.ko" 2>/dev/null
+    say $? "a live patch is refused where the hook is"
 fi
 
 [ "$(echo 0 >$param && cat $param)" = N ]
