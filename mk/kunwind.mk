@@ -79,11 +79,11 @@ $(call kt_program,stacks-lld,stacks.c,-fuse-ld=lld -DNO_PLT_CFI,$(kt_unwind))
 $(call kt_program,stacks-static,stacks.c,-static -DSTATIC -DNO_PLT_CFI \
 	-Wno-error,$(kt_static))
 
-$(call kt_program,contexts,contexts.c,)
+$(call kt_program,contexts,contexts.c,-z lazy)
 $(call kt_program,original,original.c,)
 $(call kt_program,permit,permit.c,)
 $(call kt_program,unfollow,unfollow.c,)
-$(call kt_program,fuzz,fuzz.c,-pthread)
+$(call kt_program,fuzz,fuzz.c,-pthread -z lazy)
 $(call kt_program,stress,stress.c,-pthread)
 
 $(call kt_program,bpfstack,bpfstack.c,)

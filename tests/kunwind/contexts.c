@@ -34,15 +34,17 @@ static void say(bool well, const char *name, const char *what, long got)
 
 static void check(const char *name)
 {
-	unsigned long taken = 0, nmi, irq, pc;
+	unsigned long taken = 0, nmi, irq, unsupported, pc;
 	int end = -1, nr = 0, inside = 0, i;
 	char path[64];
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/kwtest/%s", name);
 	f = fopen(path, "re");
-	if (!f || fscanf(f, "taken %lu nmi %lu irq %lu end %d nr %d", &taken,
-			 &nmi, &irq, &end, &nr) != 5) {
+	if (!f || fscanf(f,
+			 "taken %lu nmi %lu irq %lu unsupported %lu end %d "
+			 "nr %d",
+			 &taken, &nmi, &irq, &unsupported, &end, &nr) != 6) {
 		say(false, name, "no report", 0);
 		return;
 	}
@@ -50,6 +52,7 @@ static void check(const char *name)
 		inside += pc == again;
 	fclose(f);
 	say(taken > 0, name, "taken", (long)taken);
+	say(unsupported == 0, name, "unsupported", (long)unsupported);
 	say(end == OW_END_OUTERMOST, name, ow_end_text(end), nr);
 	say(inside == DEPTH, name, "frames of the recursion", inside);
 	printf("# %s: %lu taken, %lu in NMI, %lu in interrupts, %d frames\n",
@@ -98,6 +101,15 @@ static inline __attribute__((always_inline)) void busy(void)
 		;
 }
 
+/* Much of the time in a stub of the program's. */
+static inline __attribute__((always_inline)) void call_stubs(void)
+{
+	unsigned int n;
+
+	for (n = 0; n < 200000; n++)
+		(void)rand();
+}
+
 static NOINLINE void spin(void)
 {
 	pid_t child = fork();
@@ -108,6 +120,7 @@ static NOINLINE void spin(void)
 		send_nmis();
 	for (i = 0; i < 50; i++) {
 		busy();
+		call_stubs();
 		syscall(SYS_getppid);
 	}
 	/* The last stacks are of here, and don't change while they are read. */

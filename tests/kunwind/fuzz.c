@@ -22,13 +22,14 @@
 
 #include "object.h"
 #include "ow_kunwind_proc.h"
-#include "ow_table.h"
+#include "raregen.h"
 #include "tablegen.h"
 
 #define THREADS 3
 
+/* A table, and behind it what it leaves to the CFI. */
 static uint8_t *table;
-static size_t table_size;
+static size_t table_size, own_size, rare_size; /* all, and of each */
 static struct ow_kunwind_segment segments[OW_KUNWIND_MAX_SEGS];
 static unsigned int nr_segments;
 static time_t until;
@@ -111,7 +112,11 @@ static uint32_t damaged(struct state *s)
 	while (n-- > 0)
 		s->copy[next(s) % (next(s) % 2 ? 48 : table_size)] =
 			(uint8_t)edge(s);
-	return next(s) % 20 ? (uint32_t)table_size :
+	/* As often where there is less of it. */
+	if (next(s) % 2)
+		s->copy[table_size - rare_size + next(s) % rare_size] =
+			(uint8_t)edge(s);
+	return next(s) % 20 ? (uint32_t)own_size :
 			      (uint32_t)(next(s) % table_size);
 }
 
@@ -127,7 +132,8 @@ static void fuzz_table(struct state *s)
 		.segments = next(s) % 16 ? (uintptr_t)segs : edge(s),
 		.entry = edge(s),
 		.build_id_size = next(s) % 4 ? 0 : (uint32_t)edge(s),
-		.rare_size = next(s) % 64 ? 0 : (uint32_t)edge(s),
+		.rare_size = next(s) % 16 ? (uint32_t)rare_size :
+					    (uint32_t)edge(s),
 	};
 
 	memcpy(segs, segments, sizeof(segs));
@@ -272,15 +278,29 @@ static void *run(void *arg)
 
 static void make_table(void)
 {
+	struct ow_bytebuf all_bytes = { .bytes = NULL };
 	struct ow_table_stats stats;
 	struct ow_elf_segment seg;
+	struct ow_table t;
 	struct ow_error err;
 	struct ow_object *obj = ow_object_open("/proc/self/exe", &err);
 	uint32_t i;
 
 	if (!obj || ow_object_load_cfi(obj, &err))
 		exit(1);
-	table = ow_table_generate(obj, &table_size, &stats, &err);
+	table = ow_table_generate(obj, &own_size, &stats, &err);
+	if (!table || ow_table_open(&t, table, own_size))
+		exit(1);
+	ow_bytebuf_add(&all_bytes, table, own_size);
+	ow_bytebuf_pad(&all_bytes, 8);
+	rare_size = all_bytes.size;
+	ow_rare_generate(obj, &t, &all_bytes);
+	free(table);
+	rare_size = all_bytes.size - rare_size;
+	table_size = all_bytes.size;
+	table = all_bytes.bytes;
+	if (rare_size == 0) /* its stubs, at least */
+		exit(1);
 	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
 		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_X)
 			segments[nr_segments++] = (struct ow_kunwind_segment){

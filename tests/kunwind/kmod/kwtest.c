@@ -25,7 +25,7 @@ struct stack {
 	const char *name;
 	int nr;
 	enum ow_end end;
-	unsigned long in_nmi, in_irq, taken;
+	unsigned long in_nmi, in_irq, taken, unsupported;
 	struct ow_frame frames[MAX_FRAMES];
 };
 
@@ -54,6 +54,7 @@ static void take(struct stack *s)
 	s->in_irq += !!in_hardirq();
 	s->nr = kunwind_user_stack(task_pt_regs(current), s->frames, MAX_FRAMES,
 				   &s->end);
+	s->unsupported += s->nr > 0 && s->end == OW_END_UNSUPPORTED;
 	s->taken++;
 }
 
@@ -107,8 +108,10 @@ static int stack_show(struct seq_file *m, void *v)
 	const struct stack *s = m->private;
 	int i;
 
-	seq_printf(m, "taken %lu nmi %lu irq %lu end %d nr %d\n", s->taken,
-		   s->in_nmi, s->in_irq, s->end, s->nr);
+	seq_printf(m,
+		   "taken %lu nmi %lu irq %lu unsupported %lu end %d nr %d\n",
+		   s->taken, s->in_nmi, s->in_irq, s->unsupported, s->end,
+		   s->nr);
 	for (i = 0; i < s->nr; i++)
 		seq_printf(m, "%llx\n", s->frames[i].pc);
 	return 0;
