@@ -117,14 +117,59 @@ sample_linux() {
     xl destroy "$1"
 }
 
+# A line of that kind on the guest's console, in time.
+says() {
+    n=0
+    until grep -q "$2" ".xenlab/guest-$1.log" 2>/dev/null; do
+        [ $((n += 1)) -lt 600 ] || return 1
+        sleep 0.1
+    done
+}
+
+# A boot loader that waits for a command: while it stands still, and afterwards.
+compare_loader() {
+    xl create -q "$1.cfg" >"$1/create" 2>&1
+    id=$(xl domid "$1")
+    says "$1" 'grub> '
+    for i in 1 2; do
+        xl pause "$1"
+        xenctx -f -k 1 "$id" 0 >"$1/$i.ctx0" 2>&1
+        for way in none image fp; do
+            case $way in
+                none) given='' ;;
+                image) given="-e $1.bin" ;;
+                fp) given="-e $1.bin --unwind=fp" ;;
+            esac
+            # shellcheck disable=SC2086
+            timeout 60 outwind stack --json $given "xen:$1" \
+                >"$1/$i.$way.json" 2>"$1/$i.$way.err"
+            echo $? >"$1/$i.$way.status"
+        done
+        xl list "$1" >"$1/$i.list"
+        xl unpause "$1"
+    done
+    # Of one that runs; and it still does what it is told.
+    timeout 60 outwind stack -e "$1.bin" "xen:$1" >"$1/running" 2>&1
+    xl list "$1" >"$1/after"
+    printf 'set a=runs; echo ${a}-on\r' >"$(xenstore-read "/local/domain/$id/console/tty")"
+    says "$1" runs-on
+    echo $? >"$1/answer"
+    xl destroy "$1"
+}
+
 # Where it shares a processor, what samples comes first.
 xl sched-credit2 -d Domain-0 -w 65535 >sched 2>&1
 for name; do
     mkdir -p "$name"
-    case $name in linux-*)
-        sample_linux "$name"
-        continue
-        ;;
+    case $name in
+        linux-*)
+            sample_linux "$name"
+            continue
+            ;;
+        grub-*)
+            compare_loader "$name"
+            continue
+            ;;
     esac
     image=$own_image
     [ "$name" != pvh-32 ] || image=guest-32.elf

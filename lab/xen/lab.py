@@ -17,9 +17,12 @@ import tempfile
 
 import callgraph
 import linuxkernel
+import loader
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-GUESTS = {'amd64': ('pv', 'pvh', 'pvh-32', 'linux-pv', 'linux-pvh'), 'arm64': ('arm',)}
+GUESTS = {'amd64': ('pv', 'pvh', 'pvh-32', 'linux-pv', 'linux-pvh',
+                    'grub-pv', 'grub-pvh'),
+          'arm64': ('arm',)}
 PREFIX = {'amd64': '', 'arm64': 'aarch64-linux-gnu-'}
 NR_CPUS = 3  # that are up, of four
 MACHINES_OWN = 'pv', 'pvh', 'arm'  # are measured, too
@@ -107,6 +110,9 @@ class Lab:
             shutil.copy(os.path.join(os.environ['XENLAB_CACHE'], 'amd64',
                                      'linux'), self.share)
         for name in self.options.guests:
+            if name.startswith('grub-'):
+                loader.fill(self, name)
+                continue
             kind = '' if name == 'arm' else \
                 'type = "%s"\n' % name.split('-')[0]
             if name == 'pvh-32':
@@ -462,6 +468,9 @@ def main():
             for name in options.guests:
                 if name.startswith('linux-'):
                     lab.check_linux(name)
+                    continue
+                if name.startswith('grub-'):
+                    loader.check(lab, name)
                     continue
                 lab.check_guest(name)
                 lab.check_paused(name)
