@@ -151,6 +151,7 @@ compare_loader() {
     # Of one that runs; and it still does what it is told.
     timeout 60 outwind stack -e "$1.bin" "xen:$1" >"$1/running" 2>&1
     xl list "$1" >"$1/after"
+    # shellcheck disable=SC2016 # it is the guest's to expand
     printf 'set a=runs; echo ${a}-on\r' >"$(xenstore-read "/local/domain/$id/console/tty")"
     says "$1" runs-on
     echo $? >"$1/answer"

@@ -17,6 +17,7 @@ KEEPS_FP = 'grub-pvh'  # which is of 32 bits; that of 64 has none
 REGISTERS = {'grub-pv': ('rip', 'rsp'), 'grub-pvh': ('eip', 'esp')}
 FILES = {'grub-pv': 'grub-x86_64-xen.bin', 'grub-pvh': 'grub-i386-xen_pvh.bin'}
 FOLDER = 'amd64/sysroot/usr/lib/grub-xen'  # of the packages
+START_SIZE = 64  # of the code at the entry, which calls main()
 LEAST_FRAMES = 5  # from main() through modules to what reads keys
 CONFIG = '''name = "%s"
 type = "%s"
@@ -34,9 +35,9 @@ class Text:
     def __init__(self, path):
         with open(path, 'rb') as file:
             data = file.read()
-        self.bits = 64 if data[4] == 2 else 32
-        word = 'Q' if self.bits == 64 else 'I'
+        word = 'Q' if data[4] == 2 else 'I'  # of 64 bits, or of 32
         head = struct.unpack_from('<3%sI6H' % word, data, 24)
+        self.entry = head[0]
         heads = [struct.unpack_from('<II4' + word, data, head[2] + head[7] * i)
                  for i in range(head[8])]
         names = heads[head[9]][4]
@@ -91,8 +92,9 @@ def check_end(text, name, thread, status):
     if not is_complete and (thread['end'] == 'complete' or
                             not thread.get('end_detail')):
         return ['ends without a reason']
-    if is_complete and name == KEEPS_FP and not text.is_behind_call(
-            int(frames[-1]['pc'], 16)):
+    last = int(frames[-1]['pc'], 16)
+    if is_complete and name == KEEPS_FP and not (
+            text.is_behind_call(last) and last - text.entry < START_SIZE):
         return ['complete, but for where it starts']
     return []
 
