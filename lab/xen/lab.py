@@ -411,7 +411,7 @@ class Lab:
             why = kernel.check(pcs, complete)
             recorded += where == 'record'
             counts[why or 'right'] += 1
-            if why not in (None, 'replaced'):
+            if why and why not in linuxkernel.UNSURE:
                 problems.append('%s: %s: %s' % (where, why, ' '.join(
                     '%#x' % pc for pc in pcs)))
         stats = self.stats(name, 'record.stats')

@@ -7,6 +7,8 @@ import bisect
 import struct
 
 END, CALL, REGS, UNKNOWN, NO_CODE = 'end', 'call', 'regs', 'unknown', 'no code'
+# Stacks of which nothing more is known, with what check() has.
+REPLACED, ENTERED = UNSURE = 'replaced', 'entered'
 OLD_TYPES = CALL, REGS, REGS, CALL
 # Since 6.3 there is a type for what is not known, and one for the end.
 TYPES = UNKNOWN, END, CALL, REGS, REGS
@@ -98,9 +100,24 @@ class Kernel:
                     is_indirect_call(code[i:]) for i in range(6))
         return False
 
+    def _is_entered(self, thunk, pc):
+        """Does a thunk return to pc to call it, as retpolines do?  It is where
+        code starts; and behind the thunk's own call no one returns to, is UD2."""
+        i = bisect.bisect_left(self.starts, pc)
+        return self._bytes_at(thunk, 2) == b'\x0f\x0b' and \
+            self.starts[i:i + 1] == [pc] and self.kinds[i] == CALL and \
+            self.kinds[i - 1] == UNKNOWN
+
+    def _bytes_at(self, pc, nr):
+        for addr, off, size, is_code in self.sections.values():
+            if is_code and addr <= pc <= addr + size - nr:
+                return self.bytes[pc - addr + off:pc - addr + off + nr]
+        return b''
+
     def check(self, pcs, complete):
-        """Why a stack, innermost first, is none; 'replaced' where its first
-        frame is in replaced code, of which nothing is known; or None."""
+        """Why a stack, innermost first, is none; REPLACED where its first
+        frame is in replaced code, of which nothing is known; ENTERED where a
+        retpoline is about to enter a function; or None."""
         is_exact = True
         for i, pc in enumerate(pcs):
             addr = pc if is_exact else pc - 1
@@ -108,10 +125,12 @@ class Kernel:
             if kind == NO_CODE:
                 return '#%d is no code' % i
             if is_exact and self.is_replaced(addr):
-                return 'replaced'
+                return REPLACED
             # What begins a stack need not have called; some pushes and returns.
             if not is_exact and kind != END and \
                     not self.is_replaced(addr) and not self.is_behind_call(pc):
+                if i == 2 and self._is_entered(pcs[1], pc):
+                    return ENTERED
                 return '#%d is behind no call' % i
             if is_last and kind == CALL:
                 return '#%d has a caller' % i
