@@ -62,3 +62,24 @@ check-trace: $(B)/asan/outwind $(B)/bin/outwind
 	python3 -B tests/trace/run.py $^ tests/data/lttng
 
 .PHONY: check-trace
+
+# What stacks cost in traces: the same program with and without frame pointers.
+$(B)/bench/lttng_calls_%: bench/lttng_calls.c $(kt_libs)
+	@mkdir -p $(@D)
+	@echo "  CC    $@"
+	@$(CC) $(kt_flags) -f$(if $(filter omit,$*),,no-)omit-frame-pointer $< \
+		$(kt_libs) $(libs) -o $@
+
+lttng_rounds ?= 3
+lttng_calls ?= 3000
+
+bench-lttng: lttng-kunwind $(B)/bench/lttng_calls_omit $(B)/bench/lttng_calls_fp \
+		$(B)/bin/outwind
+	@mkdir -p $(B)/lab/out/bench-lttng
+	KVER=$(KVER) LAB=$(abspath $(B)/lab) bash lab/kernel/vmrun.sh -m 2048 -t 500 -- \
+		bash $(abspath bench/lttng.sh) $(abspath $(B)) \
+		$(abspath $(B)/lab/out/bench-lttng) $(lttng_rounds) $(lttng_calls)
+	@python3 -B bench/lttng.py table $(B)/lab/out/bench-lttng \
+		$(lttng_rounds) $(lttng_calls)
+
+.PHONY: bench-lttng

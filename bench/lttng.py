@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What user stacks cost in a kernel trace, by way of taking them.
+
+usage: lttng.py perf FILE: "events lost bytes" of what perf record wrote
+       lttng.py table OUT ROUNDS CALLS: a table of what lttng.sh left
+"""
+import os
+import re
+import struct
+import subprocess
+import sys
+
+LOST, SAMPLE = 2, 9
+DEPTH = 16                      # of lttng_calls.c
+STACK = re.compile(r'callstack_user\w* = \[ (.*?) \]')
+WAYS = (('none-omit', 'no tracing', None),
+        ('none-fp', 'no tracing, with frame pointers', None),
+        ('plain-omit', 'LTTng, no stacks', 'none-omit'),
+        ('plain-fp', 'LTTng, no stacks, with frame pointers', 'none-fp'),
+        ('fp', 'callstack-user, frame pointers', 'plain-fp'),
+        ('hook', 'callstack-user, kunwind', 'plain-omit'),
+        ('event', 'kunwind_callstack', 'plain-omit'),
+        ('perf', 'perf record --call-graph dwarf', 'plain-omit'))
+
+
+def perf(path):
+    """Counts by the records of a perf.data file (perf.data-file-format.txt)."""
+    data = open(path, 'rb').read()
+    at, size = struct.unpack_from('<QQ', data, 40)
+    end = at + size
+    events = lost = used = 0
+    while at < end:
+        kind, _, length = struct.unpack_from('<IHH', data, at)
+        if kind == SAMPLE:
+            events += 1
+            used += length
+        elif kind == LOST:
+            lost += struct.unpack_from('<Q', data, at + 16)[0]
+        at += length
+    print(events, lost, used)
+
+
+def trace_of(out, way, turn):
+    """(events, whole stacks, events lost, bytes) of a trace of LTTng."""
+    top = '%s/%s.%d' % (out, way, turn)
+    used = 0
+    for folder, _, files in os.walk(top):
+        used += sum(os.path.getsize(os.path.join(folder, f)) for f in files
+                    if f != 'metadata' and not f.endswith('.idx'))
+    done = subprocess.run(['babeltrace2', top], capture_output=True, text=True,
+                          check=True)
+    events = whole = 0
+    for line in done.stdout.splitlines():
+        events += 1
+        stack = STACK.search(line)
+        whole += bool(stack) and stack.group(1).count('= 0x') > DEPTH
+    lost = sum(map(int, re.findall(r'discarded (\d+) event', done.stderr)))
+    return events, whole, lost, used
+
+
+def row(out, way):
+    if way.startswith('none'):
+        return None
+    if way != 'perf':
+        return [sum(n) for n in zip(*(trace_of(out, way, t) for t in (1, 2)))]
+    events, lost, used = (
+        sum(n) for n in zip(*(map(int, open('%s/perf.%d' % (out, t)).read()
+                                  .split()) for t in (1, 2))))
+    return [events, events, lost, used]
+
+
+def table(out, rounds, calls):
+    ns = {way: min(map(float, open('%s/%s.ns' % (out, way)))) for way, *_ in WAYS}
+    print('%d system calls, two events each, below %d functions; in QEMU by TCG' %
+          (2 * rounds * calls, DEPTH))
+    print('%-38s %8s %7s %9s %7s %7s %7s' %
+          ('', 'ns/call', 'x base', 'events', 'stacks', 'lost', 'B/event'))
+    for way, title, base in WAYS:
+        ratio = '%7.2f' % (ns[way] / ns[base]) if base else ''
+        line = '%-38s %8.0f %7s' % (title, ns[way], ratio)
+        counts = row(out, way)
+        if counts:
+            events, stacks, lost, used = counts
+            line += ' %9d %7d %7d %7.1f' % (events, stacks, lost,
+                                            used / max(events, 1))
+        print(line)
+    print('x base: of stacks, over LTTng without stacks for the same program; '
+          'of that, over no tracing')
+
+
+if sys.argv[1] == 'perf':
+    perf(sys.argv[2])
+else:
+    table(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# In a guest: the same system calls under each way of tracing, ROUNDS x CALLS of
+# them, twice; what lttng.py makes a table of is left in OUT.
+# usage: lttng.sh BUILD OUT ROUNDS CALLS
+set -u
+build=$1 out=$2 rounds=$3 calls=$4
+kver=$(uname -r)
+hook=/sys/module/kunwind/parameters/hook
+points=/sys/module/lttng_kunwind/parameters
+
+fail() {
+    echo "bench: $*" >&2
+    exit 1
+}
+
+# program fp|omit [followed]: alone on its CPU, under the way that is set up
+program() {
+    taskset 2 "$build/bench/lttng_calls_$1" "$rounds" "$calls" ${2:+"$2"} ||
+        fail "lttng_calls_$1"
+}
+
+# traced WAY fp|omit followed|'' SYSCALL-CONTEXT...: events of each call
+traced() {
+    local way=$1 kind=$2 followed=$3 trace=/run/trace/$1.$turn
+    shift 3
+    lttng -q create "$way" --output="$trace" || fail "create"
+    if [ "$way" = event ]; then
+        lttng -q enable-event -k kunwind_callstack,kunwind_syscall_exit
+    else
+        lttng -q enable-event -k --syscall lseek
+    fi || fail "enable-event"
+    [ $# = 0 ] || lttng -q add-context -k "$@" || fail "add-context"
+    lttng -q start || fail "start"
+    program "$kind" "$followed" >>"$out/$way.ns"
+    lttng stop >>"$out/$way.log" 2>&1 || fail "stop"
+    lttng -q destroy || fail "destroy"
+    cp -r "$trace" "$out/" || fail "keep $way"
+}
+
+under_perf() {
+    taskset 1 perf record -q -e syscalls:sys_enter_lseek \
+        -e syscalls:sys_exit_lseek --call-graph dwarf -m 4M -o /run/perf.data \
+        -- taskset 2 "$build/bench/lttng_calls_omit" "$rounds" "$calls" \
+        >>"$out/perf.ns" 2>>"$out/perf.log" || fail "perf record"
+    python3 -B "${0%.sh}.py" perf /run/perf.data >"$out/perf.$turn"
+    rm /run/perf.data
+}
+
+hostname guest
+mount --bind "$build/lab/lttng-root-$kver/lib/modules" /lib/modules
+rm -rf "${out:?}"/*
+insmod "$build/kmod-$kver/kunwind.ko" || fail "load kunwind"
+modprobe lttng-tracer || fail "load lttng-tracer"
+insmod "$build/lttng-$kver/lttng-kunwind.ko" || fail "load lttng-kunwind"
+taskset 1 lttng-sessiond -d --kmod-probes=sched || fail "lttng-sessiond"
+taskset 1 "$build/bin/outwind" kunwindd >/run/kunwindd.out 2>&1 &
+until grep -q following /run/kunwindd.out; do sleep 0.2; done
+
+for turn in 1 2; do
+    program omit >>"$out/none-omit.ns"
+    program fp >>"$out/none-fp.ns"
+    traced plain-omit omit ''
+    traced plain-fp fp ''
+    traced fp fp '' -t callstack-user
+    echo 1 >$hook
+    traced hook omit followed -t callstack-user
+    echo 0 >$hook
+    echo lseek >$points/syscalls
+    traced event omit followed
+    echo >$points/syscalls
+    under_perf
+    echo "# turn $turn of 2 done"
+done
