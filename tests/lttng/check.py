@@ -207,6 +207,25 @@ def check_relay(outwind, kept, count):
         'relay: both are reported: %s' % dict(hosts))
 
 
+def check_timer(kept):
+    """Wherever the program is interrupted, its stacks begin where threads do."""
+    outermost = {tid: stacks[0][-1]
+                 for tid, stacks in logged(kept + '/timer.log').items()}
+    events, complaints = read(kept + '/timer')
+    say(complaints == '', 'timer: nothing is lost: %s' % complaints[:200])
+    say({e['point'] for e in events} == {'timer'}, 'timer: of no other point')
+    have = [e for stacks in taken(events, 'kunwind_callstack', outermost).values()
+            for e in stacks]
+    # run() and what it calls: more than start_thread() and clone3()
+    deep = [e for e in have if len(e['stack']) > 2]
+    say(deep, 'timer: the program is seen')
+    bad = [e for e in deep if e['reason'] != 'outermost' or
+           e['stack'][-1] != outermost[e['tid']]]
+    say(not bad, 'timer: %d of %d stacks are wrong: %s' %
+        (len(bad), len(deep), bad[:1]))
+    print('# timer: %d stacks' % len(deep))
+
+
 def main():
     outwind = sys.argv[3]
     kept, count = sys.argv[1], int(sys.argv[2])
@@ -245,6 +264,7 @@ def main():
             (trace, done.stderr))
         check_names(printed(done.stdout), logged('%s/%s.log' % (kept, trace)),
                     trace)
+    check_timer(kept)
     check_located(kept)
     if sys.argv[4:]:
         check_relay(outwind, kept, count)

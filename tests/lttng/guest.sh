@@ -81,6 +81,17 @@ lttng -q enable-event -k kunwind_callstack \
 lttng -q start
 "$build/lttng/calls" 200 "$out/filtered.log" || fail "calls, filtered"
 finish filtered
+
+# Whoever runs as a timer ticks.
+echo >$points/syscalls
+echo 200 >$points/timer_hz
+session timer
+lttng -q enable-event -k kunwind_callstack
+lttng -q start
+"$build/lttng/calls" "$calls" "$out/timer.log" || fail "calls, timer"
+finish timer
+echo 0 >$points/timer_hz
+
 # One command for it all; its own kunwindd is the only one.
 kill $daemon
 wait $daemon
