@@ -10,7 +10,7 @@ import struct
 import subprocess
 import sys
 
-LOST, SAMPLE = 2, 9
+LOST, SAMPLE, LOST_SAMPLES = 2, 9, 13
 DEPTH = 16                      # of lttng_calls.c
 STACK = re.compile(r'callstack_user\w* = \[ (.*?) \]')
 WAYS = (('none-omit', 'no tracing', None),
@@ -28,7 +28,7 @@ def perf(path):
     data = open(path, 'rb').read()
     at, size = struct.unpack_from('<QQ', data, 40)
     end = at + size
-    events = lost = used = 0
+    events = lost = lost_samples = used = 0
     while at < end:
         kind, _, length = struct.unpack_from('<IHH', data, at)
         if kind == SAMPLE:
@@ -36,8 +36,10 @@ def perf(path):
             used += length
         elif kind == LOST:
             lost += struct.unpack_from('<Q', data, at + 16)[0]
+        elif kind == LOST_SAMPLES:
+            lost_samples += struct.unpack_from('<Q', data, at + 8)[0]
         at += length
-    print(events, lost, used)
+    print(events, max(lost, lost_samples), used)
 
 
 def trace_of(out, way, turn):
