@@ -64,7 +64,8 @@ check-trace: $(B)/asan/outwind $(B)/bin/outwind
 .PHONY: check-trace
 
 # What stacks cost in traces: the same program with and without frame pointers.
-$(B)/bench/lttng_calls_%: bench/lttng_calls.c $(kt_libs)
+lttng_benches := $(addprefix $(B)/bench/lttng_calls_,omit fp)
+$(lttng_benches): $(B)/bench/lttng_calls_%: bench/lttng_calls.c $(kt_libs)
 	@mkdir -p $(@D)
 	@echo "  CC    $@"
 	@$(CC) $(kt_flags) -f$(if $(filter omit,$*),,no-)omit-frame-pointer $< \
@@ -73,8 +74,7 @@ $(B)/bench/lttng_calls_%: bench/lttng_calls.c $(kt_libs)
 lttng_rounds ?= 3
 lttng_calls ?= 3000
 
-bench-lttng: lttng-kunwind $(B)/bench/lttng_calls_omit $(B)/bench/lttng_calls_fp \
-		$(B)/bin/outwind
+bench-lttng: lttng-kunwind $(lttng_benches) $(B)/bin/outwind
 	@mkdir -p $(B)/lab/out/bench-lttng
 	KVER=$(KVER) LAB=$(abspath $(B)/lab) bash lab/kernel/vmrun.sh -m 2048 -t 500 -- \
 		bash $(abspath bench/lttng.sh) $(abspath $(B)) \
