@@ -43,17 +43,18 @@ def perf(path):
 
 
 def trace_of(out, way, turn):
-    """(events, whole stacks, events lost, bytes) of a trace of LTTng."""
+    """(events, whole stacks, lost, bytes), but for kunwind_syscall_exit's."""
     top = '%s/%s.%d' % (out, way, turn)
     used = 0
     for folder, _, files in os.walk(top):
         used += sum(os.path.getsize(os.path.join(folder, f)) for f in files
-                    if f != 'metadata' and not f.endswith('.idx'))
+                    if f.startswith(('channel0_', 'stacks_')) and
+                    not f.endswith('.idx'))
     done = subprocess.run(['babeltrace2', top], capture_output=True, text=True,
                           check=True)
     events = whole = 0
     for line in done.stdout.splitlines():
-        events += 1
+        events += ' kunwind_syscall_exit: ' not in line
         stack = STACK.search(line)
         whole += bool(stack) and stack.group(1).count('= 0x') > DEPTH
     lost = sum(map(int, re.findall(r'discarded (\d+) event', done.stderr)))
@@ -73,7 +74,8 @@ def row(out, way):
 
 def table(out, rounds, calls):
     ns = {way: min(map(float, open('%s/%s.ns' % (out, way)))) for way, *_ in WAYS}
-    print('%d system calls, two events each, below %d functions; in QEMU by TCG' %
+    print('%d system calls, an event at entry and one at exit, below %d functions; '
+          'in QEMU by TCG' %
           (2 * rounds * calls, DEPTH))
     print('%-38s %8s %7s %9s %7s %7s %7s' %
           ('', 'ns/call', 'x base', 'events', 'stacks', 'lost', 'B/event'))
@@ -86,8 +88,12 @@ def table(out, rounds, calls):
             line += ' %9d %7d %7d %7.1f' % (events, stacks, lost,
                                             used / max(events, 1))
         print(line)
-    print('x base: of stacks, over LTTng without stacks for the same program; '
-          'of that, over no tracing')
+    print('x base: with stacks, over LTTng without for the same program; without, '
+          'over no tracing.\nkunwind_callstack is at entry alone.')
+    fp = ns['fp'] / ns['plain-fp']
+    print('of that of frame pointers: callstack-user by kunwind %.2f times, '
+          'kunwind_callstack %.2f' % (ns['hook'] / ns['plain-omit'] / fp,
+                                      ns['event'] / ns['plain-omit'] / fp))
 
 
 if sys.argv[1] == 'perf':

@@ -26,7 +26,10 @@ traced() {
     shift 3
     lttng -q create "$way" --output="$trace" || fail "create"
     if [ "$way" = event ]; then
-        lttng -q enable-event -k kunwind_callstack,kunwind_syscall_exit
+        # in a channel of their own, so that their bytes are known
+        lttng -q enable-channel -k stacks && lttng -q enable-channel -k exits &&
+            lttng -q enable-event -k -c stacks kunwind_callstack &&
+            lttng -q enable-event -k -c exits kunwind_syscall_exit
     else
         lttng -q enable-event -k --syscall lseek
     fi || fail "enable-event"
