@@ -71,8 +71,8 @@ $(lttng_benches): $(B)/bench/lttng_calls_%: bench/lttng_calls.c $(kt_libs)
 	@$(CC) $(kt_flags) -f$(if $(filter omit,$*),,no-)omit-frame-pointer $< \
 		$(kt_libs) $(libs) -o $@
 
-lttng_rounds ?= 3
-lttng_calls ?= 3000
+lttng_rounds ?= 40
+lttng_calls ?= 300
 
 bench-lttng: lttng-kunwind $(lttng_benches) $(B)/bin/outwind
 	@mkdir -p $(B)/lab/out/bench-lttng
