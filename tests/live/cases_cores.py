@@ -441,7 +441,7 @@ def _(context):
 def _(context):
     exe = context.program('kernel-aarch64')
     for bits, offset, signature in ((48, 0, 0), (48, 0x1f000000, 0),
-                                    (48, 0, 0xe6 << 48), (39, 0, 0),
+                                    (48, 0, 0x66 << 48), (39, 0, 0),
                                     (39, 0x200000, 0x5e6f << 40)):
         made = corewriter.guest_aarch64(bits, offset, signature)
         core = write_core(context, made)

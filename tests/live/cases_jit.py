@@ -42,9 +42,8 @@ def check_jit_thread(thread, wanted):
 def _(context):
     target = start_node(context, 'block')
     thread = context.stacks(target.pid, status=0)['threads'][0]
-    check_jit_thread(thread, ('Builtin_AtomicsWait', 'JS:*blockOuter',
-                              'Builtins_JSEntry', 'node::Start',
-                              '_start'))
+    check_jit_thread(thread, ('Builtin_AtomicsWait', 'blockOuter',
+                              'Builtins_JSEntry', 'node::Start', '_start'))
     perf = [f for f in thread['frames'] if '/perf-' in f.get('module', '')]
     check(perf, 'no frame named by the perf map')
 

@@ -6,6 +6,7 @@ import argparse
 import concurrent.futures
 import os
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -64,6 +65,8 @@ def parse_arguments():
 
 
 def main():
+    # Whoever starts this in the background has it ignore what tests send.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     options = parse_arguments()
     os.environ.pop('DEBUGINFOD_URLS', None)
     for module in MODULES:
