@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bytebuf.h"
+#include "err.h"
 #include "error.h"
 #include "find.h"
 
@@ -235,6 +236,12 @@ bool ow_tablemap_rule(const struct ow_arch *arch, const struct ow_row *row,
 }
 
 /* What is being laid out. */
+/* Bytes of instructions that are run for escapes, however hostile the file. */
+#define MOST_WORK (1u << 27)
+
+/* Bytes of padding that an FDE may be followed by. */
+#define MOST_PADDING 63
+
 struct making {
 	const struct ow_object *obj;
 	const struct ow_table *t;
@@ -243,6 +250,7 @@ struct making {
 	struct ow_finder finder;
 	struct ow_target target;
 	struct ow_module module;
+	uint64_t work;
 };
 
 /* Up to the next whole chunk; where that is. */
@@ -330,13 +338,23 @@ static void put_extra(struct making *m, uint64_t vaddr, uint64_t fde_end,
 /* Rows of the CFI in [vaddr, end), which the table leaves to it. */
 static void put_escapes(struct making *m, uint64_t vaddr, uint64_t end)
 {
+	const struct ow_cursor *insns = &m->finder.fde.insns;
+	unsigned int padding = 0;
 	struct ow_row row;
 	uint64_t next;
 	int err;
 
-	while (vaddr < end && m->out->nr_extras < MOST_EXTRAS) {
+	while (vaddr < end && m->out->nr_extras < MOST_EXTRAS &&
+	       m->work < MOST_WORK) {
 		err = ow_find_row(&m->finder, &m->target, &m->module, vaddr,
 				  &row);
+		m->work += (uint64_t)(insns->end - insns->pos) + 1;
+		if (err == -OW_ENOENT && padding++ < MOST_PADDING) {
+			vaddr++;
+			continue;
+		}
+		if (!err)
+			padding = 0;
 		next = err ? end : m->finder.cfa.next;
 		put_extra(m, vaddr, err ? end : m->finder.fde.end,
 			  err ? NULL : &row);

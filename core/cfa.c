@@ -173,7 +173,8 @@ static unsigned int run_plain(struct ow_cfa *cfa, const uint8_t *at,
 		return 0;
 	if ((at[0] & 0xc0) == OW_CFA_offset)
 		return set_saved(cfa, at[0] & 0x3f,
-				 at[1] * cfa->cie->data_align) ?
+				 (int64_t)(at[1] *
+					   (uint64_t)cfa->cie->data_align)) ?
 			       2 :
 			       0;
 	if (at[0] == OW_CFA_def_cfa)

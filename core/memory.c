@@ -9,7 +9,7 @@ int ow_memory_word(const struct ow_memory *mem, uint64_t addr, size_t size,
 	uint8_t bytes[8];
 	uint64_t value = 0;
 
-	if (!mem || size > sizeof(bytes))
+	if (!mem || !mem->read || size > sizeof(bytes))
 		return -OW_EFAULT;
 	if (mem->read(mem, addr, bytes, size))
 		return -OW_EFAULT;

@@ -246,14 +246,13 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 		err = ow_find_ready_row(&w->finder, module, addr, row);
 	/* What a table leaves to the CFI may be a trampoline: that is told by its
 	   code, with or without the CFI, which has an expression a register. */
-	if ((err == OW_FIND_FULL && module->table &&
-	     may_be_signal_frame(w, false)) ||
-	    err == -OW_EUNSUPPORTED) {
-		if (trampoline_row(w, pc, row))
-			return FOUND;
-	}
+	if (err == OW_FIND_FULL && module->table &&
+	    may_be_signal_frame(w, false) && trampoline_row(w, pc, row))
+		return FOUND;
 	if (err == OW_FIND_FULL)
 		err = ow_find_full_row(&w->finder, t, module, addr, row);
+	if (err == -OW_EUNSUPPORTED && trampoline_row(w, pc, row))
+		return FOUND;
 	if (err == -OW_ENOENT && !t->no_fallback)
 		return fallback_row(w, range, row);
 	if (err)

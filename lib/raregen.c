@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "err.h"
 #include "error.h"
 #include "find.h"
 #include "rare.h"
@@ -23,8 +24,18 @@ struct recent {
 	uint32_t nr;                       /* in all */
 };
 
+/*
+ * Bytes of instructions that are run in all: a hostile file could have one FDE of
+ * megabytes run for each of its rows.
+ */
+#define MOST_WORK (1u << 27)
+
+/* Bytes of padding that an FDE may be followed by. */
+#define MOST_PADDING 63
+
 struct making {
 	const struct ow_table *t;
+	uint64_t work;
 	struct ow_finder finder;
 	struct ow_target target;
 	struct ow_module module;
@@ -147,6 +158,8 @@ static void put_row(struct making *m, uint64_t start, uint64_t end,
 	struct ow_rule cfa = row->cfa;
 	uint32_t at;
 
+	if (cfa.kind == OW_RULE_NONE)
+		return;
 	cfa.slot = 0;
 	if (end == m->finder.fde.end)
 		r.flags |= OW_RARE_LAST;
@@ -165,20 +178,38 @@ static void put_row(struct making *m, uint64_t start, uint64_t end,
 
 static bool has_room(const struct making *m)
 {
-	return m->rows.size < OW_RARE_MAX_ROWS * sizeof(struct ow_rare_row);
+	return m->rows.size < OW_RARE_MAX_ROWS * sizeof(struct ow_rare_row) &&
+	       m->work < MOST_WORK;
+}
+
+static int find(struct making *m, uint64_t vaddr, struct ow_row *row)
+{
+	int err = ow_find_row(&m->finder, &m->target, &m->module, vaddr, row);
+	const struct ow_cursor *insns = &m->finder.fde.insns;
+
+	m->work += (uint64_t)(insns->end - insns->pos) + 1;
+	return err;
 }
 
 /* Rows of the CFI in [vaddr, end). */
 static void put_rows(struct making *m, uint64_t vaddr, uint64_t end)
 {
+	unsigned int padding = 0;
 	struct ow_row row;
 	uint64_t next;
+	int err;
 
 	while (vaddr < end && has_room(m)) {
+		err = find(m, vaddr, &row);
+		/* FDEs of such rows make one row of the table. */
+		if (err == -OW_ENOENT && padding++ < MOST_PADDING) {
+			vaddr++;
+			continue;
+		}
 		/* What can't be read goes up to the table's next row. */
-		if (ow_find_row(&m->finder, &m->target, &m->module, vaddr,
-				&row))
+		if (err)
 			return;
+		padding = 0;
 		next = m->finder.cfa.next;
 		if (next > m->finder.fde.end)
 			next = m->finder.fde.end;

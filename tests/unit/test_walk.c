@@ -523,6 +523,28 @@ static void test_trampoline_escape(void)
 		   "malformed unwind information for pc");
 }
 
+/*
+ * In a kernel there is no CFI, and no window yet: rows that the table leaves came
+ * with it, but none of them is this one.
+ */
+static void test_trampoline_rare(void)
+{
+	static const struct ow_rare none = { .arch = &ow_arch_x86_64 };
+	uint64_t at = TABLED + MALFORMED + 0x10;
+
+	set_up_signal(at);
+	make_table(&ow_arch_x86_64, MALFORMED, OW_TABLE_ESCAPE);
+	tabled.rare = &none;
+	fake.code2.start = at;
+	put_trampoline(code2_bytes, 0);
+	CHECK_TEXT(run(), "401010@0 registers; 401410@8 table r s; "
+			  "501100@200 signal; complete");
+	/* innermost, behind its call of the kernel */
+	set_pc(at + fake.target.arch->sigframes[0].code_size);
+	ow_regs_set(&regs, fake.target.arch->sp, STACK + 8);
+	CHECK_TEXT(run(), "401419@8 registers s; 501100@200 signal; complete");
+}
+
 /* While the trampoline's call of the kernel runs. */
 static void test_returning(void)
 {
@@ -809,6 +831,7 @@ int main(void)
 		{ "unknown registers", test_unknown },
 		{ "frame pointer", test_frame_pointer },
 		{ "trampoline that a table leaves", test_trampoline_escape },
+		{ "trampoline without CFI", test_trampoline_rare },
 		{ "frame pointer: ends", test_frame_pointer_ends },
 		{ "frame pointer: zero", test_frame_pointer_zero },
 		{ "trampoline of x86-64", test_trampoline_x86_64 },
