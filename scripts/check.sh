@@ -32,7 +32,7 @@ EOF
         grep -vE '^(ok|  (CC|LD)) ' "$logs/$stage.log" | tail -n 40 |
             sed 's/^/    /'
     fi
-    grep -iE '^(ok .*)?# skip|^skip' "$logs/$stage.log" | sed 's/^/    /'
+    grep -iE '^(ok .*)?# skip|^skip(ped)?:' "$logs/$stage.log" | sed 's/^/    /'
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 done
 if [ "$skipped" -ne 0 ]; then

@@ -157,6 +157,9 @@ static void test_indirect(void)
 	CHECK(read_value(&e, bytes, 4, &m.mem, &value) == 4);
 	CHECK(value == 0x2000);
 	CHECK(read_value(&e, bytes, 4, NULL, &value) == -1 && value == 0);
+	m.mem.read = NULL; /* as where there is no target */
+	CHECK(read_value(&e, bytes, 4, &m.mem, &value) == -1 && value == 0);
+	m.mem.read = fake_read;
 	m.size = 7;
 	CHECK(read_value(&e, bytes, 4, &m.mem, &value) == -1 && value == 0);
 	/* 32 bits: the sum wraps */
