@@ -76,7 +76,7 @@ $(call kt_program,stacks-pie,stacks.c,-fPIE -pie -pthread -z lazy,$(kt_unwind))
 $(call kt_program,stacks-no-pie,stacks.c,-fno-pie -no-pie -z lazy,$(kt_unwind))
 $(call kt_program,stacks-lld,stacks.c,-fuse-ld=lld -DNO_PLT_CFI,$(kt_unwind))
 # It has no .eh_frame_hdr either.
-$(call kt_program,stacks-static,stacks.c,-static -DSTATIC -DNO_PLT_CFI \
+$(call kt_program,stacks-static,stacks.c,-static -DSTATIC -DBY_LIBGCC -DNO_PLT_CFI \
 	-Wno-error,$(kt_static))
 
 $(call kt_program,contexts,contexts.c,-z lazy)
@@ -154,6 +154,8 @@ kta := $(B)/kunwind-arm64
 kta_kver = $(shell cat $(B)/xen/arm64/fetched-*)
 kta_headers = $(abspath $(B)/lab/arm64/usr/src/linux-headers-$(kta_kver))
 
+kta_libs = -L$(xenlab_lib) -Wl,-rpath-link,$(xenlab_lib)
+
 $(kta)/module/kunwind.ko: $(kmod_files) $(core) $(wildcard core/*.h uapi/*.h) \
 		$(B)/xen/arm64/initramfs.cpio lab/kernel/get-headers-arm64.sh
 	@mkdir -p $(@D)
@@ -166,7 +168,8 @@ $(kta)/module/kunwind.ko: $(kmod_files) $(core) $(wildcard core/*.h uapi/*.h) \
 
 $(kta)/share/stacks-pie: $(kt_stacks) tests/kunwind/plugin.c \
 		$(B)/user/liboutwind.a $(B)/user/libkunwind.a $(B)/xen/tools-arm64
-	+$(xenlab_cross) kt_unwind='-L$(xenlab_lib) -Wl,-rpath-link,$(xenlab_lib)' \
+	+$(xenlab_cross) \
+		kt_unwind='-DBY_LIBGCC -DNO_PLT_CFI $(kta_libs)' \
 		$(addprefix $(xenlab)/build-arm64/kunwind/,stacks-pie plugin.so)
 	@mkdir -p $(@D)
 	@cp $(addprefix $(xenlab)/build-arm64/kunwind/,stacks-pie plugin.so) $(@D)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Stacks of many kinds, each as the kernel's module, liboutwind (from another
- * process) and libunwind see it; or, where there is no .eh_frame_hdr for that
- * (STATIC), libgcc.
+ * process) and libunwind see it; or, BY_LIBGCC, libgcc: where there is no
+ * .eh_frame_hdr (STATIC), or no libunwind.
  */
 #include <alloca.h>
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#ifdef STATIC
+#ifdef BY_LIBGCC
 #include <unwind.h>
 #else
 #define UNW_LOCAL_ONLY
@@ -32,6 +32,11 @@
 
 #define MAX      1024
 #define NOINLINE __attribute__((noinline, noclone))
+#ifdef __x86_64__
+#define REALIGN __attribute__((force_align_arg_pointer))
+#else
+#define REALIGN
+#endif
 
 static int dev = -1, passed, failed;
 static const char *now; /* the case */
@@ -124,7 +129,7 @@ static void against_capture(unsigned int nr)
 
 static uintptr_t pcs[MAX + 16];
 
-#ifdef STATIC
+#ifdef BY_LIBGCC
 static _Unwind_Reason_Code take_pc(struct _Unwind_Context *context, void *arg)
 {
 	unsigned int *n = arg;
@@ -286,8 +291,7 @@ static NOINLINE void in_fork(void)
 }
 
 /* A stack that is realigned, with a frame whose size nobody knows before. */
-static NOINLINE __attribute__((force_align_arg_pointer)) void
-realigned(size_t size)
+static NOINLINE REALIGN void realigned(size_t size)
 {
 	_Alignas(64) volatile char some[64];
 	volatile char *more = alloca(size);
@@ -304,6 +308,7 @@ static NOINLINE void in_realigned(void)
 	realigned(1000);
 }
 
+#ifdef __x86_64__
 /* Where single steps are looked at, and how many were. */
 static uintptr_t step_start, step_end;
 static unsigned int steps;
@@ -342,6 +347,7 @@ static NOINLINE void step_realigned(void)
 	realigned(3);
 	say(steps > 4, "steps", steps, 0);
 }
+#endif
 
 #ifndef NO_PLT_CFI
 /* This program's lazily bound stubs. */
@@ -407,7 +413,9 @@ static const struct {
 	{ "callback of libc", through_libc },
 	{ "fork", in_fork },
 	{ "realigned", in_realigned },
+#ifdef __x86_64__
 	{ "a prologue that realigns", step_realigned },
+#endif
 #ifndef NO_PLT_CFI
 	{ "stubs", step_plt },
 #endif
