@@ -364,15 +364,22 @@ time.sleep(1000)
 def _(context):
     target = context.start([sys.executable, '-c', SPIN])
     pid, spinner = target.pid, int(target.said.split()[1])
-    everything = run(context, pid, '--show-state').threads
+
+    def run_at_rest(*args):
+        """What was let go runs for a moment."""
+        wait_until(lambda: {s for tid, s in task_states(pid).items()
+                            if int(tid) != spinner} == {'S'}, 'at rest')
+        return run(context, *args)
+
+    everything = run_at_rest(pid, '--show-state').threads
     check([t.number for t in everything] == [1, 2, 3], 'numbers')
     check([t.state for t in everything] == ['S', 'S', 'R'], 'states',
           [t.state for t in everything])
-    running = run(context, '%d/R' % pid, '--show-state')
+    running = run_at_rest('%d/R' % pid, '--show-state')
     check([(t.number, t.tid, t.state) for t in running.threads] ==
           [(1, spinner, 'R')], 'R', running.threads)
     check(running.summary, 'summary')
-    asleep = run(context, '%d/SD' % pid)
+    asleep = run_at_rest('%d/SD' % pid)
     check([(t.number, t.tid) for t in asleep.threads] ==
           [(1, pid), (2, everything[1].tid)], 'SD')
     check(asleep.summary['bytes'] < run(context, pid).summary['bytes'],

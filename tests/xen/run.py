@@ -470,8 +470,9 @@ def main():
     return failed != 0
 
 
-# Whoever starts this in the background has it ignore what tests send.
+# Whoever starts this in the background, or by nohup, has it ignore what tests send.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
 BUILD = os.path.abspath(sys.argv[1])
 SPEC = importlib.util.spec_from_file_location('collapse', sys.argv[2])
 COLLAPSE = importlib.util.module_from_spec(SPEC)
