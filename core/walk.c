@@ -3,9 +3,9 @@
 
 #include "err.h"
 #include "stepbrief.h"
+#include "trampoline.h"
 
-#define TRAMPOLINE_SIZE 16
-#define START_SIZE      64 /* bytes of the code at a program's entry point */
+#define START_SIZE 64 /* bytes of the code at a program's entry point */
 
 static const char *const how_texts[OW_NR_HOWS] = {
 	[OW_HOW_REGS] = "registers", [OW_HOW_TABLE] = "table",
@@ -103,75 +103,12 @@ static bool executable(const struct ow_walk *w, uint64_t pc)
 	return ow_map_find(&w->step.target->map, pc) != NULL;
 }
 
-/*
- * Does the stack's window say that a signal frame may be at sp?  unsure is for
- * where the architecture has no mark, or the window not that word.
- */
-static bool may_be_signal_frame(const struct ow_walk *w, bool unsure)
+/* The trampoline that a signal's handler returns to, if pc is in one. */
+static bool trampoline_row(struct ow_walk *w, struct ow_row *row)
 {
-	const struct ow_arch *arch = w->step.target->arch;
-	const struct ow_sigframe *sf = arch->sigframes;
-	uint64_t sp = w->regs.val[arch->sp], word;
-	bool may_be = false;
-	size_t i;
+	bool is_return = w->frames[w->nr - 1].flags & OW_FRAME_RETURN;
 
-	for (i = 0; i < arch->nr_sigframes; i++, sf++) {
-		if (!sf->mark_bits ||
-		    !ow_step_peek(&w->step, sp + (int64_t)sf->mark_off, &word))
-			may_be |= unsure;
-		else
-			may_be |= (word & sf->mark_bits) == sf->mark;
-	}
-	return may_be;
-}
-
-/*
- * The trampoline has called the kernel, which is about to restore registers:
- * what a signal frame stores is still to come.  Told by the code in front of pc
- * and by the frame that is there yet.
- */
-static bool returning_row(struct ow_walk *w, uint64_t pc, struct ow_row *row)
-{
-	const struct ow_target *t = w->step.target;
-	const struct ow_sigframe *sf = t->arch->sigframes;
-	uint64_t sp = w->regs.val[t->arch->sp], word;
-	uint8_t code[TRAMPOLINE_SIZE];
-	size_t i;
-
-	if (w->frames[w->nr - 1].flags & OW_FRAME_RETURN)
-		return false;
-	for (i = 0; i < t->arch->nr_sigframes; i++, sf++) {
-		if (!sf->mark_bits ||
-		    ow_step_word(&w->step, sp + (int64_t)sf->mark_off, &word) ||
-		    (word & sf->mark_bits) != sf->mark ||
-		    t->mem.read(&t->mem, pc - sf->code_size, code,
-				sf->code_size))
-			continue;
-		if (ow_arch_signal_row(t->arch, code, sf->code_size, row))
-			return true;
-	}
-	return false;
-}
-
-/*
- * A signal frame whose trampoline has no CFI (musl's has none), or none that a
- * look-up at pc - 1 could find.
- */
-static bool trampoline_row(struct ow_walk *w, uint64_t pc, struct ow_row *row)
-{
-	const struct ow_target *t = w->step.target;
-	uint8_t code[TRAMPOLINE_SIZE];
-	size_t size = sizeof(code);
-	size_t i;
-
-	/* Fewer bytes may be left in the mapping; the longest code is first. */
-	for (i = 0; t->mem.read(&t->mem, pc, code, size); i++) {
-		if (i == t->arch->nr_sigframes)
-			return returning_row(w, pc, row);
-		size = t->arch->sigframes[i].code_size;
-	}
-	return ow_arch_signal_row(t->arch, code, size, row) ||
-	       returning_row(w, pc, row);
+	return ow_trampoline_row(&w->step, &w->regs, is_return, row);
 }
 
 /*
@@ -201,7 +138,7 @@ static int fallback_row(struct ow_walk *w, const struct ow_range *range,
 	const struct ow_arch *arch = w->step.target->arch;
 	uint64_t fp = w->regs.val[arch->fp];
 
-	if (range && trampoline_row(w, w->regs.val[arch->pc], row))
+	if (range && trampoline_row(w, row))
 		return 0;
 	if (!range) {
 		if (w->frames[w->nr - 1].flags & OW_FRAME_RETURN ||
@@ -247,11 +184,12 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 	/* What a table leaves to the CFI may be a trampoline: that is told by its
 	   code, with or without the CFI, which has an expression a register. */
 	if (err == OW_FIND_FULL && module->table &&
-	    may_be_signal_frame(w, false) && trampoline_row(w, pc, row))
+	    ow_trampoline_marked(&w->step, &w->regs, false) &&
+	    trampoline_row(w, row))
 		return FOUND;
 	if (err == OW_FIND_FULL)
 		err = ow_find_full_row(&w->finder, t, module, addr, row);
-	if (err == -OW_EUNSUPPORTED && trampoline_row(w, pc, row))
+	if (err == -OW_EUNSUPPORTED && trampoline_row(w, row))
 		return FOUND;
 	if (err == -OW_ENOENT && !t->no_fallback)
 		return fallback_row(w, range, row);
@@ -264,8 +202,8 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 						t->map.generation, row) ?
 			       CACHED :
 			       FOUND;
-	if (addr != pc && may_be_signal_frame(w, true))
-		trampoline_row(w, pc, row);
+	if (addr != pc && ow_trampoline_marked(&w->step, &w->regs, true))
+		trampoline_row(w, row);
 	return FOUND;
 }
 
