@@ -46,13 +46,13 @@ bpf_absent := bpf/sampler.bpf.c \
 	bpfload.c bpfknown.c bpfevents.c bpftables.c))
 bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
 
-# Traces are read by libbabeltrace2: BABELTRACE=no builds without.
+# Traces are read by libbabeltrace2, which is loaded then: BABELTRACE=no builds
+# without.
 BABELTRACE ?= $(call have,babeltrace2)
 BABELTRACE := $(BABELTRACE)
 ctf_absent := $(if $(filter yes,$(BABELTRACE)),tools/ctfabsent.c,\
-	tools/ctftrace.c tools/ctffields.c tools/ctfmetadata.c tools/ctfchild.c)
-ctf_libs := $(if $(filter yes,$(BABELTRACE)),\
-	$(shell $(PKG_CONFIG) --libs babeltrace2))
+	tools/ctftrace.c tools/ctffields.c tools/ctfmetadata.c tools/ctfchild.c \
+	tools/ctflibrary.c)
 
 core := $(wildcard core/*.c)
 hosted := $(core) $(wildcard lib/*.c) \
@@ -130,11 +130,10 @@ $(B)/bin/tbstack: $(tbstack:%.c=$(B)/user/%.o)
 $(B)/bin/outwind: $(patsubst %.c,$(B)/user/%.o,$(wildcard libkunwind/*.c))
 $(B)/bin/symbolize: $(symbolize:%.c=$(B)/user/%.o)
 $(B)/bin/uniprof: $(uniprof:%.c=$(B)/user/%.o)
-$(B)/bin/outwind $(B)/asan/outwind $(B)/asan/fake-outwind: tool_libs := $(ctf_libs)
 $(addprefix $(B)/bin/,outwind tbstack symbolize uniprof): $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(tool_libs) $(libs) -o $@
+	@$(CC) $(LDFLAGS) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
 $(B)/asan/outwind: $(tool:%.c=$(B)/asan/%.o)
 $(B)/asan/tbstack: $(tbstack:%.c=$(B)/asan/%.o)
@@ -143,7 +142,7 @@ $(B)/asan/symbolize: $(symbolize:%.c=$(B)/asan/%.o)
 $(B)/asan/uniprof: $(uniprof:%.c=$(B)/asan/%.o)
 $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
-	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(tool_libs) $(libs) -o $@
+	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
 # What is no part of the library is linked by name.
 $(B)/asan/test_costs: $(B)/asan/tools/costs.o

@@ -20,7 +20,7 @@ $(B)/asan/fake-uniprof: $(uniprof:%.c=$(B)/asan/%.o)
 $(xen_fakes): $(xen_fake) $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
 	@$(CC) $(asan_flags) -no-pie $(filter %.o,$^) $(filter %.a,$^) \
-		$(tool_libs) $(libs) -o $@
+		$(libs) -o $@
 
 check-xen: $(xen_fakes) $(B)/asan/symbolize
 	python3 -B tests/xen/run.py $(B)/asan tests/symbolize/collapse.py

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "ctflibrary.h"
+
 /* A field by name; of whose payload, by the beginning of its event's name. */
 struct known {
 	const char *name, *event; /* event NULL: of a context */
@@ -139,7 +141,9 @@ static const char *host_of(const bt_event *event)
 		bt_trace_borrow_environment_entry_value_by_name_const(
 			trace, "hostname");
 
-	return v && bt_value_is_string(v) ? bt_value_string_get(v) : "";
+	return v && bt_value_get_type(v) == BT_VALUE_TYPE_STRING ?
+		       bt_value_string_get(v) :
+		       "";
 }
 
 void ctf_fields_take(const bt_event *event, struct ctf_event *ret)

@@ -8,9 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <babeltrace2/babeltrace.h>
-
 #include "ctffields.h"
+#include "ctflibrary.h"
 #include "ctfmetadata.h"
 
 #define MAX_TRACES 256
@@ -279,8 +278,10 @@ int ctf_trace_read(const char *path, struct ctf_reader *r,
 	bool live = ctf_is_live(path), well = false;
 
 	snprintf(why, size, "out of memory");
-	if (!g)
+	if (!g || !ctf_library_load(why, size)) {
+		free(g);
 		return -1;
+	}
 	g->reader = r;
 	g->step = step;
 	r->events = r->lost = 0;
