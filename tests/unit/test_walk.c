@@ -243,6 +243,14 @@ static const struct text *said(enum ow_end end)
 	return &t;
 }
 
+static const struct text *run_in(const struct ow_window *stack,
+				 struct ow_cache *cache)
+{
+	ow_walk_begin(&walk, &fake.target, stack, cache, &regs, frames,
+		      MAX_FRAMES);
+	return said(ow_walk_run(&walk));
+}
+
 static const struct text *run_with(struct ow_cache *cache, unsigned int max)
 {
 	ow_walk_begin(&walk, &fake.target, NULL, cache, &regs, frames, max);
@@ -272,17 +280,13 @@ static void set_up_chain(void)
 static void test_chain(void)
 {
 	const struct ow_window window = { STACK, STACK_SIZE, stack_bytes };
-	enum ow_end end;
 
 	set_up_chain();
 	CHECK_TEXT(run(), CHAIN);
 	CHECK(walk.end == OW_END_OUTERMOST && walk.err == 0);
 	/* The same from a copy of the stack. */
 	fake.stack.size = 0;
-	ow_walk_begin(&walk, &fake.target, &window, NULL, &regs, frames,
-		      MAX_FRAMES);
-	end = ow_walk_run(&walk);
-	CHECK_TEXT(said(end), CHAIN);
+	CHECK_TEXT(run_in(&window, NULL), CHAIN);
 }
 
 static void test_limit(void)
@@ -503,22 +507,16 @@ static void test_trampoline_escape(void)
 	tabled.cfi = &cfi;
 	fake.code2.start = at;
 	put_trampoline(code2_bytes, 0);
-	ow_walk_begin(&walk, &fake.target, &stack, NULL, &regs, frames,
-		      MAX_FRAMES);
-	CHECK_TEXT(said(ow_walk_run(&walk)),
+	CHECK_TEXT(run_in(&stack, NULL),
 		   "401010@0 registers; 401410@8 table r s; "
 		   "501100@200 signal; complete");
 	poke(STACK + 8 + 40 + 8 * 18, 0x34);
-	ow_walk_begin(&walk, &fake.target, &stack, NULL, &regs, frames,
-		      MAX_FRAMES);
-	CHECK_TEXT(said(ow_walk_run(&walk)),
+	CHECK_TEXT(run_in(&stack, NULL),
 		   "401010@0 registers; 401410@8 table r; "
 		   "malformed unwind information for pc");
 	poke(STACK + 8 + 40 + 8 * 18, 0x33);
 	code2_bytes[0]++;
-	ow_walk_begin(&walk, &fake.target, &stack, NULL, &regs, frames,
-		      MAX_FRAMES);
-	CHECK_TEXT(said(ow_walk_run(&walk)),
+	CHECK_TEXT(run_in(&stack, NULL),
 		   "401010@0 registers; 401410@8 table r; "
 		   "malformed unwind information for pc");
 }
@@ -763,9 +761,7 @@ static void test_sliding_window(void)
 	struct ow_cache cache = { briefs, 63, 0 };
 
 	set_up_chain();
-	ow_walk_begin(&walk, &fake.target, &whole, &cache, &regs, frames,
-		      MAX_FRAMES);
-	CHECK_TEXT(said(ow_walk_run(&walk)), CHAIN);
+	CHECK_TEXT(run_in(&whole, &cache), CHAIN);
 	nr_slides = 0;
 	fake.stack.size = 0; /* nothing is there but by the window */
 	ow_walk_begin(&walk, &fake.target, NULL, &cache, &regs, frames,
@@ -774,9 +770,8 @@ static void test_sliding_window(void)
 	CHECK_TEXT(said(ow_walk_run(&walk)), CHAIN);
 	CHECK(nr_slides == 2);
 	/* One that can't ends the walk where the words are missing. */
-	ow_walk_begin(&walk, &fake.target, NULL, &cache, &regs, frames,
-		      MAX_FRAMES);
-	CHECK(ow_walk_run(&walk) == OW_END_FAULT && walk.nr == 1);
+	run_in(NULL, &cache);
+	CHECK(walk.end == OW_END_FAULT && walk.nr == 1);
 }
 
 static void test_cache_and_bias(void)
