@@ -52,10 +52,8 @@ packages="xen-hypervisor-4.17-$arch xen-utils-4.17 xenstore-utils busybox-static
     libxentoollog1 libyajl2 libuuid1 libfdt1 libgcc-s1 libc6 libelf1 libdw1
     liblzma5 libzstd1 zlib1g libbz2-1.0 liblz4-1 libelf-dev libdw-dev liblzma-dev
     libzstd-dev zlib1g-dev liblz4-dev libiberty-dev libbpf1"
-# A guest that is compiled already; and what outwind is linked with where it is not
-# built for the lab.
-[ "$arch" != amd64 ] || packages="$packages grub-xen-host libbabeltrace2-0
-    libglib2.0-0 libpcre2-8-0"
+# A guest that is compiled already.
+[ "$arch" != amd64 ] || packages="$packages grub-xen-host"
 fetched=$top/fetched-$(echo "$packages" | cksum | cut -d' ' -f1)
 
 # The sysroot: Xen, its tools, libraries and headers, and dom0's kernel.
