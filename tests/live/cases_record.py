@@ -245,12 +245,32 @@ def record_waits(context):
 
 @case('record: page faults', alone=True)
 def record_faults(context):
+    """
+    As many as the kernel charges the program with.  What a few take has room in
+    any case; many may be missed before tables are there, which is told then.
+    """
     need_bpf(context)
-    need('python3')
-    profile, _ = record(context, '--faults', '--', shutil.which('python3'),
-                        '-c', 'x = bytearray(40 << 20)')
-    faults = sum(s['count'] for s in profile['stacks'])
-    check(faults > 1000, 'too few faults', faults)
+    few, many = 150, 10240
+    path = os.path.join(context.tmp, 'profile.json')
+    done = context.run('record', '--faults', '-f', 'json', '-o', path, '--',
+                       context.program('touching'), few, many, status=0)
+    of_few, of_many = map(int, done.stdout.split())
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    counts = collections.Counter()
+    for chain, stack in chains(profile):
+        if set(chain) & {'few', 'many'}:
+            check(chain[1:2] == ['count'] and stack['end'] == 'complete' and
+                  chain[-1] in OUTERMOST, 'a stack', (chain, stack))
+            counts[chain[0]] += stack['count']
+    check(few <= of_few and many <= of_many, 'charged', done.stdout)
+    said = (counts, profile['missed'], done.stdout)
+    # The calls that ask the kernel, and the sleep, may take some, too.
+    check(of_few - 4 <= counts['few'] <= of_few, 'few', said)
+    check(of_many - 4 - profile['missed'] <= counts['many'] <= of_many, 'many',
+          said)
+    context.note('%d and %d of %d and %d, %d missed' % (
+        counts['few'], counts['many'], of_few, of_many, profile['missed']))
 
 
 CALL = re.compile(r'^(?:\[(?:pid +)?\d+\] )?(?:\d+ +)?(\w+)\(.*?'
