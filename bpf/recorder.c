@@ -152,7 +152,8 @@ static size_t name_kernel(struct ow_recorder *r, const struct ow_frame *f,
 	*name = (struct ow_name){ .module = "[kernel]",
 				  .module_offset = f->pc };
 	if (!r->kernel_tried)
-		r->kernel = ow_nametable_open("/proc/kallsyms", NULL);
+		r->kernel = ow_nametable_open("/proc/kallsyms",
+					      OW_ALIASES_PLAIN, NULL);
 	r->kernel_tried = true;
 	if (r->kernel && ow_nametable_find(r->kernel, lookup, &text, &off) &&
 	    off < FUNCTION_MAX) {

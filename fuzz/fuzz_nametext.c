@@ -25,8 +25,17 @@ static bool scan(const char *line, uint64_t *addr, char *name)
 	return true;
 }
 
-/* Compare with the best of all lines, the last of equals. */
-static void check_find(const struct ow_nametext *t, char *text, uint64_t addr)
+/* Does a later line of the same address name it? */
+static bool is_better(const char *name, const char *best,
+		      enum ow_aliases aliases)
+{
+	return aliases == OW_ALIASES_LAST ||
+	       strspn(name, "_") < strspn(best, "_");
+}
+
+/* Compare with the best of all lines. */
+static void check_find(const struct ow_nametext *t, char *text, uint64_t addr,
+		       enum ow_aliases aliases)
 {
 	char name[256], best[256];
 	const char *got;
@@ -36,7 +45,8 @@ static void check_find(const struct ow_nametext *t, char *text, uint64_t addr)
 
 	while ((line = strsep(&rest, "\n"))) {
 		if (!scan(line, &at, name) || at > addr ||
-		    (found && at < best_at))
+		    (found && at < best_at) ||
+		    (found && at == best_at && !is_better(name, best, aliases)))
 			continue;
 		found = true;
 		best_at = at;
@@ -60,25 +70,34 @@ static bool is_plain(const char *text, size_t size)
 	return true;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+static void check_table(const uint8_t *data, size_t size, uint64_t addr,
+			enum ow_aliases aliases)
 {
-	uint64_t addr = fuzz_take(&data, &size, 8), offset;
 	char *text = malloc(size + 1), *copy = malloc(size + 1);
 	struct ow_nametext *t;
 	const char *name;
+	uint64_t offset;
 
 	ASSERT(text && copy);
 	memcpy(text, data, size);
 	memcpy(copy, data, size);
 	copy[size] = '\0';
-	t = ow_nametext_create(text, size);
+	t = ow_nametext_create(text, size, aliases);
 	ASSERT(t && ow_nametext_nr(t) <= size / 6 + 1);
 	if (ow_nametext_nr(t) && is_plain(copy, size))
-		check_find(t, copy, addr);
+		check_find(t, copy, addr, aliases);
 	ASSERT(ow_nametext_find(t, UINT64_MAX, &name, &offset) ==
 	       (ow_nametext_nr(t) > 0));
 	ASSERT(!ow_nametext_nr(t) || *name);
 	ow_nametext_destroy(t);
 	free(copy);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	uint64_t addr = fuzz_take(&data, &size, 8);
+
+	check_table(data, size, addr, OW_ALIASES_LAST);
+	check_table(data, size, addr, OW_ALIASES_PLAIN);
 	return 0;
 }

@@ -62,14 +62,14 @@ static char *read_all(int fd, const char *path, size_t *size_ret,
 }
 
 static bool open_text(struct ow_nametable *t, int fd, const char *path,
-		      struct ow_error *err)
+		      enum ow_aliases aliases, struct ow_error *err)
 {
 	size_t size;
 	char *text = read_all(fd, path, &size, err);
 
 	if (!text)
 		return false;
-	t->text = ow_nametext_create(text, size);
+	t->text = ow_nametext_create(text, size, aliases);
 	if (!t->text)
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	return t->text;
@@ -96,7 +96,9 @@ static bool is_elf(int fd)
 	       memcmp(magic, "\177ELF", sizeof(magic)) == 0;
 }
 
-struct ow_nametable *ow_nametable_open(const char *path, struct ow_error *err)
+struct ow_nametable *ow_nametable_open(const char *path,
+				       enum ow_aliases aliases,
+				       struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct ow_nametable *t;
@@ -109,7 +111,7 @@ struct ow_nametable *ow_nametable_open(const char *path, struct ow_error *err)
 	if (!t)
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	else if (is_elf(fd) ? open_object(t, fd, path, err) :
-			      open_text(t, fd, path, err))
+			      open_text(t, fd, path, aliases, err))
 		return t;
 	ow_nametable_close(t);
 	return NULL;

@@ -92,22 +92,32 @@ static int compare(const void *a, const void *b)
 	return (s->name > t->name) - (s->name < t->name);
 }
 
-/* Of aliases the last stays.  kallsyms without permission is 0 throughout. */
-static void drop_aliases(struct ow_nametext *t)
+/* Does the later one of two aliases name their address? */
+static bool is_better(const struct symbol *later, const struct symbol *s,
+		      enum ow_aliases aliases)
+{
+	return aliases == OW_ALIASES_LAST ||
+	       strspn(later->name, "_") < strspn(s->name, "_");
+}
+
+/* One of aliases stays.  kallsyms without permission is 0 throughout. */
+static void drop_aliases(struct ow_nametext *t, enum ow_aliases aliases)
 {
 	size_t kept = 0;
 
 	if (t->nr > 1 && t->symbols[t->nr - 1].addr == 0)
 		t->nr = 0;
 	for (size_t i = 0; i < t->nr; i++) {
-		if (kept && t->symbols[kept - 1].addr == t->symbols[i].addr)
-			kept--;
-		t->symbols[kept++] = t->symbols[i];
+		if (!kept || t->symbols[kept - 1].addr != t->symbols[i].addr)
+			t->symbols[kept++] = t->symbols[i];
+		else if (is_better(&t->symbols[i], &t->symbols[kept - 1],
+				   aliases))
+			t->symbols[kept - 1] = t->symbols[i];
 	}
 	t->nr = kept;
 }
 
-static bool parse(struct ow_nametext *t, size_t size)
+static bool parse(struct ow_nametext *t, size_t size, enum ow_aliases aliases)
 {
 	char *end = t->text + size, *pos, *next;
 
@@ -121,11 +131,12 @@ static bool parse(struct ow_nametext *t, size_t size)
 	}
 	if (t->nr)
 		qsort(t->symbols, t->nr, sizeof(*t->symbols), compare);
-	drop_aliases(t);
+	drop_aliases(t, aliases);
 	return true;
 }
 
-struct ow_nametext *ow_nametext_create(char *text, size_t size)
+struct ow_nametext *ow_nametext_create(char *text, size_t size,
+				       enum ow_aliases aliases)
 {
 	struct ow_nametext *t = calloc(1, sizeof(*t));
 
@@ -134,7 +145,7 @@ struct ow_nametext *ow_nametext_create(char *text, size_t size)
 		return NULL;
 	}
 	t->text = text;
-	if (parse(t, size))
+	if (parse(t, size, aliases))
 		return t;
 	ow_nametext_destroy(t);
 	return NULL;

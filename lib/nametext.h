@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <outwind/outwind.h>
+
 struct ow_nametext;
 
 /*
@@ -18,19 +20,17 @@ struct ow_nametext;
  * are no symbols, such as those of undefined ones, are none.  NULL when out of
  * memory.
  */
-struct ow_nametext *ow_nametext_create(char *text, size_t size);
+struct ow_nametext *ow_nametext_create(char *text, size_t size,
+				       enum ow_aliases aliases);
 
 /* How many addresses; none if all symbols are at 0, as hidden ones are. */
 size_t ow_nametext_nr(const struct ow_nametext *t);
 
-/*
- * The last symbol at or before addr; of those at one address the one that
- * comes last in the text.  False if there is none.
- */
+/* The last symbol at or before addr.  False if there is none. */
 bool ow_nametext_find(const struct ow_nametext *t, uint64_t addr,
 		      const char **name_ret, uint64_t *offset_ret);
 
-/* Where a symbol of that name is; of aliases only the last one of the text. */
+/* Where a symbol of that name is, if it is what names its address. */
 bool ow_nametext_address(const struct ow_nametext *t, const char *name,
 			 uint64_t *ret);
 

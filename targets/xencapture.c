@@ -275,7 +275,8 @@ static int place(struct ow_capture *c, const struct ow_xen_options *xen,
 	int failed;
 
 	if (xen->symbols) {
-		k->names = ow_nametable_open(xen->symbols, err);
+		k->names =
+			ow_nametable_open(xen->symbols, OW_ALIASES_PLAIN, err);
 		c->names = k->names;
 		if (!k->names)
 			return -OW_CODE_ABSENT;

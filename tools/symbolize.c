@@ -93,7 +93,7 @@ static int run(const char *table, const char *path)
 	int status = EXIT_BROKEN;
 	FILE *trace;
 
-	names = ow_nametable_open(table, &err);
+	names = ow_nametable_open(table, OW_ALIASES_LAST, &err);
 	if (!names)
 		return complain("symbol table: ", err.msg);
 	if (ow_nametable_is_empty(names))

@@ -133,7 +133,7 @@ static const char *usable_table(const char *path)
 
 	if (!path)
 		return NULL;
-	t = ow_nametable_open(path, &err);
+	t = ow_nametable_open(path, OW_ALIASES_PLAIN, &err);
 	if (t && !ow_nametable_is_empty(t)) {
 		ow_nametable_close(t);
 		return path;

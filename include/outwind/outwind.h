@@ -289,25 +289,34 @@ void ow_symbolizer_prepare(struct ow_symbolizer *s,
 
 struct ow_nametable;
 
+/* Of the symbols that a text has at one address, the one that names it. */
+enum ow_aliases {
+	OW_ALIASES_PLAIN, /* fewest underscores in front; of these the first */
+	OW_ALIASES_LAST,  /* the last one of the text */
+};
+
 /*
  * Open a table: the output of nm(1) or a copy of /proc/kallsyms, in any order,
  * or an ELF file, whose functions it then has, at the addresses in the file.
- * Text may come from a pipe.
+ * Text may come from a pipe.  A kernel, too, names by the plain ones of its
+ * aliases (scripts/kallsyms.c), not by the labels that its linker script sets.
  */
-struct ow_nametable *ow_nametable_open(const char *path, struct ow_error *err);
+struct ow_nametable *ow_nametable_open(const char *path,
+				       enum ow_aliases aliases,
+				       struct ow_error *err);
 
 /* Is it a text without symbols, or one that has their addresses hidden? */
 bool ow_nametable_is_empty(const struct ow_nametable *t);
 
 /*
  * The function of an ELF file that covers addr, or the last symbol of a text at
- * or before it; of those at one address the last one of the text.  Return false
- * if there is none.  *name_ret is borrowed from the table.
+ * or before it.  Return false if there is none.  *name_ret is borrowed from the
+ * table.
  */
 bool ow_nametable_find(struct ow_nametable *t, uint64_t addr,
 		       const char **name_ret, uint64_t *offset_ret);
 
-/* Where a text has the symbol of that name, which of aliases is the last one. */
+/* Where a text has the symbol of that name, if that is what names its address. */
 bool ow_nametable_address(const struct ow_nametable *t, const char *name,
 			  uint64_t *ret);
 

@@ -7,13 +7,18 @@
 #include "test.h"
 
 /* Not terminated, and with the byte of room that the table asks for. */
-static struct ow_nametext *table(const char *text)
+static struct ow_nametext *table_of(const char *text, enum ow_aliases aliases)
 {
 	size_t size = strlen(text);
 	char *copy = malloc(size + 1);
 
 	memcpy(copy, text, size);
-	return ow_nametext_create(copy, size);
+	return ow_nametext_create(copy, size, aliases);
+}
+
+static struct ow_nametext *table(const char *text)
+{
+	return table_of(text, OW_ALIASES_LAST);
 }
 
 static bool finds(struct ow_nametext *t, uint64_t addr, const char *name,
@@ -48,6 +53,24 @@ static void test_last_alias(void)
 	CHECK(ow_nametext_nr(t) == 2);
 	CHECK(finds(t, 0x1f, "d", 0xf));
 	ow_nametext_destroy(t);
+}
+
+/* As a kernel has them, and as nm(1) puts the same. */
+static void test_plain_alias(void)
+{
+	static const char *const texts[] = {
+		"10 T idle\n10 t idle2\n10 T __text_start\n20 T __a\n20 T __b\n",
+		"10 T __text_start\n20 T __a\n10 T idle\n10 t idle2\n20 T __b\n",
+	};
+
+	for (size_t i = 0; i < 2; i++) {
+		struct ow_nametext *t = table_of(texts[i], OW_ALIASES_PLAIN);
+
+		CHECK(ow_nametext_nr(t) == 2);
+		CHECK(finds(t, 0x1f, "idle", 0xf));
+		CHECK(finds(t, 0x20, "__a", 0));
+		ow_nametext_destroy(t);
+	}
 }
 
 static void test_lines_that_are_none(void)
@@ -90,6 +113,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "any order, nearest below", test_order },
 		{ "the last of one address", test_last_alias },
+		{ "the plain one of one address", test_plain_alias },
 		{ "lines that are no symbols", test_lines_that_are_none },
 		{ "addresses that are hidden", test_hidden_addresses },
 		{ "lines as short as can be", test_shortest_lines },
