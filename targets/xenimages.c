@@ -4,93 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "elfsym.h"
 #include "error.h"
-
-/* Of what a kernel moves by: CONFIG_PHYSICAL_ALIGN's least, or a page. */
-#define ALIGN_X86_64 0x1fffffULL
-#define ALIGN_OTHERS 0xfffULL
-
-/* By a name that both the file and the running kernel have. */
-static bool offset_by_names(const struct ow_object *obj,
-			    const struct ow_nametable *names, uint64_t *ret)
-{
-	static const char *const anchors[] = { "schedule", "do_exit",
-					       "start_kernel", "kernel_init" };
-	uint64_t linked, running;
-	size_t i;
-
-	for (i = 0; names && i < OW_ARRAY_SIZE(anchors); i++)
-		if (ow_elfsym_value(&obj->elf, anchors[i], &linked) &&
-		    ow_nametable_address(names, anchors[i], &running)) {
-			*ret = running - linked;
-			return true;
-		}
-	return false;
-}
-
-/* Where vector 0 leads: a paravirtual guest's is told, others' is read. */
-static bool find_gate(struct ow_xen *x, uint64_t *ret)
-{
-	const struct ow_xen_vcpu *v;
-	uint8_t gate[16];
-	uint32_t i;
-
-	for (i = 0; i < x->nr_vcpus; i++) {
-		if (ow_xen_ask_vcpu(x, i))
-			continue;
-		v = &x->vcpus[i];
-		*ret = v->gate;
-		if (v->gate)
-			return true;
-		ow_xenpages_begin(&x->pages);
-		if (!v->idt || v->arch != &ow_arch_x86_64 ||
-		    ow_xenpages_read(&x->pages, &v->paging, v->idt, gate,
-				     sizeof(gate)))
-			continue;
-		*ret = ow_little_endian(gate, 2) | ow_little_endian(gate + 6, 6)
-							   << 16;
-		return *ret != 0;
-	}
-	return false;
-}
-
-/* Has it the handler that its place can be told by? */
-static bool is_movable_linux(const struct ow_object *obj)
-{
-	uint64_t linked;
-
-	return ow_elfsym_value(&obj->elf, "asm_exc_divide_error", &linked) ||
-	       ow_elfsym_value(&obj->elf, "divide_error", &linked);
-}
-
-/*
- * A Linux kernel moves by 2 MiB or more on x86-64 (arch/x86/Kconfig), elsewhere
- * by whole pages: so of the handlers that it may have, the one is known that is
- * there.  Vector 0 of one without the symbol is nothing to go by.
- */
-static bool offset_by_gate(const struct ow_object *obj, struct ow_xen *x,
-			   uint64_t *ret)
-{
-	static const char *const names[] = { "xen_asm_exc_divide_error",
-					     "asm_exc_divide_error",
-					     "xen_divide_error",
-					     "divide_error" };
-	uint64_t align = obj->elf.arch == &ow_arch_x86_64 ? ALIGN_X86_64 :
-							    ALIGN_OTHERS;
-	uint64_t gate, linked;
-	size_t i;
-
-	if (!is_movable_linux(obj) || !find_gate(x, &gate))
-		return false;
-	for (i = 0; i < OW_ARRAY_SIZE(names); i++)
-		if (ow_elfsym_value(&obj->elf, names[i], &linked) &&
-		    ((gate - linked) & align) == 0) {
-			*ret = gate - linked;
-			return true;
-		}
-	return false;
-}
+#include "xenplace.h"
 
 static int open_image(struct ow_xenimage *im, struct ow_xen *x,
 		      const struct ow_xen_image *wanted,
@@ -100,12 +15,10 @@ static int open_image(struct ow_xenimage *im, struct ow_xen *x,
 	if (!im->object)
 		return -OW_CODE_ABSENT;
 	im->bias = wanted->bias;
-	if (wanted->placed || offset_by_names(im->object, names, &im->bias) ||
-	    offset_by_gate(im->object, x, &im->bias))
+	if (wanted->placed || ow_xenplace_find(im->object, x, names, &im->bias))
 		return 0;
-	im->bias = 0;
 	/* At a wrong place its names would be wrong. */
-	if (is_movable_linux(im->object))
+	if (ow_xenplace_is_movable(im->object))
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "%s: the guest doesn't tell where this kernel "
 			       "is: give FILE@BIAS (as @0 for one that was not "

@@ -7,6 +7,7 @@
  * FAKE_MOVED=N         that code is so many bytes (hexadecimal) from its place
  * FAKE_NO_GATE=1       nothing tells where the kernel is
  * FAKE_IDT=1           its interrupt table does, which is in its memory
+ * FAKE_BANNER=N        its version does, as that vCPU is in the kernel
  * FAKE_DOWN=N          that vCPU is down
  * FAKE_FAIL=N:ERRNO    that call fails
  * FAKE_GONE=N, FAKE_SHUTDOWN=N   from that call on
@@ -43,14 +44,18 @@ static void watch(struct fake_xen *f, enum fake_call call)
 		usleep(slow_us);
 }
 
-/* Addresses of code move with it. */
-static uint64_t moved(uint64_t word)
+static uint64_t offset(void)
 {
 	const char *text = getenv("FAKE_MOVED");
 
-	if (text && word - ((uint64_t)guest_c - 0x1000) < 0x2000)
-		word += strtoull(text, NULL, 16);
-	return word;
+	return text ? strtoull(text, NULL, 16) : 0;
+}
+
+/* Addresses of code move with it. */
+static uint64_t moved(uint64_t word)
+{
+	return word +
+	       (word - ((uint64_t)guest_c - 0x1000) < 0x2000 ? offset() : 0);
 }
 
 static void copy_stack(struct fake_xen *f, uint64_t root,
@@ -103,6 +108,25 @@ static void make_idt(struct fake_xen *f, uint64_t root, uint64_t entry)
 	}
 }
 
+/* The text where it is moved to; only one vCPU can have it looked for. */
+static void make_banner(struct fake_xen *f, uint64_t root, uint32_t vcpu)
+{
+	uint64_t addr = (uint64_t)linux_banner, page, last = 0, word;
+	uint32_t i;
+
+	for (; addr < (uint64_t)linux_banner + sizeof(linux_banner);
+	     addr += 8) {
+		page = (addr + offset()) & ~(uint64_t)(OW_XEN_PAGE - 1);
+		if (page != last)
+			fake_map_page(f, root, page, fake_frame(f));
+		last = page;
+		memcpy(&word, (const void *)addr, 8);
+		fake_poke(f, root, addr + offset(), word);
+	}
+	for (i = 0; i < 3; i++)
+		f->vcpu[i].is_user = i != vcpu;
+}
+
 static void make_stacks(struct fake_xen *f)
 {
 	static struct guest_state state;
@@ -123,6 +147,8 @@ static void make_stacks(struct fake_xen *f)
 	copy_registers(f, 2, &state);
 	if (getenv("FAKE_IDT"))
 		make_idt(f, root, moved((uint64_t)asm_exc_divide_error));
+	if (getenv("FAKE_BANNER"))
+		make_banner(f, root, number("FAKE_BANNER"));
 }
 
 static void show_pauses(struct fake_xen *f)

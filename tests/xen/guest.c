@@ -63,3 +63,8 @@ __attribute__((noinline, used)) void schedule(void)
 {
 	__asm__ volatile("nop");
 }
+
+/* And the text of its version, behind the format of the same. */
+__attribute__((aligned(8)))
+const char linux_banner[128] = "Linux version %s\nLinux version 6.1.0-test "
+			       "(builder) (gcc 12.2.0) #1 SMP Debian 6.1.1-1";

@@ -15,5 +15,6 @@ struct guest_state {
 int guest_start(struct guest_state *g);
 int guest_c(struct guest_state *g, int n);
 void asm_exc_divide_error(void);
+extern const char linux_banner[128];
 
 #endif /* OW_TEST_GUEST_H */

@@ -250,7 +250,7 @@ def test_stack():
 
 
 def test_moved_kernel():
-    """Found by where vector 0 leads, by a name, or not at all."""
+    """Found by where vector 0 leads, by a name, its version, or not at all."""
     image = os.path.join(BUILD, 'fake-outwind')
     linked = subprocess.run(['nm', image], capture_output=True, text=True,
                             check=True).stdout
@@ -261,12 +261,17 @@ def test_moved_kernel():
     for args, env in (([image], fake), ([image], dict(fake, IDT='1')),
                       ([image], dict(fake, IDT='1', MOVED='ffffffff80000000')),
                       ([image, '--kallsyms', table], untold),
-                      ([image + '@40000000'], untold)):
+                      ([image + '@40000000'], untold),
+                      ([image], dict(untold, BANNER='0')),
+                      ([image], dict(untold, BANNER='2')),
+                      ([image], dict(untold, BANNER='1',
+                                     MOVED='ffffffff80000000'))):
         code, out, _ = outwind('stack', 'xen:7', '--image', *args, **env)
         names = re.findall(r'^#\d+ +0x[0-9a-f]{16} (\w+)', out, re.M)
         assert (code, names) == (0, GUEST * 3), out
     # No kernel moves by a page: it is another one's vector.
-    for env in (untold, dict(fake, MOVED='1000'),
+    for env in (untold, dict(fake, MOVED='1000'), dict(untold, BANNER='3'),
+                dict(untold, BANNER='0', MOVED='1000'),
                 dict(fake, MOVED='1000', IDT='1')):
         code, out, err = outwind('stack', '--image', image, 'xen:7', **env)
         assert (code, out, err.count('\n')) == (2, '', 1), (code, out, err)
