@@ -107,6 +107,9 @@ sample_linux() {
             "xen:$1" >"$1/$i.json" 2>"$1/$i.err"
         sleep 0.1
     done
+    # And by a file that says another place, which only the guest can put right.
+    timeout 60 outwind stack --json -e linux-lower "xen:$1" \
+        >"$1/lower.json" 2>"$1/lower.err"
     timeout 100 outwind record -F 99 --samples=150 -e linux --kallsyms=kallsyms --stats \
         -o "$1/profile.owp" "xen:$1" 2>"$1/record.stats"
     echo $? >"$1/record.status"

@@ -36,7 +36,7 @@ STATS = re.compile(
     r'mappings (\d+) min, (\d+) median, (\d+) p99, (\d+) max\n$')
 MEASURES = 3 # of costs, of which the least disturbed is told
 ROUNDS = 4   # of comparisons with xenctx
-LINUX_ROUNDS = 12
+LINUX_ROUNDS = [str(i) for i in range(1, 13)] + ['lower']
 LINUX_SAMPLES = 150  # two stacks each, but in user space
 LINUX_CONFIG = '''name = "%s"
 type = "%s"
@@ -109,6 +109,8 @@ class Lab:
         if self.options.arch == 'amd64':
             shutil.copy(os.path.join(os.environ['XENLAB_CACHE'], 'amd64',
                                      'linux'), self.share)
+            linux = os.path.join(self.share, 'linux')
+            linuxkernel.lower(linux, linux + '-lower', 0x2000000)
         for name in self.options.guests:
             if name.startswith('grub-'):
                 loader.fill(self, name)
@@ -384,10 +386,10 @@ class Lab:
     def linux_stacks(self, name):
         """(where, its frames' pcs, is it complete) of each stack that is
         known: rounds of outwind stack, and what outwind record took."""
-        for i in range(1, LINUX_ROUNDS + 1):
-            for thread in json.loads(self.read(name, '%d.json' % i))['threads']:
+        for i in LINUX_ROUNDS:
+            for thread in json.loads(self.read(name, i + '.json'))['threads']:
                 if thread.get('frames'):  # none in user space
-                    yield 'round %d' % i, [int(f['pc'], 16) for f in
+                    yield 'round ' + i, [int(f['pc'], 16) for f in
                                            thread['frames']], \
                         thread['complete']
         profile = json.loads(self.read(name, 'profile.json'))
@@ -405,7 +407,7 @@ class Lab:
             stacks = list(self.linux_stacks(name))
         except (ValueError, KeyError) as why:
             self.report(name + ': stacks', [str(why), *(self.read(
-                name, '%d.err' % i) for i in range(1, LINUX_ROUNDS + 1))])
+                name, i + '.err') for i in LINUX_ROUNDS)])
             return
         for where, pcs, complete in stacks:
             why = kernel.check(pcs, complete)
@@ -421,6 +423,8 @@ class Lab:
             problems.append('%d recorded of %s' % (recorded, stats[:4]))
         if recorded < LINUX_SAMPLES:  # one CPU is always in the kernel
             problems.append('only %d stacks' % recorded)
+        if not any(where == 'round lower' for where, _, _ in stacks):
+            problems.append('none by its version')
         self.report('%s: %d stacks, %d frames: %s' % (
             name, len(stacks), sum(len(pcs) for _, pcs, _ in stacks),
             ', '.join('%d %s' % (n, w) for w, n in counts.most_common())),

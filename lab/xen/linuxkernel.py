@@ -23,6 +23,23 @@ def is_indirect_call(code):
     return code[0] == 0xff and reg == 2 and size == len(code)
 
 
+def lower(elf, to, by):
+    """Copy a vmlinux, linked so much lower than it runs (ELF-64, figures 3
+    to 5: program and section headers)."""
+    with open(elf, 'rb') as file:
+        data = bytearray(file.read())
+    phoff, shoff = struct.unpack_from('<QQ', data, 32)
+    sizes = struct.unpack_from('<4H', data, 54)
+    for table, off, size, nr in ((phoff, 16, *sizes[:2]),
+                                 (shoff, 16, *sizes[2:])):
+        for at in range(table + off, table + off + size * nr, size):
+            addr, = struct.unpack_from('<Q', data, at)
+            if addr >> 63:
+                struct.pack_into('<Q', data, at, addr - by)
+    with open(to, 'wb') as file:
+        file.write(data)
+
+
 class Kernel:
     """A vmlinux, of which no symbols are needed."""
 
