@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Frame by frame the same as gdb and eu-stack: fixtures and real programs."""
 
+import contextlib
 import os
 import pwd
 import shutil
 import signal
 import socket
 import subprocess
-import time
 
 import compare
-from harness import (Failure, Skip, case, check, children_of, end_process,
-                     need, need_root, task_states, wait_until)
+from harness import (PATIENCE, Failure, Skip, case, check, children_of,
+                     end_process, need, need_root, rests, settle, task_states,
+                     time_of, wait_for_rest, wait_until)
 
 
 TOOLS = ('gdb', 'eu-stack')
@@ -78,8 +79,9 @@ def add_running(command):
     def _(context):
         target = context.start(command.split())
         for _ in range(4):
+            run = time_of(target.pid)
             check_agreement(context, target.pid)
-            time.sleep(0.003)
+            wait_until(lambda: time_of(target.pid) > run + 0.001, 'it runs')
 
 
 for each in ('spin', 'spin plt', 'spin clock', 'spin-i386'):
@@ -96,7 +98,6 @@ def sort(n):
     sorted([3, 2, 1], key=functools.cmp_to_key(compare))
 for i in range(4):
     threading.Thread(target=sort, args=(i,), daemon=True).start()
-time.sleep(0.1)
 print('ready', flush=True)
 re.sub('a', lambda m: sort(1) or '', 'banana')
 '''
@@ -148,6 +149,7 @@ def start_redis(context):
                             '--save', '', '--dir', context.tmp], ready=None)
     wait_until(lambda: answers(port), 'redis answers')
     wait_until(lambda: len(task_states(target.pid)) > 1, 'threads start')
+    settle(target.pid)
     return target
 
 
@@ -164,7 +166,7 @@ def start_node(context):
     target = context.start([shutil.which('node'), '-e',
                             'setInterval(()=>{},1e6);'
                             'require("fs").writeSync(1,"ready\\n")'])
-    time.sleep(0.2)
+    wait_for_rest(target.pid)
     return target
 
 
@@ -190,9 +192,9 @@ def _(context):
     target = context.start(
         [shutil.which('bash'), '-c',
          'f() { g "$@"; }; g() { echo ready; read -r x < "$1"; }; f "$0"',
-         os.path.join(context.tmp, 'fifo')], ready=None,
+         os.path.join(context.tmp, 'fifo')],
         preexec_fn=lambda: os.mkfifo(os.path.join(context.tmp, 'fifo')))
-    time.sleep(0.3)
+    wait_for_rest(target.pid)
     check_agreement(context, target.pid)
 
 
@@ -228,7 +230,9 @@ def start_nginx(context):
     target = context.start([shutil.which('nginx'), '-p', context.tmp, '-c',
                             config], ready=None)
     context.stack.callback(end_nginx, target)
-    wait_until(lambda: answers(port), 'nginx answers')
+    wait_until(lambda: answers(port) and children_of(target.pid),
+               'nginx answers')
+    settle(target.pid)
     return [target.pid] + children_of(target.pid)
 
 
@@ -240,7 +244,7 @@ def _(context):
 
 def end_nginx(target):
     target.send_signal(signal.SIGTERM)
-    target.wait(timeout=10)
+    target.wait(timeout=PATIENCE)
 
 
 def find_postgres():
@@ -271,19 +275,34 @@ def start_postgres(context):
     port = free_port()
     target = context.start(
         ['/usr/bin/' + become[0], *become[1:], bindir + '/postgres', '-D',
-         data, '-p', str(port), '-k', context.tmp, '-c', 'fsync=off'],
-        ready=None, cwd=context.tmp)
+         data, '-p', str(port), '-k', '', '-c', 'fsync=off',
+         '-c', 'autovacuum=off'], ready=None, cwd=context.tmp)
     context.stack.callback(end_postgres, target)
     wait_until(lambda: answers(port), 'postgres answers')
     client = subprocess.Popen(
-        become + ['psql', '-h', context.tmp, '-p', str(port), '-c',
+        become + ['psql', '-h', '127.0.0.1', '-p', str(port), '-c',
                   'do $$ begin perform pg_sleep(1000); end $$', 'postgres'],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL, cwd=context.tmp)
     context.stack.callback(client.wait)
     context.stack.callback(client.kill)
-    time.sleep(0.7)
+    wait_until(lambda: serves_one(target.pid), 'only the client is served')
     return [target.pid] + children_of(target.pid)
+
+
+def serves_one(pid):
+    """Does one client's backend work, and no other, and all of them rest?"""
+    children = children_of(pid)
+    backends = []
+    for child in children:
+        with contextlib.suppress(OSError):
+            with open('/proc/%d/cmdline' % child, 'rb') as f:
+                title = f.read().rstrip(b'\0 ')
+            # Of their own they have no address.
+            if b'127.0.0.1' in title or not title.startswith(b'postgres: '):
+                backends.append(title)
+    return len(backends) == 1 and backends[0].endswith(b' DO') and \
+        rests(pid, *children)
 
 
 @case('agree: postgres')
@@ -298,4 +317,4 @@ def _(context):
 
 def end_postgres(target):
     target.send_signal(signal.SIGQUIT)
-    target.wait(timeout=20)
+    target.wait(timeout=PATIENCE)

@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 
-from harness import case, check, need
+from harness import PATIENCE, case, check, need
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 BASH = r'''
@@ -34,7 +34,7 @@ def complete(shell, *words):
     done = subprocess.run(
         [shell, *flags, '-c', script, shell,
          os.path.join(TOP, 'completions', name), *words],
-        capture_output=True, timeout=30, check=False)
+        capture_output=True, timeout=PATIENCE, check=False)
     check(not done.stderr, 'messages of ' + shell, done.stderr)
     return done.stdout.decode().split('\n')[:-1]
 
@@ -54,7 +54,7 @@ def programs(context):
 def options(program):
     """In the order of the help, whatever stands behind them."""
     done = subprocess.run(program + ['--help'], capture_output=True,
-                          timeout=30, check=False)
+                          timeout=PATIENCE, check=False)
     text = (done.stdout or done.stderr).decode()
     lines = re.findall(r'^(?:options:)? +(-\S.*)$', text, re.M)
     return [option for line in lines for option in re.findall(

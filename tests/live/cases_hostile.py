@@ -7,8 +7,8 @@ import shutil
 import signal
 import subprocess
 
-from harness import (Skip, case, check, need, need_root, task_states, tracers,
-                     wait_until)
+from harness import (PATIENCE, Skip, case, check, copy_for_all, need,
+                     need_root, task_states, traceable, tracers, wait_until)
 
 
 def check_refused(context, pid, *words, status=2):
@@ -46,7 +46,7 @@ def _(context):
 def _(context):
     script = 'exec "$0" stack $$'
     done = subprocess.run(['sh', '-c', script, context.outwind],
-                          capture_output=True, timeout=10, check=False)
+                          capture_output=True, timeout=PATIENCE, check=False)
     check(done.returncode in (1, 2), 'status', done.returncode)
     check(done.stdout + done.stderr, 'says nothing')
 
@@ -67,7 +67,7 @@ def check_traced(context, tracer_command, ready):
     finally:
         tracer.terminate()
         try:
-            tracer.wait(timeout=5)
+            tracer.wait(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             tracer.kill()
             tracer.wait()
@@ -94,12 +94,11 @@ def _(context):
     need('setpriv')
     need_root()
     target = context.start(['chain-pie'])
-    tool = shutil.copy(context.outwind, context.tmp)
-    os.chmod(context.tmp, 0o755)
+    tool = copy_for_all(context, context.outwind)
     done = subprocess.run(
         ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups',
-         tool, 'stack', str(target.pid)], capture_output=True, timeout=10,
-        check=False)
+         tool, 'stack', str(target.pid)], capture_output=True,
+        timeout=PATIENCE, check=False)
     check(done.returncode == 2, 'status', done.returncode)
     check(done.stderr.count(b'\n') == 1 and b'run as' in done.stderr,
           'message', done.stderr)
@@ -111,22 +110,23 @@ def _(context):
 def _(context):
     need('setpriv')
     need_root()
-    tool = shutil.copy(context.outwind, context.tmp)
-    chain = shutil.copy(context.program('chain-pie'), context.tmp)
-    os.chmod(context.tmp, 0o755)
+    tool = copy_for_all(context, context.outwind)
+    chain = copy_for_all(context, context.program('chain-pie'))
     user = ['--reuid', '65534', '--regid', '65534', '--clear-groups']
-    target = context.start(['/usr/bin/setpriv', *user, chain])
-    done = subprocess.run(['/usr/bin/setpriv', *user, tool, 'stack',
-                           str(target.pid)], capture_output=True, timeout=10,
-                          check=False, env={'PATH': os.environ['PATH']})
+    target = context.start([shutil.which('setpriv'), *user, chain],
+                           env=traceable(context))
+    done = subprocess.run([shutil.which('setpriv'), *user, tool, 'stack',
+                           str(target.pid)], capture_output=True,
+                          timeout=PATIENCE, check=False,
+                          env={'PATH': os.environ['PATH']})
     check(done.returncode == 0, 'status', done.stderr)
     check(b'link12' in done.stdout and b'_start' in done.stdout, 'names',
           done.stdout)
     # Deleted, and no right to look at /proc/PID/map_files.
     os.unlink(chain)
-    done = subprocess.run(['/usr/bin/setpriv', *user, tool, 'stack',
-                           str(target.pid)], capture_output=True, timeout=10,
-                          check=False)
+    done = subprocess.run([shutil.which('setpriv'), *user, tool, 'stack',
+                           str(target.pid)], capture_output=True,
+                          timeout=PATIENCE, check=False)
     check(done.returncode == 0, 'status, deleted', done.stdout + done.stderr)
     check(b'link12' in done.stdout, 'names, deleted', done.stdout)
 
@@ -162,11 +162,11 @@ def _(context):
             target.send_signal(signal.SIGKILL)
         else:
             target.terminate()
-        out, err = tool.communicate(timeout=10)
+        out, err = tool.communicate(timeout=PATIENCE)
         check(tool.returncode in (0, 1, 2), 'status', tool.returncode)
         check(tool.returncode != 2 or err, 'no message', out)
-        check(target.wait(timeout=5) == (-9 if i % 2 else -15), 'target',
-              target.returncode)
+        check(target.wait(timeout=PATIENCE) == (-9 if i % 2 else -15),
+              'target', target.returncode)
 
 
 @case('threads come and go while they are looked at', alone=True)
@@ -181,7 +181,8 @@ def _(context):
         done = context.run('stack', target.pid)
         check(done.returncode in (0, 1), 'status', done.stderr)
     check(target.poll() is None, 'target ended', target.returncode)
-    check(not set(task_states(target.pid).values()) & set('Tt'), 'stopped')
+    wait_until(lambda: not set(task_states(target.pid).values()) & set('Tt'),
+               'no thread is left stopped')
 
 
 @case('hostile: control characters of the C1 set in a name')

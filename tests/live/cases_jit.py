@@ -4,10 +4,9 @@
 import os
 import shutil
 import subprocess
-import time
 
 from cases_agree import check_agreement
-from harness import case, check, names, need, wait_until
+from harness import PATIENCE, case, check, names, need, wait_until
 
 
 def start_node(context, scene):
@@ -51,18 +50,31 @@ def _(context):
 @case('JIT: node, in compiled JavaScript')
 def _(context):
     target = start_node(context, 'spin')
-    seen = 0
-    for _ in range(30):
+
+    def look():
         thread = context.stacks(target.pid, '-1', status=0)['threads'][0]
         check_jit_thread(thread, ('Builtins_JSEntry', 'node::Start', '_start'))
-        seen += any(n and 'spinOuter' in n for n in names(thread))
-    check(seen > 20, 'spinOuter was seen', seen)
+        return any(n and 'spinOuter' in n for n in names(thread))
+
+    # It may compile for a while, or be told to run later.
+    look_until(look, 21, 'spinOuter was seen')
 
 
 @case('JIT: node agrees with gdb and eu-stack')
 def _(context):
     target = start_node(context, 'block')
     check_agreement(context, target.pid, jit=True)
+
+
+def look_until(look, times, text):
+    """Look at something until as often as wanted it was what is looked for."""
+    seen = [0]
+
+    def seen_enough():
+        seen[0] += look()
+        return seen[0] >= times
+
+    wait_until(seen_enough, '%s %d times' % (text, times))
 
 
 def start_java(context):
@@ -88,16 +100,17 @@ def _(context):
             check(thread['complete'], 'incomplete',
                   (thread['name'], thread.get('end_detail')))
     need('jcmd')
+    remove_map(target.pid)
     subprocess.run(['jcmd', str(target.pid), 'Compiler.perfmap'],
-                   capture_output=True, timeout=20, check=True)
+                   capture_output=True, timeout=PATIENCE, check=True)
     wait_until(lambda: os.path.exists('/tmp/perf-%d.map' % target.pid),
                'perf map')
-    seen = 0
-    for _ in range(20):
+
+    def look():
         thread = context.stacks(target.pid, status=0)['threads'][1]
-        seen += any(n and 'Jit.spin' in n for n in names(thread))
-        time.sleep(0.005)
-    check(seen > 5, 'frames named by the perf map', seen)
+        return any(n and 'Jit.spin' in n for n in names(thread))
+
+    look_until(look, 6, 'frames were named by the perf map')
 
 
 @case('JIT: java agrees with gdb and eu-stack')

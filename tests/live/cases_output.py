@@ -8,16 +8,15 @@ import re
 import subprocess
 import sys
 
-from harness import case, check, need, need_root, wait_until
+from harness import (PATIENCE, case, check, copy_for_all, need, need_root,
+                     traceable, wait_until)
 
 # Debian's files are in /usr/lib, also where they are named by /lib.
 MERGED = re.compile(r'(?<= )/lib(?=/)')
 SLEEPER = '''
 import ctypes, os, sys, threading, time
-ready = os.pipe()
 threading.Thread(target=os.read, args=(os.pipe()[0], 4321)).start()
 threading.Thread(target=time.sleep, args=(3600,)).start()
-time.sleep(0.2)
 print('ready', flush=True)
 ctypes.CDLL(None).pause()
 '''
@@ -25,7 +24,8 @@ ctypes.CDLL(None).pause()
 
 def run(*command):
     return subprocess.run([str(c) for c in command], capture_output=True,
-                          timeout=60, check=False, stdin=subprocess.DEVNULL,
+                          timeout=PATIENCE, check=False,
+                          stdin=subprocess.DEVNULL,
                           env={k: v for k, v in os.environ.items()
                                if k != 'DEBUGINFOD_URLS'})
 
@@ -98,12 +98,12 @@ def _(context):
 @case('in the kernel: not by ordinary users')
 def _(context):
     need_root()
-    os.chmod(context.tmp, 0o755)
     user = {'user': 65534, 'group': 65534, 'extra_groups': []}
-    target = context.start(['chain-pie'], **user)
+    chain = copy_for_all(context, context.program('chain-pie'))
+    target = context.start([chain], env=traceable(context), **user)
     done = subprocess.run([context.outwind, 'stack', '-k', '-w', '--json',
                            str(target.pid)], capture_output=True, check=False,
-                          timeout=30, **user)
+                          timeout=PATIENCE, **user)
     check(done.returncode == 0, 'status', done)
     thread = json.loads(done.stdout)['threads'][0]
     check('kernel_stack' not in thread and
@@ -111,8 +111,8 @@ def _(context):
           thread['wchan'] == wchan_of(target.pid, target.pid), 'thread',
           thread)
     done = subprocess.run([context.outwind, 'stack', '-k', str(target.pid)],
-                          capture_output=True, check=False, timeout=30,
-                          **user)
+                          capture_output=True, check=False,
+                          timeout=PATIENCE, **user)
     check(done.returncode == 0 and done.stdout.decode().splitlines()[2] ==
           '    kernel stack: not available: Permission denied', 'text', done)
 

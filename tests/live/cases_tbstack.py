@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -11,8 +12,8 @@ import sys
 import time
 
 from harness import (START, case, check, check_unharmed, children_of,
-                     end_process, match, need, need_root, stop, task_states,
-                     tracers, wait_until)
+                     copy_for_all, end_process, match, need, need_root, stop,
+                     task_states, tracers, wait_for_rest, wait_until)
 from tbformat import Output
 
 CHAIN = ['stay'] + ['link%d' % i for i in range(12, 0, -1)] + ['main', START]
@@ -46,11 +47,6 @@ def check_text(frame, name):
     else:
         wanted = '?? (%s)' % os.path.basename(module)
     check(frame.text == wanted, 'text of a frame', (frame.text, wanted))
-
-
-def wait_for_rest(pid):
-    """Who was stopped before goes back to where it waits."""
-    wait_until(lambda: set(task_states(pid).values()) == {'S'}, 'at rest')
 
 
 def check_against_outwind(context, pid, *options, status=0):
@@ -116,7 +112,6 @@ def deep(n):
     return deep(n - 1) if n else time.sleep(1000)
 for n in (5, 50, 90):
     threading.Thread(target=deep, args=(n,), daemon=True).start()
-time.sleep(0.3)
 print("ready", flush=True)
 time.sleep(1000)
 '''
@@ -135,7 +130,6 @@ def _(context):
     target = context.start(
         [shutil.which('node'), '-e',
          'setInterval(() => {}, 100000); console.log("ready")'])
-    time.sleep(0.3)
     check_against_outwind(context, target.pid)
 
 
@@ -253,9 +247,13 @@ def _(context):
     check(len(set(sizes)) == 1, 'sizes', sizes)
     # The default is what this process may have, whatever the target may.
     script = 'ulimit -S -s "$1" && exec "$2" "$3"'
-    for kib, status in (('unlimited', 0), ('8192', 0)):
+    most = resource.getrlimit(resource.RLIMIT_STACK)[1]
+    for kib in ('unlimited', '8192'):
+        if kib == 'unlimited' and most != resource.RLIM_INFINITY:
+            context.note('no unlimited stack here')
+            continue
         done = context.run_tool(['sh', '-c', script, 'sh', kib,
-                                 context.tbstack, str(target.pid)], status)
+                                 context.tbstack, str(target.pid)], 0)
         check(Output(done.stdout.decode()).summary['bytes'] == sizes[0],
               'ulimit -s ' + kib)
 
@@ -350,7 +348,6 @@ def _(context):
 SPIN = '''
 import os, threading, time
 def spin():
-    time.sleep(0.3)
     print("ready", threading.get_native_id(), flush=True)
     while True:
         pass
@@ -507,8 +504,7 @@ def _(context):
     need('setpriv')
     need_root()
     target = context.start(['chain-pie'])
-    tool = shutil.copy(context.tbstack, context.tmp)
-    os.chmod(context.tmp, 0o755)
+    tool = copy_for_all(context, context.tbstack)
     done = context.run_tool(
         ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups',
          tool, str(target.pid)], 1)
@@ -546,11 +542,9 @@ def _(context):
     for options, said in (
             ([], 'timeout waiting for thread %d to stop\n' % target.pid),
             (['--use-waitpid-timeout'], 'timeout on waitpid\n')):
-        begun = time.monotonic()
         output = run(context, target.pid, '--stop-timeout=100', *options,
                      status=1, said=said)
         check(output.lines == [], 'output', output.lines)
-        check(time.monotonic() - begun < 10, 'took long')
     waiter = subprocess.Popen([context.tbstack, '--stop-timeout=0',
                                str(target.pid)], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE)

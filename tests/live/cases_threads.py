@@ -11,7 +11,7 @@ import struct
 import subprocess
 import time
 
-from harness import (START, case, check, check_names, check_target,
+from harness import (PATIENCE, START, case, check, check_names, check_target,
                      check_unharmed, children_of, end_process, names, stop,
                      task_states, tracers, wait_until)
 
@@ -56,8 +56,13 @@ def _(context):
     check_names(stacks['threads'][0], ['stay', 'many', 'main', START])
     heart.check('afterwards')
     check(tracers(target.pid) == '0', 'left traced')
-    ms = float(re.search(r'for ([\d.]+) ms', done.stderr.decode()).group(1))
-    check(ms < 1000, 'stopped for too long', ms)
+
+
+def time_of_run(context, target):
+    """How long outwind takes for it here and now, in seconds."""
+    begun = time.monotonic()
+    context.run('stack', target.pid, status=0)
+    return time.monotonic() - begun
 
 
 def interrupt(context, target, sig, delay):
@@ -67,7 +72,7 @@ def interrupt(context, target, sig, delay):
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(delay)
     tool.send_signal(sig)
-    status = tool.wait()
+    status = tool.wait(timeout=PATIENCE)
     check(status in (0, 1, -sig), 'status after %s' % sig, status)
     return status
 
@@ -77,16 +82,18 @@ def add_interrupt(sig):
     def _(context):
         target, heart = start_many(context)
         chance = random.Random(int(sig))
-        early = 0
-        for _ in range(100):
+        early = tried = 0
+        longest = time_of_run(context, target)
+        while tried < 100 or early <= 5:
+            check(tried < 1000, 'too few were interrupted', (early, longest))
+            tried += 1
             early += interrupt(context, target, sig,
-                               chance.uniform(0, 0.06)) == -sig
-            wait_until(lambda: tracers(target.pid) == '0', 'tracer is gone', 2)
+                               chance.uniform(0, longest)) == -sig
+            wait_until(lambda: tracers(target.pid) == '0', 'tracer is gone')
             wait_until(lambda: not set(task_states(target.pid).values()) &
-                       set('Tt'), 'no thread is left stopped', 2)
+                       set('Tt'), 'no thread is left stopped')
         heart.check('after %s' % sig.name)
-        context.note('%d of 100 were ended by it' % early)
-        check(early > 5, 'too few were interrupted', early)
+        context.note('%d of %d were ended by it' % (early, tried))
 
 
 for each in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
@@ -115,12 +122,15 @@ def _(context):
     target, heart = start_many(context, 100)
     stop(target.pid)
     chance = random.Random(1)
+    longest = time_of_run(context, target)
     for _ in range(30):
-        interrupt(context, target, signal.SIGKILL, chance.uniform(0, 0.008))
-        wait_until(lambda: tracers(target.pid) == '0', 'tracer is gone', 2)
+        interrupt(context, target, signal.SIGKILL, chance.uniform(0, longest))
+        wait_until(lambda: tracers(target.pid) == '0', 'tracer is gone')
+    wait_until(lambda: set(task_states(target.pid).values()) == {'T'},
+               'all are stopped')
+    beats = heart.beats()
     time.sleep(0.05)
-    states = task_states(target.pid)
-    check(set(states.values()) == {'T'}, 'states', states)
+    check(beats == heart.beats(), 'went on')
     target.send_signal(signal.SIGCONT)
     heart.check('after SIGCONT')
 
@@ -130,15 +140,17 @@ def _(context):
     # SIGSTOP that arrives meanwhile stops the target all the same.
     target, heart = start_many(context, 50)
     chance = random.Random(2)
+    longest = time_of_run(context, target)
     for _ in range(30):
         tool = subprocess.Popen(
             [context.outwind, 'stack', str(target.pid)],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(chance.uniform(0, 0.008))
+        time.sleep(chance.uniform(0, longest))
         target.send_signal(signal.SIGSTOP)
-        check(tool.wait() in (0, 1), 'status', tool.returncode)
+        check(tool.wait(timeout=PATIENCE) in (0, 1), 'status',
+              tool.returncode)
         wait_until(lambda: set(task_states(target.pid).values()) == {'T'},
-                   'all threads stop', 2)
+                   'all threads stop')
         target.send_signal(signal.SIGCONT)
         heart.check('after SIGCONT')
 
@@ -151,7 +163,7 @@ def _(context):
                                   stdout=subprocess.DEVNULL,
                                   stderr=subprocess.DEVNULL)
                  for _ in range(2)]
-        statuses = [tool.wait() for tool in tools]
+        statuses = [tool.wait(timeout=PATIENCE) for tool in tools]
         check(set(statuses) <= {0, 1, 2}, 'statuses', statuses)
     heart.check('afterwards')
     context.run('stack', target.pid, status=0)
@@ -205,9 +217,7 @@ def _(context):
     target = context.start(['threads', 'vfork'])
     child = children_of(target.pid)[0]
     context.stack.callback(end_process, child)
-    begun = time.monotonic()
     done = context.run('stack', target.pid, status=2)
-    check(time.monotonic() - begun < 4, 'took long')
     check(b'did not stop in time' in done.stderr, 'reason', done.stderr)
     # Who waits for it can be ended, and then the parent is nobody's.
     for sig in (signal.SIGINT, signal.SIGTERM):
@@ -218,10 +228,12 @@ def _(context):
         context.stack.callback(waiter.communicate)
         wait_until(lambda: tracers(target.pid) != '0', 'the parent is traced')
         waiter.send_signal(sig)
-        check(waiter.wait(timeout=5) == -sig, 'status', waiter.returncode)
+        check(waiter.wait(timeout=PATIENCE) == -sig, 'status',
+              waiter.returncode)
         wait_until(lambda: tracers(target.pid) == '0', 'it was let go')
     thread = context.stacks(child, status=0)['threads'][0]
     check(names(thread)[:3] == ['stay', 'wait_for_vfork', 'main'], 'child',
           names(thread))
     os.kill(child, signal.SIGKILL)
-    check(target.wait(timeout=5) == 10, 'parent went on', target.returncode)
+    check(target.wait(timeout=PATIENCE) == 10, 'parent went on',
+          target.returncode)

@@ -60,7 +60,7 @@ OUTERMOST = {'_start', 'clone', 'clone3', '__clone', '__clone3',
              'runtime.mstart.abi0', 'runtime.rt0_go.abi0',
              '_rt0_amd64_linux'}
 RUST_HASH = re.compile(r'::h[0-9a-f]{16}$')
-TOOL_SECONDS = 60
+TOOL_SECONDS = 600
 
 
 class Report:
@@ -346,7 +346,8 @@ def states(pid):
 
 def stop(pid):
     os.kill(pid, signal.SIGSTOP)
-    for _ in range(500):
+    deadline = time.monotonic() + TOOL_SECONDS
+    while time.monotonic() < deadline:
         if states(pid) <= set('TtZX'):
             return
         time.sleep(0.01)

@@ -13,8 +13,11 @@ import tempfile
 import time
 
 CASES = []
-READY_SECONDS = 15
-RUN_SECONDS = 30
+# What takes longer than this hangs, however slow the machine is.
+PATIENCE = 300
+# Of its own time, after which one that never rests does what it is to do.
+RUN_SECONDS = 0.1
+VFORK = 58  # x86-64's number
 
 # What may stand below main() or a thread's first function.
 STARTUP = {None, '__libc_start_call_main', '__libc_start_main', '_start',
@@ -84,7 +87,10 @@ class Context:
         options.setdefault('stderr', subprocess.DEVNULL)
         target = subprocess.Popen(command, stdin=subprocess.DEVNULL, **options)
         self.stack.callback(end_target, target)
-        target.said = wait_for_line(target, ready) if ready else ''
+        target.said = ''
+        if ready:
+            target.said = wait_for_line(target, ready)
+            settle(target.pid)
         return target
 
     def run(self, *arguments, status=None, env=None):
@@ -96,7 +102,7 @@ class Context:
         full = dict(os.environ, XDG_CACHE_HOME=os.path.join(self.tmp, 'cache'))
         full.update(env or {})
         done = subprocess.run(command, capture_output=True,
-                              timeout=RUN_SECONDS, env=full, check=False)
+                              timeout=PATIENCE, env=full, check=False)
         check(done.returncode >= 0,
               'died by signal %d' % -done.returncode, command)
         if status is not None:
@@ -130,9 +136,9 @@ def children_of(pid):
         return [int(c) for c in f.read().split()]
 
 
-def wait_for_line(target, wanted, seconds=READY_SECONDS):
+def wait_for_line(target, wanted):
     """Read its output up to a line that holds wanted."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE
     got = b''
     os.set_blocking(target.stdout.fileno(), False)
     while wanted.encode() not in got or not got.endswith(b'\n'):
@@ -143,13 +149,92 @@ def wait_for_line(target, wanted, seconds=READY_SECONDS):
         more = os.read(target.stdout.fileno(), 65536)
         check(more, 'target ended before it was ready', got[-300:])
         got += more
-    # A moment, so that it gets from its write into what it waits in.
-    time.sleep(0.02)
     return got.decode(errors='replace')
 
 
-def wait_until(condition, text, seconds=READY_SECONDS):
-    deadline = time.monotonic() + seconds
+def family(pid):
+    """A process and all that came from it."""
+    found = [pid]
+    for each in found:
+        with contextlib.suppress(OSError):
+            for tid in os.listdir('/proc/%d/task' % each):
+                with open('/proc/%d/task/%s/children' % (each, tid),
+                          encoding='ascii') as f:
+                    found += [int(c) for c in f.read().split()]
+    return found
+
+
+def in_call(pid, tid):
+    """The number of the system call that a thread waits in, or None."""
+    with contextlib.suppress(OSError, ValueError):
+        with open('/proc/%d/task/%d/syscall' % (pid, tid),
+                  encoding='ascii') as f:
+            return int(f.read().split()[0])
+    return None
+
+
+def switches_of(pid):
+    """By tid the state's letter, and how often it began to wait, or had to."""
+    found = {}
+    for tid in os.listdir('/proc/%d/task' % pid):
+        with contextlib.suppress(OSError, AttributeError):
+            with open('/proc/%d/task/%s/status' % (pid, tid), 'rb') as f:
+                found[int(tid)] = re.search(
+                    rb'State:\t(.)(?s:.*)voluntary_ctxt_switches:\t(\d+)\n'
+                    rb'nonvoluntary_ctxt_switches:\t(\d+)',
+                    f.read()).groups()
+    return found
+
+
+def rests(*pids):
+    """
+    Whether all their threads wait, at one time.  (In vfork() that is no
+    interruptible sleep.)
+    """
+    try:
+        seen = [switches_of(pid) for pid in pids]
+        for pid, threads in zip(pids, seen):
+            for tid, (state, _, _) in threads.items():
+                if state not in b'STtZX' and (
+                        state != b'D' or in_call(pid, tid) != VFORK):
+                    return False
+        return seen == [switches_of(pid) for pid in pids]
+    except FileNotFoundError:
+        return False
+
+
+def time_of(pid):
+    """The time that a process has run, in seconds."""
+    with contextlib.suppress(OSError):
+        # As clock_getcpuclockid(3) makes a clock of a process.
+        return time.clock_gettime(~pid << 3 | 2)
+    return 0
+
+
+def settle(pid):
+    """
+    Wait until all of it has got from saying that it is ready to what it waits
+    in; or, as it never rests, has run on for a while.
+    """
+    begun = {}
+
+    def is_there():
+        pids = family(pid)
+        if rests(*pids):
+            return True
+        run = {p: time_of(p) for p in pids}
+        return sum(run[p] - begun.setdefault(p, run[p])
+                   for p in pids) > RUN_SECONDS
+
+    wait_until(is_there, 'process %d comes to rest' % pid)
+
+
+def wait_for_rest(*pids):
+    wait_until(lambda: rests(*pids), 'at rest: %s' % (pids,))
+
+
+def wait_until(condition, text):
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         check(time.monotonic() < deadline, 'timed out: ' + text)
         time.sleep(0.01)
@@ -294,6 +379,23 @@ def stop(pid):
     os.kill(pid, signal.SIGSTOP)
     wait_until(lambda: set(task_states(pid).values()) <= set('TtZX'),
                'threads stop')
+
+
+def copy_for_all(context, path):
+    """A copy of a program that every user may run."""
+    os.chmod(context.tmp, 0o755)
+    copy = shutil.copy(path, context.tmp)
+    os.chmod(copy, 0o755)
+    return copy
+
+
+def traceable(context):
+    """
+    The environment of a program that whoever has its user may trace, even where
+    kernel.yama.ptrace_scope forbids that.
+    """
+    return dict(os.environ, LD_PRELOAD=copy_for_all(
+        context, context.program('traceable.so')))
 
 
 def need(*programs):

@@ -64,9 +64,23 @@ def parse_arguments():
     return parser.parse_args()
 
 
+def place_for_files():
+    """Where temporary files are, or /tmp if not everybody may get there."""
+    place = at = os.path.realpath(tempfile.gettempdir())
+    while at != '/' and os.stat(at).st_mode & 0o001:
+        at = os.path.dirname(at)
+    return place if at == '/' and len(place) < 60 else '/tmp'
+
+
 def main():
-    # Whoever starts this in the background has it ignore what tests send.
+    # Whoever starts this in the background, or by nohup, has it ignore what
+    # tests send, and may have their files be nobody else's.
+    for number in (signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT,
+                   signal.SIGUSR1, signal.SIGUSR2, signal.SIGCHLD):
+        signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    os.umask(0o022)
     options = parse_arguments()
     os.environ.pop('DEBUGINFOD_URLS', None)
     for module in MODULES:
@@ -76,13 +90,15 @@ def main():
     if options.list:
         print('\n'.join(c[0] for c in cases))
         return 0
+    tempfile.tempdir = place_for_files()
     # Copies: the originals may be built anew meanwhile.
     with tempfile.TemporaryDirectory(prefix='outwind-live-') as tmp:
         for tool in ('tbstack', 'twindiff'):
             shutil.copy(os.path.join(os.path.dirname(options.outwind), tool),
                         tmp)
         options.outwind = shutil.copy(options.outwind, tmp)
-        os.chmod(tmp, 0o755)
+        for name in ('.', *os.listdir(tmp)):
+            os.chmod(os.path.join(tmp, name), 0o755)
         os.environ['XDG_CACHE_HOME'] = os.path.join(tmp, 'cache')
         return run_cases(options, cases)
 
