@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from harness import case, check
+from harness import PATIENCE, case, check
 
 USAGE = (
     [], ['nonsense'], ['stack'], ['stack', '--nonsense', '1'],
@@ -72,14 +72,14 @@ def _(context):
         with open('/dev/full', 'wb') as full:
             done = subprocess.run([context.outwind, *map(str, arguments)],
                                   stdout=full, stderr=subprocess.PIPE,
-                                  timeout=20, check=False)
+                                  timeout=PATIENCE, check=False)
         check(done.returncode == 2, 'status of %s' % arguments,
               (done.returncode, done.stderr))
         check(b'No space' in done.stderr and done.stderr.count(b'\n') == 1,
               'message of %s' % arguments, done.stderr)
     done = subprocess.run(['sh', '-c', '"$0" stack "$1" >&-', context.outwind,
                            str(target.pid)], stderr=subprocess.PIPE,
-                          timeout=20, check=False)
+                          timeout=PATIENCE, check=False)
     check(done.returncode == 2 and done.stderr, 'status, closed stdout',
           (done.returncode, done.stderr))
 

@@ -11,22 +11,14 @@ import stat
 import struct
 
 from cases_cores import CRASH, dump, need_plain_cores
-from harness import (START, Skip, case, check, check_names, check_target,
-                     check_unharmed, names, task_states, wait_until)
+from harness import (PATIENCE, START, Skip, case, check, check_names,
+                     check_target, check_unharmed, in_call, names, task_states,
+                     wait_until)
 
 CLONE = re.compile('(__)?clone3?')
 STAYING = ['staying', 'start_thread', CLONE]
 LEADER = ['stay', 'threads', 'main', START]
 IN_OPEN = 0x20
-
-
-def in_call(pid, tid):
-    """The number of the system call that a thread waits in, or None."""
-    with contextlib.suppress(OSError, ValueError):
-        with open('/proc/%d/task/%d/syscall' % (pid, tid),
-                  encoding='ascii') as f:
-            return int(f.read().split()[0])
-    return None
 
 
 def start_threads(context, nr):
@@ -82,7 +74,7 @@ def _(context):
     out, err = run_dying(context, target, tids[0], 'process', 2)
     check(out == '' and err == 'outwind: process %d: thread exited while '
           'stopped\n' % target.pid, 'all', (out, err))
-    check(target.wait(timeout=10) == -9, 'target', target.returncode)
+    check(target.wait(timeout=PATIENCE) == -9, 'target', target.returncode)
     # Registers of some were read, and then there was nothing left.
     target, tids = start_threads(context, 3)
     out, err = run_dying(context, target, tids[2], 'process', 1)
@@ -95,7 +87,7 @@ def _(context):
     for thread in threads[2:]:
         check(thread.get('error') == 'thread exited while stopped' and
               not thread.get('frames'), 'after', thread)
-    check(target.wait(timeout=10) == -9, 'target', target.returncode)
+    check(target.wait(timeout=PATIENCE) == -9, 'target', target.returncode)
 
 
 @case('faults: stack pointer below what was touched of the main stack')

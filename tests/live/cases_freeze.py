@@ -8,11 +8,10 @@ import re
 import signal
 import struct
 import subprocess
-import time
 
 import cases_agree
-from harness import (Failure, case, check, check_unharmed, task_states,
-                     tracers, wait_until)
+from harness import (PATIENCE, Failure, Skip, case, check, check_unharmed, settle,
+                     task_states, time_of, wait_for_rest, wait_until)
 
 WAYS = ('all', 'one-at-a-time', 'gentle', 'no-stop')
 OPTIONS = {'all': (), 'one-at-a-time': ('--one-at-a-time',),
@@ -26,7 +25,7 @@ def snapshots(context, way, pid, count=1, stack_size=0):
     """What the library tells, as often as asked for."""
     done = subprocess.run(
         [context.program('snapshots'), way, str(count), str(pid),
-         str(stack_size)], capture_output=True, timeout=120, check=False)
+         str(stack_size)], capture_output=True, timeout=PATIENCE, check=False)
     check(done.returncode == 0, 'snapshots', (done.returncode, done.stderr))
     return [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -42,11 +41,8 @@ def snapshot(context, way, pid):
 
 def settled(pid):
     """The states of its threads, when no more of them are started."""
-    while True:
-        before = task_states(pid)
-        time.sleep(0.1)
-        if set(before) == set(task_states(pid)):
-            return before
+    settle(pid)
+    return task_states(pid)
 
 
 def compare_ways(context, pid):
@@ -57,7 +53,7 @@ def compare_ways(context, pid):
     """
     todo = set(task_states(pid))
     threads, early = len(todo), []
-    for _ in range(50):
+    for _ in range(500):
         before = snapshot(context, 'all', pid)
         taken = [snapshot(context, way, pid) for way in WAYS[1:]]
         after = snapshot(context, 'all', pid)
@@ -131,6 +127,7 @@ class Record:
 
     def __init__(self, path):
         self.path = path
+        self.pid = None
 
     def read(self):
         """{name: (tid, returns, broken, handled, wrong)} of those there."""
@@ -144,6 +141,9 @@ class Record:
         Each thread's call was broken off that often (by name, else 0), by a
         handler each time, and did not return else.
         """
+        # When they wait again, all of that is counted.
+        for name, row in self.read().items():
+            wait_until(lambda: is_waiting(self.pid, row[0]), name + ' waits')
         for name, row in self.read().items():
             n = broken.get(name, 0)
             check(row[1:] == (n, n, n, 0), '%s, %s' % (name, text),
@@ -154,6 +154,7 @@ class Record:
 def start_calls(context, program):
     record = Record(os.path.join(context.tmp, 'record'))
     target = context.start([program, record.path])
+    record.pid = target.pid
     names = record.read()
     check(len(names) >= 22 and all(row[1] == 0 for row in names.values()),
           'calls wait', names)
@@ -250,6 +251,7 @@ def add_stopped(program):
             stop_and_go(target, 10)
             check(taker.poll() is None, 'snapshots ended')
             end_snapshots(taker)
+        wait_for_rest(target.pid)
         after = record.read()
         for name, (_, returns, broken, handled, wrong) in after.items():
             check(returns == broken and not handled and not wrong, name,
@@ -266,10 +268,14 @@ PAIR = re.compile(r'(\w+) rounds (\d+) sum (\d+) lost (\d+) broken (\d+)')
 
 def check_load(target):
     """End it; no wake-up was lost, and all that it did is right."""
+    # Whoever still can goes on.
+    run = time_of(target.pid)
+    wait_until(lambda: time_of(target.pid) > run + 0.2, 'the load goes on')
     target.send_signal(signal.SIGTERM)
     os.set_blocking(target.stdout.fileno(), True)
     pairs = PAIR.findall(target.stdout.read().decode())
-    check(target.wait(timeout=30) == 0 and len(pairs) == 6, 'load', pairs)
+    check(target.wait(timeout=PATIENCE) == 0 and len(pairs) == 6, 'load',
+          pairs)
     for name, *numbers in pairs:
         rounds, total, lost, broken = map(int, numbers)
         check(rounds > 100, name + ' came to a halt', numbers)
@@ -341,6 +347,8 @@ def _(context):
 @case('freeze: 10,000 threads', alone=True)
 def _(context):
     target = context.start(['faults', 'threads', '9999'])
+    if 'only' in target.said:
+        raise Skip(target.said.strip())
     wait_until(lambda: set(task_states(target.pid).values()) == {'S'},
                'threads wait')
     before = task_states(target.pid)

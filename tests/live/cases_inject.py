@@ -16,10 +16,10 @@ import signal
 import subprocess
 
 from cases_freeze import OPTIONS, Record, is_waiting, tgkill
-from harness import (case, check, need, task_states, tracers, wait_until)
+from harness import (PATIENCE, case, check, need, task_states, tracers,
+                     wait_for_rest, wait_until)
 
 ALL = bool(os.environ.get('OUTWIND_ALL_FAULTS'))
-SECONDS = 20
 WAITS = ('epoll_wait', 'recv', 'pause')
 
 # What each can fail with; the first ones are tried always.  brk is left out:
@@ -110,8 +110,8 @@ class Trial:
             if room is not None:
                 limit_memory(tool.pid, room)
             tool.send_signal(signal.SIGCONT)
-            out, err = tool.communicate(timeout=SECONDS)
-            tracer.wait(timeout=SECONDS)
+            out, err = tool.communicate(timeout=PATIENCE)
+            tracer.wait(timeout=PATIENCE)
         finally:
             for process in filter(None, (tool, tracer)):
                 process.kill()
@@ -163,6 +163,7 @@ class Trial:
             tgkill(self.target.pid, tid, signal.SIGUSR1)
             wait_until(lambda: self.record.read()[name][3] == handled + 1,
                        name + ' is broken off')
+        wait_for_rest(self.target.pid)
         if self.way in ('gentle', 'no-stop'):
             for name, (_, returns, broken, handled, wrong) in \
                     self.record.read().items():

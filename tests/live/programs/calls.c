@@ -435,7 +435,6 @@ int main(int argc, char **argv)
 		    pthread_create(&thread, NULL, wait_again,
 				   (void *)&calls[i]))
 			return 1;
-	usleep(100000);
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
 	/* Signals are for the others. */

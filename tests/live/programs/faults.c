@@ -2,6 +2,7 @@
 /* Where threads seldom are, one scene per argument.  x86-64 only. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -103,8 +104,10 @@ static NOINLINE int threads(int nr)
 
 	pthread_barrier_init(&all_there, NULL, nr + 1);
 	for (i = 0; i < nr; i++)
-		if (pthread_create(&thread, NULL, staying, &all_there))
+		if (pthread_create(&thread, NULL, staying, &all_there)) {
+			printf("not ready: only %d threads can be had\n", i);
 			return 1;
+		}
 	pthread_barrier_wait(&all_there);
 	return stay(1);
 }

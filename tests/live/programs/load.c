@@ -22,7 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_S 10 /* then a wake-up counts as lost */
+#define PATIENCE_S 60 /* then a wake-up counts as lost */
 #define QUIT       UINT32_MAX
 
 struct pair;

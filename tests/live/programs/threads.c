@@ -102,12 +102,15 @@ static NOINLINE int wait_for_vfork(void)
 static int become_zombie(void)
 {
 	pid_t pid = fork();
+	siginfo_t info;
 	char text[32];
 	int n;
 
 	if (pid == 0)
 		_exit(0);
-	usleep(50000);
+	/* It is one then, and stays one. */
+	if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT))
+		return 1;
 	n = (int)strlen(strcpy(text, "pid "));
 	for (int digit = 10000000; digit; digit /= 10)
 		text[n++] = (char)('0' + pid / digit % 10);
