@@ -226,6 +226,7 @@ static int attach_cpu(struct ow_recorder *r, struct ow_bpfengine *e,
 	int failed;
 
 	ow_clocks_cycles(&attr, r->options.frequency);
+	r->stats.frequency = (unsigned int)attr.sample_freq;
 	failed = ow_clocks_open(&e->cycles, &attr, -1, err);
 	r->stats.clock = e->cycles.name;
 	return failed ? failed :

@@ -22,7 +22,10 @@ int ow_clocks_open(struct ow_clocks *c, struct perf_event_attr *attr, pid_t pid,
 		   struct ow_error *err);
 void ow_clocks_close(struct ow_clocks *c);
 
-/* Cycles at a frequency, page faults, or what processes map. */
+/*
+ * Cycles at a frequency, or at as high a one as the kernel takes; page faults; or
+ * what processes map.
+ */
 void ow_clocks_cycles(struct perf_event_attr *attr, unsigned int frequency);
 void ow_clocks_faults(struct perf_event_attr *attr);
 void ow_clocks_mappings(struct perf_event_attr *attr);

@@ -37,6 +37,7 @@ static void set_attr(struct ow_recorder *r, struct perf_event_attr *a)
 	size_t i;
 
 	ow_clocks_cycles(a, r->options.frequency);
+	r->stats.frequency = (unsigned int)a->sample_freq;
 	a->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN |
 			 PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
 	/* A record has room for other things, too. */

@@ -74,6 +74,7 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 	}
 	r->options = *options;
 	settle_options(&r->options);
+	r->stats.frequency = r->options.frequency;
 	r->ops = engines[options->engine];
 	r->images.objects = &r->objects;
 	failed = ow_sampledobjects_init(&r->objects, options->naming, err);

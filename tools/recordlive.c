@@ -145,6 +145,21 @@ static unsigned int next_look(const struct record_request *r,
 	return (unsigned int)left;
 }
 
+static void note_frequency(const struct record_request *r,
+			   struct ow_recorder *rec, struct profile *p)
+{
+	struct ow_recorder_stats s;
+
+	if (!(r->live.events & OW_RECORD_CPU))
+		return;
+	ow_recorder_stats(rec, &s);
+	p->frequency = s.frequency;
+	if (s.frequency < r->frequency)
+		complain("%u samples a second: "
+			 "kernel.perf_event_max_sample_rate allows no more",
+			 s.frequency);
+}
+
 static int sample(const struct record_request *r, struct ow_recorder *rec,
 		  struct command *c, struct profile *p)
 {
@@ -154,6 +169,8 @@ static int sample(const struct record_request *r, struct ow_recorder *rec,
 
 	p->begin_ns = now_ns(CLOCK_REALTIME);
 	failed = ow_recorder_start(rec, &err);
+	if (!failed)
+		note_frequency(r, rec, p);
 	if (!failed && c->pid && !command_go(c, r->command[0]))
 		return EXIT_NONE;
 	while (!failed && !is_over(r, c, since)) {
@@ -202,8 +219,6 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	struct ow_error err;
 	int status;
 
-	if (r->live.events & OW_RECORD_CPU)
-		p.frequency = r->frequency;
 	if (c->pid && ow_recorder_add(rec, c->pid, &err)) {
 		complain("%s", err.msg);
 		return EXIT_NONE;

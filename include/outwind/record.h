@@ -103,6 +103,7 @@ struct ow_recorder_stats {
 	uint64_t verified; /* instructions that its verifier went through */
 	bool unwatched;    /* code that replaces other is noticed late */
 	const char *clock; /* what samples come by; borrowed for ever */
+	unsigned int frequency; /* as high as the kernel takes, once started */
 };
 
 /*

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """outwind record of a process whose code is replaced by other."""
 
-from cases_record import chains, need_bpf, record
+from cases_record import chains, need_bpf, record_enough
 from harness import case, check
 
 
@@ -11,8 +11,8 @@ def check_turns(context, how):
     small = context.program('turned-small.so')
     large = context.program('turned-large.so')
     target = context.start(['replaced', small, large] + how)
-    profile, said = record(context, '-F', '4000', '-d', '2', '--stats',
-                           target.pid)
+    profile, said = record_enough(context, 2000, '-F', '4000', '--stats',
+                                  target.pid)
     samples = {'work_small': 0, 'work_large': 0}
     cut = {}
     for chain, stack in chains(profile):
