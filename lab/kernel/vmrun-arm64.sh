@@ -49,7 +49,8 @@ timeout -k 5 "$limit" qemu-system-aarch64 -machine virt,gic-version=3 \
     -serial "file:$work/console" -kernel "$xen/linux" -initrd "$work/initrd" \
     -fsdev "local,id=host,path=$share,security_model=none" \
     -device virtio-9p-device,fsdev=host,mount_tag=host \
-    -append "console=ttyAMA0 panic=-1 oops=panic" </dev/null || status=$?
+    -append "console=ttyAMA0 panic=-1 oops=panic watchdog_thresh=60 \
+rcupdate.rcu_cpu_stall_timeout=240 workqueue.watchdog_thresh=240" </dev/null || status=$?
 [ ! -e "$share/output" ] || cat "$share/output"
 if [ ! -s "$share/status" ]; then
     [ "$status" = 124 ] || status=125

@@ -98,6 +98,8 @@ timeout -k 5 "$limit" qemu-system-x86_64 \
     -virtfs "$share,path=$OUT,mount_tag=out" \
     -append "console=ttyS0 panic=-1 oops=panic mitigations=off \
 tsc=reliable no_timer_check loglevel=7 watchdog_thresh=60 softlockup_panic=1 \
+rcupdate.rcu_cpu_stall_timeout=240 sysctl.kernel.hung_task_timeout_secs=600 \
+workqueue.watchdog_thresh=240 \
 ${APPEND:-}" </dev/null || status=$?
 sed '/^GUEST-STATUS [0-9]*$/d' "$work/serial"
 if [ "$status" = 124 ]; then

@@ -13,6 +13,15 @@ xl() {
     command xl "$@" || command xl "$@"
 }
 
+# Until so many of its CPUs are up, however slow the machine is.
+until_up() {
+    n=0
+    until [ "$(xl vcpu-list "$1" | grep -c ' [r-][b-]- ')" -ge "$2" ] ||
+        [ $((n += 1)) -gt 600 ]; do
+        sleep 0.5
+    done
+}
+
 # What is said of a guest that stands still, which must not go on meanwhile.
 compare() {
     for i in 1 2 3 4; do
@@ -20,14 +29,14 @@ compare() {
         for cpu in 0 1 2 3; do
             xenctx "$id" "$cpu" >"$1/$i.ctx$cpu" 2>&1
         done
-        timeout 20 outwind stack --json -e "$image" "xen:$1" \
+        timeout 600 outwind stack --json -e "$image" "xen:$1" \
             >"$1/$i.json" 2>"$1/$i.err"
         echo $? >"$1/$i.status"
         for way in --backend=libxc --no-pause; do
-            timeout 20 outwind stack --json $way -e "$image" "xen:$id" \
+            timeout 600 outwind stack --json $way -e "$image" "xen:$id" \
                 >"$1/$i$way.json" 2>"$1/$i$way.err"
         done
-        [ "$1" = pvh-32 ] || timeout 20 xen-stack "$id" "$image" 0 1 2 \
+        [ "$1" = pvh-32 ] || timeout 600 xen-stack "$id" "$image" 0 1 2 \
             >"$1/$i.walks" 2>"$1/$i.walks.err"
         echo $? >"$1/$i.walks.status"
         xl list "$1" >"$1/$i.list"
@@ -39,12 +48,12 @@ compare() {
 # Many samples of a guest that runs, into memory first.
 sample() {
     begin=$(date +%s)
-    timeout 400 uniprof -F "$hz" -T "$seconds" -e "$image" /tmp/trace "$id" \
+    timeout 1800 uniprof -F "$hz" -T "$seconds" -e "$image" /tmp/trace "$id" \
         >"$1/trace.out" 2>"$1/trace.err"
     echo $? >"$1/trace.status"
     echo $(($(date +%s) - begin)) >"$1/trace.seconds"
     mv /tmp/trace "$1/trace"
-    timeout 100 outwind record -F 99 -d 2 -f folded -e "$image" --stats "xen:$1" \
+    timeout 600 outwind record -F 99 -d 2 -f folded -e "$image" --stats "xen:$1" \
         >"$1/folded" 2>"$1/record.stats"
     echo $? >"$1/record.status"
     # Killed, it leaves a guest that runs.
@@ -59,10 +68,11 @@ sample() {
 measure() {
     xl create -q "$1-$2.cfg" >"$1/create-$2" 2>&1 || return
     id=$(xl domid "$1-$2")
+    until_up "$1-$2" "$2"
     sleep 1
     for round in 1 2 3; do
         for how in fp cfi; do
-            timeout 200 outwind record -F 99 --samples=100 --unwind=$how \
+            timeout 1200 outwind record -F 99 --samples=100 --unwind=$how \
                 -e "$fp_image" --stats -f folded "xen:$id" \
                 >"$1/$how-$2-$round.folded" 2>"$1/$how-$2-$round.stats"
         done
@@ -77,11 +87,13 @@ measure() {
 
 # A Linux guest, busy in its kernel, of the same kernel as dom0: so its names.
 make_linux() {
-    mkdir -p /tmp/root/bin /tmp/root/proc
+    mkdir -p /tmp/root/bin /tmp/root/proc /tmp/root/dev
     cp /bin/busybox /tmp/root/bin/
     cat >/tmp/root/init <<'END'
 #!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
+/bin/busybox mount -t devtmpfs dev /dev
+echo at-work >/dev/hvc0
 while :; do
     /bin/busybox dd if=/dev/zero of=/dev/null bs=64k count=2000 2>/dev/null
     /bin/busybox cat /proc/kallsyms >/dev/null
@@ -95,22 +107,18 @@ END
 sample_linux() {
     [ -e kallsyms ] || make_linux
     xl create -q "$1.cfg" >"$1/create" 2>&1
-    # Until both CPUs are up, and some more.
-    n=0
-    until [ "$(xl vcpu-list "$1" | grep -c ' [r-][b-]- ')" -ge 2 ] ||
-        [ $((n += 1)) -gt 60 ]; do
-        sleep 1
-    done
-    sleep 4
+    until_up "$1" 2
+    says "$1" at-work
+    echo $? >"$1/works"
     for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
-        timeout 60 outwind stack --json -e linux --kallsyms=kallsyms \
+        timeout 600 outwind stack --json -e linux --kallsyms=kallsyms \
             "xen:$1" >"$1/$i.json" 2>"$1/$i.err"
         sleep 0.1
     done
     # And by a file that says another place, which only the guest can put right.
-    timeout 60 outwind stack --json -e linux-lower "xen:$1" \
+    timeout 600 outwind stack --json -e linux-lower "xen:$1" \
         >"$1/lower.json" 2>"$1/lower.err"
-    timeout 100 outwind record -F 99 --samples=150 -e linux --kallsyms=kallsyms --stats \
+    timeout 1200 outwind record -F 99 --samples=150 -e linux --kallsyms=kallsyms --stats \
         -o "$1/profile.owp" "xen:$1" 2>"$1/record.stats"
     echo $? >"$1/record.status"
     for format in folded json; do
@@ -124,7 +132,7 @@ sample_linux() {
 says() {
     n=0
     until grep -q "$2" ".xenlab/guest-$1.log" 2>/dev/null; do
-        [ $((n += 1)) -lt 600 ] || return 1
+        [ $((n += 1)) -lt 6000 ] || return 1
         sleep 0.1
     done
 }
@@ -144,7 +152,7 @@ compare_loader() {
                 fp) given="-e $1.bin --unwind=fp" ;;
             esac
             # shellcheck disable=SC2086
-            timeout 60 outwind stack --json $given "xen:$1" \
+            timeout 600 outwind stack --json $given "xen:$1" \
                 >"$1/$i.$way.json" 2>"$1/$i.$way.err"
             echo $? >"$1/$i.$way.status"
         done
@@ -152,7 +160,7 @@ compare_loader() {
         xl unpause "$1"
     done
     # Of one that runs; and it still does what it is told.
-    timeout 60 outwind stack -e "$1.bin" "xen:$1" >"$1/running" 2>&1
+    timeout 600 outwind stack -e "$1.bin" "xen:$1" >"$1/running" 2>&1
     xl list "$1" >"$1/after"
     # shellcheck disable=SC2016 # it is the guest's to expand
     printf 'set a=runs; echo ${a}-on\r' >"$(xenstore-read "/local/domain/$id/console/tty")"
@@ -179,6 +187,7 @@ for name; do
     [ "$name" != pvh-32 ] || image=guest-32.elf
     xl create -q "$name.cfg" >"$name/create" 2>&1 || continue
     id=$(xl domid "$name")
+    until_up "$name" 3
     sleep 0.5
     compare "$name"
     sample "$name"

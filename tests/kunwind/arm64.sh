@@ -3,7 +3,7 @@
 # Boot Debian's arm64 kernel with the module, and compare stacks there.
 # usage: arm64.sh XEN-FOLDER SHARE
 here=$(dirname "$0")
-log=$(bash "$here/../../lab/kernel/vmrun-arm64.sh" -t 600 "$1" "$2" '
+log=$(bash "$here/../../lab/kernel/vmrun-arm64.sh" -t 3600 "$1" "$2" '
     export PLUGIN=/host/plugin.so
     insmod kunwind.ko || exit 1
     ./stacks-pie; status=$?

@@ -21,28 +21,28 @@ insmod "$build/kmod-$kver/kunwind.ko" || exit 1
 for p in pie no-pie lld static; do
     [ -x "$build/kunwind/stacks-$p" ] || continue
     begin "stacks-$p"
-    run 300 "$build/kunwind/stacks-$p"
+    run 1200 "$build/kunwind/stacks-$p"
 done
 begin original
-run 300 "$build/kunwind/original" 100
+run 1200 "$build/kunwind/original" 100
 begin "a program of what is installed"
-LD_LIBRARY_PATH="$build/kunwind/root/lib" run 300 "$build/kunwind/outside"
+LD_LIBRARY_PATH="$build/kunwind/root/lib" run 1200 "$build/kunwind/outside"
 begin permit
-run 300 "$build/kunwind/permit"
+run 1200 "$build/kunwind/permit"
 begin unfollow
-run 300 "$build/kunwind/unfollow"
+run 1200 "$build/kunwind/unfollow"
 begin contexts
 taskset -c 0 insmod "$build/kwtest-$kver/kwtest.ko" || echo "0 passed, 1 failed"
-run 300 taskset -c 0 "$build/kunwind/contexts"
+run 1200 taskset -c 0 "$build/kunwind/contexts"
 begin "stress, unwound in interrupts"
 echo -1 >/sys/module/kwtest/parameters/pid
-run $((seconds + 300)) "$build/kunwind/stress" "$seconds"
+run $((seconds + 1200)) "$build/kunwind/stress" "$seconds"
 begin fuzz
-run $((seconds + 300)) "$build/kunwind/fuzz" $((seconds / 6 + 1)) \
+run $((seconds + 1200)) "$build/kunwind/fuzz" $((seconds / 6 + 1)) \
     "$(tr -d . </proc/uptime | cut -d " " -f 1)"
 rmmod kwtest || echo "0 passed, 1 failed"
 begin "what is left"
-run 300 "$build/kunwind/left"
+run 1200 "$build/kunwind/left"
 begin hook
 sh "$(dirname "$0")/hook.sh" "$build"
 

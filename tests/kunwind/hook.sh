@@ -21,9 +21,9 @@ say() { # STATUS WHAT
 # second, and of user mode only: where a sample takes long, as here, many would
 # leave no time for what is sampled; and no kernel's symbols are needed.
 full_stacks() {
-    taskset -c 0 timeout -k 5 60 perf record -q -B -N -e cpu-clock:u -F 97 -g \
+    taskset -c 0 timeout -k 5 600 perf record -q -B -N -e cpu-clock:u -F 97 -g \
         -o /run/perf.data "$build/kunwind/spin" 1 >/dev/null 2>&1
-    timeout -k 5 60 perf script -i /run/perf.data -F ip,sym 2>/dev/null |
+    timeout -k 5 600 perf script -i /run/perf.data -F ip,sym 2>/dev/null |
         awk 'BEGIN { RS = "" } /spin_inner/ { all++ } /spin_inner/ && /[ \t]main/ { n++ }
             END { print n + 0, all + 0 }'
 }
@@ -43,7 +43,7 @@ enough_stacks() {
 "$build/bin/outwind" kunwindd >/run/kunwindd.out 2>&1 &
 daemon=$!
 i=0
-until grep -q following /run/kunwindd.out || [ $i -gt 600 ]; do
+until grep -q following /run/kunwindd.out || [ $i -gt 6000 ]; do
     i=$((i + 1))
     sleep 0.2
 done
@@ -53,7 +53,7 @@ cat /run/kunwindd.out
 patch=/sys/kernel/livepatch/kwpatch
 until_patch() { # COMMAND...: wait, as a patch takes its time
     i=0
-    until "$@" || [ $i -gt 600 ]; do
+    until "$@" || [ $i -gt 6000 ]; do
         i=$((i + 1))
         sleep 0.2
     done
@@ -127,8 +127,8 @@ say $? "the hook goes off"
 say $? "nothing is redirected any more"
 
 # Unloaded while it is in use by perf.
-timeout -k 5 300 perf record -q -B -N -a -e cpu-clock -F 199 -g \
-    -o /run/all.data "$build/kunwind/spin" 250 >/dev/null 2>&1 &
+timeout -k 5 1300 perf record -q -B -N -a -e cpu-clock -F 199 -g \
+    -o /run/all.data "$build/kunwind/spin" 1200 >/dev/null 2>&1 &
 perf=$!
 until [ -s /run/all.data ] || ! kill -0 $perf; do
     sleep 0.2

@@ -14,7 +14,7 @@ int main(void)
 	int dev = ow_kunwind_open(&err), i, well = 0;
 
 	/* What is given back goes after a grace period. */
-	for (i = 0; i < 50 && !well && dev >= 0; i++) {
+	for (i = 0; i < 3000 && !well && dev >= 0; i++) {
 		well = ioctl(dev, OW_KUNWIND_STATS, &s) == 0 && !s.tables &&
 		       !s.table_bytes && !s.followed && !s.map_bytes;
 		usleep(100000);

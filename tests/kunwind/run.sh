@@ -21,7 +21,7 @@ for kver; do
         status=1
         continue
     fi
-    bash "$here/../../lab/kernel/vmrun.sh" -t $((2 * seconds + 1200)) -- \
+    bash "$here/../../lab/kernel/vmrun.sh" -t $((2 * seconds + 5400)) -- \
         "sh $here/guest.sh $build $seconds" >"$build/lab/kunwind-$kver.log" 2>&1
     rc=$?
     cat "$build/lab/kunwind-$kver.log"

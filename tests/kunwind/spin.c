@@ -5,6 +5,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <outwind/kunwind.h>
+#include <outwind/outwind.h>
+
 #include "chain.h"
 
 static time_t until;
@@ -19,12 +22,27 @@ static KT_NOINLINE void spin_inner(void)
 			;
 }
 
+/* Of this program, which a daemon makes: then its stacks are whole. */
+static void wait_for_tables(void)
+{
+	enum ow_end end = OW_END_NOT_YET;
+	int dev = ow_kunwind_open(NULL), tries = 30000;
+	struct ow_frame frames[64];
+
+	if (dev < 0)
+		return;
+	while (end != OW_END_OUTERMOST && tries-- > 0) {
+		usleep(10000);
+		ow_kunwind_unwind(dev, frames, 64, 0, &end, NULL);
+	}
+	close(dev);
+}
+
 int main(int argc, char **argv)
 {
 	int seconds = argc > 1 ? atoi(argv[1]) : 1;
 
-	/* A daemon has its tables by then. */
-	usleep(300000);
+	wait_for_tables();
 	until = seconds ? time(NULL) + seconds + 1 : 0;
 	kt_chain(30, spin_inner);
 	return 0;

@@ -95,7 +95,7 @@ echo 0 >$points/timer_hz
 # One command for it all; its own kunwindd is the only one.
 kill $daemon
 wait $daemon
-OUTWIND="$build/bin/outwind" timeout 100 "$(dirname "$0")/../../examples/locate-syscalls" \
+OUTWIND="$build/bin/outwind" timeout 1200 "$(dirname "$0")/../../examples/locate-syscalls" \
     -e syscall_entry_lseek -- "$build/lttng/tiny" >"$out/locate.txt" ||
     fail "locate-syscalls"
 say "locate-syscalls done"

@@ -17,7 +17,7 @@ until_there() {
     for f; do
         until [ -s "$f" ]; do
             tries=$((tries + 1))
-            [ $tries -lt 600 ] || fail "no $f"
+            [ $tries -lt 6000 ] || fail "no $f"
             sleep 0.2
         done
     done

@@ -14,7 +14,7 @@ if [ -z "$KVER" ]; then
 fi
 kept=$LAB/out/lttng
 mkdir -p "$kept"
-bash "$here/../../lab/kernel/vmrun.sh" -t 330 -- \
+bash "$here/../../lab/kernel/vmrun.sh" -t 3600 -- \
     "bash $here/guest.sh $build $calls $kept $relay" || {
     echo "0 passed, 1 failed"
     exit 1

@@ -13,7 +13,7 @@
 #include "test.h"
 
 /* Ends the test where something waits for a pipe's other end. */
-#define TOO_LONG 20
+#define TOO_LONG 300
 
 /* How often was the file that fd watches opened since the last time? */
 static int opens(int fd)

@@ -102,6 +102,7 @@ static void test_file_of_this_process(void)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
 	scratch_write(path, "1000 10 jitted code\n");
 	map = ow_perfmap_open(getpid());
 	CHECK(map);

@@ -178,6 +178,7 @@ static void test_jit(void)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
 	scratch_write(path, "1000 10 jitted code\n");
 	c->pid = getpid();
 	c->live = getpid();

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -88,7 +89,7 @@ static bool read_when_in(pid_t pid, int nr, struct ow_thread *t)
 	const struct timespec ms = { 0, 1000000 };
 	int i;
 
-	for (i = 0; i < 10000; i++) {
+	for (i = 0; i < 300000; i++) {
 		ow_taskextras_read(pid, pid, ALL, t);
 		if (t->syscall_nr == nr)
 			return true;
@@ -160,12 +161,16 @@ static void test_running(void)
 {
 	const struct timespec ms = { 0, 1000000 };
 	struct ow_thread t = { 0 };
+	volatile int *runs = mmap(NULL, sizeof(*runs), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = fork();
 	int i;
 
 	if (pid == 0)
 		for (;;)
-			__asm__ volatile("");
+			*runs = 1;
+	while (!*runs)
+		nanosleep(&ms, NULL);
 	for (i = 0; i < 100; i++) {
 		ow_taskextras_read(pid, pid, ALL, &t);
 		CHECK(t.syscall_nr == OW_SYSCALL_NONE);
@@ -174,6 +179,7 @@ static void test_running(void)
 		nanosleep(&ms, NULL);
 	}
 	end_child(pid);
+	munmap((void *)runs, sizeof(*runs));
 }
 
 static void test_gone(void)
