@@ -7,7 +7,7 @@ stages = check-layers check-free check-bpf check-headers check-format check-shel
 	check-kunwind-arm64
 
 check: deps-test
-	@sh scripts/check.sh $(stages)
+	@env --default-signal sh scripts/check.sh $(stages)
 
 deps-build:
 	@sh scripts/deps.sh build

@@ -52,7 +52,7 @@ fuzz-build: $(fuzzers:%=$(B)/fuzz/fuzz_%)
 # build/; fuzz-merge keeps of it what covers more.
 run-fuzz-%: $(B)/fuzz/fuzz_%
 	@mkdir -p $(B)/fuzz/new/$* $(B)/fuzz/found fuzz/corpus/$*
-	$< -seed=1 -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 \
+	$< -seed=1 -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=100 \
 		-rss_limit_mb=1024 -print_final_stats=1 -verbosity=0 \
 		-artifact_prefix=$(B)/fuzz/found/$*- \
 		$(B)/fuzz/new/$* fuzz/corpus/$*

@@ -8,23 +8,17 @@ tests=$1 ours=$2 programs=$3 seconds=${4:-3}
 theirs=$(dirname "$(ldconfig -p | sed -n 's/.*libunwind-x86_64.so.8 .*=> //p' |
     head -n 1)")
 tmp=$(mktemp -d)
-pids=
 status=0
+# shellcheck source=scripts/targets.sh
+. scripts/targets.sh
 
 # shellcheck disable=SC2317 # by trap
 end_all() {
-    for pid in $pids; do
-        kill -KILL "$pid" 2>/dev/null
-    done
+    end_targets
     rm -rf "$tmp"
 }
 trap end_all EXIT
 trap 'exit 1' INT TERM
-
-start() {
-    "$@" >/dev/null 2>&1 </dev/null &
-    pids="$pids $!"
-}
 
 try() {
     echo "# $*"
@@ -61,24 +55,25 @@ for so in libunwind.so.8 libunwind-x86_64.so.8 libunwind-ptrace.so.0 \
     fi
 done
 
-start "$programs/chain-pie"
-start "$programs/chain-no-pie"
+start_target "$programs/chain-pie"
+start_target "$programs/chain-no-pie"
 # Not lld's: libunwind 1.6.2 finds no unwind information in what it links.
-start "$programs/chain-clang"
-start "$programs/shapes" deep 200
-start "$programs/shapes" realign
-start "$programs/shapes" callback
-start "$programs/throwing" destructor
-start "$programs/signals" nested
-start "$programs/signals" altstack
-start python3 -c 'import time
-def f(n): return sorted([2, 1], key=lambda x: f(n - 1) if n else time.sleep(60))
+start_target "$programs/chain-clang"
+start_target "$programs/shapes" deep 200
+start_target "$programs/shapes" realign
+start_target "$programs/shapes" callback
+start_target "$programs/throwing" destructor
+start_target "$programs/signals" nested
+start_target "$programs/signals" altstack
+start_target python3 -c 'import time
+print("ready", flush=True)
+def f(n): return sorted([2, 1], key=lambda x: f(n - 1) if n else time.sleep(9999))
 f(20)'
-start sleep 60
-sleep 1
+start_target sleep 9999
+wait_for_targets
 # shellcheck disable=SC2086
-try "$tests/remotediff" "$ours" "$theirs" $pids
-for pid in $pids; do
+try "$tests/remotediff" "$ours" "$theirs" $target_pids
+for pid in $target_pids; do
     # The innermost frame of each is in a system call, so it stays the same.
     gcore -o "$tmp/core" "$pid" >/dev/null 2>&1
     try "$tests/remotediff" "$ours" "$theirs" "$pid=$tmp/core.$pid"

@@ -5,8 +5,9 @@
 set -eu
 version=$1
 dir=$(mktemp -d)
-victim=
-trap 'rm -rf "$dir"; [ -z "$victim" ] || kill "$victim"' EXIT
+# shellcheck source=scripts/targets.sh
+. scripts/targets.sh
+trap 'rm -rf "$dir"; end_targets' EXIT
 ${MAKE:-make} --no-print-directory -s install PREFIX="$dir/usr"
 
 "$dir/usr/bin/outwind" --version | grep -qx "outwind $version"
@@ -71,14 +72,9 @@ export LD_LIBRARY_PATH="$dir/usr/lib"
 # It is the versioned library that the client asks for.
 readelf -d "$dir/client" | grep -q 'liboutwind.so.0'
 
-sleep 60 &
+start_target sleep 9999
 victim=$!
-i=0
-until [ "$(cat /proc/$victim/comm)" = sleep ] || [ $i -gt 100 ]; do
-    i=$((i + 1))
-    sleep 0.05
-done
-sleep 0.1
+wait_for_targets
 "$dir/client" "$victim" >"$dir/out"
 head -n 1 "$dir/out" | grep -q clock_nanosleep
 grep -q __libc_start "$dir/out"

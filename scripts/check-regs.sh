@@ -5,33 +5,25 @@
 set -eu
 regdiff=$1
 programs=$2
-pids=
+# shellcheck source=scripts/targets.sh
+. scripts/targets.sh
+trap end_targets EXIT
 
-end_all() {
-    for pid in $pids; do
-        kill -KILL "$pid" 2>/dev/null || true
-    done
-}
-trap end_all EXIT
-
-start() {
-    "$@" >/dev/null 2>&1 </dev/null &
-    pids="$pids $!"
-}
-
-start "$programs/chain-pie"
-start "$programs/chain-static"
-start "$programs/chain-lld"
-start "$programs/shapes" deep 300
-start "$programs/shapes" realign
-start "$programs/shapes" callback
-start "$programs/throwing" destructor
-start "$programs/signals" nested
-start python3 -c 'import time
-def f(n): return sorted([2, 1], key=lambda x: f(n - 1) if n else time.sleep(60))
+start_target "$programs/chain-pie"
+start_target "$programs/chain-static"
+start_target "$programs/chain-lld"
+start_target "$programs/shapes" deep 300
+start_target "$programs/shapes" realign
+start_target "$programs/shapes" callback
+start_target "$programs/throwing" destructor
+start_target "$programs/signals" nested
+start_target python3 -c 'import time
+print("ready", flush=True)
+def f(n): return sorted([2, 1], key=lambda x: f(n - 1) if n else time.sleep(9999))
 f(30)'
-start node -e 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)'
-start sleep 60
-sleep 1
+start_target node -e 'require("fs").writeSync(1, "ready\n")
+Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)'
+start_target sleep 9999
+wait_for_targets
 # shellcheck disable=SC2086
-"$regdiff" $pids
+"$regdiff" $target_pids

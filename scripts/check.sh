@@ -10,10 +10,16 @@ logs=build/log
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
 
+# What whoever starts this has set is not for tests to see.
+umask 022
+unset COLUMNS DEBUGINFOD_URLS GDBHISTFILE LANGUAGE LD_LIBRARY_PATH LD_PRELOAD LINES
+rm -rf "$logs/cache"
+export LC_ALL=C.UTF-8 XDG_CACHE_HOME="$PWD/$logs/cache"
+
 for stage; do
     printf '%-14s ' "$stage"
     begin=$(date +%s)
-    $make --no-print-directory "$stage" >"$logs/$stage.log" 2>&1
+    $make --no-print-directory "$stage" >"$logs/$stage.log" 2>&1 </dev/null
     status=$?
     # All such lines of the stage: it may be several programs.
     counts=$(awk '/^[0-9]+ passed, [0-9]+ failed(, [0-9]+ skipped)?$/ {

@@ -18,7 +18,7 @@ step configure cmake_with_ours -DWITH_GTEST=OFF -DWITH_GFLAGS=OFF \
 step make ninja -j2 -C "$build" stacktrace_unittest signalhandler_unittest
 
 runs_with_ours "$build/stacktrace_unittest"
-try "glog's own stacktrace_unittest" timeout 100 "$build/stacktrace_unittest"
+try "glog's own stacktrace_unittest" timeout 900 "$build/stacktrace_unittest"
 
 # Functions of a trace, from the inside out, as addr2line names them; a call of
 # abort() may be the last instruction of one.
@@ -32,7 +32,7 @@ functions() {
 # What its signalhandler_unittest.sh asks for.  Not its division by zero: gcc 12
 # makes one of a number that doesn't trap.
 dies() {
-    GOOGLE_LOG_DIR=$build timeout 100 "$build/signalhandler_unittest" "$1" \
+    GOOGLE_LOG_DIR=$build timeout 900 "$build/signalhandler_unittest" "$1" \
         >"$work/last.log" 2>&1
     grep -q 'Aborted at [0-9]' "$work/last.log" &&
         grep -q "$2" "$work/last.log" &&

@@ -19,8 +19,8 @@ step known gcc -O2 -g -fomit-frame-pointer tests/clients/known.c \
 pprof=$source/src/pprof
 
 runs_with_ours "$build/libprofiler.so"
-try "its own stacktrace_unittest" timeout 100 "$build/stacktrace_unittest"
-try "its own getpc_test" timeout 100 "$build/getpc_test"
+try "its own stacktrace_unittest" timeout 900 "$build/stacktrace_unittest"
+try "its own getpc_test" timeout 900 "$build/getpc_test"
 
 # Function names of every stack, and its count.  Without the option callers that
 # all samples share are taken for the signal handler's, and left out.
@@ -48,7 +48,7 @@ grep -q 'main;outer;middle;keep 12345000$' "$work/heap.stacks"
 say "heap profile of a known program" $?
 
 profiler_tests() {
-    BINDIR=$build PPROF_PATH=$pprof timeout 300 \
+    BINDIR=$build PPROF_PATH=$pprof timeout 1800 \
         sh "$source/src/tests/profiler_unittest.sh"
 }
 try "its own profiler_unittest.sh" profiler_tests

@@ -71,7 +71,7 @@ compile_all() {
 
 # Every test says by its exit status; stdin away from those that would read it.
 in_build() {
-    cd "$build" && timeout 120 "$@" </dev/null
+    cd "$build" && timeout 900 "$@" </dev/null
 }
 
 fetch libunwind

@@ -20,7 +20,7 @@ side_name() {
 with() {
     libraries=$1
     shift
-    LD_LIBRARY_PATH=$libraries timeout 100 "$@" >"$work/last.log" 2>&1
+    LD_LIBRARY_PATH=$libraries timeout 900 "$@" >"$work/last.log" 2>&1
 }
 
 # takes FILE: its libunwind is ours when it is told so.

@@ -30,7 +30,7 @@ own() {
     cd "$build/tests" &&
         srcdir=$source/tests CC=gcc STRACE_ARCH=x86_64 \
             STRACE_NATIVE_ARCH=x86_64 SIZEOF_LONG=8 SIZEOF_KERNEL_LONG_T=8 \
-            MIPS_ABI='' timeout 100 sh "$source/tests/$1.test"
+            MIPS_ABI='' timeout 900 sh "$source/tests/$1.test"
 }
 
 for t in strace-k strace-k-p strace-k-demangle; do

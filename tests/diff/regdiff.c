@@ -130,6 +130,26 @@ static bool compare_process(pid_t pid, struct tally *t)
 	return true;
 }
 
+/* By SIGSTOP; and wait until its first thread has stopped. */
+static void stop(pid_t pid)
+{
+	char path[32], state = 0;
+	int tries = 300000;
+	FILE *f;
+
+	kill(pid, SIGSTOP);
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	while (state != 'T' && tries-- > 0) {
+		usleep(1000);
+		f = fopen(path, "re");
+		if (!f)
+			return;
+		if (fscanf(f, "%*d (%*[^)]) %c", &state) != 1)
+			state = 0;
+		fclose(f);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct tally t = { 0 };
@@ -137,8 +157,7 @@ int main(int argc, char **argv)
 	int i;
 
 	for (i = 1; i < argc; i++) {
-		kill(atoi(argv[i]), SIGSTOP);
-		usleep(50000);
+		stop(atoi(argv[i]));
 		good = compare_process(atoi(argv[i]), &t) && good;
 		kill(atoi(argv[i]), SIGCONT);
 	}

@@ -18,7 +18,7 @@ TABLE = ('0000000000401000 T _start\n'
 
 def call(*args, stdin=b''):
     """Run the program; return its status, output and messages."""
-    done = subprocess.run([SYMBOLIZE, *args], input=stdin, timeout=60,
+    done = subprocess.run([SYMBOLIZE, *args], input=stdin, timeout=600,
                           capture_output=True, check=False)
     return done.returncode, done.stdout, done.stderr.decode()
 

@@ -44,7 +44,7 @@ def equal(have, want, what):
         print('#  have %d, want %d' % (len(have), len(want)))
 
 
-def run(*args, timeout=60):
+def run(*args, timeout=600):
     env = dict(os.environ, TZ='UTC', ASAN_OPTIONS='detect_leaks=0')
     return subprocess.run(args, capture_output=True, timeout=timeout, env=env,
                           text=True, errors='replace')
