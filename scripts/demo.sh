@@ -3,20 +3,21 @@
 # Show the stacks of a real program.  usage: demo.sh OUTWIND
 set -eu
 outwind=$1
-victim=
-trap '[ -z "$victim" ] || kill "$victim" 2>/dev/null' EXIT
+# shellcheck source=scripts/targets.sh
+. scripts/targets.sh
+trap end_targets EXIT
 
 if command -v python3 >/dev/null; then
-    python3 -c '
+    start_target python3 -c '
 import threading, time
 threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
-print(threading.active_count(), "threads", flush=True)
-sorted([2, 1], key=lambda x: time.sleep(60))' >/dev/null &
+print("ready", flush=True)
+sorted([2, 1], key=lambda x: time.sleep(60))'
 else
-    sh -c 'read line' </dev/zero &
+    start_target sleep 60
 fi
 victim=$!
-sleep 1
+wait_for_targets
 echo "\$ outwind stack --stats $victim"
 "$outwind" stack --stats "$victim"
 echo
