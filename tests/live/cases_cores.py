@@ -22,7 +22,7 @@ AARCH64_ROOT = '/usr/aarch64-linux-gnu'
 
 def allow_cores():
     resource.setrlimit(resource.RLIMIT_CORE, (CORE_MOST, CORE_MOST))
-    # All that is the default, whatever whoever starts us has chosen.
+    # As by default, whatever whoever starts us has chosen.
     with open('/proc/self/coredump_filter', 'w', encoding='ascii') as f:
         f.write('0x33')
 
@@ -45,10 +45,12 @@ def need_plain_cores():
         pattern = f.read().strip()
     if not pattern.startswith('core'):
         raise Skip('core_pattern is ' + pattern)
-    most = resource.getrlimit(resource.RLIMIT_CORE)[1]
-    if os.geteuid() != 0 and most != resource.RLIM_INFINITY and \
-            most < CORE_MOST:
-        raise Skip('cores may have %d bytes only' % most)
+    soft, most = resource.getrlimit(resource.RLIMIT_CORE)
+    if most != resource.RLIM_INFINITY and most < CORE_MOST:
+        try:
+            resource.setrlimit(resource.RLIMIT_CORE, (soft, CORE_MOST))
+        except (ValueError, OSError) as error:
+            raise Skip('cores may have %d bytes only' % most) from error
 
 
 def core_stacks(context, core, exe, status=0):
