@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Programs to be looked at, which are started and waited for; sourced.
 target_pids='' # of all that were started
+target_nr=0
 targets_said=$(mktemp -d)
 
 # What says "ready" when it is; sleep(1) says nothing.
 start_target() {
-    "$@" >"$targets_said/new" 2>&1 </dev/null &
-    mv "$targets_said/new" "$targets_said/$!"
-    [ "$1" != sleep ] || echo ready >"$targets_said/$!"
+    target_nr=$((target_nr + 1))
+    [ "$1" != sleep ] || echo ready >"$targets_said/said-$target_nr"
+    "$@" >>"$targets_said/said-$target_nr" 2>&1 </dev/null &
+    ln -s "said-$target_nr" "$targets_said/$!"
     target_pids="$target_pids $!"
 }
 
 # Its first thread waits, in the program that it is to be.
 target_rests() {
-    grep -q ready "$targets_said/$1" && ! cmp -s /proc/$$/exe "/proc/$1/exe" &&
+    grep -qs ready "$targets_said/$1" && ! cmp -s /proc/$$/exe "/proc/$1/exe" &&
         grep -q '^State:[[:space:]]*S' "/proc/$1/status"
 }
 

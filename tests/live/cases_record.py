@@ -164,9 +164,9 @@ def upto_sorting(chain):
 
 
 def perf_stacks(context, pid):
-    """What perf sees in a second, in the kernel, too, as outwind does."""
+    """What perf sees in a second, of the program's own code."""
     data = os.path.join(context.tmp, 'perf.data')
-    subprocess.run(['perf', 'record', '-q', '-e', 'cpu-clock', '-F', '999',
+    subprocess.run(['perf', 'record', '-q', '-e', 'cpu-clock:u', '-F', '999',
                     '--call-graph', 'dwarf,8192', '-p', str(pid), '-o', data,
                     '--', 'sleep', '1'], check=True, capture_output=True,
                    timeout=PATIENCE)
@@ -189,9 +189,12 @@ def record_as_perf(context):
     while sum(theirs.values()) < 1500:
         theirs += perf_stacks(context, target.pid)
     profile, _ = record_enough(context, 1500, '-F', '999', target.pid)
+    # In the kernel they may be on the way back from a handler, too, where perf
+    # sees nothing.
     mine = collections.Counter()
     for chain, stack in chains(profile):
-        mine[upto_sorting(chain)] += stack['count']
+        if len(chain) == len(stack['frames']):
+            mine[upto_sorting(chain)] += stack['count']
     del mine[()]
     all_mine, all_theirs = sum(mine.values()), sum(theirs.values())
     for chain, count in theirs.items():

@@ -57,7 +57,7 @@ def parse_arguments():
     parser.add_argument('--outwind', default='build/bin/outwind')
     parser.add_argument('--programs', default='build/live')
     parser.add_argument('-j', '--jobs', type=int,
-                        default=max(2, os.cpu_count() or 1))
+                        default=max(2, min(8, os.cpu_count() or 1)))
     parser.add_argument('-l', '--list', action='store_true')
     parser.add_argument('patterns', nargs='*',
                         help='run tests whose names contain one of these')
