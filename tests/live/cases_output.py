@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from harness import (PATIENCE, case, check, copy_for_all, need, need_root,
-                     traceable, wait_until)
+                     task_states, traceable, wait_until)
 
 # Debian's files are in /usr/lib, also where they are named by /lib.
 MERGED = re.compile(r'(?<= )/lib(?=/)')
@@ -35,19 +35,27 @@ def lines_of(context, pid, *options):
                        status=0).stdout.decode().splitlines()
 
 
+def wait_for_sleep(pid, tid):
+    """Let go, a thread runs for a moment until it waits again."""
+    wait_until(lambda: task_states(pid)[tid] == 'S', '%d waits' % tid)
+
+
 def syscall_of(pid, tid):
-    """Number and arguments, as strings, as /proc has them now."""
+    """Number and arguments, as strings, as /proc has them."""
+    wait_for_sleep(pid, tid)
     with open('/proc/%d/task/%d/syscall' % (pid, tid), encoding='utf-8') as f:
         words = f.read().split()
     return int(words[0]), ['0' if w == '0x0' else w for w in words[1:7]]
 
 
 def kernel_stack_of(pid, tid):
+    wait_for_sleep(pid, tid)
     with open('/proc/%d/task/%d/stack' % (pid, tid), encoding='utf-8') as f:
         return [line.split('] ', 1)[1] for line in f.read().splitlines()]
 
 
 def wchan_of(pid, tid):
+    wait_for_sleep(pid, tid)
     with open('/proc/%d/task/%d/wchan' % (pid, tid), encoding='utf-8') as f:
         return f.read()
 
