@@ -336,7 +336,11 @@ def _(context):
 
 
 def check_terminal(context, pid):
-    mine, theirs = pty.openpty()
+    try:
+        mine, theirs = pty.openpty()
+    except OSError as error:
+        context.note('no terminals here: %s' % error)
+        return
     try:
         done = subprocess.run([context.outwind, 'snap', '-o', '-', str(pid)],
                               stdout=theirs, stderr=subprocess.PIPE,

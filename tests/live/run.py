@@ -82,7 +82,9 @@ def main():
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.umask(0o022)
     options = parse_arguments()
-    os.environ.pop('DEBUGINFOD_URLS', None)
+    os.environ['LC_ALL'] = 'C.UTF-8'
+    for name in ('COLUMNS', 'DEBUGINFOD_URLS', 'LANGUAGE', 'LINES'):
+        os.environ.pop(name, None)
     for module in MODULES:
         __import__(module)
     cases = [c for c in harness.CASES if not options.patterns or
