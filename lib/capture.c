@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "err.h"
 #include "error.h"
 #include "syscalls.h"
 
@@ -15,70 +14,6 @@
 /* Pairs of rows in the cache: few at first, as each page of it costs a fault. */
 #define FIRST_PAIRS 128
 #define MOST_PAIRS  2048
-
-const struct ow_region *ow_capture_region_at(const struct ow_capture *c,
-					     uint64_t addr)
-{
-	size_t low = 0, high = c->nr_regions, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (addr - c->regions[mid].start < c->regions[mid].size)
-			return &c->regions[mid];
-		if (addr < c->regions[mid].start)
-			high = mid;
-		else
-			low = mid + 1;
-	}
-	return NULL;
-}
-
-/* Bytes that no process can have changed, as their segment is read-only. */
-static const uint8_t *file_bytes(const struct ow_object *obj, uint64_t vaddr,
-				 size_t size)
-{
-	struct ow_elf_segment seg;
-	uint64_t avail;
-	const uint8_t *at;
-	uint32_t i;
-
-	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
-		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_W &&
-		    vaddr - seg.vaddr < seg.memsz)
-			return NULL;
-	at = ow_elf_at(&obj->elf, vaddr, &avail);
-	return at && avail >= size ? at : NULL;
-}
-
-int ow_capture_read_files(const struct ow_capture *c, uint64_t addr, void *buf,
-			  size_t size)
-{
-	const struct ow_capture_module *m;
-	const uint8_t *at = NULL;
-	size_t i;
-
-	for (i = 0; i < c->nr_modules && !at; i++) {
-		m = &c->modules[i];
-		if (m->object)
-			at = file_bytes(m->object, addr - m->base.bias, size);
-	}
-	if (!at)
-		return -OW_EFAULT;
-	memcpy(buf, at, size);
-	return 0;
-}
-
-static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
-		       size_t size)
-{
-	const struct ow_capture *c = (const struct ow_capture *)mem;
-	const struct ow_region *r = ow_capture_region_at(c, addr);
-
-	if (!r || r->size - (addr - r->start) < size)
-		return ow_capture_read_files(c, addr, buf, size);
-	memcpy(buf, r->bytes + (addr - r->start), size);
-	return 0;
-}
 
 /*
  * Zeroed memory whose pages are there already, so that none has to be faulted
@@ -125,7 +60,7 @@ struct ow_capture *ow_capture_create(struct ow_error *err)
 		free(c);
 		return NULL;
 	}
-	c->target.mem.read = read_memory;
+	c->target.mem.read = ow_capture_read_memory;
 	c->target.map.generation = atomic_fetch_add(&generations, 1) + 1;
 	return c;
 }
@@ -157,13 +92,6 @@ void ow_capture_destroy(struct ow_capture *c)
 	free(c);
 }
 
-static int region_order(const void *a, const void *b)
-{
-	const struct ow_region *x = a, *y = b;
-
-	return (x->start > y->start) - (x->start < y->start);
-}
-
 static int range_order(const void *a, const void *b)
 {
 	const struct ow_range *x = a, *y = b;
@@ -171,31 +99,9 @@ static int range_order(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-/* Cut what two regions share out of the second one. */
-static void separate_regions(struct ow_capture *c)
-{
-	struct ow_region *r = c->regions;
-	uint64_t end = 0, shared;
-	size_t i, kept = 0;
-
-	for (i = 0; i < c->nr_regions; i++) {
-		shared = kept && r[i].start < end ? end - r[i].start : 0;
-		if (shared >= r[i].size)
-			continue;
-		r[kept++] = (struct ow_region){ r[i].start + shared,
-						r[i].size - shared,
-						r[i].bytes + shared };
-		end = r[kept - 1].start + r[kept - 1].size;
-	}
-	c->nr_regions = kept;
-}
-
 void ow_capture_sort(struct ow_capture *c)
 {
-	if (c->nr_regions)
-		qsort(c->regions, c->nr_regions, sizeof(*c->regions),
-		      region_order);
-	separate_regions(c);
+	ow_capture_sort_regions(c);
 	if (c->target.map.nr)
 		qsort(c->ranges, c->target.map.nr, sizeof(*c->ranges),
 		      range_order);

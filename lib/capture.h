@@ -89,6 +89,13 @@ struct ow_capture *ow_capture_create(struct ow_error *err);
 int ow_capture_read_files(const struct ow_capture *c, uint64_t addr, void *buf,
 			  size_t size);
 
+/* target.mem.read: of the regions, or else of files. */
+int ow_capture_read_memory(const struct ow_memory *mem, uint64_t addr,
+			   void *buf, size_t size);
+
+/* Sort the regions, and let each byte be in one. */
+void ow_capture_sort_regions(struct ow_capture *c);
+
 /* Make all arrays' order what is promised above, once they are filled. */
 void ow_capture_sort(struct ow_capture *c);
 
