@@ -15,7 +15,8 @@ struct ow_arch;
 #define OW_BRIEF_SAVES 16 /* so that an entry fills a cache line */
 #define OW_BRIEF_FEW   8  /* enough for x86-64, where 7 can be saved */
 
-#define OW_BRIEF_NO_SAVE 0xff
+#define OW_BRIEF_NO_SAVE 0 /* words below the CFA, where there is none */
+#define OW_BRIEF_DEPTH   255
 
 struct ow_brief {
 	uint64_t addr;
@@ -24,7 +25,7 @@ struct ow_brief {
 	int32_t cfa_off;
 	uint8_t cfa_reg;
 	uint8_t ra;
-	uint8_t ra_words; /* above the lowest save, or OW_BRIEF_NO_SAVE */
+	uint8_t ra_words; /* as a save's, or OW_BRIEF_NO_SAVE */
 	uint8_t how;
 	uint8_t flags; /* enum ow_row_flags, but OW_ROW_LAST */
 	uint8_t nr;    /* saves in use; behind them stand ones for nothing, so
@@ -34,7 +35,7 @@ struct ow_brief {
 
 	struct {
 		uint8_t slot;
-		uint8_t words; /* above the lowest save */
+		uint8_t words; /* below the CFA, 1 to OW_BRIEF_DEPTH */
 	} saves[OW_BRIEF_SAVES];
 };
 

@@ -6,19 +6,19 @@
 #include "arch.h"
 #include "step.h"
 
-static inline uint64_t ow_word_at(const uint8_t *lowest, uint8_t words)
+static inline uint64_t ow_word_below(const uint8_t *cfa, uint8_t words)
 {
 	uint64_t value;
 
-	memcpy(&value, lowest + 8 * (size_t)words, sizeof(value));
+	memcpy(&value, cfa - 8 * (size_t)words, sizeof(value));
 	return value;
 }
 
 static inline void ow_brief_restore(struct ow_regs *regs,
 				    const struct ow_brief *b, unsigned int i,
-				    const uint8_t *lowest)
+				    const uint8_t *cfa)
 {
-	regs->val[b->saves[i].slot] = ow_word_at(lowest, b->saves[i].words);
+	regs->val[b->saves[i].slot] = ow_word_below(cfa, b->saves[i].words);
 }
 
 /*
@@ -33,7 +33,7 @@ static inline bool ow_step_brief(const struct ow_step *s,
 	uint64_t cfa = regs->val[b->cfa_reg] + (int64_t)b->cfa_off;
 	uint64_t known = (regs->known & arch->callee_saved) | b->saved;
 	uint64_t skip = cfa - s->stack.start, size = 8u * b->depth;
-	const uint8_t *lowest;
+	const uint8_t *bytes; /* behind those of the frame */
 	unsigned int i;
 	uint64_t pc;
 
@@ -41,19 +41,20 @@ static inline bool ow_step_brief(const struct ow_step *s,
 	    cfa <= regs->val[arch->sp] || skip > s->stack.size || skip < size ||
 	    !(known >> b->ra & 1))
 		return false;
-	lowest = s->stack.bytes + (skip - size);
-	pc = b->ra_words == OW_BRIEF_NO_SAVE ? regs->val[b->ra] :
-					       ow_word_at(lowest, b->ra_words);
+	bytes = s->stack.bytes + skip;
+	pc = b->ra_words == OW_BRIEF_NO_SAVE ?
+		     regs->val[b->ra] :
+		     ow_word_below(bytes, b->ra_words);
 	pc = ow_arch_code(arch, s->pc_mask, pc);
 	if (pc == 0)
 		return false;
 		/* Without a branch that depends on how many there are. */
 #pragma GCC unroll 8
 	for (i = 0; i < OW_BRIEF_FEW; i++)
-		ow_brief_restore(regs, b, i, lowest);
+		ow_brief_restore(regs, b, i, bytes);
 	if (b->nr > OW_BRIEF_FEW)
 		for (; i < OW_BRIEF_SAVES; i++)
-			ow_brief_restore(regs, b, i, lowest);
+			ow_brief_restore(regs, b, i, bytes);
 	regs->val[arch->sp] = cfa;
 	regs->val[arch->pc] = pc;
 	regs->known = known | (uint64_t)1 << arch->sp | (uint64_t)1 << arch->pc;

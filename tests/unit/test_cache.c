@@ -63,14 +63,14 @@ static void test_the_row_again(void)
 	set_up(16);
 	save(6, OW_RULE_AT_CFA, -16);
 	save(16, OW_RULE_AT_CFA, -8);
-	save(3, OW_RULE_AT_CFA, -254 * 8);
+	save(3, OW_RULE_AT_CFA, -255 * 8);
 	row.flags = OW_ROW_SIGNAL;
 	put(0x1000, 1);
 	/* What the row was made from may go. */
 	memset(rules, 0x5a, sizeof(rules));
 	CHECK_TEXT(got(0x1000, 1), "cfa=rsp+16 rbp=[cfa-16] rip=[cfa-8] "
-				   "rbx=[cfa-2032] signal");
-	CHECK(ow_cache_get(&cache, 0x1000, 1)->depth == 254);
+				   "rbx=[cfa-2040] signal");
+	CHECK(ow_cache_get(&cache, 0x1000, 1)->depth == 255);
 	/* For which byte it was found isn't told, nor rules without use. */
 	set_up(-8);
 	save(3, OW_RULE_IS_CFA, 0);
@@ -106,7 +106,7 @@ static void test_what_is_not_cached(void)
 		{ 3, OW_RULE_AT_CFA, 0, 0 },
 		{ 3, OW_RULE_AT_CFA, 0, 8 },
 		{ 3, OW_RULE_AT_CFA, 0, -12 },
-		{ 3, OW_RULE_AT_CFA, 0, -2040 },
+		{ 3, OW_RULE_AT_CFA, 0, -2048 },
 		{ 7, OW_RULE_AT_CFA, 0, -8 },
 		{ 3, OW_RULE_AT_CFA, 0, INT32_MIN },
 	};
