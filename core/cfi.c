@@ -69,7 +69,18 @@ static int read_entry(struct entry *e, uint64_t off)
 	return 1;
 }
 
-static uint64_t read_encoded(struct entry *e, uint8_t enc)
+/* An address of 4 bytes, signed, as they are and as most compilers write them. */
+static uint64_t read_sdata4(struct entry *e, bool is_pcrel)
+{
+	uint64_t field = e->sec->vaddr + (e->c.pos - e->sec->bytes);
+	uint64_t value = (int64_t)(int32_t)ow_cursor_uint(&e->c, 4);
+
+	if (value == 0)
+		return 0;
+	return (value + (is_pcrel ? field : 0)) & ow_arch_mask(e->cfi->arch);
+}
+
+static uint64_t read_other(struct entry *e, uint8_t enc)
 {
 	struct ow_encoding pe = {
 		.enc = enc,
@@ -81,6 +92,13 @@ static uint64_t read_encoded(struct entry *e, uint8_t enc)
 	};
 
 	return ow_encoding_read(&pe, &e->c, e->env->mem);
+}
+
+static uint64_t read_encoded(struct entry *e, uint8_t enc)
+{
+	if (enc == OW_PE_SDATA4 || enc == (OW_PE_PCREL | OW_PE_SDATA4))
+		return read_sdata4(e, enc & OW_PE_PCREL);
+	return read_other(e, enc);
 }
 
 /* The augmentation's letters, in order, and the data that belongs to each. */
@@ -170,11 +188,19 @@ static int read_cie(struct entry *e, struct ow_cie *cie)
 	return 0;
 }
 
+static int read_cie_at(const struct entry *e, struct ow_cie *ret)
+{
+	struct entry owner = *e;
+
+	if (read_entry(&owner, e->cie_off) != 1 || !owner.is_cie)
+		return -OW_EFORMAT;
+	return read_cie(&owner, ret);
+}
+
 /* The CIE at cie_off, or what is remembered of it. */
 static int find_cie(const struct entry *e, struct ow_cie *ret)
 {
 	struct ow_cie_memo *memo = e->env->memo;
-	struct entry owner = *e;
 	int err;
 
 	if (memo && memo->entry && e->cie_off < e->sec->size &&
@@ -182,9 +208,7 @@ static int find_cie(const struct entry *e, struct ow_cie *ret)
 		*ret = memo->cie;
 		return 0;
 	}
-	if (read_entry(&owner, e->cie_off) != 1 || !owner.is_cie)
-		return -OW_EFORMAT;
-	err = read_cie(&owner, ret);
+	err = read_cie_at(e, ret);
 	if (err || !memo)
 		return err;
 	memo->entry = e->sec->bytes + e->cie_off;
@@ -192,28 +216,29 @@ static int find_cie(const struct entry *e, struct ow_cie *ret)
 	return 0;
 }
 
+/* *ret may be left half read. */
 static int read_fde(struct entry *e, struct ow_fde *ret)
 {
-	struct ow_fde fde = { .off = e->off };
+	int err = find_cie(e, &ret->cie);
 	uint64_t length, skip;
-	int err = find_cie(e, &fde.cie);
 
 	if (err)
 		return err;
-	fde.start = read_encoded(e, fde.cie.fde_enc);
-	length = read_encoded(e, fde.cie.fde_enc & OW_PE_FORMAT);
-	fde.end = fde.start + length;
-	if (fde.cie.has_aug_data) {
+	ret->off = e->off;
+	ret->start = read_encoded(e, ret->cie.fde_enc);
+	length = read_encoded(e, ret->cie.fde_enc & OW_PE_FORMAT);
+	ret->end = ret->start + length;
+	ret->data = (struct ow_cursor){ NULL, NULL, false };
+	if (ret->cie.has_aug_data) {
 		skip = ow_cursor_uleb(&e->c);
-		fde.data = e->c;
+		ret->data = e->c;
 		if (ow_cursor_skip(&e->c, skip))
-			fde.data.end = e->c.pos;
+			ret->data.end = e->c.pos;
 	}
 	/* A length that is read as a signed number may be negative. */
-	if (e->c.bad || (int64_t)length < 0 || fde.end < fde.start)
+	if (e->c.bad || (int64_t)length < 0 || ret->end < ret->start)
 		return -OW_EFORMAT;
-	fde.insns = e->c;
-	*ret = fde;
+	ret->insns = e->c;
 	return 0;
 }
 
@@ -257,125 +282,13 @@ static int fde_at(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 	return vaddr - ret->start < ret->end - ret->start ? 0 : -OW_ENOENT;
 }
 
-int ow_cfi_set_hdr(struct ow_cfi *cfi, const struct ow_section *hdr,
-		   uint64_t *eh_frame_ret)
-{
-	struct ow_cursor c = section_from(hdr, 0);
-	struct ow_encoding pe = { .word = cfi->arch->word, .data = hdr->vaddr };
-	uint8_t version = ow_cursor_u8(&c);
-	uint8_t ptr_enc = ow_cursor_u8(&c);
-	uint8_t count_enc = ow_cursor_u8(&c);
-	uint8_t table_enc = ow_cursor_u8(&c);
-	uint64_t eh_frame, nr = 0;
-	unsigned int size;
-
-	if (!c.bad && version != 1)
-		return -OW_EUNSUPPORTED;
-	pe.enc = ptr_enc;
-	pe.field = hdr->vaddr + 4;
-	eh_frame = ow_encoding_read(&pe, &c, NULL);
-	if (c.bad)
-		return -OW_EFORMAT;
-	if (count_enc != OW_PE_OMIT && table_enc != OW_PE_OMIT) {
-		pe.enc = count_enc;
-		pe.field = hdr->vaddr + (c.pos - hdr->bytes);
-		nr = ow_encoding_read(&pe, &c, NULL);
-	}
-	size = ow_encoding_size(table_enc, cfi->arch->word);
-	/* Only what all linkers write can be searched: entries of one size. */
-	if (c.bad || size == 0 || (table_enc & OW_PE_BASE) != OW_PE_DATAREL ||
-	    table_enc & OW_PE_INDIRECT)
-		nr = 0;
-	else if (nr > (uint64_t)(c.end - c.pos) / (2 * size))
-		nr = (uint64_t)(c.end - c.pos) / (2 * size);
-	cfi->hdr = *hdr;
-	cfi->hdr_table = nr ? c.pos : NULL;
-	cfi->hdr_nr = nr;
-	cfi->hdr_enc = table_enc;
-	*eh_frame_ret = eh_frame;
-	return 0;
-}
-
-/* Number n (0 or 1) of the pair i of the search table, as a vaddr. */
-static uint64_t hdr_field(const struct ow_cfi *cfi, uint64_t i, unsigned int n)
-{
-	unsigned int size = ow_encoding_size(cfi->hdr_enc, cfi->arch->word);
-	const uint8_t *at = cfi->hdr_table + (2 * i + n) * size;
-	struct ow_cursor c = { at, at + size, false };
-	uint64_t value = ow_cursor_uint(&c, size);
-	unsigned int unused = 64 - 8 * size;
-
-	if (cfi->hdr_enc & 0x08) /* signed */
-		value = (uint64_t)((int64_t)(value << unused) >> unused);
-	return (value + cfi->hdr.vaddr) & ow_arch_mask(cfi->arch);
-}
-
-/* The usual encoding, and the hot one: 4 bytes, signed. */
-static uint64_t hdr_start_sdata4(const struct ow_cfi *cfi, uint64_t i)
-{
-	const uint8_t *at = cfi->hdr_table + 8 * i;
-	uint32_t value = at[0] | at[1] << 8 | at[2] << 16 |
-			 (uint32_t)at[3] << 24;
-
-	return (cfi->hdr.vaddr + (uint64_t)(int64_t)(int32_t)value) &
-	       ow_arch_mask(cfi->arch);
-}
-
-static uint64_t hdr_start(const struct ow_cfi *cfi, uint64_t i)
-{
-	return cfi->hdr_enc == (OW_PE_DATAREL | OW_PE_SDATA4) ?
-		       hdr_start_sdata4(cfi, i) :
-		       hdr_field(cfi, i, 0);
-}
-
-/*
- * Narrow [*low, *high) around where vaddr should be if functions were spread
- * evenly, which is near enough to spare the probes all over the table that a
- * binary search begins with, each a cache miss.
- */
-static void narrow(const struct ow_cfi *cfi, uint64_t vaddr, uint64_t *low,
-		   uint64_t *high)
-{
-	uint64_t first = hdr_start(cfi, 0), nr = cfi->hdr_nr;
-	uint64_t span = hdr_start(cfi, nr - 1) - first, step = 8, guess;
-
-	/* Beyond these bounds the product could overflow. */
-	if (nr < 256 || nr >> 24 || span >> 40 || vaddr - first >= span)
-		return;
-	guess = (vaddr - first) * (nr - 1) / span;
-	if (hdr_start(cfi, guess) <= vaddr) {
-		while (guess + step < nr &&
-		       hdr_start(cfi, guess + step) <= vaddr) {
-			guess += step;
-			step *= 4;
-		}
-		*low = guess;
-		*high = guess + step < nr ? guess + step : nr;
-	} else {
-		while (guess > step && hdr_start(cfi, guess - step) > vaddr) {
-			guess -= step;
-			step *= 4;
-		}
-		*low = guess > step ? guess - step : 0;
-		*high = guess;
-	}
-}
-
 static int find_by_hdr(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		       uint64_t vaddr, struct ow_fde *ret)
 {
-	uint64_t low = 0, high = cfi->hdr_nr, nr, half;
+	uint64_t off;
+	int err = ow_cfi_search_hdr(cfi, vaddr, &off);
 
-	narrow(cfi, vaddr, &low, &high);
-	/* Without a branch on what is compared: half would be mispredicted. */
-	for (nr = high - low; nr > 1; nr -= half) {
-		half = nr / 2;
-		low += half & -(uint64_t)(hdr_start(cfi, low + half) <= vaddr);
-	}
-	if (hdr_start(cfi, low) > vaddr)
-		return -OW_ENOENT;
-	return fde_at(cfi, env, false,
-		      hdr_field(cfi, low, 1) - cfi->eh_frame.vaddr, vaddr, ret);
+	return err ? err : fde_at(cfi, env, false, off, vaddr, ret);
 }
 
 static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
@@ -401,11 +314,10 @@ static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 int ow_cfi_find(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		uint64_t vaddr, struct ow_fde *ret, uint8_t *how_ret)
 {
-	int err = -OW_ENOENT;
+	int err;
 
 	*how_ret = OW_HOW_CFI;
-	if (cfi->hdr_table)
-		err = find_by_hdr(cfi, env, vaddr, ret);
+	err = find_by_hdr(cfi, env, vaddr, ret);
 	if (err == -OW_ENOENT)
 		err = find_by_index(cfi, env, false, vaddr, ret);
 	if (err != -OW_ENOENT)

@@ -79,9 +79,17 @@ int ow_cfi_set_hdr(struct ow_cfi *cfi, const struct ow_section *hdr,
 		   uint64_t *eh_frame_ret);
 
 /*
+ * Where in .eh_frame the search table has the FDE that covers vaddr, if one
+ * does.  Return 0, or -OW_ENOENT if none can.
+ */
+int ow_cfi_search_hdr(const struct ow_cfi *cfi, uint64_t vaddr,
+		      uint64_t *off_ret);
+
+/*
  * The entry at *off of a section (eh_frame, or debug_frame if is_debug); *off
  * moves to the next one.  Return 1 for an FDE, 2 for a CIE, 0 at the end, or
- * an error, with *off at the next entry if it can be known, else at the end.
+ * an error, with *off at the next entry if it can be known, else at the end;
+ * *ret is whole where an FDE is returned.
  */
 int ow_cfi_entry(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		 bool is_debug, uint64_t *off, struct ow_fde *ret);
