@@ -4,17 +4,21 @@
 #include "cfainsn.h"
 #include "err.h"
 
-/* Of the registers, those that something is said of. */
+/*
+ * Of the registers, those that something is said of, in pieces of a fixed size:
+ * those few bytes are copied before a memcpy() of any size has begun.
+ */
 static void copy_state(struct ow_cfa_state *to, const struct ow_cfa_state *from)
 {
-	unsigned int nr = 0;
+	unsigned int i;
 
-	if (from->said)
-		nr = 64 - (unsigned int)__builtin_clzll(from->said);
 	to->cfa = from->cfa;
 	to->cfa_off = from->cfa_off;
 	to->said = from->said;
-	memcpy(to->reg, from->reg, nr * sizeof(to->reg[0]));
+	for (i = 0; i < OW_CFA_REGS && from->said >> i; i += OW_CFA_PIECE)
+		if (from->said >> i & ((1u << OW_CFA_PIECE) - 1))
+			memcpy(to->reg + i, from->reg + i,
+			       OW_CFA_PIECE * sizeof(to->reg[0]));
 }
 
 static int save(struct ow_cfa *cfa)
@@ -148,8 +152,9 @@ static bool set_cfa(struct ow_cfa *cfa, uint8_t reg, int32_t off)
 	return true;
 }
 
-static bool set_saved(struct ow_cfa *cfa, uint8_t reg, int64_t off)
+static bool set_saved(struct ow_cfa *cfa, uint8_t reg, uint8_t factored)
 {
+	int64_t off = (int64_t)(factored * (uint64_t)cfa->cie->data_align);
 	uint8_t slot = ow_arch_slot(cfa->cie->arch, reg);
 
 	if (slot == OW_SLOT_NONE || off != (int32_t)off)
@@ -160,74 +165,108 @@ static bool set_saved(struct ow_cfa *cfa, uint8_t reg, int64_t off)
 	return true;
 }
 
-/*
- * One of the instructions that compilers write most, with operands of a byte:
- * return its size; or 0 for any other one, and nothing has changed.
- */
-static unsigned int run_plain(struct ow_cfa *cfa, const uint8_t *at,
-			      const uint8_t *end)
+/* Move on, but not to limit. */
+static bool advance(struct ow_cfa *cfa, uint8_t factored, uint64_t limit)
 {
-	struct ow_cfa_state *st = &cfa->state;
+	uint64_t delta = factored * cfa->cie->code_align;
 
-	if (end - at < 2 || at[1] >= 0x80)
-		return 0;
-	if ((at[0] & 0xc0) == OW_CFA_offset)
-		return set_saved(cfa, at[0] & 0x3f,
-				 (int64_t)(at[1] *
-					   (uint64_t)cfa->cie->data_align)) ?
-			       2 :
-			       0;
-	if (at[0] == OW_CFA_def_cfa)
-		return end - at > 2 && at[2] < 0x80 &&
-				       set_cfa(cfa, at[1], at[2]) ?
-			       3 :
-			       0;
-	if (st->cfa.kind != OW_RULE_REG)
-		return 0;
-	if (at[0] == OW_CFA_def_cfa_offset)
-		st->cfa.off = st->cfa_off = at[1];
-	else if (at[0] == OW_CFA_def_cfa_register)
-		return set_cfa(cfa, at[1], st->cfa_off) ? 2 : 0;
-	else
-		return 0;
-	return 2;
+	if (delta >= limit - cfa->start)
+		return false;
+	cfa->start += delta;
+	return true;
 }
 
 /*
- * Run up to an instruction that moves on.  Return 1 and where it moves to, 0 at
- * the end of the instructions, or an error.
+ * Run one of the instructions that compilers write most, with operands of a
+ * byte: return its size; or 0 for any other one, and nothing has changed.
  */
-static int run(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t *to_ret)
+static inline unsigned int run_usual(struct ow_cfa *cfa, const uint8_t *at,
+				     const uint8_t *end, uint64_t limit)
 {
-	unsigned int size;
-	struct ow_cfa_insn in;
-	int err;
+	struct ow_cfa_state *st = &cfa->state;
+	uint8_t op = at[0], first;
 
-	while (ow_cursor_more(insns)) {
-		if ((*insns->pos & 0xc0) == OW_CFA_advance_loc) {
-			*to_ret = cfa->next +
-				  (*insns->pos++ & 0x3f) * cfa->cie->code_align;
-			return 1;
-		}
-		size = run_plain(cfa, insns->pos, insns->end);
-		insns->pos += size;
+	if ((op & 0xc0) == OW_CFA_advance_loc)
+		return advance(cfa, op & 0x3f, limit) ? 1 : 0;
+	if (end - at < 3)
+		return op == OW_CFA_nop ? 1 : 0;
+	first = at[1];
+	if ((op & 0xc0) == OW_CFA_offset)
+		return first < 0x80 && set_saved(cfa, op & 0x3f, first) ? 2 : 0;
+	switch (op) {
+	case OW_CFA_nop: return 1;
+	case OW_CFA_remember_state: return save(cfa) ? 0 : 1;
+	case OW_CFA_restore_state: return restore(cfa) ? 0 : 1;
+	case OW_CFA_advance_loc1: return advance(cfa, first, limit) ? 2 : 0;
+	case OW_CFA_def_cfa:
+		return first < 0x80 && at[2] < 0x80 &&
+				       set_cfa(cfa, first, at[2]) ?
+			       3 :
+			       0;
+	case OW_CFA_def_cfa_register:
+		return first < 0x80 && st->cfa.kind == OW_RULE_REG &&
+				       set_cfa(cfa, first, st->cfa_off) ?
+			       2 :
+			       0;
+	case OW_CFA_def_cfa_offset:
+		if (first >= 0x80 || st->cfa.kind != OW_RULE_REG)
+			return 0;
+		st->cfa.off = st->cfa_off = first;
+		return 2;
+	default: return 0;
+	}
+}
+
+/* Any instruction; as run() returns, and 0 if it is to go on. */
+static int run_any(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t limit,
+		   uint64_t *to_ret)
+{
+	struct ow_cfa_insn in;
+	uint64_t to;
+	int err = ow_cfa_decode(&in, insns, cfa->cie);
+
+	if (err)
+		return err;
+	switch (in.op) {
+	case OW_CFA_advance_loc:
+	case OW_CFA_advance_loc1:
+	case OW_CFA_advance_loc2:
+	case OW_CFA_advance_loc4: to = cfa->start + in.off; break;
+	case OW_CFA_set_loc: to = in.off; break;
+	default: return apply(cfa, &in);
+	}
+	if (to < limit && to < cfa->start)
+		return -OW_EFORMAT;
+	*(to < limit ? &cfa->start : to_ret) = to;
+	return to >= limit;
+}
+
+/*
+ * Run up to an instruction that moves on to limit or beyond; cfa->start is
+ * where what has been said so far begins to hold.  Return 1 and where that
+ * moves to, 0 at the end of the instructions, or an error.
+ */
+static int run(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t limit,
+	       uint64_t *to_ret)
+{
+	const uint8_t *at = insns->pos, *end = insns->end;
+	unsigned int size;
+	int more;
+
+	if (insns->bad)
+		return 0;
+	while (at < end) {
+		size = run_usual(cfa, at, end, limit);
+		at += size;
 		if (size)
 			continue;
-		err = ow_cfa_decode(&in, insns, cfa->cie);
-		if (err)
-			return err;
-		switch (in.op) {
-		case OW_CFA_advance_loc1:
-		case OW_CFA_advance_loc2:
-		case OW_CFA_advance_loc4:
-			*to_ret = cfa->next + in.off;
-			return 1;
-		case OW_CFA_set_loc: *to_ret = in.off; return 1;
-		default: err = apply(cfa, &in);
-		}
-		if (err)
-			return err;
+		insns->pos = at;
+		more = run_any(cfa, insns, limit, to_ret);
+		if (more)
+			return more;
+		at = insns->pos;
 	}
+	insns->pos = at;
 	return 0;
 }
 
@@ -243,7 +282,7 @@ int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
 	cfa->initial.cfa_off = 0;
 	cfa->initial.said = 0;
 	ow_cfa_begin_again(cfa, cie, insns, start, end);
-	err = run(cfa, &first, &ignored);
+	err = run(cfa, &first, start, &ignored);
 	if (err > 0)
 		return -OW_EFORMAT; /* a CIE covers no code */
 	copy_state(&cfa->initial, &cfa->state);
@@ -261,37 +300,33 @@ void ow_cfa_begin_again(struct ow_cfa *cfa, const struct ow_cie *cie,
 	copy_state(&cfa->state, &cfa->initial);
 }
 
-int ow_cfa_next(struct ow_cfa *cfa)
+/* Complete the row that is followed by one at limit or beyond. */
+static int complete(struct ow_cfa *cfa, uint64_t limit)
 {
-	uint64_t to = 0;
+	uint64_t to;
 	int more;
 
-	if (cfa->next >= cfa->end)
-		return 0;
 	cfa->start = cfa->next;
-	do {
-		more = run(cfa, &cfa->insns, &to);
-		if (more < 0)
-			return more;
-		if (more && to < cfa->start)
-			return -OW_EFORMAT;
-	} while (more && to == cfa->start);
+	more = run(cfa, &cfa->insns, limit, &to);
+	if (more < 0)
+		return more;
 	cfa->next = more && to < cfa->end ? to : cfa->end;
 	return 1;
+}
+
+int ow_cfa_next(struct ow_cfa *cfa)
+{
+	return cfa->next < cfa->end ? complete(cfa, cfa->next + 1) : 0;
 }
 
 int ow_cfa_seek(struct ow_cfa *cfa, uint64_t vaddr)
 {
 	int more;
 
-	if (vaddr < cfa->next)
+	if (vaddr < cfa->next || vaddr >= cfa->end)
 		return -OW_ENOENT;
-	do {
-		more = ow_cfa_next(cfa);
-		if (more <= 0)
-			return more ? more : -OW_ENOENT;
-	} while (vaddr >= cfa->next);
-	return 0;
+	more = complete(cfa, vaddr + 1);
+	return more < 0 ? more : 0;
 }
 
 /* Does the row have to speak of it, or is it what the step does anyway? */

@@ -6,12 +6,17 @@
 #include "cie.h"
 #include "cursor.h"
 
+/* Registers are copied so many at a time. */
+#define OW_CFA_PIECE 8
+#define OW_CFA_REGS \
+	((OW_MAX_REGS + OW_CFA_PIECE - 1) / OW_CFA_PIECE * OW_CFA_PIECE)
+
 /* What is known of every register at one place. */
 struct ow_cfa_state {
 	struct ow_rule cfa;
 	int32_t cfa_off; /* of the register rule, also under an expression */
 	uint64_t said;   /* bit n: reg[n] is valid, else nothing is said */
-	struct ow_rule reg[OW_MAX_REGS]; /* by slot */
+	struct ow_rule reg[OW_CFA_REGS]; /* by slot */
 };
 
 #define OW_CFA_DEPTH 8 /* of DW_CFA_remember_state */

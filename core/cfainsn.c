@@ -87,7 +87,9 @@ int ow_cfa_decode(struct ow_cfa_insn *in, struct ow_cursor *c,
 	const char *kind;
 
 	*in = (struct ow_cfa_insn){ .op = byte & 0xc0, .reg = low };
-	if (in->op == OW_CFA_offset) {
+	if (in->op == OW_CFA_advance_loc) {
+		in->off = low * cie->code_align;
+	} else if (in->op == OW_CFA_offset) {
 		in->off = ow_cursor_uleb(c) * cie->data_align;
 	} else if (in->op == 0) {
 		in->op = low;
