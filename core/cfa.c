@@ -373,3 +373,31 @@ void ow_cfa_row(const struct ow_cfa *cfa, struct ow_row *row,
 		.rules = rules,
 	};
 }
+
+bool ow_cfa_brief(const struct ow_cfa *cfa, uint8_t how, struct ow_brief *b)
+{
+	const struct ow_cie *cie = cfa->cie;
+	unsigned int shift = __builtin_ctz(cie->arch->word);
+	const struct ow_cfa_state *st = &cfa->state;
+	uint64_t left = st->said;
+	struct ow_briefing m;
+	uint32_t offs = 0;
+	uint8_t i;
+
+	if (st->cfa.kind != OW_RULE_REG)
+		return false;
+	m = ow_brief_begin(b, st->cfa.reg, st->cfa.off, cie->ra, how,
+			   cie->signal_frame ? OW_ROW_SIGNAL : 0);
+	for (; left; left &= left - 1) {
+		i = (uint8_t)__builtin_ctzll(left);
+		if (st->reg[i].kind == OW_RULE_AT_CFA) {
+			offs |= st->reg[i].off;
+			ow_brief_save(&m, i,
+				      -(uint32_t)st->reg[i].off >> shift);
+		} else if (i == cie->ra ||
+			   worth_saying(cie->arch, &st->reg[i], i)) {
+			return false;
+		}
+	}
+	return ow_brief_end(&m, cie->arch) && !(offs & (cie->arch->word - 1));
+}

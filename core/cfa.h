@@ -3,6 +3,7 @@
 #ifndef OW_CFA_H
 #define OW_CFA_H
 
+#include "brief.h"
 #include "cie.h"
 #include "cursor.h"
 
@@ -65,5 +66,11 @@ int ow_cfa_seek(struct ow_cfa *cfa, uint64_t vaddr);
  */
 void ow_cfa_row(const struct ow_cfa *cfa, struct ow_row *row,
 		struct ow_rule *rules);
+
+/*
+ * The same in brief, but for addr and generation; false if it can't be.  how is
+ * what it was found by.
+ */
+bool ow_cfa_brief(const struct ow_cfa *cfa, uint8_t how, struct ow_brief *b);
 
 #endif /* OW_CFA_H */

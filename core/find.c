@@ -22,15 +22,18 @@ static int begin(struct ow_finder *f)
 }
 
 static int seek(struct ow_finder *f, uint64_t vaddr, uint8_t how,
-		struct ow_row *row)
+		struct ow_brief *brief, struct ow_row *row)
 {
+	bool is_last = vaddr + 1 == f->fde.end;
 	int err = ow_cfa_seek(&f->cfa, vaddr);
 
 	if (err)
 		return err;
+	if (brief && !is_last && ow_cfa_brief(&f->cfa, how, brief))
+		return OW_FIND_BRIEF;
 	ow_cfa_row(&f->cfa, row, f->rules);
 	row->how = how;
-	if (vaddr + 1 == f->fde.end)
+	if (is_last)
 		row->flags |= OW_ROW_LAST;
 	return 0;
 }
@@ -42,12 +45,12 @@ int ow_find_fde_row(struct ow_finder *f, uint64_t vaddr, uint8_t how,
 			       f->fde.end);
 
 	f->initial = NULL;
-	return err ? err : seek(f, vaddr, how, row);
+	return err ? err : seek(f, vaddr, how, NULL, row);
 }
 
 int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
 		     const struct ow_module *module, uint64_t addr,
-		     struct ow_row *row)
+		     struct ow_brief *brief, struct ow_row *row)
 {
 	uint64_t vaddr = addr - module->bias;
 	struct ow_cfi_env env = { &target->mem, module->bias, &f->memo };
@@ -64,8 +67,9 @@ int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
 	err = begin(f);
 	if (err)
 		return err;
-	err = seek(f, vaddr, how, row);
-	row->bias = module->bias;
+	err = seek(f, vaddr, how, brief, row);
+	if (err == OW_FIND_ROW)
+		row->bias = module->bias;
 	return err;
 }
 
@@ -75,8 +79,25 @@ static bool has_debug_frame(const struct ow_module *module)
 	return module->cfi && module->cfi->debug_index.nr > 0;
 }
 
+static int table_row(struct ow_finder *f, const struct ow_table *t,
+		     uint64_t vaddr, struct ow_brief *brief, struct ow_row *row)
+{
+	uint32_t code;
+	bool is_last;
+	int err = ow_table_code(t, vaddr, &code, &is_last);
+
+	if (err)
+		return err;
+	if (brief && !is_last && ow_table_brief(t, code, brief))
+		return OW_FIND_BRIEF;
+	err = ow_table_rule(t, code, row, f->rules);
+	if (!err && is_last)
+		row->flags |= OW_ROW_LAST;
+	return err;
+}
+
 int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
-		      uint64_t addr, struct ow_row *row)
+		      uint64_t addr, struct ow_brief *brief, struct ow_row *row)
 {
 	uint64_t vaddr = addr - module->bias;
 	int err;
@@ -88,7 +109,7 @@ int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
 	}
 	if (!module->table)
 		return module->cfi ? OW_FIND_FULL : -OW_ENOENT;
-	err = ow_table_row(module->table, vaddr, row, f->rules);
+	err = table_row(f, module->table, vaddr, brief, row);
 	if ((err == -OW_EUNSUPPORTED && (module->cfi || module->rare)) ||
 	    (err == -OW_ENOENT && has_debug_frame(module)))
 		return OW_FIND_FULL;
@@ -99,9 +120,9 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,
 		struct ow_row *row)
 {
-	int err = ow_find_ready_row(f, module, addr, row);
+	int err = ow_find_ready_row(f, module, addr, NULL, row);
 
 	return err == OW_FIND_FULL ?
-		       ow_find_full_row(f, target, module, addr, row) :
+		       ow_find_full_row(f, target, module, addr, NULL, row) :
 		       err;
 }

@@ -31,18 +31,24 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,
 		struct ow_row *row);
 
-#define OW_FIND_FULL 1
+/* What the two halves of that return beside the row and errors. */
+enum {
+	OW_FIND_ROW = 0,
+	OW_FIND_BRIEF, /* *brief is made, but for addr and generation; not *row */
+	OW_FIND_FULL, /* the module has more that must be asked */
+};
 
 /*
- * The two halves of that: what ORC or the table has, or OW_FIND_FULL where the
- * module has more that must be asked; and what its CFI says, or else what came
- * with the table.
+ * The two halves: what ORC or the table has; and what the module's CFI says, or
+ * else what came with the table.  A row is put in brief if it can be and isn't
+ * OW_ROW_LAST, unless brief is NULL.
  */
 int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
-		      uint64_t addr, struct ow_row *row);
+		      uint64_t addr, struct ow_brief *brief,
+		      struct ow_row *row);
 int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
 		     const struct ow_module *module, uint64_t addr,
-		     struct ow_row *row);
+		     struct ow_brief *brief, struct ow_row *row);
 
 /*
  * The row for a vaddr that f->fde, which the caller has filled, covers.  how is

@@ -86,81 +86,6 @@ int ow_table_open(struct ow_table *t, const uint8_t *bytes, uint64_t size)
 	return 0;
 }
 
-/* What a code stands for; the code is one of codes[]. */
-static uint32_t meaning(const struct ow_table *t, uint32_t code)
-{
-	const uint8_t *at = t->codes + 3 * (code - OW_TABLE_FIRST);
-
-	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
-}
-
-static bool is_code(const struct ow_table *t, uint32_t code)
-{
-	return code < OW_TABLE_FIRST + t->nr_codes;
-}
-
-static bool is_seq(const struct ow_table *t, uint32_t code)
-{
-	return code >= OW_TABLE_FIRST && is_code(t, code) &&
-	       OW_TABLE_CODE_IS_SEQ(meaning(t, code));
-}
-
-static int decode_set(const struct ow_table *t, uint32_t i, struct ow_row *row,
-		      struct ow_rule *rules)
-{
-	int32_t word = t->arch->word;
-	struct ow_table_set set;
-	const uint8_t *at, *end;
-
-	if (i >= t->nr_sets)
-		return -OW_EFORMAT;
-	set = t->sets[i];
-	if ((uint32_t)set.saves + 2 * OW_TABLE_SET_NR(set.head) >
-		    t->saves_size ||
-	    set.reg >= t->arch->nr_regs)
-		return -OW_EFORMAT;
-	at = t->saves + set.saves;
-	row->nr = 0;
-	if (set.head & OW_TABLE_SET_RA)
-		rules[row->nr++] =
-			(struct ow_rule){ t->ra, OW_RULE_AT_CFA, 0, -word };
-	for (end = at + 2 * OW_TABLE_SET_NR(set.head); at < end; at += 2) {
-		if (at[0] >= t->arch->nr_regs)
-			return -OW_EFORMAT;
-		rules[row->nr++] = (struct ow_rule){ at[0], OW_RULE_AT_CFA, 0,
-						     (int8_t)at[1] * word };
-	}
-	row->cfa = (struct ow_rule){ 0, OW_RULE_REG, set.reg, 0 };
-	row->flags = (set.head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0) |
-		     (set.head & OW_TABLE_SET_OUTERMOST ? OW_ROW_OUTERMOST : 0);
-	row->ra = t->ra;
-	return 0;
-}
-
-int ow_table_rule(const struct ow_table *t, uint32_t code, struct ow_row *row,
-		  struct ow_rule *rules)
-{
-	struct ow_row r = { .how = OW_HOW_TABLE, .rules = rules };
-	uint32_t rule;
-	int err;
-
-	if (code == OW_TABLE_NONE)
-		return -OW_ENOENT;
-	if (code == OW_TABLE_ESCAPE)
-		return -OW_EUNSUPPORTED;
-	if (!is_code(t, code))
-		return -OW_EFORMAT;
-	rule = meaning(t, code);
-	if (OW_TABLE_CODE_IS_SEQ(rule))
-		return -OW_EFORMAT;
-	err = decode_set(t, OW_TABLE_CODE_SET(rule), &r, rules);
-	if (err)
-		return err;
-	r.cfa.off = (int32_t)OW_TABLE_CODE_WORDS(rule) * t->arch->word;
-	*row = r;
-	return 0;
-}
-
 static bool block_rows(const struct ow_table *t, uint32_t block,
 		       struct ow_tablerows *ret)
 {
@@ -172,7 +97,8 @@ static bool seq_rows(const struct ow_table *t, uint32_t code,
 		     struct ow_tablerows *ret)
 {
 	return ow_tablerows_at(t->seqs, t->seqs_size,
-			       OW_TABLE_CODE_SEQ(meaning(t, code)), ret);
+			       OW_TABLE_CODE_SEQ(ow_table_meaning(t, code)),
+			       ret);
 }
 
 /*
@@ -249,10 +175,10 @@ static bool find_part(const struct ow_table *t, uint64_t off,
 	struct ow_tablerow part;
 	struct ow_tablerows r;
 
-	if (f->last && is_seq(t, f->next) &&
+	if (f->last && ow_table_is_seq(t, f->next) &&
 	    (!seq_rows(t, f->next, &r) || !ow_tablerows_code(&r, 0, &f->next)))
 		return false;
-	if (!is_seq(t, f->code))
+	if (!ow_table_is_seq(t, f->code))
 		return true;
 	if (!seq_rows(t, f->code, &r) ||
 	    !ow_tablerows_find(&r, f->start, off, &part))
@@ -265,13 +191,12 @@ static bool find_part(const struct ow_table *t, uint64_t off,
 	return true;
 }
 
-int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
-		 struct ow_rule *rules)
+int ow_table_code(const struct ow_table *t, uint64_t vaddr, uint32_t *code_ret,
+		  bool *last_ret)
 {
 	uint64_t off = vaddr - t->base;
 	struct ow_tablerow f;
 	uint32_t block;
-	int err;
 
 	if (vaddr < t->base || off > UINT32_MAX || t->nr_blocks == 0)
 		return -OW_ENOENT;
@@ -280,19 +205,23 @@ int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		return -OW_ENOENT;
 	if (!find_row(t, block, (uint32_t)off, &f) || !find_part(t, off, &f))
 		return -OW_EFORMAT;
-	err = ow_table_rule(t, f.code, row, rules);
-	if (!err && f.last && f.next == OW_TABLE_NONE)
-		row->flags |= OW_ROW_LAST;
-	return err;
+	*code_ret = f.code;
+	*last_ret = f.last && f.next == OW_TABLE_NONE;
+	return 0;
 }
 
-uint32_t ow_table_nr_rules(const struct ow_table *t)
+int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
+		 struct ow_rule *rules)
 {
-	uint32_t i, nr = 0;
+	uint32_t code;
+	bool is_last;
+	int err = ow_table_code(t, vaddr, &code, &is_last);
 
-	for (i = 0; i < t->nr_codes; i++)
-		nr += !is_seq(t, OW_TABLE_FIRST + i);
-	return nr;
+	if (!err)
+		err = ow_table_rule(t, code, row, rules);
+	if (!err && is_last)
+		row->flags |= OW_ROW_LAST;
+	return err;
 }
 
 /* The next part of the sequence that is listed, or 0 after its last one. */
@@ -339,7 +268,7 @@ int ow_table_next(const struct ow_table *t, struct ow_table_pos *pos)
 	if (more == 0) {
 		more = next_row(t, pos);
 		pos->off = pos->row_off;
-		if (more <= 0 || !is_seq(t, pos->code))
+		if (more <= 0 || !ow_table_is_seq(t, pos->code))
 			return more;
 		pos->seq = pos->code;
 		pos->part = 0;
@@ -357,29 +286,13 @@ int ow_table_verify_rows(const struct ow_table *t, struct ow_table_check *check,
 
 	while (max-- > 0 && (more = ow_table_next(t, pos)) > 0) {
 		if (pos->off < check->least || pos->off > UINT32_MAX ||
-		    pos->off > UINT64_MAX - t->base || !is_code(t, pos->code) ||
-		    is_seq(t, pos->code))
+		    pos->off > UINT64_MAX - t->base ||
+		    !ow_table_is_code(t, pos->code) ||
+		    ow_table_is_seq(t, pos->code))
 			return -OW_EFORMAT;
 		check->least = pos->off + 1;
 	}
 	return more;
-}
-
-int ow_table_verify_rules(const struct ow_table *t)
-{
-	struct ow_rule rules[OW_TABLE_MAX_SAVES + 1];
-	struct ow_row row;
-	uint32_t i, code;
-
-	for (i = 0; i < t->nr_sets; i++)
-		if (decode_set(t, i, &row, rules))
-			return -OW_EFORMAT;
-	for (i = 0; i < t->nr_codes; i++) {
-		code = OW_TABLE_FIRST + i;
-		if (!is_seq(t, code) && ow_table_rule(t, code, &row, rules))
-			return -OW_EFORMAT;
-	}
-	return 0;
 }
 
 int ow_table_verify(const struct ow_table *t)

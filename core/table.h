@@ -5,8 +5,7 @@
 
 #include "ow_table.h"
 
-#include "arch.h"
-#include "row.h"
+#include "brief.h"
 
 /* A table whose head has been checked: its parts, by pointers into its bytes. */
 struct ow_table {
@@ -64,6 +63,32 @@ int ow_table_verify_rules(const struct ow_table *t);
 int ow_table_verify_rows(const struct ow_table *t, struct ow_table_check *check,
 			 uint32_t max);
 
+/* What a code stands for; the code is one of codes[]. */
+static inline uint32_t ow_table_meaning(const struct ow_table *t, uint32_t code)
+{
+	const uint8_t *at = t->codes + 3 * (code - OW_TABLE_FIRST);
+
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+}
+
+static inline bool ow_table_is_code(const struct ow_table *t, uint32_t code)
+{
+	return code < OW_TABLE_FIRST + t->nr_codes;
+}
+
+static inline bool ow_table_is_seq(const struct ow_table *t, uint32_t code)
+{
+	return code >= OW_TABLE_FIRST && ow_table_is_code(t, code) &&
+	       OW_TABLE_CODE_IS_SEQ(ow_table_meaning(t, code));
+}
+
+/*
+ * The code of the row that covers vaddr, and whether what is behind vaddr has no
+ * CFI.  Return 0; -OW_ENOENT where no row is; -OW_EFORMAT.
+ */
+int ow_table_code(const struct ow_table *t, uint64_t vaddr, uint32_t *code_ret,
+		  bool *last_ret);
+
 /*
  * The row that covers vaddr.  rules holds OW_MAX_REGS.  Return 0; -OW_ENOENT
  * where no CFI covers vaddr; -OW_EUNSUPPORTED where the full CFI must be asked;
@@ -75,6 +100,13 @@ int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 /* The row that a code stands for: as ow_table_row() returns. */
 int ow_table_rule(const struct ow_table *t, uint32_t code, struct ow_row *row,
 		  struct ow_rule *rules);
+
+/*
+ * The same in brief, but for addr and generation; false if that can't be, or if
+ * the code stands for no row.
+ */
+bool ow_table_brief(const struct ow_table *t, uint32_t code,
+		    struct ow_brief *b);
 
 /* How many different rules there are; the other codes are sequences. */
 uint32_t ow_table_nr_rules(const struct ow_table *t);

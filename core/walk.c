@@ -7,43 +7,12 @@
 
 #define START_SIZE 64 /* bytes of the code at a program's entry point */
 
-static const char *const how_texts[OW_NR_HOWS] = {
-	[OW_HOW_REGS] = "registers", [OW_HOW_TABLE] = "table",
-	[OW_HOW_CFI] = "eh_frame",   [OW_HOW_DEBUG] = "debug_frame",
-	[OW_HOW_SIGNAL] = "signal",  [OW_HOW_FP] = "frame pointer",
-	[OW_HOW_CALL] = "bad call",  [OW_HOW_ORC] = "orc",
-};
-
-static const char *const end_texts[OW_NR_ENDS] = {
-	[OW_END_NOT_YET] = "not ended",
-	[OW_END_OUTERMOST] = "complete",
-	[OW_END_LIMIT] = "frame limit reached",
-	[OW_END_NO_MODULE] = "pc is in no executable mapping",
-	[OW_END_NO_CFI] = "no unwind information for pc",
-	[OW_END_BAD_RULE] = "malformed unwind information for pc",
-	[OW_END_UNSUPPORTED] = "unsupported unwind information for pc",
-	[OW_END_FAULT] = "memory of the frame could not be read",
-	[OW_END_UNKNOWN] = "a register that the frame needs is not known",
-	[OW_END_CYCLE] = "the stack does not go on towards its base",
-	[OW_END_WANT] = "module not read yet",
-};
-
 /* The end that each way to fail leads to. */
 static const uint8_t ends[OW_ERR_HOSTED] = {
 	[OW_EFORMAT] = OW_END_BAD_RULE, [OW_EUNSUPPORTED] = OW_END_UNSUPPORTED,
 	[OW_EFAULT] = OW_END_FAULT,     [OW_ENOENT] = OW_END_NO_CFI,
 	[OW_EUNKNOWN] = OW_END_UNKNOWN, [OW_ELIMIT] = OW_END_BAD_RULE,
 };
-
-const char *ow_end_text(enum ow_end end)
-{
-	return (unsigned int)end < OW_NR_ENDS ? end_texts[end] : "unknown";
-}
-
-const char *ow_how_text(enum ow_how how)
-{
-	return (unsigned int)how < OW_NR_HOWS ? how_texts[how] : "unknown";
-}
 
 void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 		   const struct ow_window *stack, struct ow_cache *cache,
@@ -98,9 +67,9 @@ static const struct ow_range *find_range(struct ow_walk *w, uint64_t addr)
 }
 
 /* Is pc in code that could be running? */
-static bool executable(const struct ow_walk *w, uint64_t pc)
+static bool executable(struct ow_walk *w, uint64_t pc)
 {
-	return ow_map_find(&w->step.target->map, pc) != NULL;
+	return find_range(w, pc) != NULL;
 }
 
 /* The trampoline that a signal's handler returns to, if pc is in one. */
@@ -166,6 +135,26 @@ enum {
 	CACHED = 2, /* it is in the cache now */
 };
 
+/* The row in a module that is ready; as the halves of ow_find_row() return. */
+static int module_row(struct ow_walk *w, const struct ow_module *module,
+		      uint64_t addr, struct ow_brief *brief, struct ow_row *row)
+{
+	int err = ow_find_ready_row(&w->finder, module, addr, brief, row);
+
+	/* What a table leaves to the CFI may be a trampoline: that is told by its
+	   code, with or without the CFI, which has an expression a register. */
+	if (err == OW_FIND_FULL && module->table &&
+	    ow_trampoline_marked(&w->step, &w->regs, false) &&
+	    trampoline_row(w, row))
+		return OW_FIND_ROW;
+	if (err == OW_FIND_FULL)
+		err = ow_find_full_row(&w->finder, w->step.target, module, addr,
+				       brief, row);
+	if (err == -OW_EUNSUPPORTED && trampoline_row(w, row))
+		return OW_FIND_ROW;
+	return err;
+}
+
 /* The row of the last frame found, by CFI or by what comes in its place. */
 static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 {
@@ -173,38 +162,34 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 	const struct ow_range *range = find_range(w, addr);
 	struct ow_module *module = range ? range->module : NULL;
 	uint64_t pc = w->regs.val[t->arch->pc];
+	struct ow_brief *place = NULL;
 	int err = -OW_ENOENT;
 
 	if (module && module->state == OW_MODULE_UNREAD) {
 		w->wanted = module;
 		return WANTED;
 	}
+	if (w->cache)
+		place = ow_cache_place(w->cache, addr, t->map.generation);
 	if (module)
-		err = ow_find_ready_row(&w->finder, module, addr, row);
-	/* What a table leaves to the CFI may be a trampoline: that is told by its
-	   code, with or without the CFI, which has an expression a register. */
-	if (err == OW_FIND_FULL && module->table &&
-	    ow_trampoline_marked(&w->step, &w->regs, false) &&
-	    trampoline_row(w, row))
-		return FOUND;
-	if (err == OW_FIND_FULL)
-		err = ow_find_full_row(&w->finder, t, module, addr, row);
-	if (err == -OW_EUNSUPPORTED && trampoline_row(w, row))
-		return FOUND;
+		err = module_row(w, module, addr, place, row);
 	if (err == -OW_ENOENT && !t->no_fallback)
 		return fallback_row(w, range, row);
-	if (err)
+	if (err < 0)
 		return err;
 	/* A return address at the very end may be a trampoline's start.  That
 	   isn't cached: the same addr may be a pc another time. */
-	if (!(row->flags & OW_ROW_LAST))
-		return w->cache && ow_cache_put(w->cache, t->arch, addr,
-						t->map.generation, row) ?
-			       CACHED :
-			       FOUND;
-	if (addr != pc && ow_trampoline_marked(&w->step, &w->regs, true))
-		trampoline_row(w, row);
-	return FOUND;
+	if (err == OW_FIND_ROW && row->flags & OW_ROW_LAST) {
+		if (addr != pc &&
+		    ow_trampoline_marked(&w->step, &w->regs, true))
+			trampoline_row(w, row);
+		return FOUND;
+	}
+	if (err == OW_FIND_ROW &&
+	    !(place && ow_brief_make(place, t->arch, row)))
+		return FOUND;
+	ow_cache_take(w->cache, place, addr, t->map.generation);
+	return CACHED;
 }
 
 /*
@@ -266,8 +251,7 @@ static int step_up(struct ow_walk *w, struct ow_row *row)
 
 	if (err != -OW_EUNKNOWN || !t->keeps_fp || row->how == OW_HOW_FP)
 		return err;
-	err = fallback_row(w, ow_map_find(&t->map, w->regs.val[t->arch->pc]),
-			   row);
+	err = fallback_row(w, find_range(w, w->regs.val[t->arch->pc]), row);
 	if (err)
 		return err;
 	if (!(row->flags & OW_ROW_OUTERMOST))
