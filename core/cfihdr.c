@@ -4,6 +4,8 @@
 #include "encoding.h"
 #include "err.h"
 
+#define PAIRS_A_LINE 8 /* of a CPU's cache, in the usual encoding */
+
 int ow_cfi_set_hdr(struct ow_cfi *cfi, const struct ow_section *hdr,
 		   uint64_t *eh_frame_ret)
 {
@@ -76,8 +78,9 @@ static uint64_t field(const struct ow_cfi *cfi, uint64_t i)
 /*
  * The last pair whose function starts at or below vaddr, or the first one.
  * Without a branch on what is compared, half of which would be predicted
- * wrongly.  The probes that it begins with are those of the search before: a
- * guess from where vaddr should be would touch more of the table.
+ * wrongly; both probes that may come next are on their way meanwhile.  Those it
+ * begins with are the search before's: a guess from where vaddr should be would
+ * touch more of the table.
  */
 static uint64_t search_sdata4(const struct ow_cfi *cfi, uint64_t vaddr)
 {
@@ -87,6 +90,10 @@ static uint64_t search_sdata4(const struct ow_cfi *cfi, uint64_t vaddr)
 
 	for (; nr > 1; nr -= half) {
 		half = nr / 2;
+		if (half > PAIRS_A_LINE) {
+			__builtin_prefetch(table + 8 * (low + half / 2));
+			__builtin_prefetch(table + 8 * (low + half + half / 2));
+		}
 		low = field_sdata4(table, 2 * (low + half)) <= want ?
 			      low + half :
 			      low;
