@@ -165,29 +165,16 @@ static bool set_saved(struct ow_cfa *cfa, uint8_t reg, uint8_t factored)
 	return true;
 }
 
-/* Move on, but not to limit. */
-static bool advance(struct ow_cfa *cfa, uint8_t factored, uint64_t limit)
-{
-	uint64_t delta = factored * cfa->cie->code_align;
-
-	if (delta >= limit - cfa->start)
-		return false;
-	cfa->start += delta;
-	return true;
-}
-
 /*
  * Run one of the instructions that compilers write most, with operands of a
  * byte: return its size; or 0 for any other one, and nothing has changed.
  */
 static inline unsigned int run_usual(struct ow_cfa *cfa, const uint8_t *at,
-				     const uint8_t *end, uint64_t limit)
+				     const uint8_t *end)
 {
 	struct ow_cfa_state *st = &cfa->state;
 	uint8_t op = at[0], first;
 
-	if ((op & 0xc0) == OW_CFA_advance_loc)
-		return advance(cfa, op & 0x3f, limit) ? 1 : 0;
 	if (end - at < 3)
 		return op == OW_CFA_nop ? 1 : 0;
 	first = at[1];
@@ -197,7 +184,6 @@ static inline unsigned int run_usual(struct ow_cfa *cfa, const uint8_t *at,
 	case OW_CFA_nop: return 1;
 	case OW_CFA_remember_state: return save(cfa) ? 0 : 1;
 	case OW_CFA_restore_state: return restore(cfa) ? 0 : 1;
-	case OW_CFA_advance_loc1: return advance(cfa, first, limit) ? 2 : 0;
 	case OW_CFA_def_cfa:
 		return first < 0x80 && at[2] < 0x80 &&
 				       set_cfa(cfa, first, at[2]) ?
@@ -217,12 +203,25 @@ static inline unsigned int run_usual(struct ow_cfa *cfa, const uint8_t *at,
 	}
 }
 
-/* Any instruction; as run() returns, and 0 if it is to go on. */
+/* Move on; as run() returns, and 0 if it is to go on. */
+static int move(struct ow_cfa *cfa, uint64_t to, uint64_t limit,
+		uint64_t *to_ret)
+{
+	if (to >= limit) {
+		*to_ret = to;
+		return 1;
+	}
+	if (to < cfa->start)
+		return -OW_EFORMAT;
+	cfa->start = to;
+	return 0;
+}
+
+/* Any instruction; returns likewise. */
 static int run_any(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t limit,
 		   uint64_t *to_ret)
 {
 	struct ow_cfa_insn in;
-	uint64_t to;
 	int err = ow_cfa_decode(&in, insns, cfa->cie);
 
 	if (err)
@@ -231,14 +230,11 @@ static int run_any(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t limit,
 	case OW_CFA_advance_loc:
 	case OW_CFA_advance_loc1:
 	case OW_CFA_advance_loc2:
-	case OW_CFA_advance_loc4: to = cfa->start + in.off; break;
-	case OW_CFA_set_loc: to = in.off; break;
+	case OW_CFA_advance_loc4:
+		return move(cfa, cfa->start + in.off, limit, to_ret);
+	case OW_CFA_set_loc: return move(cfa, in.off, limit, to_ret);
 	default: return apply(cfa, &in);
 	}
-	if (to < limit && to < cfa->start)
-		return -OW_EFORMAT;
-	*(to < limit ? &cfa->start : to_ret) = to;
-	return to >= limit;
 }
 
 /*
@@ -249,25 +245,28 @@ static int run_any(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t limit,
 static int run(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t limit,
 	       uint64_t *to_ret)
 {
-	const uint8_t *at = insns->pos, *end = insns->end;
+	uint64_t align = cfa->cie->code_align;
+	const uint8_t *at = insns->pos;
+	const uint8_t *end = insns->bad ? at : insns->end;
 	unsigned int size;
-	int more;
+	int more = 0;
 
-	if (insns->bad)
-		return 0;
-	while (at < end) {
-		size = run_usual(cfa, at, end, limit);
-		at += size;
+	for (; !more && at < end; at += size) {
+		if ((*at & 0xc0) == OW_CFA_advance_loc) {
+			more = move(cfa, cfa->start + (*at & 0x3f) * align,
+				    limit, to_ret);
+			size = 1;
+			continue;
+		}
+		size = run_usual(cfa, at, end);
 		if (size)
 			continue;
 		insns->pos = at;
 		more = run_any(cfa, insns, limit, to_ret);
-		if (more)
-			return more;
 		at = insns->pos;
 	}
 	insns->pos = at;
-	return 0;
+	return more;
 }
 
 int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
