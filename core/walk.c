@@ -2,10 +2,12 @@
 #include "walk.h"
 
 #include "err.h"
+#include "fallback.h"
 #include "stepbrief.h"
 #include "trampoline.h"
 
-#define START_SIZE 64 /* bytes of the code at a program's entry point */
+#define CACHE_LINE 64 /* or more; fetching more often does no harm */
+#define FETCH_SIZE 512
 
 /* The end that each way to fail leads to. */
 static const uint8_t ends[OW_ERR_HOSTED] = {
@@ -80,52 +82,12 @@ static bool trampoline_row(struct ow_walk *w, struct ow_row *row)
 	return ow_trampoline_row(&w->step, &w->regs, is_return, row);
 }
 
-/*
- * Does a frame pointer of zero mean that there is no caller (x86-64 psABI
- * 3.4.1)?  Code that never touches it may run with what the program started
- * with: only where a chain of frame pointers led here, or where programs start,
- * is it to be believed.
- */
-static bool is_outermost(const struct ow_walk *w, const struct ow_range *range)
-{
-	const struct ow_frame *last = &w->frames[w->nr - 1];
-	const struct ow_module *m = range->module;
-
-	if (last->how == OW_HOW_FP)
-		return true;
-	return m && m->entry && last->flags & OW_FRAME_RETURN &&
-	       last->pc - m->bias - m->entry < START_SIZE;
-}
-
-/*
- * No CFI: the kernel's trampoline; a call to where no code is, innermost; or
- * the frame pointer, where it can be one.
- */
+/* The row where CFI has none. */
 static int fallback_row(struct ow_walk *w, const struct ow_range *range,
 			struct ow_row *row)
 {
-	const struct ow_arch *arch = w->step.target->arch;
-	uint64_t fp = w->regs.val[arch->fp];
-
-	if (range && trampoline_row(w, row))
-		return 0;
-	if (!range) {
-		if (w->frames[w->nr - 1].flags & OW_FRAME_RETURN ||
-		    w->step.target->has_gaps)
-			return -OW_ENOENT;
-		ow_arch_call_row(arch, row, w->finder.rules);
-		return 0;
-	}
-	ow_arch_fp_row(arch, row, w->finder.rules);
-	if (!ow_regs_known(&w->regs, arch->fp))
-		return -OW_EUNKNOWN;
-	if (fp == 0 && is_outermost(w, range))
-		row->flags |= OW_ROW_OUTERMOST;
-	else if (fp == 0 || fp & (arch->word - 1) ||
-		 (ow_regs_known(&w->regs, arch->sp) &&
-		  fp < w->regs.val[arch->sp]))
-		return -OW_ENOENT;
-	return 0;
+	return ow_fallback_row(&w->step, &w->regs, &w->frames[w->nr - 1], range,
+			       row, w->finder.rules);
 }
 
 /* How a row was found, beside the errors. */
@@ -155,6 +117,20 @@ static int module_row(struct ow_walk *w, const struct ow_module *module,
 	return err;
 }
 
+/*
+ * Have the CPU fetch the stack from sp on while a row is looked for: that it lay
+ * in its cache when it was copied is some time ago.
+ */
+static void fetch_stack(const struct ow_walk *w)
+{
+	const struct ow_window *stack = &w->step.stack;
+	uint64_t off = w->regs.val[w->step.target->arch->sp] - stack->start;
+	uint64_t end = off + FETCH_SIZE;
+
+	for (; off < end && off < stack->size; off += CACHE_LINE)
+		__builtin_prefetch(stack->bytes + off);
+}
+
 /* The row of the last frame found, by CFI or by what comes in its place. */
 static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 {
@@ -169,6 +145,7 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 		w->wanted = module;
 		return WANTED;
 	}
+	fetch_stack(w);
 	if (w->cache)
 		place = ow_cache_place(w->cache, addr, t->map.generation);
 	if (module)
