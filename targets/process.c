@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,12 +34,52 @@ static void (*const ways[])(struct ow_taken *t) = {
 	[OW_STOPPING_NEVER] = ow_blocked_take_any,
 };
 
+/* What the thread that takes all others is told. */
+struct taking {
+	struct ow_taken *t;
+	cpu_set_t cpus; /* that it may run on, from its start on */
+	bool is_pinned; /* to one of them until then */
+};
+
 static void *take_threads(void *arg)
 {
-	struct ow_taken *t = arg;
+	struct taking *taking = arg;
 
-	ways[t->options->stopping](t);
+	if (taking->is_pinned)
+		sched_setaffinity(0, sizeof(taking->cpus), &taking->cpus);
+	ways[taking->t->options->stopping](taking->t);
 	return NULL;
+}
+
+/* Have it start where we run, and are about to wait: no CPU has to be woken. */
+static void pin(struct taking *taking, pthread_attr_t *attr)
+{
+	int cpu = sched_getcpu();
+	cpu_set_t here;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE ||
+	    sched_getaffinity(0, sizeof(taking->cpus), &taking->cpus))
+		return;
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
+	taking->is_pinned =
+		!pthread_attr_setaffinity_np(attr, sizeof(here), &here);
+}
+
+static int start(pthread_t *thread, struct taking *taking)
+{
+	pthread_attr_t attr;
+	int failed = pthread_attr_init(&attr);
+
+	if (failed)
+		return failed;
+	pin(taking, &attr);
+	failed = pthread_create(thread, &attr, take_threads, taking);
+	pthread_attr_destroy(&attr);
+	/* We may just have been forbidden that CPU. */
+	return failed && taking->is_pinned ?
+		       pthread_create(thread, NULL, take_threads, taking) :
+		       failed;
 }
 
 /*
@@ -48,13 +89,14 @@ static void *take_threads(void *arg)
  */
 static int take_undisturbed(struct ow_taken *t, struct ow_error *err)
 {
+	struct taking taking = { .t = t };
 	pthread_t thread;
 	sigset_t all, old;
 	int failed;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	failed = pthread_create(&thread, NULL, take_threads, t);
+	failed = start(&thread, &taking);
 	if (!failed)
 		pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
