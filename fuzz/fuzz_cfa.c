@@ -44,11 +44,23 @@ static void check_rule(const struct ow_cie *cie, const struct ow_rule *rule)
 		ASSERT((uint32_t)rule->off < cie->section_size);
 }
 
+/* In brief is what the row is in brief. */
+static void check_brief(const struct ow_cie *cie, const struct ow_row *row)
+{
+	struct ow_brief direct, made;
+
+	if (!ow_cfa_brief(&cfa, row->how, &direct))
+		return;
+	ASSERT(ow_brief_make(&made, cie->arch, row));
+	ASSERT(memcmp(&direct, &made, sizeof(made)) == 0);
+}
+
 static void take_row(const struct ow_cie *cie, struct result *r)
 {
 	unsigned int i;
 
 	ow_cfa_row(&cfa, &r->row, r->rules);
+	check_brief(cie, &r->row);
 	r->start = cfa.start;
 	r->next = cfa.next;
 	ASSERT(r->start < r->next && r->next <= END);

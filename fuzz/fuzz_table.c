@@ -39,6 +39,21 @@ static void fix_head(uint8_t *bytes, size_t size, const struct ow_arch *arch)
 	memcpy(bytes, &head, sizeof(head));
 }
 
+/* In brief is what the row is in brief. */
+static void check_brief(uint64_t vaddr, const struct ow_row *row)
+{
+	struct ow_brief direct, made;
+	uint32_t code;
+	bool is_last;
+
+	ASSERT(ow_table_code(&table, vaddr, &code, &is_last) == 0);
+	ASSERT(is_last == !!(row->flags & OW_ROW_LAST));
+	if (!ow_table_brief(&table, code, &direct))
+		return;
+	ASSERT(ow_brief_make(&made, table.arch, row));
+	ASSERT(memcmp(&direct, &made, sizeof(made)) == 0);
+}
+
 static int check_row(uint64_t vaddr, bool verified)
 {
 	struct ow_rule rules[OW_MAX_REGS];
@@ -59,6 +74,7 @@ static int check_row(uint64_t vaddr, bool verified)
 		ASSERT(rules[i].kind == OW_RULE_AT_CFA);
 		ASSERT(rules[i].slot < table.arch->nr_regs);
 	}
+	check_brief(vaddr, &row);
 	return 0;
 }
 

@@ -46,7 +46,7 @@ struct diff {
 	struct ow_cfi cfi; /* the section under comparison alone */
 	struct ow_table table;
 	bool has_table;
-	struct ow_finder finder;
+	struct ow_finder finder, brief_finder;
 
 	bool is_debug;
 	struct cie_row *cies;
@@ -216,6 +216,22 @@ static void differ(struct diff *d, uint64_t vaddr, const char *by,
 		       (unsigned long long)vaddr, by, why);
 }
 
+/* In brief, as a walk asks for it, is what the row is in brief. */
+static bool same_brief(struct diff *d, uint64_t vaddr, const struct ow_row *row)
+{
+	struct ow_brief direct, made;
+	struct ow_row again;
+	int err = ow_find_ready_row(&d->brief_finder, &d->module, vaddr,
+				    &direct, &again);
+
+	if (err == OW_FIND_FULL)
+		err = ow_find_full_row(&d->brief_finder, &d->target, &d->module,
+				       vaddr, &direct, &again);
+	return err != OW_FIND_BRIEF ||
+	       (ow_brief_make(&made, d->obj->elf.arch, row) &&
+		memcmp(&direct, &made, sizeof(made)) == 0);
+}
+
 /* One address by one source. */
 static void compare_at(struct diff *d, uint64_t vaddr, bool by_table,
 		       const char *columns, const char *text)
@@ -233,6 +249,8 @@ static void compare_at(struct diff *d, uint64_t vaddr, bool by_table,
 		differ(d, vaddr, by, ow_err_text(err));
 	else if (!same_row(d, columns, text, &row, why, sizeof(why)))
 		differ(d, vaddr, by, why);
+	else if (!same_brief(d, vaddr, &row))
+		differ(d, vaddr, by, "not the same in brief");
 	else if (by_table && row.how != OW_HOW_TABLE)
 		d->escapes++;
 }

@@ -111,6 +111,22 @@ static void build(void)
 	put_block(&b, seqs, sizeof(seqs));
 }
 
+/* In brief is what the row is in brief; without a caller there is none. */
+static void check_brief(uint64_t vaddr, const struct ow_row *row)
+{
+	struct ow_brief direct, made;
+	uint32_t code;
+	bool is_last;
+
+	CHECK(ow_table_code(&table, vaddr, &code, &is_last) == 0);
+	CHECK(is_last == !!(row->flags & OW_ROW_LAST));
+	CHECK(ow_table_brief(&table, code, &direct) ==
+	      !(row->flags & OW_ROW_OUTERMOST));
+	CHECK(ow_brief_make(&made, table.arch, row));
+	CHECK(row->flags & OW_ROW_OUTERMOST ||
+	      memcmp(&direct, &made, sizeof(made)) == 0);
+}
+
 static const struct text *look_up(uint64_t vaddr)
 {
 	static struct text t;
@@ -125,6 +141,7 @@ static const struct text *look_up(uint64_t vaddr)
 	}
 	CHECK(row.how == OW_HOW_TABLE && row.rules == rules);
 	CHECK(row.ra == RIP && !row.exprs);
+	check_brief(vaddr, &row);
 	say_row(&t, table.arch, &row);
 	return &t;
 }
