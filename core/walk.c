@@ -299,15 +299,18 @@ static bool step_brief(struct ow_walk *w, const struct ow_brief *b)
 	return true;
 }
 
-/* Go as far as cached rows lead in the usual way. */
-static void run_cached(struct ow_walk *w)
+/*
+ * Go as far as cached rows lead in the usual way; and return the row, if it is
+ * cached, of the last frame, from where they don't.
+ */
+static const struct ow_brief *run_cached(struct ow_walk *w)
 {
 	const struct ow_target *t = w->step.target;
 	const struct ow_cache cache = *w->cache;
 	uint8_t pc = t->arch->pc, sp = t->arch->sp;
 	struct ow_frame *f = &w->frames[w->nr - 1];
 	const struct ow_frame *last = &w->frames[w->max - 1];
-	const struct ow_brief *b;
+	const struct ow_brief *b = NULL;
 
 	while (f < last) {
 		b = ow_cache_get(&cache, lookup_addr(f), t->map.generation);
@@ -321,36 +324,25 @@ static void run_cached(struct ow_walk *w)
 		};
 	}
 	w->nr = (unsigned int)(f - w->frames) + 1;
-}
-
-/* The last frame's row, from the cache or found now; as find_row() returns. */
-static int last_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
-{
-	const struct ow_target *t = w->step.target;
-	const struct ow_brief *b = NULL;
-
-	if (w->cache)
-		b = ow_cache_get(w->cache, addr, t->map.generation);
-	if (!b)
-		return find_row(w, addr, row);
-	ow_brief_row(b, t->arch, row, w->finder.rules);
-	return FOUND;
+	return b;
 }
 
 static enum ow_end advance(struct ow_walk *w)
 {
+	const struct ow_brief *b = w->cache ? run_cached(w) : NULL;
 	bool was_return;
 	struct ow_row row;
 	uint64_t addr;
-	int err;
+	int err = FOUND;
 
-	if (w->cache)
-		run_cached(w);
 	if (w->nr == w->max)
 		return w->end = OW_END_LIMIT;
 	was_return = w->frames[w->nr - 1].flags & OW_FRAME_RETURN;
 	addr = lookup_addr(&w->frames[w->nr - 1]);
-	err = last_row(w, addr, &row);
+	if (b)
+		ow_brief_row(b, w->step.target->arch, &row, w->finder.rules);
+	else
+		err = find_row(w, addr, &row);
 	if (err == WANTED)
 		return OW_END_WANT;
 	/* The step in brief is the shorter one, if it can be taken. */
