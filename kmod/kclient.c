@@ -95,7 +95,7 @@ int kw_client_table(struct kw_session *session,
 		    const struct ow_kunwind_table *arg)
 {
 	struct kw_object object;
-	int err = kw_table_add(session, arg, &object);
+	int err = kw_use_add(session, arg, &object);
 
 	if (err)
 		return err;
@@ -112,7 +112,7 @@ void kw_client_close(struct kw_session *session)
 	mutex_lock(&kw_mutex);
 	WRITE_ONCE(session->closed, true);
 	had_tables = !list_empty(&session->uses);
-	kw_table_drop_all(session);
+	kw_use_drop_all(session);
 	if (had_tables)
 		kw_follow_relink(session, NULL);
 	kw_follow_drop_all(session);

@@ -92,7 +92,7 @@ static void link_range(const struct kw_owner *owner, struct kw_map *map,
 		return;
 	range->module = m;
 	m->state = OW_MODULE_READY;
-	if (!kw_table_find(&mapped, owner->arch, &owner->tracks, &found))
+	if (!kw_use_find(&mapped, owner->arch, &owner->tracks, &found))
 		return;
 	place->table = found.table;
 	m->table = &found.table->table;

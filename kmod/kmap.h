@@ -9,7 +9,7 @@
 #include <linux/refcount.h>
 #include <linux/workqueue.h>
 
-#include "ktable.h"
+#include "kuse.h"
 #include "module.h"
 
 /* Where an executable range comes from, to find its table anew. */

@@ -151,7 +151,7 @@ check-kunwind-all: kmod-test $(kt_programs) $(B)/bin/outwind
 
 # arm64: with the kernel, libraries and compiler's options of the Xen lab.
 kta := $(B)/kunwind-arm64
-kta_kver = $(shell cat $(B)/xen/arm64/fetched-*)
+kta_kver = $(shell cat "$$(ls -t $(B)/xen/arm64/fetched-* | head -n 1)")
 kta_headers = $(abspath $(B)/lab/arm64/usr/src/linux-headers-$(kta_kver))
 
 kta_libs = -L$(xenlab_lib) -Wl,-rpath-link,$(xenlab_lib)

@@ -17,7 +17,7 @@
 
 #include "kcontext.h"
 #include "kspace.h"
-#include "ktable.h"
+#include "kuse.h"
 #include "kunwind.h"
 
 #define MAX_READS 1024
