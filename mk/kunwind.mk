@@ -9,6 +9,9 @@ KVERS ?= $(patsubst /usr/src/linux-headers-%,%,$(wildcard \
 	/usr/src/linux-headers-6.1.*-amd64 /usr/src/linux-headers-6.12.*-amd64))
 KVER ?= $(lastword $(sort $(filter 6.1.%,$(KVERS))))
 kmod_files := $(wildcard kmod/*)
+# Where the headers of a kernel are; those ending in -debug are built in the lab.
+kheaders = $(if $(filter %-debug,$(1)),$(abspath $(B)/lab/kernel-$(1)/build), \
+	/usr/src/linux-headers-$(1))
 
 $(B)/user/libkunwind.a: $(kunwind_obj)
 	@rm -f $@
@@ -33,7 +36,7 @@ $(B)/kmod-%/kunwind.ko: $(kmod_files) $(core) $(wildcard core/*.h uapi/*.h)
 	@mkdir -p $(@D)
 	@ln -sf $(abspath $(kmod_files)) $(@D)/
 	@echo "  KMOD  $@"
-	@+$(MAKE) -s -C /usr/src/linux-headers-$* M=$(abspath $(@D)) \
+	@+$(MAKE) -s -C $(call kheaders,$*) M=$(abspath $(@D)) \
 		OW_TOP=$(CURDIR) modules
 	@touch $@
 
@@ -44,7 +47,7 @@ $(B)/kwtest-%/kwtest.ko: $(wildcard tests/kunwind/kmod/*) $(B)/kmod-%/kunwind.ko
 	@mkdir -p $(@D)
 	@ln -sf $(abspath $(wildcard tests/kunwind/kmod/*)) $(@D)/
 	@echo "  KMOD  $@"
-	@+$(MAKE) -s -C /usr/src/linux-headers-$* M=$(abspath $(@D)) \
+	@+$(MAKE) -s -C $(call kheaders,$*) M=$(abspath $(@D)) \
 		OW_TOP=$(CURDIR) modules \
 		KBUILD_EXTRA_SYMBOLS=$(abspath $(B)/kmod-$*/Module.symvers)
 	@touch $@
@@ -118,7 +121,7 @@ $(B)/kwbench-%/kwbench.ko: $(wildcard bench/kmod/*) $(B)/kmod-%/kunwind.ko
 	@mkdir -p $(@D)
 	@ln -sf $(abspath $(wildcard bench/kmod/*)) $(@D)/
 	@echo "  KMOD  $@"
-	@+$(MAKE) -s -C /usr/src/linux-headers-$* M=$(abspath $(@D)) \
+	@+$(MAKE) -s -C $(call kheaders,$*) M=$(abspath $(@D)) \
 		OW_TOP=$(CURDIR) modules \
 		KBUILD_EXTRA_SYMBOLS=$(abspath $(B)/kmod-$*/Module.symvers)
 	@touch $@
@@ -138,8 +141,21 @@ $(kt)/bench_kunwind: bench/bench_kunwind.c bench/visit.c $(kt_libs) \
 bench-kunwind: $(KVER:%=$(B)/kwbench-%/kwbench.ko) $(kt)/bench_kunwind
 	@sh bench/kunwind.sh $(B) $(KVER)
 
+# Kernels that check themselves: built for it, which takes ten minutes.
+KVERS_DEBUG ?= 6.1-debug
+kdebug_made := lab/kernel/build-debug.sh lab/kernel/debug.config lab/kernel/get-source.sh
+
+$(B)/lab/kernel-%-debug/.done: $(kdebug_made)
+	LAB=$(abspath $(B)/lab) bash lab/kernel/build-debug.sh $*
+
+$(KVERS_DEBUG:%=$(B)/kmod-%/kunwind.ko): $(B)/kmod-%/kunwind.ko: $(B)/lab/kernel-%/.done
+
+check-kunwind-debug: $(KVERS_DEBUG:%=$(B)/kwtest-%/kwtest.ko) $(kt_programs) \
+		$(B)/bin/outwind
+	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVERS_DEBUG)
+
 # Minutes of it, on each kernel.
-check-slow: kmod-test $(kt_programs) $(B)/bin/outwind
+check-slow: kmod-test $(kt_programs) $(B)/bin/outwind check-kunwind-debug
 	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-600} sh tests/kunwind/run.sh $(B) $(KVERS)
 
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
@@ -179,5 +195,15 @@ check-kunwind-arm64: $(kta)/module/kunwind.ko $(kta)/share/stacks-pie
 	@cp $< $(kta)/share/
 	bash tests/kunwind/arm64.sh $(abspath $(B)/xen/arm64) $(abspath $(kta)/share)
 
+# User-Mode Linux, with the module, and built in.
+KUML ?= 6.1
+
+$(B)/lab/uml-%/kunwind.ko: lab/kernel/build-uml.sh lab/kernel/uml.config \
+		lab/kernel/get-source.sh $(kmod_files) $(core) $(wildcard core/*.h uapi/*.h)
+	LAB=$(abspath $(B)/lab) bash lab/kernel/build-uml.sh $*
+
+check-kunwind-uml: $(KUML:%=$(B)/lab/uml-%/kunwind.ko) $(kt_programs)
+	bash tests/kunwind/uml.sh $(B) $(KUML)
+
 .PHONY: kmod kmod-test bench-kunwind check-kunwind check-kunwind-all check-slow \
-	check-kunwind-arm64
+	check-kunwind-debug check-kunwind-arm64 check-kunwind-uml

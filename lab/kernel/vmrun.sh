@@ -42,7 +42,7 @@ done
 mapfile -t mods < <(for m in virtio_pci 9pnet_virtio 9p overlay; do
     modprobe -d "$KROOT" -S "$KVER" --show-depends "$m"
 done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }')
-cp "${mods[@]}" "$root/mods/"
+[ ${#mods[@]} -eq 0 ] || cp "${mods[@]}" "$root/mods/"
 printf '%s\n' "$*" >"$root/cmd"
 
 {

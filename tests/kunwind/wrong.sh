@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# In a guest whose kernel checks itself: that what is wrong is reported, and that
+# reports are recognised.  usage: wrong.sh BUILD
+build=$1
+reports="$(dirname "$0")/reports.sh"
+passed=0 failed=0
+
+say() { # STATUS WHAT
+    if [ "$1" -eq 0 ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "not ok - $2"
+    fi
+}
+
+# After the last of them, lockdep has told its one report.
+while read -r what text; do
+    dmesg -C
+    insmod "$build/kwtest-$(uname -r)/kwwrong.ko" "what=$what"
+    rmmod kwwrong
+    dmesg | grep -q "$text"
+    say $? "$what: no '$text'"
+    ! dmesg | sh "$reports" >/dev/null
+    say $? "$what: not recognised"
+done <<END
+use-after-free KASAN: .*use-after-free
+out-of-bounds KASAN: .*out-of-bounds
+sleep-in-atomic BUG: sleeping function called
+rcu-unlocked suspicious RCU usage
+lock-order possible circular locking
+END
+dmesg -C
+echo "kunwind: nothing wrong" >/dev/kmsg
+dmesg | sh "$reports"
+say $? "a log without reports"
+echo "$passed passed, $failed failed"
