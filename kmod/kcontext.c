@@ -2,39 +2,47 @@
 #include "kcontext.h"
 
 #include <linux/mm.h>
-#include <linux/percpu.h>
-#include <linux/preempt.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "err.h"
 
-static DEFINE_PER_CPU(struct kw_context *[KW_LEVELS], contexts);
+DEFINE_PER_CPU(struct kw_context *[KW_LEVELS], kw_contexts);
 
-static int read_user(const struct kw_context *c, void *to, u64 addr,
-		     size_t size)
+static noinline int read_faulting(void *to, const void __user *from,
+				  size_t size)
+{
+	return copy_from_user(to, from, size) ? -OW_EFAULT : 0;
+}
+
+static __always_inline int read_user(const struct kw_context *c, void *to,
+				     u64 addr, size_t size)
 {
 	const void __user *from = (const void __user *)(unsigned long)addr;
 
 	if (addr != (unsigned long)addr)
 		return -OW_EFAULT;
 	if (c->faulting)
-		return copy_from_user(to, from, size) ? -OW_EFAULT : 0;
+		return read_faulting(to, from, size);
 	return copy_from_user_nofault(to, from, size) ? -OW_EFAULT : 0;
 }
 
-/* Have the window hold [start, end), and the walk read from there. */
-static bool fill_window(struct kw_context *c, u64 start, u64 end)
+/*
+ * Have the window hold [start, end), and the walk read from there.  What it is to
+ * be is written first, so that nothing has to be kept on the stack meanwhile.
+ */
+static __always_inline bool fill_window(struct kw_context *c, u64 start,
+					u64 end)
 {
 	struct ow_window *stack = &c->walk.step.stack;
 
-	stack->size = 0;
-	if (read_user(c, c->window, start, end - start))
-		return false;
 	stack->start = start;
-	stack->bytes = c->window;
 	stack->size = end - start;
-	return true;
+	stack->bytes = c->window;
+	if (!read_user(c, c->window, start, end - start))
+		return true;
+	stack->size = 0;
+	return false;
 }
 
 /*
@@ -47,8 +55,8 @@ static bool move_window(struct kw_context *c, u64 addr, size_t size)
 	u64 start = addr - page > KW_WINDOW_BELOW ? addr - KW_WINDOW_BELOW :
 						    page;
 
-	if (end - start > KW_WINDOW)
-		end = start + KW_WINDOW;
+	if (end - start > KW_WINDOW_FIRST)
+		end = start + KW_WINDOW_FIRST;
 	if (addr + size > end || addr + size < addr)
 		return false;
 	return fill_window(c, start, end);
@@ -66,12 +74,13 @@ static bool on_stack(const struct kw_context *c, u64 addr)
 static bool slide_window(struct ow_walk *w, u64 addr, size_t size)
 {
 	struct kw_context *c = container_of(w, struct kw_context, walk);
+	u64 reach = w->step.stack.size ? KW_WINDOW : KW_WINDOW_FIRST;
 	u64 end = (addr & PAGE_MASK) + PAGE_SIZE;
 
-	if (size > KW_WINDOW || addr > U64_MAX - 2 * PAGE_SIZE ||
+	if (size > KW_WINDOW_FIRST || addr > U64_MAX - 2 * PAGE_SIZE ||
 	    !on_stack(c, addr))
 		return false;
-	end = clamp(end, addr + size, addr + KW_WINDOW);
+	end = clamp(end, addr + size, addr + reach);
 	return fill_window(c, addr, end);
 }
 
@@ -123,7 +132,7 @@ int kw_context_init(void)
 			return -ENOMEM;
 		}
 		context_init(c);
-		per_cpu(contexts, cpu)[i] = c;
+		per_cpu(kw_contexts, cpu)[i] = c;
 	}
 	return 0;
 }
@@ -134,50 +143,18 @@ void kw_context_exit(void)
 
 	for_each_possible_cpu(cpu) for (i = 0; i < KW_LEVELS; i++)
 	{
-		kvfree(per_cpu(contexts, cpu)[i]);
-		per_cpu(contexts, cpu)[i] = NULL;
+		kvfree(per_cpu(kw_contexts, cpu)[i]);
+		per_cpu(kw_contexts, cpu)[i] = NULL;
 	}
 }
 
-static unsigned int level(void)
-{
-	if (in_nmi())
-		return 3;
-	if (in_hardirq())
-		return 2;
-	return in_serving_softirq() ? 1 : 0;
-}
-
-struct kw_context *kw_context_get(void)
-{
-	struct kw_context *c;
-
-	preempt_disable_notrace();
-	c = __this_cpu_read(contexts[level()]);
-	if (c && !c->busy) {
-		c->busy = true;
-		barrier();
-		return c;
-	}
-	preempt_enable_notrace();
-	return NULL;
-}
-
-void kw_context_put(struct kw_context *c)
-{
-	barrier();
-	c->busy = false;
-	preempt_enable_notrace();
-}
-
-unsigned int kw_context_walk(struct kw_context *c, const struct kw_map *map,
-			     const struct ow_regs *regs,
-			     struct ow_frame *frames, unsigned int max)
+enum ow_end kw_context_walk(struct kw_context *c, const struct kw_map *map,
+			    struct ow_frame *frames, unsigned int max)
 {
 	c->target.arch = map->arch;
 	c->target.map = map->map;
-	ow_walk_begin(&c->walk, &c->target, NULL, &c->cache, regs, frames, max);
+	ow_walk_begin(&c->walk, &c->target, NULL, &c->cache, &c->walk.regs,
+		      frames, max);
 	c->walk.slide = slide_window;
-	ow_walk_run(&c->walk);
-	return c->walk.nr;
+	return ow_walk_run(&c->walk);
 }

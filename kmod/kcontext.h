@@ -6,12 +6,16 @@
 #ifndef KW_CONTEXT_H
 #define KW_CONTEXT_H
 
+#include <linux/percpu.h>
+#include <linux/preempt.h>
+
 #include "kmap.h"
 #include "kunwind.h"
 #include "walk.h"
 
 #define KW_LEVELS       4
-#define KW_WINDOW       1024 /* bytes of the stack that are read at once */
+#define KW_WINDOW       2048 /* bytes of the stack that are read at once, */
+#define KW_WINDOW_FIRST 1024 /* as many where it begins, */
 #define KW_WINDOW_BELOW 128  /* and how many of them below what is asked for */
 #define KW_STACK        (8u << 20) /* bytes above sp that may be stack */
 #define KW_CACHE        1024       /* rows */
@@ -22,7 +26,7 @@ struct kw_context {
 	struct ow_cache cache;
 	bool busy;
 	bool faulting; /* reads may sleep */
-	u8 window[KW_WINDOW];
+	u8 window[KW_WINDOW] __aligned(64);
 	struct ow_brief rows[KW_CACHE];
 	struct ow_frame frames[KUNWIND_MAX_FRAMES]; /* who has none of his own */
 };
@@ -30,20 +34,53 @@ struct kw_context {
 int kw_context_init(void);
 void kw_context_exit(void);
 
+DECLARE_PER_CPU(struct kw_context *[KW_LEVELS], kw_contexts);
+
+static inline unsigned int kw_context_level(void)
+{
+	if (in_nmi())
+		return 3;
+	if (in_hardirq())
+		return 2;
+	return in_serving_softirq() ? 1 : 0;
+}
+
 /*
- * The one of this CPU and context, preemption being disabled until it is put; or
- * NULL: a walk is under way in the same one.
+ * The one of this CPU and context, preemption being disabled until it is put,
+ * which also keeps what RCU does; or NULL: a walk is under way in the same one.
+ * Inline, so that little has to be kept on the stack beside it.
  */
-struct kw_context *kw_context_get(void);
-void kw_context_put(struct kw_context *c);
+static inline struct kw_context *kw_context_get(void)
+{
+	struct kw_context *c;
+
+	preempt_disable_notrace();
+	c = __this_cpu_read(kw_contexts[kw_context_level()]);
+	if (likely(c && !c->busy)) {
+		c->busy = true;
+		barrier();
+		return c;
+	}
+	preempt_enable_notrace();
+	return NULL;
+}
+
+static inline void kw_context_put(struct kw_context *c)
+{
+	barrier();
+	c->busy = false;
+	preempt_enable_notrace();
+}
 
 /* One of the caller's own, for reads that may sleep; NULL: out of memory. */
 struct kw_context *kw_context_create(void);
 void kw_context_destroy(struct kw_context *c);
 
-/* Walk; the map does not go meanwhile.  Return the number of frames. */
-unsigned int kw_context_walk(struct kw_context *c, const struct kw_map *map,
-			     const struct ow_regs *regs,
-			     struct ow_frame *frames, unsigned int max);
+/*
+ * Walk from the registers in c->walk, which then has the frames' number; the map
+ * does not go meanwhile.  Return the end.
+ */
+enum ow_end kw_context_walk(struct kw_context *c, const struct kw_map *map,
+			    struct ow_frame *frames, unsigned int max);
 
 #endif /* KW_CONTEXT_H */

@@ -32,6 +32,19 @@ static void leave(size_t nr)
 		parts[nr].exit();
 }
 
+/* What this kernel doesn't have. */
+static void tell_lacks(void)
+{
+	u32 features = kw_heirs_features() | kw_hook_features();
+
+	if (!(features & OW_KUNWIND_TRACKS_EXEC))
+		pr_info("kunwind: no tracepoints: fork and exec are not followed\n");
+	if (!(features & OW_KUNWIND_TRACKS_MMAP))
+		pr_info("kunwind: no kprobes: new mappings are seen late\n");
+	if (!(features & OW_KUNWIND_HOOKS))
+		pr_info("kunwind: no ftrace with registers: no hook\n");
+}
+
 static int __init kunwind_init(void)
 {
 	size_t i;
@@ -44,6 +57,7 @@ static int __init kunwind_init(void)
 			return err;
 		}
 	}
+	tell_lacks();
 	return 0;
 }
 

@@ -261,9 +261,9 @@ struct kw_space *kw_space_find(const struct mm_struct *mm)
 {
 	struct kw_space *space;
 
-	hash_for_each_possible_rcu(spaces, space, node,
-				   (unsigned long)mm) if (space->mm ==
-							  mm) return space;
+	hash_for_each_possible_rcu(
+		spaces, space, node, (unsigned long)mm,
+		rcu_read_lock_any_held()) if (space->mm == mm) return space;
 	return NULL;
 }
 

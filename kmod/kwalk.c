@@ -13,25 +13,17 @@
 #include "kwalk.h"
 
 /* A process that nobody follows: its pc is all that can be told. */
-static int only_pc(const struct ow_regs *user, const struct ow_arch *arch,
-		   struct ow_frame *frames, enum ow_end *end)
+static enum ow_end only_pc(struct kw_context *c, const struct ow_arch *arch,
+			   struct ow_frame *frames)
 {
 	frames[0] = (struct ow_frame){
-		.pc = user->val[arch->pc],
-		.sp = user->val[arch->sp],
+		.pc = c->walk.regs.val[arch->pc],
+		.sp = c->walk.regs.val[arch->sp],
 		.how = OW_HOW_REGS,
 	};
-	*end = OW_END_NO_MODULE;
-	kw_count(unmapped);
-	return 1;
-}
-
-static int count(const struct kw_context *c)
-{
-	kw_count(walks);
-	kw_count_more(frames, c->walk.nr);
-	kw_count(ends[c->walk.end % ARRAY_SIZE(kw_counters.ends)]);
-	return c->walk.nr;
+	c->walk.nr = 1;
+	c->walk.end = OW_END_NOT_YET; /* as none has begun */
+	return OW_END_NO_MODULE;
 }
 
 static int check_args(unsigned int *max)
@@ -42,37 +34,56 @@ static int check_args(unsigned int *max)
 	return 0;
 }
 
-/* The context is got, so that it holds the registers, too: not the stack. */
-static int walk(struct kw_context *c, const struct kw_map *map,
-		struct pt_regs *regs, struct ow_frame *frames, unsigned int max,
-		enum ow_end *end)
+/* What came of walk(): the number of frames and the end, or what failed. */
+static int finish(const struct kw_context *c, int result, enum ow_end *end)
 {
-	struct ow_regs *user = &c->walk.regs;
-	const struct ow_arch *arch = kw_regs(regs, user);
+	if (result < 0)
+		return result;
+	*end = result;
+	if (c->walk.end == OW_END_NOT_YET) {
+		kw_count(unmapped);
+		return c->walk.nr;
+	}
+	kw_count(walks);
+	kw_count_more(frames, c->walk.nr);
+	kw_count(ends[result % ARRAY_SIZE(kw_counters.ends)]);
+	return c->walk.nr;
+}
+
+static int busy(void)
+{
+	kw_count(busy);
+	return -EBUSY;
+}
+
+/*
+ * The context is got, so that it holds the registers, too: not the stack.  The
+ * walk itself is the last that is done here and in the next, so that nothing of
+ * theirs is on the stack then.  Return its end, or -EOPNOTSUPP.
+ */
+static int walk(struct kw_context *c, const struct kw_map *map,
+		struct pt_regs *regs, struct ow_frame *frames, unsigned int max)
+{
+	const struct ow_arch *arch = kw_regs(regs, &c->walk.regs);
 
 	if (!arch)
 		return -EOPNOTSUPP;
 	if (!map || map->arch != arch)
-		return only_pc(user, arch, frames, end);
-	kw_context_walk(c, map, user, frames, max);
-	*end = c->walk.end;
-	return count(c);
+		return only_pc(c, arch, frames);
+	return kw_context_walk(c, map, frames, max);
 }
 
 /* The context is got; any context. */
-static int walk_current(struct kw_context *c, struct pt_regs *regs,
-			struct ow_frame *frames, unsigned int max,
-			enum ow_end *end)
+static noinline int walk_current(struct kw_context *c, struct pt_regs *regs,
+				 struct ow_frame *frames, unsigned int max)
 {
-	const struct kw_space *space;
-	int nr;
+	const struct kw_space *space = kw_space_find(current->mm);
+	const struct kw_map *map = NULL;
 
-	rcu_read_lock();
-	space = kw_space_find(current->mm);
-	nr = walk(c, space ? rcu_dereference(space->map) : NULL, regs, frames,
-		  max, end);
-	rcu_read_unlock();
-	return nr;
+	if (space)
+		map = rcu_dereference_check(space->map,
+					    rcu_read_lock_any_held());
+	return walk(c, map, regs, frames, max);
 }
 
 int kunwind_user_stack(struct pt_regs *regs, struct ow_frame *frames,
@@ -84,11 +95,9 @@ int kunwind_user_stack(struct pt_regs *regs, struct ow_frame *frames,
 	if (nr)
 		return nr;
 	c = kw_context_get();
-	if (!c) {
-		kw_count(busy);
-		return -EBUSY;
-	}
-	nr = walk_current(c, regs, frames, max, end);
+	if (!c)
+		return busy();
+	nr = finish(c, walk_current(c, regs, frames, max), end);
 	kw_context_put(c);
 	return nr;
 }
@@ -108,28 +117,13 @@ int kunwind_user_stack_faulting(struct pt_regs *regs, struct ow_frame *frames,
 	if (!c)
 		return -ENOMEM;
 	map = kw_space_map_get(current->mm);
-	nr = walk(c, map, regs, frames, max, end);
+	nr = finish(c, walk(c, map, regs, frames, max), end);
 	kw_map_put(map);
 	kw_context_destroy(c);
 	return nr;
 }
 
 EXPORT_SYMBOL_GPL(kunwind_user_stack_faulting);
-
-/* Walk into the context's own frames; the caller puts it.  NULL: it is busy. */
-static struct kw_context *walk_own(struct pt_regs *regs, unsigned int max,
-				   enum ow_end *end, int *nr)
-{
-	struct kw_context *c = kw_context_get();
-
-	if (!c) {
-		kw_count(busy);
-		*nr = -EBUSY;
-		return NULL;
-	}
-	*nr = walk_current(c, regs, c->frames, max, end);
-	return c;
-}
 
 int kw_walk_each(struct pt_regs *regs, unsigned int max,
 		 bool (*each)(void *arg, u64 pc), void *arg, enum ow_end *end)
@@ -139,9 +133,10 @@ int kw_walk_each(struct pt_regs *regs, unsigned int max,
 
 	if (nr)
 		return nr;
-	c = walk_own(regs, max, end, &nr);
+	c = kw_context_get();
 	if (!c)
-		return nr;
+		return busy();
+	nr = finish(c, walk_current(c, regs, c->frames, max), end);
 	for (i = 0; i < nr; i++)
 		if (!each(arg, c->frames[i].pc))
 			break;
@@ -157,9 +152,10 @@ int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs, unsigned int max,
 
 	if (nr)
 		return nr;
-	c = walk_own(regs, max, end, &nr);
+	c = kw_context_get();
 	if (!c)
-		return nr;
+		return busy();
+	nr = finish(c, walk_current(c, regs, c->frames, max), end);
 	for (i = 0; i < nr; i++)
 		pcs[i] = c->frames[i].pc;
 	kw_context_put(c);

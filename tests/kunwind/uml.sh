@@ -42,7 +42,8 @@ for series; do
             >"$linux.log" 2>&1 || fail
         cat "$linux.log"
         ! grep -qE '[1-9][0-9]* failed' "$linux.log" || status=1
-        if sh "$here/reports.sh" <"$linux.console"; then
+        if grep -q 'kunwind: no kprobes' "$linux.console" &&
+            sh "$here/reports.sh" <"$linux.console"; then
             echo "1 passed, 0 failed"
         else
             fail
