@@ -12,7 +12,7 @@ test="$build binutils g++ gdb gdb-multiarch elfutils lld
     libc6-dev-i386 lib32gcc-12-dev lib32stdc++-12-dev libc6-dbg
     libunwind-dev golang-go redis-server nginx-light postgresql-15 dwz zsh
     zstd lz4 xz-utils gzip qemu-system-x86 qemu-system-arm cpio kmod
-    dpkg-dev cmake ninja-build gawk heaptrack libgoogle-perftools4
+    dpkg-dev cmake ninja-build bc bison flex gawk heaptrack libgoogle-perftools4
     linux-headers-amd64 linux-headers-6.12-amd64 seabios busybox-static
     linux-perf chromium lttng-tools babeltrace2"
 

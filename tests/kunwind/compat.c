@@ -55,14 +55,28 @@ static void leaf(void)
 	    bt.nr_entries);
 }
 
+/* The daemon sees this process as it is executed, and makes its table. */
+static void await_table(void)
+{
+	struct ow_kunwind_unwind u = { .frames = (uintptr_t)frames,
+				       .max = 256 };
+	int i;
+
+	for (i = 0; i < 600; i++) {
+		if (ioctl(dev, OW_KUNWIND_UNWIND, &u) ||
+		    u.end == OW_END_OUTERMOST)
+			return;
+		usleep(100000);
+	}
+}
+
 int main(void)
 {
 	dev = open(OW_KUNWIND_DEVICE, O_RDWR);
 	proc = open(OW_KUNWIND_PROC, O_RDWR);
 	say(dev >= 0 && proc >= 0, "open", errno);
 	say(ioctl(proc, OW_KUNWIND_PROC_INFO, NULL) == 0, "info", errno);
-	/* The daemon sees this process as it is executed. */
-	sleep(3);
+	await_table();
 	kt_chain(DEPTH, leaf);
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;

@@ -20,9 +20,13 @@ fail() {
 for kver; do
     export KVER="$kver" LAB="$build/lab" OUT="$build/lab/out"
     log=$build/lab/kunwind-$kver.log memory=1024 slower=1
+    unset APPEND
     case $kver in
-    # Its checks take memory, and time.
-    *-debug) memory=3072 slower=5 ;;
+    # Its checks take memory, and time; each report is told.
+    *-debug)
+        memory=3072 slower=5
+        export APPEND=kasan_multi_shot
+        ;;
     *)
         bash "$here/../../lab/kernel/get-kernel.sh" || {
             echo "no kernel $kver"

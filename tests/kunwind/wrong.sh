@@ -15,7 +15,8 @@ say() { # STATUS WHAT
     fi
 }
 
-# After the last of them, lockdep has told its one report.
+# Lockdep tells of one circle, and of nothing where something else was reported that
+# may have broken it.
 while read -r what text; do
     dmesg -C
     insmod "$build/kwtest-$(uname -r)/kwwrong.ko" "what=$what"
@@ -25,11 +26,11 @@ while read -r what text; do
     ! dmesg | sh "$reports" >/dev/null
     say $? "$what: not recognised"
 done <<END
-use-after-free KASAN: .*use-after-free
-out-of-bounds KASAN: .*out-of-bounds
 sleep-in-atomic BUG: sleeping function called
 rcu-unlocked suspicious RCU usage
 lock-order possible circular locking
+use-after-free KASAN: .*use-after-free
+out-of-bounds KASAN: .*out-of-bounds
 END
 dmesg -C
 echo "kunwind: nothing wrong" >/dev/kmsg
