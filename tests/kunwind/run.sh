@@ -19,12 +19,12 @@ fail() {
 }
 for kver; do
     export KVER="$kver" LAB="$build/lab" OUT="$build/lab/out"
-    log=$build/lab/kunwind-$kver.log memory=1024 slower=1
+    log=$build/lab/kunwind-$kver.log memory=1024
     unset APPEND
     case $kver in
-    # Its checks take memory, and time; each report is told.
+    # Its checks take memory; each report is told.
     *-debug)
-        memory=3072 slower=5
+        memory=3072
         export APPEND=kasan_multi_shot
         ;;
     *)
@@ -37,7 +37,7 @@ for kver; do
     esac
     bash "$here/../../lab/kernel/vmrun.sh" -m $memory \
         -t $((2 * seconds + 5400)) -- \
-        "sh $here/guest.sh $build $seconds $slower" >"$log" 2>&1 || fail
+        "sh $here/guest.sh $build $seconds" >"$log" 2>&1 || fail
     cat "$log"
     ! grep -qE '[1-9][0-9]* failed' "$log" || status=1
     if sed '/wrong on purpose/,$d' "$OUT/console-$kver.log" | sh "$here/reports.sh"; then

@@ -23,21 +23,21 @@ run() {
 export IN_UML=1 LD_BIND_NOW= PLUGIN=$build/kunwind/plugin.so
 [ -e /dev/kunwind ] || insmod "\$1" || exit 1
 for p in pie no-pie lld static; do
-    run 120 $build/kunwind/stacks-\$p
+    run 1200 $build/kunwind/stacks-\$p
 done
-run 120 $build/kunwind/original 100
-run 120 $build/kunwind/permit
-run 120 $build/kunwind/unfollow
-run 120 $build/kunwind/stress 5
-run 120 $build/kunwind/fuzz 2 1
-run 120 $build/kunwind/left
+run 1200 $build/kunwind/original 100
+run 1200 $build/kunwind/permit
+run 1200 $build/kunwind/unfollow
+run 1200 $build/kunwind/stress 5
+run 1200 $build/kunwind/fuzz 2 1
+run 1200 $build/kunwind/left
 [ ! -e /sys/module/kunwind/refcnt ] || rmmod kunwind || exit 1
 END
 
 for series; do
     for linux in linux-m linux-y; do
         linux=$build/lab/uml-$series/$linux
-        bash "$here/../../lab/kernel/umlrun.sh" -t 600 "$linux" \
+        bash "$here/../../lab/kernel/umlrun.sh" -t 3600 "$linux" \
             "sh $build/lab/uml.sh $build/lab/uml-$series/kunwind.ko" \
             >"$linux.log" 2>&1 || fail
         cat "$linux.log"
