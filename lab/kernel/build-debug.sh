@@ -10,7 +10,10 @@ export KVER=$series-debug
 here=$(realpath "$(dirname "$0")")
 build=$LAB/build-$KVER
 
-kernel() { make -s -C "$LAB/linux-$series" O="$build" KERNELRELEASE="$KVER" "$@"; }
+kernel() {
+    env -u MAKEFLAGS make -s -C "$LAB/linux-$series" O="$build" \
+        KERNELRELEASE="$KVER" "$@"
+}
 
 bash "$here/get-source.sh" "$series"
 rm -rf "$KROOT"

@@ -26,7 +26,9 @@ for list in drivers/Makefile drivers/Kconfig arch/um/drivers/Kconfig; do
 done
 sh "$here/../../kmod/built-in.sh" "$tree"
 
-kernel() { make -s -C "$tree" O="$build" ARCH=um KERNELRELEASE="$KVER" "$@"; }
+kernel() {
+    env -u MAKEFLAGS make -s -C "$tree" O="$build" ARCH=um KERNELRELEASE="$KVER" "$@"
+}
 
 mkdir -p "$build" "$to"
 for as in y m; do
