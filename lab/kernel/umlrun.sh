@@ -38,8 +38,10 @@ busybox poweroff -f
 END
 chmod +x "$work/init"
 status=0
-# UML keeps its memory in a file of TMPDIR, and wants to execute it.
-TMPDIR=/dev/shm timeout -k 5 "$limit" "$linux" mem=512M rootfstype=hostfs rootflags=/ \
+# UML keeps its memory in a file that it executes.
+tmp=/dev/shm
+! grep -qE '^[^ ]+ /dev/shm [^ ]+ [^ ]*noexec' /proc/mounts || tmp=$work
+TMPDIR=$tmp timeout -k 5 "$limit" "$linux" mem=512M rootfstype=hostfs rootflags=/ \
     ro "init=$work/init" con=null con0=null,fd:1 ssl=null "umid=kunwind$$" \
     "uml_dir=$work/" panic=-1 </dev/null >"$linux.console" 2>&1 || status=$?
 [ ! -e "$work/out" ] || cat "$work/out"
