@@ -17,8 +17,8 @@
 
 #include "kcontext.h"
 #include "kspace.h"
-#include "kuse.h"
 #include "kunwind.h"
+#include "kuse.h"
 
 #define MAX_READS 1024
 #define TIMES     5
