@@ -5,14 +5,8 @@
 # usage: lttng.sh BUILD OUT ROUNDS CALLS
 set -u
 build=$1 out=$2 rounds=$3 calls=$4
-kver=$(uname -r)
-hook=/sys/module/kunwind/parameters/hook
-points=/sys/module/lttng_kunwind/parameters
-
-fail() {
-    echo "bench: $*" >&2
-    exit 1
-}
+# shellcheck source=/dev/null
+. "$(dirname "$0")/../lab/kernel/guest-lttng.sh"
 
 # program fp|omit [followed]: alone on its CPU, under the way that is set up
 program() {
@@ -50,15 +44,9 @@ under_perf() {
     rm /run/perf.data
 }
 
-hostname guest
-mount --bind "$build/lab/lttng-root-$kver/lib/modules" /lib/modules
 rm -rf "${out:?}"/*
-insmod "$build/kmod-$kver/kunwind.ko" || fail "load kunwind"
-modprobe lttng-tracer || fail "load lttng-tracer"
-insmod "$build/lttng-$kver/lttng-kunwind.ko" || fail "load lttng-kunwind"
-taskset 1 lttng-sessiond -d --kmod-probes=sched || fail "lttng-sessiond"
-taskset 1 "$build/bin/outwind" kunwindd >/run/kunwindd.out 2>&1 &
-until grep -q following /run/kunwindd.out; do sleep 0.2; done
+lttng_up taskset 1
+kunwindd_up taskset 1
 
 for turn in 1 2; do
     program omit >>"$out/none-omit.ns"
@@ -66,12 +54,12 @@ for turn in 1 2; do
     traced plain-omit omit ''
     traced plain-fp fp ''
     traced fp fp '' -t callstack-user
-    echo 1 >$hook
+    hook 1
     traced hook omit followed -t callstack-user
-    echo 0 >$hook
-    echo lseek >$points/syscalls
+    hook 0
+    points syscalls lseek
     traced event omit followed
-    echo >$points/syscalls
+    points syscalls ''
     under_perf
     echo "# turn $turn of 2 done"
 done

@@ -11,6 +11,15 @@ $(B)/lab/lttng-%/.done: lab/kernel/build-lttng.sh
 	KVER=$* LAB=$(abspath $(B)/lab) bash lab/kernel/get-kernel.sh
 	KVER=$* LAB=$(abspath $(B)/lab) bash lab/kernel/build-lttng.sh
 
+# The same with our patches, and lttng-tools with theirs.
+lttng_patches := $(wildcard lttng/patches/*.patch)
+$(B)/lab/lttng-unw-%/.done: lab/kernel/build-lttng.sh $(lttng_patches)
+	KVER=$* LAB=$(abspath $(B)/lab) bash lab/kernel/get-kernel.sh
+	KVER=$* LAB=$(abspath $(B)/lab) bash $< lttng/patches/lttng-modules-2.13.patch
+
+$(B)/lab/lttng-tools/.done: lab/kernel/build-lttng-tools.sh $(lttng_patches)
+	KVER=$(KVER) LAB=$(abspath $(B)/lab) bash $< lttng/patches/lttng-tools-2.13.patch
+
 $(B)/lttng-%/lttng-kunwind.ko: $(lttng_kbuild) $(lttng_files) $(lttng_headers) \
 		$(B)/kmod-%/kunwind.ko $(B)/lab/lttng-%/.done
 	@mkdir -p $(@D)
@@ -37,7 +46,12 @@ check-lttng: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
 check-lttng-all: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
 	sh tests/lttng/run.sh $(B) $(KVER) relay
 
-.PHONY: lttng-kunwind check-lttng check-lttng-all
+# LTTng with the patches of lttng/patches.
+check-lttng-patch: lttng-kunwind $(lttng_programs) $(B)/bin/outwind \
+		$(B)/lab/lttng-unw-$(KVER)/.done $(B)/lab/lttng-tools/.done
+	sh tests/lttng/run.sh $(B) $(KVER) patched
+
+.PHONY: lttng-kunwind check-lttng check-lttng-all check-lttng-patch
 
 # A program, and traces of it, that the reader's tests are about: they are kept.
 $(B)/lttng/tiny: tests/lttng/tiny.c

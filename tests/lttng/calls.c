@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * Makes system calls from stacks of many shapes, and says which stack each came
- * from, by libunwind: calls COUNT LOG [deaf].  Without frame pointers.  Each thread
- * writes "tid pc pc..." a call, in the order of its calls.  Waits before that until
- * the kunwind module has what it needs of this process, unless it is deaf.
+ * from, by libunwind: calls COUNT LOG [deaf|deep].  Without frame pointers.  Each
+ * thread writes "tid pc pc..." a call, in the order of its calls.  Waits before that
+ * until the kunwind module has what it needs of this process, unless it is deaf.
+ * Deep stacks are deeper than what is written of them.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -35,7 +36,7 @@ static struct thread {
 	struct taken *list;
 } threads[NR_THREADS];
 
-static unsigned int count;
+static unsigned int count, least;
 static __thread struct thread *self;
 
 static inline __attribute__((always_inline)) uint64_t call_lseek(long fd)
@@ -130,7 +131,7 @@ static void *run(void *arg)
 	self = arg;
 	self->tid = (pid_t)syscall(SYS_gettid);
 	while (self->nr < count)
-		narrow(depth++ % 40);
+		narrow(least + depth++ % 40);
 	return NULL;
 }
 
@@ -172,12 +173,14 @@ int main(int argc, char **argv)
 	unsigned int i;
 
 	if (!out) {
-		fprintf(stderr, "usage: calls COUNT LOG [deaf]\n");
+		fprintf(stderr, "usage: calls COUNT LOG [deaf|deep]\n");
 		return 2;
 	}
 	count = (unsigned int)atoi(argv[1]);
 	signal(SIGUSR1, on_signal);
-	if (argc == 3)
+	if (argc > 3 && strcmp(argv[3], "deep") == 0)
+		least = MAX_FRAMES;
+	if (argc == 3 || least)
 		wait_for_tables();
 	for (i = 0; i < NR_THREADS; i++)
 		threads[i].list = calloc(count, sizeof(struct taken));

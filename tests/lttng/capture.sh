@@ -4,19 +4,14 @@
 # usage: capture.sh BUILD OUT
 set -eu
 build=$1 out=$2
-kver=$(uname -r)
-points=/sys/module/lttng_kunwind/parameters
+# shellcheck source=/dev/null
+. "$(dirname "$0")/../../lab/kernel/guest-lttng.sh"
 
-hostname guest
-mount --bind "$build/lab/lttng-root-$kver/lib/modules" /lib/modules
 mkdir -p /run/bin
 cp "$build/lttng/tiny" /run/bin/tiny
-insmod "$build/kmod-$kver/kunwind.ko" hook=1
-modprobe lttng-tracer
-insmod "$build/lttng-$kver/lttng-kunwind.ko"
-lttng-sessiond -d --kmod-probes=sched
-"$build/bin/outwind" kunwindd >/run/kunwindd.out 2>&1 &
-until grep -q following /run/kunwindd.out; do sleep 0.2; done
+lttng_up
+kunwindd_up
+hook 1
 
 session() {
     lttng -q create "$1" --output="/run/$1"
@@ -37,8 +32,8 @@ lttng -q start
 lttng -q stop
 lttng -q destroy context
 
-echo lseek,nanosleep >$points/syscalls
-echo 1 >$points/sched_switch
+points syscalls lseek,nanosleep
+points sched_switch 1
 session probe
 lttng -q enable-event -k -c c 'kunwind_callstack' --filter 'comm == "tiny"'
 # shellcheck disable=SC2016

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What LTTng recorded in a guest, beside what libunwind saw in the programs.
 
-usage: check.py KEPT CALLS OUTWIND [relay]: the folder that guest.sh kept the traces in, and
-how many calls each of the two threads made.  What was recorded is read by
+usage: check.py KEPT CALLS OUTWIND [relay|patched]: the folder that guest.sh, or
+patched.sh, kept the traces in, and how many calls each of the two threads made.  What was recorded is read by
 babeltrace2, and then by outwind.
 """
 import collections
@@ -13,7 +13,8 @@ import sys
 EVENT = re.compile(r'^\[([0-9:.]+)\] \([^)]*\) (?:\S+ )?(\S+): \{')
 STACK = re.compile(r'(callstack_user\w*) = \[ (.*?) \]')
 PC = re.compile(r'= 0x([0-9A-F]+)')
-NUMBER = re.compile(r'\b(pid|tid|nr|parent_pid) = (-?\d+)')
+LENGTH = '_callstack_user_unwind_length'
+NUMBER = re.compile(r'\b(pid|tid|nr|parent_pid|' + LENGTH + r') = (-?\d+)')
 HEX = re.compile(r'\b(start|end|offset) = 0x([0-9A-F]+)')
 LABEL = re.compile(r'\b(point|reason) = \( "(\w+)"')
 TEXT = re.compile(r'\b(path|comm|procname) = "([^"]*)"')
@@ -226,10 +227,49 @@ def check_timer(kept):
     print('# timer: %d stacks' % len(deep))
 
 
-def main():
-    outwind = sys.argv[3]
-    kept, count = sys.argv[1], int(sys.argv[2])
+def check_report(outwind, kept, trace):
+    """What outwind says of the same trace: stacks with names."""
+    done = subprocess.run([outwind, 'report', '-e', 'syscall_entry_lseek',
+                           '%s/%s' % (kept, trace)], capture_output=True, text=True)
+    say(done.returncode == 0 and not done.stderr, '%s: report: %s' %
+        (trace, done.stderr))
+    check_names(printed(done.stdout), logged('%s/%s.log' % (kept, trace)), trace)
 
+
+def check_deep(kept):
+    """A stack that has no room is cut, and has one element more, of all ones."""
+    want = logged(kept + '/deep.log')
+    have = taken(read(kept + '/deep')[0], 'syscall_entry_lseek', want)
+    for tid, stacks in want.items():
+        say([e['stack'] for e in have[tid]] ==
+            [s + [2 ** 64 - 1] if len(s) == 128 else s for s in stacks],
+            'deep: they are cut')
+        say({len(s) == 128 for s in stacks} == {True, False}, 'deep: some are')
+
+
+def check_patched(outwind, kept, count):
+    """The context of the prototype's name, in LTTng with the patches."""
+    say('callstack-user-unw' in open(kept + '/contexts.txt').read().split(),
+        'patched: the context is listed')
+    for trace, nr in (('patched', count), ('loaded', 200)):
+        for event in ('syscall_entry_lseek', 'syscall_exit_lseek'):
+            events, have, equal, total = compare(kept, trace, event, nr)
+            say(equal == total == 2 * nr, '%s: all of %s are right' %
+                (trace, event))
+            bad = [e for t in have.values() for e in t
+                   if e[LENGTH] != len(e['stack'])]
+            say(not bad, '%s: lengths: %s' % (trace, bad[:1]))
+        check_maps(trace, events, have)
+        check_report(outwind, kept, trace)
+    check_deep(kept)
+    say(open(kept + '/held.txt').read() == '1\n', 'patched: kunwind is held')
+    say(open(kept + '/dropped.txt').read() == '0\n', 'patched: and let go of')
+    alone = open(kept + '/alone.txt').read().splitlines()
+    say('0' not in alone and alone[-1].endswith('LTTng: kunwind is not loaded'),
+        'patched: not without kunwind: %s' % alone)
+
+
+def check_stock(outwind, kept, count):
     _, have, equal, total = compare(kept, 'stock', 'syscall_entry_lseek', 300)
     say(equal * 20 < total, 'stock: along frame pointers few are right')
     frames = [len(e['stack']) for t in have.values() for e in t]
@@ -257,16 +297,18 @@ def main():
     say(len(events) == 400, 'filtered: and no others: %d' % len(events))
 
     for trace in ('hooked', 'probe'):
-        done = subprocess.run([outwind, 'report', '-e', 'syscall_entry_lseek',
-                               '%s/%s' % (kept, trace)], capture_output=True,
-                              text=True)
-        say(done.returncode == 0 and not done.stderr, '%s: report: %s' %
-            (trace, done.stderr))
-        check_names(printed(done.stdout), logged('%s/%s.log' % (kept, trace)),
-                    trace)
+        check_report(outwind, kept, trace)
     check_timer(kept)
     check_located(kept)
-    if sys.argv[4:]:
+
+
+def main():
+    kept, count, outwind = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+    if sys.argv[4:] == ['patched']:
+        check_patched(outwind, kept, count)
+    else:
+        check_stock(outwind, kept, count)
+    if sys.argv[4:] == ['relay']:
         check_relay(outwind, kept, count)
     print('%d passed, %d failed' % (passed, failed))
     return failed != 0

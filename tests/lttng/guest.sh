@@ -4,17 +4,12 @@
 # usage: guest.sh BUILD CALLS OUT [relay]
 set -u
 build=$1 calls=$2 out=$3 relay=${4-}
-kver=$(uname -r)
-hook=/sys/module/kunwind/parameters/hook
-points=/sys/module/lttng_kunwind/parameters
 begun=$(cut -d. -f1 /proc/uptime)
 
-say() { echo "# $(($(cut -d. -f1 /proc/uptime) - begun)) s: $*"; }
+# shellcheck source=/dev/null
+. "$(dirname "$0")/../../lab/kernel/guest-lttng.sh"
 
-fail() {
-    echo "not ok - $*"
-    exit 1
-}
+say() { echo "# $(($(cut -d. -f1 /proc/uptime) - begun)) s: $*"; }
 
 # session NAME: a new one, which writes to /run/NAME
 session() {
@@ -29,13 +24,8 @@ finish() {
     say "$1 done"
 }
 
-hostname guest
-mount --bind "$build/lab/lttng-root-$kver/lib/modules" /lib/modules
 rm -rf "${out:?}"/*
-insmod "$build/kmod-$kver/kunwind.ko" || fail "load kunwind"
-modprobe lttng-tracer || fail "load lttng-tracer"
-insmod "$build/lttng-$kver/lttng-kunwind.ko" || fail "load lttng-kunwind"
-lttng-sessiond -d --kmod-probes=sched || fail "lttng-sessiond"
+lttng_up
 say "lttng-sessiond is up"
 lttng list -k 2>/dev/null | grep kunwind >"$out/events.txt"
 
@@ -48,14 +38,9 @@ lttng -q start
 finish stock
 
 # The same, redirected.
-"$build/bin/outwind" kunwindd >/run/kunwindd.out 2>&1 &
-daemon=$!
-until grep -q following /run/kunwindd.out; do
-    kill -0 $daemon || fail "$(cat /run/kunwindd.out)"
-    sleep 0.2
-done
+kunwindd_up
 say "kunwindd is ready"
-echo 1 >$hook
+hook 1
 session hooked
 lttng -q enable-event -k --syscall lseek
 lttng -q enable-event -k 'kunwind_map,kunwind_exec,kunwind_fork'
@@ -63,10 +48,10 @@ lttng -q add-context -k -t callstack-user -t pid -t tid -t procname
 lttng -q start
 "$build/lttng/calls" "$calls" "$out/hooked.log" || fail "calls, hooked"
 finish hooked
-echo 0 >$hook
+hook 0
 
 # Events of its own, without the hook.
-echo lseek >$points/syscalls
+points syscalls lseek
 session probe
 lttng -q enable-event -k 'kunwind_*'
 lttng -q start
@@ -74,7 +59,7 @@ lttng -q start
 finish probe
 
 # Filters, by number and by name of the point; 39 is getpid.
-echo "lseek,39" >$points/syscalls
+points syscalls "lseek,39"
 session filtered
 lttng -q enable-event -k kunwind_callstack \
     --filter 'point == 0 && nr == 8 && comm == "calls"' || fail "filter"
@@ -83,18 +68,17 @@ lttng -q start
 finish filtered
 
 # Whoever runs as a timer ticks.
-echo >$points/syscalls
-echo 200 >$points/timer_hz
+points syscalls ''
+points timer_hz 200
 session timer
 lttng -q enable-event -k kunwind_callstack
 lttng -q start
 "$build/lttng/calls" "$calls" "$out/timer.log" || fail "calls, timer"
 finish timer
-echo 0 >$points/timer_hz
+points timer_hz 0
 
 # One command for it all; its own kunwindd is the only one.
-kill $daemon
-wait $daemon
+kunwindd_down
 OUTWIND="$build/bin/outwind" timeout 1200 "$(dirname "$0")/../../examples/locate-syscalls" \
     -e syscall_entry_lseek -- "$build/lttng/tiny" >"$out/locate.txt" ||
     fail "locate-syscalls"
@@ -102,22 +86,12 @@ say "locate-syscalls done"
 
 # Streams of two machines.
 if [ "$relay" ]; then
-    "$build/bin/outwind" kunwindd >/dev/null 2>&1 &
-    daemon=$!
-    echo lseek >$points/syscalls
+    kunwindd_up
+    points syscalls lseek
     bash "$(dirname "$0")/relay.sh" "$build" "$calls" "$out" || fail "relay"
     say "relay done"
-    echo >$points/syscalls
-    kill $daemon
-    wait $daemon
+    points syscalls ''
+    kunwindd_down
 fi
-lttng-sessiond --version >/dev/null
-kill "$(cat /var/run/lttng/lttng-sessiond.pid)"
-while [ -e /var/run/lttng/lttng-sessiond.pid ]; do sleep 0.1; done
-rmmod lttng-kunwind || fail "unload lttng-kunwind"
-rmmod kunwind || fail "unload kunwind"
-if dmesg | grep -E 'cut here|BUG:|Oops|refcount_t:|INFO: (task|rcu)|possible (recursive|circular)'; then
-    dmesg | grep -A 40 -E 'cut here|BUG:|Oops' | head -n 80
-    fail "the kernel complains"
-fi
+lttng_down
 say "the end"
