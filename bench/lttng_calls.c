@@ -12,11 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <outwind/kunwind.h>
+#include "followed.h"
 
-#define NOINLINE   __attribute__((noinline, noclone))
-#define MAX_FRAMES 64
-#define DEPTH      16
+#define NOINLINE __attribute__((noinline, noclone))
+#define DEPTH    16
 
 static NOINLINE void down(unsigned int depth)
 {
@@ -43,24 +42,6 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static int wait_for_tables(void)
-{
-	struct ow_frame frames[MAX_FRAMES];
-	int dev = ow_kunwind_open(NULL), tries;
-	enum ow_end end = OW_END_NOT_YET;
-
-	for (tries = 0; dev >= 0 && tries < 3000; tries++) {
-		if (ow_kunwind_unwind(dev, frames, MAX_FRAMES, 0, &end, NULL) >
-			    0 &&
-		    end == OW_END_OUTERMOST)
-			break;
-		usleep(20000);
-	}
-	if (dev >= 0)
-		close(dev);
-	return end == OW_END_OUTERMOST ? 0 : -1;
-}
-
 int main(int argc, char **argv)
 {
 	unsigned int rounds = argc > 2 ? (unsigned int)atoi(argv[1]) : 0;
@@ -71,7 +52,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: lttng_calls ROUNDS CALLS [followed]\n");
 		return 2;
 	}
-	if (argc > 3 && wait_for_tables() < 0) {
+	if (argc > 3 && !wait_until_followed()) {
 		fprintf(stderr, "lttng_calls: nobody follows it\n");
 		return 1;
 	}

@@ -4,7 +4,7 @@
 stages = check-layers check-free check-bpf check-headers check-format check-shell \
 	check-install check-unit check-symbolize check-trace check-xen check-fuzz check-live \
 	check-regs check-compat check-clients check-rows check-xenlab check-kunwind check-lttng \
-	check-kunwind-arm64 check-kunwind-uml
+	check-lttng-patch check-kunwind-arm64 check-kunwind-uml
 
 check: deps-test
 	@env --default-signal sh scripts/check.sh $(stages)

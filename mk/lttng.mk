@@ -42,16 +42,12 @@ lttng_programs := $(addprefix $(B)/lttng/,calls tiny)
 check-lttng: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
 	sh tests/lttng/run.sh $(B) $(KVER)
 
-# With two machines that stream to a lttng-relayd, one of them read live.
-check-lttng-all: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
-	sh tests/lttng/run.sh $(B) $(KVER) relay
-
 # LTTng with the patches of lttng/patches.
 check-lttng-patch: lttng-kunwind $(lttng_programs) $(B)/bin/outwind \
 		$(B)/lab/lttng-unw-$(KVER)/.done $(B)/lab/lttng-tools/.done
 	sh tests/lttng/run.sh $(B) $(KVER) patched
 
-.PHONY: lttng-kunwind check-lttng check-lttng-all check-lttng-patch
+.PHONY: lttng-kunwind check-lttng check-lttng-patch
 
 # A program, and traces of it, that the reader's tests are about: they are kept.
 $(B)/lttng/tiny: tests/lttng/tiny.c
@@ -62,7 +58,7 @@ $(B)/lttng/tiny: tests/lttng/tiny.c
 		-Wl,--eh-frame-hdr,--build-id=sha1 $< -o $@
 
 lttng-data: lttng-kunwind $(B)/lttng/tiny $(B)/bin/outwind
-	KVER=$(KVER) LAB=$(abspath $(B)/lab) bash lab/kernel/vmrun.sh -t 300 -- \
+	KVER=$(KVER) LAB=$(abspath $(B)/lab) bash lab/kernel/vmrun.sh -s -t 300 -- \
 		bash $(abspath tests/lttng/capture.sh) $(abspath $(B)) \
 		$(abspath $(B)/lab/out/lttng-data)
 	@mkdir -p tests/data/lttng

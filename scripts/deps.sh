@@ -14,7 +14,8 @@ test="$build binutils g++ gdb gdb-multiarch elfutils lld
     zstd lz4 xz-utils gzip qemu-system-x86 qemu-system-arm cpio kmod
     dpkg-dev cmake ninja-build bc bison flex gawk heaptrack libgoogle-perftools4
     linux-headers-amd64 linux-headers-6.12-amd64 seabios busybox-static
-    linux-perf chromium lttng-tools babeltrace2"
+    linux-perf chromium lttng-tools babeltrace2 libpopt-dev liburcu-dev
+    libxml2-dev libkmod-dev patch iproute2"
 
 missing() {
     # shellcheck disable=SC2086

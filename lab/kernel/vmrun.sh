@@ -1,19 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# vmrun.sh [-i] [-c CPUS] [-m MIB] [-t SECONDS] -- COMMAND
+# vmrun.sh [-is] [-c CPUS] [-m MIB] [-t SECONDS] -- COMMAND
 # Boot Debian's kernel KVER in QEMU, without virtualisation hardware, and run
 # COMMAND (a line of sh) there as root.  The guest's root is this machine's,
 # read-only with what is written kept in memory; OUT is shared.  Prints what the
 # command prints; exits with its status, 124 after SECONDS, 125 if the guest
 # died, as it does where a CPU is stuck within the kernel for two minutes.  The
 # guest kernel's console goes to OUT/console-KVER.log.  With -i there is one CPU,
-# whose time stamp counter counts instructions.
+# whose time stamp counter counts instructions.  With -s the CPUs take turns: a
+# guest that patches its kernel as it runs it, as tracepoints do, may be stuck where
+# QEMU 7.2 translates for one CPU what another is just writing.
 # shellcheck source=/dev/null
 . "$(dirname "$0")/lib.sh"
 cpus=2 mem=1024 limit=120
 accel=(-accel 'tcg,thread=multi,tb-size=512' -cpu max)
-while getopts ic:m:t: o; do
+while getopts isc:m:t: o; do
     case $o in
+    s) accel=(-accel 'tcg,thread=single,tb-size=512' -cpu max) ;;
     i)
         # copies by rep movsb would be an instruction a byte
         accel=(-accel 'tcg,thread=single,tb-size=512'

@@ -18,7 +18,7 @@
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>
 
-#include <outwind/kunwind.h>
+#include "followed.h"
 
 #define NOINLINE   __attribute__((noinline, noclone))
 #define MAX_FRAMES 128
@@ -135,25 +135,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-static void wait_for_tables(void)
-{
-	struct ow_frame frames[MAX_FRAMES];
-	int dev = ow_kunwind_open(NULL), tries;
-	enum ow_end end = OW_END_NOT_YET;
-
-	for (tries = 0; dev >= 0 && tries < 3000; tries++) {
-		if (ow_kunwind_unwind(dev, frames, MAX_FRAMES, 0, &end, NULL) >
-			    0 &&
-		    end == OW_END_OUTERMOST)
-			break;
-		usleep(20000);
-	}
-	if (end != OW_END_OUTERMOST)
-		fprintf(stderr, "calls: nobody follows it\n");
-	if (dev >= 0)
-		close(dev);
-}
-
 static void write_log(FILE *out, const struct thread *t)
 {
 	unsigned int i, k;
@@ -180,8 +161,8 @@ int main(int argc, char **argv)
 	signal(SIGUSR1, on_signal);
 	if (argc > 3 && strcmp(argv[3], "deep") == 0)
 		least = MAX_FRAMES;
-	if (argc == 3 || least)
-		wait_for_tables();
+	if ((argc == 3 || least) && !wait_until_followed())
+		fprintf(stderr, "calls: nobody follows it\n");
 	for (i = 0; i < NR_THREADS; i++)
 		threads[i].list = calloc(count, sizeof(struct taken));
 	for (i = 0; i < NR_THREADS; i++)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What LTTng recorded in a guest, beside what libunwind saw in the programs.
 
-usage: check.py KEPT CALLS OUTWIND [relay|patched]: the folder that guest.sh, or
+usage: check.py KEPT CALLS OUTWIND [patched]: the folder that guest.sh, or
 patched.sh, kept the traces in, and how many calls each of the two threads made.  What was recorded is read by
 babeltrace2, and then by outwind.
 """
@@ -200,10 +200,10 @@ def check_relay(outwind, kept, count):
     # both at once: of hosts that number their processes alike
     done = subprocess.run([outwind, 'report', '-e', 'syscall_entry_lseek',
                            kept + '/relay'], capture_output=True, text=True)
+    tids = {**logged(kept + '/relay-east.log'), **logged(kept + '/relay-west.log')}
     hosts = collections.Counter(
         line.split()[1] for line in done.stdout.splitlines()
-        if line.startswith('[') and int(line.split(' tid ')[1].split()[0]) in
-        {**logged(kept + '/relay-east.log'), **logged(kept + '/relay-west.log')})
+        if line.startswith('[') and int(line.split(' tid ')[1].split()[0]) in tids)
     say(hosts == {'east': 2 * count, 'west': 2 * count},
         'relay: both are reported: %s' % dict(hosts))
 
@@ -308,7 +308,6 @@ def main():
         check_patched(outwind, kept, count)
     else:
         check_stock(outwind, kept, count)
-    if sys.argv[4:] == ['relay']:
         check_relay(outwind, kept, count)
     print('%d passed, %d failed' % (passed, failed))
     return failed != 0

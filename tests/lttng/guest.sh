@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # In a guest: sessions of LTTng, whose traces are kept to be looked at outside.
-# usage: guest.sh BUILD CALLS OUT [relay]
+# usage: guest.sh BUILD CALLS OUT
 set -u
-build=$1 calls=$2 out=$3 relay=${4-}
+build=$1 calls=$2 out=$3
 begun=$(cut -d. -f1 /proc/uptime)
 
 # shellcheck source=/dev/null
@@ -85,13 +85,11 @@ OUTWIND="$build/bin/outwind" timeout 1200 "$(dirname "$0")/../../examples/locate
 say "locate-syscalls done"
 
 # Streams of two machines.
-if [ "$relay" ]; then
-    kunwindd_up
-    points syscalls lseek
-    bash "$(dirname "$0")/relay.sh" "$build" "$calls" "$out" || fail "relay"
-    say "relay done"
-    points syscalls ''
-    kunwindd_down
-fi
+kunwindd_up
+points syscalls lseek
+bash "$(dirname "$0")/relay.sh" "$build" "$calls" "$out" || fail "relay"
+say "relay done"
+points syscalls ''
+kunwindd_down
 lttng_down
 say "the end"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # Boot a kernel, trace there with LTTng, and look at the traces here.
-# usage: run.sh BUILD KVER [relay|patched]
+# usage: run.sh BUILD KVER [patched]
 set -u
 build=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
@@ -17,7 +17,7 @@ if [ "$what" = patched ]; then
     kept=$LAB/out/lttng-patched script="patched.sh $build $calls"
 fi
 mkdir -p "$kept"
-bash "$here/../../lab/kernel/vmrun.sh" -t 3600 -- \
+bash "$here/../../lab/kernel/vmrun.sh" -s -t 3600 -- \
     "bash $here/$script $kept $what" || {
     echo "0 passed, 1 failed"
     exit 1
