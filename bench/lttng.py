@@ -2,7 +2,8 @@
 """What user stacks cost in a kernel trace, by way of taking them.
 
 usage: lttng.py perf FILE: "events lost bytes" of what perf record wrote
-       lttng.py table OUT ROUNDS CALLS: a table of what lttng.sh left
+       lttng.py table OUT COUNTED ROUNDS CALLS: a table of what lttng.sh left, in
+       COUNTED where nanoseconds are instructions
 """
 import os
 import re
@@ -72,16 +73,36 @@ def row(out, way):
     return [events, events, lost, used]
 
 
-def table(out, rounds, calls):
-    ns = {way: min(map(float, open('%s/%s.ns' % (out, way)))) for way, *_ in WAYS}
+def least(out):
+    """Nanoseconds of a call in the quickest round, by way."""
+    return {way: min(map(float, open('%s/%s.ns' % (out, way)))) for way, *_ in WAYS
+            if os.path.exists('%s/%s.ns' % (out, way))}
+
+
+def slower(cost, way, base):
+    """How many times as much, in columns; empty where it isn't known."""
+    if way not in cost:
+        return ' ' * 18
+    return '%10.0f %7s' % (cost[way],
+                           '%.2f' % (cost[way] / cost[base]) if base else '')
+
+
+def ratio(cost, way):
+    """Of the slow-down by stacks of frame pointers, the part that is ours."""
+    return cost[way] / cost['plain-omit'] / (cost['fp'] / cost['plain-fp'])
+
+
+def table(out, counted, rounds, calls):
+    ns, instructions = least(out), least(counted)
     print('%d system calls, an event at entry and one at exit, below %d functions; '
           'in QEMU by TCG' %
           (2 * rounds * calls, DEPTH))
-    print('%-38s %8s %7s %9s %7s %7s %7s' %
-          ('', 'ns/call', 'x base', 'events', 'stacks', 'lost', 'B/event'))
+    print('%-38s %10s %7s %10s %7s %9s %7s %7s %7s' %
+          ('', 'instr/call', 'x base', 'ns/call', 'x base', 'events', 'stacks',
+           'lost', 'B/event'))
     for way, title, base in WAYS:
-        ratio = '%7.2f' % (ns[way] / ns[base]) if base else ''
-        line = '%-38s %8.0f %7s' % (title, ns[way], ratio)
+        line = '%-38s %s %s' % (title, slower(instructions, way, base),
+                                slower(ns, way, base))
         counts = row(out, way)
         if counts:
             events, stacks, lost, used = counts
@@ -90,13 +111,13 @@ def table(out, rounds, calls):
         print(line)
     print('x base: with stacks, over LTTng without for the same program; without, '
           'over no tracing.\nkunwind_callstack is at entry alone.')
-    fp = ns['fp'] / ns['plain-fp']
-    print('of that of frame pointers: callstack-user by kunwind %.2f times, '
-          'kunwind_callstack %.2f' % (ns['hook'] / ns['plain-omit'] / fp,
-                                      ns['event'] / ns['plain-omit'] / fp))
+    for cost, unit in ((instructions, 'instructions'), (ns, 'emulated time')):
+        print('of that of frame pointers, by %s: callstack-user by kunwind %.2f '
+              'times, kunwind_callstack %.2f' %
+              (unit, ratio(cost, 'hook'), ratio(cost, 'event')))
 
 
 if sys.argv[1] == 'perf':
     perf(sys.argv[2])
 else:
-    table(sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    table(*sys.argv[2:4], *map(int, sys.argv[4:]))

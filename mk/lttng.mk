@@ -84,12 +84,15 @@ $(lttng_benches): $(B)/bench/lttng_calls_%: bench/lttng_calls.c $(kt_libs)
 lttng_rounds ?= 40
 lttng_calls ?= 300
 
+lttng_bench = KVER=$(KVER) LAB=$(abspath $(B)/lab) bash lab/kernel/vmrun.sh $(1) -- \
+	bash $(abspath bench/lttng.sh) $(abspath $(B)) \
+	$(abspath $(B)/lab/out/bench-lttng$(2)) $(3) $(lttng_calls)
+
 bench-lttng: lttng-kunwind $(lttng_benches) $(B)/bin/outwind
-	@mkdir -p $(B)/lab/out/bench-lttng
-	KVER=$(KVER) LAB=$(abspath $(B)/lab) bash lab/kernel/vmrun.sh -m 2048 -t 500 -- \
-		bash $(abspath bench/lttng.sh) $(abspath $(B)) \
-		$(abspath $(B)/lab/out/bench-lttng) $(lttng_rounds) $(lttng_calls)
+	@mkdir -p $(B)/lab/out/bench-lttng $(B)/lab/out/bench-lttng-counted
+	$(call lttng_bench,-i -m 2048 -t 1200,-counted,10)
+	$(call lttng_bench,-m 2048 -t 1200,,$(lttng_rounds))
 	@python3 -B bench/lttng.py table $(B)/lab/out/bench-lttng \
-		$(lttng_rounds) $(lttng_calls)
+		$(B)/lab/out/bench-lttng-counted $(lttng_rounds) $(lttng_calls)
 
 .PHONY: bench-lttng
