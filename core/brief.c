@@ -29,9 +29,10 @@ void ow_brief_row(const struct ow_brief *b, const struct ow_arch *arch,
 	unsigned int i;
 
 	for (i = 0; i < b->nr; i++)
-		rules[i] = (struct ow_rule){ b->saves[i].slot, OW_RULE_AT_CFA,
-					     0,
-					     -b->saves[i].words * arch->word };
+		rules[i] =
+			(struct ow_rule){ b->saves[i].slot, OW_RULE_AT_CFA, 0,
+					  (b->saves[i].up - OW_BRIEF_LOWEST) *
+						  arch->word };
 	*row = (struct ow_row){
 		.cfa = { 0, OW_RULE_REG, b->cfa_reg, b->cfa_off },
 		.nr = b->nr,

@@ -13,7 +13,9 @@
 #define OW_BRIEF_FEW   8  /* enough for x86-64, where 7 can be saved */
 #define OW_BRIEF_DEPTH 255
 
-#define OW_BRIEF_NO_SAVE 0 /* words below the CFA, where there is none */
+/* Where a save is: up from so many words below the CFA; 0: there is none. */
+#define OW_BRIEF_LOWEST  256
+#define OW_BRIEF_NO_SAVE 0
 
 struct ow_brief {
 	uint64_t addr;
@@ -22,7 +24,7 @@ struct ow_brief {
 	int32_t cfa_off;
 	uint8_t cfa_reg;
 	uint8_t ra;
-	uint8_t ra_words; /* as a save's, or OW_BRIEF_NO_SAVE */
+	uint8_t ra_up; /* as a save's, or OW_BRIEF_NO_SAVE */
 	uint8_t how;
 	uint8_t flags; /* enum ow_row_flags, but OW_ROW_LAST */
 	uint8_t nr;    /* saves in use; behind them stand ones for nothing, so
@@ -32,7 +34,7 @@ struct ow_brief {
 
 	struct {
 		uint8_t slot;
-		uint8_t words; /* below the CFA, 1 to OW_BRIEF_DEPTH */
+		uint8_t up; /* words from OW_BRIEF_LOWEST, 1 and more */
 	} saves[OW_BRIEF_SAVES];
 };
 
@@ -43,13 +45,13 @@ struct ow_briefing {
 	struct ow_brief *to;
 	uint64_t saved;
 	uint32_t above; /* words that another save is above the lowest, at most */
-	uint8_t ra, ra_words, nr;
+	uint8_t ra, ra_up, nr;
 };
 
 /* A save that goes nowhere, of a word that is always there; and four. */
-#define OW_BRIEF_NOWHERE       \
-	{                      \
-		OW_MAX_REGS, 1 \
+#define OW_BRIEF_NOWHERE                         \
+	{                                        \
+		OW_MAX_REGS, OW_BRIEF_LOWEST - 1 \
 	}
 #define OW_BRIEF_NOWHERE4 \
 	OW_BRIEF_NOWHERE, OW_BRIEF_NOWHERE, OW_BRIEF_NOWHERE, OW_BRIEF_NOWHERE
@@ -80,12 +82,13 @@ static inline void ow_brief_save(struct ow_briefing *m, uint8_t slot,
 				 uint32_t words)
 {
 	unsigned int i = m->nr++ % OW_BRIEF_SAVES;
+	uint8_t up = (uint8_t)(OW_BRIEF_LOWEST - words);
 
 	m->to->saves[i].slot = slot;
-	m->to->saves[i].words = (uint8_t)words;
+	m->to->saves[i].up = up;
 	m->saved |= (uint64_t)1 << slot;
 	m->above = words - 1 > m->above ? words - 1 : m->above;
-	m->ra_words = slot == m->ra ? (uint8_t)words : m->ra_words;
+	m->ra_up = slot == m->ra ? up : m->ra_up;
 }
 
 /*
@@ -97,7 +100,7 @@ static inline bool ow_brief_end(const struct ow_briefing *m,
 				const struct ow_arch *arch)
 {
 	m->to->saved = m->saved;
-	m->to->ra_words = m->ra_words;
+	m->to->ra_up = m->ra_up;
 	m->to->nr = m->nr;
 	m->to->depth = (uint8_t)(m->above + 1);
 	return m->nr <= OW_BRIEF_SAVES && m->above < OW_BRIEF_DEPTH &&

@@ -6,11 +6,12 @@
 #include "arch.h"
 #include "step.h"
 
-static inline uint64_t ow_word_below(const uint8_t *cfa, uint8_t words)
+static inline uint64_t ow_word_up(const uint8_t *cfa, uint8_t up)
 {
 	uint64_t value;
 
-	memcpy(&value, cfa - 8 * (size_t)words, sizeof(value));
+	memcpy(&value, cfa + 8 * (size_t)up - 8 * OW_BRIEF_LOWEST,
+	       sizeof(value));
 	return value;
 }
 
@@ -18,7 +19,7 @@ static inline void ow_brief_restore(struct ow_regs *regs,
 				    const struct ow_brief *b, unsigned int i,
 				    const uint8_t *cfa)
 {
-	regs->val[b->saves[i].slot] = ow_word_below(cfa, b->saves[i].words);
+	regs->val[b->saves[i].slot] = ow_word_up(cfa, b->saves[i].up);
 }
 
 /*
@@ -42,9 +43,8 @@ static inline bool ow_step_brief(const struct ow_step *s,
 	    !(known >> b->ra & 1))
 		return false;
 	bytes = s->stack.bytes + skip;
-	pc = b->ra_words == OW_BRIEF_NO_SAVE ?
-		     regs->val[b->ra] :
-		     ow_word_below(bytes, b->ra_words);
+	pc = b->ra_up == OW_BRIEF_NO_SAVE ? regs->val[b->ra] :
+					    ow_word_up(bytes, b->ra_up);
 	pc = ow_arch_code(arch, s->pc_mask, pc);
 	if (pc == 0)
 		return false;
