@@ -47,7 +47,7 @@ static inline unsigned int kw_context_level(void)
 
 /*
  * The one of this CPU and context, preemption being disabled until it is put,
- * which also keeps what RCU does; or NULL: a walk is under way in the same one.
+ * so that what RCU frees stays, too; or NULL: a walk is under way in the same one.
  * Inline, so that little has to be kept on the stack beside it.
  */
 static inline struct kw_context *kw_context_get(void)
