@@ -159,6 +159,7 @@ check-slow: kmod-test $(kt_programs) $(B)/bin/outwind check-kunwind-debug
 	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-600} sh tests/kunwind/run.sh $(B) $(KVERS)
 
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
+	sh tests/kunwind/reports_test.sh
 	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVER)
 
 # Every kernel there are headers of, each for longer.
