@@ -6,13 +6,12 @@
 #include <linux/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
-#include <linux/tracepoint.h>
 
 #include "kfollow.h"
 #include "klater.h"
+#include "kpoint.h"
 #include "kspace.h"
 
-#define NR_POINTS    3
 #define MAX_SESSIONS 16 /* that one process is followed by */
 
 /* A session follows a process, whatever it executes. */
@@ -278,51 +277,25 @@ static void on_exit(void *data, struct task_struct *p)
 	forget(p);
 }
 
-static struct {
-	const char *name;
-	void *func;
-	struct tracepoint *tp;
-} points[NR_POINTS] = {
-	{ .name = "sched_process_fork", .func = on_fork },
-	{ .name = "sched_process_exec", .func = on_exec },
-	{ .name = "sched_process_exit", .func = on_exit },
+static struct kw_point points[] = {
+	{ "sched_process_fork", on_fork },
+	{ "sched_process_exec", on_exec },
+	{ "sched_process_exit", on_exit },
 };
-
-static void match(struct tracepoint *tp, void *priv)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(points); i++)
-		if (strcmp(tp->name, points[i].name) == 0)
-			points[i].tp = tp;
-}
-
-static void leave_points(size_t nr)
-{
-	while (nr-- > 0)
-		tracepoint_probe_unregister(points[nr].tp, points[nr].func,
-					    NULL);
-	tracepoint_synchronize_unregister();
-}
 
 static bool join_points(void)
 {
-	size_t i;
+	return kw_points_join(points, ARRAY_SIZE(points)) == 0;
+}
 
-	for_each_kernel_tracepoint(match, NULL);
-	for (i = 0; i < ARRAY_SIZE(points); i++)
-		if (!points[i].tp ||
-		    tracepoint_probe_register(points[i].tp, points[i].func,
-					      NULL)) {
-			leave_points(i);
-			return false;
-		}
-	return true;
+static void leave_points(void)
+{
+	kw_points_leave(points, ARRAY_SIZE(points));
 }
 
 #else
 
-static void leave_points(size_t nr)
+static void leave_points(void)
 {
 }
 
@@ -347,7 +320,7 @@ void kw_heirs_exit(void)
 	if (features & OW_KUNWIND_TRACKS_MMAP)
 		unprobe_mmap();
 	if (features & OW_KUNWIND_TRACKS_EXEC)
-		leave_points(NR_POINTS);
+		leave_points();
 }
 
 void kw_heirs_catch_up(void)

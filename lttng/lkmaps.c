@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "kpoint.h"
 #include "lkbuildid.h"
 #include "lktrace.h"
 
@@ -182,50 +183,10 @@ MODULE_PARM_DESC(statedump, "write 1: tell of all mappings once more");
 
 /* --- being told --- */
 
-static struct {
-	const char *name;
-	void *func;
-	struct tracepoint *tp;
-} points[] = {
+static struct kw_point points[] = {
 	{ "sched_process_fork", on_fork },
 	{ "sched_process_exec", on_exec },
 };
-
-static void match(struct tracepoint *tp, void *priv)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(points); i++)
-		if (strcmp(tp->name, points[i].name) == 0)
-			points[i].tp = tp;
-}
-
-static void leave_points(size_t nr)
-{
-	while (nr-- > 0)
-		tracepoint_probe_unregister(points[nr].tp, points[nr].func,
-					    NULL);
-	tracepoint_synchronize_unregister();
-}
-
-static int join_points(void)
-{
-	size_t i;
-	int err;
-
-	for_each_kernel_tracepoint(match, NULL);
-	for (i = 0; i < ARRAY_SIZE(points); i++) {
-		err = points[i].tp ?
-			      tracepoint_probe_register(points[i].tp,
-							points[i].func, NULL) :
-			      -EOPNOTSUPP;
-		if (err) {
-			leave_points(i);
-			return err;
-		}
-	}
-	return 0;
-}
 
 /* LTTng's own module that has the tracepoint comes and goes. */
 static int on_module(struct notifier_block *nb, unsigned long what, void *arg)
@@ -276,7 +237,7 @@ int lk_maps_init(void)
 
 	if (err)
 		return err;
-	err = join_points();
+	err = kw_points_join(points, ARRAY_SIZE(points));
 	if (err)
 		goto free;
 	err = register_kprobe(&mmap_probe);
@@ -287,7 +248,7 @@ int lk_maps_init(void)
 		return 0;
 	unregister_kprobe(&mmap_probe);
 leave:
-	leave_points(ARRAY_SIZE(points));
+	kw_points_leave(points, ARRAY_SIZE(points));
 free:
 	free_paths();
 	return err;
@@ -298,7 +259,7 @@ void lk_maps_exit(void)
 	/* This calls on_module() once more for each module, going. */
 	unregister_tracepoint_module_notifier(&module_notifier);
 	unregister_kprobe(&mmap_probe);
-	leave_points(ARRAY_SIZE(points));
+	kw_points_leave(points, ARRAY_SIZE(points));
 	cancel_work_sync(&dump_work);
 	free_paths();
 }

@@ -16,6 +16,7 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 
+#include "kpoint.h"
 #include "lksyscalls.h"
 #include "lktrace.h"
 
@@ -88,23 +89,13 @@ static enum hrtimer_restart on_timer(struct hrtimer *t)
 /* --- being told --- */
 
 static struct point {
-	const char *name;
-	void *func;
-	struct tracepoint *tp;
+	struct kw_point at;
 	bool on;
-} enter = { "sys_enter", on_sys_enter }, leave = { "sys_exit", on_sys_exit },
-  switches = { "sched_switch", on_sched_switch };
+} enter = { { "sys_enter", on_sys_enter } },
+  leave = { { "sys_exit", on_sys_exit } },
+  switches = { { "sched_switch", on_sched_switch } };
 
 static struct point *const all[] = { &enter, &leave, &switches };
-
-static void match(struct tracepoint *tp, void *priv)
-{
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(all); i++)
-		if (strcmp(tp->name, all[i]->name) == 0)
-			all[i]->tp = tp;
-}
 
 static int set_point(struct point *p, bool on)
 {
@@ -112,8 +103,8 @@ static int set_point(struct point *p, bool on)
 
 	if (p->on == on)
 		return 0;
-	err = on ? tracepoint_probe_register(p->tp, p->func, NULL) :
-		   tracepoint_probe_unregister(p->tp, p->func, NULL);
+	err = on ? tracepoint_probe_register(p->at.tp, p->at.func, NULL) :
+		   tracepoint_probe_unregister(p->at.tp, p->at.func, NULL);
 	if (!err)
 		p->on = on;
 	return err;
@@ -252,10 +243,11 @@ int lk_points_init(void)
 	size_t i;
 	int err;
 
-	for_each_kernel_tracepoint(match, NULL);
-	for (i = 0; i < ARRAY_SIZE(all); i++)
-		if (!all[i]->tp)
+	for (i = 0; i < ARRAY_SIZE(all); i++) {
+		for_each_kernel_tracepoint(kw_point_match, &all[i]->at);
+		if (!all[i]->at.tp)
 			return -EOPNOTSUPP;
+	}
 	mutex_lock(&points_mutex);
 	ready = true;
 	err = act();

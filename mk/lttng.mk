@@ -7,7 +7,6 @@ lttng_headers := $(wildcard lttng/instrumentation/events/*.h)
 
 # LTTNG_TOP: the source of lttng-modules 2.13, built against the same headers.
 $(B)/lab/lttng-%/.done: lab/kernel/build-lttng.sh
-	@rm -f $@
 	KVER=$* LAB=$(abspath $(B)/lab) bash lab/kernel/get-kernel.sh
 	KVER=$* LAB=$(abspath $(B)/lab) bash lab/kernel/build-lttng.sh
 
