@@ -12,8 +12,7 @@ struct mapping {
 
 /* A process, by its number: what it executed one after another are its lives. */
 struct trace_process {
-	unsigned int host;
-	int64_t pid;
+	struct trace_key key;
 	struct mapping *maps; /* in the order of time */
 	size_t nr, room;
 	uint64_t *begins; /* of lives from 1 on */
@@ -38,30 +37,11 @@ unsigned int tracemaps_host(struct tracemaps *t, const char *name)
 	return (unsigned int)t->nr_hosts++;
 }
 
-static size_t place_of(const struct tracemaps *t, unsigned int host,
-		       int64_t pid)
-{
-	size_t low = 0, high = t->nr, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (t->all[mid].pid < pid ||
-		    (t->all[mid].pid == pid && t->all[mid].host < host))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
 static struct trace_process *get(const struct tracemaps *t, unsigned int host,
 				 int64_t pid)
 {
-	size_t i = place_of(t, host, pid);
-
-	return i < t->nr && t->all[i].pid == pid && t->all[i].host == host ?
-		       &t->all[i] :
-		       NULL;
+	return trace_list_get(&t->processes, sizeof(struct trace_process),
+			      (struct trace_key){ host, pid });
 }
 
 /* Room for one more behind nr; false when out of memory. */
@@ -82,17 +62,12 @@ static bool make_room(void *list, size_t nr, size_t *room, size_t size)
 static struct trace_process *get_or_add(struct tracemaps *t, unsigned int host,
 					int64_t pid)
 {
-	size_t i = place_of(t, host, pid);
+	struct trace_process *p = trace_list_add(
+		&t->processes, sizeof(*p), (struct trace_key){ host, pid });
 
-	if (i < t->nr && t->all[i].pid == pid && t->all[i].host == host)
-		return &t->all[i];
-	if (!make_room(&t->all, t->nr, &t->room, sizeof(*t->all))) {
+	if (!p)
 		t->failed = true;
-		return NULL;
-	}
-	memmove(t->all + i + 1, t->all + i, (t->nr++ - i) * sizeof(*t->all));
-	t->all[i] = (struct trace_process){ .host = host, .pid = pid };
-	return &t->all[i];
+	return p;
 }
 
 static unsigned int life_at(const struct trace_process *p, uint64_t time)
@@ -235,16 +210,17 @@ struct trace_place tracemaps_find(const struct tracemaps *t, unsigned int host,
 
 void tracemaps_deinit(struct tracemaps *t)
 {
+	struct trace_process *all = t->processes.all;
 	size_t i;
 
-	for (i = 0; i < t->nr; i++) {
-		free(t->all[i].maps);
-		free(t->all[i].begins);
+	for (i = 0; i < t->processes.nr; i++) {
+		free(all[i].maps);
+		free(all[i].begins);
 	}
 	for (i = 0; i < t->nr_hosts; i++)
 		free(t->hosts[i]);
 	free(t->hosts);
-	free(t->all);
+	free(all);
 	ow_places_destroy(t->places);
 	*t = (struct tracemaps){ 0 };
 }

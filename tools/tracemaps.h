@@ -6,14 +6,12 @@
 #include <outwind/outwind.h>
 
 #include "ctfreader.h"
-
-struct trace_process;
+#include "tracelist.h"
 
 /* All zero, but for places, is empty. */
 struct tracemaps {
 	struct ow_places *places;
-	struct trace_process *all; /* by host and number */
-	size_t nr, room;
+	struct trace_list processes;
 	char **hosts;
 	size_t nr_hosts;
 	bool failed; /* out of memory, some time: something is missing */

@@ -11,54 +11,9 @@ enum begun_kind {
 };
 
 struct trace_begun {
-	unsigned int host;
-	int64_t tid;
+	struct trace_key key;
 	struct trace_stack stacks[NR_BEGUN_KINDS]; /* nr 0: none */
 };
-
-static size_t place_of(const struct trace_open *o, unsigned int host,
-		       int64_t tid)
-{
-	size_t low = 0, high = o->nr, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (o->all[mid].tid < tid ||
-		    (o->all[mid].tid == tid && o->all[mid].host < host))
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static struct trace_begun *get(struct trace_open *o, unsigned int host,
-			       int64_t tid)
-{
-	size_t i = place_of(o, host, tid);
-
-	return i < o->nr && o->all[i].tid == tid && o->all[i].host == host ?
-		       &o->all[i] :
-		       NULL;
-}
-
-static struct trace_begun *add(struct trace_open *o, unsigned int host,
-			       int64_t tid)
-{
-	size_t i = place_of(o, host, tid);
-	struct trace_begun *more;
-
-	if (o->nr == o->room) {
-		more = realloc(o->all, (2 * o->room + 64) * sizeof(*more));
-		if (!more)
-			return NULL;
-		o->all = more;
-		o->room = 2 * o->room + 64;
-	}
-	memmove(o->all + i + 1, o->all + i, (o->nr++ - i) * sizeof(*o->all));
-	o->all[i] = (struct trace_begun){ .host = host, .tid = tid };
-	return &o->all[i];
-}
 
 static bool begins_with(const char *text, const char *begin)
 {
@@ -73,11 +28,9 @@ void trace_open_begin(struct trace_open *o, unsigned int host,
 		       begins_with(s->label, "compat_syscall_entry_");
 	struct trace_begun *b = NULL;
 
-	if (ctf_has(e, CTF_TID) && (is_wait || is_call)) {
-		b = get(o, host, s->tid);
-		if (!b)
-			b = add(o, host, s->tid);
-	}
+	if (ctf_has(e, CTF_TID) && (is_wait || is_call))
+		b = trace_list_add(&o->threads, sizeof(*b),
+				   (struct trace_key){ host, s->tid });
 	if (!b) {
 		trace_stack_free(s);
 		return;
@@ -93,7 +46,8 @@ static void end(struct trace_open *o, unsigned int host, int64_t tid,
 			      const struct ctf_event *end),
 		void *arg)
 {
-	struct trace_begun *b = get(o, host, tid);
+	struct trace_begun *b = trace_list_get(&o->threads, sizeof(*b),
+					       (struct trace_key){ host, tid });
 
 	if (!b || !b->stacks[kind].nr)
 		return;
@@ -121,11 +75,12 @@ void trace_open_end(struct trace_open *o, unsigned int host,
 
 void trace_open_deinit(struct trace_open *o)
 {
+	struct trace_begun *all = o->threads.all;
 	size_t i, k;
 
-	for (i = 0; i < o->nr; i++)
+	for (i = 0; i < o->threads.nr; i++)
 		for (k = 0; k < NR_BEGUN_KINDS; k++)
-			trace_stack_free(&o->all[i].stacks[k]);
-	free(o->all);
+			trace_stack_free(&all[i].stacks[k]);
+	free(all);
 	*o = (struct trace_open){ 0 };
 }

@@ -3,14 +3,12 @@
 #ifndef OW_TRACEOPEN_H
 #define OW_TRACEOPEN_H
 
+#include "tracelist.h"
 #include "tracestack.h"
-
-struct trace_begun;
 
 /* All zero is empty. */
 struct trace_open {
-	struct trace_begun *all; /* by host and thread */
-	size_t nr, room;
+	struct trace_list threads;
 };
 
 /* An event with its stack, which is the table's from now on. */

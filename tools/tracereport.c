@@ -283,7 +283,7 @@ static int judge(const struct report *r, const struct ctf_reader *reader)
 		complain("%s: %" PRIu64 " stacks have no names: record the "
 			 "context pid, too",
 			 r->request->path, r->homeless);
-	else if (!r->maps.nr)
+	else if (!r->maps.processes.nr)
 		complain("%s: stacks have no names: record kunwind_map, "
 			 "kunwind_exec and kunwind_fork, too",
 			 r->request->path);
