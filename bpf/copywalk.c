@@ -40,8 +40,7 @@ void ow_copywalk_deinit(struct ow_copywalk *w)
 	free(w->packed);
 }
 
-/* How walks see an image; NULL when out of memory. */
-static struct ow_imagewalk *walk_of(struct ow_copywalk *w,
+struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
 				    const struct ow_image *image)
 {
 	size_t room = w->nr_walks;
@@ -96,7 +95,7 @@ size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
 		       const struct ow_window *stack, size_t first,
 		       enum ow_end *end_ret)
 {
-	struct ow_imagewalk *by = walk_of(w, image);
+	struct ow_imagewalk *by = ow_copywalk_by(w, image);
 	const struct ow_frame *f;
 	size_t i;
 

@@ -21,6 +21,10 @@ int ow_copywalk_init(struct ow_copywalk *w, struct ow_images *images,
 		     unsigned int max, struct ow_error *err);
 void ow_copywalk_deinit(struct ow_copywalk *w);
 
+/* How walks see an image, with no stack; NULL when out of memory. */
+struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
+				    const struct ow_image *image);
+
 /*
  * Walk from regs over a piece of the stack; frames are at packed[first] and
  * further.  Return their number.

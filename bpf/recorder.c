@@ -5,10 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "error.h"
-#include "ow_kunwind.h"
 #include "syscalls.h"
 
 #define DEFAULT_TABLES ((size_t)256 << 20)
@@ -20,6 +18,7 @@ static const struct ow_engine_ops *const engines[] = {
 	[OW_ENGINE_BPF] = &ow_bpf_engine,
 	[OW_ENGINE_PERF] = &ow_perf_engine,
 	[OW_ENGINE_PTRACE] = &ow_ptrace_engine,
+	[OW_ENGINE_KUNWIND] = &ow_kunwind_engine,
 };
 
 uint64_t ow_recorder_now(void)
@@ -42,20 +41,6 @@ static void settle_options(struct ow_recorder_options *o)
 		o->frequency = 99;
 }
 
-/* The module's stacks are for perf to take: no samples come from it by itself. */
-static void refuse_module(struct ow_error *err)
-{
-	if (access(OW_KUNWIND_DEVICE, F_OK))
-		ow_fail(err, OW_CODE_UNSUPPORTED,
-			"engine kunwind needs the kunwind module: "
-			"%s: %s",
-			OW_KUNWIND_DEVICE, strerror(errno));
-	else
-		ow_fail(err, OW_CODE_UNSUPPORTED,
-			"engine kunwind doesn't sample: while outwind kunwindd "
-			"runs, perf record -g has the module's stacks");
-}
-
 struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 				     struct ow_error *err)
 {
@@ -65,11 +50,6 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 
 	if (!r) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
-		return NULL;
-	}
-	if (options->engine == OW_ENGINE_KUNWIND) {
-		refuse_module(err);
-		free(r);
 		return NULL;
 	}
 	r->options = *options;

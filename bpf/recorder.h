@@ -25,6 +25,7 @@ struct ow_engine_ops {
 extern const struct ow_engine_ops ow_bpf_engine;
 extern const struct ow_engine_ops ow_perf_engine;
 extern const struct ow_engine_ops ow_ptrace_engine;
+extern const struct ow_engine_ops ow_kunwind_engine;
 
 struct ow_recorder {
 	struct ow_recorder_options options;

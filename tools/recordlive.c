@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "profiling.h"
+#include "recordtables.h"
 
 #define SECOND  1000000000ULL
 #define TICK_MS 200 /* between two looks at whether it is over */
@@ -215,22 +216,27 @@ static int write_profile(const struct record_request *r, struct profile *p,
 static int record(const struct record_request *r, struct ow_recorder *rec,
 		  struct command *c, FILE *out)
 {
+	struct recordtables tables;
 	struct profile p = { 0 };
 	struct ow_error err;
-	int status;
+	int status = EXIT_NONE;
 
 	if (c->pid && ow_recorder_add(rec, c->pid, &err)) {
 		complain("%s", err.msg);
 		return EXIT_NONE;
 	}
-	status = sample(r, rec, c, &p);
+	if (recordtables_begin(&tables, r, c->pid))
+		status = sample(r, rec, c, &p);
+	recordtables_end(&tables);
 	profiling_tally(&p, rec);
 	if (status == EXIT_WELL)
 		status = write_profile(r, &p, out);
-	if (status != EXIT_NONE && r->stats)
+	if (status != EXIT_NONE && r->stats) {
 		recordlive_print_stats(rec);
-	else if (status != EXIT_NONE)
+		recordtables_print(&tables);
+	} else if (status != EXIT_NONE) {
 		recordlive_warn(rec);
+	}
 	profile_deinit(&p);
 	return status;
 }

@@ -87,8 +87,9 @@ static void print_usage(void)
 	      "      --faults          where page faults come from\n"
 	      "      --no-kernel       without frames of the kernel\n"
 	      "      --per-thread      tell threads of one name apart\n"
-	      "      --engine=ENGINE   bpf; or perf or ptrace, which copy "
-	      "stacks\n"
+	      "      --engine=ENGINE   bpf; perf or ptrace, which copy stacks; or "
+	      "kunwind, by\n"
+	      "                        its module\n"
 	      "      --table-memory=MIB  of tables in the kernel (256)\n"
 	      "      --max-frames=N    of a stack (1024)\n"
 	      "      --stats           costs and counts, on stderr\n"
@@ -204,7 +205,7 @@ static bool take_engine(struct record_request *r, const char *text)
 			r->live.engine = i;
 			return true;
 		}
-	complain("no engine '%s': bpf, perf or ptrace", text);
+	complain("no engine '%s': bpf, perf, ptrace or kunwind", text);
 	return false;
 }
 

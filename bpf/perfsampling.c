@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "perfsampling.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clocks.h"
+#include "error.h"
+#include "procfs.h"
+
+int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
+			 struct ow_error *err)
+{
+	struct ow_perfsampling *p;
+
+	if (r->options.events != OW_RECORD_CPU)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "engine %s samples who runs, and nothing else",
+			       name);
+	p = r->priv = calloc(1, size);
+	if (!p)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	ow_clocks_cycles(&p->attr, r->options.frequency);
+	r->stats.frequency = (unsigned int)p->attr.sample_freq;
+	p->attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN;
+	p->attr.exclude_callchain_kernel = !r->options.kernel;
+	p->attr.mmap = p->attr.mmap2 = p->attr.task = 1;
+	p->attr.inherit = !r->options.everyone;
+	p->attr.watermark = 1;
+	p->attr.wakeup_watermark = 65536;
+	return ow_copywalk_init(&p->walks, &r->images, r->options.max_frames,
+				err);
+}
+
+int ow_perfsampling_begin(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	if (!r->options.everyone)
+		return 0;
+	return ow_perfrings_add(&p->rings, &p->attr, -1, err);
+}
+
+int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
+{
+	struct ow_perfsampling *p = r->priv;
+	_cleanup_(ow_closep) int dir = -1;
+	_cleanup_(ow_freep) pid_t *tids = NULL;
+	char path[32];
+	size_t nr, i;
+	int failed;
+	bool is_new;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || !ow_images_look(&r->images, pid, &is_new))
+		return ow_fail(err, OW_CODE_ABSENT,
+			       "no process %d, or it has no memory", pid);
+	failed = ow_tasks_list(dir, &tids, &nr, err);
+	for (i = 0; !failed && i < nr; i++)
+		failed = ow_perfrings_add(&p->rings, &p->attr, tids[i], err);
+	return failed;
+}
+
+int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	(void)err;
+	r->stats.clock = p->attr.type == PERF_TYPE_HARDWARE ? "cycles" :
+							      "cpu-clock";
+	ow_perfrings_enable(&p->rings, true);
+	return 0;
+}
+
+/* Linux, arch/x86/include/uapi/asm/perf_regs.h, by slot of ow_arch_x86_64. */
+static const uint8_t perf_regs[OW_PERFSAMPLING_REGS] = { 0,  3,  2,  1,  4,  5,
+							 6,  7,  16, 17, 18, 19,
+							 20, 21, 22, 23, 8 };
+
+void ow_perfsampling_ask_regs(struct perf_event_attr *attr)
+{
+	size_t i;
+
+	attr->sample_type |= PERF_SAMPLE_REGS_USER;
+	for (i = 0; i < OW_PERFSAMPLING_REGS; i++)
+		attr->sample_regs_user |= 1ULL << perf_regs[i];
+}
+
+/* The kernel gives registers in the order of its numbers. */
+void ow_perfsampling_regs(const uint64_t *values, struct ow_regs *regs)
+{
+	size_t i, k, before;
+
+	*regs = (struct ow_regs){ 0 };
+	for (i = 0; i < OW_PERFSAMPLING_REGS; i++) {
+		for (before = 0, k = 0; k < OW_PERFSAMPLING_REGS; k++)
+			before += perf_regs[k] < perf_regs[i];
+		ow_regs_set(regs, (unsigned int)i, values[before]);
+	}
+}
+
+/* A call chain is in parts, each behind a mark of whose it is. */
+static void split_chain(const uint64_t *chain, size_t nr,
+			struct ow_perfsample *s)
+{
+	uint64_t mark = PERF_CONTEXT_KERNEL;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (chain[i] >= PERF_CONTEXT_MAX) {
+			mark = chain[i];
+		} else if (mark == PERF_CONTEXT_KERNEL) {
+			s->kernel = s->nr_kernel ? s->kernel : chain + i;
+			s->nr_kernel++;
+		} else if (mark == PERF_CONTEXT_USER) {
+			s->user = s->nr_user ? s->user : chain + i;
+			s->nr_user++;
+		}
+	}
+}
+
+/* Registers and a piece of the stack, where these were asked for. */
+static bool split_copies(const uint64_t *at, const uint64_t *end,
+			 struct ow_perfsample *s)
+{
+	uint64_t size;
+
+	if (end - at < 1)
+		return false;
+	if (*at++ != PERF_SAMPLE_REGS_ABI_NONE) {
+		if (end - at < OW_PERFSAMPLING_REGS)
+			return false;
+		s->regs = at;
+		at += OW_PERFSAMPLING_REGS;
+	}
+	if (end - at < 1)
+		return true;
+	size = *at++;
+	if (size % 8 || size / 8 >= (uint64_t)(end - at))
+		return true;
+	s->stack = (const uint8_t *)at;
+	s->stack_size = at[size / 8] < size ? at[size / 8] : size;
+	return true;
+}
+
+static bool split(const struct perf_event_attr *attr,
+		  const struct perf_event_header *h, struct ow_perfsample *s)
+{
+	const uint64_t *at = (const uint64_t *)(h + 1);
+	const uint64_t *end = (const uint64_t *)((const char *)h + h->size);
+	uint64_t nr;
+
+	if (end - at < 2)
+		return false;
+	s->pid = (uint32_t)*at;
+	s->tid = (uint32_t)(*at++ >> 32);
+	nr = *at++;
+	if (nr > (uint64_t)(end - at))
+		return false;
+	split_chain(at, nr, s);
+	return !(attr->sample_type & PERF_SAMPLE_REGS_USER) ||
+	       split_copies(at + nr, end, s);
+}
+
+static void take_sample(struct ow_recorder *r,
+			const struct perf_event_header *h)
+{
+	struct ow_perfsampling *p = r->priv;
+	struct ow_perfsample s = { 0 };
+	struct ow_bpf_stack head = { 0 };
+	enum ow_end end = OW_END_OUTERMOST;
+	const struct ow_image *image;
+	bool is_new;
+	char state;
+
+	if (!split(&p->attr, h, &s) || s.pid == 0)
+		return;
+	image = ow_images_of(&r->images, (pid_t)s.pid);
+	if (!image)
+		image = ow_images_look(&r->images, (pid_t)s.pid, &is_new);
+	if (!image && (s.regs || s.nr_user)) {
+		r->stats.missed++;
+		return;
+	}
+	if (s.nr_kernel > OW_BPF_KERNEL)
+		s.nr_kernel = OW_BPF_KERNEL;
+	if (s.nr_kernel)
+		memcpy(p->walks.packed, s.kernel, 8 * s.nr_kernel);
+	head.nr_kernel = (uint16_t)s.nr_kernel;
+	head.nr = (uint16_t)p->walk(r, &s, image, s.nr_kernel, &end);
+	head.key.end = (uint8_t)end;
+	head.key.image = image ? image->id : 0;
+	head.key.pid = s.pid;
+	head.key.tid = r->options.by_thread ? s.tid : 0;
+	head.key.kind = OW_SAMPLE_CPU;
+	head.tid = s.tid;
+	if (!ow_task_stat((pid_t)s.pid, (pid_t)s.tid, head.comm,
+			  sizeof(head.comm), &state))
+		strcpy(head.comm, "?");
+	if (ow_recorder_count(r, &head, p->walks.packed, 1))
+		r->stats.lost++;
+}
+
+static void take_record(void *arg, const struct perf_event_header *h)
+{
+	struct ow_recorder *r = arg;
+	const uint32_t *words = (const uint32_t *)(h + 1);
+	bool is_new;
+
+	r->stats.bytes_out += h->size;
+	switch (h->type) {
+	case PERF_RECORD_SAMPLE: take_sample(r, h); break;
+	case PERF_RECORD_MMAP2: /* pid, tid, ... */
+		if (h->misc & PERF_RECORD_MISC_MMAP_DATA)
+			break;
+		ow_images_look(&r->images, (pid_t)words[0], &is_new);
+		break;
+	case PERF_RECORD_FORK: /* pid, ppid, ... */
+		if (words[0] != words[1])
+			ow_images_fork(&r->images, (pid_t)words[1],
+				       (pid_t)words[0]);
+		break;
+	case PERF_RECORD_LOST: /* id, number */
+		r->stats.lost += ((const uint64_t *)words)[1];
+		break;
+	}
+}
+
+int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
+			 struct ow_error *err)
+{
+	struct ow_perfsampling *p = r->priv;
+	uint64_t end = ow_recorder_now() + ms * 1000000ULL, now;
+
+	for (now = ow_recorder_now(); now < end; now = ow_recorder_now()) {
+		if (ow_perfrings_poll(&p->rings, (int)((end - now + 999999) /
+						       1000000)) < 0)
+			return errno == EINTR ?
+				       0 :
+				       ow_fail(err, OW_CODE_SYSTEM, "poll");
+		ow_perfrings_read(&p->rings, take_record, r);
+	}
+	return 0;
+}
+
+void ow_perfsampling_stop(struct ow_recorder *r)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	ow_perfrings_enable(&p->rings, false);
+	ow_perfrings_read(&p->rings, take_record, r);
+}
+
+int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	(void)err;
+	ow_perfrings_read(&p->rings, take_record, r);
+	return 0;
+}
+
+void ow_perfsampling_count(struct ow_recorder *r, struct ow_recorder_stats *s)
+{
+	(void)r;
+	(void)s;
+}
+
+void ow_perfsampling_close(struct ow_recorder *r)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	ow_copywalk_deinit(&p->walks);
+	ow_perfrings_close(&p->rings);
+	free(p);
+}

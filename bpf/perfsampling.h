@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Sampling by perf events: what the engines that do so share. */
+#ifndef OW_PERFSAMPLING_H
+#define OW_PERFSAMPLING_H
+
+#include "copywalk.h"
+#include "perfring.h"
+#include "recorder.h"
+
+#define OW_PERFSAMPLING_REGS 17 /* of a sample: all that can be walked by */
+
+/* A sample's parts, borrowed from its record. */
+struct ow_perfsample {
+	uint32_t pid, tid;
+	const uint64_t *kernel; /* of its call chain: the kernel's part, */
+	size_t nr_kernel;
+	const uint64_t *user; /* and the program's */
+	size_t nr_user;
+	const uint64_t *regs; /* in the kernel's order; NULL: none */
+	const uint8_t *stack;
+	uint64_t stack_size;
+};
+
+/* What such an engine keeps, at r->priv: first in its own structure. */
+struct ow_perfsampling {
+	struct ow_perfrings rings;
+	struct perf_event_attr attr; /* the engine has filled it before add() */
+	struct ow_copywalk walks;
+	/*
+	 * Put the program's frames into walks.packed[first] and further; image
+	 * is NULL for a thread of the kernel's own.  Return their number.
+	 */
+	size_t (*walk)(struct ow_recorder *r, const struct ow_perfsample *s,
+		       const struct ow_image *image, size_t first,
+		       enum ow_end *end);
+};
+
+/*
+ * Open: the engine's structure of size bytes, zeroed, becomes r->priv, with an
+ * attr that tells what processes do and samples at the recorder's frequency.
+ * name is for messages.
+ */
+int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
+			 struct ow_error *err);
+
+/* Once attr is complete: who is sampled from the start on. */
+int ow_perfsampling_begin(struct ow_recorder *r, struct ow_error *err);
+
+/* The registers of a sample, as the kernel was asked for them. */
+void ow_perfsampling_ask_regs(struct perf_event_attr *attr);
+void ow_perfsampling_regs(const uint64_t *values, struct ow_regs *ret);
+
+/* What the engines' operations are. */
+int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);
+int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err);
+int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
+			 struct ow_error *err);
+void ow_perfsampling_stop(struct ow_recorder *r);
+int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err);
+void ow_perfsampling_count(struct ow_recorder *r, struct ow_recorder_stats *s);
+void ow_perfsampling_close(struct ow_recorder *r);
+
+#endif /* OW_PERFSAMPLING_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Following processes, so that the kunwind module has tables of all they map. */
+#ifndef OW_TABLEKEEPER_H
+#define OW_TABLEKEEPER_H
+
+#include <outwind/kunwind.h>
+
+#include <stdbool.h>
+
+struct tablekeeper {
+	int dev;
+	bool verbose; /* complain of what can't be followed, or have a table */
+	bool all;     /* every process is followed */
+	struct ow_kunwind_tally tally;
+};
+
+/* Open the device; false with a complaint. */
+bool tablekeeper_open(struct tablekeeper *k);
+void tablekeeper_close(struct tablekeeper *k);
+
+/*
+ * Follow a process, with all that it forks and executes, and hand in the tables
+ * that it lacks; false, with a complaint, if it can't be followed.
+ */
+bool tablekeeper_follow(struct tablekeeper *k, pid_t pid);
+
+/* Follow those that are there, and all that begin; false with a complaint. */
+bool tablekeeper_follow_all(struct tablekeeper *k);
+
+/*
+ * Wait until there is something to do, a signal comes, or until (a descriptor,
+ * or -1) can be read; and do it.  False, with a complaint, if that fails.
+ */
+bool tablekeeper_wait(struct tablekeeper *k, int until);
+
+/* Have all ended that were followed? */
+bool tablekeeper_is_idle(const struct tablekeeper *k);
+
+#endif /* OW_TABLEKEEPER_H */
