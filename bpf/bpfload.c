@@ -149,9 +149,12 @@ int ow_bpfload_open(struct ow_recorder *r, struct ow_error *err)
 	choose_programs(e->skel, &r->options);
 	bpf_map__set_max_entries(e->skel->maps.walks,
 				 OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1));
-	if (sampler_bpf__load(e->skel))
-		return ow_bpfload_refuse(err, "load BPF programs");
-	return 0;
+	if (!sampler_bpf__load(e->skel))
+		return 0;
+	/* The kernel's verifier says EACCES; who may not load programs: EPERM. */
+	if (errno == EACCES)
+		errno = EINVAL;
+	return ow_bpfload_refuse(err, "load BPF programs");
 }
 
 static int keep_link(struct ow_bpfengine *e, struct bpf_link *link,

@@ -188,7 +188,7 @@ static __always_inline void end_of(struct walk *w, struct stack *s, __u32 pid,
 	nr[OW_BPF_SAMPLES]++;
 	nr[OW_BPF_SEEN] += w->nr;
 	nr[OW_BPF_COLD] += w->cold;
-	nr[OW_BPF_ENDS + (w->end < OW_NR_ENDS ? w->end : 0)]++;
+	nr[OW_BPF_ENDS + w->end % OW_BPF_MOST_ENDS]++;
 }
 
 /*

@@ -26,6 +26,7 @@
 #define OW_BPF_TEXT      128
 #define OW_BPF_MAX_DEPTH 31 /* words of a frame's area */
 #define OW_BPF_SLOTS     3 /* programs of a CPU that may interrupt each other */
+#define OW_BPF_MOST_ENDS 16 /* of enum ow_end; a power of two */
 
 enum ow_bpf_kind {
 	OW_BPF_NONE,   /* nothing covers this */
@@ -219,14 +220,15 @@ enum ow_bpf_count {
 	OW_BPF_LOST,    /* no room for the count or for the stack */
 	OW_BPF_SEEN,    /* frames */
 	OW_BPF_COLD,    /* frames whose row was looked up in a table */
-	OW_BPF_ENDS,    /* and OW_NR_ENDS more: why stacks ended */
-	OW_BPF_NR_COUNTS = OW_BPF_ENDS + OW_NR_ENDS
+	OW_BPF_ENDS,    /* and OW_BPF_MOST_ENDS: why stacks ended */
+	OW_BPF_NR_COUNTS = OW_BPF_ENDS + OW_BPF_MOST_ENDS
 };
 
 struct ow_bpf_tallies {
 	__u64 nr[OW_BPF_NR_COUNTS];
 };
 
+_Static_assert(OW_NR_ENDS <= OW_BPF_MOST_ENDS, "all of them");
 _Static_assert(sizeof(struct ow_bpf_rule) == 48, "no padding");
 _Static_assert(sizeof(struct ow_bpf_extra) == 64, "one value of a map");
 _Static_assert(sizeof(struct ow_bpf_object) == 64, "one cache line");
