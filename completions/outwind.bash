@@ -25,6 +25,9 @@ _outwind_argument() {
     -f | --format | --style)
         mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur")
         ;;
+    --engine)
+        mapfile -t COMPREPLY < <(compgen -W 'bpf perf ptrace kunwind' -- "$cur")
+        ;;
     -p | --pid)
         mapfile -t COMPREPLY < <(compgen -W "$(_outwind_pids)" -- "$cur")
         ;;

@@ -116,6 +116,9 @@ $(kt)/plugin.so: tests/kunwind/plugin.c
 	@$(CC) $(kt_flags) -shared -fPIC $< -o $@
 kt_programs += $(kt)/plugin.so
 
+# Whom outwind record samples there.
+kt_programs += $(B)/live/busy
+
 # What it costs.
 $(B)/kwbench-%/kwbench.ko: $(wildcard bench/kmod/*) $(B)/kmod-%/kunwind.ko
 	@mkdir -p $(@D)

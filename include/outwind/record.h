@@ -20,9 +20,9 @@ struct ow_recorder;
 
 /* What walks the stacks. */
 enum ow_engine {
-	OW_ENGINE_BPF,     /* programs in the kernel, by compact tables */
-	OW_ENGINE_PERF,    /* the kernel copies registers and stacks */
-	OW_ENGINE_PTRACE,  /* each sample stops the process and copies them */
+	OW_ENGINE_BPF,    /* programs in the kernel, by compact tables */
+	OW_ENGINE_PERF,   /* the kernel copies registers and stacks */
+	OW_ENGINE_PTRACE, /* each sample stops the process and copies them */
 	/* The kunwind module, while its hook is on: processes that are followed
 	   (outwind/kunwind.h), or by frame pointers. */
 	OW_ENGINE_KUNWIND,

@@ -45,6 +45,8 @@ begin "what is left"
 run 1200 "$build/kunwind/left"
 begin hook
 sh "$(dirname "$0")/hook.sh" "$build"
+begin record
+run 900 python3 -B "$(dirname "$0")/record.py" "$build"
 
 # All is given back.
 begin "the end"
