@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "bytebuf.h"
-#include "err.h"
 #include "error.h"
-#include "find.h"
+#include "escapes.h"
 
 #define MOST_EXTRAS (1U << 16)
 
@@ -236,21 +235,10 @@ bool ow_tablemap_rule(const struct ow_arch *arch, const struct ow_row *row,
 }
 
 /* What is being laid out. */
-/* Bytes of instructions that are run for escapes, however hostile the file. */
-#define MOST_WORK (1u << 27)
-
-/* Bytes of padding that an FDE may be followed by. */
-#define MOST_PADDING 63
-
 struct making {
-	const struct ow_object *obj;
 	const struct ow_table *t;
 	struct ow_bpf_object *out;
 	struct ow_bytebuf bytes;
-	struct ow_finder finder;
-	struct ow_target target;
-	struct ow_module module;
-	uint64_t work;
 };
 
 /* Up to the next whole chunk; where that is. */
@@ -317,67 +305,21 @@ static void put_code(struct making *m, uint32_t i)
 	ow_bytebuf_add(&m->bytes, &r, sizeof(r));
 }
 
-static void put_extra(struct making *m, uint64_t vaddr, uint64_t fde_end,
-		      const struct ow_row *row)
+/* A row that the table leaves to the CFI; false: there is no room for more. */
+static bool put_extra(void *arg, const struct ow_escape *from)
 {
-	uint64_t last = fde_end - 1 - m->t->base;
+	struct making *m = arg;
+	uint64_t last = from->fde_end - 1 - m->t->base;
 	struct ow_bpf_extra e = {
-		.off = (uint32_t)(vaddr - m->t->base),
+		.off = (uint32_t)(from->start - m->t->base),
 		.last = last <= UINT32_MAX ? (uint32_t)last : UINT32_MAX,
 		.rule.kind = OW_BPF_ESCAPE,
 	};
 
-	if (m->out->nr_extras >= MOST_EXTRAS)
-		return;
-	if (row)
-		ow_tablemap_rule(m->t->arch, row, &e.rule);
+	if (from->row)
+		ow_tablemap_rule(m->t->arch, from->row, &e.rule);
 	ow_bytebuf_add(&m->bytes, &e, sizeof(e));
-	m->out->nr_extras++;
-}
-
-/* Rows of the CFI in [vaddr, end), which the table leaves to it. */
-static void put_escapes(struct making *m, uint64_t vaddr, uint64_t end)
-{
-	const struct ow_cursor *insns = &m->finder.fde.insns;
-	unsigned int padding = 0;
-	struct ow_row row;
-	uint64_t next;
-	int err;
-
-	while (vaddr < end && m->out->nr_extras < MOST_EXTRAS &&
-	       m->work < MOST_WORK) {
-		err = ow_find_row(&m->finder, &m->target, &m->module, vaddr,
-				  &row);
-		m->work += (uint64_t)(insns->end - insns->pos) + 1;
-		if (err == -OW_ENOENT && padding++ < MOST_PADDING) {
-			vaddr++;
-			continue;
-		}
-		if (!err)
-			padding = 0;
-		next = err ? end : m->finder.cfa.next;
-		put_extra(m, vaddr, err ? end : m->finder.fde.end,
-			  err ? NULL : &row);
-		if (next <= vaddr)
-			return;
-		vaddr = next;
-	}
-}
-
-static void put_extras(struct making *m)
-{
-	struct ow_table_pos pos = { .block = 0 };
-	uint64_t from = 0;
-	bool open = false;
-
-	while (ow_table_next(m->t, &pos) > 0) {
-		if (open)
-			put_escapes(m, from, m->t->base + pos.off);
-		open = pos.code == OW_TABLE_ESCAPE;
-		from = m->t->base + pos.off;
-	}
-	if (open)
-		put_escapes(m, from, m->t->base + UINT32_MAX);
+	return ++m->out->nr_extras < MOST_EXTRAS;
 }
 
 uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
@@ -394,11 +336,8 @@ uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
 		.nr_blocks = t->nr_blocks,
 		.nr_codes = t->nr_codes,
 	};
-	m->obj = obj;
 	m->t = t;
 	m->out = ret;
-	m->target.arch = t->arch;
-	m->module.cfi = &obj->cfi;
 	put_part(m, t->rows, t->rows_size);
 	ret->blocks = put_part(m, t->blocks, 4 * (size_t)t->nr_blocks);
 	put_pages(m);
@@ -407,7 +346,8 @@ uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
 	for (i = 0; i < t->nr_codes; i++)
 		put_code(m, i);
 	ret->extras = align(m);
-	put_extras(m);
+	if (!ow_escapes_list(obj, t, put_extra, m))
+		m->bytes.failed = true;
 	align(m);
 	/* Rows are read 64 bytes at a time, the last ones too. */
 	ow_bytebuf_add(&m->bytes, spare, sizeof(spare));

@@ -6,7 +6,7 @@
 
 #include "err.h"
 #include "error.h"
-#include "find.h"
+#include "escapes.h"
 #include "rare.h"
 
 /* DWARF 5, table 7.9. */
@@ -24,21 +24,8 @@ struct recent {
 	uint32_t nr;                       /* in all */
 };
 
-/*
- * Bytes of instructions that are run in all: a hostile file could have one FDE of
- * megabytes run for each of its rows.
- */
-#define MOST_WORK (1u << 27)
-
-/* Bytes of padding that an FDE may be followed by. */
-#define MOST_PADDING 63
-
 struct making {
 	const struct ow_table *t;
-	uint64_t work;
-	struct ow_finder finder;
-	struct ow_target target;
-	struct ow_module module;
 	struct ow_bytebuf rows, rules, exprs;
 	struct recent recent_rules, recent_exprs;
 };
@@ -142,14 +129,13 @@ static bool make_rule(struct making *m, const struct ow_row *row,
 	return true;
 }
 
-/* A row that holds for [start, end). */
-static void put_row(struct making *m, uint64_t start, uint64_t end,
-		    const struct ow_row *row)
+static void put_row(struct making *m, const struct ow_escape *e)
 {
 	struct ow_rare_rule rules[1 + OW_MAX_REGS];
+	const struct ow_row *row = e->row;
 	struct ow_rare_row r = {
-		.start = (uint32_t)(start - m->t->base),
-		.end = (uint32_t)(end - m->t->base),
+		.start = (uint32_t)(e->start - m->t->base),
+		.end = (uint32_t)(e->end - m->t->base),
 		.nr = row->nr,
 		.flags = row->flags & ~OW_ROW_LAST,
 		.ra = row->ra,
@@ -161,7 +147,7 @@ static void put_row(struct making *m, uint64_t start, uint64_t end,
 	if (cfa.kind == OW_RULE_NONE)
 		return;
 	cfa.slot = 0;
-	if (end == m->finder.fde.end)
+	if (e->end == e->fde_end)
 		r.flags |= OW_RARE_LAST;
 	if (!make_rule(m, row, &cfa, &rules[0], &ops))
 		return;
@@ -176,65 +162,14 @@ static void put_row(struct making *m, uint64_t start, uint64_t end,
 	ow_bytebuf_add(&m->rows, &r, sizeof(r));
 }
 
-static bool has_room(const struct making *m)
+/* What can't be read is left out; false: there is no room for more. */
+static bool take(void *arg, const struct ow_escape *e)
 {
-	return m->rows.size < OW_RARE_MAX_ROWS * sizeof(struct ow_rare_row) &&
-	       m->work < MOST_WORK;
-}
+	struct making *m = arg;
 
-static int find(struct making *m, uint64_t vaddr, struct ow_row *row)
-{
-	int err = ow_find_row(&m->finder, &m->target, &m->module, vaddr, row);
-	const struct ow_cursor *insns = &m->finder.fde.insns;
-
-	m->work += (uint64_t)(insns->end - insns->pos) + 1;
-	return err;
-}
-
-/* Rows of the CFI in [vaddr, end). */
-static void put_rows(struct making *m, uint64_t vaddr, uint64_t end)
-{
-	unsigned int padding = 0;
-	struct ow_row row;
-	uint64_t next;
-	int err;
-
-	while (vaddr < end && has_room(m)) {
-		err = find(m, vaddr, &row);
-		/* FDEs of such rows make one row of the table. */
-		if (err == -OW_ENOENT && padding++ < MOST_PADDING) {
-			vaddr++;
-			continue;
-		}
-		/* What can't be read goes up to the table's next row. */
-		if (err)
-			return;
-		padding = 0;
-		next = m->finder.cfa.next;
-		if (next > m->finder.fde.end)
-			next = m->finder.fde.end;
-		if (next > end)
-			next = end;
-		if (next <= vaddr)
-			return;
-		put_row(m, vaddr, next, &row);
-		vaddr = next;
-	}
-}
-
-static void put_all(struct making *m)
-{
-	struct ow_table_pos pos = { .block = 0 };
-	uint64_t from = 0;
-	bool open = false;
-
-	while (ow_table_next(m->t, &pos) > 0) {
-		if (open)
-			put_rows(m, from, m->t->base + pos.off);
-		open = pos.code == OW_TABLE_ESCAPE;
-		from = m->t->base + pos.off;
-	}
-	/* A table's last row is one of what nothing covers. */
+	if (e->row)
+		put_row(m, e);
+	return m->rows.size < OW_RARE_MAX_ROWS * sizeof(struct ow_rare_row);
 }
 
 static void put_together(const struct making *m, struct ow_bytebuf *ret)
@@ -267,10 +202,10 @@ void ow_rare_generate(const struct ow_object *obj, const struct ow_table *t,
 		return;
 	}
 	m->t = t;
-	m->target.arch = t->arch;
-	m->module.cfi = &obj->cfi;
-	put_all(m);
-	put_together(m, ret);
+	if (ow_escapes_list(obj, t, take, m))
+		put_together(m, ret);
+	else
+		ret->failed = true;
 	ow_bytebuf_deinit(&m->rows);
 	ow_bytebuf_deinit(&m->rules);
 	ow_bytebuf_deinit(&m->exprs);

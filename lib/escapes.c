@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "escapes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "err.h"
+#include "error.h"
+#include "find.h"
+#include "tablerows.h"
+
+/*
+ * Bytes of instructions that are run in all: a hostile file could have one FDE of
+ * megabytes run for each of its rows.
+ */
+#define MOST_WORK (1u << 27)
+
+/* Bytes of padding that an FDE may be followed by. */
+#define MOST_PADDING 63
+
+struct listing {
+	const struct ow_table *t;
+	bool (*each)(void *arg, const struct ow_escape *e);
+	void *arg;
+	uint64_t work;
+	struct ow_finder finder;
+	struct ow_target target;
+	struct ow_module module;
+	/* First bytes of codes, some of which are or have escapes. */
+	bool suspects[256];
+};
+
+static int find(struct listing *l, uint64_t vaddr, struct ow_row *row)
+{
+	int err = ow_find_row(&l->finder, &l->target, &l->module, vaddr, row);
+	const struct ow_cursor *insns = &l->finder.fde.insns;
+
+	l->work += (uint64_t)(insns->end - insns->pos) + 1;
+	return err;
+}
+
+/* Hand over the row at vaddr, or that there is none; false: no more. */
+static bool take(struct listing *l, uint64_t vaddr, uint64_t end,
+		 const struct ow_row *row, uint64_t *next)
+{
+	struct ow_escape e = { vaddr, end, end, row };
+
+	if (row) {
+		e.fde_end = l->finder.fde.end;
+		if (l->finder.cfa.next < e.end)
+			e.end = l->finder.cfa.next;
+		if (e.fde_end < e.end)
+			e.end = e.fde_end;
+	}
+	*next = e.end;
+	return e.end > vaddr && l->each(l->arg, &e);
+}
+
+/* Rows of the CFI in [vaddr, end), of one run of the table's escapes. */
+static bool list_run(struct listing *l, uint64_t vaddr, uint64_t end)
+{
+	unsigned int padding = 0;
+	struct ow_row row;
+	int err;
+
+	while (vaddr < end) {
+		if (l->work >= MOST_WORK)
+			return false;
+		err = find(l, vaddr, &row);
+		/* FDEs of such rows make one row of the table. */
+		if (err == -OW_ENOENT && padding++ < MOST_PADDING) {
+			vaddr++;
+			continue;
+		}
+		if (!err)
+			padding = 0;
+		if (!take(l, vaddr, end, err ? NULL : &row, &vaddr))
+			return false;
+	}
+	return true;
+}
+
+static uint8_t first_byte(uint32_t code)
+{
+	return (uint8_t)(code < OW_TABLE_LONG ?
+				 code :
+				 OW_TABLE_LONG + ((code - OW_TABLE_LONG) >> 8));
+}
+
+/* Is one of the codes' first bytes among those? */
+static bool has(const struct ow_tablerows *r, const bool *firsts)
+{
+	uint32_t i;
+
+	for (i = r->nr; i < 2 * r->nr; i++)
+		if (firsts[r->at[i]])
+			return true;
+	return false;
+}
+
+static void find_suspects(struct listing *l)
+{
+	static const bool escape[256] = { [OW_TABLE_ESCAPE] = true };
+	const struct ow_table *t = l->t;
+	struct ow_tablerows r;
+	const uint8_t *at;
+	uint32_t i, code;
+
+	l->suspects[OW_TABLE_ESCAPE] = true;
+	for (i = 0; i < t->nr_codes; i++) {
+		at = t->codes + 3 * (size_t)i;
+		code = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
+		if (OW_TABLE_CODE_IS_SEQ(code) &&
+		    (!ow_tablerows_at(t->seqs, t->seqs_size,
+				      OW_TABLE_CODE_SEQ(code), &r) ||
+		     has(&r, escape)))
+			l->suspects[first_byte(OW_TABLE_FIRST + i)] = true;
+	}
+}
+
+/* Most blocks have none, and are passed over. */
+static bool is_suspect(const struct listing *l, uint32_t block)
+{
+	struct ow_tablerows r;
+
+	return !ow_tablerows_at(l->t->rows, l->t->rows_size,
+				block * OW_TABLE_BLOCK, &r) ||
+	       has(&r, l->suspects);
+}
+
+static void list_all(struct listing *l)
+{
+	struct ow_table_pos pos = { .block = 0 };
+	const struct ow_table *t = l->t;
+	uint64_t from = 0;
+	bool open = false;
+
+	while (pos.block < t->nr_blocks || pos.seq) {
+		if (!open && pos.row == 0 && pos.seq == 0 &&
+		    !is_suspect(l, pos.block)) {
+			pos.block++;
+			continue;
+		}
+		if (ow_table_next(t, &pos) <= 0)
+			break;
+		if (open && !list_run(l, from, t->base + pos.off))
+			return;
+		open = pos.code == OW_TABLE_ESCAPE;
+		from = t->base + pos.off;
+	}
+	if (open)
+		list_run(l, from, t->base + UINT32_MAX);
+}
+
+bool ow_escapes_list(const struct ow_object *obj, const struct ow_table *t,
+		     bool (*each)(void *arg, const struct ow_escape *e),
+		     void *arg)
+{
+	_cleanup_(ow_freep) struct listing *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return false;
+	l->t = t;
+	l->each = each;
+	l->arg = arg;
+	l->target.arch = t->arch;
+	l->module.cfi = &obj->cfi;
+	find_suspects(l);
+	list_all(l);
+	return true;
+}
