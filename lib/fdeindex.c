@@ -9,13 +9,51 @@ struct growing {
 	bool sorted;
 };
 
-static int by_start(const void *a, const void *b)
+/* The refs by one byte of their start, in the order of the others before. */
+static void sort_by_byte(const struct ow_fde_ref *from, struct ow_fde_ref *to,
+			 size_t nr, unsigned int shift)
 {
-	const struct ow_fde_ref *x = a, *y = b;
+	size_t at[256] = { 0 }, sum = 0, n, i;
 
-	if (x->start != y->start)
-		return x->start < y->start ? -1 : 1;
-	return (x->off > y->off) - (x->off < y->off);
+	for (i = 0; i < nr; i++)
+		at[from[i].start >> shift & 0xff]++;
+	for (i = 0; i < 256; i++) {
+		n = at[i];
+		at[i] = sum;
+		sum += n;
+	}
+	for (i = 0; i < nr; i++)
+		to[at[from[i].start >> shift & 0xff]++] = from[i];
+}
+
+/*
+ * By their start, and those of the same one by their offset, in whose order they
+ * come: a byte after another, but those that all starts have alike.  0, or -1
+ * when out of memory.
+ */
+static int sort(struct growing *g)
+{
+	struct ow_fde_ref *from = g->refs, *swap, *to;
+	uint64_t differs = 0;
+	unsigned int shift;
+	size_t i;
+
+	to = malloc(g->nr * sizeof(*to));
+	if (!to)
+		return -1;
+	for (i = 1; i < g->nr; i++)
+		differs |= from[i].start ^ from[0].start;
+	for (shift = 0; shift < 64; shift += 8) {
+		if (!(differs >> shift & 0xff))
+			continue;
+		sort_by_byte(from, to, g->nr, shift);
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	g->refs = from;
+	free(to);
+	return 0;
 }
 
 static int add(struct growing *g, const struct ow_fde *fde)
@@ -59,8 +97,10 @@ int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 			return -1;
 		}
 	}
-	if (!g.sorted)
-		qsort(g.refs, g.nr, sizeof(*g.refs), by_start);
+	if (!g.sorted && sort(&g)) {
+		free(g.refs);
+		return -1;
+	}
 	*ret = (struct ow_fde_index){ g.refs, g.nr };
 	return 0;
 }

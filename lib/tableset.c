@@ -46,26 +46,28 @@ static bool same(const struct ow_tableset *a, const struct ow_tableset *b)
 	       memcmp(a->saves, b->saves, saves_size(a)) == 0;
 }
 
+bool ow_tablesets_add(struct ow_tablesets *s, const struct ow_tableset *set,
+		      uint32_t *ret)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nr; i++)
+		if (same(set, &s->all[i]))
+			break;
+	if (i == OW_TABLE_MAX_SETS)
+		return false;
+	if (i == s->nr)
+		s->all[s->nr++] = *set;
+	*ret = i;
+	return true;
+}
+
 bool ow_tablesets_find(struct ow_tablesets *s, const struct ow_arch *arch,
 		       uint8_t ra, const struct ow_row *row, uint32_t *ret)
 {
 	struct ow_tableset set;
-	uint32_t i;
 
-	if (!pack(arch, ra, row, &set))
-		return false;
-	if (s->nr == 0 || !same(&set, &s->all[s->last])) {
-		for (i = 0; i < s->nr; i++)
-			if (same(&set, &s->all[i]))
-				break;
-		if (i == OW_TABLE_MAX_SETS)
-			return false;
-		if (i == s->nr)
-			s->all[s->nr++] = set;
-		s->last = i;
-	}
-	*ret = s->last;
-	return true;
+	return pack(arch, ra, row, &set) && ow_tablesets_add(s, &set, ret);
 }
 
 /* What was pushed first comes first: prologues make sets that begin alike. */

@@ -13,7 +13,7 @@ struct ow_tableset {
 
 struct ow_tablesets {
 	struct ow_tableset all[OW_TABLE_MAX_SETS];
-	uint32_t nr, last; /* the one found last: neighbours are alike */
+	uint32_t nr;
 };
 
 /*
@@ -23,6 +23,10 @@ struct ow_tablesets {
  */
 bool ow_tablesets_find(struct ow_tablesets *s, const struct ow_arch *arch,
 		       uint8_t ra, const struct ow_row *row, uint32_t *ret);
+
+/* The same for a set of another such list. */
+bool ow_tablesets_add(struct ow_tablesets *s, const struct ow_tableset *set,
+		      uint32_t *ret);
 
 #define OW_TABLESETS_MAX_SAVES (OW_TABLE_MAX_SETS * 2 * OW_TABLE_MAX_SAVES)
 
