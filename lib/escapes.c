@@ -26,8 +26,8 @@ struct listing {
 	struct ow_finder finder;
 	struct ow_target target;
 	struct ow_module module;
-	/* First bytes of codes, some of which are or have escapes. */
-	bool suspects[256];
+	/* By code: it is an escape, or a sequence that has one. */
+	bool has_escape[OW_TABLE_MAX_NUMBER + 1];
 };
 
 static int find(struct listing *l, uint64_t vaddr, struct ow_row *row)
@@ -80,52 +80,54 @@ static bool list_run(struct listing *l, uint64_t vaddr, uint64_t end)
 	return true;
 }
 
-static uint8_t first_byte(uint32_t code)
+/* Is one of the rows' codes marked so?  What can't be read is. */
+static bool has(const struct ow_tablerows *r, const bool *marked)
 {
-	return (uint8_t)(code < OW_TABLE_LONG ?
-				 code :
-				 OW_TABLE_LONG + ((code - OW_TABLE_LONG) >> 8));
-}
+	uint32_t i, code, more = 2 * r->nr;
 
-/* Is one of the codes' first bytes among those? */
-static bool has(const struct ow_tablerows *r, const bool *firsts)
-{
-	uint32_t i;
-
-	for (i = r->nr; i < 2 * r->nr; i++)
-		if (firsts[r->at[i]])
+	for (i = 1; i < r->nr; i++)
+		more += r->at[i] >= OW_TABLE_LONG;
+	for (i = r->nr; i < 2 * r->nr; i++) {
+		code = r->at[i];
+		if (code >= OW_TABLE_LONG && more >= r->size)
 			return true;
+		if (code >= OW_TABLE_LONG)
+			code = OW_TABLE_LONG + ((code - OW_TABLE_LONG) << 8) +
+			       r->at[more++];
+		if (marked[code])
+			return true;
+	}
 	return false;
 }
 
-static void find_suspects(struct listing *l)
+static void mark_sequences(struct listing *l)
 {
-	static const bool escape[256] = { [OW_TABLE_ESCAPE] = true };
 	const struct ow_table *t = l->t;
 	struct ow_tablerows r;
 	const uint8_t *at;
 	uint32_t i, code;
 
-	l->suspects[OW_TABLE_ESCAPE] = true;
-	for (i = 0; i < t->nr_codes; i++) {
+	l->has_escape[OW_TABLE_ESCAPE] = true;
+	for (i = 0; i < t->nr_codes && OW_TABLE_FIRST + i < OW_TABLE_MAX_NUMBER;
+	     i++) {
 		at = t->codes + 3 * (size_t)i;
 		code = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
-		if (OW_TABLE_CODE_IS_SEQ(code) &&
-		    (!ow_tablerows_at(t->seqs, t->seqs_size,
-				      OW_TABLE_CODE_SEQ(code), &r) ||
-		     has(&r, escape)))
-			l->suspects[first_byte(OW_TABLE_FIRST + i)] = true;
+		if (OW_TABLE_CODE_IS_SEQ(code))
+			l->has_escape[OW_TABLE_FIRST + i] =
+				!ow_tablerows_at(t->seqs, t->seqs_size,
+						 OW_TABLE_CODE_SEQ(code), &r) ||
+				memchr(r.at + r.nr, OW_TABLE_ESCAPE, r.nr);
 	}
 }
 
 /* Most blocks have none, and are passed over. */
-static bool is_suspect(const struct listing *l, uint32_t block)
+static bool has_escape(const struct listing *l, uint32_t block)
 {
 	struct ow_tablerows r;
 
 	return !ow_tablerows_at(l->t->rows, l->t->rows_size,
 				block * OW_TABLE_BLOCK, &r) ||
-	       has(&r, l->suspects);
+	       has(&r, l->has_escape);
 }
 
 static void list_all(struct listing *l)
@@ -137,7 +139,7 @@ static void list_all(struct listing *l)
 
 	while (pos.block < t->nr_blocks || pos.seq) {
 		if (!open && pos.row == 0 && pos.seq == 0 &&
-		    !is_suspect(l, pos.block)) {
+		    !has_escape(l, pos.block)) {
 			pos.block++;
 			continue;
 		}
@@ -165,7 +167,7 @@ bool ow_escapes_list(const struct ow_object *obj, const struct ow_table *t,
 	l->arg = arg;
 	l->target.arch = t->arch;
 	l->module.cfi = &obj->cfi;
-	find_suspects(l);
+	mark_sequences(l);
 	list_all(l);
 	return true;
 }

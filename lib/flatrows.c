@@ -12,6 +12,12 @@
 
 #define MANY 8192 /* FDEs: then a second thread is worth its start */
 
+/* The segment that was read last. */
+struct code {
+	uint64_t start, size;
+	const uint8_t *bytes;
+};
+
 /* Rows under construction, of some of the FDEs. */
 struct part {
 	const struct ow_object *obj;
@@ -24,6 +30,7 @@ struct part {
 	uint16_t entry_rule; /* of the first row of the last FDE */
 	struct ow_cie_memo memo;
 	struct ow_rowmemo sets; /* found before */
+	struct code code;
 	struct ow_cfa cfa;
 };
 
@@ -75,13 +82,11 @@ static uint16_t rule_here(struct part *p)
 	return intern_rule(p->out, OW_TABLE_RULE(set, words));
 }
 
-static bool reserve(struct ow_flatrows *f, size_t more)
+static bool grow(struct ow_flatrows *f, size_t more)
 {
 	size_t room = f->room ? 2 * f->room : 1024;
 	void *rows;
 
-	if (f->room - f->nr >= more)
-		return true;
 	if (room - f->nr < more)
 		room = f->nr + more;
 	rows = realloc(f->rows, room * sizeof(*f->rows));
@@ -90,6 +95,11 @@ static bool reserve(struct ow_flatrows *f, size_t more)
 	f->rows = rows;
 	f->room = room;
 	return true;
+}
+
+static bool reserve(struct ow_flatrows *f, size_t more)
+{
+	return f->room - f->nr >= more || grow(f, more);
 }
 
 static int add_row(struct ow_flatrows *f, uint64_t vaddr, uint16_t rule,
@@ -105,19 +115,27 @@ static int add_row(struct ow_flatrows *f, uint64_t vaddr, uint16_t rule,
 	return 0;
 }
 
+/* Is what lies between only padding? */
+static bool is_padding(const struct ow_object *obj, struct code *c,
+		       uint64_t from, uint64_t to)
+{
+	if (from < c->start || to < from || to - c->start > c->size) {
+		c->start = from;
+		c->bytes = ow_elf_at(&obj->elf, from, &c->size);
+		if (!c->bytes)
+			c->size = 0;
+	}
+	return c->bytes && to - from <= c->size &&
+	       ow_is_padding(obj->elf.arch, c->bytes + (from - c->start),
+			     to - from);
+}
+
 /* From the last FDE's end to the next one's start. */
 static int bridge_gap(struct ow_flatrows *f, const struct ow_object *obj,
-		      uint64_t to)
+		      struct code *code, uint64_t to)
 {
-	uint64_t size;
-	const uint8_t *bytes;
-
-	if (f->nr == 0 || to == f->end)
-		return 0;
-	bytes = ow_elf_at(&obj->elf, f->end, &size);
 	/* Nobody runs padding, so that the row before may hold for it too. */
-	if (bytes && to - f->end <= size &&
-	    ow_is_padding(obj->elf.arch, bytes, to - f->end))
+	if (f->nr == 0 || to == f->end || is_padding(obj, code, f->end, to))
 		return 0;
 	return add_row(f, f->end, OW_TABLE_NONE, true);
 }
@@ -145,7 +163,7 @@ static int add_rows(struct part *p)
 static int add_fde(struct part *p, const struct ow_fde *fde, uint64_t end)
 {
 	struct ow_flatrows *f = p->out;
-	int err = bridge_gap(f, p->obj, fde->start);
+	int err = bridge_gap(f, p->obj, &p->code, fde->start);
 
 	if (err)
 		return err;
@@ -318,11 +336,12 @@ bool ow_flatrows_append(struct ow_flatrows *a, const struct ow_flatrows *b,
 			const struct ow_object *obj)
 {
 	uint16_t rules[OW_TABLE_FIRST + OW_FLATROWS_SLOTS];
+	struct code code = { .size = 0 };
 	const struct ow_flat_row *row;
 	size_t i;
 
 	if (a->nr == 0 || b->nr == 0 || a->ra != b->ra ||
-	    !translate(a, b, rules) || bridge_gap(a, obj, b->start) ||
+	    !translate(a, b, rules) || bridge_gap(a, obj, &code, b->start) ||
 	    !reserve(a, b->nr))
 		return false;
 	for (i = 0; i < b->nr; i++) {

@@ -3,12 +3,6 @@
 
 #include <string.h>
 
-static bool same(const struct ow_rule *a, const struct ow_rule *b)
-{
-	return a->slot == b->slot && a->kind == b->kind && a->reg == b->reg &&
-	       a->off == b->off;
-}
-
 /* Is the entry of a row that says the same of all registers? */
 static bool is_like(const struct ow_rowmemo_entry *e, const struct ow_cfa *cfa)
 {
@@ -21,7 +15,8 @@ static bool is_like(const struct ow_rowmemo_entry *e, const struct ow_cfa *cfa)
 		return false;
 	for (; left; left &= left - 1) {
 		i = __builtin_ctzll(left);
-		if (!same(&e->reg[i], &st->reg[i]))
+		/* With the padding: what differs there is looked for again. */
+		if (memcmp(&e->reg[i], &st->reg[i], sizeof(st->reg[i])))
 			return false;
 	}
 	return true;

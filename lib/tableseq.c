@@ -21,6 +21,8 @@ struct runs {
 	size_t nr;
 	struct run *slots; /* a hash by content */
 	size_t mask;
+	struct run **found; /* one after another as they occur; NULL: a row that
+			       is none */
 };
 
 /* Rows from i on that make one run. */
@@ -78,14 +80,13 @@ static void count_runs(struct runs *r)
 {
 	struct run *run;
 	uint8_t size;
-	size_t i;
+	size_t i, nr = 0;
 
 	for (i = 0; i < r->nr; i += size) {
 		size = run_size(r->flat, r->nr, i);
-		if (size == 1)
-			continue;
-		run = find_run(r, i, size);
-		if (run->count++ == 0) {
+		run = size > 1 ? find_run(r, i, size) : NULL;
+		r->found[nr++] = run;
+		if (run && run->count++ == 0) {
 			run->first = i;
 			run->size = size;
 		}
@@ -118,11 +119,11 @@ static void rewrite(struct ow_seqs *s, const struct runs *r,
 {
 	struct run *run;
 	uint8_t size, k;
-	size_t i;
+	size_t i, nr = 0;
 
 	for (i = 0; i < r->nr; i += size) {
-		size = run_size(r->flat, r->nr, i);
-		run = size > 1 ? find_run(r, i, size) : NULL;
+		run = r->found[nr++];
+		size = run ? run->size : 1;
 		if (run && !run->number && worth_it(run) &&
 		    has_room(s, first_number))
 			add_seq(s, run, first_number);
@@ -140,21 +141,23 @@ int ow_seqs_make(struct ow_seqs *s, const struct ow_flat_row *flat, size_t nr,
 		 uint32_t first_number)
 {
 	struct runs r = { .flat = flat, .nr = nr, .mask = 1 };
+	int failed = -1;
 
 	memset(s, 0, sizeof(*s));
 	while (r.mask < nr) /* at most half as many runs as rows */
 		r.mask = 2 * r.mask + 1;
 	r.slots = calloc(r.mask + 1, sizeof(*r.slots));
+	r.found = malloc((nr + 1) * sizeof(struct run *));
 	s->rows = malloc((nr + 1) * sizeof(*s->rows));
 	s->seqs = malloc(MAX_SEQS * sizeof(*s->seqs));
-	if (!r.slots || !s->rows || !s->seqs) {
-		free(r.slots);
-		return -1;
+	if (r.slots && r.found && s->rows && s->seqs) {
+		count_runs(&r);
+		rewrite(s, &r, first_number);
+		failed = 0;
 	}
-	count_runs(&r);
-	rewrite(s, &r, first_number);
 	free(r.slots);
-	return 0;
+	free(r.found);
+	return failed;
 }
 
 void ow_seqs_free(struct ow_seqs *s)
