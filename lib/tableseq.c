@@ -16,13 +16,19 @@ struct run {
 	uint8_t size;
 };
 
+/*
+ * All different runs.  They are few beside the rows, and so is the memory that
+ * looking for one goes through.
+ */
 struct runs {
 	const struct ow_flat_row *flat;
 	size_t nr;
-	struct run *slots; /* a hash by content */
-	size_t mask;
-	struct run **found; /* one after another as they occur; NULL: a row that
-			       is none */
+	struct run *all;
+	uint32_t nr_runs, room;
+	uint32_t *slots; /* a hash by content: 1 + number; at most half full */
+	uint32_t mask;
+	uint32_t *found; /* one after another as they occur: 1 + number, or 0
+			    for a row that is none */
 };
 
 /* Rows from i on that make one run. */
@@ -61,36 +67,71 @@ static bool same_run(const struct ow_flat_row *a, const struct ow_flat_row *b,
 	return true;
 }
 
-/* The entry of the run of that size at i; an empty one if it is new. */
-static struct run *find_run(const struct runs *r, size_t i, uint8_t size)
+/* The slot of the run of that size at i; an empty one if it is new. */
+static uint32_t *find_slot(const struct runs *r, size_t i, uint8_t size)
 {
-	size_t slot = run_hash(r->flat + i, size) & r->mask;
-	struct run *run;
+	uint32_t at = (uint32_t)run_hash(r->flat + i, size) & r->mask;
+	const struct run *run;
 
-	for (;; slot = (slot + 1) & r->mask) {
-		run = &r->slots[slot];
-		if (run->count == 0 ||
-		    (run->size == size &&
-		     same_run(r->flat + run->first, r->flat + i, size)))
-			return run;
+	for (;; at = (at + 1) & r->mask) {
+		if (r->slots[at] == 0)
+			return &r->slots[at];
+		run = &r->all[r->slots[at] - 1];
+		if (run->size == size &&
+		    same_run(r->flat + run->first, r->flat + i, size))
+			return &r->slots[at];
 	}
 }
 
-static void count_runs(struct runs *r)
+/* Room for twice as many. */
+static bool grow(struct runs *r)
 {
-	struct run *run;
+	uint32_t room = r->room ? 2 * r->room : 4096, i;
+	void *all = realloc(r->all, room * sizeof(*r->all));
+
+	if (!all)
+		return false;
+	r->all = all;
+	r->room = room;
+	free(r->slots);
+	r->mask = 2 * room - 1;
+	r->slots = calloc(2 * (size_t)room, sizeof(*r->slots));
+	for (i = 0; r->slots && i < r->nr_runs; i++)
+		*find_slot(r, r->all[i].first, r->all[i].size) = i + 1;
+	return r->slots != NULL;
+}
+
+/* 1 + the number of the run of that size at i, or 0 when out of memory. */
+static uint32_t find_run(struct runs *r, size_t i, uint8_t size)
+{
+	uint32_t *slot;
+
+	if (r->nr_runs == r->room && !grow(r))
+		return 0;
+	slot = find_slot(r, i, size);
+	if (*slot == 0) {
+		r->all[r->nr_runs++] = (struct run){ .first = i, .size = size };
+		*slot = r->nr_runs;
+	}
+	return *slot;
+}
+
+static bool count_runs(struct runs *r)
+{
+	uint32_t run;
 	uint8_t size;
 	size_t i, nr = 0;
 
 	for (i = 0; i < r->nr; i += size) {
 		size = run_size(r->flat, r->nr, i);
-		run = size > 1 ? find_run(r, i, size) : NULL;
+		run = size > 1 ? find_run(r, i, size) : 0;
+		if (size > 1 && run == 0)
+			return false;
 		r->found[nr++] = run;
-		if (run && run->count++ == 0) {
-			run->first = i;
-			run->size = size;
-		}
+		if (run)
+			r->all[run - 1].count++;
 	}
+	return true;
 }
 
 /*
@@ -122,7 +163,8 @@ static void rewrite(struct ow_seqs *s, const struct runs *r,
 	size_t i, nr = 0;
 
 	for (i = 0; i < r->nr; i += size) {
-		run = r->found[nr++];
+		run = r->found[nr] ? &r->all[r->found[nr] - 1] : NULL;
+		nr++;
 		size = run ? run->size : 1;
 		if (run && !run->number && worth_it(run) &&
 		    has_room(s, first_number))
@@ -140,21 +182,18 @@ static void rewrite(struct ow_seqs *s, const struct runs *r,
 int ow_seqs_make(struct ow_seqs *s, const struct ow_flat_row *flat, size_t nr,
 		 uint32_t first_number)
 {
-	struct runs r = { .flat = flat, .nr = nr, .mask = 1 };
+	struct runs r = { .flat = flat, .nr = nr };
 	int failed = -1;
 
 	memset(s, 0, sizeof(*s));
-	while (r.mask < nr) /* at most half as many runs as rows */
-		r.mask = 2 * r.mask + 1;
-	r.slots = calloc(r.mask + 1, sizeof(*r.slots));
-	r.found = malloc((nr + 1) * sizeof(struct run *));
+	r.found = malloc((nr + 1) * sizeof(*r.found));
 	s->rows = malloc((nr + 1) * sizeof(*s->rows));
 	s->seqs = malloc(MAX_SEQS * sizeof(*s->seqs));
-	if (r.slots && r.found && s->rows && s->seqs) {
-		count_runs(&r);
+	if (r.found && s->rows && s->seqs && count_runs(&r)) {
 		rewrite(s, &r, first_number);
 		failed = 0;
 	}
+	free(r.all);
 	free(r.slots);
 	free(r.found);
 	return failed;
