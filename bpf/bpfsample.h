@@ -101,6 +101,31 @@ static __always_inline struct walk *walk_here(__u32 slot)
 	return bpf_map_lookup_elem(&walks, &at);
 }
 
+static __always_inline int put_regs(struct walk *w, const struct user_regs *r)
+{
+	if (r->cs != USER_CS)
+		return OW_END_UNSUPPORTED;
+	w->reg[0] = r->ax;
+	w->reg[1] = r->dx;
+	w->reg[2] = r->cx;
+	w->reg[3] = r->bx;
+	w->reg[4] = r->si;
+	w->reg[5] = r->di;
+	w->reg[6] = r->bp;
+	w->reg[7] = r->sp;
+	w->reg[8] = r->r8;
+	w->reg[9] = r->r9;
+	w->reg[10] = r->r10;
+	w->reg[11] = r->r11;
+	w->reg[12] = r->r12;
+	w->reg[13] = r->r13;
+	w->reg[14] = r->r14;
+	w->reg[15] = r->r15;
+	w->reg[16] = r->ip;
+	w->known = (1ULL << 17) - 1;
+	return 0;
+}
+
 /* The registers that the program had when it was interrupted last. */
 static __always_inline int load_regs(struct walk *w, struct task_struct *task)
 {
@@ -109,37 +134,23 @@ static __always_inline int load_regs(struct walk *w, struct task_struct *task)
 	if (bpf_probe_read_kernel(&r, sizeof(r),
 				  (void *)bpf_task_pt_regs((void *)task)))
 		return OW_END_FAULT;
-	if (r.cs != USER_CS)
-		return OW_END_UNSUPPORTED;
-	w->reg[0] = r.ax;
-	w->reg[1] = r.dx;
-	w->reg[2] = r.cx;
-	w->reg[3] = r.bx;
-	w->reg[4] = r.si;
-	w->reg[5] = r.di;
-	w->reg[6] = r.bp;
-	w->reg[7] = r.sp;
-	w->reg[8] = r.r8;
-	w->reg[9] = r.r9;
-	w->reg[10] = r.r10;
-	w->reg[11] = r.r11;
-	w->reg[12] = r.r12;
-	w->reg[13] = r.r13;
-	w->reg[14] = r.r14;
-	w->reg[15] = r.r15;
-	w->reg[16] = r.ip;
-	w->known = (1ULL << 17) - 1;
-	return 0;
+	return put_regs(w, &r);
+}
+
+/* interrupted: what was going on, if the program may tell; or NULL. */
+static __always_inline bool is_in_user(const struct user_regs *interrupted)
+{
+	return interrupted && interrupted->cs == USER_CS;
 }
 
 static __always_inline void load_kernel(void *ctx, struct walk *w,
-					struct stack *s)
+					struct stack *s, bool in_user)
 {
 	long size = 0;
 	__u32 i;
 
 	w->nr_kernel = 0;
-	if (!with_kernel)
+	if (!with_kernel || in_user)
 		return;
 	size = bpf_get_stack(ctx, s->frames, 8 * OW_BPF_KERNEL, 0);
 	if (size <= 0)
@@ -243,9 +254,11 @@ static __always_inline bool is_kernel_thread(struct task_struct *task)
  */
 static __always_inline bool take_program(struct walk *w, struct stack *s,
 					 struct task_struct *task, __u32 pid,
-					 __u32 kind)
+					 __u32 kind,
+					 const struct user_regs *interrupted)
 {
-	int failed = load_regs(w, task);
+	int failed = is_in_user(interrupted) ? put_regs(w, interrupted) :
+					       load_regs(w, task);
 
 	if (failed)
 		w->end = failed;
@@ -266,10 +279,13 @@ static __always_inline bool take_program(struct walk *w, struct stack *s,
 }
 
 /*
- * Take the stack of the current thread; its key is in out.  NULL if it is no
- * one's that is wanted, or was missed.
+ * Take the stack of the current thread; its key is in out.  interrupted is what
+ * ctx has of registers, or NULL.  NULL if it is no one's that is wanted, or was
+ * missed.
  */
-static __always_inline struct stack *take(void *ctx, __u32 slot, __u32 kind,
+static __always_inline struct stack *take(void *ctx,
+					  const struct user_regs *interrupted,
+					  __u32 slot, __u32 kind,
 					  struct walk **ret)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
@@ -290,10 +306,10 @@ static __always_inline struct stack *take(void *ctx, __u32 slot, __u32 kind,
 	begin(w, s, kind);
 	if (p && !is_stale(p, pid))
 		w->process = *p;
-	load_kernel(ctx, w, s);
+	load_kernel(ctx, w, s, is_in_user(interrupted));
 	w->end = OW_END_OUTERMOST;
 	if (with_stacks && !is_kernel_thread(task)) {
-		if (!take_program(w, s, task, pid, kind))
+		if (!take_program(w, s, task, pid, kind, interrupted))
 			return NULL;
 		if (w->copied)
 			return s;

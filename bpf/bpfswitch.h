@@ -50,7 +50,7 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tid;
 
 	end_wait(BPF_CORE_READ(next, pid));
-	s = take(ctx, SLOT_TRACE, OW_SAMPLE_OFF_CPU, &w);
+	s = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_OFF_CPU, &w);
 	if (!s)
 		return 0;
 	tid = s->out.tid;

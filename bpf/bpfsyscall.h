@@ -44,7 +44,7 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!is_wanted(ctx->args[1]))
 		return 0;
-	from = take(ctx, SLOT_TRACE, OW_SAMPLE_SYSCALL, &w);
+	from = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_SYSCALL, &w);
 	if (!from)
 		return 0;
 	count(w, from, 1, 1);

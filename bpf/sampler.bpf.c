@@ -12,10 +12,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 SEC("perf_event")
 
-int on_clock(void *ctx)
+int on_clock(struct user_regs *ctx)
 {
 	struct walk *w;
-	struct stack *s = take(ctx, SLOT_CLOCK, OW_SAMPLE_CPU, &w);
+	struct stack *s = take(ctx, ctx, SLOT_CLOCK, OW_SAMPLE_CPU, &w);
 
 	if (s)
 		count(w, s, 1, 1);
@@ -24,10 +24,10 @@ int on_clock(void *ctx)
 
 SEC("perf_event")
 
-int on_fault(void *ctx)
+int on_fault(struct user_regs *ctx)
 {
 	struct walk *w;
-	struct stack *s = take(ctx, SLOT_FAULT, OW_SAMPLE_FAULT, &w);
+	struct stack *s = take(ctx, ctx, SLOT_FAULT, OW_SAMPLE_FAULT, &w);
 
 	if (s)
 		count(w, s, 1, 1);
