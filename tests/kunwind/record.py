@@ -100,7 +100,7 @@ def refuses():
 def right():
     """Each caller is one that can be, also behind signals' handlers."""
     with Busy() as pid:
-        known.check_busy(enough('kunwind', pid), ENOUGH)
+        known.check_busy(enough('kunwind', pid))
 
 
 def agree():
