@@ -218,65 +218,70 @@ static int act(struct request *r)
 	return r->writer ? count_trace(r) : print_trace(r);
 }
 
+enum {
+	OPT_ICICLE = 256,
+	OPT_INVERTED,
+	OPT_TITLE,
+	OPT_BY,
+	OPT_SYSROOT
+};
+
+static const struct option long_options[] = {
+	{ "format", required_argument, NULL, 'f' },
+	{ "output", required_argument, NULL, 'o' },
+	{ "compare", required_argument, NULL, 'c' },
+	{ "icicle", no_argument, NULL, OPT_ICICLE },
+	{ "inverted", no_argument, NULL, OPT_INVERTED },
+	{ "title", required_argument, NULL, OPT_TITLE },
+	{ "event", required_argument, NULL, 'e' },
+	{ "times", no_argument, NULL, 't' },
+	{ "by", required_argument, NULL, OPT_BY },
+	{ "sysroot", required_argument, NULL, OPT_SYSROOT },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+/* False, with a complaint, if it makes no sense. */
+static bool take_option(struct request *r, int opt, const char *text)
+{
+	switch (opt) {
+	case 'f': return take_format(r, text);
+	case 'o': r->path = text; return true;
+	case 'c': r->other = text; return true;
+	case OPT_ICICLE: r->options.icicle = true; return true;
+	case OPT_INVERTED: r->options.inverted = true; return true;
+	case OPT_TITLE: r->options.title = text; return true;
+	case 'e':
+		r->trace.events = text;
+		r->of_traces = "-e";
+		return true;
+	case 't':
+		r->trace.times = true;
+		r->of_traces = "-t";
+		return true;
+	case OPT_BY: return take_grouping(r, text);
+	case OPT_SYSROOT:
+		r->trace.sysroot = text;
+		r->of_traces = "--sysroot";
+		return true;
+	}
+	fputs("see outwind report --help\n", stderr);
+	return false;
+}
+
 int cmd_report(int argc, char **argv)
 {
-	enum {
-		OPT_ICICLE = 256,
-		OPT_INVERTED,
-		OPT_TITLE,
-		OPT_BY,
-		OPT_SYSROOT
-	};
-	static const struct option options[] = {
-		{ "format", required_argument, NULL, 'f' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "compare", required_argument, NULL, 'c' },
-		{ "icicle", no_argument, NULL, OPT_ICICLE },
-		{ "inverted", no_argument, NULL, OPT_INVERTED },
-		{ "title", required_argument, NULL, OPT_TITLE },
-		{ "event", required_argument, NULL, 'e' },
-		{ "times", no_argument, NULL, 't' },
-		{ "by", required_argument, NULL, OPT_BY },
-		{ "sysroot", required_argument, NULL, OPT_SYSROOT },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	struct request r = { 0 };
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "f:o:c:e:th", options, NULL)) !=
-	       -1) {
-		switch (opt) {
-		case 'f':
-			if (!take_format(&r, optarg))
-				return EXIT_USAGE;
-			break;
-		case 'o': r.path = optarg; break;
-		case 'c': r.other = optarg; break;
-		case OPT_ICICLE: r.options.icicle = true; break;
-		case OPT_INVERTED: r.options.inverted = true; break;
-		case OPT_TITLE: r.options.title = optarg; break;
-		case 'e':
-			r.trace.events = optarg;
-			r.of_traces = "-e";
-			break;
-		case 't':
-			r.trace.times = true;
-			r.of_traces = "-t";
-			break;
-		case OPT_BY:
-			if (!take_grouping(&r, optarg))
-				return EXIT_USAGE;
-			break;
-		case OPT_SYSROOT:
-			r.trace.sysroot = optarg;
-			r.of_traces = "--sysroot";
-			break;
-		case 'h': print_usage(stdout); return finish_output(EXIT_WELL);
-		default:
-			fputs("see outwind report --help\n", stderr);
-			return EXIT_USAGE;
+	while ((opt = getopt_long(argc, argv, "f:o:c:e:th", long_options,
+				  NULL)) != -1) {
+		if (opt == 'h') {
+			print_usage(stdout);
+			return finish_output(EXIT_WELL);
 		}
+		if (!take_option(&r, opt, optarg))
+			return EXIT_USAGE;
 	}
 	if (argc - optind != 1) {
 		complain(
