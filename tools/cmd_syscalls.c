@@ -11,8 +11,8 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "profiling.h"
-#include "stackview.h"
 #include "syscallcount.h"
+#include "syscallline.h"
 
 struct request {
 	struct ow_recorder_options options;
@@ -52,133 +52,6 @@ static void print_usage(FILE *to)
 	      to);
 }
 
-/* The first frame that is no system call's stub of the C library. */
-static size_t call_site(struct tracing *t, const struct ow_recorded *s,
-			struct ow_name *name)
-{
-	struct ow_name names[OW_VIEW_NAMES], first = { 0 };
-	struct ow_module_info m;
-	const char *libc = NULL;
-	size_t i, n;
-
-	for (i = s->nr_kernel; i < s->nr_kernel + s->nr; i++) {
-		n = ow_recorder_name(t->recorder, s, i, names, OW_VIEW_NAMES);
-		*name = names[n - 1];
-		if (i == s->nr_kernel) {
-			first = *name;
-			libc = ow_recorder_module(t->recorder, s, i, &m) ?
-				       m.path :
-				       NULL;
-			continue;
-		}
-		if (!libc || !ow_recorder_module(t->recorder, s, i, &m) ||
-		    strcmp(m.path, libc) != 0)
-			return i;
-	}
-	*name = first;
-	return s->nr_kernel;
-}
-
-static void put_name(FILE *out, const struct ow_name *name)
-{
-	if (name->function) {
-		ow_view_put_clean(out, name->function);
-		fprintf(out, "+%#llx", (unsigned long long)name->offset);
-	} else if (name->module) {
-		ow_view_put_clean(out, name->module);
-		fprintf(out, "+%#llx", (unsigned long long)name->module_offset);
-	} else {
-		fprintf(out, "%#llx", (unsigned long long)name->module_offset);
-	}
-}
-
-static void put_stack(struct tracing *t, const struct ow_recorded *s)
-{
-	struct ow_name names[OW_VIEW_NAMES];
-	size_t i, k, n;
-
-	for (i = 0; i < s->nr_kernel + s->nr; i++) {
-		n = ow_recorder_name(t->recorder, s, i, names, OW_VIEW_NAMES);
-		for (k = 0; k < n; k++) {
-			fputs(" > ", t->out);
-			put_name(t->out, &names[k]);
-			if (names[k].function && names[k].module) {
-				fputs(" (", t->out);
-				ow_view_put_clean(t->out, names[k].module);
-				putc(')', t->out);
-			}
-			putc('\n', t->out);
-		}
-	}
-	if (s->end != OW_END_OUTERMOST)
-		fprintf(t->out, " > [%s]\n", ow_end_text(s->end));
-}
-
-static void put_call(FILE *out, int nr, const struct ow_recorded_syscall *c)
-{
-	const char *name = ow_syscall_text(nr);
-	unsigned int i;
-
-	if (name)
-		fputs(name, out);
-	else
-		fprintf(out, "syscall_%d", nr);
-	putc('(', out);
-	for (i = 0; i < 6; i++) {
-		if (i)
-			fputs(", ", out);
-		if (c->text_arg == i + 1) {
-			putc('"', out);
-			ow_view_put_clean(out, c->text);
-			putc('"', out);
-		} else if (c->args[i] < 10) {
-			fprintf(out, "%u", (unsigned int)c->args[i]);
-		} else {
-			fprintf(out, "%#llx", (unsigned long long)c->args[i]);
-		}
-	}
-	putc(')', out);
-}
-
-static void put_result(FILE *out, const struct ow_recorded_syscall *end,
-		       uint64_t began)
-{
-	const char *why;
-
-	if (!end) {
-		fputs(" = ?", out);
-		return;
-	}
-	if (end->result < 0 && end->result > -4096) {
-		why = strerrorname_np((int)-end->result);
-		fprintf(out, " = -1 %s", why ? why : "?");
-	} else if (end->result >= 0 && end->result < 1000000) {
-		fprintf(out, " = %lld", (long long)end->result);
-	} else {
-		fprintf(out, " = %#llx", (unsigned long long)end->result);
-	}
-	fprintf(out, " <%.6f>", (double)(end->time - began) / 1e9);
-}
-
-/* A call with its result; end is NULL if it doesn't return. */
-static void put_line(struct tracing *t, const struct syscall_begun *b,
-		     const struct ow_recorded_syscall *end)
-{
-	struct ow_name site;
-
-	fprintf(t->out, "[%d] ", b->call.tid);
-	put_call(t->out, b->call.nr, &b->call);
-	put_result(t->out, end, b->call.time);
-	if (b->call.stack && b->call.stack->nr) {
-		fputs(" at ", t->out);
-		call_site(t, b->call.stack, &site);
-		put_name(t->out, &site);
-	}
-	putc('\n', t->out);
-	if (t->request->stacks && b->call.stack)
-		put_stack(t, b->call.stack);
-}
-
 static void count(struct tracing *t, const struct syscall_begun *b,
 		  const struct ow_recorded_syscall *end)
 {
@@ -188,7 +61,7 @@ static void count(struct tracing *t, const struct syscall_begun *b,
 	const char *where = NULL;
 
 	if (b->call.stack && b->call.stack->nr) {
-		call_site(t, b->call.stack, &site);
+		syscallline_site(t->recorder, b->call.stack, &site);
 		where = site.function ? site.function : site.module;
 	}
 	syscallcount_add(&t->counts, b->call.nr, where, ns, failed);
@@ -200,7 +73,8 @@ static void finish(struct tracing *t, const struct syscall_begun *b,
 	if (t->request->summary)
 		count(t, b, end);
 	else
-		put_line(t, b, end);
+		syscallline_print(t->out, t->recorder, b, end,
+				  t->request->stacks);
 }
 
 static void take(void *arg, const struct ow_recorded_syscall *s)
