@@ -164,4 +164,6 @@ include $(sort $(wildcard mk/*.mk))
 
 .PHONY: all clean
 .SECONDARY:
--include $(shell find $(B) -type f -name '*.d' 2>/dev/null)
+# Not what others' sources, which labs and clients are built of, call so.
+-include $(shell find $(B) \( -path $(B)/lab -o -path $(B)/clients \) -prune \
+	-o -type f -name '*.d' -print 2>/dev/null)
