@@ -74,7 +74,7 @@ static bool on_stack(const struct kw_context *c, u64 addr)
 static bool slide_window(struct ow_walk *w, u64 addr, size_t size)
 {
 	struct kw_context *c = container_of(w, struct kw_context, walk);
-	u64 reach = w->step.stack.size ? KW_WINDOW : KW_WINDOW_FIRST;
+	u64 reach = w->nr < KW_DEEP ? KW_WINDOW_FIRST : KW_WINDOW;
 	u64 end = (addr & PAGE_MASK) + PAGE_SIZE;
 
 	if (size > KW_WINDOW_FIRST || addr > U64_MAX - 2 * PAGE_SIZE ||
