@@ -61,7 +61,8 @@ struct ow_capture *ow_capture_create(struct ow_error *err)
 		return NULL;
 	}
 	c->target.mem.read = ow_capture_read_memory;
-	c->target.map.generation = atomic_fetch_add(&generations, 1) + 1;
+	/* Odd, so that it is never 0. */
+	c->target.map.generation = atomic_fetch_add(&generations, 2) + 1;
 	return c;
 }
 
