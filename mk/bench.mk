@@ -44,6 +44,7 @@ bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables bench_whole b
 
 bench-record: $(B)/bin/outwind live-build
 	@sh bench/record.sh $(B)
+	@python3 -B bench/recordcpu.py $(B)
 	@python3 -B bench/loads.py $(B)
 
 .PHONY: bench bench-record
