@@ -17,7 +17,7 @@
 #define KW_WINDOW       2048 /* bytes of the stack that are read at once, */
 #define KW_WINDOW_FIRST 1024 /* as many until it has so many frames, */
 #define KW_DEEP         32
-#define KW_WINDOW_BELOW 128  /* and how many of them below what is asked for */
+#define KW_WINDOW_BELOW 128 /* and how many of them below what is asked for */
 #define KW_STACK        (8u << 20) /* bytes above sp that may be stack */
 #define KW_CACHE        1024       /* rows */
 
