@@ -73,18 +73,13 @@ static inline void set_thread(struct ow_capture *c, size_t i, pid_t tid)
 	ow_regs_set(&t->regs, RSP, STACK);
 }
 
-/* Two threads with all there is to tell, and one that was not captured. */
-static inline struct ow_capture *make_rich(void)
+/* One with all there is to tell, one, and one that was not captured. */
+static inline void set_rich_threads(struct ow_capture *c)
 {
-	struct ow_capture *c = make_capture(3, 2);
-	struct ow_thread *info;
+	struct ow_thread *info = &c->threads[0].info;
 	size_t i;
 
-	for (i = 0; i < 64; i++)
-		words[i] = 0x1000 + i;
-	memset(other_copy, 0x77, sizeof(other_copy));
 	set_thread(c, 0, 4711);
-	info = &c->threads[0].info;
 	info->stopped = true;
 	info->certain = true;
 	info->syscall_nr = 7;
@@ -93,24 +88,37 @@ static inline struct ow_capture *make_rich(void)
 	info->wchan = strdup("do_poll");
 	info->kernel_stack = strdup("[<0>] do_poll+0x1\n[<0>] x+0x2\n");
 	ow_regs_set(&c->threads[0].regs, RBX, SECRET);
-	/* A window over two regions that touch. */
-	c->threads[0].stack =
-		(struct ow_window){ STACK + 8, 0x78, (uint8_t *)words + 8 };
 	set_thread(c, 1, 4712);
-	/* One that was copied at another moment than the region. */
-	c->threads[1].stack = (struct ow_window){ STACK + 0x100,
-						  sizeof(other_copy),
-						  other_copy };
 	c->threads[2].info.tid = 4713;
 	c->threads[2].info.state = 'Z';
 	c->threads[2].info.syscall_nr = -1;
 	ow_fail(&c->threads[2].info.why, OW_CODE_ABSENT, "thread exited");
+}
+
+static inline void set_rich_memory(struct ow_capture *c)
+{
+	size_t i;
+
+	for (i = 0; i < 64; i++)
+		words[i] = 0x1000 + i;
+	memset(other_copy, 0x77, sizeof(other_copy));
+	/* A window over two regions that touch. */
+	c->threads[0].stack =
+		(struct ow_window){ STACK + 8, 0x78, (uint8_t *)words + 8 };
+	/* One that was copied at another moment than the region. */
+	c->threads[1].stack = (struct ow_window){ STACK + 0x100,
+						  sizeof(other_copy),
+						  other_copy };
 	c->regions[0] = (struct ow_region){ STACK, 0x40, (uint8_t *)words };
 	c->regions[1] = (struct ow_region){ STACK + 0x40, 0x40,
 					    (uint8_t *)words + 0x40 };
 	c->regions[2] = (struct ow_region){ STACK + 0x100, 0x80,
 					    (uint8_t *)words + 0x100 };
 	c->nr_regions = 3;
+}
+
+static inline void set_rich_map(struct ow_capture *c)
+{
 	c->modules[0] = (struct ow_capture_module){
 		.path = strdup("/usr/lib/gone.so"),
 		.start = 0x200000,
@@ -128,6 +136,16 @@ static inline struct ow_capture *make_rich(void)
 	c->ranges[2] =
 		(struct ow_range){ 0x300000, 0x302000, &c->modules[1].base };
 	c->target.map.nr = 3;
+}
+
+/* Two threads with all there is to tell, and one that was not captured. */
+static inline struct ow_capture *make_rich(void)
+{
+	struct ow_capture *c = make_capture(3, 2);
+
+	set_rich_threads(c);
+	set_rich_memory(c);
+	set_rich_map(c);
 	c->target.pc_mask = 0xffffffffffff;
 	c->stats = (struct ow_capture_stats){
 		.freeze_ns = 1,

@@ -96,105 +96,124 @@ static void test_hostile_heads(void)
 	offsetof(struct ow_snap_##kind, type), \
 		sizeof(((struct ow_snap_##kind *)0)->type)
 
-static void test_hostile_records(void)
+static const struct hostile {
+	enum ow_snap_type type;
+	uint32_t i;
+	size_t at, size;
+	uint64_t value;
+	const char *msg; /* NULL: it does no harm */
+} hostile[] = {
+	{ OW_SNAP_META, 0, FIELD(meta, machine), 8,
+	  "of a machine that outwind doesn't know (8)" },
+	{ OW_SNAP_META, 0, FIELD(meta, word), 4,
+	  "of a machine that outwind doesn't know (62)" },
+	{ OW_SNAP_META, 0, FIELD(meta, program), 0xfffffff, NULL },
+	{ OW_SNAP_META, 0, FIELD(meta, jit_path), 0xfffffff, NULL },
+	{ OW_SNAP_META, 0, FIELD(meta, nr_shared), 4,
+	  "number of pieces, 3 makes no sense" },
+	{ OW_SNAP_META, 0, FIELD(meta, nr_shared), 0xffffffff,
+	  "number of pieces, 3 makes no sense" },
+	{ OW_SNAP_META, 0, FIELD(meta, nr_shared), 3,
+	  "piece of memory 2 makes no sense" },
+	{ OW_SNAP_META, 0, FIELD(meta, nr_shared), 0, NULL },
+	{ OW_SNAP_REG_NAMES, 3, 0, 4, 0, "register 3 makes no sense" },
+	{ OW_SNAP_PIECES, 0, FIELD(piece, size), 0,
+	  "piece of memory 0 makes no sense" },
+	{ OW_SNAP_PIECES, 0, FIELD(piece, size), 0x100000,
+	  "piece of memory 0 makes no sense" },
+	{ OW_SNAP_PIECES, 0, FIELD(piece, size), 0x78,
+	  "number of pieces, 3 makes no sense" },
+	{ OW_SNAP_PIECES, 2, FIELD(piece, size), UINT64_MAX,
+	  "piece of memory 2 makes no sense" },
+	{ OW_SNAP_PIECES, 0, FIELD(piece, start), -8ULL,
+	  "piece of memory 0 makes no sense" },
+	{ OW_SNAP_PIECES, 1, FIELD(piece, start), STACK + 0x7f,
+	  "piece of memory 1 makes no sense" },
+	{ OW_SNAP_THREADS, 0, FIELD(thread, known), 1ULL << RIP,
+	  "thread 0 makes no sense" },
+	{ OW_SNAP_THREADS, 0, FIELD(thread, known), UINT64_MAX,
+	  "thread 0 makes no sense" },
+	{ OW_SNAP_THREADS, 1, FIELD(thread, regs), 5,
+	  "thread 1 makes no sense" },
+	{ OW_SNAP_THREADS, 1, FIELD(thread, regs), UINT64_MAX,
+	  "thread 1 makes no sense" },
+	{ OW_SNAP_THREADS, 1, FIELD(thread, piece), 3,
+	  "thread 1 makes no sense" },
+	{ OW_SNAP_THREADS, 0, FIELD(thread, stack), STACK - 8,
+	  "thread 0 makes no sense" },
+	{ OW_SNAP_THREADS, 0, FIELD(thread, stack), STACK + 0x10,
+	  "thread 0 makes no sense" },
+	{ OW_SNAP_THREADS, 0, FIELD(thread, stack_size), UINT64_MAX,
+	  "thread 0 makes no sense" },
+	{ OW_SNAP_THREADS, 0, FIELD(thread, name), 0xffffff, NULL },
+	{ OW_SNAP_THREADS, 2, FIELD(thread, why_text), 0xffffff, NULL },
+	{ OW_SNAP_MODULES, 0, FIELD(module, path), 0,
+	  "object 0 makes no sense" },
+	{ OW_SNAP_MODULES, 1, FIELD(module, path), 0xffffff,
+	  "object 1 makes no sense" },
+	{ OW_SNAP_MODULES, 0, FIELD(module, end), 0x200000,
+	  "object 0 makes no sense" },
+	{ OW_SNAP_MODULES, 0, FIELD(module, build_id_size), 33,
+	  "object 0 makes no sense" },
+	{ OW_SNAP_MODULES, 0, FIELD(module, object), 0, NULL },
+	{ OW_SNAP_RANGES, 1, FIELD(range, start), CODE + 0xfff,
+	  "executable range 1 makes no sense" },
+	{ OW_SNAP_RANGES, 1, FIELD(range, end), 0x200000,
+	  "executable range 1 makes no sense" },
+	{ OW_SNAP_RANGES, 1, FIELD(range, module), 2,
+	  "executable range 1 makes no sense" },
+};
+
+/* Read the snapshot with that field made wrong, and as it was again. */
+static struct ow_capture *take_hostile(const struct ow_bytebuf *b,
+				       const struct ow_snap *s,
+				       const struct hostile *h,
+				       struct ow_error *err)
 {
-	static const struct {
-		enum ow_snap_type type;
-		uint32_t i;
-		size_t at, size;
-		uint64_t value;
-		const char *msg; /* NULL: it does no harm */
-	} cases[] = {
-		{ OW_SNAP_META, 0, FIELD(meta, machine), 8,
-		  "of a machine that outwind doesn't know (8)" },
-		{ OW_SNAP_META, 0, FIELD(meta, word), 4,
-		  "of a machine that outwind doesn't know (62)" },
-		{ OW_SNAP_META, 0, FIELD(meta, program), 0xfffffff, NULL },
-		{ OW_SNAP_META, 0, FIELD(meta, jit_path), 0xfffffff, NULL },
-		{ OW_SNAP_META, 0, FIELD(meta, nr_shared), 4,
-		  "number of pieces, 3 makes no sense" },
-		{ OW_SNAP_META, 0, FIELD(meta, nr_shared), 0xffffffff,
-		  "number of pieces, 3 makes no sense" },
-		{ OW_SNAP_META, 0, FIELD(meta, nr_shared), 3,
-		  "piece of memory 2 makes no sense" },
-		{ OW_SNAP_META, 0, FIELD(meta, nr_shared), 0, NULL },
-		{ OW_SNAP_REG_NAMES, 3, 0, 4, 0, "register 3 makes no sense" },
-		{ OW_SNAP_PIECES, 0, FIELD(piece, size), 0,
-		  "piece of memory 0 makes no sense" },
-		{ OW_SNAP_PIECES, 0, FIELD(piece, size), 0x100000,
-		  "piece of memory 0 makes no sense" },
-		{ OW_SNAP_PIECES, 0, FIELD(piece, size), 0x78,
-		  "number of pieces, 3 makes no sense" },
-		{ OW_SNAP_PIECES, 2, FIELD(piece, size), UINT64_MAX,
-		  "piece of memory 2 makes no sense" },
-		{ OW_SNAP_PIECES, 0, FIELD(piece, start), -8ULL,
-		  "piece of memory 0 makes no sense" },
-		{ OW_SNAP_PIECES, 1, FIELD(piece, start), STACK + 0x7f,
-		  "piece of memory 1 makes no sense" },
-		{ OW_SNAP_THREADS, 0, FIELD(thread, known), 1ULL << RIP,
-		  "thread 0 makes no sense" },
-		{ OW_SNAP_THREADS, 0, FIELD(thread, known), UINT64_MAX,
-		  "thread 0 makes no sense" },
-		{ OW_SNAP_THREADS, 1, FIELD(thread, regs), 5,
-		  "thread 1 makes no sense" },
-		{ OW_SNAP_THREADS, 1, FIELD(thread, regs), UINT64_MAX,
-		  "thread 1 makes no sense" },
-		{ OW_SNAP_THREADS, 1, FIELD(thread, piece), 3,
-		  "thread 1 makes no sense" },
-		{ OW_SNAP_THREADS, 0, FIELD(thread, stack), STACK - 8,
-		  "thread 0 makes no sense" },
-		{ OW_SNAP_THREADS, 0, FIELD(thread, stack), STACK + 0x10,
-		  "thread 0 makes no sense" },
-		{ OW_SNAP_THREADS, 0, FIELD(thread, stack_size), UINT64_MAX,
-		  "thread 0 makes no sense" },
-		{ OW_SNAP_THREADS, 0, FIELD(thread, name), 0xffffff, NULL },
-		{ OW_SNAP_THREADS, 2, FIELD(thread, why_text), 0xffffff, NULL },
-		{ OW_SNAP_MODULES, 0, FIELD(module, path), 0,
-		  "object 0 makes no sense" },
-		{ OW_SNAP_MODULES, 1, FIELD(module, path), 0xffffff,
-		  "object 1 makes no sense" },
-		{ OW_SNAP_MODULES, 0, FIELD(module, end), 0x200000,
-		  "object 0 makes no sense" },
-		{ OW_SNAP_MODULES, 0, FIELD(module, build_id_size), 33,
-		  "object 0 makes no sense" },
-		{ OW_SNAP_MODULES, 0, FIELD(module, object), 0, NULL },
-		{ OW_SNAP_RANGES, 1, FIELD(range, start), CODE + 0xfff,
-		  "executable range 1 makes no sense" },
-		{ OW_SNAP_RANGES, 1, FIELD(range, end), 0x200000,
-		  "executable range 1 makes no sense" },
-		{ OW_SNAP_RANGES, 1, FIELD(range, module), 2,
-		  "executable range 1 makes no sense" },
-	};
-	struct ow_bytebuf b = build(make_rich(), 0);
+	uint8_t *at = (uint8_t *)s->sections[h->type].bytes +
+		      h->i * s->sections[h->type].entry + h->at;
+	struct ow_capture *c;
+	uint8_t old[8];
+
+	memcpy(old, at, h->size);
+	memcpy(at, &h->value, h->size);
+	memset(err, 0, sizeof(*err));
+	c = take(b, err);
+	memcpy(at, old, h->size);
+	return c;
+}
+
+static void check_hostile(const struct hostile *h, struct ow_capture *c,
+			  struct ow_error *err)
+{
 	struct ow_module_info info;
-	struct ow_error err;
-	struct ow_snap s;
 	char want[128];
 
-	CHECK(!ow_snap_parse(&s, b.bytes, b.size, NULL));
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		uint8_t *at = (uint8_t *)s.sections[cases[i].type].bytes +
-			      cases[i].i * s.sections[cases[i].type].entry +
-			      cases[i].at;
-		struct ow_capture *c;
-		uint8_t old[8];
+	snprintf(want, sizeof(want), "x.snap: damaged snapshot: %s",
+		 h->msg ? h->msg : "");
+	CHECK(!c == (h->msg != NULL));
+	CHECK(c || strcmp(err->msg, want) == 0);
+	if (!c == !h->msg || (!c && strcmp(err->msg, want) != 0))
+		printf("# case %td: %s\n", h - hostile, err->msg);
+	if (!c)
+		return;
+	ow_capture_ready(c, &c->modules[0]);
+	CHECK(ow_capture_lacks(c, 0, &info, err));
+}
 
-		memcpy(old, at, cases[i].size);
-		memcpy(at, &cases[i].value, cases[i].size);
-		memset(&err, 0, sizeof(err));
-		c = take(&b, &err);
-		memcpy(at, old, cases[i].size);
-		snprintf(want, sizeof(want), "x.snap: damaged snapshot: %s",
-			 cases[i].msg ? cases[i].msg : "");
-		CHECK(!c == (cases[i].msg != NULL));
-		CHECK(c || strcmp(err.msg, want) == 0);
-		if (!c == !cases[i].msg || (!c && strcmp(err.msg, want) != 0))
-			printf("# case %zu: %s\n", i, err.msg);
-		if (!c)
-			continue;
-		ow_capture_ready(c, &c->modules[0]);
-		CHECK(ow_capture_lacks(c, 0, &info, &err));
-		ow_capture_destroy(c);
+static void test_hostile_records(void)
+{
+	struct ow_bytebuf b = build(make_rich(), 0);
+	struct ow_capture *c;
+	struct ow_error err;
+	struct ow_snap s;
+
+	CHECK(!ow_snap_parse(&s, b.bytes, b.size, NULL));
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+		c = take_hostile(&b, &s, &hostile[i], &err);
+		check_hostile(&hostile[i], c, &err);
+		if (c)
+			ow_capture_destroy(c);
 	}
 	ow_bytebuf_deinit(&b);
 }
