@@ -83,20 +83,11 @@ static bool list_run(struct listing *l, uint64_t vaddr, uint64_t end)
 /* Is one of the rows' codes marked so?  What can't be read is. */
 static bool has(const struct ow_tablerows *r, const bool *marked)
 {
-	uint32_t i, code, more = 2 * r->nr;
+	uint32_t i, code;
 
-	for (i = 1; i < r->nr; i++)
-		more += r->at[i] >= OW_TABLE_LONG;
-	for (i = r->nr; i < 2 * r->nr; i++) {
-		code = r->at[i];
-		if (code >= OW_TABLE_LONG && more >= r->size)
+	for (i = 0; i < r->nr; i++)
+		if (!ow_tablerows_code(r, i, &code) || marked[code])
 			return true;
-		if (code >= OW_TABLE_LONG)
-			code = OW_TABLE_LONG + ((code - OW_TABLE_LONG) << 8) +
-			       r->at[more++];
-		if (marked[code])
-			return true;
-	}
 	return false;
 }
 
@@ -104,18 +95,17 @@ static void mark_sequences(struct listing *l)
 {
 	const struct ow_table *t = l->t;
 	struct ow_tablerows r;
-	const uint8_t *at;
-	uint32_t i, code;
+	uint32_t code, meaning;
 
 	l->has_escape[OW_TABLE_ESCAPE] = true;
-	for (i = 0; i < t->nr_codes && OW_TABLE_FIRST + i < OW_TABLE_MAX_NUMBER;
-	     i++) {
-		at = t->codes + 3 * (size_t)i;
-		code = at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
-		if (OW_TABLE_CODE_IS_SEQ(code))
-			l->has_escape[OW_TABLE_FIRST + i] =
+	for (code = OW_TABLE_FIRST;
+	     ow_table_is_code(t, code) && code < OW_TABLE_MAX_NUMBER; code++) {
+		meaning = ow_table_meaning(t, code);
+		if (OW_TABLE_CODE_IS_SEQ(meaning))
+			l->has_escape[code] =
 				!ow_tablerows_at(t->seqs, t->seqs_size,
-						 OW_TABLE_CODE_SEQ(code), &r) ||
+						 OW_TABLE_CODE_SEQ(meaning),
+						 &r) ||
 				memchr(r.at + r.nr, OW_TABLE_ESCAPE, r.nr);
 	}
 }
