@@ -43,11 +43,5 @@ static int engine_open(struct ow_recorder *r, struct ow_error *err)
 
 const struct ow_engine_ops ow_perf_engine = {
 	.open = engine_open,
-	.add = ow_perfsampling_add,
-	.start = ow_perfsampling_start,
-	.wait = ow_perfsampling_wait,
-	.stop = ow_perfsampling_stop,
-	.collect = ow_perfsampling_collect,
-	.count = ow_perfsampling_count,
-	.close = ow_perfsampling_close,
+	OW_PERFSAMPLING_OPS,
 };

@@ -50,7 +50,7 @@ int ow_perfsampling_begin(struct ow_recorder *r, struct ow_error *err);
 void ow_perfsampling_ask_regs(struct perf_event_attr *attr);
 void ow_perfsampling_regs(const uint64_t *values, struct ow_regs *ret);
 
-/* What the engines' operations are. */
+/* What all operations of such an engine are, but open. */
 int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);
 int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err);
 int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
@@ -59,5 +59,11 @@ void ow_perfsampling_stop(struct ow_recorder *r);
 int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err);
 void ow_perfsampling_count(struct ow_recorder *r, struct ow_recorder_stats *s);
 void ow_perfsampling_close(struct ow_recorder *r);
+
+#define OW_PERFSAMPLING_OPS                                                 \
+	.add = ow_perfsampling_add, .start = ow_perfsampling_start,         \
+	.wait = ow_perfsampling_wait, .stop = ow_perfsampling_stop,         \
+	.collect = ow_perfsampling_collect, .count = ow_perfsampling_count, \
+	.close = ow_perfsampling_close
 
 #endif /* OW_PERFSAMPLING_H */
