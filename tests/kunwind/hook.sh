@@ -6,16 +6,8 @@ set -u
 build=$1
 param=/sys/module/kunwind/parameters/hook
 trace=/sys/kernel/tracing
-passed=0 failed=0
-
-say() { # STATUS WHAT
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "not ok - $2"
-    fi
-}
+# shellcheck source=tests/kunwind/say.sh
+. "$(dirname "$0")/say.sh"
 
 # How many samples of the spinning program reach its main(), of how many.  Few a
 # second, and of user mode only: where a sample takes long, as here, many would

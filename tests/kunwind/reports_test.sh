@@ -2,16 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # That reports.sh recognises what kernels report, and nothing else.
 here=$(dirname "$0")
-passed=0 failed=0
-
-say() { # STATUS WHAT
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "not ok - $2"
-    fi
-}
+# shellcheck source=tests/kunwind/say.sh
+. "$(dirname "$0")/say.sh"
 
 # As kernels of 6.1 print them.
 while read -r line; do

@@ -4,16 +4,8 @@
 # reports are recognised.  usage: wrong.sh BUILD
 build=$1
 reports="$(dirname "$0")/reports.sh"
-passed=0 failed=0
-
-say() { # STATUS WHAT
-    if [ "$1" -eq 0 ]; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "not ok - $2"
-    fi
-}
+# shellcheck source=tests/kunwind/say.sh
+. "$(dirname "$0")/say.sh"
 
 # Lockdep tells of one circle, and of nothing where something else was reported that
 # may have broken it.
