@@ -33,13 +33,7 @@ kernel() {
 mkdir -p "$build" "$to"
 for as in y m; do
     { cat "$here/uml.config" && echo "CONFIG_KUNWIND=$as"; } >"$build/wanted"
-    kernel KCONFIG_ALLCONFIG="$build/wanted" allnoconfig
-    refused=$(grep '^CONFIG_.*=[^n]' "$build/wanted" |
-        grep -vxFf "$build/.config" || true)
-    [ -z "$refused" ] || {
-        printf '%s\n' "not in User-Mode Linux $series:" "$refused" >&2
-        exit 1
-    }
+    configure "$build/wanted" "$build" kernel
     kernel -j2 linux modules
     cp "$build/linux" "$to/linux-$as"
 done

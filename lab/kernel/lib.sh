@@ -10,3 +10,17 @@ KVER=${KVER:?which kernel? KVER=6.1.0-56-amd64 for one}
 export KROOT=$LAB/kernel-$KVER
 OUT=${OUT:-$LAB/out}
 mkdir -p "$LAB" "$OUT"
+
+# configure WANTED BUILD MAKE...: by the options of a file and no others, with the
+# command that makes the kernel.  One that isn't there, or that another rules out,
+# fails.
+configure() {
+    local wanted=$1 build=$2 refused
+    shift 2
+    "$@" KCONFIG_ALLCONFIG="$wanted" allnoconfig
+    refused=$(grep '^CONFIG_.*=[^n]' "$wanted" | grep -vxFf "$build/.config" || true)
+    [ -z "$refused" ] || {
+        printf '%s\n' "$KVER: not in this kernel:" "$refused" >&2
+        return 1
+    }
+}
