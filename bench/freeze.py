@@ -7,9 +7,12 @@ usage: freeze.py FOLDER-OF-BENCH-PROGRAMS OUTWIND [PID:NAME ...]
 "gap" is the longest time for which the target's busy thread did not run while
 the tool did, less what it is when no tool runs.  "stop" is what a tool measures
 itself: from the first thread interrupted to the last one let go; of "each", for
-one thread, the median.
+one thread, the median.  Of a single thread that sleeps it is its CPU's wake-up that
+is measured: that is told for a tool on the same CPU and for one on another, too.
 """
+import contextlib
 import mmap
+import os
 import re
 import shutil
 import statistics
@@ -114,6 +117,27 @@ def print_rows(title, results):
         title = ''
 
 
+@contextlib.contextmanager
+def placed(pid, of_target, of_tools):
+    """The target and what is started here, each on one CPU."""
+    before = [os.sched_getaffinity(p) for p in (pid, 0)]
+    os.sched_setaffinity(pid, {of_target})
+    os.sched_setaffinity(0, {of_tools})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(pid, before[0])
+        os.sched_setaffinity(0, before[1])
+
+
+def measure_placed(pid, name, peers):
+    """One thread, by where it is woken."""
+    cpus = sorted(os.sched_getaffinity(0))
+    for text, cpu in (('same CPU', cpus[0]), ('another CPU', cpus[-1]))[:len(cpus)]:
+        with placed(pid, cpus[0], cpu):
+            print_rows('%s, %s' % (name, text), measure(pid, peers))
+
+
 def main():
     built, outwind = sys.argv[1:3]
     stack = [outwind, 'stack', '-q', '--stats']
@@ -139,6 +163,8 @@ def main():
     for target in sys.argv[3:]:
         pid, name = target.split(':', 1)
         print_rows(name, measure(int(pid), peers))
+        if len(os.listdir('/proc/%s/task' % pid)) == 1:
+            measure_placed(int(pid), name, peers)
 
 
 main()
