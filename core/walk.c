@@ -131,6 +131,27 @@ static void fetch_stack(const struct ow_walk *w)
 		__builtin_prefetch(stack->bytes + off);
 }
 
+/*
+ * Where a retpoline returns to what it is to call (Linux,
+ * arch/x86/lib/retpoline.S), the return address is where code begins, and in
+ * front of it ORC knows none: then that of its first instruction.
+ */
+static int entered_row(struct ow_walk *w, const struct ow_module *module,
+		       struct ow_row *row)
+{
+	const struct ow_arch *arch = w->step.target->arch;
+	uint64_t pc = w->regs.val[arch->pc];
+	int err = ow_find_ready_row(&w->finder, module, pc, NULL, row);
+
+	if (err)
+		return err;
+	if (row->flags || row->cfa.kind != OW_RULE_REG ||
+	    row->cfa.reg != arch->sp || row->cfa.off != arch->word)
+		return -OW_ENOENT;
+	w->frames[w->nr - 1].flags &= (uint8_t)~OW_FRAME_RETURN;
+	return FOUND;
+}
+
 /* The row of the last frame found, by CFI or by what comes in its place. */
 static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 {
@@ -150,6 +171,9 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 		place = ow_cache_place(w->cache, addr, t->map.generation);
 	if (module)
 		err = module_row(w, module, addr, place, row);
+	if (err == -OW_ENOENT && module && module->orc && addr != pc &&
+	    entered_row(w, module, row) == FOUND)
+		return FOUND;
 	if (err == -OW_ENOENT && !t->no_fallback)
 		return fallback_row(w, range, row);
 	if (err < 0)

@@ -51,10 +51,14 @@ static struct ow_cfi cfi;
 static struct ow_table table;
 static struct ow_module tabled, module, later;
 
-/* From 0x1000 on the old sp is at sp; 16 bytes above is the return address. */
-static const uint8_t orc_ips[] = { 0, 0, 0, 0 };
-static const uint8_t orc_entries[] = { 24, 0, 0, 0, 9, 0 };
-static const struct ow_orc orc = { orc_ips, 0x1000, orc_entries, 1, false };
+/*
+ * From 0x1000 on the old sp is at sp, and 16 bytes above is the return address;
+ * from 0x1100 on nothing is known, from 0x1110 on it is at sp.
+ */
+static const uint8_t orc_ips[] = { 0, 0, 0, 0, 0xfc, 0, 0, 0, 8, 1, 0, 0 };
+static const uint8_t orc_entries[] = { 24, 0, 0, 0, 9, 0, 0, 0, 0,
+				       0,  0, 0, 8, 0, 0, 0, 5, 0 };
+static const struct ow_orc orc = { orc_ips, 0x1000, orc_entries, 3, false };
 static struct ow_module kernel = { .bias = KERNEL,
 				   .state = OW_MODULE_READY,
 				   .orc = &orc };

@@ -415,7 +415,7 @@ class Lab:
             why = kernel.check(pcs, complete)
             recorded += where == 'record'
             counts[why or 'right'] += 1
-            if why and why not in linuxkernel.UNSURE:
+            if why not in (None, linuxkernel.REPLACED):
                 problems.append('%s: %s: %s' % (where, why, ' '.join(
                     '%#x' % pc for pc in pcs)))
         stats = self.stats(name, 'record.stats')

@@ -7,8 +7,9 @@ import bisect
 import struct
 
 END, CALL, REGS, UNKNOWN, NO_CODE = 'end', 'call', 'regs', 'unknown', 'no code'
-# Stacks of which nothing more is known, with what check() has.
-REPLACED, ENTERED = UNSURE = 'replaced', 'entered'
+# A stack of which nothing more is known, by what check() has.
+REPLACED = 'replaced'
+ALIGNED = 16  # what functions are
 OLD_TYPES = CALL, REGS, REGS, CALL
 # Since 6.3 there is a type for what is not known, and one for the end.
 TYPES = UNKNOWN, END, CALL, REGS, REGS
@@ -117,13 +118,17 @@ class Kernel:
                     is_indirect_call(code[i:]) for i in range(6))
         return False
 
-    def _is_entered(self, thunk, pc):
-        """Does a thunk return to pc to call it, as retpolines do?  It is where
-        code starts; and behind the thunk's own call no one returns to, is UD2."""
-        i = bisect.bisect_left(self.starts, pc)
-        return self._bytes_at(thunk, 2) == b'\x0f\x0b' and \
-            self.starts[i:i + 1] == [pc] and self.kinds[i] == CALL and \
-            self.kinds[i - 1] == UNKNOWN
+    def _is_entered(self, returning, pc):
+        """Is pc where a function may begin, and does something return to it to
+        call it, as retpolines do?"""
+        return self.kind(pc) == CALL and pc % ALIGNED == 0 and \
+            self._returns(returning)
+
+    def _returns(self, pc):
+        """Is at pc a return, or the jump in its place, or the call that this
+        jumps to; or UD2, which is behind that call?"""
+        return self._bytes_at(pc, 1) in (b'\xc3', b'\xe9', b'\xe8') or \
+            self._bytes_at(pc, 2) == b'\x0f\x0b'
 
     def _bytes_at(self, pc, nr):
         for addr, off, size, is_code in self.sections.values():
@@ -133,8 +138,7 @@ class Kernel:
 
     def check(self, pcs, complete):
         """Why a stack, innermost first, is none; REPLACED where its first
-        frame is in replaced code, of which nothing is known; ENTERED where a
-        retpoline is about to enter a function; or None."""
+        frame is in replaced code, of which nothing is known; or None."""
         is_exact = True
         for i, pc in enumerate(pcs):
             addr = pc if is_exact else pc - 1
@@ -146,9 +150,9 @@ class Kernel:
             # What begins a stack need not have called; some pushes and returns.
             if not is_exact and kind != END and \
                     not self.is_replaced(addr) and not self.is_behind_call(pc):
-                if i == 2 and self._is_entered(pcs[1], pc):
-                    return ENTERED
-                return '#%d is behind no call' % i
+                if not self._is_entered(pcs[i - 1], pc):
+                    return '#%d is behind no call' % i
+                kind = CALL
             if is_last and kind == CALL:
                 return '#%d has a caller' % i
             if is_last and complete != (kind != UNKNOWN):

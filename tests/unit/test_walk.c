@@ -260,6 +260,25 @@ static void test_switched_stack(void)
 	CHECK(walk.end == OW_END_CYCLE && walk.nr <= 6);
 }
 
+/* A return that enters a function, as it was pushed for that. */
+static void test_entered_by_return(void)
+{
+	set_up(&ow_arch_x86_64);
+	set_pc(KERNEL + 0x1200);
+	poke(STACK, KERNEL + 0x1110);
+	poke(STACK + 8, MODULE + OUTERMOST + 0x10);
+	CHECK_TEXT(run(), "901200@0 registers; 901110@8 orc; "
+			  "501110@10 orc r; complete");
+	/* one into code that nothing is known of */
+	poke(STACK, KERNEL + 0x1108);
+	CHECK_TEXT(run(), "901200@0 registers; 901108@8 orc r; "
+			  "a register that the frame needs is not known");
+	/* and one to where no call has left its return address above */
+	poke(STACK, KERNEL + 0x1000);
+	CHECK_TEXT(run(), "901200@0 registers; 901000@8 orc r; "
+			  "a register that the frame needs is not known");
+}
+
 static void test_aarch64_leaf_and_record(void)
 {
 	set_up(&ow_arch_aarch64);
@@ -383,6 +402,7 @@ int main(void)
 		{ "call to nowhere", test_call_to_nowhere },
 		{ "cycle", test_cycle },
 		{ "switched stack", test_switched_stack },
+		{ "entered by a return", test_entered_by_return },
 		{ "aarch64", test_aarch64_leaf_and_record },
 		{ "cache", test_cache },
 		{ "sliding window", test_sliding_window },
