@@ -128,12 +128,23 @@ def perf(pids, tmp):
                     '--call-graph', 'dwarf,16384', '-p',
                     ','.join(map(str, pids)), '-o', data, '--', 'sleep',
                     str(SECONDS)], check=True, capture_output=True)
-    # Who is hot is told by the innermost frame: no stack has to be unwound.
-    text = subprocess.run(['perf', 'script', '-i', data, '-G', '--no-demangle',
-                           '-F', 'ip,sym'], check=True,
+    text = subprocess.run(['perf', 'script', '-i', data, '--no-inline',
+                           '--no-demangle', '-F', 'ip,sym,symoff,dso'],
+                          check=True,
                           capture_output=True).stdout.decode(errors='replace')
-    return collections.Counter(
-        line.split()[1] for line in text.splitlines() if len(line.split()) > 1)
+    stacks = [[function for function in map(function_of, stack.splitlines())
+               if function] for stack in text.split('\n\n')]
+    return [stack for stack in stacks if stack]
+
+
+def function_of(line):
+    """Its module and where it begins there, of which there is one; its name."""
+    words = line.split()
+    if len(words) < 3:
+        return None
+    name, _, offset = words[1].partition('+0x')
+    return (os.path.basename(words[-1].strip('()')),
+            int(words[0], 16) - int(offset or '0', 16)), name
 
 
 def is_whole(stack, frames):
@@ -142,30 +153,74 @@ def is_whole(stack, frames):
     return stack['end'] == 'complete' or (inner and not inner[-1].get('module'))
 
 
-def row(name, ours, theirs):
+def user_stacks(ours):
+    """
+    Of each stack the functions outside of the kernel, innermost first; how often
+    it came; whether that is all of it.
+    """
     frames = ours['frames']
-    mine, total, whole, jit = collections.Counter(), 0, 0, 0
     for stack in ours['stacks']:
         inner = [frames[i] for i in stack['frames']
                  if not frames[i].get('kernel')]
-        if not inner:
-            continue
-        total += stack['count']
-        # perf was asked for what runs outside of the kernel.
-        if len(inner) == len(stack['frames']):
-            mine[inner[0].get('function', '[unknown]')] += stack['count']
-        whole += stack['count'] * (stack['end'] == 'complete')
-        jit += stack['count'] * bool(is_whole(stack, frames))
-    n, m = sum(mine.values()), sum(theirs.values())
+        if inner:
+            yield [f.get('function', '[unknown]') for f in inner], \
+                stack['count'], len(inner) == len(stack['frames'])
+
+
+def named_alike(theirs, ours):
+    """Their stacks by our names, where a function has several."""
+    names = {f.get('function') for f in ours['frames']}
+    begins = {(os.path.basename(f['module']),
+               int(f['module_offset'], 16) - f['offset']): f['function']
+              for f in ours['frames'] if 'module' in f and 'function' in f}
+    for stack in theirs:
+        yield [name if name in names else begins.get(begin, name)
+               for begin, name in stack], 1
+
+
+def shares(stacks):
+    """How often each function is innermost, or anywhere, and of how many."""
+    inner, anywhere, nr = collections.Counter(), collections.Counter(), 0
+    for stack, count in stacks:
+        nr += count
+        inner[stack[0]] += count
+        for name in set(stack):
+            anywhere[name] += count
+    return inner, anywhere, nr
+
+
+def differing(mine, n, theirs, m):
+    """How many functions perf finds hot; and those of which the share differs
+    by more than three times the error of sampling."""
     hot = [f for f, c in theirs.items() if c > 0.03 * m and f != '[unknown]']
-    good = 0
+    found = []
     for f in hot:
         p = (mine[f] + theirs[f]) / (n + m)
         error = math.sqrt(p * (1 - p) * (1 / n + 1 / m))
-        good += abs(mine[f] / n - theirs[f] / m) <= 3 * error
-    print('| %-10s | %6d | %6d | %6.2f %% | %6.2f %% | %2d of %2d |' %
-          (name, total, m, 100 * whole / total, 100 * jit / total, good,
-           len(hot)), flush=True)
+        if abs(mine[f] / n - theirs[f] / m) > 3 * error:
+            found.append((f, mine[f] / n, theirs[f] / m))
+    return len(hot), found
+
+
+def row(name, ours, theirs):
+    frames = ours['frames']
+    total = whole = jit = 0
+    for stack in ours['stacks']:
+        if all(frames[i].get('kernel') for i in stack['frames']):
+            continue
+        total += stack['count']
+        whole += stack['count'] * (stack['end'] == 'complete')
+        jit += stack['count'] * bool(is_whole(stack, frames))
+    # perf was asked for what runs outside of the kernel.
+    *mine, n = shares((s, c) for s, c, outside in user_stacks(ours) if outside)
+    *other, m = shares(named_alike(theirs, ours))
+    (hot, odd), (hot_all, odd_all) = (
+        differing(x, n, y, m) for x, y in zip(mine, other))
+    print('| %-10s | %6d | %6d | %6.2f %% | %6.2f %% | %2d of %2d | %2d of %2d |'
+          % (name, total, m, 100 * whole / total, 100 * jit / total,
+             hot - len(odd), hot, hot_all - len(odd_all), hot_all), flush=True)
+    return ['%s: %s %.1f %%, perf %.1f %%' % (name, f, 100 * x, 100 * y)
+            for f, x, y in odd + odd_all]
 
 
 def cost(command, size):
@@ -206,8 +261,11 @@ def costs(build):
 
 def main():
     build = sys.argv[1]
-    print('| load       | samples | perf  | complete | or JIT   | hot alike |')
-    print('| :---       | ---:   | ---:   | ---:     | ---:     | ---:     |')
+    print('| load       | samples | perf  | complete | or JIT   | innermost | '
+          'anywhere |')
+    print('| :---       | ---:   | ---:   | ---:     | ---:     | ---:     '
+          '| ---:     |')
+    odd = []
     for name, program in (('busy', ''), ('node', 'node'),
                           ('cplusplus', 'g++'), ('rust', 'rustc'),
                           ('redis', 'redis-benchmark'),
@@ -221,7 +279,11 @@ def main():
                 time.sleep(0.3)
                 ours = record(build, pids, tmp)
                 theirs = perf(pids, tmp)
-            row(name, ours, theirs)
+            odd += row(name, ours, theirs)
+    print('\nOf the functions that perf finds hot, so many have the same share '
+          'of samples,\nas the innermost function and anywhere in the stack. '
+          'The others:')
+    print('\n'.join(odd) or 'none')
     costs(build)
 
 
