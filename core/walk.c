@@ -133,8 +133,9 @@ static void fetch_stack(const struct ow_walk *w)
 
 /*
  * Where a retpoline returns to what it is to call (Linux,
- * arch/x86/lib/retpoline.S), the return address is where code begins, and in
- * front of it ORC knows none: then that of its first instruction.
+ * arch/x86/lib/retpoline.S), or a task that is new is switched to
+ * (arch/x86/entry/entry_64.S, ret_from_fork), the return address is where code
+ * begins, and in front of it ORC knows none: then that of its first instruction.
  */
 static int entered_row(struct ow_walk *w, const struct ow_module *module,
 		       struct ow_row *row)
@@ -145,8 +146,9 @@ static int entered_row(struct ow_walk *w, const struct ow_module *module,
 
 	if (err)
 		return err;
-	if (row->flags || row->cfa.kind != OW_RULE_REG ||
-	    row->cfa.reg != arch->sp || row->cfa.off != arch->word)
+	if (row->flags != OW_ROW_OUTERMOST &&
+	    (row->flags || row->cfa.kind != OW_RULE_REG ||
+	     row->cfa.reg != arch->sp || row->cfa.off != arch->word))
 		return -OW_ENOENT;
 	w->frames[w->nr - 1].flags &= (uint8_t)~OW_FRAME_RETURN;
 	return FOUND;

@@ -53,12 +53,15 @@ static struct ow_module tabled, module, later;
 
 /*
  * From 0x1000 on the old sp is at sp, and 16 bytes above is the return address;
- * from 0x1100 on nothing is known, from 0x1110 on it is at sp.
+ * from 0x1100 on nothing is known, from 0x1110 on it is at sp; at 0x1300 nothing
+ * is known, and at 0x1310 stacks begin.
  */
-static const uint8_t orc_ips[] = { 0, 0, 0, 0, 0xfc, 0, 0, 0, 8, 1, 0, 0 };
-static const uint8_t orc_entries[] = { 24, 0, 0, 0, 9, 0, 0, 0, 0,
-				       0,  0, 0, 8, 0, 0, 0, 5, 0 };
-static const struct ow_orc orc = { orc_ips, 0x1000, orc_entries, 3, false };
+static const uint8_t orc_ips[] = { 0, 0, 0,    0, 0xfc, 0, 0, 0, 8, 1,
+				   0, 0, 0xf4, 2, 0,    0, 0, 3, 0, 0 };
+static const uint8_t orc_entries[] = { 24, 0, 0, 0, 9, 0, 0, 0, 0, 0,
+				       0,  0, 8, 0, 0, 0, 5, 0, 0, 0,
+				       0,  0, 0, 0, 0, 0, 0, 0, 0, 4 };
+static const struct ow_orc orc = { orc_ips, 0x1000, orc_entries, 5, false };
 static struct ow_module kernel = { .bias = KERNEL,
 				   .state = OW_MODULE_READY,
 				   .orc = &orc };

@@ -119,8 +119,10 @@ class Kernel:
         return False
 
     def _is_entered(self, returning, pc):
-        """Is pc where a function may begin, and does something return to it to
-        call it, as retpolines do?"""
+        """Is pc where code begins, which something returns to to enter it: as a
+        task begins, or as retpolines call?"""
+        if self.kind(pc) == END:
+            return self.kind(pc - 1) == UNKNOWN
         return self.kind(pc) == CALL and pc % ALIGNED == 0 and \
             self._returns(returning)
 
@@ -152,7 +154,7 @@ class Kernel:
                     not self.is_replaced(addr) and not self.is_behind_call(pc):
                 if not self._is_entered(pcs[i - 1], pc):
                     return '#%d is behind no call' % i
-                kind = CALL
+                kind = self.kind(pc)
             if is_last and kind == CALL:
                 return '#%d has a caller' % i
             if is_last and complete != (kind != UNKNOWN):

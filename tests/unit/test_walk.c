@@ -269,6 +269,9 @@ static void test_entered_by_return(void)
 	poke(STACK + 8, MODULE + OUTERMOST + 0x10);
 	CHECK_TEXT(run(), "901200@0 registers; 901110@8 orc; "
 			  "501110@10 orc r; complete");
+	/* and one to where stacks begin */
+	poke(STACK, KERNEL + 0x1310);
+	CHECK_TEXT(run(), "901200@0 registers; 901310@8 orc; complete");
 	/* one into code that nothing is known of */
 	poke(STACK, KERNEL + 0x1108);
 	CHECK_TEXT(run(), "901200@0 registers; 901108@8 orc r; "
