@@ -61,7 +61,7 @@ const struct ow_arch *ow_arch_find(uint16_t machine, bool is_64);
 static inline uint64_t ow_arch_code(const struct ow_arch *a, uint64_t mask,
 				    uint64_t pc)
 {
-	return pc & a->pc_half ? pc | ~mask : pc & mask;
+	return ow_unlikely(pc & a->pc_half) ? pc | ~mask : pc & mask;
 }
 
 /* The slot of a DWARF register number, or OW_SLOT_NONE. */

@@ -19,7 +19,7 @@
 
 struct ow_brief {
 	uint64_t addr;
-	uint64_t saved;      /* bit n: slot n is among the saves */
+	uint64_t known; /* bit n: slot n is, afterwards: a save's, sp and pc */
 	uint32_t generation; /* of the map; 0: there is no row */
 	int32_t cfa_off;
 	uint8_t cfa_reg;
@@ -99,7 +99,8 @@ static inline void ow_brief_save(struct ow_briefing *m, uint8_t slot,
 static inline bool ow_brief_end(const struct ow_briefing *m,
 				const struct ow_arch *arch)
 {
-	m->to->saved = m->saved;
+	m->to->known = m->saved | (uint64_t)1 << arch->sp |
+		       (uint64_t)1 << arch->pc;
 	m->to->ra_up = m->ra_up;
 	m->to->nr = m->nr;
 	m->to->depth = (uint8_t)(m->above + 1);

@@ -9,12 +9,16 @@
 
 #ifdef __KERNEL__
 #include <linux/limits.h>
+#include <linux/nospec.h>
 #include <linux/string.h>
 #include <linux/types.h>
 
 #define INT32_MAX  S32_MAX
 #define UINT32_MAX U32_MAX
 #define UINT64_MAX U64_MAX
+
+/* An index below nr, also where the CPU runs ahead of that having been checked. */
+#define ow_index(i, nr) array_index_nospec(i, nr)
 #else
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,10 +28,17 @@ void *memcpy(void *dst, const void *src, size_t n);
 void *memmove(void *dst, const void *src, size_t n);
 void *memset(void *dst, int c, size_t n);
 int memcmp(const void *a, const void *b, size_t n);
+
+#define ow_index(i, nr) (i)
 #endif
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "targets' bytes are read as they stand");
+
+/* What is written once, for a function that it is given as a constant. */
+#define OW_TEMPLATE static inline __attribute__((always_inline))
+
+#define ow_unlikely(x) __builtin_expect(!!(x), 0)
 
 #define OW_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

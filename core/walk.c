@@ -3,7 +3,7 @@
 
 #include "err.h"
 #include "fallback.h"
-#include "stepbrief.h"
+#include "runbrief.h"
 #include "trampoline.h"
 
 #define CACHE_LINE 64 /* or more; fetching more often does no harm */
@@ -35,8 +35,8 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 	w->end = OW_END_NOT_YET;
 	w->err = 0;
 	w->wanted = NULL;
+	w->range = NULL;
 	w->mark_at = 0;
-	w->slide = NULL;
 	ow_finder_reset(&w->finder);
 }
 
@@ -299,61 +299,27 @@ static enum ow_end take_step(struct ow_walk *w, struct ow_row *row,
 	return OW_END_NOT_YET;
 }
 
-static uint64_t lookup_addr(const struct ow_frame *f)
-{
-	return f->pc - (f->flags & OW_FRAME_RETURN ? 1 : 0);
-}
-
-/* Was it for the window that a step in brief could not be taken? */
-static bool slid(struct ow_walk *w, const struct ow_brief *b)
-{
-	uint64_t size = 8u * b->depth;
-	uint64_t low = w->regs.val[b->cfa_reg] + (int64_t)b->cfa_off - size;
-	uint64_t skip = low - w->step.stack.start;
-
-	if (skip < w->step.stack.size && w->step.stack.size - skip >= size)
-		return false;
-	return w->slide(w, low, size);
-}
-
-static bool step_brief(struct ow_walk *w, const struct ow_brief *b)
-{
-	/* Twice at most: then the window holds it. */
-	while (!ow_step_brief(&w->step, b, &w->regs))
-		if (b->flags || !w->slide || !slid(w, b))
-			return false;
-	return true;
-}
-
 /*
  * Go as far as cached rows lead in the usual way; and return the row, if it is
  * cached, of the last frame, from where they don't.
  */
 static const struct ow_brief *run_cached(struct ow_walk *w)
 {
-	const struct ow_target *t = w->step.target;
-	const struct ow_cache cache = *w->cache;
-	uint8_t pc = t->arch->pc, sp = t->arch->sp;
-	struct ow_frame *f = &w->frames[w->nr - 1];
-	const struct ow_frame *last = &w->frames[w->max - 1];
-	const struct ow_brief *b = NULL;
+	struct ow_run run = {
+		.step = &w->step,
+		.stack = &w->step.stack,
+		.cache = w->cache,
+		.regs = &w->regs,
+		.frame = &w->frames[w->nr - 1],
+		.limit = &w->frames[w->max - 1],
+	};
 
-	while (f < last) {
-		b = ow_cache_get(&cache, lookup_addr(f), t->map.generation);
-		if (!b || !step_brief(w, b))
-			break;
-		*++f = (struct ow_frame){
-			.pc = w->regs.val[pc],
-			.sp = w->regs.val[sp],
-			.how = b->how,
-			.flags = OW_FRAME_RETURN,
-		};
-	}
-	w->nr = (unsigned int)(f - w->frames) + 1;
-	return b;
+	ow_run_brief(&run, ow_word_there);
+	w->nr = (unsigned int)(run.frame - w->frames) + 1;
+	return run.row;
 }
 
-static enum ow_end advance(struct ow_walk *w)
+enum ow_end ow_walk_advance(struct ow_walk *w)
 {
 	const struct ow_brief *b = w->cache ? run_cached(w) : NULL;
 	bool was_return;
@@ -364,7 +330,7 @@ static enum ow_end advance(struct ow_walk *w)
 	if (w->nr == w->max)
 		return w->end = OW_END_LIMIT;
 	was_return = w->frames[w->nr - 1].flags & OW_FRAME_RETURN;
-	addr = lookup_addr(&w->frames[w->nr - 1]);
+	addr = ow_row_addr(&w->frames[w->nr - 1]);
 	if (b)
 		ow_brief_row(b, w->step.target->arch, &row, w->finder.rules);
 	else
@@ -381,16 +347,22 @@ static enum ow_end advance(struct ow_walk *w)
 	return take_step(w, &row, was_return);
 }
 
+void ow_walk_first(struct ow_walk *w)
+{
+	if (w->max == 0)
+		w->end = OW_END_LIMIT;
+	else
+		push_frame(w, OW_HOW_REGS, 0);
+}
+
 enum ow_end ow_walk_run(struct ow_walk *w)
 {
-	enum ow_end end = w->end;
+	enum ow_end end;
 
 	w->range = NULL; /* the map may have changed since */
-	if (w->nr == 0 && w->max > 0)
-		push_frame(w, OW_HOW_REGS, 0);
-	if (w->max == 0)
-		w->end = end = OW_END_LIMIT;
-	while (end == OW_END_NOT_YET)
-		end = advance(w);
+	if (w->nr == 0)
+		ow_walk_first(w);
+	for (end = w->end; end == OW_END_NOT_YET;)
+		end = ow_walk_advance(w);
 	return end;
 }

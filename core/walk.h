@@ -36,10 +36,6 @@ struct ow_walk {
 	const struct ow_range *range; /* looked up last, of this run, or NULL */
 	uint64_t mark_pc, mark_sp;    /* a frame seen before, to find cycles */
 	unsigned int mark_at;
-
-	/* Have step.stack hold size bytes at addr, which it doesn't; false if
-	   it can't.  NULL: it stays as it is.  Set after ow_walk_begin(). */
-	bool (*slide)(struct ow_walk *w, uint64_t addr, size_t size);
 };
 
 /*
@@ -57,6 +53,14 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
  * After OW_END_WANT the caller makes w->wanted ready and calls again.
  */
 enum ow_end ow_walk_run(struct ow_walk *w);
+
+/*
+ * The same by pieces, for who goes along cached rows (runbrief.h) by ways of his
+ * own: the first frame, once; and at least one frame more, or a row in the cache,
+ * while that returns OW_END_NOT_YET.  The map is that of ow_walk_begin() yet.
+ */
+void ow_walk_first(struct ow_walk *w);
+enum ow_end ow_walk_advance(struct ow_walk *w);
 
 /* One line for people; never NULL. */
 const char *ow_end_text(enum ow_end end);

@@ -55,8 +55,8 @@ static bool move_window(struct kw_context *c, u64 addr, size_t size)
 	u64 start = addr - page > KW_WINDOW_BELOW ? addr - KW_WINDOW_BELOW :
 						    page;
 
-	if (end - start > KW_WINDOW_FIRST)
-		end = start + KW_WINDOW_FIRST;
+	if (end - start > KW_WINDOW)
+		end = start + KW_WINDOW;
 	if (addr + size > end || addr + size < addr)
 		return false;
 	return fill_window(c, start, end);
@@ -68,20 +68,6 @@ static bool on_stack(const struct kw_context *c, u64 addr)
 
 	return addr + KW_WINDOW_BELOW >= sp &&
 	       addr - sp + KW_WINDOW_BELOW <= KW_STACK;
-}
-
-/* From addr on to the end of its page, or of the frame, if that is on the next. */
-static bool slide_window(struct ow_walk *w, u64 addr, size_t size)
-{
-	struct kw_context *c = container_of(w, struct kw_context, walk);
-	u64 reach = w->nr < KW_DEEP ? KW_WINDOW_FIRST : KW_WINDOW;
-	u64 end = (addr & PAGE_MASK) + PAGE_SIZE;
-
-	if (size > KW_WINDOW_FIRST || addr > U64_MAX - 2 * PAGE_SIZE ||
-	    !on_stack(c, addr))
-		return false;
-	end = clamp(end, addr + size, addr + reach);
-	return fill_window(c, addr, end);
 }
 
 static int target_read(const struct ow_memory *mem, uint64_t addr, void *buf,
@@ -100,7 +86,7 @@ static void context_init(struct kw_context *c)
 {
 	c->target.mem.read = target_read;
 	c->cache.entries = c->rows;
-	c->cache.mask = KW_CACHE / 2 - 1;
+	c->cache.mask = KW_CACHE_MASK;
 }
 
 struct kw_context *kw_context_create(void)
@@ -146,15 +132,4 @@ void kw_context_exit(void)
 		kvfree(per_cpu(kw_contexts, cpu)[i]);
 		per_cpu(kw_contexts, cpu)[i] = NULL;
 	}
-}
-
-enum ow_end kw_context_walk(struct kw_context *c, const struct kw_map *map,
-			    struct ow_frame *frames, unsigned int max)
-{
-	c->target.arch = map->arch;
-	c->target.map = map->map;
-	ow_walk_begin(&c->walk, &c->target, NULL, &c->cache, &c->walk.regs,
-		      frames, max);
-	c->walk.slide = slide_window;
-	return ow_walk_run(&c->walk);
 }

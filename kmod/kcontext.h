@@ -14,12 +14,11 @@
 #include "walk.h"
 
 #define KW_LEVELS       4
-#define KW_WINDOW       2048 /* bytes of the stack that are read at once, */
-#define KW_WINDOW_FIRST 1024 /* as many until it has so many frames, */
-#define KW_DEEP         32
-#define KW_WINDOW_BELOW 128 /* and how many of them below what is asked for */
+#define KW_WINDOW       1024 /* bytes of the stack that are read at once, */
+#define KW_WINDOW_BELOW 128  /* and how many of them below what is asked for */
 #define KW_STACK        (8u << 20) /* bytes above sp that may be stack */
-#define KW_CACHE        1024       /* rows */
+#define KW_CACHE        1024       /* rows, two for each place */
+#define KW_CACHE_MASK   (KW_CACHE / 2 - 1)
 
 struct kw_context {
 	struct ow_target target; /* first: reads find the context by it */
@@ -37,15 +36,6 @@ void kw_context_exit(void);
 
 DECLARE_PER_CPU(struct kw_context *[KW_LEVELS], kw_contexts);
 
-static inline unsigned int kw_context_level(void)
-{
-	if (in_nmi())
-		return 3;
-	if (in_hardirq())
-		return 2;
-	return in_serving_softirq() ? 1 : 0;
-}
-
 /*
  * The one of this CPU and context, preemption being disabled until it is put,
  * so that what RCU frees stays, too; or NULL: a walk is under way in the same one.
@@ -56,7 +46,7 @@ static inline struct kw_context *kw_context_get(void)
 	struct kw_context *c;
 
 	preempt_disable_notrace();
-	c = __this_cpu_read(kw_contexts[kw_context_level()]);
+	c = __this_cpu_read(kw_contexts[interrupt_context_level()]);
 	if (likely(c && !c->busy)) {
 		c->busy = true;
 		barrier();
@@ -76,12 +66,5 @@ static inline void kw_context_put(struct kw_context *c)
 /* One of the caller's own, for reads that may sleep; NULL: out of memory. */
 struct kw_context *kw_context_create(void);
 void kw_context_destroy(struct kw_context *c);
-
-/*
- * Walk from the registers in c->walk, which then has the frames' number; the map
- * does not go meanwhile.  Return the end.
- */
-enum ow_end kw_context_walk(struct kw_context *c, const struct kw_map *map,
-			    struct ow_frame *frames, unsigned int max);
 
 #endif /* KW_CONTEXT_H */

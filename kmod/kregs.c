@@ -46,7 +46,7 @@ static void fill_64(struct pt_regs *r, struct ow_regs *ret)
 
 #ifndef CONFIG_UML
 /* In the order of arch_i386.c's: DWARF's own. */
-static void fill_32(struct pt_regs *r, struct ow_regs *ret)
+static noinline void fill_32(struct pt_regs *r, struct ow_regs *ret)
 {
 	const u32 val[] = { r->ax, r->cx, r->dx, r->bx, r->sp,
 			    r->bp, r->si, r->di, r->ip };

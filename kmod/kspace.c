@@ -267,6 +267,15 @@ struct kw_space *kw_space_find(const struct mm_struct *mm)
 	return NULL;
 }
 
+const struct kw_map *kw_space_map(const struct mm_struct *mm)
+{
+	const struct kw_space *space = kw_space_find(mm);
+
+	return space ? rcu_dereference_check(space->map,
+					     rcu_read_lock_any_held()) :
+		       NULL;
+}
+
 struct kw_map *kw_space_map_get(const struct mm_struct *mm)
 {
 	struct kw_space *space;

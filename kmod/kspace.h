@@ -57,6 +57,9 @@ int kw_space_refresh(struct kw_space *space, bool again);
  */
 void kw_space_relink(struct kw_space *space, const struct kw_object *object);
 
+/* Its current map, or NULL; the caller is in an RCU read section of any kind. */
+const struct kw_map *kw_space_map(const struct mm_struct *mm);
+
 /* The current map with a reference, or NULL. */
 struct kw_map *kw_space_map_get(const struct mm_struct *mm);
 

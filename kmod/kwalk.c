@@ -6,25 +6,12 @@
 
 #include "kcontext.h"
 #include "klater.h"
+#include "kquick.h"
 #include "kregs.h"
 #include "kspace.h"
 #include "kstats.h"
 #include "kunwind.h"
 #include "kwalk.h"
-
-/* A process that nobody follows: its pc is all that can be told. */
-static enum ow_end only_pc(struct kw_context *c, const struct ow_arch *arch,
-			   struct ow_frame *frames)
-{
-	frames[0] = (struct ow_frame){
-		.pc = c->walk.regs.val[arch->pc],
-		.sp = c->walk.regs.val[arch->sp],
-		.how = OW_HOW_REGS,
-	};
-	c->walk.nr = 1;
-	c->walk.end = OW_END_NOT_YET; /* as none has begun */
-	return OW_END_NO_MODULE;
-}
 
 static int check_args(unsigned int *max)
 {
@@ -34,7 +21,10 @@ static int check_args(unsigned int *max)
 	return 0;
 }
 
-/* What came of walk(): the number of frames and the end, or what failed. */
+/*
+ * What came of walk(): the number of frames and the end, or what failed.  Who isn't
+ * followed has no walk that ended.
+ */
 static int finish(const struct kw_context *c, int result, enum ow_end *end)
 {
 	if (result < 0)
@@ -56,34 +46,58 @@ static int busy(void)
 	return -EBUSY;
 }
 
-/*
- * The context is got, so that it holds the registers, too: not the stack.  The
- * walk itself is the last that is done here and in the next, so that nothing of
- * theirs is on the stack then.  Return its end, or -EOPNOTSUPP.
- */
-static int walk(struct kw_context *c, const struct kw_map *map,
-		struct pt_regs *regs, struct ow_frame *frames, unsigned int max)
+/* From the first frame on, to the end. */
+static noinline enum ow_end run(struct kw_context *c)
 {
-	const struct ow_arch *arch = kw_regs(regs, &c->walk.regs);
+	struct ow_walk *w = &c->walk;
+	enum ow_end end;
 
-	if (!arch)
-		return -EOPNOTSUPP;
-	if (!map || map->arch != arch)
-		return only_pc(c, arch, frames);
-	return kw_context_walk(c, map, frames, max);
+	if (w->nr == w->max)
+		return w->end = OW_END_LIMIT;
+	do {
+		end = kw_quick_run(c);
+		if (end == OW_END_NOT_YET)
+			end = ow_walk_advance(w);
+	} while (end == OW_END_NOT_YET);
+	return end;
 }
 
-/* The context is got; any context. */
-static noinline int walk_current(struct kw_context *c, struct pt_regs *regs,
-				 struct ow_frame *frames, unsigned int max)
+/*
+ * The context is got, so that it holds what goes in and comes out: not the stack.
+ * What is last here is run(), and this in the next, so that nothing of theirs is
+ * on the stack then.  The map, which does not go meanwhile, is NULL for a process
+ * that nobody follows: its pc is all that can be told.  Return the end, or
+ * -EOPNOTSUPP.
+ */
+static __always_inline int walk(struct kw_context *c, const struct kw_map *map,
+				struct pt_regs *regs)
 {
-	const struct kw_space *space = kw_space_find(current->mm);
-	const struct kw_map *map = NULL;
+	struct ow_walk *w = &c->walk;
 
-	if (space)
-		map = rcu_dereference_check(space->map,
-					    rcu_read_lock_any_held());
-	return walk(c, map, regs, frames, max);
+	c->target.arch = kw_regs(regs, &w->regs);
+	if (!c->target.arch)
+		return -EOPNOTSUPP;
+	if (map && map->arch != c->target.arch)
+		map = NULL;
+	if (map)
+		c->target.map = map->map;
+	ow_walk_begin(w, &c->target, NULL, &c->cache, &w->regs, w->frames,
+		      w->max);
+	ow_walk_first(w);
+	return map ? run(c) : OW_END_NO_MODULE;
+}
+
+/* Any context. */
+static noinline int walk_current(struct kw_context *c, struct pt_regs *regs)
+{
+	return walk(c, kw_space_map(current->mm), regs);
+}
+
+static void set_room(struct kw_context *c, struct ow_frame *frames,
+		     unsigned int max)
+{
+	c->walk.frames = frames;
+	c->walk.max = max;
 }
 
 int kunwind_user_stack(struct pt_regs *regs, struct ow_frame *frames,
@@ -97,7 +111,8 @@ int kunwind_user_stack(struct pt_regs *regs, struct ow_frame *frames,
 	c = kw_context_get();
 	if (!c)
 		return busy();
-	nr = finish(c, walk_current(c, regs, frames, max), end);
+	set_room(c, frames, max);
+	nr = finish(c, walk_current(c, regs), end);
 	kw_context_put(c);
 	return nr;
 }
@@ -117,7 +132,8 @@ int kunwind_user_stack_faulting(struct pt_regs *regs, struct ow_frame *frames,
 	if (!c)
 		return -ENOMEM;
 	map = kw_space_map_get(current->mm);
-	nr = finish(c, walk(c, map, regs, frames, max), end);
+	set_room(c, frames, max);
+	nr = finish(c, walk(c, map, regs), end);
 	kw_map_put(map);
 	kw_context_destroy(c);
 	return nr;
@@ -136,7 +152,8 @@ int kw_walk_each(struct pt_regs *regs, unsigned int max,
 	c = kw_context_get();
 	if (!c)
 		return busy();
-	nr = finish(c, walk_current(c, regs, c->frames, max), end);
+	set_room(c, c->frames, max);
+	nr = finish(c, walk_current(c, regs), end);
 	for (i = 0; i < nr; i++)
 		if (!each(arg, c->frames[i].pc))
 			break;
@@ -155,7 +172,8 @@ int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs, unsigned int max,
 	c = kw_context_get();
 	if (!c)
 		return busy();
-	nr = finish(c, walk_current(c, regs, c->frames, max), end);
+	set_room(c, c->frames, max);
+	nr = finish(c, walk_current(c, regs), end);
 	for (i = 0; i < nr; i++)
 		pcs[i] = c->frames[i].pc;
 	kw_context_put(c);

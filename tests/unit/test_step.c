@@ -400,14 +400,27 @@ static void set_up_brief(void)
 	step.stack = (struct ow_window){ STACK, 0x40, stack_bytes };
 }
 
+static enum ow_stepped step_brief(ow_word_fn *word, struct ow_regs *r)
+{
+	const struct ow_brief *b = brief();
+	struct ow_caller caller = { 0 };
+	enum ow_stepped stepped;
+
+	CHECK(b);
+	stepped = ow_step_brief(&step, &step.stack, word, b, r, &caller);
+	if (stepped == OW_STEP_TAKEN)
+		CHECK(caller.pc == r->val[fake.target.arch->pc] &&
+		      caller.sp == r->val[fake.target.arch->sp]);
+	return stepped;
+}
+
 /* In the usual case a row in brief does what the whole row does. */
 static void check_brief(void)
 {
-	const struct ow_brief *b = brief();
 	struct ow_regs by_brief = regs;
 	unsigned int i;
 
-	CHECK(b && ow_step_brief(&step, b, &by_brief));
+	CHECK(step_brief(ow_word_there, &by_brief) == OW_STEP_TAKEN);
 	CHECK(ow_step(&step, &row, &regs) == 0);
 	CHECK(by_brief.known == regs.known);
 	for (i = 0; i < OW_MAX_REGS; i++)
@@ -438,13 +451,17 @@ static void test_brief(void)
 	check_brief();
 }
 
-static void check_not_brief(void)
+static void check_not_by(ow_word_fn *word)
 {
 	struct ow_regs before = regs;
-	const struct ow_brief *b = brief();
 
-	CHECK(b && !ow_step_brief(&step, b, &regs));
+	CHECK(step_brief(word, &regs) == OW_STEP_OTHER);
 	CHECK(memcmp(&before, &regs, sizeof(regs)) == 0);
+}
+
+static void check_not_brief(void)
+{
+	check_not_by(ow_word_there);
 }
 
 /* What isn't usual is left to ow_step(). */
@@ -484,6 +501,53 @@ static void test_not_brief(void)
 	check_not_brief();
 }
 
+/* Bytes of the stack that are missing, and how many words are there yet. */
+static unsigned int missing, words_left;
+
+static bool word_outside(const uint8_t *at, uint64_t *ret)
+{
+	const uint8_t *hole = stack_bytes + missing;
+
+	return (at + 8 <= hole || at > hole) && ow_word_there(at, ret);
+}
+
+static bool word_at_first(const uint8_t *at, uint64_t *ret)
+{
+	return words_left && words_left-- && ow_word_there(at, ret);
+}
+
+/* Where words may be missing, that is found before a register is changed. */
+static void test_brief_with_holes(void)
+{
+	struct ow_regs before;
+	unsigned int there;
+
+	set_up_brief();
+	missing = 7; /* the lowest save */
+	check_not_by(word_outside);
+	missing = 0x18; /* the highest word, the return address */
+	check_not_by(word_outside);
+	missing = 0x20; /* none that it needs */
+	before = regs;
+	CHECK(step_brief(word_outside, &regs) == OW_STEP_TAKEN);
+	/* but one that goes meanwhile: both ends and the return address, */
+	for (there = 0; there < 3; there++) {
+		set_up_brief();
+		words_left = there;
+		check_not_by(word_at_first);
+	}
+	/* then all that is saved */
+	for (; there < 3 + OW_BRIEF_FEW; there++) {
+		set_up_brief();
+		words_left = there;
+		CHECK(step_brief(word_at_first, &regs) == OW_STEP_TORN);
+	}
+	set_up_brief();
+	words_left = there;
+	CHECK(step_brief(word_at_first, &regs) == OW_STEP_TAKEN);
+	CHECK(memcmp(&before, &regs, sizeof(regs)) != 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -500,6 +564,7 @@ int main(void)
 		{ "i386", test_i386 },
 		{ "in brief", test_brief },
 		{ "not in brief", test_not_brief },
+		{ "in brief, with holes", test_brief_with_holes },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));

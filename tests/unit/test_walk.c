@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Walks: each way to the caller, and each end. */
+#include "runbrief.h"
 #include "walkmake.h"
 
 /* table -> .eh_frame with a frame pointer -> the outermost function */
@@ -332,41 +333,64 @@ static void test_cache(void)
 		   "401010@0 registers; no unwind information for pc");
 }
 
-/* An expression's addresses are of the module that the row is from. */
-static unsigned int nr_slides;
+static unsigned int words_left;
 
-/* To no more than what is asked for. */
-static bool slide(struct ow_walk *w, uint64_t addr, size_t size)
+static bool word_at_first(const uint8_t *at, uint64_t *ret)
 {
-	nr_slides++;
-	if (addr < STACK || addr - STACK > STACK_SIZE - size)
-		return false;
-	w->step.stack =
-		(struct ow_window){ addr, size, stack_bytes + (addr - STACK) };
-	return true;
+	return words_left && words_left-- && ow_word_there(at, ret);
 }
 
-/* A window that slides leads to the same frames, and without other reads. */
-static void test_sliding_window(void)
+/* Along what is cached, from where the walk stands. */
+static void run_brief(struct ow_cache *cache, unsigned int words,
+		      struct ow_run *run)
+{
+	static const struct ow_window whole = { STACK, STACK_SIZE,
+						stack_bytes };
+
+	*run = (struct ow_run){
+		.step = &walk.step,
+		.stack = &whole,
+		.cache = cache,
+		.regs = &walk.regs,
+		.frame = &walk.frames[walk.nr - 1],
+		.limit = &walk.frames[walk.max - 1],
+	};
+	words_left = words;
+	ow_run_brief(run, word_at_first);
+	walk.nr = (unsigned int)(run->frame - walk.frames) + 1;
+}
+
+/* By pieces, with the stack elsewhere: the same frames, and no other reads. */
+static void test_by_pieces(void)
 {
 	const struct ow_window whole = { STACK, STACK_SIZE, stack_bytes };
 	static struct ow_brief briefs[128];
 	struct ow_cache cache = { briefs, 63, 0 };
+	enum ow_end end = OW_END_NOT_YET;
+	struct ow_run by;
 
 	set_up_chain();
 	CHECK_TEXT(run_in(&whole, &cache), CHAIN);
-	nr_slides = 0;
-	fake.stack.size = 0; /* nothing is there but by the window */
 	ow_walk_begin(&walk, &fake.target, NULL, &cache, &regs, frames,
 		      MAX_FRAMES);
-	walk.slide = slide;
-	CHECK_TEXT(said(ow_walk_run(&walk)), CHAIN);
-	CHECK(nr_slides == 2);
-	/* One that can't ends the walk where the words are missing. */
-	run_in(NULL, &cache);
-	CHECK(walk.end == OW_END_FAULT && walk.nr == 1);
+	ow_walk_first(&walk);
+	fake.stack.size = 0; /* nothing is there but by the words */
+	run_brief(&cache, 100, &by);
+	CHECK(walk.nr == 3 && !by.torn);
+	while (end == OW_END_NOT_YET)
+		end = ow_walk_advance(&walk);
+	CHECK_TEXT(said(end), CHAIN);
+	/* the second step's words are not all there */
+	ow_walk_begin(&walk, &fake.target, NULL, &cache, &regs, frames,
+		      MAX_FRAMES);
+	ow_walk_first(&walk);
+	run_brief(&cache, 3 + OW_BRIEF_FEW, &by);
+	CHECK(walk.nr == 2 && !by.torn && by.row);
+	run_brief(&cache, 4, &by);
+	CHECK(walk.nr == 2 && by.torn);
 }
 
+/* An expression's addresses are of the module that the row is from. */
 static void test_cache_and_bias(void)
 {
 	set_up(&ow_arch_x86_64);
@@ -408,7 +432,7 @@ int main(void)
 		{ "entered by a return", test_entered_by_return },
 		{ "aarch64", test_aarch64_leaf_and_record },
 		{ "cache", test_cache },
-		{ "sliding window", test_sliding_window },
+		{ "by pieces", test_by_pieces },
 		{ "cache and bias", test_cache_and_bias },
 		{ "texts", test_texts },
 	};
