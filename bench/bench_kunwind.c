@@ -128,15 +128,15 @@ static void print_row(unsigned int depth)
 
 	take(&own, functions_omit, KWBENCH_KUNWIND, depth);
 	take(&fp, functions_fp, KWBENCH_FP, depth);
-	printf("%5u %8llu %7.1f %6u %7.1f %8llu %7.1f %7.2f %9llu %7.2f "
-	       "%9llu %6u %6u\n",
+	printf("%5u %8llu %7.1f %8llu %7.1f %7.2f %9llu %7.2f %9llu %6u %6u "
+	       "%6u\n",
 	       depth, (unsigned long long)own.b.again, (double)own.b.again / n,
-	       own.b.reads, (double)(own.b.again - own.b.read_ticks) / n,
 	       (unsigned long long)fp.b.again, (double)fp.b.again / n,
 	       (double)own.b.again / (double)fp.b.again,
 	       (unsigned long long)own.libunwind,
 	       (double)own.libunwind / (double)own.b.again,
-	       (unsigned long long)own.b.first, own.b.stack, fp.b.stack);
+	       (unsigned long long)own.b.first, own.b.stack, own.b.first_stack,
+	       fp.b.stack);
 }
 
 static void print_memory(int dev)
@@ -144,6 +144,7 @@ static void print_memory(int dev)
 	struct ow_kunwind_stats s;
 	struct kwbench_sizes z;
 
+	sleep(1); /* maps that were replaced are freed by then */
 	if (ioctl(dev, OW_KUNWIND_STATS, &s) || ioctl(bench, KWBENCH_SIZES, &z))
 		die("statistics");
 	printf("\nKernel memory, bytes: an object %u + %u a segment + its table, "
@@ -172,14 +173,12 @@ int main(void)
 	if (bench < 0)
 		die("/dev/kwbench");
 	unw_set_caching_policy(unw_local_addr_space, UNW_CACHE_PER_THREAD);
-	puts("Instructions of an unwind, in one run.  \"reads\": copies from the\n"
-	     "stack, \"rest\": instructions a frame beyond them; \"first\": after\n"
-	     "a change of the mappings; \"stack\": bytes of the kernel's, with\n"
-	     "those of the copies.  A repetition of rep counts as one.\n\n"
-	     "      kunwind                          frame pointers  kunwind  "
-	     "libunwind    libun.  kunwind    stack  stack\n"
-	     "depth      all a frame  reads    rest      all a frame    / fp  "
-	     "      all / kunw.     first   kunw.     fp");
+	puts("Instructions of an unwind, with its reads of the stack; \"first\":\n"
+	     "after a change of the mappings; \"stack\": bytes of the kernel's.\n\n"
+	     "      kunwind          frame pointers   kunwind libunwind "
+	     "   libun.  kunwind  stack  stack  stack\n"
+	     "depth      all a frame      all a frame    / fp       all "
+	     " / kunw.    first   kunw.  first     fp");
 	for (depth = 1; depth <= MAX_DEPTH; depth *= 2)
 		print_row(depth);
 	print_memory(dev);

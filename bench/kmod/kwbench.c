@@ -20,21 +20,13 @@
 #include "kunwind.h"
 #include "kuse.h"
 
-#define MAX_READS 1024
-#define TIMES     5
-#define PAINT     0x5a17c0de5a17c0deUL
-#define PAINTED   512 /* words below the stack pointer */
+#define TIMES   5
+#define PAINT   0x5a17c0de5a17c0deUL
+#define PAINTED 512 /* words below the stack pointer */
 
 static DEFINE_MUTEX(mutex); /* for all of these */
 static unsigned long pcs[KUNWIND_MAX_FRAMES];
 
-static struct {
-	const void __user *from;
-	size_t size;
-} reads[MAX_READS];
-
-static unsigned int nr_reads;
-static u8 buffer[PAGE_SIZE];
 static unsigned int (*save_user)(unsigned long *store, unsigned int size);
 
 static noinline unsigned int take_nothing(unsigned int max)
@@ -61,93 +53,54 @@ static unsigned int (*const takes[KWBENCH_NR])(unsigned int max) = {
 	take_fp,
 };
 
-static u64 ticks(unsigned int (*take)(unsigned int max), unsigned int max)
-{
-	u64 start = rdtsc_ordered();
+/* How many ticks a call takes, and how far down it writes. */
+struct cost {
+	u64 ticks;
+	unsigned int stack;
+};
 
-	take(max);
-	return rdtsc_ordered() - start;
-}
-
-/* How far down a call writes; nothing else may use the stack meanwhile. */
-static noinline unsigned int stack_of(unsigned int (*take)(unsigned int max),
-				      unsigned int max)
+/* Nothing else may use the stack meanwhile. */
+static noinline struct cost cost_of(unsigned int (*take)(unsigned int max),
+				    unsigned int max)
 {
 	volatile unsigned long *top = (void *)current_stack_pointer;
+	u64 start, took;
 	int i;
 
 	for (i = 1; i <= PAINTED; i++)
 		top[-i] = PAINT;
+	start = rdtsc_ordered();
 	take(max);
+	took = rdtsc_ordered() - start;
 	for (i = PAINTED; i > 0 && top[-i] == PAINT; i--)
 		;
-	return i * sizeof(*top);
-}
-
-static int note_read(struct kprobe *p, struct pt_regs *regs)
-{
-	if (nr_reads < MAX_READS) {
-		reads[nr_reads].from = (void __user *)regs->si;
-		reads[nr_reads++].size = min(regs->dx, sizeof(buffer));
-	}
-	return 0;
-}
-
-/* The copies of one walk, and these once more. */
-static int count_reads(struct kwbench *b)
-{
-	struct kprobe probe = {
-		.symbol_name = "copy_from_user_nofault",
-		.pre_handler = note_read,
-	};
-	u64 start, least = U64_MAX;
-	unsigned int i, n;
-	int err;
-
-	nr_reads = 0;
-	err = register_kprobe(&probe);
-	if (err)
-		return err;
-	local_irq_disable();
-	takes[b->what](b->max);
-	local_irq_enable();
-	unregister_kprobe(&probe);
-	b->reads = nr_reads;
-	local_irq_disable();
-	for (n = 0; n < TIMES; n++) {
-		start = rdtsc_ordered();
-		for (i = 0; i < nr_reads; i++)
-			if (copy_from_user_nofault(buffer, reads[i].from,
-						   reads[i].size))
-				err = -EFAULT;
-		least = min(least, rdtsc_ordered() - start);
-	}
-	local_irq_enable();
-	for (i = 0; i < nr_reads; i++)
-		b->read_bytes += reads[i].size;
-	b->read_ticks = nr_reads ? least : 0;
-	return err;
+	return (struct cost){ took, i * sizeof(*top) };
 }
 
 static int run(struct kwbench *b)
 {
 	unsigned int (*take)(unsigned int max) = takes[b->what];
-	u64 none = U64_MAX;
+	u64 none = U64_MAX, least = U64_MAX;
+	struct cost cost;
 	int i;
 
-	b->again = U64_MAX;
 	local_irq_disable();
 	for (i = 0; i < TIMES; i++)
-		none = min(none, ticks(take_nothing, b->max));
-	b->first = ticks(take, b->max) - none;
-	for (i = 0; i < TIMES; i++)
-		b->again = min(b->again, ticks(take, b->max) - none);
-	b->stack = stack_of(take, b->max);
+		none = min(none, cost_of(take_nothing, b->max).ticks);
+	cost = cost_of(take, b->max);
+	b->first = cost.ticks - none;
+	b->first_stack = cost.stack;
+	for (i = 0; i < TIMES; i++) {
+		cost = cost_of(take, b->max);
+		least = min(least, cost.ticks);
+	}
+	b->again = least - none;
+	b->stack = cost.stack;
 	b->nr = take(b->max);
 	local_irq_enable();
-	if (copy_to_user((void __user *)b->pcs, pcs, b->nr * sizeof(*pcs)))
-		return -EFAULT;
-	return count_reads(b);
+	return copy_to_user((void __user *)b->pcs, pcs, b->nr * sizeof(*pcs)) ?
+		       -EFAULT :
+		       0;
 }
 
 static long ioctl_run(struct kwbench __user *arg)
@@ -159,7 +112,6 @@ static long ioctl_run(struct kwbench __user *arg)
 		return -EFAULT;
 	if (b.what >= KWBENCH_NR || b.max == 0 || b.max > KUNWIND_MAX_FRAMES)
 		return -EINVAL;
-	b.read_bytes = 0;
 	mutex_lock(&mutex);
 	err = run(&b);
 	mutex_unlock(&mutex);

@@ -17,13 +17,12 @@ struct kwbench {
 	__u32 what, max;
 	__u64 pcs; /* pointer to __u64[max] */
 	/* Out: */
-	__u32 nr;         /* frames */
-	__u32 stack;      /* bytes of the kernel's stack that were written to */
-	__u64 first;      /* ticks of the first time, */
-	__u64 again;      /* and of the least of several more */
-	__u32 reads;      /* copies from user space */
-	__u32 read_bytes; /* in all */
-	__u64 read_ticks; /* what the same copies cost alone */
+	__u64 first;       /* ticks of the first time, */
+	__u64 again;       /* and of the least of several more */
+	__u32 first_stack; /* bytes of the kernel's stack that the first wrote to, */
+	__u32 stack;       /* and the last */
+	__u32 nr;          /* frames */
+	__u32 unused;
 };
 
 /* Sizes of what the module keeps, in bytes. */
