@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* outwind record: the stacks of a target, again and again. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "commands.h"
 
+#include "outfile.h"
 #include "recordlive.h"
 #include "recordout.h"
 #include "recordrequest.h"
@@ -122,33 +122,24 @@ static int record(struct record_request *r, struct ow_capture *c, FILE *out)
 
 static int run(struct record_request *r)
 {
-	FILE *out = r->path ? fopen(r->path, "w") : stdout;
 	struct ow_capture *c = NULL;
 	struct ow_error err;
+	struct outfile out;
 	int status = EXIT_NONE;
 
-	if (!out) {
-		complain("open %s: %s", r->path, strerror(errno));
+	if (!outfile_open(&out, r->path))
 		return EXIT_NONE;
-	}
 	if (r->domain) {
 		c = xen_request_take(&r->xen, r->domain, &r->options, &err);
 		if (c)
-			status = record(r, c, out);
+			status = record(r, c, out.f);
 		else
 			complain("%s", err.msg);
 		ow_capture_destroy(c);
 	} else {
-		status = recordlive_run(r, out);
+		status = recordlive_run(r, out.f);
 	}
-	if (out == stdout)
-		return finish_output(status);
-	if (fflush(out) || ferror(out)) {
-		complain("write %s: %s", r->path, strerror(errno));
-		status = EXIT_NONE;
-	}
-	fclose(out);
-	return status;
+	return outfile_close(&out, status);
 }
 
 int cmd_record(int argc, char **argv)

@@ -8,6 +8,7 @@
 
 #include "commands.h"
 #include "ctfreader.h"
+#include "outfile.h"
 #include "profile.h"
 #include "tracereport.h"
 
@@ -77,36 +78,14 @@ static bool load(struct profile *p, const char *path)
 	return false;
 }
 
-static FILE *open_out(const struct request *r)
-{
-	FILE *out = r->path ? fopen(r->path, "w") : stdout;
-
-	if (!out)
-		complain("open %s: %s", r->path, strerror(errno));
-	return out;
-}
-
-static int close_out(const struct request *r, FILE *out)
-{
-	bool bad;
-
-	if (out == stdout)
-		return finish_output(EXIT_WELL);
-	bad = fflush(out) || ferror(out);
-	if (bad)
-		complain("write %s: %s", r->path, strerror(errno));
-	fclose(out);
-	return bad ? EXIT_NONE : EXIT_WELL;
-}
-
 static int write_out(const struct request *r, const struct profile *p)
 {
-	FILE *out = open_out(r);
+	struct outfile out;
 
-	if (!out)
+	if (!outfile_open(&out, r->path))
 		return EXIT_NONE;
-	r->writer->write(out, p, &r->options);
-	return close_out(r, out);
+	r->writer->write(out.f, p, &r->options);
+	return outfile_close(&out, EXIT_WELL);
 }
 
 static int count_trace(struct request *r)
@@ -124,14 +103,12 @@ static int count_trace(struct request *r)
 
 static int print_trace(struct request *r)
 {
-	int status, closed;
+	struct outfile out;
 
-	r->trace.out = open_out(r);
-	if (!r->trace.out)
+	if (!outfile_open(&out, r->path))
 		return EXIT_NONE;
-	status = trace_report(&r->trace);
-	closed = close_out(r, r->trace.out);
-	return status == EXIT_WELL ? closed : status;
+	r->trace.out = out.f;
+	return outfile_close(&out, trace_report(&r->trace));
 }
 
 static int run(struct request *r)
@@ -179,7 +156,7 @@ static bool settle(struct request *r)
 		complain("-c is for format html");
 		return false;
 	}
-	if (r->writer && r->writer->binary && !r->path &&
+	if (r->writer && r->writer->binary && outfile_is_stdout(r->path) &&
 	    isatty(STDOUT_FILENO)) {
 		complain("format '%s' is not for terminals: give -o FILE",
 			 r->writer->name);

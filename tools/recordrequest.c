@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "outfile.h"
 #include "sampler.h"
 
 #define DEFAULT_HZ     99
@@ -334,8 +335,8 @@ static bool settle_format(struct record_request *r)
 		complain("format '%s' is for guests of Xen", r->writer->name);
 		return false;
 	}
-	if (r->profile_writer && r->profile_writer->binary && !r->path &&
-	    isatty(STDOUT_FILENO)) {
+	if (r->profile_writer && r->profile_writer->binary &&
+	    outfile_is_stdout(r->path) && isatty(STDOUT_FILENO)) {
 		complain("format '%s' is not for terminals: give -o FILE",
 			 r->profile_writer->name);
 		return false;

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files that -o names: all of what was to be written, or what was there."""
+
+import os
+import resource
+import signal
+import subprocess
+
+from cases_record import need_bpf
+from harness import (PATIENCE, case, check, children_of, end_process,
+                     wait_for_line)
+
+PROFILE = """outwind-profile 1
+t 0 0 99 3 0 0
+s thread
+s function
+f 2 0 0 0 0 0 1000 0 1000
+k 1 7 7 1 0 3 3 1 0
+e
+"""
+FOLDED = b'thread;function 3\n'
+
+
+def write(path, data):
+    with open(path, 'wb') as f:
+        f.write(data)
+    return path
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def make_folder(context):
+    """A profile, and a folder of its own for what is made of it."""
+    folder = os.path.join(context.tmp, 'out')
+    os.mkdir(folder)
+    return write(os.path.join(context.tmp, 'a.owp'), PROFILE.encode()), folder
+
+
+@case('output: a file is made, or replaced as it was')
+def outfile_made(context):
+    profile, folder = make_folder(context)
+    path = os.path.join(folder, 'new.folded')
+    context.run('report', '-o', path, profile, status=0)
+    mask = os.umask(0o022)
+    os.umask(mask)
+    check(read(path) == FOLDED and
+          os.stat(path).st_mode & 0o7777 == 0o666 & ~mask, 'a new one',
+          os.stat(path))
+    os.chmod(path, 0o640)
+    write(path, b'x' * 100)
+    link = os.path.join(folder, 'link.folded')
+    os.symlink('new.folded', link)
+    context.run('report', '-o', link, profile, status=0)
+    check(read(path) == FOLDED and os.path.islink(link) and
+          os.stat(path).st_mode & 0o7777 == 0o640, 'an old one, by a link',
+          os.stat(path))
+    # It is there once the link's file is made.
+    os.unlink(path)
+    context.run('report', '-o', link, profile, status=0)
+    check(read(path) == FOLDED and os.path.islink(link), 'a link to nothing')
+    check(sorted(os.listdir(folder)) == ['link.folded', 'new.folded'],
+          'what is left', os.listdir(folder))
+
+
+@case('output: what is no file is written to')
+def outfile_straight(context):
+    profile, folder = make_folder(context)
+    for name in ('-', '/dev/stdout'):
+        done = context.run('report', '-f', 'folded', '-o', name, profile,
+                           status=0)
+        check(done.stdout == FOLDED, name, done.stdout)
+    # Also where standard output is a file, which others may hold open.
+    log = write(os.path.join(folder, 'log'), b'')
+    with open(log, 'rb+') as f:
+        subprocess.run([context.outwind, 'report', '-f', 'folded', '-o',
+                        '/dev/stdout', profile], stdout=f, check=True,
+                       timeout=PATIENCE)
+        check(f.read() == FOLDED, 'a file that is open')
+    os.unlink(log)
+    fifo = os.path.join(folder, 'fifo')
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        context.run('report', '-f', 'folded', '-o', fifo, profile, status=0)
+        check(os.read(reader, 1000) == FOLDED, 'a fifo')
+    finally:
+        os.close(reader)
+    done = context.run('report', '-o', '/dev/full', profile, status=2)
+    check(done.stderr == b'outwind: write /dev/full: No space left on '
+          b'device\n', 'message', done.stderr)
+    check(os.listdir(folder) == ['fifo'], 'what is left', os.listdir(folder))
+
+
+def limit_files():
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8))
+
+
+@case('output: what fails leaves what was there')
+def outfile_failed(context):
+    profile, folder = make_folder(context)
+    path = write(os.path.join(folder, 'old.folded'), b'old')
+    for name, old in ((path, b'old'), (os.path.join(folder, 'new'), None)):
+        done = subprocess.run([context.outwind, 'report', '-f', 'folded', '-o',
+                               name, profile], preexec_fn=limit_files,
+                              capture_output=True, timeout=PATIENCE,
+                              check=False)
+        check(done.returncode == 2 and done.stderr.decode() ==
+              'outwind: write %s: File too large\n' % name, 'message',
+              (done.returncode, done.stderr))
+        check(not old or read(path) == old, 'the old one')
+    nowhere = os.path.join(folder, 'none', 'x')
+    done = context.run('report', '-o', nowhere, profile, status=2)
+    check(done.stderr.decode() == 'outwind: open %s: No such file or '
+          'directory\n' % nowhere, 'message', done.stderr)
+    check(os.listdir(folder) == ['old.folded'], 'what is left',
+          os.listdir(folder))
+
+
+@case('output: a recording that is killed leaves what was there', alone=True)
+def outfile_killed(context):
+    need_bpf(context)
+    _, folder = make_folder(context)
+    path = write(os.path.join(folder, 'old.folded'), b'old')
+    tool = context.start([context.outwind, 'record', '-o', path, '--', 'sh',
+                          '-c', 'echo ready; exec sleep 1000'], ready=None)
+    wait_for_line(tool, 'ready')
+    command, = children_of(tool.pid)
+    tool.kill()
+    tool.wait()
+    end_process(command)
+    check(read(path) == b'old' and os.listdir(folder) == ['old.folded'],
+          'what is left', os.listdir(folder))
+    # Nothing came of it: that is no reason either.
+    context.run('record', '-o', path, '--', '/nonexistent/program', status=2)
+    check(read(path) == b'old', 'the old one')
+
+
+@case('output: nobody reads it', alone=True)
+def outfile_unread(context):
+    need_bpf(context)
+    done = context.run_tool(
+        ['sh', '-c', '"$1" record -F 999 -- yes | head -n 1', 'sh',
+         context.outwind], 0)
+    check(done.stdout == b'y\n' and b'write' not in done.stderr,
+          'what is said', (done.stdout, done.stderr))

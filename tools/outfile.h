@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where output goes: a file that is there, or replaced, once all of it is
+ * written, or standard output.
+ */
+#ifndef OW_OUTFILE_H
+#define OW_OUTFILE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct outfile {
+	FILE *f;          /* to write to */
+	const char *path; /* borrowed; NULL: standard output */
+	char *target;     /* what f is to become; NULL: it is there already */
+	char *temporary;  /* what f is called until then; NULL: nothing */
+};
+
+/* Is it NULL or "-"? */
+bool outfile_is_stdout(const char *path);
+
+/*
+ * Open path, or standard output.  What is there and is no regular
+ * file is written to straight.  False, with a complaint, if that fails.
+ */
+bool outfile_open(struct outfile *o, const char *path);
+
+/*
+ * Write out what f holds and put the file in its place, unless status is
+ * EXIT_NONE: then whatever was there stays.  Return status, or EXIT_NONE with a
+ * complaint if that fails.
+ */
+int outfile_close(struct outfile *o, int status);
+
+#endif /* OW_OUTFILE_H */
