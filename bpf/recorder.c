@@ -7,11 +7,11 @@
 #include <time.h>
 
 #include "error.h"
+#include "object.h"
 #include "syscalls.h"
 
 #define DEFAULT_TABLES ((size_t)256 << 20)
 #define DEFAULT_STACK  ((size_t)32 << 10)
-#define FUNCTION_MAX   ((uint64_t)1 << 24) /* bytes; a table doesn't tell */
 #define SYSCALLS       1024
 
 static const struct ow_engine_ops *const engines[] = {
@@ -74,7 +74,7 @@ void ow_recorder_close(struct ow_recorder *r)
 		return;
 	if (r->priv)
 		r->ops->close(r);
-	ow_nametable_close(r->kernel);
+	ow_kernelnames_deinit(&r->kernel);
 	ow_samplestore_deinit(&r->store);
 	ow_images_deinit(&r->images);
 	ow_sampledobjects_deinit(&r->objects);
@@ -123,40 +123,32 @@ struct ow_frame ow_recorded_frame(const struct ow_recorded *s, size_t i)
 				  .flags = OW_SAMPLE_FLAGS(s->packed[i]) };
 }
 
-static size_t name_kernel(struct ow_recorder *r, const struct ow_frame *f,
-			  struct ow_name *name)
-{
-	uint64_t lookup = f->pc - (f->flags & OW_FRAME_RETURN ? 1 : 0);
-	const char *text;
-	uint64_t off;
-
-	*name = (struct ow_name){ .module = "[kernel]",
-				  .module_offset = f->pc };
-	if (!r->kernel_tried)
-		r->kernel = ow_nametable_open("/proc/kallsyms",
-					      OW_ALIASES_PLAIN, NULL);
-	r->kernel_tried = true;
-	if (r->kernel && ow_nametable_find(r->kernel, lookup, &text, &off) &&
-	    off < FUNCTION_MAX) {
-		name->function = text;
-		name->offset = off + (f->pc - lookup);
-	}
-	return 1;
-}
-
 size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
 			size_t i, struct ow_name *names, size_t max)
 {
 	struct ow_frame f = ow_recorded_frame(s, i);
 	struct ow_image *image = ow_images_get(&r->images, s->image);
 
-	if (i < s->nr_kernel)
-		return name_kernel(r, &f, names);
+	if (i < s->nr_kernel) {
+		ow_kernelnames_name(&r->kernel, &f, &names[0]);
+		return 1;
+	}
 	if (image)
 		return ow_images_name(&r->images, image, f.pc, f.flags, names,
 				      max);
-	names[0] = (struct ow_name){ .module_offset = f.pc };
+	names[0] = (struct ow_name){ .module = "[unknown]",
+				     .module_offset = f.pc };
 	return 1;
+}
+
+/* Where in the file the mapping begins that has an object's pc. */
+static uint64_t offset_of(const struct ow_object *obj,
+			  const struct ow_bpf_range *range, uint64_t pc)
+{
+	uint64_t size;
+	const uint8_t *at = ow_elf_at(&obj->elf, pc - range->bias, &size);
+
+	return at ? (uint64_t)(at - obj->elf.bytes) - (pc - range->start) : 0;
 }
 
 bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
@@ -164,17 +156,20 @@ bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
 {
 	struct ow_frame f = ow_recorded_frame(s, i);
 	const struct ow_image *image = ow_images_get(&r->images, s->image);
+	uint64_t pc = ow_frame_lookup_pc(&f);
 	const struct ow_capture_module *m;
 	const struct ow_bpf_range *range;
 
-	range = i >= s->nr_kernel && image ?
-			ow_image_range(image, ow_frame_lookup_pc(&f)) :
-			NULL;
+	if (i < s->nr_kernel)
+		return ow_kernelnames_module(&r->kernel, &f, ret);
+	range = image ? ow_image_range(image, pc) : NULL;
 	if (!range || !range->object)
 		return false;
 	m = &r->objects.all->modules[range->object - 1];
-	*ret = (struct ow_module_info){ range->start, range->end, range->bias,
-					m->path, m->build_id };
+	*ret = (struct ow_module_info){
+		range->start, range->end,  range->bias,
+		m->path,      m->build_id, offset_of(m->object, range, pc)
+	};
 	return true;
 }
 

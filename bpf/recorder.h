@@ -4,6 +4,7 @@
 #define OW_RECORDER_H
 
 #include "images.h"
+#include "kernelnames.h"
 #include "samplestore.h"
 
 struct ow_recorder;
@@ -34,8 +35,7 @@ struct ow_recorder {
 	struct ow_images images;
 	struct ow_samplestore store;
 	struct ow_recorder_stats stats;
-	struct ow_nametable *kernel; /* names; or NULL */
-	bool kernel_tried;
+	struct ow_kernelnames kernel;
 	void *priv; /* the engine's */
 };
 

@@ -305,8 +305,8 @@ int ow_capture_module(struct ow_capture *c, size_t i,
 		return ow_fail(err, OW_CODE_ARGUMENT, "no module %zu", i);
 	m = &c->modules[i];
 	ow_capture_ready(c, m);
-	*ret = (struct ow_module_info){ m->start, m->end, m->base.bias, m->path,
-					m->build_id };
+	*ret = (struct ow_module_info){ m->start, m->end,      m->base.bias,
+					m->path,  m->build_id, m->off };
 	return 0;
 }
 
@@ -317,8 +317,8 @@ bool ow_capture_lacks(const struct ow_capture *c, size_t i,
 
 	if (i >= c->nr_modules || m->base.state != OW_MODULE_READY || m->object)
 		return false;
-	*ret = (struct ow_module_info){ m->start, m->end, m->base.bias, m->path,
-					m->build_id };
+	*ret = (struct ow_module_info){ m->start, m->end,      m->base.bias,
+					m->path,  m->build_id, m->off };
 	*why = m->why;
 	return true;
 }

@@ -12,9 +12,9 @@ struct symbol {
 };
 
 struct ow_nametext {
-	char *text; /* names point into it, terminated */
-	struct symbol *symbols;
-	size_t nr;
+	char *text;             /* names point into it, terminated */
+	struct symbol *symbols; /* by address; aliases of those behind them */
+	size_t nr, nr_all;
 };
 
 /* What is between words: nm(1) writes blanks, kallsyms a tab as well. */
@@ -100,8 +100,19 @@ static bool is_better(const struct symbol *later, const struct symbol *s,
 	       strspn(later->name, "_") < strspn(s->name, "_");
 }
 
-/* One of aliases stays.  kallsyms without permission is 0 throughout. */
-static void drop_aliases(struct ow_nametext *t, enum ow_aliases aliases)
+static void swap(struct symbol *a, struct symbol *b)
+{
+	struct symbol c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+/*
+ * One of aliases stays, the others go to the end.  kallsyms without permission
+ * is 0 throughout.
+ */
+static void part_aliases(struct ow_nametext *t, enum ow_aliases aliases)
 {
 	size_t kept = 0;
 
@@ -109,11 +120,12 @@ static void drop_aliases(struct ow_nametext *t, enum ow_aliases aliases)
 		t->nr = 0;
 	for (size_t i = 0; i < t->nr; i++) {
 		if (!kept || t->symbols[kept - 1].addr != t->symbols[i].addr)
-			t->symbols[kept++] = t->symbols[i];
+			swap(&t->symbols[kept++], &t->symbols[i]);
 		else if (is_better(&t->symbols[i], &t->symbols[kept - 1],
 				   aliases))
-			t->symbols[kept - 1] = t->symbols[i];
+			swap(&t->symbols[kept - 1], &t->symbols[i]);
 	}
+	t->nr_all = t->nr;
 	t->nr = kept;
 }
 
@@ -131,7 +143,7 @@ static bool parse(struct ow_nametext *t, size_t size, enum ow_aliases aliases)
 	}
 	if (t->nr)
 		qsort(t->symbols, t->nr, sizeof(*t->symbols), compare);
-	drop_aliases(t, aliases);
+	part_aliases(t, aliases);
 	return true;
 }
 
@@ -179,7 +191,7 @@ bool ow_nametext_find(const struct ow_nametext *t, uint64_t addr,
 bool ow_nametext_address(const struct ow_nametext *t, const char *name,
 			 uint64_t *ret)
 {
-	for (size_t i = 0; i < t->nr; i++)
+	for (size_t i = 0; i < t->nr_all; i++)
 		if (strcmp(t->symbols[i].name, name) == 0) {
 			*ret = t->symbols[i].addr;
 			return true;

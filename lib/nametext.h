@@ -30,7 +30,7 @@ size_t ow_nametext_nr(const struct ow_nametext *t);
 bool ow_nametext_find(const struct ow_nametext *t, uint64_t addr,
 		      const char **name_ret, uint64_t *offset_ret);
 
-/* Where a symbol of that name is, if it is what names its address. */
+/* Where a symbol of that name is, also one that doesn't name its address. */
 bool ow_nametext_address(const struct ow_nametext *t, const char *name,
 			 uint64_t *ret);
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* "thread;outermost;...;innermost COUNT", for flame graphs elsewhere. */
+/*
+ * "thread;outermost;...;innermost COUNT", for flame graphs elsewhere.  There is
+ * one kind of counts: that of most stacks.
+ */
 #include "profile.h"
 
 #include <stdlib.h>
@@ -44,48 +47,66 @@ static int order(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-static size_t make_lines(struct line *lines, const struct profile *p)
+/* False when out of memory. */
+static bool make_line(struct line *line, const struct profile *p,
+		      const struct profile_stack *s)
 {
-	size_t size, nr = 0;
-	FILE *to;
-	uint32_t i;
+	size_t size;
+	FILE *to = open_memstream(&line->text, &size);
+	bool good;
 
-	for (i = 0; i < p->nr_stacks; i++) {
-		lines[nr].weight = profile_weight(&p->stacks[i]);
-		if (!lines[nr].weight)
-			continue;
-		lines[nr].text = NULL;
-		to = open_memstream(&lines[nr].text, &size);
-		if (!to)
-			break;
-		put_stack(to, p, &p->stacks[i]);
-		if (fclose(to) || !lines[nr].text)
-			break;
-		nr++;
-	}
-	return nr;
+	if (!to)
+		return false;
+	put_stack(to, p, s);
+	good = !ferror(to);
+	return fclose(to) == 0 && good;
 }
 
-static void write_folded(FILE *out, const struct profile *p,
-			 const struct profile_options *o)
+/* Lines of one kind, in order; false when out of memory. */
+static bool make_lines(struct line *lines, size_t *nr, const struct profile *p)
 {
-	struct line *lines = calloc(p->nr_stacks + 1, sizeof(*lines));
-	size_t nr, i;
+	enum profile_kind kind = profile_kind(p);
+	const struct profile_stack *s;
 
-	(void)o;
-	if (!lines)
-		return;
-	nr = make_lines(lines, p);
-	qsort(lines, nr, sizeof(*lines), order);
+	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
+		if (s->kind != kind || !profile_weight(s))
+			continue;
+		lines[*nr].weight = profile_weight(s);
+		if (!make_line(&lines[(*nr)++], p, s))
+			return false;
+	}
+	if (*nr)
+		qsort(lines, *nr, sizeof(*lines), order);
+	return true;
+}
+
+static void put_lines(FILE *out, struct line *lines, size_t nr)
+{
+	size_t i;
+
 	for (i = 0; i < nr; i++) {
 		if (i + 1 < nr && strcmp(lines[i].text, lines[i + 1].text) == 0)
 			lines[i + 1].weight += lines[i].weight;
 		else
 			fprintf(out, "%s %llu\n", lines[i].text,
 				(unsigned long long)lines[i].weight);
-		free(lines[i].text);
 	}
+}
+
+static bool write_folded(FILE *out, const struct profile *p,
+			 const struct profile_options *o)
+{
+	struct line *lines = calloc((size_t)p->nr_stacks + 1, sizeof(*lines));
+	size_t nr = 0;
+	bool good = lines && make_lines(lines, &nr, p);
+
+	(void)o;
+	if (good)
+		put_lines(out, lines, nr);
+	while (nr > 0)
+		free(lines[--nr].text);
 	free(lines);
+	return good;
 }
 
 const struct profile_writer profile_folded = {

@@ -2,6 +2,7 @@
 /* An interactive flame graph in one file: output/flame.html around the data. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "flame.h"
 #include "profile.h"
@@ -9,10 +10,25 @@
 
 #define OF_OTHER 1 /* in place of a thread: of the profile compared with */
 
-/* As the page has kinds: of the kernel, inlined, a JIT's, or a usual one. */
-static char kind_of(const struct profile_frame *f)
+/* Code of no object: as it is called then, or by its map for perf. */
+static bool is_jit(const struct profile *p, const struct profile_frame *f)
 {
-	return f->is_kernel ? 'k' : f->is_inline ? 'i' : f->module ? 'u' : 'j';
+	const char *module = profile_text(p, f->module);
+	const char *base = strrchr(module, '/');
+	int end = 0;
+
+	return !*module || strcmp(module, "[jit]") == 0 ||
+	       (base && sscanf(base, "/perf-%*d.map%n", &end) == 0 && end &&
+		!base[end]);
+}
+
+/* As the page has kinds: of the kernel, inlined, a JIT's, or a usual one. */
+static char kind_of(const struct profile *p, const struct profile_frame *f)
+{
+	return f->is_kernel ? 'k' :
+	       f->is_inline ? 'i' :
+	       is_jit(p, f) ? 'j' :
+			      'u';
 }
 
 static void put_frames(FILE *out, const struct profile *p)
@@ -25,7 +41,7 @@ static void put_frames(FILE *out, const struct profile *p)
 	for (f = p->frames; f < p->frames + p->nr_frames; f++) {
 		fputs("[", out);
 		proftext_put_json(out, profile_label(p, f, buf));
-		fprintf(out, ",\"%c\",", kind_of(f));
+		fprintf(out, ",\"%c\",", kind_of(p, f));
 		proftext_put_json(out, profile_text(p, f->module));
 		fputs("],\n", out);
 	}
@@ -107,7 +123,7 @@ static uint32_t take_frame(struct profile *all, const struct profile *from,
 
 	copy.function = profile_string(all, profile_text(from, f->function));
 	copy.module = profile_string(all, profile_text(from, f->module));
-	copy.build_id = copy.file = copy.line = 0;
+	copy.build_id = copy.file = copy.line = copy.mapping = 0;
 	return profile_frame(all, &copy);
 }
 
@@ -137,10 +153,11 @@ static void merge(struct profile *all, const struct profile *from, bool mark)
 	}
 }
 
-static void write_html(FILE *out, const struct profile *p,
+static bool write_html(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
 	struct profile all = { 0 };
+	bool good;
 
 	merge(&all, p, false);
 	if (o->other)
@@ -148,7 +165,9 @@ static void write_html(FILE *out, const struct profile *p,
 	fwrite(flame_head, 1, sizeof(flame_head), out);
 	put_data(out, p, o, &all);
 	fwrite(flame_tail, 1, sizeof(flame_tail), out);
+	good = !all.failed;
 	profile_deinit(&all);
+	return good;
 }
 
 const struct profile_writer profile_html = {

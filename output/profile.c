@@ -189,6 +189,36 @@ const char *profile_text(const struct profile *p, uint32_t string)
 		       "";
 }
 
+static uint64_t hash_mapping(const struct profile *p, uint32_t i)
+{
+	return hash_bytes(HASH_BEGIN, &p->mappings[i], sizeof(p->mappings[i]));
+}
+
+static bool is_mapping(const struct asking *a, uint32_t i)
+{
+	return memcmp(a->what, &a->p->mappings[i], sizeof(*a->p->mappings)) ==
+	       0;
+}
+
+uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
+{
+	struct asking a = { p, m, NULL, is_mapping, hash_mapping };
+	uint32_t *slot;
+
+	if (!grow(p, &a, &p->mapping_hash, &p->mapping_hash_room,
+		  p->nr_mappings) ||
+	    !make_room(p, &p->mappings, p->nr_mappings, &p->room_mappings,
+		       sizeof(*m)))
+		return 0;
+	slot = find(&a, p->mapping_hash, p->mapping_hash_room,
+		    hash_bytes(HASH_BEGIN, m, sizeof(*m)));
+	if (!*slot) {
+		p->mappings[p->nr_mappings++] = *m;
+		*slot = p->nr_mappings;
+	}
+	return *slot;
+}
+
 static uint64_t hash_frame(const struct profile *p, uint32_t i)
 {
 	return hash_bytes(HASH_BEGIN, &p->frames[i], sizeof(p->frames[i]));
@@ -218,7 +248,7 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
 }
 
 uint32_t profile_name(struct profile *p, const struct ow_name *name,
-		      uint64_t pc, bool is_kernel)
+		      uint64_t pc, bool is_kernel, uint32_t mapping)
 {
 	const struct profile_frame f = {
 		.function = profile_string(p, name->function),
@@ -228,6 +258,7 @@ uint32_t profile_name(struct profile *p, const struct ow_name *name,
 		.line = name->line,
 		.is_inline = name->is_inline,
 		.is_kernel = is_kernel,
+		.mapping = mapping,
 		.pc = pc,
 		.offset = name->offset,
 		.module_offset = name->module_offset,
@@ -293,71 +324,13 @@ void profile_add(struct profile *p, const struct profile_stack *s,
 	*slot = p->nr_stacks;
 }
 
-uint64_t profile_weight(const struct profile_stack *s)
-{
-	return s->kind == PROFILE_OFF_CPU ? (s->value + 500) / 1000 : s->count;
-}
-
-uint64_t profile_total(const struct profile *p, enum profile_kind kind)
-{
-	uint64_t sum = 0;
-	uint32_t i;
-
-	for (i = 0; i < p->nr_stacks; i++)
-		if (p->stacks[i].kind == kind)
-			sum += profile_weight(&p->stacks[i]);
-	return sum;
-}
-
-const char *profile_unit(enum profile_kind kind)
-{
-	static const char *const units[PROFILE_NR_KINDS] = {
-		[PROFILE_CPU] = "samples",
-		[PROFILE_OFF_CPU] = "microseconds",
-		[PROFILE_FAULTS] = "faults",
-		[PROFILE_SYSCALLS] = "calls",
-	};
-
-	return units[kind];
-}
-
-enum profile_kind profile_kind(const struct profile *p)
-{
-	uint32_t nr[PROFILE_NR_KINDS] = { 0 }, i;
-	unsigned int kind, most = 0;
-
-	for (i = 0; i < p->nr_stacks; i++)
-		nr[p->stacks[i].kind % PROFILE_NR_KINDS]++;
-	for (kind = 1; kind < PROFILE_NR_KINDS; kind++)
-		if (nr[kind] > nr[most])
-			most = kind;
-	return most;
-}
-
-const char *profile_label(const struct profile *p,
-			  const struct profile_frame *f, char *buf)
-{
-	const char *module = profile_text(p, f->module), *base;
-
-	if (f->function)
-		return profile_text(p, f->function);
-	if (!*module) {
-		snprintf(buf, PROFILE_LABEL, "%#llx",
-			 (unsigned long long)f->pc);
-		return buf;
-	}
-	base = strrchr(module, '/');
-	base = base ? base + 1 : module;
-	snprintf(buf, PROFILE_LABEL, *base == '[' ? "%.255s" : "[%.255s]",
-		 base);
-	return buf;
-}
-
 void profile_deinit(struct profile *p)
 {
 	free(p->strings.text);
 	free(p->strings.starts);
 	free(p->strings.hash);
+	free(p->mappings);
+	free(p->mapping_hash);
 	free(p->frames);
 	free(p->frame_hash);
 	free(p->stacks);

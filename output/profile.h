@@ -13,6 +13,16 @@
 
 #define PROFILE_NONE 0 /* the string "" */
 
+/*
+ * What a process had mapped, or the kernel: a pc less start, plus offset, is
+ * where it is in the file.
+ */
+struct profile_mapping {
+	uint32_t module; /* string, also "[jit]", "[kernel.kallsyms]" */
+	uint32_t build_id;
+	uint64_t start, end, offset;
+};
+
 /* One name of one place; equal ones are one. */
 struct profile_frame {
 	uint32_t function; /* string; 0: not known, here and below */
@@ -23,6 +33,8 @@ struct profile_frame {
 	uint8_t is_inline; /* into the next one of the stack */
 	uint8_t is_kernel;
 	uint16_t reserved;
+	uint32_t mapping; /* from 1; 0: not known */
+	uint32_t reserved_too;
 	uint64_t pc;
 	uint64_t offset;        /* of pc in the function */
 	uint64_t module_offset; /* vaddr */
@@ -58,6 +70,9 @@ struct profile_strings {
 /* All zero is empty. */
 struct profile {
 	struct profile_strings strings;
+	struct profile_mapping *mappings;
+	uint32_t nr_mappings, room_mappings;
+	uint32_t *mapping_hash, mapping_hash_room;
 	struct profile_frame *frames;
 	uint32_t nr_frames, room_frames;
 	uint32_t *frame_hash, frame_hash_room;
@@ -78,12 +93,15 @@ struct profile {
 uint32_t profile_string(struct profile *p, const char *text);
 const char *profile_text(const struct profile *p, uint32_t string);
 
+/* The number of a mapping, from 1; 0 when out of memory. */
+uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);
+
 /* The number of a frame. */
 uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
 
-/* The number of what a name says of a pc. */
+/* The number of what a name says of a pc; mapping is a number, or 0. */
 uint32_t profile_name(struct profile *p, const struct ow_name *name,
-		      uint64_t pc, bool is_kernel);
+		      uint64_t pc, bool is_kernel, uint32_t mapping);
 
 /* Count a stack: s, but for first and nr, and its frames' numbers. */
 void profile_add(struct profile *p, const struct profile_stack *s,
@@ -102,8 +120,8 @@ const char *profile_unit(enum profile_kind kind);
 enum profile_kind profile_kind(const struct profile *p);
 
 /*
- * What a frame is called where only text will do: its function, "[object]", or
- * its address.  buf holds PROFILE_LABEL bytes, and may be what is returned.
+ * What a frame is called where only text will do: its function, "[object]" or
+ * "[jit]", or its address.  buf holds PROFILE_LABEL bytes, and may be what is returned.
  */
 #define PROFILE_LABEL 300
 const char *profile_label(const struct profile *p,
@@ -112,7 +130,8 @@ const char *profile_label(const struct profile *p,
 void profile_deinit(struct profile *p);
 
 /*
- * Formats.  write() leaves errors in ferror(out); other is what the profile is
+ * Formats.  write() leaves errors in ferror(out), and returns false when out of
+ * memory: what was written is of no use then.  other is what the profile is
  * compared with, or NULL.
  */
 struct profile_options {
@@ -127,7 +146,7 @@ struct profile_writer {
 	const char *suffix; /* of files that are meant to be so, or NULL */
 	const char *what;   /* in a few words */
 	bool binary;        /* not to be written to a terminal */
-	void (*write)(FILE *out, const struct profile *p,
+	bool (*write)(FILE *out, const struct profile *p,
 		      const struct profile_options *o);
 };
 

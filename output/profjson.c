@@ -39,6 +39,19 @@ static void put_frame(FILE *out, const struct profile *p,
 		fputs(",\"inline\":true", out);
 	if (f->is_kernel)
 		fputs(",\"kernel\":true", out);
+	if (f->mapping)
+		fprintf(out, ",\"mapping\":%u", f->mapping - 1);
+	putc('}', out);
+}
+
+static void put_mapping(FILE *out, const struct profile *p,
+			const struct profile_mapping *m)
+{
+	fprintf(out, "{\"start\":\"%#llx\",\"end\":\"%#llx\"",
+		(unsigned long long)m->start, (unsigned long long)m->end);
+	fprintf(out, ",\"offset\":\"%#llx\"", (unsigned long long)m->offset);
+	put_member(out, "module", profile_text(p, m->module));
+	put_member(out, "build_id", profile_text(p, m->build_id));
 	putc('}', out);
 }
 
@@ -63,7 +76,7 @@ static void put_stack(FILE *out, const struct profile *p,
 	fputs("]}", out);
 }
 
-static void write_json(FILE *out, const struct profile *p,
+static bool write_json(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
 	uint32_t i;
@@ -71,11 +84,17 @@ static void write_json(FILE *out, const struct profile *p,
 	(void)o;
 	fprintf(out,
 		"{\"begin_ns\":%llu,\"duration_ns\":%llu,\"frequency\":%u,"
-		"\"samples\":%llu,\"missed\":%llu,\"lost\":%llu,\n\"frames\":[",
+		"\"samples\":%llu,\"missed\":%llu,\"lost\":%llu,\n"
+		"\"mappings\":[",
 		(unsigned long long)p->begin_ns,
 		(unsigned long long)p->duration_ns, p->frequency,
 		(unsigned long long)p->samples, (unsigned long long)p->missed,
 		(unsigned long long)p->lost);
+	for (i = 0; i < p->nr_mappings; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		put_mapping(out, p, &p->mappings[i]);
+	}
+	fputs("],\n\"frames\":[", out);
 	for (i = 0; i < p->nr_frames; i++) {
 		fputs(i ? ",\n" : "\n", out);
 		put_frame(out, p, &p->frames[i]);
@@ -86,6 +105,7 @@ static void write_json(FILE *out, const struct profile *p,
 		put_stack(out, p, &p->stacks[i]);
 	}
 	fputs("]}\n", out);
+	return true;
 }
 
 const struct profile_writer profile_json = {
@@ -148,19 +168,10 @@ static void put_speedscope_frames(FILE *out, const struct profile *p)
 	}
 }
 
-static void write_speedscope(FILE *out, const struct profile *p,
-			     const struct profile_options *o)
+static void put_kind(FILE *out, const struct profile *p, enum profile_kind kind)
 {
-	enum profile_kind kind = profile_kind(p);
-
-	fputs("{\"$schema\":\"https://www.speedscope.app/"
-	      "file-format-schema.json\",\n\"exporter\":\"outwind\",\"name\":",
-	      out);
-	proftext_put_json(out, o->title ? o->title : "outwind");
-	fputs(",\n\"shared\":{\"frames\":[", out);
-	put_speedscope_frames(out, p);
 	fprintf(out,
-		"]},\n\"profiles\":[{\"type\":\"sampled\",\"name\":\"%s\","
+		"{\"type\":\"sampled\",\"name\":\"%s\","
 		"\"unit\":\"%s\",\"startValue\":0,\"endValue\":%llu,\n"
 		"\"samples\":[",
 		kinds[kind], kind == PROFILE_OFF_CPU ? "microseconds" : "none",
@@ -168,7 +179,30 @@ static void write_speedscope(FILE *out, const struct profile *p,
 	put_samples(out, p, kind, false);
 	fputs("],\n\"weights\":[", out);
 	put_samples(out, p, kind, true);
-	fputs("]}]}\n", out);
+	fputs("]}", out);
+}
+
+static bool write_speedscope(FILE *out, const struct profile *p,
+			     const struct profile_options *o)
+{
+	unsigned int kind, shown = profile_kind(p);
+
+	fputs("{\"$schema\":\"https://www.speedscope.app/"
+	      "file-format-schema.json\",\n\"exporter\":\"outwind\",\"name\":",
+	      out);
+	proftext_put_json(out, o->title ? o->title : "outwind");
+	fputs(",\n\"shared\":{\"frames\":[", out);
+	put_speedscope_frames(out, p);
+	/* The first one is what is shown. */
+	fputs("]},\n\"activeProfileIndex\":0,\"profiles\":[", out);
+	put_kind(out, p, shown);
+	for (kind = 0; kind < PROFILE_NR_KINDS; kind++)
+		if (kind != shown && profile_total(p, kind)) {
+			fputs(",\n", out);
+			put_kind(out, p, kind);
+		}
+	fputs("]}\n", out);
+	return true;
 }
 
 const struct profile_writer profile_speedscope = {

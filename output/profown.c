@@ -3,47 +3,57 @@
  * A profile in a file, to be reported later: lines of text, each a letter and
  * numbers.
  *
- *	outwind-profile 1
+ *	outwind-profile 2
  *	t BEGIN-NS DURATION-NS FREQUENCY SAMPLES MISSED LOST
  *	s TEXT                              string, from number 1 on
- *	f FUNCTION MODULE BUILD-ID FILE LINE FLAGS PC OFFSET MODULE-OFFSET
+ *	m MODULE BUILD-ID START END OFFSET  mapping, from number 1 on
+ *	f FUNCTION MODULE BUILD-ID FILE LINE FLAGS MAPPING PC OFFSET
+ *	  MODULE-OFFSET
  *	k COMM PID TID END KIND COUNT VALUE NR FRAME...
  *	e
  *
- * FLAGS: 1 inlined, 2 of the kernel.  PC and what follows are hexadecimal.
+ * FLAGS: 1 inlined, 2 of the kernel.  START, PC and what follows them are
+ * hexadecimal.  Version 1 had no mappings, and their number not in frames.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile.h"
 
-#define HEADER      "outwind-profile 1\n"
+#define HEADER      "outwind-profile "
+#define VERSION     2
 #define MOST_FRAMES 65536 /* of a stack, inlined ones too */
 
 static void put_items(FILE *out, const struct profile *p)
 {
+	const struct profile_mapping *m;
 	const struct profile_frame *f;
 	uint32_t i;
 
 	for (i = 1; i < p->strings.nr; i++)
 		fprintf(out, "s %s\n", profile_text(p, i));
+	for (m = p->mappings; m < p->mappings + p->nr_mappings; m++)
+		fprintf(out, "m %u %u %llx %llx %llx\n", m->module, m->build_id,
+			(unsigned long long)m->start,
+			(unsigned long long)m->end,
+			(unsigned long long)m->offset);
 	for (f = p->frames; f < p->frames + p->nr_frames; f++)
-		fprintf(out, "f %u %u %u %u %u %u %llx %llx %llx\n",
+		fprintf(out, "f %u %u %u %u %u %u %u %llx %llx %llx\n",
 			f->function, f->module, f->build_id, f->file, f->line,
 			(f->is_inline ? 1U : 0) | (f->is_kernel ? 2U : 0),
-			(unsigned long long)f->pc,
+			f->mapping, (unsigned long long)f->pc,
 			(unsigned long long)f->offset,
 			(unsigned long long)f->module_offset);
 }
 
-static void write_own(FILE *out, const struct profile *p,
+static bool write_own(FILE *out, const struct profile *p,
 		      const struct profile_options *o)
 {
 	const struct profile_stack *s;
 	uint32_t i;
 
 	(void)o;
-	fputs(HEADER, out);
+	fprintf(out, HEADER "%d\n", VERSION);
 	fprintf(out, "t %llu %llu %u %llu %llu %llu\n",
 		(unsigned long long)p->begin_ns,
 		(unsigned long long)p->duration_ns, p->frequency,
@@ -59,6 +69,7 @@ static void write_own(FILE *out, const struct profile *p,
 		putc('\n', out);
 	}
 	fputs("e\n", out);
+	return true;
 }
 
 const struct profile_writer profile_own = {
@@ -71,11 +82,13 @@ const struct profile_writer profile_own = {
 /* A file that is being read. */
 struct reading {
 	struct profile *p;
+	unsigned int version;
 	const char *at; /* in the line */
 	bool bad;
 	uint32_t *ids;
 	/* The file's numbers to ours: the same text may stand there twice. */
 	uint32_t *strings, nr_strings, room_strings;
+	uint32_t *mappings, nr_mappings, room_mappings;
 	uint32_t *frames, nr_frames, room_frames;
 	bool ended;
 };
@@ -132,6 +145,33 @@ static void read_times(struct reading *r)
 	r->p->lost = number(r, 10, UINT64_MAX);
 }
 
+static void read_mapping(struct reading *r)
+{
+	struct profile_mapping m = { .module = string(r) };
+	uint32_t mapping;
+
+	m.build_id = string(r);
+	m.start = number(r, 16, UINT64_MAX);
+	m.end = number(r, 16, UINT64_MAX);
+	m.offset = number(r, 16, UINT64_MAX);
+	if (r->version < 2 || m.end <= m.start)
+		r->bad = true;
+	mapping = r->bad ? 0 : profile_mapping(r->p, &m);
+	if (mapping &&
+	    !append(&r->mappings, &r->nr_mappings, &r->room_mappings, mapping))
+		r->p->failed = true;
+}
+
+/* Of a frame: ours, or 0 if it has none. */
+static uint32_t mapping(struct reading *r)
+{
+	uint64_t i = r->version < 2 ? 0 : number(r, 10, UINT32_MAX);
+
+	if (i > r->nr_mappings)
+		r->bad = true;
+	return r->bad || i == 0 ? 0 : r->mappings[i - 1];
+}
+
 static void read_frame(struct reading *r)
 {
 	struct profile_frame f = { 0 };
@@ -145,6 +185,7 @@ static void read_frame(struct reading *r)
 	flags = number(r, 10, 3);
 	f.is_inline = flags & 1;
 	f.is_kernel = flags >> 1;
+	f.mapping = mapping(r);
 	f.pc = number(r, 16, UINT64_MAX);
 	f.offset = number(r, 16, UINT64_MAX);
 	f.module_offset = number(r, 16, UINT64_MAX);
@@ -196,12 +237,34 @@ static void read_line(struct reading *r, char *line)
 			    profile_string(r->p, line + 2)))
 			r->bad = true;
 		return;
+	case 'm': read_mapping(r); break;
 	case 'f': read_frame(r); break;
 	case 'k': read_stack(r); break;
 	case 'e': r->ended = true; break;
 	default: r->bad = true;
 	}
 	r->bad |= *r->at != '\0';
+}
+
+/* The version that the first line tells; 0, and why, if it is not for us. */
+static unsigned int read_version(const char *line, char *why, size_t size)
+{
+	size_t n = strlen(HEADER);
+	unsigned long version = 0;
+	char *end = NULL;
+
+	if (strncmp(line, HEADER, n) == 0 && line[n] >= '1' && line[n] <= '9')
+		version = strtoul(line + n, &end, 10);
+	if (version && strcmp(end, "\n") == 0 && version <= VERSION)
+		return (unsigned int)version;
+	if (version && strcmp(end, "\n") == 0)
+		snprintf(why, size,
+			 "a profile of version %lu, for a later "
+			 "outwind",
+			 version);
+	else
+		snprintf(why, size, "not a profile of outwind");
+	return 0;
 }
 
 int profile_read(struct profile *p, FILE *in, char *why, size_t size)
@@ -211,10 +274,10 @@ int profile_read(struct profile *p, FILE *in, char *why, size_t size)
 	char *line = NULL;
 
 	r.ids = calloc(MOST_FRAMES, sizeof(*r.ids));
-	if (getline(&line, &room, in) < 0 || strcmp(line, HEADER) != 0) {
-		snprintf(why, size, "not a profile of outwind");
-		r.bad = true;
-	} else {
+	r.version = read_version(getline(&line, &room, in) < 0 ? "" : line, why,
+				 size);
+	r.bad = r.version == 0;
+	if (!r.bad) {
 		while (r.ids && !r.bad && !r.ended && !p->failed &&
 		       getline(&line, &room, in) >= 0) {
 			nr++;
@@ -229,6 +292,7 @@ int profile_read(struct profile *p, FILE *in, char *why, size_t size)
 	free(line);
 	free(r.ids);
 	free(r.strings);
+	free(r.mappings);
 	free(r.frames);
 	return r.ended && !r.bad && !p->failed ? 0 : -1;
 }

@@ -14,6 +14,15 @@ static const char *const events[PROFILE_NR_KINDS] = {
 	[PROFILE_SYSCALLS] = "raw_syscalls:sys_enter",
 };
 
+/* As perf calls what is mapped there. */
+static const char *object_of(const struct profile *p,
+			     const struct profile_frame *f)
+{
+	return f->is_kernel ? "[kernel.kallsyms]" :
+	       f->module    ? profile_text(p, f->module) :
+			      "[unknown]";
+}
+
 static void put_frame(FILE *out, const struct profile *p,
 		      const struct profile_frame *f)
 {
@@ -21,14 +30,10 @@ static void put_frame(FILE *out, const struct profile *p,
 	if (f->function && f->is_inline)
 		fprintf(out, "%s (inlined)\n", profile_text(p, f->function));
 	else if (f->function)
-		fprintf(out, "%s+%#llx (%s)\n", profile_text(p, f->function),
-			(unsigned long long)f->offset,
-			f->is_kernel ? "[kernel.kallsyms]" :
-			f->module    ? profile_text(p, f->module) :
-				       "[unknown]");
+		fprintf(out, "%s+0x%llx (%s)\n", profile_text(p, f->function),
+			(unsigned long long)f->offset, object_of(p, f));
 	else
-		fprintf(out, "[unknown] (%s)\n",
-			f->module ? profile_text(p, f->module) : "[unknown]");
+		fprintf(out, "[unknown] (%s)\n", object_of(p, f));
 }
 
 static void put_sample(FILE *out, const struct profile *p,
@@ -47,7 +52,7 @@ static void put_sample(FILE *out, const struct profile *p,
 	putc('\n', out);
 }
 
-static void write_perf(FILE *out, const struct profile *p,
+static bool write_perf(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
 	uint64_t period = 1000000000 / (p->frequency ? p->frequency : 99);
@@ -64,6 +69,7 @@ static void write_perf(FILE *out, const struct profile *p,
 			put_sample(out, p, s, time += period,
 				   s->kind == PROFILE_CPU ? period : 1);
 	}
+	return true;
 }
 
 const struct profile_writer profile_perf = {

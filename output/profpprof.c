@@ -1,268 +1,277 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * pprof's profile.proto, in gzip: fields by number, as protobuf's encoding has
- * them (a varint of number << 3 | type, then a varint or a size and bytes).
+ * pprof's profile.proto, in gzip.  (github.com/google/pprof, proto/profile.proto:
+ * numbers of fields are from there.)
  */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
+#include "pprofmaps.h"
 #include "profile.h"
+#include "protobuf.h"
 
-#define PAGE 4096
-
-struct buf {
-	uint8_t *bytes;
-	size_t size, room;
-	bool failed;
+/* A pc's names, from the innermost inlined one on. */
+struct place {
+	uint64_t number; /* 0: not written yet */
+	uint32_t last;   /* frame */
 };
 
-static void put(struct buf *b, const void *bytes, size_t size)
-{
-	size_t room = b->room ? b->room : 65536;
-	uint8_t *more;
-
-	while (room - b->size < size)
-		room *= 2;
-	if (room != b->room) {
-		more = realloc(b->bytes, room);
-		if (!more) {
-			b->failed = true;
-			return;
-		}
-		b->bytes = more;
-		b->room = room;
-	}
-	if (size)
-		memcpy(b->bytes + b->size, bytes, size);
-	b->size += size;
-}
-
-static void put_varint(struct buf *b, uint64_t v)
-{
-	uint8_t bytes[10];
-	size_t n = 0;
-
-	do {
-		bytes[n++] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-		v >>= 7;
-	} while (v);
-	put(b, bytes, n);
-}
-
-static void put_number(struct buf *b, unsigned int field, uint64_t v)
-{
-	if (v == 0)
-		return;
-	put_varint(b, field << 3);
-	put_varint(b, v);
-}
-
-static void put_bytes(struct buf *b, unsigned int field, const void *bytes,
-		      size_t size)
-{
-	put_varint(b, field << 3 | 2);
-	put_varint(b, size);
-	put(b, bytes, size);
-}
-
-/* A message that was made aside; that is empty again. */
-static void put_message(struct buf *b, unsigned int field, struct buf *message)
-{
-	put_bytes(b, field, message->bytes, message->size);
-	b->failed |= message->failed;
-	message->size = 0;
-}
-
-/* What is being written.  The profile's strings come first, then ours. */
+/* What is being written. */
 struct pprof {
 	const struct profile *p;
-	enum profile_kind kind;
-	struct buf out, part, inner;
-	uint32_t *mappings; /* of each frame, from 1; 0: none */
-	const char *own[16];
-	uint32_t nr_own;
+	bool has[PROFILE_NR_KINDS];
+	struct profile names; /* strings that are used, and functions */
+	struct pprofmaps maps;
+	struct place *places; /* by their first frame */
+	uint64_t nr_places;
+	struct protobuf out, part, inner, locations;
 };
 
 static uint64_t text(struct pprof *w, const char *string)
 {
-	uint32_t i;
-
-	for (i = 0; i < w->nr_own; i++)
-		if (strcmp(w->own[i], string) == 0)
-			return w->p->strings.nr + i;
-	w->own[w->nr_own] = string;
-	return w->p->strings.nr + w->nr_own++;
+	return profile_string(&w->names, string);
 }
 
-static void put_type(struct pprof *w, unsigned int field, const char *type,
-		     const char *unit)
+/* --- what samples have --- */
+
+struct value_type {
+	const char *type, *unit;
+};
+
+/* By kind: what is counted, and what that amounts to. */
+static const struct value_type types[PROFILE_NR_KINDS][2] = {
+	[PROFILE_CPU] = { { "samples", "count" }, { "cpu", "nanoseconds" } },
+	[PROFILE_OFF_CPU] = { { "waits", "count" },
+			      { "off_cpu", "nanoseconds" } },
+	[PROFILE_FAULTS] = { { "faults", "count" } },
+	[PROFILE_SYSCALLS] = { { "calls", "count" } },
+};
+
+static uint64_t period(const struct pprof *w)
 {
-	put_number(&w->part, 1, text(w, type));
-	put_number(&w->part, 2, text(w, unit));
-	put_message(&w->out, field, &w->part);
+	return w->p->frequency ? 1000000000 / w->p->frequency : 1;
+}
+
+static void put_type(struct pprof *w, unsigned int field,
+		     const struct value_type *t)
+{
+	protobuf_put_number(&w->part, 1, text(w, t->type));
+	protobuf_put_number(&w->part, 2, text(w, t->unit));
+	protobuf_put_message(&w->out, field, &w->part);
 }
 
 static void put_types(struct pprof *w)
 {
-	switch (w->kind) {
-	case PROFILE_OFF_CPU:
-		put_type(w, 1, "waits", "count");
-		put_type(w, 1, "off_cpu", "nanoseconds");
-		put_type(w, 11, "off_cpu", "nanoseconds");
-		break;
-	case PROFILE_FAULTS: put_type(w, 1, "faults", "count"); break;
-	case PROFILE_SYSCALLS: put_type(w, 1, "calls", "count"); break;
-	default:
-		put_type(w, 1, "samples", "count");
-		put_type(w, 1, "cpu", "nanoseconds");
-		put_type(w, 11, "cpu", "nanoseconds");
-		put_number(&w->out, 12,
-			   w->p->frequency ? 1000000000 / w->p->frequency : 1);
+	enum profile_kind main_kind = profile_kind(w->p);
+	const struct value_type *shown = types[main_kind];
+	uint32_t i;
+
+	w->has[main_kind] = true;
+	for (i = 0; i < w->p->nr_stacks; i++)
+		w->has[w->p->stacks[i].kind % PROFILE_NR_KINDS] = true;
+	for (i = 0; i < PROFILE_NR_KINDS; i++) {
+		if (!w->has[i])
+			continue;
+		put_type(w, 1, &types[i][0]);
+		if (types[i][1].type)
+			put_type(w, 1, &types[i][1]);
 	}
+	if (w->has[PROFILE_CPU]) {
+		put_type(w, 11, &types[PROFILE_CPU][1]);
+		protobuf_put_number(&w->out, 12, period(w));
+	}
+	protobuf_put_number(&w->out, 14,
+			    text(w, shown[1].type ? shown[1].type :
+						    shown[0].type));
 }
 
 static void put_values(struct pprof *w, const struct profile_stack *s)
 {
-	uint64_t period = w->p->frequency ? 1000000000 / w->p->frequency : 1;
+	unsigned int kind;
+	bool is;
 
-	put_varint(&w->inner, s->count);
-	if (w->kind == PROFILE_CPU)
-		put_varint(&w->inner, s->count * period);
-	else if (w->kind == PROFILE_OFF_CPU)
-		put_varint(&w->inner, s->value);
-	put_message(&w->part, 2, &w->inner);
+	for (kind = 0; kind < PROFILE_NR_KINDS; kind++) {
+		is = s->kind == kind;
+		if (!w->has[kind])
+			continue;
+		protobuf_put_varint(&w->inner, is ? s->count : 0);
+		if (kind == PROFILE_CPU)
+			protobuf_put_varint(&w->inner,
+					    is ? s->count * period(w) : 0);
+		else if (kind == PROFILE_OFF_CPU)
+			protobuf_put_varint(&w->inner, is ? s->value : 0);
+	}
+	protobuf_put_message(&w->part, 2, &w->inner);
 }
 
-static void put_label(struct pprof *w, const char *key, uint64_t string,
+static void put_label(struct pprof *w, const char *key, const char *string,
 		      uint64_t number)
 {
-	put_number(&w->inner, 1, text(w, key));
-	put_number(&w->inner, 2, string);
-	put_number(&w->inner, 3, number);
-	put_message(&w->part, 3, &w->inner);
+	protobuf_put_number(&w->inner, 1, text(w, key));
+	protobuf_put_number(&w->inner, 2, text(w, string));
+	protobuf_put_number(&w->inner, 3, number);
+	protobuf_put_message(&w->part, 3, &w->inner);
+}
+
+/* --- mappings --- */
+
+static void put_mapping(struct pprof *w, uint32_t number)
+{
+	struct profile_mapping m;
+	uint8_t flags = pprofmaps_get(&w->maps, number, &m);
+
+	if (!flags)
+		return;
+	protobuf_put_number(&w->part, 1, number);
+	protobuf_put_number(&w->part, 2, m.start);
+	protobuf_put_number(&w->part, 3, m.end);
+	protobuf_put_number(&w->part, 4, m.offset);
+	protobuf_put_number(&w->part, 5, text(w, profile_text(w->p, m.module)));
+	protobuf_put_number(&w->part, 6,
+			    text(w, profile_text(w->p, m.build_id)));
+	/* All that can be named is named. */
+	protobuf_put_number(&w->part, 7, 1);
+	protobuf_put_number(&w->part, 8, (flags & PPROFMAP_FILES) != 0);
+	protobuf_put_number(&w->part, 9, (flags & PPROFMAP_LINES) != 0);
+	protobuf_put_number(&w->part, 10, (flags & PPROFMAP_INLINES) != 0);
+	protobuf_put_message(&w->out, 3, &w->part);
+}
+
+static void put_mappings(struct pprof *w)
+{
+	uint32_t i;
+
+	for (i = 1; i <= w->maps.nr; i++)
+		put_mapping(w, i);
+}
+
+/* --- frames --- */
+
+/* The number of a frame's function, from 1. */
+static uint64_t function_of(struct pprof *w, const struct profile_frame *f)
+{
+	struct profile_frame key = { 0 };
+	char buf[PROFILE_LABEL];
+
+	key.function = (uint32_t)text(w, profile_label(w->p, f, buf));
+	key.file = (uint32_t)text(w, profile_text(w->p, f->file));
+	return (uint64_t)profile_frame(&w->names, &key) + 1;
+}
+
+static void put_line(struct pprof *w, uint32_t frame)
+{
+	const struct profile_frame *f = &w->p->frames[frame];
+
+	protobuf_put_number(&w->inner, 1, function_of(w, f));
+	protobuf_put_number(&w->inner, 2, f->line);
+	protobuf_put_message(&w->part, 4, &w->inner);
+	pprofmaps_use(&w->maps, frame);
+}
+
+/* The number of the place that these frames are the names of. */
+static uint64_t place_of(struct pprof *w, const uint32_t *ids, uint32_t nr)
+{
+	struct place *place = &w->places[ids[0]];
+	uint32_t i;
+
+	if (place->number && place->last == ids[nr - 1])
+		return place->number;
+	*place = (struct place){ ++w->nr_places, ids[nr - 1] };
+	protobuf_put_number(&w->part, 1, place->number);
+	protobuf_put_number(&w->part, 2, pprofmaps_use(&w->maps, ids[0]));
+	protobuf_put_number(&w->part, 3, w->p->frames[ids[0]].pc);
+	for (i = 0; i < nr; i++)
+		put_line(w, ids[i]);
+	protobuf_put_message(&w->locations, 4, &w->part);
+	return place->number;
+}
+
+/* How many of the frames are names of one pc. */
+static uint32_t inlined(const struct profile *p, const uint32_t *ids,
+			uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i + 1 < nr; i++)
+		if (!p->frames[ids[i]].is_inline ||
+		    p->frames[ids[i]].pc != p->frames[ids[i + 1]].pc)
+			break;
+	return i + 1;
+}
+
+static void put_sample(struct pprof *w, const struct profile_stack *s,
+		       struct protobuf *numbers)
+{
+	const uint32_t *ids = w->p->ids + s->first;
+	uint32_t i, n;
+
+	for (i = 0; i < s->nr; i += n) {
+		n = inlined(w->p, ids + i, s->nr - i);
+		protobuf_put_varint(numbers, place_of(w, ids + i, n));
+	}
+	protobuf_put_message(&w->part, 1, numbers);
+	put_values(w, s);
+	put_label(w, "thread", profile_text(w->p, s->comm), 0);
+	put_label(w, "pid", "", (uint64_t)s->pid);
+	protobuf_put_message(&w->out, 2, &w->part);
 }
 
 static void put_samples(struct pprof *w)
 {
 	const struct profile *p = w->p;
-	const struct profile_stack *s;
+	struct protobuf numbers = { 0 };
 	uint32_t i;
 
-	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
-		if (s->kind != w->kind || !s->count)
-			continue;
-		for (i = 0; i < s->nr; i++)
-			put_varint(&w->inner,
-				   (uint64_t)p->ids[s->first + i] + 1);
-		put_message(&w->part, 1, &w->inner);
-		put_values(w, s);
-		put_label(w, "thread", s->comm, 0);
-		put_label(w, "pid", 0, (uint64_t)s->pid);
-		put_message(&w->out, 2, &w->part);
-	}
+	for (i = 0; i < p->nr_stacks; i++)
+		if (p->stacks[i].count || p->stacks[i].value)
+			put_sample(w, &p->stacks[i], &numbers);
+	protobuf_deinit(&numbers);
 }
 
-/* A mapping: all frames of a module, wherever processes have it. */
-struct mapping {
-	uint32_t module, build_id;
-	uint64_t low, high;
-};
-
-static uint32_t find_mapping(struct mapping *list, uint32_t *nr,
-			     const struct profile_frame *f)
+static void put_functions(struct pprof *w)
 {
-	uint32_t i;
-
-	for (i = 0; i < *nr; i++)
-		if (list[i].module == f->module &&
-		    list[i].build_id == f->build_id)
-			break;
-	if (i == *nr)
-		list[(*nr)++] = (struct mapping){ f->module, f->build_id, f->pc,
-						  f->pc };
-	if (f->pc < list[i].low)
-		list[i].low = f->pc;
-	if (f->pc > list[i].high)
-		list[i].high = f->pc;
-	return i + 1;
-}
-
-static bool put_mappings(struct pprof *w)
-{
-	const struct profile *p = w->p;
-	struct mapping *list = calloc(p->nr_frames + 1, sizeof(*list));
-	uint32_t i, nr = 0;
-
-	w->mappings = calloc(p->nr_frames + 1, sizeof(*w->mappings));
-	if (!list || !w->mappings) {
-		free(list);
-		return false;
-	}
-	for (i = 0; i < p->nr_frames; i++)
-		if (p->frames[i].module)
-			w->mappings[i] = find_mapping(list, &nr, &p->frames[i]);
-	for (i = 0; i < nr; i++) {
-		put_number(&w->part, 1, i + 1);
-		put_number(&w->part, 2, list[i].low & ~(uint64_t)(PAGE - 1));
-		put_number(&w->part, 3, (list[i].high | (PAGE - 1)) + 1);
-		put_number(&w->part, 5, list[i].module);
-		put_number(&w->part, 6, list[i].build_id);
-		put_number(&w->part, 7, 1); /* has_functions */
-		put_message(&w->out, 3, &w->part);
-	}
-	free(list);
-	return true;
-}
-
-static void put_places(struct pprof *w, char (*labels)[PROFILE_LABEL])
-{
-	const struct profile *p = w->p;
 	const struct profile_frame *f;
-	uint64_t name, i;
+	uint32_t i;
 
-	for (i = 0; i < p->nr_frames; i++) {
-		f = &p->frames[i];
-		put_number(&w->inner, 1, i + 1);
-		put_number(&w->inner, 2, f->line);
-		put_number(&w->part, 1, i + 1);
-		put_number(&w->part, 2, w->mappings[i]);
-		put_number(&w->part, 3, f->pc);
-		put_message(&w->part, 4, &w->inner);
-		put_message(&w->out, 4, &w->part);
-		/* Names that were made up are behind all others, in order. */
-		name = f->function ? f->function :
-				     p->strings.nr + 16 + (uint64_t)i;
-		profile_label(p, f, labels[i]);
-		put_number(&w->part, 1, i + 1);
-		put_number(&w->part, 2, name);
-		put_number(&w->part, 3, name);
-		put_number(&w->part, 4, f->file);
-		put_message(&w->out, 5, &w->part);
+	for (i = 0; i < w->names.nr_frames; i++) {
+		f = &w->names.frames[i];
+		protobuf_put_number(&w->part, 1, (uint64_t)i + 1);
+		/* Were it the system's name as well (3), pprof would take it
+		   for a mangled one, and drop what is in brackets. */
+		protobuf_put_number(&w->part, 2, f->function);
+		protobuf_put_number(&w->part, 4, f->file);
+		protobuf_put_message(&w->out, 5, &w->part);
 	}
 }
 
-static void put_strings(struct pprof *w, char (*labels)[PROFILE_LABEL])
+static void put_strings(struct pprof *w)
 {
-	const struct profile *p = w->p;
 	const char *s;
 	uint32_t i;
 
-	for (i = 0; i < p->strings.nr; i++) {
-		s = profile_text(p, i);
-		put_bytes(&w->out, 6, s, strlen(s));
-	}
-	for (i = 0; i < 16; i++) {
-		s = i < w->nr_own ? w->own[i] : "";
-		put_bytes(&w->out, 6, s, strlen(s));
-	}
-	for (i = 0; i < p->nr_frames; i++) {
-		s = p->frames[i].function ? "" : labels[i];
-		put_bytes(&w->out, 6, s, strlen(s));
+	for (i = 0; i < w->names.strings.nr; i++) {
+		s = profile_text(&w->names, i);
+		protobuf_put_bytes(&w->out, 6, s, strlen(s));
 	}
 }
 
-static void compress_to(FILE *out, const struct buf *b)
+static void put_all(struct pprof *w)
+{
+	text(w, ""); /* number 0 */
+	put_types(w);
+	put_samples(w);
+	put_mappings(w);
+	protobuf_put_fields(&w->out, &w->locations);
+	put_functions(w);
+	protobuf_put_number(&w->out, 9, w->p->begin_ns);
+	protobuf_put_number(&w->out, 10, w->p->duration_ns);
+	put_strings(w);
+}
+
+/* --- gzip --- */
+
+static bool compress_to(FILE *out, const struct protobuf *b)
 {
 	uint8_t piece[65536];
 	z_stream z = { .next_in = b->bytes };
@@ -271,7 +280,7 @@ static void compress_to(FILE *out, const struct buf *b)
 
 	if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, 15 + 16, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK)
-		return;
+		return false;
 	do {
 		if (z.avail_in == 0 && left) {
 			z.avail_in = left > 1U << 30 ? 1U << 30 : (uInt)left;
@@ -283,31 +292,36 @@ static void compress_to(FILE *out, const struct buf *b)
 		fwrite(piece, 1, sizeof(piece) - z.avail_out, out);
 	} while (state == Z_OK || state == Z_BUF_ERROR);
 	deflateEnd(&z);
+	return true;
 }
 
-static void write_pprof(FILE *out, const struct profile *p,
+static void free_all(struct pprof *w)
+{
+	free(w->places);
+	pprofmaps_deinit(&w->maps);
+	profile_deinit(&w->names);
+	protobuf_deinit(&w->out);
+	protobuf_deinit(&w->part);
+	protobuf_deinit(&w->inner);
+	protobuf_deinit(&w->locations);
+}
+
+static bool write_pprof(FILE *out, const struct profile *p,
 			const struct profile_options *o)
 {
-	struct pprof w = { .p = p, .kind = profile_kind(p) };
-	char(*labels)[PROFILE_LABEL] =
-		calloc(p->nr_frames + 1, sizeof(*labels));
+	struct pprof w = { .p = p };
+	bool good;
 
 	(void)o;
-	if (labels && put_mappings(&w)) {
-		put_types(&w);
-		put_samples(&w);
-		put_places(&w, labels);
-		put_number(&w.out, 9, p->begin_ns);
-		put_number(&w.out, 10, p->duration_ns);
-		put_strings(&w, labels);
-		if (!w.out.failed)
-			compress_to(out, &w.out);
+	w.places = calloc((size_t)p->nr_frames + 1, sizeof(*w.places));
+	good = pprofmaps_init(&w.maps, p) && w.places;
+	if (good) {
+		put_all(&w);
+		good = !w.out.failed && !w.names.failed &&
+		       compress_to(out, &w.out);
 	}
-	free(labels);
-	free(w.mappings);
-	free(w.out.bytes);
-	free(w.part.bytes);
-	free(w.inner.bytes);
+	free_all(&w);
+	return good;
 }
 
 const struct profile_writer profile_pprof = {

@@ -68,19 +68,23 @@ static bool add_path(struct paths *to, const struct profile *p,
 	return true;
 }
 
-static void make_paths(struct paths *to, const struct profile *p,
+/* False when out of memory. */
+static bool make_paths(struct paths *to, const struct profile *p,
 		       enum profile_kind kind, bool inverted)
 {
 	uint32_t i;
 
-	to->all = calloc(p->nr_stacks + 1, sizeof(*to->all));
-	for (i = 0; to->all && i < p->nr_stacks; i++)
+	to->all = calloc((size_t)p->nr_stacks + 1, sizeof(*to->all));
+	if (!to->all)
+		return false;
+	for (i = 0; i < p->nr_stacks; i++)
 		if (p->stacks[i].kind == kind &&
 		    profile_weight(&p->stacks[i]) &&
 		    !add_path(to, p, &p->stacks[i], inverted))
-			return;
+			return false;
 	if (to->nr)
 		qsort(to->all, to->nr, sizeof(*to->all), order);
+	return !to->names.failed;
 }
 
 static void free_paths(struct paths *paths)
@@ -159,14 +163,14 @@ static void put_row(FILE *out, const struct paths *paths, uint32_t depth,
 		put_box(out, paths, first->names[depth], start, weight, y);
 }
 
-static void write_svg(FILE *out, const struct profile *p,
+static bool write_svg(FILE *out, const struct profile *p,
 		      const struct profile_options *o)
 {
 	enum profile_kind kind = profile_kind(p);
 	struct paths paths = { 0 };
 	uint32_t depth, height;
+	bool good = make_paths(&paths, p, kind, o->inverted);
 
-	make_paths(&paths, p, kind, o->inverted);
 	height = HEAD + (paths.deepest + 1) * ROW + MARGIN;
 	fprintf(out,
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg "
@@ -188,6 +192,7 @@ static void write_svg(FILE *out, const struct profile *p,
 				    height - MARGIN - (depth + 2) * ROW);
 	fputs("</svg>\n", out);
 	free_paths(&paths);
+	return good;
 }
 
 const struct profile_writer profile_svg = {

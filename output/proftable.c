@@ -84,12 +84,13 @@ static void put_rows(FILE *out, struct rows *rows)
 	}
 }
 
-static void write_table(FILE *out, const struct profile *p,
+static bool write_table(FILE *out, const struct profile *p,
 			const struct profile_options *o)
 {
 	enum profile_kind kind = profile_kind(p);
 	struct rows rows = { 0 };
 	uint32_t i;
+	bool good;
 
 	(void)o;
 	rows.all = calloc(p->nr_frames + 1, sizeof(*rows.all));
@@ -101,8 +102,10 @@ static void write_table(FILE *out, const struct profile *p,
 		p->nr_stacks, (double)p->duration_ns / 1e9);
 	if (rows.all)
 		put_rows(out, &rows);
+	good = rows.all && !rows.names.failed;
 	free(rows.all);
 	profile_deinit(&rows.names);
+	return good;
 }
 
 const struct profile_writer profile_table = {

@@ -81,7 +81,7 @@ static int sample(struct record_request *r, struct ow_capture *c,
 	recordout_end(o);
 	if (o->no_memory) {
 		complain("out of memory");
-		status = EXIT_SOME;
+		status = o->writer ? EXIT_SOME : EXIT_NONE;
 	}
 	if (s.nr_missed && !r->stats)
 		complain("%llu deadlines missed",

@@ -81,11 +81,15 @@ static bool load(struct profile *p, const char *path)
 static int write_out(const struct request *r, const struct profile *p)
 {
 	struct outfile out;
+	int status = EXIT_WELL;
 
 	if (!outfile_open(&out, r->path))
 		return EXIT_NONE;
-	r->writer->write(out.f, p, &r->options);
-	return outfile_close(&out, EXIT_WELL);
+	if (!r->writer->write(out.f, p, &r->options)) {
+		complain("out of memory");
+		status = EXIT_NONE;
+	}
+	return outfile_close(&out, status);
 }
 
 static int count_trace(struct request *r)

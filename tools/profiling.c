@@ -20,6 +20,24 @@ static enum profile_kind kind_of(const struct ow_recorded *s)
 	return PROFILE_CPU;
 }
 
+/* The number of what is mapped at a frame, or 0. */
+static uint32_t mapping_of(struct profile *p, struct ow_recorder *r,
+			   const struct ow_recorded *s, size_t i)
+{
+	struct ow_module_info m;
+	struct profile_mapping is;
+
+	if (!ow_recorder_module(r, s, i, &m))
+		return 0;
+	is = (struct profile_mapping){ .module = profile_string(p, m.path),
+				       .build_id =
+					       profile_string(p, m.build_id),
+				       .start = m.start,
+				       .end = m.end,
+				       .offset = m.offset };
+	return profile_mapping(p, &is);
+}
+
 void profiling_add(struct profile *p, struct ow_recorder *r,
 		   const struct ow_recorded *s)
 {
@@ -36,6 +54,7 @@ void profiling_add(struct profile *p, struct ow_recorder *r,
 		.value = s->value,
 	};
 	struct ow_frame f;
+	uint32_t mapping;
 	size_t i, k, nr;
 
 	if (!ids) {
@@ -45,9 +64,10 @@ void profiling_add(struct profile *p, struct ow_recorder *r,
 	for (i = 0; i < s->nr_kernel + s->nr; i++) {
 		f = ow_recorded_frame(s, i);
 		nr = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES);
+		mapping = mapping_of(p, r, s, i);
 		for (k = 0; k < nr && used < most; k++)
 			ids[used++] = profile_name(p, &names[k], f.pc,
-						   i < s->nr_kernel);
+						   i < s->nr_kernel, mapping);
 	}
 	profile_add(p, &is, ids, (uint32_t)used);
 	free(ids);

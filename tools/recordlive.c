@@ -206,11 +206,10 @@ static int write_profile(const struct record_request *r, struct profile *p,
 {
 	const struct profile_options o = { .title = r->title };
 
-	r->profile_writer->write(out, p, &o);
-	if (!p->failed)
+	if (!p->failed && r->profile_writer->write(out, p, &o))
 		return EXIT_WELL;
 	complain("out of memory");
-	return EXIT_SOME;
+	return EXIT_NONE;
 }
 
 static int record(const struct record_request *r, struct ow_recorder *rec,

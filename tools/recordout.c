@@ -30,7 +30,7 @@ static bool put_ids(struct recordout *o, const struct ow_view_frame *f,
 	for (k = 0; k < nr; k++)
 		o->ids[(*used)++] = profile_name(
 			&o->profile, f->nr_names ? &f->names[k] : &none,
-			f->frame.pc, false);
+			f->frame.pc, false, 0);
 	return true;
 }
 
@@ -137,8 +137,10 @@ void recordout_end(struct recordout *o)
 {
 	const struct profile_options options = { .title = o->title };
 
-	if (!o->writer)
-		o->profile_writer->write(o->out, &o->profile, &options);
+	if (!o->writer && !o->no_memory)
+		o->no_memory = o->profile.failed ||
+			       !o->profile_writer->write(o->out, &o->profile,
+							 &options);
 }
 
 void recordout_free(struct recordout *o)

@@ -105,7 +105,7 @@ static uint32_t group_frame(struct profile *p, const char *label)
 {
 	const struct ow_name name = { .function = label };
 
-	return profile_name(p, &name, 0, false);
+	return profile_name(p, &name, 0, false, 0);
 }
 
 static size_t frame_ids(struct report *r, const struct trace_stack *s,
@@ -119,7 +119,7 @@ static size_t frame_ids(struct report *r, const struct trace_stack *s,
 		nr = trace_stack_name(s, &r->maps, i, names, OW_VIEW_NAMES);
 		for (k = 0; k < nr && used < most; k++)
 			ids[used++] =
-				profile_name(p, &names[k], s->pcs[i], false);
+				profile_name(p, &names[k], s->pcs[i], false, 0);
 	}
 	if (r->request->by == TRACE_BY_EVENT)
 		ids[used++] = group_frame(p, s->label);

@@ -316,7 +316,7 @@ bool ow_nametable_is_empty(const struct ow_nametable *t);
 bool ow_nametable_find(struct ow_nametable *t, uint64_t addr,
 		       const char **name_ret, uint64_t *offset_ret);
 
-/* Where a text has the symbol of that name, if that is what names its address. */
+/* Where a text has a symbol of that name, also one that names no address. */
 bool ow_nametable_address(const struct ow_nametable *t, const char *name,
 			  uint64_t *ret);
 
@@ -374,6 +374,7 @@ struct ow_module_info {
 	uint64_t bias;
 	const char *path;     /* borrowed from the capture */
 	const char *build_id; /* in hexadecimal; "" if it has none */
+	uint64_t offset;      /* of start, in the file */
 };
 
 size_t ow_capture_nr_modules(const struct ow_capture *c);

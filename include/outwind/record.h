@@ -145,7 +145,10 @@ struct ow_frame ow_recorded_frame(const struct ow_recorded *s, size_t i);
 size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
 			size_t i, struct ow_name *names, size_t max);
 
-/* What is mapped at a frame; false if no object is. */
+/*
+ * What is mapped at a frame, or of the kernel's, "[kernel.kallsyms]", its code;
+ * false if no object is.
+ */
 bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
 			size_t i, struct ow_module_info *ret);
 

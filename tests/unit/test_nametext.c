@@ -73,6 +73,25 @@ static void test_plain_alias(void)
 	}
 }
 
+static void test_address_of_any_alias(void)
+{
+	struct ow_nametext *t = table_of("10 T srso\n10 T _stext\n"
+					 "20 T a\n30 T _x\n30 T x\n",
+					 OW_ALIASES_PLAIN);
+	uint64_t addr = 0;
+
+	CHECK(ow_nametext_nr(t) == 3);
+	CHECK(ow_nametext_address(t, "_stext", &addr) && addr == 0x10);
+	CHECK(ow_nametext_address(t, "srso", &addr) && addr == 0x10);
+	CHECK(ow_nametext_address(t, "_x", &addr) && addr == 0x30);
+	CHECK(ow_nametext_address(t, "x", &addr) && addr == 0x30);
+	CHECK(!ow_nametext_address(t, "y", &addr));
+	CHECK(finds(t, 0x1f, "srso", 0xf));
+	CHECK(finds(t, 0x2f, "a", 0xf));
+	CHECK(finds(t, 0x30, "x", 0));
+	ow_nametext_destroy(t);
+}
+
 static void test_lines_that_are_none(void)
 {
 	struct ow_nametext *t = table("\n  \nU x\n         U x\n10\n10 T\n"
@@ -114,6 +133,7 @@ int main(void)
 		{ "any order, nearest below", test_order },
 		{ "the last of one address", test_last_alias },
 		{ "the plain one of one address", test_plain_alias },
+		{ "the address of any alias", test_address_of_any_alias },
 		{ "lines that are no symbols", test_lines_that_are_none },
 		{ "addresses that are hidden", test_hidden_addresses },
 		{ "lines as short as can be", test_shortest_lines },

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The kernel that runs: names of its code, where that lies, and its build. */
+#ifndef OW_KERNELNAMES_H
+#define OW_KERNELNAMES_H
+
+#include "capture.h"
+#include "elf.h"
+
+/* All zero is one that wasn't looked at; it is, when it is asked. */
+struct ow_kernelnames {
+	struct ow_nametable *table; /* or NULL */
+	bool tried;
+	uint64_t start, end; /* of its code, without modules'; 0: not known */
+	char build_id[2 * OW_BUILD_ID_MAX + 1]; /* "": not known */
+};
+
+/* Name a frame, whose module_offset is the address. */
+void ow_kernelnames_name(struct ow_kernelnames *k, const struct ow_frame *f,
+			 struct ow_name *name);
+
+/* The kernel's code; false if the frame isn't in it, or that isn't known. */
+bool ow_kernelnames_module(struct ow_kernelnames *k, const struct ow_frame *f,
+			   struct ow_module_info *ret);
+
+void ow_kernelnames_deinit(struct ow_kernelnames *k);
+
+#endif /* OW_KERNELNAMES_H */
