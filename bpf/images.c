@@ -20,12 +20,11 @@ void ow_images_deinit(struct ow_images *im)
 {
 	size_t i;
 
-	for (i = 0; i < im->nr; i++) {
+	for (i = 0; i < im->nr; i++)
 		free(im->all[i].ranges);
-		ow_perfmap_close(im->all[i].jit);
-	}
 	free(im->all);
 	free(im->users);
+	ow_jitmaps_deinit(&im->jits);
 	*im = (struct ow_images){ 0 };
 }
 
@@ -145,6 +144,7 @@ static void fill_range(struct ow_images *im, pid_t pid,
 	if (map->inode == 0 && strcmp(map->path, "[vdso]") != 0)
 		return;
 	r->object = ow_sampledobjects_number(im->objects, pid, map);
+	r->mapped = r->object;
 	obj = ow_sampledobjects_get(im->objects, r->object);
 	if (!obj ||
 	    !ow_object_bias(obj, map->start, map->inode ? map->off : 0, &bias))
@@ -187,6 +187,7 @@ static struct ow_image *add(struct ow_images *im, pid_t pid,
 			return NULL;
 		im->all = more;
 	}
+	ow_jitmaps_note(&im->jits, pid, ranges, nr);
 	im->all[im->nr] = (struct ow_image){
 		.id = (uint32_t)im->nr + 1,
 		.pid = pid,
@@ -358,33 +359,33 @@ const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 		       NULL;
 }
 
-/* By the map that a JIT keeps for perf; nothing if it keeps none. */
-static void name_jit(struct ow_image *image, uint64_t pc, uint64_t lookup,
-		     struct ow_name *name)
+/* What code is called that no object has. */
+static const char *module_of(struct ow_images *im, const struct ow_bpf_range *r)
 {
-	struct ow_symbol sym;
-
-	if (!image->jit_tried)
-		image->jit = ow_perfmap_open(image->pid);
-	image->jit_tried = true;
-	if (!image->jit || !ow_perfmap_find(image->jit, lookup, &sym))
-		return;
-	name->function = sym.name;
-	name->offset = pc - sym.vaddr;
-	name->module = ow_perfmap_path(image->jit);
+	if (r && r->mapped)
+		return im->objects->all->modules[r->mapped - 1].path;
+	/* Addresses of the kernel's, which it lets programs call. */
+	return !r ? "[unknown]" : r->start >> 63 ? "[vsyscall]" : "[jit]";
 }
 
-size_t ow_images_name(struct ow_images *im, struct ow_image *image, uint64_t pc,
-		      uint8_t flags, struct ow_name *names, size_t max)
+size_t ow_images_name(struct ow_images *im, uint32_t id, pid_t pid,
+		      uint64_t time, const struct ow_frame *f,
+		      struct ow_name *names, size_t max)
 {
-	const struct ow_frame frame = { .pc = pc, .flags = flags };
-	uint64_t lookup = ow_frame_lookup_pc(&frame);
-	const struct ow_bpf_range *r = ow_image_range(image, lookup);
+	struct ow_image *image = ow_images_get(im, id);
+	const struct ow_bpf_range *r = NULL;
 
+	if (image)
+		r = ow_image_range(image, ow_frame_lookup_pc(f));
 	if (r && r->object)
 		return ow_sampledobjects_name(im->objects, r->object,
-					      pc - r->bias, flags, names, max);
-	names[0] = (struct ow_name){ .module_offset = pc };
-	name_jit(image, pc, lookup, &names[0]);
+					      f->pc - r->bias, f->flags, names,
+					      max);
+	names[0] = (struct ow_name){ .module = module_of(im, r),
+				     .module_offset = f->pc };
+	/* A child that made no code of its own has its parent's. */
+	if (r && !ow_jitmaps_name(&im->jits, pid, time, f, &names[0]) &&
+	    image->pid != pid)
+		ow_jitmaps_name(&im->jits, image->pid, time, f, &names[0]);
 	return 1;
 }

@@ -7,10 +7,10 @@
 #ifndef OW_IMAGES_H
 #define OW_IMAGES_H
 
+#include "jitmaps.h"
 #include "sampledobjects.h"
 
 #include "ow_sample.h"
-#include "perfmap.h"
 
 struct ow_image {
 	uint32_t id; /* from 1 */
@@ -23,8 +23,6 @@ struct ow_image {
 	bool is_placed;      /* they do */
 	unsigned int users;  /* processes that have it; a forked child shares */
 	uint64_t idle_since; /* ns, when users became 0 */
-	struct ow_perfmap *jit;
-	bool jit_tried;
 };
 
 struct ow_image_user {
@@ -36,6 +34,7 @@ struct ow_image_user {
 
 struct ow_images {
 	struct ow_sampledobjects *objects;
+	struct ow_jitmaps jits;
 	uint32_t room_ranges; /* in the kernel */
 	struct ow_image *all;
 	size_t nr, room;
@@ -83,8 +82,13 @@ bool ow_images_place(struct ow_images *im, struct ow_image *image);
 const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 					  uint64_t addr);
 
-/* Names of an address of the image; flags are enum ow_frame_flags. */
-size_t ow_images_name(struct ow_images *im, struct ow_image *image, uint64_t pc,
-		      uint8_t flags, struct ow_name *names, size_t max);
+/*
+ * Names of what a process ran at a time (CLOCK_MONOTONIC, ns), by the number of
+ * its image: as ow_symbolizer_name() gives them, but module is "[jit]" of code
+ * in memory of no file, and "[unknown]" where nothing is mapped.
+ */
+size_t ow_images_name(struct ow_images *im, uint32_t id, pid_t pid,
+		      uint64_t time, const struct ow_frame *f,
+		      struct ow_name *names, size_t max);
 
 #endif /* OW_IMAGES_H */

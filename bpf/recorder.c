@@ -99,7 +99,10 @@ int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 		     struct ow_error *err)
 {
-	return r->ops->wait(r, ms, err);
+	int failed = r->ops->wait(r, ms, err);
+
+	ow_jitmaps_read(&r->images.jits, false);
+	return failed;
 }
 
 int ow_recorder_drain(struct ow_recorder *r,
@@ -108,6 +111,7 @@ int ow_recorder_drain(struct ow_recorder *r,
 {
 	int failed = r->ops->collect(r, err);
 
+	ow_jitmaps_read(&r->images.jits, true);
 	ow_samplestore_drain(&r->store, take, arg);
 	return failed;
 }
@@ -127,17 +131,11 @@ size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
 			size_t i, struct ow_name *names, size_t max)
 {
 	struct ow_frame f = ow_recorded_frame(s, i);
-	struct ow_image *image = ow_images_get(&r->images, s->image);
 
-	if (i < s->nr_kernel) {
-		ow_kernelnames_name(&r->kernel, &f, &names[0]);
-		return 1;
-	}
-	if (image)
-		return ow_images_name(&r->images, image, f.pc, f.flags, names,
-				      max);
-	names[0] = (struct ow_name){ .module = "[unknown]",
-				     .module_offset = f.pc };
+	if (i >= s->nr_kernel)
+		return ow_images_name(&r->images, s->image, s->pid, s->since,
+				      &f, names, max);
+	ow_kernelnames_name(&r->kernel, &f, &names[0]);
 	return 1;
 }
 
@@ -151,8 +149,8 @@ static uint64_t offset_of(const struct ow_object *obj,
 	return at ? (uint64_t)(at - obj->elf.bytes) - (pc - range->start) : 0;
 }
 
-bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
-			size_t i, struct ow_module_info *ret)
+bool ow_recorder_mapping(struct ow_recorder *r, const struct ow_recorded *s,
+			 size_t i, struct ow_module_info *ret)
 {
 	struct ow_frame f = ow_recorded_frame(s, i);
 	const struct ow_image *image = ow_images_get(&r->images, s->image);
@@ -163,14 +161,23 @@ bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
 	if (i < s->nr_kernel)
 		return ow_kernelnames_module(&r->kernel, &f, ret);
 	range = image ? ow_image_range(image, pc) : NULL;
-	if (!range || !range->object)
+	if (!range)
 		return false;
+	*ret = (struct ow_module_info){ range->start, range->end, 0, "", "", 0 };
+	if (!range->object)
+		return true;
 	m = &r->objects.all->modules[range->object - 1];
-	*ret = (struct ow_module_info){
-		range->start, range->end,  range->bias,
-		m->path,      m->build_id, offset_of(m->object, range, pc)
-	};
+	ret->bias = range->bias;
+	ret->path = m->path;
+	ret->build_id = m->build_id;
+	ret->offset = offset_of(m->object, range, pc);
 	return true;
+}
+
+bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
+			size_t i, struct ow_module_info *ret)
+{
+	return ow_recorder_mapping(r, s, i, ret) && *ret->path;
 }
 
 void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stopper.h"
+
 static const uint8_t events[] = {
 	[OW_SAMPLE_CPU] = OW_RECORD_CPU,
 	[OW_SAMPLE_OFF_CPU] = OW_RECORD_OFF_CPU,
@@ -68,6 +70,7 @@ static struct ow_stored *make(const struct ow_bpf_stack *head,
 		.nr = head->nr,
 		.packed = (const uint64_t *)(e + 1),
 		.image = head->key.image,
+		.since = ow_now_ns(),
 	};
 	memcpy(e->is.comm, head->comm, sizeof(e->is.comm) - 1);
 	return e;
@@ -107,6 +110,7 @@ void ow_samplestore_drain(struct ow_samplestore *s,
 			  void (*take)(void *arg, const struct ow_recorded *r),
 			  void *arg)
 {
+	uint64_t now = ow_now_ns();
 	struct ow_recorded *r;
 	size_t i;
 
@@ -117,6 +121,7 @@ void ow_samplestore_drain(struct ow_samplestore *s,
 		if (r->count)
 			take(arg, r);
 		r->count = r->value = 0;
+		r->since = now;
 	}
 }
 

@@ -146,7 +146,7 @@ static int compare(const void *a, const void *b)
 
 static struct ow_spans spans_of(const struct ow_lines *l)
 {
-	return (struct ow_spans){ l->ranges, l->nr, sizeof(*l->ranges) };
+	return (struct ow_spans){ l->ranges, l->nr, sizeof(*l->ranges), 0 };
 }
 
 static bool index_units(struct ow_lines *l)

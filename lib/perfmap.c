@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "perfmap.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "perfplace.h"
 #include "spans.h"
 
-#define FILE_MAX ((size_t)256 << 20) /* what of a file is read */
+#define LINES_MAX ((size_t)4 << 20)
+#define STEPS_MAX 65536 /* back to lines that cover an address */
 
 struct code {
 	struct ow_span span; /* first */
-	const char *name;
-	uint32_t line; /* of two that overlap, the later holds */
+	const char *name;    /* of two that overlap, the later holds */
 };
 
 struct ow_perfmap {
@@ -66,7 +65,6 @@ static void take_line(struct ow_perfmap *map, char *line, char *end)
 	map->codes[map->nr] = (struct code){
 		.span = { start, start + size, 0 },
 		.name = line,
-		.line = (uint32_t)map->nr,
 	};
 	map->nr++;
 }
@@ -77,12 +75,13 @@ static int compare(const void *a, const void *b)
 
 	if (c->span.start != d->span.start)
 		return c->span.start < d->span.start ? -1 : 1;
-	return c->line < d->line ? -1 : 1;
+	return c->name < d->name ? -1 : 1;
 }
 
 static struct ow_spans spans_of(const struct ow_perfmap *map)
 {
-	return (struct ow_spans){ map->codes, map->nr, sizeof(*map->codes) };
+	return (struct ow_spans){ map->codes, map->nr, sizeof(*map->codes),
+				  STEPS_MAX };
 }
 
 /* text has size bytes and room for one more. */
@@ -93,12 +92,12 @@ static bool parse(struct ow_perfmap *map, size_t size)
 	size_t lines = 1;
 
 	*end = '\n';
-	for (pos = map->text; pos < end; pos++)
+	for (pos = map->text; pos < end && lines < LINES_MAX; pos++)
 		lines += *pos == '\n';
 	map->codes = calloc(lines, sizeof(*map->codes));
 	if (!map->codes)
 		return false;
-	for (pos = map->text; pos < end; pos = next + 1) {
+	for (pos = map->text; pos < end && map->nr < lines; pos = next + 1) {
 		next = memchr(pos, '\n', end - pos + 1);
 		take_line(map, pos, next);
 	}
@@ -136,36 +135,6 @@ struct ow_perfmap *ow_perfmap_parse(const char *bytes, size_t size,
 	return create(text, size, path);
 }
 
-/* What /proc tells of a process. */
-struct owner {
-	pid_t inner; /* its pid in its own namespace */
-	uid_t uid;
-};
-
-static bool read_owner(pid_t pid, struct owner *ret)
-{
-	_cleanup_(ow_freep) char *line = NULL;
-	struct owner o = { pid, (uid_t)-1 };
-	char path[64];
-	size_t size = 0;
-	unsigned int uid;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	f = fopen(path, "re");
-	if (!f)
-		return false;
-	while (getline(&line, &size, f) > 0) {
-		if (sscanf(line, "Uid: %*u %u", &uid) == 1)
-			o.uid = uid;
-		else if (strncmp(line, "NSpid:", 6) == 0)
-			o.inner = (pid_t)atoi(strrchr(line, '\t'));
-	}
-	fclose(f);
-	*ret = o;
-	return o.uid != (uid_t)-1;
-}
-
 /* Not mapped: its owner may cut the file off at any time. */
 static char *read_all(int fd, size_t size, size_t *size_ret)
 {
@@ -181,56 +150,71 @@ static char *read_all(int fd, size_t size, size_t *size_ret)
 	return text;
 }
 
-/* Others can make files and links in /tmp, too. */
-static struct ow_perfmap *open_owned(const char *path, uid_t uid)
+static struct ow_perfmap *read_map(int fd, const char *path)
 {
-	_cleanup_(ow_closep) int fd =
-		open(path,
-		     O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	size_t size;
 	char *text;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    (st.st_uid != uid && st.st_uid != 0))
+	if (fstat(fd, &st))
 		return NULL;
-	size = (uint64_t)st.st_size < FILE_MAX ? (size_t)st.st_size : FILE_MAX;
+	size = (uint64_t)st.st_size < OW_PERFMAP_MAX ? (size_t)st.st_size :
+						       OW_PERFMAP_MAX;
 	text = read_all(fd, size, &size);
 	return text ? create(text, size, path) : NULL;
 }
 
 struct ow_perfmap *ow_perfmap_open(pid_t pid)
 {
-	struct ow_perfmap *map;
-	struct owner o;
-	char path[96];
+	struct ow_perfmap *map = NULL;
+	struct ow_perfplace place;
+	char path[OW_PERFPLACE_PATH];
+	int fd;
 
-	if (pid <= 0 || !read_owner(pid, &o))
+	if (!ow_perfplace_init(&place, pid))
 		return NULL;
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", pid,
-		 o.inner);
-	map = open_owned(path, o.uid);
-	if (map)
-		return map;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
-	return open_owned(path, o.uid);
+	fd = ow_perfplace_open(&place, path);
+	if (fd >= 0) {
+		map = read_map(fd, path);
+		close(fd);
+	}
+	ow_perfplace_deinit(&place);
+	return map;
 }
 
-bool ow_perfmap_find(const struct ow_perfmap *map, uint64_t addr,
-		     struct ow_symbol *ret)
+/* Of two lines: was a the one that held when the first end bytes were all? */
+static bool is_better(const struct ow_perfmap *map, const struct code *a,
+		      const struct code *b, size_t end)
+{
+	bool a_was = (size_t)(a->name - map->text) < end;
+	bool b_was = (size_t)(b->name - map->text) < end;
+
+	if (a_was != b_was)
+		return a_was;
+	return a_was ? a->name > b->name : a->name < b->name;
+}
+
+bool ow_perfmap_find_as_of(const struct ow_perfmap *map, uint64_t addr,
+			   size_t end, struct ow_symbol *ret)
 {
 	struct ow_spans spans = spans_of(map);
 	const struct code *c, *found = NULL;
 	size_t at = map->nr;
 
 	while ((c = ow_spans_before(&spans, addr, &at)))
-		if (!found || c->line > found->line)
+		if (!found || is_better(map, c, found, end))
 			found = c;
 	if (!found)
 		return false;
 	*ret = (struct ow_symbol){ found->name, found->span.start,
 				   found->span.end - found->span.start };
 	return true;
+}
+
+bool ow_perfmap_find(const struct ow_perfmap *map, uint64_t addr,
+		     struct ow_symbol *ret)
+{
+	return ow_perfmap_find_as_of(map, addr, SIZE_MAX, ret);
 }
 
 const char *ow_perfmap_path(const struct ow_perfmap *map)

@@ -16,11 +16,9 @@
 
 struct ow_perfmap;
 
-/*
- * Read the map of a process: in its own /tmp, under the pid that it has
- * itself, or in ours.  NULL if there is none that is to be trusted: a regular
- * file that the process' user or root owns.
- */
+#define OW_PERFMAP_MAX ((size_t)256 << 20) /* what of a file is read */
+
+/* Read the map of a process; NULL if ow_perfplace_open() finds none. */
 struct ow_perfmap *ow_perfmap_open(pid_t pid);
 
 /* The same from bytes, which are copied.  path is for people. */
@@ -30,6 +28,13 @@ struct ow_perfmap *ow_perfmap_parse(const char *bytes, size_t size,
 /* The code that was at addr last, by the order of lines; or false. */
 bool ow_perfmap_find(const struct ow_perfmap *map, uint64_t addr,
 		     struct ow_symbol *ret);
+
+/*
+ * The same, when the map had but its first end bytes; of code that was told
+ * later only, what was told first.
+ */
+bool ow_perfmap_find_as_of(const struct ow_perfmap *map, uint64_t addr,
+			   size_t end, struct ow_symbol *ret);
 
 const char *ow_perfmap_path(const struct ow_perfmap *map);
 

@@ -35,12 +35,15 @@ static size_t begun(const struct ow_spans *s, uint64_t addr, size_t nr)
 
 void *ow_spans_before(const struct ow_spans *s, uint64_t addr, size_t *at)
 {
-	size_t i = *at;
+	size_t i = *at, low = 0, nr;
 
 	/* Of what is before an element that covers it, all have begun. */
-	if (i == s->nr)
-		i = begun(s, addr, i);
-	for (; i > 0 && span(s, i - 1)->reach > addr; i--) {
+	if (i == s->nr || s->most) {
+		nr = begun(s, addr, s->nr);
+		i = i == s->nr ? nr : i;
+		low = s->most && nr > s->most ? nr - s->most : 0;
+	}
+	for (; i > low && span(s, i - 1)->reach > addr; i--) {
 		if (span(s, i - 1)->end > addr) {
 			*at = i - 1;
 			return span(s, i - 1);

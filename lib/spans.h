@@ -17,6 +17,7 @@ struct ow_spans {
 	void *list;
 	size_t nr;
 	size_t size; /* bytes of an element */
+	size_t most; /* that are looked at, of those that begin before; 0: all */
 };
 
 /* Fill in reach; the array is in the order of start. */

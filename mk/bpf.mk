@@ -26,7 +26,7 @@ $(flavours:%=$(B)/%/output/profhtml.o): $(B)/gen/flame.h
 # Headers of user space; the programs' are compiled with them.
 bpf_headers := $(addprefix bpf/,bpfparts.h bpfevents.h bpfknown.h bpfload.h \
 	bpftables.h clocks.h copywalk.h images.h \
-	chainwalk.h imagewalk.h kernelnames.h lives.h perfring.h perfsampling.h recorder.h sampledobjects.h samplestore.h \
+	chainwalk.h imagewalk.h jitmaps.h kernelnames.h lives.h perfring.h perfsampling.h recorder.h sampledobjects.h samplestore.h \
 	tablemap.h)
 
 # The programs' walker in user space, to be compared with core's: a tool of the

@@ -20,21 +20,22 @@ static enum profile_kind kind_of(const struct ow_recorded *s)
 	return PROFILE_CPU;
 }
 
-/* The number of what is mapped at a frame, or 0. */
+/* The number of what is mapped at a frame, or 0; name is one of its. */
 static uint32_t mapping_of(struct profile *p, struct ow_recorder *r,
-			   const struct ow_recorded *s, size_t i)
+			   const struct ow_recorded *s, size_t i,
+			   const struct ow_name *name)
 {
+	struct profile_mapping is = { 0 };
 	struct ow_module_info m;
-	struct profile_mapping is;
 
-	if (!ow_recorder_module(r, s, i, &m))
+	if (!ow_recorder_mapping(r, s, i, &m))
 		return 0;
-	is = (struct profile_mapping){ .module = profile_string(p, m.path),
-				       .build_id =
-					       profile_string(p, m.build_id),
-				       .start = m.start,
-				       .end = m.end,
-				       .offset = m.offset };
+	/* Of a JIT's code, its map; or what the name has instead. */
+	is.module = profile_string(p, *m.path ? m.path : name->module);
+	is.build_id = profile_string(p, m.build_id);
+	is.start = m.start;
+	is.end = m.end;
+	is.offset = m.offset;
 	return profile_mapping(p, &is);
 }
 
@@ -64,7 +65,7 @@ void profiling_add(struct profile *p, struct ow_recorder *r,
 	for (i = 0; i < s->nr_kernel + s->nr; i++) {
 		f = ow_recorded_frame(s, i);
 		nr = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES);
-		mapping = mapping_of(p, r, s, i);
+		mapping = mapping_of(p, r, s, i, &names[0]);
 		for (k = 0; k < nr && used < most; k++)
 			ids[used++] = profile_name(p, &names[k], f.pc,
 						   i < s->nr_kernel, mapping);

@@ -108,7 +108,7 @@ struct ow_bpf_arch {
 struct ow_bpf_range {
 	__u64 start, end, bias;
 	__u32 object; /* 0: code of no object, a JIT's */
-	__u32 reserved;
+	__u32 mapped; /* object, or what could not be opened as one */
 };
 
 /* A process whose mappings are known. */

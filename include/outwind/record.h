@@ -72,6 +72,7 @@ struct ow_recorded {
 				 the program; innermost first */
 	const uint64_t *packed; /* borrowed from the recorder */
 	uint32_t image;         /* what the process had mapped */
+	uint64_t since; /* CLOCK_MONOTONIC, ns: the first came about then */
 };
 
 /* A system call, when it begins, and again when it ends. */
@@ -151,6 +152,13 @@ size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
  */
 bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
 			size_t i, struct ow_module_info *ret);
+
+/*
+ * The same where no object is, too: then path and build_id are "".  False if
+ * nothing is.
+ */
+bool ow_recorder_mapping(struct ow_recorder *r, const struct ow_recorded *s,
+			 size_t i, struct ow_module_info *ret);
 
 void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret);
 

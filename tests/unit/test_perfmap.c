@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "perfmap.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -57,6 +58,55 @@ static void test_later_lines_override(void)
 	check(map, 0x1020, "old");
 	check(map, 0x10ff, "old");
 	check(map, 0x2005, "around");
+	ow_perfmap_close(map);
+}
+
+/* By how much of the text there was: "1000 10 old\n" is 12 bytes. */
+static void test_as_of(void)
+{
+	struct ow_perfmap *map = parse("1000 10 old\n"
+				       "1000 10 new\n"
+				       "2000 10 first\n"
+				       "2000 10 second\n");
+
+	static const struct {
+		uint64_t addr;
+		size_t end;
+		const char *want;
+	} finds[] = {
+		{ 0x1000, 0, "old" },     { 0x1000, 12, "old" },
+		{ 0x1000, 24, "new" },    { 0x1000, SIZE_MAX, "new" },
+		{ 0x2000, 12, "first" },  { 0x2000, 38, "first" },
+		{ 0x2000, 53, "second" },
+	};
+	struct ow_symbol sym;
+
+	for (size_t i = 0; i < sizeof(finds) / sizeof(finds[0]); i++)
+		CHECK(ow_perfmap_find_as_of(map, finds[i].addr, finds[i].end,
+					    &sym) &&
+		      strcmp(sym.name, finds[i].want) == 0);
+	CHECK(!ow_perfmap_find_as_of(map, 0x3000, 0, &sym));
+	ow_perfmap_close(map);
+}
+
+/* One line may cover what all others are behind: looking back has an end. */
+static void test_far_back(void)
+{
+	size_t nr = 100000, size = nr * 32, used, i;
+	char *text = malloc(size);
+	struct ow_perfmap *map;
+
+	used = (size_t)snprintf(text, size, "1000 10000000 whole\n");
+	for (i = 0; i < nr; i++)
+		used += (size_t)snprintf(text + used, size - used, "%zx 1 x\n",
+					 0x1000 + 16 * i);
+	map = ow_perfmap_parse(text, used, "test");
+	free(text);
+	check(map, 0x1008, "whole");
+	check(map, 0x1010, "x");
+	check(map, 0x1000 + 16 * 1000 + 8, "whole");
+	check(map, 0x1000 + 16 * (nr - 1), "x");
+	check(map, 0x1000 + 16 * (nr - 1) + 8, NULL);
 	ow_perfmap_close(map);
 }
 
@@ -125,6 +175,8 @@ int main(void)
 	static const struct test tests[] = {
 		{ "lookup", test_lookup },
 		{ "later lines override", test_later_lines_override },
+		{ "as of a time", test_as_of },
+		{ "far back", test_far_back },
 		{ "nonsense is skipped", test_nonsense_is_skipped },
 		{ "truncation", test_every_truncation },
 		{ "a process' file", test_file_of_this_process },

@@ -41,7 +41,7 @@ static void check_addr(const struct ow_spans *s, uint64_t addr)
 static void test_all_that_cover(void)
 {
 	struct thing list[MOST];
-	struct ow_spans s = { list, 0, sizeof(list[0]) };
+	struct ow_spans s = { list, 0, sizeof(list[0]), 0 };
 	uint64_t addr;
 	int round;
 	size_t i;
@@ -71,7 +71,7 @@ static void test_ends_of_addresses(void)
 		{ { 16, 32, 0 }, 2 },
 		{ { UINT64_MAX - 16, UINT64_MAX, 0 }, 3 },
 	};
-	struct ow_spans s = { list, 4, sizeof(list[0]) };
+	struct ow_spans s = { list, 4, sizeof(list[0]), 0 };
 
 	ow_spans_link(&s);
 	CHECK(list[0].span.reach == 1);

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "jitmaps.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bytebuf.h"
+#include "perfmap.h"
+#include "perfplace.h"
+#include "stopper.h"
+#include "walk.h"
+
+#define MAPS_MAX   256                 /* processes */
+#define BYTES_MAX  ((size_t)256 << 20) /* of all maps */
+#define MAP_MAX    ((size_t)64 << 20)  /* of one */
+#define READ_NS    50000000ULL         /* between two reads */
+#define ABSENT_NS  1000000000ULL       /* while there is no map */
+#define PARSE_NS   1000000000ULL       /* between parsing for newer lines */
+#define TAIL       64 /* bytes by which a file is known to be the same */
+#define KERNEL_MIN ((uint64_t)1 << 63)
+
+/* How much of a map there was when. */
+struct mark {
+	uint64_t time;
+	size_t size;
+};
+
+struct ow_jitmap {
+	pid_t pid;
+	bool left;               /* the process runs something else by now */
+	bool is_over;            /* it has ended, and all is read */
+	uint64_t since, read_at; /* ns */
+	struct ow_perfplace place;
+	char path[OW_PERFPLACE_PATH];
+	struct ow_bytebuf text; /* files' bytes, one behind the other */
+	size_t begin;           /* where in it the present file's begin */
+	struct mark *marks;
+	size_t nr_marks, room_marks;
+	struct ow_perfmap *map; /* of the first parsed bytes of text */
+	size_t parsed;
+	uint64_t parsed_at; /* ns */
+};
+
+static void destroy(struct ow_jitmap *m)
+{
+	ow_perfplace_deinit(&m->place);
+	ow_bytebuf_deinit(&m->text);
+	ow_perfmap_close(m->map);
+	free(m->marks);
+	free(m);
+}
+
+void ow_jitmaps_deinit(struct ow_jitmaps *j)
+{
+	size_t i;
+
+	for (i = 0; i < j->nr; i++)
+		destroy(j->all[i]);
+	free(j->all);
+	ow_intern_deinit(&j->names);
+	*j = (struct ow_jitmaps){ 0 };
+}
+
+/* The one that a process has now, or NULL. */
+static struct ow_jitmap *map_of(const struct ow_jitmaps *j, pid_t pid)
+{
+	size_t i;
+
+	for (i = j->nr; i-- > 0;)
+		if (j->all[i]->pid == pid)
+			return j->all[i]->left ? NULL : j->all[i];
+	return NULL;
+}
+
+/* Those of processes that have ended, and kept no map. */
+static void drop_useless(struct ow_jitmaps *j)
+{
+	size_t i, nr = 0;
+
+	ow_jitmaps_read(j, true);
+	for (i = 0; i < j->nr; i++) {
+		if (j->all[i]->is_over && j->all[i]->text.size == 0)
+			destroy(j->all[i]);
+		else
+			j->all[nr++] = j->all[i];
+	}
+	j->nr = nr;
+}
+
+static bool add(struct ow_jitmaps *j, pid_t pid)
+{
+	struct ow_jitmap *m, **more;
+
+	if (j->nr == MAPS_MAX)
+		drop_useless(j);
+	if (j->nr == MAPS_MAX)
+		return false;
+	if (j->nr == j->room) {
+		more = realloc(j->all, (2 * j->room + 16) * sizeof(*more));
+		if (!more)
+			return false;
+		j->all = more;
+		j->room = 2 * j->room + 16;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return false;
+	if (!ow_perfplace_init(&m->place, pid)) {
+		free(m);
+		return false;
+	}
+	m->pid = pid;
+	m->since = ow_now_ns();
+	j->all[j->nr++] = m;
+	return true;
+}
+
+/* Code that is of no object; the kernel maps some of its own high up. */
+static bool has_jit(const struct ow_bpf_range *ranges, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		if (!ranges[i].object && ranges[i].start < KERNEL_MIN)
+			return true;
+	return false;
+}
+
+void ow_jitmaps_note(struct ow_jitmaps *j, pid_t pid,
+		     const struct ow_bpf_range *ranges, uint32_t nr)
+{
+	struct ow_jitmap *m = map_of(j, pid);
+
+	if (m && nr == 0)
+		m->left = true;
+	if (!m && has_jit(ranges, nr))
+		add(j, pid);
+}
+
+/* Is it the file that was read before, which has become longer? */
+static bool is_longer(const struct ow_jitmap *m, int fd, size_t size)
+{
+	size_t had = m->text.size - m->begin, n = had < TAIL ? had : TAIL;
+	char tail[TAIL];
+
+	return size >= had &&
+	       pread(fd, tail, n, (off_t)(had - n)) == (ssize_t)n &&
+	       (n == 0 ||
+		memcmp(tail, m->text.bytes + m->text.size - n, n) == 0);
+}
+
+static void put_mark(struct ow_jitmap *m, uint64_t now)
+{
+	struct mark *more;
+
+	if (m->nr_marks == m->room_marks) {
+		more = realloc(m->marks,
+			       (2 * m->room_marks + 16) * sizeof(*more));
+		if (!more)
+			return;
+		m->marks = more;
+		m->room_marks = 2 * m->room_marks + 16;
+	}
+	m->marks[m->nr_marks++] = (struct mark){ now, m->text.size };
+}
+
+/* What the file has behind what was read. */
+static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
+		   size_t size)
+{
+	size_t had = m->text.size - m->begin;
+	char piece[16384];
+	ssize_t n = 1;
+
+	while (had < size && n > 0 && m->text.size < MAP_MAX &&
+	       j->bytes < BYTES_MAX && !m->text.failed) {
+		n = pread(fd, piece,
+			  size - had < sizeof(piece) ? size - had :
+						       sizeof(piece),
+			  (off_t)had);
+		if (n <= 0)
+			break;
+		ow_bytebuf_add(&m->text, piece, (size_t)n);
+		had += (size_t)n;
+		j->bytes += (size_t)n;
+	}
+}
+
+static void read_more(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now)
+{
+	int fd = ow_perfplace_open(&m->place, m->path);
+	size_t before = m->text.size;
+	struct stat st;
+
+	m->read_at = now;
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && st.st_size > 0) {
+		if (!is_longer(m, fd, (size_t)st.st_size)) {
+			ow_bytebuf_add(&m->text, "\n", 1);
+			m->begin = m->text.size;
+		}
+		append(j, m, fd, (size_t)st.st_size);
+	}
+	if (m->text.size > before)
+		put_mark(m, now);
+	close(fd);
+}
+
+void ow_jitmaps_read(struct ow_jitmaps *j, bool all)
+{
+	uint64_t now = ow_now_ns();
+	struct ow_jitmap *m;
+	bool ended;
+	size_t i;
+
+	for (i = 0; i < j->nr; i++) {
+		m = j->all[i];
+		if (all)
+			m->parsed_at = 0; /* names are wanted */
+		if (m->is_over)
+			continue;
+		/* What it wrote at its end is there then. */
+		ended = kill(m->pid, 0) && errno == ESRCH;
+		if (all || ended ||
+		    now - m->read_at >= (m->text.size ? READ_NS : ABSENT_NS))
+			read_more(j, m, now);
+		m->is_over = ended;
+		if (ended)
+			ow_perfplace_deinit(&m->place);
+	}
+}
+
+/* The map that a process had at a time, or its first one; or NULL. */
+static struct ow_jitmap *map_at(const struct ow_jitmaps *j, pid_t pid,
+				uint64_t time)
+{
+	struct ow_jitmap *found = NULL;
+	size_t i;
+
+	for (i = j->nr; i-- > 0;) {
+		if (j->all[i]->pid != pid)
+			continue;
+		found = j->all[i];
+		if (found->since <= time)
+			break;
+	}
+	return found;
+}
+
+/* How much of the text there was at the first read after that. */
+static size_t size_at(const struct ow_jitmap *m, uint64_t time)
+{
+	size_t low = 0, high = m->nr_marks, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (m->marks[mid].time < time)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < m->nr_marks ? m->marks[low].size : SIZE_MAX;
+}
+
+static bool look_up(const struct ow_jitmap *m, uint64_t time, uint64_t addr,
+		    struct ow_symbol *sym)
+{
+	return m->map &&
+	       ow_perfmap_find_as_of(m->map, addr, size_at(m, time), sym);
+}
+
+static void parse(struct ow_jitmap *m, uint64_t now)
+{
+	ow_perfmap_close(m->map);
+	m->map = ow_perfmap_parse((const char *)m->text.bytes, m->text.size,
+				  m->path);
+	m->parsed = m->text.size;
+	m->parsed_at = now;
+}
+
+/*
+ * Parsing takes its time: between two reads of all, what has grown is parsed for
+ * what isn't known, and now and then.
+ */
+static bool find(struct ow_jitmap *m, uint64_t time, uint64_t addr,
+		 struct ow_symbol *sym)
+{
+	uint64_t now = ow_now_ns();
+	bool grown = m->parsed < m->text.size;
+
+	if ((!grown || now - m->parsed_at < PARSE_NS) &&
+	    look_up(m, time, addr, sym))
+		return true;
+	if (!grown)
+		return false;
+	parse(m, now);
+	return look_up(m, time, addr, sym);
+}
+
+bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, uint64_t time,
+		     const struct ow_frame *f, struct ow_name *name)
+{
+	struct ow_jitmap *m = map_at(j, pid, time);
+	struct ow_symbol sym;
+
+	if (!m || !find(m, time, ow_frame_lookup_pc(f), &sym))
+		return false;
+	name->function = ow_intern_add(&j->names, sym.name);
+	name->offset = f->pc - sym.vaddr;
+	name->module = m->path;
+	return name->function;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The maps for perf of sampled processes whose JITs make code, as they grew: a
+ * line holds from when it was there, and a process that has ended leaves its map
+ * behind.
+ */
+#ifndef OW_JITMAPS_H
+#define OW_JITMAPS_H
+
+#include <outwind/outwind.h>
+
+#include "intern.h"
+#include "ow_sample.h"
+
+struct ow_jitmap; /* of one process */
+
+/* All zero is none. */
+struct ow_jitmaps {
+	struct ow_jitmap **all;
+	size_t nr, room;
+	size_t bytes; /* that were read, of all */
+	struct ow_intern names;
+};
+
+/*
+ * A process has these mapped from now on: if some are code of no object, its map
+ * is going to be read.  None are an exec's.
+ */
+void ow_jitmaps_note(struct ow_jitmaps *j, pid_t pid,
+		     const struct ow_bpf_range *ranges, uint32_t nr);
+
+/* Read what maps have more than before; of those that are due, unless all. */
+void ow_jitmaps_read(struct ow_jitmaps *j, bool all);
+
+/*
+ * Name what process pid ran at a time (CLOCK_MONOTONIC, ns): function, offset
+ * and module; false if its map doesn't tell.  Strings live as long as j.
+ */
+bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, uint64_t time,
+		     const struct ow_frame *f, struct ow_name *name);
+
+void ow_jitmaps_deinit(struct ow_jitmaps *j);
+
+#endif /* OW_JITMAPS_H */

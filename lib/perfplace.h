@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where a process keeps its map for perf: in its own /tmp, under the pid that it
+ * has itself, or in ours.  It is found while the process runs, and leads there
+ * also afterwards.
+ */
+#ifndef OW_PERFPLACE_H
+#define OW_PERFPLACE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define OW_PERFPLACE_PATH 96
+
+struct ow_perfplace {
+	int tmp;          /* its own /tmp, or -1 */
+	pid_t pid, inner; /* inner: in its own namespace */
+	uid_t uid;        /* who may have made the file, other than root */
+};
+
+/* False if there is no such process. */
+bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid);
+
+/*
+ * Open the map and tell its path, for people, in OW_PERFPLACE_PATH bytes; -1 if
+ * there is none that is to be trusted: a regular file that the process' user or
+ * root owns.
+ */
+int ow_perfplace_open(const struct ow_perfplace *p, char *path);
+
+void ow_perfplace_deinit(struct ow_perfplace *p);
+
+#endif /* OW_PERFPLACE_H */

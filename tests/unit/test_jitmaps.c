@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "jitmaps.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "scratch.h"
+#include "stopper.h"
+#include "test.h"
+
+static const struct ow_bpf_range jit = { .start = 0x1000, .end = 0x9000 };
+static const struct ow_bpf_range object = { .start = 0x1000,
+					    .end = 0x9000,
+					    .object = 1,
+					    .mapped = 1 };
+static const struct ow_bpf_range vsyscall = { .start = 0xffffffffff600000,
+					      .end = 0xffffffffff601000 };
+
+/* A process that does nothing, and its map. */
+struct target {
+	pid_t pid;
+	char path[64];
+};
+
+static void start(struct target *t)
+{
+	t->pid = fork();
+	if (t->pid == 0)
+		for (;;)
+			pause();
+	snprintf(t->path, sizeof(t->path), "/tmp/perf-%d.map", t->pid);
+	unlink(t->path);
+}
+
+static void end(const struct target *t)
+{
+	kill(t->pid, SIGKILL);
+	waitpid(t->pid, NULL, 0);
+}
+
+static void put(const struct target *t, const char *how, const char *text)
+{
+	FILE *f = fopen(t->path, how);
+
+	CHECK(f && fputs(text, f) >= 0);
+	CHECK(!f || fclose(f) == 0);
+}
+
+/* Is addr, at that time, called want?  NULL: nothing. */
+static bool is(struct ow_jitmaps *j, pid_t pid, uint64_t time, uint64_t addr,
+	       const char *want)
+{
+	const struct ow_frame f = { .pc = addr };
+	struct ow_name name = { 0 };
+	bool found = ow_jitmaps_name(j, pid, time, &f, &name);
+
+	if (!want || !found)
+		return !want && !found;
+	if (strcmp(name.function, want) != 0)
+		printf("# %#llx: %s\n", (unsigned long long)addr,
+		       name.function);
+	return strcmp(name.function, want) == 0 &&
+	       strstr(name.module, "/perf-");
+}
+
+static void test_grows(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target t;
+	uint64_t early, later;
+
+	start(&t);
+	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	CHECK(j.nr == 1);
+	ow_jitmaps_read(&j, true);
+	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, NULL));
+	put(&t, "w", "1000 10 first\n2000 10 ha");
+	early = ow_now_ns();
+	ow_jitmaps_read(&j, true);
+	later = ow_now_ns();
+	CHECK(is(&j, t.pid, later, 0x1008, "first"));
+	/* A line may be there in two parts; another takes its place. */
+	put(&t, "a", "lf\n1000 8 second\n3000 10 new\n");
+	ow_jitmaps_read(&j, true);
+	CHECK(is(&j, t.pid, early, 0x1007, "first"));
+	CHECK(is(&j, t.pid, later, 0x1007, "second"));
+	CHECK(is(&j, t.pid, later, 0x1008, "first"));
+	CHECK(is(&j, t.pid, later, 0x2000, "half"));
+	/* It was there before it was told. */
+	CHECK(is(&j, t.pid, early, 0x3000, "new"));
+	CHECK(is(&j, t.pid, 0, 0x3000, "new"));
+	ow_jitmaps_deinit(&j);
+	unlink(t.path);
+	end(&t);
+}
+
+static void test_written_anew(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target t;
+	uint64_t early, later;
+
+	start(&t);
+	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	put(&t, "w", "1000 10 first\n2000 10 second");
+	early = ow_now_ns();
+	ow_jitmaps_read(&j, true);
+	put(&t, "w", "1000 10 third\n");
+	later = ow_now_ns();
+	ow_jitmaps_read(&j, true);
+	CHECK(is(&j, t.pid, early, 0x1000, "first"));
+	CHECK(is(&j, t.pid, later, 0x1000, "third"));
+	CHECK(is(&j, t.pid, later, 0x2000, "second"));
+	/* Not by its size alone. */
+	put(&t, "w", "1000 10 fourth and longer\n1000 10 fifth\n");
+	ow_jitmaps_read(&j, true);
+	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, "fifth"));
+	ow_jitmaps_deinit(&j);
+	unlink(t.path);
+	end(&t);
+}
+
+static void test_ended(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target t;
+
+	start(&t);
+	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	ow_jitmaps_read(&j, true);
+	put(&t, "w", "1000 10 last\n");
+	end(&t);
+	ow_jitmaps_read(&j, false);
+	put(&t, "a", "2000 10 another's\n");
+	ow_jitmaps_read(&j, true);
+	CHECK(is(&j, t.pid, 0, 0x1000, "last"));
+	CHECK(is(&j, t.pid, 0, 0x2000, NULL));
+	ow_jitmaps_deinit(&j);
+	unlink(t.path);
+}
+
+static void test_who_is_noted(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target t;
+	uint64_t before;
+
+	start(&t);
+	ow_jitmaps_note(&j, t.pid, &object, 1);
+	ow_jitmaps_note(&j, t.pid, &vsyscall, 1);
+	ow_jitmaps_note(&j, t.pid, NULL, 0);
+	CHECK(j.nr == 0);
+	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	CHECK(j.nr == 1);
+	put(&t, "w", "1000 10 a\n");
+	ow_jitmaps_read(&j, true);
+	/* What it becomes by exec has a map of its own. */
+	before = ow_now_ns();
+	ow_jitmaps_note(&j, t.pid, NULL, 0);
+	put(&t, "w", "1000 10 b\n");
+	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	CHECK(j.nr == 2);
+	ow_jitmaps_read(&j, true);
+	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, "b"));
+	CHECK(is(&j, t.pid, 0, 0x1000, "a"));
+	CHECK(before > 0 && is(&j, t.pid + 1, before, 0x1000, NULL));
+	end(&t);
+	ow_jitmaps_note(&j, 0x3fffffff, &jit, 1);
+	CHECK(j.nr == 2); /* there is no such process */
+	ow_jitmaps_deinit(&j);
+	unlink(t.path);
+}
+
+static void test_many(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target t;
+	int i;
+
+	/* Those that ended without a map make room. */
+	for (i = 0; i < 600; i++) {
+		start(&t);
+		ow_jitmaps_note(&j, t.pid, &jit, 1);
+		end(&t);
+	}
+	CHECK(j.nr > 0 && j.nr <= 256);
+	CHECK(j.nr > 0 && j.all[j.nr - 1] != NULL);
+	ow_jitmaps_deinit(&j);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "a map that grows", test_grows },
+		{ "one that is written anew", test_written_anew },
+		{ "a process that ended", test_ended },
+		{ "who is noted", test_who_is_noted },
+		{ "many processes", test_many },
+	};
+
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}
