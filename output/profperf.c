@@ -7,6 +7,9 @@
 
 #include "profile.h"
 
+/* With more than these, equal ones are one, of a longer period. */
+#define MOST_SAMPLES 10000000
+
 static const char *const events[PROFILE_NR_KINDS] = {
 	[PROFILE_CPU] = "cpu-clock",
 	[PROFILE_OFF_CPU] = "off-cpu",
@@ -52,23 +55,38 @@ static void put_sample(FILE *out, const struct profile *p,
 	putc('\n', out);
 }
 
+/* All samples of a stack, or one for all; returns the time of the last. */
+static uint64_t put_stack(FILE *out, const struct profile *p,
+			  const struct profile_stack *s, uint64_t time,
+			  bool one_by_one)
+{
+	uint64_t apart = 1000000000 / (p->frequency ? p->frequency : 99);
+	uint64_t period = s->kind == PROFILE_CPU ? apart : 1, n = s->count;
+
+	if (s->kind == PROFILE_OFF_CPU) {
+		period = s->value;
+		n = 1;
+	} else if (!one_by_one && n) {
+		if (__builtin_mul_overflow(period, n, &period))
+			period = UINT64_MAX;
+		n = 1;
+	}
+	for (; n > 0 && !ferror(out); n--)
+		put_sample(out, p, s, time += apart, period);
+	return time;
+}
+
 static bool write_perf(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
-	uint64_t period = 1000000000 / (p->frequency ? p->frequency : 99);
-	uint64_t time = 0, n;
-	const struct profile_stack *s;
+	const struct profile_stack *s, *end = p->stacks + p->nr_stacks;
+	uint64_t time = 0, all = 0;
 
 	(void)o;
-	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
-		if (s->kind == PROFILE_OFF_CPU) {
-			put_sample(out, p, s, time += period, s->value);
-			continue;
-		}
-		for (n = 0; n < s->count && !ferror(out); n++)
-			put_sample(out, p, s, time += period,
-				   s->kind == PROFILE_CPU ? period : 1);
-	}
+	for (s = p->stacks; s < end; s++)
+		all += s->count;
+	for (s = p->stacks; s < end; s++)
+		time = put_stack(out, p, s, time, all <= MOST_SAMPLES);
 	return true;
 }
 

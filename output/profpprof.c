@@ -53,6 +53,12 @@ static uint64_t period(const struct pprof *w)
 	return w->p->frequency ? 1000000000 / w->p->frequency : 1;
 }
 
+/* What samples come to, in an int64 of theirs. */
+static uint64_t cpu_ns(const struct pprof *w, uint64_t count)
+{
+	return count < INT64_MAX / period(w) ? count * period(w) : INT64_MAX;
+}
+
 static void put_type(struct pprof *w, unsigned int field,
 		     const struct value_type *t)
 {
@@ -98,7 +104,7 @@ static void put_values(struct pprof *w, const struct profile_stack *s)
 		protobuf_put_varint(&w->inner, is ? s->count : 0);
 		if (kind == PROFILE_CPU)
 			protobuf_put_varint(&w->inner,
-					    is ? s->count * period(w) : 0);
+					    is ? cpu_ns(w, s->count) : 0);
 		else if (kind == PROFILE_OFF_CPU)
 			protobuf_put_varint(&w->inner, is ? s->value : 0);
 	}

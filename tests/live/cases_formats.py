@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import random
 import re
 import xml.dom.minidom
 
@@ -375,3 +376,71 @@ def formats_pictures(context):
         page = f.read()
     data = json.JSONDecoder().raw_decode(page, page.index('{"title":'))[0]
     check(data['stacks'] == data['other'], 'compared with itself')
+
+
+@case('formats: more samples than can be written one by one')
+def formats_many(context):
+    path = write_profile(context, (CPU,))
+    with open(path, 'rb') as f:
+        text = f.read()
+    count = 1 << 40
+    with open(path, 'wb') as f:
+        f.write(re.sub(rb'( 1 0) 6 6 3 ', rb'\1 %d 6 3 ' % count, text))
+    text = report(context, path, 'perf')[0].decode()
+    check(re.findall(r': +(\d+) cpu-clock: $', text, re.M) ==
+          [str(n * PERIOD) for n in (5, 2, 3, 4, count, 1, 1)], 'periods', text)
+
+
+def damage(rng, text):
+    """The text with a few things wrong."""
+    lines = text.splitlines(keepends=True)
+    for _ in range(rng.randint(1, 3)):
+        i = rng.randrange(len(lines))
+        how = rng.randrange(5)
+        if how == 0:
+            del lines[i:i + rng.randint(1, 2)]
+        elif how == 1:
+            lines.insert(rng.randrange(len(lines) + 1), lines[i])
+        elif how == 2:
+            words = lines[i].split(b' ')
+            words[rng.randrange(len(words))] = rng.choice(
+                (b'0', b'-1', b'1', b'ffffffffffffffff', b'', b'4294967295',
+                 b'18446744073709551615', b'70', b'x'))
+            lines[i] = b' '.join(words)
+        elif how == 3:
+            at = rng.randrange(len(lines[i]))
+            lines[i] = lines[i][:at] + bytes([rng.randrange(256)]) + \
+                lines[i][at + 1:]
+        else:
+            lines[i] = lines[i][:rng.randrange(len(lines[i]))]
+        if not lines:
+            return b''
+    return b''.join(lines)
+
+
+@case('formats: damaged profiles')
+def formats_damaged(context):
+    path = write_profile(context, (CPU, OFF_CPU, FAULTS))
+    with open(path, 'rb') as f:
+        good = f.read()
+    bad = os.path.join(context.tmp, 'bad.owp')
+    out = os.path.join(context.tmp, 'out')
+    rng = random.Random(1)
+    refused = 0
+    for i in range(120):
+        with open(bad, 'wb') as f:
+            f.write(damage(rng, good))
+        form = ('pprof', 'json', 'outwind', 'speedscope', 'svg', 'html',
+                'table', 'folded')[i % 8]
+        done = context.run('report', '-f', form, '-o', out, bad)
+        check(done.returncode in (0, 2) and
+              done.stderr.count(b'\n') == done.returncode // 2, 'end',
+              (done.returncode, done.stderr))
+        refused += done.returncode == 2
+        if done.returncode == 0 and form in ('json', 'speedscope'):
+            with open(out, encoding='utf-8') as f:
+                json.load(f)
+        elif done.returncode == 0 and form == 'pprof':
+            with open(out, 'rb') as f:
+                read_pprof(f.read())
+    check(0 < refused < 120, 'how many were refused', refused)
