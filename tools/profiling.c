@@ -39,12 +39,27 @@ static uint32_t mapping_of(struct profile *p, struct ow_recorder *r,
 	return profile_mapping(p, &is);
 }
 
+/* The names of a frame, in room; returns how many. */
+static size_t name_frame(struct profile *p, struct ow_recorder *r,
+			 const struct ow_recorded *s, size_t i, uint32_t *ids,
+			 size_t room)
+{
+	struct ow_frame f = ow_recorded_frame(s, i);
+	struct ow_name names[OW_VIEW_NAMES];
+	size_t nr = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES), k;
+	uint32_t mapping = mapping_of(p, r, s, i, &names[0]);
+
+	for (k = 0; k < nr && k < room; k++)
+		ids[k] = profile_name(p, &names[k], f.pc, i < s->nr_kernel,
+				      mapping);
+	return k;
+}
+
 void profiling_add(struct profile *p, struct ow_recorder *r,
 		   const struct ow_recorded *s)
 {
-	size_t most = (s->nr_kernel + s->nr) * 4 + OW_VIEW_NAMES, used = 0;
+	size_t most = (s->nr_kernel + s->nr) * 4 + OW_VIEW_NAMES, used = 0, i;
 	uint32_t *ids = calloc(most, sizeof(*ids));
-	struct ow_name names[OW_VIEW_NAMES];
 	struct profile_stack is = {
 		.comm = profile_string(p, s->comm),
 		.pid = s->pid,
@@ -54,22 +69,13 @@ void profiling_add(struct profile *p, struct ow_recorder *r,
 		.count = s->count,
 		.value = s->value,
 	};
-	struct ow_frame f;
-	uint32_t mapping;
-	size_t i, k, nr;
 
 	if (!ids) {
 		p->failed = true;
 		return;
 	}
-	for (i = 0; i < s->nr_kernel + s->nr; i++) {
-		f = ow_recorded_frame(s, i);
-		nr = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES);
-		mapping = mapping_of(p, r, s, i, &names[0]);
-		for (k = 0; k < nr && used < most; k++)
-			ids[used++] = profile_name(p, &names[k], f.pc,
-						   i < s->nr_kernel, mapping);
-	}
+	for (i = 0; i < s->nr_kernel + s->nr; i++)
+		used += name_frame(p, r, s, i, ids + used, most - used);
 	profile_add(p, &is, ids, (uint32_t)used);
 	free(ids);
 }

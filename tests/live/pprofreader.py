@@ -139,7 +139,7 @@ def go_samples(context, path):
         last = int(found.group(1)) if found else last
         text = (found.group(2) if found else more.group(1)).rstrip()
         names.setdefault(last, []).append(text.strip())
-    found = re.findall(r'^ +([\d ]+): ((?:\d+ )+)$', samples, re.M)
+    found = re.findall(r'^ +([\d ]+): ((?:\d+ )*)$', samples, re.M)
     return [(tuple(map(int, values.split())),
              [name for n in places.split() for name in names[int(n)]])
             for values, places in found], mappings
