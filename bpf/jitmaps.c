@@ -81,7 +81,7 @@ static void drop_useless(struct ow_jitmaps *j)
 {
 	size_t i, nr = 0;
 
-	ow_jitmaps_read(j, true);
+	ow_jitmaps_read(j, false);
 	for (i = 0; i < j->nr; i++) {
 		if (j->all[i]->is_over && j->all[i]->text.size == 0)
 			destroy(j->all[i]);

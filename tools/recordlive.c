@@ -164,12 +164,12 @@ static void note_frequency(const struct record_request *r,
 static int sample(const struct record_request *r, struct ow_recorder *rec,
 		  struct command *c, struct profile *p)
 {
-	uint64_t since = now_ns(CLOCK_MONOTONIC);
 	struct ow_error err;
-	int failed;
+	int failed = ow_recorder_start(rec, &err);
+	/* All processes' tables may have taken longer than is to be sampled. */
+	uint64_t since = now_ns(CLOCK_MONOTONIC);
 
 	p->begin_ns = now_ns(CLOCK_REALTIME);
-	failed = ow_recorder_start(rec, &err);
 	if (!failed)
 		note_frequency(r, rec, p);
 	if (!failed && c->pid && !command_go(c, r->command[0]))
