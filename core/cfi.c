@@ -271,24 +271,36 @@ int ow_cfi_entry(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 	return err ? err : 1;
 }
 
+/* *off moves to the next entry. */
 static int fde_at(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
-		  bool is_debug, uint64_t off, uint64_t vaddr,
+		  bool is_debug, uint64_t *off, uint64_t vaddr,
 		  struct ow_fde *ret)
 {
-	int kind = ow_cfi_entry(cfi, env, is_debug, &off, ret);
+	int kind = ow_cfi_entry(cfi, env, is_debug, off, ret);
 
 	if (kind != 1)
 		return kind < 0 ? kind : -OW_EFORMAT;
 	return vaddr - ret->start < ret->end - ret->start ? 0 : -OW_ENOENT;
 }
 
+/*
+ * The table has but one of the FDEs that begin at a place, and that may be one
+ * of no bytes, with the function's own right behind it: rustc's libLLVM, which
+ * BOLT has rewritten, has such.
+ */
 static int find_by_hdr(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		       uint64_t vaddr, struct ow_fde *ret)
 {
 	uint64_t off;
 	int err = ow_cfi_search_hdr(cfi, vaddr, &off);
 
-	return err ? err : fde_at(cfi, env, false, off, vaddr, ret);
+	if (err)
+		return err;
+	err = fde_at(cfi, env, false, &off, vaddr, ret);
+	if (err == -OW_ENOENT && ret->end == ret->start)
+		err = fde_at(cfi, env, false, &off, vaddr, ret) ? -OW_ENOENT :
+								  0;
+	return err;
 }
 
 static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
@@ -296,8 +308,8 @@ static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 {
 	const struct ow_fde_index *index = is_debug ? &cfi->debug_index :
 						      &cfi->eh_index;
-	size_t low = 0, high = index->nr;
-	size_t mid;
+	size_t low = 0, high = index->nr, mid;
+	uint64_t off;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
@@ -308,7 +320,8 @@ static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 	}
 	if (low == 0)
 		return -OW_ENOENT;
-	return fde_at(cfi, env, is_debug, index->refs[low - 1].off, vaddr, ret);
+	off = index->refs[low - 1].off;
+	return fde_at(cfi, env, is_debug, &off, vaddr, ret);
 }
 
 int ow_cfi_find(const struct ow_cfi *cfi, const struct ow_cfi_env *env,

@@ -243,6 +243,40 @@ static void test_hdr_hostile(void)
 	CHECK(ow_cfi_find(&cfi, &env, B, &fde, &how) == -OW_EFORMAT);
 }
 
+/* One that covers nothing is listed, and the function's own is behind it. */
+static void test_hdr_of_empty(void)
+{
+	struct ow_cfi cfi;
+	struct ow_fde fde;
+	uint64_t eh_frame;
+	uint8_t how;
+
+	b.size = 0;
+	put_cie(&usual);
+	refs[0] = (struct ow_fde_ref){ A, put_fde(&usual, 0, A, A) };
+	put_fde(&usual, 0, A, B);
+	refs[1] = (struct ow_fde_ref){ B, put_fde(&usual, 0, B, B_END) };
+	refs[2] = (struct ow_fde_ref){ C, put_fde(&usual, 0, C, C_END) };
+	put_fde(&usual, 0, C_END, C_END);
+	put_hdr(PCREL4, OW_PE_UDATA4, OW_PE_DATAREL | OW_PE_SDATA4, 8);
+	cfi = cfi_over(&usual, b.at, b.size);
+	CHECK(set_hdr(&cfi, hdr.at, hdr.size, &eh_frame) == 0);
+	check_finds(&cfi, OW_HOW_CFI);
+	/* Nothing of use behind it: another function's, a CIE, the end. */
+	b.size = 0;
+	put_cie(&usual);
+	refs[0].off = put_fde(&usual, 0, A, A);
+	refs[1].off = put_fde(&usual, 0, B, B);
+	put_cie(&usual);
+	refs[2].off = put_fde(&usual, 0, C, C);
+	put_hdr(PCREL4, OW_PE_UDATA4, OW_PE_DATAREL | OW_PE_SDATA4, 8);
+	cfi = cfi_over(&usual, b.at, b.size);
+	CHECK(set_hdr(&cfi, hdr.at, hdr.size, &eh_frame) == 0);
+	CHECK(ow_cfi_find(&cfi, &env, A, &fde, &how) == -OW_ENOENT);
+	CHECK(ow_cfi_find(&cfi, &env, B, &fde, &how) == -OW_ENOENT);
+	CHECK(ow_cfi_find(&cfi, &env, C, &fde, &how) == -OW_ENOENT);
+}
+
 enum {
 	MANY = 600,
 	MANY_SIZE = 0x40
@@ -347,6 +381,7 @@ int main(void)
 		{ "hdr: no table", test_hdr_that_cannot_be_searched },
 		{ "hdr: refused", test_hdr_refused },
 		{ "hdr: hostile", test_hdr_hostile },
+		{ "hdr: empty", test_hdr_of_empty },
 		{ "hdr: many", test_hdr_of_many },
 		{ "order of sources", test_order_of_sources },
 	};
