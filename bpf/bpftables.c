@@ -158,7 +158,7 @@ void ow_bpftables_load(struct ow_bpftables *t, uint32_t number)
 		ow_tablefile_close(file);
 		return;
 	}
-	bytes = ow_table_generate_all(obj, &size, &stats, NULL);
+	bytes = ow_table_generate_all(obj, &size, &stats, NULL, NULL);
 	if (bytes && !ow_table_open(&table, bytes, size))
 		make(t, number, obj, &table);
 }

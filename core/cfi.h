@@ -85,6 +85,9 @@ int ow_cfi_set_hdr(struct ow_cfi *cfi, const struct ow_section *hdr,
 int ow_cfi_search_hdr(const struct ow_cfi *cfi, uint64_t vaddr,
 		      uint64_t *off_ret);
 
+/* Where in .eh_frame the search table's pair i, of hdr_nr, says that its FDE is. */
+uint64_t ow_cfi_hdr_off(const struct ow_cfi *cfi, uint64_t i);
+
 /*
  * The entry at *off of a section (eh_frame, or debug_frame if is_debug); *off
  * moves to the next one.  Return 1 for an FDE, 2 for a CIE, 0 at the end, or

@@ -114,6 +114,11 @@ static uint64_t search_other(const struct ow_cfi *cfi, uint64_t vaddr)
 	return low;
 }
 
+uint64_t ow_cfi_hdr_off(const struct ow_cfi *cfi, uint64_t i)
+{
+	return field(cfi, 2 * i + 1) - cfi->eh_frame.vaddr;
+}
+
 int ow_cfi_search_hdr(const struct ow_cfi *cfi, uint64_t vaddr,
 		      uint64_t *off_ret)
 {
@@ -125,6 +130,6 @@ int ow_cfi_search_hdr(const struct ow_cfi *cfi, uint64_t vaddr,
 						    search_other(cfi, vaddr);
 	if (field(cfi, 2 * i) > vaddr)
 		return -OW_ENOENT;
-	*off_ret = field(cfi, 2 * i + 1) - cfi->eh_frame.vaddr;
+	*off_ret = ow_cfi_hdr_off(cfi, i);
 	return 0;
 }

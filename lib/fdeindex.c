@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fdeindex.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 struct growing {
@@ -56,51 +57,111 @@ static int sort(struct growing *g)
 	return 0;
 }
 
-static int add(struct growing *g, const struct ow_fde *fde)
+static int reserve(struct growing *g, size_t more)
 {
-	if (g->nr == g->room) {
-		size_t room = g->room ? 2 * g->room : 64;
-		struct ow_fde_ref *refs =
-			realloc(g->refs, room * sizeof(*refs));
+	size_t room = 2 * g->room + 64 + more;
+	struct ow_fde_ref *refs;
 
-		if (!refs)
-			return -1;
-		g->refs = refs;
-		g->room = room;
-	}
-	if (g->nr && g->refs[g->nr - 1].start > fde->start)
-		g->sorted = false;
-	g->refs[g->nr++] = (struct ow_fde_ref){ fde->start, fde->off };
+	if (g->room - g->nr >= more)
+		return 0;
+	refs = realloc(g->refs, room * sizeof(*refs));
+	if (!refs)
+		return -1;
+	g->refs = refs;
+	g->room = room;
 	return 0;
+}
+
+static void add(struct growing *g, struct ow_fde_ref ref)
+{
+	if (g->nr && g->refs[g->nr - 1].start > ref.start)
+		g->sorted = false;
+	g->refs[g->nr++] = ref;
+}
+
+/* Listing the FDEs of a piece of a section. */
+struct listing {
+	const struct ow_cfi *cfi;
+	bool is_debug;
+	uint64_t off; /* of the next entry; */
+	uint64_t end; /* none from there on is listed */
+	bool is_done; /* no more entries are behind off */
+	bool failed;  /* out of memory */
+	struct growing g;
+};
+
+static void *list(void *arg)
+{
+	struct listing *l = arg;
+	struct ow_cie_memo memo = { .entry = NULL };
+	struct ow_cfi_env env = { .memo = &memo };
+	struct ow_fde fde;
+	uint64_t at;
+	int kind;
+
+	while (!l->is_done && !l->failed && l->off < l->end) {
+		at = l->off;
+		kind = ow_cfi_entry(l->cfi, &env, l->is_debug, &l->off, &fde);
+		l->is_done = kind == 0 || l->off <= at;
+		/* The linker sets the start of dropped functions to 0. */
+		if (kind != 1 || fde.start == 0 || fde.end == fde.start)
+			continue;
+		if (reserve(&l->g, 1))
+			l->failed = true;
+		else
+			add(&l->g, (struct ow_fde_ref){ fde.start, fde.off });
+	}
+	return NULL;
+}
+
+static void append(struct listing *l, const struct listing *behind)
+{
+	size_t i;
+
+	l->failed = behind->failed || reserve(&l->g, behind->g.nr);
+	for (i = 0; !l->failed && i < behind->g.nr; i++)
+		add(&l->g, behind->g.refs[i]);
+	l->is_done = true;
+}
+
+/*
+ * The same by two threads, up to off and from there on; if off proves to be no
+ * entry's, l goes on alone.
+ */
+static void list_halves(struct listing *l, uint64_t off)
+{
+	struct listing behind = *l;
+	pthread_t thread;
+
+	behind.off = off;
+	if (pthread_create(&thread, NULL, list, &behind))
+		return;
+	l->end = off;
+	list(l);
+	pthread_join(thread, NULL);
+	if (l->off == off && !l->is_done && !l->failed)
+		append(l, &behind);
+	free(behind.g.refs);
+	l->end = behind.end;
 }
 
 int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 		       struct ow_fde_index *ret)
 {
-	struct ow_cie_memo memo = { .entry = NULL };
-	struct ow_cfi_env env = { .memo = &memo };
-	struct growing g = { .sorted = true };
-	struct ow_fde fde;
-	uint64_t off = 0, at;
-	int kind;
+	struct listing l = {
+		.cfi = cfi,
+		.is_debug = is_debug,
+		.end = UINT64_MAX,
+		.g = { .sorted = true },
+	};
 
-	for (;;) {
-		at = off;
-		kind = ow_cfi_entry(cfi, &env, is_debug, &off, &fde);
-		if (kind == 0 || off <= at)
-			break;
-		/* The linker sets the start of dropped functions to 0. */
-		if (kind != 1 || fde.start == 0 || fde.end == fde.start)
-			continue;
-		if (add(&g, &fde)) {
-			free(g.refs);
-			return -1;
-		}
-	}
-	if (!g.sorted && sort(&g)) {
-		free(g.refs);
+	if (!is_debug && cfi->hdr_table && cfi->hdr_nr >= OW_FDEINDEX_MANY)
+		list_halves(&l, ow_cfi_hdr_off(cfi, cfi->hdr_nr / 2));
+	list(&l);
+	if (l.failed || (!l.g.sorted && sort(&l.g))) {
+		free(l.g.refs);
 		return -1;
 	}
-	*ret = (struct ow_fde_index){ g.refs, g.nr };
+	*ret = (struct ow_fde_index){ l.g.refs, l.g.nr };
 	return 0;
 }

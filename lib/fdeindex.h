@@ -5,10 +5,12 @@
 
 #include "cfi.h"
 
+#define OW_FDEINDEX_MANY 8192 /* FDEs: a second thread is worth its start */
+
 /*
- * List all FDEs of .eh_frame, or of .debug_frame, by their start.  Entries that
- * can't be read are left out.  The refs are the caller's to free.  Return 0 or
- * -1 when out of memory.
+ * List all FDEs of .eh_frame, or of .debug_frame, by their start; by two threads
+ * if .eh_frame_hdr tells of many.  Entries that can't be read are left out.  The
+ * refs are the caller's to free.  Return 0 or -1 when out of memory.
  */
 int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 		       struct ow_fde_index *ret);

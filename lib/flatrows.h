@@ -12,16 +12,11 @@
 
 #define OW_FLATROWS_SLOTS 8192 /* of the hash of rules; a power of two */
 
-/* An FDE of one of the sections. */
-struct ow_listed_fde {
-	struct ow_fde_ref ref;
-	bool is_debug;
-};
-
 struct ow_flatrows {
 	struct ow_flat_row *rows;
 	size_t nr, room;
-	uint8_t ra; /* slot, of the first row; others' are left to the CFI */
+	uint64_t base; /* vaddr that rows' offsets count from */
+	uint8_t ra;    /* slot, of the first row; others' are left to the CFI */
 	uint64_t start, end; /* vaddrs that FDEs cover */
 	struct ow_tablesets sets;
 	uint32_t rules[OW_FLATROWS_SLOTS]; /* OW_TABLE_RULE(), by number */
@@ -31,13 +26,23 @@ struct ow_flatrows {
 				       that only the full CFI can express */
 };
 
-/*
- * Make those of nr FDEs, at least one, which lie in address order and begin
- * within 4 GiB; by two threads, if they are many.  NULL when out of memory.
- */
-struct ow_flatrows *ow_flatrows_make(const struct ow_object *obj,
-				     const struct ow_listed_fde *list,
-				     size_t nr);
+/* A segment's bytes, as they were looked for last; all zero is none. */
+struct ow_flatcode {
+	uint64_t start, size;
+	const uint8_t *bytes;
+};
+
+/* The number that stands for a rule; OW_TABLE_ESCAPE if there is no room. */
+uint16_t ow_flatrows_rule(struct ow_flatrows *f, uint32_t rule);
+
+/* Add a row, if it isn't as the one before.  0 or -OW_CODE_MEMORY. */
+int ow_flatrows_add(struct ow_flatrows *f, uint64_t vaddr, uint16_t rule,
+		    bool entry);
+
+/* From the last FDE's end to the next one's start.  0 or -OW_CODE_MEMORY. */
+int ow_flatrows_bridge(struct ow_flatrows *f, const struct ow_object *obj,
+		       struct ow_flatcode *code, uint64_t to);
+
 void ow_flatrows_destroy(struct ow_flatrows *f);
 
 /* Append b's rows to a's, as if both had been made as one; false if that can't

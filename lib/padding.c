@@ -7,8 +7,14 @@
 
 #define LONGEST 63 /* functions are aligned to 64 bytes at most */
 
+/* Those of one byte; most padding is a run of one of them. */
+static bool is_x86_byte(uint8_t byte)
+{
+	return byte == 0x90 || byte == 0xcc || byte == 0x00;
+}
+
 /*
- * Bytes of the x86 no-op or trap that stands here, or 0.  (Intel SDM 2B, NOP;
+ * Bytes of the longer x86 no-op that stands here, or 0.  (Intel SDM 2B, NOP;
  * GNU as tc-i386.c fills with these and with lea of a register to itself.)
  */
 static size_t x86_filler(const uint8_t *p, size_t left)
@@ -22,7 +28,7 @@ static size_t x86_filler(const uint8_t *p, size_t left)
 		i++;
 	if (i == left)
 		return 0;
-	if (p[i] == 0x90 || (i == 0 && (p[i] == 0xcc || p[i] == 0x00)))
+	if (p[i] == 0x90)
 		return i + 1;
 	if (left - i < 3 || p[i] != 0x0f || p[i + 1] != 0x1f)
 		return 0;
@@ -50,6 +56,10 @@ bool ow_is_padding(const struct ow_arch *arch, const uint8_t *bytes,
 	if (size > LONGEST)
 		return false;
 	while (i < size) {
+		if (arch != &ow_arch_aarch64 && is_x86_byte(bytes[i])) {
+			i++;
+			continue;
+		}
 		n = arch == &ow_arch_aarch64 ?
 			    aarch64_filler(bytes + i, size - i) :
 			    x86_filler(bytes + i, size - i);

@@ -57,4 +57,5 @@ void ow_rowmemo_put(struct ow_rowmemo *m, const struct ow_cfa *cfa,
 	e->cfa_reg = cfa->state.cfa.reg;
 	e->value = value;
 	memcpy(e->reg, cfa->state.reg, sizeof(e->reg));
+	memset(e->rules, 0, sizeof(e->rules));
 }

@@ -9,6 +9,7 @@
 #include "cfa.h"
 
 #define OW_ROWMEMO_SLOTS 64 /* a power of two */
+#define OW_ROWMEMO_WORDS 64
 
 /* All zero is empty. */
 struct ow_rowmemo {
@@ -19,9 +20,12 @@ struct ow_rowmemo {
 		uint32_t value;
 		uint64_t said;
 		struct ow_rule reg[OW_MAX_REGS];
+		/* The user's: by the CFA's offset in words; 0 is none. */
+		uint16_t rules[OW_ROWMEMO_WORDS];
 	} all[OW_ROWMEMO_SLOTS];
 
-	struct ow_rowmemo_entry *last; /* looked for */
+	struct ow_rowmemo_entry *last; /* looked for, and put if it wasn't
+					  there */
 };
 
 /* What was put for a row like the one that the machine, whose CFA is a register

@@ -42,7 +42,7 @@ static void put(struct ow_bytes *b, unsigned int size, uint32_t value)
 /* A block or a sequence, while rows come in. */
 struct chunk {
 	uint8_t nr, size;
-	uint64_t vaddr; /* of the last row */
+	uint32_t off; /* of the last row */
 	uint32_t distances[MAX_ROWS], codes[MAX_ROWS];
 };
 
@@ -52,20 +52,20 @@ static bool is_long(uint32_t number)
 }
 
 /* Add a row, or say that there is no room for it. */
-static bool add(struct chunk *c, uint64_t vaddr, uint32_t code)
+static bool add(struct chunk *c, uint32_t off, uint32_t code)
 {
-	uint64_t distance = c->nr ? vaddr - c->vaddr : 0;
+	uint32_t distance = c->nr ? off - c->off : 0;
 	size_t size = c->nr ? c->size + 1u : 1;
 
 	if (distance > OW_TABLE_MAX_NUMBER || c->nr == MAX_ROWS)
 		return false;
-	size += 1u + is_long((uint32_t)distance) + is_long(code);
+	size += 1u + is_long(distance) + is_long(code);
 	if (size > OW_TABLE_BLOCK)
 		return false;
-	c->distances[c->nr] = (uint32_t)distance;
+	c->distances[c->nr] = distance;
 	c->codes[c->nr++] = code;
 	c->size = (uint8_t)size;
-	c->vaddr = vaddr;
+	c->off = off;
 	return true;
 }
 
@@ -150,7 +150,7 @@ static bool write_seq(const struct coder *c, uint32_t i, struct ow_bytes *out)
 	uint8_t k;
 
 	for (k = 0; k < c->seqs->seqs[i].size; k++)
-		add(&chunk, row[k].vaddr, c->codes[row[k].rule]);
+		add(&chunk, row[k].off, c->codes[row[k].rule]);
 	return put_chunk(out, &chunk);
 }
 
@@ -175,8 +175,8 @@ static bool write_codes(const struct coder *c, struct ow_coded *ret)
 	return true;
 }
 
-/* Fill up the block before, and have one begin with this vaddr. */
-static bool begin_block(struct ow_coded *ret, uint64_t off)
+/* Fill up the block before, and have one begin here. */
+static bool begin_block(struct ow_coded *ret, uint32_t off)
 {
 	size_t left = -ret->rows.size % OW_TABLE_BLOCK;
 
@@ -185,7 +185,7 @@ static bool begin_block(struct ow_coded *ret, uint64_t off)
 	if (left)
 		memset(ret->rows.at + ret->rows.size, 0, left);
 	ret->rows.size += left;
-	put(&ret->blocks, 4, (uint32_t)off);
+	put(&ret->blocks, 4, off);
 	return true;
 }
 
@@ -193,15 +193,14 @@ static bool write_rows(const struct coder *c, struct ow_coded *ret)
 {
 	const struct ow_flat_row *row = c->seqs->rows;
 	const struct ow_flat_row *end = row + c->seqs->nr_rows;
-	uint64_t base = row->vaddr;
+	uint32_t first = row->off;
 	struct chunk chunk;
 
 	while (row < end) {
-		if (!begin_block(ret, row->vaddr - base))
+		if (!begin_block(ret, row->off - first))
 			return false;
 		chunk.nr = 0;
-		while (row < end &&
-		       add(&chunk, row->vaddr, c->codes[row->rule]))
+		while (row < end && add(&chunk, row->off, c->codes[row->rule]))
 			row++;
 		if (!put_chunk(&ret->rows, &chunk))
 			return false;

@@ -6,7 +6,7 @@
 
 #include "error.h"
 #include "fdeindex.h"
-#include "flatrows.h"
+#include "fderows.h"
 #include "object.h"
 #include "table.h"
 #include "tablecode.h"
@@ -14,10 +14,12 @@
 /* A table under construction. */
 struct gen {
 	const struct ow_object *obj;
-	struct ow_listed_fde *list; /* in address order */
+	struct ow_fde_ref *merged;
+	const struct ow_fde_ref *list; /* in address order */
 	size_t nr_list;
 	struct ow_flatrows *flat;
 	struct ow_table_stats *stats;
+	const bool *stop; /* or NULL */
 };
 
 /* All of .eh_frame's FDEs, and of .debug_frame's what begins in none of them. */
@@ -28,27 +30,28 @@ static void merge(struct gen *g, const struct ow_fde_index *eh,
 	struct ow_cfi_env env = { .memo = &memo };
 	struct ow_fde fde = { .end = 0 };
 	uint64_t end = 0, off;
-	size_t i = 0, k = 0;
+	size_t i = 0, k = 0, nr = 0;
 
 	while (i < eh->nr || k < debug->nr) {
 		if (k < debug->nr &&
 		    (i == eh->nr || debug->refs[k].start < eh->refs[i].start)) {
-			if (debug->refs[k].start >= end)
-				g->list[g->nr_list++] =
-					(struct ow_listed_fde){ debug->refs[k],
-								true };
+			if (debug->refs[k].start >= end) {
+				g->merged[nr] = debug->refs[k];
+				g->merged[nr++].off |= OW_FDEROWS_DEBUG;
+			}
 			k++;
 			continue;
 		}
 		off = eh->refs[i].off;
-		g->list[g->nr_list++] =
-			(struct ow_listed_fde){ eh->refs[i++], false };
+		g->merged[nr++] = eh->refs[i++];
 		if (k == debug->nr)
 			continue;
 		ow_cfi_entry(&g->obj->cfi, &env, false, &off, &fde);
 		if (fde.end > end)
 			end = fde.end;
 	}
+	g->list = g->merged;
+	g->nr_list = nr;
 }
 
 static void append(uint8_t **at, const void *bytes, size_t size)
@@ -65,7 +68,7 @@ static struct ow_table_head head_of(const struct gen *g,
 		.magic = OW_TABLE_MAGIC,
 		.version = OW_TABLE_VERSION,
 		.machine = g->obj->elf.arch->machine,
-		.base = g->flat->rows[0].vaddr,
+		.base = g->flat->base + g->flat->rows[0].off,
 		.rows_size = (uint32_t)c->rows.size,
 		.seqs_size = (uint32_t)c->seqs.size,
 		.nr_codes = (uint16_t)(c->codes.size / 3),
@@ -120,6 +123,7 @@ static uint8_t *finish(const struct gen *g, size_t *size_ret)
 
 	if (ow_seqs_make(&seqs, f->rows, f->nr, OW_TABLE_FIRST + f->nr_rules) ==
 		    0 &&
+	    !ow_is_given_up(g->stop) &&
 	    ow_coded_make(&coded, f->rows, f->rules, f->nr_rules, &seqs) == 0)
 		bytes = assemble(g, &coded, size_ret);
 	ow_coded_free(&coded);
@@ -140,8 +144,8 @@ static void fill_stats(const struct gen *g, size_t size)
 
 static uint8_t *generate(struct gen *g, size_t *size_ret, struct ow_error *err)
 {
-	uint64_t first = g->list[0].ref.start;
-	uint64_t last = g->list[g->nr_list - 1].ref.start;
+	uint64_t first = g->list[0].start;
+	uint64_t last = g->list[g->nr_list - 1].start;
 	uint8_t *bytes = NULL;
 
 	if (last - first >= UINT32_MAX) {
@@ -149,11 +153,13 @@ static uint8_t *generate(struct gen *g, size_t *size_ret, struct ow_error *err)
 			"%s: code spans more than 4 GiB", g->obj->path);
 		return NULL;
 	}
-	g->flat = ow_flatrows_make(g->obj, g->list, g->nr_list);
+	g->flat = ow_fderows_make(g->obj, g->list, g->nr_list, g->stop);
 	if (g->flat)
 		bytes = finish(g, size_ret);
 	if (bytes)
 		fill_stats(g, *size_ret);
+	else if (ow_is_given_up(g->stop))
+		ow_fail(err, OW_CODE_ABSENT, "%s: given up", g->obj->path);
 	else
 		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", g->obj->path);
 	ow_flatrows_destroy(g->flat);
@@ -161,33 +167,33 @@ static uint8_t *generate(struct gen *g, size_t *size_ret, struct ow_error *err)
 }
 
 /* The FDEs of both indexes as a table. */
-static uint8_t *make(const struct ow_object *obj, const struct ow_fde_index *eh,
+static uint8_t *make(struct gen *g, const struct ow_fde_index *eh,
 		     const struct ow_fde_index *debug, size_t *size_ret,
-		     struct ow_table_stats *stats, struct ow_error *err)
+		     struct ow_error *err)
 {
-	struct gen *g = calloc(1, sizeof(*g));
-	uint8_t *bytes = NULL;
+	uint8_t *bytes;
 
-	if (g)
-		g->list = calloc(eh->nr + debug->nr, sizeof(*g->list));
-	if (g && g->list) {
-		g->obj = obj;
-		g->stats = stats;
+	g->list = eh->refs;
+	g->nr_list = eh->nr;
+	if (debug->nr) {
+		g->merged = calloc(eh->nr + debug->nr, sizeof(*g->merged));
+		if (!g->merged) {
+			ow_fail(err, OW_CODE_MEMORY, "%s: out of memory",
+				g->obj->path);
+			return NULL;
+		}
 		merge(g, eh, debug);
-		bytes = generate(g, size_ret, err);
-	} else {
-		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", obj->path);
 	}
-	if (g)
-		free(g->list);
-	free(g);
+	bytes = generate(g, size_ret, err);
+	free(g->merged);
 	return bytes;
 }
 
 static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 			size_t *size_ret, struct ow_table_stats *stats,
-			struct ow_error *err)
+			const bool *stop, struct ow_error *err)
 {
+	struct gen g = { .obj = obj, .stats = stats, .stop = stop };
 	struct ow_fde_index eh = obj->cfi.eh_index;
 	uint8_t *bytes = NULL;
 
@@ -202,7 +208,7 @@ static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 		return NULL;
 	}
 	if (eh.nr || debug.nr)
-		bytes = make(obj, &eh, &debug, size_ret, stats, err);
+		bytes = make(&g, &eh, &debug, size_ret, err);
 	else
 		ow_fail(err, OW_CODE_ABSENT, "%s: .eh_frame is empty",
 			obj->path);
@@ -216,12 +222,12 @@ uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,
 {
 	struct ow_fde_index none = { .nr = 0 };
 
-	return make_of(obj, none, size_ret, stats, err);
+	return make_of(obj, none, size_ret, stats, NULL, err);
 }
 
 uint8_t *ow_table_generate_all(const struct ow_object *obj, size_t *size_ret,
-			       struct ow_table_stats *stats,
+			       struct ow_table_stats *stats, const bool *stop,
 			       struct ow_error *err)
 {
-	return make_of(obj, obj->cfi.debug_index, size_ret, stats, err);
+	return make_of(obj, obj->cfi.debug_index, size_ret, stats, stop, err);
 }

@@ -18,10 +18,11 @@ uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,
 
 /*
  * The same, with what .debug_frame has where .eh_frame has nothing: for who can't
- * look there himself.
+ * look there himself.  It is given up, OW_CODE_ABSENT, when *stop, which may be NULL
+ * and is another thread's, becomes true.
  */
 uint8_t *ow_table_generate_all(const struct ow_object *obj, size_t *size_ret,
-			       struct ow_table_stats *stats,
+			       struct ow_table_stats *stats, const bool *stop,
 			       struct ow_error *err);
 
 #endif /* OW_TABLEGEN_H */

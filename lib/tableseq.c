@@ -37,7 +37,7 @@ static uint8_t run_size(const struct ow_flat_row *flat, size_t nr, size_t i)
 	size_t k = i + 1;
 
 	while (k < nr && k - i < MAX_SIZE && !flat[k].entry &&
-	       flat[k].vaddr - flat[k - 1].vaddr <= CLOSE)
+	       flat[k].off - flat[k - 1].off <= CLOSE)
 		k++;
 	return (uint8_t)(k - i);
 }
@@ -48,7 +48,7 @@ static uint64_t run_hash(const struct ow_flat_row *row, uint8_t size)
 	uint8_t i;
 
 	for (i = 0; i < size; i++) {
-		hash ^= (row[i].vaddr - row[0].vaddr) << 16 | row[i].rule;
+		hash ^= (uint64_t)(row[i].off - row[0].off) << 16 | row[i].rule;
 		hash *= 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 32;
 	}
@@ -62,7 +62,7 @@ static bool same_run(const struct ow_flat_row *a, const struct ow_flat_row *b,
 
 	for (i = 0; i < size; i++)
 		if (a[i].rule != b[i].rule ||
-		    a[i].vaddr - a[0].vaddr != b[i].vaddr - b[0].vaddr)
+		    a[i].off - a[0].off != b[i].off - b[0].off)
 			return false;
 	return true;
 }

@@ -14,7 +14,7 @@
 
 /* A row on the way to a table. */
 struct ow_flat_row {
-	uint64_t vaddr;
+	uint32_t off; /* vaddr, less what all of a table's count from */
 	uint16_t rule;
 	bool entry; /* begins a function, or is as one begins: a run's start */
 };

@@ -86,7 +86,7 @@ static void make_table(struct twin *t, uint32_t number,
 	head->entry = obj->elf.entry;
 	if (obj->elf.arch != &ow_arch_x86_64 || !obj->cfi_loaded)
 		return;
-	bytes = ow_table_generate_all(obj, &size, &stats, NULL);
+	bytes = ow_table_generate_all(obj, &size, &stats, NULL, NULL);
 	if (!bytes || ow_table_open(&table, bytes, size))
 		return;
 	made->bytes = ow_tablemap_make(obj, &table, head, &made->size);

@@ -187,6 +187,27 @@ static void test_no_cfi(void)
 	ow_object_close(obj);
 }
 
+static void test_given_up(void)
+{
+	const bool go = false, stop = true;
+	struct ow_table_stats stats;
+	struct ow_object *obj;
+	struct ow_error err;
+	uint8_t *bytes;
+	size_t size;
+
+	scratch_write("a.c", "int f(int x) { return x; }\n");
+	CHECK(scratch_run("cc -shared a.c -o a.so"));
+	obj = ow_object_open("a.so", &err);
+	CHECK(obj && ow_object_load_cfi(obj, &err) == 0);
+	bytes = ow_table_generate_all(obj, &size, &stats, &go, &err);
+	CHECK(bytes != NULL);
+	free(bytes);
+	CHECK(!ow_table_generate_all(obj, &size, &stats, &stop, &err));
+	CHECK(err.code == OW_CODE_ABSENT);
+	ow_object_close(obj);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -198,6 +219,7 @@ int main(void)
 		{ "pages", test_large_frame_pages },
 		{ "padding", test_padding_is_told_from_code },
 		{ "no CFI", test_no_cfi },
+		{ "given up", test_given_up },
 	};
 
 	scratch_enter();
