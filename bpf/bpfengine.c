@@ -29,11 +29,11 @@ static int engine_open(struct ow_recorder *r, struct ow_error *err)
 	if (failed)
 		return failed;
 	e->tables.objects = &r->objects;
-	e->tables.limit = r->options.table_memory;
 	r->images.room_ranges = OW_BPF_RANGES;
 	failed = ow_bpftables_init(&e->tables,
 				   bpf_map__fd(e->skel->maps.tables),
-				   bpf_map__fd(e->skel->maps.objects), err);
+				   bpf_map__fd(e->skel->maps.objects),
+				   r->options.table_memory, err);
 	if (!failed)
 		failed = ow_bpfknown_init(e, err);
 	if (!failed)
@@ -48,8 +48,11 @@ static int engine_open(struct ow_recorder *r, struct ow_error *err)
 
 static int engine_start(struct ow_recorder *r, struct ow_error *err)
 {
+	struct ow_bpfengine *e = r->priv;
+
 	if (r->options.everyone)
 		ow_bpfknown_add_all(r);
+	ow_bpftables_hurry(&e->tables);
 	return ow_bpfload_attach(r, err);
 }
 
@@ -75,11 +78,13 @@ static int poll_all(struct ow_bpfengine *e, int ms)
 /* Tables' time, which the programs note with what they read. */
 static void set_time(struct ow_bpfengine *e, uint64_t now)
 {
-	e->tables.now = (uint32_t)(now / TICK_NS);
-	e->skel->bss->loader_time = e->tables.now;
+	uint32_t ticks = (uint32_t)(now / TICK_NS);
+
+	__atomic_store_n(&e->tables.in.now, ticks, __ATOMIC_RELAXED);
+	e->skel->bss->loader_time = ticks;
 }
 
-/* First who is who, then what they did, then tables: those take longest. */
+/* First who is who, then what they did; tables come by themselves. */
 static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		       struct ow_error *err)
 {
@@ -88,9 +93,8 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 	int wait_ms;
 
 	for (; now < end; now = ow_recorder_now()) {
-		wait_ms = e->nr_changed || e->nr_asked ?
-				  0 :
-				  (int)((end - now + 999999) / 1000000);
+		wait_ms = e->nr_changed ? 0 :
+					  (int)((end - now + 999999) / 1000000);
 		if (poll_all(e, wait_ms) < 0)
 			return errno == EINTR ?
 				       0 :
@@ -102,12 +106,16 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		if (e->nr_stacks > HALF_FULL && ow_bpfevents_collect(r, err))
 			return -OW_CODE_SYSTEM;
 	}
+	ow_bpfknown_settle(r);
 	return 0;
 }
 
 static void engine_stop(struct ow_recorder *r)
 {
-	ow_bpfload_detach(r->priv);
+	struct ow_bpfengine *e = r->priv;
+
+	ow_bpfload_detach(e);
+	ow_bpftables_stop(&e->tables);
 }
 
 /* What all CPUs have counted. */
@@ -156,8 +164,8 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	s->cold = t.nr[OW_BPF_COLD];
 	for (i = 0; i < OW_NR_ENDS; i++)
 		s->ends[i] = e->ends[i] + t.nr[OW_BPF_ENDS + i];
-	s->table_bytes = e->tables.bytes;
-	s->evictions = e->tables.evictions;
+	ow_bpftables_count(&e->tables, &s->table_bytes, &s->evictions);
+	ow_bpfknown_settle(r);
 	s->program_ns = s->program_runs = s->verified = 0;
 	count_runs(r, e->skel->progs.on_clock);
 	count_runs(r, e->skel->progs.on_fault);

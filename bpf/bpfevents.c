@@ -127,7 +127,8 @@ static int take_event(void *arg, void *bytes, size_t size)
 	else if (n->type == OW_BPF_EVENT_COPY)
 		take_copy(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_EVICTED && n->arg < OW_BPF_OBJECTS)
-		ow_bpfknown_ask(r->priv, (uint32_t)n->arg);
+		ow_bpftables_ask(&((struct ow_bpfengine *)r->priv)->tables,
+				 (uint32_t)n->arg);
 	/* More may come than can be taken: other things are to be done, too. */
 	return n->type == OW_BPF_EVENT_COPY && ow_recorder_now() > e->deadline ?
 		       -EAGAIN :

@@ -12,6 +12,12 @@
 #include "error.h"
 #include "sampler.skel.h"
 
+/* An image whose tables may not all have been there when it was told of. */
+struct ow_bpfawaited {
+	uint32_t image;
+	uint64_t told; /* CLOCK_MONOTONIC, ns */
+};
+
 int ow_bpfknown_init(struct ow_bpfengine *e, struct ow_error *err)
 {
 	void *at = mmap(NULL, OW_BPF_RANGES * sizeof(*e->ranges),
@@ -29,27 +35,26 @@ void ow_bpfknown_deinit(struct ow_bpfengine *e)
 	if (e->ranges)
 		munmap(e->ranges, OW_BPF_RANGES * sizeof(*e->ranges));
 	free(e->changed);
+	free(e->awaited);
 }
 
-/* Load one of the tables that an image needs; false if all are there. */
-static bool load_one(struct ow_bpfengine *e, const struct ow_image *image)
+/* Have the tables made that an image needs. */
+static void prepare(struct ow_bpfengine *e, const struct ow_image *image)
 {
 	uint32_t i;
 
 	for (i = 0; i < image->nr; i++)
-		if (ow_bpftables_prepare(&e->tables, image->ranges[i].object))
-			return true;
-	return false;
+		ow_bpftables_prepare(&e->tables, image->ranges[i].object);
 }
 
-/* The process' list of mappings, once their tables are there. */
+/* The process' list of mappings; whose table isn't there yet is waited for. */
 static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image)
 {
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_process p;
 	uint32_t key = (uint32_t)pid;
 
-	ow_bpftables_flush(&e->tables);
+	prepare(e, image);
 	if (!image->is_placed) {
 		if (!ow_images_place(&r->images, image))
 			return;
@@ -60,19 +65,6 @@ static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image)
 				     ow_images_as_of(&r->images, pid) };
 	bpf_map_update_elem(bpf_map__fd(e->skel->maps.processes), &key, &p,
 			    BPF_ANY);
-}
-
-static bool look(struct ow_recorder *r, pid_t pid)
-{
-	struct ow_image *image;
-	bool is_new;
-
-	image = ow_images_look(&r->images, pid, &is_new);
-	while (image && load_one(r->priv, image))
-		;
-	if (image)
-		publish(r, pid, image);
-	return image;
 }
 
 static bool is_wanted(void *arg, pid_t pid)
@@ -129,26 +121,59 @@ void ow_bpfknown_follow(struct ow_recorder *r)
 	ow_lives_apply(&e->lives, &r->images, is_wanted, ow_bpfknown_note, r);
 }
 
-void ow_bpfknown_ask(struct ow_bpfengine *e, uint32_t object)
+/* What a process had before the first look at it doesn't count. */
+static void await(struct ow_bpfengine *e, const struct ow_image *image)
 {
-	uint32_t i;
+	struct ow_bpfawaited *more;
 
-	for (i = 0; i < e->nr_asked; i++)
-		if (e->asked[i] == object)
+	if (!image->since)
+		return;
+	if (e->nr_awaited == e->room_awaited) {
+		more = realloc(e->awaited,
+			       (2 * e->room_awaited + 64) * sizeof(*more));
+		if (!more)
 			return;
-	/* Who doesn't fit in is asked for again. */
-	if (e->nr_asked < OW_ARRAY_SIZE(e->asked))
-		e->asked[e->nr_asked++] = object;
+		e->awaited = more;
+		e->room_awaited = 2 * e->room_awaited + 64;
+	}
+	e->awaited[e->nr_awaited++] =
+		(struct ow_bpfawaited){ image->id, ow_recorder_now() };
 }
 
-static void load_asked(struct ow_bpfengine *e)
+/* Are all of an image's tables there that there will be?  Then *last is when
+   the last one came, if that is later. */
+static bool is_settled(struct ow_bpfengine *e, const struct ow_image *image,
+		       uint64_t *last)
 {
+	uint64_t since;
 	uint32_t i;
 
-	for (i = 0; i < e->nr_asked; i++)
-		ow_bpftables_load(&e->tables, e->asked[i]);
-	ow_bpftables_flush(&e->tables);
-	e->nr_asked = 0;
+	for (i = 0; i < image->nr; i++) {
+		if (!ow_bpftables_is_settled(&e->tables,
+					     image->ranges[i].object, &since))
+			return false;
+		if (since > *last)
+			*last = since;
+	}
+	return true;
+}
+
+void ow_bpfknown_settle(struct ow_recorder *r)
+{
+	struct ow_bpfengine *e = r->priv;
+	const struct ow_image *image;
+	size_t i, left = 0;
+	uint64_t last;
+
+	for (i = 0; i < e->nr_awaited; i++) {
+		image = ow_images_get(&r->images, e->awaited[i].image);
+		last = e->awaited[i].told;
+		if (!is_settled(e, image, &last))
+			e->awaited[left++] = e->awaited[i];
+		else if (last - image->since > r->stats.slowest_ns)
+			r->stats.slowest_ns = last - image->since;
+	}
+	e->nr_awaited = left;
 }
 
 /* Tell the kernel of one whose mappings changed, if it still runs. */
@@ -156,26 +181,21 @@ bool ow_bpfknown_tell(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
 	struct ow_image *image;
-	uint64_t since;
+	bool is_new;
 	pid_t pid;
 
-	load_asked(e);
 	if (e->nr_changed == 0)
 		return false;
 	pid = e->changed[0];
-	image = ow_images_of(&r->images, pid);
-	/* A large one may take its time; what comes is looked at meanwhile. */
-	if (image && image->users && load_one(e, image))
-		return true;
 	memmove(e->changed, e->changed + 1,
 		--e->nr_changed * sizeof(*e->changed));
+	image = ow_images_of(&r->images, pid);
 	if (!image || image->nr == 0 || !image->users)
 		return true;
-	since = image->since;
+	is_new = !image->is_placed;
 	publish(r, pid, image);
-	since = ow_recorder_now() - since;
-	if (image->since && since > r->stats.slowest_ns)
-		r->stats.slowest_ns = since;
+	if (is_new && image->is_placed)
+		await(e, image);
 	return true;
 }
 
@@ -183,17 +203,22 @@ int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct ow_bpfengine *e = r->priv;
 	uint32_t key = (uint32_t)pid, one = 1;
+	struct ow_image *image;
+	bool is_new;
 
 	if (bpf_map_update_elem(bpf_map__fd(e->skel->maps.targets), &key, &one,
 				BPF_ANY))
 		return ow_bpfload_refuse(err, "too many processes");
-	if (look(r, pid))
-		return 0;
-	return ow_fail(err, OW_CODE_ABSENT,
-		       "no process %d, or it has no memory", pid);
+	image = ow_images_look(&r->images, pid, &is_new);
+	if (!image)
+		return ow_fail(err, OW_CODE_ABSENT,
+			       "no process %d, or it has no memory", pid);
+	publish(r, pid, image);
+	ow_bpftables_wait(&e->tables);
+	return 0;
 }
 
-/* What all processes have mapped, and its tables. */
+/* What all processes have mapped. */
 static void look_at_all(struct ow_recorder *r, DIR *dir)
 {
 	const struct dirent *d;
@@ -205,21 +230,19 @@ static void look_at_all(struct ow_recorder *r, DIR *dir)
 		pid = atoi(d->d_name);
 		image = pid > 0 ? ow_images_look(&r->images, pid, &is_new) :
 				  NULL;
-		while (image && load_one(r->priv, image))
-			;
 		if (image)
-			ow_bpfknown_note(r, pid);
+			publish(r, pid, image);
 	}
 }
 
 void ow_bpfknown_add_all(struct ow_recorder *r)
 {
+	struct ow_bpfengine *e = r->priv;
 	DIR *dir = opendir("/proc");
 
 	if (!dir)
 		return;
 	look_at_all(r, dir);
 	closedir(dir);
-	while (ow_bpfknown_tell(r))
-		;
+	ow_bpftables_wait(&e->tables);
 }

@@ -26,13 +26,10 @@ void ow_bpfknown_note(void *recorder, pid_t pid);
 /* The same, and of this one first: it is sampled already. */
 void ow_bpfknown_want(struct ow_recorder *r, pid_t pid);
 
-/* An object's table is needed again. */
-void ow_bpfknown_ask(struct ow_bpfengine *e, uint32_t object);
-
-/*
- * Load the tables that were asked for, and tell of one process that was noted,
- * or load one of the tables that it needs; false if there is nothing to do.
- */
+/* Tell of one process that was noted; false if there is none. */
 bool ow_bpfknown_tell(struct ow_recorder *r);
+
+/* Note how long tables were waited for that are there by now. */
+void ow_bpfknown_settle(struct ow_recorder *r);
 
 #endif /* OW_BPFKNOWN_H */

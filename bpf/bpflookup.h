@@ -358,6 +358,8 @@ __noinline int find_rule(struct lookup *l, __u64 vaddr, __u32 now)
 	if (o->state == OW_BPF_EVICTED)
 		return 1;
 	l->object = *o;
+	if (!table_of(l))
+		return 1; /* it is just being entered */
 	if (o->used != now)
 		o->used = now;
 	off = vaddr - l->object.base;

@@ -12,6 +12,7 @@
 struct sampler_bpf; /* of the generated skeleton */
 struct ring_buffer; /* of libbpf */
 struct bpf_link;
+struct ow_bpfawaited;
 
 struct ow_bpfengine {
 	struct sampler_bpf *skel;
@@ -23,9 +24,8 @@ struct ow_bpfengine {
 	struct ow_copywalk copies;
 	pid_t *changed; /* whose mappings the kernel isn't told of yet */
 	size_t nr_changed, room_changed;
-	/* Objects whose tables are needed again. */
-	uint32_t asked[OW_BPFTABLES_WAITING];
-	uint32_t nr_asked;
+	struct ow_bpfawaited *awaited; /* images told of before their tables */
+	size_t nr_awaited, room_awaited;
 	uint64_t deadline; /* CLOCK_MONOTONIC: no event is taken after it */
 	struct bpf_link **links;
 	size_t nr_links;

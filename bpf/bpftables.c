@@ -1,177 +1,248 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bpftables.h"
 
-#include <bpf/bpf.h>
+#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <sys/resource.h>
 
 #include "error.h"
+#include "fdeindex.h"
 #include "tablegen.h"
 #include "tablemap.h"
 
-int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
-		      struct ow_error *err)
-{
-	void *p;
+#define MOST_MAKING 2  /* threads that make tables */
+#define HASTE       10 /* of nice(2) */
 
-	t->tables = tables;
-	t->sizes = calloc(OW_BPF_OBJECTS, sizeof(*t->sizes));
-	t->tried = calloc(OW_BPF_OBJECTS, sizeof(*t->tried));
-	p = mmap(NULL, OW_BPF_OBJECTS * sizeof(*t->heads),
-		 PROT_READ | PROT_WRITE, MAP_SHARED, heads, 0);
-	t->heads = p == MAP_FAILED ? NULL : p;
-	if (!t->sizes || !t->tried || !t->heads)
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	return 0;
+static void *work(void *arg);
+
+/* Signals are for who waits for events. */
+static void start(struct ow_bpftables *t)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	while (t->nr_threads < OW_BPFTABLES_THREADS &&
+	       !pthread_create(&t->threads[t->nr_threads], NULL, work, t))
+		t->nr_threads++;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
+		      size_t limit, struct ow_error *err)
+{
+	int failed = ow_kerneltables_init(&t->in, tables, heads, err);
+
+	if (failed)
+		return failed;
+	t->in.limit = limit;
+	start(t);
+	return t->nr_threads ? 0 :
+			       ow_fail(err, OW_CODE_SYSTEM, "start a thread");
+}
+
+void ow_bpftables_stop(struct ow_bpftables *t)
+{
+	if (!t->nr_threads)
+		return;
+	pthread_mutex_lock(&t->in.lock);
+	__atomic_store_n(&t->in.stop, true, __ATOMIC_RELAXED);
+	pthread_cond_broadcast(&t->in.changed);
+	pthread_mutex_unlock(&t->in.lock);
 }
 
 void ow_bpftables_deinit(struct ow_bpftables *t)
 {
-	while (t->nr_waiting)
-		close(t->waiting_fds[--t->nr_waiting]);
-	if (t->heads)
-		munmap(t->heads, OW_BPF_OBJECTS * sizeof(*t->heads));
-	free(t->sizes);
-	free(t->tried);
+	ow_bpftables_stop(t);
+	while (t->nr_threads)
+		pthread_join(t->threads[--t->nr_threads], NULL);
+	ow_kerneltables_deinit(&t->in);
+	free(t->due.all);
 }
 
-void ow_bpftables_flush(struct ow_bpftables *t)
+/* An object's table, laid out as programs read it; NULL if it can't have one. */
+static uint8_t *lay_out(const struct ow_object *obj, const bool *stop,
+			struct ow_bpf_object *head, size_t *size_ret)
 {
-	LIBBPF_OPTS(bpf_map_batch_opts, opts);
-	uint32_t i, nr = t->nr_waiting, done = nr;
-	int one_by_one;
-
-	if (nr == 0)
-		return;
-	one_by_one = bpf_map_update_batch(t->tables, t->waiting, t->waiting_fds,
-					  &done, &opts);
-	for (i = 0; i < nr; i++) {
-		if (!one_by_one ||
-		    !bpf_map_update_elem(t->tables, &t->waiting[i],
-					 &t->waiting_fds[i], BPF_ANY))
-			__atomic_store_n(&t->heads[t->waiting[i]].state,
-					 OW_BPF_READY, __ATOMIC_RELEASE);
-		close(t->waiting_fds[i]);
-	}
-	t->nr_waiting = 0;
-}
-
-static void evict(struct ow_bpftables *t, uint32_t number)
-{
-	t->heads[number].state = OW_BPF_EVICTED;
-	bpf_map_delete_elem(t->tables, &number);
-	t->bytes -= t->sizes[number];
-	t->sizes[number] = 0;
-	t->evictions++;
-}
-
-static void make_room(struct ow_bpftables *t, size_t size)
-{
-	uint32_t i, oldest;
-
-	if (t->bytes + size > t->limit)
-		ow_bpftables_flush(t);
-	while (t->bytes && t->bytes + size > t->limit) {
-		oldest = 0;
-		for (i = 1; i < OW_BPF_OBJECTS; i++)
-			if (t->sizes[i] &&
-			    (!oldest ||
-			     t->heads[i].used < t->heads[oldest].used))
-				oldest = i;
-		if (!oldest)
-			return;
-		evict(t, oldest);
-	}
-}
-
-/* The bytes as a map, to be entered under the number. */
-static bool put(struct ow_bpftables *t, uint32_t number, const uint8_t *bytes,
-		size_t size)
-{
-	LIBBPF_OPTS(bpf_map_create_opts, opts,
-		    .map_flags = BPF_F_INNER_MAP | BPF_F_MMAPABLE);
-	void *at;
-	int fd;
-
-	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "outwind_table",
-			    sizeof(uint32_t), OW_BPF_CHUNK,
-			    (uint32_t)(size / OW_BPF_CHUNK), &opts);
-	if (fd < 0)
-		return false;
-	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED) {
-		close(fd);
-		return false;
-	}
-	memcpy(at, bytes, size);
-	munmap(at, size);
-	if (t->nr_waiting == OW_BPFTABLES_WAITING)
-		ow_bpftables_flush(t);
-	t->waiting[t->nr_waiting] = number;
-	t->waiting_fds[t->nr_waiting++] = fd;
-	return true;
-}
-
-static void make(struct ow_bpftables *t, uint32_t number,
-		 const struct ow_object *obj, const struct ow_table *table)
-{
-	struct ow_bpf_object head;
-	size_t size;
-	_cleanup_(ow_freep)
-		uint8_t *bytes = ow_tablemap_make(obj, table, &head, &size);
-
-	if (!bytes || size > t->limit)
-		return;
-	make_room(t, size);
-	if (!put(t, number, bytes, size))
-		return;
-	head.entry = obj->elf.entry;
-	head.used = t->now;
-	/* Who asks meanwhile is told to wait, and not that there is none. */
-	head.state = OW_BPF_EVICTED;
-	t->sizes[number] = (uint32_t)size;
-	t->bytes += size;
-	t->heads[number] = head;
-}
-
-void ow_bpftables_load(struct ow_bpftables *t, uint32_t number)
-{
-	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
 	_cleanup_(ow_freep) uint8_t *bytes = NULL;
 	struct ow_tablefile *file;
 	struct ow_table_stats stats;
 	struct ow_table table;
+	uint8_t *ret = NULL;
 	size_t size;
 
-	if (!obj || t->sizes[number] || obj->elf.arch != &ow_arch_x86_64)
-		return;
-	t->tried[number] = true;
-	t->heads[number].entry = obj->elf.entry;
-	if (ow_object_load_cfi(obj, NULL))
-		return;
 	/* Tables on disk are of .eh_frame only. */
 	file = obj->cfi.debug_index.nr ? NULL : ow_tablefile_open(obj);
 	if (file) {
-		make(t, number, obj, &file->table);
+		ret = ow_tablemap_make(obj, &file->table, head, size_ret);
 		ow_tablefile_close(file);
-		return;
+		return ret;
 	}
-	bytes = ow_table_generate_all(obj, &size, &stats, NULL, NULL);
+	bytes = ow_table_generate_all(obj, &size, &stats, stop, NULL);
 	if (bytes && !ow_table_open(&table, bytes, size))
-		make(t, number, obj, &table);
+		ret = ow_tablemap_make(obj, &table, head, size_ret);
+	return ret;
 }
 
-bool ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
+/* The same before others may run, if that is permitted. */
+static uint8_t *lay_out_hastily(const struct ow_object *obj, const bool *stop,
+				struct ow_bpf_object *head, size_t *size_ret)
 {
-	if (number == 0 || t->tried[number])
-		return false;
-	t->tried[number] = true;
+	int before = getpriority(PRIO_PROCESS, 0); /* this thread's */
+	bool is_raised = !setpriority(PRIO_PROCESS, 0, before - HASTE);
+	uint8_t *bytes = lay_out(obj, stop, head, size_ret);
+
+	if (is_raised)
+		setpriority(PRIO_PROCESS, 0, before);
+	return bytes;
+}
+
+/* Make one; false if there can't be one. */
+static bool make(struct ow_bpftables *t, const struct ow_tabledue *due)
+{
+	bool is_hasty = t->is_hasty, done;
+	struct ow_bpf_object head;
+	uint8_t *bytes;
+	size_t size;
+
+	pthread_mutex_unlock(&t->in.lock);
+	bytes = (is_hasty ? lay_out_hastily : lay_out)(due->object, &t->in.stop,
+						       &head, &size);
+	head.entry = due->object->elf.entry;
+	pthread_mutex_lock(&t->in.lock);
+	done = bytes &&
+	       ow_kerneltables_put(&t->in, due->number, &head, bytes, size);
+	free(bytes);
+	return done;
+}
+
+static void take(struct ow_bpftables *t, const struct ow_tabledue *due)
+{
+	t->making++;
+	t->making_large += due->is_large;
 	/* A full house: who is needed will be asked for. */
-	if (t->bytes >= t->limit - t->limit / 4)
-		t->heads[number].state = OW_BPF_EVICTED;
+	if (!due->is_asked && ow_kerneltables_is_crowded(&t->in))
+		ow_kerneltables_give_up(&t->in, due->number,
+					OW_KERNELTABLE_AWAY);
+	else if (!make(t, due))
+		ow_kerneltables_give_up(&t->in, due->number,
+					t->in.stop ? OW_KERNELTABLE_AWAY :
+						     OW_KERNELTABLE_NONE);
+	t->making--;
+	t->making_large -= due->is_large;
+	pthread_cond_broadcast(&t->in.changed);
+}
+
+/* What was put in maps is entered when there is nothing to make: many at once. */
+static void *work(void *arg)
+{
+	struct ow_bpftables *t = arg;
+	struct ow_tabledue due;
+
+	pthread_mutex_lock(&t->in.lock);
+	while (!t->in.stop) {
+		if (t->making < MOST_MAKING &&
+		    ow_tablesdue_take(&t->due, !t->making_large, &due))
+			take(t, &due);
+		else if (t->in.nr_made)
+			ow_kerneltables_enter(&t->in);
+		else
+			pthread_cond_wait(&t->in.changed, &t->in.lock);
+	}
+	pthread_mutex_unlock(&t->in.lock);
+	return NULL;
+}
+
+/* Have an object's table made; its CFI is loaded. */
+static void order(struct ow_bpftables *t, uint32_t number, bool is_asked)
+{
+	const struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
+	size_t nr = obj->cfi.hdr_nr + obj->cfi.eh_index.nr +
+		    obj->cfi.debug_index.nr;
+	struct ow_tabledue due = { obj, number, is_asked,
+				   nr >= OW_FDEINDEX_MANY };
+
+	ow_kerneltables_expect(&t->in, number);
+	if (ow_tablesdue_add(&t->due, &due))
+		pthread_cond_broadcast(&t->in.changed);
 	else
-		ow_bpftables_load(t, number);
-	return true;
+		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_NONE);
+}
+
+static enum ow_kerneltable_stage stage_of(struct ow_bpftables *t,
+					  uint32_t number)
+{
+	enum ow_kerneltable_stage stage;
+
+	pthread_mutex_lock(&t->in.lock);
+	stage = t->in.all[number].stage;
+	pthread_mutex_unlock(&t->in.lock);
+	return stage;
+}
+
+void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
+{
+	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
+	bool is_known;
+
+	if (number == 0 || stage_of(t, number) != OW_KERNELTABLE_UNSEEN)
+		return;
+	is_known = obj && obj->elf.arch == &ow_arch_x86_64;
+	if (is_known)
+		t->in.heads[number].entry = obj->elf.entry;
+	/* Here, and not by the threads: others look at it, too. */
+	is_known = is_known && !ow_object_load_cfi(obj, NULL);
+	pthread_mutex_lock(&t->in.lock);
+	t->in.all[number].stage = OW_KERNELTABLE_NONE;
+	if (is_known)
+		order(t, number, false);
+	pthread_mutex_unlock(&t->in.lock);
+}
+
+void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number)
+{
+	pthread_mutex_lock(&t->in.lock);
+	if (t->in.all[number].stage == OW_KERNELTABLE_DUE)
+		ow_tablesdue_ask(&t->due, number);
+	else if (t->in.all[number].stage == OW_KERNELTABLE_AWAY)
+		order(t, number, true);
+	pthread_mutex_unlock(&t->in.lock);
+}
+
+bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
+			     uint64_t *since)
+{
+	const struct ow_kerneltable *table = &t->in.all[number];
+	bool is_settled;
+
+	pthread_mutex_lock(&t->in.lock);
+	is_settled = table->stage != OW_KERNELTABLE_DUE;
+	*since = table->since;
+	pthread_mutex_unlock(&t->in.lock);
+	return is_settled;
+}
+
+void ow_bpftables_wait(struct ow_bpftables *t)
+{
+	pthread_mutex_lock(&t->in.lock);
+	while (!t->in.stop &&
+	       (t->due.nr || t->making || t->in.nr_made || t->in.entering))
+		pthread_cond_wait(&t->in.changed, &t->in.lock);
+	pthread_mutex_unlock(&t->in.lock);
+}
+
+void ow_bpftables_hurry(struct ow_bpftables *t)
+{
+	pthread_mutex_lock(&t->in.lock);
+	t->is_hasty = true;
+	pthread_mutex_unlock(&t->in.lock);
+}
+
+void ow_bpftables_count(struct ow_bpftables *t, uint64_t *bytes,
+			uint64_t *evictions)
+{
+	pthread_mutex_lock(&t->in.lock);
+	*bytes = t->in.bytes;
+	*evictions = t->in.evictions;
+	pthread_mutex_unlock(&t->in.lock);
 }

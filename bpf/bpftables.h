@@ -1,45 +1,60 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tables of objects in BPF maps, loaded when they are needed. */
+/*
+ * Making the tables of objects and putting them in BPF maps, by threads of their
+ * own: who tells what is mapped, and takes what was sampled, waits for neither.
+ */
 #ifndef OW_BPFTABLES_H
 #define OW_BPFTABLES_H
 
-#include "recorder.h"
+#include "kerneltables.h"
+#include "sampledobjects.h"
+#include "tablesdue.h"
 
-#define OW_BPFTABLES_WAITING 64
+#define OW_BPFTABLES_THREADS 4
 
 struct ow_bpftables {
 	struct ow_sampledobjects *objects;
-	int tables;                  /* fd of the map of maps */
-	struct ow_bpf_object *heads; /* the map of objects, mapped */
-	uint32_t *sizes;             /* bytes in the kernel, by number */
-	bool *tried;                 /* to make a table, by number */
-	size_t bytes, limit;
-	/* Made, but not entered yet: the kernel takes its time for that, and
-	   no more of it for many at once. */
-	uint32_t waiting[OW_BPFTABLES_WAITING];
-	int waiting_fds[OW_BPFTABLES_WAITING];
-	uint32_t nr_waiting;
-	uint64_t evictions;
-	uint32_t now; /* the programs note it with what they read */
+	struct ow_kerneltables in;
+	pthread_t threads[OW_BPFTABLES_THREADS];
+	unsigned int nr_threads;
+
+	/* What follows is for who has the lock of in. */
+	bool is_hasty; /* tables are made before others may run */
+	struct ow_tablesdue due;
+	unsigned int making, making_large; /* threads that do */
 };
 
 int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
-		      struct ow_error *err);
+		      size_t limit, struct ow_error *err);
 void ow_bpftables_deinit(struct ow_bpftables *t);
 
-/*
- * Make an object's table if that has not been tried and there is room; false if
- * there is nothing to do.  It is there once ow_bpftables_flush() was called.
- */
-bool ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number);
+/* Have an object's table made if that has not been tried, and there is room. */
+void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number);
 
 /*
- * See to it that an object's table is made, if it can have one; those that were
- * not read for the longest time make room.
+ * A sample waits for an object's table: it is made before others, and those that
+ * were not read for the longest time make room for it.
  */
-void ow_bpftables_load(struct ow_bpftables *t, uint32_t number);
+void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number);
 
-/* Enter all tables that were made. */
-void ow_bpftables_flush(struct ow_bpftables *t);
+/*
+ * Is it known what becomes of an object that was prepared?  Then *since is when
+ * its table was there first (CLOCK_MONOTONIC, ns), or 0.
+ */
+bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
+			     uint64_t *since);
+
+/* Wait until there is nothing to make. */
+void ow_bpftables_wait(struct ow_bpftables *t);
+
+/* From now on, tables are waited for: they are made before others may run. */
+void ow_bpftables_hurry(struct ow_bpftables *t);
+
+/* Nothing is waited for any more; what is in the making is given up. */
+void ow_bpftables_stop(struct ow_bpftables *t);
+
+/* Bytes in the kernel, and how many tables had to leave. */
+void ow_bpftables_count(struct ow_bpftables *t, uint64_t *bytes,
+			uint64_t *evictions);
 
 #endif /* OW_BPFTABLES_H */
