@@ -180,6 +180,12 @@ static enum ow_kerneltable_stage stage_of(struct ow_bpftables *t,
 	return stage;
 }
 
+/* Do the programs walk stacks of its code? */
+static bool is_walked(const struct ow_object *obj)
+{
+	return obj && obj->elf.arch == &ow_arch_x86_64;
+}
+
 void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
 {
 	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
@@ -187,11 +193,10 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
 
 	if (number == 0 || stage_of(t, number) != OW_KERNELTABLE_UNSEEN)
 		return;
-	is_known = obj && obj->elf.arch == &ow_arch_x86_64;
-	if (is_known)
+	if (is_walked(obj))
 		t->in.heads[number].entry = obj->elf.entry;
 	/* Here, and not by the threads: others look at it, too. */
-	is_known = is_known && !ow_object_load_cfi(obj, NULL);
+	is_known = is_walked(obj) && !ow_object_load_cfi(obj, NULL);
 	pthread_mutex_lock(&t->in.lock);
 	t->in.all[number].stage = OW_KERNELTABLE_NONE;
 	if (is_known)
