@@ -271,11 +271,9 @@ int ow_bpfload_attach(struct ow_recorder *r, struct ow_error *err)
 
 void ow_bpfload_detach(struct ow_bpfengine *e)
 {
-	size_t i;
-
-	for (i = 0; i < e->nr_links; i++)
-		bpf_link__destroy(e->links[i]);
-	e->nr_links = 0;
+	/* The last ones first: who takes samples goes by what the others tell. */
+	while (e->nr_links)
+		bpf_link__destroy(e->links[--e->nr_links]);
 	ow_clocks_close(&e->cycles);
 	ow_clocks_close(&e->faults);
 }
