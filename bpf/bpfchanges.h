@@ -18,11 +18,18 @@ struct {
 	__type(value, __u32);
 } targets SEC(".maps");
 
+/* When a process has mapped code last, or was replaced by another program. */
+struct change {
+	__u64 time;  /* CLOCK_MONOTONIC, ns */
+	__u32 image; /* whose mappings are all still there; or 0 */
+	__u32 reserved;
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
 	__type(key, __u32); /* pid */
-	__type(value, __u64);
+	__type(value, struct change);
 } changes SEC(".maps");
 
 __u64 last_change; /* of anyone's mappings: CLOCK_MONOTONIC, ns */
@@ -47,23 +54,27 @@ static __always_inline void set_last_change(__u64 now)
 		last_change = ~0ULL; /* everyone is looked up from now on */
 }
 
-static __always_inline void note_change(__u32 pid)
+/*
+ * Something has changed, but for the mappings of that image.  The loader may be
+ * about to tell of another one, in which it has: so that is noted always.
+ */
+static __always_inline void note_change(__u32 pid, __u32 image)
 {
-	__u64 now = bpf_ktime_get_ns();
+	struct change c = { bpf_ktime_get_ns(), image, 0 };
 
-	if (bpf_map_update_elem(&changes, &pid, &now, BPF_ANY))
+	if (bpf_map_update_elem(&changes, &pid, &c, BPF_ANY))
 		bpf_map_delete_elem(&processes, &pid);
-	set_last_change(now);
+	set_last_change(c.time);
 }
 
 static __always_inline bool is_stale(const struct ow_bpf_process *p, __u32 pid)
 {
-	__u64 *when;
+	struct change *c;
 
 	if (last_change <= p->as_of)
 		return false;
-	when = bpf_map_lookup_elem(&changes, &pid);
-	return when && *when > p->as_of;
+	c = bpf_map_lookup_elem(&changes, &pid);
+	return c && c->time > p->as_of && c->image != p->image;
 }
 
 #endif /* OW_BPF_CHANGES_H */

@@ -49,7 +49,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!is_target(pid))
 		return 0;
-	note_change(pid);
+	note_change(pid, 0);
 	bpf_map_delete_elem(&processes, &pid);
 	return 0;
 }
@@ -112,8 +112,12 @@ static __always_inline int take_mapping(__u64 start, __u64 end, bool has_file)
 	struct ow_bpf_process *p;
 
 	p = bpf_map_lookup_elem(&processes, &pid);
-	if (p ? is_replaced(p, start, end, has_file) : is_target(pid))
-		note_change(pid);
+	if (!p && !is_target(pid))
+		return 0;
+	/* What is stale can't tell what it is that is replaced. */
+	if (p && (is_stale(p, pid) || is_replaced(p, start, end, has_file)))
+		p = NULL;
+	note_change(pid, p ? p->image : 0);
 	return 0;
 }
 
