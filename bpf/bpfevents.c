@@ -24,11 +24,15 @@ static const struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
 
 	/* Before who was sampled could run code, it was told of. */
 	ow_bpfknown_follow(r);
-	image = ow_images_at(&r->images, pid, c->time);
 	/* What was to be mapped may have failed, or not have been heard of. */
-	if (!image || (c->head.notice.arg == OW_BPF_UNTOLD &&
-		       c->time > ow_images_as_of(&r->images, pid) + DOUBT_NS))
-		image = ow_images_look(&r->images, pid, &is_new);
+	if (!ow_images_of(&r->images, pid) ||
+	    (c->head.notice.arg == OW_BPF_UNTOLD &&
+	     c->time > ow_images_as_of(&r->images, pid) + DOUBT_NS)) {
+		ow_images_look(&r->images, pid, &is_new);
+		/* What has changed meanwhile has its own time. */
+		ow_bpfknown_follow(r);
+	}
+	image = ow_images_at(&r->images, pid, c->time);
 	if (image && (c->head.notice.arg == OW_BPF_UNTOLD ||
 		      !ow_images_of(&r->images, pid)->is_placed))
 		ow_bpfknown_want(r, pid);

@@ -67,6 +67,14 @@ static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image)
 			    BPF_ANY);
 }
 
+/* It has ended, maybe before it was told of: its number may be another's. */
+static void withdraw(struct ow_bpfengine *e, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+
+	bpf_map_delete_elem(bpf_map__fd(e->skel->maps.processes), &key);
+}
+
 static bool is_wanted(void *arg, pid_t pid)
 {
 	struct ow_bpfengine *e = ((struct ow_recorder *)arg)->priv;
@@ -114,11 +122,26 @@ void ow_bpfknown_want(struct ow_recorder *r, pid_t pid)
 	e->changed[0] = pid;
 }
 
+/* What has happened wasn't all told: whoever is known is looked at. */
+static void look_again(struct ow_recorder *r)
+{
+	struct ow_images *im = &r->images;
+	bool is_new;
+	size_t i;
+
+	for (i = 0; i < im->nr_users; i++)
+		if (!im->users[i].is_gone &&
+		    ow_images_look(im, im->users[i].pid, &is_new))
+			ow_bpfknown_note(r, im->users[i].pid);
+}
+
 void ow_bpfknown_follow(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
 
-	ow_lives_apply(&e->lives, &r->images, is_wanted, ow_bpfknown_note, r);
+	if (!ow_lives_apply(&e->lives, &r->images, is_wanted, ow_bpfknown_note,
+			    r))
+		look_again(r);
 }
 
 /* What a process had before the first look at it doesn't count. */
@@ -189,8 +212,12 @@ bool ow_bpfknown_tell(struct ow_recorder *r)
 	pid = e->changed[0];
 	memmove(e->changed, e->changed + 1,
 		--e->nr_changed * sizeof(*e->changed));
-	image = ow_images_of(&r->images, pid);
-	if (!image || image->nr == 0 || !image->users)
+	image = ow_images_lives(&r->images, pid) ?
+			ow_images_of(&r->images, pid) :
+			NULL;
+	if (!image)
+		withdraw(e, pid);
+	if (!image || image->nr == 0)
 		return true;
 	is_new = !image->is_placed;
 	publish(r, pid, image);

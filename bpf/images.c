@@ -101,19 +101,28 @@ static bool set_user(struct ow_images *im, pid_t pid, struct ow_image *image,
 	return true;
 }
 
-void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child)
+void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
+		    uint64_t time)
 {
-	struct ow_image *image = ow_images_of(im, parent);
+	struct ow_image *image = ow_images_at(im, parent, time);
 
-	if (image)
-		set_user(im, child, image, ow_images_as_of(im, parent));
+	/* Who has been looked at since may not be what it was. */
+	if (image && time > ow_images_as_of(im, child))
+		set_user(im, child, image, time);
 }
 
-void ow_images_end(struct ow_images *im, pid_t pid)
+bool ow_images_lives(const struct ow_images *im, pid_t pid)
 {
 	size_t at = user_at(im, pid);
 
-	if (!is_user(im, at, pid) || im->users[at].is_gone)
+	return is_user(im, at, pid) && !im->users[at].is_gone;
+}
+
+void ow_images_end(struct ow_images *im, pid_t pid, uint64_t time)
+{
+	size_t at = user_at(im, pid);
+
+	if (!ow_images_lives(im, pid) || time <= im->users[at].as_of)
 		return;
 	/* What was sampled before may still be on its way. */
 	im->users[at].is_gone = true;
@@ -215,6 +224,56 @@ static struct ow_image *replace(struct ow_images *im, pid_t pid,
 	return set_user(im, pid, image, as_of) ? image : NULL;
 }
 
+/*
+ * The process had these from time on, up to what was looked at later: its image
+ * remains what it is.
+ */
+static void insert_past(struct ow_images *im, pid_t pid,
+			struct ow_bpf_range *ranges, uint32_t nr, uint64_t time)
+{
+	uint32_t before = ow_images_at(im, pid, time)->id;
+	struct ow_image *later, *image = add(im, pid, ranges, nr);
+
+	if (!image) {
+		free(ranges);
+		return;
+	}
+	image->since = time;
+	image->before = before;
+	later = ow_images_of(im, pid);
+	while (later && later->before != before)
+		later = ow_images_get(im, later->before);
+	if (later)
+		later->before = image->id;
+}
+
+/* Has a look been taken since, which that time is before? */
+static bool is_past(const struct ow_images *im, pid_t pid, uint64_t time)
+{
+	return time <= ow_images_as_of(im, pid);
+}
+
+/* What was looked at since has it, or what has come in its place. */
+static bool is_known(const struct ow_images *im, pid_t pid, uint64_t time)
+{
+	const struct ow_image *image = ow_images_of(im, pid);
+
+	return is_past(im, pid, time) && (!image || image->since <= time);
+}
+
+/* The process has these from time on; its image, or NULL if it isn't news. */
+static struct ow_image *change(struct ow_images *im, pid_t pid,
+			       struct ow_bpf_range *ranges, uint32_t nr,
+			       uint64_t time)
+{
+	if (!ranges)
+		return NULL;
+	if (!is_past(im, pid, time))
+		return replace(im, pid, ranges, nr, time, time);
+	insert_past(im, pid, ranges, nr, time);
+	return NULL;
+}
+
 struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 {
 	struct ow_image *image = ow_images_of(im, pid);
@@ -239,12 +298,9 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 
 struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 {
-	struct ow_bpf_range *none;
-
-	if (time <= ow_images_as_of(im, pid))
+	if (is_known(im, pid, time))
 		return NULL;
-	none = calloc(1, sizeof(*none));
-	return none ? replace(im, pid, none, 0, time, time) : NULL;
+	return change(im, pid, calloc(1, sizeof(struct ow_bpf_range)), 0, time);
 }
 
 /* The old ranges but for what r covers, and r among them; nr of old + 2 fit. */
@@ -289,20 +345,25 @@ static bool is_the_same(const struct ow_image *image,
 struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 			       const struct ow_mapping *map)
 {
-	struct ow_image *old = ow_images_of(im, pid);
+	bool past = is_past(im, pid, time);
+	struct ow_image *old = past ? ow_images_at(im, pid, time) :
+				      ow_images_of(im, pid);
 	struct ow_bpf_range *list, r;
+	uint32_t nr = 0;
 
-	if (time <= ow_images_as_of(im, pid))
+	if (is_known(im, pid, time))
 		return NULL;
 	fill_range(im, pid, map, &r);
 	if (old && is_the_same(old, &r)) {
+		if (past)
+			return NULL;
 		im->users[user_at(im, pid)].as_of = time;
 		return old;
 	}
 	list = calloc((old ? old->nr : 0) + 2, sizeof(*list));
-	return list ? replace(im, pid, list, insert(list, old, &r), time,
-			      time) :
-		      NULL;
+	if (list)
+		nr = insert(list, old, &r);
+	return change(im, pid, list, nr, time);
 }
 
 static bool is_in_use(const struct ow_image *image, uint64_t now)

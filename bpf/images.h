@@ -62,14 +62,18 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new);
 /*
  * What the kernel tells of processes: a child has what its parent has; one that
  * was replaced by exec has nothing at first; one has mapped something; one has
- * ended.  These return the process' image, or NULL
- * where that isn't news.
+ * ended.  These return the process' image, or NULL where that isn't news: what
+ * is told later than it was looked at is only what was so before.
  */
-void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child);
+void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
+		    uint64_t time);
 struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time);
 struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 			       const struct ow_mapping *map);
-void ow_images_end(struct ow_images *im, pid_t pid);
+void ow_images_end(struct ow_images *im, pid_t pid, uint64_t time);
+
+/* Is it known, and hasn't ended? */
+bool ow_images_lives(const struct ow_images *im, pid_t pid);
 
 /* The image that a process had at that time, or the first known; or NULL. */
 struct ow_image *ow_images_at(const struct ow_images *im, pid_t pid,

@@ -91,12 +91,14 @@ static void take(void *arg, const struct perf_event_header *h)
 	struct ow_lives *l = arg;
 	struct ow_life *e, *more;
 
+	l->lost |= h->type == PERF_RECORD_LOST;
 	if (h->size < sizeof(*h) + 16 ||
 	    (h->type == PERF_RECORD_COMM &&
 	     !(h->misc & PERF_RECORD_MISC_COMM_EXEC)))
 		return;
 	if (l->nr == l->room) {
 		more = realloc(l->events, (2 * l->room + 256) * sizeof(*more));
+		l->lost |= !more;
 		if (!more)
 			return;
 		l->events = more;
@@ -134,19 +136,21 @@ static bool apply(const struct ow_life *e, struct ow_images *images)
 		return ow_images_map(images, e->pid, e->time, &e->map);
 	case PERF_RECORD_COMM: return ow_images_exec(images, e->pid, e->time);
 	case PERF_RECORD_FORK:
-		ow_images_fork(images, e->parent, e->pid);
+		ow_images_fork(images, e->parent, e->pid, e->time);
 		return true;
-	case PERF_RECORD_EXIT: ow_images_end(images, e->pid);
+	case PERF_RECORD_EXIT:
+		ow_images_end(images, e->pid, e->time);
+		return true;
 	}
 	return false;
 }
 
-void ow_lives_apply(struct ow_lives *l, struct ow_images *images,
+bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 		    bool (*is_wanted)(void *arg, pid_t pid),
 		    void (*changed)(void *arg, pid_t pid), void *arg)
 {
 	const struct ow_life *e;
-
+	bool lost;
 	uint64_t until;
 	size_t i;
 
@@ -167,4 +171,7 @@ void ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 			changed(arg, e->pid);
 	}
 	forget(l, i);
+	lost = l->lost;
+	l->lost = false;
+	return !lost;
 }

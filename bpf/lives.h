@@ -15,6 +15,7 @@ struct ow_lives {
 	struct ow_perfrings rings;
 	struct ow_life *events; /* read, but not applied yet */
 	size_t nr, room;
+	bool lost; /* there was no room for all */
 };
 
 int ow_lives_open(struct ow_lives *l, struct ow_error *err);
@@ -22,9 +23,10 @@ void ow_lives_close(struct ow_lives *l);
 
 /*
  * Apply what has happened, in its order, to the images of those whom is_wanted()
- * tells; changed() hears of each whose mappings aren't what they were.
+ * tells; changed() hears of each whose mappings aren't what they were.  False if
+ * not all of it was told.
  */
-void ow_lives_apply(struct ow_lives *l, struct ow_images *images,
+bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 		    bool (*is_wanted)(void *arg, pid_t pid),
 		    void (*changed)(void *arg, pid_t pid), void *arg);
 

@@ -223,7 +223,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	case PERF_RECORD_FORK: /* pid, ppid, ... */
 		if (words[0] != words[1])
 			ow_images_fork(&r->images, (pid_t)words[1],
-				       (pid_t)words[0]);
+				       (pid_t)words[0], ow_recorder_now());
 		break;
 	case PERF_RECORD_LOST: /* id, number */
 		r->stats.lost += ((const uint64_t *)words)[1];
