@@ -14,7 +14,8 @@ enum {
 	SLOT_FAULT
 };
 
-#define ASK_AGAIN 100000000ULL /* ns */
+#define ASK_AGAIN    100000000ULL /* ns */
+#define NR_SIGRETURN 15           /* rt_sigreturn, x86-64 */
 
 /* By CPU, and for each of them by slot: too large for a map of CPUs. */
 struct {
@@ -126,15 +127,24 @@ static __always_inline int put_regs(struct walk *w, const struct user_regs *r)
 	return 0;
 }
 
-/* The registers that the program had when it was interrupted last. */
+/*
+ * The registers that the program had when it was interrupted last.  While a
+ * signal's handler returns, the kernel puts back those that were interrupted by
+ * it, one by one, and only then tells that (arch/x86/kernel/signal_64.c): where
+ * sp isn't at the signal frame any more they are neither's.
+ */
 static __always_inline int load_regs(struct walk *w, struct task_struct *task)
 {
 	struct user_regs r;
+	int failed;
 
 	if (bpf_probe_read_kernel(&r, sizeof(r),
 				  (void *)bpf_task_pt_regs((void *)task)))
 		return OW_END_FAULT;
-	return put_regs(w, &r);
+	failed = put_regs(w, &r);
+	if (!failed && r.orig_ax == NR_SIGRETURN && !has_mark(w))
+		return OW_END_UNKNOWN;
+	return failed;
 }
 
 /* interrupted: what was going on, if the program may tell; or NULL. */
