@@ -13,7 +13,9 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), \
 			     apply_to = record)
 
-struct mm_struct;
+struct mm_struct {
+	unsigned long start_code;
+};
 
 struct task_struct {
 	unsigned int flags;

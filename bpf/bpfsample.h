@@ -128,6 +128,15 @@ static __always_inline int put_regs(struct walk *w, const struct user_regs *r)
 }
 
 /*
+ * Is it just being replaced by exec?  Its memory is the new program's then, whose
+ * code is to be told of, but the registers are the old one's (fs/binfmt_elf.c).
+ */
+static __always_inline bool is_between(struct task_struct *task)
+{
+	return task->mm && !task->mm->start_code;
+}
+
+/*
  * The registers that the program had when it was interrupted last.  While a
  * signal's handler returns, the kernel puts back those that were interrupted by
  * it, one by one, and only then tells that (arch/x86/kernel/signal_64.c): where
@@ -138,6 +147,8 @@ static __always_inline int load_regs(struct walk *w, struct task_struct *task)
 	struct user_regs r;
 	int failed;
 
+	if (is_between(task))
+		return OW_END_UNKNOWN;
 	if (bpf_probe_read_kernel(&r, sizeof(r),
 				  (void *)bpf_task_pt_regs((void *)task)))
 		return OW_END_FAULT;

@@ -140,6 +140,8 @@ $(call live_program,touching,touching.c,$(CC) -D_GNU_SOURCE $(live_flags) -stati
 $(call live_program,busy,busy.c,$(CC) $(live_flags) -pthread)
 $(call live_program,jitting,jitting.c,$(CC) $(live_flags))
 $(call live_program,replaced,replaced.c,$(CC) $(live_flags))
+$(call live_program,reborn-a,reborn.c,$(CC) $(live_flags) -pthread -DNAME=a -DROOM=40)
+$(call live_program,reborn-b,reborn.c,$(CC) $(live_flags) -pthread -DNAME=b -DROOM=2000)
 $(call live_program,turned-small.so,turned.c,$(CC) $(live_flags) -shared -fPIC -DROOM=24)
 $(call live_program,turned-large.so,turned.c,$(CC) $(live_flags) -shared -fPIC -DROOM=3000)
 

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """outwind record of a process whose code is replaced by other."""
 
-from cases_record import chains, need_bpf, record_enough
+import collections
+import re
+
+from cases_record import OUTERMOST, chains, need_bpf, record
+from cases_record import record_enough
 from harness import case, check
 
 
@@ -48,3 +52,76 @@ def replaced_at_once(context):
 @case('record: code that is mapped where other was', alone=True)
 def replaced_after(context):
     check_turns(context, ['unmap'])
+
+
+OURS = re.compile(r'(work_small|work_large|load|meanwhile)_(a|b)$')
+
+
+def name_of(frame):
+    """What the function is to reborn.c: its part, and the one it is part of."""
+    function, module = frame.get('function'), frame.get('module', '')
+    mine = OURS.match(function or '')
+    if mine:
+        return mine.groups()
+    if function == 'turn':
+        return function, re.split(r'[-.]', module)[-2]
+    if function == 'main':
+        return function, module.rsplit('-', 1)[-1]
+    return None, None
+
+
+def wrong_reborn(frames):
+    """Which frame of it can't be its callee's caller; None if all can."""
+    names = [name_of(f) for f in frames]
+    programs = {of for part, of in names if part not in (None, 'turn')}
+    if len(programs) > 1:
+        return 'of two programs'
+    for (part, _), (caller, of) in zip(names, names[1:]):
+        if part in ('work_small', 'work_large'):
+            if caller != 'meanwhile' and (caller, of) != ('turn', part[5:]):
+                return '%s called by %s of %s' % (part, caller, of)
+        elif part and caller != {'turn': 'load', 'load': 'main'}.get(part):
+            return '%s called by %s' % (part, caller)
+        elif not part and caller in ('work_small', 'work_large'):
+            return '%s calls another' % caller
+    return None
+
+
+def check_reborn(profile):
+    """How many samples were whole, by what they were in; how many were cut."""
+    whole, cut = collections.Counter(), collections.Counter()
+    for _, stack in chains(profile):
+        frames = [profile['frames'][i] for i in stack['frames']]
+        frames = [f for f in frames if not f.get('kernel')]
+        functions = [f.get('function') for f in frames]
+        if not frames: # it is being replaced, or ends: only the kernel runs
+            continue
+        wrong = wrong_reborn(frames)
+        check(not wrong, 'a wrong frame', (wrong, functions, stack['end']))
+        if stack['end'] != 'complete':
+            cut[stack['end']] += stack['count']
+            continue
+        check(functions[-1] in OUTERMOST, 'not whole', functions)
+        for name in set(map(name_of, frames)):
+            whole[name] += stack['count']
+    return whole, cut
+
+
+@case('record: every frame is right where code is replaced all the time')
+def replaced_often(context):
+    need_bpf(context)
+    a, b, small, large = map(context.program, (
+        'reborn-a', 'reborn-b', 'turned-small.so', 'turned-large.so'))
+    target = context.start([a, b, small, large])
+    whole, cut = collections.Counter(), collections.Counter()
+    wanted = [('turn', 'small'), ('turn', 'large'), ('load', 'a'),
+              ('load', 'b'), ('meanwhile', 'a'), ('meanwhile', 'b')]
+    while min(whole[w] for w in wanted) < 100:
+        profile, _ = record(context, '-d', '2', '-F', '4000', target.pid)
+        some_whole, some_cut = check_reborn(profile)
+        whole += some_whole
+        cut += some_cut
+        check(target.poll() is None, 'the program has ended')
+    context.note('whole: %d in main, %d in the other thread; cut: %s' % (
+        whole['main', 'a'] + whole['main', 'b'],
+        whole['meanwhile', 'a'] + whole['meanwhile', 'b'], dict(cut)))
