@@ -4,9 +4,9 @@
 import collections
 import re
 
-from cases_record import OUTERMOST, chains, need_bpf, record
+from cases_record import chains, need_bpf, record
 from cases_record import record_enough
-from harness import case, check
+from harness import OUTERMOST, case, check
 
 
 def check_turns(context, how):
