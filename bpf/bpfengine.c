@@ -10,6 +10,7 @@
 #include "bpfevents.h"
 #include "bpfknown.h"
 #include "bpfload.h"
+#include "bpfwaits.h"
 #include "error.h"
 #include "sampler.skel.h"
 
@@ -49,11 +50,13 @@ static int engine_open(struct ow_recorder *r, struct ow_error *err)
 static int engine_start(struct ow_recorder *r, struct ow_error *err)
 {
 	struct ow_bpfengine *e = r->priv;
+	int failed;
 
 	if (r->options.everyone)
 		ow_bpfknown_add_all(r);
 	ow_bpftables_hurry(&e->tables);
-	return ow_bpfload_attach(r, err);
+	failed = ow_bpfload_attach(r, err);
+	return failed ? failed : ow_bpfwaits_begin(r, err);
 }
 
 /* Until something has come from the kernel, or a signal: that is -1. */
@@ -116,6 +119,17 @@ static void engine_stop(struct ow_recorder *r)
 
 	ow_bpfload_detach(e);
 	ow_bpftables_stop(&e->tables);
+	e->ended = ow_recorder_now();
+}
+
+static int engine_collect(struct ow_recorder *r, struct ow_error *err)
+{
+	const struct ow_bpfengine *e = r->priv;
+	int failed = ow_bpfevents_collect(r, err);
+
+	if (!failed && e->ended && r->options.events & OW_RECORD_OFF_CPU)
+		ow_bpfwaits_end(r, e->ended);
+	return failed;
 }
 
 /* What all CPUs have counted. */
@@ -156,10 +170,10 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	uint32_t i;
 
 	sum_tallies(e, &t);
-	s->samples = t.nr[OW_BPF_SAMPLES];
+	s->samples = e->waiting + t.nr[OW_BPF_SAMPLES];
 	s->missed = t.nr[OW_BPF_MISSED];
 	s->lost = t.nr[OW_BPF_LOST];
-	s->copied = t.nr[OW_BPF_COPIED];
+	s->copied = e->waiting + t.nr[OW_BPF_COPIED];
 	s->frames = e->frames + t.nr[OW_BPF_SEEN];
 	s->cold = t.nr[OW_BPF_COLD];
 	for (i = 0; i < OW_NR_ENDS; i++)
@@ -196,7 +210,7 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.start = engine_start,
 	.wait = engine_wait,
 	.stop = engine_stop,
-	.collect = ow_bpfevents_collect,
+	.collect = engine_collect,
 	.count = engine_count,
 	.close = engine_close,
 };

@@ -39,38 +39,60 @@ static const struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
 	return image;
 }
 
-/* Walk what was copied, as the kernel could not. */
-static void take_copy(struct ow_recorder *r, struct ow_bpf_copy *c, size_t size)
+/* Walk what was copied; what the image is, or NULL. */
+static const struct ow_image *walk_copy(struct ow_recorder *r,
+					const struct ow_bpf_copy *c,
+					size_t *nr_ret, enum ow_end *end_ret)
 {
 	struct ow_bpfengine *e = r->priv;
-	struct ow_window window;
 	const struct ow_image *image;
 	struct ow_regs regs = { 0 };
-	struct ow_bpf_stack head;
-	enum ow_end end = OW_END_NO_MODULE;
-	pid_t pid = (pid_t)c->head.key.pid;
+	struct ow_window window;
 	unsigned int i;
 
-	if (size < sizeof(*c) || c->head.nr_kernel > OW_BPF_KERNEL)
-		return;
 	for (i = 0; i < OW_BPF_REGS; i++)
 		ow_regs_set(&regs, i, c->regs[i]);
-	image = image_of(r, pid, c);
+	image = image_of(r, (pid_t)c->head.key.pid, c);
 	window = (struct ow_window){ regs.val[ow_arch_x86_64.sp] &
 					     ~(uint64_t)(OW_BPF_PAGE - 1),
 				     (uint64_t)c->nr_pages * OW_BPF_PAGE,
 				     c->stack };
-	head = c->head;
-	memcpy(e->copies.packed, c->kernel, 8 * (size_t)head.nr_kernel);
 	if (image)
-		head.nr = (uint16_t)ow_copywalk_run(&e->copies, image, &regs,
-						    &window, head.nr_kernel,
-						    &end);
+		*nr_ret = ow_copywalk_run(&e->copies, image, &regs, &window,
+					  c->head.nr_kernel, end_ret);
+	return image;
+}
+
+void ow_bpfevents_take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c)
+{
+	enum ow_end end = c->head.key.end;
+	const struct ow_image *image = NULL;
+	struct ow_bpfengine *e = r->priv;
+	struct ow_bpf_stack head = c->head;
+	size_t nr = 0;
+
+	if (end == OW_END_WANT) {
+		end = OW_END_NO_MODULE;
+		image = walk_copy(r, c, &nr, &end);
+	}
+	memcpy(e->copies.packed, c->kernel, 8 * (size_t)head.nr_kernel);
+	head.nr = (uint16_t)nr;
 	e->ends[end]++;
-	e->ends[head.key.end % OW_NR_ENDS]--; /* as the kernel has it */
-	e->frames += head.nr;
+	e->frames += nr;
 	ow_samplestore_add_of(&r->store, &head, e->copies.packed,
 			      image ? image->id : 0, end);
+}
+
+/* What the kernel could not walk, and let leave. */
+static void take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c,
+		      size_t size)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	if (size < sizeof(*c) || c->head.nr_kernel > OW_BPF_KERNEL)
+		return;
+	e->ends[c->head.key.end % OW_NR_ENDS]--; /* as the kernel has it */
+	ow_bpfevents_take_copy(r, c);
 }
 
 static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,

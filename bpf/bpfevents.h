@@ -13,4 +13,7 @@ void ow_bpfevents_take(struct ow_recorder *r, uint64_t ns);
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err);
 
+/* Walk a stack that was copied, and keep it. */
+void ow_bpfevents_take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c);
+
 #endif /* OW_BPFEVENTS_H */

@@ -19,10 +19,24 @@ struct mm_struct {
 
 struct task_struct {
 	unsigned int flags;
+	int on_cpu; /* not where there can be but one */
 	int pid;
 	int tgid;
+	int exit_state; /* not 0: it has ended */
 	struct mm_struct *mm;
 	char comm[16];
+};
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+/* What a program that goes through all tasks is given. */
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task; /* NULL: that was all */
 };
 
 struct file;

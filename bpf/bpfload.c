@@ -95,6 +95,12 @@ static void set_options(struct sampler_bpf *skel,
 			skel->rodata->wanted[o->syscalls[i]] = 1;
 }
 
+/* May programs go through all tasks? */
+static bool can_list(void)
+{
+	return libbpf_find_vmlinux_btf_id("task", BPF_TRACE_ITER) > 0;
+}
+
 /* May programs be attached to the kernel's functions? */
 static bool can_trace(void)
 {
@@ -121,12 +127,16 @@ static void choose_programs(struct sampler_bpf *skel,
 			    const struct ow_recorder_options *o)
 {
 	unsigned int events = o->events;
+	/* Whose children are followed is a command that hasn't begun yet. */
+	bool list = events & OW_RECORD_OFF_CPU && !o->children;
 
 	bpf_program__set_autoload(skel->progs.on_clock, events & OW_RECORD_CPU);
 	bpf_program__set_autoload(skel->progs.on_fault,
 				  events & OW_RECORD_FAULTS);
 	bpf_program__set_autoload(skel->progs.on_switch,
 				  events & OW_RECORD_OFF_CPU);
+	bpf_program__set_autoload(skel->progs.on_task, list && can_list());
+	skel->bss->listing = list && can_list();
 	bpf_program__set_autoload(skel->progs.on_enter,
 				  events & OW_RECORD_SYSCALLS);
 	bpf_program__set_autoload(skel->progs.on_leave,

@@ -19,6 +19,8 @@ const volatile bool all_wanted = true;
 /* Which argument is text, from 1; 0: none. */
 const volatile __u8 text_args[OW_BPF_SYSCALLS];
 
+bool listing;      /* who waits already is being looked for, */
+__u64 began;       /* and is taken to wait since then: CLOCK_MONOTONIC, ns */
 __u32 loader_time; /* its own count of time, by which tables are given up */
 
 #endif /* OW_BPF_OPTIONS_H */

@@ -31,7 +31,9 @@ struct ow_bpfengine {
 	size_t nr_links;
 	uint64_t nr_stacks; /* that came since counts were emptied */
 	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
-	int stats_fd; /* makes the kernel measure programs, or -1 */
+	uint64_t waiting; /* threads that did so when recording began */
+	uint64_t ended;   /* CLOCK_MONOTONIC: nothing is taken any more; or 0 */
+	int stats_fd;     /* makes the kernel measure programs, or -1 */
 };
 
 #endif /* OW_BPFPARTS_H */

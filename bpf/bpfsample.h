@@ -102,28 +102,33 @@ static __always_inline struct walk *walk_here(__u32 slot)
 	return bpf_map_lookup_elem(&walks, &at);
 }
 
+static __always_inline void order_regs(__u64 *reg, const struct user_regs *r)
+{
+	reg[0] = r->ax;
+	reg[1] = r->dx;
+	reg[2] = r->cx;
+	reg[3] = r->bx;
+	reg[4] = r->si;
+	reg[5] = r->di;
+	reg[6] = r->bp;
+	reg[7] = r->sp;
+	reg[8] = r->r8;
+	reg[9] = r->r9;
+	reg[10] = r->r10;
+	reg[11] = r->r11;
+	reg[12] = r->r12;
+	reg[13] = r->r13;
+	reg[14] = r->r14;
+	reg[15] = r->r15;
+	reg[16] = r->ip;
+}
+
 static __always_inline int put_regs(struct walk *w, const struct user_regs *r)
 {
 	if (r->cs != USER_CS)
 		return OW_END_UNSUPPORTED;
-	w->reg[0] = r->ax;
-	w->reg[1] = r->dx;
-	w->reg[2] = r->cx;
-	w->reg[3] = r->bx;
-	w->reg[4] = r->si;
-	w->reg[5] = r->di;
-	w->reg[6] = r->bp;
-	w->reg[7] = r->sp;
-	w->reg[8] = r->r8;
-	w->reg[9] = r->r9;
-	w->reg[10] = r->r10;
-	w->reg[11] = r->r11;
-	w->reg[12] = r->r12;
-	w->reg[13] = r->r13;
-	w->reg[14] = r->r14;
-	w->reg[15] = r->r15;
-	w->reg[16] = r->ip;
-	w->known = (1ULL << 17) - 1;
+	order_regs(w->reg, r);
+	w->known = (1ULL << OW_BPF_REGS) - 1;
 	return 0;
 }
 

@@ -12,37 +12,53 @@ struct {
 	__type(value, struct ow_bpf_wait);
 } waits SEC(".maps");
 
-/* A thread that waited runs again. */
-static __always_inline void end_wait(__u32 tid)
+/* What a thread waited for is over after so long. */
+static __always_inline void add_wait(const struct ow_sample_key *key,
+				     __u64 waited)
 {
-	__u64 waited, now = bpf_ktime_get_ns();
-	struct ow_sample_value *v, first;
-	struct ow_bpf_wait *wait;
-	struct ow_sample_key key;
+	struct ow_sample_value first = { 1, waited }, *v;
 
-	wait = bpf_map_lookup_elem(&waits, &tid);
-	if (!wait)
-		return;
-	waited = now - wait->since;
-	key = wait->key;
-	bpf_map_delete_elem(&waits, &tid);
 	if (waited < shortest_wait)
 		return;
-	v = bpf_map_lookup_elem(&counts, &key);
+	v = bpf_map_lookup_elem(&counts, key);
 	if (v) {
 		__sync_fetch_and_add(&v->count, 1);
 		__sync_fetch_and_add(&v->value, waited);
+	} else if (bpf_map_update_elem(&counts, key, &first, BPF_NOEXIST)) {
+		tally(OW_BPF_LOST, 1);
+	}
+}
+
+/* A thread that may have waited runs again. */
+static __always_inline void end_wait(__u32 tid)
+{
+	const struct ow_bpf_wait over = { 0 };
+	struct ow_sample_key key;
+	struct ow_bpf_wait *wait;
+	__u64 since;
+
+	wait = bpf_map_lookup_elem(&waits, &tid);
+	if (!wait) {
+		/* Or it might yet be taken for one that waits already. */
+		if (listing)
+			bpf_map_update_elem(&waits, &tid, &over, BPF_ANY);
 		return;
 	}
-	first.count = 1;
-	first.value = waited;
-	bpf_map_update_elem(&counts, &key, &first, BPF_NOEXIST);
+	since = wait->since;
+	key = wait->key;
+	if (listing)
+		wait->since = 0;
+	else
+		bpf_map_delete_elem(&waits, &tid);
+	if (since)
+		add_wait(&key, bpf_ktime_get_ns() - since);
 }
 
 SEC("raw_tp/sched_switch")
 
 int on_switch(struct bpf_raw_tracepoint_args *ctx)
 {
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct task_struct *next = (void *)ctx->args[2];
 	struct ow_bpf_wait wait;
 	struct stack *s;
@@ -50,13 +66,16 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tid;
 
 	end_wait(BPF_CORE_READ(next, pid));
+	if (task->exit_state)
+		return 0;
 	s = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_OFF_CPU, &w);
 	if (!s)
 		return 0;
 	tid = s->out.tid;
 	wait.since = bpf_ktime_get_ns();
 	wait.key = s->out.key;
-	bpf_map_update_elem(&waits, &tid, &wait, BPF_ANY);
+	if (bpf_map_update_elem(&waits, &tid, &wait, BPF_ANY))
+		tally(OW_BPF_LOST, 1);
 	count(w, s, 0, 0);
 	return 0;
 }

@@ -13,6 +13,8 @@
 #define DEFAULT_TABLES ((size_t)256 << 20)
 #define DEFAULT_STACK  ((size_t)32 << 10)
 #define SYSCALLS       1024
+#define SCHEDULER      "__schedule" /* and suffixes of the compiler's */
+#define TRACING_MAX    12 /* frames above it, of tracepoints and BPF */
 
 static const struct ow_engine_ops *const engines[] = {
 	[OW_ENGINE_BPF] = &ow_bpf_engine,
@@ -105,17 +107,6 @@ int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 	return failed;
 }
 
-int ow_recorder_drain(struct ow_recorder *r,
-		      void (*take)(void *arg, const struct ow_recorded *s),
-		      void *arg, struct ow_error *err)
-{
-	int failed = r->ops->collect(r, err);
-
-	ow_jitmaps_read(&r->images.jits, true);
-	ow_samplestore_drain(&r->store, take, arg);
-	return failed;
-}
-
 struct ow_frame ow_recorded_frame(const struct ow_recorded *s, size_t i)
 {
 	if (i < s->nr_kernel)
@@ -125,6 +116,56 @@ struct ow_frame ow_recorded_frame(const struct ow_recorded *s, size_t i)
 	return (struct ow_frame){ .pc = OW_SAMPLE_PC(s->packed[i]),
 				  .how = OW_SAMPLE_HOW(s->packed[i]),
 				  .flags = OW_SAMPLE_FLAGS(s->packed[i]) };
+}
+
+/*
+ * Where a thread waits, its stack begins in the scheduler: what was called from
+ * there to take the sample is none of its.
+ */
+static void skip_tracing(struct ow_recorder *r, struct ow_recorded *s)
+{
+	struct ow_name name;
+	struct ow_frame f;
+	size_t i;
+
+	for (i = 0; i < s->nr_kernel && i < TRACING_MAX; i++) {
+		f = ow_recorded_frame(s, i);
+		ow_kernelnames_name(&r->kernel, &f, &name);
+		if (!name.function || strncmp(name.function, SCHEDULER,
+					      sizeof(SCHEDULER) - 1) != 0)
+			continue;
+		s->packed += i;
+		s->nr_kernel -= i;
+		return;
+	}
+}
+
+struct draining {
+	struct ow_recorder *recorder;
+	void (*take)(void *arg, const struct ow_recorded *s);
+	void *arg;
+};
+
+static void drain_one(void *arg, const struct ow_recorded *from)
+{
+	const struct draining *d = arg;
+	struct ow_recorded s = *from;
+
+	if (s.kind == OW_RECORD_OFF_CPU)
+		skip_tracing(d->recorder, &s);
+	d->take(d->arg, &s);
+}
+
+int ow_recorder_drain(struct ow_recorder *r,
+		      void (*take)(void *arg, const struct ow_recorded *s),
+		      void *arg, struct ow_error *err)
+{
+	struct draining d = { r, take, arg };
+	int failed = r->ops->collect(r, err);
+
+	ow_jitmaps_read(&r->images.jits, true);
+	ow_samplestore_drain(&r->store, drain_one, &d);
+	return failed;
 }
 
 size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,

@@ -5,8 +5,8 @@
  * the kernel once.
  */
 #include "bpflives.h"
-#include "bpfswitch.h"
 #include "bpfsyscall.h"
+#include "bpfwaiting.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -18,14 +18,14 @@ $(B)/gen/flame.h: output/flame.html scripts/embed.sh
 	@echo "  GEN   $@"
 	@sh scripts/embed.sh $< '/*DATA*/' flame >$@
 
-bpf_loader := bpfengine bpfload bpfknown bpfevents
+bpf_loader := bpfengine bpfload bpfknown bpfevents bpfwaits
 $(foreach f,$(flavours) fuzz,$(bpf_loader:%=$(B)/$(f)/bpf/%.o)): \
 	$(B)/gen/sampler.skel.h
 $(flavours:%=$(B)/%/output/profhtml.o): $(B)/gen/flame.h
 
 # Headers of user space; the programs' are compiled with them.
 bpf_headers := $(addprefix bpf/,bpfparts.h bpfevents.h bpfknown.h bpfload.h \
-	bpftables.h clocks.h copywalk.h images.h \
+	bpftables.h bpfwaits.h clocks.h copywalk.h images.h \
 	chainwalk.h imagewalk.h jitmaps.h kernelnames.h lives.h perfring.h perfsampling.h recorder.h sampledobjects.h samplestore.h \
 	tablemap.h)
 

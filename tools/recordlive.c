@@ -35,6 +35,9 @@ void recordlive_warn(struct ow_recorder *r)
 	if (s.lost)
 		complain("%llu samples lost: too many different stacks at once",
 			 (unsigned long long)s.lost);
+	if (s.unlisted)
+		complain("this kernel doesn't tell who waited before: such "
+			 "waits are missing");
 }
 
 static void print_ends(const struct ow_recorder_stats *s)
@@ -78,6 +81,8 @@ void recordlive_print_stats(struct ow_recorder *r)
 	if (s.verified)
 		fprintf(stderr, "verifier: %llu instructions\n",
 			(unsigned long long)s.verified);
+	if (s.unlisted)
+		fputs("this kernel doesn't tell who waited before\n", stderr);
 	if (s.unwatched)
 		fputs("this kernel doesn't tell at once of code that replaces "
 		      "other\n",
@@ -179,8 +184,8 @@ static int sample(const struct record_request *r, struct ow_recorder *rec,
 		show_progress(rec, since);
 	}
 	end_progress();
-	p->duration_ns = now_ns(CLOCK_MONOTONIC) - since;
 	ow_recorder_stop(rec);
+	p->duration_ns = now_ns(CLOCK_MONOTONIC) - since;
 	if (!failed)
 		failed = profiling_drain(p, rec, &err);
 	if (!failed)

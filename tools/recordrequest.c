@@ -302,6 +302,17 @@ static bool check_targets(const struct record_request *r)
 	return nr == 1;
 }
 
+static bool check_events(const struct record_request *r)
+{
+	const unsigned int both = OW_RECORD_OFF_CPU | OW_RECORD_FAULTS;
+
+	if ((r->live.events & both) != both)
+		return true;
+	complain("--off-cpu and --faults: one at a time, as a profile has one "
+		 "unit");
+	return false;
+}
+
 static void make_title(struct record_request *r)
 {
 	size_t used = 0, size = sizeof(r->title), i;
@@ -373,7 +384,8 @@ bool record_request_parse(struct record_request *r, int argc, char **argv)
 	is_command = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
 	if (!r->live.events)
 		r->live.events = OW_RECORD_CPU;
-	if (!take_targets(r, argc - optind, argv + optind, is_command) ||
+	if (!check_events(r) ||
+	    !take_targets(r, argc - optind, argv + optind, is_command) ||
 	    !check_targets(r))
 		return false;
 	make_title(r);

@@ -209,8 +209,19 @@ struct ow_bpf_syscall {
 
 /* What a thread waits for, and since when. */
 struct ow_bpf_wait {
-	__u64 since; /* CLOCK_MONOTONIC, ns */
+	__u64 since; /* CLOCK_MONOTONIC, ns; 0: it waits no more */
 	struct ow_sample_key key;
+};
+
+/*
+ * A thread that waited when recording began, as it is read from an iterator.
+ * Its stack is for the loader to read, while the thread still waits.
+ */
+struct ow_bpf_waiting {
+	struct ow_bpf_stack head; /* its key is no other stack's */
+	__u64 time;               /* CLOCK_MONOTONIC, ns */
+	__u64 regs[OW_BPF_REGS];  /* of a program */
+	__u64 kernel[OW_BPF_KERNEL];
 };
 
 enum ow_bpf_count {

@@ -105,6 +105,7 @@ struct ow_recorder_stats {
 	uint64_t program_ns, program_runs; /* of BPF, if the kernel counts */
 	uint64_t verified; /* instructions that its verifier went through */
 	bool unwatched;    /* code that replaces other is noticed late */
+	bool unlisted;     /* waits that had begun before are not known */
 	const char *clock; /* what samples come by; borrowed for ever */
 	unsigned int frequency; /* as high as the kernel takes, once started */
 };

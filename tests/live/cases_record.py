@@ -291,16 +291,6 @@ def record_forbidden(context):
         check(words in done.stderr, 'message', done.stderr)
 
 
-@case('record: off CPU, where it waits', alone=True)
-def record_waits(context):
-    need_bpf(context)
-    profile, _ = record(context, '--off-cpu', '--', 'sleep', '0.2')
-    waits = [(c, s) for c, s in chains(profile)
-             if any(n and 'nanosleep' in n for n in c)]
-    check(len(waits) == 1, 'one wait in nanosleep', waits)
-    check(waits[0][1]['nanoseconds'] > 0, 'of no time', waits)
-
-
 @case('record: page faults', alone=True)
 def record_faults(context):
     """

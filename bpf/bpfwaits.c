@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bpfwaits.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bpfevents.h"
+#include "bpfload.h"
+#include "error.h"
+#include "processmem.h"
+#include "sampler.skel.h"
+
+#define BATCH 1024
+#define READ  16384 /* bytes of an iterator's in one go */
+
+/* Does it wait still for what it did when it was found? */
+static bool still_waits(const struct ow_bpfengine *e,
+			const struct ow_bpf_stack *s)
+{
+	struct ow_bpf_wait wait;
+
+	return !bpf_map_lookup_elem(bpf_map__fd(e->skel->maps.waits), &s->tid,
+				    &wait) &&
+	       wait.since && memcmp(&wait.key, &s->key, sizeof(s->key)) == 0;
+}
+
+/* The stack's pages from sp on, as many as there are. */
+static uint32_t read_pages(struct ow_bpf_copy *c)
+{
+	uint64_t sp = c->regs[ow_arch_x86_64.sp];
+	struct ow_processmem mem;
+	size_t size;
+
+	ow_processmem_open(&mem, (pid_t)c->head.key.pid, OW_READING_VM);
+	size = ow_processmem_read(&mem, sp & ~(uint64_t)(OW_BPF_PAGE - 1),
+				  c->stack, sizeof(c->stack));
+	ow_processmem_close(&mem);
+	return (uint32_t)(size / OW_BPF_PAGE);
+}
+
+/* One that waits: its stack is walked here, if it didn't run meanwhile. */
+static void take_waiting(struct ow_recorder *r,
+			 const struct ow_bpf_waiting *from,
+			 struct ow_bpf_copy *c)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	if (from->head.nr_kernel > OW_BPF_KERNEL)
+		return;
+	c->head = from->head;
+	c->time = from->time;
+	c->nr_pages = 0;
+	memcpy(c->regs, from->regs, sizeof(c->regs));
+	memcpy(c->kernel, from->kernel, sizeof(c->kernel));
+	e->waiting++;
+	r->stats.bytes_out += sizeof(*from);
+	if (from->head.key.end == OW_END_WANT)
+		c->nr_pages = read_pages(c);
+	if (!still_waits(e, &from->head))
+		c->nr_pages = 0;
+	ow_bpfevents_take_copy(r, c);
+}
+
+/* All that an iterator writes. */
+static int take_all(struct ow_recorder *r, int fd)
+{
+	struct ow_bpf_copy *c = calloc(1, sizeof(*c));
+	char *buf = malloc(READ + sizeof(struct ow_bpf_waiting));
+	size_t have = 0, at;
+	ssize_t n = -1;
+
+	while (c && buf) {
+		n = read(fd, buf + have, READ);
+		if (n < 0 && errno == EAGAIN)
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+		for (at = 0; have - at >= sizeof(struct ow_bpf_waiting);
+		     at += sizeof(struct ow_bpf_waiting))
+			take_waiting(r, (const void *)(buf + at), c);
+		have -= at;
+		memmove(buf, buf + at, have);
+	}
+	free(c);
+	free(buf);
+	return n ? -1 : 0;
+}
+
+int ow_bpfwaits_begin(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_bpfengine *e = r->priv;
+	struct bpf_link *link;
+	int fd, failed = -1;
+
+	if (!e->skel->bss->listing) {
+		r->stats.unlisted = r->options.events & OW_RECORD_OFF_CPU &&
+				    !r->options.children;
+		return 0;
+	}
+	e->skel->bss->began = ow_recorder_now();
+	link = bpf_program__attach_iter(e->skel->progs.on_task, NULL);
+	fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
+	if (fd >= 0) {
+		failed = take_all(r, fd);
+		close(fd);
+	}
+	bpf_link__destroy(link);
+	e->skel->bss->listing = false;
+	return failed ? ow_bpfload_refuse(err, "list who waits") : 0;
+}
+
+static void count_open(struct ow_recorder *r, const struct ow_bpf_wait *wait,
+		       uint64_t end)
+{
+	struct ow_bpfengine *e = r->priv;
+	struct ow_stored *s;
+
+	if (!wait->since || end < wait->since ||
+	    end - wait->since < e->skel->rodata->shortest_wait)
+		return;
+	s = ow_samplestore_find(&r->store, &wait->key);
+	if (!s)
+		return;
+	s->is.count++;
+	s->is.value += end - wait->since;
+}
+
+void ow_bpfwaits_end(struct ow_recorder *r, uint64_t end)
+{
+	struct ow_bpfengine *e = r->priv;
+	int fd = bpf_map__fd(e->skel->maps.waits), failed = 0;
+	_cleanup_(ow_freep) uint32_t *tids = calloc(BATCH, sizeof(*tids));
+	_cleanup_(ow_freep) struct ow_bpf_wait *waits =
+		calloc(BATCH, sizeof(*waits));
+	uint32_t nr, at = 0, i;
+	bool first = true;
+
+	while (tids && waits && !failed) {
+		nr = BATCH;
+		failed = bpf_map_lookup_and_delete_batch(
+			fd, first ? NULL : &at, &at, tids, waits, &nr, NULL);
+		if (failed && errno != ENOENT)
+			break;
+		first = false;
+		r->stats.bytes_out += nr * (sizeof(*tids) + sizeof(*waits));
+		for (i = 0; i < nr; i++)
+			count_open(r, &waits[i], end);
+	}
+}
