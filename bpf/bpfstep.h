@@ -42,6 +42,16 @@ static __always_inline void load_piecewise(struct walk *w, __u64 from,
 	}
 }
 
+/* A return address that isn't in the area, by the callee's registers. */
+static __always_inline int find_ra(const struct walk *w, __u64 cfa, __u64 *ret)
+{
+	if (w->rule.flags & OW_BPF_RULE_IN_REG) {
+		*ret = reg_of(w, w->rule.ra_reg);
+		return is_known(w, w->rule.ra_reg) ? 0 : OW_END_UNKNOWN;
+	}
+	return read_word(cfa - 8, ret) ? OW_END_FAULT : 0;
+}
+
 /* Execute a rule of a table. */
 __noinline int step_by_rule(struct walk *w)
 {
@@ -68,13 +78,14 @@ __noinline int step_by_rule(struct walk *w)
 	if (size && bpf_probe_read_user(w->area, size, (void *)from)) {
 		known &= ~saved;
 		load_piecewise(w, from, &saved);
-		if (!(w->rule.flags & OW_BPF_RULE_RA) &&
+		if (!(w->rule.flags & OW_BPF_RULE_HAS_RA) &&
 		    !(saved >> arch.ra % SLOTS & 1))
 			return OW_END_FAULT;
 	}
-	if (w->rule.flags & OW_BPF_RULE_RA) {
-		if (read_word(cfa - 8, &ra))
-			return OW_END_FAULT;
+	if (w->rule.flags & OW_BPF_RULE_HAS_RA) {
+		end = find_ra(w, cfa, &ra);
+		if (end)
+			return end;
 		saved |= 1ULL << arch.ra % SLOTS;
 	}
 	known |= saved;
@@ -87,7 +98,7 @@ __noinline int step_by_rule(struct walk *w)
 		if (saved >> slot & 1)
 			w->reg[slot] = w->area[w->rule.saves[i].word % SLOTS];
 	}
-	if (w->rule.flags & OW_BPF_RULE_RA)
+	if (w->rule.flags & OW_BPF_RULE_HAS_RA)
 		w->reg[arch.ra % SLOTS] = ra;
 	w->reg[arch.sp % SLOTS] = cfa;
 	w->reg[arch.pc % SLOTS] = w->reg[arch.ra % SLOTS];

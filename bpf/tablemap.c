@@ -176,6 +176,17 @@ static bool take_ra(struct place *p, size_t *nr, const struct ow_arch *arch,
 	return false;
 }
 
+/* The return address in a register: vfork()'s child would overwrite the stack. */
+static bool take_ra_reg(const struct ow_arch *arch, const struct ow_rule *rule,
+			struct ow_bpf_rule *r)
+{
+	if (rule->slot != arch->ra || rule->kind != OW_RULE_REG || rule->off)
+		return false;
+	r->flags |= OW_BPF_RULE_IN_REG;
+	r->ra_reg = rule->reg;
+	return true;
+}
+
 /*
  * The C library's own CFI of its signal trampoline: all registers at sp, in the
  * order that the kernel stores them in.
@@ -215,6 +226,8 @@ bool ow_tablemap_rule(const struct ow_arch *arch, const struct ow_row *row,
 	for (i = 0; i < row->nr; i++) {
 		if (row->rules[i].kind == OW_RULE_SAME &&
 		    arch->callee_saved >> row->rules[i].slot & 1)
+			continue;
+		if (take_ra_reg(arch, &row->rules[i], &r))
 			continue;
 		p[nr].slot = row->rules[i].slot;
 		if (!place_of(arch, row, &row->rules[i], &p[nr].base,

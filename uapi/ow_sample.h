@@ -46,7 +46,10 @@ enum ow_bpf_rule_flags {
 	OW_BPF_RULE_LAST = 4, /* of a row found, as OW_ROW_LAST */
 	OW_BPF_RULE_RA = 8,   /* the return address is at CFA - 1 word, and not
 				 in the area */
+	OW_BPF_RULE_IN_REG = 16, /* it is in a register */
 };
+
+#define OW_BPF_RULE_HAS_RA (OW_BPF_RULE_RA | OW_BPF_RULE_IN_REG)
 
 #define OW_BPF_BASE_CFA 0xff
 
@@ -60,9 +63,14 @@ struct ow_bpf_rule {
 	__u8 cfa_reg;
 	__u8 nr;
 	__u8 depth;
-	__u8 base;   /* slot, or OW_BPF_BASE_CFA */
-	__u8 how;    /* enum ow_how */
-	__u8 pushed; /* OW_BPF_PLT: bytes behind 16 where it has pushed */
+	__u8 base; /* slot, or OW_BPF_BASE_CFA */
+	__u8 how;  /* enum ow_how */
+
+	union {
+		__u8 pushed; /* OW_BPF_PLT: bytes behind 16 where it has pushed */
+		__u8 ra_reg; /* OW_BPF_RULE_IN_REG: slot */
+	};
+
 	__s32 cfa_off;
 	__s32 base_off;
 

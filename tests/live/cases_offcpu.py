@@ -9,8 +9,8 @@ import subprocess
 import time
 
 from cases_record import OUTERMOST, chains, need_bpf, record
-from harness import (PATIENCE, Skip, case, check, end_target,
-                     in_call, wait_for_line, wait_until)
+from harness import (PATIENCE, VFORK, Skip, case, check, end_target, in_call,
+                     wait_for_line, wait_until)
 
 # x86-64's numbers.
 READ, POLL = 0, 7
@@ -149,6 +149,30 @@ def waits_measured(context):
           (named, ended - begun))
     check_kernel(profile)
     context.note('naps: %d of %d us' % (naps // 1000, measured // 1000))
+
+
+@case('off CPU: in vfork, where the return address is in a register',
+      alone=True)
+def waits_in_vfork(context):
+    waits = Waits(context)
+    waits.begin()
+    pid = waits.target.pid
+    os.write(waits.orders, b'v')
+    wait_until(lambda: in_call(pid, pid) == VFORK, 'a wait in vfork')
+    begun = time.monotonic_ns()
+    time.sleep(0.01)
+    took = time.monotonic_ns() - begun
+    waits.order('.')
+    profile = waits.end()
+    # Until the child is gone, and then for it; both of them wait in there.
+    forking = [(chain, stack) for chain, stack in chains(profile)
+               if stack['pid'] == pid and chain[0] in ('vfork', '__vfork')]
+    for chain, stack in forking:
+        check(chain[1:3] == ['waiting_in_vfork', 'main'] and
+              chain[-1] == '_start' and stack['end'] == 'complete', 'a stack',
+              (chain, stack))
+    waited = sum(stack['nanoseconds'] for _, stack in forking)
+    check(took <= waited <= profile['duration_ns'], 'how long', (took, waited))
 
 
 @case('off CPU: a whole command', alone=True)

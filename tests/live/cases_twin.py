@@ -54,7 +54,7 @@ def add_fixture(command):
 
 MORE = ('chain-fp', 'chain-split', 'chain-debug-frame', 'chain-no-sections',
         'shapes-clang callback', 'shapes-clang realign', 'signals-musl altstack',
-        'throwing-clang template', 'nocfi')
+        'throwing-clang template', 'nocfi', 'inreg')
 
 for each in FIXTURES + PARTIAL + MORE:
     if 'i386' not in each:

@@ -6,12 +6,14 @@
  *	h, t  wait here, or there, for the next order
  *	n     naps; the line has the nanoseconds that they took by the clock
  *	s     a thread that waits a little and ends
+ *	v     waits in vfork(), whose child takes one more order, to end
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,6 +98,19 @@ static NOINLINE long long nap_often(void)
 	return sum;
 }
 
+static NOINLINE void waiting_in_vfork(int fd)
+{
+	pid_t child = vfork();
+	char order;
+
+	if (child == 0) {
+		if (read(fd, &order, 1) != 1)
+			_exit(1);
+		_exit(0);
+	}
+	waitpid(child, NULL, 0);
+}
+
 static void run_thread(void *(*run)(void *arg), const char *name)
 {
 	pthread_t thread;
@@ -122,6 +137,8 @@ int main(int argc, char **argv)
 		order = place == 'h' ? waiting_here(fd) : waiting_there(fd);
 		if (order == 's')
 			run_thread(short_lived, "short");
+		else if (order == 'v')
+			waiting_in_vfork(fd);
 		else if (order != 'n')
 			place = order;
 		printf("done %lld\n", order == 'n' ? nap_often() : 0);
