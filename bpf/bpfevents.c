@@ -39,27 +39,33 @@ static const struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
 	return image;
 }
 
+const struct ow_arch *ow_bpfevents_arch(const struct ow_bpf_copy *c)
+{
+	return c->word == 4 ? &ow_arch_i386 : &ow_arch_x86_64;
+}
+
 /* Walk what was copied; what the image is, or NULL. */
 static const struct ow_image *walk_copy(struct ow_recorder *r,
 					const struct ow_bpf_copy *c,
 					size_t *nr_ret, enum ow_end *end_ret)
 {
+	const struct ow_arch *arch = ow_bpfevents_arch(c);
 	struct ow_bpfengine *e = r->priv;
 	const struct ow_image *image;
 	struct ow_regs regs = { 0 };
 	struct ow_window window;
 	unsigned int i;
 
-	for (i = 0; i < OW_BPF_REGS; i++)
+	for (i = 0; i < arch->nr_regs; i++)
 		ow_regs_set(&regs, i, c->regs[i]);
 	image = image_of(r, (pid_t)c->head.key.pid, c);
-	window = (struct ow_window){ regs.val[ow_arch_x86_64.sp] &
+	window = (struct ow_window){ regs.val[arch->sp] &
 					     ~(uint64_t)(OW_BPF_PAGE - 1),
 				     (uint64_t)c->nr_pages * OW_BPF_PAGE,
 				     c->stack };
 	if (image)
-		*nr_ret = ow_copywalk_run(&e->copies, image, &regs, &window,
-					  c->head.nr_kernel, end_ret);
+		*nr_ret = ow_copywalk_run(&e->copies, image, arch, &regs,
+					  &window, c->head.nr_kernel, end_ret);
 	return image;
 }
 

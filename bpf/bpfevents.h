@@ -13,6 +13,9 @@ void ow_bpfevents_take(struct ow_recorder *r, uint64_t ns);
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err);
 
+/* What the registers of a copy are. */
+const struct ow_arch *ow_bpfevents_arch(const struct ow_bpf_copy *c);
+
 /* Walk a stack that was copied, and keep it. */
 void ow_bpfevents_take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c);
 

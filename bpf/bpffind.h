@@ -87,7 +87,7 @@ static __always_inline void signal_rule(struct walk *w)
 }
 
 /* Is a frame pointer of zero to be believed?  As core/walk.c has it. */
-static __always_inline bool is_outermost(struct walk *w, __u64 addr)
+static __always_inline bool is_outermost(struct walk *w, __u64 addr, __u64 pc)
 {
 	struct ow_bpf_object *o;
 	__u32 n;
@@ -98,8 +98,7 @@ static __always_inline bool is_outermost(struct walk *w, __u64 addr)
 		return false;
 	n = w->range.object;
 	o = n ? bpf_map_lookup_elem(&objects, &n) : NULL;
-	return o && o->entry &&
-	       reg_of(w, arch.pc) - w->range.bias - o->entry < START_SIZE;
+	return o && o->entry && pc - w->range.bias - o->entry < START_SIZE;
 }
 
 /* No code is there: a call to nowhere, if it is innermost. */
@@ -130,7 +129,7 @@ __noinline int fallback(struct walk *w, __u64 addr)
 	w->rule.how = OW_HOW_FP;
 	if (!is_known(w, arch.fp))
 		return OW_END_UNKNOWN;
-	if (fp == 0 && is_outermost(w, addr))
+	if (fp == 0 && is_outermost(w, addr, reg_of(w, arch.pc)))
 		w->rule.flags = OW_BPF_RULE_OUTERMOST;
 	else if (fp == 0 || fp % 8 ||
 		 (is_known(w, arch.sp) && fp < reg_of(w, arch.sp)))
@@ -138,8 +137,11 @@ __noinline int fallback(struct walk *w, __u64 addr)
 	return 0;
 }
 
-/* What the table of the range's object has, into w->rule; or an end. */
-static __always_inline int look_up(struct walk *w, __u64 addr)
+/*
+ * What the table of the range's object has for code with addresses of so many
+ * bytes, into w->rule; or an end.
+ */
+static __always_inline int look_up(struct walk *w, __u64 addr, __u32 word)
 {
 	int failed;
 
@@ -153,7 +155,8 @@ static __always_inline int look_up(struct walk *w, __u64 addr)
 	w->evicted = failed > 0;
 	if (failed)
 		return failed > 0 ? OW_END_WANT : OW_END_BAD_RULE;
-	w->rule = w->lookup.rule;
+	if (w->lookup.rule.kind != OW_BPF_NONE && w->lookup.object.word == word)
+		w->rule = w->lookup.rule;
 	return 0;
 }
 
@@ -176,7 +179,7 @@ static __always_inline int get_rule(struct walk *w, __u64 addr)
 	if (!get_brief(w, addr)) {
 		if (!find_range(w, addr))
 			return nowhere(w);
-		end = look_up(w, addr);
+		end = look_up(w, addr, 8);
 		if (end)
 			return end;
 		put_brief(w, addr);

@@ -4,8 +4,7 @@
 #define OW_BPF_SAMPLE_H
 
 #include "bpfchanges.h"
-#include "bpfkernel.h"
-#include "bpfwalk.h"
+#include "bpfnarrow.h"
 
 /* Programs that may interrupt each other. */
 enum {
@@ -123,10 +122,11 @@ static __always_inline void order_regs(__u64 *reg, const struct user_regs *r)
 	reg[16] = r->ip;
 }
 
+/* The registers of a program, or the end (enum ow_end); or NARROW: 32-bit. */
 static __always_inline int put_regs(struct walk *w, const struct user_regs *r)
 {
 	if (r->cs != USER_CS)
-		return OW_END_UNSUPPORTED;
+		return put_narrow(w, r);
 	order_regs(w->reg, r);
 	w->known = (1ULL << OW_BPF_REGS) - 1;
 	return 0;
@@ -254,11 +254,11 @@ static __always_inline bool copy_out(struct walk *w, struct stack *s,
 	s->out.nr = 0;
 	c->head = s->out;
 	c->nr_pages = 0;
-	c->reserved = 0;
-	load_regs(w, task);
+	c->word = load_regs(w, task) == NARROW ? 4 : 8;
 	__builtin_memcpy(c->regs, w->reg, sizeof(c->regs));
 	bpf_probe_read_kernel(c->kernel, sizeof(c->kernel), s->frames);
-	page = reg_of(w, arch.sp) & ~(__u64)(OW_BPF_PAGE - 1);
+	page = reg_of(w, c->word == 4 ? ESP : arch.sp) &
+	       ~(__u64)(OW_BPF_PAGE - 1);
 	for (i = 0; i < OW_BPF_COPY_PAGES; i++) {
 		if (bpf_probe_read_user(c->stack + i * OW_BPF_PAGE, OW_BPF_PAGE,
 					(void *)(page + i * OW_BPF_PAGE)))
@@ -286,12 +286,14 @@ static __always_inline bool take_program(struct walk *w, struct stack *s,
 	int failed = is_in_user(interrupted) ? put_regs(w, interrupted) :
 					       load_regs(w, task);
 
-	if (failed)
+	if (failed && failed != NARROW)
 		w->end = failed;
-	else if (w->process.image)
-		walk_run(w, s);
-	else
+	else if (!w->process.image)
 		w->end = OW_END_WANT;
+	else if (failed)
+		narrow_run(w, s);
+	else
+		walk_run(w, s);
 	if (w->end != OW_END_WANT && w->end != OW_END_NO_MODULE)
 		return true;
 	if (w->process.image && w->end == OW_END_WANT)

@@ -183,7 +183,8 @@ static enum ow_kerneltable_stage stage_of(struct ow_bpftables *t,
 /* Do the programs walk stacks of its code? */
 static bool is_walked(const struct ow_object *obj)
 {
-	return obj && obj->elf.arch == &ow_arch_x86_64;
+	return obj && (obj->elf.arch == &ow_arch_x86_64 ||
+		       obj->elf.arch == &ow_arch_i386);
 }
 
 void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)

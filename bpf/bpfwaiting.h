@@ -47,9 +47,16 @@ static __always_inline void put_waiting(struct ow_bpf_waiting *out,
 	if (task->flags & PF_KTHREAD || !task->mm)
 		return;
 	k->end = OW_END_WANT;
-	if (!bpf_probe_read_kernel(&r, sizeof(r),
-				   (void *)bpf_task_pt_regs(task)))
+	out->word = 8;
+	if (bpf_probe_read_kernel(&r, sizeof(r),
+				  (void *)bpf_task_pt_regs(task)))
+		return;
+	if (r.cs != USER32_CS) {
 		order_regs(out->regs, &r);
+		return;
+	}
+	out->word = 4;
+	order_narrow(out->regs, &r);
 }
 
 SEC("iter/task")

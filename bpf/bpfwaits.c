@@ -31,7 +31,7 @@ static bool still_waits(const struct ow_bpfengine *e,
 /* The stack's pages from sp on, as many as there are. */
 static uint32_t read_pages(struct ow_bpf_copy *c)
 {
-	uint64_t sp = c->regs[ow_arch_x86_64.sp];
+	uint64_t sp = c->regs[ow_bpfevents_arch(c)->sp];
 	struct ow_processmem mem;
 	size_t size;
 
@@ -53,6 +53,7 @@ static void take_waiting(struct ow_recorder *r,
 		return;
 	c->head = from->head;
 	c->time = from->time;
+	c->word = from->word;
 	c->nr_pages = 0;
 	memcpy(c->regs, from->regs, sizeof(c->regs));
 	memcpy(c->kernel, from->kernel, sizeof(c->kernel));

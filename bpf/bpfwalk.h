@@ -12,11 +12,10 @@
 #define PART 64 /* of the most frames */
 
 /* Did the step come nearer to the stack's base?  As core/walk.c has it. */
-static __always_inline bool progressed(struct walk *w, __u64 old_pc,
-				       __u64 old_sp, bool was_return)
+static __always_inline bool progressed(struct walk *w, __u64 pc, __u64 sp,
+				       __u64 old_pc, __u64 old_sp,
+				       bool was_return)
 {
-	__u64 pc = reg_of(w, arch.pc), sp = reg_of(w, arch.sp);
-
 	if (w->rule.flags & OW_BPF_RULE_SIGNAL) {
 		if (pc == w->mark_pc && sp == w->mark_sp && w->mark_at)
 			return false;
@@ -72,7 +71,7 @@ __noinline int walk_step(struct walk *w, struct stack *s)
 	pc = reg_of(w, arch.pc);
 	if (pc == 0 && !by_signal)
 		return OW_END_OUTERMOST;
-	if (!progressed(w, old_pc, old_sp, was_return))
+	if (!progressed(w, pc, reg_of(w, arch.sp), old_pc, old_sp, was_return))
 		return OW_END_CYCLE;
 	if (w->rule.kind == OW_BPF_FP || w->rule.kind == OW_BPF_CALL) {
 		if (!is_code(w, pc - 1))
@@ -101,6 +100,15 @@ __noinline int walk_part(struct walk *w, struct stack *s)
 	return 0;
 }
 
+static __always_inline void walk_begin(struct walk *w)
+{
+	w->nr = 0;
+	w->mark_at = 0;
+	w->cold = 0;
+	w->evicted = 0;
+	w->range.start = w->range.end = 0;
+}
+
 /*
  * All frames of a program whose registers are in w->reg.  Bounded loops around
  * functions that are verified by themselves: nothing newer than Linux 5.13.
@@ -109,11 +117,7 @@ static __always_inline void walk_run(struct walk *w, struct stack *s)
 {
 	int end = 0, i;
 
-	w->nr = 0;
-	w->mark_at = 0;
-	w->cold = 0;
-	w->evicted = 0;
-	w->range.start = w->range.end = 0;
+	walk_begin(w);
 	w->window.nr = 0;
 	w->window.start = 0;
 	if (w->max == 0) {

@@ -127,7 +127,8 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, const struct ow_image *image,
 			const uint64_t *pcs, size_t nr, bool is_full,
 			size_t first, enum ow_end *end)
 {
-	struct chain c = { .w = w, .by = ow_copywalk_by(w, image) };
+	struct chain c = { .w = w,
+			   .by = ow_copywalk_by(w, image, &ow_arch_x86_64) };
 	uint8_t how = OW_HOW_REGS, flags = 0;
 	size_t i;
 

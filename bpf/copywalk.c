@@ -41,13 +41,15 @@ void ow_copywalk_deinit(struct ow_copywalk *w)
 }
 
 struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
-				    const struct ow_image *image)
+				    const struct ow_image *image,
+				    const struct ow_arch *arch)
 {
+	size_t at = 2 * ((size_t)image->id - 1) + (arch->word == 4);
 	size_t room = w->nr_walks;
 	struct ow_imagewalk **more;
 
-	if (image->id > room) {
-		room = 2 * (size_t)image->id;
+	if (at >= room) {
+		room = 2 * (at + 1);
 		more = realloc(w->walks, room * sizeof(*more));
 		if (!more)
 			return NULL;
@@ -56,9 +58,9 @@ struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
 		w->walks = more;
 		w->nr_walks = room;
 	}
-	if (!w->walks[image->id - 1])
-		w->walks[image->id - 1] = ow_imagewalk_create(w->images, image);
-	return w->walks[image->id - 1];
+	if (!w->walks[at])
+		w->walks[at] = ow_imagewalk_create(w->images, image, arch);
+	return w->walks[at];
 }
 
 /*
@@ -91,11 +93,11 @@ static enum ow_end retry(struct ow_copywalk *w, const struct ow_imagewalk *by,
 }
 
 size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
-		       const struct ow_regs *regs,
+		       const struct ow_arch *arch, const struct ow_regs *regs,
 		       const struct ow_window *stack, size_t first,
 		       enum ow_end *end_ret)
 {
-	struct ow_imagewalk *by = ow_copywalk_by(w, image);
+	struct ow_imagewalk *by = ow_copywalk_by(w, image, arch);
 	const struct ow_frame *f;
 	size_t i;
 

@@ -7,7 +7,7 @@
 
 struct ow_copywalk {
 	struct ow_images *images;
-	struct ow_imagewalk **walks; /* by image - 1 */
+	struct ow_imagewalk **walks; /* by image - 1, two each: i386 is second */
 	size_t nr_walks;
 	struct ow_cache cache;
 	struct ow_walk walk;
@@ -21,16 +21,20 @@ int ow_copywalk_init(struct ow_copywalk *w, struct ow_images *images,
 		     unsigned int max, struct ow_error *err);
 void ow_copywalk_deinit(struct ow_copywalk *w);
 
-/* How walks see an image, with no stack; NULL when out of memory. */
+/*
+ * How walks see an image, of whose code that of arch runs (x86-64 or i386), with
+ * no stack; NULL when out of memory.
+ */
 struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
-				    const struct ow_image *image);
+				    const struct ow_image *image,
+				    const struct ow_arch *arch);
 
 /*
  * Walk from regs over a piece of the stack; frames are at packed[first] and
  * further.  Return their number.
  */
 size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
-		       const struct ow_regs *regs,
+		       const struct ow_arch *arch, const struct ow_regs *regs,
 		       const struct ow_window *stack, size_t first,
 		       enum ow_end *end_ret);
 

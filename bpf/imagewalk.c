@@ -47,7 +47,8 @@ static void fill_module(struct ow_imagewalk *w, uint32_t i)
 }
 
 struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
-					 const struct ow_image *image)
+					 const struct ow_image *image,
+					 const struct ow_arch *arch)
 {
 	struct ow_imagewalk *w = calloc(1, sizeof(*w));
 	uint32_t i;
@@ -63,10 +64,12 @@ struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
 		return NULL;
 	}
 	w->target.mem.read = read_memory;
-	w->target.arch = &ow_arch_x86_64;
+	w->target.arch = arch;
 	for (i = 0; i < image->nr; i++)
 		fill_module(w, i);
-	w->target.map = (struct ow_map){ w->map, image->nr, image->id };
+	/* Walks of either kind of code share one cache. */
+	w->target.map = (struct ow_map){ w->map, image->nr,
+					 2 * image->id + (arch->word == 4) };
 	return w;
 }
 

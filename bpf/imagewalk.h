@@ -16,9 +16,10 @@ struct ow_imagewalk {
 	struct ow_window stack; /* of the walk that is under way */
 };
 
-/* Make one; NULL when out of memory. */
+/* Make one, of code of arch; NULL when out of memory. */
 struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
-					 const struct ow_image *image);
+					 const struct ow_image *image,
+					 const struct ow_arch *arch);
 void ow_imagewalk_destroy(struct ow_imagewalk *w);
 
 #endif /* OW_IMAGEWALK_H */

@@ -19,7 +19,8 @@ static size_t walk(struct ow_recorder *r, const struct ow_perfsample *s,
 	ow_perfsampling_regs(s->regs, &regs);
 	window = (struct ow_window){ regs.val[ow_arch_x86_64.sp], s->stack_size,
 				     s->stack };
-	return ow_copywalk_run(&p->walks, image, &regs, &window, first, end);
+	return ow_copywalk_run(&p->walks, image, &ow_arch_x86_64, &regs,
+			       &window, first, end);
 }
 
 static int engine_open(struct ow_recorder *r, struct ow_error *err)

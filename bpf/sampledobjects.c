@@ -8,12 +8,19 @@
 #include "ow_sample.h"
 #include "procobject.h"
 
+#define LOW   ((uint64_t)1 << 32)
 #define SHIFT 40 /* of a number, to where its object is */
 
 struct ow_object_alias {
 	uint64_t dev, inode;
+	bool low; /* mapped below 4 GiB: programs of 32 bits have their own vDSO */
 	uint32_t number;
 };
+
+static bool is_low(const struct ow_mapping *map)
+{
+	return map->inode == 0 && map->end <= LOW;
+}
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 			   struct ow_error *err)
@@ -48,7 +55,8 @@ static struct ow_object_alias *find_alias(struct ow_sampledobjects *o,
 
 	for (i = 0; i < o->nr_aliases; i++)
 		if (o->aliases[i].dev == map->dev &&
-		    o->aliases[i].inode == map->inode)
+		    o->aliases[i].inode == map->inode &&
+		    o->aliases[i].low == is_low(map))
 			return &o->aliases[i];
 	return NULL;
 }
@@ -66,7 +74,8 @@ static bool add_alias(struct ow_sampledobjects *o, const struct ow_mapping *map,
 		o->aliases = more;
 	}
 	o->aliases[o->nr_aliases++] =
-		(struct ow_object_alias){ map->dev, map->inode, number };
+		(struct ow_object_alias){ map->dev, map->inode, is_low(map),
+					  number };
 	return true;
 }
 

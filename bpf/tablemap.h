@@ -16,8 +16,4 @@
 uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
 			  struct ow_bpf_object *ret, size_t *size_ret);
 
-/* One row as BPF executes it; false if it can't. */
-bool ow_tablemap_rule(const struct ow_arch *arch, const struct ow_row *row,
-		      struct ow_bpf_rule *ret);
-
 #endif /* OW_TABLEMAP_H */

@@ -53,6 +53,10 @@ enum ow_bpf_rule_flags {
 
 #define OW_BPF_BASE_CFA 0xff
 
+/* Of a save's word, in code of 32 bits: words below the CFA, not in the area. */
+#define OW_BPF_SAVE_AT_CFA 0x80
+#define OW_BPF_SAVE_DEPTH  0x7f
+
 /*
  * A row: the CFA, and one area of memory that registers are loaded from, which
  * begins at base + base_off and has depth words.
@@ -95,7 +99,8 @@ struct ow_bpf_object {
 	__u32 nr_blocks, nr_pages, nr_codes, nr_extras;
 	__u32 blocks, pages, codes, seqs, extras;
 	__u32 page_shift;
-	__u32 state; /* enum ow_bpf_state */
+	__u16 state; /* enum ow_bpf_state */
+	__u16 word;  /* bytes of an address: whose program's it may be */
 	__u32 used;  /* the loader's time when it was read last */
 };
 
@@ -197,8 +202,8 @@ struct ow_bpf_copy {
 	struct ow_bpf_stack head; /* its key is no other stack's */
 	__u64 time;               /* CLOCK_MONOTONIC, ns */
 	__u32 nr_pages;           /* from the one that sp is in */
-	__u32 reserved;
-	__u64 regs[OW_BPF_REGS];
+	__u32 word;               /* bytes of an address, 8 or 4 */
+	__u64 regs[OW_BPF_REGS];  /* by core/arch_x86_64.c or arch_i386.c */
 	__u64 kernel[OW_BPF_KERNEL];
 	__u8 stack[OW_BPF_COPY_PAGES * OW_BPF_PAGE];
 };
@@ -228,7 +233,9 @@ struct ow_bpf_wait {
 struct ow_bpf_waiting {
 	struct ow_bpf_stack head; /* its key is no other stack's */
 	__u64 time;               /* CLOCK_MONOTONIC, ns */
-	__u64 regs[OW_BPF_REGS];  /* of a program */
+	__u32 word;               /* as of a copy */
+	__u32 reserved;
+	__u64 regs[OW_BPF_REGS]; /* of a program */
 	__u64 kernel[OW_BPF_KERNEL];
 };
 

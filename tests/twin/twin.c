@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "bpfwalk.h"
+#include "bpfnarrow.h"
 #include "error.h"
 #include "tablegen.h"
 #include "tablemap.h"
@@ -84,7 +84,7 @@ static void make_table(struct twin *t, uint32_t number,
 	size_t size;
 
 	head->entry = obj->elf.entry;
-	if (obj->elf.arch != &ow_arch_x86_64 || !obj->cfi_loaded)
+	if (obj->elf.arch != t->capture->target.arch || !obj->cfi_loaded)
 		return;
 	bytes = ow_table_generate_all(obj, &size, &stats, NULL, NULL);
 	if (!bytes || ow_table_open(&table, bytes, size))
@@ -162,12 +162,15 @@ size_t twin_walk(struct twin *t, size_t i, const uint64_t **frames_ret,
 	current = t;
 	t->stack = from->stack;
 	memset(w->reg, 0, sizeof(w->reg));
-	memcpy(w->reg, from->regs.val, sizeof(from->regs.val[0]) * 17);
+	memcpy(w->reg, from->regs.val, sizeof(from->regs.val[0]) * OW_BPF_REGS);
 	w->known = from->regs.known;
 	w->process = (struct ow_bpf_process){ IMAGE, 0, t->nr_ranges, 0, 0 };
 	w->nr_kernel = 0;
 	w->max = OW_BPF_FRAMES;
-	walk_run(w, &t->out);
+	if (t->capture->target.arch->word == 4)
+		narrow_run(w, &t->out);
+	else
+		walk_run(w, &t->out);
 	*frames_ret = (const uint64_t *)t->out.frames;
 	*end_ret = w->end;
 	return w->nr;

@@ -104,7 +104,8 @@ static void compare_threads(struct ow_capture *c, struct twin *t,
 {
 	size_t i, n;
 
-	if (c->target.arch != &ow_arch_x86_64)
+	if (c->target.arch != &ow_arch_x86_64 &&
+	    c->target.arch != &ow_arch_i386)
 		return;
 	for (n = 0; n < WALKS; n++)
 		for (i = 0; i < c->nr_threads; i++)

@@ -7,13 +7,19 @@
 
 #include "stay.h"
 
+#ifdef __i386__
+#define RETURN_ADDRESS "8"
+#else
+#define RETURN_ADDRESS "16"
+#endif
+
 /* The fault is at the very first byte: a look-up at pc - 1 would be wrong. */
 __asm__(".text\n"
 	".globl before_first\n"
 	".type before_first, @function\n"
 	"before_first:\n"
 	".cfi_startproc\n"
-	".cfi_undefined rip\n"
+	".cfi_undefined " RETURN_ADDRESS "\n"
 	"nop\n"
 	".cfi_endproc\n"
 	".size before_first, . - before_first\n"
@@ -97,6 +103,10 @@ int main(int argc, char **argv)
 
 	if (strcmp(scene, "plain") == 0) {
 		handle(SIGSEGV, on_signal, 0);
+		return store_to_null(1);
+	}
+	if (strcmp(scene, "siginfo") == 0) {
+		handle(SIGSEGV, on_signal, SA_SIGINFO);
 		return store_to_null(1);
 	}
 	if (strcmp(scene, "altstack") == 0) {

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "bpfrule.h"
+
+#include <string.h>
+
+#include "cursor.h"
+
+/* What a DWARF expression of one of these forms comes to. */
+enum {
+	DW_OP_deref = 0x06,
+	DW_OP_lit0 = 0x30,
+	DW_OP_breg0 = 0x70,
+	DW_OP_breg31 = 0x8f,
+};
+
+#define PLT_SIZE    11
+#define PLT_LITERAL 6 /* where it stands */
+
+/*
+ * DW_OP_breg7 8; breg16 0; lit15; and; lit11; ge; lit3; shl; plus: what linkers
+ * say of lazily bound stubs, which are 16 bytes each; and the same of i386.
+ * Which literal it is depends on the stub.
+ */
+static const uint8_t plt_expr[PLT_SIZE] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a,
+					    0x3b, 0x2a, 0x33, 0x24, 0x22 };
+static const uint8_t plt_expr_i386[PLT_SIZE] = { 0x74, 0x04, 0x78, 0x00,
+						 0x3f, 0x1a, 0x3b, 0x2a,
+						 0x32, 0x24, 0x22 };
+
+static bool is_plt(const struct ow_arch *arch, const uint8_t *bytes,
+		   uint64_t size)
+{
+	const uint8_t *expr = arch->word == 8 ? plt_expr : plt_expr_i386;
+
+	return size == PLT_SIZE && memcmp(bytes, expr, PLT_LITERAL) == 0 &&
+	       bytes[PLT_LITERAL] >= DW_OP_lit0 &&
+	       bytes[PLT_LITERAL] < DW_OP_lit0 + 16 &&
+	       memcmp(bytes + PLT_LITERAL + 1, expr + PLT_LITERAL + 1,
+		      PLT_SIZE - PLT_LITERAL - 1) == 0;
+}
+
+/* The bytes of a row's expression, or NULL. */
+static const uint8_t *expr_of(const struct ow_row *row,
+			      const struct ow_rule *rule, uint64_t *size)
+{
+	struct ow_cursor c = { row->exprs, row->exprs + row->exprs_size,
+			       false };
+
+	if (!row->exprs)
+		return NULL;
+	ow_cursor_skip(&c, (uint32_t)rule->off);
+	*size = ow_cursor_uleb(&c);
+	return ow_cursor_skip(&c, *size);
+}
+
+/* Is it "register + offset", and behind that a deref or not? */
+static bool is_simple(const struct ow_arch *arch, const uint8_t *bytes,
+		      uint64_t size, uint8_t *reg, int64_t *off, bool *deref)
+{
+	struct ow_cursor c = { bytes, bytes + size, false };
+	uint64_t op = ow_cursor_uint(&c, 1);
+
+	if (op < DW_OP_breg0 || op > DW_OP_breg31)
+		return false;
+	*reg = ow_arch_slot(arch, op - DW_OP_breg0);
+	*off = ow_cursor_sleb(&c);
+	*deref = ow_cursor_more(&c) && ow_cursor_uint(&c, 1) == DW_OP_deref;
+	return !c.bad && c.pos == c.end && *reg != OW_SLOT_NONE;
+}
+
+static bool put_cfa(const struct ow_arch *arch, const struct ow_row *row,
+		    struct ow_bpf_rule *r)
+{
+	const uint8_t *bytes;
+	uint64_t size;
+	int64_t off;
+	bool deref;
+
+	if (row->cfa.kind == OW_RULE_REG || row->cfa.kind == OW_RULE_AT_REG) {
+		r->kind = row->cfa.kind == OW_RULE_REG ? OW_BPF_REG :
+							 OW_BPF_AT_REG;
+		r->cfa_reg = row->cfa.reg;
+		r->cfa_off = row->cfa.off;
+		return true;
+	}
+	bytes = row->cfa.kind == OW_RULE_IS_EXPR ?
+			expr_of(row, &row->cfa, &size) :
+			NULL;
+	if (!bytes)
+		return false;
+	if (is_plt(arch, bytes, size)) {
+		r->kind = OW_BPF_PLT;
+		r->pushed = bytes[PLT_LITERAL] - DW_OP_lit0;
+		return true;
+	}
+	if (!is_simple(arch, bytes, size, &r->cfa_reg, &off, &deref) ||
+	    off != (int32_t)off)
+		return false;
+	r->kind = deref ? OW_BPF_AT_REG : OW_BPF_REG;
+	r->cfa_off = (int32_t)off;
+	return true;
+}
+
+/* Where a rule loads its register from: a base, and bytes behind it. */
+static bool place_of(const struct ow_arch *arch, const struct ow_row *row,
+		     const struct ow_rule *rule, uint8_t *base, int64_t *off)
+{
+	const uint8_t *bytes;
+	uint64_t size;
+	bool deref;
+
+	*base = OW_BPF_BASE_CFA;
+	*off = rule->off;
+	if (rule->kind == OW_RULE_AT_CFA)
+		return true;
+	*base = rule->reg;
+	if (rule->kind == OW_RULE_AT_REG)
+		return true;
+	bytes = rule->kind == OW_RULE_AT_EXPR ? expr_of(row, rule, &size) :
+						NULL;
+	return bytes && is_simple(arch, bytes, size, base, off, &deref) &&
+	       !deref;
+}
+
+struct place {
+	uint8_t slot, base;
+	int64_t off;
+};
+
+/* All loads as words of one area. */
+static bool put_area(const struct place *p, size_t nr, uint8_t word,
+		     struct ow_bpf_rule *r)
+{
+	int64_t low = 0, high = 0;
+	size_t i;
+
+	if (nr > OW_BPF_SAVES)
+		return false;
+	for (i = 0; i < nr; i++) {
+		if (p[i].base != p[0].base || p[i].off % word)
+			return false;
+		if (i == 0 || p[i].off < low)
+			low = p[i].off;
+		if (i == 0 || p[i].off + word > high)
+			high = p[i].off + word;
+	}
+	if ((high - low) / word > OW_BPF_MAX_DEPTH || low != (int32_t)low)
+		return false;
+	r->base = nr ? p[0].base : OW_BPF_BASE_CFA;
+	r->base_off = (int32_t)low;
+	r->depth = (uint8_t)((high - low) / word);
+	r->nr = (uint8_t)nr;
+	for (i = 0; i < nr; i++) {
+		r->saves[i].slot = p[i].slot;
+		r->saves[i].word = (uint8_t)((p[i].off - low) / word);
+	}
+	return true;
+}
+
+/*
+ * Where a stack was realigned, all else lies at a register, but the return
+ * address at the CFA.
+ */
+static bool take_ra(struct place *p, size_t *nr, const struct ow_arch *arch,
+		    struct ow_bpf_rule *r)
+{
+	size_t i;
+
+	for (i = 0; i < *nr; i++) {
+		if (p[i].slot != arch->ra || p[i].base != OW_BPF_BASE_CFA ||
+		    p[i].off != -(int64_t)arch->word)
+			continue;
+		p[i] = p[--*nr];
+		r->flags |= OW_BPF_RULE_RA;
+		return true;
+	}
+	return false;
+}
+
+/* The return address in a register: vfork()'s child would overwrite the stack. */
+static bool take_ra_reg(const struct ow_arch *arch, const struct ow_rule *rule,
+			struct ow_bpf_rule *r)
+{
+	if (rule->slot != arch->ra || rule->kind != OW_RULE_REG || rule->off)
+		return false;
+	r->flags |= OW_BPF_RULE_IN_REG;
+	r->ra_reg = rule->reg;
+	return true;
+}
+
+/* The same of any registers: only code of 32 bits is executed that way. */
+static bool put_mixed(const struct place *p, size_t nr, uint8_t word,
+		      struct ow_bpf_rule *r)
+{
+	struct place rest[OW_MAX_REGS + 1] = { 0 };
+	size_t i, nr_rest = 0;
+
+	for (i = 0; i < nr; i++)
+		if (p[i].base != OW_BPF_BASE_CFA)
+			rest[nr_rest++] = p[i];
+	if (nr > OW_BPF_SAVES || !put_area(rest, nr_rest, word, r))
+		return false;
+	for (i = 0; i < nr; i++) {
+		if (p[i].base != OW_BPF_BASE_CFA)
+			continue;
+		if (p[i].off >= 0 || p[i].off % word ||
+		    p[i].off < -word * (int64_t)OW_BPF_SAVE_DEPTH)
+			return false;
+		r->saves[r->nr].slot = p[i].slot;
+		r->saves[r->nr++].word =
+			(uint8_t)(OW_BPF_SAVE_AT_CFA | -p[i].off / word);
+	}
+	return true;
+}
+
+/*
+ * The C library's own CFI of its signal trampoline: all registers at sp, in the
+ * order that the kernel stores them in.  Those of i386 are few enough for a
+ * rule like others.
+ */
+static bool is_signal(const struct place *p, size_t nr,
+		      const struct ow_arch *arch, const struct ow_row *row)
+{
+	const struct ow_sigframe *sf = arch->sigframes;
+	size_t i, k, same = 0;
+
+	if (!(row->flags & OW_ROW_SIGNAL) || nr < sf->nr || nr <= OW_BPF_SAVES)
+		return false;
+	for (i = 0; i < nr; i++)
+		for (k = 0; k < sf->nr; k++)
+			same += p[i].slot == sf->rules[k].slot &&
+				p[i].base == arch->sp &&
+				p[i].off == sf->rules[k].off;
+	return same == sf->nr;
+}
+
+bool ow_bpfrule_make(const struct ow_arch *arch, const struct ow_row *row,
+		     struct ow_bpf_rule *ret)
+{
+	struct ow_bpf_rule r = { .how = row->how };
+	struct place p[OW_MAX_REGS + 1] = { 0 };
+	size_t i, nr = 0;
+
+	r.flags = (row->flags & OW_ROW_SIGNAL ? OW_BPF_RULE_SIGNAL : 0) |
+		  (row->flags & OW_ROW_OUTERMOST ? OW_BPF_RULE_OUTERMOST : 0);
+	if (row->flags & OW_ROW_OUTERMOST) {
+		r.kind = OW_BPF_REG;
+		*ret = r;
+		return true;
+	}
+	if (!put_cfa(arch, row, &r))
+		return false;
+	for (i = 0; i < row->nr; i++) {
+		if (row->rules[i].kind == OW_RULE_SAME &&
+		    arch->callee_saved >> row->rules[i].slot & 1)
+			continue;
+		if (take_ra_reg(arch, &row->rules[i], &r))
+			continue;
+		p[nr].slot = row->rules[i].slot;
+		if (!place_of(arch, row, &row->rules[i], &p[nr].base,
+			      &p[nr].off))
+			return false;
+		nr++;
+	}
+	if (is_signal(p, nr, arch, row)) {
+		r.kind = OW_BPF_SIGNAL;
+		*ret = r;
+		return true;
+	}
+	if (!put_area(p, nr, arch->word, &r) &&
+	    (arch->word == 4 ? !put_mixed(p, nr, arch->word, &r) :
+			       !take_ra(p, &nr, arch, &r) ||
+				       !put_area(p, nr, arch->word, &r)))
+		return false;
+	*ret = r;
+	return true;
+}
