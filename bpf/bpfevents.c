@@ -44,49 +44,44 @@ const struct ow_arch *ow_bpfevents_arch(const struct ow_bpf_copy *c)
 	return c->word == 4 ? &ow_arch_i386 : &ow_arch_x86_64;
 }
 
-/* Walk what was copied; what the image is, or NULL. */
-static const struct ow_image *walk_copy(struct ow_recorder *r,
-					const struct ow_bpf_copy *c,
-					size_t *nr_ret, enum ow_end *end_ret)
+struct ow_bpfwalked ow_bpfevents_walk(struct ow_recorder *r,
+				      const struct ow_bpf_copy *c)
 {
 	const struct ow_arch *arch = ow_bpfevents_arch(c);
+	struct ow_bpfwalked w = { .end = c->head.key.end };
 	struct ow_bpfengine *e = r->priv;
-	const struct ow_image *image;
 	struct ow_regs regs = { 0 };
 	struct ow_window window;
 	unsigned int i;
 
+	if (w.end != OW_END_WANT)
+		return w;
 	for (i = 0; i < arch->nr_regs; i++)
 		ow_regs_set(&regs, i, c->regs[i]);
-	image = image_of(r, (pid_t)c->head.key.pid, c);
+	w.end = OW_END_NO_MODULE;
+	w.image = image_of(r, (pid_t)c->head.key.pid, c);
 	window = (struct ow_window){ regs.val[arch->sp] &
 					     ~(uint64_t)(OW_BPF_PAGE - 1),
 				     (uint64_t)c->nr_pages * OW_BPF_PAGE,
 				     c->stack };
-	if (image)
-		*nr_ret = ow_copywalk_run(&e->copies, image, arch, &regs,
-					  &window, c->head.nr_kernel, end_ret);
-	return image;
+	if (w.image)
+		w.nr = ow_copywalk_run(&e->copies, w.image, arch, &regs,
+				       &window, c->head.nr_kernel, &w.end);
+	return w;
 }
 
-void ow_bpfevents_take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c)
+void ow_bpfevents_keep(struct ow_recorder *r, const struct ow_bpf_copy *c,
+		       const struct ow_bpfwalked *w)
 {
-	enum ow_end end = c->head.key.end;
-	const struct ow_image *image = NULL;
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_stack head = c->head;
-	size_t nr = 0;
 
-	if (end == OW_END_WANT) {
-		end = OW_END_NO_MODULE;
-		image = walk_copy(r, c, &nr, &end);
-	}
 	memcpy(e->copies.packed, c->kernel, 8 * (size_t)head.nr_kernel);
-	head.nr = (uint16_t)nr;
-	e->ends[end]++;
-	e->frames += nr;
+	head.nr = (uint16_t)w->nr;
+	e->ends[w->end]++;
+	e->frames += w->nr;
 	ow_samplestore_add_of(&r->store, &head, e->copies.packed,
-			      image ? image->id : 0, end);
+			      w->image ? w->image->id : 0, w->end);
 }
 
 /* What the kernel could not walk, and let leave. */
@@ -94,11 +89,13 @@ static void take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c,
 		      size_t size)
 {
 	struct ow_bpfengine *e = r->priv;
+	struct ow_bpfwalked w;
 
 	if (size < sizeof(*c) || c->head.nr_kernel > OW_BPF_KERNEL)
 		return;
+	w = ow_bpfevents_walk(r, c);
 	e->ends[c->head.key.end % OW_NR_ENDS]--; /* as the kernel has it */
-	ow_bpfevents_take_copy(r, c);
+	ow_bpfevents_keep(r, c, &w);
 }
 
 static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,

@@ -16,7 +16,18 @@ int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err);
 /* What the registers of a copy are. */
 const struct ow_arch *ow_bpfevents_arch(const struct ow_bpf_copy *c);
 
-/* Walk a stack that was copied, and keep it. */
-void ow_bpfevents_take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c);
+struct ow_bpfwalked {
+	const struct ow_image *image; /* NULL: not known */
+	size_t nr; /* frames, at copies.packed behind the kernel's */
+	enum ow_end end;
+};
+
+/* Walk a stack that was copied, unless the kernel has told how it ends. */
+struct ow_bpfwalked ow_bpfevents_walk(struct ow_recorder *r,
+				      const struct ow_bpf_copy *c);
+
+/* Keep what was found last. */
+void ow_bpfevents_keep(struct ow_recorder *r, const struct ow_bpf_copy *c,
+		       const struct ow_bpfwalked *w);
 
 #endif /* OW_BPFEVENTS_H */

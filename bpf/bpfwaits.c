@@ -28,42 +28,56 @@ static bool still_waits(const struct ow_bpfengine *e,
 	       wait.since && memcmp(&wait.key, &s->key, sizeof(s->key)) == 0;
 }
 
-/* The stack's pages from sp on, as many as there are. */
-static uint32_t read_pages(struct ow_bpf_copy *c)
+/*
+ * Walk its stack as it stands there: first what is on top, and what is far from
+ * that as it is asked for.
+ */
+static struct ow_bpfwalked walk_there(struct ow_recorder *r,
+				      struct ow_bpf_copy *c)
 {
 	uint64_t sp = c->regs[ow_bpfevents_arch(c)->sp];
+	struct ow_copywalk *copies = &((struct ow_bpfengine *)r->priv)->copies;
 	struct ow_processmem mem;
-	size_t size;
+	struct ow_bpfwalked w;
 
+	if (c->head.key.end != OW_END_WANT) /* a thread of the kernel's */
+		return ow_bpfevents_walk(r, c);
 	ow_processmem_open(&mem, (pid_t)c->head.key.pid, OW_READING_VM);
-	size = ow_processmem_read(&mem, sp & ~(uint64_t)(OW_BPF_PAGE - 1),
-				  c->stack, sizeof(c->stack));
+	c->nr_pages =
+		(uint32_t)(ow_processmem_read(&mem,
+					      sp & ~(uint64_t)(OW_BPF_PAGE - 1),
+					      c->stack, sizeof(c->stack)) /
+			   OW_BPF_PAGE);
+	copies->live = &mem;
+	w = ow_bpfevents_walk(r, c);
+	copies->live = NULL;
 	ow_processmem_close(&mem);
-	return (uint32_t)(size / OW_BPF_PAGE);
+	return w;
 }
 
-/* One that waits: its stack is walked here, if it didn't run meanwhile. */
+/* One that waits: if it ran meanwhile, only where it was is certain. */
 static void take_waiting(struct ow_recorder *r,
 			 const struct ow_bpf_waiting *from,
 			 struct ow_bpf_copy *c)
 {
 	struct ow_bpfengine *e = r->priv;
+	struct ow_bpfwalked w;
 
 	if (from->head.nr_kernel > OW_BPF_KERNEL)
 		return;
 	c->head = from->head;
 	c->time = from->time;
 	c->word = from->word;
-	c->nr_pages = 0;
 	memcpy(c->regs, from->regs, sizeof(c->regs));
 	memcpy(c->kernel, from->kernel, sizeof(c->kernel));
 	e->waiting++;
 	r->stats.bytes_out += sizeof(*from);
-	if (from->head.key.end == OW_END_WANT)
-		c->nr_pages = read_pages(c);
-	if (!still_waits(e, &from->head))
+	w = walk_there(r, c);
+	if (!still_waits(e, &from->head)) {
 		c->nr_pages = 0;
-	ow_bpfevents_take_copy(r, c);
+		w = ow_bpfevents_walk(r, c);
+	}
+	ow_bpfevents_keep(r, c, &w);
 }
 
 /* All that an iterator writes. */

@@ -105,6 +105,7 @@ size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
 	if (!by)
 		return 0;
 	by->stack = *stack;
+	by->live = w->live;
 	ow_walk_begin(&w->walk, &by->target, stack, &w->cache, regs, w->frames,
 		      w->max);
 	*end_ret = ow_walk_run(&w->walk);

@@ -10,6 +10,7 @@ struct ow_copywalk {
 	struct ow_imagewalk **walks; /* by image - 1, two each: i386 is second */
 	size_t nr_walks;
 	struct ow_cache cache;
+	struct ow_processmem *live; /* of who doesn't run now; or NULL */
 	struct ow_walk walk;
 	struct ow_frame *frames;
 	uint64_t *packed; /* the frames found, as struct ow_recorded has them,

@@ -6,20 +6,15 @@
 
 #include "err.h"
 
-/* The stack; or code and read-only data, as it is in objects. */
-static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
+/* Code and read-only data, as it is in objects. */
+static int read_object(const struct ow_imagewalk *w, uint64_t addr, void *buf,
 		       size_t size)
 {
-	const struct ow_imagewalk *w = (const struct ow_imagewalk *)mem;
 	const struct ow_range *r = ow_map_find(&w->target.map, addr);
 	const struct ow_object *obj;
 	const uint8_t *at;
-	uint64_t avail, skip = addr - w->stack.start;
+	uint64_t avail;
 
-	if (skip < w->stack.size && w->stack.size - skip >= size) {
-		memcpy(buf, w->stack.bytes + skip, size);
-		return 0;
-	}
 	if (!r || !r->module)
 		return -OW_EFAULT;
 	obj = ow_sampledobjects_get(w->objects, w->ranges[r - w->map].object);
@@ -28,6 +23,21 @@ static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 		return -OW_EFAULT;
 	memcpy(buf, at, size);
 	return 0;
+}
+
+static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
+		       size_t size)
+{
+	const struct ow_imagewalk *w = (const struct ow_imagewalk *)mem;
+	uint64_t skip = addr - w->stack.start;
+
+	if (skip < w->stack.size && w->stack.size - skip >= size) {
+		memcpy(buf, w->stack.bytes + skip, size);
+		return 0;
+	}
+	if (w->live && ow_processmem_read(w->live, addr, buf, size) == size)
+		return 0;
+	return read_object(w, addr, buf, size);
 }
 
 static void fill_module(struct ow_imagewalk *w, uint32_t i)

@@ -4,6 +4,7 @@
 #define OW_IMAGEWALK_H
 
 #include "images.h"
+#include "processmem.h"
 #include "walk.h"
 
 /* What an image is to the engine. */
@@ -13,7 +14,8 @@ struct ow_imagewalk {
 	const struct ow_bpf_range *ranges;
 	struct ow_module *modules;
 	struct ow_range *map;
-	struct ow_window stack; /* of the walk that is under way */
+	struct ow_window stack;     /* of the walk that is under way */
+	struct ow_processmem *live; /* what else there is; or NULL */
 };
 
 /* Make one, of code of arch; NULL when out of memory. */
