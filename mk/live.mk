@@ -142,6 +142,7 @@ $(live)/Jit.class: $(live_src)/Jit.java
 $(call live_program,touching,touching.c,$(CC) -D_GNU_SOURCE $(live_flags) -static)
 $(call live_program,busy,busy.c,$(CC) $(live_flags) -pthread)
 $(call live_program,jitting,jitting.c,$(CC) $(live_flags))
+$(call live_program,busy-i386,busy.c,$(CC) $(live_x32) $(live_flags) -fno-pie -no-pie -pthread)
 $(call live_program,replaced,replaced.c,$(CC) $(live_flags))
 $(call live_program,reborn-a,reborn.c,$(CC) $(live_flags) -pthread -DNAME=a -DROOM=40)
 $(call live_program,reborn-b,reborn.c,$(CC) $(live_flags) -pthread -DNAME=b -DROOM=2000)

@@ -18,14 +18,50 @@ READ, POLL = 0, 7
 TRACING = ('bpf_', '__bpf_', '__traceiter_', 'trace_', 'perf_')
 
 
+class Recording:
+    """record --off-cpu of programs that are given, up to its end()."""
+
+    def __init__(self, context, *options):
+        self.path = os.path.join(context.tmp, 'waits.json')
+        self.recorder = subprocess.Popen(
+            [context.outwind, 'record', '--off-cpu', '-f', 'json', '-o',
+             self.path, *map(str, options)], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        context.stack.callback(self.recorder.stderr.close)
+        context.stack.callback(end_target, self.recorder)
+        wait_until(self.has_begun, 'the beginning of a recording')
+
+    def has_begun(self):
+        """All that is to be attached is, and then it polls."""
+        check(self.recorder.poll() is None, 'the recorder ended')
+        pid = self.recorder.pid
+        for fd in os.listdir('/proc/%d/fdinfo' % pid):
+            with contextlib.suppress(OSError):
+                with open('/proc/%d/fdinfo/%s' % (pid, fd),
+                          encoding='utf-8') as f:
+                    if 'sched_switch' in f.read():
+                        return in_call(pid, pid) == POLL
+        return False
+
+    def end(self):
+        """The profile, and what was said."""
+        self.recorder.send_signal(signal.SIGINT)
+        _, said = self.recorder.communicate(timeout=PATIENCE)
+        check(self.recorder.returncode == 0, 'status',
+              (self.recorder.returncode, said))
+        if b'who waited before' in said:
+            raise Skip(said.decode().strip())
+        with open(self.path, encoding='utf-8') as f:
+            return json.load(f), said.decode()
+
+
 class Waits:
-    """The program of that name, and a recording of it."""
+    """The program of that name, at rest."""
 
     def __init__(self, context):
         need_bpf(context)
         fifo = os.path.join(context.tmp, 'orders')
         os.mkfifo(fifo)
-        self.context = context
         self.target = context.start(['waits', fifo])
         # It has it open itself, for reading and writing.
         self.orders = os.open(fifo, os.O_WRONLY)
@@ -47,39 +83,6 @@ class Waits:
         answer = wait_for_line(self.target, 'done')
         self.await_reader()
         return before, int(answer.split()[1]), time.monotonic_ns()
-
-    def begin(self, *options):
-        self.path = os.path.join(self.context.tmp, 'waits.json')
-        self.recorder = subprocess.Popen(
-            [self.context.outwind, 'record', '--off-cpu', '-f', 'json', '-o',
-             self.path, *options, str(self.target.pid)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
-        self.context.stack.callback(self.recorder.stderr.close)
-        self.context.stack.callback(end_target, self.recorder)
-        wait_until(self.has_begun, 'the beginning of a recording')
-
-    def has_begun(self):
-        """All that is to be attached is, and then it polls."""
-        check(self.recorder.poll() is None, 'the recorder ended')
-        pid = self.recorder.pid
-        for fd in os.listdir('/proc/%d/fdinfo' % pid):
-            with contextlib.suppress(OSError):
-                with open('/proc/%d/fdinfo/%s' % (pid, fd),
-                          encoding='utf-8') as f:
-                    if 'sched_switch' in f.read():
-                        return in_call(pid, pid) == POLL
-        return False
-
-    def end(self):
-        self.recorder.send_signal(signal.SIGINT)
-        _, said = self.recorder.communicate(timeout=PATIENCE)
-        check(self.recorder.returncode == 0, 'status',
-              (self.recorder.returncode, said))
-        if b"who waited before" in said:
-            raise Skip(said.decode().strip())
-        with open(self.path, encoding='utf-8') as f:
-            return json.load(f)
 
 
 def time_in(profile, function):
@@ -106,13 +109,13 @@ def check_kernel(profile):
       alone=True)
 def waits_outlast(context):
     waits = Waits(context)
-    waits.begin()
+    recording = Recording(context, waits.target.pid)
     begun = time.monotonic_ns()
     time.sleep(0.05)
     woken, _, there = waits.order('t')
     time.sleep(0.05)
     end = time.monotonic_ns()
-    profile = waits.end()
+    profile, _ = recording.end()
     whole = profile['duration_ns']
     in_all = end - begun
     took = {f: time_in(profile, f) for f in ('waiting_here', 'waiting_there',
@@ -132,12 +135,12 @@ def waits_outlast(context):
       alone=True)
 def waits_measured(context):
     waits = Waits(context)
-    waits.begin()
+    recording = Recording(context, waits.target.pid)
     _, measured, _ = waits.order('n')
     begun, _, ended = waits.order('s')
     # An ended thread waits for nothing, however long it is gone.
     time.sleep(2 * (ended - begun) / 1e9)
-    profile = waits.end()
+    profile, _ = recording.end()
     named = {}
     for stack in profile['stacks']:
         named[stack['thread']] = named.get(stack['thread'], 0) + \
@@ -155,7 +158,7 @@ def waits_measured(context):
       alone=True)
 def waits_in_vfork(context):
     waits = Waits(context)
-    waits.begin()
+    recording = Recording(context, waits.target.pid)
     pid = waits.target.pid
     os.write(waits.orders, b'v')
     wait_until(lambda: in_call(pid, pid) == VFORK, 'a wait in vfork')
@@ -163,7 +166,7 @@ def waits_in_vfork(context):
     time.sleep(0.01)
     took = time.monotonic_ns() - begun
     waits.order('.')
-    profile = waits.end()
+    profile, _ = recording.end()
     # Until the child is gone, and then for it; both of them wait in there.
     forking = [(chain, stack) for chain, stack in chains(profile)
                if stack['pid'] == pid and chain[0] in ('vfork', '__vfork')]

@@ -54,11 +54,14 @@ def add_fixture(command):
 
 MORE = ('chain-fp', 'chain-split', 'chain-debug-frame', 'chain-no-sections',
         'shapes-clang callback', 'shapes-clang realign', 'signals-musl altstack',
-        'throwing-clang template', 'nocfi', 'inreg')
+        'throwing-clang template', 'nocfi', 'inreg', 'chain-i386-no-pie',
+        'shapes-i386 big', 'shapes-i386 alloca', 'signals-i386 plain',
+        'signals-i386 siginfo', 'signals-i386 altstack', 'signals-i386 nested',
+        'signals-i386 nested-altstack', 'signals-i386 null-call',
+        'signals-i386 first-insn')
 
 for each in FIXTURES + PARTIAL + MORE:
-    if 'i386' not in each:
-        add_fixture(each)
+    add_fixture(each)
 
 
 def add_running(command):
@@ -70,7 +73,7 @@ def add_running(command):
 
 
 for each in ('spin', 'spin plt', 'spin clock', 'spin-cet plt', 'spin-now',
-             'spin-clang plt', 'busy'):
+             'spin-clang plt', 'spin-i386', 'busy', 'busy-i386'):
     add_running(each)
 
 
