@@ -8,12 +8,16 @@
 #define VM_EXEC 4
 
 /* Linux, x86-64: system calls, and what their arguments are made of. */
-#define NR_MMAP          9
-#define NR_MPROTECT      10
-#define NR_PKEY_MPROTECT 329
-#define PROT_EXEC        4
-#define MAP_FIXED        0x10
-#define MAP_ANON         0x20
+#define NR_MMAP            9
+#define NR_MPROTECT        10
+#define NR_PKEY_MPROTECT   329
+#define NR32_MMAP          90 /* of 32-bit programs */
+#define NR32_MPROTECT      125
+#define NR32_MMAP2         192
+#define NR32_PKEY_MPROTECT 380
+#define PROT_EXEC          4
+#define MAP_FIXED          0x10
+#define MAP_ANON           0x20
 
 /* A child begins with what its parent has mapped. */
 SEC("raw_tp/sched_process_fork")
@@ -146,6 +150,18 @@ int on_map_probe(struct user_regs *ctx)
 	return take_area((void *)ctx->di);
 }
 
+/* A 32-bit program's: its code may be anywhere afterwards. */
+static __always_inline int take_narrow_call(const struct user_regs *r)
+{
+	/* The oldest one has its arguments in memory. */
+	if (r->orig_ax == NR32_MMAP ||
+	    (r->dx & PROT_EXEC &&
+	     (r->orig_ax == NR32_MMAP2 || r->orig_ax == NR32_MPROTECT ||
+	      r->orig_ax == NR32_PKEY_MPROTECT)))
+		return take_mapping(0, ~0ULL, true);
+	return 0;
+}
+
 /*
  * The same, for those that can't do this either: a system call is about to
  * change what is mapped.  Where it will be isn't always known; and it may fail.
@@ -161,8 +177,11 @@ int on_lock(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	task = (void *)bpf_get_current_task_btf();
 	if (bpf_probe_read_kernel(&r, sizeof(r),
-				  (void *)bpf_task_pt_regs(task)) ||
-	    !(r.dx & PROT_EXEC))
+				  (void *)bpf_task_pt_regs(task)))
+		return 0;
+	if (r.cs == USER32_CS)
+		return take_narrow_call(&r);
+	if (!(r.dx & PROT_EXEC))
 		return 0;
 	if (r.orig_ax == NR_MPROTECT || r.orig_ax == NR_PKEY_MPROTECT)
 		return take_mapping(r.di, r.di + r.si, false);
