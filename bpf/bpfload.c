@@ -128,15 +128,15 @@ static void choose_programs(struct sampler_bpf *skel,
 {
 	unsigned int events = o->events;
 	/* Whose children are followed is a command that hasn't begun yet. */
-	bool list = events & OW_RECORD_OFF_CPU && !o->children;
+	bool list = events & OW_RECORD_OFF_CPU && !o->children && can_list();
 
 	bpf_program__set_autoload(skel->progs.on_clock, events & OW_RECORD_CPU);
 	bpf_program__set_autoload(skel->progs.on_fault,
 				  events & OW_RECORD_FAULTS);
 	bpf_program__set_autoload(skel->progs.on_switch,
 				  events & OW_RECORD_OFF_CPU);
-	bpf_program__set_autoload(skel->progs.on_task, list && can_list());
-	skel->bss->listing = list && can_list();
+	bpf_program__set_autoload(skel->progs.on_task, list);
+	skel->bss->listing = list;
 	bpf_program__set_autoload(skel->progs.on_enter,
 				  events & OW_RECORD_SYSCALLS);
 	bpf_program__set_autoload(skel->progs.on_leave,

@@ -19,7 +19,7 @@ static __always_inline bool is_running(const struct task_struct *task)
 {
 	if (bpf_core_field_exists(task->on_cpu))
 		return task->on_cpu;
-	return (__u64)task->pid == (__u32)bpf_get_current_pid_tgid();
+	return (__u32)task->pid == (__u32)bpf_get_current_pid_tgid();
 }
 
 static __always_inline void put_waiting(struct ow_bpf_waiting *out,

@@ -7,7 +7,7 @@
 
 /*
  * Find the threads that wait already; whoever switches from now on is noticed.
- * Kernels that can't tell (before Linux 5.9, iter/task) are noted in r->stats.
+ * A kernel that has no iterator over tasks is noted in r->stats.
  */
 int ow_bpfwaits_begin(struct ow_recorder *r, struct ow_error *err);
 
