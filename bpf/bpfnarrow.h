@@ -101,11 +101,11 @@ __noinline int narrow_fallback(struct walk *w, __u64 addr)
 }
 
 /* As is_behind_last(): either frame may be the one that is there. */
-static __always_inline bool is_narrow_last(struct walk *w, __u64 addr)
+__noinline int is_narrow_last(struct walk *w, __u64 addr)
 {
 	__u64 cs;
 
-	if (!(w->rule.flags & OW_BPF_RULE_LAST) || addr == w->reg[EIP])
+	if (!w || !(w->rule.flags & OW_BPF_RULE_LAST) || addr == w->reg[EIP])
 		return false;
 	return has_narrow_mark(w, OLD_CONTEXT) ||
 	       has_narrow_mark(w, RT_CONTEXT) ||

@@ -204,10 +204,13 @@ __noinline int narrow_by_signal(struct walk *w)
 }
 
 /* By a frame pointer, or as after a call to where no code is. */
-static __always_inline int narrow_by_guess(struct walk *w)
+__noinline int narrow_by_guess(struct walk *w)
 {
-	__u64 at, fp = w->reg[EBP], pc;
+	__u64 at, fp, pc;
 
+	if (!w)
+		return OW_END_BAD_RULE;
+	fp = w->reg[EBP];
 	if (w->rule.kind == OW_BPF_FP) {
 		at = fp;
 		if (read_narrow(at, &fp) || read_narrow(at + 4, &pc))
