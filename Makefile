@@ -145,7 +145,9 @@ $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.
 	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
 # What is no part of the library is linked by name.
+$(B)/asan/test_alive: $(B)/asan/tools/alive.o
 $(B)/asan/test_costs: $(B)/asan/tools/costs.o
+$(B)/asan/test_syscallset: $(B)/asan/tools/syscallset.o
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
 $(B)/asan/test_traceline: $(B)/asan/tools/traceline.o
 $(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)

@@ -118,6 +118,8 @@ static void engine_stop(struct ow_recorder *r)
 	struct ow_bpfengine *e = r->priv;
 
 	ow_bpfload_detach(e);
+	while (ow_bpfevents_take(r, TICK_NS))
+		;
 	ow_bpftables_stop(&e->tables);
 	e->ended = ow_recorder_now();
 }
@@ -185,13 +187,14 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	count_runs(r, e->skel->progs.on_fault);
 	count_runs(r, e->skel->progs.on_switch);
 	count_runs(r, e->skel->progs.on_enter);
+	count_runs(r, e->skel->progs.on_leave);
 }
 
 static void engine_close(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
 
-	engine_stop(r);
+	ow_bpfload_detach(e);
 	free(e->links);
 	ring_buffer__free(e->ring);
 	ow_bpfknown_deinit(e);

@@ -11,9 +11,10 @@
 #include "bpfload.h"
 #include "sampler.skel.h"
 
-#define BATCH    1024
-#define DOUBT_NS 50000000
-#define MOST_NS  1000000000
+#define BATCH      1024
+#define LOOK_EVERY 256 /* events: at the time */
+#define DOUBT_NS   50000000
+#define MOST_NS    1000000000
 
 /* What was mapped when a stack was copied; its process is soon told of. */
 static const struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
@@ -91,7 +92,10 @@ static void take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c,
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpfwalked w;
 
-	if (size < sizeof(*c) || c->head.nr_kernel > OW_BPF_KERNEL)
+	if (size < offsetof(struct ow_bpf_copy, stack) ||
+	    size - offsetof(struct ow_bpf_copy, stack) <
+		    (size_t)c->nr_pages * OW_BPF_PAGE ||
+	    c->head.nr_kernel > OW_BPF_KERNEL)
 		return;
 	w = ow_bpfevents_walk(r, c);
 	e->ends[c->head.key.end % OW_NR_ENDS]--; /* as the kernel has it */
@@ -110,33 +114,63 @@ static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,
 	e->nr_stacks++;
 }
 
-static void take_syscall(struct ow_recorder *r, const struct ow_bpf_syscall *s,
-			 size_t size)
+/* The text behind an event of least bytes, or NULL. */
+static const char *text_of(const void *event, size_t least, size_t size)
+{
+	const char *text = (const char *)event + least;
+
+	return size > least && !text[size - least - 1] ? text : NULL;
+}
+
+static void take_call(struct ow_recorder *r, const struct ow_bpf_syscall *s,
+		      size_t size)
 {
 	struct ow_recorded_syscall out;
 	const struct ow_stored *stored;
-	unsigned int arg;
 
-	if (size < sizeof(*s) || !r->options.on_syscall)
+	if (size < sizeof(*s))
+		return;
+	stored = ow_samplestore_find(&r->store, &s->key);
+	out = (struct ow_recorded_syscall){
+		.event = OW_SYSCALL_BEGINS,
+		.pid = (pid_t)s->notice.pid,
+		.tid = (pid_t)s->tid,
+		.nr = s->nr,
+		.time = s->notice.arg,
+		.text = text_of(s, sizeof(*s), size),
+		.stack = stored ? &stored->is : NULL,
+	};
+	memcpy(out.args, s->args, sizeof(out.args));
+	r->options.on_syscall(r->options.arg, &out);
+}
+
+static void take_result(struct ow_recorder *r, const struct ow_bpf_result *s,
+			size_t size)
+{
+	struct ow_recorded_syscall out;
+
+	if (size < sizeof(*s))
 		return;
 	out = (struct ow_recorded_syscall){
-		.is_end = s->notice.type == OW_BPF_EVENT_LEAVE,
+		.event = OW_SYSCALL_ENDS,
 		.pid = (pid_t)s->notice.pid,
 		.tid = (pid_t)s->tid,
 		.nr = s->nr,
 		.result = s->result,
-		.time = s->time,
-		.text = s->text,
+		.time = s->notice.arg,
+		.text = text_of(s, sizeof(*s), size),
 	};
-	memcpy(out.args, s->args, sizeof(out.args));
-	memcpy(out.comm, s->comm, sizeof(out.comm) - 1);
-	arg = s->nr >= 0 && s->nr < OW_BPF_SYSCALLS ?
-		      ((struct ow_bpfengine *)r->priv)
-			      ->skel->rodata->text_args[s->nr] :
-		      0;
-	out.text_arg = s->text[0] ? arg : 0;
-	stored = ow_samplestore_find(&r->store, &s->key);
-	out.stack = stored ? &stored->is : NULL;
+	r->options.on_syscall(r->options.arg, &out);
+}
+
+static void take_gone(struct ow_recorder *r, const struct ow_bpf_notice *n)
+{
+	const struct ow_recorded_syscall out = {
+		.event = OW_SYSCALL_GONE,
+		.pid = (pid_t)n->pid,
+		.tid = (pid_t)n->arg,
+	};
+
 	r->options.on_syscall(r->options.arg, &out);
 }
 
@@ -144,24 +178,29 @@ static int take_event(void *arg, void *bytes, size_t size)
 {
 	const struct ow_bpf_notice *n = bytes;
 	struct ow_recorder *r = arg;
-	const struct ow_bpfengine *e = r->priv;
+	struct ow_bpfengine *e = r->priv;
 
 	r->stats.bytes_out += size;
+	e->nr_taken++;
 	if (size < sizeof(*n))
 		return 0;
 	if (n->type == OW_BPF_EVENT_STACK)
 		take_stack(r, bytes, size);
-	else if (n->type == OW_BPF_EVENT_ENTER || n->type == OW_BPF_EVENT_LEAVE)
-		take_syscall(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_ENTER)
+		take_call(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_LEAVE)
+		take_result(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_GONE)
+		take_gone(r, n);
 	else if (n->type == OW_BPF_EVENT_COPY)
 		take_copy(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_EVICTED && n->arg < OW_BPF_OBJECTS)
 		ow_bpftables_ask(&((struct ow_bpfengine *)r->priv)->tables,
 				 (uint32_t)n->arg);
 	/* More may come than can be taken: other things are to be done, too. */
-	return n->type == OW_BPF_EVENT_COPY && ow_recorder_now() > e->deadline ?
-		       -EAGAIN :
-		       0;
+	if (n->type != OW_BPF_EVENT_COPY && e->nr_taken % LOOK_EVERY)
+		return 0;
+	return ow_recorder_now() > e->deadline ? -EAGAIN : 0;
 }
 
 int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err)
@@ -173,12 +212,12 @@ int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err)
 	return e->ring ? 0 : ow_bpfload_refuse(err, "ring buffer");
 }
 
-void ow_bpfevents_take(struct ow_recorder *r, uint64_t ns)
+bool ow_bpfevents_take(struct ow_recorder *r, uint64_t ns)
 {
 	struct ow_bpfengine *e = r->priv;
 
 	e->deadline = ow_recorder_now() + ns;
-	ring_buffer__consume(e->ring);
+	return ring_buffer__consume(e->ring) == -EAGAIN;
 }
 
 /* Counts that the kernel has, to ours; and none in the kernel. */

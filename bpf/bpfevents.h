@@ -7,8 +7,8 @@
 
 int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err);
 
-/* Take all events that are there; or, if copies are among them, for so long. */
-void ow_bpfevents_take(struct ow_recorder *r, uint64_t ns);
+/* Take the events that are there, for about so long; true if there are more. */
+bool ow_bpfevents_take(struct ow_recorder *r, uint64_t ns);
 
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err);

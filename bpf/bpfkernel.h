@@ -9,6 +9,7 @@
 #include "bpfenv.h"
 
 #define PF_KTHREAD 0x00200000
+#define TS_COMPAT  2 /* in a system call of i386 */
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), \
 			     apply_to = record)
@@ -17,7 +18,20 @@ struct mm_struct {
 	unsigned long start_code;
 };
 
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live; /* threads that have not ended */
+};
+
+struct thread_info {
+	__u32 status;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int flags;
 	int on_cpu; /* not where there can be but one */
 	int pid;
@@ -25,6 +39,7 @@ struct task_struct {
 	int exit_state; /* not 0: it has ended */
 	struct mm_struct *mm;
 	char comm[16];
+	struct signal_struct *signal;
 };
 
 struct seq_file;

@@ -4,6 +4,7 @@
 #define OW_BPF_LIVES_H
 
 #include "bpfswitch.h"
+#include "bpfsyscall.h"
 
 #define VM_EXEC 4
 
@@ -66,7 +67,10 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
 
 	bpf_map_delete_elem(&waits, &tid);
-	if (pid == tid) {
+	if (with_results && is_target(pid))
+		notify(OW_BPF_EVENT_GONE, pid, tid);
+	/* The first thread may end before others do. */
+	if (BPF_CORE_READ(task, signal, live.counter) == 0) {
 		bpf_map_delete_elem(&processes, &pid);
 		bpf_map_delete_elem(&targets, &pid);
 		bpf_map_delete_elem(&changes, &pid);

@@ -13,6 +13,12 @@
 #include "error.h"
 #include "sampler.skel.h"
 
+#define CALLS_RING (1U << 26) /* bytes, as every call leaves */
+
+_Static_assert(OW_BPF_I386 == OW_SYSCALL_I386 && OW_BPF_X32 == OW_SYSCALL_X32 &&
+		       OW_BPF_NUMBERS == OW_SYSCALL_NUMBERS,
+	       "one numbering");
+
 /* What libbpf says last, as it tells more than errno. */
 static char last_words[256];
 
@@ -48,40 +54,54 @@ static void set_arch(struct sampler_bpf *skel)
 	skel->rodata->arch.ra = a->ra;
 }
 
-/* Which argument of a system call is a text that tells most. */
-static void set_texts(struct sampler_bpf *skel)
+/* Where a call of any ABI is in the programs' lists; -1 for none. */
+static int place_of(int nr)
 {
-	static const struct {
-		const char *name;
-		uint8_t arg;
-	} list[] = {
-		{ "open", 1 },     { "openat", 2 },     { "openat2", 2 },
-		{ "stat", 1 },     { "lstat", 1 },      { "newfstatat", 2 },
-		{ "statx", 2 },    { "access", 1 },     { "faccessat", 2 },
-		{ "execve", 1 },   { "readlink", 1 },   { "readlinkat", 2 },
-		{ "unlink", 1 },   { "unlinkat", 2 },   { "mkdir", 1 },
-		{ "mkdirat", 2 },  { "rmdir", 1 },      { "chdir", 1 },
-		{ "rename", 1 },   { "renameat2", 2 },  { "creat", 1 },
-		{ "truncate", 1 }, { "faccessat2", 2 }, { "statfs", 1 },
-	};
+	int n = nr & ~(OW_BPF_I386 | OW_BPF_X32);
 
+	if (nr < 0 || n >= OW_BPF_NUMBERS)
+		return -1;
+	return nr & OW_BPF_I386 ? OW_BPF_NUMBERS + n : n;
+}
+
+/* What a call of any ABI is to the programs: its text, and whether it execs. */
+static void set_call(struct sampler_bpf *skel, int nr)
+{
+	const struct ow_syscall_shape *shape = ow_syscall_shape(nr);
+	const char *text = shape ? strchr(shape->args, 's') : NULL;
+
+	if (text)
+		skel->rodata->text_args[place_of(nr)] =
+			(uint8_t)(text - shape->args + 1);
+	/* It ends as a call of what has been executed. */
+	if (shape && strcmp(ow_syscall_text(nr), "execve") == 0)
+		skel->rodata->wanted[place_of(nr)] |= 2;
+}
+
+static void set_calls(struct sampler_bpf *skel,
+		      const struct ow_recorder_options *o)
+{
 	size_t i;
 	int nr;
 
-	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
-		nr = ow_syscall_number(list[i].name);
-		if (nr >= 0 && nr < OW_BPF_SYSCALLS)
-			skel->rodata->text_args[nr] = list[i].arg;
+	for (nr = 0; nr < OW_BPF_NUMBERS; nr++) {
+		set_call(skel, nr);
+		set_call(skel, nr | OW_BPF_X32);
+		set_call(skel, nr | OW_BPF_I386);
 	}
+	skel->rodata->all_wanted = !o->syscalls;
+	for (i = 0; i < o->nr_syscalls; i++)
+		if (place_of(o->syscalls[i]) >= 0)
+			skel->rodata->wanted[place_of(o->syscalls[i])] = 3;
+		else
+			skel->rodata->others_wanted = true;
 }
 
 static void set_options(struct sampler_bpf *skel,
 			const struct ow_recorder_options *o)
 {
-	size_t i;
-
 	set_arch(skel);
-	set_texts(skel);
+	set_calls(skel, o);
 	skel->rodata->max_frames = o->max_frames;
 	skel->rodata->everyone = o->everyone;
 	skel->rodata->by_thread = o->by_thread;
@@ -89,10 +109,6 @@ static void set_options(struct sampler_bpf *skel,
 	skel->rodata->with_kernel = o->kernel;
 	skel->rodata->with_results = o->on_syscall != NULL;
 	skel->rodata->with_stacks = !o->no_stacks;
-	skel->rodata->all_wanted = !o->syscalls;
-	for (i = 0; i < o->nr_syscalls; i++)
-		if (o->syscalls[i] >= 0 && o->syscalls[i] < OW_BPF_SYSCALLS)
-			skel->rodata->wanted[o->syscalls[i]] = 1;
 }
 
 /* May programs go through all tasks? */
@@ -159,6 +175,10 @@ int ow_bpfload_open(struct ow_recorder *r, struct ow_error *err)
 	choose_programs(e->skel, &r->options);
 	bpf_map__set_max_entries(e->skel->maps.walks,
 				 OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1));
+	bpf_map__set_max_entries(e->skel->maps.copies,
+				 OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1));
+	if (r->options.on_syscall)
+		bpf_map__set_max_entries(e->skel->maps.events, CALLS_RING);
 	if (!sampler_bpf__load(e->skel))
 		return 0;
 	/* The kernel's verifier says EACCES; who may not load programs: EPERM. */

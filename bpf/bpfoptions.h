@@ -14,8 +14,9 @@ const volatile bool with_kernel;
 const volatile bool with_results; /* of system calls */
 const volatile bool with_stacks = true;
 const volatile __u64 shortest_wait = 1000;   /* ns */
-const volatile __u8 wanted[OW_BPF_SYSCALLS]; /* system calls, or */
+const volatile __u8 wanted[OW_BPF_SYSCALLS]; /* enum wanted; of calls, or */
 const volatile bool all_wanted = true;
+const volatile bool others_wanted; /* numbers that none has */
 /* Which argument is text, from 1; 0: none. */
 const volatile __u8 text_args[OW_BPF_SYSCALLS];
 

@@ -29,6 +29,7 @@ struct ow_bpfengine {
 	uint64_t deadline; /* CLOCK_MONOTONIC: no event is taken after it */
 	struct bpf_link **links;
 	size_t nr_links;
+	uint64_t nr_taken;  /* events, ever */
 	uint64_t nr_stacks; /* that came since counts were emptied */
 	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
 	uint64_t waiting; /* threads that did so when recording began */

@@ -31,6 +31,14 @@ struct {
 	__type(value, struct stack);
 } scratch SEC(".maps");
 
+/* The same, of what can't be walked here. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, OW_BPF_SLOTS);
+	__type(key, __u32);
+	__type(value, struct ow_bpf_copy);
+} copies SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 65536);
@@ -236,8 +244,9 @@ static __always_inline bool copy_out(struct walk *w, struct stack *s,
 				     struct task_struct *task, __u32 pid,
 				     __u32 kind)
 {
-	struct ow_bpf_copy *c = bpf_ringbuf_reserve(&events, sizeof(*c), 0);
-	__u64 page;
+	__u32 at = bpf_get_smp_processor_id() * OW_BPF_SLOTS + w->slot;
+	struct ow_bpf_copy *c = bpf_map_lookup_elem(&copies, &at);
+	__u64 page, size = offsetof(struct ow_bpf_copy, stack);
 	int i;
 
 	if (!c)
@@ -264,8 +273,15 @@ static __always_inline bool copy_out(struct walk *w, struct stack *s,
 					(void *)(page + i * OW_BPF_PAGE)))
 			break;
 		c->nr_pages++;
+		size += OW_BPF_PAGE;
 	}
-	bpf_ringbuf_submit(c, 0);
+	opaque(size);
+	if (size > sizeof(*c))
+		size = sizeof(*c);
+	/* The sooner it is told of, the fewer copies there are. */
+	if (bpf_ringbuf_output(&events, c, size,
+			       with_results ? BPF_RB_FORCE_WAKEUP : 0))
+		return false;
 	w->copied = 1;
 	return true;
 }
@@ -330,6 +346,7 @@ static __always_inline struct stack *take(void *ctx,
 	if (!w || !s)
 		return NULL;
 	*ret = w;
+	w->slot = slot;
 	task = (void *)bpf_get_current_task_btf();
 	begin(w, s, kind);
 	if (p && !is_stale(p, pid))
@@ -361,27 +378,37 @@ static __always_inline bool emit(struct walk *w, struct stack *s)
 				   0);
 }
 
-static __always_inline void count(struct walk *w, struct stack *s, __u64 n,
-				  __u64 value)
+/*
+ * Count a stack, and let it leave if it is the first one of its kind: before
+ * others, on other CPUs, can find it counted.  False if there is no room.
+ */
+static __always_inline bool add(struct walk *w, struct stack *s, __u64 n,
+				__u64 value)
 {
 	struct ow_sample_value first = { n, value };
 	struct ow_sample_key key = s->out.key;
 	struct ow_sample_value *v;
 
 	v = bpf_map_lookup_elem(&counts, &key);
-	if (v) {
-		__sync_fetch_and_add(&v->count, n);
-		__sync_fetch_and_add(&v->value, value);
-		return;
+	if (!v) {
+		if (!w->copied && !emit(w, s))
+			return false;
+		if (!bpf_map_update_elem(&counts, &key, &first, BPF_NOEXIST))
+			return true;
+		v = bpf_map_lookup_elem(&counts, &key);
+		if (!v)
+			return false;
 	}
-	if (bpf_map_update_elem(&counts, &key, &first, BPF_NOEXIST)) {
+	__sync_fetch_and_add(&v->count, n);
+	__sync_fetch_and_add(&v->value, value);
+	return true;
+}
+
+static __always_inline void count(struct walk *w, struct stack *s, __u64 n,
+				  __u64 value)
+{
+	if (!add(w, s, n, value))
 		tally(OW_BPF_LOST, n);
-		return;
-	}
-	if (!w->copied && !emit(w, s)) {
-		bpf_map_delete_elem(&counts, &key);
-		tally(OW_BPF_LOST, n);
-	}
 }
 
 #endif /* OW_BPF_SAMPLE_H */

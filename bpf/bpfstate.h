@@ -61,6 +61,7 @@ struct walk {
 	__u8 flags, how; /* of the last frame */
 	__u8 evicted;    /* end is because range.object's table is gone */
 	__u8 copied;     /* it left as a copy */
+	__u32 slot;      /* of the program that walks */
 	struct lookup lookup;
 	struct window window;
 	struct brief briefs[BRIEFS];

@@ -5,97 +5,256 @@
 
 #include "bpfsample.h"
 
-/* A system call's number, or -1 if it isn't wanted. */
-static __always_inline bool is_wanted(__u64 nr)
+/* What of a system call is wanted: execve may end as another ABI's. */
+enum wanted {
+	WANTED_BEGIN = 1,
+	WANTED_END = 2
+};
+
+#define MOST_SPINS 4096
+#define MOST_HELD  200000 /* ns */
+
+/* A call on its way out. */
+struct call {
+	struct ow_bpf_syscall is; /* and right behind it: */
+	char text[OW_BPF_TEXT];
+};
+
+struct result {
+	struct ow_bpf_result is; /* and right behind it: */
+	char text[OW_BPF_TEXT];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct call);
+} calls SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct result);
+} results SEC(".maps");
+
+/* Threads whose call's text wasn't there yet: the kernel will have read it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32); /* tid */
+	__type(value, __u32);
+} unread SEC(".maps");
+
+/* A system call's number, with its ABI. */
+static __always_inline __u32 number_of(__u64 nr)
 {
-	return all_wanted ||
-	       (nr < OW_BPF_SYSCALLS && wanted[nr % OW_BPF_SYSCALLS]);
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	if (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT)
+		return ((__u32)nr & ~(OW_BPF_X32 | 1U << 31)) | OW_BPF_I386;
+	return (__u32)nr;
 }
 
-static __always_inline void load_args(struct ow_bpf_syscall *s,
-				      const struct user_regs *r)
+/* Where it is among all ABIs' calls, x32's being x86-64's; or none of them. */
+static __always_inline __u32 place_of(__u32 nr)
 {
-	__u32 text;
+	__u32 n = nr & ~(OW_BPF_I386 | OW_BPF_X32);
 
-	s->args[0] = r->di;
-	s->args[1] = r->si;
-	s->args[2] = r->dx;
-	s->args[3] = r->r10;
-	s->args[4] = r->r8;
-	s->args[5] = r->r9;
-	s->text[0] = '\0';
-	text = text_args[(__u32)s->nr % OW_BPF_SYSCALLS];
-	if (text == 1)
-		bpf_probe_read_user_str(s->text, sizeof(s->text),
-					(void *)r->di);
-	else if (text == 2)
-		bpf_probe_read_user_str(s->text, sizeof(s->text),
-					(void *)r->si);
+	if (n >= OW_BPF_NUMBERS)
+		return OW_BPF_SYSCALLS;
+	return nr & OW_BPF_I386 ? n + OW_BPF_NUMBERS : n;
+}
+
+static __always_inline bool is_wanted(__u32 nr, enum wanted what)
+{
+	__u32 place = place_of(nr);
+
+	if (all_wanted)
+		return true;
+	opaque(place);
+	if (place >= OW_BPF_SYSCALLS)
+		return others_wanted;
+	return wanted[place % OW_BPF_SYSCALLS] & what;
+}
+
+/* The argument that is text; 0: none. */
+static __always_inline __u32 text_of(__u32 nr)
+{
+	__u32 place = place_of(nr);
+
+	opaque(place);
+	return place < OW_BPF_SYSCALLS ? text_args[place % OW_BPF_SYSCALLS] : 0;
+}
+
+static __always_inline void load_args(__u64 *args, const struct user_regs *r,
+				      __u32 nr)
+{
+	if (nr & OW_BPF_I386) {
+		args[0] = (__u32)r->bx;
+		args[1] = (__u32)r->cx;
+		args[2] = (__u32)r->dx;
+		args[3] = (__u32)r->si;
+		args[4] = (__u32)r->di;
+		args[5] = (__u32)r->bp;
+	} else {
+		args[0] = r->di;
+		args[1] = r->si;
+		args[2] = r->dx;
+		args[3] = r->r10;
+		args[4] = r->r8;
+		args[5] = r->r9;
+	}
+}
+
+/* Bytes of the text that one of the arguments is; 0: it can't be read. */
+static __always_inline __u32 load_text(char *text, const __u64 *args, __u32 arg)
+{
+	__u64 addr = args[0];
+	long size;
+
+	if (arg == 2)
+		addr = args[1];
+	else if (arg == 3)
+		addr = args[2];
+	else if (arg == 4)
+		addr = args[3];
+	size = bpf_probe_read_user_str(text, OW_BPF_TEXT, (void *)addr);
+	return size > 0 && size <= OW_BPF_TEXT ? (__u32)size : 0;
+}
+
+/*
+ * Whoever calls faster than calls are taken is held up for a while, so that none
+ * is lost.
+ */
+__noinline int hold_up(__u64 most)
+{
+	__u64 begun = bpf_ktime_get_ns();
+	__u32 i;
+
+	for (i = 0; i < MOST_SPINS; i++) {
+		if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < most ||
+		    bpf_ktime_get_ns() - begun > MOST_HELD)
+			break;
+		opaque(i);
+	}
+	return 0;
+}
+
+static __always_inline void make_room(void)
+{
+	__u64 most = bpf_ringbuf_query(&events, BPF_RB_RING_SIZE) / 4 * 3;
+
+	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= most)
+		hold_up(most);
+}
+
+/* A call leaves with the stack that it was made from, or without any. */
+static __always_inline void tell_call(const struct user_regs *r, __u32 nr,
+				      const struct stack *from)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 zero = 0, tid = (__u32)id, arg = text_of(nr), size = 0;
+	struct call *c = bpf_map_lookup_elem(&calls, &zero);
+
+	if (!c)
+		return;
+	c->is.notice.type = OW_BPF_EVENT_ENTER;
+	c->is.notice.pid = id >> 32;
+	c->is.notice.arg = bpf_ktime_get_ns();
+	c->is.tid = tid;
+	c->is.nr = (__s32)nr;
+	__builtin_memset(&c->is.key, 0, sizeof(c->is.key));
+	if (from)
+		c->is.key = from->out.key;
+	load_args(c->is.args, r, nr);
+	if (arg) {
+		size = load_text(c->text, c->is.args, arg);
+		if (!size)
+			bpf_map_update_elem(&unread, &tid, &nr, BPF_ANY);
+	}
+	if (size > OW_BPF_TEXT)
+		size = OW_BPF_TEXT;
+	if (bpf_ringbuf_output(&events, c, sizeof(c->is) + size,
+			       BPF_RB_NO_WAKEUP))
+		tally(OW_BPF_LOST, 1);
 }
 
 SEC("raw_tp/sys_enter")
 
 int on_enter(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct ow_bpf_syscall *s;
+	__u32 pid = bpf_get_current_pid_tgid() >> 32, nr;
 	struct user_regs r;
 	struct stack *from;
 	struct walk *w;
 
-	if (!is_wanted(ctx->args[1]))
+	if (!is_target(pid))
 		return 0;
+	nr = number_of(ctx->args[1]);
+	if (!is_wanted(nr, WANTED_BEGIN))
+		return 0;
+	if (with_results)
+		make_room();
 	from = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_SYSCALL, &w);
-	if (!from)
-		return 0;
-	count(w, from, 1, 1);
-	if (!with_results)
-		return 0;
-	bpf_probe_read_kernel(&r, sizeof(r), (void *)ctx->args[0]);
-	s = bpf_ringbuf_reserve(&events, sizeof(*s), 0);
-	if (!s) {
-		tally(OW_BPF_LOST, 1);
+	if (!with_results) {
+		if (from)
+			count(w, from, 1, 1);
 		return 0;
 	}
-	s->notice.type = OW_BPF_EVENT_ENTER;
-	s->notice.pid = from->out.key.pid;
-	s->notice.arg = 0;
-	s->key = from->out.key;
-	s->time = bpf_ktime_get_ns();
-	s->tid = from->out.tid;
-	s->nr = (__s32)ctx->args[1];
-	s->result = 0;
-	__builtin_memcpy(s->comm, from->out.comm, sizeof(s->comm));
-	load_args(s, &r);
-	bpf_ringbuf_submit(s, 0);
+	if (from && !w->copied && !add(w, from, 1, 1)) {
+		tally(OW_BPF_MISSED, 1);
+		from = NULL;
+	}
+	bpf_probe_read_kernel(&r, sizeof(r), (void *)ctx->args[0]);
+	tell_call(&r, nr, from);
 	return 0;
+}
+
+/* The text of a call that ends, which the kernel may have read meanwhile. */
+static __always_inline __u32 read_late(char *text, const struct user_regs *r,
+				       __u32 nr, __u32 tid)
+{
+	__u32 arg = text_of(nr), *had;
+	__u64 args[6];
+
+	had = arg ? bpf_map_lookup_elem(&unread, &tid) : NULL;
+	if (!had)
+		return 0;
+	bpf_map_delete_elem(&unread, &tid);
+	load_args(args, r, nr);
+	return load_text(text, args, arg);
 }
 
 SEC("raw_tp/sys_exit")
 
 int on_leave(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid(), nr = 0;
-	struct ow_bpf_syscall *s;
+	__u64 id = bpf_get_current_pid_tgid();
+	__u32 zero = 0, nr, size;
+	struct user_regs r;
+	struct result *s;
 
-	if (!is_target(id >> 32))
+	if (!is_target(id >> 32) ||
+	    bpf_probe_read_kernel(&r, sizeof(r), (void *)ctx->args[0]))
 		return 0;
-	bpf_probe_read_kernel(&nr, sizeof(nr),
-			      &((struct user_regs *)ctx->args[0])->orig_ax);
-	if (!is_wanted(nr))
+	nr = number_of(r.orig_ax);
+	s = bpf_map_lookup_elem(&results, &zero);
+	if (!s || !is_wanted(nr, WANTED_END))
 		return 0;
-	s = bpf_ringbuf_reserve(&events, sizeof(*s), 0);
-	if (!s) {
+	s->is.notice.type = OW_BPF_EVENT_LEAVE;
+	s->is.notice.pid = id >> 32;
+	s->is.notice.arg = bpf_ktime_get_ns();
+	s->is.tid = (__u32)id;
+	s->is.nr = (__s32)nr;
+	s->is.result = (__s64)ctx->args[1];
+	size = read_late(s->text, &r, nr, (__u32)id);
+	if (size > OW_BPF_TEXT)
+		size = OW_BPF_TEXT;
+	if (bpf_ringbuf_output(&events, s, sizeof(s->is) + size,
+			       BPF_RB_NO_WAKEUP))
 		tally(OW_BPF_LOST, 1);
-		return 0;
-	}
-	__builtin_memset(s, 0, sizeof(*s));
-	s->notice.type = OW_BPF_EVENT_LEAVE;
-	s->notice.pid = id >> 32;
-	s->time = bpf_ktime_get_ns();
-	s->tid = (__u32)id;
-	s->nr = (__s32)nr;
-	s->result = (__s64)ctx->args[1];
-	bpf_ringbuf_submit(s, 0);
 	return 0;
 }
 

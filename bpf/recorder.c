@@ -8,11 +8,11 @@
 
 #include "error.h"
 #include "object.h"
+#include "syscallargs.h"
 #include "syscalls.h"
 
 #define DEFAULT_TABLES ((size_t)256 << 20)
 #define DEFAULT_STACK  ((size_t)32 << 10)
-#define SYSCALLS       1024
 #define SCHEDULER      "__schedule" /* and suffixes of the compiler's */
 #define TRACING_MAX    12 /* frames above it, of tracepoints and BPF */
 
@@ -255,7 +255,18 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 
 const char *ow_syscall_text(int nr)
 {
+	if (nr >= 0 && nr & OW_SYSCALL_X32)
+		return ow_syscall_x32_name(nr & ~OW_SYSCALL_X32);
+	if (nr >= 0 && nr & OW_SYSCALL_I386)
+		return ow_syscall_name(&ow_arch_i386, nr & ~OW_SYSCALL_I386);
 	return ow_syscall_name(&ow_arch_x86_64, nr);
+}
+
+const struct ow_syscall_shape *ow_syscall_shape(int nr)
+{
+	const char *name = ow_syscall_text(nr);
+
+	return name ? ow_syscall_shape_of(name) : NULL;
 }
 
 int ow_syscall_number(const char *name)
@@ -263,7 +274,7 @@ int ow_syscall_number(const char *name)
 	const char *other;
 	int nr;
 
-	for (nr = 0; nr < SYSCALLS; nr++) {
+	for (nr = 0; nr < OW_SYSCALL_NUMBERS; nr++) {
 		other = ow_syscall_text(nr);
 		if (other && strcmp(other, name) == 0)
 			return nr;

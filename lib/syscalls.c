@@ -22,13 +22,24 @@ static const struct {
 	{ &ow_arch_aarch64, aarch64_names, NR_OF(aarch64_names) },
 };
 
+/* The name of a number among so many; or NULL. */
+static const char *name_in(const char (*names)[SYSCALL_NAME_SIZE], size_t nr_of,
+			   int nr)
+{
+	return nr >= 0 && (size_t)nr < nr_of && names[nr][0] ? names[nr] : NULL;
+}
+
 const char *ow_syscall_name(const struct ow_arch *arch, int nr)
 {
 	size_t i;
 
 	for (i = 0; i < NR_OF(tables); i++)
-		if (tables[i].arch == arch && nr >= 0 &&
-		    (size_t)nr < tables[i].nr && tables[i].names[nr][0])
-			return tables[i].names[nr];
+		if (tables[i].arch == arch)
+			return name_in(tables[i].names, tables[i].nr, nr);
 	return NULL;
+}
+
+const char *ow_syscall_x32_name(int nr)
+{
+	return name_in(x32_names, NR_OF(x32_names), nr);
 }

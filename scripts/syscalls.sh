@@ -25,6 +25,7 @@ table() {
             sed -n 's/^#define __NR_\([a-z0-9_]*\) .*/name_is \1 __NR_\1/p' \
                 "$tmp/macros"
         } | "$cc" -E -P "$@" - |
+            sed 's/ (0x40000000 + \([0-9]*\))$/ \1/' |
             sed -n 's/^name_is \([a-z0-9_]*\) \([0-9]*\)$/\2 \1/p' |
             grep -v -x -E '[0-9]+ (syscalls|arch_specific_syscall)' |
             sort -n -u -k 1,1 | sed 's/^\([0-9]*\) \(.*\)/\t[\1] = "\2",/'
@@ -36,6 +37,7 @@ tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 echo '/* Made by scripts/syscalls.sh. */'
 table x86_64 asm/unistd_64.h
+table x32 asm/unistd_x32.h -D__X32_SYSCALL_BIT=0x40000000
 table i386 asm/unistd_32.h
 # shellcheck disable=SC2086
 table aarch64 asm-generic/unistd.h $arm64

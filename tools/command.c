@@ -2,75 +2,93 @@
 #include "command.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "interrupt.h"
 
-static void become(int go, int failed, char **argv)
+/* As shells and env(1) have it. */
+#define NOT_FOUND   127
+#define NOT_STARTED 126
+
+/* Looks at whether it ends by the signal that ends us, and ns between them. */
+#define LOOKS   20
+#define LOOK_NS 10000000
+
+static ssize_t receive(int link, void *bytes, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = recv(link, bytes, size, 0);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static void become(int link, char **argv)
 {
 	char byte;
 	int why;
 
-	/* Nothing comes: the other end is closed, and that is the sign. */
-	if (read(go, &byte, 1) < 0)
-		_exit(127);
+	/* Nothing comes if it is not to run. */
+	if (receive(link, &byte, 1) != 1)
+		_exit(NOT_FOUND);
 	execvp(argv[0], argv);
 	why = errno;
-	if (write(failed, &why, sizeof(why)) < 0)
-		_exit(126);
-	_exit(127);
+	send(link, &why, sizeof(why), MSG_NOSIGNAL);
+	_exit(why == ENOENT ? NOT_FOUND : NOT_STARTED);
 }
 
 bool command_prepare(struct command *c, char **argv)
 {
-	int go[2], failed[2];
+	int link[2];
 
-	*c = (struct command){ 0 };
-	if (pipe2(go, O_CLOEXEC)) {
-		complain("pipe: %s", strerror(errno));
-		return false;
-	}
-	if (pipe2(failed, O_CLOEXEC)) {
-		complain("pipe: %s", strerror(errno));
-		close(go[0]);
-		close(go[1]);
+	*c = (struct command){ .name = argv[0], .link = -1 };
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link)) {
+		complain("socketpair: %s", strerror(errno));
 		return false;
 	}
 	c->pid = fork();
 	if (c->pid == 0) {
-		close(go[1]);
-		become(go[0], failed[1], argv);
+		close(link[0]);
+		become(link[1], argv);
 	}
-	close(go[0]);
-	close(failed[1]);
-	c->go = go[1];
-	c->failed = failed[0];
+	close(link[1]);
+	c->link = link[0];
 	if (c->pid > 0)
 		return true;
 	complain("fork: %s", strerror(errno));
+	close(c->link);
 	c->pid = 0;
-	close(c->go);
-	close(c->failed);
 	return false;
 }
 
-bool command_go(struct command *c, const char *name)
+static void await(struct command *c)
 {
-	int why = 0;
-	ssize_t n;
+	while (waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
+		;
+	c->ended = true;
+}
 
-	close(c->go);
-	c->go = -1;
-	n = read(c->failed, &why, sizeof(why));
-	close(c->failed);
-	c->failed = -1;
-	if (n != sizeof(why))
+bool command_go(struct command *c)
+{
+	ssize_t n = -1;
+	int why = 0;
+
+	if (send(c->link, "", 1, MSG_NOSIGNAL) == 1)
+		n = receive(c->link, &why, sizeof(why));
+	close(c->link);
+	c->link = -1;
+	/* Executing closes the link. */
+	if (n == 0)
 		return true;
-	complain("%s: %s", name, strerror(why));
-	command_finish(c);
+	await(c);
+	complain("%s: %s", c->name,
+		 n == sizeof(why) ? strerror(why) : "ended before it began");
 	return false;
 }
 
@@ -82,13 +100,35 @@ bool command_has_ended(struct command *c)
 	return c->ended;
 }
 
+int command_status(const struct command *c)
+{
+	return WIFSIGNALED(c->status) ? 128 + WTERMSIG(c->status) :
+					WEXITSTATUS(c->status);
+}
+
+/* A terminal's signal comes to both, and it may need a while. */
+static bool is_ending(struct command *c)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	int i;
+
+	for (i = 0; interrupt_came() && i < LOOKS; i++) {
+		if (command_has_ended(c))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return command_has_ended(c);
+}
+
 void command_finish(struct command *c)
 {
 	if (!c->pid || c->ended)
 		return;
-	if (c->go >= 0)
-		close(c->go);
-	while (waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
-		;
-	c->ended = true;
+	if (c->link >= 0) {
+		close(c->link);
+		c->link = -1;
+		await(c);
+	} else if (!is_ending(c)) {
+		complain("%s goes on, as process %d", c->name, (int)c->pid);
+	}
 }

@@ -33,6 +33,9 @@ void complain_of_lacking(const struct ow_capture *c);
 bool parse_number(const char *text, unsigned long min, unsigned long max,
 		  unsigned long *ret);
 
+/* A time above 0, as an option takes it; false, with a complaint, if it is none. */
+bool parse_seconds(const char *option, const char *text, uint64_t *ns);
+
 /* Write out what stdout holds; EXIT_NONE with a message if that fails. */
 int finish_output(int status);
 

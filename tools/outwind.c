@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* outwind: call stacks from outside. */
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,6 +34,7 @@ static const struct {
 
 /* Stacks are long: stdio's own is a page, and so a system call for each. */
 #define OUTPUT_BUFFER 65536
+#define MOST_SECONDS  1e9
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
@@ -63,6 +65,20 @@ bool parse_number(const char *text, unsigned long min, unsigned long max,
 	if (errno || *end || value < min || value > max)
 		return false;
 	*ret = value;
+	return true;
+}
+
+bool parse_seconds(const char *option, const char *text, uint64_t *ns)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (*end || end == text || !isfinite(seconds) || seconds <= 0 ||
+	    seconds > MOST_SECONDS) {
+		complain("%s %s: not a number of seconds", option, text);
+		return false;
+	}
+	*ns = (uint64_t)(seconds * 1e9);
 	return true;
 }
 

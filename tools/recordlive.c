@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "alive.h"
 #include "command.h"
 #include "commands.h"
 #include "interrupt.h"
@@ -110,17 +111,7 @@ static void end_progress(void)
 
 static bool all_gone(const struct record_request *r)
 {
-	char path[32];
-	size_t i;
-
-	if (r->nr_pids == 0)
-		return false;
-	for (i = 0; i < r->nr_pids; i++) {
-		snprintf(path, sizeof(path), "/proc/%d", r->pids[i]);
-		if (access(path, F_OK) == 0)
-			return false;
-	}
-	return true;
+	return r->nr_pids && !is_any_alive(r->pids, r->nr_pids);
 }
 
 static bool is_over(const struct record_request *r, struct command *c,
@@ -177,7 +168,7 @@ static int sample(const struct record_request *r, struct ow_recorder *rec,
 	p->begin_ns = now_ns(CLOCK_REALTIME);
 	if (!failed)
 		note_frequency(r, rec, p);
-	if (!failed && c->pid && !command_go(c, r->command[0]))
+	if (!failed && c->pid && !command_go(c))
 		return EXIT_NONE;
 	while (!failed && !is_over(r, c, since)) {
 		failed = ow_recorder_wait(rec, next_look(r, c, since), &err);
@@ -249,7 +240,7 @@ int recordlive_run(const struct record_request *r, FILE *out)
 {
 	struct ow_recorder_options options;
 	struct ow_recorder *rec;
-	struct command c = { 0 };
+	struct command c = { .link = -1 };
 	struct ow_error err;
 	int status = EXIT_NONE;
 

@@ -3,7 +3,6 @@
 
 #include <getopt.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,6 @@
 #define DEFAULT_HZ     99
 #define DEFAULT_FRAMES 1024
 #define MOST_FRAMES    1000000
-#define MOST_SECONDS   1e9
 
 enum {
 	OPT_SAMPLES = 256,
@@ -146,20 +144,6 @@ static bool take_number(const char *name, const char *text, unsigned long min,
 	return false;
 }
 
-static bool take_duration(struct record_request *r, const char *text)
-{
-	char *end;
-	double seconds = strtod(text, &end);
-
-	if (*end || end == text || !isfinite(seconds) || seconds <= 0 ||
-	    seconds > MOST_SECONDS) {
-		complain("-d %s: not a number of seconds", text);
-		return false;
-	}
-	r->duration_ns = (uint64_t)(seconds * 1e9);
-	return true;
-}
-
 static bool add_pid(struct record_request *r, const char *text)
 {
 	unsigned long pid;
@@ -230,7 +214,7 @@ static bool take_option(struct record_request *r, int opt, char *text)
 		good = take_number("-F", text, 1, SAMPLER_MOST_HZ, &n);
 		r->frequency = (unsigned int)n;
 		return good;
-	case 'd': return take_duration(r, text);
+	case 'd': return parse_seconds("-d", text, &r->duration_ns);
 	case OPT_SAMPLES:
 		good = take_number("--samples", text, 1, 1UL << 40, &n);
 		r->most = n;

@@ -5,79 +5,67 @@
 #include <string.h>
 
 #include "stackview.h"
+#include "syscallline.h"
 
-/* Room for one more at place i of nr; NULL when out of memory. */
-static void *insert(void *items, size_t *nr, size_t *room, size_t i,
-		    size_t size)
+static int text_order(const char *a, const char *b)
 {
-	char **list = items, *more;
+	return strcmp(a ? a : "", b ? b : "");
+}
 
-	if (*nr == *room) {
-		more = realloc(*list, (2 * *room + 64) * size);
+static int site_order(const struct syscall_count *a,
+		      const struct syscall_count *b)
+{
+	int order = text_order(a->where, b->where);
+
+	if (!order)
+		order = text_order(a->stack, b->stack);
+	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
+}
+
+/* Room for one more at place i; NULL when out of memory. */
+static struct syscall_count *insert(struct syscallcounts *s, size_t i,
+				    const struct syscall_count *like)
+{
+	struct syscall_count *more;
+
+	if (s->nr == s->room) {
+		more = realloc(s->all, (2 * s->room + 64) * sizeof(*more));
 		if (!more)
 			return NULL;
-		*list = more;
-		*room = 2 * *room + 64;
+		s->all = more;
+		s->room = 2 * s->room + 64;
 	}
-	memmove(*list + (i + 1) * size, *list + i * size, (*nr - i) * size);
-	memset(*list + i * size, 0, size);
-	(*nr)++;
-	return *list + i * size;
+	more = &s->all[i];
+	memmove(more + 1, more, (s->nr++ - i) * sizeof(*more));
+	*more = (struct syscall_count){
+		.nr = like->nr,
+		.where = like->where ? strdup(like->where) : NULL,
+		.stack = like->stack ? strdup(like->stack) : NULL,
+	};
+	return more;
 }
 
-struct syscall_begun *syscallcount_begun(struct syscallcount *s, pid_t tid)
+void syscallcount_add(struct syscallcounts *s, int nr, const char *where,
+		      const char *stack, uint64_t ns, bool failed)
 {
-	size_t low = 0, high = s->nr_begun, mid;
-	struct syscall_begun *b;
+	const struct syscall_count like = { .nr = nr,
+					    .where = (char *)where,
+					    .stack = (char *)stack };
+	size_t low = 0, high = s->nr, mid;
+	struct syscall_count *site;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (s->begun[mid].tid < tid)
+		if (site_order(&s->all[mid], &like) < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	if (low < s->nr_begun && s->begun[low].tid == tid)
-		return &s->begun[low];
-	b = insert(&s->begun, &s->nr_begun, &s->room_begun, low, sizeof(*b));
-	if (!b)
-		return NULL;
-	b->tid = tid;
-	/* Others may have moved, and their texts with them. */
-	for (b = s->begun; b < s->begun + s->nr_begun; b++)
-		b->call.text = b->text;
-	return &s->begun[low];
-}
-
-static int site_order(const struct syscall_site *a, int nr, const char *where)
-{
-	int order = strcmp(a->where ? a->where : "", where ? where : "");
-
-	return order ? order : (a->nr > nr) - (a->nr < nr);
-}
-
-void syscallcount_add(struct syscallcount *s, int nr, const char *where,
-		      uint64_t ns, bool failed)
-{
-	size_t low = 0, high = s->nr_sites, mid;
-	struct syscall_site *site;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (site_order(&s->sites[mid], nr, where) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	site = &s->sites[low];
-	if (low == s->nr_sites || site_order(site, nr, where)) {
-		site = insert(&s->sites, &s->nr_sites, &s->room_sites, low,
-			      sizeof(*site));
-		if (!site)
-			return;
-		site->nr = nr;
-		site->where = where ? strdup(where) : NULL;
-	}
+	site = low < s->nr ? &s->all[low] : NULL;
+	if (!site || site_order(site, &like))
+		site = insert(s, low, &like);
+	if (!site)
+		return;
 	site->calls++;
 	site->errors += failed;
 	site->ns += ns;
@@ -85,42 +73,69 @@ void syscallcount_add(struct syscallcount *s, int nr, const char *where,
 
 static int by_time(const void *a, const void *b)
 {
-	const struct syscall_site *x = a, *y = b;
+	const struct syscall_count *x = a, *y = b;
 
 	if (x->ns != y->ns)
 		return x->ns < y->ns ? 1 : -1;
-	return site_order(x, y->nr, y->where);
+	return site_order(x, y);
 }
 
-void syscallcount_print(struct syscallcount *s, FILE *out)
+static void print_row(FILE *out, const struct syscall_count *c, uint64_t all_ns)
 {
-	const struct syscall_site *site;
-	const char *name;
+	double share = all_ns ? 100 * (double)c->ns / (double)all_ns : 100;
+
+	fprintf(out, "%6.2f %11.6f %11.3f %10llu %10llu  ", share,
+		(double)c->ns / 1e9,
+		c->calls ? (double)c->ns / 1e3 / (double)c->calls : 0.0,
+		(unsigned long long)c->calls, (unsigned long long)c->errors);
+}
+
+static void add_up(const struct syscallcounts *s, struct syscall_count *sum)
+{
 	size_t i;
 
-	if (s->nr_sites)
-		qsort(s->sites, s->nr_sites, sizeof(*s->sites), by_time);
-	fputs("    seconds      calls     errors  system call          made "
-	      "by\n",
-	      out);
-	for (i = 0; i < s->nr_sites; i++) {
-		site = &s->sites[i];
-		name = ow_syscall_text(site->nr);
-		fprintf(out, "%11.6f %10llu %10llu  %-20s ",
-			(double)site->ns / 1e9, (unsigned long long)site->calls,
-			(unsigned long long)site->errors, name ? name : "?");
-		ow_view_put_clean(out, site->where ? site->where : "?");
-		putc('\n', out);
+	for (i = 0; i < s->nr; i++) {
+		sum->calls += s->all[i].calls;
+		sum->errors += s->all[i].errors;
+		sum->ns += s->all[i].ns;
 	}
 }
 
-void syscallcount_deinit(struct syscallcount *s)
+void syscallcount_print(struct syscallcounts *s, FILE *out)
+{
+	struct syscall_count sum = { 0 };
+	const struct syscall_count *site;
+	size_t i;
+	int size;
+
+	if (s->nr)
+		qsort(s->all, s->nr, sizeof(*s->all), by_time);
+	add_up(s, &sum);
+	fputs("% time     seconds  usecs/call      calls     errors  "
+	      "system call          made by\n",
+	      out);
+	for (i = 0; i < s->nr; i++) {
+		site = &s->all[i];
+		print_row(out, site, sum.ns);
+		size = syscallline_put_name(out, site->nr);
+		fprintf(out, "%*s ", size < 20 ? 20 - size : 0, "");
+		ow_view_put_clean(out, site->where ? site->where : "?");
+		putc('\n', out);
+		/* What the stack has was made clean. */
+		fputs(site->stack ? site->stack : "", out);
+	}
+	print_row(out, &sum, sum.ns);
+	fputs("total\n", out);
+}
+
+void syscallcounts_deinit(struct syscallcounts *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->nr_sites; i++)
-		free(s->sites[i].where);
-	free(s->sites);
-	free(s->begun);
-	*s = (struct syscallcount){ 0 };
+	for (i = 0; i < s->nr; i++) {
+		free(s->all[i].where);
+		free(s->all[i].stack);
+	}
+	free(s->all);
+	*s = (struct syscallcounts){ 0 };
 }

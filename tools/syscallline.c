@@ -1,131 +1,204 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "syscallline.h"
 
+#include <fcntl.h>
 #include <string.h>
 
-#include "stackview.h"
-#include "syscallcount.h"
+#define MOST_ERRORS 4096
 
-void syscallline_site(struct ow_recorder *r, const struct ow_recorded *s,
-		      struct ow_name *name)
+/* include/linux/errno.h of Linux: a program never sees these. */
+static const struct {
+	int nr;
+	const char *name, *text;
+} restarts[] = {
+	{ 512, "ERESTARTSYS", "To be restarted if SA_RESTART is set" },
+	{ 513, "ERESTARTNOINTR", "To be restarted" },
+	{ 514, "ERESTARTNOHAND", "To be restarted if no handler" },
+	{ 516, "ERESTART_RESTARTBLOCK", "Interrupted by signal" },
+};
+
+/* There are many lines: what is in them is put without printf(). */
+static void put_unsigned(FILE *out, uint64_t value, unsigned int base,
+			 unsigned int least)
 {
-	struct ow_name names[OW_VIEW_NAMES], first = { 0 };
-	struct ow_module_info m;
-	const char *libc = NULL;
-	size_t i, n;
+	char text[24], *at = text + sizeof(text) - 1;
 
-	for (i = s->nr_kernel; i < s->nr_kernel + s->nr; i++) {
-		n = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES);
-		*name = names[n - 1];
-		if (i == s->nr_kernel) {
-			first = *name;
-			libc = ow_recorder_module(r, s, i, &m) ? m.path : NULL;
-			continue;
-		}
-		if (!libc || !ow_recorder_module(r, s, i, &m) ||
-		    strcmp(m.path, libc) != 0)
-			return;
-	}
-	*name = first;
+	*at = '\0';
+	do {
+		*--at = "0123456789abcdef"[value % base];
+		value /= base;
+	} while (value || text + sizeof(text) - 1 - at < (int)least);
+	fputs_unlocked(at, out);
 }
 
-static void put_name(FILE *out, const struct ow_name *name)
+static void put_signed(FILE *out, int64_t value)
 {
-	if (name->function) {
-		ow_view_put_clean(out, name->function);
-		fprintf(out, "+%#llx", (unsigned long long)name->offset);
-	} else if (name->module) {
-		ow_view_put_clean(out, name->module);
-		fprintf(out, "+%#llx", (unsigned long long)name->module_offset);
-	} else {
-		fprintf(out, "%#llx", (unsigned long long)name->module_offset);
-	}
+	if (value < 0)
+		putc_unlocked('-', out);
+	put_unsigned(out, value < 0 ? -(uint64_t)value : (uint64_t)value, 10,
+		     1);
 }
 
-static void put_stack(FILE *out, struct ow_recorder *r,
-		      const struct ow_recorded *s)
+static void put_hex(FILE *out, uint64_t value)
 {
-	struct ow_name names[OW_VIEW_NAMES];
-	size_t i, k, n;
-
-	for (i = 0; i < s->nr_kernel + s->nr; i++) {
-		n = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES);
-		for (k = 0; k < n; k++) {
-			fputs(" > ", out);
-			put_name(out, &names[k]);
-			if (names[k].function && names[k].module) {
-				fputs(" (", out);
-				ow_view_put_clean(out, names[k].module);
-				putc(')', out);
-			}
-			putc('\n', out);
-		}
-	}
-	if (s->end != OW_END_OUTERMOST)
-		fprintf(out, " > [%s]\n", ow_end_text(s->end));
+	if (value)
+		fputs_unlocked("0x", out);
+	put_unsigned(out, value, 16, 1);
 }
 
-static void put_call(FILE *out, int nr, const struct ow_recorded_syscall *c)
+static void put_octal(FILE *out, uint64_t value)
 {
-	const char *name = ow_syscall_text(nr);
-	unsigned int i;
+	if (value)
+		putc_unlocked('0', out);
+	put_unsigned(out, value, 8, 1);
+}
 
-	if (name)
-		fputs(name, out);
-	else
-		fprintf(out, "syscall_%d", nr);
-	putc('(', out);
-	for (i = 0; i < 6; i++) {
-		if (i)
-			fputs(", ", out);
-		if (c->text_arg == i + 1) {
-			putc('"', out);
-			ow_view_put_clean(out, c->text);
-			putc('"', out);
-		} else if (c->args[i] < 10) {
-			fprintf(out, "%u", (unsigned int)c->args[i]);
+/* In C's way, so that nothing in it can steer a terminal. */
+static void put_text(FILE *out, const char *text)
+{
+	static const char letters[] = "\"\"\\\\\nn\tt\rr\vv\ff";
+	const unsigned char *at = (const unsigned char *)text;
+	const char *pair;
+
+	putc_unlocked('"', out);
+	for (; *at; at++) {
+		for (pair = letters; *pair; pair += 2)
+			if (*pair == (char)*at)
+				break;
+		if (*pair) {
+			putc_unlocked('\\', out);
+			putc_unlocked(pair[1], out);
+		} else if (*at < ' ' || *at > '~') {
+			putc_unlocked('\\', out);
+			put_unsigned(out, *at, 8,
+				     at[1] >= '0' && at[1] <= '9' ? 3 : 1);
 		} else {
-			fprintf(out, "%#llx", (unsigned long long)c->args[i]);
+			putc_unlocked(*at, out);
 		}
 	}
-	putc(')', out);
+	putc_unlocked('"', out);
 }
 
-static void put_result(FILE *out, const struct ow_recorded_syscall *end,
-		       uint64_t began)
+/* kind: a letter as struct ow_syscall_shape has them. */
+static void put_arg(FILE *out, char kind, uint64_t value, bool is_short)
 {
-	const char *why;
-
-	if (!end) {
-		fputs(" = ?", out);
+	if (kind == 'f' && (int32_t)value == AT_FDCWD) {
+		fputs_unlocked("AT_FDCWD", out);
 		return;
 	}
-	if (end->result < 0 && end->result > -4096) {
-		why = strerrorname_np((int)-end->result);
-		fprintf(out, " = -1 %s", why ? why : "?");
-	} else if (end->result >= 0 && end->result < 1000000) {
-		fprintf(out, " = %lld", (long long)end->result);
-	} else {
-		fprintf(out, " = %#llx", (unsigned long long)end->result);
+	switch (kind) {
+	case 'f':
+	case 'd': put_signed(out, (int32_t)value); return;
+	case 'l':
+		put_signed(out, is_short ? (int32_t)value : (int64_t)value);
+		return;
+	case 'u': put_unsigned(out, value, 10, 1); return;
+	case 'o': put_octal(out, value); return;
 	}
-	fprintf(out, " <%.6f>", (double)(end->time - began) / 1e9);
+	put_hex(out, value);
 }
 
-void syscallline_print(FILE *out, struct ow_recorder *r,
-		       const struct syscall_begun *b,
-		       const struct ow_recorded_syscall *end, bool stacks)
+int syscallline_put_name(FILE *out, int nr)
 {
-	struct ow_name site;
+	const char *name = ow_syscall_text(nr);
 
-	fprintf(out, "[%d] ", b->call.tid);
-	put_call(out, b->call.nr, &b->call);
-	put_result(out, end, b->call.time);
-	if (b->call.stack && b->call.stack->nr) {
-		fputs(" at ", out);
-		syscallline_site(r, b->call.stack, &site);
-		put_name(out, &site);
+	if (!name && nr < 0)
+		return fprintf(out, "syscall_%#llx", (long long)nr);
+	if (!name)
+		return fprintf(out, "syscall_%#x", nr & ~OW_SYSCALL_I386);
+	fputs_unlocked(name, out);
+	return (int)strlen(name);
+}
+
+static void put_call(FILE *out, const struct syscall_begun *b,
+		     const struct ow_syscall_shape *shape, const char *text)
+{
+	const char *kinds = shape ? shape->args : "xxxxxx";
+	const struct ow_recorded_syscall *c = &b->call;
+	size_t i;
+
+	syscallline_put_name(out, c->nr);
+	putc_unlocked('(', out);
+	for (i = 0; kinds[i] && i < 6; i++) {
+		if (i)
+			fputs_unlocked(", ", out);
+		if (kinds[i] == 's' && text) {
+			put_text(out, text);
+			text = NULL; /* one argument's only */
+		} else {
+			put_arg(out, kinds[i], c->args[i],
+				c->nr & OW_SYSCALL_I386);
+		}
 	}
-	putc('\n', out);
-	if (stacks && b->call.stack)
-		put_stack(out, r, b->call.stack);
+	putc_unlocked(')', out);
+}
+
+bool syscallline_is_error(int64_t result)
+{
+	return result < 0 && result > -MOST_ERRORS;
+}
+
+static void put_error(FILE *out, int nr)
+{
+	const char *name = strerrorname_np(nr);
+	size_t i;
+
+	for (i = 0; i < sizeof(restarts) / sizeof(restarts[0]); i++)
+		if (restarts[i].nr == nr) {
+			fprintf(out, "? %s (%s)", restarts[i].name,
+				restarts[i].text);
+			return;
+		}
+	if (name)
+		fprintf(out, "-1 %s (%s)", name, strerrordesc_np(nr));
+	else
+		fprintf(out, "-1 (errno %d)", nr);
+}
+
+static void put_result(FILE *out, const struct syscall_begun *b,
+		       const struct ow_recorded_syscall *end,
+		       const struct ow_syscall_shape *shape)
+{
+	uint64_t us;
+
+	fputs_unlocked(" = ", out);
+	if (!end) {
+		putc_unlocked('?', out);
+		return;
+	}
+	if (syscallline_is_error(end->result))
+		put_error(out, (int)-end->result);
+	else if (shape && shape->result[0] == 'x')
+		put_hex(out, b->call.nr & OW_SYSCALL_I386 ?
+				     (uint32_t)end->result :
+				     (uint64_t)end->result);
+	else
+		put_signed(out, end->result);
+	us = end->time > b->call.time ? (end->time - b->call.time) / 1000 : 0;
+	fputs_unlocked(" <", out);
+	put_unsigned(out, us / 1000000, 10, 1);
+	putc_unlocked('.', out);
+	put_unsigned(out, us % 1000000, 10, 6);
+	putc_unlocked('>', out);
+}
+
+void syscallline_print(FILE *out, const struct syscall_begun *b,
+		       const struct ow_recorded_syscall *end,
+		       const struct syscallsite *site)
+{
+	const struct ow_syscall_shape *shape = ow_syscall_shape(b->call.nr);
+	const char *text = b->text ? b->text : end ? end->text : NULL;
+
+	putc_unlocked('[', out);
+	put_signed(out, b->call.tid);
+	fputs_unlocked("] ", out);
+	put_call(out, b, shape, text);
+	put_result(out, b, end, shape);
+	if (site && site->place) {
+		fputs_unlocked(" at ", out);
+		fputs_unlocked(site->place, out);
+	}
+	putc_unlocked('\n', out);
+	if (site && site->stack)
+		fputs_unlocked(site->stack, out);
 }

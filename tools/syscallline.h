@@ -1,28 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A system call as a line of text, and who made it. */
+/* A system call as a line of text. */
 #ifndef OW_SYSCALLLINE_H
 #define OW_SYSCALLLINE_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#include <outwind/record.h>
+#include "syscallbegun.h"
+#include "syscallsite.h"
 
-struct syscall_begun;
-
-/*
- * The name of the call's site: the first frame of s that is no stub of the C
- * library, or the innermost one.  It is borrowed from r.
- */
-void syscallline_site(struct ow_recorder *r, const struct ow_recorded *s,
-		      struct ow_name *name);
+/* A call's name; return how many characters that were. */
+int syscallline_put_name(FILE *out, int nr);
 
 /*
- * The call with its result, as strace(1) has them, its site, and, if stacks, the
- * whole stack.  end is NULL if it doesn't return.
+ * The call with its result, as strace(1) has them, where it was made, and the
+ * lines of the stack, if site has them.  end is NULL if it doesn't return, site
+ * if it isn't known.
  */
-void syscallline_print(FILE *out, struct ow_recorder *r,
-		       const struct syscall_begun *b,
-		       const struct ow_recorded_syscall *end, bool stacks);
+void syscallline_print(FILE *out, const struct syscall_begun *b,
+		       const struct ow_recorded_syscall *end,
+		       const struct syscallsite *site);
+
+/* Is it an error's number? */
+bool syscallline_is_error(int64_t result);
 
 #endif /* OW_SYSCALLLINE_H */

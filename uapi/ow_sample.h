@@ -22,9 +22,10 @@
 #define OW_BPF_FRAMES    1024   /* of a program, at most */
 #define OW_BPF_KERNEL    128    /* of the kernel, at most */
 #define OW_BPF_SAVES     16
-#define OW_BPF_SYSCALLS  512 /* numbers that a filter knows */
-#define OW_BPF_TEXT      128
-#define OW_BPF_MAX_DEPTH 31 /* words of a frame's area */
+#define OW_BPF_NUMBERS   1024                 /* of system calls, of one ABI */
+#define OW_BPF_SYSCALLS  (2 * OW_BPF_NUMBERS) /* with i386's behind them */
+#define OW_BPF_TEXT      4096                 /* PATH_MAX */
+#define OW_BPF_MAX_DEPTH 31                   /* words of a frame's area */
 #define OW_BPF_SLOTS     3 /* programs of a CPU that may interrupt each other */
 #define OW_BPF_MOST_ENDS 16 /* of enum ow_end; a power of two */
 
@@ -169,7 +170,8 @@ enum ow_bpf_event {
 	OW_BPF_EVENT_COPY, /* struct ow_bpf_copy: its tables aren't there yet */
 	OW_BPF_EVENT_EVICTED, /* arg is the object that is needed again */
 	OW_BPF_EVENT_ENTER,   /* struct ow_bpf_syscall: a system call begins, */
-	OW_BPF_EVENT_LEAVE,   /* and ends */
+	OW_BPF_EVENT_LEAVE,   /* struct ow_bpf_result: and ends */
+	OW_BPF_EVENT_GONE,    /* arg is a thread that has ended */
 };
 
 #define OW_BPF_UNTOLD 1 /* of a copy: what is mapped isn't known any more */
@@ -205,19 +207,29 @@ struct ow_bpf_copy {
 	__u32 word;               /* bytes of an address, 8 or 4 */
 	__u64 regs[OW_BPF_REGS];  /* by core/arch_x86_64.c or arch_i386.c */
 	__u64 kernel[OW_BPF_KERNEL];
-	__u8 stack[OW_BPF_COPY_PAGES * OW_BPF_PAGE];
+	__u8 stack[OW_BPF_COPY_PAGES * OW_BPF_PAGE]; /* nr_pages of them leave */
 };
 
+/* A system call's number has bits for its ABI: these, or none on x86-64. */
+#define OW_BPF_I386 0x20000000
+#define OW_BPF_X32  0x40000000 /* as in the kernel */
+
+/* Of both arg is the time: CLOCK_MONOTONIC, ns. */
 struct ow_bpf_syscall {
 	struct ow_bpf_notice notice;
-	struct ow_sample_key key; /* of the stack; all zero on leaving */
-	__u64 time;               /* CLOCK_MONOTONIC, ns */
 	__u32 tid;
 	__s32 nr;
+	struct ow_sample_key key; /* of the stack; all zero: there is none */
 	__u64 args[6];
+	/* char text[], that an argument points to, with its NUL; or nothing */
+};
+
+struct ow_bpf_result {
+	struct ow_bpf_notice notice;
+	__u32 tid;
+	__s32 nr;
 	__s64 result;
-	char comm[16];
-	char text[OW_BPF_TEXT]; /* that an argument points to, or "" */
+	/* char text[], if it could not be read before */
 };
 
 /* What a thread waits for, and since when. */

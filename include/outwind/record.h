@@ -51,7 +51,8 @@ struct ow_recorder_options {
 	size_t table_memory; /* most bytes of tables; 0: 256 MiB */
 	size_t stack_size;   /* copied of a stack; 0: 32 KiB (engine perf) */
 	unsigned int naming; /* enum ow_symbolizer_flags */
-	/* Of OW_RECORD_SYSCALLS: numbers that are wanted, or NULL for all. */
+	/* Of OW_RECORD_SYSCALLS: numbers that are wanted, -1 for those that no
+	   call has; or NULL for all. */
 	const int *syscalls;
 	size_t nr_syscalls;
 	bool no_stacks; /* of system calls */
@@ -75,18 +76,42 @@ struct ow_recorded {
 	uint64_t since; /* CLOCK_MONOTONIC, ns: the first came about then */
 };
 
+/*
+ * The ABI of a system call is told by its number: that of x86-64 is as it is,
+ * with one of these bits it is another one's.
+ */
+#define OW_SYSCALL_I386    0x20000000
+#define OW_SYSCALL_X32     0x40000000
+#define OW_SYSCALL_NUMBERS 1024 /* of each, at most */
+
+enum ow_syscall_event {
+	OW_SYSCALL_BEGINS,
+	OW_SYSCALL_ENDS,
+	OW_SYSCALL_GONE, /* none: the thread has ended */
+};
+
 /* A system call, when it begins, and again when it ends. */
 struct ow_recorded_syscall {
-	bool is_end;
+	enum ow_syscall_event event;
 	pid_t pid, tid;
-	char comm[16];
 	int nr;
 	uint64_t args[6];
 	int64_t result;                  /* at its end */
 	uint64_t time;                   /* CLOCK_MONOTONIC, nanoseconds */
-	const char *text;                /* that an argument points to, or "" */
-	unsigned int text_arg;           /* from 1, if there is text */
+	const char *text;                /* that an argument points to, or NULL;
+					    some come only at the end */
 	const struct ow_recorded *stack; /* at its begin; NULL: not known */
+};
+
+/* What a system call takes, as strace(1) shows it. */
+struct ow_syscall_shape {
+	/* A letter for each argument: d and l signed of 32 bits and of all; u
+	   unsigned; x hexadecimal; o octal; f a directory's descriptor; s text. */
+	char args[7];
+	/* A letter for each of strace's sets: desc, file, ipc, memory, network,
+	   process, signal. */
+	char sets[5];
+	char result[2]; /* "x" for an address, "?" where it doesn't return */
 };
 
 struct ow_recorder_stats {
@@ -163,9 +188,12 @@ bool ow_recorder_mapping(struct ow_recorder *r, const struct ow_recorded *s,
 
 void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret);
 
-/* The number of a system call of this machine, or -1; and its name. */
+/* The number of a system call of this machine, or -1. */
 int ow_syscall_number(const char *name);
+
+/* The name of a system call of any ABI, and what it takes; or NULL. */
 const char *ow_syscall_text(int nr);
+const struct ow_syscall_shape *ow_syscall_shape(int nr);
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""outwind record, top and syscalls, against what is known and others."""
+"""outwind record and top, against what is known and others."""
 
 import collections
 import json
@@ -319,57 +319,6 @@ def record_faults(context):
           said)
     context.note('%d and %d of %d and %d, %d missed' % (
         counts['few'], counts['many'], of_few, of_many, profile['missed']))
-
-
-CALL = re.compile(r'^(?:\[(?:pid +)?\d+\] )?(?:\d+ +)?(\w+)\(.*?'
-                  r'(?:\) += +(-?\w+)(?: (E\w+))?)?(?: .*)?$')
-
-
-@case('syscalls: the same calls as strace\'s', alone=True)
-def syscalls_as_strace(context):
-    need_bpf(context)
-    need('strace')
-    out = os.path.join(context.tmp, 'calls')
-    command = ['/usr/bin/ls', '/usr/include/linux']
-    context.run('syscalls', '-o', out, '--', *command, status=0)
-    with open(out, encoding='utf-8') as f:
-        mine = [l for l in f if l.startswith('[')]
-    subprocess.run(['strace', '-o', out, *command], check=True,
-                   capture_output=True, timeout=PATIENCE)
-    with open(out, encoding='utf-8') as f:
-        theirs = [re.match(r'(\w+)\(', l).group(1) for l in f
-                  if re.match(r'(\w+)\(', l)]
-    names = [re.match(r'\[\d+\] (\w+)\(', l).group(1) for l in mine]
-    while names and names[0] != 'execve':
-        names.pop(0)
-    check(names == theirs, 'calls differ', (names, theirs))
-    sites = [l for l in mine if ' at ' in l]
-    check(len(sites) == len(mine), 'without a call site',
-          [l for l in mine if ' at ' not in l][:3])
-    context.note('%d calls' % len(names))
-
-
-@case('syscalls: stacks, sets, counts, children', alone=True)
-def syscalls_options(context):
-    need_bpf(context)
-    out = os.path.join(context.tmp, 'calls')
-    context.run('syscalls', '-k', '-e', 'openat', '-o', out, '--', 'sh', '-c',
-                'ls /usr >/dev/null; true', status=0)
-    with open(out, encoding='utf-8') as f:
-        lines = f.read().splitlines()
-    calls = [l for l in lines if l.startswith('[')]
-    check(calls and all(re.match(r'\[\d+\] openat\(', l) for l in calls),
-          'only what was asked for', calls[:3])
-    check(len({l.split(']')[0] for l in calls}) == 2, 'the child, too', calls)
-    check(any('"/usr"' in l for l in calls), 'paths as text', calls)
-    check(sum('_start' in l for l in lines if l.startswith(' > ')) >= 2,
-          'whole stacks', lines)
-    done = context.run('syscalls', '-c', '--', 'ls', '/usr', status=0)
-    table = done.stdout.decode()
-    check(re.search(r'\d+\.\d+ +\d+ +\d+  getdents64 ', table), 'the table',
-          table)
-    done = context.run('syscalls', '-e', 'nosuch', '1', status=64)
-    check(b"no system call 'nosuch'" in done.stderr, 'message', done.stderr)
 
 
 @case('top: the functions that take most', alone=True)

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "syscallbegun.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Where a thread is or belongs. */
+static size_t place_of(const struct syscallsbegun *s, pid_t tid)
+{
+	size_t low = 0, high = s->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (s->all[mid].call.tid < tid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+struct syscall_begun *syscallbegun_find(struct syscallsbegun *s, pid_t tid)
+{
+	size_t at = place_of(s, tid);
+
+	return at < s->nr && s->all[at].call.tid == tid ? &s->all[at] : NULL;
+}
+
+static struct syscall_begun *insert(struct syscallsbegun *s, pid_t tid)
+{
+	struct syscall_begun *more;
+	size_t at = place_of(s, tid);
+
+	if (s->nr == s->room) {
+		more = realloc(s->all, (2 * s->room + 64) * sizeof(*more));
+		if (!more)
+			return NULL;
+		s->all = more;
+		s->room = 2 * s->room + 64;
+	}
+	more = &s->all[at];
+	memmove(more + 1, more, (s->nr++ - at) * sizeof(*more));
+	*more = (struct syscall_begun){ .call.tid = tid };
+	return more;
+}
+
+bool syscallbegun_add(struct syscallsbegun *s,
+		      const struct ow_recorded_syscall *call)
+{
+	struct syscall_begun *b = syscallbegun_find(s, call->tid);
+
+	if (!b)
+		b = insert(s, call->tid);
+	if (!b)
+		return false;
+	free(b->text);
+	b->text = call->text ? strdup(call->text) : NULL;
+	b->call = *call;
+	b->call.text = NULL;
+	b->is_open = true;
+	return true;
+}
+
+bool syscallbegun_is_exec(int nr)
+{
+	const char *name = ow_syscall_text(nr);
+
+	return name && strncmp(name, "execve", 6) == 0;
+}
+
+struct syscall_begun *syscallbegun_end(struct syscallsbegun *s,
+				       const struct ow_recorded_syscall *end)
+{
+	struct syscall_begun *b = syscallbegun_find(s, end->tid);
+	bool is_exec;
+	size_t i;
+
+	if (b && b->is_open && b->call.nr == end->nr)
+		return b;
+	/* It may end as another ABI's. */
+	is_exec = end->result == 0 && syscallbegun_is_exec(end->nr);
+	if (is_exec && b && b->is_open && syscallbegun_is_exec(b->call.nr))
+		return b;
+	for (i = 0; is_exec && i < s->nr; i++) {
+		b = &s->all[i];
+		if (b->is_open && b->call.pid == end->pid &&
+		    syscallbegun_is_exec(b->call.nr))
+			return b;
+	}
+	return NULL;
+}
+
+void syscallbegun_remove(struct syscallsbegun *s, struct syscall_begun *b)
+{
+	free(b->text);
+	s->nr--;
+	memmove(b, b + 1, (size_t)(s->all + s->nr - b) * sizeof(*b));
+}
+
+void syscallsbegun_deinit(struct syscallsbegun *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->nr; i++)
+		free(s->all[i].text);
+	free(s->all);
+	*s = (struct syscallsbegun){ 0 };
+}

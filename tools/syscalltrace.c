@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "syscalltrace.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "alive.h"
+#include "command.h"
+#include "commands.h"
+#include "interrupt.h"
+#include "syscallbegun.h"
+#include "syscallcount.h"
+#include "syscallline.h"
+#include "syscallsite.h"
+
+#define TICK_MS 20 /* between two looks at whether it is over */
+#define BUFFER  ((size_t)1 << 18)
+
+/* What is under way. */
+struct tracing {
+	const struct syscall_request *request;
+	struct ow_recorder *recorder;
+	FILE *out;
+	struct command command;
+	pid_t starting; /* the command, until its program is executed; or 0 */
+	struct syscallsbegun begun;
+	struct syscallsites sites;
+	struct syscallcounts counts;
+};
+
+/* One call is over; end is NULL if it doesn't return. */
+static void finish(struct tracing *t, struct syscall_begun *b,
+		   const struct ow_recorded_syscall *end)
+{
+	const struct syscallsite *site;
+
+	b->is_open = false;
+	if (b->call.pid == t->starting) {
+		/* What starts it is no call of the command. */
+		if (!end || end->result || !syscallbegun_is_exec(end->nr))
+			return;
+		b->call.stack = NULL;
+		t->starting = 0;
+	}
+	if (!syscallset_has(&t->request->set, b->call.nr))
+		return;
+	site = syscallsite_of(&t->sites, b->call.stack);
+	if (!t->request->summary)
+		syscallline_print(t->out, b, end, site);
+	else
+		syscallcount_add(&t->counts, b->call.nr,
+				 site ? site->function : NULL,
+				 site ? site->stack : NULL,
+				 end ? end->time - b->call.time : 0,
+				 end && syscallline_is_error(end->result));
+}
+
+static void begin(struct tracing *t, const struct ow_recorded_syscall *s)
+{
+	const struct ow_syscall_shape *shape = ow_syscall_shape(s->nr);
+	struct syscall_begun *b = syscallbegun_find(&t->begun, s->tid);
+
+	if (b && b->is_open)
+		finish(t, b, NULL);
+	if (!syscallbegun_add(&t->begun, s))
+		return;
+	if (shape && shape->result[0] == '?')
+		finish(t, syscallbegun_find(&t->begun, s->tid), NULL);
+}
+
+static void take(void *arg, const struct ow_recorded_syscall *s)
+{
+	struct tracing *t = arg;
+	struct syscall_begun *b;
+
+	switch (s->event) {
+	case OW_SYSCALL_BEGINS: begin(t, s); return;
+	case OW_SYSCALL_ENDS:
+		b = syscallbegun_end(&t->begun, s);
+		if (b)
+			finish(t, b, s);
+		return;
+	case OW_SYSCALL_GONE:
+		b = syscallbegun_find(&t->begun, s->tid);
+		if (!b)
+			return;
+		if (b->is_open)
+			finish(t, b, NULL);
+		syscallbegun_remove(&t->begun, b);
+	}
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static bool goes_on(struct tracing *t, uint64_t since)
+{
+	const struct syscall_request *q = t->request;
+
+	if (interrupt_came() || ferror(t->out))
+		return false;
+	if (q->duration_ns && now_ns() - since >= q->duration_ns)
+		return false;
+	return t->command.pid ? !command_has_ended(&t->command) :
+				is_any_alive(q->pids, q->options.nr_pids);
+}
+
+/* Return 0 or what err says. */
+static int follow(struct tracing *t, struct ow_error *err)
+{
+	uint64_t since = now_ns();
+	int failed = 0;
+
+	while (!failed && goes_on(t, since)) {
+		failed = ow_recorder_wait(t->recorder, TICK_MS, err);
+		fflush(t->out);
+	}
+	return failed;
+}
+
+/* Those that haven't ended yet, and what was lost. */
+static int conclude(struct tracing *t)
+{
+	struct ow_recorder_stats s;
+	size_t i;
+
+	for (i = 0; i < t->begun.nr; i++)
+		if (t->begun.all[i].is_open)
+			finish(t, &t->begun.all[i], NULL);
+	if (t->request->summary)
+		syscallcount_print(&t->counts, t->out);
+	fflush(t->out);
+	ow_recorder_stats(t->recorder, &s);
+	if (s.lost)
+		complain("%llu system calls or results of them lost",
+			 (unsigned long long)s.lost);
+	if (s.missed)
+		complain("who made %llu system calls isn't known",
+			 (unsigned long long)s.missed);
+	return s.lost || s.missed ? EXIT_SOME : EXIT_WELL;
+}
+
+static int trace(struct tracing *t)
+{
+	struct command *c = &t->command;
+	struct ow_error err;
+	int failed = 0;
+
+	t->starting = c->pid;
+	if (c->pid)
+		failed = ow_recorder_add(t->recorder, c->pid, &err);
+	if (!failed)
+		failed = ow_recorder_start(t->recorder, &err);
+	if (!failed && c->pid && !command_go(c))
+		return command_status(c);
+	if (!failed)
+		failed = follow(t, &err);
+	ow_recorder_stop(t->recorder);
+	if (failed) {
+		complain("%s", err.msg);
+		return EXIT_NONE;
+	}
+	failed = conclude(t);
+	return c->ended ? command_status(c) : failed;
+}
+
+static bool open_output(struct tracing *t)
+{
+	const struct syscall_request *q = t->request;
+
+	t->out = q->path ? fopen(q->path, "we") : q->summary ? stdout : stderr;
+	if (!t->out)
+		complain("open %s: %s", q->path, strerror(errno));
+	else if (t->out != stdout)
+		setvbuf(t->out, NULL, _IOFBF, BUFFER);
+	return t->out;
+}
+
+/* Who reads no more wants no word of it. */
+static int close_output(struct tracing *t, int status)
+{
+	const char *path = t->request->path;
+	bool failed = fflush(t->out) || ferror(t->out);
+
+	if (failed && errno != EPIPE)
+		complain("write %s: %s", path ? path : "output",
+			 strerror(errno));
+	if (path)
+		fclose(t->out);
+	else
+		clearerr(t->out);
+	return failed ? EXIT_NONE : status;
+}
+
+int syscalltrace_run(struct syscall_request *q)
+{
+	struct tracing t = { .request = q, .command = { .link = -1 } };
+	struct ow_error err;
+	int status = EXIT_NONE;
+
+	if (!open_output(&t))
+		return EXIT_NONE;
+	interrupt_catch();
+	q->options.on_syscall = take;
+	q->options.arg = &t;
+	t.sites.stacks = q->stacks;
+	if (!q->command || command_prepare(&t.command, q->command)) {
+		t.recorder = ow_recorder_open(&q->options, &err);
+		t.sites.recorder = t.recorder;
+		if (t.recorder)
+			status = trace(&t);
+		else
+			complain("%s", err.msg);
+	}
+	ow_recorder_close(t.recorder);
+	syscallsbegun_deinit(&t.begun);
+	syscallsites_deinit(&t.sites);
+	syscallcounts_deinit(&t.counts);
+	status = close_output(&t, status);
+	command_finish(&t.command);
+	return status;
+}
