@@ -21,6 +21,11 @@ _outwind_argument() {
         formats='folded pprof speedscope perf json html svg table outwind'
         ;;
     esac
+    if [ "${command[0]-} $1" = 'syscalls -e' ]; then
+        mapfile -t COMPREPLY < <(compgen -W '%desc %file %ipc %memory
+            %network %process %signal' -- "$cur")
+        return
+    fi
     case $1 in
     -f | --format | --style)
         mapfile -t COMPREPLY < <(compgen -W "$formats" -- "$cur")

@@ -115,3 +115,6 @@ def _(context):
           'processes')
     check(complete('bash', context.outwind, 'stack', '-n', '') == [''],
           'numbers')
+    check(complete('bash', context.outwind, 'syscalls', '-e', '%') ==
+          ['%desc', '%file', '%ipc', '%memory', '%network', '%process',
+           '%signal'], 'sets of system calls')
