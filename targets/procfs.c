@@ -273,7 +273,21 @@ static char *read_stat(pid_t pid, pid_t tid, char *text, size_t size,
 	return name + 1;
 }
 
-bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
+/* The field of that number, from what stands behind the name on; 0: none. */
+static uint64_t stat_field(const char *field, int nr)
+{
+	int i;
+
+	for (i = STAT_STATE; field && i < nr; i++) {
+		field = strchr(field, ' ');
+		if (field)
+			field++;
+	}
+	return field ? strtoull(field, NULL, 10) : 0;
+}
+
+bool ow_task_stat_start(pid_t pid, pid_t tid, char *name, size_t size,
+			char *state, uint64_t *start_ret)
 {
 	char text[512], *behind;
 	const char *found = read_stat(pid, tid, text, sizeof(text), &behind);
@@ -282,22 +296,23 @@ bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
 		return false;
 	snprintf(name, size, "%s", found);
 	*state = *behind;
+	if (start_ret)
+		*start_ret = stat_field(behind, STAT_STARTSTACK);
 	return true;
+}
+
+bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
+{
+	return ow_task_stat_start(pid, tid, name, size, state, NULL);
 }
 
 uint64_t ow_process_stack_start(pid_t pid)
 {
-	char text[512], *field;
-	int i;
+	char text[512], *behind;
 
-	if (!read_stat(pid, pid, text, sizeof(text), &field))
+	if (!read_stat(pid, pid, text, sizeof(text), &behind))
 		return 0;
-	for (i = STAT_STATE; field && i < STAT_STARTSTACK; i++) {
-		field = strchr(field, ' ');
-		if (field)
-			field++;
-	}
-	return field ? strtoull(field, NULL, 10) : 0;
+	return stat_field(behind, STAT_STARTSTACK);
 }
 
 /* What stands behind a key of a status; *text_ret is to be freed. */

@@ -49,6 +49,13 @@ size_t ow_tasks_count(int dir);
 bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state);
 
 /*
+ * The same, and what ow_process_stack_start() returns, if start_ret isn't NULL;
+ * of the process's main thread only.
+ */
+bool ow_task_stat_start(pid_t pid, pid_t tid, char *name, size_t size,
+			char *state, uint64_t *start_ret);
+
+/*
  * Where the main thread's stack began when the program started, with argc and
  * what stands above it; or 0 (proc_pid_stat(5), startstack).
  */

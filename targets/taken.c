@@ -13,7 +13,7 @@
 #include "taskextras.h"
 
 #define USUAL_STACK ((size_t)6 << 10)  /* copied of most threads' stacks */
-#define DEEP_STACK  ((size_t)48 << 10) /* and of deep ones, */
+#define DEEP_STACK  ((size_t)16 << 10) /* and of deep ones, */
 #define DEEP_READY  ((size_t)1 << 20)  /* if they are few */
 #define MOST_READY  ((size_t)64 << 20) /* of pages made ready for copies */
 
@@ -107,13 +107,38 @@ static int add_thread(struct ow_taken *t, const struct ow_thread *info,
 	return 0;
 }
 
+/* The ids of all threads; the caller frees *ret. */
+static int list_ids(const struct ow_taken *t, pid_t **ret, size_t *nr_ret,
+		    struct ow_error *err)
+{
+	/* If there is one, it is the leader, which the others don't outlive. */
+	if (ow_tasks_count(t->dir) != 1)
+		return ow_tasks_list(t->dir, ret, nr_ret, err);
+	*ret = malloc(sizeof(**ret));
+	if (!*ret)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	**ret = t->c->pid;
+	*nr_ret = 1;
+	return 0;
+}
+
+/* A thread's name and state; and of the leader where its stack began. */
+static void read_stat(struct ow_taken *t, struct ow_thread *info)
+{
+	bool is_leader = info->tid == t->c->pid;
+
+	ow_task_stat_start(t->c->pid, info->tid, info->name, sizeof(info->name),
+			   &info->state,
+			   is_leader ? &t->plan.main_start : NULL);
+}
+
 int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
 {
 	_cleanup_(ow_freep) pid_t *tids = NULL;
 	const char *states = t->options->states;
 	size_t nr, i, hint = 0, before = t->c->nr_threads;
 	struct ow_thread info;
-	int failed = ow_tasks_list(t->dir, &tids, &nr, err);
+	int failed = list_ids(t, &tids, &nr, err);
 
 	for (i = 0; !failed && i < nr; i++) {
 		if (!is_asked_for(t->options, tids[i]) ||
@@ -122,8 +147,7 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
 		info = (struct ow_thread){ .tid = tids[i],
 					   .state = '?',
 					   .syscall_nr = OW_SYSCALL_UNKNOWN };
-		ow_task_stat(t->c->pid, tids[i], info.name, sizeof(info.name),
-			     &info.state);
+		read_stat(t, &info);
 		if (states && !strchr(states, info.state))
 			continue;
 		failed = add_thread(t, &info, err);
@@ -171,10 +195,14 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
 	return failed;
 }
 
-/* What stacks may come to, so that no page of the copies faults in a freeze. */
-static size_t ready_bytes(size_t nr, size_t room)
+/*
+ * What the stacks of nr threads may come to, so that hardly a page of the copies
+ * faults in a freeze.  No more than that: each page made ready takes longer than
+ * a system call.
+ */
+static size_t ready_bytes(size_t nr)
 {
-	size_t usual = room * USUAL_STACK, deep = nr * DEEP_STACK;
+	size_t usual = (nr + nr / 4) * USUAL_STACK, deep = nr * DEEP_STACK;
 
 	if (deep > DEEP_READY)
 		deep = DEEP_READY;
@@ -186,10 +214,11 @@ static size_t ready_bytes(size_t nr, size_t room)
 int ow_taken_reserve(struct ow_taken *t, struct ow_error *err)
 {
 	size_t room = t->c->nr_threads + t->c->nr_threads / 4 + 16;
-	size_t bytes = ready_bytes(t->c->nr_threads, room);
+	size_t bytes = ready_bytes(t->c->nr_threads);
 
 	ow_processmem_open(&t->mem, t->c->live, t->options->reading);
-	t->plan.main_start = ow_process_stack_start(t->c->pid);
+	if (!t->plan.main_start)
+		t->plan.main_start = ow_process_stack_start(t->c->pid);
 	/* A stack has a second region where it is an alternate one. */
 	if (!ow_stackcopy_reserve(&t->copy, 2 * room, bytes))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
