@@ -154,8 +154,11 @@ static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 		m->table = ow_tablefile_open(m->object);
 	if (ow_object_load_cfi(m->object, &m->why))
 		return;
-	if (!m->table)
+	if (!m->table) {
+		/* CFI tells of trampolines without reading their code. */
+		ow_object_drop_fd(m->object);
 		ow_object_prefault_cfi(m->object);
+	}
 	m->base.cfi = &m->object->cfi;
 	m->base.orc = m->object->orc.nr ? &m->object->orc : NULL;
 	m->base.table = m->table ? &m->table->table : NULL;

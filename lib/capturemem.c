@@ -74,31 +74,33 @@ static const uint8_t *file_bytes(const struct ow_object *obj, uint64_t vaddr,
 	return at && avail >= size ? at : NULL;
 }
 
-static const uint8_t *module_bytes(const struct ow_capture_module *m,
-				   uint64_t addr, size_t size)
+static bool read_module(const struct ow_capture_module *m, uint64_t addr,
+			void *buf, size_t size)
 {
-	return m->object ? file_bytes(m->object, addr - m->base.bias, size) :
-			   NULL;
+	const uint8_t *at = NULL;
+
+	if (m->object)
+		at = file_bytes(m->object, addr - m->base.bias, size);
+	if (at)
+		ow_object_read(m->object, at, buf, size);
+	return at;
 }
 
 int ow_capture_read_files(const struct ow_capture *c, uint64_t addr, void *buf,
 			  size_t size)
 {
 	const struct ow_range *range = ow_map_find(&c->target.map, addr);
-	const uint8_t *at = NULL;
 	size_t i;
 
 	/* Code mostly; data has no range. */
-	if (range && range->module)
-		at = module_bytes(
-			(const struct ow_capture_module *)range->module, addr,
-			size);
-	for (i = 0; i < c->nr_modules && !at; i++)
-		at = module_bytes(&c->modules[i], addr, size);
-	if (!at)
-		return -OW_EFAULT;
-	memcpy(buf, at, size);
-	return 0;
+	if (range && range->module &&
+	    read_module((const struct ow_capture_module *)range->module, addr,
+			buf, size))
+		return 0;
+	for (i = 0; i < c->nr_modules; i++)
+		if (read_module(&c->modules[i], addr, buf, size))
+			return 0;
+	return -OW_EFAULT;
 }
 
 int ow_capture_read_memory(const struct ow_memory *mem, uint64_t addr,

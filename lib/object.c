@@ -2,8 +2,6 @@
 #include "object.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -33,6 +31,7 @@ static struct ow_object *create(const uint8_t *bytes, size_t size,
 	}
 	obj->bytes = bytes;
 	obj->size = size;
+	obj->fd = -1;
 	obj->is_image = is_image;
 	obj->path = strdup(path);
 	why = obj->path ? ow_elf_parse(&obj->elf, bytes, size) : -OW_EFORMAT;
@@ -80,29 +79,6 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 	return create(bytes, st.st_size, false, path, err);
 }
 
-int ow_reopen_regular(int look)
-{
-	struct stat st;
-	char self[32];
-
-	if (fstat(look, &st))
-		return -1;
-	if (!S_ISREG(st.st_mode)) {
-		errno = EINVAL;
-		return -1;
-	}
-	/* What was looked at, whatever the name means by now. */
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
-	return open(self, O_RDONLY | O_CLOEXEC);
-}
-
-int ow_open_regular(const char *path)
-{
-	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
-
-	return look < 0 ? -1 : ow_reopen_regular(look);
-}
-
 struct ow_object *ow_object_open(const char *path, struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = ow_open_regular(path);
@@ -125,6 +101,7 @@ void ow_object_close(struct ow_object *obj)
 {
 	if (!obj)
 		return;
+	ow_object_drop_fd(obj);
 	if (obj->is_image)
 		free((void *)obj->bytes);
 	else

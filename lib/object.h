@@ -23,7 +23,9 @@ struct ow_object {
 	char *root;           /* folder that path is below, or NULL */
 	const uint8_t *bytes; /* the file from offset 0, read-only */
 	size_t size;
-	bool is_image; /* bytes were copied from memory, by file offset */
+	int fd;         /* its file, for ow_object_read(), or -1 */
+	int reads_left; /* of fd, before it is closed */
+	bool is_image;  /* bytes were copied from memory, by file offset */
 	struct ow_elf elf;
 	uint8_t build_id[OW_BUILD_ID_MAX];
 	size_t build_id_size; /* 0: it has none */
@@ -87,6 +89,20 @@ bool ow_object_bias(const struct ow_object *obj, uint64_t addr, uint64_t off,
 
 /* The build-id in hexadecimal; buf holds 2 * OW_BUILD_ID_MAX + 1. */
 void ow_object_build_id(const struct ow_object *obj, char *buf);
+
+/*
+ * Take fd, which the object was opened by, for its first few reads: of a page
+ * that isn't mapped in yet they cost less than the fault.  From now on it is the
+ * object's; true, or false if there are many fds already.
+ */
+bool ow_object_keep_fd(struct ow_object *obj, int fd);
+
+/* Close the fd that was kept, if one was. */
+void ow_object_drop_fd(struct ow_object *obj);
+
+/* Copy size of obj->bytes from at on, all of which are there. */
+void ow_object_read(struct ow_object *obj, const uint8_t *at, void *buf,
+		    size_t size);
 
 void ow_object_close(struct ow_object *obj);
 

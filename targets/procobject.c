@@ -135,8 +135,12 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 				     struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = m->inode ? open_file(c, m) : -1;
+	struct ow_object *obj;
 
-	if (fd >= 0)
-		return ow_object_open_fd(fd, m->path, err);
-	return open_image(c, m, err);
+	if (fd < 0)
+		return open_image(c, m, err);
+	obj = ow_object_open_fd(fd, m->path, err);
+	if (obj && c->use_tables && ow_object_keep_fd(obj, fd))
+		fd = -1;
+	return obj;
 }

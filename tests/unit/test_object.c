@@ -96,12 +96,47 @@ static void test_none(void)
 	CHECK(strcmp(err.msg, "empty: not an ELF file") == 0);
 }
 
+/* An object's first reads are of its file, as another one shows. */
+static void test_reads(void)
+{
+	struct ow_object *obj = ow_object_open("/proc/self/exe", NULL);
+	char text[8] = "";
+	int fd, other, i;
+
+	CHECK(obj && obj->fd == -1);
+	ow_object_read(obj, obj->bytes, text, 4);
+	CHECK(memcmp(text, "\177ELF", 4) == 0);
+	scratch_write("other", "text");
+	fd = open("other", O_RDONLY | O_CLOEXEC);
+	CHECK(ow_object_keep_fd(obj, fd) && obj->fd == fd);
+	/* Fewer bytes than wanted: as if there were no file. */
+	ow_object_read(obj, obj->bytes, text, 5);
+	CHECK(memcmp(text, "\177ELF", 4) == 0);
+	for (i = 0; i < 1000 && obj->fd >= 0; i++) {
+		ow_object_read(obj, obj->bytes, text, 4);
+		CHECK(memcmp(text, "text", 4) == 0);
+	}
+	CHECK(i > 0 && obj->fd == -1);
+	CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
+	ow_object_read(obj, obj->bytes, text, 4);
+	CHECK(memcmp(text, "\177ELF", 4) == 0);
+	/* Where there are many already, it stays the caller's. */
+	fd = open("other", O_RDONLY | O_CLOEXEC);
+	other = fcntl(fd, F_DUPFD_CLOEXEC, 300);
+	CHECK(other < 0 || !ow_object_keep_fd(obj, other));
+	CHECK(other < 0 || close(other) == 0);
+	CHECK(ow_object_keep_fd(obj, fd));
+	ow_object_close(obj);
+	CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "what isn't a file is not opened", test_no_file },
 		{ "a file is opened", test_file },
 		{ "no such file, an empty file", test_none },
+		{ "an object's first reads", test_reads },
 	};
 
 	scratch_enter();

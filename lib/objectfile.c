@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* The file of an object: opened without doing anything else, and read. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "object.h"
+
+#define HIGHEST_KEPT 255 /* of fds: others may need some */
+#define READS_BY_FD  8
+#define SMALL        4096 /* what is larger has more to copy than a fault costs */
+
+int ow_reopen_regular(int look)
+{
+	struct stat st;
+	char self[32];
+
+	if (fstat(look, &st))
+		return -1;
+	if (!S_ISREG(st.st_mode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	/* What was looked at, whatever the name means by now. */
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
+	return open(self, O_RDONLY | O_CLOEXEC);
+}
+
+int ow_open_regular(const char *path)
+{
+	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
+
+	return look < 0 ? -1 : ow_reopen_regular(look);
+}
+
+bool ow_object_keep_fd(struct ow_object *obj, int fd)
+{
+	if (fd > HIGHEST_KEPT)
+		return false;
+	obj->fd = fd;
+	obj->reads_left = READS_BY_FD;
+	return true;
+}
+
+void ow_object_drop_fd(struct ow_object *obj)
+{
+	if (obj->fd >= 0)
+		close(obj->fd);
+	obj->fd = -1;
+}
+
+void ow_object_read(struct ow_object *obj, const uint8_t *at, void *buf,
+		    size_t size)
+{
+	bool by_fd = obj->fd >= 0 && size <= SMALL;
+	ssize_t n = by_fd ? pread(obj->fd, buf, size, at - obj->bytes) : 0;
+
+	if (by_fd && --obj->reads_left == 0)
+		ow_object_drop_fd(obj);
+	if (n < 0 || (size_t)n != size)
+		memcpy(buf, at, size);
+}
