@@ -4,28 +4,26 @@
 #include "cfainsn.h"
 #include "err.h"
 
-/*
- * Of the registers, those that something is said of, in pieces of a fixed size:
- * those few bytes are copied before a memcpy() of any size has begun.
- */
-static void copy_state(struct ow_cfa_state *to, const struct ow_cfa_state *from)
+/* Of the registers, those few that something is said of. */
+void ow_cfa_copy_state(struct ow_cfa_state *to, const struct ow_cfa_state *from)
 {
+	uint64_t left = from->said;
 	unsigned int i;
 
 	to->cfa = from->cfa;
 	to->cfa_off = from->cfa_off;
-	to->said = from->said;
-	for (i = 0; i < OW_CFA_REGS && from->said >> i; i += OW_CFA_PIECE)
-		if (from->said >> i & ((1u << OW_CFA_PIECE) - 1))
-			memcpy(to->reg + i, from->reg + i,
-			       OW_CFA_PIECE * sizeof(to->reg[0]));
+	to->said = left;
+	for (; left; left &= left - 1) {
+		i = (unsigned int)__builtin_ctzll(left);
+		to->reg[i] = from->reg[i];
+	}
 }
 
 static int save(struct ow_cfa *cfa)
 {
 	if (cfa->nr_saved == OW_CFA_DEPTH)
 		return -OW_EUNSUPPORTED;
-	copy_state(&cfa->saved[cfa->nr_saved++], &cfa->state);
+	ow_cfa_copy_state(&cfa->saved[cfa->nr_saved++], &cfa->state);
 	return 0;
 }
 
@@ -33,7 +31,7 @@ static int restore(struct ow_cfa *cfa)
 {
 	if (cfa->nr_saved == 0)
 		return -OW_EFORMAT;
-	copy_state(&cfa->state, &cfa->saved[--cfa->nr_saved]);
+	ow_cfa_copy_state(&cfa->state, &cfa->saved[--cfa->nr_saved]);
 	return 0;
 }
 
@@ -258,6 +256,12 @@ static int run(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t limit,
 			size = 1;
 			continue;
 		}
+		if (*at == OW_CFA_advance_loc1 && end - at > 1) {
+			more = move(cfa, cfa->start + at[1] * align, limit,
+				    to_ret);
+			size = 2;
+			continue;
+		}
 		size = run_usual(cfa, at, end);
 		if (size)
 			continue;
@@ -284,7 +288,7 @@ int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
 	err = run(cfa, &first, start, &ignored);
 	if (err > 0)
 		return -OW_EFORMAT; /* a CIE covers no code */
-	copy_state(&cfa->initial, &cfa->state);
+	ow_cfa_copy_state(&cfa->initial, &cfa->state);
 	return err;
 }
 
@@ -296,7 +300,7 @@ void ow_cfa_begin_again(struct ow_cfa *cfa, const struct ow_cie *cie,
 	cfa->start = cfa->next = start;
 	cfa->end = end;
 	cfa->nr_saved = 0;
-	copy_state(&cfa->state, &cfa->initial);
+	ow_cfa_copy_state(&cfa->state, &cfa->initial);
 }
 
 /* Complete the row that is followed by one at limit or beyond. */

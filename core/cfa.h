@@ -7,17 +7,12 @@
 #include "cie.h"
 #include "cursor.h"
 
-/* Registers are copied so many at a time. */
-#define OW_CFA_PIECE 8
-#define OW_CFA_REGS \
-	((OW_MAX_REGS + OW_CFA_PIECE - 1) / OW_CFA_PIECE * OW_CFA_PIECE)
-
 /* What is known of every register at one place. */
 struct ow_cfa_state {
 	struct ow_rule cfa;
 	int32_t cfa_off; /* of the register rule, also under an expression */
 	uint64_t said;   /* bit n: reg[n] is valid, else nothing is said */
-	struct ow_rule reg[OW_CFA_REGS]; /* by slot */
+	struct ow_rule reg[OW_MAX_REGS]; /* by slot */
 };
 
 #define OW_CFA_DEPTH 8 /* of DW_CFA_remember_state */
@@ -46,6 +41,10 @@ int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
 /* The same where cfa->initial is known to be what the CIE's instructions make. */
 void ow_cfa_begin_again(struct ow_cfa *cfa, const struct ow_cie *cie,
 			struct ow_cursor insns, uint64_t start, uint64_t end);
+
+/* *to becomes as *from, but for registers that nothing is said of. */
+void ow_cfa_copy_state(struct ow_cfa_state *to,
+		       const struct ow_cfa_state *from);
 
 /*
  * Complete the next row.  Return 1 if there is one, 0 after the last,

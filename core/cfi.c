@@ -225,6 +225,7 @@ static int read_fde(struct entry *e, struct ow_fde *ret)
 	if (err)
 		return err;
 	ret->off = e->off;
+	ret->cie_entry = e->sec->bytes + e->cie_off;
 	ret->start = read_encoded(e, ret->cie.fde_enc);
 	length = read_encoded(e, ret->cie.fde_enc & OW_PE_FORMAT);
 	ret->end = ret->start + length;
@@ -271,70 +272,17 @@ int ow_cfi_entry(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 	return err ? err : 1;
 }
 
-/* *off moves to the next entry. */
-static int fde_at(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
-		  bool is_debug, uint64_t *off, uint64_t vaddr,
-		  struct ow_fde *ret)
+bool ow_cfi_know_cie(const struct ow_cfi *cfi, struct ow_cfa *cfa,
+		     struct ow_known_cie *ret)
 {
-	int kind = ow_cfi_entry(cfi, env, is_debug, off, ret);
+	struct ow_cfi_env env = { NULL, 0, NULL };
+	struct entry e = entry_of(cfi, &env, false);
+	struct ow_cursor none = { NULL, NULL, false };
 
-	if (kind != 1)
-		return kind < 0 ? kind : -OW_EFORMAT;
-	return vaddr - ret->start < ret->end - ret->start ? 0 : -OW_ENOENT;
-}
-
-/*
- * The table has but one of the FDEs that begin at a place, and that may be one
- * of no bytes, with the function's own right behind it: rustc's libLLVM, which
- * BOLT has rewritten, has such.
- */
-static int find_by_hdr(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
-		       uint64_t vaddr, struct ow_fde *ret)
-{
-	uint64_t off;
-	int err = ow_cfi_search_hdr(cfi, vaddr, &off);
-
-	if (err)
-		return err;
-	err = fde_at(cfi, env, false, &off, vaddr, ret);
-	if (err == -OW_ENOENT && ret->end == ret->start)
-		err = fde_at(cfi, env, false, &off, vaddr, ret) ? -OW_ENOENT :
-								  0;
-	return err;
-}
-
-static int find_by_index(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
-			 bool is_debug, uint64_t vaddr, struct ow_fde *ret)
-{
-	const struct ow_fde_index *index = is_debug ? &cfi->debug_index :
-						      &cfi->eh_index;
-	size_t low = 0, high = index->nr, mid;
-	uint64_t off;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (index->refs[mid].start <= vaddr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == 0)
-		return -OW_ENOENT;
-	off = index->refs[low - 1].off;
-	return fde_at(cfi, env, is_debug, &off, vaddr, ret);
-}
-
-int ow_cfi_find(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
-		uint64_t vaddr, struct ow_fde *ret, uint8_t *how_ret)
-{
-	int err;
-
-	*how_ret = OW_HOW_CFI;
-	err = find_by_hdr(cfi, env, vaddr, ret);
-	if (err == -OW_ENOENT)
-		err = find_by_index(cfi, env, false, vaddr, ret);
-	if (err != -OW_ENOENT)
-		return err;
-	*how_ret = OW_HOW_DEBUG;
-	return find_by_index(cfi, env, true, vaddr, ret);
+	if (read_cie_at(&e, &ret->memo.cie) ||
+	    ow_cfa_begin(cfa, &ret->memo.cie, none, 0, 0))
+		return false;
+	ret->memo.entry = cfi->eh_frame.bytes;
+	ow_cfa_copy_state(&ret->initial, &cfa->initial);
+	return true;
 }

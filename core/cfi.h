@@ -30,6 +30,21 @@ struct ow_fde_index {
 	size_t nr;
 };
 
+/*
+ * The CIE that was read last: most FDEs of an object have the same.  All zero at
+ * first, and again when bytes may have changed.
+ */
+struct ow_cie_memo {
+	const uint8_t *entry; /* where it begins: no two begin at one place */
+	struct ow_cie cie;
+};
+
+/* A CIE that was read beforehand, and what its instructions make. */
+struct ow_known_cie {
+	struct ow_cie_memo memo;
+	struct ow_cfa_state initial;
+};
+
 struct ow_cfi {
 	const struct ow_arch *arch;
 	struct ow_section eh_frame;
@@ -44,23 +59,19 @@ struct ow_cfi {
 	const uint8_t *hdr_table; /* NULL: none that can be searched */
 	uint64_t hdr_nr;
 	uint8_t hdr_enc;
+
+	/* .eh_frame's first CIE, which most FDEs have, or NULL.  Hosted code may
+	   make it. */
+	const struct ow_known_cie *known;
 };
 
 struct ow_fde {
-	uint64_t start, end; /* vaddrs */
-	uint64_t off;        /* of the entry in its section */
+	uint64_t start, end;      /* vaddrs */
+	uint64_t off;             /* of the entry in its section */
+	const uint8_t *cie_entry; /* where the CIE begins */
 	struct ow_cie cie;
 	struct ow_cursor data; /* augmentation data; empty if there is none */
 	struct ow_cursor insns;
-};
-
-/*
- * The CIE that was read last: most FDEs of an object have the same.  All zero at
- * first, and again when bytes may have changed.
- */
-struct ow_cie_memo {
-	const uint8_t *entry; /* where it begins: no two begin at one place */
-	struct ow_cie cie;
 };
 
 /* Where an iteration or a look-up gets indirect pointers from. */
@@ -77,6 +88,13 @@ struct ow_cfi_env {
  */
 int ow_cfi_set_hdr(struct ow_cfi *cfi, const struct ow_section *hdr,
 		   uint64_t *eh_frame_ret);
+
+/*
+ * Read .eh_frame's first CIE and run its instructions, with cfa as scratch.
+ * False: it has none, or one that is refused.
+ */
+bool ow_cfi_know_cie(const struct ow_cfi *cfi, struct ow_cfa *cfa,
+		     struct ow_known_cie *ret);
 
 /*
  * Where in .eh_frame the search table has the FDE that covers vaddr, if one

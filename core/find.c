@@ -4,11 +4,16 @@
 #include "err.h"
 
 /* The FDE found; its CIE's instructions need not run again and again. */
-static int begin(struct ow_finder *f)
+static int begin(struct ow_finder *f, const struct ow_known_cie *known)
 {
+	const uint8_t *entry = f->fde.cie_entry;
 	int err;
 
-	if (f->initial == f->memo.entry) {
+	if (f->initial != entry && known && known->memo.entry == entry) {
+		ow_cfa_copy_state(&f->cfa.initial, &known->initial);
+		f->initial = entry;
+	}
+	if (f->initial == entry) {
 		ow_cfa_begin_again(&f->cfa, &f->fde.cie, f->fde.insns,
 				   f->fde.start, f->fde.end);
 		return 0;
@@ -17,7 +22,7 @@ static int begin(struct ow_finder *f)
 	err = ow_cfa_begin(&f->cfa, &f->fde.cie, f->fde.insns, f->fde.start,
 			   f->fde.end);
 	if (!err)
-		f->initial = f->memo.entry;
+		f->initial = entry;
 	return err;
 }
 
@@ -64,7 +69,7 @@ int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
 	err = ow_cfi_find(module->cfi, &env, vaddr, &f->fde, &how);
 	if (err)
 		return err;
-	err = begin(f);
+	err = begin(f, module->cfi->known);
 	if (err)
 		return err;
 	err = seek(f, vaddr, how, brief, row);

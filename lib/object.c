@@ -108,6 +108,7 @@ void ow_object_close(struct ow_object *obj)
 		munmap((void *)obj->bytes, obj->size);
 	free((void *)obj->cfi.eh_index.refs);
 	free((void *)obj->cfi.debug_index.refs);
+	free((void *)obj->cfi.known);
 	free(obj->debug_frame);
 	free(obj->path);
 	free(obj->root);
@@ -320,7 +321,18 @@ int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
 	return 0;
 }
 
-void ow_object_prefault_cfi(const struct ow_object *obj)
+static void know_cie(struct ow_cfi *cfi)
+{
+	struct ow_known_cie *known = cfi->known ? NULL : malloc(sizeof(*known));
+	struct ow_cfa cfa;
+
+	if (known && ow_cfi_know_cie(cfi, &cfa, known))
+		cfi->known = known;
+	else
+		free(known);
+}
+
+void ow_object_prefault_cfi(struct ow_object *obj)
 {
 	const uint8_t *start = obj->cfi.hdr.bytes;
 	const uint8_t *end = obj->cfi.eh_frame.bytes;
@@ -334,4 +346,5 @@ void ow_object_prefault_cfi(const struct ow_object *obj)
 	start -= (uintptr_t)start & PAGE_MASK;
 	/* Older kernels (before 5.14) refuse, and then pages fault in later. */
 	madvise((void *)start, end - start, MADV_POPULATE_READ);
+	know_cie(&obj->cfi);
 }

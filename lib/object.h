@@ -72,9 +72,10 @@ int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err);
 
 /*
  * Map the pages of the object's CFI in one go, for a walk that is about to look
- * here and there in them: a fault for each would cost more than the walk.
+ * here and there in them: a fault for each would cost more than the walk.  And
+ * read what most FDEs share.
  */
-void ow_object_prefault_cfi(const struct ow_object *obj);
+void ow_object_prefault_cfi(struct ow_object *obj);
 
 /* The section of that name with bytes in the file, or false. */
 bool ow_object_section(const struct ow_object *obj, const char *name,

@@ -373,6 +373,68 @@ static void test_order_of_sources(void)
 	CHECK(ow_cfi_find(&cfi, &env, C_END, &fde, &how) == -OW_ENOENT);
 }
 
+static bool same_cursor(const struct ow_cursor *x, const struct ow_cursor *y)
+{
+	return x->pos == y->pos && x->end == y->end && x->bad == y->bad;
+}
+
+/* What is found is the same with and without a CIE that is known. */
+static void check_known(const struct ow_cfi *cfi, const struct ow_cfi *knowing)
+{
+	static const uint64_t vaddrs[] = { A, B - 1, B, C_END - 1, C_END };
+	struct ow_fde x, y;
+	uint8_t how, how_too;
+	size_t i;
+	int err;
+
+	for (i = 0; i < OW_ARRAY_SIZE(vaddrs); i++) {
+		err = ow_cfi_find(cfi, &env, vaddrs[i], &x, &how);
+		CHECK(ow_cfi_find(knowing, &env, vaddrs[i], &y, &how_too) ==
+		      err);
+		CHECK(how == how_too);
+		if (err)
+			continue;
+		CHECK(x.start == y.start && x.end == y.end && x.off == y.off);
+		CHECK(x.cie_entry == b.at && y.cie_entry == b.at);
+		CHECK(x.cie.insns == y.cie.insns);
+		CHECK(same_cursor(&x.data, &y.data));
+		CHECK(same_cursor(&x.insns, &y.insns));
+	}
+}
+
+/* Of FDEs as they should be, and with any one byte of them changed. */
+static void test_known_cie(void)
+{
+	static const uint8_t flips[] = { 0x01, 0x02, 0x10, 0x80, 0xff };
+	static struct ow_known_cie known;
+	static struct ow_cfa cfa;
+	struct ow_cfi cfi, knowing;
+	size_t off, i;
+
+	put_functions(&usual);
+	cfi = cfi_over(&usual, b.at, b.size);
+	cfi.eh_index = (struct ow_fde_index){ refs, 3 };
+	CHECK(ow_cfi_know_cie(&cfi, &cfa, &known));
+	CHECK(known.memo.entry == b.at && known.memo.cie.data_align == -8);
+	CHECK(known.initial.cfa.off == 8 && known.initial.said == 1 << 16);
+	knowing = cfi;
+	knowing.known = &known;
+	check_known(&cfi, &knowing);
+	for (off = refs[1].off; off < b.size; off++) {
+		for (i = 0; i < OW_ARRAY_SIZE(flips); i++) {
+			b.at[off] ^= flips[i];
+			check_known(&cfi, &knowing);
+			b.at[off] ^= flips[i];
+		}
+	}
+	/* An FDE stands first; or nothing does. */
+	cfi.eh_frame.bytes += refs[1].off;
+	cfi.eh_frame.size -= refs[1].off;
+	CHECK(!ow_cfi_know_cie(&cfi, &cfa, &known));
+	cfi.eh_frame = (struct ow_section){ NULL, 0, 0 };
+	CHECK(!ow_cfi_know_cie(&cfi, &cfa, &known));
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -384,6 +446,7 @@ int main(void)
 		{ "hdr: empty", test_hdr_of_empty },
 		{ "hdr: many", test_hdr_of_many },
 		{ "order of sources", test_order_of_sources },
+		{ "a CIE known beforehand", test_known_cie },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
