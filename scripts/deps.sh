@@ -3,7 +3,8 @@
 # Install what is missing of Debian's packages: deps.sh build|test
 set -eu
 
-build="gcc make pkg-config libc6-dev libelf-dev libdw-dev liblzma-dev
+build="gcc make pkg-config libc6-dev libelf-dev libdw-dev libdebuginfod-dev
+    liblzma-dev
     zlib1g-dev libzstd-dev liblz4-dev libiberty-dev clang llvm
     libbpf-dev bpftool libxen-dev libbabeltrace2-dev"
 test="$build binutils g++ gdb gdb-multiarch elfutils lld
