@@ -46,5 +46,6 @@ bench-record: $(B)/bin/outwind live-build
 	@sh bench/record.sh $(B)
 	@python3 -B bench/recordcpu.py $(B)
 	@python3 -B bench/loads.py $(B)
+	@python3 -B bench/recordfirst.py $(B)
 
 .PHONY: bench bench-record
