@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -198,6 +199,8 @@ static NOINLINE void leaf(void)
 	__asm__ volatile("" ::: "memory");
 }
 
+static void (*innermost)(void) = leaf;
+
 static NOINLINE void recurse(unsigned int depth)
 {
 	volatile char fill[24];
@@ -206,7 +209,7 @@ static NOINLINE void recurse(unsigned int depth)
 	if (depth > 0)
 		recurse(depth - 1);
 	else
-		leaf();
+		innermost();
 	fill[1] = fill[0];
 }
 
@@ -308,6 +311,77 @@ static NOINLINE void in_realigned(void)
 	realigned(1);
 	realigned(40);
 	realigned(1000);
+}
+
+static NOINLINE void take(struct ow_kunwind_unwind *u)
+{
+	if (raw_ioctl(dev, OW_KUNWIND_UNWIND, u))
+		u->nr = 0;
+	__asm__ volatile("" ::: "memory");
+}
+
+/* How many frames are as they should be; the call may stand more than once. */
+static unsigned int same_frames(const struct ow_frame *a,
+				const struct ow_frame *b, unsigned int nr)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr && a[i].sp == b[i].sp; i++)
+		if (i != 1 && a[i].pc != b[i].pc)
+			break;
+	return i;
+}
+
+/*
+ * Whole; twice without a page of the stack, the second time where it would be
+ * fetched if it could be; and whole again.
+ */
+static NOINLINE void hide_page(void)
+{
+	static struct ow_frame of[4][MAX];
+	const size_t size = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t page = ((uintptr_t)__builtin_frame_address(0) + 2 * size) &
+			 ~(size - 1);
+	struct ow_kunwind_unwind u[4];
+	unsigned int i, nr;
+	int err = 0;
+
+	for (i = 0; i < 4; i++) {
+		u[i] = (struct ow_kunwind_unwind){
+			.frames = (uintptr_t)of[i],
+			.max = MAX,
+			.flags = i == 2 ? OW_KUNWIND_FAULT_IN : 0,
+		};
+		if (i != 2)
+			err |= mprotect((void *)page, size,
+					i == 1 ? PROT_NONE :
+						 PROT_READ | PROT_WRITE);
+		take(&u[i]);
+	}
+	err |= mprotect((void *)page, size, PROT_READ | PROT_WRITE);
+	say(err == 0, "mprotect", err, 0);
+	for (i = 0; i < 4; i++) {
+		nr = u[i].nr;
+		say(same_frames(of[0], of[i], nr) == nr, "same frames", i, nr);
+		if (i % 3 == 0) {
+			say(u[i].end == OW_END_OUTERMOST && nr > want_frames &&
+				    nr == u[0].nr,
+			    ow_end_text(u[i].end), i, nr);
+			continue;
+		}
+		say(u[i].end == OW_END_FAULT, ow_end_text(u[i].end), i, nr);
+		say(nr > 1 && of[0][nr - 1].sp < page + size &&
+			    of[0][nr].sp > page,
+		    "up to the page", i, nr);
+	}
+}
+
+static NOINLINE void missing_page(void)
+{
+	want_frames = 600;
+	innermost = hide_page;
+	recurse(600);
+	innermost = leaf;
 }
 
 #ifdef __x86_64__
@@ -420,6 +494,7 @@ static const struct {
 	{ "callback of libc", through_libc, false },
 	{ "fork", in_fork, false },
 	{ "realigned", in_realigned, false },
+	{ "a missing page", missing_page, false },
 #ifdef __x86_64__
 	{ "a prologue that realigns", step_realigned, true },
 #endif
