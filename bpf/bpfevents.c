@@ -152,7 +152,9 @@ static void take_result(struct ow_recorder *r, const struct ow_bpf_result *s,
 	if (size < sizeof(*s))
 		return;
 	out = (struct ow_recorded_syscall){
-		.event = OW_SYSCALL_ENDS,
+		.event = s->notice.type == OW_BPF_EVENT_PROGRAM ?
+				 OW_SYSCALL_TEXT :
+				 OW_SYSCALL_ENDS,
 		.pid = (pid_t)s->notice.pid,
 		.tid = (pid_t)s->tid,
 		.nr = s->nr,
@@ -188,7 +190,8 @@ static int take_event(void *arg, void *bytes, size_t size)
 		take_stack(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_ENTER)
 		take_call(r, bytes, size);
-	else if (n->type == OW_BPF_EVENT_LEAVE)
+	else if (n->type == OW_BPF_EVENT_LEAVE ||
+		 n->type == OW_BPF_EVENT_PROGRAM)
 		take_result(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_GONE)
 		take_gone(r, n);

@@ -54,6 +54,10 @@ struct bpf_iter__task {
 	struct task_struct *task; /* NULL: that was all */
 };
 
+struct linux_binprm {
+	const char *filename;
+};
+
 struct file;
 
 struct vm_area_struct {

@@ -54,6 +54,8 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!is_target(pid))
 		return 0;
+	if (with_results)
+		tell_program(pid, (__u32)ctx->args[1], (void *)ctx->args[2]);
 	note_change(pid, 0);
 	bpf_map_delete_elem(&processes, &pid);
 	return 0;

@@ -212,6 +212,31 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/*
+ * The name of a program that is executed, if it couldn't be read: when the call
+ * ends, the caller's memory is gone.
+ */
+static __always_inline void tell_program(__u32 pid, __u32 tid,
+					 struct linux_binprm *bprm)
+{
+	__u32 zero = 0;
+	struct result *s = bpf_map_lookup_elem(&results, &zero);
+	long size;
+
+	if (!s || !bpf_map_lookup_elem(&unread, &tid))
+		return;
+	bpf_map_delete_elem(&unread, &tid);
+	__builtin_memset(&s->is, 0, sizeof(s->is));
+	s->is.notice.type = OW_BPF_EVENT_PROGRAM;
+	s->is.notice.pid = pid;
+	s->is.tid = tid;
+	size = bpf_probe_read_kernel_str(s->text, OW_BPF_TEXT,
+					 BPF_CORE_READ(bprm, filename));
+	if (size > 0 && size <= OW_BPF_TEXT)
+		bpf_ringbuf_output(&events, s, sizeof(s->is) + size,
+				   BPF_RB_NO_WAKEUP);
+}
+
 /* The text of a call that ends, which the kernel may have read meanwhile. */
 static __always_inline __u32 read_late(char *text, const struct user_regs *r,
 				       __u32 nr, __u32 tid)

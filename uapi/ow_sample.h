@@ -171,6 +171,7 @@ enum ow_bpf_event {
 	OW_BPF_EVENT_EVICTED, /* arg is the object that is needed again */
 	OW_BPF_EVENT_ENTER,   /* struct ow_bpf_syscall: a system call begins, */
 	OW_BPF_EVENT_LEAVE,   /* struct ow_bpf_result: and ends */
+	OW_BPF_EVENT_PROGRAM, /* struct ow_bpf_result: its text is executed */
 	OW_BPF_EVENT_GONE,    /* arg is a thread that has ended */
 };
 

@@ -87,6 +87,7 @@ struct ow_recorded {
 enum ow_syscall_event {
 	OW_SYSCALL_BEGINS,
 	OW_SYSCALL_ENDS,
+	OW_SYSCALL_TEXT, /* of the one that the thread is in: now it is known */
 	OW_SYSCALL_GONE, /* none: the thread has ended */
 };
 

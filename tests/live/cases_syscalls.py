@@ -116,6 +116,9 @@ def syscalls_threads(context):
               makers_of(lines, 'getppid'))
         check(lines[0].startswith('[') and ' execve("' in lines[0], what,
               lines[:2])
+        if what == 'executes':
+            check(sum(' execve("/proc/self/exe", ' in l for l in lines) == 1,
+                  'what is executed', [l for l in lines if 'execve' in l])
         if what == 'vforked':
             check_vforked(lines)
 
