@@ -8,12 +8,14 @@
 
 #include "bpfstate.h"
 
-#define RUN        8 /* steps in one go */
-#define NR_SAVED   6
+#define NR_OTHERS  5
 #define SAVE_BITS  5
 #define SAVE_MASK  31
 #define HAS_RA     (1U << 31) /* while a brief is being made */
 #define PAGE_BYTES 4096
+#define FIRST_READ 512 /* bytes of the stack at a time: at first, and */
+#define LEAST_READ 256 /* where frames lie far from each other */
+#define MOST_READ  (8 * WINDOW)
 
 /* Registers that calls preserve (x86-64 psABI), in the order of brief.saves. */
 #define SAVED0 6 /* rbp; then rbx, r12 to r15 */
@@ -22,16 +24,18 @@
 #define SAVED3 13
 #define SAVED4 14
 #define SAVED5 15
+#define OTHERS                                                               \
+	(1ULL << SAVED1 | 1ULL << SAVED2 | 1ULL << SAVED3 | 1ULL << SAVED4 | \
+	 1ULL << SAVED5)
 
-/* The first of the two places of an addr. */
-static __always_inline struct brief *pair_at(struct walk *w, __u64 addr)
+static __always_inline struct pair *pair_at(struct walk *w, __u64 addr)
 {
 	__u64 hash = (addr + (__u64)w->process.image * 0xff51afd7ed558ccdULL) *
 		     0x9e3779b97f4a7c15ULL;
-	__u64 pair = (hash >> 32) * (BRIEFS / 2) >> 32;
+	__u64 pair = (hash >> 32) * PAIRS >> 32;
 
 	opaque(pair);
-	return &w->briefs[2 * pair];
+	return &w->briefs[pair];
 }
 
 static __always_inline bool is_brief_of(const struct brief *b,
@@ -43,74 +47,81 @@ static __always_inline bool is_brief_of(const struct brief *b,
 /* What is known of addr, or NULL. */
 static __always_inline struct brief *brief_of(struct walk *w, __u64 addr)
 {
-	struct brief *b = pair_at(w, addr);
+	struct pair *p = pair_at(w, addr);
 
-	if (is_brief_of(b, w, addr))
-		return b;
-	return is_brief_of(b + 1, w, addr) ? b + 1 : NULL;
+	if (is_brief_of(&p->of[0], w, addr))
+		return &p->of[0];
+	return is_brief_of(&p->of[1], w, addr) ? &p->of[1] : NULL;
 }
 
-/* Let the window begin at from; -1 if that can't be read. */
-__noinline int refill(struct walk *w, __u64 from)
+/*
+ * Let the window begin at from; -1 if not as many bytes as that can be read
+ * there.  It gets the more, the nearer it is to what was read last.
+ */
+__noinline int refill(struct walk *w, __u64 from, __u32 least)
 {
-	__u64 size;
+	__u64 size = FIRST_READ, left;
 
 	if (!w)
 		return -1;
+	if (w->window.size)
+		size = from - w->window.start > 2 * w->window.size ?
+			       LEAST_READ :
+			       MOST_READ;
 	w->window.start = from;
-	w->window.nr = WINDOW;
-	if (!bpf_probe_read_user(w->window.words, sizeof(w->window.words),
-				 (void *)from))
+	w->window.size = size;
+	if (!bpf_probe_read_user(w->window.words, size, (void *)from))
 		return 0;
 	/* There may be nothing behind the page. */
-	size = PAGE_BYTES - from % PAGE_BYTES;
-	if (size < sizeof(w->window.words) &&
-	    !bpf_probe_read_user(w->window.words, size, (void *)from)) {
-		w->window.nr = size / 8;
-		return 0;
+	left = PAGE_BYTES - from % PAGE_BYTES;
+	if (left < size &&
+	    !bpf_probe_read_user(w->window.words, left, (void *)from)) {
+		w->window.size = left & ~7ULL;
+		return w->window.size < least ? -1 : 0;
 	}
-	w->window.nr = 0;
+	w->window.size = 0;
 	return -1;
 }
 
-/* The word that lies so many below the one at. */
-static __always_inline __u64 below(const struct walk *w, __u32 at, __u32 nr)
+/* The word so many bytes below the one that ends at top, in the window. */
+static __always_inline __u64 below(const struct walk *w, __u64 top, __u64 bytes)
 {
-	return w->window.words[(at - nr) % WINDOW];
+	return *(const __u64 *)((const char *)w->window.words +
+				((top - bytes) & (8 * WINDOW - 8)));
 }
 
-/* Other registers than fp; saves begins with the first of them. */
-__noinline int restore(struct walk *w, __u32 at, __u32 saves)
+/*
+ * What run_briefs() is up to.  Of the registers that calls preserve only fp is
+ * restored: others are hardly ever needed, and where one is, the walk begins
+ * anew, careful.
+ */
+struct run {
+	__u64 addr, sp, fp, hash;
+	__u64 miss;  /* the window must begin there; or 0 */
+	__u32 depth; /* and have so many bytes */
+	__u32 nr;    /* steps */
+	__u32 saved_fp, saved_others;
+	__u8 how;
+};
+
+static __always_inline void put_run(struct walk *w, const struct run *r)
 {
-	static const __u8 slots[] = { SAVED1, SAVED2, SAVED3, SAVED4, SAVED5 };
-	__u32 i;
-
-	if (!w)
-		return 0;
-#pragma unroll
-	for (i = 0; i < NR_SAVED - 1; i++) {
-		if (saves & SAVE_MASK)
-			w->reg[slots[i]] = below(w, at, saves & SAVE_MASK);
-		saves >>= SAVE_BITS;
-	}
-	return 0;
-}
-
-/* Registers that are among saves become known; others only stay so. */
-static __always_inline void set_known(struct walk *w, __u32 saves)
-{
-	static const __u8 slots[] = { SAVED0, SAVED1, SAVED2,
-				      SAVED3, SAVED4, SAVED5 };
-	__u32 i;
-
 	w->known &= arch.callee_saved;
-#pragma unroll
-	for (i = 0; i < NR_SAVED; i++) {
-		if (saves & SAVE_MASK)
-			w->known |= 1ULL << slots[i];
-		saves >>= SAVE_BITS;
+	if (r->saved_others) {
+		w->known &= ~OTHERS;
+		w->forgot = 1;
+	}
+	if (r->saved_fp) {
+		w->known |= 1ULL << SAVED0;
+		w->reg[SAVED0] = r->fp;
 	}
 	w->known |= 1ULL << arch.pc % SLOTS | 1ULL << arch.sp % SLOTS;
+	w->reg[arch.pc % SLOTS] = r->addr + 1;
+	w->reg[arch.sp % SLOTS] = r->sp;
+	w->hash = r->hash;
+	w->nr += r->nr;
+	w->how = r->how;
+	w->flags = OW_FRAME_RETURN;
 }
 
 /*
@@ -119,90 +130,95 @@ static __always_inline void set_known(struct walk *w, __u32 saves)
  */
 __noinline int run_briefs(struct walk *w, struct stack *s)
 {
-	__u64 pc, sp, fp, cfa, top, addr, hash, f;
-	__u32 i, at, nr, saves, saved;
+	struct run r = { 0 };
+	__u64 pc, cfa, top, *frames;
 	const struct brief *b;
+	__u32 i, left;
 
-	if (!w || !s)
+	if (!w || !s || w->careful || w->nr >= w->max)
 		return 0;
-	sp = reg_of(w, arch.sp);
-	fp = reg_of(w, SAVED0);
-	saved = is_known(w, SAVED0) ? SAVE_MASK : 0;
-	addr = reg_of(w, arch.pc) - (w->flags & OW_FRAME_RETURN ? 1 : 0);
-	hash = w->hash;
-	nr = w->nr;
+	r.sp = reg_of(w, arch.sp);
+	if (r.sp % 8)
+		return 0;
+	/* One that isn't known is none to count from. */
+	r.fp = is_known(w, SAVED0) ? reg_of(w, SAVED0) : 1;
+	r.addr = reg_of(w, arch.pc) - (w->flags & OW_FRAME_RETURN ? 1 : 0);
+	r.hash = w->hash;
+	left = w->max - w->nr;
+	frames = &s->frames[(w->nr_kernel + w->nr) % FRAMES];
 	for (i = 0; i < RUN; i++) {
-		b = brief_of(w, addr);
-		if (!b || b->kind != BRIEF_STEP || nr >= w->max)
+		b = brief_of(w, r.addr);
+		if (!b || i >= left)
 			break;
-		if (b->by_fp && !(saved & SAVE_MASK))
-			break;
-		cfa = (b->by_fp ? fp : sp) + (__s64)b->off;
-		if (cfa <= sp || cfa % 8)
-			break;
-		top = cfa - w->window.start;
-		if (top > 8 * (__u64)w->window.nr || top < 8 * b->flags) {
-			if (refill(w, cfa - 8 * b->flags))
-				break;
-			top = 8 * b->flags;
-			if (top > 8 * (__u64)w->window.nr)
+		cfa = r.sp + (__s64)b->off;
+		if (b->kind != BRIEF_BY_SP) {
+			cfa = r.fp + (__s64)b->off;
+			if (b->kind != BRIEF_BY_FP || cfa <= r.sp || cfa % 8)
 				break;
 		}
-		at = (__u32)top / 8;
-		pc = below(w, at, 1);
+		top = cfa - w->window.start;
+		if (top > w->window.size || top < b->flags) {
+			r.miss = cfa - b->flags;
+			r.depth = b->flags;
+			break;
+		}
+		pc = below(w, top, 8);
 		if (pc == 0)
 			break;
-		saves = b->saves;
-		saved |= saves;
-		if (saves & SAVE_MASK)
-			fp = below(w, at, saves & SAVE_MASK);
-		if (saves >> SAVE_BITS)
-			restore(w, at, saves >> SAVE_BITS);
-		sp = cfa;
-		addr = pc - 1;
-		f = OW_SAMPLE_FRAME(pc, b->how, OW_FRAME_RETURN);
-		s->frames[(w->nr_kernel + nr) % FRAMES] = f;
-		hash = hash_more(hash, f);
-		nr++;
-		w->how = b->how;
+		if (b->what)
+			r.fp = below(w, top, b->what);
+		r.saved_fp |= b->what;
+		r.saved_others |= b->saves;
+		r.how = b->how;
+		r.sp = cfa;
+		r.addr = pc - 1;
+		frames[i] = OW_SAMPLE_FRAME(pc, r.how, OW_FRAME_RETURN);
+		r.hash = hash_more(r.hash, frames[i]);
+		r.nr = i + 1;
 	}
-	if (nr == w->nr)
-		return 0;
-	w->reg[arch.pc % SLOTS] = addr + 1;
-	w->reg[arch.sp % SLOTS] = sp;
-	w->reg[SAVED0] = fp;
-	set_known(w, saved);
-	w->hash = hash;
-	w->nr = nr;
-	w->flags = OW_FRAME_RETURN;
-	return i == RUN;
+	if (r.nr)
+		put_run(w, &r);
+	if (r.miss)
+		return !refill(w, r.miss, r.depth);
+	return r.nr == RUN;
 }
 
-/* Which of the saved registers a slot is, or NR_SAVED. */
-static __always_inline __u32 saved_of(__u32 slot)
+/* Which of the other registers a slot is, or NR_OTHERS. */
+static __always_inline __u32 other_of(__u32 slot)
 {
-	return slot == SAVED0                   ? 0 :
-	       slot == SAVED1                   ? 1 :
-	       slot >= SAVED2 && slot <= SAVED5 ? slot - SAVED2 + 2 :
-						  NR_SAVED;
+	return slot == SAVED1                   ? 0 :
+	       slot >= SAVED2 && slot <= SAVED5 ? slot - SAVED2 + 1 :
+						  NR_OTHERS;
 }
 
 /* One register that the rule saves, into b; false if b has no room for it. */
 __noinline int put_save(struct brief *b, __u32 slot, __u32 words)
 {
-	__u32 which = saved_of(slot);
+	__u32 which = other_of(slot);
 
 	if (!b || words == 0 || words > SAVE_MASK)
 		return 0;
-	if (words > b->flags)
-		b->flags = words;
+	if (8 * words > b->flags)
+		b->flags = 8 * words;
 	if (slot == arch.ra && words == 1)
 		b->saves |= HAS_RA;
-	else if (which < NR_SAVED)
+	else if (slot == SAVED0)
+		b->what = 8 * words;
+	else if (which < NR_OTHERS)
 		b->saves |= words << which * SAVE_BITS;
 	else
 		return 0;
 	return 1;
+}
+
+/* Is the CFA one that run_briefs() finds, and above sp? */
+static __always_inline bool is_usual(const struct ow_bpf_rule *r)
+{
+	return r->kind == OW_BPF_REG && !r->flags &&
+	       r->base == OW_BPF_BASE_CFA && !(r->base_off & 7) &&
+	       !(r->cfa_off & 7) &&
+	       (r->cfa_reg == SAVED0 ||
+		(r->cfa_reg == arch.sp && r->cfa_off > 0));
 }
 
 /*
@@ -217,11 +233,11 @@ __noinline int put_step(struct walk *w, struct brief *b)
 	if (!w || !b)
 		return 0;
 	r = &w->rule;
-	if (r->kind != OW_BPF_REG || r->flags || r->base != OW_BPF_BASE_CFA ||
-	    (r->cfa_reg != arch.sp && r->cfa_reg != SAVED0) || r->base_off & 7)
+	if (!is_usual(r))
 		return 0;
 	b->saves = 0;
-	b->flags = 1;
+	b->what = 0;
+	b->flags = 8;
 	for (i = 0; i < OW_BPF_SAVES; i++) {
 		if (i >= r->nr)
 			break;
@@ -232,49 +248,53 @@ __noinline int put_step(struct walk *w, struct brief *b)
 	if (!(b->saves & HAS_RA))
 		return 0;
 	b->saves &= ~HAS_RA;
-	b->kind = BRIEF_STEP;
+	b->kind = r->cfa_reg == SAVED0 ? BRIEF_BY_FP : BRIEF_BY_SP;
 	b->off = r->cfa_off;
-	b->by_fp = r->cfa_reg == SAVED0;
 	b->how = r->how;
 	return 1;
+}
+
+/* One of the registers that the whole rule saves. */
+static __always_inline void get_save(struct ow_bpf_rule *r, __u32 slot,
+				     __u32 words)
+{
+	if (!words)
+		return;
+	r->saves[r->nr % OW_BPF_SAVES].slot = slot;
+	r->saves[r->nr % OW_BPF_SAVES].word = r->depth - words;
+	r->nr++;
 }
 
 /* The whole rule again. */
 static __always_inline void get_step(struct walk *w, const struct brief *b)
 {
-	static const __u8 slots[] = { SAVED0, SAVED1, SAVED2,
-				      SAVED3, SAVED4, SAVED5 };
+	static const __u8 slots[] = { SAVED1, SAVED2, SAVED3, SAVED4, SAVED5 };
 	struct ow_bpf_rule *r = &w->rule;
-	__u32 i, words, nr = 1;
+	__u32 i;
 
 	r->kind = OW_BPF_REG;
 	r->flags = 0;
-	r->cfa_reg = b->by_fp ? SAVED0 : arch.sp;
+	r->cfa_reg = b->kind == BRIEF_BY_FP ? SAVED0 : arch.sp;
 	r->cfa_off = b->off;
 	r->base = OW_BPF_BASE_CFA;
-	r->depth = b->flags;
-	r->base_off = -8 * (__s32)b->flags;
+	r->depth = b->flags / 8;
+	r->base_off = -(__s32)b->flags;
 	r->how = b->how;
-	r->saves[0].slot = arch.ra;
-	r->saves[0].word = b->flags - 1;
-	for (i = 0; i < NR_SAVED; i++) {
-		words = b->saves >> i * SAVE_BITS & SAVE_MASK;
-		if (!words)
-			continue;
-		r->saves[nr % OW_BPF_SAVES].slot = slots[i];
-		r->saves[nr % OW_BPF_SAVES].word = b->flags - words;
-		nr++;
-	}
-	r->nr = nr;
+	r->nr = 0;
+	get_save(r, arch.ra, 1);
+	get_save(r, SAVED0, b->what / 8);
+	for (i = 0; i < NR_OTHERS; i++)
+		get_save(r, slots[i], b->saves >> i * SAVE_BITS & SAVE_MASK);
 }
 
 /* Remember the rule that was found by w->lookup. */
 static __always_inline void put_brief(struct walk *w, __u64 addr)
 {
-	struct brief *b = pair_at(w, addr);
+	struct pair *p = pair_at(w, addr);
 	const struct ow_bpf_rule *r = &w->rule;
+	struct brief *b = &p->of[0];
 
-	b[1] = b[0]; /* in place of the older one */
+	p->of[1] = *b; /* in place of the older one */
 	b->addr = addr;
 	b->image = w->process.image;
 	if (put_step(w, b))
@@ -284,13 +304,13 @@ static __always_inline void put_brief(struct walk *w, __u64 addr)
 	if (r->kind == OW_BPF_NONE || r->kind == OW_BPF_ESCAPE ||
 	    r->kind == OW_BPF_SIGNAL || r->flags & OW_BPF_RULE_OUTERMOST) {
 		b->kind = BRIEF_BARE;
-		b->by_fp = r->kind;
+		b->what = r->kind;
 		return;
 	}
 	b->kind = BRIEF_ROW;
 	b->off = (__s32)w->lookup.at;
 	b->saves = w->lookup.number;
-	b->by_fp = w->lookup.in_list;
+	b->what = w->lookup.in_list;
 }
 
 /* Into w->rule what is known of addr; false if nothing is. */
@@ -303,19 +323,19 @@ __noinline int get_brief(struct walk *w, __u64 addr)
 	b = brief_of(w, addr);
 	if (!b)
 		return 0;
-	if (b->kind == BRIEF_STEP) {
+	if (b->kind == BRIEF_BY_SP || b->kind == BRIEF_BY_FP) {
 		get_step(w, b);
 		return 1;
 	}
 	if (b->kind == BRIEF_BARE) {
-		w->rule.kind = b->by_fp;
+		w->rule.kind = b->what;
 		w->rule.flags = b->flags;
 		w->rule.how = b->how;
 		return 1;
 	}
 	w->lookup.number = b->saves;
 	w->lookup.at = (__u32)b->off;
-	w->lookup.in_list = b->by_fp;
+	w->lookup.in_list = b->what;
 	if (load_rule(&w->lookup))
 		return 0;
 	w->rule = w->lookup.rule;

@@ -6,10 +6,8 @@
 #ifndef OW_BPF_CHANGES_H
 #define OW_BPF_CHANGES_H
 
-#include "bpfmaps.h"
 #include "bpfoptions.h"
-
-#define MOST_TRIES 8
+#include "bpfstate.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -32,26 +30,20 @@ struct {
 	__type(value, struct change);
 } changes SEC(".maps");
 
-__u64 last_change; /* of anyone's mappings: CLOCK_MONOTONIC, ns */
+/*
+ * Counts changes of what is known of anyone: what was looked up before the last
+ * one is to be looked up again.
+ */
+__u64 lives;
 
 static __always_inline bool is_target(__u32 pid)
 {
 	return pid && (everyone || bpf_map_lookup_elem(&targets, &pid));
 }
 
-static __always_inline void set_last_change(__u64 now)
+static __always_inline void count_change(void)
 {
-	__u64 old = last_change, was;
-	int i;
-
-	for (i = 0; i < MOST_TRIES && old < now; i++) {
-		was = __sync_val_compare_and_swap(&last_change, old, now);
-		if (was == old)
-			return;
-		old = was;
-	}
-	if (old < now)
-		last_change = ~0ULL; /* everyone is looked up from now on */
+	__sync_fetch_and_add(&lives, 1);
 }
 
 /*
@@ -64,17 +56,39 @@ static __always_inline void note_change(__u32 pid, __u32 image)
 
 	if (bpf_map_update_elem(&changes, &pid, &c, BPF_ANY))
 		bpf_map_delete_elem(&processes, &pid);
-	set_last_change(c.time);
+	count_change();
 }
 
 static __always_inline bool is_stale(const struct ow_bpf_process *p, __u32 pid)
 {
-	struct change *c;
+	struct change *c = bpf_map_lookup_elem(&changes, &pid);
 
-	if (last_change <= p->as_of)
-		return false;
-	c = bpf_map_lookup_elem(&changes, &pid);
 	return c && c->time > p->as_of && c->image != p->image;
+}
+
+/* What is known of a process: it is wanted if something is. */
+static __always_inline void look_for(struct known *k, __u32 pid)
+{
+	struct ow_bpf_process *p;
+
+	/* First the count: what changes while this looks is looked up again. */
+	k->lives = lives;
+	k->pid = pid;
+	barrier();
+	p = bpf_map_lookup_elem(&processes, &pid);
+	k->is_wanted = p || is_target(pid);
+	k->process.image = 0;
+	if (p && !is_stale(p, pid))
+		k->process = *p;
+}
+
+static __always_inline struct known *known_of(struct walk *w, __u32 pid)
+{
+	struct known *k = &w->known_of[pid % KNOWN];
+
+	if (k->pid != pid || k->lives != lives)
+		look_for(k, pid);
+	return k;
 }
 
 #endif /* OW_BPF_CHANGES_H */

@@ -47,6 +47,12 @@ static void prepare(struct ow_bpfengine *e, const struct ow_image *image)
 		ow_bpftables_prepare(&e->tables, image->ranges[i].object);
 }
 
+/* What the programs have looked up of processes is to be looked up again. */
+static void count_change(struct ow_bpfengine *e)
+{
+	__atomic_fetch_add(&e->skel->bss->lives, 1, __ATOMIC_SEQ_CST);
+}
+
 /* The process' list of mappings; whose table isn't there yet is waited for. */
 static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image)
 {
@@ -65,6 +71,7 @@ static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image)
 				     ow_images_as_of(&r->images, pid) };
 	bpf_map_update_elem(bpf_map__fd(e->skel->maps.processes), &key, &p,
 			    BPF_ANY);
+	count_change(e);
 }
 
 /* It has ended, maybe before it was told of: its number may be another's. */
@@ -73,6 +80,7 @@ static void withdraw(struct ow_bpfengine *e, pid_t pid)
 	uint32_t key = (uint32_t)pid;
 
 	bpf_map_delete_elem(bpf_map__fd(e->skel->maps.processes), &key);
+	count_change(e);
 }
 
 static bool is_wanted(void *arg, pid_t pid)

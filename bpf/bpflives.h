@@ -38,10 +38,11 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!everyone)
 		bpf_map_update_elem(&targets, &child, &one, BPF_ANY);
 	p = bpf_map_lookup_elem(&processes, &parent);
-	if (!p || is_stale(p, parent))
-		return 0;
-	copy = *p;
-	bpf_map_update_elem(&processes, &child, &copy, BPF_ANY);
+	if (p && !is_stale(p, parent)) {
+		copy = *p;
+		bpf_map_update_elem(&processes, &child, &copy, BPF_ANY);
+	}
+	count_change();
 	return 0;
 }
 
@@ -56,8 +57,8 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (with_results)
 		tell_program(pid, (__u32)ctx->args[1], (void *)ctx->args[2]);
-	note_change(pid, 0);
 	bpf_map_delete_elem(&processes, &pid);
+	note_change(pid, 0);
 	return 0;
 }
 
@@ -76,6 +77,7 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 		bpf_map_delete_elem(&processes, &pid);
 		bpf_map_delete_elem(&targets, &pid);
 		bpf_map_delete_elem(&changes, &pid);
+		count_change();
 	}
 	return 0;
 }

@@ -19,6 +19,7 @@ enum {
 /* By CPU, and for each of them by slot: too large for a map of CPUs. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE); /* begins with a page: lines, too */
 	__uint(max_entries, OW_BPF_SLOTS);
 	__type(key, __u32);
 	__type(value, struct walk);
@@ -155,12 +156,13 @@ static __always_inline bool is_between(struct task_struct *task)
  * it, one by one, and only then tells that (arch/x86/kernel/signal_64.c): where
  * sp isn't at the signal frame any more they are neither's.
  */
-static __always_inline int load_regs(struct walk *w, struct task_struct *task)
+__noinline int load_regs(struct walk *w)
 {
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct user_regs r;
 	int failed;
 
-	if (is_between(task))
+	if (!w || is_between(task))
 		return OW_END_UNKNOWN;
 	if (bpf_probe_read_kernel(&r, sizeof(r),
 				  (void *)bpf_task_pt_regs((void *)task)))
@@ -206,7 +208,7 @@ static __always_inline void begin(struct walk *w, struct stack *s, __u32 kind)
 	w->nr = 0;
 	w->cold = 0;
 	w->copied = 0;
-	w->process.image = 0;
+	w->careful = 0;
 	bpf_get_current_comm(s->out.comm, sizeof(s->out.comm));
 	w->hash = (name[0] * 0x9e3779b97f4a7c15ULL ^ name[1]) *
 			  0x9e3779b97f4a7c15ULL +
@@ -220,7 +222,7 @@ static __always_inline void end_of(struct walk *w, struct stack *s, __u32 pid,
 	struct ow_sample_key *k = &s->out.key;
 	__u64 *nr = tallies_here();
 
-	k->hash = w->hash;
+	k->hash = hash_end(w->hash);
 	k->image = w->process.image;
 	k->pid = pid;
 	k->tid = by_thread ? tid : 0;
@@ -240,8 +242,7 @@ static __always_inline void end_of(struct walk *w, struct stack *s, __u32 pid,
  * Let registers and what is on top of the stack leave, with a key that is no
  * other stack's.  False if there is no room.
  */
-static __always_inline bool copy_out(struct walk *w, struct stack *s,
-				     struct task_struct *task, __u32 pid,
+static __always_inline bool copy_out(struct walk *w, struct stack *s, __u32 pid,
 				     __u32 kind)
 {
 	__u32 at = bpf_get_smp_processor_id() * OW_BPF_SLOTS + w->slot;
@@ -263,7 +264,7 @@ static __always_inline bool copy_out(struct walk *w, struct stack *s,
 	s->out.nr = 0;
 	c->head = s->out;
 	c->nr_pages = 0;
-	c->word = load_regs(w, task) == NARROW ? 4 : 8;
+	c->word = load_regs(w) == NARROW ? 4 : 8;
 	__builtin_memcpy(c->regs, w->reg, sizeof(c->regs));
 	bpf_probe_read_kernel(c->kernel, sizeof(c->kernel), s->frames);
 	page = reg_of(w, c->word == 4 ? ESP : arch.sp) &
@@ -286,6 +287,17 @@ static __always_inline bool copy_out(struct walk *w, struct stack *s,
 	return true;
 }
 
+static __always_inline void walk_program(struct walk *w, struct stack *s)
+{
+	__u64 hash = w->hash;
+
+	walk_run(w, s);
+	if (!walk_again(w) || load_regs(w))
+		return;
+	w->hash = hash;
+	walk_run(w, s);
+}
+
 static __always_inline bool is_kernel_thread(struct task_struct *task)
 {
 	return task->flags & PF_KTHREAD || !task->mm;
@@ -295,12 +307,11 @@ static __always_inline bool is_kernel_thread(struct task_struct *task)
  * Walk the program's stack, or let it leave as it is.  False if it is missed.
  */
 static __always_inline bool take_program(struct walk *w, struct stack *s,
-					 struct task_struct *task, __u32 pid,
-					 __u32 kind,
+					 __u32 pid, __u32 kind,
 					 const struct user_regs *interrupted)
 {
 	int failed = is_in_user(interrupted) ? put_regs(w, interrupted) :
-					       load_regs(w, task);
+					       load_regs(w);
 
 	if (failed && failed != NARROW)
 		w->end = failed;
@@ -309,12 +320,12 @@ static __always_inline bool take_program(struct walk *w, struct stack *s,
 	else if (failed)
 		narrow_run(w, s);
 	else
-		walk_run(w, s);
+		walk_program(w, s);
 	if (w->end != OW_END_WANT && w->end != OW_END_NO_MODULE)
 		return true;
 	if (w->process.image && w->end == OW_END_WANT)
 		ask(pid, w->range.object);
-	if (copy_out(w, s, task, pid, kind)) {
+	if (copy_out(w, s, pid, kind)) {
 		tally(OW_BPF_COPIED, 1);
 		return true;
 	}
@@ -333,28 +344,31 @@ static __always_inline struct stack *take(void *ctx,
 					  struct walk **ret)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
-	struct ow_bpf_process *p;
 	struct task_struct *task;
+	struct known *known;
 	struct stack *s;
 	struct walk *w;
 
-	p = bpf_map_lookup_elem(&processes, &pid);
-	if (!p && !is_target(pid))
+	if (!pid)
 		return NULL;
 	w = walk_here(slot);
+	if (!w)
+		return NULL;
+	known = known_of(w, pid);
+	if (!known->is_wanted)
+		return NULL;
 	s = bpf_map_lookup_elem(&scratch, &slot);
-	if (!w || !s)
+	if (!s)
 		return NULL;
 	*ret = w;
 	w->slot = slot;
 	task = (void *)bpf_get_current_task_btf();
 	begin(w, s, kind);
-	if (p && !is_stale(p, pid))
-		w->process = *p;
+	w->process = known->process;
 	load_kernel(ctx, w, s, is_in_user(interrupted));
 	w->end = OW_END_OUTERMOST;
 	if (with_stacks && !is_kernel_thread(task)) {
-		if (!take_program(w, s, task, pid, kind, interrupted))
+		if (!take_program(w, s, pid, kind, interrupted))
 			return NULL;
 		if (w->copied)
 			return s;

@@ -8,21 +8,23 @@
 #define SLOTS  32   /* of registers; a power of two */
 #define FRAMES 2048 /* room; a power of two */
 #define WINDOW 128  /* words of the stack; a power of two */
-#define BRIEFS 4096
+#define RUN    16   /* steps in one go */
+#define PAIRS  2048 /* of briefs; a power of two */
+#define KNOWN  16   /* processes, by their ids' low bits; a power of two */
 
 /* A piece of the stack, as it was when it was read. */
 struct window {
 	__u64 start;
-	__u32 nr; /* words that could be read */
-	__u32 reserved;
+	__u64 size; /* bytes that could be read */
 	__u64 words[WINDOW];
 };
 
 enum brief_kind {
 	BRIEF_NOTHING,
-	BRIEF_STEP, /* CFA = sp or fp + off; the return address is below it */
-	BRIEF_BARE, /* a rule whose kind, flags and how are all there is */
-	BRIEF_ROW,  /* a rule in a table */
+	BRIEF_BY_SP, /* CFA = sp + off; the return address is below it */
+	BRIEF_BY_FP, /* CFA = fp + off; likewise */
+	BRIEF_BARE,  /* a rule whose kind, flags and how are all there is */
+	BRIEF_ROW,   /* a rule in a table */
 };
 
 /*
@@ -33,44 +35,65 @@ struct brief {
 	__u64 addr;
 	__u32 image;
 	__s32 off;   /* BRIEF_ROW: of the rule in its table */
-	__u32 saves; /* five bits each: words below the CFA, or 0.  BRIEF_ROW:
-			 number of the object */
+	__u32 saves; /* of registers but fp, five bits each: words below the
+			 CFA, or 0.  BRIEF_ROW: number of the object */
 	__u8 kind;   /* enum brief_kind */
-	__u8 by_fp;  /* BRIEF_STEP.  BRIEF_BARE: the rule's kind; BRIEF_ROW:
-			 it stands in the list of those left to the CFI */
-	__u8 flags;  /* of the rule; of BRIEF_STEP: words to the lowest save */
+	__u8 what;   /* where fp is saved: bytes below the CFA, or 0.
+			 BRIEF_BARE: the rule's kind; BRIEF_ROW: it stands in
+			 the list of those left to the CFI */
+	__u8 flags;  /* of the rule; of steps: bytes to the lowest save */
 	__u8 how;    /* enum ow_how */
+};
+
+/* Two that an address may have, in a cache line. */
+struct pair {
+	struct brief of[2];
+	__u64 reserved[2];
+};
+
+/* What a process was when it was sampled last: in a cache line. */
+struct known {
+	__u64 lives; /* so many changes of anyone had been counted */
+	__u32 pid;
+	__u32 is_wanted;
+	struct ow_bpf_process process; /* image 0: its mappings aren't known */
+	__u64 reserved[3];
 };
 
 /* One for each CPU and for each program that may interrupt others. */
 struct walk {
+	/* What the usual way up a stack needs. */
 	__u64 reg[SLOTS];
 	__u64 known;
 	__u64 hash;
-	__u64 mark_pc, mark_sp;
 	struct ow_bpf_process process;
-	struct ow_bpf_range range; /* that was found last */
-	struct ow_bpf_rule rule;
-	__u64 area[SLOTS];
-	__u32 now;       /* the loader's time */
 	__u32 nr_kernel; /* frames of the kernel, which come first */
 	__u32 nr, max;   /* frames of the program */
-	__u32 mark_at;
 	__u32 cold;
 	__u8 end;        /* enum ow_end */
 	__u8 flags, how; /* of the last frame */
 	__u8 evicted;    /* end is because range.object's table is gone */
 	__u8 copied;     /* it left as a copy */
-	__u32 slot;      /* of the program that walks */
-	struct lookup lookup;
+	__u8 careful;    /* all registers are restored */
+	__u8 forgot;     /* some were not */
 	struct window window;
-	struct brief briefs[BRIEFS];
+
+	__u32 now;  /* the loader's time */
+	__u32 slot; /* of the program that walks */
+	__u32 mark_at;
+	__u64 mark_pc, mark_sp;
+	struct ow_bpf_range range; /* that was found last */
+	struct ow_bpf_rule rule;
+	__u64 area[SLOTS];
+	struct lookup lookup;
+	struct known known_of[KNOWN] __attribute__((aligned(64)));
+	struct pair briefs[PAIRS] __attribute__((aligned(64)));
 };
 
 /* A stack as it leaves. */
 struct stack {
 	struct ow_bpf_stack out; /* and right behind it: */
-	__u64 frames[FRAMES];
+	__u64 frames[FRAMES + RUN];
 };
 
 static __always_inline bool is_known(const struct walk *w, __u32 slot)
@@ -88,10 +111,16 @@ static __always_inline int read_word(__u64 addr, __u64 *ret)
 	return bpf_probe_read_user(ret, sizeof(*ret), (void *)addr) ? -1 : 0;
 }
 
+/* As a polynomial: little for each frame, and more once, at the end. */
 static __always_inline __u64 hash_more(__u64 hash, __u64 frame)
 {
-	hash = (hash ^ frame) * 0x9e3779b97f4a7c15ULL;
-	return hash ^ hash >> 29;
+	return hash * 0x9e3779b97f4a7c15ULL + frame;
+}
+
+static __always_inline __u64 hash_end(__u64 hash)
+{
+	hash = (hash ^ hash >> 32) * 0xff51afd7ed558ccdULL;
+	return hash ^ hash >> 32;
 }
 
 static __always_inline void push_pc(struct walk *w, struct stack *s, __u64 pc,

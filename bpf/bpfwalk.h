@@ -100,6 +100,13 @@ __noinline int walk_part(struct walk *w, struct stack *s)
 	return 0;
 }
 
+/* The walk lacks a register that was not restored: again, from the start. */
+static __always_inline bool walk_again(struct walk *w)
+{
+	w->careful = w->end == OW_END_UNKNOWN && w->forgot;
+	return w->careful;
+}
+
 static __always_inline void walk_begin(struct walk *w)
 {
 	w->nr = 0;
@@ -107,6 +114,7 @@ static __always_inline void walk_begin(struct walk *w)
 	w->cold = 0;
 	w->evicted = 0;
 	w->range.start = w->range.end = 0;
+	w->forgot = 0;
 }
 
 /*
@@ -118,14 +126,14 @@ static __always_inline void walk_run(struct walk *w, struct stack *s)
 	int end = 0, i;
 
 	walk_begin(w);
-	w->window.nr = 0;
+	w->window.size = 0;
 	w->window.start = 0;
 	if (w->max == 0) {
 		w->end = OW_END_LIMIT;
 		return;
 	}
 	push_frame(w, s, OW_HOW_REGS, 0);
-	for (i = 0; i < OW_BPF_FRAMES / PART && !end; i++)
+	for (i = 0; i <= OW_BPF_FRAMES / PART && !end; i++)
 		end = walk_part(w, s);
 	w->end = end ? end : OW_END_LIMIT;
 }

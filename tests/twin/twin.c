@@ -161,16 +161,20 @@ size_t twin_walk(struct twin *t, size_t i, const uint64_t **frames_ret,
 
 	current = t;
 	t->stack = from->stack;
-	memset(w->reg, 0, sizeof(w->reg));
-	memcpy(w->reg, from->regs.val, sizeof(from->regs.val[0]) * OW_BPF_REGS);
-	w->known = from->regs.known;
+	w->careful = 0;
 	w->process = (struct ow_bpf_process){ IMAGE, 0, t->nr_ranges, 0, 0 };
 	w->nr_kernel = 0;
 	w->max = OW_BPF_FRAMES;
-	if (t->capture->target.arch->word == 4)
-		narrow_run(w, &t->out);
-	else
-		walk_run(w, &t->out);
+	do {
+		memset(w->reg, 0, sizeof(w->reg));
+		memcpy(w->reg, from->regs.val,
+		       sizeof(from->regs.val[0]) * OW_BPF_REGS);
+		w->known = from->regs.known;
+		if (t->capture->target.arch->word == 4)
+			narrow_run(w, &t->out);
+		else
+			walk_run(w, &t->out);
+	} while (!w->careful && walk_again(w));
 	*frames_ret = (const uint64_t *)t->out.frames;
 	*end_ret = w->end;
 	return w->nr;
