@@ -13,9 +13,8 @@
 #define SAVE_MASK  31
 #define HAS_RA     (1U << 31) /* while a brief is being made */
 #define PAGE_BYTES 4096
-#define FIRST_READ 512 /* bytes of the stack at a time: at first, and */
-#define LEAST_READ 256 /* where frames lie far from each other */
-#define MOST_READ  (8 * WINDOW)
+#define MOST_READ  (8 * WINDOW) /* bytes of the stack at a time */
+#define FAR_READ   256          /* where frames lie far from each other */
 
 /* Registers that calls preserve (x86-64 psABI), in the order of brief.saves. */
 #define SAVED0 6 /* rbp; then rbx, r12 to r15 */
@@ -56,18 +55,17 @@ static __always_inline struct brief *brief_of(struct walk *w, __u64 addr)
 
 /*
  * Let the window begin at from; -1 if not as many bytes as that can be read
- * there.  It gets the more, the nearer it is to what was read last.
+ * there.  Far from what was read last the next frame is hardly near, either: then
+ * less is read.
  */
 __noinline int refill(struct walk *w, __u64 from, __u32 least)
 {
-	__u64 size = FIRST_READ, left;
+	__u64 size = MOST_READ, left;
 
 	if (!w)
 		return -1;
-	if (w->window.size)
-		size = from - w->window.start > 2 * w->window.size ?
-			       LEAST_READ :
-			       MOST_READ;
+	if (w->window.size && from - w->window.start > 2 * w->window.size)
+		size = FAR_READ;
 	w->window.start = from;
 	w->window.size = size;
 	if (!bpf_probe_read_user(w->window.words, size, (void *)from))
