@@ -127,7 +127,7 @@ struct ow_recorder_stats {
 	uint64_t table_bytes; /* in the kernel now */
 	uint64_t evictions;
 	unsigned int objects, images;
-	uint64_t slowest_ns; /* from a process' first missed sample to tables */
+	uint64_t slowest_ns; /* from a mapping to the last table it needs */
 	uint64_t program_ns, program_runs; /* of BPF, if the kernel counts */
 	uint64_t verified; /* instructions that its verifier went through */
 	bool unwatched;    /* code that replaces other is noticed late */
@@ -152,8 +152,8 @@ void ow_recorder_stop(struct ow_recorder *r);
 int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);
 
 /*
- * Handle what comes for so long; to be called again and again, as tables are
- * loaded here.  Returns early if a signal came.
+ * Handle what comes for so long; to be called again and again, as here it is
+ * learnt what processes map.  Returns early if a signal came.
  */
 int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 		     struct ow_error *err);

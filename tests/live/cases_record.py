@@ -348,6 +348,27 @@ def record_memory(context):
     check(target.poll() is None, 'the target lives')
 
 
+@case('record: its end, whatever tables are in the making', alone=True)
+def record_ends_early(context):
+    need_bpf(context)
+    need('clang')
+    source = os.path.join(context.tmp, 'empty.c')
+    with open(source, 'w', encoding='utf-8'):
+        pass
+    # Its libraries' tables take longer than most of these.
+    for seconds in (0.01, 0.03, 0.1, 0.3):
+        for memory in (1, 256):
+            profile, said = record(
+                context, '-d', seconds, '-F', '999', '--stats',
+                '--table-memory=%d' % memory, '--', 'clang', '-fsyntax-only',
+                source)
+            size = float(re.search(r'tables: ([\d.]+) MiB', said).group(1))
+            check(size <= memory, 'tables take too much', said)
+            frames = profile['frames']
+            check(all(i < len(frames) for s in profile['stacks']
+                      for i in s['frames']), 'a stack without its frames')
+
+
 IN_CONTAINER = """
 set -e
 mount -t tmpfs none "$1"
