@@ -12,5 +12,6 @@ llvm-objdump -d --no-show-raw-insn "$1" |
             if ($3 > last) { print "helper " $3 " is newer than 5.15"; bad++ }
         }
         END { exit n < 100 || bad }'
+llvm-objdump -dr --no-show-raw-insn "$1" | awk -f "$(dirname "$0")/bpfstack.awk"
 # Functions of the kernel itself, which programs of later ones may call.
 ! llvm-readelf -S "$1" | grep -F .ksyms
