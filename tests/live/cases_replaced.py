@@ -4,7 +4,7 @@
 import collections
 import re
 
-from cases_record import chains, need_bpf, record
+from cases_record import chains, is_between, need_bpf, record
 from cases_record import record_enough
 from harness import OUTERMOST, case, check
 
@@ -94,14 +94,17 @@ def check_reborn(profile):
         frames = [profile['frames'][i] for i in stack['frames']]
         frames = [f for f in frames if not f.get('kernel')]
         functions = [f.get('function') for f in frames]
-        if not frames: # it is being replaced, or ends: only the kernel runs
+        if is_between(functions) or not frames:
             continue
         wrong = wrong_reborn(frames)
         check(not wrong, 'a wrong frame', (wrong, functions, stack['end']))
         if stack['end'] != 'complete':
             cut[stack['end']] += stack['count']
             continue
-        check(functions[-1] in OUTERMOST, 'not whole', functions)
+        # ld.so's first instructions have no name.
+        check(functions[-1] in OUTERMOST or
+              functions == [None] and '/ld-' in frames[0].get('module', ''),
+              'not whole', (functions, frames[-1]))
         for name in set(map(name_of, frames)):
             whole[name] += stack['count']
     return whole, cut
