@@ -9,9 +9,9 @@
 /*
  * While a CPU goes from one process to the next, and for some patching, it uses
  * other page tables than those of current, which has an mm.  What the kernel's
- * own nmi_uaccess_okay() finds by a variable that no module can read (Linux commit
- * 4012e77a903d ("x86/nmi: Fix NMI uaccess race against CR3 switching")) is asked
- * of the register.  Whoever calls it is not moved to another CPU, or may sleep.
+ * own nmi_uaccess_okay() (arch/x86/mm/tlb.c) finds by a variable that no module can
+ * read is asked of the register.  Whoever calls it is not moved to another CPU, or
+ * may sleep.
  */
 static inline bool kw_memory_is_own(void)
 {
