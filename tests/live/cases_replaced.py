@@ -94,17 +94,15 @@ def check_reborn(profile):
         frames = [profile['frames'][i] for i in stack['frames']]
         frames = [f for f in frames if not f.get('kernel')]
         functions = [f.get('function') for f in frames]
-        if is_between(functions) or not frames:
+        # What has one frame, of no name, claims nothing: exec is under way.
+        if is_between(functions) or functions == [None]:
             continue
         wrong = wrong_reborn(frames)
         check(not wrong, 'a wrong frame', (wrong, functions, stack['end']))
         if stack['end'] != 'complete':
             cut[stack['end']] += stack['count']
             continue
-        # ld.so's first instructions have no name.
-        check(functions[-1] in OUTERMOST or
-              functions == [None] and '/ld-' in frames[0].get('module', ''),
-              'not whole', (functions, frames[-1]))
+        check(functions[-1] in OUTERMOST, 'not whole', (functions, frames[-1]))
         for name in set(map(name_of, frames)):
             whole[name] += stack['count']
     return whole, cut
