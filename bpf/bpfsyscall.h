@@ -18,6 +18,7 @@ enum wanted {
 struct call {
 	struct ow_bpf_syscall is; /* and right behind it: */
 	char text[OW_BPF_TEXT];
+	struct user_regs regs; /* that it was made with; stays here */
 };
 
 struct result {
@@ -151,7 +152,7 @@ static __always_inline void make_room(void)
 }
 
 /* A call leaves with the stack that it was made from, or without any. */
-static __always_inline void tell_call(const struct user_regs *r, __u32 nr,
+static __always_inline void tell_call(const void *regs, __u32 nr,
 				      const struct stack *from)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -168,7 +169,8 @@ static __always_inline void tell_call(const struct user_regs *r, __u32 nr,
 	__builtin_memset(&c->is.key, 0, sizeof(c->is.key));
 	if (from)
 		c->is.key = from->out.key;
-	load_args(c->is.args, r, nr);
+	bpf_probe_read_kernel(&c->regs, sizeof(c->regs), regs);
+	load_args(c->is.args, &c->regs, nr);
 	if (arg) {
 		size = load_text(c->text, c->is.args, arg);
 		if (!size)
@@ -186,7 +188,6 @@ SEC("raw_tp/sys_enter")
 int on_enter(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32, nr;
-	struct user_regs r;
 	struct stack *from;
 	struct walk *w;
 
@@ -207,8 +208,7 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 		tally(OW_BPF_MISSED, 1);
 		from = NULL;
 	}
-	bpf_probe_read_kernel(&r, sizeof(r), (void *)ctx->args[0]);
-	tell_call(&r, nr, from);
+	tell_call((void *)ctx->args[0], nr, from);
 	return 0;
 }
 
