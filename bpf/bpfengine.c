@@ -54,6 +54,8 @@ static int engine_start(struct ow_recorder *r, struct ow_error *err)
 
 	if (r->options.everyone)
 		ow_bpfknown_add_all(r);
+	/* All processes' tables may have taken longer than is to be sampled. */
+	r->stats.begun_ns = ow_recorder_now();
 	ow_bpftables_hurry(&e->tables);
 	failed = ow_bpfload_attach(r, err);
 	return failed ? failed : ow_bpfwaits_begin(r, err);

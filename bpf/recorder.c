@@ -85,6 +85,7 @@ void ow_recorder_close(struct ow_recorder *r)
 
 int ow_recorder_start(struct ow_recorder *r, struct ow_error *err)
 {
+	r->stats.begun_ns = ow_recorder_now();
 	return r->ops->start(r, err);
 }
 

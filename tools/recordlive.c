@@ -157,15 +157,23 @@ static void note_frequency(const struct record_request *r,
 			 s.frequency);
 }
 
+static uint64_t begun(struct ow_recorder *rec)
+{
+	struct ow_recorder_stats s;
+
+	ow_recorder_stats(rec, &s);
+	return s.begun_ns;
+}
+
 static int sample(const struct record_request *r, struct ow_recorder *rec,
 		  struct command *c, struct profile *p)
 {
 	struct ow_error err;
 	int failed = ow_recorder_start(rec, &err);
-	/* All processes' tables may have taken longer than is to be sampled. */
-	uint64_t since = now_ns(CLOCK_MONOTONIC);
+	uint64_t since = begun(rec);
 
-	p->begin_ns = now_ns(CLOCK_REALTIME);
+	p->begin_ns =
+		now_ns(CLOCK_REALTIME) - (now_ns(CLOCK_MONOTONIC) - since);
 	if (!failed)
 		note_frequency(r, rec, p);
 	if (!failed && c->pid && !command_go(c))

@@ -132,7 +132,8 @@ struct ow_recorder_stats {
 	uint64_t verified; /* instructions that its verifier went through */
 	bool unwatched;    /* code that replaces other is noticed late */
 	bool unlisted;     /* waits that had begun before are not known */
-	const char *clock; /* what samples come by; borrowed for ever */
+	uint64_t begun_ns; /* no sample, and no wait, is of before: CLOCK_MONOTONIC */
+	const char *clock;      /* what samples come by; borrowed for ever */
 	unsigned int frequency; /* as high as the kernel takes, once started */
 };
 
