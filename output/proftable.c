@@ -30,6 +30,21 @@ static uint32_t row_of(struct rows *rows, const struct profile *p,
 	return profile_frame(&rows->names, &key);
 }
 
+/* What has no frame is a row, too: else the others' shares would not add up. */
+static void count_bare(struct rows *rows, uint64_t weight)
+{
+	struct profile_frame key = { 0 };
+	uint32_t n;
+
+	key.function = profile_string(&rows->names, "[no stack]");
+	n = profile_frame(&rows->names, &key);
+	if (rows->names.failed)
+		return;
+	rows->all[n].self += weight;
+	rows->all[n].total += weight;
+	rows->all[n].label = key.function;
+}
+
 static void count(struct rows *rows, const struct profile *p, uint32_t stack)
 {
 	const struct profile_stack *s = &p->stacks[stack];
@@ -37,6 +52,8 @@ static void count(struct rows *rows, const struct profile *p, uint32_t stack)
 	uint32_t i, n;
 
 	rows->total += weight;
+	if (s->nr == 0)
+		count_bare(rows, weight);
 	for (i = 0; i < s->nr; i++) {
 		n = row_of(rows, p, &p->frames[p->ids[s->first + i]]);
 		if (rows->names.failed)

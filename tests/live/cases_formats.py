@@ -444,3 +444,18 @@ def formats_damaged(context):
             with open(out, 'rb') as f:
                 read_pprof(f.read())
     check(0 < refused < 120, 'how many were refused', refused)
+
+
+@case('formats: a table has what has no frame')
+def formats_bare(context):
+    path = os.path.join(context.tmp, 'bare.owp')
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('outwind-profile 2\nt 1 1000000000 99 4 0 0\ns app\ns main\n'
+                'f 2 0 0 0 0 0 0 10 0 0\n'
+                'k 1 7 7 4 0 3 3 0\nk 1 7 7 1 0 1 1 1 0\ne\n')
+    done = context.run('report', '-f', 'table', path, status=0)
+    check(done.stdout.decode().splitlines() == [
+        '4 samples, 2 different stacks, 1.0 s',
+        '   self   total  function',
+        ' 75.0 %  75.0 %  [no stack]',
+        ' 25.0 %  25.0 %  main'], 'table', done.stdout)
