@@ -12,6 +12,7 @@
 #include "bpfload.h"
 #include "bpfwaits.h"
 #include "error.h"
+#include "monotonic.h"
 #include "sampler.skel.h"
 
 #define HALF_FULL 32768     /* of the kernel's counts: time to empty them */
@@ -55,7 +56,7 @@ static int engine_start(struct ow_recorder *r, struct ow_error *err)
 	if (r->options.everyone)
 		ow_bpfknown_add_all(r);
 	/* All processes' tables may have taken longer than is to be sampled. */
-	r->stats.begun_ns = ow_recorder_now();
+	r->stats.begun_ns = ow_now_ns();
 	ow_bpftables_hurry(&e->tables);
 	failed = ow_bpfload_attach(r, err);
 	return failed ? failed : ow_bpfwaits_begin(r, err);
@@ -94,10 +95,10 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		       struct ow_error *err)
 {
 	struct ow_bpfengine *e = r->priv;
-	uint64_t now = ow_recorder_now(), end = now + ms * 1000000ULL;
+	uint64_t now = ow_now_ns(), end = now + ms * 1000000ULL;
 	int wait_ms;
 
-	for (; now < end; now = ow_recorder_now()) {
+	for (; now < end; now = ow_now_ns()) {
 		wait_ms = e->nr_changed ? 0 :
 					  (int)((end - now + 999999) / 1000000);
 		if (poll_all(e, wait_ms) < 0)
@@ -123,7 +124,7 @@ static void engine_stop(struct ow_recorder *r)
 	while (ow_bpfevents_take(r, TICK_NS))
 		;
 	ow_bpftables_stop(&e->tables);
-	e->ended = ow_recorder_now();
+	e->ended = ow_now_ns();
 }
 
 static int engine_collect(struct ow_recorder *r, struct ow_error *err)

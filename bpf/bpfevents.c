@@ -9,6 +9,7 @@
 
 #include "bpfknown.h"
 #include "bpfload.h"
+#include "monotonic.h"
 #include "sampler.skel.h"
 
 #define BATCH      1024
@@ -203,7 +204,7 @@ static int take_event(void *arg, void *bytes, size_t size)
 	/* More may come than can be taken: other things are to be done, too. */
 	if (n->type != OW_BPF_EVENT_COPY && e->nr_taken % LOOK_EVERY)
 		return 0;
-	return ow_recorder_now() > e->deadline ? -EAGAIN : 0;
+	return ow_now_ns() > e->deadline ? -EAGAIN : 0;
 }
 
 int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err)
@@ -219,7 +220,7 @@ bool ow_bpfevents_take(struct ow_recorder *r, uint64_t ns)
 {
 	struct ow_bpfengine *e = r->priv;
 
-	e->deadline = ow_recorder_now() + ns;
+	e->deadline = ow_now_ns() + ns;
 	return ring_buffer__consume(e->ring) == -EAGAIN;
 }
 

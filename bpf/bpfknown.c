@@ -10,6 +10,7 @@
 
 #include "bpfload.h"
 #include "error.h"
+#include "monotonic.h"
 #include "sampler.skel.h"
 
 /* An image whose tables may not all have been there when it was told of. */
@@ -168,7 +169,7 @@ static void await(struct ow_bpfengine *e, const struct ow_image *image)
 		e->room_awaited = 2 * e->room_awaited + 64;
 	}
 	e->awaited[e->nr_awaited++] =
-		(struct ow_bpfawaited){ image->id, ow_recorder_now() };
+		(struct ow_bpfawaited){ image->id, ow_now_ns() };
 }
 
 /* Are all of an image's tables there that there will be?  Then *last is when

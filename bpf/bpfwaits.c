@@ -11,6 +11,7 @@
 #include "bpfevents.h"
 #include "bpfload.h"
 #include "error.h"
+#include "monotonic.h"
 #include "processmem.h"
 #include "sampler.skel.h"
 
@@ -117,7 +118,7 @@ int ow_bpfwaits_begin(struct ow_recorder *r, struct ow_error *err)
 				    !r->options.children;
 		return 0;
 	}
-	e->skel->bss->began = ow_recorder_now();
+	e->skel->bss->began = ow_now_ns();
 	link = bpf_program__attach_iter(e->skel->progs.on_task, NULL);
 	fd = link ? bpf_iter_create(bpf_link__fd(link)) : -1;
 	if (fd >= 0) {

@@ -3,18 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+
+#include "monotonic.h"
 
 /* A program that is walking may still read what was given up: let it. */
 #define GRACE_NS 1000000000ULL
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 void ow_images_deinit(struct ow_images *im)
 {
@@ -73,7 +66,7 @@ static void leave(struct ow_images *im, uint32_t id)
 	struct ow_image *image = ow_images_get(im, id);
 
 	if (image && image->users && --image->users == 0)
-		image->idle_since = now_ns();
+		image->idle_since = ow_now_ns();
 }
 
 static bool set_user(struct ow_images *im, pid_t pid, struct ow_image *image,
@@ -277,7 +270,7 @@ static struct ow_image *change(struct ow_images *im, pid_t pid,
 struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 {
 	struct ow_image *image = ow_images_of(im, pid);
-	uint64_t as_of = now_ns();
+	uint64_t as_of = ow_now_ns();
 	struct ow_bpf_range *ranges;
 	uint32_t nr;
 
@@ -291,7 +284,7 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 		im->users[user_at(im, pid)].as_of = as_of;
 		return image;
 	}
-	image = replace(im, pid, ranges, nr, image ? now_ns() : 0, as_of);
+	image = replace(im, pid, ranges, nr, image ? ow_now_ns() : 0, as_of);
 	*is_new = image != NULL;
 	return image;
 }
@@ -301,45 +294,6 @@ struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 	if (is_known(im, pid, time))
 		return NULL;
 	return change(im, pid, calloc(1, sizeof(struct ow_bpf_range)), 0, time);
-}
-
-/* The old ranges but for what r covers, and r among them; nr of old + 2 fit. */
-static uint32_t insert(struct ow_bpf_range *to, const struct ow_image *old,
-		       const struct ow_bpf_range *r)
-{
-	uint32_t i, nr = 0, old_nr = old ? old->nr : 0;
-	const struct ow_bpf_range *o;
-	bool done = false;
-
-	for (i = 0; i < old_nr; i++) {
-		o = &old->ranges[i];
-		if (o->start < r->start) {
-			to[nr] = *o;
-			to[nr].end = o->end < r->start ? o->end : r->start;
-			nr++;
-		}
-		if (o->end > r->end) {
-			if (!done)
-				to[nr++] = *r;
-			done = true;
-			to[nr] = *o;
-			to[nr].start = o->start > r->end ? o->start : r->end;
-			nr++;
-		}
-	}
-	if (!done)
-		to[nr++] = *r;
-	return nr;
-}
-
-/* Is r already known to be there?  A JIT's code may be made to run often. */
-static bool is_the_same(const struct ow_image *image,
-			const struct ow_bpf_range *r)
-{
-	const struct ow_bpf_range *o = ow_image_range(image, r->start);
-
-	return o && r->end <= o->end && r->object == o->object &&
-	       r->bias == o->bias;
 }
 
 struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
@@ -354,7 +308,7 @@ struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 	if (is_known(im, pid, time))
 		return NULL;
 	fill_range(im, pid, map, &r);
-	if (old && is_the_same(old, &r)) {
+	if (old && ow_image_has(old, &r)) {
 		if (past)
 			return NULL;
 		im->users[user_at(im, pid)].as_of = time;
@@ -362,7 +316,7 @@ struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 	}
 	list = calloc((old ? old->nr : 0) + 2, sizeof(*list));
 	if (list)
-		nr = insert(list, old, &r);
+		nr = ow_image_insert(old, &r, list);
 	return change(im, pid, list, nr, time);
 }
 
@@ -388,7 +342,7 @@ static const struct ow_image *who_has(const struct ow_images *im,
 bool ow_images_place(struct ow_images *im, struct ow_image *image)
 {
 	const struct ow_image *other;
-	uint64_t now = now_ns();
+	uint64_t now = ow_now_ns();
 	uint32_t first = 0;
 
 	while (first + image->nr <= im->room_ranges) {
@@ -401,23 +355,6 @@ bool ow_images_place(struct ow_images *im, struct ow_image *image)
 		first = other->first + other->nr;
 	}
 	return false;
-}
-
-const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
-					  uint64_t addr)
-{
-	uint32_t low = 0, high = image->nr, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (image->ranges[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < image->nr && addr >= image->ranges[low].start ?
-		       &image->ranges[low] :
-		       NULL;
 }
 
 /* What code is called that no object has. */

@@ -7,23 +7,9 @@
 #ifndef OW_IMAGES_H
 #define OW_IMAGES_H
 
+#include "image.h"
 #include "jitmaps.h"
 #include "sampledobjects.h"
-
-#include "ow_sample.h"
-
-struct ow_image {
-	uint32_t id; /* from 1 */
-	pid_t pid;
-	uint64_t since;  /* CLOCK_MONOTONIC, ns; 0: before all */
-	uint32_t before; /* the image that the process had before; 0: none */
-	struct ow_bpf_range *ranges;
-	uint32_t nr;
-	uint32_t first;      /* where ranges lie in the kernel's */
-	bool is_placed;      /* they do */
-	unsigned int users;  /* processes that have it; a forked child shares */
-	uint64_t idle_since; /* ns, when users became 0 */
-};
 
 struct ow_image_user {
 	pid_t pid;
@@ -81,10 +67,6 @@ struct ow_image *ow_images_at(const struct ow_images *im, pid_t pid,
 
 /* Find a place for an image's ranges among room_ranges; false if there is none. */
 bool ow_images_place(struct ow_images *im, struct ow_image *image);
-
-/* The range that holds addr, or NULL. */
-const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
-					  uint64_t addr);
 
 /*
  * Names of what a process ran at a time (CLOCK_MONOTONIC, ns), by the number of

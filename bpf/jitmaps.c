@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "bytebuf.h"
+#include "monotonic.h"
 #include "perfmap.h"
 #include "perfplace.h"
-#include "stopper.h"
 #include "walk.h"
 
 #define MAPS_MAX   256                 /* processes */

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "error.h"
-#include "recorder.h"
+#include "monotonic.h"
 
 int ow_kerneltables_init(struct ow_kerneltables *k, int tables, int heads,
 			 struct ow_error *err)
@@ -89,7 +89,7 @@ static uint64_t update(const struct ow_kerneltables *k,
 void ow_kerneltables_enter(struct ow_kerneltables *k)
 {
 	struct ow_kerneltable_made made[OW_KERNELTABLES_WAITING];
-	uint64_t failed, now = ow_recorder_now();
+	uint64_t failed, now = ow_now_ns();
 	unsigned int nr = k->nr_made, i;
 
 	memcpy(made, k->made, nr * sizeof(*made));

@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include "clocks.h"
+#include "monotonic.h"
 #include "recorder.h"
 
 struct ow_life {
@@ -158,7 +159,7 @@ bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 	   have had something before another one had what came later: that is
 	   for the next time. */
 	ow_perfrings_read(&l->rings, take, l);
-	until = ow_recorder_now();
+	until = ow_now_ns();
 	ow_perfrings_read(&l->rings, take, l);
 	if (l->nr)
 		qsort(l->events, l->nr, sizeof(*l->events), order);

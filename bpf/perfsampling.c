@@ -10,6 +10,7 @@
 
 #include "clocks.h"
 #include "error.h"
+#include "monotonic.h"
 #include "procfs.h"
 
 int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
@@ -223,7 +224,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	case PERF_RECORD_FORK: /* pid, ppid, ... */
 		if (words[0] != words[1])
 			ow_images_fork(&r->images, (pid_t)words[1],
-				       (pid_t)words[0], ow_recorder_now());
+				       (pid_t)words[0], ow_now_ns());
 		break;
 	case PERF_RECORD_LOST: /* id, number */
 		r->stats.lost += ((const uint64_t *)words)[1];
@@ -235,9 +236,9 @@ int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
 			 struct ow_error *err)
 {
 	struct ow_perfsampling *p = r->priv;
-	uint64_t end = ow_recorder_now() + ms * 1000000ULL, now;
+	uint64_t end = ow_now_ns() + ms * 1000000ULL, now;
 
-	for (now = ow_recorder_now(); now < end; now = ow_recorder_now()) {
+	for (now = ow_now_ns(); now < end; now = ow_now_ns()) {
 		if (ow_perfrings_poll(&p->rings, (int)((end - now + 999999) /
 						       1000000)) < 0)
 			return errno == EINTR ?

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "error.h"
+#include "monotonic.h"
 #include "recorder.h"
 
 struct engine {
@@ -118,12 +119,12 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 {
 	struct engine *e = r->priv;
 	uint64_t period = 1000000000 / r->options.frequency;
-	uint64_t end = ow_recorder_now() + ms * 1000000ULL, next, now;
+	uint64_t end = ow_now_ns() + ms * 1000000ULL, next, now;
 	struct timespec t;
 	size_t i;
 
 	(void)err;
-	for (next = ow_recorder_now(); next < end && e->runs; next += period) {
+	for (next = ow_now_ns(); next < end && e->runs; next += period) {
 		t = (struct timespec){ (time_t)(next / 1000000000),
 				       (long)(next % 1000000000) };
 		if (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) ==
@@ -131,7 +132,7 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 			return 0;
 		for (i = 0; i < e->nr; i++)
 			sample(r, e->pids[i]);
-		now = ow_recorder_now();
+		now = ow_now_ns();
 		/* Too late for some: those are missed. */
 		while (now > next + period) {
 			next += period;

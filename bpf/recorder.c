@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "error.h"
+#include "monotonic.h"
 #include "object.h"
 #include "syscallargs.h"
 #include "syscalls.h"
@@ -22,14 +22,6 @@ static const struct ow_engine_ops *const engines[] = {
 	[OW_ENGINE_PTRACE] = &ow_ptrace_engine,
 	[OW_ENGINE_KUNWIND] = &ow_kunwind_engine,
 };
-
-uint64_t ow_recorder_now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static void settle_options(struct ow_recorder_options *o)
 {
@@ -85,7 +77,7 @@ void ow_recorder_close(struct ow_recorder *r)
 
 int ow_recorder_start(struct ow_recorder *r, struct ow_error *err)
 {
-	r->stats.begun_ns = ow_recorder_now();
+	r->stats.begun_ns = ow_now_ns();
 	return r->ops->start(r, err);
 }
 

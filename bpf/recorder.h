@@ -39,8 +39,6 @@ struct ow_recorder {
 	void *priv; /* the engine's */
 };
 
-uint64_t ow_recorder_now(void); /* CLOCK_MONOTONIC, ns */
-
 /*
  * Count a stack that an engine walked itself: head, but for its key's hash,
  * and frames.

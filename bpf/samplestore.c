@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stopper.h"
+#include "monotonic.h"
 
 static const uint8_t events[] = {
 	[OW_SAMPLE_CPU] = OW_RECORD_CPU,

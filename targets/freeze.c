@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "monotonic.h"
 #include "restart.h"
 #include "taken.h"
 

@@ -12,22 +12,14 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "monotonic.h"
 #include "procfs.h"
 
 #define SPINS  100     /* polls before sleeping between them */
 #define NAP_NS 1000000 /* at most: another thread may get our SIGCHLD */
-
-uint64_t ow_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 /* Does Yama's setting forbid what permissions would allow? (Linux, Yama.rst) */
 static bool yama_forbids(void)

@@ -48,7 +48,4 @@ size_t ow_stop_regs(const struct ow_stop *s, void *buf, size_t size);
 /* Let it go on as if nothing had been. */
 void ow_stop_release(struct ow_stop *s);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t ow_now_ns(void);
-
 #endif /* OW_STOPPER_H */

@@ -5,21 +5,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "error.h"
+#include "monotonic.h"
 
 #define SECOND      1000000000ULL
 #define FIRST_STACK ((size_t)16384)
 #define MOST_STACK  ((size_t)1 << 20)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
 
 int ow_xenstacks_init(struct ow_xenstacks *s, struct ow_xen *x, size_t most,
 		      bool no_pause)
@@ -129,7 +121,7 @@ static bool reserve(struct ow_xenstacks *s)
 static void drop_old(struct ow_xenstacks *s, uint64_t pages_before)
 {
 	const struct ow_xen_info *info = &s->x->info;
-	uint64_t now = now_ns();
+	uint64_t now = ow_now_ns();
 
 	if (info->is_hvm &&
 	    (info->pages != pages_before || now - s->mapped_at >= SECOND)) {
@@ -142,7 +134,7 @@ static void drop_old(struct ow_xenstacks *s, uint64_t pages_before)
 /* Is there still a guest, and how do its vCPUs run?  Once a second. */
 static int ask(struct ow_xenstacks *s, struct ow_error *err)
 {
-	uint64_t now = now_ns();
+	uint64_t now = ow_now_ns();
 	struct ow_xen_domain d;
 	uint32_t i;
 	int failed;
@@ -304,7 +296,7 @@ static int take_running(struct ow_xenstacks *s)
 /* *unpause_err is that of the unpausing, which comes whatever fails. */
 static int take_paused(struct ow_xenstacks *s, int *unpause_err)
 {
-	uint64_t begin = now_ns();
+	uint64_t begin = ow_now_ns();
 	int failed = ow_xen_ask_pause(s->x);
 	uint32_t i;
 
@@ -316,7 +308,7 @@ static int take_paused(struct ow_xenstacks *s, int *unpause_err)
 	*unpause_err = ow_xen_ask_unpause(s->x);
 	if (*unpause_err == -EINTR || *unpause_err == -EAGAIN)
 		*unpause_err = ow_xen_ask_unpause(s->x);
-	s->paused_ns = now_ns() - begin;
+	s->paused_ns = ow_now_ns() - begin;
 	for (i = 0; i < s->x->nr_vcpus; i++)
 		s->list[i].certain = true;
 	return failed;

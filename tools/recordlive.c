@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "alive.h"
+#include "clockns.h"
 #include "command.h"
 #include "commands.h"
 #include "interrupt.h"
@@ -15,14 +15,6 @@
 
 #define SECOND  1000000000ULL
 #define TICK_MS 200 /* between two looks at whether it is over */
-
-static uint64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
-}
 
 void recordlive_warn(struct ow_recorder *r)
 {
@@ -99,7 +91,7 @@ static void show_progress(struct ow_recorder *r, uint64_t since)
 		return;
 	ow_recorder_stats(r, &s);
 	fprintf(stderr, "\r%.0f s, %llu samples, %llu stacks  ",
-		(double)(now_ns(CLOCK_MONOTONIC) - since) / 1e9,
+		(double)(clock_ns(CLOCK_MONOTONIC) - since) / 1e9,
 		(unsigned long long)s.samples, (unsigned long long)s.stacks);
 }
 
@@ -117,7 +109,7 @@ static bool all_gone(const struct record_request *r)
 static bool is_over(const struct record_request *r, struct command *c,
 		    uint64_t since)
 {
-	uint64_t passed = now_ns(CLOCK_MONOTONIC) - since;
+	uint64_t passed = clock_ns(CLOCK_MONOTONIC) - since;
 
 	return interrupt_came() ||
 	       (r->duration_ns && passed >= r->duration_ns) ||
@@ -128,7 +120,7 @@ static bool is_over(const struct record_request *r, struct command *c,
 static unsigned int next_look(const struct record_request *r,
 			      const struct command *c, uint64_t since)
 {
-	uint64_t passed = now_ns(CLOCK_MONOTONIC) - since;
+	uint64_t passed = clock_ns(CLOCK_MONOTONIC) - since;
 	uint64_t left = TICK_MS, most;
 
 	if (c->pid)
@@ -173,7 +165,7 @@ static int sample(const struct record_request *r, struct ow_recorder *rec,
 	uint64_t since = begun(rec);
 
 	p->begin_ns =
-		now_ns(CLOCK_REALTIME) - (now_ns(CLOCK_MONOTONIC) - since);
+		clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - since);
 	if (!failed)
 		note_frequency(r, rec, p);
 	if (!failed && c->pid && !command_go(c))
@@ -184,7 +176,7 @@ static int sample(const struct record_request *r, struct ow_recorder *rec,
 	}
 	end_progress();
 	ow_recorder_stop(rec);
-	p->duration_ns = now_ns(CLOCK_MONOTONIC) - since;
+	p->duration_ns = clock_ns(CLOCK_MONOTONIC) - since;
 	if (!failed)
 		failed = profiling_drain(p, rec, &err);
 	if (!failed)

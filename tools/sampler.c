@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clockns.h"
+
 #define SECOND 1000000000ULL
 
 static volatile sig_atomic_t is_interrupted;
@@ -44,14 +46,6 @@ static void restore_signals(const struct sigaction *before)
 
 	for (i = 0; i < NR_SIGNALS; i++)
 		sigaction(signals[i], &before[i], NULL);
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * SECOND + (uint64_t)t.tv_nsec;
 }
 
 static void sleep_until(uint64_t when)
@@ -94,7 +88,7 @@ static uint64_t deadline(const struct sampler *s, uint64_t begin,
 static uint64_t next_deadline(struct sampler *s, uint64_t begin,
 			      uint64_t *number)
 {
-	uint64_t now = now_ns(), first = ++*number;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC), first = ++*number;
 	uint64_t over = (now - begin) / SECOND * s->frequency +
 			(now - begin) % SECOND * s->frequency / SECOND;
 
@@ -116,7 +110,7 @@ static bool goes_on(const struct sampler *s, uint64_t next, uint64_t begin)
 
 static int run(struct sampler *s, struct ow_capture *c)
 {
-	uint64_t begin = now_ns(), next = begin, number = 0;
+	uint64_t begin = clock_ns(CLOCK_MONOTONIC), next = begin, number = 0;
 	struct sample sample = { .capture = c };
 	int failed;
 

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "alive.h"
+#include "clockns.h"
 #include "command.h"
 #include "commands.h"
 #include "interrupt.h"
@@ -98,21 +98,14 @@ static void take(void *arg, const struct ow_recorded_syscall *s)
 	}
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static bool goes_on(struct tracing *t, uint64_t since)
 {
 	const struct syscall_request *q = t->request;
 
 	if (interrupt_came() || ferror(t->out))
 		return false;
-	if (q->duration_ns && now_ns() - since >= q->duration_ns)
+	if (q->duration_ns &&
+	    clock_ns(CLOCK_MONOTONIC) - since >= q->duration_ns)
 		return false;
 	return t->command.pid ? !command_has_ended(&t->command) :
 				is_any_alive(q->pids, q->options.nr_pids);
@@ -121,7 +114,7 @@ static bool goes_on(struct tracing *t, uint64_t since)
 /* Return 0 or what err says. */
 static int follow(struct tracing *t, struct ow_error *err)
 {
-	uint64_t since = now_ns();
+	uint64_t since = clock_ns(CLOCK_MONOTONIC);
 	int failed = 0;
 
 	while (!failed && goes_on(t, since)) {

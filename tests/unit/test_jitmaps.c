@@ -6,8 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "monotonic.h"
 #include "scratch.h"
-#include "stopper.h"
 #include "test.h"
 
 static const struct ow_bpf_range jit = { .start = 0x1000, .end = 0x9000 };
