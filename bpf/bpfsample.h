@@ -4,7 +4,8 @@
 #define OW_BPF_SAMPLE_H
 
 #include "bpfchanges.h"
-#include "bpfnarrow.h"
+#include "bpfregs.h"
+#include "bpftell.h"
 
 /* Programs that may interrupt each other. */
 enum {
@@ -12,9 +13,6 @@ enum {
 	SLOT_TRACE,
 	SLOT_FAULT
 };
-
-#define ASK_AGAIN    100000000ULL /* ns */
-#define NR_SIGRETURN 15           /* rt_sigreturn, x86-64 */
 
 /* By CPU, and for each of them by slot: too large for a map of CPUs. */
 struct {
@@ -47,136 +45,11 @@ struct {
 	__type(value, struct ow_sample_value);
 } counts SEC(".maps");
 
-/* When the loader was asked last for an object's table. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 4096);
-	__type(key, __u32);
-	__type(value, __u64);
-} asked SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 24);
-} events SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct ow_bpf_tallies);
-} tallies SEC(".maps");
-
-static __always_inline __u64 *tallies_here(void)
-{
-	struct ow_bpf_tallies *t;
-	__u32 zero = 0;
-
-	t = bpf_map_lookup_elem(&tallies, &zero);
-	return t ? t->nr : NULL;
-}
-
-static __always_inline void tally(__u32 which, __u64 n)
-{
-	__u64 *nr = tallies_here();
-
-	if (nr)
-		nr[which] += n;
-}
-
-static __always_inline void notify(__u32 type, __u32 pid, __u64 arg)
-{
-	struct ow_bpf_notice n = { type, pid, arg };
-
-	bpf_ringbuf_output(&events, &n, sizeof(n), BPF_RB_FORCE_WAKEUP);
-}
-
-/* Ask for an object's table again, but not all the time. */
-static __always_inline void ask(__u32 pid, __u32 object)
-{
-	__u64 now = bpf_ktime_get_ns(), *last;
-
-	last = bpf_map_lookup_elem(&asked, &object);
-	if (last && now - *last < ASK_AGAIN)
-		return;
-	bpf_map_update_elem(&asked, &object, &now, BPF_ANY);
-	notify(OW_BPF_EVENT_EVICTED, pid, object);
-}
-
 static __always_inline struct walk *walk_here(__u32 slot)
 {
 	__u32 at = bpf_get_smp_processor_id() * OW_BPF_SLOTS + slot;
 
 	return bpf_map_lookup_elem(&walks, &at);
-}
-
-static __always_inline void order_regs(__u64 *reg, const struct user_regs *r)
-{
-	reg[0] = r->ax;
-	reg[1] = r->dx;
-	reg[2] = r->cx;
-	reg[3] = r->bx;
-	reg[4] = r->si;
-	reg[5] = r->di;
-	reg[6] = r->bp;
-	reg[7] = r->sp;
-	reg[8] = r->r8;
-	reg[9] = r->r9;
-	reg[10] = r->r10;
-	reg[11] = r->r11;
-	reg[12] = r->r12;
-	reg[13] = r->r13;
-	reg[14] = r->r14;
-	reg[15] = r->r15;
-	reg[16] = r->ip;
-}
-
-/* The registers of a program, or the end (enum ow_end); or NARROW: 32-bit. */
-static __always_inline int put_regs(struct walk *w, const struct user_regs *r)
-{
-	if (r->cs != USER_CS)
-		return put_narrow(w, r);
-	order_regs(w->reg, r);
-	w->known = (1ULL << OW_BPF_REGS) - 1;
-	return 0;
-}
-
-/*
- * Is it just being replaced by exec?  Its memory is the new program's then, whose
- * code is to be told of, but the registers are the old one's (fs/binfmt_elf.c).
- */
-static __always_inline bool is_between(struct task_struct *task)
-{
-	return task->mm && !task->mm->start_code;
-}
-
-/*
- * The registers that the program had when it was interrupted last.  While a
- * signal's handler returns, the kernel puts back those that were interrupted by
- * it, one by one, and only then tells that (arch/x86/kernel/signal_64.c): where
- * sp isn't at the signal frame any more they are neither's.
- */
-__noinline int load_regs(struct walk *w)
-{
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	struct user_regs r;
-	int failed;
-
-	if (!w || is_between(task))
-		return OW_END_UNKNOWN;
-	if (bpf_probe_read_kernel(&r, sizeof(r),
-				  (void *)bpf_task_pt_regs((void *)task)))
-		return OW_END_FAULT;
-	failed = put_regs(w, &r);
-	if (!failed && r.orig_ax == NR_SIGRETURN && !has_mark(w))
-		return OW_END_UNKNOWN;
-	return failed;
-}
-
-/* interrupted: what was going on, if the program may tell; or NULL. */
-static __always_inline bool is_in_user(const struct user_regs *interrupted)
-{
-	return interrupted && interrupted->cs == USER_CS;
 }
 
 static __always_inline void load_kernel(void *ctx, struct walk *w,
