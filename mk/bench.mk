@@ -39,7 +39,8 @@ $(bench_targets): $(B)/bench/%: bench/%.c
 	@$(CC) $(flags) -O2 -pthread $(CFLAGS) $< -o $@
 
 bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables bench_whole bench_compat) \
-		$(bench_targets) $(B)/bin/outwind
+		$(bench_targets) $(B)/bin/outwind $(B)/lib/compat/libunwind.so.8 \
+		$(B)/lib/compat/libunwind-x86_64.so.8
 	@sh bench/run.sh $(B)
 
 bench-record: $(B)/bin/outwind live-build
