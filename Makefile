@@ -43,7 +43,7 @@ BPF ?= $(if $(and $(shell command -v $(CLANG)),$(BPFTOOL),\
 BPF := $(BPF)
 bpf_absent := bpf/sampler.bpf.c \
 	$(if $(filter yes,$(BPF)),bpf/bpfabsent.c,$(addprefix bpf/,bpfengine.c \
-	bpfload.c bpfknown.c bpfevents.c bpfwaits.c bpftables.c \
+	bpfbatch.c bpfload.c bpfknown.c bpfevents.c bpfwaits.c bpftables.c \
 	kerneltables.c))
 bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpfbatch.h"
 #include "bpfknown.h"
 #include "bpfload.h"
 #include "monotonic.h"
 #include "sampler.skel.h"
 
-#define BATCH      1024
 #define LOOK_EVERY 256 /* events: at the time */
 #define DOUBT_NS   50000000
 #define MOST_NS    1000000000
@@ -224,40 +224,39 @@ bool ow_bpfevents_take(struct ow_recorder *r, uint64_t ns)
 	return ring_buffer__consume(e->ring) == -EAGAIN;
 }
 
+/* Their stacks have left before they were counted. */
+static void take_counts(void *arg, const void *keys, const void *values,
+			uint32_t nr)
+{
+	const struct ow_sample_value *value = values;
+	const struct ow_sample_key *key = keys;
+	struct ow_recorder *r = arg;
+	struct ow_stored *s;
+	uint32_t i;
+
+	ow_bpfevents_take(r, MOST_NS);
+	r->stats.bytes_out += nr * (sizeof(*key) + sizeof(*value));
+	for (i = 0; i < nr; i++) {
+		s = ow_samplestore_find(&r->store, &key[i]);
+		if (!s)
+			continue;
+		s->is.count += value[i].count;
+		s->is.value += value[i].value;
+	}
+}
+
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 {
 	struct ow_bpfengine *e = r->priv;
-	int fd = bpf_map__fd(e->skel->maps.counts);
-	struct ow_sample_key *keys = calloc(BATCH, sizeof(*keys));
-	struct ow_sample_value *values = calloc(BATCH, sizeof(*values));
-	struct ow_stored *s;
-	uint32_t nr, at = 0, i;
-	bool first = true;
-	int end = 0;
+	int failed;
 
 	ow_bpfknown_follow(r);
 	ow_bpfevents_take(r, MOST_NS);
-	while (keys && values && !end) {
-		nr = BATCH;
-		end = bpf_map_lookup_and_delete_batch(
-			fd, first ? NULL : &at, &at, keys, values, &nr, NULL);
-		first = false;
-		if (end && errno != ENOENT)
-			break;
-		ow_bpfevents_take(r, MOST_NS);
-		r->stats.bytes_out += nr * (sizeof(*keys) + sizeof(*values));
-		for (i = 0; i < nr; i++) {
-			s = ow_samplestore_find(&r->store, &keys[i]);
-			if (!s)
-				continue;
-			s->is.count += values[i].count;
-			s->is.value += values[i].value;
-		}
-	}
-	end = keys && values && (!end || errno == ENOENT) ? 0 : -1;
-	free(keys);
-	free(values);
+	failed = ow_bpfbatch_drain(bpf_map__fd(e->skel->maps.counts),
+				   sizeof(struct ow_sample_key),
+				   sizeof(struct ow_sample_value), take_counts,
+				   r);
 	e->nr_stacks = 0;
-	return end ? ow_bpfload_refuse(err, "read counts") : 0;
+	return failed ? ow_bpfload_refuse(err, "read counts") : 0;
 }

@@ -266,29 +266,42 @@ static __always_inline bool emit(struct walk *w, struct stack *s)
 }
 
 /*
- * Count a stack, and let it leave if it is the first one of its kind: before
- * others, on other CPUs, can find it counted.  False if there is no room.
+ * Add to a key's counts, which were at v, or NULL if there were none.  False if
+ * there is no room.
  */
-static __always_inline bool add(struct walk *w, struct stack *s, __u64 n,
-				__u64 value)
+static __always_inline bool add_to(struct ow_sample_value *v,
+				   const struct ow_sample_key *key, __u64 n,
+				   __u64 value)
 {
 	struct ow_sample_value first = { n, value };
-	struct ow_sample_key key = s->out.key;
-	struct ow_sample_value *v;
 
-	v = bpf_map_lookup_elem(&counts, &key);
 	if (!v) {
-		if (!w->copied && !emit(w, s))
-			return false;
-		if (!bpf_map_update_elem(&counts, &key, &first, BPF_NOEXIST))
+		if (!bpf_map_update_elem(&counts, key, &first, BPF_NOEXIST))
 			return true;
-		v = bpf_map_lookup_elem(&counts, &key);
+		/* Another CPU was first. */
+		v = bpf_map_lookup_elem(&counts, key);
 		if (!v)
 			return false;
 	}
 	__sync_fetch_and_add(&v->count, n);
 	__sync_fetch_and_add(&v->value, value);
 	return true;
+}
+
+/*
+ * Count a stack, and let it leave if it is the first one of its kind: before
+ * others, on other CPUs, can find it counted.  False if there is no room.
+ */
+static __always_inline bool add(struct walk *w, struct stack *s, __u64 n,
+				__u64 value)
+{
+	struct ow_sample_key key = s->out.key;
+	struct ow_sample_value *v;
+
+	v = bpf_map_lookup_elem(&counts, &key);
+	if (!v && !w->copied && !emit(w, s))
+		return false;
+	return add_to(v, &key, n, value);
 }
 
 static __always_inline void count(struct walk *w, struct stack *s, __u64 n,

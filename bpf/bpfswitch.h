@@ -16,17 +16,13 @@ struct {
 static __always_inline void add_wait(const struct ow_sample_key *key,
 				     __u64 waited)
 {
-	struct ow_sample_value first = { 1, waited }, *v;
+	struct ow_sample_value *v;
 
 	if (waited < shortest_wait)
 		return;
 	v = bpf_map_lookup_elem(&counts, key);
-	if (v) {
-		__sync_fetch_and_add(&v->count, 1);
-		__sync_fetch_and_add(&v->value, waited);
-	} else if (bpf_map_update_elem(&counts, key, &first, BPF_NOEXIST)) {
+	if (!add_to(v, key, 1, waited))
 		tally(OW_BPF_LOST, 1);
-	}
 }
 
 /* A thread that may have waited runs again. */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bpfbatch.h"
 #include "bpfevents.h"
 #include "bpfload.h"
 #include "error.h"
@@ -15,8 +16,7 @@
 #include "processmem.h"
 #include "sampler.skel.h"
 
-#define BATCH 1024
-#define READ  16384 /* bytes of an iterator's in one go */
+#define READ 16384 /* bytes of an iterator's in one go */
 
 /* Does it wait still for what it did when it was found? */
 static bool still_waits(const struct ow_bpfengine *e,
@@ -146,25 +146,29 @@ static void count_open(struct ow_recorder *r, const struct ow_bpf_wait *wait,
 	s->is.value += end - wait->since;
 }
 
+struct ending {
+	struct ow_recorder *recorder;
+	uint64_t end;
+};
+
+static void take_open(void *arg, const void *tids, const void *values,
+		      uint32_t nr)
+{
+	const struct ow_bpf_wait *wait = values;
+	const struct ending *e = arg;
+	uint32_t i;
+
+	(void)tids;
+	e->recorder->stats.bytes_out += nr * (sizeof(uint32_t) + sizeof(*wait));
+	for (i = 0; i < nr; i++)
+		count_open(e->recorder, &wait[i], e->end);
+}
+
 void ow_bpfwaits_end(struct ow_recorder *r, uint64_t end)
 {
 	struct ow_bpfengine *e = r->priv;
-	int fd = bpf_map__fd(e->skel->maps.waits), failed = 0;
-	_cleanup_(ow_freep) uint32_t *tids = calloc(BATCH, sizeof(*tids));
-	_cleanup_(ow_freep) struct ow_bpf_wait *waits =
-		calloc(BATCH, sizeof(*waits));
-	uint32_t nr, at = 0, i;
-	bool first = true;
+	struct ending ending = { r, end };
 
-	while (tids && waits && !failed) {
-		nr = BATCH;
-		failed = bpf_map_lookup_and_delete_batch(
-			fd, first ? NULL : &at, &at, tids, waits, &nr, NULL);
-		if (failed && errno != ENOENT)
-			break;
-		first = false;
-		r->stats.bytes_out += nr * (sizeof(*tids) + sizeof(*waits));
-		for (i = 0; i < nr; i++)
-			count_open(r, &waits[i], end);
-	}
+	ow_bpfbatch_drain(bpf_map__fd(e->skel->maps.waits), sizeof(uint32_t),
+			  sizeof(struct ow_bpf_wait), take_open, &ending);
 }

@@ -53,7 +53,7 @@ static void look(struct ow_kernelnames *k)
 void ow_kernelnames_name(struct ow_kernelnames *k, const struct ow_frame *f,
 			 struct ow_name *name)
 {
-	uint64_t lookup = f->pc - (f->flags & OW_FRAME_RETURN ? 1 : 0);
+	uint64_t lookup = ow_frame_lookup_pc(f);
 	const char *text;
 	uint64_t off;
 
@@ -70,7 +70,7 @@ void ow_kernelnames_name(struct ow_kernelnames *k, const struct ow_frame *f,
 bool ow_kernelnames_module(struct ow_kernelnames *k, const struct ow_frame *f,
 			   struct ow_module_info *ret)
 {
-	uint64_t lookup = f->pc - (f->flags & OW_FRAME_RETURN ? 1 : 0);
+	uint64_t lookup = ow_frame_lookup_pc(f);
 
 	look(k);
 	if (lookup < k->start || lookup >= k->end)
