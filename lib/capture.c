@@ -299,6 +299,12 @@ size_t ow_capture_nr_modules(const struct ow_capture *c)
 	return c->nr_modules;
 }
 
+static struct ow_module_info info_of(const struct ow_capture_module *m)
+{
+	return (struct ow_module_info){ m->start, m->end,      m->base.bias,
+					m->path,  m->build_id, m->off };
+}
+
 int ow_capture_module(struct ow_capture *c, size_t i,
 		      struct ow_module_info *ret, struct ow_error *err)
 {
@@ -308,8 +314,7 @@ int ow_capture_module(struct ow_capture *c, size_t i,
 		return ow_fail(err, OW_CODE_ARGUMENT, "no module %zu", i);
 	m = &c->modules[i];
 	ow_capture_ready(c, m);
-	*ret = (struct ow_module_info){ m->start, m->end,      m->base.bias,
-					m->path,  m->build_id, m->off };
+	*ret = info_of(m);
 	return 0;
 }
 
@@ -320,8 +325,7 @@ bool ow_capture_lacks(const struct ow_capture *c, size_t i,
 
 	if (i >= c->nr_modules || m->base.state != OW_MODULE_READY || m->object)
 		return false;
-	*ret = (struct ow_module_info){ m->start, m->end,      m->base.bias,
-					m->path,  m->build_id, m->off };
+	*ret = info_of(m);
 	*why = m->why;
 	return true;
 }

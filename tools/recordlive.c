@@ -135,26 +135,15 @@ static unsigned int next_look(const struct record_request *r,
 }
 
 static void note_frequency(const struct record_request *r,
-			   struct ow_recorder *rec, struct profile *p)
+			   const struct ow_recorder_stats *s, struct profile *p)
 {
-	struct ow_recorder_stats s;
-
 	if (!(r->live.events & OW_RECORD_CPU))
 		return;
-	ow_recorder_stats(rec, &s);
-	p->frequency = s.frequency;
-	if (s.frequency < r->frequency)
+	p->frequency = s->frequency;
+	if (s->frequency < r->frequency)
 		complain("%u samples a second: "
 			 "kernel.perf_event_max_sample_rate allows no more",
-			 s.frequency);
-}
-
-static uint64_t begun(struct ow_recorder *rec)
-{
-	struct ow_recorder_stats s;
-
-	ow_recorder_stats(rec, &s);
-	return s.begun_ns;
+			 s->frequency);
 }
 
 static int sample(const struct record_request *r, struct ow_recorder *rec,
@@ -162,12 +151,15 @@ static int sample(const struct record_request *r, struct ow_recorder *rec,
 {
 	struct ow_error err;
 	int failed = ow_recorder_start(rec, &err);
-	uint64_t since = begun(rec);
+	struct ow_recorder_stats s;
+	uint64_t since;
 
+	ow_recorder_stats(rec, &s);
+	since = s.begun_ns;
 	p->begin_ns =
 		clock_ns(CLOCK_REALTIME) - (clock_ns(CLOCK_MONOTONIC) - since);
 	if (!failed)
-		note_frequency(r, rec, p);
+		note_frequency(r, &s, p);
 	if (!failed && c->pid && !command_go(c))
 		return EXIT_NONE;
 	while (!failed && !is_over(r, c, since)) {
