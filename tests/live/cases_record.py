@@ -377,22 +377,30 @@ exec "$1/hidden-busy"
 """
 
 
+def container(context, script, program):
+    """
+    A folder, and the command of a shell in a mount and a pid namespace of its
+    own that has it, and a program's path, as arguments.
+    """
+    need('unshare')
+    options = ['--pid', '--mount', '--fork', '--kill-child']
+    if subprocess.run(['unshare', *options, 'true'], capture_output=True,
+                      check=False).returncode:
+        raise Skip('no namespaces here')
+    inside = os.path.join(context.tmp, 'inside')
+    os.mkdir(inside)
+    return inside, [shutil.which('unshare'), *options, 'sh', '-c', script,
+                    'sh', inside, context.program(program)]
+
+
 def start_container(context):
     """
     A program that only its own mount namespace has, in a pid namespace: as the
     other processes see it, its id and its path.
     """
     need_root()
-    need('unshare')
-    options = ['unshare', '--pid', '--mount', '--fork', '--kill-child']
-    if subprocess.run(options + ['true'], capture_output=True,
-                      check=False).returncode:
-        raise Skip('no namespaces here')
-    inside = os.path.join(context.tmp, 'inside')
-    os.mkdir(inside)
-    outer = context.start([shutil.which('unshare'), *options[1:], 'sh', '-c',
-                           IN_CONTAINER, 'sh', inside,
-                           context.program('busy')])
+    inside, command = container(context, IN_CONTAINER, 'busy')
+    outer = context.start(command)
     pid, = children_of(outer.pid)
     path = os.path.join(inside, 'hidden-busy')
     check(os.readlink('/proc/%d/exe' % pid) == path and

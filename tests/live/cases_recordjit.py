@@ -9,7 +9,7 @@ import subprocess
 
 from cases_formats import report
 from cases_jit import remove_map
-from cases_record import chains, need_bpf
+from cases_record import chains, container, need_bpf
 from harness import (PATIENCE, Skip, case, check, children_of, end_process,
                      family, need, time_of, wait_for_line, wait_until)
 
@@ -118,15 +118,7 @@ exec /tmp/jitting "$3"
 @case('record JIT: names that only a container that is gone had', alone=True)
 def record_jit_container(context):
     need_bpf(context)
-    need('unshare')
-    options = ['unshare', '--pid', '--mount', '--fork', '--kill-child']
-    if subprocess.run(options + ['true'], capture_output=True,
-                      check=False).returncode:
-        raise Skip('no namespaces here')
-    inside = os.path.join(context.tmp, 'inside')
-    os.mkdir(inside)
-    command = [shutil.which('unshare'), *options[1:], 'sh', '-c', IN_CONTAINER,
-               'sh', inside, context.program('jitting')]
+    _, command = container(context, IN_CONTAINER, 'jitting')
     profile = check_jit(context, command, lambda tool: family(tool)[-1])
     check(find_inner(profile) == 1, 'its own pid', find_inner(profile))
 
