@@ -8,19 +8,19 @@ bool ow_brief_make(struct ow_brief *b, const struct ow_arch *arch,
 	/* Of a caller that isn't, nothing is recovered. */
 	uint8_t nr = row->flags & OW_ROW_OUTERMOST ? 0 : row->nr;
 	const struct ow_rule *rule = row->rules, *end = rule + nr;
-	uint8_t odd = row->cfa.kind ^ OW_RULE_REG;
 	struct ow_briefing m;
-	uint32_t offs = 0;
 
+	if (row->cfa.kind != OW_RULE_REG)
+		return false;
 	m = ow_brief_begin(b, row->cfa.reg, row->cfa.off, row->ra, row->how,
 			   row->flags & (OW_ROW_SIGNAL | OW_ROW_OUTERMOST));
-	/* All are looked at, as hardly ever one is found wanting. */
 	for (; rule < end; rule++) {
-		odd |= rule->kind ^ OW_RULE_AT_CFA;
-		offs |= rule->off;
+		if (rule->kind != OW_RULE_AT_CFA ||
+		    rule->off & (arch->word - 1))
+			return false;
 		ow_brief_save(&m, rule->slot, -(uint32_t)rule->off >> shift);
 	}
-	return ow_brief_end(&m, arch) && !odd && !(offs & (arch->word - 1));
+	return ow_brief_end(&m, arch);
 }
 
 void ow_brief_row(const struct ow_brief *b, const struct ow_arch *arch,

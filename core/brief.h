@@ -40,12 +40,14 @@ struct ow_brief {
 
 _Static_assert(sizeof(struct ow_brief) == 64, "one entry, one cache line");
 
-/* One that is being made where it will be: a copy would wait for its bytes. */
+/*
+ * One that is being made where it will be: a copy would wait for its bytes.  Of
+ * what is known, saves are there already.
+ */
 struct ow_briefing {
 	struct ow_brief *to;
-	uint64_t saved;
 	uint32_t above; /* words that another save is above the lowest, at most */
-	uint8_t ra, ra_up, nr;
+	uint8_t ra_up, nr;
 };
 
 /* A save that goes nowhere, of a word that is always there; and four. */
@@ -74,7 +76,7 @@ static inline struct ow_briefing ow_brief_begin(struct ow_brief *to,
 		.saves = { OW_BRIEF_NOWHERE4, OW_BRIEF_NOWHERE4,
 			   OW_BRIEF_NOWHERE4, OW_BRIEF_NOWHERE4 },
 	};
-	return (struct ow_briefing){ .to = to, .ra = ra };
+	return (struct ow_briefing){ .to = to };
 }
 
 /* The slot, below OW_MAX_REGS, is saved so many words below the CFA. */
@@ -86,9 +88,9 @@ static inline void ow_brief_save(struct ow_briefing *m, uint8_t slot,
 
 	m->to->saves[i].slot = slot;
 	m->to->saves[i].up = up;
-	m->saved |= (uint64_t)1 << slot;
+	m->to->known |= (uint64_t)1 << slot;
 	m->above = words - 1 > m->above ? words - 1 : m->above;
-	m->ra_up = slot == m->ra ? up : m->ra_up;
+	m->ra_up = slot == m->to->ra ? up : m->ra_up;
 }
 
 /*
@@ -99,13 +101,15 @@ static inline void ow_brief_save(struct ow_briefing *m, uint8_t slot,
 static inline bool ow_brief_end(const struct ow_briefing *m,
 				const struct ow_arch *arch)
 {
-	m->to->known = m->saved | (uint64_t)1 << arch->sp |
+	uint64_t saved = m->to->known;
+
+	m->to->known = saved | (uint64_t)1 << arch->sp |
 		       (uint64_t)1 << arch->pc;
 	m->to->ra_up = m->ra_up;
 	m->to->nr = m->nr;
 	m->to->depth = (uint8_t)(m->above + 1);
 	return m->nr <= OW_BRIEF_SAVES && m->above < OW_BRIEF_DEPTH &&
-	       !(m->saved >> arch->sp & 1) && m->ra != arch->sp;
+	       !(saved >> arch->sp & 1) && m->to->ra != arch->sp;
 }
 
 /* Put a row in brief, but for addr and generation; false if it can't be. */

@@ -38,6 +38,9 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* What is written once, for a function that it is given as a constant. */
 #define OW_TEMPLATE static inline __attribute__((always_inline))
 
+/* What is not to make the frame larger of who calls it. */
+#define OW_APART static __attribute__((__noinline__))
+
 #define ow_unlikely(x) __builtin_expect(!!(x), 0)
 
 #define OW_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

@@ -26,21 +26,20 @@ static int begin(struct ow_finder *f, const struct ow_known_cie *known)
 	return err;
 }
 
-static int seek(struct ow_finder *f, uint64_t vaddr, uint8_t how,
-		struct ow_brief *brief, struct ow_row *row)
+static int seek(struct ow_finder *f, uint64_t vaddr, uint8_t how)
 {
 	bool is_last = vaddr + 1 == f->fde.end;
 	int err = ow_cfa_seek(&f->cfa, vaddr);
 
 	if (err)
 		return err;
-	if (brief && !is_last && ow_cfa_brief(&f->cfa, how, brief))
+	if (f->brief && !is_last && ow_cfa_brief(&f->cfa, how, f->brief))
 		return OW_FIND_BRIEF;
-	ow_cfa_row(&f->cfa, row, f->rules);
-	row->how = how;
+	ow_cfa_row(&f->cfa, &f->row, f->rules);
+	f->row.how = how;
 	if (is_last)
-		row->flags |= OW_ROW_LAST;
-	return 0;
+		f->row.flags |= OW_ROW_LAST;
+	return OW_FIND_ROW;
 }
 
 int ow_find_fde_row(struct ow_finder *f, uint64_t vaddr, uint8_t how,
@@ -50,32 +49,40 @@ int ow_find_fde_row(struct ow_finder *f, uint64_t vaddr, uint8_t how,
 			       f->fde.end);
 
 	f->initial = NULL;
-	return err ? err : seek(f, vaddr, how, NULL, row);
+	f->brief = NULL;
+	if (!err)
+		err = seek(f, vaddr, how);
+	if (!err)
+		*row = f->row;
+	return err;
 }
 
-int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
-		     const struct ow_module *module, uint64_t addr,
-		     struct ow_brief *brief, struct ow_row *row)
+static int cfi_row(struct ow_finder *f, const struct ow_target *target,
+		   const struct ow_module *module)
 {
-	uint64_t vaddr = addr - module->bias;
 	struct ow_cfi_env env = { &target->mem, module->bias, &f->memo };
 	uint8_t how;
-	int err;
+	int err = ow_cfi_find(module->cfi, &env, f->vaddr, &f->fde, &how);
 
-	if (!module->cfi)
-		return module->rare ? ow_rare_find(module->rare, vaddr, row,
-						   f->rules) :
-				      -OW_EUNSUPPORTED;
-	err = ow_cfi_find(module->cfi, &env, vaddr, &f->fde, &how);
 	if (err)
 		return err;
 	err = begin(f, module->cfi->known);
 	if (err)
 		return err;
-	err = seek(f, vaddr, how, brief, row);
+	err = seek(f, f->vaddr, how);
 	if (err == OW_FIND_ROW)
-		row->bias = module->bias;
+		f->row.bias = module->bias;
 	return err;
+}
+
+int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
+		     const struct ow_module *module)
+{
+	if (module->cfi)
+		return cfi_row(f, target, module);
+	if (module->rare)
+		return ow_rare_find(module->rare, f->vaddr, &f->row, f->rules);
+	return -OW_EUNSUPPORTED;
 }
 
 /* A table is made from .eh_frame: where it has nothing, this may. */
@@ -84,37 +91,37 @@ static bool has_debug_frame(const struct ow_module *module)
 	return module->cfi && module->cfi->debug_index.nr > 0;
 }
 
-static int table_row(struct ow_finder *f, const struct ow_table *t,
-		     uint64_t vaddr, struct ow_brief *brief, struct ow_row *row)
+static int table_row(struct ow_finder *f, const struct ow_module *module)
 {
-	uint32_t code;
-	bool is_last;
-	int err = ow_table_code(t, vaddr, &code, &is_last);
+	int err = ow_table_code(module->table, f->vaddr, &f->look);
 
 	if (err)
 		return err;
-	if (brief && !is_last && ow_table_brief(t, code, brief))
+	if (f->brief && !f->look.last &&
+	    ow_table_brief(module->table, f->look.code, f->brief))
 		return OW_FIND_BRIEF;
-	err = ow_table_rule(t, code, row, f->rules);
-	if (!err && is_last)
-		row->flags |= OW_ROW_LAST;
+	err = ow_table_rule(module->table, f->look.code, &f->row, f->rules);
+	if (!err && f->look.last)
+		f->row.flags |= OW_ROW_LAST;
 	return err;
 }
 
 int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
-		      uint64_t addr, struct ow_brief *brief, struct ow_row *row)
+		      uint64_t addr, struct ow_brief *brief)
 {
-	uint64_t vaddr = addr - module->bias;
 	int err;
 
+	f->vaddr = addr - module->bias;
+	f->brief = brief;
 	if (module->orc) {
-		err = ow_orc_row(module->orc, vaddr, row, f->rules, f->expr);
+		err = ow_orc_row(module->orc, f->vaddr, &f->row, f->rules,
+				 f->expr);
 		if (err != -OW_ENOENT)
 			return err;
 	}
 	if (!module->table)
 		return module->cfi ? OW_FIND_FULL : -OW_ENOENT;
-	err = table_row(f, module->table, vaddr, brief, row);
+	err = table_row(f, module);
 	if ((err == -OW_EUNSUPPORTED && (module->cfi || module->rare)) ||
 	    (err == -OW_ENOENT && has_debug_frame(module)))
 		return OW_FIND_FULL;
@@ -125,9 +132,11 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,
 		struct ow_row *row)
 {
-	int err = ow_find_ready_row(f, module, addr, NULL, row);
+	int err = ow_find_ready_row(f, module, addr, NULL);
 
-	return err == OW_FIND_FULL ?
-		       ow_find_full_row(f, target, module, addr, NULL, row) :
-		       err;
+	if (err == OW_FIND_FULL)
+		err = ow_find_full_row(f, target, module);
+	if (!err)
+		*row = f->row;
+	return err;
 }

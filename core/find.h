@@ -5,8 +5,14 @@
 
 #include "target.h"
 
-/* Room for one look-up at a time; the row found borrows from it. */
+/* Room for one look-up at a time, so that little of it is on the stack. */
 struct ow_finder {
+	/* What is asked for; brief is the caller's, or NULL. */
+	uint64_t vaddr;
+	struct ow_brief *brief;
+
+	struct ow_row row; /* what was found; it borrows from the rest */
+	struct ow_table_look look;
 	struct ow_cfa cfa;
 	struct ow_cie_memo memo;
 	const uint8_t *initial; /* the entry of the CIE that cfa.initial is of */
@@ -34,21 +40,19 @@ int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 /* What the two halves of that return beside the row and errors. */
 enum {
 	OW_FIND_ROW = 0,
-	OW_FIND_BRIEF, /* *brief is made, but for addr and generation; not *row */
-	OW_FIND_FULL, /* the module has more that must be asked */
+	OW_FIND_BRIEF, /* *brief is made, but for addr and generation; no row */
+	OW_FIND_FULL,  /* the module has more that must be asked */
 };
 
 /*
- * The two halves: what ORC or the table has; and what the module's CFI says, or
- * else what came with the table.  A row is put in brief if it can be and isn't
- * OW_ROW_LAST, unless brief is NULL.
+ * The two halves: what ORC or the table has; and then what the module's CFI says
+ * of the same addr, or else what came with the table.  The row is f->row; it is
+ * put in brief if it can be and isn't OW_ROW_LAST, unless brief is NULL.
  */
 int ow_find_ready_row(struct ow_finder *f, const struct ow_module *module,
-		      uint64_t addr, struct ow_brief *brief,
-		      struct ow_row *row);
+		      uint64_t addr, struct ow_brief *brief);
 int ow_find_full_row(struct ow_finder *f, const struct ow_target *target,
-		     const struct ow_module *module, uint64_t addr,
-		     struct ow_brief *brief, struct ow_row *row);
+		     const struct ow_module *module);
 
 /*
  * The row for a vaddr that f->fde, which the caller has filled, covers.  how is

@@ -6,15 +6,8 @@
 int ow_memory_word(const struct ow_memory *mem, uint64_t addr, size_t size,
 		   uint64_t *ret)
 {
-	uint8_t bytes[8];
-	uint64_t value = 0;
-
-	if (!mem || !mem->read || size > sizeof(bytes))
+	if (!mem || !mem->read || size > sizeof(*ret))
 		return -OW_EFAULT;
-	if (mem->read(mem, addr, bytes, size))
-		return -OW_EFAULT;
-	while (size-- > 0)
-		value = value << 8 | bytes[size];
-	*ret = value;
-	return 0;
+	*ret = 0;
+	return mem->read(mem, addr, ret, size);
 }

@@ -16,8 +16,8 @@ struct ow_memory {
 };
 
 /*
- * A little-endian word of 1 to 8 bytes.  Return 0 and fill ret, or -OW_EFAULT;
- * mem may be NULL or unable to read: it then has no byte.
+ * A little-endian word of 1 to 8 bytes.  Return 0 and fill ret, or -OW_EFAULT,
+ * and ret is anything; mem may be NULL or unable to read: it then has no byte.
  */
 int ow_memory_word(const struct ow_memory *mem, uint64_t addr, size_t size,
 		   uint64_t *ret);

@@ -4,7 +4,7 @@
 #include "cursor.h"
 #include "err.h"
 
-bool ow_step_peek(const struct ow_step *s, uint64_t addr, uint64_t *ret)
+static inline bool peek(const struct ow_step *s, uint64_t addr, uint64_t *ret)
 {
 	uint8_t word = s->target->arch->word;
 	uint64_t skip = addr - s->stack.start;
@@ -21,17 +21,19 @@ bool ow_step_peek(const struct ow_step *s, uint64_t addr, uint64_t *ret)
 	return true;
 }
 
+bool ow_step_peek(const struct ow_step *s, uint64_t addr, uint64_t *ret)
+{
+	return peek(s, addr, ret);
+}
+
 int ow_step_word(struct ow_step *s, uint64_t addr, uint64_t *ret)
 {
 	const struct ow_target *t = s->target;
 
-	if (ow_step_peek(s, addr, ret))
+	if (peek(s, addr, ret))
 		return 0;
-	if (ow_memory_word(&t->mem, addr, t->arch->word, ret)) {
-		s->fault = addr;
-		return -OW_EFAULT;
-	}
-	return 0;
+	s->fault = addr; /* if it is one */
+	return ow_memory_word(&t->mem, addr, t->arch->word, ret);
 }
 
 static int run_expr(struct ow_step *s, const struct ow_row *row,
@@ -82,18 +84,18 @@ static int find_cfa(struct ow_step *s, const struct ow_row *row,
 	return 0;
 }
 
-static int find_value(struct ow_step *s, const struct ow_row *row,
-		      const struct ow_rule *rule, const struct ow_regs *regs,
-		      uint64_t cfa, uint64_t *ret)
+/* What the rule says that the register was, in the frame that s->cfa is of. */
+OW_APART int find_value(struct ow_step *s, const struct ow_row *row,
+			const struct ow_rule *rule, const struct ow_regs *regs,
+			uint64_t *ret)
 {
 	uint64_t mask = ow_arch_mask(s->target->arch);
 	uint64_t off = (int64_t)rule->off;
-	uint64_t addr;
 	int err;
 
 	switch (rule->kind) {
-	case OW_RULE_AT_CFA: return ow_step_word(s, (cfa + off) & mask, ret);
-	case OW_RULE_IS_CFA: *ret = (cfa + off) & mask; return 0;
+	case OW_RULE_AT_CFA: return ow_step_word(s, (s->cfa + off) & mask, ret);
+	case OW_RULE_IS_CFA: *ret = (s->cfa + off) & mask; return 0;
 	case OW_RULE_SAME: *ret = regs->val[rule->slot]; return 0;
 	case OW_RULE_REG: *ret = (regs->val[rule->reg] + off) & mask; return 0;
 	case OW_RULE_AT_REG:
@@ -103,14 +105,11 @@ static int find_value(struct ow_step *s, const struct ow_row *row,
 				    ret);
 	case OW_RULE_IS_EXPR:
 	case OW_RULE_AT_EXPR:
-		s->expr.cfa = cfa;
-		err = run_expr(s, row, rule, regs, true, &addr);
-		if (err)
+		s->expr.cfa = s->cfa;
+		err = run_expr(s, row, rule, regs, true, ret);
+		if (err || rule->kind == OW_RULE_IS_EXPR)
 			return err;
-		if (rule->kind == OW_RULE_AT_EXPR)
-			return ow_step_word(s, addr, ret);
-		*ret = addr;
-		return 0;
+		return ow_step_word(s, *ret, ret);
 	default: return -OW_EFORMAT;
 	}
 }
@@ -139,46 +138,35 @@ static bool is_needed(const struct ow_step *s, const struct ow_row *row,
 int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 {
 	const struct ow_arch *arch = s->target->arch;
-	const struct ow_rule *rule = row->rules;
-	uint64_t mask = ow_arch_mask(arch);
 	uint64_t known = regs->known & arch->callee_saved;
-	uint64_t cfa, bit;
+	const struct ow_rule *rule;
 	unsigned int i;
 	int err;
 
-	err = find_cfa(s, row, regs, &cfa);
+	err = find_cfa(s, row, regs, &s->cfa);
 	if (err)
 		return err;
-	cfa &= mask;
+	s->cfa &= ow_arch_mask(arch);
 	for (i = 0; i < row->nr; i++) {
-		bit = (uint64_t)1 << rule[i].slot;
-		if (rule[i].kind == OW_RULE_AT_CFA) {
-			err = ow_step_word(s,
-					   (cfa + (int64_t)rule[i].off) & mask,
-					   &s->vals[i]);
-			known |= bit;
-		} else if (stays_known(&rule[i], regs)) {
-			err = find_value(s, row, &rule[i], regs, cfa,
-					 &s->vals[i]);
-			known |= bit;
-		} else {
-			known &= ~bit;
-		}
-		if ((err == -OW_EFAULT || err == -OW_EUNKNOWN) &&
-		    !is_needed(s, row, &rule[i])) {
-			known &= ~bit;
-			err = 0;
-		}
-		if (err)
+		rule = &row->rules[i];
+		known &= ~((uint64_t)1 << rule->slot);
+		if (!stays_known(rule, regs))
+			continue;
+		err = find_value(s, row, rule, regs, &s->vals[i]);
+		if (!err)
+			known |= (uint64_t)1 << rule->slot;
+		else if ((err != -OW_EFAULT && err != -OW_EUNKNOWN) ||
+			 is_needed(s, row, rule))
 			return err;
 	}
 	if (!(known >> row->ra & 1))
 		return -OW_EUNKNOWN;
 
-	regs->val[arch->sp] = cfa;
+	arch = s->target->arch;
+	regs->val[arch->sp] = s->cfa;
 	for (i = 0; i < row->nr; i++)
-		if (known >> rule[i].slot & 1)
-			regs->val[rule[i].slot] = s->vals[i];
+		if (known >> row->rules[i].slot & 1)
+			regs->val[row->rules[i].slot] = s->vals[i];
 	regs->val[arch->pc] =
 		ow_arch_code(arch, s->pc_mask, regs->val[row->ra]);
 	regs->known = known | (uint64_t)1 << arch->sp | (uint64_t)1 << arch->pc;

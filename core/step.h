@@ -7,6 +7,8 @@
 #include "expr.h"
 #include "target.h"
 
+#define OW_STEP_CODE 16
+
 /* What a step needs beside the row; the caller owns it and reuses it. */
 struct ow_step {
 	const struct ow_target *target;
@@ -15,6 +17,9 @@ struct ow_step {
 	uint64_t fault;         /* after -OW_EFAULT: the address */
 	uint64_t vals[OW_MAX_REGS];
 	struct ow_expr expr;
+	/* What would be on the stack else, for as long as a call takes. */
+	uint64_t cfa, word;
+	uint8_t code[OW_STEP_CODE]; /* that may be a trampoline's */
 };
 
 /* A word of the stack, if its window has it. */

@@ -2,7 +2,6 @@
 #include "table.h"
 
 #include "err.h"
-#include "tablerows.h"
 
 #define GALLOP    8 /* blocks */
 #define CHECK_OFF offsetof(struct ow_table_head, check)
@@ -151,75 +150,78 @@ static uint32_t search(const struct ow_table *t, uint32_t off)
 	return search_some(t, off, low, high - low);
 }
 
-/* Find the row of a block, and what is behind it in the next one. */
-static bool find_row(const struct ow_table *t, uint32_t block, uint32_t off,
-		     struct ow_tablerow *ret)
+/*
+ * The code of the row that holds at off, of those read, the first of which begins
+ * at start; and of what begins right behind it.
+ */
+OW_TEMPLATE bool find_code(struct ow_table_look *l, uint64_t start)
 {
-	struct ow_tablerows r;
-
-	if (!block_rows(t, block, &r) ||
-	    !ow_tablerows_find(&r, t->blocks[block], off, ret))
+	if (!ow_tablerows_find(&l->rows, start, l->off) ||
+	    !ow_tablerows_code(&l->rows, l->rows.row, &l->code))
 		return false;
-	block++;
-	if (ret->last || block == t->nr_blocks ||
-	    t->blocks[block] != (uint64_t)off + 1)
+	if (l->last || !l->rows.last)
 		return true;
-	ret->last = true;
-	return block_rows(t, block, &r) && ow_tablerows_code(&r, 0, &ret->next);
+	l->last = true;
+	return ow_tablerows_code(&l->rows, l->rows.row + 1, &l->next);
+}
+
+/* Find the row of a block, and what is behind it in the next one. */
+static bool find_row(const struct ow_table *t, struct ow_table_look *l)
+{
+	l->last = false;
+	if (!block_rows(t, l->block, &l->rows) ||
+	    !find_code(l, t->blocks[l->block]))
+		return false;
+	l->block++;
+	if (l->last || l->block == t->nr_blocks ||
+	    t->blocks[l->block] != l->off + 1)
+		return true;
+	l->last = true;
+	return block_rows(t, l->block, &l->rows) &&
+	       ow_tablerows_code(&l->rows, 0, &l->next);
 }
 
 /* Replace a row that is a sequence by the part of it that holds at off. */
-static bool find_part(const struct ow_table *t, uint64_t off,
-		      struct ow_tablerow *f)
+static bool find_part(const struct ow_table *t, struct ow_table_look *l)
 {
-	struct ow_tablerow part;
-	struct ow_tablerows r;
-
-	if (f->last && ow_table_is_seq(t, f->next) &&
-	    (!seq_rows(t, f->next, &r) || !ow_tablerows_code(&r, 0, &f->next)))
+	if (l->last && ow_table_is_seq(t, l->next) &&
+	    (!seq_rows(t, l->next, &l->rows) ||
+	     !ow_tablerows_code(&l->rows, 0, &l->next)))
 		return false;
-	if (!ow_table_is_seq(t, f->code))
-		return true;
-	if (!seq_rows(t, f->code, &r) ||
-	    !ow_tablerows_find(&r, f->start, off, &part))
-		return false;
-	f->code = part.code;
-	if (!f->last) {
-		f->last = part.last;
-		f->next = part.next;
-	}
-	return true;
+	return !ow_table_is_seq(t, l->code) ||
+	       (seq_rows(t, l->code, &l->rows) && find_code(l, l->rows.start));
 }
 
-int ow_table_code(const struct ow_table *t, uint64_t vaddr, uint32_t *code_ret,
-		  bool *last_ret)
+/* Find the block that off is in; false: no row is there. */
+OW_APART bool find_block(const struct ow_table *t, struct ow_table_look *l)
 {
-	uint64_t off = vaddr - t->base;
-	struct ow_tablerow f;
-	uint32_t block;
+	if (l->off > UINT32_MAX || t->nr_blocks == 0)
+		return false;
+	l->block = search(t, (uint32_t)l->off);
+	return t->blocks[l->block] <= l->off;
+}
 
-	if (vaddr < t->base || off > UINT32_MAX || t->nr_blocks == 0)
+int ow_table_code(const struct ow_table *t, uint64_t vaddr,
+		  struct ow_table_look *l)
+{
+	l->off = vaddr - t->base;
+	if (vaddr < t->base || !find_block(t, l))
 		return -OW_ENOENT;
-	block = search(t, (uint32_t)off);
-	if (t->blocks[block] > off)
-		return -OW_ENOENT;
-	if (!find_row(t, block, (uint32_t)off, &f) || !find_part(t, off, &f))
+	if (!find_row(t, l) || !find_part(t, l))
 		return -OW_EFORMAT;
-	*code_ret = f.code;
-	*last_ret = f.last && f.next == OW_TABLE_NONE;
+	l->last = l->last && l->next == OW_TABLE_NONE;
 	return 0;
 }
 
 int ow_table_row(const struct ow_table *t, uint64_t vaddr, struct ow_row *row,
 		 struct ow_rule *rules)
 {
-	uint32_t code;
-	bool is_last;
-	int err = ow_table_code(t, vaddr, &code, &is_last);
+	struct ow_table_look l;
+	int err = ow_table_code(t, vaddr, &l);
 
 	if (!err)
-		err = ow_table_rule(t, code, row, rules);
-	if (!err && is_last)
+		err = ow_table_rule(t, l.code, row, rules);
+	if (!err && l.last)
 		row->flags |= OW_ROW_LAST;
 	return err;
 }

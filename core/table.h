@@ -6,6 +6,7 @@
 #include "ow_table.h"
 
 #include "brief.h"
+#include "tablerows.h"
 
 /* A table whose head has been checked: its parts, by pointers into its bytes. */
 struct ow_table {
@@ -82,12 +83,22 @@ static inline bool ow_table_is_seq(const struct ow_table *t, uint32_t code)
 	       OW_TABLE_CODE_IS_SEQ(ow_table_meaning(t, code));
 }
 
+/* A look-up: what came of it, and room for it that is not on a stack. */
+struct ow_table_look {
+	struct ow_tablerows rows; /* of the block, or a sequence */
+	uint64_t off;             /* from the table's base */
+	uint32_t block;
+	uint32_t code; /* of the row */
+	uint32_t next; /* of what begins right behind, if last */
+	bool last;     /* what is right behind has no CFI */
+};
+
 /*
- * The code of the row that covers vaddr, and whether what is behind vaddr has no
- * CFI.  Return 0; -OW_ENOENT where no row is; -OW_EFORMAT.
+ * The row that covers vaddr: its code, and whether it is the last.  Return 0;
+ * -OW_ENOENT where no row is; -OW_EFORMAT.
  */
-int ow_table_code(const struct ow_table *t, uint64_t vaddr, uint32_t *code_ret,
-		  bool *last_ret);
+int ow_table_code(const struct ow_table *t, uint64_t vaddr,
+		  struct ow_table_look *l);
 
 /*
  * The row that covers vaddr.  rules holds OW_MAX_REGS.  Return 0; -OW_ENOENT

@@ -12,21 +12,21 @@ bool ow_tablerows_at(const uint8_t *bytes, uint32_t size, uint32_t off,
 	return ret->nr && 2 * ret->nr <= ret->size;
 }
 
-/* How many of at[from] up to at[to - 1] are OW_TABLE_LONG or more. */
-static uint32_t count_long(const uint8_t *at, uint32_t from, uint32_t to)
+/* How many of the bytes up to end are OW_TABLE_LONG or more. */
+static uint32_t count_long(const uint8_t *at, const uint8_t *end)
 {
 	const uint64_t ones = 0x0101010101010101ULL;
 	uint32_t nr = 0;
 	uint64_t eight;
 
 	_Static_assert(OW_TABLE_LONG == 0xc0, "both upper bits are set");
-	for (; to - from >= 8; from += 8) {
-		memcpy(&eight, at + from, 8);
+	for (; end - at >= 8; at += 8) {
+		memcpy(&eight, at, 8);
 		nr += (uint32_t)(((eight & eight << 1) >> 7 & ones) * ones >>
 				 56);
 	}
-	for (; from < to; from++)
-		nr += at[from] >= OW_TABLE_LONG;
+	for (; at < end; at++)
+		nr += *at >= OW_TABLE_LONG;
 	return nr;
 }
 
@@ -36,18 +36,21 @@ static uint32_t long_number(uint32_t first, uint32_t second)
 	return OW_TABLE_LONG + ((first - OW_TABLE_LONG) << 8) + second;
 }
 
-static bool number_at(const struct ow_tablerows *r, uint32_t i, uint32_t *ret)
+/* The number that at[i], which is long, begins. */
+OW_APART bool long_at(const struct ow_tablerows *r, uint32_t i, uint32_t *ret)
 {
-	uint32_t first = r->at[i], more;
+	uint32_t more = 2 * r->nr + count_long(r->at + 1, r->at + i);
 
-	*ret = first;
-	if (first < OW_TABLE_LONG)
-		return true;
-	more = 2 * r->nr + count_long(r->at, 1, i);
 	if (more >= r->size)
 		return false;
-	*ret = long_number(first, r->at[more]);
+	*ret = long_number(*ret, r->at[more]);
 	return true;
+}
+
+static bool number_at(const struct ow_tablerows *r, uint32_t i, uint32_t *ret)
+{
+	*ret = r->at[i];
+	return *ret < OW_TABLE_LONG || long_at(r, i, ret);
 }
 
 bool ow_tablerows_code(const struct ow_tablerows *r, uint32_t row,
@@ -67,28 +70,29 @@ bool ow_tablerows_step(const struct ow_tablerows *r, uint32_t row,
 	return ow_tablerows_code(r, row, code);
 }
 
-bool ow_tablerows_find(const struct ow_tablerows *r, uint64_t start,
-		       uint64_t off, struct ow_tablerow *ret)
+bool ow_tablerows_find(struct ow_tablerows *r, uint64_t start, uint64_t off)
 {
-	const uint8_t *at = r->at;
-	uint32_t row, more = 2 * r->nr, distance = 0, is_long, number;
-	uint64_t left = off - start;
+	const uint8_t *at = r->at, *end = at + r->nr;
+	const uint8_t *more = end + r->nr, *all_end = at + r->size;
+	uint64_t next, if_long;
 
+	r->last = false;
 	/* Without a branch on what is long, which can't be predicted. */
-	for (row = 1; row < r->nr; row++) {
-		distance = at[row];
-		is_long = distance >= OW_TABLE_LONG;
-		more += is_long;
-		if (more > r->size)
+	for (; ++at < end; start = next) {
+		next = *at;
+		if_long = -(uint64_t)(next >= OW_TABLE_LONG);
+		more -= (int64_t)if_long;
+		if (more > all_end)
 			return false;
-		number = long_number(distance, at[more - 1]);
-		distance += -is_long & (number - distance);
-		if (distance > left)
+		next += start +
+			(if_long &
+			 (long_number((uint32_t)next, more[-1]) - next));
+		if (next > off) {
+			r->last = next == off + 1;
 			break;
-		left -= distance;
+		}
 	}
-	ret->start = off - left;
-	ret->last = row < r->nr && distance == left + 1;
-	return ow_tablerows_code(r, row - 1, &ret->code) &&
-	       (!ret->last || ow_tablerows_code(r, row, &ret->next));
+	r->row = (uint32_t)(at - r->at) - 1;
+	r->start = start;
+	return true;
 }

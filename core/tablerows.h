@@ -14,6 +14,10 @@
 struct ow_tablerows {
 	const uint8_t *at;
 	uint32_t size, nr;
+	/* The one that was looked for last: */
+	uint64_t start; /* where it begins, as off is */
+	uint32_t row;
+	bool last; /* another begins right behind off */
 };
 
 /* Those that lie at off in some bytes; false if there are none. */
@@ -28,16 +32,10 @@ bool ow_tablerows_code(const struct ow_tablerows *r, uint32_t row,
 bool ow_tablerows_step(const struct ow_tablerows *r, uint32_t row,
 		       uint64_t *off, uint32_t *code);
 
-/* A row that was looked for: its code, and what begins right behind. */
-struct ow_tablerow {
-	uint64_t start; /* of the row, as off is */
-	uint32_t code;
-	bool last;     /* the next row begins behind off, */
-	uint32_t next; /* and has this code */
-};
-
-/* The last one of rows, the first of which begins at start, up to off. */
-bool ow_tablerows_find(const struct ow_tablerows *r, uint64_t start,
-		       uint64_t off, struct ow_tablerow *ret);
+/*
+ * Look for the last one, where the first begins at start, up to off; false if a
+ * byte of a distance before it is missing.
+ */
+bool ow_tablerows_find(struct ow_tablerows *r, uint64_t start, uint64_t off);
 
 #endif /* OW_TABLEROWS_H */

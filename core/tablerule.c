@@ -4,8 +4,8 @@
 #include "table.h"
 
 /* A set, and where its saves lie; false if it isn't there as a whole. */
-static bool find_set(const struct ow_table *t, uint32_t i,
-		     struct ow_table_set *ret, const uint8_t **saves_ret)
+OW_TEMPLATE bool find_set(const struct ow_table *t, uint32_t i,
+			  struct ow_table_set *ret, const uint8_t **saves_ret)
 {
 	if (i >= t->nr_sets)
 		return false;
@@ -16,34 +16,9 @@ static bool find_set(const struct ow_table *t, uint32_t i,
 	       ret->reg < t->arch->nr_regs;
 }
 
-static int decode_set(const struct ow_table *t, uint32_t i, struct ow_row *row,
-		      struct ow_rule *rules)
-{
-	int32_t word = t->arch->word;
-	struct ow_table_set set;
-	const uint8_t *at, *end;
-
-	if (!find_set(t, i, &set, &at))
-		return -OW_EFORMAT;
-	row->nr = 0;
-	if (set.head & OW_TABLE_SET_RA)
-		rules[row->nr++] =
-			(struct ow_rule){ t->ra, OW_RULE_AT_CFA, 0, -word };
-	for (end = at + 2 * OW_TABLE_SET_NR(set.head); at < end; at += 2) {
-		if (at[0] >= t->arch->nr_regs)
-			return -OW_EFORMAT;
-		rules[row->nr++] = (struct ow_rule){ at[0], OW_RULE_AT_CFA, 0,
-						     (int8_t)at[1] * word };
-	}
-	row->cfa = (struct ow_rule){ 0, OW_RULE_REG, set.reg, 0 };
-	row->flags = (set.head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0) |
-		     (set.head & OW_TABLE_SET_OUTERMOST ? OW_ROW_OUTERMOST : 0);
-	row->ra = t->ra;
-	return 0;
-}
-
 /* The rule that a code means: as ow_table_row() returns. */
-static int find_rule(const struct ow_table *t, uint32_t code, uint32_t *ret)
+OW_TEMPLATE int find_rule(const struct ow_table *t, uint32_t code,
+			  uint32_t *ret)
 {
 	if (code == OW_TABLE_NONE)
 		return -OW_ENOENT;
@@ -55,20 +30,51 @@ static int find_rule(const struct ow_table *t, uint32_t code, uint32_t *ret)
 	return OW_TABLE_CODE_IS_SEQ(*ret) ? -OW_EFORMAT : 0;
 }
 
+/* The row of a set, but for the CFA's offset; unchanged if it isn't sound. */
+OW_TEMPLATE int set_row(const struct ow_table *t, uint32_t i,
+			struct ow_row *row, struct ow_rule *rules)
+{
+	int32_t word = t->arch->word;
+	struct ow_table_set set;
+	const uint8_t *at, *end;
+	uint8_t nr = 0;
+
+	if (!find_set(t, i, &set, &at))
+		return -OW_EFORMAT;
+	if (set.head & OW_TABLE_SET_RA)
+		rules[nr++] =
+			(struct ow_rule){ t->ra, OW_RULE_AT_CFA, 0, -word };
+	for (end = at + 2 * OW_TABLE_SET_NR(set.head); at < end; at += 2) {
+		if (at[0] >= t->arch->nr_regs)
+			return -OW_EFORMAT;
+		rules[nr++] = (struct ow_rule){ at[0], OW_RULE_AT_CFA, 0,
+						(int8_t)at[1] * word };
+	}
+	*row = (struct ow_row){
+		.cfa = { 0, OW_RULE_REG, set.reg, 0 },
+		.nr = nr,
+		.flags = (set.head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0) |
+			 (set.head & OW_TABLE_SET_OUTERMOST ? OW_ROW_OUTERMOST :
+							      0),
+		.ra = t->ra,
+		.how = OW_HOW_TABLE,
+		.rules = rules,
+	};
+	return 0;
+}
+
 int ow_table_rule(const struct ow_table *t, uint32_t code, struct ow_row *row,
 		  struct ow_rule *rules)
 {
-	struct ow_row r = { .how = OW_HOW_TABLE, .rules = rules };
 	uint32_t rule;
 	int err = find_rule(t, code, &rule);
 
 	if (!err)
-		err = decode_set(t, OW_TABLE_CODE_SET(rule), &r, rules);
-	if (err)
-		return err;
-	r.cfa.off = (int32_t)OW_TABLE_CODE_WORDS(rule) * t->arch->word;
-	*row = r;
-	return 0;
+		err = set_row(t, OW_TABLE_CODE_SET(rule), row, rules);
+	if (!err)
+		row->cfa.off =
+			(int32_t)OW_TABLE_CODE_WORDS(rule) * t->arch->word;
+	return err;
 }
 
 bool ow_table_brief(const struct ow_table *t, uint32_t code, struct ow_brief *b)
@@ -114,7 +120,7 @@ int ow_table_verify_rules(const struct ow_table *t)
 	uint32_t i, code;
 
 	for (i = 0; i < t->nr_sets; i++)
-		if (decode_set(t, i, &row, rules))
+		if (set_row(t, i, &row, rules))
 			return -OW_EFORMAT;
 	for (i = 0; i < t->nr_codes; i++) {
 		code = OW_TABLE_FIRST + i;

@@ -12,7 +12,7 @@
  * Does the stack's window say that a signal frame may be at sp?  unsure is for
  * where the architecture has no mark, or the window not that word.
  */
-bool ow_trampoline_marked(const struct ow_step *s, const struct ow_regs *regs,
+bool ow_trampoline_marked(struct ow_step *s, const struct ow_regs *regs,
 			  bool unsure);
 
 /*

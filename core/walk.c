@@ -75,19 +75,18 @@ static bool executable(struct ow_walk *w, uint64_t pc)
 }
 
 /* The trampoline that a signal's handler returns to, if pc is in one. */
-static bool trampoline_row(struct ow_walk *w, struct ow_row *row)
+static bool trampoline_row(struct ow_walk *w)
 {
 	bool is_return = w->frames[w->nr - 1].flags & OW_FRAME_RETURN;
 
-	return ow_trampoline_row(&w->step, &w->regs, is_return, row);
+	return ow_trampoline_row(&w->step, &w->regs, is_return, &w->finder.row);
 }
 
-/* The row where CFI has none. */
-static int fallback_row(struct ow_walk *w, const struct ow_range *range,
-			struct ow_row *row)
+/* The row where CFI has none, in the range that was looked up last. */
+static int fallback_row(struct ow_walk *w)
 {
-	return ow_fallback_row(&w->step, &w->regs, &w->frames[w->nr - 1], range,
-			       row, w->finder.rules);
+	return ow_fallback_row(&w->step, &w->regs, &w->frames[w->nr - 1],
+			       w->range, &w->finder.row, w->finder.rules);
 }
 
 /* How a row was found, beside the errors. */
@@ -97,23 +96,64 @@ enum {
 	CACHED = 2, /* it is in the cache now */
 };
 
-/* The row in a module that is ready; as the halves of ow_find_row() return. */
-static int module_row(struct ow_walk *w, const struct ow_module *module,
-		      uint64_t addr, struct ow_brief *brief, struct ow_row *row)
+/*
+ * Where a retpoline returns to what it is to call (Linux,
+ * arch/x86/lib/retpoline.S), or a task that is new is switched to
+ * (arch/x86/entry/entry_64.S, ret_from_fork), the return address is where code
+ * begins, and in front of it ORC knows none: then that of its first instruction,
+ * which isn't put in brief.
+ */
+OW_APART int entered_row(struct ow_walk *w, const struct ow_module *module)
 {
-	int err = ow_find_ready_row(&w->finder, module, addr, brief, row);
+	const struct ow_arch *arch = w->step.target->arch;
+	const struct ow_row *row = &w->finder.row;
+	uint64_t pc = w->regs.val[arch->pc];
 
-	/* What a table leaves to the CFI may be a trampoline: that is told by its
-	   code, with or without the CFI, which has an expression a register. */
-	if (err == OW_FIND_FULL && module->table &&
-	    ow_trampoline_marked(&w->step, &w->regs, false) &&
-	    trampoline_row(w, row))
+	if (ow_find_ready_row(&w->finder, module, pc, NULL))
+		return -OW_ENOENT;
+	if (row->flags != OW_ROW_OUTERMOST &&
+	    (row->flags || row->cfa.kind != OW_RULE_REG ||
+	     row->cfa.reg != arch->sp || row->cfa.off != arch->word))
+		return -OW_ENOENT;
+	w->frames[w->nr - 1].flags &= (uint8_t)~OW_FRAME_RETURN;
+	return OW_FIND_ROW;
+}
+
+/* Was the last frame's pc returned to, by a call in front of it? */
+static bool is_returned_to(const struct ow_walk *w)
+{
+	return w->addr != w->regs.val[w->step.target->arch->pc];
+}
+
+/*
+ * The row that is in the module's CFI alone.  What a table leaves to that may be
+ * a trampoline: it is told by its code, with or without the CFI, which has an
+ * expression a register.
+ */
+OW_APART int full_row(struct ow_walk *w, const struct ow_module *module)
+{
+	if (module->table && ow_trampoline_marked(&w->step, &w->regs, false) &&
+	    trampoline_row(w))
 		return OW_FIND_ROW;
+	return ow_find_full_row(&w->finder, w->step.target, module);
+}
+
+/* The row in a module that is ready; as the halves of ow_find_row() return. */
+static int module_row(struct ow_walk *w, const struct ow_module *module)
+{
+	struct ow_brief *place = NULL;
+	int err;
+
+	if (w->cache)
+		place = ow_cache_place(w->cache, w->addr,
+				       w->step.target->map.generation);
+	err = ow_find_ready_row(&w->finder, module, w->addr, place);
 	if (err == OW_FIND_FULL)
-		err = ow_find_full_row(&w->finder, w->step.target, module, addr,
-				       brief, row);
-	if (err == -OW_EUNSUPPORTED && trampoline_row(w, row))
+		err = full_row(w, module);
+	if (err == -OW_EUNSUPPORTED && trampoline_row(w))
 		return OW_FIND_ROW;
+	if (err == -OW_ENOENT && module->orc && is_returned_to(w))
+		return entered_row(w, module);
 	return err;
 }
 
@@ -131,37 +171,32 @@ static void fetch_stack(const struct ow_walk *w)
 		__builtin_prefetch(stack->bytes + off);
 }
 
-/*
- * Where a retpoline returns to what it is to call (Linux,
- * arch/x86/lib/retpoline.S), or a task that is new is switched to
- * (arch/x86/entry/entry_64.S, ret_from_fork), the return address is where code
- * begins, and in front of it ORC knows none: then that of its first instruction.
- */
-static int entered_row(struct ow_walk *w, const struct ow_module *module,
-		       struct ow_row *row)
+/* Have the row that was found in the cache, if it may and can be there. */
+static int cache_row(struct ow_walk *w, int found)
 {
-	const struct ow_arch *arch = w->step.target->arch;
-	uint64_t pc = w->regs.val[arch->pc];
-	int err = ow_find_ready_row(&w->finder, module, pc, NULL, row);
-
-	if (err)
-		return err;
-	if (row->flags != OW_ROW_OUTERMOST &&
-	    (row->flags || row->cfa.kind != OW_RULE_REG ||
-	     row->cfa.reg != arch->sp || row->cfa.off != arch->word))
-		return -OW_ENOENT;
-	w->frames[w->nr - 1].flags &= (uint8_t)~OW_FRAME_RETURN;
-	return FOUND;
+	/* A return address at the very end may be a trampoline's start.  That
+	   isn't cached: the same addr may be a pc another time. */
+	if (found == OW_FIND_ROW && w->finder.row.flags & OW_ROW_LAST) {
+		if (is_returned_to(w) &&
+		    ow_trampoline_marked(&w->step, &w->regs, true))
+			trampoline_row(w);
+		return FOUND;
+	}
+	if (found == OW_FIND_ROW &&
+	    !(w->finder.brief &&
+	      ow_brief_make(w->finder.brief, w->step.target->arch,
+			    &w->finder.row)))
+		return FOUND;
+	ow_cache_take(w->cache, w->finder.brief, w->addr,
+		      w->step.target->map.generation);
+	return CACHED;
 }
 
 /* The row of the last frame found, by CFI or by what comes in its place. */
-static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
+static int find_row(struct ow_walk *w)
 {
-	const struct ow_target *t = w->step.target;
-	const struct ow_range *range = find_range(w, addr);
+	const struct ow_range *range = find_range(w, w->addr);
 	struct ow_module *module = range ? range->module : NULL;
-	uint64_t pc = w->regs.val[t->arch->pc];
-	struct ow_brief *place = NULL;
 	int err = -OW_ENOENT;
 
 	if (module && module->state == OW_MODULE_UNREAD) {
@@ -169,30 +204,11 @@ static int find_row(struct ow_walk *w, uint64_t addr, struct ow_row *row)
 		return WANTED;
 	}
 	fetch_stack(w);
-	if (w->cache)
-		place = ow_cache_place(w->cache, addr, t->map.generation);
 	if (module)
-		err = module_row(w, module, addr, place, row);
-	if (err == -OW_ENOENT && module && module->orc && addr != pc &&
-	    entered_row(w, module, row) == FOUND)
-		return FOUND;
-	if (err == -OW_ENOENT && !t->no_fallback)
-		return fallback_row(w, range, row);
-	if (err < 0)
-		return err;
-	/* A return address at the very end may be a trampoline's start.  That
-	   isn't cached: the same addr may be a pc another time. */
-	if (err == OW_FIND_ROW && row->flags & OW_ROW_LAST) {
-		if (addr != pc &&
-		    ow_trampoline_marked(&w->step, &w->regs, true))
-			trampoline_row(w, row);
-		return FOUND;
-	}
-	if (err == OW_FIND_ROW &&
-	    !(place && ow_brief_make(place, t->arch, row)))
-		return FOUND;
-	ow_cache_take(w->cache, place, addr, t->map.generation);
-	return CACHED;
+		err = module_row(w, module);
+	if (err == -OW_ENOENT && !w->step.target->no_fallback)
+		return fallback_row(w);
+	return err < 0 ? err : cache_row(w, err);
 }
 
 /*
@@ -207,16 +223,16 @@ static bool may_leave_stack(const struct ow_row *row)
 }
 
 /*
- * Did the step come nearer to the stack's base?  A leaf that saved nothing may
- * leave sp where it was.
+ * Did the step from the last frame come nearer to the stack's base?  A leaf that
+ * saved nothing may leave sp where it was.
  */
-static bool progressed(struct ow_walk *w, const struct ow_row *row,
-		       uint64_t old_pc, uint64_t old_sp, bool was_return)
+static bool progressed(struct ow_walk *w)
 {
 	const struct ow_arch *arch = w->step.target->arch;
+	const struct ow_frame *from = &w->frames[w->nr - 1];
 	uint64_t pc = w->regs.val[arch->pc], sp = w->regs.val[arch->sp];
 
-	if (may_leave_stack(row)) {
+	if (may_leave_stack(&w->finder.row)) {
 		if (pc == w->mark_pc && sp == w->mark_sp && w->mark_at)
 			return false;
 		/* Brent's way: compare with a frame, ever further behind. */
@@ -225,9 +241,11 @@ static bool progressed(struct ow_walk *w, const struct ow_row *row,
 			w->mark_pc = pc;
 			w->mark_sp = sp;
 		}
-		return pc != old_pc || sp != old_sp;
+		return pc != from->pc || sp != from->sp;
 	}
-	return sp > old_sp || (sp == old_sp && !was_return && pc != old_pc);
+	return sp > from->sp ||
+	       (sp == from->sp && !(from->flags & OW_FRAME_RETURN) &&
+		pc != from->pc);
 }
 
 /* What a frame pointer alone tells is less than what a rule does. */
@@ -247,14 +265,16 @@ static void forget_guesses(struct ow_walk *w)
  * Where a frame pointer led over code that tells nothing, other registers are
  * lost; but who keeps frame pointers can be followed by them.
  */
-static int step_up(struct ow_walk *w, struct ow_row *row)
+static int step_up(struct ow_walk *w)
 {
 	const struct ow_target *t = w->step.target;
+	const struct ow_row *row = &w->finder.row;
 	int err = ow_step(&w->step, row, &w->regs);
 
 	if (err != -OW_EUNKNOWN || !t->keeps_fp || row->how == OW_HOW_FP)
 		return err;
-	err = fallback_row(w, find_range(w, w->regs.val[t->arch->pc]), row);
+	find_range(w, w->regs.val[t->arch->pc]);
+	err = fallback_row(w);
 	if (err)
 		return err;
 	if (!(row->flags & OW_ROW_OUTERMOST))
@@ -264,12 +284,10 @@ static int step_up(struct ow_walk *w, struct ow_row *row)
 	return 0;
 }
 
-static enum ow_end take_step(struct ow_walk *w, struct ow_row *row,
-			     bool was_return)
+OW_APART enum ow_end take_step(struct ow_walk *w)
 {
 	const struct ow_arch *arch = w->step.target->arch;
-	uint64_t old_pc = w->regs.val[arch->pc];
-	uint64_t old_sp = w->regs.val[arch->sp];
+	const struct ow_row *row = &w->finder.row;
 	uint8_t flags = row->flags & OW_ROW_SIGNAL ? 0 : OW_FRAME_RETURN;
 	int err;
 
@@ -278,7 +296,7 @@ static enum ow_end take_step(struct ow_walk *w, struct ow_row *row,
 		w->frames[w->nr - 1].flags |= OW_FRAME_SIGNAL;
 	if (row->flags & OW_ROW_OUTERMOST)
 		return w->end = OW_END_OUTERMOST;
-	err = step_up(w, row);
+	err = step_up(w);
 	if (err)
 		return fail(w, err);
 	if (w->regs.val[arch->pc] == 0 && flags & OW_FRAME_RETURN)
@@ -287,7 +305,7 @@ static enum ow_end take_step(struct ow_walk *w, struct ow_row *row,
 	if (row->flags & OW_ROW_SIGNAL &&
 	    w->regs.val[arch->pc] < w->step.target->kernel_start)
 		return w->end = OW_END_OUTERMOST;
-	if (!progressed(w, row, old_pc, old_sp, was_return))
+	if (!progressed(w))
 		return w->end = OW_END_CYCLE;
 	if (row->how == OW_HOW_FP || row->how == OW_HOW_CALL) {
 		if (!executable(w, w->regs.val[arch->pc] - 1))
@@ -303,7 +321,7 @@ static enum ow_end take_step(struct ow_walk *w, struct ow_row *row,
  * Go as far as cached rows lead in the usual way; and return the row, if it is
  * cached, of the last frame, from where they don't.
  */
-static const struct ow_brief *run_cached(struct ow_walk *w)
+OW_APART const struct ow_brief *run_cached(struct ow_walk *w)
 {
 	struct ow_run run = {
 		.step = &w->step,
@@ -319,32 +337,34 @@ static const struct ow_brief *run_cached(struct ow_walk *w)
 	return run.row;
 }
 
-enum ow_end ow_walk_advance(struct ow_walk *w)
+/* A step by a row that has to be looked for; or the row in the cache. */
+OW_APART enum ow_end look_up(struct ow_walk *w)
 {
-	const struct ow_brief *b = w->cache ? run_cached(w) : NULL;
-	bool was_return;
-	struct ow_row row;
-	uint64_t addr;
-	int err = FOUND;
+	int err = find_row(w);
 
-	if (w->nr == w->max)
-		return w->end = OW_END_LIMIT;
-	was_return = w->frames[w->nr - 1].flags & OW_FRAME_RETURN;
-	addr = ow_row_addr(&w->frames[w->nr - 1]);
-	if (b)
-		ow_brief_row(b, w->step.target->arch, &row, w->finder.rules);
-	else
-		err = find_row(w, addr, &row);
-	if (err == WANTED)
-		return OW_END_WANT;
 	/* The step in brief is the shorter one, if it can be taken. */
 	if (err == CACHED)
 		return OW_END_NOT_YET;
-	if (err == -OW_ENOENT && !executable(w, addr))
+	if (err == FOUND)
+		return take_step(w);
+	if (err == WANTED)
+		return OW_END_WANT;
+	if (err == -OW_ENOENT && !executable(w, w->addr))
 		return w->end = OW_END_NO_MODULE;
-	if (err)
-		return fail(w, err);
-	return take_step(w, &row, was_return);
+	return fail(w, err);
+}
+
+enum ow_end ow_walk_advance(struct ow_walk *w)
+{
+	const struct ow_brief *b = w->cache ? run_cached(w) : NULL;
+
+	if (w->nr == w->max)
+		return w->end = OW_END_LIMIT;
+	w->addr = ow_row_addr(&w->frames[w->nr - 1]);
+	if (!b)
+		return look_up(w);
+	ow_brief_row(b, w->step.target->arch, &w->finder.row, w->finder.rules);
+	return take_step(w);
 }
 
 void ow_walk_first(struct ow_walk *w)

@@ -33,6 +33,7 @@ struct ow_walk {
 	int err;                  /* negated enum ow_err behind it, or 0 */
 	struct ow_module *wanted; /* after OW_END_WANT */
 
+	uint64_t addr; /* that the last frame's row is looked up by */
 	const struct ow_range *range; /* looked up last, of this run, or NULL */
 	uint64_t mark_pc, mark_sp;    /* a frame seen before, to find cycles */
 	unsigned int mark_at;

@@ -43,12 +43,11 @@ static void fix_head(uint8_t *bytes, size_t size, const struct ow_arch *arch)
 static void check_brief(uint64_t vaddr, const struct ow_row *row)
 {
 	struct ow_brief direct, made;
-	uint32_t code;
-	bool is_last;
+	struct ow_table_look l;
 
-	ASSERT(ow_table_code(&table, vaddr, &code, &is_last) == 0);
-	ASSERT(is_last == !!(row->flags & OW_ROW_LAST));
-	if (!ow_table_brief(&table, code, &direct))
+	ASSERT(ow_table_code(&table, vaddr, &l) == 0);
+	ASSERT(l.last == !!(row->flags & OW_ROW_LAST));
+	if (!ow_table_brief(&table, l.code, &direct))
 		return;
 	ASSERT(ow_brief_make(&made, table.arch, row));
 	ASSERT(memcmp(&direct, &made, sizeof(made)) == 0);

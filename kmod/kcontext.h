@@ -21,8 +21,8 @@
 #define KW_CACHE_MASK   (KW_CACHE / 2 - 1)
 
 struct kw_context {
-	struct ow_target target; /* first: reads find the context by it */
-	struct ow_walk walk;
+	struct ow_walk walk; /* first: one register holds both */
+	struct ow_target target;
 	struct ow_cache cache;
 	bool busy;
 	bool faulting; /* reads may sleep */

@@ -164,6 +164,7 @@ int kw_walk_each(struct pt_regs *regs, unsigned int max,
 int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs, unsigned int max,
 		     enum ow_end *end)
 {
+	const struct ow_frame *frames;
 	struct kw_context *c;
 	int nr = check_args(&max), i;
 
@@ -174,8 +175,9 @@ int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs, unsigned int max,
 		return busy();
 	set_room(c, c->frames, max);
 	nr = finish(c, walk_current(c, regs), end);
+	frames = c->walk.frames;
 	for (i = 0; i < nr; i++)
-		pcs[i] = c->frames[i].pc;
+		pcs[i] = frames[i].pc;
 	kw_context_put(c);
 	return nr;
 }

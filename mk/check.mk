@@ -1,8 +1,8 @@
 # make check: all tests and gates.  Each stage is a target of its own.
 
 # Everything that can fail, in the order of what it costs.
-stages = check-layers check-free check-bpf check-headers check-format check-shell \
-	check-install check-unit check-symbolize check-trace check-xen check-fuzz check-live \
+stages = check-layers check-free check-bpf check-kstack check-headers check-format \
+	check-shell check-install check-unit check-symbolize check-trace check-xen check-fuzz check-live \
 	check-regs check-compat check-clients check-rows check-xenlab check-kunwind check-lttng \
 	check-lttng-patch check-kunwind-arm64 check-kunwind-uml
 

@@ -161,6 +161,10 @@ check-kunwind-debug: $(KVERS_DEBUG:%=$(B)/kwtest-%/kwtest.ko) $(kt_programs) \
 check-slow: kmod-test $(kt_programs) $(B)/bin/outwind check-kunwind-debug
 	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-600} sh tests/kunwind/run.sh $(B) $(KVERS)
 
+# What a walk takes of a kernel's stack.
+check-kstack: kmod
+	sh scripts/check-kstack.sh $(KVERS:%=$(B)/kmod-%/kunwind.ko)
+
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
 	sh tests/kunwind/reports_test.sh
 	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVER)
@@ -209,5 +213,5 @@ $(B)/lab/uml-%/kunwind.ko: lab/kernel/build-uml.sh lab/kernel/uml.config \
 check-kunwind-uml: $(KUML:%=$(B)/lab/uml-%/kunwind.ko) $(kt_programs)
 	bash tests/kunwind/uml.sh $(B) $(KUML)
 
-.PHONY: kmod kmod-test bench-kunwind check-kunwind check-kunwind-all check-slow \
+.PHONY: kmod kmod-test bench-kunwind check-kstack check-kunwind check-kunwind-all check-slow \
 	check-kunwind-debug check-kunwind-arm64 check-kunwind-uml

@@ -220,13 +220,12 @@ static void differ(struct diff *d, uint64_t vaddr, const char *by,
 static bool same_brief(struct diff *d, uint64_t vaddr, const struct ow_row *row)
 {
 	struct ow_brief direct, made;
-	struct ow_row again;
-	int err = ow_find_ready_row(&d->brief_finder, &d->module, vaddr,
-				    &direct, &again);
+	int err =
+		ow_find_ready_row(&d->brief_finder, &d->module, vaddr, &direct);
 
 	if (err == OW_FIND_FULL)
-		err = ow_find_full_row(&d->brief_finder, &d->target, &d->module,
-				       vaddr, &direct, &again);
+		err = ow_find_full_row(&d->brief_finder, &d->target,
+				       &d->module);
 	return err != OW_FIND_BRIEF ||
 	       (ow_brief_make(&made, d->obj->elf.arch, row) &&
 		memcmp(&direct, &made, sizeof(made)) == 0);

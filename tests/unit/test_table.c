@@ -115,12 +115,11 @@ static void build(void)
 static void check_brief(uint64_t vaddr, const struct ow_row *row)
 {
 	struct ow_brief direct, made;
-	uint32_t code;
-	bool is_last;
+	struct ow_table_look l;
 
-	CHECK(ow_table_code(&table, vaddr, &code, &is_last) == 0);
-	CHECK(is_last == !!(row->flags & OW_ROW_LAST));
-	CHECK(ow_table_brief(&table, code, &direct) ==
+	CHECK(ow_table_code(&table, vaddr, &l) == 0);
+	CHECK(l.last == !!(row->flags & OW_ROW_LAST));
+	CHECK(ow_table_brief(&table, l.code, &direct) ==
 	      !(row->flags & OW_ROW_OUTERMOST));
 	CHECK(ow_brief_make(&made, table.arch, row));
 	CHECK(row->flags & OW_ROW_OUTERMOST ||
