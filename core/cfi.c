@@ -254,20 +254,31 @@ static struct entry entry_of(const struct ow_cfi *cfi,
 	};
 }
 
+/* The entry at *off, which moves on; as ow_cfi_skip() returns. */
+static int next_entry(struct entry *e, uint64_t *off)
+{
+	int more = read_entry(e, *off);
+
+	*off = more > 0 ? e->next : e->sec->size;
+	return more <= 0 ? more : e->is_cie ? 2 : 1;
+}
+
+int ow_cfi_skip(const struct ow_cfi *cfi, bool is_debug, uint64_t *off)
+{
+	struct entry e = entry_of(cfi, NULL, is_debug);
+
+	return next_entry(&e, off);
+}
+
 int ow_cfi_entry(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		 bool is_debug, uint64_t *off, struct ow_fde *ret)
 {
 	struct entry e = entry_of(cfi, env, is_debug);
-	int more = read_entry(&e, *off);
+	int kind = next_entry(&e, off);
 	int err;
 
-	if (more <= 0) {
-		*off = e.sec->size;
-		return more;
-	}
-	*off = e.next;
-	if (e.is_cie)
-		return 2;
+	if (kind != 1)
+		return kind;
 	err = read_fde(&e, ret);
 	return err ? err : 1;
 }

@@ -103,8 +103,12 @@ bool ow_cfi_know_cie(const struct ow_cfi *cfi, struct ow_cfa *cfa,
 int ow_cfi_search_hdr(const struct ow_cfi *cfi, uint64_t vaddr,
 		      uint64_t *off_ret);
 
-/* Where in .eh_frame the search table's pair i, of hdr_nr, says that its FDE is. */
+/*
+ * What the search table's pair i, of hdr_nr, says: where in .eh_frame its FDE is,
+ * and the vaddr that this starts at.
+ */
 uint64_t ow_cfi_hdr_off(const struct ow_cfi *cfi, uint64_t i);
+uint64_t ow_cfi_hdr_start(const struct ow_cfi *cfi, uint64_t i);
 
 /*
  * The entry at *off of a section (eh_frame, or debug_frame if is_debug); *off
@@ -114,6 +118,9 @@ uint64_t ow_cfi_hdr_off(const struct ow_cfi *cfi, uint64_t i);
  */
 int ow_cfi_entry(const struct ow_cfi *cfi, const struct ow_cfi_env *env,
 		 bool is_debug, uint64_t *off, struct ow_fde *ret);
+
+/* The same, with no look at what the entry holds. */
+int ow_cfi_skip(const struct ow_cfi *cfi, bool is_debug, uint64_t *off);
 
 /*
  * The FDE that covers vaddr, and by which section (OW_HOW_CFI or

@@ -119,6 +119,11 @@ uint64_t ow_cfi_hdr_off(const struct ow_cfi *cfi, uint64_t i)
 	return field(cfi, 2 * i + 1) - cfi->eh_frame.vaddr;
 }
 
+uint64_t ow_cfi_hdr_start(const struct ow_cfi *cfi, uint64_t i)
+{
+	return field(cfi, 2 * i);
+}
+
 int ow_cfi_search_hdr(const struct ow_cfi *cfi, uint64_t vaddr,
 		      uint64_t *off_ret)
 {

@@ -165,3 +165,36 @@ int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 	*ret = (struct ow_fde_index){ l.g.refs, l.g.nr };
 	return 0;
 }
+
+/* Has .eh_frame as many FDEs as that? */
+static bool has(const struct ow_cfi *cfi, uint64_t nr)
+{
+	uint64_t found = 0, off = 0;
+	int kind;
+
+	while ((kind = ow_cfi_skip(cfi, false, &off)) > 0 && found <= nr)
+		found += kind == 1;
+	return kind == 0 && found == nr;
+}
+
+int ow_fde_index_of_hdr(const struct ow_cfi *cfi, struct ow_fde_index *ret)
+{
+	struct ow_fde_ref *refs;
+	uint64_t before = 0, i;
+
+	if (!cfi->hdr_table || !has(cfi, cfi->hdr_nr))
+		return -1;
+	refs = malloc(cfi->hdr_nr * sizeof(*refs));
+	for (i = 0; refs && i < cfi->hdr_nr; i++) {
+		refs[i].start = ow_cfi_hdr_start(cfi, i);
+		refs[i].off = ow_cfi_hdr_off(cfi, i);
+		if (refs[i].start <= before ||
+		    refs[i].off >= cfi->eh_frame.size) {
+			free(refs);
+			return -1;
+		}
+		before = refs[i].start;
+	}
+	*ret = (struct ow_fde_index){ refs, cfi->hdr_nr };
+	return refs ? 0 : -1;
+}

@@ -15,4 +15,10 @@
 int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 		       struct ow_fde_index *ret);
 
+/*
+ * The same as .eh_frame_hdr lists them, which is faster, and has to be looked at
+ * when they are read.  -1 also if it can't be all of them.
+ */
+int ow_fde_index_of_hdr(const struct ow_cfi *cfi, struct ow_fde_index *ret);
+
 #endif /* OW_FDEINDEX_H */

@@ -3,12 +3,17 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "cfainsn.h"
+#include "cfastates.h"
 #include "error.h"
 #include "fdeindex.h"
-#include "rowmemo.h"
 
-#define SOON 8 /* FDEs further on */
+#define SOON   8  /* FDEs further on */
+#define MANY   16 /* rows of an FDE: few objects have more, on average */
+#define LINE   64 /* of a cache; most FDEs are not longer */
+#define WIDEST 3  /* bytes of an instruction that is run by states */
 
 /* Rows under construction, of some of the FDEs. */
 struct part {
@@ -22,62 +27,221 @@ struct part {
 	int err;
 	uint16_t entry_rule; /* of the first row of the last FDE */
 	struct ow_cie_memo memo;
-	struct ow_rowmemo sets; /* found before */
+	struct ow_cfastates states; /* each with its row's rule */
 	struct ow_flatcode code;
-	const uint8_t *begun; /* CIE's instructions that cfa has run, or NULL */
+	const uint8_t *begun; /* CIE whose instructions cfa has run, or NULL */
+	uint16_t first;       /* state after them, or 0 */
 	struct ow_cfa cfa;
 };
 
-/* The set of the row that the machine stands at. */
-static bool find_set(struct part *p, uint32_t *ret)
-{
-	struct ow_rule rules[OW_MAX_REGS];
-	struct ow_row row;
-
-	if (ow_rowmemo_get(&p->sets, &p->cfa, ret))
-		return true;
-	ow_cfa_row(&p->cfa, &row, rules);
-	if (!ow_tablesets_find(&p->out->sets, p->arch, p->out->ra, &row, ret))
-		return false;
-	ow_rowmemo_put(&p->sets, &p->cfa, *ret);
-	return true;
-}
-
-/* The rule of the row that a set was just found for. */
-static uint16_t find_rule(struct part *p, uint32_t set, uint32_t words)
-{
-	uint16_t *known =
-		words < OW_ROWMEMO_WORDS ? &p->sets.last->rules[words] : NULL;
-	uint16_t rule;
-
-	if (known && *known)
-		return *known;
-	rule = ow_flatrows_rule(p->out, OW_TABLE_RULE(set, words));
-	if (known)
-		*known = rule;
-	return rule;
-}
-
-/* The number that stands for a row until rows are coded. */
+/* The number that stands for the machine's row until rows are coded. */
 static uint16_t rule_here(struct part *p)
 {
 	const struct ow_rule *cfa = &p->cfa.state.cfa;
 	int32_t words = cfa->off / p->arch->word;
+	struct ow_rule rules[OW_MAX_REGS];
+	struct ow_row row;
 	uint32_t set;
 
 	if (cfa->kind != OW_RULE_REG || cfa->off % p->arch->word || words < 0 ||
-	    words > OW_TABLE_MAX_WORDS || !find_set(p, &set))
+	    words > OW_TABLE_MAX_WORDS)
 		return OW_TABLE_ESCAPE;
-	return find_rule(p, set, (uint32_t)words);
+	ow_cfa_row(&p->cfa, &row, rules);
+	if (!ow_tablesets_find(&p->out->sets, p->arch, p->out->ra, &row, &set))
+		return OW_TABLE_ESCAPE;
+	return ow_flatrows_rule(p->out, OW_TABLE_RULE(set, (uint32_t)words));
 }
 
-/* The rows of the FDE that the machine stands at. */
-static int add_rows(struct part *p)
+/* The same for a state. */
+static uint16_t rule_of(struct part *p, uint16_t state)
+{
+	uint16_t *known = &p->states.values[state];
+
+	if (*known == 0) {
+		ow_cfastates_get(&p->states, state, &p->cfa);
+		*known = rule_here(p);
+	}
+	return *known;
+}
+
+/* The size of an instruction that moves on, and how far it does; or 0. */
+static inline unsigned int move_size(const uint8_t *at, uint32_t *delta_ret)
+{
+	if ((at[0] & 0xc0) == OW_CFA_advance_loc) {
+		*delta_ret = at[0] & 0x3f;
+		return 1;
+	}
+	if (at[0] == OW_CFA_advance_loc1) {
+		*delta_ret = at[1];
+		return 2;
+	}
+	if (at[0] != OW_CFA_advance_loc2)
+		return 0;
+	*delta_ret = at[1] | (uint32_t)at[2] << 8;
+	return 3;
+}
+
+/*
+ * The size of an instruction that makes a state of one, as compilers write it;
+ * or 0.
+ */
+static inline unsigned int usual_size(const uint8_t *at)
+{
+	switch (at[0] & 0xc0) {
+	case OW_CFA_offset: return at[1] < 0x80 ? 2 : 0;
+	case OW_CFA_restore: return 1;
+	}
+	switch (at[0]) {
+	case OW_CFA_AARCH64_negate_ra_state: return 1;
+	case OW_CFA_def_cfa: return at[1] < 0x80 && at[2] < 0x80 ? 3 : 0;
+	case OW_CFA_def_cfa_register: return at[1] < 0x80 ? 2 : 0;
+	case OW_CFA_def_cfa_offset:
+	case OW_CFA_GNU_args_size:
+		return at[1] < 0x80 ? 2 : at[2] < 0x80 ? 3 : 0;
+	default: return 0;
+	}
+}
+
+/* An FDE whose instructions are run by states. */
+struct run {
+	uint64_t start, end;          /* vaddrs: of the row, of the FDE */
+	struct ow_flat_row *row;      /* the next one; there is room for all */
+	uint64_t base, rows, escapes; /* as struct ow_flatrows has them */
+	uint16_t rule;                /* of the row before */
+	uint16_t entry_rule;          /* of the FDE's first row, or 0 */
+	uint16_t state;
+};
+
+/* Apart, so that what else is known can be in registers. */
+struct saved {
+	uint16_t states[OW_CFA_DEPTH];
+	unsigned int nr;
+};
+
+/* The row that begins at start. */
+static inline void put_state(struct part *p, struct run *r)
+{
+	uint16_t rule = rule_of(p, r->state);
+
+	r->rows++;
+	r->escapes += rule == OW_TABLE_ESCAPE;
+	if (r->entry_rule == 0)
+		r->entry_rule = rule;
+	if (rule != r->rule)
+		*r->row++ =
+			(struct ow_flat_row){ (uint32_t)(r->start - r->base),
+					      rule, rule == r->entry_rule };
+	r->rule = rule;
+}
+
+/* False: not for the bytes of any compiler. */
+static inline bool move_on(struct part *p, struct run *r, uint64_t delta)
+{
+	if (delta > UINT64_MAX - r->start)
+		return false;
+	if (delta)
+		put_state(p, r);
+	r->start += delta;
+	return true;
+}
+
+/* Run an instruction that has no operand, or make a state by it: its size, or 0. */
+static inline unsigned int change(struct part *p, struct run *r,
+				  struct saved *saved, const uint8_t *at)
+{
+	unsigned int size = usual_size(at);
+	uint32_t insn = at[0];
+
+	if (size) {
+		if (size > 1)
+			insn |= (uint32_t)at[1] << 8;
+		if (size > 2)
+			insn |= (uint32_t)at[2] << 16;
+		r->state = ow_cfastates_next(&p->states, r->state, insn, size,
+					     &p->cfa);
+		return r->state ? size : 0;
+	}
+	if (at[0] == OW_CFA_nop)
+		return 1;
+	if (at[0] == OW_CFA_remember_state && saved->nr < OW_CFA_DEPTH)
+		saved->states[saved->nr++] = r->state;
+	else if (at[0] == OW_CFA_restore_state && saved->nr)
+		r->state = saved->states[--saved->nr];
+	else
+		return 0;
+	return 1;
+}
+
+/* The last bytes of an FDE with others behind them. */
+static const uint8_t *pad(const uint8_t *at, size_t left, uint8_t *buf)
+{
+	memset(buf, 0, WIDEST);
+	memcpy(buf, at, left);
+	return buf;
+}
+
+/* Run them all; false: one is for the machine to run. */
+static inline bool run_all(struct part *p, struct run *r,
+			   struct ow_cursor insns, uint64_t align)
+{
+	const uint8_t *at = insns.pos, *from;
+	struct saved saved = { .nr = 0 };
+	uint8_t padded[WIDEST];
+	unsigned int size;
+	uint32_t delta;
+	size_t left;
+
+	for (; at < insns.end && r->start < r->end; at += size) {
+		left = (size_t)(insns.end - at);
+		from = left < WIDEST ? pad(at, left, padded) : at;
+		size = move_size(from, &delta);
+		if (!size)
+			size = change(p, r, &saved, from);
+		else if (!move_on(p, r, delta * align))
+			return false;
+		if (size == 0 || size > left)
+			return false;
+	}
+	if (r->start < r->end)
+		put_state(p, r);
+	return true;
+}
+
+/* The rows of an FDE by states; false: that can't be, and none is added. */
+static bool add_by_states(struct part *p, const struct ow_fde *fde,
+			  uint64_t end)
+{
+	struct ow_flatrows *f = p->out;
+	struct run r = { .start = fde->start,
+			 .end = end,
+			 .base = f->base,
+			 .rule = f->nr ? f->rows[f->nr - 1].rule : 0,
+			 .state = p->first };
+
+	if (p->first == 0 || fde->insns.bad ||
+	    fde->cie.code_align > UINT32_MAX ||
+	    !ow_flatrows_reserve(f,
+				 1 + (size_t)(fde->insns.end - fde->insns.pos)))
+		return false;
+	r.row = f->rows + f->nr;
+	if (!run_all(p, &r, fde->insns, fde->cie.code_align))
+		return false;
+	f->nr = (size_t)(r.row - f->rows);
+	f->cfi_rows += r.rows;
+	f->escapes += r.escapes;
+	p->entry_rule = r.entry_rule;
+	return true;
+}
+
+/* The same by the machine.  0, or what the FDE's bytes deserve. */
+static int add_by_machine(struct part *p, const struct ow_fde *fde,
+			  uint64_t end)
 {
 	bool first = true;
 	uint16_t rule;
 	int more;
 
+	ow_cfa_begin_again(&p->cfa, &fde->cie, fde->insns, fde->start, end);
 	while ((more = ow_cfa_next(&p->cfa)) > 0) {
 		rule = rule_here(p);
 		p->out->cfi_rows++;
@@ -92,19 +256,17 @@ static int add_rows(struct part *p)
 	return more;
 }
 
-/* Run the CIE's instructions, or take what they came to for the FDE before. */
+/* Run the CIE's instructions, if they weren't for the FDE before. */
 static int begin(struct part *p, const struct ow_fde *fde, uint64_t end)
 {
-	const uint8_t *insns = fde->cie.insns;
-	int err = 0;
+	int err;
 
-	if (p->begun != insns)
-		err = ow_cfa_begin(&p->cfa, &fde->cie, fde->insns, fde->start,
-				   end);
-	else
-		ow_cfa_begin_again(&p->cfa, &fde->cie, fde->insns, fde->start,
-				   end);
-	p->begun = err ? NULL : insns;
+	p->cfa.cie = &fde->cie;
+	if (p->begun == fde->cie_entry)
+		return 0;
+	err = ow_cfa_begin(&p->cfa, &fde->cie, fde->insns, fde->start, end);
+	p->begun = err ? NULL : fde->cie_entry;
+	p->first = err ? 0 : ow_cfastates_begin(&p->states, &p->cfa);
 	return err;
 }
 
@@ -120,8 +282,8 @@ static int add_fde(struct part *p, const struct ow_fde *fde, uint64_t end)
 		f->start = fde->start;
 	}
 	err = begin(p, fde, end);
-	if (!err)
-		err = add_rows(p);
+	if (!err && !add_by_states(p, fde, end))
+		err = add_by_machine(p, fde, end);
 	f->end = end;
 	if (err == -OW_CODE_MEMORY)
 		return err;
@@ -132,18 +294,25 @@ static int add_fde(struct part *p, const struct ow_fde *fde, uint64_t end)
 }
 
 /*
- * What lies before a function that comes soon: looking at gaps goes through all
- * of the code, and nothing else does.
+ * What lies before a function that comes soon, and its FDE: looking at gaps goes
+ * through all of the code, which nothing else does, and FDEs needn't lie in the
+ * order of their functions.
  */
-static void prefetch_gap(const struct part *p, const struct ow_fde_ref *at)
+static void prefetch(const struct part *p, const struct ow_fde_ref *at)
 {
-	uint64_t skip;
+	const struct ow_section *eh = &p->obj->cfi.eh_frame;
+	uint64_t skip, off;
 
 	if (p->last - at <= SOON)
 		return;
 	skip = at[SOON].start - 1 - p->code.start;
 	if (skip < p->code.size)
 		__builtin_prefetch(p->code.bytes + skip);
+	off = at[SOON].off;
+	if (off < eh->size) {
+		__builtin_prefetch(eh->bytes + off);
+		__builtin_prefetch(eh->bytes + off + LINE);
+	}
 }
 
 static void *make_part(void *arg)
@@ -153,19 +322,22 @@ static void *make_part(void *arg)
 	const struct ow_fde_ref *at;
 	struct ow_fde fde = { .end = 0 };
 	uint64_t end, off;
+	int kind;
 
 	if (ow_is_given_up(p->stop))
 		p->err = -OW_CODE_ABSENT;
 	for (at = p->list; at < p->last && !p->err; at++) {
-		prefetch_gap(p, at);
+		prefetch(p, at);
 		off = at->off & ~OW_FDEROWS_DEBUG;
-		ow_cfi_entry(&p->obj->cfi, &env, at->off & OW_FDEROWS_DEBUG,
-			     &off, &fde);
+		kind = ow_cfi_entry(&p->obj->cfi, &env,
+				    at->off & OW_FDEROWS_DEBUG, &off, &fde);
+		if (kind != 1 || fde.start != at->start || fde.end == fde.start)
+			p->err = -OW_CODE_FORMAT;
 		end = fde.end < p->limit ? fde.end : p->limit;
 		/* A look-up takes the last FDE that starts below. */
 		if (at + 1 < p->end && end > at[1].start)
 			end = at[1].start;
-		if (fde.start < end)
+		if (!p->err && fde.start < end)
 			p->err = add_fde(p, &fde, end);
 		if (ow_is_given_up(p->stop))
 			p->err = -OW_CODE_ABSENT;
@@ -195,6 +367,8 @@ static struct part *create_part(const struct ow_object *obj,
 		return NULL;
 	}
 	p->out->base = base;
+	/* With the rows of parts behind it, most often. */
+	ow_flatrows_grow(p->out, (nr - first) * MANY);
 	p->obj = obj;
 	p->arch = obj->elf.arch;
 	p->list = list + first;

@@ -10,8 +10,8 @@
 /*
  * Make the rows of nr FDEs, at least one, which lie in address order and begin
  * within 4 GiB; offs may have OW_FDEROWS_DEBUG set.  By two threads, if they
- * are many.  NULL when out of memory, or when *stop, which may be NULL and is
- * another thread's, has become true.
+ * are many.  NULL when out of memory, where an FDE isn't what the list says, or
+ * when *stop, which may be NULL and is another thread's, has become true.
  */
 struct ow_flatrows *ow_fderows_make(const struct ow_object *obj,
 				    const struct ow_fde_ref *list, size_t nr,

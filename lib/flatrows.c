@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "hugemem.h"
 #include "padding.h"
 
 uint16_t ow_flatrows_rule(struct ow_flatrows *f, uint32_t rule)
@@ -26,37 +27,20 @@ uint16_t ow_flatrows_rule(struct ow_flatrows *f, uint32_t rule)
 	return (uint16_t)(OW_TABLE_FIRST + f->nr_rules - 1);
 }
 
-static bool grow(struct ow_flatrows *f, size_t more)
+bool ow_flatrows_grow(struct ow_flatrows *f, size_t more)
 {
 	size_t room = f->room ? 2 * f->room : 1024;
 	void *rows;
 
 	if (room - f->nr < more)
 		room = f->nr + more;
-	rows = realloc(f->rows, room * sizeof(*f->rows));
+	rows = ow_hugemem_grow(f->rows, f->room * sizeof(*f->rows),
+			       room * sizeof(*f->rows));
 	if (!rows)
 		return false;
 	f->rows = rows;
 	f->room = room;
 	return true;
-}
-
-static bool reserve(struct ow_flatrows *f, size_t more)
-{
-	return f->room - f->nr >= more || grow(f, more);
-}
-
-int ow_flatrows_add(struct ow_flatrows *f, uint64_t vaddr, uint16_t rule,
-		    bool entry)
-{
-	if (f->nr && f->rows[f->nr - 1].rule == rule)
-		return 0;
-	if (!reserve(f, 1))
-		return -OW_CODE_MEMORY;
-	f->rows[f->nr++] =
-		(struct ow_flat_row){ (uint32_t)(vaddr - f->base), rule,
-				      entry || rule == OW_TABLE_NONE };
-	return 0;
 }
 
 /* Is what lies between only padding? */
@@ -86,7 +70,7 @@ int ow_flatrows_bridge(struct ow_flatrows *f, const struct ow_object *obj,
 void ow_flatrows_destroy(struct ow_flatrows *f)
 {
 	if (f)
-		free(f->rows);
+		ow_hugemem_free(f->rows, f->room * sizeof(*f->rows));
 	free(f);
 }
 
@@ -122,7 +106,8 @@ bool ow_flatrows_append(struct ow_flatrows *a, const struct ow_flatrows *b,
 
 	if (a->nr == 0 || b->nr == 0 || a->ra != b->ra ||
 	    !translate(a, b, rules) ||
-	    ow_flatrows_bridge(a, obj, &code, b->start) || !reserve(a, b->nr))
+	    ow_flatrows_bridge(a, obj, &code, b->start) ||
+	    !ow_flatrows_reserve(a, b->nr))
 		return false;
 	for (i = 0; i < b->nr; i++) {
 		row = &b->rows[i];

@@ -6,6 +6,7 @@
 #ifndef OW_FLATROWS_H
 #define OW_FLATROWS_H
 
+#include "error.h"
 #include "object.h"
 #include "tableseq.h"
 #include "tableset.h"
@@ -35,9 +36,27 @@ struct ow_flatcode {
 /* The number that stands for a rule; OW_TABLE_ESCAPE if there is no room. */
 uint16_t ow_flatrows_rule(struct ow_flatrows *f, uint32_t rule);
 
+/* Room for more rows than there is; false when out of memory. */
+bool ow_flatrows_grow(struct ow_flatrows *f, size_t more);
+
+static inline bool ow_flatrows_reserve(struct ow_flatrows *f, size_t more)
+{
+	return f->room - f->nr >= more || ow_flatrows_grow(f, more);
+}
+
 /* Add a row, if it isn't as the one before.  0 or -OW_CODE_MEMORY. */
-int ow_flatrows_add(struct ow_flatrows *f, uint64_t vaddr, uint16_t rule,
-		    bool entry);
+static inline int ow_flatrows_add(struct ow_flatrows *f, uint64_t vaddr,
+				  uint16_t rule, bool entry)
+{
+	if (f->nr && f->rows[f->nr - 1].rule == rule)
+		return 0;
+	if (!ow_flatrows_reserve(f, 1))
+		return -OW_CODE_MEMORY;
+	f->rows[f->nr++] =
+		(struct ow_flat_row){ (uint32_t)(vaddr - f->base), rule,
+				      entry || rule == OW_TABLE_NONE };
+	return 0;
+}
 
 /* From the last FDE's end to the next one's start.  0 or -OW_CODE_MEMORY. */
 int ow_flatrows_bridge(struct ow_flatrows *f, const struct ow_object *obj,

@@ -189,12 +189,48 @@ static uint8_t *make(struct gen *g, const struct ow_fde_index *eh,
 	return bytes;
 }
 
+/* By the FDEs that .eh_frame_hdr lists; NULL if they aren't all, or aren't so. */
+static uint8_t *make_by_hdr(struct gen *g, size_t *size_ret,
+			    struct ow_error *err)
+{
+	struct ow_fde_index none = { .nr = 0 }, eh;
+	uint8_t *bytes;
+
+	if (ow_fde_index_of_hdr(&g->obj->cfi, &eh))
+		return NULL;
+	bytes = make(g, &eh, &none, size_ret, err);
+	free((void *)eh.refs);
+	return bytes;
+}
+
+/* By all that are found. */
+static uint8_t *make_by_search(struct gen *g, const struct ow_fde_index *debug,
+			       size_t *size_ret, struct ow_error *err)
+{
+	const struct ow_cfi *cfi = &g->obj->cfi;
+	struct ow_fde_index eh = cfi->eh_index;
+	uint8_t *bytes = NULL;
+
+	if (!eh.nr && cfi->eh_frame.bytes &&
+	    ow_fde_index_build(cfi, false, &eh)) {
+		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", g->obj->path);
+		return NULL;
+	}
+	if (eh.nr || debug->nr)
+		bytes = make(g, &eh, debug, size_ret, err);
+	else
+		ow_fail(err, OW_CODE_ABSENT, "%s: .eh_frame is empty",
+			g->obj->path);
+	if (eh.refs != cfi->eh_index.refs)
+		free((void *)eh.refs);
+	return bytes;
+}
+
 static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 			size_t *size_ret, struct ow_table_stats *stats,
 			const bool *stop, struct ow_error *err)
 {
 	struct gen g = { .obj = obj, .stats = stats, .stop = stop };
-	struct ow_fde_index eh = obj->cfi.eh_index;
 	uint8_t *bytes = NULL;
 
 	memset(stats, 0, sizeof(*stats));
@@ -202,19 +238,9 @@ static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 		ow_fail(err, OW_CODE_ABSENT, "%s: no .eh_frame", obj->path);
 		return NULL;
 	}
-	if (!eh.nr && obj->cfi.eh_frame.bytes &&
-	    ow_fde_index_build(&obj->cfi, false, &eh)) {
-		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", obj->path);
-		return NULL;
-	}
-	if (eh.nr || debug.nr)
-		bytes = make(&g, &eh, &debug, size_ret, err);
-	else
-		ow_fail(err, OW_CODE_ABSENT, "%s: .eh_frame is empty",
-			obj->path);
-	if (eh.refs != obj->cfi.eh_index.refs)
-		free((void *)eh.refs);
-	return bytes;
+	if (!debug.nr)
+		bytes = make_by_hdr(&g, size_ret, err);
+	return bytes ? bytes : make_by_search(&g, &debug, size_ret, err);
 }
 
 uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,

@@ -4,13 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hugemem.h"
+
 #define CLOSE    8  /* rows further apart than this are not one run */
 #define MAX_SIZE 16 /* of a run: three bytes a row fit a sequence */
 #define MAX_SEQS (OW_TABLE_MAX_NUMBER + 1)
 
 /* A run of rows, and how often one like it occurs. */
 struct run {
-	size_t first; /* in the flat rows, of its first occurrence */
+	uint32_t first; /* in the flat rows, of its first occurrence */
+	uint32_t hash;  /* of its content */
 	uint32_t count;
 	uint16_t number; /* of the sequence made of it, or 0 */
 	uint8_t size;
@@ -42,7 +45,7 @@ static uint8_t run_size(const struct ow_flat_row *flat, size_t nr, size_t i)
 	return (uint8_t)(k - i);
 }
 
-static uint64_t run_hash(const struct ow_flat_row *row, uint8_t size)
+static uint32_t run_hash(const struct ow_flat_row *row, uint8_t size)
 {
 	uint64_t hash = size;
 	uint8_t i;
@@ -52,7 +55,7 @@ static uint64_t run_hash(const struct ow_flat_row *row, uint8_t size)
 		hash *= 0x9e3779b97f4a7c15ULL;
 		hash ^= hash >> 32;
 	}
-	return hash;
+	return (uint32_t)hash;
 }
 
 static bool same_run(const struct ow_flat_row *a, const struct ow_flat_row *b,
@@ -68,19 +71,30 @@ static bool same_run(const struct ow_flat_row *a, const struct ow_flat_row *b,
 }
 
 /* The slot of the run of that size at i; an empty one if it is new. */
-static uint32_t *find_slot(const struct runs *r, size_t i, uint8_t size)
+static uint32_t *find_slot(const struct runs *r, size_t i, uint8_t size,
+			   uint32_t hash)
 {
-	uint32_t at = (uint32_t)run_hash(r->flat + i, size) & r->mask;
+	uint32_t at = hash & r->mask;
 	const struct run *run;
 
 	for (;; at = (at + 1) & r->mask) {
 		if (r->slots[at] == 0)
 			return &r->slots[at];
 		run = &r->all[r->slots[at] - 1];
-		if (run->size == size &&
+		if (run->hash == hash && run->size == size &&
 		    same_run(r->flat + run->first, r->flat + i, size))
 			return &r->slots[at];
 	}
+}
+
+/* Where a run goes that isn't there. */
+static uint32_t *free_slot(const struct runs *r, uint32_t hash)
+{
+	uint32_t at = hash & r->mask;
+
+	while (r->slots[at])
+		at = (at + 1) & r->mask;
+	return &r->slots[at];
 }
 
 /* Room for twice as many. */
@@ -97,20 +111,23 @@ static bool grow(struct runs *r)
 	r->mask = 2 * room - 1;
 	r->slots = calloc(2 * (size_t)room, sizeof(*r->slots));
 	for (i = 0; r->slots && i < r->nr_runs; i++)
-		*find_slot(r, r->all[i].first, r->all[i].size) = i + 1;
+		*free_slot(r, r->all[i].hash) = i + 1;
 	return r->slots != NULL;
 }
 
 /* 1 + the number of the run of that size at i, or 0 when out of memory. */
 static uint32_t find_run(struct runs *r, size_t i, uint8_t size)
 {
-	uint32_t *slot;
+	uint32_t *slot, hash;
 
 	if (r->nr_runs == r->room && !grow(r))
 		return 0;
-	slot = find_slot(r, i, size);
+	hash = run_hash(r->flat + i, size);
+	slot = find_slot(r, i, size, hash);
 	if (*slot == 0) {
-		r->all[r->nr_runs++] = (struct run){ .first = i, .size = size };
+		r->all[r->nr_runs++] = (struct run){ .first = (uint32_t)i,
+						     .hash = hash,
+						     .size = size };
 		*slot = r->nr_runs;
 	}
 	return *slot;
@@ -186,8 +203,9 @@ int ow_seqs_make(struct ow_seqs *s, const struct ow_flat_row *flat, size_t nr,
 	int failed = -1;
 
 	memset(s, 0, sizeof(*s));
-	r.found = malloc((nr + 1) * sizeof(*r.found));
-	s->rows = malloc((nr + 1) * sizeof(*s->rows));
+	s->room = nr + 1;
+	r.found = ow_hugemem_alloc(s->room * sizeof(*r.found));
+	s->rows = ow_hugemem_alloc(s->room * sizeof(*s->rows));
 	s->seqs = malloc(MAX_SEQS * sizeof(*s->seqs));
 	if (r.found && s->rows && s->seqs && count_runs(&r)) {
 		rewrite(s, &r, first_number);
@@ -195,12 +213,12 @@ int ow_seqs_make(struct ow_seqs *s, const struct ow_flat_row *flat, size_t nr,
 	}
 	free(r.all);
 	free(r.slots);
-	free(r.found);
+	ow_hugemem_free(r.found, s->room * sizeof(*r.found));
 	return failed;
 }
 
 void ow_seqs_free(struct ow_seqs *s)
 {
-	free(s->rows);
+	ow_hugemem_free(s->rows, s->room * sizeof(*s->rows));
 	free(s->seqs);
 }

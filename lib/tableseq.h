@@ -22,7 +22,7 @@ struct ow_flat_row {
 /* What became of the rows. */
 struct ow_seqs {
 	struct ow_flat_row *rows; /* rule may be that of a sequence */
-	size_t nr_rows;
+	size_t nr_rows, room;
 
 	struct ow_seq {
 		size_t first; /* of the rows given */

@@ -148,12 +148,76 @@ static void test_terminator(void)
 	check_build(&cfi, 1000);
 }
 
+/* A header that lists the section's first nr; return how many these are. */
+static size_t list_in_hdr(struct ow_cfi *cfi, uint8_t *table, size_t nr)
+{
+	size_t i, k = 0;
+	uint32_t pair[2];
+
+	for (i = 0; i < nr; i++) {
+		if ((i ^ 1) >= nr)
+			continue;
+		pair[0] = (uint32_t)(start_of(i ^ 1) - HDR);
+		pair[1] = (uint32_t)(SECTION + offs[i ^ 1] - HDR);
+		memcpy(table + 8 * k++, pair, 8);
+	}
+	cfi->hdr = (struct ow_section){ table, 8 * k, HDR };
+	cfi->hdr_table = table;
+	cfi->hdr_nr = k;
+	cfi->hdr_enc = OW_PE_DATAREL | OW_PE_SDATA4;
+	return k;
+}
+
+static void test_of_hdr(void)
+{
+	static uint8_t table[8 * 100];
+	struct ow_fde_index index = { .nr = 0 };
+	struct ow_cfi cfi;
+	uint8_t swap[8];
+	size_t i;
+
+	put_many();
+	/* None of the first six was dropped. */
+	size = offs[6];
+	cfi = cfi_of_many();
+	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	CHECK(list_in_hdr(&cfi, table, 6) == 6);
+	CHECK(ow_fde_index_of_hdr(&cfi, &index) == 0);
+	CHECK(index.nr == 6);
+	for (i = 0; i < index.nr; i++) {
+		CHECK(index.refs[i].start == start_of(i ^ 1));
+		CHECK(index.refs[i].off == offs[i ^ 1]);
+	}
+	free((void *)index.refs);
+
+	/* It lists less than there is, or more. */
+	cfi.hdr_nr = 5;
+	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	cfi.hdr_nr = 6;
+	cfi.eh_frame.size = offs[5];
+	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	cfi.eh_frame.size = offs[6] - 1;
+	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	cfi.eh_frame.size = offs[6];
+
+	/* Not in order, one twice, or none of the section's. */
+	memcpy(swap, table + 8, 8);
+	memcpy(table + 8, table, 8);
+	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	memcpy(table, swap, 8);
+	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	list_in_hdr(&cfi, table, 6);
+	table[8 * 2 + 7] ^= 0x40;
+	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "alone", test_alone },
 		{ "halves", test_halves },
 		{ "terminator", test_terminator },
+		{ "as the header lists them", test_of_hdr },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
