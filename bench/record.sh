@@ -9,7 +9,7 @@ seconds=3
 dir=$(mktemp -d)
 "$build/live/busy" >/dev/null &
 target=$!
-trap 'kill $target; rm -rf "$dir"' EXIT
+trap 'kill $target 2>/dev/null; rm -rf "$dir"' EXIT
 sleep 0.2
 
 row() {
@@ -43,3 +43,39 @@ ours --no-kernel
 ours --engine=perf
 theirs --call-graph dwarf
 theirs --call-graph fp
+
+# What a sample costs by itself, and what each frame adds, by stacks that differ in
+# nothing but their depth: a line through them.  The fewer samples a second, the
+# colder are the caches.  The target is 40 ns for what a frame adds.
+one_depth() {
+    "$build/bench/depths" "$2" &
+    loop=$!
+    sleep 0.2
+    "$build/bin/outwind" record -F "$1" -d $seconds -o /dev/null --stats \
+        $loop 2>"$dir/said"
+    kill $loop
+    awk '/frames a sample/ { frames = $1 }
+        /^programs:/ { print frames, frames * $6 }' "$dir/said"
+}
+
+by_depth() {
+    for depth in 1 8 32 128 512; do
+        one_depth "$1" $depth
+    done | awk -v hz="$1" '
+        { frames = frames " " $1 "|"; ns = ns sprintf(" %d |", $2)
+          n++; x += $1; y += $2; xx += $1 * $1; xy += $1 * $2 }
+        END {
+            slope = (n * xy - x * y) / (n * xx - x * x)
+            printf "| %s |%s %.0f | %.1f |\n", hz, ns, (y - slope * x) / n,
+                slope
+        }'
+}
+
+kill $target
+wait $target 2>/dev/null || :
+printf '\n| Hz, ns a sample in | 1 function | 8 | 32 | 128 | 512 | '
+printf 'a sample by itself | and a frame |\n'
+echo '| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |'
+by_depth 99
+by_depth 999
+by_depth 9999

@@ -8,13 +8,17 @@
 
 #include "bpfstate.h"
 
-#define NR_OTHERS  5
-#define SAVE_BITS  5
-#define SAVE_MASK  31
-#define HAS_RA     (1U << 31) /* while a brief is being made */
-#define PAGE_BYTES 4096
-#define MOST_READ  (8 * WINDOW) /* bytes of the stack at a time */
-#define FAR_READ   256          /* where frames lie far from each other */
+#define NR_OTHERS 5
+#define SAVE_BITS 5
+#define SAVE_MASK 31
+#define HAS_RA    (1U << 31)   /* while a brief is being made */
+#define MOST_READ (8 * WINDOW) /* bytes of the stack at a time */
+#define FAR_READ  256          /* where frames lie far from each other */
+
+/* How run_briefs() ended. */
+#define RUN_OFF 0
+#define RUN_ON  1
+#define RUN_OUT 2
 
 /* Registers that calls preserve (x86-64 psABI), in the order of brief.saves. */
 #define SAVED0 6 /* rbp; then rbx, r12 to r15 */
@@ -27,14 +31,10 @@
 	(1ULL << SAVED1 | 1ULL << SAVED2 | 1ULL << SAVED3 | 1ULL << SAVED4 | \
 	 1ULL << SAVED5)
 
-static __always_inline struct pair *pair_at(struct walk *w, __u64 addr)
+static __always_inline struct brief *brief_at(struct walk *w, __u32 at)
 {
-	__u64 hash = (addr + (__u64)w->process.image * 0xff51afd7ed558ccdULL) *
-		     0x9e3779b97f4a7c15ULL;
-	__u64 pair = (hash >> 32) * PAIRS >> 32;
-
-	opaque(pair);
-	return &w->briefs[pair];
+	opaque(at);
+	return &w->briefs[at % BRIEFS];
 }
 
 static __always_inline bool is_brief_of(const struct brief *b,
@@ -43,14 +43,31 @@ static __always_inline bool is_brief_of(const struct brief *b,
 	return b->addr == addr && b->image == w->process.image;
 }
 
-/* What is known of addr, or NULL. */
-static __always_inline struct brief *brief_of(struct walk *w, __u64 addr)
+static __always_inline struct place *places_of(struct walk *w, __u64 addr)
 {
-	struct pair *p = pair_at(w, addr);
+	__u64 hash = (addr + (__u64)w->process.image * 0xff51afd7ed558ccdULL) *
+		     0x9e3779b97f4a7c15ULL;
+	__u64 place = (hash >> 32) * PLACES >> 32;
 
-	if (is_brief_of(&p->of[0], w, addr))
-		return &p->of[0];
-	return is_brief_of(&p->of[1], w, addr) ? &p->of[1] : NULL;
+	opaque(place);
+	return &w->places[place];
+}
+
+/* Which brief is of addr, by the index; 0 if none is. */
+static __always_inline __u32 find_brief(struct walk *w, __u64 addr)
+{
+	const struct place *p = places_of(w, addr);
+
+	if (is_brief_of(brief_at(w, p->of[0]), w, addr))
+		return p->of[0];
+	return is_brief_of(brief_at(w, p->of[1]), w, addr) ? p->of[1] : 0;
+}
+
+/* The frame after the last one has this brief; so has the next walk's, maybe. */
+static __always_inline void came_to(struct walk *w, __u32 at)
+{
+	brief_at(w, w->last)->next = at;
+	w->last = at;
 }
 
 /*
@@ -81,11 +98,14 @@ __noinline int refill(struct walk *w, __u64 from, __u32 least)
 	return -1;
 }
 
-/* The word so many bytes below the one that ends at top, in the window. */
-static __always_inline __u64 below(const struct walk *w, __u64 top, __u64 bytes)
+/*
+ * The word so many bytes below the window's top.  That is kept in memory, where
+ * the verifier doesn't follow it: what it comes from makes no paths different.
+ */
+static __always_inline __u64 below(const struct walk *w, __u64 bytes)
 {
 	return *(const __u64 *)((const char *)w->window.words +
-				((top - bytes) & (8 * WINDOW - 8)));
+				((w->window.top - bytes) & (8 * WINDOW - 8)));
 }
 
 /*
@@ -95,9 +115,7 @@ static __always_inline __u64 below(const struct walk *w, __u64 top, __u64 bytes)
  */
 struct run {
 	__u64 addr, sp, fp, hash;
-	__u64 miss;  /* the window must begin there; or 0 */
-	__u32 depth; /* and have so many bytes */
-	__u32 nr;    /* steps */
+	__u32 nr; /* steps */
 	__u32 saved_fp, saved_others;
 	__u8 how;
 };
@@ -122,15 +140,34 @@ static __always_inline void put_run(struct walk *w, const struct run *r)
 	w->flags = OW_FRAME_RETURN;
 }
 
+/* The brief of addr, which is likely the one that came next last; or NULL. */
+static __always_inline const struct brief *next_brief(struct walk *w,
+						      __u64 addr)
+{
+	__u32 at = brief_at(w, w->last)->next;
+
+	if (is_brief_of(brief_at(w, at), w, addr)) {
+		w->last = at;
+		return brief_at(w, at);
+	}
+	at = find_brief(w, addr);
+	if (!at)
+		return NULL;
+	came_to(w, at);
+	return brief_at(w, at);
+}
+
 /*
- * Go as far as briefs lead in the usual way; true if they may lead further.
- * What is unusual is left to walk_step(), which finds the same row.
+ * Go as far as briefs lead in the usual way: RUN_ON if they may lead further,
+ * or RUN_OUT where the stack ends.  What is unusual is left to walk_step(),
+ * which finds the same row.
  */
 __noinline int run_briefs(struct walk *w, struct stack *s)
 {
 	struct run r = { 0 };
 	__u64 pc, cfa, top, *frames;
 	const struct brief *b;
+	int ret = RUN_ON;
 	__u32 i, left;
 
 	if (!w || !s || w->careful || w->nr >= w->max)
@@ -145,8 +182,9 @@ __noinline int run_briefs(struct walk *w, struct stack *s)
 	left = w->max - w->nr;
 	frames = &s->frames[(w->nr_kernel + w->nr) % FRAMES];
 	for (i = 0; i < RUN; i++) {
-		b = brief_of(w, r.addr);
-		if (!b || i >= left)
+		b = i < left ? next_brief(w, r.addr) : NULL;
+		ret = b && b->kind == BRIEF_BASE ? RUN_OUT : RUN_OFF;
+		if (!b)
 			break;
 		cfa = r.sp + (__s64)b->off;
 		if (b->kind != BRIEF_BY_SP) {
@@ -156,15 +194,16 @@ __noinline int run_briefs(struct walk *w, struct stack *s)
 		}
 		top = cfa - w->window.start;
 		if (top > w->window.size || top < b->flags) {
-			r.miss = cfa - b->flags;
-			r.depth = b->flags;
-			break;
+			if (refill(w, cfa - b->flags, b->flags))
+				break;
+			top = b->flags;
 		}
-		pc = below(w, top, 8);
+		w->window.top = top;
+		pc = below(w, 8);
 		if (pc == 0)
 			break;
 		if (b->what)
-			r.fp = below(w, top, b->what);
+			r.fp = below(w, b->what);
 		r.saved_fp |= b->what;
 		r.saved_others |= b->saves;
 		r.how = b->how;
@@ -173,12 +212,11 @@ __noinline int run_briefs(struct walk *w, struct stack *s)
 		frames[i] = OW_SAMPLE_FRAME(pc, r.how, OW_FRAME_RETURN);
 		r.hash = hash_more(r.hash, frames[i]);
 		r.nr = i + 1;
+		ret = RUN_ON;
 	}
 	if (r.nr)
 		put_run(w, &r);
-	if (r.miss)
-		return !refill(w, r.miss, r.depth);
-	return r.nr == RUN;
+	return ret;
 }
 
 /* Which of the other registers a slot is, or NR_OTHERS. */
@@ -285,23 +323,49 @@ static __always_inline void get_step(struct walk *w, const struct brief *b)
 		get_save(r, slots[i], b->saves >> i * SAVE_BITS & SAVE_MASK);
 }
 
+/* Room for a brief of addr: the oldest one's. */
+static __always_inline struct brief *new_brief(struct walk *w, __u64 addr)
+{
+	__u32 at = w->newest + 1 < BRIEFS ? w->newest + 1 : 1;
+	struct place *p = places_of(w, addr);
+	struct brief *b = brief_at(w, at);
+
+	w->newest = at;
+	p->of[1] = p->of[0];
+	p->of[0] = at;
+	b->addr = addr;
+	b->image = w->process.image;
+	b->next = at + 1;
+	came_to(w, at);
+	return b;
+}
+
+/* A rule of which no more than its kind, flags and how is needed. */
+static __always_inline bool is_bare(const struct ow_bpf_rule *r)
+{
+	return r->kind == OW_BPF_NONE || r->kind == OW_BPF_ESCAPE ||
+	       r->kind == OW_BPF_SIGNAL || r->flags & OW_BPF_RULE_OUTERMOST;
+}
+
+/* One where a stack ends whatever there is in memory. */
+static __always_inline bool is_base(const struct ow_bpf_rule *r)
+{
+	return r->flags == OW_BPF_RULE_OUTERMOST && r->kind != OW_BPF_NONE &&
+	       r->kind != OW_BPF_ESCAPE;
+}
+
 /* Remember the rule that was found by w->lookup. */
 static __always_inline void put_brief(struct walk *w, __u64 addr)
 {
-	struct pair *p = pair_at(w, addr);
 	const struct ow_bpf_rule *r = &w->rule;
-	struct brief *b = &p->of[0];
+	struct brief *b = new_brief(w, addr);
 
-	p->of[1] = *b; /* in place of the older one */
-	b->addr = addr;
-	b->image = w->process.image;
 	if (put_step(w, b))
 		return;
 	b->flags = r->flags;
 	b->how = r->how;
-	if (r->kind == OW_BPF_NONE || r->kind == OW_BPF_ESCAPE ||
-	    r->kind == OW_BPF_SIGNAL || r->flags & OW_BPF_RULE_OUTERMOST) {
-		b->kind = BRIEF_BARE;
+	if (is_bare(r)) {
+		b->kind = is_base(r) ? BRIEF_BASE : BRIEF_BARE;
 		b->what = r->kind;
 		return;
 	}
@@ -318,14 +382,14 @@ __noinline int get_brief(struct walk *w, __u64 addr)
 
 	if (!w)
 		return 0;
-	b = brief_of(w, addr);
+	b = next_brief(w, addr);
 	if (!b)
 		return 0;
 	if (b->kind == BRIEF_BY_SP || b->kind == BRIEF_BY_FP) {
 		get_step(w, b);
 		return 1;
 	}
-	if (b->kind == BRIEF_BARE) {
+	if (b->kind == BRIEF_BARE || b->kind == BRIEF_BASE) {
 		w->rule.kind = b->what;
 		w->rule.flags = b->flags;
 		w->rule.how = b->how;

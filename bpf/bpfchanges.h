@@ -18,9 +18,9 @@ struct {
 
 /* When a process has mapped code last, or was replaced by another program. */
 struct change {
-	__u64 time;  /* CLOCK_MONOTONIC, ns */
-	__u32 image; /* whose mappings are all still there; or 0 */
-	__u32 reserved;
+	__u64 time;       /* CLOCK_MONOTONIC, ns */
+	__u32 image;      /* whose mappings are all still there; or 0 */
+	__u32 is_between; /* one program and the next: exec is under way */
 };
 
 struct {
@@ -50,13 +50,21 @@ static __always_inline void count_change(void)
  * Something has changed, but for the mappings of that image.  The loader may be
  * about to tell of another one, in which it has: so that is noted always.
  */
-static __always_inline void note_change(__u32 pid, __u32 image)
+static __always_inline void note(__u32 pid, __u32 image, __u32 is_between)
 {
-	struct change c = { bpf_ktime_get_ns(), image, 0 };
+	struct change c = { bpf_ktime_get_ns(), image, is_between };
 
 	if (bpf_map_update_elem(&changes, &pid, &c, BPF_ANY))
 		bpf_map_delete_elem(&processes, &pid);
 	count_change();
+}
+
+/* What exec maps is of the next program, which doesn't run yet. */
+static __always_inline void note_change(__u32 pid, __u32 image)
+{
+	struct change *c = bpf_map_lookup_elem(&changes, &pid);
+
+	note(pid, image, c && c->is_between);
 }
 
 static __always_inline bool is_stale(const struct ow_bpf_process *p, __u32 pid)
@@ -70,6 +78,7 @@ static __always_inline bool is_stale(const struct ow_bpf_process *p, __u32 pid)
 static __always_inline void look_for(struct known *k, __u32 pid)
 {
 	struct ow_bpf_process *p;
+	struct change *c;
 
 	/* First the count: what changes while this looks is looked up again. */
 	k->lives = lives;
@@ -80,6 +89,8 @@ static __always_inline void look_for(struct known *k, __u32 pid)
 	k->process.image = 0;
 	if (p && !is_stale(p, pid))
 		k->process = *p;
+	c = bpf_map_lookup_elem(&changes, &pid);
+	k->process.is_between = c && c->is_between;
 }
 
 static __always_inline struct known *known_of(struct walk *w, __u32 pid)

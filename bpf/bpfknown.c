@@ -40,12 +40,14 @@ void ow_bpfknown_deinit(struct ow_bpfengine *e)
 }
 
 /* Have the tables made that an image needs. */
-static void prepare(struct ow_bpfengine *e, const struct ow_image *image)
+static void prepare(struct ow_bpfengine *e, const struct ow_image *image,
+		    bool lazily)
 {
 	uint32_t i;
 
 	for (i = 0; i < image->nr; i++)
-		ow_bpftables_prepare(&e->tables, image->ranges[i].object);
+		ow_bpftables_prepare(&e->tables, image->ranges[i].object,
+				     lazily);
 }
 
 /* What the programs have looked up of processes is to be looked up again. */
@@ -55,13 +57,14 @@ static void count_change(struct ow_bpfengine *e)
 }
 
 /* The process' list of mappings; whose table isn't there yet is waited for. */
-static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image)
+static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
+		    bool lazily)
 {
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_process p;
 	uint32_t key = (uint32_t)pid;
 
-	prepare(e, image);
+	prepare(e, image, lazily);
 	if (!image->is_placed) {
 		if (!ow_images_place(&r->images, image))
 			return;
@@ -229,7 +232,7 @@ bool ow_bpfknown_tell(struct ow_recorder *r)
 	if (!image || image->nr == 0)
 		return true;
 	is_new = !image->is_placed;
-	publish(r, pid, image);
+	publish(r, pid, image, false);
 	if (is_new && image->is_placed)
 		await(e, image);
 	return true;
@@ -249,14 +252,18 @@ int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	if (!image)
 		return ow_fail(err, OW_CODE_ABSENT,
 			       "no process %d, or it has no memory", pid);
-	publish(r, pid, image);
+	publish(r, pid, image, false);
 	ow_bpftables_wait(&e->tables);
 	return 0;
 }
 
-/* What all processes have mapped. */
+/*
+ * What all processes have mapped.  A clock finds few of them running: so a table
+ * is made when the first sample asks for it.
+ */
 static void look_at_all(struct ow_recorder *r, DIR *dir)
 {
+	bool lazily = r->options.events == OW_RECORD_CPU;
 	const struct dirent *d;
 	struct ow_image *image;
 	bool is_new;
@@ -267,7 +274,7 @@ static void look_at_all(struct ow_recorder *r, DIR *dir)
 		image = pid > 0 ? ow_images_look(&r->images, pid, &is_new) :
 				  NULL;
 		if (image)
-			publish(r, pid, image);
+			publish(r, pid, image, lazily);
 	}
 }
 

@@ -46,6 +46,23 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	return 0;
 }
 
+/*
+ * Exec has the new program's memory, and names the thread after that.  Where its
+ * code is has still to be said, and what its registers are comes last: both by
+ * the time that the next event tells.
+ */
+SEC("raw_tp/task_rename")
+
+int on_rename(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+
+	if (is_new(task) && is_target(pid))
+		note(pid, 0, true);
+	return 0;
+}
+
 SEC("raw_tp/sched_process_exec")
 
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
@@ -58,7 +75,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (with_results)
 		tell_program(pid, (__u32)ctx->args[1], (void *)ctx->args[2]);
 	bpf_map_delete_elem(&processes, &pid);
-	note_change(pid, 0);
+	note(pid, 0, false);
 	return 0;
 }
 

@@ -244,6 +244,8 @@ int ow_bpfload_attach_lives(struct ow_recorder *r, struct ow_error *err)
 	int failed = attach(e, e->skel->progs.on_fork, err);
 
 	if (!failed)
+		failed = attach(e, e->skel->progs.on_rename, err);
+	if (!failed)
 		failed = attach(e, e->skel->progs.on_exec, err);
 	if (!failed)
 		failed = attach(e, e->skel->progs.on_exit, err);

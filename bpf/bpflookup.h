@@ -19,7 +19,7 @@ struct lookup {
 	__u32 number; /* of the object */
 	__u32 off;    /* what is looked up, less the table's base */
 	__u32 block;
-	/* A row of a block or sequence, as struct ow_tablerow. */
+	/* A row of a block or sequence, as core/table.c finds it. */
 	__u32 start, code, next, last;
 	__u32 at;      /* of the chunk that rule is from, or 0 */
 	__u32 in_list; /* it is a struct ow_bpf_extra */

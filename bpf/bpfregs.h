@@ -42,7 +42,7 @@ static __always_inline int put_regs(struct walk *w, const struct user_regs *r)
  * Is it just being replaced by exec?  Its memory is the new program's then, whose
  * code is to be told of, but the registers are the old one's (fs/binfmt_elf.c).
  */
-static __always_inline bool is_between(struct task_struct *task)
+static __always_inline bool is_new(struct task_struct *task)
 {
 	return task->mm && !task->mm->start_code;
 }
@@ -59,7 +59,7 @@ __noinline int load_regs(struct walk *w)
 	struct user_regs r;
 	int failed;
 
-	if (!w || is_between(task))
+	if (!w || is_new(task) || w->process.is_between)
 		return OW_END_UNKNOWN;
 	if (bpf_probe_read_kernel(&r, sizeof(r),
 				  (void *)bpf_task_pt_regs((void *)task)))

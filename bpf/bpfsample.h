@@ -23,13 +23,6 @@ struct {
 	__type(value, struct walk);
 } walks SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, OW_BPF_SLOTS);
-	__type(key, __u32);
-	__type(value, struct stack);
-} scratch SEC(".maps");
-
 /* The same, of what can't be walked here. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -52,24 +45,33 @@ static __always_inline struct walk *walk_here(__u32 slot)
 	return bpf_map_lookup_elem(&walks, &at);
 }
 
-static __always_inline void load_kernel(void *ctx, struct walk *w,
-					struct stack *s, bool in_user)
+/* By itself, so that no way out of the loop is one into what follows. */
+__noinline int hash_kernel(struct walk *w)
+{
+	__u32 i;
+
+	if (!w)
+		return 0;
+	for (i = 0; i < OW_BPF_KERNEL; i++) {
+		if (i >= w->nr_kernel)
+			break;
+		w->hash = hash_more(w->hash, w->stack.frames[i]);
+	}
+	return 0;
+}
+
+static __always_inline void load_kernel(void *ctx, struct walk *w, bool in_user)
 {
 	long size = 0;
-	__u32 i;
 
 	w->nr_kernel = 0;
 	if (!with_kernel || in_user)
 		return;
-	size = bpf_get_stack(ctx, s->frames, 8 * OW_BPF_KERNEL, 0);
+	size = bpf_get_stack(ctx, w->stack.frames, 8 * OW_BPF_KERNEL, 0);
 	if (size <= 0)
 		return;
 	w->nr_kernel = size / 8 % (OW_BPF_KERNEL + 1);
-	for (i = 0; i < OW_BPF_KERNEL; i++) {
-		if (i >= w->nr_kernel)
-			break;
-		w->hash = hash_more(w->hash, s->frames[i]);
-	}
+	hash_kernel(w);
 }
 
 static __always_inline void begin(struct walk *w, struct stack *s, __u32 kind)
@@ -221,6 +223,7 @@ static __always_inline struct stack *take(void *ctx,
 	struct known *known;
 	struct stack *s;
 	struct walk *w;
+	bool is_program;
 
 	if (!pid)
 		return NULL;
@@ -230,17 +233,16 @@ static __always_inline struct stack *take(void *ctx,
 	known = known_of(w, pid);
 	if (!known->is_wanted)
 		return NULL;
-	s = bpf_map_lookup_elem(&scratch, &slot);
-	if (!s)
-		return NULL;
+	s = &w->stack;
 	*ret = w;
 	w->slot = slot;
 	task = (void *)bpf_get_current_task_btf();
 	begin(w, s, kind);
 	w->process = known->process;
-	load_kernel(ctx, w, s, is_in_user(interrupted));
+	is_program = with_stacks && !is_kernel_thread(task);
+	load_kernel(ctx, w, is_in_user(interrupted));
 	w->end = OW_END_OUTERMOST;
-	if (with_stacks && !is_kernel_thread(task)) {
+	if (is_program) {
 		if (!take_program(w, s, pid, kind, interrupted))
 			return NULL;
 		if (w->copied)

@@ -5,17 +5,20 @@
 
 #include "bpflookup.h"
 
-#define SLOTS  32   /* of registers; a power of two */
-#define FRAMES 2048 /* room; a power of two */
-#define WINDOW 128  /* words of the stack; a power of two */
-#define RUN    16   /* steps in one go */
-#define PAIRS  2048 /* of briefs; a power of two */
-#define KNOWN  16   /* processes, by their ids' low bits; a power of two */
+#define SLOTS      32   /* of registers; a power of two */
+#define FRAMES     2048 /* room; a power of two */
+#define WINDOW     128  /* words of the stack; a power of two */
+#define RUN        8    /* steps in one go */
+#define BRIEFS     4096 /* a power of two */
+#define PLACES     4096 /* in the index of briefs; a power of two */
+#define PAGE_BYTES 4096
+#define KNOWN      16 /* processes, by their ids' low bits; a power of two */
 
 /* A piece of the stack, as it was when it was read. */
 struct window {
 	__u64 start;
-	__u64 size; /* bytes that could be read */
+	__u64 size;         /* bytes that could be read */
+	volatile __u64 top; /* of the frame that is read, from start */
 	__u64 words[WINDOW];
 };
 
@@ -24,6 +27,7 @@ enum brief_kind {
 	BRIEF_BY_SP, /* CFA = sp + off; the return address is below it */
 	BRIEF_BY_FP, /* CFA = fp + off; likewise */
 	BRIEF_BARE,  /* a rule whose kind, flags and how are all there is */
+	BRIEF_BASE,  /* likewise, and the stack ends there in the usual way */
 	BRIEF_ROW,   /* a rule in a table */
 };
 
@@ -43,12 +47,13 @@ struct brief {
 			 the list of those left to the CFI */
 	__u8 flags;  /* of the rule; of steps: bytes to the lowest save */
 	__u8 how;    /* enum ow_how */
+	__u32 next;  /* which brief the caller had last */
+	__u32 reserved;
 };
 
-/* Two that an address may have, in a cache line. */
-struct pair {
-	struct brief of[2];
-	__u64 reserved[2];
+/* Which briefs an address may have: the newer one first. */
+struct place {
+	__u16 of[2];
 };
 
 /* What a process was when it was sampled last: in a cache line. */
@@ -60,7 +65,16 @@ struct known {
 	__u64 reserved[3];
 };
 
-/* One for each CPU and for each program that may interrupt others. */
+/* A stack as it leaves. */
+struct stack {
+	struct ow_bpf_stack out; /* and right behind it: */
+	__u64 frames[FRAMES + RUN];
+};
+
+/*
+ * One for each CPU and for each program that may interrupt others, from page to
+ * page: what every sample needs is in the first ones.
+ */
 struct walk {
 	/* What the usual way up a stack needs. */
 	__u64 reg[SLOTS];
@@ -87,14 +101,17 @@ struct walk {
 	__u64 area[SLOTS];
 	struct lookup lookup;
 	struct known known_of[KNOWN] __attribute__((aligned(64)));
-	struct pair briefs[PAIRS] __attribute__((aligned(64)));
-};
+	struct stack stack;
 
-/* A stack as it leaves. */
-struct stack {
-	struct ow_bpf_stack out; /* and right behind it: */
-	__u64 frames[FRAMES + RUN];
-};
+	/*
+	 * Briefs lie in the order in which walks came by, so that those of a
+	 * stack lie together, and each tells which is next: the index is for
+	 * where stacks part.  The first one is no address'; a walk's begin.
+	 */
+	__u32 newest, last; /* brief: made last, and of the last frame */
+	struct place places[PLACES] __attribute__((aligned(64)));
+	struct brief briefs[BRIEFS] __attribute__((aligned(64)));
+} __attribute__((aligned(PAGE_BYTES)));
 
 static __always_inline bool is_known(const struct walk *w, __u32 slot)
 {

@@ -122,7 +122,11 @@ static __always_inline __u32 load_text(char *text, const __u64 *args, __u32 arg)
 	else if (arg == 4)
 		addr = args[3];
 	size = bpf_probe_read_user_str(text, OW_BPF_TEXT, (void *)addr);
-	return size > 0 && size <= OW_BPF_TEXT ? (__u32)size : 0;
+	/* One bound after the other: Linux 6.1 knows a size by no other check. */
+	if (size <= 0)
+		return 0;
+	opaque(size);
+	return size <= OW_BPF_TEXT ? (__u32)size : 0;
 }
 
 /*
@@ -232,7 +236,10 @@ static __always_inline void tell_program(__u32 pid, __u32 tid,
 	s->is.tid = tid;
 	size = bpf_probe_read_kernel_str(s->text, OW_BPF_TEXT,
 					 BPF_CORE_READ(bprm, filename));
-	if (size > 0 && size <= OW_BPF_TEXT)
+	if (size <= 0)
+		return;
+	opaque(size);
+	if (size <= OW_BPF_TEXT)
 		bpf_ringbuf_output(&events, s, sizeof(s->is) + size,
 				   BPF_RB_NO_WAKEUP);
 }

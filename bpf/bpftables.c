@@ -187,7 +187,7 @@ static bool is_walked(const struct ow_object *obj)
 		       obj->elf.arch == &ow_arch_i386);
 }
 
-void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
+void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, bool lazily)
 {
 	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
 	bool is_known;
@@ -200,7 +200,9 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number)
 	is_known = is_walked(obj) && !ow_object_load_cfi(obj, NULL);
 	pthread_mutex_lock(&t->in.lock);
 	t->in.all[number].stage = OW_KERNELTABLE_NONE;
-	if (is_known)
+	if (is_known && lazily)
+		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_AWAY);
+	else if (is_known)
 		order(t, number, false);
 	pthread_mutex_unlock(&t->in.lock);
 }

@@ -28,8 +28,11 @@ int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
 		      size_t limit, struct ow_error *err);
 void ow_bpftables_deinit(struct ow_bpftables *t);
 
-/* Have an object's table made if that has not been tried, and there is room. */
-void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number);
+/*
+ * Have an object's table made if that has not been tried, and there is room; or,
+ * lazily, not before a sample waits for it.
+ */
+void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, bool lazily);
 
 /*
  * A sample waits for an object's table: it is made before others, and those that

@@ -40,7 +40,7 @@ static __always_inline void mark_signal(struct walk *w, struct stack *s)
 /* A frame pointer led to code? */
 static __always_inline bool is_code(struct walk *w, __u64 addr)
 {
-	return brief_of(w, addr) || find_range(w, addr);
+	return find_brief(w, addr) || find_range(w, addr);
 }
 
 /* One frame further; an end (enum ow_end), or 0 to go on. */
@@ -91,7 +91,10 @@ __noinline int walk_part(struct walk *w, struct stack *s)
 	int end, i;
 
 	for (i = 0; i < PART; i++) {
-		if (run_briefs(w, s))
+		end = run_briefs(w, s);
+		if (end == RUN_OUT)
+			return OW_END_OUTERMOST;
+		if (end == RUN_ON)
 			continue;
 		end = walk_step(w, s);
 		if (end)
@@ -115,6 +118,7 @@ static __always_inline void walk_begin(struct walk *w)
 	w->evicted = 0;
 	w->range.start = w->range.end = 0;
 	w->forgot = 0;
+	w->last = 0;
 }
 
 /*

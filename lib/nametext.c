@@ -92,6 +92,16 @@ static int compare(const void *a, const void *b)
 	return (s->name > t->name) - (s->name < t->name);
 }
 
+/* kallsyms is long, and mostly in order. */
+static void sort(struct ow_nametext *t)
+{
+	for (size_t i = 1; i < t->nr; i++)
+		if (compare(&t->symbols[i - 1], &t->symbols[i]) > 0) {
+			qsort(t->symbols, t->nr, sizeof(*t->symbols), compare);
+			return;
+		}
+}
+
 /* Does the later one of two aliases name their address? */
 static bool is_better(const struct symbol *later, const struct symbol *s,
 		      enum ow_aliases aliases)
@@ -141,8 +151,7 @@ static bool parse(struct ow_nametext *t, size_t size, enum ow_aliases aliases)
 		next = memchr(pos, '\n', end - pos + 1);
 		take_line(t, pos, next);
 	}
-	if (t->nr)
-		qsort(t->symbols, t->nr, sizeof(*t->symbols), compare);
+	sort(t);
 	part_aliases(t, aliases);
 	return true;
 }

@@ -43,7 +43,11 @@ bench: $(addprefix $(B)/bench/,bench_walk bench_first bench_tables bench_whole b
 		$(B)/lib/compat/libunwind-x86_64.so.8
 	@sh bench/run.sh $(B)
 
-bench-record: $(B)/bin/outwind live-build
+$(B)/bench/depths: bench/depths.c $(B)/bench/functions_omit.o
+	@echo "  LD    $@"
+	@$(CC) $(bench_cflags) $(CFLAGS) -pthread $^ -o $@
+
+bench-record: $(B)/bin/outwind $(B)/bench/depths live-build
 	@sh bench/record.sh $(B)
 	@python3 -B bench/recordcpu.py $(B)
 	@python3 -B bench/loads.py $(B)

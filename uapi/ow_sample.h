@@ -127,10 +127,10 @@ struct ow_bpf_range {
 
 /* A process whose mappings are known. */
 struct ow_bpf_process {
-	__u32 image;     /* number of this list of mappings; not 0 */
-	__u32 first, nr; /* its ranges */
-	__u32 reserved;
-	__u64 as_of; /* CLOCK_MONOTONIC, ns: later changes aren't in it */
+	__u32 image;      /* number of this list of mappings; not 0 */
+	__u32 first, nr;  /* its ranges */
+	__u32 is_between; /* programs': exec is under way.  The loader says 0 */
+	__u64 as_of;      /* CLOCK_MONOTONIC, ns: later changes aren't in it */
 };
 
 /* What was going on. */

@@ -47,6 +47,11 @@ begin hook
 sh "$(dirname "$0")/hook.sh" "$build"
 begin record
 run 900 python3 -B "$(dirname "$0")/record.py" "$build"
+# A kernel that checks itself is built without what BPF needs.
+if [ -e /sys/kernel/btf/vmlinux ]; then
+    begin bpf
+    run 900 python3 -B "$(dirname "$0")/bpf.py" "$build"
+fi
 
 # All is given back.
 begin "the end"

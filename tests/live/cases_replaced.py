@@ -126,3 +126,28 @@ def replaced_often(context):
     context.note('whole: %d in main, %d in the other thread; cut: %s' % (
         whole['main', 'a'] + whole['main', 'b'],
         whole['meanwhile', 'a'] + whole['meanwhile', 'b'], dict(cut)))
+
+
+def check_again(context, name):
+    """While exec is under way, the registers are of a program that is gone."""
+    target = context.start([name])
+    called = 0
+    while called < 40:
+        profile, _ = record(context, '-d', '2', '-F', '9999', target.pid)
+        for chain, stack in chains(profile):
+            check(None not in chain, 'another program\'s code',
+                  (chain, stack['end']))
+            if chain[:1] == ['__execve']:
+                check(chain[1:3] == ['become', 'main'] and
+                      stack['end'] == 'complete', 'of no program',
+                      (chain, stack['end']))
+                called += stack['count']
+        check(target.poll() is None, 'the program has ended')
+    context.note('%s: %d samples at its call of execve' % (name, called))
+
+
+@case('record: no frame of a program that exec is just replacing')
+def replaced_by_itself(context):
+    need_bpf(context)
+    check_again(context, 'again-static')
+    check_again(context, 'again-static-pie')
