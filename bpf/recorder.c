@@ -9,6 +9,7 @@
 #include "monotonic.h"
 #include "object.h"
 #include "syscallargs.h"
+#include "syscallflags.h"
 #include "syscalls.h"
 
 #define DEFAULT_TABLES ((size_t)256 << 20)
@@ -260,6 +261,17 @@ const struct ow_syscall_shape *ow_syscall_shape(int nr)
 	const char *name = ow_syscall_text(nr);
 
 	return name ? ow_syscall_shape_of(name) : NULL;
+}
+
+char ow_syscall_arg_kind(const struct ow_syscall_shape *shape,
+			 const uint64_t args[6], unsigned int i)
+{
+	return i < 6 ? ow_syscallflags_kind(shape->args, args, i) : '\0';
+}
+
+bool ow_syscall_arg_text(char kind, uint64_t value, char *buf, size_t size)
+{
+	return ow_syscallflags_text(kind, value, buf, size);
 }
 
 int ow_syscall_number(const char *name)

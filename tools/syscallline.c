@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MOST_ERRORS 4096
+#define MOST_NAMES  1024 /* bytes of an argument's */
 
 /* include/linux/errno.h of Linux: a program never sees these. */
 static const struct {
@@ -82,12 +83,19 @@ static void put_text(FILE *out, const char *text)
 /* kind: a letter as struct ow_syscall_shape has them. */
 static void put_arg(FILE *out, char kind, uint64_t value, bool is_short)
 {
+	char names[MOST_NAMES];
+
 	if (kind == 'f' && (int32_t)value == AT_FDCWD) {
 		fputs_unlocked("AT_FDCWD", out);
 		return;
 	}
+	if (ow_syscall_arg_text(kind, value, names, sizeof(names))) {
+		fputs_unlocked(names, out);
+		return;
+	}
 	switch (kind) {
 	case 'f':
+	case 'S':
 	case 'd': put_signed(out, (int32_t)value); return;
 	case 'l':
 		put_signed(out, is_short ? (int32_t)value : (int64_t)value);
@@ -113,21 +121,23 @@ int syscallline_put_name(FILE *out, int nr)
 static void put_call(FILE *out, const struct syscall_begun *b,
 		     const struct ow_syscall_shape *shape, const char *text)
 {
-	const char *kinds = shape ? shape->args : "xxxxxx";
+	static const struct ow_syscall_shape unknown = { .args = "xxxxxx" };
 	const struct ow_recorded_syscall *c = &b->call;
-	size_t i;
+	unsigned int i;
+	char kind;
 
 	syscallline_put_name(out, c->nr);
 	putc_unlocked('(', out);
-	for (i = 0; kinds[i] && i < 6; i++) {
+	if (!shape)
+		shape = &unknown;
+	for (i = 0; (kind = ow_syscall_arg_kind(shape, c->args, i)); i++) {
 		if (i)
 			fputs_unlocked(", ", out);
-		if (kinds[i] == 's' && text) {
+		if (kind == 's' && text) {
 			put_text(out, text);
 			text = NULL; /* one argument's only */
 		} else {
-			put_arg(out, kinds[i], c->args[i],
-				c->nr & OW_SYSCALL_I386);
+			put_arg(out, kind, c->args[i], c->nr & OW_SYSCALL_I386);
 		}
 	}
 	putc_unlocked(')', out);

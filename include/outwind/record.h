@@ -107,7 +107,8 @@ struct ow_recorded_syscall {
 /* What a system call takes, as strace(1) shows it. */
 struct ow_syscall_shape {
 	/* A letter for each argument: d and l signed of 32 bits and of all; u
-	   unsigned; x hexadecimal; o octal; f a directory's descriptor; s text. */
+	   unsigned; x hexadecimal; o octal; f a directory's descriptor; s text;
+	   any other one what has names. */
 	char args[7];
 	/* A letter for each of strace's sets: desc, file, ipc, memory, network,
 	   process, signal. */
@@ -196,6 +197,16 @@ int ow_syscall_number(const char *name);
 /* The name of a system call of any ABI, and what it takes; or NULL. */
 const char *ow_syscall_text(int nr);
 const struct ow_syscall_shape *ow_syscall_shape(int nr);
+
+/*
+ * The letter of argument i as a call has it with these; '\0' if it takes no more:
+ * a file's mode is there only where one is made.
+ */
+char ow_syscall_arg_kind(const struct ow_syscall_shape *shape,
+			 const uint64_t args[6], unsigned int i);
+
+/* What has names, by its letter, as strace(1) writes it; false if none is known. */
+bool ow_syscall_arg_text(char kind, uint64_t value, char *buf, size_t size);
 
 #ifdef __cplusplus
 }

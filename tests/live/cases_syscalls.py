@@ -80,6 +80,137 @@ def syscalls_as_strace(context):
                                                   theirs - mine))
 
 
+# Calls that name much of what there is.
+NAMES = r'''
+import fcntl, mmap, os, resource, select, signal, socket, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+s.setblocking(False)
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+a, b = socket.socketpair()
+a.send(b'x', socket.MSG_NOSIGNAL)
+b.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+a.shutdown(socket.SHUT_WR)
+path = sys.argv[1]
+f = os.open(path, os.O_CREAT | os.O_RDWR | os.O_TRUNC | os.O_NOFOLLOW, 0o644)
+os.write(f, b'abc')
+os.lseek(f, -1, os.SEEK_END)
+os.lseek(f, 0, os.SEEK_HOLE)
+fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+fcntl.fcntl(f, fcntl.F_SETFL, fcntl.fcntl(f, fcntl.F_GETFL) | os.O_APPEND)
+fcntl.fcntl(f, fcntl.F_SETFD, fcntl.FD_CLOEXEC)
+fcntl.fcntl(f, fcntl.F_GETFD)
+fcntl.fcntl(f, fcntl.F_DUPFD_CLOEXEC, 100)
+os.posix_fadvise(f, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+os.open('/', os.O_PATH | os.O_DIRECTORY)
+os.close(os.open('/tmp', os.O_TMPFILE | os.O_RDWR, 0o600))
+signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+os.kill(os.getpid(), signal.SIGUSR1)
+os.kill(os.getpid(), 0)
+signal.signal(60, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])
+child = os.fork()
+if not child:
+    os._exit(0)
+os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+os.waitpid(child, os.WUNTRACED)
+m = mmap.mmap(-1, 8192)
+m.madvise(mmap.MADV_DONTNEED)
+m.flush()
+m.resize(65536)
+os.access('/', os.R_OK | os.X_OK)
+os.access('/', os.F_OK)
+os.dup2(f, 101, inheritable=False)
+os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+os.memfd_create('a', os.MFD_ALLOW_SEALING)
+os.eventfd(0, os.EFD_NONBLOCK)
+e = select.epoll()
+e.register(b)
+e.modify(b, select.EPOLLIN)
+os.stat('/', follow_symlinks=False)
+d = os.open(os.path.dirname(path), os.O_RDONLY)
+os.unlink(os.path.basename(path), dir_fd=d)
+os.getrandom(3, os.GRND_NONBLOCK)
+time.clock_getres(time.CLOCK_MONOTONIC_RAW)
+time.sleep(0.001)
+resource.getrusage(resource.RUSAGE_CHILDREN)
+resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+try:
+    fcntl.ioctl(f, 0x5413, bytes(8))
+except OSError:
+    pass
+'''
+
+SAYS_NAMES = re.compile(r'_*[A-Z]+[A-Z0-9]*_?[A-Z0-9_]*'
+                        r'(\|(_*[A-Z][A-Z0-9_]+|0x[0-9a-f]+))*')
+# What more strace has names for.
+OTHERS = {'NULL', 'IPPROTO_IP', 'SIG_IGN', 'SIG_DFL', 'SOL_SOCKET',
+          'SO_REUSEADDR', 'FUTEX_BITSET_MATCH_ANY'}
+
+
+def arguments_of(text):
+    """The arguments of a line of a call, from behind its bracket on."""
+    found, depth, start, is_text, at = [], 0, 0, False, 0
+    while at < len(text):
+        if is_text:
+            at += text[at] == '\\'
+            is_text = text[at] != '"'
+        elif text[at] == '"':
+            is_text = True
+        elif text[at] in '([{':
+            depth += 1
+        elif text[at] in ')]}':
+            depth -= 1
+        if not is_text and (depth < 0 or (depth == 0 and text[at] == ',')):
+            found.append(text[start:at].strip())
+            start = at + 1
+            if depth < 0:
+                return found
+        at += 1
+    return found
+
+
+def named(argument):
+    """The names that an argument consists of, in any order; or None."""
+    return set(argument.split('|')) - OTHERS \
+        if SAYS_NAMES.fullmatch(argument) else set()
+
+
+@case('syscalls: names of flags and others as strace\'s')
+def syscalls_names(context):
+    need_bpf(context)
+    need('strace')
+    script = os.path.join(context.tmp, 'names.py')
+    with open(script, 'w', encoding='utf-8') as f:
+        f.write(NAMES)
+    command = [os.path.realpath(sys.executable), '-S', '-E', script,
+               os.path.join(context.tmp, 'file')]
+    lines, _ = trace(context, '--', *command)
+    mine = [(name, arguments_of(rest)) for _, name, rest in calls_of(lines)]
+    out = os.path.join(context.tmp, 'strace')
+    subprocess.run(['strace', '-o', out, *command], check=True,
+                   capture_output=True, timeout=PATIENCE)
+    with open(out, encoding='utf-8') as f:
+        found = [re.match(r'(\w+)\((.*)', l) for l in f]
+    theirs = [(m.group(1), arguments_of(m.group(2))) for m in found if m]
+    child = {m[0] for m in calls_of(lines)} - {calls_of(lines)[0][0]}
+    mine = [m for m, (thread, _, _) in zip(mine, calls_of(lines))
+            if thread not in child]
+    check([m[0] for m in mine] == [t[0] for t in theirs], 'calls',
+          (mine, theirs))
+    names = collections.Counter()
+    for (call, ours), (_, wanted) in zip(mine, theirs):
+        if call == 'clone':
+            # By name there, and in another order.
+            wanted = [w[6:] for w in wanted if w.startswith('flags=')]
+        for got, want in zip(ours, wanted):
+            check(named(got) == named(want), 'names', (call, ours, wanted))
+            names.update(named(got))
+        if call in ('openat', 'fcntl', 'open'):
+            check(len(ours) == len(wanted), 'how many', (call, ours, wanted))
+    check(len(names) > 80, 'few names', names)
+    context.note('%d names, %d times' % (len(names), sum(names.values())))
+
+
 def number(text, said):
     found = re.search(text, said)
     return int(found.group(1)) if found else 0
@@ -144,16 +275,17 @@ def syscalls_kinds(context):
                      status=WELL)
     lines = [l for l in lines if re.search(r' at (kinds|main|_start)\+', l)]
     lines = [re.sub(r'^\[\d+\] | <.*', '', l) for l in lines]
-    page = re.match(r'mmap\(0, 4096, 0x3, 0x22, -1, 0\) = (0x[0-9a-f]{12})$',
-                    lines[0])
+    page = re.match(r'mmap\(0, 4096, PROT_READ\|PROT_WRITE, '
+                    r'MAP_PRIVATE\|MAP_ANONYMOUS, -1, 0\) = '
+                    r'(0x[0-9a-f]{12})$', lines[0])
     check(page, 'an address', lines)
-    check(lines[1] == r'openat(AT_FDCWD, "/nonesuch/\"a\\b\n\33[2J", 0, 0)'
+    check(lines[1] == r'openat(AT_FDCWD, "/nonesuch/\"a\\b\n\33[2J", O_RDONLY)'
           ' = -1 ENOENT (No such file or directory)', 'a text', lines[1])
     check(lines[2:3] + lines[4:5] == [
         'close(-1) = -1 EBADF (Bad file descriptor)',
         'getpid() = -1 ENOSYS (Function not implemented)'] or
         re.fullmatch(r'getpid\(\) = \d+', lines[4]), 'results', lines)
-    check(re.match(r'lseek\(0, -5, 2\) = ', lines[3]), 'a number', lines[3])
+    check(re.match(r'lseek\(0, -5, SEEK_END\) = ', lines[3]), 'a number', lines[3])
     check(lines[5].startswith('syscall_0xffffffffffffffff('), 'no call',
           lines[5])
     check(re.fullmatch(r'syscall_0x3e8\(0x1, 0x2, .*'
@@ -171,12 +303,12 @@ def syscalls_narrow(context):
     program = context.program('callers-i386')
     lines, _ = trace(context, '--', program, 'kinds', status=WELL)
     lines = [re.sub(r'^\[\d+\] | <.*', '', l) for l in lines]
-    page = [re.match(r'mmap2\(0, 4096, 0x3, 0x22, -1, 0\) = '
-                     r'(0x[0-9a-f]{8})$', l) for l in lines]
+    page = [re.match(r'mmap2\(0, 4096, PROT_READ\|PROT_WRITE, '
+                     r'MAP_PRIVATE\|MAP_ANONYMOUS, -1, 0\) = (0x[0-9a-f]{8})$', l) for l in lines]
     page = [m.group(1) for m in page if m]
     check(page and 'munmap(%s, 4096) = 0' % page[-1] in lines, 'addresses',
           lines)
-    check(r'openat(AT_FDCWD, "/nonesuch/\"a\\b\n\33[2J", 0, 0)'
+    check(r'openat(AT_FDCWD, "/nonesuch/\"a\\b\n\33[2J", O_RDONLY)'
           ' = -1 ENOENT (No such file or directory)' in lines, 'text', lines)
     check(any(l.startswith('_llseek(0, 4294967295, 4294967291, ')
               for l in lines), 'a number in two', lines)
