@@ -19,6 +19,8 @@ static const uint8_t x86_64[27] = {
 	SKIP, SKIP, SKIP, SKIP, SKIP, SKIP
 };
 
+#define I386_GS 10
+
 static const uint8_t i386[17] = {
 	/* ebx ecx edx esi edi ebp eax ds es fs gs */
 	3, 1, 2, 6, 7, 5, 0, SKIP, SKIP, SKIP, SKIP,
@@ -100,6 +102,15 @@ uint64_t ow_prstatus_tp(const struct ow_arch *arch, const uint8_t *bytes,
 	if (l->tp < 0 || size < ow_prstatus_size(arch))
 		return 0;
 	return word(arch, bytes, l->tp);
+}
+
+unsigned int ow_prstatus_tls(const struct ow_arch *arch, const uint8_t *bytes,
+			     size_t size)
+{
+	if (arch != &ow_arch_i386 || size < ow_prstatus_size(arch))
+		return 0;
+	/* A selector's lower bits are a table and privileges. */
+	return (uint16_t)word(arch, bytes, I386_GS) >> 3;
 }
 
 bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,

@@ -19,6 +19,13 @@ bool ow_prstatus_regs(const struct ow_arch *arch, const uint8_t *bytes,
 uint64_t ow_prstatus_tp(const struct ow_arch *arch, const uint8_t *bytes,
 			size_t size);
 
+/*
+ * The number of the descriptor that says where that is, of a set of i386; 0 where
+ * it isn't one, or has none.
+ */
+unsigned int ow_prstatus_tls(const struct ow_arch *arch, const uint8_t *bytes,
+			     size_t size);
+
 /* Was the CPU in user mode?  False where the set is too short, too. */
 bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,
 			 size_t size);

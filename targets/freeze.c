@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "monotonic.h"
+#include "prstatus.h"
 #include "restart.h"
 #include "taken.h"
 
@@ -97,6 +98,18 @@ static void explain_no_regs(struct ow_stop *s)
 		ow_fail(&s->why, OW_CODE_SYSTEM, "read registers");
 }
 
+/* Where registers don't hold the thread pointer, a descriptor may. */
+static void take_tls(struct ow_taken *t, size_t i, const uint8_t *bytes,
+		     size_t size)
+{
+	const struct ow_arch *arch = t->threads[i].arch;
+
+	if (arch && t->threads[i].tp == 0)
+		t->threads[i].tp =
+			ow_stop_tls(&t->threads[i].stop,
+				    ow_prstatus_tls(arch, bytes, size));
+}
+
 static void take_regs(struct ow_taken *t, size_t i)
 {
 	struct ow_stop *s = &t->threads[i].stop;
@@ -112,6 +125,7 @@ static void take_regs(struct ow_taken *t, size_t i)
 	}
 	ow_restart_call(s, bytes, size);
 	ow_taken_regs(t, i, bytes, size);
+	take_tls(t, i, bytes, size);
 	t->c->threads[i].info.stopped = t->c->threads[i].info.captured;
 	t->c->threads[i].info.certain = t->c->threads[i].info.captured;
 	t->mem.stopped = s->tid;

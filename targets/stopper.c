@@ -191,6 +191,26 @@ size_t ow_stop_regs(const struct ow_stop *s, void *buf, size_t size)
 	return iov.iov_len;
 }
 
+/* struct user_desc of i386 (asm/ldt.h), as the set NT_386_TLS has them. */
+struct descriptor {
+	uint32_t number, base, limit, flags;
+};
+
+uint64_t ow_stop_tls(const struct ow_stop *s, unsigned int number)
+{
+	struct descriptor all[8];
+	struct iovec iov = { all, sizeof(all) };
+	size_t i;
+
+	if (number == 0 || s->state != OW_STOP_STOPPED ||
+	    ptrace(PTRACE_GETREGSET, s->tid, NT_386_TLS, &iov))
+		return 0;
+	for (i = 0; i < iov.iov_len / sizeof(all[0]); i++)
+		if (all[i].number == number)
+			return all[i].base;
+	return 0;
+}
+
 void ow_stop_release(struct ow_stop *s)
 {
 	int status;

@@ -45,6 +45,12 @@ unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns);
 /* The registers of a stopped thread; returns their bytes, 0 on failure. */
 size_t ow_stop_regs(const struct ow_stop *s, void *buf, size_t size);
 
+/*
+ * The address that a stopped thread's descriptor says, which is its thread pointer
+ * on i386; 0 if it has none of that number.
+ */
+uint64_t ow_stop_tls(const struct ow_stop *s, unsigned int number);
+
 /* Let it go on as if nothing had been. */
 void ow_stop_release(struct ow_stop *s);
 

@@ -49,6 +49,7 @@ FIXTURES = (
     'shapes callback', 'shapes realign', 'shapes-i386 realign',
     'shapes deep 700', 'signals nested', 'signals altstack',
     'signals null-call', 'signals first-insn', 'signals thread-altstack',
+    'signals-i386 thread-altstack',
     'signals-static nested', 'throwing destructor', 'throwing forced',
     'throwing terminate', 'throwing template', 'throwing-static forced',
     'chain-rust', 'chain-rust-v0 thread', 'chain-rust panic',
@@ -180,7 +181,8 @@ def _(context):
     need('gdb')
     target = context.start(
         [shutil.which('gdb'), '-nx', '-q', '-batch', '-ex', 'file /bin/true',
-         '-ex', 'echo ready\\n', '-ex', 'shell sleep 1000'])
+         '-ex', 'echo ready\\n', '-ex', 'shell exec sleep 1000'])
+    wait_until(lambda: children_of(target.pid), 'gdb has a shell')
     for child in children_of(target.pid):
         context.stack.callback(end_process, child)
     check_agreement(context, target.pid)

@@ -120,6 +120,18 @@ def _(context):
     check(stacks['threads'][1]['complete'], 'complete')
 
 
+@case('signal: thread of 32 bits on an alternate stack')
+def _(context):
+    target = context.start(['signals-i386', 'thread-altstack'])
+    for options in ((), ('--one-at-a-time',)):
+        thread = context.stacks(target.pid, *options)['threads'][1]
+        # Debian strips its C library of the names of those that start it.
+        check(names(thread)[:5] == ['stay', 'on_signal', '__kernel_sigreturn',
+                                    'store_to_null', 'in_thread'], 'names',
+              names(thread))
+        check(thread['complete'], 'complete', options)
+
+
 @case('signal: stack overflow')
 def _(context):
     target = context.start(['signals', 'overflow'])
