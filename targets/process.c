@@ -51,8 +51,11 @@ static void *take_threads(void *arg)
 	return NULL;
 }
 
-/* Have it start where we run, and are about to wait: no CPU has to be woken. */
-static void pin(struct taking *taking, pthread_attr_t *attr)
+/*
+ * Stay where we run.  A thread that is started now starts here, too, where we are
+ * about to wait: no CPU has to be woken, and none tells it to move.
+ */
+static void pin(struct taking *taking)
 {
 	int cpu = sched_getcpu();
 	cpu_set_t here;
@@ -62,24 +65,18 @@ static void pin(struct taking *taking, pthread_attr_t *attr)
 		return;
 	CPU_ZERO(&here);
 	CPU_SET(cpu, &here);
-	taking->is_pinned =
-		!pthread_attr_setaffinity_np(attr, sizeof(here), &here);
+	taking->is_pinned = !sched_setaffinity(0, sizeof(here), &here);
 }
 
 static int start(pthread_t *thread, struct taking *taking)
 {
-	pthread_attr_t attr;
-	int failed = pthread_attr_init(&attr);
+	int failed;
 
-	if (failed)
-		return failed;
-	pin(taking, &attr);
-	failed = pthread_create(thread, &attr, take_threads, taking);
-	pthread_attr_destroy(&attr);
-	/* We may just have been forbidden that CPU. */
-	return failed && taking->is_pinned ?
-		       pthread_create(thread, NULL, take_threads, taking) :
-		       failed;
+	pin(taking);
+	failed = pthread_create(thread, NULL, take_threads, taking);
+	if (taking->is_pinned)
+		sched_setaffinity(0, sizeof(taking->cpus), &taking->cpus);
+	return failed;
 }
 
 /*
