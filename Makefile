@@ -13,8 +13,8 @@ PREFIX ?= /usr/local
 LIBDIR ?= $(PREFIX)/lib
 DESTDIR ?=
 
-# Xen's libraries, each where pkg-config knows it: XENCALL=no, LIBXC=no and
-# XENSTORE=no build without (after make clean).
+# Xen's libraries, each where pkg-config knows it, and loaded when a guest is looked
+# at: XENCALL=no, LIBXC=no and XENSTORE=no build without (after make clean).
 PKG_CONFIG ?= pkg-config
 have = $(if $(shell $(PKG_CONFIG) --exists $(1) 2>/dev/null && echo yes),yes,no)
 XENCALL ?= $(call have,xencall xenforeignmemory)
@@ -74,7 +74,7 @@ inc := -Iinclude -Iuapi -iquote core -iquote lib -iquote targets -iquote output 
 	-iquote bpf -iquote tools -iquote libkunwind -iquote tests \
 	-iquote $(B)/gen
 flags := -std=gnu11 -D_GNU_SOURCE $(xen_flags) $(warn) $(inc) -MMD -MP
-libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty $(xen_libs) $(bpf_libs)
+libs := -ldw -lelf -llzma -lzstd -llz4 -lz -liberty $(bpf_libs)
 
 # One flavour, one set of objects: the same sources, other flags.
 flavours := user asan free
@@ -109,6 +109,15 @@ $(B)/gen/syscallnames.h: scripts/syscalls.sh
 	@sh $< "$(CC)" >$@
 
 $(flavours:%=$(B)/%/lib/syscalls.o): $(B)/gen/syscallnames.h
+
+# What the libraries are called that are loaded when needed.
+$(B)/gen/xennames.h: scripts/sonames.sh
+	@mkdir -p $(@D)
+	@echo "  GEN   $@"
+	@sh $< "$(CC)" $(LDFLAGS) $(xen_libs) >$@
+
+$(foreach o,xenbycall xenbyctrl xenname,$(flavours:%=$(B)/%/targets/$(o).o)): \
+	$(B)/gen/xennames.h
 
 $(B)/lib/liboutwind.a: $(B)/user/liboutwind.a
 	@mkdir -p $(@D)

@@ -36,6 +36,10 @@ $(B)/fuzz/bpf/%.o: bpf/%.c
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(fuzz_flags) -fsanitize=fuzzer-no-link $(CFLAGS) -c $< -o $@
 
+$(B)/fuzz/lib/syscalls.o: $(B)/gen/syscallnames.h
+$(B)/fuzz/targets/xenbycall.o $(B)/fuzz/targets/xenbyctrl.o \
+	$(B)/fuzz/targets/xenname.o: $(B)/gen/xennames.h
+
 $(B)/fuzz/libhosted.a: $(hosted:%.c=$(B)/fuzz/%.o)
 	@rm -f $@
 	$(AR) rcs $@ $^

@@ -24,7 +24,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/include/outwind
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|' -e 's|@BPF_LIBS@|$(bpf_libs)|' \
-		-e 's|@XENLIBS@|$(strip $(xen_libs))|' lib/outwind.pc.in \
+		lib/outwind.pc.in \
 		>$(DESTDIR)$(LIBDIR)/pkgconfig/outwind.pc
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@LIBDIR@|$(LIBDIR)|' \
 		-e 's|@VERSION@|$(VERSION)|' libkunwind/kunwind.pc.in \

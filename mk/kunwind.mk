@@ -61,9 +61,8 @@ kt_libs := $(B)/user/libkunwind.a $(B)/user/liboutwind.a
 kt_stacks := tests/kunwind/stacks.c
 kt_unwind := -lunwind
 # What the libraries are made of, for a program that is linked statically.
-kt_static := -ldw -lelf -llzma -lzstd -llz4 -lz -lbz2 -liberty $(xen_libs) \
-	$(if $(xen_libs),$(shell $(PKG_CONFIG) --static --libs $(xen_packages))) \
-	$(bpf_libs) -lelf -lz
+kt_static := -ldw -lelf -llzma -lzstd -llz4 -lz -lbz2 -liberty $(bpf_libs) \
+	-lelf -lz
 
 define kt_rule
 kt_programs += $(kt)/$(1)

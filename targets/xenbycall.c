@@ -24,10 +24,40 @@
 #include <xen/hvm/save.h>
 #endif
 
+#include "library.h"
+#include "xennames.h"
 #include "xenregs.h"
 #include "xensilent.h"
 
 #define NON_REENTRANT 1 /* of both libraries' flags when opened */
+
+/* What is called of libxencall and libxenforeignmemory. */
+static struct {
+	__typeof__(&xencall_open) open_call;
+	__typeof__(&xencall_close) close_call;
+	__typeof__(&xencall1) call1;
+	__typeof__(&xencall_alloc_buffer) alloc_buffer;
+	__typeof__(&xencall_free_buffer) free_buffer;
+	__typeof__(&xenforeignmemory_open) open_memory;
+	__typeof__(&xenforeignmemory_close) close_memory;
+	__typeof__(&xenforeignmemory_map) map;
+	__typeof__(&xenforeignmemory_unmap) unmap;
+} lib;
+
+static const struct ow_library_function of_call[] = {
+	{ "xencall_open", &lib.open_call },
+	{ "xencall_close", &lib.close_call },
+	{ "xencall1", &lib.call1 },
+	{ "xencall_alloc_buffer", &lib.alloc_buffer },
+	{ "xencall_free_buffer", &lib.free_buffer },
+};
+
+static const struct ow_library_function of_memory[] = {
+	{ "xenforeignmemory_open", &lib.open_memory },
+	{ "xenforeignmemory_close", &lib.close_memory },
+	{ "xenforeignmemory_map", &lib.map },
+	{ "xenforeignmemory_unmap", &lib.unmap },
+};
 
 /* What a vCPU's state is written to. */
 union state {
@@ -54,7 +84,7 @@ static int domctl(struct by_call *x, uint32_t cmd)
 	x->domctl->cmd = cmd;
 	x->domctl->interface_version = XEN_DOMCTL_INTERFACE_VERSION;
 	x->domctl->domain = (domid_t)x->seam.domid;
-	if (xencall1(x->call, __HYPERVISOR_domctl, (uintptr_t)x->domctl) < 0)
+	if (lib.call1(x->call, __HYPERVISOR_domctl, (uintptr_t)x->domctl) < 0)
 		return errno ? -errno : -EIO;
 	return 0;
 }
@@ -64,13 +94,13 @@ static void close_all(struct ow_xen_seam *s)
 	struct by_call *x = (struct by_call *)s;
 
 	if (x->state)
-		xencall_free_buffer(x->call, x->state);
+		lib.free_buffer(x->call, x->state);
 	if (x->domctl)
-		xencall_free_buffer(x->call, x->domctl);
+		lib.free_buffer(x->call, x->domctl);
 	if (x->memory)
-		xenforeignmemory_close(x->memory);
+		lib.close_memory(x->memory);
 	if (x->call)
-		xencall_close(x->call);
+		lib.close_call(x->call);
 	free(x);
 }
 
@@ -213,13 +243,13 @@ static const uint8_t *map(struct ow_xen_seam *s, const uint64_t *frames,
 	struct by_call *x = (struct by_call *)s;
 
 	_Static_assert(sizeof(xen_pfn_t) == sizeof(*frames), "the same array");
-	return xenforeignmemory_map(x->memory, s->domid, PROT_READ, nr,
-				    (const xen_pfn_t *)frames, errors);
+	return lib.map(x->memory, s->domid, PROT_READ, nr,
+		       (const xen_pfn_t *)frames, errors);
 }
 
 static void unmap(struct ow_xen_seam *s, const uint8_t *at, size_t nr)
 {
-	xenforeignmemory_unmap(((struct by_call *)s)->memory, (void *)at, nr);
+	lib.unmap(((struct by_call *)s)->memory, (void *)at, nr);
 }
 
 static const struct ow_xen_ops ops = {
@@ -234,6 +264,16 @@ static const struct ow_xen_ops ops = {
 	.unmap = unmap,
 };
 
+static bool load(char *why, size_t size)
+{
+	return ow_library_load(OW_LIBXENCALL, of_call,
+			       sizeof(of_call) / sizeof(of_call[0]), why,
+			       size) &&
+	       ow_library_load(OW_LIBXENFOREIGNMEMORY, of_memory,
+			       sizeof(of_memory) / sizeof(of_memory[0]), why,
+			       size);
+}
+
 static struct ow_xen_seam *open_all(uint32_t domid)
 {
 	struct by_call *x = calloc(1, sizeof(*x));
@@ -243,14 +283,13 @@ static struct ow_xen_seam *open_all(uint32_t domid)
 		return NULL;
 	x->seam = (struct ow_xen_seam){ .ops = &ops, .domid = domid };
 	errno = 0;
-	x->call = xencall_open(&ow_xen_silent, NON_REENTRANT);
+	x->call = lib.open_call(&ow_xen_silent, NON_REENTRANT);
 	if (x->call)
-		x->memory =
-			xenforeignmemory_open(&ow_xen_silent, NON_REENTRANT);
+		x->memory = lib.open_memory(&ow_xen_silent, NON_REENTRANT);
 	if (x->memory)
-		x->domctl = xencall_alloc_buffer(x->call, sizeof(*x->domctl));
+		x->domctl = lib.alloc_buffer(x->call, sizeof(*x->domctl));
 	if (x->domctl)
-		x->state = xencall_alloc_buffer(x->call, sizeof(*x->state));
+		x->state = lib.alloc_buffer(x->call, sizeof(*x->state));
 	if (x->state) {
 		memset(x->domctl, 0, sizeof(*x->domctl));
 		return &x->seam;
@@ -261,4 +300,4 @@ static struct ow_xen_seam *open_all(uint32_t domid)
 	return NULL;
 }
 
-const struct ow_xen_backend ow_xen_by_call = { "libxencall", open_all };
+const struct ow_xen_backend ow_xen_by_call = { "libxencall", load, open_all };

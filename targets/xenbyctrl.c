@@ -19,8 +19,43 @@
 #include <xen/hvm/save.h>
 #endif
 
+#include "library.h"
+#include "xennames.h"
 #include "xenregs.h"
 #include "xensilent.h"
+
+/* What is called of libxenctrl. */
+static struct {
+	__typeof__(&xc_interface_open) interface_open;
+	__typeof__(&xc_interface_close) interface_close;
+	__typeof__(&xc_domain_getinfolist) domain_getinfolist;
+	__typeof__(&xc_vcpu_getinfo) vcpu_getinfo;
+	__typeof__(&xc_vcpu_getcontext) vcpu_getcontext;
+	__typeof__(&xc_domain_pause) domain_pause;
+	__typeof__(&xc_domain_unpause) domain_unpause;
+	__typeof__(&xc_map_foreign_bulk) map_foreign_bulk;
+#if defined(__x86_64__)
+	__typeof__(&xc_domain_get_guest_width) domain_get_guest_width;
+	__typeof__(&xc_domain_hvm_getcontext_partial)
+		domain_hvm_getcontext_partial;
+#endif
+} lib;
+
+static const struct ow_library_function functions[] = {
+	{ "xc_interface_open", &lib.interface_open },
+	{ "xc_interface_close", &lib.interface_close },
+	{ "xc_domain_getinfolist", &lib.domain_getinfolist },
+	{ "xc_vcpu_getinfo", &lib.vcpu_getinfo },
+	{ "xc_vcpu_getcontext", &lib.vcpu_getcontext },
+	{ "xc_domain_pause", &lib.domain_pause },
+	{ "xc_domain_unpause", &lib.domain_unpause },
+	{ "xc_map_foreign_bulk", &lib.map_foreign_bulk },
+#if defined(__x86_64__)
+	{ "xc_domain_get_guest_width", &lib.domain_get_guest_width },
+	{ "xc_domain_hvm_getcontext_partial",
+	  &lib.domain_hvm_getcontext_partial },
+#endif
+};
 
 struct by_ctrl {
 	struct ow_xen_seam seam; /* first: calls cast back */
@@ -40,7 +75,7 @@ static void close_all(struct ow_xen_seam *s)
 	struct by_ctrl *x = (struct by_ctrl *)s;
 
 	if (x->xc)
-		xc_interface_close(x->xc);
+		lib.interface_close(x->xc);
 	free(x);
 }
 
@@ -51,7 +86,7 @@ static int get_word(struct by_ctrl *x, struct ow_xen_info *ret)
 
 #if defined(__x86_64__)
 	if (!ret->is_hvm)
-		n = xc_domain_get_guest_width(x->xc, x->seam.domid, &width);
+		n = lib.domain_get_guest_width(x->xc, x->seam.domid, &width);
 #else
 	(void)x;
 	ret->is_hvm = true; /* all of Arm's guests have frames of their own */
@@ -64,7 +99,7 @@ static int get_info(struct ow_xen_seam *s, struct ow_xen_info *ret)
 {
 	struct by_ctrl *x = (struct by_ctrl *)s;
 	xc_domaininfo_t i;
-	int n = xc_domain_getinfolist(x->xc, s->domid, 1, &i);
+	int n = lib.domain_getinfolist(x->xc, s->domid, 1, &i);
 
 	if (n < 0)
 		return failure(n);
@@ -90,7 +125,7 @@ static int get_run(struct ow_xen_seam *s, uint32_t vcpu, struct ow_xen_run *ret)
 {
 	struct by_ctrl *x = (struct by_ctrl *)s;
 	xc_vcpuinfo_t i;
-	int n = xc_vcpu_getinfo(x->xc, s->domid, vcpu, &i);
+	int n = lib.vcpu_getinfo(x->xc, s->domid, vcpu, &i);
 
 	if (n < 0)
 		return failure(n);
@@ -106,9 +141,10 @@ static int get_hvm(struct by_ctrl *x, uint32_t vcpu, struct ow_xen_vcpu *ret)
 	int n;
 
 	memset(&cpu, 0, sizeof(cpu));
-	n = xc_domain_hvm_getcontext_partial(x->xc, x->seam.domid,
-					     HVM_SAVE_CODE(CPU), (uint16_t)vcpu,
-					     &cpu, sizeof(cpu));
+	n = lib.domain_hvm_getcontext_partial(x->xc, x->seam.domid,
+					      HVM_SAVE_CODE(CPU),
+					      (uint16_t)vcpu, &cpu,
+					      sizeof(cpu));
 	if (n < 0)
 		return errno == ENOENT ? -ENODATA : failure(n);
 	ow_xenregs_hvm(&cpu, ret);
@@ -127,7 +163,7 @@ static int get_vcpu(struct ow_xen_seam *s, const struct ow_xen_info *info,
 		return get_hvm(x, vcpu, ret);
 #endif
 	memset(&x->state, 0, sizeof(x->state));
-	n = xc_vcpu_getcontext(x->xc, s->domid, vcpu, &x->state);
+	n = lib.vcpu_getcontext(x->xc, s->domid, vcpu, &x->state);
 	if (n < 0)
 		return failure(n);
 #if defined(__x86_64__)
@@ -144,12 +180,12 @@ static int get_vcpu(struct ow_xen_seam *s, const struct ow_xen_info *info,
 
 static int pause_it(struct ow_xen_seam *s)
 {
-	return failure(xc_domain_pause(((struct by_ctrl *)s)->xc, s->domid));
+	return failure(lib.domain_pause(((struct by_ctrl *)s)->xc, s->domid));
 }
 
 static int unpause_it(struct ow_xen_seam *s)
 {
-	return failure(xc_domain_unpause(((struct by_ctrl *)s)->xc, s->domid));
+	return failure(lib.domain_unpause(((struct by_ctrl *)s)->xc, s->domid));
 }
 
 static const uint8_t *map(struct ow_xen_seam *s, const uint64_t *frames,
@@ -158,9 +194,9 @@ static const uint8_t *map(struct ow_xen_seam *s, const uint64_t *frames,
 	struct by_ctrl *x = (struct by_ctrl *)s;
 
 	_Static_assert(sizeof(xen_pfn_t) == sizeof(*frames), "the same array");
-	return xc_map_foreign_bulk(x->xc, s->domid, PROT_READ,
-				   (const xen_pfn_t *)frames, errors,
-				   (unsigned int)nr);
+	return lib.map_foreign_bulk(x->xc, s->domid, PROT_READ,
+				    (const xen_pfn_t *)frames, errors,
+				    (unsigned int)nr);
 }
 
 static void unmap(struct ow_xen_seam *s, const uint8_t *at, size_t nr)
@@ -181,6 +217,13 @@ static const struct ow_xen_ops ops = {
 	.unmap = unmap,
 };
 
+static bool load(char *why, size_t size)
+{
+	return ow_library_load(OW_LIBXENCTRL, functions,
+			       sizeof(functions) / sizeof(functions[0]), why,
+			       size);
+}
+
 static struct ow_xen_seam *open_all(uint32_t domid)
 {
 	struct by_ctrl *x = calloc(1, sizeof(*x));
@@ -190,8 +233,8 @@ static struct ow_xen_seam *open_all(uint32_t domid)
 		return NULL;
 	x->seam = (struct ow_xen_seam){ .ops = &ops, .domid = domid };
 	errno = 0;
-	x->xc = xc_interface_open(&ow_xen_silent, &ow_xen_silent,
-				  XC_OPENFLAG_NON_REENTRANT);
+	x->xc = lib.interface_open(&ow_xen_silent, &ow_xen_silent,
+				   XC_OPENFLAG_NON_REENTRANT);
 	if (x->xc)
 		return &x->seam;
 	why = errno ? errno : ENODEV;
@@ -200,4 +243,4 @@ static struct ow_xen_seam *open_all(uint32_t domid)
 	return NULL;
 }
 
-const struct ow_xen_backend ow_xen_by_ctrl = { "libxc", open_all };
+const struct ow_xen_backend ow_xen_by_ctrl = { "libxc", load, open_all };

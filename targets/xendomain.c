@@ -151,8 +151,8 @@ static int find_domid(const char *text, uint32_t *ret, bool *by_name,
 			       text);
 	if (failed == -ENOSYS)
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
-			       "built without libxenstore: give the domain's "
-			       "id in place of '%s'",
+			       "no libxenstore to ask: give the domain's id "
+			       "in place of '%s'",
 			       text);
 	errno = -failed;
 	return failed ? ow_fail(err, OW_CODE_SYSTEM,
@@ -160,17 +160,32 @@ static int find_domid(const char *text, uint32_t *ret, bool *by_name,
 			0;
 }
 
+/* Is it that one, and are its libraries there? */
+static bool can_use(const struct ow_xen_backend *b, const char *name, char *why,
+		    size_t size)
+{
+	if (name && strcmp(b->name, name) != 0)
+		return false;
+	return !b->load || b->load(why, size);
+}
+
 static const struct ow_xen_backend *find_backend(const char *name,
 						 struct ow_error *err)
 {
+	char why[256] = "";
 	size_t i;
 
 	for (i = 0; ow_xen_backends[i]; i++)
-		if (!name || strcmp(ow_xen_backends[i]->name, name) == 0)
+		if (can_use(ow_xen_backends[i], name, why, sizeof(why)))
 			return ow_xen_backends[i];
 	if (name && strcmp(name, "libxencall") && strcmp(name, "libxc"))
 		ow_fail(err, OW_CODE_ARGUMENT,
 			"no backend '%s': libxencall or libxc", name);
+	else if (*why)
+		ow_fail(err, OW_CODE_UNSUPPORTED,
+			"guests take Xen's libraries (on Debian those that "
+			"xen-utils brings): %s",
+			why);
 	else
 		ow_fail(err, OW_CODE_UNSUPPORTED, "built without %s",
 			ow_xen_lacking ? ow_xen_lacking : name);

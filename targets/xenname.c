@@ -11,7 +11,25 @@
 
 #include <xenstore.h>
 
+#include "library.h"
+#include "xennames.h"
+
 #define NAME_SIZE 64
+
+/* What is called of libxenstore. */
+static struct {
+	__typeof__(&xs_open) open;
+	__typeof__(&xs_close) close;
+	__typeof__(&xs_read) read;
+	__typeof__(&xs_directory) directory;
+} lib;
+
+static const struct ow_library_function functions[] = {
+	{ "xs_open", &lib.open },
+	{ "xs_close", &lib.close },
+	{ "xs_read", &lib.read },
+	{ "xs_directory", &lib.directory },
+};
 
 /* /local/domain/ID/name; false if there is none. */
 static bool read_name(struct xs_handle *xs, const char *id, char *ret)
@@ -21,7 +39,7 @@ static bool read_name(struct xs_handle *xs, const char *id, char *ret)
 	char *text;
 
 	snprintf(path, sizeof(path), "/local/domain/%s/name", id);
-	text = xs_read(xs, XBT_NULL, path, &size);
+	text = lib.read(xs, XBT_NULL, path, &size);
 	if (!text)
 		return false;
 	snprintf(ret, NAME_SIZE, "%s", text);
@@ -33,7 +51,7 @@ static int search(struct xs_handle *xs, const char *wanted, uint32_t *ret)
 {
 	char name[NAME_SIZE];
 	unsigned int nr, i;
-	char **ids = xs_directory(xs, XBT_NULL, "/local/domain", &nr);
+	char **ids = lib.directory(xs, XBT_NULL, "/local/domain", &nr);
 	int err = ids ? -ENOENT : errno ? -errno : -EIO;
 
 	for (i = 0; ids && i < nr && err; i++)
@@ -48,14 +66,19 @@ static int search(struct xs_handle *xs, const char *wanted, uint32_t *ret)
 int ow_xen_find_name(const char *name, uint32_t *ret)
 {
 	struct xs_handle *xs;
+	char why[256];
 	int err;
 
+	if (!ow_library_load(OW_LIBXENSTORE, functions,
+			     sizeof(functions) / sizeof(functions[0]), why,
+			     sizeof(why)))
+		return -ENOSYS;
 	errno = 0;
-	xs = xs_open(XS_OPEN_READONLY);
+	xs = lib.open(XS_OPEN_READONLY);
 	if (!xs)
 		return -ENODEV;
 	err = search(xs, name, ret);
-	xs_close(xs);
+	lib.close(xs);
 	return err;
 }
 

@@ -82,6 +82,8 @@ struct ow_xen_seam {
 
 struct ow_xen_backend {
 	const char *name;
+	/* Load the libraries it calls, or say why not; NULL: it has none. */
+	bool (*load)(char *why, size_t size);
 	/* Connect; NULL with errno.  The domain needn't exist. */
 	struct ow_xen_seam *(*open)(uint32_t domid);
 };

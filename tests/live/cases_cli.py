@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Options, statuses and messages of the command line."""
 
+import glob
 import json
 import os
 import re
 import subprocess
 
-from harness import PATIENCE, case, check
+from harness import PATIENCE, Skip, case, check, need, need_root
 
 USAGE = (
     [], ['nonsense'], ['stack'], ['stack', '--nonsense', '1'],
@@ -220,3 +221,37 @@ def _(context):
           threads)
     check('no such thread' in threads[1]['error'] and
           'frames' not in threads[1], 'reason', threads[1])
+
+
+# Hides the files named before -- and runs the command behind it.
+WITHOUT = '''
+    while [ "$1" != -- ]; do
+        mount --bind /dev/null "$1" || exit 77
+        shift
+    done
+    shift
+    exec "$@"
+'''
+
+
+@case("Xen's libraries are needed for guests only")
+def _(context):
+    need('unshare', 'mount')
+    need_root()
+    if subprocess.run(['unshare', '-m', 'true'], check=False).returncode:
+        raise Skip('no mount namespaces here')
+    libraries = {os.path.realpath(path) for path in
+                 glob.glob('/usr/lib/*/libxen*.so.*')}
+    check(libraries, "Xen's libraries", libraries)
+    target = context.start(['chain-pie'])
+    without = ['unshare', '-m', 'sh', '-c', WITHOUT, 'sh', *libraries, '--',
+               context.outwind, 'stack']
+    done = context.run_tool([*without, str(target.pid)], status=0)
+    check(b' link1' in done.stdout, 'the stack', done.stdout)
+    for domain in '3', 'name':
+        done = context.run_tool([*without, 'xen:' + domain], status=2)
+        check(not done.stdout, 'output', done.stdout)
+        check(re.fullmatch(
+            rb"outwind: guests take Xen's libraries \(on Debian those that "
+            rb'xen-utils brings\): \S*libxenc\S+: file too short\n',
+            done.stderr), 'message', done.stderr)

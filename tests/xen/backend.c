@@ -190,7 +190,8 @@ static struct ow_xen_seam *open_fake(uint32_t domid)
 	return &guest.seam;
 }
 
-static const struct ow_xen_backend fake_backend = { "libxencall", open_fake };
+static const struct ow_xen_backend fake_backend = { "libxencall", NULL,
+						    open_fake };
 
 const struct ow_xen_backend *const ow_xen_backends[] = { &fake_backend, NULL };
 const char *const ow_xen_lacking = "libxenctrl";
