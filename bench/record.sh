@@ -9,7 +9,7 @@ seconds=3
 dir=$(mktemp -d)
 "$build/live/busy" >/dev/null &
 target=$!
-trap 'kill $target 2>/dev/null; rm -rf "$dir"' EXIT
+trap 'kill $target 2>/dev/null || :; rm -rf "$dir"' EXIT
 sleep 0.2
 
 row() {
