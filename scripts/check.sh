@@ -6,6 +6,7 @@
 # counts as one test by its exit status.
 set -u
 make=${MAKE:-make}
+limit=${STAGE_SECONDS:-1800} # no stage takes so long by far
 logs=build/log
 mkdir -p "$logs"
 passed=0 failed=0 skipped=0
@@ -16,9 +17,19 @@ unset COLUMNS DEBUGINFOD_URLS GDBHISTFILE LANGUAGE LD_LIBRARY_PATH LD_PRELOAD LI
 rm -rf "$logs/cache"
 export LC_ALL=C.UTF-8 XDG_CACHE_HOME="$PWD/$logs/cache"
 
+# What waits for ever is ended, with all that it has started.
 run() {
-    $make --no-print-directory "$1" >"$logs/$1.log" 2>&1 </dev/null
+    env --default-signal timeout -k 30 "$limit" \
+        "$make" --no-print-directory "$1" >"$logs/$1.log" 2>&1 </dev/null &
+    running=$!
+    wait $running
+    status=$?
+    [ $status -ne 124 ] || echo "not done after $limit s" >>"$logs/$1.log"
+    return $status
 }
+
+running=
+trap '[ -z "$running" ] || kill "$running"; exit 130' INT TERM HUP
 
 # A stage that fails has a second try, which is told: processes, and machines
 # under emulation above all, may have been late.  The live tests have their own.

@@ -4,11 +4,14 @@
 # needed) with a Debian Linux dom0, runs one shell command in dom0, prints its
 # output and exits with its status.
 #
-#   xenlab.sh [-a amd64|arm64] [-s SHARE] [-m MIB] [-c CPUS] [-t SECONDS] [COMMAND...]
+#   xenlab.sh [-a amd64|arm64] [-s SHARE] [-m MIB] [-c CPUS] [-t SECONDS]
+#             [-i SECONDS] [COMMAND...]
 #
 # SHARE, a directory of this machine, is /host in dom0 (9p, read-write) and the
 # command's working directory: put binaries and guest kernels there.  What the
 # boot leaves is in SHARE/.xenlab: console, output, status, guest-NAME.log.
+# It may take so many seconds (-t 300), of which so many (-i 600) without a change to
+# any file there: a machine that hangs is ended.
 # Without a command it only fetches and builds.
 #
 # Needs qemu-system-x86 or qemu-system-arm, cpio, kmod and xz-utils.  All else
@@ -17,11 +20,12 @@
 set -euo pipefail
 
 cache=${XENLAB_CACHE:-$(cd "$(dirname "$0")/../.." && pwd)/build/xen}
-arch=amd64 share='' mem=2048 cpus=1 limit=300
-while getopts a:s:m:c:t: o; do
+arch=amd64 share='' mem=2048 cpus=1 limit=300 idle_limit=600
+while getopts a:s:m:c:t:i: o; do
     case $o in
         a) arch=$OPTARG ;; s) share=$OPTARG ;; m) mem=$OPTARG ;;
-        c) cpus=$OPTARG ;; t) limit=$OPTARG ;; *) exit 64 ;;
+        c) cpus=$OPTARG ;; t) limit=$OPTARG ;; i) idle_limit=$OPTARG ;;
+        *) exit 64 ;;
     esac
 done
 shift $((OPTIND - 1))
@@ -185,22 +189,35 @@ boot() {
     esac
     exec "${args[@]}" -accel tcg,thread=multi -m "$mem" -smp "$cpus" -nodefaults \
         -no-reboot -display none -serial "file:$state/console" \
-        -fsdev "local,id=host,path=$share,security_model=none" </dev/null 2>"$state/qemu"
+        -fsdev "local,id=host,path=$share,security_model=none" \
+        </dev/null >"$state/qemu" 2>&1
 }
 
 fetch
 build
 [ $# -gt 0 ] || exit 0
 
-own='' qemu=''
+work='' qemu=''
 # shellcheck disable=SC2317 # the trap below runs it
 finish() {
-    [ -z "$qemu" ] || kill "$qemu" 2>/dev/null || true
-    [ -z "$own" ] || rm -rf "$own"
+    [ -z "$qemu" ] || end_qemu
+    [ -z "$work" ] || rm -rf "$work"
+}
+
+# It may be past listening.
+# shellcheck disable=SC2317
+end_qemu() {
+    kill "$qemu" 2>/dev/null || return 0
+    for _ in {1..50}; do
+        kill -0 "$qemu" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    kill -KILL "$qemu" 2>/dev/null || true
 }
 trap finish EXIT
 trap 'exit 143' INT TERM
-if [ -z "$share" ]; then own=$(mktemp -d) share=$own; fi
+work=$(mktemp -d)
+if [ -z "$share" ]; then share=$work/share; fi
 state=$share/.xenlab
 rm -rf "$state"
 mkdir -p "$state"
@@ -211,6 +228,21 @@ took() {
     local ms=$(($(date +%s%3N) - start))
     echo "$((ms / 1000)).$((ms % 1000 / 100)) s"
 }
+
+# Has nothing changed for long?  It looks every ten seconds.
+looked=$SECONDS changed=$SECONDS
+touch "$work/seen"
+is_idle() {
+    ((SECONDS >= looked + 10)) || return 1
+    looked=$SECONDS
+    touch "$work/now"
+    if [ -n "$(find "$share" -newer "$work/seen" -print -quit)" ]; then
+        changed=$SECONDS
+        mv "$work/now" "$work/seen"
+    fi
+    ((SECONDS >= changed + idle_limit))
+}
+
 boot &
 qemu=$!
 while kill -0 "$qemu" 2>/dev/null; do
@@ -220,6 +252,10 @@ while kill -0 "$qemu" 2>/dev/null; do
     fi
     if (($(date +%s) - start / 1000 >= limit)); then
         say "no end after $limit s: stopping QEMU"
+        break
+    fi
+    if is_idle; then
+        say "nothing has changed for $idle_limit s: stopping QEMU"
         break
     fi
     sleep 0.1
