@@ -142,6 +142,11 @@ static void fill_stats(const struct gen *g, size_t size)
 	g->stats->cfi_size = g->obj->cfi_size;
 }
 
+static void fail_given_up(const struct ow_object *obj, struct ow_error *err)
+{
+	ow_fail(err, OW_CODE_ABSENT, "%s: given up", obj->path);
+}
+
 static uint8_t *generate(struct gen *g, size_t *size_ret, struct ow_error *err)
 {
 	uint64_t first = g->list[0].start;
@@ -159,7 +164,7 @@ static uint8_t *generate(struct gen *g, size_t *size_ret, struct ow_error *err)
 	if (bytes)
 		fill_stats(g, *size_ret);
 	else if (ow_is_given_up(g->stop))
-		ow_fail(err, OW_CODE_ABSENT, "%s: given up", g->obj->path);
+		fail_given_up(g->obj, err);
 	else
 		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", g->obj->path);
 	ow_flatrows_destroy(g->flat);
@@ -240,7 +245,13 @@ static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 	}
 	if (!debug.nr)
 		bytes = make_by_hdr(&g, size_ret, err);
-	return bytes ? bytes : make_by_search(&g, &debug, size_ret, err);
+	if (bytes)
+		return bytes;
+	if (ow_is_given_up(stop)) {
+		fail_given_up(obj, err);
+		return NULL;
+	}
+	return make_by_search(&g, &debug, size_ret, err);
 }
 
 uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,
