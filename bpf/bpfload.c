@@ -231,7 +231,7 @@ static void attach_mapping(struct ow_recorder *r, struct ow_bpfengine *e)
 	struct bpf_link *link = NULL;
 	size_t i;
 
-	for (i = 0; !link && i < sizeof(progs) / sizeof(progs[0]); i++)
+	for (i = 0; !link && i < OW_ARRAY_SIZE(progs); i++)
 		if (bpf_program__fd(progs[i]) >= 0)
 			link = bpf_program__attach(progs[i]);
 	last_words[0] = '\0';

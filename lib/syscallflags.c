@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "env.h"
+
 /*
  * Values are those of Linux on x86-64, which i386's are, too, as its and the C
  * library's headers have them; what has a name, and which one of several, is as
@@ -399,9 +401,8 @@ struct names {
 	size_t nr_values, nr_bits;
 };
 
-#define NR_OF(list)  (sizeof(list) / sizeof((list)[0]))
-#define VALUES(list) .values = list, .nr_values = NR_OF(list)
-#define BITS(list)   .bits = list, .nr_bits = NR_OF(list)
+#define VALUES(list) .values = list, .nr_values = OW_ARRAY_SIZE(list)
+#define BITS(list)   .bits = list, .nr_bits = OW_ARRAY_SIZE(list)
 
 static const struct names all[] = {
 	{ 'O', 0x3, VALUES(open_values), BITS(open_bits) },
@@ -483,7 +484,7 @@ static const struct names *names_of(char kind)
 {
 	size_t i;
 
-	for (i = 0; i < NR_OF(all); i++)
+	for (i = 0; i < OW_ARRAY_SIZE(all); i++)
 		if (all[i].kind == kind)
 			return &all[i];
 	return NULL;

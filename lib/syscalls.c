@@ -10,16 +10,14 @@
 
 #include "syscallnames.h"
 
-#define NR_OF(names) (sizeof(names) / sizeof((names)[0]))
-
 static const struct {
 	const struct ow_arch *arch;
 	const char (*names)[SYSCALL_NAME_SIZE]; /* by number; "" for none */
 	size_t nr;
 } tables[] = {
-	{ &ow_arch_x86_64, x86_64_names, NR_OF(x86_64_names) },
-	{ &ow_arch_i386, i386_names, NR_OF(i386_names) },
-	{ &ow_arch_aarch64, aarch64_names, NR_OF(aarch64_names) },
+	{ &ow_arch_x86_64, x86_64_names, OW_ARRAY_SIZE(x86_64_names) },
+	{ &ow_arch_i386, i386_names, OW_ARRAY_SIZE(i386_names) },
+	{ &ow_arch_aarch64, aarch64_names, OW_ARRAY_SIZE(aarch64_names) },
 };
 
 /* The name of a number among so many; or NULL. */
@@ -33,7 +31,7 @@ const char *ow_syscall_name(const struct ow_arch *arch, int nr)
 {
 	size_t i;
 
-	for (i = 0; i < NR_OF(tables); i++)
+	for (i = 0; i < OW_ARRAY_SIZE(tables); i++)
 		if (tables[i].arch == arch)
 			return name_in(tables[i].names, tables[i].nr, nr);
 	return NULL;
@@ -41,5 +39,5 @@ const char *ow_syscall_name(const struct ow_arch *arch, int nr)
 
 const char *ow_syscall_x32_name(int nr)
 {
-	return name_in(x32_names, NR_OF(x32_names), nr);
+	return name_in(x32_names, OW_ARRAY_SIZE(x32_names), nr);
 }

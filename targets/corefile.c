@@ -276,7 +276,7 @@ static int refuse(const struct ow_core *core, const struct ow_corebytes *file,
 {
 	size_t i, n;
 
-	for (i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(refused); i++) {
 		n = strlen(refused[i].magic);
 		if (file->size >= n &&
 		    memcmp(file->bytes, refused[i].magic, n) == 0)

@@ -180,7 +180,7 @@ void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c)
 	size_t i;
 
 	while (ow_elf_note(&c, &note))
-		for (i = 0; i < sizeof(takers) / sizeof(takers[0]); i++)
+		for (i = 0; i < OW_ARRAY_SIZE(takers); i++)
 			if (takers[i].type == note.type &&
 			    (!takers[i].name ||
 			     is_named(&note, takers[i].name)))

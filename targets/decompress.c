@@ -8,6 +8,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "env.h"
+
 #define BUF_SIZE    ((size_t)1 << 20)
 #define MOST_MEMORY ((uint64_t)1 << 30)
 
@@ -181,7 +183,7 @@ const struct ow_codec *ow_codec_of(const uint8_t *bytes, size_t size)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(codecs) / sizeof(codecs[0]); i++)
+	for (i = 0; i < OW_ARRAY_SIZE(codecs); i++)
 		if (size >= codecs[i].magic_size &&
 		    memcmp(bytes, codecs[i].magic, codecs[i].magic_size) == 0)
 			return &codecs[i];

@@ -72,7 +72,7 @@ static struct ow_object *open_by_id(const struct ow_wanted_file *w,
 	struct ow_object *obj;
 	size_t i, k, n;
 
-	for (i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(endings); i++) {
 		n = (size_t)sprintf(path, "/usr/lib/debug/.build-id/%02x/",
 				    w->build_id[0]);
 		for (k = 1; k < w->build_id_size; k++)

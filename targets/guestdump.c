@@ -146,7 +146,7 @@ static bool find_offset(const struct ow_guest *g, const struct ow_core *core,
 		return true;
 	if (!first_gate(g, &core->notes, &gate))
 		return false;
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (i = 0; i < OW_ARRAY_SIZE(names); i++)
 		if (ow_elfsym_value(&obj->elf, names[i], &symbol)) {
 			*ret = gate - symbol;
 			return true;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "env.h"
 #include "error.h"
 #include "monotonic.h"
 #include "procfs.h"
@@ -124,7 +125,7 @@ static bool must_end(void)
 
 	if (sigpending(&set))
 		return false;
-	for (i = 0; i < sizeof(ending) / sizeof(ending[0]); i++)
+	for (i = 0; i < OW_ARRAY_SIZE(ending); i++)
 		if (sigismember(&set, ending[i]) == 1)
 			return true;
 	return false;

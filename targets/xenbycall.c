@@ -266,12 +266,10 @@ static const struct ow_xen_ops ops = {
 
 static bool load(char *why, size_t size)
 {
-	return ow_library_load(OW_LIBXENCALL, of_call,
-			       sizeof(of_call) / sizeof(of_call[0]), why,
-			       size) &&
+	return ow_library_load(OW_LIBXENCALL, of_call, OW_ARRAY_SIZE(of_call),
+			       why, size) &&
 	       ow_library_load(OW_LIBXENFOREIGNMEMORY, of_memory,
-			       sizeof(of_memory) / sizeof(of_memory[0]), why,
-			       size);
+			       OW_ARRAY_SIZE(of_memory), why, size);
 }
 
 static struct ow_xen_seam *open_all(uint32_t domid)

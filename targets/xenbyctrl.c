@@ -220,8 +220,7 @@ static const struct ow_xen_ops ops = {
 static bool load(char *why, size_t size)
 {
 	return ow_library_load(OW_LIBXENCTRL, functions,
-			       sizeof(functions) / sizeof(functions[0]), why,
-			       size);
+			       OW_ARRAY_SIZE(functions), why, size);
 }
 
 static struct ow_xen_seam *open_all(uint32_t domid)

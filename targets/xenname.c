@@ -70,8 +70,7 @@ int ow_xen_find_name(const char *name, uint32_t *ret)
 	int err;
 
 	if (!ow_library_load(OW_LIBXENSTORE, functions,
-			     sizeof(functions) / sizeof(functions[0]), why,
-			     sizeof(why)))
+			     OW_ARRAY_SIZE(functions), why, sizeof(why)))
 		return -ENOSYS;
 	errno = 0;
 	xs = lib.open(XS_OPEN_READONLY);

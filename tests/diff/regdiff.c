@@ -29,7 +29,7 @@ static const struct {
 	{ "r13", 13 }, { "r14", 14 }, { "r15", 15 }, { "rip", 16 },
 };
 
-#define NR_REGISTERS (sizeof(registers) / sizeof(registers[0]))
+#define NR_REGISTERS OW_ARRAY_SIZE(registers)
 
 struct tally {
 	unsigned long frames, values, unknown, differences;

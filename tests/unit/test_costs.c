@@ -54,5 +54,5 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

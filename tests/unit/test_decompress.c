@@ -118,7 +118,7 @@ static void check_codec(size_t i)
 
 static void test_codecs(void)
 {
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < OW_ARRAY_SIZE(names); i++)
 		check_codec(i);
 }
 
@@ -139,7 +139,7 @@ int main(void)
 
 	scratch_enter();
 	make_full();
-	failed = test_main(tests, (int)(sizeof(tests) / sizeof(tests[0])));
+	failed = test_main(tests, (int)OW_ARRAY_SIZE(tests));
 	free(full);
 	return failed;
 }

@@ -39,7 +39,7 @@ static void test_not_mangled(void)
 					     "_Z", "_Znot", "_R",   "__libc",
 					     "f",  "_ZN",   "_RNvC" };
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	for (size_t i = 0; i < OW_ARRAY_SIZE(names); i++)
 		check(names[i], NULL);
 }
 
@@ -138,5 +138,5 @@ int main(void)
 	};
 
 	scratch_enter();
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -74,11 +74,11 @@ static void check_opener(int (*open_it)(const char *, const char *))
 	const char *got;
 	size_t i;
 
-	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(good); i++) {
 		got = resolved(open_it, good[i]);
 		CHECK(got && strcmp(got, "/usr/lib/one.so") == 0);
 	}
-	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(bad); i++) {
 		got = resolved(open_it, bad[i].path);
 		CHECK(!got && errno == bad[i].why);
 	}
@@ -172,5 +172,5 @@ int main(void)
 
 	scratch_enter();
 	make_files();
-	return test_main(tests, (int)(sizeof(tests) / sizeof(tests[0])));
+	return test_main(tests, (int)OW_ARRAY_SIZE(tests));
 }

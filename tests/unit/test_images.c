@@ -121,5 +121,5 @@ int main(void)
 		{ "a look is not undone", test_look_is_not_undone },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -133,5 +133,5 @@ int main(void)
 	};
 
 	fill();
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -201,5 +201,5 @@ int main(void)
 		{ "many processes", test_many },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

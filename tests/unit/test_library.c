@@ -55,5 +55,5 @@ int main(void)
 		{ "absent libraries are told", absent_libraries_are_told },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

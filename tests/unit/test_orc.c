@@ -228,5 +228,5 @@ int main(void)
 		{ "malformed entries", test_malformed },
 	};
 
-	return test_main(tests, (int)(sizeof(tests) / sizeof(tests[0])));
+	return test_main(tests, (int)OW_ARRAY_SIZE(tests));
 }

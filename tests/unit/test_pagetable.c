@@ -219,5 +219,5 @@ int main(void)
 		{ "VMCOREINFO", test_vmcoreinfo },
 	};
 
-	return test_main(tests, (int)(sizeof(tests) / sizeof(tests[0])));
+	return test_main(tests, (int)OW_ARRAY_SIZE(tests));
 }

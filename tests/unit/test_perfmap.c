@@ -81,7 +81,7 @@ static void test_as_of(void)
 	};
 	struct ow_symbol sym;
 
-	for (size_t i = 0; i < sizeof(finds) / sizeof(finds[0]); i++)
+	for (size_t i = 0; i < OW_ARRAY_SIZE(finds); i++)
 		CHECK(ow_perfmap_find_as_of(map, finds[i].addr, finds[i].end,
 					    &sym) &&
 		      strcmp(sym.name, finds[i].want) == 0);
@@ -122,7 +122,7 @@ static void test_nonsense_is_skipped(void)
 		"0x 10 a",    " 1000 10 a",
 	};
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+	for (size_t i = 0; i < OW_ARRAY_SIZE(lines); i++) {
 		struct ow_perfmap *map = parse(lines[i]);
 		struct ow_symbol sym;
 
@@ -183,5 +183,5 @@ int main(void)
 	};
 
 	scratch_enter();
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -106,5 +106,5 @@ int main(void)
 		{ "a thread that stops too late", test_stops_too_late },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -22,7 +22,7 @@ static void test_names_like_keys(void)
 	size_t i;
 
 	CHECK(tracer >= 0); /* not 0 below a debugger */
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(names); i++) {
 		prctl(PR_SET_NAME, names[i]);
 		CHECK(ow_status_number(getpid(), "TracerPid:") == tracer);
 		pid = ow_status_number(getpid(), "Pid:");
@@ -42,7 +42,7 @@ static void test_names_like_stat(void)
 	uint64_t start;
 	size_t i;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(names); i++) {
 		prctl(PR_SET_NAME, names[i]);
 		CHECK(ow_task_stat(getpid(), getpid(), name, sizeof(name),
 				   &state));
@@ -119,7 +119,7 @@ static void test_mappings(void)
 	struct ow_error err;
 	size_t i;
 
-	for (i = 0; i < sizeof(list) / sizeof(list[0]); i++)
+	for (i = 0; i < OW_ARRAY_SIZE(list); i++)
 		check_mapped(&list[i]);
 	CHECK(ow_mappings_read(INT32_MAX, &maps, &err) == -OW_CODE_ABSENT);
 	CHECK(strcmp(err.msg, "no process 2147483647") == 0);
@@ -135,5 +135,5 @@ int main(void)
 	};
 
 	scratch_enter();
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -142,5 +142,5 @@ int main(void)
 		{ "redacted: overlap", test_redacted_overlap },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -70,7 +70,7 @@ static void test_hostile_heads(void)
 		  "off" },
 	};
 
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (size_t i = 0; i < OW_ARRAY_SIZE(cases); i++) {
 		uint8_t *to;
 
 		memcpy(&head, bytes, sizeof(head));
@@ -209,7 +209,7 @@ static void test_hostile_records(void)
 	struct ow_snap s;
 
 	CHECK(!ow_snap_parse(&s, b.bytes, b.size, NULL));
-	for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
+	for (size_t i = 0; i < OW_ARRAY_SIZE(hostile); i++) {
 		c = take_hostile(&b, &s, &hostile[i], &err);
 		check_hostile(&hostile[i], c, &err);
 		if (c)
@@ -281,5 +281,5 @@ int main(void)
 		{ "sections", test_sections },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

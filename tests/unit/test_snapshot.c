@@ -272,5 +272,5 @@ int main(void)
 	scratch_write("prog.c", "int main(void) { return 0; }\n");
 	scratch_write("other.c", "int more[999] = { 1 };\n"
 				 "int main(void) { return more[7]; }\n");
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -92,5 +92,5 @@ int main(void)
 		{ "the ends of addresses", test_ends_of_addresses },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

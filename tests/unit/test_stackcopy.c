@@ -171,7 +171,7 @@ static void run_own(void)
 		{ at + 3 * page, 0, 0 },
 		{ at + 4 * page, page, page },
 	};
-	const size_t nr = sizeof(pieces) / sizeof(pieces[0]);
+	const size_t nr = OW_ARRAY_SIZE(pieces);
 	struct ow_stackcopy s = { 0 };
 	uint64_t total = ask(&s, pieces, nr);
 
@@ -367,5 +367,5 @@ int main(void)
 		{ "no room for all", test_no_room },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

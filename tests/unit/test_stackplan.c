@@ -53,7 +53,7 @@ static struct ow_mapping list[] = {
 
 static const struct ow_mappings maps = {
 	.list = list,
-	.nr = sizeof(list) / sizeof(list[0]),
+	.nr = OW_ARRAY_SIZE(list),
 };
 
 struct span {
@@ -207,7 +207,7 @@ static void test_plan(void)
 	ssize_t got;
 	size_t nr;
 
-	end = t + sizeof(plan_cases) / sizeof(plan_cases[0]);
+	end = t + OW_ARRAY_SIZE(plan_cases);
 	for (; t < end; t++) {
 		failures = test_failures;
 		copy = (struct ow_stackcopy){ 0 };
@@ -255,7 +255,7 @@ static void test_main_start(void)
 	struct ow_stackplan plan;
 	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(cases); i++) {
 		copy = (struct ow_stackcopy){ 0 };
 		plan = (struct ow_stackplan){ &maps, &copy, cases[i].limit,
 					      cases[i].start };
@@ -349,7 +349,7 @@ static void test_plan_home(void)
 	struct span want[2];
 	int failures;
 
-	end = t + sizeof(home_cases) / sizeof(home_cases[0]);
+	end = t + OW_ARRAY_SIZE(home_cases);
 	for (; t < end; t++) {
 		failures = test_failures;
 		copy = (struct ow_stackcopy){ 0 };
@@ -399,5 +399,5 @@ int main(void)
 		{ "the home stack of 32 bits", test_plan_home_of_32_bits },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

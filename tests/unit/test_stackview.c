@@ -36,7 +36,7 @@ static const uint64_t values[] = {
 	0, 1, 0xf, 0x10, 0x5560f2c3e312, 0x8000000000000000, UINT64_MAX,
 };
 
-#define NR_VALUES (sizeof(values) / sizeof(values[0]))
+#define NR_VALUES OW_ARRAY_SIZE(values)
 
 static void test_hex(void)
 {
@@ -61,7 +61,7 @@ static void test_place(void)
 	static const size_t numbers[] = { 0,   9,    10,     99,      100,
 					  999, 1000, 999999, SIZE_MAX };
 
-	for (size_t n = 0; n < sizeof(numbers) / sizeof(numbers[0]); n++) {
+	for (size_t n = 0; n < OW_ARRAY_SIZE(numbers); n++) {
 		for (size_t i = 0; i < NR_VALUES; i++) {
 			FILE *out = open_text();
 			char want[64];
@@ -119,5 +119,5 @@ int main(void)
 		{ "strings in JSON", test_json_strings },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -235,5 +235,5 @@ int main(void)
 	scratch_write("p.cc", source);
 	if (!scratch_run("g++ -g -O2 p.cc -o p"))
 		return 1;
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -203,5 +203,5 @@ int main(void)
 		{ "addresses far apart", test_distances },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

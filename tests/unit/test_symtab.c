@@ -495,5 +495,5 @@ int main(void)
 	};
 
 	scratch_enter();
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

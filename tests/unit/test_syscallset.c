@@ -38,7 +38,7 @@ enum {
 static const int all[] = { READ,   OPEN,   CLOSE, MMAP,   GETPID,
 			   SOCKET, EXECVE, KILL,  SHMGET, NONE };
 
-#define NR (sizeof(all) / sizeof(all[0]))
+#define NR OW_ARRAY_SIZE(all)
 
 /* Is it this set?  wanted ends by -1. */
 static bool is(const char *text, const int *wanted)
@@ -186,5 +186,5 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -255,7 +255,7 @@ int main(void)
 	object = open_object("prog");
 	ow_object_build_id(object, id);
 	snprintf(path, sizeof(path), "%s/outwind/%s.owt", cache, id);
-	failed = test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	failed = test_main(tests, OW_ARRAY_SIZE(tests));
 	ow_object_close(object);
 	return failed;
 }

@@ -158,7 +158,7 @@ static void test_padding_is_told_from_code(void)
 	uint8_t many[64];
 	size_t i;
 
-	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	for (i = 0; i < OW_ARRAY_SIZE(cases); i++)
 		CHECK(ow_is_padding(&ow_arch_x86_64,
 				    (const uint8_t *)cases[i].bytes,
 				    cases[i].size) == cases[i].is);
@@ -223,5 +223,5 @@ int main(void)
 	};
 
 	scratch_enter();
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

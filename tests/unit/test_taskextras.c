@@ -218,5 +218,5 @@ int main(void)
 		{ "nothing asked for", test_not_asked },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

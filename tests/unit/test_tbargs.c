@@ -221,5 +221,5 @@ int main(void)
 		{ "pids", test_bad_pids },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -218,5 +218,5 @@ int main(void)
 		{ "summary", test_summary },
 	};
 
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

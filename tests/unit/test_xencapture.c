@@ -285,7 +285,7 @@ static void test_hostile(void)
 					   0xffff800000000000 };
 	size_t i, n;
 
-	for (i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(values); i++) {
 		make_guest(3, 3);
 		f.vcpu[0].regs.val[ow_arch_x86_64.sp] = values[i];
 		take(false);
@@ -324,7 +324,7 @@ static void test_each_failure(void)
 	total = f.total;
 	finish();
 	for (i = 1; i <= total; i++)
-		for (k = 0; k < sizeof(errors) / sizeof(errors[0]); k++) {
+		for (k = 0; k < OW_ARRAY_SIZE(errors); k++) {
 			fake_begin(&f, 2);
 			root = fake_make_tables(&f);
 			fake_chain(&f, 0, root, TOP0, 1, PC, 5, 64);
@@ -597,5 +597,5 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

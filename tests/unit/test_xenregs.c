@@ -176,7 +176,7 @@ static void test_arm32(void)
 	c.user_regs.x27 = 27;
 	c.user_regs.x29 = 29;
 	c.user_regs.pc64 = 0xc0008000;
-	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+	for (i = 0; i < OW_ARRAY_SIZE(modes); i++) {
 		c.user_regs.cpsr = modes[i].mode;
 		ow_xenregs_arm(&c, &v);
 		CHECK(v.arch == &ow_arch_arm && reg(&v, "sp") == modes[i].sp);
@@ -201,7 +201,7 @@ static const struct test tests[] = {
 
 int main(void)
 {
-	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+	return test_main(tests, OW_ARRAY_SIZE(tests));
 }
 
 #else

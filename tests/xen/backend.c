@@ -85,7 +85,7 @@ static void copy_registers(struct fake_xen *f, uint32_t vcpu,
 				     REG_RIP };
 	size_t i;
 
-	for (i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+	for (i = 0; i < OW_ARRAY_SIZE(order); i++)
 		f->vcpu[vcpu].regs.val[i] =
 			moved((uint64_t)g->context.uc_mcontext.gregs[order[i]]);
 	if (!getenv("FAKE_NO_GATE"))
