@@ -12,14 +12,11 @@ import os
 import subprocess
 import sys
 
-TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
-sys.path.insert(0, os.path.join(TOP, 'tests', 'live'))
+# First: it tells where the others are.
+from guestlib import BUILD, outwind, run_tests
+import cases_record as known
+from harness import check
 
-import cases_record as known  # noqa: E402
-from harness import Failure, check  # noqa: E402
-
-BUILD = os.path.abspath(sys.argv[1])
-OUTWIND = os.path.join(BUILD, 'bin', 'outwind')
 PARAMETER = '/sys/module/kunwind/parameters/hook'
 OUT = '/run/profile.json'
 ENOUGH = 500  # samples, so that no hot stack is missed, which is
@@ -33,8 +30,7 @@ def hook(on):
 
 
 def run(*options):
-    return subprocess.run([OUTWIND, 'record', *map(str, options)],
-                          capture_output=True, timeout=300, check=False)
+    return outwind('record', *options)
 
 
 def record(engine, *options):
@@ -42,7 +38,7 @@ def record(engine, *options):
     check(done.returncode == 0, 'exit status',
           (engine, done.returncode, done.stderr))
     with open(OUT, encoding='utf-8') as f:
-        return json.load(f), done.stderr.decode()
+        return json.load(f), done.stderr
 
 
 class Busy:
@@ -88,12 +84,12 @@ def returns(profile):
 def refuses():
     hook(False)
     done = run('--engine=kunwind', '-d', '1', os.getpid())
-    said = done.stderr.decode()
+    said = done.stderr
     check(done.returncode == 2 and said.count('\n') == 1 and
           said.endswith('echo 1 >%s\n' % PARAMETER), 'what is to be done', said)
     hook(True)
     done = run('--engine=kunwind', '--off-cpu', '-d', '1', os.getpid())
-    check(done.returncode == 2 and b'samples who runs' in done.stderr,
+    check(done.returncode == 2 and 'samples who runs' in done.stderr,
           'off CPU', done.stderr)
 
 
@@ -148,17 +144,4 @@ def everyone():
                   for c, s in known.chains(profile)), 'no sample of it')
 
 
-def main():
-    passed = failed = 0
-    for test in (refuses, right, agree, command, everyone):
-        try:
-            test()
-            passed += 1
-        except (Failure, subprocess.TimeoutExpired) as why:
-            failed += 1
-            print('not ok - %s: %s' % (test.__name__, str(why)[:2000]))
-    print('%d passed, %d failed' % (passed, failed))
-    return failed != 0
-
-
-sys.exit(main())
+sys.exit(run_tests(refuses, right, agree, command, everyone))
