@@ -10,6 +10,8 @@
 
 #define MOST_AT_ONCE   ((size_t)1 << 30)
 #define MOST_POPULATED ((size_t)64 << 20)
+#define LEAST_MAPPED   ((size_t)64 << 10)
+#define PAGE_BYTES     4096
 
 static bool make_room(struct ow_stackcopy *s, size_t room)
 {
@@ -25,23 +27,41 @@ static bool make_room(struct ow_stackcopy *s, size_t room)
 	return true;
 }
 
-/*
- * A new chunk, in front of the others.  Its pages are there already if they are
- * not too many: that is quicker than to fault one after another.
- */
-static bool add_chunk(struct ow_stackcopy *s, size_t size)
+/* Its pages are there already if they are not too many. */
+static void *map_chunk(size_t size)
 {
-	size_t whole = sizeof(struct ow_copy_chunk) + size;
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	struct ow_copy_chunk *chunk;
+	void *chunk;
 
 	if (size <= MOST_POPULATED)
 		flags |= MAP_POPULATE;
-	chunk = mmap(NULL, whole, PROT_READ | PROT_WRITE, flags, -1, 0);
-	if (chunk == MAP_FAILED)
+	chunk = mmap(NULL, size, PROT_READ | PROT_WRITE, flags, -1, 0);
+	return chunk == MAP_FAILED ? NULL : chunk;
+}
+
+/* To fault a few pages takes less than to map them, and to unmap them. */
+static void *allocate_chunk(size_t size)
+{
+	volatile uint8_t *chunk = malloc(size);
+	size_t i;
+
+	for (i = 0; chunk && i < size; i += PAGE_BYTES)
+		chunk[i] = 0;
+	if (chunk)
+		chunk[size - 1] = 0;
+	return (void *)chunk;
+}
+
+/* A new chunk, in front of the others. */
+static bool add_chunk(struct ow_stackcopy *s, size_t size)
+{
+	size_t whole = sizeof(struct ow_copy_chunk) + size;
+	struct ow_copy_chunk *chunk =
+		size < LEAST_MAPPED ? allocate_chunk(whole) : map_chunk(whole);
+
+	if (!chunk)
 		return false;
-	chunk->next = s->chunks;
-	chunk->size = size;
+	*chunk = (struct ow_copy_chunk){ .next = s->chunks, .size = size };
 	s->chunks = chunk;
 	return true;
 }
@@ -173,6 +193,9 @@ void ow_stackcopy_free(struct ow_stackcopy *s)
 
 	while ((chunk = s->chunks)) {
 		s->chunks = chunk->next;
-		munmap(chunk, sizeof(*chunk) + chunk->size);
+		if (chunk->size < LEAST_MAPPED)
+			free(chunk);
+		else
+			munmap(chunk, sizeof(*chunk) + chunk->size);
 	}
 }

@@ -11,7 +11,7 @@
 
 struct ow_processmem;
 
-/* Memory that copies are put in, one behind another: a mapping of its own. */
+/* Memory that copies are put in, one behind another: its own. */
 struct ow_copy_chunk {
 	struct ow_copy_chunk *next;
 	size_t size, used; /* of bytes[] */
@@ -42,7 +42,7 @@ ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end);
  */
 size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem);
 
-/* Unmap the chunks; the regions' bytes are no longer valid. */
+/* Free the chunks; the regions' bytes are no longer valid. */
 void ow_stackcopy_free(struct ow_stackcopy *s);
 
 #endif /* OW_STACKCOPY_H */
