@@ -66,6 +66,12 @@ struct ow_capture *ow_capture_create(struct ow_error *err)
 	return c;
 }
 
+void ow_capture_use_tables(struct ow_capture *c,
+			   const struct ow_capture_options *options)
+{
+	c->use_tables = options && options->use_tables && ow_tables_exist();
+}
+
 void ow_capture_destroy(struct ow_capture *c)
 {
 	size_t i;

@@ -82,6 +82,10 @@ struct ow_capture {
 /* An empty capture; all that it points to comes from malloc() and is its own. */
 struct ow_capture *ow_capture_create(struct ow_error *err);
 
+/* Have tables looked for if that is asked for, and there is a cache of them. */
+void ow_capture_use_tables(struct ow_capture *c,
+			   const struct ow_capture_options *options);
+
 /*
  * Read what no process can have changed from the objects that have been opened:
  * 0, or -OW_EFAULT.

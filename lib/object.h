@@ -43,8 +43,11 @@ struct ow_object {
  */
 int ow_open_regular(const char *path);
 
+/* The same, and only if it has that inode number; 0: any. */
+int ow_open_inode(const char *path, uint64_t inode);
+
 /* The same of what look, an fd with O_PATH, refers to; look stays open. */
-int ow_reopen_regular(int look);
+int ow_reopen_regular(int look, uint64_t inode);
 
 /*
  * Take fd's file as an object.  path is copied; fd stays the caller's.

@@ -14,14 +14,14 @@
 #define READS_BY_FD  8
 #define SMALL        4096 /* what is larger has more to copy than a fault costs */
 
-int ow_reopen_regular(int look)
+int ow_reopen_regular(int look, uint64_t inode)
 {
 	struct stat st;
 	char self[32];
 
 	if (fstat(look, &st))
 		return -1;
-	if (!S_ISREG(st.st_mode)) {
+	if (!S_ISREG(st.st_mode) || (inode && st.st_ino != inode)) {
 		errno = EINVAL;
 		return -1;
 	}
@@ -30,11 +30,16 @@ int ow_reopen_regular(int look)
 	return open(self, O_RDONLY | O_CLOEXEC);
 }
 
-int ow_open_regular(const char *path)
+int ow_open_inode(const char *path, uint64_t inode)
 {
 	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
 
-	return look < 0 ? -1 : ow_reopen_regular(look);
+	return look < 0 ? -1 : ow_reopen_regular(look, inode);
+}
+
+int ow_open_regular(const char *path)
+{
+	return ow_open_inode(path, 0);
 }
 
 bool ow_object_keep_fd(struct ow_object *obj, int fd)

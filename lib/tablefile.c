@@ -34,6 +34,13 @@ int ow_table_dir(char *buf, size_t size, struct ow_error *err)
 	return 0;
 }
 
+bool ow_tables_exist(void)
+{
+	char dir[PATH_MAX];
+
+	return !ow_table_dir(dir, sizeof(dir), NULL) && access(dir, X_OK) == 0;
+}
+
 static int path_of(const struct ow_object *obj, char *buf, size_t size,
 		   struct ow_error *err)
 {

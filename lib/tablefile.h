@@ -16,6 +16,9 @@ struct ow_tablefile {
 	size_t size;
 };
 
+/* Is there a cache?  What finds none has no table to look for. */
+bool ow_tables_exist(void);
+
 /*
  * Map the table of an object from the cache.  Return NULL if there is none, or
  * none that is whole, belongs to this build-id and is ours or root's.

@@ -113,7 +113,7 @@ static bool parse_line(const char *line, uint64_t *sp, uint64_t *pc)
 static bool begin(struct ow_taken *t, struct watch *w, bool last)
 {
 	struct ow_capture_thread *thread = &t->c->threads[w->i];
-	const struct ow_arch *arch = t->c->target.arch;
+	const struct ow_arch *arch = ow_taken_program_arch(t);
 	uint64_t sp, pc;
 
 	if (!arch && last)

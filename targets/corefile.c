@@ -335,7 +335,7 @@ static struct ow_capture *open_core(const char *path,
 	c->priv = kept;
 	c->priv_free = free_kept;
 	c->open = open_object;
-	c->use_tables = options && options->use_tables;
+	ow_capture_use_tables(c, options);
 	return c;
 }
 

@@ -3,8 +3,6 @@
  * A live process: everything is read before its threads stop but registers and
  * stacks, and everything is looked at after they run again.
  */
-#include <elf.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
@@ -103,20 +101,33 @@ static int take_undisturbed(struct ow_taken *t, struct ow_error *err)
 
 /*
  * One architecture for the process, the larger if there are two: a thread of a
- * 64-bit process may be running 32-bit code, but not the other way round.
+ * 64-bit process may be running 32-bit code, but not the other way round.  So only
+ * where none runs 64-bit code has the program to be asked.
  */
+static const struct ow_arch *largest_arch(struct ow_taken *t)
+{
+	const struct ow_arch *arch, *largest = NULL;
+	size_t i;
+
+	for (i = 0; i < t->c->nr_threads; i++) {
+		arch = t->threads[i].arch;
+		if (arch && (!largest || arch->word > largest->word))
+			largest = arch;
+	}
+	if (largest && largest->word == 8)
+		return largest;
+	arch = ow_taken_program_arch(t);
+	return arch && (!largest || arch->word > largest->word) ? arch :
+								  largest;
+}
+
 static void settle_arch(struct ow_taken *t)
 {
 	struct ow_capture *c = t->c;
 	const struct ow_arch *arch;
 	size_t i;
 
-	for (i = 0; i < c->nr_threads; i++) {
-		arch = t->threads[i].arch;
-		if (arch &&
-		    (!c->target.arch || arch->word > c->target.arch->word))
-			c->target.arch = arch;
-	}
+	c->target.arch = largest_arch(t);
 	for (i = 0; i < c->nr_threads; i++) {
 		arch = t->threads[i].arch;
 		if (!arch || arch == c->target.arch)
@@ -196,21 +207,6 @@ static void name_program(struct ow_capture *c)
 	c->program = strdup(path);
 }
 
-/* What the program was built for: its threads may tell otherwise later. */
-static const struct ow_arch *program_arch(pid_t pid)
-{
-	_cleanup_(ow_closep) int fd = -1;
-	Elf64_Ehdr head = { 0 }; /* Elf32_Ehdr begins alike */
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || pread(fd, &head, sizeof(head), 0) != sizeof(head))
-		return NULL;
-	return ow_arch_find(head.e_machine,
-			    head.e_ident[EI_CLASS] == ELFCLASS64);
-}
-
 /* What can be told beforehand about a process that has nothing to unwind. */
 static int check_process(const struct ow_taken *t, struct ow_error *err)
 {
@@ -267,7 +263,6 @@ static int prepare(struct ow_taken *t, struct ow_error *err)
 	failed = check_process(t, err);
 	if (failed)
 		return failed;
-	t->c->target.arch = program_arch(t->c->live);
 	return ow_taken_reserve(t, err);
 }
 
@@ -340,7 +335,7 @@ struct ow_capture *ow_capture_process(pid_t pid,
 		return NULL;
 	c->pid = pid;
 	c->open = ow_procobject_open;
-	c->use_tables = options && options->use_tables;
+	ow_capture_use_tables(c, options);
 	failed = ow_taken_begin(&t, c, options ? options : &defaults, err);
 	if (!failed)
 		failed = take(&t, err);

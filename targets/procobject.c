@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -16,25 +15,13 @@
 
 #define LARGEST_IMAGE ((uint64_t)256 << 20)
 
-/* Is fd the file that was mapped, as far as numbers can tell? */
-static bool same_file(int fd, const struct ow_capture_module *m)
-{
-	struct stat st;
-
-	/* Devices differ where a file system has several (btrfs, overlay). */
-	return fstat(fd, &st) == 0 && st.st_ino == m->inode &&
-	       S_ISREG(st.st_mode);
-}
-
+/*
+ * The file that was mapped, as far as numbers can tell: devices differ where a file
+ * system has several (btrfs, overlay).
+ */
 static int open_same(const char *path, const struct ow_capture_module *m)
 {
-	int fd = ow_open_regular(path);
-
-	if (fd >= 0 && !same_file(fd, m)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
+	return ow_open_inode(path, m->inode);
 }
 
 /* What is mapped there now, unless that is another file by now. */

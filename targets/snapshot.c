@@ -308,7 +308,7 @@ static int take_kept(struct ow_capture *c, struct ow_snapkept *k,
 	c->priv = k;
 	c->priv_free = ow_snapkept_free;
 	c->open = ow_snapkept_open;
-	c->use_tables = options && options->use_tables;
+	ow_capture_use_tables(c, options);
 	if (options && options->sysroot) {
 		k->sysroot = strdup(options->sysroot);
 		if (!k->sysroot)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "taken.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -223,6 +224,23 @@ int ow_taken_reserve(struct ow_taken *t, struct ow_error *err)
 	if (!ow_stackcopy_reserve(&t->copy, 2 * room, bytes))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	return make_room(t, room, err);
+}
+
+const struct ow_arch *ow_taken_program_arch(struct ow_taken *t)
+{
+	_cleanup_(ow_closep) int fd = -1;
+	Elf64_Ehdr head = { 0 }; /* Elf32_Ehdr begins alike */
+	char path[32];
+
+	if (t->program_asked)
+		return t->program;
+	t->program_asked = true;
+	snprintf(path, sizeof(path), "/proc/%d/exe", t->c->live);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && pread(fd, &head, sizeof(head), 0) == sizeof(head))
+		t->program = ow_arch_find(head.e_machine,
+					  head.e_ident[EI_CLASS] == ELFCLASS64);
+	return t->program;
 }
 
 void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes, size_t size)

@@ -32,6 +32,9 @@ struct ow_taken {
 	struct ow_processmem mem;
 	struct ow_stackcopy copy;
 	struct ow_stackplan plan;
+	const struct ow_arch
+		*program; /* if program_asked: what it is built for */
+	bool program_asked;
 };
 
 /*
@@ -63,6 +66,12 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err);
 
 /* Room for all that is needed while threads are stopped. */
 int ow_taken_reserve(struct ow_taken *t, struct ow_error *err);
+
+/*
+ * What the program was built for, which is looked up when first asked for; NULL if
+ * it can't be read.  Its threads may tell otherwise.
+ */
+const struct ow_arch *ow_taken_program_arch(struct ow_taken *t);
 
 /* The thread's registers are these; size bytes of the kernel's register set. */
 void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes,

@@ -357,8 +357,7 @@ struct ow_capture *ow_capture_xen(struct ow_xen *x,
 	c->open = open_object;
 	c->again = take_again;
 	c->target.mem.read = read_memory;
-	if (options)
-		c->use_tables = options->use_tables;
+	ow_capture_use_tables(c, options);
 	if (!begin(c, x, xen ? xen : &no_xen, options ? options : &no_options,
 		   err))
 		return c;
