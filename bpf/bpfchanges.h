@@ -67,11 +67,16 @@ static __always_inline void note_change(__u32 pid, __u32 image)
 	note(pid, image, c && c->is_between);
 }
 
+/* Is that change, if there was one, newer than what is known? */
+static __always_inline bool is_newer(const struct change *c,
+				     const struct ow_bpf_process *p)
+{
+	return c && c->time > p->as_of && c->image != p->image;
+}
+
 static __always_inline bool is_stale(const struct ow_bpf_process *p, __u32 pid)
 {
-	struct change *c = bpf_map_lookup_elem(&changes, &pid);
-
-	return c && c->time > p->as_of && c->image != p->image;
+	return is_newer(bpf_map_lookup_elem(&changes, &pid), p);
 }
 
 /* What is known of a process: it is wanted if something is. */
@@ -87,9 +92,9 @@ static __always_inline void look_for(struct known *k, __u32 pid)
 	p = bpf_map_lookup_elem(&processes, &pid);
 	k->is_wanted = p || is_target(pid);
 	k->process.image = 0;
-	if (p && !is_stale(p, pid))
-		k->process = *p;
 	c = bpf_map_lookup_elem(&changes, &pid);
+	if (p && !is_newer(c, p))
+		k->process = *p;
 	k->process.is_between = c && c->is_between;
 }
 
