@@ -162,7 +162,7 @@ static __always_inline const struct brief *next_brief(struct walk *w,
  * or RUN_OUT where the stack ends.  What is unusual is left to walk_step(),
  * which finds the same row.
  */
-__noinline int run_briefs(struct walk *w, struct stack *s)
+__noinline int run_briefs(struct walk *w)
 {
 	struct run r = { 0 };
 	__u64 pc, cfa, top, *frames;
@@ -170,7 +170,7 @@ __noinline int run_briefs(struct walk *w, struct stack *s)
 	int ret = RUN_ON;
 	__u32 i, left;
 
-	if (!w || !s || w->careful || w->nr >= w->max)
+	if (!w || w->careful || w->nr >= w->max)
 		return 0;
 	r.sp = reg_of(w, arch.sp);
 	if (r.sp % 8)
@@ -180,7 +180,7 @@ __noinline int run_briefs(struct walk *w, struct stack *s)
 	r.addr = reg_of(w, arch.pc) - (w->flags & OW_FRAME_RETURN ? 1 : 0);
 	r.hash = w->hash;
 	left = w->max - w->nr;
-	frames = &s->frames[(w->nr_kernel + w->nr) % FRAMES];
+	frames = &w->stack.frames[(w->nr_kernel + w->nr) % FRAMES];
 	for (i = 0; i < RUN; i++) {
 		b = i < left ? next_brief(w, r.addr) : NULL;
 		ret = b && b->kind == BRIEF_BASE ? RUN_OUT : RUN_OFF;

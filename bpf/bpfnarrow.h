@@ -147,13 +147,13 @@ static __always_inline int check_guess(struct walk *w)
 }
 
 /* One frame further, as walk_step(). */
-__noinline int narrow_step(struct walk *w, struct stack *s)
+__noinline int narrow_step(struct walk *w)
 {
 	__u64 old_pc, old_sp;
 	bool was_return, by_signal;
 	int end;
 
-	if (!w || !s)
+	if (!w)
 		return OW_END_BAD_RULE;
 	if (w->nr >= w->max)
 		return OW_END_LIMIT;
@@ -165,7 +165,7 @@ __noinline int narrow_step(struct walk *w, struct stack *s)
 		return end;
 	by_signal = w->rule.flags & OW_BPF_RULE_SIGNAL;
 	if (by_signal)
-		mark_signal(w, s);
+		mark_signal(w);
 	if (w->rule.flags & OW_BPF_RULE_OUTERMOST)
 		return OW_END_OUTERMOST;
 	end = narrow_execute(w);
@@ -179,22 +179,21 @@ __noinline int narrow_step(struct walk *w, struct stack *s)
 	end = check_guess(w);
 	if (end)
 		return end;
-	push_pc(w, s, w->reg[EIP], w->rule.how,
-		by_signal ? 0 : OW_FRAME_RETURN);
+	push_pc(w, w->reg[EIP], w->rule.how, by_signal ? 0 : OW_FRAME_RETURN);
 	return 0;
 }
 
-__noinline int narrow_part(struct walk *w, struct stack *s)
+__noinline int narrow_part(struct walk *w)
 {
 	int end = 0, i;
 
 	for (i = 0; i < PART && !end; i++)
-		end = narrow_step(w, s);
+		end = narrow_step(w);
 	return end;
 }
 
 /* All frames of a program for which put_narrow() was. */
-static __always_inline void narrow_run(struct walk *w, struct stack *s)
+static __always_inline void narrow_run(struct walk *w)
 {
 	int end = 0, i;
 
@@ -203,9 +202,9 @@ static __always_inline void narrow_run(struct walk *w, struct stack *s)
 		w->end = OW_END_LIMIT;
 		return;
 	}
-	push_pc(w, s, w->reg[EIP], OW_HOW_REGS, 0);
+	push_pc(w, w->reg[EIP], OW_HOW_REGS, 0);
 	for (i = 0; i < OW_BPF_FRAMES / PART && !end; i++)
-		end = narrow_part(w, s);
+		end = narrow_part(w);
 	w->end = end ? end : OW_END_LIMIT;
 }
 

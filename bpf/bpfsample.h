@@ -74,9 +74,10 @@ static __always_inline void load_kernel(void *ctx, struct walk *w, bool in_user)
 	hash_kernel(w);
 }
 
-static __always_inline void begin(struct walk *w, struct stack *s, __u32 kind)
+static __always_inline void begin(struct walk *w, __u32 kind)
 {
-	__u64 *name = (__u64 *)s->out.comm;
+	struct ow_bpf_stack *out = &w->stack.out;
+	__u64 *name = (__u64 *)out->comm;
 
 	w->now = loader_time;
 	w->max = max_frames;
@@ -84,17 +85,16 @@ static __always_inline void begin(struct walk *w, struct stack *s, __u32 kind)
 	w->cold = 0;
 	w->copied = 0;
 	w->careful = 0;
-	bpf_get_current_comm(s->out.comm, sizeof(s->out.comm));
+	bpf_get_current_comm(out->comm, sizeof(out->comm));
 	w->hash = (name[0] * 0x9e3779b97f4a7c15ULL ^ name[1]) *
 			  0x9e3779b97f4a7c15ULL +
 		  kind;
 }
 
-static __always_inline void end_of(struct walk *w, struct stack *s, __u32 pid,
-				   __u32 kind)
+static __always_inline void end_of(struct walk *w, __u32 pid, __u32 kind)
 {
 	__u32 tid = (__u32)bpf_get_current_pid_tgid();
-	struct ow_sample_key *k = &s->out.key;
+	struct ow_sample_key *k = &w->stack.out.key;
 	__u64 *nr = tallies_here();
 
 	k->hash = hash_end(w->hash);
@@ -104,7 +104,7 @@ static __always_inline void end_of(struct walk *w, struct stack *s, __u32 pid,
 	k->kind = kind;
 	k->end = w->end;
 	k->reserved = 0;
-	s->out.tid = tid;
+	w->stack.out.tid = tid;
 	if (!nr)
 		return;
 	nr[OW_BPF_SAMPLES]++;
@@ -117,12 +117,12 @@ static __always_inline void end_of(struct walk *w, struct stack *s, __u32 pid,
  * Let registers and what is on top of the stack leave, with a key that is no
  * other stack's.  False if there is no room.
  */
-static __always_inline bool copy_out(struct walk *w, struct stack *s, __u32 pid,
-				     __u32 kind)
+static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 {
 	__u32 at = bpf_get_smp_processor_id() * OW_BPF_SLOTS + w->slot;
 	struct ow_bpf_copy *c = bpf_map_lookup_elem(&copies, &at);
 	__u64 page, size = offsetof(struct ow_bpf_copy, stack);
+	struct ow_bpf_stack *out = &w->stack.out;
 	int i;
 
 	if (!c)
@@ -130,18 +130,18 @@ static __always_inline bool copy_out(struct walk *w, struct stack *s, __u32 pid,
 	c->time = bpf_ktime_get_ns();
 	w->hash = c->time << 8 ^ bpf_get_smp_processor_id();
 	w->nr = 0;
-	s->out.notice.arg = w->process.image ? 0 : OW_BPF_UNTOLD;
+	out->notice.arg = w->process.image ? 0 : OW_BPF_UNTOLD;
 	w->process.image = 0;
-	end_of(w, s, pid, kind);
-	s->out.notice.type = OW_BPF_EVENT_COPY;
-	s->out.notice.pid = pid;
-	s->out.nr_kernel = w->nr_kernel;
-	s->out.nr = 0;
-	c->head = s->out;
+	end_of(w, pid, kind);
+	out->notice.type = OW_BPF_EVENT_COPY;
+	out->notice.pid = pid;
+	out->nr_kernel = w->nr_kernel;
+	out->nr = 0;
+	c->head = *out;
 	c->nr_pages = 0;
 	c->word = load_regs(w) == NARROW ? 4 : 8;
 	__builtin_memcpy(c->regs, w->reg, sizeof(c->regs));
-	bpf_probe_read_kernel(c->kernel, sizeof(c->kernel), s->frames);
+	bpf_probe_read_kernel(c->kernel, sizeof(c->kernel), w->stack.frames);
 	page = reg_of(w, c->word == 4 ? ESP : arch.sp) &
 	       ~(__u64)(OW_BPF_PAGE - 1);
 	for (i = 0; i < OW_BPF_COPY_PAGES; i++) {
@@ -162,15 +162,15 @@ static __always_inline bool copy_out(struct walk *w, struct stack *s, __u32 pid,
 	return true;
 }
 
-static __always_inline void walk_program(struct walk *w, struct stack *s)
+static __always_inline void walk_program(struct walk *w)
 {
 	__u64 hash = w->hash;
 
-	walk_run(w, s);
+	walk_run(w);
 	if (!walk_again(w) || load_regs(w))
 		return;
 	w->hash = hash;
-	walk_run(w, s);
+	walk_run(w);
 }
 
 static __always_inline bool is_kernel_thread(struct task_struct *task)
@@ -181,8 +181,7 @@ static __always_inline bool is_kernel_thread(struct task_struct *task)
 /*
  * Walk the program's stack, or let it leave as it is.  False if it is missed.
  */
-static __always_inline bool take_program(struct walk *w, struct stack *s,
-					 __u32 pid, __u32 kind,
+static __always_inline bool take_program(struct walk *w, __u32 pid, __u32 kind,
 					 const struct user_regs *interrupted)
 {
 	int failed = is_in_user(interrupted) ? put_regs(w, interrupted) :
@@ -193,14 +192,14 @@ static __always_inline bool take_program(struct walk *w, struct stack *s,
 	else if (!w->process.image)
 		w->end = OW_END_WANT;
 	else if (failed)
-		narrow_run(w, s);
+		narrow_run(w);
 	else
-		walk_program(w, s);
+		walk_program(w);
 	if (w->end != OW_END_WANT && w->end != OW_END_NO_MODULE)
 		return true;
 	if (w->process.image && w->end == OW_END_WANT)
 		ask(pid, w->range.object);
-	if (copy_out(w, s, pid, kind)) {
+	if (copy_out(w, pid, kind)) {
 		tally(OW_BPF_COPIED, 1);
 		return true;
 	}
@@ -209,19 +208,16 @@ static __always_inline bool take_program(struct walk *w, struct stack *s,
 }
 
 /*
- * Take the stack of the current thread; its key is in out.  interrupted is what
- * ctx has of registers, or NULL.  NULL if it is no one's that is wanted, or was
- * missed.
+ * Take the stack of the current thread; its key is in stack.out.  interrupted is
+ * what ctx has of registers, or NULL.  NULL if it is no one's that is wanted, or
+ * was missed.
  */
-static __always_inline struct stack *take(void *ctx,
-					  const struct user_regs *interrupted,
-					  __u32 slot, __u32 kind,
-					  struct walk **ret)
+static __always_inline struct walk *
+take(void *ctx, const struct user_regs *interrupted, __u32 slot, __u32 kind)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
 	struct task_struct *task;
 	struct known *known;
-	struct stack *s;
 	struct walk *w;
 	bool is_program;
 
@@ -233,38 +229,36 @@ static __always_inline struct stack *take(void *ctx,
 	known = known_of(w, pid);
 	if (!known->is_wanted)
 		return NULL;
-	s = &w->stack;
-	*ret = w;
 	w->slot = slot;
 	task = (void *)bpf_get_current_task_btf();
-	begin(w, s, kind);
+	begin(w, kind);
 	w->process = known->process;
 	is_program = with_stacks && !is_kernel_thread(task);
 	load_kernel(ctx, w, is_in_user(interrupted));
 	w->end = OW_END_OUTERMOST;
 	if (is_program) {
-		if (!take_program(w, s, pid, kind, interrupted))
+		if (!take_program(w, pid, kind, interrupted))
 			return NULL;
 		if (w->copied)
-			return s;
+			return w;
 	}
-	end_of(w, s, pid, kind);
-	return s;
+	end_of(w, pid, kind);
+	return w;
 }
 
 /* Let the stack leave. */
-static __always_inline bool emit(struct walk *w, struct stack *s)
+static __always_inline bool emit(struct walk *w)
 {
+	struct ow_bpf_stack *out = &w->stack.out;
 	__u32 nr = w->nr_kernel + w->nr;
 
-	s->out.notice.type = OW_BPF_EVENT_STACK;
-	s->out.notice.pid = s->out.key.pid;
-	s->out.nr_kernel = w->nr_kernel;
-	s->out.nr = w->nr;
+	out->notice.type = OW_BPF_EVENT_STACK;
+	out->notice.pid = out->key.pid;
+	out->nr_kernel = w->nr_kernel;
+	out->nr = w->nr;
 	if (nr > OW_BPF_FRAMES + OW_BPF_KERNEL)
 		return false;
-	return !bpf_ringbuf_output(&events, &s->out, sizeof(s->out) + 8 * nr,
-				   0);
+	return !bpf_ringbuf_output(&events, out, sizeof(*out) + 8 * nr, 0);
 }
 
 /*
@@ -294,22 +288,20 @@ static __always_inline bool add_to(struct ow_sample_value *v,
  * Count a stack, and let it leave if it is the first one of its kind: before
  * others, on other CPUs, can find it counted.  False if there is no room.
  */
-static __always_inline bool add(struct walk *w, struct stack *s, __u64 n,
-				__u64 value)
+static __always_inline bool add(struct walk *w, __u64 n, __u64 value)
 {
-	struct ow_sample_key key = s->out.key;
+	struct ow_sample_key key = w->stack.out.key;
 	struct ow_sample_value *v;
 
 	v = bpf_map_lookup_elem(&counts, &key);
-	if (!v && !w->copied && !emit(w, s))
+	if (!v && !w->copied && !emit(w))
 		return false;
 	return add_to(v, &key, n, value);
 }
 
-static __always_inline void count(struct walk *w, struct stack *s, __u64 n,
-				  __u64 value)
+static __always_inline void count(struct walk *w, __u64 n, __u64 value)
 {
-	if (!add(w, s, n, value))
+	if (!add(w, n, value))
 		tally(OW_BPF_LOST, n);
 }
 

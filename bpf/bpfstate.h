@@ -140,22 +140,21 @@ static __always_inline __u64 hash_end(__u64 hash)
 	return hash ^ hash >> 32;
 }
 
-static __always_inline void push_pc(struct walk *w, struct stack *s, __u64 pc,
-				    __u8 how, __u8 flags)
+static __always_inline void push_pc(struct walk *w, __u64 pc, __u8 how,
+				    __u8 flags)
 {
 	__u64 f = OW_SAMPLE_FRAME(pc, how, flags);
 
-	s->frames[(w->nr_kernel + w->nr) % FRAMES] = f;
+	w->stack.frames[(w->nr_kernel + w->nr) % FRAMES] = f;
 	w->nr++;
 	w->how = how;
 	w->flags = flags;
 	w->hash = hash_more(w->hash, f);
 }
 
-static __always_inline void push_frame(struct walk *w, struct stack *s,
-				       __u8 how, __u8 flags)
+static __always_inline void push_frame(struct walk *w, __u8 how, __u8 flags)
 {
-	push_pc(w, s, reg_of(w, arch.pc), how, flags);
+	push_pc(w, reg_of(w, arch.pc), how, flags);
 }
 
 #endif /* OW_BPF_STATE_H */

@@ -57,22 +57,21 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	struct task_struct *next = (void *)ctx->args[2];
 	struct ow_bpf_wait wait;
-	struct stack *s;
 	struct walk *w;
 	__u32 tid;
 
 	end_wait(BPF_CORE_READ(next, pid));
 	if (task->exit_state)
 		return 0;
-	s = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_OFF_CPU, &w);
-	if (!s)
+	w = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_OFF_CPU);
+	if (!w)
 		return 0;
-	tid = s->out.tid;
+	tid = w->stack.out.tid;
 	wait.since = bpf_ktime_get_ns();
-	wait.key = s->out.key;
+	wait.key = w->stack.out.key;
 	if (bpf_map_update_elem(&waits, &tid, &wait, BPF_ANY))
 		tally(OW_BPF_LOST, 1);
-	count(w, s, 0, 0);
+	count(w, 0, 0);
 	return 0;
 }
 

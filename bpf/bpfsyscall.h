@@ -157,7 +157,7 @@ static __always_inline void make_room(void)
 
 /* A call leaves with the stack that it was made from, or without any. */
 static __always_inline void tell_call(const void *regs, __u32 nr,
-				      const struct stack *from)
+				      const struct walk *from)
 {
 	__u64 id = bpf_get_current_pid_tgid();
 	__u32 zero = 0, tid = (__u32)id, arg = text_of(nr), size = 0;
@@ -172,7 +172,7 @@ static __always_inline void tell_call(const void *regs, __u32 nr,
 	c->is.nr = (__s32)nr;
 	__builtin_memset(&c->is.key, 0, sizeof(c->is.key));
 	if (from)
-		c->is.key = from->out.key;
+		c->is.key = from->stack.out.key;
 	bpf_probe_read_kernel(&c->regs, sizeof(c->regs), regs);
 	load_args(c->is.args, &c->regs, nr);
 	if (arg) {
@@ -192,8 +192,7 @@ SEC("raw_tp/sys_enter")
 int on_enter(struct bpf_raw_tracepoint_args *ctx)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32, nr;
-	struct stack *from;
-	struct walk *w;
+	struct walk *from;
 
 	if (!is_target(pid))
 		return 0;
@@ -202,13 +201,13 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (with_results)
 		make_room();
-	from = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_SYSCALL, &w);
+	from = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_SYSCALL);
 	if (!with_results) {
 		if (from)
-			count(w, from, 1, 1);
+			count(from, 1, 1);
 		return 0;
 	}
-	if (from && !w->copied && !add(w, from, 1, 1)) {
+	if (from && !from->copied && !add(from, 1, 1)) {
 		tally(OW_BPF_MISSED, 1);
 		from = NULL;
 	}

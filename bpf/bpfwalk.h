@@ -30,11 +30,11 @@ static __always_inline bool progressed(struct walk *w, __u64 pc, __u64 sp,
 }
 
 /* The frame that was pushed last ran behind a handler. */
-static __always_inline void mark_signal(struct walk *w, struct stack *s)
+static __always_inline void mark_signal(struct walk *w)
 {
 	__u32 at = (w->nr_kernel + w->nr - 1) % FRAMES;
 
-	s->frames[at] |= (__u64)OW_FRAME_SIGNAL << 56;
+	w->stack.frames[at] |= (__u64)OW_FRAME_SIGNAL << 56;
 }
 
 /* A frame pointer led to code? */
@@ -44,13 +44,13 @@ static __always_inline bool is_code(struct walk *w, __u64 addr)
 }
 
 /* One frame further; an end (enum ow_end), or 0 to go on. */
-__noinline int walk_step(struct walk *w, struct stack *s)
+__noinline int walk_step(struct walk *w)
 {
 	__u64 old_pc, old_sp, pc;
 	bool was_return, by_signal;
 	int end;
 
-	if (!w || !s)
+	if (!w)
 		return OW_END_BAD_RULE;
 	if (w->nr >= w->max)
 		return OW_END_LIMIT;
@@ -62,7 +62,7 @@ __noinline int walk_step(struct walk *w, struct stack *s)
 		return end;
 	by_signal = w->rule.flags & OW_BPF_RULE_SIGNAL;
 	if (by_signal)
-		mark_signal(w, s);
+		mark_signal(w);
 	if (w->rule.flags & OW_BPF_RULE_OUTERMOST)
 		return OW_END_OUTERMOST;
 	end = execute(w);
@@ -81,22 +81,22 @@ __noinline int walk_step(struct walk *w, struct stack *s)
 				    1ULL << arch.sp % SLOTS |
 				    1ULL << arch.pc % SLOTS;
 	}
-	push_frame(w, s, w->rule.how, by_signal ? 0 : OW_FRAME_RETURN);
+	push_frame(w, w->rule.how, by_signal ? 0 : OW_FRAME_RETURN);
 	return 0;
 }
 
 /* Some frames further; as walk_step() returns. */
-__noinline int walk_part(struct walk *w, struct stack *s)
+__noinline int walk_part(struct walk *w)
 {
 	int end, i;
 
 	for (i = 0; i < PART; i++) {
-		end = run_briefs(w, s);
+		end = run_briefs(w);
 		if (end == RUN_OUT)
 			return OW_END_OUTERMOST;
 		if (end == RUN_ON)
 			continue;
-		end = walk_step(w, s);
+		end = walk_step(w);
 		if (end)
 			return end;
 	}
@@ -125,7 +125,7 @@ static __always_inline void walk_begin(struct walk *w)
  * All frames of a program whose registers are in w->reg.  Bounded loops around
  * functions that are verified by themselves: nothing newer than Linux 5.13.
  */
-static __always_inline void walk_run(struct walk *w, struct stack *s)
+static __always_inline void walk_run(struct walk *w)
 {
 	int end = 0, i;
 
@@ -136,9 +136,9 @@ static __always_inline void walk_run(struct walk *w, struct stack *s)
 		w->end = OW_END_LIMIT;
 		return;
 	}
-	push_frame(w, s, OW_HOW_REGS, 0);
+	push_frame(w, OW_HOW_REGS, 0);
 	for (i = 0; i <= OW_BPF_FRAMES / PART && !end; i++)
-		end = walk_part(w, s);
+		end = walk_part(w);
 	w->end = end ? end : OW_END_LIMIT;
 }
 

@@ -14,11 +14,10 @@ SEC("perf_event")
 
 int on_clock(struct user_regs *ctx)
 {
-	struct walk *w;
-	struct stack *s = take(ctx, ctx, SLOT_CLOCK, OW_SAMPLE_CPU, &w);
+	struct walk *w = take(ctx, ctx, SLOT_CLOCK, OW_SAMPLE_CPU);
 
-	if (s)
-		count(w, s, 1, 1);
+	if (w)
+		count(w, 1, 1);
 	return 0;
 }
 
@@ -26,10 +25,9 @@ SEC("perf_event")
 
 int on_fault(struct user_regs *ctx)
 {
-	struct walk *w;
-	struct stack *s = take(ctx, ctx, SLOT_FAULT, OW_SAMPLE_FAULT, &w);
+	struct walk *w = take(ctx, ctx, SLOT_FAULT, OW_SAMPLE_FAULT);
 
-	if (s)
-		count(w, s, 1, 1);
+	if (w)
+		count(w, 1, 1);
 	return 0;
 }

@@ -32,7 +32,6 @@ struct twin {
 	const struct ow_object *of[OW_BPF_OBJECTS];
 	struct ow_window stack; /* of the thread that is walked */
 	struct walk walk;
-	struct stack out;
 };
 
 static struct twin *current; /* who looks things up */
@@ -173,11 +172,11 @@ size_t twin_walk(struct twin *t, size_t i, const uint64_t **frames_ret,
 		       sizeof(from->regs.val[0]) * OW_BPF_REGS);
 		w->known = from->regs.known;
 		if (t->capture->target.arch->word == 4)
-			narrow_run(w, &t->out);
+			narrow_run(w);
 		else
-			walk_run(w, &t->out);
+			walk_run(w);
 	} while (!w->careful && walk_again(w));
-	*frames_ret = (const uint64_t *)t->out.frames;
+	*frames_ret = (const uint64_t *)w->stack.frames;
 	*end_ret = w->end;
 	return w->nr;
 }
