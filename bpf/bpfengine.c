@@ -17,6 +17,7 @@
 
 #define HALF_FULL 32768     /* of the kernel's counts: time to empty them */
 #define TICK_NS   100000000 /* of the tables' time */
+#define LOOK_MS   200       /* so often at what doesn't say that it is there */
 
 static int engine_open(struct ow_recorder *r, struct ow_error *err)
 {
@@ -99,9 +100,10 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 	int wait_ms;
 
 	for (; now < end; now = ow_now_ns()) {
-		wait_ms = e->nr_changed ? 0 :
-					  (int)((end - now + 999999) / 1000000);
-		if (poll_all(e, wait_ms) < 0)
+		wait_ms = (int)((end - now + 999999) / 1000000);
+		if (wait_ms > LOOK_MS)
+			wait_ms = LOOK_MS;
+		if (poll_all(e, e->nr_changed ? 0 : wait_ms) < 0)
 			return errno == EINTR ?
 				       0 :
 				       ow_bpfload_refuse(err, "poll events");

@@ -155,8 +155,7 @@ static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 	if (size > sizeof(*c))
 		size = sizeof(*c);
 	/* The sooner it is told of, the fewer copies there are. */
-	if (bpf_ringbuf_output(&events, c, size,
-			       with_results ? BPF_RB_FORCE_WAKEUP : 0))
+	if (bpf_ringbuf_output(&events, c, size, BPF_RB_FORCE_WAKEUP))
 		return false;
 	w->copied = 1;
 	return true;
@@ -258,7 +257,8 @@ static __always_inline bool emit(struct walk *w)
 	out->nr = w->nr;
 	if (nr > OW_BPF_FRAMES + OW_BPF_KERNEL)
 		return false;
-	return !bpf_ringbuf_output(&events, out, sizeof(*out) + 8 * nr, 0);
+	return !bpf_ringbuf_output(&events, out, sizeof(*out) + 8 * nr,
+				   stack_wakeup());
 }
 
 /*

@@ -4,8 +4,10 @@
 #define OW_BPF_TELL_H
 
 #include "bpfmaps.h"
+#include "bpfoptions.h"
 
 #define ASK_AGAIN 100000000ULL /* ns */
+#define MOST_LEFT (1 << 20)    /* bytes: the loader is woken */
 
 /* When the loader was asked last for an object's table. */
 struct {
@@ -49,6 +51,19 @@ static __always_inline void notify(__u32 type, __u32 pid, __u64 arg)
 	struct ow_bpf_notice n = { type, pid, arg };
 
 	bpf_ringbuf_output(&events, &n, sizeof(n), BPF_RB_FORCE_WAKEUP);
+}
+
+/*
+ * How a stack leaves.  None is waited for, and the loader looks by itself: it is
+ * woken where calls are shown as they come, and when there is much.
+ */
+static __always_inline __u64 stack_wakeup(void)
+{
+	if (with_results)
+		return 0;
+	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < MOST_LEFT ?
+		       BPF_RB_NO_WAKEUP :
+		       BPF_RB_FORCE_WAKEUP;
 }
 
 /* Ask for an object's table again, but not all the time. */
