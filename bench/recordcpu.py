@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-HZ, SECONDS = 99, 10
+HZ, SECONDS, MOMENT = 99, 10, 0.1
 
 
 def run(command):
@@ -22,38 +22,54 @@ def run(command):
             before.children_system), done.stderr
 
 
+def cost(command, path):
+    """Seconds of CPU time: all of the recorder's, its start and end, the kernel's
+    programs; and the bytes kept."""
+    start = min(run(command(MOMENT))[0] for _ in range(3))
+    taken, said = run(command(SECONDS))
+    found = re.search(r'^programs: (\d+) ns a run.*', said, re.M)
+    samples = re.search(r'(\d+) samples by', said)
+    inside = int(found[1]) * int(samples[1]) / 1e9 if found else None
+    return taken, start, inside, os.path.getsize(path)
+
+
+def print_row(name, taken, start, inside, size):
+    room = SECONDS * os.cpu_count() / 100
+    while_on = max(taken - start, 0) + (inside or 0)
+    print('| %s | %.3f | %.3f | %s | %.2f | %.2f | %d |' % (
+        name, start, taken, '-' if inside is None else '%.4f' % inside,
+        while_on / room, (taken + (inside or 0)) / room, size))
+
+
 def main():
     build = sys.argv[1]
     cpus = os.cpu_count()
-    ours = [build + '/bin/outwind', 'record', '-a', '-F', str(HZ), '-d',
-            str(SECONDS), '--stats', '-o']
-    theirs = ['perf', 'record', '-q', '-a', '-e', 'cpu-clock', '-F', str(HZ)]
     busy = [subprocess.Popen([build + '/live/busy'], stdout=subprocess.DEVNULL)
             for _ in range((cpus + 1) // 2)]  # of two threads each
+
+    def ours(*more):
+        return lambda seconds: [
+            build + '/bin/outwind', 'record', '-a', '-F', str(HZ), '-d',
+            str(seconds), '--stats', '-o', path, *more]
+
+    def theirs(graph):
+        return lambda seconds: [
+            'perf', 'record', '-q', '-a', '-e', 'cpu-clock', '-F', str(HZ),
+            '--call-graph', graph, '-o', path, '--', 'sleep', str(seconds)]
+
     try:
-        print('\n| %d Hz, %d CPUs busy, %d s | recorder, s | programs, s | '
-              '%% of the CPUs | bytes |' % (HZ, cpus, SECONDS))
-        print('| --- | ---: | ---: | ---: | ---: |')
+        print('\n| %d Hz, %d CPUs busy, %d s | start and end, s | recorder, s | '
+              'programs, s | %% while sampling | %% of the CPUs | bytes |' %
+              (HZ, cpus, SECONDS))
+        print('| --- | ---: | ---: | ---: | ---: | ---: | ---: |')
         with tempfile.TemporaryDirectory() as tmp:
             path = os.path.join(tmp, 'data.owp')
             for name, command in (
-                    ('outwind -a', ours + [path]),
-                    ('outwind -a --engine=perf',
-                     ours + [path, '--engine=perf']),
-                    ('perf -a --call-graph dwarf',
-                     theirs + ['--call-graph', 'dwarf', '-o', path, '--',
-                               'sleep', str(SECONDS)]),
-                    ('perf -a --call-graph fp',
-                     theirs + ['--call-graph', 'fp', '-o', path, '--',
-                               'sleep', str(SECONDS)])):
-                taken, said = run(command)
-                found = re.search(r'^programs: (\d+) ns a run.*', said, re.M)
-                samples = re.search(r'(\d+) samples by', said)
-                inside = int(found[1]) * int(samples[1]) / 1e9 if found else 0
-                print('| %s | %.3f | %s | %.2f | %d |' % (
-                    name, taken, '%.4f' % inside if found else '-',
-                    100 * (taken + inside) / SECONDS / cpus,
-                    os.path.getsize(path)))
+                    ('outwind -a', ours()),
+                    ('outwind -a --engine=perf', ours('--engine=perf')),
+                    ('perf -a --call-graph dwarf', theirs('dwarf')),
+                    ('perf -a --call-graph fp', theirs('fp'))):
+                print_row(name, *cost(command, path))
     finally:
         for each in busy:
             each.kill()

@@ -117,30 +117,30 @@ static bool can_list(void)
 	return libbpf_find_vmlinux_btf_id("task", BPF_TRACE_ITER) > 0;
 }
 
-/* May programs be attached to the kernel's functions? */
+/*
+ * May programs be attached to the kernel's functions?  The kernel is asked with
+ * a type that is none: who knows of such programs says EINVAL.  To look up a
+ * function in its types would take longer than all that follows.
+ */
 static bool can_trace(void)
 {
 	LIBBPF_OPTS(bpf_prog_load_opts, opts,
-		    .expected_attach_type = BPF_TRACE_FENTRY);
+		    .expected_attach_type = BPF_TRACE_FENTRY,
+		    .attach_btf_id = 1);
 	const struct bpf_insn insns[] = { { .code = BPF_ALU64 | BPF_MOV,
 					    .dst_reg = BPF_REG_0 },
 					  { .code = BPF_JMP | BPF_EXIT } };
-	int fd, id = libbpf_find_vmlinux_btf_id("perf_event_mmap",
-						BPF_TRACE_FENTRY);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "outwind_probe",
+			       "Dual BSD/GPL", insns, 2, &opts);
 
-	if (id <= 0)
-		return false;
-	opts.attach_btf_id = (uint32_t)id;
-	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "outwind_probe",
-			   "Dual BSD/GPL", insns, 2, &opts);
 	if (fd >= 0)
 		close(fd);
-	return fd >= 0;
+	return fd >= 0 || errno == EINVAL;
 }
 
 /* Only what is needed is verified: that takes a while. */
 static void choose_programs(struct sampler_bpf *skel,
-			    const struct ow_recorder_options *o)
+			    const struct ow_recorder_options *o, bool trace)
 {
 	unsigned int events = o->events;
 	/* Whose children are followed is a command that hasn't begun yet. */
@@ -158,28 +158,42 @@ static void choose_programs(struct sampler_bpf *skel,
 	bpf_program__set_autoload(skel->progs.on_leave,
 				  events & OW_RECORD_SYSCALLS && o->on_syscall);
 	/* Each is there for kernels that lack those before it. */
-	bpf_program__set_autoload(skel->progs.on_map, can_trace());
+	bpf_program__set_autoload(skel->progs.on_map, trace);
+}
+
+static void size_maps(struct sampler_bpf *skel,
+		      const struct ow_recorder_options *o)
+{
+	int nr = libbpf_num_possible_cpus();
+	uint32_t slots = OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1);
+
+	bpf_map__set_max_entries(skel->maps.walks, slots);
+	bpf_map__set_max_entries(skel->maps.copies, slots);
+	if (o->on_syscall)
+		bpf_map__set_max_entries(skel->maps.events, CALLS_RING);
+	if (!(o->events & OW_RECORD_OFF_CPU))
+		bpf_map__set_max_entries(skel->maps.waits, 1);
+}
+
+static int load(struct ow_recorder *r, bool trace)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	last_words[0] = '\0';
+	sampler_bpf__destroy(e->skel);
+	e->skel = sampler_bpf__open();
+	if (!e->skel)
+		return -1;
+	set_options(e->skel, &r->options);
+	choose_programs(e->skel, &r->options, trace);
+	size_maps(e->skel, &r->options);
+	return sampler_bpf__load(e->skel);
 }
 
 int ow_bpfload_open(struct ow_recorder *r, struct ow_error *err)
 {
-	struct ow_bpfengine *e = r->priv;
-	int nr = libbpf_num_possible_cpus();
-
 	libbpf_set_print(hear);
-	last_words[0] = '\0';
-	e->skel = sampler_bpf__open();
-	if (!e->skel)
-		return ow_bpfload_refuse(err, "open BPF programs");
-	set_options(e->skel, &r->options);
-	choose_programs(e->skel, &r->options);
-	bpf_map__set_max_entries(e->skel->maps.walks,
-				 OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1));
-	bpf_map__set_max_entries(e->skel->maps.copies,
-				 OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1));
-	if (r->options.on_syscall)
-		bpf_map__set_max_entries(e->skel->maps.events, CALLS_RING);
-	if (!sampler_bpf__load(e->skel))
+	if ((can_trace() && !load(r, true)) || !load(r, false))
 		return 0;
 	/* The kernel's verifier says EACCES; who may not load programs: EPERM. */
 	if (errno == EACCES)

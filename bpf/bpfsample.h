@@ -172,9 +172,15 @@ static __always_inline void walk_program(struct walk *w)
 	walk_run(w);
 }
 
-static __always_inline bool is_kernel_thread(struct task_struct *task)
+/*
+ * Is it a thread of a program, and not of the kernel?  A function of its own is
+ * verified once, not wherever it is called from.
+ */
+__noinline int runs_program(void)
 {
-	return task->flags & PF_KTHREAD || !task->mm;
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	return !(task->flags & PF_KTHREAD) && task->mm;
 }
 
 /*
@@ -215,10 +221,8 @@ static __always_inline struct walk *
 take(void *ctx, const struct user_regs *interrupted, __u32 slot, __u32 kind)
 {
 	__u32 pid = bpf_get_current_pid_tgid() >> 32;
-	struct task_struct *task;
 	struct known *known;
 	struct walk *w;
-	bool is_program;
 
 	if (!pid)
 		return NULL;
@@ -229,13 +233,11 @@ take(void *ctx, const struct user_regs *interrupted, __u32 slot, __u32 kind)
 	if (!known->is_wanted)
 		return NULL;
 	w->slot = slot;
-	task = (void *)bpf_get_current_task_btf();
 	begin(w, kind);
 	w->process = known->process;
-	is_program = with_stacks && !is_kernel_thread(task);
 	load_kernel(ctx, w, is_in_user(interrupted));
 	w->end = OW_END_OUTERMOST;
-	if (is_program) {
+	if (with_stacks && runs_program()) {
 		if (!take_program(w, pid, kind, interrupted))
 			return NULL;
 		if (w->copied)
