@@ -14,8 +14,11 @@
 struct ow_image_user {
 	pid_t pid;
 	uint32_t image;
-	bool is_gone;   /* the process has ended */
-	uint64_t as_of; /* CLOCK_MONOTONIC, ns: it holds what came until then */
+	bool is_gone; /* the process has ended */
+	/* CLOCK_MONOTONIC, ns: */
+	uint64_t as_of; /* it holds what came until then, */
+	uint64_t told;  /* but what came later than that is still to be told, */
+	uint64_t looked; /* and the look that has shown it was over then, or 0 */
 };
 
 struct ow_images {
@@ -31,6 +34,25 @@ struct ow_images {
 void ow_images_deinit(struct ow_images *im);
 
 struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id);
+
+/*
+ * Add an image that comes after another one (0: none).  ranges are the image's
+ * then, or freed where there is no memory, or are NULL: then return NULL.
+ */
+struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
+			       struct ow_bpf_range *ranges, uint32_t nr,
+			       uint64_t since, uint32_t before);
+
+/* What is known of a process, until another one is added; or NULL. */
+struct ow_image_user *ow_images_user(const struct ow_images *im, pid_t pid);
+
+/* The process lives, and has that image.  False if there is no memory. */
+bool ow_images_give(struct ow_images *im, pid_t pid, struct ow_image *image,
+		    uint64_t as_of);
+
+/* What the process has, or has had if it has ended, is rather that image. */
+void ow_images_exchange(struct ow_images *im, struct ow_image_user *user,
+			struct ow_image *image);
 
 /* The image that a process has now, or NULL. */
 struct ow_image *ow_images_of(const struct ow_images *im, pid_t pid);
@@ -49,7 +71,8 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new);
  * What the kernel tells of processes: a child has what its parent has; one that
  * was replaced by exec has nothing at first; one has mapped something; one has
  * ended.  These return the process' image, or NULL where that isn't news: what
- * is told later than it was looked at is only what was so before.
+ * is told later than it was looked at is what was so before.  What came while it
+ * was looked at may have been seen, or not.
  */
 void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 		    uint64_t time);

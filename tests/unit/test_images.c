@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "images.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -111,6 +112,94 @@ static void test_look_is_not_undone(void)
 	ow_sampledobjects_deinit(&objects);
 }
 
+/* Code of no file that this process has mapped itself. */
+static uint64_t map_code(void)
+{
+	return (uint64_t)(uintptr_t)mmap(NULL, SIZE, PROT_READ | PROT_EXEC,
+					 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static bool begin(struct ow_images *im, struct ow_sampledobjects *objects)
+{
+	*im = (struct ow_images){ .objects = objects };
+	return ow_sampledobjects_init(objects, 0, NULL) == 0;
+}
+
+static void end(struct ow_images *im)
+{
+	struct ow_sampledobjects *objects = im->objects;
+
+	ow_images_deinit(im);
+	ow_sampledobjects_deinit(objects);
+}
+
+/* What is mapped while a look is taken was there before that is over. */
+static void test_change_during_a_look(void)
+{
+	uint64_t here = map_code(), t, own = (uint64_t)(uintptr_t)map_code;
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	bool is_new;
+
+	CHECK(begin(&im, &objects));
+	ow_images_map(&im, getpid(), 10, code(THERE));
+	CHECK(ow_images_look(&im, getpid(), &is_new) && is_new);
+	t = ow_images_as_of(&im, getpid());
+	CHECK(ow_images_of(&im, getpid())->since > t + 3);
+	/* Seen by the look. */
+	CHECK(ow_images_map(&im, getpid(), t + 1, code(here)));
+	CHECK(!had(&im, getpid(), t, here) && had(&im, getpid(), t + 1, here));
+	CHECK(had(&im, getpid(), t + 1, THERE));
+	CHECK(ow_images_as_of(&im, getpid()) == t + 1);
+	/* And after it. */
+	CHECK(ow_images_map(&im, getpid(), t + 3, code(HERE)));
+	CHECK(!had(&im, getpid(), t + 2, HERE));
+	CHECK(had(&im, getpid(), t + 3, HERE) &&
+	      had(&im, getpid(), t + 3, here));
+	CHECK(!had(&im, getpid(), t + 3, own) &&
+	      had(&im, getpid(), 2 * t, own));
+	CHECK(had(&im, getpid(), 2 * t, here) &&
+	      had(&im, getpid(), 2 * t, HERE));
+	CHECK(!had(&im, getpid(), 2 * t, THERE));
+	CHECK(ow_images_as_of(&im, getpid()) == t + 3);
+	end(&im);
+	munmap((void *)(uintptr_t)here, SIZE);
+}
+
+/* What came and went before a look that finds nothing new was there meanwhile. */
+static void test_change_and_back_before_a_look(void)
+{
+	uint64_t here = map_code(), first, t;
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	bool is_new;
+
+	CHECK(begin(&im, &objects));
+	CHECK(ow_images_look(&im, getpid(), &is_new) && is_new);
+	first = ow_images_as_of(&im, getpid());
+	CHECK(ow_images_look(&im, getpid(), &is_new) && !is_new);
+	t = ow_images_as_of(&im, getpid());
+	CHECK(t > first + 4);
+	/* Who has the process' image is told of the one that is its equal. */
+	CHECK(ow_images_exec(&im, getpid(), t - 4));
+	CHECK(!ow_images_map(&im, getpid(), t - 2, code(HERE)));
+	CHECK(!ow_images_map(&im, getpid(), t - 1, code(here)));
+	CHECK(had(&im, getpid(), t - 5, here) &&
+	      !had(&im, getpid(), t - 4, here));
+	CHECK(!had(&im, getpid(), t - 3, HERE) &&
+	      had(&im, getpid(), t - 2, HERE));
+	CHECK(!had(&im, getpid(), t - 2, here) &&
+	      had(&im, getpid(), t - 1, here));
+	CHECK(had(&im, getpid(), 2 * t, here) &&
+	      !had(&im, getpid(), 2 * t, HERE));
+	CHECK(ow_images_as_of(&im, getpid()) == t);
+	/* What was there already is no news. */
+	CHECK(ow_images_map(&im, getpid(), 2 * t, code(here)));
+	CHECK(ow_images_as_of(&im, getpid()) == 2 * t);
+	end(&im);
+	munmap((void *)(uintptr_t)here, SIZE);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -119,7 +208,10 @@ int main(void)
 		  test_child_has_what_its_parent_had },
 		{ "ends", test_ends },
 		{ "a look is not undone", test_look_is_not_undone },
+		{ "a change during a look", test_change_during_a_look },
+		{ "a change and back, before a look",
+		  test_change_and_back_before_a_look },
 	};
 
-	return test_main(tests, OW_ARRAY_SIZE(tests));
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
 }
