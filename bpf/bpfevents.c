@@ -62,8 +62,7 @@ struct ow_bpfwalked ow_bpfevents_walk(struct ow_recorder *r,
 		ow_regs_set(&regs, i, c->regs[i]);
 	w.end = OW_END_NO_MODULE;
 	w.image = image_of(r, (pid_t)c->head.key.pid, c);
-	window = (struct ow_window){ regs.val[arch->sp] &
-					     ~(uint64_t)(OW_BPF_PAGE - 1),
+	window = (struct ow_window){ c->low,
 				     (uint64_t)c->nr_pages * OW_BPF_PAGE,
 				     c->stack };
 	if (w.image)

@@ -114,6 +114,23 @@ static __always_inline void end_of(struct walk *w, __u32 pid, __u32 kind)
 }
 
 /*
+ * The first page of a stack that is there: what a function has made room for may
+ * not have been written yet.
+ */
+static __always_inline __u64 first_page(__u64 sp)
+{
+	__u64 page = sp & ~(__u64)(OW_BPF_PAGE - 1);
+	char byte;
+	int i;
+
+	for (i = 0; i < OW_BPF_COPY_PAGES; i++)
+		if (!bpf_probe_read_user(&byte, 1,
+					 (void *)(page + i * OW_BPF_PAGE)))
+			return page + i * OW_BPF_PAGE;
+	return page;
+}
+
+/*
  * Let registers and what is on top of the stack leave, with a key that is no
  * other stack's.  False if there is no room.
  */
@@ -121,7 +138,7 @@ static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 {
 	__u32 at = bpf_get_smp_processor_id() * OW_BPF_SLOTS + w->slot;
 	struct ow_bpf_copy *c = bpf_map_lookup_elem(&copies, &at);
-	__u64 page, size = offsetof(struct ow_bpf_copy, stack);
+	__u64 size = offsetof(struct ow_bpf_copy, stack);
 	struct ow_bpf_stack *out = &w->stack.out;
 	int i;
 
@@ -142,11 +159,10 @@ static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 	c->word = load_regs(w) == NARROW ? 4 : 8;
 	__builtin_memcpy(c->regs, w->reg, sizeof(c->regs));
 	bpf_probe_read_kernel(c->kernel, sizeof(c->kernel), w->stack.frames);
-	page = reg_of(w, c->word == 4 ? ESP : arch.sp) &
-	       ~(__u64)(OW_BPF_PAGE - 1);
+	c->low = first_page(reg_of(w, c->word == 4 ? ESP : arch.sp));
 	for (i = 0; i < OW_BPF_COPY_PAGES; i++) {
 		if (bpf_probe_read_user(c->stack + i * OW_BPF_PAGE, OW_BPF_PAGE,
-					(void *)(page + i * OW_BPF_PAGE)))
+					(void *)(c->low + i * OW_BPF_PAGE)))
 			break;
 		c->nr_pages++;
 		size += OW_BPF_PAGE;

@@ -44,11 +44,10 @@ static struct ow_bpfwalked walk_there(struct ow_recorder *r,
 	if (c->head.key.end != OW_END_WANT) /* a thread of the kernel's */
 		return ow_bpfevents_walk(r, c);
 	ow_processmem_open(&mem, (pid_t)c->head.key.pid, OW_READING_VM);
-	c->nr_pages =
-		(uint32_t)(ow_processmem_read(&mem,
-					      sp & ~(uint64_t)(OW_BPF_PAGE - 1),
-					      c->stack, sizeof(c->stack)) /
-			   OW_BPF_PAGE);
+	c->low = sp & ~(uint64_t)(OW_BPF_PAGE - 1);
+	c->nr_pages = (uint32_t)(ow_processmem_read(&mem, c->low, c->stack,
+						    sizeof(c->stack)) /
+				 OW_BPF_PAGE);
 	copies->live = &mem;
 	w = ow_bpfevents_walk(r, c);
 	copies->live = NULL;

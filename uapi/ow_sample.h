@@ -204,9 +204,10 @@ struct ow_bpf_stack {
 struct ow_bpf_copy {
 	struct ow_bpf_stack head; /* its key is no other stack's */
 	__u64 time;               /* CLOCK_MONOTONIC, ns */
-	__u32 nr_pages;           /* from the one that sp is in */
-	__u32 word;               /* bytes of an address, 8 or 4 */
-	__u64 regs[OW_BPF_REGS];  /* by core/arch_x86_64.c or arch_i386.c */
+	__u64 low;                /* address of the first page */
+	__u32 nr_pages;
+	__u32 word;              /* bytes of an address, 8 or 4 */
+	__u64 regs[OW_BPF_REGS]; /* by core/arch_x86_64.c or arch_i386.c */
 	__u64 kernel[OW_BPF_KERNEL];
 	__u8 stack[OW_BPF_COPY_PAGES * OW_BPF_PAGE]; /* nr_pages of them leave */
 };

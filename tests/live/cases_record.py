@@ -321,6 +321,30 @@ def record_faults(context):
         counts['few'], counts['many'], of_few, of_many, profile['missed']))
 
 
+@case('record: where the stack pointer is, nothing was written yet', alone=True)
+def record_unwritten(context):
+    """The kernel writes there: first faults of new processes, which are copied."""
+    need_bpf(context)
+    times, runs = 5, 60
+    path = os.path.join(context.tmp, 'profile.json')
+    done = context.run('record', '--faults', '-f', 'json', '--stats', '-o', path,
+                       '--', 'sh', '-c', 'for i in $(seq %d); do %s %d; done' % (
+                           runs, context.program('unwritten'), times), status=0)
+    copied = re.search(r'(\d+) of them copied', done.stderr.decode())
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    nr = 0
+    for chain, stack in chains(profile):
+        if 'ask' not in chain:
+            continue
+        check(chain[:3] == ['ask', 'repeat', 'main'] and
+              stack['end'] == 'complete', 'a stack', (chain, stack))
+        nr += stack['count']
+    check(times * runs // 2 < nr <= times * runs, 'faults', nr)
+    check(int(copied.group(1)) > runs, 'copies', done.stderr)
+    context.note('%d faults, %s copied' % (nr, copied.group(1)))
+
+
 @case('top: the functions that take most', alone=True)
 def top(context):
     need_bpf(context)
