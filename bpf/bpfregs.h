@@ -40,7 +40,8 @@ static __always_inline int put_regs(struct walk *w, const struct user_regs *r)
 
 /*
  * Is it just being replaced by exec?  Its memory is the new program's then, whose
- * code is to be told of, but the registers are the old one's (fs/binfmt_elf.c).
+ * code is to be told of, but the registers are the old one's (fs/binfmt_elf.c):
+ * neither has any frames.
  */
 static __always_inline bool is_new(struct task_struct *task)
 {
@@ -60,7 +61,7 @@ __noinline int load_regs(struct walk *w)
 	int failed;
 
 	if (!w || is_new(task) || w->process.is_between)
-		return OW_END_UNKNOWN;
+		return OW_END_OUTERMOST;
 	if (bpf_probe_read_kernel(&r, sizeof(r),
 				  (void *)bpf_task_pt_regs((void *)task)))
 		return OW_END_FAULT;

@@ -321,6 +321,27 @@ def record_faults(context):
         counts['few'], counts['many'], of_few, of_many, profile['missed']))
 
 
+@case('record: exec, which has no frames of a program', alone=True)
+def record_exec(context):
+    """The old ones are gone, others aren't there yet: the kernel's are all."""
+    need_bpf(context)
+    path = os.path.join(context.tmp, 'profile.json')
+    context.run('record', '-F', '9999', '-f', 'json', '-o', path, '--', 'sh', '-c',
+                'for i in $(seq 200); do %s 1; done' %
+                context.program('unwritten'), status=0)
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    between = 0
+    for stack in profile['stacks']:
+        frames = [profile['frames'][i] for i in stack['frames']]
+        if any(f.get('function') == 'begin_new_exec' for f in frames) and all(
+                f.get('kernel') for f in frames):
+            check(stack['end'] == 'complete', 'a stack', (frames, stack))
+            between += stack['count']
+    check(between > 0, 'no sample during exec', len(profile['stacks']))
+    context.note('%d samples' % between)
+
+
 @case('record: where the stack pointer is, nothing was written yet', alone=True)
 def record_unwritten(context):
     """The kernel writes there: first faults of new processes, which are copied."""
