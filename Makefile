@@ -157,6 +157,7 @@ $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.
 # What is no part of the library is linked by name.
 $(B)/asan/test_alive: $(B)/asan/tools/alive.o
 $(B)/asan/test_costs: $(B)/asan/tools/costs.o
+$(B)/asan/test_syscalladdress: $(B)/asan/tools/syscalladdress.o $(B)/asan/tools/quoted.o
 $(B)/asan/test_syscallset: $(B)/asan/tools/syscallset.o
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
 $(B)/asan/test_traceline: $(B)/asan/tools/traceline.o

@@ -122,6 +122,11 @@ static const char *text_of(const void *event, size_t least, size_t size)
 	return size > least && !text[size - least - 1] ? text : NULL;
 }
 
+static uint32_t text_size(size_t least, size_t size)
+{
+	return size > least ? (uint32_t)(size - least - 1) : 0;
+}
+
 static void take_call(struct ow_recorder *r, const struct ow_bpf_syscall *s,
 		      size_t size)
 {
@@ -138,6 +143,7 @@ static void take_call(struct ow_recorder *r, const struct ow_bpf_syscall *s,
 		.nr = s->nr,
 		.time = s->notice.arg,
 		.text = text_of(s, sizeof(*s), size),
+		.text_size = text_size(sizeof(*s), size),
 		.stack = stored ? &stored->is : NULL,
 	};
 	memcpy(out.args, s->args, sizeof(out.args));
@@ -161,6 +167,7 @@ static void take_result(struct ow_recorder *r, const struct ow_bpf_result *s,
 		.result = s->result,
 		.time = s->notice.arg,
 		.text = text_of(s, sizeof(*s), size),
+		.text_size = text_size(sizeof(*s), size),
 	};
 	r->options.on_syscall(r->options.arg, &out);
 }

@@ -68,11 +68,12 @@ static int place_of(int nr)
 static void set_call(struct sampler_bpf *skel, int nr)
 {
 	const struct ow_syscall_shape *shape = ow_syscall_shape(nr);
-	const char *text = shape ? strchr(shape->args, 's') : NULL;
+	const char *text = shape ? strpbrk(shape->args, "sa") : NULL;
 
 	if (text)
 		skel->rodata->text_args[place_of(nr)] =
-			(uint8_t)(text - shape->args + 1);
+			(uint8_t)((text - shape->args + 1) |
+				  (*text == 'a' ? OW_BPF_ADDRESS : 0));
 	/* It ends as a call of what has been executed. */
 	if (shape && strcmp(ow_syscall_text(nr), "execve") == 0)
 		skel->rodata->wanted[place_of(nr)] |= 2;

@@ -14,6 +14,8 @@ enum wanted {
 #define MOST_SPINS 4096
 #define MOST_HELD  200000 /* ns */
 
+#define MOST_ADDRESS 128 /* bytes: struct sockaddr_storage */
+
 /* A call on its way out. */
 struct call {
 	struct ow_bpf_syscall is; /* and right behind it: */
@@ -80,7 +82,7 @@ static __always_inline bool is_wanted(__u32 nr, enum wanted what)
 	return wanted[place % OW_BPF_SYSCALLS] & what;
 }
 
-/* The argument that is text; 0: none. */
+/* The argument that is text, maybe with OW_BPF_ADDRESS; 0: none. */
 static __always_inline __u32 text_of(__u32 nr)
 {
 	__u32 place = place_of(nr);
@@ -109,12 +111,34 @@ static __always_inline void load_args(__u64 *args, const struct user_regs *r,
 	}
 }
 
+/* The same of a socket's address, which may have any bytes in it, and a NUL. */
+static __always_inline __u32 load_address(char *text, const __u64 *args,
+					  __u32 arg)
+{
+	__u64 addr = args[1], size = (__u32)args[2];
+
+	if (arg == 5) {
+		addr = args[4];
+		size = (__u32)args[5];
+	}
+	if (size > MOST_ADDRESS)
+		size = MOST_ADDRESS;
+	opaque(size);
+	if (size == 0 || size > MOST_ADDRESS ||
+	    bpf_probe_read_user(text, (__u32)size, (void *)addr))
+		return 0;
+	text[size] = '\0';
+	return (__u32)size + 1;
+}
+
 /* Bytes of the text that one of the arguments is; 0: it can't be read. */
 static __always_inline __u32 load_text(char *text, const __u64 *args, __u32 arg)
 {
 	__u64 addr = args[0];
 	long size;
 
+	if (arg & OW_BPF_ADDRESS)
+		return load_address(text, args, arg & ~OW_BPF_ADDRESS);
 	if (arg == 2)
 		addr = args[1];
 	else if (arg == 3)

@@ -44,6 +44,16 @@ static struct syscall_begun *insert(struct syscallsbegun *s, pid_t tid)
 	return more;
 }
 
+void syscallbegun_set_text(struct syscall_begun *b,
+			   const struct ow_recorded_syscall *from)
+{
+	free(b->text);
+	b->text = from->text ? malloc(from->text_size + 1) : NULL;
+	if (b->text)
+		memcpy(b->text, from->text, from->text_size + 1);
+	b->call.text_size = from->text_size;
+}
+
 bool syscallbegun_add(struct syscallsbegun *s,
 		      const struct ow_recorded_syscall *call)
 {
@@ -53,10 +63,9 @@ bool syscallbegun_add(struct syscallsbegun *s,
 		b = insert(s, call->tid);
 	if (!b)
 		return false;
-	free(b->text);
-	b->text = call->text ? strdup(call->text) : NULL;
 	b->call = *call;
 	b->call.text = NULL;
+	syscallbegun_set_text(b, call);
 	b->is_open = true;
 	return true;
 }

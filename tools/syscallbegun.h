@@ -8,7 +8,7 @@
 struct syscall_begun {
 	bool is_open;                    /* it hasn't ended yet */
 	struct ow_recorded_syscall call; /* but for its text: */
-	char *text;                      /* or NULL */
+	char *text;                      /* of its size, and a NUL; or NULL */
 };
 
 /* All zero is empty. */
@@ -23,6 +23,10 @@ struct syscall_begun *syscallbegun_find(struct syscallsbegun *s, pid_t tid);
 /* A call begins; false when out of memory. */
 bool syscallbegun_add(struct syscallsbegun *s,
 		      const struct ow_recorded_syscall *call);
+
+/* The call's text, which has come later; there is none when out of memory. */
+void syscallbegun_set_text(struct syscall_begun *b,
+			   const struct ow_recorded_syscall *from);
 
 /*
  * What ends with this: the thread's own call; or, as who executes a program

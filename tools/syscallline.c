@@ -4,6 +4,9 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "quoted.h"
+#include "syscalladdress.h"
+
 #define MOST_ERRORS 4096
 #define MOST_NAMES  1024 /* bytes of an argument's */
 
@@ -54,32 +57,6 @@ static void put_octal(FILE *out, uint64_t value)
 	put_unsigned(out, value, 8, 1);
 }
 
-/* In C's way, so that nothing in it can steer a terminal. */
-static void put_text(FILE *out, const char *text)
-{
-	static const char letters[] = "\"\"\\\\\nn\tt\rr\vv\ff";
-	const unsigned char *at = (const unsigned char *)text;
-	const char *pair;
-
-	putc_unlocked('"', out);
-	for (; *at; at++) {
-		for (pair = letters; *pair; pair += 2)
-			if (*pair == (char)*at)
-				break;
-		if (*pair) {
-			putc_unlocked('\\', out);
-			putc_unlocked(pair[1], out);
-		} else if (*at < ' ' || *at > '~') {
-			putc_unlocked('\\', out);
-			put_unsigned(out, *at, 8,
-				     at[1] >= '0' && at[1] <= '9' ? 3 : 1);
-		} else {
-			putc_unlocked(*at, out);
-		}
-	}
-	putc_unlocked('"', out);
-}
-
 /* kind: a letter as struct ow_syscall_shape has them. */
 static void put_arg(FILE *out, char kind, uint64_t value, bool is_short)
 {
@@ -118,8 +95,10 @@ int syscallline_put_name(FILE *out, int nr)
 	return (int)strlen(name);
 }
 
+/* text: of size bytes, or NULL */
 static void put_call(FILE *out, const struct syscall_begun *b,
-		     const struct ow_syscall_shape *shape, const char *text)
+		     const struct ow_syscall_shape *shape, const char *text,
+		     size_t size)
 {
 	static const struct ow_syscall_shape unknown = { .args = "xxxxxx" };
 	const struct ow_recorded_syscall *c = &b->call;
@@ -134,8 +113,10 @@ static void put_call(FILE *out, const struct syscall_begun *b,
 		if (i)
 			fputs_unlocked(", ", out);
 		if (kind == 's' && text) {
-			put_text(out, text);
+			quoted_put(out, text, size);
 			text = NULL; /* one argument's only */
+		} else if (kind == 'a' && text) {
+			syscalladdress_put(out, text, size);
 		} else {
 			put_arg(out, kind, c->args[i], c->nr & OW_SYSCALL_I386);
 		}
@@ -197,12 +178,17 @@ void syscallline_print(FILE *out, const struct syscall_begun *b,
 		       const struct syscallsite *site)
 {
 	const struct ow_syscall_shape *shape = ow_syscall_shape(b->call.nr);
-	const char *text = b->text ? b->text : end ? end->text : NULL;
+	const char *text = b->text;
+	size_t size = b->call.text_size;
 
+	if (!text && end) {
+		text = end->text;
+		size = end->text_size;
+	}
 	putc_unlocked('[', out);
 	put_signed(out, b->call.tid);
 	fputs_unlocked("] ", out);
-	put_call(out, b, shape, text);
+	put_call(out, b, shape, text, size);
 	put_result(out, b, end, shape);
 	if (site && site->place) {
 		fputs_unlocked(" at ", out);

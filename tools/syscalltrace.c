@@ -86,7 +86,7 @@ static void take(void *arg, const struct ow_recorded_syscall *s)
 	case OW_SYSCALL_TEXT:
 		b = syscallbegun_find(&t->begun, s->tid);
 		if (b && b->is_open && !b->text && s->text)
-			b->text = strdup(s->text);
+			syscallbegun_set_text(b, s);
 		return;
 	case OW_SYSCALL_GONE:
 		b = syscallbegun_find(&t->begun, s->tid);

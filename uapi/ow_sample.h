@@ -25,7 +25,8 @@
 #define OW_BPF_NUMBERS   1024                 /* of system calls, of one ABI */
 #define OW_BPF_SYSCALLS  (2 * OW_BPF_NUMBERS) /* with i386's behind them */
 #define OW_BPF_TEXT      4096                 /* PATH_MAX */
-#define OW_BPF_MAX_DEPTH 31                   /* words of a frame's area */
+#define OW_BPF_ADDRESS   0x10 /* a text is one of a socket: its size follows */
+#define OW_BPF_MAX_DEPTH 31   /* words of a frame's area */
 #define OW_BPF_SLOTS     3 /* programs of a CPU that may interrupt each other */
 #define OW_BPF_MOST_ENDS 16 /* of enum ow_end; a power of two */
 

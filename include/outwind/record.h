@@ -102,13 +102,15 @@ struct ow_recorded_syscall {
 	const char *text;                /* that an argument points to, or NULL;
 					    some come only at the end */
 	const struct ow_recorded *stack; /* at its begin; NULL: not known */
+	uint32_t text_size;              /* bytes; there is a NUL behind them */
 };
 
 /* What a system call takes, as strace(1) shows it. */
 struct ow_syscall_shape {
 	/* A letter for each argument: d and l signed of 32 bits and of all; u
 	   unsigned; x hexadecimal; o octal; f a directory's descriptor; s text;
-	   any other one what has names. */
+	   a an address of a socket, whose size follows; any other one what has
+	   names. */
 	char args[7];
 	/* A letter for each of strace's sets: desc, file, ipc, memory, network,
 	   process, signal. */

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "quoted.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+void quoted_put(FILE *out, const char *text, size_t size)
+{
+	static const char plain[] = "\"\\\n\t\r\v\f", letters[] = "\"\\ntrvf";
+	const char *end = text + size, *pair;
+
+	putc_unlocked('"', out);
+	for (; text < end; text++) {
+		pair = *text ? strchr(plain, *text) : NULL;
+		if (pair) {
+			putc_unlocked('\\', out);
+			putc_unlocked(letters[pair - plain], out);
+		} else if (*text < ' ' || *text > '~') {
+			/* A digit that follows is none of the number's. */
+			fprintf(out, "\\%0*o",
+				text + 1 < end && is_digit(text[1]) ? 3 : 1,
+				(unsigned int)(unsigned char)*text);
+		} else {
+			putc_unlocked(*text, out);
+		}
+	}
+	putc_unlocked('"', out);
+}
