@@ -59,6 +59,13 @@ static struct ow_image *replace(struct ow_images *im, pid_t pid,
 	return image && ow_images_give(im, pid, image, as_of) ? image : NULL;
 }
 
+static bool is_same(const struct ow_image *image,
+		    const struct ow_bpf_range *ranges, uint32_t nr)
+{
+	return image->nr == nr &&
+	       memcmp(image->ranges, ranges, nr * sizeof(*ranges)) == 0;
+}
+
 struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 {
 	struct ow_image *image = ow_images_of(im, pid);
@@ -74,14 +81,13 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	looked = ow_now_ns();
 	if (image) /* else what came before doesn't matter */
 		told = ow_images_user(im, pid)->told;
-	if (image && image->nr == nr &&
-	    memcmp(image->ranges, ranges, nr * sizeof(*ranges)) == 0) {
+	if (ow_images_lives(im, pid) && is_same(image, ranges, nr)) {
 		free(ranges);
 	} else {
 		image = replace(im, pid, ranges, nr, image ? looked : 0, as_of);
-		*is_new = image != NULL;
 		if (!image)
 			return NULL;
+		*is_new = true;
 	}
 	user = ow_images_user(im, pid);
 	user->as_of = as_of;

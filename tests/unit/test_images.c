@@ -200,6 +200,23 @@ static void test_change_and_back_before_a_look(void)
 	munmap((void *)(uintptr_t)here, SIZE);
 }
 
+/* Its number is another process' now, which has mapped the same. */
+static void test_look_at_who_has_ended(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	bool is_new;
+
+	CHECK(begin(&im, &objects));
+	CHECK(ow_images_look(&im, getpid(), &is_new) && is_new);
+	ow_images_end(&im, getpid(), 2 * ow_images_as_of(&im, getpid()));
+	CHECK(!ow_images_lives(&im, getpid()));
+	CHECK(ow_images_look(&im, getpid(), &is_new) && is_new);
+	CHECK(ow_images_lives(&im, getpid()));
+	CHECK(ow_images_of(&im, getpid())->users == 1);
+	end(&im);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -211,6 +228,7 @@ int main(void)
 		{ "a change during a look", test_change_during_a_look },
 		{ "a change and back, before a look",
 		  test_change_and_back_before_a_look },
+		{ "a look at who has ended", test_look_at_who_has_ended },
 	};
 
 	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
