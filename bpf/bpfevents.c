@@ -76,13 +76,18 @@ void ow_bpfevents_keep(struct ow_recorder *r, const struct ow_bpf_copy *c,
 {
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_stack head = c->head;
+	struct ow_stored *stored;
 
 	memcpy(e->copies.packed, c->kernel, 8 * (size_t)head.nr_kernel);
 	head.nr = (uint16_t)w->nr;
 	e->ends[w->end]++;
 	e->frames += w->nr;
-	ow_samplestore_add_of(&r->store, &head, e->copies.packed,
-			      w->image ? w->image->id : 0, w->end);
+	stored =
+		ow_samplestore_add(&r->store, &head, e->copies.packed, c->time);
+	if (!stored)
+		return;
+	stored->is.image = w->image ? w->image->id : 0;
+	stored->is.end = w->end;
 }
 
 /* What the kernel could not walk, and let leave. */
@@ -100,6 +105,7 @@ static void take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c,
 	w = ow_bpfevents_walk(r, c);
 	e->ends[c->head.key.end % OW_NR_ENDS]--; /* as the kernel has it */
 	ow_bpfevents_keep(r, c, &w);
+	e->nr_stacks++;
 }
 
 static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,
@@ -110,7 +116,8 @@ static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,
 	if (size < sizeof(*s) ||
 	    size - sizeof(*s) < 8 * ((size_t)s->nr_kernel + s->nr))
 		return;
-	ow_samplestore_add(&r->store, s, (const uint64_t *)(s + 1));
+	ow_samplestore_add(&r->store, s, (const uint64_t *)(s + 1),
+			   s->notice.arg);
 	e->nr_stacks++;
 }
 

@@ -120,8 +120,9 @@ static bool can_list(void)
 
 /*
  * May programs be attached to the kernel's functions?  The kernel is asked with
- * a type that is none: who knows of such programs says EINVAL.  To look up a
- * function in its types would take longer than all that follows.
+ * a type that is none: who knows of such programs says EINVAL, as may who doesn't,
+ * which is seen then.  To look up a function in its types would take longer than
+ * all that follows.
  */
 static bool can_trace(void)
 {

@@ -271,6 +271,7 @@ static __always_inline bool emit(struct walk *w)
 
 	out->notice.type = OW_BPF_EVENT_STACK;
 	out->notice.pid = out->key.pid;
+	out->notice.arg = bpf_ktime_get_ns();
 	out->nr_kernel = w->nr_kernel;
 	out->nr = w->nr;
 	if (nr > OW_BPF_FRAMES + OW_BPF_KERNEL)

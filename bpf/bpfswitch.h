@@ -69,9 +69,9 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	tid = w->stack.out.tid;
 	wait.since = bpf_ktime_get_ns();
 	wait.key = w->stack.out.key;
-	if (bpf_map_update_elem(&waits, &tid, &wait, BPF_ANY))
+	/* A time whose stack is lost would be no one's. */
+	if (!add(w, 0, 0) || bpf_map_update_elem(&waits, &tid, &wait, BPF_ANY))
 		tally(OW_BPF_LOST, 1);
-	count(w, 0, 0);
 	return 0;
 }
 

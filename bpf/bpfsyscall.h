@@ -111,41 +111,44 @@ static __always_inline void load_args(__u64 *args, const struct user_regs *r,
 	}
 }
 
-/* The same of a socket's address, which may have any bytes in it, and a NUL. */
+/* Where the text is that one of the arguments points to. */
+static __always_inline __u64 addr_of(const __u64 *args, __u32 arg)
+{
+	arg &= ~OW_BPF_ADDRESS;
+	if (arg == 2)
+		return args[1];
+	if (arg == 3)
+		return args[2];
+	if (arg == 4)
+		return args[3];
+	return arg == 5 ? args[4] : args[0];
+}
+
+/* As load_text(); it may have any bytes in it. */
 static __always_inline __u32 load_address(char *text, const __u64 *args,
 					  __u32 arg)
 {
-	__u64 addr = args[1], size = (__u32)args[2];
+	__u64 size = (__u32)(arg == (OW_BPF_ADDRESS | 5) ? args[5] : args[2]);
 
-	if (arg == 5) {
-		addr = args[4];
-		size = (__u32)args[5];
-	}
 	if (size > MOST_ADDRESS)
 		size = MOST_ADDRESS;
 	opaque(size);
 	if (size == 0 || size > MOST_ADDRESS ||
-	    bpf_probe_read_user(text, (__u32)size, (void *)addr))
+	    bpf_probe_read_user(text, (__u32)size, (void *)addr_of(args, arg)))
 		return 0;
 	text[size] = '\0';
 	return (__u32)size + 1;
 }
 
-/* Bytes of the text that one of the arguments is; 0: it can't be read. */
+/* Bytes of the text, with a NUL; 0: it can't be read. */
 static __always_inline __u32 load_text(char *text, const __u64 *args, __u32 arg)
 {
-	__u64 addr = args[0];
 	long size;
 
 	if (arg & OW_BPF_ADDRESS)
-		return load_address(text, args, arg & ~OW_BPF_ADDRESS);
-	if (arg == 2)
-		addr = args[1];
-	else if (arg == 3)
-		addr = args[2];
-	else if (arg == 4)
-		addr = args[3];
-	size = bpf_probe_read_user_str(text, OW_BPF_TEXT, (void *)addr);
+		return load_address(text, args, arg);
+	size = bpf_probe_read_user_str(text, OW_BPF_TEXT,
+				       (void *)addr_of(args, arg));
 	/* One bound after the other: Linux 6.1 knows a size by no other check. */
 	if (size <= 0)
 		return 0;
@@ -201,7 +204,7 @@ static __always_inline void tell_call(const void *regs, __u32 nr,
 	load_args(c->is.args, &c->regs, nr);
 	if (arg) {
 		size = load_text(c->text, c->is.args, arg);
-		if (!size)
+		if (!size && addr_of(c->is.args, arg))
 			bpf_map_update_elem(&unread, &tid, &nr, BPF_ANY);
 	}
 	if (size > OW_BPF_TEXT)

@@ -4,7 +4,6 @@
 #define OW_BPF_TELL_H
 
 #include "bpfmaps.h"
-#include "bpfoptions.h"
 
 #define ASK_AGAIN 100000000ULL /* ns */
 #define MOST_LEFT (1 << 20)    /* bytes: the loader is woken */
@@ -54,13 +53,11 @@ static __always_inline void notify(__u32 type, __u32 pid, __u64 arg)
 }
 
 /*
- * How a stack leaves.  None is waited for, and the loader looks by itself: it is
- * woken where calls are shown as they come, and when there is much.
+ * How a stack leaves.  None is waited for: the loader looks by itself, and is woken
+ * when there is much.
  */
 static __always_inline __u64 stack_wakeup(void)
 {
-	if (with_results)
-		return 0;
 	return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < MOST_LEFT ?
 		       BPF_RB_NO_WAKEUP :
 		       BPF_RB_FORCE_WAKEUP;

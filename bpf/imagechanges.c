@@ -56,7 +56,10 @@ static struct ow_image *replace(struct ow_images *im, pid_t pid,
 	struct ow_image *image =
 		ow_images_add(im, pid, ranges, nr, since, old ? old->id : 0);
 
-	return image && ow_images_give(im, pid, image, as_of) ? image : NULL;
+	if (!image || !ow_images_give(im, pid, image, as_of))
+		return NULL;
+	ow_jitmaps_note(&im->jits, pid, ranges, nr);
+	return image;
 }
 
 static bool is_same(const struct ow_image *image,
@@ -174,8 +177,10 @@ static void change_latest(struct ow_images *im, struct ow_image_user *user,
 		return;
 	list = apply(old, c, &nr);
 	image = ow_images_add(im, user->pid, list, nr, since, before);
-	if (image)
-		ow_images_exchange(im, user, image);
+	if (!image)
+		return;
+	ow_images_exchange(im, user, image);
+	ow_jitmaps_note(&im->jits, user->pid, list, nr);
 }
 
 /* A change that is told after its process was looked at. */

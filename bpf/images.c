@@ -83,12 +83,12 @@ bool ow_images_give(struct ow_images *im, pid_t pid, struct ow_image *image,
 
 	if (!is_user(im, at, pid)) {
 		if (im->nr_users == im->room_users) {
-			im->room_users = 2 * im->room_users + 64;
-			more = realloc(im->users,
-				       im->room_users * sizeof(*more));
+			more = realloc(im->users, (2 * im->room_users + 64) *
+							  sizeof(*more));
 			if (!more)
 				return false;
 			im->users = more;
+			im->room_users = 2 * im->room_users + 64;
 		}
 		memmove(im->users + at + 1, im->users + at,
 			(im->nr_users++ - at) * sizeof(*im->users));
@@ -171,7 +171,6 @@ struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 		im->all = more;
 		im->room = 2 * im->room + 64;
 	}
-	ow_jitmaps_note(&im->jits, pid, ranges, nr);
 	im->all[im->nr] = (struct ow_image){
 		.id = (uint32_t)im->nr + 1,
 		.pid = pid,

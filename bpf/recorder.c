@@ -236,7 +236,7 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 	for (i = 0; i < sizeof(head->comm); i++)
 		h = (h ^ (uint8_t)head->comm[i]) * 0x100000001b3ULL;
 	head->key.hash = h;
-	stored = ow_samplestore_add(&r->store, head, frames);
+	stored = ow_samplestore_add(&r->store, head, frames, ow_now_ns());
 	if (!stored)
 		return -ENOMEM;
 	stored->is.count++;

@@ -49,7 +49,7 @@ static bool grow(struct ow_samplestore *s)
 }
 
 static struct ow_stored *make(const struct ow_bpf_stack *head,
-			      const uint64_t *frames)
+			      const uint64_t *frames, uint64_t time)
 {
 	size_t nr = (size_t)head->nr_kernel + head->nr;
 	struct ow_stored *e = calloc(1, sizeof(*e) + 8 * nr);
@@ -70,7 +70,7 @@ static struct ow_stored *make(const struct ow_bpf_stack *head,
 		.nr = head->nr,
 		.packed = (const uint64_t *)(e + 1),
 		.image = head->key.image,
-		.since = ow_now_ns(),
+		.since = time,
 	};
 	memcpy(e->is.comm, head->comm, sizeof(e->is.comm) - 1);
 	return e;
@@ -78,7 +78,7 @@ static struct ow_stored *make(const struct ow_bpf_stack *head,
 
 struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 				     const struct ow_bpf_stack *head,
-				     const uint64_t *frames)
+				     const uint64_t *frames, uint64_t time)
 {
 	struct ow_stored **slot;
 
@@ -87,23 +87,9 @@ struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 	slot = slot_of(s, &head->key);
 	if (*slot)
 		return *slot;
-	*slot = make(head, frames);
+	*slot = make(head, frames, time);
 	s->nr += *slot != NULL;
 	return *slot;
-}
-
-struct ow_stored *ow_samplestore_add_of(struct ow_samplestore *s,
-					const struct ow_bpf_stack *head,
-					const uint64_t *frames, uint32_t image,
-					enum ow_end end)
-{
-	struct ow_stored *stored = ow_samplestore_add(s, head, frames);
-
-	if (stored) {
-		stored->is.image = image;
-		stored->is.end = end;
-	}
-	return stored;
 }
 
 void ow_samplestore_drain(struct ow_samplestore *s,

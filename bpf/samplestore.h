@@ -24,17 +24,12 @@ struct ow_stored *ow_samplestore_find(const struct ow_samplestore *s,
 
 /*
  * Add a stack that has come from the kernel, if it isn't there: head, and
- * behind it its frames.  NULL when out of memory.
+ * behind it its frames.  It was taken at that time (CLOCK_MONOTONIC, ns).  NULL
+ * when out of memory.
  */
 struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 				     const struct ow_bpf_stack *head,
-				     const uint64_t *frames);
-
-/* The same, but it was walked outside: by that image, to that end. */
-struct ow_stored *ow_samplestore_add_of(struct ow_samplestore *s,
-					const struct ow_bpf_stack *head,
-					const uint64_t *frames, uint32_t image,
-					enum ow_end end);
+				     const uint64_t *frames, uint64_t time);
 
 /* Give each one that was counted to take(), and count from 0 again. */
 void ow_samplestore_drain(struct ow_samplestore *s,

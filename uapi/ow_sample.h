@@ -184,7 +184,10 @@ struct ow_bpf_notice {
 	__u64 arg;
 };
 
-/* The first time that a key is counted, its stack leaves. */
+/*
+ * The first time that a key is counted, its stack leaves: arg is the time then,
+ * CLOCK_MONOTONIC, ns.
+ */
 struct ow_bpf_stack {
 	struct ow_bpf_notice notice;
 	struct ow_sample_key key;

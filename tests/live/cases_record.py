@@ -321,6 +321,25 @@ def record_faults(context):
         counts['few'], counts['many'], of_few, of_many, profile['missed']))
 
 
+@case('record: more copies than there is room for counts in the kernel', alone=True)
+def record_copies(context):
+    """Each stack ends where no code is, and is copied: a count of its own."""
+    need_bpf(context)
+    pages = 80000
+    path = os.path.join(context.tmp, 'profile.json')
+    done = context.run('record', '--faults', '-f', 'json', '--stats', '-o', path,
+                       '--', context.program('nowhere'), pages, status=0)
+    said = done.stderr.decode()
+    copied, missed, lost = map(int, re.search(
+        r'(\d+) of them copied, (\d+) missed, (\d+) lost', said).groups())
+    check(copied >= pages - missed and lost == 0, 'copies', said)
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    found = sum(s['count'] for s in profile['stacks'])
+    check(found >= pages - missed, 'counted', (found, said))
+    context.note('%d copied, %d missed' % (copied, missed))
+
+
 @case('record: exec, which has no frames of a program', alone=True)
 def record_exec(context):
     """The old ones are gone, others aren't there yet: the kernel's are all."""
