@@ -39,16 +39,6 @@ struct taking {
 	bool is_pinned; /* to one of them until then */
 };
 
-static void *take_threads(void *arg)
-{
-	struct taking *taking = arg;
-
-	if (taking->is_pinned)
-		sched_setaffinity(0, sizeof(taking->cpus), &taking->cpus);
-	ways[taking->t->options->stopping](taking->t);
-	return NULL;
-}
-
 /*
  * Stay where we run.  A thread that is started now starts here, too, where we are
  * about to wait: no CPU has to be woken, and none tells it to move.
@@ -66,14 +56,34 @@ static void pin(struct taking *taking)
 	taking->is_pinned = !sched_setaffinity(0, sizeof(here), &here);
 }
 
+/* Where these CPUs have just been taken from us, all that there are may be used. */
+static void unpin(struct taking *taking)
+{
+	cpu_set_t all;
+
+	if (!taking->is_pinned ||
+	    !sched_setaffinity(0, sizeof(taking->cpus), &taking->cpus))
+		return;
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+static void *take_threads(void *arg)
+{
+	struct taking *taking = arg;
+
+	unpin(taking);
+	ways[taking->t->options->stopping](taking->t);
+	return NULL;
+}
+
 static int start(pthread_t *thread, struct taking *taking)
 {
 	int failed;
 
 	pin(taking);
 	failed = pthread_create(thread, NULL, take_threads, taking);
-	if (taking->is_pinned)
-		sched_setaffinity(0, sizeof(taking->cpus), &taking->cpus);
+	unpin(taking);
 	return failed;
 }
 
