@@ -21,6 +21,10 @@ static const uint8_t x86_64[27] = {
 
 #define I386_GS 10
 
+/* A selector: a descriptor's number above the table's bit, and privileges. */
+#define SELECTOR_IS_LOCAL 4
+#define SELECTOR_SHIFT    3
+
 static const uint8_t i386[17] = {
 	/* ebx ecx edx esi edi ebp eax ds es fs gs */
 	3, 1, 2, 6, 7, 5, 0, SKIP, SKIP, SKIP, SKIP,
@@ -107,10 +111,12 @@ uint64_t ow_prstatus_tp(const struct ow_arch *arch, const uint8_t *bytes,
 unsigned int ow_prstatus_tls(const struct ow_arch *arch, const uint8_t *bytes,
 			     size_t size)
 {
+	uint16_t gs;
+
 	if (arch != &ow_arch_i386 || size < ow_prstatus_size(arch))
 		return 0;
-	/* A selector's lower bits are a table and privileges. */
-	return (uint16_t)word(arch, bytes, I386_GS) >> 3;
+	gs = (uint16_t)word(arch, bytes, I386_GS);
+	return gs & SELECTOR_IS_LOCAL ? 0 : gs >> SELECTOR_SHIFT;
 }
 
 bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,
