@@ -399,6 +399,7 @@ struct names {
 	uint32_t field; /* bits that one of values lies in; 0: all, if it is 0 */
 	const struct named *values, *bits;
 	size_t nr_values, nr_bits;
+	bool is_long; /* all bits count, not the lower 32 only */
 };
 
 #define VALUES(list) .values = list, .nr_values = OW_ARRAY_SIZE(list)
@@ -407,9 +408,9 @@ struct names {
 static const struct names all[] = {
 	{ 'O', 0x3, VALUES(open_values), BITS(open_bits) },
 	{ '1', 0, BITS(opened_bits) },
-	{ 'P', 0, VALUES(prot_values), BITS(prot_bits) },
-	{ 'M', 0xf, VALUES(map_values), BITS(map_bits) },
-	{ 'R', 0, BITS(mremap_bits) },
+	{ 'P', 0, VALUES(prot_values), BITS(prot_bits), .is_long = true },
+	{ 'M', 0xf, VALUES(map_values), BITS(map_bits), .is_long = true },
+	{ 'R', 0, BITS(mremap_bits), .is_long = true },
 	{ 'Y', 0, BITS(msync_bits) },
 	{ 'L', UINT32_MAX, VALUES(whence_values) },
 	{ 'D', UINT32_MAX, VALUES(domain_values) },
@@ -419,7 +420,7 @@ static const struct names all[] = {
 	{ 'Z', UINT32_MAX, VALUES(shutdown_values) },
 	{ 'S', UINT32_MAX, VALUES(signal_values) },
 	{ 'H', UINT32_MAX, VALUES(mask_values) },
-	{ 'C', 0xff, VALUES(signal_values), BITS(clone_bits) },
+	{ 'C', 0xff, VALUES(signal_values), BITS(clone_bits), .is_long = true },
 	{ 'F', UINT32_MAX, VALUES(fcntl_values) },
 	{ '2', 0, BITS(descriptor_bits) },
 	{ 'U', 0xff, VALUES(futex_values), BITS(futex_bits) },
@@ -468,9 +469,9 @@ static void put(struct text *t, const char *name)
 	t->is_begun = true;
 }
 
-static void put_rest(struct text *t, uint32_t value)
+static void put_rest(struct text *t, uint64_t value)
 {
-	char hex[16], *at = hex + sizeof(hex) - 1;
+	char hex[24], *at = hex + sizeof(hex) - 1;
 
 	*at = '\0';
 	for (; value; value >>= 4)
@@ -490,7 +491,7 @@ static const struct names *names_of(char kind)
 	return NULL;
 }
 
-static const char *value_of(const struct names *n, uint32_t value)
+static const char *value_of(const struct names *n, uint64_t value)
 {
 	size_t i;
 
@@ -504,13 +505,14 @@ bool ow_syscallflags_text(char kind, uint64_t value, char *buf, size_t size)
 {
 	const struct names *n = names_of(kind);
 	struct text t = { buf, buf + size, false };
-	uint32_t left = (uint32_t)value, field;
+	uint64_t left, field;
 	const char *chosen;
 	size_t i;
 
 	if (!n || size == 0)
 		return false;
 	*buf = '\0';
+	left = n->is_long ? value : (uint32_t)value;
 	field = n->field ? left & n->field : left;
 	chosen = n->field || !left ? value_of(n, field) : NULL;
 	if (!chosen && n->field == UINT32_MAX)
@@ -522,7 +524,7 @@ bool ow_syscallflags_text(char kind, uint64_t value, char *buf, size_t size)
 	for (i = 0; i < n->nr_bits; i++)
 		if ((left & n->bits[i].value) == n->bits[i].value) {
 			put(&t, n->bits[i].name);
-			left &= ~n->bits[i].value;
+			left &= ~(uint64_t)n->bits[i].value;
 		}
 	if (left)
 		put_rest(&t, left);

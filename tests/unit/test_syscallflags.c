@@ -47,6 +47,22 @@ static void test_flags(void)
 	CHECK(is_text('C', 0x4111, "SIGCHLD|CLONE_VM|CLONE_VFORK"));
 }
 
+/* The flags that are all of a register's bits, and others that aren't. */
+static void test_long_flags(void)
+{
+	const uint64_t high = 1ULL << 32;
+
+	CHECK(is_text('P', high | 3, "PROT_READ|PROT_WRITE|0x100000000"));
+	CHECK(is_text('P', high, "0x100000000"));
+	CHECK(is_text('M', high | 0x22,
+		      "MAP_PRIVATE|MAP_ANONYMOUS|0x100000000"));
+	CHECK(is_text('R', ~0ULL << 32 | 1,
+		      "MREMAP_MAYMOVE|0xffffffff00000000"));
+	CHECK(is_text('C', high | 0x111, "SIGCHLD|CLONE_VM|0x100000000"));
+	CHECK(is_text('O', high, "O_RDONLY"));
+	CHECK(is_text('Y', high | 4, "MS_SYNC"));
+}
+
 /* What has no room is left out, and nothing is written behind. */
 static void test_room(void)
 {
@@ -87,9 +103,8 @@ static void test_kinds(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		{ "values", test_values },
-		{ "flags", test_flags },
-		{ "room", test_room },
+		{ "values", test_values },         { "flags", test_flags },
+		{ "long flags", test_long_flags }, { "room", test_room },
 		{ "kinds", test_kinds },
 	};
 
