@@ -174,6 +174,29 @@ static const struct named clone_bits[] = { { 0x100, "CLONE_VM" },
 					   { 0x40000000, "CLONE_NEWNET" },
 					   { 0x80000000, "CLONE_IO" } };
 
+/* Without signals: their first is one of a signal's bits. */
+static const struct named unshare_bits[] = { { 0x80, "CLONE_NEWTIME" },
+					     { 0x100, "CLONE_VM" },
+					     { 0x200, "CLONE_FS" },
+					     { 0x400, "CLONE_FILES" },
+					     { 0x800, "CLONE_SIGHAND" },
+					     { 0x10000, "CLONE_THREAD" },
+					     { 0x20000, "CLONE_NEWNS" },
+					     { 0x40000, "CLONE_SYSVSEM" },
+					     { 0x2000000, "CLONE_NEWCGROUP" },
+					     { 0x4000000, "CLONE_NEWUTS" },
+					     { 0x8000000, "CLONE_NEWIPC" },
+					     { 0x10000000, "CLONE_NEWUSER" },
+					     { 0x20000000, "CLONE_NEWPID" },
+					     { 0x40000000, "CLONE_NEWNET" } };
+
+static const struct named namespace_bits[] = {
+	{ 0x80, "CLONE_NEWTIME" },        { 0x20000, "CLONE_NEWNS" },
+	{ 0x2000000, "CLONE_NEWCGROUP" }, { 0x4000000, "CLONE_NEWUTS" },
+	{ 0x8000000, "CLONE_NEWIPC" },    { 0x10000000, "CLONE_NEWUSER" },
+	{ 0x20000000, "CLONE_NEWPID" },   { 0x40000000, "CLONE_NEWNET" }
+};
+
 static const struct named fcntl_values[] = {
 	{ 0, "F_DUPFD" },          { 1, "F_GETFD" },
 	{ 2, "F_SETFD" },          { 3, "F_GETFL" },
@@ -421,6 +444,8 @@ static const struct names all[] = {
 	{ 'S', UINT32_MAX, VALUES(signal_values) },
 	{ 'H', UINT32_MAX, VALUES(mask_values) },
 	{ 'C', 0xff, VALUES(signal_values), BITS(clone_bits), .is_long = true },
+	{ 'c', 0, BITS(unshare_bits), .is_long = true },
+	{ 'n', 0, BITS(namespace_bits) },
 	{ 'F', UINT32_MAX, VALUES(fcntl_values) },
 	{ '2', 0, BITS(descriptor_bits) },
 	{ 'U', 0xff, VALUES(futex_values), BITS(futex_bits) },

@@ -82,7 +82,7 @@ def syscalls_as_strace(context):
 
 # Calls that name much of what there is.
 NAMES = r'''
-import fcntl, mmap, os, resource, select, signal, socket, sys, time
+import ctypes, fcntl, mmap, os, resource, select, signal, socket, sys, time
 s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
 s.setblocking(False)
 s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -138,6 +138,13 @@ try:
     fcntl.ioctl(f, 0x5413, bytes(8))
 except OSError:
     pass
+# Of all bits of a register, and namespaces: all fail.
+call, high = ctypes.CDLL(None).syscall, 1 << 32
+for arguments in ((9, 0, 0, high | 3, 34, -1, 0), (10, 1, 0, high | 1),
+                  (329, 1, 0, high | 1, -1), (25, 1, 0, 0, high | 1),
+                  (56, high | 0x10000), (272, high | 0x40000080),
+                  (308, -1, high | 0x20080)):
+    call(*(ctypes.c_long(a) for a in arguments))
 '''
 
 SAYS_NAMES = re.compile(r'_*[A-Z]+[A-Z0-9]*_?[A-Z0-9_]*'

@@ -63,6 +63,18 @@ static void test_long_flags(void)
 	CHECK(is_text('Y', high | 4, "MS_SYNC"));
 }
 
+/* The same bit is part of a signal's number where one is told. */
+static void test_namespaces(void)
+{
+	CHECK(is_text('c', 0x80, "CLONE_NEWTIME"));
+	CHECK(is_text('c', 1ULL << 32 | 0x20111,
+		      "CLONE_VM|CLONE_NEWNS|0x100000011"));
+	CHECK(is_text('c', 0, "0"));
+	CHECK(is_text('n', 0x80, "CLONE_NEWTIME"));
+	CHECK(is_text('n', 1ULL << 32 | 0x40000100, "CLONE_NEWNET|0x100"));
+	CHECK(is_text('C', 0x80, "0x80"));
+}
+
 /* What has no room is left out, and nothing is written behind. */
 static void test_room(void)
 {
@@ -103,8 +115,11 @@ static void test_kinds(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		{ "values", test_values },         { "flags", test_flags },
-		{ "long flags", test_long_flags }, { "room", test_room },
+		{ "values", test_values },
+		{ "flags", test_flags },
+		{ "long flags", test_long_flags },
+		{ "namespaces", test_namespaces },
+		{ "room", test_room },
 		{ "kinds", test_kinds },
 	};
 

@@ -172,6 +172,8 @@ static void test_shapes(void)
 	}
 	CHECK(found > 300);
 	CHECK(strcmp(ow_syscall_shape(257)->args, "fsOo") == 0);
+	CHECK(strcmp(ow_syscall_shape(272)->args, "c") == 0);
+	CHECK(strcmp(ow_syscall_shape(308)->args, "dn") == 0);
 	CHECK(strcmp(ow_syscall_shape(231)->result, "?") == 0);
 	CHECK(!ow_syscall_shape(-1) && !ow_syscall_shape(999));
 }
