@@ -162,6 +162,7 @@ check-slow: kmod-test $(kt_programs) $(B)/bin/outwind check-kunwind-debug
 
 # What a walk takes of a kernel's stack.
 check-kstack: kmod
+	sh scripts/kstack_test.sh
 	sh scripts/check-kstack.sh $(KVERS:%=$(B)/kmod-%/kunwind.ko)
 
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind

@@ -4,10 +4,16 @@
 # it calls at last, is not in it.  Reads objdump -drj .text --no-show-raw-insn;
 # x86-64.  `read` is what is called through a pointer; `without`, a list, is not
 # followed.  Fails beyond `limit`.
-function number(hex,    i, n) {
-    for (i = 1; i <= length(hex); i++)
-        n = 16 * n + index("0123456789abcdef", substr(hex, i, 1)) - 1
-    return n
+
+# Of 64 bits with their sign.  A negative one is read by its complement, as awk's
+# numbers are exact up to 2^53 only.
+function number(hex,    i, n, digit, negative) {
+    negative = hex ~ /^[89a-f]/ && length(hex) == 16
+    for (i = 1; i <= length(hex); i++) {
+        digit = index("0123456789abcdef", substr(hex, i, 1)) - 1
+        n = 16 * n + (negative ? 15 - digit : digit)
+    }
+    return negative ? -n - 1 : n
 }
 
 # A call (8 bytes more, for the return address) or a jump out of a function.
@@ -18,9 +24,10 @@ function go(to, bytes) {
 }
 
 # The instruction before this line, whose target may have been a relocation.
-function finish(    op, to, n) {
+function finish(    op, to, n, line) {
     if (!insn) return
     n = split(insn, part, /[ \t]+/)
+    line = insn
     insn = ""
     op = part[1]
     to = reloc ? reloc : part[2]
@@ -36,6 +43,10 @@ function finish(    op, to, n) {
     else if (op ~ /^j/ && n > 2 && index(part[3], "<" name "+") == 1)
         at[to] = now
     else if (op ~ /^j/) go(to, now)
+    if (now < 0) {
+        print name ": " now " bytes after " line
+        exit bad = 1
+    }
     if (now > frame[f]) frame[f] = now
     if (op ~ /^(jmp|ret|ud2)/) jumped = 1
 }
@@ -90,10 +101,11 @@ function deepest(g, level,    i, to, most, bytes, way) {
 }
 
 END {
+    if (bad) exit 1
     finish()
     n = split(without, part, " ")
     for (i = 1; i <= n; i++) left_out[part[i]] = 1
-    if (bad || !(from in where)) { print from " is not there"; exit 1 }
+    if (!(from in where)) { print from " is not there"; exit 1 }
     most = 8 + deepest(where[from], 1)
     print most " bytes: " ways[where[from]]
     exit most > limit
