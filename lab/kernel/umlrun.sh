@@ -41,9 +41,14 @@ status=0
 # UML keeps its memory in a file that it executes.
 tmp=/dev/shm
 ! grep -qE '^[^ ]+ /dev/shm [^ ]+ [^ ]*noexec' /proc/mounts || tmp=$work
+# UML is several processes: a group of its own, which is ended as this is.
 TMPDIR=$tmp timeout -k 5 "$limit" "$linux" mem=512M rootfstype=hostfs rootflags=/ \
     ro "init=$work/init" con=null con0=null,fd:1 ssl=null "umid=kunwind$$" \
-    "uml_dir=$work/" panic=-1 </dev/null >"$linux.console" 2>&1 || status=$?
+    "uml_dir=$work/" panic=-1 </dev/null >"$linux.console" 2>&1 &
+running=$!
+trap 'kill "$running" || true; wait "$running" || true; exit 143' INT TERM HUP
+wait "$running" || status=$?
+trap - INT TERM HUP
 [ ! -e "$work/out" ] || cat "$work/out"
 if [ ! -s "$work/status" ]; then
     [ "$status" = 124 ] || status=125

@@ -43,7 +43,8 @@ cat "$xen/initramfs.cpio" "$work/init.cpio" >"$work/initrd"
 rm -f "$share/status" "$share/output"
 
 status=0
-timeout -k 5 "$limit" qemu-system-aarch64 -machine virt,gic-version=3 \
+# in the caller's process group, to end with it
+timeout --foreground -k 5 "$limit" qemu-system-aarch64 -machine virt,gic-version=3 \
     -accel tcg,thread=multi -cpu max,pauth-impdef=on -smp 2 -m 1024 \
     -display none -nodefaults -no-reboot -monitor none \
     -serial "file:$work/console" -kernel "$xen/linux" -initrd "$work/initrd" \

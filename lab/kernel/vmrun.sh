@@ -92,7 +92,8 @@ chmod +x "$root/init"
 
 status=0
 share=local,security_model=none,multidevs=remap
-timeout -k 5 "$limit" qemu-system-x86_64 \
+# in the caller's process group, to end with it
+timeout --foreground -k 5 "$limit" qemu-system-x86_64 \
     -machine q35,vmport=off "${accel[@]}" \
     -smp "$cpus" -m "$mem" -display none -nodefaults -no-reboot -monitor none \
     -serial "file:$console" -serial "file:$work/serial" \
