@@ -17,19 +17,46 @@ unset COLUMNS DEBUGINFOD_URLS GDBHISTFILE LANGUAGE LD_LIBRARY_PATH LD_PRELOAD LI
 rm -rf "$logs/cache"
 export LC_ALL=C.UTF-8 XDG_CACHE_HOME="$PWD/$logs/cache"
 
-# What waits for ever is ended, with all that it has started.
+# What waits for ever is ended, with all of its process group.
 run() {
     env --default-signal timeout -k 30 "$limit" \
         "$make" --no-print-directory "$1" >"$logs/$1.log" 2>&1 </dev/null &
     running=$!
     wait $running
     status=$?
-    [ $status -ne 124 ] || echo "not done after $limit s" >>"$logs/$1.log"
+    case $status in
+    124 | 137)
+        end_rest
+        echo "not done after $limit s" >>"$logs/$1.log"
+        ;;
+    esac
+    running=
     return $status
 }
 
+# What is left of the group has been told to end, and has ten seconds to.
+end_rest() {
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        kill -s 0 -- "-$running" 2>/dev/null || return 0
+        sleep 1
+    done
+    kill -s KILL -- "-$running" 2>/dev/null
+}
+
+stop() { # SIGNAL
+    trap '' INT TERM HUP
+    if [ -n "$running" ]; then
+        kill "$running" 2>/dev/null
+        wait "$running"
+        end_rest
+    fi
+    exit $((128 + $1))
+}
+
 running=
-trap '[ -z "$running" ] || kill "$running"; exit 130' INT TERM HUP
+trap 'stop 1' HUP
+trap 'stop 2' INT
+trap 'stop 15' TERM
 
 # A stage that fails has a second try, which is told: processes, and machines
 # under emulation above all, may have been late.  The live tests have their own.
