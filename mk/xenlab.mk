@@ -74,7 +74,8 @@ $(xenlab)/tools-arm64: $(xenlab_tools:%=$(B)/%) $(xenlab)/arm64/initramfs.cpio
 	@touch $@
 
 # For so long 500 samples a second are taken, or longer where that is too many:
-# each is three stacks.  7 gives 10,500 stacks of each guest.
+# each is three stacks.  7 gives 10,500 stacks of each guest; above 2, make check
+# needs STAGE_SECONDS raised (scripts/check.sh).
 XENLAB_SECONDS ?= 2
 
 # The checker is checked first: it must see what is broken.
