@@ -10,8 +10,8 @@
 # SHARE, a directory of this machine, is /host in dom0 (9p, read-write) and the
 # command's working directory: put binaries and guest kernels there.  What the
 # boot leaves is in SHARE/.xenlab: console, output, status, guest-NAME.log.
-# It may take so many seconds (-t 300), of which so many (-i 600) without a change to
-# any file there: a machine that hangs is ended.
+# A machine is ended after so many seconds (-t 300), or where no file there has
+# changed for so many (-i 600, which is for a -t above it).
 # Without a command it only fetches and builds.
 #
 # Needs qemu-system-x86 or qemu-system-arm, cpio, kmod and xz-utils.  All else
