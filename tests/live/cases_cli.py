@@ -242,7 +242,8 @@ def _(context):
         raise Skip('no mount namespaces here')
     libraries = {os.path.realpath(path) for path in
                  glob.glob('/usr/lib/*/libxen*.so.*')}
-    check(libraries, "Xen's libraries", libraries)
+    if not libraries:
+        raise Skip("Xen's libraries are not installed")
     target = context.start(['chain-pie'])
     without = ['unshare', '-m', 'sh', '-c', WITHOUT, 'sh', *libraries, '--',
                context.outwind, 'stack']
@@ -251,6 +252,8 @@ def _(context):
     for domain in '3', 'name':
         done = context.run_tool([*without, 'xen:' + domain], status=2)
         check(not done.stdout, 'output', done.stdout)
+        if b'built without' in done.stderr:
+            raise Skip(done.stderr.decode().strip())
         check(re.fullmatch(
             rb"outwind: guests take Xen's libraries \(on Debian those that "
             rb'xen-utils brings\): \S*libxenc\S+: file too short\n',
