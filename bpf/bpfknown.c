@@ -243,15 +243,13 @@ int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	struct ow_bpfengine *e = r->priv;
 	uint32_t key = (uint32_t)pid, one = 1;
 	struct ow_image *image;
-	bool is_new;
 
 	if (bpf_map_update_elem(bpf_map__fd(e->skel->maps.targets), &key, &one,
 				BPF_ANY))
 		return ow_bpfload_refuse(err, "too many processes");
-	image = ow_images_look(&r->images, pid, &is_new);
+	image = ow_images_find(&r->images, pid, err);
 	if (!image)
-		return ow_fail(err, OW_CODE_ABSENT,
-			       "no process %d, or it has no memory", pid);
+		return -OW_CODE_ABSENT;
 	publish(r, pid, image, false);
 	ow_bpftables_wait(&e->tables);
 	return 0;

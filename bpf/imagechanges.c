@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* What processes have mapped, as they are looked at, and as the kernel tells. */
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "error.h"
 #include "images.h"
 #include "monotonic.h"
+
+#define MOST_LOOKS 100 /* a millisecond apart */
 
 static void fill_range(struct ow_images *im, pid_t pid,
 		       const struct ow_mapping *map, struct ow_bpf_range *r)
@@ -97,6 +103,26 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	user->told = told;
 	user->looked = looked;
 	return image;
+}
+
+struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
+				struct ow_error *err)
+{
+	struct ow_image *image;
+	bool is_new;
+	int i;
+
+	/* While exec replaces its program a process has no code. */
+	for (i = 0; i < MOST_LOOKS; i++) {
+		image = ow_images_look(im, pid, &is_new);
+		if (image)
+			return image;
+		if (kill(pid, 0) && errno == ESRCH)
+			break;
+		usleep(1000);
+	}
+	ow_fail(err, OW_CODE_ABSENT, "no process %d, or it has no memory", pid);
+	return NULL;
 }
 
 /* What a process is told to have done. */

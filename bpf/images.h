@@ -68,6 +68,13 @@ uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid);
 struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new);
 
 /*
+ * The same of who is asked for; where there is no such process, say so and return
+ * NULL.
+ */
+struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
+				struct ow_error *err);
+
+/*
  * What the kernel tells of processes: a child has what its parent has; one that
  * was replaced by exec has nothing at first; one has mapped something; one has
  * ended.  These return the process' image, or NULL where that isn't news: what

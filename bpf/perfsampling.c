@@ -54,13 +54,14 @@ int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	char path[32];
 	size_t nr, i;
 	int failed;
-	bool is_new;
 
+	if (!ow_images_find(&r->images, pid, err))
+		return -OW_CODE_ABSENT;
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0 || !ow_images_look(&r->images, pid, &is_new))
-		return ow_fail(err, OW_CODE_ABSENT,
-			       "no process %d, or it has no memory", pid);
+	if (dir < 0)
+		return ow_fail(err, OW_CODE_ABSENT, "process %d has exited",
+			       pid);
 	failed = ow_tasks_list(dir, &tids, &nr, err);
 	for (i = 0; !failed && i < nr; i++)
 		failed = ow_perfrings_add(&p->rings, &p->attr, tids[i], err);

@@ -47,14 +47,12 @@ static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct engine *e = r->priv;
 	pid_t *more = realloc(e->pids, (e->nr + 1) * sizeof(*more));
-	bool is_new;
 
 	if (!more)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	e->pids = more;
-	if (!ow_images_look(&r->images, pid, &is_new))
-		return ow_fail(err, OW_CODE_ABSENT,
-			       "no process %d, or it has no memory", pid);
+	if (!ow_images_find(&r->images, pid, err))
+		return -OW_CODE_ABSENT;
 	e->pids[e->nr++] = pid;
 	return 0;
 }

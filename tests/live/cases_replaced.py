@@ -117,12 +117,15 @@ def replaced_often(context):
     whole, cut = collections.Counter(), collections.Counter()
     wanted = [('turn', 'small'), ('turn', 'large'), ('load', 'a'),
               ('load', 'b'), ('meanwhile', 'a'), ('meanwhile', 'b')]
-    while min(whole[w] for w in wanted) < 100:
+    for _ in range(30):
+        if min(whole[w] for w in wanted) >= 100:
+            break
         profile, _ = record(context, '-d', '2', '-F', '4000', target.pid)
         some_whole, some_cut = check_reborn(profile)
         whole += some_whole
         cut += some_cut
         check(target.poll() is None, 'the program has ended')
+    check(min(whole[w] for w in wanted) >= 100, 'too few samples', whole)
     context.note('whole: %d in main, %d in the other thread; cut: %s' % (
         whole['main', 'a'] + whole['main', 'b'],
         whole['meanwhile', 'a'] + whole['meanwhile', 'b'], dict(cut)))
