@@ -11,7 +11,7 @@
 # command's working directory: put binaries and guest kernels there.  What the
 # boot leaves is in SHARE/.xenlab: console, output, status, guest-NAME.log.
 # A machine is ended after so many seconds (-t 300), or where no file there has
-# changed for so many (-i 600, which is for a -t above it).
+# changed for so many (-i 300, which is for a -t above it).
 # Without a command it only fetches and builds.
 #
 # Needs qemu-system-x86 or qemu-system-arm, cpio, kmod and xz-utils.  All else
@@ -20,7 +20,7 @@
 set -euo pipefail
 
 cache=${XENLAB_CACHE:-$(cd "$(dirname "$0")/../.." && pwd)/build/xen}
-arch=amd64 share='' mem=2048 cpus=1 limit=300 idle_limit=600
+arch=amd64 share='' mem=2048 cpus=1 limit=300 idle_limit=300
 while getopts a:s:m:c:t:i: o; do
     case $o in
         a) arch=$OPTARG ;; s) share=$OPTARG ;; m) mem=$OPTARG ;;
