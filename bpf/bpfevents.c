@@ -121,17 +121,16 @@ static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,
 	e->nr_stacks++;
 }
 
-/* The text behind an event of least bytes, or NULL. */
-static const char *text_of(const void *event, size_t least, size_t size)
+/* The text behind an event of least bytes, if there is one. */
+static void set_text(struct ow_recorded_syscall *out, const void *event,
+		     size_t least, size_t size)
 {
 	const char *text = (const char *)event + least;
 
-	return size > least && !text[size - least - 1] ? text : NULL;
-}
-
-static uint32_t text_size(size_t least, size_t size)
-{
-	return size > least ? (uint32_t)(size - least - 1) : 0;
+	if (size <= least || text[size - least - 1])
+		return;
+	out->text = text;
+	out->text_size = (uint32_t)(size - least - 1);
 }
 
 static void take_call(struct ow_recorder *r, const struct ow_bpf_syscall *s,
@@ -149,10 +148,9 @@ static void take_call(struct ow_recorder *r, const struct ow_bpf_syscall *s,
 		.tid = (pid_t)s->tid,
 		.nr = s->nr,
 		.time = s->notice.arg,
-		.text = text_of(s, sizeof(*s), size),
-		.text_size = text_size(sizeof(*s), size),
 		.stack = stored ? &stored->is : NULL,
 	};
+	set_text(&out, s, sizeof(*s), size);
 	memcpy(out.args, s->args, sizeof(out.args));
 	r->options.on_syscall(r->options.arg, &out);
 }
@@ -173,9 +171,8 @@ static void take_result(struct ow_recorder *r, const struct ow_bpf_result *s,
 		.nr = s->nr,
 		.result = s->result,
 		.time = s->notice.arg,
-		.text = text_of(s, sizeof(*s), size),
-		.text_size = text_size(sizeof(*s), size),
 	};
+	set_text(&out, s, sizeof(*s), size);
 	r->options.on_syscall(r->options.arg, &out);
 }
 

@@ -188,15 +188,16 @@ static __always_inline void walk_program(struct walk *w)
 	walk_run(w);
 }
 
-/*
- * Is it a thread of a program, and not of the kernel?  A function of its own is
- * verified once, not wherever it is called from.
- */
+/* Is it a thread of a program, and not of the kernel? */
+static __always_inline bool has_program(const struct task_struct *task)
+{
+	return !(task->flags & PF_KTHREAD) && task->mm;
+}
+
+/* A function of its own is verified once, not wherever it is called from. */
 __noinline int runs_program(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task_btf();
-
-	return !(task->flags & PF_KTHREAD) && task->mm;
+	return has_program((void *)bpf_get_current_task_btf());
 }
 
 /*

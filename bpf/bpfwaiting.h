@@ -44,7 +44,7 @@ static __always_inline void put_waiting(struct ow_bpf_waiting *out,
 					  sizeof(out->kernel), 0);
 	if (size > 0)
 		out->head.nr_kernel = size / 8;
-	if (task->flags & PF_KTHREAD || !task->mm)
+	if (!has_program(task))
 		return;
 	k->end = OW_END_WANT;
 	out->word = 8;

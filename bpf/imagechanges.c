@@ -150,6 +150,24 @@ static struct ow_bpf_range *apply(const struct ow_image *old,
 }
 
 /*
+ * An image with that change, which comes after another one; NULL if the old one has
+ * it already, or there is no memory.
+ */
+static struct ow_image *add_changed(struct ow_images *im, pid_t pid,
+				    const struct ow_image *old,
+				    const struct change *c, uint64_t since,
+				    uint32_t before)
+{
+	struct ow_bpf_range *list;
+	uint32_t nr;
+
+	if (has_already(old, c))
+		return NULL;
+	list = apply(old, c, &nr);
+	return ow_images_add(im, pid, list, nr, since, before);
+}
+
+/*
  * What a look has found to be as before may have been otherwise between: then
  * what it is since the look is an image of its own.
  */
@@ -168,18 +186,14 @@ static bool part(struct ow_images *im, struct ow_image_user *user)
 	return image != NULL;
 }
 
-/* The process had these from time on, up to what has come later. */
+/* The process had it from then on, up to what has come later. */
 static void insert_past(struct ow_images *im, pid_t pid, const struct change *c)
 {
 	const struct ow_image *old = ow_images_at(im, pid, c->time);
+	uint32_t before = old->id;
 	struct ow_image *later, *image;
-	struct ow_bpf_range *list;
-	uint32_t nr, before = old->id;
 
-	if (has_already(old, c))
-		return;
-	list = apply(old, c, &nr);
-	image = ow_images_add(im, pid, list, nr, c->time, before);
+	image = add_changed(im, pid, old, c, c->time, before);
 	if (!image)
 		return;
 	later = ow_images_of(im, pid);
@@ -194,19 +208,13 @@ static void change_latest(struct ow_images *im, struct ow_image_user *user,
 			  const struct change *c)
 {
 	const struct ow_image *old = ow_images_get(im, user->image);
-	uint64_t since = old->since;
-	struct ow_bpf_range *list;
-	struct ow_image *image;
-	uint32_t nr, before = old->before;
+	struct ow_image *image =
+		add_changed(im, user->pid, old, c, old->since, old->before);
 
-	if (has_already(old, c))
-		return;
-	list = apply(old, c, &nr);
-	image = ow_images_add(im, user->pid, list, nr, since, before);
 	if (!image)
 		return;
 	ow_images_exchange(im, user, image);
-	ow_jitmaps_note(&im->jits, user->pid, list, nr);
+	ow_jitmaps_note(&im->jits, user->pid, image->ranges, image->nr);
 }
 
 /* A change that is told after its process was looked at. */
