@@ -326,30 +326,28 @@ def record_copies(context):
     """Each stack ends where no code is, and is copied: a count of its own."""
     need_bpf(context)
     pages = 80000
-    path = os.path.join(context.tmp, 'profile.json')
-    done = context.run('record', '--faults', '-f', 'json', '--stats', '-o', path,
-                       '--', context.program('nowhere'), pages, status=0)
-    said = done.stderr.decode()
+    profile, said = record(context, '--faults', '--stats', '--',
+                           context.program('nowhere'), pages)
     copied, missed, lost = map(int, re.search(
         r'(\d+) of them copied, (\d+) missed, (\d+) lost', said).groups())
     check(copied >= pages - missed and lost == 0, 'copies', said)
-    with open(path, encoding='utf-8') as f:
-        profile = json.load(f)
-    found = sum(s['count'] for s in profile['stacks'])
-    check(found >= pages - missed, 'counted', (found, said))
+    check(samples_of(profile) >= pages - missed, 'counted',
+          (samples_of(profile), said))
     context.note('%d copied, %d missed' % (copied, missed))
+
+
+def again_and_again(times, *command):
+    """A command that runs a program so many times, one after another."""
+    return ('sh', '-c', 'for i in $(seq %d); do %s; done' % (
+        times, ' '.join(map(str, command))))
 
 
 @case('record: exec, which has no frames of a program', alone=True)
 def record_exec(context):
     """The old ones are gone, others aren't there yet: the kernel's are all."""
     need_bpf(context)
-    path = os.path.join(context.tmp, 'profile.json')
-    context.run('record', '-F', '9999', '-f', 'json', '-o', path, '--', 'sh', '-c',
-                'for i in $(seq 200); do %s 1; done' %
-                context.program('unwritten'), status=0)
-    with open(path, encoding='utf-8') as f:
-        profile = json.load(f)
+    profile, _ = record(context, '-F', '9999', '--', *again_and_again(
+        200, context.program('unwritten'), 1))
     between = 0
     for stack in profile['stacks']:
         frames = [profile['frames'][i] for i in stack['frames']]
@@ -366,13 +364,10 @@ def record_unwritten(context):
     """The kernel writes there: first faults of new processes, which are copied."""
     need_bpf(context)
     times, runs = 5, 60
-    path = os.path.join(context.tmp, 'profile.json')
-    done = context.run('record', '--faults', '-f', 'json', '--stats', '-o', path,
-                       '--', 'sh', '-c', 'for i in $(seq %d); do %s %d; done' % (
-                           runs, context.program('unwritten'), times), status=0)
-    copied = re.search(r'(\d+) of them copied', done.stderr.decode())
-    with open(path, encoding='utf-8') as f:
-        profile = json.load(f)
+    profile, said = record(
+        context, '--faults', '--stats', '--',
+        *again_and_again(runs, context.program('unwritten'), times))
+    copied = re.search(r'(\d+) of them copied', said)
     nr = 0
     for chain, stack in chains(profile):
         if 'ask' not in chain:
@@ -381,7 +376,7 @@ def record_unwritten(context):
               stack['end'] == 'complete', 'a stack', (chain, stack))
         nr += stack['count']
     check(times * runs // 2 < nr <= times * runs, 'faults', nr)
-    check(int(copied.group(1)) > runs, 'copies', done.stderr)
+    check(int(copied.group(1)) > runs, 'copies', said)
     context.note('%d faults, %s copied' % (nr, copied.group(1)))
 
 

@@ -46,13 +46,19 @@ def makers_of(lines, name):
         for _, found, rest in calls_of(lines) if found == name)
 
 
-def strace(context, *command):
-    """The names of the calls that strace sees, of all processes."""
+def strace_lines(context, *arguments, well=True):
+    """What strace writes; unless well, the command may fail."""
     out = os.path.join(context.tmp, 'strace')
-    subprocess.run(['strace', '-f', '-o', out, *command], check=False,
+    subprocess.run(['strace', '-o', out, *arguments], check=well,
                    capture_output=True, timeout=PATIENCE)
     with open(out, encoding='utf-8') as f:
-        found = [re.match(r'\d+ +(\w+)\(', l) for l in f]
+        return f.readlines()
+
+
+def strace(context, *command):
+    """The names of the calls that strace sees, of all processes."""
+    found = [re.match(r'\d+ +(\w+)\(', l)
+             for l in strace_lines(context, '-f', *command, well=False)]
     names = [m.group(1) for m in found if m]
     if not names:
         raise Skip('strace may not trace')
@@ -193,11 +199,8 @@ def syscalls_names(context):
                os.path.join(context.tmp, 'file')]
     lines, _ = trace(context, '--', *command)
     mine = [(name, arguments_of(rest)) for _, name, rest in calls_of(lines)]
-    out = os.path.join(context.tmp, 'strace')
-    subprocess.run(['strace', '-o', out, *command], check=True,
-                   capture_output=True, timeout=PATIENCE)
-    with open(out, encoding='utf-8') as f:
-        found = [re.match(r'(\w+)\((.*)', l) for l in f]
+    found = [re.match(r'(\w+)\((.*)', l)
+             for l in strace_lines(context, *command)]
     theirs = [(m.group(1), arguments_of(m.group(2))) for m in found if m]
     child = {m[0] for m in calls_of(lines)} - {calls_of(lines)[0][0]}
     mine = [m for m, (thread, _, _) in zip(mine, calls_of(lines))
@@ -261,11 +264,7 @@ def syscalls_addresses(context):
     command = [os.path.realpath(sys.executable), '-S', '-E', '-c', ADDRESSES]
     calls = 'bind,connect,sendto'
     lines, _ = trace(context, '-e', calls, '--', *command)
-    out = os.path.join(context.tmp, 'strace')
-    subprocess.run(['strace', '-e', calls, '-o', out, *command], check=True,
-                   capture_output=True, timeout=PATIENCE)
-    with open(out, encoding='utf-8') as f:
-        theirs = addresses_of(f)
+    theirs = addresses_of(strace_lines(context, '-e', calls, *command))
     # Of a network card's, strace knows more than the bytes.
     is_known = lambda address: 'AF_PACKET' not in address[1]
     mine = addresses_of(lines)
