@@ -46,6 +46,9 @@ int ow_open_regular(const char *path);
 /* The same, and only if it has that inode number; 0: any. */
 int ow_open_inode(const char *path, uint64_t inode);
 
+/* The same, and only if it is just that file: of that device, too. */
+int ow_open_file(const char *path, uint64_t dev, uint64_t inode);
+
 /* The same of what look, an fd with O_PATH, refers to; look stays open. */
 int ow_reopen_regular(int look, uint64_t inode);
 

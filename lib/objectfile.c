@@ -14,20 +14,25 @@
 #define READS_BY_FD  8
 #define SMALL        4096 /* what is larger has more to copy than a fault costs */
 
+/* What was looked at, whatever its name means by now. */
+static int reopen(int look)
+{
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
+	return open(self, O_RDONLY | O_CLOEXEC);
+}
+
 int ow_reopen_regular(int look, uint64_t inode)
 {
 	struct stat st;
-	char self[32];
 
 	if (fstat(look, &st))
 		return -1;
-	if (!S_ISREG(st.st_mode) || (inode && st.st_ino != inode)) {
-		errno = EINVAL;
-		return -1;
-	}
-	/* What was looked at, whatever the name means by now. */
-	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
-	return open(self, O_RDONLY | O_CLOEXEC);
+	if (S_ISREG(st.st_mode) && (!inode || st.st_ino == inode))
+		return reopen(look);
+	errno = EINVAL;
+	return -1;
 }
 
 int ow_open_inode(const char *path, uint64_t inode)
@@ -35,6 +40,19 @@ int ow_open_inode(const char *path, uint64_t inode)
 	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
 
 	return look < 0 ? -1 : ow_reopen_regular(look, inode);
+}
+
+int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
+{
+	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (look < 0 || fstat(look, &st))
+		return -1;
+	if (S_ISREG(st.st_mode) && st.st_dev == dev && st.st_ino == inode)
+		return reopen(look);
+	errno = EINVAL;
+	return -1;
 }
 
 int ow_open_regular(const char *path)

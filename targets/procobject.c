@@ -49,8 +49,13 @@ static int open_file(const struct ow_capture *c,
 		     const struct ow_capture_module *m)
 {
 	char path[PATH_MAX];
-	int fd = open_mapped(c, m);
+	int fd = -1;
 
+	/* Half as long as by address, where the name leads to that file here. */
+	if (m->path[0] == '/' && !m->deleted)
+		fd = ow_open_file(m->path, m->dev, m->inode);
+	if (fd < 0)
+		fd = open_mapped(c, m);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", c->live);

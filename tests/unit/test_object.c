@@ -82,6 +82,36 @@ static void test_file(void)
 	close(watch);
 }
 
+/* Of a name, only the file of these numbers; and nothing else is opened. */
+static void test_file_by_numbers(void)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), fd;
+	struct stat st, found;
+
+	scratch_write("numbered", "text");
+	scratch_write("beside", "text");
+	CHECK(stat("numbered", &st) == 0);
+	CHECK(inotify_add_watch(watch, "numbered", IN_OPEN) >= 0);
+	CHECK(inotify_add_watch(watch, "beside", IN_OPEN) >= 0);
+	CHECK(ow_open_file("beside", st.st_dev, st.st_ino) == -1);
+	CHECK(errno == EINVAL);
+	CHECK(ow_open_file("numbered", st.st_dev + 1, st.st_ino) == -1);
+	CHECK(ow_open_file("numbered", st.st_dev, st.st_ino + 1) == -1);
+	CHECK(ow_open_file("nothing", st.st_dev, st.st_ino) == -1);
+	CHECK(errno == ENOENT && opens(watch) == 0);
+	fd = ow_open_file("numbered", st.st_dev, st.st_ino);
+	CHECK(fd >= 0 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
+	CHECK(fstat(fd, &found) == 0 && found.st_ino == st.st_ino);
+	CHECK(opens(watch) == 1);
+	close(fd);
+	CHECK(stat("fifo", &st) == 0);
+	alarm(TOO_LONG);
+	CHECK(ow_open_file("fifo", st.st_dev, st.st_ino) == -1);
+	CHECK(errno == EINVAL);
+	alarm(0);
+	close(watch);
+}
+
 static void test_none(void)
 {
 	struct ow_error err = { 0 };
@@ -135,6 +165,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "what isn't a file is not opened", test_no_file },
 		{ "a file is opened", test_file },
+		{ "a file by its numbers", test_file_by_numbers },
 		{ "no such file, an empty file", test_none },
 		{ "an object's first reads", test_reads },
 	};
