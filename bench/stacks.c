@@ -8,7 +8,7 @@
 
 #include "capture.h"
 #include "common.h"
-#include "procfs.h"
+#include "mappings.h"
 #include "procobject.h"
 #include "tablegen.h"
 

@@ -40,7 +40,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im, pid_t pid,
 	size_t i;
 
 	*nr_ret = 0;
-	if (!ow_mappings_read(pid, &maps, NULL)) {
+	if (!ow_mappings_read_code(pid, &maps, NULL)) {
 		for (i = 0; i < maps.nr; i++)
 			nr += maps.list[i].executable;
 		list = nr ? calloc(nr, sizeof(*list)) : NULL;

@@ -10,7 +10,7 @@
 #include <outwind/record.h>
 
 #include "capture.h"
-#include "procfs.h"
+#include "mappings.h"
 
 struct ow_object_alias; /* a file by which one was found */
 

@@ -8,8 +8,8 @@
 #include "capture.h"
 #include "err.h"
 #include "machine.h"
+#include "mappings.h"
 #include "mininames.h"
-#include "procfs.h"
 #include "procinfo.h"
 #include "procname.h"
 #include "procobject.h"
@@ -142,7 +142,8 @@ struct ow_capture *ow_capinfo_process(pid_t pid)
 	c->open = ow_procobject_open;
 	c->target.mem.read = read_process;
 	c->target.arch = ow_machine.arch;
-	good = !ow_mappings_read(pid, &maps, &err) && add_modules(c, &maps);
+	good = !ow_mappings_read_code(pid, &maps, &err) &&
+	       add_modules(c, &maps);
 	ow_mappings_free(&maps);
 	if (good)
 		return c;

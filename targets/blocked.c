@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "procfs.h"
 #include "taken.h"
 
 #define BATCH     64 /* threads looked at together: two open files each */

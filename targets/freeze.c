@@ -132,7 +132,7 @@ static void take_regs(struct ow_taken *t, size_t i)
 }
 
 /* Do the maps that were read before know where this thread is? */
-static bool is_mapped(const struct ow_taken *t, size_t i)
+static bool is_mapped(struct ow_taken *t, size_t i)
 {
 	const struct ow_arch *arch = t->threads[i].arch;
 	const uint64_t *val = t->c->threads[i].regs.val;

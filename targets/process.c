@@ -15,6 +15,7 @@
 #include "blocked.h"
 #include "error.h"
 #include "freeze.h"
+#include "procfs.h"
 #include "procobject.h"
 #include "taken.h"
 
@@ -267,10 +268,9 @@ static int prepare(struct ow_taken *t, struct ow_error *err)
 	/* A leader that has exited has no memory to show; its threads do. */
 	t->c->live = live_thread(t);
 	name_program(t->c);
-	failed = ow_mappings_read(t->c->live, &t->maps, err);
-	if (failed)
-		return failed;
-	failed = check_process(t, err);
+	failed = ow_taken_list_mappings(t, err);
+	if (!failed)
+		failed = check_process(t, err);
 	if (failed)
 		return failed;
 	return ow_taken_reserve(t, err);

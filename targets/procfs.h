@@ -10,28 +10,8 @@
 
 struct ow_error;
 
-struct ow_mapping {
-	uint64_t start, end, off;
-	uint64_t dev; /* as makedev() has it */
-	uint64_t inode;
-	bool readable, writable, executable;
-	bool deleted;
-	const char *path; /* "" for anonymous memory; borrowed from the list */
-};
-
-struct ow_mappings {
-	struct ow_mapping *list; /* in address order */
-	size_t nr;
-	char *text;
-};
-
-/* Read /proc/PID/maps.  Free with ow_mappings_free(), also after failure. */
-int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err);
-void ow_mappings_free(struct ow_mappings *m);
-
-/* The first mapping that ends above addr, or NULL. */
-const struct ow_mapping *ow_mappings_from(const struct ow_mappings *m,
-					  uint64_t addr);
+/* All that fd's file tells, terminated; the caller frees it.  NULL: see errno. */
+char *ow_procfs_text(int fd, size_t *size_ret);
 
 /*
  * All threads' ids, in the kernel's order; the caller frees *ret.  dir is

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "mappings.h"
 #include "processmem.h"
-#include "procfs.h"
 
 #define LARGEST_IMAGE ((uint64_t)256 << 20)
 

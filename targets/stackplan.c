@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "procfs.h"
+#include "mappings.h"
 #include "stackcopy.h"
 
 #define RED_ZONE          128         /* x86-64 psABI 3.2.2 */
@@ -37,15 +37,18 @@ static uint64_t copy_end(const struct ow_stackplan *p,
 }
 
 /* The mapping whose upper part is the stack at sp, or NULL. */
-static const struct ow_mapping *stack_of(const struct ow_mappings *maps,
-					 uint64_t sp)
+static const struct ow_mapping *stack_of(struct ow_mappings *maps, uint64_t sp)
 {
 	const struct ow_mapping *m = ow_mappings_from(maps, sp);
-	const struct ow_mapping *end = maps->list + maps->nr;
+	uint64_t end;
 
 	/* After an overflow sp is in the guard below the stack. */
-	if (m && !m->readable && m + 1 < end && m[1].start == m->end)
-		m++;
+	if (m && !m->readable) {
+		end = m->end;
+		m = ow_mappings_from(maps, end);
+		if (m && m->start != end)
+			return NULL;
+	}
 	return m && m->readable ? m : NULL;
 }
 
@@ -90,20 +93,16 @@ ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
 }
 
 /* Where a thread runs when it isn't on a stack of its own making, or NULL. */
-static const struct ow_mapping *home_of(const struct ow_mappings *maps,
+static const struct ow_mapping *home_of(const struct ow_stackplan *p,
 					bool is_leader, uint64_t tp)
 {
+	uint64_t addr = is_leader ? p->main_start : tp;
 	const struct ow_mapping *m;
-	size_t i;
 
-	if (!is_leader) {
-		m = ow_mappings_from(maps, tp);
-		return tp && m && tp >= m->start && m->writable ? m : NULL;
-	}
-	for (i = maps->nr; i-- > 0;)
-		if (is_main_stack(&maps->list[i]))
-			return &maps->list[i];
-	return NULL;
+	m = addr ? ow_mappings_from(p->maps, addr) : NULL;
+	if (!m || addr < m->start || !m->writable)
+		return NULL;
+	return !is_leader || is_main_stack(m) ? m : NULL;
 }
 
 /* The lowest address of the home stack that the region's words hold, or 0. */
@@ -126,7 +125,7 @@ static uint64_t lowest_pointer(const struct ow_region *r, size_t word,
 void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
 			   size_t word, bool is_leader, uint64_t tp)
 {
-	const struct ow_mapping *home = home_of(p->maps, is_leader, tp);
+	const struct ow_mapping *home = home_of(p, is_leader, tp);
 	const struct ow_region *r = &p->copy->regions[region];
 	uint64_t start;
 

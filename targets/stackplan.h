@@ -12,7 +12,7 @@ struct ow_mappings;
 struct ow_stackcopy;
 
 struct ow_stackplan {
-	const struct ow_mappings *maps;
+	struct ow_mappings *maps;
 	struct ow_stackcopy *copy; /* what is planned is asked of it */
 	size_t limit;              /* bytes of a stack at most; 0: no limit */
 	uint64_t main_start;       /* where the main thread's began, or 0 */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "procfs.h"
 #include "prstatus.h"
 #include "taskextras.h"
 
@@ -197,6 +198,24 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
 }
 
 /*
+ * Of one thread, whose stack is known as a rule; of many it isn't, and asking for
+ * each while they are stopped would have them wait longer.
+ */
+int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err)
+{
+	int failed;
+
+	if (!t->plan.main_start)
+		t->plan.main_start = ow_process_stack_start(t->c->pid);
+	if (t->c->nr_threads > 1)
+		return ow_mappings_read(t->c->live, &t->maps, err);
+	failed = ow_mappings_read_code(t->c->live, &t->maps, err);
+	if (!failed && t->plan.main_start)
+		ow_mappings_from(&t->maps, t->plan.main_start);
+	return failed;
+}
+
+/*
  * What the stacks of nr threads may come to, so that hardly a page of the copies
  * faults in a freeze.  No more than that: each page made ready takes longer than
  * a system call.
@@ -218,8 +237,6 @@ int ow_taken_reserve(struct ow_taken *t, struct ow_error *err)
 	size_t bytes = ready_bytes(t->c->nr_threads);
 
 	ow_processmem_open(&t->mem, t->c->live, t->options->reading);
-	if (!t->plan.main_start)
-		t->plan.main_start = ow_process_stack_start(t->c->pid);
 	/* A stack has a second region where it is an alternate one. */
 	if (!ow_stackcopy_reserve(&t->copy, 2 * room, bytes))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");

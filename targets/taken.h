@@ -7,8 +7,8 @@
 #define OW_TAKEN_H
 
 #include "capture.h"
+#include "mappings.h"
 #include "processmem.h"
-#include "procfs.h"
 #include "stackcopy.h"
 #include "stackplan.h"
 #include "stopper.h"
@@ -63,6 +63,9 @@ bool ow_taken_may_lack(const struct ow_taken *t);
  * that reason.  Such an id may be another process's, which must not be touched.
  */
 int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err);
+
+/* What is mapped, as far as stacks may be there or code that they lead to. */
+int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err);
 
 /* Room for all that is needed while threads are stopped. */
 int ow_taken_reserve(struct ow_taken *t, struct ow_error *err);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "procfs.h"
+#include "mappings.h"
 #include "stackcopy.h"
 #include "test.h"
 
@@ -51,7 +51,7 @@ static struct ow_mapping list[] = {
 	  .path = "[vsyscall]" },
 };
 
-static const struct ow_mappings maps = {
+static struct ow_mappings maps = {
 	.list = list,
 	.nr = OW_ARRAY_SIZE(list),
 };
@@ -353,7 +353,8 @@ static void test_plan_home(void)
 	for (; t < end; t++) {
 		failures = test_failures;
 		copy = (struct ow_stackcopy){ 0 };
-		plan = (struct ow_stackplan){ &maps, &copy, t->limit, 0 };
+		plan = (struct ow_stackplan){ &maps, &copy, t->limit,
+					      STACK_END - 8 };
 		want[0] = (struct span){ t->at, t->at + sizeof(t->words) };
 		want[1] = t->want;
 		ow_stackcopy_add(&copy, want[0].start, want[0].end);
@@ -377,7 +378,7 @@ static void test_plan_home_of_32_bits(void)
 				    .path = "[stack]" };
 	struct ow_mappings one = { .list = &stack, .nr = 1 };
 	struct ow_stackcopy copy = { 0 };
-	struct ow_stackplan plan = { &one, &copy, 0, 0 };
+	struct ow_stackplan plan = { &one, &copy, 0, 0xffe1fff0 };
 	static const struct span want[] = {
 		{ 0x5000, 0x5010 },
 		{ 0xffe11000 - RED_ZONE, 0xffe20000 },

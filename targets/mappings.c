@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mappings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "procfs.h"
+
+/*
+ * A question about one mapping (Linux 6.11, include/uapi/linux/fs.h, struct
+ * procmap_query), which headers of older kernels don't have.
+ */
+struct query {
+	uint64_t size; /* of this */
+	uint64_t want; /* QUERY_... */
+	uint64_t addr;
+	/* The answer. */
+	uint64_t start, end;
+	uint64_t has; /* QUERY_READABLE to QUERY_EXECUTABLE, and more */
+	uint64_t page_size;
+	uint64_t off;
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	uint32_t name_size; /* of the buffer, then of the name with its zero */
+	uint32_t build_id_size; /* 0: not asked for */
+	uint64_t name;          /* the buffer's address */
+	uint64_t build_id;
+};
+
+#define QUERY _IOWR('f', 17, struct query)
+
+#define QUERY_READABLE   0x01ULL
+#define QUERY_WRITABLE   0x02ULL
+#define QUERY_EXECUTABLE 0x04ULL
+#define QUERY_OR_NEXT    0x10ULL /* else only the one that addr is in */
+
+static uint64_t hex(const char **p)
+{
+	uint64_t value = 0;
+	unsigned int digit;
+
+	for (;; (*p)++) {
+		if (**p >= '0' && **p <= '9')
+			digit = **p - '0';
+		else if (**p >= 'a' && **p <= 'f')
+			digit = **p - 'a' + 10;
+		else
+			return value;
+		value = value << 4 | digit;
+	}
+}
+
+static uint64_t hex_then(const char **p, char behind)
+{
+	uint64_t value = hex(p);
+
+	if (**p == behind)
+		(*p)++;
+	return value;
+}
+
+/* The kernel writes a newline in a path as \012 (fs/proc/task_mmu.c). */
+static void unescape(char *path)
+{
+	char *to = path;
+
+	for (; *path; path++) {
+		if (strncmp(path, "\\012", 4) == 0) {
+			*to++ = '\n';
+			path += 3;
+		} else {
+			*to++ = *path;
+		}
+	}
+	*to = '\0';
+}
+
+static bool cut_suffix(char *text, const char *suffix)
+{
+	size_t size = strlen(text), n = strlen(suffix);
+
+	if (size < n || strcmp(text + size - n, suffix) != 0)
+		return false;
+	text[size - n] = '\0';
+	return true;
+}
+
+/* "start-end rwxp offset major:minor inode   path" */
+static bool parse_mapping(char *line, struct ow_mapping *m)
+{
+	const char *p = line;
+	unsigned int major;
+	char *path;
+
+	m->start = hex_then(&p, '-');
+	m->end = hex_then(&p, ' ');
+	if (m->end <= m->start || strlen(p) < 5)
+		return false;
+	m->readable = p[0] == 'r';
+	m->writable = p[1] == 'w';
+	m->executable = p[2] == 'x';
+	p += 5;
+	m->off = hex_then(&p, ' ');
+	major = (unsigned int)hex_then(&p, ':');
+	m->dev = makedev(major, (unsigned int)hex_then(&p, ' '));
+	m->inode = strtoull(p, &path, 10);
+	path += strspn(path, " ");
+	m->deleted = cut_suffix(path, " (deleted)");
+	if (strchr(path, '\\'))
+		unescape(path);
+	m->path = path;
+	return true;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t nr = 0;
+
+	for (; (text = strchr(text, '\n')); text++)
+		nr++;
+	return nr;
+}
+
+/* Every line of the text, which is the list's from now on. */
+static int list_lines(struct ow_mappings *m, char *text, struct ow_error *err)
+{
+	char *line, *end;
+
+	m->text = text;
+	m->room = count_lines(text) + 1;
+	m->list = calloc(m->room, sizeof(*m->list));
+	if (!m->list)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
+		if (parse_mapping(line, &m->list[m->nr]))
+			m->nr++;
+	}
+	return 0;
+}
+
+/* Explain why a process's file can't be opened or read. */
+static int explain(pid_t pid, struct ow_error *err)
+{
+	if (errno == ENOENT || errno == ESRCH)
+		return ow_fail(err, OW_CODE_ABSENT, "no process %d", pid);
+	if (errno == EACCES)
+		return ow_fail(err, OW_CODE_PERMISSION,
+			       "not allowed to look at process %d: run as its "
+			       "user or as root",
+			       pid);
+	return ow_fail(err, OW_CODE_SYSTEM, "read /proc/%d/maps", pid);
+}
+
+static int open_maps(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+static int read_open(pid_t pid, int fd, struct ow_mappings *ret,
+		     struct ow_error *err)
+{
+	size_t size;
+	char *text = fd < 0 ? NULL : ow_procfs_text(fd, &size);
+
+	*ret = (struct ow_mappings){ 0 };
+	return text ? list_lines(ret, text, err) : explain(pid, err);
+}
+
+int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
+{
+	_cleanup_(ow_closep) int fd = open_maps(pid);
+
+	return read_open(pid, fd, ret, err);
+}
+
+/* Ask for the first mapping that ends above addr; false: see errno. */
+static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
+		struct ow_mapping *ret)
+{
+	struct query q = {
+		.size = sizeof(q),
+		.want = want | QUERY_OR_NEXT,
+		.addr = addr,
+		.name_size = PATH_MAX,
+		.name = (uintptr_t)name,
+	};
+
+	name[0] = '\0';
+	if (ioctl(fd, QUERY, &q))
+		return false;
+	if (q.end <= addr || q.end <= q.start) {
+		errno = EIO;
+		return false;
+	}
+	*ret = (struct ow_mapping){
+		.start = q.start,
+		.end = q.end,
+		.off = q.off,
+		.dev = makedev(q.dev_major, q.dev_minor),
+		.inode = q.inode,
+		.readable = q.has & QUERY_READABLE,
+		.writable = q.has & QUERY_WRITABLE,
+		.executable = q.has & QUERY_EXECUTABLE,
+		.deleted = cut_suffix(name, " (deleted)"),
+		.path = name,
+	};
+	return true;
+}
+
+static bool make_room(struct ow_mappings *m)
+{
+	size_t room = m->room ? 2 * m->room : 32;
+	struct ow_mapping *more;
+
+	if (m->nr < m->room)
+		return true;
+	more = realloc(m->list, room * sizeof(*more));
+	if (!more)
+		return false;
+	m->list = more;
+	m->room = room;
+	return true;
+}
+
+/* The number of the first listed one that ends above addr. */
+static size_t first_from(const struct ow_mappings *m, uint64_t addr)
+{
+	size_t low = 0, high = m->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (m->list[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* List what the kernel has just told, in place of what was there before. */
+static const struct ow_mapping *place(struct ow_mappings *m,
+				      const struct ow_mapping *told)
+{
+	size_t at = first_from(m, told->start), behind = at;
+	char *path = strdup(told->path);
+
+	if (!path || !make_room(m)) {
+		free(path);
+		return NULL;
+	}
+	for (; behind < m->nr && m->list[behind].start < told->end; behind++)
+		free((char *)m->list[behind].path);
+	memmove(&m->list[at + 1], &m->list[behind],
+		(m->nr - behind) * sizeof(*m->list));
+	m->nr = m->nr - behind + at + 1;
+	m->list[at] = *told;
+	m->list[at].path = path;
+	return &m->list[at];
+}
+
+/* False, with errno, where not all code could be listed; ENOENT: there is no more. */
+static bool ask_for_code(struct ow_mappings *m)
+{
+	struct ow_mapping told;
+	char name[PATH_MAX];
+	uint64_t addr = 0;
+
+	while (ask(m->fd, addr, QUERY_EXECUTABLE, name, &told)) {
+		if (!place(m, &told)) {
+			errno = ENOMEM;
+			return false;
+		}
+		addr = told.end;
+	}
+	return errno == ENOENT;
+}
+
+int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
+			  struct ow_error *err)
+{
+	int fd = open_maps(pid), failed;
+
+	*ret = (struct ow_mappings){ .is_part = fd >= 0, .fd = fd };
+	if (fd >= 0 && ask_for_code(ret))
+		return 0;
+	/* An older kernel, or a name that is too long for an answer. */
+	ret->fd = -1;
+	ow_mappings_free(ret);
+	failed = read_open(pid, fd, ret, err);
+	ow_closep(&fd);
+	return failed;
+}
+
+void ow_mappings_free(struct ow_mappings *m)
+{
+	size_t i;
+
+	for (i = 0; m->is_part && i < m->nr; i++)
+		free((char *)m->list[i].path);
+	if (m->is_part)
+		ow_closep(&m->fd);
+	free(m->list);
+	free(m->text);
+	*m = (struct ow_mappings){ 0 };
+}
+
+const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr)
+{
+	size_t at = first_from(m, addr);
+	struct ow_mapping told;
+	char name[PATH_MAX];
+
+	if (!m->is_part || (at < m->nr && m->list[at].start <= addr))
+		return at < m->nr ? &m->list[at] : NULL;
+	return ask(m->fd, addr, 0, name, &told) ? place(m, &told) : NULL;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a process has mapped, as /proc/PID/maps tells (proc_pid_maps(5)). */
+#ifndef OW_MAPPINGS_H
+#define OW_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct ow_error;
+
+struct ow_mapping {
+	uint64_t start, end, off;
+	uint64_t dev; /* as makedev() has it */
+	uint64_t inode;
+	bool readable, writable, executable;
+	bool deleted;
+	const char *path; /* "" for anonymous memory; borrowed from the list */
+};
+
+struct ow_mappings {
+	struct ow_mapping *list; /* in address order */
+	size_t nr, room;
+	char *text;   /* that paths are in, where all were read at once */
+	bool is_part; /* only some are listed: fd tells of the others */
+	int fd; /* /proc/PID/maps, if is_part; each path is one of its own */
+};
+
+/* Read all.  Free with ow_mappings_free(), also after failure. */
+int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err);
+
+/*
+ * List those of code at least, and where the kernel tells of one by its address
+ * (Linux 6.11), no others: that takes a quarter of the time.  x86's [vsyscall],
+ * which every process has, is none of them there.
+ */
+int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
+			  struct ow_error *err);
+void ow_mappings_free(struct ow_mappings *m);
+
+/*
+ * The first mapping that ends above addr, or NULL.  Where only some are listed
+ * and none of these has addr, the kernel is asked and its answer listed: what was
+ * returned before may then have moved.
+ */
+const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr);
+
+#endif /* OW_MAPPINGS_H */

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "mappings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "error.h"
+#include "procfs.h"
+#include "scratch.h"
+#include "test.h"
+
+#define PAGE 4096ULL
+
+struct mapped {
+	const char *file;
+	int prot, flags;
+	bool unlinked;
+};
+
+typedef int read_fn(pid_t pid, struct ow_mappings *ret, struct ow_error *err);
+
+static void check_told(const struct mapped *t, read_fn *read, const void *at,
+		       const struct stat *st, const char *path)
+{
+	const struct ow_mapping *m;
+	struct ow_mappings maps;
+
+	CHECK(read(getpid(), &maps, NULL) == 0);
+	m = ow_mappings_from(&maps, (uintptr_t)at + 0xfff);
+	CHECK(m && m->start == (uintptr_t)at);
+	CHECK(m && m->end == (uintptr_t)at + 0x1000);
+	CHECK(m && m->off == 0x1000);
+	CHECK(m && m->dev == st->st_dev && m->inode == st->st_ino);
+	CHECK(m && m->readable == !!(t->prot & PROT_READ));
+	CHECK(m && m->writable == !!(t->prot & PROT_WRITE));
+	CHECK(m && m->executable == !!(t->prot & PROT_EXEC));
+	CHECK(m && m->deleted == t->unlinked);
+	CHECK(m && strcmp(m->path, path) == 0);
+	ow_mappings_free(&maps);
+}
+
+/* A page of the file at offset 0x1000, and what is told of it. */
+static void check_mapped(const struct mapped *t)
+{
+	struct stat st;
+	char path[256];
+	FILE *f = fopen(t->file, "w+e");
+	uint8_t *at;
+
+	if (!f || ftruncate(fileno(f), 0x2000) || fstat(fileno(f), &st))
+		abort();
+	at = mmap(NULL, 0x1000, t->prot, t->flags, fileno(f), 0x1000);
+	if (at == MAP_FAILED)
+		abort();
+	if (t->unlinked)
+		unlink(t->file);
+	snprintf(path, sizeof(path), "%s/%s", scratch_dir, t->file);
+	check_told(t, ow_mappings_read, at, &st, path);
+	check_told(t, ow_mappings_read_code, at, &st, path);
+	munmap(at, 0x1000);
+	fclose(f);
+}
+
+static void test_mappings(void)
+{
+	static const struct mapped list[] = {
+		{ "plain", PROT_READ, MAP_PRIVATE, false },
+		{ "gone", PROT_READ | PROT_EXEC, MAP_PRIVATE, true },
+		{ "shared", PROT_READ | PROT_WRITE, MAP_SHARED, false },
+		{ "none", PROT_NONE, MAP_PRIVATE, false },
+		{ "two\nlines", PROT_READ, MAP_PRIVATE, false },
+		{ " a space at both ends ", PROT_READ, MAP_PRIVATE, false },
+		{ "1000-2000 r-xp 00000000 08:01 1 x", PROT_READ, MAP_PRIVATE,
+		  false },
+	};
+	struct ow_mappings maps;
+	struct ow_error err;
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(list); i++)
+		check_mapped(&list[i]);
+	CHECK(ow_mappings_read(INT32_MAX, &maps, &err) == -OW_CODE_ABSENT);
+	CHECK(strcmp(err.msg, "no process 2147483647") == 0);
+	ow_mappings_free(&maps);
+}
+
+static bool is_same(const struct ow_mapping *a, const struct ow_mapping *b)
+{
+	return a && b && a->start == b->start && a->end == b->end &&
+	       a->off == b->off && a->dev == b->dev && a->inode == b->inode &&
+	       a->readable == b->readable && a->writable == b->writable &&
+	       a->executable == b->executable && a->deleted == b->deleted &&
+	       strcmp(a->path, b->path) == 0;
+}
+
+/* Does the kernel tell of one mapping (Linux 6.11)? */
+static bool is_told_by_address(void)
+{
+	struct ow_mappings maps;
+	bool is_part;
+
+	CHECK(ow_mappings_read_code(getpid(), &maps, NULL) == 0);
+	is_part = maps.is_part;
+	ow_mappings_free(&maps);
+	return is_part;
+}
+
+/* All code that all mappings have, and nothing else where it is asked for. */
+static void test_code(void)
+{
+	struct ow_mappings all, code;
+	size_t i, nr = 0;
+
+	CHECK(ow_mappings_read_code(getpid(), &code, NULL) == 0);
+	CHECK(ow_mappings_read(getpid(), &all, NULL) == 0);
+	for (i = 0; i < all.nr; i++) {
+		if (code.is_part &&
+		    (!all.list[i].executable ||
+		     strcmp(all.list[i].path, "[vsyscall]") == 0))
+			continue;
+		CHECK(nr < code.nr && is_same(&all.list[i], &code.list[nr]));
+		nr++;
+	}
+	CHECK(nr > 2 && nr == code.nr);
+	ow_mappings_free(&code);
+	ow_mappings_free(&all);
+}
+
+/* Every byte that something is mapped at leads to that, in any order. */
+static void test_others(void)
+{
+	struct ow_mappings all, code;
+	const struct ow_mapping *m;
+	size_t i, k;
+
+	/* No memory is had while they are compared: the kernel has it first. */
+	CHECK(ow_mappings_read(getpid(), &all, NULL) == 0);
+	for (k = 0; k < 3; k++) {
+		CHECK(ow_mappings_read_code(getpid(), &code, NULL) == 0);
+		for (i = 0; i < all.nr; i++) {
+			m = &all.list[k == 0 ? i : all.nr - 1 - i];
+			if (strcmp(m->path, "[heap]") == 0 || !m->path[0] ||
+			    strcmp(m->path, "[vsyscall]") == 0)
+				continue;
+			CHECK(is_same(m, ow_mappings_from(&code, m->start)));
+			CHECK(is_same(m, ow_mappings_from(&code, m->end - 1)));
+		}
+		for (i = 1; i < code.nr; i++)
+			CHECK(code.list[i - 1].end <= code.list[i].start);
+		ow_mappings_free(&code);
+	}
+	ow_mappings_free(&all);
+}
+
+static uint8_t *map_at(uint8_t *at, size_t size, int prot)
+{
+	at = mmap(at, size, prot,
+		  MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED : 0), -1, 0);
+	if (at == MAP_FAILED)
+		abort();
+	return at;
+}
+
+static bool is_at(const struct ow_mapping *m, const uint8_t *start, size_t size,
+		  bool executable)
+{
+	return m && m->start == (uintptr_t)start && m->end - m->start == size &&
+	       m->executable == executable && m->path[0] == '\0';
+}
+
+/* What is new takes the place of all that it overlaps. */
+static void test_changes(void)
+{
+	uint8_t *at = map_at(NULL, 9 * PAGE, PROT_NONE);
+	uint8_t *in = at + 2 * PAGE;
+	struct ow_mappings maps;
+	const struct ow_mapping *m;
+	size_t before;
+
+	map_at(in, PAGE, PROT_READ | PROT_EXEC);
+	map_at(in + 2 * PAGE, PAGE, PROT_READ | PROT_EXEC);
+	CHECK(ow_mappings_read_code(getpid(), &maps, NULL) == 0);
+	if (!maps.is_part)
+		goto out;
+	before = maps.nr;
+	/* What is listed isn't asked for again. */
+	map_at(in, 5 * PAGE, PROT_READ);
+	m = ow_mappings_from(&maps, (uintptr_t)in + 5);
+	CHECK(is_at(m, in, PAGE, true) && maps.nr == before);
+	m = ow_mappings_from(&maps, (uintptr_t)in + PAGE);
+	CHECK(is_at(m, in, 5 * PAGE, false));
+	CHECK(maps.nr == before - 1);
+	CHECK(is_at(ow_mappings_from(&maps, (uintptr_t)in), in, 5 * PAGE,
+		    false));
+	/* One that is split has its part listed, and no more of it. */
+	munmap(in + PAGE, PAGE);
+	munmap(in + 5 * PAGE, 2 * PAGE);
+	m = ow_mappings_from(&maps, (uintptr_t)in + 5 * PAGE);
+	CHECK(m && m->start > (uintptr_t)in + 5 * PAGE);
+out:
+	ow_mappings_free(&maps);
+	munmap(at, 9 * PAGE);
+}
+
+static void test_ends(void)
+{
+	struct ow_mappings maps;
+	struct ow_error err;
+	const struct ow_mapping *m, *first;
+
+	CHECK(ow_mappings_read_code(INT32_MAX, &maps, &err) == -OW_CODE_ABSENT);
+	CHECK(strcmp(err.msg, "no process 2147483647") == 0);
+	CHECK(maps.nr == 0 && !ow_mappings_from(&maps, 0));
+	ow_mappings_free(&maps);
+	CHECK(ow_mappings_read_code(getpid(), &maps, NULL) == 0);
+	first = ow_mappings_from(&maps, 0);
+	CHECK(first && first->start > 0);
+	if (maps.is_part)
+		CHECK(!ow_mappings_from(&maps, UINT64_MAX - 0xfff));
+	m = ow_mappings_from(&maps, ow_process_stack_start(getpid()));
+	CHECK(m && strcmp(m->path, "[stack]") == 0 && m->writable);
+	CHECK(m && m->start < (uintptr_t)&maps && m->end > (uintptr_t)&maps);
+	ow_mappings_free(&maps);
+}
+
+static int exit_code(pid_t child)
+{
+	int status;
+
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* Memory of a process that has exec'ed or exited isn't told of any more. */
+static void test_exited(void)
+{
+	struct ow_mappings maps;
+	pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	CHECK(ow_mappings_read_code(child, &maps, NULL) == 0 && maps.nr > 2);
+	kill(child, SIGKILL);
+	CHECK(exit_code(child) == -1);
+	if (maps.is_part)
+		CHECK(!ow_mappings_from(&maps, (uintptr_t)&maps));
+	CHECK(ow_mappings_from(&maps, maps.list[0].start) == &maps.list[0]);
+	ow_mappings_free(&maps);
+}
+
+/* From now on, ioctl fails as it does where the kernel doesn't know what is asked. */
+static bool forget_ioctl(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_ioctl, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOTTY),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { OW_ARRAY_SIZE(filter), filter };
+
+	return !prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) &&
+	       !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int nr_fds(void)
+{
+	int i, nr = 0;
+
+	for (i = 0; i < 256; i++)
+		nr += fcntl(i, F_GETFD) >= 0;
+	return nr;
+}
+
+/* An older kernel tells of all at once. */
+static void test_older_kernel(void)
+{
+	struct ow_mappings all, code;
+	pid_t child = fork();
+	bool is_good;
+	size_t i;
+	int fds;
+
+	if (child > 0) {
+		CHECK(exit_code(child) == 0);
+		return;
+	}
+	fds = nr_fds();
+	is_good = forget_ioctl() && ioctl(0, FIONREAD, &fds) &&
+		  errno == ENOTTY && !is_told_by_address() &&
+		  ow_mappings_read(getpid(), &all, NULL) == 0 &&
+		  ow_mappings_read_code(getpid(), &code, NULL) == 0 &&
+		  all.nr == code.nr && nr_fds() == fds;
+	for (i = 0; is_good && i < all.nr; i++)
+		is_good = all.list[i].executable == code.list[i].executable &&
+			  strcmp(all.list[i].path, code.list[i].path) == 0;
+	_exit(is_good ? 0 : 1);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "mappings of files", test_mappings },
+		{ "code", test_code },
+		{ "others are asked for", test_others },
+		{ "what changes meanwhile", test_changes },
+		{ "ends of all that is mapped", test_ends },
+		{ "a process that has exited", test_exited },
+		{ "a kernel that can't be asked", test_older_kernel },
+	};
+
+	scratch_enter();
+	if (!is_told_by_address())
+		printf("# this kernel tells of all mappings at once only\n");
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
