@@ -81,9 +81,14 @@ $(call live_program,crash-aarch64-static,crash.c,$(live_a64) $(live_flags) -stat
 $(call live_program,crash-aarch64-pac,crash.c,$(live_a64) $(live_flags) -mbranch-protection=pac-ret -march=armv8.3-a -static)
 $(call live_program,crash-aarch64-bti-pac,crash.c,$(live_a64) $(live_flags) -mbranch-protection=standard -static)
 
-# Faults: odd places to be in, and a thread that dies while it is held.
+# Faults: odd places to be in, what dies while it is held, or changes before.
 $(call live_program,faults,faults.c,$(CC) $(live_flags) -pthread)
 $(call live_program,dying.so,dying.c,$(CC) $(live_flags) -D_GNU_SOURCE -shared -fPIC)
+live_late = $(CC) $(live_flags) -D_GNU_SOURCE
+$(call live_program,late,late.c,$(live_late))
+$(call live_program,late-inner.so,late.c,$(live_late) -DENTER=inner_enter -shared -fPIC)
+$(call live_program,late-outer.so,late.c,$(live_late) -DENTER=outer_enter -shared -fPIC)
+$(call live_program,late-hook.so,late.c,$(live_late) -DHOOK -shared -fPIC)
 # lld puts constants in front of code: of these, that begins on another page.
 live_lld = $(CC) $(live_flags) -DBALLAST=20000 -fuse-ld=lld -Wl$(comma)--build-id
 $(call live_program,crash-lld,crash.c,$(live_lld))

@@ -131,7 +131,10 @@ static void take_regs(struct ow_taken *t, size_t i)
 	t->mem.stopped = s->tid;
 }
 
-/* Do the maps that were read before know where this thread is? */
+/*
+ * Does what is listed tell where this thread is?  Code that isn't was mapped since,
+ * and what called it maybe, too; its stack may just not have been asked for.
+ */
 static bool is_mapped(struct ow_taken *t, size_t i)
 {
 	const struct ow_arch *arch = t->threads[i].arch;
@@ -140,8 +143,7 @@ static bool is_mapped(struct ow_taken *t, size_t i)
 
 	if (!arch)
 		return true;
-	m = ow_mappings_from(&t->maps, val[arch->pc]);
-	if (!m || m->start > val[arch->pc])
+	if (!ow_mappings_has(&t->maps, val[arch->pc]))
 		return false;
 	m = ow_mappings_from(&t->maps, val[arch->sp]);
 	return m && m->start <= val[arch->sp];
@@ -150,19 +152,12 @@ static bool is_mapped(struct ow_taken *t, size_t i)
 /* New stacks and objects may have been mapped since. */
 static void renew_maps(struct ow_taken *t, size_t first, size_t end)
 {
-	struct ow_mappings maps;
 	size_t i;
 
 	for (i = first; i < end && is_mapped(t, i);)
 		i++;
-	if (i == end)
-		return;
-	if (ow_mappings_read(t->c->live, &maps, NULL) || maps.nr == 0) {
-		ow_mappings_free(&maps);
-		return;
-	}
-	ow_mappings_free(&t->maps);
-	t->maps = maps;
+	if (i < end)
+		ow_taken_renew_mappings(t);
 }
 
 static void release(struct ow_taken *t, size_t i)

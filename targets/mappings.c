@@ -37,6 +37,8 @@ struct query {
 
 #define QUERY _IOWR('f', 17, struct query)
 
+#define MOST_ASKED (1 << 20) /* while more and more is mapped */
+
 #define QUERY_READABLE   0x01ULL
 #define QUERY_WRITABLE   0x02ULL
 #define QUERY_EXECUTABLE 0x04ULL
@@ -270,36 +272,42 @@ static const struct ow_mapping *place(struct ow_mappings *m,
 	return &m->list[at];
 }
 
-/* False, with errno, where not all code could be listed; ENOENT: there is no more. */
+/* False, with errno, where not all code could be listed. */
 static bool ask_for_code(struct ow_mappings *m)
 {
 	struct ow_mapping told;
 	char name[PATH_MAX];
 	uint64_t addr = 0;
+	int i;
 
-	while (ask(m->fd, addr, QUERY_EXECUTABLE, name, &told)) {
-		if (!place(m, &told)) {
-			errno = ENOMEM;
+	for (i = 0; i < MOST_ASKED; i++) {
+		if (!ask(m->fd, addr, QUERY_EXECUTABLE, name, &told))
+			return errno == ENOENT;
+		if (!place(m, &told))
 			return false;
-		}
 		addr = told.end;
 	}
-	return errno == ENOENT;
+	errno = EFBIG;
+	return false;
 }
 
 int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 			  struct ow_error *err)
 {
+	struct ow_mappings all;
 	int fd = open_maps(pid), failed;
 
-	*ret = (struct ow_mappings){ .is_part = fd >= 0, .fd = fd };
-	if (fd >= 0 && ask_for_code(ret))
+	*ret = (struct ow_mappings){ 0 };
+	if (fd < 0)
+		return explain(pid, err);
+	*ret = (struct ow_mappings){ .is_part = true, .fd = fd };
+	if (ask_for_code(ret) && ret->nr > 0)
 		return 0;
-	/* An older kernel, or a name that is too long for an answer. */
-	ret->fd = -1;
+	/* Without any, its memory may be gone and another program's come. */
+	failed = errno == ENOTTY ? read_open(pid, fd, &all, err) :
+				   ow_mappings_read(pid, &all, err);
 	ow_mappings_free(ret);
-	failed = read_open(pid, fd, ret, err);
-	ow_closep(&fd);
+	*ret = all;
 	return failed;
 }
 
@@ -316,13 +324,22 @@ void ow_mappings_free(struct ow_mappings *m)
 	*m = (struct ow_mappings){ 0 };
 }
 
-const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr)
+bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr)
 {
 	size_t at = first_from(m, addr);
+
+	return at < m->nr && m->list[at].start <= addr;
+}
+
+const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr)
+{
 	struct ow_mapping told;
 	char name[PATH_MAX];
+	size_t at;
 
-	if (!m->is_part || (at < m->nr && m->list[at].start <= addr))
+	if (!m->is_part || ow_mappings_has(m, addr)) {
+		at = first_from(m, addr);
 		return at < m->nr ? &m->list[at] : NULL;
+	}
 	return ask(m->fd, addr, 0, name, &told) ? place(m, &told) : NULL;
 }

@@ -32,17 +32,20 @@ int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err);
 
 /*
  * List those of code at least, and where the kernel tells of one by its address
- * (Linux 6.11), no others: that takes a quarter of the time.  x86's [vsyscall],
- * which every process has, is none of them there.
+ * (Linux 6.11), no others if there is code: that takes a quarter of the time.
+ * x86's [vsyscall], which every process has, is none of them there.
  */
 int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 			  struct ow_error *err);
 void ow_mappings_free(struct ow_mappings *m);
 
+/* Is a mapping listed that has addr? */
+bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr);
+
 /*
  * The first mapping that ends above addr, or NULL.  Where only some are listed
- * and none of these has addr, the kernel is asked and its answer listed: what was
- * returned before may then have moved.
+ * and none of these has addr, the kernel is asked and its answer listed, in place
+ * of what it overlaps: what was returned before isn't to be used any more.
  */
 const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr);
 

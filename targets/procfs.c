@@ -16,6 +16,8 @@
 #define STAT_STATE      3
 #define STAT_STARTSTACK 28
 
+#define MOST_TEXT ((size_t)1 << 30) /* as long as more and more is told */
+
 char *ow_procfs_text(int fd, size_t *size_ret)
 {
 	size_t size = 0, room = 32768;
@@ -36,6 +38,10 @@ char *ow_procfs_text(int fd, size_t *size_ret)
 		size += n;
 		if (room - size > 4096)
 			continue;
+		if (room == MOST_TEXT) {
+			errno = EFBIG;
+			break;
+		}
 		more = realloc(text, room *= 2);
 		if (!more)
 			break;

@@ -17,6 +17,7 @@
 #define USUAL_STACK ((size_t)6 << 10)  /* copied of most threads' stacks */
 #define DEEP_STACK  ((size_t)16 << 10) /* and of deep ones, */
 #define DEEP_READY  ((size_t)1 << 20)  /* if they are few */
+#define MOST_LOOKS  20                 /* a millisecond apart */
 #define MOST_READY  ((size_t)64 << 20) /* of pages made ready for copies */
 
 int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
@@ -201,18 +202,49 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
  * Of one thread, whose stack is known as a rule; of many it isn't, and asking for
  * each while they are stopped would have them wait longer.
  */
-int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err)
+static int list_mappings(const struct ow_taken *t, struct ow_mappings *ret,
+			 struct ow_error *err)
 {
 	int failed;
 
+	if (t->c->nr_threads > 1)
+		return ow_mappings_read(t->c->live, ret, err);
+	failed = ow_mappings_read_code(t->c->live, ret, err);
+	if (!failed && t->plan.main_start)
+		ow_mappings_from(ret, t->plan.main_start);
+	return failed;
+}
+
+int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err)
+{
+	int i, failed;
+
 	if (!t->plan.main_start)
 		t->plan.main_start = ow_process_stack_start(t->c->pid);
-	if (t->c->nr_threads > 1)
-		return ow_mappings_read(t->c->live, &t->maps, err);
-	failed = ow_mappings_read_code(t->c->live, &t->maps, err);
-	if (!failed && t->plan.main_start)
-		ow_mappings_from(&t->maps, t->plan.main_start);
-	return failed;
+	/* While exec replaces its program there may be nothing. */
+	for (i = 0; i < MOST_LOOKS; i++) {
+		failed = list_mappings(t, &t->maps, err);
+		if (failed || t->maps.nr > 0 || !t->c->program)
+			return failed;
+		ow_mappings_free(&t->maps);
+		usleep(1000);
+	}
+	return 0;
+}
+
+void ow_taken_renew_mappings(struct ow_taken *t)
+{
+	uint64_t start = ow_process_stack_start(t->c->pid);
+	struct ow_mappings maps;
+
+	if (start)
+		t->plan.main_start = start;
+	if (list_mappings(t, &maps, NULL) || maps.nr == 0) {
+		ow_mappings_free(&maps);
+		return;
+	}
+	ow_mappings_free(&t->maps);
+	t->maps = maps;
 }
 
 /*

@@ -90,6 +90,32 @@ def _(context):
     check(target.wait(timeout=PATIENCE) == -9, 'target', target.returncode)
 
 
+@case('faults: code that is mapped after that was listed')
+def _(context):
+    says = os.path.join(context.tmp, 'says')
+    target = context.start(['late', context.program('late-inner.so'),
+                            context.program('late-outer.so'), says])
+    done = context.run('stack', '--json', target.pid, status=0, env={
+        'LD_PRELOAD': context.program('late-hook.so'),
+        'LATE_PID': str(target.pid), 'LATE_SAYS': says})
+    thread = json.loads(done.stdout)['threads'][0]
+    check_names(thread, ['stay', 'inner_enter', 'outer_enter', 'main', START])
+    check(thread['complete'], 'complete', thread)
+
+
+@case('faults: a program that is replaced by itself all the time')
+def _(context):
+    target = context.start(['again-static'])
+    taken = 0
+    for _ in range(300):
+        done = context.run('stack', '--json', target.pid)
+        check(done.returncode in (0, 1), 'status', done.stderr)
+        taken += done.returncode == 0
+    check(target.poll() is None, 'the program has ended')
+    check(taken >= 30, 'hardly ever taken', taken)
+    context.note('%d of 300 times taken whole' % taken)
+
+
 @case('faults: stack pointer below what was touched of the main stack')
 def _(context):
     target = context.start(['faults', 'untouched'])
