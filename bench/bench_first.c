@@ -3,10 +3,11 @@
  * The first walk of live processes' stacks, with a new capture each time:
  * nothing is open yet but that the files are in the page cache.
  *
- * "maps" is what comes before the first frame but for the freeze and objects;
- * of libdwfl, reporting the modules.  "objects" is opening those that the walk
- * needs (told by a walk before), "ns/frame" the walk after that, "all" all three.
- * libunwind is given the capture's maps and objects.
+ * "stop" is what it takes to stop the threads and let them go, but for the freeze
+ * itself; "maps" is what else comes before the first frame but for objects; of
+ * libdwfl, which stops nothing here, reporting the modules.  "objects" is opening
+ * those that the walk needs (told by a walk before), "ns/frame" the walk after
+ * that, "all" all four.  libunwind is given the capture's maps and objects.
  *
  * Arguments: what to call the program, a folder for tables, a limit to set-up
  * time in us (0: none), and process ids.
@@ -40,9 +41,10 @@ static const char *const names[NR_WAYS] = {
 
 /* What one way took of all processes, by repeat. */
 struct times {
-	double maps_us[BENCH_REPEATS];    /* a process; without the freeze */
+	double stop_us[BENCH_REPEATS];    /* a process; without the freeze */
+	double maps_us[BENCH_REPEATS];    /* a process */
 	double objects_us[BENCH_REPEATS]; /* a process */
-	double all_us[BENCH_REPEATS];     /* a process: all three */
+	double all_us[BENCH_REPEATS];     /* a process: all four */
 	double frame_ns[BENCH_REPEATS];
 	uint64_t frames;
 };
@@ -63,7 +65,7 @@ struct workload {
 /* What one round over all processes adds up. */
 struct sums {
 	struct bench_meter walk;
-	uint64_t maps_ns, objects_ns;
+	uint64_t stop_ns, maps_ns, objects_ns;
 };
 
 static struct ow_capture *capture(pid_t pid, struct sums *s)
@@ -77,7 +79,8 @@ static struct ow_capture *capture(pid_t pid, struct sums *s)
 	if (!c)
 		bench_die("%s", err.msg);
 	ow_capture_stats(c, &stats);
-	s->maps_ns += bench_now() - began - stats.freeze_ns;
+	s->maps_ns += bench_now() - began - stats.taking_ns;
+	s->stop_ns += stats.taking_ns - stats.freeze_ns;
 	return c;
 }
 
@@ -158,10 +161,11 @@ static void measure(struct workload *w, int way, size_t repeat)
 	setenv("XDG_CACHE_HOME", way == ON_DISK ? w->tables : w->empty, 1);
 	for (i = 0; i < w->nr; i++)
 		walk_process(way, &w->processes[i], &s);
+	t->stop_us[repeat] = s.stop_ns / 1e3 / w->nr;
 	t->maps_us[repeat] = s.maps_ns / 1e3 / w->nr;
 	t->objects_us[repeat] = s.objects_ns / 1e3 / w->nr;
-	t->all_us[repeat] =
-		(s.maps_ns + s.objects_ns + s.walk.ns) / 1e3 / w->nr;
+	t->all_us[repeat] = (s.stop_ns + s.maps_ns + s.objects_ns + s.walk.ns) /
+			    1e3 / w->nr;
 	t->frame_ns[repeat] = (double)s.walk.ns / s.walk.frames;
 	t->frames = s.walk.frames;
 }
@@ -197,13 +201,15 @@ static void print_ways(struct workload *w)
 	for (way = 0; way < NR_WAYS; way++) {
 		t = &w->times[way];
 		all[way] = median(t->all_us);
-		printf("%-26s %7llu %8.1f %7.2f %8.1f", names[way],
+		printf("%-26s %7llu %8.1f %7.2f", names[way],
 		       (unsigned long long)t->frames, all[way],
-		       all[way] / all[ABSENT], median(t->maps_us));
+		       all[way] / all[ABSENT]);
 		if (way == LIBDWFL)
-			printf(" %10s", "in walk");
+			printf(" %8s %8.1f %10s", "-", median(t->maps_us),
+			       "in walk");
 		else
-			printf(" %10.1f", median(t->objects_us));
+			printf(" %8.1f %8.1f %10.1f", median(t->stop_us),
+			       median(t->maps_us), median(t->objects_us));
 		printf(" %9.0f\n", median(t->frame_ns));
 	}
 }
@@ -221,8 +227,8 @@ static void print_workload(struct workload *w, const char *name, double limit)
 
 	printf("\nFirst walk: %s (%zu process%s)\n", name, w->nr,
 	       w->nr == 1 ? "" : "es");
-	printf("%-26s %7s %8s %7s %8s %10s %9s\n", "", "frames", "all us",
-	       "ratio", "maps us", "objects us", "ns/frame");
+	printf("%-26s %7s %8s %7s %8s %8s %10s %9s\n", "", "frames", "all us",
+	       "ratio", "stop us", "maps us", "objects us", "ns/frame");
 	print_ways(w);
 	print_target("no tables", median(absent->frame_ns), ABSENT_TARGET,
 		     "ns a frame");

@@ -15,6 +15,7 @@
 #include "blocked.h"
 #include "error.h"
 #include "freeze.h"
+#include "monotonic.h"
 #include "procfs.h"
 #include "procobject.h"
 #include "taken.h"
@@ -97,6 +98,7 @@ static int take_undisturbed(struct ow_taken *t, struct ow_error *err)
 {
 	struct taking taking = { .t = t };
 	pthread_t thread;
+	uint64_t began = ow_now_ns();
 	sigset_t all, old;
 	int failed;
 
@@ -106,6 +108,7 @@ static int take_undisturbed(struct ow_taken *t, struct ow_error *err)
 	if (!failed)
 		pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	t->c->stats.taking_ns = ow_now_ns() - began;
 	return failed ? ow_fail(err, OW_CODE_MEMORY, "can't start a thread") :
 			0;
 }

@@ -200,6 +200,8 @@ struct ow_capture_stats {
 	unsigned int sleeps;     /* of the capturing thread meanwhile */
 	unsigned int hypercalls; /* of the last sample of a guest */
 	unsigned int mappings;   /* of its memory, by one call each */
+	uint64_t taking_ns;      /* freeze_ns, and all else that it takes to
+				    stop a process's threads and let them go */
 };
 
 pid_t ow_capture_pid(const struct ow_capture *c);
