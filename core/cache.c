@@ -30,3 +30,19 @@ bool ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
 	ow_cache_take(cache, b, addr, generation);
 	return true;
 }
+
+void ow_cache_put_all(struct ow_cache *cache, const struct ow_cache *of,
+		      uint32_t generation)
+{
+	uint32_t i;
+
+	/* Of two that share their places the older one stands behind. */
+	for (i = 2 * (of->mask + 1); i-- > 0;) {
+		const struct ow_brief *b = &of->entries[i];
+
+		if (b->generation != generation)
+			continue;
+		*ow_cache_place(cache, b->addr, generation) = *b;
+		cache->puts++;
+	}
+}

@@ -53,4 +53,8 @@ void ow_cache_take(struct ow_cache *cache, struct ow_brief *place,
 bool ow_cache_put(struct ow_cache *cache, const struct ow_arch *arch,
 		  uint64_t addr, uint32_t generation, const struct ow_row *row);
 
+/* Put what another cache has under that generation, an empty one's as a rule. */
+void ow_cache_put_all(struct ow_cache *cache, const struct ow_cache *of,
+		      uint32_t generation);
+
 #endif /* OW_CACHE_H */

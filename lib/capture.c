@@ -29,25 +29,32 @@ static void *make_zeroed(size_t size)
 	return (void *)bytes;
 }
 
-/* An empty cache of that size in place of the old one, if there is memory. */
+/* An empty cache of that size, if there is memory. */
 static bool make_cache(struct ow_cache *cache, uint32_t pairs)
 {
 	struct ow_brief *entries = make_zeroed(2 * pairs * sizeof(*entries));
 
 	if (!entries)
 		return false;
-	free(cache->entries);
 	*cache = (struct ow_cache){ entries, pairs - 1, 0 };
 	return true;
 }
 
-/* More rows were put than it holds: it is too small for these stacks. */
-static void maybe_grow_cache(struct ow_cache *cache)
+/*
+ * As many rows were put as it has pairs: of so many, a quarter shares its places
+ * with two others; or fewer were, and some of them again and again.
+ */
+static void maybe_grow_cache(struct ow_capture *c)
 {
-	uint32_t pairs = cache->mask + 1;
+	uint32_t pairs = c->cache.mask + 1;
+	struct ow_cache larger;
 
-	if (pairs < MOST_PAIRS && cache->puts > 2 * pairs)
-		make_cache(cache, 4 * pairs);
+	if (pairs >= MOST_PAIRS || c->cache.puts <= pairs ||
+	    !make_cache(&larger, 4 * pairs))
+		return;
+	ow_cache_put_all(&larger, &c->cache, c->target.map.generation);
+	free(c->cache.entries);
+	c->cache = larger;
 }
 
 struct ow_capture *ow_capture_create(struct ow_error *err)
@@ -229,7 +236,7 @@ size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 		ow_fail(err, OW_CODE_ABSENT, "thread was not captured");
 		return 0;
 	}
-	maybe_grow_cache(&c->cache);
+	maybe_grow_cache(c);
 	ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
 		      &c->threads[i].regs, frames,
 		      max < UINT32_MAX ? (unsigned int)max : UINT32_MAX);

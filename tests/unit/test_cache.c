@@ -50,6 +50,47 @@ static const struct text *got(uint64_t addr, uint32_t generation)
 	return &t;
 }
 
+/* The n-th address: none of the first six share their places with two others. */
+static uint64_t nth(uint64_t n)
+{
+	return 0x1000 + n * 0x37;
+}
+
+/* Of a smaller cache, all of that generation, the newer of two in front. */
+static void test_put_all(void)
+{
+	static struct ow_brief many[64];
+	struct ow_cache larger = { many, OW_ARRAY_SIZE(many) / 2 - 1, 0 };
+	struct ow_cache one = { many, 0, 0 };
+	const struct ow_brief *had, *has;
+	uint64_t n;
+
+	memset(entries, 0, sizeof(entries));
+	memset(many, 0, sizeof(many));
+	for (n = 1; n <= 6; n++) {
+		set_up((int32_t)n * 8);
+		put(nth(n), n == 3 ? 2 : 1);
+	}
+	ow_cache_put_all(&larger, &cache, 1);
+	CHECK(larger.puts == 5);
+	for (n = 1; n <= 6; n++) {
+		had = ow_cache_get(&cache, nth(n), 1);
+		has = ow_cache_get(&larger, nth(n), 1);
+		CHECK(!had == (n == 3) && !has == (n == 3));
+		CHECK(!had || !has || memcmp(had, has, sizeof(*had)) == 0);
+	}
+	CHECK(!ow_cache_get(&larger, nth(3), 2));
+	/* Into one pair: whichever came last to its places is there. */
+	memset(many, 0, sizeof(many));
+	memset(entries, 0, sizeof(entries));
+	cache.mask = 0;
+	put(0x1000, 1);
+	put(0x2000, 1);
+	ow_cache_put_all(&one, &cache, 1);
+	CHECK(many[0].addr == 0x2000 && many[1].addr == 0x1000);
+	cache.mask = OW_ARRAY_SIZE(entries) / 2 - 1;
+}
+
 static void test_miss_when_empty(void)
 {
 	memset(entries, 0, sizeof(entries));
@@ -176,6 +217,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "miss when empty", test_miss_when_empty },
 		{ "the row again", test_the_row_again },
+		{ "all of another cache", test_put_all },
 		{ "generation and addr", test_generation_and_addr_must_match },
 		{ "what is not cached", test_what_is_not_cached },
 		{ "size of a row", test_size_of_a_row },
