@@ -26,7 +26,7 @@ int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 {
 	char path[32];
 
-	*t = (struct ow_taken){ .c = c, .options = options };
+	*t = (struct ow_taken){ .c = c, .options = options, .mem.fd = -1 };
 	t->plan.maps = &t->maps;
 	t->plan.copy = &t->copy;
 	t->plan.limit = options->stack_size;

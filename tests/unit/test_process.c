@@ -3,6 +3,7 @@
 #include <outwind/outwind.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,10 +101,28 @@ static void test_stops_too_late(void)
 	CHECK(status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
+/* Who captures has its standard input afterwards, whatever comes of it. */
+static void test_leaves_input(void)
+{
+	struct ow_error err = { 0 };
+	int fd = open("/dev/null", O_RDONLY | O_CLOEXEC); /* 0, if it's free */
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	CHECK(pid > 0 && waitpid(pid, NULL, 0) == pid);
+	CHECK(!ow_capture_process(pid, NULL, &err));
+	CHECK(err.code == OW_CODE_ABSENT);
+	CHECK(fcntl(0, F_GETFD) >= 0);
+	if (fd > 0)
+		close(fd);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "a thread that stops too late", test_stops_too_late },
+		{ "standard input stays open", test_leaves_input },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
