@@ -108,7 +108,9 @@ static struct ow_object *open_image(const struct ow_capture *c,
 	ow_processmem_open(&mem, c->live, OW_READING_VM);
 	for (p = maps.list; bytes && p < maps.list + maps.nr; p++) {
 		off = m->inode ? p->off : 0;
-		if (same_object(m, p) && p->readable && !p->writable)
+		/* What lies further on wasn't counted. */
+		if (same_object(m, p) && p->readable && !p->writable &&
+		    off < size)
 			ow_processmem_read(&mem, p->start, bytes + off,
 					   p->end - p->start);
 	}

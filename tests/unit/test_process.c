@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,11 +119,82 @@ static void test_leaves_input(void)
 		close(fd);
 }
 
+#define IMAGE   ((size_t)32 << 20)
+#define FAR_OFF ((off_t)256 << 20) /* larger than any image */
+#define BEHIND  ((size_t)1 << 30)
+
+/* Has mapped a file that can't be opened as an object, from two offsets. */
+static void be_far(int to_test)
+{
+	int fd = open("/dev/zero", O_RDONLY);
+	void *near =
+		mmap(NULL, IMAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	void *far = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, FAR_OFF);
+	char c = near != MAP_FAILED && far != MAP_FAILED ? 'y' : 'n';
+
+	if (write(to_test, &c, 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static size_t count_touched(void *at, size_t size)
+{
+	unsigned char *pages = malloc(size / 4096);
+	size_t nr = 0, i;
+
+	if (!pages || mincore(at, size, pages))
+		abort();
+	for (i = 0; i < size / 4096; i++)
+		nr += pages[i] & 1;
+	free(pages);
+	return nr;
+}
+
+/*
+ * What is put together of an object's pieces in memory has no more bytes than
+ * were asked for.  Those are mapped right below what nobody has touched.
+ */
+static void test_image_of_far_pieces(void)
+{
+	struct ow_module_info info;
+	struct ow_capture *c;
+	struct ow_error err;
+	size_t i, nr;
+	int up[2];
+	char is_mapped = 'n';
+	void *behind;
+	pid_t pid;
+
+	if (pipe(up))
+		abort();
+	pid = fork();
+	if (pid == 0)
+		be_far(up[1]);
+	close(up[1]);
+	CHECK(pid > 0 && read(up[0], &is_mapped, 1) == 1);
+	close(up[0]);
+	c = ow_capture_process(pid, NULL, &err);
+	CHECK(c);
+	behind = mmap(NULL, BEHIND, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	CHECK(behind != MAP_FAILED);
+	nr = c ? ow_capture_nr_modules(c) : 0;
+	for (i = 0; is_mapped == 'y' && i < nr; i++)
+		CHECK(!ow_capture_module(c, i, &info, &err));
+	CHECK(count_touched(behind, BEHIND) == 0);
+	munmap(behind, BEHIND);
+	ow_capture_destroy(c);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "a thread that stops too late", test_stops_too_late },
 		{ "standard input stays open", test_leaves_input },
+		{ "an image of pieces far apart", test_image_of_far_pieces },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
