@@ -144,14 +144,12 @@ static void put_kernel_stack(FILE *out, const char *lines)
 {
 	char line[256];
 	bool first = true;
-	size_t n;
 
 	if (!lines)
 		return;
 	fputs(",\"kernel_stack\":[", out);
-	for (; *lines; lines += n + 1, first = false) {
-		n = strcspn(lines, "\n");
-		snprintf(line, sizeof(line), "%.*s", (int)n, lines);
+	for (; *lines; first = false) {
+		lines = ow_view_line(lines, line, sizeof(line));
 		if (!first)
 			putc(',', out);
 		put_string(out, line);

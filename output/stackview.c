@@ -53,6 +53,14 @@ void ow_view_put_clean(FILE *out, const char *text)
 	}
 }
 
+const char *ow_view_line(const char *lines, char *buf, size_t size)
+{
+	size_t n = strcspn(lines, "\n");
+
+	snprintf(buf, size, "%.*s", (int)n, lines);
+	return lines + n + (lines[n] == '\n');
+}
+
 #define HEX_DIGITS  16 /* of 64 bits */
 #define MOST_DIGITS 20 /* of them in decimal */
 

@@ -97,6 +97,12 @@ size_t ow_view_utf8_size(const unsigned char *s);
  */
 void ow_view_put_clean(FILE *out, const char *text);
 
+/*
+ * The first of some lines, whose last one may lack its newline, cut to size with
+ * its zero; return where the next one begins.
+ */
+const char *ow_view_line(const char *lines, char *buf, size_t size);
+
 /* value in hexadecimal, as printf() has it by "%#llx". */
 void ow_view_put_hex(FILE *out, uint64_t value);
 

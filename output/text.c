@@ -124,18 +124,20 @@ static void put_wchan(FILE *out, const struct ow_thread *t)
 /* The frames in the kernel stand before those that called it. */
 static void put_kernel_stack(FILE *out, const struct ow_thread *t)
 {
-	const char *line;
-	size_t n;
+	const char *lines = t->kernel_stack;
+	char line[256];
 
-	if (!t->kernel_stack) {
+	if (!lines) {
 		put_unknown(out, "kernel stack", t);
 		return;
 	}
-	if (!t->kernel_stack[0])
+	if (!*lines)
 		fputs("    kernel: no frames\n", out);
-	for (line = t->kernel_stack; *line; line += n + 1) {
-		n = strcspn(line, "\n");
-		fprintf(out, "    kernel: %.*s\n", (int)n, line);
+	while (*lines) {
+		lines = ow_view_line(lines, line, sizeof(line));
+		fputs("    kernel: ", out);
+		ow_view_put_clean(out, line);
+		putc('\n', out);
 	}
 }
 

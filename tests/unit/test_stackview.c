@@ -110,6 +110,41 @@ static void test_json_strings(void)
 			      "\\ufffd/\\\"\",\"threads\":[]}\n"));
 }
 
+/* A snapshot's text is as it is: its last line may lack an end. */
+static void check_kernel_stack(const struct ow_view_writer *writer,
+			       const char *lines, const char *want)
+{
+	char *copy = strdup(lines);
+	const struct ow_thread t = { .tid = 7,
+				     .name = "x",
+				     .state = 'S',
+				     .kernel_stack = copy,
+				     .why.msg = "gone" };
+	const struct ow_view view = { .thread = &t, .number = 1 };
+	FILE *out = open_text();
+
+	writer->thread(out, &view, true, OW_VIEW_KERNEL);
+	CHECK(close_text(out, want));
+	free(copy);
+}
+
+static void test_kernel_stack(void)
+{
+	check_kernel_stack(&ow_text_writer, "a+0x1/0x2\n\x1b[2Jb",
+			   "TID 7 \"x\" (S)\n"
+			   "    kernel: a+0x1/0x2\n"
+			   "    kernel: ?[2Jb\n"
+			   "    no stack: gone\n");
+	check_kernel_stack(&ow_text_writer, "a\n",
+			   "TID 7 \"x\" (S)\n"
+			   "    kernel: a\n"
+			   "    no stack: gone\n");
+	check_kernel_stack(&ow_json_writer, "a\nb",
+			   "\n {\"tid\":7,\"name\":\"x\",\"state\":\"S\","
+			   "\"kernel_stack\":[\"a\",\"b\"],"
+			   "\"error\":\"gone\"}");
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -117,6 +152,7 @@ int main(void)
 		{ "a frame's number and pc", test_place },
 		{ "text of the target", test_clean },
 		{ "strings in JSON", test_json_strings },
+		{ "a stack in the kernel", test_kernel_stack },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
