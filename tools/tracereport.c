@@ -146,7 +146,9 @@ static void count(struct report *r, const struct trace_stack *s,
 		p->failed = true;
 		return;
 	}
-	if (r->request->by != TRACE_BY_NOTHING) {
+	/* One that isn't known stays 0: profiles have no other number for it. */
+	if (r->request->by != TRACE_BY_NOTHING && s->pid > 0 &&
+	    s->pid <= INT32_MAX) {
 		is.pid = (int32_t)s->pid;
 		is.tid = (int32_t)s->pid;
 	}

@@ -237,6 +237,22 @@ def check_objects(outwind, work):
     say('inner' not in done.stdout, 'and its names are not used')
 
 
+def check_homeless(outwind, work):
+    """Whose stacks they are isn't known: a profile of them can be read again."""
+    path, out = work + '/homeless', work + '/homeless.owp'
+    shutil.copytree(work + '/context', path)
+    metadata = path + '/kernel/metadata'
+    data = open(metadata, 'rb').read()
+    open(metadata, 'wb').write(data.replace(b' _pid;', b' _xid;'))
+    done = run(outwind, 'report', '-o', out, path)
+    one_line(done, 0, 'no pid', 'stacks have no names: record the context pid')
+    done = run(outwind, 'report', '-f', 'json', out)
+    say(done.returncode == 0, 'no pid: %r' % done.stderr)
+    if done.returncode == 0:
+        say({s['pid'] for s in json.loads(done.stdout)['stacks']} == {0},
+            'no pid: it is 0')
+
+
 def one_line(done, status, what, text=None):
     lines = done.stderr.splitlines()
     say(done.returncode == status, '%s: exit status %d' %
@@ -323,6 +339,7 @@ def main():
         for trace in ('context', 'probe'):
             check_trace(outwind, work, trace)
         check_objects(outwind, work)
+        check_homeless(outwind, work)
         check_refused(outwind, work)
         check_damaged(outwind, plain, work, int(os.environ.get('TRACES', 60)))
     finally:
