@@ -4,6 +4,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,14 +222,18 @@ static int keep_link(struct ow_bpfengine *e, struct bpf_link *link,
 static int attach_clocks(struct ow_bpfengine *e, struct bpf_program *prog,
 			 const struct ow_clocks *c, struct ow_error *err)
 {
-	int failed = 0;
+	struct bpf_link *link;
+	int fd, failed = 0;
 	size_t i;
 
 	/* The link closes its event. */
-	for (i = 0; !failed && i < c->nr; i++)
-		failed = keep_link(
-			e, bpf_program__attach_perf_event(prog, dup(c->fds[i])),
-			err);
+	for (i = 0; !failed && i < c->nr; i++) {
+		fd = fcntl(c->fds[i], F_DUPFD_CLOEXEC, 0);
+		link = fd < 0 ? NULL : bpf_program__attach_perf_event(prog, fd);
+		if (!link && fd >= 0)
+			close(fd);
+		failed = keep_link(e, link, err);
+	}
 	return failed;
 }
 

@@ -2,11 +2,13 @@
 """outwind record and top, against what is known and others."""
 
 import collections
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
+import time
 
 from harness import PATIENCE, Skip, case, check, children_of, need, need_root
 
@@ -391,6 +393,38 @@ def top(context):
         if int(re.search(r'(\d+) samples', lines[0]).group(1)) >= 300:
             break
     check('spin  (' in lines[2], 'the hottest function first', lines[:5])
+
+
+def left_open(pid):
+    """What a program that the process executes would have of its descriptors."""
+    for fd in os.listdir('/proc/%d/fd' % pid):
+        with contextlib.suppress(FileNotFoundError):
+            with open('/proc/%d/fdinfo/%s' % (pid, fd), encoding='utf-8') as f:
+                flags = int(re.search(r'flags:\s*(\d+)', f.read()).group(1), 8)
+            if int(fd) > 2:
+                yield (os.readlink('/proc/%d/fd/%s' % (pid, fd)),
+                       not flags & os.O_CLOEXEC)
+
+
+@case('record: its descriptors are closed where it executes', alone=True)
+def record_descriptors(context):
+    need_bpf(context)
+    target = context.start(['busy'])
+    for engine in ('bpf', 'perf'):
+        seen = set()
+        recorder = context.start(
+            [context.outwind, 'record', '--engine=' + engine, '-d', '1', '-o',
+             os.path.join(context.tmp, 'profile'), str(target.pid)], ready=None)
+        while recorder.poll() is None:
+            with contextlib.suppress(FileNotFoundError):
+                seen |= set(left_open(recorder.pid))
+            time.sleep(0.02)
+        check(recorder.returncode == 0, 'status', recorder.returncode)
+        check(('anon_inode:[perf_event]', False) in seen, 'no events', seen)
+        # libbpf reads the kernel's types so, and closes them again.
+        left = [name for name, is_left in seen
+                if is_left and name != '/sys/kernel/btf/vmlinux']
+        check(not left, 'left open', left)
 
 
 @case('record: memory for tables is kept to', alone=True)
