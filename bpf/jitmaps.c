@@ -20,6 +20,7 @@
 #define READ_NS    50000000ULL         /* between two reads */
 #define ABSENT_NS  1000000000ULL       /* while there is no map */
 #define PARSE_NS   1000000000ULL       /* between parsing for newer lines */
+#define LATE_NS    1000000000ULL /* after the end, what it ran is told of yet */
 #define TAIL       64 /* bytes by which a file is known to be the same */
 #define KERNEL_MIN ((uint64_t)1 << 63)
 
@@ -33,7 +34,7 @@ struct ow_jitmap {
 	pid_t pid;
 	bool left;               /* the process runs something else by now */
 	bool is_over;            /* it has ended, and all is read */
-	uint64_t since, read_at; /* ns */
+	uint64_t since, read_at; /* ns; the latter of the end, if it is over */
 	struct ow_perfplace place;
 	char path[OW_PERFPLACE_PATH];
 	struct ow_bytebuf text; /* files' bytes, one behind the other */
@@ -72,7 +73,9 @@ static struct ow_jitmap *map_of(const struct ow_jitmaps *j, pid_t pid)
 
 	for (i = j->nr; i-- > 0;)
 		if (j->all[i]->pid == pid)
-			return j->all[i]->left ? NULL : j->all[i];
+			return j->all[i]->left || j->all[i]->is_over ?
+				       NULL :
+				       j->all[i];
 	return NULL;
 }
 
@@ -235,6 +238,12 @@ void ow_jitmaps_read(struct ow_jitmaps *j, bool all)
 	}
 }
 
+/* Is it of a process that had ended by then, whose number may be another's? */
+static bool is_past(const struct ow_jitmap *m, uint64_t time)
+{
+	return m->is_over && time > m->read_at + LATE_NS;
+}
+
 /* The map that a process had at a time, or its first one; or NULL. */
 static struct ow_jitmap *map_at(const struct ow_jitmaps *j, pid_t pid,
 				uint64_t time)
@@ -243,7 +252,7 @@ static struct ow_jitmap *map_at(const struct ow_jitmaps *j, pid_t pid,
 	size_t i;
 
 	for (i = j->nr; i-- > 0;) {
-		if (j->all[i]->pid != pid)
+		if (j->all[i]->pid != pid || is_past(j->all[i], time))
 			continue;
 		found = j->all[i];
 		if (found->since <= time)

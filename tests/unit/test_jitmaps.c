@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "jitmaps.h"
 
+#include <linux/sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,6 +34,20 @@ static void start(struct target *t)
 			pause();
 	snprintf(t->path, sizeof(t->path), "/tmp/perf-%d.map", t->pid);
 	unlink(t->path);
+}
+
+/* Another process of the same number, where that is permitted. */
+static bool start_again(struct target *t)
+{
+	struct clone_args args = { .exit_signal = SIGCHLD,
+				   .set_tid = (uintptr_t)&t->pid,
+				   .set_tid_size = 1 };
+	long pid = syscall(SYS_clone3, &args, sizeof(args));
+
+	if (pid == 0)
+		for (;;)
+			pause();
+	return pid > 0;
 }
 
 static void end(const struct target *t)
@@ -141,6 +157,35 @@ static void test_ended(void)
 	unlink(t.path);
 }
 
+#define LATER 10000000000ULL /* ns: what it ran is told of by then */
+
+static void test_number_again(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target t;
+	uint64_t before;
+
+	start(&t);
+	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	put(&t, "w", "1000 10 first\n");
+	end(&t);
+	ow_jitmaps_read(&j, true);
+	before = ow_now_ns();
+	CHECK(is(&j, t.pid, before, 0x1000, "first"));
+	CHECK(is(&j, t.pid, before + LATER, 0x1000, NULL));
+	if (start_again(&t)) {
+		ow_jitmaps_note(&j, t.pid, &jit, 1);
+		CHECK(j.nr == 2);
+		put(&t, "w", "1000 10 second\n");
+		ow_jitmaps_read(&j, true);
+		CHECK(is(&j, t.pid, before, 0x1000, "first"));
+		CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, "second"));
+		end(&t);
+	}
+	ow_jitmaps_deinit(&j);
+	unlink(t.path);
+}
+
 static void test_who_is_noted(void)
 {
 	struct ow_jitmaps j = { 0 };
@@ -197,6 +242,7 @@ int main(void)
 		{ "a map that grows", test_grows },
 		{ "one that is written anew", test_written_anew },
 		{ "a process that ended", test_ended },
+		{ "a number that is another's", test_number_again },
 		{ "who is noted", test_who_is_noted },
 		{ "many processes", test_many },
 	};
