@@ -7,8 +7,6 @@
 #include "find.h"
 #include "step.h"
 
-#define OW_WALK_MAX 1024 /* frames, unless the caller says otherwise */
-
 /* The address whose row, function and line the frame has. */
 static inline uint64_t ow_frame_lookup_pc(const struct ow_frame *f)
 {

@@ -7,7 +7,6 @@
 #define BITS(n) (((uint64_t)1 << (n)) - 1) /* n below 64 */
 
 #define PAGE_SHIFT  12
-#define MOST_LEVELS 5
 #define X86_FRAME   0x000ffffffffff000ULL
 #define ARM_FRAME   0x0000fffffffff000ULL
 #define X86_PRESENT 1

@@ -179,7 +179,6 @@ static void test_x86_32(void)
 #define TG1_16K (1ULL << 30)
 #define TG1_4K  (2ULL << 30)
 #define TG1_64K (3ULL << 30)
-#define TBI0    (1ULL << 37)
 #define TBI1    (1ULL << 38)
 
 /* TTBRs carry an ASID, and a bit for sharing. */
