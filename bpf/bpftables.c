@@ -15,12 +15,13 @@
 
 static void *work(void *arg);
 
-/* Signals are for who waits for events. */
+/* Signals are for who waits for events, but for what a thread does itself. */
 static void start(struct ow_bpftables *t)
 {
 	sigset_t all, before;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (t->nr_threads < OW_BPFTABLES_THREADS &&
 	       !pthread_create(&t->threads[t->nr_threads], NULL, work, t))

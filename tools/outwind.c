@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "cutfiles.h"
 #include "stackview.h"
 
 static const struct {
@@ -103,6 +104,18 @@ static void print_usage(FILE *to)
 	fputs("\n'outwind COMMAND --help' lists a command's options.\n", to);
 }
 
+static int run(int (*command)(int argc, char **argv), int argc, char **argv)
+{
+	int status;
+
+	cutfiles_survive();
+	status = command(argc, argv);
+	if (cutfiles_came())
+		complain("a file was cut off while it was read: what it had "
+			 "is missing");
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static char buffer[OUTPUT_BUFFER];
@@ -123,7 +136,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < NR_COMMANDS; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return commands[i].run(argc - 1, argv + 1);
+			return run(commands[i].run, argc - 1, argv + 1);
 	complain("no command '%s'; see outwind --help", argv[1]);
 	return EXIT_USAGE;
 }

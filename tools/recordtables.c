@@ -19,7 +19,7 @@ static void *keep(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that samples. */
+/* Signals are for the thread that samples, but for what this one does itself. */
 static bool run_thread(struct recordtables *t)
 {
 	sigset_t all, old;
@@ -32,6 +32,7 @@ static bool run_thread(struct recordtables *t)
 	t->until = fds[0];
 	t->wake = fds[1];
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	failed = pthread_create(&t->thread, NULL, keep, t);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

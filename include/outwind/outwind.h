@@ -5,7 +5,8 @@
  * Capture a target (ow_capture_process(), ow_capture_file()), walk its threads
  * (ow_capture_walk()), name the frames (ow_symbolizer_name()).  Nothing here is
  * safe to use from two threads at once on the same object; different objects
- * are independent.  Link with -loutwind.
+ * are independent.  Files are mapped: one that is cut off while it is looked at
+ * raises SIGBUS.  Link with -loutwind.
  */
 #ifndef OUTWIND_H
 #define OUTWIND_H

@@ -11,6 +11,7 @@ import subprocess
 import time
 
 from harness import PATIENCE, Skip, case, check, children_of, need, need_root
+from harness import wait_until
 
 ENGINES = ('bpf', 'perf', 'ptrace')
 
@@ -425,6 +426,31 @@ def record_descriptors(context):
         left = [name for name, is_left in seen
                 if is_left and name != '/sys/kernel/btf/vmlinux']
         check(not left, 'left open', left)
+
+
+@case('record: a library that is cut off meanwhile', alone=True)
+def record_cut_off(context):
+    need_bpf(context)
+    lib = shutil.copy(context.program('plugin.so'),
+                      os.path.join(context.tmp, 'lib.so'))
+    target = context.start(['loader', lib])
+    path = os.path.join(context.tmp, 'profile.json')
+    recorder = context.start(
+        [context.outwind, 'record', '--off-cpu', '-d', '2', '-o', path,
+         str(target.pid)], ready=None, stderr=subprocess.PIPE)
+    maps = '/proc/%d/maps' % recorder.pid
+    wait_until(lambda: lib in open(maps, encoding='utf-8').read(),
+               'the library is looked at')
+    time.sleep(0.5)
+    os.truncate(lib, 4096)
+    said = recorder.stderr.read().decode()
+    recorder.stderr.close()
+    check(recorder.wait() == 0, 'status', (recorder.returncode, said))
+    check('cut off' in said, 'it is told', said)
+    with open(path, encoding='utf-8') as f:
+        functions = {x.get('function') for x in json.load(f)['frames']}
+    check({'stay', 'load', 'main'} <= functions, 'names of others', functions)
+    check('plugin_inner' not in functions, 'and none of it', functions)
 
 
 @case('record: memory for tables is kept to', alone=True)
