@@ -195,7 +195,8 @@ static void take_hdr(struct ow_object *obj)
 	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
 		if (seg.type == OW_PT_GNU_EH_FRAME)
 			break;
-	if (i >= obj->elf.phnum)
+	/* Headers may end before their number says so. */
+	if (!ow_elf_segment(&obj->elf, i, &seg))
 		return;
 	hdr.vaddr = seg.vaddr;
 	hdr.bytes = ow_elf_at(&obj->elf, seg.vaddr, &hdr.size);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "object.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
@@ -160,6 +162,36 @@ static void test_reads(void)
 	CHECK(fcntl(fd, F_GETFD) == -1 && errno == EBADF);
 }
 
+/* Of two segments one header is there, and of the search table none. */
+static void test_cut_headers(void)
+{
+	static const uint8_t hdr[] = { 1, 0x1b, 0x03, 0x3b, 20, 0, 0, 0,
+				       1, 0,    0,    0,    0,  0, 0, 0 };
+	const Elf64_Ehdr head = { .e_ident = "\177ELF\2\1\1",
+				  .e_type = ET_DYN,
+				  .e_machine = EM_X86_64,
+				  .e_phoff = sizeof(head),
+				  .e_phentsize = sizeof(Elf64_Phdr),
+				  .e_phnum = 2 };
+	const size_t at = sizeof(head) + sizeof(Elf64_Phdr), size = at + 50;
+	const Elf64_Phdr load = { .p_type = PT_LOAD,
+				  .p_flags = PF_R | PF_X,
+				  .p_offset = at,
+				  .p_vaddr = 0x1000,
+				  .p_filesz = size - at,
+				  .p_memsz = size - at };
+	uint8_t *bytes = calloc(1, size);
+	struct ow_object *obj;
+
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), &load, sizeof(load));
+	memcpy(bytes + at, hdr, sizeof(hdr));
+	obj = ow_object_from_image(bytes, size, "cut", NULL);
+	CHECK(obj && !ow_object_load_cfi(obj, NULL));
+	CHECK(obj && !obj->cfi.hdr.bytes && !obj->cfi.eh_frame.bytes);
+	ow_object_close(obj);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -168,6 +200,7 @@ int main(void)
 		{ "a file by its numbers", test_file_by_numbers },
 		{ "no such file, an empty file", test_none },
 		{ "an object's first reads", test_reads },
+		{ "headers that are cut off", test_cut_headers },
 	};
 
 	scratch_enter();
