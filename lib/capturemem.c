@@ -79,7 +79,8 @@ static bool read_module(const struct ow_capture_module *m, uint64_t addr,
 {
 	const uint8_t *at = NULL;
 
-	if (m->object)
+	/* Else it may not be known where it is, or be another machine's. */
+	if (m->object && !m->why.code)
 		at = file_bytes(m->object, addr - m->base.bias, size);
 	if (at)
 		ow_object_read(m->object, at, buf, size);
