@@ -89,20 +89,25 @@ static struct ow_object *open_by_id(const struct ow_wanted_file *w,
 struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
 				     struct ow_error *err)
 {
-	struct ow_object *obj = open_below(w->sysroot, w->path, w->path, err);
+	struct ow_error why = { 0 };
+	struct ow_object *obj = open_below(w->sysroot, w->path, w->path, &why);
 
 	if (obj && is_wanted(w, obj))
 		return obj;
 	if (obj)
-		ow_fail(err, OW_CODE_ABSENT,
+		ow_fail(&why, OW_CODE_ABSENT,
 			"%s: another build than the one that was running",
 			w->path);
 	ow_object_close(obj);
 	obj = NULL;
-	if (!w->build_id || w->build_id_size < 2 ||
-	    w->build_id_size > OW_BUILD_ID_MAX)
-		return NULL;
-	if (w->sysroot)
-		obj = open_by_id(w, w->sysroot);
-	return obj ? obj : open_by_id(w, NULL);
+	if (w->build_id && w->build_id_size >= 2 &&
+	    w->build_id_size <= OW_BUILD_ID_MAX) {
+		if (w->sysroot)
+			obj = open_by_id(w, w->sysroot);
+		if (!obj)
+			obj = open_by_id(w, NULL);
+	}
+	if (!obj && err)
+		*err = why;
+	return obj;
 }

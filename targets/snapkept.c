@@ -57,20 +57,14 @@ static struct ow_object *open_file(const struct ow_snapkept *k,
 		.build_id = rec->build_id_size ? rec->build_id : NULL,
 		.build_id_size = rec->build_id_size,
 	};
-	struct ow_error why;
-	struct ow_object *obj = ow_fileobject_open(&w, &why);
+	struct ow_object *obj = ow_fileobject_open(&w, err);
 
-	if (obj && !rec->build_id_size && ow_snap_digest(obj) != rec->digest) {
-		ow_fail(&why, OW_CODE_ABSENT,
-			"%s: another build than the one that was running",
-			m->path);
-		ow_object_close(obj);
-		obj = NULL;
-	}
-	/* Not if it was found at the second place. */
-	if (!obj)
-		*err = why;
-	return obj;
+	if (!obj || rec->build_id_size || ow_snap_digest(obj) == rec->digest)
+		return obj;
+	ow_fail(err, OW_CODE_ABSENT,
+		"%s: another build than the one that was running", m->path);
+	ow_object_close(obj);
+	return NULL;
 }
 
 struct ow_object *ow_snapkept_open(struct ow_capture *c,

@@ -211,6 +211,13 @@ def check_trace(outwind, work, trace):
     say(done.returncode == 0 and 'inner' in open(out).read(), '%s: html' % trace)
 
 
+def build_id(path):
+    """As folders of them have it: the first byte, a slash, and the others."""
+    notes = run('readelf', '-nW', path).stdout
+    found = re.search(r'Build ID: ([0-9a-f]{2})([0-9a-f]+)', notes)
+    return '/'.join(found.groups())
+
+
 def check_objects(outwind, work):
     """Files that aren't there, or are others, are named; nothing is made up."""
     path = work + '/probe'
@@ -235,6 +242,15 @@ def check_objects(outwind, work):
           ['outwind: /run/bin/tiny: another build than the one that was running'],
           'another build')
     say('inner' not in done.stdout, 'and its names are not used')
+
+    tiny = work + '/root/run/bin/tiny'
+    whole = work + '/by-id'
+    kept = '%s/usr/lib/debug/.build-id/%s' % (whole, build_id(tiny))
+    os.makedirs(os.path.dirname(kept))
+    shutil.copy(tiny, kept)
+    done = run(outwind, 'report', '--sysroot', whole, '-e', '*lseek', path)
+    equal(done.stderr, '', 'by build-id')
+    say(' > inner+' in done.stdout, 'by build-id: names')
 
 
 def check_homeless(outwind, work):
