@@ -14,6 +14,8 @@
 
 #define DEFAULT_TABLES ((size_t)256 << 20)
 #define DEFAULT_STACK  ((size_t)32 << 10)
+#define DEFAULT_HZ     99
+#define MOST_HZ        1000000 /* more than any engine comes to */
 #define SCHEDULER      "__schedule" /* and suffixes of the compiler's */
 #define TRACING_MAX    12 /* frames above it, of tracepoints and BPF */
 
@@ -33,7 +35,9 @@ static void settle_options(struct ow_recorder_options *o)
 	if (o->stack_size == 0)
 		o->stack_size = DEFAULT_STACK;
 	if (o->frequency == 0)
-		o->frequency = 99;
+		o->frequency = DEFAULT_HZ;
+	if (o->frequency > MOST_HZ)
+		o->frequency = MOST_HZ;
 }
 
 struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,

@@ -46,7 +46,7 @@ struct ow_recorder_options {
 	bool children;          /* of those, too, once they are forked */
 	bool by_thread;         /* tell threads of equal names apart */
 	bool kernel;            /* frames of the kernel, too */
-	unsigned int frequency; /* of OW_RECORD_CPU, a second */
+	unsigned int frequency; /* of OW_RECORD_CPU, a second; 0: 99 */
 	unsigned int max_frames;
 	size_t table_memory; /* most bytes of tables; 0: 256 MiB */
 	size_t stack_size;   /* copied of a stack; 0: 32 KiB (engine perf) */
