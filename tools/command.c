@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -59,6 +60,8 @@ bool command_prepare(struct command *c, char **argv)
 	}
 	close(link[1]);
 	c->link = link[0];
+	/* Who started us may have it ignored: then a status is not kept. */
+	signal(SIGCHLD, SIG_DFL);
 	if (c->pid > 0)
 		return true;
 	complain("fork: %s", strerror(errno));

@@ -308,6 +308,25 @@ def not_run(context):
     check(not os.path.exists(path), 'it was run')
 
 
+@case('commands: they end where children\'s ends are ignored')
+def ends_ignored(context):
+    """As a program may have it that starts outwind: that is inherited."""
+    need_bpf(context)
+    out = os.path.join(context.tmp, 'out')
+    ignore = [sys.executable, '-c', 'import os, signal, sys\n'
+              'signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n'
+              'os.execv(sys.argv[1], sys.argv[1:])', context.outwind]
+    # The command has it as it was.
+    command = [sys.executable, '-c', 'import signal, sys\n'
+               'sys.exit(3 if signal.getsignal(signal.SIGCHLD) == '
+               'signal.SIG_IGN else 4)']
+    for tool, status in (('record', 0), ('syscalls', 3)):
+        done = context.run_tool([*ignore, tool, '-o', out, '--', *command],
+                                status)
+        check(done.stderr == b'', 'what is said', done.stderr)
+    context.run_tool([*ignore, 'syscalls', '--', '/nonesuch'], 127)
+
+
 @case('record: ends when its process is a zombie')
 def record_zombie(context):
     need_bpf(context)
