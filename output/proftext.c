@@ -1,31 +1,57 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "proftext.h"
 
+#include <stdbool.h>
+
+#include "stackview.h"
+
+/* What a command line may have, and no text should; *size bytes are read. */
+static bool is_odd(const unsigned char *s, size_t *size)
+{
+	size_t n = ow_view_utf8_size(s);
+
+	*size = n ? n : 1;
+	return n == 0 || *s < ' ' || *s == 0x7f ||
+	       (*s == 0xc2 && s[1] < 0xa0) ||
+	       /* U+FFFE and U+FFFF: XML has none. */
+	       (*s == 0xef && s[1] == 0xbf && s[2] >= 0xbe);
+}
+
 void proftext_put_json(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
+	size_t size;
 
 	putc('"', out);
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
+	for (; *s; s += size) {
+		if (is_odd(s, &size))
+			putc('?', out);
+		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);
-		else if (*s < ' ' || *s == '<' || *s == '>' || *s == '&')
+		else if (*s == '<' || *s == '>' || *s == '&')
 			fprintf(out, "\\u%04x", *s);
 		else
-			putc(*s, out);
+			fwrite(s, 1, size, out);
 	}
 	putc('"', out);
 }
 
 void proftext_put_xml(FILE *out, const char *text)
 {
-	for (; *text; text++) {
-		switch (*text) {
+	const unsigned char *s = (const unsigned char *)text;
+	size_t size;
+
+	for (; *s; s += size) {
+		if (is_odd(s, &size)) {
+			putc('?', out);
+			continue;
+		}
+		switch (*s) {
 		case '<': fputs("&lt;", out); break;
 		case '>': fputs("&gt;", out); break;
 		case '&': fputs("&amp;", out); break;
 		case '"': fputs("&quot;", out); break;
-		default: putc(*text, out);
+		default: fwrite(s, 1, size, out);
 		}
 	}
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text as formats quote it. */
+/*
+ * Text as formats quote it: '?' stands for what is no UTF-8, and for characters
+ * that control something.
+ */
 #ifndef OW_PROFTEXT_H
 #define OW_PROFTEXT_H
 

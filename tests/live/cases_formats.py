@@ -378,6 +378,26 @@ def formats_pictures(context):
     check(data['stacks'] == data['other'], 'compared with itself')
 
 
+@case('formats: a title that is no text')
+def formats_title(context):
+    """Such as what a command line has, which may be cut off anywhere."""
+    path = write_profile(context, (CPU,))
+    title = b'\x1b[1m\xff<b>&"\\\xc3\xa4\xef\xbf\xbf\xc2\x9b\n\xe2\x82'
+    want = '?[1m?<b>&"\\\xe4?????'
+    for form in ('svg', 'speedscope', 'html'):
+        made = report(context, path, form, '--title=' + os.fsdecode(title))[0]
+        if form == 'svg':
+            text = xml.dom.minidom.parseString(made).getElementsByTagName(
+                'text')[0].firstChild.data
+            check(text.startswith(want + ' - '), form, text)
+            continue
+        made = made.decode()
+        at = made.index('{"title":' if form == 'html' else '{')
+        whole = json.JSONDecoder().raw_decode(made, at)[0]
+        check(whole['title' if form == 'html' else 'name'] == want, form,
+              made[at:at + 100])
+
+
 @case('formats: more samples than can be written one by one')
 def formats_many(context):
     path = write_profile(context, (CPU,))
