@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* outwind top: the functions that take most, now. */
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
@@ -38,8 +39,8 @@ static void print_usage(FILE *to)
 	      to);
 }
 
-/* Only as many lines and columns as the terminal has. */
-static void show(const char *text, size_t size)
+/* Only as many lines and columns as the terminal has; false if it fails. */
+static bool show(const char *text, size_t size)
 {
 	struct winsize w = { 0 };
 	size_t lines = SIZE_MAX, columns = SIZE_MAX, n, cut;
@@ -60,7 +61,7 @@ static void show(const char *text, size_t size)
 		fwrite(text, 1, cut < columns ? cut : columns, stdout);
 		putchar('\n');
 	}
-	fflush(stdout);
+	return fflush(stdout) == 0 && !ferror(stdout);
 }
 
 static int view(struct ow_recorder *r, const struct request *req)
@@ -82,11 +83,15 @@ static int view(struct ow_recorder *r, const struct request *req)
 	if (to) {
 		profile_table.write(to, &p, &options);
 		fclose(to);
-		show(text, size);
+		failed = show(text, size) ? 0 : -1;
+	}
+	if (failed) {
+		complain("write output: %s", strerror(errno));
+		clearerr(stdout);
 	}
 	free(text);
 	profile_deinit(&p);
-	return 0;
+	return failed;
 }
 
 static bool wait_for(struct ow_recorder *r, unsigned int seconds)

@@ -24,12 +24,20 @@ struct tracing {
 	const struct syscall_request *request;
 	struct ow_recorder *recorder;
 	FILE *out;
+	int why; /* errno of what couldn't be written, or 0 */
 	struct command command;
 	pid_t starting; /* the command, until its program is executed; or 0 */
 	struct syscallsbegun begun;
 	struct syscallsites sites;
 	struct syscallcounts counts;
 };
+
+/* Behind whatever writes: later calls have errors of their own. */
+static void note_failure(struct tracing *t)
+{
+	if (!t->why && ferror(t->out))
+		t->why = errno;
+}
 
 /* One call is over; end is NULL if it doesn't return. */
 static void finish(struct tracing *t, struct syscall_begun *b,
@@ -48,14 +56,16 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 	if (!syscallset_has(&t->request->set, b->call.nr))
 		return;
 	site = syscallsite_of(&t->sites, b->call.stack);
-	if (!t->request->summary)
-		syscallline_print(t->out, b, end, site);
-	else
+	if (t->request->summary) {
 		syscallcount_add(&t->counts, b->call.nr,
 				 site ? site->function : NULL,
 				 site ? site->stack : NULL,
 				 end ? end->time - b->call.time : 0,
 				 end && syscallline_is_error(end->result));
+		return;
+	}
+	syscallline_print(t->out, b, end, site);
+	note_failure(t);
 }
 
 static void begin(struct tracing *t, const struct ow_recorded_syscall *s)
@@ -98,11 +108,17 @@ static void take(void *arg, const struct ow_recorded_syscall *s)
 	}
 }
 
+static void flush(struct tracing *t)
+{
+	fflush(t->out);
+	note_failure(t);
+}
+
 static bool goes_on(struct tracing *t, uint64_t since)
 {
 	const struct syscall_request *q = t->request;
 
-	if (interrupt_came() || ferror(t->out))
+	if (interrupt_came() || t->why)
 		return false;
 	if (q->duration_ns &&
 	    clock_ns(CLOCK_MONOTONIC) - since >= q->duration_ns)
@@ -119,7 +135,7 @@ static int follow(struct tracing *t, struct ow_error *err)
 
 	while (!failed && goes_on(t, since)) {
 		failed = ow_recorder_wait(t->recorder, TICK_MS, err);
-		fflush(t->out);
+		flush(t);
 	}
 	return failed;
 }
@@ -135,7 +151,7 @@ static int conclude(struct tracing *t)
 			finish(t, &t->begun.all[i], NULL);
 	if (t->request->summary)
 		syscallcount_print(&t->counts, t->out);
-	fflush(t->out);
+	flush(t);
 	ow_recorder_stats(t->recorder, &s);
 	if (s.lost)
 		complain("%llu system calls or results of them lost",
@@ -186,16 +202,16 @@ static bool open_output(struct tracing *t)
 static int close_output(struct tracing *t, int status)
 {
 	const char *path = t->request->path;
-	bool failed = fflush(t->out) || ferror(t->out);
 
-	if (failed && errno != EPIPE)
+	flush(t);
+	if (t->why && t->why != EPIPE)
 		complain("write %s: %s", path ? path : "output",
-			 strerror(errno));
+			 strerror(t->why));
 	if (path)
 		fclose(t->out);
 	else
 		clearerr(t->out);
-	return failed ? EXIT_NONE : status;
+	return t->why ? EXIT_NONE : status;
 }
 
 int syscalltrace_run(struct syscall_request *q)

@@ -253,6 +253,21 @@ def syscalls_end(context):
           done.stderr == b'', 'one line', done)
 
 
+@case('syscalls: what can\'t be written')
+def syscalls_unwritten(context):
+    """The reason is told, and none of what failed meanwhile."""
+    need_bpf(context)
+    full = 'No space left on device\n'
+    done = context.run('syscalls', '-o', '/dev/full', '--', 'true', status=2)
+    check(done.stderr.decode() == 'outwind: write /dev/full: ' + full,
+          'lines', done.stderr)
+    for options in ('syscalls -c -- true', 'top -s 1'):
+        done = context.run_tool(['sh', '-c', 'exec "$0" %s >/dev/full' %
+                                 options, context.outwind], 2)
+        check(done.stderr.decode() == 'outwind: write output: ' + full,
+              options, done.stderr)
+
+
 def start_trace(context, *arguments):
     """outwind at work: a line has been written.  Its Popen, and the file."""
     out = os.path.join(tempfile.mkdtemp(dir=context.tmp), 'calls')
