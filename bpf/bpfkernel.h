@@ -8,8 +8,9 @@
 
 #include "bpfenv.h"
 
-#define PF_KTHREAD 0x00200000
-#define TS_COMPAT  2 /* in a system call of i386 */
+#define PF_KTHREAD   0x00200000
+#define TS_COMPAT    2 /* in a system call of i386 */
+#define PIDTYPE_TGID 1
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), \
 			     apply_to = record)
@@ -22,8 +23,28 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+struct ns_common {
+	unsigned int inum;
+};
+
+struct pid_namespace {
+	struct ns_common ns;
+};
+
+/* A number, and the namespace where that is it. */
+struct upid {
+	int nr;
+	struct pid_namespace *ns;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1]; /* one more than level */
+};
+
 struct signal_struct {
 	atomic_t live; /* threads that have not ended */
+	struct pid *pids[4];
 };
 
 struct thread_info {
@@ -37,6 +58,7 @@ struct task_struct {
 	int pid;
 	int tgid;
 	int exit_state; /* not 0: it has ended */
+	struct pid *thread_pid;
 	struct mm_struct *mm;
 	char comm[16];
 	struct signal_struct *signal;

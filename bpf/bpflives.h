@@ -27,8 +27,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *from = (void *)ctx->args[0];
 	struct task_struct *to = (void *)ctx->args[1];
-	__u32 parent = BPF_CORE_READ(from, tgid), one = 1;
-	__u32 child = BPF_CORE_READ(to, tgid);
+	__u32 parent = pid_of(from), child = pid_of(to), one = 1;
 	struct ow_bpf_process *p, copy;
 
 	if (parent == child || !is_target(parent))
@@ -56,7 +55,7 @@ SEC("raw_tp/task_rename")
 int on_rename(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u32 pid = current_pid();
 
 	if (is_new(task) && is_target(pid))
 		note(pid, 0, true);
@@ -68,12 +67,15 @@ SEC("raw_tp/sched_process_exec")
 int on_exec(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
-	__u32 pid = BPF_CORE_READ(task, tgid);
+	__u32 pid = pid_of(task), tid = (__u32)ctx->args[1];
 
 	if (!is_target(pid))
 		return 0;
+	/* Only the first namespace's number is told of who was another thread. */
+	if (pid_namespace)
+		tid = pid;
 	if (with_results)
-		tell_program(pid, (__u32)ctx->args[1], (void *)ctx->args[2]);
+		tell_program(pid, tid, (void *)ctx->args[2]);
 	bpf_map_delete_elem(&processes, &pid);
 	note(pid, 0, false);
 	return 0;
@@ -84,7 +86,7 @@ SEC("raw_tp/sched_process_exit")
 int on_exit(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *task = (void *)ctx->args[0];
-	__u32 pid = BPF_CORE_READ(task, tgid), tid = BPF_CORE_READ(task, pid);
+	__u32 pid = pid_of(task), tid = tid_of(task);
 
 	bpf_map_delete_elem(&waits, &tid);
 	if (with_results && is_target(pid))
@@ -137,7 +139,7 @@ static __always_inline bool is_replaced(const struct ow_bpf_process *p,
 
 static __always_inline int take_mapping(__u64 start, __u64 end, bool has_file)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u32 pid = current_pid();
 	struct ow_bpf_process *p;
 
 	p = bpf_map_lookup_elem(&processes, &pid);

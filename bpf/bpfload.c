@@ -9,12 +9,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
 #include "sampler.skel.h"
 
 #define CALLS_RING (1U << 26) /* bytes, as every call leaves */
+
+/* Linux's PROC_PID_INIT_INO: the PID namespace that is not within another. */
+#define FIRST_NAMESPACE 0xEFFFFFFCU
 
 _Static_assert(OW_BPF_I386 == OW_SYSCALL_I386 && OW_BPF_X32 == OW_SYSCALL_X32 &&
 		       OW_BPF_NUMBERS == OW_SYSCALL_NUMBERS,
@@ -99,11 +103,28 @@ static void set_calls(struct sampler_bpf *skel,
 			skel->rodata->others_wanted = true;
 }
 
+/*
+ * The PID namespace that the numbers are of which we have from /proc; 0: the
+ * first one, or /proc is another one's.
+ */
+static uint32_t find_namespace(void)
+{
+	char self[16] = "";
+	struct stat st;
+
+	if (stat("/proc/self/ns/pid", &st) || st.st_ino == FIRST_NAMESPACE ||
+	    readlink("/proc/self", self, sizeof(self) - 1) < 0 ||
+	    atoi(self) != getpid())
+		return 0;
+	return (uint32_t)st.st_ino;
+}
+
 static void set_options(struct sampler_bpf *skel,
 			const struct ow_recorder_options *o)
 {
 	set_arch(skel);
 	set_calls(skel, o);
+	skel->rodata->pid_namespace = find_namespace();
 	skel->rodata->max_frames = o->max_frames;
 	skel->rodata->everyone = o->everyone;
 	skel->rodata->by_thread = o->by_thread;

@@ -9,7 +9,9 @@ const volatile struct ow_bpf_arch arch;
 const volatile __u32 max_frames = OW_BPF_FRAMES;
 const volatile bool everyone;  /* or only who is in targets */
 const volatile bool by_thread; /* tell threads of equal names apart */
-const volatile bool follow;    /* children of targets are some, too */
+/* Whose numbers processes are known by, as its files have it; 0: the first. */
+const volatile __u32 pid_namespace;
+const volatile bool follow; /* children of targets are some, too */
 const volatile bool with_kernel;
 const volatile bool with_results; /* of system calls */
 const volatile bool with_stacks = true;

@@ -4,6 +4,7 @@
 #define OW_BPF_SAMPLE_H
 
 #include "bpfchanges.h"
+#include "bpfpids.h"
 #include "bpfregs.h"
 #include "bpftell.h"
 
@@ -93,7 +94,7 @@ static __always_inline void begin(struct walk *w, __u32 kind)
 
 static __always_inline void end_of(struct walk *w, __u32 pid, __u32 kind)
 {
-	__u32 tid = (__u32)bpf_get_current_pid_tgid();
+	__u32 tid = (__u32)current_ids();
 	struct ow_sample_key *k = &w->stack.out.key;
 	__u64 *nr = tallies_here();
 
@@ -237,7 +238,7 @@ static __always_inline bool take_program(struct walk *w, __u32 pid, __u32 kind,
 static __always_inline struct walk *
 take(void *ctx, const struct user_regs *interrupted, __u32 slot, __u32 kind)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32;
+	__u32 pid = current_pid();
 	struct known *known;
 	struct walk *w;
 

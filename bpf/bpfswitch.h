@@ -60,7 +60,7 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	struct walk *w;
 	__u32 tid;
 
-	end_wait(BPF_CORE_READ(next, pid));
+	end_wait(tid_of(next));
 	if (task->exit_state)
 		return 0;
 	w = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_OFF_CPU);

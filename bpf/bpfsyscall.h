@@ -186,7 +186,7 @@ static __always_inline void make_room(void)
 static __always_inline void tell_call(const void *regs, __u32 nr,
 				      const struct walk *from)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	__u32 zero = 0, tid = (__u32)id, arg = text_of(nr), size = 0;
 	struct call *c = bpf_map_lookup_elem(&calls, &zero);
 
@@ -218,7 +218,7 @@ SEC("raw_tp/sys_enter")
 
 int on_enter(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u32 pid = bpf_get_current_pid_tgid() >> 32, nr;
+	__u32 pid = current_pid(), nr;
 	struct walk *from;
 
 	if (!is_target(pid))
@@ -289,7 +289,7 @@ SEC("raw_tp/sys_exit")
 
 int on_leave(struct bpf_raw_tracepoint_args *ctx)
 {
-	__u64 id = bpf_get_current_pid_tgid();
+	__u64 id = current_ids();
 	__u32 zero = 0, nr, size;
 	struct user_regs r;
 	struct result *s;

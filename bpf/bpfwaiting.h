@@ -33,10 +33,10 @@ static __always_inline void put_waiting(struct ow_bpf_waiting *out,
 	bpf_probe_read_kernel_str(out->head.comm, sizeof(out->head.comm),
 				  task->comm);
 	out->time = bpf_ktime_get_ns();
-	out->head.tid = task->pid;
+	out->head.tid = tid_of(task);
 	k->hash = out->time << 8 ^ bpf_get_smp_processor_id();
-	k->pid = task->tgid;
-	k->tid = by_thread ? task->pid : 0;
+	k->pid = pid_of(task);
+	k->tid = by_thread ? out->head.tid : 0;
 	k->kind = OW_SAMPLE_OFF_CPU;
 	k->end = OW_END_OUTERMOST;
 	if (with_kernel)
@@ -68,7 +68,7 @@ int on_task(struct bpf_iter__task *ctx)
 	struct ow_bpf_wait wait;
 	__u32 zero = 0, tid;
 
-	if (!task || !is_target(task->tgid) || task->exit_state ||
+	if (!task || !is_target(pid_of(task)) || task->exit_state ||
 	    is_running(task))
 		return 0;
 	out = bpf_map_lookup_elem(&waiting, &zero);
