@@ -336,10 +336,11 @@ int ow_bpfload_attach(struct ow_recorder *r, struct ow_error *err)
 		failed = attach_faults(e, err);
 	if (!failed && events & OW_RECORD_OFF_CPU)
 		failed = attach(e, e->skel->progs.on_switch, err);
-	if (!failed && events & OW_RECORD_SYSCALLS)
-		failed = attach(e, e->skel->progs.on_enter, err);
+	/* First its end: none that begins then is without. */
 	if (!failed && events & OW_RECORD_SYSCALLS && r->options.on_syscall)
 		failed = attach(e, e->skel->progs.on_leave, err);
+	if (!failed && events & OW_RECORD_SYSCALLS)
+		failed = attach(e, e->skel->progs.on_enter, err);
 	return failed;
 }
 

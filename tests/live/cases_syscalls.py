@@ -283,6 +283,17 @@ def start_trace(context, *arguments):
     return outwind, out
 
 
+@case('syscalls: results, from the first call on')
+def syscalls_first(context):
+    need_bpf(context)
+    target = context.start(['busy'])
+    lines, _ = trace(context, '-d', '0.3', '-e', 'tgkill', target.pid)
+    without = [l for l in lines if ' = ? at' in l]
+    # Each of its two threads may be in one at the end.
+    check(len(lines) > 100 and len(without) <= 2, 'without a result',
+          (len(lines), without))
+
+
 @case('syscalls: ends by a signal, and when its process is a zombie')
 def syscalls_signal(context):
     need_bpf(context)
