@@ -56,7 +56,8 @@ struct ow_bpfwalked ow_bpfevents_walk(struct ow_recorder *r,
 	struct ow_window window;
 	unsigned int i;
 
-	if (w.end != OW_END_WANT)
+	/* A thread without a program has no frames of one. */
+	if (w.end != OW_END_WANT && w.end != OW_END_NO_MODULE)
 		return w;
 	for (i = 0; i < arch->nr_regs; i++)
 		ow_regs_set(&regs, i, c->regs[i]);

@@ -336,6 +336,9 @@ def record_copies(context):
     check(copied >= pages - missed and lost == 0, 'copies', said)
     check(samples_of(profile) >= pages - missed, 'counted',
           (samples_of(profile), said))
+    # Its frames are told, too, up to there.
+    seen = sum(s['count'] for c, s in chains(profile) if c[:1] == ['touch'])
+    check(seen >= pages - missed, 'frames', (seen, said))
     context.note('%d copied, %d missed' % (copied, missed))
 
 
