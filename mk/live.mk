@@ -145,6 +145,7 @@ $(live)/Jit.class: $(live_src)/Jit.java
 	@javac -d $(@D) $< || echo "not built: $@"
 
 $(call live_program,nowhere,nowhere.c,$(CC) -D_GNU_SOURCE $(live_flags))
+$(call live_program,remapped,remapped.c,$(CC) -D_GNU_SOURCE $(live_flags))
 $(call live_program,unwritten,unwritten.c,$(CC) -D_GNU_SOURCE $(live_flags) -static)
 $(call live_program,touching,touching.c,$(CC) -D_GNU_SOURCE $(live_flags) -static)
 $(call live_program,callers,callers.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)

@@ -6,6 +6,7 @@
 
 #include "error.h"
 #include "fileobject.h"
+#include "remapped.h"
 
 #define HEAD_STEPS 1000 /* mappings looked at for the one of offset 0 */
 
@@ -101,6 +102,21 @@ static const struct ow_core_file *file_at(const struct ow_core *core,
 	return NULL;
 }
 
+/* The file that has been mapped below and above, but not there, or NULL. */
+static const struct ow_core_file *file_around(const struct ow_core *core,
+					      uint64_t start, uint64_t end)
+{
+	const struct ow_core_file *below = file_at(core, start - 1);
+	const struct ow_core_file *above = file_at(core, end);
+
+	if (!below || !above || below->end != start || above->start != end ||
+	    strcmp(below->path, above->path) != 0 ||
+	    !ow_remapped_between(below->start, below->off, above->start,
+				 above->off))
+		return NULL;
+	return below;
+}
+
 /* Is this the program itself, which the user may have named? */
 static bool is_program(const struct ow_core *core, const struct ow_core_file *f,
 		       uint64_t start, uint64_t end)
@@ -136,6 +152,8 @@ static bool add_range(struct ow_core *core, uint64_t start, uint64_t end)
 	const struct ow_core_file *f = file_at(core, start);
 	struct ow_corepiece p = { .start = start, .end = end, .head = start };
 
+	if (!f)
+		f = file_around(core, start, end);
 	if (f) {
 		p.path = f->path;
 		p.off = f->off + (start - f->start);

@@ -18,6 +18,7 @@
 #include "monotonic.h"
 #include "procfs.h"
 #include "procobject.h"
+#include "remapped.h"
 #include "taken.h"
 
 static void take_gently(struct ow_taken *t)
@@ -176,10 +177,12 @@ static void hand_over_regions(struct ow_taken *t)
 static int list_modules(struct ow_taken *t, struct ow_error *err)
 {
 	struct ow_capture *c = t->c;
-	const struct ow_mapping *p, *end = t->maps.list + t->maps.nr;
+	const struct ow_mapping *p, *end;
 	struct ow_capture_module *m;
 	size_t n = 0;
 
+	ow_remapped_settle(&t->maps);
+	end = t->maps.list + t->maps.nr;
 	for (p = t->maps.list; p < end; p++)
 		n += p->executable;
 	c->modules = calloc(n + 1, sizeof(*c->modules));

@@ -10,6 +10,7 @@ from harness import (START, Skip, case, check, check_names, check_target,
 
 LINKS = ['link%d' % n for n in range(12, 0, -1)]
 CHAIN = ['stay'] + LINKS + ['main', START]
+REMAPPED = ['stay', 'link1', 'link2', 'link3', 'main', START]
 
 FLAVOURS = (
     'pie', 'no-pie', 'static', 'static-pie', 'O0', 'O3-lto', 'fp', 'clang',
@@ -135,6 +136,26 @@ def start_loader(context, **options):
     lib = shutil.copy(context.program('plugin.so'),
                       os.path.join(context.tmp, 'lib.so'))
     return lib, context.start(['loader', lib], **options)
+
+
+def add_remapped(how):
+    @case('chain: code copied to memory of its own, %s' % how)
+    def _(context):
+        target = context.start(['remapped', how])
+        with open('/proc/%d/maps' % target.pid, encoding='utf-8') as f:
+            check(' 00:00 0 \n' in ''.join(
+                line for line in f if 'r-xp' in line), 'nothing is copied')
+        check_target(context, target.pid, REMAPPED)
+        core = os.path.join(context.tmp, 'core')
+        need('gcore')
+        subprocess.run(['gcore', '-o', core, str(target.pid)],
+                       capture_output=True, check=True)
+        thread = context.stacks('%s.%d' % (core, target.pid))['threads'][0]
+        check_names(thread, REMAPPED)
+
+
+for each in ('all', 'inner'):
+    add_remapped(each)
 
 
 @case('library: loaded at run time')
