@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "arch.h"
 #include "mappings.h"
 #include "stackcopy.h"
 
@@ -11,6 +12,7 @@
 #define START_SIZE        64 /* of the arguments' count and first pointers */
 #define GROWN_SIZE        (8 << 20)  /* of a main stack meanwhile, at most */
 #define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
+#define HANDLER_SIZE      (64 << 10) /* of a handler's frames, looked through */
 #define PAGE_MASK         0xfffULL   /* the smallest page of any target */
 
 static bool is_main_stack(const struct ow_mapping *m)
@@ -122,19 +124,91 @@ static uint64_t lowest_pointer(const struct ow_region *r, size_t word,
 	return lowest == UINT64_MAX ? 0 : lowest;
 }
 
-void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
-			   size_t word, bool is_leader, uint64_t tp)
+static uint64_t word_at(const struct ow_region *r, const struct ow_arch *arch,
+			size_t off)
 {
-	const struct ow_mapping *home = home_of(p, is_leader, tp);
-	const struct ow_region *r = &p->copy->regions[region];
-	uint64_t start;
+	uint64_t word = 0;
 
-	if (!home ||
-	    (r->start + RED_ZONE >= home->start && r->start < home->end))
-		return;
-	start = lowest_pointer(r, word, home);
+	if (off <= r->size && r->size - off >= arch->word)
+		memcpy(&word, r->bytes + off, arch->word);
+	return word;
+}
+
+/*
+ * Where sp was before the signal, if a frame of that layout stands there and the
+ * handler runs elsewhere; else 0.
+ */
+static uint64_t interrupted_sp(const struct ow_stackplan *p,
+			       const struct ow_region *r,
+			       const struct ow_arch *arch,
+			       const struct ow_sigframe *sf, size_t off)
+{
+	const struct ow_mapping *m;
+	uint64_t sp;
+
+	if (!sf->mark_bits || (word_at(r, arch, off + (size_t)sf->mark_off) &
+			       sf->mark_bits) != sf->mark)
+		return 0;
+	sp = word_at(r, arch, off + (size_t)sf->sp_off);
+	if (sp == 0 || sp - r->start < r->size)
+		return 0;
+	m = stack_of(p->maps, sp);
+	return m && m->writable ? sp : 0;
+}
+
+/* The same of the first signal frame in the region. */
+static uint64_t first_interrupted(const struct ow_stackplan *p,
+				  const struct ow_region *r,
+				  const struct ow_arch *arch)
+{
+	size_t off, end = r->size < HANDLER_SIZE ? r->size : HANDLER_SIZE;
+	uint64_t sp;
+	uint8_t i;
+
+	for (off = 0; off < end; off += arch->word) {
+		for (i = 0; i < arch->nr_sigframes; i++) {
+			sp = interrupted_sp(p, r, arch, &arch->sigframes[i],
+					    off);
+			if (sp)
+				return sp;
+		}
+	}
+	return 0;
+}
+
+static bool is_in(const struct ow_mapping *m, uint64_t addr)
+{
+	return m && addr + RED_ZONE >= m->start && addr < m->end;
+}
+
+/* ow_stackplan_add_home(), of home alone. */
+static void add_home(const struct ow_stackplan *p, const struct ow_region *r,
+		     size_t word, const struct ow_mapping *home, uint64_t tp)
+{
+	uint64_t start = lowest_pointer(r, word, home);
+
 	if (start == 0)
 		return;
 	start = start > home->start + RED_ZONE ? start - RED_ZONE : home->start;
 	ow_stackcopy_add(p->copy, start, copy_end(p, home, start, tp));
+}
+
+void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
+			   const struct ow_arch *arch, bool is_leader,
+			   uint64_t tp)
+{
+	const struct ow_mapping *home = home_of(p, is_leader, tp);
+	/* Where regions are may change as one is added. */
+	const struct ow_region r = p->copy->regions[region];
+	uint64_t sp;
+
+	if (is_in(home, r.start))
+		return;
+	if (home)
+		add_home(p, &r, arch->word, home, tp);
+	/* Where home is may change as well, as mappings are asked for. */
+	sp = first_interrupted(p, &r, arch);
+	home = home_of(p, is_leader, tp);
+	if (sp && !is_in(home, sp))
+		ow_stackplan_add(p, sp, tp);
 }

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct ow_arch;
 struct ow_mappings;
 struct ow_stackcopy;
 
@@ -28,9 +29,11 @@ ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp,
 /*
  * A thread on an alternate stack, in a signal handler as a rule, goes on with
  * its own: plan to copy that, from the lowest place that the region copied
- * first points to.  word is the size of an address of the target.
+ * first points to.  Where the signal interrupted a third one, a coroutine's, also
+ * that.
  */
 void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
-			   size_t word, bool is_leader, uint64_t tp);
+			   const struct ow_arch *arch, bool is_leader,
+			   uint64_t tp);
 
 #endif /* OW_STACKPLAN_H */

@@ -329,7 +329,7 @@ void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)
 	for (i = first; i < first + nr; i++)
 		if (t->threads[i].region >= 0)
 			ow_stackplan_add_home(&t->plan, t->threads[i].region,
-					      t->threads[i].arch->word,
+					      t->threads[i].arch,
 					      c->threads[i].info.tid == c->pid,
 					      t->threads[i].tp);
 	if (t->copy.nr > before)

@@ -132,6 +132,21 @@ def _(context):
         check(thread['complete'], 'complete', options)
 
 
+def add_coroutine(program, trampoline):
+    @case('signal: in a coroutine, on an alternate stack, ' + program)
+    def _(context):
+        target = context.start([program, 'coroutine'])
+        # What makecontext() makes up as the caller has no CFI.
+        thread = context.stacks(target.pid, status=None)['threads'][0]
+        check(match(names(thread)[:5], ['stay', 'on_signal', trampoline,
+                                        'store_to_null', 'coroutine']),
+              'names', (names(thread), thread.get('end_detail')))
+
+
+add_coroutine('signals', TRAMPOLINE)
+add_coroutine('signals-i386', '__kernel_sigreturn')
+
+
 @case('signal: stack overflow')
 def _(context):
     target = context.start(['signals', 'overflow'])

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch.h"
 #include "mappings.h"
 #include "stackcopy.h"
 #include "test.h"
@@ -359,7 +360,8 @@ static void test_plan_home(void)
 		want[1] = t->want;
 		ow_stackcopy_add(&copy, want[0].start, want[0].end);
 		copy.regions[0].bytes = (const uint8_t *)t->words;
-		ow_stackplan_add_home(&plan, 0, 8, t->is_leader, t->tp);
+		ow_stackplan_add_home(&plan, 0, &ow_arch_x86_64, t->is_leader,
+				      t->tp);
 		CHECK(planned(&copy, want, t->want.end ? 2 : 1));
 		if (test_failures > failures)
 			printf("# %s\n", t->name);
@@ -386,9 +388,73 @@ static void test_plan_home_of_32_bits(void)
 
 	ow_stackcopy_add(&copy, 0x5000, 0x5010);
 	copy.regions[0].bytes = (const uint8_t *)words;
-	ow_stackplan_add_home(&plan, 0, 4, true, 0);
+	ow_stackplan_add_home(&plan, 0, &ow_arch_i386, true, 0);
 	CHECK(planned(&copy, want, 2));
 	free(copy.regions);
+}
+
+/*
+ * A signal frame of x86-64 on a stack in the arena: words from the handler's sp on,
+ * ucontext at the fourth.
+ */
+static void test_plan_interrupted(void)
+{
+	enum {
+		UCONTEXT = 4,
+		SP = UCONTEXT + 20,
+		CS = UCONTEXT + 23,
+		NR = 40
+	};
+
+	static const struct {
+		const char *name;
+		uint64_t sp, cs;
+		struct span want[2];
+	} cases[] = {
+		{ "a coroutine's stack, and home",
+		  THREAD + 0x2000,
+		  0x002b000000000033,
+		  { { STACK + 0x2000 - RED_ZONE, STACK_END },
+		    { THREAD + 0x2000 - RED_ZONE,
+		      THREAD + 0x2000 + BASELESS } } },
+		{ "home, once",
+		  STACK + 0x3000,
+		  0x33,
+		  { { STACK + 0x2000 - RED_ZONE, STACK_END } } },
+		{ "the handler's own stack",
+		  ALTSTACK + 64,
+		  0x33,
+		  { { STACK + 0x2000 - RED_ZONE, STACK_END } } },
+		{ "no signal frame",
+		  THREAD + 0x2000,
+		  0x34,
+		  { { STACK + 0x2000 - RED_ZONE, STACK_END } } },
+		{ "memory that is no stack",
+		  0x400100,
+		  0x33,
+		  { { STACK + 0x2000 - RED_ZONE, STACK_END } } },
+	};
+	struct ow_stackplan plan = { &maps, NULL, 0, STACK_END - 8 };
+	struct span want[3] = { { ALTSTACK, ALTSTACK + 8 * NR } };
+	uint64_t words[NR] = { [1] = STACK + 0x2000 };
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(cases); i++) {
+		struct ow_stackcopy copy = { 0 };
+		int failures = test_failures;
+
+		words[SP] = cases[i].sp;
+		words[CS] = cases[i].cs;
+		memcpy(&want[1], cases[i].want, sizeof(cases[i].want));
+		plan.copy = &copy;
+		ow_stackcopy_add(&copy, want[0].start, want[0].end);
+		copy.regions[0].bytes = (const uint8_t *)words;
+		ow_stackplan_add_home(&plan, 0, &ow_arch_x86_64, true, 0);
+		CHECK(planned(&copy, want, cases[i].want[1].end ? 3 : 2));
+		if (test_failures > failures)
+			printf("# %s\n", cases[i].name);
+		free(copy.regions);
+	}
 }
 
 int main(void)
@@ -398,6 +464,8 @@ int main(void)
 		{ "the main stack up to the arguments", test_main_start },
 		{ "what is planned of the home stack", test_plan_home },
 		{ "the home stack of 32 bits", test_plan_home_of_32_bits },
+		{ "the stack that a signal interrupted",
+		  test_plan_interrupted },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));

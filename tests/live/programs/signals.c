@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef __GLIBC__ /* musl has no makecontext() */
+#include <ucontext.h>
+#endif
 
 #include "stay.h"
 
@@ -96,6 +99,27 @@ static void *in_thread(void *arg)
 	return arg;
 }
 
+#ifdef __GLIBC__
+static void coroutine(void)
+{
+	store_to_null(1);
+}
+
+/* A stack that is neither the thread's own nor its handlers'. */
+static NOINLINE int swapped(void)
+{
+	static ucontext_t here, there;
+	static char stack[65536];
+
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	there.uc_link = &here;
+	makecontext(&there, coroutine, 0);
+	return swapcontext(&here, &there);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	const char *scene = argc > 1 ? argv[1] : "";
@@ -139,6 +163,13 @@ int main(int argc, char **argv)
 		first_insn();
 		return 1;
 	}
+#ifdef __GLIBC__
+	if (strcmp(scene, "coroutine") == 0) {
+		take_altstack();
+		handle(SIGSEGV, on_signal, SA_ONSTACK);
+		return swapped();
+	}
+#endif
 	if (strcmp(scene, "overflow") == 0) {
 		take_altstack();
 		handle(SIGSEGV, on_signal, SA_ONSTACK);
