@@ -22,6 +22,8 @@ struct watch {
 	int syscall, schedstat;
 	unsigned long long turns; /* how often it was given a CPU */
 	char line[LINE_SIZE];
+	/* Which regions are copied of it: those of its stack, and of its home. */
+	size_t first, end, first_home, end_home;
 };
 
 static ssize_t read_line(int fd, char *line)
@@ -140,8 +142,35 @@ static bool begin(struct ow_taken *t, struct watch *w, bool last)
 	ow_regs_set(&thread->regs, arch->pc, pc);
 	t->threads[w->i].arch = arch;
 	thread->info.captured = true;
+	w->first = t->copy.nr;
 	ow_taken_plan_stack(t, w->i);
+	w->end = t->copy.nr;
 	return true;
+}
+
+static void copy_stacks(struct ow_taken *t, struct watch *list, size_t nr)
+{
+	struct watch *w;
+
+	t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
+	for (w = list; w < list + nr; w++) {
+		w->first_home = t->copy.nr;
+		ow_taken_plan_home(t, w->i);
+		w->end_home = t->copy.nr;
+	}
+	if (nr > 0 && t->copy.nr > list[0].first_home)
+		t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
+}
+
+/* It has moved: what it has now may be at the same addresses. */
+static void drop_copies(struct ow_taken *t, const struct watch *w)
+{
+	size_t i;
+
+	for (i = w->first; i < w->end; i++)
+		t->copy.regions[i].size = 0;
+	for (i = w->first_home; i < w->end_home; i++)
+		t->copy.regions[i].size = 0;
 }
 
 /* Is it where it was all the time? */
@@ -193,12 +222,14 @@ static bool take_round(struct ow_taken *t, bool last)
 
 	while ((nr = watch_some(t, &i, list, last)) > 0 ||
 	       i < t->c->nr_threads) {
-		t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
+		copy_stacks(t, list, nr);
 		for (k = 0; k < nr; k++) {
 			info = &t->c->threads[list[k].i].info;
 			info->certain = has_stayed(&list[k]);
 			info->captured = info->certain || last;
 			moved |= !info->certain;
+			if (!info->captured)
+				drop_copies(t, &list[k]);
 			unwatch(&list[k]);
 		}
 	}

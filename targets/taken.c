@@ -319,6 +319,17 @@ void ow_taken_plan_stack(struct ow_taken *t, size_t i)
 			t->threads[i].tp);
 }
 
+void ow_taken_plan_home(struct ow_taken *t, size_t i)
+{
+	const struct ow_taken_thread *thread = &t->threads[i];
+
+	if (thread->region >= 0)
+		ow_stackplan_add_home(&t->plan, (size_t)thread->region,
+				      thread->arch,
+				      t->c->threads[i].info.tid == t->c->pid,
+				      thread->tp);
+}
+
 void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)
 {
 	struct ow_capture *c = t->c;
@@ -327,11 +338,8 @@ void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)
 	c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 	before = t->copy.nr;
 	for (i = first; i < first + nr; i++)
-		if (t->threads[i].region >= 0)
-			ow_stackplan_add_home(&t->plan, t->threads[i].region,
-					      t->threads[i].arch,
-					      c->threads[i].info.tid == c->pid,
-					      t->threads[i].tp);
+		if (c->threads[i].info.stopped)
+			ow_taken_plan_home(t, i);
 	if (t->copy.nr > before)
 		c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 }

@@ -86,7 +86,10 @@ void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes,
 /* Plan to copy the stack of a thread that has registers. */
 void ow_taken_plan_stack(struct ow_taken *t, size_t i);
 
-/* Copy what is planned, and then what that shows to be needed. */
+/* And once that is copied, of what it goes on with (ow_stackplan_add_home()). */
+void ow_taken_plan_home(struct ow_taken *t, size_t i);
+
+/* Copy what is planned, and then what that shows stopped threads to need. */
 void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr);
 
 #endif /* OW_TAKEN_H */

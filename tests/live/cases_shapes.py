@@ -118,6 +118,9 @@ def _(context):
                 ['stay', 'on_signal', TRAMPOLINE, 'store_to_null', 'in_thread',
                  'start_thread', re.compile('(__)?clone3?')])
     check(stacks['threads'][1]['complete'], 'complete')
+    for way in ('--gentle', '--no-stop'):
+        check_names(context.stacks(target.pid, way)['threads'][1],
+                    names(stacks['threads'][1]))
 
 
 @case('signal: thread of 32 bits on an alternate stack')
@@ -137,10 +140,11 @@ def add_coroutine(program, trampoline):
     def _(context):
         target = context.start([program, 'coroutine'])
         # What makecontext() makes up as the caller has no CFI.
-        thread = context.stacks(target.pid, status=None)['threads'][0]
-        check(match(names(thread)[:5], ['stay', 'on_signal', trampoline,
-                                        'store_to_null', 'coroutine']),
-              'names', (names(thread), thread.get('end_detail')))
+        for way in ((), ('--gentle',), ('--no-stop',)):
+            thread = context.stacks(target.pid, *way, status=None)['threads'][0]
+            check(match(names(thread)[:5], ['stay', 'on_signal', trampoline,
+                                            'store_to_null', 'coroutine']),
+                  'names', (way, names(thread), thread.get('end_detail')))
 
 
 add_coroutine('signals', TRAMPOLINE)
