@@ -8,7 +8,7 @@
 #include "stackcopy.h"
 
 #define RED_ZONE          128         /* x86-64 psABI 3.2.2 */
-#define UNKNOWN_BASE_SIZE (256 << 10) /* copied where no base is known */
+#define UNKNOWN_BASE_SIZE (256 << 10) /* copied, unless asked for, of no base */
 #define START_SIZE        64 /* of the arguments' count and first pointers */
 #define GROWN_SIZE        (8 << 20)  /* of a main stack meanwhile, at most */
 #define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
@@ -25,14 +25,15 @@ static uint64_t copy_end(const struct ow_stackplan *p,
 			 const struct ow_mapping *m, uint64_t sp, uint64_t tp)
 {
 	uint64_t end = m->end;
+	uint64_t unknown = p->limit ? p->limit : UNKNOWN_BASE_SIZE;
 
 	/* glibc and musl put a thread's descriptor at its stack's base. */
 	if (tp > sp && tp < m->end)
 		end = tp;
 	else if (p->main_start > sp && p->main_start + START_SIZE < m->end)
 		end = p->main_start + START_SIZE;
-	else if (!is_main_stack(m) && end - sp > UNKNOWN_BASE_SIZE)
-		end = sp + UNKNOWN_BASE_SIZE;
+	else if (!is_main_stack(m) && end - sp > unknown)
+		end = sp + unknown;
 	if (p->limit && end - sp > p->limit)
 		end = sp + p->limit;
 	return end;

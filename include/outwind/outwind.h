@@ -86,7 +86,7 @@ enum ow_extras {
 /* All zero is a good default. */
 struct ow_capture_options {
 	size_t stack_size; /* most bytes copied of a stack; 0: no limit but
-			       the stack's own */
+			       the stack's own, 256 KiB where that isn't known */
 	const pid_t *tids; /* only these threads, or NULL for all; in a core,
 			      0 is the first one, which crashed */
 	size_t nr_tids;
