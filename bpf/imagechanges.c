@@ -9,6 +9,7 @@
 #include "error.h"
 #include "images.h"
 #include "monotonic.h"
+#include "remapped.h"
 
 #define MOST_LOOKS 100 /* a millisecond apart */
 
@@ -41,6 +42,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im, pid_t pid,
 
 	*nr_ret = 0;
 	if (!ow_mappings_read_code(pid, &maps, NULL)) {
+		ow_remapped_settle(&maps);
 		for (i = 0; i < maps.nr; i++)
 			nr += maps.list[i].executable;
 		list = nr ? calloc(nr, sizeof(*list)) : NULL;

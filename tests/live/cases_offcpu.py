@@ -196,6 +196,15 @@ def waits_of_command(context):
     check_kernel(profile)
 
 
+@case('off CPU: in code copied to memory of its own', alone=True)
+def waits_remapped(context):
+    need_bpf(context)
+    target = context.start(['remapped', 'all'])
+    profile, _ = record(context, '--off-cpu', '-d', '0.3', target.pid)
+    for function in ('stay', 'link1', 'link2', 'link3', 'main'):
+        check(time_in(profile, function) > 0, function, profile)
+
+
 @case('off CPU: everyone', alone=True)
 def waits_of_all(context):
     waits = Waits(context)
