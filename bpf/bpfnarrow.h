@@ -10,10 +10,11 @@
 #include "bpfwalk.h"
 
 /* Bytes of the trampolines' code. */
-#define OLD_SIZE 8
-#define RT_SIZE  7
+#define OLD_SIZE    8
+#define POPPED_SIZE 7
+#define RT_SIZE     7
 
-/* Where a signal's context is, by the trampoline's code at pc; or 0. */
+/* Where a signal's registers are, by the trampoline's code at pc; or 0. */
 __noinline int narrow_trampoline_at(__u64 pc)
 {
 	__u64 code = 0;
@@ -21,21 +22,23 @@ __noinline int narrow_trampoline_at(__u64 pc)
 	/* pop %eax; mov $__NR_sigreturn,%eax; int $0x80 */
 	if (!bpf_probe_read_user(&code, OLD_SIZE, (void *)pc) &&
 	    code == 0x80cd00000077b858ULL)
-		return OLD_CONTEXT;
-	/* mov $__NR_rt_sigreturn,%eax; int $0x80 */
+		return OLD_REGS;
 	code = 0;
-	if (!bpf_probe_read_user(&code, RT_SIZE, (void *)pc) &&
-	    code == 0x80cd000000adb8ULL)
-		return RT_CONTEXT;
-	return 0;
+	if (bpf_probe_read_user(&code, RT_SIZE, (void *)pc))
+		return 0;
+	/* The same behind its pop. */
+	if (code == 0x80cd00000077b8ULL)
+		return POPPED_REGS;
+	/* mov $__NR_rt_sigreturn,%eax; int $0x80 */
+	return code == 0x80cd000000adb8ULL ? RT_REGS : 0;
 }
 
 /* Is a signal frame there?  By what the kernel stores as cs. */
-static __always_inline bool has_narrow_mark(const struct walk *w, __u32 context)
+static __always_inline bool has_narrow_mark(const struct walk *w, __u32 regs)
 {
 	__u64 cs;
 
-	return !read_narrow(w->reg[ESP] + context + CONTEXT_CS, &cs) &&
+	return !read_narrow(w->reg[ESP] + regs + REGS_CS, &cs) &&
 	       (cs & 0xffaf) == USER32_CS;
 }
 
@@ -46,18 +49,14 @@ static __always_inline int narrow_returning(const struct walk *w)
 
 	if (w->flags & OW_FRAME_RETURN)
 		return 0;
-	if (has_narrow_mark(w, OLD_CONTEXT)) {
-		at = narrow_trampoline_at((__u32)(w->reg[EIP] - OLD_SIZE));
-		if (at == OLD_CONTEXT)
-			return at;
-	}
-	if (!has_narrow_mark(w, RT_CONTEXT))
-		return 0;
-	at = narrow_trampoline_at((__u32)(w->reg[EIP] - RT_SIZE));
-	return at == RT_CONTEXT ? at : 0;
+	at = narrow_trampoline_at((__u32)(w->reg[EIP] - POPPED_SIZE));
+	if ((at == POPPED_REGS && has_narrow_mark(w, POPPED_REGS)) ||
+	    (at == RT_REGS && has_narrow_mark(w, RT_REGS)))
+		return at;
+	return 0;
 }
 
-/* Where the context is, if a handler returns here or is just returning. */
+/* Where registers are, if a handler returns here or is just returning. */
 __noinline int narrow_trampoline(struct walk *w)
 {
 	int at;
@@ -68,13 +67,13 @@ __noinline int narrow_trampoline(struct walk *w)
 	return at ? at : narrow_returning(w);
 }
 
-/* Into w->rule, if a signal's context is at esp + context. */
-static __always_inline bool narrow_signal(struct walk *w, int context)
+/* Into w->rule, if a signal's registers are at esp + regs. */
+static __always_inline bool narrow_signal(struct walk *w, int regs)
 {
-	if (!context)
+	if (!regs)
 		return false;
 	signal_rule(w);
-	w->rule.base_off = context + CONTEXT_REGS;
+	w->rule.base_off = regs;
 	return true;
 }
 
@@ -107,10 +106,9 @@ __noinline int is_narrow_last(struct walk *w, __u64 addr)
 
 	if (!w || !(w->rule.flags & OW_BPF_RULE_LAST) || addr == w->reg[EIP])
 		return false;
-	return has_narrow_mark(w, OLD_CONTEXT) ||
-	       has_narrow_mark(w, RT_CONTEXT) ||
-	       read_narrow(w->reg[ESP] + OLD_CONTEXT + CONTEXT_CS, &cs) ||
-	       read_narrow(w->reg[ESP] + RT_CONTEXT + CONTEXT_CS, &cs);
+	return has_narrow_mark(w, OLD_REGS) || has_narrow_mark(w, RT_REGS) ||
+	       read_narrow(w->reg[ESP] + OLD_REGS + REGS_CS, &cs) ||
+	       read_narrow(w->reg[ESP] + RT_REGS + REGS_CS, &cs);
 }
 
 /* The rule of the frame whose code is at addr, into w->rule; or an end. */

@@ -28,12 +28,12 @@ enum {
 #define BIT(n)       (1ULL << (n))
 #define NARROW_SAVED (BIT(EBX) | BIT(ESP) | BIT(EBP) | BIT(ESI) | BIT(EDI))
 
-/* Signal frames, from esp at the trampoline, as core/arch_i386.c has them. */
-#define OLD_CONTEXT  4
-#define RT_CONTEXT   160
-#define CONTEXT_REGS 16 /* from there to edi */
-#define CONTEXT_CS   60
-#define CONTEXT_NR   11 /* words from edi to eip */
+/* From esp at a trampoline to edi, as core/arch_i386.c has signal frames. */
+#define OLD_REGS    20
+#define POPPED_REGS 16
+#define RT_REGS     176
+#define REGS_CS     44 /* from there */
+#define REGS_NR     11 /* words from edi to eip */
 
 static __always_inline void order_narrow(__u64 *reg, const struct user_regs *r)
 {
@@ -187,8 +187,8 @@ __noinline int narrow_by_rule(struct walk *w)
 __noinline int narrow_by_signal(struct walk *w)
 {
 	/* esp is saved among them; the two behind eax are no registers. */
-	static const __u8 slots[CONTEXT_NR] = { EDI, ESI, EBP, ESP, EBX, EDX,
-						ECX, EAX, 31,  31,  EIP };
+	static const __u8 slots[REGS_NR] = { EDI, ESI, EBP, ESP, EBX, EDX,
+					     ECX, EAX, 31,  31,  EIP };
 	__u64 from;
 	__u32 i;
 
@@ -196,7 +196,7 @@ __noinline int narrow_by_signal(struct walk *w)
 		return OW_END_BAD_RULE;
 	from = w->reg[ESP] + (__s64)w->rule.base_off;
 	w->known = 0;
-	for (i = 0; i < CONTEXT_NR; i++)
+	for (i = 0; i < REGS_NR; i++)
 		if (!read_narrow(from + 4 * i, &w->reg[slots[i] % SLOTS]))
 			w->known |= BIT(slots[i] % SLOTS);
 	w->known &= BIT(NR_NARROW) - 1;

@@ -53,11 +53,17 @@ static const char *const names[NR_REGS] = {
 #define RT_BASE  (4 + 4 + 4 + 128 + 20)
 
 static const struct ow_rule old_stored[] = ALL_STORED(OLD_BASE);
+static const struct ow_rule popped_stored[] = ALL_STORED(0);
 static const struct ow_rule rt_stored[] = ALL_STORED(RT_BASE);
 
 /* pop %eax; mov $__NR_sigreturn,%eax; int $0x80 */
 static const uint8_t sigreturn[] = {
 	0x58, 0xb8, 0x77, 0x00, 0x00, 0x00, 0xcd, 0x80,
+};
+
+/* The same behind its pop, as it calls the kernel. */
+static const uint8_t popped[] = {
+	0xb8, 0x77, 0x00, 0x00, 0x00, 0xcd, 0x80,
 };
 
 /* mov $__NR_rt_sigreturn,%eax; int $0x80 */
@@ -74,6 +80,8 @@ static const uint8_t rt_sigreturn[] = {
 static const struct ow_sigframe sigframes[] = {
 	{ sigreturn, sizeof(sigreturn), OW_ARRAY_SIZE(old_stored), old_stored,
 	  ESP_OFF(OLD_BASE), MARK(OLD_BASE) },
+	{ popped, sizeof(popped), OW_ARRAY_SIZE(popped_stored), popped_stored,
+	  ESP_OFF(0), MARK(0) },
 	{ rt_sigreturn, sizeof(rt_sigreturn), OW_ARRAY_SIZE(rt_stored),
 	  rt_stored, ESP_OFF(RT_BASE), MARK(RT_BASE) },
 };

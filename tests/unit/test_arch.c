@@ -148,6 +148,10 @@ static void test_signal_rows(void)
 		  "ebx=[esp+36] edx=[esp+40] ecx=[esp+44] eax=[esp+48] "
 		  "eip=[esp+60] signal" },
 		{ &ow_arch_i386, 1,
+		  "cfa=[esp+28] edi=[esp+16] esi=[esp+20] ebp=[esp+24] "
+		  "ebx=[esp+32] edx=[esp+36] ecx=[esp+40] eax=[esp+44] "
+		  "eip=[esp+56] signal" },
+		{ &ow_arch_i386, 2,
 		  "cfa=[esp+188] edi=[esp+176] esi=[esp+180] ebp=[esp+184] "
 		  "ebx=[esp+192] edx=[esp+196] ecx=[esp+200] eax=[esp+204] "
 		  "eip=[esp+216] signal" },

@@ -123,8 +123,18 @@ static void test_trampoline_i386(void)
 	poke(STACK + 4 + 16 + 4 * 3, STACK + 0x200);
 	poke(STACK + 4 + 16 + 4 * 10, MODULE + OUTERMOST);
 	CHECK_TEXT(run(), "600000@0 registers s; 501100@200 signal; complete");
+	/* behind its pop, and while its call of the kernel runs */
 	set_up(&ow_arch_i386);
-	put_trampoline(code_bytes, 1);
+	put_trampoline(code_bytes, 0);
+	set_pc(JIT + 1);
+	poke(STACK + 16 + 4 * 3, STACK + 0x200);
+	poke(STACK + 16 + 4 * 10, MODULE + OUTERMOST);
+	poke(STACK + 16 + 4 * 11, 0x23); /* cs */
+	CHECK_TEXT(run(), "600001@0 registers s; 501100@200 signal; complete");
+	set_pc(JIT + 8);
+	CHECK_TEXT(run(), "600008@0 registers s; 501100@200 signal; complete");
+	set_up(&ow_arch_i386);
+	put_trampoline(code_bytes, 2);
 	set_pc(JIT);
 	poke(STACK + 160 + 16 + 4 * 3, STACK + 0x200);
 	poke(STACK + 160 + 16 + 4 * 10, MODULE + OUTERMOST);
