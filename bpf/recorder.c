@@ -40,6 +40,17 @@ static void settle_options(struct ow_recorder_options *o)
 		o->frequency = MOST_HZ;
 }
 
+/* Is it among those before it?  Who is named twice isn't sampled twice. */
+static bool is_repeated(const pid_t *pids, size_t at)
+{
+	size_t i;
+
+	for (i = 0; i < at; i++)
+		if (pids[i] == pids[at])
+			return true;
+	return false;
+}
+
 struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 				     struct ow_error *err)
 {
@@ -60,7 +71,8 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 	if (!failed)
 		failed = r->ops->open(r, err);
 	for (i = 0; !failed && i < options->nr_pids; i++)
-		failed = r->ops->add(r, options->pids[i], err);
+		if (!is_repeated(options->pids, i))
+			failed = r->ops->add(r, options->pids[i], err);
 	if (!failed)
 		return r;
 	ow_recorder_close(r);

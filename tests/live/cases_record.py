@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import time
 
 from harness import PATIENCE, Skip, case, check, children_of, need, need_root
@@ -44,6 +45,13 @@ def record(context, *options):
     done = context.run('record', '-f', 'json', '-o', path, *options, status=0)
     with open(path, encoding='utf-8') as f:
         return json.load(f), done.stderr.decode()
+
+
+def cpu_seconds(pid):
+    """What it has run so far."""
+    with open('/proc/%d/stat' % pid, encoding='utf-8') as f:
+        fields = f.read().rsplit(') ', 1)[1].split()
+    return sum(map(int, fields[11:13])) / os.sysconf('SC_CLK_TCK')
 
 
 def samples_of(profile):
@@ -208,6 +216,21 @@ def record_as_perf(context):
                   'share of a hot stack',
                   (chain, mine[chain] / all_mine, share))
     context.note('%d samples here, %d of perf' % (all_mine, all_theirs))
+
+
+@case('record: a process that is named twice', alone=True)
+def record_twice(context):
+    need_bpf(context)
+    target = context.start([sys.executable, '-c',
+                            'print("ready", flush=True)\nwhile True: pass'])
+    for engine in ENGINES:
+        begun = cpu_seconds(target.pid)
+        profile, _ = record(context, '-F', '997', '-d', '1',
+                            '--engine=' + engine, '-p',
+                            '%d,%d' % (target.pid, target.pid))
+        most = 997 * (cpu_seconds(target.pid) - begun)
+        check(0 < samples_of(profile) < 1.3 * most, engine,
+              (samples_of(profile), most))
 
 
 @case('record: a command, from its first instruction on', alone=True)
