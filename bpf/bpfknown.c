@@ -4,9 +4,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "bpfload.h"
 #include "error.h"
@@ -238,12 +242,22 @@ bool ow_bpfknown_tell(struct ow_recorder *r)
 	return true;
 }
 
+/* Of a process, but not its first one: /proc has it, too. */
+static bool is_thread(pid_t pid)
+{
+	return syscall(SYS_tgkill, pid, pid, 0) && errno == ESRCH &&
+	       !kill(pid, 0);
+}
+
 int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct ow_bpfengine *e = r->priv;
 	uint32_t key = (uint32_t)pid, one = 1;
 	struct ow_image *image;
 
+	if (is_thread(pid))
+		return ow_fail(err, OW_CODE_ABSENT,
+			       "%d is a thread: name its process", pid);
 	if (bpf_map_update_elem(bpf_map__fd(e->skel->maps.targets), &key, &one,
 				BPF_ANY))
 		return ow_bpfload_refuse(err, "too many processes");

@@ -293,6 +293,14 @@ def record_nothing(context):
           done.stderr)
     done = context.run('record', '999999999', status=2)
     check(b'no process 999999999' in done.stderr, 'message', done.stderr)
+    # A process is what is meant: of a thread's number nothing would come.
+    target = context.start(['busy'])
+    thread = max(int(t) for t in os.listdir('/proc/%d/task' % target.pid))
+    for tool in (('record', '-d', '0.1'), ('syscalls', '-d', '0.1'),
+                 ('top', '-n', '1')):
+        done = context.run(*tool, thread, status=2)
+        check(done.stderr.decode() == 'outwind: %d is a thread: name its '
+              'process\n' % thread, 'message', done.stderr)
     done = context.run('record', '-f', 'nothing', '1', status=64)
     check(b"no format 'nothing'" in done.stderr, 'message', done.stderr)
     done = context.run('record', '--engine=kunwind', os.getpid(), status=2)
