@@ -94,7 +94,8 @@ static __always_inline __u32 text_of(__u32 nr)
 static __always_inline void load_args(__u64 *args, const struct user_regs *r,
 				      __u32 nr)
 {
-	if (nr & OW_BPF_I386) {
+	/* -1, a number that tools put there, has that bit, too. */
+	if (nr & OW_BPF_I386 && !(nr >> 31)) {
 		args[0] = (__u32)r->bx;
 		args[1] = (__u32)r->cx;
 		args[2] = (__u32)r->dx;

@@ -134,7 +134,7 @@ static void kinds(void)
 	/* x32's getpid, and numbers that none has. */
 #ifdef __x86_64__
 	syscall(0x40000000 | 39);
-	syscall(-1);
+	syscall(-1, 1L << 40);
 #endif
 	syscall(1000, 1, 2);
 	munmap(page, 4096);
