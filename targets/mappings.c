@@ -152,9 +152,18 @@ static int list_lines(struct ow_mappings *m, char *text, struct ow_error *err)
 /* Explain why a process's file can't be opened or read. */
 static int explain(pid_t pid, struct ow_error *err)
 {
+	bool is_denied = errno == EACCES;
+
 	if (errno == ENOENT || errno == ESRCH)
 		return ow_fail(err, OW_CODE_ABSENT, "no process %d", pid);
-	if (errno == EACCES)
+	/* Its user may not, either, as with PR_SET_DUMPABLE or a set-uid bit. */
+	if (is_denied && ow_status_number(pid, "Uid:") == (long)getuid())
+		return ow_fail(
+			err, OW_CODE_PERMISSION,
+			"not allowed to look at process %d: its user may "
+			"not trace it, run as root",
+			pid);
+	if (is_denied)
 		return ow_fail(err, OW_CODE_PERMISSION,
 			       "not allowed to look at process %d: run as its "
 			       "user or as root",

@@ -131,6 +131,23 @@ def _(context):
     check(b'link12' in done.stdout, 'names, deleted', done.stdout)
 
 
+@case('another user: own process that may not be traced')
+def _(context):
+    need('setpriv')
+    need_root()
+    tool = copy_for_all(context, context.outwind)
+    chain = copy_for_all(context, context.program('chain-pie'))
+    user = [shutil.which('setpriv'), '--reuid', '65534', '--regid', '65534',
+            '--clear-groups']
+    target = context.start([*user, chain],
+                           env=dict(traceable(context), UNTRACEABLE='1'))
+    done = subprocess.run([*user, tool, 'stack', str(target.pid)],
+                          capture_output=True, timeout=PATIENCE, check=False)
+    check(done.returncode == 2, 'status', done.returncode)
+    check(b'may not trace it, run as root' in done.stderr, 'message',
+          done.stderr)
+
+
 @case('names that would steer a terminal')
 def _(context):
     evil = os.path.join(context.tmp, 'a"\\;b\n\x1b[31m\udcff\tc')
