@@ -15,7 +15,7 @@
 #define DEFAULT_TABLES ((size_t)256 << 20)
 #define DEFAULT_STACK  ((size_t)32 << 10)
 #define DEFAULT_HZ     99
-#define MOST_HZ        1000000 /* more than any engine comes to */
+#define MOST_HZ        1000000      /* more than any engine comes to */
 #define SCHEDULER      "__schedule" /* and suffixes of the compiler's */
 #define TRACING_MAX    12 /* frames above it, of tracepoints and BPF */
 
