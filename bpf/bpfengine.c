@@ -195,6 +195,13 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	count_runs(r, e->skel->progs.on_leave);
 }
 
+static void engine_forget(struct ow_recorder *r, uint32_t image)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	ow_copywalk_forget(&e->copies, image);
+}
+
 static void engine_close(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
@@ -221,4 +228,5 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.collect = engine_collect,
 	.count = engine_count,
 	.close = engine_close,
+	.forget = engine_forget,
 };

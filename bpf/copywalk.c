@@ -63,6 +63,16 @@ struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
 	return w->walks[at];
 }
 
+void ow_copywalk_forget(struct ow_copywalk *w, uint32_t image)
+{
+	size_t at = 2 * ((size_t)image - 1), end = at + 2;
+
+	for (; at < end && at < w->nr_walks; at++) {
+		ow_imagewalk_destroy(w->walks[at]);
+		w->walks[at] = NULL;
+	}
+}
+
 /*
  * A function that is about to return has all of its caller's registers, also
  * where its CFI still says that they are on the stack: below sp, of which there

@@ -30,6 +30,9 @@ struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
 				    const struct ow_image *image,
 				    const struct ow_arch *arch);
 
+/* The image, by its number, isn't what it was. */
+void ow_copywalk_forget(struct ow_copywalk *w, uint32_t image);
+
 /*
  * Walk from regs over a piece of the stack; frames are at packed[first] and
  * further.  Return their number.

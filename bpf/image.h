@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A list of what is mapped where: it is made once, and isn't changed any more. */
+/*
+ * A list of what is mapped where: it is made once, and isn't changed any more, but
+ * for what nothing needs being left out when no process has it.
+ */
 #ifndef OW_IMAGE_H
 #define OW_IMAGE_H
 
@@ -19,7 +22,7 @@ struct ow_image {
 	uint32_t first;      /* where ranges lie in the kernel's */
 	bool is_placed;      /* they do */
 	unsigned int users;  /* processes that have it; a forked child shares */
-	uint64_t idle_since; /* ns, when users became 0 */
+	uint64_t idle_since; /* ns, when users became 0, or it was made */
 };
 
 /* The range that holds addr, or NULL. */

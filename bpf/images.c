@@ -178,7 +178,11 @@ struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 		.before = before,
 		.ranges = ranges,
 		.nr = nr,
+		.idle_since = ow_now_ns(),
 	};
+	im->nr_ranges += nr;
+	if (nr > im->most_ranges)
+		im->most_ranges = nr;
 	return &im->all[im->nr++];
 }
 

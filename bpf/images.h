@@ -27,6 +27,9 @@ struct ow_images {
 	uint32_t room_ranges; /* in the kernel */
 	struct ow_image *all;
 	size_t nr, room;
+	size_t nr_ranges;            /* of all of them */
+	size_t thin_at;              /* as many of these */
+	uint32_t most_ranges;        /* of one */
 	struct ow_image_user *users; /* by pid */
 	size_t nr_users, room_users;
 };

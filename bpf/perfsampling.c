@@ -273,6 +273,13 @@ void ow_perfsampling_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	(void)s;
 }
 
+void ow_perfsampling_forget(struct ow_recorder *r, uint32_t image)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	ow_copywalk_forget(&p->walks, image);
+}
+
 void ow_perfsampling_close(struct ow_recorder *r)
 {
 	struct ow_perfsampling *p = r->priv;

@@ -59,11 +59,12 @@ void ow_perfsampling_stop(struct ow_recorder *r);
 int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err);
 void ow_perfsampling_count(struct ow_recorder *r, struct ow_recorder_stats *s);
 void ow_perfsampling_close(struct ow_recorder *r);
+void ow_perfsampling_forget(struct ow_recorder *r, uint32_t image);
 
 #define OW_PERFSAMPLING_OPS                                                 \
 	.add = ow_perfsampling_add, .start = ow_perfsampling_start,         \
 	.wait = ow_perfsampling_wait, .stop = ow_perfsampling_stop,         \
 	.collect = ow_perfsampling_collect, .count = ow_perfsampling_count, \
-	.close = ow_perfsampling_close
+	.close = ow_perfsampling_close, .forget = ow_perfsampling_forget
 
 #endif /* OW_PERFSAMPLING_H */

@@ -8,6 +8,7 @@
 #include "error.h"
 #include "monotonic.h"
 #include "object.h"
+#include "oldimages.h"
 #include "syscallargs.h"
 #include "syscallflags.h"
 #include "syscalls.h"
@@ -108,12 +109,21 @@ int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	return r->ops->add(r, pid, err);
 }
 
+static void forget_image(void *arg, uint32_t id)
+{
+	struct ow_recorder *r = arg;
+
+	if (r->ops->forget)
+		r->ops->forget(r, id);
+}
+
 int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 		     struct ow_error *err)
 {
 	int failed = r->ops->wait(r, ms, err);
 
 	ow_jitmaps_read(&r->images.jits, false);
+	ow_oldimages_thin(&r->images, &r->store, forget_image, r);
 	return failed;
 }
 

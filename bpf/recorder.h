@@ -21,6 +21,8 @@ struct ow_engine_ops {
 	int (*collect)(struct ow_recorder *r, struct ow_error *err);
 	void (*count)(struct ow_recorder *r, struct ow_recorder_stats *s);
 	void (*close)(struct ow_recorder *r);
+	/* What it has of an image's ranges isn't valid any more; or NULL. */
+	void (*forget)(struct ow_recorder *r, uint32_t image);
 };
 
 extern const struct ow_engine_ops ow_bpf_engine;
