@@ -84,12 +84,11 @@ ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end)
 	return (ssize_t)s->nr++;
 }
 
-/* Copy regions [first, first + nr) by one call; return how many are settled. */
-static size_t copy_some(struct ow_stackcopy *s, struct ow_processmem *mem,
-			size_t first, size_t nr)
+/* Copy nr regions by one call; return how many are settled. */
+static size_t copy_some(struct ow_region *r, size_t nr,
+			struct ow_processmem *mem)
 {
 	struct iovec local[IOV_MAX], remote[IOV_MAX];
-	struct ow_region *r = s->regions + first;
 	size_t i;
 
 	for (i = 0; i < nr; i++) {
@@ -103,24 +102,22 @@ static size_t copy_some(struct ow_stackcopy *s, struct ow_processmem *mem,
 	return nr;
 }
 
-/* Regions from i on that one call can copy; the kernel's limit is 2 GiB. */
-static size_t batch_from(const struct ow_stackcopy *s, size_t i)
+/* So many of them can one call copy; the kernel's limit is 2 GiB. */
+static size_t batch_of(const struct ow_region *r, size_t nr)
 {
-	size_t nr = 0, total = 0;
+	size_t n = 0, total = 0;
 
-	while (nr < IOV_MAX && i + nr < s->nr) {
-		total += s->regions[i + nr].size;
-		if (nr > 0 && total > MOST_AT_ONCE)
+	while (n < IOV_MAX && n < nr) {
+		total += r[n].size;
+		if (n > 0 && total > MOST_AT_ONCE)
 			break;
-		nr++;
+		n++;
 	}
-	return nr;
+	return n;
 }
 
-static size_t copy_huge(struct ow_stackcopy *s, struct ow_processmem *mem,
-			size_t i)
+static size_t copy_huge(struct ow_region *r, struct ow_processmem *mem)
 {
-	struct ow_region *r = &s->regions[i];
 	size_t got = 0, part, n;
 
 	do {
@@ -134,27 +131,32 @@ static size_t copy_huge(struct ow_stackcopy *s, struct ow_processmem *mem,
 	return 1;
 }
 
-static void drop_largest(struct ow_stackcopy *s)
+static size_t total_of(const struct ow_region *r, size_t nr)
 {
-	size_t i, largest = s->done;
+	size_t total = 0, i;
 
-	for (i = s->done; i < s->nr; i++)
-		if (s->regions[i].size > s->regions[largest].size)
-			largest = i;
-	s->regions[largest].size = 0;
+	for (i = 0; i < nr; i++)
+		total += r[i].size;
+	return total;
 }
 
-/*
- * Room for all regions that have none, or for all but those that are too big.
- * False: for none of them.
- */
-static bool place(struct ow_stackcopy *s)
+static void drop_largest(struct ow_region *r, size_t nr)
+{
+	size_t i, largest = 0;
+
+	for (i = 0; i < nr; i++)
+		if (r[i].size > r[largest].size)
+			largest = i;
+	r[largest].size = 0;
+}
+
+/* Room for all regions, or all but those that are too big.  False: for none. */
+static bool place(struct ow_stackcopy *s, struct ow_region *r, size_t nr)
 {
 	size_t size, i;
 
-	for (;; drop_largest(s)) {
-		for (size = 0, i = s->done; i < s->nr; i++)
-			size += s->regions[i].size;
+	for (;; drop_largest(r, nr)) {
+		size = total_of(r, nr);
 		if (size == 0)
 			return false;
 		if (s->chunks && s->chunks->size - s->chunks->used >= size)
@@ -162,29 +164,122 @@ static bool place(struct ow_stackcopy *s)
 		if (add_chunk(s, size))
 			break;
 	}
-	for (i = s->done; i < s->nr; i++) {
-		s->regions[i].bytes = s->chunks->bytes + s->chunks->used;
-		s->chunks->used += s->regions[i].size;
+	for (i = 0; i < nr; i++) {
+		r[i].bytes = s->chunks->bytes + s->chunks->used;
+		s->chunks->used += r[i].size;
 	}
 	return true;
 }
 
+/* Each region by itself; return the bytes copied. */
+static size_t copy_each(struct ow_stackcopy *s, struct ow_region *r, size_t nr,
+			struct ow_processmem *mem)
+{
+	size_t i;
+
+	if (!place(s, r, nr))
+		return 0;
+	for (i = 0; i < nr;)
+		i += r[i].size > MOST_AT_ONCE ?
+			     copy_huge(&r[i], mem) :
+			     copy_some(&r[i], batch_of(&r[i], nr - i), mem);
+	return total_of(r, nr);
+}
+
+static uint64_t end_of(const struct ow_region *r)
+{
+	return r->start + r->size;
+}
+
+/* Threads' stacks lie one below or above another, as a rule. */
+static bool are_apart(const struct ow_region *r, size_t nr)
+{
+	bool up = true, down = true;
+	size_t i;
+
+	for (i = 1; i < nr; i++) {
+		up = up && end_of(&r[i - 1]) <= r[i].start;
+		down = down && end_of(&r[i]) <= r[i - 1].start;
+	}
+	return up || down;
+}
+
+static int order(const void *a, const void *b)
+{
+	const struct ow_region *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* What the regions come to together, in order; to be freed.  NULL: no memory. */
+static struct ow_region *unite(const struct ow_region *r, size_t nr,
+			       size_t *nr_ret)
+{
+	struct ow_region *spans = malloc(nr * sizeof(*spans)), *last = spans;
+	size_t i;
+
+	if (!spans)
+		return NULL;
+	memcpy(spans, r, nr * sizeof(*spans));
+	qsort(spans, nr, sizeof(*spans), order);
+	for (i = 1; i < nr; i++) {
+		if (spans[i].start >= end_of(last))
+			*++last = spans[i];
+		else if (end_of(&spans[i]) > end_of(last))
+			last->size = end_of(&spans[i]) - last->start;
+	}
+	*nr_ret = (size_t)(last - spans) + 1;
+	return spans;
+}
+
+/* The last span that begins at or below an address, where the first one does. */
+static const struct ow_region *span_at(const struct ow_region *spans, size_t nr,
+				       uint64_t addr)
+{
+	size_t low = 0, half;
+
+	for (; nr > 1; nr -= half) {
+		half = nr / 2;
+		if (spans[low + half].start <= addr)
+			low += half;
+	}
+	return &spans[low];
+}
+
+/*
+ * What several regions have once only: where the base of a stack isn't known, as
+ * of Go's, much more is copied than it has, and of threads' nearly the same.
+ * Return the bytes copied; 0 where not all of it can be had so.
+ */
+static size_t copy_together(struct ow_stackcopy *s, struct ow_region *r,
+			    size_t nr, struct ow_processmem *mem)
+{
+	size_t nr_spans, want, got = 0, i;
+	struct ow_region *spans = unite(r, nr, &nr_spans);
+	const struct ow_region *span;
+
+	if (!spans)
+		return 0;
+	want = total_of(spans, nr_spans);
+	if (copy_each(s, spans, nr_spans, mem) == want)
+		got = want;
+	for (i = 0; got && i < nr; i++) {
+		span = span_at(spans, nr_spans, r[i].start);
+		r[i].bytes = span->bytes + (r[i].start - span->start);
+	}
+	free(spans);
+	return got;
+}
+
 size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem)
 {
-	size_t i, first = s->done, total = 0;
+	struct ow_region *r = s->regions + s->done;
+	size_t nr = s->nr - s->done, got = 0;
 
-	if (!place(s)) {
-		s->done = s->nr;
-		return 0;
-	}
-	for (i = first; i < s->nr;)
-		i += s->regions[i].size > MOST_AT_ONCE ?
-			     copy_huge(s, mem, i) :
-			     copy_some(s, mem, i, batch_from(s, i));
-	for (i = first; i < s->nr; i++)
-		total += s->regions[i].size;
 	s->done = s->nr;
-	return total;
+	if (!are_apart(r, nr))
+		got = copy_together(s, r, nr, mem);
+	return got ? got : copy_each(s, r, nr, mem);
 }
 
 void ow_stackcopy_free(struct ow_stackcopy *s)

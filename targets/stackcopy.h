@@ -18,7 +18,7 @@ struct ow_copy_chunk {
 	uint8_t bytes[];
 };
 
-/* Pieces wanted, then copied: regions whose bytes point into a chunk. */
+/* Pieces wanted, then copied: regions whose bytes point into a chunk, or share it. */
 struct ow_stackcopy {
 	struct ow_region *regions;
 	size_t nr, room;
@@ -38,7 +38,8 @@ ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end);
 
 /*
  * Copy all that was asked for since the last run.  A region of which only the
- * first bytes can be read gets that size, maybe 0.  Return the bytes copied.
+ * first bytes can be read gets that size, maybe 0.  What several have is copied once,
+ * if all can be read.  Return the bytes copied.
  */
 size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem);
 
