@@ -15,6 +15,9 @@ struct ow_object_alias {
 	uint64_t dev, inode;
 	bool low; /* mapped below 4 GiB: programs of 32 bits have their own vDSO */
 	uint32_t number;
+	/* The file, if it isn't the number's own but of the same build: as long as
+	   it is open, its inode is no other file's.  Or NULL. */
+	struct ow_object *held;
 };
 
 static bool is_low(const struct ow_mapping *map)
@@ -42,6 +45,10 @@ int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 
 void ow_sampledobjects_deinit(struct ow_sampledobjects *o)
 {
+	size_t i;
+
+	for (i = 0; i < o->nr_aliases; i++)
+		ow_object_close(o->aliases[i].held);
 	ow_symbolizer_destroy(o->symbolizer);
 	ow_capture_destroy(o->all);
 	free(o->aliases);
@@ -61,8 +68,9 @@ static struct ow_object_alias *find_alias(struct ow_sampledobjects *o,
 	return NULL;
 }
 
+/* held is the alias' then. */
 static bool add_alias(struct ow_sampledobjects *o, const struct ow_mapping *map,
-		      uint32_t number)
+		      uint32_t number, struct ow_object *held)
 {
 	struct ow_object_alias *more;
 
@@ -75,7 +83,7 @@ static bool add_alias(struct ow_sampledobjects *o, const struct ow_mapping *map,
 	}
 	o->aliases[o->nr_aliases++] =
 		(struct ow_object_alias){ map->dev, map->inode, is_low(map),
-					  number };
+					  number, held };
 	return true;
 }
 
@@ -109,8 +117,9 @@ static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m)
 	return number;
 }
 
+/* *same_ret is the file, to be closed, where another one of its build is there. */
 static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
-		    const struct ow_mapping *map)
+		    const struct ow_mapping *map, struct ow_object **same_ret)
 {
 	struct ow_capture from = { .pid = pid, .live = pid };
 	struct ow_capture_module m = {
@@ -133,7 +142,8 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 		ow_object_build_id(m.object, m.build_id);
 		number = find_build(o, m.build_id);
 		if (number) {
-			ow_object_close(m.object);
+			ow_object_drop_fd(m.object);
+			*same_ret = m.object;
 			free(m.path);
 			return number;
 		}
@@ -145,13 +155,14 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 				  const struct ow_mapping *map)
 {
 	struct ow_object_alias *alias = find_alias(o, map);
+	struct ow_object *same = NULL;
 	uint32_t number;
 
 	if (alias)
 		return alias->number;
-	number = add(o, pid, map);
-	if (number)
-		add_alias(o, map, number);
+	number = add(o, pid, map, &same);
+	if (!number || !add_alias(o, map, number, same))
+		ow_object_close(same);
 	return number;
 }
 
