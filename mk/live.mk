@@ -117,6 +117,7 @@ $(call live_program,load-i386,load.c,$(CC) -D_GNU_SOURCE $(live_x32) $(live_flag
 $(call live_program,snapshots,snapshots.c,$(CC) $(live_flags) -Iinclude -Iuapi,$(B)/user/liboutwind.a $(libs))
 $(call live_program,held.so,held.c,$(CC) $(live_flags) -shared -fPIC)
 $(call live_program,traceable.so,traceable.c,$(CC) $(live_flags) -shared -fPIC)
+$(call live_program,keeper.so,keeper.c,$(CC) -D_GNU_SOURCE $(live_flags) -Iinclude -Iuapi -shared -fPIC)
 $(live)/snapshots: $(B)/user/liboutwind.a
 
 # No section headers: only program headers tell.

@@ -4,18 +4,12 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "commands.h"
 
 #include "tablekeeper.h"
-
-static volatile sig_atomic_t stop;
-
-static void on_signal(int nr)
-{
-	(void)nr;
-	stop = 1;
-}
 
 static void print_usage(FILE *to)
 {
@@ -36,12 +30,30 @@ static void print_usage(FILE *to)
 	      to);
 }
 
-static void catch_signals(void)
+/*
+ * From now on SIGINT and SIGTERM are read, so that one which comes just before
+ * something is waited for ends that, too.  -1, with a complaint, if that fails.
+ */
+static int take_signals(void)
 {
-	struct sigaction a = { .sa_handler = on_signal };
+	sigset_t set;
+	int fd;
 
-	sigaction(SIGINT, &a, NULL);
-	sigaction(SIGTERM, &a, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGTERM);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (fd < 0)
+		complain("signalfd: %m");
+	return fd;
+}
+
+static bool signal_came(int fd)
+{
+	struct signalfd_siginfo info;
+
+	return read(fd, &info, sizeof(info)) > 0;
 }
 
 /* Some processes, those that there are; or all. */
@@ -69,7 +81,7 @@ int cmd_kunwindd(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct tablekeeper k = { .dev = -1 };
-	int opt;
+	int opt, signals;
 
 	while ((opt = getopt_long(argc, argv, "vh", options, NULL)) != -1) {
 		switch (opt) {
@@ -80,15 +92,19 @@ int cmd_kunwindd(int argc, char **argv)
 	}
 	if (!tablekeeper_open(&k))
 		return EXIT_NONE;
-	catch_signals();
+	signals = take_signals();
+	if (signals < 0)
+		return EXIT_NONE;
 	if (!begin(&k, argc - optind, argv + optind))
 		return EXIT_NONE;
 	printf("following %lu processes, %lu tables\n", k.tally.followed,
 	       k.tally.made);
 	if (finish_output(EXIT_WELL))
 		return EXIT_NONE;
-	while (!stop && !tablekeeper_is_idle(&k) && tablekeeper_wait(&k, -1))
+	while (!tablekeeper_is_idle(&k) && tablekeeper_wait(&k, signals) &&
+	       !signal_came(signals))
 		;
+	close(signals);
 	tablekeeper_close(&k);
 	return EXIT_WELL;
 }

@@ -258,3 +258,11 @@ def _(context):
             rb"outwind: guests take Xen's libraries \(on Debian those that "
             rb'xen-utils brings\): \S*libxenc\S+: file too short\n',
             done.stderr), 'message', done.stderr)
+
+
+@case('kunwindd: a signal just before it waits ends it')
+def _(context):
+    preload = {'LD_PRELOAD': context.program('keeper.so')}
+    done = context.run('kunwindd', status=0, env=preload)
+    check(done.stdout.startswith(b'following ') and not done.stderr, 'output',
+          done)
