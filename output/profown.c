@@ -20,9 +20,8 @@
 
 #include "profile.h"
 
-#define HEADER      "outwind-profile "
-#define VERSION     2
-#define MOST_FRAMES 65536 /* of a stack, inlined ones too */
+#define HEADER  "outwind-profile "
+#define VERSION 2
 
 static void put_items(FILE *out, const struct profile *p)
 {
@@ -85,7 +84,7 @@ struct reading {
 	unsigned int version;
 	const char *at; /* in the line */
 	bool bad;
-	uint32_t *ids;
+	uint32_t *ids, nr_ids, room_ids; /* of the stack's frames */
 	/* The file's numbers to ours: the same text may stand there twice. */
 	uint32_t *strings, nr_strings, room_strings;
 	uint32_t *mappings, nr_mappings, room_mappings;
@@ -200,6 +199,7 @@ static void read_stack(struct reading *r)
 	uint32_t i, nr;
 	uint64_t id;
 
+	r->nr_ids = 0;
 	s.comm = string(r);
 	s.pid = (int32_t)number(r, 10, INT32_MAX);
 	s.tid = (int32_t)number(r, 10, INT32_MAX);
@@ -207,15 +207,16 @@ static void read_stack(struct reading *r)
 	s.kind = (uint8_t)number(r, 10, PROFILE_NR_KINDS - 1);
 	s.count = number(r, 10, (uint64_t)1 << 48);
 	s.value = number(r, 10, (uint64_t)1 << 62);
-	nr = (uint32_t)number(r, 10, MOST_FRAMES);
-	for (i = 0; i < nr && !r->bad; i++) {
+	nr = (uint32_t)number(r, 10, UINT32_MAX);
+	for (i = 0; i < nr && !r->bad && !r->p->failed; i++) {
 		id = number(r, 10, UINT32_MAX);
 		if (id >= r->nr_frames)
 			r->bad = true;
-		else
-			r->ids[i] = r->frames[id];
+		else if (!append(&r->ids, &r->nr_ids, &r->room_ids,
+				 r->frames[id]))
+			r->p->failed = true;
 	}
-	if (!r->bad)
+	if (!r->bad && !r->p->failed)
 		profile_add(r->p, &s, r->ids, nr);
 }
 
@@ -273,12 +274,11 @@ int profile_read(struct profile *p, FILE *in, char *why, size_t size)
 	size_t room = 0, nr = 1;
 	char *line = NULL;
 
-	r.ids = calloc(MOST_FRAMES, sizeof(*r.ids));
 	r.version = read_version(getline(&line, &room, in) < 0 ? "" : line, why,
 				 size);
 	r.bad = r.version == 0;
 	if (!r.bad) {
-		while (r.ids && !r.bad && !r.ended && !p->failed &&
+		while (!r.bad && !r.ended && !p->failed &&
 		       getline(&line, &room, in) >= 0) {
 			nr++;
 			read_line(&r, line);
@@ -286,7 +286,7 @@ int profile_read(struct profile *p, FILE *in, char *why, size_t size)
 		if (r.bad || !r.ended)
 			snprintf(why, size, "line %zu is %s", nr,
 				 r.bad ? "malformed" : "the last: cut off");
-		if (!r.ids || p->failed)
+		if (p->failed)
 			snprintf(why, size, "out of memory");
 	}
 	free(line);

@@ -229,3 +229,15 @@ def report_malformed(context):
         check(done.stderr.startswith(b'outwind: ' + bad.encode()), 'message',
               done.stderr)
         check(done.stderr.count(b'\n') == 1, 'one line', done.stderr)
+
+
+@case('report: a stack as deep as one of a guest may be')
+def report_deep(context):
+    path, nr = os.path.join(context.tmp, 'deep.owp'), 1000001
+    with open(path, 'w', encoding='ascii') as f:
+        f.write('outwind-profile 2\nt 0 1 99 1 0 0\ns f\n'
+                'f 1 0 0 0 0 0 0 10 0 10\n'
+                'k 1 1 1 0 0 1 1 %d%s\ne\n' % (nr, ' 0' * nr))
+    folded = report(context, path, 'folded')[0]
+    check(folded == b'f;[truncated];' + b'f;' * (nr - 1) + b'f 1\n',
+          'the stack', (len(folded), folded[:80]))
