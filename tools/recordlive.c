@@ -16,15 +16,22 @@
 #define SECOND  1000000000ULL
 #define TICK_MS 200 /* between two looks at whether it is over */
 
-void recordlive_warn(struct ow_recorder *r)
+void recordlive_warn(struct ow_recorder *r, enum ow_engine engine)
 {
+	static const char *const why_missed[] = {
+		[OW_ENGINE_BPF] =
+			", of processes whose tables were still being loaded",
+		[OW_ENGINE_PERF] = ", of processes that had ended by then",
+		[OW_ENGINE_PTRACE] =
+			": those before them took longer than is between two",
+		[OW_ENGINE_KUNWIND] = ", of processes that had ended by then",
+	};
 	struct ow_recorder_stats s;
 
 	ow_recorder_stats(r, &s);
 	if (s.missed)
-		complain("%llu samples missed, of processes whose tables were "
-			 "still being loaded",
-			 (unsigned long long)s.missed);
+		complain("%llu samples missed%s", (unsigned long long)s.missed,
+			 why_missed[engine]);
 	if (s.lost)
 		complain("%llu samples lost: too many different stacks at once",
 			 (unsigned long long)s.lost);
@@ -222,7 +229,7 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 		recordlive_print_stats(rec);
 		recordtables_print(&tables);
 	} else if (status != EXIT_NONE) {
-		recordlive_warn(rec);
+		recordlive_warn(rec, r->live.engine);
 	}
 	profile_deinit(&p);
 	return status;

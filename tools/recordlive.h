@@ -12,6 +12,6 @@ int recordlive_run(const struct record_request *r, FILE *out);
 void recordlive_print_stats(struct ow_recorder *r);
 
 /* A line each for what the user has to know: what was missed or lost. */
-void recordlive_warn(struct ow_recorder *r);
+void recordlive_warn(struct ow_recorder *r, enum ow_engine engine);
 
 #endif /* OW_RECORDLIVE_H */

@@ -120,8 +120,10 @@ struct ow_syscall_shape {
 
 struct ow_recorder_stats {
 	uint64_t samples;
-	uint64_t missed; /* of processes whose tables were not there yet */
-	uint64_t copied; /* of such, but walked by a copy of the stack */
+	/* Of processes whose tables were not there yet; by ptrace, when it was
+	   late. */
+	uint64_t missed;
+	uint64_t copied; /* of the former, but walked by a copy of the stack */
 	uint64_t lost;   /* no room was left for them */
 	uint64_t frames, cold; /* cold: looked up in a table */
 	uint64_t ends[OW_NR_ENDS];

@@ -147,6 +147,17 @@ def record_others(context):
         context.note('%s: %d samples' % (engine, check_busy(profile)))
 
 
+@case('record: why ptrace misses samples', alone=True)
+def record_late(context):
+    need_root()
+    target = context.start(['busy'])
+    done = context.run('record', '--engine=ptrace', '-F', '10000', '-d', '0.5',
+                       '-f', 'json', target.pid, status=0)
+    check(re.fullmatch(rb'outwind: [1-9][0-9]* samples missed: those before '
+                       rb'them took longer than is between two\n',
+                       done.stderr), 'message', done.stderr)
+
+
 @case('record: the same frames as outwind stack', alone=True)
 def record_same(context):
     need_bpf(context)
