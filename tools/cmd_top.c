@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "profiling.h"
+#include "stackview.h"
 
 struct request {
 	struct ow_recorder_options options;
@@ -39,26 +40,52 @@ static void print_usage(FILE *to)
 	      to);
 }
 
+static void clear_terminal(void)
+{
+	const char *term = getenv("TERM");
+
+	if (term && *term && strcmp(term, "dumb") != 0)
+		fputs("\033[H\033[2J", stdout);
+}
+
+/* Bytes of the whole characters from text to eol that fit into so many columns. */
+static size_t fitting(const char *text, const char *eol, size_t columns)
+{
+	const char *s = text;
+	size_t n, width;
+
+	while (s < eol) {
+		n = ow_view_utf8_size((const unsigned char *)s);
+		/* UAX #11: those that may be wide begin at U+1100, of 3 bytes. */
+		width = n > 2 ? 2 : 1;
+		if (width > columns)
+			break;
+		columns -= width;
+		s += n ? n : 1;
+	}
+	return (size_t)(s - text);
+}
+
 /* Only as many lines and columns as the terminal has; false if it fails. */
 static bool show(const char *text, size_t size)
 {
 	struct winsize w = { 0 };
-	size_t lines = SIZE_MAX, columns = SIZE_MAX, n, cut;
+	size_t lines = SIZE_MAX, columns = SIZE_MAX, n;
 	const char *end = text + size, *eol;
 
 	if (isatty(STDOUT_FILENO)) {
-		fputs("\033[H\033[2J", stdout);
-		if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_row > 1) {
+		clear_terminal();
+		ioctl(STDOUT_FILENO, TIOCGWINSZ, &w);
+		if (w.ws_row > 1)
 			lines = w.ws_row - 1U;
+		if (w.ws_col)
 			columns = w.ws_col;
-		}
 	}
 	for (n = 0; text < end && n < lines; n++, text = eol + 1) {
 		eol = memchr(text, '\n', (size_t)(end - text));
 		if (!eol)
 			break;
-		cut = (size_t)(eol - text);
-		fwrite(text, 1, cut < columns ? cut : columns, stdout);
+		fwrite(text, 1, fitting(text, eol, columns), stdout);
 		putchar('\n');
 	}
 	return fflush(stdout) == 0 && !ferror(stdout);
