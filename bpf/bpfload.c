@@ -62,7 +62,7 @@ static void set_arch(struct sampler_bpf *skel)
 /* Where a call of any ABI is in the programs' lists; -1 for none. */
 static int place_of(int nr)
 {
-	int n = nr & ~(OW_BPF_I386 | OW_BPF_X32);
+	int n = nr & ~(nr & OW_BPF_I386 ? OW_BPF_I386 : OW_BPF_X32);
 
 	if (nr < 0 || n >= OW_BPF_NUMBERS)
 		return -1;

@@ -54,16 +54,20 @@ struct {
 static __always_inline __u32 number_of(__u64 nr)
 {
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
+	__u32 n = (__u32)nr;
 
-	if (BPF_CORE_READ(task, thread_info.status) & TS_COMPAT)
-		return ((__u32)nr & ~(OW_BPF_X32 | 1U << 31)) | OW_BPF_I386;
-	return (__u32)nr;
+	if (!(BPF_CORE_READ(task, thread_info.status) & TS_COMPAT))
+		return n;
+	/* None of i386's has one of these bits. */
+	if (n >= OW_BPF_I386)
+		n |= OW_BPF_X32;
+	return (n & ~(1U << 31)) | OW_BPF_I386;
 }
 
 /* Where it is among all ABIs' calls, x32's being x86-64's; or none of them. */
 static __always_inline __u32 place_of(__u32 nr)
 {
-	__u32 n = nr & ~(OW_BPF_I386 | OW_BPF_X32);
+	__u32 n = nr & ~(nr & OW_BPF_I386 ? OW_BPF_I386 : OW_BPF_X32);
 
 	if (n >= OW_BPF_NUMBERS)
 		return OW_BPF_SYSCALLS;

@@ -275,10 +275,10 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 
 const char *ow_syscall_text(int nr)
 {
-	if (nr >= 0 && nr & OW_SYSCALL_X32)
-		return ow_syscall_x32_name(nr & ~OW_SYSCALL_X32);
 	if (nr >= 0 && nr & OW_SYSCALL_I386)
 		return ow_syscall_name(&ow_arch_i386, nr & ~OW_SYSCALL_I386);
+	if (nr >= 0 && nr & OW_SYSCALL_X32)
+		return ow_syscall_x32_name(nr & ~OW_SYSCALL_X32);
 	return ow_syscall_name(&ow_arch_x86_64, nr);
 }
 

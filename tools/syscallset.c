@@ -156,7 +156,7 @@ bool syscallset_parse(struct syscallset *s, const char *text)
 
 bool syscallset_has(const struct syscallset *s, int nr)
 {
-	int n = nr & ~(OW_SYSCALL_I386 | OW_SYSCALL_X32);
+	int n = nr & ~(nr & OW_SYSCALL_I386 ? OW_SYSCALL_I386 : OW_SYSCALL_X32);
 	size_t a = nr & OW_SYSCALL_I386 ? 2 : nr & OW_SYSCALL_X32 ? 1 : 0;
 
 	if (!s->is_set)

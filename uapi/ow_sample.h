@@ -216,7 +216,10 @@ struct ow_bpf_copy {
 	__u8 stack[OW_BPF_COPY_PAGES * OW_BPF_PAGE]; /* nr_pages of them leave */
 };
 
-/* A system call's number has bits for its ABI: these, or none on x86-64. */
+/*
+ * A system call's number has bits for its ABI: these, or none on x86-64.  Both:
+ * one that i386 hasn't.
+ */
 #define OW_BPF_I386 0x20000000
 #define OW_BPF_X32  0x40000000 /* as in the kernel */
 

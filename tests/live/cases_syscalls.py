@@ -147,6 +147,8 @@ def syscalls_narrow(context):
           ' = -1 ENOENT (No such file or directory)' in lines, 'text', lines)
     check(any(l.startswith('_llseek(0, 4294967295, 4294967291, ')
               for l in lines), 'a number in two', lines)
+    check(any(l.startswith('syscall_0x40000027(0x1, 0x2, ') for l in lines),
+          "a number with x32's bit", lines)
     check(any(l.startswith('syscall_0x3e8(0x1, 0x2, ') for l in lines),
           'no number', lines)
     check(lines[-1].startswith('exit_group(7) = ?'), 'the end', lines[-1])

@@ -99,6 +99,7 @@ static void test_abis(void)
 	CHECK(syscallset_has(&s, 20 | OW_SYSCALL_I386));
 	CHECK(syscallset_has(&s, 192 | OW_SYSCALL_I386));
 	CHECK(!syscallset_has(&s, 39 | OW_SYSCALL_I386));
+	CHECK(!syscallset_has(&s, 20 | OW_SYSCALL_I386 | OW_SYSCALL_X32));
 	CHECK(!syscallset_has(&s, -1) && !syscallset_has(&s, 5000));
 	CHECK(syscallset_parse(&s, "!getpid"));
 	CHECK(syscallset_has(&s, -1) && syscallset_has(&s, 5000));
