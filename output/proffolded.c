@@ -8,11 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stackview.h"
+
 /* A ';' would split a name. */
 static void put_name(FILE *out, const char *text)
 {
-	for (; *text; text++)
-		putc(*text == ';' ? ':' : *text, out);
+	const unsigned char *s = (const unsigned char *)text;
+	size_t size;
+
+	for (; *s; s += size)
+		if (ow_view_is_odd(s, &size))
+			putc('?', out);
+		else if (*s == ';')
+			putc(':', out);
+		else
+			fwrite(s, 1, size, out);
 }
 
 static void put_stack(FILE *out, const struct profile *p,

@@ -40,15 +40,15 @@ static void put_frames(FILE *out, const struct profile *p)
 	fputs("[", out);
 	for (f = p->frames; f < p->frames + p->nr_frames; f++) {
 		fputs("[", out);
-		proftext_put_json(out, profile_label(p, f, buf));
+		proftext_put_script(out, profile_label(p, f, buf));
 		fprintf(out, ",\"%c\",", kind_of(p, f));
-		proftext_put_json(out, profile_text(p, f->module));
+		proftext_put_script(out, profile_text(p, f->module));
 		fputs("],\n", out);
 	}
 	/* Then all strings, as threads' names are among them. */
 	for (i = 0; i < p->strings.nr; i++) {
 		fputs(i ? ",\n[" : "[", out);
-		proftext_put_json(out, profile_text(p, i));
+		proftext_put_script(out, profile_text(p, i));
 		fputs(",\"t\",\"\"]", out);
 	}
 	fputs("]", out);
@@ -89,7 +89,7 @@ static void put_about(FILE *out, const struct profile *p,
 		 (unsigned long long)profile_total(p, kind), profile_unit(kind),
 		 p->nr_stacks, (double)p->duration_ns / 1e9,
 		 (unsigned long long)p->missed, (unsigned long long)p->lost);
-	proftext_put_json(out, text);
+	proftext_put_script(out, text);
 }
 
 static void put_data(FILE *out, const struct profile *p,
@@ -98,7 +98,7 @@ static void put_data(FILE *out, const struct profile *p,
 	enum profile_kind kind = profile_kind(p);
 
 	fputs("{\"title\":", out);
-	proftext_put_json(out, o->title ? o->title : "outwind");
+	proftext_put_script(out, o->title ? o->title : "outwind");
 	fprintf(out, ",\"unit\":\"%s\",\"icicle\":%s,\"inverted\":%s,",
 		profile_unit(kind), o->icicle ? "true" : "false",
 		o->inverted ? "true" : "false");

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "stackview.h"
 
 /* With more than these, equal ones are one, of a longer period. */
 #define MOST_SAMPLES 10000000
@@ -30,13 +31,17 @@ static void put_frame(FILE *out, const struct profile *p,
 		      const struct profile_frame *f)
 {
 	fprintf(out, "\t%16llx ", (unsigned long long)f->pc);
-	if (f->function && f->is_inline)
-		fprintf(out, "%s (inlined)\n", profile_text(p, f->function));
-	else if (f->function)
-		fprintf(out, "%s+0x%llx (%s)\n", profile_text(p, f->function),
-			(unsigned long long)f->offset, object_of(p, f));
-	else
-		fprintf(out, "[unknown] (%s)\n", object_of(p, f));
+	ow_view_put_clean(out, f->function ? profile_text(p, f->function) :
+					     "[unknown]");
+	if (f->function && f->is_inline) {
+		fputs(" (inlined)\n", out);
+		return;
+	}
+	if (f->function)
+		fprintf(out, "+0x%llx", (unsigned long long)f->offset);
+	fputs(" (", out);
+	ow_view_put_clean(out, object_of(p, f));
+	fputs(")\n", out);
 }
 
 static void put_sample(FILE *out, const struct profile *p,
@@ -45,8 +50,8 @@ static void put_sample(FILE *out, const struct profile *p,
 {
 	uint32_t i;
 
-	fprintf(out, "%s %d/%d %llu.%06llu: %10llu %s: \n",
-		profile_text(p, s->comm), s->pid, s->tid,
+	ow_view_put_clean(out, profile_text(p, s->comm));
+	fprintf(out, " %d/%d %llu.%06llu: %10llu %s: \n", s->pid, s->tid,
 		(unsigned long long)(time / 1000000000),
 		(unsigned long long)(time % 1000000000 / 1000),
 		(unsigned long long)period, events[s->kind % PROFILE_NR_KINDS]);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "stackview.h"
 
 #define LINES 40
 
@@ -90,13 +91,16 @@ static void put_rows(FILE *out, struct rows *rows)
 	fputs("   self   total  function\n", out);
 	for (i = 0; i < rows->names.nr_frames && i < LINES; i++) {
 		r = &rows->all[i];
-		fprintf(out, "%5.1f %% %5.1f %%  %s",
+		fprintf(out, "%5.1f %% %5.1f %%  ",
 			100 * (double)r->self / whole,
-			100 * (double)r->total / whole,
-			profile_text(&rows->names, r->label));
-		if (r->module)
-			fprintf(out, "  (%s)",
-				profile_text(&rows->names, r->module));
+			100 * (double)r->total / whole);
+		ow_view_put_clean(out, profile_text(&rows->names, r->label));
+		if (r->module) {
+			fputs("  (", out);
+			ow_view_put_clean(out, profile_text(&rows->names,
+							    r->module));
+			putc(')', out);
+		}
 		putc('\n', out);
 	}
 }

@@ -17,14 +17,21 @@ static bool is_odd(const unsigned char *s, size_t *size)
 	       (*s == 0xef && s[1] == 0xbf && s[2] >= 0xbe);
 }
 
-void proftext_put_json(FILE *out, const char *text)
+/* Nor what isn't to be shown. */
+static bool is_unshown(const unsigned char *s, size_t *size)
+{
+	return is_odd(s, size) || ow_view_is_odd(s, size);
+}
+
+static void put_quoted(FILE *out, const char *text,
+		       bool (*is_masked)(const unsigned char *, size_t *))
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t size;
 
 	putc('"', out);
 	for (; *s; s += size) {
-		if (is_odd(s, &size))
+		if (is_masked(s, &size))
 			putc('?', out);
 		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);
@@ -36,13 +43,23 @@ void proftext_put_json(FILE *out, const char *text)
 	putc('"', out);
 }
 
+void proftext_put_json(FILE *out, const char *text)
+{
+	put_quoted(out, text, is_odd);
+}
+
+void proftext_put_script(FILE *out, const char *text)
+{
+	put_quoted(out, text, is_unshown);
+}
+
 void proftext_put_xml(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
 	size_t size;
 
 	for (; *s; s += size) {
-		if (is_odd(s, &size)) {
+		if (is_unshown(s, &size)) {
 			putc('?', out);
 			continue;
 		}

@@ -8,10 +8,13 @@
 
 #include <stdio.h>
 
-/* A string of JSON, with its quotes; also inside of HTML's <script>. */
+/* A string of JSON, with its quotes. */
 void proftext_put_json(FILE *out, const char *text);
 
-/* Text of XML and HTML, also in an attribute. */
+/* The same inside of HTML's <script>, to be shown: by ow_view_is_odd(), too. */
+void proftext_put_script(FILE *out, const char *text);
+
+/* Text of XML and HTML, also in an attribute; likewise. */
 void proftext_put_xml(FILE *out, const char *text);
 
 #endif /* OW_PROFTEXT_H */

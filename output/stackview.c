@@ -23,6 +23,27 @@ size_t ow_view_utf8_size(const unsigned char *s)
 	return n;
 }
 
+/* U+061C, U+200E and U+200F, U+2028 to U+202E, or U+2066 to U+2069. */
+static bool is_ordering(const unsigned char *s)
+{
+	if (s[0] == 0xd8)
+		return s[1] == 0x9c;
+	if (s[0] != 0xe2)
+		return false;
+	return (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f ||
+				 (s[2] >= 0xa8 && s[2] <= 0xae))) ||
+	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+}
+
+bool ow_view_is_odd(const unsigned char *s, size_t *size)
+{
+	size_t n = ow_view_utf8_size(s);
+
+	*size = n ? n : 1;
+	return n == 0 || *s < ' ' || *s == 0x7f ||
+	       (*s == 0xc2 && s[1] < 0xa0) || is_ordering(s);
+}
+
 /* Bytes at s that are ASCII and print. */
 static size_t plain_size(const unsigned char *s)
 {
@@ -43,14 +64,11 @@ void ow_view_put_clean(FILE *out, const char *text)
 	size_t n = plain_size(s);
 
 	fwrite_unlocked(s, 1, n, out);
-	for (s += n; *s; s += n ? n : 1) {
-		n = ow_view_utf8_size(s);
-		if (n == 0 || *s < ' ' || *s == 0x7f ||
-		    (*s == 0xc2 && s[1] < 0xa0))
+	for (s += n; *s; s += n)
+		if (ow_view_is_odd(s, &n))
 			putc_unlocked('?', out);
 		else
 			fwrite_unlocked(s, 1, n, out);
-	}
 }
 
 const char *ow_view_line(const char *lines, char *buf, size_t size)

@@ -92,8 +92,15 @@ bool ow_view_is_return(const struct ow_frame *frame);
 size_t ow_view_utf8_size(const unsigned char *s);
 
 /*
- * Text of the target: nothing in it may steer a terminal, so that control
- * characters, also those of ISO 6429's C1 set, and what is no UTF-8 become '?'.
+ * Is what s begins with not to be shown: a control character, also of ISO 6429's
+ * C1 set, one that changes the order in which others are shown (UAX #9), a
+ * separator of lines, or no UTF-8?  It has *size bytes, shown or not.
+ */
+bool ow_view_is_odd(const unsigned char *s, size_t *size);
+
+/*
+ * Text of the target: nothing in it may steer a terminal, so that what is odd
+ * becomes '?'.
  */
 void ow_view_put_clean(FILE *out, const char *text);
 

@@ -479,3 +479,19 @@ def formats_bare(context):
         '   self   total  function',
         ' 75.0 %  75.0 %  [no stack]',
         ' 25.0 %  25.0 %  main'], 'table', done.stdout)
+
+
+@case('formats: text that would be shown in another order')
+def formats_order(context):
+    path, mark = os.path.join(context.tmp, 'a.owp'), '\u202e'
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('outwind-profile 2\nt 0 1 99 1 0 0\ns f%snu\ns /l%sib\n'
+                's t%sid\nf 1 2 0 0 0 0 0 10 0 10\n'
+                'k 3 1 1 1 0 1 1 1 0\ne\n' % (mark, mark, mark))
+    for form in 'table', 'folded', 'perf', 'svg', 'html':
+        text = report(context, path, form)[0].decode()
+        check(mark not in text and 'f?nu' in text, form, text)
+    for form in 'json', 'speedscope':
+        text = json.dumps(json.loads(report(context, path, form)[0]),
+                          ensure_ascii=False)
+        check('f%snu' % mark in text and 'f?nu' not in text, form, text)

@@ -96,6 +96,17 @@ static void test_clean(void)
 		    "after",
 		    "before?after");
 	check_clean("\xff\xc3", "??");
+	/* U+200E, U+2028, U+202E, U+2066, U+2069 and U+061C. */
+	check_clean("a\xe2\x80\x8e"
+		    "b\xe2\x80\xa8\xe2\x80\xae"
+		    "c",
+		    "a?b??c");
+	check_clean("\xe2\x81\xa6\xe2\x81\xa9\xd8\x9c", "???");
+	/* Their neighbours: U+200D, U+2010, U+2027, U+202F, U+2065, U+061D. */
+	check_clean("\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf",
+		    "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf");
+	check_clean("\xe2\x81\xa5\xe2\x81\xaa\xd8\x9d",
+		    "\xe2\x81\xa5\xe2\x81\xaa\xd8\x9d");
 }
 
 static void test_json_strings(void)
