@@ -1,23 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""outwind record and top, against what is known and others."""
+"""outwind record, against what is known and others."""
 
 import collections
-import contextlib
-import fcntl
 import json
 import os
-import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
-import termios
-import time
-import tty
 
-from harness import PATIENCE, Skip, case, check, children_of, need, need_root
-from harness import wait_until
+from harness import PATIENCE, Skip, case, check, need, need_root
 
 ENGINES = ('bpf', 'perf', 'ptrace')
 
@@ -50,6 +42,22 @@ def record(context, *options):
     done = context.run('record', '-f', 'json', '-o', path, *options, status=0)
     with open(path, encoding='utf-8') as f:
         return json.load(f), done.stderr.decode()
+
+
+def container(context, script, program):
+    """
+    A folder, and the command of a shell in a mount and a pid namespace of its
+    own that has it, and a program's path, as arguments.
+    """
+    need('unshare')
+    options = ['--pid', '--mount', '--fork', '--kill-child']
+    if subprocess.run(['unshare', *options, 'true'], capture_output=True,
+                      check=False).returncode:
+        raise Skip('no namespaces here')
+    inside = os.path.join(context.tmp, 'inside')
+    os.mkdir(inside)
+    return inside, [shutil.which('unshare'), *options, 'sh', '-c', script,
+                    'sh', inside, context.program(program)]
 
 
 def cpu_seconds(pid):
@@ -432,253 +440,3 @@ def record_unwritten(context):
     check(times * runs // 2 < nr <= times * runs, 'faults', nr)
     check(int(copied.group(1)) > runs, 'copies', said)
     context.note('%d faults, %s copied' % (nr, copied.group(1)))
-
-
-@case('top: the functions that take most', alone=True)
-def top(context):
-    need_bpf(context)
-    target = context.start(['busy'])
-    for seconds in (1, 2, 4, 8, 16, 32):
-        done = context.run('top', '-n', '1', '-s', seconds, '-F', '997',
-                           target.pid, status=0)
-        lines = done.stdout.decode().splitlines()
-        if int(re.search(r'(\d+) samples', lines[0]).group(1)) >= 300:
-            break
-    check('spin  (' in lines[2], 'the hottest function first', lines[:5])
-
-
-def on_terminal(context, command, size, term):
-    """What a command prints on a terminal of some rows and columns."""
-    try:
-        mine, theirs = pty.openpty()
-    except OSError as error:
-        raise Skip('no terminals here: %s' % error) from error
-    try:
-        tty.setraw(theirs)
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack('4H', *size, 0, 0))
-        done = subprocess.run([context.outwind, *command], stdout=theirs,
-                              env=dict(os.environ, TERM=term), check=False,
-                              timeout=PATIENCE)
-        check(done.returncode == 0, 'status', done)
-        return os.read(mine, 1 << 16)
-    finally:
-        os.close(mine)
-        os.close(theirs)
-
-
-@case('top: what a terminal has room for', alone=True)
-def top_terminal(context):
-    need_bpf(context)
-    folder = os.path.join(context.tmp, 'é' * 60 + '中' * 20)
-    os.mkdir(folder)
-    target = context.start([shutil.copy(context.program('busy'), folder)])
-    command = ('top', '-n', '1', '-s', '1', '-F', '997', str(target.pid))
-    for columns in 80, 81:
-        clear, text = on_terminal(context, command, (5, columns),
-                                  'xterm').split(b'\033[2J')
-        lines = text.decode().splitlines()
-        check(clear == b'\033[H' and len(lines) == 4, 'rows', (clear, text))
-        cut = max(lines, key=len)
-        check('é' in cut and len(cut) == columns, 'columns', (columns, lines))
-    text = on_terminal(context, command, (5, 130), 'xterm').decode()
-    check(re.search('é中+$', text, re.M), 'wide ones', text)
-    whole = on_terminal(context, command, (5, 0), 'dumb').decode()
-    check('\033' not in whole, 'escapes', whole)
-    check('中' * 20 + '/busy)' in whole, 'no size', whole)
-
-
-def left_open(pid):
-    """What a program that the process executes would have of its descriptors."""
-    for fd in os.listdir('/proc/%d/fd' % pid):
-        with contextlib.suppress(FileNotFoundError):
-            with open('/proc/%d/fdinfo/%s' % (pid, fd), encoding='utf-8') as f:
-                flags = int(re.search(r'flags:\s*(\d+)', f.read()).group(1), 8)
-            if int(fd) > 2:
-                yield (os.readlink('/proc/%d/fd/%s' % (pid, fd)),
-                       not flags & os.O_CLOEXEC)
-
-
-@case('record: its descriptors are closed where it executes', alone=True)
-def record_descriptors(context):
-    need_bpf(context)
-    target = context.start(['busy'])
-    for engine in ('bpf', 'perf'):
-        seen = set()
-        recorder = context.start(
-            [context.outwind, 'record', '--engine=' + engine, '-d', '1', '-o',
-             os.path.join(context.tmp, 'profile'), str(target.pid)], ready=None)
-        while recorder.poll() is None:
-            with contextlib.suppress(FileNotFoundError):
-                seen |= set(left_open(recorder.pid))
-            time.sleep(0.02)
-        check(recorder.returncode == 0, 'status', recorder.returncode)
-        check(('anon_inode:[perf_event]', False) in seen, 'no events', seen)
-        # libbpf reads the kernel's types so, and closes them again.
-        left = [name for name, is_left in seen
-                if is_left and name != '/sys/kernel/btf/vmlinux']
-        check(not left, 'left open', left)
-
-
-@case('record: a library that is cut off meanwhile', alone=True)
-def record_cut_off(context):
-    need_bpf(context)
-    lib = shutil.copy(context.program('plugin.so'),
-                      os.path.join(context.tmp, 'lib.so'))
-    target = context.start(['loader', lib])
-    path = os.path.join(context.tmp, 'profile.json')
-    recorder = context.start(
-        [context.outwind, 'record', '--off-cpu', '-d', '2', '-o', path,
-         str(target.pid)], ready=None, stderr=subprocess.PIPE)
-    maps = '/proc/%d/maps' % recorder.pid
-    wait_until(lambda: lib in open(maps, encoding='utf-8').read(),
-               'the library is looked at')
-    time.sleep(0.5)
-    os.truncate(lib, 4096)
-    said = recorder.stderr.read().decode()
-    recorder.stderr.close()
-    check(recorder.wait() == 0, 'status', (recorder.returncode, said))
-    check('cut off' in said, 'it is told', said)
-    with open(path, encoding='utf-8') as f:
-        functions = {x.get('function') for x in json.load(f)['frames']}
-    check({'stay', 'load', 'main'} <= functions, 'names of others', functions)
-    check('plugin_inner' not in functions, 'and none of it', functions)
-
-
-@case('record: memory for tables is kept to', alone=True)
-def record_memory(context):
-    need_bpf(context)
-    need('python3')
-    target = context.start(['busy'])
-    path = os.path.join(context.tmp, 'x')
-    done = context.run('record', '-a', '-d', '1', '--table-memory=1',
-                       '--stats', '-o', path, status=0)
-    said = done.stderr.decode()
-    size = float(re.search(r'tables: ([\d.]+) MiB', said).group(1))
-    check(size <= 1.0, 'tables take too much', said)
-    check(target.poll() is None, 'the target lives')
-
-
-@case('record: its end, whatever tables are in the making', alone=True)
-def record_ends_early(context):
-    need_bpf(context)
-    need('clang')
-    source = os.path.join(context.tmp, 'empty.c')
-    with open(source, 'w', encoding='utf-8'):
-        pass
-    # Its libraries' tables take longer than most of these.
-    for seconds in (0.01, 0.03, 0.1, 0.3):
-        for memory in (1, 256):
-            profile, said = record(
-                context, '-d', seconds, '-F', '999', '--stats',
-                '--table-memory=%d' % memory, '--', 'clang', '-fsyntax-only',
-                source)
-            size = float(re.search(r'tables: ([\d.]+) MiB', said).group(1))
-            check(size <= memory, 'tables take too much', said)
-            frames = profile['frames']
-            check(all(i < len(frames) for s in profile['stacks']
-                      for i in s['frames']), 'a stack without its frames')
-
-
-IN_CONTAINER = """
-set -e
-mount -t tmpfs none "$1"
-cp "$2" "$1/hidden-busy"
-exec "$1/hidden-busy"
-"""
-
-
-def container(context, script, program):
-    """
-    A folder, and the command of a shell in a mount and a pid namespace of its
-    own that has it, and a program's path, as arguments.
-    """
-    need('unshare')
-    options = ['--pid', '--mount', '--fork', '--kill-child']
-    if subprocess.run(['unshare', *options, 'true'], capture_output=True,
-                      check=False).returncode:
-        raise Skip('no namespaces here')
-    inside = os.path.join(context.tmp, 'inside')
-    os.mkdir(inside)
-    return inside, [shutil.which('unshare'), *options, 'sh', '-c', script,
-                    'sh', inside, context.program(program)]
-
-
-def start_container(context):
-    """
-    A program that only its own mount namespace has, in a pid namespace: as the
-    other processes see it, its id and its path.
-    """
-    need_root()
-    inside, command = container(context, IN_CONTAINER, 'busy')
-    outer = context.start(command)
-    pid, = children_of(outer.pid)
-    path = os.path.join(inside, 'hidden-busy')
-    check(os.readlink('/proc/%d/exe' % pid) == path and
-          not os.path.exists(path), 'hidden', os.listdir(inside))
-    return pid, path
-
-
-@case('record: a program that only its container has', alone=True)
-def record_container(context):
-    need_bpf(context)
-    pid, path = start_container(context)
-    for engine in ENGINES:
-        profile, _ = record_enough(context, 400, '-F', '997',
-                                   '--engine=' + engine, pid)
-        wrong = [w for w in (wrong_step(c) for c, _ in chains(profile)) if w]
-        check(not wrong, 'wrong frames', wrong)
-        mine = [f for f in profile['frames'] if f.get('function') in OURS]
-        check(len({f['function'] for f in mine}) > 5, 'names', mine)
-        check({f['module'] for f in mine} == {path}, 'path', mine[:3])
-        check({s['pid'] for s in profile['stacks']} == {pid}, 'pid',
-              profile['stacks'][:1])
-
-
-WITHIN = """
-set -e
-mount -t proc none /proc
-cd "$1"
-"$2" >/dev/null &
-echo $! >busy
-export XDG_CACHE_HOME="$1"
-"$3" record -F 997 -d 1 -o pid.json $!
-"$3" record -F 997 -d 1 -o all.json -a
-kill -9 $!
-"$3" record --off-cpu -o waits.json -- sleep 0.3
-"$3" syscalls -o calls -- "$4" twice 10 >/dev/null || test $? = 7
-"""
-
-
-@case('record: within a PID namespace', alone=True)
-def record_within(context):
-    """Processes are known there by numbers of its own."""
-    need_bpf(context)
-    need_root()
-    inside, command = container(context, WITHIN, 'busy')
-    context.run_tool([*command, context.outwind, context.program('callers')],
-                     0)
-
-    def profile(name):
-        with open(os.path.join(inside, name + '.json'), encoding='utf-8') as f:
-            return json.load(f)
-    with open(os.path.join(inside, 'busy'), encoding='ascii') as f:
-        busy = int(f.read())
-    for name in ('pid', 'all'):
-        mine = dict(profile(name))
-        mine['stacks'] = [s for s in mine['stacks'] if s['pid'] == busy]
-        wrong = [w for w in (wrong_step(c) for c, _ in chains(mine)) if w]
-        check(not wrong, 'wrong frames', wrong)
-        check(sum(s['count'] for s in mine['stacks']) > 400, name,
-              len(mine['stacks']))
-        check(len({s['pid'] for s in profile(name)['stacks']}) < 10,
-              'only who is within', name)
-    waits = profile('waits')
-    nr = [i for i, f in enumerate(waits['frames'])
-          if 'nanosleep' in f.get('function', '') and not f.get('kernel')]
-    waited = sum(s['nanoseconds'] for s in waits['stacks']
-                 if set(nr) & set(s['frames']))
-    check(2.5e8 < waited < 1e9, 'the wait', waited)
-    with open(os.path.join(inside, 'calls'), encoding='ascii') as f:
-        calls = [l for l in f if re.match(r'\[\d+\] getppid\(\) = \d+ <', l)]
-    check(len(calls) == 20 and all(int(l[1:l.index(']')]) < 100
-                                   for l in calls), 'calls', calls)

@@ -20,9 +20,10 @@ MODULES = ('cases_links', 'cases_shapes', 'cases_threads', 'cases_hostile',
            'cases_cli', 'cases_output', 'cases_complete', 'cases_tbstack',
            'cases_jit', 'cases_agree', 'cases_cores', 'cases_snapshots',
            'cases_freeze', 'cases_faults', 'cases_inject', 'cases_record',
-           'cases_recordjit', 'cases_offcpu', 'cases_record32', 'cases_syscalls',
-           'cases_strace', 'cases_report', 'cases_formats', 'cases_outfile',
-           'cases_replaced', 'cases_twin')
+           'cases_recorder', 'cases_containers', 'cases_top', 'cases_recordjit',
+           'cases_offcpu', 'cases_record32', 'cases_syscalls', 'cases_strace',
+           'cases_report', 'cases_formats', 'cases_outfile', 'cases_replaced',
+           'cases_twin')
 
 # Where more fail, it is what is tested that fails.
 MOST_AGAIN = 3
