@@ -49,7 +49,8 @@ CLASSES = {
     'JIT':
         'outwind crosses JIT code by its frame pointer, others guess on',
     'all gave up':
-        'both stopped early, outwind says so; the rest is guesswork',
+        'outwind stopped early, and says so; the other goes on, if at all, by '
+        'guesses that lead to no outermost function',
     'call to nowhere':
         'outwind returns from a call of a bad address, the other can not',
 }
@@ -218,6 +219,15 @@ def bare(name):
     return name.split('::')[-1].split(' ')[-1]
 
 
+def gets_to_end(rest, why):
+    """
+    Do these frames of the other tool, which outwind hasn't, end as a whole stack
+    does?  Behind what is outermost there may be more, by guesses.
+    """
+    return why in ('', 'outermost') or any(
+        f['name'] and f['name'].split('@')[0] in OUTERMOST for f in rest)
+
+
 class Comparer:
     """Compares stacks; reports per tool."""
 
@@ -306,13 +316,16 @@ class Comparer:
             report.explain('call to nowhere')
             return
         # In code without a file: a JIT's, or an interpreter's templates.
-        if self.jit and any('module' not in f or '/perf-' in f['module']
-                            for f in [below] + mine[at:at + 1]):
+        gave_up = not thread['complete'] and \
+            not gets_to_end(theirs[at:], stack['why'])
+        if self.jit and (thread['complete'] or gave_up) and \
+                any('module' not in f or '/perf-' in f['module']
+                    for f in [below] + mine[at:at + 1]):
             report.explain('JIT')
             return
         # The last frame of one that gave up may be a guess.
-        if (at >= len(mine) - 1 and not thread['complete'] and
-                (stack['why'] or at < len(theirs))):
+        if gave_up and at >= len(mine) - 1 and \
+                (stack['why'] or at < len(theirs)):
             report.explain('all gave up')
             return
         report.failures.append(
