@@ -9,7 +9,7 @@ import re
 import xml.dom.minidom
 
 from harness import case, check, need
-from pprofreader import go_pprof, go_samples, go_top, names_of, read_pprof
+from pprofreader import go_pprof, go_samples, go_top, read_pprof
 
 COMPLETE, CUT = 1, 4
 CPU, OFF_CPU, FAULTS = 0, 1, 2

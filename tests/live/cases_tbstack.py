@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tbstack: every line of its output, its messages and its statuses."""
 
-import json
 import os
 import re
 import resource
