@@ -158,24 +158,27 @@ def waits_measured(context):
       alone=True)
 def waits_in_vfork(context):
     waits = Waits(context)
-    recording = Recording(context, waits.target.pid)
     pid = waits.target.pid
+    recording = Recording(context, '--stats', pid)
     os.write(waits.orders, b'v')
     wait_until(lambda: in_call(pid, pid) == VFORK, 'a wait in vfork')
     begun = time.monotonic_ns()
     time.sleep(0.01)
     took = time.monotonic_ns() - begun
     waits.order('.')
-    profile, _ = recording.end()
+    profile, said = recording.end()
+    mine = [(chain, stack) for chain, stack in chains(profile)
+            if stack['pid'] == pid]
     # Until the child is gone, and then for it; both of them wait in there.
-    forking = [(chain, stack) for chain, stack in chains(profile)
-               if stack['pid'] == pid and chain[0] in ('vfork', '__vfork')]
+    forking = [(chain, stack) for chain, stack in mine
+               if chain[:1] in (['vfork'], ['__vfork'])]
     for chain, stack in forking:
         check(chain[1:3] == ['waiting_in_vfork', 'main'] and
               chain[-1] == '_start' and stack['end'] == 'complete', 'a stack',
               (chain, stack))
     waited = sum(stack['nanoseconds'] for _, stack in forking)
-    check(took <= waited <= profile['duration_ns'], 'how long', (took, waited))
+    check(took <= waited <= profile['duration_ns'], 'how long',
+          (took, waited, said, mine))
 
 
 @case('off CPU: a whole command', alone=True)
