@@ -10,6 +10,7 @@
 
 #define NOINLINE __attribute__((noinline, noclone))
 #define PAGE     4096
+#define FEW      16 /* bytes, as a stack is aligned: on one page, one fault */
 
 /* No function is called, as that would write its return address. */
 static NOINLINE long ask(void)
@@ -20,7 +21,7 @@ static NOINLINE long ask(void)
 	__asm__ volatile("syscall"
 			 : "=a"(ret)
 			 : "a"(SYS_readlink), "D"("/proc/self/exe"), "S"(room),
-			   "d"(PAGE)
+			   "d"(FEW)
 			 : "rcx", "r11", "memory");
 	return ret;
 }
