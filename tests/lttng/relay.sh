@@ -43,9 +43,12 @@ trace() {
     lttng-sessiond -d --kmod-probes=sched || fail "lttng-sessiond of $1"
     lttng -q create live --live --set-url="net://10.0.$2.1" ||
         fail "session of $1"
-    lttng -q enable-event -k 'kunwind_map,kunwind_exec,kunwind_fork'
-    lttng -q enable-event -k kunwind_callstack --filter "comm == \"calls-$1\""
-    lttng -q start || fail "start of $1"
+    # By its name: which session is the current one is told by a file that both
+    # machines have.
+    lttng -q enable-event -s live -k 'kunwind_map,kunwind_exec,kunwind_fork'
+    lttng -q enable-event -s live -k kunwind_callstack \
+        --filter "comm == \"calls-$1\""
+    lttng -q start live || fail "start of $1"
     echo yes >"$out/started-$1"
     # A reader gets what comes once it is there: something has to come.
     until [ -e "$out/go" ]; do
@@ -54,8 +57,8 @@ trace() {
     done
     "/run/bin/calls-$1" "$calls" "$out/relay-$1.log" || fail "calls-$1"
     # What is left is sent before the session is gone.
-    lttng -q stop
-    lttng -q destroy || fail "end of $1"
+    lttng -q stop live
+    lttng -q destroy live || fail "end of $1"
     kill "$(cat /run/lttng/lttng-sessiond.pid)"
 }
 
