@@ -84,5 +84,6 @@ def record_narrow(context):
     profile, said = record_enough(context, 1000, '-F', '1000', '--stats',
                                   target.pid)
     # A C library without symbols tells no name of where threads begin.
-    context.note('%d samples' % check_busy(profile, OUTERMOST | {None}))
+    # Its memcpy() pushes eax, of which its CFI doesn't tell: 0.6 %.
+    context.note('%d samples' % check_busy(profile, OUTERMOST | {None}, 0.02))
     check('0 missed, 0 lost' in said, 'something was missed', said)
