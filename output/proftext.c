@@ -5,22 +5,22 @@
 
 #include "stackview.h"
 
+/* U+FFFE and U+FFFF, of which XML has none. */
+static bool is_nonchar(const unsigned char *s)
+{
+	return s[0] == 0xef && s[1] == 0xbf && s[2] >= 0xbe;
+}
+
 /* What a command line may have, and no text should; *size bytes are read. */
 static bool is_odd(const unsigned char *s, size_t *size)
 {
-	size_t n = ow_view_utf8_size(s);
-
-	*size = n ? n : 1;
-	return n == 0 || *s < ' ' || *s == 0x7f ||
-	       (*s == 0xc2 && s[1] < 0xa0) ||
-	       /* U+FFFE and U+FFFF: XML has none. */
-	       (*s == 0xef && s[1] == 0xbf && s[2] >= 0xbe);
+	return ow_view_is_control(s, size) || is_nonchar(s);
 }
 
 /* Nor what isn't to be shown. */
 static bool is_unshown(const unsigned char *s, size_t *size)
 {
-	return is_odd(s, size) || ow_view_is_odd(s, size);
+	return ow_view_is_odd(s, size) || is_nonchar(s);
 }
 
 static void put_quoted(FILE *out, const char *text,

@@ -35,13 +35,17 @@ static bool is_ordering(const unsigned char *s)
 	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
 }
 
-bool ow_view_is_odd(const unsigned char *s, size_t *size)
+bool ow_view_is_control(const unsigned char *s, size_t *size)
 {
 	size_t n = ow_view_utf8_size(s);
 
 	*size = n ? n : 1;
-	return n == 0 || *s < ' ' || *s == 0x7f ||
-	       (*s == 0xc2 && s[1] < 0xa0) || is_ordering(s);
+	return n == 0 || *s < ' ' || *s == 0x7f || (*s == 0xc2 && s[1] < 0xa0);
+}
+
+bool ow_view_is_odd(const unsigned char *s, size_t *size)
+{
+	return ow_view_is_control(s, size) || is_ordering(s);
 }
 
 /* Bytes at s that are ASCII and print. */

@@ -92,9 +92,14 @@ bool ow_view_is_return(const struct ow_frame *frame);
 size_t ow_view_utf8_size(const unsigned char *s);
 
 /*
- * Is what s begins with not to be shown: a control character, also of ISO 6429's
- * C1 set, one that changes the order in which others are shown (UAX #9), a
- * separator of lines, or no UTF-8?  It has *size bytes, shown or not.
+ * Is what s begins with a control character, also of ISO 6429's C1 set, or no UTF-8?
+ * It has *size bytes, whatever it is.
+ */
+bool ow_view_is_control(const unsigned char *s, size_t *size);
+
+/*
+ * Is it not to be shown: one of those, one that changes the order in which others
+ * are shown (UAX #9), or a separator of lines?
  */
 bool ow_view_is_odd(const unsigned char *s, size_t *size);
 
