@@ -108,31 +108,31 @@ static const struct ow_mapping *home_of(const struct ow_stackplan *p,
 	return !is_leader || is_main_stack(m) ? m : NULL;
 }
 
+/* The word there, of so many bytes; 0 where the region ends before. */
+static uint64_t word_at(const struct ow_region *r, size_t word, size_t off)
+{
+	uint64_t value = 0;
+
+	if (off <= r->size && r->size - off >= word)
+		memcpy(&value, r->bytes + off, word);
+	return value;
+}
+
 /* The lowest address of the home stack that the region's words hold, or 0. */
 static uint64_t lowest_pointer(const struct ow_region *r, size_t word,
 			       const struct ow_mapping *home)
 {
-	uint64_t lowest = UINT64_MAX, addr = 0;
+	uint64_t lowest = UINT64_MAX, addr;
 	size_t off;
 
 	for (off = 0; off + word <= r->size; off += word) {
-		memcpy(&addr, r->bytes + off, word);
+		addr = word_at(r, word, off);
 		/* sp may be below, if the stack has overflowed. */
 		if (addr >= home->start - OVERFLOW_SIZE && addr < home->end &&
 		    addr < lowest)
 			lowest = addr;
 	}
 	return lowest == UINT64_MAX ? 0 : lowest;
-}
-
-static uint64_t word_at(const struct ow_region *r, const struct ow_arch *arch,
-			size_t off)
-{
-	uint64_t word = 0;
-
-	if (off <= r->size && r->size - off >= arch->word)
-		memcpy(&word, r->bytes + off, arch->word);
-	return word;
 }
 
 /*
@@ -147,10 +147,11 @@ static uint64_t interrupted_sp(const struct ow_stackplan *p,
 	const struct ow_mapping *m;
 	uint64_t sp;
 
-	if (!sf->mark_bits || (word_at(r, arch, off + (size_t)sf->mark_off) &
-			       sf->mark_bits) != sf->mark)
+	if (!sf->mark_bits ||
+	    (word_at(r, arch->word, off + (size_t)sf->mark_off) &
+	     sf->mark_bits) != sf->mark)
 		return 0;
-	sp = word_at(r, arch, off + (size_t)sf->sp_off);
+	sp = word_at(r, arch->word, off + (size_t)sf->sp_off);
 	if (sp == 0 || sp - r->start < r->size)
 		return 0;
 	m = stack_of(p->maps, sp);
