@@ -59,34 +59,26 @@ static void set_arch(struct sampler_bpf *skel)
 	skel->rodata->arch.ra = a->ra;
 }
 
-/* Where a call of any ABI is in the programs' lists; -1 for none. */
-static int place_of(int nr)
-{
-	int n = nr & ~(nr & OW_BPF_I386 ? OW_BPF_I386 : OW_BPF_X32);
-
-	if (nr < 0 || n >= OW_BPF_NUMBERS)
-		return -1;
-	return nr & OW_BPF_I386 ? OW_BPF_NUMBERS + n : n;
-}
-
 /* What a call of any ABI is to the programs: its text, and whether it execs. */
 static void set_call(struct sampler_bpf *skel, int nr)
 {
 	const struct ow_syscall_shape *shape = ow_syscall_shape(nr);
 	const char *text = shape ? strpbrk(shape->args, "sa") : NULL;
+	uint32_t place = ow_bpf_call_place((uint32_t)nr);
 
 	if (text)
-		skel->rodata->text_args[place_of(nr)] =
+		skel->rodata->text_args[place] =
 			(uint8_t)((text - shape->args + 1) |
 				  (*text == 'a' ? OW_BPF_ADDRESS : 0));
 	/* It ends as a call of what has been executed. */
 	if (shape && strcmp(ow_syscall_text(nr), "execve") == 0)
-		skel->rodata->wanted[place_of(nr)] |= 2;
+		skel->rodata->wanted[place] |= 2;
 }
 
 static void set_calls(struct sampler_bpf *skel,
 		      const struct ow_recorder_options *o)
 {
+	uint32_t place;
 	size_t i;
 	int nr;
 
@@ -96,11 +88,13 @@ static void set_calls(struct sampler_bpf *skel,
 		set_call(skel, nr | OW_BPF_I386);
 	}
 	skel->rodata->all_wanted = !o->syscalls;
-	for (i = 0; i < o->nr_syscalls; i++)
-		if (place_of(o->syscalls[i]) >= 0)
-			skel->rodata->wanted[place_of(o->syscalls[i])] = 3;
+	for (i = 0; i < o->nr_syscalls; i++) {
+		place = ow_bpf_call_place((uint32_t)o->syscalls[i]);
+		if (place < OW_BPF_SYSCALLS)
+			skel->rodata->wanted[place] = 3;
 		else
 			skel->rodata->others_wanted = true;
+	}
 }
 
 /*

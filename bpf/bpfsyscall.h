@@ -64,19 +64,9 @@ static __always_inline __u32 number_of(__u64 nr)
 	return (n & ~(1U << 31)) | OW_BPF_I386;
 }
 
-/* Where it is among all ABIs' calls, x32's being x86-64's; or none of them. */
-static __always_inline __u32 place_of(__u32 nr)
-{
-	__u32 n = nr & ~(nr & OW_BPF_I386 ? OW_BPF_I386 : OW_BPF_X32);
-
-	if (n >= OW_BPF_NUMBERS)
-		return OW_BPF_SYSCALLS;
-	return nr & OW_BPF_I386 ? n + OW_BPF_NUMBERS : n;
-}
-
 static __always_inline bool is_wanted(__u32 nr, enum wanted what)
 {
-	__u32 place = place_of(nr);
+	__u32 place = ow_bpf_call_place(nr);
 
 	if (all_wanted)
 		return true;
@@ -89,7 +79,7 @@ static __always_inline bool is_wanted(__u32 nr, enum wanted what)
 /* The argument that is text, maybe with OW_BPF_ADDRESS; 0: none. */
 static __always_inline __u32 text_of(__u32 nr)
 {
-	__u32 place = place_of(nr);
+	__u32 place = ow_bpf_call_place(nr);
 
 	opaque(place);
 	return place < OW_BPF_SYSCALLS ? text_args[place % OW_BPF_SYSCALLS] : 0;

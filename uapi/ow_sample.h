@@ -223,6 +223,19 @@ struct ow_bpf_copy {
 #define OW_BPF_I386 0x20000000
 #define OW_BPF_X32  0x40000000 /* as in the kernel */
 
+/*
+ * Where it is among all ABIs' calls, x32's being x86-64's, and i386's behind them;
+ * OW_BPF_SYSCALLS: none of them.
+ */
+static inline __attribute__((always_inline)) __u32 ow_bpf_call_place(__u32 nr)
+{
+	__u32 n = nr & ~(nr & OW_BPF_I386 ? OW_BPF_I386 : OW_BPF_X32);
+
+	if (n >= OW_BPF_NUMBERS)
+		return OW_BPF_SYSCALLS;
+	return nr & OW_BPF_I386 ? n + OW_BPF_NUMBERS : n;
+}
+
 /* Of both arg is the time: CLOCK_MONOTONIC, ns. */
 struct ow_bpf_syscall {
 	struct ow_bpf_notice notice;
