@@ -106,39 +106,37 @@ def _(context):
     check(task_states(target.pid) == {target.pid: 'S'}, 'state')
 
 
-@case('another user: own process, without privileges')
-def _(context):
+def for_nobody(context):
+    """outwind and a program where nobody may run them, and what runs as nobody."""
     need('setpriv')
     need_root()
-    tool = copy_for_all(context, context.outwind)
-    chain = copy_for_all(context, context.program('chain-pie'))
-    user = ['--reuid', '65534', '--regid', '65534', '--clear-groups']
-    target = context.start([shutil.which('setpriv'), *user, chain],
-                           env=traceable(context))
-    done = subprocess.run([shutil.which('setpriv'), *user, tool, 'stack',
-                           str(target.pid)], capture_output=True,
-                          timeout=PATIENCE, check=False,
+    return (copy_for_all(context, context.outwind),
+            copy_for_all(context, context.program('chain-pie')),
+            [shutil.which('setpriv'), '--reuid', '65534', '--regid', '65534',
+             '--clear-groups'])
+
+
+@case('another user: own process, without privileges')
+def _(context):
+    tool, chain, user = for_nobody(context)
+    target = context.start([*user, chain], env=traceable(context))
+    done = subprocess.run([*user, tool, 'stack', str(target.pid)],
+                          capture_output=True, timeout=PATIENCE, check=False,
                           env={'PATH': os.environ['PATH']})
     check(done.returncode == 0, 'status', done.stderr)
     check(b'link12' in done.stdout and b'_start' in done.stdout, 'names',
           done.stdout)
     # Deleted, and no right to look at /proc/PID/map_files.
     os.unlink(chain)
-    done = subprocess.run([shutil.which('setpriv'), *user, tool, 'stack',
-                           str(target.pid)], capture_output=True,
-                          timeout=PATIENCE, check=False)
+    done = subprocess.run([*user, tool, 'stack', str(target.pid)],
+                          capture_output=True, timeout=PATIENCE, check=False)
     check(done.returncode == 0, 'status, deleted', done.stdout + done.stderr)
     check(b'link12' in done.stdout, 'names, deleted', done.stdout)
 
 
 @case('another user: own process that may not be traced')
 def _(context):
-    need('setpriv')
-    need_root()
-    tool = copy_for_all(context, context.outwind)
-    chain = copy_for_all(context, context.program('chain-pie'))
-    user = [shutil.which('setpriv'), '--reuid', '65534', '--regid', '65534',
-            '--clear-groups']
+    tool, chain, user = for_nobody(context)
     target = context.start([*user, chain],
                            env=dict(traceable(context), UNTRACEABLE='1'))
     done = subprocess.run([*user, tool, 'stack', str(target.pid)],

@@ -3,9 +3,9 @@
 #include <alloca.h>
 #include <stdlib.h>
 #include <string.h>
-#include <ucontext.h>
 
 #include "stay.h"
+#include "swapped.h"
 
 static NOINLINE int dive(int depth)
 {
@@ -93,23 +93,9 @@ tail_caller(int x)
 	return tail_target(x + 1);
 }
 
-static ucontext_t main_context, coroutine_context;
-
 static void coroutine(void)
 {
 	stay(1);
-}
-
-static NOINLINE int swapped(void)
-{
-	static char stack[65536];
-
-	getcontext(&coroutine_context);
-	coroutine_context.uc_stack.ss_sp = stack;
-	coroutine_context.uc_stack.ss_size = sizeof(stack);
-	coroutine_context.uc_link = &main_context;
-	makecontext(&coroutine_context, coroutine, 0);
-	return swapcontext(&main_context, &coroutine_context);
 }
 
 static int compare(const void *a, const void *b)
@@ -148,7 +134,7 @@ int main(int argc, char **argv)
 	if (strcmp(scene, "tail") == 0)
 		return tail_caller(argc) + 1;
 	if (strcmp(scene, "coroutine") == 0)
-		return swapped() + 1;
+		return swapped(coroutine) + 1;
 	if (strcmp(scene, "callback") == 0)
 		qsort(list, 3, sizeof(list[0]), compare);
 	if (strcmp(scene, "smashed") == 0)

@@ -4,11 +4,11 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#ifdef __GLIBC__ /* musl has no makecontext() */
-#include <ucontext.h>
-#endif
 
 #include "stay.h"
+#ifdef __GLIBC__ /* musl has no makecontext() */
+#include "swapped.h"
+#endif
 
 #ifdef __i386__
 #define RETURN_ADDRESS "8"
@@ -104,20 +104,6 @@ static void coroutine(void)
 {
 	store_to_null(1);
 }
-
-/* A stack that is neither the thread's own nor its handlers'. */
-static NOINLINE int swapped(void)
-{
-	static ucontext_t here, there;
-	static char stack[65536];
-
-	getcontext(&there);
-	there.uc_stack.ss_sp = stack;
-	there.uc_stack.ss_size = sizeof(stack);
-	there.uc_link = &here;
-	makecontext(&there, coroutine, 0);
-	return swapcontext(&here, &there);
-}
 #endif
 
 int main(int argc, char **argv)
@@ -167,7 +153,7 @@ int main(int argc, char **argv)
 	if (strcmp(scene, "coroutine") == 0) {
 		take_altstack();
 		handle(SIGSEGV, on_signal, SA_ONSTACK);
-		return swapped();
+		return swapped(coroutine);
 	}
 #endif
 	if (strcmp(scene, "overflow") == 0) {
