@@ -3,16 +3,9 @@
 
 #include <string.h>
 
-#include "cursor.h"
+#include "rowexpr.h"
 
-/* What a DWARF expression of one of these forms comes to. */
-enum {
-	DW_OP_deref = 0x06,
-	DW_OP_lit0 = 0x30,
-	DW_OP_breg0 = 0x70,
-	DW_OP_breg31 = 0x8f,
-};
-
+#define DW_OP_lit0  0x30 /* DWARF 5, table 7.9 */
 #define PLT_SIZE    11
 #define PLT_LITERAL 6 /* where it stands */
 
@@ -27,54 +20,23 @@ static const uint8_t plt_expr_i386[PLT_SIZE] = { 0x74, 0x04, 0x78, 0x00,
 						 0x3f, 0x1a, 0x3b, 0x2a,
 						 0x32, 0x24, 0x22 };
 
-static bool is_plt(const struct ow_arch *arch, const uint8_t *bytes,
-		   uint64_t size)
+static bool is_plt(const struct ow_arch *arch, const struct ow_rowexpr *e)
 {
 	const uint8_t *expr = arch->word == 8 ? plt_expr : plt_expr_i386;
+	const uint8_t *bytes = e->code;
 
-	return size == PLT_SIZE && memcmp(bytes, expr, PLT_LITERAL) == 0 &&
+	return e->size == PLT_SIZE && memcmp(bytes, expr, PLT_LITERAL) == 0 &&
 	       bytes[PLT_LITERAL] >= DW_OP_lit0 &&
 	       bytes[PLT_LITERAL] < DW_OP_lit0 + 16 &&
 	       memcmp(bytes + PLT_LITERAL + 1, expr + PLT_LITERAL + 1,
 		      PLT_SIZE - PLT_LITERAL - 1) == 0;
 }
 
-/* The bytes of a row's expression, or NULL. */
-static const uint8_t *expr_of(const struct ow_row *row,
-			      const struct ow_rule *rule, uint64_t *size)
-{
-	struct ow_cursor c = { row->exprs, row->exprs + row->exprs_size,
-			       false };
-
-	if (!row->exprs)
-		return NULL;
-	ow_cursor_skip(&c, (uint32_t)rule->off);
-	*size = ow_cursor_uleb(&c);
-	return ow_cursor_skip(&c, *size);
-}
-
-/* Is it "register + offset", and behind that a deref or not? */
-static bool is_simple(const struct ow_arch *arch, const uint8_t *bytes,
-		      uint64_t size, uint8_t *reg, int64_t *off, bool *deref)
-{
-	struct ow_cursor c = { bytes, bytes + size, false };
-	uint64_t op = ow_cursor_uint(&c, 1);
-
-	if (op < DW_OP_breg0 || op > DW_OP_breg31)
-		return false;
-	*reg = ow_arch_slot(arch, op - DW_OP_breg0);
-	*off = ow_cursor_sleb(&c);
-	*deref = ow_cursor_more(&c) && ow_cursor_uint(&c, 1) == DW_OP_deref;
-	return !c.bad && c.pos == c.end && *reg != OW_SLOT_NONE;
-}
-
 static bool put_cfa(const struct ow_arch *arch, const struct ow_row *row,
 		    struct ow_bpf_rule *r)
 {
-	const uint8_t *bytes;
-	uint64_t size;
-	int64_t off;
-	bool deref;
+	struct ow_plainexpr plain;
+	struct ow_rowexpr e;
 
 	if (row->cfa.kind == OW_RULE_REG || row->cfa.kind == OW_RULE_AT_REG) {
 		r->kind = row->cfa.kind == OW_RULE_REG ? OW_BPF_REG :
@@ -83,21 +45,19 @@ static bool put_cfa(const struct ow_arch *arch, const struct ow_row *row,
 		r->cfa_off = row->cfa.off;
 		return true;
 	}
-	bytes = row->cfa.kind == OW_RULE_IS_EXPR ?
-			expr_of(row, &row->cfa, &size) :
-			NULL;
-	if (!bytes)
+	if (row->cfa.kind != OW_RULE_IS_EXPR ||
+	    !ow_rowexpr_of(row, &row->cfa, &e))
 		return false;
-	if (is_plt(arch, bytes, size)) {
+	if (is_plt(arch, &e)) {
 		r->kind = OW_BPF_PLT;
-		r->pushed = bytes[PLT_LITERAL] - DW_OP_lit0;
+		r->pushed = e.code[PLT_LITERAL] - DW_OP_lit0;
 		return true;
 	}
-	if (!is_simple(arch, bytes, size, &r->cfa_reg, &off, &deref) ||
-	    off != (int32_t)off)
+	if (!ow_rowexpr_plain(arch, &e, &plain))
 		return false;
-	r->kind = deref ? OW_BPF_AT_REG : OW_BPF_REG;
-	r->cfa_off = (int32_t)off;
+	r->kind = plain.deref ? OW_BPF_AT_REG : OW_BPF_REG;
+	r->cfa_reg = plain.reg;
+	r->cfa_off = plain.off;
 	return true;
 }
 
@@ -105,9 +65,8 @@ static bool put_cfa(const struct ow_arch *arch, const struct ow_row *row,
 static bool place_of(const struct ow_arch *arch, const struct ow_row *row,
 		     const struct ow_rule *rule, uint8_t *base, int64_t *off)
 {
-	const uint8_t *bytes;
-	uint64_t size;
-	bool deref;
+	struct ow_plainexpr plain;
+	struct ow_rowexpr e;
 
 	*base = OW_BPF_BASE_CFA;
 	*off = rule->off;
@@ -116,10 +75,12 @@ static bool place_of(const struct ow_arch *arch, const struct ow_row *row,
 	*base = rule->reg;
 	if (rule->kind == OW_RULE_AT_REG)
 		return true;
-	bytes = rule->kind == OW_RULE_AT_EXPR ? expr_of(row, rule, &size) :
-						NULL;
-	return bytes && is_simple(arch, bytes, size, base, off, &deref) &&
-	       !deref;
+	if (rule->kind != OW_RULE_AT_EXPR || !ow_rowexpr_of(row, rule, &e) ||
+	    !ow_rowexpr_plain(arch, &e, &plain) || plain.deref)
+		return false;
+	*base = plain.reg;
+	*off = plain.off;
+	return true;
 }
 
 struct place {

@@ -50,6 +50,19 @@ void ow_arch_call_row(const struct ow_arch *a, struct ow_row *row,
 	};
 }
 
+void ow_arch_sigframe_row(const struct ow_arch *a, const struct ow_sigframe *sf,
+			  struct ow_row *row)
+{
+	*row = (struct ow_row){
+		.cfa = { 0, OW_RULE_AT_REG, a->sp, sf->sp_off },
+		.nr = sf->nr,
+		.flags = OW_ROW_SIGNAL,
+		.ra = a->pc,
+		.how = OW_HOW_SIGNAL,
+		.rules = sf->rules,
+	};
+}
+
 bool ow_arch_signal_row(const struct ow_arch *a, const uint8_t *code,
 			size_t size, struct ow_row *row)
 {
@@ -61,14 +74,7 @@ bool ow_arch_signal_row(const struct ow_arch *a, const uint8_t *code,
 		if (size < sf->code_size ||
 		    memcmp(code, sf->code, sf->code_size) != 0)
 			continue;
-		*row = (struct ow_row){
-			.cfa = { 0, OW_RULE_AT_REG, a->sp, sf->sp_off },
-			.nr = sf->nr,
-			.flags = OW_ROW_SIGNAL,
-			.ra = a->pc,
-			.how = OW_HOW_SIGNAL,
-			.rules = sf->rules,
-		};
+		ow_arch_sigframe_row(a, sf, row);
 		return true;
 	}
 	return false;

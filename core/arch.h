@@ -45,7 +45,8 @@ struct ow_arch {
 	const uint8_t *slots; /* DWARF number -> slot */
 	uint8_t nr_slots;
 	const char *const *names;            /* slot -> name */
-	const struct ow_sigframe *sigframes; /* the longest code first */
+	const struct ow_sigframe *sigframes; /* the longest code first; there is
+						one where there are ELF files */
 	uint8_t nr_sigframes;
 };
 
@@ -87,8 +88,12 @@ void ow_arch_fp_row(const struct ow_arch *a, struct ow_row *row,
 void ow_arch_call_row(const struct ow_arch *a, struct ow_row *row,
 		      struct ow_rule *rules);
 
+/* The row of a signal frame at sp. */
+void ow_arch_sigframe_row(const struct ow_arch *a, const struct ow_sigframe *sf,
+			  struct ow_row *row);
+
 /*
- * The row of a signal frame, if code (of size bytes, as read at pc) is the
+ * The same, if code (of size bytes, as read at pc) is the
  * trampoline that a handler returns to.
  */
 bool ow_arch_signal_row(const struct ow_arch *a, const uint8_t *code,

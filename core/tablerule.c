@@ -24,7 +24,7 @@ OW_TEMPLATE int find_rule(const struct ow_table *t, uint32_t code,
 		return -OW_ENOENT;
 	if (code == OW_TABLE_ESCAPE)
 		return -OW_EUNSUPPORTED;
-	if (!ow_table_is_code(t, code))
+	if (code < OW_TABLE_FIRST || !ow_table_is_code(t, code))
 		return -OW_EFORMAT;
 	*ret = ow_table_meaning(t, code);
 	return OW_TABLE_CODE_IS_SEQ(*ret) ? -OW_EFORMAT : 0;
@@ -66,9 +66,15 @@ OW_TEMPLATE int set_row(const struct ow_table *t, uint32_t i,
 int ow_table_rule(const struct ow_table *t, uint32_t code, struct ow_row *row,
 		  struct ow_rule *rules)
 {
+	const struct ow_arch *arch = t->arch;
 	uint32_t rule;
-	int err = find_rule(t, code, &rule);
+	int err;
 
+	if (code == OW_TABLE_SIGNAL) {
+		ow_arch_sigframe_row(arch, arch->sigframes, row);
+		return 0;
+	}
+	err = find_rule(t, code, &rule);
 	if (!err)
 		err = set_row(t, OW_TABLE_CODE_SET(rule), row, rules);
 	if (!err)

@@ -65,6 +65,12 @@ static int check_row(uint64_t vaddr, bool verified)
 	ASSERT(!verified || err != -OW_EFORMAT);
 	if (err)
 		return err;
+	if (row.how == OW_HOW_SIGNAL) {
+		ASSERT(row.rules == table.arch->sigframes->rules);
+		ASSERT(row.nr == table.arch->sigframes->nr);
+		check_brief(vaddr, &row);
+		return 0;
+	}
 	ASSERT(row.nr <= OW_TABLE_MAX_SAVES + 1 && row.rules == rules);
 	ASSERT(row.how == OW_HOW_TABLE && row.ra < table.arch->nr_regs);
 	ASSERT(row.cfa.kind == OW_RULE_REG && row.cfa.off >= 0);

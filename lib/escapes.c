@@ -39,6 +39,12 @@ static int find(struct listing *l, uint64_t vaddr, struct ow_row *row)
 	return err;
 }
 
+/* Does the table leave what this code stands for to the CFI? */
+static bool is_left(uint32_t code)
+{
+	return code == OW_TABLE_ESCAPE || code == OW_TABLE_SIGNAL;
+}
+
 /* Hand over the row at vaddr, or that there is none; false: no more. */
 static bool take(struct listing *l, uint64_t vaddr, uint64_t end,
 		 const struct ow_row *row, uint64_t *next)
@@ -98,6 +104,7 @@ static void mark_sequences(struct listing *l)
 	uint32_t code, meaning;
 
 	l->has_escape[OW_TABLE_ESCAPE] = true;
+	l->has_escape[OW_TABLE_SIGNAL] = true;
 	for (code = OW_TABLE_FIRST;
 	     ow_table_is_code(t, code) && code < OW_TABLE_MAX_NUMBER; code++) {
 		meaning = ow_table_meaning(t, code);
@@ -106,7 +113,8 @@ static void mark_sequences(struct listing *l)
 				!ow_tablerows_at(t->seqs, t->seqs_size,
 						 OW_TABLE_CODE_SEQ(meaning),
 						 &r) ||
-				memchr(r.at + r.nr, OW_TABLE_ESCAPE, r.nr);
+				memchr(r.at + r.nr, OW_TABLE_ESCAPE, r.nr) ||
+				memchr(r.at + r.nr, OW_TABLE_SIGNAL, r.nr);
 	}
 }
 
@@ -137,7 +145,7 @@ static void list_all(struct listing *l)
 			break;
 		if (open && !list_run(l, from, t->base + pos.off))
 			return;
-		open = pos.code == OW_TABLE_ESCAPE;
+		open = is_left(pos.code);
 		from = t->base + pos.off;
 	}
 	if (open)

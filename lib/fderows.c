@@ -9,6 +9,7 @@
 #include "cfastates.h"
 #include "error.h"
 #include "fdeindex.h"
+#include "rowexpr.h"
 
 #define SOON   8  /* FDEs further on */
 #define MANY   16 /* rows of an FDE: few objects have more, on average */
@@ -43,6 +44,11 @@ static uint16_t rule_here(struct part *p)
 	struct ow_row row;
 	uint32_t set;
 
+	if (cfa->kind == OW_RULE_IS_EXPR) {
+		ow_cfa_row(&p->cfa, &row, rules);
+		return ow_row_is_sigframe(p->arch, &row) ? OW_TABLE_SIGNAL :
+							   OW_TABLE_ESCAPE;
+	}
 	if (cfa->kind != OW_RULE_REG || cfa->off % p->arch->word || words < 0 ||
 	    words > OW_TABLE_MAX_WORDS)
 		return OW_TABLE_ESCAPE;

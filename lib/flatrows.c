@@ -85,6 +85,7 @@ static bool translate(struct ow_flatrows *a, const struct ow_flatrows *b,
 			return false;
 	ret[OW_TABLE_NONE] = OW_TABLE_NONE;
 	ret[OW_TABLE_ESCAPE] = OW_TABLE_ESCAPE;
+	ret[OW_TABLE_SIGNAL] = OW_TABLE_SIGNAL;
 	for (i = 0; i < b->nr_rules; i++) {
 		rule = b->rules[i];
 		rule = OW_TABLE_RULE(sets[OW_TABLE_CODE_SET(rule)],

@@ -8,13 +8,7 @@
 #include "error.h"
 #include "escapes.h"
 #include "rare.h"
-
-/* DWARF 5, table 7.9. */
-enum {
-	DW_OP_deref = 0x06,
-	DW_OP_breg0 = 0x70,
-	DW_OP_breg31 = 0x8f,
-};
+#include "rowexpr.h"
 
 #define RECENT 256 /* lists of rules, and expressions: neighbours are alike */
 
@@ -53,48 +47,18 @@ static bool intern(struct ow_bytebuf *b, struct recent *r, size_t most,
 	return !b->failed;
 }
 
-/* The bytes of a row's expression with its length before them, or false. */
-static bool expr_of(const struct ow_row *row, const struct ow_rule *rule,
-		    struct ow_cursor *whole, struct ow_cursor *code)
-{
-	struct ow_cursor c = { row->exprs, row->exprs + row->exprs_size,
-			       false };
-	uint64_t size;
-
-	if (!row->exprs)
-		return false;
-	ow_cursor_skip(&c, (uint32_t)rule->off);
-	whole->pos = c.pos;
-	size = ow_cursor_uleb(&c);
-	code->pos = c.pos;
-	ow_cursor_skip(&c, size);
-	whole->end = code->end = c.pos;
-	return !c.bad;
-}
-
 /* A register plus an offset, or what lies there, is said without expression. */
-static bool simplify(const struct ow_arch *arch, struct ow_cursor code,
+static bool simplify(const struct ow_arch *arch, const struct ow_rowexpr *e,
 		     struct ow_rare_rule *rule)
 {
-	uint8_t op = ow_cursor_u8(&code);
-	int64_t off = ow_cursor_sleb(&code);
 	bool at = rule->kind == OW_RARE_AT_EXPR;
-	uint8_t slot;
+	struct ow_plainexpr plain;
 
-	if (code.bad || op < DW_OP_breg0 || op > DW_OP_breg31 ||
-	    off != (int32_t)off)
+	if (!ow_rowexpr_plain(arch, e, &plain) || (at && plain.deref))
 		return false;
-	if (!at && ow_cursor_more(&code)) {
-		at = true;
-		if (ow_cursor_u8(&code) != DW_OP_deref)
-			return false;
-	}
-	slot = ow_arch_slot(arch, op - DW_OP_breg0);
-	if (ow_cursor_more(&code) || slot == OW_SLOT_NONE)
-		return false;
-	rule->kind = at ? OW_RARE_AT_REG : OW_RARE_REG;
-	rule->reg = slot;
-	rule->off = (int32_t)off;
+	rule->kind = at || plain.deref ? OW_RARE_AT_REG : OW_RARE_REG;
+	rule->reg = plain.reg;
+	rule->off = plain.off;
 	return true;
 }
 
@@ -102,7 +66,7 @@ static bool make_rule(struct making *m, const struct ow_row *row,
 		      const struct ow_rule *from, struct ow_rare_rule *ret,
 		      unsigned int *ops)
 {
-	struct ow_cursor whole = { .bad = false }, code = { .bad = false };
+	struct ow_rowexpr e;
 	unsigned int n;
 	uint32_t at;
 
@@ -114,16 +78,16 @@ static bool make_rule(struct making *m, const struct ow_row *row,
 	};
 	if (from->kind != OW_RULE_AT_EXPR && from->kind != OW_RULE_IS_EXPR)
 		return true;
-	if (!expr_of(row, from, &whole, &code))
+	if (!ow_rowexpr_of(row, from, &e))
 		return false;
 	ret->reg = 0;
-	if (simplify(m->t->arch, code, ret))
+	if (simplify(m->t->arch, &e, ret))
 		return true;
-	n = ow_rare_ops(m->t->arch, code.pos, (uint64_t)(code.end - code.pos));
+	n = ow_rare_ops(m->t->arch, e.code, e.size);
 	*ops += n;
 	if (n == 0 || *ops > OW_RARE_MAX_OPS ||
-	    !intern(&m->exprs, &m->recent_exprs, OW_RARE_MAX_EXPRS, whole.pos,
-		    (size_t)(whole.end - whole.pos), &at))
+	    !intern(&m->exprs, &m->recent_exprs, OW_RARE_MAX_EXPRS, e.whole,
+		    (size_t)(e.code + e.size - e.whole), &at))
 		return false;
 	ret->off = (int32_t)at;
 	return true;

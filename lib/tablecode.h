@@ -18,8 +18,8 @@ struct ow_coded {
 };
 
 /*
- * Code the rows that seqs was made of, flat, whose rules are OW_TABLE_NONE,
- * OW_TABLE_ESCAPE and OW_TABLE_FIRST plus an index in rules, each an
+ * Code the rows that seqs was made of, flat, whose rules are one of the codes
+ * below OW_TABLE_FIRST, or that plus an index in rules, each an
  * OW_TABLE_RULE().  Blocks count from the first row.  Return 0, or -1
  * when out of memory.  Free in either case.
  */

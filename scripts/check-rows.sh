@@ -25,12 +25,13 @@ find "$@" -xdev -type f -size +200c -links -3 -print0 |
 grep -v '^total ' "$out" | head -n 100 || true
 awk '/^total / { objects += $2; rows += $4; escapes += $6
                  shadowed += $8; differences += $10
-                 large += $12; size += $14; cfi += $16 }
+                 large += $12; size += $14; cfi += $16; signals += $18 }
 END {
     printf "%d objects, %d rows compared by CFI and by table: %d differences", \
         objects, rows, differences
-    printf " (%d addresses by the CFI behind the table, %d in FDEs that", \
-        escapes, shadowed
+    printf " (%d addresses by the CFI behind the table, %d in trampolines of", \
+        escapes, signals
+    printf " signals that the table knows, %d in FDEs that", shadowed
     print " another FDE overlaps)"
     printf "tables have %.1f %% of the size of their CFI; %d, of objects with", \
         cfi ? 100 * size / cfi : 0, large

@@ -35,7 +35,7 @@
 #endif
 
 #define OW_TABLE_MAGIC    0x5442574fU /* "OWBT" */
-#define OW_TABLE_VERSION  2
+#define OW_TABLE_VERSION  3
 #define OW_TABLE_BLOCK    64 /* bytes of rows, and most of a sequence */
 #define OW_TABLE_BUILD_ID 8
 
@@ -66,7 +66,9 @@ struct ow_table_head {
 enum {
 	OW_TABLE_NONE = 0,   /* no CFI covers this */
 	OW_TABLE_ESCAPE = 1, /* ask the full CFI: too rare for the table */
-	OW_TABLE_FIRST = 2,  /* and more: this plus an index in codes[] */
+	OW_TABLE_SIGNAL = 2, /* the same, but it is known what that says: that
+				sp is at the signal frame of rt_sigreturn */
+	OW_TABLE_FIRST = 3,  /* and more: this plus an index in codes[] */
 };
 
 /*

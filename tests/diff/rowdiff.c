@@ -21,6 +21,7 @@
 #include "error.h"
 #include "find.h"
 #include "object.h"
+#include "step.h"
 #include "tablegen.h"
 
 #define ET_REL     1
@@ -58,10 +59,23 @@ struct diff {
 	uint64_t start, end, cie; /* of the FDE being read; start 0: none */
 	bool in_cie;
 
-	unsigned long rows, escapes, differences, shadowed;
+	unsigned long rows, escapes, signals, differences, shadowed;
 	struct ow_table_stats stats;
 	bool is_large; /* its table */
 };
+
+/* Any memory: bytes that their addresses alone tell. */
+static int read_any(const struct ow_memory *mem, uint64_t addr, void *buf,
+		    size_t size)
+{
+	size_t i;
+
+	(void)mem;
+	for (i = 0; i < size; i++)
+		((uint8_t *)buf)[i] =
+			(uint8_t)((addr + i) * 0x9e3779b97f4a7c15ULL >> 56);
+	return 0;
+}
 
 static int no_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 		     size_t size)
@@ -231,6 +245,52 @@ static bool same_brief(struct diff *d, uint64_t vaddr, const struct ow_row *row)
 		memcmp(&direct, &made, sizeof(made)) == 0);
 }
 
+static void step_up(const struct diff *d, const struct ow_row *row,
+		    struct ow_regs *regs)
+{
+	const struct ow_target any = { .mem.read = read_any,
+				       .arch = d->obj->elf.arch };
+	static struct ow_step step;
+	unsigned int i;
+
+	memset(&step, 0, sizeof(step));
+	step.target = &any;
+	step.pc_mask = any.arch->pc_mask;
+	memset(regs, 0, sizeof(*regs));
+	for (i = 0; i < any.arch->nr_regs; i++)
+		ow_regs_set(regs, i, 0x7000 + 0x10000 * (uint64_t)i);
+	if (ow_step(&step, row, regs))
+		memset(regs, 0xff, sizeof(*regs));
+}
+
+/*
+ * What the table says of a signal frame is compared by what comes of it: the
+ * CFI's own row, which readelf shows, leads to the same caller.
+ */
+static void compare_signal(struct diff *d, uint64_t vaddr, const char *columns,
+			   const char *text, const struct ow_row *row)
+{
+	struct ow_regs regs, by_cfi;
+	struct ow_row full;
+	char why[256];
+	int err;
+
+	d->signals++;
+	step_up(d, row, &regs);
+	d->module.table = NULL;
+	err = ow_find_row(&d->brief_finder, &d->target, &d->module, vaddr,
+			  &full);
+	if (err) {
+		differ(d, vaddr, "table", ow_err_text(err));
+		return;
+	}
+	step_up(d, &full, &by_cfi);
+	if (!same_row(d, columns, text, &full, why, sizeof(why)))
+		differ(d, vaddr, "table", why);
+	else if (memcmp(&regs, &by_cfi, sizeof(regs)) != 0)
+		differ(d, vaddr, "table", "another caller than the CFI's");
+}
+
 /* One address by one source. */
 static void compare_at(struct diff *d, uint64_t vaddr, bool by_table,
 		       const char *columns, const char *text)
@@ -246,6 +306,8 @@ static void compare_at(struct diff *d, uint64_t vaddr, bool by_table,
 	err = ow_find_row(&d->finder, &d->target, &d->module, vaddr, &row);
 	if (err)
 		differ(d, vaddr, by, ow_err_text(err));
+	else if (by_table && row.how == OW_HOW_SIGNAL)
+		compare_signal(d, vaddr, columns, text, &row);
 	else if (!same_row(d, columns, text, &row, why, sizeof(why)))
 		differ(d, vaddr, by, why);
 	else if (!same_brief(d, vaddr, &row))
@@ -505,8 +567,8 @@ static bool compare_file(struct diff *d)
 
 int main(int argc, char **argv)
 {
-	unsigned long objects = 0, rows = 0, escapes = 0, differences = 0,
-		      shadowed = 0, large = 0;
+	unsigned long objects = 0, rows = 0, escapes = 0, signals = 0,
+		      differences = 0, shadowed = 0, large = 0;
 	unsigned long long size = 0, cfi_size = 0;
 	static struct diff d;
 	int i;
@@ -519,6 +581,7 @@ int main(int argc, char **argv)
 		objects += d.rows > 0;
 		rows += d.rows;
 		escapes += d.escapes;
+		signals += d.signals;
 		differences += d.differences;
 		shadowed += d.shadowed;
 		large += d.is_large;
@@ -528,8 +591,8 @@ int main(int argc, char **argv)
 		}
 	}
 	printf("total %lu objects %lu rows %lu escapes %lu shadowed "
-	       "%lu differences %lu large %llu size %llu cfi\n",
+	       "%lu differences %lu large %llu size %llu cfi %lu signals\n",
 	       objects, rows, escapes, shadowed, differences, large, size,
-	       cfi_size);
+	       cfi_size, signals);
 	return differences != 0;
 }

@@ -4,6 +4,7 @@
 #include "cfainsn.h"
 #include "fdeindex.h"
 #include "fderows.h"
+#include "rowexpr.h"
 #include "test.h"
 
 enum {
@@ -221,6 +222,8 @@ static void check_row(const struct ow_flatrows *f, uint16_t number,
 {
 	if (number == OW_TABLE_ESCAPE)
 		CHECK(!is_roomy || !is_plain(row));
+	else if (number == OW_TABLE_SIGNAL)
+		CHECK(ow_row_is_sigframe(&ow_arch_x86_64, row));
 	else
 		CHECK(number != OW_TABLE_NONE && is_plain(row) &&
 		      says(f, number, row));

@@ -245,8 +245,8 @@ static void build_long(void)
 		6,
 		/* distances: 1, 191, 192, 0xc0 + 0x3f01, 5 */
 		1, 0xbf, 0xc0, 0xff, 5,
-		/* codes: 2, 191, 192, 0xc0 + 0x107, 2, and 0: no CFI */
-		2, 0xbf, 0xc0, 0xc1, 2, OW_TABLE_NONE,
+		/* codes: 3, 191, 192, 0xc0 + 0x107, 3, and 0: no CFI */
+		3, 0xbf, 0xc0, 0xc1, 3, OW_TABLE_NONE,
 		/* the second bytes, in that order */
 		0, 0x01, 0, 0x07
 	};
@@ -272,15 +272,15 @@ static void test_long_numbers(void)
 		uint64_t off;
 		const char *want; /* the code by 8 */
 	} cases[] = {
-		{ 0, "cfa=rsp+16 rip=[cfa-8]" },
+		{ 0, "cfa=rsp+24 rip=[cfa-8]" },
 		{ 1, "cfa=rsp+1528 rip=[cfa-8]" },
 		{ 191, "cfa=rsp+1528 rip=[cfa-8]" },
 		{ 192, "cfa=rsp+1536 rip=[cfa-8]" },
 		{ 383, "cfa=rsp+1536 rip=[cfa-8]" },
 		{ 384, "cfa=rsp+3640 rip=[cfa-8]" },
 		{ 384 + 0x3fc0, "cfa=rsp+3640 rip=[cfa-8]" },
-		{ 384 + 0x3fc1, "cfa=rsp+16 rip=[cfa-8]" },
-		{ 384 + 0x3fc5, "cfa=rsp+16 rip=[cfa-8] last" },
+		{ 384 + 0x3fc1, "cfa=rsp+24 rip=[cfa-8]" },
+		{ 384 + 0x3fc5, "cfa=rsp+24 rip=[cfa-8] last" },
 		{ 384 + 0x3fc6, "ENOENT" },
 	};
 
@@ -295,6 +295,31 @@ static void test_long_numbers(void)
 	patch(&b, BLOCKS + 8, 1, 7);
 	CHECK(ow_table_verify(&table) == -OW_EFORMAT);
 	CHECK_TEXT(look_up(BASE + 1), "EFORMAT");
+}
+
+/* A code of its own, which is put in brief no more than its row is. */
+static void test_signal_frame(void)
+{
+	struct text t = { .size = 0 };
+	struct ow_table_look l;
+	struct ow_brief brief;
+	struct ow_row row;
+
+	build();
+	patch(&b, ROWS + 2 * BLOCK + 3, 1, OW_TABLE_SIGNAL);
+	CHECK(ow_table_open(&table, b.at, b.size) == 0);
+	CHECK(ow_table_verify(&table) == 0);
+	CHECK(ow_table_row(&table, BASE + 0x20010, &row, rules) == 0);
+	CHECK(row.how == OW_HOW_SIGNAL && row.ra == RIP);
+	say_row(&t, table.arch, &row);
+	CHECK_TEXT(&t, "cfa=[rsp+160] r8=[rsp+40] r9=[rsp+48] r10=[rsp+56] "
+		       "r11=[rsp+64] r12=[rsp+72] r13=[rsp+80] r14=[rsp+88] "
+		       "r15=[rsp+96] rdi=[rsp+104] rsi=[rsp+112] "
+		       "rbp=[rsp+120] rbx=[rsp+128] rdx=[rsp+136] "
+		       "rax=[rsp+144] rcx=[rsp+152] rip=[rsp+168] signal");
+	CHECK(ow_table_code(&table, BASE + 0x20010, &l) == 0);
+	CHECK(l.code == OW_TABLE_SIGNAL);
+	CHECK(!ow_table_brief(&table, l.code, &brief));
 }
 
 static void test_32_bits(void)
@@ -359,8 +384,8 @@ static void test_heads_refused(void)
 		int want;
 	} cases[] = {
 		{ 0, 4, 0x5442574e, -OW_EFORMAT }, /* magic */
-		{ 4, 2, 1, -OW_EUNSUPPORTED },     /* version */
-		{ 4, 2, 3, -OW_EUNSUPPORTED },
+		{ 4, 2, 2, -OW_EUNSUPPORTED },     /* version */
+		{ 4, 2, 4, -OW_EUNSUPPORTED },
 		{ 6, 2, 40, -OW_EUNSUPPORTED },        /* machine */
 		{ 32, 4, 4 * BLOCK + 3, -OW_EFORMAT }, /* rows */
 		{ 32, 4, 5 * BLOCK + 1, -OW_EFORMAT },
@@ -500,6 +525,7 @@ int main(void)
 		{ "look-up", test_look_up },
 		{ "listing", test_listing },
 		{ "long numbers", test_long_numbers },
+		{ "signal frame", test_signal_frame },
 		{ "32 bits", test_32_bits },
 		{ "end of addresses", test_end_of_addresses },
 		{ "empty", test_empty },

@@ -123,6 +123,60 @@ static void test_flags(void)
 		       "0x10001 0x10002 cfa=rsp+8 rip=c-8 signal\n"));
 }
 
+/* That a register is saved, or that the CFA is, so far from rsp. */
+static size_t say_save(char *buf, size_t size, unsigned int reg, int off)
+{
+	return snprintf(buf, size, ".cfi_escape 0x10, %u, 3, 0x77, %#x, %#x\n",
+			reg, (off & 0x7f) | 0x80, off >> 7);
+}
+
+/* As glibc's __restore_rt has it; behind, where rip is said to be. */
+static bool signal_is(int rip, const char *more, const char *want)
+{
+	/* By DWARF numbers: where the kernel stores rax to r15. */
+	static const uint8_t places[16] = { 144, 136, 152, 128, 112, 104,
+					    120, 160, 40,  48,  56,  64,
+					    72,  80,  88,  96 };
+	char source[2048];
+	size_t s;
+	unsigned int i;
+
+	s = snprintf(source, sizeof(source),
+		     "f: .cfi_startproc\n .cfi_signal_frame\n%s"
+		     ".cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 0x06\n",
+		     more);
+	for (i = 0; i < 16; i++)
+		s += say_save(source + s, sizeof(source) - s, i, places[i]);
+	s += say_save(source + s, sizeof(source) - s, 16, rip);
+	snprintf(source + s, sizeof(source) - s, "nop\n .cfi_endproc\n");
+	return rows_are(source, "", want);
+}
+
+static void test_signal_frame(void)
+{
+	static const char known[] =
+		"0x10000 0x10001 cfa=(rsp+160) r8=(rsp+40) r9=(rsp+48) "
+		"r10=(rsp+56) r11=(rsp+64) r12=(rsp+72) r13=(rsp+80) "
+		"r14=(rsp+88) r15=(rsp+96) rdi=(rsp+104) rsi=(rsp+112) "
+		"rbp=(rsp+120) rbx=(rsp+128) rdx=(rsp+136) rax=(rsp+144) "
+		"rcx=(rsp+152) rip=(rsp+168) signal\n";
+
+	CHECK(signal_is(168, "", known));
+	/* a vector register besides, which isn't followed */
+	CHECK(signal_is(168, ".cfi_escape 0x10, 17, 2, 0x77, 8\n", known));
+	CHECK(signal_is(176, "", "0x10000 0x10001 escape\n"));
+}
+
+static void test_not_a_signal_frame(void)
+{
+	/* rip alone, and the CFA where it should be */
+	CHECK(rows_are("f: .cfi_startproc\n .cfi_signal_frame\n"
+		       ".cfi_escape 0x0f, 4, 0x77, 0xa0, 0x01, 0x06\n"
+		       ".cfi_escape 0x10, 16, 3, 0x77, 0xa8, 0x01\n"
+		       "nop\n .cfi_endproc\n",
+		       "", "0x10000 0x10001 escape\n"));
+}
+
 static void test_large_frame_pages(void)
 {
 	/* A row that holds across pages without a row of their own. */
@@ -216,6 +270,8 @@ int main(void)
 		{ "gap and padding", test_gap_and_padding },
 		{ "rare rows", test_what_is_rare_is_left_to_the_cfi },
 		{ "flags", test_flags },
+		{ "signal frame", test_signal_frame },
+		{ "not a signal frame", test_not_a_signal_frame },
 		{ "pages", test_large_frame_pages },
 		{ "padding", test_padding_is_told_from_code },
 		{ "no CFI", test_no_cfi },

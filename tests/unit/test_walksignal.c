@@ -70,6 +70,20 @@ static void test_trampoline_escape(void)
 		   "malformed unwind information for pc");
 }
 
+/* What the table knows to be one needs neither code nor mark nor CFI. */
+static void test_trampoline_known(void)
+{
+	uint64_t at = TABLED + MALFORMED + 0x10;
+
+	set_up_signal(at);
+	make_table(&ow_arch_x86_64, MALFORMED, OW_TABLE_SIGNAL);
+	CHECK_TEXT(run(), "401010@0 registers; 401410@8 table r s; "
+			  "501100@200 signal; complete");
+	poke(STACK + 8 + 40 + 8 * 18, 0x34);
+	CHECK_TEXT(run(), "401010@0 registers; 401410@8 table r s; "
+			  "501100@200 signal; complete");
+}
+
 /*
  * In a kernel there is no CFI, and no window yet: rows that the table leaves came
  * with it, but none of them is this one.
@@ -203,6 +217,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{ "trampoline that a table leaves", test_trampoline_escape },
+		{ "trampoline that a table knows", test_trampoline_known },
 		{ "trampoline without CFI", test_trampoline_rare },
 		{ "trampoline of x86-64", test_trampoline_x86_64 },
 		{ "trampoline that has called", test_returning },

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The expressions of rows, and those that say no more than a rule does. */
+#ifndef OW_ROWEXPR_H
+#define OW_ROWEXPR_H
+
+#include "arch.h"
+#include "row.h"
+
+struct ow_rowexpr {
+	const uint8_t *whole; /* its length (ULEB128), and then */
+	const uint8_t *code;  /* so many bytes of it */
+	uint64_t size;
+};
+
+/* A register plus an offset, or the word that lies there. */
+struct ow_plainexpr {
+	uint8_t reg; /* slot */
+	bool deref;
+	int32_t off;
+};
+
+/* The expression of one of the row's rules; false if it isn't there. */
+bool ow_rowexpr_of(const struct ow_row *row, const struct ow_rule *rule,
+		   struct ow_rowexpr *ret);
+
+/*
+ * Is it a plain one: DW_OP_breg and an offset, and maybe DW_OP_deref (DWARF 5,
+ * 2.5.1)?
+ */
+bool ow_rowexpr_plain(const struct ow_arch *arch, const struct ow_rowexpr *e,
+		      struct ow_plainexpr *ret);
+
+/*
+ * Does the row say what ow_arch_sigframe_row() does, of the architecture's first
+ * kind of signal frame?
+ */
+bool ow_row_is_sigframe(const struct ow_arch *arch, const struct ow_row *row);
+
+#endif /* OW_ROWEXPR_H */
