@@ -25,60 +25,69 @@ static struct ow_cursor bytes_at(const struct ow_elf *elf, uint64_t off,
 				   false };
 }
 
-static uint64_t header_at(uint64_t table, uint32_t i, uint32_t size)
+/* The i-th header of a table whose headers have that size, or NULL. */
+static const uint8_t *header_at(const struct ow_elf *elf, uint64_t table,
+				uint32_t i, uint32_t size)
 {
 	uint64_t off = table + (uint64_t)i * size;
 
-	return off < table ? ~(uint64_t)0 : off;
+	return off < table || off > elf->size || size > elf->size - off ?
+		       NULL :
+		       elf->bytes + off;
+}
+
+static uint32_t four_at(const uint8_t *at)
+{
+	return (uint32_t)ow_little_endian(at, 4);
+}
+
+/* The i-th of the words, of the ELF class's size, that stand there. */
+static uint64_t word_at(const struct ow_elf *elf, const uint8_t *at,
+			unsigned int i)
+{
+	return elf->is_64 ? ow_little_endian(at + 8 * i, 8) :
+			    ow_little_endian(at + 4 * i, 4);
 }
 
 bool ow_elf_segment(const struct ow_elf *elf, uint32_t i,
 		    struct ow_elf_segment *ret)
 {
-	size_t size = elf->is_64 ? PHDR64_SIZE : PHDR32_SIZE;
-	size_t w = elf->is_64 ? 8 : 4;
-	struct ow_elf_segment s;
-	struct ow_cursor c;
+	uint32_t size = elf->is_64 ? PHDR64_SIZE : PHDR32_SIZE;
+	const uint8_t *at;
 
-	if (i >= elf->phnum)
+	at = i < elf->phnum ? header_at(elf, elf->phoff, i, size) : NULL;
+	if (!at)
 		return false;
-	c = bytes_at(elf, header_at(elf->phoff, i, size), size);
-	s.type = ow_cursor_uint(&c, 4);
-	s.flags = elf->is_64 ? ow_cursor_uint(&c, 4) : 0;
-	s.off = ow_cursor_uint(&c, w);
-	s.vaddr = ow_cursor_uint(&c, w);
-	s.paddr = ow_cursor_uint(&c, w);
-	s.filesz = ow_cursor_uint(&c, w);
-	s.memsz = ow_cursor_uint(&c, w);
-	if (!elf->is_64)
-		s.flags = ow_cursor_uint(&c, 4);
-	if (c.bad)
-		return false;
-	*ret = s;
+	*ret = (struct ow_elf_segment){
+		.type = four_at(at),
+		.flags = four_at(at + (elf->is_64 ? 4 : 24)),
+		.off = word_at(elf, at, 1),
+		.vaddr = word_at(elf, at, 2),
+		.paddr = word_at(elf, at, 3),
+		.filesz = word_at(elf, at, 4),
+		.memsz = word_at(elf, at, 5),
+	};
 	return true;
 }
 
 bool ow_elf_section(const struct ow_elf *elf, uint32_t i,
 		    struct ow_elf_section *ret)
 {
-	size_t size = elf->is_64 ? SHDR64_SIZE : SHDR32_SIZE;
-	size_t w = elf->is_64 ? 8 : 4;
-	struct ow_elf_section s;
-	struct ow_cursor c;
+	uint32_t size = elf->is_64 ? SHDR64_SIZE : SHDR32_SIZE;
+	const uint8_t *at;
 
-	if (i >= elf->shnum)
+	at = i < elf->shnum ? header_at(elf, elf->shoff, i, size) : NULL;
+	if (!at)
 		return false;
-	c = bytes_at(elf, header_at(elf->shoff, i, size), size);
-	s.name = ow_cursor_uint(&c, 4);
-	s.type = ow_cursor_uint(&c, 4);
-	s.flags = ow_cursor_uint(&c, w);
-	s.vaddr = ow_cursor_uint(&c, w);
-	s.off = ow_cursor_uint(&c, w);
-	s.size = ow_cursor_uint(&c, w);
-	s.link = ow_cursor_uint(&c, 4);
-	if (c.bad)
-		return false;
-	*ret = s;
+	*ret = (struct ow_elf_section){
+		.name = four_at(at),
+		.type = four_at(at + 4),
+		.flags = word_at(elf, at + 8, 0),
+		.vaddr = word_at(elf, at + 8, 1),
+		.off = word_at(elf, at + 8, 2),
+		.size = word_at(elf, at + 8, 3),
+		.link = four_at(at + 8 + (elf->is_64 ? 32 : 16)),
+	};
 	return true;
 }
 

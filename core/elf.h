@@ -74,6 +74,16 @@ bool ow_elf_segment(const struct ow_elf *elf, uint32_t i,
 bool ow_elf_section(const struct ow_elf *elf, uint32_t i,
 		    struct ow_elf_section *ret);
 
+/* The i-th byte of the section's name; 0 behind the end of all names. */
+static inline char ow_elf_section_char(const struct ow_elf *elf,
+				       const struct ow_elf_section *sec,
+				       uint32_t i)
+{
+	uint64_t at = (uint64_t)sec->name + i;
+
+	return at < elf->names_size ? (char)elf->bytes[elf->names_off + at] : 0;
+}
+
 /* Does the section have that name? */
 bool ow_elf_section_is(const struct ow_elf *elf,
 		       const struct ow_elf_section *sec, const char *name);

@@ -16,6 +16,7 @@
 
 #define PAGE_MASK       0xfffULL /* the smallest page of any target */
 #define MOST_PREFAULTED (4 << 20)
+#define AROUND          65536 /* bytes of pages that come with one */
 
 static struct ow_object *create(const uint8_t *bytes, size_t size,
 				bool is_image, const char *path,
@@ -125,13 +126,15 @@ static unsigned int find_sections(const struct ow_object *obj,
 {
 	unsigned int left = (1u << nr) - 1, there = 0, k;
 	struct ow_elf_section sec;
+	char second; /* of the name: the first one is a dot mostly */
 	uint32_t i;
 
 	for (i = 1; left && ow_elf_section(&obj->elf, i, &sec); i++) {
 		if (sec.type == OW_SHT_NOBITS)
 			continue;
+		second = ow_elf_section_char(&obj->elf, &sec, 1);
 		for (k = 0; k < nr; k++)
-			if (left >> k & 1 &&
+			if (left >> k & 1 && names[k][1] == second &&
 			    ow_elf_section_is(&obj->elf, &sec, names[k]))
 				break;
 		if (k == nr)
@@ -345,7 +348,12 @@ void ow_object_prefault_cfi(struct ow_object *obj)
 	if (end - start > MOST_PREFAULTED || end > obj->bytes + obj->size)
 		return;
 	start -= (uintptr_t)start & PAGE_MASK;
-	/* Older kernels (before 5.14) refuse, and then pages fault in later. */
-	madvise((void *)start, end - start, MADV_POPULATE_READ);
+	/*
+	 * One page is mapped with those around it (Linux, mm/memory.c,
+	 * fault_around_bytes), which takes less than each page by itself.  Older
+	 * kernels (before 5.14) refuse, and then pages fault in later.
+	 */
+	for (; start < end; start += AROUND - ((uintptr_t)start & (AROUND - 1)))
+		madvise((void *)start, 1, MADV_POPULATE_READ);
 	know_cie(&obj->cfi);
 }

@@ -2,9 +2,11 @@
 /* The file of an object: opened without doing anything else, and read. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -42,15 +44,44 @@ int ow_open_inode(const char *path, uint64_t inode)
 	return look < 0 ? -1 : ow_reopen_regular(look, inode);
 }
 
+static bool is_file(const struct stat *st, uint64_t dev, uint64_t inode)
+{
+	return S_ISREG(st->st_mode) && st->st_dev == dev && st->st_ino == inode;
+}
+
+/* What was looked at, by a name that leads over no link (openat2(2)). */
+static int open_name(const char *path)
+{
+	const struct open_how how = {
+		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+
+	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+/*
+ * Half as long as by an fd with O_PATH.  The name may mean another file by the
+ * time that it is opened, and is refused then; as it can be no link, that is no
+ * device.
+ */
 int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
 {
-	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
 	struct stat st;
+	int fd;
 
-	if (look < 0 || fstat(look, &st))
+	if (stat(path, &st))
 		return -1;
-	if (S_ISREG(st.st_mode) && st.st_dev == dev && st.st_ino == inode)
-		return reopen(look);
+	if (!is_file(&st, dev, inode)) {
+		errno = EINVAL;
+		return -1;
+	}
+	fd = open_name(path);
+	if (fd < 0) /* over a link, or by a kernel before 5.6 */
+		return ow_open_inode(path, inode);
+	if (fstat(fd, &st) == 0 && is_file(&st, dev, inode))
+		return fd;
+	close(fd);
 	errno = EINVAL;
 	return -1;
 }

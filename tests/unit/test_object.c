@@ -106,6 +106,11 @@ static void test_file_by_numbers(void)
 	CHECK(fstat(fd, &found) == 0 && found.st_ino == st.st_ino);
 	CHECK(opens(watch) == 1);
 	close(fd);
+	/* also by a name that leads over a link */
+	CHECK(symlink("numbered", "to-numbered") == 0);
+	fd = ow_open_file("to-numbered", st.st_dev, st.st_ino);
+	CHECK(fd >= 0 && opens(watch) == 1);
+	close(fd);
 	CHECK(mkfifo("pipe", 0600) == 0 && stat("pipe", &st) == 0);
 	alarm(TOO_LONG);
 	CHECK(ow_open_file("pipe", st.st_dev, st.st_ino) == -1);
