@@ -72,30 +72,31 @@ static __always_inline void came_to(struct walk *w, __u32 at)
 
 /*
  * Let the window begin at from; -1 if not as many bytes as that can be read
- * there.  Far from what was read last the next frame is hardly near, either: then
- * less is read.
+ * there.  How many are read matters less than how often.
  */
 __noinline int refill(struct walk *w, __u64 from, __u32 least)
 {
-	__u64 size = MOST_READ, left;
+	__u64 size = MOST_READ, left, next, *wall;
 
 	if (!w)
 		return -1;
-	if (w->window.size && from - w->window.start > 2 * w->window.size)
-		size = FAR_READ;
-	w->window.start = from;
-	w->window.size = size;
-	if (!bpf_probe_read_user(w->window.words, size, (void *)from))
-		return 0;
-	/* There may be nothing behind the page. */
 	left = PAGE_BYTES - from % PAGE_BYTES;
-	if (left < size &&
-	    !bpf_probe_read_user(w->window.words, left, (void *)from)) {
-		w->window.size = left & ~7ULL;
-		return w->window.size < least ? -1 : 0;
-	}
+	next = from + left;
+	wall = &w->walls[next / PAGE_BYTES % WALLS];
+	w->window.start = from;
 	w->window.size = 0;
-	return -1;
+	if (left < size && *wall == next)
+		size = left;
+	if (bpf_probe_read_user(w->window.words, size, (void *)from)) {
+		/* There may be nothing behind the page. */
+		if (left >= size ||
+		    bpf_probe_read_user(w->window.words, left, (void *)from))
+			return -1;
+		*wall = next;
+		size = left;
+	}
+	w->window.size = size & ~7ULL;
+	return w->window.size < least ? -1 : 0;
 }
 
 /*

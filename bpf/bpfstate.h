@@ -7,7 +7,8 @@
 
 #define SLOTS      32   /* of registers; a power of two */
 #define FRAMES     2048 /* room; a power of two */
-#define WINDOW     128  /* words of the stack; a power of two */
+#define WINDOW     256  /* words of the stack; a power of two */
+#define WALLS      64   /* a power of two */
 #define RUN        8    /* steps in one go */
 #define BRIEFS     4096 /* a power of two */
 #define PLACES     4096 /* in the index of briefs; a power of two */
@@ -91,6 +92,11 @@ struct walk {
 	__u8 careful;    /* all registers are restored */
 	__u8 forgot;     /* some were not */
 	struct window window;
+	/*
+	 * Where a read ended as nothing was there, by the page's number: the end
+	 * of a stack as a rule.  Others end there without trying again.
+	 */
+	__u64 walls[WALLS];
 
 	__u32 now;  /* the loader's time */
 	__u32 slot; /* of the program that walks */
