@@ -41,10 +41,10 @@ BPFTOOL ?= $(firstword $(shell command -v bpftool) $(wildcard /usr/sbin/bpftool)
 BPF ?= $(if $(and $(shell command -v $(CLANG)),$(BPFTOOL),\
 	$(filter yes,$(call have,libbpf)),$(filter x86_64,$(shell uname -m))),yes,no)
 BPF := $(BPF)
-bpf_absent := bpf/sampler.bpf.c \
+bpf_absent := bpf/sampler.bpf.c bpf/kernelask.bpf.c \
 	$(if $(filter yes,$(BPF)),bpf/bpfabsent.c,$(addprefix bpf/,bpfengine.c \
 	bpfbatch.c bpfload.c bpfknown.c bpfevents.c bpfwaits.c bpftables.c \
-	kerneltables.c))
+	kerneltables.c kernelask.c))
 bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
 
 # Traces are read by libbabeltrace2, which is loaded then: BABELTRACE=no builds

@@ -38,33 +38,89 @@ static void read_notes(struct ow_kernelnames *k)
 	fclose(in);
 }
 
+static bool address_of(const struct ow_kernelnames *k, const char *name,
+		       uint64_t *ret)
+{
+	return k->ask   ? ow_kernelask_address(k->ask, name, ret) :
+	       k->table ? ow_nametable_address(k->table, name, ret) :
+			  false;
+}
+
+static bool find_code(struct ow_kernelnames *k)
+{
+	if (address_of(k, "_stext", &k->start) &&
+	    address_of(k, "_etext", &k->end))
+		return true;
+	k->start = k->end = 0;
+	return false;
+}
+
+void ow_kernelnames_read_list(struct ow_kernelnames *k)
+{
+	k->tried = true;
+	k->table = ow_nametable_open("/proc/kallsyms", OW_ALIASES_PLAIN, NULL);
+	find_code(k);
+}
+
 static void look(struct ow_kernelnames *k)
 {
 	if (k->tried)
 		return;
 	k->tried = true;
-	k->table = ow_nametable_open("/proc/kallsyms", OW_ALIASES_PLAIN, NULL);
-	if (!k->table || !ow_nametable_address(k->table, "_stext", &k->start) ||
-	    !ow_nametable_address(k->table, "_etext", &k->end))
-		k->start = k->end = 0;
 	read_notes(k);
+	k->ask = ow_kernelask_open();
+	if (k->ask && find_code(k))
+		return;
+	ow_kernelask_close(k->ask);
+	k->ask = NULL;
+	ow_kernelnames_read_list(k);
+}
+
+/* The function that holds an address; the text is kept. */
+static const char *find_text(struct ow_kernelnames *k, uint64_t addr,
+			     uint64_t *off)
+{
+	const char *text;
+
+	if (k->ask)
+		return ow_kernelask_name(k->ask, addr, &text, off) ?
+			       ow_intern_add(&k->texts, text) :
+			       NULL;
+	return k->table && ow_nametable_find(k->table, addr, &text, off) ?
+		       text :
+		       NULL;
+}
+
+static struct ow_name name_of(struct ow_kernelnames *k,
+			      const struct ow_frame *f)
+{
+	struct ow_name name = { .module = "[kernel]", .module_offset = f->pc };
+	uint64_t lookup = ow_frame_lookup_pc(f), off;
+	const char *text;
+
+	look(k);
+	text = find_text(k, lookup, &off);
+	if (text && off < FUNCTION_MAX) {
+		name.function = text;
+		name.offset = off + (f->pc - lookup);
+	}
+	return name;
 }
 
 void ow_kernelnames_name(struct ow_kernelnames *k, const struct ow_frame *f,
 			 struct ow_name *name)
 {
-	uint64_t lookup = ow_frame_lookup_pc(f);
-	const char *text;
-	uint64_t off;
+	bool back = ow_frame_lookup_pc(f) != f->pc;
+	const struct ow_name *known;
+	size_t nr;
 
-	*name = (struct ow_name){ .module = "[kernel]",
-				  .module_offset = f->pc };
-	look(k);
-	if (k->table && ow_nametable_find(k->table, lookup, &text, &off) &&
-	    off < FUNCTION_MAX) {
-		name->function = text;
-		name->offset = off + (f->pc - lookup);
+	known = ow_namecache_find(&k->known, f->pc, back, &nr);
+	if (known) {
+		*name = *known;
+		return;
 	}
+	*name = name_of(k, f);
+	ow_namecache_put(&k->known, f->pc, back, name, 1);
 }
 
 bool ow_kernelnames_module(struct ow_kernelnames *k, const struct ow_frame *f,
@@ -86,6 +142,10 @@ bool ow_kernelnames_module(struct ow_kernelnames *k, const struct ow_frame *f,
 
 void ow_kernelnames_deinit(struct ow_kernelnames *k)
 {
+	ow_namecache_deinit(&k->known);
+	ow_intern_deinit(&k->texts);
+	ow_kernelask_close(k->ask);
 	ow_nametable_close(k->table);
+	k->ask = NULL;
 	k->table = NULL;
 }

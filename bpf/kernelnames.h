@@ -5,14 +5,23 @@
 
 #include "capture.h"
 #include "elf.h"
+#include "intern.h"
+#include "kernelask.h"
+#include "namecache.h"
 
 /* All zero is one that wasn't looked at; it is, when it is asked. */
 struct ow_kernelnames {
-	struct ow_nametable *table; /* or NULL */
 	bool tried;
+	struct ow_kernelask *ask;   /* or NULL: then */
+	struct ow_nametable *table; /* or NULL */
+	struct ow_namecache known;
+	struct ow_intern texts; /* that its names borrow */
 	uint64_t start, end; /* of its code, without modules'; 0: not known */
 	char build_id[2 * OW_BUILD_ID_MAX + 1]; /* "": not known */
 };
+
+/* Go by /proc/kallsyms: that takes 60 ms, asking about 2 us a name. */
+void ow_kernelnames_read_list(struct ow_kernelnames *k);
 
 /* Name a frame, whose module_offset is the address. */
 void ow_kernelnames_name(struct ow_kernelnames *k, const struct ow_frame *f,

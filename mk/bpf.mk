@@ -21,12 +21,13 @@ $(B)/gen/flame.h: output/flame.html scripts/embed.sh
 bpf_loader := bpfengine bpfload bpfknown bpfevents bpfwaits
 $(foreach f,$(flavours) fuzz,$(bpf_loader:%=$(B)/$(f)/bpf/%.o)): \
 	$(B)/gen/sampler.skel.h
+$(foreach f,$(flavours) fuzz,$(B)/$(f)/bpf/kernelask.o): $(B)/gen/kernelask.skel.h
 $(flavours:%=$(B)/%/output/profhtml.o): $(B)/gen/flame.h
 
 # Headers of user space; the programs' are compiled with them.
 bpf_headers := $(addprefix bpf/,bpfbatch.h bpfparts.h bpfevents.h bpfknown.h bpfload.h \
 	bpfrule.h bpftables.h bpfwaits.h clocks.h copywalk.h image.h images.h \
-	chainwalk.h imagewalk.h jitmaps.h kernelnames.h lives.h perfring.h perfsampling.h recorder.h sampledobjects.h samplestore.h \
+	chainwalk.h imagewalk.h jitmaps.h kernelask.h kernelnames.h lives.h perfring.h perfsampling.h recorder.h sampledobjects.h samplestore.h \
 	tablemap.h)
 
 # The programs' walker in user space, to be compared with core's: a tool of the
@@ -38,7 +39,7 @@ $(B)/bin/twindiff: $(twin) $(B)/asan/liboutwind.a
 	@echo "  LD    $@"
 	@$(CC) $(asan_flags) $(filter %.o,$^) $(filter %.a,$^) $(libs) -o $@
 
-# Linux 5.15 has all that the programs call.
+# Linux 5.15 has all that the sampler calls.
 check-bpf: $(if $(filter yes,$(BPF)),$(B)/bpf/sampler.bpf.o)
 	$(if $^,sh scripts/check-bpf.sh $^,@echo "# skip: built without BPF")
 
