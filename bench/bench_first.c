@@ -10,7 +10,8 @@
  * that, "all" all four.  libunwind is given the capture's maps and objects.
  *
  * Arguments: what to call the program, a folder for tables, a limit to set-up
- * time in us (0: none), and process ids.
+ * time in us (0: none), whether the walk has limits, too (1 or 0; a few frames
+ * tell nothing of what one takes), and process ids.
  */
 #include <libunwind.h>
 #include <stdio.h>
@@ -221,7 +222,8 @@ static void print_target(const char *what, double value, double limit,
 	       bench_verdict(value <= limit));
 }
 
-static void print_workload(struct workload *w, const char *name, double limit)
+static void print_workload(struct workload *w, const char *name, double limit,
+			   bool limited)
 {
 	struct times *absent = &w->times[ABSENT], *disk = &w->times[ON_DISK];
 
@@ -230,10 +232,12 @@ static void print_workload(struct workload *w, const char *name, double limit)
 	printf("%-26s %7s %8s %7s %8s %8s %10s %9s\n", "", "frames", "all us",
 	       "ratio", "stop us", "maps us", "objects us", "ns/frame");
 	print_ways(w);
-	print_target("no tables", median(absent->frame_ns), ABSENT_TARGET,
-		     "ns a frame");
-	print_target("tables on disk", median(disk->frame_ns), TABLES_TARGET,
-		     "ns a frame");
+	if (limited) {
+		print_target("no tables", median(absent->frame_ns),
+			     ABSENT_TARGET, "ns a frame");
+		print_target("tables on disk", median(disk->frame_ns),
+			     TABLES_TARGET, "ns a frame");
+	}
 	if (limit > 0)
 		print_target("set-up (maps, objects), no tables",
 			     median(absent->maps_us) +
@@ -248,13 +252,13 @@ int main(int argc, char **argv)
 	size_t repeat;
 	int i;
 
-	if (argc < 5 || !list)
-		bench_die("usage: bench_first NAME FOLDER LIMIT PID...");
+	if (argc < 6 || !list)
+		bench_die("usage: bench_first NAME FOLDER LIMIT 0|1 PID...");
 	snprintf(w.empty, sizeof(w.empty), "%s/empty", argv[2]);
 	snprintf(w.tables, sizeof(w.tables), "%s/tables", argv[2]);
 	w.processes = list;
 	setenv("XDG_CACHE_HOME", w.empty, 1);
-	for (i = 4; i < argc; i++) {
+	for (i = 5; i < argc; i++) {
 		list[w.nr].pid = atoi(argv[i]);
 		find_needed(&list[w.nr++]);
 	}
@@ -262,6 +266,6 @@ int main(int argc, char **argv)
 	for (repeat = 0; repeat < BENCH_REPEATS; repeat++)
 		for (i = 0; i < NR_WAYS; i++)
 			measure(&w, i, repeat);
-	print_workload(&w, argv[1], atof(argv[3]));
+	print_workload(&w, argv[1], atof(argv[3]), atoi(argv[4]));
 	return 0;
 }

@@ -58,10 +58,11 @@ start_postgres()
 	servers="$server $(pgrep -P "$server")"
 }
 
+# first NAME SET-UP-LIMIT WALK-LIMITED PIDS
 first()
 {
 	# shellcheck disable=SC2086
-	"$built/bench_first" "$1" "$tmp/cache" "$2" $3
+	"$built/bench_first" "$1" "$tmp/cache" "$2" "$3" $4
 }
 
 # whole NAME LIMIT PID
@@ -94,10 +95,10 @@ python=$pid
 start node bench/idle.js
 node=$pid
 start_postgres
-first "a small program" 100 "$small"
-first "postgres, idle" 400 "$servers"
-first "python3, 17 threads" 0 "$python"
-first "node, idle" 0 "$node"
+first "a small program" 100 0 "$small"
+first "postgres, idle" 400 1 "$servers"
+first "python3, 17 threads" 0 1 "$python"
+first "node, idle" 0 1 "$node"
 
 whole_threads 1 0
 whole_threads 10 0
