@@ -24,14 +24,18 @@ static uint64_t word_at(const uint8_t *bytes, uint64_t off, uint64_t size)
 uint64_t ow_table_checksum(const uint8_t *bytes, uint64_t size)
 {
 	uint64_t lane[4] = { size, 1, 2, 3 };
-	uint64_t off = 0, w[4];
+	uint64_t off, w[4];
 	unsigned int i;
 
+	/* The first ones, but for the check itself. */
+	memcpy(w, bytes, sizeof(w));
+	w[CHECK_OFF / 8] = 0;
+	for (i = 0; i < 4; i++)
+		lane[i] = mix(lane[i], w[i]);
 	/* Four lanes, as a multiplication takes longer than a load. */
-	for (; off + 32 <= size; off += 32) {
+	for (off = 32; off + 32 <= size; off += 32) {
 		memcpy(w, bytes + off, sizeof(w));
-		if (off == 0)
-			w[CHECK_OFF / 8] = 0;
+#pragma GCC unroll 4
 		for (i = 0; i < 4; i++)
 			lane[i] = mix(lane[i], w[i]);
 	}
