@@ -81,7 +81,7 @@ static uint64_t address_of(const char *name)
 
 static void check_all(struct ow_kernelnames *k)
 {
-	struct ow_frame user = { .pc = 0x1000 };
+	struct ow_frame user = { .pc = 0x40000000 };
 	struct ow_frame in = { .pc = address_of("schedule") };
 	struct ow_module_info m;
 	struct ow_name name;
@@ -90,7 +90,7 @@ static void check_all(struct ow_kernelnames *k)
 	for (i = 0; i < nr; i += APART)
 		check_name(k, i);
 	ow_kernelnames_name(k, &user, &name);
-	CHECK(!name.function && name.module_offset == 0x1000);
+	CHECK(!name.function && name.module_offset == user.pc);
 	CHECK(!ow_kernelnames_module(k, &user, &m));
 	CHECK(ow_kernelnames_module(k, &in, &m) == (nr > 0));
 	if (nr == 0)
