@@ -44,7 +44,7 @@ BPF := $(BPF)
 bpf_absent := bpf/sampler.bpf.c bpf/kernelask.bpf.c \
 	$(if $(filter yes,$(BPF)),bpf/bpfabsent.c,$(addprefix bpf/,bpfengine.c \
 	bpfbatch.c bpfload.c bpfknown.c bpfevents.c bpfwaits.c bpftables.c \
-	kerneltables.c kernelask.c))
+	kerneltables.c kernelask.c bpfwords.c))
 bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
 
 # Traces are read by libbabeltrace2, which is loaded then: BABELTRACE=no builds

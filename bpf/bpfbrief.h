@@ -13,7 +13,6 @@
 #define SAVE_MASK 31
 #define HAS_RA    (1U << 31)   /* while a brief is being made */
 #define MOST_READ (8 * WINDOW) /* bytes of the stack at a time */
-#define FAR_READ  256          /* where frames lie far from each other */
 
 /* How run_briefs() ended. */
 #define RUN_OFF 0

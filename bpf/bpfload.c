@@ -5,13 +5,13 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bpfwords.h"
 #include "error.h"
 #include "sampler.skel.h"
 
@@ -24,28 +24,16 @@ _Static_assert(OW_BPF_I386 == OW_SYSCALL_I386 && OW_BPF_X32 == OW_SYSCALL_X32 &&
 		       OW_BPF_NUMBERS == OW_SYSCALL_NUMBERS,
 	       "one numbering");
 
-/* What libbpf says last, as it tells more than errno. */
-static char last_words[256];
-
-static int hear(enum libbpf_print_level level, const char *fmt, va_list ap)
-	__attribute__((format(printf, 2, 0)));
-
-static int hear(enum libbpf_print_level level, const char *fmt, va_list ap)
-{
-	if (level == LIBBPF_WARN && !last_words[0])
-		vsnprintf(last_words, sizeof(last_words), fmt, ap);
-	return 0;
-}
-
 int ow_bpfload_refuse(struct ow_error *err, const char *what)
 {
-	last_words[strcspn(last_words, "\n")] = '\0';
+	const char *words = ow_bpfwords_said();
+
 	if (errno == EPERM || errno == EACCES)
 		return ow_fail(err, OW_CODE_PERMISSION,
 			       "BPF isn't permitted: root, or CAP_BPF and "
 			       "CAP_PERFMON, are needed");
 	return ow_fail(err, OW_CODE_UNSUPPORTED, "%s: %s%s%s", what,
-		       strerror(errno), last_words[0] ? ": " : "", last_words);
+		       strerror(errno), words[0] ? ": " : "", words);
 }
 
 static void set_arch(struct sampler_bpf *skel)
@@ -197,7 +185,7 @@ static int load(struct ow_recorder *r, bool trace)
 {
 	struct ow_bpfengine *e = r->priv;
 
-	last_words[0] = '\0';
+	ow_bpfwords_listen();
 	sampler_bpf__destroy(e->skel);
 	e->skel = sampler_bpf__open();
 	if (!e->skel)
@@ -210,7 +198,6 @@ static int load(struct ow_recorder *r, bool trace)
 
 int ow_bpfload_open(struct ow_recorder *r, struct ow_error *err)
 {
-	libbpf_set_print(hear);
 	if ((can_trace() && !load(r, true)) || !load(r, false))
 		return 0;
 	/* The kernel's verifier says EACCES; who may not load programs: EPERM. */
@@ -270,7 +257,7 @@ static void attach_mapping(struct ow_recorder *r, struct ow_bpfengine *e)
 	for (i = 0; !link && i < OW_ARRAY_SIZE(progs); i++)
 		if (bpf_program__fd(progs[i]) >= 0)
 			link = bpf_program__attach(progs[i]);
-	last_words[0] = '\0';
+	ow_bpfwords_listen();
 	r->stats.unwatched = !link || keep_link(e, link, NULL);
 }
 

@@ -174,27 +174,6 @@ static bool put_mixed(const struct place *p, size_t nr, uint8_t word,
 	return true;
 }
 
-/*
- * The C library's own CFI of its signal trampoline: all registers at sp, in the
- * order that the kernel stores them in.  Those of i386 are few enough for a
- * rule like others.
- */
-static bool is_signal(const struct place *p, size_t nr,
-		      const struct ow_arch *arch, const struct ow_row *row)
-{
-	const struct ow_sigframe *sf = arch->sigframes;
-	size_t i, k, same = 0;
-
-	if (!(row->flags & OW_ROW_SIGNAL) || nr < sf->nr || nr <= OW_BPF_SAVES)
-		return false;
-	for (i = 0; i < nr; i++)
-		for (k = 0; k < sf->nr; k++)
-			same += p[i].slot == sf->rules[k].slot &&
-				p[i].base == arch->sp &&
-				p[i].off == sf->rules[k].off;
-	return same == sf->nr;
-}
-
 bool ow_bpfrule_make(const struct ow_arch *arch, const struct ow_row *row,
 		     struct ow_bpf_rule *ret)
 {
@@ -223,7 +202,8 @@ bool ow_bpfrule_make(const struct ow_arch *arch, const struct ow_row *row,
 			return false;
 		nr++;
 	}
-	if (is_signal(p, nr, arch, row)) {
+	/* Those of i386 are few enough for a rule like others. */
+	if (nr > OW_BPF_SAVES && ow_row_is_sigframe(arch, row)) {
 		r.kind = OW_BPF_SIGNAL;
 		*ret = r;
 		return true;

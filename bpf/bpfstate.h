@@ -94,7 +94,9 @@ struct walk {
 	struct window window;
 	/*
 	 * Where a read ended as nothing was there, by the page's number: the end
-	 * of a stack as a rule.  Others end there without trying again.
+	 * of a stack as a rule.  Others end there without trying again, which
+	 * only takes longer where there is something by then, or in another
+	 * process: what a piece lacks is read by itself.
 	 */
 	__u64 walls[WALLS];
 

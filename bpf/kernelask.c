@@ -7,30 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bpfwords.h"
 #include "kernelask.skel.h"
 
 struct ow_kernelask {
 	struct kernelask_bpf *skel;
 };
-
-static int hear_nothing(enum libbpf_print_level level, const char *fmt,
-			va_list ap)
-{
-	(void)level;
-	(void)fmt;
-	(void)ap;
-	return 0;
-}
-
-/* Who can't is no worse off, and isn't told. */
-static struct kernelask_bpf *load(void)
-{
-	libbpf_print_fn_t before = libbpf_set_print(hear_nothing);
-	struct kernelask_bpf *skel = kernelask_bpf__open_and_load();
-
-	libbpf_set_print(before);
-	return skel;
-}
 
 struct ow_kernelask *ow_kernelask_open(void)
 {
@@ -38,7 +20,9 @@ struct ow_kernelask *ow_kernelask_open(void)
 
 	if (!k)
 		return NULL;
-	k->skel = load();
+	/* Who can't is no worse off, and isn't told. */
+	ow_bpfwords_listen();
+	k->skel = kernelask_bpf__open_and_load();
 	if (k->skel)
 		return k;
 	free(k);
@@ -67,7 +51,7 @@ bool ow_kernelask_name(struct ow_kernelask *k, uint64_t addr,
 		return false;
 	text[sizeof(k->skel->bss->text) - 1] = '\0';
 	/* "name+0xoff/0xsize", and maybe " [module]"; or an address alone */
-	plus = strchr(text, '+');
+	plus = strrchr(text, '+');
 	if (!plus || plus == text || sscanf(plus, "+%llx/", &off) != 1)
 		return false;
 	*plus = '\0';

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Names of the running kernel's code, one at a time: all of /proc/kallsyms takes as
- * long to be read as some hundred thousand of them.
+ * long to be read as ten thousand of them.
  */
 #ifndef OW_KERNELASK_H
 #define OW_KERNELASK_H
@@ -14,7 +14,7 @@ struct ow_kernelask;
 
 /*
  * NULL where that isn't to be had: it takes Linux 5.16, and the permission to
- * load BPF programs.
+ * load BPF programs.  errno is of no use.
  */
 struct ow_kernelask *ow_kernelask_open(void);
 
@@ -26,7 +26,10 @@ struct ow_kernelask *ow_kernelask_open(void);
 bool ow_kernelask_name(struct ow_kernelask *k, uint64_t addr,
 		       const char **name_ret, uint64_t *off_ret);
 
-/* The address of a symbol, of up to 31 characters; false: there is none. */
+/*
+ * The address of a symbol, of up to 31 characters; false: there is none, or it
+ * may not be told (kernel.kptr_restrict), where names may.
+ */
 bool ow_kernelask_address(struct ow_kernelask *k, const char *name,
 			  uint64_t *ret);
 

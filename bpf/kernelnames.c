@@ -46,20 +46,20 @@ static bool address_of(const struct ow_kernelnames *k, const char *name,
 			  false;
 }
 
-static bool find_code(struct ow_kernelnames *k)
+static void find_code(struct ow_kernelnames *k)
 {
 	if (address_of(k, "_stext", &k->start) &&
 	    address_of(k, "_etext", &k->end))
-		return true;
+		return;
 	k->start = k->end = 0;
-	return false;
 }
 
 void ow_kernelnames_read_list(struct ow_kernelnames *k)
 {
-	k->tried = true;
+	k->tried = k->listed = true;
 	k->table = ow_nametable_open("/proc/kallsyms", OW_ALIASES_PLAIN, NULL);
-	find_code(k);
+	if (!k->start)
+		find_code(k);
 }
 
 static void look(struct ow_kernelnames *k)
@@ -69,23 +69,25 @@ static void look(struct ow_kernelnames *k)
 	k->tried = true;
 	read_notes(k);
 	k->ask = ow_kernelask_open();
-	if (k->ask && find_code(k))
-		return;
-	ow_kernelask_close(k->ask);
-	k->ask = NULL;
-	ow_kernelnames_read_list(k);
+	if (k->ask)
+		find_code(k);
+	else
+		ow_kernelnames_read_list(k);
 }
 
-/* The function that holds an address; the text is kept. */
+/*
+ * The function that holds an address; the text is kept.  The list has more than
+ * can be asked for, such as ftrace's trampolines.
+ */
 static const char *find_text(struct ow_kernelnames *k, uint64_t addr,
 			     uint64_t *off)
 {
 	const char *text;
 
-	if (k->ask)
-		return ow_kernelask_name(k->ask, addr, &text, off) ?
-			       ow_intern_add(&k->texts, text) :
-			       NULL;
+	if (k->ask && ow_kernelask_name(k->ask, addr, &text, off))
+		return ow_intern_add(&k->texts, text);
+	if (!k->listed && addr >> 63)
+		ow_kernelnames_read_list(k);
 	return k->table && ow_nametable_find(k->table, addr, &text, off) ?
 		       text :
 		       NULL;

@@ -11,16 +11,16 @@
 
 /* All zero is one that wasn't looked at; it is, when it is asked. */
 struct ow_kernelnames {
-	bool tried;
-	struct ow_kernelask *ask;   /* or NULL: then */
-	struct ow_nametable *table; /* or NULL */
+	bool tried, listed;         /* it was looked at; and the list read */
+	struct ow_kernelask *ask;   /* NULL: that isn't to be had */
+	struct ow_nametable *table; /* of the list, or NULL */
 	struct ow_namecache known;
 	struct ow_intern texts; /* that its names borrow */
 	uint64_t start, end; /* of its code, without modules'; 0: not known */
 	char build_id[2 * OW_BUILD_ID_MAX + 1]; /* "": not known */
 };
 
-/* Go by /proc/kallsyms: that takes 60 ms, asking about 2 us a name. */
+/* Have /proc/kallsyms, too: that takes as long as ten thousand questions. */
 void ow_kernelnames_read_list(struct ow_kernelnames *k);
 
 /* Name a frame, whose module_offset is the address. */

@@ -58,16 +58,21 @@ static uint16_t rule_here(struct part *p)
 	return ow_flatrows_rule(p->out, OW_TABLE_RULE(set, (uint32_t)words));
 }
 
-/* The same for a state. */
+/*
+ * The same for a state.  What an expression's bytes say is not its own: they are
+ * a section's, of which there may be two.
+ */
 static uint16_t rule_of(struct part *p, uint16_t state)
 {
-	uint16_t *known = &p->states.values[state];
+	uint16_t *known = &p->states.values[state], rule;
 
-	if (*known == 0) {
-		ow_cfastates_get(&p->states, state, &p->cfa);
-		*known = rule_here(p);
-	}
-	return *known;
+	if (*known)
+		return *known;
+	ow_cfastates_get(&p->states, state, &p->cfa);
+	rule = rule_here(p);
+	if (p->cfa.state.cfa.kind != OW_RULE_IS_EXPR)
+		*known = rule;
+	return rule;
 }
 
 /* The size of an instruction that moves on, and how far it does; or 0. */

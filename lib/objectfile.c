@@ -60,10 +60,24 @@ static int open_name(const char *path)
 	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
+/* As safely as can be, whatever the name leads to and over what. */
+static int look_and_open(const char *path, uint64_t dev, uint64_t inode)
+{
+	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+
+	if (look < 0 || fstat(look, &st))
+		return -1;
+	if (is_file(&st, dev, inode))
+		return reopen(look);
+	errno = EINVAL;
+	return -1;
+}
+
 /*
  * Half as long as by an fd with O_PATH.  The name may mean another file by the
- * time that it is opened, and is refused then; as it can be no link, that is no
- * device.
+ * time that it is opened, and is refused then: as it leads over no link, who may
+ * make devices has to have made it one.
  */
 int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
 {
@@ -77,8 +91,8 @@ int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
 		return -1;
 	}
 	fd = open_name(path);
-	if (fd < 0) /* over a link, or by a kernel before 5.6 */
-		return ow_open_inode(path, inode);
+	if (fd < 0) /* over a link, by a kernel before 5.6, not permitted */
+		return look_and_open(path, dev, inode);
 	if (fstat(fd, &st) == 0 && is_file(&st, dev, inode))
 		return fd;
 	close(fd);

@@ -45,7 +45,7 @@ bool ow_rowexpr_plain(const struct ow_arch *arch, const struct ow_rowexpr *e,
 
 /* Is what an expression says the word so far from sp? */
 static bool is_at_sp(const struct ow_arch *arch, const struct ow_row *row,
-		     const struct ow_rule *rule, int16_t off)
+		     const struct ow_rule *rule, int32_t off)
 {
 	bool is_value = rule->kind == OW_RULE_IS_EXPR;
 	struct ow_plainexpr plain;
@@ -57,18 +57,19 @@ static bool is_at_sp(const struct ow_arch *arch, const struct ow_row *row,
 	       plain.off == off && plain.deref == is_value;
 }
 
-/* Where a register is stored; -1: it isn't. */
-static int16_t place_of(const struct ow_arch *arch,
-			const struct ow_sigframe *sf, uint8_t slot)
+/* Is the register where the kernel stores it? */
+static bool is_stored(const struct ow_arch *arch, const struct ow_row *row,
+		      const struct ow_rule *rule)
 {
+	const struct ow_sigframe *sf = arch->sigframes;
 	unsigned int i;
 
-	if (slot == arch->sp)
-		return sf->sp_off;
+	if (rule->slot == arch->sp)
+		return is_at_sp(arch, row, rule, sf->sp_off);
 	for (i = 0; i < sf->nr; i++)
-		if (sf->rules[i].slot == slot)
-			return (int16_t)sf->rules[i].off;
-	return -1;
+		if (sf->rules[i].slot == rule->slot)
+			return is_at_sp(arch, row, rule, sf->rules[i].off);
+	return false;
 }
 
 bool ow_row_is_sigframe(const struct ow_arch *arch, const struct ow_row *row)
@@ -81,7 +82,7 @@ bool ow_row_is_sigframe(const struct ow_arch *arch, const struct ow_row *row)
 	    !is_at_sp(arch, row, &row->cfa, sf->sp_off))
 		return false;
 	for (; rule < end; rule++) {
-		if (!is_at_sp(arch, row, rule, place_of(arch, sf, rule->slot)))
+		if (!is_stored(arch, row, rule))
 			return false;
 		found += rule->slot != arch->sp;
 	}

@@ -128,7 +128,7 @@ static int more_often(const void *a, const void *b)
 	return x < y ? 1 : x > y ? -1 : 0;
 }
 
-/* Give the lowest codes to what occurs most often; below OW_TABLE_FIRST they are fixed. */
+/* Give what occurs most often the lowest codes, from OW_TABLE_FIRST on. */
 static void number(struct coder *c)
 {
 	uint32_t i;

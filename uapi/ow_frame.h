@@ -16,7 +16,8 @@ enum ow_how {
 	OW_HOW_TABLE,  /* compact table */
 	OW_HOW_CFI,    /* .eh_frame */
 	OW_HOW_DEBUG,  /* .debug_frame */
-	OW_HOW_SIGNAL, /* the kernel's signal frame, known by its code */
+	OW_HOW_SIGNAL, /* the kernel's signal frame, known by its code or by the
+			  table */
 	OW_HOW_FP,     /* frame pointer: a guess that the ABI backs */
 	OW_HOW_CALL,   /* return address on top: a call to nowhere */
 	OW_HOW_ORC,    /* Linux's own unwind data */

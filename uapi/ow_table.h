@@ -66,8 +66,9 @@ struct ow_table_head {
 enum {
 	OW_TABLE_NONE = 0,   /* no CFI covers this */
 	OW_TABLE_ESCAPE = 1, /* ask the full CFI: too rare for the table */
-	OW_TABLE_SIGNAL = 2, /* the same, but it is known what that says: that
-				sp is at the signal frame of rt_sigreturn */
+	OW_TABLE_SIGNAL = 2, /* the same, but it says nothing else than that sp
+				is at the kernel's signal frame: the machine's
+				first kind in struct ow_arch */
 	OW_TABLE_FIRST = 3,  /* and more: this plus an index in codes[] */
 };
 

@@ -245,8 +245,8 @@ static bool same_brief(struct diff *d, uint64_t vaddr, const struct ow_row *row)
 		memcmp(&direct, &made, sizeof(made)) == 0);
 }
 
-static void step_up(const struct diff *d, const struct ow_row *row,
-		    struct ow_regs *regs)
+static int step_up(const struct diff *d, const struct ow_row *row,
+		   struct ow_regs *regs)
 {
 	const struct ow_target any = { .mem.read = read_any,
 				       .arch = d->obj->elf.arch };
@@ -259,8 +259,7 @@ static void step_up(const struct diff *d, const struct ow_row *row,
 	memset(regs, 0, sizeof(*regs));
 	for (i = 0; i < any.arch->nr_regs; i++)
 		ow_regs_set(regs, i, 0x7000 + 0x10000 * (uint64_t)i);
-	if (ow_step(&step, row, regs))
-		memset(regs, 0xff, sizeof(*regs));
+	return ow_step(&step, row, regs);
 }
 
 /*
@@ -276,7 +275,6 @@ static void compare_signal(struct diff *d, uint64_t vaddr, const char *columns,
 	int err;
 
 	d->signals++;
-	step_up(d, row, &regs);
 	d->module.table = NULL;
 	err = ow_find_row(&d->brief_finder, &d->target, &d->module, vaddr,
 			  &full);
@@ -284,10 +282,10 @@ static void compare_signal(struct diff *d, uint64_t vaddr, const char *columns,
 		differ(d, vaddr, "table", ow_err_text(err));
 		return;
 	}
-	step_up(d, &full, &by_cfi);
 	if (!same_row(d, columns, text, &full, why, sizeof(why)))
 		differ(d, vaddr, "table", why);
-	else if (memcmp(&regs, &by_cfi, sizeof(regs)) != 0)
+	else if (step_up(d, row, &regs) || step_up(d, &full, &by_cfi) ||
+		 memcmp(&regs, &by_cfi, sizeof(regs)) != 0)
 		differ(d, vaddr, "table", "another caller than the CFI's");
 }
 

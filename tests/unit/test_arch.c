@@ -42,6 +42,7 @@ static void test_each_is_in_order(void)
 			CHECK(j < a->nr_slots || slot == OW_SLOT_NONE);
 		}
 		CHECK(ow_arch_slot(a, ~(uint64_t)0) == OW_SLOT_NONE);
+		CHECK(a->nr_sigframes > 0);
 		for (j = 1; j < a->nr_sigframes; j++)
 			CHECK(a->sigframes[j].code_size <=
 			      a->sigframes[j - 1].code_size);
