@@ -35,6 +35,7 @@ ERRORS = {
     'mremap': ('ENOMEM',),
     'munmap': ('ENOMEM',),
     'newfstatat': ('ENOMEM', 'EACCES'),
+    'openat2': ('EMFILE', 'ENOSYS', 'EPERM', 'EACCES', 'ENOENT'),
     'openat': ('EMFILE', 'ENOENT', 'EACCES', 'EINTR', 'ENOMEM'),
     'pread64': ('EIO', 'EINTR', 'ESRCH'),
     'process_vm_readv': ('EFAULT', 'ENOMEM', 'EPERM', 'ESRCH', 'ENOSYS'),
@@ -48,8 +49,8 @@ ERRORS = {
 # Whatever happens to these is in or near the freeze.
 NEAR = {'clone3', 'getdents64', 'process_vm_readv', 'ptrace', 'wait4',
         'rt_sigtimedwait', 'write'}
-# How often these are made differs from run to run.
-POLLS = {'wait4', 'rt_sigtimedwait', 'sched_yield'}
+# How often these are made differs from run to run: so does where files are mapped.
+POLLS = {'madvise', 'wait4', 'rt_sigtimedwait', 'sched_yield'}
 
 
 class Trial:
