@@ -367,6 +367,7 @@ int main(int argc, char **argv)
 		printf("%d passed, 0 failed\n", BENCH_STACKS);
 		return 0;
 	}
+	bench_rouse_cpu();
 	for (r = 0; r < NR_ROWS; r++)
 		for (set = 0; set < 2; set++)
 			for (l = 0; l < NR_LIBRARIES; l++)

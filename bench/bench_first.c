@@ -263,6 +263,7 @@ int main(int argc, char **argv)
 		find_needed(&list[w.nr++]);
 	}
 	make_tables(&w);
+	bench_rouse_cpu();
 	for (repeat = 0; repeat < BENCH_REPEATS; repeat++)
 		for (i = 0; i < NR_WAYS; i++)
 			measure(&w, i, repeat);

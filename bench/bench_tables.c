@@ -62,6 +62,7 @@ int main(int argc, char **argv)
 	printf("\nMaking compact tables; their size beside .eh_frame and "
 	       ".eh_frame_hdr\n%-24s %9s %9s %8s %10s %10s %8s\n",
 	       "", "CFI rows", "rows", "ms", "Mrows/s", "size", "escapes");
+	bench_rouse_cpu();
 	for (i = 1; i < argc; i++) {
 		rate = measure(argv[i]);
 		if (rate < least)

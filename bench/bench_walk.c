@@ -279,6 +279,7 @@ int main(int argc, char **argv)
 		count();
 		return 0;
 	}
+	bench_rouse_cpu();
 	for (repeat = 0; repeat < BENCH_REPEATS; repeat++)
 		for (n = 0; n < NR_CASES; n++)
 			for (set = 0; set < NR_SETS; set++)

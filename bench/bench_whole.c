@@ -168,6 +168,7 @@ int main(int argc, char **argv)
 	snprintf(job.empty, sizeof(job.empty), "%s/empty", argv[4]);
 	snprintf(job.tables, sizeof(job.tables), "%s/tables", argv[4]);
 	make_tables(&job);
+	bench_rouse_cpu();
 	for (run = 0; run < RUNS; run++)
 		for (i = 0; i < NR_WAYS; i++)
 			if (run < ways[i].runs)

@@ -7,6 +7,8 @@
 #include <time.h>
 #include <valgrind/callgrind.h>
 
+#define ROUSING_NS 500000000
+
 void bench_die(const char *fmt, ...)
 {
 	va_list args;
@@ -36,6 +38,14 @@ uint64_t bench_now(void)
 uint64_t bench_cpu_now(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void bench_rouse_cpu(void)
+{
+	uint64_t began = bench_cpu_now();
+
+	while (bench_cpu_now() - began < ROUSING_NS)
+		;
 }
 
 static int by_value(const void *a, const void *b)

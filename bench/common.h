@@ -18,6 +18,12 @@ void bench_die(const char *fmt, ...)
 uint64_t bench_now(void);
 uint64_t bench_cpu_now(void);
 
+/*
+ * Keep the CPU busy until it runs as fast as it will: one that was idle is slower
+ * at first, and what takes milliseconds would tell of that alone.
+ */
+void bench_rouse_cpu(void);
+
 /* The middle one of nr values, which are put in order. */
 double bench_median(double *values, size_t nr);
 
