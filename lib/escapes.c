@@ -2,7 +2,6 @@
 #include "escapes.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "err.h"
 #include "error.h"
@@ -103,18 +102,17 @@ static void mark_sequences(struct listing *l)
 	struct ow_tablerows r;
 	uint32_t code, meaning;
 
-	l->has_escape[OW_TABLE_ESCAPE] = true;
-	l->has_escape[OW_TABLE_SIGNAL] = true;
-	for (code = OW_TABLE_FIRST;
-	     ow_table_is_code(t, code) && code < OW_TABLE_MAX_NUMBER; code++) {
+	for (code = 0; code < OW_TABLE_FIRST; code++)
+		l->has_escape[code] = is_left(code);
+	for (; ow_table_is_code(t, code) && code < OW_TABLE_MAX_NUMBER;
+	     code++) {
 		meaning = ow_table_meaning(t, code);
 		if (OW_TABLE_CODE_IS_SEQ(meaning))
 			l->has_escape[code] =
 				!ow_tablerows_at(t->seqs, t->seqs_size,
 						 OW_TABLE_CODE_SEQ(meaning),
 						 &r) ||
-				memchr(r.at + r.nr, OW_TABLE_ESCAPE, r.nr) ||
-				memchr(r.at + r.nr, OW_TABLE_SIGNAL, r.nr);
+				has(&r, l->has_escape);
 	}
 }
 
