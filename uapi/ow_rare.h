@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (BSD-2-Clause OR GPL-2.0-only) WITH Linux-syscall-note */
 /*
- * What an object's compact table leaves to the full CFI (OW_TABLE_ESCAPE, OW_TABLE_SIGNAL), for who
- * has the table only: lazily bound stubs, functions that realign their stack,
- * and the like.  Little-endian, aligned to 4, no padding, in this order:
+ * What an object's compact table leaves to the full CFI (OW_TABLE_ESCAPE,
+ * OW_TABLE_SIGNAL), for who has the table only: lazily bound stubs, functions that
+ * realign their stack, and the like.  Little-endian, aligned to 4, no padding, in
+ * this order:
  *
  *	struct ow_rare_head
  *	struct ow_rare_row rows[nr_rows]    sorted, none overlapping another
