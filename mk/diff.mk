@@ -3,9 +3,10 @@
 DIFF_DIRS ?= $(wildcard /usr/bin /usr/lib /usr/lib32 /usr/libexec \
 	/usr/aarch64-linux-gnu/lib)
 
-$(B)/diff/rowdiff: tests/diff/rowdiff.c $(B)/user/liboutwind.a
+$(B)/diff/rowdiff: tests/diff/rowdiff.c tests/diff/readelfrow.c \
+		tests/diff/readelfrow.h $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
-	@$(CC) $(flags) $(user_flags) $< $(B)/user/liboutwind.a $(libs) -o $@
+	@$(CC) $(flags) $(user_flags) $(filter %.c %.a,$^) $(libs) -o $@
 
 check-rows: $(B)/diff/rowdiff
 	sh scripts/check-rows.sh $< $(DIFF_DIRS)
