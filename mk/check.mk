@@ -2,7 +2,7 @@
 
 # Everything that can fail, in the order of what it costs.
 stages = check-layers check-free check-bpf check-kstack check-headers check-format \
-	check-shell check-install check-unit check-symbolize check-trace check-xen check-fuzz check-live \
+	check-shell check-install check-unit check-symbolize check-trace check-xen check-fuzz check-live check-hostile \
 	check-regs check-compat check-clients check-rows check-xenlab check-kunwind check-lttng \
 	check-lttng-patch check-kunwind-arm64 check-kunwind-uml
 
@@ -58,7 +58,7 @@ check-headers:
 		include/outwind/record.h
 
 sources = $(wildcard $(foreach d,core lib targets bpf output tools uapi tests \
-	tests/unit tests/diff tests/twin tests/xen lab/xen/guest tests/compat tests/clients fuzz bench examples \
+	tests/unit tests/hostile/programs tests/diff tests/twin tests/xen lab/xen/guest tests/compat tests/clients fuzz bench examples \
 	include/outwind \
 	compat include/compat kmod lttng libkunwind tests/kunwind tests/lttng \
 	tests/kunwind/kmod bench/kmod,$(d)/*.c $(d)/*.h))

@@ -165,11 +165,13 @@ $(call live_program,turned-large.so,turned.c,$(CC) $(live_flags) -shared -fPIC -
 live-build: $(live_programs)
 
 # LIVE='pattern ...' runs only tests whose name contains one of them.
-check-live: $(addprefix $(B)/bin/,outwind tbstack twindiff) live-build
+check-live: $(addprefix $(B)/bin/,outwind tbstack twindiff uniprof symbolize) \
+		live-build
 	python3 -B tests/live/run.py --outwind $< --programs $(live) $(LIVE)
 
 # Each system call of the tool fails with all that it can fail with.
-check-faults: $(addprefix $(B)/bin/,outwind tbstack twindiff) live-build
+check-faults: $(addprefix $(B)/bin/,outwind tbstack twindiff uniprof symbolize) \
+		live-build
 	OUTWIND_ALL_FAULTS=1 python3 -B tests/live/run.py --outwind $< \
 		--programs $(live) inject:
 

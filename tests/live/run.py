@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run the live tests; see mk/live.mk."""
+"""Run the live tests (mk/live.mk) or those of another folder (--cases)."""
 
 import argparse
 import concurrent.futures
+import glob
 import os
 import shutil
 import signal
@@ -62,12 +63,23 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument('--outwind', default='build/bin/outwind')
     parser.add_argument('--programs', default='build/live')
+    parser.add_argument('--cases', metavar='DIR',
+                        help='run the tests of DIR/cases_*.py instead')
     parser.add_argument('-j', '--jobs', type=int,
                         default=max(2, min(8, os.cpu_count() or 1)))
     parser.add_argument('-l', '--list', action='store_true')
     parser.add_argument('patterns', nargs='*',
                         help='run tests whose names contain one of these')
     return parser.parse_args()
+
+
+def modules(folder):
+    """The names of the modules that define tests."""
+    if not folder:
+        return MODULES
+    sys.path.insert(0, folder)
+    files = glob.glob(os.path.join(folder, 'cases_*.py'))
+    return sorted(os.path.basename(f)[:-3] for f in files)
 
 
 def place_for_files():
@@ -91,7 +103,7 @@ def main():
     os.environ['LC_ALL'] = 'C.UTF-8'
     for name in ('COLUMNS', 'DEBUGINFOD_URLS', 'LANGUAGE', 'LINES'):
         os.environ.pop(name, None)
-    for module in MODULES:
+    for module in modules(options.cases):
         __import__(module)
     cases = [c for c in harness.CASES if not options.patterns or
              any(p in c[0] for p in options.patterns)]
@@ -101,7 +113,7 @@ def main():
     tempfile.tempdir = place_for_files()
     # Copies: the originals may be built anew meanwhile.
     with tempfile.TemporaryDirectory(prefix='outwind-live-') as tmp:
-        for tool in ('tbstack', 'twindiff'):
+        for tool in ('tbstack', 'twindiff', 'uniprof', 'symbolize'):
             shutil.copy(os.path.join(os.path.dirname(options.outwind), tool),
                         tmp)
         options.outwind = shutil.copy(options.outwind, tmp)
