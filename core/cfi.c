@@ -4,6 +4,16 @@
 #include "encoding.h"
 #include "err.h"
 
+/*
+ * Instructions are run again for each look-up, and those of a CIE for each of
+ * its FDEs, so that hostile ones would make work of their size squared.
+ * Compilers' CIEs have some dozen bytes, and one row takes three or so.
+ */
+enum {
+	LARGEST_CIE = 4096,
+	LARGEST_FDE = 512 << 10,
+};
+
 /* The bytes of one CIE or FDE, and what all its fields are read with. */
 struct entry {
 	const struct ow_cfi *cfi;
@@ -194,6 +204,8 @@ static int read_cie_at(const struct entry *e, struct ow_cie *ret)
 
 	if (read_entry(&owner, e->cie_off) != 1 || !owner.is_cie)
 		return -OW_EFORMAT;
+	if (owner.next - owner.off > LARGEST_CIE)
+		return -OW_EUNSUPPORTED;
 	return read_cie(&owner, ret);
 }
 
@@ -219,9 +231,12 @@ static int find_cie(const struct entry *e, struct ow_cie *ret)
 /* *ret may be left half read. */
 static int read_fde(struct entry *e, struct ow_fde *ret)
 {
-	int err = find_cie(e, &ret->cie);
 	uint64_t length, skip;
+	int err;
 
+	if (e->next - e->off > LARGEST_FDE)
+		return -OW_EUNSUPPORTED;
+	err = find_cie(e, &ret->cie);
 	if (err)
 		return err;
 	ret->off = e->off;

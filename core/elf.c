@@ -15,6 +15,16 @@ enum {
 	SHN_XINDEX = 0xffff,
 };
 
+/*
+ * What any user can write takes no longer to look through than this.  Objects
+ * have some dozen sections; one for each function of a large source makes a few
+ * ten thousand.
+ */
+enum {
+	MOST_SECTIONS = 1 << 18,
+	MOST_NOTES = 4096, /* looked at for a build-id, in all segments */
+};
+
 /* size bytes at off of the file, or an empty cursor that is bad. */
 static struct ow_cursor bytes_at(const struct ow_elf *elf, uint64_t off,
 				 uint64_t size)
@@ -121,6 +131,8 @@ static void undo_extended_numbering(struct ow_elf *elf)
 	elf->shnum = shnum                  ? shnum :
 		     zero.size < 0xffffffff ? (uint32_t)zero.size :
 					      0;
+	if (elf->shnum > MOST_SECTIONS)
+		elf->shnum = MOST_SECTIONS;
 	if (elf->shstrndx == SHN_XINDEX)
 		elf->shstrndx = zero.link;
 	if (elf->phnum == PN_XNUM) {
@@ -233,14 +245,15 @@ const uint8_t *ow_elf_build_id(const struct ow_elf *elf, size_t *size_ret)
 {
 	struct ow_elf_segment seg;
 	struct ow_elf_note note;
+	unsigned int left = MOST_NOTES;
 	struct ow_cursor c;
 	uint32_t i;
 
-	for (i = 0; ow_elf_segment(elf, i, &seg); i++) {
+	for (i = 0; left && ow_elf_segment(elf, i, &seg); i++) {
 		if (seg.type != OW_PT_NOTE)
 			continue;
 		c = bytes_at(elf, seg.off, seg.filesz);
-		while (ow_elf_note(&c, &note)) {
+		for (; left && ow_elf_note(&c, &note); left--) {
 			if (note.type != OW_NT_GNU_BUILD_ID ||
 			    note.name_size != 4 ||
 			    memcmp(note.name, "GNU", 4) != 0)

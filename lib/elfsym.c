@@ -39,19 +39,22 @@ static bool set_tables(struct ow_elfsyms *t, const struct ow_elf *elf,
 	return t->nr > 0;
 }
 
+/*
+ * An object has one section of the type (gABI 4.1, "Sections").  Only the first
+ * is looked at: many of them may share strings that take long to look through.
+ */
 static bool by_section(struct ow_elfsyms *t, const struct ow_elf *elf,
 		       uint32_t type)
 {
 	struct ow_elf_section sec, strings;
 
-	for (uint32_t i = 1; ow_elf_section(elf, i, &sec); i++) {
-		if (sec.type != type || (sec.flags & OW_SHF_COMPRESSED) ||
-		    !ow_elf_section(elf, sec.link, &strings))
-			continue;
-		if (set_tables(t, elf, ow_elfsym_section(elf, &sec), sec.size,
-			       ow_elfsym_section(elf, &strings), strings.size))
-			return true;
-	}
+	for (uint32_t i = 1; ow_elf_section(elf, i, &sec); i++)
+		if (sec.type == type && !(sec.flags & OW_SHF_COMPRESSED))
+			return ow_elf_section(elf, sec.link, &strings) &&
+			       set_tables(t, elf, ow_elfsym_section(elf, &sec),
+					  sec.size,
+					  ow_elfsym_section(elf, &strings),
+					  strings.size);
 	return false;
 }
 
@@ -64,26 +67,29 @@ static bool read_dynamic(const struct ow_elf *elf, struct dynamic *ret)
 	size_t w = elf->is_64 ? 8 : 4;
 	struct ow_elf_segment seg;
 	uint64_t size = 0;
+	uint32_t i;
 
 	*ret = (struct dynamic){ 0 };
-	for (uint32_t i = 0; ow_elf_segment(elf, i, &seg); i++) {
-		if (seg.type != OW_PT_DYNAMIC)
-			continue;
-		const uint8_t *at = ow_elf_at(elf, seg.vaddr, &size);
-		struct ow_cursor c = { at, at ? at + size : at, !at };
+	for (i = 0; ow_elf_segment(elf, i, &seg); i++)
+		if (seg.type == OW_PT_DYNAMIC)
+			break;
+	/* Headers may end before their number says so. */
+	if (!ow_elf_segment(elf, i, &seg))
+		return false;
+	const uint8_t *at = ow_elf_at(elf, seg.vaddr, &size);
+	struct ow_cursor c = { at, at ? at + size : at, !at };
 
-		while (ow_cursor_more(&c)) {
-			uint64_t tag = ow_cursor_uint(&c, w);
-			uint64_t value = ow_cursor_uint(&c, w);
+	while (ow_cursor_more(&c)) {
+		uint64_t tag = ow_cursor_uint(&c, w);
+		uint64_t value = ow_cursor_uint(&c, w);
 
-			switch (tag) {
-			case 0: return ret->strtab && ret->symtab;
-			case DT_HASH: ret->hash = value; break;
-			case DT_STRTAB: ret->strtab = value; break;
-			case DT_SYMTAB: ret->symtab = value; break;
-			case DT_STRSZ: ret->strsz = value; break;
-			case DT_GNU_HASH: ret->gnu_hash = value; break;
-			}
+		switch (tag) {
+		case 0: return ret->strtab && ret->symtab;
+		case DT_HASH: ret->hash = value; break;
+		case DT_STRTAB: ret->strtab = value; break;
+		case DT_SYMTAB: ret->symtab = value; break;
+		case DT_STRSZ: ret->strsz = value; break;
+		case DT_GNU_HASH: ret->gnu_hash = value; break;
 		}
 	}
 	return ret->strtab && ret->symtab;

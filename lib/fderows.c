@@ -22,8 +22,9 @@ struct part {
 	const struct ow_arch *arch;
 	const struct ow_fde_ref *list, *last; /* and where these end */
 	const struct ow_fde_ref *end;         /* of all */
-	uint64_t limit;   /* vaddr where the last row can begin */
-	const bool *stop; /* or NULL */
+	uint64_t limit;      /* vaddr where the last row can begin */
+	uint64_t bytes_left; /* of FDEs, whose bytes needn't be their own */
+	const bool *stop;    /* or NULL */
 	struct ow_flatrows *out;
 	int err;
 	uint16_t entry_rule; /* of the first row of the last FDE */
@@ -342,8 +343,11 @@ static void *make_part(void *arg)
 		off = at->off & ~OW_FDEROWS_DEBUG;
 		kind = ow_cfi_entry(&p->obj->cfi, &env,
 				    at->off & OW_FDEROWS_DEBUG, &off, &fde);
-		if (kind != 1 || fde.start != at->start || fde.end == fde.start)
+		if (kind != 1 || fde.start != at->start ||
+		    fde.end == fde.start || off - fde.off > p->bytes_left)
 			p->err = -OW_CODE_FORMAT;
+		else
+			p->bytes_left -= off - fde.off;
 		end = fde.end < p->limit ? fde.end : p->limit;
 		/* A look-up takes the last FDE that starts below. */
 		if (at + 1 < p->end && end > at[1].start)
@@ -386,6 +390,7 @@ static struct part *create_part(const struct ow_object *obj,
 	p->last = list + last;
 	p->end = list + nr;
 	p->stop = stop;
+	p->bytes_left = obj->cfi.eh_frame.size + obj->cfi.debug_frame.size;
 	/* Also at the end of all addresses. */
 	p->limit = UINT64_MAX - base < UINT32_MAX ? UINT64_MAX :
 						    base + UINT32_MAX;

@@ -6,6 +6,12 @@ enum {
 	RANK_TYPED = 4,
 };
 
+/*
+ * Bytes of two names that are compared: a file can have a million symbols whose
+ * names all are its longest string.
+ */
+#define COMPARED 4096
+
 static uint8_t rank_of(const struct ow_elfsym *sym)
 {
 	uint8_t type = sym->type == OW_STT_NOTYPE ? 0 : RANK_TYPED;
@@ -62,6 +68,15 @@ bool ow_function_is_label(const struct ow_function *f)
 	return !f->sized || f->rank < RANK_TYPED;
 }
 
+static size_t underscores(const char *name)
+{
+	size_t n = 0;
+
+	while (n < COMPARED && name[n] == '_')
+		n++;
+	return n;
+}
+
 bool ow_function_better(const struct ow_function *f,
 			const struct ow_function *g)
 {
@@ -69,13 +84,13 @@ bool ow_function_better(const struct ow_function *f,
 
 	if (f->rank != g->rank)
 		return f->rank > g->rank;
-	n = strspn(f->name, "_");
-	m = strspn(g->name, "_");
+	n = underscores(f->name);
+	m = underscores(g->name);
 	if (n != m)
 		return n < m;
-	n = strlen(f->name);
-	m = strlen(g->name);
+	n = strnlen(f->name, COMPARED);
+	m = strnlen(g->name, COMPARED);
 	if (n != m)
 		return n < m;
-	return strcmp(f->name, g->name) < 0;
+	return strncmp(f->name, g->name, COMPARED) < 0;
 }

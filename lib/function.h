@@ -39,7 +39,7 @@ bool ow_function_is_label(const struct ow_function *f);
 /*
  * Is f the better name for what both cover?  After rank, the one with fewer
  * underscores in front, the shorter, the first by the alphabet: so the result
- * depends on no order in the file.
+ * depends on no order in the file.  Only the first 4 KiB of a name count.
  */
 bool ow_function_better(const struct ow_function *f,
 			const struct ow_function *g);

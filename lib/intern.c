@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "intern.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,12 +13,12 @@ struct ow_intern_string {
 };
 
 /* FNV-1a. */
-static uint32_t hash_of(const char *text)
+static uint32_t hash_of(const char *text, size_t len)
 {
 	uint32_t hash = 2166136261u;
 
-	while (*text)
-		hash = (hash ^ (uint8_t)*text++) * 16777619u;
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
 	return hash;
 }
 
@@ -42,10 +43,19 @@ static void grow(struct ow_intern *in)
 	in->nr_buckets = nr;
 }
 
+static bool is_text(const struct ow_intern_string *s, const char *text,
+		    size_t len, const char *end)
+{
+	return strncmp(s->text, text, len) == 0 &&
+	       strcmp(s->text + len, end) == 0;
+}
+
 const char *ow_intern_add(struct ow_intern *in, const char *text)
 {
 	struct ow_intern_string *s, **bucket;
+	const char *end = "";
 	uint32_t hash;
+	size_t len;
 
 	if (!text)
 		return NULL;
@@ -53,16 +63,22 @@ const char *ow_intern_add(struct ow_intern *in, const char *text)
 		grow(in);
 	if (in->nr_buckets == 0)
 		return NULL;
-	hash = hash_of(text);
+	len = strnlen(text, OW_INTERN_LONGEST + 1);
+	if (len > OW_INTERN_LONGEST) {
+		len = OW_INTERN_LONGEST;
+		end = "...";
+	}
+	hash = hash_of(text, len);
 	bucket = &in->buckets[hash & (in->nr_buckets - 1)];
 	for (s = *bucket; s; s = s->next)
-		if (s->hash == hash && strcmp(s->text, text) == 0)
+		if (s->hash == hash && is_text(s, text, len, end))
 			return s->text;
-	s = malloc(sizeof(*s) + strlen(text) + 1);
+	s = malloc(sizeof(*s) + len + strlen(end) + 1);
 	if (!s)
 		return NULL;
 	s->hash = hash;
-	strcpy(s->text, text);
+	memcpy(s->text, text, len);
+	strcpy(s->text + len, end);
 	s->next = *bucket;
 	*bucket = s;
 	in->nr++;

@@ -13,6 +13,9 @@ struct ow_intern {
 	size_t nr, nr_buckets; /* a power of two */
 };
 
+/* Bytes of a text that are kept; "..." stands for the rest. */
+#define OW_INTERN_LONGEST 16384
+
 /* The kept copy of text, or NULL for NULL and when out of memory. */
 const char *ow_intern_add(struct ow_intern *in, const char *text);
 

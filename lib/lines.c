@@ -13,6 +13,9 @@
 #include "object.h"
 #include "spans.h"
 
+/* Ranges that are looked at for one address: those of units don't overlap. */
+#define MOST_OVERLAPS 256
+
 /* Addresses of one unit.  .debug_aranges has not those of every compiler. */
 struct range {
 	struct ow_span span; /* first */
@@ -146,7 +149,8 @@ static int compare(const void *a, const void *b)
 
 static struct ow_spans spans_of(const struct ow_lines *l)
 {
-	return (struct ow_spans){ l->ranges, l->nr, sizeof(*l->ranges), 0 };
+	return (struct ow_spans){ l->ranges, l->nr, sizeof(*l->ranges),
+				  MOST_OVERLAPS };
 }
 
 static bool index_units(struct ow_lines *l)

@@ -13,6 +13,9 @@ enum {
 	SHF_ALLOC = 2,
 };
 
+/* What is looked at for one stub: sections may share their bytes. */
+#define MOST_RELOCATIONS ((size_t)1 << 20)
+
 /* A section of stubs, and the vaddr of one of them. */
 struct stubs {
 	const struct ow_object *obj;
@@ -104,10 +107,13 @@ static bool aarch64_stub(const struct stubs *s, uint64_t vaddr,
 	return true;
 }
 
-/* Name what a relocation of the slot in sec refers to. */
+/*
+ * Name what a relocation of the slot in sec refers to; *left relocations may be
+ * looked at.
+ */
 static bool name_by(const struct ow_object *obj,
 		    const struct ow_elf_section *sec, uint64_t slot,
-		    struct ow_plt_stub *stub)
+		    size_t *left, struct ow_plt_stub *stub)
 {
 	const uint8_t *at = ow_elfsym_section(&obj->elf, sec);
 	struct ow_cursor c = { at, at ? at + sec->size : at, !at };
@@ -115,7 +121,7 @@ static bool name_by(const struct ow_object *obj,
 	struct ow_elfsyms syms;
 	struct ow_elfsym sym;
 
-	while (ow_cursor_more(&c)) {
+	for (; *left > 0 && ow_cursor_more(&c); (*left)--) {
 		uint64_t off = ow_cursor_uint(&c, w);
 		uint64_t info = ow_cursor_uint(&c, w);
 		uint64_t addend =
@@ -136,11 +142,15 @@ static bool name_by(const struct ow_object *obj,
 static bool name_stub(const struct ow_object *obj, uint64_t slot,
 		      struct ow_plt_stub *stub)
 {
+	size_t left = MOST_RELOCATIONS;
 	struct ow_elf_section sec;
 
-	for (uint32_t i = 1; ow_elf_section(&obj->elf, i, &sec); i++)
-		if ((sec.type == SHT_RELA || sec.type == SHT_REL) &&
-		    (sec.flags & SHF_ALLOC) && name_by(obj, &sec, slot, stub))
+	/* Linkers put the stubs' relocations after all others. */
+	for (uint32_t i = obj->elf.shnum; i > 0; i--)
+		if (ow_elf_section(&obj->elf, i - 1, &sec) &&
+		    (sec.type == SHT_RELA || sec.type == SHT_REL) &&
+		    (sec.flags & SHF_ALLOC) &&
+		    name_by(obj, &sec, slot, &left, stub))
 			return true;
 	return false;
 }
