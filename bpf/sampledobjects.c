@@ -1,29 +1,39 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "sampledobjects.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "error.h"
+#include "likeness.h"
 #include "ow_sample.h"
 #include "procobject.h"
 
 #define LOW   ((uint64_t)1 << 32)
 #define SHIFT 40 /* of a number, to where its object is */
+#define PHI   0x9e3779b97f4a7c15ULL
+
+#define OTHERS_MAY_WRITE (S_IWGRP | S_IWOTH)
 
 struct ow_object_alias {
-	uint64_t dev, inode;
-	bool low; /* mapped below 4 GiB: programs of 32 bits have their own vDSO */
+	uint64_t dev, inode; /* as the mapping has them */
+	pid_t pid; /* whose memory the object is a copy of; 0: it is a file */
 	uint32_t number;
-	/* The file, if it isn't the number's own but of the same build: as long as
-	   it is open, its inode is no other file's.  Or NULL. */
+	uint32_t next;           /* of its list, plus 1; 0: none */
+	struct ow_identity file; /* inode 0: not known */
+	/* The file, if it isn't the number's own but one like it: as long as it
+	   is open, its inode is no other file's.  Or NULL. */
 	struct ow_object *held;
 };
 
-static bool is_low(const struct ow_mapping *map)
-{
-	return map->inode == 0 && map->end <= LOW;
-}
+struct ow_object_kin {
+	uint32_t next; /* number of another object of a path; 0: none */
+	bool is_hashed;
+	uint64_t hash;
+	uint64_t size; /* of its telling bytes; 0: it is like no other one */
+};
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 			   struct ow_error *err)
@@ -33,7 +43,9 @@ int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 		return -OW_CODE_MEMORY;
 	o->all->modules = calloc(OW_BPF_OBJECTS, sizeof(*o->all->modules));
 	o->all->ranges = calloc(OW_BPF_OBJECTS, sizeof(*o->all->ranges));
-	if (!o->all->modules || !o->all->ranges)
+	o->kin = calloc(OW_BPF_OBJECTS, sizeof(*o->kin));
+	o->kin_heads = calloc(OW_BPF_OBJECTS, sizeof(*o->kin_heads));
+	if (!o->all->modules || !o->all->ranges || !o->kin || !o->kin_heads)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	o->all->target.map.ranges = o->all->ranges;
 	/* The symbolizer makes room for as many objects as there may be. */
@@ -52,58 +64,188 @@ void ow_sampledobjects_deinit(struct ow_sampledobjects *o)
 	ow_symbolizer_destroy(o->symbolizer);
 	ow_capture_destroy(o->all);
 	free(o->aliases);
+	free(o->alias_heads);
+	free(o->kin);
+	free(o->kin_heads);
 	*o = (struct ow_sampledobjects){ 0 };
 }
 
-static struct ow_object_alias *find_alias(struct ow_sampledobjects *o,
-					  const struct ow_mapping *map)
+static struct ow_capture_module *module_of(const struct ow_sampledobjects *o,
+					   uint32_t number)
 {
-	size_t i;
-
-	for (i = 0; i < o->nr_aliases; i++)
-		if (o->aliases[i].dev == map->dev &&
-		    o->aliases[i].inode == map->inode &&
-		    o->aliases[i].low == is_low(map))
-			return &o->aliases[i];
-	return NULL;
+	return &o->all->modules[number - 1];
 }
 
-/* held is the alias' then. */
-static bool add_alias(struct ow_sampledobjects *o, const struct ow_mapping *map,
-		      uint32_t number, struct ow_object *held)
+/*
+ * The file of a mapping as it is now, or false if it can't be looked at.  On
+ * btrfs and overlay the device that a mapping tells is not that of stat(2), so
+ * files of two subvolumes can have the same numbers there.
+ */
+static bool identify(pid_t pid, const struct ow_mapping *map,
+		     struct ow_identity *ret)
 {
-	struct ow_object_alias *more;
+	char path[64];
+	struct stat st;
 
-	if (o->nr_aliases == o->room_aliases) {
-		o->room_aliases = 2 * o->room_aliases + 64;
-		more = realloc(o->aliases, o->room_aliases * sizeof(*more));
-		if (!more)
+	if (map->inode == 0)
+		return false;
+	if (map->path[0] != '/' || map->deleted || stat(map->path, &st) ||
+	    st.st_dev != map->dev || st.st_ino != map->inode) {
+		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx",
+			 pid, (unsigned long long)map->start,
+			 (unsigned long long)map->end);
+		if (stat(path, &st) || st.st_ino != map->inode)
 			return false;
-		o->aliases = more;
 	}
-	o->aliases[o->nr_aliases++] =
-		(struct ow_object_alias){ map->dev, map->inode, is_low(map),
-					  number, held };
+	*ret = ow_identity_of(&st);
 	return true;
 }
 
-/* The number of an object of the same build, or 0. */
-static uint32_t find_build(const struct ow_sampledobjects *o,
-			   const char *build_id)
+static uint32_t *head_of(const struct ow_sampledobjects *o, uint64_t dev,
+			 uint64_t inode)
 {
-	size_t i;
+	uint64_t hash = (inode * PHI ^ dev) * PHI >> 32;
 
-	for (i = 0; build_id[0] && i < o->all->nr_modules; i++)
-		if (strcmp(o->all->modules[i].build_id, build_id) == 0)
-			return (uint32_t)i + 1;
+	return &o->alias_heads[hash & (o->room_aliases - 1)];
+}
+
+/* The alias of what is mapped, whatever the state of the file was, or NULL. */
+static struct ow_object_alias *find_alias(const struct ow_sampledobjects *o,
+					  pid_t pid,
+					  const struct ow_mapping *map)
+{
+	struct ow_object_alias *a;
+	uint32_t i;
+
+	if (!o->room_aliases)
+		return NULL;
+	for (i = *head_of(o, map->dev, map->inode); i; i = a->next) {
+		a = &o->aliases[i - 1];
+		if (a->dev == map->dev && a->inode == map->inode &&
+		    (!a->pid || a->pid == pid) &&
+		    strcmp(module_of(o, a->number)->path, map->path) == 0)
+			return a;
+	}
+	return NULL;
+}
+
+static void link_alias(struct ow_sampledobjects *o, size_t i)
+{
+	struct ow_object_alias *a = &o->aliases[i];
+	uint32_t *head = head_of(o, a->dev, a->inode);
+
+	a->next = *head;
+	*head = (uint32_t)i + 1;
+}
+
+static bool grow_aliases(struct ow_sampledobjects *o)
+{
+	size_t room = o->room_aliases ? 2 * o->room_aliases : 64, i;
+	uint32_t *heads = calloc(room, sizeof(*heads));
+	void *more = realloc(o->aliases, room * sizeof(*o->aliases));
+
+	if (more)
+		o->aliases = more;
+	if (!heads || !more) {
+		free(heads);
+		return false;
+	}
+	free(o->alias_heads);
+	o->alias_heads = heads;
+	o->room_aliases = room;
+	for (i = 0; i < o->nr_aliases; i++)
+		link_alias(o, i);
+	return true;
+}
+
+/* Its file and held are the alias' then. */
+static bool add_alias(struct ow_sampledobjects *o,
+		      const struct ow_object_alias *a)
+{
+	if (o->nr_aliases == o->room_aliases && !grow_aliases(o))
+		return false;
+	o->aliases[o->nr_aliases] = *a;
+	link_alias(o, o->nr_aliases++);
+	return true;
+}
+
+/* FNV-1a. */
+static uint32_t *kin_head(const struct ow_sampledobjects *o, const char *path)
+{
+	uint32_t hash = 2166136261u;
+
+	while (*path)
+		hash = (hash ^ (uint8_t)*path++) * 16777619u;
+	return &o->kin_heads[hash % OW_BPF_OBJECTS];
+}
+
+/* Hash the object, unless that was done. */
+static void hash_kin(struct ow_sampledobjects *o, const struct ow_object *obj,
+		     struct ow_object_kin *kin)
+{
+	if (kin->is_hashed)
+		return;
+	kin->size = ow_likeness_hash(obj, &kin->hash);
+	kin->is_hashed = true;
+	o->bytes_compared += kin->size;
+}
+
+/*
+ * Return true if what is read of one file may stand for another one's bytes.
+ * The file may be overwritten after it was compared; so its owner has to be
+ * root, or the other file's, too.  What was copied from memory stays as it is.
+ */
+static bool may_stand_for(const struct ow_object *obj,
+			  const struct ow_object *other)
+{
+	if (obj->is_image)
+		return other->is_image;
+	return !ow_identity_is_inode(&obj->file, &other->file) &&
+	       (obj->file.uid == 0 || obj->file.uid == other->file.uid) &&
+	       !(obj->file.mode & OTHERS_MAY_WRITE);
+}
+
+/*
+ * The number of an object that is like m's, or 0.  Each object is hashed once,
+ * and compared with at most one, so that the work is linear in its size.
+ */
+static uint32_t find_alike(struct ow_sampledobjects *o,
+			   const struct ow_capture_module *m,
+			   struct ow_object_kin *kin)
+{
+	const struct ow_capture_module *other;
+	uint32_t i;
+
+	if (!m->build_id[0])
+		return 0;
+	for (i = *kin_head(o, m->path); i; i = o->kin[i - 1].next) {
+		other = module_of(o, i);
+		if (strcmp(other->path, m->path) != 0 || !other->object ||
+		    strcmp(other->build_id, m->build_id) != 0)
+			continue;
+		if (!m->object->is_image &&
+		    ow_identity_is_same(&other->object->file, &m->object->file))
+			return i;
+		if (!may_stand_for(other->object, m->object))
+			continue;
+		hash_kin(o, m->object, kin);
+		hash_kin(o, other->object, &o->kin[i - 1]);
+		if (!kin->size || kin->size != o->kin[i - 1].size ||
+		    kin->hash != o->kin[i - 1].hash)
+			continue;
+		o->bytes_compared += kin->size;
+		return ow_likeness_is_same(other->object, m->object) ? i : 0;
+	}
 	return 0;
 }
 
 /* Give the module the next number. */
-static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m)
+static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m,
+		     const struct ow_object_kin *kin)
 {
 	uint32_t number = (uint32_t)o->all->nr_modules + 1;
-	struct ow_capture_module *to = &o->all->modules[number - 1];
+	struct ow_capture_module *to = module_of(o, number);
+	uint32_t *head = kin_head(o, m->path);
 
 	m->start = (uint64_t)number << SHIFT;
 	m->end = m->start + ((uint64_t)1 << SHIFT);
@@ -111,18 +253,18 @@ static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m)
 	m->base.state = OW_MODULE_READY;
 	m->owns_object = m->object != NULL;
 	*to = *m;
+	o->kin[number - 1] = *kin;
+	o->kin[number - 1].next = *head;
+	*head = number;
 	o->all->ranges[number - 1] =
 		(struct ow_range){ to->start, to->end, &to->base };
 	o->all->nr_modules = o->all->target.map.nr = number;
 	return number;
 }
 
-/* *same_ret is the file, to be closed, where another one of its build is there. */
-static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
-		    const struct ow_mapping *map, struct ow_object **same_ret)
+static struct ow_capture_module module_at(const struct ow_mapping *map)
 {
-	struct ow_capture from = { .pid = pid, .live = pid };
-	struct ow_capture_module m = {
+	return (struct ow_capture_module){
 		.start = map->start,
 		.end = map->end,
 		.off = map->off,
@@ -130,6 +272,46 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 		.inode = map->inode,
 		.deleted = map->deleted,
 	};
+}
+
+static void open_object(pid_t pid, struct ow_capture_module *m)
+{
+	struct ow_capture from = { .pid = pid, .live = pid };
+
+	m->object = ow_procobject_open(&from, m, &m->why);
+}
+
+/*
+ * The vDSO that the kernel gives programs of our word size.  A process may have
+ * written to its own copy.
+ */
+static void open_own_vdso(struct ow_capture_module *m)
+{
+	struct ow_mappings maps;
+	size_t i;
+
+	if (!ow_mappings_read(getpid(), &maps, &m->why))
+		for (i = 0; i < maps.nr && !m->object; i++) {
+			if (strcmp(maps.list[i].path, m->path) != 0)
+				continue;
+			m->start = maps.list[i].start;
+			m->end = maps.list[i].end;
+			open_object(getpid(), m);
+		}
+	ow_mappings_free(&maps);
+}
+
+static bool is_own_vdso(const struct ow_mapping *map)
+{
+	return map->inode == 0 && (map->end > LOW) == (sizeof(void *) == 8);
+}
+
+/* Fill what is to be known of a, and number what is mapped there. */
+static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
+		    const struct ow_mapping *map, struct ow_object_alias *a)
+{
+	struct ow_capture_module m = module_at(map);
+	struct ow_object_kin kin = { .is_hashed = false };
 	uint32_t number;
 
 	if (o->all->nr_modules + 1 >= OW_BPF_OBJECTS)
@@ -137,33 +319,79 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 	m.path = strdup(map->path);
 	if (!m.path)
 		return 0;
-	m.object = ow_procobject_open(&from, &m, &m.why);
-	if (m.object) {
-		ow_object_build_id(m.object, m.build_id);
-		number = find_build(o, m.build_id);
-		if (number) {
-			ow_object_drop_fd(m.object);
-			*same_ret = m.object;
-			free(m.path);
-			return number;
-		}
-	}
-	return keep(o, &m);
+	if (is_own_vdso(map))
+		open_own_vdso(&m);
+	else
+		open_object(pid, &m);
+	if (!m.object)
+		return keep(o, &m, &kin);
+	ow_object_build_id(m.object, m.build_id);
+	a->file = m.object->file;
+	a->pid = m.object->is_image && map->inode ? pid : 0;
+	number = find_alike(o, &m, &kin);
+	if (!number)
+		return keep(o, &m, &kin);
+	ow_object_drop_fd(m.object);
+	a->held = m.object;
+	free(m.path);
+	return number;
+}
+
+/* Open what could not be opened before: its process may have ended then. */
+static void open_again(struct ow_sampledobjects *o, pid_t pid,
+		       const struct ow_mapping *map, struct ow_object_alias *a)
+{
+	struct ow_capture_module *to = module_of(o, a->number);
+	struct ow_capture_module m = module_at(map);
+
+	m.path = to->path;
+	open_object(pid, &m);
+	if (!m.object)
+		return;
+	to->object = m.object;
+	to->owns_object = true;
+	to->why.code = 0;
+	ow_object_build_id(to->object, to->build_id);
+	a->file = to->object->file;
+	a->pid = to->object->is_image ? pid : 0;
+}
+
+/* Return true if the alias is what is mapped there now. */
+static bool is_current(struct ow_sampledobjects *o, pid_t pid,
+		       const struct ow_mapping *map, struct ow_object_alias *a)
+{
+	const struct ow_capture_module *m = module_of(o, a->number);
+	struct ow_identity now;
+
+	if (!identify(pid, map, &now))
+		return true;
+	if (m->object)
+		return m->object->is_image ||
+		       ow_identity_is_same(&a->file, &now);
+	if (m->why.code == OW_CODE_ABSENT || m->why.code == OW_CODE_SYSTEM)
+		open_again(o, pid, map, a);
+	return true;
 }
 
 uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 				  const struct ow_mapping *map)
 {
-	struct ow_object_alias *alias = find_alias(o, map);
-	struct ow_object *same = NULL;
-	uint32_t number;
+	/* Each process of another word size tells of a vDSO itself. */
+	bool is_told = map->inode == 0 && !is_own_vdso(map);
+	struct ow_object_alias *old = is_told ? NULL : find_alias(o, pid, map);
+	struct ow_object_alias new = { .dev = map->dev, .inode = map->inode };
 
-	if (alias)
-		return alias->number;
-	number = add(o, pid, map, &same);
-	if (!number || !add_alias(o, map, number, same))
-		ow_object_close(same);
-	return number;
+	if (old && is_current(o, pid, map, old))
+		return old->number;
+	new.number = add(o, pid, map, &new);
+	if (new.number && old) {
+		ow_object_close(old->held);
+		new.next = old->next;
+		*old = new;
+	} else if (!new.number || is_told || !add_alias(o, &new)) {
+		ow_object_close(new.held);
+	}
+	return new.number;
 }
 
 struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,

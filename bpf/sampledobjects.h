@@ -3,6 +3,12 @@
  * All objects that sampled processes have mapped, each once, by numbers from 1.
  * They stay open, so that frames can be named when no process has them mapped
  * any more.
+ *
+ * Two mappings have the same number if they are of the same file in the same
+ * state, by the same path.  Another file has the number only if it has the same
+ * path, build-id and telling bytes (likeness.h), and if the file that was opened
+ * is root's, or both belong to one user.  A build-id alone says nothing: anybody
+ * can give a file the build-id of another one.
  */
 #ifndef OW_SAMPLEDOBJECTS_H
 #define OW_SAMPLEDOBJECTS_H
@@ -13,6 +19,7 @@
 #include "mappings.h"
 
 struct ow_object_alias; /* a file by which one was found */
+struct ow_object_kin;   /* what an object has in common with others */
 
 struct ow_sampledobjects {
 	/* Object n is module n - 1 of it, at addresses from n << 40 on. */
@@ -20,6 +27,10 @@ struct ow_sampledobjects {
 	struct ow_symbolizer *symbolizer;
 	struct ow_object_alias *aliases;
 	size_t nr_aliases, room_aliases;
+	uint32_t *alias_heads;     /* room_aliases lists of them, by hash */
+	struct ow_object_kin *kin; /* of object n: n - 1 */
+	uint32_t *kin_heads;       /* OW_BPF_OBJECTS lists, by path */
+	uint64_t bytes_compared;   /* to tell files of one build-id apart */
 };
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,

@@ -61,6 +61,7 @@ static struct ow_object *create(const uint8_t *bytes, size_t size,
 struct ow_object *ow_object_open_fd(int fd, const char *path,
 				    struct ow_error *err)
 {
+	struct ow_object *obj;
 	struct stat st;
 	void *bytes;
 
@@ -77,7 +78,10 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
 		return NULL;
 	}
-	return create(bytes, st.st_size, false, path, err);
+	obj = create(bytes, st.st_size, false, path, err);
+	if (obj)
+		obj->file = ow_identity_of(&st);
+	return obj;
 }
 
 struct ow_object *ow_object_open(const char *path, struct ow_error *err)

@@ -12,6 +12,7 @@
 
 #include "cfi.h"
 #include "elf.h"
+#include "identity.h"
 #include "orc.h"
 
 struct ow_error;
@@ -26,6 +27,7 @@ struct ow_object {
 	int fd;         /* its file, for ow_object_read(), or -1 */
 	int reads_left; /* of fd, before it is closed */
 	bool is_image;  /* bytes were copied from memory, by file offset */
+	struct ow_identity file; /* as it was when it was opened; 0: an image */
 	struct ow_elf elf;
 	uint8_t build_id[OW_BUILD_ID_MAX];
 	size_t build_id_size; /* 0: it has none */

@@ -12,6 +12,12 @@ $(hostile)/%: tests/hostile/programs/%.c
 	@echo "  CC    $@"
 	@$(CC) $(hostile_flags) $< -o $@
 
+# Programs that give themselves the same build-id.
+$(hostile)/samebuild_%: hostile_flags += \
+	-Wl,--build-id=0x5a5a5a5a6b6b6b6b7c7c7c7c8d8d8d8d9e9e9e9e
+$(hostile)/samebuild_victim $(hostile)/samebuild_impostor: \
+	tests/hostile/programs/samebuild.h
+
 # HOSTILE='pattern ...' runs only tests whose name contains one of them.
 check-hostile: $(addprefix $(B)/bin/,outwind tbstack twindiff uniprof symbolize) \
 		live-build $(hostile_programs)

@@ -2,19 +2,23 @@
 #include "sampledobjects.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "error.h"
+#include "object.h"
 #include "scratch.h"
 #include "test.h"
 
-/* A file that has what we are. */
-static void copy_self(const char *name)
+/* A copy of a small program. */
+static void copy_program(const char *name)
 {
-	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int from = open("small", O_RDONLY | O_CLOEXEC);
 	int to = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0755);
 	char buf[65536];
 	ssize_t n;
@@ -69,35 +73,220 @@ static bool is_held(const char *name)
 	return found;
 }
 
+static void replace_by_copy(const char *name)
+{
+	copy_program("new");
+	if (rename("new", name))
+		abort();
+}
+
+/* Where the last symbol's name is in a copy. */
+static off_t strings_at(void)
+{
+	struct ow_object *obj = ow_object_open("small", NULL);
+	struct ow_elf_section sec;
+
+	if (!obj || !ow_object_section(obj, ".strtab", &sec))
+		abort();
+	ow_object_close(obj);
+	return (off_t)sec.off + (off_t)sec.size - 8;
+}
+
+/* Write to the last symbol's name, which leaves the build-id as it is. */
+static void rename_symbol(const char *name, unsigned int number)
+{
+	_cleanup_(ow_closep) int fd = open(name, O_WRONLY | O_CLOEXEC);
+
+	if (pwrite(fd, &number, sizeof(number), strings_at()) != sizeof(number))
+		abort();
+}
+
 /*
- * Files of one build are one object; each stays open, or its inode might become
- * another file's, that would be taken for it.
+ * A file put in place of another one with equal bytes is the same object; each
+ * stays open, or its inode might become another file's, that would be taken for
+ * it.
  */
-static void test_same_build(void)
+static void test_equal_files(void)
 {
 	struct ow_sampledobjects o;
 	struct ow_error err;
 
-	copy_self("one");
-	copy_self("two");
+	copy_program("one");
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "one") == 1 && number_of(&o, "one") == 1);
+	replace_by_copy("one");
+	CHECK(number_of(&o, "one") == 1 && number_of(&o, "one") == 1);
+	CHECK(o.nr_aliases == 2);
+	unlink("one");
+	CHECK(is_held("one"));
+	copy_program("one");
 	CHECK(number_of(&o, "one") == 1);
-	CHECK(number_of(&o, "two") == 1 && number_of(&o, "two") == 1);
+	/* What is called otherwise is to be called so in the output. */
+	copy_program("two");
+	CHECK(number_of(&o, "two") == 2);
+	CHECK(strstr(o.all->modules[1].path, "/two"));
+	ow_sampledobjects_deinit(&o);
+	CHECK(!is_held("one"));
 	unlink("one");
 	unlink("two");
-	CHECK(is_held("one") && is_held("two"));
-	copy_self("three");
-	CHECK(number_of(&o, "three") == 1);
+}
+
+/* A file of another content is another object, whatever its build-id is. */
+static void test_same_build_id(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	copy_program("prog");
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "prog") == 1);
+	replace_by_copy("prog");
+	rename_symbol("prog", 0x64636261);
+	CHECK(number_of(&o, "prog") == 2 && number_of(&o, "prog") == 2);
+	CHECK(strcmp(o.all->modules[0].build_id, o.all->modules[1].build_id) ==
+	      0);
+	/* The first one comes back as another file. */
+	replace_by_copy("prog");
+	CHECK(number_of(&o, "prog") == 1);
 	ow_sampledobjects_deinit(&o);
-	CHECK(!is_held("one") && !is_held("two"));
+	unlink("prog");
+}
+
+/* A file that is written to becomes another object, also with its old bytes. */
+static void test_overwritten(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	copy_program("prog");
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "prog") == 1);
+	usleep(20000); /* the kernel's times are in ticks */
+	rename_symbol("prog", 0x64636261);
+	CHECK(number_of(&o, "prog") == 2 && number_of(&o, "prog") == 2);
+	CHECK(o.nr_aliases == 1);
+	ow_sampledobjects_deinit(&o);
+	unlink("prog");
+}
+
+/* What others may write to does not stand for another file's bytes. */
+static void test_writable_by_others(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	copy_program("prog");
+	CHECK(chmod("prog", 0775) == 0);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "prog") == 1);
+	replace_by_copy("prog");
+	CHECK(number_of(&o, "prog") == 2);
+	replace_by_copy("prog");
+	CHECK(number_of(&o, "prog") == 2);
+	ow_sampledobjects_deinit(&o);
+	if (geteuid() != 0)
+		return;
+	/* Nor does another user's file. */
+	replace_by_copy("prog");
+	CHECK(chown("prog", 65534, 65534) == 0);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "prog") == 1);
+	replace_by_copy("prog");
+	CHECK(number_of(&o, "prog") == 2);
+	replace_by_copy("prog");
+	CHECK(chown("prog", 65534, 65534) == 0);
+	CHECK(number_of(&o, "prog") == 2);
+	ow_sampledobjects_deinit(&o);
+	unlink("prog");
+}
+
+/* Telling n files apart takes n times the work for one. */
+static void test_many_of_one_build_id(void)
+{
+	enum {
+		MANY = 1000
+	};
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	unsigned int i;
+	uint64_t each;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	for (i = 0; i < MANY; i++) {
+		replace_by_copy("prog");
+		rename_symbol("prog", i + 0x01010101);
+		CHECK(number_of(&o, "prog") == i + 1);
+	}
+	CHECK(o.all->nr_modules == MANY && o.nr_aliases == MANY);
+	each = o.bytes_compared / MANY;
+	CHECK(o.bytes_compared % MANY == 0);
+	/* Once more all of them: one is hashed and compared to one each time. */
+	for (i = 0; i < MANY; i++) {
+		replace_by_copy("prog");
+		rename_symbol("prog", i + 0x01010101);
+		CHECK(number_of(&o, "prog") == i + 1);
+	}
+	CHECK(o.bytes_compared == 3 * MANY * each);
+	ow_sampledobjects_deinit(&o);
+	unlink("prog");
+}
+
+/* The number of a vDSO that is mapped at addr. */
+static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
+{
+	const struct ow_mapping map = { .start = (uintptr_t)addr,
+					.end = (uintptr_t)addr + 8192,
+					.readable = true,
+					.executable = true,
+					.path = "[vdso]" };
+
+	return ow_sampledobjects_number(o, getpid(), &map);
+}
+
+/* A process may write to its vDSO, and tells nothing of another one's by it. */
+static void test_written_vdso(void)
+{
+	const uint8_t *own = (void *)getauxval(AT_SYSINFO_EHDR); // NOLINT
+	uint8_t *high = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *low = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	CHECK(own && high != MAP_FAILED && low != MAP_FAILED);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	/* Nothing is read of one of our word size. */
+	CHECK(number_of_vdso(&o, high) == 1 && number_of_vdso(&o, own) == 1);
+	CHECK(ow_sampledobjects_get(&o, 1) != NULL);
+	memcpy(low, own, 8192);
+	CHECK(mprotect(low, 8192, PROT_READ) == 0);
+	CHECK(number_of_vdso(&o, low) == number_of_vdso(&o, low));
+	CHECK(o.nr_aliases == 1);
+	CHECK(mprotect(low, 8192, PROT_READ | PROT_WRITE) == 0);
+	low[8000] ^= 1;
+	CHECK(mprotect(low, 8192, PROT_READ) == 0);
+	CHECK(number_of_vdso(&o, low) == o.all->nr_modules);
+	CHECK(number_of_vdso(&o, own) == 1);
+	ow_sampledobjects_deinit(&o);
+	munmap(high, 8192);
+	munmap(low, 8192);
 }
 
 int main(void)
 {
 	static const struct test tests[] = {
-		{ "files of one build", test_same_build },
+		{ "equal files", test_equal_files },
+		{ "one build-id, other bytes", test_same_build_id },
+		{ "overwritten", test_overwritten },
+		{ "writable by others", test_writable_by_others },
+		{ "many of one build-id", test_many_of_one_build_id },
+		{ "a vDSO that was written to", test_written_vdso },
 	};
 
 	scratch_enter();
+	scratch_write("small.c", "int main(void) { return 0; }\n");
+	if (!scratch_run("cc -Wl,--build-id small.c -o small"))
+		abort();
 	return test_main(tests, OW_ARRAY_SIZE(tests));
 }

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Which file a file is, and in which state.  A build-id says nothing about that:
+ * anybody can give a file the build-id of another one.  Users can set a file's
+ * mtime, but only the kernel sets its ctime, at each change (inode(7)).
+ */
+#ifndef OW_IDENTITY_H
+#define OW_IDENTITY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct ow_identity {
+	uint64_t dev, inode, size;
+	int64_t mtime_ns, ctime_ns; /* CLOCK_REALTIME */
+	uint32_t uid, mode;         /* st_uid, st_mode */
+};
+
+static inline struct ow_identity ow_identity_of(const struct stat *st)
+{
+	return (struct ow_identity){
+		.dev = st->st_dev,
+		.inode = st->st_ino,
+		.size = (uint64_t)st->st_size,
+		.mtime_ns = st->st_mtim.tv_sec * INT64_C(1000000000) +
+			    st->st_mtim.tv_nsec,
+		.ctime_ns = st->st_ctim.tv_sec * INT64_C(1000000000) +
+			    st->st_ctim.tv_nsec,
+		.uid = st->st_uid,
+		.mode = st->st_mode,
+	};
+}
+
+/* Return true if it is the same inode, whatever was written to it since. */
+static inline bool ow_identity_is_inode(const struct ow_identity *a,
+					const struct ow_identity *b)
+{
+	return a->dev == b->dev && a->inode == b->inode;
+}
+
+/* Return true if it is the same inode, and was not changed in between. */
+static inline bool ow_identity_is_same(const struct ow_identity *a,
+				       const struct ow_identity *b)
+{
+	return ow_identity_is_inode(a, b) && a->size == b->size &&
+	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
+}
+
+#endif /* OW_IDENTITY_H */
