@@ -11,10 +11,17 @@
 #include "debugfile.h"
 #include "error.h"
 #include "object.h"
+#include "scopes.h"
 #include "spans.h"
 
 /* Ranges that are looked at for one address: those of units don't overlap. */
 #define MOST_OVERLAPS 256
+
+/*
+ * DIEs, and ranges, that are looked at in an object; a second has time for some
+ * thirty million of them.
+ */
+#define MOST_WORK ((uint64_t)1 << 28)
 
 /* Addresses of one unit.  .debug_aranges has not those of every compiler. */
 struct range {
@@ -34,6 +41,7 @@ struct ow_lines {
 	struct dwarf main, shared;     /* shared by dwz, where alt is */
 	struct range *ranges;
 	size_t nr, room;
+	struct ow_scopes scopes;
 };
 
 static bool has_compressed(const struct ow_object *obj)
@@ -132,9 +140,14 @@ static bool add_unit(struct ow_lines *l, Dwarf_Die *die)
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+		/* Units may share their ranges. */
+		if (l->scopes.work_left == 0)
+			return false;
+		l->scopes.work_left--;
 		if (!add_range(l, start, end, dwarf_dieoffset(die)))
 			return false;
+	}
 	return true;
 }
 
@@ -180,6 +193,7 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 
 	if (!l)
 		return NULL;
+	l->scopes.work_left = MOST_WORK;
 	from = find_dwarf(l, obj, use_debuginfod);
 	if (from && dwarf_init(&l->main, from)) {
 		find_shared(l, from, obj->root, use_debuginfod);
@@ -194,6 +208,7 @@ void ow_lines_destroy(struct ow_lines *l)
 {
 	if (!l)
 		return;
+	ow_scopes_deinit(&l->scopes);
 	dwarf_deinit(&l->main);
 	dwarf_deinit(&l->shared);
 	ow_object_close(l->debug);
@@ -261,60 +276,31 @@ static const char *linked_name(Dwarf_Die *die)
 	return name ? name : dwarf_diename(die);
 }
 
-static bool is_function(Dwarf_Die *die)
-{
-	int tag = dwarf_tag(die);
-
-	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
-	       tag == DW_TAG_entry_point;
-}
-
-/* scopes lead from the innermost outwards; the last call is no inline. */
-static size_t fill(Dwarf_Die *unit, Dwarf_Die *scopes, int nr,
-		   struct ow_line *calls, size_t max)
+/* The functions lead outwards; the last call is no inline. */
+static size_t fill(Dwarf_Die *unit, Dwarf_Die *functions, size_t nr,
+		   struct ow_line *calls)
 {
 	struct ow_line next = calls[0];
-	size_t n = 0;
 
-	for (int i = 0; i < nr && n < max; i++) {
-		if (!is_function(&scopes[i]))
-			continue;
-		calls[n] = next;
-		calls[n].function = linked_name(&scopes[i]);
-		calls[n].is_inline = dwarf_tag(&scopes[i]) ==
+	for (size_t i = 0; i < nr; i++) {
+		calls[i] = next;
+		calls[i].function = linked_name(&functions[i]);
+		calls[i].is_inline = dwarf_tag(&functions[i]) ==
 				     DW_TAG_inlined_subroutine;
-		if (!calls[n].is_inline)
-			dwarf_entrypc(&scopes[i], &calls[n].start);
-		if (!calls[n++].is_inline)
-			break;
+		if (!calls[i].is_inline)
+			dwarf_entrypc(&functions[i], &calls[i].start);
 		next = (struct ow_line){ 0 };
-		set_call_site(&next, unit, &scopes[i]);
+		set_call_site(&next, unit, &functions[i]);
 	}
-	return n ? n : 1;
-}
-
-/*
- * The scopes by address continue, from an inlined function on, with those of
- * its abstract definition; by DIE, with those it was inlined into.
- */
-static int find_scopes(Dwarf_Die *unit, uint64_t vaddr, Dwarf_Die **ret)
-{
-	_cleanup_(ow_freep) Dwarf_Die *at = NULL;
-	int nr = dwarf_getscopes(unit, vaddr, &at);
-
-	for (int i = 0; i < nr; i++)
-		if (is_function(&at[i]))
-			return dwarf_getscopes_die(&at[i], ret);
-	return 0;
+	return nr ? nr : 1;
 }
 
 size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
 		     size_t max)
 {
-	_cleanup_(ow_freep) Dwarf_Die *scopes = NULL;
 	Dwarf_Die unit, split, *full = &unit;
+	Dwarf_Die functions[OW_LINES_MOST];
 	uint8_t type;
-	int nr;
 
 	if (!find_unit(l, vaddr, &unit))
 		return 0;
@@ -325,6 +311,8 @@ size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
 		full = &split;
 	calls[0] = (struct ow_line){ 0 };
 	set_line(&calls[0], &unit, vaddr);
-	nr = find_scopes(full, vaddr, &scopes);
-	return fill(full, scopes, nr > 0 ? nr : 0, calls, max);
+	if (max > OW_LINES_MOST)
+		max = OW_LINES_MOST;
+	max = ow_scopes_find(&l->scopes, full, vaddr, functions, max);
+	return fill(full, functions, max, calls);
 }

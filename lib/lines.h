@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define OW_LINES_MOST 64 /* calls, inlined into each other */
+
 struct ow_lines;
 struct ow_object;
 
@@ -29,7 +31,7 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 
 /*
  * Fill calls with what the source has at vaddr, the innermost first, and
- * return how many, at most max; 0 if no unit covers vaddr.
+ * return how many, at most max and OW_LINES_MOST; 0 if no unit covers vaddr.
  */
 size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
 		     size_t max);

@@ -17,7 +17,7 @@
 #include "symtab.h"
 
 #define FUNCTION_MAX ((uint64_t)1 << 24) /* bytes, where nobody tells */
-#define CALLS_MAX    64 /* inlined into each other, at one pc */
+#define CALLS_MAX    OW_LINES_MOST
 
 /* The tables of one object, made when the first name in it is wanted. */
 struct tables {

@@ -5,10 +5,11 @@ import errno
 import os
 import re
 import resource
+import struct
 import subprocess
 
 import elfmake
-from harness import (PATIENCE, START, case, check, check_names)
+from harness import (PATIENCE, START, case, check, check_names, need_root)
 
 MB = 1 << 20
 # Of its own time.  What is tested took minutes, and takes a part of a second.
@@ -114,3 +115,85 @@ def test_long_names(context):
     check(16384 < longest < 17000, 'the longest line', longest)
     check('___... + 0x' in done.stdout, 'says that it was cut')
     context.note('%.2f s' % done.cpu)
+
+
+def uleb(n):
+    out = bytearray()
+    while n > 127:
+        out.append(n & 127 | 128)
+        n >>= 7
+    return bytes(out) + bytes([n])
+
+
+ABBREVIATIONS = bytes([
+    1, 0x11, 1, 0x11, 0x01, 0x12, 0x07, 0, 0,             # unit: low, high
+    2, 0x2e, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0,  # subprogram: name
+    3, 0x0b, 1, 0x11, 0x01, 0x12, 0x07, 0, 0,              # lexical block
+    4, 0x39, 1, 0x03, 0x08, 0, 0,                          # namespace
+    5, 0x1d, 0, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0,  # inlined
+    0])
+
+
+def describe(elf, dies):
+    """Have .debug_info be one unit over all code, with these DIEs in it."""
+    elf.hide('.debug_info', '.debug_abbrev', '.debug_aranges', '.debug_line',
+             '.debug_str', '.debug_line_str', '.debug_rnglists')
+    code = elf.section('.text')
+    unit = (struct.pack('<HIB', 4, 0, 8) + b'\1' +
+            struct.pack('<QQ', code.vaddr, code.size) + dies + b'\0')
+    elf.add('.debug_abbrev', ABBREVIATIONS)
+    elf.add('.debug_info', struct.pack('<I', len(unit)) + unit)
+
+
+def nested_blocks(elf):
+    code = elf.section('.text')
+    span = struct.pack('<QQ', code.vaddr, code.size)
+    describe(elf, b'\2all\0' + span + (b'\3' + span) * 100000 +
+             b'\0' * 100001)
+
+
+def nested_namespaces(elf):
+    describe(elf, b'\4n\0' * 200000 + b'\0' * 200000)
+
+
+@case('objects: 100,000 nested blocks in DWARF')
+def test_nested_blocks(context):
+    target = run_changed(context, nested_blocks)
+    done = check_stack(context, target, '-i')
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+
+
+@case('objects: 200,000 nested namespaces in DWARF')
+def test_nested_namespaces(context):
+    target = run_changed(context, nested_namespaces)
+    done = check_stack(context, target, '-i')
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+
+
+def in_namespaces(elf):
+    """As rustc writes it: functions in types in namespaces."""
+    code = elf.section('.text')
+    span = struct.pack('<QQ', code.vaddr, code.size)
+    describe(elf, b'\4a\0' + b'\4b\0' + b'\2all\0' + span +
+             b'\5inner\0' + span + b'\0' * 3)
+
+
+@case('objects: functions in namespaces, and what is inlined there')
+def test_in_namespaces(context):
+    target = run_changed(context, in_namespaces)
+    check_stack(context, target, '-i', expected=[
+        'inner', 'wait_here', 'inner', 'outer', 'inner', 'main', '...'])
+
+
+@case('objects: a profile, with nested blocks in one process of it')
+def test_record(context):
+    need_root()
+    hostile = run_changed(context, nested_blocks, 'work', name='hostile')
+    normal = run_changed(context, lambda elf: None, 'work', name='normal')
+    done = Done(context, 'record', '-i', '-d', '1', '-f', 'folded',
+                '--no-kernel', '-p', '%d,%d' % (hostile.pid, normal.pid))
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    for name in 'hostile', 'normal':
+        lines = [l for l in done.stdout.splitlines() if name in l]
+        check(lines and all(';main;busy;work_here ' in l for l in lines),
+              'stacks of ' + name, done.stdout)

@@ -33,18 +33,43 @@ static const char source[] =
 	"	return outer(argc);\n"
 	"}\n";
 
+/* With functions in namespaces, lambdas and the library's templates. */
+static const char templates[] =
+	"#include <algorithm>\n"
+	"#include <string>\n"
+	"#include <vector>\n"
+	"namespace app { namespace {\n"
+	"struct item { std::string name; int n; };\n"
+	"inline bool less(const item &a, const item &b) { return a.n < b.n; }\n"
+	"} }\n"
+	"int outer(int x)\n"
+	"{\n"
+	"	std::vector<app::item> v;\n"
+	"	auto add = [&](int n) {\n"
+	"		v.push_back({ std::to_string(n), n ^ 5 });\n"
+	"	};\n"
+	"	for (int i = 0; i < x; i++)\n"
+	"		add(i);\n"
+	"	std::sort(v.begin(), v.end(), app::less);\n"
+	"	return v.size() + v[0].n;\n"
+	"}\n"
+	"int main(int argc, char **)\n"
+	"{\n"
+	"	return outer(argc);\n"
+	"}\n";
+
 /* Write what ow_lines_find() says in the way of eu-addr2line -a -i -f. */
 static size_t write_ours(const char *path, FILE *addrs, FILE *out)
 {
 	struct ow_object *obj = ow_object_open(path, NULL);
 	struct ow_lines *l = obj ? ow_lines_create(obj, false) : NULL;
-	struct ow_line calls[16];
+	struct ow_line calls[OW_LINES_MOST];
 	unsigned long long at;
 	size_t deepest = 0;
 
 	CHECK(l);
 	while (l && fscanf(addrs, "%llx", &at) == 1) {
-		size_t nr = ow_lines_find(l, at, calls, 16);
+		size_t nr = ow_lines_find(l, at, calls, OW_LINES_MOST);
 
 		fprintf(out, "0x%016llx\n", at);
 		for (size_t i = 0; i < nr; i++) {
@@ -64,7 +89,7 @@ static size_t write_ours(const char *path, FILE *addrs, FILE *out)
  * Each instruction of the two functions, compared with eu-addr2line(1); GNU
  * addr2line(1) names some inlined functions by what they are inlined into.
  */
-static void check_file(const char *path)
+static void check_file(const char *path, size_t deepest)
 {
 	FILE *addrs, *out;
 
@@ -79,7 +104,7 @@ static void check_file(const char *path)
 			  path));
 	addrs = fopen("addrs", "re");
 	out = fopen("got", "we");
-	CHECK(write_ours(path, addrs, out) == 3);
+	CHECK(write_ours(path, addrs, out) == deepest);
 	fclose(addrs);
 	fclose(out);
 	CHECK(scratch_run("diff want got >&2"));
@@ -89,7 +114,7 @@ static void check_flags(const char *flags)
 {
 	CHECK(scratch_run("g++ -O2 %s p.cc -o p", flags));
 	printf("# %s\n", flags);
-	check_file("p");
+	check_file("p", 3);
 }
 
 static void test_compiled(void)
@@ -100,6 +125,13 @@ static void test_compiled(void)
 	check_flags("-gdwarf-5 -no-pie");
 	check_flags("-gdwarf-4 -gz=zlib");
 	check_flags("-gdwarf-5 -fdebug-types-section");
+}
+
+static void test_templates(void)
+{
+	scratch_write("t.cc", templates);
+	CHECK(scratch_run("g++ -O2 -g t.cc -o t"));
+	check_file("t", 15);
 }
 
 static void test_separate(void)
@@ -130,7 +162,7 @@ static void test_dwz(void)
 	}
 	CHECK(scratch_run("g++ -O2 -gdwarf-4 p.cc -o a && cp a b && "
 			  "dwz -m common a b"));
-	check_file("a");
+	check_file("a", 3);
 }
 
 static void test_nothing(void)
@@ -163,6 +195,7 @@ int main(void)
 		{ "shared by dwz", test_dwz },
 		{ "outside of units", test_outside },
 		{ "no DWARF", test_nothing },
+		{ "namespaces and templates", test_templates },
 	};
 
 	scratch_enter();

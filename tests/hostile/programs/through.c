@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-__attribute__((noinline)) static int wait_here(int n)
+__attribute__((noipa)) static int wait_here(int n)
 {
 	puts("ready");
 	fflush(stdout);
@@ -17,13 +17,13 @@ static inline __attribute__((always_inline)) int inlined(int n)
 	return wait_here(n + 1) + 1;
 }
 
-__attribute__((noinline)) static int outer(int n)
+__attribute__((noipa)) static int outer(int n)
 {
 	return inlined(n) + n;
 }
 
 /* As above, but it works, for what takes samples. */
-__attribute__((noinline)) static unsigned int work_here(unsigned int n)
+__attribute__((noipa)) static unsigned int work_here(unsigned int n)
 {
 	puts("ready");
 	fflush(stdout);
@@ -32,13 +32,14 @@ __attribute__((noinline)) static unsigned int work_here(unsigned int n)
 	return n;
 }
 
-__attribute__((noinline)) static unsigned int busy(unsigned int n)
+__attribute__((noipa)) static unsigned int busy(unsigned int n)
 {
 	return work_here(n) + 1;
 }
 
 int main(int argc, char **argv)
 {
-	return argc > 1 ? (int)busy((unsigned int)argc) + argv[1][0] :
-			  outer(argc);
+	if (argc > 1)
+		return (int)busy((unsigned int)argc) + argv[1][0];
+	return outer(argc) + 1;
 }

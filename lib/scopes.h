@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Which functions of a unit's DWARF cover an address. */
+#ifndef OW_SCOPES_H
+#define OW_SCOPES_H
+
+#include <elfutils/libdw.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * What is known of the units of an object.  All zero but for work_left is a good
+ * beginning.
+ */
+struct ow_scopes {
+	/* Of DIEs and of their ranges, that may still be looked at; at 0 nothing
+	   more is found. */
+	uint64_t work_left;
+	void *units; /* a tree (tsearch(3)) of struct unit */
+};
+
+/*
+ * The function of the unit that covers vaddr, and what is inlined into it there:
+ * fill list, the innermost first, and return how many; of more than max the
+ * outermost are left out.  Blocks may be nested as deep as they like.
+ */
+size_t ow_scopes_find(struct ow_scopes *s, Dwarf_Die *unit, uint64_t vaddr,
+		      Dwarf_Die *list, size_t max);
+
+void ow_scopes_deinit(struct ow_scopes *s);
+
+#endif /* OW_SCOPES_H */
