@@ -60,10 +60,12 @@ hosted := $(core) $(wildcard lib/*.c) \
 	$(filter-out $(xen_absent),$(wildcard targets/*.c)) \
 	$(filter-out $(bpf_absent),$(wildcard bpf/*.c))
 output := $(wildcard output/*.c)
-tbstack := $(output) $(wildcard tools/tb*.c)
-symbolize := tools/symbolize.c tools/traceline.c
-uniprof := $(output) $(wildcard tools/uniprof*.c) tools/sampler.c tools/costs.c
-tool := $(output) $(filter-out $(tbstack) $(symbolize) \
+# What the tools share.
+shared := $(output) tools/cutfiles.c
+tbstack := $(shared) $(wildcard tools/tb*.c)
+symbolize := $(shared) tools/symbolize.c tools/traceline.c
+uniprof := $(shared) $(wildcard tools/uniprof*.c) tools/sampler.c tools/costs.c
+tool := $(shared) $(filter-out $(tbstack) $(symbolize) \
 	$(wildcard tools/uniprof*.c) $(ctf_absent),$(wildcard tools/*.c))
 tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 
@@ -127,7 +129,7 @@ $(B)/lib/liboutwind.so.$(VERSION): $(hosted:%.c=$(B)/user/%.o) lib/liboutwind.ma
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
 	@$(CC) -shared -Wl,-soname,liboutwind.so.$(SOVERSION) -Wl,-z,defs \
-		-Wl,--version-script,lib/liboutwind.map $(LDFLAGS) \
+		-Wl,-z,nodelete -Wl,--version-script,lib/liboutwind.map $(LDFLAGS) \
 		$(filter %.o,$^) $(libs) -o $@
 
 $(B)/lib/liboutwind.so: $(B)/lib/liboutwind.so.$(VERSION)

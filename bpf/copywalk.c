@@ -102,6 +102,18 @@ static enum ow_end retry(struct ow_copywalk *w, const struct ow_imagewalk *by,
 	return ow_walk_run(&w->walk);
 }
 
+static enum ow_end walk(struct ow_copywalk *w, const struct ow_imagewalk *by,
+			const struct ow_window *stack,
+			const struct ow_regs *regs)
+{
+	enum ow_end end;
+
+	ow_walk_begin(&w->walk, &by->target, stack, &w->cache, regs, w->frames,
+		      w->max);
+	end = ow_walk_run(&w->walk);
+	return end == OW_END_UNKNOWN ? retry(w, by, stack, *regs) : end;
+}
+
 size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
 		       const struct ow_arch *arch, const struct ow_regs *regs,
 		       const struct ow_window *stack, size_t first,
@@ -116,11 +128,13 @@ size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
 		return 0;
 	by->stack = *stack;
 	by->live = w->live;
-	ow_walk_begin(&w->walk, &by->target, stack, &w->cache, regs, w->frames,
-		      w->max);
-	*end_ret = ow_walk_run(&w->walk);
-	if (*end_ret == OW_END_UNKNOWN)
-		*end_ret = retry(w, by, stack, *regs);
+	*end_ret = walk(w, by, stack, regs);
+	while (ow_imagewalk_lose_cut(by)) {
+		memset(w->cache.entries, 0,
+		       2 * ((size_t)w->cache.mask + 1) *
+			       sizeof(*w->cache.entries));
+		*end_ret = walk(w, by, stack, regs);
+	}
 	for (i = 0; i < w->walk.nr; i++) {
 		f = &w->frames[i];
 		w->packed[first + i] = OW_SAMPLE_FRAME(f->pc, f->how, f->flags);

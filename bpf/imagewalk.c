@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "err.h"
+#include "filemap.h"
 
 /* Code and read-only data, as it is in objects. */
 static int read_object(const struct ow_imagewalk *w, uint64_t addr, void *buf,
@@ -48,7 +49,7 @@ static void fill_module(struct ow_imagewalk *w, uint32_t i)
 
 	w->map[i] = (struct ow_range){ r->start, r->end, NULL };
 	*m = (struct ow_module){ .bias = r->bias, .state = OW_MODULE_READY };
-	if (!obj || obj->elf.arch != w->target.arch ||
+	if (!obj || ow_object_is_cut(obj) || obj->elf.arch != w->target.arch ||
 	    ow_object_load_cfi(obj, NULL))
 		return;
 	m->cfi = &obj->cfi;
@@ -65,6 +66,7 @@ struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
 
 	if (!w)
 		return NULL;
+	w->nr_cut = ow_filemap_nr_cut();
 	w->objects = im->objects;
 	w->ranges = image->ranges;
 	w->modules = calloc(image->nr + 1, sizeof(*w->modules));
@@ -81,6 +83,19 @@ struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
 	w->target.map = (struct ow_map){ w->map, image->nr,
 					 2 * image->id + (arch->word == 4) };
 	return w;
+}
+
+bool ow_imagewalk_lose_cut(struct ow_imagewalk *w)
+{
+	unsigned int now = ow_filemap_nr_cut();
+	uint32_t i;
+
+	if (now == w->nr_cut)
+		return false;
+	w->nr_cut = now;
+	for (i = 0; i < w->target.map.nr; i++)
+		fill_module(w, i);
+	return true;
 }
 
 void ow_imagewalk_destroy(struct ow_imagewalk *w)

@@ -14,6 +14,7 @@ struct ow_imagewalk {
 	const struct ow_bpf_range *ranges;
 	struct ow_module *modules;
 	struct ow_range *map;
+	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
 	struct ow_window stack;     /* of the walk that is under way */
 	struct ow_processmem *live; /* what else there is; or NULL */
 };
@@ -22,6 +23,12 @@ struct ow_imagewalk {
 struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
 					 const struct ow_image *image,
 					 const struct ow_arch *arch);
+/*
+ * Give up the objects whose files were cut off since the last call.  Return true
+ * if there may be such: what was walked meanwhile is to be walked anew.
+ */
+bool ow_imagewalk_lose_cut(struct ow_imagewalk *w);
+
 void ow_imagewalk_destroy(struct ow_imagewalk *w);
 
 #endif /* OW_IMAGEWALK_H */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "filemap.h"
 #include "syscalls.h"
 
 #define PAGE_SIZE 4096 /* or more; touching more often does no harm */
@@ -225,27 +226,77 @@ static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
 		m && m->why.code ? m->why.msg : "");
 }
 
+static bool lose_cut(struct ow_capture_module *m)
+{
+	bool is_object = ow_object_is_cut(m->object) && !m->is_cut;
+	bool is_table = m->base.table && ow_filemap_is_cut(m->table->map);
+
+	if (is_object) {
+		ow_object_fail_cut(m->object, &m->why);
+		m->is_cut = true;
+		m->base.cfi = NULL;
+		m->base.orc = NULL;
+	}
+	if (is_object || is_table)
+		m->base.table = NULL;
+	return is_object || is_table;
+}
+
+bool ow_capture_lose_cut(struct ow_capture *c)
+{
+	unsigned int now = ow_filemap_nr_cut();
+	bool lost = false;
+	size_t i;
+
+	if (now == c->nr_cut)
+		return false;
+	c->nr_cut = now;
+	for (i = 0; i < c->nr_modules; i++)
+		lost |= lose_cut(&c->modules[i]);
+	if (lost) /* no row of them is to be found again */
+		memset(c->cache.entries, 0,
+		       2 * ((size_t)c->cache.mask + 1) *
+			       sizeof(*c->cache.entries));
+	return lost;
+}
+
+static size_t walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
+		   size_t max, enum ow_end *end_ret)
+{
+	struct ow_walk *w = &c->walk;
+
+	maybe_grow_cache(c);
+	ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
+		      &c->threads[i].regs, frames,
+		      max < UINT32_MAX ? (unsigned int)max : UINT32_MAX);
+	while ((*end_ret = ow_walk_run(w)) == OW_END_WANT)
+		ow_capture_ready(c, (struct ow_capture_module *)w->wanted);
+	return w->nr;
+}
+
 size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 		       size_t max, enum ow_end *end_ret, struct ow_error *err)
 {
-	struct ow_walk *w = &c->walk;
-	enum ow_end end;
+	size_t nr;
 
 	if (i >= c->nr_threads || !c->threads[i].info.captured) {
 		*end_ret = OW_END_FAULT;
 		ow_fail(err, OW_CODE_ABSENT, "thread was not captured");
 		return 0;
 	}
-	maybe_grow_cache(c);
-	ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
-		      &c->threads[i].regs, frames,
-		      max < UINT32_MAX ? (unsigned int)max : UINT32_MAX);
-	while ((end = ow_walk_run(w)) == OW_END_WANT)
-		ow_capture_ready(c, (struct ow_capture_module *)w->wanted);
-	*end_ret = end;
-	if (end != OW_END_OUTERMOST && err)
-		explain(c, end, err);
-	return w->nr;
+	do
+		nr = walk(c, i, frames, max, end_ret);
+	while (ow_capture_lose_cut(c));
+	if (ow_filemap_is_cut(c->file)) {
+		*end_ret = OW_END_FAULT;
+		ow_fail(err, OW_CODE_FORMAT,
+			"%s: cut off, or not readable, while it was read",
+			ow_filemap_name(c->file));
+		return 0;
+	}
+	if (*end_ret != OW_END_OUTERMOST && err)
+		explain(c, *end_ret, err);
+	return nr;
 }
 
 int ow_capture_again(struct ow_capture *c, struct ow_error *err)

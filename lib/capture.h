@@ -28,7 +28,8 @@ struct ow_capture_module {
 	uint64_t head;         /* of a core's: addr where its file begins */
 	uint64_t dev, inode;   /* dev as makedev() has it */
 	bool deleted;
-	bool is_given;            /* path is the user's own, not the target's */
+	bool is_cut;   /* its file was, and nothing of object counts */
+	bool is_given; /* path is the user's own, not the target's */
 	struct ow_object *object; /* NULL until base.state is READY, and after
 				     that if it could not be opened */
 	bool owns_object; /* another module of the same file has it too */
@@ -68,6 +69,9 @@ struct ow_capture {
 	struct ow_range *ranges;   /* what target.map has */
 	struct ow_region *regions; /* in address order, none overlapping */
 	size_t nr_regions;
+	/* What regions are borrowed from, of the name program or path, or NULL. */
+	const struct ow_filemap *file;
+	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
 	struct ow_capture_stats stats;
 	char warning[256]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;
@@ -108,6 +112,13 @@ void ow_capture_sort(struct ow_capture *c);
  * CFI and table.  Afterwards its state is OW_MODULE_READY in any case.
  */
 void ow_capture_ready(struct ow_capture *c, struct ow_capture_module *m);
+
+/*
+ * Give up the objects and tables whose files were cut off since the last call:
+ * each module's why says so.  Return true if there were such: what was read
+ * meanwhile is to be read anew.
+ */
+bool ow_capture_lose_cut(struct ow_capture *c);
 
 /* The region that holds addr, or NULL. */
 const struct ow_region *ow_capture_region_at(const struct ow_capture *c,

@@ -204,6 +204,11 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 	return NULL;
 }
 
+bool ow_lines_is_cut(const struct ow_lines *l)
+{
+	return ow_object_is_cut(l->debug) || ow_object_is_cut(l->alt);
+}
+
 void ow_lines_destroy(struct ow_lines *l)
 {
 	if (!l)

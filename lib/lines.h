@@ -36,6 +36,9 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
 		     size_t max);
 
+/* Return true if a debug file was cut off while it was read. */
+bool ow_lines_is_cut(const struct ow_lines *l);
+
 void ow_lines_destroy(struct ow_lines *l);
 
 #endif /* OW_LINES_H */

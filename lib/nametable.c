@@ -129,7 +129,8 @@ bool ow_nametable_find(struct ow_nametable *t, uint64_t addr,
 
 	if (t->text)
 		return ow_nametext_find(t->text, addr, name_ret, offset_ret);
-	if (!ow_symtab_find(t->symtab, addr, &symbol))
+	if (!ow_symtab_find(t->symtab, addr, &symbol) ||
+	    ow_object_is_cut(t->obj) || ow_symtab_is_cut(t->symtab))
 		return false;
 	*name_ret = symbol.name;
 	*offset_ret = addr - symbol.vaddr;

@@ -12,14 +12,24 @@
 #include "err.h"
 #include "error.h"
 #include "fdeindex.h"
+#include "filemap.h"
 #include "inflate.h"
 
 #define PAGE_MASK       0xfffULL /* the smallest page of any target */
 #define MOST_PREFAULTED (4 << 20)
 #define AROUND          65536 /* bytes of pages that come with one */
 
+static void give_back(const uint8_t *bytes, struct ow_filemap *map)
+{
+	if (map)
+		ow_filemap_close(map);
+	else
+		free((void *)bytes);
+}
+
+/* Of what is mapped, or without map of a copy; either is the object's. */
 static struct ow_object *create(const uint8_t *bytes, size_t size,
-				bool is_image, const char *path,
+				struct ow_filemap *map, const char *path,
 				struct ow_error *err)
 {
 	struct ow_object *obj = calloc(1, sizeof(*obj));
@@ -28,16 +38,20 @@ static struct ow_object *create(const uint8_t *bytes, size_t size,
 
 	if (!obj) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		give_back(bytes, map);
 		return NULL;
 	}
 	obj->bytes = bytes;
 	obj->size = size;
 	obj->fd = -1;
-	obj->is_image = is_image;
+	obj->map = map;
+	obj->is_image = !map;
 	obj->path = strdup(path);
 	why = obj->path ? ow_elf_parse(&obj->elf, bytes, size) : -OW_EFORMAT;
 	if (why) {
-		if (why == -OW_EUNSUPPORTED)
+		if (ow_object_is_cut(obj))
+			ow_object_fail_cut(obj, err);
+		else if (why == -OW_EUNSUPPORTED)
 			ow_fail(err, OW_CODE_UNSUPPORTED,
 				"%s: ELF file of a machine that outwind "
 				"doesn't know",
@@ -61,9 +75,9 @@ static struct ow_object *create(const uint8_t *bytes, size_t size,
 struct ow_object *ow_object_open_fd(int fd, const char *path,
 				    struct ow_error *err)
 {
+	struct ow_filemap *map;
 	struct ow_object *obj;
 	struct stat st;
-	void *bytes;
 
 	if (fstat(fd, &st)) {
 		ow_fail(err, OW_CODE_SYSTEM, "stat %s", path);
@@ -73,15 +87,19 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", path);
 		return NULL;
 	}
-	bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED) {
+	map = ow_filemap_open(fd, (size_t)st.st_size, path, 0);
+	if (!map) {
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
 		return NULL;
 	}
-	obj = create(bytes, st.st_size, false, path, err);
+	obj = create(ow_filemap_bytes(map), (size_t)st.st_size, map, path, err);
 	if (obj)
 		obj->file = ow_identity_of(&st);
-	return obj;
+	if (!ow_object_is_cut(obj))
+		return obj;
+	ow_object_fail_cut(obj, err);
+	ow_object_close(obj);
+	return NULL;
 }
 
 struct ow_object *ow_object_open(const char *path, struct ow_error *err)
@@ -99,7 +117,7 @@ struct ow_object *ow_object_open(const char *path, struct ow_error *err)
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
 				       const char *path, struct ow_error *err)
 {
-	return create(bytes, size, true, path, err);
+	return create(bytes, size, NULL, path, err);
 }
 
 void ow_object_close(struct ow_object *obj)
@@ -107,10 +125,7 @@ void ow_object_close(struct ow_object *obj)
 	if (!obj)
 		return;
 	ow_object_drop_fd(obj);
-	if (obj->is_image)
-		free((void *)obj->bytes);
-	else
-		munmap((void *)obj->bytes, obj->size);
+	give_back(obj->bytes, obj->map);
 	free((void *)obj->cfi.eh_index.refs);
 	free((void *)obj->cfi.debug_index.refs);
 	free((void *)obj->cfi.known);
@@ -360,4 +375,16 @@ void ow_object_prefault_cfi(struct ow_object *obj)
 	for (; start < end; start += AROUND - ((uintptr_t)start & (AROUND - 1)))
 		madvise((void *)start, 1, MADV_POPULATE_READ);
 	know_cie(&obj->cfi);
+}
+
+bool ow_object_is_cut(const struct ow_object *obj)
+{
+	return obj && ow_filemap_is_cut(obj->map);
+}
+
+int ow_object_fail_cut(const struct ow_object *obj, struct ow_error *err)
+{
+	return ow_fail(err, OW_CODE_FORMAT,
+		       "%s: cut off, or not readable, while it was read",
+		       obj->path);
 }

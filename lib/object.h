@@ -16,6 +16,7 @@
 #include "orc.h"
 
 struct ow_error;
+struct ow_filemap;
 
 #define OW_BUILD_ID_MAX 32
 
@@ -24,9 +25,10 @@ struct ow_object {
 	char *root;           /* folder that path is below, or NULL */
 	const uint8_t *bytes; /* the file from offset 0, read-only */
 	size_t size;
-	int fd;         /* its file, for ow_object_read(), or -1 */
-	int reads_left; /* of fd, before it is closed */
-	bool is_image;  /* bytes were copied from memory, by file offset */
+	struct ow_filemap *map; /* that bytes are in, or NULL */
+	int fd;                 /* its file, for ow_object_read(), or -1 */
+	int reads_left;         /* of fd, before it is closed */
+	bool is_image; /* bytes were copied from memory, by file offset */
 	struct ow_identity file; /* as it was when it was opened; 0: an image */
 	struct ow_elf elf;
 	uint8_t build_id[OW_BUILD_ID_MAX];
@@ -108,6 +110,15 @@ bool ow_object_keep_fd(struct ow_object *obj, int fd);
 
 /* Close the fd that was kept, if one was. */
 void ow_object_drop_fd(struct ow_object *obj);
+
+/*
+ * Return true if the file was cut off while it was read: what was made of it so
+ * far is not to be relied on.  NULL was not.
+ */
+bool ow_object_is_cut(const struct ow_object *obj);
+
+/* Fail with what is wrong with such an object. */
+int ow_object_fail_cut(const struct ow_object *obj, struct ow_error *err);
 
 /* Copy size of obj->bytes from at on, all of which are there. */
 void ow_object_read(struct ow_object *obj, const uint8_t *at, void *buf,

@@ -8,6 +8,7 @@
 #include "capture.h"
 #include "demangle.h"
 #include "error.h"
+#include "filemap.h"
 #include "intern.h"
 #include "jitnames.h"
 #include "lines.h"
@@ -35,6 +36,7 @@ struct ow_symbolizer {
 	struct ow_perfmap *perfmap;
 	bool perfmap_tried;
 	struct ow_namecache cache;
+	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
 };
 
 struct ow_symbolizer *ow_symbolizer_create(struct ow_capture *c,
@@ -230,6 +232,38 @@ static void name_by_table(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 	name->offset = offset + (pc - lookup);
 }
 
+/*
+ * Give up what was cut off since the last call.  Return true if there was such:
+ * a name that was made meanwhile is to be made anew.
+ */
+static bool lose_cut(struct ow_symbolizer *s)
+{
+	unsigned int now = ow_filemap_nr_cut();
+	struct tables *t;
+	bool lost;
+
+	if (now == s->nr_cut)
+		return false;
+	s->nr_cut = now;
+	lost = ow_capture_lose_cut(s->capture);
+	for (t = s->tables; t < s->tables + s->nr_tables; t++) {
+		bool is_symtab = t->symtab && ow_symtab_is_cut(t->symtab);
+		bool is_lines = t->lines && ow_lines_is_cut(t->lines);
+
+		if (is_symtab) {
+			ow_symtab_destroy(t->symtab);
+			t->symtab = NULL;
+		}
+		if (is_lines) {
+			ow_lines_destroy(t->lines);
+			t->lines = NULL;
+		}
+		lost = lost || is_symtab || is_lines ||
+		       ow_object_is_cut(t->object);
+	}
+	return lost;
+}
+
 /* Name a frame that was not seen before: up to CALLS_MAX names. */
 static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 		      struct ow_name *names)
@@ -269,7 +303,9 @@ size_t ow_symbolizer_name(struct ow_symbolizer *s, const struct ow_frame *frame,
 	from = ow_namecache_find(&s->cache, frame->pc, back, &nr);
 	if (!from) {
 		from = found;
-		nr = resolve(s, frame, found);
+		do
+			nr = resolve(s, frame, found);
+		while (lose_cut(s));
 		ow_namecache_put(&s->cache, frame->pc, back, found, nr);
 	}
 	if (nr > max)

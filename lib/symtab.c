@@ -169,6 +169,11 @@ bool ow_symtab_find(struct ow_symtab *tab, uint64_t vaddr,
 	return true;
 }
 
+bool ow_symtab_is_cut(const struct ow_symtab *tab)
+{
+	return ow_object_is_cut(tab->debug);
+}
+
 void ow_symtab_destroy(struct ow_symtab *tab)
 {
 	if (!tab)

@@ -38,6 +38,9 @@ void ow_symtab_prepare(struct ow_symtab *tab, uint64_t *vaddrs, size_t nr);
 bool ow_symtab_find(struct ow_symtab *tab, uint64_t vaddr,
 		    struct ow_symbol *ret);
 
+/* Return true if a debug file was cut off while it was read. */
+bool ow_symtab_is_cut(const struct ow_symtab *tab);
+
 void ow_symtab_destroy(struct ow_symtab *tab);
 
 #endif /* OW_SYMTAB_H */

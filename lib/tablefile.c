@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "filemap.h"
 #include "object.h"
 #include "tablegen.h"
 
@@ -88,12 +89,12 @@ struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj)
 	if (!f)
 		return NULL;
 	f->size = st.st_size;
-	f->bytes = mmap(NULL, f->size, PROT_READ, MAP_PRIVATE | MAP_POPULATE,
-			fd, 0);
-	if (f->bytes == MAP_FAILED) {
+	f->map = ow_filemap_open(fd, f->size, path, MAP_POPULATE);
+	if (!f->map) {
 		free(f);
 		return NULL;
 	}
+	f->bytes = ow_filemap_bytes(f->map);
 	if (ow_table_open(&f->table, f->bytes, f->size) || !belongs(f, obj)) {
 		ow_tablefile_close(f);
 		return NULL;
@@ -105,7 +106,7 @@ void ow_tablefile_close(struct ow_tablefile *f)
 {
 	if (!f)
 		return;
-	munmap(f->bytes, f->size);
+	ow_filemap_close(f->map);
 	free(f);
 }
 

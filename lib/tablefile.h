@@ -7,12 +7,14 @@
 
 #include "table.h"
 
+struct ow_filemap;
 struct ow_object;
 
 /* A table file, mapped. */
 struct ow_tablefile {
 	struct ow_table table;
-	void *bytes;
+	struct ow_filemap *map;
+	const void *bytes;
 	size_t size;
 };
 

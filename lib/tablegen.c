@@ -245,13 +245,15 @@ static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 	}
 	if (!debug.nr)
 		bytes = make_by_hdr(&g, size_ret, err);
-	if (bytes)
-		return bytes;
-	if (ow_is_given_up(stop)) {
+	if (!bytes && ow_is_given_up(stop))
 		fail_given_up(obj, err);
-		return NULL;
-	}
-	return make_by_search(&g, &debug, size_ret, err);
+	else if (!bytes)
+		bytes = make_by_search(&g, &debug, size_ret, err);
+	if (!ow_object_is_cut(obj))
+		return bytes;
+	ow_object_fail_cut(obj, err);
+	free(bytes);
+	return NULL;
 }
 
 uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,

@@ -10,7 +10,7 @@ compat_flags := -std=gnu11 -D_GNU_SOURCE $(warn) -fvisibility=hidden \
 	-Iinclude/compat -Iinclude -Iuapi -iquote core -iquote lib \
 	-iquote targets -iquote compat -MMD -MP $(user_flags)
 # They find one another in their own folder, not the system's of the same name.
-compat_so := -shared -Wl,-Bsymbolic -Wl,-z,defs -Wl,-z,now \
+compat_so := -shared -Wl,-Bsymbolic -Wl,-z,nodelete -Wl,-z,defs -Wl,-z,now \
 	-Wl,-rpath,'$$ORIGIN'
 
 # $(1) the machine, $(2) its compiler, $(3) where objects and libraries go.

@@ -4,8 +4,12 @@
 
 hostile := $(B)/hostile
 hostile_flags := -std=gnu11 -D_GNU_SOURCE -O2 -g -Wall -Werror -pthread
+hostile_sources := $(wildcard tests/hostile/programs/*.c)
+# lib*.c are libraries, user*.c use the library that is tested.
+hostile_libraries := $(filter tests/hostile/programs/lib%.c,$(hostile_sources))
 hostile_programs := $(patsubst tests/hostile/programs/%.c,$(hostile)/%,\
-	$(wildcard tests/hostile/programs/*.c))
+	$(filter-out $(hostile_libraries),$(hostile_sources))) \
+	$(patsubst tests/hostile/programs/%.c,$(hostile)/%.so,$(hostile_libraries))
 
 $(hostile)/%: tests/hostile/programs/%.c
 	@mkdir -p $(@D)
@@ -17,6 +21,17 @@ $(hostile)/samebuild_%: hostile_flags += \
 	-Wl,--build-id=0x5a5a5a5a6b6b6b6b7c7c7c7c8d8d8d8d9e9e9e9e
 $(hostile)/samebuild_victim $(hostile)/samebuild_impostor: \
 	tests/hostile/programs/samebuild.h
+
+$(hostile)/lib%.so: tests/hostile/programs/lib%.c
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) $(hostile_flags) -fPIC -shared $< -o $@
+
+$(hostile)/user%: tests/hostile/programs/user%.c $(B)/lib/liboutwind.so
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) $(hostile_flags) -Iinclude -Iuapi $< -L$(B)/lib -loutwind \
+		-Wl,-rpath,$(abspath $(B)/lib) -o $@
 
 # HOSTILE='pattern ...' runs only tests whose name contains one of them.
 check-hostile: $(addprefix $(B)/bin/,outwind tbstack twindiff uniprof symbolize) \

@@ -14,6 +14,7 @@
 
 #include "decompress.h"
 #include "error.h"
+#include "filemap.h"
 #include "object.h"
 
 #define BLOCK        4096
@@ -126,12 +127,12 @@ static uint64_t room_of(int fd)
 static int map_fd(struct ow_corebytes *b, int fd, size_t size, const char *path,
 		  struct ow_error *err)
 {
-	void *bytes =
-		mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_NORESERVE, fd, 0);
+	struct ow_filemap *map = ow_filemap_open(fd, size, path, MAP_NORESERVE);
 
-	if (bytes == MAP_FAILED)
+	if (!map)
 		return ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
-	b->bytes = bytes;
+	b->map = map;
+	b->bytes = ow_filemap_bytes(map);
 	b->size = size;
 	return 0;
 }
@@ -176,7 +177,7 @@ static int unpack(struct ow_corebytes *b, const struct ow_codec *codec,
 			 how == OW_DECOMPRESSED_CUT ? "end too early" :
 						      "are damaged",
 			 (unsigned long long)s.size);
-	munmap((void *)packed.bytes, packed.size);
+	ow_filemap_close(packed.map);
 	return 0;
 }
 
@@ -210,7 +211,7 @@ int ow_corebytes_open(struct ow_corebytes *b, const char *path,
 
 void ow_corebytes_close(struct ow_corebytes *b)
 {
-	if (b->bytes)
-		munmap((void *)b->bytes, b->size);
+	ow_filemap_close(b->map);
+	b->map = NULL;
 	b->bytes = NULL;
 }

@@ -8,10 +8,12 @@
 
 struct ow_error;
 struct ow_capture_options;
+struct ow_filemap;
 
 struct ow_corebytes {
 	const uint8_t *bytes; /* mapped, so that only what is read costs */
 	size_t size;
+	struct ow_filemap *map;
 	char damage[96]; /* what is wrong with a compressed one, or "" */
 };
 

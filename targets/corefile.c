@@ -15,6 +15,7 @@
 #include "coreobject.h"
 #include "err.h"
 #include "error.h"
+#include "filemap.h"
 #include "guestdump.h"
 
 #define MANY_SEGMENTS 0xffff /* e_phnum says so; section 0 has the number */
@@ -334,6 +335,7 @@ static struct ow_capture *open_core(const char *path,
 	}
 	c->priv = kept;
 	c->priv_free = free_kept;
+	c->file = kept->file.map;
 	c->open = open_object;
 	ow_capture_use_tables(c, options);
 	return c;
@@ -354,6 +356,11 @@ struct ow_capture *ow_capture_core(const char *path, const char *exe,
 	if (!core.c)
 		return NULL;
 	failed = take_core(&core, options, err);
+	if (ow_filemap_is_cut(core.c->file))
+		failed = ow_fail(err, OW_CODE_FORMAT,
+				 "%s: cut off, or not readable, while it was "
+				 "read",
+				 path);
 	ow_corenotes_free(&core.notes);
 	ow_coremaps_free(&core);
 	if (!failed)

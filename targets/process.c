@@ -104,6 +104,7 @@ static int take_undisturbed(struct ow_taken *t, struct ow_error *err)
 	int failed;
 
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault while it is blocked ends us */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	failed = start(&thread, &taking);
 	if (!failed)

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "arch.h"
 #include "error.h"
+#include "filemap.h"
 #include "snapkept.h"
 
 /* A capture under construction. */
@@ -346,39 +346,46 @@ struct ow_capture *ow_snapshot_take(uint8_t *bytes, size_t size,
 	return NULL;
 }
 
-static int read_file(const char *path, struct ow_cursor *ret,
-		     struct ow_error *err)
+static struct ow_filemap *map_file(const char *path, size_t *size_ret,
+				   struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = ow_open_regular(path);
-	struct stat st;
-	void *bytes;
+	struct ow_filemap *map = NULL;
+	struct stat st = { 0 };
 
 	if (fd < 0 && errno == ENOENT)
-		return ow_fail(err, OW_CODE_ABSENT, "%s: no such file", path);
-	if (fd < 0 && errno != EINVAL)
-		return ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
-	if (fd < 0 || fstat(fd, &st) || st.st_size == 0)
-		return ow_fail(err, OW_CODE_FORMAT, "%s: not a snapshot", path);
-	bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (bytes == MAP_FAILED)
-		return ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
-	*ret = (struct ow_cursor){ bytes, (uint8_t *)bytes + st.st_size,
-				   false };
-	return 0;
+		ow_fail(err, OW_CODE_ABSENT, "%s: no such file", path);
+	else if (fd < 0 && errno != EINVAL)
+		ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
+	else if (fd < 0 || fstat(fd, &st) || st.st_size == 0)
+		ow_fail(err, OW_CODE_FORMAT, "%s: not a snapshot", path);
+	else if (!(map = ow_filemap_open(fd, (size_t)st.st_size, path, 0)))
+		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
+	*size_ret = (size_t)st.st_size;
+	return map;
 }
 
 struct ow_capture *ow_capture_snapshot(const char *path, const char *exe,
 				       const struct ow_capture_options *options,
 				       struct ow_error *err)
 {
-	struct ow_cursor file = { 0 };
+	struct ow_filemap *map;
 	uint8_t *bytes;
 	size_t size;
 
-	if (read_file(path, &file, err))
+	map = map_file(path, &size, err);
+	if (!map)
 		return NULL;
-	bytes = ow_snap_unpack(file.pos, file.end - file.pos, path, &size, err);
-	munmap((void *)file.pos, file.end - file.pos);
+	bytes = ow_snap_unpack(ow_filemap_bytes(map), size, path, &size, err);
+	if (ow_filemap_is_cut(map)) {
+		free(bytes);
+		bytes = NULL;
+		ow_fail(err, OW_CODE_FORMAT,
+			"%s: damaged snapshot: cut off, or not readable, while "
+			"it was read",
+			path);
+	}
+	ow_filemap_close(map);
 	if (!bytes)
 		return NULL;
 	return ow_snapshot_take(bytes, size, path, exe, options, err);

@@ -327,6 +327,7 @@ static int take_blocked(struct ow_xenstacks *s, struct ow_error *err)
 	if (s->x->pages.nr_batches == 0 && !take_registers(s))
 		copy_stacks(s);
 	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault while it is blocked ends us */
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	failed = take_paused(s, &unpause_err);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

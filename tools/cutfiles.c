@@ -1,39 +1,26 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cutfiles.h"
 
-#include <signal.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <stdio.h>
 
-static volatile sig_atomic_t came;
-static uintptr_t page_size;
+#include <outwind/outwind.h>
 
-/* Where it is no page of a file, the access is made again, and ends us. */
-static void replace_page(int signal_nr, siginfo_t *info, void *context)
+#include "stackview.h"
+
+bool cutfiles_complain(const char *tool)
 {
-	uintptr_t page = (uintptr_t)info->si_addr & ~(page_size - 1);
+	const char *name;
+	size_t i;
 
-	(void)context;
-	if (info->si_code == BUS_ADRERR &&
-	    mmap((void *)page, page_size, PROT_READ,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
-		came = 1;
-	else
-		signal(signal_nr, SIG_DFL);
-}
-
-void cutfiles_survive(void)
-{
-	struct sigaction action = { .sa_sigaction = replace_page,
-				    .sa_flags = SA_SIGINFO };
-
-	page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
-	sigaction(SIGBUS, &action, NULL);
-}
-
-bool cutfiles_came(void)
-{
-	return came;
+	if (!ow_file_lost(0))
+		return false;
+	fflush(stdout);
+	for (i = 0; (name = ow_file_lost(i)); i++) {
+		fprintf(stderr, "%s: ", tool);
+		ow_view_put_clean(stderr, name);
+		fputs(": cut off, or not readable, while it was read: what it "
+		      "had is missing\n",
+		      stderr);
+	}
+	return true;
 }

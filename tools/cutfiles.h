@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files that are cut off while they are mapped, by who may write to them. */
+/* Files that were cut off while a tool read them. */
 #ifndef OW_CUTFILES_H
 #define OW_CUTFILES_H
 
 #include <stdbool.h>
 
-/* From now on what is gone of one reads as zeros: that ends no program. */
-void cutfiles_survive(void);
-
-/* Was there such a file? */
-bool cutfiles_came(void);
+/*
+ * Say of each on stderr, in a line that begins with the tool's name, that it was.
+ * Return false if there was none.
+ */
+bool cutfiles_complain(const char *tool);
 
 #endif /* OW_CUTFILES_H */

@@ -11,26 +11,29 @@
 #include "cutfiles.h"
 #include "stackview.h"
 
-static const struct {
+static const struct command_entry {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *what;
+	bool samples; /* of many: its status tells of none of them */
 } commands[] = {
 	{ "stack", cmd_stack,
-	  "print the stacks of a process, a core file or a snapshot" },
-	{ "snap", cmd_snap, "write a snapshot of a process' stacks" },
+	  "print the stacks of a process, a core file or a snapshot", false },
+	{ "snap", cmd_snap, "write a snapshot of a process' stacks", false },
 	{ "record", cmd_record,
-	  "sample processes, the whole machine or a Xen guest" },
+	  "sample processes, the whole machine or a Xen guest", true },
 	{ "report", cmd_report,
-	  "write a profile in another format, or a trace's stacks" },
-	{ "top", cmd_top, "show the functions that take most, now" },
-	{ "syscalls", cmd_syscalls, "print system calls and who makes them" },
-	{ "tables", cmd_tables,
-	  "make compact unwind tables for repeated work" },
-	{ "rows", cmd_rows, "list the unwind rows of an ELF file" },
-	{ "xen", cmd_xen, "unpause a guest that a killed outwind left paused" },
+	  "write a profile in another format, or a trace's stacks", true },
+	{ "top", cmd_top, "show the functions that take most, now", true },
+	{ "syscalls", cmd_syscalls, "print system calls and who makes them",
+	  true },
+	{ "tables", cmd_tables, "make compact unwind tables for repeated work",
+	  false },
+	{ "rows", cmd_rows, "list the unwind rows of an ELF file", false },
+	{ "xen", cmd_xen, "unpause a guest that a killed outwind left paused",
+	  false },
 	{ "kunwindd", cmd_kunwindd,
-	  "keep the unwind tables of the kernel's module current" },
+	  "keep the unwind tables of the kernel's module current", true },
 };
 
 /* Stacks are long: stdio's own is a page, and so a system call for each. */
@@ -104,15 +107,13 @@ static void print_usage(FILE *to)
 	fputs("\n'outwind COMMAND --help' lists a command's options.\n", to);
 }
 
-static int run(int (*command)(int argc, char **argv), int argc, char **argv)
+static int run(const struct command_entry *command, int argc, char **argv)
 {
-	int status;
+	int status = command->run(argc, argv);
 
-	cutfiles_survive();
-	status = command(argc, argv);
-	if (cutfiles_came())
-		complain("a file was cut off while it was read: what it had "
-			 "is missing");
+	if (cutfiles_complain("outwind") && status == EXIT_WELL &&
+	    !command->samples)
+		return EXIT_SOME;
 	return status;
 }
 
@@ -136,7 +137,7 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < NR_COMMANDS; i++)
 		if (strcmp(argv[1], commands[i].name) == 0)
-			return run(commands[i].run, argc - 1, argv + 1);
+			return run(&commands[i], argc - 1, argv + 1);
 	complain("no command '%s'; see outwind --help", argv[1]);
 	return EXIT_USAGE;
 }

@@ -7,6 +7,7 @@
 
 #include <outwind/outwind.h>
 
+#include "cutfiles.h"
 #include "traceline.h"
 
 #define EXIT_USAGE  1
@@ -143,6 +144,8 @@ int main(int argc, char **argv)
 	} else {
 		status = run(argv[1], argv[2]);
 	}
+	if (cutfiles_complain("symbolize") && status == 0)
+		status = EXIT_BROKEN;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	return complain("write output: ", strerror(errno));

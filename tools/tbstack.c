@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "cutfiles.h"
 #include "tbmessages.h"
 #include "tbstacks.h"
 
@@ -109,6 +110,8 @@ static int show_process(const struct tb_args *args)
 
 static int finish(int status)
 {
+	if (cutfiles_complain("tbstack") && status == 0)
+		status = EXIT_BROKEN;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;
 	tb_complain("write output: ", strerror(errno));

@@ -9,6 +9,7 @@
 
 #include "stackview.h"
 
+#include "cutfiles.h"
 #include "sampler.h"
 #include "uniprofargs.h"
 
@@ -280,10 +281,15 @@ int main(int argc, char **argv)
 {
 	static struct uniprof u;
 	struct uniprof_args args;
+	int status;
 
 	u.args = &args;
 	switch (uniprof_args_parse(&args, argc, argv, stderr)) {
-	case UNIPROF_TRACE: return run_to_file(&u);
+	case UNIPROF_TRACE:
+		status = run_to_file(&u);
+		if (cutfiles_complain("uniprof") && status == EXIT_SUCCESS)
+			status = EXIT_NO_TRACE;
+		return status;
 	case UNIPROF_VERSION:
 		printf("uniprof version 1.2\noutwind %s\n", ow_version());
 		return EXIT_SUCCESS;

@@ -5,8 +5,8 @@
  * Capture a target (ow_capture_process(), ow_capture_file()), walk its threads
  * (ow_capture_walk()), name the frames (ow_symbolizer_name()).  Nothing here is
  * safe to use from two threads at once on the same object; different objects
- * are independent.  Files are mapped: one that is cut off while it is looked at
- * raises SIGBUS.  Link with -loutwind.
+ * are independent.  Files are mapped, so the library handles SIGBUS: see "Files
+ * that are cut off" below.  Link with -loutwind.
  */
 #ifndef OUTWIND_H
 #define OUTWIND_H
@@ -53,6 +53,41 @@ struct ow_error {
 /* What a frame, and what an end of a walk, is called in one line. */
 const char *ow_how_text(enum ow_how how);
 const char *ow_end_text(enum ow_end end);
+
+/*
+ * Files that are cut off.
+ *
+ * The library maps files, which others may cut off while they are read; or their
+ * medium fails.  An access to what is lost raises SIGBUS.  Whenever it maps a
+ * file, the library therefore unblocks SIGBUS in the calling thread, and puts a
+ * handler of its own in place of the one that it finds.  The library's handler
+ * reads on as zeros what a file of the library has lost, and passes each other
+ * SIGBUS on to the handler that was there before; or the process ends as it
+ * would have.  What was made of a file that was cut is given up: no frame and no
+ * name is from it, and the calls that need it fail or say so in their reasons.
+ */
+
+/*
+ * The name of the i-th file, from 0, that was cut off, or could not be read, since
+ * the process began; NULL if there are no more.  After many "other files" is the
+ * last one.  The name lives as long as the process.
+ */
+const char *ow_file_lost(size_t i);
+
+/*
+ * Leave SIGBUS alone from now on: the program handles it.  To be called before
+ * any other function.  The program's handler is to call ow_sigbus_mend() with
+ * the fault's address (si_addr), also with the threads that use the library, and
+ * to return if that returns true.
+ */
+void ow_sigbus_leave(void);
+
+/*
+ * Return true if addr was in a file that the library has mapped: what was lost
+ * of it reads as zeros from now on, and the access can be made again.
+ * Async-signal-safe.
+ */
+bool ow_sigbus_mend(const void *addr);
 
 /*
  * Capturing: threads' registers, copies of their stacks, and what is mapped

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "filemap.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <outwind/outwind.h>
+
+#define MOST_LOST     64 /* files that are told of by name */
+#define MOST_HANDLERS 16 /* that were found in place of ours */
+
+/*
+ * A mapping, or a free place for one.  All are in a list that only grows, so
+ * that the handler may follow it at any time.
+ */
+struct ow_filemap {
+	uintptr_t start; /* 0: free; written last */
+	size_t size;     /* whole pages */
+	bool is_cut, is_told;
+	char *name;
+	struct ow_filemap *next;      /* of all */
+	struct ow_filemap *next_free; /* if free */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct ow_filemap *all_maps, *free_maps;
+static char *lost[MOST_LOST];
+static size_t nr_lost;
+static unsigned int nr_cut;
+
+/* The handlers before ours; written before nr_handlers, and never again. */
+static struct sigaction handlers[MOST_HANDLERS];
+static unsigned int nr_handlers;
+static bool is_left; /* to the program's own handler */
+/* The fault that this thread passes on, and the frame that does so. */
+static __thread const siginfo_t *passed
+	__attribute__((tls_model("initial-exec")));
+static __thread unsigned int passed_to
+	__attribute__((tls_model("initial-exec"))); /* which of handlers */
+static __thread const char *passed_by
+	__attribute__((tls_model("initial-exec")));
+
+/* Async-signal-safe.  The whole mapping: one signal a file, one area for it. */
+bool ow_sigbus_mend(const void *addr)
+{
+	struct ow_filemap *m = __atomic_load_n(&all_maps, __ATOMIC_ACQUIRE);
+	uintptr_t start = 0;
+
+	for (; m; m = m->next) {
+		start = __atomic_load_n(&m->start, __ATOMIC_ACQUIRE);
+		if (start && (uintptr_t)addr - start < m->size)
+			break;
+	}
+	if (!m ||
+	    mmap((void *)start, m->size, PROT_READ,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return false;
+	if (!__atomic_exchange_n(&m->is_cut, true, __ATOMIC_ACQ_REL))
+		__atomic_add_fetch(&nr_cut, 1, __ATOMIC_ACQ_REL);
+	return true;
+}
+
+/* As if there were no handler: the access is made again, and ends us. */
+static void end_by(int nr, const siginfo_t *info)
+{
+	signal(nr, SIG_DFL);
+	if (info->si_code <= 0)
+		raise(nr); /* somebody sent it */
+}
+
+static void call(const struct sigaction *action, int nr, siginfo_t *info,
+		 void *context)
+{
+	if (action->sa_flags & SA_SIGINFO)
+		action->sa_sigaction(nr, info, context);
+	else if (action->sa_handler == SIG_DFL)
+		end_by(nr, info);
+	else if (action->sa_handler != SIG_IGN)
+		action->sa_handler(nr);
+	else if (info->si_code > 0) /* the kernel ignores no fault */
+		end_by(nr, info);
+}
+
+/*
+ * To the handler that was found last.  If that one calls ours in turn, as ours was
+ * there before it, to the one found before it, and so on.  Handlers may also jump
+ * out and never return: the next fault may have the same place on the stack then,
+ * but is not deeper in it.
+ */
+static __attribute__((noinline)) void pass_on(int nr, siginfo_t *info,
+					      void *context)
+{
+	const char *here = __builtin_frame_address(0);
+	unsigned int n = __atomic_load_n(&nr_handlers, __ATOMIC_ACQUIRE) - 1;
+
+	if (info == passed && here < passed_by)
+		n = passed_to ? passed_to - 1 : 0;
+	passed = info;
+	passed_by = here;
+	passed_to = n;
+	call(&handlers[n], nr, info, context);
+	passed = NULL;
+}
+
+static void on_sigbus(int nr, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	if (info->si_code <= 0 || !ow_sigbus_mend(info->si_addr))
+		pass_on(nr, info, context);
+	errno = saved;
+}
+
+/* Return true if the handler is one that is known already. */
+static bool is_known(const struct sigaction *found)
+{
+	unsigned int i;
+
+	for (i = 0; i < nr_handlers; i++)
+		if (handlers[i].sa_sigaction == found->sa_sigaction)
+			return true;
+	return false;
+}
+
+/* Have SIGBUS come to ours, also if the program has set its own meanwhile. */
+static void handle(void)
+{
+	struct sigaction ours = { .sa_sigaction = on_sigbus }, found;
+	sigset_t set;
+
+	if (is_left)
+		return;
+	/* A fault while it is blocked ends the process. */
+	sigemptyset(&set);
+	sigaddset(&set, SIGBUS);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	if (sigaction(SIGBUS, NULL, &found) || found.sa_sigaction == on_sigbus)
+		return;
+	if (!is_known(&found)) {
+		if (nr_handlers == MOST_HANDLERS)
+			return;
+		handlers[nr_handlers] = found;
+		__atomic_store_n(&nr_handlers, nr_handlers + 1,
+				 __ATOMIC_RELEASE);
+	}
+	ours.sa_mask = found.sa_mask;
+	ours.sa_flags = SA_SIGINFO | SA_ONSTACK |
+			(found.sa_flags & (SA_RESTART | SA_NODEFER));
+	sigaction(SIGBUS, &ours, NULL);
+}
+
+void ow_sigbus_leave(void)
+{
+	pthread_mutex_lock(&lock);
+	is_left = true;
+	pthread_mutex_unlock(&lock);
+}
+
+/* A place that is free, or a new one, which is in the list already. */
+static struct ow_filemap *take_place(void)
+{
+	struct ow_filemap *m = free_maps;
+
+	if (m) {
+		free_maps = m->next_free;
+		return m;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->next = all_maps;
+	__atomic_store_n(&all_maps, m, __ATOMIC_RELEASE);
+	return m;
+}
+
+static void free_place(struct ow_filemap *m)
+{
+	free(m->name);
+	m->name = NULL;
+	m->next_free = free_maps;
+	free_maps = m;
+}
+
+static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct ow_filemap *m;
+	void *at;
+
+	if (size > SIZE_MAX - 2 * page) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	m = take_place();
+	if (!m)
+		return NULL;
+	m->is_cut = m->is_told = false;
+	m->name = strdup(name);
+	/* One page more: whoever reads on after the end finds a zero. */
+	m->size = (size + page - 1) / page * page + page;
+	at = m->name ? mmap(NULL, m->size, PROT_READ, MAP_PRIVATE | flags, fd,
+			    0) :
+		       MAP_FAILED;
+	if (at == MAP_FAILED) {
+		free_place(m);
+		return NULL;
+	}
+	__atomic_store_n(&m->start, (uintptr_t)at, __ATOMIC_RELEASE);
+	return m;
+}
+
+struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
+				   int flags)
+{
+	struct ow_filemap *m;
+
+	pthread_mutex_lock(&lock);
+	handle();
+	m = add(fd, size, name, flags);
+	pthread_mutex_unlock(&lock);
+	return m;
+}
+
+const char *ow_filemap_name(const struct ow_filemap *map)
+{
+	return map->name;
+}
+
+const uint8_t *ow_filemap_bytes(const struct ow_filemap *map)
+{
+	return (const uint8_t *)map->start;
+}
+
+bool ow_filemap_is_cut(const struct ow_filemap *map)
+{
+	return map && __atomic_load_n(&map->is_cut, __ATOMIC_ACQUIRE);
+}
+
+unsigned int ow_filemap_nr_cut(void)
+{
+	return __atomic_load_n(&nr_cut, __ATOMIC_ACQUIRE);
+}
+
+/* Keep the names of those that were cut; the last place is for all others. */
+static void note_lost(struct ow_filemap *m)
+{
+	const char *name = nr_lost < MOST_LOST - 1 ? m->name : "other files";
+	size_t i;
+
+	if (!ow_filemap_is_cut(m) || m->is_told)
+		return;
+	m->is_told = true;
+	for (i = 0; i < nr_lost; i++)
+		if (strcmp(lost[i], name) == 0)
+			return;
+	lost[nr_lost] = strdup(name);
+	nr_lost += lost[nr_lost] != NULL;
+}
+
+const char *ow_file_lost(size_t i)
+{
+	struct ow_filemap *m;
+	const char *name;
+
+	pthread_mutex_lock(&lock);
+	for (m = all_maps; m; m = m->next)
+		if (m->start)
+			note_lost(m);
+	name = i < nr_lost ? lost[i] : NULL;
+	pthread_mutex_unlock(&lock);
+	return name;
+}
+
+void ow_filemap_close(struct ow_filemap *m)
+{
+	void *start;
+
+	if (!m)
+		return;
+	pthread_mutex_lock(&lock);
+	start = (void *)m->start;
+	note_lost(m);
+	__atomic_store_n(&m->start, 0, __ATOMIC_RELEASE);
+	munmap(start, m->size);
+	free_place(m);
+	pthread_mutex_unlock(&lock);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Mappings of files that others may cut off at any time, so that an access would
+ * raise SIGBUS: a handler puts zeros in place of the whole mapping, and notes it.
+ */
+#ifndef OW_FILEMAP_H
+#define OW_FILEMAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ow_filemap;
+
+/*
+ * Map size bytes, at least one, of fd's file from its start, for reading; flags
+ * are further ones of mmap(2).  After the last byte there is at least one zero,
+ * or what reads as one and counts as cut off: a text there has an end.  name,
+ * which is copied, is for ow_file_lost().  Return NULL with errno set if that
+ * fails.
+ */
+struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
+				   int flags);
+
+/* As it was given. */
+const char *ow_filemap_name(const struct ow_filemap *map);
+
+/* Where the file's first byte is. */
+const uint8_t *ow_filemap_bytes(const struct ow_filemap *map);
+
+/*
+ * Return true if something that was read of it was lost: it is all zeros now,
+ * and what was made of it is not to be relied on.  NULL is whole.
+ */
+bool ow_filemap_is_cut(const struct ow_filemap *map);
+
+/*
+ * How many mappings have been cut so far; when that has not changed, there is no
+ * need to ask each.
+ */
+unsigned int ow_filemap_nr_cut(void);
+
+/* Unmap; NULL does nothing. */
+void ow_filemap_close(struct ow_filemap *map);
+
+#endif /* OW_FILEMAP_H */

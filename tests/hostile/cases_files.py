@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Files that their owners cut off, lease, name or link to do harm."""
+
+import json
+import os
+import shutil
+import subprocess
+
+from harness import case, check
+
+LOST = ': cut off, or not readable, while it was read: what it had is missing'
+# A program's start: the rest of a run is the same for each length.
+LENGTHS = 48
+
+
+def put(path, content):
+    """The same file with that content, whatever it was cut to."""
+    with open(path, 'r+b') as f:
+        f.write(content)
+        f.truncate()
+
+
+def names_of(frames):
+    return [(f['pc'], f.get('function')) for f in frames]
+
+
+class Cut:
+    """A library on the stack of a process, which is cut off once it is mapped."""
+
+    def __init__(self, t):
+        self.t = t
+        self.path = os.path.join(t.tmp, 'libcut.so')
+        shutil.copy(t.program('libpaused.so'), self.path)
+        with open(self.path, 'rb') as f:
+            self.content = f.read()
+        self.pid = t.start(['loadpaused', self.path]).pid
+        self.sizes = [len(self.content) * i // LENGTHS for i in range(LENGTHS)]
+
+    def run(self, size, *command):
+        """Run a tool that finds the library whole, and cut off as it maps it."""
+        put(self.path, self.content)
+        return self.t.run_tool(list(map(str, command)), env={
+            'LD_PRELOAD': self.t.program('libcutmap.so'),
+            'CUT_FILE': self.path, 'CUT_SIZE': str(size)})
+
+    def check_said(self, done, tool, good=0, bad=1):
+        """One line that names the file, and the status, or neither."""
+        lines = done.stderr.decode().splitlines()
+        said = '%s: %s%s' % (tool, self.path, LOST)
+        check(lines.count(said) == (done.returncode != good),
+              'said otherwise', (done.returncode, lines))
+        check(done.returncode in (good, bad), 'status', done.returncode)
+        return lines.count(said)
+
+
+@case('stack of a library that is cut off once it is mapped')
+def stack_of_cut(t):
+    cut = Cut(t)
+    whole = names_of(t.stacks(cut.pid)['threads'][0]['frames'])
+    check(len(whole) == 7, 'the whole stack', whole)
+    told = 0
+    for size in cut.sizes:
+        done = cut.run(size, t.outwind, 'stack', '--json', cut.pid)
+        told += cut.check_said(done, 'outwind')
+        thread = json.loads(done.stdout)['threads'][0]
+        frames = names_of(thread['frames'])
+        for got, wanted in zip(frames, whole):
+            check(got[0] == wanted[0] and got[1] in (None, wanted[1]),
+                  'a false frame', (size, got, wanted))
+        check(thread['complete'] == (len(frames) == len(whole)),
+              'what ends early is not complete', (size, thread))
+    check(told >= LENGTHS // 2, 'hardly one was cut', told)
+
+
+@case('tbstack of a library that is cut off once it is mapped')
+def tbstack_of_cut(t):
+    cut = Cut(t)
+    whole = t.run_tool([t.tbstack, str(cut.pid)], status=0)
+    whole = [l.split() for l in whole.stdout.decode().splitlines()[1:8]]
+    told = 0
+    for size in cut.sizes:
+        done = cut.run(size, t.tbstack, cut.pid)
+        told += cut.check_said(done, 'tbstack')
+        lines = done.stdout.decode().splitlines()[1:8]
+        for got, wanted in zip([l.split() for l in lines], whole):
+            if got[0][0] in '?-':
+                break
+            check(got[0] == wanted[0] and got[1] in ('??', wanted[1]),
+                  'a false frame', (size, got, wanted))
+    check(told >= LENGTHS // 2, 'hardly one was cut', told)
+
+
+@case('tables, rows and a snapshot of files that are cut off')
+def others_of_cut(t):
+    cut = Cut(t)
+    snapshot = os.path.join(t.tmp, 'snapshot')
+    for size in cut.sizes[::4]:
+        done = cut.run(size, t.outwind, 'tables', cut.path)
+        check(not done.stderr or
+              LOST.encode() in done.stderr and done.returncode != 0,
+              'tables', (size, done))
+        done = cut.run(size, t.outwind, 'rows', cut.path)
+        check(LOST.encode() not in done.stderr or done.returncode,
+              'rows', (size, done))
+        cut.check_said(cut.run(size, t.outwind, 'snap', '-o', snapshot,
+                               cut.pid), 'outwind')
+    put(cut.path, cut.content)
+    t.run('snap', '-o', cut.path + '.snap', cut.pid, status=0)
+    with open(cut.path + '.snap', 'rb') as f:
+        cut.content = f.read()
+    cut.path += '.snap'
+    for size in (0, 4096):
+        done = cut.run(size, t.outwind, 'stack', cut.path)
+        check(done.returncode == 2 and not done.stdout and
+              b'damaged snapshot: cut off' in done.stderr,
+              'a snapshot', (size, done))
+
+
+@case('symbolize by an ELF file that is cut off once it is mapped')
+def symbolize_by_cut(t):
+    cut = Cut(t)
+    symbolize = os.path.join(os.path.dirname(t.outwind), 'symbolize')
+    trace = os.path.join(t.tmp, 'trace')
+    symbols = subprocess.run(['nm', '--defined-only', cut.path], check=True,
+                             capture_output=True, text=True).stdout
+    pairs = [l.split() for l in symbols.splitlines()]
+    pairs = [(a, n) for a, kind, n in pairs if kind == 'T']
+    with open(trace, 'w', encoding='ascii') as f:
+        f.write(''.join('0x%s\n' % a for a, _ in pairs))
+    told = 0
+    for size in cut.sizes:
+        done = cut.run(size, symbolize, cut.path, trace)
+        said = b'symbolize: ' + cut.path.encode() + LOST.encode() + b'\n'
+        check(done.returncode == (2 if said in done.stderr else 0) or
+              done.stderr.endswith(b'not an ELF file\n'), 'status',
+              (size, done))
+        told += said in done.stderr
+        for got, (addr, name) in zip(done.stdout.decode().splitlines(), pairs):
+            check(got in (name, '0x' + addr), 'a false name', (size, got, name))
+    check(told >= LENGTHS // 2, 'hardly one was cut', told)
+
+
+@case('a user of the library has no SIGBUS of the library, and all of its own')
+def user_of_cut(t):
+    cut = Cut(t)
+    user = t.program('usercut')
+    told = 0
+    for mode in ((), ('own',), ('left',)):
+        for size in cut.sizes[::4]:
+            done = cut.run(size, user, cut.pid, *mode)
+            lines = done.stdout.decode().splitlines()
+            check(done.returncode == 0, 'status', (size, mode, done))
+            if mode:
+                check(lines[-1] == 'own 1', 'its own handler', (size, lines))
+            if 'lost ' + cut.path not in lines:
+                continue
+            told += 1
+            check('end 0 ' in done.stdout.decode() and
+                  'frame paused_outer 0' not in lines, 'a frame of it',
+                  (size, mode, lines))
+    check(told >= 12, 'hardly one was cut', told)
