@@ -47,4 +47,11 @@ static inline bool ow_identity_is_same(const struct ow_identity *a,
 	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
 
+/*
+ * Return true if the identity of fd's file may be written down: only the kernel
+ * sets times there.  What serves a FUSE or a network file system can tell any
+ * times, and the image of a disk that a user may mount can have any.
+ */
+bool ow_identity_is_kept(int fd);
+
 #endif /* OW_IDENTITY_H */

@@ -68,10 +68,27 @@ static bool belongs(const struct ow_tablefile *f, const struct ow_object *obj)
 	memcpy(id, obj->build_id, n < sizeof(id) ? n : sizeof(id));
 	return memcmp(id, head->build_id, sizeof(id)) == 0 &&
 	       f->table.arch == obj->elf.arch &&
-	       ow_table_checksum(f->bytes, f->size) == head->check;
+	       ow_table_checksum(f->bytes, f->table_size) == head->check;
 }
 
-struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj)
+static bool is_trusted(const struct stat *st)
+{
+	return (st->st_uid == geteuid() || st->st_uid == 0) &&
+	       !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static bool read_parts(struct ow_tablefile *f)
+{
+	if (f->size <= sizeof(f->stamp))
+		return false;
+	f->table_size = f->size - sizeof(f->stamp);
+	return ow_tablestamp_read(&f->stamp,
+				  (const uint8_t *)f->bytes + f->table_size) &&
+	       !ow_table_open(&f->table, f->bytes, f->table_size);
+}
+
+/* Map what the cache has for the object's build-id, whatever file it is of. */
+static struct ow_tablefile *open_candidate(const struct ow_object *obj)
 {
 	struct ow_tablefile *f;
 	char path[PATH_MAX];
@@ -82,8 +99,7 @@ struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj)
 		return NULL;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    st.st_size <= 0 || st.st_size > MAX_SIZE ||
-	    (st.st_uid != geteuid() && st.st_uid != 0))
+	    st.st_size <= 0 || st.st_size > MAX_SIZE || !is_trusted(&st))
 		return NULL;
 	f = calloc(1, sizeof(*f));
 	if (!f)
@@ -95,11 +111,21 @@ struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj)
 		return NULL;
 	}
 	f->bytes = ow_filemap_bytes(f->map);
-	if (ow_table_open(&f->table, f->bytes, f->size) || !belongs(f, obj)) {
+	if (!read_parts(f) || !belongs(f, obj)) {
 		ow_tablefile_close(f);
 		return NULL;
 	}
 	return f;
+}
+
+struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj)
+{
+	struct ow_tablefile *f = open_candidate(obj);
+
+	if (!f || ow_tablestamp_has(&f->stamp, &obj->file))
+		return f;
+	ow_tablefile_close(f);
+	return NULL;
 }
 
 void ow_tablefile_close(struct ow_tablefile *f)
@@ -147,7 +173,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t size)
 
 /* Write under another name first, so that nobody ever sees half a table. */
 static int save(const struct ow_object *obj, const uint8_t *bytes, size_t size,
-		struct ow_error *err)
+		const struct ow_tablestamp *stamp, struct ow_error *err)
 {
 	char path[PATH_MAX], tmp[PATH_MAX + 16];
 	_cleanup_(ow_closep) int fd = -1;
@@ -166,8 +192,9 @@ static int save(const struct ow_object *obj, const uint8_t *bytes, size_t size,
 	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		return ow_fail(err, OW_CODE_SYSTEM, "create %s", tmp);
-	if (write_all(fd, bytes, size) || fchmod(fd, 0644) ||
-	    rename(tmp, path)) {
+	if (write_all(fd, bytes, size) ||
+	    write_all(fd, (const uint8_t *)stamp, sizeof(*stamp)) ||
+	    fchmod(fd, 0644) || rename(tmp, path)) {
 		ow_fail(err, OW_CODE_SYSTEM, "write %s", path);
 		unlink(tmp);
 		return -OW_CODE_SYSTEM;
@@ -183,7 +210,7 @@ static void describe(const struct ow_tablefile *f, const struct ow_object *obj,
 	*stats = (struct ow_table_stats){
 		.rules = ow_table_nr_rules(&f->table),
 		.sets = f->table.nr_sets,
-		.size = f->size,
+		.size = f->table_size,
 		.cfi_size = obj->cfi_size,
 		.was_there = true,
 	};
@@ -209,9 +236,25 @@ static int forget(const struct ow_object *obj, struct ow_error *err)
 	return 0;
 }
 
+/* The files that the cache has this very table for already, and this one. */
+static struct ow_tablestamp stamp_of(const struct ow_object *obj,
+				     const uint8_t *bytes, size_t size)
+{
+	struct ow_tablefile *old = open_candidate(obj);
+	struct ow_tablestamp stamp = { .nr = 0 };
+
+	if (old && old->table_size == size &&
+	    memcmp(old->bytes, bytes, size) == 0)
+		stamp = old->stamp;
+	ow_tablefile_close(old);
+	ow_tablestamp_add(&stamp, &obj->file);
+	return stamp;
+}
+
 static int make(const struct ow_object *obj, struct ow_table_stats *stats,
 		struct ow_error *err)
 {
+	struct ow_tablestamp stamp;
 	size_t size;
 	_cleanup_(ow_freep)
 		uint8_t *bytes = ow_table_generate(obj, &size, stats, err);
@@ -219,8 +262,47 @@ static int make(const struct ow_object *obj, struct ow_table_stats *stats,
 	if (!bytes)
 		return -OW_CODE_FORMAT;
 	stats->too_large = is_too_large(size, obj->cfi_size);
-	return stats->too_large ? forget(obj, err) :
-				  save(obj, bytes, size, err);
+	if (stats->too_large)
+		return forget(obj, err);
+	stamp = stamp_of(obj, bytes, size);
+	return save(obj, bytes, size, &stamp, err);
+}
+
+/* Fail if nothing tells the file apart from another one later. */
+static int check_place(const struct ow_object *obj, const char *path,
+		       struct ow_error *err)
+{
+	_cleanup_(ow_closep) int fd =
+		ow_open_file(path, obj->file.dev, obj->file.inode);
+
+	if (fd < 0)
+		return ow_fail(err, OW_CODE_SYSTEM, "open %s again", path);
+	if (!ow_identity_is_kept(fd))
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: no table is kept for it: its file system "
+			       "could tell false times",
+			       path);
+	return 0;
+}
+
+static int find_or_make(struct ow_object *obj, const char *path,
+			struct ow_table_stats *stats, struct ow_error *err)
+{
+	struct ow_tablefile *old;
+	int failed = ow_object_load_cfi(obj, err);
+
+	if (failed)
+		return failed;
+	old = ow_tablefile_open(obj);
+	if (old && !is_too_large(old->table_size, obj->cfi_size)) {
+		describe(old, obj, stats);
+	} else {
+		failed = check_place(obj, path, err);
+		if (!failed)
+			failed = make(obj, stats, err);
+	}
+	ow_tablefile_close(old);
+	return failed;
 }
 
 int ow_table_make(const char *path, struct ow_table_stats *stats,
@@ -228,18 +310,11 @@ int ow_table_make(const char *path, struct ow_table_stats *stats,
 {
 	struct ow_object *obj = ow_object_open(path, err);
 	struct ow_table_stats mine;
-	struct ow_tablefile *old;
 	int failed;
 
 	if (!obj)
 		return -OW_CODE_FORMAT;
-	failed = ow_object_load_cfi(obj, err);
-	old = failed ? NULL : ow_tablefile_open(obj);
-	if (old && !is_too_large(old->size, obj->cfi_size))
-		describe(old, obj, &mine);
-	else if (!failed)
-		failed = make(obj, &mine, err);
-	ow_tablefile_close(old);
+	failed = find_or_make(obj, path, &mine, err);
 	ow_object_close(obj);
 	if (!failed && stats)
 		*stats = mine;

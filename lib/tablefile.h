@@ -6,6 +6,7 @@
 #include <outwind/outwind.h>
 
 #include "table.h"
+#include "tablestamp.h"
 
 struct ow_filemap;
 struct ow_object;
@@ -13,6 +14,8 @@ struct ow_object;
 /* A table file, mapped. */
 struct ow_tablefile {
 	struct ow_table table;
+	struct ow_tablestamp stamp;
+	size_t table_size; /* in bytes, of which the stamp is none */
 	struct ow_filemap *map;
 	const void *bytes;
 	size_t size;
@@ -23,7 +26,8 @@ bool ow_tables_exist(void);
 
 /*
  * Map the table of an object from the cache.  Return NULL if there is none, or
- * none that is whole, belongs to this build-id and is ours or root's.
+ * none that is whole, that was made for this very file in this state, and that
+ * only we or root can have written.
  */
 struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj);
 

@@ -451,7 +451,9 @@ struct ow_table_stats {
 /*
  * Make the table of an ELF file, if the cache has no good one, and put it
  * there, unless it is too large to be of use: that is no error, and too_large
- * says so.  Return 0 or fill err.  stats may be NULL; where was_there is set,
+ * says so.  Fail with OW_CODE_UNSUPPORTED if nothing tells the file apart from
+ * others later: it has no build-id, or lies on a file system that could tell
+ * false times.  Return 0 or fill err.  stats may be NULL; where was_there is set,
  * cfi_rows and escapes are 0.
  */
 int ow_table_make(const char *path, struct ow_table_stats *stats,

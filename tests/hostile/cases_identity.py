@@ -70,3 +70,38 @@ def record_all(context):
     for order in ORDERS:
         for name in (None, 'prog'):
             check_recorded(context, order, name, '-a')
+
+
+def program_frames(context, pid, *options):
+    """The frames of the program itself, and all of the thread's."""
+    thread = context.stacks(pid, *options)['threads'][0]
+    check(thread['complete'], 'complete', thread)
+    frames = [(f['pc'], f.get('function')) for f in thread['frames']]
+    own = [name for _, name in frames if name in CHAIN + FALSE]
+    return own, frames
+
+
+@case('identity: tables of a program with another one\'s build-id')
+def tables(context):
+    for order in ORDERS:
+        for name in (None, 'prog'):
+            targets, paths = {}, {}
+            for program in order:
+                paths[program] = put(context, program, name or program)
+                targets[program] = context.start([paths[program], 'wait'])
+                context.run('tables', targets[program].pid, status=0)
+            for program, target in targets.items():
+                own, frames = program_frames(context, target.pid)
+                check(own == PROGRAMS[program], 'names of ' + program, own)
+                check(frames == program_frames(context, target.pid,
+                                               '--no-tables')[1],
+                      'other frames than without tables', frames)
+                # Not because there is no table any more.
+                said = context.run('tables', '/proc/%d/exe' % target.pid,
+                                   status=0).stdout.decode()
+                check(': made, ' in said or ': was there, ' in said, 'table',
+                      said)
+                check(program_frames(context, target.pid)[1] == frames,
+                      'other frames after it is made again', frames)
+                target.kill()
+                target.wait()

@@ -149,6 +149,91 @@ static void test_another_objects_table_is_refused(void)
 	CHECK(make(&was_there) && !was_there);
 }
 
+static bool has_table(const char *name)
+{
+	struct ow_object *obj = open_object(name);
+	struct ow_tablefile *f = ow_tablefile_open(obj);
+
+	ow_tablefile_close(f);
+	ow_object_close(obj);
+	return f != NULL;
+}
+
+static bool was_there(const char *name)
+{
+	struct ow_table_stats s;
+
+	CHECK(ow_table_make(name, &s, NULL) == 0);
+	return s.was_there;
+}
+
+/* A table is for the file that it was made of, and for copies found equal. */
+static void test_only_for_its_files(void)
+{
+	CHECK(has_table("prog"));
+	CHECK(scratch_run("cp prog copy"));
+	CHECK(!has_table("copy"));
+	CHECK(!was_there("copy") && was_there("copy") && was_there("prog"));
+	CHECK(has_table("copy") && has_table("prog"));
+	/* In another state it is another file. */
+	CHECK(scratch_run("touch copy"));
+	CHECK(!has_table("copy") && !was_there("copy") && was_there("prog"));
+	/* A program of the same build-id, whose CFI is another. */
+	CHECK(!has_table("impostor"));
+	CHECK(!was_there("impostor") && has_table("impostor"));
+	CHECK(!has_table("prog") && !has_table("copy"));
+	CHECK(!was_there("prog") && has_table("prog"));
+	CHECK(!has_table("impostor"));
+	CHECK(scratch_run("rm copy"));
+}
+
+/* The last 16 files are known, each in its last state. */
+static void test_stamp(void)
+{
+	struct ow_tablestamp s = { .nr = 0 }, again;
+	struct ow_identity file = { .dev = 1, .inode = 7, .size = 3 };
+	uint64_t i;
+
+	CHECK(!ow_tablestamp_has(&s, &file));
+	for (i = 1; i <= OW_TABLESTAMP_FILES + 1; i++) {
+		file.inode = i;
+		ow_tablestamp_add(&s, &file);
+		CHECK(ow_tablestamp_has(&s, &file));
+		CHECK(s.nr ==
+		      (i < OW_TABLESTAMP_FILES ? i : OW_TABLESTAMP_FILES));
+	}
+	for (i = 1; i <= OW_TABLESTAMP_FILES + 1; i++) {
+		file.inode = i;
+		CHECK(ow_tablestamp_has(&s, &file) == (i > 1));
+	}
+	CHECK(ow_tablestamp_read(&again, (const uint8_t *)&s));
+	CHECK(memcmp(&s, &again, sizeof(s)) == 0);
+	file.ctime_ns = 1;
+	CHECK(!ow_tablestamp_has(&s, &file));
+	ow_tablestamp_add(&s, &file);
+	CHECK(ow_tablestamp_has(&s, &file) && s.nr == OW_TABLESTAMP_FILES);
+	file.ctime_ns = 0;
+	CHECK(!ow_tablestamp_has(&s, &file));
+	/* What was copied from memory is no file. */
+	file.inode = 0;
+	ow_tablestamp_add(&s, &file);
+	CHECK(!ow_tablestamp_has(&s, &file));
+}
+
+/* Neither a table that others can write to is used, nor another user's. */
+static void test_only_ours(void)
+{
+	CHECK(is_usable());
+	CHECK(chmod(path, 0664) == 0 && !is_usable());
+	CHECK(chmod(path, 0646) == 0 && !is_usable());
+	CHECK(chmod(path, 0600) == 0 && is_usable());
+	CHECK(chmod(path, 0644) == 0 && is_usable());
+	if (geteuid() != 0)
+		return;
+	CHECK(chown(path, 65534, 65534) == 0 && !is_usable());
+	CHECK(chown(path, 0, 0) == 0 && is_usable());
+}
+
 static void test_a_link_is_not_followed(void)
 {
 	CHECK(scratch_run("mv %s aside && ln -s $PWD/aside %s", path, path));
@@ -234,6 +319,9 @@ int main(void)
 		{ "made again", test_damaged_is_made_again },
 		{ "truncation", test_every_truncation_is_found },
 		{ "another object's", test_another_objects_table_is_refused },
+		{ "only for its files", test_only_for_its_files },
+		{ "stamp", test_stamp },
+		{ "only ours", test_only_ours },
 		{ "links", test_a_link_is_not_followed },
 		{ "no place", test_no_place },
 		{ "too large", test_too_large_is_not_kept },
@@ -247,6 +335,8 @@ int main(void)
 	scratch_write("small.s", SMALL);
 	if (!scratch_run(
 		    "cc -O2 prog.c -o prog && "
+		    "id=$(readelf -n prog | sed -n 's/.*Build ID: /0x/p') && "
+		    "cc -O0 -Wl,--build-id=$id prog.c -o impostor && "
 		    "cc -nostdlib -shared -Wl,--build-id small.s -o small"))
 		abort();
 	snprintf(cache, sizeof(cache), "%s/cache", scratch_dir);

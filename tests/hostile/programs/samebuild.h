@@ -44,6 +44,23 @@ CALLS(middle, NAME(inner))
 CALLS(outer, NAME(middle))
 CALLS(outermost, NAME(outer))
 
+/* Functions enough for a table to be kept. */
+#define ONE(n)                                                \
+	__attribute__((noinline)) void NAME(unused##n)(void); \
+	void NAME(unused##n)(void)                            \
+	{                                                     \
+		volatile char frame[128];                     \
+		frame[0] = (char)turns;                       \
+		puts((char *)frame);                          \
+		turns += frame[0];                            \
+	}
+
+/* clang-format off */
+#define TEN(n) \
+	ONE(n##0) ONE(n##1) ONE(n##2) ONE(n##3) ONE(n##4) \
+	ONE(n##5) ONE(n##6) ONE(n##7) ONE(n##8) ONE(n##9)
+TEN(0) TEN(1) TEN(2) TEN(3) TEN(4) TEN(5) TEN(6) TEN(7) TEN(8) TEN(9)
+
 int main(int argc, char **argv)
 {
 	is_waiting = argc > 1 && strcmp(argv[1], "wait") == 0;
