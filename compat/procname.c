@@ -6,57 +6,136 @@
 #include <libunwind.h>
 #include <limits.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "loaded.h"
 
-/* The best symbol so far. */
-struct best {
-	uint64_t vaddr, away;
-	const char *name; /* NULL: none */
-	size_t room;      /* bytes that follow name in its table */
+#define MOST_SYMBOLS 64 /* that are read at once, onto the stack */
+
+/*
+ * An ELF file in memory, or one that is read: mapped, it would raise SIGBUS if its
+ * owner cut it off meanwhile.
+ */
+struct source {
+	const uint8_t *bytes; /* or NULL */
+	uint64_t size;
+	int fd;
 };
 
-static const void *bytes_of(const struct ow_elf *elf,
-			    const struct ow_elf_section *sec)
+/* The best symbol so far, and where its name is. */
+struct best {
+	uint64_t vaddr, away; /* away is UINT64_MAX: none */
+	uint64_t name, names_end;
+};
+
+static bool read_at(const struct source *s, uint64_t off, void *buf,
+		    size_t size)
 {
-	if (sec->type == SHT_NOBITS || sec->flags & OW_SHF_COMPRESSED ||
-	    sec->off > elf->size || sec->size > elf->size - sec->off)
-		return NULL;
-	return elf->bytes + sec->off;
+	if (off > s->size || size > s->size - off)
+		return false;
+	if (!s->bytes)
+		return pread(s->fd, buf, size, (off_t)off) == (ssize_t)size;
+	memcpy(buf, s->bytes + off, size);
+	return true;
 }
 
-static void look_at(struct best *b, const Elf64_Sym *sym, const char *names,
-		    size_t names_size)
+static bool section_at(const struct source *s, const Elf64_Ehdr *eh, uint64_t i,
+		       Elf64_Shdr *ret)
+{
+	return eh->e_shentsize == sizeof(*ret) && eh->e_shoff != 0 &&
+	       eh->e_shoff <= s->size &&
+	       i < (s->size - eh->e_shoff) / sizeof(*ret) &&
+	       read_at(s, eh->e_shoff + i * sizeof(*ret), ret, sizeof(*ret));
+}
+
+/* Return true if the section is in the file, as it is. */
+static bool is_plain(const struct source *s, const Elf64_Shdr *sec)
+{
+	return sec->sh_type != SHT_NOBITS &&
+	       !(sec->sh_flags & SHF_COMPRESSED) && sec->sh_offset <= s->size &&
+	       sec->sh_size <= s->size - sec->sh_offset;
+}
+
+static void look_at(struct best *b, const Elf64_Sym *sym,
+		    const Elf64_Shdr *names)
 {
 	if (ELF64_ST_TYPE(sym->st_info) != STT_FUNC ||
 	    sym->st_shndx == SHN_UNDEF || sym->st_value > b->vaddr ||
-	    b->vaddr - sym->st_value >= b->away || sym->st_name >= names_size)
+	    b->vaddr - sym->st_value >= b->away ||
+	    sym->st_name >= names->sh_size)
 		return;
 	b->away = b->vaddr - sym->st_value;
-	b->name = names + sym->st_name;
-	b->room = names_size - sym->st_name;
+	b->name = names->sh_offset + sym->st_name;
+	b->names_end = names->sh_offset + names->sh_size;
 }
 
-static void look_through(struct best *b, const struct ow_elf *elf,
-			 const struct ow_elf_section *sec)
+static void look_through(struct best *b, const struct source *s,
+			 const Elf64_Ehdr *eh, const Elf64_Shdr *sec)
 {
-	const char *symbols = bytes_of(elf, sec), *names;
-	struct ow_elf_section strings;
-	Elf64_Sym sym;
-	uint64_t at;
+	Elf64_Sym symbols[MOST_SYMBOLS];
+	uint64_t left = sec->sh_size / sizeof(*symbols);
+	uint64_t at = sec->sh_offset;
+	Elf64_Shdr names;
+	size_t n, i;
 
-	if (!symbols || !ow_elf_section(elf, sec->link, &strings))
+	if (!is_plain(s, sec) || !section_at(s, eh, sec->sh_link, &names) ||
+	    !is_plain(s, &names))
 		return;
-	names = bytes_of(elf, &strings);
-	if (!names)
-		return;
-	for (at = 0; sec->size - at >= sizeof(sym); at += sizeof(sym)) {
-		memcpy(&sym, symbols + at, sizeof(sym));
-		look_at(b, &sym, names, strings.size);
+	for (; left > 0; left -= n, at += n * sizeof(*symbols)) {
+		n = left < MOST_SYMBOLS ? left : MOST_SYMBOLS;
+		if (!read_at(s, at, symbols, n * sizeof(*symbols)))
+			return;
+		for (i = 0; i < n; i++)
+			look_at(b, &symbols[i], &names);
 	}
+}
+
+/* The name is cut short where the table ends, or where buf does. */
+static int copy_name(const struct best *b, const struct source *s, char *buf,
+		     size_t size)
+{
+	uint64_t left = b->names_end - b->name;
+	size_t n = left < size ? left : size;
+
+	if (size == 0)
+		return -UNW_ENOMEM;
+	if (!read_at(s, b->name, buf, n) || buf[0] == '\0')
+		return -UNW_ENOINFO;
+	if (memchr(buf, '\0', n))
+		return 0;
+	if (n < size) {
+		buf[n] = '\0';
+		return 0;
+	}
+	buf[size - 1] = '\0';
+	return -UNW_ENOMEM;
+}
+
+static int name_in(const struct source *s, uint64_t vaddr, char *buf,
+		   size_t size, uint64_t *off_ret)
+{
+	struct best b = { .vaddr = vaddr, .away = UINT64_MAX };
+	uint64_t nr, i;
+	Elf64_Ehdr eh;
+	Elf64_Shdr sec;
+
+	if (!read_at(s, 0, &eh, sizeof(eh)) ||
+	    memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64)
+		return -UNW_ENOINFO;
+	/* Where there are too many for the header, the first section tells. */
+	nr = eh.e_shnum;
+	if (nr == 0 && section_at(s, &eh, 0, &sec))
+		nr = sec.sh_size;
+	for (i = 0; i < nr && section_at(s, &eh, i, &sec); i++)
+		if (sec.sh_type == SHT_SYMTAB || sec.sh_type == SHT_DYNSYM)
+			look_through(&b, s, &eh, &sec);
+	if (b.away == UINT64_MAX)
+		return -UNW_ENOINFO;
+	if (off_ret)
+		*off_ret = b.away;
+	return copy_name(&b, s, buf, size);
 }
 
 int ow_procname_copy(char *buf, size_t size, const char *name, size_t length)
@@ -73,20 +152,9 @@ int ow_procname_copy(char *buf, size_t size, const char *name, size_t length)
 int ow_procname_in(const struct ow_elf *elf, uint64_t vaddr, char *buf,
 		   size_t size, uint64_t *off_ret)
 {
-	struct best b = { .vaddr = vaddr, .away = UINT64_MAX };
-	struct ow_elf_section sec;
-	uint32_t i;
+	const struct source s = { .bytes = elf->bytes, .size = elf->size };
 
-	if (!elf->is_64)
-		return -UNW_ENOINFO;
-	for (i = 0; ow_elf_section(elf, i, &sec); i++)
-		if (sec.type == SHT_SYMTAB || sec.type == SHT_DYNSYM)
-			look_through(&b, elf, &sec);
-	if (!b.name)
-		return -UNW_ENOINFO;
-	if (off_ret)
-		*off_ret = b.away;
-	return ow_procname_copy(buf, size, b.name, strnlen(b.name, b.room));
+	return name_in(&s, vaddr, buf, size, off_ret);
 }
 
 /* The path that can be opened; the program's own needs no name. */
@@ -97,27 +165,23 @@ static const char *path_of(const struct ow_loaded *l)
 	return *l->path ? l->path : "/proc/self/exe";
 }
 
+/* A name may be that of a pipe or of a device by now, which is not waited for. */
 static int name_in_file(const char *path, uint64_t vaddr, char *buf,
 			size_t size, uint64_t *off_ret)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err = -UNW_ENOINFO;
-	struct ow_elf elf;
+	struct source s = {
+		.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY),
+	};
+	int err = -UNW_ENOINFO;
 	struct stat st;
-	void *bytes;
 
-	if (fd < 0)
+	if (s.fd < 0)
 		return err;
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size == 0) {
-		close(fd);
-		return err;
+	if (fstat(s.fd, &st) == 0 && S_ISREG(st.st_mode)) {
+		s.size = (uint64_t)st.st_size;
+		err = name_in(&s, vaddr, buf, size, off_ret);
 	}
-	bytes = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (bytes == MAP_FAILED)
-		return err;
-	if (ow_elf_parse(&elf, bytes, st.st_size) == 0)
-		err = ow_procname_in(&elf, vaddr, buf, size, off_ret);
-	munmap(bytes, st.st_size);
+	close(s.fd);
 	return err;
 }
 
@@ -125,12 +189,12 @@ static int name_in_file(const char *path, uint64_t vaddr, char *buf,
 static int name_in_memory(const struct ow_loaded *l, uint64_t vaddr, char *buf,
 			  size_t size, uint64_t *off_ret)
 {
-	struct ow_elf elf;
+	const struct source s = {
+		.bytes = (const uint8_t *)(uintptr_t)l->start,
+		.size = l->end - l->start,
+	};
 
-	if (ow_elf_parse(&elf, (const uint8_t *)(uintptr_t)l->start,
-			 l->end - l->start))
-		return -UNW_ENOINFO;
-	return ow_procname_in(&elf, vaddr, buf, size, off_ret);
+	return name_in(&s, vaddr, buf, size, off_ret);
 }
 
 int ow_procname_local(uint64_t addr, char *buf, size_t size, uint64_t *off_ret)

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 
+import corewriter
 from harness import case, check
 
 LOST = ': cut off, or not readable, while it was read: what it had is missing'
@@ -159,3 +160,21 @@ def user_of_cut(t):
                   'frame paused_outer 0' not in lines, 'a frame of it',
                   (size, mode, lines))
     check(told >= 12, 'hardly one was cut', told)
+
+
+@case('a core file that is cut off once it is mapped')
+def core_of_cut(t):
+    cut = Cut(t)
+    cut.path = os.path.join(t.tmp, 'core')
+    with open(cut.path, 'wb') as f:
+        f.write(corewriter.process().bytes())
+    with open(cut.path, 'rb') as f:
+        cut.content = f.read()
+    whole = t.run('stack', cut.path).stdout
+    check(b'#0 ' in whole, 'the whole stack', whole)
+    for size in range(0, len(cut.content), 4096):
+        done = cut.run(size, t.outwind, 'stack', cut.path)
+        said = 'outwind: %s%s' % (cut.path, LOST)
+        check(said in done.stderr.decode().splitlines() and
+              done.returncode in (1, 2) and b'#1 ' not in done.stdout,
+              'not given up', (size, done))
