@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "bytebuf.h"
+#include "grow.h"
 #include "monotonic.h"
 #include "perfmap.h"
 #include "perfplace.h"
@@ -96,19 +97,13 @@ static void drop_useless(struct ow_jitmaps *j)
 
 static bool add(struct ow_jitmaps *j, pid_t pid)
 {
-	struct ow_jitmap *m, **more;
+	struct ow_jitmap *m;
 
 	if (j->nr == MAPS_MAX)
 		drop_useless(j);
-	if (j->nr == MAPS_MAX)
+	if (j->nr == MAPS_MAX ||
+	    !ow_grow(&j->all, &j->room, j->nr + 1, sizeof(*j->all)))
 		return false;
-	if (j->nr == j->room) {
-		more = realloc(j->all, (2 * j->room + 16) * sizeof(*more));
-		if (!more)
-			return false;
-		j->all = more;
-		j->room = 2 * j->room + 16;
-	}
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return false;
@@ -158,17 +153,9 @@ static bool is_longer(const struct ow_jitmap *m, int fd, size_t size)
 
 static void put_mark(struct ow_jitmap *m, uint64_t now)
 {
-	struct mark *more;
-
-	if (m->nr_marks == m->room_marks) {
-		more = realloc(m->marks,
-			       (2 * m->room_marks + 16) * sizeof(*more));
-		if (!more)
-			return;
-		m->marks = more;
-		m->room_marks = 2 * m->room_marks + 16;
-	}
-	m->marks[m->nr_marks++] = (struct mark){ now, m->text.size };
+	if (ow_grow(&m->marks, &m->room_marks, m->nr_marks + 1,
+		    sizeof(*m->marks)))
+		m->marks[m->nr_marks++] = (struct mark){ now, m->text.size };
 }
 
 /* What the file has behind what was read. */

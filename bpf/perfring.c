@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "grow.h"
 
 #define PAGE_SIZE  4096
 #define MOST_PAGES 1024
@@ -75,18 +76,11 @@ static int make_ring(struct ow_perfrings *r, int fd, int cpu)
 static int keep(struct ow_perfrings *r, int fd, int cpu)
 {
 	struct ow_perfring *ring = ring_of(r, cpu);
-	int *more;
 
 	if (!ring)
 		return make_ring(r, fd, cpu);
-	if (r->nr_fds == r->room_fds) {
-		r->room_fds = 2 * r->room_fds + 64;
-		more = realloc(r->fds, r->room_fds * sizeof(*more));
-		if (!more)
-			return -1;
-		r->fds = more;
-	}
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
+	if (!ow_grow(&r->fds, &r->room_fds, r->nr_fds + 1, sizeof(*r->fds)) ||
+	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
 		return -1;
 	r->fds[r->nr_fds++] = fd;
 	return 0;

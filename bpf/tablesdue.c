@@ -4,18 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 bool ow_tablesdue_add(struct ow_tablesdue *d, const struct ow_tabledue *one)
 {
-	size_t room = 2 * d->room + 64;
-	void *more;
-
-	if (d->nr == d->room) {
-		more = realloc(d->all, room * sizeof(*d->all));
-		if (!more)
-			return false;
-		d->all = more;
-		d->room = room;
-	}
+	if (!ow_grow(&d->all, &d->room, d->nr + 1, sizeof(*d->all)))
+		return false;
 	d->all[d->nr++] = *one;
 	return true;
 }

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "grow.h"
+
 struct growing {
 	struct ow_fde_ref *refs;
 	size_t nr, room;
@@ -59,17 +61,8 @@ static int sort(struct growing *g)
 
 static int reserve(struct growing *g, size_t more)
 {
-	size_t room = 2 * g->room + 64 + more;
-	struct ow_fde_ref *refs;
-
-	if (g->room - g->nr >= more)
-		return 0;
-	refs = realloc(g->refs, room * sizeof(*refs));
-	if (!refs)
-		return -1;
-	g->refs = refs;
-	g->room = room;
-	return 0;
+	return ow_grow(&g->refs, &g->room, g->nr + more, sizeof(*g->refs)) ? 0 :
+									     -1;
 }
 
 static void add(struct growing *g, struct ow_fde_ref ref)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "error.h"
+#include "grow.h"
 
 #define FIRST_FRAMES 1024
 #define MOST_FRAMES  1000000
@@ -22,19 +23,12 @@ static bool add_frame(struct collecting *k, const struct ow_frame *frame)
 {
 	uint64_t pc = ow_frame_lookup_pc(frame);
 	const struct ow_capture_module *m = ow_capture_module_at(k->c, pc);
-	size_t room = k->room ? 2 * k->room : 64;
 	struct ow_symbol sym;
-	void *more;
 
 	if ((m && m->object) || !ow_perfmap_find(k->map, pc, &sym))
 		return true;
-	if (k->nr == k->room) {
-		more = realloc(k->found, room * sizeof(*k->found));
-		if (!more)
-			return false;
-		k->found = more;
-		k->room = room;
-	}
+	if (!ow_grow(&k->found, &k->room, k->nr + 1, sizeof(*k->found)))
+		return false;
 	k->found[k->nr++] = sym;
 	return true;
 }

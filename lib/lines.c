@@ -10,6 +10,7 @@
 
 #include "debugfile.h"
 #include "error.h"
+#include "grow.h"
 #include "object.h"
 #include "scopes.h"
 #include "spans.h"
@@ -122,15 +123,8 @@ static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
 	/* Sections that the linker dropped were left at 0. */
 	if (start >= end || start == 0)
 		return true;
-	if (l->nr == l->room) {
-		size_t room = l->room * 2 + 64;
-		void *more = realloc(l->ranges, room * sizeof(*l->ranges));
-
-		if (!more)
-			return false;
-		l->ranges = more;
-		l->room = room;
-	}
+	if (!ow_grow(&l->ranges, &l->room, l->nr + 1, sizeof(*l->ranges)))
+		return false;
 	l->ranges[l->nr++] = (struct range){ { start, end, 0 }, unit };
 	return true;
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 struct ow_namecache_entry {
 	uint64_t pc;
 	size_t first; /* of its names */
@@ -78,17 +80,11 @@ bool ow_namecache_expect(struct ow_namecache *c, uint64_t pc, bool back)
 void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
 		      const struct ow_name *names, size_t nr)
 {
-	size_t room = 2 * c->room_names + nr + 64;
 	struct ow_namecache_entry *e;
 
-	if (c->nr_names + nr > c->room_names) {
-		void *more = realloc(c->names, room * sizeof(*c->names));
-
-		if (!more)
-			return;
-		c->names = more;
-		c->room_names = room;
-	}
+	if (!ow_grow(&c->names, &c->room_names, c->nr_names + nr,
+		     sizeof(*c->names)))
+		return;
 	ow_namecache_expect(c, pc, back);
 	e = c->room ? slot_of(c, pc, back) : NULL;
 	if (!e || !e->used)

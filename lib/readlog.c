@@ -5,20 +5,13 @@
 #include <string.h>
 
 #include "err.h"
+#include "grow.h"
 
 static struct ow_readlog_entry *new_entry(struct ow_readlog *log)
 {
-	size_t room = log->room ? 2 * log->room : 256;
-	void *more;
-
-	if (log->nr == log->room) {
-		more = realloc(log->list, room * sizeof(*log->list));
-		if (!more) {
-			log->failed = true;
-			return NULL;
-		}
-		log->list = more;
-		log->room = room;
+	if (!ow_grow(&log->list, &log->room, log->nr + 1, sizeof(*log->list))) {
+		log->failed = true;
+		return NULL;
 	}
 	return &log->list[log->nr++];
 }

@@ -7,6 +7,7 @@
 #include "arch.h"
 #include "err.h"
 #include "error.h"
+#include "grow.h"
 
 #define MOST_FRAMES 1000000
 #define MOST_TRIES  500     /* walks of a thread with less and less memory */
@@ -28,7 +29,7 @@ struct reader {
 struct trace {
 	struct ow_walk walk;
 	struct ow_frame *frames;
-	unsigned int room;
+	size_t room;
 };
 
 struct redactor {
@@ -86,26 +87,22 @@ static bool run_on(struct redactor *d, struct trace *t,
 		   const struct ow_target *target,
 		   const struct ow_window *stack, const struct ow_regs *regs)
 {
-	struct ow_frame *more;
 	enum ow_end end;
 
 	for (;;) {
 		if (d->reader.notes)
 			d->reader.notes->nr = 0;
 		ow_walk_begin(&t->walk, target, stack, NULL, regs, t->frames,
-			      t->room);
+			      (unsigned int)t->room);
 		while ((end = ow_walk_run(&t->walk)) == OW_END_WANT)
 			ow_capture_ready(
 				d->c,
 				(struct ow_capture_module *)t->walk.wanted);
 		if (end != OW_END_LIMIT || t->room >= MOST_FRAMES)
 			return true;
-		more = realloc(t->frames,
-			       (2 * t->room + 64) * sizeof(*t->frames));
-		if (!more)
+		if (!ow_grow(&t->frames, &t->room, t->room + 1,
+			     sizeof(*t->frames)))
 			return false;
-		t->frames = more;
-		t->room = 2 * t->room + 64;
 	}
 }
 

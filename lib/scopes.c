@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "spans.h"
 
 #define MOST_NESTED   64 /* namespaces and types, in each other */
@@ -95,15 +96,8 @@ static bool next(struct ow_scopes *s, Dwarf_Die *die)
 static bool add(struct unit *u, const Dwarf_Die *die, uint64_t start,
 		uint64_t end)
 {
-	if (u->nr == u->room) {
-		size_t room = 2 * u->room + 64;
-		void *more = realloc(u->list, room * sizeof(*u->list));
-
-		if (!more)
-			return false;
-		u->list = more;
-		u->room = room;
-	}
+	if (!ow_grow(&u->list, &u->room, u->nr + 1, sizeof(*u->list)))
+		return false;
 	u->list[u->nr++] = (struct function){ { start, end, 0 }, die->addr };
 	return true;
 }

@@ -9,6 +9,7 @@
 #include "demangle.h"
 #include "error.h"
 #include "filemap.h"
+#include "grow.h"
 #include "intern.h"
 #include "jitnames.h"
 #include "lines.h"
@@ -326,7 +327,7 @@ static size_t list_pending(struct ow_symbolizer *s,
 			   const struct ow_frame *frames, size_t nr,
 			   struct pending **ret)
 {
-	struct pending *list = NULL, *more;
+	struct pending *list = NULL;
 	size_t kept = 0, room = 0;
 
 	for (size_t i = 0; i < nr; i++) {
@@ -335,13 +336,8 @@ static size_t list_pending(struct ow_symbolizer *s,
 		if (!ow_namecache_expect(&s->cache, frames[i].pc,
 					 lookup != frames[i].pc))
 			continue;
-		if (kept == room) {
-			room = 2 * room + 64;
-			more = realloc(list, room * sizeof(*list));
-			if (!more)
-				break;
-			list = more;
-		}
+		if (!ow_grow(&list, &room, kept + 1, sizeof(*list)))
+			break;
 		list[kept++] =
 			(struct pending){ .frame = frames[i], .vaddr = lookup };
 	}

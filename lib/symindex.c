@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "error.h"
+#include "grow.h"
 
 #define NONE UINT32_MAX
 
@@ -22,16 +23,8 @@ struct ow_symindex {
 
 static bool add(struct ow_symindex *x, const struct ow_function *f)
 {
-	if (x->nr == x->room) {
-		size_t room = x->room * 2 + 64;
-		void *more =
-			realloc(x->functions, room * sizeof(*x->functions));
-
-		if (!more)
-			return false;
-		x->functions = more;
-		x->room = room;
-	}
+	if (!ow_grow(&x->functions, &x->room, x->nr + 1, sizeof(*x->functions)))
+		return false;
 	x->functions[x->nr++] = *f;
 	return true;
 }

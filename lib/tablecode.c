@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 #define SYMBOLS  (OW_TABLE_MAX_NUMBER + 1)
 #define MAX_ROWS (OW_TABLE_BLOCK / 2) /* of a chunk */
 
@@ -19,17 +21,7 @@ struct coder {
 
 static bool reserve(struct ow_bytes *b, size_t more)
 {
-	size_t room = 2 * b->room + more;
-	uint8_t *at;
-
-	if (b->room - b->size >= more)
-		return true;
-	at = realloc(b->at, room);
-	if (!at)
-		return false;
-	b->at = at;
-	b->room = room;
-	return true;
+	return ow_grow(&b->at, &b->room, b->size + more, 1);
 }
 
 /* Add a little-endian integer; there is room. */

@@ -3,19 +3,12 @@
 
 #include <stdlib.h>
 
+#include "grow.h"
+
 static bool reserve(struct viewnames *v, size_t used)
 {
-	size_t room = 2 * v->room + OW_VIEW_NAMES;
-	struct ow_name *more;
-
-	if (v->room - used >= OW_VIEW_NAMES)
-		return true;
-	more = realloc(v->list, room * sizeof(*more));
-	if (!more)
-		return false;
-	v->list = more;
-	v->room = room;
-	return true;
+	return ow_grow(&v->list, &v->room, used + OW_VIEW_NAMES,
+		       sizeof(*v->list));
 }
 
 bool viewnames_fill(struct viewnames *v, struct ow_symbolizer *symbolizer,

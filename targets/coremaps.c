@@ -6,22 +6,18 @@
 
 #include "error.h"
 #include "fileobject.h"
+#include "grow.h"
 #include "remapped.h"
 
 #define HEAD_STEPS 1000 /* mappings looked at for the one of offset 0 */
 
 bool ow_coremaps_add(struct ow_core *core, const struct ow_corepiece *piece)
 {
-	size_t room = core->room ? 2 * core->room : 64;
 	struct ow_corepiece *p;
 
-	if (core->nr_pieces == core->room) {
-		p = realloc(core->pieces, room * sizeof(*p));
-		if (!p)
-			return false;
-		core->pieces = p;
-		core->room = room;
-	}
+	if (!ow_grow(&core->pieces, &core->room, core->nr_pieces + 1,
+		     sizeof(*p)))
+		return false;
 	p = &core->pieces[core->nr_pieces];
 	*p = *piece;
 	if (piece->path) {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "grow.h"
 #include "procfs.h"
 
 /*
@@ -232,17 +233,7 @@ static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 
 static bool make_room(struct ow_mappings *m)
 {
-	size_t room = m->room ? 2 * m->room : 32;
-	struct ow_mapping *more;
-
-	if (m->nr < m->room)
-		return true;
-	more = realloc(m->list, room * sizeof(*more));
-	if (!more)
-		return false;
-	m->list = more;
-	m->room = room;
-	return true;
+	return ow_grow(&m->list, &m->room, m->nr + 1, sizeof(*m->list));
 }
 
 /* The number of the first listed one that ends above addr. */

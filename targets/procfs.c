@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "grow.h"
 
 /* Numbers of fields in stat (proc_pid_stat(5)). */
 #define STAT_STATE      3
@@ -74,7 +75,7 @@ int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
 	_cleanup_(ow_freep) pid_t *list = NULL;
 	size_t nr = 0, room = 0;
 	struct dirent *entry;
-	pid_t tid, *more;
+	pid_t tid;
 
 	if (!tasks && errno == ENOENT)
 		return ow_fail(err, OW_CODE_ABSENT, "process has exited");
@@ -84,14 +85,8 @@ int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
 		tid = atoi(entry->d_name);
 		if (tid <= 0)
 			continue;
-		if (nr == room) {
-			room = room ? 2 * room : 64;
-			more = realloc(list, room * sizeof(*list));
-			if (!more)
-				return ow_fail(err, OW_CODE_MEMORY,
-					       "out of memory");
-			list = more;
-		}
+		if (!ow_grow(&list, &room, nr + 1, sizeof(*list)))
+			return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 		list[nr++] = tid;
 	}
 	/* The folder of a process that has exited has no entries. */

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 
+#include "grow.h"
 #include "stackrequest.h"
 #include "viewnames.h"
 
@@ -32,19 +33,14 @@ static bool walk_thread(const struct stack_request *r, struct ow_capture *c,
 			size_t i, struct stacks *s)
 {
 	struct stack *stack = &s->list[s->nr++];
-	struct ow_frame *more;
 
 	stack->thread = ow_capture_thread(c, i);
 	stack->first = s->nr_frames;
 	if (!stack->thread->captured)
 		return true;
-	if (s->room_frames - s->nr_frames < r->max_frames) {
-		s->room_frames = 2 * s->room_frames + r->max_frames;
-		more = realloc(s->frames, s->room_frames * sizeof(*more));
-		if (!more)
-			return false;
-		s->frames = more;
-	}
+	if (!ow_grow(&s->frames, &s->room_frames, s->nr_frames + r->max_frames,
+		     sizeof(*s->frames)))
+		return false;
 	stack->nr = ow_capture_walk(c, i, s->frames + s->nr_frames,
 				    r->max_frames, &stack->end, &stack->why);
 	s->nr_frames += stack->nr;

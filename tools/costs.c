@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "grow.h"
+
 /* xorshift64 (Marsaglia 2003): which ones are kept is no secret. */
 static uint64_t next_chance(struct costs *c)
 {
@@ -16,17 +18,7 @@ static uint64_t next_chance(struct costs *c)
 
 static bool reserve(struct costs *c)
 {
-	size_t room = 2 * c->room + 1024;
-	uint64_t *more;
-
-	if (c->nr_kept < c->room)
-		return true;
-	more = realloc(c->list, room * sizeof(*more));
-	if (!more)
-		return false;
-	c->list = more;
-	c->room = room;
-	return true;
+	return ow_grow(&c->list, &c->room, c->nr_kept + 1, sizeof(*c->list));
 }
 
 /* Vitter's algorithm R. */

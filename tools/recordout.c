@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 bool recordout_begin(struct recordout *o)
 {
 	o->frames = calloc(o->max_frames, sizeof(*o->frames));
@@ -18,15 +20,9 @@ static bool put_ids(struct recordout *o, const struct ow_view_frame *f,
 {
 	struct ow_name none = { .module_offset = f->frame.pc };
 	size_t k, nr = f->nr_names ? f->nr_names : 1;
-	uint32_t *more;
 
-	if (o->room_ids - *used < nr) {
-		o->room_ids = 2 * o->room_ids + nr + 256;
-		more = realloc(o->ids, o->room_ids * sizeof(*more));
-		if (!more)
-			return false;
-		o->ids = more;
-	}
+	if (!ow_grow(&o->ids, &o->room_ids, *used + nr, sizeof(*o->ids)))
+		return false;
 	for (k = 0; k < nr; k++)
 		o->ids[(*used)++] = profile_name(
 			&o->profile, f->nr_names ? &f->names[k] : &none,

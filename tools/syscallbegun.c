@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 /* Where a thread is or belongs. */
 static size_t place_of(const struct syscallsbegun *s, pid_t tid)
 {
@@ -31,13 +33,8 @@ static struct syscall_begun *insert(struct syscallsbegun *s, pid_t tid)
 	struct syscall_begun *more;
 	size_t at = place_of(s, tid);
 
-	if (s->nr == s->room) {
-		more = realloc(s->all, (2 * s->room + 64) * sizeof(*more));
-		if (!more)
-			return NULL;
-		s->all = more;
-		s->room = 2 * s->room + 64;
-	}
+	if (!ow_grow(&s->all, &s->room, s->nr + 1, sizeof(*s->all)))
+		return NULL;
 	more = &s->all[at];
 	memmove(more + 1, more, (s->nr++ - at) * sizeof(*more));
 	*more = (struct syscall_begun){ .call.tid = tid };

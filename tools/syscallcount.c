@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "stackview.h"
 #include "syscallline.h"
 
@@ -28,13 +29,8 @@ static struct syscall_count *insert(struct syscallcounts *s, size_t i,
 {
 	struct syscall_count *more;
 
-	if (s->nr == s->room) {
-		more = realloc(s->all, (2 * s->room + 64) * sizeof(*more));
-		if (!more)
-			return NULL;
-		s->all = more;
-		s->room = 2 * s->room + 64;
-	}
+	if (!ow_grow(&s->all, &s->room, s->nr + 1, sizeof(*s->all)))
+		return NULL;
 	more = &s->all[i];
 	memmove(more + 1, more, (s->nr++ - i) * sizeof(*more));
 	*more = (struct syscall_count){

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "grow.h"
 #include "stackview.h"
 #include "tbmessages.h"
 
@@ -13,20 +14,15 @@ static bool walk(struct tb_stacks *s, struct ow_capture *c, size_t i,
 		 size_t number)
 {
 	struct tb_stack *stack = &s->list[s->nr++];
-	struct ow_frame *more;
 
 	stack->thread = *ow_capture_thread(c, i);
 	stack->number = number;
 	stack->first = s->nr_frames;
 	if (!stack->thread.captured)
 		return true;
-	if (s->room_frames - s->nr_frames <= MOST_FRAMES) {
-		s->room_frames = 2 * s->room_frames + MOST_FRAMES + 1;
-		more = realloc(s->frames, s->room_frames * sizeof(*more));
-		if (!more)
-			return false;
-		s->frames = more;
-	}
+	if (!ow_grow(&s->frames, &s->room_frames,
+		     s->nr_frames + MOST_FRAMES + 1, sizeof(*s->frames)))
+		return false;
 	stack->nr = ow_capture_walk(c, i, s->frames + s->nr_frames,
 				    MOST_FRAMES + 1, &stack->end, &stack->why);
 	if (stack->nr > MOST_FRAMES) {

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 /* All threads of a process, in the kernel's order: that of their birth. */
 struct tasks {
 	pid_t *tids;
@@ -15,16 +17,8 @@ struct tasks {
 
 static bool add_task(struct tasks *t, pid_t tid)
 {
-	size_t room = 2 * t->room + 64;
-	pid_t *more;
-
-	if (t->nr == t->room) {
-		more = realloc(t->tids, room * sizeof(*more));
-		if (!more)
-			return false;
-		t->tids = more;
-		t->room = room;
-	}
+	if (!ow_grow(&t->tids, &t->room, t->nr + 1, sizeof(*t->tids)))
+		return false;
 	t->tids[t->nr++] = tid;
 	return true;
 }

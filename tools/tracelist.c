@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 static const struct trace_key *key_at(const struct trace_list *l, size_t size,
 				      size_t i)
 {
@@ -46,18 +48,13 @@ void *trace_list_get(const struct trace_list *l, size_t size,
 
 void *trace_list_add(struct trace_list *l, size_t size, struct trace_key key)
 {
-	size_t i = place_of(l, size, key), room = 2 * l->room + 16;
-	char *more, *to;
+	size_t i = place_of(l, size, key);
+	char *to;
 
 	if (is_at(l, size, i, key))
 		return (char *)l->all + i * size;
-	if (l->nr == l->room) {
-		more = realloc(l->all, room * size);
-		if (!more)
-			return NULL;
-		l->all = more;
-		l->room = room;
-	}
+	if (!ow_grow(&l->all, &l->room, l->nr + 1, size))
+		return NULL;
 	to = (char *)l->all + i * size;
 	memmove(to + size, to, (l->nr++ - i) * size);
 	memset(to, 0, size);

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
+
 struct mapping {
 	uint64_t since, start, end, off;
 	unsigned int object;
@@ -42,21 +44,6 @@ static struct trace_process *get(const struct tracemaps *t, unsigned int host,
 {
 	return trace_list_get(&t->processes, sizeof(struct trace_process),
 			      (struct trace_key){ host, pid });
-}
-
-/* Room for one more behind nr; false when out of memory. */
-static bool make_room(void *list, size_t nr, size_t *room, size_t size)
-{
-	void **at = list, *more;
-
-	if (nr < *room)
-		return true;
-	more = realloc(*at, (2 * *room + 16) * size);
-	if (!more)
-		return false;
-	*at = more;
-	*room = 2 * *room + 16;
-	return true;
 }
 
 static struct trace_process *get_or_add(struct tracemaps *t, unsigned int host,
@@ -110,7 +97,7 @@ static void add(struct tracemaps *t, struct trace_process *p,
 	if (old && old->start == m->start && old->end == m->end &&
 	    old->off == m->off && old->object == m->object)
 		return;
-	if (make_room(&p->maps, p->nr, &p->room, sizeof(*m)))
+	if (ow_grow(&p->maps, &p->room, p->nr + 1, sizeof(*m)))
 		p->maps[p->nr++] = *m;
 	else
 		t->failed = true;
@@ -119,7 +106,8 @@ static void add(struct tracemaps *t, struct trace_process *p,
 static unsigned int begin_life(struct tracemaps *t, struct trace_process *p,
 			       uint64_t time)
 {
-	if (make_room(&p->begins, p->nr_begins, &p->room_begins, sizeof(time)))
+	if (ow_grow(&p->begins, &p->room_begins, p->nr_begins + 1,
+		    sizeof(time)))
 		p->begins[p->nr_begins++] = time;
 	else
 		t->failed = true;
