@@ -14,10 +14,12 @@
 
 #include "elfsym.h"
 #include "error.h"
+#include "likeness.h"
 #include "object.h"
 
 /* What a file must have to be the one looked for. */
 struct wanted {
+	const struct ow_object *of; /* NULL: what several objects share */
 	const char *root;
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: unknown */
@@ -53,6 +55,8 @@ static bool matches(const struct wanted *w, const struct ow_object *obj)
 	if (!ow_object_section(obj, ".symtab", &sec) &&
 	    !ow_object_section(obj, ".debug_info", &sec) &&
 	    !ow_object_section(obj, ".zdebug_info", &sec))
+		return false;
+	if (w->of && !ow_likeness_of_layout(&w->of->elf, &obj->elf))
 		return false;
 	id = build_id_of(obj, &size);
 	if (w->build_id_size > 0 && size > 0)
@@ -197,6 +201,7 @@ struct ow_object *ow_debugfile_open(const struct ow_object *obj,
 				    const char *root, bool use_debuginfod)
 {
 	struct wanted w = {
+		.of = obj,
 		.root = root ? root : "",
 		.build_id = obj->build_id,
 		.build_id_size = obj->build_id_size,

@@ -15,7 +15,9 @@ struct ow_object;
 /*
  * Open the debug file of obj, or return NULL.  By build-id, then by
  * .gnu_debuglink, then, if allowed, from debuginfod.  What is found has the
- * build-id of obj, or, where one of them has none, the CRC of the link.
+ * build-id of obj, or, where one of them has none, the CRC of the link; and its
+ * code and data lie where those of obj do.  A user can place a hostile debug
+ * file only where that user may write: beside an own object, which it names.
  * root goes before every path that is tried; NULL for the system's own.  What has
  * the build-id will do from the system, too.
  */

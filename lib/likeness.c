@@ -147,3 +147,51 @@ bool ow_likeness_is_same(const struct ow_object *a, const struct ow_object *b)
 			return false;
 	return !runs.too_many;
 }
+
+/* The next PT_LOAD from header *i on, which moves past it; false at the end. */
+static bool next_load(const struct ow_elf *elf, uint32_t *i,
+		      struct ow_elf_segment *ret)
+{
+	while (ow_elf_segment(elf, (*i)++, ret))
+		if (ret->type == OW_PT_LOAD)
+			return true;
+	return false;
+}
+
+static bool find_text(const struct ow_elf *elf, struct ow_elf_section *ret)
+{
+	for (uint32_t i = 1; ow_elf_section(elf, i, ret); i++)
+		if (ow_elf_section_is(elf, ret, ".text"))
+			return true;
+	return false;
+}
+
+static bool is_same_text(const struct ow_elf *a, const struct ow_elf *b)
+{
+	struct ow_elf_section x, y;
+
+	return find_text(a, &x) && find_text(b, &y) && x.vaddr == y.vaddr &&
+	       x.size == y.size;
+}
+
+bool ow_likeness_of_layout(const struct ow_elf *a, const struct ow_elf *b)
+{
+	struct ow_elf_segment x, y;
+	uint32_t i = 0, k = 0;
+	bool has_x, has_y;
+
+	if (a->arch != b->arch)
+		return false;
+	has_x = next_load(a, &i, &x);
+	has_y = next_load(b, &k, &y);
+	if (!has_x || !has_y)
+		return is_same_text(a, b);
+	while (has_x && has_y) {
+		if (x.vaddr != y.vaddr || x.memsz != y.memsz ||
+		    x.flags != y.flags)
+			return false;
+		has_x = next_load(a, &i, &x);
+		has_y = next_load(b, &k, &y);
+	}
+	return has_x == has_y;
+}

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ow_elf;
 struct ow_object;
 
 /* An object that has more telling bytes than this is like no other one. */
@@ -22,6 +23,14 @@ struct ow_object;
  * Return the number of these bytes, or 0 if there are more than OW_LIKENESS_MAX.
  */
 uint64_t ow_likeness_hash(const struct ow_object *obj, uint64_t *ret);
+
+/*
+ * Return true if two files have their code and data at the same vaddrs: their
+ * PT_LOADs are equal in vaddr, memory size and flags.  objcopy(1) and eu-strip(1)
+ * leave these as they are in a separate debug file.  If one of the files has
+ * none, the sections .text have to be equal in vaddr and size.
+ */
+bool ow_likeness_of_layout(const struct ow_elf *a, const struct ow_elf *b);
 
 /* Return true if all telling bytes of the two are equal. */
 bool ow_likeness_is_same(const struct ow_object *a, const struct ow_object *b);

@@ -48,17 +48,20 @@ static struct ow_object *open_image_with_cfi(const struct ow_capture *c,
 	return NULL;
 }
 
-/* The build-id of what was running, if the core has its first page. */
-static const uint8_t *build_id_of(const struct ow_capture *c,
-				  const struct ow_capture_module *m,
-				  size_t *size_ret)
+/* Set what is known of the file that was running, if the core has its first page. */
+static void want_loaded(const struct ow_capture *c,
+			const struct ow_capture_module *m, struct ow_elf *elf,
+			struct ow_wanted_file *w)
 {
 	const struct ow_region *r = head_region(c, m);
-	struct ow_elf elf;
+	struct ow_elf_segment last;
 
-	if (!r || ow_elf_parse(&elf, r->bytes, r->size))
-		return NULL;
-	return ow_elf_build_id(&elf, size_ret);
+	if (!r || ow_elf_parse(elf, r->bytes, r->size))
+		return;
+	w->build_id = ow_elf_build_id(elf, &w->build_id_size);
+	/* Some headers of segments may lie in the next page. */
+	if (elf->phnum && ow_elf_segment(elf, elf->phnum - 1, &last))
+		w->loaded = elf;
 }
 
 struct ow_object *ow_coreobject_open(struct ow_capture *c,
@@ -71,10 +74,11 @@ struct ow_object *ow_coreobject_open(struct ow_capture *c,
 	};
 	struct ow_error why = { 0 };
 	struct ow_object *obj;
+	struct ow_elf elf;
 
 	if (strcmp(m->path, "[vdso]") == 0)
 		return open_image(c, m, err);
-	w.build_id = build_id_of(c, m, &w.build_id_size);
+	want_loaded(c, m, &elf, &w);
 	obj = ow_fileobject_open(&w, &why);
 	if (!obj)
 		obj = open_image_with_cfi(c, m);

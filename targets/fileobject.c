@@ -7,11 +7,14 @@
 #include <string.h>
 
 #include "error.h"
+#include "likeness.h"
 #include "sysroot.h"
 
 static bool is_wanted(const struct ow_wanted_file *w,
 		      const struct ow_object *obj)
 {
+	if (w->loaded && !ow_likeness_of_layout(w->loaded, &obj->elf))
+		return false;
 	return !w->build_id ||
 	       (obj->build_id_size == w->build_id_size &&
 		memcmp(obj->build_id, w->build_id, w->build_id_size) == 0);

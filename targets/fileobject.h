@@ -10,6 +10,7 @@ struct ow_wanted_file {
 	const char *sysroot;     /* folder that has its files, or NULL */
 	const uint8_t *build_id; /* of what was loaded; NULL: not known */
 	size_t build_id_size;
+	const struct ow_elf *loaded; /* the headers of it; NULL: not known */
 };
 
 /*
@@ -18,6 +19,10 @@ struct ow_wanted_file {
  * sysroot and of the system, where only a file that has its code and CFI will
  * do.  The caller closes the object, whose path is that which the target has.
  * Return NULL and fill err with one line: not there, or another build.
+ *
+ * A dead target tells which file it had, and nobody can check that: a false path
+ * or build-id leads to false names of that target's frames, and of no other's.
+ * Where its headers were kept, the file's segments have to be where they say.
  */
 struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
 				     struct ow_error *err);

@@ -109,7 +109,7 @@ static void test_long_names(void)
 static bool opens(const char *sysroot, const char *path, const uint8_t *id,
 		  size_t id_size, const uint8_t *got_id, const char *message)
 {
-	struct ow_wanted_file w = { path, sysroot, id, id_size };
+	struct ow_wanted_file w = { path, sysroot, id, id_size, NULL };
 	struct ow_error err = { 0 };
 	struct ow_object *obj = ow_fileobject_open(&w, &err);
 	bool good;
@@ -160,6 +160,34 @@ static void test_by_build_id(void)
 		    "/none.so: no such file below root"));
 }
 
+/* The file's segments lie where those of what was loaded did. */
+static void test_by_headers(void)
+{
+	struct ow_wanted_file w = { .path = "two.so",
+				    .build_id = id_two,
+				    .build_id_size = 3 };
+	struct ow_object *two = ow_object_open("two.so", NULL), *obj;
+	struct ow_error err = { 0 };
+
+	CHECK(scratch_run(
+		"echo 'static int two[9000]; int one(int n) { return two[n]; }'"
+		" | cc -x c -g -shared - -Wl,--build-id=0xabcdef "
+		"-o lies.so"));
+	w.loaded = &two->elf;
+	obj = ow_fileobject_open(&w, &err);
+	CHECK(obj != NULL);
+	ow_object_close(obj);
+	w.path = "lies.so";
+	CHECK(!ow_fileobject_open(&w, &err));
+	CHECK(strcmp(err.msg, "lies.so: another build than the one that was "
+			      "running") == 0);
+	w.loaded = NULL;
+	obj = ow_fileobject_open(&w, &err);
+	CHECK(obj != NULL);
+	ow_object_close(obj);
+	ow_object_close(two);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -168,6 +196,7 @@ int main(void)
 		{ "long names, no sysroot", test_long_names },
 		{ "objects by path", test_by_path },
 		{ "objects by build-id", test_by_build_id },
+		{ "by headers", test_by_headers },
 	};
 
 	scratch_enter();

@@ -370,6 +370,49 @@ static void test_debuglink(void)
 	CHECK(!scratch_run("test -s a.txt"));
 }
 
+/* How many names come of a debug file below "root" that has the build-id. */
+static int names_by(const char *file)
+{
+	struct ow_object *obj = ow_object_open("named", NULL);
+	struct ow_symtab *tab;
+	struct ow_symbol sym;
+	int nr = 0;
+
+	CHECK(scratch_run("mkdir -p root/usr/lib/debug/.build-id/0b && "
+			  "cp %s root/usr/lib/debug/.build-id/0b/adcafe.debug",
+			  file));
+	obj->root = strdup("root");
+	tab = ow_symtab_create(obj, false);
+	for (uint64_t at = 0x1000; at < 0x2000; at++)
+		nr += ow_symtab_find(tab, at, &sym) &&
+		      strcmp(sym.name, "secret") == 0;
+	ow_symtab_destroy(tab);
+	ow_object_close(obj);
+	return nr;
+}
+
+/* A debug file of another program that was given the same build-id. */
+static void test_lying_debug_file(void)
+{
+	CHECK(scratch_run(
+		"echo 'static __attribute__((noinline)) int secret(int n) "
+		"{ return n * n; } int f(int n) { return secret(n + 1); } "
+		"int main(void) { return f(2); }' >n.c && "
+		"echo 'static __attribute__((noinline)) int secret(int n) "
+		"{ __builtin_printf(\"%%d\", n); return n; } "
+		"int more[400]; int f(int n) { return secret(n) + more[n]; } "
+		"int main(void) { return f(2); }' >m.c && "
+		"for i in n m; do cc -O1 -Wl,--build-id=0x0badcafe $i.c -o $i "
+		"&& objcopy --only-keep-debug $i $i.debug && "
+		"eu-strip -f $i.eu -o $i.stripped $i || exit 1; done; "
+		"mv n.stripped named"));
+	CHECK(names_by("n.debug") > 0);
+	CHECK(names_by("n.eu") == names_by("n.debug"));
+	CHECK(names_by("n") == names_by("n.debug"));
+	CHECK(names_by("m.debug") == 0);
+	CHECK(names_by("m.eu") == 0);
+}
+
 /* A server that is a folder; asked only when told to. */
 static void test_debuginfod(void)
 {
@@ -489,6 +532,7 @@ int main(void)
 		{ "a Rust program", test_rust },
 		{ ".gnu_debugdata", test_minidebug },
 		{ ".gnu_debuglink", test_debuglink },
+		{ "a debug file of another program", test_lying_debug_file },
 		{ "debuginfod", test_debuginfod },
 		{ "no section headers", test_without_section_headers },
 		{ "hostile bytes", test_hostile_bytes },
