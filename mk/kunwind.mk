@@ -168,6 +168,7 @@ check-kstack: kmod
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
 	sh tests/kunwind/reports_test.sh
 	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVER)
+	sh tests/kunwind/rt.sh $(B) $(KVER)
 
 # Every kernel there are headers of, each for longer.
 check-kunwind-all: kmod-test $(kt_programs) $(B)/bin/outwind
