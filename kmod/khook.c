@@ -53,6 +53,9 @@ static void notrace redirect(unsigned long ip, unsigned long parent,
 {
 	bool followed;
 
+	/* What runs may be a guest of this task: the kernel's own can tell. */
+	if (current->flags & PF_VCPU)
+		return;
 	rcu_read_lock_sched_notrace();
 	followed = current->mm && !(current->flags & PF_KTHREAD) &&
 		   kw_space_find(current->mm);
