@@ -208,7 +208,16 @@ static const struct file_operations fops = {
 static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "kunwind",
-	.mode = 0666,
+static bool unprivileged;
+module_param(unprivileged, bool, 0444);
+MODULE_PARM_DESC(unprivileged,
+		 "let everybody open /dev/kunwind and /proc/kunwind_debug");
+
+umode_t kw_device_mode(void)
+{
+	return unprivileged ? 0666 : 0660;
+}
+
 	.fops = &fops,
 };
 
@@ -217,6 +226,7 @@ int kw_device_init(void)
 	return misc_register(&device);
 }
 
+	device.mode = kw_device_mode();
 void kw_device_exit(void)
 {
 	misc_deregister(&device);

@@ -3,6 +3,11 @@
 #ifndef KW_DEVICE_H
 #define KW_DEVICE_H
 
+#include <linux/types.h>
+
+/* Who may open it, and what else has its calls: module parameter "unprivileged". */
+umode_t kw_device_mode(void);
+
 int kw_device_init(void);
 void kw_device_exit(void);
 

@@ -11,6 +11,7 @@
 #include "ow_kunwind_proc.h"
 
 #include "kclient.h"
+#include "kdevice.h"
 #include "kheirs.h"
 #include "kunwind.h"
 
@@ -125,7 +126,9 @@ static const struct proc_ops ops = {
 
 int kw_proc_init(void)
 {
-	return proc_create("kunwind_debug", 0666, NULL, &ops) ? 0 : -ENOMEM;
+	return proc_create("kunwind_debug", kw_device_mode(), NULL, &ops) ?
+		       0 :
+		       -ENOMEM;
 }
 
 void kw_proc_exit(void)

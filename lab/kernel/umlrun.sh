@@ -4,7 +4,7 @@
 # Boot LINUX, which is User-Mode Linux, and run COMMAND (a line of sh) there as root.
 # Its root is this machine's, read-only.  Prints what the command prints; exits with
 # its status, 124 after SECONDS, 125 if the kernel died.  Its console goes to
-# LINUX.console.
+# LINUX.console.  APPEND is a parameter more for it.
 set -euo pipefail
 limit=120
 while getopts t: o; do
@@ -44,7 +44,7 @@ tmp=/dev/shm
 # UML is several processes: a group of its own, which is ended as this is.
 TMPDIR=$tmp timeout -k 5 "$limit" "$linux" mem=512M rootfstype=hostfs rootflags=/ \
     ro "init=$work/init" con=null con0=null,fd:1 ssl=null "umid=kunwind$$" \
-    "uml_dir=$work/" panic=-1 </dev/null >"$linux.console" 2>&1 &
+    "uml_dir=$work/" panic=-1 ${APPEND:+"$APPEND"} </dev/null >"$linux.console" 2>&1 &
 running=$!
 trap 'kill "$running" || true; wait "$running" || true; exit 143' INT TERM HUP
 wait "$running" || status=$?

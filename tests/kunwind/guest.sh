@@ -17,7 +17,9 @@ run() { # SECONDS COMMAND...
 0 passed, 1 failed"
 }
 
-insmod "$build/kmod-$kver/kunwind.ko" || exit 1
+begin device
+sh "$(dirname "$0")/device.sh" "$build/kmod-$kver/kunwind.ko"
+[ -e /dev/kunwind ] || exit 1
 for p in pie no-pie lld static; do
     [ -x "$build/kunwind/stacks-$p" ] || continue
     begin "stacks-$p"

@@ -21,7 +21,7 @@ run() {
     echo "0 passed, 1 failed"
 }
 export IN_UML=1 LD_BIND_NOW= PLUGIN=$build/kunwind/plugin.so
-[ -e /dev/kunwind ] || insmod "\$1" || exit 1
+[ -e /dev/kunwind ] || insmod "\$1" unprivileged=1 || exit 1
 for p in pie no-pie lld static; do
     run 1200 $build/kunwind/stacks-\$p
 done
@@ -37,7 +37,7 @@ END
 for series; do
     for linux in linux-m linux-y; do
         linux=$build/lab/uml-$series/$linux
-        bash "$here/../../lab/kernel/umlrun.sh" -t 3600 "$linux" \
+        APPEND=kunwind.unprivileged=1 bash "$here/../../lab/kernel/umlrun.sh" -t 3600 "$linux" \
             "sh $build/lab/uml.sh $build/lab/uml-$series/kunwind.ko" \
             >"$linux.log" 2>&1 || fail
         cat "$linux.log"
