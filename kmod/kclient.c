@@ -26,15 +26,19 @@ static int follow_task(struct kw_session *session, struct task_struct *task,
 {
 	struct mm_struct *mm = kw_follow_may(session, task);
 	struct pid *pid;
-	int err = 0;
+	int err = 0, known = 1;
 
 	if (IS_ERR(mm))
 		return PTR_ERR(mm);
 	pid = get_task_pid(task, PIDTYPE_TGID);
 	if (flags & OW_KUNWIND_INHERIT)
-		err = kw_heirs_add(session, pid);
-	if (!err)
-		err = kw_follow_mm(session, mm, pid, task_uid(task));
+		known = kw_heirs_add(session, pid);
+	if (known >= 0)
+		err = kw_follow_mm(session, mm, pid, task);
+	if (err && known == 0)
+		kw_heirs_remove(session, pid);
+	if (known < 0)
+		err = known;
 	put_pid(pid);
 	mmput(mm);
 	return err;
@@ -50,7 +54,9 @@ static int follow_all(struct kw_session *session,
 	if (!session->privileged)
 		return -EPERM;
 	err = kw_events_begin(&session->events);
-	return err ? err : kw_heirs_add(session, NULL);
+	if (!err)
+		err = kw_heirs_add(session, NULL);
+	return min(err, 0);
 }
 
 int kw_client_follow(struct kw_session *session,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "kcontext.h"
 
+#include <linux/cpuhotplug.h>
 #include <linux/mm.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -105,31 +107,66 @@ void kw_context_destroy(struct kw_context *c)
 	kvfree(c);
 }
 
-int kw_context_init(void)
+/* --- those of each CPU --- */
+
+static DEFINE_MUTEX(ready_mutex);
+static bool ready;              /* written under ready_mutex */
+static enum cpuhp_state on_cpu; /* if ready */
+static atomic64_t bytes = ATOMIC64_INIT(0);
+
+/* A CPU is about to come, or is there. */
+static int prepare(unsigned int cpu)
 {
 	struct kw_context *c;
-	int cpu, i;
+	int i;
 
-	for_each_possible_cpu(cpu) for (i = 0; i < KW_LEVELS; i++)
-	{
+	for (i = 0; i < KW_LEVELS; i++) {
+		if (per_cpu(kw_contexts, cpu)[i])
+			continue;
 		c = kvzalloc_node(sizeof(*c), GFP_KERNEL, cpu_to_node(cpu));
-		if (!c) {
-			kw_context_exit();
+		if (!c)
 			return -ENOMEM;
-		}
 		context_init(c);
-		per_cpu(kw_contexts, cpu)[i] = c;
+		atomic64_add(sizeof(*c), &bytes);
+		smp_store_release(&per_cpu(kw_contexts, cpu)[i], c);
 	}
 	return 0;
 }
 
-void kw_context_exit(void)
+int kw_contexts_use(void)
+{
+	int state = 0;
+
+	if (kw_contexts_ready())
+		return 0;
+	mutex_lock(&ready_mutex);
+	if (!ready)
+		state = cpuhp_setup_state(CPUHP_BP_PREPARE_DYN,
+					  "kunwind:prepare", prepare, NULL);
+	if (state > 0) {
+		on_cpu = state;
+		smp_store_release(&ready, true);
+	}
+	mutex_unlock(&ready_mutex);
+	return min(state, 0);
+}
+
+bool kw_contexts_ready(void)
+{
+	return smp_load_acquire(&ready);
+}
+
+u64 kw_contexts_bytes(void)
+{
+	return atomic64_read(&bytes);
+}
+
+void kw_contexts_exit(void)
 {
 	int cpu, i;
 
+	if (ready)
+		cpuhp_remove_state_nocalls(on_cpu);
 	for_each_possible_cpu(cpu) for (i = 0; i < KW_LEVELS; i++)
-	{
 		kvfree(per_cpu(kw_contexts, cpu)[i]);
-		per_cpu(kw_contexts, cpu)[i] = NULL;
-	}
 }

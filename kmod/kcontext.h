@@ -31,14 +31,24 @@ struct kw_context {
 	struct ow_frame frames[KUNWIND_MAX_FRAMES]; /* who has none of his own */
 };
 
-int kw_context_init(void);
-void kw_context_exit(void);
+/*
+ * Have the contexts of all CPUs, also of those that come later; once there are, they
+ * stay.  Nobody is followed before.  May sleep; 0 or -ENOMEM.
+ */
+int kw_contexts_use(void);
+bool kw_contexts_ready(void);
+
+/* The bytes that they take. */
+u64 kw_contexts_bytes(void);
+
+void kw_contexts_exit(void);
 
 DECLARE_PER_CPU(struct kw_context *[KW_LEVELS], kw_contexts);
 
 /*
  * The one of this CPU and context, preemption being disabled until it is put,
- * so that what RCU frees stays, too; or NULL: a walk is under way in the same one.
+ * so that what RCU frees stays, too; or NULL: a walk is under way in the same one, or
+ * there are none yet.
  * Inline, so that little has to be kept on the stack beside it.
  */
 static inline struct kw_context *kw_context_get(void)

@@ -10,6 +10,7 @@
 #include <linux/uaccess.h>
 
 #include "kclient.h"
+#include "kcontext.h"
 #include "kfollow.h"
 #include "kheirs.h"
 #include "khook.h"
@@ -120,7 +121,9 @@ static long do_stats(struct kw_session *s, void __user *arg)
 {
 	struct ow_kunwind_stats stats;
 
-	kw_stats_read(&stats);
+	kw_stats_read(s->user, s->privileged, &stats);
+	if (s->privileged)
+		stats.context_bytes = kw_contexts_bytes();
 	return copy_to_user(arg, &stats, sizeof(stats)) ? -EFAULT : 0;
 }
 
@@ -205,9 +208,6 @@ static const struct file_operations fops = {
 	.llseek = noop_llseek,
 };
 
-static struct miscdevice device = {
-	.minor = MISC_DYNAMIC_MINOR,
-	.name = "kunwind",
 static bool unprivileged;
 module_param(unprivileged, bool, 0444);
 MODULE_PARM_DESC(unprivileged,
@@ -218,15 +218,18 @@ umode_t kw_device_mode(void)
 	return unprivileged ? 0666 : 0660;
 }
 
+static struct miscdevice device = {
+	.minor = MISC_DYNAMIC_MINOR,
+	.name = "kunwind",
 	.fops = &fops,
 };
 
 int kw_device_init(void)
 {
+	device.mode = kw_device_mode();
 	return misc_register(&device);
 }
 
-	device.mode = kw_device_mode();
 void kw_device_exit(void)
 {
 	misc_deregister(&device);

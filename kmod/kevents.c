@@ -58,9 +58,18 @@ void kw_events_put(struct kw_events *e, const struct ow_kunwind_event *what,
 	wake_up_interruptible(&e->wait);
 }
 
+void kw_events_miss(struct kw_events *e)
+{
+	spin_lock(&e->lock);
+	e->missed = true;
+	kw_count(events_lost);
+	spin_unlock(&e->lock);
+	wake_up_interruptible(&e->wait);
+}
+
 bool kw_events_any(struct kw_events *e)
 {
-	return READ_ONCE(e->nr) || READ_ONCE(e->lost);
+	return READ_ONCE(e->nr) || READ_ONCE(e->lost) || READ_ONCE(e->missed);
 }
 
 bool kw_events_take(struct kw_events *e, struct pid_namespace *ns,
@@ -70,17 +79,18 @@ bool kw_events_take(struct kw_events *e, struct pid_namespace *ns,
 	bool any;
 
 	spin_lock(&e->lock);
-	any = e->nr || e->lost;
+	any = kw_events_any(e);
 	if (e->nr) {
 		*ret = e->ring[e->head].what;
 		pid = e->ring[e->head].pid;
 		e->head = (e->head + 1) % RING;
 		e->nr--;
-	} else if (e->lost) {
+	} else if (any) {
 		*ret = (struct ow_kunwind_event){
 			.kind = OW_KUNWIND_EV_LOST,
 		};
 		e->lost = false;
+		e->missed = false;
 	}
 	spin_unlock(&e->lock);
 	if (pid)

@@ -21,6 +21,7 @@ struct kw_events {
 	struct kw_event *ring; /* NULL until something may happen */
 	unsigned int head, nr; /* the oldest one, and how many */
 	bool lost;             /* since the last one in the ring */
+	bool missed;           /* a process that could not be followed */
 };
 
 void kw_events_init(struct kw_events *e);
@@ -32,6 +33,9 @@ int kw_events_begin(struct kw_events *e);
 /* Add an event, or note that there was no room; atomic context. */
 void kw_events_put(struct kw_events *e, const struct ow_kunwind_event *what,
 		   struct pid *pid);
+
+/* Note that something could not be followed; atomic context. */
+void kw_events_miss(struct kw_events *e);
 
 bool kw_events_any(struct kw_events *e);
 

@@ -8,7 +8,8 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
-#include "kstats.h"
+#include "kcontext.h"
+#include "kptrace.h"
 #include "kuser.h"
 
 #define TRACK_PRICE (sizeof(struct kw_track) + sizeof(struct kw_space))
@@ -35,21 +36,33 @@ unsigned int kw_follow_max(const struct kw_session *session)
  * Is the task the opener's own, as far as its memory is concerned?  A program
  * that has had other privileges is not dumpable.
  */
-static bool may_follow(const struct kw_session *session,
-		       struct task_struct *task, struct mm_struct *mm)
+static bool is_own(const struct kw_session *session, struct task_struct *task,
+		   struct mm_struct *mm)
 {
+	kuid_t uid = session->cred->euid;
 	const struct cred *cred;
 	bool own;
 
-	if (session->privileged)
-		return true;
 	rcu_read_lock();
 	cred = __task_cred(task);
-	own = uid_eq(cred->uid, session->uid) &&
-	      uid_eq(cred->euid, session->uid) &&
-	      uid_eq(cred->suid, session->uid);
+	own = uid_eq(cred->uid, uid) && uid_eq(cred->euid, uid) &&
+	      uid_eq(cred->suid, uid);
 	rcu_read_unlock();
 	return own && get_dumpable(mm) == SUID_DUMP_USER;
+}
+
+/* The caller holds the task's exec_update_lock. */
+static int may_follow(const struct kw_session *session,
+		      struct task_struct *task, struct mm_struct *mm)
+{
+	if (session->privileged)
+		return 0;
+	if (!is_own(session, task, mm))
+		return -EPERM;
+	/* The opener itself: it may read what is its own. */
+	if (same_thread_group(task, current) && current_cred() == session->cred)
+		return 0;
+	return kw_ptrace_may(session->cred, task);
 }
 
 static void tell(const struct kw_track *t, u32 kind)
@@ -59,14 +72,21 @@ static void tell(const struct kw_track *t, u32 kind)
 	kw_events_put(&t->session->events, &what, t->pid);
 }
 
+/*
+ * The session's track of the space, or NULL; *nr is how many sessions of its kind
+ * have one.  The caller holds kw_mutex.
+ */
 static struct kw_track *find(const struct kw_session *session,
-			     const struct kw_space *space)
+			     const struct kw_space *space, unsigned int *nr)
 {
 	struct kw_track *t;
 
-	list_for_each_entry(t, &session->tracks, of_session)
-		if (t->space == space)
+	*nr = 0;
+	list_for_each_entry(t, &space->owner.tracks, of_space) {
+		if (t->session == session)
 			return t;
+		*nr += t->session->privileged == session->privileged;
+	}
 	return NULL;
 }
 
@@ -99,7 +119,7 @@ static int link_track(struct kw_session *session, struct kw_space *space,
 	mutex_lock(&space->mutex);
 	list_add(&t->of_space, &space->owner.tracks);
 	mutex_unlock(&space->mutex);
-	atomic64_inc(&kw_gauges.followed);
+	kw_user_note(session->user, KW_FOLLOWED, 1);
 	tell(t, OW_KUNWIND_EV_FOLLOWED);
 	return 0;
 }
@@ -117,27 +137,32 @@ static void unlink_track(struct kw_track *t)
 	list_del(&t->of_session);
 	t->session->nr_tracks--;
 	kw_user_uncharge(t->session->user, TRACK_PRICE);
-	atomic64_dec(&kw_gauges.followed);
+	kw_user_note(t->session->user, KW_FOLLOWED, -1);
 	put_pid(t->pid);
 	kfree(t);
 	kw_space_unuse(space);
 }
 
 int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
-		 struct pid *pid, kuid_t uid)
+		 struct pid *pid, struct task_struct *task)
 {
+	int err = kw_contexts_use();
 	struct kw_space *space;
-	int err = kw_events_begin(&session->events);
+	unsigned int nr;
 
+	if (!err)
+		err = kw_events_begin(&session->events);
 	if (err)
 		return err;
-	space = kw_space_use(mm, uid);
+	space = kw_space_use(mm, task);
 	if (IS_ERR(space))
 		return PTR_ERR(space);
 	refcount_inc(&space->ref);
 	mutex_lock(&kw_mutex);
-	if (find(session, space))
+	if (find(session, space, &nr))
 		kw_space_unuse(space);
+	else if (nr >= OW_KUNWIND_MAX_SESSIONS)
+		err = -EUSERS;
 	else
 		err = link_track(session, space, pid);
 	mutex_unlock(&kw_mutex);
@@ -153,16 +178,16 @@ struct mm_struct *kw_follow_may(const struct kw_session *session,
 				struct task_struct *task)
 {
 	struct mm_struct *mm;
+	int err;
 
 	if (down_read_killable(&task->signal->exec_update_lock))
 		return ERR_PTR(-EINTR);
 	mm = get_task_mm(task);
-	if (!mm) {
-		mm = ERR_PTR(-ESRCH);
-	} else if (!may_follow(session, task, mm)) {
+	err = mm ? may_follow(session, task, mm) : -ESRCH;
+	if (err && mm)
 		mmput(mm);
-		mm = ERR_PTR(-EPERM);
-	}
+	if (err)
+		mm = ERR_PTR(err);
 	up_read(&task->signal->exec_update_lock);
 	return mm;
 }
@@ -173,7 +198,8 @@ void kw_follow_current(struct kw_session *session)
 
 	if (IS_ERR(mm))
 		return;
-	kw_follow_mm(session, mm, task_tgid(current), current_uid());
+	if (kw_follow_mm(session, mm, task_tgid(current), current))
+		kw_events_miss(&session->events);
 	mmput(mm);
 }
 

@@ -18,9 +18,12 @@ void kw_follow_exit(void);
 struct mm_struct *kw_follow_may(const struct kw_session *session,
 				struct task_struct *task);
 
-/* Follow an mm that was got so, of a process of that uid. */
+/*
+ * Follow an mm that was got so, of a task of that process.  -EUSERS: so many sessions
+ * of the kind do already; -ENOSPC, -ENOMEM, -EINTR.
+ */
 int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
-		 struct pid *pid, kuid_t uid);
+		 struct pid *pid, struct task_struct *task);
 
 /* Follow current, if the session may; it is about to be in user mode. */
 void kw_follow_current(struct kw_session *session);

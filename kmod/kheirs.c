@@ -11,102 +11,209 @@
 #include "klater.h"
 #include "kpoint.h"
 #include "kspace.h"
+#include "kuser.h"
 
-#define MAX_SESSIONS 16 /* that one process is followed by */
-
-/* A session follows a process, whatever it executes. */
-struct heir {
+/* A process that sessions follow, whatever it forks and executes. */
+struct family {
 	struct hlist_node node;
-	struct kw_session *session; /* a reference */
-	struct pid *pid;            /* of the process; NULL: all */
+	struct pid *pid; /* a reference */
+	struct list_head heirs;
+	unsigned int nr[2]; /* of sessions, by whether they are privileged */
 };
 
-static DEFINE_HASHTABLE(heirs, 8);
+/* A session follows a family. */
+struct heir {
+	struct list_head of_family, of_session;
+	struct kw_session *session; /* a reference */
+	struct family *family;
+};
+
+/* What a session pays, though a family may have several. */
+#define HEIR_PRICE (sizeof(struct heir) + sizeof(struct family))
+
+static DEFINE_HASHTABLE(families, 12);
+static struct family everybody = { .heirs = LIST_HEAD_INIT(everybody.heirs) };
 static DEFINE_SPINLOCK(heirs_lock);
 static atomic_t nr_heirs = ATOMIC_INIT(0);
 static u32 features;
 
 /* --- who follows whom; under heirs_lock --- */
 
-static struct heir *find(const struct kw_session *session,
-			 const struct pid *pid)
+/* NULL: nobody follows it. */
+static struct family *family_of(const struct pid *pid)
 {
-	struct heir *h;
+	struct family *f;
 
-	hash_for_each_possible(heirs, h, node,
-			       (unsigned long)pid) if (h->session == session &&
-						       h->pid == pid) return h;
+	hash_for_each_possible(families, f, node, (unsigned long)pid)
+	{
+		if (f->pid == pid)
+			return f;
+	}
 	return NULL;
 }
 
-static unsigned int count(const struct kw_session *session)
+static struct heir *find(const struct kw_session *session,
+			 const struct family *f)
 {
 	struct heir *h;
-	unsigned int bkt, nr = 0;
 
-	hash_for_each(heirs, bkt, h, node) nr += h->session == session;
-	return nr;
+	list_for_each_entry(h, &f->heirs, of_family)
+		if (h->session == session)
+			return h;
+	return NULL;
 }
 
-static void add(struct heir *h, struct kw_session *session, struct pid *pid)
+/* Memory that was paid for, of what may be added; NULL: there is none. */
+static struct heir *heir_alloc(struct kw_session *session, gfp_t gfp)
 {
+	struct heir *h;
+
+	if (kw_user_charge(session->user, HEIR_PRICE))
+		return NULL;
+	h = kzalloc(sizeof(*h), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+	if (!h) {
+		kw_user_uncharge(session->user, HEIR_PRICE);
+		return NULL;
+	}
 	kw_session_get(session);
 	h->session = session;
-	h->pid = get_pid(pid);
-	hash_add(heirs, &h->node, (unsigned long)pid);
+	return h;
+}
+
+static void heir_free(struct heir *h)
+{
+	kw_user_uncharge(h->session->user, HEIR_PRICE);
+	kw_session_put(h->session);
+	kfree(h);
+}
+
+static struct family *family_alloc(struct pid *pid, gfp_t gfp)
+{
+	struct family *f =
+		kzalloc(sizeof(*f), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
+
+	if (!f)
+		return NULL;
+	f->pid = get_pid(pid);
+	INIT_LIST_HEAD(&f->heirs);
+	return f;
+}
+
+static void family_free(struct family *f)
+{
+	if (!f)
+		return;
+	put_pid(f->pid);
+	kfree(f);
+}
+
+/* 0, or why the session can't follow the family, which it doesn't yet. */
+static int may_enter(const struct kw_session *session, const struct family *f)
+{
+	if (READ_ONCE(session->closed))
+		return -EBADF;
+	if (f->nr[session->privileged] >= OW_KUNWIND_MAX_SESSIONS)
+		return -EUSERS;
+	return session->nr_heirs >= kw_follow_max(session) ? -ENOSPC : 0;
+}
+
+static void enter(struct heir *h, struct family *f)
+{
+	h->family = f;
+	list_add(&h->of_family, &f->heirs);
+	f->nr[h->session->privileged]++;
+	list_add(&h->of_session, &h->session->heirs);
+	h->session->nr_heirs++;
 	atomic_inc(&nr_heirs);
 }
 
-static void move_out(struct heir *h, struct hlist_head *to)
+/* To a list of what is to be freed; a family goes with its last heir. */
+static void move_out(struct heir *h, struct list_head *to)
 {
-	hash_del(&h->node);
-	hlist_add_head(&h->node, to);
+	struct family *f = h->family;
+
+	list_del(&h->of_session);
+	h->session->nr_heirs--;
+	f->nr[h->session->privileged]--;
+	list_move(&h->of_family, to);
 	atomic_dec(&nr_heirs);
+	h->family = NULL;
+	if (f == &everybody || !list_empty(&f->heirs))
+		return;
+	hash_del(&f->node);
+	h->family = f;
 }
 
-static void free_all(struct hlist_head *list)
+/* The lock isn't held. */
+static void free_all(struct list_head *list)
 {
-	struct hlist_node *next;
-	struct heir *h;
+	struct heir *h, *next;
 
-	hlist_for_each_entry_safe(h, next, list, node)
-	{
-		put_pid(h->pid);
-		kw_session_put(h->session);
-		kfree(h);
+	list_for_each_entry_safe(h, next, list, of_family) {
+		family_free(h->family);
+		heir_free(h);
 	}
+}
+
+/*
+ * Have the session follow the family of pid, by what was allocated; *f and *h are
+ * NULL where that is used.  1: it does already.
+ */
+static int add(struct kw_session *session, struct pid *pid, struct family **f,
+	       struct heir **h)
+{
+	struct family *old = pid ? family_of(pid) : &everybody;
+	int err;
+
+	if (old && find(session, old))
+		return 1;
+	err = may_enter(session, old ? old : *f);
+	if (err)
+		return err;
+	if (!old) {
+		old = *f;
+		hash_add(families, &old->node, (unsigned long)pid);
+		*f = NULL;
+	}
+	enter(*h, old);
+	*h = NULL;
+	return 0;
 }
 
 int kw_heirs_add(struct kw_session *session, struct pid *pid)
 {
+	struct family *f = NULL;
 	struct heir *h;
-	int err = 0;
+	int err;
 
 	if (!(features & OW_KUNWIND_TRACKS_EXEC))
 		return -EOPNOTSUPP;
-	h = kzalloc(sizeof(*h), GFP_KERNEL_ACCOUNT);
+	h = heir_alloc(session, GFP_KERNEL);
 	if (!h)
-		return -ENOMEM;
-	spin_lock(&heirs_lock);
-	if (find(session, pid))
-		err = -EEXIST;
-	else if (count(session) >= kw_follow_max(session))
-		err = -ENOSPC;
-	else
-		add(h, session, pid);
-	spin_unlock(&heirs_lock);
-	if (err)
-		kfree(h);
-	return err == -EEXIST ? 0 : err;
+		return -ENOSPC;
+	if (pid)
+		f = family_alloc(pid, GFP_KERNEL);
+	err = -ENOMEM;
+	if (f || !pid) {
+		spin_lock(&heirs_lock);
+		err = add(session, pid, &f, &h);
+		spin_unlock(&heirs_lock);
+	}
+	family_free(f);
+	if (h)
+		heir_free(h);
+	return err;
 }
 
 void kw_heirs_remove(struct kw_session *session, struct pid *pid)
 {
-	HLIST_HEAD(gone);
+	struct family *f;
 	struct heir *h;
+	LIST_HEAD(gone);
 
 	spin_lock(&heirs_lock);
-	h = find(session, pid);
+	f = family_of(pid);
+	h = f ? find(session, f) : NULL;
 	if (h)
 		move_out(h, &gone);
 	spin_unlock(&heirs_lock);
@@ -115,13 +222,11 @@ void kw_heirs_remove(struct kw_session *session, struct pid *pid)
 
 void kw_heirs_drop_all(struct kw_session *session)
 {
-	HLIST_HEAD(gone);
-	struct hlist_node *next;
-	unsigned int bkt;
-	struct heir *h;
+	struct heir *h, *next;
+	LIST_HEAD(gone);
 
 	spin_lock(&heirs_lock);
-	hash_for_each_safe(heirs, bkt, next, h, node) if (h->session == session)
+	list_for_each_entry_safe(h, next, &session->heirs, of_session)
 		move_out(h, &gone);
 	spin_unlock(&heirs_lock);
 	free_all(&gone);
@@ -178,63 +283,95 @@ static void unprobe_mmap(void)
 
 #ifdef CONFIG_TRACEPOINTS
 
-/* The sessions that follow pid, with references. */
-static unsigned int sessions_of(const struct pid *pid, struct kw_session **ret)
+/* The sessions of a kind that follow a family, with references. */
+static unsigned int sessions_of(const struct pid *pid, bool privileged,
+				struct kw_session **ret)
 {
-	const struct pid *keys[2] = { pid, NULL };
-	unsigned int nr = 0, i;
+	const struct family *f;
+	unsigned int nr = 0;
 	struct heir *h;
 
 	spin_lock(&heirs_lock);
-	for (i = 0; i < 2; i++)
-		hash_for_each_possible(
-			heirs, h, node,
-			(unsigned long)keys[i]) if (h->pid == keys[i] &&
-						    nr < MAX_SESSIONS)
-		{
-			kw_session_get(h->session);
-			ret[nr++] = h->session;
-		}
+	f = pid ? family_of(pid) : &everybody;
+	if (f)
+		list_for_each_entry(h, &f->heirs, of_family)
+			if (h->session->privileged == privileged) {
+				kw_session_get(h->session);
+				ret[nr++] = h->session;
+			}
 	spin_unlock(&heirs_lock);
 	return nr;
 }
 
-/* In current's own context: it is a new process, or executes something new. */
-static void follow_now(void *arg)
+static void follow_for(const struct pid *pid, bool privileged)
 {
-	struct kw_session *sessions[MAX_SESSIONS];
-	unsigned int nr, i;
+	struct kw_session *sessions[OW_KUNWIND_MAX_SESSIONS];
+	unsigned int nr = sessions_of(pid, privileged, sessions), i;
 
-	if (!current->mm)
-		return;
-	nr = sessions_of(task_tgid(current), sessions);
 	for (i = 0; i < nr; i++) {
 		kw_follow_current(sessions[i]);
 		kw_session_put(sessions[i]);
 	}
 }
 
-/* The parent's sessions follow the child; false: there are none. */
+/* In current's own context: it is a new process, or executes something new. */
+static void follow_now(void *arg)
+{
+	if (!current->mm)
+		return;
+	follow_for(task_tgid(current), false);
+	follow_for(task_tgid(current), true);
+	follow_for(NULL, true);
+}
+
+/* One session follows the child, too; *f as in add(). */
+static int inherit_one(struct kw_session *session, struct pid *child,
+		       struct family **f)
+{
+	struct heir *fresh = heir_alloc(session, GFP_NOWAIT);
+	int err;
+
+	if (!fresh)
+		return -ENOSPC;
+	err = add(session, child, f, &fresh);
+	if (fresh)
+		heir_free(fresh);
+	return err;
+}
+
+/*
+ * The parent's sessions follow the child, and are told where they can't; false:
+ * there are none.  There are few, so that a fork is not held up.
+ */
 static bool inherit(struct pid *parent, struct pid *child)
 {
-	bool any = false;
-	struct heir *h, *fresh;
+	struct family *f, *fresh = NULL;
+	bool any, have = false;
+	struct heir *h;
 
 	spin_lock(&heirs_lock);
-	hash_for_each_possible(heirs, h, node, (unsigned long)parent)
-	{
-		if (h->pid != parent || find(h->session, child))
-			continue;
-		any = true;
-		if (count(h->session) >= kw_follow_max(h->session))
-			continue;
-		fresh = kzalloc(sizeof(*fresh), GFP_ATOMIC | __GFP_NOWARN);
-		if (fresh)
-			add(fresh, h->session, child);
+	f = family_of(parent);
+	if (f) {
+		fresh = family_alloc(child, GFP_NOWAIT);
+		have = fresh != NULL;
+		list_for_each_entry(h, &f->heirs, of_family)
+			if (!have || inherit_one(h->session, child, &fresh) < 0)
+				kw_events_miss(&h->session->events);
 	}
-	hash_for_each_possible(heirs, h, node, 0) any |= !h->pid;
+	any = f || !list_empty(&everybody.heirs);
 	spin_unlock(&heirs_lock);
+	family_free(fresh);
 	return any;
+}
+
+static bool is_followed(const struct pid *pid)
+{
+	bool ret;
+
+	spin_lock(&heirs_lock);
+	ret = family_of(pid) || !list_empty(&everybody.heirs);
+	spin_unlock(&heirs_lock);
+	return ret;
 }
 
 static void on_fork(void *data, struct task_struct *parent,
@@ -250,24 +387,24 @@ static void on_fork(void *data, struct task_struct *parent,
 static void on_exec(void *data, struct task_struct *p, pid_t old_pid,
 		    struct linux_binprm *bprm)
 {
-	if (atomic_read(&nr_heirs))
+	if (atomic_read(&nr_heirs) && is_followed(task_tgid(p)))
 		kw_later(p, follow_now, NULL);
 }
 
 /* The last thread of a process: nobody needs to remember it. */
 static void forget(struct task_struct *p)
 {
-	struct pid *pid = task_tgid(p);
-	HLIST_HEAD(gone);
-	struct hlist_node *next;
-	struct heir *h;
+	struct heir *h, *next;
+	struct family *f;
+	LIST_HEAD(gone);
 
 	if (atomic_read(&nr_heirs) == 0 || atomic_read(&p->signal->live))
 		return;
 	spin_lock(&heirs_lock);
-	hash_for_each_possible_safe(heirs, h, next, node,
-				    (unsigned long)pid) if (h->pid == pid)
-		move_out(h, &gone);
+	f = family_of(task_tgid(p));
+	if (f)
+		list_for_each_entry_safe(h, next, &f->heirs, of_family)
+			move_out(h, &gone);
 	spin_unlock(&heirs_lock);
 	free_all(&gone);
 }

@@ -9,15 +9,21 @@
 #include "khook.h"
 #include "klater.h"
 #include "kproc.h"
+#include "kptrace.h"
 #include "kqueue.h"
+#include "ktable.h"
+#include "kuse.h"
 
 /* In order; undone in reverse. */
 static const struct {
 	int (*init)(void);
 	void (*exit)(void);
 } parts[] = {
-	{ kw_context_init, kw_context_exit },
+	{ NULL, kw_contexts_exit },
+	{ kw_table_init, NULL },
+	{ kw_use_init, NULL },
 	{ kw_queue_init, kw_queue_exit },
+	{ kw_ptrace_init, kw_ptrace_exit },
 	{ kw_follow_init, kw_follow_exit },
 	{ NULL, kw_later_exit },
 	{ kw_heirs_init, kw_heirs_exit },
@@ -29,7 +35,8 @@ static const struct {
 static void leave(size_t nr)
 {
 	while (nr-- > 0)
-		parts[nr].exit();
+		if (parts[nr].exit)
+			parts[nr].exit();
 }
 
 /* What this kernel doesn't have. */

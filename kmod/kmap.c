@@ -2,10 +2,11 @@
 #include "kmap.h"
 
 #include <linux/kdev_t.h>
+#include <linux/memcontrol.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 
 #include "kqueue.h"
-#include "kstats.h"
 #include "ktrack.h"
 #include "kuser.h"
 
@@ -21,10 +22,9 @@ static void map_free(struct work_struct *work)
 
 	for (i = 0; i < map->map.nr; i++)
 		kw_table_put(map->places[i].table);
-	kw_all_uncharge(map->bytes);
+	kw_user_note(map->user, KW_MAP_BYTES, -(s64)map->bytes);
 	kw_user_uncharge(map->user, map->bytes);
 	kw_user_put(map->user);
-	atomic64_sub(map->bytes, &kw_gauges.map_bytes);
 	kvfree(map);
 }
 
@@ -34,6 +34,22 @@ void kw_map_put(struct kw_map *map)
 		INIT_RCU_WORK(&map->free, map_free);
 		kw_queue_rcu(&map->free);
 	}
+}
+
+/* Memory that the address space's own cgroup pays, whoever makes the map. */
+static void *alloc_for(struct mm_struct *mm, size_t bytes, gfp_t gfp)
+{
+	struct mem_cgroup *payer = get_mem_cgroup_from_mm(mm);
+	struct mem_cgroup *old = set_active_memcg(payer);
+	void *ret;
+
+	gfp |= __GFP_ACCOUNT | __GFP_NOWARN;
+	ret = gfpflags_allow_blocking(gfp) ?
+		      kvzalloc(bytes, gfp | __GFP_RETRY_MAYFAIL) :
+		      kzalloc(bytes, gfp);
+	set_active_memcg(old);
+	mem_cgroup_put(payer);
+	return ret;
 }
 
 /* A map with room for nr ranges; an error pointer on failure. */
@@ -47,14 +63,8 @@ static struct kw_map *map_alloc(const struct kw_owner *owner, size_t nr,
 
 	if (nr > MAX_RANGES || kw_user_charge(owner->user, bytes))
 		return ERR_PTR(-ENOSPC);
-	if (kw_all_charge(bytes)) {
-		kw_user_uncharge(owner->user, bytes);
-		return ERR_PTR(-ENOSPC);
-	}
-	map = gfp == GFP_KERNEL ? kvzalloc(bytes, gfp | __GFP_NOWARN) :
-				  kzalloc(bytes, gfp | __GFP_NOWARN);
+	map = alloc_for(owner->mm, bytes, gfp);
 	if (!map) {
-		kw_all_uncharge(bytes);
 		kw_user_uncharge(owner->user, bytes);
 		return ERR_PTR(-ENOMEM);
 	}
@@ -69,7 +79,7 @@ static struct kw_map *map_alloc(const struct kw_owner *owner, size_t nr,
 	do {
 		map->map.generation = atomic_inc_return(&generation);
 	} while (!map->map.generation);
-	atomic64_add(bytes, &kw_gauges.map_bytes);
+	kw_user_note(map->user, KW_MAP_BYTES, bytes);
 	return map;
 }
 

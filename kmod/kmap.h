@@ -36,6 +36,7 @@ struct kw_map {
 /* What the maps of an address space are made for. */
 struct kw_owner {
 	const struct ow_arch *arch;
+	struct mm_struct *mm;    /* whose memory cgroup pays */
 	struct kw_user *user;    /* whose share they are of */
 	struct list_head tracks; /* who brought tables, and is told; doesn't
 				    change while a map is made */

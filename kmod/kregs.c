@@ -70,6 +70,12 @@ const struct ow_arch *kw_regs(struct pt_regs *regs, struct ow_regs *ret)
 	return &ow_arch_x86_64;
 }
 
+void kw_regs_place(struct pt_regs *regs, u64 *pc, u64 *sp)
+{
+	*pc = REG(regs, IP);
+	*sp = REG(regs, SP);
+}
+
 #elif defined(CONFIG_ARM64)
 
 /* x0 to x30, sp and pc are the first slots of arch_aarch64.c. */
@@ -83,6 +89,12 @@ const struct ow_arch *kw_regs(struct pt_regs *regs, struct ow_regs *ret)
 	ret->val[32] = regs->pc;
 	ret->known = (1ULL << 33) - 1;
 	return &ow_arch_aarch64;
+}
+
+void kw_regs_place(struct pt_regs *regs, u64 *pc, u64 *sp)
+{
+	*pc = regs->pc;
+	*sp = regs->sp;
 }
 
 #else

@@ -15,31 +15,42 @@ DEFINE_MUTEX(kw_mutex);
 	(sizeof(struct kw_session) + \
 	 OW_KUNWIND_FILE_EVENTS * sizeof(struct kw_event))
 
+static bool may_all(void)
+{
+	return capable(CAP_PERFMON) || capable(CAP_SYS_ADMIN);
+}
+
 struct kw_session *kw_session_create(void)
 {
-	struct kw_session *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
-	int err = -ENOMEM;
+	bool privileged = may_all();
+	struct kw_user *user = kw_user_of_opener(privileged);
+	struct kw_session *s;
+	int err;
 
-	if (!s)
-		return ERR_PTR(err);
-	s->uid = current_euid();
-	s->user = kw_user_get(s->uid);
-	if (!s->user)
-		goto free;
-	err = kw_user_charge(s->user, SESSION_PRICE);
+	if (!user)
+		return ERR_PTR(-ENOMEM);
+	err = kw_user_charge(user, SESSION_PRICE);
 	if (err)
 		goto put;
+	s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	if (!s) {
+		err = -ENOMEM;
+		goto uncharge;
+	}
 	kref_init(&s->ref);
-	s->privileged = capable(CAP_PERFMON) || capable(CAP_SYS_ADMIN);
+	s->cred = get_current_cred();
+	s->user = user;
+	s->privileged = privileged;
 	s->ns = get_pid_ns(task_active_pid_ns(current));
 	kw_events_init(&s->events);
 	INIT_LIST_HEAD(&s->uses);
 	INIT_LIST_HEAD(&s->tracks);
+	INIT_LIST_HEAD(&s->heirs);
 	return s;
+uncharge:
+	kw_user_uncharge(user, SESSION_PRICE);
 put:
-	kw_user_put(s->user);
-free:
-	kfree(s);
+	kw_user_put(user);
 	return ERR_PTR(err);
 }
 
@@ -51,6 +62,7 @@ static void session_free(struct work_struct *work)
 	kw_user_uncharge(s->user, SESSION_PRICE);
 	kw_user_put(s->user);
 	put_pid_ns(s->ns);
+	put_cred(s->cred);
 	kfree(s);
 }
 

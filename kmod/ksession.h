@@ -6,17 +6,17 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
-#include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
 #include "kevents.h"
 
+struct cred;
 struct kw_user;
 
 struct kw_session {
 	struct kref ref;
-	kuid_t uid;
-	bool privileged; /* its tables count for all processes */
+	const struct cred *cred; /* the opener's */
+	bool privileged;         /* its tables count for all processes */
 	struct kw_user *user;
 	struct pid_namespace *ns;
 	struct kw_events events;
@@ -26,6 +26,9 @@ struct kw_session {
 	struct list_head uses;   /* struct kw_use */
 	struct list_head tracks; /* struct kw_track */
 	unsigned int nr_tracks;
+	/* Under heirs_lock: */
+	struct list_head heirs; /* struct heir */
+	unsigned int nr_heirs;
 };
 
 /*

@@ -220,10 +220,10 @@ static void leave(struct kw_space *space)
 	spin_unlock(&spaces_lock);
 }
 
-struct kw_space *kw_space_use(struct mm_struct *mm, kuid_t uid)
+struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task)
 {
 	const struct ow_arch *arch = arch_of(mm);
-	struct kw_user *user = kw_user_get(uid);
+	struct kw_user *user = kw_user_of_task(task);
 	struct mmu_notifier *mn;
 	struct kw_space *space;
 
@@ -240,6 +240,7 @@ struct kw_space *kw_space_use(struct mm_struct *mm, kuid_t uid)
 			     container_of(mn, struct kw_space, mn);
 	if (!IS_ERR(space) && !space->owner.user) {
 		space->owner.arch = arch;
+		space->owner.mm = mm;
 		space->owner.user = user;
 		user = NULL;
 	}

@@ -31,10 +31,10 @@ void kw_space_init(void (*gone)(struct kw_space *space));
 void kw_space_exit(void);
 
 /*
- * The space of mm, made if there is none, and one more user of it; uid is the
- * process'.  The caller has the mm's users.  An error pointer on failure.
+ * The space of mm, made if there is none, and one more user of it; task is a
+ * process of it.  The caller has the mm's users.  An error pointer on failure.
  */
-struct kw_space *kw_space_use(struct mm_struct *mm, kuid_t uid);
+struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task);
 /* One user less. */
 void kw_space_unuse(struct kw_space *space);
 

@@ -3,8 +3,9 @@
 
 #include <linux/cpumask.h>
 
+#include "kuser.h"
+
 DEFINE_PER_CPU(struct kw_counters, kw_counters);
-struct kw_gauges kw_gauges;
 
 static void add(struct ow_kunwind_stats *to, const struct kw_counters *c)
 {
@@ -19,15 +20,20 @@ static void add(struct ow_kunwind_stats *to, const struct kw_counters *c)
 		to->ends[i] += READ_ONCE(c->ends[i]);
 }
 
-void kw_stats_read(struct ow_kunwind_stats *ret)
+void kw_stats_read(struct kw_user *user, bool privileged,
+		   struct ow_kunwind_stats *ret)
 {
+	const struct kw_user *whose = privileged ? NULL : user;
 	int cpu;
 
 	*ret = (struct ow_kunwind_stats){
-		.tables = atomic64_read(&kw_gauges.tables),
-		.table_bytes = atomic64_read(&kw_gauges.table_bytes),
-		.followed = atomic64_read(&kw_gauges.followed),
-		.map_bytes = atomic64_read(&kw_gauges.map_bytes),
+		.tables = kw_user_held(whose, KW_TABLES),
+		.table_bytes = kw_user_held(whose, KW_TABLE_BYTES),
+		.followed = kw_user_held(whose, KW_FOLLOWED),
+		.map_bytes = kw_user_held(whose, KW_MAP_BYTES),
+		.bytes_user = kw_user_bytes(user),
 	};
-	for_each_possible_cpu(cpu) add(ret, per_cpu_ptr(&kw_counters, cpu));
+	if (privileged)
+		for_each_possible_cpu(cpu)
+			add(ret, per_cpu_ptr(&kw_counters, cpu));
 }

@@ -3,30 +3,22 @@
 
 #include <linux/hashtable.h>
 #include <linux/mm.h>
+#include <linux/pagemap.h>
+#include <linux/random.h>
 #include <linux/sched/signal.h>
+#include <linux/siphash.h>
 #include <linux/uaccess.h>
 
-#include "kstats.h"
 #include "kuser.h"
 
-#define VERIFY_ROWS 4096 /* between chances for others to run */
+/* Between chances for others to run. */
+#define VERIFY_ROWS  4096
+#define COPY_AT_ONCE (64u << 10)
 
-static DEFINE_HASHTABLE(contents, 10); /* under kw_mutex */
+#define COPY_TRIES 16 /* of bytes that may be swapped out meanwhile */
 
-static void table_free(struct kw_table *t)
-{
-	kw_all_uncharge(t->size);
-	atomic64_dec(&kw_gauges.tables);
-	atomic64_sub(t->size, &kw_gauges.table_bytes);
-	kvfree(t->bytes);
-	kfree(t);
-}
-
-void kw_table_put(struct kw_table *table)
-{
-	if (table && refcount_dec_and_test(&table->ref))
-		table_free(table);
-}
+static DEFINE_HASHTABLE(contents, 12); /* under kw_mutex */
+static siphash_key_t seed;             /* so that nobody can make keys alike */
 
 struct kw_table *kw_table_take(struct kw_table *table)
 {
@@ -93,60 +85,158 @@ static int table_parse(struct kw_table *t, const struct ow_kunwind_table *arg)
 	return verify_rare(&t->rare);
 }
 
-int kw_table_read(const struct ow_kunwind_table *arg, struct kw_table **ret)
+int kw_table_size(const struct ow_kunwind_table *arg, size_t *ret)
 {
-	size_t size = arg->rare_size ? rare_at(arg) + arg->rare_size :
-				       arg->size;
+	if (arg->size == 0 || arg->size > OW_KUNWIND_MAX_TABLE ||
+	    arg->rare_size > OW_RARE_MAX_SIZE)
+		return -EINVAL;
+	*ret = arg->rare_size ? rare_at(arg) + arg->rare_size : arg->size;
+	return 0;
+}
+
+static size_t price(size_t size)
+{
+	return sizeof(struct kw_table) + size;
+}
+
+static void table_free(struct kw_table *t)
+{
+	kw_user_note(t->user, KW_TABLES, -1);
+	kw_user_note(t->user, KW_TABLE_BYTES, -(s64)t->size);
+	kw_user_uncharge(t->user, price(t->size));
+	kw_user_put(t->user);
+	kvfree(t->bytes);
+	kfree(t);
+}
+
+void kw_table_put(struct kw_table *table)
+{
+	if (table && refcount_dec_and_test(&table->ref))
+		table_free(table);
+}
+
+/* Memory for a table, which is paid first; an error pointer. */
+static struct kw_table *table_alloc(struct kw_user *user, size_t size)
+{
+	struct kw_table *t;
+	int err = kw_user_charge(user, price(size));
+
+	if (err)
+		return ERR_PTR(err);
+	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	if (t)
+		t->bytes = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
+						  __GFP_RETRY_MAYFAIL);
+	if (!t || !t->bytes) {
+		kw_user_uncharge(user, price(size));
+		kfree(t);
+		return ERR_PTR(-ENOMEM);
+	}
+	t->user = kw_user_share(user);
+	t->size = size;
+	refcount_set(&t->ref, 1);
+	kw_user_note(user, KW_TABLES, 1);
+	kw_user_note(user, KW_TABLE_BYTES, size);
+	return t;
+}
+
+/*
+ * Have the caller's bytes in memory.  This may wait for as long as the caller
+ * likes: who serves its pages (userfaultfd, FUSE) need not answer.
+ */
+static int fetch(const u8 __user *from, size_t size)
+{
+	size_t at, n;
+
+	if (!access_ok(from, size))
+		return -EFAULT;
+	for (at = 0; at < size; at += n) {
+		n = min_t(size_t, size - at, COPY_AT_ONCE);
+		if (fault_in_readable(from + at, n))
+			return -EFAULT;
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Copy what is in memory, without waiting; false: some of it is not. */
+static bool copy_resident(u8 *to, const u8 __user *from, size_t size)
+{
+	size_t at, n;
+
+	for (at = 0; at < size; at += n) {
+		n = min_t(size_t, size - at, COPY_AT_ONCE);
+		if (copy_from_user_nofault(to + at, from + at, n))
+			return false;
+		if (fatal_signal_pending(current))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+/* A copy of the caller's bytes.  Nothing is held while they are waited for. */
+static struct kw_table *table_copy(struct kw_user *user, u64 addr, size_t size)
+{
+	const u8 __user *from = u64_to_user_ptr(addr);
+	unsigned int tries;
 	struct kw_table *t;
 	int err;
 
-	if (arg->size > OW_KUNWIND_MAX_TABLE ||
-	    arg->rare_size > OW_RARE_MAX_SIZE)
-		return -EINVAL;
-	t = kzalloc(sizeof(*t), GFP_KERNEL);
-	if (!t)
-		return -ENOMEM;
-	err = kw_all_charge(size);
+	for (tries = 0; tries < COPY_TRIES; tries++) {
+		err = fetch(from, size);
+		if (err)
+			return ERR_PTR(err);
+		t = table_alloc(user, size);
+		if (IS_ERR(t) || copy_resident(t->bytes, from, size))
+			return t;
+		kw_table_put(t);
+	}
+	return ERR_PTR(-EAGAIN);
+}
+
+struct kw_table *kw_table_read(struct kw_user *user,
+			       const struct ow_kunwind_table *arg)
+{
+	struct kw_table *t;
+	size_t size;
+	int err = kw_table_size(arg, &size);
+
 	if (err)
-		goto free;
-	err = -ENOMEM;
-	t->bytes = kvmalloc(size, GFP_KERNEL | __GFP_NOWARN);
-	if (!t->bytes)
-		goto uncharge;
-	err = -EFAULT;
-	if (copy_from_user(t->bytes, u64_to_user_ptr(arg->bytes), size))
-		goto uncharge;
+		return ERR_PTR(err);
+	t = table_copy(user, arg->bytes, size);
+	if (IS_ERR(t))
+		return t;
 	err = table_parse(t, arg);
-	if (err)
-		goto uncharge;
-	t->size = size;
-	t->check = ow_table_checksum(t->bytes, size);
-	refcount_set(&t->ref, 1);
-	atomic64_inc(&kw_gauges.tables);
-	atomic64_add(size, &kw_gauges.table_bytes);
-	*ret = t;
-	return 0;
-uncharge:
-	kvfree(t->bytes);
-	kw_all_uncharge(size);
-free:
-	kfree(t);
-	return err;
+	if (err) {
+		kw_table_put(t);
+		return ERR_PTR(err);
+	}
+	t->key = siphash(t->bytes, size, &seed);
+	return t;
 }
 
 struct kw_table *kw_table_share(struct kw_table *fresh)
 {
 	struct kw_table *t;
 
-	hash_for_each_possible(contents, t, node,
-			       fresh->check) if (t->size == fresh->size &&
-						 memcmp(t->bytes, fresh->bytes,
-							t->size) == 0)
+	hash_for_each_possible(contents, t, node, fresh->key)
 	{
+		if (t->user != fresh->user || t->size != fresh->size ||
+		    memcmp(t->bytes, fresh->bytes, t->size) != 0)
+			continue;
 		kw_table_put(fresh);
 		return kw_table_take(t);
 	}
-	hash_add(contents, &fresh->node, fresh->check);
+	hash_add(contents, &fresh->node, fresh->key);
 	fresh->nr_uses = 1;
 	return fresh;
+}
+
+int kw_table_init(void)
+{
+	get_random_bytes(&seed, sizeof(seed));
+	return 0;
 }

@@ -10,30 +10,46 @@
 #include "rare.h"
 #include "table.h"
 
-/* The bytes, a private copy that was checked once; shared where they are equal. */
+/*
+ * The bytes, a private copy that was checked once; shared where they are equal,
+ * among the sessions of one user.  Others' tables are not shared, as that could be
+ * told by who pays.
+ */
+struct kw_user;
+
 struct kw_table {
 	struct hlist_node node; /* in the hash of contents, under kw_mutex */
 	refcount_t ref;
 	unsigned int nr_uses; /* under kw_mutex; in the hash while not 0 */
-	u64 check;
+	struct kw_user *user; /* pays; a reference */
+	u64 key;              /* of the bytes, for the hash */
 	struct ow_table table;
 	struct ow_rare rare; /* nr_rows 0: none */
 	size_t size;         /* of both */
 	u8 *bytes;
 };
 
+int kw_table_init(void);
+
+/* The bytes that arg says there are of a table and its rare rows; -EINVAL. */
+int kw_table_size(const struct ow_kunwind_table *arg, size_t *ret);
+
 /*
- * A private copy of the bytes that arg has, all of which is checked; the caller
- * gets a reference.  -EINVAL: unsound; -EFAULT, -EINTR, -ENOMEM, -ENOSPC.
+ * A private copy of the bytes that arg has, all of which is checked, at the user's
+ * expense; the caller gets a reference.  An error pointer: -EINVAL: unsound;
+ * -EFAULT, -EINTR, -EAGAIN: they are taken out of memory faster than they are
+ * read; -ENOMEM, -ENOSPC.
  */
-int kw_table_read(const struct ow_kunwind_table *arg, struct kw_table **ret);
+struct kw_table *kw_table_read(struct kw_user *user,
+			       const struct ow_kunwind_table *arg);
 
 /* Give back a reference; NULL is none. */
 void kw_table_put(struct kw_table *table);
 
 /*
  * What those who use a table hold it by; the caller holds kw_mutex.  The first
- * takes it, or the one of equal bytes that is held already, in place of fresh.
+ * takes it, or the user's one of equal bytes that is held already, in place of
+ * fresh.
  */
 struct kw_table *kw_table_share(struct kw_table *fresh);
 struct kw_table *kw_table_take(struct kw_table *table);

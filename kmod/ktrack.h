@@ -15,10 +15,6 @@ struct kw_track {
 	struct pid *pid; /* of the process that it was found by */
 };
 
-/* Do the session's tables count in a space with these tracks? */
-bool kw_tracks_count(const struct list_head *tracks,
-		     const struct kw_session *session);
-
 /* Tell all of them; pid is each one's own. */
 void kw_tracks_tell(const struct list_head *tracks,
 		    const struct ow_kunwind_event *what);

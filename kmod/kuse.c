@@ -3,17 +3,37 @@
 
 #include <linux/file.h>
 #include <linux/hashtable.h>
+#include <linux/random.h>
+#include <linux/siphash.h>
 #include <linux/uaccess.h>
 
 #include "ktrack.h"
 #include "kuser.h"
 
-static DEFINE_HASHTABLE(uses, 10); /* under uses_lock */
+static DEFINE_HASHTABLE(uses, 12); /* under uses_lock */
 static DEFINE_SPINLOCK(uses_lock);
+static siphash_key_t seed; /* so that nobody can make keys alike */
 
-static u64 object_key(const struct kw_object *o)
+/*
+ * Whose spaces a session's tables count in: its own, or NULL for those of all.
+ * Uses of different reach have different keys, so that nobody waits for those of
+ * strangers to be looked through.
+ */
+static const struct kw_session *reach(const struct kw_session *session)
 {
-	return o->ino ^ (u64)o->dev << 32;
+	return session->privileged ? NULL : session;
+}
+
+static u64 key_of(const struct kw_object *o, const struct kw_session *whose)
+{
+	return siphash_4u64(o->ino, o->dev, o->generation, (uintptr_t)whose,
+			    &seed);
+}
+
+int kw_use_init(void)
+{
+	get_random_bytes(&seed, sizeof(seed));
+	return 0;
 }
 
 void kw_object_of(const struct inode *inode, struct kw_object *ret)
@@ -52,54 +72,40 @@ static bool find_bias(const struct kw_use *use, const struct kw_mapped *m,
 	return false;
 }
 
-bool kw_use_find(const struct kw_mapped *m, const struct ow_arch *arch,
-		 const struct list_head *tracks, struct kw_found *ret)
+/* The table of that reach, the latest if there are several; under uses_lock. */
+static bool find_of(const struct kw_session *whose, const struct kw_mapped *m,
+		    const struct ow_arch *arch, struct kw_found *ret)
 {
 	struct kw_use *use;
-	bool found = false;
 
-	spin_lock(&uses_lock);
-	hash_for_each_possible(uses, use, node, object_key(&m->object))
+	hash_for_each_possible(uses, use, node, key_of(&m->object, whose))
 	{
-		if (!kw_object_equal(&use->object, &m->object) ||
+		if (reach(use->session) != whose ||
+		    !kw_object_equal(&use->object, &m->object) ||
 		    use->table->table.arch != arch ||
-		    !kw_tracks_count(tracks, use->session) ||
 		    !find_bias(use, m, &ret->bias))
 			continue;
-		/* Those that count for all processes come first. */
-		if (found)
-			kw_table_put(ret->table);
 		refcount_inc(&use->table->ref);
 		ret->table = use->table;
 		ret->entry = use->entry;
-		found = true;
-		if (use->session->privileged)
-			break;
+		return true;
 	}
-	spin_unlock(&uses_lock);
-	return found;
+	return false;
 }
 
-static bool is_like(const struct kw_use *use, const struct kw_use *like)
+bool kw_use_find(const struct kw_mapped *m, const struct ow_arch *arch,
+		 const struct list_head *tracks, struct kw_found *ret)
 {
-	return like->build_id_size &&
-	       (use->session->privileged || use->session == like->session) &&
-	       use->build_id_size == like->build_id_size &&
-	       !memcmp(use->build_id, like->build_id, like->build_id_size);
-}
-
-/* The table of an object with that build-id which counts for the session. */
-static struct kw_table *table_known(const struct kw_use *like)
-{
-	struct kw_table *found = NULL;
-	struct kw_use *use;
-	unsigned int bkt;
+	const struct kw_track *t;
+	bool found;
 
 	spin_lock(&uses_lock);
-	hash_for_each(uses, bkt, use, node) if (is_like(use, like))
-	{
-		found = kw_table_take(use->table);
-		break;
+	found = find_of(NULL, m, arch, ret);
+	list_for_each_entry(t, tracks, of_space) {
+		if (found)
+			break;
+		if (!t->session->privileged)
+			found = find_of(t->session, m, arch, ret);
 	}
 	spin_unlock(&uses_lock);
 	return found;
@@ -138,25 +144,24 @@ static int read_segments(struct kw_use *use, u64 from)
 	return 0;
 }
 
-/* A use as the caller describes it, yet without a table. */
+static size_t price(unsigned int nr_segments)
+{
+	return struct_size((struct kw_use *)NULL, segments, nr_segments);
+}
+
+/* A use as the caller describes it, not yet paid, and without a table. */
 static struct kw_use *use_read(struct kw_session *session,
 			       const struct ow_kunwind_table *arg)
 {
 	struct kw_use *use;
 	int err = -EINVAL;
 
-	if (arg->nr_segments == 0 || arg->nr_segments > OW_KUNWIND_MAX_SEGS ||
-	    arg->build_id_size > OW_KUNWIND_BUILD_ID ||
-	    (arg->rare_size && !arg->size) || arg->kind > OW_KUNWIND_VDSO)
-		return ERR_PTR(-EINVAL);
-	use = kzalloc(struct_size(use, segments, arg->nr_segments), GFP_KERNEL);
+	use = kzalloc(price(arg->nr_segments), GFP_KERNEL_ACCOUNT);
 	if (!use)
 		return ERR_PTR(-ENOMEM);
 	use->session = session;
 	use->entry = arg->entry;
 	use->nr = arg->nr_segments;
-	use->build_id_size = arg->build_id_size;
-	memcpy(use->build_id, arg->build_id, arg->build_id_size);
 	if (arg->kind == OW_KUNWIND_FILE)
 		err = object_of_fd(arg->fd, &use->object);
 	else if (arg->fd == -1)
@@ -170,17 +175,11 @@ static struct kw_use *use_read(struct kw_session *session,
 	return use;
 }
 
-/* What a user pays for a use. */
-static size_t price(const struct kw_use *use)
-{
-	return use->table->size + struct_size(use, segments, use->nr);
-}
-
 /* It was taken out of the hash; the caller holds kw_mutex. */
 static void use_free(struct kw_use *use)
 {
 	list_del(&use->list);
-	kw_user_uncharge(use->session->user, price(use));
+	kw_user_uncharge(use->session->user, price(use->nr));
 	kw_table_drop(use->table);
 	kfree(use);
 }
@@ -192,57 +191,78 @@ static void unhash(struct kw_use *use)
 	spin_unlock(&uses_lock);
 }
 
-/* The session's older use of the same object and place, or NULL. */
-static struct kw_use *find_older(const struct kw_use *use)
+/* The session's older use of the same object and place, or NULL; uses_lock. */
+static struct kw_use *find_older(const struct kw_use *use, u64 key)
 {
 	struct kw_use *u;
 
-	list_for_each_entry(u, &use->session->uses, list)
-		if (u != use && kw_object_equal(&u->object, &use->object) &&
+	hash_for_each_possible(uses, u, node, key)
+	{
+		if (u->session == use->session &&
+		    kw_object_equal(&u->object, &use->object) &&
 		    u->table->table.arch == use->table->table.arch)
 			return u;
+	}
 	return NULL;
 }
 
 /* Make it count; the caller holds kw_mutex. */
 static void use_publish(struct kw_use *use)
 {
-	struct kw_use *older = find_older(use);
+	u64 key = key_of(&use->object, reach(use->session));
+	struct kw_use *older;
 
 	list_add(&use->list, &use->session->uses);
 	spin_lock(&uses_lock);
+	older = find_older(use, key);
 	if (older)
 		hash_del(&older->node);
-	hash_add(uses, &use->node, object_key(&use->object));
+	hash_add(uses, &use->node, key);
 	spin_unlock(&uses_lock);
 	if (older)
 		use_free(older);
 }
 
+/* What can be told before anything is taken, looked at or waited for. */
+static int check_args(const struct ow_kunwind_table *arg)
+{
+	size_t size;
+	int err = kw_table_size(arg, &size);
+
+	if (err || arg->nr_segments == 0 ||
+	    arg->nr_segments > OW_KUNWIND_MAX_SEGS ||
+	    arg->kind > OW_KUNWIND_VDSO || arg->reserved)
+		return -EINVAL;
+	return size > kw_user_limit() ? -ENOSPC : 0;
+}
+
 int kw_use_add(struct kw_session *session, const struct ow_kunwind_table *arg,
 	       struct kw_object *ret)
 {
-	struct kw_use *use = use_read(session, arg);
-	struct kw_table *fresh = NULL;
-	int err = 0;
+	struct kw_table *fresh;
+	struct kw_use *use;
+	int err = check_args(arg);
 
+	if (err)
+		return err;
+	use = use_read(session, arg);
 	if (IS_ERR(use))
 		return PTR_ERR(use);
-	if (arg->size)
-		err = kw_table_read(arg, &fresh);
+	fresh = kw_table_read(session->user, arg);
+	err = PTR_ERR_OR_ZERO(fresh);
 	if (err)
 		goto free;
-	mutex_lock(&kw_mutex);
-	use->table = fresh ? kw_table_share(fresh) : table_known(use);
-	err = use->table ? kw_user_charge(session->user, price(use)) : -ENOENT;
+	err = kw_user_charge(session->user, price(use->nr));
+	if (err)
+		goto put;
 	*ret = use->object;
-	if (!err)
-		use_publish(use);
-	else if (use->table)
-		kw_table_drop(use->table);
+	mutex_lock(&kw_mutex);
+	use->table = kw_table_share(fresh);
+	use_publish(use);
 	mutex_unlock(&kw_mutex);
-	if (!err)
-		return 0;
+	return 0;
+put:
+	kw_table_put(fresh);
 free:
 	kfree(use);
 	return err;

@@ -19,14 +19,12 @@ struct kw_object {
 
 /* A session says: this object has that table. */
 struct kw_use {
-	struct hlist_node node; /* by object, under the registry's lock */
+	struct hlist_node node; /* by object and reach, under uses_lock */
 	struct list_head list;  /* the session's */
 	struct kw_session *session;
 	struct kw_object object;
 	struct kw_table *table; /* a reference */
 	u64 entry;
-	u32 build_id_size;
-	u8 build_id[OW_KUNWIND_BUILD_ID];
 	unsigned int nr;
 	struct ow_kunwind_segment segments[];
 };
@@ -42,6 +40,8 @@ struct kw_found {
 	struct kw_table *table; /* a reference */
 	u64 bias, entry;
 };
+
+int kw_use_init(void);
 
 void kw_object_of(const struct inode *inode, struct kw_object *ret);
 bool kw_object_equal(const struct kw_object *a, const struct kw_object *b);

@@ -1,30 +1,44 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "kuser.h"
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/refcount.h>
 #include <linux/slab.h>
 #include <linux/spinlock.h>
+#include <linux/user_namespace.h>
 
 struct kw_user {
 	struct list_head list;
 	refcount_t ref;
 	kuid_t uid;
+	bool privileged;
 	size_t bytes; /* under users_lock */
+	atomic64_t held[KW_KINDS];
 };
 
 static unsigned int max_user_mib = 64;
 module_param(max_user_mib, uint, 0644);
-MODULE_PARM_DESC(max_user_mib, "MiB of tables and maps that one user may hold");
+MODULE_PARM_DESC(max_user_mib, "MiB that one user may hold");
 
 static unsigned int max_all_mib = 512;
 module_param(max_all_mib, uint, 0644);
-MODULE_PARM_DESC(max_all_mib, "MiB of tables and maps that all may hold");
+MODULE_PARM_DESC(max_all_mib, "MiB that all users together may hold");
+
+static unsigned int reserved_mib = 128;
+module_param(reserved_mib, uint, 0644);
+MODULE_PARM_DESC(reserved_mib,
+		 "MiB of max_all_mib that only privileged users may hold");
 
 static LIST_HEAD(users);
 static DEFINE_SPINLOCK(users_lock);
-static size_t all_bytes; /* under users_lock */
+/* Under users_lock: */
+static size_t all_bytes;
+static size_t others_bytes; /* those of users that aren't privileged */
+
+static atomic64_t all_held[KW_KINDS];
 
 u64 kw_user_limit(void)
 {
@@ -36,29 +50,39 @@ u64 kw_all_limit(void)
 	return (u64)READ_ONCE(max_all_mib) << 20;
 }
 
+/* What is left for users that aren't privileged. */
+static u64 others_limit(void)
+{
+	u64 all = kw_all_limit(), kept = (u64)READ_ONCE(reserved_mib) << 20;
+
+	return all > kept ? all - kept : 0;
+}
+
 /* The caller holds users_lock. */
-static struct kw_user *find(kuid_t uid)
+static struct kw_user *find(kuid_t uid, bool privileged)
 {
 	struct kw_user *u;
 
 	list_for_each_entry(u, &users, list)
-		if (uid_eq(u->uid, uid)) {
+		if (uid_eq(u->uid, uid) && u->privileged == privileged) {
 			refcount_inc(&u->ref);
 			return u;
 		}
 	return NULL;
 }
 
-struct kw_user *kw_user_get(kuid_t uid)
+static struct kw_user *user_get(kuid_t uid, bool privileged)
 {
-	struct kw_user *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL), *u;
+	struct kw_user *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	struct kw_user *u;
 
 	if (!fresh)
 		return NULL;
 	spin_lock(&users_lock);
-	u = find(uid);
+	u = find(uid, privileged);
 	if (!u) {
 		fresh->uid = uid;
+		fresh->privileged = privileged;
 		refcount_set(&fresh->ref, 1);
 		list_add(&fresh->list, &users);
 		u = fresh;
@@ -67,6 +91,32 @@ struct kw_user *kw_user_get(kuid_t uid)
 	spin_unlock(&users_lock);
 	kfree(fresh);
 	return u;
+}
+
+/* A user may make as many user IDs as it likes in namespaces of its own. */
+static kuid_t payer(const struct user_namespace *ns, kuid_t uid)
+{
+	for (; ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
+	return uid;
+}
+
+struct kw_user *kw_user_of_opener(bool privileged)
+{
+	return user_get(payer(current_user_ns(), current_euid()),
+			privileged || capable(CAP_SYS_RESOURCE));
+}
+
+struct kw_user *kw_user_of_task(struct task_struct *task)
+{
+	const struct cred *cred;
+	kuid_t uid;
+
+	rcu_read_lock();
+	cred = __task_cred(task);
+	uid = payer(cred->user_ns, cred->uid);
+	rcu_read_unlock();
+	return user_get(uid, has_capability_noaudit(task, CAP_SYS_RESOURCE));
 }
 
 struct kw_user *kw_user_share(struct kw_user *user)
@@ -85,42 +135,56 @@ void kw_user_put(struct kw_user *user)
 	kfree(user);
 }
 
-static int charge(size_t *held, u64 limit, size_t bytes)
+static bool fits(u64 held, u64 bytes, u64 limit)
 {
-	int err = 0;
-
-	spin_lock(&users_lock);
-	if (bytes > limit || *held > limit - bytes)
-		err = -ENOSPC;
-	else
-		*held += bytes;
-	spin_unlock(&users_lock);
-	return err;
-}
-
-static void uncharge(size_t *held, size_t bytes)
-{
-	spin_lock(&users_lock);
-	*held -= bytes;
-	spin_unlock(&users_lock);
+	return bytes <= limit && held <= limit - bytes;
 }
 
 int kw_user_charge(struct kw_user *user, size_t bytes)
 {
-	return charge(&user->bytes, kw_user_limit(), bytes);
+	int err = -ENOSPC;
+
+	spin_lock(&users_lock);
+	if (fits(user->bytes, bytes, kw_user_limit()) &&
+	    fits(all_bytes, bytes, kw_all_limit()) &&
+	    (user->privileged || fits(others_bytes, bytes, others_limit()))) {
+		user->bytes += bytes;
+		all_bytes += bytes;
+		if (!user->privileged)
+			others_bytes += bytes;
+		err = 0;
+	}
+	spin_unlock(&users_lock);
+	return err;
 }
 
 void kw_user_uncharge(struct kw_user *user, size_t bytes)
 {
-	uncharge(&user->bytes, bytes);
+	spin_lock(&users_lock);
+	user->bytes -= bytes;
+	all_bytes -= bytes;
+	if (!user->privileged)
+		others_bytes -= bytes;
+	spin_unlock(&users_lock);
 }
 
-int kw_all_charge(size_t bytes)
+u64 kw_user_bytes(struct kw_user *user)
 {
-	return charge(&all_bytes, kw_all_limit(), bytes);
+	u64 bytes;
+
+	spin_lock(&users_lock);
+	bytes = user->bytes;
+	spin_unlock(&users_lock);
+	return bytes;
 }
 
-void kw_all_uncharge(size_t bytes)
+void kw_user_note(struct kw_user *user, enum kw_kind kind, s64 n)
 {
-	uncharge(&all_bytes, bytes);
+	atomic64_add(n, &user->held[kind]);
+	atomic64_add(n, &all_held[kind]);
+}
+
+u64 kw_user_held(const struct kw_user *user, enum kw_kind kind)
+{
+	return atomic64_read(user ? &user->held[kind] : &all_held[kind]);
 }

@@ -1,26 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What each user holds of the kernel's memory, and how much that may be. */
+/*
+ * What each user holds of the kernel's memory, and how much that may be.  All that
+ * a user holds is of the user's own share first, and of the share of all second.
+ * A part of the latter is kept for privileged users.
+ */
 #ifndef KW_USER_H
 #define KW_USER_H
 
+#include <linux/sched.h>
 #include <linux/types.h>
-#include <linux/uidgid.h>
 
 struct kw_user;
 
-/* The account of a user, one more reference; NULL: out of memory. */
-struct kw_user *kw_user_get(kuid_t uid);
-/* One more reference. */
+/* What is counted, for OW_KUNWIND_STATS. */
+enum kw_kind {
+	KW_TABLES,
+	KW_TABLE_BYTES,
+	KW_FOLLOWED,
+	KW_MAP_BYTES,
+	KW_KINDS
+};
+
+/*
+ * The account of current, which opens a session, by its effective user ID; or that
+ * of a task that is followed, by its user ID.  Users of a user namespace share the
+ * account of the user who made it.  A user's privileged sessions and processes
+ * have an account of their own.  The caller gets a reference; NULL: out of memory.
+ */
+struct kw_user *kw_user_of_opener(bool privileged);
+struct kw_user *kw_user_of_task(struct task_struct *task);
+
+/* Take one more reference. */
 struct kw_user *kw_user_share(struct kw_user *user);
 void kw_user_put(struct kw_user *user);
 
-/* Take bytes of the user's share; -ENOSPC. */
+/*
+ * Take bytes of the user's share, then of the share of all.  Return 0, or -ENOSPC
+ * with nothing taken.  Any process context that may take a spinlock.
+ */
 int kw_user_charge(struct kw_user *user, size_t bytes);
 void kw_user_uncharge(struct kw_user *user, size_t bytes);
 
-/* Take bytes of what all users have together; -ENOSPC. */
-int kw_all_charge(size_t bytes);
-void kw_all_uncharge(size_t bytes);
+/* The bytes that the user has taken. */
+u64 kw_user_bytes(struct kw_user *user);
+
+/* Note that the user holds n more, or less, of a kind. */
+void kw_user_note(struct kw_user *user, enum kw_kind kind, s64 n);
+
+/* How much of a kind a user holds; NULL: all users. */
+u64 kw_user_held(const struct kw_user *user, enum kw_kind kind);
 
 u64 kw_user_limit(void);
 u64 kw_all_limit(void);

@@ -40,10 +40,41 @@ static int finish(const struct kw_context *c, int result, enum ow_end *end)
 	return c->walk.nr;
 }
 
-static int busy(void)
+/*
+ * There is no context: it is in use, or nobody was ever followed, so that the first
+ * frame is all that can be told.
+ */
+static noinline int without_context(struct pt_regs *regs,
+				    struct ow_frame *first, enum ow_end *end)
 {
-	kw_count(busy);
-	return -EBUSY;
+	if (kw_contexts_ready()) {
+		kw_count(busy);
+		return -EBUSY;
+	}
+	*first = (struct ow_frame){ .how = OW_HOW_REGS };
+	kw_regs_place(regs, &first->pc, &first->sp);
+	*end = OW_END_NO_MODULE;
+	kw_count(unmapped);
+	return 1;
+}
+
+/* The same, and hand it over. */
+static noinline int each_without_context(struct pt_regs *regs,
+					 bool (*each)(void *arg, u64 pc),
+					 void *arg, enum ow_end *end)
+{
+	struct ow_frame first;
+	int nr = without_context(regs, &first, end);
+
+	if (nr > 0)
+		each(arg, first.pc);
+	return nr;
+}
+
+static bool store(void *pcs, u64 pc)
+{
+	*(unsigned long *)pcs = pc;
+	return true;
 }
 
 /* From the first frame on, to the end. */
@@ -110,7 +141,7 @@ int kunwind_user_stack(struct pt_regs *regs, struct ow_frame *frames,
 		return nr;
 	c = kw_context_get();
 	if (!c)
-		return busy();
+		return without_context(regs, frames, end);
 	set_room(c, frames, max);
 	nr = finish(c, walk_current(c, regs), end);
 	kw_context_put(c);
@@ -151,7 +182,7 @@ int kw_walk_each(struct pt_regs *regs, unsigned int max,
 		return nr;
 	c = kw_context_get();
 	if (!c)
-		return busy();
+		return each_without_context(regs, each, arg, end);
 	set_room(c, c->frames, max);
 	nr = finish(c, walk_current(c, regs), end);
 	for (i = 0; i < nr; i++)
@@ -172,7 +203,7 @@ int kunwind_user_pcs(struct pt_regs *regs, unsigned long *pcs, unsigned int max,
 		return nr;
 	c = kw_context_get();
 	if (!c)
-		return busy();
+		return each_without_context(regs, store, pcs, end);
 	set_room(c, c->frames, max);
 	nr = finish(c, walk_current(c, regs), end);
 	frames = c->walk.frames;

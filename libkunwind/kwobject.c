@@ -37,14 +37,6 @@ static bool take_segments(const struct ow_object *obj,
 	return *nr > 0;
 }
 
-static void take_build_id(const struct ow_object *obj,
-			  struct ow_kunwind_table *arg)
-{
-	_Static_assert(OW_BUILD_ID_MAX <= OW_KUNWIND_BUILD_ID, "fits");
-	arg->build_id_size = (uint32_t)obj->build_id_size;
-	memcpy(arg->build_id, obj->build_id, obj->build_id_size);
-}
-
 /* The object's table, and behind it what it leaves to the CFI. */
 static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
 		      struct ow_kunwind_table *arg, struct ow_error *err)
@@ -74,15 +66,13 @@ static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
 	return 0;
 }
 
-/* Hand in a table, or with size 0 ask for one of the same build-id. */
+/* Make the table and hand it in. */
 static int hand_in(int dev, const struct ow_object *obj,
 		   struct ow_kunwind_table *arg, struct ow_error *err)
 {
 	struct ow_bytebuf bytes = { .bytes = NULL };
 	int failed;
 
-	if (arg->build_id_size && ioctl(dev, OW_KUNWIND_TABLE, arg) == 0)
-		return 0;
 	failed = make_table(obj, &bytes, arg, err);
 	if (!failed && ioctl(dev, OW_KUNWIND_TABLE, arg))
 		failed = ow_fail(err, OW_CODE_SYSTEM, "%s: hand in its table",
@@ -108,7 +98,6 @@ static int add(int dev, struct ow_object *obj, int fd, uint32_t kind,
 			       obj->path);
 	if (ow_object_load_cfi(obj, err))
 		return -OW_CODE_FORMAT;
-	take_build_id(obj, &arg);
 	return hand_in(dev, obj, &arg, err);
 }
 

@@ -177,6 +177,10 @@ int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,
 	case EPERM:
 		return ow_fail(err, OW_CODE_PERMISSION,
 			       "follow process %d: not permitted", (int)pid);
+	case EUSERS:
+		return ow_fail(err, OW_CODE_SYSTEM,
+			       "follow process %d: %d sessions do already",
+			       (int)pid, OW_KUNWIND_MAX_SESSIONS);
 	case ESRCH:
 		return ow_fail(err, OW_CODE_ABSENT, "no process %d", (int)pid);
 	default:

@@ -84,6 +84,7 @@ $(call kt_program,stacks-static,stacks.c,-static -DSTATIC -DBY_LIBGCC -DNO_PLT_C
 $(call kt_program,contexts,contexts.c,-z lazy)
 $(call kt_program,original,original.c,)
 $(call kt_program,permit,permit.c,)
+$(call kt_program,limits,limits.c,-pthread)
 $(call kt_program,unfollow,unfollow.c,)
 $(call kt_program,fuzz,fuzz.c,-pthread -z lazy)
 $(call kt_program,stress,stress.c,-pthread)
@@ -167,8 +168,8 @@ check-kstack: kmod
 
 check-kunwind: kmod-test $(kt_programs) $(B)/bin/outwind
 	sh tests/kunwind/reports_test.sh
-	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVER)
 	sh tests/kunwind/rt.sh $(B) $(KVER)
+	KUNWIND_SECONDS=$${KUNWIND_SECONDS:-60} sh tests/kunwind/run.sh $(B) $(KVER)
 
 # Every kernel there are headers of, each for longer.
 check-kunwind-all: kmod-test $(kt_programs) $(B)/bin/outwind

@@ -17,13 +17,13 @@
 
 #include "ow_frame.h"
 
-#define OW_KUNWIND_ABI         1
-#define OW_KUNWIND_DEVICE      "/dev/kunwind"
-#define OW_KUNWIND_MAX_FRAMES  1024
-#define OW_KUNWIND_MAX_SEGS    16
-#define OW_KUNWIND_MAX_TABLE   (256u << 20)
-#define OW_KUNWIND_BUILD_ID    32
-#define OW_KUNWIND_FILE_EVENTS 1024 /* that one session may have waiting */
+#define OW_KUNWIND_ABI          2
+#define OW_KUNWIND_DEVICE       "/dev/kunwind"
+#define OW_KUNWIND_MAX_FRAMES   1024
+#define OW_KUNWIND_MAX_SEGS     16
+#define OW_KUNWIND_MAX_TABLE    (256u << 20)
+#define OW_KUNWIND_MAX_SESSIONS 16   /* of a kind that follow one process */
+#define OW_KUNWIND_FILE_EVENTS  1024 /* that one session may have waiting */
 
 enum ow_kunwind_features {
 	OW_KUNWIND_TRACKS_MMAP = 1, /* new mappings are seen as they are made */
@@ -72,12 +72,12 @@ enum ow_kunwind_table_kind {
 };
 
 /*
- * OW_KUNWIND_TABLE: here is the table of an object.  One that is there already,
- * to the byte, is shared.  With size 0, the one of an object of equal build-id
- * that counts for the caller is taken: ENOENT if there is none.  A newer table
- * of the same object replaces the older one of the session.
- * Errors: EBADF, EINVAL (not a table, or not a sound one), ENOSPC (limits),
- * EFAULT, ENOMEM.
+ * OW_KUNWIND_TABLE: here is the table of an object.  One that the same user has
+ * handed in already, to the byte, is held once.  A newer table of the same object
+ * replaces the older one of the session.
+ * Errors: ENOSPC (limits; one that is larger than the user's limit is refused
+ * before anything else is looked at), EBADF, EINVAL (not a table, or not a sound
+ * one), EFAULT, EAGAIN (the bytes were swapped out again and again), ENOMEM.
  */
 struct ow_kunwind_table {
 	__s32 fd;
@@ -89,9 +89,8 @@ struct ow_kunwind_table {
 	__u32 nr_segments;
 	__u64 segments; /* pointer to struct ow_kunwind_segment[nr_segments] */
 	__u64 entry;    /* vaddr where the program starts, or 0 */
-	__u32 build_id_size; /* 0: it has none */
 	__u32 rare_size;
-	__u8 build_id[OW_KUNWIND_BUILD_ID];
+	__u32 reserved;
 };
 
 enum ow_kunwind_follow_flags {
@@ -104,15 +103,19 @@ enum ow_kunwind_follow_flags {
  * OW_KUNWIND_FOLLOW: keep the map of a process, so that it can be unwound; pid 0
  * is the caller.  Once more: ask again for all tables that it lacks.
  * OW_KUNWIND_UNFOLLOW: don't any more.
- * Errors: ESRCH, EPERM (it isn't the opener's own), ENOSPC, ENOMEM; unfollow:
- * ENOENT.
+ * Errors: ESRCH, EPERM (it isn't the opener's own, or ptrace(2) would not let the
+ * opener read it), EUSERS (OW_KUNWIND_MAX_SESSIONS follow it; privileged sessions
+ * are counted by themselves), ENOSPC, ENOMEM; unfollow: ENOENT.
  */
 struct ow_kunwind_follow {
 	__s32 pid;
 	__u32 flags; /* enum ow_kunwind_follow_flags */
 };
 
-/* OW_KUNWIND_STATS: counters since the module was loaded. */
+/*
+ * OW_KUNWIND_STATS: counters since the module was loaded, and what is held now.  A
+ * session that is not privileged is told of what its own user holds, and no more.
+ */
 struct ow_kunwind_stats {
 	__u64 walks, frames;
 	__u64 ends[16]; /* walks by enum ow_end */
@@ -121,13 +124,17 @@ struct ow_kunwind_stats {
 	__u64 events_lost;
 	__u64 tables, table_bytes; /* now */
 	__u64 followed, map_bytes; /* now */
+	__u64 bytes_user;    /* now, of the session's user's max_bytes_user */
+	__u64 context_bytes; /* now, what walks need, of all CPUs */
 };
 
 enum ow_kunwind_event_kind {
 	OW_KUNWIND_EV_FOLLOWED, /* a process is followed now */
 	OW_KUNWIND_EV_LACKS,    /* it maps code of an object without a table */
 	OW_KUNWIND_EV_EXIT,     /* its address space is gone */
-	OW_KUNWIND_EV_LOST,     /* there were more events than room */
+	OW_KUNWIND_EV_LOST,     /* there were more events than room, or what a
+				   process forked or executed could not be
+				   followed for want of room */
 	OW_KUNWIND_NR_EVS
 };
 
@@ -154,7 +161,7 @@ struct ow_kunwind_event {
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(struct ow_kunwind_info) == 40, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_unwind) == 24, "no padding");
-_Static_assert(sizeof(struct ow_kunwind_table) == 80, "no padding");
+_Static_assert(sizeof(struct ow_kunwind_table) == 48, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_event) == 48, "no padding");
 #endif
 

@@ -27,8 +27,7 @@ int ow_kunwind_open(struct ow_error *err);
 
 /*
  * Make the compact table of the ELF file that fd is open on for reading, and hand
- * it in; path is for messages.  A table that an object of the same build-id has
- * already is shared.  0 or negative with err.
+ * it in; path is for messages.  0 or negative with err.
  */
 int ow_kunwind_add(int dev, int fd, const char *path, struct ow_error *err);
 

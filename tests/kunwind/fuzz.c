@@ -86,9 +86,9 @@ static uint64_t edge(struct state *s)
 
 static void note(long ret)
 {
-	static const int known[] = { EINVAL, EFAULT, ENOSPC,    EBADF,  ENOENT,
-				     ENOMEM, EPERM,  ESRCH,     ENOTTY, EAGAIN,
-				     EINTR,  EBUSY,  EOPNOTSUPP };
+	static const int known[] = { EINVAL, EFAULT, ENOSPC,     EBADF,  ENOENT,
+				     ENOMEM, EPERM,  ESRCH,      ENOTTY, EAGAIN,
+				     EINTR,  EBUSY,  EOPNOTSUPP, EUSERS };
 	size_t i;
 
 	__atomic_fetch_add(&calls, 1, __ATOMIC_RELAXED);
@@ -131,9 +131,9 @@ static void fuzz_table(struct state *s)
 		.nr_segments = next(s) % 8 ? nr_segments : (uint32_t)edge(s),
 		.segments = next(s) % 16 ? (uintptr_t)segs : edge(s),
 		.entry = edge(s),
-		.build_id_size = next(s) % 4 ? 0 : (uint32_t)edge(s),
 		.rare_size = next(s) % 16 ? (uint32_t)rare_size :
 					    (uint32_t)edge(s),
+		.reserved = next(s) % 4 ? 0 : (uint32_t)edge(s),
 	};
 
 	memcpy(segs, segments, sizeof(segs));

@@ -20,6 +20,8 @@ run() { # SECONDS COMMAND...
 begin device
 sh "$(dirname "$0")/device.sh" "$build/kmod-$kver/kunwind.ko"
 [ -e /dev/kunwind ] || exit 1
+begin limits
+run 1200 "$build/kunwind/limits"
 for p in pie no-pie lld static; do
     [ -x "$build/kunwind/stacks-$p" ] || continue
     begin "stacks-$p"

@@ -22,6 +22,7 @@ run() {
 }
 export IN_UML=1 LD_BIND_NOW= PLUGIN=$build/kunwind/plugin.so
 [ -e /dev/kunwind ] || insmod "\$1" unprivileged=1 || exit 1
+run 1200 $build/kunwind/limits
 for p in pie no-pie lld static; do
     run 1200 $build/kunwind/stacks-\$p
 done
