@@ -11,7 +11,8 @@
 
 #include <outwind/outwind.h>
 
-#define MOST_LOST     64 /* files that are told of by name */
+#include "lostfiles.h"
+
 #define MOST_HANDLERS 16 /* that were found in place of ours */
 
 /*
@@ -29,8 +30,6 @@ struct ow_filemap {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct ow_filemap *all_maps, *free_maps;
-static char *lost[MOST_LOST];
-static size_t nr_lost;
 static unsigned int nr_cut;
 
 /* The handlers before ours; written before nr_handlers, and never again. */
@@ -246,34 +245,25 @@ unsigned int ow_filemap_nr_cut(void)
 	return __atomic_load_n(&nr_cut, __ATOMIC_ACQUIRE);
 }
 
-/* Keep the names of those that were cut; the last place is for all others. */
-static void note_lost(struct ow_filemap *m)
+static void note_if_cut(struct ow_filemap *m)
 {
-	const char *name = nr_lost < MOST_LOST - 1 ? m->name : "other files";
-	size_t i;
-
 	if (!ow_filemap_is_cut(m) || m->is_told)
 		return;
 	m->is_told = true;
-	for (i = 0; i < nr_lost; i++)
-		if (strcmp(lost[i], name) == 0)
-			return;
-	lost[nr_lost] = strdup(name);
-	nr_lost += lost[nr_lost] != NULL;
+	ow_lostfile_note(m->name,
+			 "cut off, or not readable, while it was read");
 }
 
 const char *ow_file_lost(size_t i)
 {
 	struct ow_filemap *m;
-	const char *name;
 
 	pthread_mutex_lock(&lock);
 	for (m = all_maps; m; m = m->next)
 		if (m->start)
-			note_lost(m);
-	name = i < nr_lost ? lost[i] : NULL;
+			note_if_cut(m);
 	pthread_mutex_unlock(&lock);
-	return name;
+	return ow_lostfile_get(i);
 }
 
 void ow_filemap_close(struct ow_filemap *m)
@@ -284,7 +274,7 @@ void ow_filemap_close(struct ow_filemap *m)
 		return;
 	pthread_mutex_lock(&lock);
 	start = (void *)m->start;
-	note_lost(m);
+	note_if_cut(m);
 	__atomic_store_n(&m->start, 0, __ATOMIC_RELEASE);
 	munmap(start, m->size);
 	free_place(m);

@@ -106,11 +106,8 @@ struct ow_object *ow_object_open(const char *path, struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = ow_open_regular(path);
 
-	if (fd < 0 && errno == EINVAL)
-		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", path);
-	else if (fd < 0)
-		ow_fail(err, errno == ENOENT ? OW_CODE_ABSENT : OW_CODE_SYSTEM,
-			errno == ENOENT ? "%s: no such file" : "open %s", path);
+	if (fd < 0)
+		ow_fail_open(err, path, "not an ELF file");
 	return fd < 0 ? NULL : ow_object_open_fd(fd, path, err);
 }
 

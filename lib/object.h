@@ -43,9 +43,17 @@ struct ow_object {
 
 /*
  * Open a file for reading if it is a regular one: opening a device, which a
- * target may name, could do something.  Return -1 with errno if not.
+ * target may name, could do something.  Return -1 with errno if not: EINVAL if it
+ * is none, EWOULDBLOCK if another process has a lease of it.
  */
 int ow_open_regular(const char *path);
+
+/*
+ * Fail with why a file could not be opened, as errno says; isnt is what it is not
+ * if it is no regular one ("not an ELF file").  Without err, a file that is leased
+ * is noted for ow_file_lost().
+ */
+int ow_fail_open(struct ow_error *err, const char *path, const char *isnt);
 
 /* The same, and only if it has that inode number; 0: any. */
 int ow_open_inode(const char *path, uint64_t inode);

@@ -10,19 +10,23 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "lostfiles.h"
 #include "object.h"
 
 #define HIGHEST_KEPT 255 /* of fds: others may need some */
 #define READS_BY_FD  8
 #define SMALL        4096 /* what is larger has more to copy than a fault costs */
 
-/* What was looked at, whatever its name means by now. */
+/*
+ * What was looked at, whatever its name means by now.  A lease (fcntl(2)) would
+ * have the open wait for up to /proc/sys/fs/lease-break-time, 45 s: it fails.
+ */
 static int reopen(int look)
 {
 	char self[32];
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
-	return open(self, O_RDONLY | O_CLOEXEC);
+	return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 int ow_reopen_regular(int look, uint64_t inode)
@@ -103,6 +107,22 @@ int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
 int ow_open_regular(const char *path)
 {
 	return ow_open_inode(path, 0);
+}
+
+int ow_fail_open(struct ow_error *err, const char *path, const char *isnt)
+{
+	switch (errno) {
+	case ENOENT:
+	case ENOTDIR:
+		return ow_fail(err, OW_CODE_ABSENT, "%s: no such file", path);
+	case EINVAL: return ow_fail(err, OW_CODE_FORMAT, "%s: %s", path, isnt);
+	case EWOULDBLOCK:
+		if (!err)
+			ow_lostfile_note(path, OW_LOST_LEASED);
+		return ow_fail(err, OW_CODE_ABSENT, "%s: " OW_LOST_LEASED,
+			       path);
+	}
+	return ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
 }
 
 bool ow_object_keep_fd(struct ow_object *obj, int fd)

@@ -194,9 +194,9 @@ int ow_corebytes_open(struct ow_corebytes *b, const char *path,
 	if (fd < 0 && errno == ENOENT)
 		return ow_fail(err, OW_CODE_ABSENT,
 			       "%s: no such file or process", path);
-	if (fd < 0 && errno != EINVAL)
-		return ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
-	if (fd < 0 || fstat(fd, &st) || st.st_size == 0)
+	if (fd < 0)
+		return ow_fail_open(err, path, "not a core file");
+	if (fstat(fd, &st) || st.st_size == 0)
 		return ow_fail(err, OW_CODE_FORMAT, "%s: not a core file",
 			       path);
 	failed = map_fd(b, fd, (size_t)st.st_size, path, err);

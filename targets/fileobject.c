@@ -26,8 +26,8 @@ static struct ow_object *open_below(const char *sysroot, const char *path,
 	_cleanup_(ow_closep) int fd = ow_sysroot_open(sysroot, path);
 	struct ow_object *obj;
 
-	if (fd < 0 && errno == EINVAL)
-		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", name);
+	if (fd < 0 && (errno == EINVAL || errno == EWOULDBLOCK))
+		ow_fail_open(err, name, "not an ELF file");
 	else if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		ow_fail(err, OW_CODE_ABSENT, "%s: no such file%s%s", name,
 			sysroot ? " below " : "", sysroot ? sysroot : "");

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "lostfiles.h"
 #include "mappings.h"
 #include "processmem.h"
 
@@ -131,6 +132,8 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 	_cleanup_(ow_closep) int fd = m->inode ? open_file(c, m) : -1;
 	struct ow_object *obj;
 
+	if (fd < 0 && errno == EWOULDBLOCK)
+		ow_lostfile_note(m->path, OW_LOST_LEASED);
 	if (fd < 0)
 		return open_image(c, m, err);
 	obj = ow_object_open_fd(fd, m->path, err);

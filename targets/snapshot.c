@@ -353,11 +353,9 @@ static struct ow_filemap *map_file(const char *path, size_t *size_ret,
 	struct ow_filemap *map = NULL;
 	struct stat st = { 0 };
 
-	if (fd < 0 && errno == ENOENT)
-		ow_fail(err, OW_CODE_ABSENT, "%s: no such file", path);
-	else if (fd < 0 && errno != EINVAL)
-		ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
-	else if (fd < 0 || fstat(fd, &st) || st.st_size == 0)
+	if (fd < 0)
+		ow_fail_open(err, path, "not a snapshot");
+	else if (fstat(fd, &st) || st.st_size == 0)
 		ow_fail(err, OW_CODE_FORMAT, "%s: not a snapshot", path);
 	else if (!(map = ow_filemap_open(fd, (size_t)st.st_size, path, 0)))
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);

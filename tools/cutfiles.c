@@ -18,9 +18,7 @@ bool cutfiles_complain(const char *tool)
 	for (i = 0; (name = ow_file_lost(i)); i++) {
 		fprintf(stderr, "%s: ", tool);
 		ow_view_put_clean(stderr, name);
-		fputs(": cut off, or not readable, while it was read: what it "
-		      "had is missing\n",
-		      stderr);
+		fputs(": what it had is missing\n", stderr);
 	}
 	return true;
 }

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import time
 
 import corewriter
 from harness import case, check
@@ -153,7 +154,7 @@ def user_of_cut(t):
             check(done.returncode == 0, 'status', (size, mode, done))
             if mode:
                 check(lines[-1] == 'own 1', 'its own handler', (size, lines))
-            if 'lost ' + cut.path not in lines:
+            if not any(l.startswith('lost ' + cut.path) for l in lines):
                 continue
             told += 1
             check('end 0 ' in done.stdout.decode() and
@@ -178,3 +179,45 @@ def core_of_cut(t):
         check(said in done.stderr.decode().splitlines() and
               done.returncode in (1, 2) and b'#1 ' not in done.stdout,
               'not given up', (size, done))
+
+
+LEASED = ': leased by another process, which is not waited for'
+# An open that waits for a lease takes 45 s (/proc/sys/fs/lease-break-time).
+LEASE_SECONDS = 45
+
+
+def strip_to(t, path, debug):
+    """A library without symbols at path, whose debug file is debug."""
+    shutil.copy(t.program('libpaused.so'), debug)
+    subprocess.run(['objcopy', '--strip-all',
+                    '--remove-section=.note.gnu.build-id',
+                    '--add-gnu-debuglink=' + debug, debug, path], check=True)
+
+
+@case('a debug file and a core file that are leased')
+def leased(t):
+    lib = os.path.join(t.tmp, 'lib.so')
+    debug = os.path.join(t.tmp, 'lib.debug')
+    core = os.path.join(t.tmp, 'core')
+    strip_to(t, lib, debug)
+    with open(core, 'wb') as f:
+        f.write(corewriter.process().bytes())
+    target = t.start(['loadpaused', lib])
+    names = [n for _, n in names_of(t.stacks(target.pid)['threads'][0]
+                                    ['frames'])]
+    check('paused_inner' in names, 'by the debug file', names)
+    t.start(['leased', debug, core])
+    began = time.monotonic()
+    done = t.run('stack', '--json', target.pid, status=1)
+    names = [f.get('function') for f in
+             json.loads(done.stdout)['threads'][0]['frames']]
+    check(len(names) == 7 and 'paused_inner' not in names, 'frames', names)
+    check(done.stderr.decode() == 'outwind: %s%s: what it had is missing\n' %
+          (debug, LEASED), 'it is said', done.stderr)
+    done = t.run_tool([t.tbstack, str(target.pid)], status=1)
+    check(done.stderr.decode() == 'tbstack: %s%s: what it had is missing\n' %
+          (debug, LEASED), 'it is said', done.stderr)
+    done = t.run('stack', core, status=2)
+    check(done.stderr.decode() == 'outwind: %s%s\n' % (core, LEASED),
+          'a core file', done.stderr)
+    check(time.monotonic() - began < LEASE_SECONDS, 'waited for a lease')

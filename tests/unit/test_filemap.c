@@ -19,6 +19,7 @@
 #include "test.h"
 
 #define PAGE 4096
+#define WHY  ": cut off, or not readable, while it was read"
 
 static sigjmp_buf out;
 static volatile int nr_own, nr_chained;
@@ -112,7 +113,7 @@ static void test_end(void)
 	CHECK(ow_filemap_is_cut(m));
 	ow_filemap_close(m);
 	close(fd);
-	CHECK(strcmp(ow_file_lost(0), "end") == 0 && !ow_file_lost(1));
+	CHECK(strcmp(ow_file_lost(0), "end" WHY) == 0 && !ow_file_lost(1));
 }
 
 static void test_cut(void)
@@ -135,7 +136,8 @@ static void test_cut(void)
 	CHECK(ow_filemap_nr_cut() == nr + 1);
 	/* While it is mapped, after that, and each name once. */
 	for (round = 0; round < 3; round++) {
-		CHECK(strcmp(ow_file_lost(1), "cut") == 0 && !ow_file_lost(2));
+		CHECK(strcmp(ow_file_lost(1), "cut" WHY) == 0 &&
+		      !ow_file_lost(2));
 		cut(fd, 0);
 		CHECK(*ow_filemap_bytes(other) == 0);
 		if (round == 1)

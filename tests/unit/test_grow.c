@@ -5,6 +5,7 @@
 
 /* A sanitizer's own: what is too large has no memory, as it is without one. */
 const char *__asan_default_options(void);
+
 const char *__asan_default_options(void)
 {
 	return "allocator_may_return_null=1";

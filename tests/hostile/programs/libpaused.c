@@ -25,7 +25,7 @@ FILLERS(6)
 FILLERS(7)
 FILLERS(8)
 
-__attribute__((noinline)) int paused_inner(int x)
+static __attribute__((noipa)) int paused_inner(int x)
 {
 	if (write(1, "ready\n", 6) != 6)
 		return 1;
@@ -34,7 +34,7 @@ __attribute__((noinline)) int paused_inner(int x)
 	return filler_10(x);
 }
 
-__attribute__((noinline)) int paused_outer(int x)
+__attribute__((noipa)) int paused_outer(int x)
 {
 	volatile char room[200];
 
