@@ -79,6 +79,30 @@ static __always_inline bool is_stale(const struct ow_bpf_process *p, __u32 pid)
 	return is_newer(bpf_map_lookup_elem(&changes, &pid), p);
 }
 
+/* What heads the process' ranges, or NULL if they lie there no more. */
+static __always_inline struct ow_bpf_range *
+head_of(const struct ow_bpf_process *p)
+{
+	struct ow_bpf_range *head;
+	__u32 at = p->first - 1;
+
+	head = bpf_map_lookup_elem(&ranges, &at);
+	return head && head->object == p->image ? head : NULL;
+}
+
+/* A process with these ranges was sampled: others are to make room before them. */
+static __always_inline void note_use(struct known *k, __u32 now)
+{
+	struct ow_bpf_range *head;
+
+	if (k->used == now || !k->process.image)
+		return;
+	k->used = now;
+	head = head_of(&k->process);
+	if (head)
+		head->start = now;
+}
+
 /* What is known of a process: it is wanted if something is. */
 static __always_inline void look_for(struct known *k, __u32 pid)
 {
@@ -93,8 +117,9 @@ static __always_inline void look_for(struct known *k, __u32 pid)
 	k->is_wanted = p || is_target(pid);
 	k->process.image = 0;
 	c = bpf_map_lookup_elem(&changes, &pid);
-	if (p && !is_newer(c, p))
+	if (p && !is_newer(c, p) && head_of(p))
 		k->process = *p;
+	k->used = 0;
 	k->process.is_between = c && c->is_between;
 }
 

@@ -28,22 +28,22 @@ static int engine_open(struct ow_recorder *r, struct ow_error *err)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	r->priv = e;
 	e->stats_fd = -1;
+	e->is_lazy = r->options.everyone && r->options.events == OW_RECORD_CPU;
 	failed = ow_bpfload_open(r, err);
 	if (failed)
 		return failed;
 	e->tables.objects = &r->objects;
-	r->images.room_ranges = OW_BPF_RANGES;
 	failed = ow_bpftables_init(&e->tables,
 				   bpf_map__fd(e->skel->maps.tables),
 				   bpf_map__fd(e->skel->maps.objects),
 				   r->options.table_memory, err);
 	if (!failed)
-		failed = ow_bpfknown_init(e, err);
+		failed = ow_bpfknown_init(r, err);
 	if (!failed)
 		failed = ow_copywalk_init(&e->copies, &r->images,
 					  r->options.max_frames, err);
 	if (!failed)
-		failed = ow_lives_open(&e->lives, err);
+		failed = ow_lives_open(&e->lives, e->is_lazy, err);
 	if (!failed)
 		failed = ow_bpfevents_open(r, err);
 	return failed ? failed : ow_bpfload_attach_lives(r, err);
@@ -195,13 +195,6 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	count_runs(r, e->skel->progs.on_leave);
 }
 
-static void engine_forget(struct ow_recorder *r, uint32_t image)
-{
-	struct ow_bpfengine *e = r->priv;
-
-	ow_copywalk_forget(&e->copies, image);
-}
-
 static void engine_close(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
@@ -209,7 +202,7 @@ static void engine_close(struct ow_recorder *r)
 	ow_bpfload_detach(e);
 	free(e->links);
 	ring_buffer__free(e->ring);
-	ow_bpfknown_deinit(e);
+	ow_bpfknown_deinit(r);
 	ow_bpftables_deinit(&e->tables);
 	ow_copywalk_deinit(&e->copies);
 	ow_lives_close(&e->lives);
@@ -228,5 +221,4 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.collect = engine_collect,
 	.count = engine_count,
 	.close = engine_close,
-	.forget = engine_forget,
 };

@@ -17,27 +17,49 @@
 #define DOUBT_NS   50000000
 #define MOST_NS    1000000000
 
-/* What was mapped when a stack was copied; its process is soon told of. */
-static const struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
-				       const struct ow_bpf_copy *c)
+/* Is it likely that the process has something else mapped than was told? */
+static bool is_in_doubt(struct ow_recorder *r, pid_t pid,
+			const struct ow_bpf_copy *c)
 {
-	const struct ow_image *image;
+	const struct ow_image_user *user = ow_images_user(&r->images, pid);
+	uint64_t lost = r->images.lost_at;
+
+	if (!user || (!user->base && user->nr == 0))
+		return true;
+	if (user->is_gone && c->time <= user->ended)
+		return false;
+	return user->is_gone || (user->looked < lost && user->begun < lost) ||
+	       (c->head.notice.arg == OW_BPF_UNTOLD &&
+		c->time > user->as_of + DOUBT_NS);
+}
+
+/* Let the kernel walk stacks of the process by itself, if it can't yet. */
+static void want(struct ow_recorder *r, pid_t pid, const struct ow_bpf_copy *c)
+{
+	const struct ow_image *now = ow_images_of(&r->images, pid);
+
+	if (c->head.notice.arg == OW_BPF_UNTOLD || !now || !now->is_placed)
+		ow_bpfknown_want(r, pid);
+}
+
+/* What was mapped when a stack was copied; its process is soon told of. */
+static struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
+				 const struct ow_bpf_copy *c)
+{
+	struct ow_image *image;
 	bool is_new;
 
 	/* Before who was sampled could run code, it was told of. */
 	ow_bpfknown_follow(r);
 	/* What was to be mapped may have failed, or not have been heard of. */
-	if (!ow_images_of(&r->images, pid) ||
-	    (c->head.notice.arg == OW_BPF_UNTOLD &&
-	     c->time > ow_images_as_of(&r->images, pid) + DOUBT_NS)) {
+	if (is_in_doubt(r, pid, c)) {
 		ow_images_look(&r->images, pid, &is_new);
 		/* What has changed meanwhile has its own time. */
 		ow_bpfknown_follow(r);
 	}
 	image = ow_images_at(&r->images, pid, c->time);
-	if (image && (c->head.notice.arg == OW_BPF_UNTOLD ||
-		      !ow_images_of(&r->images, pid)->is_placed))
-		ow_bpfknown_want(r, pid);
+	if (image)
+		want(r, pid, c);
 	return image;
 }
 
@@ -89,6 +111,7 @@ void ow_bpfevents_keep(struct ow_recorder *r, const struct ow_bpf_copy *c,
 		return;
 	stored->is.image = w->image ? w->image->id : 0;
 	stored->is.end = w->end;
+	ow_images_claim(&r->images, &stored->is);
 }
 
 /* What the kernel could not walk, and let leave. */
@@ -117,8 +140,7 @@ static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,
 	if (size < sizeof(*s) ||
 	    size - sizeof(*s) < 8 * ((size_t)s->nr_kernel + s->nr))
 		return;
-	ow_samplestore_add(&r->store, s, (const uint64_t *)(s + 1),
-			   s->notice.arg);
+	ow_recorder_store(r, s, (const uint64_t *)(s + 1), s->notice.arg);
 	e->nr_stacks++;
 }
 

@@ -17,7 +17,7 @@ int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err);
 const struct ow_arch *ow_bpfevents_arch(const struct ow_bpf_copy *c);
 
 struct ow_bpfwalked {
-	const struct ow_image *image; /* NULL: not known */
+	struct ow_image *image; /* NULL: not known */
 	size_t nr; /* frames, at copies.packed behind the kernel's */
 	enum ow_end end;
 };

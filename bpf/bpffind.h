@@ -148,7 +148,7 @@ static __always_inline int look_up(struct walk *w, __u64 addr, __u32 word)
 	w->rule.kind = OW_BPF_NONE;
 	w->rule.flags = 0;
 	if (!w->range.object)
-		return 0;
+		return w->range.mapped == OW_BPF_NO_ROOM ? OW_END_NO_ROOM : 0;
 	w->lookup.number = w->range.object;
 	w->cold++;
 	failed = find_rule(&w->lookup, addr - w->range.bias, w->now);

@@ -17,14 +17,18 @@
 #include "monotonic.h"
 #include "sampler.skel.h"
 
+#define COSTLY   256    /* ranges: not to be told again at once, */
+#define RANGE_NS 200000 /* but after so long for each */
+
 /* An image whose tables may not all have been there when it was told of. */
 struct ow_bpfawaited {
 	uint32_t image;
-	uint64_t told; /* CLOCK_MONOTONIC, ns */
+	uint64_t since, told; /* CLOCK_MONOTONIC, ns */
 };
 
-int ow_bpfknown_init(struct ow_bpfengine *e, struct ow_error *err)
+int ow_bpfknown_init(struct ow_recorder *r, struct ow_error *err)
 {
+	struct ow_bpfengine *e = r->priv;
 	void *at = mmap(NULL, OW_BPF_RANGES * sizeof(*e->ranges),
 			PROT_READ | PROT_WRITE, MAP_SHARED,
 			bpf_map__fd(e->skel->maps.ranges), 0);
@@ -32,11 +36,17 @@ int ow_bpfknown_init(struct ow_bpfengine *e, struct ow_error *err)
 	if (at == MAP_FAILED)
 		return ow_fail(err, OW_CODE_SYSTEM, "mmap of a BPF map");
 	e->ranges = at;
+	r->images.kernel = at;
+	r->images.changes = (uint64_t *)&e->skel->bss->lives;
 	return 0;
 }
 
-void ow_bpfknown_deinit(struct ow_bpfengine *e)
+void ow_bpfknown_deinit(struct ow_recorder *r)
 {
+	struct ow_bpfengine *e = r->priv;
+
+	r->images.kernel = NULL;
+	r->images.changes = NULL;
 	if (e->ranges)
 		munmap(e->ranges, OW_BPF_RANGES * sizeof(*e->ranges));
 	free(e->changed);
@@ -60,26 +70,28 @@ static void count_change(struct ow_bpfengine *e)
 	__atomic_fetch_add(&e->skel->bss->lives, 1, __ATOMIC_SEQ_CST);
 }
 
-/* The process' list of mappings; whose table isn't there yet is waited for. */
-static void publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
+/*
+ * The process' list of mappings; whose table isn't there yet is waited for.  False
+ * if there is no room for it now.
+ */
+static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 		    bool lazily)
 {
+	struct ow_image_user *user = ow_images_user(&r->images, pid);
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_process p;
 	uint32_t key = (uint32_t)pid;
 
 	prepare(e, image, lazily);
-	if (!image->is_placed) {
-		if (!ow_images_place(&r->images, image))
-			return;
-		memcpy(e->ranges + image->first, image->ranges,
-		       image->nr * sizeof(*image->ranges));
-	}
+	if (!ow_images_place(&r->images, image))
+		return false;
 	p = (struct ow_bpf_process){ image->id, image->first, image->nr, 0,
-				     ow_images_as_of(&r->images, pid) };
+				     user->as_of };
 	bpf_map_update_elem(bpf_map__fd(e->skel->maps.processes), &key, &p,
 			    BPF_ANY);
 	count_change(e);
+	user->told_at = ow_now_ns();
+	return true;
 }
 
 /* It has ended, maybe before it was told of: its number may be another's. */
@@ -98,75 +110,73 @@ static bool is_wanted(void *arg, pid_t pid)
 
 	/* Targets that have ended are none any more, but known. */
 	return e->skel->rodata->everyone ||
-	       ow_images_of(&((struct ow_recorder *)arg)->images, pid) ||
+	       ow_images_user(&((struct ow_recorder *)arg)->images, pid) ||
 	       !bpf_map_lookup_elem(bpf_map__fd(e->skel->maps.targets), &key,
 				    &one);
 }
 
-void ow_bpfknown_note(void *arg, pid_t pid)
+/* A process' mappings are to be told of, when there is time. */
+static void note(struct ow_recorder *r, struct ow_image_user *user)
 {
-	struct ow_bpfengine *e = ((struct ow_recorder *)arg)->priv;
+	struct ow_bpfengine *e = r->priv;
+	size_t room = 2 * e->room_changed + 64;
 	pid_t *more;
-	size_t i;
 
-	for (i = 0; i < e->nr_changed; i++)
-		if (e->changed[i] == pid)
-			return;
-	if (e->nr_changed == e->room_changed) {
-		more = realloc(e->changed,
-			       (2 * e->room_changed + 64) * sizeof(*more));
+	if (user->is_due)
+		return;
+	if (e->first_changed + e->nr_changed == e->room_changed) {
+		more = realloc(e->changed, room * sizeof(*more));
 		if (!more)
 			return;
 		e->changed = more;
-		e->room_changed = 2 * e->room_changed + 64;
+		e->room_changed = room;
 	}
-	e->changed[e->nr_changed++] = pid;
+	e->changed[e->first_changed + e->nr_changed++] = user->pid;
+	user->is_due = true;
 }
 
-void ow_bpfknown_want(struct ow_recorder *r, pid_t pid)
+/* The first one of those that are to be told of; 0: there is none. */
+static pid_t take_changed(struct ow_bpfengine *e)
 {
+	pid_t pid;
+
+	if (e->nr_changed == 0)
+		return 0;
+	pid = e->changed[e->first_changed++];
+	if (--e->nr_changed == 0)
+		e->first_changed = 0;
+	return pid;
+}
+
+/* Of what isn't told before a sample wants it, the end is all that matters. */
+static void note_change(void *arg, pid_t pid)
+{
+	struct ow_recorder *r = arg;
 	struct ow_bpfengine *e = r->priv;
-	size_t i;
+	struct ow_image_user *user = ow_images_user(&r->images, pid);
 
-	ow_bpfknown_note(r, pid);
-	for (i = 0; i < e->nr_changed; i++)
-		if (e->changed[i] == pid)
-			break;
-	if (i == e->nr_changed)
+	if (!user)
 		return;
-	memmove(e->changed + 1, e->changed, i * sizeof(*e->changed));
-	e->changed[0] = pid;
-}
-
-/* What has happened wasn't all told: whoever is known is looked at. */
-static void look_again(struct ow_recorder *r)
-{
-	struct ow_images *im = &r->images;
-	bool is_new;
-	size_t i;
-
-	for (i = 0; i < im->nr_users; i++)
-		if (!im->users[i].is_gone &&
-		    ow_images_look(im, im->users[i].pid, &is_new))
-			ow_bpfknown_note(r, im->users[i].pid);
+	if (user->is_gone && user->told_at)
+		withdraw(e, pid);
+	else if (!user->is_gone && !e->is_lazy)
+		note(r, user);
 }
 
 void ow_bpfknown_follow(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
 
-	if (!ow_lives_apply(&e->lives, &r->images, is_wanted, ow_bpfknown_note,
-			    r))
-		look_again(r);
+	if (!ow_lives_apply(&e->lives, &r->images, is_wanted, note_change, r))
+		ow_images_lose(&r->images, ow_now_ns());
 }
 
-/* What a process had before the first look at it doesn't count. */
-static void await(struct ow_bpfengine *e, const struct ow_image *image)
+/* Its tables were wanted from now on. */
+static void await(struct ow_bpfengine *e, const struct ow_image *image,
+		  uint64_t since)
 {
 	struct ow_bpfawaited *more;
 
-	if (!image->since)
-		return;
 	if (e->nr_awaited == e->room_awaited) {
 		more = realloc(e->awaited,
 			       (2 * e->room_awaited + 64) * sizeof(*more));
@@ -176,7 +186,7 @@ static void await(struct ow_bpfengine *e, const struct ow_image *image)
 		e->room_awaited = 2 * e->room_awaited + 64;
 	}
 	e->awaited[e->nr_awaited++] =
-		(struct ow_bpfawaited){ image->id, ow_now_ns() };
+		(struct ow_bpfawaited){ image->id, since, ow_now_ns() };
 }
 
 /* Are all of an image's tables there that there will be?  Then *last is when
@@ -207,39 +217,53 @@ void ow_bpfknown_settle(struct ow_recorder *r)
 	for (i = 0; i < e->nr_awaited; i++) {
 		image = ow_images_get(&r->images, e->awaited[i].image);
 		last = e->awaited[i].told;
+		if (!image)
+			continue;
 		if (!is_settled(e, image, &last))
 			e->awaited[left++] = e->awaited[i];
-		else if (last - image->since > r->stats.slowest_ns)
-			r->stats.slowest_ns = last - image->since;
+		else if (last - e->awaited[i].since > r->stats.slowest_ns)
+			r->stats.slowest_ns = last - e->awaited[i].since;
 	}
 	e->nr_awaited = left;
 }
 
-/* Tell the kernel of one whose mappings changed, if it still runs. */
-bool ow_bpfknown_tell(struct ow_recorder *r)
+/* Tell the kernel what a process has mapped now. */
+static void tell(struct ow_recorder *r, struct ow_image_user *user,
+		 uint64_t since)
 {
 	struct ow_bpfengine *e = r->priv;
-	struct ow_image *image;
+	struct ow_image *image = ow_images_of(&r->images, user->pid);
 	bool is_new;
-	pid_t pid;
 
-	if (e->nr_changed == 0)
-		return false;
-	pid = e->changed[0];
-	memmove(e->changed, e->changed + 1,
-		--e->nr_changed * sizeof(*e->changed));
-	image = ow_images_lives(&r->images, pid) ?
-			ow_images_of(&r->images, pid) :
-			NULL;
-	if (!image)
-		withdraw(e, pid);
 	if (!image || image->nr == 0)
-		return true;
+		return;
+	/* What has much mapped, and changes it all the time, takes its turn. */
+	if (user->told_at && image->nr > COSTLY &&
+	    ow_now_ns() - user->told_at < (uint64_t)image->nr * RANGE_NS)
+		return;
 	is_new = !image->is_placed;
-	publish(r, pid, image, false);
-	if (is_new && image->is_placed)
-		await(e, image);
-	return true;
+	if (publish(r, user->pid, image, e->is_lazy) && is_new)
+		await(e, image, since);
+}
+
+bool ow_bpfknown_tell(struct ow_recorder *r)
+{
+	pid_t pid = take_changed(r->priv);
+	struct ow_image_user *user = ow_images_user(&r->images, pid);
+
+	if (user && !user->is_gone) {
+		user->is_due = false;
+		tell(r, user, user->as_of);
+	}
+	return pid != 0;
+}
+
+void ow_bpfknown_want(struct ow_recorder *r, pid_t pid)
+{
+	struct ow_image_user *user = ow_images_user(&r->images, pid);
+
+	if (user && !user->is_gone)
+		tell(r, user, ow_now_ns());
 }
 
 /* Of a process, but not its first one: /proc has it, too. */
@@ -275,7 +299,7 @@ int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
  */
 static void look_at_all(struct ow_recorder *r, DIR *dir)
 {
-	bool lazily = r->options.events == OW_RECORD_CPU;
+	bool lazily = ((struct ow_bpfengine *)r->priv)->is_lazy;
 	const struct dirent *d;
 	struct ow_image *image;
 	bool is_new;

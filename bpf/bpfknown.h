@@ -8,8 +8,8 @@
 
 #include "bpfparts.h"
 
-int ow_bpfknown_init(struct ow_bpfengine *e, struct ow_error *err);
-void ow_bpfknown_deinit(struct ow_bpfengine *e);
+int ow_bpfknown_init(struct ow_recorder *r, struct ow_error *err);
+void ow_bpfknown_deinit(struct ow_recorder *r);
 
 /* One more to sample; whatever it has mapped is told at once. */
 int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);
@@ -20,13 +20,10 @@ void ow_bpfknown_add_all(struct ow_recorder *r);
 /* Let what has come of processes' lives be known here. */
 void ow_bpfknown_follow(struct ow_recorder *r);
 
-/* A process' mappings are to be told of, when there is time. */
-void ow_bpfknown_note(void *recorder, pid_t pid);
-
-/* The same, and of this one first: it is sampled already. */
+/* Tell of this one at once: a sample has hit it. */
 void ow_bpfknown_want(struct ow_recorder *r, pid_t pid);
 
-/* Tell of one process that was noted; false if there is none. */
+/* Tell of one process that has changed; false if there is none. */
 bool ow_bpfknown_tell(struct ow_recorder *r);
 
 /* Note how long tables were waited for that are there by now. */

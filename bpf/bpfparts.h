@@ -22,8 +22,11 @@ struct ow_bpfengine {
 	struct ow_clocks cycles, faults;
 	struct ow_lives lives;
 	struct ow_copywalk copies;
-	pid_t *changed; /* whose mappings the kernel isn't told of yet */
-	size_t nr_changed, room_changed;
+	pid_t *changed; /* whose mappings the kernel isn't told of yet: */
+	size_t first_changed, nr_changed, room_changed; /* from first on */
+	/* The kernel is told of a process when a sample has hit it, and tables are
+	   made when one asks for them; or else of all at once. */
+	bool is_lazy;
 	struct ow_bpfawaited *awaited; /* images told of before their tables */
 	size_t nr_awaited, room_awaited;
 	uint64_t deadline; /* CLOCK_MONOTONIC: no event is taken after it */

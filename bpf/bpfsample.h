@@ -252,6 +252,7 @@ take(void *ctx, const struct user_regs *interrupted, __u32 slot, __u32 kind)
 		return NULL;
 	w->slot = slot;
 	begin(w, kind);
+	note_use(known, w->now);
 	w->process = known->process;
 	load_kernel(ctx, w, is_in_user(interrupted));
 	w->end = OW_END_OUTERMOST;

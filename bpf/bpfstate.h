@@ -63,7 +63,8 @@ struct known {
 	__u32 pid;
 	__u32 is_wanted;
 	struct ow_bpf_process process; /* image 0: its mappings aren't known */
-	__u64 reserved[3];
+	__u32 used; /* the loader's time when that was noted last */
+	__u32 reserved[5];
 };
 
 /* A stack as it leaves. */

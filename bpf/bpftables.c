@@ -198,7 +198,7 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, bool lazily)
 	if (is_walked(obj))
 		t->in.heads[number].entry = obj->elf.entry;
 	/* Here, and not by the threads: others look at it, too. */
-	is_known = is_walked(obj) && !ow_object_load_cfi(obj, NULL);
+	is_known = is_walked(obj) && (lazily || !ow_object_load_cfi(obj, NULL));
 	pthread_mutex_lock(&t->in.lock);
 	t->in.all[number].stage = OW_KERNELTABLE_NONE;
 	if (is_known && lazily)
@@ -208,13 +208,28 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, bool lazily)
 	pthread_mutex_unlock(&t->in.lock);
 }
 
+/* An object's table isn't there; the lock is given up while its CFI is loaded. */
+static void order_again(struct ow_bpftables *t, uint32_t number)
+{
+	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
+	bool is_known;
+
+	pthread_mutex_unlock(&t->in.lock);
+	is_known = !ow_object_load_cfi(obj, NULL);
+	pthread_mutex_lock(&t->in.lock);
+	if (is_known)
+		order(t, number, true);
+	else
+		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_NONE);
+}
+
 void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number)
 {
 	pthread_mutex_lock(&t->in.lock);
 	if (t->in.all[number].stage == OW_KERNELTABLE_DUE)
 		ow_tablesdue_ask(&t->due, number);
 	else if (t->in.all[number].stage == OW_KERNELTABLE_AWAY)
-		order(t, number, true);
+		order_again(t, number);
 	pthread_mutex_unlock(&t->in.lock);
 }
 

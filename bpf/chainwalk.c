@@ -7,7 +7,7 @@
 
 struct chain {
 	struct ow_copywalk *w;
-	const struct ow_imagewalk *by;
+	struct ow_imagewalk *by;
 	/* Of the frame looked at: */
 	uint64_t pc;
 	const struct ow_range *range; /* or NULL */
@@ -87,6 +87,9 @@ static void look(struct chain *c, uint64_t pc, uint8_t flags)
 	c->pc = pc;
 	c->flags = flags;
 	c->range = ow_map_find(&c->by->target.map, addr);
+	if (c->range && c->range->module &&
+	    c->range->module->state == OW_MODULE_UNREAD)
+		ow_imagewalk_ready(c->by, c->range->module);
 	c->err = find_row(c, addr);
 	if (is_signal(c, addr))
 		c->flags |= OW_FRAME_SIGNAL;
@@ -123,7 +126,7 @@ static enum ow_end end_at(const struct chain *c, bool is_full)
 	return OW_END_NOT_YET;
 }
 
-size_t ow_chainwalk_run(struct ow_copywalk *w, const struct ow_image *image,
+size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 			const uint64_t *pcs, size_t nr, bool is_full,
 			size_t first, enum ow_end *end)
 {

@@ -14,7 +14,7 @@
  * have been found, and the kernel doesn't tell why it wasn't.  is_full: there
  * was no room for more.  Return how many frames were put, w->max at most.
  */
-size_t ow_chainwalk_run(struct ow_copywalk *w, const struct ow_image *image,
+size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 			const uint64_t *pcs, size_t nr, bool is_full,
 			size_t first, enum ow_end *end);
 

@@ -13,10 +13,20 @@ static const struct {
 	uint8_t code[2], size;
 } returns[] = { { { 0xc3 }, 1 }, { { 0xf3, 0xc3 }, 2 }, { { 0xc2 }, 1 } };
 
+/* How walks see it isn't how it will be. */
+static void forget(void *arg, struct ow_image *image)
+{
+	(void)arg;
+	ow_imagewalk_destroy(image->walks[0]);
+	ow_imagewalk_destroy(image->walks[1]);
+	image->walks[0] = image->walks[1] = NULL;
+}
+
 int ow_copywalk_init(struct ow_copywalk *w, struct ow_images *images,
 		     unsigned int max, struct ow_error *err)
 {
 	w->images = images;
+	w->images->forget = forget;
 	w->max = max;
 	w->frames = calloc(max, sizeof(*w->frames));
 	w->packed = calloc((size_t)max + OW_BPF_KERNEL, sizeof(*w->packed));
@@ -30,47 +40,39 @@ int ow_copywalk_init(struct ow_copywalk *w, struct ow_images *images,
 
 void ow_copywalk_deinit(struct ow_copywalk *w)
 {
-	size_t i;
-
-	for (i = 0; i < w->nr_walks; i++)
-		ow_imagewalk_destroy(w->walks[i]);
-	free(w->walks);
 	free(w->cache.entries);
 	free(w->frames);
 	free(w->packed);
 }
 
 struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
-				    const struct ow_image *image,
+				    struct ow_image *image,
 				    const struct ow_arch *arch)
 {
-	size_t at = 2 * ((size_t)image->id - 1) + (arch->word == 4);
-	size_t room = w->nr_walks;
-	struct ow_imagewalk **more;
+	struct ow_imagewalk **at = &image->walks[arch->word == 4];
 
-	if (at >= room) {
-		room = 2 * (at + 1);
-		more = realloc(w->walks, room * sizeof(*more));
-		if (!more)
-			return NULL;
-		memset(more + w->nr_walks, 0,
-		       (room - w->nr_walks) * sizeof(*more));
-		w->walks = more;
-		w->nr_walks = room;
-	}
-	if (!w->walks[at])
-		w->walks[at] = ow_imagewalk_create(w->images, image, arch);
-	return w->walks[at];
+	if (!*at)
+		*at = ow_imagewalk_create(w->images, image, arch);
+	return *at;
 }
 
-void ow_copywalk_forget(struct ow_copywalk *w, uint32_t image)
+/* Walk on, reading the modules that it takes. */
+static enum ow_end run(struct ow_copywalk *w, struct ow_imagewalk *by)
 {
-	size_t at = 2 * ((size_t)image - 1), end = at + 2;
+	enum ow_end end;
 
-	for (; at < end && at < w->nr_walks; at++) {
-		ow_imagewalk_destroy(w->walks[at]);
-		w->walks[at] = NULL;
-	}
+	while ((end = ow_walk_run(&w->walk)) == OW_END_WANT)
+		ow_imagewalk_ready(by, w->walk.wanted);
+	return end;
+}
+
+/* Is there no room for what is mapped at the frame? */
+static bool has_no_room(const struct ow_image *image, const struct ow_frame *f)
+{
+	const struct ow_bpf_range *r =
+		ow_image_range(image, ow_frame_lookup_pc(f));
+
+	return r && r->mapped == OW_BPF_NO_ROOM;
 }
 
 /*
@@ -78,7 +80,7 @@ void ow_copywalk_forget(struct ow_copywalk *w, uint32_t image)
  * where its CFI still says that they are on the stack: below sp, of which there
  * is no copy.  Walk on from the caller then, whose frame was found.
  */
-static enum ow_end retry(struct ow_copywalk *w, const struct ow_imagewalk *by,
+static enum ow_end retry(struct ow_copywalk *w, struct ow_imagewalk *by,
 			 const struct ow_window *stack, struct ow_regs regs)
 {
 	const struct ow_arch *arch = by->target.arch;
@@ -99,10 +101,10 @@ static enum ow_end retry(struct ow_copywalk *w, const struct ow_imagewalk *by,
 	ow_walk_begin(&w->walk, &by->target, stack, &w->cache, &regs, f,
 		      w->max);
 	w->walk.nr = 2;
-	return ow_walk_run(&w->walk);
+	return run(w, by);
 }
 
-static enum ow_end walk(struct ow_copywalk *w, const struct ow_imagewalk *by,
+static enum ow_end walk(struct ow_copywalk *w, struct ow_imagewalk *by,
 			const struct ow_window *stack,
 			const struct ow_regs *regs)
 {
@@ -110,34 +112,62 @@ static enum ow_end walk(struct ow_copywalk *w, const struct ow_imagewalk *by,
 
 	ow_walk_begin(&w->walk, &by->target, stack, &w->cache, regs, w->frames,
 		      w->max);
-	end = ow_walk_run(&w->walk);
+	end = run(w, by);
 	return end == OW_END_UNKNOWN ? retry(w, by, stack, *regs) : end;
 }
 
-size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
+/* The same, without what turns out to be cut off. */
+static enum ow_end walk_uncut(struct ow_copywalk *w, struct ow_imagewalk *by,
+			      const struct ow_window *stack,
+			      const struct ow_regs *regs)
+{
+	enum ow_end end = walk(w, by, stack, regs);
+
+	while (ow_imagewalk_lose_cut(by)) {
+		memset(w->cache.entries, 0,
+		       2 * ((size_t)w->cache.mask + 1) *
+			       sizeof(*w->cache.entries));
+		end = walk(w, by, stack, regs);
+	}
+	return end;
+}
+
+/* The innermost frame, which is all that can be told where there is no room. */
+static void take_innermost(struct ow_copywalk *w, const struct ow_arch *arch,
+			   const struct ow_regs *regs)
+{
+	w->frames[0] = (struct ow_frame){ .pc = regs->val[arch->pc],
+					  .sp = regs->val[arch->sp],
+					  .how = OW_HOW_REGS };
+}
+
+size_t ow_copywalk_run(struct ow_copywalk *w, struct ow_image *image,
 		       const struct ow_arch *arch, const struct ow_regs *regs,
 		       const struct ow_window *stack, size_t first,
 		       enum ow_end *end_ret)
 {
 	struct ow_imagewalk *by = ow_copywalk_by(w, image, arch);
 	const struct ow_frame *f;
-	size_t i;
+	size_t i, nr = 1;
 
 	*end_ret = OW_END_FAULT;
 	if (!by)
 		return 0;
 	by->stack = *stack;
 	by->live = w->live;
-	*end_ret = walk(w, by, stack, regs);
-	while (ow_imagewalk_lose_cut(by)) {
-		memset(w->cache.entries, 0,
-		       2 * ((size_t)w->cache.mask + 1) *
-			       sizeof(*w->cache.entries));
-		*end_ret = walk(w, by, stack, regs);
+	take_innermost(w, arch, regs);
+	if (has_no_room(image, &w->frames[0])) {
+		*end_ret = OW_END_NO_ROOM;
+	} else {
+		*end_ret = walk_uncut(w, by, stack, regs);
+		nr = w->walk.nr;
 	}
-	for (i = 0; i < w->walk.nr; i++) {
+	if (*end_ret == OW_END_NO_MODULE && nr &&
+	    has_no_room(image, &w->frames[nr - 1]))
+		*end_ret = OW_END_NO_ROOM;
+	for (i = 0; i < nr; i++) {
 		f = &w->frames[i];
 		w->packed[first + i] = OW_SAMPLE_FRAME(f->pc, f->how, f->flags);
 	}
-	return w->walk.nr;
+	return nr;
 }

@@ -7,8 +7,6 @@
 
 struct ow_copywalk {
 	struct ow_images *images;
-	struct ow_imagewalk **walks; /* by image - 1, two each: i386 is second */
-	size_t nr_walks;
 	struct ow_cache cache;
 	struct ow_processmem *live; /* of who doesn't run now; or NULL */
 	struct ow_walk walk;
@@ -27,17 +25,14 @@ void ow_copywalk_deinit(struct ow_copywalk *w);
  * no stack; NULL when out of memory.
  */
 struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
-				    const struct ow_image *image,
+				    struct ow_image *image,
 				    const struct ow_arch *arch);
-
-/* The image, by its number, isn't what it was. */
-void ow_copywalk_forget(struct ow_copywalk *w, uint32_t image);
 
 /*
  * Walk from regs over a piece of the stack; frames are at packed[first] and
  * further.  Return their number.
  */
-size_t ow_copywalk_run(struct ow_copywalk *w, const struct ow_image *image,
+size_t ow_copywalk_run(struct ow_copywalk *w, struct ow_image *image,
 		       const struct ow_arch *arch, const struct ow_regs *regs,
 		       const struct ow_window *stack, size_t first,
 		       enum ow_end *end_ret);

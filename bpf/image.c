@@ -2,6 +2,8 @@
 #include "image.h"
 
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 					  uint64_t addr)
@@ -20,38 +22,96 @@ const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 		       NULL;
 }
 
-bool ow_image_has(const struct ow_image *image, const struct ow_bpf_range *r)
+static bool is_same_code(const struct ow_bpf_range *a,
+			 const struct ow_bpf_range *b)
 {
-	const struct ow_bpf_range *o = ow_image_range(image, r->start);
-
-	return o && r->end <= o->end && r->object == o->object &&
-	       r->bias == o->bias;
+	return a->object == b->object && a->bias == b->bias &&
+	       a->mapped == b->mapped;
 }
 
-uint32_t ow_image_insert(const struct ow_image *image,
-			 const struct ow_bpf_range *r, struct ow_bpf_range *to)
+uint32_t ow_image_overlay(const struct ow_image_list *old,
+			  const struct ow_image_list *new,
+			  struct ow_bpf_range *to)
 {
-	uint32_t i, nr = 0, old_nr = image ? image->nr : 0;
-	const struct ow_bpf_range *o;
-	bool done = false;
+	const struct ow_bpf_range *b = new->all, *end = b + new->nr;
+	struct ow_bpf_range a;
+	uint32_t i, nr = 0;
 
-	for (i = 0; i < old_nr; i++) {
-		o = &image->ranges[i];
-		if (o->start < r->start) {
-			to[nr] = *o;
-			to[nr].end = o->end < r->start ? o->end : r->start;
-			nr++;
+	for (i = 0; i < old->nr; i++) {
+		a = old->all[i];
+		while (b < end && b->end <= a.start)
+			to[nr++] = *b++;
+		/* What is left of it between those that are new. */
+		for (; b < end && b->start < a.end; b++) {
+			if (b->start >= a.start && b->end <= a.end &&
+			    is_same_code(&a, b))
+				continue;
+			if (a.start < b->start) {
+				to[nr] = a;
+				to[nr++].end = b->start;
+			}
+			a.start = b->end < a.end ? b->end : a.end;
+			if (b->end > a.end)
+				break;
+			to[nr++] = *b;
 		}
-		if (o->end > r->end) {
-			if (!done)
-				to[nr++] = *r;
-			done = true;
-			to[nr] = *o;
-			to[nr].start = o->start > r->end ? o->start : r->end;
-			nr++;
-		}
+		if (a.start < a.end)
+			to[nr++] = a;
 	}
-	if (!done)
-		to[nr++] = *r;
+	while (b < end)
+		to[nr++] = *b++;
 	return nr;
+}
+
+/* Halves of halves, each of which is flat, by twos: from one buffer to the other. */
+static struct ow_bpf_range *merge(struct ow_bpf_range *from,
+				  struct ow_bpf_range *to, uint32_t *sizes,
+				  uint32_t nr)
+{
+	struct ow_bpf_range *swap, *at, *out;
+	struct ow_image_list a, b;
+	uint32_t i, left;
+
+	for (; nr > 1; nr = left) {
+		left = 0;
+		at = from;
+		out = to;
+		for (i = 0; i < nr; i += 2) {
+			a = (struct ow_image_list){ at, sizes[i] };
+			b = (struct ow_image_list){ at + a.nr,
+						    i + 1 < nr ? sizes[i + 1] :
+								 0 };
+			at = b.all + b.nr;
+			sizes[left] = ow_image_overlay(&a, &b, out);
+			out += sizes[left++];
+		}
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	return from;
+}
+
+int64_t ow_image_flatten(struct ow_bpf_range *maps, uint32_t nr)
+{
+	size_t room = 3 * (size_t)nr, i;
+	struct ow_bpf_range *both, *done;
+	uint32_t *sizes;
+	int64_t ret = -1;
+
+	if (nr < 2)
+		return nr;
+	both = calloc(2 * room, sizeof(*both));
+	sizes = calloc(nr, sizeof(*sizes));
+	if (both && sizes) {
+		memcpy(both, maps, nr * sizeof(*maps));
+		for (i = 0; i < nr; i++)
+			sizes[i] = 1;
+		done = merge(both, both + room, sizes, nr);
+		ret = sizes[0];
+		memcpy(maps, done, sizes[0] * sizeof(*maps));
+	}
+	free(both);
+	free(sizes);
+	return ret;
 }

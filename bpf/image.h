@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A list of what is mapped where: it is made once, and isn't changed any more, but
- * for what nothing needs being left out when no process has it.
+ * for ranges that no stored stack has frames in, which go when no process has it.
  */
 #ifndef OW_IMAGE_H
 #define OW_IMAGE_H
@@ -12,31 +12,49 @@
 
 #include "ow_sample.h"
 
+struct ow_imagewalk;
+
 struct ow_image {
-	uint32_t id; /* from 1 */
-	pid_t pid;
-	uint64_t since;  /* CLOCK_MONOTONIC, ns; 0: before all */
-	uint32_t before; /* the image that the process had before; 0: none */
+	uint32_t id; /* from 1; never another one's */
+	pid_t pid;   /* of the process that had it first */
 	struct ow_bpf_range *ranges;
 	uint32_t nr;
-	uint32_t first;      /* where ranges lie in the kernel's */
-	bool is_placed;      /* they do */
-	unsigned int users;  /* processes that have it; a forked child shares */
-	uint64_t idle_since; /* ns, when users became 0, or it was made */
+	unsigned int users;  /* who may ask for it yet: processes' logs */
+	unsigned int stored; /* stacks that were kept and name it */
+	uint8_t *claimed; /* of ranges: such a stack has frames there; or NULL */
+	bool is_placed;   /* ranges lie in the kernel's, too, from first on */
+	bool is_idle;     /* it waits to be thinned out */
+	uint32_t first;
+	uint64_t idle_since; /* ns, when users became 0 */
+	uint64_t queued;     /* ns, when it began to wait */
+	struct ow_image *next_of_id, *next_idle;
+	struct ow_imagewalk *walks[2]; /* of copied stacks: x86-64, i386 */
 };
 
 /* The range that holds addr, or NULL. */
 const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 					  uint64_t addr);
 
-/* Is all of r known to be there?  A JIT's code may be made to run often. */
-bool ow_image_has(const struct ow_image *image, const struct ow_bpf_range *r);
+/* Sorted ranges, none of which overlaps another one. */
+struct ow_image_list {
+	struct ow_bpf_range *all;
+	uint32_t nr;
+};
 
 /*
- * The image's ranges (it may be NULL) but for what r covers, and r among them.
- * to has room for two more than there are; return how many there are then.
+ * Map what is new over what is old: to has room for old->nr + 2 * new->nr ranges.
+ * What is new within a range of the same code leaves that as it is, as a JIT's code
+ * may be made to run again and again.  Return how many ranges there are.
  */
-uint32_t ow_image_insert(const struct ow_image *image,
-			 const struct ow_bpf_range *r, struct ow_bpf_range *to);
+uint32_t ow_image_overlay(const struct ow_image_list *old,
+			  const struct ow_image_list *new,
+			  struct ow_bpf_range *to);
+
+/*
+ * What mappings that were made one after the other (sorted by nothing else) come
+ * to, in their own memory; nr of them.  Return how many are left, or -1 where there
+ * is no memory.
+ */
+int64_t ow_image_flatten(struct ow_bpf_range *maps, uint32_t nr);
 
 #endif /* OW_IMAGE_H */

@@ -2,18 +2,94 @@
 /* What processes have mapped, as they are looked at, and as the kernel tells. */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "error.h"
-#include "images.h"
+#include "imageusers.h"
 #include "monotonic.h"
 #include "remapped.h"
 
 #define MOST_LOOKS 100 /* a millisecond apart */
 
-static void fill_range(struct ow_images *im, pid_t pid,
+struct ow_image_share {
+	uid_t uid;
+	uint32_t nr;
+};
+
+/* What a user's processes have had opened; or NULL. */
+static struct ow_image_share *share_of(struct ow_images *im, uid_t uid)
+{
+	struct ow_image_share *more;
+	size_t i;
+
+	for (i = 0; i < im->nr_shares; i++)
+		if (im->shares[i].uid == uid)
+			return &im->shares[i];
+	more = realloc(im->shares, (im->nr_shares + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	im->shares = more;
+	more[im->nr_shares] = (struct ow_image_share){ uid, 0 };
+	return &more[im->nr_shares++];
+}
+
+/* Whose process it is; one that has ended is nobody's in particular. */
+static uid_t uid_of(struct ow_image_user *user)
+{
+	char path[32];
+	struct stat st;
+
+	if (user->has_uid)
+		return user->uid;
+	snprintf(path, sizeof(path), "/proc/%d", user->pid);
+	user->uid = stat(path, &st) ? (uid_t)-1 : st.st_uid;
+	user->has_uid = true;
+	return user->uid;
+}
+
+/* May another object be opened for the process? */
+static bool may_open(struct ow_images *im, struct ow_image_user *user)
+{
+	const struct ow_image_share *share;
+
+	if (user->nr_opened >= OW_RECORD_FILES)
+		return false;
+	if (uid_of(user) == 0)
+		return true;
+	share = share_of(im, user->uid);
+	return share && share->nr < OW_RECORD_FILES_USER;
+}
+
+/* What was opened so far: objects, and files that have one's number. */
+static size_t nr_opened(const struct ow_sampledobjects *o)
+{
+	return o->all->nr_modules + o->nr_aliases;
+}
+
+static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
+			  const struct ow_mapping *map)
+{
+	size_t before = nr_opened(im->objects);
+	struct ow_image_share *share;
+	uint32_t number;
+
+	im->objects->is_full = !may_open(im, user);
+	number = ow_sampledobjects_number(im->objects, user->pid, map);
+	im->objects->is_full = false;
+	if (nr_opened(im->objects) == before)
+		return number;
+	share = share_of(im, uid_of(user));
+	if (share)
+		share->nr++;
+	user->nr_opened++;
+	return number;
+}
+
+static void fill_range(struct ow_images *im, struct ow_image_user *user,
 		       const struct ow_mapping *map, struct ow_bpf_range *r)
 {
 	const struct ow_object *obj;
@@ -22,8 +98,9 @@ static void fill_range(struct ow_images *im, pid_t pid,
 	*r = (struct ow_bpf_range){ .start = map->start, .end = map->end };
 	if (map->inode == 0 && strcmp(map->path, "[vdso]") != 0)
 		return;
-	r->object = ow_sampledobjects_number(im->objects, pid, map);
-	r->mapped = r->object;
+	r->object = number_of(im, user, map);
+	r->mapped = r->object ? r->object : OW_BPF_NO_ROOM;
+	im->nr_refused += r->object == 0;
 	obj = ow_sampledobjects_get(im->objects, r->object);
 	if (!obj ||
 	    !ow_object_bias(obj, map->start, map->inode ? map->off : 0, &bias))
@@ -31,9 +108,29 @@ static void fill_range(struct ow_images *im, pid_t pid,
 	r->bias = bias;
 }
 
+/* More than one process may have: it is told nothing of, and so is said. */
+static struct ow_image *add_full(struct ow_images *im,
+				 struct ow_image_user *user)
+{
+	struct ow_bpf_range *all = calloc(1, sizeof(*all));
+
+	im->nr_full += !user->is_full;
+	user->is_full = true;
+	if (all)
+		*all = (struct ow_bpf_range){ .end = UINT64_MAX,
+					      .mapped = OW_BPF_NO_ROOM };
+	return ow_images_add(im, user->pid, all, 1);
+}
+
+static bool is_full(const struct ow_image *image)
+{
+	return image && image->nr == 1 && image->ranges[0].end == UINT64_MAX &&
+	       image->ranges[0].mapped == OW_BPF_NO_ROOM;
+}
+
 /* All that a process has mapped with code in it; NULL if there is nothing. */
-static struct ow_bpf_range *list_ranges(struct ow_images *im, pid_t pid,
-					uint32_t *nr_ret)
+static struct ow_bpf_range *
+list_ranges(struct ow_images *im, struct ow_image_user *user, uint32_t *nr_ret)
 {
 	struct ow_bpf_range *list = NULL;
 	struct ow_mappings maps;
@@ -41,69 +138,96 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im, pid_t pid,
 	size_t i;
 
 	*nr_ret = 0;
-	if (!ow_mappings_read_code(pid, &maps, NULL)) {
+	if (!ow_mappings_read_code(user->pid, &maps, NULL)) {
 		ow_remapped_settle(&maps);
 		for (i = 0; i < maps.nr; i++)
 			nr += maps.list[i].executable;
 		list = nr ? calloc(nr, sizeof(*list)) : NULL;
+		if (nr > OW_RECORD_MAPPINGS) {
+			*nr_ret = nr;
+			maps.nr = 0;
+		}
 		for (i = 0; list && i < maps.nr; i++)
 			if (maps.list[i].executable)
-				fill_range(im, pid, &maps.list[i],
+				fill_range(im, user, &maps.list[i],
 					   &list[(*nr_ret)++]);
 	}
 	ow_mappings_free(&maps);
 	return list;
 }
 
-/* The process has these from since on; as_of is when that was known. */
-static struct ow_image *replace(struct ow_images *im, pid_t pid,
-				struct ow_bpf_range *ranges, uint32_t nr,
-				uint64_t since, uint64_t as_of)
-{
-	const struct ow_image *old = ow_images_of(im, pid);
-	struct ow_image *image =
-		ow_images_add(im, pid, ranges, nr, since, old ? old->id : 0);
-
-	if (!image || !ow_images_give(im, pid, image, as_of))
-		return NULL;
-	ow_jitmaps_note(&im->jits, pid, ranges, nr);
-	return image;
-}
-
 static bool is_same(const struct ow_image *image,
 		    const struct ow_bpf_range *ranges, uint32_t nr)
 {
 	return image->nr == nr &&
-	       memcmp(image->ranges, ranges, nr * sizeof(*ranges)) == 0;
+	       (nr == 0 ||
+		memcmp(image->ranges, ranges, nr * sizeof(*ranges)) == 0);
+}
+
+/* The image of ranges, which are its own then: that one if it has them. */
+static struct ow_image *make_image(struct ow_images *im,
+				   struct ow_image_user *user,
+				   struct ow_bpf_range *ranges, uint32_t nr,
+				   struct ow_image *from)
+{
+	if (nr > OW_RECORD_MAPPINGS) {
+		free(ranges);
+		return is_full(from) ? from : add_full(im, user);
+	}
+	if (from && is_same(from, ranges, nr)) {
+		free(ranges);
+		return from;
+	}
+	return ow_images_add(im, user->pid, ranges, nr);
+}
+
+/* Note what a look has shown: from the beginning on, or from now on. */
+static bool note_look(struct ow_images *im, struct ow_image_user *user,
+		      struct ow_image *image, uint64_t as_of)
+{
+	struct ow_image_change c = {
+		.event = OW_IMAGE_LOOK,
+		.image = image,
+		.as_of = as_of,
+	};
+
+	user->as_of = user->looked = as_of;
+	if (!user->base && user->nr == 0) {
+		user->told = as_of;
+		ow_imageusers_begin(im, user, image);
+		return true;
+	}
+	c.time = ow_now_ns();
+	ow_images_hold(image);
+	return ow_imageusers_note(im, user, &c);
 }
 
 struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 {
-	struct ow_image *image = ow_images_of(im, pid);
-	uint64_t as_of = ow_now_ns(), told = as_of, looked;
-	struct ow_image_user *user;
+	struct ow_image_user *user = ow_images_user(im, pid);
+	uint64_t as_of = ow_now_ns();
+	struct ow_image *image, *before = NULL;
 	struct ow_bpf_range *ranges;
 	uint32_t nr;
 
 	*is_new = false;
-	ranges = list_ranges(im, pid, &nr);
-	if (!ranges)
+	if (!user || user->is_gone)
+		user = ow_imageusers_add(im, pid, user ? as_of : 0);
+	if (!user)
 		return NULL;
-	looked = ow_now_ns();
-	if (image) /* else what came before doesn't matter */
-		told = ow_images_user(im, pid)->told;
-	if (ow_images_lives(im, pid) && is_same(image, ranges, nr)) {
-		free(ranges);
-	} else {
-		image = replace(im, pid, ranges, nr, image ? looked : 0, as_of);
-		if (!image)
-			return NULL;
-		*is_new = true;
+	ranges = list_ranges(im, user, &nr);
+	if (!ranges) {
+		/* It has ended, or is about to. */
+		if (!user->base && user->nr == 0)
+			ow_images_end(im, pid, as_of + 1);
+		return NULL;
 	}
-	user = ow_images_user(im, pid);
-	user->as_of = as_of;
-	user->told = told;
-	user->looked = looked;
+	before = ow_imageusers_image(im, user, user->nr);
+	image = make_image(im, user, ranges, nr, before);
+	if (!image || !note_look(im, user, image, as_of))
+		return NULL;
+	ow_jitmaps_note(&im->jits, pid, image->ranges, image->nr);
+	*is_new = image != before;
 	return image;
 }
 
@@ -127,168 +251,159 @@ struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
 	return NULL;
 }
 
-/* What a process is told to have done. */
-struct change {
-	uint64_t time;
-	const struct ow_bpf_range *mapped; /* or NULL: by exec, all is gone */
-};
-
-static bool has_already(const struct ow_image *image, const struct change *c)
+/* Open the file of a mapping that was told of. */
+static void open_file(struct ow_images *im, struct ow_image_user *user,
+		      struct ow_image_change *c)
 {
-	return image && c->mapped && ow_image_has(image, c->mapped);
-}
+	struct ow_mapping map;
 
-/* What there is after a change; to be freed, or NULL. */
-static struct ow_bpf_range *apply(const struct ow_image *old,
-				  const struct change *c, uint32_t *nr)
-{
-	struct ow_bpf_range *list;
-
-	*nr = 0;
-	list = calloc((old ? old->nr : 0) + 2, sizeof(*list));
-	if (list && c->mapped)
-		*nr = ow_image_insert(old, c->mapped, list);
-	return list;
+	if (!c->file)
+		return;
+	map = (struct ow_mapping){
+		.start = c->range.start,
+		.end = c->range.end,
+		.off = c->range.bias,
+		.dev = c->file->dev,
+		.inode = c->file->inode,
+		.executable = true,
+		.path = c->file->path,
+	};
+	fill_range(im, user, &map, &c->range);
+	ow_imagefile_leave(c->file);
+	c->file = NULL;
 }
 
 /*
- * An image with that change, which comes after another one; NULL if the old one has
- * it already, or there is no memory.
+ * The mappings among the first changes that were made after a time, and after the
+ * last exec, flat; room for what may come before them.
  */
-static struct ow_image *add_changed(struct ow_images *im, pid_t pid,
-				    const struct ow_image *old,
-				    const struct change *c, uint64_t since,
-				    uint32_t before)
+static struct ow_bpf_range *collect(struct ow_images *im,
+				    struct ow_image_user *user, uint64_t since,
+				    uint32_t nr, struct ow_image_list *ret)
 {
-	struct ow_bpf_range *list;
-	uint32_t nr;
+	struct ow_bpf_range *maps = calloc(2 * (size_t)nr + 1, sizeof(*maps));
+	struct ow_image_change *c;
+	int64_t left;
+	uint32_t i;
 
-	if (has_already(old, c))
+	ret->nr = 0;
+	for (i = 0; maps && i < nr; i++) {
+		c = &user->log[i];
+		if (c->event != OW_IMAGE_MAP || c->time <= since)
+			continue;
+		open_file(im, user, c);
+		maps[ret->nr++] = c->range;
+	}
+	left = maps ? ow_image_flatten(maps, ret->nr) : -1;
+	if (left < 0) {
+		free(maps);
 		return NULL;
-	list = apply(old, c, &nr);
-	return ow_images_add(im, pid, list, nr, since, before);
+	}
+	ret->all = maps;
+	ret->nr = (uint32_t)left;
+	return maps;
 }
 
-/*
- * What a look has found to be as before may have been otherwise between: then
- * what it is since the look is an image of its own.
- */
-static bool part(struct ow_images *im, struct ow_image_user *user)
+/* When the last exec was among the first changes, after a time; or 0. */
+static uint64_t last_exec(const struct ow_image_user *user, uint64_t since,
+			  uint32_t nr)
 {
-	const struct ow_image *old = ow_images_get(im, user->image);
-	uint32_t nr = old->nr, before = old->id;
-	struct ow_bpf_range *list = calloc(nr + 1, sizeof(*list));
+	while (nr > 0) {
+		nr--;
+		if (user->log[nr].event == OW_IMAGE_EXEC &&
+		    user->log[nr].time > since)
+			return user->log[nr].time;
+	}
+	return 0;
+}
+
+struct ow_image *ow_imagechanges_apply(struct ow_images *im,
+				       struct ow_image_user *user,
+				       struct ow_image *from, uint64_t since,
+				       uint32_t nr)
+{
+	uint64_t exec = last_exec(user, since, nr);
+	struct ow_image_list old = { 0 }, maps = { 0 };
+	struct ow_bpf_range *ranges;
 	struct ow_image *image;
 
-	if (list)
-		memcpy(list, old->ranges, nr * sizeof(*list));
-	image = ow_images_add(im, user->pid, list, nr, user->looked, before);
+	if (exec) {
+		since = exec;
+		from = NULL;
+	}
+	if (is_full(from))
+		return from;
+	if (!collect(im, user, since, nr, &maps))
+		return NULL;
+	if (from)
+		old = (struct ow_image_list){ from->ranges, from->nr };
+	ranges = calloc(old.nr + 2 * (size_t)maps.nr + 1, sizeof(*ranges));
+	if (!ranges) {
+		free(maps.all);
+		return NULL;
+	}
+	image = make_image(im, user, ranges,
+			   ow_image_overlay(&old, &maps, ranges), from);
+	free(maps.all);
 	if (image)
-		ow_images_exchange(im, user, image);
-	return image != NULL;
+		ow_jitmaps_note(&im->jits, user->pid, image->ranges, image->nr);
+	return image;
 }
 
-/* The process had it from then on, up to what has come later. */
-static void insert_past(struct ow_images *im, pid_t pid, const struct change *c)
-{
-	const struct ow_image *old = ow_images_at(im, pid, c->time);
-	uint32_t before = old->id;
-	struct ow_image *later, *image;
-
-	image = add_changed(im, pid, old, c, c->time, before);
-	if (!image)
-		return;
-	later = ow_images_of(im, pid);
-	while (later && later->before != before)
-		later = ow_images_get(im, later->before);
-	if (later)
-		later->before = image->id;
-}
-
-/* The look that was taken at the time may not have seen it. */
-static void change_latest(struct ow_images *im, struct ow_image_user *user,
-			  const struct change *c)
-{
-	const struct ow_image *old = ow_images_get(im, user->image);
-	struct ow_image *image =
-		add_changed(im, user->pid, old, c, old->since, old->before);
-
-	if (!image)
-		return;
-	ow_images_exchange(im, user, image);
-	ow_jitmaps_note(&im->jits, user->pid, image->ranges, image->nr);
-}
-
-/* A change that is told after its process was looked at. */
-static struct ow_image *change_late(struct ow_images *im,
-				    struct ow_image_user *user,
-				    const struct change *c)
-{
-	const struct ow_image *image = ow_images_get(im, user->image);
-	bool is_seen = c->time <= user->as_of, is_parted = false;
-
-	user->told = c->time;
-	if (!is_seen)
-		user->as_of = c->time;
-	if (image->since <= c->time && !has_already(image, c)) {
-		is_parted = part(im, user);
-		if (!is_parted)
-			return NULL;
-	}
-	insert_past(im, user->pid, c);
-	if (!is_seen)
-		change_latest(im, user, c);
-	return is_parted || !is_seen ? ow_images_get(im, user->image) : NULL;
-}
-
-/* A change that is the process' last one. */
-static struct ow_image *change_now(struct ow_images *im, pid_t pid,
-				   const struct change *c)
-{
-	struct ow_image *old = ow_images_of(im, pid);
-	struct ow_image_user *user;
-	struct ow_bpf_range *list;
-	uint32_t nr;
-
-	if (has_already(old, c)) {
-		user = ow_images_user(im, pid);
-		user->as_of = user->told = c->time;
-		return old;
-	}
-	list = apply(old, c, &nr);
-	return replace(im, pid, list, nr, c->time, c->time);
-}
-
-static struct ow_image *change(struct ow_images *im, pid_t pid,
-			       const struct change *c)
+/* The process that something is told of, unless that is known; or NULL. */
+static struct ow_image_user *told_of(struct ow_images *im, pid_t pid,
+				     uint64_t time)
 {
 	struct ow_image_user *user = ow_images_user(im, pid);
 
-	return user && c->time <= user->looked ? change_late(im, user, c) :
-						 change_now(im, pid, c);
-}
-
-static bool is_told(const struct ow_images *im, pid_t pid, uint64_t time)
-{
-	const struct ow_image_user *user = ow_images_user(im, pid);
-
-	return user && time <= user->told;
-}
-
-struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
-{
-	if (is_told(im, pid, time))
+	if (user && time <= user->told)
 		return NULL;
-	return change(im, pid, &(struct change){ .time = time });
+	if (!user || (user->is_gone && time > user->ended))
+		user = ow_imageusers_add(im, pid, user ? time : 0);
+	return user;
 }
 
-struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
-			       const struct ow_mapping *map)
+/* Note a change.  True if the process may have another image by it now. */
+static bool note(struct ow_images *im, struct ow_image_user *user,
+		 const struct ow_image_change *c)
 {
-	struct ow_bpf_range r;
+	user->told = c->time;
+	if (user->as_of < c->time)
+		user->as_of = c->time;
+	return ow_imageusers_note(im, user, c) && c->time > user->looked;
+}
 
-	if (is_told(im, pid, time))
-		return NULL;
-	fill_range(im, pid, map, &r);
-	return change(im, pid, &(struct change){ .time = time, .mapped = &r });
+bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
+{
+	const struct ow_image_change c = { .time = time,
+					   .event = OW_IMAGE_EXEC };
+	struct ow_image_user *user = told_of(im, pid, time);
+
+	if (!user)
+		return false;
+	ow_jitmaps_note(&im->jits, pid, NULL, 0);
+	user->is_full = false;
+	return note(im, user, &c);
+}
+
+bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
+		   const struct ow_mapping *map)
+{
+	struct ow_image_user *user;
+	struct ow_image_change c = {
+		.time = time,
+		.event = OW_IMAGE_MAP,
+		.range = { .start = map->start, .end = map->end },
+	};
+
+	user = map->start < map->end ? told_of(im, pid, time) : NULL;
+	if (!user)
+		return false;
+	if (map->inode || strcmp(map->path, "[vdso]") == 0) {
+		c.file = ow_imagefile_get(im, map);
+		c.range.bias = map->off;
+		if (!c.file)
+			return false;
+	}
+	return note(im, user, &c);
 }

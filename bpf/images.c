@@ -6,226 +6,228 @@
 
 #include "monotonic.h"
 
-/* A program that is walking may still read what was given up: let it. */
-#define GRACE_NS 1000000000ULL
+_Static_assert(OW_RECORD_MAPPINGS + 1 == OW_BPF_RANGES / 8 &&
+		       OW_RECORD_FILES_ALL + 1 == OW_BPF_OBJECTS,
+	       "as the header says");
 
 void ow_images_deinit(struct ow_images *im)
 {
+	struct ow_image *image, *next;
 	size_t i;
 
-	for (i = 0; i < im->nr; i++)
-		free(im->all[i].ranges);
-	free(im->all);
-	free(im->users);
+	ow_images_drop_users(im);
+	for (i = 0; i < im->nr_buckets; i++)
+		for (image = im->by_id[i]; image; image = next) {
+			next = image->next_of_id;
+			if (im->forget)
+				im->forget(im->arg, image);
+			free(image->ranges);
+			free(image->claimed);
+			free(image);
+		}
+	free(im->by_id);
+	free(im->placed);
+	free(im->limbo);
+	ow_rangeroom_deinit(&im->room);
 	ow_jitmaps_deinit(&im->jits);
 	*im = (struct ow_images){ 0 };
 }
 
 struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id)
 {
-	return id && id <= im->nr ? &im->all[id - 1] : NULL;
-}
+	struct ow_image *image;
 
-/* Where a process is or belongs among the users. */
-static size_t user_at(const struct ow_images *im, pid_t pid)
-{
-	size_t low = 0, high = im->nr_users, mid;
-
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (im->users[mid].pid < pid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-static bool is_user(const struct ow_images *im, size_t at, pid_t pid)
-{
-	return at < im->nr_users && im->users[at].pid == pid;
-}
-
-struct ow_image_user *ow_images_user(const struct ow_images *im, pid_t pid)
-{
-	size_t at = user_at(im, pid);
-
-	return is_user(im, at, pid) ? &im->users[at] : NULL;
-}
-
-struct ow_image *ow_images_of(const struct ow_images *im, pid_t pid)
-{
-	const struct ow_image_user *user = ow_images_user(im, pid);
-
-	return user ? ow_images_get(im, user->image) : NULL;
-}
-
-uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid)
-{
-	const struct ow_image_user *user = ow_images_user(im, pid);
-
-	return user ? user->as_of : 0;
-}
-
-static void leave(struct ow_images *im, uint32_t id)
-{
-	struct ow_image *image = ow_images_get(im, id);
-
-	if (image && image->users && --image->users == 0)
-		image->idle_since = ow_now_ns();
-}
-
-bool ow_images_give(struct ow_images *im, pid_t pid, struct ow_image *image,
-		    uint64_t as_of)
-{
-	size_t at = user_at(im, pid);
-	struct ow_image_user *more;
-
-	if (!is_user(im, at, pid)) {
-		if (im->nr_users == im->room_users) {
-			more = realloc(im->users, (2 * im->room_users + 64) *
-							  sizeof(*more));
-			if (!more)
-				return false;
-			im->users = more;
-			im->room_users = 2 * im->room_users + 64;
-		}
-		memmove(im->users + at + 1, im->users + at,
-			(im->nr_users++ - at) * sizeof(*im->users));
-	} else if (!im->users[at].is_gone) {
-		leave(im, im->users[at].image);
-	}
-	im->users[at] = (struct ow_image_user){
-		.pid = pid, .image = image->id, .as_of = as_of, .told = as_of
-	};
-	image->users++;
-	return true;
-}
-
-void ow_images_exchange(struct ow_images *im, struct ow_image_user *user,
-			struct ow_image *image)
-{
-	if (!user->is_gone) {
-		leave(im, user->image);
-		image->users++;
-	}
-	user->image = image->id;
-}
-
-void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
-		    uint64_t time)
-{
-	struct ow_image *image = ow_images_at(im, parent, time);
-
-	/* Who has been looked at since may not be what it was. */
-	if (image && time > ow_images_as_of(im, child))
-		ow_images_give(im, child, image, time);
-}
-
-bool ow_images_lives(const struct ow_images *im, pid_t pid)
-{
-	const struct ow_image_user *user = ow_images_user(im, pid);
-
-	return user && !user->is_gone;
-}
-
-void ow_images_end(struct ow_images *im, pid_t pid, uint64_t time)
-{
-	struct ow_image_user *user = ow_images_user(im, pid);
-
-	if (!user || user->is_gone || time <= user->as_of)
-		return;
-	/* What was sampled before may still be on its way. */
-	user->is_gone = true;
-	leave(im, user->image);
-}
-
-struct ow_image *ow_images_at(const struct ow_images *im, pid_t pid,
-			      uint64_t time)
-{
-	struct ow_image *image = ow_images_of(im, pid), *before;
-
-	while (image && image->since > time) {
-		before = ow_images_get(im, image->before);
-		if (!before)
-			break;
-		image = before;
-	}
+	if (!im->nr_buckets)
+		return NULL;
+	image = im->by_id[id & (im->nr_buckets - 1)];
+	while (image && image->id != id)
+		image = image->next_of_id;
 	return image;
 }
 
+static void link_image(struct ow_images *im, struct ow_image *image)
+{
+	struct ow_image **head = &im->by_id[image->id & (im->nr_buckets - 1)];
+
+	image->next_of_id = *head;
+	*head = image;
+}
+
+/* As many buckets as images at least; numbers follow each other. */
+static bool make_buckets(struct ow_images *im)
+{
+	size_t nr = im->nr_buckets, i;
+	struct ow_image **before = im->by_id, **more, *image;
+
+	if (im->nr < nr)
+		return true;
+	more = calloc(nr ? 2 * nr : 256, sizeof(struct ow_image *));
+	if (!more)
+		return false;
+	im->by_id = more;
+	im->nr_buckets = nr ? 2 * nr : 256;
+	for (i = 0; i < nr; i++)
+		while (before[i]) {
+			image = before[i];
+			before[i] = image->next_of_id;
+			link_image(im, image);
+		}
+	free(before);
+	return true;
+}
+
+/* Have it looked at when it may have been idle for long enough. */
+static void queue(struct ow_images *im, struct ow_image *image, uint64_t now)
+{
+	if (image->is_idle)
+		return;
+	image->is_idle = true;
+	image->queued = now;
+	image->next_idle = NULL;
+	if (im->last_idle)
+		im->last_idle->next_idle = image;
+	else
+		im->first_idle = image;
+	im->last_idle = image;
+}
+
 struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
-			       struct ow_bpf_range *ranges, uint32_t nr,
-			       uint64_t since, uint32_t before)
+			       struct ow_bpf_range *ranges, uint32_t nr)
 {
-	struct ow_image *more;
+	struct ow_image *image = ranges ? calloc(1, sizeof(*image)) : NULL;
 
-	if (!ranges)
+	if (!image || !make_buckets(im)) {
+		free(image);
+		free(ranges);
 		return NULL;
-	if (im->nr == im->room) {
-		more = realloc(im->all, (2 * im->room + 64) * sizeof(*more));
-		if (!more) {
-			free(ranges);
-			return NULL;
-		}
-		im->all = more;
-		im->room = 2 * im->room + 64;
 	}
-	im->all[im->nr] = (struct ow_image){
-		.id = (uint32_t)im->nr + 1,
-		.pid = pid,
-		.since = since,
-		.before = before,
-		.ranges = ranges,
-		.nr = nr,
-		.idle_since = ow_now_ns(),
-	};
+	image->id = ++im->last_id;
+	image->pid = pid;
+	image->ranges = ranges;
+	image->nr = nr;
+	im->nr++;
 	im->nr_ranges += nr;
-	if (nr > im->most_ranges)
-		im->most_ranges = nr;
-	return &im->all[im->nr++];
+	image->idle_since = ow_now_ns();
+	link_image(im, image);
+	queue(im, image, image->idle_since);
+	return image;
 }
 
-static bool is_in_use(const struct ow_image *image, uint64_t now)
+void ow_images_hold(struct ow_image *image)
 {
-	return image->is_placed &&
-	       (image->users || now - image->idle_since < GRACE_NS);
+	if (image)
+		image->users++;
 }
 
-/* The image in use that takes part of [first, first + nr), or NULL. */
-static const struct ow_image *who_has(const struct ow_images *im,
-				      uint32_t first, uint32_t nr, uint64_t now)
+void ow_images_leave(struct ow_images *im, struct ow_image *image)
 {
-	const struct ow_image *i, *end = im->all + im->nr;
-
-	for (i = im->all; i < end; i++)
-		if (is_in_use(i, now) && first < i->first + i->nr &&
-		    i->first < first + nr)
-			return i;
-	return NULL;
+	if (!image || --image->users)
+		return;
+	image->idle_since = ow_now_ns();
+	queue(im, image, image->idle_since);
 }
 
-bool ow_images_place(struct ow_images *im, struct ow_image *image)
+static void free_image(struct ow_images *im, struct ow_image *image)
 {
-	const struct ow_image *other;
-	uint64_t now = ow_now_ns();
-	uint32_t first = 0;
+	struct ow_image **at = &im->by_id[image->id & (im->nr_buckets - 1)];
 
-	while (first + image->nr <= im->room_ranges) {
-		other = who_has(im, first, image->nr, now);
-		if (!other) {
-			image->first = first;
-			image->is_placed = true;
-			return true;
-		}
-		first = other->first + other->nr;
+	while (*at != image)
+		at = &(*at)->next_of_id;
+	*at = image->next_of_id;
+	im->nr--;
+	im->nr_ranges -= image->nr;
+	free(image->ranges);
+	free(image->claimed);
+	free(image);
+}
+
+/* In memory of their own, so that what others leave can be another's. */
+static void keep_claimed(struct ow_images *im, struct ow_image *image)
+{
+	struct ow_bpf_range *list = image->ranges, *less;
+	uint32_t i, nr = 0;
+
+	for (i = 0; image->claimed && i < image->nr; i++)
+		if (image->claimed[i])
+			list[nr++] = list[i];
+	free(image->claimed);
+	image->claimed = NULL;
+	im->nr_ranges -= image->nr - nr;
+	image->nr = nr;
+	less = nr ? malloc(nr * sizeof(*less)) : NULL;
+	if (less)
+		memcpy(less, list, nr * sizeof(*less));
+	if (less || nr == 0) {
+		free(list);
+		image->ranges = less;
 	}
-	return false;
+}
+
+/* Nobody has had it for long enough. */
+static void thin(struct ow_images *im, struct ow_image *image)
+{
+	if (im->forget)
+		im->forget(im->arg, image);
+	ow_images_displace(im, image);
+	if (image->stored)
+		keep_claimed(im, image);
+	else
+		free_image(im, image);
+}
+
+void ow_images_thin(struct ow_images *im, uint64_t since)
+{
+	struct ow_image *image;
+
+	while (im->first_idle && im->first_idle->queued < since) {
+		image = im->first_idle;
+		im->first_idle = image->next_idle;
+		if (!im->first_idle)
+			im->last_idle = NULL;
+		image->is_idle = false;
+		if (image->users)
+			continue;
+		if (image->idle_since < since)
+			thin(im, image);
+		else
+			queue(im, image, image->idle_since);
+	}
+}
+
+void ow_images_claim(struct ow_images *im, const struct ow_recorded *s)
+{
+	struct ow_image *image = ow_images_get(im, s->image);
+	const struct ow_bpf_range *range;
+	struct ow_frame f;
+	size_t i;
+
+	if (!image)
+		return;
+	image->stored++;
+	if (!image->claimed)
+		image->claimed = calloc(image->nr + 1, 1);
+	for (i = s->nr_kernel; i < s->nr_kernel + s->nr; i++) {
+		f = ow_recorded_frame(s, i);
+		range = ow_image_range(image, ow_frame_lookup_pc(&f));
+		if (range && image->claimed)
+			image->claimed[range - image->ranges] = 1;
+	}
+}
+
+void ow_images_unclaim(struct ow_images *im, const struct ow_recorded *s)
+{
+	struct ow_image *image = ow_images_get(im, s->image);
+
+	if (!image || --image->stored || image->users || image->is_idle)
+		return;
+	thin(im, image);
 }
 
 /* What code is called that no object has. */
 static const char *module_of(struct ow_images *im, const struct ow_bpf_range *r)
 {
+	if (r && r->mapped == OW_BPF_NO_ROOM)
+		return "[no room]";
 	if (r && r->mapped)
 		return im->objects->all->modules[r->mapped - 1].path;
 	/* Addresses of the kernel's, which it lets programs call. */
@@ -248,7 +250,8 @@ size_t ow_images_name(struct ow_images *im, uint32_t id, pid_t pid,
 	names[0] = (struct ow_name){ .module = module_of(im, r),
 				     .module_offset = f->pc };
 	/* A child that made no code of its own has its parent's. */
-	if (r && !ow_jitmaps_name(&im->jits, pid, time, f, &names[0]) &&
+	if (r && !r->mapped &&
+	    !ow_jitmaps_name(&im->jits, pid, time, f, &names[0]) &&
 	    image->pid != pid)
 		ow_jitmaps_name(&im->jits, image->pid, time, f, &names[0]);
 	return 1;

@@ -1,64 +1,113 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What sampled processes have mapped where: an image is one such list, and has
- * a number of its own, so that what a process ran before it mapped something
- * else, or was replaced by exec, is named rightly afterwards.
+ * What sampled processes have mapped where, and when: an image is one such list,
+ * and has a number of its own, so that what a process ran before it mapped
+ * something else, or was replaced by exec, is named rightly afterwards.
+ *
+ * What the kernel tells of a process is noted, and nothing more: an image is made
+ * of it when it is asked for, which is when a sample hits the process.  What nobody
+ * can ask for any more goes: notes and ended processes by ow_images_settle(),
+ * images by ow_images_thin().
  */
 #ifndef OW_IMAGES_H
 #define OW_IMAGES_H
 
 #include "image.h"
 #include "jitmaps.h"
+#include "rangeroom.h"
 #include "sampledobjects.h"
 
+struct ow_image_change; /* what a process did */
+struct ow_image_file;   /* the file of a mapping, not opened yet */
+struct ow_image_limbo;  /* a block of ranges that a program may read yet */
+struct ow_image_share;  /* objects opened for a user */
+
+/* One process, from its begin to its end; its number may be another's later. */
 struct ow_image_user {
+	struct ow_image_user *next; /* of its bucket: newer ones first */
 	pid_t pid;
-	uint32_t image;
-	bool is_gone; /* the process has ended */
+	bool is_gone;      /* the process has ended */
+	bool is_unsettled; /* some of the log, or the process, may go soon */
+	bool is_due;       /* for who asks: it is in a queue of theirs */
 	/* CLOCK_MONOTONIC, ns: */
-	uint64_t as_of; /* it holds what came until then, */
-	uint64_t told;  /* but what came later than that is still to be told, */
-	uint64_t looked; /* and the look that has shown it was over then, or 0 */
+	uint64_t begun; /* 0: not known */
+	uint64_t ended;
+	uint64_t as_of;  /* it holds what came until then, */
+	uint64_t told;   /* but what came later than that is still to be told */
+	uint64_t looked; /* the last look holds what came until then; or 0 */
+	uint64_t told_at; /* for who asks: when the kernel was told of it */
+	struct ow_image *base;       /* before the log; or NULL */
+	struct ow_image_change *log; /* by time */
+	uint32_t nr, room;
+	struct ow_image *now;  /* after the first changes of the log, or NULL */
+	uint32_t nr_applied;   /* those */
+	uint32_t nr_opened;    /* objects that it was the first to map */
+	bool has_uid, is_full; /* is_full: counted as having too many ranges */
+	uid_t uid;
 };
 
 struct ow_images {
 	struct ow_sampledobjects *objects;
 	struct ow_jitmaps jits;
-	uint32_t room_ranges; /* in the kernel */
-	struct ow_image *all;
-	size_t nr, room;
-	size_t nr_ranges;            /* of all of them */
-	size_t thin_at;              /* as many of these */
-	uint32_t most_ranges;        /* of one */
-	struct ow_image_user *users; /* by pid */
-	size_t nr_users, room_users;
+	/* The kernel's array, of room for OW_BPF_RANGES, or NULL; a block begins
+	   with a range whose object is the number of the image that lies there,
+	   and whose start is when a program used it last. */
+	struct ow_bpf_range *kernel;
+	uint64_t *changes; /* counts what programs have to look up again; or NULL */
+	struct ow_rangeroom room;
+	struct ow_image **placed; /* by the unit of their block */
+	struct ow_image_limbo *limbo;
+	size_t nr_limbo, room_limbo;
+	uint64_t evictions; /* images whose block another one needed */
+	/* Called before ranges of an image go; or NULL. */
+	void (*forget)(void *arg, struct ow_image *image);
+	void *arg;
+
+	struct ow_image **by_id; /* buckets */
+	size_t nr, nr_buckets;
+	uint32_t last_id;
+	size_t nr_ranges; /* of all images */
+	struct ow_image *first_idle, *last_idle;
+
+	struct ow_image_user **users; /* buckets, by pid */
+	size_t nr_users, nr_user_buckets;
+	struct ow_image_user **unsettled;
+	size_t nr_unsettled, room_unsettled;
+	struct ow_image_file **files; /* that came last, by hash */
+	struct ow_image_share *shares;
+	size_t nr_shares;
+	uint64_t lost_at; /* what came until then may not have been told; or 0 */
+	uint64_t absent_at; /* who had ended without that was looked for then, */
+	bool is_in_doubt;   /* and is to be looked for again */
+
+	/* What there was no room for: */
+	unsigned int nr_full;    /* processes with too many ranges, */
+	unsigned int nr_refused; /* mappings of objects beyond a limit */
 };
 
 void ow_images_deinit(struct ow_images *im);
 
+/* Forget all processes, and what they did. */
+void ow_images_drop_users(struct ow_images *im);
+
 struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id);
 
 /*
- * Add an image that comes after another one (0: none).  ranges are the image's
- * then, or freed where there is no memory, or are NULL: then return NULL.
+ * Add an image that nobody has.  ranges are the image's then, or freed where there
+ * is no memory, or are NULL: then return NULL.
  */
 struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
-			       struct ow_bpf_range *ranges, uint32_t nr,
-			       uint64_t since, uint32_t before);
+			       struct ow_bpf_range *ranges, uint32_t nr);
 
-/* What is known of a process, until another one is added; or NULL. */
+/* Someone has the image, or has it no more. */
+void ow_images_hold(struct ow_image *image);
+void ow_images_leave(struct ow_images *im, struct ow_image *image);
+
+/* The process that has that number now, or had it last; or NULL. */
 struct ow_image_user *ow_images_user(const struct ow_images *im, pid_t pid);
 
-/* The process lives, and has that image.  False if there is no memory. */
-bool ow_images_give(struct ow_images *im, pid_t pid, struct ow_image *image,
-		    uint64_t as_of);
-
-/* What the process has, or has had if it has ended, is rather that image. */
-void ow_images_exchange(struct ow_images *im, struct ow_image_user *user,
-			struct ow_image *image);
-
 /* The image that a process has now, or NULL. */
-struct ow_image *ow_images_of(const struct ow_images *im, pid_t pid);
+struct ow_image *ow_images_of(struct ow_images *im, pid_t pid);
 
 /* Until when what a process has mapped is known; 0 if nothing is. */
 uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid);
@@ -80,26 +129,49 @@ struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
 /*
  * What the kernel tells of processes: a child has what its parent has; one that
  * was replaced by exec has nothing at first; one has mapped something; one has
- * ended.  These return the process' image, or NULL where that isn't news: what
- * is told later than it was looked at is what was so before.  What came while it
- * was looked at may have been seen, or not.
+ * ended.  These return true where the process' present image may differ by that:
+ * what is told later than it was looked at is what was so before.  What came while
+ * it was looked at may have been seen, or not.
  */
-void ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
+bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 		    uint64_t time);
-struct ow_image *ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time);
-struct ow_image *ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
-			       const struct ow_mapping *map);
-void ow_images_end(struct ow_images *im, pid_t pid, uint64_t time);
+bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time);
+bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
+		   const struct ow_mapping *map);
+bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time);
+
+/* What came until that time may not all have been told. */
+void ow_images_lose(struct ow_images *im, uint64_t time);
 
 /* Is it known, and hasn't ended? */
 bool ow_images_lives(const struct ow_images *im, pid_t pid);
 
 /* The image that a process had at that time, or the first known; or NULL. */
-struct ow_image *ow_images_at(const struct ow_images *im, pid_t pid,
-			      uint64_t time);
+struct ow_image *ow_images_at(struct ow_images *im, pid_t pid, uint64_t time);
 
-/* Find a place for an image's ranges among room_ranges; false if there is none. */
+/* Nobody asks for what was before that time any more. */
+void ow_images_settle(struct ow_images *im, uint64_t time);
+
+/* A stack was stored that names an image: the ranges it has frames in are kept. */
+void ow_images_claim(struct ow_images *im, const struct ow_recorded *s);
+
+/* One that was claimed for is stored no more. */
+void ow_images_unclaim(struct ow_images *im, const struct ow_recorded *s);
+
+/*
+ * Of images that nobody has had since an instant (CLOCK_MONOTONIC, ns) free what
+ * no stored stack needs.
+ */
+void ow_images_thin(struct ow_images *im, uint64_t since);
+
+/*
+ * Have the image's ranges lie in the kernel's.  Where others have all the room that
+ * is used the longest ago goes, later: return false then.
+ */
 bool ow_images_place(struct ow_images *im, struct ow_image *image);
+
+/* Its ranges lie there no more. */
+void ow_images_displace(struct ow_images *im, struct ow_image *image);
 
 /*
  * Names of what a process ran at a time (CLOCK_MONOTONIC, ns), by the number of

@@ -49,12 +49,27 @@ static void fill_module(struct ow_imagewalk *w, uint32_t i)
 
 	w->map[i] = (struct ow_range){ r->start, r->end, NULL };
 	*m = (struct ow_module){ .bias = r->bias, .state = OW_MODULE_READY };
-	if (!obj || ow_object_is_cut(obj) || obj->elf.arch != w->target.arch ||
-	    ow_object_load_cfi(obj, NULL))
+	/* Nothing can be told of what is there: the walk is to end. */
+	if (r->mapped == OW_BPF_NO_ROOM)
+		w->map[i].end = r->start;
+	if (!obj || ow_object_is_cut(obj) || obj->elf.arch != w->target.arch)
 		return;
-	m->cfi = &obj->cfi;
+	m->state = OW_MODULE_UNREAD;
 	m->entry = obj->elf.entry;
 	w->map[i].module = m;
+}
+
+void ow_imagewalk_ready(struct ow_imagewalk *w, const struct ow_module *wanted)
+{
+	size_t i = (size_t)(wanted - w->modules);
+	struct ow_object *obj =
+		ow_sampledobjects_get(w->objects, w->ranges[i].object);
+
+	w->modules[i].state = OW_MODULE_READY;
+	if (obj && !ow_object_load_cfi(obj, NULL))
+		w->modules[i].cfi = &obj->cfi;
+	else
+		w->map[i].module = NULL;
 }
 
 struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,

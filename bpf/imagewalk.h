@@ -31,4 +31,7 @@ bool ow_imagewalk_lose_cut(struct ow_imagewalk *w);
 
 void ow_imagewalk_destroy(struct ow_imagewalk *w);
 
+/* Read the unwind data of one of its modules, which a walk wants. */
+void ow_imagewalk_ready(struct ow_imagewalk *w, const struct ow_module *wanted);
+
 #endif /* OW_IMAGEWALK_H */

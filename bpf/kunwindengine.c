@@ -64,7 +64,7 @@ static uint16_t most_frames(const struct ow_recorder *r)
 }
 
 static size_t walk(struct ow_recorder *r, const struct ow_perfsample *s,
-		   const struct ow_image *image, size_t first, enum ow_end *end)
+		   struct ow_image *image, size_t first, enum ow_end *end)
 {
 	struct engine *e = r->priv;
 

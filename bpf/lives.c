@@ -9,12 +9,16 @@
 #include "monotonic.h"
 #include "recorder.h"
 
+#define MUCH       (1U << 15) /* bytes of a ring: they are to be read */
+#define MOST_KEPT  (1U << 13) /* events' room */
+#define MOST_PATHS (1U << 16) /* bytes, of events that are done with */
+
 struct ow_life {
 	uint64_t time;
 	uint32_t type; /* PERF_RECORD_... */
 	pid_t pid, parent;
 	struct ow_mapping map;
-	char *path; /* of map, or NULL */
+	size_t path; /* of map, where in paths */
 };
 
 /* perf_event_open(2), PERF_RECORD_MMAP2; the file's name follows. */
@@ -27,39 +31,70 @@ struct mmap2 {
 	uint32_t prot, flags;
 };
 
-int ow_lives_open(struct ow_lives *l, struct ow_error *err)
+int ow_lives_open(struct ow_lives *l, bool lazily, struct ow_error *err)
 {
 	struct perf_event_attr attr;
 	int failed;
 
 	ow_clocks_mappings(&attr);
+	if (lazily)
+		attr.wakeup_watermark = MUCH;
 	failed = ow_perfrings_add(&l->rings, &attr, -1, err);
 	if (!failed)
 		ow_perfrings_enable(&l->rings, true);
 	return failed;
 }
 
+/* Those of the few events that are left, and no others. */
+static void keep_paths(struct ow_lives *l)
+{
+	struct ow_bytebuf kept = { 0 };
+	struct ow_life *e;
+	size_t at;
+
+	for (e = l->events; e < l->events + l->nr; e++) {
+		if (e->type != PERF_RECORD_MMAP2 || e->pid == 0)
+			continue;
+		at = kept.size;
+		ow_bytebuf_add_text(&kept,
+				    (const char *)l->paths.bytes + e->path);
+		e->path = at;
+		e->pid = kept.failed ? 0 : e->pid;
+	}
+	kept.failed |= l->paths.failed;
+	ow_bytebuf_deinit(&l->paths);
+	l->paths = kept;
+}
+
 /* The first ones are done with. */
 static void forget(struct ow_lives *l, size_t nr)
 {
-	size_t i;
-
-	for (i = 0; i < nr; i++)
-		free(l->events[i].path);
 	if (nr < l->nr)
 		memmove(l->events, l->events + nr,
 			(l->nr - nr) * sizeof(*l->events));
 	l->nr -= nr;
+	if (l->nr == 0)
+		l->paths.size = 0;
+	else if (l->paths.size > MOST_PATHS)
+		keep_paths(l);
+	/* What a burst took is given back. */
+	if (l->nr == 0 && l->room > MOST_KEPT) {
+		free(l->events);
+		ow_bytebuf_deinit(&l->paths);
+		l->events = NULL;
+		l->room = 0;
+	}
 }
 
 void ow_lives_close(struct ow_lives *l)
 {
-	forget(l, l->nr);
 	free(l->events);
+	ow_bytebuf_deinit(&l->paths);
 	ow_perfrings_close(&l->rings);
 }
 
-static void take_mapping(struct ow_life *e, const struct perf_event_header *h)
+static void take_mapping(struct ow_lives *l, struct ow_life *e,
+			 const struct perf_event_header *h)
 {
 	const struct mmap2 *m = (const void *)h;
 	size_t most = h->size - sizeof(uint64_t); /* the time is last */
@@ -70,8 +105,9 @@ static void take_mapping(struct ow_life *e, const struct perf_event_header *h)
 		return;
 	}
 	/* Memory of no file is called so; others are "[vdso]", "/path". */
-	e->path = strdup(strcmp(name, "//anon") == 0 ? "" : name);
-	if (!e->path) {
+	e->path = l->paths.size;
+	ow_bytebuf_add_text(&l->paths, strcmp(name, "//anon") == 0 ? "" : name);
+	if (l->paths.failed) {
 		e->pid = 0;
 		return;
 	}
@@ -82,7 +118,6 @@ static void take_mapping(struct ow_life *e, const struct perf_event_header *h)
 		.dev = makedev(m->major, m->minor),
 		.inode = m->inode,
 		.executable = true,
-		.path = e->path,
 	};
 }
 
@@ -109,7 +144,7 @@ static void take(void *arg, const struct perf_event_header *h)
 	*e = (struct ow_life){ .type = h->type, .pid = (pid_t)words[0] };
 	memcpy(&e->time, (const char *)h + h->size - 8, 8);
 	switch (h->type) {
-	case PERF_RECORD_MMAP2: take_mapping(e, h); break;
+	case PERF_RECORD_MMAP2: take_mapping(l, e, h); break;
 	case PERF_RECORD_FORK: /* pid, ppid, ... */
 		e->parent = (pid_t)words[1];
 		e->pid = words[0] == words[1] ? 0 : e->pid; /* a thread */
@@ -130,18 +165,17 @@ static int order(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-static bool apply(const struct ow_life *e, struct ow_images *images)
+static bool apply(const struct ow_lives *l, struct ow_life *e,
+		  struct ow_images *images)
 {
 	switch (e->type) {
 	case PERF_RECORD_MMAP2:
+		e->map.path = (const char *)l->paths.bytes + e->path;
 		return ow_images_map(images, e->pid, e->time, &e->map);
 	case PERF_RECORD_COMM: return ow_images_exec(images, e->pid, e->time);
 	case PERF_RECORD_FORK:
-		ow_images_fork(images, e->parent, e->pid, e->time);
-		return true;
-	case PERF_RECORD_EXIT:
-		ow_images_end(images, e->pid, e->time);
-		return true;
+		return ow_images_fork(images, e->parent, e->pid, e->time);
+	case PERF_RECORD_EXIT: return ow_images_end(images, e->pid, e->time);
 	}
 	return false;
 }
@@ -150,7 +184,7 @@ bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 		    bool (*is_wanted)(void *arg, pid_t pid),
 		    void (*changed)(void *arg, pid_t pid), void *arg)
 {
-	const struct ow_life *e;
+	struct ow_life *e;
 	bool lost;
 	uint64_t until;
 	size_t i;
@@ -168,11 +202,11 @@ bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 		if (e->pid > 0 &&
 		    is_wanted(arg, e->type == PERF_RECORD_FORK ? e->parent :
 								 e->pid) &&
-		    apply(e, images))
+		    apply(l, e, images))
 			changed(arg, e->pid);
 	}
 	forget(l, i);
-	lost = l->lost;
-	l->lost = false;
+	lost = l->lost || l->paths.failed;
+	l->lost = l->paths.failed = false;
 	return !lost;
 }

@@ -6,6 +6,7 @@
 #ifndef OW_LIVES_H
 #define OW_LIVES_H
 
+#include "bytebuf.h"
 #include "images.h"
 #include "perfring.h"
 
@@ -15,16 +16,18 @@ struct ow_lives {
 	struct ow_perfrings rings;
 	struct ow_life *events; /* read, but not applied yet */
 	size_t nr, room;
-	bool lost; /* there was no room for all */
+	struct ow_bytebuf paths; /* of mappings among them */
+	bool lost;               /* there was no room for all */
 };
 
-int ow_lives_open(struct ow_lives *l, struct ow_error *err);
+/* Have it told at once, or lazily: when much has come. */
+int ow_lives_open(struct ow_lives *l, bool lazily, struct ow_error *err);
 void ow_lives_close(struct ow_lives *l);
 
 /*
  * Apply what has happened, in its order, to the images of those whom is_wanted()
- * tells; changed() hears of each whose mappings aren't what they were.  False if
- * not all of it was told.
+ * tells; changed() hears of each whose mappings aren't what they were, or that has
+ * ended.  False if not all of it was told.
  */
 bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 		    bool (*is_wanted)(void *arg, pid_t pid),

@@ -8,7 +8,7 @@
 #define MOST_STACK 65528U /* bytes: a record's size has 16 bits */
 
 static size_t walk(struct ow_recorder *r, const struct ow_perfsample *s,
-		   const struct ow_image *image, size_t first, enum ow_end *end)
+		   struct ow_image *image, size_t first, enum ow_end *end)
 {
 	struct ow_perfsampling *p = r->priv;
 	struct ow_window window;

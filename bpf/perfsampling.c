@@ -176,7 +176,7 @@ static void take_sample(struct ow_recorder *r,
 	struct ow_perfsample s = { 0 };
 	struct ow_bpf_stack head = { 0 };
 	enum ow_end end = OW_END_OUTERMOST;
-	const struct ow_image *image;
+	struct ow_image *image;
 	bool is_new;
 	char state;
 
@@ -221,6 +221,10 @@ static void take_record(void *arg, const struct perf_event_header *h)
 		if (h->misc & PERF_RECORD_MISC_MMAP_DATA)
 			break;
 		ow_images_look(&r->images, (pid_t)words[0], &is_new);
+		break;
+	case PERF_RECORD_EXIT: /* pid, ppid, tid, ... */
+		if (words[0] == words[2])
+			ow_images_end(&r->images, (pid_t)words[0], ow_now_ns());
 		break;
 	case PERF_RECORD_FORK: /* pid, ppid, ... */
 		if (words[0] != words[1])
@@ -271,13 +275,6 @@ void ow_perfsampling_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 {
 	(void)r;
 	(void)s;
-}
-
-void ow_perfsampling_forget(struct ow_recorder *r, uint32_t image)
-{
-	struct ow_perfsampling *p = r->priv;
-
-	ow_copywalk_forget(&p->walks, image);
 }
 
 void ow_perfsampling_close(struct ow_recorder *r)

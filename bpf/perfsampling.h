@@ -31,8 +31,7 @@ struct ow_perfsampling {
 	 * is NULL for a thread of the kernel's own.  Return their number.
 	 */
 	size_t (*walk)(struct ow_recorder *r, const struct ow_perfsample *s,
-		       const struct ow_image *image, size_t first,
-		       enum ow_end *end);
+		       struct ow_image *image, size_t first, enum ow_end *end);
 };
 
 /*
@@ -59,12 +58,11 @@ void ow_perfsampling_stop(struct ow_recorder *r);
 int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err);
 void ow_perfsampling_count(struct ow_recorder *r, struct ow_recorder_stats *s);
 void ow_perfsampling_close(struct ow_recorder *r);
-void ow_perfsampling_forget(struct ow_recorder *r, uint32_t image);
 
 #define OW_PERFSAMPLING_OPS                                                 \
 	.add = ow_perfsampling_add, .start = ow_perfsampling_start,         \
 	.wait = ow_perfsampling_wait, .stop = ow_perfsampling_stop,         \
 	.collect = ow_perfsampling_collect, .count = ow_perfsampling_count, \
-	.close = ow_perfsampling_close, .forget = ow_perfsampling_forget
+	.close = ow_perfsampling_close
 
 #endif /* OW_PERFSAMPLING_H */

@@ -8,7 +8,6 @@
 #include "error.h"
 #include "monotonic.h"
 #include "object.h"
-#include "oldimages.h"
 #include "syscallargs.h"
 #include "syscallflags.h"
 #include "syscalls.h"
@@ -18,7 +17,10 @@
 #define DEFAULT_HZ     99
 #define MOST_HZ        1000000      /* more than any engine comes to */
 #define SCHEDULER      "__schedule" /* and suffixes of the compiler's */
-#define TRACING_MAX    12 /* frames above it, of tracepoints and BPF */
+#define TRACING_MAX    12    /* frames above it, of tracepoints and BPF */
+#define MANY           4096  /* stacks: to be drained meanwhile, */
+#define MOST           65536 /* and none of them left */
+#define LATE_NS        2000000000ULL /* a sample is told of by then */
 
 static const struct ow_engine_ops *const engines[] = {
 	[OW_ENGINE_BPF] = &ow_bpf_engine,
@@ -109,21 +111,15 @@ int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	return r->ops->add(r, pid, err);
 }
 
-static void forget_image(void *arg, uint32_t id)
-{
-	struct ow_recorder *r = arg;
-
-	if (r->ops->forget)
-		r->ops->forget(r, id);
-}
-
 int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 		     struct ow_error *err)
 {
 	int failed = r->ops->wait(r, ms, err);
+	uint64_t since = ow_now_ns() - LATE_NS;
 
 	ow_jitmaps_read(&r->images.jits, false);
-	ow_oldimages_thin(&r->images, &r->store, forget_image, r);
+	ow_images_settle(&r->images, since);
+	ow_images_thin(&r->images, since);
 	return failed;
 }
 
@@ -164,28 +160,83 @@ struct draining {
 	struct ow_recorder *recorder;
 	void (*take)(void *arg, const struct ow_recorded *s);
 	void *arg;
+	bool is_last; /* nothing is named any better later */
 };
 
-static void drain_one(void *arg, const struct ow_recorded *from)
+/* May a JIT tell names of its code later, when it ends? */
+static bool may_be_named(struct ow_recorder *r, const struct ow_recorded *s)
+{
+	const struct ow_image *image = ow_images_get(&r->images, s->image);
+	const struct ow_bpf_range *range;
+	struct ow_frame f;
+	size_t i;
+
+	if (!image || !ow_images_lives(&r->images, s->pid))
+		return false;
+	for (i = s->nr_kernel; i < s->nr_kernel + s->nr; i++) {
+		f = ow_recorded_frame(s, i);
+		range = ow_image_range(image, ow_frame_lookup_pc(&f));
+		if (range && !range->mapped && !(range->start >> 63))
+			return true;
+	}
+	return false;
+}
+
+static bool drain_one(void *arg, const struct ow_recorded *from)
 {
 	const struct draining *d = arg;
 	struct ow_recorded s = *from;
 
+	if (!d->is_last && may_be_named(d->recorder, from))
+		return false;
 	if (s.kind == OW_RECORD_OFF_CPU)
 		skip_tracing(d->recorder, &s);
 	d->take(d->arg, &s);
+	return true;
+}
+
+static void unclaim(void *arg, const struct ow_recorded *s)
+{
+	struct ow_recorder *r = arg;
+
+	ow_images_unclaim(&r->images, s);
+}
+
+static int drain(const struct draining *d, struct ow_error *err)
+{
+	struct ow_recorder *r = d->recorder;
+	int failed = r->ops->collect(r, err);
+
+	ow_jitmaps_read(&r->images.jits, true);
+	ow_samplestore_drain(&r->store, drain_one, (void *)d);
+	/* What waits, or is called, is told of by a stack that came before. */
+	if (!(r->options.events & (OW_RECORD_OFF_CPU | OW_RECORD_SYSCALLS)))
+		ow_samplestore_drop(&r->store, unclaim, r);
+	r->full_at = 2 * r->store.nr > MANY ? 2 * r->store.nr : MANY;
+	return failed;
 }
 
 int ow_recorder_drain(struct ow_recorder *r,
 		      void (*take)(void *arg, const struct ow_recorded *s),
 		      void *arg, struct ow_error *err)
 {
-	struct draining d = { r, take, arg };
-	int failed = r->ops->collect(r, err);
+	const struct draining d = { r, take, arg, true };
 
-	ow_jitmaps_read(&r->images.jits, true);
-	ow_samplestore_drain(&r->store, drain_one, &d);
-	return failed;
+	return drain(&d, err);
+}
+
+int ow_recorder_drain_some(struct ow_recorder *r,
+			   void (*take)(void *arg, const struct ow_recorded *s),
+			   void *arg, struct ow_error *err)
+{
+	const struct draining d = { r, take, arg, r->store.nr >= MOST };
+
+	return drain(&d, err);
+}
+
+bool ow_recorder_is_full(const struct ow_recorder *r)
+{
+	return r->store.nr >= (r->full_at ? r->full_at : MANY);
 }
 
 size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
@@ -243,11 +294,26 @@ bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
 
 void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)
 {
-	r->stats.stacks = r->store.nr;
+	r->stats.stacks = r->store.nr_ever;
 	r->stats.objects = (unsigned int)r->objects.all->nr_modules;
-	r->stats.images = (unsigned int)r->images.nr;
+	r->stats.images = r->images.last_id;
+	r->stats.crowded_processes = r->images.nr_full;
+	r->stats.crowded_mappings = r->images.nr_refused;
 	r->ops->count(r, &r->stats);
 	*ret = r->stats;
+}
+
+struct ow_stored *ow_recorder_store(struct ow_recorder *r,
+				    const struct ow_bpf_stack *head,
+				    const uint64_t *frames, uint64_t time)
+{
+	size_t before = r->store.nr;
+	struct ow_stored *stored =
+		ow_samplestore_add(&r->store, head, frames, time);
+
+	if (r->store.nr > before)
+		ow_images_claim(&r->images, &stored->is);
+	return stored;
 }
 
 int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
@@ -262,7 +328,7 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 	for (i = 0; i < sizeof(head->comm); i++)
 		h = (h ^ (uint8_t)head->comm[i]) * 0x100000001b3ULL;
 	head->key.hash = h;
-	stored = ow_samplestore_add(&r->store, head, frames, ow_now_ns());
+	stored = ow_recorder_store(r, head, frames, ow_now_ns());
 	if (!stored)
 		return -ENOMEM;
 	stored->is.count++;

@@ -21,8 +21,6 @@ struct ow_engine_ops {
 	int (*collect)(struct ow_recorder *r, struct ow_error *err);
 	void (*count)(struct ow_recorder *r, struct ow_recorder_stats *s);
 	void (*close)(struct ow_recorder *r);
-	/* What it has of an image's ranges isn't valid any more; or NULL. */
-	void (*forget)(struct ow_recorder *r, uint32_t image);
 };
 
 extern const struct ow_engine_ops ow_bpf_engine;
@@ -38,7 +36,8 @@ struct ow_recorder {
 	struct ow_samplestore store;
 	struct ow_recorder_stats stats;
 	struct ow_kernelnames kernel;
-	void *priv; /* the engine's */
+	size_t full_at; /* as many stacks: they had better be drained */
+	void *priv;     /* the engine's */
 };
 
 /*
@@ -47,5 +46,13 @@ struct ow_recorder {
  */
 int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 		      const uint64_t *frames, uint64_t value);
+
+/*
+ * Store a stack that was taken at that time (CLOCK_MONOTONIC, ns) if it isn't
+ * stored yet, and have its image keep what names it.  NULL when out of memory.
+ */
+struct ow_stored *ow_recorder_store(struct ow_recorder *r,
+				    const struct ow_bpf_stack *head,
+				    const uint64_t *frames, uint64_t time);
 
 #endif /* OW_RECORDER_H */

@@ -314,7 +314,7 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 	struct ow_object_kin kin = { .is_hashed = false };
 	uint32_t number;
 
-	if (o->all->nr_modules + 1 >= OW_BPF_OBJECTS)
+	if (o->is_full || o->all->nr_modules + 1 >= OW_BPF_OBJECTS)
 		return 0;
 	m.path = strdup(map->path);
 	if (!m.path)

@@ -43,6 +43,7 @@ static bool grow(struct ow_samplestore *s)
 		if (s->slots[i])
 			*slot_of(&more, &s->slots[i]->key) = s->slots[i];
 	more.nr = s->nr;
+	more.nr_ever = s->nr_ever;
 	free(s->slots);
 	*s = more;
 	return true;
@@ -89,11 +90,12 @@ struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 		return *slot;
 	*slot = make(head, frames, time);
 	s->nr += *slot != NULL;
+	s->nr_ever += *slot != NULL;
 	return *slot;
 }
 
 void ow_samplestore_drain(struct ow_samplestore *s,
-			  void (*take)(void *arg, const struct ow_recorded *r),
+			  bool (*take)(void *arg, const struct ow_recorded *r),
 			  void *arg)
 {
 	uint64_t now = ow_now_ns();
@@ -104,11 +106,42 @@ void ow_samplestore_drain(struct ow_samplestore *s,
 		if (!s->slots[i])
 			continue;
 		r = &s->slots[i]->is;
-		if (r->count)
-			take(arg, r);
+		s->slots[i]->unused = r->count ? 0 : s->slots[i]->unused + 1;
+		if (r->count && !take(arg, r))
+			continue;
 		r->count = r->value = 0;
 		r->since = now;
 	}
+}
+
+void ow_samplestore_drop(struct ow_samplestore *s,
+			 void (*forget)(void *arg, const struct ow_recorded *r),
+			 void *arg)
+{
+	struct ow_samplestore less = { .room = 1024 };
+	size_t i, nr = 0;
+
+	for (i = 0; i < s->room; i++)
+		nr += s->slots[i] && s->slots[i]->unused < 2;
+	while (less.room <= 2 * nr)
+		less.room *= 2;
+	less.slots = nr < s->nr ? calloc(less.room, sizeof(*less.slots)) : NULL;
+	if (!less.slots)
+		return;
+	less.nr = nr;
+	less.nr_ever = s->nr_ever;
+	for (i = 0; i < s->room; i++) {
+		if (!s->slots[i])
+			continue;
+		if (s->slots[i]->unused < 2) {
+			*slot_of(&less, &s->slots[i]->key) = s->slots[i];
+			continue;
+		}
+		forget(arg, &s->slots[i]->is);
+		free(s->slots[i]);
+	}
+	free(s->slots);
+	*s = less;
 }
 
 void ow_samplestore_deinit(struct ow_samplestore *s)

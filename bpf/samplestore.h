@@ -10,12 +10,14 @@
 struct ow_stored {
 	struct ow_sample_key key;
 	struct ow_recorded is; /* its packed frames are its own */
+	unsigned int unused;   /* so often it was drained with no count */
 };
 
 /* All zero is empty. */
 struct ow_samplestore {
 	struct ow_stored **slots; /* hashed, at most half full */
 	size_t nr, room;
+	size_t nr_ever; /* that were stored, dropped ones too */
 };
 
 /* The one of that key, or NULL. */
@@ -31,10 +33,22 @@ struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 				     const struct ow_bpf_stack *head,
 				     const uint64_t *frames, uint64_t time);
 
-/* Give each one that was counted to take(), and count from 0 again. */
+/*
+ * Give each one that was counted to take(), and count from 0 again, unless that
+ * returns false: for another time.
+ */
 void ow_samplestore_drain(struct ow_samplestore *s,
-			  void (*take)(void *arg, const struct ow_recorded *r),
+			  bool (*take)(void *arg, const struct ow_recorded *r),
 			  void *arg);
+
+/*
+ * Drop those that weren't counted when they were drained the last two times: the
+ * kernel has no count of theirs any more, and lets one leave again if it comes
+ * again.  forget() is told of each before.
+ */
+void ow_samplestore_drop(struct ow_samplestore *s,
+			 void (*forget)(void *arg, const struct ow_recorded *r),
+			 void *arg);
 
 void ow_samplestore_deinit(struct ow_samplestore *s);
 

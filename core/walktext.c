@@ -21,6 +21,7 @@ static const char *const end_texts[OW_NR_ENDS] = {
 	[OW_END_UNKNOWN] = "a register that the frame needs is not known",
 	[OW_END_CYCLE] = "the stack does not go on towards its base",
 	[OW_END_WANT] = "module not read yet",
+	[OW_END_NO_ROOM] = "tables had no room",
 };
 
 const char *ow_end_text(enum ow_end end)

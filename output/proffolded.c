@@ -123,5 +123,6 @@ const struct profile_writer profile_folded = {
 	.name = "folded",
 	.suffix = ".folded",
 	.what = "a line a stack, for flame graphs elsewhere",
+	.is_placeless = true,
 	.write = write_folded,
 };

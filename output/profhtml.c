@@ -174,5 +174,6 @@ const struct profile_writer profile_html = {
 	.name = "html",
 	.suffix = ".html",
 	.what = "an interactive flame graph in one file",
+	.is_placeless = true,
 	.write = write_html,
 };

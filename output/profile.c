@@ -250,20 +250,24 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
 uint32_t profile_name(struct profile *p, const struct ow_name *name,
 		      uint64_t pc, bool is_kernel, uint32_t mapping)
 {
-	const struct profile_frame f = {
+	struct profile_frame f = {
 		.function = profile_string(p, name->function),
 		.module = profile_string(p, name->module),
-		.build_id = profile_string(p, name->build_id),
 		.file = profile_string(p, name->file),
 		.line = name->line,
 		.is_inline = name->is_inline,
 		.is_kernel = is_kernel,
-		.mapping = mapping,
-		.pc = pc,
-		.offset = name->offset,
-		.module_offset = name->module_offset,
 	};
 
+	/* What nothing else names is called by its address. */
+	if (!p->is_placeless || (!f.function && !f.module))
+		f.pc = pc;
+	if (p->is_placeless)
+		return profile_frame(p, &f);
+	f.build_id = profile_string(p, name->build_id);
+	f.mapping = mapping;
+	f.offset = name->offset;
+	f.module_offset = name->module_offset;
 	return profile_frame(p, &f);
 }
 
@@ -300,6 +304,8 @@ void profile_add(struct profile *p, const struct profile_stack *s,
 	struct asking a = { p, &is, ids, is_stack, hash_stack };
 	uint32_t *slot, i;
 
+	if (p->is_placeless)
+		is.pid = is.tid = 0;
 	is.nr = nr;
 	is.first = p->nr_ids;
 	if (!grow(p, &a, &p->stack_hash, &p->stack_hash_room, p->nr_stacks) ||

@@ -82,6 +82,9 @@ struct profile {
 	uint32_t *ids;
 	uint32_t nr_ids, room_ids;
 	bool failed; /* out of memory, some time: something is missing */
+	/* Addresses, mappings and numbers of processes are left out: stacks that
+	   differ in nothing else are one, and a long recording grows no more. */
+	bool is_placeless;
 
 	uint64_t begin_ns; /* since 1970 */
 	uint64_t duration_ns;
@@ -146,6 +149,7 @@ struct profile_writer {
 	const char *suffix; /* of files that are meant to be so, or NULL */
 	const char *what;   /* in a few words */
 	bool binary;        /* not to be written to a terminal */
+	bool is_placeless; /* it shows none of what such a profile leaves out */
 	bool (*write)(FILE *out, const struct profile *p,
 		      const struct profile_options *o);
 };

@@ -199,5 +199,6 @@ const struct profile_writer profile_svg = {
 	.name = "svg",
 	.suffix = ".svg",
 	.what = "a flame graph as a picture",
+	.is_placeless = true,
 	.write = write_svg,
 };

@@ -132,5 +132,6 @@ static bool write_table(FILE *out, const struct profile *p,
 const struct profile_writer profile_table = {
 	.name = "table",
 	.what = "the functions that take most",
+	.is_placeless = true,
 	.write = write_table,
 };

@@ -94,7 +94,8 @@ static bool show(const char *text, size_t size)
 static int view(struct ow_recorder *r, const struct request *req)
 {
 	const struct profile_options options = { 0 };
-	struct profile p = { .duration_ns = req->seconds * 1000000000ULL };
+	struct profile p = { .duration_ns = req->seconds * 1000000000ULL,
+			     .is_placeless = true };
 	struct ow_error err;
 	char *text = NULL;
 	size_t size = 0;

@@ -28,7 +28,7 @@ static uint32_t mapping_of(struct profile *p, struct ow_recorder *r,
 	struct profile_mapping is = { 0 };
 	struct ow_module_info m;
 
-	if (!ow_recorder_mapping(r, s, i, &m))
+	if (p->is_placeless || !ow_recorder_mapping(r, s, i, &m))
 		return 0;
 	/* Of a JIT's code, its map; or what the name has instead. */
 	is.module = profile_string(p, *m.path ? m.path : name->module);
@@ -93,6 +93,14 @@ int profiling_drain(struct profile *p, struct ow_recorder *r,
 	struct draining d = { p, r };
 
 	return ow_recorder_drain(r, take, &d, err);
+}
+
+int profiling_drain_some(struct profile *p, struct ow_recorder *r,
+			 struct ow_error *err)
+{
+	struct draining d = { p, r };
+
+	return ow_recorder_drain_some(r, take, &d, err);
 }
 
 void profiling_tally(struct profile *p, struct ow_recorder *r)

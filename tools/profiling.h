@@ -11,6 +11,10 @@
 int profiling_drain(struct profile *p, struct ow_recorder *r,
 		    struct ow_error *err);
 
+/* The same, but for what may be named better later (ow_recorder_drain_some()). */
+int profiling_drain_some(struct profile *p, struct ow_recorder *r,
+			 struct ow_error *err);
+
 /* Name one stack and add it to p. */
 void profiling_add(struct profile *p, struct ow_recorder *r,
 		   const struct ow_recorded *s);

@@ -16,6 +16,21 @@
 #define SECOND  1000000000ULL
 #define TICK_MS 200 /* between two looks at whether it is over */
 
+/* What was left out, so that one process' mappings take no room of others'. */
+static void warn_crowded(const struct ow_recorder_stats *s)
+{
+	if (s->crowded_processes)
+		complain("%u processes had more than %u mappings of code: "
+			 "%llu of their samples end there",
+			 s->crowded_processes, OW_RECORD_MAPPINGS,
+			 (unsigned long long)s->ends[OW_END_NO_ROOM]);
+	if (s->crowded_mappings)
+		complain("%u mappings of files had no room: one process may "
+			 "have %u files, one user %u, all %u",
+			 s->crowded_mappings, OW_RECORD_FILES,
+			 OW_RECORD_FILES_USER, OW_RECORD_FILES_ALL);
+}
+
 void recordlive_warn(struct ow_recorder *r, enum ow_engine engine)
 {
 	static const char *const why_missed[] = {
@@ -38,6 +53,7 @@ void recordlive_warn(struct ow_recorder *r, enum ow_engine engine)
 	if (s.unlisted)
 		complain("this kernel doesn't tell who waited before: such "
 			 "waits are missing");
+	warn_crowded(&s);
 }
 
 static void print_ends(const struct ow_recorder_stats *s)
@@ -83,6 +99,7 @@ void recordlive_print_stats(struct ow_recorder *r)
 			(unsigned long long)s.verified);
 	if (s.unlisted)
 		fputs("this kernel doesn't tell who waited before\n", stderr);
+	warn_crowded(&s);
 	if (s.unwatched)
 		fputs("this kernel doesn't tell at once of code that replaces "
 		      "other\n",
@@ -171,6 +188,8 @@ static int sample(const struct record_request *r, struct ow_recorder *rec,
 		return EXIT_NONE;
 	while (!failed && !is_over(r, c, since)) {
 		failed = ow_recorder_wait(rec, next_look(r, c, since), &err);
+		if (!failed && ow_recorder_is_full(rec))
+			failed = profiling_drain_some(p, rec, &err);
 		show_progress(rec, since);
 	}
 	end_progress();
@@ -211,7 +230,10 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 		  struct command *c, FILE *out)
 {
 	struct recordtables tables;
-	struct profile p = { 0 };
+	struct profile p = {
+		.is_placeless = r->profile_writer->is_placeless &&
+				!r->live.by_thread,
+	};
 	struct ow_error err;
 	int status = EXIT_NONE;
 

@@ -37,6 +37,7 @@ enum ow_end {
 	OW_END_UNKNOWN,     /* a register that the rule needs is not known */
 	OW_END_CYCLE,       /* sp did not move towards the stack's base */
 	OW_END_WANT,        /* not an end: the walk needs a module read */
+	OW_END_NO_ROOM,     /* the recorder has no room for what is mapped */
 	OW_NR_ENDS
 };
 

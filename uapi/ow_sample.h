@@ -126,7 +126,14 @@ struct ow_bpf_range {
 	__u32 mapped; /* object, or what could not be opened as one */
 };
 
-/* A process whose mappings are known. */
+#define OW_BPF_NO_ROOM \
+	0xffffffffU /* mapped: there was no room for what is there */
+
+/*
+ * A process whose mappings are known.  Before its ranges lies one that heads them:
+ * object is image as long as they lie there, and start is the loader's time when
+ * they were used last.
+ */
 struct ow_bpf_process {
 	__u32 image;      /* number of this list of mappings; not 0 */
 	__u32 first, nr;  /* its ranges */

@@ -118,6 +118,12 @@ struct ow_syscall_shape {
 	char result[2]; /* "x" for an address, "?" where it doesn't return */
 };
 
+/* Limits of what is known at a time, so that one process leaves others room. */
+#define OW_RECORD_MAPPINGS   16383U /* of code, of a process */
+#define OW_RECORD_FILES      1024U  /* mapped by a process */
+#define OW_RECORD_FILES_USER 2048U  /* by processes of one user, but root's */
+#define OW_RECORD_FILES_ALL  8191U
+
 struct ow_recorder_stats {
 	uint64_t samples;
 	/* Of processes whose tables were not there yet; by ptrace, when it was
@@ -132,6 +138,10 @@ struct ow_recorder_stats {
 	uint64_t table_bytes; /* in the kernel now */
 	uint64_t evictions;
 	unsigned int objects, images;
+	/* What there was no room for: processes with more mappings of code than
+	   one may have, and mappings of files beyond what one process, one user,
+	   or all may have.  Stacks end there: OW_END_NO_ROOM. */
+	unsigned int crowded_processes, crowded_mappings;
 	uint64_t slowest_ns; /* from a mapping to the last table it needs */
 	uint64_t program_ns, program_runs; /* of BPF, if the kernel counts */
 	uint64_t verified; /* instructions that its verifier went through */
@@ -168,6 +178,17 @@ int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 int ow_recorder_drain(struct ow_recorder *r,
 		      void (*take)(void *arg, const struct ow_recorded *s),
 		      void *arg, struct ow_error *err);
+
+/* The same, but not of stacks of JITs that may tell names of theirs later. */
+int ow_recorder_drain_some(struct ow_recorder *r,
+			   void (*take)(void *arg, const struct ow_recorded *s),
+			   void *arg, struct ow_error *err);
+
+/*
+ * Return true if so many stacks are stored that some had better be drained: what
+ * doesn't come again takes no more room then.
+ */
+bool ow_recorder_is_full(const struct ow_recorder *r);
 
 /* Frame i of a stack, the kernel's first. */
 struct ow_frame ow_recorded_frame(const struct ow_recorded *s, size_t i);

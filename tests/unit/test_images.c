@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "images.h"
+#include "imageusers.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,8 +26,7 @@ static const struct ow_mapping *code(uint64_t start)
 }
 
 /* Has the process had code there at that time? */
-static bool had(const struct ow_images *im, pid_t pid, uint64_t time,
-		uint64_t addr)
+static bool had(struct ow_images *im, pid_t pid, uint64_t time, uint64_t addr)
 {
 	const struct ow_image *image = ow_images_at(im, pid, time);
 
@@ -145,7 +145,7 @@ static void test_change_during_a_look(void)
 	ow_images_map(&im, getpid(), 10, code(THERE));
 	CHECK(ow_images_look(&im, getpid(), &is_new) && is_new);
 	t = ow_images_as_of(&im, getpid());
-	CHECK(ow_images_of(&im, getpid())->since > t + 3);
+	CHECK(ow_images_user(&im, getpid())->log[1].time > t + 3);
 	/* Seen by the look. */
 	CHECK(ow_images_map(&im, getpid(), t + 1, code(here)));
 	CHECK(!had(&im, getpid(), t, here) && had(&im, getpid(), t + 1, here));
@@ -180,8 +180,7 @@ static void test_change_and_back_before_a_look(void)
 	CHECK(ow_images_look(&im, getpid(), &is_new) && !is_new);
 	t = ow_images_as_of(&im, getpid());
 	CHECK(t > first + 4);
-	/* Who has the process' image is told of the one that is its equal. */
-	CHECK(ow_images_exec(&im, getpid(), t - 4));
+	CHECK(!ow_images_exec(&im, getpid(), t - 4));
 	CHECK(!ow_images_map(&im, getpid(), t - 2, code(HERE)));
 	CHECK(!ow_images_map(&im, getpid(), t - 1, code(here)));
 	CHECK(had(&im, getpid(), t - 5, here) &&
@@ -213,8 +212,151 @@ static void test_look_at_who_has_ended(void)
 	CHECK(!ow_images_lives(&im, getpid()));
 	CHECK(ow_images_look(&im, getpid(), &is_new) && is_new);
 	CHECK(ow_images_lives(&im, getpid()));
-	CHECK(ow_images_of(&im, getpid())->users == 1);
 	end(&im);
+}
+
+#define LIVES  20000
+#define CODES  5 /* mappings of a short process */
+#define NOBODY 1000000100
+
+/* A command that a shell runs: it is forked, executes, and ends. */
+static void live(struct ow_images *im, pid_t pid, uint64_t time)
+{
+	int i;
+
+	ow_images_fork(im, PARENT, pid, time);
+	ow_images_exec(im, pid, time + 1);
+	for (i = 0; i < CODES; i++)
+		ow_images_map(im, pid, time + 2 + (uint64_t)i,
+			      code(HERE + SIZE * (uint64_t)i));
+	ow_images_end(im, pid, time + 10);
+}
+
+/* What no sample hits makes no image, and is forgotten when it has ended. */
+static void test_lives_leave_nothing(void)
+{
+	struct ow_images im = { 0 };
+	size_t most = 0;
+	int i;
+
+	ow_images_map(&im, PARENT, 1, code(HERE));
+	for (i = 0; i < LIVES; i++) {
+		live(&im, NOBODY + i, 100 * (uint64_t)(i + 1));
+		if (i % 100 == 0)
+			ow_images_settle(&im, 100 * (uint64_t)i);
+		most = im.nr_users > most ? im.nr_users : most;
+	}
+	/* The parent's, which its children began with. */
+	CHECK(im.last_id == 1 && im.nr == 1);
+	CHECK(most <= 202);
+	ow_images_settle(&im, UINT64_MAX - 1);
+	CHECK(im.nr_users == 1 && im.nr_unsettled == 0);
+	ow_images_thin(&im, UINT64_MAX);
+	CHECK(im.nr == 1 && ow_images_of(&im, PARENT));
+	ow_images_deinit(&im);
+}
+
+/* An image that was asked for goes, too, unless a stack that was stored needs it. */
+static void test_sampled_lives(void)
+{
+	const uint64_t frame = OW_SAMPLE_FRAME(HERE + 8, OW_HOW_REGS, 0);
+	struct ow_recorded stack = { .nr = 1, .packed = &frame };
+	struct ow_images im = { 0 };
+	struct ow_image *image;
+	int i;
+
+	ow_images_map(&im, PARENT, 1, code(HERE));
+	for (i = 0; i < 1000; i++) {
+		live(&im, NOBODY + i, 100 * (uint64_t)(i + 1));
+		image = ow_images_at(&im, NOBODY + i,
+				     100 * (uint64_t)(i + 1) + 9);
+		CHECK(image && image->nr == CODES);
+		stack.image = image ? image->id : 0;
+		if (i % 2)
+			ow_images_claim(&im, &stack);
+	}
+	ow_images_settle(&im, UINT64_MAX - 1);
+	ow_images_thin(&im, UINT64_MAX);
+	/* Of each only the range that the stack has a frame in. */
+	CHECK(im.nr == 501 && im.nr_ranges == 501);
+	image = ow_images_get(&im, stack.image);
+	CHECK(image && ow_image_range(image, HERE + 8));
+	ow_images_unclaim(&im, &stack);
+	CHECK(im.nr == 500 && !ow_images_get(&im, stack.image));
+	ow_images_deinit(&im);
+}
+
+/* A process that maps code without end, which nobody tells of being unmapped. */
+static void test_mapping_without_end(void)
+{
+	struct ow_images im = { 0 };
+	struct ow_image *image;
+	uint64_t i;
+
+	for (i = 0; i < 200000; i++) {
+		ow_images_map(&im, PARENT, i + 1,
+			      code(HERE + 2 * SIZE * (i % 100)));
+		if (i % 1000 == 999)
+			ow_images_settle(&im, i);
+	}
+	/* Few images were made of so many changes, each of what there is. */
+	CHECK(im.last_id <= 200 && im.nr_ranges <= 200 * 100);
+	image = ow_images_of(&im, PARENT);
+	CHECK(image && image->nr == 100);
+	for (i = 0; i < 40000; i++)
+		ow_images_map(&im, PARENT, 300000 + i,
+			      code(THERE + 2 * SIZE * i));
+	image = ow_images_of(&im, PARENT);
+	CHECK(image && image->nr == 1 &&
+	      image->ranges[0].mapped == OW_BPF_NO_ROOM);
+	CHECK(im.nr_full == 1);
+	/* What follows an exec is known again. */
+	ow_images_exec(&im, PARENT, 400000);
+	ow_images_map(&im, PARENT, 400001, code(HERE));
+	CHECK(had(&im, PARENT, 400002, HERE) &&
+	      !had(&im, PARENT, 400002, THERE));
+	ow_images_deinit(&im);
+}
+
+/* Room in the kernel's array: what was used the longest ago makes room. */
+static void test_places(void)
+{
+	static struct ow_bpf_range kernel[OW_BPF_RANGES];
+	struct ow_images im = { .kernel = kernel };
+	struct ow_image *small[3], *large[8], *more;
+	size_t i;
+
+	for (i = 0; i < 8; i++) {
+		large[i] = ow_images_add(&im, PARENT,
+					 calloc(OW_RECORD_MAPPINGS,
+						sizeof(*kernel)),
+					 OW_RECORD_MAPPINGS);
+		CHECK(large[i] && ow_images_place(&im, large[i]) == (i < 8));
+		CHECK(kernel[large[i]->first - 1].object == large[i]->id);
+	}
+	for (i = 0; i < 3; i++)
+		small[i] = ow_images_add(&im, PARENT,
+					 calloc(2, sizeof(*kernel)), 2);
+	/* There is none; it comes when programs can't read it any more. */
+	kernel[large[5]->first - 1].start -= 5;
+	CHECK(!ow_images_place(&im, small[0]) && im.evictions == 1);
+	CHECK(!large[5]->is_placed && large[4]->is_placed);
+	CHECK(kernel[large[5]->first - 1].object == 0);
+	CHECK(!ow_images_place(&im, small[1]) && im.evictions == 1);
+	usleep(1100000);
+	for (i = 0; i < 3; i++)
+		CHECK(ow_images_place(&im, small[i]));
+	/* What is large doesn't take the places of what is small. */
+	more = ow_images_add(&im, PARENT,
+			     calloc(OW_RECORD_MAPPINGS, sizeof(*kernel)),
+			     OW_RECORD_MAPPINGS);
+	CHECK(!ow_images_place(&im, more) && im.evictions == 2);
+	for (i = 0; i < 3; i++)
+		CHECK(small[i]->is_placed);
+	more->nr = OW_RECORD_MAPPINGS + 1;
+	CHECK(!ow_images_place(&im, more) && im.evictions == 2);
+	more->nr--;
+	ow_images_deinit(&im);
 }
 
 int main(void)
@@ -229,6 +371,10 @@ int main(void)
 		{ "a change and back, before a look",
 		  test_change_and_back_before_a_look },
 		{ "a look at who has ended", test_look_at_who_has_ended },
+		{ "short lives leave nothing", test_lives_leave_nothing },
+		{ "short lives that were sampled", test_sampled_lives },
+		{ "mapping without end", test_mapping_without_end },
+		{ "places in the kernel's array", test_places },
 	};
 
 	return test_main(tests, sizeof(tests) / sizeof(tests[0]));

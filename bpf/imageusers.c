@@ -1,0 +1,459 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "imageusers.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FILES     256           /* a power of two */
+#define ABSENT_NS 1000000000ULL /* between two looks for who has ended */
+#define LONG      64 /* changes: more are made one image, or as many as it has */
+
+static struct ow_image_user **bucket(const struct ow_images *im, pid_t pid)
+{
+	uint64_t hash = (uint64_t)pid * 0x9e3779b97f4a7c15ULL >> 32;
+
+	return &im->users[hash & (im->nr_user_buckets - 1)];
+}
+
+struct ow_image_user *ow_images_user(const struct ow_images *im, pid_t pid)
+{
+	return ow_imageusers_at(im, pid, UINT64_MAX);
+}
+
+struct ow_image_user *ow_imageusers_at(const struct ow_images *im, pid_t pid,
+				       uint64_t time)
+{
+	struct ow_image_user *user, *found = NULL;
+
+	if (!im->nr_user_buckets)
+		return NULL;
+	for (user = *bucket(im, pid); user; user = user->next) {
+		if (user->pid != pid)
+			continue;
+		found = user;
+		if (user->begun <= time)
+			break;
+	}
+	return found;
+}
+
+static bool make_buckets(struct ow_images *im)
+{
+	size_t nr = im->nr_user_buckets, i;
+	struct ow_image_user **before = im->users, **more, *user, *list = NULL;
+
+	if (im->nr_users < nr)
+		return true;
+	more = calloc(nr ? 2 * nr : 256, sizeof(struct ow_image_user *));
+	if (!more)
+		return false;
+	im->users = more;
+	im->nr_user_buckets = nr ? 2 * nr : 256;
+	/* The first ones of a bucket are to be put there last. */
+	for (i = 0; i < nr; i++)
+		while (before[i]) {
+			user = before[i];
+			before[i] = user->next;
+			user->next = list;
+			list = user;
+		}
+	while (list) {
+		user = list;
+		list = user->next;
+		user->next = *bucket(im, user->pid);
+		*bucket(im, user->pid) = user;
+	}
+	free(before);
+	return true;
+}
+
+struct ow_image_user *ow_imageusers_add(struct ow_images *im, pid_t pid,
+					uint64_t begun)
+{
+	struct ow_image_user *user = NULL;
+
+	if (make_buckets(im))
+		user = calloc(1, sizeof(*user));
+	if (!user)
+		return NULL;
+	user->pid = pid;
+	user->begun = user->as_of = user->told = begun;
+	user->next = *bucket(im, pid);
+	*bucket(im, pid) = user;
+	im->nr_users++;
+	return user;
+}
+
+void ow_imagefile_leave(struct ow_image_file *f)
+{
+	if (f && --f->users == 0)
+		free(f);
+}
+
+struct ow_image_file *ow_imagefile_get(struct ow_images *im,
+				       const struct ow_mapping *map)
+{
+	uint64_t hash = (map->inode ^ map->dev << 32) * 0x9e3779b97f4a7c15ULL;
+	struct ow_image_file **slot, *f;
+	size_t size = strlen(map->path) + 1;
+
+	if (!im->files)
+		im->files = calloc(FILES, sizeof(struct ow_image_file *));
+	if (!im->files)
+		return NULL;
+	slot = &im->files[hash >> 32 & (FILES - 1)];
+	f = *slot;
+	if (!f || f->inode != map->inode || f->dev != map->dev ||
+	    strcmp(f->path, map->path) != 0) {
+		f = malloc(sizeof(*f) + size);
+		if (!f)
+			return NULL;
+		*f = (struct ow_image_file){ 1, map->dev, map->inode };
+		memcpy(f->path, map->path, size);
+		ow_imagefile_leave(*slot);
+		*slot = f;
+	}
+	f->users++;
+	return f;
+}
+
+static void leave_change(struct ow_images *im, struct ow_image_change *c)
+{
+	if (c->event == OW_IMAGE_LOOK)
+		ow_images_leave(im, c->image);
+	else
+		ow_imagefile_leave(c->file);
+}
+
+void ow_imageusers_unsettle(struct ow_images *im, struct ow_image_user *user)
+{
+	size_t room = 2 * im->room_unsettled + 64;
+	void *more;
+
+	if (user->is_unsettled)
+		return;
+	if (im->nr_unsettled == im->room_unsettled) {
+		more = realloc(im->unsettled,
+			       room * sizeof(struct ow_image_user *));
+		if (!more)
+			return;
+		im->unsettled = more;
+		im->room_unsettled = room;
+	}
+	im->unsettled[im->nr_unsettled++] = user;
+	user->is_unsettled = true;
+}
+
+static void set_now(struct ow_images *im, struct ow_image_user *user,
+		    struct ow_image *image, uint32_t nr)
+{
+	ow_images_hold(image);
+	ow_images_leave(im, user->now);
+	user->now = image;
+	user->nr_applied = image ? nr : 0;
+}
+
+bool ow_imageusers_note(struct ow_images *im, struct ow_image_user *user,
+			const struct ow_image_change *c)
+{
+	struct ow_image_change gone = *c, *more;
+	uint32_t at = user->nr, room = 2 * user->room + 8;
+
+	if (user->nr == user->room) {
+		more = realloc(user->log, room * sizeof(*more));
+		if (!more) {
+			leave_change(im, &gone);
+			return false;
+		}
+		user->log = more;
+		user->room = room;
+	}
+	while (at > 0 && user->log[at - 1].time > c->time)
+		at--;
+	memmove(user->log + at + 1, user->log + at,
+		(user->nr++ - at) * sizeof(*user->log));
+	user->log[at] = *c;
+	if (at < user->nr_applied)
+		set_now(im, user, NULL, 0);
+	ow_imageusers_unsettle(im, user);
+	return true;
+}
+
+void ow_imageusers_begin(struct ow_images *im, struct ow_image_user *user,
+			 struct ow_image *image)
+{
+	ow_images_hold(image);
+	ow_images_leave(im, user->base);
+	user->base = image;
+}
+
+/* The last look among the first changes, or nr where there is none. */
+static uint32_t last_look(const struct ow_image_user *user, uint32_t nr)
+{
+	uint32_t i = nr;
+
+	while (i > 0)
+		if (user->log[--i].event == OW_IMAGE_LOOK)
+			return i;
+	return nr;
+}
+
+struct ow_image *ow_imageusers_image(struct ow_images *im,
+				     struct ow_image_user *user, uint32_t nr)
+{
+	struct ow_image *from = user->base, *image;
+	uint64_t since = 0;
+	uint32_t look;
+
+	if (nr == 0)
+		return user->base;
+	if (user->now && user->nr_applied == nr)
+		return user->now;
+	look = last_look(user, nr);
+	if (look < nr) {
+		from = user->log[look].image;
+		since = user->log[look].as_of;
+	}
+	image = ow_imagechanges_apply(im, user, from, since, nr);
+	set_now(im, user, image, nr);
+	ow_imageusers_unsettle(im, user);
+	return image;
+}
+
+/* How many changes of the log there were by then. */
+static uint32_t nr_until(const struct ow_image_user *user, uint64_t time)
+{
+	uint32_t nr = user->nr;
+
+	while (nr > 0 && user->log[nr - 1].time > time)
+		nr--;
+	return nr;
+}
+
+struct ow_image *ow_images_of(struct ow_images *im, pid_t pid)
+{
+	struct ow_image_user *user = ow_images_user(im, pid);
+
+	return user ? ow_imageusers_image(im, user, user->nr) : NULL;
+}
+
+struct ow_image *ow_images_at(struct ow_images *im, pid_t pid, uint64_t time)
+{
+	struct ow_image_user *user = ow_imageusers_at(im, pid, time);
+	uint32_t nr;
+
+	if (!user)
+		return NULL;
+	nr = nr_until(user, time);
+	/* Before all that is known: as it was then. */
+	if (nr == 0 && !user->base && user->nr)
+		nr = 1;
+	return ow_imageusers_image(im, user, nr);
+}
+
+uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	return user ? user->as_of : 0;
+}
+
+bool ow_images_lives(const struct ow_images *im, pid_t pid)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	return user && !user->is_gone;
+}
+
+static void end(struct ow_images *im, struct ow_image_user *user, uint64_t time)
+{
+	user->is_gone = true;
+	user->ended = time;
+	ow_imageusers_unsettle(im, user);
+}
+
+bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time)
+{
+	struct ow_image_user *user = ow_images_user(im, pid);
+
+	if (!user || user->is_gone || time <= user->as_of)
+		return false;
+	end(im, user, time);
+	return true;
+}
+
+bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
+		    uint64_t time)
+{
+	struct ow_image_user *user = ow_images_user(im, child);
+	struct ow_image *image;
+
+	/* What has been looked at since may not be what it was. */
+	if (user && time <= user->as_of)
+		return false;
+	image = ow_images_at(im, parent, time);
+	if (!image)
+		return false;
+	if (user && !user->is_gone)
+		end(im, user, time);
+	user = ow_imageusers_add(im, child, time);
+	if (!user)
+		return false;
+	ow_imageusers_begin(im, user, image);
+	return true;
+}
+
+static void free_user(struct ow_images *im, struct ow_image_user *user)
+{
+	struct ow_image_user **at = bucket(im, user->pid);
+	uint32_t i;
+
+	while (*at != user)
+		at = &(*at)->next;
+	*at = user->next;
+	im->nr_users--;
+	for (i = 0; i < user->nr; i++)
+		leave_change(im, &user->log[i]);
+	ow_images_leave(im, user->base);
+	ow_images_leave(im, user->now);
+	free(user->log);
+	free(user);
+}
+
+/* The log begins later: what is before is in base, or gone. */
+static void cut(struct ow_images *im, struct ow_image_user *user, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		leave_change(im, &user->log[i]);
+	user->nr -= nr;
+	memmove(user->log, user->log + nr, user->nr * sizeof(*user->log));
+	if (user->now)
+		set_now(im, user, NULL, 0);
+	if (user->nr == 0) {
+		free(user->log);
+		user->log = NULL;
+		user->room = 0;
+	}
+}
+
+/* The process has the image that the first changes came to. */
+static void fold(struct ow_images *im, struct ow_image_user *user, uint32_t nr)
+{
+	struct ow_image *image = ow_imageusers_image(im, user, nr);
+	uint32_t look = last_look(user, nr);
+
+	if (!image)
+		return;
+	ow_imageusers_begin(im, user, image);
+	/* What a look may have missed, and isn't told yet, is to come to that. */
+	if (look < nr && user->told < user->log[look].as_of)
+		user->told = user->log[look].as_of;
+	cut(im, user, nr);
+}
+
+/* What an exec has undone. */
+static void drop_before_exec(struct ow_images *im, struct ow_image_user *user,
+			     uint32_t nr)
+{
+	uint32_t i = nr;
+
+	while (i > 0 && user->log[i - 1].event == OW_IMAGE_MAP)
+		i--;
+	if (i == 0 || user->log[i - 1].event != OW_IMAGE_EXEC)
+		return;
+	if (i > 1)
+		cut(im, user, i - 1);
+	ow_imageusers_begin(im, user, NULL);
+}
+
+/* How many changes nobody asks for, nor needs to tell what a later look missed. */
+static uint32_t nr_settled(const struct ow_image_user *user, uint64_t time)
+{
+	uint32_t nr = nr_until(user, time), i;
+
+	for (i = nr; i < user->nr; i++)
+		if (user->log[i].event == OW_IMAGE_LOOK &&
+		    user->log[i].as_of < time)
+			time = user->log[i].as_of;
+	return nr_until(user, time);
+}
+
+/* False: there will be nothing more to do, until something changes. */
+static bool settle(struct ow_images *im, struct ow_image_user *user,
+		   uint64_t time)
+{
+	uint32_t nr = nr_settled(user, time);
+
+	if (nr && user->now && user->nr_applied == nr)
+		fold(im, user, nr);
+	else if (nr && last_look(user, nr) < nr)
+		fold(im, user, nr);
+	else if (nr > LONG && (!user->base || nr > user->base->nr))
+		fold(im, user, nr);
+	else if (nr)
+		drop_before_exec(im, user, nr);
+	return user->is_gone || nr_settled(user, time) < user->nr;
+}
+
+/* Who has ended meanwhile may not have been told, either. */
+static void end_absent(struct ow_images *im, uint64_t time)
+{
+	struct ow_image_user *user;
+	size_t i;
+
+	for (i = 0; i < im->nr_user_buckets; i++)
+		for (user = im->users[i]; user; user = user->next)
+			if (!user->is_gone && kill(user->pid, 0) &&
+			    errno == ESRCH)
+				end(im, user, time);
+}
+
+void ow_images_lose(struct ow_images *im, uint64_t time)
+{
+	im->lost_at = time;
+	im->is_in_doubt = true;
+}
+
+void ow_images_settle(struct ow_images *im, uint64_t time)
+{
+	struct ow_image_user *user;
+	size_t i, nr, left = 0;
+
+	if (im->is_in_doubt && time - im->absent_at >= ABSENT_NS) {
+		im->absent_at = time;
+		im->is_in_doubt = false;
+		end_absent(im, time + ABSENT_NS);
+	}
+	nr = im->nr_unsettled;
+	for (i = 0; i < nr; i++) {
+		user = im->unsettled[i];
+		if (user->is_gone && user->ended <= time) {
+			free_user(im, user);
+			continue;
+		}
+		if (settle(im, user, time))
+			im->unsettled[left++] = user;
+		else
+			user->is_unsettled = false;
+	}
+	im->nr_unsettled = left;
+}
+
+void ow_images_drop_users(struct ow_images *im)
+{
+	size_t i;
+
+	for (i = 0; i < im->nr_user_buckets; i++)
+		while (im->users[i])
+			free_user(im, im->users[i]);
+	for (i = 0; im->files && i < FILES; i++)
+		ow_imagefile_leave(im->files[i]);
+	free(im->files);
+	free(im->users);
+	free(im->unsettled);
+	free(im->shares);
+}

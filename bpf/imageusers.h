@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Processes and what they did, as images.h has them: for who notes it. */
+#ifndef OW_IMAGEUSERS_H
+#define OW_IMAGEUSERS_H
+
+#include "images.h"
+
+enum ow_image_event {
+	OW_IMAGE_MAP,
+	OW_IMAGE_EXEC, /* all is gone */
+	OW_IMAGE_LOOK, /* this is what there was */
+};
+
+struct ow_image_change {
+	uint64_t time; /* CLOCK_MONOTONIC, ns; of a look: when it was over */
+
+	union {
+		struct ow_image_file
+			*file; /* of MAP, until it is opened; or NULL */
+		struct ow_image *image; /* of LOOK */
+	};
+
+	uint64_t as_of; /* of LOOK: what came later may be missing */
+	/* Of MAP.  Until its file is opened, bias is the offset in the file. */
+	struct ow_bpf_range range;
+	uint8_t event; /* enum ow_image_event */
+};
+
+/* Shared by mappings that are told of. */
+struct ow_image_file {
+	unsigned int users;
+	uint64_t dev, inode;
+	char path[];
+};
+
+/* A process that begins; NULL when out of memory. */
+struct ow_image_user *ow_imageusers_add(struct ow_images *im, pid_t pid,
+					uint64_t begun);
+
+/* The process that had the number at that time, or the first known; or NULL. */
+struct ow_image_user *ow_imageusers_at(const struct ow_images *im, pid_t pid,
+				       uint64_t time);
+
+/*
+ * Put a change where it belongs in the log.  Its file or image is the log's then,
+ * also where there is no memory: then return false.
+ */
+bool ow_imageusers_note(struct ow_images *im, struct ow_image_user *user,
+			const struct ow_image_change *c);
+
+/* The process has that image, by itself, from the beginning on. */
+void ow_imageusers_begin(struct ow_images *im, struct ow_image_user *user,
+			 struct ow_image *image);
+
+/* The image after so many changes of the log, made if need be; or NULL. */
+struct ow_image *ow_imageusers_image(struct ow_images *im,
+				     struct ow_image_user *user, uint32_t nr);
+
+/* What the log may give up is to be looked for. */
+void ow_imageusers_unsettle(struct ow_images *im, struct ow_image_user *user);
+
+/* The file of a mapping, which someone more has then; or NULL. */
+struct ow_image_file *ow_imagefile_get(struct ow_images *im,
+				       const struct ow_mapping *map);
+void ow_imagefile_leave(struct ow_image_file *file);
+
+/*
+ * The image after changes from nr on were made to another one (NULL: nothing was
+ * mapped), or to none of these where one of them was an exec.
+ */
+struct ow_image *ow_imagechanges_apply(struct ow_images *im,
+				       struct ow_image_user *user,
+				       struct ow_image *from, uint64_t since,
+				       uint32_t nr);
+
+#endif /* OW_IMAGEUSERS_H */
