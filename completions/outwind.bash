@@ -45,7 +45,7 @@ _outwind_argument() {
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    -n | --stack-size | --stop-timeout) COMPREPLY=() ;;
+    -n | --memory-limit | --stack-size | --stop-timeout) COMPREPLY=() ;;
     *) return 1 ;;
     esac
 }

@@ -7,15 +7,23 @@
 #include <libgen.h>
 #include <lzma.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "elfsym.h"
 #include "error.h"
 #include "likeness.h"
 #include "object.h"
+
+/* Bytes of a file whose CRC is made, of all such files, and of one step. */
+#define LARGEST_READ ((size_t)1 << 30)
+#define MOST_READ    ((uint64_t)4 << 30)
+#define PIECE        ((size_t)4 << 20)
 
 /* What a file must have to be the one looked for. */
 struct wanted {
@@ -45,7 +53,31 @@ static const uint8_t *build_id_of(const struct ow_object *obj, size_t *size_ret)
 	return *size_ret ? note.desc : NULL;
 }
 
-/* The CRC of .gnu_debuglink is that of zlib and of xz. */
+/*
+ * Return true if the CRC, which is that of zlib and of xz, of all its bytes is
+ * that.  Files that are linked to needn't be whole to be long: there are limits
+ * for one, and for all of a run.
+ */
+static bool has_crc(const struct ow_object *obj, uint32_t wanted)
+{
+	static atomic_uint_least64_t all_read;
+	uint32_t crc = 0;
+
+	if (obj->size > LARGEST_READ ||
+	    atomic_fetch_add(&all_read, obj->size) > MOST_READ) {
+		ow_budget_refuse(obj->path, "the CRC of this debug file");
+		return false;
+	}
+	for (size_t at = 0, n; at < obj->size; at += n) {
+		n = obj->size - at < PIECE ? obj->size - at : PIECE;
+		crc = lzma_crc32(obj->bytes + at, n, crc);
+		/* Pages that were read needn't count as ours. */
+		if (!obj->is_image)
+			madvise((void *)(obj->bytes + at), n, MADV_DONTNEED);
+	}
+	return crc == wanted;
+}
+
 static bool matches(const struct wanted *w, const struct ow_object *obj)
 {
 	struct ow_elf_section sec;
@@ -62,7 +94,7 @@ static bool matches(const struct wanted *w, const struct ow_object *obj)
 	if (w->build_id_size > 0 && size > 0)
 		return w->build_id_size == size &&
 		       memcmp(w->build_id, id, size) == 0;
-	return w->link && lzma_crc32(obj->bytes, obj->size, 0) == w->crc;
+	return w->link && has_crc(obj, w->crc);
 }
 
 static struct ow_object *take_if_match(const struct wanted *w,

@@ -4,12 +4,14 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "budget.h"
 #include "grow.h"
 
 struct growing {
 	struct ow_fde_ref *refs;
 	size_t nr, room;
 	bool sorted;
+	size_t own; /* bytes taken from the budget */
 };
 
 /* The refs by one byte of their start, in the order of the others before. */
@@ -41,6 +43,8 @@ static int sort(struct growing *g)
 	unsigned int shift;
 	size_t i;
 
+	if (!ow_budget_take(&g->own, g->nr * sizeof(*to)))
+		return -1;
 	to = malloc(g->nr * sizeof(*to));
 	if (!to)
 		return -1;
@@ -56,13 +60,19 @@ static int sort(struct growing *g)
 	}
 	g->refs = from;
 	free(to);
+	ow_budget_give(&g->own, g->nr * sizeof(*to));
 	return 0;
 }
 
 static int reserve(struct growing *g, size_t more)
 {
-	return ow_grow(&g->refs, &g->room, g->nr + more, sizeof(*g->refs)) ? 0 :
-									     -1;
+	size_t before = g->room;
+
+	if (!ow_grow(&g->refs, &g->room, g->nr + more, sizeof(*g->refs)))
+		return -1;
+	return ow_budget_take(&g->own, (g->room - before) * sizeof(*g->refs)) ?
+		       0 :
+		       -1;
 }
 
 static void add(struct growing *g, struct ow_fde_ref ref)
@@ -127,6 +137,7 @@ static void list_halves(struct listing *l, uint64_t off)
 	pthread_t thread;
 
 	behind.off = off;
+	behind.g.own = 0;
 	if (pthread_create(&thread, NULL, list, &behind))
 		return;
 	l->end = off;
@@ -135,17 +146,18 @@ static void list_halves(struct listing *l, uint64_t off)
 	if (l->off == off && !l->is_done && !l->failed)
 		append(l, &behind);
 	free(behind.g.refs);
+	ow_budget_give(&behind.g.own, behind.g.own);
 	l->end = behind.end;
 }
 
-int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
+int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug, size_t *own,
 		       struct ow_fde_index *ret)
 {
 	struct listing l = {
 		.cfi = cfi,
 		.is_debug = is_debug,
 		.end = UINT64_MAX,
-		.g = { .sorted = true },
+		.g = { .sorted = true, .own = *own },
 	};
 
 	if (!is_debug && cfi->hdr_table && cfi->hdr_nr >= OW_FDEINDEX_MANY)
@@ -153,8 +165,10 @@ int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 	list(&l);
 	if (l.failed || (!l.g.sorted && sort(&l.g))) {
 		free(l.g.refs);
+		ow_budget_give(&l.g.own, l.g.own - *own);
 		return -1;
 	}
+	*own = l.g.own;
 	*ret = (struct ow_fde_index){ l.g.refs, l.g.nr };
 	return 0;
 }

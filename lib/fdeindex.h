@@ -10,9 +10,11 @@
 /*
  * List all FDEs of .eh_frame, or of .debug_frame, by their start; by two threads
  * if .eh_frame_hdr tells of many.  Entries that can't be read are left out.  The
- * refs are the caller's to free.  Return 0 or -1 when out of memory.
+ * refs are the caller's to free; their memory is taken from the budget for the
+ * owner of *own.  Return 0, or -1 if they are more than the owner may have, or
+ * when out of memory.
  */
-int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
+int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug, size_t *own,
 		       struct ow_fde_index *ret);
 
 /*

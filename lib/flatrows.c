@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "budget.h"
 #include "error.h"
 #include "hugemem.h"
 #include "padding.h"
@@ -34,6 +35,8 @@ bool ow_flatrows_grow(struct ow_flatrows *f, size_t more)
 
 	if (room - f->nr < more)
 		room = f->nr + more;
+	if (!ow_budget_take(&f->own, (room - f->room) * sizeof(*f->rows)))
+		return false;
 	rows = ow_hugemem_grow(f->rows, f->room * sizeof(*f->rows),
 			       room * sizeof(*f->rows));
 	if (!rows)
@@ -69,8 +72,10 @@ int ow_flatrows_bridge(struct ow_flatrows *f, const struct ow_object *obj,
 
 void ow_flatrows_destroy(struct ow_flatrows *f)
 {
-	if (f)
-		ow_hugemem_free(f->rows, f->room * sizeof(*f->rows));
+	if (!f)
+		return;
+	ow_hugemem_free(f->rows, f->room * sizeof(*f->rows));
+	ow_budget_give(&f->own, f->own);
 	free(f);
 }
 

@@ -6,7 +6,9 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "budget.h"
 #include "cursor.h"
+#include "error.h"
 
 enum {
 	ELFCOMPRESS_ZLIB = 1,
@@ -16,6 +18,8 @@ enum {
 #define GNU_MAGIC     "ZLIB"
 #define LARGEST       ((uint64_t)1 << 32)
 #define LARGEST_RATIO 1100 /* deflate's limit is 1032 */
+#define FIRST_ROOM    ((size_t)1 << 20)
+#define PIECE         ((uInt)1 << 30) /* zlib counts by 32 bits */
 
 static uint64_t big_endian(const uint8_t *bytes)
 {
@@ -49,37 +53,130 @@ static uint64_t read_header(struct ow_cursor *c, bool is_64, bool is_gnu,
 	return c->bad ? 0 : full;
 }
 
-static bool decompress(uint32_t type, const struct ow_cursor *c, uint8_t *to,
-		       size_t size)
-{
-	uLongf got = size;
+/* A section's contents on their way out. */
+struct out {
+	struct ow_unpacked got;
+	size_t full; /* as declared */
+	size_t *own;
+};
 
-	if (type == ELFCOMPRESS_ZLIB)
-		return uncompress(to, &got, c->pos, c->end - c->pos) == Z_OK &&
-		       got == size;
-	if (type == ELFCOMPRESS_ZSTD)
-		return ZSTD_decompress(to, size, c->pos, c->end - c->pos) ==
-		       size;
-	return false;
+/* Room for more; 0, or -OW_CODE_MEMORY. */
+static int grow(struct out *o)
+{
+	size_t room = o->got.room ? 2 * o->got.room : FIRST_ROOM;
+	uint8_t *more;
+
+	if (room > o->full)
+		room = o->full;
+	if (!ow_budget_take(o->own, room - o->got.room))
+		return -OW_CODE_MEMORY;
+	more = realloc(o->got.bytes, room);
+	if (!more) {
+		ow_budget_give(o->own, room - o->got.room);
+		return -OW_CODE_MEMORY;
+	}
+	o->got.bytes = more;
+	o->got.room = room;
+	return 0;
 }
 
-uint8_t *ow_inflate(const uint8_t *bytes, size_t size, bool is_64, bool is_gnu,
-		    size_t *size_ret)
+static int inflate_zlib(z_stream *z, const struct ow_cursor *c, struct out *o)
 {
-	struct ow_cursor c = { bytes, bytes + size, false };
-	uint32_t type;
-	uint64_t full = read_header(&c, is_64, is_gnu, &type);
-	uint8_t *to;
+	int ret = Z_OK, failed;
+	size_t left;
 
-	if (full == 0 || full > LARGEST || full / LARGEST_RATIO > size)
-		return NULL;
-	to = malloc(full);
-	if (!to)
-		return NULL;
-	if (!decompress(type, &c, to, full)) {
-		free(to);
-		return NULL;
+	z->next_in = (Bytef *)c->pos;
+	while (ret == Z_OK) {
+		left = (size_t)(c->end - z->next_in);
+		z->avail_in = left < PIECE ? (uInt)left : PIECE;
+		if (o->got.size == o->got.room && o->got.room < o->full) {
+			failed = grow(o);
+			if (failed)
+				return failed;
+		}
+		left = o->got.room - o->got.size;
+		z->next_out = o->got.bytes + o->got.size;
+		z->avail_out = left < PIECE ? (uInt)left : PIECE;
+		/* Without input or output left this is Z_BUF_ERROR. */
+		ret = inflate(z, Z_NO_FLUSH);
+		o->got.size = (size_t)(z->next_out - o->got.bytes);
 	}
-	*size_ret = full;
-	return to;
+	return ret == Z_STREAM_END ? 0 : -OW_CODE_FORMAT;
+}
+
+static int unpack_zlib(const struct ow_cursor *c, struct out *o)
+{
+	z_stream z = { 0 };
+	int failed;
+
+	if (inflateInit(&z) != Z_OK)
+		return -OW_CODE_MEMORY;
+	failed = inflate_zlib(&z, c, o);
+	inflateEnd(&z);
+	return failed;
+}
+
+static int inflate_zstd(ZSTD_DStream *z, const struct ow_cursor *c,
+			struct out *o)
+{
+	ZSTD_inBuffer in = { c->pos, (size_t)(c->end - c->pos), 0 };
+	size_t left = 1, before, read;
+	int failed;
+
+	while (left > 0) {
+		if (o->got.size == o->got.room && o->got.room < o->full) {
+			failed = grow(o);
+			if (failed)
+				return failed;
+		}
+		ZSTD_outBuffer out = { o->got.bytes, o->got.room, o->got.size };
+
+		before = o->got.size;
+		read = in.pos;
+		left = ZSTD_decompressStream(z, &out, &in);
+		o->got.size = out.pos;
+		if (ZSTD_isError(left) ||
+		    (left > 0 && out.pos == before && in.pos == read))
+			return -OW_CODE_FORMAT;
+	}
+	return 0;
+}
+
+static int unpack_zstd(const struct ow_cursor *c, struct out *o)
+{
+	ZSTD_DStream *z = ZSTD_createDStream();
+	int failed = z ? inflate_zstd(z, c, o) : -OW_CODE_MEMORY;
+
+	ZSTD_freeDStream(z);
+	return failed;
+}
+
+int ow_inflate(const struct ow_packed *p, size_t *own, struct ow_unpacked *ret)
+{
+	struct ow_cursor c = { p->bytes, p->bytes + p->size, false };
+	int failed = -OW_CODE_FORMAT;
+	uint32_t type;
+	uint64_t full = read_header(&c, p->is_64, p->is_gnu, &type);
+	struct out o = { .full = full, .own = own };
+
+	if (full == 0 || full > LARGEST || full / LARGEST_RATIO > p->size)
+		return failed;
+	if (type == ELFCOMPRESS_ZLIB)
+		failed = unpack_zlib(&c, &o);
+	else if (type == ELFCOMPRESS_ZSTD)
+		failed = unpack_zstd(&c, &o);
+	if (!failed && o.got.size != full)
+		failed = -OW_CODE_FORMAT;
+	if (failed)
+		ow_inflate_free(&o.got, own);
+	else
+		*ret = o.got;
+	return failed;
+}
+
+void ow_inflate_free(struct ow_unpacked *u, size_t *own)
+{
+	ow_budget_give(own, u->room);
+	free(u->bytes);
+	*u = (struct ow_unpacked){ NULL, 0, 0 };
 }

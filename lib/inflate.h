@@ -7,12 +7,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The bytes of a section of a 64-bit object or not. */
+struct ow_packed {
+	const uint8_t *bytes;
+	size_t size;
+	bool is_64;
+	bool is_gnu; /* it is named .zdebug_* */
+};
+
+/* Contents, allocated; room is what was taken for them (budget.h). */
+struct ow_unpacked {
+	uint8_t *bytes;
+	size_t size, room;
+};
+
 /*
- * Decompress the size bytes of a section, of a 64-bit object or not; is_gnu: it
- * is named .zdebug_*.  Return its contents, the caller's to free, and their
- * size; NULL if they are damaged, of an unknown kind, or out of all proportion.
+ * Decompress a section.  Memory grows with what comes out, whatever size the
+ * section declares, and is taken from the budget for the owner of *own.  Return
+ * 0, and the contents are the caller's; -OW_CODE_FORMAT if they are damaged, of
+ * an unknown kind, or out of all proportion; -OW_CODE_MEMORY if they are more
+ * than the owner may have.
  */
-uint8_t *ow_inflate(const uint8_t *bytes, size_t size, bool is_64, bool is_gnu,
-		    size_t *size_ret);
+int ow_inflate(const struct ow_packed *packed, size_t *own,
+	       struct ow_unpacked *ret);
+
+/* Free the contents, and give back what was taken for them. */
+void ow_inflate_free(struct ow_unpacked *u, size_t *own);
 
 #endif /* OW_INFLATE_H */

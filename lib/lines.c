@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "debugfile.h"
+#include "dwarfimage.h"
 #include "error.h"
 #include "grow.h"
 #include "object.h"
@@ -32,7 +34,7 @@ struct range {
 
 /* DWARF in one file, by libdw on bytes that are mapped already. */
 struct dwarf {
-	uint8_t *copy; /* of the bytes, or NULL if they are used in place */
+	uint8_t *image; /* or NULL if the object's bytes are used in place */
 	Elf *elf;
 	Dwarf *dw;
 };
@@ -43,34 +45,23 @@ struct ow_lines {
 	struct range *ranges;
 	size_t nr, room;
 	struct ow_scopes scopes;
+	size_t own; /* bytes taken from the budget */
 };
 
-static bool has_compressed(const struct ow_object *obj)
-{
-	struct ow_elf_section sec;
-
-	for (uint32_t i = 1; ow_elf_section(&obj->elf, i, &sec); i++)
-		if (sec.flags & OW_SHF_COMPRESSED)
-			return true;
-	return ow_object_section(obj, ".zdebug_info", &sec);
-}
-
-/*
- * Where libelf decompresses a section, it writes into the section's header,
- * which it has in place: our bytes are read-only.
- */
-static bool dwarf_init(struct dwarf *d, const struct ow_object *obj)
+static bool dwarf_init(struct dwarf *d, const struct ow_object *obj,
+		       size_t *own)
 {
 	char *bytes = (char *)obj->bytes;
+	size_t size = obj->size;
 
-	if (has_compressed(obj)) {
-		d->copy = malloc(obj->size);
-		if (!d->copy)
+	if (ow_dwarfimage_is_needed(obj)) {
+		d->image = ow_dwarfimage_make(obj, own, &size);
+		if (!d->image)
 			return false;
-		bytes = memcpy(d->copy, obj->bytes, obj->size);
+		bytes = (char *)d->image;
 	}
 	elf_version(EV_CURRENT);
-	d->elf = elf_memory(bytes, obj->size);
+	d->elf = elf_memory(bytes, size);
 	if (d->elf)
 		d->dw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	return d->dw;
@@ -80,7 +71,7 @@ static void dwarf_deinit(struct dwarf *d)
 {
 	dwarf_end(d->dw);
 	elf_end(d->elf);
-	free(d->copy);
+	free(d->image);
 }
 
 /* A .debug_info in the object goes before one in another file. */
@@ -113,17 +104,20 @@ static void find_shared(struct ow_lines *l, const struct ow_object *from,
 	}
 	l->alt = ow_debugfile_open_alt(name, path, id, size, root,
 				       use_debuginfod);
-	if (l->alt && dwarf_init(&l->shared, l->alt))
+	if (l->alt && dwarf_init(&l->shared, l->alt, &l->own))
 		dwarf_setalt(l->main.dw, l->shared.dw);
 }
 
 static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
 		      Dwarf_Off unit)
 {
+	size_t before = l->room;
+
 	/* Sections that the linker dropped were left at 0. */
 	if (start >= end || start == 0)
 		return true;
-	if (!ow_grow(&l->ranges, &l->room, l->nr + 1, sizeof(*l->ranges)))
+	if (!ow_grow(&l->ranges, &l->room, l->nr + 1, sizeof(*l->ranges)) ||
+	    !ow_budget_take(&l->own, (l->room - before) * sizeof(*l->ranges)))
 		return false;
 	l->ranges[l->nr++] = (struct range){ { start, end, 0 }, unit };
 	return true;
@@ -189,10 +183,12 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 		return NULL;
 	l->scopes.work_left = MOST_WORK;
 	from = find_dwarf(l, obj, use_debuginfod);
-	if (from && dwarf_init(&l->main, from)) {
+	if (from && dwarf_init(&l->main, from, &l->own)) {
 		find_shared(l, from, obj->root, use_debuginfod);
 		if (index_units(l))
 			return l;
+		if (l->nr > 0)
+			ow_budget_refuse(obj->path, "an index of its DWARF");
 	}
 	ow_lines_destroy(l);
 	return NULL;
@@ -213,6 +209,7 @@ void ow_lines_destroy(struct ow_lines *l)
 	ow_object_close(l->debug);
 	ow_object_close(l->alt);
 	free(l->ranges);
+	ow_budget_give(&l->own, l->own);
 	free(l);
 }
 

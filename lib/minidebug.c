@@ -4,69 +4,90 @@
 #include <lzma.h>
 #include <stdlib.h>
 
+#include "budget.h"
 #include "elfsym.h"
 #include "error.h"
 #include "object.h"
 
-/* What hostile bytes may make us allocate: to decode, and as the result. */
 #define DECODER_MAX ((uint64_t)128 << 20)
-#define IMAGE_MAX   ((size_t)256 << 20)
+#define FIRST_ROOM  ((size_t)1 << 20)
 
-/* Room for more output; false at the limit. */
-static bool grow(lzma_stream *s, uint8_t **buf, size_t *size)
+/* The image on its way out. */
+struct out {
+	uint8_t *buf;
+	size_t room;
+	size_t own; /* bytes taken from the budget */
+	bool refused;
+};
+
+/* Room for more output; false if there is none. */
+static bool grow(lzma_stream *s, struct out *o)
 {
-	size_t used = *size - s->avail_out;
-	size_t more = *size ? *size * 2 : 1 << 20;
+	size_t used = o->room - s->avail_out;
+	size_t more = o->room ? o->room * 2 : FIRST_ROOM;
 	uint8_t *bigger;
 
-	if (more > IMAGE_MAX)
+	o->refused = !ow_budget_take(&o->own, more - o->room);
+	if (o->refused)
 		return false;
-	bigger = realloc(*buf, more);
+	bigger = realloc(o->buf, more);
 	if (!bigger)
 		return false;
-	*buf = bigger;
-	*size = more;
+	o->buf = bigger;
+	o->room = more;
 	s->next_out = bigger + used;
 	s->avail_out = more - used;
 	return true;
 }
 
-/* All output of the stream, allocated, or NULL. */
-static uint8_t *decode(lzma_stream *s, size_t *size_ret)
+/* All output of the stream; the number of its bytes, or 0. */
+static size_t decode(lzma_stream *s, struct out *o)
 {
 	lzma_ret r = LZMA_OK;
-	uint8_t *buf = NULL;
-	size_t size = 0;
 
 	while (r == LZMA_OK) {
-		if (s->avail_out == 0 && !grow(s, &buf, &size))
+		if (s->avail_out == 0 && !grow(s, o))
 			break;
 		r = lzma_code(s, LZMA_FINISH);
 	}
-	if (r != LZMA_STREAM_END) {
-		free(buf);
-		return NULL;
-	}
-	*size_ret = size - s->avail_out;
-	return buf;
+	if (r == LZMA_MEMLIMIT_ERROR)
+		o->refused = true;
+	return r == LZMA_STREAM_END ? o->room - s->avail_out : 0;
+}
+
+/* What it decodes by is as much its share as what it makes. */
+static uint64_t decoder_most(void)
+{
+	uint64_t share = ow_budget_share(0);
+
+	return share < DECODER_MAX ? share + 1 : DECODER_MAX;
 }
 
 struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 {
 	lzma_stream s = LZMA_STREAM_INIT;
+	struct out o = { .room = 0 };
+	struct ow_object *mini = NULL;
 	struct ow_elf_section sec;
-	uint8_t *image;
 	size_t size;
 
 	if (!ow_object_section(obj, ".gnu_debugdata", &sec))
 		return NULL;
 	s.next_in = ow_elfsym_section(&obj->elf, &sec);
 	s.avail_in = sec.size;
-	if (!s.next_in || lzma_stream_decoder(&s, DECODER_MAX, 0) != LZMA_OK)
+	if (!s.next_in || lzma_stream_decoder(&s, decoder_most(), 0) != LZMA_OK)
 		return NULL;
-	image = decode(&s, &size);
+	size = decode(&s, &o);
 	lzma_end(&s);
-	if (!image)
-		return NULL;
-	return ow_object_from_image(image, size, obj->path, NULL);
+	if (o.refused)
+		ow_budget_refuse(obj->path, "its .gnu_debugdata");
+	if (size > 0)
+		mini = ow_object_from_image(o.buf, size, obj->path, NULL);
+	else
+		free(o.buf);
+	if (mini)
+		mini->budget += o.own;
+	else
+		ow_budget_give(&o.own, o.own);
+	return mini;
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "arch.h"
+#include "budget.h"
 #include "err.h"
 #include "error.h"
 #include "fdeindex.h"
@@ -126,7 +127,8 @@ void ow_object_close(struct ow_object *obj)
 	free((void *)obj->cfi.eh_index.refs);
 	free((void *)obj->cfi.debug_index.refs);
 	free((void *)obj->cfi.known);
-	free(obj->debug_frame);
+	free(obj->debug_frame.bytes);
+	ow_budget_give(&obj->budget, obj->budget);
 	free(obj->path);
 	free(obj->root);
 	free(obj);
@@ -276,26 +278,33 @@ static void take_eh_frame(struct ow_object *obj, const struct frame_sections *s)
 				   sec->vaddr };
 }
 
-static void take_debug_frame(struct ow_object *obj,
+/* Return false if there is no memory for what is decompressed. */
+static bool take_debug_frame(struct ow_object *obj,
 			     const struct frame_sections *s)
 {
 	bool is_plain = has(s, DEBUG_FRAME);
 	const struct ow_elf_section *sec =
 		&s->list[is_plain ? DEBUG_FRAME : ZDEBUG_FRAME];
 	struct ow_section *df = &obj->cfi.debug_frame;
-	size_t size;
+	struct ow_packed packed;
+	int failed;
 
 	if (!is_plain && !has(s, ZDEBUG_FRAME))
-		return;
+		return true;
 	if (is_plain && !(sec->flags & OW_SHF_COMPRESSED)) {
 		*df = (struct ow_section){ obj->bytes + sec->off, sec->size,
 					   0 };
-		return;
+		return true;
 	}
-	obj->debug_frame = ow_inflate(obj->bytes + sec->off, sec->size,
-				      obj->elf.is_64, !is_plain, &size);
-	if (obj->debug_frame)
-		*df = (struct ow_section){ obj->debug_frame, size, 0 };
+	packed = (struct ow_packed){ obj->bytes + sec->off, sec->size,
+				     obj->elf.is_64, !is_plain };
+	failed = ow_inflate(&packed, &obj->budget, &obj->debug_frame);
+	if (failed == -OW_CODE_MEMORY)
+		ow_budget_refuse(obj->path, "its .debug_frame");
+	if (!failed)
+		*df = (struct ow_section){ obj->debug_frame.bytes,
+					   obj->debug_frame.size, 0 };
+	return failed != -OW_CODE_MEMORY;
 }
 
 /* Linux's; its build sorts it. */
@@ -318,10 +327,25 @@ static void take_orc(struct ow_object *obj, const struct frame_sections *s)
 	};
 }
 
+/*
+ * Of a section without a table to search; what has no index is not found.
+ * Return false if there is no memory for it.
+ */
+static bool add_index(struct ow_object *obj, bool is_debug,
+		      struct ow_fde_index *ret)
+{
+	if (ow_fde_index_build(&obj->cfi, is_debug, &obj->budget, ret) == 0)
+		return true;
+	ow_budget_refuse(obj->path, is_debug ? "an index of its .debug_frame" :
+					       "an index of its .eh_frame");
+	return false;
+}
+
 int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
 {
 	struct ow_cfi *cfi = &obj->cfi;
 	struct frame_sections s;
+	bool whole;
 
 	if (obj->cfi_loaded)
 		return 0;
@@ -330,15 +354,17 @@ int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
 	take_hdr(obj);
 	s.there = find_sections(obj, section_names, NR_SECTIONS, s.list);
 	take_eh_frame(obj, &s);
-	take_debug_frame(obj, &s);
+	whole = take_debug_frame(obj, &s);
 	take_orc(obj, &s);
-	if ((!cfi->hdr_table && cfi->eh_frame.bytes &&
-	     ow_fde_index_build(cfi, false, &cfi->eh_index)) ||
-	    (cfi->debug_frame.bytes &&
-	     ow_fde_index_build(cfi, true, &cfi->debug_index)))
-		return ow_fail(err, OW_CODE_MEMORY, "%s: out of memory",
-			       obj->path);
-	return 0;
+	if (!cfi->hdr_table && cfi->eh_frame.bytes)
+		whole &= add_index(obj, false, &cfi->eh_index);
+	if (cfi->debug_frame.bytes)
+		whole &= add_index(obj, true, &cfi->debug_index);
+	if (whole || cfi->hdr_table || cfi->eh_index.nr || cfi->debug_index.nr)
+		return 0;
+	return ow_fail(err, OW_CODE_MEMORY,
+		       "%s: its unwind data would take more memory than it may",
+		       obj->path);
 }
 
 static void know_cie(struct ow_cfi *cfi)

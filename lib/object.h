@@ -13,6 +13,7 @@
 #include "cfi.h"
 #include "elf.h"
 #include "identity.h"
+#include "inflate.h"
 #include "orc.h"
 
 struct ow_error;
@@ -35,10 +36,11 @@ struct ow_object {
 	size_t build_id_size; /* 0: it has none */
 
 	bool cfi_loaded;
-	struct ow_cfi cfi;    /* points into bytes and into what follows */
-	uint64_t cfi_size;    /* of .eh_frame and .eh_frame_hdr */
-	uint8_t *debug_frame; /* decompressed .debug_frame, or NULL */
-	struct ow_orc orc;    /* nr 0: it has none */
+	struct ow_cfi cfi; /* points into bytes and into what follows */
+	uint64_t cfi_size; /* of .eh_frame and .eh_frame_hdr */
+	struct ow_unpacked debug_frame; /* decompressed, or none */
+	struct ow_orc orc;              /* nr 0: it has none */
+	size_t budget; /* bytes taken for what is made of it (budget.h) */
 };
 
 /*
@@ -84,7 +86,9 @@ struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
 
 /*
  * Fill obj->cfi: find .eh_frame_hdr, .eh_frame and .debug_frame, and index what
- * has no search table.  Once is enough.  An object without CFI is no error.
+ * has no search table.  Once is enough.  An object without CFI is no error.  What
+ * takes more memory than it may is left out (ow_budget_refuse()), and nothing
+ * being left is an error.
  */
 int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err);
 

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
+#include "budget.h"
 #include "error.h"
-#include "grow.h"
 
 #define NONE UINT32_MAX
 
@@ -19,28 +19,47 @@ struct ow_symindex {
 	size_t nr, room;
 	struct piece *pieces;
 	size_t nr_pieces;
+	size_t own; /* bytes taken from the budget */
 };
 
-static bool add(struct ow_symindex *x, const struct ow_function *f)
-{
-	if (!ow_grow(&x->functions, &x->room, x->nr + 1, sizeof(*x->functions)))
-		return false;
-	x->functions[x->nr++] = *f;
-	return true;
-}
+/* Of a function, with those for its order while the index is made. */
+#define BYTES_EACH                                                   \
+	(2 * sizeof(struct ow_function) + 2 * sizeof(struct piece) + \
+	 sizeof(uint32_t))
 
-/* Add what the table has; false when out of memory. */
-static bool add_all(struct ow_symindex *x, const struct ow_symbols *table)
+/* Go through the functions of a table, and keep them if there is room. */
+static void add_all(struct ow_symindex *x, const struct ow_symbols *table)
 {
 	struct ow_elfsym sym;
 	struct ow_function f;
 
-	for (size_t i = 1; i < table->syms.nr; i++)
-		if (ow_elfsyms_get(&table->syms, i, &sym) &&
-		    ow_function_type(sym.type) &&
-		    ow_function_from(table->elf, &sym, &f) && !add(x, &f))
-			return false;
-	return true;
+	for (size_t i = 1; i < table->syms.nr; i++) {
+		if (!ow_elfsyms_get(&table->syms, i, &sym) ||
+		    !ow_function_type(sym.type) ||
+		    !ow_function_from(table->elf, &sym, &f))
+			continue;
+		if (x->nr < x->room)
+			x->functions[x->nr] = f;
+		x->nr++;
+	}
+}
+
+/* Once to count them, once to keep them.  0, or -OW_CODE_MEMORY. */
+static int list_functions(struct ow_symindex *x,
+			  const struct ow_symbols *tables, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		add_all(x, &tables[i]);
+	if (x->nr >= NONE || !ow_budget_take(&x->own, x->nr * BYTES_EACH))
+		return -OW_CODE_MEMORY;
+	x->functions = malloc(x->nr * sizeof(*x->functions) + 1);
+	if (!x->functions)
+		return -OW_CODE_MEMORY;
+	x->room = x->nr;
+	x->nr = 0;
+	for (size_t i = 0; i < nr; i++)
+		add_all(x, &tables[i]);
+	return 0;
 }
 
 /* By start; of one start the longer first, and those without a size last. */
@@ -152,8 +171,6 @@ static bool make_index(struct ow_symindex *x)
 
 	if (x->nr == 0)
 		return true;
-	if (x->nr >= NONE)
-		return false;
 	qsort(x->functions, x->nr, sizeof(*x->functions), compare);
 	drop_aliases(x);
 	/* Each function begins one piece, and its end at most another. */
@@ -170,11 +187,8 @@ struct ow_symindex *ow_symindex_create(const struct ow_symbols *tables,
 				       size_t nr)
 {
 	struct ow_symindex *x = calloc(1, sizeof(*x));
-	bool good = x;
 
-	for (size_t i = 0; good && i < nr; i++)
-		good = add_all(x, &tables[i]);
-	if (good && make_index(x))
+	if (x && list_functions(x, tables, nr) == 0 && make_index(x))
 		return x;
 	ow_symindex_destroy(x);
 	return NULL;
@@ -204,5 +218,6 @@ void ow_symindex_destroy(struct ow_symindex *x)
 		return;
 	free(x->functions);
 	free(x->pieces);
+	ow_budget_give(&x->own, x->own);
 	free(x);
 }

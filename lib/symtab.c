@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "budget.h"
 #include "debugfile.h"
 #include "error.h"
 #include "function.h"
@@ -17,6 +18,7 @@
 #define MOST_PASSES 24
 
 struct ow_symtab {
+	const char *path; /* borrowed from the object */
 	struct ow_symbols tables[MOST_TABLES];
 	size_t nr_tables;
 	struct ow_object *debug, *mini; /* tables are in them; owned */
@@ -63,8 +65,10 @@ struct ow_symtab *ow_symtab_create(const struct ow_object *obj,
 {
 	struct ow_symtab *tab = calloc(1, sizeof(*tab));
 
-	if (tab)
-		add_tables(tab, obj, use_debuginfod);
+	if (!tab)
+		return NULL;
+	tab->path = obj->path;
+	add_tables(tab, obj, use_debuginfod);
 	return tab;
 }
 
@@ -133,8 +137,11 @@ static const struct ow_symscan *find_known(const struct ow_symtab *tab,
 static const struct ow_function *find_in_index(struct ow_symtab *tab,
 					       uint64_t vaddr)
 {
-	if (!tab->index_tried)
+	if (!tab->index_tried) {
 		tab->index = ow_symindex_create(tab->tables, tab->nr_tables);
+		if (!tab->index)
+			ow_budget_refuse(tab->path, "an index of its symbols");
+	}
 	tab->index_tried = true;
 	return tab->index ? ow_symindex_find(tab->index, vaddr) : NULL;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "error.h"
 #include "fdeindex.h"
 #include "fderows.h"
@@ -142,6 +143,12 @@ static void fill_stats(const struct gen *g, size_t size)
 	g->stats->cfi_size = g->obj->cfi_size;
 }
 
+static void fail_memory(const struct ow_object *obj, struct ow_error *err)
+{
+	ow_budget_refuse(obj->path, "a table of its rows");
+	ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", obj->path);
+}
+
 static void fail_given_up(const struct ow_object *obj, struct ow_error *err)
 {
 	ow_fail(err, OW_CODE_ABSENT, "%s: given up", obj->path);
@@ -166,7 +173,7 @@ static uint8_t *generate(struct gen *g, size_t *size_ret, struct ow_error *err)
 	else if (ow_is_given_up(g->stop))
 		fail_given_up(g->obj, err);
 	else
-		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", g->obj->path);
+		fail_memory(g->obj, err);
 	ow_flatrows_destroy(g->flat);
 	return bytes;
 }
@@ -215,10 +222,11 @@ static uint8_t *make_by_search(struct gen *g, const struct ow_fde_index *debug,
 	const struct ow_cfi *cfi = &g->obj->cfi;
 	struct ow_fde_index eh = cfi->eh_index;
 	uint8_t *bytes = NULL;
+	size_t own = 0;
 
 	if (!eh.nr && cfi->eh_frame.bytes &&
-	    ow_fde_index_build(cfi, false, &eh)) {
-		ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", g->obj->path);
+	    ow_fde_index_build(cfi, false, &own, &eh)) {
+		fail_memory(g->obj, err);
 		return NULL;
 	}
 	if (eh.nr || debug->nr)
@@ -228,6 +236,7 @@ static uint8_t *make_by_search(struct gen *g, const struct ow_fde_index *debug,
 			g->obj->path);
 	if (eh.refs != cfi->eh_index.refs)
 		free((void *)eh.refs);
+	ow_budget_give(&own, own);
 	return bytes;
 }
 

@@ -8,10 +8,10 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "budget.h"
 #include "env.h"
 
-#define BUF_SIZE    ((size_t)1 << 20)
-#define MOST_MEMORY ((uint64_t)1 << 30)
+#define BUF_SIZE ((size_t)1 << 20)
 
 /* Input and output of one step, and what the library keeps between them. */
 struct stream {
@@ -96,8 +96,8 @@ static bool begin_xz(struct stream *s)
 	lzma_stream *xz = calloc(1, sizeof(*xz));
 
 	s->state = xz;
-	return xz && lzma_stream_decoder(xz, MOST_MEMORY, LZMA_CONCATENATED) ==
-			     LZMA_OK;
+	return xz && lzma_stream_decoder(xz, ow_budget_share(0) + 1,
+					 LZMA_CONCATENATED) == LZMA_OK;
 }
 
 static enum step step_xz(struct stream *s)

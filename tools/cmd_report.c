@@ -51,6 +51,7 @@ static void print_usage(FILE *to)
 	      "process, nothing\n"
 	      "      --sysroot=DIR     of a trace: where its programs' files "
 	      "are\n"
+	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
 	      "  -h, --help            this\n"
 	      "\n"
 	      "Exit status: 0 all went well, 1 a trace is damaged, and what "
@@ -218,6 +219,7 @@ static const struct option long_options[] = {
 	{ "times", no_argument, NULL, 't' },
 	{ "by", required_argument, NULL, OPT_BY },
 	{ "sysroot", required_argument, NULL, OPT_SYSROOT },
+	{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -240,6 +242,7 @@ static bool take_option(struct request *r, int opt, const char *text)
 		r->trace.times = true;
 		r->of_traces = "-t";
 		return true;
+	case OPT_MEMORY_LIMIT: return take_memory_limit(text);
 	case OPT_BY: return take_grouping(r, text);
 	case OPT_SYSROOT:
 		r->trace.sysroot = text;

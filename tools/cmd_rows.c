@@ -14,6 +14,7 @@ static void print_usage(FILE *to)
 	      "the CFA, the rules of the registers.\n"
 	      "\n"
 	      "  -t, --table        of the compact table made from .eh_frame\n"
+	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
 	      "  -h, --help         this\n",
 	      to);
 }
@@ -22,6 +23,7 @@ int cmd_rows(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "table", no_argument, NULL, 't' },
+		{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -34,6 +36,10 @@ int cmd_rows(int argc, char **argv)
 			print_usage(stdout);
 			return finish_output(EXIT_WELL);
 		}
+		if (opt == OPT_MEMORY_LIMIT && take_memory_limit(optarg))
+			continue;
+		if (opt == OPT_MEMORY_LIMIT)
+			return EXIT_USAGE;
 		if (opt != 't') {
 			print_usage(stderr);
 			return EXIT_USAGE;

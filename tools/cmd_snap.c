@@ -29,6 +29,7 @@ static const struct option long_options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "redact", no_argument, NULL, OPT_REDACT },
 	{ "stack-size", required_argument, NULL, OPT_STACK_SIZE },
+	{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -44,6 +45,7 @@ static void print_usage(FILE *to)
 	      "  -o, --output=FILE  where to (outwind-PID.snap; -: stdout)\n"
 	      "      --redact       only what the stacks are found by\n"
 	      "      --stack-size=BYTES  copied of a stack at most\n"
+	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
 	      "  -h, --help         this\n"
 	      "\n"
 	      "Exit status: 0 all threads are in it, 1 some aren't, 2 nothing "
@@ -58,6 +60,7 @@ static bool parse_option(struct request *r, int opt)
 
 	switch (opt) {
 	case 'o': r->path = optarg; return true;
+	case OPT_MEMORY_LIMIT: return take_memory_limit(optarg);
 	case OPT_REDACT: r->saving |= OW_SAVE_REDACT; return true;
 	case OPT_STACK_SIZE:
 		if (!parse_number(optarg, 1, 1UL << 40, &n)) {

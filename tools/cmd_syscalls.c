@@ -25,6 +25,7 @@ static void print_usage(FILE *to)
 	      "  -d, --duration=SECS  for so long\n"
 	      "  -o, --output=FILE  where to (stderr, or stdout with -c)\n"
 	      "  -r, --raw          names as the object has them\n"
+	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
 	      "  -h, --help         this\n"
 	      "\n"
 	      "Exit status: that of COMMAND, 127 if there is no such program, "
@@ -65,6 +66,7 @@ static bool take_option(struct syscall_request *q, int opt, const char *text)
 {
 	switch (opt) {
 	case 'e': return syscallset_parse(&q->set, text);
+	case OPT_MEMORY_LIMIT: return take_memory_limit(text);
 	case 'k': q->stacks = true; return true;
 	case 'c': q->summary = true; return true;
 	case 'd': return parse_seconds("-d", text, &q->duration_ns);
@@ -97,6 +99,7 @@ int cmd_syscalls(int argc, char **argv)
 		{ "duration", required_argument, NULL, 'd' },
 		{ "output", required_argument, NULL, 'o' },
 		{ "raw", no_argument, NULL, 'r' },
+		{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};

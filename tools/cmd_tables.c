@@ -26,6 +26,7 @@ static void print_usage(FILE *to)
 	      "\n"
 	      "  -q, --quiet        print errors only\n"
 	      "      --dir          print where the tables are kept\n"
+	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
 	      "  -h, --help         this\n"
 	      "\n"
 	      "A table of more than 60 % of the size of its CFI is not kept; its "
@@ -118,6 +119,7 @@ int cmd_tables(int argc, char **argv)
 	static const struct option options[] = {
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "dir", no_argument, NULL, 'd' },
+		{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
@@ -128,6 +130,10 @@ int cmd_tables(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "qh", options, NULL)) != -1) {
 		switch (opt) {
 		case 'q': t.quiet = true; break;
+		case OPT_MEMORY_LIMIT:
+			if (!take_memory_limit(optarg))
+				return EXIT_USAGE;
+			break;
 		case 'd': return print_dir();
 		case 'h': print_usage(stdout); return finish_output(EXIT_WELL);
 		default: print_usage(stderr); return EXIT_USAGE;

@@ -33,6 +33,7 @@ static void print_usage(FILE *to)
 	      "  -s, --seconds=N     between two views (2)\n"
 	      "  -n, --views=N       end after so many\n"
 	      "      --no-kernel     without functions of the kernel\n"
+	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
 	      "  -h, --help          this\n"
 	      "\n"
 	      "Exit status: 0 all went well, 2 nothing could be done, 64 "
@@ -173,6 +174,7 @@ static bool take_option(struct request *r, int opt, const char *text)
 	bool good;
 
 	switch (opt) {
+	case OPT_MEMORY_LIMIT: return take_memory_limit(text);
 	case 'F':
 		good = take_number("-F", text, 10000, &n);
 		r->options.frequency = (unsigned int)n;
@@ -214,6 +216,7 @@ int cmd_top(int argc, char **argv)
 		{ "seconds", required_argument, NULL, 's' },
 		{ "views", required_argument, NULL, 'n' },
 		{ "no-kernel", no_argument, NULL, 'k' },
+		{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};

@@ -12,6 +12,13 @@ enum {
 	EXIT_USAGE = 64,
 };
 
+/* What getopt_long(3) returns for --memory-limit, which several commands have. */
+enum {
+	OPT_MEMORY_LIMIT = 1000
+};
+
+#define MEMORY_LIMIT_HELP "for what is in objects' files (512M)"
+
 int cmd_stack(int argc, char **argv);
 int cmd_snap(int argc, char **argv);
 int cmd_tables(int argc, char **argv);
@@ -35,6 +42,12 @@ bool parse_number(const char *text, unsigned long min, unsigned long max,
 
 /* A time above 0, as an option takes it; false, with a complaint, if it is none. */
 bool parse_seconds(const char *option, const char *text, uint64_t *ns);
+
+/*
+ * Have the library keep to a size in bytes, with K, M or G for more, as the
+ * option takes it; false, with a complaint, if it is none.
+ */
+bool take_memory_limit(const char *text);
 
 /* Write out what stdout holds; EXIT_NONE with a message if that fails. */
 int finish_output(int status);

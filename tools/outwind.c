@@ -86,6 +86,34 @@ bool parse_seconds(const char *option, const char *text, uint64_t *ns)
 	return true;
 }
 
+bool take_memory_limit(const char *text)
+{
+	static const char suffixes[] = "KMG";
+	size_t len = strlen(text);
+	const char *suffix = len > 1 ? strchr(suffixes, text[len - 1]) : NULL;
+	char digits[24];
+	unsigned long n;
+
+	snprintf(digits, sizeof(digits), "%.*s", (int)(len - !!suffix), text);
+	if (len >= sizeof(digits) || !parse_number(digits, 1, 1UL << 30, &n)) {
+		complain("--memory-limit %s: not a size", text);
+		return false;
+	}
+	ow_memory_limit((uint64_t)n
+			<< (suffix ? 10 * (suffix - suffixes + 1) : 0));
+	return true;
+}
+
+/* Objects that were left without something, on stderr. */
+static void complain_of_memory(void)
+{
+	const char *line;
+	size_t i;
+
+	for (i = 0; (line = ow_memory_refused(i)); i++)
+		complain("%s", line);
+}
+
 int finish_output(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -111,6 +139,7 @@ static int run(const struct command_entry *command, int argc, char **argv)
 {
 	int status = command->run(argc, argv);
 
+	complain_of_memory();
 	if (cutfiles_complain("outwind") && status == EXIT_WELL &&
 	    !command->samples)
 		return EXIT_SOME;

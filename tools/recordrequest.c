@@ -57,6 +57,7 @@ static const struct option long_options[] = {
 	{ "no-kernel", no_argument, NULL, OPT_NO_KERNEL },
 	{ "per-thread", no_argument, NULL, OPT_THREADS },
 	{ "table-memory", required_argument, NULL, OPT_MEMORY },
+	{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -92,6 +93,7 @@ static void print_usage(void)
 	      "      --table-memory=MIB  of tables in the kernel (256)\n"
 	      "      --max-frames=N    of a stack (1024)\n"
 	      "      --stats           costs and counts, on stderr\n"
+	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
 	      "  -h, --help            this\n"
 	      "\n"
 	      "Of a guest:\n"
@@ -248,6 +250,7 @@ static bool take_option(struct record_request *r, int opt, char *text)
 	case OPT_NO_KERNEL: r->live.kernel = false; return true;
 	case OPT_THREADS: r->live.by_thread = true; return true;
 	case OPT_MEMORY: return take_memory(r, text);
+	case OPT_MEMORY_LIMIT: return take_memory_limit(text);
 	case 'h': r->help = true; return true;
 	}
 	return false;

@@ -53,6 +53,12 @@ static bool take_stack_size(struct stack_request *r, const char *text)
 	return true;
 }
 
+static bool take_limit(struct stack_request *r, const char *text)
+{
+	(void)r;
+	return take_memory_limit(text);
+}
+
 static bool take_stop_timeout(struct stack_request *r, const char *text)
 {
 	unsigned long ms;
@@ -166,6 +172,7 @@ const struct stack_option stack_options[] = {
 	  .take = take_proc_mem },
 	{ 0, "stack-size", "BYTES", "copied of a stack at most",
 	  .take = take_stack_size },
+	{ 0, "memory-limit", "SIZE", MEMORY_LIMIT_HELP, .take = take_limit },
 	{ 0, "sysroot", "DIR", "below which a core's objects are",
 	  .text = IN_REQUEST(options.sysroot) },
 	{ 0, "no-tables", NULL, "don't use compact tables from the cache",

@@ -50,6 +50,20 @@ struct ow_error {
 	char msg[256]; /* one line, without a newline */
 };
 
+/*
+ * Set how many bytes of memory this process may take for what is in objects'
+ * files: decompressed sections, indexes of symbols and of unwind data, DWARF
+ * (536870912 by default).  One object gets no more than a quarter of what the
+ * others leave over; it goes without what takes more.
+ */
+void ow_memory_limit(uint64_t bytes);
+
+/*
+ * What an object had to go without, in one line that names it; NULL if there
+ * were no more than i of them.  The first 64 are kept; the text stays for good.
+ */
+const char *ow_memory_refused(size_t i);
+
 /* What a frame, and what an end of a walk, is called in one line. */
 const char *ow_how_text(enum ow_how how);
 const char *ow_end_text(enum ow_end end);

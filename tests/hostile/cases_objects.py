@@ -2,11 +2,13 @@
 """Objects that any user can make: they cost no more than their size deserves."""
 
 import errno
+import lzma
 import os
 import re
 import resource
 import struct
 import subprocess
+import zlib
 
 import elfmake
 from harness import (PATIENCE, START, case, check, check_names, need_root)
@@ -52,17 +54,19 @@ def functions(text):
         r'^#\d+ +0x[0-9a-f]+ (\S+)', text, re.MULTILINE)]
 
 
-def run_changed(context, change, *arguments, name='changed', wants='ready'):
+def run_changed(context, change, *arguments, name='changed', size=None):
     """Start a copy of a known program with other sections."""
     elf = elfmake.Elf(context.program('through'))
     change(elf)
     path = os.path.join(context.tmp, name)
     elf.write(path)
     os.chmod(path, 0o755)
+    if size:
+        os.truncate(path, size)
     while True:
         # What another test starts may have our file open for a moment.
         try:
-            return context.start([path, *arguments], wants)
+            return context.start([path, *arguments])
         except OSError as why:
             check(why.errno == errno.ETXTBSY, 'start', why)
 
@@ -197,3 +201,177 @@ def test_record(context):
         lines = [l for l in done.stdout.splitlines() if name in l]
         check(lines and all(';main;busy;work_here ' in l for l in lines),
               'stacks of ' + name, done.stdout)
+
+
+# What a run may have, by default, and what outwind takes by itself.
+LIMIT, OWN = 512, 64
+
+
+def check_bounded(done, most=LIMIT // 2):
+    check(done.megabytes < most, 'memory', '%d MB' % done.megabytes)
+
+
+def check_says(done, *texts):
+    lines = [l for l in done.stderr.splitlines() if 'memory-limit' in l]
+    check(len(lines) == len(texts) and
+          all(t in l for t, l in zip(texts, lines)), 'says', done.stderr)
+
+
+def zeros(size, declared=None):
+    """A compressed section of so many zeros, in a thousandth of the bytes."""
+    piece = bytes(16 * MB)
+    pack = zlib.compressobj(1, zlib.DEFLATED, -15)
+    once = pack.compress(piece) + pack.flush(zlib.Z_FULL_FLUSH)
+    check_sum = 1
+    for _ in range(size // len(piece)):
+        check_sum = zlib.adler32(piece, check_sum)
+    return elfmake.compressed(
+        b'\x78\x01' + once * (size // len(piece)) + pack.flush() +
+        struct.pack('>I', check_sum), declared or size)
+
+
+def bomb(elf):
+    elf.add('.debug_frame', zeros(320 * MB), flags=elfmake.SHF_COMPRESSED)
+
+
+@case('objects: a compressed .debug_frame of 320 MB')
+def test_bomb(context):
+    target = run_changed(context, bomb)
+    done = check_stack(context, target)
+    check_bounded(done)
+    check_says(done, '/changed: its .debug_frame would take more memory')
+    done = check_stack(context, target, '--memory-limit=100M')
+    check_bounded(done, 100 // 4 + OWN)
+    done = Done(context, 'stack', '--memory-limit=100X', target.pid)
+    check(done.status == 64 and
+          done.stderr.startswith('outwind: --memory-limit 100X: not a size\n'),
+          'a size that is none', done.stderr)
+
+
+def damaged_bomb(elf):
+    """It declares more than there is: nothing is taken for what isn't there."""
+    elf.add('.debug_frame', zeros(64 * MB, 400 * MB)[:20000] + bytes(400000),
+            flags=elfmake.SHF_COMPRESSED)
+
+
+@case('objects: a compressed .debug_frame that declares 400 MB')
+def test_damaged_bomb(context):
+    target = run_changed(context, damaged_bomb)
+    done = check_stack(context, target)
+    check_bounded(done, OWN + 64)
+    check_says(done)
+
+
+def dwarf_bombs(elf):
+    for name in '.debug_info', '.debug_str', '.debug_line':
+        elf.hide(name)
+        elf.add(name, zeros(320 * MB), flags=elfmake.SHF_COMPRESSED)
+
+
+@case('objects: DWARF sections of 320 MB each')
+def test_dwarf_bombs(context):
+    target = run_changed(context, dwarf_bombs)
+    done = check_stack(context, target, '-i')
+    check_bounded(done)
+    check_says(done, '/changed: its DWARF would take more memory')
+
+
+def sparse(elf):
+    """Little DWARF, compressed, in a file that is made long afterwards."""
+    elf.replace('.debug_str', elfmake.compressed(
+        zlib.compress(elf.contents('.debug_str')),
+        len(elf.contents('.debug_str'))), elfmake.SHF_COMPRESSED)
+
+
+@case('objects: compressed DWARF in a sparse file of 10 GB')
+def test_sparse(context):
+    target = run_changed(context, sparse, size=10240 * MB)
+    done = check_stack(context, target, '-i', expected=[
+        'wait_here', 'inlined', 'outer', 'main', START])
+    check_bounded(done, OWN + 64)
+
+
+def debug_link(elf):
+    elf.hide('.symtab', '.note.gnu.build-id', '.gnu_debuglink')
+    for name in '.debug_info', '.debug_abbrev':
+        elf.hide(name)
+    at = elf.head[5]
+    for i in range(elf.head[10]):
+        if struct.unpack_from('<I', elf.bytes, at + i * 56)[0] == 4:
+            struct.pack_into('<I', elf.bytes, at + i * 56, 0)
+    elf.add('.gnu_debuglink', b'changed.debug\0\0\0' + bytes(4))
+
+
+@case('objects: a linked debug file of 10 GB')
+def test_debug_link(context):
+    target = run_changed(context, debug_link)
+    path = os.path.join(context.tmp, 'changed.debug')
+    elf = elfmake.Elf(context.program('through'))
+    debug_link(elf)
+    elf.add('.symtab', bytes(24), elfmake.SHT_SYMTAB, link=1)
+    elf.write(path)
+    os.truncate(path, 10240 * MB)
+    done = Done(context, 'stack', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    check_bounded(done)
+    check_says(done, '/changed.debug: the CRC of this debug file')
+
+
+def symbols(number):
+    """So many, all of use, over a label that only an index can place."""
+    def change(elf):
+        code = elf.section('.text')
+        index = elf.sections.index(code)
+        strings = elf.add('.strings', b'\0f\0', elfmake.SHT_STRTAB)
+        each = b''.join(elfmake.symbol(1, code.vaddr + i % code.size, 1, index,
+                                       0x12) for i in range(code.size))
+        label = elfmake.symbol(1, code.vaddr, 0, index, 0x10)
+        elf.hide('.symtab')
+        elf.add('.symbols', elfmake.symbol(0, 0, 0) + label +
+                each * (number // code.size), elfmake.SHT_SYMTAB,
+                link=strings)
+    return change
+
+
+@case('objects: 4,000,000 symbols')
+def test_symbols(context):
+    target = run_changed(context, symbols(4000000))
+    done = Done(context, 'stack', '--memory-limit=200M', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    check_says(done, '/changed: an index of its symbols')
+    # The file's own pages count, too.
+    check_bounded(done, 4000000 * 24 // MB + 200 // 4 + OWN)
+
+
+def minidebug(elf):
+    pack = lzma.LZMACompressor(preset=0)
+    data = b''.join(pack.compress(bytes(64 * MB)) for _ in range(3))
+    elf.hide('.symtab')
+    elf.add('.gnu_debugdata', data + pack.flush())
+
+
+@case('objects: a .gnu_debugdata of 192 MB')
+def test_minidebug(context):
+    target = run_changed(context, minidebug)
+    done = Done(context, 'stack', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    check_bounded(done)
+    check_says(done, '/changed: its .gnu_debugdata')
+
+
+@case('objects: bombs in one of two recorded processes')
+def test_record_bombs(context):
+    need_root()
+    def change(elf):
+        bomb(elf)
+        dwarf_bombs(elf)
+    hostile = run_changed(context, change, 'work', name='hostile')
+    normal = run_changed(context, lambda elf: None, 'work', name='normal')
+    done = Done(context, 'record', '-i', '-d', '1', '-f', 'folded',
+                '--no-kernel', '-p', '%d,%d' % (hostile.pid, normal.pid))
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    check_bounded(done, LIMIT // 2 + 4 * OWN)
+    check('/hostile: its DWARF' in done.stderr, 'says', done.stderr)
+    lines = [l for l in done.stdout.splitlines() if 'normal' in l]
+    check(lines and all(';main;busy;work_here ' in l for l in lines),
+          'stacks of the normal one', done.stdout)

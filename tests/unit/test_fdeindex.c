@@ -2,6 +2,8 @@
 /* Listing the FDEs of a section, by one thread or by two. */
 #include "cfimake.h"
 #include "fdeindex.h"
+
+#include "budget.h"
 #include "test.h"
 
 enum {
@@ -96,8 +98,11 @@ static void check_list(const struct ow_fde_index *index, size_t nr)
 static void check_build(const struct ow_cfi *cfi, size_t nr)
 {
 	struct ow_fde_index index = { .nr = 0 };
+	size_t own = 0;
 
-	CHECK(ow_fde_index_build(cfi, false, &index) == 0);
+	CHECK(ow_fde_index_build(cfi, false, &own, &index) == 0);
+	CHECK(own >= index.nr * sizeof(*index.refs));
+	ow_budget_give(&own, own);
 	check_list(&index, nr);
 	free((void *)index.refs);
 }

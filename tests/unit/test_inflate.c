@@ -7,6 +7,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "error.h"
 #include "test.h"
 
 #define FULL 5000
@@ -43,21 +44,26 @@ static size_t make(uint32_t type, bool is_64, uint64_t size)
 
 static bool is_whole(size_t size, bool is_64, bool is_gnu)
 {
-	size_t got = 0;
-	uint8_t *bytes = ow_inflate(section, size, is_64, is_gnu, &got);
-	bool good = bytes && got == FULL && memcmp(bytes, full, FULL) == 0;
+	const struct ow_packed packed = { section, size, is_64, is_gnu };
+	struct ow_unpacked got = { NULL, 0, 0 };
+	size_t own = 0;
+	bool good = ow_inflate(&packed, &own, &got) == 0 && got.size == FULL &&
+		    got.room == FULL && own == FULL &&
+		    memcmp(got.bytes, full, FULL) == 0;
 
-	free(bytes);
-	return good;
+	ow_inflate_free(&got, &own);
+	return good && own == 0;
 }
 
 static bool is_refused(size_t size, bool is_64, bool is_gnu)
 {
-	size_t got = 77;
-	uint8_t *bytes = ow_inflate(section, size, is_64, is_gnu, &got);
+	const struct ow_packed packed = { section, size, is_64, is_gnu };
+	struct ow_unpacked got = { NULL, 77, 0 };
+	size_t own = 0;
+	int failed = ow_inflate(&packed, &own, &got);
 
-	free(bytes);
-	return !bytes && got == 77;
+	return failed == -OW_CODE_FORMAT && !got.bytes && got.size == 77 &&
+	       own == 0;
 }
 
 static void test_whole(void)

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much memory a run may take for what is in objects' files: decompressed
+ * sections, indexes, rows.  Anybody can write a file whose contents take far
+ * more memory than the file has bytes.
+ *
+ * An owner may have a quarter of what the others leave over, so that several
+ * greedy ones still leave enough for those that need little.  All functions may
+ * be called by several threads at once, for one owner by one only.
+ */
+#ifndef OW_BUDGET_H
+#define OW_BUDGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Take size bytes more for an owner, who has *own of them.  Return false, and
+ * take none, if that is more than the owner may have.
+ */
+bool ow_budget_take(size_t *own, size_t size);
+
+/* Give size bytes of an owner's back. */
+void ow_budget_give(size_t *own, size_t size);
+
+/* The bytes that an owner of *own may take; they aren't taken. */
+size_t ow_budget_share(size_t own);
+
+/*
+ * Note, once, that the file at path goes without what ("its .debug_frame"):
+ * ow_memory_refused() tells of it.
+ */
+void ow_budget_refuse(const char *path, const char *what);
+
+#endif /* OW_BUDGET_H */

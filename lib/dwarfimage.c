@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "dwarfimage.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "budget.h"
+#include "elfsym.h"
+#include "error.h"
+#include "inflate.h"
+#include "object.h"
+
+#define MOST_SECTIONS 4096 /* of an object that is used as it is */
+
+/* The order is of no interest. */
+static const char *const names[] = {
+	".debug_info",        ".debug_types",      ".debug_abbrev",
+	".debug_line",        ".debug_line_str",   ".debug_str",
+	".debug_str_offsets", ".debug_addr",       ".debug_ranges",
+	".debug_rnglists",    ".gnu_debugaltlink",
+};
+
+#define NR_NAMES      OW_ARRAY_SIZE(names)
+#define LONGEST_NAMES 256 /* bytes of all names, and of .shstrtab's */
+
+/* The file so far. */
+struct image {
+	uint8_t *bytes;
+	size_t size;
+	size_t *own;
+	Elf64_Shdr headers[NR_NAMES + 2]; /* none, those, the names */
+	size_t nr;
+	char text[LONGEST_NAMES];
+	size_t text_size;
+};
+
+static bool is_dwarf(const struct ow_elf *elf, const struct ow_elf_section *sec)
+{
+	static const char *const begins[] = { ".debug_", ".zdebug_",
+					      ".gnu_debug" };
+
+	for (size_t i = 0; i < OW_ARRAY_SIZE(begins); i++) {
+		const char *name = begins[i];
+		uint32_t k = 0;
+
+		while (name[k] && ow_elf_section_char(elf, sec, k) == name[k])
+			k++;
+		if (!name[k])
+			return true;
+	}
+	return false;
+}
+
+bool ow_dwarfimage_is_needed(const struct ow_object *obj)
+{
+	const struct ow_elf *elf = &obj->elf;
+	struct ow_elf_section sec;
+
+	if (elf->shnum > MOST_SECTIONS || elf->names_size == 0 ||
+	    elf->bytes[elf->names_off + elf->names_size - 1] != '\0')
+		return true;
+	for (uint32_t i = 1; ow_elf_section(elf, i, &sec); i++)
+		if (is_dwarf(elf, &sec) && sec.type != SHT_NOBITS &&
+		    (sec.type != SHT_PROGBITS ||
+		     (sec.flags & OW_SHF_COMPRESSED) ||
+		     ow_elf_section_char(elf, &sec, 1) == 'z'))
+			return true;
+	return false;
+}
+
+/* 0, or -OW_CODE_MEMORY. */
+static int append(struct image *im, const void *bytes, size_t size)
+{
+	uint8_t *more;
+
+	if (!ow_budget_take(im->own, size))
+		return -OW_CODE_MEMORY;
+	more = realloc(im->bytes, im->size + size + 1);
+	if (!more) {
+		ow_budget_give(im->own, size);
+		return -OW_CODE_MEMORY;
+	}
+	memcpy(more + im->size, bytes, size);
+	im->bytes = more;
+	im->size += size;
+	return 0;
+}
+
+static int add_section(struct image *im, const char *name, uint32_t type,
+		       const void *bytes, size_t size)
+{
+	im->headers[im->nr++] = (Elf64_Shdr){
+		.sh_name = (Elf64_Word)im->text_size,
+		.sh_type = type,
+		.sh_offset = im->size,
+		.sh_size = size,
+		.sh_addralign = 1,
+	};
+	im->text_size += (size_t)snprintf(im->text + im->text_size,
+					  sizeof(im->text) - im->text_size,
+					  "%s", name) +
+			 1;
+	return append(im, bytes, size);
+}
+
+/* 0, also if the object has no such section, or what is wrong. */
+static int take_section(struct image *im, const struct ow_object *obj,
+			const char *name)
+{
+	struct ow_unpacked got = { NULL, 0, 0 };
+	struct ow_packed packed = { .is_64 = obj->elf.is_64 };
+	struct ow_elf_section sec;
+	char gnu_name[32];
+	int failed;
+
+	snprintf(gnu_name, sizeof(gnu_name), ".z%s", name + 1);
+	if (!ow_object_section(obj, name, &sec)) {
+		packed.is_gnu = ow_object_section(obj, gnu_name, &sec);
+		if (!packed.is_gnu)
+			return 0;
+	}
+	packed.bytes = obj->bytes + sec.off;
+	packed.size = sec.size;
+	if (!packed.is_gnu && !(sec.flags & OW_SHF_COMPRESSED))
+		return add_section(im, name, SHT_PROGBITS, packed.bytes,
+				   packed.size);
+	failed = ow_inflate(&packed, im->own, &got);
+	if (failed)
+		return failed;
+	failed = add_section(im, name, SHT_PROGBITS, got.bytes, got.size);
+	ow_inflate_free(&got, im->own);
+	return failed;
+}
+
+static int put_headers64(struct image *im)
+{
+	Elf64_Ehdr *head = (void *)im->bytes;
+
+	head->e_phoff = 0;
+	head->e_phnum = 0;
+	head->e_shoff = im->size;
+	head->e_shentsize = sizeof(im->headers[0]);
+	head->e_shnum = (Elf64_Half)im->nr;
+	head->e_shstrndx = (Elf64_Half)(im->nr - 1);
+	return append(im, im->headers, im->nr * sizeof(im->headers[0]));
+}
+
+static int put_headers32(struct image *im)
+{
+	Elf32_Ehdr *head = (void *)im->bytes;
+	Elf32_Shdr list[NR_NAMES + 2];
+
+	for (size_t i = 0; i < im->nr; i++)
+		list[i] = (Elf32_Shdr){
+			.sh_name = im->headers[i].sh_name,
+			.sh_type = im->headers[i].sh_type,
+			.sh_offset = (Elf32_Off)im->headers[i].sh_offset,
+			.sh_size = (Elf32_Word)im->headers[i].sh_size,
+			.sh_addralign = 1,
+		};
+	head->e_phoff = 0;
+	head->e_phnum = 0;
+	head->e_shoff = (Elf32_Off)im->size;
+	head->e_shentsize = sizeof(list[0]);
+	head->e_shnum = (Elf32_Half)im->nr;
+	head->e_shstrndx = (Elf32_Half)(im->nr - 1);
+	return append(im, list, im->nr * sizeof(list[0]));
+}
+
+static int make(struct image *im, const struct ow_object *obj)
+{
+	static const uint8_t zeros[8];
+	bool is_64 = obj->elf.is_64;
+	/* ow_elf_parse() has read it all. */
+	int failed = append(im, obj->bytes,
+			    is_64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr));
+
+	for (size_t i = 0; !failed && i < NR_NAMES; i++)
+		failed = take_section(im, obj, names[i]);
+	if (!failed)
+		failed = add_section(im, ".shstrtab", SHT_STRTAB, im->text,
+				     sizeof(im->text));
+	/* libelf wants headers aligned. */
+	if (!failed)
+		failed = append(im, zeros, -im->size & 7);
+	if (!failed)
+		failed = is_64 ? put_headers64(im) : put_headers32(im);
+	return failed;
+}
+
+uint8_t *ow_dwarfimage_make(const struct ow_object *obj, size_t *own,
+			    size_t *size_ret)
+{
+	struct image im = { .own = own, .nr = 1, .text_size = 1 };
+	size_t before = *own;
+	int failed = make(&im, obj);
+
+	if (!failed) {
+		*size_ret = im.size;
+		return im.bytes;
+	}
+	if (failed == -OW_CODE_MEMORY)
+		ow_budget_refuse(obj->path, "its DWARF");
+	ow_budget_give(own, *own - before);
+	free(im.bytes);
+	return NULL;
+}
