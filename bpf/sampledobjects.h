@@ -31,7 +31,7 @@ struct ow_sampledobjects {
 	struct ow_object_kin *kin; /* of object n: n - 1 */
 	uint32_t *kin_heads;       /* OW_BPF_OBJECTS lists, by path */
 	uint64_t bytes_compared;   /* to tell files of one build-id apart */
-	bool is_full; /* no object that is new is opened */
+	bool is_full;              /* no object that is new is opened */
 };
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes that map, execute and end without end: others lose nothing by it."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from harness import PATIENCE, case, check, need_root, wait_until
+
+MB = 1 << 20
+# What the recorder may take, of which its maps in the kernel are some.
+MOST_MEMORY = 250 * MB
+
+
+class Recording:
+    """A recorder of all processes, of which a process is to be looked at."""
+
+    def __init__(self, context, *options):
+        self.path = os.path.join(context.tmp, 'profile')
+        self.errors = os.path.join(context.tmp, 'errors')
+        with open(self.errors, 'wb') as err:
+            self.child = subprocess.Popen(
+                [context.outwind, 'record', '-a', '-o', self.path,
+                 *map(str, options)], stdin=subprocess.DEVNULL, stderr=err)
+        context.stack.callback(self.kill)
+
+    def kill(self):
+        if self.child.poll() is None:
+            self.child.kill()
+            self.child.wait()
+
+    def memory(self):
+        """The most that it has had which is its own, in bytes."""
+        with open('/proc/%d/status' % self.child.pid, encoding='ascii') as f:
+            return 1024 * int(re.search(r'RssAnon:\s*(\d+)', f.read())[1])
+
+    def end(self):
+        """End it; what it said."""
+        self.child.send_signal(signal.SIGTERM)
+        self.child.wait(timeout=PATIENCE)
+        with open(self.errors, encoding='utf-8') as f:
+            said = f.read()
+        check(self.child.returncode == 0, 'status', said)
+        return said
+
+    def stacks(self, pid):
+        """Of a process: (function names from the innermost on, end, count)."""
+        with open(self.path, encoding='utf-8') as f:
+            profile = json.load(f)
+        frames = profile['frames']
+        return [([frames[i].get('function') for i in stack['frames']
+                  if not frames[i].get('kernel')], stack['end'],
+                 stack['count'])
+                for stack in profile['stacks'] if stack['pid'] == pid]
+
+
+def cpu_seconds(pid):
+    with open('/proc/%d/stat' % pid, encoding='utf-8') as f:
+        fields = f.read().rsplit(')', 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def start_bystander(context):
+    """A program that no process has run before, and that never rests."""
+    path = os.path.join(context.tmp, 'bystander')
+    shutil.copy(context.program('bystander'), path)
+    return context.start([path])
+
+
+def check_bystander(recording, pid):
+    """Each of its stacks is whole, by its names."""
+    stacks = recording.stacks(pid)
+    whole = ['inner', 'middle', 'outer', 'main']
+    wrong = [(names, end) for names, end, _ in stacks if names[:4] != whole
+             or end != 'complete']
+    check(stacks and not wrong, 'stacks of the bystander', wrong or stacks)
+
+
+def let_run(pid, seconds=0.5):
+    begun = cpu_seconds(pid)
+    wait_until(lambda: cpu_seconds(pid) >= begun + seconds, 'it runs')
+
+
+@case('blinding: files of one process leave others room')
+def _(context):
+    need_root()
+    context.start(['manyfiles', '8400'])
+    recording = Recording(context, '-f', 'json', '-F', 499)
+    wait_until(lambda: recording.memory() > 0, 'recording')
+    bystander = start_bystander(context)
+    let_run(bystander.pid)
+    said = recording.end()
+    check(re.search(r'^outwind: \d+ mappings of files had no room: one process '
+                    r'may have 1024 files, one user 2048, all 8191$', said,
+                    re.MULTILINE), 'message', said)
+    check_bystander(recording, bystander.pid)
+
+
+@case('blinding: files of one user leave others room')
+def _(context):
+    need_root()
+    for _ in range(3):
+        context.start(['manyfiles', '3000', '65534'])
+    recording = Recording(context, '-f', 'json', '-F', 499, '--stats')
+    bystander = start_bystander(context)
+    let_run(bystander.pid)
+    said = recording.end()
+    objects = int(re.search(r'(\d+) objects', said)[1])
+    check(objects < 4096, 'objects', said)
+    check('mappings of files had no room' in said, 'message', said)
+    check_bystander(recording, bystander.pid)
+
+
+@case('blinding: mappings of one process leave others room')
+def _(context):
+    need_root()
+    hostile = context.start(['manymaps', '17000'])
+    recording = Recording(context, '-f', 'json', '-F', 499)
+    bystander = start_bystander(context)
+    let_run(bystander.pid)
+    let_run(hostile.pid)
+    memory = recording.memory()
+    said = recording.end()
+    check(memory < MOST_MEMORY, 'memory', memory)
+    check(re.search(r'^outwind: 1 processes had more than 16383 mappings of '
+                    r'code: \d+ of their samples end there$', said,
+                    re.MULTILINE), 'message', said)
+    ends = {end for _, end, _ in recording.stacks(hostile.pid)}
+    check('tables had no room' in ends, 'ends', ends)
+    check_bystander(recording, bystander.pid)
+
+
+@case('growth: mapping and unmapping again and again')
+def _(context):
+    need_root()
+    hostile = context.start(['manymaps', '4000'])
+    recording = Recording(context, '-f', 'json', '-F', 99)
+    bystander = start_bystander(context)
+    let_run(bystander.pid)
+    let_run(hostile.pid, 1)
+    memory = recording.memory()
+    recording.end()
+    check(memory < MOST_MEMORY, 'memory', memory)
+    check_bystander(recording, bystander.pid)
+    context.note('%d MB' % (memory // MB))
+
+
+@case('growth: short processes that no sample hits')
+def _(context):
+    need_root()
+    recording = Recording(context, '-F', 2, '--stats')
+    shell = context.start(
+        ['/bin/sh', '-c', 'echo ready; i=0; while [ $i -lt 2000 ]; do '
+         '/bin/true; i=$((i+1)); done; echo done; sleep 1000'])
+    wait_until(lambda: shell.stdout.readline() == b'done\n', 'it is done')
+    time.sleep(0.5)
+    said = recording.end()
+    lists = int(re.search(r'(\d+) lists of mappings', said)[1])
+    # One a process that there was, and one a sample.
+    check(lists < 1000, 'lists', said)
+    context.note('%d lists of mappings for 2000 processes' % lists)
