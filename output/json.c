@@ -9,25 +9,40 @@ static size_t plain_size(const unsigned char *s)
 {
 	size_t n = 0;
 
-	while (s[n] >= ' ' && s[n] < 0x80 && s[n] != '"' && s[n] != '\\')
+	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
 		n++;
 	return n;
 }
 
-/* One character that may need an escape; return its size. */
+/* The code point of a sequence of n bytes, of at most three. */
+static unsigned int code_point(const unsigned char *s, size_t n)
+{
+	if (n == 1)
+		return s[0];
+	if (n == 2)
+		return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+	return (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+}
+
+/*
+ * One character that may need an escape; return its size.  What is odd has one,
+ * so that JSON shown on a terminal does nothing to it; none has over three bytes.
+ */
 static size_t put_special(FILE *out, const unsigned char *s)
 {
-	size_t n = ow_view_utf8_size(s);
+	bool is_odd;
+	size_t n;
 
-	if (n == 0)
+	is_odd = ow_view_is_odd(s, &n);
+	if (ow_view_utf8_size(s) == 0)
 		fputs("\\ufffd", out);
 	else if (*s == '"' || *s == '\\')
 		fprintf(out, "\\%c", *s);
-	else if (*s < ' ')
-		fprintf(out, "\\u%04x", *s);
+	else if (is_odd)
+		fprintf(out, "\\u%04x", code_point(s, n));
 	else
 		fwrite_unlocked(s, 1, n, out);
-	return n ? n : 1;
+	return n;
 }
 
 static void put_string(FILE *out, const char *text)

@@ -20,6 +20,8 @@
 
 #include "profile.h"
 
+#include "stackview.h"
+
 #define HEADER  "outwind-profile "
 #define VERSION 2
 
@@ -29,8 +31,12 @@ static void put_items(FILE *out, const struct profile *p)
 	const struct profile_frame *f;
 	uint32_t i;
 
-	for (i = 1; i < p->strings.nr; i++)
-		fprintf(out, "s %s\n", profile_text(p, i));
+	/* A newline in a name would begin another item. */
+	for (i = 1; i < p->strings.nr; i++) {
+		fputs("s ", out);
+		ow_view_put_clean(out, profile_text(p, i));
+		putc('\n', out);
+	}
 	for (m = p->mappings; m < p->mappings + p->nr_mappings; m++)
 		fprintf(out, "m %u %u %llx %llx %llx\n", m->module, m->build_id,
 			(unsigned long long)m->start,

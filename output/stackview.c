@@ -75,6 +75,20 @@ void ow_view_put_clean(FILE *out, const char *text)
 			fwrite_unlocked(s, 1, n, out);
 }
 
+void ow_view_put_clean_part(FILE *out, const char *text, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)text, *end = s + size;
+	size_t n;
+
+	for (; s < end; s += n)
+		if (*s == '\t' || !ow_view_is_odd(s, &n)) {
+			n = *s == '\t' ? 1 : n;
+			fwrite_unlocked(s, 1, n, out);
+		} else {
+			putc_unlocked('?', out);
+		}
+}
+
 const char *ow_view_line(const char *lines, char *buf, size_t size)
 {
 	size_t n = strcspn(lines, "\n");

@@ -110,6 +110,12 @@ bool ow_view_is_odd(const unsigned char *s, size_t *size);
 void ow_view_put_clean(FILE *out, const char *text);
 
 /*
+ * The same of size bytes, behind which there is a zero; tabs stay, and a character
+ * that is not whole is odd.
+ */
+void ow_view_put_clean_part(FILE *out, const char *text, size_t size);
+
+/*
  * The first of some lines, whose last one may lack its newline, cut to size with
  * its zero; return where the next one begins.
  */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "stackview.h"
 
 struct tally {
 	unsigned long well, failed;
@@ -57,7 +58,8 @@ static void make(struct tally *t, const char *path, bool must)
 	t->well++;
 	if (t->quiet)
 		return;
-	printf("%s: %s, %llu rows, %llu rules, %llu bytes", path,
+	ow_view_put_clean(stdout, path);
+	printf(": %s, %llu rows, %llu rules, %llu bytes",
 	       s.too_large ? "not kept" :
 	       s.was_there ? "was there" :
 			     "made",

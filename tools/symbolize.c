@@ -4,18 +4,26 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <outwind/outwind.h>
 
 #include "cutfiles.h"
+#include "stackview.h"
 #include "traceline.h"
 
 #define EXIT_USAGE  1
 #define EXIT_BROKEN 2
 
+static bool is_terminal; /* stdout */
+
 static int complain(const char *what, const char *why)
 {
-	fprintf(stderr, "symbolize: %s%s\n", what, why);
+	fflush(stdout);
+	fputs("symbolize: ", stderr);
+	ow_view_put_clean(stderr, what);
+	ow_view_put_clean(stderr, why);
+	putc('\n', stderr);
 	return EXIT_BROKEN;
 }
 
@@ -30,22 +38,74 @@ static size_t read_part(FILE *from, char *buf, size_t size)
 	return used;
 }
 
+/* Bytes at the end of text that are the begin of a character, at most 3. */
+static size_t unfinished(const char *text, size_t size)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t n;
+
+	for (n = 1; n <= 3 && n <= size; n++) {
+		if (s[size - n] < 0x80)
+			return 0;
+		if (s[size - n] >= 0xc0)
+			return s[size - n] >= (n == 1 ? 0xc0 :
+					       n == 2 ? 0xe0 :
+							0xf0) ?
+				       n :
+				       0;
+	}
+	return 0;
+}
+
+/*
+ * Text of the trace itself: bytes pass as they are, as through any filter, but none
+ * of them may steer a terminal.
+ */
+static void put_text(const char *text, size_t size)
+{
+	if (is_terminal)
+		ow_view_put_clean_part(stdout, text, size);
+	else
+		fwrite(text, 1, size, stdout);
+}
+
+/* All of a part but its end of line, which may be of two characters. */
+static size_t text_size(const char *part, size_t size)
+{
+	if (size && part[size - 1] == '\n')
+		size--;
+	else
+		return size;
+	return size && part[size - 1] == '\r' ? size - 1 : size;
+}
+
 /*
  * A line of any length passes through a small buffer: what doesn't fit in is
- * no address.  The last line may lack its newline, but is given one.
+ * no address.  The last line may lack its newline, but is given one.  The part
+ * has room for a zero.
  */
 static void copy_line(FILE *from, const char *part, size_t size)
 {
-	char buf[4096];
+	char buf[4096 + 1];
+	size_t kept, n;
 
 	while (size && part[size - 1] != '\n') {
-		fwrite(part, 1, size, stdout);
-		size = read_part(from, buf, sizeof(buf));
+		kept = unfinished(part, size);
+		put_text(part, size - kept);
+		memmove(buf, part + size - kept, kept);
+		n = read_part(from, buf + kept, sizeof(buf) - 1 - kept);
+		size = kept + n;
 		part = buf;
-		if (!size)
-			putchar('\n');
+		buf[size] = '\0';
+		if (n)
+			continue;
+		put_text(part, size);
+		putchar('\n');
+		return;
 	}
-	fwrite(part, 1, size, stdout);
+	n = text_size(part, size);
+	put_text(part, n);
+	fwrite(part + n, 1, size - n, stdout);
 }
 
 static void put_name(struct ow_nametable *names, uint64_t addr,
@@ -54,21 +114,24 @@ static void put_name(struct ow_nametable *names, uint64_t addr,
 	const char *name;
 	uint64_t offset;
 
-	if (!ow_nametable_find(names, addr, &name, &offset))
-		printf("%.*s\n", (int)size, line);
-	else if (offset)
-		printf("%s+%#" PRIx64 "\n", name, offset);
-	else
-		puts(name);
+	if (!ow_nametable_find(names, addr, &name, &offset)) {
+		printf("%.*s\n", (int)size, line); /* an address */
+		return;
+	}
+	ow_view_put_clean(stdout, name);
+	if (offset)
+		printf("+%#" PRIx64, offset);
+	putchar('\n');
 }
 
 static int symbolize(struct ow_nametable *names, FILE *trace, const char *path)
 {
-	char line[OW_TRACELINE_MAX + 1];
+	char line[OW_TRACELINE_MAX + 2];
 	size_t size, length;
 	uint64_t addr;
 
-	while ((size = read_part(trace, line, sizeof(line)))) {
+	while ((size = read_part(trace, line, sizeof(line) - 1))) {
+		line[size] = '\0';
 		length = size - (line[size - 1] == '\n');
 		if (length <= OW_TRACELINE_MAX &&
 		    ow_traceline_address(line, length, &addr))
@@ -142,6 +205,7 @@ int main(int argc, char **argv)
 		print_usage(stderr, argv[0]);
 		return EXIT_USAGE;
 	} else {
+		is_terminal = isatty(STDOUT_FILENO);
 		status = run(argv[1], argv[2]);
 	}
 	if (cutfiles_complain("symbolize") && status == 0)

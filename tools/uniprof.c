@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* uniprof: traces of a Xen guest, with the options and output of uniprof 1.2. */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +38,19 @@ struct uniprof {
 	struct ow_name names[MOST_FRAMES];
 };
 
+/* A line on stderr; the guest chose some of what is in it. */
+__attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	ow_view_put_clean(stderr, line);
+	putc('\n', stderr);
+}
+
 static void put_stack(struct uniprof *u, struct ow_capture *c, size_t i)
 {
 	struct ow_error why;
@@ -47,8 +61,8 @@ static void put_stack(struct uniprof *u, struct ow_capture *c, size_t i)
 
 	if (!view.thread->captured) {
 		if (u->args->verbose)
-			fprintf(stderr, "VCPU %zu: skipping trace: %s\n", i,
-				view.thread->why.msg);
+			complain("VCPU %zu: skipping trace: %s", i,
+				 view.thread->why.msg);
 		return;
 	}
 	view.nr =
@@ -114,7 +128,7 @@ static int sample(struct uniprof *u, struct ow_capture *c, struct ow_xen *x,
 
 	put_header(u, d);
 	if (sampler_run(&s, c)) {
-		fprintf(stderr, "%s\n", s.why.msg);
+		complain("%s", s.why.msg);
 		status = ow_xen_domain(x, &now, NULL) || now.ended ?
 				 EXIT_SHUT_DOWN :
 				 EXIT_NO_TRACE;
@@ -164,18 +178,16 @@ static int say_failure(const struct uniprof *u, struct ow_xen *x,
 	char domain[32];
 
 	if (ow_xen_domain(x, &d, NULL) || d.ended) {
-		fprintf(stderr, "%s\n", err->msg);
+		complain("%s", err->msg);
 		return EXIT_SHUT_DOWN;
 	}
 	snprintf(domain, sizeof(domain), "domain %u: ", d.id);
 	if (u->args->elf && strncmp(err->msg, domain, strlen(domain)) != 0)
-		fprintf(stderr,
-			"Cannot read elf file %s. File unreadable or invalid! "
-			"(%s)\n",
-			u->args->elf, err->msg);
+		complain("Cannot read elf file %s. File unreadable or invalid! "
+			 "(%s)",
+			 u->args->elf, err->msg);
 	else
-		fprintf(stderr, "Could not pause domid %u (%s)\n", d.id,
-			err->msg);
+		complain("Could not pause domid %u (%s)", d.id, err->msg);
 	return EXIT_NO_TRACE;
 }
 
@@ -223,13 +235,11 @@ static int say_no_domain(const struct uniprof_args *a,
 			a->domain, a->domain);
 		return EXIT_NO_DOMAIN;
 	case OW_CODE_FORMAT:
-		fprintf(stderr, "Unexpected wordsize (%s), cannot trace.\n",
-			err->msg);
+		complain("Unexpected wordsize (%s), cannot trace.", err->msg);
 		return EXIT_BAD_WORD;
 	}
-	fprintf(stderr,
-		"Cannot connect to the hypervisor. (Is this Xen?) (%s)\n",
-		err->msg);
+	complain("Cannot connect to the hypervisor. (Is this Xen?) (%s)",
+		 err->msg);
 	return EXIT_NO_HYPERVISOR;
 }
 

@@ -114,10 +114,12 @@ static void test_json_strings(void)
 	FILE *out = open_text();
 
 	ow_json_writer.begin(out, 7,
-			     "/a\"b\\c\x01\n\x7f \xc3\xbc\xff\xe2\x82/\"");
+			     "/a\"b\\c\x01\n\x7f\xc2\x9b\xe2\x80\xae \xc3\xbc"
+			     "\xff\xe2\x82/\"");
 	ow_json_writer.end(out);
 	CHECK(close_text(out, "{\"pid\":7,\"program\":\"/a\\\"b\\\\c"
-			      "\\u0001\\u000a\x7f \xc3\xbc\\ufffd\\ufffd"
+			      "\\u0001\\u000a\\u007f\\u009b\\u202e \xc3\xbc"
+			      "\\ufffd\\ufffd"
 			      "\\ufffd/\\\"\",\"threads\":[]}\n"));
 }
 

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Names that a target chooses to steer the terminal of who looks at it."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+
+from harness import case, check
+
+# In place of paused_inner, of as many bytes: ESC, C1's CSI, a newline, and
+# U+202E, which turns the order of letters.
+WAS = b'paused_inner'
+EVIL = b'p\x1b[2J\xc2\x9b\n\xe2\x80\xae'
+ODD = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e'
+                 '\u2066-\u2069]')
+
+
+def check_clean(out, what):
+    found = ODD.findall(out.decode(errors='replace'))
+    check(not found, 'what steers a terminal, by ' + what, (found, out[:400]))
+
+
+def evil_library(t):
+    """A library whose path and one of whose names are evil."""
+    path = os.path.join(t.tmp, 'a\x1b[31m\u009b\u202eb\nc.so')
+    shutil.copy(t.program('libpaused.so'), path)
+    with open(path, 'r+b') as f:
+        content = f.read()
+        check(len(EVIL) <= len(WAS) and WAS in content,
+              'its name')
+        f.seek(0)
+        f.write(content.replace(WAS, EVIL.ljust(len(WAS), b'x')))
+    return path
+
+
+@case('text: names of a process and of its files, on a terminal')
+def evil_names(t):
+    path = evil_library(t)
+    pid = t.start(['loadpaused', path]).pid
+    for options in ((), ('-v',), ('-l',), ('-m',), ('-f', 'folded'),
+                    ('--style=gdb',), ('--style=eu',), ('--json',)):
+        done = t.run('stack', *options, pid, status=0)
+        check_clean(done.stdout + done.stderr, 'stack ' + ' '.join(options))
+    frame = t.stacks(pid)['threads'][0]['frames'][1]
+    check(frame['function'] == EVIL.ljust(len(WAS), b'x').decode() and
+          frame['module'] == path, 'JSON tells the name', frame)
+    for command in ([t.tbstack, str(pid)], [t.tbstack, '--verbose', str(pid)],
+                    [t.outwind, 'tables', str(pid)],
+                    [t.outwind, 'tables', path],
+                    [t.outwind, 'tables', path + 'x'],
+                    [t.outwind, 'stack', path],
+                    [t.outwind, 'snap', '-o', t.tmp + '/s', str(pid)]):
+        done = t.run_tool(command)
+        check_clean(done.stdout + done.stderr, ' '.join(command[:2]))
+
+
+@case('text: profiles of evil names, in every format')
+def evil_profiles(t):
+    path = evil_library(t)
+    busy = t.start([t.program('busyname'), path])
+    own = os.path.join(t.tmp, 'profile.owp')
+    t.run('record', '--engine=perf', '-p', busy.pid, '-d', '0.3', '-F', '499',
+          '-o', own, status=0)
+    formats = ('folded', 'perf', 'json', 'speedscope', 'svg', 'html', 'outwind')
+    for name in formats:
+        done = t.run('report', '-f', name, '-o', '-', own, status=0)
+        check_clean(done.stdout, name)
+        check(b'busy_name' in done.stdout, 'names are there', name)
+
+
+@case('text: symbolize by a table of evil names')
+def evil_table(t):
+    symbolize = os.path.join(os.path.dirname(t.outwind), 'symbolize')
+    path = evil_library(t)
+    symbols = subprocess.run(['nm', path], check=True, capture_output=True)
+    addr = re.search(rb'(?m)^(\w+) t p', symbols.stdout).group(1)
+    text = os.path.join(t.tmp, 'text')
+    with open(text, 'wb') as f:
+        f.write(addr + b' T evil\x1b[2J\xc2\x9b\xe2\x80\xae\n')
+    trace = os.path.join(t.tmp, 'trace')
+    with open(trace, 'wb') as f:
+        f.write(b'0x' + addr + b'\n\x1b[2Ja line\t\xc2\x9b' + b'\xc3\xa4' * 4000 +
+                b'\r\n1\n')
+    for table in (path, text):
+        done = t.run_tool([symbolize, table, trace], status=0)
+        lines = done.stdout.split(b'\n')
+        check_clean(lines[0], 'symbolize')
+        check(lines[0].startswith((b'p?[2J?', b'evil?[2J??')), 'its name', lines)
+        check(lines[1] == b'\x1b[2Ja line\t\xc2\x9b' + b'\xc3\xa4' * 4000 + b'\r',
+              'what is no address passes as it is', lines[1][:40])
+        # On a terminal nothing passes.
+        ours, theirs = pty.openpty()
+        subprocess.run([symbolize, table, trace], stdout=theirs, check=True)
+        os.close(theirs)
+        got = b''
+        while got.count(b'\n') < 3:
+            got += os.read(ours, 65536)
+        os.close(ours)
+        check_clean(got.replace(b'\r', b''), 'symbolize on a terminal')
+        check('?[2Ja line' in got.decode() and
+              got.decode().count('\u00e4') == 4000, 'the rest', got[:80])
