@@ -105,3 +105,20 @@ def tables(context):
                       'other frames after it is made again', frames)
                 target.kill()
                 target.wait()
+
+
+@case('identity: record of a program that has written to its vDSO')
+def written_vdso(context):
+    need_root()
+    liar = context.start(['vdso_reader', 'lie'])
+    honest = context.start(['vdso_reader'])
+    path = os.path.join(context.tmp, 'profile.json')
+    context.run('record', '-d', '1', '-F', '199', '-f', 'json', '-o', path,
+                '-p', '%d,%d' % (liar.pid, honest.pid), status=0)
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    names = {frame.get('function') for stack in profile['stacks']
+             for frame in [profile['frames'][i] for i in stack['frames']]
+             if stack['pid'] == honest.pid and frame.get('module') == '[vdso]'}
+    check(names and all(name and 'clock_g' in name for name in names),
+          'names in the vDSO', names)
