@@ -33,7 +33,7 @@ $(B)/bench/bench_compat: $(B)/bench/bench_compat.o $(B)/bench/functions_omit.o \
 	@$(CC) $(LDFLAGS) $^ -o $@
 
 # What is looked at.
-bench_targets := $(addprefix $(B)/bench/,small threads freeze_min)
+bench_targets := $(addprefix $(B)/bench/,small threads freeze_min shortlives)
 $(bench_targets): $(B)/bench/%: bench/%.c
 	@mkdir -p $(@D)
 	@$(CC) $(flags) -O2 -pthread $(CFLAGS) $< -o $@
@@ -53,4 +53,8 @@ bench-record: $(B)/bin/outwind $(B)/bench/depths live-build
 	@python3 -B bench/loads.py $(B)
 	@python3 -B bench/recordfirst.py $(B)
 
-.PHONY: bench bench-record
+# An hour, or as many SECONDS as are given.
+bench-record-long: $(B)/bin/outwind $(B)/bench/shortlives
+	@python3 -B bench/recordlong.py $(B) $(SECONDS)
+
+.PHONY: bench bench-record bench-record-long
