@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All that a hash map of BPF's has, taken out of it. */
+/* All that a hash map of BPF's has, taken out of it or not. */
 #ifndef OW_BPFBATCH_H
 #define OW_BPFBATCH_H
 
@@ -11,6 +11,12 @@
  * them at a time, in arrays.  Return 0, or -1 and errno.
  */
 int ow_bpfbatch_drain(int fd, size_t key_size, size_t value_size,
+		      void (*take)(void *arg, const void *keys,
+				   const void *values, uint32_t nr),
+		      void *arg);
+
+/* The same, and leave them there: one that is put there meanwhile may be missing. */
+int ow_bpfbatch_visit(int fd, size_t key_size, size_t value_size,
 		      void (*take)(void *arg, const void *keys,
 				   const void *values, uint32_t nr),
 		      void *arg);

@@ -219,6 +219,7 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.wait = engine_wait,
 	.stop = engine_stop,
 	.collect = engine_collect,
+	.keep = ow_bpfwaits_keep,
 	.count = engine_count,
 	.close = engine_close,
 };

@@ -145,6 +145,31 @@ static void count_open(struct ow_recorder *r, const struct ow_bpf_wait *wait,
 	s->is.value += end - wait->since;
 }
 
+static void keep(void *arg, const void *tids, const void *values, uint32_t nr)
+{
+	const struct ow_bpf_wait *wait = values;
+	struct ow_recorder *r = arg;
+	struct ow_stored *s;
+	uint32_t i;
+
+	(void)tids;
+	for (i = 0; i < nr; i++) {
+		s = ow_samplestore_find(&r->store, &wait[i].key);
+		if (s)
+			s->unused = 0;
+	}
+}
+
+bool ow_bpfwaits_keep(struct ow_recorder *r)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	return !(r->options.events & OW_RECORD_OFF_CPU) ||
+	       !ow_bpfbatch_visit(bpf_map__fd(e->skel->maps.waits),
+				  sizeof(uint32_t), sizeof(struct ow_bpf_wait),
+				  keep, r);
+}
+
 struct ending {
 	struct ow_recorder *recorder;
 	uint64_t end;

@@ -209,8 +209,7 @@ static int drain(const struct draining *d, struct ow_error *err)
 
 	ow_jitmaps_read(&r->images.jits, true);
 	ow_samplestore_drain(&r->store, drain_one, (void *)d);
-	/* What waits, or is called, is told of by a stack that came before. */
-	if (!(r->options.events & (OW_RECORD_OFF_CPU | OW_RECORD_SYSCALLS)))
+	if (!r->ops->keep || r->ops->keep(r))
 		ow_samplestore_drop(&r->store, unclaim, r);
 	r->full_at = 2 * r->store.nr > MANY ? 2 * r->store.nr : MANY;
 	return failed;

@@ -19,6 +19,8 @@ struct ow_engine_ops {
 	void (*stop)(struct ow_recorder *r);
 	/* Bring r->store's counts up to date. */
 	int (*collect)(struct ow_recorder *r, struct ow_error *err);
+	/* Mark what is counted later as in use; false: all may be.  Or NULL. */
+	bool (*keep)(struct ow_recorder *r);
 	void (*count)(struct ow_recorder *r, struct ow_recorder_stats *s);
 	void (*close)(struct ow_recorder *r);
 };
