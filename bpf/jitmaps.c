@@ -16,8 +16,10 @@
 #include "walk.h"
 
 #define MAPS_MAX   256                 /* processes */
-#define BYTES_MAX  ((size_t)256 << 20) /* of all maps */
-#define MAP_MAX    ((size_t)64 << 20)  /* of one */
+#define OVER_MANY  64                  /* whose processes have ended */
+#define BYTES_MAX  ((size_t)128 << 20) /* that all maps take */
+#define MAP_MAX    ((size_t)64 << 20)  /* that one takes */
+#define LINE_BYTES 40                  /* that a line takes beside its text */
 #define READ_NS    50000000ULL         /* between two reads */
 #define ABSENT_NS  1000000000ULL       /* while there is no map */
 #define PARSE_NS   1000000000ULL       /* between parsing for newer lines */
@@ -35,9 +37,11 @@ struct ow_jitmap {
 	pid_t pid;
 	bool left;               /* the process runs something else by now */
 	bool is_over;            /* it has ended, and all is read */
+	bool is_cut;             /* there was no room for all of it */
 	uint64_t since, read_at; /* ns; the latter of the end, if it is over */
 	struct ow_perfplace place;
 	char path[OW_PERFPLACE_PATH];
+	size_t taken;           /* bytes, with what lines take when parsed */
 	struct ow_bytebuf text; /* files' bytes, one behind the other */
 	size_t begin;           /* where in it the present file's begin */
 	struct mark *marks;
@@ -158,6 +162,60 @@ static void put_mark(struct ow_jitmap *m, uint64_t now)
 		m->marks[m->nr_marks++] = (struct mark){ now, m->text.size };
 }
 
+static void cut(struct ow_jitmaps *j, struct ow_jitmap *m)
+{
+	j->nr_cut += !m->is_cut;
+	m->is_cut = true;
+}
+
+/* Lose what was read of a map. */
+static void drop_text(struct ow_jitmaps *j, struct ow_jitmap *m)
+{
+	j->bytes -= m->taken;
+	m->taken = 0;
+	ow_bytebuf_deinit(&m->text);
+	ow_perfmap_close(m->map);
+	m->map = NULL;
+	m->parsed = m->begin = m->nr_marks = 0;
+}
+
+/*
+ * Room for another piece of a map: where all have too much, the largest one goes,
+ * so that one of usual size is never cut by others.
+ */
+static bool make_room(struct ow_jitmaps *j, struct ow_jitmap *m)
+{
+	struct ow_jitmap *largest = m;
+	size_t i;
+
+	if (m->taken >= MAP_MAX) {
+		cut(j, m);
+		return false;
+	}
+	if (j->bytes < BYTES_MAX)
+		return true;
+	for (i = 0; i < j->nr; i++)
+		if (j->all[i]->taken > largest->taken)
+			largest = j->all[i];
+	cut(j, largest);
+	if (largest == m)
+		return false;
+	drop_text(j, largest);
+	return true;
+}
+
+static void add_text(struct ow_jitmaps *j, struct ow_jitmap *m,
+		     const char *text, size_t size)
+{
+	size_t taken = size, i;
+
+	for (i = 0; i < size; i++)
+		taken += text[i] == '\n' ? LINE_BYTES : 0;
+	ow_bytebuf_add(&m->text, text, size);
+	m->taken += taken;
+	j->bytes += taken;
+}
+
 /* What the file has behind what was read. */
 static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
 		   size_t size)
@@ -166,17 +224,15 @@ static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
 	char piece[16384];
 	ssize_t n = 1;
 
-	while (had < size && n > 0 && m->text.size < MAP_MAX &&
-	       j->bytes < BYTES_MAX && !m->text.failed) {
+	while (had < size && n > 0 && !m->text.failed && make_room(j, m)) {
 		n = pread(fd, piece,
 			  size - had < sizeof(piece) ? size - had :
 						       sizeof(piece),
 			  (off_t)had);
 		if (n <= 0)
 			break;
-		ow_bytebuf_add(&m->text, piece, (size_t)n);
+		add_text(j, m, piece, (size_t)n);
 		had += (size_t)n;
-		j->bytes += (size_t)n;
 	}
 }
 
@@ -191,7 +247,7 @@ static void read_more(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now)
 		return;
 	if (fstat(fd, &st) == 0 && st.st_size > 0) {
 		if (!is_longer(m, fd, (size_t)st.st_size)) {
-			ow_bytebuf_add(&m->text, "\n", 1);
+			add_text(j, m, "\n", 1);
 			m->begin = m->text.size;
 		}
 		append(j, m, fd, (size_t)st.st_size);
@@ -199,6 +255,11 @@ static void read_more(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now)
 	if (m->text.size > before)
 		put_mark(m, now);
 	close(fd);
+}
+
+static bool is_alive(pid_t pid)
+{
+	return !kill(pid, 0) || errno != ESRCH;
 }
 
 void ow_jitmaps_read(struct ow_jitmaps *j, bool all)
@@ -212,17 +273,44 @@ void ow_jitmaps_read(struct ow_jitmaps *j, bool all)
 		m = j->all[i];
 		if (all)
 			m->parsed_at = 0; /* names are wanted */
-		if (m->is_over)
+		if (m->is_over || (m->is_cut && is_alive(m->pid)))
 			continue;
 		/* What it wrote at its end is there then. */
-		ended = kill(m->pid, 0) && errno == ESRCH;
-		if (all || ended ||
-		    now - m->read_at >= (m->text.size ? READ_NS : ABSENT_NS))
+		ended = !is_alive(m->pid);
+		if (m->is_cut)
+			m->read_at = now;
+		else if (all || ended ||
+			 now - m->read_at >=
+				 (m->text.size ? READ_NS : ABSENT_NS))
 			read_more(j, m, now);
 		m->is_over = ended;
 		if (ended)
 			ow_perfplace_deinit(&m->place);
 	}
+}
+
+void ow_jitmaps_drop(struct ow_jitmaps *j, uint64_t time)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < j->nr; i++) {
+		if (!j->all[i]->is_over || j->all[i]->read_at >= time) {
+			j->all[nr++] = j->all[i];
+			continue;
+		}
+		drop_text(j, j->all[i]);
+		destroy(j->all[i]);
+	}
+	j->nr = nr;
+}
+
+bool ow_jitmaps_is_full(const struct ow_jitmaps *j)
+{
+	size_t i, over = 0;
+
+	for (i = 0; i < j->nr; i++)
+		over += j->all[i]->is_over;
+	return over >= OVER_MANY;
 }
 
 /* Is it of a process that had ended by then, whose number may be another's? */

@@ -18,7 +18,8 @@ struct ow_jitmap; /* of one process */
 struct ow_jitmaps {
 	struct ow_jitmap **all;
 	size_t nr, room;
-	size_t bytes; /* that were read, of all */
+	size_t bytes;        /* that all take */
+	unsigned int nr_cut; /* maps, ever, that there was no room for */
 	struct ow_intern names;
 };
 
@@ -31,6 +32,15 @@ void ow_jitmaps_note(struct ow_jitmaps *j, pid_t pid,
 
 /* Read what maps have more than before; of those that are due, unless all. */
 void ow_jitmaps_read(struct ow_jitmaps *j, bool all);
+
+/*
+ * Drop maps of processes that had ended by then (CLOCK_MONOTONIC, ns), of whose
+ * code all is named.
+ */
+void ow_jitmaps_drop(struct ow_jitmaps *j, uint64_t time);
+
+/* Return true if so many are of processes that have ended that it is time for it. */
+bool ow_jitmaps_is_full(const struct ow_jitmaps *j);
 
 /*
  * Name what process pid ran at a time (CLOCK_MONOTONIC, ns): function, offset

@@ -205,10 +205,13 @@ static void unclaim(void *arg, const struct ow_recorded *s)
 static int drain(const struct draining *d, struct ow_error *err)
 {
 	struct ow_recorder *r = d->recorder;
+	uint64_t begun = ow_now_ns();
 	int failed = r->ops->collect(r, err);
 
 	ow_jitmaps_read(&r->images.jits, true);
 	ow_samplestore_drain(&r->store, drain_one, (void *)d);
+	if (begun > LATE_NS)
+		ow_jitmaps_drop(&r->images.jits, begun - LATE_NS);
 	if (!r->ops->keep || r->ops->keep(r))
 		ow_samplestore_drop(&r->store, unclaim, r);
 	r->full_at = 2 * r->store.nr > MANY ? 2 * r->store.nr : MANY;
@@ -235,7 +238,8 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 
 bool ow_recorder_is_full(const struct ow_recorder *r)
 {
-	return r->store.nr >= (r->full_at ? r->full_at : MANY);
+	return r->store.nr >= (r->full_at ? r->full_at : MANY) ||
+	       ow_jitmaps_is_full(&r->images.jits);
 }
 
 size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
@@ -298,6 +302,7 @@ void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)
 	r->stats.images = r->images.last_id;
 	r->stats.crowded_processes = r->images.nr_full;
 	r->stats.crowded_mappings = r->images.nr_refused;
+	r->stats.crowded_maps = r->images.jits.nr_cut;
 	r->ops->count(r, &r->stats);
 	*ret = r->stats;
 }

@@ -29,6 +29,10 @@ static void warn_crowded(const struct ow_recorder_stats *s)
 			 "have %u files, one user %u, all %u",
 			 s->crowded_mappings, OW_RECORD_FILES,
 			 OW_RECORD_FILES_USER, OW_RECORD_FILES_ALL);
+	if (s->crowded_maps)
+		complain("%u maps of JITs had no room: some of their names are "
+			 "missing",
+			 s->crowded_maps);
 }
 
 void recordlive_warn(struct ow_recorder *r, enum ow_engine engine)

@@ -142,6 +142,7 @@ struct ow_recorder_stats {
 	   one may have, and mappings of files beyond what one process, one user,
 	   or all may have.  Stacks end there: OW_END_NO_ROOM. */
 	unsigned int crowded_processes, crowded_mappings;
+	unsigned int crowded_maps; /* for perf, of JITs: names are missing */
 	uint64_t slowest_ns; /* from a mapping to the last table it needs */
 	uint64_t program_ns, program_runs; /* of BPF, if the kernel counts */
 	uint64_t verified; /* instructions that its verifier went through */

@@ -3,6 +3,7 @@
 
 #include <linux/sched.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -236,6 +237,56 @@ static void test_many(void)
 	ow_jitmaps_deinit(&j);
 }
 
+/* A line and zeros, as large as is asked for. */
+static void put_large(const struct target *t, off_t size)
+{
+	put(t, "w", "1000 10 first\n");
+	if (truncate(t->path, size))
+		abort();
+}
+
+static bool names(struct ow_jitmaps *j, const struct target *t)
+{
+	const struct ow_frame f = { .pc = 0x1008 };
+	struct ow_name name = { 0 };
+
+	return ow_jitmaps_name(j, t->pid, ow_now_ns(), &f, &name);
+}
+
+/* Maps without end take no room of others', and of an ended process none. */
+static void test_large(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target hostile[4], usual;
+	size_t i, nr = OW_ARRAY_SIZE(hostile);
+
+	for (i = 0; i < nr; i++) {
+		start(&hostile[i]);
+		put_large(&hostile[i], (off_t)8 << 30);
+		ow_jitmaps_note(&j, hostile[i].pid, &jit, 1);
+		ow_jitmaps_read(&j, true);
+	}
+	CHECK(j.bytes <= (size_t)129 << 20 && j.nr_cut >= 2);
+	start(&usual);
+	put(&usual, "w", "1000 10 first\n");
+	ow_jitmaps_note(&j, usual.pid, &jit, 1);
+	ow_jitmaps_read(&j, true);
+	CHECK(names(&j, &usual));
+	for (i = 0; i < nr; i++) {
+		end(&hostile[i]);
+		unlink(hostile[i].path);
+	}
+	ow_jitmaps_read(&j, false);
+	ow_jitmaps_drop(&j, UINT64_MAX);
+	CHECK(j.nr == 1 && j.bytes < 100 && names(&j, &usual));
+	end(&usual);
+	unlink(usual.path);
+	ow_jitmaps_read(&j, true);
+	ow_jitmaps_drop(&j, UINT64_MAX);
+	CHECK(j.nr == 0 && j.bytes == 0);
+	ow_jitmaps_deinit(&j);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -245,6 +296,7 @@ int main(void)
 		{ "a number that is another's", test_number_again },
 		{ "who is noted", test_who_is_noted },
 		{ "many processes", test_many },
+		{ "large maps", test_large },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
