@@ -29,7 +29,7 @@ size_t ow_budget_share(size_t own);
 
 /*
  * Note, once, that the file at path goes without what ("its .debug_frame"):
- * ow_memory_refused() tells of it.
+ * ow_left_out() tells of it.
  */
 void ow_budget_refuse(const char *path, const char *what);
 

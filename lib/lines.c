@@ -13,9 +13,12 @@
 #include "dwarfimage.h"
 #include "error.h"
 #include "grow.h"
+#include "leftout.h"
 #include "object.h"
+#include "ownpath.h"
 #include "scopes.h"
 #include "spans.h"
+#include "unitcost.h"
 
 /* Ranges that are looked at for one address: those of units don't overlap. */
 #define MOST_OVERLAPS 256
@@ -26,10 +29,32 @@
  */
 #define MOST_WORK ((uint64_t)1 << 28)
 
+/*
+ * Of libdw 0.188: bytes of an abbreviation in the file, at least, and in memory;
+ * bytes for a line while lines are put in order, and afterwards, of tables as
+ * compilers write them.
+ */
+#define ABBREV_SIZE 5
+#define ABBREV_KEPT 64
+#define LINE_MADE   150
+#define LINE_KEPT   32
+
 /* Addresses of one unit.  .debug_aranges has not those of every compiler. */
 struct range {
 	struct ow_span span; /* first */
-	Dwarf_Off unit;      /* of its DIE, that has the lines */
+	size_t unit;
+};
+
+struct unit {
+	Dwarf_Off die;     /* has the lines */
+	Dwarf_Off abbrevs; /* of its DIEs */
+
+	enum {
+		NOT_ENTERED,
+		ENTERED,
+		WITHOUT_LINES, /* they are too many */
+		REFUSED,
+	} state;
 };
 
 /* DWARF in one file, by libdw on bytes that are mapped already. */
@@ -37,13 +62,18 @@ struct dwarf {
 	uint8_t *image; /* or NULL if the object's bytes are used in place */
 	Elf *elf;
 	Dwarf *dw;
+	struct ow_unitcost cost;
 };
 
 struct ow_lines {
+	const char *path; /* of the object that it is of; borrowed */
+	bool in_root;     /* which is not in the system's own folders */
 	struct ow_object *debug, *alt; /* or NULL; owned */
 	struct dwarf main, shared;     /* shared by dwz, where alt is */
 	struct range *ranges;
 	size_t nr, room;
+	struct unit *units;
+	size_t nr_units, room_units;
 	struct ow_scopes scopes;
 	size_t own; /* bytes taken from the budget */
 };
@@ -60,6 +90,7 @@ static bool dwarf_init(struct dwarf *d, const struct ow_object *obj,
 			return false;
 		bytes = (char *)d->image;
 	}
+	ow_unitcost_init(&d->cost, (const uint8_t *)bytes, size);
 	elf_version(EV_CURRENT);
 	d->elf = elf_memory(bytes, size);
 	if (d->elf)
@@ -109,7 +140,7 @@ static void find_shared(struct ow_lines *l, const struct ow_object *from,
 }
 
 static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
-		      Dwarf_Off unit)
+		      size_t unit)
 {
 	size_t before = l->room;
 
@@ -123,7 +154,8 @@ static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
 	return true;
 }
 
-static bool add_unit(struct ow_lines *l, Dwarf_Die *die)
+/* The ranges of the last unit. */
+static bool add_ranges(struct ow_lines *l, Dwarf_Die *die)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -133,10 +165,41 @@ static bool add_unit(struct ow_lines *l, Dwarf_Die *die)
 		if (l->scopes.work_left == 0)
 			return false;
 		l->scopes.work_left--;
-		if (!add_range(l, start, end, dwarf_dieoffset(die)))
+		if (!add_range(l, start, end, l->nr_units - 1))
 			return false;
 	}
 	return true;
+}
+
+/* Pay for abbreviations that libdw is going to read and keep. */
+static bool pay_abbrevs(struct ow_lines *l, uint64_t size)
+{
+	if (l->scopes.work_left < size / ABBREV_SIZE ||
+	    !ow_budget_take(&l->own, size / ABBREV_SIZE * ABBREV_KEPT))
+		return false;
+	l->scopes.work_left -= size / ABBREV_SIZE;
+	return true;
+}
+
+static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
+{
+	const struct ow_unitcost *cost = &l->main.cost;
+	size_t before = l->room_units;
+	Dwarf_Die die;
+	uint8_t type;
+
+	if (!pay_abbrevs(l, ow_unitcost_abbrevs(cost, abbrevs, off)) ||
+	    !ow_grow(&l->units, &l->room_units, l->nr_units + 1,
+		     sizeof(*l->units)) ||
+	    !ow_budget_take(&l->own,
+			    (l->room_units - before) * sizeof(*l->units)))
+		return false;
+	if (!dwarf_offdie(l->main.dw, off, &die) ||
+	    dwarf_cu_info(die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
+	    (type != DW_UT_compile && type != DW_UT_skeleton))
+		return true;
+	l->units[l->nr_units++] = (struct unit){ off, abbrevs, NOT_ENTERED };
+	return add_ranges(l, &die);
 }
 
 static int compare(const void *a, const void *b)
@@ -154,23 +217,23 @@ static struct ow_spans spans_of(const struct ow_lines *l)
 				  MOST_OVERLAPS };
 }
 
+/* False if that takes more than it may. */
 static bool index_units(struct ow_lines *l)
 {
+	Dwarf_Off off = 0, next, abbrevs;
 	struct ow_spans spans;
-	Dwarf_CU *cu = NULL;
-	Dwarf_Die die;
-	uint8_t type;
+	size_t head;
 
-	while (dwarf_get_units(l->main.dw, cu, &cu, NULL, &type, &die, NULL) ==
-	       0)
-		if ((type == DW_UT_compile || type == DW_UT_skeleton) &&
-		    !add_unit(l, &die))
+	for (; dwarf_next_unit(l->main.dw, off, &next, &head, NULL, &abbrevs,
+			       NULL, NULL, NULL, NULL) == 0;
+	     off = next)
+		if (!add_unit(l, off + head, abbrevs))
 			return false;
 	if (l->nr > 0)
 		qsort(l->ranges, l->nr, sizeof(*l->ranges), compare);
 	spans = spans_of(l);
 	ow_spans_link(&spans);
-	return l->nr > 0;
+	return true;
 }
 
 struct ow_lines *ow_lines_create(const struct ow_object *obj,
@@ -181,14 +244,16 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 
 	if (!l)
 		return NULL;
+	l->path = obj->path;
+	l->in_root = obj->root;
 	l->scopes.work_left = MOST_WORK;
 	from = find_dwarf(l, obj, use_debuginfod);
 	if (from && dwarf_init(&l->main, from, &l->own)) {
 		find_shared(l, from, obj->root, use_debuginfod);
-		if (index_units(l))
-			return l;
-		if (l->nr > 0)
+		if (!index_units(l))
 			ow_budget_refuse(obj->path, "an index of its DWARF");
+		else if (l->nr > 0)
+			return l;
 	}
 	ow_lines_destroy(l);
 	return NULL;
@@ -209,18 +274,55 @@ void ow_lines_destroy(struct ow_lines *l)
 	ow_object_close(l->debug);
 	ow_object_close(l->alt);
 	free(l->ranges);
+	free(l->units);
 	ow_budget_give(&l->own, l->own);
 	free(l);
 }
 
-/* The DIE of the unit that covers vaddr with the range that begins last. */
-static bool find_unit(const struct ow_lines *l, uint64_t vaddr, Dwarf_Die *ret)
+/* The unit that covers vaddr with the range that begins last, or NULL. */
+static struct unit *find_unit(const struct ow_lines *l, uint64_t vaddr)
 {
 	struct ow_spans spans = spans_of(l);
 	size_t at = l->nr;
 	const struct range *r = ow_spans_before(&spans, vaddr, &at);
 
-	return r && dwarf_offdie(l->main.dw, r->unit, ret);
+	return r ? &l->units[r->unit] : NULL;
+}
+
+/*
+ * Pay for the lines of the unit, of which the shortest is a byte: while libdw
+ * puts them in order it has much more than it keeps.
+ */
+static bool pay_lines(struct ow_lines *l, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word off;
+	uint64_t size;
+
+	if (!dwarf_attr(die, DW_AT_stmt_list, &attr) ||
+	    dwarf_formudata(&attr, &off))
+		return true;
+	size = ow_unitcost_lines(&l->main.cost, off);
+	if (!ow_budget_take(&l->own, size * LINE_MADE))
+		return false;
+	ow_budget_give(&l->own, size * (LINE_MADE - LINE_KEPT));
+	return true;
+}
+
+/* Pay for a unit, when it is first looked into. */
+static void enter_unit(struct ow_lines *l, struct unit *u, Dwarf_Die *die)
+{
+	if (u->state != NOT_ENTERED)
+		return;
+	u->state = ENTERED;
+	if (!pay_abbrevs(l,
+			 ow_unitcost_all_abbrevs(&l->main.cost, u->abbrevs))) {
+		u->state = REFUSED;
+		ow_budget_refuse(l->path, "a unit of its DWARF");
+	} else if (!pay_lines(l, die)) {
+		u->state = WITHOUT_LINES;
+		ow_budget_refuse(l->path, "a line table of its DWARF");
+	}
 }
 
 static void set_line(struct ow_line *call, Dwarf_Die *unit, uint64_t vaddr)
@@ -248,14 +350,15 @@ static unsigned int number(Dwarf_Die *die, unsigned int name)
 	return (unsigned int)value;
 }
 
-/* Where the inlined function die was called. */
+/* Where the inlined function die was called; unit is NULL if it has no files. */
 static void set_call_site(struct ow_line *call, Dwarf_Die *unit, Dwarf_Die *die)
 {
 	unsigned int file = number(die, DW_AT_call_file);
 	Dwarf_Files *files;
 	size_t nr;
 
-	if (file > 0 && dwarf_getsrcfiles(unit, &files, &nr) == 0 && file < nr)
+	if (file > 0 && unit && dwarf_getsrcfiles(unit, &files, &nr) == 0 &&
+	    file < nr)
 		call->file = dwarf_filesrc(files, file, NULL, NULL);
 	call->line = number(die, DW_AT_call_line);
 	call->column = number(die, DW_AT_call_column);
@@ -270,6 +373,27 @@ static const char *linked_name(Dwarf_Die *die)
 	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
 		name = dwarf_formstring(&attr);
 	return name ? name : dwarf_diename(die);
+}
+
+static const char *string(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
+}
+
+/* Where libdw looks for the functions of a skeleton unit, allocated; or NULL. */
+static char *split_path(Dwarf_Die *unit)
+{
+	const char *name = string(unit, DW_AT_dwo_name), *dir;
+	char *path;
+
+	if (!name)
+		name = string(unit, DW_AT_GNU_dwo_name);
+	if (!name || name[0] == '/')
+		return name ? strdup(name) : NULL;
+	dir = string(unit, DW_AT_comp_dir);
+	return asprintf(&path, "%s/%s", dir ? dir : "", name) < 0 ? NULL : path;
 }
 
 /* The functions lead outwards; the last call is no inline. */
@@ -291,24 +415,50 @@ static size_t fill(Dwarf_Die *unit, Dwarf_Die *functions, size_t nr,
 	return nr ? nr : 1;
 }
 
+/*
+ * -gsplit-dwarf: lines are in the skeleton, functions in a file that the skeleton
+ * names and that libdw opens, whatever it is.  So it has to be one that only root
+ * or our own user could put there.
+ */
+static bool find_split(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *ret)
+{
+	_cleanup_(ow_freep) char *path = split_path(unit);
+	uint8_t type;
+
+	if (!path)
+		return false;
+	if (l->in_root || !ow_path_is_own(path)) {
+		ow_leave_out(l->path, "split DWARF in a file that others "
+				      "than root and this user could replace");
+		return false;
+	}
+	return dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL,
+			     NULL) == 0 &&
+	       type == DW_UT_skeleton && dwarf_tag(ret) == DW_TAG_compile_unit;
+}
+
 size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
 		     size_t max)
 {
 	Dwarf_Die unit, split, *full = &unit;
 	Dwarf_Die functions[OW_LINES_MOST];
-	uint8_t type;
+	struct unit *u = find_unit(l, vaddr);
 
-	if (!find_unit(l, vaddr, &unit))
+	if (!u || !dwarf_offdie(l->main.dw, u->die, &unit))
 		return 0;
-	/* -gsplit-dwarf: lines are in the skeleton, functions in the .dwo. */
-	if (dwarf_cu_info(unit.cu, NULL, &type, NULL, &split, NULL, NULL,
-			  NULL) == 0 &&
-	    type == DW_UT_skeleton && dwarf_tag(&split) == DW_TAG_compile_unit)
+	enter_unit(l, u, &unit);
+	if (u->state == REFUSED)
+		return 0;
+	if (find_split(l, &unit, &split))
 		full = &split;
 	calls[0] = (struct ow_line){ 0 };
-	set_line(&calls[0], &unit, vaddr);
+	if (u->state == ENTERED)
+		set_line(&calls[0], &unit, vaddr);
 	if (max > OW_LINES_MOST)
 		max = OW_LINES_MOST;
 	max = ow_scopes_find(&l->scopes, full, vaddr, functions, max);
-	return fill(full, functions, max, calls);
+	if (l->scopes.work_left == 0)
+		ow_leave_out(l->path, "the rest of its DWARF, which takes long "
+				      "to look through");
+	return fill(u->state == ENTERED ? full : NULL, functions, max, calls);
 }

@@ -105,12 +105,12 @@ bool take_memory_limit(const char *text)
 }
 
 /* Objects that were left without something, on stderr. */
-static void complain_of_memory(void)
+static void complain_of_left_out(void)
 {
 	const char *line;
 	size_t i;
 
-	for (i = 0; (line = ow_memory_refused(i)); i++)
+	for (i = 0; (line = ow_left_out(i)); i++)
 		complain("%s", line);
 }
 
@@ -139,7 +139,7 @@ static int run(const struct command_entry *command, int argc, char **argv)
 {
 	int status = command->run(argc, argv);
 
-	complain_of_memory();
+	complain_of_left_out();
 	if (cutfiles_complain("outwind") && status == EXIT_WELL &&
 	    !command->samples)
 		return EXIT_SOME;

@@ -62,7 +62,7 @@ void ow_memory_limit(uint64_t bytes);
  * What an object had to go without, in one line that names it; NULL if there
  * were no more than i of them.  The first 64 are kept; the text stays for good.
  */
-const char *ow_memory_refused(size_t i);
+const char *ow_left_out(size_t i);
 
 /* What a frame, and what an end of a walk, is called in one line. */
 const char *ow_how_text(enum ow_how how);

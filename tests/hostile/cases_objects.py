@@ -8,6 +8,7 @@ import re
 import resource
 import struct
 import subprocess
+import threading
 import zlib
 
 import elfmake
@@ -31,7 +32,10 @@ class Done:
             child = subprocess.Popen(
                 [context.outwind, *map(str, arguments)], stdout=o, stderr=e,
                 env=env, preexec_fn=limit_cpu)
+            timer = threading.Timer(PATIENCE, child.kill)
+            timer.start()
             _, status, usage = os.wait4(child.pid, 0)
+            timer.cancel()
         child.returncode = self.status = os.waitstatus_to_exitcode(status)
         with open(out, encoding='utf-8', errors='replace') as o:
             self.stdout = o.read()
@@ -44,7 +48,7 @@ class Done:
 
 
 def limit_cpu():
-    """What never ends dies by SIGXCPU."""
+    """What never ends dies by SIGXCPU; what waits for ever, by the timer."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, PATIENCE))
 
 
@@ -375,3 +379,72 @@ def test_record_bombs(context):
     lines = [l for l in done.stdout.splitlines() if 'normal' in l]
     check(lines and all(';main;busy;work_here ' in l for l in lines),
           'stacks of the normal one', done.stdout)
+
+
+def split(path):
+    """A skeleton unit (DWARF 5, 3.1.2) whose functions are in a file there."""
+    def change(elf):
+        code = elf.section('.text')
+        elf.hide('.debug_info', '.debug_abbrev', '.debug_aranges')
+        elf.add('.debug_abbrev', bytes([
+            1, 0x4a, 0, 0x76, 0x08, 0x1b, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0,
+            0]))
+        unit = (struct.pack('<HBBIQ', 5, 4, 8, 0, 1) + b'\1' +
+                os.path.basename(path).encode() + b'\0' +
+                os.path.dirname(path).encode() + b'\0' +
+                struct.pack('<QQ', code.vaddr, code.size))
+        elf.add('.debug_info', struct.pack('<I', len(unit)) + unit)
+    return change
+
+
+@case('objects: split DWARF in a FIFO')
+def test_split(context):
+    need_root()
+    path = os.path.join(context.tmp, 'fifo.dwo')
+    os.mkfifo(path)
+    for number, user in enumerate((65534, 0)):
+        os.chown(path, user, user)
+        target = run_changed(context, split(path), name='split%d' % number)
+        done = check_stack(context, target, '-i')
+        check(done.stderr.startswith(
+            'outwind: %s/split%d: split DWARF in a file that others' %
+            (context.tmp, number)) and done.stderr.count('\n') == 1,
+            'says', done.stderr)
+
+
+def shared_abbreviations(elf):
+    """Units whose DIE has the last one of a long table, each."""
+    code = elf.section('.text')
+    elf.hide('.debug_info', '.debug_abbrev', '.debug_aranges')
+    table = b''.join(uleb(i) + b'\x2e\0\0\0' for i in range(2, 400000))
+    elf.add('.debug_abbrev', table + ABBREVIATIONS)
+    unit = struct.pack('<HIB', 4, 0, 8) + b'\1' + struct.pack(
+        '<QQ', code.vaddr, code.size)
+    elf.add('.debug_info', (struct.pack('<I', len(unit)) + unit) * 20000)
+
+
+@case('objects: 20,000 units that share 400,000 abbreviations')
+def test_shared_abbreviations(context):
+    target = run_changed(context, shared_abbreviations)
+    done = check_stack(context, target, '-i')
+    check_bounded(done)
+    check_says(done, '/changed: an index of its DWARF')
+
+
+def many_lines(elf):
+    """A line table of 20 million lines, of a byte each."""
+    program = bytes([20]) * (20 * 1000 * 1000)
+    head = (bytes([1, 1, 1, 0xfb, 14, 13]) +
+            bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + b'\0a\0\0\0\0\0')
+    body = struct.pack('<HI', 4, len(head)) + head + program
+    elf.hide('.debug_line')
+    elf.add('.debug_line', struct.pack('<I', len(body)) + body)
+
+
+@case('objects: 20,000,000 lines')
+def test_many_lines(context):
+    target = run_changed(context, many_lines)
+    done = check_stack(context, target, '-i', expected=[
+        'wait_here', 'inlined', 'outer', 'main', START])
+    check_bounded(done)
+    check_says(done, '/changed: a line table of its DWARF')

@@ -66,20 +66,20 @@ static void test_refused(void)
 {
 	char path[32];
 
-	CHECK(!ow_memory_refused(0));
+	CHECK(!ow_left_out(0));
 	ow_budget_refuse("/a", "its DWARF");
 	ow_budget_refuse("/a", "its DWARF");
 	ow_budget_refuse("/a", "its .debug_frame");
-	CHECK(strcmp(ow_memory_refused(0),
+	CHECK(strcmp(ow_left_out(0),
 		     "/a: its DWARF would take more memory than it may "
 		     "(--memory-limit): left out") == 0);
-	CHECK(strncmp(ow_memory_refused(1), "/a: its .debug_frame ", 21) == 0);
-	CHECK(!ow_memory_refused(2));
+	CHECK(strncmp(ow_left_out(1), "/a: its .debug_frame ", 21) == 0);
+	CHECK(!ow_left_out(2));
 	for (int i = 0; i < 100; i++) {
 		snprintf(path, sizeof(path), "/%d", i);
 		ow_budget_refuse(path, "x");
 	}
-	CHECK(ow_memory_refused(63) && !ow_memory_refused(64));
+	CHECK(ow_left_out(63) && !ow_left_out(64));
 }
 
 int main(void)

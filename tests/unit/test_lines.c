@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include <outwind/outwind.h>
+
 #include "object.h"
 #include "scratch.h"
 #include "test.h"
@@ -154,6 +156,28 @@ static void test_separate(void)
 	CHECK(scratch_run("diff want got >&2"));
 }
 
+static size_t write_got(const char *path)
+{
+	FILE *addrs = fopen("addrs", "re"), *out = fopen("got", "we");
+	size_t deepest = write_ours(path, addrs, out);
+
+	fclose(addrs);
+	fclose(out);
+	return deepest;
+}
+
+/* What is in a file beside is as what is not (eu-addr2line looks for neither). */
+static void test_split(void)
+{
+	check_flags("-gdwarf-5");
+	CHECK(scratch_run("g++ -O2 -gdwarf-5 -gsplit-dwarf p.cc -o s"));
+	CHECK(write_got("s") == 3 && scratch_run("diff want got >&2"));
+	CHECK(scratch_run("chmod o+w s-p.dwo"));
+	CHECK(write_got("s") == 1);
+	CHECK(strstr(ow_left_out(0), "s: split DWARF in a file that others "));
+	CHECK(!ow_left_out(1));
+}
+
 static void test_dwz(void)
 {
 	if (!scratch_run("which dwz >/dev/null 2>&1")) {
@@ -193,6 +217,7 @@ int main(void)
 		{ "what compilers write", test_compiled },
 		{ "separate and compressed", test_separate },
 		{ "shared by dwz", test_dwz },
+		{ "split off", test_split },
 		{ "outside of units", test_outside },
 		{ "no DWARF", test_nothing },
 		{ "namespaces and templates", test_templates },

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What libdw has to read, and to keep, of a unit: units may share their tables,
+ * but libdw keeps each unit's by itself.
+ */
+#ifndef OW_UNITCOST_H
+#define OW_UNITCOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Sections of one file; size 0: it has none. */
+struct ow_unitcost {
+	const uint8_t *info, *abbrevs, *lines;
+	uint64_t info_size, abbrevs_size, lines_size;
+};
+
+/* Find the sections in an ELF file of size bytes. */
+void ow_unitcost_init(struct ow_unitcost *c, const uint8_t *bytes, size_t size);
+
+/*
+ * The bytes of the abbreviations from off on, up to the one that the DIE at die
+ * has; ow_unitcost_all_abbrevs(): up to their end.
+ */
+uint64_t ow_unitcost_abbrevs(const struct ow_unitcost *c, uint64_t off,
+			     uint64_t die);
+uint64_t ow_unitcost_all_abbrevs(const struct ow_unitcost *c, uint64_t off);
+
+/* The bytes of the line table at off. */
+uint64_t ow_unitcost_lines(const struct ow_unitcost *c, uint64_t off);
+
+#endif /* OW_UNITCOST_H */
