@@ -1,35 +1,152 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ownpath.h"
 
-#include <stdlib.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "error.h"
+#define MOST_LINKS 40 /* as the kernel's */
 
-/* In a folder with the sticky bit nobody renames or removes what is others'. */
-static bool is_own(const char *path, struct stat *st)
+/* Where a walk has come to, and what is left of the path. */
+struct steps {
+	int at; /* O_PATH */
+	char left[PATH_MAX];
+	unsigned int links;
+	bool make;
+};
+
+/* A user's own group has no other members, as a rule, and his umask may be 002. */
+static bool is_own_group(const struct stat *st)
 {
-	if (lstat(path, st) || (st->st_uid != 0 && st->st_uid != geteuid()))
+	return geteuid() != 0 && st->st_uid == geteuid() &&
+	       st->st_gid == getegid();
+}
+
+static bool is_ours(const struct stat *st)
+{
+	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return false;
-	return !(st->st_mode & (S_IWGRP | S_IWOTH)) ||
-	       (S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX));
+	if (S_ISLNK(st->st_mode) ||
+	    (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX))
+		return true;
+	return !(st->st_mode & S_IWOTH) &&
+	       (!(st->st_mode & S_IWGRP) || is_own_group(st));
+}
+
+static void move_to(struct steps *s, int fd)
+{
+	close(s->at);
+	s->at = fd;
+}
+
+/* What the link at fd leads to comes before what is left. */
+static bool follow(struct steps *s, int fd)
+{
+	char link[PATH_MAX], left[PATH_MAX];
+	ssize_t n = readlinkat(fd, "", link, sizeof(link) - 1);
+	int root;
+
+	if (n < 0)
+		return false;
+	link[n] = '\0';
+	errno = ELOOP;
+	if (++s->links > MOST_LINKS)
+		return false;
+	errno = ENAMETOOLONG;
+	if ((size_t)snprintf(left, sizeof(left), "%s/%s", link, s->left) >=
+	    sizeof(left))
+		return false;
+	memcpy(s->left, left, strlen(left) + 1);
+	if (link[0] != '/')
+		return true;
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return false;
+	move_to(s, root);
+	return true;
+}
+
+static int look(const struct steps *s, const char *part)
+{
+	int flags = O_PATH | O_NOFOLLOW | O_CLOEXEC;
+	int fd = openat(s->at, part, flags);
+
+	if (fd >= 0 || errno != ENOENT || !s->make)
+		return fd;
+	if (mkdirat(s->at, part, 0755) && errno != EEXIST)
+		return -1;
+	return openat(s->at, part, flags);
+}
+
+/* Take the first part of what is left. */
+static bool take_step(struct steps *s)
+{
+	char part[NAME_MAX + 1];
+	size_t skip = strspn(s->left, "/");
+	size_t size = strcspn(s->left + skip, "/");
+	struct stat st;
+	int fd;
+
+	errno = ENAMETOOLONG;
+	if (size > NAME_MAX)
+		return false;
+	memcpy(part, s->left + skip, size);
+	part[size] = '\0';
+	memmove(s->left, s->left + skip + size,
+		strlen(s->left + skip + size) + 1);
+	if (size == 0 || strcmp(part, ".") == 0)
+		return true;
+	fd = look(s, part);
+	if (fd < 0)
+		return false;
+	if (fstat(fd, &st) || !is_ours(&st)) {
+		errno = EPERM;
+	} else if (!S_ISLNK(st.st_mode)) {
+		move_to(s, fd);
+		return true;
+	} else if (follow(s, fd)) {
+		close(fd);
+		return true;
+	}
+	close(fd);
+	return false;
+}
+
+int ow_ownpath_open(const char *path, bool make)
+{
+	struct steps s = { .at = -1, .make = make };
+	int why;
+
+	errno = EINVAL;
+	if (path[0] != '/')
+		return -1;
+	errno = ENAMETOOLONG;
+	if ((size_t)snprintf(s.left, sizeof(s.left), "%s", path) >=
+	    sizeof(s.left))
+		return -1;
+	s.at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	while (s.at >= 0 && s.left[0]) {
+		if (take_step(&s))
+			continue;
+		why = errno;
+		close(s.at);
+		errno = why;
+		return -1;
+	}
+	return s.at;
 }
 
 bool ow_path_is_own(const char *path)
 {
-	_cleanup_(ow_freep) char *copy = strdup(path);
+	int fd = ow_ownpath_open(path, false);
 	struct stat st;
-	char *at;
+	bool is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 
-	if (!copy || path[0] != '/' || !is_own("/", &st))
-		return false;
-	for (at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
-		*at = '\0';
-		if (!is_own(copy, &st) || !S_ISDIR(st.st_mode))
-			return false;
-		*at = '/';
-	}
-	return is_own(copy, &st) && S_ISREG(st.st_mode);
+	if (fd >= 0)
+		close(fd);
+	return is_file;
 }

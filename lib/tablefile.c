@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,48 +13,29 @@
 #include "error.h"
 #include "filemap.h"
 #include "object.h"
+#include "tabledir.h"
 #include "tablegen.h"
 
-#define MAX_SIZE ((off_t)1 << 31)
-
-int ow_table_dir(char *buf, size_t size, struct ow_error *err)
-{
-	const char *base = getenv("XDG_CACHE_HOME");
-	const char *home = getenv("HOME");
-	int n = -1;
-
-	/* A relative path is to be ignored (XDG Base Directory 0.8). */
-	if (base && base[0] == '/')
-		n = snprintf(buf, size, "%s/outwind", base);
-	else if (home && home[0] == '/')
-		n = snprintf(buf, size, "%s/.cache/outwind", home);
-	if (n < 0 || (size_t)n >= size)
-		return ow_fail(err, OW_CODE_ABSENT,
-			       "no place for tables: set XDG_CACHE_HOME");
-	return 0;
-}
+#define MAX_SIZE   ((off_t)1 << 31)
+#define MOST_TRIES 100 /* of names that may be taken */
 
 bool ow_tables_exist(void)
 {
-	char dir[PATH_MAX];
-
-	return !ow_table_dir(dir, sizeof(dir), NULL) && access(dir, X_OK) == 0;
+	return ow_tabledir_exists();
 }
 
-static int path_of(const struct ow_object *obj, char *buf, size_t size,
-		   struct ow_error *err)
-{
-	char dir[PATH_MAX], id[2 * OW_BUILD_ID_MAX + 1];
-	int failed = ow_table_dir(dir, sizeof(dir), err);
+#define NAME_SIZE  (2 * OW_BUILD_ID_MAX + sizeof(".owt"))
+#define OTHER_SIZE (NAME_SIZE + 32) /* of a file that is being written */
 
-	if (failed)
-		return failed;
+static int name_of(const struct ow_object *obj, char *buf, struct ow_error *err)
+{
+	char id[2 * OW_BUILD_ID_MAX + 1];
+
 	if (obj->build_id_size == 0)
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "%s: no build-id to keep a table by", obj->path);
 	ow_object_build_id(obj, id);
-	if ((size_t)snprintf(buf, size, "%s/%s.owt", dir, id) >= size)
-		return ow_fail(err, OW_CODE_ABSENT, "%s: path too long", dir);
+	snprintf(buf, NAME_SIZE, "%s.owt", id);
 	return 0;
 }
 
@@ -91,13 +71,13 @@ static bool read_parts(struct ow_tablefile *f)
 static struct ow_tablefile *open_candidate(const struct ow_object *obj)
 {
 	struct ow_tablefile *f;
-	char path[PATH_MAX];
+	char name[NAME_SIZE];
 	struct stat st;
 	_cleanup_(ow_closep) int fd = -1;
 
-	if (path_of(obj, path, sizeof(path), NULL))
+	if (name_of(obj, name, NULL))
 		return NULL;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+	fd = ow_tabledir_read(name);
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ||
 	    st.st_size <= 0 || st.st_size > MAX_SIZE || !is_trusted(&st))
 		return NULL;
@@ -105,7 +85,7 @@ static struct ow_tablefile *open_candidate(const struct ow_object *obj)
 	if (!f)
 		return NULL;
 	f->size = st.st_size;
-	f->map = ow_filemap_open(fd, f->size, path, MAP_POPULATE);
+	f->map = ow_filemap_open(fd, f->size, name, MAP_POPULATE);
 	if (!f->map) {
 		free(f);
 		return NULL;
@@ -136,25 +116,6 @@ void ow_tablefile_close(struct ow_tablefile *f)
 	free(f);
 }
 
-/* Make dir and the folders above it. */
-static int make_dirs(const char *dir, struct ow_error *err)
-{
-	char part[PATH_MAX];
-	char *slash;
-
-	snprintf(part, sizeof(part), "%s", dir);
-	for (slash = strchr(part + 1, '/'); slash;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(part, 0755) && errno != EEXIST)
-			return ow_fail(err, OW_CODE_SYSTEM, "mkdir %s", part);
-		*slash = '/';
-	}
-	if (mkdir(part, 0755) && errno != EEXIST)
-		return ow_fail(err, OW_CODE_SYSTEM, "mkdir %s", part);
-	return 0;
-}
-
 static int write_all(int fd, const uint8_t *bytes, size_t size)
 {
 	ssize_t n;
@@ -171,32 +132,45 @@ static int write_all(int fd, const uint8_t *bytes, size_t size)
 	return 0;
 }
 
+/* A file of another name in dir, which is not there yet. */
+static int make_other(int dir, const char *name, char *other)
+{
+	int fd = -1, i;
+
+	for (i = 0; i < MOST_TRIES && fd < 0; i++) {
+		snprintf(other, OTHER_SIZE, "%s.%d-%d", name, getpid(), i);
+		fd = openat(dir, other,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+				    O_CLOEXEC,
+			    0644);
+		if (fd < 0 && errno != EEXIST)
+			break;
+	}
+	return fd;
+}
+
 /* Write under another name first, so that nobody ever sees half a table. */
 static int save(const struct ow_object *obj, const uint8_t *bytes, size_t size,
 		const struct ow_tablestamp *stamp, struct ow_error *err)
 {
-	char path[PATH_MAX], tmp[PATH_MAX + 16];
+	char name[NAME_SIZE], other[OTHER_SIZE];
+	_cleanup_(ow_closep) int dir = -1;
 	_cleanup_(ow_closep) int fd = -1;
-	char *slash;
-	int failed = path_of(obj, path, sizeof(path), err);
+	int failed = name_of(obj, name, err);
 
 	if (failed)
 		return failed;
-	slash = strrchr(path, '/');
-	*slash = '\0';
-	failed = make_dirs(path, err);
-	*slash = '/';
-	if (failed)
-		return failed;
-	snprintf(tmp, sizeof(tmp), "%s.XXXXXX", path);
-	fd = mkostemp(tmp, O_CLOEXEC);
+	dir = ow_tabledir_make(err);
+	if (dir < 0)
+		return -OW_CODE_SYSTEM;
+	fd = make_other(dir, name, other);
 	if (fd < 0)
-		return ow_fail(err, OW_CODE_SYSTEM, "create %s", tmp);
+		return ow_fail(err, OW_CODE_SYSTEM, "create table %s", name);
 	if (write_all(fd, bytes, size) ||
 	    write_all(fd, (const uint8_t *)stamp, sizeof(*stamp)) ||
-	    fchmod(fd, 0644) || rename(tmp, path)) {
-		ow_fail(err, OW_CODE_SYSTEM, "write %s", path);
-		unlink(tmp);
+	    fchmod(fd, 0644) || renameat(dir, other, dir, name)) {
+		ow_fail(err, OW_CODE_SYSTEM, "write table %s", name);
+		unlinkat(dir, other, 0);
 		return -OW_CODE_SYSTEM;
 	}
 	return 0;
@@ -226,13 +200,15 @@ static bool is_too_large(uint64_t size, uint64_t cfi_size)
 /* Remove what the cache may have of the object. */
 static int forget(const struct ow_object *obj, struct ow_error *err)
 {
-	char path[PATH_MAX];
-	int failed = path_of(obj, path, sizeof(path), err);
+	_cleanup_(ow_closep) int dir = -1;
+	char name[NAME_SIZE];
+	int failed = name_of(obj, name, err);
 
 	if (failed)
 		return failed;
-	if (unlink(path) && errno != ENOENT && errno != ENOTDIR)
-		return ow_fail(err, OW_CODE_SYSTEM, "unlink %s", path);
+	dir = ow_tabledir_exists() ? ow_tabledir_make(err) : -1;
+	if (dir >= 0 && unlinkat(dir, name, 0) && errno != ENOENT)
+		return ow_fail(err, OW_CODE_SYSTEM, "unlink table %s", name);
 	return 0;
 }
 

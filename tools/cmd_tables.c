@@ -103,6 +103,19 @@ static void make_all(struct tally *t, pid_t pid)
 	ow_capture_destroy(c);
 }
 
+/* Root's $HOME may be that of the user who has become root. */
+static void say_place(void)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char dir[PATH_MAX];
+
+	if ((cache && cache[0] == '/') || !home || home[0] != '/' ||
+	    ow_table_dir(dir, sizeof(dir), NULL) ||
+	    strncmp(dir, home, strlen(home)) == 0)
+		return;
+	complain("%s is another user's: tables are kept in %s", home, dir);
+}
+
 static int print_dir(void)
 {
 	char dir[PATH_MAX];
@@ -145,6 +158,7 @@ int cmd_tables(int argc, char **argv)
 		complain("no file or PID given; see outwind tables --help");
 		return EXIT_USAGE;
 	}
+	say_place();
 	for (; optind < argc; optind++) {
 		if (parse_number(argv[optind], 1, INT_MAX, &pid))
 			make_all(&t, (pid_t)pid);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "ownfile.h"
 
 #define MOST_TRIES 100 /* of names that may be taken */
 
@@ -126,10 +127,17 @@ bool outfile_open(struct outfile *o, const char *path)
 	*o = (struct outfile){ .f = stdout };
 	if (outfile_is_stdout(path))
 		return true;
+	if (ownfile_is_others(path)) {
+		complain("%s: another user has put that there, where anybody "
+			 "may: nothing is written to it",
+			 path);
+		o->f = NULL;
+		return false;
+	}
 	o->path = path;
 	o->target = find_target(path, &old);
 	if (!o->target)
-		o->f = fopen(path, "we");
+		o->f = ownfile_create(path);
 	else if (!open_aside(o, &old))
 		o->f = NULL;
 	if (o->f)

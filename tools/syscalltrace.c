@@ -11,6 +11,7 @@
 #include "command.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "ownfile.h"
 #include "syscallbegun.h"
 #include "syscallcount.h"
 #include "syscallline.h"
@@ -190,7 +191,9 @@ static bool open_output(struct tracing *t)
 {
 	const struct syscall_request *q = t->request;
 
-	t->out = q->path ? fopen(q->path, "we") : q->summary ? stdout : stderr;
+	t->out = q->path    ? ownfile_create(q->path) :
+		 q->summary ? stdout :
+			      stderr;
 	if (!t->out)
 		complain("open %s: %s", q->path, strerror(errno));
 	else if (t->out != stdout)

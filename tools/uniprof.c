@@ -11,6 +11,7 @@
 #include "stackview.h"
 
 #include "cutfiles.h"
+#include "ownfile.h"
 #include "sampler.h"
 #include "uniprofargs.h"
 
@@ -271,7 +272,7 @@ static int run_to_file(struct uniprof *u)
 
 		return say_no_domain(a, &dom0);
 	}
-	u->out = is_stdout ? stdout : fopen(a->outfile, "w");
+	u->out = is_stdout ? stdout : ownfile_create(a->outfile);
 	if (!u->out) {
 		fprintf(stderr, "cannot open file %s: %s\n", a->outfile,
 			strerror(errno));

@@ -475,7 +475,12 @@ struct ow_table_stats {
 int ow_table_make(const char *path, struct ow_table_stats *stats,
 		  struct ow_error *err);
 
-/* Where tables are kept: $XDG_CACHE_HOME/outwind, or ~/.cache/outwind. */
+/*
+ * Where tables are kept: $XDG_CACHE_HOME/outwind, or ~/.cache/outwind.  Where $HOME
+ * is another user's, as it may be for root by sudo(8), ~ is the folder that the
+ * password file has, or for root without one /var/cache is used.  Tables are taken
+ * and put there only if no other user can do so.
+ */
 int ow_table_dir(char *buf, size_t size, struct ow_error *err);
 
 /*

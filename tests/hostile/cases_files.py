@@ -3,12 +3,13 @@
 
 import json
 import os
+import pwd
 import shutil
 import subprocess
 import time
 
 import corewriter
-from harness import case, check
+from harness import case, check, Skip
 
 LOST = ': cut off, or not readable, while it was read: what it had is missing'
 # A program's start: the rest of a run is the same for each length.
@@ -179,6 +180,101 @@ def core_of_cut(t):
         check(said in done.stderr.decode().splitlines() and
               done.returncode in (1, 2) and b'#1 ' not in done.stdout,
               'not given up', (size, done))
+
+
+OTHER = 12345  # a user
+PLANTED = ('outwind: %s: another user has put that there, where anybody may: '
+           'nothing is written to it\n')
+
+
+def need_root():
+    if os.geteuid():
+        raise Skip('only root can make another user\'s files')
+
+
+def listing(folder):
+    return sorted(os.listdir(folder))
+
+
+@case('tables: a cache that another user could change is not used')
+def others_cache(t):
+    need_root()
+    victim = os.path.join(t.tmp, 'victim')
+    cache = os.path.join(t.tmp, 'theirs')
+    own = os.path.join(t.tmp, 'own')
+    os.mkdir(victim)
+    os.mkdir(cache)
+    os.symlink(victim, os.path.join(cache, 'outwind'))
+    os.chown(cache, OTHER, OTHER)
+    program = '/bin/ls'
+    # By the variable: root is told, and nothing is where the link leads.
+    done = t.run('tables', program, env={'XDG_CACHE_HOME': cache}, status=2)
+    check(done.stderr.decode().startswith(
+        'outwind: %s/outwind: another user could put tables there: ' % cache)
+        and done.stderr.count(b'\n') == 1, 'it is said', done.stderr)
+    check(not listing(victim), 'written through a link', listing(victim))
+    # By $HOME, which sudo may leave: it is not root's.
+    env = dict(os.environ, HOME=cache)
+    env.pop('XDG_CACHE_HOME', None)
+    done = subprocess.run([t.outwind, 'tables', '--dir'], env=env, check=True,
+                          capture_output=True, text=True)
+    home = pwd.getpwuid(0).pw_dir
+    check(done.stdout == home + '/.cache/outwind\n', 'root\'s own', done)
+    # Good tables of a folder that becomes another's are left alone.
+    pid = t.start(['loadpaused', t.program('libpaused.so')]).pid
+    env = {'XDG_CACHE_HOME': own}
+    t.run('tables', pid, env=env, status=0)
+
+    def hows():
+        stack = json.loads(t.run('stack', '--json', pid, env=env).stdout)
+        return {f['how'] for f in stack['threads'][0]['frames'][1:]}
+    check('table' in hows(), 'tables are used', hows())
+    for mode, owner in ((0o755, OTHER), (0o777, 0), (0o775, 0)):
+        os.chmod(own, mode)
+        os.chown(own, owner, 0)
+        check(hows() == {'eh_frame'}, 'a table that others could make', hows())
+        t.run('tables', program, env=env, status=2)
+    os.chmod(own, 0o755)
+    check('table' in hows(), 'tables are used again', hows())
+
+
+@case('output to what another user has put into a folder for all')
+def planted_output(t):
+    need_root()
+    folder = os.path.join(t.tmp, 'tmp')
+    victim = os.path.join(t.tmp, 'victim')
+    path = os.path.join(folder, 'out')
+    profile = os.path.join(t.tmp, 'p.owp')
+    os.mkdir(folder)
+    os.chmod(folder, 0o1777)
+    target = t.start(['busyname'])
+    t.run('record', '--engine=ptrace', '-p', target.pid, '-d', '0.1', '-o',
+          profile, status=0)
+    commands = (['report', '-f', 'json', '-o', path, profile],
+                ['record', '--engine=ptrace', '-p', str(target.pid), '-d',
+                 '0.1', '-f', 'json', '-o', path])
+    for command in commands:
+        for is_link in (True, False):
+            with open(victim, 'w', encoding='ascii') as f:
+                f.write('kept')
+            if is_link:
+                os.symlink(victim, path)
+            else:
+                os.link(victim, path)
+            os.chown(path, OTHER, OTHER, follow_symlinks=False)
+            done = t.run(*command, status=2)
+            check(done.stderr.decode() == PLANTED % path, 'it is said', done)
+            with open(victim, encoding='ascii') as f:
+                check(f.read() == 'kept', 'written through it', command)
+            check(listing(folder) == ['out'], 'left behind', listing(folder))
+            os.unlink(path)
+            os.chown(victim, 0, 0)
+        t.run(*command, status=0)
+        with open(path, encoding='utf-8') as f:
+            json.load(f)
+        check(os.stat(path).st_uid == 0, 'it is ours', path)
+        t.run(*command, status=0)  # over our own
+        os.unlink(path)
 
 
 LEASED = ': leased by another process, which is not waited for'
