@@ -86,6 +86,7 @@ $(call kt_program,original,original.c,)
 $(call kt_program,permit,permit.c,)
 $(call kt_program,limits,limits.c,-pthread)
 $(call kt_program,unfollow,unfollow.c,)
+$(call kt_program,vcpu,vcpu.c,)
 $(call kt_program,fuzz,fuzz.c,-pthread -z lazy)
 $(call kt_program,stress,stress.c,-pthread)
 

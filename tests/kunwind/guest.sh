@@ -49,6 +49,11 @@ begin "what is left"
 run 1200 "$build/kunwind/left"
 begin hook
 sh "$(dirname "$0")/hook.sh" "$build"
+begin "a virtual CPU, hooked"
+modprobe -d "$build/lab/kernel-$kver" kvm-amd
+echo 1 >/sys/module/kunwind/parameters/hook
+run 600 "$build/kunwind/vcpu"
+echo 0 >/sys/module/kunwind/parameters/hook
 begin record
 run 900 python3 -B "$(dirname "$0")/record.py" "$build"
 # A kernel that checks itself is built without what BPF needs.
