@@ -21,11 +21,15 @@ int ow_kunwind_open(struct ow_error *err)
 	struct ow_kunwind_info info;
 	int dev = open(OW_KUNWIND_DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 
+	if (dev < 0 && errno == EACCES) {
+		ow_fail(err, OW_CODE_PERMISSION,
+			"open " OW_KUNWIND_DEVICE
+			": not permitted: it is root's, unless kunwind is "
+			"loaded with unprivileged=1");
+		return -1;
+	}
 	if (dev < 0) {
-		ow_fail(err,
-			errno == EACCES ? OW_CODE_PERMISSION :
-			errno == ENOENT ? OW_CODE_ABSENT :
-					  OW_CODE_SYSTEM,
+		ow_fail(err, errno == ENOENT ? OW_CODE_ABSENT : OW_CODE_SYSTEM,
 			"open " OW_KUNWIND_DEVICE);
 		return -1;
 	}

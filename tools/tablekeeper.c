@@ -10,7 +10,10 @@
 
 #include <outwind/outwind.h>
 
+#include "clockns.h"
 #include "commands.h"
+
+#define LOOK_EVERY 1000000000 /* ns */
 
 bool tablekeeper_open(struct tablekeeper *k)
 {
@@ -93,21 +96,56 @@ bool tablekeeper_follow_all(struct tablekeeper *k)
 	return true;
 }
 
+/* For how long poll() may wait, in ms; -1: for ever. */
+static int patience(const struct tablekeeper *k)
+{
+	uint64_t due = k->looked + LOOK_EVERY, now = clock_ns(CLOCK_MONOTONIC);
+
+	if (!k->behind)
+		return -1;
+	return now < due ? (int)((due - now) / 1000000) + 1 : 0;
+}
+
+/*
+ * Make up for what went by: look at all processes again, but not so often that a
+ * process which makes many events keeps this one busy.
+ */
+static void catch_up(struct tablekeeper *k)
+{
+	if (!k->behind || clock_ns(CLOCK_MONOTONIC) < k->looked + LOOK_EVERY)
+		return;
+	k->behind = false;
+	follow_present(k);
+	k->looked = clock_ns(CLOCK_MONOTONIC);
+}
+
+/* Events were lost, or something could not be followed. */
+static void note_lost(struct tablekeeper *k)
+{
+	if (k->all)
+		k->behind = true;
+	else if (!k->told)
+		complain(
+			"some that were forked or executed may not be "
+			"followed: too much at once, or for the module's limits");
+	k->told = true;
+}
+
 bool tablekeeper_wait(struct tablekeeper *k, int until)
 {
 	struct pollfd p[] = { { .fd = k->dev, .events = POLLIN },
 			      { .fd = until, .events = POLLIN } };
 	unsigned long lost = k->tally.lost;
 
-	if (poll(p, 2, -1) < 0 && errno != EINTR) {
+	if (poll(p, 2, patience(k)) < 0 && errno != EINTR) {
 		complain("poll %s: %m", OW_KUNWIND_DEVICE);
 		return false;
 	}
 	if (!serve(k))
 		return false;
-	/* What went by: look at all of them again. */
-	if (k->all && k->tally.lost != lost)
-		follow_present(k);
+	if (k->tally.lost != lost)
+		note_lost(k);
+	catch_up(k);
 	return true;
 }
 

@@ -6,12 +6,17 @@
 #include <outwind/kunwind.h>
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct tablekeeper {
 	int dev;
 	bool verbose; /* complain of what can't be followed, or have a table */
 	bool all;     /* every process is followed */
 	struct ow_kunwind_tally tally;
+	/* The keeper's own: */
+	bool behind;     /* events were lost that have to be made up for */
+	uint64_t looked; /* when that was done last, CLOCK_MONOTONIC in ns */
+	bool told;       /* that some were lost */
 };
 
 /* Open the device; false with a complaint. */
