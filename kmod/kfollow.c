@@ -143,8 +143,10 @@ static void unlink_track(struct kw_track *t)
 	kw_space_unuse(space);
 }
 
-int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
-		 struct pid *pid, struct task_struct *task)
+/* Have a track; *ret is its space with a reference, whose map is still to be made. */
+static int track(struct kw_session *session, struct mm_struct *mm,
+		 struct pid *pid, struct task_struct *task,
+		 struct kw_space **ret)
 {
 	int err = kw_contexts_use();
 	struct kw_space *space;
@@ -166,10 +168,24 @@ int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
 	else
 		err = link_track(session, space, pid);
 	mutex_unlock(&kw_mutex);
+	if (!err) {
+		*ret = space;
+		return 0;
+	}
+	kw_space_unuse(space);
+	kw_space_put(space);
+	return err;
+}
+
+int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
+		 struct pid *pid, struct task_struct *task)
+{
+	struct kw_space *space;
+	int err = track(session, mm, pid, task, &space);
+
 	if (err)
-		kw_space_unuse(space);
-	else
-		err = kw_space_refresh(space, true);
+		return err;
+	err = kw_space_refresh(space, true);
 	kw_space_put(space);
 	return err;
 }
@@ -195,11 +211,17 @@ struct mm_struct *kw_follow_may(const struct kw_session *session,
 void kw_follow_current(struct kw_session *session)
 {
 	struct mm_struct *mm = kw_follow_may(session, current);
+	struct kw_space *space;
 
 	if (IS_ERR(mm))
 		return;
-	if (kw_follow_mm(session, mm, task_tgid(current), current))
+	if (track(session, mm, task_tgid(current), current, &space)) {
 		kw_events_miss(&session->events);
+	} else {
+		/* That there is no map may be the process' own doing. */
+		kw_space_refresh(space, true);
+		kw_space_put(space);
+	}
 	mmput(mm);
 }
 

@@ -32,7 +32,8 @@ static void run(struct callback_head *head)
 
 int kw_later(struct task_struct *task, void (*func)(void *arg), void *arg)
 {
-	struct later *l = kmalloc(sizeof(*l), GFP_ATOMIC | __GFP_NOWARN);
+	struct later *l =
+		kmalloc(sizeof(*l), GFP_ATOMIC | __GFP_ACCOUNT | __GFP_NOWARN);
 	int err;
 
 	if (!l)

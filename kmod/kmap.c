@@ -36,7 +36,10 @@ void kw_map_put(struct kw_map *map)
 	}
 }
 
-/* Memory that the address space's own cgroup pays, whoever makes the map. */
+/*
+ * Memory that the address space's own cgroup pays, whoever makes the map.  Where that
+ * has none left, nobody tries for long: others may be waiting.
+ */
 static void *alloc_for(struct mm_struct *mm, size_t bytes, gfp_t gfp)
 {
 	struct mem_cgroup *payer = get_mem_cgroup_from_mm(mm);
@@ -45,7 +48,7 @@ static void *alloc_for(struct mm_struct *mm, size_t bytes, gfp_t gfp)
 
 	gfp |= __GFP_ACCOUNT | __GFP_NOWARN;
 	ret = gfpflags_allow_blocking(gfp) ?
-		      kvzalloc(bytes, gfp | __GFP_RETRY_MAYFAIL) :
+		      kvzalloc(bytes, gfp | __GFP_NORETRY) :
 		      kzalloc(bytes, gfp);
 	set_active_memcg(old);
 	mem_cgroup_put(payer);

@@ -111,8 +111,8 @@ bool kw_use_find(const struct kw_mapped *m, const struct ow_arch *arch,
 	return found;
 }
 
-/* The object that fd is open on, if its opener may read it. */
-static int object_of_fd(int fd, struct kw_object *ret)
+/* The object that fd is open on, if its opener may read it, and who pays. */
+static int object_of_fd(int fd, struct kw_use *ret)
 {
 	struct file *file = fget(fd);
 	struct inode *inode;
@@ -123,8 +123,10 @@ static int object_of_fd(int fd, struct kw_object *ret)
 	/* What is mapped of an overlay's file is the file below. */
 	inode = d_real_inode(file->f_path.dentry);
 	if (file->f_mode & FMODE_READ && S_ISREG(inode->i_mode)) {
-		kw_object_of(inode, ret);
-		err = 0;
+		kw_object_of(inode, &ret->object);
+		if (ret->session->privileged)
+			ret->user = kw_user_of_inode(inode);
+		err = ret->session->privileged && !ret->user ? -ENOMEM : 0;
 	}
 	fput(file);
 	return err;
@@ -163,12 +165,15 @@ static struct kw_use *use_read(struct kw_session *session,
 	use->entry = arg->entry;
 	use->nr = arg->nr_segments;
 	if (arg->kind == OW_KUNWIND_FILE)
-		err = object_of_fd(arg->fd, &use->object);
+		err = object_of_fd(arg->fd, use);
 	else if (arg->fd == -1)
 		err = 0;
+	if (!err && !use->user)
+		use->user = kw_user_share(session->user);
 	if (!err)
 		err = read_segments(use, arg->segments);
 	if (err) {
+		kw_user_put(use->user);
 		kfree(use);
 		return ERR_PTR(err);
 	}
@@ -179,8 +184,9 @@ static struct kw_use *use_read(struct kw_session *session,
 static void use_free(struct kw_use *use)
 {
 	list_del(&use->list);
-	kw_user_uncharge(use->session->user, price(use->nr));
+	kw_user_uncharge(use->user, price(use->nr));
 	kw_table_drop(use->table);
+	kw_user_put(use->user);
 	kfree(use);
 }
 
@@ -248,11 +254,11 @@ int kw_use_add(struct kw_session *session, const struct ow_kunwind_table *arg,
 	use = use_read(session, arg);
 	if (IS_ERR(use))
 		return PTR_ERR(use);
-	fresh = kw_table_read(session->user, arg);
+	fresh = kw_table_read(use->user, arg);
 	err = PTR_ERR_OR_ZERO(fresh);
 	if (err)
 		goto free;
-	err = kw_user_charge(session->user, price(use->nr));
+	err = kw_user_charge(use->user, price(use->nr));
 	if (err)
 		goto put;
 	*ret = use->object;
@@ -264,6 +270,7 @@ int kw_use_add(struct kw_session *session, const struct ow_kunwind_table *arg,
 put:
 	kw_table_put(fresh);
 free:
+	kw_user_put(use->user);
 	kfree(use);
 	return err;
 }

@@ -17,11 +17,16 @@ struct kw_object {
 	long mtime_nsec;
 };
 
-/* A session says: this object has that table. */
+/*
+ * A session says: this object has that table.  Its user pays; but where a privileged
+ * session brings tables for everybody, the owner of the file does, so that nobody can
+ * use up root's share by many files.
+ */
 struct kw_use {
 	struct hlist_node node; /* by object and reach, under uses_lock */
 	struct list_head list;  /* the session's */
 	struct kw_session *session;
+	struct kw_user *user; /* pays; a reference */
 	struct kw_object object;
 	struct kw_table *table; /* a reference */
 	u64 entry;

@@ -3,6 +3,7 @@
 
 #include <linux/capability.h>
 #include <linux/cred.h>
+#include <linux/fs.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/refcount.h>
@@ -110,13 +111,23 @@ struct kw_user *kw_user_of_opener(bool privileged)
 struct kw_user *kw_user_of_task(struct task_struct *task)
 {
 	const struct cred *cred;
+	bool own;
 	kuid_t uid;
 
 	rcu_read_lock();
 	cred = __task_cred(task);
 	uid = payer(cred->user_ns, cred->uid);
+	own = uid_eq(cred->uid, cred->euid);
 	rcu_read_unlock();
-	return user_get(uid, has_capability_noaudit(task, CAP_SYS_RESOURCE));
+	return user_get(uid,
+			own && has_capability_noaudit(task, CAP_SYS_RESOURCE));
+}
+
+struct kw_user *kw_user_of_inode(const struct inode *inode)
+{
+	kuid_t uid = payer(inode->i_sb->s_user_ns, inode->i_uid);
+
+	return user_get(uid, uid_eq(uid, GLOBAL_ROOT_UID));
 }
 
 struct kw_user *kw_user_share(struct kw_user *user)

@@ -10,6 +10,7 @@
 #include <linux/sched.h>
 #include <linux/types.h>
 
+struct inode;
 struct kw_user;
 
 /* What is counted, for OW_KUNWIND_STATS. */
@@ -23,12 +24,16 @@ enum kw_kind {
 
 /*
  * The account of current, which opens a session, by its effective user ID; or that
- * of a task that is followed, by its user ID.  Users of a user namespace share the
+ * of a task that is followed, by its user ID; a program that has another user's
+ * rights, as a set-user-ID one, gives its user no privileges here.  Users of a user namespace share the
  * account of the user who made it.  A user's privileged sessions and processes
  * have an account of their own.  The caller gets a reference; NULL: out of memory.
  */
 struct kw_user *kw_user_of_opener(bool privileged);
 struct kw_user *kw_user_of_task(struct task_struct *task);
+
+/* The account of who owns a file; root's is privileged. */
+struct kw_user *kw_user_of_inode(const struct inode *inode);
 
 /* Take one more reference. */
 struct kw_user *kw_user_share(struct kw_user *user);

@@ -324,26 +324,35 @@ static void beside_blocked(void)
 	close(dev);
 }
 
-/* As much as nobody gets, to the last KiB. */
-static void fill_up(void)
+/*
+ * Hand in tables of files of that user's, large ones first, until not the smallest
+ * one is taken any more; their number.
+ */
+static int fill_up(int dev, uid_t owner)
 {
-	struct rlimit files = { 4096, 4096 };
-	int dev, got = 0;
 	uint32_t blocks;
 	uint64_t base = 0;
 	uint8_t *bytes;
+	int got = 0, fd;
 	size_t size;
 
-	setrlimit(RLIMIT_NOFILE, &files);
-	become_nobody();
-	dev = open_device();
 	for (blocks = 1024; blocks > 0; blocks /= 2)
 		for (got = 0; got == 0 && base < 3000;) {
 			bytes = make_table(blocks, ++base, &size);
-			got = hand_in(dev, some_file(), bytes, size);
+			fd = some_file();
+			say(fchown(fd, owner, (gid_t)-1) == 0, "a file", fd);
+			got = hand_in(dev, fd, bytes, size);
+			close(fd);
 			munmap(bytes, size);
 		}
-	say(got == ENOSPC, "nobody's share has an end", got);
+	say(got == ENOSPC, "there is an end to it", got);
+	return (int)base;
+}
+
+static void fill_nobodys(void)
+{
+	become_nobody();
+	fill_up(open_device(), NOBODY);
 }
 
 static void root_has_a_share(void)
@@ -353,7 +362,7 @@ static void root_has_a_share(void)
 
 	set_parameter("max_all_mib", 4);
 	set_parameter("reserved_mib", 2);
-	pid = sleeper(fill_up);
+	pid = sleeper(fill_nobodys);
 	bad = registrations(dev);
 	printf("# %d of root's %d fail where nobody took all there is\n", bad,
 	       TIMES);
@@ -361,6 +370,21 @@ static void root_has_a_share(void)
 	end(pid);
 	set_parameter("max_all_mib", 512);
 	set_parameter("reserved_mib", 128);
+	close(dev);
+}
+
+/* Many files of nobody's, that root brings the tables of. */
+static void owner_pays(void)
+{
+	int dev = open_device(), nr, bad;
+
+	set_parameter("max_user_mib", 2);
+	nr = fill_up(dev, NOBODY);
+	bad = registrations(dev);
+	printf("# %d of root's %d fail after %d of nobody's files\n", bad,
+	       TIMES, nr);
+	say(bad == 0, "root's own beside nobody's files", bad);
+	set_parameter("max_user_mib", 64);
 	close(dev);
 }
 
@@ -695,6 +719,7 @@ int main(void)
 	end(grouped);
 	beside_blocked();
 	root_has_a_share();
+	owner_pays();
 	cgroup_pays();
 	fork_is_not_held_up();
 	printf("%d passed, %d failed\n", passed, failed);
