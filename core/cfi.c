@@ -10,7 +10,7 @@
  * Compilers' CIEs have some dozen bytes, and one row takes three or so.
  */
 enum {
-	LARGEST_CIE = 4096,
+	LARGEST_CIE = 1024,
 	LARGEST_FDE = 512 << 10,
 };
 

@@ -22,6 +22,8 @@ enum {
  */
 enum {
 	MOST_SECTIONS = 1 << 18,
+	MOST_SEGMENTS =
+		4096,      /* but of a core, which has one for each mapping */
 	MOST_NOTES = 4096, /* looked at for a build-id, in all segments */
 };
 
@@ -190,6 +192,8 @@ int ow_elf_parse(struct ow_elf *elf, const uint8_t *bytes, uint64_t size)
 	if (!e.arch)
 		return -OW_EUNSUPPORTED;
 	undo_extended_numbering(&e);
+	if (e.type != OW_ET_CORE && e.phnum > MOST_SEGMENTS)
+		e.phnum = MOST_SEGMENTS;
 	find_names(&e);
 	*elf = e;
 	return 0;

@@ -34,6 +34,7 @@
  * bytes for a line while lines are put in order, and afterwards, of tables as
  * compilers write them.
  */
+#define MOST_LINKS  16 /* from a DIE to one that has its name */
 #define ABBREV_SIZE 5
 #define ABBREV_KEPT 64
 #define LINE_MADE   150
@@ -45,16 +46,18 @@ struct range {
 	size_t unit;
 };
 
+/* For what libdw reads of a unit, before it does. */
+enum payment {
+	NOT_YET,
+	PAID,
+	REFUSED,
+};
+
 struct unit {
 	Dwarf_Off die;     /* has the lines */
 	Dwarf_Off abbrevs; /* of its DIEs */
 
-	enum {
-		NOT_ENTERED,
-		ENTERED,
-		WITHOUT_LINES, /* they are too many */
-		REFUSED,
-	} state;
+	enum payment abbrevs_paid, lines_paid;
 };
 
 /* DWARF in one file, by libdw on bytes that are mapped already. */
@@ -118,6 +121,33 @@ find_dwarf(struct ow_lines *l, const struct ow_object *obj, bool use_debuginfod)
 	return l->debug;
 }
 
+/* Pay for abbreviations that libdw is going to read and keep. */
+static bool pay_abbrevs(struct ow_lines *l, uint64_t size)
+{
+	if (l->scopes.work_left < size / ABBREV_SIZE ||
+	    !ow_budget_take(&l->own, size / ABBREV_SIZE * ABBREV_KEPT))
+		return false;
+	l->scopes.work_left -= size / ABBREV_SIZE;
+	return true;
+}
+
+/* Pay for all units of the file that dwz made: any of them may be referred to. */
+static bool pay_shared(struct ow_lines *l)
+{
+	Dwarf_Off off = 0, next, abbrevs;
+	size_t head;
+
+	for (; dwarf_next_unit(l->shared.dw, off, &next, &head, NULL, &abbrevs,
+			       NULL, NULL, NULL, NULL) == 0;
+	     off = next)
+		if (!pay_abbrevs(l, ow_unitcost_all_abbrevs(&l->shared.cost,
+							    abbrevs))) {
+			ow_budget_refuse(l->path, "DWARF that it shares");
+			return false;
+		}
+	return true;
+}
+
 static void find_shared(struct ow_lines *l, const struct ow_object *from,
 			const char *root, bool use_debuginfod)
 {
@@ -135,7 +165,7 @@ static void find_shared(struct ow_lines *l, const struct ow_object *from,
 	}
 	l->alt = ow_debugfile_open_alt(name, path, id, size, root,
 				       use_debuginfod);
-	if (l->alt && dwarf_init(&l->shared, l->alt, &l->own))
+	if (l->alt && dwarf_init(&l->shared, l->alt, &l->own) && pay_shared(l))
 		dwarf_setalt(l->main.dw, l->shared.dw);
 }
 
@@ -171,16 +201,6 @@ static bool add_ranges(struct ow_lines *l, Dwarf_Die *die)
 	return true;
 }
 
-/* Pay for abbreviations that libdw is going to read and keep. */
-static bool pay_abbrevs(struct ow_lines *l, uint64_t size)
-{
-	if (l->scopes.work_left < size / ABBREV_SIZE ||
-	    !ow_budget_take(&l->own, size / ABBREV_SIZE * ABBREV_KEPT))
-		return false;
-	l->scopes.work_left -= size / ABBREV_SIZE;
-	return true;
-}
-
 static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
 {
 	const struct ow_unitcost *cost = &l->main.cost;
@@ -195,11 +215,12 @@ static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
 			    (l->room_units - before) * sizeof(*l->units)))
 		return false;
 	if (!dwarf_offdie(l->main.dw, off, &die) ||
-	    dwarf_cu_info(die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
-	    (type != DW_UT_compile && type != DW_UT_skeleton))
+	    dwarf_cu_info(die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL))
 		return true;
-	l->units[l->nr_units++] = (struct unit){ off, abbrevs, NOT_ENTERED };
-	return add_ranges(l, &die);
+	l->units[l->nr_units++] =
+		(struct unit){ .die = off, .abbrevs = abbrevs };
+	return (type != DW_UT_compile && type != DW_UT_skeleton) ||
+	       add_ranges(l, &die);
 }
 
 static int compare(const void *a, const void *b)
@@ -309,20 +330,29 @@ static bool pay_lines(struct ow_lines *l, Dwarf_Die *die)
 	return true;
 }
 
-/* Pay for a unit, when it is first looked into. */
-static void enter_unit(struct ow_lines *l, struct unit *u, Dwarf_Die *die)
+/* Return true if the unit's DIEs may be read. */
+static bool may_read_dies(struct ow_lines *l, struct unit *u)
 {
-	if (u->state != NOT_ENTERED)
-		return;
-	u->state = ENTERED;
-	if (!pay_abbrevs(l,
-			 ow_unitcost_all_abbrevs(&l->main.cost, u->abbrevs))) {
-		u->state = REFUSED;
+	uint64_t size;
+
+	if (u->abbrevs_paid != NOT_YET)
+		return u->abbrevs_paid == PAID;
+	size = ow_unitcost_all_abbrevs(&l->main.cost, u->abbrevs);
+	u->abbrevs_paid = pay_abbrevs(l, size) ? PAID : REFUSED;
+	if (u->abbrevs_paid == REFUSED)
 		ow_budget_refuse(l->path, "a unit of its DWARF");
-	} else if (!pay_lines(l, die)) {
-		u->state = WITHOUT_LINES;
-		ow_budget_refuse(l->path, "a line table of its DWARF");
+	return u->abbrevs_paid == PAID;
+}
+
+/* Return true if the unit's lines, and names of files, may be read. */
+static bool may_read_lines(struct ow_lines *l, struct unit *u, Dwarf_Die *die)
+{
+	if (u->lines_paid == NOT_YET) {
+		u->lines_paid = pay_lines(l, die) ? PAID : REFUSED;
+		if (u->lines_paid == REFUSED)
+			ow_budget_refuse(l->path, "a line table of its DWARF");
 	}
+	return u->lines_paid == PAID;
 }
 
 static void set_line(struct ow_line *call, Dwarf_Die *unit, uint64_t vaddr)
@@ -364,15 +394,77 @@ static void set_call_site(struct ow_line *call, Dwarf_Die *unit, Dwarf_Die *die)
 	call->column = number(die, DW_AT_call_column);
 }
 
-static const char *linked_name(Dwarf_Die *die)
+/* The unit of the file's own that has the DIE, or NULL. */
+static struct unit *unit_of(const struct ow_lines *l, Dwarf_Die *die)
 {
-	Dwarf_Attribute attr;
-	const char *name = NULL;
+	Dwarf_Off off = dwarf_dieoffset(die);
+	size_t low = 0, high = l->nr_units;
 
-	if (dwarf_attr_integrate(die, DW_AT_linkage_name, &attr) ||
-	    dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr))
-		name = dwarf_formstring(&attr);
-	return name ? name : dwarf_diename(die);
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (l->units[mid].die <= off)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &l->units[low - 1] : NULL;
+}
+
+/* Return true if a DIE that another one refers to may be read. */
+static bool may_follow(struct ow_lines *l, Dwarf_Die *die)
+{
+	const Dwarf *dw = dwarf_cu_getdwarf(die->cu);
+	struct unit *u;
+	uint8_t type;
+
+	if (dw != l->main.dw) /* shared, and paid; or split off */
+		return true;
+	/* Types have no functions, and may have offsets of their own. */
+	if (dwarf_cu_info(die->cu, NULL, &type, NULL, NULL, NULL, NULL, NULL) ||
+	    type == DW_UT_type)
+		return false;
+	u = unit_of(l, die);
+	return u && may_read_dies(l, u);
+}
+
+/*
+ * An attribute of the DIE, or of what it is an instance of or defines (DWARF 5,
+ * 2.13.2 and 3.3.8.2), as dwarf_attr_integrate() finds it.
+ */
+static bool find_attribute(struct ow_lines *l, Dwarf_Die *die,
+			   unsigned int name, Dwarf_Attribute *ret)
+{
+	Dwarf_Die at = *die;
+	Dwarf_Attribute link;
+
+	for (int i = 0; i < MOST_LINKS; i++) {
+		if (dwarf_attr(&at, name, ret))
+			return true;
+		if ((!dwarf_attr(&at, DW_AT_abstract_origin, &link) &&
+		     !dwarf_attr(&at, DW_AT_specification, &link)) ||
+		    !dwarf_formref_die(&link, &at) || !may_follow(l, &at))
+			return false;
+	}
+	return false;
+}
+
+static const char *linked_name(struct ow_lines *l, Dwarf_Die *die)
+{
+	static const unsigned int names[] = { DW_AT_linkage_name,
+					      DW_AT_MIPS_linkage_name,
+					      DW_AT_name };
+	Dwarf_Attribute attr;
+	const char *name;
+
+	for (size_t i = 0; i < OW_ARRAY_SIZE(names); i++) {
+		name = find_attribute(l, die, names[i], &attr) ?
+			       dwarf_formstring(&attr) :
+			       NULL;
+		if (name)
+			return name;
+	}
+	return NULL;
 }
 
 static const char *string(Dwarf_Die *die, unsigned int name)
@@ -397,14 +489,14 @@ static char *split_path(Dwarf_Die *unit)
 }
 
 /* The functions lead outwards; the last call is no inline. */
-static size_t fill(Dwarf_Die *unit, Dwarf_Die *functions, size_t nr,
-		   struct ow_line *calls)
+static size_t fill(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *functions,
+		   size_t nr, struct ow_line *calls)
 {
 	struct ow_line next = calls[0];
 
 	for (size_t i = 0; i < nr; i++) {
 		calls[i] = next;
-		calls[i].function = linked_name(&functions[i]);
+		calls[i].function = linked_name(l, &functions[i]);
 		calls[i].is_inline = dwarf_tag(&functions[i]) ==
 				     DW_TAG_inlined_subroutine;
 		if (!calls[i].is_inline)
@@ -443,22 +535,23 @@ size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
 	Dwarf_Die unit, split, *full = &unit;
 	Dwarf_Die functions[OW_LINES_MOST];
 	struct unit *u = find_unit(l, vaddr);
+	bool has_lines;
 
 	if (!u || !dwarf_offdie(l->main.dw, u->die, &unit))
 		return 0;
-	enter_unit(l, u, &unit);
-	if (u->state == REFUSED)
+	if (!may_read_dies(l, u))
 		return 0;
+	has_lines = may_read_lines(l, u, &unit);
 	if (find_split(l, &unit, &split))
 		full = &split;
 	calls[0] = (struct ow_line){ 0 };
-	if (u->state == ENTERED)
+	if (has_lines)
 		set_line(&calls[0], &unit, vaddr);
 	if (max > OW_LINES_MOST)
 		max = OW_LINES_MOST;
 	max = ow_scopes_find(&l->scopes, full, vaddr, functions, max);
 	if (l->scopes.work_left == 0)
-		ow_leave_out(l->path, "the rest of its DWARF, which takes long "
-				      "to look through");
-	return fill(u->state == ENTERED ? full : NULL, functions, max, calls);
+		ow_leave_out(l->path, "the rest of its DWARF, which takes too "
+				      "long to look through");
+	return fill(l, has_lines ? full : NULL, functions, max, calls);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "grow.h"
 #include "spans.h"
 
@@ -93,11 +94,18 @@ static bool next(struct ow_scopes *s, Dwarf_Die *die)
 	return spend(s, work);
 }
 
-static bool add(struct unit *u, const Dwarf_Die *die, uint64_t start,
-		uint64_t end)
+/* What takes too much memory is no more work to be done. */
+static bool add(struct ow_scopes *s, struct unit *u, const Dwarf_Die *die,
+		uint64_t start, uint64_t end)
 {
+	size_t before = u->room;
+
 	if (!ow_grow(&u->list, &u->room, u->nr + 1, sizeof(*u->list)))
 		return false;
+	if (!ow_budget_take(&s->own, (u->room - before) * sizeof(*u->list))) {
+		s->work_left = 0;
+		return false;
+	}
 	u->list[u->nr++] = (struct function){ { start, end, 0 }, die->addr };
 	return true;
 }
@@ -108,7 +116,8 @@ static bool add_function(struct ow_scopes *s, struct unit *u, Dwarf_Die *die)
 	ptrdiff_t at = 0;
 
 	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		if (!spend(s, 1) || (start < end && !add(u, die, start, end)))
+		if (!spend(s, 1) ||
+		    (start < end && !add(s, u, die, start, end)))
 			return false;
 	return true;
 }
@@ -278,4 +287,5 @@ void ow_scopes_deinit(struct ow_scopes *s)
 {
 	tdestroy(s->units, free_unit);
 	s->units = NULL;
+	ow_budget_give(&s->own, s->own);
 }

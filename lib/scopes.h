@@ -16,6 +16,7 @@ struct ow_scopes {
 	   more is found. */
 	uint64_t work_left;
 	void *units; /* a tree (tsearch(3)) of struct unit */
+	size_t own;  /* bytes taken from the budget */
 };
 
 /*

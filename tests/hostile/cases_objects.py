@@ -448,3 +448,44 @@ def test_many_lines(context):
         'wait_here', 'inlined', 'outer', 'main', START])
     check_bounded(done)
     check_says(done, '/changed: a line table of its DWARF')
+
+
+def far_origins(elf):
+    """Inlined functions whose names are in units with long tables, each."""
+    code = elf.section('.text')
+    span = struct.pack('<QQ', code.vaddr, code.size)
+    count, table = 60, b''.join(uleb(i) + b'\x2e\0\0\0'
+                                for i in range(10, 400000))
+    near = bytes([
+        1, 0x11, 1, 0x11, 0x01, 0x12, 0x07, 0, 0,              # unit
+        2, 0x2e, 1, 0x11, 0x01, 0x12, 0x07, 0, 0,              # subprogram
+        3, 0x1d, 1, 0x31, 0x10, 0x11, 0x01, 0x12, 0x07, 0, 0,  # inlined
+        0])
+    far = bytes([4, 0x11, 1, 0, 0]) + table + bytes([
+        5, 0x2e, 0, 0x03, 0x08, 0, 0, 0])
+
+    def unit(abbreviations, dies):
+        body = struct.pack('<HIB', 4, abbreviations, 8) + dies
+        return struct.pack('<I', len(body)) + body
+
+    far_unit = unit(len(near), b'\4\5f\0\0')
+    size = len(unit(0, b'\1' + span + b'\2' + span + (
+        b'\3' + bytes(4) + span) * count + bytes(count + 2)))
+    inlined = b''.join(
+        b'\3' + struct.pack('<I', size + i * len(far_unit) + 12) + span
+        for i in range(count))
+    elf.hide('.debug_info', '.debug_abbrev', '.debug_aranges')
+    elf.add('.debug_abbrev', near + far)
+    elf.add('.debug_info', unit(0, b'\1' + span + b'\2' + span + inlined +
+                                bytes(count + 2)) + far_unit * count)
+
+
+@case('objects: names in 60 units that share 400,000 abbreviations')
+def test_far_origins(context):
+    target = run_changed(context, far_origins)
+    done = Done(context, 'stack', '-i', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    check('wait_here' in done.stdout and 'outer' in done.stdout, 'names',
+          done.stdout[-1000:])
+    check_bounded(done)
+    check_says(done, '/changed: a unit of its DWARF')
