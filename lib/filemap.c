@@ -11,7 +11,7 @@
 
 #include <outwind/outwind.h>
 
-#include "lostfiles.h"
+#include "leftout.h"
 
 #define MOST_HANDLERS 16 /* that were found in place of ours */
 
@@ -250,8 +250,7 @@ static void note_if_cut(struct ow_filemap *m)
 	if (!ow_filemap_is_cut(m) || m->is_told)
 		return;
 	m->is_told = true;
-	ow_lostfile_note(m->name,
-			 "cut off, or not readable, while it was read");
+	ow_lose_file(m->name, "cut off, or not readable, while it was read");
 }
 
 const char *ow_file_lost(size_t i)
@@ -263,7 +262,7 @@ const char *ow_file_lost(size_t i)
 		if (m->start)
 			note_if_cut(m);
 	pthread_mutex_unlock(&lock);
-	return ow_lostfile_get(i);
+	return ow_lost_line(i);
 }
 
 void ow_filemap_close(struct ow_filemap *m)

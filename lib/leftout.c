@@ -10,40 +10,67 @@
 
 #define MOST_LINES 64
 
+struct lines {
+	char *list[MOST_LINES];
+	size_t nr;
+};
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static char *lines[MOST_LINES];
-static size_t nr_lines;
+static struct lines left_out, lost;
 
 /* Also if there is no room for it. */
-static bool is_known(const char *line)
+static bool is_known(const struct lines *l, const char *line)
 {
-	for (size_t i = 0; i < nr_lines; i++)
-		if (strcmp(lines[i], line) == 0)
+	for (size_t i = 0; i < l->nr; i++)
+		if (strcmp(l->list[i], line) == 0)
 			return true;
-	return nr_lines == MOST_LINES;
+	return l->nr == MOST_LINES;
 }
 
-void ow_leave_out(const char *path, const char *what)
+/* Take the line, which is the list's from now on. */
+static void note(struct lines *l, char *line)
 {
-	char *line;
-
-	if (asprintf(&line, "%s: %s: left out", path, what) < 0)
-		return;
 	pthread_mutex_lock(&lock);
-	if (!is_known(line)) {
-		lines[nr_lines++] = line;
+	if (!is_known(l, line)) {
+		l->list[l->nr++] = line;
 		line = NULL;
 	}
 	pthread_mutex_unlock(&lock);
 	free(line);
 }
 
-const char *ow_left_out(size_t i)
+static const char *line_of(const struct lines *l, size_t i)
 {
 	const char *line;
 
 	pthread_mutex_lock(&lock);
-	line = i < nr_lines ? lines[i] : NULL;
+	line = i < l->nr ? l->list[i] : NULL;
 	pthread_mutex_unlock(&lock);
 	return line;
+}
+
+void ow_leave_out(const char *path, const char *what)
+{
+	char *line;
+
+	if (asprintf(&line, "%s: %s: left out", path, what) >= 0)
+		note(&left_out, line);
+}
+
+void ow_lose_file(const char *path, const char *why)
+{
+	char *line;
+
+	if (asprintf(&line, "%s: %s", path, why) >= 0)
+		note(&lost, line);
+}
+
+const char *ow_left_out(size_t i)
+{
+	return line_of(&left_out, i);
+}
+
+const char *ow_lost_line(size_t i)
+{
+	return line_of(&lost, i);
 }

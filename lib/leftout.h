@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* What files could not give, for people to be told of; by several threads at once. */
 #ifndef OW_LEFTOUT_H
 #define OW_LEFTOUT_H
 
+#include <stddef.h>
+
+#define OW_LOST_LEASED "leased by another process, which is not waited for"
+
 /*
  * Note, once, that something of the file at path is left out; what says of what,
- * and why ("its DWARF takes too long").  ow_left_out() tells of it.  May be called
- * by several threads at once.
+ * and why ("its DWARF takes too long").  ow_left_out() tells of it.
  */
 void ow_leave_out(const char *path, const char *what);
+
+/* Note, once, that all of the file is lost, and why; ow_file_lost() tells of it. */
+void ow_lose_file(const char *path, const char *why);
+
+/* "PATH: WHY" of the i-th file that was lost, or NULL; the text stays for good. */
+const char *ow_lost_line(size_t i);
 
 #endif /* OW_LEFTOUT_H */

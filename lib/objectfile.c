@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "error.h"
-#include "lostfiles.h"
+#include "leftout.h"
 #include "object.h"
 
 #define HIGHEST_KEPT 255 /* of fds: others may need some */
@@ -118,7 +118,7 @@ int ow_fail_open(struct ow_error *err, const char *path, const char *isnt)
 	case EINVAL: return ow_fail(err, OW_CODE_FORMAT, "%s: %s", path, isnt);
 	case EWOULDBLOCK:
 		if (!err)
-			ow_lostfile_note(path, OW_LOST_LEASED);
+			ow_lose_file(path, OW_LOST_LEASED);
 		return ow_fail(err, OW_CODE_ABSENT, "%s: " OW_LOST_LEASED,
 			       path);
 	}

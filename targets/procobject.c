@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "error.h"
-#include "lostfiles.h"
+#include "leftout.h"
 #include "mappings.h"
 #include "processmem.h"
 
@@ -133,7 +133,7 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 	struct ow_object *obj;
 
 	if (fd < 0 && errno == EWOULDBLOCK)
-		ow_lostfile_note(m->path, OW_LOST_LEASED);
+		ow_lose_file(m->path, OW_LOST_LEASED);
 	if (fd < 0)
 		return open_image(c, m, err);
 	obj = ow_object_open_fd(fd, m->path, err);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "cutfiles.h"
+#include "missing.h"
 #include "stackview.h"
 
 static const struct command_entry {
@@ -104,16 +104,6 @@ bool take_memory_limit(const char *text)
 	return true;
 }
 
-/* Objects that were left without something, on stderr. */
-static void complain_of_left_out(void)
-{
-	const char *line;
-	size_t i;
-
-	for (i = 0; (line = ow_left_out(i)); i++)
-		complain("%s", line);
-}
-
 int finish_output(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -139,8 +129,7 @@ static int run(const struct command_entry *command, int argc, char **argv)
 {
 	int status = command->run(argc, argv);
 
-	complain_of_left_out();
-	if (cutfiles_complain("outwind") && status == EXIT_WELL &&
+	if (missing_complain("outwind") && status == EXIT_WELL &&
 	    !command->samples)
 		return EXIT_SOME;
 	return status;

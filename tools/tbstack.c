@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "cutfiles.h"
+#include "missing.h"
 #include "tbmessages.h"
 #include "tbstacks.h"
 
@@ -110,7 +110,7 @@ static int show_process(const struct tb_args *args)
 
 static int finish(int status)
 {
-	if (cutfiles_complain("tbstack") && status == 0)
+	if (missing_complain("tbstack") && status == 0)
 		status = EXIT_BROKEN;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;

@@ -10,7 +10,7 @@
 
 #include "stackview.h"
 
-#include "cutfiles.h"
+#include "missing.h"
 #include "ownfile.h"
 #include "sampler.h"
 #include "uniprofargs.h"
@@ -298,7 +298,7 @@ int main(int argc, char **argv)
 	switch (uniprof_args_parse(&args, argc, argv, stderr)) {
 	case UNIPROF_TRACE:
 		status = run_to_file(&u);
-		if (cutfiles_complain("uniprof") && status == EXIT_SUCCESS)
+		if (missing_complain("uniprof") && status == EXIT_SUCCESS)
 			status = EXIT_NO_TRACE;
 		return status;
 	case UNIPROF_VERSION:

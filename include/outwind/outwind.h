@@ -85,8 +85,7 @@ const char *ow_end_text(enum ow_end end);
  * "NAME: WHY" of the i-th file, from 0, that was needed since the process began and
  * could not be read: it was cut off, or another process holds a lease of it
  * (fcntl(2), F_SETLEASE), which the library doesn't wait for.  NULL if there are no
- * more.  After many "other files: WHY" is the last one.  The text lives as long as
- * the process.
+ * more.  The first 64 are kept; the text stays for good.
  */
 const char *ow_file_lost(size_t i);
 

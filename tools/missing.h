@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a tool had to go without. */
+#ifndef OW_MISSING_H
+#define OW_MISSING_H
+
+#include <stdbool.h>
+
+/*
+ * Say on stderr, in lines that begin with the tool's name, which objects were left
+ * without something, and which files were lost: cut off while they were read, or
+ * leased.  Return true if there were files that were lost.
+ */
+bool missing_complain(const char *tool);
+
+#endif /* OW_MISSING_H */
