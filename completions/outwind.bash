@@ -45,7 +45,9 @@ _outwind_argument() {
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    -n | --memory-limit | --stack-size | --stop-timeout) COMPREPLY=() ;;
+    -n | --memory-limit | --read-timeout | --stack-size | --stop-timeout)
+        COMPREPLY=()
+        ;;
     *) return 1 ;;
     esac
 }

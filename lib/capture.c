@@ -80,6 +80,19 @@ void ow_capture_use_tables(struct ow_capture *c,
 	c->use_tables = options && options->use_tables && ow_tables_exist();
 }
 
+void ow_capture_drop_threads(struct ow_capture *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->nr_threads; i++) {
+		free((char *)c->threads[i].info.wchan);
+		free((char *)c->threads[i].info.kernel_stack);
+	}
+	free(c->threads);
+	c->threads = NULL;
+	c->nr_threads = 0;
+}
+
 void ow_capture_destroy(struct ow_capture *c)
 {
 	size_t i;
@@ -92,16 +105,12 @@ void ow_capture_destroy(struct ow_capture *c)
 			ow_object_close(c->modules[i].object);
 		free(c->modules[i].path);
 	}
-	for (i = 0; i < c->nr_threads; i++) {
-		free((char *)c->threads[i].info.wchan);
-		free((char *)c->threads[i].info.kernel_stack);
-	}
+	ow_capture_drop_threads(c);
 	if (c->priv_free)
 		c->priv_free(c->priv);
 	free(c->modules);
 	free(c->ranges);
 	free(c->regions);
-	free(c->threads);
 	free(c->cache.entries);
 	free(c->program);
 	free(c);
@@ -199,6 +208,18 @@ struct ow_capture_module *ow_capture_module_at(struct ow_capture *c,
 	return m;
 }
 
+/* Return true if the walk ended at memory that a stop could not wait for. */
+static bool is_unserved(const struct ow_capture *c, uint64_t addr)
+{
+	size_t i;
+
+	for (i = 0; i < c->unserved.nr; i++)
+		if (addr >= c->unserved.list[i].start &&
+		    addr < c->unserved.list[i].end)
+			return true;
+	return false;
+}
+
 /* What is wrong where a walk ended, with the address and the module. */
 static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
 {
@@ -215,9 +236,13 @@ static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
 	const struct ow_walk *w = &c->walk;
 	uint64_t pc = w->nr ? w->frames[w->nr - 1].pc : 0;
 	const struct ow_capture_module *m = ow_capture_module_at(c, pc);
-	char fault[40] = "";
+	char fault[96] = "";
 
-	if (end == OW_END_FAULT && w->step.fault)
+	if (end == OW_END_FAULT && is_unserved(c, w->step.fault))
+		snprintf(fault, sizeof(fault),
+			 " (%#llx, not served within %u ms)",
+			 (unsigned long long)w->step.fault, c->unserved.ms);
+	else if (end == OW_END_FAULT && w->step.fault)
 		snprintf(fault, sizeof(fault), " (%#llx)",
 			 (unsigned long long)w->step.fault);
 	ow_fail(err, codes[end], "%s%s at %#llx%s%s%s%s", ow_end_text(end),

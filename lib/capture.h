@@ -19,6 +19,18 @@ struct ow_region {
 	const uint8_t *bytes;
 };
 
+#define OW_MOST_UNSERVED 16
+
+/* Memory that was not read, as a read of it would have waited too long. */
+struct ow_unserved {
+	struct {
+		uint64_t start, end;
+	} list[OW_MOST_UNSERVED];
+
+	size_t nr;
+	unsigned int ms; /* how long all of a stop was waited for */
+};
+
 /* One executable mapping of a file, and what is needed to open that. */
 struct ow_capture_module {
 	struct ow_module base; /* first: ranges point to it */
@@ -72,6 +84,7 @@ struct ow_capture {
 	/* What regions are borrowed from, of the name program or path, or NULL. */
 	const struct ow_filemap *file;
 	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
+	struct ow_unserved unserved; /* what reads could not wait for */
 	struct ow_capture_stats stats;
 	char warning[256]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;
@@ -85,6 +98,9 @@ struct ow_capture {
 
 /* An empty capture; all that it points to comes from malloc() and is its own. */
 struct ow_capture *ow_capture_create(struct ow_error *err);
+
+/* Free what is there of threads: they are taken anew. */
+void ow_capture_drop_threads(struct ow_capture *c);
 
 /* Have tables looked for if that is asked for, and there is a cache of them. */
 void ow_capture_use_tables(struct ow_capture *c,

@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "grow.h"
 #include "procfs.h"
@@ -175,12 +176,16 @@ static int explain(pid_t pid, struct ow_error *err)
 static int open_maps(pid_t pid)
 {
 	char path[32];
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	ow_delegate_enter();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ow_delegate_leave();
+	return fd;
 }
 
-static int read_open(pid_t pid, int fd, struct ow_mappings *ret,
+static int read_text(pid_t pid, int fd, struct ow_mappings *ret,
 		     struct ow_error *err)
 {
 	size_t size;
@@ -194,7 +199,17 @@ int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = open_maps(pid);
 
-	return read_open(pid, fd, ret, err);
+	return read_text(pid, fd, ret, err);
+}
+
+int ow_mappings_read_open(pid_t pid, struct ow_mappings *ret,
+			  struct ow_error *err)
+{
+	int fd = open_maps(pid), failed = read_text(pid, fd, ret, err);
+
+	ret->is_open = fd >= 0;
+	ret->fd = fd;
+	return failed;
 }
 
 /* Ask for the first mapping that ends above addr; false: see errno. */
@@ -208,9 +223,13 @@ static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 		.name_size = PATH_MAX,
 		.name = (uintptr_t)name,
 	};
+	int failed;
 
 	name[0] = '\0';
-	if (ioctl(fd, QUERY, &q))
+	ow_delegate_enter();
+	failed = ioctl(fd, QUERY, &q);
+	ow_delegate_leave();
+	if (failed)
 		return false;
 	if (q.end <= addr || q.end <= q.start) {
 		errno = EIO;
@@ -300,15 +319,26 @@ int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 	*ret = (struct ow_mappings){ 0 };
 	if (fd < 0)
 		return explain(pid, err);
-	*ret = (struct ow_mappings){ .is_part = true, .fd = fd };
+	*ret = (struct ow_mappings){
+		.is_part = true,
+		.is_open = true,
+		.fd = fd,
+	};
 	if (ask_for_code(ret) && ret->nr > 0)
 		return 0;
 	/* Without any, its memory may be gone and another program's come. */
-	failed = errno == ENOTTY ? read_open(pid, fd, &all, err) :
+	failed = errno == ENOTTY ? read_text(pid, fd, &all, err) :
 				   ow_mappings_read(pid, &all, err);
 	ow_mappings_free(ret);
 	*ret = all;
 	return failed;
+}
+
+void ow_mappings_close(struct ow_mappings *m)
+{
+	if (m->is_open)
+		close(m->fd);
+	m->is_open = false;
 }
 
 void ow_mappings_free(struct ow_mappings *m)
@@ -317,8 +347,7 @@ void ow_mappings_free(struct ow_mappings *m)
 
 	for (i = 0; m->is_part && i < m->nr; i++)
 		free((char *)m->list[i].path);
-	if (m->is_part)
-		ow_closep(&m->fd);
+	ow_mappings_close(m);
 	free(m->list);
 	free(m->text);
 	*m = (struct ow_mappings){ 0 };
@@ -337,9 +366,23 @@ const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr)
 	char name[PATH_MAX];
 	size_t at;
 
-	if (!m->is_part || ow_mappings_has(m, addr)) {
+	if (!m->is_part || !m->is_open || ow_mappings_has(m, addr)) {
 		at = first_from(m, addr);
 		return at < m->nr ? &m->list[at] : NULL;
 	}
 	return ask(m->fd, addr, 0, name, &told) ? place(m, &told) : NULL;
+}
+
+bool ow_mappings_is_plain(struct ow_mappings *m, uint64_t start, uint64_t end)
+{
+	const struct ow_mapping *listed;
+	struct ow_mapping now;
+	char name[PATH_MAX];
+
+	if (m->is_open && ask(m->fd, start, 0, name, &now))
+		listed = &now;
+	else
+		listed = ow_mappings_from(m, start);
+	return listed && listed->inode == 0 && listed->start <= start &&
+	       listed->end >= end;
 }

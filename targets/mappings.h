@@ -23,12 +23,18 @@ struct ow_mappings {
 	struct ow_mapping *list; /* in address order */
 	size_t nr, room;
 	char *text;   /* that paths are in, where all were read at once */
-	bool is_part; /* only some are listed: fd tells of the others */
-	int fd; /* /proc/PID/maps, if is_part; each path is one of its own */
+	bool is_part; /* only some are listed: fd tells of the others, and each
+			 path is one of its own */
+	bool is_open;
+	int fd; /* /proc/PID/maps, if is_open */
 };
 
 /* Read all.  Free with ow_mappings_free(), also after failure. */
 int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err);
+
+/* Likewise, and keep the file open, for ow_mappings_is_plain(). */
+int ow_mappings_read_open(pid_t pid, struct ow_mappings *ret,
+			  struct ow_error *err);
 
 /*
  * List those of code at least, and where the kernel tells of one by its address
@@ -38,6 +44,16 @@ int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err);
 int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 			  struct ow_error *err);
 void ow_mappings_free(struct ow_mappings *m);
+
+/* Close the file: what isn't listed by now isn't asked for any more. */
+void ow_mappings_close(struct ow_mappings *m);
+
+/*
+ * Return true if all of [start, end) is memory without a file: a read of it waits for
+ * nothing that SIGKILL doesn't end.  The kernel is asked where that is possible, as
+ * the list may be old.
+ */
+bool ow_mappings_is_plain(struct ow_mappings *m, uint64_t start, uint64_t end);
 
 /* Is a mapping listed that has addr? */
 bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr);

@@ -5,7 +5,6 @@
  */
 #include <limits.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include "blocked.h"
+#include "delegate.h"
 #include "error.h"
 #include "freeze.h"
 #include "monotonic.h"
@@ -20,6 +20,9 @@
 #include "procobject.h"
 #include "remapped.h"
 #include "taken.h"
+
+#define CALLS_IN_LIMIT 4 /* as long as all reads together may take */
+#define TRIES          3
 
 static void take_gently(struct ow_taken *t)
 {
@@ -34,86 +37,6 @@ static void (*const ways[])(struct ow_taken *t) = {
 	[OW_STOPPING_GENTLE] = take_gently,
 	[OW_STOPPING_NEVER] = ow_blocked_take_any,
 };
-
-/* What the thread that takes all others is told. */
-struct taking {
-	struct ow_taken *t;
-	cpu_set_t cpus; /* that it may run on, from its start on */
-	bool is_pinned; /* to one of them until then */
-};
-
-/*
- * Stay where we run.  A thread that is started now starts here, too, where we are
- * about to wait: no CPU has to be woken, and none tells it to move.
- */
-static void pin(struct taking *taking)
-{
-	int cpu = sched_getcpu();
-	cpu_set_t here;
-
-	if (cpu < 0 || cpu >= CPU_SETSIZE ||
-	    sched_getaffinity(0, sizeof(taking->cpus), &taking->cpus))
-		return;
-	CPU_ZERO(&here);
-	CPU_SET(cpu, &here);
-	taking->is_pinned = !sched_setaffinity(0, sizeof(here), &here);
-}
-
-/* Where these CPUs have just been taken from us, all that there are may be used. */
-static void unpin(struct taking *taking)
-{
-	cpu_set_t all;
-
-	if (!taking->is_pinned ||
-	    !sched_setaffinity(0, sizeof(taking->cpus), &taking->cpus))
-		return;
-	memset(&all, 0xff, sizeof(all));
-	sched_setaffinity(0, sizeof(all), &all);
-}
-
-static void *take_threads(void *arg)
-{
-	struct taking *taking = arg;
-
-	unpin(taking);
-	ways[taking->t->options->stopping](taking->t);
-	return NULL;
-}
-
-static int start(pthread_t *thread, struct taking *taking)
-{
-	int failed;
-
-	pin(taking);
-	failed = pthread_create(thread, NULL, take_threads, taking);
-	unpin(taking);
-	return failed;
-}
-
-/*
- * By a thread of its own: when that ends, the kernel lets go of what could not
- * be released, such as a thread that has still not stopped.  Signals that would
- * end us wait until the target runs again.
- */
-static int take_undisturbed(struct ow_taken *t, struct ow_error *err)
-{
-	struct taking taking = { .t = t };
-	pthread_t thread;
-	uint64_t began = ow_now_ns();
-	sigset_t all, old;
-	int failed;
-
-	sigfillset(&all);
-	sigdelset(&all, SIGBUS); /* a fault while it is blocked ends us */
-	pthread_sigmask(SIG_BLOCK, &all, &old);
-	failed = start(&thread, &taking);
-	if (!failed)
-		pthread_join(thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	t->c->stats.taking_ns = ow_now_ns() - began;
-	return failed ? ow_fail(err, OW_CODE_MEMORY, "can't start a thread") :
-			0;
-}
 
 /*
  * One architecture for the process, the larger if there are two: a thread of a
@@ -283,6 +206,162 @@ static int prepare(struct ow_taken *t, struct ow_error *err)
 	return ow_taken_reserve(t, err);
 }
 
+/* What the delegate or the thread is told that takes all others. */
+struct taking {
+	struct ow_taken t;
+	struct ow_capture *c;
+	const struct ow_capture_options *options;
+	struct ow_error *err;
+	bool is_careful; /* let a delegate read */
+	bool is_prepared;
+	int failed;
+	uint64_t prepare_ns;
+};
+
+static void take_threads(void *arg)
+{
+	struct taking *taking = arg;
+	struct ow_taken *t = &taking->t;
+	uint64_t began = ow_now_ns();
+
+	taking->failed =
+		ow_taken_begin(t, taking->c, taking->options, taking->err);
+	t->copy.is_careful = taking->is_careful;
+	if (!taking->failed)
+		taking->failed = prepare(t, taking->err);
+	taking->prepare_ns = ow_now_ns() - began;
+	taking->is_prepared = !taking->failed;
+	if (taking->is_prepared) {
+		ways[taking->options->stopping](t);
+		settle_arch(t);
+	}
+	ow_taken_end(t);
+}
+
+/* As if nothing had been taken. */
+static void start_over(struct taking *taking)
+{
+	struct ow_capture *c = taking->c;
+
+	ow_taken_free(&taking->t);
+	ow_taken_init(&taking->t);
+	ow_capture_drop_threads(c);
+	free(c->program);
+	c->program = NULL;
+	c->stats = (struct ow_capture_stats){ 0 };
+}
+
+/* Why a process can't be taken whose delegate was given up on. */
+static int explain_given_up(const struct taking *taking,
+			    const struct ow_delegate_limits *limits,
+			    enum ow_delegation how, pid_t delegate)
+{
+	struct ow_error *err = taking->err;
+	pid_t pid = taking->c->pid;
+
+	if (how == OW_DELEGATION_NONE)
+		return ow_fail(err, OW_CODE_MEMORY, "can't start a process");
+	if (how == OW_DELEGATION_LOST && taking->is_prepared)
+		return ow_fail(
+			err, OW_CODE_TIMEOUT,
+			"process %d: process %d, which reads its memory, "
+			"can't be ended: end process %d, or the server "
+			"of its files",
+			pid, delegate, pid);
+	return ow_fail(err, OW_CODE_TIMEOUT,
+		       "process %d can't be looked at: the kernel did not "
+		       "answer within %llu ms, as a program that is being "
+		       "executed, or the server of a file, keeps it waiting",
+		       pid, (unsigned long long)limits->call_ns / 1000000);
+}
+
+/*
+ * What holds threads is a process of its own: when that ends, the kernel lets go of
+ * what could not be released, such as a thread that has still not stopped.  If it
+ * has to be given up on in a read, they are taken again with care: then it does not
+ * read itself.
+ */
+static int take_by_delegate(struct taking *taking)
+{
+	struct ow_delegate_limits limits = { .until_ns = UINT64_MAX };
+	enum ow_delegation how;
+	pid_t delegate;
+	int tries;
+
+	limits.call_ns = ow_taken_read_limit(taking->options) / CALLS_IN_LIMIT;
+	for (tries = 0; tries < TRIES; tries++) {
+		how = ow_delegate_run(take_threads, taking, &limits, &delegate);
+		if (how == OW_DELEGATION_DONE)
+			return taking->failed;
+		ow_taken_forget_files(&taking->t);
+		taking->t.copy.is_lost |= how == OW_DELEGATION_LOST;
+		if (how != OW_DELEGATION_GIVEN_UP || !taking->is_prepared ||
+		    ow_delegate_must_end())
+			break;
+		start_over(taking);
+		taking->is_careful = true;
+	}
+	return explain_given_up(taking, &limits, how, delegate);
+}
+
+static void *take_in_thread(void *taking)
+{
+	take_threads(taking);
+	return NULL;
+}
+
+/*
+ * Where Yama lets a process trace those that it has started only (Linux, Yama.rst), a
+ * delegate of that process may not.  Reads may wait without end here, but the
+ * target is one of our own.
+ */
+static int take_by_thread(struct taking *taking)
+{
+	pthread_t thread;
+	sigset_t all, old;
+	int failed;
+
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault while it is blocked ends us */
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	failed = pthread_create(&thread, NULL, take_in_thread, taking);
+	if (!failed)
+		pthread_join(thread, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (failed)
+		return ow_fail(taking->err, OW_CODE_MEMORY,
+			       "can't start a thread");
+	return taking->failed;
+}
+
+/* Return true if no thread could be taken as we may not stop the first one. */
+static bool is_forbidden(const struct taking *taking)
+{
+	const struct ow_capture *c = taking->c;
+	size_t i;
+
+	if (geteuid() == 0 || c->nr_threads == 0 ||
+	    taking->t.threads[0].stop.why.code != OW_CODE_PERMISSION)
+		return false;
+	for (i = 0; i < c->nr_threads; i++)
+		if (c->threads[i].info.captured)
+			return false;
+	return true;
+}
+
+static int take_undisturbed(struct taking *taking)
+{
+	uint64_t began = ow_now_ns();
+	int failed = take_by_delegate(taking);
+
+	if (!failed && is_forbidden(taking)) {
+		start_over(taking);
+		failed = take_by_thread(taking);
+	}
+	taking->c->stats.taking_ns = ow_now_ns() - began - taking->prepare_ns;
+	return failed;
+}
+
 /* If no thread was captured, the first one's reason is the answer. */
 static int check_captured(const struct ow_capture *c, struct ow_error *err)
 {
@@ -320,15 +399,29 @@ static int keep_copy(struct ow_taken *t, struct ow_error *err)
 	return 0;
 }
 
-static int take(struct ow_taken *t, struct ow_error *err)
+/* What a stop could not wait for, for walks and in a line for all. */
+static void note_unserved(struct ow_taken *t)
 {
-	int failed = prepare(t, err);
+	struct ow_capture *c = t->c;
 
-	if (!failed)
-		failed = take_undisturbed(t, err);
+	c->unserved = t->copy.unserved;
+	c->unserved.ms = (unsigned int)(t->copy.limit_ns / 1000000);
+	if (c->unserved.nr == 0)
+		return;
+	snprintf(c->warning, sizeof(c->warning),
+		 "memory from %#llx on could not be read within %u ms, what "
+		 "serves it did not answer: stacks there are cut short",
+		 (unsigned long long)c->unserved.list[0].start, c->unserved.ms);
+}
+
+static int take(struct taking *taking, struct ow_error *err)
+{
+	struct ow_taken *t = &taking->t;
+	int failed = take_undisturbed(taking);
+
 	if (failed)
 		return failed;
-	settle_arch(t);
+	note_unserved(t);
 	hand_over_regions(t);
 	failed = check_captured(t->c, err);
 	if (!failed)
@@ -344,19 +437,28 @@ struct ow_capture *ow_capture_process(pid_t pid,
 				      struct ow_error *err)
 {
 	static const struct ow_capture_options defaults;
-	struct ow_capture *c = ow_capture_create(err);
-	struct ow_taken t;
+	struct taking taking = { .options = options ? options : &defaults };
+	struct ow_capture *c;
 	int failed;
 
+	if (pid == getpid()) {
+		ow_fail(err, OW_CODE_UNSUPPORTED,
+			"process %d is the one that looks: it can't stop "
+			"itself",
+			pid);
+		return NULL;
+	}
+	c = ow_capture_create(err);
 	if (!c)
 		return NULL;
 	c->pid = pid;
 	c->open = ow_procobject_open;
 	ow_capture_use_tables(c, options);
-	failed = ow_taken_begin(&t, c, options ? options : &defaults, err);
-	if (!failed)
-		failed = take(&t, err);
-	ow_taken_free(&t);
+	taking.c = c;
+	taking.err = err;
+	ow_taken_init(&taking.t);
+	failed = take(&taking, err);
+	ow_taken_free(&taking.t);
 	if (!failed)
 		return c;
 	ow_capture_destroy(c);

@@ -8,12 +8,18 @@
 #include <sys/ptrace.h>
 #include <unistd.h>
 
+#include "delegate.h"
+
 static int open_mem_file(pid_t pid)
 {
 	char path[32];
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	ow_delegate_enter();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ow_delegate_leave();
+	return fd;
 }
 
 void ow_processmem_open(struct ow_processmem *mem, pid_t pid,
@@ -40,7 +46,9 @@ static size_t read_by_file(struct ow_processmem *mem, uint64_t addr,
 	if (mem->fd < 0)
 		mem->fd = open_mem_file(mem->pid);
 	while (mem->fd >= 0 && got < size) {
+		ow_delegate_enter();
 		n = pread(mem->fd, buf + got, size - got, (off_t)(addr + got));
+		ow_delegate_leave();
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -59,8 +67,10 @@ static size_t read_by_ptrace(const struct ow_processmem *mem, uint64_t addr,
 
 	while (got < size) {
 		errno = 0;
+		ow_delegate_enter();
 		word = ptrace(PTRACE_PEEKDATA, mem->stopped,
 			      (void *)(uintptr_t)(addr + got - skip), NULL);
+		ow_delegate_leave();
 		if (word == -1 && errno)
 			break;
 		n = sizeof(word) - skip;
@@ -81,6 +91,19 @@ static size_t read_piece(struct ow_processmem *mem, uint64_t addr, void *buf,
 	return read_by_file(mem, addr, buf, size);
 }
 
+/* process_vm_readv() of as many pieces, by a call that may be given up on. */
+static ssize_t read_vm(const struct ow_processmem *mem,
+		       const struct iovec *local, const struct iovec *remote,
+		       size_t nr)
+{
+	ssize_t n;
+
+	ow_delegate_enter();
+	n = process_vm_readv(mem->pid, local, nr, remote, nr, 0);
+	ow_delegate_leave();
+	return n;
+}
+
 /* Is process_vm_readv() not to be had, so that the file has to do? */
 static bool is_refused(int os_errno)
 {
@@ -96,7 +119,7 @@ size_t ow_processmem_read(struct ow_processmem *mem, uint64_t addr, void *buf,
 
 	if (mem->how != OW_READING_VM)
 		return read_piece(mem, addr, buf, size);
-	n = process_vm_readv(mem->pid, &local, 1, &remote, 1, 0);
+	n = read_vm(mem, &local, &remote, 1);
 	if (n < 0 && is_refused(errno))
 		return read_by_file(mem, addr, buf, size);
 	return n > 0 ? (size_t)n : 0;
@@ -122,7 +145,7 @@ size_t ow_processmem_readv(struct ow_processmem *mem, struct iovec *local,
 
 	if (mem->how != OW_READING_VM)
 		return read_each(mem, local, remote, nr);
-	n = process_vm_readv(mem->pid, local, nr, remote, nr, 0);
+	n = read_vm(mem, local, remote, nr);
 	if (n < 0 && is_refused(errno))
 		return read_each(mem, local, remote, nr);
 	if (n < 0)

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "grow.h"
 
@@ -26,7 +27,9 @@ char *ow_procfs_text(int fd, size_t *size_ret)
 	ssize_t n;
 
 	while (text) {
+		ow_delegate_enter();
 		n = read(fd, text + size, room - size - 1);
+		ow_delegate_leave();
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

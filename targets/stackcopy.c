@@ -6,12 +6,16 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "delegate.h"
+#include "monotonic.h"
 #include "processmem.h"
 
 #define MOST_AT_ONCE   ((size_t)1 << 30)
 #define MOST_POPULATED ((size_t)64 << 20)
 #define LEAST_MAPPED   ((size_t)64 << 10)
 #define PAGE_BYTES     4096
+#define CAREFUL_PART   ((size_t)64 << 10) /* read at once where one hangs */
+#define CALLS_IN_LIMIT 4 /* that hang, in the time for all of them */
 
 static bool make_room(struct ow_stackcopy *s, size_t room)
 {
@@ -116,17 +120,25 @@ static size_t batch_of(const struct ow_region *r, size_t nr)
 	return n;
 }
 
-static size_t copy_huge(struct ow_region *r, struct ow_processmem *mem)
+/* Copy a region by parts of most bytes; *got says how far, also meanwhile. */
+static void copy_parts(const struct ow_region *r, struct ow_processmem *mem,
+		       size_t most, volatile size_t *got)
 {
-	size_t got = 0, part, n;
+	size_t part, n;
 
 	do {
-		part = r->size - got < MOST_AT_ONCE ? r->size - got :
-						      MOST_AT_ONCE;
-		n = ow_processmem_read(mem, r->start + got,
-				       (uint8_t *)r->bytes + got, part);
-		got += n;
-	} while (n == part && got < r->size);
+		part = r->size - *got < most ? r->size - *got : most;
+		n = ow_processmem_read(mem, r->start + *got,
+				       (uint8_t *)r->bytes + *got, part);
+		*got += n;
+	} while (n == part && *got < r->size);
+}
+
+static size_t copy_huge(struct ow_region *r, struct ow_processmem *mem)
+{
+	volatile size_t got = 0;
+
+	copy_parts(r, mem, MOST_AT_ONCE, &got);
 	r->size = got;
 	return 1;
 }
@@ -171,18 +183,136 @@ static bool place(struct ow_stackcopy *s, struct ow_region *r, size_t nr)
 	return true;
 }
 
+/* Regions to copy, and how far a delegate has come. */
+struct errand {
+	struct ow_region *r;
+	size_t nr;
+	struct ow_processmem mem;
+	bool by_parts;        /* so that what hangs is a part of one region */
+	volatile size_t done; /* regions */
+	volatile size_t got;  /* bytes of the next one, if by_parts */
+};
+
+static void copy_by_parts(struct errand *e)
+{
+	for (; e->done < e->nr; e->done++) {
+		e->got = 0;
+		copy_parts(&e->r[e->done], &e->mem, CAREFUL_PART, &e->got);
+		e->r[e->done].size = e->got;
+	}
+}
+
+static void copy_at_once(struct errand *e, struct ow_processmem *mem)
+{
+	struct ow_region *r;
+
+	while (e->done < e->nr) {
+		r = &e->r[e->done];
+		e->done +=
+			r->size > MOST_AT_ONCE ?
+				copy_huge(r, mem) :
+				copy_some(r, batch_of(r, e->nr - e->done), mem);
+	}
+}
+
+/*
+ * By process_vm_readv(2), whatever the user has chosen: a read by the file keeps the
+ * process from mapping anything while it waits, and only a tracer can read by ptrace.
+ */
+static void run_errand(void *errand)
+{
+	struct errand *e = errand;
+
+	e->mem.fd = -1; /* a delegate has none of our files */
+	e->mem.how = OW_READING_VM;
+	if (e->by_parts)
+		copy_by_parts(e);
+	else
+		copy_at_once(e, &e->mem);
+}
+
+static void note_unserved(struct ow_unserved *u, uint64_t start, uint64_t end)
+{
+	if (u->nr == OW_MOST_UNSERVED) {
+		u->nr--;
+		if (start > u->list[u->nr].start)
+			start = u->list[u->nr].start;
+		if (end < u->list[u->nr].end)
+			end = u->list[u->nr].end;
+	}
+	u->list[u->nr].start = start;
+	u->list[u->nr].end = end;
+	u->nr++;
+}
+
+/* What is left of a region isn't read. */
+static void leave_region(struct ow_stackcopy *s, struct ow_region *r,
+			 size_t got)
+{
+	if (r->size > got)
+		note_unserved(&s->unserved, r->start + got, r->start + r->size);
+	r->size = got;
+}
+
+/* What was not served before isn't asked for again. */
+static void cut_unserved(const struct ow_unserved *u, struct ow_region *r)
+{
+	size_t i;
+
+	for (i = 0; i < u->nr; i++)
+		if (u->list[i].start < r->start + r->size &&
+		    u->list[i].end > r->start)
+			r->size = u->list[i].start > r->start ?
+					  u->list[i].start - r->start :
+					  0;
+}
+
+/*
+ * As a read may wait for what is stopped, let a delegate read.  The first one that
+ * waits too long had all regions to copy in few calls; those after it show which
+ * region can't be read, and go on with the next one.
+ */
+static void copy_carefully(struct ow_stackcopy *s, struct errand *e)
+{
+	struct ow_delegate_limits limits = {
+		.call_ns = s->limit_ns / CALLS_IN_LIMIT,
+	};
+	enum ow_delegation end;
+	size_t i;
+
+	for (i = 0; i < e->nr; i++)
+		cut_unserved(&s->unserved, &e->r[i]);
+	if (!s->until_ns)
+		s->until_ns = ow_now_ns() + s->limit_ns;
+	limits.until_ns = s->until_ns;
+	e->by_parts = e->nr == 1;
+	while (e->done < e->nr && s->unserved.nr < OW_MOST_UNSERVED &&
+	       ow_now_ns() < s->until_ns && !ow_delegate_must_end()) {
+		end = ow_delegate_run(run_errand, e, &limits, NULL);
+		s->is_lost |= end == OW_DELEGATION_LOST;
+		if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
+			break;
+		if (e->by_parts)
+			leave_region(s, &e->r[e->done++], e->got);
+		e->by_parts = true;
+		e->got = 0;
+	}
+	for (; e->done < e->nr; e->done++)
+		leave_region(s, &e->r[e->done], 0);
+}
+
 /* Each region by itself; return the bytes copied. */
 static size_t copy_each(struct ow_stackcopy *s, struct ow_region *r, size_t nr,
 			struct ow_processmem *mem)
 {
-	size_t i;
+	struct errand e = { .r = r, .nr = nr, .mem = *mem };
 
 	if (!place(s, r, nr))
 		return 0;
-	for (i = 0; i < nr;)
-		i += r[i].size > MOST_AT_ONCE ?
-			     copy_huge(&r[i], mem) :
-			     copy_some(&r[i], batch_of(&r[i], nr - i), mem);
+	if (s->is_careful)
+		copy_carefully(s, &e);
+	else
+		copy_at_once(&e, mem);
 	return total_of(r, nr);
 }
 
@@ -285,6 +415,9 @@ size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem)
 void ow_stackcopy_free(struct ow_stackcopy *s)
 {
 	struct ow_copy_chunk *chunk;
+
+	if (s->is_lost)
+		return;
 
 	while ((chunk = s->chunks)) {
 		s->chunks = chunk->next;

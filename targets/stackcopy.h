@@ -24,6 +24,12 @@ struct ow_stackcopy {
 	size_t nr, room;
 	size_t done; /* of the regions, copied by an earlier run */
 	struct ow_copy_chunk *chunks; /* the newest first */
+	/* A read may wait without end: reads are delegated (delegate.h). */
+	bool is_careful;
+	uint64_t limit_ns; /* for all careful reads of one stop together */
+	uint64_t until_ns; /* of CLOCK_MONOTONIC; 0: not begun with in this stop */
+	struct ow_unserved unserved;
+	bool is_lost; /* a read that nothing ends may still write to a chunk */
 };
 
 /*
@@ -39,11 +45,13 @@ ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end);
 /*
  * Copy all that was asked for since the last run.  A region of which only the
  * first bytes can be read gets that size, maybe 0.  What several have is copied once,
- * if all can be read.  Return the bytes copied.
+ * if all can be read.  Return the bytes copied.  A careful run that comes to
+ * limit_ns notes what it could not read in unserved; 16 ranges at most, of which
+ * the last one may be all that is left.
  */
 size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem);
 
-/* Free the chunks; the regions' bytes are no longer valid. */
+/* Free the chunks, unless is_lost; the regions' bytes are no longer valid. */
 void ow_stackcopy_free(struct ow_stackcopy *s);
 
 #endif /* OW_STACKCOPY_H */

@@ -61,6 +61,15 @@ static bool has_grown(const struct ow_mapping *m, uint64_t sp)
 	return is_main_stack(m) && sp < m->start && m->start - sp <= GROWN_SIZE;
 }
 
+/* Ask for a part of the stack, with care if a file's server has it. */
+static ssize_t add_region(const struct ow_stackplan *p, uint64_t start,
+			  uint64_t end)
+{
+	if (!p->copy->is_careful && !ow_mappings_is_plain(p->maps, start, end))
+		p->copy->is_careful = true;
+	return ow_stackcopy_add(p->copy, start, end);
+}
+
 /*
  * What is new and what was there before apart: where sp has moved and nothing
  * was written there yet, what is new can't be read.
@@ -69,15 +78,14 @@ static ssize_t add_grown(const struct ow_stackplan *p,
 			 const struct ow_mapping *m, uint64_t sp, uint64_t end)
 {
 	uint64_t start = sp & ~PAGE_MASK;
-	bool is_old_wanted = end > m->start;
+	const uint64_t old = m->start; /* m may move as another is asked for */
+	bool is_old_wanted = end > old;
 	ssize_t region;
 
 	if (sp - start > RED_ZONE)
 		start = sp - RED_ZONE;
-	region = ow_stackcopy_add(p->copy, start,
-				  is_old_wanted ? m->start : end);
-	return is_old_wanted ? ow_stackcopy_add(p->copy, m->start, end) :
-			       region;
+	region = add_region(p, start, is_old_wanted ? old : end);
+	return is_old_wanted ? add_region(p, old, end) : region;
 }
 
 ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
@@ -91,8 +99,8 @@ ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
 		return add_grown(p, m, sp, copy_end(p, m, sp, tp));
 	if (start < m->start)
 		start = m->start;
-	return ow_stackcopy_add(p->copy, start,
-				copy_end(p, m, sp > start ? sp : start, tp));
+	return add_region(p, start,
+			  copy_end(p, m, sp > start ? sp : start, tp));
 }
 
 /* Where a thread runs when it isn't on a stack of its own making, or NULL. */
@@ -192,7 +200,7 @@ static void add_home(const struct ow_stackplan *p, const struct ow_region *r,
 	if (start == 0)
 		return;
 	start = start > home->start + RED_ZONE ? start - RED_ZONE : home->start;
-	ow_stackcopy_add(p->copy, start, copy_end(p, home, start, tp));
+	add_region(p, start, copy_end(p, home, start, tp));
 }
 
 void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,

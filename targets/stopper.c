@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "env.h"
+#include "delegate.h"
 #include "error.h"
 #include "monotonic.h"
 #include "procfs.h"
@@ -62,9 +62,15 @@ static void explain(struct ow_stop *s, pid_t pid, int os_errno)
 
 bool ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid)
 {
+	long failed;
+
 	memset(s, 0, sizeof(*s));
 	s->tid = tid;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0) {
+	/* It waits while a thread executes a file (Linux, cred_guard_mutex). */
+	ow_delegate_enter();
+	failed = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
+	ow_delegate_leave();
+	if (!failed) {
 		s->state = OW_STOP_SEIZED;
 		return true;
 	}
@@ -116,28 +122,13 @@ static void sleep_for_stop(void)
 	sigtimedwait(&set, NULL, &nap);
 }
 
-/* Were we told to end?  Such signals wait until all run again. */
-static bool must_end(void)
-{
-	static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
-	sigset_t set;
-	size_t i;
-
-	if (sigpending(&set))
-		return false;
-	for (i = 0; i < OW_ARRAY_SIZE(ending); i++)
-		if (sigismember(&set, ending[i]) == 1)
-			return true;
-	return false;
-}
-
 static void sleep_or_give_up(struct ow_stop *s, uint64_t deadline_ns)
 {
 	if (ow_now_ns() > deadline_ns)
 		ow_fail(&s->why, OW_CODE_TIMEOUT,
 			"thread did not stop in time, it is in an "
 			"uninterruptible call");
-	else if (must_end())
+	else if (ow_delegate_must_end())
 		ow_fail(&s->why, OW_CODE_TIMEOUT,
 			"a signal came while the thread did not stop");
 	else

@@ -9,16 +9,31 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "procfs.h"
 #include "prstatus.h"
 #include "taskextras.h"
 
-#define USUAL_STACK ((size_t)6 << 10)  /* copied of most threads' stacks */
-#define DEEP_STACK  ((size_t)16 << 10) /* and of deep ones, */
-#define DEEP_READY  ((size_t)1 << 20)  /* if they are few */
-#define MOST_LOOKS  20                 /* a millisecond apart */
-#define MOST_READY  ((size_t)64 << 20) /* of pages made ready for copies */
+#define USUAL_STACK   ((size_t)6 << 10)  /* copied of most threads' stacks */
+#define DEEP_STACK    ((size_t)16 << 10) /* and of deep ones, */
+#define DEEP_READY    ((size_t)1 << 20)  /* if they are few */
+#define MOST_LOOKS    20                 /* a millisecond apart */
+#define MOST_READY    ((size_t)64 << 20) /* of pages made ready for copies */
+#define MOST_ASKED    16 /* threads whose stacks' mappings are asked for anew */
+#define READ_LIMIT_MS 1000
+
+uint64_t ow_taken_read_limit(const struct ow_capture_options *options)
+{
+	uint64_t ms = options->read_timeout_ms;
+
+	return (ms ? ms : READ_LIMIT_MS) * 1000000;
+}
+
+void ow_taken_init(struct ow_taken *t)
+{
+	*t = (struct ow_taken){ .dir = -1, .mem.fd = -1 };
+}
 
 int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 		   const struct ow_capture_options *options,
@@ -26,10 +41,13 @@ int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 {
 	char path[32];
 
-	*t = (struct ow_taken){ .c = c, .options = options, .mem.fd = -1 };
+	ow_taken_init(t);
+	t->c = c;
+	t->options = options;
 	t->plan.maps = &t->maps;
 	t->plan.copy = &t->copy;
 	t->plan.limit = options->stack_size;
+	t->copy.limit_ns = ow_taken_read_limit(options);
 	snprintf(path, sizeof(path), "/proc/%d/task", c->pid);
 	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (t->dir >= 0)
@@ -39,11 +57,25 @@ int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 	return ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
 }
 
-void ow_taken_free(struct ow_taken *t)
+void ow_taken_end(struct ow_taken *t)
 {
 	if (t->dir >= 0)
 		close(t->dir);
+	t->dir = -1;
 	ow_processmem_close(&t->mem);
+	ow_mappings_close(&t->maps);
+}
+
+void ow_taken_forget_files(struct ow_taken *t)
+{
+	t->dir = -1;
+	t->mem.fd = -1;
+	t->maps.is_open = false;
+}
+
+void ow_taken_free(struct ow_taken *t)
+{
+	ow_taken_end(t);
 	ow_mappings_free(&t->maps);
 	ow_stackcopy_free(&t->copy);
 	free(t->copy.regions);
@@ -207,8 +239,10 @@ static int list_mappings(const struct ow_taken *t, struct ow_mappings *ret,
 {
 	int failed;
 
-	if (t->c->nr_threads > 1)
+	if (t->c->nr_threads > MOST_ASKED)
 		return ow_mappings_read(t->c->live, ret, err);
+	if (t->c->nr_threads > 1)
+		return ow_mappings_read_open(t->c->live, ret, err);
 	failed = ow_mappings_read_code(t->c->live, ret, err);
 	if (!failed && t->plan.main_start)
 		ow_mappings_from(ret, t->plan.main_start);
@@ -280,13 +314,18 @@ const struct ow_arch *ow_taken_program_arch(struct ow_taken *t)
 	_cleanup_(ow_closep) int fd = -1;
 	Elf64_Ehdr head = { 0 }; /* Elf32_Ehdr begins alike */
 	char path[32];
+	ssize_t n;
 
 	if (t->program_asked)
 		return t->program;
 	t->program_asked = true;
 	snprintf(path, sizeof(path), "/proc/%d/exe", t->c->live);
+	/* The file may be one of a server that doesn't answer. */
+	ow_delegate_enter();
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd >= 0 && pread(fd, &head, sizeof(head), 0) == sizeof(head))
+	n = fd < 0 ? -1 : pread(fd, &head, sizeof(head), 0);
+	ow_delegate_leave();
+	if (n == sizeof(head))
 		t->program = ow_arch_find(head.e_machine,
 					  head.e_ident[EI_CLASS] == ELFCLASS64);
 	return t->program;
@@ -335,6 +374,10 @@ void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)
 	struct ow_capture *c = t->c;
 	size_t i, before;
 
+	/* To ask for each would take longer than to take care. */
+	if (nr > MOST_ASKED)
+		t->copy.is_careful = true;
+	t->copy.until_ns = 0;
 	c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 	before = t->copy.nr;
 	for (i = first; i < first + nr; i++)

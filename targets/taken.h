@@ -37,6 +37,9 @@ struct ow_taken {
 	bool program_asked;
 };
 
+/* Empty, for ow_taken_free(). */
+void ow_taken_init(struct ow_taken *t);
+
 /*
  * Open the process's list of threads.  Free with ow_taken_free(), also after
  * failure; what the capture is to keep has to be taken out before.
@@ -45,6 +48,15 @@ int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 		   const struct ow_capture_options *options,
 		   struct ow_error *err);
 void ow_taken_free(struct ow_taken *t);
+
+/* How long a stop may last for reads of memory, in ns. */
+uint64_t ow_taken_read_limit(const struct ow_capture_options *options);
+
+/* All is taken: close what was open for that. */
+void ow_taken_end(struct ow_taken *t);
+
+/* The process is gone that has opened what was open. */
+void ow_taken_forget_files(struct ow_taken *t);
 
 /*
  * Add threads that are new since the last time and wanted; *nr_ret says how

@@ -10,10 +10,12 @@
 #include "commands.h"
 
 #define MOST_TIDS 100000
+#define MOST_MS   1000000000
 
 enum {
 	OPT_REDACT = 256,
 	OPT_STACK_SIZE,
+	OPT_READ_TIMEOUT,
 };
 
 struct request {
@@ -30,6 +32,7 @@ static const struct option long_options[] = {
 	{ "redact", no_argument, NULL, OPT_REDACT },
 	{ "stack-size", required_argument, NULL, OPT_STACK_SIZE },
 	{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
+	{ "read-timeout", required_argument, NULL, OPT_READ_TIMEOUT },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -46,6 +49,8 @@ static void print_usage(FILE *to)
 	      "      --redact       only what the stacks are found by\n"
 	      "      --stack-size=BYTES  copied of a stack at most\n"
 	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
+	      "      --read-timeout=MS  for memory that has to be served "
+	      "(1000)\n"
 	      "  -h, --help         this\n"
 	      "\n"
 	      "Exit status: 0 all threads are in it, 1 some aren't, 2 nothing "
@@ -69,6 +74,15 @@ static bool parse_option(struct request *r, int opt)
 			return false;
 		}
 		r->options.stack_size = n;
+		return true;
+	case OPT_READ_TIMEOUT:
+		if (!parse_number(optarg, 1, MOST_MS, &n)) {
+			complain("--read-timeout %s: not a number of "
+				 "milliseconds",
+				 optarg);
+			return false;
+		}
+		r->options.read_timeout_ms = (unsigned int)n;
 		return true;
 	}
 	return false;
@@ -198,6 +212,8 @@ static int run(const struct request *r)
 		complain("%s", err.msg);
 		return EXIT_NONE;
 	}
+	if (ow_capture_warning(c))
+		complain("%d: %s", r->pid, ow_capture_warning(c));
 	status = save(r, c);
 	ow_capture_destroy(c);
 	return status;

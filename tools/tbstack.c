@@ -86,6 +86,8 @@ static int print_stacks(const struct tb_args *args,
 			tb_complain_maps(args->pid);
 		return EXIT_BROKEN;
 	}
+	if (ow_capture_warning(c))
+		tb_complain("", ow_capture_warning(c));
 	status = print_capture(args, chosen, c);
 	ow_capture_destroy(c);
 	return status;

@@ -153,6 +153,10 @@ struct ow_capture_options {
 	/* Called now and then while a file is decompressed, or NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
+	unsigned int read_timeout_ms; /* that a process's threads may stay stopped
+					 for reads of memory that some server
+					 or the process itself has to serve;
+					 0: 1000 */
 };
 
 /*

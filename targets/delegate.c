@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "delegate.h"
+
+#include <limits.h>
+#include <linux/close_range.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "env.h"
+#include "monotonic.h"
+
+#define STACK_SIZE     ((size_t)1 << 20) /* of which few pages are used */
+#define GUARD_SIZE     ((size_t)64 << 10)
+#define TICK_NS        10000000 /* between looks at a delegate */
+#define KILLED_PART    4        /* of a call's limit, for SIGKILL to end it */
+#define MOST_KILLED_NS 200000000
+#define NAP_NS         1000000
+
+enum state {
+	STATE_RUNS,  /* it may hold locks */
+	STATE_WAITS, /* in a call that may never return */
+	STATE_LEFT,  /* given up on: it may not go on */
+};
+
+/* At the low end of the memory that the delegate's stack is in. */
+struct delegate {
+	struct delegate *outer; /* that started this one, or NULL */
+	void (*run)(void *arg);
+	void *arg;
+	pid_t parent;
+	int state;      /* enum state; atomic */
+	unsigned calls; /* begun so far; atomic */
+	bool must_end;  /* atomic */
+	bool is_done;   /* locked */
+	pthread_mutex_t lock;
+	pthread_cond_t done;
+	cpu_set_t cpus; /* that it may run on, from its start on */
+	bool is_pinned; /* to one of them until then */
+};
+
+/* A delegate shares its starter's thread-local memory, too. */
+static __thread struct delegate *current;
+
+void ow_delegate_enter(void)
+{
+	if (!current)
+		return;
+	__atomic_add_fetch(&current->calls, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&current->state, STATE_WAITS, __ATOMIC_RELEASE);
+}
+
+void ow_delegate_leave(void)
+{
+	int waits = STATE_WAITS;
+
+	if (!current || __atomic_compare_exchange_n(
+				&current->state, &waits, STATE_RUNS, false,
+				__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return;
+	/* SIGKILL is on its way. */
+	for (;;)
+		pause();
+}
+
+/* Return true if a signal is pending that the program ends by. */
+static bool is_signalled(void)
+{
+	static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
+	struct sigaction action;
+	sigset_t set;
+	size_t i;
+
+	if (sigpending(&set))
+		return false;
+	for (i = 0; i < OW_ARRAY_SIZE(ending); i++)
+		if (sigismember(&set, ending[i]) == 1 &&
+		    !sigaction(ending[i], NULL, &action) &&
+		    action.sa_handler != SIG_IGN)
+			return true;
+	return false;
+}
+
+bool ow_delegate_must_end(void)
+{
+	const struct delegate *d;
+
+	for (d = current; d; d = d->outer)
+		if (__atomic_load_n(&d->must_end, __ATOMIC_RELAXED))
+			return true;
+	return is_signalled();
+}
+
+/*
+ * Stay where we run.  A process that is started now starts here, too, where we are
+ * about to wait: no CPU has to be woken, and none tells it to move.
+ */
+static void pin(struct delegate *d)
+{
+	int cpu = sched_getcpu();
+	cpu_set_t here;
+
+	if (cpu < 0 || cpu >= CPU_SETSIZE ||
+	    sched_getaffinity(0, sizeof(d->cpus), &d->cpus))
+		return;
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
+	d->is_pinned = !sched_setaffinity(0, sizeof(here), &here);
+}
+
+/* Where these CPUs have just been taken from us, all that there are may be used. */
+static void unpin(const struct delegate *d)
+{
+	cpu_set_t all;
+
+	if (!d->is_pinned || !sched_setaffinity(0, sizeof(d->cpus), &d->cpus))
+		return;
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+}
+
+/* Shared, as glibc takes a process without threads to have nobody to wake. */
+static bool init_lock(struct delegate *d)
+{
+	pthread_mutexattr_t lock;
+	pthread_condattr_t done;
+
+	return !pthread_mutexattr_init(&lock) &&
+	       !pthread_mutexattr_setpshared(&lock, PTHREAD_PROCESS_SHARED) &&
+	       !pthread_mutex_init(&d->lock, &lock) &&
+	       !pthread_condattr_init(&done) &&
+	       !pthread_condattr_setclock(&done, CLOCK_MONOTONIC) &&
+	       !pthread_condattr_setpshared(&done, PTHREAD_PROCESS_SHARED) &&
+	       !pthread_cond_init(&d->done, &done);
+}
+
+/* Memory that a delegate before this one has had, or NULL; atomic. */
+static void *spare;
+
+static void free_memory(void *memory)
+{
+	void *other = __atomic_exchange_n(&spare, memory, __ATOMIC_ACQ_REL);
+
+	if (other)
+		munmap(other, GUARD_SIZE + STACK_SIZE);
+}
+
+/* For a delegate, a guard above it, and its stack above that; NULL: no memory. */
+static void *get_memory(void)
+{
+	uint8_t *memory = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQ_REL);
+
+	if (memory)
+		return memory;
+	memory = mmap(NULL, GUARD_SIZE + STACK_SIZE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		return NULL;
+	if (!mprotect(memory + GUARD_SIZE / 2, GUARD_SIZE / 2, PROT_NONE))
+		return memory;
+	munmap(memory, GUARD_SIZE + STACK_SIZE);
+	return NULL;
+}
+
+static struct delegate *create(void (*run)(void *arg), void *arg)
+{
+	struct delegate *d = get_memory();
+
+	if (!d)
+		return NULL;
+	*d = (struct delegate){
+		.outer = current,
+		.run = run,
+		.arg = arg,
+		.parent = getpid(),
+	};
+	if (init_lock(d))
+		return d;
+	free_memory(d);
+	return NULL;
+}
+
+/* What the delegate does from its start on. */
+static int work(void *arg)
+{
+	struct delegate *d = arg;
+
+	/* It ends with its starter, however that ends. */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != d->parent)
+		_exit(1);
+	unpin(d);
+	close_range(0, UINT_MAX, CLOSE_RANGE_UNSHARE);
+	d->run(d->arg);
+	pthread_mutex_lock(&d->lock);
+	d->is_done = true;
+	pthread_mutex_unlock(&d->lock);
+	/* Not locked, or it would wake only to wait for us. */
+	pthread_cond_signal(&d->done);
+	_exit(0);
+}
+
+static pid_t start(struct delegate *d)
+{
+	uint8_t *top = (uint8_t *)d + GUARD_SIZE + STACK_SIZE;
+	pid_t pid;
+
+	pin(d);
+	/* Without a signal at its end: the caller may count its children. */
+	pid = clone(work, top, CLONE_VM | CLONE_FS | CLONE_FILES, d);
+	unpin(d);
+	return pid;
+}
+
+/* Return true if it is done within a tick.  errno, which it shares, stays. */
+static bool is_done_soon(struct delegate *d)
+{
+	uint64_t ns = ow_now_ns() + TICK_NS;
+	const struct timespec until = { (time_t)(ns / 1000000000),
+					(long)(ns % 1000000000) };
+	int why = 0;
+	bool is_done;
+
+	pthread_mutex_lock(&d->lock);
+	while (!d->is_done && why == 0)
+		why = pthread_cond_timedwait(&d->done, &d->lock, &until);
+	is_done = d->is_done;
+	pthread_mutex_unlock(&d->lock);
+	return is_done;
+}
+
+/* End a delegate that waits, unless that call has just returned. */
+static enum ow_delegation give_up(struct delegate *d, pid_t pid,
+				  uint64_t killed_ns)
+{
+	const struct timespec nap = { 0, NAP_NS };
+	int waits = STATE_WAITS;
+	uint64_t until;
+
+	if (!__atomic_compare_exchange_n(&d->state, &waits, STATE_LEFT, false,
+					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return OW_DELEGATION_DONE;
+	kill(pid, SIGKILL);
+	until = ow_now_ns() +
+		(killed_ns < MOST_KILLED_NS ? killed_ns : MOST_KILLED_NS);
+	while (ow_now_ns() < until) {
+		if (waitpid(pid, NULL, __WALL | WNOHANG) == pid)
+			return OW_DELEGATION_GIVEN_UP;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+	}
+	return OW_DELEGATION_LOST;
+}
+
+/* How a delegate that was begun with at began ends. */
+static enum ow_delegation await(struct delegate *d, pid_t pid,
+				const struct ow_delegate_limits *limits)
+{
+	uint64_t since = ow_now_ns(), now;
+	unsigned int calls = 0, last = 0;
+	enum ow_delegation end;
+
+	for (; !is_done_soon(d); last = calls) {
+		/* It may have ended by a signal of its own making. */
+		if (waitpid(pid, NULL, __WALL | WNOHANG) == pid)
+			return OW_DELEGATION_GIVEN_UP;
+		now = ow_now_ns();
+		calls = __atomic_load_n(&d->calls, __ATOMIC_RELAXED);
+		if (calls != last)
+			since = now;
+		if (ow_delegate_must_end())
+			__atomic_store_n(&d->must_end, true, __ATOMIC_RELAXED);
+		else if (now - since < limits->call_ns &&
+			 now < limits->until_ns)
+			continue;
+		end = give_up(d, pid, limits->call_ns / KILLED_PART);
+		if (end != OW_DELEGATION_DONE)
+			return end;
+	}
+	waitpid(pid, NULL, __WALL);
+	return OW_DELEGATION_DONE;
+}
+
+enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
+				   const struct ow_delegate_limits *limits,
+				   pid_t *pid_ret)
+{
+	struct delegate *outer = current, *d = create(run, arg);
+	enum ow_delegation end = OW_DELEGATION_NONE;
+	sigset_t all, old;
+	pid_t pid;
+
+	if (!d)
+		return end;
+	sigfillset(&all);
+	sigdelset(&all, SIGBUS); /* a fault while it is blocked ends us */
+	pthread_sigmask(SIG_BLOCK, &all, &old);
+	current = d;
+	pid = start(d);
+	if (pid > 0)
+		end = await(d, pid, limits);
+	current = outer;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (pid_ret)
+		*pid_ret = pid;
+	if (end != OW_DELEGATION_LOST)
+		free_memory(d);
+	return end;
+}

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads that wait for what is stopped, or for a server that does not answer."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+from harness import (PATIENCE, Skip, case, check, check_unharmed, need_root,
+                     task_states, tracers, wait_until)
+
+NOT_SERVED = r'not served within \d+ ms'
+LONG = 1000 * PATIENCE  # ms, for what must not be what ends a wait
+
+
+def start_uffd(context, whose, how, more=0):
+    if os.geteuid() != 0:
+        raise Skip('needs root for userfaultfd')
+    return context.start(['uffdstack', whose, how, str(more)])
+
+
+def start_fuse(context, *how):
+    need_root()
+    if not os.path.exists('/dev/fuse'):
+        raise Skip('/dev/fuse is not here')
+    place = os.path.join(context.tmp, 'mount')
+    os.mkdir(place)
+    return context.start(['fusestack', *how, place])
+
+
+def check_stacks(context, target, *options, whole, cut):
+    """So many stacks are whole, and so many cut short; all are unharmed."""
+    before = task_states(target.pid)
+    stacks = context.stacks(target.pid, *options, status=1 if cut else 0)
+    check(all('complete' in t for t in stacks['threads']), 'threads', stacks)
+    ends = [re.search(NOT_SERVED, t.get('end_detail', '')) is not None
+            for t in stacks['threads']]
+    check(sum(t['complete'] for t in stacks['threads']) == whole,
+          'whole stacks', stacks)
+    check(sum(ends) == cut, 'stacks that tell what was not served', stacks)
+    check_unharmed(target.pid, before)
+
+
+@case('waits: userfaultfd, the main stack')
+def _(context):
+    target = start_uffd(context, 'main', 'never')
+    for options in ((), ('--one-at-a-time',), ('--no-stop',),
+                    ('--proc-mem',)):
+        # The kernel refuses the file's read at once, without a wait.
+        cut = 0 if '--proc-mem' in options else 1
+        before = task_states(target.pid)
+        done = context.run('stack', *options, target.pid, status=1)
+        check(len(re.findall(NOT_SERVED, done.stdout.decode())) == cut,
+              'reason', done.stdout)
+        check(done.stderr.count(b'could not be read within 1000 ms') == cut,
+              'line on stderr', done.stderr)
+        check(b'start_thread' in done.stdout, 'the other stack', done.stdout)
+        check_unharmed(target.pid, before)
+
+
+@case('waits: userfaultfd, served by a thread that is stopped')
+def _(context):
+    """What a first try asked for may be there in the second one."""
+    for more in (0, 40):
+        target = start_uffd(context, 'main', 'serve', more)
+        before = task_states(target.pid)
+        done = context.run('stack', target.pid)
+        check(done.returncode in (0, 1), 'status', done.stderr)
+        check(done.stdout.count(b'start_thread') == more + 1, 'other stacks',
+              done.stdout)
+        check(done.returncode == 0 or
+              len(re.findall(NOT_SERVED, done.stdout.decode())) == 1,
+              'reason', done.stdout)
+        check_unharmed(target.pid, before)
+
+
+@case('waits: userfaultfd, one of many stacks')
+def _(context):
+    for more in (3, 40):
+        target = start_uffd(context, 'other', 'never', more)
+        check_stacks(context, target, whole=more + 2, cut=1)
+
+
+@case('waits: userfaultfd, snapshot and tbstack')
+def _(context):
+    target = start_uffd(context, 'other', 'never')
+    before = task_states(target.pid)
+    snap = os.path.join(context.tmp, 'snap')
+    done = context.run('snap', '-o', snap, target.pid, status=0)
+    check(b'could not be read within 1000 ms' in done.stderr, 'snap says so',
+          done.stderr)
+    done = context.run('stack', snap, status=1)
+    check(done.stdout.count(b'start_thread') == 1 and b'main' in done.stdout,
+          'stacks of the snapshot', done.stdout)
+    check_unharmed(target.pid, before)
+    target = start_uffd(context, 'other', 'never')
+    before = task_states(target.pid)
+    done = context.run_tool([context.tbstack, str(target.pid)])
+    check(b'could not be read within 1000 ms' in done.stderr,
+          'tbstack says so', done.stderr)
+    check(b'start_thread' in done.stdout, 'stacks of tbstack', done.stdout)
+    check_unharmed(target.pid, before)
+
+
+@case('waits: served while the threads run')
+def _(context):
+    """No stop, no deadlock: what is read is there."""
+    target = start_uffd(context, 'main', 'serve')
+    done = context.run('stack', '--no-stop', '--read-timeout=%d' % LONG,
+                       target.pid)
+    # The thread that serves may be found running.
+    check(done.stdout.count(b'not stopped, certain\n#0 ') >= 1 and
+          b'stack ends here' not in done.stdout, 'served', done.stdout)
+
+
+@case('waits: FUSE, served by a thread that is stopped')
+def _(context):
+    for how in ('sync', 'async'):
+        with context.__class__(context.outwind, context.programs) as part:
+            check_stacks(part, start_fuse(part, 'serve', how),
+                         whole=2, cut=1)
+
+
+def check_silent_server(context, how):
+    target = start_fuse(context, 'never', how)
+    for options in ((), ('--gentle',), ('--no-stop',), ('--one-at-a-time',),
+                    ('--proc-mem',)):
+        check_stacks(context, target, '--read-timeout=400', *options,
+                     whole=2, cut=1)
+
+
+@case('waits: FUSE, a server that never answers')
+def _(context):
+    check_silent_server(context, 'async')
+
+
+@case('waits: FUSE, a server that never answers, and no signal ends it')
+def _(context):
+    check_silent_server(context, 'sync')
+
+
+@case('waits: a program that is executed for ever')
+def _(context):
+    target = start_fuse(context, 'exec', '-')
+    before = task_states(target.pid)
+    done = context.run('stack', target.pid, status=2)
+    check(done.stderr.count(b'\n') == 1 and
+          b"can't be looked at: the kernel did not answer" in done.stderr,
+          'message', done.stderr)
+    check_unharmed(target.pid, before)
+
+
+def check_signal(context, target, number, command):
+    """It ends by the signal, long before its limit, and lets go."""
+    before = task_states(target.pid)
+    begun = time.monotonic()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as tool:
+        wait_until(lambda: tracers(target.pid) != '0', 'it is stopped')
+        tool.send_signal(number)
+        check(tool.wait(timeout=PATIENCE) == -number, 'status',
+              tool.returncode)
+    check(time.monotonic() - begun < LONG / 1000 / 8, 'ended by its limit')
+    wait_until(lambda: tracers(target.pid) == '0', 'it is let go')
+    check_unharmed(target.pid, before)
+
+
+@case('waits: SIGINT and SIGTERM end what waits')
+def _(context):
+    targets = [start_uffd(context, 'main', 'never'),
+               start_uffd(context, 'other', 'serve', 40)]
+    if os.path.exists('/dev/fuse'):
+        targets.append(start_fuse(context, 'never', 'sync'))
+    for target in targets:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            check_signal(context, target, number,
+                         [context.outwind, 'stack',
+                          '--read-timeout=%d' % LONG, str(target.pid)])

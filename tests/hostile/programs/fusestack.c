@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * A thread waits with its stack pointer in a file of a FUSE file system that another
+ * thread of the process serves, or that stops answering.
+ *
+ * fusestack serve|never sync|async DIR: whether a read is ever answered; whether
+ * the reader itself waits for the answer, which then no signal ends, or for the page.
+ * fusestack object FILE DIR: the file system has FILE, which is loaded and called
+ * (wait_in_object()); from then on nothing is answered any more.
+ * fusestack exec - DIR: a thread executes a file of which nothing can be read.
+ * It is mounted on DIR, for this process alone.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#define STACK_FILE ((size_t)1 << 20)
+#define FILE_NODE  2
+
+static int device, backing = -1;
+static sem_t has_device;
+static int is_async, is_silent; /* is_silent: no READ is answered */
+static volatile int is_dead;    /* nothing is */
+static size_t file_size = STACK_FILE;
+static char request[1 << 20];
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static void reply(const struct fuse_in_header *in, int error, const void *bytes,
+		  size_t size)
+{
+	struct fuse_out_header out = {
+		.len = (uint32_t)(sizeof(out) + size),
+		.error = error,
+		.unique = in->unique,
+	};
+	struct iovec iov[] = { { &out, sizeof(out) }, { (void *)bytes, size } };
+
+	if (writev(device, iov, 2) < 0 && errno != ENOENT)
+		perror("reply");
+}
+
+static void fill_attr(struct fuse_attr *attr, uint64_t node)
+{
+	attr->ino = node;
+	attr->mode = node == FUSE_ROOT_ID ? S_IFDIR | 0755 : S_IFREG | 0755;
+	attr->nlink = 1;
+	attr->size = node == FUSE_ROOT_ID ? 0 : file_size;
+	attr->blksize = 4096;
+}
+
+static void answer_init(const struct fuse_in_header *in,
+			const struct fuse_init_in *init)
+{
+	struct fuse_init_out out = {
+		.major = FUSE_KERNEL_VERSION,
+		.minor = init->minor,
+		.max_readahead = 4096,
+		.flags = is_async ? FUSE_ASYNC_READ : 0,
+		.max_write = 4096,
+	};
+
+	reply(in, 0, &out, sizeof(out));
+}
+
+static void answer_read(const struct fuse_in_header *in,
+			const struct fuse_read_in *read_in)
+{
+	static char bytes[1 << 20];
+	size_t size = read_in->size;
+	ssize_t n;
+
+	if (is_silent)
+		return;
+	if (read_in->offset >= file_size)
+		size = 0;
+	else if (size > file_size - read_in->offset)
+		size = file_size - read_in->offset;
+	memset(bytes, 0, size);
+	if (backing >= 0) {
+		n = pread(backing, bytes, size, (off_t)read_in->offset);
+		size = n > 0 ? (size_t)n : 0;
+	}
+	reply(in, 0, bytes, size);
+}
+
+static void answer(const struct fuse_in_header *in)
+{
+	struct fuse_entry_out entry = { .nodeid = FILE_NODE };
+	struct fuse_attr_out attr = { 0 };
+	struct fuse_open_out opened = { .fh = 1 };
+
+	switch (in->opcode) {
+	case FUSE_INIT: answer_init(in, (const void *)(in + 1)); break;
+	case FUSE_LOOKUP:
+		fill_attr(&entry.attr, FILE_NODE);
+		reply(in, 0, &entry, sizeof(entry));
+		break;
+	case FUSE_GETATTR:
+		fill_attr(&attr.attr, in->nodeid);
+		reply(in, 0, &attr, sizeof(attr));
+		break;
+	case FUSE_OPEN: reply(in, 0, &opened, sizeof(opened)); break;
+	case FUSE_READ: answer_read(in, (const void *)(in + 1)); break;
+	case FUSE_RELEASE: reply(in, 0, NULL, 0); break;
+	case FUSE_FORGET:
+	case FUSE_BATCH_FORGET:
+	case FUSE_INTERRUPT: break;
+	default: reply(in, -ENOSYS, NULL, 0);
+	}
+}
+
+/*
+ * With a table of open files of its own: when all are killed, one that waits for an
+ * answer must not be what keeps the device open.
+ */
+static void *serve(void *arg)
+{
+	(void)arg;
+	if (unshare(CLONE_FILES))
+		fail("unshare");
+	sem_post(&has_device);
+	while (read(device, request, sizeof(request)) > 0)
+		if (!is_dead)
+			answer((const void *)request);
+	return NULL;
+}
+
+static void *wait_here(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+static void start(void *(*run)(void *), void *arg)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, run, arg))
+		fail("thread");
+}
+
+/* Seen by this process only, and gone with it. */
+static void mount_here(const char *dir)
+{
+	char options[128];
+
+	device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (device < 0)
+		fail("/dev/fuse");
+	snprintf(options, sizeof(options),
+		 "fd=%d,rootmode=40000,user_id=0,group_id=0,allow_other",
+		 device);
+	if (unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("hostile", dir, "fuse", MS_NOSUID | MS_NODEV, options))
+		fail("mount");
+}
+
+static void wait_on(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char *file = mmap(NULL, file_size, PROT_READ | PROT_WRITE, MAP_PRIVATE,
+			  fd, 0);
+
+	if (fd < 0 || file == MAP_FAILED)
+		fail(path);
+	close(fd);
+	puts("ready");
+	fflush(stdout);
+	__asm__ volatile("mov %0, %%rsp\n"
+			 "1: mov %1, %%eax\n"
+			 "syscall\n"
+			 "jmp 1b\n"
+			 :
+			 : "r"(file + file_size / 2), "i"(SYS_pause)
+			 : "rax", "rcx", "r11", "memory");
+}
+
+static void *execute(void *path)
+{
+	execl(path, path, NULL);
+	return NULL;
+}
+
+static void call_object(const char *path)
+{
+	void *object = dlopen(path, RTLD_NOW);
+	void (*wait_in_object)(void);
+
+	if (!object)
+		fail(dlerror());
+	wait_in_object = (void (*)(void))dlsym(object, "wait_in_object");
+	if (!wait_in_object)
+		fail("wait_in_object");
+	is_dead = 1;
+	puts("ready");
+	fflush(stdout);
+	wait_in_object();
+}
+
+int main(int argc, char **argv)
+{
+	char path[4096];
+	int is_object = argc > 2 && strcmp(argv[1], "object") == 0;
+	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
+	struct stat st;
+
+	if (argc < 4)
+		return 64;
+	is_silent = strcmp(argv[1], "never") == 0 || is_exec;
+	is_async = strcmp(argv[2], "async") == 0;
+	if (is_object) {
+		backing = open(argv[2], O_RDONLY | O_CLOEXEC);
+		if (backing < 0 || fstat(backing, &st))
+			fail(argv[2]);
+		file_size = (size_t)st.st_size;
+	}
+	mount_here(argv[3]);
+	start(serve, NULL);
+	sem_wait(&has_device);
+	close(device);
+	start(wait_here, NULL);
+	snprintf(path, sizeof(path), "%s/file", argv[3]);
+	if (is_exec) {
+		start(execute, path);
+		puts("ready");
+		fflush(stdout);
+		wait_here(NULL);
+	}
+	if (is_object)
+		call_object(path);
+	else
+		wait_on(path);
+	return 0;
+}

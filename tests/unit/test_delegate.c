@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "delegate.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "monotonic.h"
+#include "test.h"
+
+#define SECOND 1000000000ULL
+
+static const struct ow_delegate_limits patient = { 600 * SECOND, UINT64_MAX };
+static const struct ow_delegate_limits brief = { SECOND / 20, UINT64_MAX };
+
+struct work {
+	int steps;
+	pid_t pid;
+	bool has_files;
+	enum ow_delegation inner;
+};
+
+static void do_steps(void *arg)
+{
+	struct work *w = arg;
+	struct stat st;
+
+	w->pid = getpid();
+	w->has_files = !fstat(STDOUT_FILENO, &st);
+	for (; w->steps < 1000; w->steps++) {
+		ow_delegate_enter();
+		ow_delegate_leave();
+	}
+}
+
+/* A call that only SIGKILL ends, as all other signals are blocked. */
+static void wait_for_ever(void *arg)
+{
+	struct work *w = arg;
+
+	w->steps = 1;
+	ow_delegate_enter();
+	pause();
+	ow_delegate_leave();
+	w->steps = 2;
+}
+
+static void give_on(void *arg)
+{
+	struct work *w = arg;
+
+	w->inner = ow_delegate_run(wait_for_ever, w, &brief, NULL);
+	do_steps(w);
+}
+
+static void break_down(void *arg)
+{
+	(void)arg;
+	_exit(3);
+}
+
+static void test_done(void)
+{
+	struct work w = { 0 };
+	struct stat st;
+	pid_t pid;
+
+	CHECK(ow_delegate_run(do_steps, &w, &patient, &pid) ==
+	      OW_DELEGATION_DONE);
+	CHECK(w.steps == 1000 && w.pid == pid && pid != getpid());
+	CHECK(!w.has_files && !fstat(STDOUT_FILENO, &st));
+	/* It is waited for. */
+	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
+}
+
+static void test_given_up(void)
+{
+	struct work w = { 0 };
+	struct ow_delegate_limits until = patient;
+
+	CHECK(ow_delegate_run(wait_for_ever, &w, &brief, NULL) ==
+	      OW_DELEGATION_GIVEN_UP);
+	CHECK(w.steps == 1);
+	until.until_ns = ow_now_ns() + SECOND / 20;
+	CHECK(ow_delegate_run(wait_for_ever, &w, &until, NULL) ==
+	      OW_DELEGATION_GIVEN_UP);
+	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
+	/* The next one is none the worse. */
+	w.steps = 0;
+	CHECK(ow_delegate_run(do_steps, &w, &patient, NULL) ==
+	      OW_DELEGATION_DONE);
+	CHECK(w.steps == 1000);
+}
+
+static void test_nested(void)
+{
+	struct work w = { .inner = OW_DELEGATION_NONE };
+
+	CHECK(ow_delegate_run(give_on, &w, &patient, NULL) ==
+	      OW_DELEGATION_DONE);
+	CHECK(w.inner == OW_DELEGATION_GIVEN_UP && w.steps == 1000);
+}
+
+static void test_ends_itself(void)
+{
+	CHECK(ow_delegate_run(break_down, NULL, &patient, NULL) ==
+	      OW_DELEGATION_GIVEN_UP);
+}
+
+static volatile sig_atomic_t came;
+
+static void note(int number)
+{
+	came = number;
+}
+
+/* A signal that ends programs ends the wait, and comes when all is over. */
+static void test_signal(void)
+{
+	struct sigaction action = { .sa_handler = note };
+	struct work w = { 0 };
+	pid_t us = getpid(), child = fork();
+
+	if (child == 0) {
+		usleep(50000);
+		kill(us, SIGTERM);
+		_exit(0);
+	}
+	sigaction(SIGTERM, &action, NULL);
+	CHECK(ow_delegate_run(wait_for_ever, &w, &patient, NULL) ==
+	      OW_DELEGATION_GIVEN_UP);
+	CHECK(came == SIGTERM && w.steps == 1);
+	CHECK(waitpid(child, NULL, 0) == child);
+}
+
+/* Outside of a delegate both do nothing. */
+static void test_no_delegate(void)
+{
+	ow_delegate_enter();
+	ow_delegate_leave();
+	CHECK(!ow_delegate_must_end());
+}
+
+static const struct test tests[] = {
+	{ "what is done, by a process without our files", test_done },
+	{ "a call that does not end", test_given_up },
+	{ "a delegate's own", test_nested },
+	{ "one that ends itself", test_ends_itself },
+	{ "a signal that ends programs", test_signal },
+	{ "no delegate", test_no_delegate },
+};
+
+int main(void)
+{
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
