@@ -8,6 +8,7 @@
 
 #include "error.h"
 #include "likeness.h"
+#include "monotonic.h"
 #include "ow_sample.h"
 #include "procobject.h"
 
@@ -16,6 +17,15 @@
 #define PHI   0x9e3779b97f4a7c15ULL
 
 #define OTHERS_MAY_WRITE (S_IWGRP | S_IWOTH)
+
+/*
+ * Files that are kept open only because they are like another one; and what may
+ * be read to tell files apart, at once and in each second more.  Processes can
+ * bring any number of files of one build-id.
+ */
+#define MOST_HELD         1024
+#define COMPARED_AT_ONCE  ((uint64_t)256 << 20)
+#define COMPARED_A_SECOND ((uint64_t)16 << 20)
 
 struct ow_object_alias {
 	uint64_t dev, inode; /* as the mapping has them */
@@ -38,7 +48,8 @@ struct ow_object_kin {
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 			   struct ow_error *err)
 {
-	*o = (struct ow_sampledobjects){ .all = ow_capture_create(err) };
+	*o = (struct ow_sampledobjects){ .all = ow_capture_create(err),
+					 .begun = ow_now_ns() };
 	if (!o->all)
 		return -OW_CODE_MEMORY;
 	o->all->modules = calloc(OW_BPF_OBJECTS, sizeof(*o->all->modules));
@@ -85,20 +96,17 @@ static bool identify(pid_t pid, const struct ow_mapping *map,
 		     struct ow_identity *ret)
 {
 	char path[64];
-	struct stat st;
 
 	if (map->inode == 0)
 		return false;
-	if (map->path[0] != '/' || map->deleted || stat(map->path, &st) ||
-	    st.st_dev != map->dev || st.st_ino != map->inode) {
-		snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx",
-			 pid, (unsigned long long)map->start,
-			 (unsigned long long)map->end);
-		if (stat(path, &st) || st.st_ino != map->inode)
-			return false;
-	}
-	*ret = ow_identity_of(&st);
-	return true;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)map->start, (unsigned long long)map->end);
+	if (ow_identity_look(path, ret) && ret->inode == map->inode)
+		return true;
+	/* The process may be gone, or we may not look there. */
+	return map->path[0] == '/' && !map->deleted &&
+	       ow_identity_look_cached(map->path, ret) &&
+	       ret->dev == map->dev && ret->inode == map->inode;
 }
 
 static uint32_t *head_of(const struct ow_sampledobjects *o, uint64_t dev,
@@ -158,13 +166,33 @@ static bool grow_aliases(struct ow_sampledobjects *o)
 	return true;
 }
 
+/* Close what is held, and forget the aliases that it was held for. */
+static void forget_held(struct ow_sampledobjects *o)
+{
+	size_t kept = 0, i;
+
+	memset(o->alias_heads, 0, o->room_aliases * sizeof(*o->alias_heads));
+	for (i = 0; i < o->nr_aliases; i++) {
+		ow_object_close(o->aliases[i].held);
+		if (o->aliases[i].held)
+			continue;
+		o->aliases[kept] = o->aliases[i];
+		link_alias(o, kept++);
+	}
+	o->nr_aliases = kept;
+	o->nr_held = 0;
+}
+
 /* Its file and held are the alias' then. */
 static bool add_alias(struct ow_sampledobjects *o,
 		      const struct ow_object_alias *a)
 {
+	if (o->nr_held == MOST_HELD)
+		forget_held(o);
 	if (o->nr_aliases == o->room_aliases && !grow_aliases(o))
 		return false;
 	o->aliases[o->nr_aliases] = *a;
+	o->nr_held += a->held != NULL;
 	link_alias(o, o->nr_aliases++);
 	return true;
 }
@@ -177,6 +205,14 @@ static uint32_t *kin_head(const struct ow_sampledobjects *o, const char *path)
 	while (*path)
 		hash = (hash ^ (uint8_t)*path++) * 16777619u;
 	return &o->kin_heads[hash % OW_BPF_OBJECTS];
+}
+
+static bool may_compare(const struct ow_sampledobjects *o)
+{
+	uint64_t seconds = (ow_now_ns() - o->begun) / 1000000000;
+
+	return o->bytes_compared <
+	       COMPARED_AT_ONCE + seconds * COMPARED_A_SECOND;
 }
 
 /* Hash the object, unless that was done. */
@@ -205,6 +241,13 @@ static bool may_stand_for(const struct ow_object *obj,
 	       !(obj->file.mode & OTHERS_MAY_WRITE);
 }
 
+/* Return true if all is equal that tells, and the kernel knows the owner. */
+static bool is_alike(const struct ow_object *obj, const struct ow_object *other)
+{
+	return (obj->is_image || ow_identity_is_roots(obj->file.dev)) &&
+	       ow_likeness_is_same(obj, other);
+}
+
 /*
  * The number of an object that is like m's, or 0.  Each object is hashed once,
  * and compared with at most one, so that the work is linear in its size.
@@ -228,13 +271,15 @@ static uint32_t find_alike(struct ow_sampledobjects *o,
 			return i;
 		if (!may_stand_for(other->object, m->object))
 			continue;
+		if (!may_compare(o))
+			return 0;
 		hash_kin(o, m->object, kin);
 		hash_kin(o, other->object, &o->kin[i - 1]);
 		if (!kin->size || kin->size != o->kin[i - 1].size ||
 		    kin->hash != o->kin[i - 1].hash)
 			continue;
 		o->bytes_compared += kin->size;
-		return ow_likeness_is_same(other->object, m->object) ? i : 0;
+		return is_alike(other->object, m->object) ? i : 0;
 	}
 	return 0;
 }
@@ -363,8 +408,9 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	const struct ow_capture_module *m = module_of(o, a->number);
 	struct ow_identity now;
 
+	/* Where devices are told apart, the inode is that one: it is open. */
 	if (!identify(pid, map, &now))
-		return true;
+		return a->pid || a->file.dev == a->dev || !a->file.inode;
 	if (m->object)
 		return m->object->is_image ||
 		       ow_identity_is_same(&a->file, &now);
@@ -386,6 +432,7 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 	new.number = add(o, pid, map, &new);
 	if (new.number && old) {
 		ow_object_close(old->held);
+		o->nr_held += (new.held != NULL) - (old->held != NULL);
 		new.next = old->next;
 		*old = new;
 	} else if (!new.number || is_told || !add_alias(o, &new)) {

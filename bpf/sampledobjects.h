@@ -27,10 +27,12 @@ struct ow_sampledobjects {
 	struct ow_symbolizer *symbolizer;
 	struct ow_object_alias *aliases;
 	size_t nr_aliases, room_aliases;
+	size_t nr_held;            /* files that aliases keep open */
 	uint32_t *alias_heads;     /* room_aliases lists of them, by hash */
 	struct ow_object_kin *kin; /* of object n: n - 1 */
 	uint32_t *kin_heads;       /* OW_BPF_OBJECTS lists, by path */
 	uint64_t bytes_compared;   /* to tell files of one build-id apart */
+	uint64_t begun;            /* CLOCK_MONOTONIC, ns */
 	bool is_full;              /* no object that is new is opened */
 };
 

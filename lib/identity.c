@@ -1,30 +1,99 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "identity.h"
 
+#include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 /* What <linux/magic.h> of Debian 12 lacks. */
 #define BCACHEFS_MAGIC 0xca451a4e
 #define ZFS_MAGIC      0x2fc12fc1
 
-/* Return true if a mount of that device is in our own mount namespace. */
-static bool is_mounted_here(dev_t dev)
+static int64_t nanoseconds(const struct statx_timestamp *t)
 {
-	FILE *in = fopen("/proc/self/mountinfo", "re");
+	return t->tv_sec * INT64_C(1000000000) + t->tv_nsec;
+}
+
+static bool look_at(int dir, const char *path, int flags,
+		    struct ow_identity *ret)
+{
+	struct statx st;
+
+	if (statx(dir, path, flags | AT_STATX_DONT_SYNC, STATX_BASIC_STATS,
+		  &st))
+		return false;
+	*ret = (struct ow_identity){
+		.dev = makedev(st.stx_dev_major, st.stx_dev_minor),
+		.inode = st.stx_ino,
+		.size = st.stx_size,
+		.mtime_ns = nanoseconds(&st.stx_mtime),
+		.ctime_ns = nanoseconds(&st.stx_ctime),
+		.uid = st.stx_uid,
+		.mode = st.stx_mode,
+	};
+	return true;
+}
+
+bool ow_identity_look(const char *path, struct ow_identity *ret)
+{
+	return look_at(AT_FDCWD, path, 0, ret);
+}
+
+bool ow_identity_look_cached(const char *path, struct ow_identity *ret)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_CACHED,
+	};
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	bool found = fd >= 0 && look_at(fd, "", AT_EMPTY_PATH, ret);
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* Return true if users may mount what has these options, other than tmpfs. */
+static bool is_for_users(const char *options)
+{
+	/* As udisks and fusermount mount what users bring along. */
+	return strstr(options, "nosuid") && strstr(options, "nodev");
+}
+
+/* "ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS ... - TYPE ..." */
+static bool is_roots_mount(const char *line, dev_t dev)
+{
+	const char *end = strstr(line, " - ");
 	unsigned int major, minor;
+	char options[256], type[32];
+
+	if (!end ||
+	    sscanf(line, "%*d %*d %u:%u %*s %*s %255s", &major, &minor,
+		   options) != 3 ||
+	    makedev(major, minor) != dev || sscanf(end, " - %31s", type) != 1)
+		return false;
+	return strncmp(type, "fuse", 4) != 0 &&
+	       (strcmp(type, "tmpfs") == 0 || !is_for_users(options));
+}
+
+bool ow_identity_is_roots(uint64_t dev)
+{
+	/* proc_pid_mountinfo(5) */
+	FILE *in = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
 	size_t room = 0;
 	bool found = false;
 
-	/* "ID PARENT MAJOR:MINOR ..." (proc_pid_mountinfo(5)) */
 	while (in && !found && getline(&line, &room, in) > 0)
-		found = sscanf(line, "%*d %*d %u:%u ", &major, &minor) == 2 &&
-			makedev(major, minor) == dev;
+		found = is_roots_mount(line, dev);
 	free(line);
 	if (in)
 		fclose(in);
@@ -38,7 +107,7 @@ bool ow_identity_is_kept(int fd)
 
 	if (fstatfs(fd, &fs) || fstat(fd, &st))
 		return false;
-	/* As udisks and fusermount let users mount what they bring along. */
+	/* As is_for_users() has it. */
 	if (fs.f_flags & ST_NOSUID && fs.f_flags & ST_NODEV &&
 	    fs.f_type != TMPFS_MAGIC)
 		return false;
@@ -53,7 +122,7 @@ bool ow_identity_is_kept(int fd)
 	case BCACHEFS_MAGIC:
 	case ZFS_MAGIC: return true;
 	/* Of a user namespace it may lie over what a user's program tells. */
-	case OVERLAYFS_SUPER_MAGIC: return is_mounted_here(st.st_dev);
+	case OVERLAYFS_SUPER_MAGIC: return ow_identity_is_roots(st.st_dev);
 	default: return false;
 	}
 }

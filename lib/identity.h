@@ -48,6 +48,24 @@ static inline bool ow_identity_is_same(const struct ow_identity *a,
 }
 
 /*
+ * Look at the file that a name leads to, without asking who serves its file
+ * system: what is known here is told, and nobody can make us wait for it.  path
+ * must not lead through such a file system itself, as /proc/PID/map_files/ doesn't.
+ */
+bool ow_identity_look(const char *path, struct ow_identity *ret);
+
+/* The same of any path, if it is known here where that leads (Linux 5.12). */
+bool ow_identity_look_cached(const char *path, struct ow_identity *ret);
+
+/*
+ * Return true if only root can have mounted the file system of that device, and
+ * the kernel has its bytes, as far as our mount namespace tells: no FUSE, nothing
+ * that is mounted in other namespaces only, and no disk that a user may mount
+ * (both nosuid and nodev).  Of btrfs subvolumes nothing tells that.
+ */
+bool ow_identity_is_roots(uint64_t dev);
+
+/*
  * Return true if the identity of fd's file may be written down: only the kernel
  * sets times there.  What serves a FUSE or a network file system can tell any
  * times, and the image of a disk that a user may mount can have any.

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "monotonic.h"
 #include "object.h"
 #include "scratch.h"
 #include "test.h"
@@ -76,6 +77,8 @@ static bool is_held(const char *name)
 static void replace_by_copy(const char *name)
 {
 	copy_program("new");
+	/* ext4 would write the file to disk in rename(2) over another one. */
+	unlink(name);
 	if (rename("new", name))
 		abort();
 }
@@ -231,6 +234,53 @@ static void test_many_of_one_build_id(void)
 	unlink("prog");
 }
 
+/* However many equal files come, not all are kept open. */
+static void test_many_equal_files(void)
+{
+	enum {
+		MOST_HELD = 1024
+	};
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	unsigned int i;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	for (i = 0; i <= MOST_HELD; i++) {
+		replace_by_copy("prog");
+		CHECK(number_of(&o, "prog") == 1);
+		CHECK(o.nr_held == i && o.nr_aliases == i + 1);
+	}
+	replace_by_copy("prog");
+	CHECK(number_of(&o, "prog") == 1);
+	CHECK(o.nr_held == 1 && o.nr_aliases == 2);
+	CHECK(number_of(&o, "prog") == 1);
+	CHECK(o.nr_held == 1 && o.nr_aliases == 2);
+	ow_sampledobjects_deinit(&o);
+	unlink("prog");
+}
+
+/* Nor is any number of them read: what isn't compared is another object. */
+static void test_limit_of_comparing(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	copy_program("prog");
+	CHECK(number_of(&o, "prog") == 1);
+	o.bytes_compared = (uint64_t)256 << 20;
+	replace_by_copy("prog");
+	o.begun = ow_now_ns(); /* no second has gone by */
+	CHECK(number_of(&o, "prog") == 2);
+	CHECK(o.bytes_compared == (uint64_t)256 << 20);
+	o.begun -= 1000000000;
+	replace_by_copy("prog");
+	CHECK(number_of(&o, "prog") == 2);
+	CHECK(o.bytes_compared > (uint64_t)256 << 20);
+	ow_sampledobjects_deinit(&o);
+	unlink("prog");
+}
+
 /* The number of a vDSO that is mapped at addr. */
 static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
 {
@@ -281,6 +331,8 @@ int main(void)
 		{ "overwritten", test_overwritten },
 		{ "writable by others", test_writable_by_others },
 		{ "many of one build-id", test_many_of_one_build_id },
+		{ "many equal files", test_many_equal_files },
+		{ "limit of comparing", test_limit_of_comparing },
 		{ "a vDSO that was written to", test_written_vdso },
 	};
 
