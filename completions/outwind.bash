@@ -45,7 +45,7 @@ _outwind_argument() {
         compopt -o filenames
         mapfile -t COMPREPLY < <(compgen -d -- "$cur")
         ;;
-    -n | --memory-limit | --read-timeout | --stack-size | --stop-timeout)
+    -n | --freeze-limit | --memory-limit | --read-timeout | --stack-size | --stop-timeout)
         COMPREPLY=()
         ;;
     *) return 1 ;;

@@ -13,7 +13,10 @@
 #include "taken.h"
 
 #define LISTING_ROUNDS  16
-#define STOP_TIMEOUT_MS 1000 /* and one more for each thread */
+#define STOP_TIMEOUT_MS 1000 /* and one more for each thread, */
+#define MOST_MORE_MS    1000 /* but no more than that */
+#define MOMENT_MS       1000 /* that a thread stands still in a moment */
+#define STOP_TOGETHER   256 /* threads that are told before any is waited for */
 
 /* Is this thread still to be taken? */
 static bool is_open(const struct ow_taken *t, size_t i)
@@ -43,18 +46,30 @@ static uint64_t deadline(const struct ow_taken *t, size_t nr)
 	if (ms == UINT_MAX)
 		return UINT64_MAX;
 	if (ms == 0)
-		ms = STOP_TIMEOUT_MS + nr;
+		ms = STOP_TIMEOUT_MS + (nr < MOST_MORE_MS ? nr : MOST_MORE_MS);
 	return ow_now_ns() + ms * 1000000;
 }
 
-static void stop(struct ow_taken *t, size_t first, size_t end, uint64_t until)
+/*
+ * Stop threads from first on, until enough_ns of CLOCK_MONOTONIC; at least some.
+ * Return the first one that wasn't told to stop.
+ */
+static size_t stop(struct ow_taken *t, size_t first, size_t end,
+		   uint64_t enough_ns, uint64_t until)
 {
-	size_t i;
+	size_t i, last;
 
-	for (i = first; i < end; i++)
-		ow_stop_interrupt(&t->threads[i].stop);
-	for (i = first; i < end; i++)
-		t->c->stats.sleeps += ow_stop_wait(&t->threads[i].stop, until);
+	do {
+		last = end - first > STOP_TOGETHER ? first + STOP_TOGETHER :
+						     end;
+		for (i = first; i < last; i++)
+			ow_stop_interrupt(&t->threads[i].stop);
+		for (i = first; i < last; i++)
+			t->c->stats.sleeps +=
+				ow_stop_wait(&t->threads[i].stop, until);
+		first = last;
+	} while (first < end && ow_now_ns() < enough_ns);
+	return first;
 }
 
 /* Seize all, also those that are born meanwhile. */
@@ -73,21 +88,30 @@ static size_t seize_all(struct ow_taken *t)
 	return seized;
 }
 
-/* Stop all, also those that were born before the last one stopped. */
-static void stop_all(struct ow_taken *t)
+/*
+ * Stop all from first on, also those that were born before the last one stopped, or
+ * as many as there is time for in one moment: to copy their stacks and let go of them takes
+ * about twice as long.
+ * Return the first one that wasn't told to stop.
+ */
+static size_t stop_all(struct ow_taken *t, size_t first)
 {
-	uint64_t until = deadline(t, t->c->nr_threads);
-	size_t first = 0, nr;
+	uint64_t ms = t->options->freeze_limit_ms ?
+			      t->options->freeze_limit_ms :
+			      MOMENT_MS;
+	uint64_t enough_ns = ow_now_ns() + ms * 1000000 / 3;
+	uint64_t until = deadline(t, t->c->nr_threads - first);
+	size_t nr;
 	int round;
 
 	for (round = 0; round < LISTING_ROUNDS; round++) {
-		stop(t, first, t->c->nr_threads, until);
-		first = t->c->nr_threads;
-		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
-		    nr == 0)
+		first = stop(t, first, t->c->nr_threads, enough_ns, until);
+		if (first < t->c->nr_threads || !ow_taken_may_lack(t) ||
+		    ow_taken_list(t, &nr, NULL) || nr == 0)
 			break;
 		seize(t, first, t->c->nr_threads);
 	}
+	return first;
 }
 
 static void explain_no_regs(struct ow_stop *s)
@@ -199,33 +223,6 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 		release(t, i);
 }
 
-void ow_freeze_all(struct ow_taken *t)
-{
-	struct ow_capture_stats *stats = &t->c->stats;
-	uint64_t start;
-
-	if (seize_all(t) == 0)
-		return;
-	start = ow_now_ns();
-	stop_all(t);
-	take_stopped(t, 0, t->c->nr_threads);
-	stats->freeze_ns = ow_now_ns() - start;
-	stats->longest_ns = stats->freeze_ns;
-	stats->median_ns = stats->freeze_ns;
-}
-
-static void freeze_one(struct ow_taken *t, size_t i)
-{
-	uint64_t start;
-
-	if (seize(t, i, i + 1) == 0)
-		return;
-	start = ow_now_ns();
-	stop(t, i, i + 1, deadline(t, 1));
-	take_stopped(t, i, i + 1);
-	t->threads[i].stopped_ns = ow_now_ns() - start;
-}
-
 static int time_order(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -247,6 +244,51 @@ static void sum_up_times(struct ow_taken *t)
 		t->c->stats.median_ns = times[nr / 2];
 	}
 	free(times);
+}
+
+/* Threads from first on, in one moment; return the first one left. */
+static size_t freeze_moment(struct ow_taken *t, size_t first)
+{
+	uint64_t start = ow_now_ns(), took;
+	size_t end = stop_all(t, first), i;
+
+	take_stopped(t, first, end);
+	took = ow_now_ns() - start;
+	for (i = first; i < end; i++)
+		t->threads[i].stopped_ns = took;
+	t->c->stats.moments++;
+	return end;
+}
+
+void ow_freeze_all(struct ow_taken *t)
+{
+	struct ow_capture_stats *stats = &t->c->stats;
+	uint64_t start;
+	size_t first = 0;
+
+	if (seize_all(t) == 0)
+		return;
+	start = ow_now_ns();
+	do
+		first = freeze_moment(t, first);
+	while (first < t->c->nr_threads);
+	stats->freeze_ns = ow_now_ns() - start;
+	stats->longest_ns = stats->freeze_ns;
+	stats->median_ns = stats->freeze_ns;
+	if (stats->moments > 1)
+		sum_up_times(t);
+}
+
+static void freeze_one(struct ow_taken *t, size_t i)
+{
+	uint64_t start;
+
+	if (seize(t, i, i + 1) == 0)
+		return;
+	start = ow_now_ns();
+	stop(t, i, i + 1, 0, deadline(t, 1));
+	take_stopped(t, i, i + 1);
+	t->threads[i].stopped_ns = ow_now_ns() - start;
 }
 
 void ow_freeze_each(struct ow_taken *t)

@@ -10,7 +10,10 @@
 
 struct ow_taken;
 
-/* Take all threads that aren't captured yet, in one moment. */
+/*
+ * Take all threads that aren't captured yet, in one moment; if that would keep them
+ * longer than the limit, in several, each of as many as there is time for.
+ */
 void ow_freeze_all(struct ow_taken *t);
 
 /* Take them one after another. */

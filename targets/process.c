@@ -399,6 +399,17 @@ static int keep_copy(struct ow_taken *t, struct ow_error *err)
 	return 0;
 }
 
+/* Stacks of several moments need not fit together, in a line for all. */
+static void note_moments(struct ow_capture *c)
+{
+	if (c->stats.moments > 1)
+		snprintf(c->warning, sizeof(c->warning),
+			 "its threads were taken in %u moments, none longer "
+			 "than %.0f ms: stacks of different threads may not "
+			 "be of one time",
+			 c->stats.moments, (double)c->stats.longest_ns / 1e6);
+}
+
 /* What a stop could not wait for, for walks and in a line for all. */
 static void note_unserved(struct ow_taken *t)
 {
@@ -421,6 +432,7 @@ static int take(struct taking *taking, struct ow_error *err)
 
 	if (failed)
 		return failed;
+	note_moments(t->c);
 	note_unserved(t);
 	hand_over_regions(t);
 	failed = check_captured(t->c, err);

@@ -85,6 +85,19 @@ static bool take_read_timeout(struct stack_request *r, const char *text)
 	return true;
 }
 
+static bool take_freeze_limit(struct stack_request *r, const char *text)
+{
+	unsigned long ms;
+
+	if (!parse_number(text, 1, MOST_MS, &ms)) {
+		complain("--freeze-limit %s: not a number of milliseconds",
+			 text);
+		return false;
+	}
+	r->options.freeze_limit_ms = (unsigned int)ms;
+	return true;
+}
+
 static bool take_proc_mem(struct stack_request *r, const char *text)
 {
 	(void)text;
@@ -181,6 +194,8 @@ const struct stack_option stack_options[] = {
 	{ 0, "stop-timeout", "MS",
 	  "for all threads to stop (1000 and more; 0: any)",
 	  .take = take_stop_timeout },
+	{ 0, "freeze-limit", "MS", "stop threads for that long together (1000)",
+	  .take = take_freeze_limit },
 	{ 0, "read-timeout", "MS", "for memory that has to be served (1000)",
 	  .take = take_read_timeout },
 	{ 0, "proc-mem", NULL, "read memory by /proc/PID/mem",

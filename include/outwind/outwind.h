@@ -157,6 +157,10 @@ struct ow_capture_options {
 					 for reads of memory that some server
 					 or the process itself has to serve;
 					 0: 1000 */
+	unsigned int freeze_limit_ms; /* about how long a thread may stay stopped
+					 for others to be stopped, too: with
+					 more, threads are taken in several
+					 moments; 0: 1000 */
 };
 
 /*
@@ -257,6 +261,8 @@ struct ow_capture_stats {
 	unsigned int mappings;   /* of its memory, by one call each */
 	uint64_t taking_ns;      /* freeze_ns, and all else that it takes to
 				    stop a process's threads and let them go */
+	unsigned int moments;    /* that a process's threads were taken in, with
+				    OW_STOPPING_ALL and OW_STOPPING_GENTLE */
 };
 
 pid_t ow_capture_pid(const struct ow_capture *c);

@@ -177,3 +177,25 @@ def _(context):
             check_signal(context, target, number,
                          [context.outwind, 'stack',
                           '--read-timeout=%d' % LONG, str(target.pid)])
+
+
+def check_moments(context, target, nr, *options, several):
+    before = task_states(target.pid)
+    done = context.run('stack', '-q', '--stats', *options, target.pid,
+                       status=0)
+    said = re.search(r'its threads were taken in (\d+) moments',
+                     done.stderr.decode())
+    check((said is not None and int(said.group(1)) > 1) == several, 'moments',
+          done.stderr)
+    check(done.stdout.count(b'TID ') == nr, 'stacks',
+          done.stdout.count(b'TID '))
+    check(b'%d threads stopped' % nr in done.stderr, 'stopped', done.stderr)
+    check_unharmed(target.pid, before)
+
+
+@case('waits: threads too many for one moment')
+def _(context):
+    target = context.start(['manythreads', '2000'])
+    check_moments(context, target, 2001, '--freeze-limit=1', several=True)
+    check_moments(context, target, 2001, '--freeze-limit=%d' % LONG,
+                  several=False)
