@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* Names of places in files that processes elsewhere, or long ago, had mapped. */
+/*
+ * Names of places in files that processes elsewhere, or long ago, had mapped.
+ * Path and build-id are what was told of a process' mapping.  A process that has
+ * a file of another one's path and build-id is given the names of that one's file,
+ * which is looked for here; the other process' names are still its own.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,9 +3,10 @@
 
 import json
 import os
+import shutil
 import subprocess
 
-from harness import case, check, need_root
+from harness import Skip, case, check, need, need_root
 
 CHAIN = ['spin', 'innermost', 'inner', 'middle', 'outer', 'outermost', 'main']
 FALSE = ['false_' + name for name in CHAIN[:-1]] + ['main']
@@ -28,28 +29,44 @@ def start_both(context, order, name):
             for program in order}
 
 
-def check_recorded(context, order, name, *options):
+def own_frames(profile, folder, pid):
+    """The frames of a process that are of a program in the folder, by stack."""
+    return [[f for f in (profile['frames'][i] for i in stack['frames'])
+             if f.get('module', '').startswith(folder)]
+            for stack in profile['stacks'] if stack['pid'] == pid]
+
+
+def record(context, pids, *options):
+    """A profile that has samples of all of the processes."""
+    path = os.path.join(context.tmp, 'profile.json')
+    for seconds in (0.5, 2, 8, 32, 128):
+        context.run('record', '-d', seconds, '-F', '199', '-f', 'json', '-o',
+                    path, *options, status=0)
+        with open(path, encoding='utf-8') as f:
+            profile = json.load(f)
+        if set(pids) <= {stack['pid'] for stack in profile['stacks']}:
+            return profile
+    check(False, 'no samples', pids)
+    return None
+
+
+def check_recorded(context, order, name, everyone):
     """Each program's samples have all of its own names."""
     targets = start_both(context, order, name)
-    pids = [str(t.pid) for t in targets.values()]
-    path = os.path.join(context.tmp, 'profile.json')
-    context.run('record', '-d', '1', '-F', '199', '-f', 'json', '-o', path,
-                *(options or ['-p', ','.join(pids)]), status=0)
-    with open(path, encoding='utf-8') as f:
-        profile = json.load(f)
+    pids = [target.pid for target in targets.values()]
+    options = ['-a'] if everyone else ['-p', ','.join(map(str, pids))]
+    profile = record(context, pids, *options)
+    build_ids = set()
     for program, target in targets.items():
-        seen = set()
-        for stack in profile['stacks']:
-            if stack['pid'] == target.pid:
-                frames = [profile['frames'][i] for i in stack['frames']]
-                seen.add(tuple(f.get('function') for f in frames
-                               if f.get('module', '').startswith(context.tmp)))
-        own = PROGRAMS[program]
-        check(seen and all(list(chain)[:-1] == own for chain in seen),
+        stacks = own_frames(profile, context.tmp, target.pid)
+        seen = {tuple(f.get('function') for f in frames) for frames in stacks}
+        check(seen == {tuple(PROGRAMS[program] + ['_start'])},
               'names of ' + program, seen)
-        check(all(chain[-1] == '_start' for chain in seen), 'outermost', seen)
+        build_ids |= {f['build_id'] for frames in stacks for f in frames}
         target.kill()
         target.wait()
+    # Though the profile knows one build-id only.
+    check(len(build_ids) == 1, 'build-ids', build_ids)
 
 
 ORDERS = (('samebuild_victim', 'samebuild_impostor'),
@@ -61,15 +78,14 @@ def record_pids(context):
     need_root()
     for order in ORDERS:
         for name in (None, 'prog'):
-            check_recorded(context, order, name)
+            check_recorded(context, order, name, False)
 
 
 @case('identity: record -a of two programs with one build-id')
 def record_all(context):
     need_root()
     for order in ORDERS:
-        for name in (None, 'prog'):
-            check_recorded(context, order, name, '-a')
+        check_recorded(context, order, 'prog', True)
 
 
 def program_frames(context, pid, *options):
@@ -112,13 +128,41 @@ def written_vdso(context):
     need_root()
     liar = context.start(['vdso_reader', 'lie'])
     honest = context.start(['vdso_reader'])
-    path = os.path.join(context.tmp, 'profile.json')
-    context.run('record', '-d', '1', '-F', '199', '-f', 'json', '-o', path,
-                '-p', '%d,%d' % (liar.pid, honest.pid), status=0)
-    with open(path, encoding='utf-8') as f:
-        profile = json.load(f)
-    names = {frame.get('function') for stack in profile['stacks']
-             for frame in [profile['frames'][i] for i in stack['frames']]
-             if stack['pid'] == honest.pid and frame.get('module') == '[vdso]'}
+    profile = record(context, [liar.pid, honest.pid],
+                     '-p', '%d,%d' % (liar.pid, honest.pid))
+    frames = own_frames(profile, '[vdso]', honest.pid)
+    names = {f.get('function') for stack in frames for f in stack}
     check(names and all(name and 'clock_g' in name for name in names),
           'names in the vDSO', names)
+
+
+OVERLAY = """
+set -e
+cd "$1"
+mkdir lower upper work merged
+cp "$2" lower/prog
+mount -t overlay overlay -o lowerdir=lower,upperdir=upper,workdir=work merged
+exec merged/prog wait
+"""
+
+
+@case('identity: no table of what a user may serve the times of')
+def untrusted_times(context):
+    need('unshare')
+    command = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
+    if subprocess.run([*command, 'mount -t tmpfs none /mnt'], check=False,
+                      capture_output=True).returncode:
+        raise Skip('no user namespaces here')
+    target = context.start([shutil.which('unshare'), *command[1:], OVERLAY,
+                            'sh', context.tmp,
+                            context.program('samebuild_victim')])
+    inside = '/proc/%d/root%s/' % (target.pid, context.tmp)
+    prog = inside + 'merged/prog'
+    done = context.run('tables', prog, status=2)
+    check(done.stderr.decode() ==
+          'outwind: %s: no table is kept for it: its file system could tell '
+          'false times\n' % prog, 'message', done.stderr)
+    own, _ = program_frames(context, target.pid)
+    check(own == CHAIN, 'names', own)
+    # Where that lies, only the kernel sets them.
+    context.run('tables', inside + 'lower/prog', status=0)
