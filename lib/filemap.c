@@ -23,6 +23,7 @@ struct ow_filemap {
 	uintptr_t start; /* 0: free; written last */
 	size_t size;     /* whole pages */
 	bool is_cut, is_told;
+	bool is_others; /* who unmap it */
 	char *name;
 	struct ow_filemap *next;      /* of all */
 	struct ow_filemap *next_free; /* if free */
@@ -39,10 +40,27 @@ static bool is_left; /* to the program's own handler */
 /* The fault that this thread passes on, and the frame that does so. */
 static __thread const siginfo_t *passed
 	__attribute__((tls_model("initial-exec")));
+/* Code of others maps files in this thread, and one of them was cut off. */
+static __thread volatile bool is_others,
+	is_others_cut __attribute__((tls_model("initial-exec")));
 static __thread unsigned int passed_to
 	__attribute__((tls_model("initial-exec"))); /* which of handlers */
 static __thread const char *passed_by
 	__attribute__((tls_model("initial-exec")));
+
+/* What others have mapped is not known to be more than the page. */
+static bool mend_others(const void *addr)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	if (!is_others ||
+	    mmap((void *)((uintptr_t)addr / page * page), page, PROT_READ,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return false;
+	is_others_cut = true;
+	__atomic_add_fetch(&nr_cut, 1, __ATOMIC_ACQ_REL);
+	return true;
+}
 
 /* Async-signal-safe.  The whole mapping: one signal a file, one area for it. */
 bool ow_sigbus_mend(const void *addr)
@@ -55,8 +73,9 @@ bool ow_sigbus_mend(const void *addr)
 		if (start && (uintptr_t)addr - start < m->size)
 			break;
 	}
-	if (!m ||
-	    mmap((void *)start, m->size, PROT_READ,
+	if (!m)
+		return mend_others(addr);
+	if (mmap((void *)start, m->size, PROT_READ,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return false;
 	if (!__atomic_exchange_n(&m->is_cut, true, __ATOMIC_ACQ_REL))
@@ -110,7 +129,8 @@ static void on_sigbus(int nr, siginfo_t *info, void *context)
 {
 	int saved = errno;
 
-	if (info->si_code <= 0 || !ow_sigbus_mend(info->si_addr))
+	if (info->si_code <= 0 ||
+	    (!ow_sigbus_mend(info->si_addr) && !mend_others(info->si_addr)))
 		pass_on(nr, info, context);
 	errno = saved;
 }
@@ -185,6 +205,21 @@ static void free_place(struct ow_filemap *m)
 	free_maps = m;
 }
 
+/* A place with that name, for what is whole. */
+static struct ow_filemap *new_place(const char *name)
+{
+	struct ow_filemap *m = take_place();
+
+	if (!m)
+		return NULL;
+	m->is_cut = m->is_told = m->is_others = false;
+	m->name = strdup(name);
+	if (m->name)
+		return m;
+	free_place(m);
+	return NULL;
+}
+
 static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -195,16 +230,12 @@ static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
 		errno = ENOMEM;
 		return NULL;
 	}
-	m = take_place();
+	m = new_place(name);
 	if (!m)
 		return NULL;
-	m->is_cut = m->is_told = false;
-	m->name = strdup(name);
 	/* One page more: whoever reads on after the end finds a zero. */
 	m->size = (size + page - 1) / page * page + page;
-	at = m->name ? mmap(NULL, m->size, PROT_READ, MAP_PRIVATE | flags, fd,
-			    0) :
-		       MAP_FAILED;
+	at = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE | flags, fd, 0);
 	if (at == MAP_FAILED) {
 		free_place(m);
 		return NULL;
@@ -223,6 +254,43 @@ struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
 	m = add(fd, size, name, flags);
 	pthread_mutex_unlock(&lock);
 	return m;
+}
+
+struct ow_filemap *ow_filemap_adopt(const void *bytes, size_t size,
+				    const char *name)
+{
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t start = (uintptr_t)bytes / page * page;
+	uintptr_t end = ((uintptr_t)bytes + size + page - 1) / page * page;
+	struct ow_filemap *m;
+
+	pthread_mutex_lock(&lock);
+	handle();
+	m = new_place(name);
+	if (m) {
+		m->is_others = true;
+		m->size = end - start;
+		__atomic_store_n(&m->start, start, __ATOMIC_RELEASE);
+	}
+	pthread_mutex_unlock(&lock);
+	return m;
+}
+
+void ow_filemap_begin_others(void)
+{
+	is_others_cut = false;
+	is_others = true;
+}
+
+bool ow_filemap_end_others(void)
+{
+	is_others = false;
+	return !is_others_cut;
+}
+
+bool ow_filemap_has(const struct ow_filemap *map, const void *at)
+{
+	return (uintptr_t)at - map->start < map->size;
 }
 
 const char *ow_filemap_name(const struct ow_filemap *map)
@@ -250,7 +318,7 @@ static void note_if_cut(struct ow_filemap *m)
 	if (!ow_filemap_is_cut(m) || m->is_told)
 		return;
 	m->is_told = true;
-	ow_lose_file(m->name, "cut off, or not readable, while it was read");
+	ow_lose_file(m->name, OW_LOST_CUT);
 }
 
 const char *ow_file_lost(size_t i)
@@ -275,7 +343,8 @@ void ow_filemap_close(struct ow_filemap *m)
 	start = (void *)m->start;
 	note_if_cut(m);
 	__atomic_store_n(&m->start, 0, __ATOMIC_RELEASE);
-	munmap(start, m->size);
+	if (!m->is_others)
+		munmap(start, m->size);
 	free_place(m);
 	pthread_mutex_unlock(&lock);
 }

@@ -22,6 +22,25 @@ struct ow_filemap;
 struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
 				   int flags);
 
+/*
+ * Have size bytes that other code has mapped of a file, and unmaps, be as such a
+ * mapping is, until ow_filemap_close(), which has to come first.  Return NULL if
+ * there is no memory.
+ */
+struct ow_filemap *ow_filemap_adopt(const void *bytes, size_t size,
+				    const char *name);
+
+/*
+ * Between these two calls, code of others that this thread calls maps files and
+ * reads them, before ow_filemap_adopt() can be told of them.  The second returns
+ * false if one was cut off meanwhile.
+ */
+void ow_filemap_begin_others(void);
+bool ow_filemap_end_others(void);
+
+/* Return true if the byte at is in the mapping. */
+bool ow_filemap_has(const struct ow_filemap *map, const void *at);
+
 /* As it was given. */
 const char *ow_filemap_name(const struct ow_filemap *map);
 
@@ -40,7 +59,7 @@ bool ow_filemap_is_cut(const struct ow_filemap *map);
  */
 unsigned int ow_filemap_nr_cut(void);
 
-/* Unmap; NULL does nothing. */
+/* Unmap, if it is ours; NULL does nothing. */
 void ow_filemap_close(struct ow_filemap *map);
 
 #endif /* OW_FILEMAP_H */

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#define OW_LOST_CUT    "cut off, or not readable, while it was read"
 #define OW_LOST_LEASED "leased by another process, which is not waited for"
 
 /*

@@ -12,12 +12,14 @@
 #include "debugfile.h"
 #include "dwarfimage.h"
 #include "error.h"
+#include "filemap.h"
 #include "grow.h"
 #include "leftout.h"
 #include "object.h"
 #include "ownpath.h"
 #include "scopes.h"
 #include "spans.h"
+#include "splitfiles.h"
 #include "unitcost.h"
 
 /* Ranges that are looked at for one address: those of units don't overlap. */
@@ -78,7 +80,9 @@ struct ow_lines {
 	struct unit *units;
 	size_t nr_units, room_units;
 	struct ow_scopes scopes;
-	size_t own; /* bytes taken from the budget */
+	struct ow_splitfiles splits;
+	bool is_cut; /* one of these, as libdw opened it */
+	size_t own;  /* bytes taken from the budget */
 };
 
 static bool dwarf_init(struct dwarf *d, const struct ow_object *obj,
@@ -282,7 +286,8 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 
 bool ow_lines_is_cut(const struct ow_lines *l)
 {
-	return ow_object_is_cut(l->debug) || ow_object_is_cut(l->alt);
+	return l->is_cut || ow_object_is_cut(l->debug) ||
+	       ow_object_is_cut(l->alt) || ow_splitfiles_are_cut(&l->splits);
 }
 
 void ow_lines_destroy(struct ow_lines *l)
@@ -290,6 +295,7 @@ void ow_lines_destroy(struct ow_lines *l)
 	if (!l)
 		return;
 	ow_scopes_deinit(&l->scopes);
+	ow_splitfiles_deinit(&l->splits);
 	dwarf_deinit(&l->main);
 	dwarf_deinit(&l->shared);
 	ow_object_close(l->debug);
@@ -516,6 +522,7 @@ static bool find_split(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *ret)
 {
 	_cleanup_(ow_freep) char *path = split_path(unit);
 	uint8_t type;
+	int failed;
 
 	if (!path)
 		return false;
@@ -524,9 +531,17 @@ static bool find_split(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *ret)
 				      "than root and this user could replace");
 		return false;
 	}
-	return dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL,
-			     NULL) == 0 &&
-	       type == DW_UT_skeleton && dwarf_tag(ret) == DW_TAG_compile_unit;
+	ow_filemap_begin_others();
+	failed = dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL,
+			       NULL);
+	if (!ow_filemap_end_others()) {
+		ow_lose_file(path, OW_LOST_CUT);
+		l->is_cut = true;
+		return false;
+	}
+	return !failed && type == DW_UT_skeleton &&
+	       dwarf_tag(ret) == DW_TAG_compile_unit &&
+	       ow_splitfiles_add(&l->splits, ret, path);
 }
 
 size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files that their owners cut off, lease, name or link to do harm."""
 
+import glob
 import json
 import os
 import pwd
@@ -180,6 +181,43 @@ def core_of_cut(t):
         check(said in done.stderr.decode().splitlines() and
               done.returncode in (1, 2) and b'#1 ' not in done.stdout,
               'not given up', (size, done))
+
+
+SPLIT = """
+#include <unistd.h>
+static inline __attribute__((always_inline)) void inlined(void)
+{
+	write(1, "ready\\n", 6);
+	for (;;)
+		pause();
+}
+__attribute__((noinline)) void outer(void) { inlined(); }
+int main(void) { outer(); return 0; }
+"""
+
+
+@case('stack -i with a file of split DWARF that is cut off once it is mapped')
+def split_of_cut(t):
+    with open(os.path.join(t.tmp, 'split.c'), 'w', encoding='ascii') as f:
+        f.write(SPLIT)
+    subprocess.run(['cc', '-g', '-gsplit-dwarf', '-O1', '-w', '-o', 'split',
+                    'split.c'], cwd=t.tmp, check=True)
+    cut = Cut(t)
+    cut.path = glob.glob(os.path.join(t.tmp, '*.dwo'))[0]
+    with open(cut.path, 'rb') as f:
+        cut.content = f.read() + b'\0' * 8192
+    put(cut.path, cut.content)
+    pid = t.start([os.path.join(t.tmp, 'split')]).pid
+    done = t.run('stack', '-i', '--json', pid, status=0)
+    check(b'"inlined"' in done.stdout, 'by the file', done.stdout)
+    # Its first page has all of it; of the others libdw reads nothing.
+    for size in (0, 4096, 8192):
+        done = cut.run(size, t.outwind, 'stack', '-i', '--json', pid)
+        check(cut.check_said(done, 'outwind') == (size == 0), 'said', size)
+        frames = json.loads(done.stdout)['threads'][0]['frames']
+        names = [f.get('function') for f in frames]
+        check((b'"inlined"' in done.stdout) == (done.returncode == 0) and
+              'outer' in names and 'main' in names, 'names', (size, names))
 
 
 OTHER = 12345  # a user

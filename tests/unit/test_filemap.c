@@ -154,6 +154,25 @@ static void test_cut(void)
 	close(fd);
 }
 
+/* What other code maps, and unmaps. */
+static void test_adopted(void)
+{
+	int fd = make_file("adopted", 2 * PAGE);
+	uint8_t *volatile at =
+		mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE, fd, 0);
+	struct ow_filemap *m = ow_filemap_adopt(at + 8, PAGE, "adopted");
+
+	CHECK(ow_filemap_has(m, at) && ow_filemap_has(m, at + 2 * PAGE - 1));
+	CHECK(!ow_filemap_has(m, at - 1) && !ow_filemap_has(m, at + 2 * PAGE));
+	cut(fd, 0);
+	CHECK(at[PAGE] == 0 && ow_filemap_is_cut(m));
+	ow_filemap_close(m);
+	CHECK(at[0] == 0);
+	CHECK(munmap(at, 2 * PAGE) == 0);
+	close(fd);
+	CHECK(strcmp(ow_file_lost(2), "adopted" WHY) == 0);
+}
+
 static void *read_blocked(void *arg)
 {
 	int fd = make_file("blocked", PAGE);
@@ -258,6 +277,7 @@ int main(void)
 		{ "a file that is whole", test_whole },
 		{ "the end of a file of whole pages", test_end },
 		{ "a file that is cut off", test_cut },
+		{ "a mapping of other code", test_adopted },
 		{ "a thread that blocks all signals", test_blocked },
 		{ "handlers of the program", test_handlers },
 		{ "programs without a handler", test_ends },
