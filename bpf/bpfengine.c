@@ -195,6 +195,15 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	count_runs(r, e->skel->progs.on_leave);
 }
 
+static bool engine_renew(struct ow_recorder *r)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	ow_bpfevents_count(r);
+	e->nr_changed = e->first_changed = e->nr_awaited = 0;
+	return ow_bpftables_forget(&e->tables);
+}
+
 static void engine_close(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
@@ -220,6 +229,7 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.stop = engine_stop,
 	.collect = engine_collect,
 	.keep = ow_bpfwaits_keep,
+	.renew = engine_renew,
 	.count = engine_count,
 	.close = engine_close,
 };

@@ -17,6 +17,20 @@
 #define DOUBT_NS   50000000
 #define MOST_NS    1000000000
 
+/* Does the kernel know of a change since it was told, which we don't hear of? */
+static bool is_unheard(struct ow_recorder *r, const struct ow_image_user *user,
+		       const struct ow_bpf_copy *c)
+{
+	const struct ow_image *now;
+
+	if (c->head.notice.arg != OW_BPF_UNTOLD || !user->told_at ||
+	    user->told_as_of != user->as_of ||
+	    c->time < user->told_at + DOUBT_NS)
+		return false;
+	now = ow_images_of(&r->images, user->pid);
+	return now && now->is_placed;
+}
+
 /* Is it likely that the process has something else mapped than was told? */
 static bool is_in_doubt(struct ow_recorder *r, pid_t pid,
 			const struct ow_bpf_copy *c)
@@ -26,11 +40,10 @@ static bool is_in_doubt(struct ow_recorder *r, pid_t pid,
 
 	if (!user || (!user->base && user->nr == 0))
 		return true;
-	if (user->is_gone && c->time <= user->ended)
-		return false;
-	return user->is_gone || (user->looked < lost && user->begun < lost) ||
-	       (c->head.notice.arg == OW_BPF_UNTOLD &&
-		c->time > user->as_of + DOUBT_NS);
+	if (user->is_gone)
+		return c->time > user->ended;
+	return (user->looked < lost && user->begun < lost) ||
+	       is_unheard(r, user, c);
 }
 
 /* Let the kernel walk stacks of the process by itself, if it can't yet. */
@@ -257,9 +270,8 @@ bool ow_bpfevents_take(struct ow_recorder *r, uint64_t ns)
 	return ring_buffer__consume(e->ring) == -EAGAIN;
 }
 
-/* Their stacks have left before they were counted. */
-static void take_counts(void *arg, const void *keys, const void *values,
-			uint32_t nr)
+static void add_counts(void *arg, const void *keys, const void *values,
+		       uint32_t nr)
 {
 	const struct ow_sample_value *value = values;
 	const struct ow_sample_key *key = keys;
@@ -267,7 +279,6 @@ static void take_counts(void *arg, const void *keys, const void *values,
 	struct ow_stored *s;
 	uint32_t i;
 
-	ow_bpfevents_take(r, MOST_NS);
 	r->stats.bytes_out += nr * (sizeof(*key) + sizeof(*value));
 	for (i = 0; i < nr; i++) {
 		s = ow_samplestore_find(&r->store, &key[i]);
@@ -278,6 +289,30 @@ static void take_counts(void *arg, const void *keys, const void *values,
 	}
 }
 
+/* Their stacks have left before they were counted. */
+static void take_counts(void *arg, const void *keys, const void *values,
+			uint32_t nr)
+{
+	ow_bpfevents_take(arg, MOST_NS);
+	add_counts(arg, keys, values, nr);
+}
+
+static int drain_counts(struct ow_recorder *r,
+			void (*take)(void *arg, const void *keys,
+				     const void *values, uint32_t nr))
+{
+	struct ow_bpfengine *e = r->priv;
+
+	return ow_bpfbatch_drain(bpf_map__fd(e->skel->maps.counts),
+				 sizeof(struct ow_sample_key),
+				 sizeof(struct ow_sample_value), take, r);
+}
+
+void ow_bpfevents_count(struct ow_recorder *r)
+{
+	drain_counts(r, add_counts);
+}
+
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 {
@@ -286,10 +321,7 @@ int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 
 	ow_bpfknown_follow(r);
 	ow_bpfevents_take(r, MOST_NS);
-	failed = ow_bpfbatch_drain(bpf_map__fd(e->skel->maps.counts),
-				   sizeof(struct ow_sample_key),
-				   sizeof(struct ow_sample_value), take_counts,
-				   r);
+	failed = drain_counts(r, take_counts);
 	e->nr_stacks = 0;
 	return failed ? ow_bpfload_refuse(err, "read counts") : 0;
 }

@@ -13,6 +13,9 @@ bool ow_bpfevents_take(struct ow_recorder *r, uint64_t ns);
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err);
 
+/* The same of stacks that have been taken, and of no others. */
+void ow_bpfevents_count(struct ow_recorder *r);
+
 /* What the registers of a copy are. */
 const struct ow_arch *ow_bpfevents_arch(const struct ow_bpf_copy *c);
 

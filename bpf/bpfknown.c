@@ -91,6 +91,7 @@ static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 			    BPF_ANY);
 	count_change(e);
 	user->told_at = ow_now_ns();
+	user->told_as_of = user->as_of;
 	return true;
 }
 

@@ -255,6 +255,17 @@ void ow_bpftables_wait(struct ow_bpftables *t)
 	pthread_mutex_unlock(&t->in.lock);
 }
 
+bool ow_bpftables_forget(struct ow_bpftables *t)
+{
+	bool is_done;
+
+	ow_bpftables_wait(t);
+	pthread_mutex_lock(&t->in.lock);
+	is_done = ow_kerneltables_clear(&t->in);
+	pthread_mutex_unlock(&t->in.lock);
+	return is_done;
+}
+
 void ow_bpftables_hurry(struct ow_bpftables *t)
 {
 	pthread_mutex_lock(&t->in.lock);

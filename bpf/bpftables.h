@@ -50,6 +50,12 @@ bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
 /* Wait until there is nothing to make. */
 void ow_bpftables_wait(struct ow_bpftables *t);
 
+/*
+ * Forget all objects, whose numbers no program knows any more; what is being made
+ * is waited for.  False if there is no memory.
+ */
+bool ow_bpftables_forget(struct ow_bpftables *t);
+
 /* From now on, tables are waited for: they are made before others may run. */
 void ow_bpftables_hurry(struct ow_bpftables *t);
 

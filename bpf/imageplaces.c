@@ -117,7 +117,7 @@ bool ow_images_place(struct ow_images *im, struct ow_image *image)
 
 	if (image->is_placed)
 		return true;
-	if (image->nr > OW_RECORD_MAPPINGS || !make_room(im))
+	if (im->is_closed || image->nr > OW_RECORD_MAPPINGS || !make_room(im))
 		return false;
 	reclaim(im);
 	first = ow_rangeroom_take(&im->room, image->nr + 1);
@@ -139,4 +139,14 @@ bool ow_images_place(struct ow_images *im, struct ow_image *image)
 		       image->nr * sizeof(*image->ranges));
 	__atomic_store_n(&head->object, image->id, __ATOMIC_RELEASE);
 	return true;
+}
+
+void ow_images_displace_all(struct ow_images *im)
+{
+	uint32_t i;
+
+	im->is_closed = true;
+	for (i = 0; i < im->room.nr; i++)
+		if (im->placed[i])
+			ow_images_displace(im, im->placed[i]);
 }

@@ -33,6 +33,34 @@ void ow_images_deinit(struct ow_images *im)
 	*im = (struct ow_images){ 0 };
 }
 
+void ow_images_renew(struct ow_images *im)
+{
+	struct ow_images anew = {
+		.objects = im->objects,
+		.kernel = im->kernel,
+		.changes = im->changes,
+		.evictions = im->evictions,
+		.forget = im->forget,
+		.arg = im->arg,
+		.last_id = im->last_id,
+		.jits.nr_cut = im->jits.nr_cut,
+		.nr_full = im->nr_full,
+		.nr_refused = im->nr_refused,
+	};
+
+	/* A program that is walking may still read what was given up. */
+	anew.room = im->room;
+	anew.placed = im->placed;
+	anew.limbo = im->limbo;
+	anew.nr_limbo = im->nr_limbo;
+	anew.room_limbo = im->room_limbo;
+	im->room = (struct ow_rangeroom){ 0 };
+	im->placed = NULL;
+	im->limbo = NULL;
+	ow_images_deinit(im);
+	*im = anew;
+}
+
 struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id)
 {
 	struct ow_image *image;

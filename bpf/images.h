@@ -35,7 +35,8 @@ struct ow_image_user {
 	uint64_t as_of;  /* it holds what came until then, */
 	uint64_t told;   /* but what came later than that is still to be told */
 	uint64_t looked; /* the last look holds what came until then; or 0 */
-	uint64_t told_at; /* for who asks: when the kernel was told of it */
+	/* For who asks: when the kernel was told of it, and as_of then. */
+	uint64_t told_at, told_as_of;
 	struct ow_image *base;       /* before the log; or NULL */
 	struct ow_image_change *log; /* by time */
 	uint32_t nr, room;
@@ -59,6 +60,7 @@ struct ow_images {
 	struct ow_image_limbo *limbo;
 	size_t nr_limbo, room_limbo;
 	uint64_t evictions; /* images whose block another one needed */
+	bool is_closed;     /* none is placed any more */
 	/* Called before ranges of an image go; or NULL. */
 	void (*forget)(void *arg, struct ow_image *image);
 	void *arg;
@@ -169,6 +171,15 @@ void ow_images_thin(struct ow_images *im, uint64_t since);
  * is used the longest ago goes, later: return false then.
  */
 bool ow_images_place(struct ow_images *im, struct ow_image *image);
+
+/*
+ * None lies there any more, and none will before ow_images_renew(): programs know
+ * of no image soon.
+ */
+void ow_images_displace_all(struct ow_images *im);
+
+/* Forget all processes, images and maps of JITs; new images have new numbers. */
+void ow_images_renew(struct ow_images *im);
 
 /* Its ranges lie there no more. */
 void ow_images_displace(struct ow_images *im, struct ow_image *image);

@@ -202,3 +202,49 @@ bool ow_kerneltables_put(struct ow_kerneltables *k, uint32_t number,
 	pthread_cond_broadcast(&k->changed);
 	return true;
 }
+
+/*
+ * Maps of maps have no batch of deletions, and one by one each would be waited for:
+ * so one that is next to nothing takes all their places.
+ */
+static bool replace_all(const struct ow_kerneltables *k, uint32_t *numbers,
+			int *fds, uint32_t nr)
+{
+	static const uint8_t nothing[OW_BPF_CHUNK];
+	LIBBPF_OPTS(bpf_map_batch_opts, opts);
+	int fd = create(nothing, sizeof(nothing));
+	uint32_t i, done = nr;
+	bool failed;
+
+	if (fd < 0)
+		return false;
+	for (i = 0; i < nr; i++)
+		fds[i] = fd;
+	failed = nr &&
+		 bpf_map_update_batch(k->tables, numbers, fds, &done, &opts);
+	close(fd);
+	return !failed;
+}
+
+bool ow_kerneltables_clear(struct ow_kerneltables *k)
+{
+	uint32_t *numbers = calloc(OW_BPF_OBJECTS, sizeof(*numbers));
+	int *fds = calloc(OW_BPF_OBJECTS, sizeof(*fds));
+	bool is_done = numbers && fds;
+	uint32_t i, nr = 0;
+
+	for (i = 1; is_done && i < OW_BPF_OBJECTS; i++) {
+		set_state(k, i, OW_BPF_NO_TABLE);
+		if (k->all[i].stage == OW_KERNELTABLE_THERE)
+			numbers[nr++] = i;
+	}
+	is_done = is_done && replace_all(k, numbers, fds, nr);
+	free(numbers);
+	free(fds);
+	if (!is_done)
+		return false;
+	memset(k->all, 0, OW_BPF_OBJECTS * sizeof(*k->all));
+	memset(k->heads, 0, OW_BPF_OBJECTS * sizeof(*k->heads));
+	k->bytes = 0;
+	return true;
+}

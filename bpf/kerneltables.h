@@ -83,4 +83,10 @@ bool ow_kerneltables_put(struct ow_kerneltables *k, uint32_t number,
  */
 void ow_kerneltables_enter(struct ow_kerneltables *k);
 
+/*
+ * Let all go, when none is due; what has a number now is none of those that had it.
+ * False if there is no memory: then all are there.
+ */
+bool ow_kerneltables_clear(struct ow_kerneltables *k);
+
 #endif /* OW_KERNELTABLES_H */

@@ -2,8 +2,10 @@
 #include "recorder.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "error.h"
 #include "monotonic.h"
@@ -21,6 +23,11 @@
 #define MANY           4096  /* stacks: to be drained meanwhile, */
 #define MOST           65536 /* and none of them left */
 #define LATE_NS        2000000000ULL /* a sample is told of by then */
+
+#define MUCH         ((size_t)64 << 20) /* bytes more than after the last one */
+#define MANY_OBJECTS (OW_BPF_OBJECTS / 4 * 3) /* known */
+#define LEAST_NS     60000000000ULL           /* between two */
+#define PAST_NS      300000000ULL /* by then no program uses any of it */
 
 static const struct ow_engine_ops *const engines[] = {
 	[OW_ENGINE_BPF] = &ow_bpf_engine,
@@ -218,6 +225,86 @@ static int drain(const struct draining *d, struct ow_error *err)
 	return failed;
 }
 
+/* Bytes of memory that we have and no file, or 0: proc(5), /proc/PID/statm. */
+static size_t own_memory(void)
+{
+	FILE *f = fopen("/proc/self/statm", "re");
+	unsigned long all, here = 0, shared = 0;
+
+	if (!f)
+		return 0;
+	if (fscanf(f, "%lu %lu %lu", &all, &here, &shared) != 3)
+		here = shared = 0;
+	fclose(f);
+	return (here - shared) * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Stacks of waits and calls are counted long after they were told of. */
+static bool may_begin_renewal(const struct ow_recorder *r)
+{
+	const struct ow_renewal *n = &r->renewal;
+
+	return r->ops->renew &&
+	       !(r->options.events &
+		 (OW_RECORD_OFF_CPU | OW_RECORD_SYSCALLS)) &&
+	       !n->since && (!n->last || ow_now_ns() - n->last >= LEAST_NS);
+}
+
+static bool has_many_objects(const struct ow_recorder *r)
+{
+	return r->objects.all->nr_modules >= MANY_OBJECTS;
+}
+
+static bool has_much_memory(struct ow_recorder *r)
+{
+	size_t memory = own_memory();
+
+	if (!r->renewal.memory)
+		r->renewal.memory = memory;
+	return memory > r->renewal.memory + MUCH;
+}
+
+static int renew(const struct draining *d, struct ow_error *err)
+{
+	struct ow_recorder *r = d->recorder;
+
+	if (!r->ops->renew(r))
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	ow_samplestore_drain(&r->store, drain_one, (void *)d);
+	ow_images_renew(&r->images);
+	ow_sampledobjects_deinit(&r->objects);
+	if (ow_sampledobjects_init(&r->objects, r->options.naming, err))
+		return -OW_CODE_MEMORY;
+	r->renewal = (struct ow_renewal){ .memory = own_memory(),
+					  .last = ow_now_ns() };
+	r->stats.renewals++;
+	return 0;
+}
+
+/* Return true if it is under way, and all can be forgotten now. */
+static bool is_ripe(const struct ow_recorder *r)
+{
+	return r->renewal.since && ow_now_ns() - r->renewal.since >= PAST_NS;
+}
+
+/*
+ * Go on with it after stacks were named, all of them if it is ripe; or begin it if
+ * much has become known.  Return 0, or what err says.
+ */
+static int go_on(const struct draining *d, bool can_renew, struct ow_error *err)
+{
+	struct ow_recorder *r = d->recorder;
+
+	if (can_renew)
+		return renew(d, err);
+	if (!may_begin_renewal(r) ||
+	    (!has_many_objects(r) && !has_much_memory(r)))
+		return 0;
+	ow_images_displace_all(&r->images);
+	r->renewal.since = ow_now_ns();
+	return 0;
+}
+
 int ow_recorder_drain(struct ow_recorder *r,
 		      void (*take)(void *arg, const struct ow_recorded *s),
 		      void *arg, struct ow_error *err)
@@ -231,15 +318,19 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 			   void (*take)(void *arg, const struct ow_recorded *s),
 			   void *arg, struct ow_error *err)
 {
-	const struct draining d = { r, take, arg, r->store.nr >= MOST };
+	bool can_renew = is_ripe(r);
+	const struct draining d = { r, take, arg,
+				    can_renew || r->store.nr >= MOST };
+	int failed = drain(&d, err);
 
-	return drain(&d, err);
+	return failed ? failed : go_on(&d, can_renew, err);
 }
 
 bool ow_recorder_is_full(const struct ow_recorder *r)
 {
 	return r->store.nr >= (r->full_at ? r->full_at : MANY) ||
-	       ow_jitmaps_is_full(&r->images.jits);
+	       ow_jitmaps_is_full(&r->images.jits) || is_ripe(r) ||
+	       (has_many_objects(r) && may_begin_renewal(r));
 }
 
 size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,

@@ -21,6 +21,9 @@ struct ow_engine_ops {
 	int (*collect)(struct ow_recorder *r, struct ow_error *err);
 	/* Mark what is counted later as in use; false: all may be.  Or NULL. */
 	bool (*keep)(struct ow_recorder *r);
+	/* Count what was stored so far, and forget all objects, which no program
+	   knows any more; false: out of memory.  Or NULL. */
+	bool (*renew)(struct ow_recorder *r);
 	void (*count)(struct ow_recorder *r, struct ow_recorder_stats *s);
 	void (*close)(struct ow_recorder *r);
 };
@@ -30,6 +33,19 @@ extern const struct ow_engine_ops ow_perf_engine;
 extern const struct ow_engine_ops ow_ptrace_engine;
 extern const struct ow_engine_ops ow_kunwind_engine;
 
+/*
+ * A long recording comes to know ever more files and names.  When that has become
+ * much it begins anew: the programs are told to walk by nothing that is known, and
+ * when that is past, and all stacks are named, all that was known is forgotten.
+ *
+ * All zero: nothing was forgotten yet.
+ */
+struct ow_renewal {
+	size_t memory;  /* bytes of our own after it; 0: not known */
+	uint64_t last;  /* CLOCK_MONOTONIC, ns: when it was done */
+	uint64_t since; /* when programs were told; 0: it isn't under way */
+};
+
 struct ow_recorder {
 	struct ow_recorder_options options;
 	const struct ow_engine_ops *ops;
@@ -38,6 +54,7 @@ struct ow_recorder {
 	struct ow_samplestore store;
 	struct ow_recorder_stats stats;
 	struct ow_kernelnames kernel;
+	struct ow_renewal renewal;
 	size_t full_at; /* as many stacks: they had better be drained */
 	void *priv;     /* the engine's */
 };

@@ -98,6 +98,9 @@ void recordlive_print_stats(struct ow_recorder *r)
 		fprintf(stderr, "programs: %.0f ns a run, %.1f ns a frame\n",
 			(double)s.program_ns / (double)s.program_runs,
 			(double)s.program_ns / (double)s.frames);
+	if (s.renewals)
+		fprintf(stderr, "files and names: forgotten %u times\n",
+			s.renewals);
 	if (s.verified)
 		fprintf(stderr, "verifier: %llu instructions\n",
 			(unsigned long long)s.verified);

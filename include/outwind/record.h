@@ -138,6 +138,7 @@ struct ow_recorder_stats {
 	uint64_t table_bytes; /* in the kernel now */
 	uint64_t evictions;
 	unsigned int objects, images;
+	unsigned int renewals; /* so often all of the former were forgotten */
 	/* What there was no room for: processes with more mappings of code than
 	   one may have, and mappings of files beyond what one process, one user,
 	   or all may have.  Stacks end there: OW_END_NO_ROOM. */

@@ -80,12 +80,12 @@ def check_bystander(recording, pid):
     check(stacks and not wrong, 'stacks of the bystander', wrong or stacks)
 
 
-def let_run(pid, seconds=0.5):
+def let_run(pid, seconds=0.3):
     begun = cpu_seconds(pid)
     wait_until(lambda: cpu_seconds(pid) >= begun + seconds, 'it runs')
 
 
-@case('blinding: files of one process leave others room')
+@case('blinding: files of one process leave others room', alone=True)
 def _(context):
     need_root()
     context.start(['manyfiles', '8400'])
@@ -100,11 +100,11 @@ def _(context):
     check_bystander(recording, bystander.pid)
 
 
-@case('blinding: files of one user leave others room')
+@case('blinding: files of one user leave others room', alone=True)
 def _(context):
     need_root()
     for _ in range(3):
-        context.start(['manyfiles', '3000', '65534'])
+        context.start(['manyfiles', '3000', '65534', 'rest'])
     recording = Recording(context, '-f', 'json', '-F', 499, '--stats')
     bystander = start_bystander(context)
     let_run(bystander.pid)
@@ -112,6 +112,22 @@ def _(context):
     objects = int(re.search(r'(\d+) objects', said)[1])
     check(objects < 4096, 'objects', said)
     check('mappings of files had no room' in said, 'message', said)
+    check_bystander(recording, bystander.pid)
+
+
+@case('growth: what is known of files is forgotten where it is much',
+      alone=True)
+def _(context):
+    need_root()
+    for _ in range(7):
+        context.start(['manyfiles', '1100', '0', 'rest'])
+    recording = Recording(context, '-f', 'json', '-F', 499, '--stats')
+    # What was known by then is forgotten, and what comes after that is known.
+    time.sleep(2)
+    bystander = start_bystander(context)
+    let_run(bystander.pid)
+    said = recording.end()
+    check('files and names: forgotten 1 times' in said, 'forgotten', said)
     check_bystander(recording, bystander.pid)
 
 
@@ -141,7 +157,7 @@ def _(context):
     recording = Recording(context, '-f', 'json', '-F', 99)
     bystander = start_bystander(context)
     let_run(bystander.pid)
-    let_run(hostile.pid, 1)
+    let_run(hostile.pid, 0.5)
     memory = recording.memory()
     recording.end()
     check(memory < MOST_MEMORY, 'memory', memory)

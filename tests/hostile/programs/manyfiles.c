@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * Maps code of as many files as are asked for, and then never rests:
- * manyfiles NUMBER [USER].
+ * Maps code of as many files as are asked for, and then never rests, or only that:
+ * manyfiles NUMBER [USER [rest]].
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,5 +44,8 @@ int main(int argc, char **argv)
 	puts("ready");
 	fflush(stdout);
 	for (;;)
-		sink++;
+		if (argc > 3)
+			pause();
+		else
+			sink++;
 }
