@@ -121,16 +121,28 @@ static bool next_run(struct runs *r, struct run *ret)
 	return false;
 }
 
-uint64_t ow_likeness_hash(const struct ow_object *obj, uint64_t *ret)
+/* The number of telling bytes; 0: too many. */
+static uint64_t count_bytes(const struct ow_object *obj)
 {
 	struct runs runs = runs_of(obj);
-	uint64_t hash = obj->size;
 	struct run run;
 
 	while (next_run(&runs, &run))
+		;
+	return runs.too_many ? 0 : OW_LIKENESS_MAX - runs.left;
+}
+
+uint64_t ow_likeness_hash(const struct ow_object *obj, uint64_t *ret)
+{
+	uint64_t size = count_bytes(obj), hash = obj->size;
+	struct runs runs = runs_of(obj);
+	struct run run;
+
+	/* Where there are too many, not one is read. */
+	while (size && next_run(&runs, &run))
 		hash = lzma_crc64(obj->bytes + run.off, run.size, hash);
 	*ret = hash;
-	return runs.too_many ? 0 : OW_LIKENESS_MAX - runs.left;
+	return size;
 }
 
 bool ow_likeness_is_same(const struct ow_object *a, const struct ow_object *b)
