@@ -7,7 +7,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Are the packets of a trace's folder whole?  If not, why, of size bytes, says. */
+/*
+ * Return true if a trace's folder has only files that can be read without waiting,
+ * and the packets of its metadata are whole; else why, of size bytes, says what is
+ * wrong.
+ */
 bool ctf_metadata_check(const char *folder, char *why, size_t size);
 
 #endif /* OW_CTFMETADATA_H */

@@ -315,6 +315,26 @@ def planted_output(t):
         os.unlink(path)
 
 
+@case('report of a trace with pipes in place of files')
+def trace_of_pipes(t):
+    trace = os.path.join(t.tmp, 'trace')
+    os.mkdir(trace)
+    pipe = os.path.join(trace, 'metadata')
+    os.mkfifo(pipe)
+    done = t.run('report', trace)
+    if b'without libbabeltrace2' in done.stderr:
+        raise Skip('built without libbabeltrace2')
+    check(done.returncode == 2 and done.stderr.decode() ==
+          'outwind: %s: not a regular file\n' % pipe, 'metadata', done)
+    os.unlink(pipe)
+    with open(pipe, 'w', encoding='ascii') as f:
+        f.write('/* CTF 1.8 */')
+    os.mkfifo(os.path.join(trace, 'stream'))
+    done = t.run('report', trace, status=2)
+    check(done.stderr.decode() ==
+          'outwind: %s/stream: not a regular file\n' % trace, 'stream', done)
+
+
 LEASED = ': leased by another process, which is not waited for'
 # An open that waits for a lease takes 45 s (/proc/sys/fs/lease-break-time).
 LEASE_SECONDS = 45
