@@ -15,14 +15,14 @@ static void put_line(const char *tool, const char *line, const char *ending)
 	fprintf(stderr, "%s\n", ending);
 }
 
-bool missing_complain(const char *tool)
+bool missing_complain(const char *tool, bool is_told)
 {
 	const char *line;
 	size_t i;
 
 	for (i = 0; (line = ow_left_out(i)); i++)
 		put_line(tool, line, "");
-	for (i = 0; (line = ow_file_lost(i)); i++)
+	for (i = 0; !is_told && (line = ow_file_lost(i)); i++)
 		put_line(tool, line, ": what it had is missing");
-	return i > 0;
+	return ow_file_lost(0);
 }

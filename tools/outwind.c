@@ -129,8 +129,8 @@ static int run(const struct command_entry *command, int argc, char **argv)
 {
 	int status = command->run(argc, argv);
 
-	if (missing_complain("outwind") && status == EXIT_WELL &&
-	    !command->samples)
+	if (missing_complain("outwind", status == EXIT_NONE) &&
+	    status == EXIT_WELL && !command->samples)
 		return EXIT_SOME;
 	return status;
 }

@@ -208,7 +208,7 @@ int main(int argc, char **argv)
 		is_terminal = isatty(STDOUT_FILENO);
 		status = run(argv[1], argv[2]);
 	}
-	if (missing_complain("symbolize") && status == 0)
+	if (missing_complain("symbolize", status != 0) && status == 0)
 		status = EXIT_BROKEN;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;

@@ -112,7 +112,7 @@ static int show_process(const struct tb_args *args)
 
 static int finish(int status)
 {
-	if (missing_complain("tbstack") && status == 0)
+	if (missing_complain("tbstack", false) && status == 0)
 		status = EXIT_BROKEN;
 	if (fflush(stdout) == 0 && !ferror(stdout))
 		return status;

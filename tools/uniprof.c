@@ -298,7 +298,8 @@ int main(int argc, char **argv)
 	switch (uniprof_args_parse(&args, argc, argv, stderr)) {
 	case UNIPROF_TRACE:
 		status = run_to_file(&u);
-		if (missing_complain("uniprof") && status == EXIT_SUCCESS)
+		if (missing_complain("uniprof", status != EXIT_SUCCESS) &&
+		    status == EXIT_SUCCESS)
 			status = EXIT_NO_TRACE;
 		return status;
 	case UNIPROF_VERSION:
