@@ -7,14 +7,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "leftout.h"
 #include "mappings.h"
+#include "monotonic.h"
 #include "processmem.h"
+#include "servedfs.h"
 
 #define LARGEST_IMAGE ((uint64_t)256 << 20)
+#define FETCH_PART    ((size_t)1 << 20)
+#define FETCH_CALL_NS 2000000000  /* for a part */
+#define FETCH_NS      20000000000 /* for all of an object */
 
 /*
  * The file that was mapped, as far as numbers can tell: devices differ where a file
@@ -80,23 +88,67 @@ static bool same_object(const struct ow_capture_module *m,
 	       strcmp(map->path, m->path) == 0;
 }
 
+/* An object that a delegate copies, as the copying may never end. */
+struct fetching {
+	const struct ow_capture *c;
+	const struct ow_capture_module *m;
+	bool is_probe; /* look whether it can be read, no more */
+	bool is_there; /* it can be */
+	uint8_t *bytes;
+	size_t size;
+	struct ow_error why; /* without bytes */
+};
+
+/* Read all of the file, or look whether that is possible. */
+static void fetch_file(void *arg)
+{
+	struct fetching *f = arg;
+	_cleanup_(ow_closep) int fd = -1;
+	struct stat st = { 0 };
+	uint8_t first[64];
+	size_t got = 0;
+	ssize_t n;
+
+	ow_delegate_enter();
+	fd = open_file(f->c, f->m);
+	n = fd < 0 || fstat(fd, &st) ? -1 : pread(fd, first, sizeof(first), 0);
+	ow_delegate_leave();
+	if (n <= 0 || st.st_size > (off_t)LARGEST_IMAGE || f->is_probe) {
+		f->is_there = n > 0;
+		return;
+	}
+	f->size = (size_t)st.st_size;
+	f->bytes = calloc(1, f->size);
+	while (f->bytes && got < f->size && n > 0) {
+		ow_delegate_enter();
+		n = pread(fd, f->bytes + got,
+			  f->size - got < FETCH_PART ? f->size - got :
+						       FETCH_PART,
+			  (off_t)got);
+		ow_delegate_leave();
+		got += n > 0 ? (size_t)n : 0;
+	}
+	f->is_there = f->bytes && got == f->size;
+}
+
 /*
  * The object's pieces, copied from memory to where they stand in the file: the
  * headers and all read-only segments, by which stacks can be unwound.
  */
-static struct ow_object *open_image(const struct ow_capture *c,
-				    const struct ow_capture_module *m,
-				    struct ow_error *err)
+static void fetch_image(void *arg)
 {
+	struct fetching *f = arg;
+	const struct ow_capture_module *m = f->m;
+	const struct ow_capture *c = f->c;
 	struct ow_mappings maps;
 	struct ow_processmem mem;
 	struct ow_mapping *p;
 	uint64_t size = 0, off;
 	uint8_t *bytes = NULL;
 
-	if (ow_mappings_read(c->live, &maps, err)) {
+	if (ow_mappings_read(c->live, &maps, &f->why)) {
 		ow_mappings_free(&maps);
-		return NULL;
+		return;
 	}
 	for (p = maps.list; p < maps.list + maps.nr; p++) {
 		off = m->inode ? p->off : 0;
@@ -106,6 +158,8 @@ static struct ow_object *open_image(const struct ow_capture *c,
 	}
 	if (size && size <= LARGEST_IMAGE)
 		bytes = calloc(1, size);
+	f->bytes = bytes;
+	f->size = size;
 	ow_processmem_open(&mem, c->live, OW_READING_VM);
 	for (p = maps.list; bytes && p < maps.list + maps.nr; p++) {
 		off = m->inode ? p->off : 0;
@@ -117,22 +171,103 @@ static struct ow_object *open_image(const struct ow_capture *c,
 	}
 	ow_processmem_close(&mem);
 	ow_mappings_free(&maps);
-	if (bytes)
-		return ow_object_from_image(bytes, size, m->path, err);
-	ow_fail(err, OW_CODE_ABSENT,
-		"%s: the file mapped is not to be had, nor its memory",
-		m->path);
-	return NULL;
+	f->is_there = bytes;
+	if (!bytes)
+		ow_fail(&f->why, OW_CODE_ABSENT,
+			"%s: the file mapped is not to be had, nor its memory",
+			m->path);
+}
+
+/* False, and why, if it takes too long, or nothing came of it. */
+static bool fetch(struct fetching *f, void (*how)(void *), struct ow_error *err)
+{
+	const struct ow_delegate_limits limits = {
+		.call_ns = FETCH_CALL_NS,
+		.until_ns = ow_now_ns() + FETCH_NS,
+	};
+	enum ow_delegation end = ow_delegate_run(how, f, &limits, NULL);
+
+	if (end == OW_DELEGATION_DONE && f->is_there)
+		return true;
+	if (end != OW_DELEGATION_LOST)
+		free(f->bytes);
+	f->bytes = NULL;
+	if (end == OW_DELEGATION_DONE && f->why.code && err)
+		*err = f->why;
+	else if (end == OW_DELEGATION_DONE)
+		ow_fail(err, OW_CODE_ABSENT, "%s: can't be read", f->m->path);
+	else
+		ow_fail(err, OW_CODE_TIMEOUT,
+			"%s: what serves it did not answer in time",
+			f->m->path);
+	return false;
+}
+
+static struct ow_object *open_image(const struct ow_capture *c,
+				    const struct ow_capture_module *m,
+				    struct ow_error *err)
+{
+	struct fetching f = { .c = c, .m = m };
+
+	if (!fetch(&f, fetch_image, err))
+		return NULL;
+	return ow_object_from_image(f.bytes, f.size, m->path, err);
+}
+
+/*
+ * Return true if the file may be opened here; else *ret is the object of a copy, or
+ * NULL and why.  A device whose server doesn't answer is asked but once.
+ */
+static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
+		     struct ow_object **ret, struct ow_error *err)
+{
+	struct fetching f = { .c = c, .m = m };
+	struct ow_error why = { 0 };
+	enum ow_servedfs served;
+
+	*ret = NULL;
+	if (major(m->dev) != 0 || m->dev == c->local_dev ||
+	    strncmp(m->path, "/memfd:", strlen("/memfd:")) == 0)
+		return true;
+	if (m->dev == c->silent_dev) {
+		ow_fail(err, OW_CODE_TIMEOUT,
+			"%s: what serves it did not answer in time", m->path);
+		return false;
+	}
+	served = ow_servedfs_of(c->live, m->dev);
+	if (served == OW_SERVEDFS_LOCAL) {
+		c->local_dev = m->dev;
+		return true;
+	}
+	f.is_probe = served == OW_SERVEDFS_REMOTE;
+	if (!fetch(&f, fetch_file, &why)) {
+		/* Its memory would be asked of the same server. */
+		if (why.code == OW_CODE_TIMEOUT)
+			c->silent_dev = m->dev;
+		else
+			*ret = open_image(c, m, &why);
+		if (!*ret && err)
+			*err = why;
+		return false;
+	}
+	if (!f.bytes)
+		return true;
+	*ret = ow_object_from_image(f.bytes, f.size, m->path, err);
+	return false;
 }
 
 struct ow_object *ow_procobject_open(struct ow_capture *c,
 				     struct ow_capture_module *m,
 				     struct ow_error *err)
 {
-	_cleanup_(ow_closep) int fd = m->inode ? open_file(c, m) : -1;
+	_cleanup_(ow_closep) int fd = -1;
 	struct ow_object *obj;
 
-	if (fd < 0 && errno == EWOULDBLOCK)
+	if (m->inode && !may_open(c, m, &obj, err))
+		return obj;
+	if (m->inode)
+		fd = open_file(c, m);
+	if (m->inode && fd < 0 && errno == EWOULDBLOCK)
 		ow_lose_file(m->path, OW_LOST_LEASED);
 	if (fd < 0)
 		return open_image(c, m, err);

@@ -179,6 +179,36 @@ def _(context):
                           '--read-timeout=%d' % LONG, str(target.pid)])
 
 
+@case('waits: an object of a FUSE server')
+def _(context):
+    target = start_fuse(context, 'served', context.program('libwaits.so'))
+    check_stacks(context, target, whole=3, cut=0)
+    done = context.run('stack', target.pid, status=0)
+    check(b' wait_in_object + ' in done.stdout, 'name', done.stdout)
+
+
+@case('waits: an object of a FUSE server that does not answer')
+def _(context):
+    target = start_fuse(context, 'object', context.program('libwaits.so'))
+    before = task_states(target.pid)
+    done = context.run('stack', target.pid, status=1)
+    check(done.stdout.count(b'what serves it did not answer in time') == 1,
+          'reason', done.stdout)
+    check(done.stdout.count(b'start_thread') == 2, 'other stacks',
+          done.stdout)
+    check_unharmed(target.pid, before)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen([context.outwind, 'stack', str(target.pid)],
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL) as tool:
+            # Much less than it waits for the server.
+            time.sleep(0.5)
+            tool.send_signal(number)
+            check(tool.wait(timeout=PATIENCE) == -number, 'status',
+                  tool.returncode)
+    wait_until(lambda: tracers(target.pid) == '0', 'it is let go')
+
+
 def check_moments(context, target, nr, *options, several):
     before = task_states(target.pid)
     done = context.run('stack', '-q', '--stats', *options, target.pid,

@@ -5,8 +5,8 @@
  *
  * fusestack serve|never sync|async DIR: whether a read is ever answered; whether
  * the reader itself waits for the answer, which then no signal ends, or for the page.
- * fusestack object FILE DIR: the file system has FILE, which is loaded and called
- * (wait_in_object()); from then on nothing is answered any more.
+ * fusestack object|served FILE DIR: the file system has FILE, which is loaded and
+ * called (wait_in_object()); from then on nothing is answered any more, or all is.
  * fusestack exec - DIR: a thread executes a file of which nothing can be read.
  * It is mounted on DIR, for this process alone.
  */
@@ -201,7 +201,7 @@ static void *execute(void *path)
 	return NULL;
 }
 
-static void call_object(const char *path)
+static void call_object(const char *path, int will_die)
 {
 	void *object = dlopen(path, RTLD_NOW);
 	void (*wait_in_object)(void);
@@ -211,7 +211,7 @@ static void call_object(const char *path)
 	wait_in_object = (void (*)(void))dlsym(object, "wait_in_object");
 	if (!wait_in_object)
 		fail("wait_in_object");
-	is_dead = 1;
+	is_dead = will_die;
 	puts("ready");
 	fflush(stdout);
 	wait_in_object();
@@ -220,7 +220,8 @@ static void call_object(const char *path)
 int main(int argc, char **argv)
 {
 	char path[4096];
-	int is_object = argc > 2 && strcmp(argv[1], "object") == 0;
+	int will_die = argc > 2 && strcmp(argv[1], "object") == 0;
+	int is_object = will_die || (argc > 2 && !strcmp(argv[1], "served"));
 	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
 	struct stat st;
 
@@ -247,7 +248,7 @@ int main(int argc, char **argv)
 		wait_here(NULL);
 	}
 	if (is_object)
-		call_object(path);
+		call_object(path, will_die);
 	else
 		wait_on(path);
 	return 0;
