@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "filemap.h"
 #include "monotonic.h"
 #include "object.h"
 #include "syscallargs.h"
@@ -27,7 +28,8 @@
 #define MUCH         ((size_t)64 << 20) /* bytes more than after the last one */
 #define MANY_OBJECTS (OW_BPF_OBJECTS / 4 * 3) /* known */
 #define LEAST_NS     60000000000ULL           /* between two */
-#define PAST_NS      300000000ULL /* by then no program uses any of it */
+#define REST_NS      10000000000ULL /* between two times that pages are let go */
+#define PAST_NS      300000000ULL   /* by then no program uses any of it */
 
 static const struct ow_engine_ops *const engines[] = {
 	[OW_ENGINE_BPF] = &ow_bpf_engine,
@@ -122,11 +124,15 @@ int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 		     struct ow_error *err)
 {
 	int failed = r->ops->wait(r, ms, err);
-	uint64_t since = ow_now_ns() - LATE_NS;
+	uint64_t now = ow_now_ns(), since = now - LATE_NS;
 
 	ow_jitmaps_read(&r->images.jits, false);
 	ow_images_settle(&r->images, since);
 	ow_images_thin(&r->images, since);
+	if (now - r->rested >= REST_NS) {
+		r->rested = now;
+		ow_filemap_rest();
+	}
 	return failed;
 }
 

@@ -333,6 +333,17 @@ const char *ow_file_lost(size_t i)
 	return ow_lost_line(i);
 }
 
+void ow_filemap_rest(void)
+{
+	struct ow_filemap *m;
+
+	pthread_mutex_lock(&lock);
+	for (m = all_maps; m; m = m->next)
+		if (m->start && !m->is_others)
+			madvise((void *)m->start, m->size, MADV_DONTNEED);
+	pthread_mutex_unlock(&lock);
+}
+
 void ow_filemap_close(struct ow_filemap *m)
 {
 	void *start;

@@ -59,6 +59,12 @@ bool ow_filemap_is_cut(const struct ow_filemap *map);
  */
 unsigned int ow_filemap_nr_cut(void);
 
+/*
+ * Let go of the pages of all mappings, which come back as they are read: a process
+ * that runs for long is not to hold all that it read once.
+ */
+void ow_filemap_rest(void);
+
 /* Unmap, if it is ours; NULL does nothing. */
 void ow_filemap_close(struct ow_filemap *map);
 

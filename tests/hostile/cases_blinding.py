@@ -66,7 +66,7 @@ def cpu_seconds(pid):
 
 def start_bystander(context):
     """A program that no process has run before, and that never rests."""
-    path = os.path.join(context.tmp, 'bystander')
+    path = os.path.join(context.tmp, 'bystander%d' % time.monotonic_ns())
     shutil.copy(context.program('bystander'), path)
     return context.start([path])
 
@@ -121,14 +121,18 @@ def _(context):
     need_root()
     for _ in range(7):
         context.start(['manyfiles', '1100', '0', 'rest'])
-    recording = Recording(context, '-f', 'json', '-F', 499, '--stats')
-    # What was known by then is forgotten, and what comes after that is known.
-    time.sleep(2)
-    bystander = start_bystander(context)
-    let_run(bystander.pid)
-    said = recording.end()
-    check('files and names: forgotten 1 times' in said, 'forgotten', said)
-    check_bystander(recording, bystander.pid)
+    # What was known by then is forgotten, and what comes after that is known: how
+    # soon that is depends on how busy the machine is.
+    for seconds in (2, 8, 32):
+        recording = Recording(context, '-f', 'json', '-F', 99, '--stats')
+        time.sleep(seconds)
+        bystander = start_bystander(context)
+        let_run(bystander.pid)
+        said = recording.end()
+        check_bystander(recording, bystander.pid)
+        if 'files and names: forgotten 1 times' in said:
+            return
+    check(False, 'forgotten', said)
 
 
 @case('blinding: mappings of one process leave others room')
