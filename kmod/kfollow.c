@@ -9,9 +9,11 @@
 #include <linux/slab.h>
 
 #include "kcontext.h"
+#include "kpatience.h"
 #include "kptrace.h"
 #include "kuser.h"
 
+#define MAY_TRIES   8 /* of a task that executes one program after another */
 #define TRACK_PRICE (sizeof(struct kw_track) + sizeof(struct kw_space))
 
 static unsigned int max_followed = 16384;
@@ -51,18 +53,50 @@ static bool is_own(const struct kw_session *session, struct task_struct *task,
 	return own && get_dumpable(mm) == SUID_DUMP_USER;
 }
 
-/* The caller holds the task's exec_update_lock. */
+/* What a task executes, and by which credentials, stays as it is. */
+static int lock_exec(struct task_struct *task)
+{
+	unsigned int tries = 0;
+	int err = 0;
+
+	while (!err && !down_read_trylock(&task->signal->exec_update_lock))
+		err = kw_wait_a_moment(&tries);
+	return err;
+}
+
+/* The rest of what may_follow() asks; -EAGAIN: the mm isn't the task's any more. */
+static int check_own(const struct kw_session *session, struct task_struct *task,
+		     struct mm_struct *mm)
+{
+	int err = lock_exec(task);
+
+	if (err)
+		return err;
+	task_lock(task);
+	if (task->mm != mm)
+		err = -EAGAIN;
+	task_unlock(task);
+	if (!err && !session->privileged && !is_own(session, task, mm))
+		err = -EPERM;
+	up_read(&task->signal->exec_update_lock);
+	return err;
+}
+
+/*
+ * ptrace_may_access() takes exec_update_lock itself on its way; as an mm that was left
+ * doesn't come back, it was asked of what has the mm still after it.
+ */
 static int may_follow(const struct kw_session *session,
 		      struct task_struct *task, struct mm_struct *mm)
 {
-	if (session->privileged)
-		return 0;
-	if (!is_own(session, task, mm))
-		return -EPERM;
-	/* The opener itself: it may read what is its own. */
-	if (same_thread_group(task, current) && current_cred() == session->cred)
-		return 0;
-	return kw_ptrace_may(session->cred, task);
+	/* The opener itself may read what is its own. */
+	bool itself = same_thread_group(task, current) &&
+		      current_cred() == session->cred;
+	int err = 0;
+
+	if (!session->privileged && !itself)
+		err = kw_ptrace_may(session->cred, task);
+	return err ? err : check_own(session, task, mm);
 }
 
 static void tell(const struct kw_track *t, u32 kind)
@@ -194,18 +228,18 @@ struct mm_struct *kw_follow_may(const struct kw_session *session,
 				struct task_struct *task)
 {
 	struct mm_struct *mm;
-	int err;
+	int err = -EAGAIN, i;
 
-	if (down_read_killable(&task->signal->exec_update_lock))
-		return ERR_PTR(-EINTR);
-	mm = get_task_mm(task);
-	err = mm ? may_follow(session, task, mm) : -ESRCH;
-	if (err && mm)
+	for (i = 0; i < MAY_TRIES && err == -EAGAIN; i++) {
+		mm = get_task_mm(task);
+		if (!mm)
+			return ERR_PTR(-ESRCH);
+		err = may_follow(session, task, mm);
+		if (!err)
+			return mm;
 		mmput(mm);
-	if (err)
-		mm = ERR_PTR(err);
-	up_read(&task->signal->exec_update_lock);
-	return mm;
+	}
+	return ERR_PTR(err == -EAGAIN ? -EBUSY : err);
 }
 
 void kw_follow_current(struct kw_session *session)

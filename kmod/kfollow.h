@@ -13,14 +13,15 @@ void kw_follow_exit(void);
 /*
  * A task's mm, its creds being those that the mm is executed with, if the
  * session may follow it; the caller's to mmput().  An error pointer: -EPERM,
- * -ESRCH, -EINTR.
+ * -ESRCH, -EINTR, -ENOMEM, -EBUSY: it executes one program after another.
  */
 struct mm_struct *kw_follow_may(const struct kw_session *session,
 				struct task_struct *task);
 
 /*
  * Follow an mm that was got so, of a task of that process.  -EUSERS: so many sessions
- * of the kind do already; -ENOSPC, -ENOMEM, -EINTR.
+ * of the kind do already; -EBUSY: its mmap_lock is held for long; -ENOSPC, -ENOMEM,
+ * -EINTR.
  */
 int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
 		 struct pid *pid, struct task_struct *task);

@@ -11,8 +11,8 @@ void kw_ptrace_exit(void);
 
 /*
  * What ptrace_may_access() says to somebody of these credentials, for reading: 0,
- * -EPERM, -ESRCH: the task is gone; -ENOMEM.  May sleep; the caller may hold the
- * task's exec_update_lock, so that its credentials stay.
+ * -EPERM, -ESRCH: the task is gone; -ENOMEM.  May sleep, and may take the task's
+ * exec_update_lock, which the caller doesn't hold.
  */
 int kw_ptrace_may(const struct cred *cred, struct task_struct *task);
 

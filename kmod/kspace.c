@@ -7,6 +7,7 @@
 #include <linux/sched/mm.h>
 
 #include "klater.h"
+#include "kpatience.h"
 #include "kqueue.h"
 #include "kuser.h"
 
@@ -33,12 +34,37 @@ static void publish(struct kw_space *space, struct kw_map *map)
 	kw_map_put(unrcu_pointer(xchg(&space->map, RCU_INITIALIZER(map))));
 }
 
+/* Its mmap_lock.  Who waits for its own may wait as long as it takes. */
+static int lock_for_reading(struct mm_struct *mm)
+{
+	unsigned int tries = 0;
+	int err = 0;
+
+	if (mm == current->mm)
+		return mmap_read_lock_killable(mm);
+	while (!err && !mmap_read_trylock(mm))
+		err = kw_wait_a_moment(&tries);
+	return err;
+}
+
+/* The same, once it is seen that nobody holds it for long. */
+static int lock_for_writing(struct mm_struct *mm)
+{
+	int err = lock_for_reading(mm);
+
+	if (err)
+		return err;
+	mmap_read_unlock(mm);
+	return mmap_write_lock_killable(mm);
+}
+
 int kw_space_refresh(struct kw_space *space, bool again)
 {
 	struct kw_map *map, *older;
+	int err = lock_for_reading(space->mm);
 
-	if (mmap_read_lock_killable(space->mm))
-		return -EINTR;
+	if (err)
+		return err;
 	mutex_lock(&space->mutex);
 	map = kw_map_build(&space->owner, space->mm);
 	older = current_map(space);
@@ -226,14 +252,16 @@ struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task)
 	struct kw_user *user = kw_user_of_task(task);
 	struct mmu_notifier *mn;
 	struct kw_space *space;
+	int err;
 
 	if (!user || !arch) {
 		kw_user_put(user);
 		return ERR_PTR(user ? -EOPNOTSUPP : -ENOMEM);
 	}
-	if (mmap_write_lock_killable(mm)) {
+	err = lock_for_writing(mm);
+	if (err) {
 		kw_user_put(user);
-		return ERR_PTR(-EINTR);
+		return ERR_PTR(err);
 	}
 	mn = mmu_notifier_get_locked(&notifier_ops, mm);
 	space = IS_ERR(mn) ? ERR_CAST(mn) :

@@ -46,7 +46,7 @@ struct kw_space *kw_space_find(const struct mm_struct *mm);
 
 /*
  * Make its map anew.  The caller has the mm's users, and may sleep.  0, -EINTR,
- * -ENOMEM, or -ENOSPC: too many mappings; there is no map then.  again: tell of all
+ * -EBUSY: another process holds its locks for long; -ENOMEM, or -ENOSPC: too many mappings; there is no map then.  again: tell of all
  * tables that it lacks, not only of new ones.
  */
 int kw_space_refresh(struct kw_space *space, bool again);

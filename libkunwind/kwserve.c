@@ -185,6 +185,10 @@ int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,
 		return ow_fail(err, OW_CODE_SYSTEM,
 			       "follow process %d: %d sessions do already",
 			       (int)pid, OW_KUNWIND_MAX_SESSIONS);
+	case EBUSY:
+		return ow_fail(err, OW_CODE_SYSTEM,
+			       "follow process %d: it holds its locks for long",
+			       (int)pid);
 	case ESRCH:
 		return ow_fail(err, OW_CODE_ABSENT, "no process %d", (int)pid);
 	default:

@@ -105,7 +105,8 @@ enum ow_kunwind_follow_flags {
  * OW_KUNWIND_UNFOLLOW: don't any more.
  * Errors: ESRCH, EPERM (it isn't the opener's own, or ptrace(2) would not let the
  * opener read it), EUSERS (OW_KUNWIND_MAX_SESSIONS follow it; privileged sessions
- * are counted by themselves), ENOSPC, ENOMEM; unfollow: ENOENT.
+ * are counted by themselves), EBUSY (its mmap_lock is held for a second, as by an
+ * mmap() that waits for a FUSE server), ENOSPC, ENOMEM; unfollow: ENOENT.
  */
 struct ow_kunwind_follow {
 	__s32 pid;

@@ -21,6 +21,7 @@ begin device
 sh "$(dirname "$0")/device.sh" "$build/kmod-$kver/kunwind.ko"
 [ -e /dev/kunwind ] || exit 1
 begin limits
+modprobe -d "$build/lab/kernel-$kver" fuse
 run 1200 "$build/kunwind/limits"
 for p in pie no-pie lld static; do
     [ -x "$build/kunwind/stacks-$p" ] || continue
