@@ -256,6 +256,24 @@ static enum ow_delegation give_up(struct delegate *d, pid_t pid,
 	return OW_DELEGATION_LOST;
 }
 
+/*
+ * A delegate has ended before it was done.  If by a signal, what it did to the memory
+ * that we share may be done by half: we end likewise, as if it had been a thread.
+ */
+static enum ow_delegation end_alike(int status)
+{
+	sigset_t set;
+
+	if (!WIFSIGNALED(status))
+		return OW_DELEGATION_GIVEN_UP;
+	signal(WTERMSIG(status), SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, WTERMSIG(status));
+	raise(WTERMSIG(status));
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	return OW_DELEGATION_GIVEN_UP;
+}
+
 /* How a delegate that was begun with at began ends. */
 static enum ow_delegation await(struct delegate *d, pid_t pid,
 				const struct ow_delegate_limits *limits)
@@ -263,11 +281,11 @@ static enum ow_delegation await(struct delegate *d, pid_t pid,
 	uint64_t since = ow_now_ns(), now;
 	unsigned int calls = 0, last = 0;
 	enum ow_delegation end;
+	int status;
 
 	for (; !is_done_soon(d); last = calls) {
-		/* It may have ended by a signal of its own making. */
-		if (waitpid(pid, NULL, __WALL | WNOHANG) == pid)
-			return OW_DELEGATION_GIVEN_UP;
+		if (waitpid(pid, &status, __WALL | WNOHANG) == pid)
+			return end_alike(status);
 		now = ow_now_ns();
 		calls = __atomic_load_n(&d->calls, __ATOMIC_RELAXED);
 		if (calls != last)

@@ -42,7 +42,8 @@ struct ow_delegate_limits {
  * Have run(arg) done by a delegate.  All signals are blocked meanwhile, in the
  * caller's thread and in the delegate.  A delegate is given up on only while it
  * waits (ow_delegate_enter()), where it holds no lock.  *pid_ret, which may be
- * NULL, is the delegate's process id.
+ * NULL, is the delegate's process id.  If a signal ends a delegate that we have not
+ * given up on, it ends us.
  */
 enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 				   const struct ow_delegate_limits *limits,

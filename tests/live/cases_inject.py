@@ -47,7 +47,7 @@ ERRORS = {
     'write': ('EIO', 'ENOSPC', 'EPIPE'),
 }
 # Whatever happens to these is in or near the freeze.
-NEAR = {'clone3', 'getdents64', 'process_vm_readv', 'ptrace', 'wait4',
+NEAR = {'clone', 'clone3', 'getdents64', 'process_vm_readv', 'ptrace', 'wait4',
         'rt_sigtimedwait', 'write'}
 # How often these are made differs from run to run: so does where files are mapped.
 POLLS = {'madvise', 'wait4', 'rt_sigtimedwait', 'sched_yield'}

@@ -111,6 +111,26 @@ static void test_ends_itself(void)
 	      OW_DELEGATION_GIVEN_UP);
 }
 
+static void crash(void *arg)
+{
+	(void)arg;
+	raise(SIGKILL);
+}
+
+/* What it shared with us may be damaged. */
+static void test_crash(void)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		ow_delegate_run(crash, NULL, &patient, NULL);
+		_exit(0);
+	}
+	CHECK(waitpid(child, &status, 0) == child && WIFSIGNALED(status) &&
+	      WTERMSIG(status) == SIGKILL);
+}
+
 static volatile sig_atomic_t came;
 
 static void note(int number)
@@ -150,6 +170,7 @@ static const struct test tests[] = {
 	{ "a call that does not end", test_given_up },
 	{ "a delegate's own", test_nested },
 	{ "one that ends itself", test_ends_itself },
+	{ "one that a signal ends", test_crash },
 	{ "a signal that ends programs", test_signal },
 	{ "no delegate", test_no_delegate },
 };
