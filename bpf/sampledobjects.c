@@ -90,10 +90,11 @@ static struct ow_capture_module *module_of(const struct ow_sampledobjects *o,
 /*
  * The file of a mapping as it is now, or false if it can't be looked at.  On
  * btrfs and overlay the device that a mapping tells is not that of stat(2), so
- * files of two subvolumes can have the same numbers there.
+ * files of two subvolumes can have the same numbers there.  a is what was mapped
+ * by these numbers before.
  */
 static bool identify(pid_t pid, const struct ow_mapping *map,
-		     struct ow_identity *ret)
+		     const struct ow_object_alias *a, struct ow_identity *ret)
 {
 	char path[64];
 
@@ -106,7 +107,8 @@ static bool identify(pid_t pid, const struct ow_mapping *map,
 	/* The process may be gone, or we may not look there. */
 	return map->path[0] == '/' && !map->deleted &&
 	       ow_identity_look_cached(map->path, ret) &&
-	       ret->dev == map->dev && ret->inode == map->inode;
+	       (ret->dev == map->dev || ret->dev == a->file.dev) &&
+	       ret->inode == map->inode;
 }
 
 static uint32_t *head_of(const struct ow_sampledobjects *o, uint64_t dev,
@@ -409,7 +411,7 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	struct ow_identity now;
 
 	/* Where devices are told apart, the inode is that one: it is open. */
-	if (!identify(pid, map, &now))
+	if (!identify(pid, map, a, &now))
 		return a->pid || a->file.dev == a->dev || !a->file.inode;
 	if (m->object)
 		return m->object->is_image ||
