@@ -105,7 +105,6 @@ static int list_modules(struct ow_taken *t, struct ow_error *err)
 	struct ow_capture_module *m;
 	size_t n = 0;
 
-	ow_remapped_settle(&t->maps);
 	end = t->maps.list + t->maps.nr;
 	for (p = t->maps.list; p < end; p++)
 		n += p->executable;
@@ -234,6 +233,8 @@ static void take_threads(void *arg)
 	if (taking->is_prepared) {
 		ways[taking->options->stopping](t);
 		settle_arch(t);
+		/* While the file of mappings is open: it may ask for more. */
+		ow_remapped_settle(&t->maps);
 	}
 	ow_taken_end(t);
 }
