@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""One budget of memory for all objects of a run, and for every command."""
+
+import lzma
+import os
+import re
+import shutil
+
+from cases_objects import (Done, LIMIT, MB, OWN, bomb, check_bounded,
+                           check_says, run_changed)
+from harness import case, check, need_root
+
+
+def large_minidebug(elf):
+    """A .gnu_debugdata that is in order, and of 96 MB."""
+    image = bytes(elf.bytes)
+    elf.hide('.symtab')
+    elf.add('.gnu_debugdata', lzma.compress(
+        image + bytes(96 * MB - len(image)), preset=0))
+
+
+@case('budget: 4 recorded processes with 96 MB of .gnu_debugdata each')
+def test_shares(context):
+    need_root()
+    first = run_changed(context, large_minidebug, 'work', name='p0')
+    pids = [first.pid]
+    for i in range(1, 4):
+        path = shutil.copy(os.path.join(context.tmp, 'p0'),
+                           os.path.join(context.tmp, 'p%d' % i))
+        pids.append(context.start([path, 'work']).pid)
+    done = Done(context, 'record', '-d', '1', '-f', 'folded',
+                '--no-kernel', '-p', ','.join(map(str, pids)))
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    check_bounded(done, LIMIT + 2 * OWN)
+    named = {l.split(';')[0] for l in done.stdout.splitlines()
+             if ';main;busy;work_here ' in l}
+    left = set(re.findall(r'/(p\d+): its \.gnu_debugdata', done.stderr))
+    check(named and left and named | left == {'p%d' % i for i in range(4)} and
+          not named & left, 'named or left out', (named, left, done.stderr))
+
+
+@case('budget: rows and tables of a bomb')
+def test_commands(context):
+    run_changed(context, bomb)
+    path = os.path.join(context.tmp, 'changed')
+    for command in ('rows', path), ('tables', path):
+        done = Done(context, command[0], '--memory-limit=64M', command[1])
+        check(done.status == 0, 'status %d' % done.status, done.stderr)
+        check_bounded(done, 64 // 4 + OWN)
+        check_says(done, '/changed: its .debug_frame')
