@@ -45,8 +45,9 @@ static struct ow_bpfwalked walk_there(struct ow_recorder *r,
 		return ow_bpfevents_walk(r, c);
 	ow_processmem_open(&mem, (pid_t)c->head.key.pid, OW_READING_VM);
 	c->low = sp & ~(uint64_t)(OW_BPF_PAGE - 1);
-	c->nr_pages = (uint32_t)(ow_processmem_read(&mem, c->low, c->stack,
-						    sizeof(c->stack)) /
+	c->nr_pages = (uint32_t)(ow_processmem_read_patiently(
+					 &mem, &copies->patience, c->low,
+					 c->stack, sizeof(c->stack)) /
 				 OW_BPF_PAGE);
 	copies->live = &mem;
 	w = ow_bpfevents_walk(r, c);

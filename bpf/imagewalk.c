@@ -36,7 +36,8 @@ static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 		memcpy(buf, w->stack.bytes + skip, size);
 		return 0;
 	}
-	if (w->live && ow_processmem_read(w->live, addr, buf, size) == size)
+	if (w->live && ow_processmem_read_patiently(w->live, w->patience, addr,
+						    buf, size) == size)
 		return 0;
 	return read_object(w, addr, buf, size);
 }

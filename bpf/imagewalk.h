@@ -15,8 +15,9 @@ struct ow_imagewalk {
 	struct ow_module *modules;
 	struct ow_range *map;
 	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
-	struct ow_window stack;     /* of the walk that is under way */
-	struct ow_processmem *live; /* what else there is; or NULL */
+	struct ow_window stack;       /* of the walk that is under way */
+	struct ow_processmem *live;   /* what else there is; or NULL */
+	struct ow_patience *patience; /* with reads of that */
 };
 
 /* Make one, of code of arch; NULL when out of memory. */

@@ -85,9 +85,7 @@ struct ow_capture {
 	const struct ow_filemap *file;
 	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
 	struct ow_unserved unserved; /* what reads could not wait for */
-	/* Devices of a process's files: that is no server's, and that has one
-	   that doesn't answer; or 0. */
-	uint64_t local_dev, silent_dev;
+	uint64_t local_dev; /* of a process's files, that is no server's; or 0 */
 	struct ow_capture_stats stats;
 	char warning[256]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;

@@ -4,11 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <unistd.h>
 
 #include "delegate.h"
+
+#define PATIENCE_NS   200000000 /* for a running process to serve a read */
+#define MOST_GIVEN_UP 8
 
 static int open_mem_file(pid_t pid)
 {
@@ -156,4 +160,48 @@ size_t ow_processmem_readv(struct ow_processmem *mem, struct iovec *local,
 		return nr;
 	local[i].iov_len = n; /* the call ends within the first it can't read */
 	return i + 1;
+}
+
+/* A delegate's read, into memory that it may keep for ever. */
+struct reading {
+	struct ow_processmem mem;
+	uint64_t addr;
+	size_t size, got;
+	uint8_t bytes[];
+};
+
+static void read_there(void *arg)
+{
+	struct reading *r = arg;
+
+	r->got = ow_processmem_read(&r->mem, r->addr, r->bytes, r->size);
+}
+
+size_t ow_processmem_read_patiently(struct ow_processmem *mem,
+				    struct ow_patience *patience, uint64_t addr,
+				    void *buf, size_t size)
+{
+	const struct ow_delegate_limits limits = { PATIENCE_NS, UINT64_MAX };
+	enum ow_delegation end;
+	struct reading *r;
+	size_t got = 0;
+
+	if (patience->pid == mem->pid || patience->nr_given_up >= MOST_GIVEN_UP)
+		return 0;
+	r = malloc(sizeof(*r) + size);
+	if (!r)
+		return 0;
+	*r = (struct reading){ .mem = *mem, .addr = addr, .size = size };
+	r->mem.fd = -1;
+	end = ow_delegate_run(read_there, r, &limits, NULL);
+	if (end == OW_DELEGATION_DONE) {
+		got = r->got;
+		memcpy(buf, r->bytes, got);
+	} else if (end != OW_DELEGATION_NONE) {
+		patience->pid = mem->pid;
+		patience->nr_given_up++;
+	}
+	if (end != OW_DELEGATION_LOST)
+		free(r);
+	return got;
 }

@@ -30,6 +30,20 @@ void ow_processmem_close(struct ow_processmem *mem);
 size_t ow_processmem_read(struct ow_processmem *mem, uint64_t addr, void *buf,
 			  size_t size);
 
+/* What reads of several running processes' memory may wait for; all zero at first. */
+struct ow_patience {
+	unsigned int nr_given_up;
+	pid_t pid; /* the last one that had us wait in vain; it isn't read again */
+};
+
+/*
+ * The same of a process that runs and may never serve what is read, by a delegate;
+ * nothing more is read after several that did not.
+ */
+size_t ow_processmem_read_patiently(struct ow_processmem *mem,
+				    struct ow_patience *patience, uint64_t addr,
+				    void *buf, size_t size);
+
 /*
  * Fill nr pieces, IOV_MAX at most and 2 GiB together, by one call where there
  * is one, in their order.  Return how many are done with; the last of them is

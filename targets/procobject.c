@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "delegate.h"
+#include "env.h"
 #include "error.h"
 #include "leftout.h"
 #include "mappings.h"
@@ -23,6 +24,7 @@
 #define FETCH_PART    ((size_t)1 << 20)
 #define FETCH_CALL_NS 2000000000  /* for a part */
 #define FETCH_NS      20000000000 /* for all of an object */
+#define SILENT_NS     60000000000 /* until a silent server is asked again */
 
 /*
  * The file that was mapped, as far as numbers can tell: devices differ where a file
@@ -214,9 +216,35 @@ static struct ow_object *open_image(const struct ow_capture *c,
 	return ow_object_from_image(f.bytes, f.size, m->path, err);
 }
 
+/* Devices whose server did not answer, of any process, and until when that counts. */
+static struct {
+	uint64_t dev, until_ns;
+} silent[8];
+
+static bool is_silent(uint64_t dev)
+{
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(silent); i++)
+		if (silent[i].dev == dev && ow_now_ns() < silent[i].until_ns)
+			return true;
+	return false;
+}
+
+static void note_silent(uint64_t dev)
+{
+	size_t i, oldest = 0;
+
+	for (i = 1; i < OW_ARRAY_SIZE(silent); i++)
+		if (silent[i].until_ns < silent[oldest].until_ns)
+			oldest = i;
+	silent[oldest].dev = dev;
+	silent[oldest].until_ns = ow_now_ns() + SILENT_NS;
+}
+
 /*
  * Return true if the file may be opened here; else *ret is the object of a copy, or
- * NULL and why.  A device whose server doesn't answer is asked but once.
+ * NULL and why.  A server that does not answer is asked once a minute.
  */
 static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
 		     struct ow_object **ret, struct ow_error *err)
@@ -229,7 +257,7 @@ static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
 	if (major(m->dev) != 0 || m->dev == c->local_dev ||
 	    strncmp(m->path, "/memfd:", strlen("/memfd:")) == 0)
 		return true;
-	if (m->dev == c->silent_dev) {
+	if (is_silent(m->dev)) {
 		ow_fail(err, OW_CODE_TIMEOUT,
 			"%s: what serves it did not answer in time", m->path);
 		return false;
@@ -243,7 +271,7 @@ static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
 	if (!fetch(&f, fetch_file, &why)) {
 		/* Its memory would be asked of the same server. */
 		if (why.code == OW_CODE_TIMEOUT)
-			c->silent_dev = m->dev;
+			note_silent(m->dev);
 		else
 			*ret = open_image(c, m, &why);
 		if (!*ret && err)

@@ -209,6 +209,24 @@ def _(context):
     wait_until(lambda: tracers(target.pid) == '0', 'it is let go')
 
 
+@case('waits: a recorder of stacks that are never served')
+def _(context):
+    need_root()
+    probe = context.run('record', '-f', 'folded', '-o', '-', '--', 'true')
+    if probe.returncode:
+        raise Skip(probe.stderr.decode().strip())
+    targets = [start_uffd(context, 'main', 'never')]
+    if os.path.exists('/dev/fuse'):
+        targets.append(start_fuse(context, 'never', 'sync'))
+    for target in targets:
+        before = task_states(target.pid)
+        done = context.run('record', '--off-cpu', '-d', '0.2', '-f', 'folded',
+                           '-o', '-', '-p', target.pid, status=0)
+        check(re.search(rb'(?m)^\w+;\[truncated\];main;', done.stdout),
+              'profile', done.stdout)
+        check_unharmed(target.pid, before)
+
+
 def check_moments(context, target, nr, *options, several):
     before = task_states(target.pid)
     done = context.run('stack', '-q', '--stats', *options, target.pid,
