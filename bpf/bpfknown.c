@@ -92,6 +92,7 @@ static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 	count_change(e);
 	user->told_at = ow_now_ns();
 	user->told_as_of = user->as_of;
+	user->nr_told = image->nr;
 	return true;
 }
 
@@ -228,19 +229,25 @@ void ow_bpfknown_settle(struct ow_recorder *r)
 	e->nr_awaited = left;
 }
 
+/* What has much mapped, and changes it all the time, takes its turn. */
+static bool is_told_too_often(const struct ow_image_user *user)
+{
+	return user->told_at && user->nr_told > COSTLY &&
+	       ow_now_ns() - user->told_at < (uint64_t)user->nr_told * RANGE_NS;
+}
+
 /* Tell the kernel what a process has mapped now. */
 static void tell(struct ow_recorder *r, struct ow_image_user *user,
 		 uint64_t since)
 {
 	struct ow_bpfengine *e = r->priv;
-	struct ow_image *image = ow_images_of(&r->images, user->pid);
+	struct ow_image *image;
 	bool is_new;
 
-	if (!image || image->nr == 0)
+	if (is_told_too_often(user))
 		return;
-	/* What has much mapped, and changes it all the time, takes its turn. */
-	if (user->told_at && image->nr > COSTLY &&
-	    ow_now_ns() - user->told_at < (uint64_t)image->nr * RANGE_NS)
+	image = ow_images_of(&r->images, user->pid);
+	if (!image || image->nr == 0)
 		return;
 	is_new = !image->is_placed;
 	if (publish(r, user->pid, image, e->is_lazy) && is_new)

@@ -13,7 +13,9 @@
 #include "monotonic.h"
 #include "remapped.h"
 
-#define MOST_LOOKS 100 /* a millisecond apart */
+#define MOST_LOOKS  100        /* a millisecond apart */
+#define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
+#define FEW         1024       /* but for processes that have few */
 
 struct ow_image_share {
 	uid_t uid;
@@ -170,13 +172,14 @@ static struct ow_image *make_image(struct ow_images *im,
 				   struct ow_bpf_range *ranges, uint32_t nr,
 				   struct ow_image *from)
 {
-	if (nr > OW_RECORD_MAPPINGS) {
-		free(ranges);
-		return is_full(from) ? from : add_full(im, user);
-	}
 	if (from && is_same(from, ranges, nr)) {
 		free(ranges);
 		return from;
+	}
+	if (nr > OW_RECORD_MAPPINGS ||
+	    (nr > FEW && im->nr_ranges + nr > MOST_RANGES)) {
+		free(ranges);
+		return is_full(from) ? from : add_full(im, user);
 	}
 	return ow_images_add(im, user->pid, ranges, nr);
 }

@@ -35,8 +35,9 @@ struct ow_image_user {
 	uint64_t as_of;  /* it holds what came until then, */
 	uint64_t told;   /* but what came later than that is still to be told */
 	uint64_t looked; /* the last look holds what came until then; or 0 */
-	/* For who asks: when the kernel was told of it, and as_of then. */
+	/* For who asks: when the kernel was told of it, as_of then, and ranges. */
 	uint64_t told_at, told_as_of;
+	uint32_t nr_told;
 	struct ow_image *base;       /* before the log; or NULL */
 	struct ow_image_change *log; /* by time */
 	uint32_t nr, room;

@@ -28,6 +28,7 @@
 #define MUCH         ((size_t)64 << 20) /* bytes more than after the last one */
 #define MANY_OBJECTS (OW_BPF_OBJECTS / 4 * 3) /* known */
 #define LEAST_NS     60000000000ULL           /* between two */
+#define DRAIN_NS     10000000000ULL /* a wait for names at the end isn't long */
 #define REST_NS      10000000000ULL /* between two times that pages are let go */
 #define PAST_NS      300000000ULL   /* by then no program uses any of it */
 
@@ -106,7 +107,7 @@ void ow_recorder_close(struct ow_recorder *r)
 
 int ow_recorder_start(struct ow_recorder *r, struct ow_error *err)
 {
-	r->stats.begun_ns = ow_now_ns();
+	r->stats.begun_ns = r->drained = ow_now_ns();
 	return r->ops->start(r, err);
 }
 
@@ -220,6 +221,8 @@ static int drain(const struct draining *d, struct ow_error *err)
 	struct ow_recorder *r = d->recorder;
 	uint64_t begun = ow_now_ns();
 	int failed = r->ops->collect(r, err);
+
+	r->drained = begun;
 
 	ow_jitmaps_read(&r->images.jits, true);
 	ow_samplestore_drain(&r->store, drain_one, (void *)d);
@@ -335,6 +338,7 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 bool ow_recorder_is_full(const struct ow_recorder *r)
 {
 	return r->store.nr >= (r->full_at ? r->full_at : MANY) ||
+	       ow_now_ns() - r->drained >= DRAIN_NS ||
 	       ow_jitmaps_is_full(&r->images.jits) || is_ripe(r) ||
 	       (has_many_objects(r) && may_begin_renewal(r));
 }

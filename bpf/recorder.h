@@ -55,9 +55,10 @@ struct ow_recorder {
 	struct ow_recorder_stats stats;
 	struct ow_kernelnames kernel;
 	struct ow_renewal renewal;
-	uint64_t rested; /* CLOCK_MONOTONIC, ns: files' pages were let go */
-	size_t full_at;  /* as many stacks: they had better be drained */
-	void *priv;      /* the engine's */
+	uint64_t drained; /* CLOCK_MONOTONIC, ns: last, or started */
+	uint64_t rested;  /* CLOCK_MONOTONIC, ns: files' pages were let go */
+	size_t full_at;   /* as many stacks: they had better be drained */
+	void *priv;       /* the engine's */
 };
 
 /*

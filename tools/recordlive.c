@@ -20,10 +20,11 @@
 static void warn_crowded(const struct ow_recorder_stats *s)
 {
 	if (s->crowded_processes)
-		complain("%u processes had more than %u mappings of code: "
-			 "%llu of their samples end there",
-			 s->crowded_processes, OW_RECORD_MAPPINGS,
-			 (unsigned long long)s->ends[OW_END_NO_ROOM]);
+		complain(
+			"%u processes had more mappings of code than there is "
+			"room for (%u of each): %llu of their samples end there",
+			s->crowded_processes, OW_RECORD_MAPPINGS,
+			(unsigned long long)s->ends[OW_END_NO_ROOM]);
 	if (s->crowded_mappings)
 		complain("%u mappings of files had no room: one process may "
 			 "have %u files, one user %u, all %u",

@@ -187,8 +187,9 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 			   void *arg, struct ow_error *err);
 
 /*
- * Return true if so many stacks are stored that some had better be drained: what
- * doesn't come again takes no more room then.
+ * Return true if so many stacks are stored, or for so long, that some had better be
+ * drained: what doesn't come again takes no more room then, and the last time is
+ * soon over.
  */
 bool ow_recorder_is_full(const struct ow_recorder *r);
 
