@@ -39,4 +39,10 @@ check-hostile: $(addprefix $(B)/bin/,outwind tbstack twindiff uniprof symbolize)
 	python3 -B tests/live/run.py --outwind $< --cases tests/hostile \
 		--programs $(hostile) $(HOSTILE)
 
-.PHONY: check-hostile
+# All hostile programs at once, for an hour or SIEGE seconds.
+SIEGE ?= 3600
+siege: $(addprefix $(B)/bin/,outwind) live-build $(hostile_programs)
+	python3 -B tests/hostile/siege.py --outwind $< --programs $(hostile) \
+		--victims $(live) --seconds $(SIEGE)
+
+.PHONY: check-hostile siege

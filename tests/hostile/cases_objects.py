@@ -58,15 +58,20 @@ def functions(text):
         r'^#\d+ +0x[0-9a-f]+ (\S+)', text, re.MULTILINE)]
 
 
-def run_changed(context, change, *arguments, name='changed', size=None):
-    """Start a copy of a known program with other sections."""
-    elf = elfmake.Elf(context.program('through'))
+def write_changed(program, change, path, size=None):
+    """Write a copy of a program with other sections; size: of the sparse file."""
+    elf = elfmake.Elf(program)
     change(elf)
-    path = os.path.join(context.tmp, name)
     elf.write(path)
     os.chmod(path, 0o755)
     if size:
         os.truncate(path, size)
+
+
+def run_changed(context, change, *arguments, name='changed', size=None):
+    """Start a copy of a known program with other sections."""
+    path = os.path.join(context.tmp, name)
+    write_changed(context.program('through'), change, path, size)
     while True:
         # What another test starts may have our file open for a moment.
         try:
