@@ -8,7 +8,6 @@ import re
 import resource
 import struct
 import subprocess
-import threading
 import zlib
 
 import elfmake
@@ -28,27 +27,30 @@ class Done:
         err = os.path.join(context.tmp, 'err')
         env = dict(os.environ,
                    XDG_CACHE_HOME=os.path.join(context.tmp, 'cache'))
+        took = os.path.join(context.tmp, 'took')
         with open(out, 'wb') as o, open(err, 'wb') as e:
-            child = subprocess.Popen(
-                [context.outwind, *map(str, arguments)], stdout=o, stderr=e,
-                env=env, preexec_fn=limit_cpu)
-            timer = threading.Timer(PATIENCE, child.kill)
-            timer.start()
-            _, status, usage = os.wait4(child.pid, 0)
-            timer.cancel()
-        child.returncode = self.status = os.waitstatus_to_exitcode(status)
+            try:
+                subprocess.run(
+                    [context.program('measure'), took, context.outwind,
+                     *map(str, arguments)], stdout=o, stderr=e, env=env,
+                    preexec_fn=limit_cpu, timeout=PATIENCE, check=True)
+            except subprocess.TimeoutExpired:
+                check(False, 'waits for ever', arguments)
+        with open(took, encoding='ascii') as f:
+            kib, user, system, status = map(int, f.read().split())
+        self.status = os.waitstatus_to_exitcode(status)
         with open(out, encoding='utf-8', errors='replace') as o:
             self.stdout = o.read()
         with open(err, encoding='utf-8', errors='replace') as e:
             self.stderr = e.read()
-        self.megabytes = usage.ru_maxrss // 1024
-        self.cpu = usage.ru_utime + usage.ru_stime
+        self.megabytes = kib // 1024
+        self.cpu = (user + system) / 1e6
         check(self.status >= 0, 'died by signal %d' % -self.status,
               self.stderr)
 
 
 def limit_cpu():
-    """What never ends dies by SIGXCPU; what waits for ever, by the timer."""
+    """What never ends dies by SIGXCPU; what waits for ever is killed."""
     resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU, PATIENCE))
 
 
