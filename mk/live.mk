@@ -119,6 +119,7 @@ $(call live_program,held.so,held.c,$(CC) $(live_flags) -shared -fPIC)
 $(call live_program,traceable.so,traceable.c,$(CC) $(live_flags) -shared -fPIC)
 $(call live_program,keeper.so,keeper.c,$(CC) -D_GNU_SOURCE $(live_flags) -Iinclude -Iuapi -shared -fPIC)
 $(live)/snapshots: $(B)/user/liboutwind.a
+$(live)/keeper.so: $(wildcard include/outwind/*.h uapi/*.h)
 
 # No section headers: only program headers tell.
 live_programs += $(live)/chain-no-sections
