@@ -15,7 +15,10 @@ int ow_bpfbatch_drain(int fd, size_t key_size, size_t value_size,
 				   const void *values, uint32_t nr),
 		      void *arg);
 
-/* The same, and leave them there: one that is put there meanwhile may be missing. */
+/*
+ * Visit all keys and values and leave them in the map: one that is put there
+ * meanwhile may be missing.
+ */
 int ow_bpfbatch_visit(int fd, size_t key_size, size_t value_size,
 		      void (*take)(void *arg, const void *keys,
 				   const void *values, uint32_t nr),

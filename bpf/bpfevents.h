@@ -13,7 +13,7 @@ bool ow_bpfevents_take(struct ow_recorder *r, uint64_t ns);
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err);
 
-/* The same of stacks that have been taken, and of no others. */
+/* Add the kernel's counts of the stacks that have been taken to ours. */
 void ow_bpfevents_count(struct ow_recorder *r);
 
 /* What the registers of a copy are. */

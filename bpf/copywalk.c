@@ -116,7 +116,7 @@ static enum ow_end walk(struct ow_copywalk *w, struct ow_imagewalk *by,
 	return end == OW_END_UNKNOWN ? retry(w, by, stack, *regs) : end;
 }
 
-/* The same, without what turns out to be cut off. */
+/* Walk again without each object that turns out to be cut off. */
 static enum ow_end walk_uncut(struct ow_copywalk *w, struct ow_imagewalk *by,
 			      const struct ow_window *stack,
 			      const struct ow_regs *regs)

@@ -19,7 +19,7 @@ struct ow_image {
 	pid_t pid;   /* of the process that had it first */
 	struct ow_bpf_range *ranges;
 	uint32_t nr;
-	unsigned int users;  /* who may ask for it yet: processes' logs */
+	unsigned int users;  /* logs of processes that may still ask for it */
 	unsigned int stored; /* stacks that were kept and name it */
 	uint8_t *claimed; /* of ranges: such a stack has frames there; or NULL */
 	bool is_placed;   /* ranges lie in the kernel's, too, from first on */

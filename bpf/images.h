@@ -28,14 +28,14 @@ struct ow_image_user {
 	pid_t pid;
 	bool is_gone;      /* the process has ended */
 	bool is_unsettled; /* some of the log, or the process, may go soon */
-	bool is_due;       /* for who asks: it is in a queue of theirs */
+	bool is_due;       /* it is in the queue of the code that asks */
 	/* CLOCK_MONOTONIC, ns: */
 	uint64_t begun; /* 0: not known */
 	uint64_t ended;
 	uint64_t as_of;  /* it holds what came until then, */
 	uint64_t told;   /* but what came later than that is still to be told */
 	uint64_t looked; /* the last look holds what came until then; or 0 */
-	/* For who asks: when the kernel was told of it, as_of then, and ranges. */
+	/* When the kernel was given the image, its as_of then, and its ranges. */
 	uint64_t told_at, told_as_of;
 	uint32_t nr_told;
 	struct ow_image *base;       /* before the log; or NULL */

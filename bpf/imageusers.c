@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define FILES     256           /* a power of two */
-#define ABSENT_NS 1000000000ULL /* between two looks for who has ended */
+#define ABSENT_NS 1000000000ULL /* between two looks for ended processes */
 #define LONG      64 /* changes: more are made one image, or as many as it has */
 
 static struct ow_image_user **bucket(const struct ow_images *im, pid_t pid)
@@ -399,7 +399,7 @@ static bool settle(struct ow_images *im, struct ow_image_user *user,
 	return user->is_gone || nr_settled(user, time) < user->nr;
 }
 
-/* Who has ended meanwhile may not have been told, either. */
+/* The end of a process may not have been told, either. */
 static void end_absent(struct ow_images *im, uint64_t time)
 {
 	struct ow_image_user *user;

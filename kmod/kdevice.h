@@ -5,7 +5,7 @@
 
 #include <linux/types.h>
 
-/* Who may open it, and what else has its calls: module parameter "unprivileged". */
+/* The mode of the files that have the calls: module parameter "unprivileged". */
 umode_t kw_device_mode(void);
 
 int kw_device_init(void);

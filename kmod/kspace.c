@@ -47,7 +47,7 @@ static int lock_for_reading(struct mm_struct *mm)
 	return err;
 }
 
-/* The same, once it is seen that nobody holds it for long. */
+/* Lock for writing, once it is seen that nobody holds the lock for long. */
 static int lock_for_writing(struct mm_struct *mm)
 {
 	int err = lock_for_reading(mm);

@@ -58,7 +58,7 @@ static noinline int without_context(struct pt_regs *regs,
 	return 1;
 }
 
-/* The same, and hand it over. */
+/* Fill the first frame and hand it over. */
 static noinline int each_without_context(struct pt_regs *regs,
 					 bool (*each)(void *arg, u64 pc),
 					 void *arg, enum ow_end *end)

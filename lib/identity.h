@@ -54,7 +54,10 @@ static inline bool ow_identity_is_same(const struct ow_identity *a,
  */
 bool ow_identity_look(const char *path, struct ow_identity *ret);
 
-/* The same of any path, if it is known here where that leads (Linux 5.12). */
+/*
+ * Look at any path, if the kernel's cache has all of it (RESOLVE_CACHED,
+ * Linux 5.12).
+ */
 bool ow_identity_look_cached(const char *path, struct ow_identity *ret);
 
 /*

@@ -39,7 +39,7 @@ static struct ow_cursor from(const uint8_t *bytes, uint64_t size, uint64_t off)
 	return (struct ow_cursor){ bytes + off, bytes + size, false };
 }
 
-/* Move on behind an abbreviation's tag, children and attributes (7.5.3). */
+/* Move on past an abbreviation's tag, children and attributes (DWARF 5, 7.5.3). */
 static void skip_abbrev(struct ow_cursor *c)
 {
 	uint64_t name, form;

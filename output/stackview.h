@@ -110,8 +110,8 @@ bool ow_view_is_odd(const unsigned char *s, size_t *size);
 void ow_view_put_clean(FILE *out, const char *text);
 
 /*
- * The same of size bytes, behind which there is a zero; tabs stay, and a character
- * that is not whole is odd.
+ * Print size bytes of such text, after which there is a zero.  Tabs stay; a
+ * character that is not whole becomes '?'.
  */
 void ow_view_put_clean_part(FILE *out, const char *text, size_t size);
 

@@ -37,8 +37,8 @@ struct ow_patience {
 };
 
 /*
- * The same of a process that runs and may never serve what is read, by a delegate;
- * nothing more is read after several that did not.
+ * Read by a delegate from a process that runs and may never serve what is read.
+ * After several processes that did not, nothing more is read.
  */
 size_t ow_processmem_read_patiently(struct ow_processmem *mem,
 				    struct ow_patience *patience, uint64_t addr,

@@ -19,7 +19,7 @@ enum ow_servedfs {
  */
 enum ow_servedfs ow_servedfs_of(pid_t pid, uint64_t dev);
 
-/* The same of a mountinfo's text. */
+/* Find the device in the text of a mountinfo. */
 enum ow_servedfs ow_servedfs_find(const char *mountinfo, uint64_t dev);
 
 #endif /* OW_SERVEDFS_H */

@@ -11,7 +11,7 @@
 int profiling_drain(struct profile *p, struct ow_recorder *r,
 		    struct ow_error *err);
 
-/* The same, but for what may be named better later (ow_recorder_drain_some()). */
+/* Count what ow_recorder_drain_some() gives: what is left may be named better. */
 int profiling_drain_some(struct profile *p, struct ow_recorder *r,
 			 struct ow_error *err);
 

@@ -181,7 +181,10 @@ int ow_recorder_drain(struct ow_recorder *r,
 		      void (*take)(void *arg, const struct ow_recorded *s),
 		      void *arg, struct ow_error *err);
 
-/* The same, but not of stacks of JITs that may tell names of theirs later. */
+/*
+ * Drain as ow_recorder_drain() does, but keep stacks of JITs: their processes may
+ * still write names for them.
+ */
 int ow_recorder_drain_some(struct ow_recorder *r,
 			   void (*take)(void *arg, const struct ow_recorded *s),
 			   void *arg, struct ow_error *err);
