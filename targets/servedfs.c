@@ -19,6 +19,9 @@ static const char *const remote[] = {
 	"afs", "lustre", "orangefs", "coda",
 };
 
+/* What lies over other file systems, and asks those. */
+static const char *const layered[] = { "overlay", "ecryptfs", "aufs" };
+
 static bool has_name(const char *type, size_t size, const char *name)
 {
 	return strlen(name) == size && memcmp(type, name, size) == 0;
@@ -34,6 +37,9 @@ static enum ow_servedfs kind_of(const char *type)
 	for (i = 0; i < OW_ARRAY_SIZE(remote); i++)
 		if (has_name(type, size, remote[i]))
 			return OW_SERVEDFS_REMOTE;
+	for (i = 0; i < OW_ARRAY_SIZE(layered); i++)
+		if (has_name(type, size, layered[i]))
+			return OW_SERVEDFS_LAYERED;
 	return OW_SERVEDFS_LOCAL;
 }
 
@@ -54,18 +60,33 @@ enum ow_servedfs ow_servedfs_find(const char *mountinfo, uint64_t dev)
 	return OW_SERVEDFS_USER;
 }
 
-enum ow_servedfs ow_servedfs_of(pid_t pid, uint64_t dev)
+static enum ow_servedfs find_for(const char *pid, uint64_t dev)
 {
 	_cleanup_(ow_freep) char *text = NULL;
 	_cleanup_(ow_closep) int fd = -1;
 	char path[40];
 	size_t size;
 
-	/* One of a disk has a number of its own. */
-	if (major(dev) != 0)
-		return OW_SERVEDFS_LOCAL;
-	snprintf(path, sizeof(path), "/proc/%d/mountinfo", pid);
+	snprintf(path, sizeof(path), "/proc/%s/mountinfo", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	text = fd < 0 ? NULL : ow_procfs_text(fd, &size);
 	return text ? ow_servedfs_find(text, dev) : OW_SERVEDFS_USER;
+}
+
+enum ow_servedfs ow_servedfs_of(pid_t pid, uint64_t dev)
+{
+	enum ow_servedfs found;
+	char name[16];
+
+	/* One of a disk has a number of its own. */
+	if (major(dev) != 0)
+		return OW_SERVEDFS_LOCAL;
+	snprintf(name, sizeof(name), "%d", pid);
+	found = find_for(name, dev);
+	if (found != OW_SERVEDFS_LAYERED)
+		return found;
+	/* In a user namespace, any user can mount one over FUSE (Linux 5.11). */
+	found = find_for("self", dev);
+	return found == OW_SERVEDFS_LAYERED ? OW_SERVEDFS_LOCAL :
+					      OW_SERVEDFS_USER;
 }

@@ -9,7 +9,8 @@
 enum ow_servedfs {
 	OW_SERVEDFS_LOCAL,  /* its files are there */
 	OW_SERVEDFS_REMOTE, /* a read may wait for long, but a signal ends it */
-	OW_SERVEDFS_USER,   /* FUSE, or not known: not even SIGKILL may */
+	OW_SERVEDFS_LAYERED, /* as the file systems that it lies over */
+	OW_SERVEDFS_USER,    /* FUSE, or not known: not even SIGKILL may */
 };
 
 /*

@@ -189,7 +189,16 @@ def _(context):
 
 @case('waits: an object of a FUSE server that does not answer')
 def _(context):
-    target = start_fuse(context, 'object', context.program('libwaits.so'))
+    check_silent_object(context, 'object')
+
+
+@case('waits: an object of an overlay over such a server')
+def _(context):
+    check_silent_object(context, 'layered')
+
+
+def check_silent_object(context, how):
+    target = start_fuse(context, how, context.program('libwaits.so'))
     before = task_states(target.pid)
     done = context.run('stack', target.pid, status=1)
     check(done.stdout.count(b'what serves it did not answer in time') == 1,

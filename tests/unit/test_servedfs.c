@@ -25,7 +25,8 @@ static void test_kinds(void)
 	      OW_SERVEDFS_REMOTE);
 	CHECK(ow_servedfs_find(mountinfo, makedev(0, 41)) == OW_SERVEDFS_USER);
 	CHECK(ow_servedfs_find(mountinfo, makedev(0, 42)) == OW_SERVEDFS_LOCAL);
-	CHECK(ow_servedfs_find(mountinfo, makedev(0, 43)) == OW_SERVEDFS_LOCAL);
+	CHECK(ow_servedfs_find(mountinfo, makedev(0, 43)) ==
+	      OW_SERVEDFS_LAYERED);
 }
 
 /* Of what is not told, the worst is to be expected. */

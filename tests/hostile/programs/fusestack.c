@@ -7,6 +7,7 @@
  * the reader itself waits for the answer, which then no signal ends, or for the page.
  * fusestack object|served FILE DIR: the file system has FILE, which is loaded and
  * called (wait_in_object()); from then on nothing is answered any more, or all is.
+ * fusestack layered FILE DIR: as object, but FILE is loaded from an overlay over it.
  * fusestack exec - DIR: a thread executes a file of which nothing can be read.
  * It is mounted on DIR, for this process alone.
  */
@@ -106,6 +107,7 @@ static void answer(const struct fuse_in_header *in)
 	struct fuse_entry_out entry = { .nodeid = FILE_NODE };
 	struct fuse_attr_out attr = { 0 };
 	struct fuse_open_out opened = { .fh = 1 };
+	struct fuse_statfs_out statfs = { .st = { .namelen = 255 } };
 
 	switch (in->opcode) {
 	case FUSE_INIT: answer_init(in, (const void *)(in + 1)); break;
@@ -117,6 +119,7 @@ static void answer(const struct fuse_in_header *in)
 		fill_attr(&attr.attr, in->nodeid);
 		reply(in, 0, &attr, sizeof(attr));
 		break;
+	case FUSE_STATFS: reply(in, 0, &statfs, sizeof(statfs)); break;
 	case FUSE_OPEN: reply(in, 0, &opened, sizeof(opened)); break;
 	case FUSE_READ: answer_read(in, (const void *)(in + 1)); break;
 	case FUSE_RELEASE: reply(in, 0, NULL, 0); break;
@@ -175,6 +178,20 @@ static void mount_here(const char *dir)
 		fail("mount");
 }
 
+/* Lay an overlay over what is mounted on dir/lower; its place goes to dir. */
+static void mount_overlay(char *dir, size_t size)
+{
+	char empty[4200], options[8600];
+
+	snprintf(empty, sizeof(empty), "%.4000s/empty", dir);
+	snprintf(options, sizeof(options), "lowerdir=%.4000s/lower:%s", dir,
+		 empty);
+	strncat(dir, "/merged", size - strlen(dir) - 1);
+	if (mkdir(empty, 0755) || mkdir(dir, 0755) ||
+	    mount("hostile", dir, "overlay", MS_RDONLY, options))
+		fail("overlay");
+}
+
 static void wait_on(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -217,30 +234,43 @@ static void call_object(const char *path, int will_die)
 	wait_in_object();
 }
 
+static void open_backing(const char *path)
+{
+	struct stat st;
+
+	backing = open(path, O_RDONLY | O_CLOEXEC);
+	if (backing < 0 || fstat(backing, &st))
+		fail(path);
+	file_size = (size_t)st.st_size;
+}
+
 int main(int argc, char **argv)
 {
-	char path[4096];
-	int will_die = argc > 2 && strcmp(argv[1], "object") == 0;
+	char dir[4096], path[4200];
+	int is_layered = argc > 2 && strcmp(argv[1], "layered") == 0;
+	int will_die = is_layered ||
+		       (argc > 2 && strcmp(argv[1], "object") == 0);
 	int is_object = will_die || (argc > 2 && !strcmp(argv[1], "served"));
 	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
-	struct stat st;
 
 	if (argc < 4)
 		return 64;
 	is_silent = strcmp(argv[1], "never") == 0 || is_exec;
 	is_async = strcmp(argv[2], "async") == 0;
-	if (is_object) {
-		backing = open(argv[2], O_RDONLY | O_CLOEXEC);
-		if (backing < 0 || fstat(backing, &st))
-			fail(argv[2]);
-		file_size = (size_t)st.st_size;
-	}
-	mount_here(argv[3]);
+	if (is_object)
+		open_backing(argv[2]);
+	snprintf(dir, sizeof(dir), "%s", argv[3]);
+	snprintf(path, sizeof(path), "%s%s", dir, is_layered ? "/lower" : "");
+	if (is_layered && mkdir(path, 0755))
+		fail(path);
+	mount_here(path);
 	start(serve, NULL);
 	sem_wait(&has_device);
 	close(device);
 	start(wait_here, NULL);
-	snprintf(path, sizeof(path), "%s/file", argv[3]);
+	if (is_layered)
+		mount_overlay(dir, sizeof(dir));
+	snprintf(path, sizeof(path), "%s/file", dir);
 	if (is_exec) {
 		start(execute, path);
 		puts("ready");
