@@ -136,7 +136,7 @@ def _(context):
     check(False, 'forgotten', said)
 
 
-@case('blinding: mappings of one process leave others room')
+@case('blinding: mappings of one process leave others room', alone=True)
 def _(context):
     need_root()
     hostile = context.start(['manymaps', '17000'])
@@ -156,7 +156,7 @@ def _(context):
     check_bystander(recording, bystander.pid)
 
 
-@case('growth: mapping and unmapping again and again')
+@case('growth: mapping and unmapping again and again', alone=True)
 def _(context):
     need_root()
     hostile = context.start(['manymaps', '4000'])
@@ -171,7 +171,7 @@ def _(context):
     context.note('%d MB' % (memory // MB))
 
 
-@case('growth: short processes that no sample hits')
+@case('growth: short processes that no sample hits', alone=True)
 def _(context):
     need_root()
     recording = Recording(context, '-F', 2, '--stats')
