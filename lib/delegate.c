@@ -69,6 +69,15 @@ void ow_delegate_leave(void)
 		pause();
 }
 
+/*
+ * Its starter, which shares current, does nothing but wait; its other threads have
+ * a current of their own.
+ */
+bool ow_delegate_is_one(void)
+{
+	return current;
+}
+
 /* Return true if a signal is pending that the program ends by. */
 static bool is_signalled(void)
 {

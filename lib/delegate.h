@@ -56,6 +56,9 @@ enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 void ow_delegate_enter(void);
 void ow_delegate_leave(void);
 
+/* Return true if it is a delegate that calls. */
+bool ow_delegate_is_one(void);
+
 /* Return true if a signal has come that ends us or the process we work for. */
 bool ow_delegate_must_end(void);
 

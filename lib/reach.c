@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "reach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "error.h"
+#include "monotonic.h"
+
+#define CALL_NS  2000000000
+#define WHOLE_NS 20000000000
+#define FIRST    4096 /* bytes of room for a text */
+
+int ow_reach_openat(int dir, const char *path, int flags)
+{
+	int fd;
+
+	ow_delegate_enter();
+	fd = openat(dir, path, flags | O_CLOEXEC | O_NOCTTY);
+	ow_delegate_leave();
+	return fd;
+}
+
+int ow_reach_open(const char *path, int flags)
+{
+	return ow_reach_openat(AT_FDCWD, path, flags);
+}
+
+ssize_t ow_reach_read(int fd, void *buf, size_t size)
+{
+	ssize_t n;
+
+	ow_delegate_enter();
+	n = read(fd, buf, size);
+	ow_delegate_leave();
+	return n;
+}
+
+enum ow_delegation ow_reach(void (*work)(void *arg), void *arg)
+{
+	const struct ow_delegate_limits limits = {
+		.call_ns = CALL_NS,
+		.until_ns = ow_now_ns() + WHOLE_NS,
+	};
+
+	if (!ow_delegate_is_one())
+		return ow_delegate_run(work, arg, &limits, NULL);
+	work(arg);
+	return OW_DELEGATION_DONE;
+}
+
+/* What is asked of a delegate that may be lost with it. */
+struct asked {
+	size_t most;
+	char *text;
+	ssize_t size; /* -1: error */
+	int error;
+	char path[];
+};
+
+static struct asked *ask(const char *path, size_t most)
+{
+	struct asked *a = malloc(sizeof(*a) + strlen(path) + 1);
+
+	if (!a)
+		return NULL;
+	*a = (struct asked){ .most = most, .size = -1 };
+	strcpy(a->path, path);
+	return a;
+}
+
+/* Return the text, or NULL and errno; nothing else of it stays. */
+static char *answer(struct asked *a, enum ow_delegation how, ssize_t *size_ret)
+{
+	char *text = NULL;
+	int error = ETIMEDOUT;
+
+	*size_ret = -1;
+	if (how == OW_DELEGATION_DONE && a->size >= 0) {
+		text = a->text;
+		a->text = NULL;
+		*size_ret = a->size;
+		error = errno;
+	} else if (how == OW_DELEGATION_DONE) {
+		error = a->error;
+	} else if (how == OW_DELEGATION_NONE) {
+		error = EAGAIN;
+	}
+	if (how != OW_DELEGATION_LOST) {
+		free(a->text);
+		free(a);
+	}
+	errno = error;
+	return text;
+}
+
+static bool make_room(struct asked *a, size_t *room)
+{
+	size_t more = *room ? 2 * *room : FIRST;
+	char *text;
+
+	if (more > a->most)
+		more = a->most;
+	text = realloc(a->text, more + 1);
+	if (!text)
+		return false;
+	a->text = text;
+	*room = more;
+	return true;
+}
+
+static void read_text(void *arg)
+{
+	_cleanup_(ow_closep) int fd = -1;
+	struct asked *a = arg;
+	size_t room = 0, size = 0;
+	ssize_t n = 1;
+
+	fd = ow_reach_open(a->path, O_RDONLY | O_NONBLOCK);
+	while (fd >= 0 && n > 0) {
+		if (size == room && (room == a->most || !make_room(a, &room)))
+			break;
+		n = ow_reach_read(fd, a->text + size, room - size);
+		size += n > 0 ? (size_t)n : 0;
+	}
+	a->error = errno;
+	if (fd < 0 || n < 0 || !a->text)
+		return;
+	a->text[size] = '\0';
+	a->size = (ssize_t)size;
+}
+
+char *ow_reach_text(const char *path, size_t most, size_t *size_ret)
+{
+	struct asked *a = ask(path, most);
+	ssize_t size;
+	char *text;
+
+	if (!a)
+		return NULL;
+	text = answer(a, ow_reach(read_text, a), &size);
+	if (text && size_ret)
+		*size_ret = (size_t)size;
+	return text;
+}
+
+static void read_link(void *arg)
+{
+	struct asked *a = arg;
+
+	a->text = malloc(a->most);
+	if (!a->text)
+		return;
+	ow_delegate_enter();
+	a->size = readlink(a->path, a->text, a->most - 1);
+	ow_delegate_leave();
+	a->error = errno;
+	if (a->size >= 0)
+		a->text[a->size] = '\0';
+}
+
+ssize_t ow_reach_link(const char *path, char *to, size_t size)
+{
+	struct asked *a = size ? ask(path, size) : NULL;
+	_cleanup_(ow_freep) char *text = NULL;
+	ssize_t had;
+
+	if (!a)
+		return -1;
+	text = answer(a, ow_reach(read_link, a), &had);
+	if (text)
+		memcpy(to, text, (size_t)had + 1);
+	return had;
+}

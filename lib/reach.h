@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What other processes decide about, reached for without waiting for ever: all files
+ * below /proc/PID, and files that a process names or serves.
+ *
+ * An open or a read of such a file may wait for a FUSE server, or for a process that
+ * hangs in execve(2) with the locks that /proc takes.  So a delegate does it
+ * (delegate.h).  Within a delegate these functions do their work there; anywhere else
+ * they start one, for about 50 us: where there is much to reach, do all of it in one
+ * ow_reach().
+ */
+#ifndef OW_REACH_H
+#define OW_REACH_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "delegate.h"
+
+/*
+ * Have work(arg) done by a delegate, or here, if we are one.  What it opens is closed
+ * when it is done.  A call may take 2 s, and all of the work 20 s.  After
+ * OW_DELEGATION_LOST, neither arg nor what it points to may be freed or used again.
+ */
+enum ow_delegation ow_reach(void (*work)(void *arg), void *arg);
+
+/*
+ * The content of a file, at most that many bytes and a zero after them; to be freed.
+ * NULL, and errno, if it can't be read; ETIMEDOUT: it does not answer.
+ */
+char *ow_reach_text(const char *path, size_t most, size_t *size_ret);
+
+/* As readlink(2), but with a zero at the end; ETIMEDOUT: it does not answer. */
+ssize_t ow_reach_link(const char *path, char *to, size_t size);
+
+/*
+ * For work that a delegate does: as open(2), openat(2) and read(2), and the delegate
+ * may be given up on meanwhile.
+ */
+int ow_reach_open(const char *path, int flags);
+int ow_reach_openat(int dir, const char *path, int flags);
+ssize_t ow_reach_read(int fd, void *buf, size_t size);
+
+#endif /* OW_REACH_H */
