@@ -8,11 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "bytebuf.h"
+#include "error.h"
 #include "grow.h"
+#include "leftout.h"
 #include "monotonic.h"
 #include "perfmap.h"
 #include "perfplace.h"
+#include "reach.h"
 #include "walk.h"
 
 #define MAPS_MAX   256                 /* processes */
@@ -38,10 +42,12 @@ struct ow_jitmap {
 	bool left;               /* the process runs something else by now */
 	bool is_over;            /* it has ended, and all is read */
 	bool is_cut;             /* there was no room for all of it */
+	bool is_silent;          /* what serves it did not answer */
 	uint64_t since, read_at; /* ns; the latter of the end, if it is over */
 	struct ow_perfplace place;
 	char path[OW_PERFPLACE_PATH];
 	size_t taken;           /* bytes, with what lines take when parsed */
+	size_t own;             /* bytes taken from the budget */
 	struct ow_bytebuf text; /* files' bytes, one behind the other */
 	size_t begin;           /* where in it the present file's begin */
 	struct mark *marks;
@@ -56,6 +62,7 @@ static void destroy(struct ow_jitmap *m)
 	ow_perfplace_deinit(&m->place);
 	ow_bytebuf_deinit(&m->text);
 	ow_perfmap_close(m->map);
+	ow_budget_give(&m->own, m->own);
 	free(m->marks);
 	free(m);
 }
@@ -150,7 +157,7 @@ static bool is_longer(const struct ow_jitmap *m, int fd, size_t size)
 	char tail[TAIL];
 
 	return size >= had &&
-	       pread(fd, tail, n, (off_t)(had - n)) == (ssize_t)n &&
+	       ow_reach_pread(fd, tail, n, (off_t)(had - n)) == (ssize_t)n &&
 	       (n == 0 ||
 		memcmp(tail, m->text.bytes + m->text.size - n, n) == 0);
 }
@@ -173,6 +180,7 @@ static void drop_text(struct ow_jitmaps *j, struct ow_jitmap *m)
 {
 	j->bytes -= m->taken;
 	m->taken = 0;
+	ow_budget_give(&m->own, m->own);
 	ow_bytebuf_deinit(&m->text);
 	ow_perfmap_close(m->map);
 	m->map = NULL;
@@ -225,10 +233,16 @@ static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
 	ssize_t n = 1;
 
 	while (had < size && n > 0 && !m->text.failed && make_room(j, m)) {
-		n = pread(fd, piece,
-			  size - had < sizeof(piece) ? size - had :
-						       sizeof(piece),
-			  (off_t)had);
+		if (!ow_budget_take(&m->own, sizeof(piece))) {
+			cut(j, m);
+			break;
+		}
+		n = ow_reach_pread(fd, piece,
+				   size - had < sizeof(piece) ? size - had :
+								sizeof(piece),
+				   (off_t)had);
+		ow_budget_give(&m->own,
+			       sizeof(piece) - (n > 0 ? (size_t)n : 0));
 		if (n <= 0)
 			break;
 		add_text(j, m, piece, (size_t)n);
@@ -238,14 +252,15 @@ static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
 
 static void read_more(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now)
 {
-	int fd = ow_perfplace_open(&m->place, m->path);
+	_cleanup_(ow_reach_closep) int fd = -1;
 	size_t before = m->text.size;
 	struct stat st;
 
 	m->read_at = now;
+	fd = ow_perfplace_open(&m->place, m->path);
 	if (fd < 0)
 		return;
-	if (fstat(fd, &st) == 0 && st.st_size > 0) {
+	if (ow_reach_stat(fd, &st) == 0 && st.st_size > 0) {
 		if (!is_longer(m, fd, (size_t)st.st_size)) {
 			add_text(j, m, "\n", 1);
 			m->begin = m->text.size;
@@ -254,7 +269,6 @@ static void read_more(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now)
 	}
 	if (m->text.size > before)
 		put_mark(m, now);
-	close(fd);
 }
 
 static bool is_alive(pid_t pid)
@@ -262,29 +276,88 @@ static bool is_alive(pid_t pid)
 	return !kill(pid, 0) || errno != ESRCH;
 }
 
-void ow_jitmaps_read(struct ow_jitmaps *j, bool all)
+/* What a delegate reads, which may be lost with it. */
+struct reading {
+	struct ow_jitmaps *maps;
+	size_t at; /* the map that is being read */
+	bool all;
+	uint64_t now;
+};
+
+static bool is_due(const struct reading *r, const struct ow_jitmap *m)
 {
-	uint64_t now = ow_now_ns();
+	uint64_t wait = m->text.size ? READ_NS : ABSENT_NS;
+
+	return !m->is_over && !m->is_cut && !m->is_silent &&
+	       (r->all || r->now - m->read_at >= wait || !is_alive(m->pid));
+}
+
+/* Go on to the next map that is due; return false if there is none. */
+static bool find_due(struct reading *r)
+{
+	struct ow_jitmaps *j = r->maps;
+
+	while (r->at < j->nr && !is_due(r, j->all[r->at]))
+		r->at++;
+	return r->at < j->nr;
+}
+
+static void read_due(void *arg)
+{
+	struct reading *r = arg;
 	struct ow_jitmap *m;
 	bool ended;
-	size_t i;
 
-	for (i = 0; i < j->nr; i++) {
-		m = j->all[i];
-		if (all)
-			m->parsed_at = 0; /* names are wanted */
-		if (m->is_over || (m->is_cut && is_alive(m->pid)))
-			continue;
+	for (; find_due(r); r->at++) {
+		m = r->maps->all[r->at];
 		/* What it wrote at its end is there then. */
 		ended = !is_alive(m->pid);
-		if (m->is_cut)
-			m->read_at = now;
-		else if (all || ended ||
-			 now - m->read_at >=
-				 (m->text.size ? READ_NS : ABSENT_NS))
-			read_more(j, m, now);
+		read_more(r->maps, m, r->now);
 		m->is_over = ended;
-		if (ended)
+	}
+}
+
+/* Have all that are due read; what does not answer is not asked again. */
+static void read_all_due(struct reading *r)
+{
+	enum ow_delegation end = OW_DELEGATION_DONE;
+	struct reading *own;
+	struct ow_jitmap *m;
+
+	while (find_due(r) && end != OW_DELEGATION_NONE) {
+		own = malloc(sizeof(*own));
+		if (!own)
+			return;
+		*own = *r;
+		end = ow_reach(read_due, own);
+		r->at = own->at;
+		if (end != OW_DELEGATION_LOST)
+			free(own);
+		if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
+			continue;
+		m = r->maps->all[r->at++];
+		m->is_silent = true;
+		ow_leave_out(m->path, "what serves it did not answer in time");
+	}
+}
+
+void ow_jitmaps_read(struct ow_jitmaps *j, bool all)
+{
+	struct reading r = { j, 0, all, ow_now_ns() };
+	struct ow_jitmap *m;
+	size_t i;
+
+	for (i = 0; all && i < j->nr; i++)
+		j->all[i]->parsed_at = 0; /* names are wanted */
+	read_all_due(&r);
+	for (i = 0; i < j->nr; i++) {
+		m = j->all[i];
+		if ((m->is_cut || m->is_silent) && !m->is_over &&
+		    !is_alive(m->pid)) {
+			m->read_at = r.now;
+			m->is_over = true;
+		}
+		if (m->is_over)
 			ow_perfplace_deinit(&m->place);
 	}
 }

@@ -18,7 +18,11 @@ struct ow_perfmap;
 
 #define OW_PERFMAP_MAX ((size_t)256 << 20) /* what of a file is read */
 
-/* Read the map of a process; NULL if ow_perfplace_open() finds none. */
+/*
+ * Read the map of a process; NULL if ow_perfplace_open() finds none, or what serves
+ * it does not answer.  Of a map that takes more memory than it may, the first lines
+ * are read (ow_budget_refuse()).
+ */
 struct ow_perfmap *ow_perfmap_open(pid_t pid);
 
 /* The same from bytes, which are copied.  path is for people. */

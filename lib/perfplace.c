@@ -2,81 +2,138 @@
 #include "perfplace.h"
 
 #include <fcntl.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "reach.h"
+
+#define MOST_STATUS 65536
 
 /* What /proc tells of the process. */
 static bool read_owner(struct ow_perfplace *p)
 {
-	_cleanup_(ow_freep) char *line = NULL;
-	bool has_uid = false;
+	_cleanup_(ow_freep) char *text = NULL;
+	const char *at;
 	char path[64];
-	size_t size = 0;
 	unsigned int uid;
-	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
-	f = fopen(path, "re");
-	if (!f)
+	text = ow_reach_text(path, MOST_STATUS, NULL);
+	at = text ? strstr(text, "\nUid:") : NULL;
+	if (!at || sscanf(at, "\nUid: %*u %u", &uid) != 1)
 		return false;
+	p->uid = uid;
 	p->inner = p->pid;
-	while (getline(&line, &size, f) > 0) {
-		if (sscanf(line, "Uid: %*u %u", &uid) == 1) {
-			p->uid = uid;
-			has_uid = true;
-		} else if (strncmp(line, "NSpid:", 6) == 0) {
-			p->inner = (pid_t)atoi(strrchr(line, '\t'));
-		}
+	at = strstr(text, "\nNSpid:");
+	if (at)
+		at = memrchr(at, '\t', strcspn(at + 1, "\n") + 1);
+	if (at)
+		p->inner = (pid_t)atoi(at);
+	return true;
+}
+
+/* Open what the process calls /tmp; of root, an fd of its root. */
+static int open_tmp(int root, uint64_t resolve)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
+	};
+
+	return (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+}
+
+/* Have the kernel look /tmp up, of a process whose root leads there. */
+static void look_tmp_up(void *arg)
+{
+	const struct ow_perfplace *p = arg;
+	_cleanup_(ow_closep) int root = -1;
+	_cleanup_(ow_closep) int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
+	root = ow_reach_open(path, O_PATH | O_DIRECTORY);
+	ow_delegate_enter();
+	fd = root < 0 ? -1 : open_tmp(root, 0);
+	ow_delegate_leave();
+}
+
+/*
+ * A delegate's files end with it, so the folder is opened here: as the kernel has
+ * it in its cache by then, no file system is asked (RESOLVE_CACHED, Linux 5.12).
+ */
+static void take_tmp(struct ow_perfplace *p)
+{
+	_cleanup_(ow_closep) int root = -1;
+	struct ow_perfplace *copy;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return;
+	p->tmp = open_tmp(root, RESOLVE_CACHED);
+	copy = p->tmp < 0 ? malloc(sizeof(*copy)) : NULL;
+	if (!copy)
+		return;
+	*copy = *p;
+	/* It may be lost with what it was given. */
+	if (ow_reach(look_tmp_up, copy) == OW_DELEGATION_DONE) {
+		p->tmp = open_tmp(root, RESOLVE_CACHED);
+		free(copy);
+	} else {
+		p->is_silent = true;
 	}
-	fclose(f);
-	return has_uid;
 }
 
 bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid)
 {
-	char path[64];
-
-	*p = (struct ow_perfplace){ .tmp = -1, .pid = pid };
+	*p = (struct ow_perfplace){
+		.tmp = -1,
+		.opener = getpid(),
+		.pid = pid,
+	};
 	if (pid <= 0 || !read_owner(p))
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp", pid);
-	p->tmp = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	take_tmp(p);
 	return true;
 }
 
 /* Others can make files and links in /tmp, too. */
-static int open_owned(int dir, const char *path, uid_t uid)
+static int open_owned(const char *path, uid_t uid)
 {
-	int fd = openat(dir, path,
-			O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK |
-				O_NOCTTY);
+	int fd = ow_reach_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 
-	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	if (fd < 0 || (ow_reach_stat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 		       (st.st_uid == uid || st.st_uid == 0)))
 		return fd;
-	close(fd);
+	ow_reach_closep(&fd);
 	return -1;
 }
 
 int ow_perfplace_open(const struct ow_perfplace *p, char *path)
 {
-	char name[32];
-	int fd = -1;
+	char at[64];
+	int fd;
 
-	snprintf(name, sizeof(name), "perf-%d.map", p->inner);
-	snprintf(path, OW_PERFPLACE_PATH, "/proc/%d/root/tmp/%s", p->pid, name);
+	snprintf(path, OW_PERFPLACE_PATH, "/proc/%d/root/tmp/perf-%d.map",
+		 p->pid, p->inner);
+	/* What is open here is not open in a delegate. */
 	if (p->tmp >= 0)
-		fd = open_owned(p->tmp, name, p->uid);
+		snprintf(at, sizeof(at), "/proc/%d/fd/%d/perf-%d.map",
+			 p->opener, p->tmp, p->inner);
+	fd = p->is_silent ? -1 : open_owned(p->tmp < 0 ? path : at, p->uid);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, OW_PERFPLACE_PATH, "/tmp/perf-%d.map", p->pid);
-	return open_owned(AT_FDCWD, path, p->uid);
+	return open_owned(path, p->uid);
 }
 
 void ow_perfplace_deinit(struct ow_perfplace *p)

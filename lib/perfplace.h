@@ -2,7 +2,7 @@
 /*
  * Where a process keeps its map for perf: in its own /tmp, under the pid that it
  * has itself, or in ours.  It is found while the process runs, and leads there
- * also afterwards.
+ * also afterwards.  Its /tmp may be of a server that does not answer.
  */
 #ifndef OW_PERFPLACE_H
 #define OW_PERFPLACE_H
@@ -14,17 +14,22 @@
 
 struct ow_perfplace {
 	int tmp;          /* its own /tmp, or -1 */
+	pid_t opener;     /* the process that has tmp open */
+	bool is_silent;   /* what serves its /tmp did not answer */
 	pid_t pid, inner; /* inner: in its own namespace */
 	uid_t uid;        /* who may have made the file, other than root */
 };
 
-/* False if there is no such process. */
+/*
+ * Return false if there is no such process.  Without tmp, which is only taken if
+ * that asks no server, the map is found while the process runs.
+ */
 bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid);
 
 /*
  * Open the map and tell its path, for people, in OW_PERFPLACE_PATH bytes; -1 if
  * there is none that is to be trusted: a regular file that the process' user or
- * root owns.
+ * root owns.  For work that a delegate does (reach.h).
  */
 int ow_perfplace_open(const struct ow_perfplace *p, char *path);
 

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,6 +15,16 @@
 #define CALL_NS  2000000000
 #define WHOLE_NS 20000000000
 #define FIRST    4096 /* bytes of room for a text */
+
+/*
+ * What may be lost to waits for what never answers, at once and as a part of the
+ * run's time, and how long a call may wait after that.
+ */
+#define LOST_NS   6000000000
+#define LOST_PART 50
+#define SPENT_NS  200000000
+
+static atomic_uint_least64_t lost_ns, begun_ns;
 
 int ow_reach_openat(int dir, const char *path, int flags)
 {
@@ -40,17 +51,64 @@ ssize_t ow_reach_read(int fd, void *buf, size_t size)
 	return n;
 }
 
+void ow_reach_closep(const int *fd)
+{
+	int before = errno;
+
+	if (*fd < 0)
+		return;
+	ow_delegate_enter();
+	close(*fd);
+	ow_delegate_leave();
+	errno = before;
+}
+
+ssize_t ow_reach_pread(int fd, void *buf, size_t size, off_t off)
+{
+	ssize_t n;
+
+	ow_delegate_enter();
+	n = pread(fd, buf, size, off);
+	ow_delegate_leave();
+	return n;
+}
+
+int ow_reach_stat(int fd, struct stat *ret)
+{
+	int failed;
+
+	ow_delegate_enter();
+	failed = fstat(fd, ret);
+	ow_delegate_leave();
+	return failed;
+}
+
+bool ow_reach_is_spent(void)
+{
+	uint64_t begun = atomic_load(&begun_ns);
+
+	return begun && atomic_load(&lost_ns) >
+				LOST_NS + (ow_now_ns() - begun) / LOST_PART;
+}
+
 enum ow_delegation ow_reach(void (*work)(void *arg), void *arg)
 {
+	uint64_t now = ow_now_ns(), none = 0;
 	const struct ow_delegate_limits limits = {
-		.call_ns = CALL_NS,
-		.until_ns = ow_now_ns() + WHOLE_NS,
+		.call_ns = ow_reach_is_spent() ? SPENT_NS : CALL_NS,
+		.until_ns = now + WHOLE_NS,
 	};
+	enum ow_delegation end;
 
-	if (!ow_delegate_is_one())
-		return ow_delegate_run(work, arg, &limits, NULL);
-	work(arg);
-	return OW_DELEGATION_DONE;
+	if (ow_delegate_is_one()) {
+		work(arg);
+		return OW_DELEGATION_DONE;
+	}
+	atomic_compare_exchange_strong(&begun_ns, &none, now);
+	end = ow_delegate_run(work, arg, &limits, NULL);
+	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST)
+		atomic_fetch_add(&lost_ns, ow_now_ns() - now);
+	return end;
 }
 
 /* What is asked of a delegate that may be lost with it. */
@@ -115,7 +173,7 @@ static bool make_room(struct asked *a, size_t *room)
 
 static void read_text(void *arg)
 {
-	_cleanup_(ow_closep) int fd = -1;
+	_cleanup_(ow_reach_closep) int fd = -1;
 	struct asked *a = arg;
 	size_t room = 0, size = 0;
 	ssize_t n = 1;

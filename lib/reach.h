@@ -12,7 +12,9 @@
 #ifndef OW_REACH_H
 #define OW_REACH_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "delegate.h"
@@ -40,5 +42,22 @@ ssize_t ow_reach_link(const char *path, char *to, size_t size);
 int ow_reach_open(const char *path, int flags);
 int ow_reach_openat(int dir, const char *path, int flags);
 ssize_t ow_reach_read(int fd, void *buf, size_t size);
+
+/*
+ * As close(2), of *fd if it is not -1, for _cleanup_(): a server is told of that,
+ * and may not answer.
+ */
+void ow_reach_closep(const int *fd);
+
+/* As pread(2) and fstat(2), likewise. */
+ssize_t ow_reach_pread(int fd, void *buf, size_t size, off_t off);
+int ow_reach_stat(int fd, struct stat *ret);
+
+/*
+ * Return true if what did not answer has taken so much of the run's time that no
+ * server of files is to be asked any more: any user can bring any number of them.
+ * A call of ow_reach() may take less from then on, too.
+ */
+bool ow_reach_is_spent(void);
 
 #endif /* OW_REACH_H */

@@ -236,6 +236,30 @@ def _(context):
         check_unharmed(target.pid, before)
 
 
+@case('waits: a map for perf in a /tmp that is not served')
+def _(context):
+    target = start_fuse(context, 'jit', '-')
+    before = task_states(target.pid)
+    done = context.run('stack', target.pid)
+    check(done.returncode in (0, 1), 'status', done.stderr)
+    check(done.stdout.count(b'start_thread') == 2, 'other stacks',
+          done.stdout)
+    check(b'/root/tmp: what serves it did not answer' in done.stderr,
+          'line on stderr', done.stderr)
+    check_unharmed(target.pid, before)
+    probe = context.run('record', '-f', 'folded', '-o', '-', '--', 'true')
+    if probe.returncode:
+        raise Skip(probe.stderr.decode().strip())
+    busy = context.start(['bystander'])
+    done = context.run('record', '-d', '3', '-f', 'folded', '-o', '-', '-p',
+                       '%d,%d' % (target.pid, busy.pid), status=0)
+    check(re.search(rb'(?m)^fusestack;', done.stdout), 'its samples',
+          done.stdout)
+    check(done.stderr.count(b'what serves it did not answer') == 1,
+          'line on stderr', done.stderr)
+    check_unharmed(target.pid, before)
+
+
 def check_moments(context, target, nr, *options, several):
     before = task_states(target.pid)
     done = context.run('stack', '-q', '--stats', *options, target.pid,

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include <outwind/outwind.h>
+
 #include "scratch.h"
 #include "test.h"
 
@@ -89,7 +91,7 @@ static void test_as_of(void)
 	ow_perfmap_close(map);
 }
 
-/* One line may cover what all others are behind: looking back has an end. */
+/* One line may cover all others. */
 static void test_far_back(void)
 {
 	size_t nr = 100000, size = nr * 32, used, i;
@@ -106,7 +108,59 @@ static void test_far_back(void)
 	check(map, 0x1010, "x");
 	check(map, 0x1000 + 16 * 1000 + 8, "whole");
 	check(map, 0x1000 + 16 * (nr - 1), "x");
-	check(map, 0x1000 + 16 * (nr - 1) + 8, NULL);
+	check(map, 0x1000 + 16 * (nr - 1) + 8, "whole");
+	check(map, 0x1000 + 0x10000000, NULL);
+	ow_perfmap_close(map);
+}
+
+/* Each lookup takes a few steps, however many lines cover the address. */
+static void test_nested(void)
+{
+	size_t nr = 70000, size = nr * 40, used = 0, i;
+	char *text = malloc(size), want[16];
+	struct ow_perfmap *map;
+	struct ow_symbol sym;
+
+	for (i = 0; i < nr; i++)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%zx %zx n%zu\n", 0x100000 + i,
+					 0x400000 - 2 * i, nr - i);
+	map = ow_perfmap_parse(text, used, "test");
+	free(text);
+	for (i = 0; i < nr; i++) {
+		snprintf(want, sizeof(want), "n%zu", nr - i);
+		CHECK(ow_perfmap_find(map, 0x100000 + i, &sym) &&
+		      strcmp(sym.name, want) == 0);
+	}
+	/* As of the first line, which alone was there then. */
+	for (i = 0; i < 1000000; i++)
+		CHECK(ow_perfmap_find_as_of(map, 0x200000, 16, &sym) &&
+		      strcmp(sym.name, "n70000") == 0);
+	ow_perfmap_close(map);
+}
+
+/* A map takes its part of the budget, and what that has no room for is named. */
+static void test_memory_limit(void)
+{
+	size_t nr = 200000, size = nr * 32, used = 0, i;
+	char *text = malloc(size);
+	struct ow_perfmap *map;
+	struct ow_symbol sym;
+	bool is_named = false;
+
+	for (i = 0; i < nr; i++)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%zx 8 x%zu\n", 0x1000 + 16 * i, i);
+	ow_memory_limit((uint64_t)32 << 20);
+	map = ow_perfmap_parse(text, used, "/tmp/large.map");
+	ow_memory_limit((uint64_t)512 << 20);
+	free(text);
+	check(map, 0x1000, "x0");
+	CHECK(!map || !ow_perfmap_find(map, 0x1000 + 16 * (nr - 1), &sym));
+	for (i = 0; ow_left_out(i); i++)
+		is_named |= strstr(ow_left_out(i), "/tmp/large.map: some of "
+						   "its lines") != NULL;
+	CHECK(is_named);
 	ow_perfmap_close(map);
 }
 
@@ -177,6 +231,8 @@ int main(void)
 		{ "later lines override", test_later_lines_override },
 		{ "as of a time", test_as_of },
 		{ "far back", test_far_back },
+		{ "nested", test_nested },
+		{ "memory limit", test_memory_limit },
 		{ "nonsense is skipped", test_nonsense_is_skipped },
 		{ "truncation", test_every_truncation },
 		{ "a process' file", test_file_of_this_process },

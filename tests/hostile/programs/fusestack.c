@@ -9,6 +9,8 @@
  * called (wait_in_object()); from then on nothing is answered any more, or all is.
  * fusestack layered FILE DIR: as object, but FILE is loaded from an overlay over it.
  * fusestack exec - DIR: a thread executes a file of which nothing can be read.
+ * fusestack jit - DIR: an overlay over the file system is its /tmp, nothing is answered
+ * any more, and a thread runs code of no object.
  * It is mounted on DIR, for this process alone.
  */
 #include <dlfcn.h>
@@ -212,6 +214,22 @@ static void wait_on(const char *path)
 			 : "rax", "rcx", "r11", "memory");
 }
 
+/* Run code of no object, without end, with what was dir for /tmp. */
+static void run_made_code(const char *dir)
+{
+	static const uint8_t loop[] = { 0xeb, 0xfe };
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (code == MAP_FAILED || mount(dir, "/tmp", NULL, MS_BIND, NULL))
+		fail("code");
+	memcpy(code, loop, sizeof(loop));
+	is_dead = 1;
+	puts("ready");
+	fflush(stdout);
+	((void (*)(void))code)();
+}
+
 static void *execute(void *path)
 {
 	execl(path, path, NULL);
@@ -247,8 +265,9 @@ static void open_backing(const char *path)
 int main(int argc, char **argv)
 {
 	char dir[4096], path[4200];
-	int is_layered = argc > 2 && strcmp(argv[1], "layered") == 0;
-	int will_die = is_layered ||
+	int is_jit = argc > 2 && strcmp(argv[1], "jit") == 0;
+	int is_layered = is_jit || (argc > 2 && !strcmp(argv[1], "layered"));
+	int will_die = (is_layered && !is_jit) ||
 		       (argc > 2 && strcmp(argv[1], "object") == 0);
 	int is_object = will_die || (argc > 2 && !strcmp(argv[1], "served"));
 	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
@@ -270,6 +289,8 @@ int main(int argc, char **argv)
 	start(wait_here, NULL);
 	if (is_layered)
 		mount_overlay(dir, sizeof(dir));
+	if (is_jit)
+		run_made_code(dir);
 	snprintf(path, sizeof(path), "%s/file", dir);
 	if (is_exec) {
 		start(execute, path);
