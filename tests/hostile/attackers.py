@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The hostile programs and files of these tests, to run side by side (siege.py)."""
 
+import inspect
 import multiprocessing
 import os
+import shutil
 
+import cases_files
 import cases_objects
 
+SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'programs')
 NOBODY = ['setpriv', '--reuid', '65534', '--regid', '65534', '--clear-groups']
 
 # Programs as they are built.  DIR is a folder of the attacker's own.
@@ -16,8 +20,11 @@ PROGRAMS = {
     'FUSE stack': ['fusestack', 'serve', 'sync', 'DIR'],
     'FUSE stack, no answer': ['fusestack', 'never', 'async', 'DIR'],
     'FUSE stack, no signal ends it': ['fusestack', 'never', 'sync', 'DIR'],
+    'object of FUSE': ['fusestack', 'object', 'libwaits.so', 'DIR'],
+    'object of an overlay over FUSE': ['fusestack', 'layered', 'libwaits.so', 'DIR'],
     'exec of a file of FUSE': ['fusestack', 'exec', '-', 'DIR'],
     'mappings without end': ['manymaps', '8400'],
+    'threads without end': ['manythreads', '2000'],
     'files without end': ['manyfiles', '8400'],
     'files of another user': ['manyfiles', '3000', '65534'],
     'name that steers a terminal': ['busyname'],
@@ -37,7 +44,27 @@ FILES = {
     'DWARF bombs': cases_objects.dwarf_bombs,
     'many symbols': cases_objects.symbols(4000000),
     'minidebug': cases_objects.minidebug,
+    'names in namespaces': cases_objects.in_namespaces,
+    'sparse': cases_objects.sparse,
+    'debug link': cases_objects.debug_link,
+    'shared abbreviations': cases_objects.shared_abbreviations,
+    'many lines': cases_objects.many_lines,
+    'far origins': cases_objects.far_origins,
 }
+LINKED = 'changed.debug'  # as debug_link() has it
+SPARSE_SIZE = 10 << 30  # of the files of sparse() and debug_link()
+
+# Programs of the tests that attack nobody while others run, and why.
+NO_ATTACKERS = {
+    'bystander': 'is well-behaved: it is what the others must not harm',
+    'libcutmap.so': 'is preloaded into a tool that is tested',
+    'libnomemory.so': 'is preloaded into a tool that is tested',
+    'measure': 'runs a tool and tells what the tool took',
+    'usercut': 'uses the library that is tested',
+}
+
+# Programs that a method of Attackers starts.
+OTHERS = (['through'], ['loadpaused', 'libpaused.so'], ['leased'])
 
 # In shells of nobody's: short processes, and a library that is cut off while in use.
 SHORT = 'while :; do /bin/true; done'
@@ -56,6 +83,7 @@ class Attackers:
             self.add(name, command)
         for name, change in FILES.items():
             self.add_file(name, change)
+        self.add_leased()
         self.commands['short processes'] = [*NOBODY, 'sh', '-c', SHORT]
         self.commands['library that is cut off'] = [
             'sh', '-c', 'cd "$2"; ' + CUTTER, self.path('loadpaused'),
@@ -64,15 +92,18 @@ class Attackers:
     def path(self, program):
         return os.path.join(self.programs, program)
 
+    program = path  # as a test's context calls it
+
     def folder(self, name):
         path = os.path.join(self.tmp, name.replace(' ', '-'))
         os.makedirs(path, exist_ok=True)
         return path
 
     def add(self, name, command):
-        rest = [self.folder(name) if word == 'DIR' else word
-                for word in command[1:]]
-        self.commands[name] = [self.path(command[0]), *rest]
+        self.commands[name] = [self.path(command[0])] + [
+            self.folder(name) if word == 'DIR' else
+            self.path(word) if word.endswith('.so') else word
+            for word in command[1:]]
 
     def add_file(self, name, change):
         """Two programs of that file: one waits, and one works."""
@@ -80,8 +111,44 @@ class Attackers:
         # By another process: memory that is ours counts for what we start, too.
         writer = multiprocessing.Process(
             target=cases_objects.write_changed,
-            args=(self.path('through'), change, path))
+            args=(self.path('through'), change, path,
+                  SPARSE_SIZE if change is cases_objects.sparse else None))
         writer.start()
         writer.join()
+        if change is cases_objects.debug_link:
+            self.add_debug_file(os.path.join(os.path.dirname(path), LINKED))
         self.commands[name] = [path]
         self.commands[name + ', working'] = [path, 'work']
+
+    def add_debug_file(self, path):
+        """Write the debug file of debug_link(), whose CRC takes long to compute."""
+        shutil.copy(self.path('through'), path)
+        os.truncate(path, SPARSE_SIZE)
+
+    def add_leased(self):
+        """A library whose debug file is leased."""
+        folder = self.folder('leased')
+        library, debug = (os.path.join(folder, f) for f in ('lib.so', 'lib.debug'))
+        cases_files.strip_to(self, library, debug)
+        self.commands['debug file that is leased'] = [self.path('leased'), debug]
+        self.commands['library whose debug file is leased'] = [
+            self.path('loadpaused'), library]
+
+
+def built(source):
+    """What a source of tests/hostile/programs is built as."""
+    name = source[:-len('.c')]
+    return name + '.so' if name.startswith('lib') else name
+
+
+def forgotten():
+    """Programs and changes of files that attack, but not here, without a reason."""
+    programs = {built(source) for source in os.listdir(SOURCES)
+                if source.endswith('.c')}
+    known = {word for command in [*PROGRAMS.values(), *OTHERS]
+             for word in command}
+    changes = {name for name, value in inspect.getmembers(
+        cases_objects, inspect.isfunction)
+               if list(inspect.signature(value).parameters) == ['elf']}
+    return sorted(programs - known - set(NO_ATTACKERS)) + sorted(
+        changes - {change.__name__ for change in FILES.values()})

@@ -4,7 +4,9 @@
 
 outwind records the whole machine meanwhile, and looks at every process again and
 again.  Well-behaved programs run beside the hostile ones: each look at one of these
-must show what gdb and eu-stack showed before the siege began.
+must show what gdb and eu-stack showed before the siege began.  All run in PID and
+mount namespaces of their own, so that no hostile process can hang what lists the
+machine's processes, and none is left.
 """
 
 import argparse
@@ -24,7 +26,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, '..', 'live')]
 # pylint: disable=wrong-import-position
 import compare
 import harness
-from attackers import Attackers
+from attackers import Attackers, forgotten
 
 # They wait; what they wait in and all their callers are known.
 VICTIMS = (['chain-pie'], ['chain-static'], ['chain-lld'], ['chain-stripped'],
@@ -35,7 +37,12 @@ LONGEST_LOOK = 60   # seconds that one look may take, whatever it looks at
 MOST_LOOK = 768     # MiB that one look may take
 MOST_RECORDER = 768  # and the recorder
 LONGEST_END = 10    # seconds from SIGINT to the recorder's end
+MOST_CUT = 1        # % of the samples of the busy victim that may be cut
 MINUTE = 60
+NAMESPACES = ('unshare', '--pid', '--fork', '--mount', '--mount-proc',
+              '--kill-child')
+FUSE = '/sys/fs/fuse/connections'
+COMPLETE = 'complete'
 
 
 class Siege:
@@ -53,6 +60,7 @@ class Siege:
         self.busiest = (0.0, '')
         self.largest = (0, '')
         self.minutes = []
+        self.connections = set()
         self.began = time.monotonic()
 
     def fail(self, text):
@@ -61,7 +69,10 @@ class Siege:
         print('not ok: after %d s: %s' % (at, text), flush=True)
 
     def keep_attacking(self):
-        """Start each hostile program, and again if it has ended."""
+        """
+        Start each hostile program, and again if it has ended.  All are of one
+        session, which Linux gives as much CPU time as the recorder's session.
+        """
         for name, command in self.commands.items():
             running = self.attackers.get(name)
             if running and running.poll() is None:
@@ -69,13 +80,37 @@ class Siege:
             self.attackers[name] = subprocess.Popen(
                 command, cwd=self.context.tmp,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, start_new_session=True)
+                stderr=subprocess.DEVNULL, process_group=0)
+
+    def note_connections(self):
+        """Know the FUSE connections of all attackers, to abort them at the end."""
+        for running in self.attackers.values():
+            with contextlib.suppress(OSError):
+                self.connections |= connections_of(running.pid, self.context.tmp)
 
     def end_attack(self):
+        self.note_connections()
+        for number in self.connections:
+            with contextlib.suppress(OSError):
+                with open(os.path.join(FUSE, number, 'abort'), 'w',
+                          encoding='ascii') as f:
+                    f.write('1')
         for running in self.attackers.values():
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(running.pid, signal.SIGKILL)
-            running.wait()
+        for name, running in self.attackers.items():
+            try:
+                running.wait(timeout=harness.PATIENCE)
+            except subprocess.TimeoutExpired:
+                self.fail('%s can not be ended' % name)
+        self.attackers = {}
+
+    def name_of(self, pid):
+        """What a process attacks by, or its own name."""
+        for name, running in self.attackers.items():
+            if running.pid == pid:
+                return name
+        return command_of(pid)
 
     def look(self, pid):
         """Take the stacks of a process; None, or (its status, its stdout)."""
@@ -83,10 +118,11 @@ class Siege:
         begun = time.monotonic()
         tool = subprocess.Popen(
             [self.context.outwind, 'stack', '-i', '--json', str(pid)],
-            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL)
+            stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
+            start_new_session=True)
         ended = wait_for(tool, LONGEST_LOOK)
         took = time.monotonic() - begun
-        command = command_of(pid)
+        command = self.name_of(pid)
         self.looks += 1
         self.longest = max(self.longest, (took, command))
         if not ended:
@@ -106,8 +142,20 @@ class Siege:
         if status not in (0, 1, 2):
             self.fail('a look at %d (%s) ended with status %d' %
                       (pid, command, status))
+        self.check_runs(pid, command)
         out.seek(0)
         return status, out.read()
+
+    def check_runs(self, pid, command):
+        """A process that was looked at is neither traced nor stopped."""
+        with contextlib.suppress(OSError, AttributeError):
+            if harness.tracers(pid) != '0':
+                self.fail('%d (%s) is left traced' % (pid, command))
+            stopped = [tid for tid, state in harness.task_states(pid).items()
+                       if state in 'tT']
+            if stopped:
+                self.fail('%d (%s): threads %s are left stopped' %
+                          (pid, command, stopped[:3]))
 
     def check_victim(self, victim, expected):
         before = harness.task_states(victim.pid)
@@ -122,13 +170,6 @@ class Siege:
         except harness.Failure as why:
             self.fail('%s: %s' % (victim.args, why))
 
-    def check_attackers(self):
-        """Nobody is left traced; the hostile programs trace nobody themselves."""
-        for running in self.attackers.values():
-            with contextlib.suppress(OSError, AttributeError):
-                if harness.tracers(running.pid) != '0':
-                    self.fail('%s is left traced' % running.args)
-
     def note_minute(self, recorder, begun):
         """Keep the recorder's CPU time and memory, once a minute."""
         at = int((time.monotonic() - begun) / MINUTE)
@@ -140,6 +181,10 @@ class Siege:
             return
         self.minutes.append((harness.time_of(recorder.pid),
                              rss_of(recorder.pid)))
+        print('minute %d: %d looks, statuses %s, %d wrong; longest %.1f s; '
+              'recorder %.1f s of CPU time, %d MiB' %
+              (at, self.looks, self.statuses, len(self.wrong),
+               self.longest[0], *self.minutes[-1]), flush=True)
         if self.minutes[-1][1] > MOST_RECORDER:
             self.fail('the recorder takes %d MiB' % self.minutes[-1][1])
 
@@ -163,6 +208,15 @@ def rss_of(pid):
             return next(int(line.split()[1]) >> 10 for line in f
                         if line.startswith('VmRSS'))
     return 0
+
+
+def connections_of(pid, place):
+    """The numbers of the FUSE connections that a process has mounted below place."""
+    with open('/proc/%d/mountinfo' % pid, encoding='utf-8') as f:
+        lines = [line.split() for line in f]
+    return {line[2].partition(':')[2] for line in lines
+            if line[4].startswith(place) and
+            line[line.index('-') + 1].startswith('fuse')}
 
 
 def command_of(pid):
@@ -196,22 +250,38 @@ def reference(context, victim):
     return functions(done.stdout)
 
 
+def sampled_functions(profile, stack):
+    """The names of the frames of a sample that are not the kernel's."""
+    frames = [profile['frames'][n] for n in stack['frames']]
+    return [f.get('function') for f in frames if not f.get('kernel')]
+
+
+def is_own(profile, stack):
+    """Return true if a whole sample of the busy victim ends as its threads do."""
+    return stack['end'] != COMPLETE or any(
+        name in sampled_functions(profile, stack)
+        for name in ('main', 'start_thread'))
+
+
 def check_profile(siege, path, context):
-    """All that was sampled of the busy victim is complete and its own."""
-    done = context.run('report', path, '-f', 'folded', status=0)
-    lines = [line for line in done.stdout.decode(errors='replace').split('\n')
-             if line.startswith(BUSY + ';')]
-    total = sum(int(line.rpartition(' ')[2]) for line in lines)
-    cuts = [line for line in lines if '[truncated' in line]
-    cut = sum(int(line.rpartition(' ')[2]) for line in cuts)
-    print('%s: %d samples, %d of them cut' % (BUSY, total, cut))
-    if total == 0 or cut > total / 100:
-        siege.fail('%d of %d samples of %s are cut, as %s' %
-                   (cut, total, BUSY, cuts[:3]))
-    odd = [line for line in lines if '[truncated' not in line and
-           not any(name in line for name in ('main', 'start_thread', 'clone'))]
-    if odd:
-        siege.fail('false stacks of %s: %s' % (BUSY, odd[:3]))
+    """All that was sampled of the busy victim is its own, and nearly all whole."""
+    done = context.run('report', path, '-f', 'json', status=0)
+    profile = json.loads(done.stdout)
+    stacks = [s for s in profile['stacks'] if s['thread'] == BUSY]
+    ends = {}
+    for stack in stacks:
+        ends[stack['end']] = ends.get(stack['end'], 0) + stack['count']
+    total = sum(ends.values())
+    cut = total - ends.get(COMPLETE, 0)
+    print('%s: %d samples, %d of them cut; ends %s' % (BUSY, total, cut, ends))
+    for stack in [s for s in stacks if s['end'] != COMPLETE][:5]:
+        print('cut: %d of %s' %
+              (stack['count'], sampled_functions(profile, stack)))
+    if total == 0 or cut > total * MOST_CUT / 100:
+        siege.fail('%d of %d samples of %s are cut' % (cut, total, BUSY))
+    false = [s for s in stacks if not is_own(profile, s)]
+    if false:
+        siege.fail('%d false stacks of %s' % (len(false), BUSY))
 
 
 def end_recorder(siege, recorder):
@@ -246,7 +316,7 @@ def look_around(siege, recorder, victims):
             siege.note_minute(recorder, begun)
         for victim, expected in victims:
             siege.check_victim(victim, expected)
-        siege.check_attackers()
+        siege.note_connections()
 
 
 def print_minutes(minutes):
@@ -258,14 +328,16 @@ def print_minutes(minutes):
 
 
 def besiege(siege, context):
+    for name in forgotten():
+        siege.fail('%s is hostile, but not part of the siege' % name)
     victims = [context.start(list(v)) for v in VICTIMS]
     victims = [(v, reference(context, v)) for v in victims]
-    context.start([BUSY])
+    context.start([BUSY], start_new_session=True)
     path = os.path.join(context.tmp, 'profile.owp')
     recorder = subprocess.Popen(
         [context.outwind, 'record', '-a', '-F', '99', '-o', path],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE)
+        stderr=subprocess.PIPE, start_new_session=True)
     try:
         look_around(siege, recorder, victims)
         siege.end_attack()
@@ -276,10 +348,41 @@ def besiege(siege, context):
             recorder.kill()
             recorder.wait()
     check_profile(siege, path, context)
+    for victim, expected in victims:
+        if reference(context, victim) != expected:
+            siege.fail('%s differs after the siege' % victim.args)
     print_minutes(siege.minutes)
     print('%d looks; statuses %s' % (siege.looks, siege.statuses))
     print('longest %.2f s (%s), most CPU time %.2f s (%s), largest %d MiB (%s)' %
           (siege.longest + siege.busiest + siege.largest))
+
+
+def run(options):
+    with harness.Context(options.outwind, options.victims) as context:
+        siege = Siege(options, context)
+        besiege(siege, context)
+    print('%d passed, %d failed' % (siege.looks - len(siege.wrong),
+                                    len(siege.wrong)))
+    return 1 if siege.wrong else 0
+
+
+def reap_until(child):
+    """As the first process of the namespace: the exit status of child."""
+    while True:
+        pid, status = os.wait()
+        if pid == child:
+            return os.waitstatus_to_exitcode(status)
+
+
+def run_inside(options):
+    """Run the siege below a process that reaps what others leave."""
+    subprocess.run(['mount', '-t', 'fusectl', 'fusectl', FUSE], check=False,
+                   stderr=subprocess.DEVNULL)
+    child = os.fork()
+    if child == 0:
+        sys.exit(run(options))
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return reap_until(child)
 
 
 def main():
@@ -288,14 +391,14 @@ def main():
     parser.add_argument('--programs', default='build/hostile')
     parser.add_argument('--victims', default='build/live')
     parser.add_argument('--seconds', type=int, default=3600)
+    parser.add_argument('--inside', action='store_true',
+                        help='the namespaces are there already')
     options = parser.parse_args()
     options.programs = os.path.abspath(options.programs)
-    with harness.Context(options.outwind, options.victims) as context:
-        siege = Siege(options, context)
-        besiege(siege, context)
-    print('%d passed, %d failed' % (siege.looks - len(siege.wrong),
-                                    len(siege.wrong)))
-    return 1 if siege.wrong else 0
+    if not options.inside:
+        os.execvp(NAMESPACES[0], [*NAMESPACES, sys.executable, '-B',
+                                  *sys.argv, '--inside'])
+    return run_inside(options)
 
 
 if __name__ == '__main__':
