@@ -22,6 +22,8 @@ $(hostile)/samebuild_%: hostile_flags += \
 $(hostile)/samebuild_victim $(hostile)/samebuild_impostor: \
 	tests/hostile/programs/samebuild.h
 
+$(hostile)/fusestack $(hostile)/uffdstack: tests/hostile/programs/threads.h
+
 $(hostile)/lib%.so: tests/hostile/programs/lib%.c
 	@mkdir -p $(@D)
 	@echo "  LD    $@"

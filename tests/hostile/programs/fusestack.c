@@ -17,7 +17,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
-#include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -30,6 +29,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "threads.h"
+
 #define STACK_FILE ((size_t)1 << 20)
 #define FILE_NODE  2
 
@@ -39,12 +40,6 @@ static int is_async, is_silent; /* is_silent: no READ is answered */
 static volatile int is_dead;    /* nothing is */
 static size_t file_size = STACK_FILE;
 static char request[1 << 20];
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 static void reply(const struct fuse_in_header *in, int error, const void *bytes,
 		  size_t size)
@@ -146,21 +141,6 @@ static void *serve(void *arg)
 		if (!is_dead)
 			answer((const void *)request);
 	return NULL;
-}
-
-static void *wait_here(void *arg)
-{
-	for (;;)
-		pause();
-	return arg;
-}
-
-static void start(void *(*run)(void *), void *arg)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, run, arg))
-		fail("thread");
 }
 
 /* Seen by this process only, and gone with it. */

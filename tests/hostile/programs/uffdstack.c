@@ -9,7 +9,6 @@
  */
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,16 +17,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "threads.h"
+
 #define SIZE ((size_t)64 << 10)
 #define PAGE 4096
 
 static int uffd;
-
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
 
 static void *serve(void *arg)
 {
@@ -74,21 +69,6 @@ static void *wait_there(void *region)
 			 : "r"(sp), "i"(SYS_pause)
 			 : "rax", "rcx", "r11", "memory");
 	return NULL;
-}
-
-static void *wait_here(void *arg)
-{
-	for (;;)
-		pause();
-	return arg;
-}
-
-static void start(void *(*run)(void *), void *arg)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, run, arg))
-		fail("thread");
 }
 
 int main(int argc, char **argv)
