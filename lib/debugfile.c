@@ -4,7 +4,9 @@
 #include <dlfcn.h>
 #include <elfutils/debuginfod.h>
 #include <endian.h>
+#include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <lzma.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -17,13 +19,18 @@
 #include "budget.h"
 #include "elfsym.h"
 #include "error.h"
+#include "filemap.h"
+#include "leftout.h"
 #include "likeness.h"
 #include "object.h"
+#include "reach.h"
 
 /* Bytes of a file whose CRC is made, of all such files, and of one step. */
 #define LARGEST_READ ((size_t)1 << 30)
 #define MOST_READ    ((uint64_t)4 << 30)
 #define PIECE        ((size_t)4 << 20)
+
+#define SILENT "its debug file, as what serves it did not answer in time"
 
 /* What a file must have to be the one looked for. */
 struct wanted {
@@ -110,7 +117,6 @@ __attribute__((format(printf, 2, 3))) static struct ow_object *
 try_path(const struct wanted *w, const char *fmt, ...)
 {
 	_cleanup_(ow_freep) char *path = NULL;
-	_cleanup_(ow_freep) char *full = NULL;
 	va_list ap;
 	int n;
 
@@ -121,11 +127,7 @@ try_path(const struct wanted *w, const char *fmt, ...)
 		path = NULL;
 		return NULL;
 	}
-	if (asprintf(&full, "%s%s", w->root, path) < 0) {
-		full = NULL;
-		return NULL;
-	}
-	return take_if_match(w, ow_object_open(full, NULL));
+	return take_if_match(w, ow_object_reach(w->root, path));
 }
 
 static struct ow_object *by_build_id(const struct wanted *w)
@@ -185,19 +187,30 @@ static struct ow_object *by_link_near(const struct wanted *w, const char *path)
 	return found;
 }
 
+/* Where a name leads to, in PATH_MAX bytes. */
+static bool has_real_path(const char *path, char *real)
+{
+	_cleanup_(ow_reach_closep) int fd = ow_reach_open(path, O_PATH);
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+	return fd >= 0 && ow_reach_link(self, real, PATH_MAX) > 0;
+}
+
 /* Folders are symbolic links often (/lib), so try what they lead to, too. */
 static struct ow_object *by_link(const struct wanted *w, const char *path)
 {
-	_cleanup_(ow_freep) char *real = NULL;
 	struct ow_object *found;
+	char real[PATH_MAX];
 
 	if (!path || path[0] != '/')
 		return NULL;
 	found = by_link_near(w, path);
 	if (found)
 		return found;
-	real = realpath(path, NULL);
-	return real && strcmp(real, path) != 0 ? by_link_near(w, real) : NULL;
+	return has_real_path(path, real) && strcmp(real, path) != 0 ?
+		       by_link_near(w, real) :
+		       NULL;
 }
 
 /*
@@ -229,46 +242,91 @@ static struct ow_object *by_debuginfod(const struct wanted *w)
 	return take_if_match(w, ow_object_open_fd(fd, path, NULL));
 }
 
+/* A file that a delegate looks for, which may be lost with it. */
+struct search {
+	struct wanted wanted;
+	const char *name, *from; /* of what dwz made */
+	struct ow_object *found;
+};
+
+static void find_debug(void *arg)
+{
+	struct search *s = arg;
+	struct wanted *w = &s->wanted;
+
+	s->found = by_build_id(w);
+	if (!s->found && read_debuglink(w, w->of))
+		s->found = by_link(w, w->of->path);
+}
+
+static void find_alt(void *arg)
+{
+	struct search *s = arg;
+	struct wanted *w = &s->wanted;
+	char real[PATH_MAX];
+
+	s->found = by_build_id(w);
+	if (!s->found && s->name[0] == '/') {
+		s->found = try_path(w, "%s", s->name);
+	} else if (!s->found && s->from && has_real_path(s->from, real)) {
+		/* from is a path that was opened: root is in it already */
+		w->root = "";
+		s->found = try_path(w, "%s/%s", dirname(real), s->name);
+	}
+}
+
+/* Have a delegate search, as any name may lead to what never answers. */
+static struct ow_object *search(const struct search *is, const char *path,
+				void (*how)(void *arg), bool use_debuginfod)
+{
+	struct search *s = ow_reach_is_spent() ? NULL : malloc(sizeof(*s));
+	struct ow_object *found = NULL;
+	enum ow_delegation end;
+
+	if (!s) {
+		ow_leave_out(path, SILENT);
+		return NULL;
+	}
+	*s = *is;
+	ow_filemap_prepare();
+	end = ow_reach(how, s);
+	if (end == OW_DELEGATION_DONE)
+		found = s->found;
+	else
+		ow_leave_out(path, SILENT);
+	if (end != OW_DELEGATION_LOST)
+		free(s);
+	return found || !use_debuginfod ? found : by_debuginfod(&is->wanted);
+}
+
 struct ow_object *ow_debugfile_open(const struct ow_object *obj,
 				    const char *root, bool use_debuginfod)
 {
-	struct wanted w = {
-		.of = obj,
-		.root = root ? root : "",
-		.build_id = obj->build_id,
-		.build_id_size = obj->build_id_size,
+	const struct search s = {
+		.wanted = {
+			.of = obj,
+			.root = root ? root : "",
+			.build_id = obj->build_id,
+			.build_id_size = obj->build_id_size,
+		},
 	};
-	struct ow_object *found = by_build_id(&w);
 
-	if (!found && read_debuglink(&w, obj))
-		found = by_link(&w, obj->path);
-	if (!found && use_debuginfod)
-		found = by_debuginfod(&w);
-	return found;
+	return search(&s, obj->path, find_debug, use_debuginfod);
 }
 
 struct ow_object *ow_debugfile_open_alt(const char *name, const char *from,
 					const void *build_id, size_t size,
 					const char *root, bool use_debuginfod)
 {
-	struct wanted w = {
-		.root = root ? root : "",
-		.build_id = build_id,
-		.build_id_size = size,
+	const struct search s = {
+		.wanted = {
+			.root = root ? root : "",
+			.build_id = build_id,
+			.build_id_size = size,
+		},
+		.name = name,
+		.from = from,
 	};
-	struct ow_object *found = by_build_id(&w);
-	_cleanup_(ow_freep) char *copy = NULL;
 
-	if (!found && name[0] == '/') {
-		found = try_path(&w, "%s", name);
-	} else if (!found && from) {
-		/* from is a path that was opened: root is in it already */
-		copy = realpath(from, NULL);
-		w.root = "";
-		if (copy)
-			found = try_path(&w, "%s/%s", dirname(copy), name);
-	}
-	if (!found && use_debuginfod)
-		found = by_debuginfod(&w);
-	return found;
+	return search(&s, from ? from : name, find_alt, use_debuginfod);
 }

@@ -244,6 +244,13 @@ static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
 	return m;
 }
 
+void ow_filemap_prepare(void)
+{
+	pthread_mutex_lock(&lock);
+	handle();
+	pthread_mutex_unlock(&lock);
+}
+
 struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
 				   int flags)
 {

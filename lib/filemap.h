@@ -13,6 +13,12 @@
 struct ow_filemap;
 
 /*
+ * Have SIGBUS handled here before a delegate maps a file: handlers are not among
+ * what it shares with us.
+ */
+void ow_filemap_prepare(void);
+
+/*
  * Map size bytes, at least one, of fd's file from its start, for reading; flags
  * are further ones of mmap(2).  After the last byte there is at least one zero,
  * or what reads as one and counts as cut off: a text there has an end.  name,

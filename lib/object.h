@@ -77,6 +77,14 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 struct ow_object *ow_object_open(const char *path, struct ow_error *err);
 
 /*
+ * Open a file that a target has named, for work that a delegate does (reach.h),
+ * after ow_filemap_prepare(): by a name below root, which may be "", that leads over
+ * no link of /proc.  What a server has is copied.  Return NULL if there is no such
+ * object.
+ */
+struct ow_object *ow_object_reach(const char *root, const char *path);
+
+/*
  * Take a copy of an object's memory image, of size bytes by file offset, as an
  * object.  bytes come from malloc() and are the object's from now on, also on
  * failure.

@@ -2,19 +2,26 @@
 /* The file of an object: opened without doing anything else, and read. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "error.h"
 #include "leftout.h"
 #include "object.h"
+#include "reach.h"
 
 #define HIGHEST_KEPT 255 /* of fds: others may need some */
 #define READS_BY_FD  8
+#define COPIED_MAX   ((off_t)256 << 20) /* bytes of a file that a server has */
+#define COPIED_PART  ((size_t)1 << 20)
 #define SMALL        4096 /* what is larger has more to copy than a fault costs */
 
 /*
@@ -26,14 +33,14 @@ static int reopen(int look)
 	char self[32];
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
-	return open(self, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return ow_reach_open(self, O_RDONLY | O_NONBLOCK);
 }
 
 int ow_reopen_regular(int look, uint64_t inode)
 {
 	struct stat st;
 
-	if (fstat(look, &st))
+	if (ow_reach_stat(look, &st))
 		return -1;
 	if (S_ISREG(st.st_mode) && (!inode || st.st_ino == inode))
 		return reopen(look);
@@ -107,6 +114,99 @@ int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
 int ow_open_regular(const char *path)
 {
 	return ow_open_inode(path, 0);
+}
+
+/* An fd with O_PATH of what a name below root leads to, over no link of /proc. */
+static int look_below(const char *root, const char *path)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_MAGICLINKS,
+	};
+	_cleanup_(ow_reach_closep) int dir = -1;
+	int fd;
+
+	if (*root) {
+		dir = ow_reach_open(root, O_PATH | O_DIRECTORY);
+		if (dir < 0)
+			return -1;
+		path += strspn(path, "/");
+	}
+	ow_delegate_enter();
+	fd = (int)syscall(SYS_openat2, dir < 0 ? AT_FDCWD : dir, path, &how,
+			  sizeof(how));
+	ow_delegate_leave();
+	/* Before Linux 5.6, or not permitted. */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = ow_reach_openat(dir < 0 ? AT_FDCWD : dir, path, O_PATH);
+	return fd;
+}
+
+/* Return true if a read of the file may ask a program of a user. */
+static bool is_served(int fd, dev_t dev)
+{
+	struct statfs fs;
+	int failed;
+
+	ow_delegate_enter();
+	failed = fstatfs(fd, &fs);
+	ow_delegate_leave();
+	return failed || (uint32_t)fs.f_type == FUSE_SUPER_MAGIC ||
+	       ((uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC &&
+		!ow_identity_is_roots(dev));
+}
+
+/* An object of a copy of fd's file, whose memory is taken from the budget. */
+static struct ow_object *copy_file(int fd, size_t size, const char *path)
+{
+	struct ow_object *obj;
+	size_t own = 0, got = 0;
+	uint8_t *bytes = NULL;
+	ssize_t n = 1;
+
+	if (ow_budget_take(&own, size))
+		bytes = malloc(size);
+	else
+		ow_budget_refuse(path, "a copy of it");
+	while (bytes && got < size && n > 0) {
+		n = ow_reach_read(fd, bytes + got,
+				  size - got < COPIED_PART ? size - got :
+							     COPIED_PART);
+		got += n > 0 ? (size_t)n : 0;
+	}
+	obj = bytes && got == size ?
+		      ow_object_from_image(bytes, size, path, NULL) :
+		      NULL;
+	if (obj)
+		obj->budget = own;
+	else
+		ow_budget_give(&own, own);
+	if (got < size)
+		free(bytes);
+	return obj;
+}
+
+struct ow_object *ow_object_reach(const char *root, const char *path)
+{
+	_cleanup_(ow_reach_closep) int look = look_below(root, path);
+	_cleanup_(ow_reach_closep) int fd = -1;
+	_cleanup_(ow_freep) char *full = NULL;
+	struct stat st;
+
+	if (asprintf(&full, "%s%s", root, path) < 0) {
+		full = NULL;
+		return NULL;
+	}
+	fd = look < 0 ? -1 : ow_reopen_regular(look, 0);
+	if (fd < 0 && errno == EWOULDBLOCK)
+		ow_lose_file(full, OW_LOST_LEASED);
+	if (fd < 0 || ow_reach_stat(fd, &st))
+		return NULL;
+	if (!is_served(fd, st.st_dev))
+		return ow_object_open_fd(fd, full, NULL);
+	if (st.st_size <= 0 || st.st_size > COPIED_MAX)
+		return NULL;
+	return copy_file(fd, (size_t)st.st_size, full);
 }
 
 int ow_fail_open(struct ow_error *err, const char *path, const char *isnt)

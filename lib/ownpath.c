@@ -4,9 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #define MOST_LINKS 40 /* as the kernel's */
@@ -43,6 +46,14 @@ static void move_to(struct steps *s, int fd)
 	s->at = fd;
 }
 
+/* Links of /proc lead elsewhere than their text says. */
+static bool is_magic(int fd)
+{
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) || (uint32_t)fs.f_type == PROC_SUPER_MAGIC;
+}
+
 /* What the link at fd leads to comes before what is left. */
 static bool follow(struct steps *s, int fd)
 {
@@ -54,7 +65,7 @@ static bool follow(struct steps *s, int fd)
 		return false;
 	link[n] = '\0';
 	errno = ELOOP;
-	if (++s->links > MOST_LINKS)
+	if (is_magic(fd) || ++s->links > MOST_LINKS)
 		return false;
 	errno = ENAMETOOLONG;
 	if ((size_t)snprintf(left, sizeof(left), "%s/%s", link, s->left) >=

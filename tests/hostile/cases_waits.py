@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -257,6 +258,26 @@ def _(context):
           done.stdout)
     check(done.stderr.count(b'what serves it did not answer') == 1,
           'line on stderr', done.stderr)
+    check_unharmed(target.pid, before)
+
+
+@case('waits: a debug link that leads to what is not served')
+def _(context):
+    server = start_fuse(context, 'jit', '-')
+    lib = os.path.join(context.tmp, 'lib.so')
+    debug = os.path.join(context.tmp, 'lib.debug')
+    shutil.copy(context.program('libpaused.so'), debug)
+    subprocess.run(['objcopy', '--strip-all',
+                    '--remove-section=.note.gnu.build-id',
+                    '--add-gnu-debuglink=' + debug, debug, lib], check=True)
+    os.unlink(debug)
+    os.symlink('/proc/%d/root/tmp/file' % server.pid, debug)
+    target = context.start(['loadpaused', lib])
+    before = task_states(target.pid)
+    done = context.run('stack', target.pid)
+    check(done.returncode in (0, 1), 'status', done.stderr)
+    check(b' main + ' in done.stdout, 'other frames', done.stdout)
+    check(b'did not answer' not in done.stderr, 'it was asked', done.stderr)
     check_unharmed(target.pid, before)
 
 
