@@ -22,6 +22,7 @@
 #define KILLED_PART    4        /* of a call's limit, for SIGKILL to end it */
 #define MOST_KILLED_NS 200000000
 #define NAP_NS         1000000
+#define STUCK_NS       1000000000 /* without a CPU, after a signal to end */
 
 enum state {
 	STATE_RUNS,  /* it may hold locks */
@@ -78,8 +79,8 @@ bool ow_delegate_is_one(void)
 	return current;
 }
 
-/* Return true if a signal is pending that the program ends by. */
-static bool is_signalled(void)
+/* The pending signal that the program ends by, or 0. */
+static int ending_signal(void)
 {
 	static const int ending[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 	struct sigaction action;
@@ -87,13 +88,13 @@ static bool is_signalled(void)
 	size_t i;
 
 	if (sigpending(&set))
-		return false;
+		return 0;
 	for (i = 0; i < OW_ARRAY_SIZE(ending); i++)
 		if (sigismember(&set, ending[i]) == 1 &&
 		    !sigaction(ending[i], NULL, &action) &&
 		    action.sa_handler != SIG_IGN)
-			return true;
-	return false;
+			return ending[i];
+	return 0;
 }
 
 bool ow_delegate_must_end(void)
@@ -103,7 +104,7 @@ bool ow_delegate_must_end(void)
 	for (d = current; d; d = d->outer)
 		if (__atomic_load_n(&d->must_end, __ATOMIC_RELAXED))
 			return true;
-	return is_signalled();
+	return ending_signal() != 0;
 }
 
 /*
@@ -265,22 +266,64 @@ static enum ow_delegation give_up(struct delegate *d, pid_t pid,
 	return OW_DELEGATION_LOST;
 }
 
+static void end_by(int number)
+{
+	sigset_t set;
+
+	signal(number, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, number);
+	raise(number);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 /*
  * A delegate has ended before it was done.  If by a signal, what it did to the memory
  * that we share may be done by half: we end likewise, as if it had been a thread.
  */
 static enum ow_delegation end_alike(int status)
 {
-	sigset_t set;
-
-	if (!WIFSIGNALED(status))
-		return OW_DELEGATION_GIVEN_UP;
-	signal(WTERMSIG(status), SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, WTERMSIG(status));
-	raise(WTERMSIG(status));
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	if (WIFSIGNALED(status))
+		end_by(WTERMSIG(status));
 	return OW_DELEGATION_GIVEN_UP;
+}
+
+/* Since when a delegate has neither had a CPU nor begun with a call. */
+struct standstill {
+	uint64_t cpu_ns, since_ns;
+	unsigned int calls;
+};
+
+static uint64_t cpu_time(pid_t pid)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t))
+		return 0;
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool stands_still(struct standstill *s, pid_t pid, unsigned int calls)
+{
+	uint64_t now = ow_now_ns(), cpu_ns = cpu_time(pid);
+
+	if (s->since_ns == 0 || cpu_ns != s->cpu_ns || calls != s->calls)
+		*s = (struct standstill){ cpu_ns, now, calls };
+	return now - s->since_ns >= STUCK_NS;
+}
+
+/*
+ * A signal is to end us, and the delegate waits in a call that should not wait.  It may
+ * hold locks that we need, so nothing can be done after it: we end by the signal,
+ * and the kernel lets go of threads that the delegate holds.
+ */
+static void end_with(pid_t pid)
+{
+	int number = ending_signal();
+
+	kill(pid, SIGKILL);
+	end_by(number ? number : SIGTERM);
 }
 
 /* How a delegate that was begun with at began ends. */
@@ -289,6 +332,7 @@ static enum ow_delegation await(struct delegate *d, pid_t pid,
 {
 	uint64_t since = ow_now_ns(), now;
 	unsigned int calls = 0, last = 0;
+	struct standstill still = { 0 };
 	enum ow_delegation end;
 	int status;
 
@@ -307,6 +351,9 @@ static enum ow_delegation await(struct delegate *d, pid_t pid,
 		end = give_up(d, pid, limits->call_ns / KILLED_PART);
 		if (end != OW_DELEGATION_DONE)
 			return end;
+		if (__atomic_load_n(&d->must_end, __ATOMIC_RELAXED) &&
+		    stands_still(&still, pid, calls))
+			end_with(pid);
 	}
 	waitpid(pid, NULL, __WALL);
 	return OW_DELEGATION_DONE;

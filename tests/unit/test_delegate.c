@@ -157,6 +157,36 @@ static void test_signal(void)
 	CHECK(waitpid(child, NULL, 0) == child);
 }
 
+static void wait_unguarded(void *arg)
+{
+	(void)arg;
+	for (;;)
+		pause();
+}
+
+/* A call that nobody has said of that it may wait. */
+static void test_unguarded(void)
+{
+	pid_t child = fork(), ended = 0;
+	int status = 0, i;
+
+	if (child == 0) {
+		signal(SIGTERM, SIG_DFL);
+		ow_delegate_run(wait_unguarded, NULL, &patient, NULL);
+		_exit(0);
+	}
+	usleep(50000);
+	kill(child, SIGTERM);
+	for (i = 0; i < 2000 && ended == 0; i++) {
+		usleep(10000);
+		ended = waitpid(child, &status, WNOHANG);
+	}
+	CHECK(ended == child && WIFSIGNALED(status) &&
+	      WTERMSIG(status) == SIGTERM);
+	if (ended == 0)
+		kill(child, SIGKILL);
+}
+
 /* Outside of a delegate both do nothing. */
 static void test_no_delegate(void)
 {
@@ -172,6 +202,7 @@ static const struct test tests[] = {
 	{ "one that ends itself", test_ends_itself },
 	{ "one that a signal ends", test_crash },
 	{ "a signal that ends programs", test_signal },
+	{ "a signal while a call waits that was not to", test_unguarded },
 	{ "no delegate", test_no_delegate },
 };
 
