@@ -13,8 +13,10 @@
 #include "error.h"
 #include "kwobject.h"
 #include "object.h"
+#include "reach.h"
 
 #define EVENTS_AT_ONCE 64
+#define MOST_MAPS      ((size_t)64 << 20) /* bytes of a process's list */
 
 int ow_kunwind_open(struct ow_error *err)
 {
@@ -45,24 +47,21 @@ int ow_kunwind_open(struct ow_error *err)
 /* The path of what is mapped at start, below the process' own root. */
 static bool mapped_path(pid_t pid, uint64_t start, char *ret, size_t size)
 {
-	char line[PATH_MAX + 128], path[32];
-	uint64_t at;
-	char *slash;
+	_cleanup_(ow_freep) char *text = NULL;
+	char path[32], *line, *end, *slash;
 	bool found = false;
-	FILE *maps;
+	uint64_t at;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	maps = fopen(path, "re");
-	while (maps && !found && fgets(line, sizeof(line), maps)) {
+	text = ow_reach_text(path, MOST_MAPS, NULL);
+	for (line = text; line && !found && (end = strchr(line, '\n'));
+	     line = end + 1) {
+		*end = '\0';
 		slash = strchr(line, '/');
-		if (!slash || sscanf(line, "%" SCNx64, &at) != 1 || at != start)
-			continue;
-		slash[strcspn(slash, "\n")] = '\0';
-		found = (size_t)snprintf(ret, size, "/proc/%d/root%s", (int)pid,
-					 slash) < size;
+		if (slash && sscanf(line, "%" SCNx64, &at) == 1 && at == start)
+			found = (size_t)snprintf(ret, size, "/proc/%d/root%s",
+						 (int)pid, slash) < size;
 	}
-	if (maps)
-		fclose(maps);
 	return found;
 }
 

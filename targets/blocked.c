@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "procfs.h"
+#include "reach.h"
 #include "taken.h"
 
 #define BATCH     64 /* threads looked at together: two open files each */
@@ -28,8 +29,10 @@ struct watch {
 
 static ssize_t read_line(int fd, char *line)
 {
-	ssize_t n = fd < 0 ? -1 : pread(fd, line, LINE_SIZE - 1, 0);
+	ssize_t n = -1;
 
+	if (fd >= 0 && lseek(fd, 0, SEEK_SET) == 0)
+		n = ow_reach_read(fd, line, LINE_SIZE - 1);
 	line[n > 0 ? n : 0] = '\0';
 	return n;
 }
@@ -58,7 +61,7 @@ static int open_task(const struct ow_taken *t, size_t i, const char *name)
 	char path[48];
 
 	snprintf(path, sizeof(path), "%d/%s", t->c->threads[i].info.tid, name);
-	return openat(t->dir, path, O_RDONLY | O_CLOEXEC);
+	return ow_reach_openat(t->dir, path, O_RDONLY);
 }
 
 static void unwatch(struct watch *w)
@@ -74,10 +77,13 @@ static void explain(const struct ow_taken *t, const struct watch *w,
 		    int os_errno)
 {
 	struct ow_error *why = &t->threads[w->i].stop.why;
+	_cleanup_(ow_closep) int dir = -1;
 	char name[16];
 
 	snprintf(name, sizeof(name), "%d", w->tid);
-	if (os_errno == ENOENT && faccessat(t->dir, name, F_OK, 0) == 0)
+	if (os_errno == ENOENT)
+		dir = ow_reach_openat(t->dir, name, O_PATH);
+	if (dir >= 0)
 		ow_fail(why, OW_CODE_UNSUPPORTED,
 			"this kernel doesn't tell where a thread waits "
 			"(/proc/PID/syscall): it has to be stopped");

@@ -18,6 +18,7 @@
 #include "monotonic.h"
 #include "procfs.h"
 #include "procobject.h"
+#include "reach.h"
 #include "remapped.h"
 #include "taken.h"
 
@@ -137,14 +138,10 @@ static int list_modules(struct ow_taken *t, struct ow_error *err)
 static void name_program(struct ow_capture *c)
 {
 	char link[32], path[PATH_MAX];
-	ssize_t n;
 
 	snprintf(link, sizeof(link), "/proc/%d/exe", c->live);
-	n = readlink(link, path, sizeof(path) - 1);
-	if (n <= 0)
-		return;
-	path[n] = '\0';
-	c->program = strdup(path);
+	if (ow_reach_link(link, path, sizeof(path)) > 0)
+		c->program = strdup(path);
 }
 
 /* What can be told beforehand about a process that has nothing to unwind. */

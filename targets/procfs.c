@@ -13,12 +13,15 @@
 #include "delegate.h"
 #include "error.h"
 #include "grow.h"
+#include "reach.h"
 
 /* Numbers of fields in stat (proc_pid_stat(5)). */
 #define STAT_STATE      3
 #define STAT_STARTSTACK 28
 
-#define MOST_TEXT ((size_t)1 << 30) /* as long as more and more is told */
+#define MOST_TEXT   ((size_t)1 << 30) /* as long as more and more is told */
+#define MOST_STATUS ((size_t)1 << 16)
+#define MOST_STAT   ((size_t)512)
 
 char *ow_procfs_text(int fd, size_t *size_ret)
 {
@@ -64,12 +67,23 @@ static void closedirp(DIR **dir)
 /* The folder that fd has open, from its begin, with an fd of its own. */
 static DIR *open_again(int fd)
 {
-	int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int own = ow_reach_openat(fd, ".", O_RDONLY | O_DIRECTORY);
 	DIR *dir = own < 0 ? NULL : fdopendir(own);
 
 	if (!dir && own >= 0)
 		close(own);
 	return dir;
+}
+
+static struct dirent *next_entry(DIR *dir)
+{
+	struct dirent *entry;
+
+	errno = 0;
+	ow_delegate_enter();
+	entry = readdir(dir);
+	ow_delegate_leave();
+	return entry;
 }
 
 int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
@@ -84,7 +98,7 @@ int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
 		return ow_fail(err, OW_CODE_ABSENT, "process has exited");
 	if (!tasks)
 		return ow_fail(err, OW_CODE_SYSTEM, "list threads");
-	for (errno = 0; (entry = readdir(tasks)); errno = 0) {
+	while ((entry = next_entry(tasks))) {
 		tid = atoi(entry->d_name);
 		if (tid <= 0)
 			continue;
@@ -109,22 +123,17 @@ size_t ow_tasks_count(int dir)
 }
 
 /*
- * The text of a thread's stat from its name on, and behind that; NULL if it is
- * gone.  The name may hold parentheses of its own.
+ * The name in a thread's stat, and what stands after the name; NULL if the thread is
+ * gone.  The name may hold parentheses of its own.  *text_ret is to be freed.
  */
-static char *read_stat(pid_t pid, pid_t tid, char *text, size_t size,
-		       char **behind)
+static char *read_stat(pid_t pid, pid_t tid, char **text_ret, char **behind)
 {
-	_cleanup_(ow_closep) int fd = -1;
-	char path[64], *name;
-	ssize_t n;
+	char path[64], *text, *name;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", pid, tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, size - 1);
-	if (n <= 0)
+	text = *text_ret = ow_reach_text(path, MOST_STAT, NULL);
+	if (!text)
 		return NULL;
-	text[n] = '\0';
 	name = strchr(text, '(');
 	*behind = strrchr(text, ')');
 	if (!name || !*behind || (*behind)[1] != ' ')
@@ -150,8 +159,9 @@ static uint64_t stat_field(const char *field, int nr)
 bool ow_task_stat_start(pid_t pid, pid_t tid, char *name, size_t size,
 			char *state, uint64_t *start_ret)
 {
-	char text[512], *behind;
-	const char *found = read_stat(pid, tid, text, sizeof(text), &behind);
+	_cleanup_(ow_freep) char *text = NULL;
+	char *behind;
+	const char *found = read_stat(pid, tid, &text, &behind);
 
 	if (!found)
 		return false;
@@ -169,9 +179,10 @@ bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
 
 uint64_t ow_process_stack_start(pid_t pid)
 {
-	char text[512], *behind;
+	_cleanup_(ow_freep) char *text = NULL;
+	char *behind;
 
-	if (!read_stat(pid, pid, text, sizeof(text), &behind))
+	if (!read_stat(pid, pid, &text, &behind))
 		return 0;
 	return stat_field(behind, STAT_STARTSTACK);
 }
@@ -179,13 +190,10 @@ uint64_t ow_process_stack_start(pid_t pid)
 /* What stands behind a key of a status; *text_ret is to be freed. */
 static const char *status_value(pid_t pid, const char *key, char **text_ret)
 {
-	_cleanup_(ow_closep) int fd = -1;
 	char path[32], *line;
-	size_t size;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	line = *text_ret = fd < 0 ? NULL : ow_procfs_text(fd, &size);
+	line = *text_ret = ow_reach_text(path, MOST_STATUS, NULL);
 	/* At a line's begin only: a thread may be named like a key. */
 	while (line && strncmp(line, key, strlen(key)) != 0) {
 		line = strchr(line, '\n');

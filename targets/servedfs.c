@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "servedfs.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 #include "env.h"
 #include "error.h"
-#include "procfs.h"
+#include "reach.h"
+
+#define MOST_TEXT ((size_t)64 << 20) /* of mounts */
 
 /*
  * What root mounts of other machines.  What a hypervisor serves (9p, virtiofs) is as
@@ -63,13 +64,10 @@ enum ow_servedfs ow_servedfs_find(const char *mountinfo, uint64_t dev)
 static enum ow_servedfs find_for(const char *pid, uint64_t dev)
 {
 	_cleanup_(ow_freep) char *text = NULL;
-	_cleanup_(ow_closep) int fd = -1;
 	char path[40];
-	size_t size;
 
 	snprintf(path, sizeof(path), "/proc/%s/mountinfo", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	text = fd < 0 ? NULL : ow_procfs_text(fd, &size);
+	text = ow_reach_text(path, MOST_TEXT, NULL);
 	return text ? ow_servedfs_find(text, dev) : OW_SERVEDFS_USER;
 }
 

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "procfs.h"
 #include "prstatus.h"
+#include "reach.h"
 #include "taskextras.h"
 
 #define USUAL_STACK   ((size_t)6 << 10)  /* copied of most threads' stacks */
@@ -49,7 +50,7 @@ int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 	t->plan.limit = options->stack_size;
 	t->copy.limit_ns = ow_taken_read_limit(options);
 	snprintf(path, sizeof(path), "/proc/%d/task", c->pid);
-	t->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	t->dir = ow_reach_open(path, O_RDONLY | O_DIRECTORY);
 	if (t->dir >= 0)
 		return 0;
 	if (errno == ENOENT)

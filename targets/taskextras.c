@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "reach.h"
 
 /* Enough for the 64 frames that the kernel lists (MAX_STACK_TRACE_DEPTH). */
 #define FILE_SIZE 16384
@@ -49,9 +50,9 @@ static bool read_file(pid_t pid, pid_t tid, const char *name, char *buf,
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = ow_reach_open(path, O_RDONLY);
 	while (fd >= 0 && size < FILE_SIZE - 1) {
-		n = read(fd, buf + size, FILE_SIZE - 1 - size);
+		n = ow_reach_read(fd, buf + size, FILE_SIZE - 1 - size);
 		if (n <= 0)
 			break;
 		size += n;

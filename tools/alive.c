@@ -1,38 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "alive.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "reach.h"
 
 /* Room for /proc/PID/stat up to the number of threads. */
 #define STAT_SIZE 512
 
-static bool read_stat(pid_t pid, char *text)
+/* Return true if the text of a stat is about a process that still runs. */
+static bool tells_of_life(const char *text)
 {
-	char path[32];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, STAT_SIZE - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
-bool is_alive(pid_t pid)
-{
-	char text[STAT_SIZE], *at;
+	const char *at;
 	long threads = 0;
 	char state;
 
-	if (!read_stat(pid, text))
-		return false;
 	/* Its name, in parentheses, may hold anything. */
 	at = strrchr(text, ')');
 	if (!at || sscanf(at + 1,
@@ -41,6 +26,19 @@ bool is_alive(pid_t pid)
 			  &state, &threads) != 2)
 		return false;
 	return (state != 'Z' && state != 'X') || threads > 1;
+}
+
+bool is_alive(pid_t pid)
+{
+	char path[32], *text;
+	bool is;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	text = ow_reach_text(path, STAT_SIZE, NULL);
+	/* A process for which the kernel does not answer is there. */
+	is = text ? tells_of_life(text) : errno == ETIMEDOUT;
+	free(text);
+	return is;
 }
 
 bool is_any_alive(const pid_t *pids, size_t nr)

@@ -8,7 +8,13 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "reach.h"
 #include "stackview.h"
+
+struct lookup {
+	bool is_readable;
+	char path[];
+};
 
 struct tally {
 	unsigned long well, failed;
@@ -76,6 +82,32 @@ static void make(struct tally *t, const char *path, bool must)
 	fflush(stdout);
 }
 
+static void look_up(void *arg)
+{
+	struct lookup *l = arg;
+
+	ow_delegate_enter();
+	l->is_readable = access(l->path, R_OK) == 0;
+	ow_delegate_leave();
+}
+
+/* Return true if a file may be read, of which a process decides the way. */
+static bool is_readable(const char *path)
+{
+	struct lookup *l = calloc(1, sizeof(*l) + strlen(path) + 1);
+	enum ow_delegation how;
+	bool is;
+
+	if (!l)
+		return false;
+	strcpy(l->path, path);
+	how = ow_reach(look_up, l);
+	is = how == OW_DELEGATION_DONE && l->is_readable;
+	if (how != OW_DELEGATION_LOST)
+		free(l);
+	return is;
+}
+
 /* Every file that a process has mapped with code in it. */
 static void make_all(struct tally *t, pid_t pid)
 {
@@ -98,7 +130,7 @@ static void make_all(struct tally *t, pid_t pid)
 		snprintf(seen, sizeof(seen), "%s", m.path);
 		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid,
 			 m.path);
-		make(t, access(path, R_OK) == 0 ? path : m.path, false);
+		make(t, is_readable(path) ? path : m.path, false);
 	}
 	ow_capture_destroy(c);
 }

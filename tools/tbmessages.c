@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tbmessages.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "reach.h"
+
+#define MOST_MAPS ((size_t)64 << 20)
 
 void tb_complain(const char *what, const char *why)
 {
@@ -36,18 +42,18 @@ void tb_complain_of_thread(const struct tb_args *args, pid_t tid,
 
 void tb_complain_maps(pid_t pid)
 {
-	char line[4096], path[32];
-	FILE *maps;
+	char path[32], *text, *line, *end;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	maps = fopen(path, "re");
+	text = ow_reach_text(path, MOST_MAPS, NULL);
 	fprintf(stderr, "maps of %d:\n", pid);
-	while (maps && fgets(line, sizeof(line), maps)) {
-		line[strcspn(line, "\n")] = '\0';
+	if (!text)
+		tb_complain("", strerror(errno));
+	for (line = text; line && (end = strchr(line, '\n')); line = end + 1) {
+		*end = '\0';
 		tb_complain("", line);
 	}
-	if (maps)
-		fclose(maps);
+	free(text);
 }
 
 /* libunwind's error of the same meaning (libunwind-common.h). */

@@ -4,15 +4,23 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "grow.h"
+#include "reach.h"
+
+#define MOST_STATUS 65536
 
 /* All threads of a process, in the kernel's order: that of their birth. */
 struct tasks {
+	pid_t pid;
+	bool with_states;
 	pid_t *tids;
+	char *states; /* a letter each */
 	size_t nr, room;
+	int error;
 };
 
 static bool add_task(struct tasks *t, pid_t tid)
@@ -23,26 +31,88 @@ static bool add_task(struct tasks *t, pid_t tid)
 	return true;
 }
 
-static bool list_tasks(struct tasks *t, pid_t pid, FILE *err)
+/* The letter in /proc/PID/task/TID/status, or '?' if the thread is gone. */
+static char state_of(pid_t pid, pid_t tid)
+{
+	char path[64], state = '?', *text;
+	const char *line;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	text = ow_reach_text(path, MOST_STATUS, NULL);
+	line = text ? strstr(text, "\nState:") : NULL;
+	if (line)
+		sscanf(line, "\nState:\t%c", &state);
+	free(text);
+	return state;
+}
+
+static bool add_tasks(struct tasks *t, DIR *dir)
 {
 	struct dirent *entry;
 	bool good = true;
-	char path[32];
-	DIR *dir;
 
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
-	if (!dir) {
-		fprintf(err, "%s: %s\n", path, strerror(errno));
-		return false;
-	}
-	while (good && (entry = readdir(dir)))
-		if (isdigit((unsigned char)entry->d_name[0]))
+	do {
+		ow_delegate_enter();
+		entry = readdir(dir);
+		ow_delegate_leave();
+		if (entry && isdigit((unsigned char)entry->d_name[0]))
 			good = add_task(t, atoi(entry->d_name));
-	closedir(dir);
-	if (!good)
-		fputs("out of memory\n", err);
+	} while (good && entry);
 	return good;
+}
+
+/* All that is asked of the kernel, by a process that may be lost. */
+static void look_at_tasks(void *arg)
+{
+	struct tasks *t = arg;
+	char path[32];
+	size_t i;
+	DIR *dir;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
+	fd = ow_reach_open(path, O_RDONLY | O_DIRECTORY);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	t->error = errno;
+	if (!dir)
+		return;
+	t->error = add_tasks(t, dir) ? 0 : ENOMEM;
+	closedir(dir);
+	if (!t->with_states || t->error)
+		return;
+	t->states = calloc(t->nr + 1, 1);
+	for (i = 0; t->states && i < t->nr; i++)
+		t->states[i] = state_of(t->pid, t->tids[i]);
+	t->error = t->states ? 0 : ENOMEM;
+}
+
+static void free_tasks(struct tasks *t)
+{
+	if (t) {
+		free(t->tids);
+		free(t->states);
+		free(t);
+	}
+}
+
+static struct tasks *list_tasks(const struct tb_args *args, FILE *err)
+{
+	struct tasks *t = calloc(1, sizeof(*t));
+	enum ow_delegation how;
+	int error = ENOMEM;
+
+	if (t) {
+		t->pid = args->pid;
+		t->with_states = args->states != NULL;
+		how = ow_reach(look_at_tasks, t);
+		error = how == OW_DELEGATION_DONE ? t->error : ETIMEDOUT;
+		if (!error)
+			return t;
+		if (how != OW_DELEGATION_LOST)
+			free_tasks(t);
+	}
+	fprintf(err, "/proc/%d/task: %s\n", args->pid, strerror(error));
+	return NULL;
 }
 
 /* Room for nr threads; an empty array still is no NULL. */
@@ -92,21 +162,6 @@ static bool choose_listed(struct tb_threads *t, const struct tasks *all,
 	return true;
 }
 
-/* The letter in /proc/PID/task/TID/status, or '?' if the thread is gone. */
-static char state_of(pid_t pid, pid_t tid)
-{
-	char path[64], line[256], state = '?';
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	f = fopen(path, "re");
-	while (f && state == '?' && fgets(line, sizeof(line), f))
-		sscanf(line, "State:\t%c", &state);
-	if (f)
-		fclose(f);
-	return state;
-}
-
 static void choose_in_states(struct tb_threads *t, const struct tasks *all,
 			     const struct tb_args *args)
 {
@@ -114,7 +169,7 @@ static void choose_in_states(struct tb_threads *t, const struct tasks *all,
 	char state;
 
 	for (i = 0; i < all->nr; i++) {
-		state = state_of(args->pid, all->tids[i]);
+		state = all->states[i];
 		if (!strchr(args->states, state))
 			continue;
 		t->tids[t->nr] = all->tids[i];
@@ -127,17 +182,17 @@ static void choose_in_states(struct tb_threads *t, const struct tasks *all,
 bool tb_threads_choose(struct tb_threads *ret, const struct tb_args *args,
 		       FILE *err)
 {
-	struct tasks all = { 0 };
+	struct tasks *all = list_tasks(args, err);
 	bool good;
 
 	*ret = (struct tb_threads){ 0 };
-	good = list_tasks(&all, args->pid, err) &&
-	       make_room(ret, args->states ? all.nr : args->nr_threads, err);
+	good = all &&
+	       make_room(ret, args->states ? all->nr : args->nr_threads, err);
 	if (good && args->states)
-		choose_in_states(ret, &all, args);
+		choose_in_states(ret, all, args);
 	else if (good)
-		good = choose_listed(ret, &all, args, err);
-	free(all.tids);
+		good = choose_listed(ret, all, args, err);
+	free_tasks(all);
 	return good;
 }
 

@@ -11,6 +11,11 @@
  * fusestack exec - DIR: a thread executes a file of which nothing can be read.
  * fusestack jit - DIR: an overlay over the file system is its /tmp, nothing is answered
  * any more, and a thread runs code of no object.
+ * fusestack flush - DIR: a child executes a program, and the kernel waits while it
+ * closes a file for that: it holds the child's exec_update_lock.
+ * fusestack fault - DIR: a thread of a child waits for a page, and holds mmap_lock;
+ * another one waits to change what is mapped, so that nobody else gets that lock.
+ * The last two say "ready PID" of the child.
  * It is mounted on DIR, for this process alone.
  */
 #include <dlfcn.h>
@@ -19,11 +24,13 @@
 #include <linux/fuse.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -33,12 +40,15 @@
 
 #define STACK_FILE ((size_t)1 << 20)
 #define FILE_NODE  2
+#define BAD_READS  2 /* by which the kernel takes a fault again, with the lock */
 
 static int device, backing = -1;
 static sem_t has_device;
 static int is_async, is_silent; /* is_silent: no READ is answered */
 static volatile int is_dead;    /* nothing is */
 static size_t file_size = STACK_FILE;
+static pid_t child; /* that the last two are about; 0: none */
+static int is_silent_at_flush, bad_reads, silence[2];
 static char request[1 << 20];
 
 static void reply(const struct fuse_in_header *in, int error, const void *bytes,
@@ -78,6 +88,19 @@ static void answer_init(const struct fuse_in_header *in,
 	reply(in, 0, &out, sizeof(out));
 }
 
+/* The child can be told by nothing that needs its memory's lock. */
+static void say_silent(void)
+{
+	if (!child || is_dead)
+		return;
+	is_dead = 1;
+	if (!is_silent_at_flush && write(silence[1], "", 1) != 1)
+		fail("pipe");
+	usleep(200000);
+	printf("ready %d\n", (int)child);
+	fflush(stdout);
+}
+
 static void answer_read(const struct fuse_in_header *in,
 			const struct fuse_read_in *read_in)
 {
@@ -85,8 +108,15 @@ static void answer_read(const struct fuse_in_header *in,
 	size_t size = read_in->size;
 	ssize_t n;
 
-	if (is_silent)
+	if (bad_reads > 0) {
+		bad_reads--;
+		reply(in, -EIO, NULL, 0);
 		return;
+	}
+	if (is_silent) {
+		say_silent();
+		return;
+	}
 	if (read_in->offset >= file_size)
 		size = 0;
 	else if (size > file_size - read_in->offset)
@@ -119,6 +149,12 @@ static void answer(const struct fuse_in_header *in)
 	case FUSE_STATFS: reply(in, 0, &statfs, sizeof(statfs)); break;
 	case FUSE_OPEN: reply(in, 0, &opened, sizeof(opened)); break;
 	case FUSE_READ: answer_read(in, (const void *)(in + 1)); break;
+	case FUSE_FLUSH:
+		if (is_silent_at_flush)
+			say_silent();
+		else
+			reply(in, -ENOSYS, NULL, 0);
+		break;
 	case FUSE_RELEASE: reply(in, 0, NULL, 0); break;
 	case FUSE_FORGET:
 	case FUSE_BATCH_FORGET:
@@ -216,6 +252,52 @@ static void *execute(void *path)
 	return NULL;
 }
 
+/* While somebody waits with the lock for a page, wait for it. */
+static void *map_more(void *arg)
+{
+	char byte;
+
+	(void)arg;
+	if (read(silence[0], &byte, 1) == 1)
+		mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return NULL;
+}
+
+static void wait_in_kernel(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	volatile char *file =
+		mmap(NULL, file_size, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (fd < 0 || file == MAP_FAILED)
+		fail(path);
+	if (is_silent_at_flush) {
+		execl("/bin/sleep", "sleep", "1000", NULL);
+		fail("exec");
+	}
+	start(map_more, NULL);
+	(void)*file;
+	fail("page");
+}
+
+/* The server is a process of its own, which outlives the child. */
+static void serve_child(const char *path)
+{
+	if (pipe2(silence, O_CLOEXEC))
+		fail("pipe");
+	child = fork();
+	if (child < 0)
+		fail("fork");
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		close(device);
+		wait_in_kernel(path);
+	}
+	while (read(device, request, sizeof(request)) > 0)
+		if (!is_dead)
+			answer((const void *)request);
+}
+
 static void call_object(const char *path, int will_die)
 {
 	void *object = dlopen(path, RTLD_NOW);
@@ -251,10 +333,13 @@ int main(int argc, char **argv)
 		       (argc > 2 && strcmp(argv[1], "object") == 0);
 	int is_object = will_die || (argc > 2 && !strcmp(argv[1], "served"));
 	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
+	int is_fault = argc > 2 && strcmp(argv[1], "fault") == 0;
 
 	if (argc < 4)
 		return 64;
-	is_silent = strcmp(argv[1], "never") == 0 || is_exec;
+	is_silent_at_flush = strcmp(argv[1], "flush") == 0;
+	bad_reads = is_fault ? BAD_READS : 0;
+	is_silent = strcmp(argv[1], "never") == 0 || is_exec || is_fault;
 	is_async = strcmp(argv[2], "async") == 0;
 	if (is_object)
 		open_backing(argv[2]);
@@ -263,6 +348,11 @@ int main(int argc, char **argv)
 	if (is_layered && mkdir(path, 0755))
 		fail(path);
 	mount_here(path);
+	if (is_silent_at_flush || is_fault) {
+		snprintf(path, sizeof(path), "%.4000s/file", dir);
+		serve_child(path);
+		return 1;
+	}
 	start(serve, NULL);
 	sem_wait(&has_device);
 	close(device);

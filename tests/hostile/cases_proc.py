@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes of which the kernel does not answer while it waits for a server."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+from harness import (PATIENCE, Skip, case, check, need_root, wait_for_line)
+
+LONGEST = 25  # s, for a tool that gives up: each call may take 2 s
+
+
+class Stuck:
+    """A process that waits in the kernel, and the server that it waits for."""
+
+    def __init__(self, context, how):
+        need_root()
+        if not os.path.exists('/dev/fuse'):
+            raise Skip('/dev/fuse is not here')
+        place = os.path.join(context.tmp, how)
+        os.mkdir(place)
+        # Whoever looks at the child waits: the harness doesn't, to see it rest.
+        server = context.start(['fusestack', how, '-', place], ready=None)
+        said = wait_for_line(server, 'ready')
+        self.pid = int(re.search(r'ready (\d+)', said).group(1))
+
+
+def run_in_time(command):
+    """What a tool says that must end by itself, whatever it ends by."""
+    try:
+        return subprocess.run([str(part) for part in command],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              timeout=LONGEST, check=False)
+    except subprocess.TimeoutExpired:
+        check(False, '%s does not end' % ' '.join(map(str, command)))
+
+
+def end_in_time(command, number):
+    """A signal ends the tool, which waits for the kernel by then."""
+    with subprocess.Popen([str(part) for part in command],
+                          stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as tool:
+        try:
+            time.sleep(0.5)
+            tool.send_signal(number)
+            check(tool.wait(timeout=PATIENCE) in (-number, 0, 1, 2), 'status',
+                  tool.returncode)
+        except subprocess.TimeoutExpired:
+            check(False, '%s does not end' % ' '.join(map(str, command)))
+        finally:
+            tool.kill()
+
+
+def looks_at(context, pid):
+    """All ways to look at one process."""
+    snap = os.path.join(context.tmp, 'snap')
+    stack = [context.outwind, 'stack']
+    yield stack + [pid]
+    yield stack + ['--syscall', '--wchan', '--kernel', pid]
+    yield stack + ['--no-stop', pid]
+    yield stack + ['--gentle', '--proc-mem', pid]
+    yield [context.outwind, 'snap', '-o', snap, pid]
+    yield [context.outwind, 'tables', pid]
+    yield [context.tbstack, pid]
+    yield [context.tbstack, '--verbose', '%d/RSD' % pid]
+
+
+def check_looks(context, how):
+    stuck = Stuck(context, how)
+    for command in looks_at(context, stuck.pid):
+        done = run_in_time(command)
+        check(done.stderr.count(b'\n') >= 1, 'a line on stderr',
+              (command, done))
+        for number in (signal.SIGINT, signal.SIGTERM):
+            end_in_time(command, number)
+
+
+@case('proc: a program is executed, and the kernel closes a file for ever')
+def _(context):
+    check_looks(context, 'flush')
+
+
+@case('proc: a lock on mappings that is never let go')
+def _(context):
+    check_looks(context, 'fault')
