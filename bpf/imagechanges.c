@@ -8,14 +8,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "imageusers.h"
+#include "leftout.h"
 #include "monotonic.h"
 #include "remapped.h"
 
 #define MOST_LOOKS  100        /* a millisecond apart */
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
+
+#define CALL_NS      500000000   /* for the kernel to answer about a process, */
+#define LESS_CALL_NS 50000000    /* or if it did not about */
+#define MANY_SILENT  8           /* of them */
+#define LOOK_NS      4000000000  /* for all of a look */
+#define SILENT_NS    60000000000 /* until it is asked about the process again */
+
+/* What a delegate asks of the kernel about a process; lost with the delegate. */
+struct look {
+	pid_t pid;
+	bool has_list; /* the mappings are given, not asked for */
+	bool failed;
+	uid_t uid;
+	struct ow_mappings maps;
+	struct ow_identity *files; /* of each mapping that has code */
+};
 
 struct ow_image_share {
 	uid_t uid;
@@ -40,17 +58,102 @@ static struct ow_image_share *share_of(struct ow_images *im, uid_t uid)
 }
 
 /* Whose process it is; one that has ended is nobody's in particular. */
-static uid_t uid_of(struct ow_image_user *user)
+static uid_t find_uid(pid_t pid)
 {
 	char path[32];
 	struct stat st;
+	int failed;
 
-	if (user->has_uid)
-		return user->uid;
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	ow_delegate_enter();
+	failed = stat(path, &st);
+	ow_delegate_leave();
+	return failed ? (uid_t)-1 : st.st_uid;
+}
+
+static void take_look(void *arg)
+{
+	struct look *l = arg;
+	size_t i, nr = 0;
+
+	if (!l->has_list) {
+		l->failed = ow_mappings_read_code(l->pid, &l->maps, NULL) != 0;
+		if (l->failed)
+			return;
+		ow_remapped_settle(&l->maps);
+		ow_mappings_close(&l->maps);
+	}
+	l->uid = find_uid(l->pid);
+	l->files = calloc(l->maps.nr + 1, sizeof(*l->files));
+	l->failed = !l->files;
+	for (i = 0; l->files && i < l->maps.nr; i++)
+		if (l->maps.list[i].executable && nr++ < OW_RECORD_MAPPINGS)
+			l->files[i] =
+				ow_sampledobjects_see(l->pid, &l->maps.list[i]);
+}
+
+static struct look *create_look(const struct ow_image_user *user)
+{
+	struct look *l = calloc(1, sizeof(*l));
+
+	if (l)
+		l->pid = user->pid;
+	return l;
+}
+
+static void destroy_look(struct look *l)
+{
+	if (!l)
+		return;
+	ow_mappings_free(&l->maps);
+	free(l->files);
+	free(l);
+}
+
+/* Leave a process out for a while about which the kernel does not answer. */
+static void note_silent(struct ow_images *im, struct ow_image_user *user)
+{
+	char path[32];
+
+	im->nr_silent++;
+	user->silent_until = ow_now_ns() + SILENT_NS;
 	snprintf(path, sizeof(path), "/proc/%d", user->pid);
-	user->uid = stat(path, &st) ? (uid_t)-1 : st.st_uid;
-	user->has_uid = true;
-	return user->uid;
+	ow_lose_file(path,
+		     "the kernel did not answer in time, as a program that "
+		     "is being executed, or the server of a file, keeps it "
+		     "waiting");
+}
+
+/* Have a look taken, which is the caller's then; or NULL, and it is none's. */
+static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
+			      struct look *l)
+{
+	struct ow_delegate_limits limits = {
+		.call_ns = im->nr_silent < MANY_SILENT ? CALL_NS : LESS_CALL_NS,
+	};
+	enum ow_delegation end;
+
+	if (!l || ow_now_ns() < user->silent_until) {
+		destroy_look(l);
+		return NULL;
+	}
+	limits.until_ns = ow_now_ns() + LOOK_NS;
+	end = ow_delegate_run(take_look, l, &limits, NULL);
+	if (end == OW_DELEGATION_DONE && !l->failed) {
+		user->uid = l->uid;
+		user->has_uid = true;
+		return l;
+	}
+	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST)
+		note_silent(im, user);
+	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
+		destroy_look(l);
+	return NULL;
+}
+
+static uid_t uid_of(const struct ow_image_user *user)
+{
+	return user->has_uid ? user->uid : (uid_t)-1;
 }
 
 /* May another object be opened for the process? */
@@ -73,14 +176,15 @@ static size_t nr_opened(const struct ow_sampledobjects *o)
 }
 
 static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
-			  const struct ow_mapping *map)
+			  const struct ow_mapping *map,
+			  const struct ow_identity *seen)
 {
 	size_t before = nr_opened(im->objects);
 	struct ow_image_share *share;
 	uint32_t number;
 
 	im->objects->is_full = !may_open(im, user);
-	number = ow_sampledobjects_number(im->objects, user->pid, map);
+	number = ow_sampledobjects_number(im->objects, user->pid, map, seen);
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)
 		return number;
@@ -92,7 +196,8 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 }
 
 static void fill_range(struct ow_images *im, struct ow_image_user *user,
-		       const struct ow_mapping *map, struct ow_bpf_range *r)
+		       const struct ow_mapping *map,
+		       const struct ow_identity *seen, struct ow_bpf_range *r)
 {
 	const struct ow_object *obj;
 	uint64_t bias = 0;
@@ -100,7 +205,7 @@ static void fill_range(struct ow_images *im, struct ow_image_user *user,
 	*r = (struct ow_bpf_range){ .start = map->start, .end = map->end };
 	if (map->inode == 0 && strcmp(map->path, "[vdso]") != 0)
 		return;
-	r->object = number_of(im, user, map);
+	r->object = number_of(im, user, map, seen);
 	r->mapped = r->object ? r->object : OW_BPF_NO_ROOM;
 	im->nr_refused += r->object == 0;
 	obj = ow_sampledobjects_get(im->objects, r->object);
@@ -134,27 +239,29 @@ static bool is_full(const struct ow_image *image)
 static struct ow_bpf_range *
 list_ranges(struct ow_images *im, struct ow_image_user *user, uint32_t *nr_ret)
 {
+	struct look *l = have_look(im, user, create_look(user));
 	struct ow_bpf_range *list = NULL;
-	struct ow_mappings maps;
+	const struct ow_mapping *maps;
 	uint32_t nr = 0;
-	size_t i;
+	size_t i, nr_maps;
 
 	*nr_ret = 0;
-	if (!ow_mappings_read_code(user->pid, &maps, NULL)) {
-		ow_remapped_settle(&maps);
-		for (i = 0; i < maps.nr; i++)
-			nr += maps.list[i].executable;
-		list = nr ? calloc(nr, sizeof(*list)) : NULL;
-		if (nr > OW_RECORD_MAPPINGS) {
-			*nr_ret = nr;
-			maps.nr = 0;
-		}
-		for (i = 0; list && i < maps.nr; i++)
-			if (maps.list[i].executable)
-				fill_range(im, user, &maps.list[i],
-					   &list[(*nr_ret)++]);
+	if (!l)
+		return NULL;
+	maps = l->maps.list;
+	nr_maps = l->maps.nr;
+	for (i = 0; i < nr_maps; i++)
+		nr += maps[i].executable;
+	list = nr ? calloc(nr, sizeof(*list)) : NULL;
+	if (nr > OW_RECORD_MAPPINGS) {
+		*nr_ret = nr;
+		nr_maps = 0;
 	}
-	ow_mappings_free(&maps);
+	for (i = 0; list && i < nr_maps; i++)
+		if (maps[i].executable)
+			fill_range(im, user, &maps[i], &l->files[i],
+				   &list[(*nr_ret)++]);
+	destroy_look(l);
 	return list;
 }
 
@@ -221,7 +328,7 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	ranges = list_ranges(im, user, &nr);
 	if (!ranges) {
 		/* It has ended, or is about to. */
-		if (!user->base && user->nr == 0)
+		if (!user->base && user->nr == 0 && !user->silent_until)
 			ow_images_end(im, pid, as_of + 1);
 		return NULL;
 	}
@@ -232,6 +339,22 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	ow_jitmaps_note(&im->jits, pid, image->ranges, image->nr);
 	*is_new = image != before;
 	return image;
+}
+
+static bool is_silent(const struct ow_images *im, pid_t pid)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	return user && user->silent_until;
+}
+
+static struct ow_image *fail_silent(pid_t pid, struct ow_error *err)
+{
+	ow_fail(err, OW_CODE_TIMEOUT,
+		"process %d can't be looked at: the kernel did not answer in "
+		"time",
+		pid);
+	return NULL;
 }
 
 struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
@@ -248,21 +371,17 @@ struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
 			return image;
 		if (kill(pid, 0) && errno == ESRCH)
 			break;
+		if (is_silent(im, pid))
+			return fail_silent(pid, err);
 		usleep(1000);
 	}
 	ow_fail(err, OW_CODE_ABSENT, "no process %d, or it has no memory", pid);
 	return NULL;
 }
 
-/* Open the file of a mapping that was told of. */
-static void open_file(struct ow_images *im, struct ow_image_user *user,
-		      struct ow_image_change *c)
+static struct ow_mapping mapping_of(const struct ow_image_change *c)
 {
-	struct ow_mapping map;
-
-	if (!c->file)
-		return;
-	map = (struct ow_mapping){
+	return (struct ow_mapping){
 		.start = c->range.start,
 		.end = c->range.end,
 		.off = c->range.bias,
@@ -271,9 +390,51 @@ static void open_file(struct ow_images *im, struct ow_image_user *user,
 		.executable = true,
 		.path = c->file->path,
 	};
-	fill_range(im, user, &map, &c->range);
+}
+
+/* Open the file of a mapping that was told of. */
+static void open_file(struct ow_images *im, struct ow_image_user *user,
+		      struct ow_image_change *c, const struct ow_identity *seen)
+{
+	const struct ow_mapping map = mapping_of(c);
+
+	fill_range(im, user, &map, seen, &c->range);
 	ow_imagefile_leave(c->file);
 	c->file = NULL;
+}
+
+/* Return true if a change is a mapping after that time. */
+static bool is_mapping(const struct ow_image_change *c, uint64_t since)
+{
+	return c->event == OW_IMAGE_MAP && c->time > since;
+}
+
+/* Open the files of mappings among the first changes, that were made after a time. */
+static void open_files(struct ow_images *im, struct ow_image_user *user,
+		       uint64_t since, uint32_t nr)
+{
+	static const struct ow_identity unknown;
+	struct ow_mapping *list = calloc((size_t)nr + 1, sizeof(*list));
+	struct look *l = list ? create_look(user) : NULL;
+	uint32_t i, n = 0;
+
+	for (i = 0; list && i < nr; i++)
+		if (is_mapping(&user->log[i], since) && user->log[i].file)
+			list[n++] = mapping_of(&user->log[i]);
+	if (l) {
+		l->has_list = true;
+		l->maps.list = list;
+		l->maps.nr = n;
+	} else {
+		free(list);
+	}
+	if (n > 0)
+		l = have_look(im, user, l);
+	for (i = n = 0; i < nr; i++)
+		if (is_mapping(&user->log[i], since) && user->log[i].file)
+			open_file(im, user, &user->log[i],
+				  l ? &l->files[n++] : &unknown);
+	destroy_look(l);
 }
 
 /*
@@ -285,18 +446,15 @@ static struct ow_bpf_range *collect(struct ow_images *im,
 				    uint32_t nr, struct ow_image_list *ret)
 {
 	struct ow_bpf_range *maps = calloc(2 * (size_t)nr + 1, sizeof(*maps));
-	struct ow_image_change *c;
 	int64_t left;
 	uint32_t i;
 
 	ret->nr = 0;
-	for (i = 0; maps && i < nr; i++) {
-		c = &user->log[i];
-		if (c->event != OW_IMAGE_MAP || c->time <= since)
-			continue;
-		open_file(im, user, c);
-		maps[ret->nr++] = c->range;
-	}
+	if (maps)
+		open_files(im, user, since, nr);
+	for (i = 0; maps && i < nr; i++)
+		if (is_mapping(&user->log[i], since))
+			maps[ret->nr++] = user->log[i].range;
 	left = maps ? ow_image_flatten(maps, ret->nr) : -1;
 	if (left < 0) {
 		free(maps);

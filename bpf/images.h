@@ -46,6 +46,7 @@ struct ow_image_user {
 	uint32_t nr_opened;    /* objects that it was the first to map */
 	bool has_uid, is_full; /* is_full: counted as having too many ranges */
 	uid_t uid;
+	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
 };
 
 struct ow_images {
@@ -70,6 +71,7 @@ struct ow_images {
 	size_t nr, nr_buckets;
 	uint32_t last_id;
 	size_t nr_ranges; /* of all images */
+	size_t nr_silent; /* times that the kernel did not answer */
 	struct ow_image *first_idle, *last_idle;
 
 	struct ow_image_user **users; /* buckets, by pid */

@@ -12,6 +12,7 @@
 #include "error.h"
 #include "monotonic.h"
 #include "procfs.h"
+#include "reach.h"
 
 int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
 			 struct ow_error *err)
@@ -46,23 +47,67 @@ int ow_perfsampling_begin(struct ow_recorder *r, struct ow_error *err)
 	return ow_perfrings_add(&p->rings, &p->attr, -1, err);
 }
 
+/* What is asked of a delegate, and lost with it. */
+struct listing {
+	pid_t pid;
+	pid_t *tids;
+	size_t nr;
+	int failed;
+	struct ow_error err;
+};
+
+static void list_threads(void *arg)
+{
+	_cleanup_(ow_closep) int dir = -1;
+	struct listing *l = arg;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/task", l->pid);
+	dir = ow_reach_open(path, O_RDONLY | O_DIRECTORY);
+	l->failed = dir < 0 ? ow_fail(&l->err, OW_CODE_ABSENT,
+				      "process %d has exited", l->pid) :
+			      ow_tasks_list(dir, &l->tids, &l->nr, &l->err);
+}
+
+/* The ids of all threads; the caller frees *ret. */
+static int reach_threads(pid_t pid, pid_t **ret, size_t *nr_ret,
+			 struct ow_error *err)
+{
+	struct listing *l = calloc(1, sizeof(*l));
+	enum ow_delegation end;
+	int failed;
+
+	if (!l)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	l->pid = pid;
+	end = ow_reach(list_threads, l);
+	if (end == OW_DELEGATION_DONE) {
+		*ret = l->tids;
+		*nr_ret = l->nr;
+		failed = l->failed;
+		if (failed && err)
+			*err = l->err;
+	} else {
+		failed = ow_fail(err, OW_CODE_TIMEOUT,
+				 "process %d: the kernel did not answer in "
+				 "time",
+				 pid);
+	}
+	if (end != OW_DELEGATION_LOST)
+		free(l);
+	return failed;
+}
+
 int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct ow_perfsampling *p = r->priv;
-	_cleanup_(ow_closep) int dir = -1;
 	_cleanup_(ow_freep) pid_t *tids = NULL;
-	char path[32];
-	size_t nr, i;
+	size_t nr = 0, i;
 	int failed;
 
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return ow_fail(err, OW_CODE_ABSENT, "process %d has exited",
-			       pid);
-	failed = ow_tasks_list(dir, &tids, &nr, err);
+	failed = reach_threads(pid, &tids, &nr, err);
 	for (i = 0; !failed && i < nr; i++)
 		failed = ow_perfrings_add(&p->rings, &p->attr, tids[i], err);
 	return failed;

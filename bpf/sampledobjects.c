@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "likeness.h"
 #include "monotonic.h"
@@ -87,22 +88,37 @@ static struct ow_capture_module *module_of(const struct ow_sampledobjects *o,
 	return &o->all->modules[number - 1];
 }
 
+struct ow_identity ow_sampledobjects_see(pid_t pid,
+					 const struct ow_mapping *map)
+{
+	struct ow_identity seen = { .inode = 0 };
+	char path[64];
+
+	if (map->inode == 0)
+		return seen;
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)map->start, (unsigned long long)map->end);
+	ow_delegate_enter();
+	if (!ow_identity_look(path, &seen))
+		seen.inode = 0;
+	ow_delegate_leave();
+	return seen;
+}
+
 /*
  * The file of a mapping as it is now, or false if it can't be looked at.  On
  * btrfs and overlay the device that a mapping tells is not that of stat(2), so
  * files of two subvolumes can have the same numbers there.  a is what was mapped
  * by these numbers before.
  */
-static bool identify(pid_t pid, const struct ow_mapping *map,
+static bool identify(const struct ow_mapping *map,
+		     const struct ow_identity *seen,
 		     const struct ow_object_alias *a, struct ow_identity *ret)
 {
-	char path[64];
-
 	if (map->inode == 0)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)map->start, (unsigned long long)map->end);
-	if (ow_identity_look(path, ret) && ret->inode == map->inode)
+	*ret = *seen;
+	if (ret->inode == map->inode)
 		return true;
 	/* The process may be gone, or we may not look there. */
 	return map->path[0] == '/' && !map->deleted &&
@@ -405,13 +421,15 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 
 /* Return true if the alias is what is mapped there now. */
 static bool is_current(struct ow_sampledobjects *o, pid_t pid,
-		       const struct ow_mapping *map, struct ow_object_alias *a)
+		       const struct ow_mapping *map,
+		       const struct ow_identity *seen,
+		       struct ow_object_alias *a)
 {
 	const struct ow_capture_module *m = module_of(o, a->number);
 	struct ow_identity now;
 
 	/* Where devices are told apart, the inode is that one: it is open. */
-	if (!identify(pid, map, a, &now))
+	if (!identify(map, seen, a, &now))
 		return a->pid || a->file.dev == a->dev || !a->file.inode;
 	if (m->object)
 		return m->object->is_image ||
@@ -422,14 +440,15 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 }
 
 uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
-				  const struct ow_mapping *map)
+				  const struct ow_mapping *map,
+				  const struct ow_identity *seen)
 {
 	/* Each process of another word size tells of a vDSO itself. */
 	bool is_told = map->inode == 0 && !is_own_vdso(map);
 	struct ow_object_alias *old = is_told ? NULL : find_alias(o, pid, map);
 	struct ow_object_alias new = { .dev = map->dev, .inode = map->inode };
 
-	if (old && is_current(o, pid, map, old))
+	if (old && is_current(o, pid, map, seen, old))
 		return old->number;
 	new.number = add(o, pid, map, &new);
 	if (new.number && old) {

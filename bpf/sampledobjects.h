@@ -40,9 +40,20 @@ int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 			   struct ow_error *err);
 void ow_sampledobjects_deinit(struct ow_sampledobjects *o);
 
-/* The number of what a process has mapped, opened if it is new; 0: no room. */
+/*
+ * Look at the file of a process's mapping, by its address; inode 0: it can't be
+ * looked at.  The kernel may keep this waiting: let a delegate do it.
+ */
+struct ow_identity ow_sampledobjects_see(pid_t pid,
+					 const struct ow_mapping *map);
+
+/*
+ * The number of what a process has mapped, opened if it is new; 0: no room.  seen is
+ * what ow_sampledobjects_see() has just returned.
+ */
 uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
-				  const struct ow_mapping *map);
+				  const struct ow_mapping *map,
+				  const struct ow_identity *seen);
 
 /* The object of that number, or NULL if it could not be opened. */
 struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,

@@ -85,3 +85,33 @@ def _(context):
 @case('proc: a lock on mappings that is never let go')
 def _(context):
     check_looks(context, 'fault')
+
+
+def check_record(context, how):
+    """The recorder ends in time, and sees the others."""
+    stuck = Stuck(context, how)
+    command = [context.outwind, 'record', '-f', 'folded', '-o', '-']
+    probe = context.run('record', '-f', 'folded', '-o', '-', '--', 'true')
+    if probe.returncode:
+        raise Skip(probe.stderr.decode().strip())
+    busy = context.start(['bystander'], ready=None)
+    done = run_in_time(command + ['-d', 1, '-a'])
+    check(done.returncode == 0, 'status', done)
+    check(b'bystander;' in done.stdout and b'inner' in done.stdout,
+          'stacks of others', done.stdout)
+    check(b'the kernel did not answer' in done.stderr, 'who is left out',
+          done.stderr)
+    done = run_in_time(command + ['-d', 1, '-p', stuck.pid])
+    check(done.stderr.count(b'\n') >= 1, 'a line on stderr', done)
+    check(busy.poll() is None, 'the other process')
+    end_in_time(command + ['-a'], signal.SIGINT)
+
+
+@case('proc: a recorder beside a program that is executed for ever')
+def _(context):
+    check_record(context, 'flush')
+
+
+@case('proc: a recorder beside a lock on mappings')
+def _(context):
+    check_record(context, 'fault')

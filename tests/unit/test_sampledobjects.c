@@ -33,6 +33,14 @@ static void copy_program(const char *name)
 	close(to);
 }
 
+static uint32_t number_seen(struct ow_sampledobjects *o,
+			    const struct ow_mapping *map)
+{
+	const struct ow_identity seen = ow_sampledobjects_see(getpid(), map);
+
+	return ow_sampledobjects_number(o, getpid(), map, &seen);
+}
+
 /* The number of a file, of which we have a page mapped meanwhile. */
 static uint32_t number_of(struct ow_sampledobjects *o, const char *name)
 {
@@ -51,7 +59,7 @@ static uint32_t number_of(struct ow_sampledobjects *o, const char *name)
 		abort();
 	map.dev = st.st_dev;
 	map.inode = st.st_ino;
-	number = ow_sampledobjects_number(o, getpid(), &map);
+	number = number_seen(o, &map);
 	munmap(page, 4096);
 	close(fd);
 	free(path);
@@ -290,7 +298,7 @@ static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
 					.executable = true,
 					.path = "[vdso]" };
 
-	return ow_sampledobjects_number(o, getpid(), &map);
+	return number_seen(o, &map);
 }
 
 /* A process may write to its vDSO, and tells nothing of another one's by it. */
