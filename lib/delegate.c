@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "delegate.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -23,6 +25,7 @@
 #define MOST_KILLED_NS 200000000
 #define NAP_NS         1000000
 #define STUCK_NS       1000000000 /* without a CPU, after a signal to end */
+#define STARVED_LIMITS 10 /* that a delegate may take if it lacks but a CPU */
 
 enum state {
 	STATE_RUNS,  /* it may hold locks */
@@ -244,21 +247,51 @@ static bool is_done_soon(struct delegate *d)
 	return is_done;
 }
 
+/* Return true if a process waits for nothing but a CPU. */
+static bool is_runnable(pid_t pid)
+{
+	char path[32], text[64];
+	const char *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	end = strrchr(text, ')');
+	return end && strncmp(end, ") R", 3) == 0;
+}
+
+/*
+ * Return true if a delegate is within a limit after so much time.  On a machine that
+ * has much to do, it may be a second until it gets a CPU.
+ */
+static bool is_within(uint64_t ns, uint64_t limit_ns, pid_t pid)
+{
+	return ns < limit_ns ||
+	       (ns / STARVED_LIMITS < limit_ns && is_runnable(pid));
+}
+
 /* End a delegate that waits, unless that call has just returned. */
 static enum ow_delegation give_up(struct delegate *d, pid_t pid,
 				  uint64_t killed_ns)
 {
 	const struct timespec nap = { 0, NAP_NS };
 	int waits = STATE_WAITS;
-	uint64_t until;
+	uint64_t begun;
 
 	if (!__atomic_compare_exchange_n(&d->state, &waits, STATE_LEFT, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return OW_DELEGATION_DONE;
 	kill(pid, SIGKILL);
-	until = ow_now_ns() +
-		(killed_ns < MOST_KILLED_NS ? killed_ns : MOST_KILLED_NS);
-	while (ow_now_ns() < until) {
+	if (killed_ns > MOST_KILLED_NS)
+		killed_ns = MOST_KILLED_NS;
+	begun = ow_now_ns();
+	while (is_within(ow_now_ns() - begun, killed_ns, pid)) {
 		if (waitpid(pid, NULL, __WALL | WNOHANG) == pid)
 			return OW_DELEGATION_GIVEN_UP;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
@@ -345,8 +378,8 @@ static enum ow_delegation await(struct delegate *d, pid_t pid,
 			since = now;
 		if (ow_delegate_must_end())
 			__atomic_store_n(&d->must_end, true, __ATOMIC_RELAXED);
-		else if (now - since < limits->call_ns &&
-			 now < limits->until_ns)
+		else if (now < limits->until_ns &&
+			 is_within(now - since, limits->call_ns, pid))
 			continue;
 		end = give_up(d, pid, limits->call_ns / KILLED_PART);
 		if (end != OW_DELEGATION_DONE)

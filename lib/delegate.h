@@ -32,7 +32,10 @@ enum ow_delegation {
 	OW_DELEGATION_NONE, /* no process could be started */
 };
 
-/* How long a delegate may wait in one call, and until when in any. */
+/*
+ * How long a delegate may wait in one call, and until when in any.  One that waits
+ * for nothing but a CPU may take ten times as long for a call.
+ */
 struct ow_delegate_limits {
 	uint64_t call_ns;
 	uint64_t until_ns; /* of CLOCK_MONOTONIC */

@@ -3,10 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "monotonic.h"
@@ -94,6 +97,53 @@ static void test_given_up(void)
 	CHECK(ow_delegate_run(do_steps, &w, &patient, NULL) ==
 	      OW_DELEGATION_DONE);
 	CHECK(w.steps == 1000);
+}
+
+/* 5 ms of work, which take much longer where another process has the CPU. */
+static void work_without_cpu(void *arg)
+{
+	struct work *w = arg;
+	struct timespec t;
+
+	if (nice(19) == -1)
+		return;
+	ow_delegate_enter();
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	while (t.tv_sec == 0 && t.tv_nsec < 5000000);
+	ow_delegate_leave();
+	w->steps = 1;
+}
+
+static bool stay_on_one_cpu(cpu_set_t *old)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET((size_t)sched_getcpu(), &one);
+	return !sched_getaffinity(0, sizeof(*old), old) &&
+	       !sched_setaffinity(0, sizeof(one), &one);
+}
+
+static void test_starved(void)
+{
+	struct ow_delegate_limits limits = { SECOND / 4, UINT64_MAX };
+	struct work w = { 0 };
+	cpu_set_t old;
+	pid_t rival;
+
+	CHECK(stay_on_one_cpu(&old));
+	rival = fork();
+	if (rival == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (rival == 0)
+		continue;
+	CHECK(ow_delegate_run(work_without_cpu, &w, &limits, NULL) ==
+	      OW_DELEGATION_DONE);
+	CHECK(w.steps == 1);
+	kill(rival, SIGKILL);
+	CHECK(waitpid(rival, NULL, 0) == rival);
+	CHECK(!sched_setaffinity(0, sizeof(old), &old));
 }
 
 static void test_nested(void)
@@ -198,6 +248,7 @@ static void test_no_delegate(void)
 static const struct test tests[] = {
 	{ "what is done, by a process without our files", test_done },
 	{ "a call that does not end", test_given_up },
+	{ "a call that lacks but a CPU", test_starved },
 	{ "a delegate's own", test_nested },
 	{ "one that ends itself", test_ends_itself },
 	{ "one that a signal ends", test_crash },
