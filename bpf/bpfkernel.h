@@ -51,6 +51,12 @@ struct thread_info {
 	__u32 status;
 };
 
+struct cred {
+	struct {
+		__u32 val;
+	} uid;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -60,6 +66,7 @@ struct task_struct {
 	int exit_state; /* not 0: it has ended */
 	struct pid *thread_pid;
 	struct mm_struct *mm;
+	const struct cred *cred;
 	char comm[16];
 	struct signal_struct *signal;
 };

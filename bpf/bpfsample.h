@@ -86,6 +86,8 @@ static __always_inline void begin(struct walk *w, __u32 kind)
 	w->cold = 0;
 	w->copied = 0;
 	w->careful = 0;
+	out->uid = (__u32)bpf_get_current_uid_gid();
+	out->reserved = 0;
 	bpf_get_current_comm(out->comm, sizeof(out->comm));
 	w->hash = (name[0] * 0x9e3779b97f4a7c15ULL ^ name[1]) *
 			  0x9e3779b97f4a7c15ULL +

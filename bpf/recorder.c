@@ -11,6 +11,7 @@
 #include "filemap.h"
 #include "monotonic.h"
 #include "object.h"
+#include "procfs.h"
 #include "syscallargs.h"
 #include "syscallflags.h"
 #include "syscalls.h"
@@ -436,6 +437,9 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 	stored = ow_recorder_store(r, head, frames, ow_now_ns());
 	if (!stored)
 		return -ENOMEM;
+	if (stored->is.count == 0)
+		stored->is.uid =
+			(uid_t)ow_status_number(stored->is.pid, "Uid:");
 	stored->is.count++;
 	stored->is.value += value;
 	r->stats.samples++;

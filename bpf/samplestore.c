@@ -63,6 +63,7 @@ static struct ow_stored *make(const struct ow_bpf_stack *head,
 	e->is = (struct ow_recorded){
 		.pid = (pid_t)head->key.pid,
 		.tid = (pid_t)head->tid,
+		.uid = head->uid,
 		.kind = head->key.kind < sizeof(events) ?
 				events[head->key.kind] :
 				0,

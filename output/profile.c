@@ -6,6 +6,13 @@
 
 #include "stackview.h"
 
+/* Return false if the profile is closed: has_refused tells of it then. */
+static bool is_open(struct profile *p)
+{
+	p->has_refused |= p->is_closed;
+	return !p->is_closed;
+}
+
 /* Room for one more of nr; items stays as it is when out of memory. */
 static bool make_room(struct profile *p, void *items, uint32_t nr,
 		      uint32_t *room, size_t size)
@@ -133,7 +140,7 @@ static uint32_t intern(struct profile *p, const char *text)
 		return PROFILE_NONE;
 	slot = find(&a, s->hash, s->hash_room,
 		    hash_bytes(HASH_BEGIN, text, strlen(text)));
-	if (!*slot && !add_string(p, text))
+	if (!*slot && (!is_open(p) || !add_string(p, text)))
 		return PROFILE_NONE;
 	if (!*slot)
 		*slot = s->nr;
@@ -212,6 +219,8 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 		return 0;
 	slot = find(&a, p->mapping_hash, p->mapping_hash_room,
 		    hash_bytes(HASH_BEGIN, m, sizeof(*m)));
+	if (!*slot && !is_open(p))
+		return 0;
 	if (!*slot) {
 		p->mappings[p->nr_mappings++] = *m;
 		*slot = p->nr_mappings;
@@ -240,6 +249,8 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
 		return 0;
 	slot = find(&a, p->frame_hash, p->frame_hash_room,
 		    hash_bytes(HASH_BEGIN, f, sizeof(*f)));
+	if (!*slot && !is_open(p))
+		return 0;
 	if (!*slot) {
 		p->frames[p->nr_frames++] = *f;
 		*slot = p->nr_frames;
@@ -297,7 +308,7 @@ static bool is_stack(const struct asking *a, uint32_t i)
 				     x->nr * sizeof(*a->p->ids)) == 0);
 }
 
-void profile_add(struct profile *p, const struct profile_stack *s,
+bool profile_add(struct profile *p, const struct profile_stack *s,
 		 const uint32_t *ids, uint32_t nr)
 {
 	struct profile_stack is = *s;
@@ -311,23 +322,39 @@ void profile_add(struct profile *p, const struct profile_stack *s,
 	if (!grow(p, &a, &p->stack_hash, &p->stack_hash_room, p->nr_stacks) ||
 	    !make_room(p, &p->stacks, p->nr_stacks, &p->room_stacks,
 		       sizeof(is)))
-		return;
+		return false;
 	slot = find(&a, p->stack_hash, p->stack_hash_room, hash_ids(&is, ids));
 	if (*slot) {
 		p->stacks[*slot - 1].count += s->count;
 		p->stacks[*slot - 1].value += s->value;
-		return;
+		return true;
 	}
+	if (!is_open(p))
+		return false;
 	for (i = 0; i < nr; i++) {
 		if (!make_room(p, &p->ids, p->nr_ids, &p->room_ids,
 			       sizeof(*ids))) {
 			p->nr_ids = is.first;
-			return;
+			return false;
 		}
 		p->ids[p->nr_ids++] = ids[i];
 	}
 	p->stacks[p->nr_stacks++] = is;
 	*slot = p->nr_stacks;
+	return true;
+}
+
+size_t profile_size(const struct profile *p)
+{
+	/* Each item has about two places of a hash table. */
+	const size_t more = 2 * sizeof(uint32_t);
+
+	return p->strings.size +
+	       p->strings.nr * (sizeof(*p->strings.starts) + more) +
+	       p->nr_mappings * (sizeof(*p->mappings) + more) +
+	       p->nr_frames * (sizeof(*p->frames) + more) +
+	       p->nr_stacks * (sizeof(*p->stacks) + more) +
+	       p->nr_ids * sizeof(*p->ids);
 }
 
 void profile_deinit(struct profile *p)

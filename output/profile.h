@@ -85,6 +85,10 @@ struct profile {
 	/* Addresses, mappings and numbers of processes are left out: stacks that
 	   differ in nothing else are one, and a long recording grows no more. */
 	bool is_placeless;
+	/* Nothing is added, only what there is already is found and counted.
+	   profile_add() returns false, and numbers are 0, where that fails;
+	   has_refused is set then. */
+	bool is_closed, has_refused;
 
 	uint64_t begin_ns; /* since 1970 */
 	uint64_t duration_ns;
@@ -106,9 +110,15 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
 uint32_t profile_name(struct profile *p, const struct ow_name *name,
 		      uint64_t pc, bool is_kernel, uint32_t mapping);
 
-/* Count a stack: s, but for first and nr, and its frames' numbers. */
-void profile_add(struct profile *p, const struct profile_stack *s,
+/*
+ * Count a stack: s, but for first and nr, and its frames' numbers.  False if it
+ * could not be added.
+ */
+bool profile_add(struct profile *p, const struct profile_stack *s,
 		 const uint32_t *ids, uint32_t nr);
+
+/* The bytes of memory that its items take, about. */
+size_t profile_size(const struct profile *p);
 
 /* All counts, or all values where the kind has those, of one kind. */
 uint64_t profile_total(const struct profile *p, enum profile_kind kind);

@@ -101,7 +101,8 @@ static int view(struct ow_recorder *r, const struct request *req)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *to;
-	int failed = profiling_drain(&p, r, &err);
+	struct profiling g = { .p = &p, .r = r };
+	int failed = profiling_drain(&g, &err);
 
 	if (failed) {
 		complain("%s", err.msg);

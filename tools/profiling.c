@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "profiling.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "stackview.h"
 
-struct draining {
-	struct profile *p;
-	struct ow_recorder *r;
-};
+#define SHARES 4 /* a user has one of so many of what is left */
+#define MOST_FOLDED \
+	256 /* threads and processes told apart by their folded stacks */
 
 static enum profile_kind kind_of(const struct ow_recorded *s)
 {
@@ -55,9 +55,38 @@ static size_t name_frame(struct profile *p, struct ow_recorder *r,
 	return k;
 }
 
-void profiling_add(struct profile *p, struct ow_recorder *r,
-		   const struct ow_recorded *s)
+/* The share of a user. */
+static struct profiling_share *share_of(struct profiling *g, uid_t uid)
 {
+	size_t i;
+
+	for (i = 0; i < g->nr_shares; i++)
+		if (g->shares[i].uid == uid)
+			return &g->shares[i];
+	if (g->nr_shares == PROFILING_USERS)
+		return &g->shares[PROFILING_USERS - 1];
+	g->shares[g->nr_shares] = (struct profiling_share){ .uid = uid };
+	return &g->shares[g->nr_shares++];
+}
+
+/* Return true if a user may add no more. */
+static bool is_used_up(const struct profiling *g,
+		       const struct profiling_share *share)
+{
+	size_t limit = g->limit ? g->limit : PROFILING_LIMIT, others = 0, i;
+
+	for (i = 0; i < g->nr_shares; i++)
+		if (&g->shares[i] != share)
+			others += g->shares[i].size;
+	if (others >= limit)
+		return true;
+	return share->size >= (limit - others) / (share->uid == 0 ? 1 : SHARES);
+}
+
+/* Add a stack with its names.  False if that took more than there may be. */
+static bool add_stack(struct profiling *g, const struct ow_recorded *s)
+{
+	struct profile *p = g->p;
 	size_t most = (s->nr_kernel + s->nr) * 4 + OW_VIEW_NAMES, used = 0, i;
 	uint32_t *ids = calloc(most, sizeof(*ids));
 	struct profile_stack is = {
@@ -72,43 +101,79 @@ void profiling_add(struct profile *p, struct ow_recorder *r,
 
 	if (!ids) {
 		p->failed = true;
-		return;
+		return true;
 	}
-	for (i = 0; i < s->nr_kernel + s->nr; i++)
-		used += name_frame(p, r, s, i, ids + used, most - used);
-	profile_add(p, &is, ids, (uint32_t)used);
+	for (i = 0; i < s->nr_kernel + s->nr && !p->has_refused; i++)
+		used += name_frame(p, g->r, s, i, ids + used, most - used);
+	if (!p->has_refused)
+		profile_add(p, &is, ids, (uint32_t)used);
 	free(ids);
+	return !p->has_refused;
+}
+
+/*
+ * Count a stack as one that was left out: by its process, or where there are many
+ * of these, by its user.
+ */
+static void fold_stack(struct profiling *g, struct profiling_share *share,
+		       const struct ow_recorded *s)
+{
+	bool is_many = share->nr_folded >= MOST_FOLDED;
+	struct profile_stack is = {
+		.end = OW_END_LIMIT,
+		.kind = (uint8_t)kind_of(s),
+		.count = s->count,
+		.value = s->value,
+	};
+	uint32_t before = g->p->nr_stacks, id;
+	struct ow_name name = { .function = "[too many different stacks]" };
+	char user[32];
+
+	snprintf(user, sizeof(user), "user %u", share->uid);
+	is.comm = profile_string(g->p, is_many ? user : s->comm);
+	if (!is_many) {
+		is.pid = s->pid;
+		is.tid = s->tid;
+	}
+	id = profile_name(g->p, &name, 0, false, 0);
+	profile_add(g->p, &is, &id, 1);
+	g->folded += s->count;
+	g->nr_folded += share->nr_folded == 0;
+	share->nr_folded += g->p->nr_stacks > before;
 }
 
 static void take(void *arg, const struct ow_recorded *s)
 {
-	struct draining *d = arg;
+	struct profiling *g = arg;
+	struct profiling_share *share = share_of(g, s->uid);
+	size_t before = profile_size(g->p);
+	bool good;
 
-	profiling_add(d->p, d->r, s);
+	g->p->is_closed = is_used_up(g, share);
+	g->p->has_refused = false;
+	good = add_stack(g, s);
+	g->p->is_closed = false;
+	if (!good)
+		fold_stack(g, share, s);
+	share->size += profile_size(g->p) - before;
 }
 
-int profiling_drain(struct profile *p, struct ow_recorder *r,
-		    struct ow_error *err)
+int profiling_drain(struct profiling *g, struct ow_error *err)
 {
-	struct draining d = { p, r };
-
-	return ow_recorder_drain(r, take, &d, err);
+	return ow_recorder_drain(g->r, take, g, err);
 }
 
-int profiling_drain_some(struct profile *p, struct ow_recorder *r,
-			 struct ow_error *err)
+int profiling_drain_some(struct profiling *g, struct ow_error *err)
 {
-	struct draining d = { p, r };
-
-	return ow_recorder_drain_some(r, take, &d, err);
+	return ow_recorder_drain_some(g->r, take, g, err);
 }
 
-void profiling_tally(struct profile *p, struct ow_recorder *r)
+void profiling_tally(struct profiling *g)
 {
 	struct ow_recorder_stats s;
 
-	ow_recorder_stats(r, &s);
-	p->samples = s.samples;
-	p->missed = s.missed;
-	p->lost = s.lost;
+	ow_recorder_stats(g->r, &s);
+	g->p->samples = s.samples;
+	g->p->missed = s.missed;
+	g->p->lost = s.lost;
 }

@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a recorder counted, with names, to a profile. */
+/*
+ * What a recorder counted, with names, to a profile.
+ *
+ * Any process can have stacks without end that are all different.  So the profile has
+ * a limit, and no user but root may add more than a quarter of what the others leave
+ * over.  After that, new stacks of the user are counted by a frame that says so; those
+ * that the profile has already are counted as before.
+ */
 #ifndef OW_PROFILING_H
 #define OW_PROFILING_H
 
@@ -7,19 +14,34 @@
 
 #include "profile.h"
 
+#define PROFILING_LIMIT ((size_t)256 << 20)
+#define PROFILING_USERS 256 /* with a share of their own */
+
+/* What a user has added. */
+struct profiling_share {
+	uid_t uid;
+	uint32_t nr_folded; /* stacks that stand for several */
+	size_t size;        /* bytes */
+};
+
+/* All zero, but for p, r and limit, is one that has added nothing yet. */
+struct profiling {
+	struct profile *p;
+	struct ow_recorder *r;
+	size_t limit; /* bytes of all; 0: PROFILING_LIMIT */
+	struct profiling_share shares[PROFILING_USERS]; /* last: all others */
+	size_t nr_shares;
+	uint64_t folded;        /* samples whose stack was left out, */
+	unsigned int nr_folded; /* of so many users */
+};
+
 /* Count what came since the last time.  Return 0 or what err says. */
-int profiling_drain(struct profile *p, struct ow_recorder *r,
-		    struct ow_error *err);
+int profiling_drain(struct profiling *g, struct ow_error *err);
 
 /* Count what ow_recorder_drain_some() gives: what is left may be named better. */
-int profiling_drain_some(struct profile *p, struct ow_recorder *r,
-			 struct ow_error *err);
+int profiling_drain_some(struct profiling *g, struct ow_error *err);
 
-/* Name one stack and add it to p. */
-void profiling_add(struct profile *p, struct ow_recorder *r,
-		   const struct ow_recorded *s);
-
-/* The tallies of a recorder, as the profile keeps them. */
-void profiling_tally(struct profile *p, struct ow_recorder *r);
+/* Keep the tallies of the recorder in the profile. */
+void profiling_tally(struct profiling *g);
 
 #endif /* OW_PROFILING_H */

@@ -178,9 +178,11 @@ static void note_frequency(const struct record_request *r,
 			 s->frequency);
 }
 
-static int sample(const struct record_request *r, struct ow_recorder *rec,
-		  struct command *c, struct profile *p)
+static int sample(const struct record_request *r, struct profiling *g,
+		  struct command *c)
 {
+	struct ow_recorder *rec = g->r;
+	struct profile *p = g->p;
 	struct ow_error err;
 	int failed = ow_recorder_start(rec, &err);
 	struct ow_recorder_stats s;
@@ -197,14 +199,14 @@ static int sample(const struct record_request *r, struct ow_recorder *rec,
 	while (!failed && !is_over(r, c, since)) {
 		failed = ow_recorder_wait(rec, next_look(r, c, since), &err);
 		if (!failed && ow_recorder_is_full(rec))
-			failed = profiling_drain_some(p, rec, &err);
+			failed = profiling_drain_some(g, &err);
 		show_progress(rec, since);
 	}
 	end_progress();
 	ow_recorder_stop(rec);
 	p->duration_ns = clock_ns(CLOCK_MONOTONIC) - since;
 	if (!failed)
-		failed = profiling_drain(p, rec, &err);
+		failed = profiling_drain(g, &err);
 	if (!failed)
 		return EXIT_WELL;
 	complain("%s", err.msg);
@@ -221,6 +223,16 @@ static void fill_options(const struct record_request *r,
 	o->frequency = r->frequency;
 	o->max_frames = (unsigned int)r->max_frames;
 	o->naming = r->naming;
+}
+
+/* Stacks for which the profile had no room. */
+static void warn_folded(const struct profiling *g)
+{
+	if (g->folded)
+		complain("%llu samples of %u users had too many different "
+			 "stacks: in the profile without theirs "
+			 "(--profile-memory)",
+			 (unsigned long long)g->folded, g->nr_folded);
 }
 
 static int write_profile(const struct record_request *r, struct profile *p,
@@ -242,6 +254,7 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 		.is_placeless = r->profile_writer->is_placeless &&
 				!r->live.by_thread,
 	};
+	struct profiling g = { .p = &p, .r = rec, .limit = r->profile_memory };
 	struct ow_error err;
 	int status = EXIT_NONE;
 
@@ -250,9 +263,9 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 		return EXIT_NONE;
 	}
 	if (recordtables_begin(&tables, r, c->pid))
-		status = sample(r, rec, c, &p);
+		status = sample(r, &g, c);
 	recordtables_end(&tables);
-	profiling_tally(&p, rec);
+	profiling_tally(&g);
 	if (status == EXIT_WELL)
 		status = write_profile(r, &p, out);
 	if (status != EXIT_NONE && r->stats) {
@@ -261,6 +274,8 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	} else if (status != EXIT_NONE) {
 		recordlive_warn(rec, r->live.engine);
 	}
+	if (status != EXIT_NONE)
+		warn_folded(&g);
 	profile_deinit(&p);
 	return status;
 }

@@ -31,6 +31,7 @@ enum {
 	OPT_NO_KERNEL,
 	OPT_THREADS,
 	OPT_MEMORY,
+	OPT_PROFILE_MEMORY,
 };
 
 static const struct option long_options[] = {
@@ -57,6 +58,7 @@ static const struct option long_options[] = {
 	{ "no-kernel", no_argument, NULL, OPT_NO_KERNEL },
 	{ "per-thread", no_argument, NULL, OPT_THREADS },
 	{ "table-memory", required_argument, NULL, OPT_MEMORY },
+	{ "profile-memory", required_argument, NULL, OPT_PROFILE_MEMORY },
 	{ "memory-limit", required_argument, NULL, OPT_MEMORY_LIMIT },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -91,6 +93,7 @@ static void print_usage(void)
 	      "kunwind, by\n"
 	      "                        its module\n"
 	      "      --table-memory=MIB  of tables in the kernel (256)\n"
+	      "      --profile-memory=MIB  of different stacks (256)\n"
 	      "      --max-frames=N    of a stack (1024)\n"
 	      "      --stats           costs and counts, on stderr\n"
 	      "      --memory-limit=SIZE  " MEMORY_LIMIT_HELP "\n"
@@ -196,13 +199,14 @@ static bool take_engine(struct record_request *r, const char *text)
 	return false;
 }
 
-static bool take_memory(struct record_request *r, const char *text)
+/* A number of MiB, to *ret in bytes. */
+static bool take_memory(const char *name, const char *text, size_t *ret)
 {
 	unsigned long mib;
 
-	if (!take_number("--table-memory", text, 1, 1UL << 20, &mib))
+	if (!take_number(name, text, 1, 1UL << 20, &mib))
 		return false;
-	r->live.table_memory = (size_t)mib << 20;
+	*ret = (size_t)mib << 20;
 	return true;
 }
 
@@ -249,7 +253,12 @@ static bool take_option(struct record_request *r, int opt, char *text)
 	case OPT_ENGINE: return take_engine(r, text);
 	case OPT_NO_KERNEL: r->live.kernel = false; return true;
 	case OPT_THREADS: r->live.by_thread = true; return true;
-	case OPT_MEMORY: return take_memory(r, text);
+	case OPT_MEMORY:
+		return take_memory("--table-memory", text,
+				   &r->live.table_memory);
+	case OPT_PROFILE_MEMORY:
+		return take_memory("--profile-memory", text,
+				   &r->profile_memory);
 	case OPT_MEMORY_LIMIT: return take_memory_limit(text);
 	case 'h': r->help = true; return true;
 	}

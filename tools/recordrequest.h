@@ -26,6 +26,7 @@ struct record_request {
 	unsigned int frequency;
 	uint64_t duration_ns, most; /* 0: no limit */
 	size_t max_frames;
+	size_t profile_memory; /* bytes; 0: as profiling.h has it */
 	bool stats, help;
 	unsigned int naming;  /* enum ow_symbolizer_flags */
 	unsigned int showing; /* enum ow_view_flags */

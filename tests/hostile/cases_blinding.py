@@ -156,6 +156,40 @@ def _(context):
     check_bystander(recording, bystander.pid)
 
 
+def stacks_of(recording, pid):
+    """(stacks, all of their frames, samples) of a process."""
+    found = recording.stacks(pid)
+    return (len(found), sum(len(names) for names, _, _ in found),
+            sum(count for _, _, count in found))
+
+
+@case('growth: stacks of one process without end', alone=True)
+def _(context):
+    need_root()
+    hostile = context.start(['manystacks', '65534'])
+    limit = 4 * MB  # of all, and a quarter of it for a user
+    recording = Recording(context, '-f', 'json', '-F', 999,
+                          '--profile-memory', limit // MB)
+    wait_until(lambda: recording.memory() > 0, 'recording')
+    bystander = start_bystander(context)
+    let_run(hostile.pid, 2)
+    let_run(bystander.pid)
+    said = recording.end()
+    number, frames, samples = stacks_of(recording, hostile.pid)
+    # A stack takes 4 bytes a frame, and a different frame takes 50 or more.
+    check(frames <= limit // 4 // 4, 'frames', (frames, number))
+    check(samples >= 500, 'samples', samples)
+    folded = sum(count for names, _, count in recording.stacks(hostile.pid)
+                 if names == ['[too many different stacks]'])
+    check(folded, 'folded', number)
+    told = re.search(r'^outwind: (\d+) samples of 1 users had too many different '
+                     r'stacks: in the profile without theirs '
+                     r'\(--profile-memory\)$', said, re.MULTILINE)
+    check(told and int(told[1]) == folded, 'message', (said, folded))
+    check_bystander(recording, bystander.pid)
+    context.note('%d of %d samples folded' % (folded, samples))
+
+
 @case('growth: mapping and unmapping again and again', alone=True)
 def _(context):
     need_root()
