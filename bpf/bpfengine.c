@@ -204,6 +204,13 @@ static bool engine_renew(struct ow_recorder *r)
 	return ow_bpftables_forget(&e->tables);
 }
 
+static bool engine_release(struct ow_recorder *r, uint32_t number)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	return ow_bpftables_release(&e->tables, number);
+}
+
 static void engine_close(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
@@ -230,6 +237,7 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.collect = engine_collect,
 	.keep = ow_bpfwaits_keep,
 	.renew = engine_renew,
+	.release = engine_release,
 	.count = engine_count,
 	.close = engine_close,
 };

@@ -215,7 +215,7 @@ static void order_again(struct ow_bpftables *t, uint32_t number)
 	bool is_known;
 
 	pthread_mutex_unlock(&t->in.lock);
-	is_known = !ow_object_load_cfi(obj, NULL);
+	is_known = obj && !ow_object_load_cfi(obj, NULL);
 	pthread_mutex_lock(&t->in.lock);
 	if (is_known)
 		order(t, number, true);
@@ -231,6 +231,11 @@ void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number)
 	else if (t->in.all[number].stage == OW_KERNELTABLE_AWAY)
 		order_again(t, number);
 	pthread_mutex_unlock(&t->in.lock);
+}
+
+bool ow_bpftables_release(struct ow_bpftables *t, uint32_t number)
+{
+	return stage_of(t, number) != OW_KERNELTABLE_DUE;
 }
 
 bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,

@@ -50,6 +50,9 @@ bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
 /* Wait until there is nothing to make. */
 void ow_bpftables_wait(struct ow_bpftables *t);
 
+/* Return true if no thread works with the object, which may be closed then. */
+bool ow_bpftables_release(struct ow_bpftables *t, uint32_t number);
+
 /*
  * Forget all objects, whose numbers no program knows any more; what is being made
  * is waited for.  False if there is no memory.

@@ -23,6 +23,7 @@
 #define LESS_CALL_NS 50000000    /* or if it did not about */
 #define MANY_SILENT  8           /* of them */
 #define LOOK_NS      4000000000  /* for all of a look */
+#define SHARE_NS     250000000   /* until one object of a user's counts no more */
 #define SILENT_NS    60000000000 /* until it is asked about the process again */
 
 /* What a delegate asks of the kernel about a process; lost with the delegate. */
@@ -37,7 +38,8 @@ struct look {
 
 struct ow_image_share {
 	uid_t uid;
-	uint32_t nr;
+	uint32_t nr;       /* objects opened, less those that count no more */
+	uint64_t as_of_ns; /* CLOCK_MONOTONIC */
 };
 
 /* What a user's processes have had opened; or NULL. */
@@ -53,8 +55,17 @@ static struct ow_image_share *share_of(struct ow_images *im, uid_t uid)
 	if (!more)
 		return NULL;
 	im->shares = more;
-	more[im->nr_shares] = (struct ow_image_share){ uid, 0 };
+	more[im->nr_shares] = (struct ow_image_share){ uid, 0, ow_now_ns() };
 	return &more[im->nr_shares++];
+}
+
+/* What was opened long ago has been closed, or counts in all. */
+static void settle_share(struct ow_image_share *share)
+{
+	uint64_t now = ow_now_ns(), nr = (now - share->as_of_ns) / SHARE_NS;
+
+	share->as_of_ns += nr * SHARE_NS;
+	share->nr -= nr < share->nr ? (uint32_t)nr : share->nr;
 }
 
 /* Whose process it is; one that has ended is nobody's in particular. */
@@ -159,13 +170,15 @@ static uid_t uid_of(const struct ow_image_user *user)
 /* May another object be opened for the process? */
 static bool may_open(struct ow_images *im, struct ow_image_user *user)
 {
-	const struct ow_image_share *share;
+	struct ow_image_share *share;
 
 	if (user->nr_opened >= OW_RECORD_FILES)
 		return false;
 	if (uid_of(user) == 0)
 		return true;
 	share = share_of(im, user->uid);
+	if (share)
+		settle_share(share);
 	return share && share->nr < OW_RECORD_FILES_USER;
 }
 
@@ -308,7 +321,7 @@ static bool note_look(struct ow_images *im, struct ow_image_user *user,
 		return true;
 	}
 	c.time = ow_now_ns();
-	ow_images_hold(image);
+	ow_images_hold(im, image);
 	return ow_imageusers_note(im, user, &c);
 }
 

@@ -141,16 +141,30 @@ struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 	return image;
 }
 
-void ow_images_hold(struct ow_image *image)
+/* Somebody has the image now, or nobody any more: so it is of its objects, too. */
+static void count_user(struct ow_images *im, const struct ow_image *image,
+		       void (*count)(struct ow_sampledobjects *o,
+				     uint32_t number))
 {
-	if (image)
-		image->users++;
+	uint32_t i;
+
+	for (i = 0; i < image->nr; i++)
+		if (image->ranges[i].mapped &&
+		    image->ranges[i].mapped != OW_BPF_NO_ROOM)
+			count(im->objects, image->ranges[i].mapped);
+}
+
+void ow_images_hold(struct ow_images *im, struct ow_image *image)
+{
+	if (image && image->users++ == 0)
+		count_user(im, image, ow_sampledobjects_hold);
 }
 
 void ow_images_leave(struct ow_images *im, struct ow_image *image)
 {
 	if (!image || --image->users)
 		return;
+	count_user(im, image, ow_sampledobjects_leave);
 	image->idle_since = ow_now_ns();
 	queue(im, image, image->idle_since);
 }

@@ -105,7 +105,7 @@ struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 			       struct ow_bpf_range *ranges, uint32_t nr);
 
 /* Someone has the image, or has it no more. */
-void ow_images_hold(struct ow_image *image);
+void ow_images_hold(struct ow_images *im, struct ow_image *image);
 void ow_images_leave(struct ow_images *im, struct ow_image *image);
 
 /* The process that has that number now, or had it last; or NULL. */

@@ -149,7 +149,7 @@ void ow_imageusers_unsettle(struct ow_images *im, struct ow_image_user *user)
 static void set_now(struct ow_images *im, struct ow_image_user *user,
 		    struct ow_image *image, uint32_t nr)
 {
-	ow_images_hold(image);
+	ow_images_hold(im, image);
 	ow_images_leave(im, user->now);
 	user->now = image;
 	user->nr_applied = image ? nr : 0;
@@ -184,7 +184,7 @@ bool ow_imageusers_note(struct ow_images *im, struct ow_image_user *user,
 void ow_imageusers_begin(struct ow_images *im, struct ow_image_user *user,
 			 struct ow_image *image)
 {
-	ow_images_hold(image);
+	ow_images_hold(im, image);
 	ow_images_leave(im, user->base);
 	user->base = image;
 }

@@ -31,6 +31,8 @@
 #define LEAST_NS     60000000000ULL           /* between two */
 #define DRAIN_NS     10000000000ULL /* a wait for names at the end isn't long */
 #define REST_NS      10000000000ULL /* between two times that pages are let go */
+#define NAMELESS    ((uint64_t)128 << 20) /* bytes: to be closed soon */
+#define NAMELESS_NS 1000000000ULL
 #define PAST_NS      300000000ULL   /* by then no program uses any of it */
 
 static const struct ow_engine_ops *const engines[] = {
@@ -217,6 +219,20 @@ static void unclaim(void *arg, const struct ow_recorded *s)
 	ow_images_unclaim(&r->images, s);
 }
 
+static bool release(void *arg, uint32_t number)
+{
+	struct ow_recorder *r = arg;
+
+	return !r->ops->release || r->ops->release(r, number);
+}
+
+/* After all stacks were named that were taken until then. */
+static void close_idle(struct ow_recorder *r, uint64_t since)
+{
+	ow_images_thin(&r->images, since);
+	ow_sampledobjects_close_idle(&r->objects, since, release, r);
+}
+
 static int drain(const struct draining *d, struct ow_error *err)
 {
 	struct ow_recorder *r = d->recorder;
@@ -227,8 +243,10 @@ static int drain(const struct draining *d, struct ow_error *err)
 
 	ow_jitmaps_read(&r->images.jits, true);
 	ow_samplestore_drain(&r->store, drain_one, (void *)d);
-	if (begun > LATE_NS)
+	if (begun > LATE_NS) {
 		ow_jitmaps_drop(&r->images.jits, begun - LATE_NS);
+		close_idle(r, begun - LATE_NS);
+	}
 	if (!r->ops->keep || r->ops->keep(r))
 		ow_samplestore_drop(&r->store, unclaim, r);
 	r->full_at = 2 * r->store.nr > MANY ? 2 * r->store.nr : MANY;
@@ -336,11 +354,19 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 	return failed ? failed : go_on(&d, can_renew, err);
 }
 
+/* Files of processes that have ended take up much memory or disk. */
+static bool has_much_nameless(const struct ow_recorder *r)
+{
+	return r->objects.nameless >= NAMELESS &&
+	       ow_now_ns() - r->drained >= NAMELESS_NS;
+}
+
 bool ow_recorder_is_full(const struct ow_recorder *r)
 {
 	return r->store.nr >= (r->full_at ? r->full_at : MANY) ||
 	       ow_now_ns() - r->drained >= DRAIN_NS ||
 	       ow_jitmaps_is_full(&r->images.jits) || is_ripe(r) ||
+	       has_much_nameless(r) ||
 	       (has_many_objects(r) && may_begin_renewal(r));
 }
 
@@ -387,7 +413,8 @@ bool ow_recorder_mapping(struct ow_recorder *r, const struct ow_recorded *s,
 	ret->bias = range->bias;
 	ret->path = m->path;
 	ret->build_id = m->build_id;
-	ret->offset = offset_of(m->object, range, pc);
+	if (m->object)
+		ret->offset = offset_of(m->object, range, pc);
 	return true;
 }
 

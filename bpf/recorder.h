@@ -24,6 +24,8 @@ struct ow_engine_ops {
 	/* Count what was stored so far, and forget all objects, which no program
 	   knows any more; false: out of memory.  Or NULL. */
 	bool (*renew)(struct ow_recorder *r);
+	/* Work no more with the object of a number; false: it is in use.  Or NULL. */
+	bool (*release)(struct ow_recorder *r, uint32_t number);
 	void (*count)(struct ow_recorder *r, struct ow_recorder_stats *s);
 	void (*close)(struct ow_recorder *r);
 };

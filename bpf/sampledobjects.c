@@ -28,6 +28,8 @@
 #define COMPARED_AT_ONCE  ((uint64_t)256 << 20)
 #define COMPARED_A_SECOND ((uint64_t)16 << 20)
 
+#define KEPT_NS 60000000000ULL /* of a file that may be mapped again */
+
 struct ow_object_alias {
 	uint64_t dev, inode; /* as the mapping has them */
 	pid_t pid; /* whose memory the object is a copy of; 0: it is a file */
@@ -37,6 +39,7 @@ struct ow_object_alias {
 	/* The file, if it isn't the number's own but one like it: as long as it
 	   is open, its inode is no other file's.  Or NULL. */
 	struct ow_object *held;
+	uint64_t used; /* CLOCK_MONOTONIC, ns: it was asked for last */
 };
 
 struct ow_object_kin {
@@ -44,6 +47,8 @@ struct ow_object_kin {
 	bool is_hashed;
 	uint64_t hash;
 	uint64_t size; /* of its telling bytes; 0: it is like no other one */
+	uint32_t nr_lists;   /* of mappings that processes have, that name it */
+	uint64_t idle_since; /* CLOCK_MONOTONIC, ns: there is none */
 };
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
@@ -103,6 +108,14 @@ struct ow_identity ow_sampledobjects_see(pid_t pid,
 		seen.inode = 0;
 	ow_delegate_leave();
 	return seen;
+}
+
+/* Return true if the object was open, and isn't any more. */
+static bool is_closed(const struct ow_sampledobjects *o, uint32_t number)
+{
+	const struct ow_capture_module *m = module_of(o, number);
+
+	return !m->object && !m->why.code;
 }
 
 /*
@@ -184,21 +197,30 @@ static bool grow_aliases(struct ow_sampledobjects *o)
 	return true;
 }
 
-/* Close what is held, and forget the aliases that it was held for. */
-static void forget_held(struct ow_sampledobjects *o)
+/*
+ * Forget aliases of objects that aren't open any more, and those whose file is held
+ * open, but was asked for before an instant only.
+ */
+static void forget_aliases(struct ow_sampledobjects *o, uint64_t before)
 {
 	size_t kept = 0, i;
+	struct ow_object_alias *a;
 
-	memset(o->alias_heads, 0, o->room_aliases * sizeof(*o->alias_heads));
+	if (o->room_aliases)
+		memset(o->alias_heads, 0,
+		       o->room_aliases * sizeof(*o->alias_heads));
+	o->nr_held = 0;
 	for (i = 0; i < o->nr_aliases; i++) {
-		ow_object_close(o->aliases[i].held);
-		if (o->aliases[i].held)
+		a = &o->aliases[i];
+		if (is_closed(o, a->number) || (a->held && a->used < before)) {
+			ow_object_close(a->held);
 			continue;
-		o->aliases[kept] = o->aliases[i];
+		}
+		o->nr_held += a->held != NULL;
+		o->aliases[kept] = *a;
 		link_alias(o, kept++);
 	}
 	o->nr_aliases = kept;
-	o->nr_held = 0;
 }
 
 /* Its file and held are the alias' then. */
@@ -206,7 +228,7 @@ static bool add_alias(struct ow_sampledobjects *o,
 		      const struct ow_object_alias *a)
 {
 	if (o->nr_held == MOST_HELD)
-		forget_held(o);
+		forget_aliases(o, UINT64_MAX);
 	if (o->nr_aliases == o->room_aliases && !grow_aliases(o))
 		return false;
 	o->aliases[o->nr_aliases] = *a;
@@ -302,6 +324,30 @@ static uint32_t find_alike(struct ow_sampledobjects *o,
 	return 0;
 }
 
+/* Bytes that stay where they are only as long as the object is open. */
+static uint64_t nameless_size(const struct ow_object *obj)
+{
+	return obj && !obj->is_image && obj->file.is_unlinked ? obj->size : 0;
+}
+
+static void set_idle(struct ow_sampledobjects *o, uint32_t number)
+{
+	o->kin[number - 1].idle_since = ow_now_ns();
+	o->nameless += nameless_size(module_of(o, number)->object);
+}
+
+void ow_sampledobjects_hold(struct ow_sampledobjects *o, uint32_t number)
+{
+	if (o->kin[number - 1].nr_lists++ == 0)
+		o->nameless -= nameless_size(module_of(o, number)->object);
+}
+
+void ow_sampledobjects_leave(struct ow_sampledobjects *o, uint32_t number)
+{
+	if (--o->kin[number - 1].nr_lists == 0)
+		set_idle(o, number);
+}
+
 /* Give the module the next number. */
 static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m,
 		     const struct ow_object_kin *kin)
@@ -319,6 +365,7 @@ static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m,
 	o->kin[number - 1] = *kin;
 	o->kin[number - 1].next = *head;
 	*head = number;
+	set_idle(o, number);
 	o->all->ranges[number - 1] =
 		(struct ow_range){ to->start, to->end, &to->base };
 	o->all->nr_modules = o->all->target.map.nr = number;
@@ -414,6 +461,8 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 	to->object = m.object;
 	to->owns_object = true;
 	to->why.code = 0;
+	if (!o->kin[a->number - 1].nr_lists)
+		o->nameless += nameless_size(m.object);
 	ow_object_build_id(to->object, to->build_id);
 	a->file = to->object->file;
 	a->pid = to->object->is_image ? pid : 0;
@@ -448,8 +497,11 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 	struct ow_object_alias *old = is_told ? NULL : find_alias(o, pid, map);
 	struct ow_object_alias new = { .dev = map->dev, .inode = map->inode };
 
-	if (old && is_current(o, pid, map, seen, old))
+	if (old && is_current(o, pid, map, seen, old)) {
+		old->used = ow_now_ns();
 		return old->number;
+	}
+	new.used = ow_now_ns();
 	new.number = add(o, pid, map, &new);
 	if (new.number && old) {
 		ow_object_close(old->held);
@@ -460,6 +512,51 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 		ow_object_close(new.held);
 	}
 	return new.number;
+}
+
+/* Return true if it is time to close the object. */
+static bool is_over(const struct ow_object *obj, const struct ow_object_kin *kin,
+		    uint64_t since)
+{
+	uint64_t kept = nameless_size(obj) ? 0 : KEPT_NS;
+
+	return obj && !kin->nr_lists && kin->idle_since + kept < since;
+}
+
+/* Nothing is compared with the object any more. */
+static void leave_kin(struct ow_sampledobjects *o, uint32_t number)
+{
+	uint32_t *at = kin_head(o, module_of(o, number)->path);
+
+	while (*at != number)
+		at = &o->kin[*at - 1].next;
+	*at = o->kin[number - 1].next;
+}
+
+static void close_object(struct ow_sampledobjects *o, uint32_t number)
+{
+	struct ow_capture_module *m = module_of(o, number);
+
+	o->nameless -= nameless_size(m->object);
+	leave_kin(o, number);
+	ow_symbolizer_forget(o->symbolizer, m->object);
+	ow_object_close(m->object);
+	m->object = NULL;
+	m->owns_object = false;
+}
+
+void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
+				  ow_sampledobjects_release_fn *release,
+				  void *arg)
+{
+	uint32_t number;
+
+	for (number = 1; number <= o->all->nr_modules; number++)
+		if (is_over(module_of(o, number)->object, &o->kin[number - 1],
+			    since) &&
+		    release(arg, number))
+			close_object(o, number);
+	forget_aliases(o, since);
 }
 
 struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,

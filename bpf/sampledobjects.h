@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * All objects that sampled processes have mapped, each once, by numbers from 1.
- * They stay open, so that frames can be named when no process has them mapped
- * any more.
+ * They stay open until no process has had them mapped for a while, and the frames
+ * in them are named: an open file keeps its file system mounted and, if it has no
+ * name any more, its bytes on disk or in memory.  No number is given twice.
  *
  * Two mappings have the same number if they are of the same file in the same
  * state, by the same path.  Another file has the number only if it has the same
@@ -30,6 +31,7 @@ struct ow_sampledobjects {
 	size_t nr_held;            /* files that aliases keep open */
 	uint32_t *alias_heads;     /* room_aliases lists of them, by hash */
 	struct ow_object_kin *kin; /* of object n: n - 1 */
+	uint64_t nameless; /* bytes of open files that have neither name nor user */
 	uint32_t *kin_heads;       /* OW_BPF_OBJECTS lists, by path */
 	uint64_t bytes_compared;   /* to tell files of one build-id apart */
 	uint64_t begun;            /* CLOCK_MONOTONIC, ns */
@@ -55,7 +57,25 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 				  const struct ow_mapping *map,
 				  const struct ow_identity *seen);
 
-/* The object of that number, or NULL if it could not be opened. */
+/*
+ * One more list of mappings that processes have names the object, or one less.
+ * An object has no list at first.
+ */
+void ow_sampledobjects_hold(struct ow_sampledobjects *o, uint32_t number);
+void ow_sampledobjects_leave(struct ow_sampledobjects *o, uint32_t number);
+
+/* What is asked before the object of that number goes; false: it is in use. */
+typedef bool ow_sampledobjects_release_fn(void *arg, uint32_t number);
+
+/*
+ * Close objects that no list has named since an instant (CLOCK_MONOTONIC, ns): at
+ * once those whose files have no name any more, others a minute later.
+ */
+void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
+				  ow_sampledobjects_release_fn *release,
+				  void *arg);
+
+/* The object of that number, or NULL if it is not open. */
 struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,
 					uint32_t number);
 

@@ -137,6 +137,9 @@ void ow_capture_ready(struct ow_capture *c, struct ow_capture_module *m);
  */
 bool ow_capture_lose_cut(struct ow_capture *c);
 
+/* A module's object is about to be closed: names that came from it stay. */
+void ow_symbolizer_forget(struct ow_symbolizer *s, const struct ow_object *obj);
+
 /* The region that holds addr, or NULL. */
 const struct ow_region *ow_capture_region_at(const struct ow_capture *c,
 					     uint64_t addr);

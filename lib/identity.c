@@ -38,6 +38,7 @@ static bool look_at(int dir, const char *path, int flags,
 		.ctime_ns = nanoseconds(&st.stx_ctime),
 		.uid = st.stx_uid,
 		.mode = st.stx_mode,
+		.is_unlinked = st.stx_nlink == 0,
 	};
 	return true;
 }

@@ -15,6 +15,7 @@ struct ow_identity {
 	uint64_t dev, inode, size;
 	int64_t mtime_ns, ctime_ns; /* CLOCK_REALTIME */
 	uint32_t uid, mode;         /* st_uid, st_mode */
+	bool is_unlinked;           /* no name leads to it any more */
 };
 
 static inline struct ow_identity ow_identity_of(const struct stat *st)
@@ -29,6 +30,7 @@ static inline struct ow_identity ow_identity_of(const struct stat *st)
 			    st->st_ctim.tv_nsec,
 		.uid = st->st_uid,
 		.mode = st->st_mode,
+		.is_unlinked = st->st_nlink == 0,
 	};
 }
 

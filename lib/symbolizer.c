@@ -91,6 +91,18 @@ static struct tables *tables_of(struct ow_symbolizer *s,
 	return t;
 }
 
+void ow_symbolizer_forget(struct ow_symbolizer *s, const struct ow_object *obj)
+{
+	for (size_t i = 0; i < s->nr_tables; i++) {
+		if (s->tables[i].object != obj)
+			continue;
+		ow_symtab_destroy(s->tables[i].symtab);
+		ow_lines_destroy(s->tables[i].lines);
+		s->tables[i] = s->tables[--s->nr_tables];
+		return;
+	}
+}
+
 /*
  * A raw name as people know it.  Linkers and .symtab of libraries append the
  * version, as in "poll@@GLIBC_2.2.5".

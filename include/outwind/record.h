@@ -122,7 +122,8 @@ struct ow_syscall_shape {
 /* Limits of what is known at a time, so that one process leaves others room. */
 #define OW_RECORD_MAPPINGS   16383U /* of code, of a process */
 #define OW_RECORD_FILES      1024U  /* mapped by a process */
-#define OW_RECORD_FILES_USER 2048U  /* by processes of one user, but root's */
+/* Opened for a user other than root; 4 of them count no more after a second. */
+#define OW_RECORD_FILES_USER 2048U
 #define OW_RECORD_FILES_ALL  8191U
 
 struct ow_recorder_stats {

@@ -42,10 +42,8 @@ static uint32_t number_seen(struct ow_sampledobjects *o,
 }
 
 /* The number of a file, of which we have a page mapped meanwhile. */
-static uint32_t number_of(struct ow_sampledobjects *o, const char *name)
+static uint32_t number_of_fd(struct ow_sampledobjects *o, int fd, char *path)
 {
-	char *path = realpath(name, NULL);
-	int fd = open(name, O_RDONLY | O_CLOEXEC);
 	void *page =
 		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 	struct ow_mapping map = { .start = (uintptr_t)page,
@@ -61,6 +59,15 @@ static uint32_t number_of(struct ow_sampledobjects *o, const char *name)
 	map.inode = st.st_ino;
 	number = number_seen(o, &map);
 	munmap(page, 4096);
+	return number;
+}
+
+static uint32_t number_of(struct ow_sampledobjects *o, const char *name)
+{
+	char *path = realpath(name, NULL);
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+	uint32_t number = number_of_fd(o, fd, path);
+
 	close(fd);
 	free(path);
 	return number;
@@ -289,6 +296,92 @@ static void test_limit_of_comparing(void)
 	unlink("prog");
 }
 
+static bool may_go(void *arg, uint32_t number)
+{
+	(void)number;
+	return *(const bool *)arg;
+}
+
+static void close_idle(struct ow_sampledobjects *o, bool may)
+{
+	ow_sampledobjects_close_idle(o, ow_now_ns() + 1, may_go, &may);
+}
+
+/* A file without a name, which nobody has mapped, isn't kept. */
+static void test_idle_nameless(void)
+{
+	struct ow_sampledobjects o;
+	char path[] = "/one (deleted)";
+	struct ow_error err;
+	struct stat st;
+	int fd;
+
+	copy_program("one");
+	CHECK(stat("one", &st) == 0);
+	fd = open("one", O_RDONLY | O_CLOEXEC);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(unlink("one") == 0);
+	CHECK(number_of_fd(&o, fd, path) == 1);
+	CHECK(o.nameless == (uint64_t)st.st_size && is_held("one"));
+	ow_sampledobjects_hold(&o, 1);
+	CHECK(o.nameless == 0);
+	close_idle(&o, true);
+	CHECK(ow_sampledobjects_get(&o, 1) && is_held("one"));
+	ow_sampledobjects_leave(&o, 1);
+	close_idle(&o, false);
+	CHECK(ow_sampledobjects_get(&o, 1) && is_held("one"));
+	close_idle(&o, true);
+	CHECK(!ow_sampledobjects_get(&o, 1) && !is_held("one"));
+	CHECK(o.nameless == 0 && o.nr_aliases == 0);
+	/* Who maps it now has another number for it. */
+	CHECK(number_of_fd(&o, fd, path) == 2);
+	CHECK(ow_sampledobjects_get(&o, 2));
+	ow_sampledobjects_deinit(&o);
+	close(fd);
+}
+
+/* A file with a name is kept for a minute: it may be mapped again. */
+static void test_idle_named(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	bool may = true;
+
+	copy_program("one");
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "one") == 1 && o.nameless == 0);
+	close_idle(&o, true);
+	CHECK(number_of(&o, "one") == 1 && ow_sampledobjects_get(&o, 1));
+	ow_sampledobjects_close_idle(&o, ow_now_ns() + 59000000000, may_go,
+				     &may);
+	CHECK(ow_sampledobjects_get(&o, 1));
+	ow_sampledobjects_close_idle(&o, ow_now_ns() + 61000000000, may_go,
+				     &may);
+	CHECK(!ow_sampledobjects_get(&o, 1));
+	CHECK(number_of(&o, "one") == 2);
+	ow_sampledobjects_deinit(&o);
+	unlink("one");
+}
+
+/* Nor is a file kept that is only like an object. */
+static void test_idle_alike(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	copy_program("one");
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "one") == 1);
+	ow_sampledobjects_hold(&o, 1);
+	replace_by_copy("one");
+	CHECK(number_of(&o, "one") == 1 && o.nr_held == 1);
+	close_idle(&o, true);
+	CHECK(o.nr_held == 0 && o.nr_aliases == 1);
+	CHECK(ow_sampledobjects_get(&o, 1));
+	ow_sampledobjects_deinit(&o);
+	unlink("one");
+}
+
 /* The number of a vDSO that is mapped at addr. */
 static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
 {
@@ -341,6 +434,9 @@ int main(void)
 		{ "many of one build-id", test_many_of_one_build_id },
 		{ "many equal files", test_many_equal_files },
 		{ "limit of comparing", test_limit_of_comparing },
+		{ "nobody has a file without a name", test_idle_nameless },
+		{ "nobody has a file with a name", test_idle_named },
+		{ "a file that is like an object", test_idle_alike },
 		{ "a vDSO that was written to", test_written_vdso },
 	};
 
