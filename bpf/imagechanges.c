@@ -349,7 +349,6 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	image = make_image(im, user, ranges, nr, before);
 	if (!image || !note_look(im, user, image, as_of))
 		return NULL;
-	ow_jitmaps_note(&im->jits, pid, image->ranges, image->nr);
 	*is_new = image != before;
 	return image;
 }
@@ -519,8 +518,6 @@ struct ow_image *ow_imagechanges_apply(struct ow_images *im,
 	image = make_image(im, user, ranges,
 			   ow_image_overlay(&old, &maps, ranges), from);
 	free(maps.all);
-	if (image)
-		ow_jitmaps_note(&im->jits, user->pid, image->ranges, image->nr);
 	return image;
 }
 
@@ -555,7 +552,7 @@ bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 
 	if (!user)
 		return false;
-	ow_jitmaps_note(&im->jits, pid, NULL, 0);
+	ow_jitmaps_exec(&im->jits, pid);
 	user->is_full = false;
 	return note(im, user, &c);
 }

@@ -236,10 +236,26 @@ void ow_images_thin(struct ow_images *im, uint64_t since)
 	}
 }
 
+/* Code that is of no object; the kernel maps some of its own high up. */
+static bool is_jit(const struct ow_bpf_range *range)
+{
+	return range && !range->mapped && !(range->start >> 63);
+}
+
+/* A child that made no code of its own has its parent's. */
+static void want_jitmap(struct ow_images *im, const struct ow_image *image,
+			pid_t pid)
+{
+	ow_jitmaps_want(&im->jits, pid);
+	if (image->pid != pid)
+		ow_jitmaps_want(&im->jits, image->pid);
+}
+
 void ow_images_claim(struct ow_images *im, const struct ow_recorded *s)
 {
 	struct ow_image *image = ow_images_get(im, s->image);
 	const struct ow_bpf_range *range;
+	bool has_jit = false;
 	struct ow_frame f;
 	size_t i;
 
@@ -253,7 +269,10 @@ void ow_images_claim(struct ow_images *im, const struct ow_recorded *s)
 		range = ow_image_range(image, ow_frame_lookup_pc(&f));
 		if (range && image->claimed)
 			image->claimed[range - image->ranges] = 1;
+		has_jit = has_jit || is_jit(range);
 	}
+	if (has_jit)
+		want_jitmap(im, image, s->pid);
 }
 
 void ow_images_unclaim(struct ow_images *im, const struct ow_recorded *s)

@@ -29,7 +29,6 @@
 #define PARSE_NS   1000000000ULL       /* between parsing for newer lines */
 #define LATE_NS    1000000000ULL /* after the end, what it ran is told of yet */
 #define TAIL       64 /* bytes by which a file is known to be the same */
-#define KERNEL_MIN ((uint64_t)1 << 63)
 
 /* How much of a map there was when. */
 struct mark {
@@ -44,6 +43,7 @@ struct ow_jitmap {
 	bool is_cut;             /* there was no room for all of it */
 	bool is_silent;          /* what serves it did not answer */
 	uint64_t since, read_at; /* ns; the latter of the end, if it is over */
+	uint64_t wanted_at;      /* ns: a stack had frames of such code last */
 	struct ow_perfplace place;
 	char path[OW_PERFPLACE_PATH];
 	size_t taken;           /* bytes, with what lines take when parsed */
@@ -106,48 +106,97 @@ static void drop_useless(struct ow_jitmaps *j)
 	j->nr = nr;
 }
 
-static bool add(struct ow_jitmaps *j, pid_t pid)
+static void cut(struct ow_jitmaps *j, struct ow_jitmap *m)
+{
+	j->nr_cut += !m->is_cut;
+	m->is_cut = true;
+}
+
+/* Lose what was read of a map. */
+static void drop_text(struct ow_jitmaps *j, struct ow_jitmap *m)
+{
+	j->bytes -= m->taken;
+	m->taken = 0;
+	ow_budget_give(&m->own, m->own);
+	ow_bytebuf_deinit(&m->text);
+	ow_perfmap_close(m->map);
+	m->map = NULL;
+	m->parsed = m->begin = m->nr_marks = 0;
+}
+
+/* How many maps there are whose process is of the user that one's is of. */
+static size_t nr_of_user(const struct ow_jitmaps *j, const struct ow_jitmap *of)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < j->nr; i++)
+		nr += j->all[i]->place.uid == of->place.uid;
+	return nr;
+}
+
+/* Have the map go that has the least right to stay; there is one. */
+static void evict(struct ow_jitmaps *j)
+{
+	size_t i, worst = 0, most = 0, nr;
+
+	for (i = 0; i < j->nr; i++) {
+		nr = nr_of_user(j, j->all[i]);
+		if (nr < most ||
+		    (nr == most &&
+		     j->all[i]->wanted_at >= j->all[worst]->wanted_at))
+			continue;
+		most = nr;
+		worst = i;
+	}
+	/* Where nothing was read, no name is missing. */
+	if (j->all[worst]->text.size)
+		cut(j, j->all[worst]);
+	drop_text(j, j->all[worst]);
+	destroy(j->all[worst]);
+	memmove(&j->all[worst], &j->all[worst + 1],
+		(--j->nr - worst) * sizeof(*j->all));
+}
+
+/* The new one of a process, or NULL. */
+static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 {
 	struct ow_jitmap *m;
 
 	if (j->nr == MAPS_MAX)
 		drop_useless(j);
-	if (j->nr == MAPS_MAX ||
-	    !ow_grow(&j->all, &j->room, j->nr + 1, sizeof(*j->all)))
-		return false;
+	if (j->nr == MAPS_MAX)
+		evict(j);
+	if (!ow_grow(&j->all, &j->room, j->nr + 1, sizeof(*j->all)))
+		return NULL;
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return false;
+		return NULL;
 	if (!ow_perfplace_init(&m->place, pid)) {
 		free(m);
-		return false;
+		return NULL;
 	}
 	m->pid = pid;
 	m->since = ow_now_ns();
 	j->all[j->nr++] = m;
-	return true;
+	return m;
 }
 
-/* Code that is of no object; the kernel maps some of its own high up. */
-static bool has_jit(const struct ow_bpf_range *ranges, uint32_t nr)
-{
-	uint32_t i;
-
-	for (i = 0; i < nr; i++)
-		if (!ranges[i].object && ranges[i].start < KERNEL_MIN)
-			return true;
-	return false;
-}
-
-void ow_jitmaps_note(struct ow_jitmaps *j, pid_t pid,
-		     const struct ow_bpf_range *ranges, uint32_t nr)
+void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid)
 {
 	struct ow_jitmap *m = map_of(j, pid);
 
-	if (m && nr == 0)
+	if (!m)
+		m = add(j, pid);
+	if (m)
+		m->wanted_at = ow_now_ns();
+}
+
+void ow_jitmaps_exec(struct ow_jitmaps *j, pid_t pid)
+{
+	struct ow_jitmap *m = map_of(j, pid);
+
+	if (m)
 		m->left = true;
-	if (!m && has_jit(ranges, nr))
-		add(j, pid);
 }
 
 /* Is it the file that was read before, which has become longer? */
@@ -167,24 +216,6 @@ static void put_mark(struct ow_jitmap *m, uint64_t now)
 	if (ow_grow(&m->marks, &m->room_marks, m->nr_marks + 1,
 		    sizeof(*m->marks)))
 		m->marks[m->nr_marks++] = (struct mark){ now, m->text.size };
-}
-
-static void cut(struct ow_jitmaps *j, struct ow_jitmap *m)
-{
-	j->nr_cut += !m->is_cut;
-	m->is_cut = true;
-}
-
-/* Lose what was read of a map. */
-static void drop_text(struct ow_jitmaps *j, struct ow_jitmap *m)
-{
-	j->bytes -= m->taken;
-	m->taken = 0;
-	ow_budget_give(&m->own, m->own);
-	ow_bytebuf_deinit(&m->text);
-	ow_perfmap_close(m->map);
-	m->map = NULL;
-	m->parsed = m->begin = m->nr_marks = 0;
 }
 
 /*

@@ -24,11 +24,14 @@ struct ow_jitmaps {
 };
 
 /*
- * A process has these mapped from now on: if some are code of no object, its map
- * is going to be read.  None are an exec's.
+ * A stack of a process has frames in code of no object: if there is a map of it,
+ * that is going to be read.  Where the maps of many processes are read, the map that
+ * was wanted the longest ago goes, of the user who has the most of them.
  */
-void ow_jitmaps_note(struct ow_jitmaps *j, pid_t pid,
-		     const struct ow_bpf_range *ranges, uint32_t nr);
+void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid);
+
+/* The process runs something else now, that may have a map of its own. */
+void ow_jitmaps_exec(struct ow_jitmaps *j, pid_t pid);
 
 /* Read what maps have more than before; of those that are due, unless all. */
 void ow_jitmaps_read(struct ow_jitmaps *j, bool all);

@@ -31,9 +31,9 @@
 #define LEAST_NS     60000000000ULL           /* between two */
 #define DRAIN_NS     10000000000ULL /* a wait for names at the end isn't long */
 #define REST_NS      10000000000ULL /* between two times that pages are let go */
-#define NAMELESS    ((uint64_t)128 << 20) /* bytes: to be closed soon */
-#define NAMELESS_NS 1000000000ULL
-#define PAST_NS      300000000ULL   /* by then no program uses any of it */
+#define NAMELESS     ((uint64_t)128 << 20) /* bytes: to be closed soon */
+#define NAMELESS_NS  1000000000ULL
+#define PAST_NS      300000000ULL /* by then no program uses any of it */
 
 static const struct ow_engine_ops *const engines[] = {
 	[OW_ENGINE_BPF] = &ow_bpf_engine,

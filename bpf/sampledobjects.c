@@ -515,8 +515,8 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 }
 
 /* Return true if it is time to close the object. */
-static bool is_over(const struct ow_object *obj, const struct ow_object_kin *kin,
-		    uint64_t since)
+static bool is_over(const struct ow_object *obj,
+		    const struct ow_object_kin *kin, uint64_t since)
 {
 	uint64_t kept = nameless_size(obj) ? 0 : KEPT_NS;
 

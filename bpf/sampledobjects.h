@@ -32,10 +32,10 @@ struct ow_sampledobjects {
 	uint32_t *alias_heads;     /* room_aliases lists of them, by hash */
 	struct ow_object_kin *kin; /* of object n: n - 1 */
 	uint64_t nameless; /* bytes of open files that have neither name nor user */
-	uint32_t *kin_heads;       /* OW_BPF_OBJECTS lists, by path */
-	uint64_t bytes_compared;   /* to tell files of one build-id apart */
-	uint64_t begun;            /* CLOCK_MONOTONIC, ns */
-	bool is_full;              /* no object that is new is opened */
+	uint32_t *kin_heads;     /* OW_BPF_OBJECTS lists, by path */
+	uint64_t bytes_compared; /* to tell files of one build-id apart */
+	uint64_t begun;          /* CLOCK_MONOTONIC, ns */
+	bool is_full;            /* no object that is new is opened */
 };
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,28 +14,40 @@
 #include "scratch.h"
 #include "test.h"
 
-static const struct ow_bpf_range jit = { .start = 0x1000, .end = 0x9000 };
-static const struct ow_bpf_range object = { .start = 0x1000,
-					    .end = 0x9000,
-					    .object = 1,
-					    .mapped = 1 };
-static const struct ow_bpf_range vsyscall = { .start = 0xffffffffff600000,
-					      .end = 0xffffffffff601000 };
-
 /* A process that does nothing, and its map. */
 struct target {
 	pid_t pid;
 	char path[64];
 };
 
-static void start(struct target *t)
+static uid_t owner_of(pid_t pid)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return stat(path, &st) ? (uid_t)-1 : st.st_uid;
+}
+
+static void start_as(struct target *t, uid_t uid)
 {
 	t->pid = fork();
-	if (t->pid == 0)
+	if (t->pid == 0) {
+		if (uid && setuid(uid))
+			_exit(1);
 		for (;;)
 			pause();
+	}
+	/* /proc tells its user then. */
+	while (uid && geteuid() == 0 && owner_of(t->pid) != uid)
+		usleep(100);
 	snprintf(t->path, sizeof(t->path), "/tmp/perf-%d.map", t->pid);
 	unlink(t->path);
+}
+
+static void start(struct target *t)
+{
+	start_as(t, 0);
 }
 
 /* Another process of the same number, where that is permitted. */
@@ -89,7 +102,7 @@ static void test_grows(void)
 	uint64_t early, later;
 
 	start(&t);
-	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	ow_jitmaps_want(&j, t.pid);
 	CHECK(j.nr == 1);
 	ow_jitmaps_read(&j, true);
 	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, NULL));
@@ -120,7 +133,7 @@ static void test_written_anew(void)
 	uint64_t early, later;
 
 	start(&t);
-	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	ow_jitmaps_want(&j, t.pid);
 	put(&t, "w", "1000 10 first\n2000 10 second");
 	early = ow_now_ns();
 	ow_jitmaps_read(&j, true);
@@ -145,7 +158,7 @@ static void test_ended(void)
 	struct target t;
 
 	start(&t);
-	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	ow_jitmaps_want(&j, t.pid);
 	ow_jitmaps_read(&j, true);
 	put(&t, "w", "1000 10 last\n");
 	end(&t);
@@ -167,7 +180,7 @@ static void test_number_again(void)
 	uint64_t before;
 
 	start(&t);
-	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	ow_jitmaps_want(&j, t.pid);
 	put(&t, "w", "1000 10 first\n");
 	end(&t);
 	ow_jitmaps_read(&j, true);
@@ -175,7 +188,7 @@ static void test_number_again(void)
 	CHECK(is(&j, t.pid, before, 0x1000, "first"));
 	CHECK(is(&j, t.pid, before + LATER, 0x1000, NULL));
 	if (start_again(&t)) {
-		ow_jitmaps_note(&j, t.pid, &jit, 1);
+		ow_jitmaps_want(&j, t.pid);
 		CHECK(j.nr == 2);
 		put(&t, "w", "1000 10 second\n");
 		ow_jitmaps_read(&j, true);
@@ -194,27 +207,25 @@ static void test_who_is_noted(void)
 	uint64_t before;
 
 	start(&t);
-	ow_jitmaps_note(&j, t.pid, &object, 1);
-	ow_jitmaps_note(&j, t.pid, &vsyscall, 1);
-	ow_jitmaps_note(&j, t.pid, NULL, 0);
+	ow_jitmaps_exec(&j, t.pid);
 	CHECK(j.nr == 0);
-	ow_jitmaps_note(&j, t.pid, &jit, 1);
-	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	ow_jitmaps_want(&j, t.pid);
+	ow_jitmaps_want(&j, t.pid);
 	CHECK(j.nr == 1);
 	put(&t, "w", "1000 10 a\n");
 	ow_jitmaps_read(&j, true);
 	/* What it becomes by exec has a map of its own. */
 	before = ow_now_ns();
-	ow_jitmaps_note(&j, t.pid, NULL, 0);
+	ow_jitmaps_exec(&j, t.pid);
 	put(&t, "w", "1000 10 b\n");
-	ow_jitmaps_note(&j, t.pid, &jit, 1);
+	ow_jitmaps_want(&j, t.pid);
 	CHECK(j.nr == 2);
 	ow_jitmaps_read(&j, true);
 	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, "b"));
 	CHECK(is(&j, t.pid, 0, 0x1000, "a"));
 	CHECK(before > 0 && is(&j, t.pid + 1, before, 0x1000, NULL));
 	end(&t);
-	ow_jitmaps_note(&j, 0x3fffffff, &jit, 1);
+	ow_jitmaps_want(&j, 0x3fffffff);
 	CHECK(j.nr == 2); /* there is no such process */
 	ow_jitmaps_deinit(&j);
 	unlink(t.path);
@@ -229,11 +240,54 @@ static void test_many(void)
 	/* Those that ended without a map make room. */
 	for (i = 0; i < 600; i++) {
 		start(&t);
-		ow_jitmaps_note(&j, t.pid, &jit, 1);
+		ow_jitmaps_want(&j, t.pid);
 		end(&t);
 	}
 	CHECK(j.nr > 0 && j.nr <= 256);
 	CHECK(j.nr > 0 && j.all[j.nr - 1] != NULL);
+	ow_jitmaps_deinit(&j);
+}
+
+static bool names(struct ow_jitmaps *j, const struct target *t)
+{
+	const struct ow_frame f = { .pc = 0x1008 };
+	struct ow_name name = { 0 };
+
+	return ow_jitmaps_name(j, t->pid, ow_now_ns(), &f, &name);
+}
+
+/* Of the user who has the most, what was wanted the longest ago makes room. */
+static void test_fair(void)
+{
+	struct ow_jitmaps j = { 0 };
+
+	enum {
+		MANY = 300,
+		ROOM = 256
+	};
+	struct target other, many[MANY];
+	size_t i;
+
+	start(&other);
+	put(&other, "w", "1000 10 other\n");
+	ow_jitmaps_want(&j, other.pid);
+	for (i = 0; i < MANY; i++) {
+		start_as(&many[i], 65534);
+		put(&many[i], "w", "1000 10 many\n");
+		ow_jitmaps_want(&j, many[i].pid);
+		ow_jitmaps_want(&j, many[0].pid);
+	}
+	CHECK(j.nr == ROOM && j.nr_cut == 1 + MANY - ROOM);
+	ow_jitmaps_read(&j, true);
+	CHECK(names(&j, &other) && names(&j, &many[0]));
+	for (i = 1; i < MANY; i++)
+		CHECK(names(&j, &many[i]) == (i > 1 + MANY - ROOM));
+	for (i = 0; i < MANY; i++) {
+		end(&many[i]);
+		unlink(many[i].path);
+	}
+	end(&other);
+	unlink(other.path);
 	ow_jitmaps_deinit(&j);
 }
 
@@ -243,14 +297,6 @@ static void put_large(const struct target *t, off_t size)
 	put(t, "w", "1000 10 first\n");
 	if (truncate(t->path, size))
 		abort();
-}
-
-static bool names(struct ow_jitmaps *j, const struct target *t)
-{
-	const struct ow_frame f = { .pc = 0x1008 };
-	struct ow_name name = { 0 };
-
-	return ow_jitmaps_name(j, t->pid, ow_now_ns(), &f, &name);
 }
 
 /* Maps without end take no room of others', and of an ended process none. */
@@ -263,13 +309,13 @@ static void test_large(void)
 	for (i = 0; i < nr; i++) {
 		start(&hostile[i]);
 		put_large(&hostile[i], (off_t)8 << 30);
-		ow_jitmaps_note(&j, hostile[i].pid, &jit, 1);
+		ow_jitmaps_want(&j, hostile[i].pid);
 		ow_jitmaps_read(&j, true);
 	}
 	CHECK(j.bytes <= (size_t)129 << 20 && j.nr_cut >= 2);
 	start(&usual);
 	put(&usual, "w", "1000 10 first\n");
-	ow_jitmaps_note(&j, usual.pid, &jit, 1);
+	ow_jitmaps_want(&j, usual.pid);
 	ow_jitmaps_read(&j, true);
 	CHECK(names(&j, &usual));
 	for (i = 0; i < nr; i++) {
@@ -296,6 +342,7 @@ int main(void)
 		{ "a number that is another's", test_number_again },
 		{ "who is noted", test_who_is_noted },
 		{ "many processes", test_many },
+		{ "many processes of one user", test_fair },
 		{ "large maps", test_large },
 	};
 
