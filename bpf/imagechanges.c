@@ -19,11 +19,11 @@
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
-#define CALL_NS      500000000   /* for the kernel to answer about a process, */
-#define LESS_CALL_NS 50000000    /* or if it did not about */
-#define MANY_SILENT  8           /* of them */
-#define LOOK_NS      4000000000  /* for all of a look */
-#define SHARE_NS     250000000   /* until one object of a user's counts no more */
+#define CALL_NS      500000000  /* for the kernel to answer about a process, */
+#define LESS_CALL_NS 50000000   /* or if it did not about */
+#define MANY_SILENT  8          /* of them */
+#define LOOK_NS      4000000000 /* for all of a look */
+#define SHARE_NS     250000000 /* until one object of a user's counts no more */
 #define SILENT_NS    60000000000 /* until it is asked about the process again */
 
 /* What a delegate asks of the kernel about a process; lost with the delegate. */
