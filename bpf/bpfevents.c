@@ -139,6 +139,8 @@ static void take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c,
 		    (size_t)c->nr_pages * OW_BPF_PAGE ||
 	    c->head.nr_kernel > OW_BPF_KERNEL)
 		return;
+	ow_images_tell_uid(&r->images, (pid_t)c->head.key.pid, c->time,
+			   c->head.uid);
 	w = ow_bpfevents_walk(r, c);
 	e->ends[c->head.key.end % OW_NR_ENDS]--; /* as the kernel has it */
 	ow_bpfevents_keep(r, c, &w);
@@ -153,6 +155,8 @@ static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,
 	if (size < sizeof(*s) ||
 	    size - sizeof(*s) < 8 * ((size_t)s->nr_kernel + s->nr))
 		return;
+	ow_images_tell_uid(&r->images, (pid_t)s->key.pid, s->notice.arg,
+			   s->uid);
 	ow_recorder_store(r, s, (const uint64_t *)(s + 1), s->notice.arg);
 	e->nr_stacks++;
 }

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "delegate.h"
@@ -13,6 +12,7 @@
 #include "imageusers.h"
 #include "leftout.h"
 #include "monotonic.h"
+#include "procfs.h"
 #include "remapped.h"
 
 #define MOST_LOOKS  100        /* a millisecond apart */
@@ -31,7 +31,7 @@ struct look {
 	pid_t pid;
 	bool has_list; /* the mappings are given, not asked for */
 	bool failed;
-	uid_t uid;
+	long uid; /* the real one; -1: the process has ended */
 	struct ow_mappings maps;
 	struct ow_identity *files; /* of each mapping that has code */
 };
@@ -68,20 +68,6 @@ static void settle_share(struct ow_image_share *share)
 	share->nr -= nr < share->nr ? (uint32_t)nr : share->nr;
 }
 
-/* Whose process it is; one that has ended is nobody's in particular. */
-static uid_t find_uid(pid_t pid)
-{
-	char path[32];
-	struct stat st;
-	int failed;
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	ow_delegate_enter();
-	failed = stat(path, &st);
-	ow_delegate_leave();
-	return failed ? (uid_t)-1 : st.st_uid;
-}
-
 static void take_look(void *arg)
 {
 	struct look *l = arg;
@@ -94,7 +80,7 @@ static void take_look(void *arg)
 		ow_remapped_settle(&l->maps);
 		ow_mappings_close(&l->maps);
 	}
-	l->uid = find_uid(l->pid);
+	l->uid = ow_status_number(l->pid, "Uid:");
 	l->files = calloc(l->maps.nr + 1, sizeof(*l->files));
 	l->failed = !l->files;
 	for (i = 0; l->files && i < l->maps.nr; i++)
@@ -151,8 +137,10 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 	limits.until_ns = ow_now_ns() + LOOK_NS;
 	end = ow_delegate_run(take_look, l, &limits, NULL);
 	if (end == OW_DELEGATION_DONE && !l->failed) {
-		user->uid = l->uid;
-		user->has_uid = true;
+		if (l->uid >= 0) {
+			user->uid = (uid_t)l->uid;
+			user->has_uid = true;
+		}
 		return l;
 	}
 	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST)
@@ -162,6 +150,7 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 	return NULL;
 }
 
+/* Whose process it is; -1: nobody's in particular. */
 static uid_t uid_of(const struct ow_image_user *user)
 {
 	return user->has_uid ? user->uid : (uid_t)-1;
@@ -176,7 +165,7 @@ static bool may_open(struct ow_images *im, struct ow_image_user *user)
 		return false;
 	if (uid_of(user) == 0)
 		return true;
-	share = share_of(im, user->uid);
+	share = share_of(im, uid_of(user));
 	if (share)
 		settle_share(share);
 	return share && share->nr < OW_RECORD_FILES_USER;

@@ -45,7 +45,7 @@ struct ow_image_user {
 	uint32_t nr_applied;   /* those */
 	uint32_t nr_opened;    /* objects that it was the first to map */
 	bool has_uid, is_full; /* is_full: counted as having too many ranges */
-	uid_t uid;
+	uid_t uid;             /* the real one */
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
 };
 
@@ -144,6 +144,10 @@ bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time);
 bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 		   const struct ow_mapping *map);
 bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time);
+
+/* The kernel told the real uid of a known process at that time, with a sample. */
+void ow_images_tell_uid(struct ow_images *im, pid_t pid, uint64_t time,
+			uid_t uid);
 
 /* What came until that time may not all have been told. */
 void ow_images_lose(struct ow_images *im, uint64_t time);

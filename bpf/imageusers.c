@@ -284,6 +284,30 @@ bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time)
 	return true;
 }
 
+void ow_images_tell_uid(struct ow_images *im, pid_t pid, uint64_t time,
+			uid_t uid)
+{
+	struct ow_image_user *user = ow_imageusers_at(im, pid, time);
+
+	if (!user)
+		return;
+	user->uid = uid;
+	user->has_uid = true;
+}
+
+/*
+ * Until it is known better, a process is its parent's user's.  Only root's may
+ * become another user's: such a process is nobody's in particular.
+ */
+static void inherit_uid(struct ow_image_user *user,
+			const struct ow_image_user *parent)
+{
+	if (!parent->has_uid || parent->uid == 0)
+		return;
+	user->uid = parent->uid;
+	user->has_uid = true;
+}
+
 bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 		    uint64_t time)
 {
@@ -302,6 +326,7 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 	if (!user)
 		return false;
 	ow_imageusers_begin(im, user, image);
+	inherit_uid(user, ow_imageusers_at(im, parent, time));
 	return true;
 }
 

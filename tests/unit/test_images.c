@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "imageusers.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -215,6 +217,114 @@ static void test_look_at_who_has_ended(void)
 	end(&im);
 }
 
+#define SOMEONE 65534
+
+/* A process of another user, for which root's name stands in /proc. */
+static pid_t start_hidden(void)
+{
+	pid_t pid;
+	int ready[2];
+	char c;
+
+	CHECK(pipe(ready) == 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setresuid(SOMEONE, SOMEONE, SOMEONE) ||
+		    write(ready[1], "", 1) != 1)
+			_exit(1);
+		pause();
+		_exit(0);
+	}
+	CHECK(read(ready[0], &c, 1) == 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+/* A file that is not there, but has a number. */
+static const struct ow_mapping *file(uint64_t inode)
+{
+	static struct ow_mapping map;
+
+	map = (struct ow_mapping){ .start = HERE + inode * SIZE,
+				   .end = HERE + inode * SIZE + SIZE,
+				   .inode = inode,
+				   .dev = 1,
+				   .executable = true,
+				   .path = "/none" };
+	return &map;
+}
+
+/* A child that has ended before anything asks about it, with its parent's user. */
+static const struct ow_image_user *add_ended(struct ow_images *im, pid_t parent)
+{
+	uint64_t t = ow_images_as_of(im, parent);
+
+	ow_images_fork(im, parent, CHILD, t + 1);
+	ow_images_map(im, CHILD, t + 2, file(1));
+	CHECK(ow_images_of(im, CHILD));
+	return ow_images_user(im, CHILD);
+}
+
+static void test_user_of_a_hidden_process(void)
+{
+	struct ow_sampledobjects objects;
+	const struct ow_image_user *user;
+	struct ow_images im;
+	pid_t pid = getuid() == 0 ? start_hidden() : getpid();
+	uid_t uid = getuid() == 0 ? SOMEONE : getuid();
+	bool is_new;
+
+	CHECK(begin(&im, &objects));
+	CHECK(ow_images_look(&im, pid, &is_new));
+	user = ow_images_user(&im, pid);
+	CHECK(user->has_uid && user->uid == uid);
+	user = add_ended(&im, pid);
+	CHECK(user->has_uid && user->uid == uid);
+	end(&im);
+	if (pid == getpid())
+		return;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Root's may have become another's; a sample tells. */
+static void test_child_of_root_is_not_roots(void)
+{
+	struct ow_sampledobjects objects;
+	const struct ow_image_user *user;
+	struct ow_images im;
+
+	CHECK(begin(&im, &objects));
+	ow_images_map(&im, PARENT, 1, code(THERE));
+	ow_images_tell_uid(&im, PARENT, 2, 0);
+	user = ow_images_user(&im, PARENT);
+	CHECK(user->has_uid && user->uid == 0);
+	user = add_ended(&im, PARENT);
+	CHECK(!user->has_uid);
+	ow_images_tell_uid(&im, CHILD, user->begun, SOMEONE);
+	CHECK(user->has_uid && user->uid == SOMEONE);
+	end(&im);
+}
+
+/* Processes of which nobody told whose they are share what one user may have. */
+static void test_files_of_nobody_in_particular(void)
+{
+	const uint64_t each = OW_RECORD_FILES;
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	uint64_t i;
+
+	CHECK(begin(&im, &objects));
+	for (i = 0; i < 3 * each; i++)
+		ow_images_map(&im, PARENT + (pid_t)(i / each), i + 1,
+			      file(i + 1));
+	for (i = 0; i < 3; i++)
+		CHECK(ow_images_of(&im, PARENT + (pid_t)i));
+	CHECK(im.nr_refused > each / 2);
+	end(&im);
+}
+
 #define LIVES  20000
 #define CODES  5 /* mappings of a short process */
 #define NOBODY 1000000100
@@ -371,6 +481,12 @@ int main(void)
 		{ "a change and back, before a look",
 		  test_change_and_back_before_a_look },
 		{ "a look at who has ended", test_look_at_who_has_ended },
+		{ "the user of a hidden process",
+		  test_user_of_a_hidden_process },
+		{ "a child of root is not root's",
+		  test_child_of_root_is_not_roots },
+		{ "files of nobody in particular",
+		  test_files_of_nobody_in_particular },
 		{ "short lives leave nothing", test_lives_leave_nothing },
 		{ "short lives that were sampled", test_sampled_lives },
 		{ "mapping without end", test_mapping_without_end },
