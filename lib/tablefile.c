@@ -197,7 +197,17 @@ static bool is_too_large(uint64_t size, uint64_t cfi_size)
 	return size * 100 > cfi_size * OW_TABLE_MAX_PERCENT;
 }
 
-/* Remove what the cache may have of the object. */
+/* Return true if the cache has a table that is of other files only. */
+static bool is_of_others(const struct ow_object *obj)
+{
+	struct ow_tablefile *f = open_candidate(obj);
+	bool others = f && !ow_tablestamp_has(&f->stamp, &obj->file);
+
+	ow_tablefile_close(f);
+	return others;
+}
+
+/* Remove what the cache may have of the object, if it is no other file's. */
 static int forget(const struct ow_object *obj, struct ow_error *err)
 {
 	_cleanup_(ow_closep) int dir = -1;
@@ -206,6 +216,8 @@ static int forget(const struct ow_object *obj, struct ow_error *err)
 
 	if (failed)
 		return failed;
+	if (is_of_others(obj))
+		return 0;
 	dir = ow_tabledir_exists() ? ow_tabledir_make(err) : -1;
 	if (dir >= 0 && unlinkat(dir, name, 0) && errno != ENOENT)
 		return ow_fail(err, OW_CODE_SYSTEM, "unlink table %s", name);

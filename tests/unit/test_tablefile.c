@@ -265,6 +265,23 @@ static void test_no_build_id(void)
 	      0);
 }
 
+/* A file can have the build-id of another one, whose table stays. */
+static void test_of_another_file(void)
+{
+	char id[2 * OW_BUILD_ID_MAX + 1];
+	struct ow_table_stats s;
+	struct ow_error err;
+	bool was_there;
+
+	ow_object_build_id(object, id);
+	CHECK(make(&was_there) && is_usable());
+	CHECK(scratch_run("cc -x assembler small.s -nostdlib -shared "
+			  "-Wl,--build-id=0x%s -o alike",
+			  id));
+	CHECK(ow_table_make("alike", &s, &err) == 0 && s.too_large);
+	CHECK(is_usable());
+}
+
 /*
  * A table that is too large is not kept, however often it is asked for; one that
  * is there is removed.
@@ -324,6 +341,7 @@ int main(void)
 		{ "only ours", test_only_ours },
 		{ "links", test_a_link_is_not_followed },
 		{ "no place", test_no_place },
+		{ "of another file", test_of_another_file },
 		{ "too large", test_too_large_is_not_kept },
 		{ "no build-id", test_no_build_id },
 	};
