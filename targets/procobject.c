@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -18,12 +19,11 @@
 #include "mappings.h"
 #include "monotonic.h"
 #include "processmem.h"
+#include "reach.h"
 #include "servedfs.h"
 
 #define LARGEST_IMAGE ((uint64_t)256 << 20)
 #define FETCH_PART    ((size_t)1 << 20)
-#define FETCH_CALL_NS 2000000000  /* for a part */
-#define FETCH_NS      20000000000 /* for all of an object */
 #define SILENT_NS     60000000000 /* until a silent server is asked again */
 
 /*
@@ -183,11 +183,7 @@ static void fetch_image(void *arg)
 /* False, and why, if it takes too long, or nothing came of it. */
 static bool fetch(struct fetching *f, void (*how)(void *), struct ow_error *err)
 {
-	const struct ow_delegate_limits limits = {
-		.call_ns = FETCH_CALL_NS,
-		.until_ns = ow_now_ns() + FETCH_NS,
-	};
-	enum ow_delegation end = ow_delegate_run(how, f, &limits, NULL);
+	enum ow_delegation end = ow_reach(how, f);
 
 	if (end == OW_DELEGATION_DONE && f->is_there)
 		return true;
@@ -242,6 +238,21 @@ static void note_silent(uint64_t dev)
 	silent[oldest].until_ns = ow_now_ns() + SILENT_NS;
 }
 
+/* The device of files that are memory (memfd_create(2)), or 0. */
+static uint64_t memory_dev(void)
+{
+	static uint64_t found;
+	_cleanup_(ow_closep) int fd = -1;
+	struct stat st;
+
+	if (found)
+		return found;
+	fd = memfd_create("outwind", MFD_CLOEXEC);
+	if (fd >= 0 && fstat(fd, &st) == 0)
+		found = st.st_dev;
+	return found;
+}
+
 /*
  * Return true if the file may be opened here; else *ret is the object of a copy, or
  * NULL and why.  A server that does not answer is asked once a minute.
@@ -255,17 +266,17 @@ static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
 
 	*ret = NULL;
 	if (major(m->dev) != 0 || m->dev == c->local_dev ||
-	    strncmp(m->path, "/memfd:", strlen("/memfd:")) == 0)
+	    m->dev == memory_dev())
 		return true;
-	if (is_silent(m->dev)) {
-		ow_fail(err, OW_CODE_TIMEOUT,
-			"%s: what serves it did not answer in time", m->path);
-		return false;
-	}
 	served = ow_servedfs_of(c->live, m->dev);
 	if (served == OW_SERVEDFS_LOCAL) {
 		c->local_dev = m->dev;
 		return true;
+	}
+	if (is_silent(m->dev) || ow_reach_is_spent()) {
+		ow_fail(err, OW_CODE_TIMEOUT,
+			"%s: what serves it did not answer in time", m->path);
+		return false;
 	}
 	f.is_probe = served == OW_SERVEDFS_REMOTE;
 	if (!fetch(&f, fetch_file, &why)) {

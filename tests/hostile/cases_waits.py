@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 from harness import (PATIENCE, Skip, case, check, check_unharmed, need_root,
@@ -21,11 +22,11 @@ def start_uffd(context, whose, how, more=0):
     return context.start(['uffdstack', whose, how, str(more)])
 
 
-def start_fuse(context, *how):
+def start_fuse(context, *how, place=None):
     need_root()
     if not os.path.exists('/dev/fuse'):
         raise Skip('/dev/fuse is not here')
-    place = os.path.join(context.tmp, 'mount')
+    place = place or os.path.join(context.tmp, 'mount')
     os.mkdir(place)
     return context.start(['fusestack', *how, place])
 
@@ -198,8 +199,17 @@ def _(context):
     check_silent_object(context, 'layered')
 
 
-def check_silent_object(context, how):
-    target = start_fuse(context, how, context.program('libwaits.so'))
+@case('waits: such an object, with a name as memory has')
+def _(context):
+    need_root()
+    folder = tempfile.mkdtemp(prefix='memfd:', dir='/')
+    context.stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    check_silent_object(context, 'layered', os.path.join(folder, 'mount'))
+
+
+def check_silent_object(context, how, place=None):
+    target = start_fuse(context, how, context.program('libwaits.so'),
+                        place=place)
     before = task_states(target.pid)
     done = context.run('stack', target.pid, status=1)
     check(done.stdout.count(b'what serves it did not answer in time') == 1,

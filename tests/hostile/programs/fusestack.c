@@ -199,15 +199,13 @@ static void mount_here(const char *dir)
 /* Lay an overlay over what is mounted on dir/lower; its place goes to dir. */
 static void mount_overlay(char *dir, size_t size)
 {
-	char empty[4200], options[8600];
-
-	snprintf(empty, sizeof(empty), "%.4000s/empty", dir);
-	snprintf(options, sizeof(options), "lowerdir=%.4000s/lower:%s", dir,
-		 empty);
-	strncat(dir, "/merged", size - strlen(dir) - 1);
-	if (mkdir(empty, 0755) || mkdir(dir, 0755) ||
-	    mount("hostile", dir, "overlay", MS_RDONLY, options))
+	/* Names of this folder, as its own may have a colon, which ends one. */
+	if (chdir(dir) || mkdir("empty", 0755) || mkdir("merged", 0755) ||
+	    mount("hostile", "merged", "overlay", MS_RDONLY,
+		  "lowerdir=lower:empty") ||
+	    chdir("/"))
 		fail("overlay");
+	strncat(dir, "/merged", size - strlen(dir) - 1);
 }
 
 static void wait_on(const char *path)
