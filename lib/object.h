@@ -43,10 +43,13 @@ struct ow_object {
 	size_t budget; /* bytes taken for what is made of it (budget.h) */
 };
 
+/* errno of a file that another process has a lease of; no other error is called so. */
+#define OW_LEASED EXFULL
+
 /*
  * Open a file for reading if it is a regular one: opening a device, which a
  * target may name, could do something.  Return -1 with errno if not: EINVAL if it
- * is none, EWOULDBLOCK if another process has a lease of it.
+ * is none, OW_LEASED if another process has a lease of it.
  */
 int ow_open_regular(const char *path);
 

@@ -31,9 +31,13 @@
 static int reopen(int look)
 {
 	char self[32];
+	int fd;
 
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
-	return ow_reach_open(self, O_RDONLY | O_NONBLOCK);
+	fd = ow_reach_open(self, O_RDONLY | O_NONBLOCK);
+	if (fd < 0 && errno == EWOULDBLOCK)
+		errno = OW_LEASED;
+	return fd;
 }
 
 int ow_reopen_regular(int look, uint64_t inode)
@@ -198,7 +202,7 @@ struct ow_object *ow_object_reach(const char *root, const char *path)
 		return NULL;
 	}
 	fd = look < 0 ? -1 : ow_reopen_regular(look, 0);
-	if (fd < 0 && errno == EWOULDBLOCK)
+	if (fd < 0 && errno == OW_LEASED)
 		ow_lose_file(full, OW_LOST_LEASED);
 	if (fd < 0 || ow_reach_stat(fd, &st))
 		return NULL;
@@ -216,7 +220,7 @@ int ow_fail_open(struct ow_error *err, const char *path, const char *isnt)
 	case ENOTDIR:
 		return ow_fail(err, OW_CODE_ABSENT, "%s: no such file", path);
 	case EINVAL: return ow_fail(err, OW_CODE_FORMAT, "%s: %s", path, isnt);
-	case EWOULDBLOCK:
+	case OW_LEASED:
 		if (!err)
 			ow_lose_file(path, OW_LOST_LEASED);
 		return ow_fail(err, OW_CODE_ABSENT, "%s: " OW_LOST_LEASED,

@@ -26,7 +26,7 @@ static struct ow_object *open_below(const char *sysroot, const char *path,
 	_cleanup_(ow_closep) int fd = ow_sysroot_open(sysroot, path);
 	struct ow_object *obj;
 
-	if (fd < 0 && (errno == EINVAL || errno == EWOULDBLOCK))
+	if (fd < 0 && (errno == EINVAL || errno == OW_LEASED))
 		ow_fail_open(err, name, "not an ELF file");
 	else if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		ow_fail(err, OW_CODE_ABSENT, "%s: no such file%s%s", name,

@@ -306,7 +306,7 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 		return obj;
 	if (m->inode)
 		fd = open_file(c, m);
-	if (m->inode && fd < 0 && errno == EWOULDBLOCK)
+	if (m->inode && fd < 0 && errno == OW_LEASED)
 		ow_lose_file(m->path, OW_LOST_LEASED);
 	if (fd < 0)
 		return open_image(c, m, err);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -188,6 +190,34 @@ static void test_by_headers(void)
 	ow_object_close(two);
 }
 
+/* No process could be started, or a file system said so: none of a lease. */
+static void test_other_errors_are_no_leases(void)
+{
+	struct ow_error err;
+
+	errno = EAGAIN;
+	ow_fail_open(NULL, "[vdso]", "not an ELF file");
+	CHECK(!ow_file_lost(0));
+	errno = EAGAIN;
+	CHECK(ow_fail_open(&err, "[vdso]", "") == -OW_CODE_SYSTEM);
+	CHECK(!strstr(err.msg, "leased"));
+}
+
+static void test_lease(void)
+{
+	_cleanup_(ow_closep) int fd = open("two.so", O_RDWR | O_CLOEXEC);
+	struct ow_error err;
+
+	CHECK(fd >= 0);
+	if (fcntl(fd, F_SETLEASE, F_WRLCK))
+		return; /* this file system has none */
+	signal(SIGIO, SIG_IGN);
+	CHECK(!ow_object_open("two.so", &err));
+	CHECK(err.code == OW_CODE_ABSENT && strstr(err.msg, "leased"));
+	CHECK(!ow_file_lost(0) && !ow_object_open("two.so", NULL));
+	CHECK(ow_file_lost(0) && strstr(ow_file_lost(0), "two.so: leased"));
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -197,6 +227,9 @@ int main(void)
 		{ "objects by path", test_by_path },
 		{ "objects by build-id", test_by_build_id },
 		{ "by headers", test_by_headers },
+		{ "other errors are no leases",
+		  test_other_errors_are_no_leases },
+		{ "a lease", test_lease },
 	};
 
 	scratch_enter();
