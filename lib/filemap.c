@@ -340,6 +340,12 @@ const char *ow_file_lost(size_t i)
 	return ow_lost_line(i);
 }
 
+size_t ow_nr_files_lost(void)
+{
+	ow_file_lost(0);
+	return ow_nr_lost_lines();
+}
+
 void ow_filemap_rest(void)
 {
 	struct ow_filemap *m;

@@ -13,30 +13,58 @@
 struct lines {
 	char *list[MOST_LINES];
 	size_t nr;
+	uint64_t hashes[OW_MOST_COUNTED]; /* of all, also those in the list */
+	size_t nr_counted;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lines left_out, lost;
 
-/* Also if there is no room for it. */
-static bool is_known(const struct lines *l, const char *line)
+/* FNV-1a */
+static uint64_t hash_of(const char *line)
 {
-	for (size_t i = 0; i < l->nr; i++)
-		if (strcmp(l->list[i], line) == 0)
-			return true;
-	return l->nr == MOST_LINES;
+	uint64_t hash = 0xcbf29ce484222325ULL;
+
+	for (; *line; line++)
+		hash = (hash ^ (uint8_t)*line) * 0x100000001b3ULL;
+	return hash;
+}
+
+/* Count a line.  Return true if it is a new one. */
+static bool count(struct lines *l, const char *line)
+{
+	uint64_t hash = hash_of(line);
+	size_t i;
+
+	for (i = 0; i < l->nr_counted; i++)
+		if (l->hashes[i] == hash)
+			return false;
+	if (i == OW_MOST_COUNTED)
+		return false;
+	l->hashes[l->nr_counted++] = hash;
+	return true;
 }
 
 /* Take the line, which is the list's from now on. */
 static void note(struct lines *l, char *line)
 {
 	pthread_mutex_lock(&lock);
-	if (!is_known(l, line)) {
+	if (count(l, line) && l->nr < MOST_LINES) {
 		l->list[l->nr++] = line;
 		line = NULL;
 	}
 	pthread_mutex_unlock(&lock);
 	free(line);
+}
+
+static size_t nr_of(const struct lines *l)
+{
+	size_t nr;
+
+	pthread_mutex_lock(&lock);
+	nr = l->nr_counted;
+	pthread_mutex_unlock(&lock);
+	return nr;
 }
 
 static const char *line_of(const struct lines *l, size_t i)
@@ -73,4 +101,14 @@ const char *ow_left_out(size_t i)
 const char *ow_lost_line(size_t i)
 {
 	return line_of(&lost, i);
+}
+
+size_t ow_nr_left_out(void)
+{
+	return nr_of(&left_out);
+}
+
+size_t ow_nr_lost_lines(void)
+{
+	return nr_of(&lost);
 }

@@ -20,4 +20,7 @@ void ow_lose_file(const char *path, const char *why);
 /* "PATH: WHY" of the i-th file that was lost, or NULL; the text stays for good. */
 const char *ow_lost_line(size_t i);
 
+/* How many there were, up to OW_MOST_COUNTED. */
+size_t ow_nr_lost_lines(void);
+
 #endif /* OW_LEFTOUT_H */

@@ -64,6 +64,13 @@ void ow_memory_limit(uint64_t bytes);
  */
 const char *ow_left_out(size_t i);
 
+/*
+ * How many such lines there were, also those that were not kept.  Counting ends at
+ * OW_MOST_COUNTED.
+ */
+#define OW_MOST_COUNTED 4096
+size_t ow_nr_left_out(void);
+
 /* What a frame, and what an end of a walk, is called in one line. */
 const char *ow_how_text(enum ow_how how);
 const char *ow_end_text(enum ow_end end);
@@ -88,6 +95,9 @@ const char *ow_end_text(enum ow_end end);
  * more.  The first 64 are kept; the text stays for good.
  */
 const char *ow_file_lost(size_t i);
+
+/* How many such files there were, as ow_nr_left_out() counts. */
+size_t ow_nr_files_lost(void);
 
 /*
  * Leave SIGBUS alone from now on: the program handles it.  To be called before

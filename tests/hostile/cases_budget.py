@@ -48,3 +48,18 @@ def test_commands(context):
         check(done.status == 0, 'status %d' % done.status, done.stderr)
         check_bounded(done, 64 // 4 + OWN)
         check_says(done, '/changed: its .debug_frame')
+
+
+@case('budget: many files that go without are told of in few lines')
+def test_many(context):
+    run_changed(context, bomb)
+    path = os.path.join(context.tmp, 'changed')
+    paths = ['%s%d' % (path, i) for i in range(80)]
+    for other in paths:
+        os.link(path, other)
+    done = Done(context, 'rows', '--memory-limit=64M', *paths)
+    lines = done.stderr.splitlines()
+    check(len(lines) == 9 and
+          all(l.startswith('outwind: %s: its .debug_frame' % p)
+              for l, p in zip(lines, paths[:8])), 'first 8', lines)
+    check(lines[8] == 'outwind: and 72 more left out', 'the others', lines[8])

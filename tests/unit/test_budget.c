@@ -80,6 +80,12 @@ static void test_refused(void)
 		ow_budget_refuse(path, "x");
 	}
 	CHECK(ow_left_out(63) && !ow_left_out(64));
+	CHECK(ow_nr_left_out() == 102);
+	for (int i = 0; i < 10000; i++) {
+		snprintf(path, sizeof(path), "/%d", i);
+		ow_budget_refuse(path, "x");
+	}
+	CHECK(!ow_left_out(64) && ow_nr_left_out() == OW_MOST_COUNTED);
 }
 
 int main(void)
