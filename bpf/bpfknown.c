@@ -70,6 +70,21 @@ static void count_change(struct ow_bpfengine *e)
 	__atomic_fetch_add(&e->skel->bss->lives, 1, __ATOMIC_SEQ_CST);
 }
 
+/* Let the kernel know the process.  Return false if it knows as many as it can. */
+static bool put(struct ow_recorder *r, struct ow_image_user *user,
+		const struct ow_bpf_process *p)
+{
+	struct ow_bpfengine *e = r->priv;
+	uint32_t key = (uint32_t)user->pid;
+
+	if (!bpf_map_update_elem(bpf_map__fd(e->skel->maps.processes), &key, p,
+				 BPF_ANY))
+		return true;
+	r->stats.crowded_out += !user->is_out;
+	user->is_out = true;
+	return false;
+}
+
 /*
  * The process' list of mappings; whose table isn't there yet is waited for.  False
  * if there is no room for it now.
@@ -80,15 +95,14 @@ static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 	struct ow_image_user *user = ow_images_user(&r->images, pid);
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_process p;
-	uint32_t key = (uint32_t)pid;
 
 	prepare(e, image, lazily);
 	if (!ow_images_place(&r->images, image))
 		return false;
 	p = (struct ow_bpf_process){ image->id, image->first, image->nr, 0,
 				     user->as_of };
-	bpf_map_update_elem(bpf_map__fd(e->skel->maps.processes), &key, &p,
-			    BPF_ANY);
+	if (!put(r, user, &p))
+		return false;
 	count_change(e);
 	user->told_at = ow_now_ns();
 	user->told_as_of = user->as_of;

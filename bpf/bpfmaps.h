@@ -7,8 +7,8 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, __u32); /* pid */
+	__uint(max_entries, 1); /* OW_RECORD_PROCESSES */
+	__type(key, __u32);     /* pid */
 	__type(value, struct ow_bpf_process);
 } processes SEC(".maps");
 

@@ -29,6 +29,7 @@ struct ow_image_user {
 	bool is_gone;      /* the process has ended */
 	bool is_unsettled; /* some of the log, or the process, may go soon */
 	bool is_due;       /* it is in the queue of the code that asks */
+	bool is_out;       /* counted as one that the kernel has no room for */
 	/* CLOCK_MONOTONIC, ns: */
 	uint64_t begun; /* 0: not known */
 	uint64_t ended;

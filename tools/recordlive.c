@@ -30,6 +30,10 @@ static void warn_crowded(const struct ow_recorder_stats *s)
 			 "have %u files, one user %u, all %u",
 			 s->crowded_mappings, OW_RECORD_FILES,
 			 OW_RECORD_FILES_USER, OW_RECORD_FILES_ALL);
+	if (s->crowded_out)
+		complain("%u processes had no room among the %u that the "
+			 "kernel knows: their stacks are missing",
+			 s->crowded_out, OW_RECORD_PROCESSES);
 	if (s->crowded_maps)
 		complain("%u maps of JITs had no room: some of their names are "
 			 "missing",

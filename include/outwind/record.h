@@ -125,6 +125,7 @@ struct ow_syscall_shape {
 /* Opened for a user other than root; 4 of them count no more after a second. */
 #define OW_RECORD_FILES_USER 2048U
 #define OW_RECORD_FILES_ALL  8191U
+#define OW_RECORD_PROCESSES  32768U /* that the kernel knows (engine BPF) */
 
 struct ow_recorder_stats {
 	uint64_t samples;
@@ -146,6 +147,7 @@ struct ow_recorder_stats {
 	   or all may have.  Stacks end there: OW_END_NO_ROOM. */
 	unsigned int crowded_processes, crowded_mappings;
 	unsigned int crowded_maps; /* for perf, of JITs: names are missing */
+	unsigned int crowded_out;  /* processes beyond OW_RECORD_PROCESSES */
 	uint64_t slowest_ns; /* from a mapping to the last table it needs */
 	uint64_t program_ns, program_runs; /* of BPF, if the kernel counts */
 	uint64_t verified; /* instructions that its verifier went through */

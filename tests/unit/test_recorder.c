@@ -2,7 +2,11 @@
 /* Sampling by the engine that needs nothing of the kernel. */
 #include <outwind/record.h>
 
+#include <linux/bpf.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,10 +45,86 @@ static void test_too_often(void)
 	waitpid(pid, NULL, 0);
 }
 
+#define MOST_FDS     1024
+#define FIRST_PID    (1U << 22) /* there are none from here on */
+#define PROCESS_SIZE 24         /* bytes, of struct ow_bpf_process */
+
+static bool is_processes(const char *info)
+{
+	char size[32];
+
+	snprintf(size, sizeof(size), "\nvalue_size:\t%d\n", PROCESS_SIZE);
+	return strstr(info, "\nmap_type:\t1\n") && strstr(info, size) &&
+	       strstr(info, "\nmax_entries:\t32768\n");
+}
+
+/* The map of the processes that the kernel knows, among our own files; or -1. */
+static int find_processes(void)
+{
+	char path[48], info[1024];
+	size_t n;
+	FILE *f;
+	int fd;
+
+	for (fd = 0; fd < MOST_FDS; fd++) {
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+		f = fopen(path, "re");
+		n = f ? fread(info, 1, sizeof(info) - 1, f) : 0;
+		if (f)
+			fclose(f);
+		info[n] = '\0';
+		if (is_processes(info))
+			return fd;
+	}
+	return -1;
+}
+
+static bool put_process(int map, uint32_t pid)
+{
+	const uint64_t value[PROCESS_SIZE / 8] = { 0 };
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)map;
+	attr.key = (uintptr_t)&pid;
+	attr.value = (uintptr_t)value;
+	return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) == 0;
+}
+
+/* The kernel knows of so many processes only: the others are counted. */
+static void test_too_many_processes(void)
+{
+	const pid_t none = getpid();
+	const struct ow_recorder_options options = {
+		.engine = OW_ENGINE_BPF,
+		.events = OW_RECORD_CPU,
+		.pids = &none,
+	};
+	struct ow_recorder_stats stats;
+	struct ow_error err;
+	struct ow_recorder *r = ow_recorder_open(&options, &err);
+	uint32_t i = 0;
+	int map;
+
+	if (!r)
+		return; /* not root, or built without */
+	map = find_processes();
+	CHECK(map >= 0);
+	while (map >= 0 && put_process(map, FIRST_PID + i))
+		i++;
+	CHECK(i == 32768);
+	CHECK(!ow_recorder_add(r, getpid(), &err));
+	ow_recorder_stats(r, &stats);
+	CHECK(stats.crowded_out == 1);
+	ow_recorder_close(r);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "more often than can be", test_too_often },
+		{ "more processes than there is room for",
+		  test_too_many_processes },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
