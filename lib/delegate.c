@@ -39,6 +39,7 @@ struct delegate {
 	void (*run)(void *arg);
 	void *arg;
 	pid_t parent;
+	int kept;       /* of our open files; 0: none */
 	int state;      /* enum state; atomic */
 	unsigned calls; /* begun so far; atomic */
 	bool must_end;  /* atomic */
@@ -181,7 +182,7 @@ static void *get_memory(void)
 	return NULL;
 }
 
-static struct delegate *create(void (*run)(void *arg), void *arg)
+static struct delegate *create(void (*run)(void *arg), void *arg, int kept)
 {
 	struct delegate *d = get_memory();
 
@@ -192,11 +193,22 @@ static struct delegate *create(void (*run)(void *arg), void *arg)
 		.run = run,
 		.arg = arg,
 		.parent = getpid(),
+		.kept = kept,
 	};
 	if (init_lock(d))
 		return d;
 	free_memory(d);
 	return NULL;
+}
+
+/* If it can't be done by one call (before Linux 5.9), they stay. */
+static void drop_files(int kept)
+{
+	unsigned int first = kept > 0 ? (unsigned int)kept + 1 : 0;
+
+	if (kept > 0 && close_range(0, first - 2, CLOSE_RANGE_UNSHARE))
+		return;
+	close_range(first, UINT_MAX, CLOSE_RANGE_UNSHARE);
 }
 
 /* What the delegate does from its start on. */
@@ -208,7 +220,7 @@ static int work(void *arg)
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != d->parent)
 		_exit(1);
 	unpin(d);
-	close_range(0, UINT_MAX, CLOSE_RANGE_UNSHARE);
+	drop_files(d->kept);
 	d->run(d->arg);
 	pthread_mutex_lock(&d->lock);
 	d->is_done = true;
@@ -396,7 +408,7 @@ enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 				   const struct ow_delegate_limits *limits,
 				   pid_t *pid_ret)
 {
-	struct delegate *outer = current, *d = create(run, arg);
+	struct delegate *outer = current, *d = create(run, arg, limits->kept);
 	enum ow_delegation end = OW_DELEGATION_NONE;
 	sigset_t all, old;
 	pid_t pid;

@@ -39,6 +39,7 @@ enum ow_delegation {
 struct ow_delegate_limits {
 	uint64_t call_ns;
 	uint64_t until_ns; /* of CLOCK_MONOTONIC */
+	int kept;          /* of our open files, which it has, too; 0: none */
 };
 
 /*

@@ -66,6 +66,18 @@ int ow_open_inode(const char *path, uint64_t inode);
 /* The same, and only if it is just that file: of that device, too. */
 int ow_open_file(const char *path, uint64_t dev, uint64_t inode);
 
+/*
+ * The same, if the kernel's cache has all that the name leads over (RESOLVE_CACHED,
+ * Linux 5.12): no server is asked, if the device is none's.
+ */
+int ow_open_cached(const char *path, uint64_t dev, uint64_t inode);
+
+/*
+ * Return true if a read of fd's file, of that device, may ask a program of a user.
+ * That may be asked, too.
+ */
+bool ow_is_served(int fd, uint64_t dev);
+
 /* The same of what look, an fd with O_PATH, refers to; look stays open. */
 int ow_reopen_regular(int look, uint64_t inode);
 

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -54,7 +55,7 @@ int ow_reopen_regular(int look, uint64_t inode)
 
 int ow_open_inode(const char *path, uint64_t inode)
 {
-	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
+	_cleanup_(ow_reach_closep) int look = ow_reach_open(path, O_PATH);
 
 	return look < 0 ? -1 : ow_reopen_regular(look, inode);
 }
@@ -71,17 +72,21 @@ static int open_name(const char *path)
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 		.resolve = RESOLVE_NO_SYMLINKS,
 	};
+	int fd;
 
-	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	ow_delegate_enter();
+	fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	ow_delegate_leave();
+	return fd;
 }
 
 /* As safely as can be, whatever the name leads to and over what. */
 static int look_and_open(const char *path, uint64_t dev, uint64_t inode)
 {
-	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
+	_cleanup_(ow_reach_closep) int look = ow_reach_open(path, O_PATH);
 	struct stat st;
 
-	if (look < 0 || fstat(look, &st))
+	if (look < 0 || ow_reach_stat(look, &st))
 		return -1;
 	if (is_file(&st, dev, inode))
 		return reopen(look);
@@ -97,9 +102,12 @@ static int look_and_open(const char *path, uint64_t dev, uint64_t inode)
 int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
 {
 	struct stat st;
-	int fd;
+	int fd, failed;
 
-	if (stat(path, &st))
+	ow_delegate_enter();
+	failed = stat(path, &st);
+	ow_delegate_leave();
+	if (failed)
 		return -1;
 	if (!is_file(&st, dev, inode)) {
 		errno = EINVAL;
@@ -108,9 +116,30 @@ int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
 	fd = open_name(path);
 	if (fd < 0) /* over a link, by a kernel before 5.6, not permitted */
 		return look_and_open(path, dev, inode);
-	if (fstat(fd, &st) == 0 && is_file(&st, dev, inode))
+	if (ow_reach_stat(fd, &st) == 0 && is_file(&st, dev, inode))
 		return fd;
-	close(fd);
+	ow_reach_closep(&fd);
+	errno = EINVAL;
+	return -1;
+}
+
+/* Nobody is asked: neither for the name's parts nor for what is known of the file. */
+int ow_open_cached(const char *path, uint64_t dev, uint64_t inode)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_CACHED,
+	};
+	_cleanup_(ow_closep) int look =
+		(int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	struct statx st;
+
+	if (look < 0 || statx(look, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+			      STATX_TYPE | STATX_INO, &st))
+		return -1;
+	if (S_ISREG(st.stx_mode) && st.stx_ino == inode &&
+	    makedev(st.stx_dev_major, st.stx_dev_minor) == dev)
+		return reopen(look);
 	errno = EINVAL;
 	return -1;
 }
@@ -146,8 +175,7 @@ static int look_below(const char *root, const char *path)
 	return fd;
 }
 
-/* Return true if a read of the file may ask a program of a user. */
-static bool is_served(int fd, dev_t dev)
+bool ow_is_served(int fd, uint64_t dev)
 {
 	struct statfs fs;
 	int failed;
@@ -206,7 +234,7 @@ struct ow_object *ow_object_reach(const char *root, const char *path)
 		ow_lose_file(full, OW_LOST_LEASED);
 	if (fd < 0 || ow_reach_stat(fd, &st))
 		return NULL;
-	if (!is_served(fd, st.st_dev))
+	if (!ow_is_served(fd, st.st_dev))
 		return ow_object_open_fd(fd, full, NULL);
 	if (st.st_size <= 0 || st.st_size > COPIED_MAX)
 		return NULL;

@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -91,12 +93,13 @@ bool ow_reach_is_spent(void)
 				LOST_NS + (ow_now_ns() - begun) / LOST_PART;
 }
 
-enum ow_delegation ow_reach(void (*work)(void *arg), void *arg)
+static enum ow_delegation reach(void (*work)(void *arg), void *arg, int kept)
 {
 	uint64_t now = ow_now_ns(), none = 0;
 	const struct ow_delegate_limits limits = {
 		.call_ns = ow_reach_is_spent() ? SPENT_NS : CALL_NS,
 		.until_ns = now + WHOLE_NS,
+		.kept = kept,
 	};
 	enum ow_delegation end;
 
@@ -109,6 +112,118 @@ enum ow_delegation ow_reach(void (*work)(void *arg), void *arg)
 	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST)
 		atomic_fetch_add(&lost_ns, ow_now_ns() - now);
 	return end;
+}
+
+enum ow_delegation ow_reach(void (*work)(void *arg), void *arg)
+{
+	return reach(work, arg, 0);
+}
+
+/* An open that a delegate does, and a socket that the file comes through. */
+struct opening {
+	int (*open_it)(void *arg);
+	void *arg;
+	int ends[2];
+	int error;
+};
+
+/* Room for an fd in a message (unix(7)). */
+union passed {
+	struct cmsghdr head;
+	char room[CMSG_SPACE(sizeof(int))];
+};
+
+static bool pass(int to, int fd)
+{
+	union passed control = { 0 };
+	char byte = 0;
+	struct iovec part = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(fd));
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	return sendmsg(to, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) == 1;
+}
+
+static int take_passed(int from)
+{
+	union passed control = { 0 };
+	char byte;
+	struct iovec part = { &byte, 1 };
+	struct msghdr msg = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	int fd;
+
+	if (recvmsg(from, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
+		return -1;
+	if (msg.msg_controllen < CMSG_LEN(sizeof(fd))) {
+		errno = EMFILE;
+		return -1;
+	}
+	memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
+	return fd;
+}
+
+static void open_and_pass(void *arg)
+{
+	struct opening *o = arg;
+	_cleanup_(ow_reach_closep) int fd = -1;
+
+	errno = 0;
+	fd = o->open_it(o->arg);
+	if (fd < 0 || !pass(o->ends[1], fd))
+		o->error = errno ? errno : EINVAL;
+}
+
+static struct opening *start_opening(int (*open_it)(void *arg), void *arg)
+{
+	struct opening *o = malloc(sizeof(*o));
+
+	if (!o)
+		return NULL;
+	*o = (struct opening){ .open_it = open_it, .arg = arg };
+	if (!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, o->ends))
+		return o;
+	free(o);
+	return NULL;
+}
+
+int ow_reach_fd(int (*open_it)(void *arg), void *arg)
+{
+	enum ow_delegation how;
+	struct opening *o;
+	int fd = -1, error;
+
+	if (ow_delegate_is_one())
+		return open_it(arg);
+	o = start_opening(open_it, arg);
+	if (!o)
+		return -1;
+	how = reach(open_and_pass, o, o->ends[1]);
+	error = how == OW_DELEGATION_DONE ? o->error :
+		how == OW_DELEGATION_NONE ? EAGAIN :
+					    ETIMEDOUT;
+	if (!error) {
+		fd = take_passed(o->ends[0]);
+		error = errno;
+	}
+	close(o->ends[0]);
+	close(o->ends[1]);
+	if (how != OW_DELEGATION_LOST)
+		free(o);
+	errno = error;
+	return fd;
 }
 
 /* What is asked of a delegate that may be lost with it. */

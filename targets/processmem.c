@@ -181,7 +181,8 @@ size_t ow_processmem_read_patiently(struct ow_processmem *mem,
 				    struct ow_patience *patience, uint64_t addr,
 				    void *buf, size_t size)
 {
-	const struct ow_delegate_limits limits = { PATIENCE_NS, UINT64_MAX };
+	const struct ow_delegate_limits limits = { .call_ns = PATIENCE_NS,
+						   .until_ns = UINT64_MAX };
 	enum ow_delegation end;
 	struct reading *r;
 	size_t got = 0;

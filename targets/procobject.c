@@ -49,7 +49,9 @@ static int open_mapped(const struct ow_capture *c,
 	if (fd >= 0)
 		return fd;
 	/* Inodes' numbers may differ, too, but names don't. */
+	ow_delegate_enter();
 	size = readlink(path, to, sizeof(to));
+	ow_delegate_leave();
 	if (size < 0 || (size_t)size != strlen(m->path) ||
 	    memcmp(to, m->path, (size_t)size) != 0)
 		return -1;
@@ -60,13 +62,12 @@ static int open_file(const struct ow_capture *c,
 		     const struct ow_capture_module *m)
 {
 	char path[PATH_MAX];
-	int fd = -1;
+	int fd;
 
-	/* Half as long as by address, where the name leads to that file here. */
-	if (m->path[0] == '/' && !m->deleted)
+	/* First by address, as the name may lead to a server. */
+	fd = open_mapped(c, m);
+	if (fd < 0 && m->path[0] == '/' && !m->deleted)
 		fd = ow_open_file(m->path, m->dev, m->inode);
-	if (fd < 0)
-		fd = open_mapped(c, m);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, sizeof(path), "/proc/%d/exe", c->live);
@@ -78,6 +79,68 @@ static int open_file(const struct ow_capture *c,
 		fd = open_same(path, m);
 	/* The process may be gone since. */
 	return fd >= 0 ? fd : open_same(m->path, m);
+}
+
+/* A module whose file is no server's, as far as is known. */
+struct opening {
+	const struct ow_capture *c;
+	const struct ow_capture_module *m;
+};
+
+/*
+ * Return true if what has been opened may be a server's: the process may have mapped
+ * another file, or the device may be another file system's by now.
+ */
+static bool is_served_now(const struct opening *o, int fd)
+{
+	struct stat st;
+
+	if (ow_reach_stat(fd, &st))
+		return true;
+	if (major(st.st_dev) != 0 && st.st_dev == o->m->dev)
+		return false;
+	return ow_is_served(fd, st.st_dev) &&
+	       ow_servedfs_of(o->c->live, st.st_dev) != OW_SERVEDFS_LOCAL;
+}
+
+/* -1 with EREMOTE if it is a server's. */
+static int open_unserved(void *arg)
+{
+	const struct opening *o = arg;
+	_cleanup_(ow_reach_closep) int fd = open_file(o->c, o->m);
+	int ret = fd;
+
+	if (fd >= 0 && is_served_now(o, fd)) {
+		errno = EREMOTE;
+		return -1;
+	}
+	fd = -1;
+	return ret;
+}
+
+/* The device of our own root stays that. */
+static bool is_lasting(uint64_t dev)
+{
+	static uint64_t root;
+	struct stat st;
+
+	if (major(dev) != 0)
+		return true;
+	if (!root && stat("/", &st) == 0)
+		root = st.st_dev;
+	return dev == root;
+}
+
+/* What no server has, by its name in the kernel's cache, or else by a delegate. */
+static int open_here(const struct ow_capture *c,
+		     const struct ow_capture_module *m)
+{
+	struct opening o = { c, m };
+	int fd = -1;
+
+	if (m->path[0] == '/' && !m->deleted && is_lasting(m->dev))
+		fd = ow_open_cached(m->path, m->dev, m->inode);
+	return fd >= 0 ? fd : ow_reach_fd(open_unserved, &o);
 }
 
 /* Do two mappings belong to one loaded object? */
@@ -105,16 +168,16 @@ struct fetching {
 static void fetch_file(void *arg)
 {
 	struct fetching *f = arg;
-	_cleanup_(ow_closep) int fd = -1;
+	_cleanup_(ow_reach_closep) int fd = -1;
 	struct stat st = { 0 };
 	uint8_t first[64];
 	size_t got = 0;
 	ssize_t n;
 
-	ow_delegate_enter();
 	fd = open_file(f->c, f->m);
-	n = fd < 0 || fstat(fd, &st) ? -1 : pread(fd, first, sizeof(first), 0);
-	ow_delegate_leave();
+	n = fd < 0 || ow_reach_stat(fd, &st) ?
+		    -1 :
+		    ow_reach_pread(fd, first, sizeof(first), 0);
 	if (n <= 0 || st.st_size > (off_t)LARGEST_IMAGE || f->is_probe) {
 		f->is_there = n > 0;
 		return;
@@ -122,12 +185,10 @@ static void fetch_file(void *arg)
 	f->size = (size_t)st.st_size;
 	f->bytes = calloc(1, f->size);
 	while (f->bytes && got < f->size && n > 0) {
-		ow_delegate_enter();
-		n = pread(fd, f->bytes + got,
-			  f->size - got < FETCH_PART ? f->size - got :
-						       FETCH_PART,
-			  (off_t)got);
-		ow_delegate_leave();
+		n = ow_reach_pread(fd, f->bytes + got,
+				   f->size - got < FETCH_PART ? f->size - got :
+								FETCH_PART,
+				   (off_t)got);
 		got += n > 0 ? (size_t)n : 0;
 	}
 	f->is_there = f->bytes && got == f->size;
@@ -199,6 +260,20 @@ static bool fetch(struct fetching *f, void (*how)(void *), struct ow_error *err)
 			"%s: what serves it did not answer in time",
 			f->m->path);
 	return false;
+}
+
+static struct ow_object *open_copy(const struct ow_capture *c,
+				   const struct ow_capture_module *m,
+				   struct ow_error *err)
+{
+	struct fetching f = { .c = c, .m = m };
+
+	if (!fetch(&f, fetch_file, err))
+		return NULL;
+	if (f.bytes)
+		return ow_object_from_image(f.bytes, f.size, m->path, err);
+	ow_fail(err, OW_CODE_UNSUPPORTED, "%s: too large for a copy", m->path);
+	return NULL;
 }
 
 static struct ow_object *open_image(const struct ow_capture *c,
@@ -305,9 +380,11 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 	if (m->inode && !may_open(c, m, &obj, err))
 		return obj;
 	if (m->inode)
-		fd = open_file(c, m);
+		fd = open_here(c, m);
 	if (m->inode && fd < 0 && errno == OW_LEASED)
 		ow_lose_file(m->path, OW_LOST_LEASED);
+	if (m->inode && fd < 0 && errno == EREMOTE)
+		return open_copy(c, m, err);
 	if (fd < 0)
 		return open_image(c, m, err);
 	obj = ow_object_open_fd(fd, m->path, err);

@@ -207,6 +207,20 @@ def _(context):
     check_silent_object(context, 'layered', os.path.join(folder, 'mount'))
 
 
+@case('waits: an object whose name leads to such a server')
+def _(context):
+    target = start_fuse(context, 'covered', context.program('libwaits.so'))
+    before = task_states(target.pid)
+    with subprocess.Popen(['nsenter', '-m', '-t', str(target.pid),
+                           context.outwind, 'stack', str(target.pid)],
+                          stdout=subprocess.PIPE) as tool:
+        context.stack.callback(tool.kill)
+        out = tool.communicate(timeout=PATIENCE)[0]
+    check(tool.returncode == 0 and b' wait_in_object + ' in out, 'stacks',
+          out)
+    check_unharmed(target.pid, before)
+
+
 def check_silent_object(context, how, place=None):
     target = start_fuse(context, how, context.program('libwaits.so'),
                         place=place)

@@ -17,8 +17,9 @@
 
 #define SECOND 1000000000ULL
 
-static const struct ow_delegate_limits patient = { 600 * SECOND, UINT64_MAX };
-static const struct ow_delegate_limits brief = { SECOND / 20, UINT64_MAX };
+static const struct ow_delegate_limits patient = { 600 * SECOND, UINT64_MAX,
+						   0 };
+static const struct ow_delegate_limits brief = { SECOND / 20, UINT64_MAX, 0 };
 
 struct work {
 	int steps;
@@ -127,7 +128,7 @@ static bool stay_on_one_cpu(cpu_set_t *old)
 
 static void test_starved(void)
 {
-	struct ow_delegate_limits limits = { SECOND / 4, UINT64_MAX };
+	struct ow_delegate_limits limits = { SECOND / 4, UINT64_MAX, 0 };
 	struct work w = { 0 };
 	cpu_set_t old;
 	pid_t rival;

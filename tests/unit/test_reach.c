@@ -87,10 +87,62 @@ static void test_once(void)
 	free(s.text);
 }
 
+/* What opens a file, and in which process. */
+struct opener {
+	const char *path;
+	pid_t pid;
+};
+
+static int open_by_delegate(void *arg)
+{
+	struct opener *o = arg;
+
+	o->pid = getpid();
+	return ow_reach_open(o->path, O_RDONLY);
+}
+
+static int wait_for_ever(void *arg)
+{
+	(void)arg;
+	ow_delegate_enter();
+	pause();
+	ow_delegate_leave();
+	return -1;
+}
+
+static int lowest_free(void)
+{
+	int fd = dup(STDIN_FILENO);
+
+	close(fd);
+	return fd;
+}
+
+/* A delegate opens a file, and we have it; else nothing stays open. */
+static void test_fd(void)
+{
+	char path[] = "/tmp/reach-XXXXXX", text[4] = "";
+	struct opener o = { .path = path };
+	int fd, before;
+
+	write_file(path);
+	before = lowest_free();
+	fd = ow_reach_fd(open_by_delegate, &o);
+	CHECK(fd >= 0 && read(fd, text, 3) == 3 && strcmp(text, "012") == 0);
+	CHECK(o.pid > 0 && o.pid != getpid());
+	CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC);
+	close(fd);
+	unlink(path);
+	CHECK(ow_reach_fd(open_by_delegate, &o) == -1 && errno == ENOENT);
+	CHECK(ow_reach_fd(wait_for_ever, NULL) == -1 && errno == ETIMEDOUT);
+	CHECK(lowest_free() == before);
+}
+
 static const struct test tests[] = {
 	{ "the content of a file", test_text },
 	{ "what a link says", test_link },
 	{ "one delegate for all", test_once },
+	{ "a file that a delegate opens", test_fd },
 };
 
 int main(void)

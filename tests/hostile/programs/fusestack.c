@@ -8,6 +8,8 @@
  * fusestack object|served FILE DIR: the file system has FILE, which is loaded and
  * called (wait_in_object()); from then on nothing is answered any more, or all is.
  * fusestack layered FILE DIR: as object, but FILE is loaded from an overlay over it.
+ * fusestack covered FILE DIR: as object, but a copy of FILE is loaded from DIR before
+ * the file system is mounted there.
  * fusestack exec - DIR: a thread executes a file of which nothing can be read.
  * fusestack jit - DIR: an overlay over the file system is its /tmp, nothing is answered
  * any more, and a thread runs code of no object.
@@ -31,6 +33,7 @@
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -322,12 +325,24 @@ static void open_backing(const char *path)
 	file_size = (size_t)st.st_size;
 }
 
+/* Load a copy of FILE, which the mount is then to cover. */
+static void load_copy(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+
+	if (fd < 0 ||
+	    sendfile(fd, backing, NULL, file_size) != (ssize_t)file_size ||
+	    close(fd) || !dlopen(path, RTLD_NOW))
+		fail(path);
+}
+
 int main(int argc, char **argv)
 {
 	char dir[4096], path[4200];
 	int is_jit = argc > 2 && strcmp(argv[1], "jit") == 0;
 	int is_layered = is_jit || (argc > 2 && !strcmp(argv[1], "layered"));
-	int will_die = (is_layered && !is_jit) ||
+	int is_covered = argc > 2 && strcmp(argv[1], "covered") == 0;
+	int will_die = (is_layered && !is_jit) || is_covered ||
 		       (argc > 2 && strcmp(argv[1], "object") == 0);
 	int is_object = will_die || (argc > 2 && !strcmp(argv[1], "served"));
 	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
@@ -345,7 +360,11 @@ int main(int argc, char **argv)
 	snprintf(path, sizeof(path), "%s%s", dir, is_layered ? "/lower" : "");
 	if (is_layered && mkdir(path, 0755))
 		fail(path);
-	mount_here(path);
+	if (is_covered) {
+		snprintf(path, sizeof(path), "%.4000s/file", dir);
+		load_copy(path);
+	}
+	mount_here(is_covered ? dir : path);
 	if (is_silent_at_flush || is_fault) {
 		snprintf(path, sizeof(path), "%.4000s/file", dir);
 		serve_child(path);
