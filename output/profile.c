@@ -357,8 +357,20 @@ size_t profile_size(const struct profile *p)
 	       p->nr_ids * sizeof(*p->ids);
 }
 
+void profile_leave_out(struct profile *p, const char *line)
+{
+	bool was_closed = p->is_closed;
+
+	p->is_closed = false;
+	if (make_room(p, &p->left_out, p->nr_left_out, &p->room_left_out,
+		      sizeof(*p->left_out)))
+		p->left_out[p->nr_left_out++] = profile_string(p, line);
+	p->is_closed = was_closed;
+}
+
 void profile_deinit(struct profile *p)
 {
+	free(p->left_out);
 	free(p->strings.text);
 	free(p->strings.starts);
 	free(p->strings.hash);

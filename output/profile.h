@@ -81,6 +81,8 @@ struct profile {
 	uint32_t *stack_hash, stack_hash_room;
 	uint32_t *ids;
 	uint32_t nr_ids, room_ids;
+	uint32_t *left_out; /* strings: lines that tell what is missing, and why */
+	uint32_t nr_left_out, room_left_out;
 	bool failed; /* out of memory, some time: something is missing */
 	/* Addresses, mappings and numbers of processes are left out: stacks that
 	   differ in nothing else are one, and a long recording grows no more. */
@@ -99,6 +101,9 @@ struct profile {
 /* The number of a string; NULL is "". */
 uint32_t profile_string(struct profile *p, const char *text);
 const char *profile_text(const struct profile *p, uint32_t string);
+
+/* Add a line that tells what is missing, also where the profile is closed. */
+void profile_leave_out(struct profile *p, const char *line);
 
 /* The number of a mapping, from 1; 0 when out of memory. */
 uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);

@@ -76,6 +76,18 @@ static void put_stack(FILE *out, const struct profile *p,
 	fputs("]}", out);
 }
 
+static void put_left_out(FILE *out, const struct profile *p)
+{
+	uint32_t i;
+
+	fputs("\"left_out\":[", out);
+	for (i = 0; i < p->nr_left_out; i++) {
+		fputs(i ? ",\n" : "\n", out);
+		proftext_put_json(out, profile_text(p, p->left_out[i]));
+	}
+	fputs("],\n", out);
+}
+
 static bool write_json(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
@@ -84,12 +96,13 @@ static bool write_json(FILE *out, const struct profile *p,
 	(void)o;
 	fprintf(out,
 		"{\"begin_ns\":%llu,\"duration_ns\":%llu,\"frequency\":%u,"
-		"\"samples\":%llu,\"missed\":%llu,\"lost\":%llu,\n"
-		"\"mappings\":[",
+		"\"samples\":%llu,\"missed\":%llu,\"lost\":%llu,\n",
 		(unsigned long long)p->begin_ns,
 		(unsigned long long)p->duration_ns, p->frequency,
 		(unsigned long long)p->samples, (unsigned long long)p->missed,
 		(unsigned long long)p->lost);
+	put_left_out(out, p);
+	fputs("\"mappings\":[", out);
 	for (i = 0; i < p->nr_mappings; i++) {
 		fputs(i ? ",\n" : "\n", out);
 		put_mapping(out, p, &p->mappings[i]);

@@ -10,10 +10,12 @@
  *	f FUNCTION MODULE BUILD-ID FILE LINE FLAGS MAPPING PC OFFSET
  *	  MODULE-OFFSET
  *	k COMM PID TID END KIND COUNT VALUE NR FRAME...
+ *	l TEXT                              string: what is missing, and why
  *	e
  *
  * FLAGS: 1 inlined, 2 of the kernel.  START, PC and what follows them are
  * hexadecimal.  Version 1 had no mappings, and their number not in frames.
+ * Version 3 has lines l; a profile without any is written as version 2.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,7 @@
 #include "stackview.h"
 
 #define HEADER  "outwind-profile "
-#define VERSION 2
+#define VERSION 3
 
 static void put_items(FILE *out, const struct profile *p)
 {
@@ -49,6 +51,8 @@ static void put_items(FILE *out, const struct profile *p)
 			f->mapping, (unsigned long long)f->pc,
 			(unsigned long long)f->offset,
 			(unsigned long long)f->module_offset);
+	for (i = 0; i < p->nr_left_out; i++)
+		fprintf(out, "l %u\n", p->left_out[i]);
 }
 
 static bool write_own(FILE *out, const struct profile *p,
@@ -58,7 +62,7 @@ static bool write_own(FILE *out, const struct profile *p,
 	uint32_t i;
 
 	(void)o;
-	fprintf(out, HEADER "%d\n", VERSION);
+	fprintf(out, HEADER "%d\n", p->nr_left_out ? 3 : 2);
 	fprintf(out, "t %llu %llu %u %llu %llu %llu\n",
 		(unsigned long long)p->begin_ns,
 		(unsigned long long)p->duration_ns, p->frequency,
@@ -177,6 +181,16 @@ static uint32_t mapping(struct reading *r)
 	return r->bad || i == 0 ? 0 : r->mappings[i - 1];
 }
 
+static void read_left_out(struct reading *r)
+{
+	uint32_t line = string(r);
+
+	if (r->version < 3)
+		r->bad = true;
+	if (!r->bad)
+		profile_leave_out(r->p, profile_text(r->p, line));
+}
+
 static void read_frame(struct reading *r)
 {
 	struct profile_frame f = { 0 };
@@ -247,6 +261,7 @@ static void read_line(struct reading *r, char *line)
 	case 'm': read_mapping(r); break;
 	case 'f': read_frame(r); break;
 	case 'k': read_stack(r); break;
+	case 'l': read_left_out(r); break;
 	case 'e': r->ended = true; break;
 	default: r->bad = true;
 	}

@@ -251,6 +251,16 @@ static void put_functions(struct pprof *w)
 	}
 }
 
+static void put_comments(struct pprof *w)
+{
+	const struct profile *p = w->p;
+	uint32_t i;
+
+	for (i = 0; i < p->nr_left_out; i++)
+		protobuf_put_number(&w->out, 13,
+				    text(w, profile_text(p, p->left_out[i])));
+}
+
 static void put_strings(struct pprof *w)
 {
 	const char *s;
@@ -272,6 +282,7 @@ static void put_all(struct pprof *w)
 	put_functions(w);
 	protobuf_put_number(&w->out, 9, w->p->begin_ns);
 	protobuf_put_number(&w->out, 10, w->p->duration_ns);
+	put_comments(w);
 	put_strings(w);
 }
 

@@ -239,6 +239,18 @@ static void warn_folded(const struct profiling *g)
 			 (unsigned long long)g->folded, g->nr_folded);
 }
 
+/* Have the profile tell of files that are missing in it. */
+static void note_left_out(struct profile *p)
+{
+	const char *line;
+	size_t i;
+
+	for (i = 0; (line = ow_left_out(i)); i++)
+		profile_leave_out(p, line);
+	for (i = 0; (line = ow_file_lost(i)); i++)
+		profile_leave_out(p, line);
+}
+
 static int write_profile(const struct record_request *r, struct profile *p,
 			 FILE *out)
 {
@@ -270,6 +282,7 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 		status = sample(r, &g, c);
 	recordtables_end(&tables);
 	profiling_tally(&g);
+	note_left_out(&p);
 	if (status == EXIT_WELL)
 		status = write_profile(r, &p, out);
 	if (status != EXIT_NONE && r->stats) {

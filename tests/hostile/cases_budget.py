@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One budget of memory for all objects of a run, and for every command."""
 
+import gzip
+import json
 import lzma
 import os
 import re
 import shutil
+import subprocess
 
 from cases_objects import (Done, LIMIT, MB, OWN, bomb, check_bounded,
                            check_says, run_changed)
@@ -63,3 +66,25 @@ def test_many(context):
           all(l.startswith('outwind: %s: its .debug_frame' % p)
               for l, p in zip(lines, paths[:8])), 'first 8', lines)
     check(lines[8] == 'outwind: and 72 more left out', 'the others', lines[8])
+
+
+@case('budget: a profile tells what was left out')
+def test_profile(context):
+    need_root()
+    target = run_changed(context, large_minidebug, 'work')
+    path = os.path.join(context.tmp, 'p.owp')
+    done = Done(context, 'record', '-d', '1', '--no-kernel', '-o', path,
+                '--memory-limit=64M', '-p', target.pid)
+    check_says(done, '/changed: its .gnu_debugdata')
+    whole = json.loads(Done(context, 'report', '-f', 'json', path).stdout)
+    said = [l.split(': ', 1)[1] for l in done.stderr.splitlines()
+            if 'its .gnu_debugdata' in l]
+    check(said and set(said) <= set(whole['left_out']), 'left out',
+          (done.stderr, whole['left_out']))
+    again = Done(context, 'report', '-f', 'outwind', path).stdout
+    with open(path, encoding='utf-8') as f:
+        check(f.read() == again, 'report keeps it')
+    comments = gzip.decompress(subprocess.run(
+        [context.outwind, 'report', '-f', 'pprof', '-o', '-', path],
+        stdout=subprocess.PIPE, check=True).stdout)
+    check(said[0].encode() in comments, 'comment of pprof')

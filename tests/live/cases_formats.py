@@ -150,9 +150,9 @@ def formats_versions(context):
     check(again.startswith(b'outwind-profile 2\n') and b'\nm ' not in again,
           'written again', again[:100])
     with open(path, 'w', encoding='ascii') as f:
-        f.write('outwind-profile 3\ne\n')
+        f.write('outwind-profile 4\ne\n')
     done = context.run('report', path, status=2)
-    check(done.stderr.decode() == 'outwind: %s: a profile of version 3, for a '
+    check(done.stderr.decode() == 'outwind: %s: a profile of version 4, for a '
           'later outwind\n' % path, 'message', done.stderr)
     # Its mappings are guessed by what is loaded where.
     path = write_profile(context, (CPU,), version=1)

@@ -27,7 +27,7 @@ PROFILE = {1: ('sample_type*', VALUE_TYPE), 2: ('sample*', SAMPLE),
            5: ('function*', FUNCTION), 6: ('string*', 'b'),
            9: ('time', 'n'), 10: ('duration', 'n'),
            11: ('period_type', VALUE_TYPE), 12: ('period', 'n'),
-           14: ('default_sample_type', 's')}
+           13: ('comment*', 'n'), 14: ('default_sample_type', 's')}
 
 
 def varint(data, at):
