@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "delegate.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
@@ -39,11 +40,12 @@ struct delegate {
 	void (*run)(void *arg);
 	void *arg;
 	pid_t parent;
-	int kept;       /* of our open files; 0: none */
-	int state;      /* enum state; atomic */
-	unsigned calls; /* begun so far; atomic */
-	bool must_end;  /* atomic */
-	bool is_done;   /* locked */
+	bool is_in_proc; /* by the number that it has for us */
+	int kept;        /* of our open files; 0: none */
+	int state;       /* enum state; atomic */
+	unsigned calls;  /* begun so far; atomic */
+	bool must_end;   /* atomic */
+	bool is_done;    /* locked */
 	pthread_mutex_t lock;
 	pthread_cond_t done;
 	cpu_set_t cpus; /* that it may run on, from its start on */
@@ -182,6 +184,21 @@ static void *get_memory(void)
 	return NULL;
 }
 
+/*
+ * Return true if /proc has the numbers that processes have for us, and is not of
+ * another pid namespace.  errno stays.
+ */
+static bool is_in_proc(void)
+{
+	char self[16] = "", own[16];
+	int before = errno;
+
+	snprintf(own, sizeof(own), "%d", getpid());
+	if (readlink("/proc/self", self, sizeof(self) - 1) < 0)
+		errno = before;
+	return strcmp(self, own) == 0;
+}
+
 static struct delegate *create(void (*run)(void *arg), void *arg, int kept)
 {
 	struct delegate *d = get_memory();
@@ -193,6 +210,7 @@ static struct delegate *create(void (*run)(void *arg), void *arg, int kept)
 		.run = run,
 		.arg = arg,
 		.parent = getpid(),
+		.is_in_proc = is_in_proc(),
 		.kept = kept,
 	};
 	if (init_lock(d))
@@ -259,33 +277,49 @@ static bool is_done_soon(struct delegate *d)
 	return is_done;
 }
 
-/* Return true if a process waits for nothing but a CPU. */
-static bool is_runnable(pid_t pid)
+/* Return true if a stat of /proc is a runnable child's of ours. */
+static bool is_runnable_child(const char *stat)
+{
+	const char *end = strrchr(stat, ')');
+	int parent;
+
+	return end && sscanf(end, ") R %d ", &parent) == 1 &&
+	       parent == getpid();
+}
+
+/*
+ * Return true if a delegate waits for nothing but a CPU.  It shares errno, so
+ * nothing is tried that is known to fail.
+ */
+static bool is_runnable(const struct delegate *d, pid_t pid)
 {
 	char path[32], text[64];
-	const char *end;
+	int fd, before = errno;
 	ssize_t n;
-	int fd;
 
+	if (!d->is_in_proc)
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (fd < 0) {
+		errno = before;
 		return false;
+	}
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n > 0 ? n : 0] = '\0';
-	end = strrchr(text, ')');
-	return end && strncmp(end, ") R", 3) == 0;
+	return is_runnable_child(text);
 }
 
 /*
  * Return true if a delegate is within a limit after so much time.  On a machine that
  * has much to do, it may be a second until it gets a CPU.
  */
-static bool is_within(uint64_t ns, uint64_t limit_ns, pid_t pid)
+static bool is_within(const struct delegate *d, uint64_t ns, uint64_t limit_ns,
+		      pid_t pid)
 {
 	return ns < limit_ns ||
-	       (ns / STARVED_LIMITS < limit_ns && is_runnable(pid));
+	       (ns / STARVED_LIMITS < limit_ns && is_runnable(d, pid));
 }
 
 /* End a delegate that waits, unless that call has just returned. */
@@ -303,7 +337,7 @@ static enum ow_delegation give_up(struct delegate *d, pid_t pid,
 	if (killed_ns > MOST_KILLED_NS)
 		killed_ns = MOST_KILLED_NS;
 	begun = ow_now_ns();
-	while (is_within(ow_now_ns() - begun, killed_ns, pid)) {
+	while (is_within(d, ow_now_ns() - begun, killed_ns, pid)) {
 		if (waitpid(pid, NULL, __WALL | WNOHANG) == pid)
 			return OW_DELEGATION_GIVEN_UP;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
@@ -391,7 +425,7 @@ static enum ow_delegation await(struct delegate *d, pid_t pid,
 		if (ow_delegate_must_end())
 			__atomic_store_n(&d->must_end, true, __ATOMIC_RELAXED);
 		else if (now < limits->until_ns &&
-			 is_within(now - since, limits->call_ns, pid))
+			 is_within(d, now - since, limits->call_ns, pid))
 			continue;
 		end = give_up(d, pid, limits->call_ns / KILLED_PART);
 		if (end != OW_DELEGATION_DONE)

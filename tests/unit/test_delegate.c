@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -20,6 +21,9 @@
 static const struct ow_delegate_limits patient = { 600 * SECOND, UINT64_MAX,
 						   0 };
 static const struct ow_delegate_limits brief = { SECOND / 20, UINT64_MAX, 0 };
+
+static const struct ow_delegate_limits patient_apart = { SECOND / 2, UINT64_MAX,
+							 0 };
 
 struct work {
 	int steps;
@@ -238,6 +242,78 @@ static void test_unguarded(void)
 		kill(child, SIGKILL);
 }
 
+/* What it finds in errno after so long that its state has been looked at. */
+static void keep_errno(void *arg)
+{
+	uint64_t end = ow_now_ns() + SECOND / 2;
+	struct work *w = arg;
+
+	errno = EXFULL;
+	while (ow_now_ns() < end)
+		continue;
+	w->steps = errno;
+}
+
+/* The next process of this namespace gets that number. */
+static void go_to_number(pid_t pid)
+{
+	FILE *last = fopen("/proc/sys/kernel/ns_last_pid", "w");
+
+	if (!last || fprintf(last, "%d", pid - 1) < 0 || fclose(last))
+		_exit(77);
+}
+
+/* Delegates have numbers that outside no process has, and one that has a CPU. */
+static void run_apart(pid_t gone, pid_t rival)
+{
+	struct work w = { 0 };
+	uint64_t begun;
+
+	go_to_number(gone);
+	if (ow_delegate_run(keep_errno, &w, &brief, NULL) !=
+		    OW_DELEGATION_DONE ||
+	    w.steps != EXFULL)
+		_exit(1);
+	go_to_number(rival);
+	begun = ow_now_ns();
+	if (ow_delegate_run(wait_for_ever, &w, &patient_apart, NULL) !=
+	    OW_DELEGATION_GIVEN_UP)
+		_exit(2);
+	_exit(ow_now_ns() - begun < 3 * SECOND ? 0 : 3);
+}
+
+/* /proc may tell of another pid namespace, and numbers be other processes' there. */
+static void test_other_numbers(void)
+{
+	pid_t gone = fork(), rival, between, apart;
+	int status = 0;
+
+	if (gone == 0)
+		_exit(0);
+	CHECK(waitpid(gone, NULL, 0) == gone);
+	rival = fork();
+	if (rival == 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (rival == 0)
+		continue;
+	between = fork();
+	if (between == 0) {
+		if (unshare(CLONE_NEWPID))
+			_exit(77);
+		apart = fork();
+		if (apart == 0)
+			run_apart(gone, rival);
+		waitpid(apart, &status, 0);
+		_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 4);
+	}
+	CHECK(waitpid(between, &status, 0) == between && WIFEXITED(status));
+	CHECK(WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+	if (WEXITSTATUS(status) != 0)
+		printf("# status %d\n", WEXITSTATUS(status));
+	kill(rival, SIGKILL);
+	CHECK(waitpid(rival, NULL, 0) == rival);
+}
+
 /* Outside of a delegate both do nothing. */
 static void test_no_delegate(void)
 {
@@ -255,6 +331,7 @@ static const struct test tests[] = {
 	{ "one that a signal ends", test_crash },
 	{ "a signal that ends programs", test_signal },
 	{ "a signal while a call waits that was not to", test_unguarded },
+	{ "numbers of another pid namespace", test_other_numbers },
 	{ "no delegate", test_no_delegate },
 };
 
