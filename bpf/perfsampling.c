@@ -30,7 +30,7 @@ int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
 	r->stats.frequency = (unsigned int)p->attr.sample_freq;
 	p->attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN;
 	p->attr.exclude_callchain_kernel = !r->options.kernel;
-	p->attr.mmap = p->attr.mmap2 = p->attr.task = 1;
+	p->attr.mmap = p->attr.mmap2 = p->attr.task = p->attr.comm = 1;
 	p->attr.inherit = !r->options.everyone;
 	p->attr.watermark = 1;
 	p->attr.wakeup_watermark = 65536;
@@ -214,6 +214,41 @@ static bool split(const struct perf_event_attr *attr,
 	       split_copies(at + nr, end, s);
 }
 
+static struct ow_perfname *name_place(struct ow_perfsampling *p, uint32_t tid)
+{
+	return &p->names[tid % OW_PERFSAMPLING_NAMES];
+}
+
+static void forget_name(struct ow_perfsampling *p, uint32_t tid)
+{
+	struct ow_perfname *n = name_place(p, tid);
+
+	if (n->tid == tid)
+		n->tid = 0;
+}
+
+static void forget_names(struct ow_perfsampling *p)
+{
+	memset(p->names, 0, sizeof(p->names));
+}
+
+static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
+		      char *comm)
+{
+	struct ow_perfname *n = name_place(p, tid);
+	char state;
+
+	if (n->tid != tid || n->pid != pid) {
+		*n = (struct ow_perfname){ .pid = pid, .tid = tid };
+		if (!ow_task_stat((pid_t)pid, (pid_t)tid, n->comm,
+				  sizeof(n->comm), &state)) {
+			strcpy(n->comm, "?");
+			n->tid = 0;
+		}
+	}
+	memcpy(comm, n->comm, sizeof(n->comm));
+}
+
 static void take_sample(struct ow_recorder *r,
 			const struct perf_event_header *h)
 {
@@ -223,7 +258,6 @@ static void take_sample(struct ow_recorder *r,
 	enum ow_end end = OW_END_OUTERMOST;
 	struct ow_image *image;
 	bool is_new;
-	char state;
 
 	if (!split(&p->attr, h, &s) || s.pid == 0)
 		return;
@@ -246,9 +280,7 @@ static void take_sample(struct ow_recorder *r,
 	head.key.tid = r->options.by_thread ? s.tid : 0;
 	head.key.kind = OW_SAMPLE_CPU;
 	head.tid = s.tid;
-	if (!ow_task_stat((pid_t)s.pid, (pid_t)s.tid, head.comm,
-			  sizeof(head.comm), &state))
-		strcpy(head.comm, "?");
+	find_name(p, s.pid, s.tid, head.comm);
 	if (ow_recorder_count(r, &head, p->walks.packed, 1))
 		r->stats.lost++;
 }
@@ -267,16 +299,22 @@ static void take_record(void *arg, const struct perf_event_header *h)
 			break;
 		ow_images_look(&r->images, (pid_t)words[0], &is_new);
 		break;
+	case PERF_RECORD_COMM: /* pid, tid, name */
+		forget_name(r->priv, words[1]);
+		break;
 	case PERF_RECORD_EXIT: /* pid, ppid, tid, ... */
+		forget_name(r->priv, words[2]);
 		if (words[0] == words[2])
 			ow_images_end(&r->images, (pid_t)words[0], ow_now_ns());
 		break;
-	case PERF_RECORD_FORK: /* pid, ppid, ... */
+	case PERF_RECORD_FORK: /* pid, ppid, tid, ... */
+		forget_name(r->priv, words[2]);
 		if (words[0] != words[1])
 			ow_images_fork(&r->images, (pid_t)words[1],
 				       (pid_t)words[0], ow_now_ns());
 		break;
 	case PERF_RECORD_LOST: /* id, number */
+		forget_names(r->priv);
 		r->stats.lost += ((const uint64_t *)words)[1];
 		break;
 	}

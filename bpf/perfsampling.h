@@ -7,7 +7,8 @@
 #include "perfring.h"
 #include "recorder.h"
 
-#define OW_PERFSAMPLING_REGS 17 /* of a sample: all that can be walked by */
+#define OW_PERFSAMPLING_NAMES 1024 /* of threads that are known at once */
+#define OW_PERFSAMPLING_REGS  17   /* of a sample: all that can be walked by */
 
 /* A sample's parts, borrowed from its record. */
 struct ow_perfsample {
@@ -21,11 +22,18 @@ struct ow_perfsample {
 	uint64_t stack_size;
 };
 
+/* A thread's name, from its first sample until the kernel tells of a change. */
+struct ow_perfname {
+	uint32_t pid, tid; /* tid 0: none */
+	char comm[16];
+};
+
 /* What such an engine keeps, at r->priv: first in its own structure. */
 struct ow_perfsampling {
 	struct ow_perfrings rings;
 	struct perf_event_attr attr; /* the engine has filled it before add() */
 	struct ow_copywalk walks;
+	struct ow_perfname names[OW_PERFSAMPLING_NAMES]; /* by tid */
 	/*
 	 * Put the program's frames into walks.packed[first] and further; image
 	 * is NULL for a thread of the kernel's own.  Return their number.
