@@ -322,6 +322,36 @@ static bool is_within(const struct delegate *d, uint64_t ns, uint64_t limit_ns,
 	       (ns / STARVED_LIMITS < limit_ns && is_runnable(d, pid));
 }
 
+/* Delegates that were lost, and may end yet: somebody must wait for each; atomic. */
+static pid_t lost[64];
+
+static void note_lost(pid_t pid)
+{
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(lost); i++) {
+		pid_t none = 0;
+
+		if (__atomic_compare_exchange_n(&lost[i], &none, pid, false,
+						__ATOMIC_ACQ_REL,
+						__ATOMIC_ACQUIRE))
+			return;
+	}
+}
+
+/* Wait for those that have ended by now, so that their numbers are free again. */
+static void reap_lost(void)
+{
+	size_t i;
+	pid_t pid;
+
+	for (i = 0; i < OW_ARRAY_SIZE(lost); i++) {
+		pid = __atomic_exchange_n(&lost[i], 0, __ATOMIC_ACQ_REL);
+		if (pid && waitpid(pid, NULL, __WALL | WNOHANG) == 0)
+			note_lost(pid);
+	}
+}
+
 /* End a delegate that waits, unless that call has just returned. */
 static enum ow_delegation give_up(struct delegate *d, pid_t pid,
 				  uint64_t killed_ns)
@@ -342,6 +372,7 @@ static enum ow_delegation give_up(struct delegate *d, pid_t pid,
 			return OW_DELEGATION_GIVEN_UP;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
 	}
+	note_lost(pid);
 	return OW_DELEGATION_LOST;
 }
 
@@ -449,6 +480,7 @@ enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 
 	if (!d)
 		return end;
+	reap_lost();
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* a fault while it is blocked ends us */
 	pthread_sigmask(SIG_BLOCK, &all, &old);

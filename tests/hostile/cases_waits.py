@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 import time
 
-from harness import (PATIENCE, Skip, case, check, check_unharmed, need_root,
-                     task_states, tracers, wait_until)
+from harness import (PATIENCE, Skip, case, check, check_unharmed, children_of,
+                     need_root, task_states, tracers, wait_until)
 
 NOT_SERVED = r'not served within \d+ ms'
 LONG = 1000 * PATIENCE  # ms, for what must not be what ends a wait
@@ -283,6 +283,40 @@ def _(context):
     check(done.stderr.count(b'what serves it did not answer') == 1,
           'line on stderr', done.stderr)
     check_unharmed(target.pid, before)
+
+
+def zombies_of(pid):
+    """Children that have ended, and that nobody has waited for."""
+    return [child for child in children_of(pid)
+            if 'Z' in task_states(child).values()]
+
+
+@case('waits: what could not be ended is waited for when it has ended')
+def _(context):
+    need_root()
+    target = start_fuse(context, 'jit', '-')
+    busy = context.start(['bystander'])
+    recorder = context.start(
+        [context.outwind, 'record', '-a', '-F', '199', '-f', 'folded', '-o',
+         os.path.join(context.tmp, 'profile')], ready=None)
+    wait_until(lambda: children_of(recorder.pid), 'a look that is not answered')
+    wait_until(lambda: any('D' in task_states(child).values()
+                           for child in children_of(recorder.pid)),
+               'it can not be ended')
+    time.sleep(3)  # it is given up on
+    lost = children_of(recorder.pid)
+    check(lost, 'a child that is lost', lost)
+    target.kill()
+    target.wait()
+    # Other looks go on, at processes that are new.
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and set(children_of(recorder.pid)) & set(
+            lost):
+        context.start(['bystander']).kill()
+    check(not zombies_of(recorder.pid), 'zombies', children_of(recorder.pid))
+    recorder.terminate()
+    recorder.wait()
+    busy.kill()
 
 
 @case('waits: a debug link that leads to what is not served')

@@ -128,7 +128,7 @@ def outfile_killed(context):
     tool = context.start([context.outwind, 'record', '-o', path, '--', 'sh',
                           '-c', 'echo ready; exec sleep 1000'], ready=None)
     wait_for_line(tool, 'ready')
-    command, = children_of(tool.pid)
+    command = children_of(tool.pid)[0]
     tool.kill()
     tool.wait()
     end_process(command)

@@ -65,7 +65,7 @@ static void put_line(FILE *map, int which, const char *name)
 	fflush(map);
 }
 
-/* Whoever follows it knows of the code: SIGUSR1 tells. */
+/* SIGUSR1 says that the map is followed, as a stack had frames of such code. */
 static void wait_for_word(const sigset_t *set)
 {
 	int number;
@@ -95,8 +95,9 @@ int main(int argc, char **argv)
 	for (i = 0; i < 3; i++)
 		memcpy(made + i * ROOM, code, sizeof(code));
 	put_line(map, 0, "JS:early one");
+	i = early();
 	wait_for_word(&set);
-	i = early() + late() + unnamed();
+	i += late() + unnamed();
 	put_line(map, 1, "JS:late one");
 	return fclose(map) || i != 3;
 }
