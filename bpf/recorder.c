@@ -29,6 +29,7 @@
 #define MUCH         ((size_t)64 << 20) /* bytes more than after the last one */
 #define MANY_OBJECTS (OW_BPF_OBJECTS / 4 * 3) /* known */
 #define LEAST_NS     60000000000ULL           /* between two */
+#define SOME_NS      250000000ULL   /* that a drain meanwhile may take */
 #define DRAIN_NS     10000000000ULL /* a wait for names at the end isn't long */
 #define REST_NS      10000000000ULL /* between two times that pages are let go */
 #define NAMELESS     ((uint64_t)128 << 20) /* bytes: to be closed soon */
@@ -177,7 +178,9 @@ struct draining {
 	struct ow_recorder *recorder;
 	void (*take)(void *arg, const struct ow_recorded *s);
 	void *arg;
-	bool is_last; /* nothing is named any better later */
+	bool is_last;      /* nothing is named any better later */
+	uint64_t until_ns; /* CLOCK_MONOTONIC; what is left then waits; or 0 */
+	bool was_cut;      /* something was left */
 };
 
 /* May a JIT tell names of its code later, when it ends? */
@@ -201,9 +204,13 @@ static bool may_be_named(struct ow_recorder *r, const struct ow_recorded *s)
 
 static bool drain_one(void *arg, const struct ow_recorded *from)
 {
-	const struct draining *d = arg;
+	struct draining *d = arg;
 	struct ow_recorded s = *from;
 
+	if (d->until_ns && ow_now_ns() > d->until_ns) {
+		d->was_cut = true;
+		return false;
+	}
 	if (!d->is_last && may_be_named(d->recorder, from))
 		return false;
 	if (s.kind == OW_RECORD_OFF_CPU)
@@ -233,7 +240,7 @@ static void close_idle(struct ow_recorder *r, uint64_t since)
 	ow_sampledobjects_close_idle(&r->objects, since, release, r);
 }
 
-static int drain(const struct draining *d, struct ow_error *err)
+static int drain(struct draining *d, struct ow_error *err)
 {
 	struct ow_recorder *r = d->recorder;
 	uint64_t begun = ow_now_ns();
@@ -242,8 +249,8 @@ static int drain(const struct draining *d, struct ow_error *err)
 	r->drained = begun;
 
 	ow_jitmaps_read(&r->images.jits, true);
-	ow_samplestore_drain(&r->store, drain_one, (void *)d);
-	if (begun > LATE_NS) {
+	ow_samplestore_drain(&r->store, drain_one, d);
+	if (begun > LATE_NS && !d->was_cut) {
 		ow_jitmaps_drop(&r->images.jits, begun - LATE_NS);
 		close_idle(r, begun - LATE_NS);
 	}
@@ -292,13 +299,13 @@ static bool has_much_memory(struct ow_recorder *r)
 	return memory > r->renewal.memory + MUCH;
 }
 
-static int renew(const struct draining *d, struct ow_error *err)
+static int renew(struct draining *d, struct ow_error *err)
 {
 	struct ow_recorder *r = d->recorder;
 
 	if (!r->ops->renew(r))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	ow_samplestore_drain(&r->store, drain_one, (void *)d);
+	ow_samplestore_drain(&r->store, drain_one, d);
 	ow_images_renew(&r->images);
 	ow_sampledobjects_deinit(&r->objects);
 	if (ow_sampledobjects_init(&r->objects, r->options.naming, err))
@@ -319,7 +326,7 @@ static bool is_ripe(const struct ow_recorder *r)
  * Go on with it after stacks were named, all of them if it is ripe; or begin it if
  * much has become known.  Return 0, or what err says.
  */
-static int go_on(const struct draining *d, bool can_renew, struct ow_error *err)
+static int go_on(struct draining *d, bool can_renew, struct ow_error *err)
 {
 	struct ow_recorder *r = d->recorder;
 
@@ -337,7 +344,7 @@ int ow_recorder_drain(struct ow_recorder *r,
 		      void (*take)(void *arg, const struct ow_recorded *s),
 		      void *arg, struct ow_error *err)
 {
-	const struct draining d = { r, take, arg, true };
+	struct draining d = { r, take, arg, .is_last = true };
 
 	return drain(&d, err);
 }
@@ -347,9 +354,13 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 			   void *arg, struct ow_error *err)
 {
 	bool can_renew = is_ripe(r);
-	const struct draining d = { r, take, arg,
-				    can_renew || r->store.nr >= MOST };
-	int failed = drain(&d, err);
+	struct draining d = { r, take, arg,
+			      .is_last = can_renew || r->store.nr >= MOST };
+	int failed;
+
+	if (!d.is_last)
+		d.until_ns = ow_now_ns() + SOME_NS;
+	failed = drain(&d, err);
 
 	return failed ? failed : go_on(&d, can_renew, err);
 }

@@ -144,7 +144,7 @@ static int run(const struct request *req)
 	unsigned long n;
 	int status = EXIT_WELL;
 
-	interrupt_catch();
+	interrupt_catch(1);
 	r = ow_recorder_open(&req->options, &err);
 	if (!r || ow_recorder_start(r, &err)) {
 		complain("%s", err.msg);

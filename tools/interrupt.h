@@ -5,9 +5,12 @@
 
 #include <stdbool.h>
 
-/* From now on the first such signal is noted, and the second one ends us. */
-void interrupt_catch(void);
+/* From now on so many of each such signal are noted, and the next one ends us. */
+void interrupt_catch(int most);
 
 bool interrupt_came(void);
+
+/* Return true if one of them came again: what takes long is to be left out. */
+bool interrupt_came_again(void);
 
 #endif /* OW_INTERRUPT_H */

@@ -4,7 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "clockns.h"
+#include "interrupt.h"
 #include "stackview.h"
+
+#define NAMING_NS 5000000000ULL /* for all names at the end, */
+#define SOME_NS   1000000000ULL /* or meanwhile */
+#define LOOK      32            /* frames between two looks at the clock */
 
 #define SHARES 4 /* a user has one of so many of what is left */
 #define MOST_FOLDED \
@@ -39,15 +45,44 @@ static uint32_t mapping_of(struct profile *p, struct ow_recorder *r,
 	return profile_mapping(p, &is);
 }
 
+/* What is known of a frame at once. */
+static size_t place_frame(struct ow_recorder *r, const struct ow_recorded *s,
+			  size_t i, struct ow_name *name)
+{
+	struct ow_frame f = ow_recorded_frame(s, i);
+	struct ow_module_info m;
+
+	if (!ow_recorder_module(r, s, i, &m))
+		m = (struct ow_module_info){ .path = "[unknown]" };
+	*name = (struct ow_name){ .module = m.path,
+				  .module_offset = f.pc - m.bias };
+	return 1;
+}
+
+/* Return true if there is no time for names any more. */
+static bool is_late(struct profiling *g)
+{
+	if (!g->is_late)
+		g->is_late = interrupt_came_again() ||
+			     clock_ns(CLOCK_MONOTONIC) > g->until_ns;
+	return g->is_late;
+}
+
 /* The names of a frame, in room; returns how many. */
-static size_t name_frame(struct profile *p, struct ow_recorder *r,
-			 const struct ow_recorded *s, size_t i, uint32_t *ids,
-			 size_t room)
+static size_t name_frame(struct profiling *g, const struct ow_recorded *s,
+			 size_t i, uint32_t *ids, size_t room)
 {
 	struct ow_frame f = ow_recorded_frame(s, i);
 	struct ow_name names[OW_VIEW_NAMES];
-	size_t nr = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES), k;
-	uint32_t mapping = mapping_of(p, r, s, i, &names[0]);
+	struct profile *p = g->p;
+	uint32_t mapping;
+	size_t nr, k;
+
+	if (i % LOOK == 0)
+		is_late(g);
+	nr = g->is_late ? place_frame(g->r, s, i, names) :
+			  ow_recorder_name(g->r, s, i, names, OW_VIEW_NAMES);
+	mapping = mapping_of(p, g->r, s, i, &names[0]);
 
 	for (k = 0; k < nr && k < room; k++)
 		ids[k] = profile_name(p, &names[k], f.pc, i < s->nr_kernel,
@@ -104,9 +139,10 @@ static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 		return true;
 	}
 	for (i = 0; i < s->nr_kernel + s->nr && !p->has_refused; i++)
-		used += name_frame(p, g->r, s, i, ids + used, most - used);
+		used += name_frame(g, s, i, ids + used, most - used);
 	if (!p->has_refused)
 		profile_add(p, &is, ids, (uint32_t)used);
+	g->unnamed += g->is_late;
 	free(ids);
 	return !p->has_refused;
 }
@@ -158,13 +194,22 @@ static void take(void *arg, const struct ow_recorded *s)
 	share->size += profile_size(g->p) - before;
 }
 
+/* Names may take so long from now on. */
+static void allow(struct profiling *g, uint64_t ns)
+{
+	g->until_ns = clock_ns(CLOCK_MONOTONIC) + ns;
+	g->is_late = false;
+}
+
 int profiling_drain(struct profiling *g, struct ow_error *err)
 {
+	allow(g, NAMING_NS);
 	return ow_recorder_drain(g->r, take, g, err);
 }
 
 int profiling_drain_some(struct profiling *g, struct ow_error *err)
 {
+	allow(g, SOME_NS);
 	return ow_recorder_drain_some(g->r, take, g, err);
 }
 

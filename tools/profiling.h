@@ -6,6 +6,9 @@
  * a limit, and no user but root may add more than a quarter of what the others leave
  * over.  After that, new stacks of the user are counted by a frame that says so; those
  * that the profile has already are counted as before.
+ *
+ * Nor may names take any time: after some seconds, or if the user asks for the end
+ * again, the other stacks are added by module and address.
  */
 #ifndef OW_PROFILING_H
 #define OW_PROFILING_H
@@ -33,6 +36,9 @@ struct profiling {
 	size_t nr_shares;
 	uint64_t folded;        /* samples whose stack was left out, */
 	unsigned int nr_folded; /* of so many users */
+	uint64_t until_ns; /* CLOCK_MONOTONIC: after that nothing is named */
+	bool is_late;      /* it is after that */
+	uint64_t unnamed;  /* stacks that were added then */
 };
 
 /* Count what came since the last time.  Return 0 or what err says. */

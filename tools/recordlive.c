@@ -239,6 +239,15 @@ static void warn_folded(const struct profiling *g)
 			 (unsigned long long)g->folded, g->nr_folded);
 }
 
+/* Stacks for whose names there was no time. */
+static void warn_unnamed(const struct profiling *g)
+{
+	if (g->unnamed)
+		complain("naming took too long: %llu stacks are in the profile "
+			 "by module and address, at least in part",
+			 (unsigned long long)g->unnamed);
+}
+
 /* Have the profile tell of files that are missing in it. */
 static void note_left_out(struct profile *p)
 {
@@ -291,8 +300,10 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	} else if (status != EXIT_NONE) {
 		recordlive_warn(rec, r->live.engine);
 	}
-	if (status != EXIT_NONE)
+	if (status != EXIT_NONE) {
 		warn_folded(&g);
+		warn_unnamed(&g);
+	}
 	profile_deinit(&p);
 	return status;
 }
@@ -306,7 +317,7 @@ int recordlive_run(const struct record_request *r, FILE *out)
 	int status = EXIT_NONE;
 
 	fill_options(r, &options);
-	interrupt_catch();
+	interrupt_catch(2);
 	if (r->command && !command_prepare(&c, r->command))
 		return EXIT_NONE;
 	rec = ow_recorder_open(&options, &err);

@@ -225,7 +225,7 @@ int syscalltrace_run(struct syscall_request *q)
 
 	if (!open_output(&t))
 		return EXIT_NONE;
-	interrupt_catch();
+	interrupt_catch(1);
 	q->options.on_syscall = take;
 	q->options.arg = &t;
 	t.sites.stacks = q->stacks;

@@ -316,7 +316,7 @@ int trace_report(const struct trace_request *request)
 		complain("%s", err.msg);
 		return EXIT_NONE;
 	}
-	interrupt_catch();
+	interrupt_catch(1);
 	failed = read_all(&r, &reader, why, sizeof(why));
 	if (failed)
 		complain("%s", why);

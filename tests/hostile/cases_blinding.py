@@ -38,9 +38,10 @@ class Recording:
         with open('/proc/%d/status' % self.child.pid, encoding='ascii') as f:
             return 1024 * int(re.search(r'RssAnon:\s*(\d+)', f.read())[1])
 
-    def end(self):
-        """End it; what it said."""
-        self.child.send_signal(signal.SIGTERM)
+    def end(self, send=True):
+        """End it, if it is to be sent a signal; what it said."""
+        if send:
+            self.child.send_signal(signal.SIGTERM)
         self.child.wait(timeout=PATIENCE)
         with open(self.errors, encoding='utf-8') as f:
             said = f.read()
@@ -250,3 +251,26 @@ def _(context):
              if '/memfd:program' in (frame.get('module') or '')}
     check('main' in names and None not in names, 'names', names)
     context.note('%d were open at once' % seen[0])
+
+
+@case('growth: a second signal cuts names short, and loses no stack',
+      alone=True)
+def _(context):
+    need_root()
+    context.start(['manystacks'])
+    recording = Recording(context, '-F', 999, '-f', 'json')
+    bystander = start_bystander(context)
+    let_run(bystander.pid, 1)
+    # Thousands of stacks are to be named, each of up to 1000 functions.
+    recording.child.send_signal(signal.SIGTERM)
+    time.sleep(0.05)
+    recording.child.send_signal(signal.SIGTERM)
+    said = recording.end(send=False)
+    check(re.search(r'^outwind: naming took too long: \d+ stacks are in the '
+                    r'profile by module and address', said, re.MULTILINE),
+          'message', said)
+    with open(recording.path, encoding='utf-8') as f:
+        profile = json.load(f)
+    counted = sum(stack['count'] for stack in profile['stacks'])
+    check(counted == profile['samples'], 'samples',
+          (counted, profile['samples']))
