@@ -374,13 +374,19 @@ static bool is_followed(const struct pid *pid)
 	return ret;
 }
 
+/*
+ * A child that shares its parent's memory until it executes something is followed
+ * with its parent: the memory would be known by the child's number, and be known by
+ * it still when the child is gone.
+ */
 static void on_fork(void *data, struct task_struct *parent,
 		    struct task_struct *child)
 {
 	if (atomic_read(&nr_heirs) == 0 || parent->tgid == child->tgid ||
 	    child->flags & PF_KTHREAD)
 		return;
-	if (inherit(task_tgid(parent), task_tgid(child)))
+	if (inherit(task_tgid(parent), task_tgid(child)) &&
+	    child->mm != parent->mm)
 		kw_later(child, follow_now, NULL);
 }
 

@@ -36,6 +36,8 @@ begin permit
 run 1200 "$build/kunwind/permit"
 begin unfollow
 run 1200 "$build/kunwind/unfollow"
+begin sharing
+run 1200 "$build/kunwind/sharing"
 begin contexts
 taskset -c 0 insmod "$build/kwtest-$kver/kwtest.ko" || echo "0 passed, 1 failed"
 run 1200 taskset -c 0 "$build/kunwind/contexts"

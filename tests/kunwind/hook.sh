@@ -133,8 +133,11 @@ done
 echo 1 >$param
 sleep 0.5
 kill $daemon
+(sleep 120 && kill -KILL $daemon) &
+limit=$!
 wait $daemon
 say $? "the daemon ends well"
+kill $limit
 rmmod kunwind
 say $? "unloaded while perf runs"
 insmod "$build/kmod-$(uname -r)/kunwind.ko" hook=1

@@ -19,12 +19,13 @@ fail() {
 }
 for kver; do
     export KVER="$kver" LAB="$build/lab" OUT="$build/lab/out"
-    log=$build/lab/kunwind-$kver.log memory=1024
+    # A guest that hangs ends before the stage of make check does, and says where.
+    log=$build/lab/kunwind-$kver.log memory=1024 limit=$((4 * seconds + 1200))
     unset APPEND
     case $kver in
     # Its checks take memory; each report is told.
     *-debug)
-        memory=3072
+        memory=3072 limit=$((2 * seconds + 5400))
         export APPEND=kasan_multi_shot
         ;;
     *)
@@ -36,7 +37,7 @@ for kver; do
         ;;
     esac
     bash "$here/../../lab/kernel/vmrun.sh" -m $memory \
-        -t $((2 * seconds + 5400)) -- \
+        -t $limit -- \
         "sh $here/guest.sh $build $seconds" >"$log" 2>&1 || fail
     cat "$log"
     ! grep -qE '[1-9][0-9]* failed' "$log" || status=1

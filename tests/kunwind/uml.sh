@@ -29,6 +29,7 @@ done
 run 1200 $build/kunwind/original 100
 run 1200 $build/kunwind/permit
 run 1200 $build/kunwind/unfollow
+run 1200 $build/kunwind/sharing
 run 1200 $build/kunwind/stress 5
 run 1200 $build/kunwind/fuzz 2 1
 run 1200 $build/kunwind/left
