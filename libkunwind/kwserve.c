@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "kwobject.h"
 #include "object.h"
@@ -153,7 +154,7 @@ int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
 	ssize_t got;
 	int done = 0;
 
-	for (;;) {
+	do {
 		got = read(dev, events, sizeof(events));
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -166,7 +167,8 @@ int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
 		for (i = 0; i < nr; i++)
 			handle(&s, events, i);
 		done += (int)nr;
-	}
+	} while (done < OW_KUNWIND_FILE_EVENTS && !ow_delegate_must_end());
+	return done;
 }
 
 int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,

@@ -52,8 +52,10 @@ struct ow_kunwind_tally {
 
 /*
  * Do what the events that are waiting in a session ask for: make and hand in
- * tables.  Does not wait; poll() tells when there is something to do.  What was
- * done is added to tally, which may be NULL.  say, if not NULL, is called with a
+ * tables.  Does not wait; poll() tells when there is something to do.  Processes
+ * that make events all the time don't keep the caller here: it returns after
+ * OW_KUNWIND_FILE_EVENTS of them, and when a signal is pending that ends the
+ * caller.  What was done is added to tally, which may be NULL.  say, if not NULL, is called with a
  * line for each table that could not be made.  Return the number of events, or
  * negative with err.
  */
