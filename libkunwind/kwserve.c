@@ -66,6 +66,12 @@ static bool mapped_path(pid_t pid, uint64_t start, char *ret, size_t size)
 	return found;
 }
 
+/* A process decides what the path leads to. */
+static int open_path(void *path)
+{
+	return ow_open_regular(path);
+}
+
 /* Open the file that an event is about; the kernel sees that it is that. */
 static int open_mapped(const struct ow_kunwind_event *what, char *path,
 		       size_t size)
@@ -74,12 +80,12 @@ static int open_mapped(const struct ow_kunwind_event *what, char *path,
 
 	snprintf(path, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
 		 what->pid, (uint64_t)what->start, (uint64_t)what->end);
-	fd = ow_open_regular(path);
+	fd = ow_reach_fd(open_path, path);
 	if (fd >= 0)
 		return fd;
 	if (!mapped_path(what->pid, what->start, path, size))
 		return -1;
-	return ow_open_regular(path);
+	return ow_reach_fd(open_path, path);
 }
 
 static int supply(int dev, const struct ow_kunwind_event *what,
