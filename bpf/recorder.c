@@ -24,6 +24,8 @@
 #define TRACING_MAX    12    /* frames above it, of tracepoints and BPF */
 #define MANY           4096  /* stacks: to be drained meanwhile, */
 #define MOST           65536 /* and none of them left */
+#define MANY_BYTES     ((size_t)64 << 20) /* of stacks: likewise, */
+#define MOST_BYTES     ((size_t)128 << 20)
 #define LATE_NS        2000000000ULL /* a sample is told of by then */
 
 #define MUCH         ((size_t)64 << 20) /* bytes more than after the last one */
@@ -33,7 +35,7 @@
 #define DRAIN_NS     10000000000ULL /* a wait for names at the end isn't long */
 #define REST_NS      10000000000ULL /* between two times that pages are let go */
 #define NAMELESS     ((uint64_t)128 << 20) /* bytes: to be closed soon */
-#define NAMELESS_NS  1000000000ULL
+#define MUCH_NS      1000000000ULL
 #define PAST_NS      300000000ULL /* by then no program uses any of it */
 
 static const struct ow_engine_ops *const engines[] = {
@@ -355,7 +357,8 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 {
 	bool can_renew = is_ripe(r);
 	struct draining d = { r, take, arg,
-			      .is_last = can_renew || r->store.nr >= MOST };
+			      .is_last = can_renew || r->store.nr >= MOST ||
+					 r->store.bytes >= MOST_BYTES };
 	int failed;
 
 	if (!d.is_last)
@@ -365,11 +368,15 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 	return failed ? failed : go_on(&d, can_renew, err);
 }
 
-/* Files of processes that have ended take up much memory or disk. */
-static bool has_much_nameless(const struct ow_recorder *r)
+/*
+ * Return true if stacks, or files of processes that have ended, take up much memory
+ * or disk.
+ */
+static bool keeps_much(const struct ow_recorder *r)
 {
-	return r->objects.nameless >= NAMELESS &&
-	       ow_now_ns() - r->drained >= NAMELESS_NS;
+	return (r->objects.nameless >= NAMELESS ||
+		r->store.bytes >= MANY_BYTES) &&
+	       ow_now_ns() - r->drained >= MUCH_NS;
 }
 
 bool ow_recorder_is_full(const struct ow_recorder *r)
@@ -377,8 +384,7 @@ bool ow_recorder_is_full(const struct ow_recorder *r)
 	return r->store.nr >= (r->full_at ? r->full_at : MANY) ||
 	       ow_now_ns() - r->drained >= DRAIN_NS ||
 	       ow_jitmaps_is_full(&r->images.jits) || is_ripe(r) ||
-	       has_much_nameless(r) ||
-	       (has_many_objects(r) && may_begin_renewal(r));
+	       keeps_much(r) || (has_many_objects(r) && may_begin_renewal(r));
 }
 
 size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,

@@ -44,9 +44,15 @@ static bool grow(struct ow_samplestore *s)
 			*slot_of(&more, &s->slots[i]->key) = s->slots[i];
 	more.nr = s->nr;
 	more.nr_ever = s->nr_ever;
+	more.bytes = s->bytes;
 	free(s->slots);
 	*s = more;
 	return true;
+}
+
+static size_t size_of(const struct ow_recorded *r)
+{
+	return sizeof(struct ow_stored) + 8 * ((size_t)r->nr_kernel + r->nr);
 }
 
 static struct ow_stored *make(const struct ow_bpf_stack *head,
@@ -90,8 +96,11 @@ struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 	if (*slot)
 		return *slot;
 	*slot = make(head, frames, time);
-	s->nr += *slot != NULL;
-	s->nr_ever += *slot != NULL;
+	if (!*slot)
+		return NULL;
+	s->nr++;
+	s->nr_ever++;
+	s->bytes += size_of(&(*slot)->is);
 	return *slot;
 }
 
@@ -136,6 +145,7 @@ void ow_samplestore_drop(struct ow_samplestore *s,
 			continue;
 		if (s->slots[i]->unused < 2) {
 			*slot_of(&less, &s->slots[i]->key) = s->slots[i];
+			less.bytes += size_of(&s->slots[i]->is);
 			continue;
 		}
 		forget(arg, &s->slots[i]->is);

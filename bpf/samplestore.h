@@ -18,6 +18,7 @@ struct ow_samplestore {
 	struct ow_stored **slots; /* hashed, at most half full */
 	size_t nr, room;
 	size_t nr_ever; /* that were stored, dropped ones too */
+	size_t bytes;   /* that all stacks take */
 };
 
 /* The one of that key, or NULL. */
