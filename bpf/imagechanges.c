@@ -29,6 +29,7 @@
 /* What a delegate asks of the kernel about a process; lost with the delegate. */
 struct look {
 	pid_t pid;
+	pid_t live;    /* a thread of it whose /proc has the memory */
 	bool has_list; /* the mappings are given, not asked for */
 	bool failed;
 	long uid; /* the real one; -1: the process has ended */
@@ -68,33 +69,52 @@ static void settle_share(struct ow_image_share *share)
 	share->nr -= nr < share->nr ? (uint32_t)nr : share->nr;
 }
 
+static bool read_maps(struct look *l)
+{
+	pid_t other;
+
+	if (ow_mappings_read_code(l->live, &l->maps, NULL))
+		return false;
+	/* The first thread's memory goes when it ends, whoever else has it. */
+	other = l->maps.nr ? 0 : ow_tasks_other(l->pid);
+	if (other) {
+		ow_mappings_close(&l->maps);
+		ow_mappings_free(&l->maps);
+		l->live = other;
+		if (ow_mappings_read_code(other, &l->maps, NULL))
+			return false;
+	}
+	ow_remapped_settle(&l->maps);
+	ow_mappings_close(&l->maps);
+	return true;
+}
+
 static void take_look(void *arg)
 {
 	struct look *l = arg;
 	size_t i, nr = 0;
 
-	if (!l->has_list) {
-		l->failed = ow_mappings_read_code(l->pid, &l->maps, NULL) != 0;
-		if (l->failed)
-			return;
-		ow_remapped_settle(&l->maps);
-		ow_mappings_close(&l->maps);
+	if (!l->has_list && !read_maps(l)) {
+		l->failed = true;
+		return;
 	}
 	l->uid = ow_status_number(l->pid, "Uid:");
 	l->files = calloc(l->maps.nr + 1, sizeof(*l->files));
 	l->failed = !l->files;
 	for (i = 0; l->files && i < l->maps.nr; i++)
 		if (l->maps.list[i].executable && nr++ < OW_RECORD_MAPPINGS)
-			l->files[i] =
-				ow_sampledobjects_see(l->pid, &l->maps.list[i]);
+			l->files[i] = ow_sampledobjects_see(l->live,
+							    &l->maps.list[i]);
 }
 
 static struct look *create_look(const struct ow_image_user *user)
 {
 	struct look *l = calloc(1, sizeof(*l));
 
-	if (l)
-		l->pid = user->pid;
+	if (!l)
+		return NULL;
+	l->pid = user->pid;
+	l->live = user->live;
 	return l;
 }
 
@@ -137,6 +157,8 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 	limits.until_ns = ow_now_ns() + LOOK_NS;
 	end = ow_delegate_run(take_look, l, &limits, NULL);
 	if (end == OW_DELEGATION_DONE && !l->failed) {
+		if (l->live != user->pid)
+			ow_imageusers_behead(im, user, l->live);
 		if (l->uid >= 0) {
 			user->uid = (uid_t)l->uid;
 			user->has_uid = true;
@@ -186,7 +208,7 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 	uint32_t number;
 
 	im->objects->is_full = !may_open(im, user);
-	number = ow_sampledobjects_number(im->objects, user->pid, map, seen);
+	number = ow_sampledobjects_number(im->objects, user->live, map, seen);
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)
 		return number;
@@ -542,6 +564,8 @@ bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 	if (!user)
 		return false;
 	ow_jitmaps_exec(&im->jits, pid);
+	user->live = pid;
+	user->headless = 0;
 	user->is_full = false;
 	return note(im, user, &c);
 }

@@ -26,6 +26,7 @@ struct ow_image_share;  /* objects opened for a user */
 struct ow_image_user {
 	struct ow_image_user *next; /* of its bucket: newer ones first */
 	pid_t pid;
+	pid_t live;        /* a thread whose /proc has the memory, if any has */
 	bool is_gone;      /* the process has ended */
 	bool is_unsettled; /* some of the log, or the process, may go soon */
 	bool is_due;       /* it is in the queue of the code that asks */
@@ -33,7 +34,8 @@ struct ow_image_user {
 	/* CLOCK_MONOTONIC, ns: */
 	uint64_t begun; /* 0: not known */
 	uint64_t ended;
-	uint64_t as_of;  /* it holds what came until then, */
+	uint64_t headless; /* last seen to go on without its first thread; or 0 */
+	uint64_t as_of;    /* it holds what came until then, */
 	uint64_t told;   /* but what came later than that is still to be told */
 	uint64_t looked; /* the last look holds what came until then; or 0 */
 	/* When the kernel was given the image, its as_of then, and its ranges. */
@@ -134,8 +136,8 @@ struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
 
 /*
  * What the kernel tells of processes: a child has what its parent has; one that
- * was replaced by exec has nothing at first; one has mapped something; one has
- * ended.  These return true where the process' present image may differ by that:
+ * was replaced by exec has nothing at first; one has mapped something; one's first
+ * thread has ended, and it with that, unless others go on; one has ended.  These return true where the process' present image may differ by that:
  * what is told later than it was looked at is what was so before.  What came while
  * it was looked at may have been seen, or not.
  */
@@ -144,6 +146,7 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time);
 bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 		   const struct ow_mapping *map);
+bool ow_images_exit(struct ow_images *im, pid_t pid, uint64_t time);
 bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time);
 
 /* The kernel told the real uid of a known process at that time, with a sample. */

@@ -2,9 +2,15 @@
 #include "imageusers.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "monotonic.h"
+#include "procfs.h"
 
 #define FILES     256           /* a power of two */
 #define ABSENT_NS 1000000000ULL /* between two looks for ended processes */
@@ -78,7 +84,7 @@ struct ow_image_user *ow_imageusers_add(struct ow_images *im, pid_t pid,
 		user = calloc(1, sizeof(*user));
 	if (!user)
 		return NULL;
-	user->pid = pid;
+	user->pid = user->live = pid;
 	user->begun = user->as_of = user->told = begun;
 	user->next = *bucket(im, pid);
 	*bucket(im, pid) = user;
@@ -284,6 +290,58 @@ bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time)
 	return true;
 }
 
+/* Return true if a process has threads that go on; its first one may have ended. */
+static bool goes_on(pid_t pid)
+{
+	struct pollfd process = {
+		.fd = (int)syscall(SYS_pidfd_open, pid, 0),
+		.events = POLLIN,
+	};
+	bool ret = process.fd >= 0 && poll(&process, 1, 0) == 0;
+
+	if (process.fd >= 0)
+		close(process.fd);
+	return ret;
+}
+
+void ow_imageusers_behead(struct ow_images *im, struct ow_image_user *user,
+			  pid_t live)
+{
+	user->live = live;
+	user->headless = ow_now_ns();
+	ow_imageusers_unsettle(im, user);
+}
+
+bool ow_images_exit(struct ow_images *im, pid_t pid, uint64_t time)
+{
+	struct ow_image_user *user = ow_images_user(im, pid);
+	pid_t other;
+
+	if (!user || user->is_gone || time <= user->as_of)
+		return false;
+	if (!goes_on(pid))
+		return ow_images_end(im, pid, time);
+	/* None, if the first thread is the only one and is just ending. */
+	other = ow_tasks_other(pid);
+	ow_imageusers_behead(im, user, other ? other : pid);
+	return false;
+}
+
+/* Return true if the process is still to be asked about. */
+static bool is_headless(struct ow_images *im, struct ow_image_user *user)
+{
+	uint64_t now = ow_now_ns();
+
+	if (!user->headless || user->is_gone ||
+	    now - user->headless < ABSENT_NS)
+		return user->headless;
+	if (goes_on(user->pid))
+		user->headless = now;
+	else
+		end(im, user, now);
+	return true;
+}
+
 void ow_images_tell_uid(struct ow_images *im, pid_t pid, uint64_t time,
 			uid_t uid)
 {
@@ -460,7 +518,7 @@ void ow_images_settle(struct ow_images *im, uint64_t time)
 			free_user(im, user);
 			continue;
 		}
-		if (settle(im, user, time))
+		if (settle(im, user, time) | is_headless(im, user))
 			im->unsettled[left++] = user;
 		else
 			user->is_unsettled = false;

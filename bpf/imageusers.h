@@ -59,6 +59,13 @@ struct ow_image *ow_imageusers_image(struct ow_images *im,
 /* What the log may give up is to be looked for. */
 void ow_imageusers_unsettle(struct ow_images *im, struct ow_image_user *user);
 
+/*
+ * The first thread of the process has ended, and another one, live, goes on: see
+ * from time to time whether that is so still.
+ */
+void ow_imageusers_behead(struct ow_images *im, struct ow_image_user *user,
+			  pid_t live);
+
 /* The file of a mapping, which someone more has then; or NULL. */
 struct ow_image_file *ow_imagefile_get(struct ow_images *im,
 				       const struct ow_mapping *map);

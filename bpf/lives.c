@@ -175,7 +175,7 @@ static bool apply(const struct ow_lives *l, struct ow_life *e,
 	case PERF_RECORD_COMM: return ow_images_exec(images, e->pid, e->time);
 	case PERF_RECORD_FORK:
 		return ow_images_fork(images, e->parent, e->pid, e->time);
-	case PERF_RECORD_EXIT: return ow_images_end(images, e->pid, e->time);
+	case PERF_RECORD_EXIT: return ow_images_exit(images, e->pid, e->time);
 	}
 	return false;
 }

@@ -98,19 +98,33 @@ static int reach_threads(pid_t pid, pid_t **ret, size_t *nr_ret,
 	return failed;
 }
 
+/* Sample threads, some of which may have ended, but not all. */
+static int add_threads(struct ow_perfsampling *p, const pid_t *tids, size_t nr,
+		       struct ow_error *err)
+{
+	size_t i, absent = 0;
+	int failed = 0;
+
+	for (i = 0; i < nr; i++) {
+		failed = ow_perfrings_add(&p->rings, &p->attr, tids[i], err);
+		if (failed && failed != -OW_CODE_ABSENT)
+			return failed;
+		absent += failed != 0;
+	}
+	return absent == nr ? failed : 0;
+}
+
 int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct ow_perfsampling *p = r->priv;
 	_cleanup_(ow_freep) pid_t *tids = NULL;
-	size_t nr = 0, i;
+	size_t nr = 0;
 	int failed;
 
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
 	failed = reach_threads(pid, &tids, &nr, err);
-	for (i = 0; !failed && i < nr; i++)
-		failed = ow_perfrings_add(&p->rings, &p->attr, tids[i], err);
-	return failed;
+	return failed ? failed : add_threads(p, tids, nr, err);
 }
 
 int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err)
@@ -305,7 +319,8 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	case PERF_RECORD_EXIT: /* pid, ppid, tid, ... */
 		forget_name(r->priv, words[2]);
 		if (words[0] == words[2])
-			ow_images_end(&r->images, (pid_t)words[0], ow_now_ns());
+			ow_images_exit(&r->images, (pid_t)words[0],
+				       ow_now_ns());
 		break;
 	case PERF_RECORD_FORK: /* pid, ppid, tid, ... */
 		forget_name(r->priv, words[2]);

@@ -122,6 +122,26 @@ size_t ow_tasks_count(int dir)
 	return fstat(dir, &st) == 0 && st.st_nlink > 2 ? st.st_nlink - 2 : 0;
 }
 
+pid_t ow_tasks_other(pid_t pid)
+{
+	_cleanup_(closedirp) DIR *tasks = NULL;
+	_cleanup_(ow_closep) int fd = -1;
+	struct dirent *entry;
+	char path[32];
+	pid_t tid = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	fd = ow_reach_open(path, O_RDONLY | O_DIRECTORY);
+	if (fd >= 0)
+		tasks = open_again(fd);
+	while (tasks && (entry = next_entry(tasks))) {
+		tid = atoi(entry->d_name);
+		if (tid > 0 && tid != pid)
+			return tid;
+	}
+	return 0;
+}
+
 /*
  * The name in a thread's stat, and what stands after the name; NULL if the thread is
  * gone.  The name may hold parentheses of its own.  *text_ret is to be freed.

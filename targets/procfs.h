@@ -25,6 +25,13 @@ int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err);
  */
 size_t ow_tasks_count(int dir);
 
+/*
+ * A thread of the process but its first one, which the process may have outlived:
+ * /proc/TID has the memory and the files then, and /proc/PID nothing.  0: there is
+ * none.
+ */
+pid_t ow_tasks_other(pid_t pid);
+
 /* A thread's name (up to size bytes with the zero) and state; false if gone. */
 bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state);
 

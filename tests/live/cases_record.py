@@ -458,3 +458,31 @@ def _(context):
                           stdout=subprocess.PIPE, check=True, timeout=60)
     # Of 594 samples, whatever else there is to look at.
     check(int(done.stdout) < 400, 'processes', done.stdout)
+
+
+def goes_on(profile, what):
+    """All stacks of the thread that goes on are whole, and there are enough."""
+    found = [(c, s['end'], s['count']) for c, s in chains(profile)
+             if 'compute' in c and 'main' not in c]
+    check(sum(n for *_, n in found) > 20, what, (found, profile['stacks'][:3]))
+    wrong = [(c, end) for c, end, n in found
+             if end != 'complete' or 'going_on' not in c]
+    check(not wrong, what, wrong)
+    cut = sum(s['count'] for c, s in chains(profile)
+              if 'compute' not in c and s['end'] != 'complete')
+    check(cut * 20 < samples_of(profile), what + ': cut', profile['stacks'])
+
+
+@case('record: a process goes on when its first thread has ended', alone=True)
+def record_headless(context):
+    need_bpf(context)
+    target = context.start(['headless', '0'])
+    for engine in ENGINES:
+        profile, _ = record(context, '-F', '199', '-d', '1',
+                            '--engine=' + engine, '-p', target.pid)
+        goes_on(profile, 'ended before: ' + engine)
+    for engine in ('bpf', 'perf'):
+        target = context.start(['headless', '700'], ready=None)
+        profile, _ = record(context, '-F', '199', '-d', '3',
+                            '--engine=' + engine, '-p', target.pid)
+        goes_on(profile, 'ends meanwhile: ' + engine)

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "imageusers.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "monotonic.h"
+#include "procfs.h"
 #include "test.h"
 
 #define PARENT 1000000001 /* processes that there are none of */
@@ -214,6 +218,83 @@ static void test_look_at_who_has_ended(void)
 	CHECK(!ow_images_lives(&im, getpid()));
 	CHECK(ow_images_look(&im, getpid(), &is_new) && is_new);
 	CHECK(ow_images_lives(&im, getpid()));
+	end(&im);
+}
+
+static void *stay(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+/* A child whose first thread has ended; another one lives, if asked for. */
+static pid_t start_ended(bool lives)
+{
+	char name[16], state = 0;
+	pthread_t other;
+	pid_t pid = fork();
+	int i;
+
+	if (pid) {
+		for (i = 0; i < 1000 && state != 'Z'; i++) {
+			usleep(10000);
+			CHECK(ow_task_stat(pid, pid, name, sizeof(name),
+					   &state));
+		}
+		return pid;
+	}
+	if (lives && !pthread_create(&other, NULL, stay, NULL))
+		syscall(SYS_exit, 0);
+	_exit(0);
+}
+
+static void end_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* Its first thread ends, and at last the other one. */
+static void test_first_thread_ends(void)
+{
+	pid_t pid = start_ended(true), ended = start_ended(false);
+	struct ow_images im = { 0 };
+	uint64_t time = ow_now_ns();
+	int i;
+
+	ow_images_map(&im, pid, 10, code(HERE));
+	ow_images_map(&im, ended, 10, code(HERE));
+	ow_images_exit(&im, pid, time);
+	CHECK(ow_images_exit(&im, ended, time));
+	CHECK(ow_images_lives(&im, pid) && !ow_images_lives(&im, ended));
+	ow_images_settle(&im, time);
+	CHECK(ow_images_lives(&im, pid) && had(&im, pid, time + 1, HERE));
+	CHECK(!ow_images_user(&im, ended));
+	end_child(pid);
+	end_child(ended);
+	for (i = 0; i < 100 && ow_images_user(&im, pid); i++) {
+		usleep(100000);
+		ow_images_settle(&im, ow_now_ns());
+	}
+	CHECK(!ow_images_user(&im, pid));
+	ow_images_deinit(&im);
+}
+
+/* It is looked at where its memory is: the first thread has none any more. */
+static void test_look_without_first_thread(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_image *image = NULL;
+	struct ow_images im;
+	pid_t pid = start_ended(true);
+	bool is_new;
+
+	CHECK(begin(&im, &objects));
+	image = ow_images_look(&im, pid, &is_new);
+	CHECK(image && is_new && image->nr > 0 && image->ranges[0].object);
+	CHECK(ow_images_user(&im, pid)->live == ow_tasks_other(pid));
+	end_child(pid);
 	end(&im);
 }
 
@@ -481,6 +562,9 @@ int main(void)
 		{ "a change and back, before a look",
 		  test_change_and_back_before_a_look },
 		{ "a look at who has ended", test_look_at_who_has_ended },
+		{ "the first thread ends", test_first_thread_ends },
+		{ "a look where the first thread has ended",
+		  test_look_without_first_thread },
 		{ "the user of a hidden process",
 		  test_user_of_a_hidden_process },
 		{ "a child of root is not root's",
