@@ -13,9 +13,11 @@
 #include "taken.h"
 
 #define LISTING_ROUNDS  16
-#define STOP_TIMEOUT_MS 1000 /* and one more for each thread, */
-#define MOST_MORE_MS    1000 /* but no more than that */
-#define MOMENT_MS       1000 /* that a thread stands still in a moment */
+#define STOP_TIMEOUT_MS 1000     /* and one more for each thread, */
+#define MOST_MORE_MS    1000     /* but no more than that */
+#define MOMENT_MS       1000     /* that a thread stands still in a moment */
+#define GRACE_NS        50000000 /* to stop in, when others had all the time, */
+#define MOST_GRACE_NS   10000000000 /* until so much was waited for them */
 #define STOP_TOGETHER   256 /* threads that are told before any is waited for */
 
 /* Is this thread still to be taken? */
@@ -38,16 +40,55 @@ static size_t seize(struct ow_taken *t, size_t first, size_t end)
 	return nr;
 }
 
-/* Until when to wait for so many threads to stop, of CLOCK_MONOTONIC. */
-static uint64_t deadline(const struct ow_taken *t, size_t nr)
+/* How long a moment may be, in ns. */
+static uint64_t moment_ns(const struct ow_taken *t)
 {
-	uint64_t ms = t->options->stop_timeout_ms;
+	uint64_t ms = t->options->freeze_limit_ms;
 
-	if (ms == UINT_MAX)
-		return UINT64_MAX;
+	return (ms ? ms : MOMENT_MS) * 1000000;
+}
+
+/* For how long all threads together may be waited for that don't stop, in ns. */
+static uint64_t patience(const struct ow_taken *t)
+{
+	uint64_t ms = t->options->stop_timeout_ms, nr = t->c->nr_threads;
+
 	if (ms == 0)
 		ms = STOP_TIMEOUT_MS + (nr < MOST_MORE_MS ? nr : MOST_MORE_MS);
-	return ow_now_ns() + ms * 1000000;
+	return ms * 1000000;
+}
+
+/*
+ * Until when to wait for threads to stop, of CLOCK_MONOTONIC.  Others that have
+ * stopped stand still meanwhile, which is not to be for longer than a moment.
+ */
+static uint64_t deadline(const struct ow_taken *t)
+{
+	uint64_t most = moment_ns(t) > MOMENT_MS * 1000000 ?
+				moment_ns(t) :
+				MOMENT_MS * 1000000;
+	uint64_t all = patience(t), ns = 0;
+
+	if (t->options->stop_timeout_ms == UINT_MAX)
+		return UINT64_MAX;
+	if (t->waited_ns < all)
+		ns = all - t->waited_ns;
+	else if (t->waited_ns < MOST_GRACE_NS)
+		ns = GRACE_NS;
+	if (t->options->stop_timeout_ms == 0 && ns > most)
+		ns = most;
+	return ow_now_ns() + ns;
+}
+
+/* Wait for a thread that was told to stop. */
+static void wait_for(struct ow_taken *t, size_t i, uint64_t until)
+{
+	struct ow_stop *s = &t->threads[i].stop;
+	uint64_t begun = ow_now_ns();
+
+	t->c->stats.sleeps += ow_stop_wait(s, until);
+	if (s->state == OW_STOP_SEIZED)
+		t->waited_ns += ow_now_ns() - begun;
 }
 
 /*
@@ -55,8 +96,9 @@ static uint64_t deadline(const struct ow_taken *t, size_t nr)
  * Return the first one that wasn't told to stop.
  */
 static size_t stop(struct ow_taken *t, size_t first, size_t end,
-		   uint64_t enough_ns, uint64_t until)
+		   uint64_t enough_ns)
 {
+	uint64_t until;
 	size_t i, last;
 
 	do {
@@ -64,9 +106,9 @@ static size_t stop(struct ow_taken *t, size_t first, size_t end,
 						     end;
 		for (i = first; i < last; i++)
 			ow_stop_interrupt(&t->threads[i].stop);
+		until = deadline(t);
 		for (i = first; i < last; i++)
-			t->c->stats.sleeps +=
-				ow_stop_wait(&t->threads[i].stop, until);
+			wait_for(t, i, until);
 		first = last;
 	} while (first < end && ow_now_ns() < enough_ns);
 	return first;
@@ -96,16 +138,12 @@ static size_t seize_all(struct ow_taken *t)
  */
 static size_t stop_all(struct ow_taken *t, size_t first)
 {
-	uint64_t ms = t->options->freeze_limit_ms ?
-			      t->options->freeze_limit_ms :
-			      MOMENT_MS;
-	uint64_t enough_ns = ow_now_ns() + ms * 1000000 / 3;
-	uint64_t until = deadline(t, t->c->nr_threads - first);
+	uint64_t enough_ns = ow_now_ns() + moment_ns(t) / 3;
 	size_t nr;
 	int round;
 
 	for (round = 0; round < LISTING_ROUNDS; round++) {
-		first = stop(t, first, t->c->nr_threads, enough_ns, until);
+		first = stop(t, first, t->c->nr_threads, enough_ns);
 		if (first < t->c->nr_threads || !ow_taken_may_lack(t) ||
 		    ow_taken_list(t, &nr, NULL) || nr == 0)
 			break;
@@ -286,7 +324,7 @@ static void freeze_one(struct ow_taken *t, size_t i)
 	if (seize(t, i, i + 1) == 0)
 		return;
 	start = ow_now_ns();
-	stop(t, i, i + 1, 0, deadline(t, 1));
+	stop(t, i, i + 1, 0);
 	take_stopped(t, i, i + 1);
 	t->threads[i].stopped_ns = ow_now_ns() - start;
 }

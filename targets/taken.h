@@ -35,6 +35,7 @@ struct ow_taken {
 	const struct ow_arch
 		*program; /* if program_asked: what it is built for */
 	bool program_asked;
+	uint64_t waited_ns; /* in all, for threads that did not stop */
 };
 
 /* Empty, for ow_taken_free(). */

@@ -156,9 +156,11 @@ struct ow_capture_options {
 	enum ow_stopping stopping;
 	enum ow_reading reading;
 	unsigned int extras;          /* enum ow_extras */
-	unsigned int stop_timeout_ms; /* that all threads, or each if stopped
-					 one at a time, may take to stop; 0:
-					 1000 and 1 a thread; UINT_MAX: any */
+	unsigned int stop_timeout_ms; /* that all threads together are waited for
+					 that don't stop; 0: 1000 and 1 a
+					 thread, up to 2000, and no longer than
+					 freeze_limit_ms in a moment;
+					 UINT_MAX: any */
 	const char *sysroot; /* where a file's objects are below, or NULL */
 	/* Called now and then while a file is decompressed, or NULL. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);

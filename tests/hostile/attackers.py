@@ -25,6 +25,7 @@ PROGRAMS = {
     'exec of a file of FUSE': ['fusestack', 'exec', '-', 'DIR'],
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],
+    'threads that no stop reaches': ['manythreads', '600', '200'],
     'files without end': ['manyfiles', '8400'],
     'files of another user': ['manyfiles', '3000', '65534'],
     'files in memory of short processes': ['memfdexec', '1000000', '20', '65534'],

@@ -353,6 +353,24 @@ def check_moments(context, target, nr, *options, several):
     check_unharmed(target.pid, before)
 
 
+@case('waits: threads that no stop reaches')
+def _(context):
+    # Sixteen of them: one for each of the groups that are stopped together.
+    target = context.start(['manythreads', '4096', '256'])
+    for options in ([], ['--one-at-a-time']):
+        done = context.run('stack', '-q', '--stats', *options, target.pid,
+                           status=1)
+        stopped, ms = re.search(r'(\d+) threads stopped for ([\d.]+) ms',
+                                done.stderr.decode()).groups()
+        # A thread is waited for 2 seconds, and 14 others for a moment each.
+        check(int(stopped) == 4081 and float(ms) < 12000,
+              'threads ' + ' '.join(options), done.stderr)
+        check(done.stdout.count(b'it is in an uninterruptible call') == 16,
+              'reasons', done.stdout[-2000:])
+    target.kill()
+    target.wait()
+
+
 @case('waits: threads too many for one moment')
 def _(context):
     target = context.start(['manythreads', '2000'])
