@@ -208,14 +208,12 @@ struct ow_capture_module *ow_capture_module_at(struct ow_capture *c,
 	return m;
 }
 
-/* Return true if the walk ended at memory that a stop could not wait for. */
-static bool is_unserved(const struct ow_capture *c, uint64_t addr)
+static bool is_among(const struct ow_unserved *u, uint64_t addr)
 {
 	size_t i;
 
-	for (i = 0; i < c->unserved.nr; i++)
-		if (addr >= c->unserved.list[i].start &&
-		    addr < c->unserved.list[i].end)
+	for (i = 0; i < u->nr; i++)
+		if (addr >= u->list[i].start && addr < u->list[i].end)
 			return true;
 	return false;
 }
@@ -238,7 +236,12 @@ static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
 	const struct ow_capture_module *m = ow_capture_module_at(c, pc);
 	char fault[96] = "";
 
-	if (end == OW_END_FAULT && is_unserved(c, w->step.fault))
+	if (end == OW_END_FAULT && is_among(&c->over, w->step.fault))
+		snprintf(fault, sizeof(fault),
+			 " (%#llx, beyond what may be copied, see "
+			 "--memory-limit)",
+			 (unsigned long long)w->step.fault);
+	else if (end == OW_END_FAULT && is_among(&c->unserved, w->step.fault))
 		snprintf(fault, sizeof(fault),
 			 " (%#llx, not served within %u ms)",
 			 (unsigned long long)w->step.fault, c->unserved.ms);

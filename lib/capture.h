@@ -84,7 +84,8 @@ struct ow_capture {
 	/* What regions are borrowed from, of the name program or path, or NULL. */
 	const struct ow_filemap *file;
 	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
-	struct ow_unserved unserved; /* what reads could not wait for */
+	struct ow_unserved unserved; /* what reads could not wait for, */
+	struct ow_unserved over;     /* and what there was no memory for */
 	uint64_t local_dev; /* of a process's files, that is no server's; or 0 */
 	struct ow_capture_stats stats;
 	char warning[256]; /* what ow_capture_warning() tells, or "" */

@@ -413,6 +413,12 @@ static void note_unserved(struct ow_taken *t)
 {
 	struct ow_capture *c = t->c;
 
+	c->over = t->copy.over;
+	if (c->over.nr > 0)
+		snprintf(c->warning, sizeof(c->warning),
+			 "stacks take more memory than they may "
+			 "(--memory-limit): from %#llx on they are cut short",
+			 (unsigned long long)c->over.list[0].start);
 	c->unserved = t->copy.unserved;
 	c->unserved.ms = (unsigned int)(t->copy.limit_ns / 1000000);
 	if (c->unserved.nr == 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "budget.h"
 #include "delegate.h"
 #include "monotonic.h"
 #include "processmem.h"
@@ -60,11 +61,15 @@ static void *allocate_chunk(size_t size)
 static bool add_chunk(struct ow_stackcopy *s, size_t size)
 {
 	size_t whole = sizeof(struct ow_copy_chunk) + size;
-	struct ow_copy_chunk *chunk =
-		size < LEAST_MAPPED ? allocate_chunk(whole) : map_chunk(whole);
+	struct ow_copy_chunk *chunk = NULL;
 
-	if (!chunk)
+	if (!ow_budget_take(&s->held, size))
 		return false;
+	chunk = size < LEAST_MAPPED ? allocate_chunk(whole) : map_chunk(whole);
+	if (!chunk) {
+		ow_budget_give(&s->held, size);
+		return false;
+	}
 	*chunk = (struct ow_copy_chunk){ .next = s->chunks, .size = size };
 	s->chunks = chunk;
 	return true;
@@ -245,6 +250,48 @@ static void note_unserved(struct ow_unserved *u, uint64_t start, uint64_t end)
 	u->nr++;
 }
 
+/* The bytes that the next run may copy: something is left for those after it. */
+static size_t most_bytes(const struct ow_stackcopy *s)
+{
+	size_t share = ow_budget_share(s->held);
+
+	return share - share / 4;
+}
+
+/* The most that each region may have for all to have less than most bytes. */
+static size_t even_size(const struct ow_region *r, size_t nr, size_t most)
+{
+	size_t low = 0, high = most, half, total, i;
+
+	while (low < high) {
+		half = high - (high - low) / 2;
+		for (total = i = 0; i < nr && total <= most; i++)
+			total += r[i].size < half ? r[i].size : half;
+		if (total <= most)
+			low = half;
+		else
+			high = half - 1;
+	}
+	return low & ~(size_t)(PAGE_BYTES - 1);
+}
+
+/* Cut what is large: the innermost frames are first. */
+static void fit(struct ow_stackcopy *s, struct ow_region *r, size_t nr)
+{
+	size_t most = most_bytes(s), size, i;
+
+	if (total_of(r, nr) <= most)
+		return;
+	size = even_size(r, nr, most);
+	for (i = 0; i < nr; i++) {
+		if (r[i].size <= size)
+			continue;
+		note_unserved(&s->over, r[i].start + size,
+			      r[i].start + r[i].size);
+		r[i].size = size;
+	}
+}
+
 /* What is left of a region isn't read. */
 static void leave_region(struct ow_stackcopy *s, struct ow_region *r,
 			 size_t got)
@@ -391,7 +438,7 @@ static size_t copy_together(struct ow_stackcopy *s, struct ow_region *r,
 	if (!spans)
 		return 0;
 	want = total_of(spans, nr_spans);
-	if (copy_each(s, spans, nr_spans, mem) == want)
+	if (want <= most_bytes(s) && copy_each(s, spans, nr_spans, mem) == want)
 		got = want;
 	for (i = 0; got && i < nr; i++) {
 		span = span_at(spans, nr_spans, r[i].start);
@@ -409,7 +456,10 @@ size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem)
 	s->done = s->nr;
 	if (!are_apart(r, nr))
 		got = copy_together(s, r, nr, mem);
-	return got ? got : copy_each(s, r, nr, mem);
+	if (got)
+		return got;
+	fit(s, r, nr);
+	return copy_each(s, r, nr, mem);
 }
 
 void ow_stackcopy_free(struct ow_stackcopy *s)
@@ -421,6 +471,7 @@ void ow_stackcopy_free(struct ow_stackcopy *s)
 
 	while ((chunk = s->chunks)) {
 		s->chunks = chunk->next;
+		ow_budget_give(&s->held, chunk->size);
 		if (chunk->size < LEAST_MAPPED)
 			free(chunk);
 		else

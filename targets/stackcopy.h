@@ -24,6 +24,8 @@ struct ow_stackcopy {
 	size_t nr, room;
 	size_t done; /* of the regions, copied by an earlier run */
 	struct ow_copy_chunk *chunks; /* the newest first */
+	size_t held;                  /* bytes of all chunks (budget.h) */
+	struct ow_unserved over; /* what there was no memory for (budget.h) */
 	/* A read may wait without end: reads are delegated (delegate.h). */
 	bool is_careful;
 	uint64_t limit_ns; /* for all careful reads of one stop together */
@@ -45,7 +47,8 @@ ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end);
 /*
  * Copy all that was asked for since the last run.  A region of which only the
  * first bytes can be read gets that size, maybe 0.  What several have is copied once,
- * if all can be read.  Return the bytes copied.  A careful run that comes to
+ * if all can be read.  Return the bytes copied.  If all take more memory than they
+ * may, the largest ones end earlier, as over tells.  A careful run that comes to
  * limit_ns notes what it could not read in unserved; 16 ranges at most, of which
  * the last one may be all that is left.
  */

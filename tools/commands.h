@@ -17,7 +17,7 @@ enum {
 	OPT_MEMORY_LIMIT = 1000
 };
 
-#define MEMORY_LIMIT_HELP "for what is in objects' files (512M)"
+#define MEMORY_LIMIT_HELP "for objects' files and stacks (512M)"
 
 int cmd_stack(int argc, char **argv);
 int cmd_snap(int argc, char **argv);

@@ -52,9 +52,10 @@ struct ow_error {
 
 /*
  * Set how many bytes of memory this process may take for what is in objects'
- * files: decompressed sections, indexes of symbols and of unwind data, DWARF
- * (536870912 by default).  One object gets no more than a quarter of what the
- * others leave over; it goes without what takes more.
+ * files, decompressed sections, indexes of symbols and of unwind data, DWARF, and
+ * for copies of stacks (536870912 by default).  One object, and the stacks of one
+ * process, get no more than a quarter of what the others leave over; they go without
+ * what takes more.
  */
 void ow_memory_limit(uint64_t bytes);
 

@@ -88,3 +88,22 @@ def test_profile(context):
         [context.outwind, 'report', '-f', 'pprof', '-o', '-', path],
         stdout=subprocess.PIPE, check=True).stdout)
     check(said[0].encode() in comments, 'comment of pprof')
+
+
+@case('budget: stacks of gigabytes that nobody has written')
+def test_stacks(context):
+    target = context.start(['hugestack', '4', '2'])
+    snapshot = os.path.join(context.tmp, 'snapshot')
+    for command in (['stack'], ['stack', '--one-at-a-time'],
+                    ['snap', '-o', snapshot]):
+        done = Done(context, *command, target.pid)
+        check(done.status == 0, 'status %d' % done.status, done.stderr)
+        # A snapshot is in memory a second time when it is written.
+        check_bounded(done, 2 * LIMIT // 4 + OWN)
+        check_says(done, 'stacks take more memory than they may '
+                   '(--memory-limit)')
+    for name in (target.pid, snapshot):
+        done = Done(context, 'stack', name)
+        # What called them isn't in that memory, but above it.
+        check(done.stdout.count(' wait_deep + ') == 2 and
+              done.stdout.count(' main + ') == 1, 'stacks', done.stdout)

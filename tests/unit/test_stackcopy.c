@@ -12,6 +12,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <outwind/outwind.h>
+
 #include "processmem.h"
 #include "test.h"
 
@@ -384,6 +386,34 @@ static void test_no_room(void)
 	CHECK(kernel.calls == 0);
 }
 
+/* What is huge is cut for what may be taken, and nothing else. */
+static void test_more_than_may_be_taken(void)
+{
+	const size_t kept = (2 << 20) - 4096;
+	const struct piece pieces[] = {
+		{ 1 * GIB, 64, 64 },
+		{ 10 * GIB, 2 * GIB, kept },
+		{ 20 * GIB, 1 << 20, 1 << 20 },
+	};
+	struct ow_stackcopy s = { 0 };
+
+	ow_memory_limit(16 << 20);
+	run_vast(pieces, 3, 100 * GIB);
+	ask(&s, pieces, 3);
+	run(&s);
+	CHECK(s.over.nr == 1 && s.over.list[0].start == 10 * GIB + kept &&
+	      s.over.list[0].end == 12 * GIB);
+	/* Something is left for a second run, as much as for the first one of it. */
+	ow_stackcopy_add(&s, 40 * GIB, 50 * GIB);
+	CHECK(run(&s) > 512 << 10 && s.regions[3].size < 1 << 20);
+	ow_stackcopy_free(&s);
+	free(s.regions);
+	CHECK(s.held == 0);
+	/* All is given back. */
+	run_vast(pieces, 3, 100 * GIB);
+	ow_memory_limit(UINT64_MAX);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -395,7 +425,9 @@ int main(void)
 		{ "gigabytes together", test_gigabytes_together },
 		{ "gigabytes in one piece", test_gigabytes_in_one },
 		{ "no room for all", test_no_room },
+		{ "more than may be taken", test_more_than_may_be_taken },
 	};
 
+	ow_memory_limit(UINT64_MAX);
 	return test_main(tests, OW_ARRAY_SIZE(tests));
 }
