@@ -60,13 +60,12 @@ static struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
 				 const struct ow_bpf_copy *c)
 {
 	struct ow_image *image;
-	bool is_new;
 
 	/* Before who was sampled could run code, it was told of. */
 	ow_bpfknown_follow(r);
 	/* What was to be mapped may have failed, or not have been heard of. */
 	if (is_in_doubt(r, pid, c)) {
-		ow_images_look(&r->images, pid, &is_new);
+		ow_images_look_again(&r->images, pid);
 		/* What has changed meanwhile has its own time. */
 		ow_bpfknown_follow(r);
 	}

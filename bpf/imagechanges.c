@@ -15,7 +15,9 @@
 #include "procfs.h"
 #include "remapped.h"
 
-#define MOST_LOOKS  100        /* a millisecond apart */
+#define MOST_LOOKS  100  /* a millisecond apart */
+#define MOST_NOTED  1024 /* changes of a process that are followed */
+#define REST_PART   16   /* of the time, at most, goes to looks at a process */
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
@@ -219,17 +221,14 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 	return number;
 }
 
-static void fill_range(struct ow_images *im, struct ow_image_user *user,
-		       const struct ow_mapping *map,
-		       const struct ow_identity *seen, struct ow_bpf_range *r)
+/* Fill what a mapping of an object, or of none that there is room for, comes to. */
+static void fill_range(struct ow_images *im, const struct ow_mapping *map,
+		       uint32_t number, struct ow_bpf_range *r)
 {
 	const struct ow_object *obj;
 	uint64_t bias = 0;
 
-	*r = (struct ow_bpf_range){ .start = map->start, .end = map->end };
-	if (map->inode == 0 && strcmp(map->path, "[vdso]") != 0)
-		return;
-	r->object = number_of(im, user, map, seen);
+	r->object = number;
 	r->mapped = r->object ? r->object : OW_BPF_NO_ROOM;
 	im->nr_refused += r->object == 0;
 	obj = ow_sampledobjects_get(im->objects, r->object);
@@ -266,6 +265,7 @@ list_ranges(struct ow_images *im, struct ow_image_user *user, uint32_t *nr_ret)
 	struct look *l = have_look(im, user, create_look(user));
 	struct ow_bpf_range *list = NULL;
 	const struct ow_mapping *maps;
+	struct ow_bpf_range *r;
 	uint32_t nr = 0;
 	size_t i, nr_maps;
 
@@ -281,10 +281,17 @@ list_ranges(struct ow_images *im, struct ow_image_user *user, uint32_t *nr_ret)
 		*nr_ret = nr;
 		nr_maps = 0;
 	}
-	for (i = 0; list && i < nr_maps; i++)
-		if (maps[i].executable)
-			fill_range(im, user, &maps[i], &l->files[i],
-				   &list[(*nr_ret)++]);
+	for (i = 0; list && i < nr_maps; i++) {
+		if (!maps[i].executable)
+			continue;
+		r = &list[(*nr_ret)++];
+		*r = (struct ow_bpf_range){ .start = maps[i].start,
+					    .end = maps[i].end };
+		if (maps[i].inode || strcmp(maps[i].path, "[vdso]") == 0)
+			fill_range(im, &maps[i],
+				   number_of(im, user, &maps[i], &l->files[i]),
+				   r);
+	}
 	destroy_look(l);
 	return list;
 }
@@ -325,6 +332,7 @@ static bool note_look(struct ow_images *im, struct ow_image_user *user,
 		.as_of = as_of,
 	};
 
+	user->is_unheeded = false;
 	user->as_of = user->looked = as_of;
 	if (!user->base && user->nr == 0) {
 		user->told = as_of;
@@ -350,6 +358,7 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	if (!user)
 		return NULL;
 	ranges = list_ranges(im, user, &nr);
+	user->rests_until = as_of + REST_PART * (ow_now_ns() - as_of);
 	if (!ranges) {
 		/* It has ended, or is about to. */
 		if (!user->base && user->nr == 0 && !user->silent_until)
@@ -362,6 +371,16 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 		return NULL;
 	*is_new = image != before;
 	return image;
+}
+
+struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+	bool is_new;
+
+	if (user && !user->is_gone && ow_now_ns() < user->rests_until)
+		return NULL;
+	return ow_images_look(im, pid, &is_new);
 }
 
 static bool is_silent(const struct ow_images *im, pid_t pid)
@@ -415,49 +434,100 @@ static struct ow_mapping mapping_of(const struct ow_image_change *c)
 	};
 }
 
-/* Open the file of a mapping that was told of. */
-static void open_file(struct ow_images *im, struct ow_image_user *user,
-		      struct ow_image_change *c, const struct ow_identity *seen)
-{
-	const struct ow_mapping map = mapping_of(c);
-
-	fill_range(im, user, &map, seen, &c->range);
-	ow_imagefile_leave(c->file);
-	c->file = NULL;
-}
-
 /* Return true if a change is a mapping after that time. */
 static bool is_mapping(const struct ow_image_change *c, uint64_t since)
 {
 	return c->event == OW_IMAGE_MAP && c->time > since;
 }
 
+/* Return true if it is one of a file that is to be opened. */
+static bool is_to_open(const struct ow_image_change *c, uint64_t since)
+{
+	return is_mapping(c, since) && c->file;
+}
+
+/*
+ * Fill first with the first mapping of each file that is to be opened, as it stands in
+ * the log.  Return how many files there are.
+ */
+static uint32_t list_files(struct ow_images *im,
+			   const struct ow_image_user *user, uint64_t since,
+			   uint32_t nr, uint32_t *first)
+{
+	struct ow_image_file *f;
+	uint32_t i, n = 0;
+
+	im->nr_openings++;
+	for (i = 0; i < nr; i++) {
+		f = is_to_open(&user->log[i], since) ? user->log[i].file : NULL;
+		if (!f || f->opening == im->nr_openings)
+			continue;
+		f->opening = im->nr_openings;
+		first[n++] = i;
+	}
+	return n;
+}
+
+/* See what the files of some mappings are, by a look; or NULL. */
+static struct look *see_files(struct ow_images *im, struct ow_image_user *user,
+			      const uint32_t *first, uint32_t n)
+{
+	struct ow_mapping *list = calloc((size_t)n + 1, sizeof(*list));
+	struct look *l = list ? create_look(user) : NULL;
+	uint32_t i;
+
+	if (!l) {
+		free(list);
+		return NULL;
+	}
+	for (i = 0; i < n; i++)
+		list[i] = mapping_of(&user->log[first[i]]);
+	l->has_list = true;
+	l->maps.list = list;
+	l->maps.nr = n;
+	return have_look(im, user, l);
+}
+
+/* Number each file once, though it may be mapped again and again. */
+static void number_files(struct ow_images *im, struct ow_image_user *user,
+			 const uint32_t *first, uint32_t n)
+{
+	static const struct ow_identity unknown;
+	struct look *l = n ? see_files(im, user, first, n) : NULL;
+	struct ow_mapping map;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		map = mapping_of(&user->log[first[i]]);
+		user->log[first[i]].file->number =
+			number_of(im, user, &map, l ? &l->files[i] : &unknown);
+	}
+	destroy_look(l);
+}
+
+/* Open the file of a mapping that was told of. */
+static void open_file(struct ow_images *im, struct ow_image_change *c)
+{
+	const struct ow_mapping map = mapping_of(c);
+
+	fill_range(im, &map, c->file->number, &c->range);
+	ow_imagefile_leave(c->file);
+	c->file = NULL;
+}
+
 /* Open the files of mappings among the first changes, that were made after a time. */
 static void open_files(struct ow_images *im, struct ow_image_user *user,
 		       uint64_t since, uint32_t nr)
 {
-	static const struct ow_identity unknown;
-	struct ow_mapping *list = calloc((size_t)nr + 1, sizeof(*list));
-	struct look *l = list ? create_look(user) : NULL;
-	uint32_t i, n = 0;
+	uint32_t *first = calloc((size_t)nr + 1, sizeof(*first)), i;
 
-	for (i = 0; list && i < nr; i++)
-		if (is_mapping(&user->log[i], since) && user->log[i].file)
-			list[n++] = mapping_of(&user->log[i]);
-	if (l) {
-		l->has_list = true;
-		l->maps.list = list;
-		l->maps.nr = n;
-	} else {
-		free(list);
-	}
-	if (n > 0)
-		l = have_look(im, user, l);
-	for (i = n = 0; i < nr; i++)
-		if (is_mapping(&user->log[i], since) && user->log[i].file)
-			open_file(im, user, &user->log[i],
-				  l ? &l->files[n++] : &unknown);
-	destroy_look(l);
+	if (!first)
+		return;
+	number_files(im, user, first, list_files(im, user, since, nr, first));
+	for (i = 0; i < nr; i++)
+		if (is_to_open(&user->log[i], since))
+			open_file(im, &user->log[i]);
+	free(first);
 }
 
 /*
@@ -567,6 +637,7 @@ bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 	user->live = pid;
 	user->headless = 0;
 	user->is_full = false;
+	user->is_unheeded = false;
 	return note(im, user, &c);
 }
 
@@ -581,8 +652,12 @@ bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 	};
 
 	user = map->start < map->end ? told_of(im, pid, time) : NULL;
-	if (!user)
+	if (!user || user->is_unheeded)
 		return false;
+	if (user->nr >= MOST_NOTED) {
+		ow_imageusers_forget(im, user);
+		return false;
+	}
 	if (map->inode || strcmp(map->path, "[vdso]") == 0) {
 		c.file = ow_imagefile_get(im, map);
 		c.range.bias = map->off;

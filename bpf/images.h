@@ -31,6 +31,7 @@ struct ow_image_user {
 	bool is_unsettled; /* some of the log, or the process, may go soon */
 	bool is_due;       /* it is in the queue of the code that asks */
 	bool is_out;       /* counted as one that the kernel has no room for */
+	bool is_unheeded;  /* what it maps isn't noted until it is looked at */
 	/* CLOCK_MONOTONIC, ns: */
 	uint64_t begun; /* 0: not known */
 	uint64_t ended;
@@ -50,6 +51,7 @@ struct ow_image_user {
 	bool has_uid, is_full; /* is_full: counted as having too many ranges */
 	uid_t uid;             /* the real one */
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
+	uint64_t rests_until; /* ns; nor is it looked at again before */
 };
 
 struct ow_images {
@@ -82,6 +84,7 @@ struct ow_images {
 	struct ow_image_user **unsettled;
 	size_t nr_unsettled, room_unsettled;
 	struct ow_image_file **files; /* that came last, by hash */
+	uint64_t nr_openings;         /* of the files of a process's mappings */
 	struct ow_image_share *shares;
 	size_t nr_shares;
 	uint64_t lost_at; /* what came until then may not have been told; or 0 */
@@ -128,6 +131,12 @@ uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid);
 struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new);
 
 /*
+ * Look at a process that a sample finds changed: not for more than a part of the time,
+ * however often it changes.  NULL: there is nothing, or it isn't looked at now.
+ */
+struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid);
+
+/*
  * The same of who is asked for; where there is no such process, say so and return
  * NULL.
  */
@@ -148,6 +157,12 @@ bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 		   const struct ow_mapping *map);
 bool ow_images_exit(struct ow_images *im, pid_t pid, uint64_t time);
 bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time);
+
+/*
+ * A process may have mapped or unmapped something: ow_images_of() doesn't know any
+ * more what it has, until it is looked at.
+ */
+void ow_images_doubt(struct ow_images *im, pid_t pid);
 
 /* The kernel told the real uid of a known process at that time, with a sample. */
 void ow_images_tell_uid(struct ow_images *im, pid_t pid, uint64_t time,

@@ -116,7 +116,9 @@ struct ow_image_file *ow_imagefile_get(struct ow_images *im,
 		f = malloc(sizeof(*f) + size);
 		if (!f)
 			return NULL;
-		*f = (struct ow_image_file){ 1, map->dev, map->inode };
+		*f = (struct ow_image_file){ .users = 1,
+					     .dev = map->dev,
+					     .inode = map->inode };
 		memcpy(f->path, map->path, size);
 		ow_imagefile_leave(*slot);
 		*slot = f;
@@ -386,6 +388,28 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 	ow_imageusers_begin(im, user, image);
 	inherit_uid(user, ow_imageusers_at(im, parent, time));
 	return true;
+}
+
+void ow_imageusers_forget(struct ow_images *im, struct ow_image_user *user)
+{
+	uint32_t i;
+
+	for (i = 0; i < user->nr; i++)
+		leave_change(im, &user->log[i]);
+	free(user->log);
+	user->log = NULL;
+	user->nr = user->room = 0;
+	set_now(im, user, NULL, 0);
+	ow_imageusers_begin(im, user, NULL);
+	user->is_unheeded = true;
+}
+
+void ow_images_doubt(struct ow_images *im, pid_t pid)
+{
+	struct ow_image_user *user = ow_images_user(im, pid);
+
+	if (user && !user->is_unheeded)
+		ow_imageusers_forget(im, user);
 }
 
 static void free_user(struct ow_images *im, struct ow_image_user *user)

@@ -30,8 +30,16 @@ struct ow_image_change {
 struct ow_image_file {
 	unsigned int users;
 	uint64_t dev, inode;
+	uint64_t opening; /* of ow_images: the last one that it was part of, */
+	uint32_t number; /* and what it was found to be then: of ow_sampledobjects */
 	char path[];
 };
+
+/*
+ * Forget what a process has mapped, which it changes more often than is worth
+ * following: a sample is to ask for it.
+ */
+void ow_imageusers_forget(struct ow_images *im, struct ow_image_user *user);
 
 /* A process that begins; NULL when out of memory. */
 struct ow_image_user *ow_imageusers_add(struct ow_images *im, pid_t pid,

@@ -271,13 +271,12 @@ static void take_sample(struct ow_recorder *r,
 	struct ow_bpf_stack head = { 0 };
 	enum ow_end end = OW_END_OUTERMOST;
 	struct ow_image *image;
-	bool is_new;
 
 	if (!split(&p->attr, h, &s) || s.pid == 0)
 		return;
 	image = ow_images_of(&r->images, (pid_t)s.pid);
 	if (!image)
-		image = ow_images_look(&r->images, (pid_t)s.pid, &is_new);
+		image = ow_images_look_again(&r->images, (pid_t)s.pid);
 	if (!image && (s.regs || s.nr_user)) {
 		r->stats.missed++;
 		return;
@@ -303,7 +302,6 @@ static void take_record(void *arg, const struct perf_event_header *h)
 {
 	struct ow_recorder *r = arg;
 	const uint32_t *words = (const uint32_t *)(h + 1);
-	bool is_new;
 
 	r->stats.bytes_out += h->size;
 	switch (h->type) {
@@ -311,7 +309,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	case PERF_RECORD_MMAP2: /* pid, tid, ... */
 		if (h->misc & PERF_RECORD_MISC_MMAP_DATA)
 			break;
-		ow_images_look(&r->images, (pid_t)words[0], &is_new);
+		ow_images_doubt(&r->images, (pid_t)words[0]);
 		break;
 	case PERF_RECORD_COMM: /* pid, tid, name */
 		forget_name(r->priv, words[1]);

@@ -25,6 +25,7 @@ PROGRAMS = {
     'exec of a file of FUSE': ['fusestack', 'exec', '-', 'DIR'],
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],
+    'code mapped in a loop': ['mapflood'],
     'stacks of gigabytes': ['hugestack', '4', '2'],
     'threads that no stop reaches': ['manythreads', '600', '200'],
     'files without end': ['manyfiles', '8400'],

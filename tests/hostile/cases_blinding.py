@@ -207,6 +207,25 @@ def _(context):
     context.note('%d MB' % (memory // MB))
 
 
+@case('growth: code mapped and unmapped in a loop', alone=True)
+def _(context):
+    need_root()
+    for _ in range(2):
+        context.start(['mapflood'])
+    for engine in ('bpf', 'perf'):
+        recording = Recording(context, '-f', 'json', '-F', 99,
+                              '--engine=' + engine)
+        bystander = start_bystander(context)
+        let_run(bystander.pid, 0.5)
+        begun = time.monotonic()
+        recording.end()
+        # It ends at once where it doesn't do what the loop asks for.
+        took = time.monotonic() - begun
+        check(took < 20, engine + ': seconds to its end', took)
+        check_bystander(recording, bystander.pid)
+        bystander.kill()
+
+
 @case('growth: short processes that no sample hits', alone=True)
 def _(context):
     need_root()
