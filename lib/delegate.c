@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -495,4 +496,68 @@ enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 	if (end != OW_DELEGATION_LOST)
 		free_memory(d);
 	return end;
+}
+
+#define LARGE ((size_t)64 << 10) /* memory that is worth to be given back */
+
+/* Our memory that only this program has, in pages that were written. */
+struct own_memory {
+	struct {
+		uintptr_t start, end;
+	} all[1024];
+
+	size_t nr;
+};
+
+/* Note a line of /proc/PID/maps if it is large, and nothing that we need to end. */
+static void note_memory(struct own_memory *own, const char *line)
+{
+	const uintptr_t needed[] = { (uintptr_t)own, (uintptr_t)&errno,
+				     (uintptr_t)__builtin_frame_address(0) };
+	unsigned long start, end, inode;
+	char access[5];
+	size_t i;
+
+	if (own->nr == OW_ARRAY_SIZE(own->all) ||
+	    sscanf(line, "%lx-%lx %4s %*s %*s %lu", &start, &end, access,
+		   &inode) != 4 ||
+	    strcmp(access, "rw-p") != 0 || inode || end - start < LARGE)
+		return;
+	for (i = 0; i < OW_ARRAY_SIZE(needed); i++)
+		if (needed[i] >= start && needed[i] < end)
+			return;
+	own->all[own->nr].start = start;
+	own->all[own->nr++].end = end;
+}
+
+/* Nothing that is on the heap may be used after it. */
+static void drop_memory(void)
+{
+	static struct own_memory own;
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[512];
+	size_t i;
+
+	while (maps && fgets(line, sizeof(line), maps))
+		note_memory(&own, line);
+	for (i = 0; i < own.nr; i++)
+		madvise((void *)own.all[i].start,
+			own.all[i].end - own.all[i].start, MADV_DONTNEED);
+}
+
+void ow_delegate_exit(int status)
+{
+	struct stat tasks;
+	bool any = false;
+	size_t i;
+
+	reap_lost();
+	for (i = 0; i < OW_ARRAY_SIZE(lost); i++)
+		any |= lost[i] != 0;
+	/* Other threads would go on; a link of the folder is each, and two more. */
+	if (!any || stat("/proc/self/task", &tasks) || tasks.st_nlink != 3)
+		return;
+	fflush(NULL);
+	drop_memory();
+	_exit(status);
 }

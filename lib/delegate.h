@@ -60,6 +60,13 @@ enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 void ow_delegate_enter(void);
 void ow_delegate_leave(void);
 
+/*
+ * End the program with a status, if a delegate is lost that may wait for ever: it shares
+ * the program's memory, so what is large of that is given back before.  Return if
+ * none is lost.
+ */
+void ow_delegate_exit(int status);
+
 /* Return true if it is a delegate that calls. */
 bool ow_delegate_is_one(void);
 

@@ -9,6 +9,7 @@
 
 #include "commands.h"
 #include "missing.h"
+#include "reach.h"
 #include "stackview.h"
 
 static const struct command_entry {
@@ -138,6 +139,7 @@ static int run(const struct command_entry *command, int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static char buffer[OUTPUT_BUFFER];
+	int status;
 	size_t i;
 
 	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
@@ -154,8 +156,11 @@ int main(int argc, char **argv)
 		return finish_output(EXIT_WELL);
 	}
 	for (i = 0; i < NR_COMMANDS; i++)
-		if (strcmp(argv[1], commands[i].name) == 0)
-			return run(&commands[i], argc - 1, argv + 1);
+		if (strcmp(argv[1], commands[i].name) == 0) {
+			status = run(&commands[i], argc - 1, argv + 1);
+			ow_delegate_exit(status);
+			return status;
+		}
 	complain("no command '%s'; see outwind --help", argv[1]);
 	return EXIT_USAGE;
 }

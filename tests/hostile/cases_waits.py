@@ -291,6 +291,37 @@ def zombies_of(pid):
             if 'Z' in task_states(child).values()]
 
 
+def memory_of(pid):
+    """What a process has that is its own, in bytes."""
+    with open('/proc/%s/status' % pid, encoding='ascii') as f:
+        return 1024 * int(re.search(r'RssAnon:\s*(\d+)', f.read())[1])
+
+
+@case('waits: what could not be ended keeps no memory of a recorder')
+def _(context):
+    need_root()
+    context.start(['manystacks'])
+    target = start_fuse(context, 'jit', '-')
+    recorder = context.start(
+        [context.outwind, 'record', '-a', '-F', '999', '-f', 'folded', '-o',
+         os.path.join(context.tmp, 'profile')], ready=None)
+    wait_until(lambda: any('D' in task_states(child).values()
+                           for child in children_of(recorder.pid)),
+               'it can not be ended')
+    time.sleep(3)  # it is given up on, and the recorder has something
+    lost = [child for child in children_of(recorder.pid)
+            if 'D' in task_states(child).values()]
+    check(lost, 'a child that is lost', lost)
+    before = memory_of(recorder.pid)
+    recorder.terminate()
+    check(recorder.wait() == 0, 'status', recorder.returncode)
+    left = max(map(memory_of, lost))
+    check(before > 4 << 20 and left < 1 << 20, 'memory', (before, left))
+    context.note('%d of %d KiB are left' % (left >> 10, before >> 10))
+    target.kill()
+    target.wait()
+
+
 @case('waits: what could not be ended is waited for when it has ended')
 def _(context):
     need_root()
