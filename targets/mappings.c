@@ -39,7 +39,8 @@ struct query {
 
 #define QUERY _IOWR('f', 17, struct query)
 
-#define MOST_ASKED (1 << 20) /* while more and more is mapped */
+#define MOST_ASKED (1 << 20)           /* while more and more is mapped */
+#define MOST_TEXT  ((size_t)256 << 20) /* bytes of all lines */
 
 #define QUERY_READABLE   0x01ULL
 #define QUERY_WRITABLE   0x02ULL
@@ -124,31 +125,80 @@ static bool parse_mapping(char *line, struct ow_mapping *m)
 	return true;
 }
 
-static size_t count_lines(const char *text)
+static bool make_room(struct ow_mappings *m)
 {
-	size_t nr = 0;
-
-	for (; (text = strchr(text, '\n')); text++)
-		nr++;
-	return nr;
+	return ow_grow(&m->list, &m->room, m->nr + 1, sizeof(*m->list));
 }
 
-/* Every line of the text, which is the list's from now on. */
-static int list_lines(struct ow_mappings *m, char *text, struct ow_error *err)
-{
-	char *line, *end;
+/* The file's lines, of which none is kept longer than any path is. */
+struct lines {
+	int fd;
+	char block[32768];
+	char line[PATH_MAX + 256];
+	size_t used;  /* of the line */
+	size_t total; /* bytes read */
+};
 
-	m->text = text;
-	m->room = count_lines(text) + 1;
-	m->list = calloc(m->room, sizeof(*m->list));
-	if (!m->list)
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	for (line = text; (end = strchr(line, '\n')); line = end + 1) {
-		*end = '\0';
-		if (parse_mapping(line, &m->list[m->nr]))
-			m->nr++;
+/* Add the line, which is whole. */
+static bool end_line(struct lines *l, struct ow_mappings *m)
+{
+	struct ow_mapping *new;
+
+	l->line[l->used] = '\0';
+	l->used = 0;
+	if (!make_room(m))
+		return false;
+	new = &m->list[m->nr];
+	if (!parse_mapping(l->line, new))
+		return true;
+	new->path = ow_intern_add(&m->names, new->path);
+	m->nr += new->path != NULL;
+	return new->path;
+}
+
+static bool take_block(struct lines *l, size_t size, struct ow_mappings *m)
+{
+	const char *at = l->block, *end = at + size, *stop;
+	size_t room, n;
+
+	for (; at < end; at = stop + 1) {
+		stop = memchr(at, '\n', (size_t)(end - at));
+		n = (size_t)((stop ? stop : end) - at);
+		room = sizeof(l->line) - 1 - l->used;
+		memcpy(l->line + l->used, at, n < room ? n : room);
+		l->used += n < room ? n : room;
+		if (!stop)
+			return true;
+		if (!end_line(l, m))
+			return false;
 	}
-	return 0;
+	return true;
+}
+
+/* List all that fd's file tells.  Return false, with errno, if that can't be. */
+static bool list_lines(struct ow_mappings *m, int fd)
+{
+	struct lines l = { .fd = fd };
+	ssize_t n;
+
+	for (;;) {
+		ow_delegate_enter();
+		n = read(fd, l.block, sizeof(l.block));
+		ow_delegate_leave();
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n == 0;
+		l.total += (size_t)n;
+		if (l.total > MOST_TEXT) {
+			errno = EFBIG;
+			return false;
+		}
+		if (!take_block(&l, (size_t)n, m)) {
+			errno = ENOMEM;
+			return false;
+		}
+	}
 }
 
 /* Explain why a process's file can't be opened or read. */
@@ -188,11 +238,8 @@ static int open_maps(pid_t pid)
 static int read_text(pid_t pid, int fd, struct ow_mappings *ret,
 		     struct ow_error *err)
 {
-	size_t size;
-	char *text = fd < 0 ? NULL : ow_procfs_text(fd, &size);
-
 	*ret = (struct ow_mappings){ 0 };
-	return text ? list_lines(ret, text, err) : explain(pid, err);
+	return fd >= 0 && list_lines(ret, fd) ? 0 : explain(pid, err);
 }
 
 int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
@@ -228,6 +275,12 @@ static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 	name[0] = '\0';
 	ow_delegate_enter();
 	failed = ioctl(fd, QUERY, &q);
+	if (failed && errno == ENAMETOOLONG) {
+		strcpy(name, "[path too long]");
+		q.name_size = 0;
+		q.name = 0;
+		failed = ioctl(fd, QUERY, &q);
+	}
 	ow_delegate_leave();
 	if (failed)
 		return false;
@@ -250,11 +303,6 @@ static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 	return true;
 }
 
-static bool make_room(struct ow_mappings *m)
-{
-	return ow_grow(&m->list, &m->room, m->nr + 1, sizeof(*m->list));
-}
-
 /* The number of the first listed one that ends above addr. */
 static size_t first_from(const struct ow_mappings *m, uint64_t addr)
 {
@@ -275,14 +323,12 @@ static const struct ow_mapping *place(struct ow_mappings *m,
 				      const struct ow_mapping *told)
 {
 	size_t at = first_from(m, told->start), behind = at;
-	char *path = strdup(told->path);
+	const char *path = ow_intern_add(&m->names, told->path);
 
-	if (!path || !make_room(m)) {
-		free(path);
+	if (!path || !make_room(m))
 		return NULL;
-	}
-	for (; behind < m->nr && m->list[behind].start < told->end; behind++)
-		free((char *)m->list[behind].path);
+	while (behind < m->nr && m->list[behind].start < told->end)
+		behind++;
 	memmove(&m->list[at + 1], &m->list[behind],
 		(m->nr - behind) * sizeof(*m->list));
 	m->nr = m->nr - behind + at + 1;
@@ -343,13 +389,9 @@ void ow_mappings_close(struct ow_mappings *m)
 
 void ow_mappings_free(struct ow_mappings *m)
 {
-	size_t i;
-
-	for (i = 0; m->is_part && i < m->nr; i++)
-		free((char *)m->list[i].path);
 	ow_mappings_close(m);
 	free(m->list);
-	free(m->text);
+	ow_intern_deinit(&m->names);
 	*m = (struct ow_mappings){ 0 };
 }
 

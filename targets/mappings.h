@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "intern.h"
+
 struct ow_error;
 
 struct ow_mapping {
@@ -16,15 +18,15 @@ struct ow_mapping {
 	uint64_t inode;
 	bool readable, writable, executable;
 	bool deleted;
-	const char *path; /* "" for anonymous memory; borrowed from the list */
+	const char *path; /* "" for anonymous memory; borrowed from the list; a
+			     path longer than any that can be opened is cut */
 };
 
 struct ow_mappings {
 	struct ow_mapping *list; /* in address order */
 	size_t nr, room;
-	char *text;   /* that paths are in, where all were read at once */
-	bool is_part; /* only some are listed: fd tells of the others, and each
-			 path is one of its own */
+	struct ow_intern names; /* of all paths */
+	bool is_part; /* only some are listed: fd tells of the others */
 	bool is_open;
 	int fd; /* /proc/PID/maps, if is_open */
 };

@@ -19,44 +19,8 @@
 #define STAT_STATE      3
 #define STAT_STARTSTACK 28
 
-#define MOST_TEXT   ((size_t)1 << 30) /* as long as more and more is told */
 #define MOST_STATUS ((size_t)1 << 16)
 #define MOST_STAT   ((size_t)512)
-
-char *ow_procfs_text(int fd, size_t *size_ret)
-{
-	size_t size = 0, room = 32768;
-	char *text = malloc(room), *more;
-	ssize_t n;
-
-	while (text) {
-		ow_delegate_enter();
-		n = read(fd, text + size, room - size - 1);
-		ow_delegate_leave();
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			break;
-		if (n == 0) {
-			text[size] = '\0';
-			*size_ret = size;
-			return text;
-		}
-		size += n;
-		if (room - size > 4096)
-			continue;
-		if (room == MOST_TEXT) {
-			errno = EFBIG;
-			break;
-		}
-		more = realloc(text, room *= 2);
-		if (!more)
-			break;
-		text = more;
-	}
-	free(text);
-	return NULL;
-}
 
 static void closedirp(DIR **dir)
 {

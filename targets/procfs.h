@@ -10,9 +10,6 @@
 
 struct ow_error;
 
-/* All that fd's file tells, terminated; the caller frees it.  NULL: see errno. */
-char *ow_procfs_text(int fd, size_t *size_ret);
-
 /*
  * All threads' ids, in the kernel's order; the caller frees *ret.  dir is
  * /proc/PID/task, open; it is read from its begin.

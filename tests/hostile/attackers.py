@@ -26,6 +26,7 @@ PROGRAMS = {
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],
     'code mapped in a loop': ['mapflood'],
+    'paths that are too long': ['longpath', '1000', '2000', 'DIR'],
     'stacks of gigabytes': ['hugestack', '4', '2'],
     'threads that no stop reaches': ['manythreads', '600', '200'],
     'files without end': ['manyfiles', '8400'],

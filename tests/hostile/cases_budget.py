@@ -107,3 +107,14 @@ def test_stacks(context):
         # What called them isn't in that memory, but above it.
         check(done.stdout.count(' wait_deep + ') == 2 and
               done.stdout.count(' main + ') == 1, 'stacks', done.stdout)
+
+
+@case('budget: code below folders that no path can name')
+def test_long_path(context):
+    target = context.start(['longpath', '1000', '20000', context.tmp])
+    for options in ([], ['--gentle']):
+        done = Done(context, 'stack', *options, target.pid)
+        check(done.status == 0 and ' main + ' in done.stdout,
+              'status %d' % done.status, (done.stderr, done.stdout))
+        # Its list of mappings would be 5 GB of text.
+        check_bounded(done, OWN)
