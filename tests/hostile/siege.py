@@ -286,7 +286,7 @@ def check_profile(siege, path, context):
 
 def end_recorder(siege, recorder):
     begun = time.monotonic()
-    recorder.send_signal(signal.SIGINT)
+    recorder.terminate()  # SIGINT may be ignored, as what started us had it
     try:
         _, said = recorder.communicate(timeout=harness.PATIENCE)
     except subprocess.TimeoutExpired:
