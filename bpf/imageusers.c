@@ -529,6 +529,7 @@ void ow_images_settle(struct ow_images *im, uint64_t time)
 {
 	struct ow_image_user *user;
 	size_t i, nr, left = 0;
+	bool is_asked;
 
 	if (im->is_in_doubt && time - im->absent_at >= ABSENT_NS) {
 		im->absent_at = time;
@@ -542,7 +543,8 @@ void ow_images_settle(struct ow_images *im, uint64_t time)
 			free_user(im, user);
 			continue;
 		}
-		if (settle(im, user, time) | is_headless(im, user))
+		is_asked = is_headless(im, user);
+		if (settle(im, user, time) || is_asked)
 			im->unsettled[left++] = user;
 		else
 			user->is_unsettled = false;

@@ -11,7 +11,7 @@
 #include "object.h"
 #include "symtab.h"
 
-#define FILE_MAX ((size_t)1 << 30)
+#define FILE_MAX ((size_t)128 << 20) /* of which the kernel's has some 15 */
 
 struct ow_nametable {
 	struct ow_nametext *text; /* or these two: */
@@ -56,7 +56,7 @@ static char *read_all(int fd, const char *path, size_t *size_ret,
 	if (n < 0)
 		ow_fail(err, OW_CODE_SYSTEM, "read %s", path);
 	else
-		ow_fail(err, OW_CODE_FORMAT, "%s: longer than 1 GiB", path);
+		ow_fail(err, OW_CODE_FORMAT, "%s: longer than 128 MiB", path);
 	free(text);
 	return NULL;
 }

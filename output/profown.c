@@ -22,10 +22,14 @@
 
 #include "profile.h"
 
+#include "grow.h"
 #include "stackview.h"
 
 #define HEADER  "outwind-profile "
 #define VERSION 3
+
+#define LINE_PART 4096
+#define MOST_LINE ((size_t)16 << 20)
 
 static void put_items(FILE *out, const struct profile *p)
 {
@@ -289,18 +293,37 @@ static unsigned int read_version(const char *line, char *why, size_t size)
 	return 0;
 }
 
+/*
+ * The next line, with its newline unless the file ends there, or a zero byte or too
+ * much comes before it: such a line is malformed.  False at the file's end.
+ */
+static bool take_line(FILE *in, char **line, size_t *room)
+{
+	size_t used = 0, n;
+
+	do {
+		if (!ow_grow(line, room, used + LINE_PART, 1) ||
+		    !fgets(*line + used, LINE_PART, in))
+			return used > 0;
+		n = strlen(*line + used);
+		used += n;
+	} while (n == LINE_PART - 1 && (*line)[used - 1] != '\n' &&
+		 used < MOST_LINE);
+	return true;
+}
+
 int profile_read(struct profile *p, FILE *in, char *why, size_t size)
 {
 	struct reading r = { .p = p };
 	size_t room = 0, nr = 1;
 	char *line = NULL;
 
-	r.version = read_version(getline(&line, &room, in) < 0 ? "" : line, why,
+	r.version = read_version(take_line(in, &line, &room) ? line : "", why,
 				 size);
 	r.bad = r.version == 0;
 	if (!r.bad) {
 		while (!r.bad && !r.ended && !p->failed &&
-		       getline(&line, &room, in) >= 0) {
+		       take_line(in, &line, &room)) {
 			nr++;
 			read_line(&r, line);
 		}

@@ -118,3 +118,16 @@ def test_long_path(context):
               'status %d' % done.status, (done.stderr, done.stdout))
         # Its list of mappings would be 5 GB of text.
         check_bounded(done, OWN)
+
+
+@case('budget: a profile and a list of names that are one line of 4 GB')
+def test_lines(context):
+    path = os.path.join(context.tmp, 'line')
+    with open(path, 'wb') as f:
+        f.truncate(4 << 30)
+    done = Done(context, 'report', path)
+    check(done.status == 2 and 'not a profile of outwind' in done.stderr,
+          'status %d' % done.status, done.stderr)
+    check_bounded(done, OWN)
+    done = context.run_tool([context.symbolize, path, os.devnull], status=2)
+    check(b'line: longer than 128 MiB' in done.stderr, 'names', done.stderr)
