@@ -129,5 +129,6 @@ def test_lines(context):
     check(done.status == 2 and 'not a profile of outwind' in done.stderr,
           'status %d' % done.status, done.stderr)
     check_bounded(done, OWN)
-    done = context.run_tool([context.symbolize, path, os.devnull], status=2)
+    symbolize = os.path.join(os.path.dirname(context.outwind), 'symbolize')
+    done = context.run_tool([symbolize, path, os.devnull], status=2)
     check(b'line: longer than 128 MiB' in done.stderr, 'names', done.stderr)
