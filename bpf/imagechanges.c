@@ -15,9 +15,9 @@
 #include "procfs.h"
 #include "remapped.h"
 
-#define MOST_LOOKS  100  /* a millisecond apart */
-#define MOST_NOTED  1024 /* changes of a process that are followed */
-#define REST_PART   16   /* of the time, at most, goes to looks at a process */
+#define MOST_LOOKS  100        /* a millisecond apart */
+#define MOST_NOTED  (1U << 14) /* changes of a process that are followed */
+#define REST_PART   16 /* of the time, at most, goes to looks at a process */
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
@@ -332,13 +332,16 @@ static bool note_look(struct ow_images *im, struct ow_image_user *user,
 		.as_of = as_of,
 	};
 
-	user->is_unheeded = false;
+	/* What it had before that isn't known: it changes all the time. */
+	if (user->is_unheeded)
+		user->known_since = as_of;
 	user->as_of = user->looked = as_of;
-	if (!user->base && user->nr == 0) {
+	if (!user->base && user->nr == 0 && !user->is_unheeded) {
 		user->told = as_of;
 		ow_imageusers_begin(im, user, image);
 		return true;
 	}
+	user->is_unheeded = false;
 	c.time = ow_now_ns();
 	ow_images_hold(im, image);
 	return ow_imageusers_note(im, user, &c);

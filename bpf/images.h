@@ -39,6 +39,7 @@ struct ow_image_user {
 	uint64_t as_of;    /* it holds what came until then, */
 	uint64_t told;   /* but what came later than that is still to be told */
 	uint64_t looked; /* the last look holds what came until then; or 0 */
+	uint64_t known_since; /* what it had before was forgotten; or 0 */
 	/* When the kernel was given the image, its as_of then, and its ranges. */
 	uint64_t told_at, told_as_of;
 	uint32_t nr_told;

@@ -252,7 +252,7 @@ struct ow_image *ow_images_at(struct ow_images *im, pid_t pid, uint64_t time)
 	struct ow_image_user *user = ow_imageusers_at(im, pid, time);
 	uint32_t nr;
 
-	if (!user)
+	if (!user || time < user->known_since)
 		return NULL;
 	nr = nr_until(user, time);
 	/* Before all that is known: as it was then. */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "remapped.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "mappings.h"
@@ -34,16 +33,9 @@ static bool former(struct ow_mappings *maps, uint64_t start, uint64_t end,
 }
 
 /* The listed mapping takes the file's name and numbers. */
-static void rename_to(const struct ow_mappings *maps, struct ow_mapping *m,
-		      const struct ow_mapping *file)
+static void rename_to(struct ow_mapping *m, const struct ow_mapping *file)
 {
-	const char *path = maps->is_part ? strdup(file->path) : file->path;
-
-	if (!path)
-		return;
-	if (maps->is_part)
-		free((char *)m->path);
-	m->path = path;
+	m->path = file->path;
 	m->off = file->off;
 	m->dev = file->dev;
 	m->inode = file->inode;
@@ -66,6 +58,6 @@ void ow_remapped_settle(struct ow_mappings *maps)
 		while (i < maps->nr && maps->list[i].start < start)
 			i++;
 		if (i < maps->nr && maps->list[i].start == start)
-			rename_to(maps, &maps->list[i], &file);
+			rename_to(&maps->list[i], &file);
 	}
 }

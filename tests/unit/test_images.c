@@ -318,6 +318,9 @@ static void test_doubt(void)
 	user->rests_until = 0;
 	CHECK(ow_images_look_again(&im, getpid()));
 	CHECK(user->rests_until > user->looked);
+	/* What it had before was other, maybe. */
+	CHECK(!ow_images_at(&im, getpid(), user->looked - 1));
+	CHECK(had(&im, getpid(), UINT64_MAX, (uintptr_t)test_doubt));
 	CHECK(ow_images_map(&im, getpid(), ow_now_ns(), code(HERE)));
 	CHECK(had(&im, getpid(), UINT64_MAX, HERE));
 	CHECK(had(&im, getpid(), UINT64_MAX, (uintptr_t)test_doubt));
