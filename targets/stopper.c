@@ -52,6 +52,10 @@ static void explain(struct ow_stop *s, pid_t pid, int os_errno)
 		ow_fail(&s->why, OW_CODE_PERMISSION,
 			"not allowed to stop it: run as root, or set "
 			"kernel.yama.ptrace_scope to 0");
+	else if (os_errno == EPERM && geteuid() == 0)
+		ow_fail(&s->why, OW_CODE_PERMISSION,
+			"not allowed to stop it: it is ending, or root is "
+			"restricted here");
 	else if (os_errno == EPERM)
 		ow_fail(&s->why, OW_CODE_PERMISSION,
 			"not allowed to stop it: run as its user or as root");
