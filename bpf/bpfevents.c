@@ -38,7 +38,7 @@ static bool is_in_doubt(struct ow_recorder *r, pid_t pid,
 	const struct ow_image_user *user = ow_images_user(&r->images, pid);
 	uint64_t lost = r->images.lost_at;
 
-	if (!user || (!user->base && user->nr == 0))
+	if (!user || user->is_unheeded || (!user->base && user->nr == 0))
 		return true;
 	if (user->is_gone)
 		return c->time > user->ended;

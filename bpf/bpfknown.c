@@ -258,7 +258,7 @@ static void tell(struct ow_recorder *r, struct ow_image_user *user,
 	struct ow_image *image;
 	bool is_new;
 
-	if (is_told_too_often(user))
+	if (user->is_unheeded || is_told_too_often(user))
 		return;
 	image = ow_images_of(&r->images, user->pid);
 	if (!image || image->nr == 0)

@@ -22,6 +22,12 @@ const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 		       NULL;
 }
 
+bool ow_image_is_full(const struct ow_image *image)
+{
+	return image->nr == 1 && image->ranges[0].end == UINT64_MAX &&
+	       image->ranges[0].mapped == OW_BPF_NO_ROOM;
+}
+
 static bool is_same_code(const struct ow_bpf_range *a,
 			 const struct ow_bpf_range *b)
 {

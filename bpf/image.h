@@ -35,6 +35,9 @@ struct ow_image {
 const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 					  uint64_t addr);
 
+/* Return true if it stands for more ranges than there is room for. */
+bool ow_image_is_full(const struct ow_image *image);
+
 /* Sorted ranges, none of which overlaps another one. */
 struct ow_image_list {
 	struct ow_bpf_range *all;

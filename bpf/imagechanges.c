@@ -242,20 +242,9 @@ static void fill_range(struct ow_images *im, const struct ow_mapping *map,
 static struct ow_image *add_full(struct ow_images *im,
 				 struct ow_image_user *user)
 {
-	struct ow_bpf_range *all = calloc(1, sizeof(*all));
-
 	im->nr_full += !user->is_full;
 	user->is_full = true;
-	if (all)
-		*all = (struct ow_bpf_range){ .end = UINT64_MAX,
-					      .mapped = OW_BPF_NO_ROOM };
-	return ow_images_add(im, user->pid, all, 1);
-}
-
-static bool is_full(const struct ow_image *image)
-{
-	return image && image->nr == 1 && image->ranges[0].end == UINT64_MAX &&
-	       image->ranges[0].mapped == OW_BPF_NO_ROOM;
+	return ow_images_add_full(im, user->pid);
 }
 
 /* All that a process has mapped with code in it; NULL if there is nothing. */
@@ -317,7 +306,8 @@ static struct ow_image *make_image(struct ow_images *im,
 	if (nr > OW_RECORD_MAPPINGS ||
 	    (nr > FEW && im->nr_ranges + nr > MOST_RANGES)) {
 		free(ranges);
-		return is_full(from) ? from : add_full(im, user);
+		return from && ow_image_is_full(from) ? from :
+							add_full(im, user);
 	}
 	return ow_images_add(im, user->pid, ranges, nr);
 }
@@ -332,9 +322,6 @@ static bool note_look(struct ow_images *im, struct ow_image_user *user,
 		.as_of = as_of,
 	};
 
-	/* What it had before that isn't known: it changes all the time. */
-	if (user->is_unheeded)
-		user->known_since = as_of;
 	user->as_of = user->looked = as_of;
 	if (!user->base && user->nr == 0 && !user->is_unheeded) {
 		user->told = as_of;
@@ -368,7 +355,8 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 			ow_images_end(im, pid, as_of + 1);
 		return NULL;
 	}
-	before = ow_imageusers_image(im, user, user->nr);
+	if (!user->is_unheeded)
+		before = ow_imageusers_image(im, user, user->nr);
 	image = make_image(im, user, ranges, nr, before);
 	if (!image || !note_look(im, user, image, as_of))
 		return NULL;
@@ -588,7 +576,7 @@ struct ow_image *ow_imagechanges_apply(struct ow_images *im,
 		since = exec;
 		from = NULL;
 	}
-	if (is_full(from))
+	if (from && ow_image_is_full(from))
 		return from;
 	if (!collect(im, user, since, nr, &maps))
 		return NULL;

@@ -141,6 +141,16 @@ struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 	return image;
 }
 
+struct ow_image *ow_images_add_full(struct ow_images *im, pid_t pid)
+{
+	struct ow_bpf_range *all = calloc(1, sizeof(*all));
+
+	if (all)
+		*all = (struct ow_bpf_range){ .end = UINT64_MAX,
+					      .mapped = OW_BPF_NO_ROOM };
+	return ow_images_add(im, pid, all, 1);
+}
+
 /* Somebody has the image now, or nobody any more: so it is of its objects, too. */
 static void count_user(struct ow_images *im, const struct ow_image *image,
 		       void (*count)(struct ow_sampledobjects *o,

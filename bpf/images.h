@@ -39,7 +39,6 @@ struct ow_image_user {
 	uint64_t as_of;    /* it holds what came until then, */
 	uint64_t told;   /* but what came later than that is still to be told */
 	uint64_t looked; /* the last look holds what came until then; or 0 */
-	uint64_t known_since; /* what it had before was forgotten; or 0 */
 	/* When the kernel was given the image, its as_of then, and its ranges. */
 	uint64_t told_at, told_as_of;
 	uint32_t nr_told;
@@ -110,6 +109,9 @@ struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id);
  */
 struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 			       struct ow_bpf_range *ranges, uint32_t nr);
+
+/* An image that stands for more ranges than there is room for; or NULL. */
+struct ow_image *ow_images_add_full(struct ow_images *im, pid_t pid);
 
 /* Someone has the image, or has it no more. */
 void ow_images_hold(struct ow_images *im, struct ow_image *image);

@@ -252,7 +252,7 @@ struct ow_image *ow_images_at(struct ow_images *im, pid_t pid, uint64_t time)
 	struct ow_image_user *user = ow_imageusers_at(im, pid, time);
 	uint32_t nr;
 
-	if (!user || time < user->known_since)
+	if (!user)
 		return NULL;
 	nr = nr_until(user, time);
 	/* Before all that is known: as it was then. */
@@ -372,6 +372,7 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 		    uint64_t time)
 {
 	struct ow_image_user *user = ow_images_user(im, child);
+	const struct ow_image_user *from;
 	struct ow_image *image;
 
 	/* What has been looked at since may not be what it was. */
@@ -386,7 +387,9 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 	if (!user)
 		return false;
 	ow_imageusers_begin(im, user, image);
-	inherit_uid(user, ow_imageusers_at(im, parent, time));
+	from = ow_imageusers_at(im, parent, time);
+	user->is_unheeded = from && from->is_unheeded;
+	inherit_uid(user, from);
 	return true;
 }
 
@@ -400,7 +403,7 @@ void ow_imageusers_forget(struct ow_images *im, struct ow_image_user *user)
 	user->log = NULL;
 	user->nr = user->room = 0;
 	set_now(im, user, NULL, 0);
-	ow_imageusers_begin(im, user, NULL);
+	ow_imageusers_begin(im, user, ow_images_add_full(im, user->pid));
 	user->is_unheeded = true;
 }
 

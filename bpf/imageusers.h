@@ -36,8 +36,8 @@ struct ow_image_file {
 };
 
 /*
- * Forget what a process has mapped, which it changes more often than is worth
- * following: a sample is to ask for it.
+ * Forget what a process has mapped, which it changes more often than there is room to
+ * follow: until a sample asks for it, its stacks end for that reason.
  */
 void ow_imageusers_forget(struct ow_images *im, struct ow_image_user *user);
 

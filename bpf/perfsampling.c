@@ -263,6 +263,15 @@ static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
 	memcpy(comm, n->comm, sizeof(n->comm));
 }
 
+static struct ow_image *image_of(struct ow_recorder *r, pid_t pid)
+{
+	struct ow_image *image = ow_images_of(&r->images, pid), *more = NULL;
+
+	if (!image || ow_images_user(&r->images, pid)->is_unheeded)
+		more = ow_images_look_again(&r->images, pid);
+	return more ? more : image;
+}
+
 static void take_sample(struct ow_recorder *r,
 			const struct perf_event_header *h)
 {
@@ -274,9 +283,7 @@ static void take_sample(struct ow_recorder *r,
 
 	if (!split(&p->attr, h, &s) || s.pid == 0)
 		return;
-	image = ow_images_of(&r->images, (pid_t)s.pid);
-	if (!image)
-		image = ow_images_look_again(&r->images, (pid_t)s.pid);
+	image = image_of(r, (pid_t)s.pid);
 	if (!image && (s.regs || s.nr_user)) {
 		r->stats.missed++;
 		return;

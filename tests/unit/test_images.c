@@ -310,7 +310,7 @@ static void test_doubt(void)
 	CHECK(ow_images_look(&im, getpid(), &is_new));
 	user = ow_images_user(&im, getpid());
 	ow_images_doubt(&im, getpid());
-	CHECK(!ow_images_of(&im, getpid()));
+	CHECK(ow_image_is_full(ow_images_of(&im, getpid())));
 	CHECK(!ow_images_map(&im, getpid(), ow_now_ns(), code(HERE)));
 	CHECK(user->nr == 0);
 	user->rests_until = UINT64_MAX;
@@ -319,7 +319,7 @@ static void test_doubt(void)
 	CHECK(ow_images_look_again(&im, getpid()));
 	CHECK(user->rests_until > user->looked);
 	/* What it had before was other, maybe. */
-	CHECK(!ow_images_at(&im, getpid(), user->looked - 1));
+	CHECK(ow_image_is_full(ow_images_at(&im, getpid(), user->looked - 1)));
 	CHECK(had(&im, getpid(), UINT64_MAX, (uintptr_t)test_doubt));
 	CHECK(ow_images_map(&im, getpid(), ow_now_ns(), code(HERE)));
 	CHECK(had(&im, getpid(), UINT64_MAX, HERE));
@@ -527,8 +527,11 @@ static void test_mapping_without_end(void)
 		ow_images_map(&im, PARENT, 300000 + i,
 			      code(THERE + 2 * SIZE * i));
 	/* That is more than is followed: it would be asked for. */
-	CHECK(!ow_images_of(&im, PARENT));
+	image = ow_images_of(&im, PARENT);
+	CHECK(image && ow_image_is_full(image));
 	CHECK(ow_images_user(&im, PARENT)->nr == 0);
+	ow_images_fork(&im, PARENT, CHILD, 350000);
+	CHECK(ow_images_user(&im, CHILD)->is_unheeded);
 	/* What follows an exec is known again. */
 	ow_images_exec(&im, PARENT, 400000);
 	ow_images_map(&im, PARENT, 400001, code(HERE));
