@@ -389,11 +389,14 @@ static void end_by(int number)
 }
 
 /*
- * A delegate has ended before it was done.  If by a signal, what it did to the memory
- * that we share may be done by half: we end likewise, as if it had been a thread.
+ * A delegate has ended, maybe before it was done.  If by a signal, what it did to the
+ * memory that we share may be done by half: we end likewise, as if it had been a
+ * thread.
  */
-static enum ow_delegation end_alike(int status)
+static enum ow_delegation end_alike(const struct delegate *d, int status)
 {
+	if (d->is_done)
+		return OW_DELEGATION_DONE;
 	if (WIFSIGNALED(status))
 		end_by(WTERMSIG(status));
 	return OW_DELEGATION_GIVEN_UP;
@@ -449,7 +452,7 @@ static enum ow_delegation await(struct delegate *d, pid_t pid,
 
 	for (; !is_done_soon(d); last = calls) {
 		if (waitpid(pid, &status, __WALL | WNOHANG) == pid)
-			return end_alike(status);
+			return end_alike(d, status);
 		now = ow_now_ns();
 		calls = __atomic_load_n(&d->calls, __ATOMIC_RELAXED);
 		if (calls != last)

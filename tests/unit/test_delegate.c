@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -65,6 +66,30 @@ static void give_on(void *arg)
 	do_steps(w);
 }
 
+/* Between the starter's look at it and the look whether it has ended. */
+static void end_late(void *arg)
+{
+	struct work *w = arg;
+	const struct timespec nap = { 0, 15000000 };
+
+	ow_delegate_enter();
+	nanosleep(&nap, NULL);
+	ow_delegate_leave();
+	w->steps = 1;
+}
+
+static bool is_slow; /* waitpid(): it has its caller wait */
+
+/* In place of libc's. */
+pid_t waitpid(pid_t pid, int *status, int options)
+{
+	const struct timespec nap = { 0, 100000000 };
+
+	if (is_slow)
+		nanosleep(&nap, NULL);
+	return (pid_t)syscall(SYS_wait4, pid, status, options, NULL);
+}
+
 static void break_down(void *arg)
 {
 	(void)arg;
@@ -102,6 +127,18 @@ static void test_given_up(void)
 	CHECK(ow_delegate_run(do_steps, &w, &patient, NULL) ==
 	      OW_DELEGATION_DONE);
 	CHECK(w.steps == 1000);
+}
+
+static void test_done_late(void)
+{
+	struct work w = { 0 };
+
+	is_slow = true;
+	CHECK(ow_delegate_run(end_late, &w, &patient, NULL) ==
+	      OW_DELEGATION_DONE);
+	is_slow = false;
+	CHECK(w.steps == 1);
+	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
 }
 
 /* 5 ms of work, which take much longer where another process has the CPU. */
@@ -324,6 +361,7 @@ static void test_no_delegate(void)
 
 static const struct test tests[] = {
 	{ "what is done, by a process without our files", test_done },
+	{ "what is done just after a look at it", test_done_late },
 	{ "a call that does not end", test_given_up },
 	{ "a call that lacks but a CPU", test_starved },
 	{ "a delegate's own", test_nested },
