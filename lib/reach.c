@@ -208,6 +208,8 @@ int ow_reach_fd(int (*open_it)(void *arg), void *arg)
 	if (ow_delegate_is_one())
 		return open_it(arg);
 	o = start_opening(open_it, arg);
+	if (!o && (errno == ENOSYS || errno == EAFNOSUPPORT))
+		return open_it(arg); /* a kernel without sockets */
 	if (!o)
 		return -1;
 	how = reach(open_and_pass, o, o->ends[1]);

@@ -30,7 +30,8 @@ enum ow_delegation ow_reach(void (*work)(void *arg), void *arg);
  * Have a file opened by a delegate, or here, if we are one: as open_it(arg) returns,
  * -1 with errno; ETIMEDOUT: it does not answer.  Then open_it may be in a system
  * call for ever, and neither it nor what it leaves is ever touched again: no call of
- * it may write to arg.
+ * it may write to arg.  A kernel without sockets (CONFIG_UNIX) can't pass the file on,
+ * and has it opened here, without a limit.
  */
 int ow_reach_fd(int (*open_it)(void *arg), void *arg);
 
