@@ -22,17 +22,17 @@ run() {
 }
 export IN_UML=1 LD_BIND_NOW= PLUGIN=$build/kunwind/plugin.so
 [ -e /dev/kunwind ] || insmod "\$1" unprivileged=1 || exit 1
-run 1200 $build/kunwind/limits
+run 300 $build/kunwind/limits
 for p in pie no-pie lld static; do
-    run 1200 $build/kunwind/stacks-\$p
+    run 300 $build/kunwind/stacks-\$p
 done
-run 1200 $build/kunwind/original 100
-run 1200 $build/kunwind/permit
-run 1200 $build/kunwind/unfollow
-run 1200 $build/kunwind/sharing
-run 1200 $build/kunwind/stress 5
-run 1200 $build/kunwind/fuzz 2 1
-run 1200 $build/kunwind/left
+run 300 $build/kunwind/original 100
+run 300 $build/kunwind/permit
+run 300 $build/kunwind/unfollow
+run 300 $build/kunwind/sharing
+run 300 $build/kunwind/stress 5
+run 300 $build/kunwind/fuzz 2 1
+run 300 $build/kunwind/left
 [ ! -e /sys/module/kunwind/refcnt ] || rmmod kunwind || exit 1
 END
 
