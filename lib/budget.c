@@ -63,3 +63,8 @@ void ow_memory_limit(uint64_t bytes)
 {
 	atomic_store(&limit, bytes);
 }
+
+uint64_t ow_get_memory_limit(void)
+{
+	return atomic_load(&limit);
+}

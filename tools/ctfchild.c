@@ -2,7 +2,7 @@
 /*
  * libbabeltrace2 2.0 ends the program, or never ends, on some damaged traces.  So
  * it runs in a process of its own, which sends the events here; that may take no
- * more than so much memory, or time that brings nothing.
+ * more than --memory-limit, or time that brings nothing.
  */
 #include <errno.h>
 #include <signal.h>
@@ -15,9 +15,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <outwind/outwind.h>
+
 #include "ctftrace.h"
 
-#define MAX_MEMORY  ((rlim_t)2 << 30)
 #define MAX_SECONDS 5 /* of CPU time, for one step */
 #define MAX_TEXT    4096
 
@@ -111,7 +112,8 @@ static bool asked_to_stop(void *arg)
 static void limit(void)
 {
 #ifndef __SANITIZE_ADDRESS__
-	const struct rlimit most = { MAX_MEMORY, MAX_MEMORY };
+	const rlim_t bytes = ow_get_memory_limit();
+	const struct rlimit most = { bytes, bytes };
 
 	setrlimit(RLIMIT_DATA, &most);
 #endif
@@ -212,8 +214,12 @@ static void explain(const char *path, int status, char *why, size_t size)
 		snprintf(why, size, "%s: libbabeltrace2 gets nowhere with it",
 			 path);
 	else if (nr)
-		snprintf(why, size, "%s: libbabeltrace2 fails on it (SIG%s)",
-			 path, sigabbrev_np(nr));
+		snprintf(why, size, "%s: libbabeltrace2 fails on it (SIG%s)%s",
+			 path, sigabbrev_np(nr),
+			 nr == SIGTRAP || nr == SIGABRT ?
+				 ", perhaps as it may take no more "
+				 "memory (--memory-limit)" :
+				 "");
 	else
 		snprintf(why, size, "%s: libbabeltrace2 fails on it", path);
 }

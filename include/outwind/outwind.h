@@ -59,6 +59,9 @@ struct ow_error {
  */
 void ow_memory_limit(uint64_t bytes);
 
+/* Return what ow_memory_limit() set, in bytes: for memory that others take. */
+uint64_t ow_get_memory_limit(void);
+
 /*
  * What an object had to go without, in one line that names it; NULL if there
  * were no more than i of them.  The first 64 are kept; the text stays for good.

@@ -9,6 +9,7 @@ import os
 import random
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tempfile
@@ -297,6 +298,51 @@ def check_refused(outwind, work):
     one_line(run(outwind, 'report', work + '/zero'), 2, 'metadata of nothing')
 
 
+LIST = """/* CTF 1.8 */
+trace {
+	major = 1; minor = 8; byte_order = le;
+	packet.header := struct {
+		integer { size = 32; align = 8; signed = false; } magic;
+		integer { size = 32; align = 8; signed = false; } stream_id;
+	};
+};
+stream {
+	id = 0;
+	event.header := struct { integer { size = 32; align = 8; } id; };
+};
+event {
+	id = 0; stream_id = 0; name = "a";
+	fields := struct { integer { size = 8; align = 8; } list[%d]; };
+};
+"""
+
+
+def check_bomb(plain, work):
+    """An event is a list of 12 million bytes that take no room in the file:
+    babeltrace2 takes 100 bytes for each. """
+    path, nr = work + '/list', 12000000
+    os.mkdir(path)
+    open(path + '/metadata', 'w').write(LIST % nr)
+    with open(path + '/stream', 'wb') as f:
+        f.write(struct.pack('<III', 0xc1fc1fc1, 0, 0))
+        f.truncate(12 + nr)
+    for args, most in ([], 540 << 10), (['--memory-limit=64M'], 90 << 10):
+        with open(work + '/said', 'w+') as said:
+            pid = subprocess.Popen([plain, 'report', *args, path],
+                                   stderr=said).pid
+            _, status, used = os.wait4(pid, 0)
+            said.seek(0)
+            lines = said.read().splitlines()
+        say(os.waitstatus_to_exitcode(status) == 2,
+            'a list of %d: exit status %d' % (nr, status))
+        say(used.ru_maxrss < most,
+            'a list of %d: %d KiB' % (nr, used.ru_maxrss))
+        say(len(lines) == 1 and re.fullmatch(
+            re.escape('outwind: %s: libbabeltrace2 fails on it (' % path) +
+            r'SIG(TRAP|ABRT)\), perhaps as it may take no more memory '
+            r'\(--memory-limit\)', lines[0]), 'a list of %d: %r' % (nr, lines))
+
+
 def damage(rng, data):
     kind = rng.randrange(3)
     if kind == 0:
@@ -357,6 +403,7 @@ def main():
         check_objects(outwind, work)
         check_homeless(outwind, work)
         check_refused(outwind, work)
+        check_bomb(plain, work)
         check_damaged(outwind, plain, work, int(os.environ.get('TRACES', 60)))
     finally:
         shutil.rmtree(work, ignore_errors=True)
