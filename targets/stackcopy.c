@@ -77,9 +77,9 @@ static bool add_chunk(struct ow_stackcopy *s, size_t size)
 
 bool ow_stackcopy_reserve(struct ow_stackcopy *s, size_t nr, size_t bytes)
 {
-	size_t room = s->nr + nr;
+	size_t room = s->nr + nr, share = ow_budget_share(s->held);
 
-	if (!make_room(s, room) || !add_chunk(s, bytes))
+	if (!make_room(s, room) || !add_chunk(s, bytes < share ? bytes : share))
 		return false;
 	memset(s->regions + s->nr, 0, nr * sizeof(*s->regions));
 	return true;

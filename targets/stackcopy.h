@@ -36,8 +36,8 @@ struct ow_stackcopy {
 
 /*
  * Have room for nr more regions, and for bytes of them in pages that are there
- * already, so that a run that needs no more doesn't allocate or fault.  False:
- * out of memory.
+ * already, or for the bytes that may still be taken, so that a run that needs no
+ * more doesn't allocate or fault.  False: out of memory.
  */
 bool ow_stackcopy_reserve(struct ow_stackcopy *s, size_t nr, size_t bytes);
 

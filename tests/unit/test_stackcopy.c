@@ -414,6 +414,20 @@ static void test_more_than_may_be_taken(void)
 	ow_memory_limit(UINT64_MAX);
 }
 
+/* What is made ready before it is needed is no reason to fail. */
+static void test_more_than_may_be_ready(void)
+{
+	struct ow_stackcopy s = { 0 };
+
+	ow_memory_limit(4 << 10);
+	CHECK(ow_stackcopy_reserve(&s, 4, 1 << 20));
+	CHECK(s.held == 1 << 10);
+	ow_stackcopy_free(&s);
+	free(s.regions);
+	CHECK(s.held == 0);
+	ow_memory_limit(UINT64_MAX);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -426,6 +440,7 @@ int main(void)
 		{ "gigabytes in one piece", test_gigabytes_in_one },
 		{ "no room for all", test_no_room },
 		{ "more than may be taken", test_more_than_may_be_taken },
+		{ "more than may be ready", test_more_than_may_be_ready },
 	};
 
 	ow_memory_limit(UINT64_MAX);
