@@ -132,27 +132,41 @@ void ow_capture_sort(struct ow_capture *c)
 	c->target.map.ranges = c->ranges;
 }
 
-/* The object that an earlier module has of the same file, or NULL. */
-static struct ow_object *shared_object(const struct ow_capture *c,
-				       const struct ow_capture_module *m)
+/* Return true if a module's file was opened, or can't be one of code. */
+static bool is_settled(const struct ow_capture_module *m)
+{
+	if (m->object)
+		return m->owns_object;
+	return m->base.state == OW_MODULE_READY && m->inode != 0 &&
+	       m->why.code == OW_CODE_FORMAT;
+}
+
+/* Another module of the same file that tells what came of opening it, or NULL. */
+static const struct ow_capture_module *
+find_opened(const struct ow_capture *c, const struct ow_capture_module *m)
 {
 	const struct ow_capture_module *other;
 	size_t i;
 
 	for (i = 0; i < c->nr_modules; i++) {
 		other = &c->modules[i];
-		if (other->owns_object && other->object && other != m &&
-		    other->dev == m->dev && other->inode == m->inode &&
+		if (other != m && is_settled(other) && other->dev == m->dev &&
+		    other->inode == m->inode &&
 		    strcmp(other->path, m->path) == 0)
-			return other->object;
+			return other;
 	}
 	return NULL;
 }
 
 static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 {
-	m->object = shared_object(c, m);
-	if (!m->object) {
+	const struct ow_capture_module *same = find_opened(c, m);
+
+	if (same) {
+		m->object = same->object;
+		if (!m->object)
+			m->why = same->why;
+	} else {
 		m->object = c->open(c, m, &m->why);
 		m->owns_object = m->object != NULL;
 	}

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture.h"
+#include "error.h"
+#include "test.h"
+
+#define NR_MAPPINGS 5
+
+static unsigned int nr_opened;
+static enum ow_code why;
+
+static struct ow_object *fail_to_open(struct ow_capture *c,
+				      struct ow_capture_module *m,
+				      struct ow_error *err)
+{
+	(void)c;
+	nr_opened++;
+	ow_fail(err, why, "%s: try %u", m->path, nr_opened);
+	return NULL;
+}
+
+/* The files are a, b, a, a, and a of another inode. */
+static struct ow_capture *make_capture(uint64_t inode)
+{
+	static const char *const paths[NR_MAPPINGS] = { "a", "b", "a", "a",
+							"a" };
+	struct ow_capture *c = ow_capture_create(NULL);
+	size_t i;
+
+	c->open = fail_to_open;
+	c->modules = calloc(NR_MAPPINGS, sizeof(*c->modules));
+	for (i = 0; i < NR_MAPPINGS; i++) {
+		c->modules[i].path = strdup(paths[i]);
+		c->modules[i].inode = inode && i == 4 ? inode + 1 : inode;
+	}
+	c->nr_modules = NR_MAPPINGS;
+	return c;
+}
+
+/* Open all; return by which tries, a digit each. */
+static unsigned int open_all(uint64_t inode, enum ow_code code)
+{
+	struct ow_capture *c = make_capture(inode);
+	unsigned int tries = 0;
+	size_t i;
+
+	nr_opened = 0;
+	why = code;
+	for (i = 0; i < c->nr_modules; i++) {
+		ow_capture_ready(c, &c->modules[i]);
+		CHECK(c->modules[i].base.state == OW_MODULE_READY &&
+		      c->modules[i].why.code == (int)code);
+		tries = 10 * tries + (unsigned int)atoi(c->modules[i].why.msg +
+							strlen("a: try "));
+	}
+	ow_capture_destroy(c);
+	return tries;
+}
+
+/* What is no file of code is not opened again for each of its mappings. */
+static void test_no_code(void)
+{
+	CHECK(open_all(7, OW_CODE_FORMAT) == 12113);
+}
+
+/* Another mapping may lead to a file that one did not lead to. */
+static void test_not_found(void)
+{
+	CHECK(open_all(7, OW_CODE_ABSENT) == 12345);
+}
+
+/* Without an inode, as of a core, only the mapping tells what is there. */
+static void test_no_inode(void)
+{
+	CHECK(open_all(0, OW_CODE_FORMAT) == 12345);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "many mappings of what is no code", test_no_code },
+		{ "many mappings of what was not found", test_not_found },
+		{ "many mappings of no inode", test_no_inode },
+	};
+
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
