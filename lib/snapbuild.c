@@ -8,16 +8,24 @@
 #include <time.h>
 
 #include "arch.h"
+#include "budget.h"
 #include "error.h"
 #include "jitnames.h"
 #include "redact.h"
 #include "snapformat.h"
 
 #define LARGEST_OBJECT ((size_t)64 << 20) /* that a snapshot holds */
+#define COPIES         2 /* of an object: in a section, and in all joined */
 
 /* A piece that has been written, and where in the bytes of all. */
 struct shared {
 	uint64_t start, size, off;
+};
+
+/* An object that the snapshot holds. */
+struct held {
+	const struct ow_object *object;
+	uint32_t nr; /* of OW_SNAP_OBJECTS */
 };
 
 /* A snapshot under construction. */
@@ -27,6 +35,11 @@ struct building {
 	struct ow_redaction redaction; /* if so */
 	struct shared *shared;
 	uint32_t nr_shared, nr_pieces;
+	struct held *held; /* by address, once all are there */
+	size_t nr_held;
+	size_t own;       /* bytes taken from the budget for them */
+	const char *path; /* of the module before, at path_off of the strings */
+	uint32_t path_off;
 	uint64_t nr_regs;
 	uint32_t jit_path;
 	struct ow_bytebuf sections[OW_SNAP_NR_TYPES];
@@ -189,29 +202,66 @@ static bool is_gone(const struct ow_capture_module *m)
 	       m->object->size <= LARGEST_OBJECT;
 }
 
-static void add_object(struct building *b, const struct ow_object *obj)
+/* Hold a module's object, if there is memory for it. */
+static void add_object(struct building *b, const struct ow_capture_module *m)
 {
+	const struct ow_object *obj = m->object;
 	struct ow_snap_object rec = { obj->size };
+	size_t own = 0;
 
+	if (!ow_budget_take(&own, COPIES * obj->size)) {
+		ow_budget_refuse(m->path, "its copy in a snapshot");
+		return;
+	}
+	b->own += own;
+	b->held[b->nr_held] = (struct held){ obj, (uint32_t)b->nr_held };
+	b->nr_held++;
 	add(b, OW_SNAP_OBJECTS, &rec, sizeof(rec));
 	add(b, OW_SNAP_OBJECT_BYTES, obj->bytes, obj->size);
 }
 
-/* The index that the object of m was given, as an earlier module has it. */
-static uint32_t find_object(const struct building *b,
-			    const struct ow_capture_module *m)
+static int held_order(const void *a, const void *b)
 {
-	uint32_t nr = 0;
+	const struct held *x = a, *y = b;
+
+	return (x->object > y->object) - (x->object < y->object);
+}
+
+static void add_objects(struct building *b)
+{
+	struct ow_capture *c = b->c;
 	size_t i;
 
-	for (i = 0; i < b->c->nr_modules; i++) {
-		if (!is_gone(&b->c->modules[i]))
-			continue;
-		if (b->c->modules[i].object == m->object)
-			return nr;
-		nr++;
+	b->held = calloc(c->nr_modules + 1, sizeof(*b->held));
+	if (!b->held) {
+		b->sections[OW_SNAP_OBJECTS].failed = true;
+		return;
 	}
-	return OW_SNAP_NONE;
+	for (i = 0; i < c->nr_modules; i++)
+		if (is_gone(&c->modules[i]))
+			add_object(b, &c->modules[i]);
+	qsort(b->held, b->nr_held, sizeof(*b->held), held_order);
+}
+
+/* The number of an object that the snapshot holds, or OW_SNAP_NONE. */
+static uint32_t find_object(const struct building *b,
+			    const struct ow_object *object)
+{
+	const struct held key = { object, 0 }, *found = NULL;
+
+	if (b->nr_held)
+		found = bsearch(&key, b->held, b->nr_held, sizeof(*b->held),
+				held_order);
+	return found ? found->nr : OW_SNAP_NONE;
+}
+
+/* Many modules in a row may be of one file, whose path may be long. */
+static uint32_t add_path(struct building *b, const struct ow_capture_module *m)
+{
+	if (!b->path || strcmp(b->path, m->path) != 0)
+		b->path_off = add_text(b, m->path);
+	b->path = m->path;
+	return b->path_off;
 }
 
 static void add_module(struct building *b, const struct ow_capture_module *m)
@@ -224,9 +274,9 @@ static void add_module(struct building *b, const struct ow_capture_module *m)
 		.dev = m->dev,
 		.inode = m->inode,
 		.bias = m->base.bias,
-		.path = add_text(b, m->path),
+		.path = add_path(b, m),
 		.why = !obj ? add_text(b, m->why.msg) : 0,
-		.object = obj ? find_object(b, m) : OW_SNAP_NONE,
+		.object = obj ? find_object(b, obj) : OW_SNAP_NONE,
 		.flags = (m->deleted ? OW_SNAP_DELETED : 0) |
 			 (obj ? OW_SNAP_LOOKED : 0),
 	};
@@ -246,9 +296,7 @@ static void add_modules(struct building *b)
 	struct ow_snap_range rec;
 	size_t i;
 
-	for (i = 0; i < c->nr_modules; i++)
-		if (is_gone(&c->modules[i]))
-			add_object(b, c->modules[i].object);
+	add_objects(b);
 	for (i = 0; i < c->nr_modules; i++)
 		add_module(b, &c->modules[i]);
 	for (i = 0; i < c->target.map.nr; i++) {
@@ -364,6 +412,8 @@ int ow_snap_build(struct ow_capture *c, unsigned int flags,
 		ow_bytebuf_deinit(&b.sections[type]);
 	ow_redaction_deinit(&b.redaction);
 	free(b.shared);
+	free(b.held);
+	ow_budget_give(&b.own, b.own);
 	if (!failed && ret->failed)
 		failed = ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	return failed;
