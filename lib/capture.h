@@ -87,6 +87,7 @@ struct ow_capture {
 	struct ow_unserved unserved; /* what reads could not wait for, */
 	struct ow_unserved over;     /* and what there was no memory for */
 	uint64_t local_dev; /* of a process's files, that is no server's; or 0 */
+	size_t nr_listed;   /* mappings, to copy objects from memory */
 	struct ow_capture_stats stats;
 	char warning[256]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;

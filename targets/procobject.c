@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "delegate.h"
 #include "env.h"
 #include "error.h"
@@ -23,8 +24,10 @@
 #include "servedfs.h"
 
 #define LARGEST_IMAGE ((uint64_t)256 << 20)
-#define FETCH_PART    ((size_t)1 << 20)
-#define SILENT_NS     60000000000 /* until a silent server is asked again */
+#define MOST_LISTED \
+	((size_t)4 << 20) /* mappings, for all images of a capture */
+#define FETCH_PART ((size_t)1 << 20)
+#define SILENT_NS  60000000000 /* until a silent server is asked again */
 
 /*
  * The file that was mapped, as far as numbers can tell: devices differ where a file
@@ -161,8 +164,25 @@ struct fetching {
 	bool is_there; /* it can be */
 	uint8_t *bytes;
 	size_t size;
+	size_t own;          /* bytes taken from the budget */
+	size_t nr_listed;    /* mappings, to find those of the object */
 	struct ow_error why; /* without bytes */
 };
+
+/* Have memory for a copy of size bytes; or leave it NULL, and why. */
+static void make_room(struct fetching *f, uint64_t size)
+{
+	f->size = size;
+	if (size == 0 || size > LARGEST_IMAGE)
+		return;
+	if (ow_budget_take(&f->own, size)) {
+		f->bytes = calloc(1, size);
+		return;
+	}
+	ow_budget_refuse(f->m->path, "a copy of it");
+	ow_fail(&f->why, OW_CODE_MEMORY,
+		"%s: a copy of it would take too much memory", f->m->path);
+}
 
 /* Read all of the file, or look whether that is possible. */
 static void fetch_file(void *arg)
@@ -182,8 +202,7 @@ static void fetch_file(void *arg)
 		f->is_there = n > 0;
 		return;
 	}
-	f->size = (size_t)st.st_size;
-	f->bytes = calloc(1, f->size);
+	make_room(f, (uint64_t)st.st_size);
 	while (f->bytes && got < f->size && n > 0) {
 		n = ow_reach_pread(fd, f->bytes + got,
 				   f->size - got < FETCH_PART ? f->size - got :
@@ -207,22 +226,21 @@ static void fetch_image(void *arg)
 	struct ow_processmem mem;
 	struct ow_mapping *p;
 	uint64_t size = 0, off;
-	uint8_t *bytes = NULL;
+	uint8_t *bytes;
 
 	if (ow_mappings_read(c->live, &maps, &f->why)) {
 		ow_mappings_free(&maps);
 		return;
 	}
+	f->nr_listed = maps.nr;
 	for (p = maps.list; p < maps.list + maps.nr; p++) {
 		off = m->inode ? p->off : 0;
 		if (same_object(m, p) && p->readable && off < LARGEST_IMAGE &&
 		    off + (p->end - p->start) > size)
 			size = off + (p->end - p->start);
 	}
-	if (size && size <= LARGEST_IMAGE)
-		bytes = calloc(1, size);
-	f->bytes = bytes;
-	f->size = size;
+	make_room(f, size);
+	bytes = f->bytes;
 	ow_processmem_open(&mem, c->live, OW_READING_VM);
 	for (p = maps.list; bytes && p < maps.list + maps.nr; p++) {
 		off = m->inode ? p->off : 0;
@@ -235,7 +253,7 @@ static void fetch_image(void *arg)
 	ow_processmem_close(&mem);
 	ow_mappings_free(&maps);
 	f->is_there = bytes;
-	if (!bytes)
+	if (!bytes && !f->why.code)
 		ow_fail(&f->why, OW_CODE_ABSENT,
 			"%s: the file mapped is not to be had, nor its memory",
 			m->path);
@@ -248,8 +266,10 @@ static bool fetch(struct fetching *f, void (*how)(void *), struct ow_error *err)
 
 	if (end == OW_DELEGATION_DONE && f->is_there)
 		return true;
-	if (end != OW_DELEGATION_LOST)
+	if (end != OW_DELEGATION_LOST) {
 		free(f->bytes);
+		ow_budget_give(&f->own, f->own);
+	}
 	f->bytes = NULL;
 	if (end == OW_DELEGATION_DONE && f->why.code && err)
 		*err = f->why;
@@ -262,6 +282,19 @@ static bool fetch(struct fetching *f, void (*how)(void *), struct ow_error *err)
 	return false;
 }
 
+/* The object of what was fetched. */
+static struct ow_object *make_object(struct fetching *f, struct ow_error *err)
+{
+	struct ow_object *obj =
+		ow_object_from_image(f->bytes, f->size, f->m->path, err);
+
+	if (obj)
+		obj->budget += f->own;
+	else
+		ow_budget_give(&f->own, f->own);
+	return obj;
+}
+
 static struct ow_object *open_copy(const struct ow_capture *c,
 				   const struct ow_capture_module *m,
 				   struct ow_error *err)
@@ -271,20 +304,28 @@ static struct ow_object *open_copy(const struct ow_capture *c,
 	if (!fetch(&f, fetch_file, err))
 		return NULL;
 	if (f.bytes)
-		return ow_object_from_image(f.bytes, f.size, m->path, err);
+		return make_object(&f, err);
 	ow_fail(err, OW_CODE_UNSUPPORTED, "%s: too large for a copy", m->path);
 	return NULL;
 }
 
-static struct ow_object *open_image(const struct ow_capture *c,
+static struct ow_object *open_image(struct ow_capture *c,
 				    const struct ow_capture_module *m,
 				    struct ow_error *err)
 {
 	struct fetching f = { .c = c, .m = m };
+	bool is_fetched;
 
-	if (!fetch(&f, fetch_image, err))
+	if (c->nr_listed > MOST_LISTED) {
+		ow_fail(err, OW_CODE_ABSENT,
+			"%s: the process has too many mappings of files that "
+			"can't be opened",
+			m->path);
 		return NULL;
-	return ow_object_from_image(f.bytes, f.size, m->path, err);
+	}
+	is_fetched = fetch(&f, fetch_image, err);
+	c->nr_listed += f.nr_listed;
+	return is_fetched ? make_object(&f, err) : NULL;
 }
 
 /* Devices whose server did not answer, of any process, and until when that counts. */
@@ -366,7 +407,7 @@ static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
 	}
 	if (!f.bytes)
 		return true;
-	*ret = ow_object_from_image(f.bytes, f.size, m->path, err);
+	*ret = make_object(&f, err);
 	return false;
 }
 

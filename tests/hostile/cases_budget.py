@@ -109,6 +109,36 @@ def test_stacks(context):
               done.stdout.count(' main + ') == 1, 'stacks', done.stdout)
 
 
+@case('budget: copies of files that nobody can open')
+def test_copies(context):
+    target = context.start(['copiedmaps', 'leased', '12', '1', '100',
+                            context.tmp])
+    for command in (['tables'],
+                    ['snap', '-o', os.path.join(context.tmp, 'snapshot')]):
+        done = Done(context, *command, target.pid)
+        check(done.status == 1, 'status %d' % done.status, done.stderr)
+        check_bounded(done, LIMIT + OWN)
+        lines = re.findall(r'/file\d+: a copy of it would take more memory '
+                           r'than it may \(--memory-limit\)', done.stderr)
+        check(0 < len(lines) < 12, 'says', done.stderr)
+
+
+@case('budget: a snapshot of deleted files of 960 MB')
+def test_deleted(context):
+    target = context.start(['copiedmaps', 'deleted', '60', '1', '16',
+                            context.tmp])
+    snapshot = os.path.join(context.tmp, 'snapshot')
+    done = Done(context, 'snap', '-o', snapshot, target.pid)
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    # The pages of those that it holds are in memory, too.
+    check_bounded(done, LIMIT + LIMIT // 2 + OWN)
+    check('its copy in a snapshot would take more memory than it may' in
+          done.stderr, 'says', done.stderr)
+    done = Done(context, 'stack', snapshot)
+    check(done.status == 0 and ' main + ' in done.stdout,
+          'status %d' % done.status, (done.stderr, done.stdout))
+
+
 @case('budget: code below folders that no path can name')
 def test_long_path(context):
     target = context.start(['longpath', '1000', '20000', context.tmp])
