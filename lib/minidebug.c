@@ -20,14 +20,18 @@ struct out {
 	bool refused;
 };
 
-/* Room for more output; false if there is none. */
+/* Have twice the room for output, or all that may be taken; false if that is none. */
 static bool grow(lzma_stream *s, struct out *o)
 {
 	size_t used = o->room - s->avail_out;
 	size_t more = o->room ? o->room * 2 : FIRST_ROOM;
+	size_t most = o->room + ow_budget_share(o->own);
 	uint8_t *bigger;
 
-	o->refused = !ow_budget_take(&o->own, more - o->room);
+	if (more > most)
+		more = most;
+	o->refused = more == o->room ||
+		     !ow_budget_take(&o->own, more - o->room);
 	if (o->refused)
 		return false;
 	bigger = realloc(o->buf, more);
@@ -53,6 +57,18 @@ static size_t decode(lzma_stream *s, struct out *o)
 	if (r == LZMA_MEMLIMIT_ERROR)
 		o->refused = true;
 	return r == LZMA_STREAM_END ? o->room - s->avail_out : 0;
+}
+
+/* Give back the room that the output doesn't fill. */
+static void trim(struct out *o, size_t size)
+{
+	uint8_t *smaller = realloc(o->buf, size);
+
+	if (!smaller)
+		return;
+	ow_budget_give(&o->own, o->room - size);
+	o->buf = smaller;
+	o->room = size;
 }
 
 /* What it decodes by is as much its share as what it makes. */
@@ -81,10 +97,12 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 	lzma_end(&s);
 	if (o.refused)
 		ow_budget_refuse(obj->path, "its .gnu_debugdata");
-	if (size > 0)
+	if (size > 0) {
+		trim(&o, size);
 		mini = ow_object_from_image(o.buf, size, obj->path, NULL);
-	else
+	} else {
 		free(o.buf);
+	}
 	if (mini)
 		mini->budget += o.own;
 	else

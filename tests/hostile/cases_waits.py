@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reads that wait for what is stopped, or for a server that does not answer."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -13,6 +14,7 @@ from harness import (PATIENCE, Skip, case, check, check_unharmed, children_of,
                      need_root, task_states, tracers, wait_until)
 
 NOT_SERVED = r'not served within \d+ ms'
+GIVEN_UP = 3  # s, after which no tool waits for a child any more
 LONG = 1000 * PATIENCE  # ms, for what must not be what ends a wait
 
 
@@ -285,16 +287,40 @@ def _(context):
     check_unharmed(target.pid, before)
 
 
-def zombies_of(pid):
-    """Children that have ended, and that nobody has waited for."""
-    return [child for child in children_of(pid)
-            if 'Z' in task_states(child).values()]
+def children_in_state(pid, letter):
+    """Children of a process that have a thread in a state; some may just end."""
+    found = set()
+    for child in children_of(pid):
+        with contextlib.suppress(OSError):
+            if letter in task_states(child).values():
+                found.add(child)
+    return found
 
 
 def memory_of(pid):
     """What a process has that is its own, in bytes."""
     with open('/proc/%s/status' % pid, encoding='ascii') as f:
         return 1024 * int(re.search(r'RssAnon:\s*(\d+)', f.read())[1])
+
+
+def wait_for_lost(pid):
+    """
+    Wait until children of a process hang for longer than any of them is waited
+    for, and return them.  Reading a disk makes a child hang for a moment, too.
+    """
+    since = {}
+
+    def are_lost():
+        now = time.monotonic()
+        hanging = children_in_state(pid, 'D')
+        for child in set(since) - hanging:
+            del since[child]
+        for child in hanging:
+            since.setdefault(child, now)
+        return any(now - began > GIVEN_UP for began in since.values())
+
+    wait_until(are_lost, 'a child that can not be ended')
+    return list(since)
 
 
 @case('waits: what could not be ended keeps no memory of a recorder')
@@ -305,13 +331,7 @@ def _(context):
     recorder = context.start(
         [context.outwind, 'record', '-a', '-F', '999', '-f', 'folded', '-o',
          os.path.join(context.tmp, 'profile')], ready=None)
-    wait_until(lambda: any('D' in task_states(child).values()
-                           for child in children_of(recorder.pid)),
-               'it can not be ended')
-    time.sleep(3)  # it is given up on, and the recorder has something
-    lost = [child for child in children_of(recorder.pid)
-            if 'D' in task_states(child).values()]
-    check(lost, 'a child that is lost', lost)
+    lost = wait_for_lost(recorder.pid)
     before = memory_of(recorder.pid)
     recorder.terminate()
     check(recorder.wait() == 0, 'status', recorder.returncode)
@@ -330,13 +350,7 @@ def _(context):
     recorder = context.start(
         [context.outwind, 'record', '-a', '-F', '199', '-f', 'folded', '-o',
          os.path.join(context.tmp, 'profile')], ready=None)
-    wait_until(lambda: children_of(recorder.pid), 'a look that is not answered')
-    wait_until(lambda: any('D' in task_states(child).values()
-                           for child in children_of(recorder.pid)),
-               'it can not be ended')
-    time.sleep(3)  # it is given up on
-    lost = children_of(recorder.pid)
-    check(lost, 'a child that is lost', lost)
+    lost = wait_for_lost(recorder.pid)
     target.kill()
     target.wait()
     # Other looks go on, at processes that are new.
@@ -344,7 +358,8 @@ def _(context):
     while time.monotonic() < deadline and set(children_of(recorder.pid)) & set(
             lost):
         context.start(['bystander']).kill()
-    check(not zombies_of(recorder.pid), 'zombies', children_of(recorder.pid))
+    check(not children_in_state(recorder.pid, 'Z'), 'zombies',
+          children_of(recorder.pid))
     recorder.terminate()
     recorder.wait()
     busy.kill()
