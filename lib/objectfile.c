@@ -247,6 +247,10 @@ int ow_fail_open(struct ow_error *err, const char *path, const char *isnt)
 	case ENOENT:
 	case ENOTDIR:
 		return ow_fail(err, OW_CODE_ABSENT, "%s: no such file", path);
+	case ETIMEDOUT:
+		return ow_fail(err, OW_CODE_ABSENT,
+			       "%s: what serves it did not answer in time",
+			       path);
 	case EINVAL: return ow_fail(err, OW_CODE_FORMAT, "%s: %s", path, isnt);
 	case OW_LEASED:
 		if (!err)

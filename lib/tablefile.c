@@ -13,11 +13,13 @@
 #include "error.h"
 #include "filemap.h"
 #include "object.h"
+#include "reach.h"
 #include "tabledir.h"
 #include "tablegen.h"
 
 #define MAX_SIZE   ((off_t)1 << 31)
 #define MOST_TRIES 100 /* of names that may be taken */
+#define NOT_KEPT   EXDEV /* of a file whose identity can't be written down */
 
 bool ow_tables_exist(void)
 {
@@ -256,25 +258,8 @@ static int make(const struct ow_object *obj, struct ow_table_stats *stats,
 	return save(obj, bytes, size, &stamp, err);
 }
 
-/* Fail if nothing tells the file apart from another one later. */
-static int check_place(const struct ow_object *obj, const char *path,
-		       struct ow_error *err)
-{
-	_cleanup_(ow_closep) int fd =
-		ow_open_file(path, obj->file.dev, obj->file.inode);
-
-	if (fd < 0)
-		return ow_fail(err, OW_CODE_SYSTEM, "open %s again", path);
-	if (!ow_identity_is_kept(fd))
-		return ow_fail(err, OW_CODE_UNSUPPORTED,
-			       "%s: no table is kept for it: its file system "
-			       "could tell false times",
-			       path);
-	return 0;
-}
-
-static int find_or_make(struct ow_object *obj, const char *path,
-			struct ow_table_stats *stats, struct ow_error *err)
+static int find_or_make(struct ow_object *obj, struct ow_table_stats *stats,
+			struct ow_error *err)
 {
 	struct ow_tablefile *old;
 	int failed = ow_object_load_cfi(obj, err);
@@ -282,27 +267,62 @@ static int find_or_make(struct ow_object *obj, const char *path,
 	if (failed)
 		return failed;
 	old = ow_tablefile_open(obj);
-	if (old && !is_too_large(old->table_size, obj->cfi_size)) {
+	if (old && !is_too_large(old->table_size, obj->cfi_size))
 		describe(old, obj, stats);
-	} else {
-		failed = check_place(obj, path, err);
-		if (!failed)
-			failed = make(obj, stats, err);
-	}
+	else
+		failed = make(obj, stats, err);
 	ow_tablefile_close(old);
 	return failed;
+}
+
+/*
+ * Open a file, unless nothing tells it apart from another one later: that may be
+ * served by what tells false times, or never answers.
+ */
+static int open_kept(void *path)
+{
+	int fd = ow_open_regular(path);
+	bool is_kept;
+
+	if (fd < 0)
+		return -1;
+	ow_delegate_enter();
+	is_kept = ow_identity_is_kept(fd);
+	ow_delegate_leave();
+	if (is_kept)
+		return fd;
+	ow_reach_closep(&fd);
+	errno = NOT_KEPT;
+	return -1;
+}
+
+/* A process may decide what the path leads to, and when the open of it returns. */
+static int open_file(const char *path, struct ow_error *err)
+{
+	int fd = ow_reach_fd(open_kept, (void *)path);
+
+	if (fd < 0 && errno == NOT_KEPT)
+		ow_fail(err, OW_CODE_UNSUPPORTED,
+			"%s: no table is kept for it: its file system could "
+			"tell false times",
+			path);
+	else if (fd < 0)
+		ow_fail_open(err, path, "not an ELF file");
+	return fd;
 }
 
 int ow_table_make(const char *path, struct ow_table_stats *stats,
 		  struct ow_error *err)
 {
-	struct ow_object *obj = ow_object_open(path, err);
+	_cleanup_(ow_closep) int fd = open_file(path, err);
+	struct ow_object *obj;
 	struct ow_table_stats mine;
 	int failed;
 
+	obj = fd < 0 ? NULL : ow_object_open_fd(fd, path, err);
 	if (!obj)
 		return -OW_CODE_FORMAT;
-	failed = find_or_make(obj, path, &mine, err);
+	failed = find_or_make(obj, &mine, err);
 	ow_object_close(obj);
 	if (!failed && stats)
 		*stats = mine;

@@ -196,6 +196,17 @@ def _(context):
     check_silent_object(context, 'object')
 
 
+@case('waits: a table of such an object')
+def _(context):
+    target = start_fuse(context, 'object', context.program('libwaits.so'))
+    path = '/proc/%d/root%s/mount/file' % (target.pid, context.tmp)
+    done = context.run('tables', path, status=2)
+    check(done.stderr.decode() in (
+        'outwind: %s: what serves it did not answer in time\n' % path,
+        'outwind: %s: no table is kept for it: its file system could tell '
+        'false times\n' % path), 'message', done.stderr)
+
+
 @case('waits: an object of an overlay over such a server')
 def _(context):
     check_silent_object(context, 'layered')
