@@ -17,10 +17,7 @@ if [ -e "$src/.done" ] && [ "$(cat "$src/.done")" = "$key" ]; then
     exit 0
 fi
 
-mkdir -p "$LAB/dl"
-cd "$LAB/dl" || exit
-ls lttng-modules-dkms_*.deb >/dev/null 2>&1 ||
-    apt-get -o APT::Sandbox::User=root download -qq lttng-modules-dkms
+download lttng-modules-dkms
 rm -rf "$src" "$src.unpack" "$root"
 dpkg -x lttng-modules-dkms_*.deb "$src.unpack"
 mv "$src.unpack"/usr/src/lttng-modules-* "$src"

@@ -6,10 +6,7 @@
 . "$(dirname "$0")/lib.sh"
 [ ! -e "$KROOT/.done" ] || exit 0
 
-mkdir -p "$LAB/dl"
-cd "$LAB/dl" || exit
-ls linux-image-"${KVER}"_*.deb >/dev/null 2>&1 ||
-    apt-get -o APT::Sandbox::User=root download -qq "linux-image-$KVER"
+download "linux-image-$KVER"
 rm -rf "$KROOT"
 mkdir -p "$KROOT"
 dpkg -x linux-image-"${KVER}"_*.deb "$KROOT"

@@ -9,10 +9,7 @@ series=$1
 
 tarball=/usr/src/linux-source-$series.tar.xz
 if [ ! -e "$tarball" ]; then
-    mkdir -p "$LAB/dl"
-    cd "$LAB/dl" || exit
-    ls linux-source-"${series}"_*.deb >/dev/null 2>&1 ||
-        apt-get -o APT::Sandbox::User=root download -qq "linux-source-$series"
+    download "linux-source-$series"
     dpkg --fsys-tarfile linux-source-"${series}"_*.deb |
         tar -xf - --strip-components=3 "./usr/src/linux-source-$series.tar.xz"
     tarball=$LAB/dl/linux-source-$series.tar.xz

@@ -11,6 +11,19 @@ export KROOT=$LAB/kernel-$KVER
 OUT=${OUT:-$LAB/out}
 mkdir -p "$LAB" "$OUT"
 
+# download PACKAGE: have Debian's package, once, in $LAB/dl, and go there.  What an
+# interrupted download leaves has the whole's name: only whole ones get there.
+download() {
+    local part
+    mkdir -p "$LAB/dl"
+    cd "$LAB/dl" || return
+    ! ls "$1"_*.deb >/dev/null 2>&1 || return 0
+    part=$(mktemp -d "$LAB/dl/part.XXXXXX")
+    (cd "$part" && apt-get -o APT::Sandbox::User=root download -qq "$1") || return
+    mv "$part"/*.deb .
+    rmdir "$part"
+}
+
 # configure WANTED BUILD MAKE...: by the options of a file and no others, with the
 # command that makes the kernel.  One that isn't there, or that another rules out,
 # fails.
