@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cfiwork.h"
 #include "error.h"
 
 #define CACHE_PAIRS 4096
@@ -108,12 +109,17 @@ static enum ow_end walk(struct ow_copywalk *w, struct ow_imagewalk *by,
 			const struct ow_window *stack,
 			const struct ow_regs *regs)
 {
+	uint64_t share = ow_cfiwork_share();
 	enum ow_end end;
 
+	by->cfi_left = share;
 	ow_walk_begin(&w->walk, &by->target, stack, &w->cache, regs, w->frames,
 		      w->max);
 	end = run(w, by);
-	return end == OW_END_UNKNOWN ? retry(w, by, stack, *regs) : end;
+	if (end == OW_END_UNKNOWN)
+		end = retry(w, by, stack, *regs);
+	ow_cfiwork_spend(share - by->cfi_left);
+	return end;
 }
 
 /* Walk again without each object that turns out to be cut off. */

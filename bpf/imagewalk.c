@@ -93,6 +93,7 @@ struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
 	}
 	w->target.mem.read = read_memory;
 	w->target.arch = arch;
+	w->target.cfi_left = &w->cfi_left;
 	for (i = 0; i < image->nr; i++)
 		fill_module(w, i);
 	/* Walks of either kind of code share one cache. */

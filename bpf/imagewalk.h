@@ -18,6 +18,7 @@ struct ow_imagewalk {
 	struct ow_window stack;       /* of the walk that is under way */
 	struct ow_processmem *live;   /* what else there is; or NULL */
 	struct ow_patience *patience; /* with reads of that */
+	uint64_t cfi_left; /* what the walk's look-ups may still run */
 };
 
 /* Make one, of code of arch; NULL when out of memory. */

@@ -3,6 +3,8 @@
 
 #include "err.h"
 
+#define LARGE 4096 /* bytes of an FDE's instructions: hardly any has more */
+
 /* The FDE found; its CIE's instructions need not run again and again. */
 static int begin(struct ow_finder *f, const struct ow_known_cie *known)
 {
@@ -42,6 +44,24 @@ static int seek(struct ow_finder *f, uint64_t vaddr, uint8_t how)
 	return OW_FIND_ROW;
 }
 
+/*
+ * Look for the row in a large FDE, whose instructions run anew for each vaddr: a file
+ * can have such for all of its code, so that a stack would take seconds.
+ */
+static int seek_in_large(struct ow_finder *f, uint64_t vaddr, uint8_t how,
+			 uint64_t *left)
+{
+	const uint8_t *begin = f->cfa.insns.pos;
+	uint64_t size = (uint64_t)(f->cfa.insns.end - begin);
+	int err;
+
+	if (size > *left)
+		return -OW_ELIMIT;
+	err = seek(f, vaddr, how);
+	*left -= (uint64_t)(f->cfa.insns.pos - begin);
+	return err;
+}
+
 int ow_find_fde_row(struct ow_finder *f, uint64_t vaddr, uint8_t how,
 		    struct ow_row *row)
 {
@@ -69,7 +89,10 @@ static int cfi_row(struct ow_finder *f, const struct ow_target *target,
 	err = begin(f, module->cfi->known);
 	if (err)
 		return err;
-	err = seek(f, f->vaddr, how);
+	if (target->cfi_left && f->cfa.insns.end - f->cfa.insns.pos > LARGE)
+		err = seek_in_large(f, f->vaddr, how, target->cfi_left);
+	else
+		err = seek(f, f->vaddr, how);
 	if (err == OW_FIND_ROW)
 		f->row.bias = module->bias;
 	return err;

@@ -31,7 +31,10 @@ static inline void ow_finder_reset(struct ow_finder *f)
 /*
  * The row for an addr in a ready module: ORC (a compiler's CFI doesn't know
  * where a kernel switches stacks), compact table, else CFI.
- * Return 0, -OW_ENOENT if none covers it, -OW_EFORMAT or -OW_EUNSUPPORTED.
+ * Return 0, -OW_ENOENT if none covers it, -OW_EFORMAT, -OW_EUNSUPPORTED, or
+ * -OW_ELIMIT if it would run more of the instructions of large FDEs, in bytes, than
+ * *target->cfi_left; what it runs is taken from that.  Where cfi_left is NULL, there is
+ * no such limit.
  */
 int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,

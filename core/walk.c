@@ -13,7 +13,7 @@
 static const uint8_t ends[OW_ERR_HOSTED] = {
 	[OW_EFORMAT] = OW_END_BAD_RULE, [OW_EUNSUPPORTED] = OW_END_UNSUPPORTED,
 	[OW_EFAULT] = OW_END_FAULT,     [OW_ENOENT] = OW_END_NO_CFI,
-	[OW_EUNKNOWN] = OW_END_UNKNOWN, [OW_ELIMIT] = OW_END_BAD_RULE,
+	[OW_EUNKNOWN] = OW_END_UNKNOWN, [OW_ELIMIT] = OW_END_COSTLY,
 };
 
 void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cfiwork.h"
 #include "error.h"
 #include "filemap.h"
 #include "syscalls.h"
@@ -244,6 +245,7 @@ static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
 		[OW_END_FAULT] = OW_CODE_FAULT,
 		[OW_END_UNKNOWN] = OW_CODE_ABSENT,
 		[OW_END_CYCLE] = OW_CODE_FORMAT,
+		[OW_END_COSTLY] = OW_CODE_UNSUPPORTED,
 	};
 	const struct ow_walk *w = &c->walk;
 	uint64_t pc = w->nr ? w->frames[w->nr - 1].pc : 0;
@@ -306,13 +308,17 @@ static size_t walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 		   size_t max, enum ow_end *end_ret)
 {
 	struct ow_walk *w = &c->walk;
+	uint64_t share = ow_cfiwork_share();
 
+	c->cfi_left = share;
+	c->target.cfi_left = &c->cfi_left;
 	maybe_grow_cache(c);
 	ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
 		      &c->threads[i].regs, frames,
 		      max < UINT32_MAX ? (unsigned int)max : UINT32_MAX);
 	while ((*end_ret = ow_walk_run(w)) == OW_END_WANT)
 		ow_capture_ready(c, (struct ow_capture_module *)w->wanted);
+	ow_cfiwork_spend(share - c->cfi_left);
 	return w->nr;
 }
 

@@ -38,6 +38,7 @@ enum ow_end {
 	OW_END_CYCLE,       /* sp did not move towards the stack's base */
 	OW_END_WANT,        /* not an end: the walk needs a module read */
 	OW_END_NO_ROOM,     /* the recorder has no room for what is mapped */
+	OW_END_COSTLY,      /* to run the unwind data at pc takes too long */
 	OW_NR_ENDS
 };
 

@@ -33,6 +33,7 @@ PROGRAMS = {
                                    'DIR'],
     'stacks of gigabytes': ['hugestack', '4', '2'],
     'threads that no stop reaches': ['manythreads', '600', '200'],
+    'FDE of 500 KB': ['largefde', '20'],
     'files without end': ['manyfiles', '8400'],
     'files of another user': ['manyfiles', '3000', '65534'],
     'files in memory of short processes': ['memfdexec', '1000000', '20', '65534'],

@@ -496,3 +496,17 @@ def test_far_origins(context):
           done.stdout[-1000:])
     check_bounded(done)
     check_says(done, '/changed: a unit of its DWARF')
+
+
+@case('objects: an FDE of 500 KB for the code of 20 stacks')
+def test_large_fde(context):
+    target = context.start(['largefde', '20'])
+    done = Done(context, 'stack', '-n', '0', target.pid)
+    check(done.status == 1, 'status %d' % done.status, done.stderr)
+    cut = done.stdout.count('unwind information takes too long to run for pc')
+    check(cut == 20, 'stacks that are cut', (cut, done.stdout[-500:]))
+    check(' main + ' in done.stdout, 'the first thread', done.stdout[-500:])
+    context.note('%.2f s' % done.cpu)
+    # Others of the same run are not cut.
+    other = context.start(['through'])
+    check_stack(context, other)
