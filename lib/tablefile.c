@@ -18,7 +18,7 @@
 #include "tablegen.h"
 
 #define MAX_SIZE   ((off_t)1 << 31)
-#define MOST_TRIES 100 /* of names that may be taken */
+#define MOST_TRIES 100   /* of names that may be taken */
 #define NOT_KEPT   EXDEV /* of a file whose identity can't be written down */
 
 bool ow_tables_exist(void)
