@@ -38,6 +38,7 @@ MOST_LOOK = 768     # MiB that one look may take
 MOST_RECORDER = 768  # and the recorder
 LONGEST_END = 10    # seconds from SIGINT to the recorder's end
 MOST_CUT = 1        # % of the samples of the busy victim that may be cut
+MOST_SHOWN = 5      # stacks of each kind that are wrong
 MINUTE = 60
 NAMESPACES = ('unshare', '--pid', '--fork', '--mount', '--mount-proc',
               '--kill-child')
@@ -274,12 +275,15 @@ def check_profile(siege, path, context):
     total = sum(ends.values())
     cut = total - ends.get(COMPLETE, 0)
     print('%s: %d samples, %d of them cut; ends %s' % (BUSY, total, cut, ends))
-    for stack in [s for s in stacks if s['end'] != COMPLETE][:5]:
+    for stack in [s for s in stacks if s['end'] != COMPLETE][:MOST_SHOWN]:
         print('cut: %d of %s' %
               (stack['count'], sampled_functions(profile, stack)))
     if total == 0 or cut > total * MOST_CUT / 100:
         siege.fail('%d of %d samples of %s are cut' % (cut, total, BUSY))
     false = [s for s in stacks if not is_own(profile, s)]
+    for stack in false[:MOST_SHOWN]:
+        print('false: %d of %s' % (stack['count'], [
+            profile['frames'][n] for n in stack['frames']]))
     if false:
         siege.fail('%d false stacks of %s' % (len(false), BUSY))
 
