@@ -9,6 +9,7 @@
 
 #include "error.h"
 #include "filemap.h"
+#include "hash.h"
 #include "monotonic.h"
 #include "object.h"
 #include "procfs.h"
@@ -469,15 +470,11 @@ struct ow_stored *ow_recorder_store(struct ow_recorder *r,
 int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 		      const uint64_t *frames, uint64_t value)
 {
-	size_t i, nr = (size_t)head->nr_kernel + head->nr;
+	size_t nr = (size_t)head->nr_kernel + head->nr;
 	struct ow_stored *stored;
-	uint64_t h = 0xcbf29ce484222325ULL;
 
-	for (i = 0; i < nr; i++)
-		h = (h ^ frames[i]) * 0x9e3779b97f4a7c15ULL, h ^= h >> 29;
-	for (i = 0; i < sizeof(head->comm); i++)
-		h = (h ^ (uint8_t)head->comm[i]) * 0x100000001b3ULL;
-	head->key.hash = h;
+	head->key.hash = ow_hash(frames, nr * sizeof(*frames)) ^
+			 ow_hash(head->comm, sizeof(head->comm));
 	stored = ow_recorder_store(r, head, frames, ow_now_ns());
 	if (!stored)
 		return -ENOMEM;

@@ -8,6 +8,7 @@
 
 #include "delegate.h"
 #include "error.h"
+#include "hash.h"
 #include "likeness.h"
 #include "monotonic.h"
 #include "ow_sample.h"
@@ -15,7 +16,6 @@
 
 #define LOW   ((uint64_t)1 << 32)
 #define SHIFT 40 /* of a number, to where its object is */
-#define PHI   0x9e3779b97f4a7c15ULL
 
 #define OTHERS_MAY_WRITE (S_IWGRP | S_IWOTH)
 
@@ -143,7 +143,7 @@ static bool identify(const struct ow_mapping *map,
 static uint32_t *head_of(const struct ow_sampledobjects *o, uint64_t dev,
 			 uint64_t inode)
 {
-	uint64_t hash = (inode * PHI ^ dev) * PHI >> 32;
+	uint64_t hash = ow_hash((uint64_t[]){ dev, inode }, 16);
 
 	return &o->alias_heads[hash & (o->room_aliases - 1)];
 }
@@ -237,14 +237,9 @@ static bool add_alias(struct ow_sampledobjects *o,
 	return true;
 }
 
-/* FNV-1a. */
 static uint32_t *kin_head(const struct ow_sampledobjects *o, const char *path)
 {
-	uint32_t hash = 2166136261u;
-
-	while (*path)
-		hash = (hash ^ (uint8_t)*path++) * 16777619u;
-	return &o->kin_heads[hash % OW_BPF_OBJECTS];
+	return &o->kin_heads[ow_hash(path, strlen(path)) % OW_BPF_OBJECTS];
 }
 
 static bool may_compare(const struct ow_sampledobjects *o)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "monotonic.h"
 
 static const uint8_t events[] = {
@@ -16,10 +17,9 @@ static const uint8_t events[] = {
 static struct ow_stored **slot_of(const struct ow_samplestore *s,
 				  const struct ow_sample_key *key)
 {
-	uint64_t hash = key->hash ^ key->image * 0x9e3779b97f4a7c15ULL;
-	size_t i;
+	size_t i = ow_hash(key, sizeof(*key)) & (s->room - 1);
 
-	for (i = hash & (s->room - 1);; i = (i + 1) & (s->room - 1))
+	for (;; i = (i + 1) & (s->room - 1))
 		if (!s->slots[i] ||
 		    memcmp(&s->slots[i]->key, key, sizeof(*key)) == 0)
 			return &s->slots[i];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cfastates.h"
 
+#include "hash.h"
+
 static bool same_rule(const struct ow_rule *a, const struct ow_rule *b)
 {
 	return a->slot == b->slot && a->kind == b->kind && a->reg == b->reg &&
@@ -25,17 +27,18 @@ static bool same(const struct ow_cfa_state *a, const struct ow_cfa_state *b)
 
 static uint32_t hash(uint8_t family, const struct ow_cfa_state *st)
 {
-	uint64_t sum = st->said ^ family, left = st->said;
+	uint64_t words[2 + OW_MAX_REGS], left = st->said;
 	const struct ow_rule *rule;
+	size_t nr = 0;
 
-	sum = sum * 31 + st->cfa.reg;
-	sum = sum * 31 + (uint32_t)st->cfa_off;
+	words[nr++] = st->said;
+	words[nr++] = (uint64_t)(uint32_t)st->cfa_off << 32 |
+		      (uint64_t)st->cfa.reg << 8 | family;
 	for (; left; left &= left - 1) {
 		rule = &st->reg[__builtin_ctzll(left)];
-		sum = sum * 31 + rule->kind;
-		sum = sum * 31 + (uint32_t)rule->off;
+		words[nr++] = (uint64_t)(uint32_t)rule->off << 8 | rule->kind;
 	}
-	return (uint32_t)(sum * 0x9e3779b97f4a7c15ULL >> 32);
+	return (uint32_t)ow_hash(words, nr * sizeof(*words));
 }
 
 /* The number of a state, which is added if it is new; 0 if there is no room. */

@@ -5,12 +5,13 @@
 
 #include "budget.h"
 #include "error.h"
+#include "hash.h"
 #include "hugemem.h"
 #include "padding.h"
 
 uint16_t ow_flatrows_rule(struct ow_flatrows *f, uint32_t rule)
 {
-	uint32_t slot = rule * 0x9e3779b1U >> 19;
+	uint32_t slot = ow_hash_word(rule) & (OW_FLATROWS_SLOTS - 1);
 	uint16_t i;
 
 	for (;; slot = (slot + 1) & (OW_FLATROWS_SLOTS - 1)) {

@@ -6,21 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+
 struct ow_intern_string {
 	struct ow_intern_string *next;
-	uint32_t hash;
+	uint64_t hash;
 	char text[];
 };
-
-/* FNV-1a. */
-static uint32_t hash_of(const char *text, size_t len)
-{
-	uint32_t hash = 2166136261u;
-
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (uint8_t)text[i]) * 16777619u;
-	return hash;
-}
 
 static void grow(struct ow_intern *in)
 {
@@ -54,7 +46,7 @@ const char *ow_intern_add(struct ow_intern *in, const char *text)
 {
 	struct ow_intern_string *s, **bucket;
 	const char *end = "";
-	uint32_t hash;
+	uint64_t hash;
 	size_t len;
 
 	if (!text)
@@ -68,7 +60,7 @@ const char *ow_intern_add(struct ow_intern *in, const char *text)
 		len = OW_INTERN_LONGEST;
 		end = "...";
 	}
-	hash = hash_of(text, len);
+	hash = ow_hash(text, len);
 	bucket = &in->buckets[hash & (in->nr_buckets - 1)];
 	for (s = *bucket; s; s = s->next)
 		if (s->hash == hash && is_text(s, text, len, end))

@@ -8,6 +8,8 @@
 
 #include <outwind/outwind.h>
 
+#include "hash.h"
+
 #define MOST_LINES 64
 
 struct lines {
@@ -20,20 +22,10 @@ struct lines {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lines left_out, lost;
 
-/* FNV-1a */
-static uint64_t hash_of(const char *line)
-{
-	uint64_t hash = 0xcbf29ce484222325ULL;
-
-	for (; *line; line++)
-		hash = (hash ^ (uint8_t)*line) * 0x100000001b3ULL;
-	return hash;
-}
-
 /* Count a line.  Return true if it is a new one. */
 static bool count(struct lines *l, const char *line)
 {
-	uint64_t hash = hash_of(line);
+	uint64_t hash = ow_hash(line, strlen(line));
 	size_t i;
 
 	for (i = 0; i < l->nr_counted; i++)

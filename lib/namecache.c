@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "grow.h"
+#include "hash.h"
 
 struct ow_namecache_entry {
 	uint64_t pc;
@@ -18,7 +19,7 @@ struct ow_namecache_entry {
 static struct ow_namecache_entry *slot_of(const struct ow_namecache *c,
 					  uint64_t pc, bool back)
 {
-	size_t i = (pc * 0x9e3779b97f4a7c15 >> 32) + back;
+	size_t i = ow_hash_word(pc) + back;
 
 	for (;; i++) {
 		struct ow_namecache_entry *e = &c->entries[i & (c->room - 1)];

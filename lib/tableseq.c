@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "hugemem.h"
 
 #define CLOSE    8  /* rows further apart than this are not one run */
 #define MAX_SIZE 16 /* of a run: three bytes a row fit a sequence */
+#define PRIME    (((uint64_t)1 << 61) - 1)
 #define MAX_SEQS (OW_TABLE_MAX_NUMBER + 1)
 
 /* A run of rows, and how often one like it occurs. */
@@ -26,6 +28,7 @@ struct run {
 struct runs {
 	const struct ow_flat_row *flat;
 	size_t nr;
+	uint64_t key; /* of hashes; below half of the prime */
 	struct run *all;
 	uint32_t nr_runs, room;
 	uint32_t *slots; /* a hash by content: 1 + number; at most half full */
@@ -45,15 +48,21 @@ static uint8_t run_size(const struct ow_flat_row *flat, size_t nr, size_t i)
 	return (uint8_t)(k - i);
 }
 
-static uint32_t run_hash(const struct ow_flat_row *row, uint8_t size)
+/*
+ * A polynomial of the content at a secret point, modulo 2^61 - 1: so no two runs are
+ * known to have the same hash, and there are too many runs for SipHash.
+ */
+static uint32_t run_hash(const struct runs *r, size_t at, uint8_t size)
 {
+	const struct ow_flat_row *row = r->flat + at;
+	unsigned __int128 product;
 	uint64_t hash = size;
 	uint8_t i;
 
 	for (i = 0; i < size; i++) {
-		hash ^= (uint64_t)(row[i].off - row[0].off) << 16 | row[i].rule;
-		hash *= 0x9e3779b97f4a7c15ULL;
-		hash ^= hash >> 32;
+		product = (unsigned __int128)hash * r->key;
+		hash = (uint64_t)(product >> 61) + ((uint64_t)product & PRIME);
+		hash += (uint64_t)(row[i].off - row[0].off) << 16 | row[i].rule;
 	}
 	return (uint32_t)hash;
 }
@@ -122,7 +131,7 @@ static uint32_t find_run(struct runs *r, size_t i, uint8_t size)
 
 	if (r->nr_runs == r->room && !grow(r))
 		return 0;
-	hash = run_hash(r->flat + i, size);
+	hash = run_hash(r, i, size);
 	slot = find_slot(r, i, size, hash);
 	if (*slot == 0) {
 		r->all[r->nr_runs++] = (struct run){ .first = (uint32_t)i,
@@ -199,7 +208,9 @@ static void rewrite(struct ow_seqs *s, const struct runs *r,
 int ow_seqs_make(struct ow_seqs *s, const struct ow_flat_row *flat, size_t nr,
 		 uint32_t first_number)
 {
-	struct runs r = { .flat = flat, .nr = nr };
+	struct runs r = { .flat = flat,
+			  .nr = nr,
+			  .key = ow_hash_word(nr) >> 4 };
 	int failed = -1;
 
 	memset(s, 0, sizeof(*s));

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "stackview.h"
 
 /* Return false if the profile is closed: has_refused tells of it then. */
@@ -31,17 +32,6 @@ static bool make_room(struct profile *p, void *items, uint32_t nr,
 	*room = want;
 	return true;
 }
-
-static uint64_t hash_bytes(uint64_t h, const void *bytes, size_t size)
-{
-	const unsigned char *b = bytes;
-
-	while (size--)
-		h = (h ^ *b++) * 0x100000001b3ULL; /* FNV-1a */
-	return h ^ h >> 32;
-}
-
-#define HASH_BEGIN 0xcbf29ce484222325ULL
 
 /* Who tells whether item number i is the one that is looked for, and its hash. */
 struct asking {
@@ -92,7 +82,7 @@ static uint64_t hash_string(const struct profile *p, uint32_t i)
 {
 	const char *text = p->strings.text + p->strings.starts[i];
 
-	return hash_bytes(HASH_BEGIN, text, strlen(text));
+	return ow_hash(text, strlen(text));
 }
 
 static bool is_string(const struct asking *a, uint32_t i)
@@ -138,8 +128,7 @@ static uint32_t intern(struct profile *p, const char *text)
 
 	if (!grow(p, &a, &s->hash, &s->hash_room, s->nr))
 		return PROFILE_NONE;
-	slot = find(&a, s->hash, s->hash_room,
-		    hash_bytes(HASH_BEGIN, text, strlen(text)));
+	slot = find(&a, s->hash, s->hash_room, ow_hash(text, strlen(text)));
 	if (!*slot && (!is_open(p) || !add_string(p, text)))
 		return PROFILE_NONE;
 	if (!*slot)
@@ -198,7 +187,7 @@ const char *profile_text(const struct profile *p, uint32_t string)
 
 static uint64_t hash_mapping(const struct profile *p, uint32_t i)
 {
-	return hash_bytes(HASH_BEGIN, &p->mappings[i], sizeof(p->mappings[i]));
+	return ow_hash(&p->mappings[i], sizeof(p->mappings[i]));
 }
 
 static bool is_mapping(const struct asking *a, uint32_t i)
@@ -218,7 +207,7 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 		       sizeof(*m)))
 		return 0;
 	slot = find(&a, p->mapping_hash, p->mapping_hash_room,
-		    hash_bytes(HASH_BEGIN, m, sizeof(*m)));
+		    ow_hash(m, sizeof(*m)));
 	if (!*slot && !is_open(p))
 		return 0;
 	if (!*slot) {
@@ -230,7 +219,7 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m)
 
 static uint64_t hash_frame(const struct profile *p, uint32_t i)
 {
-	return hash_bytes(HASH_BEGIN, &p->frames[i], sizeof(p->frames[i]));
+	return ow_hash(&p->frames[i], sizeof(p->frames[i]));
 }
 
 static bool is_frame(const struct asking *a, uint32_t i)
@@ -248,7 +237,7 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
 		       sizeof(*f)))
 		return 0;
 	slot = find(&a, p->frame_hash, p->frame_hash_room,
-		    hash_bytes(HASH_BEGIN, f, sizeof(*f)));
+		    ow_hash(f, sizeof(*f)));
 	if (!*slot && !is_open(p))
 		return 0;
 	if (!*slot) {
@@ -284,13 +273,13 @@ uint32_t profile_name(struct profile *p, const struct ow_name *name,
 
 static uint64_t hash_ids(const struct profile_stack *s, const uint32_t *ids)
 {
-	uint64_t h = HASH_BEGIN;
+	uint64_t words[] = {
+		ow_hash(ids, s->nr * sizeof(*ids)),
+		(uint64_t)s->comm << 8 | s->kind,
+		(uint64_t)(uint32_t)s->pid << 32 | (uint32_t)s->tid,
+	};
 
-	h = hash_bytes(h, &s->comm, sizeof(s->comm));
-	h = hash_bytes(h, &s->pid, sizeof(s->pid));
-	h = hash_bytes(h, &s->tid, sizeof(s->tid));
-	h = hash_bytes(h, &s->kind, sizeof(s->kind));
-	return hash_bytes(h, ids, s->nr * sizeof(*ids));
+	return ow_hash(words, sizeof(words));
 }
 
 static uint64_t hash_stack(const struct profile *p, uint32_t i)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
+
 #define SLOTS        (4 * OW_XENPAGES_MOST) /* a power of two */
 #define MOST_SLOTS   (2 * OW_XENPAGES_MOST)
 #define MOST_BATCHES 256
@@ -32,7 +34,7 @@ struct ow_xenpages_batch {
 static struct ow_xenpages_slot *slot_of(const struct ow_xenpages *p,
 					uint64_t frame)
 {
-	size_t i = (frame * 0x9e3779b97f4a7c15ULL) >> 32 & (SLOTS - 1);
+	size_t i = ow_hash_word(frame) & (SLOTS - 1);
 
 	while (p->slots[i].state && p->slots[i].frame != frame)
 		i = (i + 1) & (SLOTS - 1);

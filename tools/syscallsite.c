@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash.h"
 #include "stackview.h"
 
 /* Names of the frame that stands for the call. */
@@ -92,12 +93,10 @@ static void fill(struct syscallsites *s, struct syscallsite *site)
 
 static uint64_t hash_of(const struct ow_recorded *is)
 {
-	size_t i, nr = is->nr_kernel + is->nr;
-	uint64_t h = is->image + (uint64_t)is->end * 0x100000001b3ULL;
+	size_t nr = is->nr_kernel + is->nr;
+	uint64_t words[] = { is->image, is->end, ow_hash(is->packed, 8 * nr) };
 
-	for (i = 0; i < nr; i++)
-		h = (h ^ is->packed[i]) * 0x9e3779b97f4a7c15ULL, h ^= h >> 29;
-	return h;
+	return ow_hash(words, sizeof(words));
 }
 
 static bool is_same(const struct ow_recorded *a, const struct ow_recorded *b)
