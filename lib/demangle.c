@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "demangle.h"
 
+#include <ctype.h>
 #include <libiberty/demangle.h>
+#include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <time.h>
 
+#include "delegate.h"
+#include "effort.h"
 #include "error.h"
+#include "leftout.h"
 
 /*
  * Both manglings can refer back to what they have said, so that a short name
@@ -17,6 +25,22 @@ enum {
 	MANGLED_MAX = 4096,
 	TEXT_MAX = 16384,
 };
+
+/*
+ * The demangler may also take exponential time and say nothing meanwhile: it looks
+ * for the pack of an expansion in each part as often as the name refers to that
+ * part, and counts a Rust binder's lifetimes, of any number, where it prints none.
+ * So what may take long is demangled by a delegate that a timer stops.
+ */
+#define MOST_REFERENCES 16     /* of a name that is demangled right here */
+#define MOST_DIGITS     3      /* base 62; of a binder's number, likewise */
+#define LATE_US         100000 /* of the CPU; for one name */
+
+/* Microseconds of the CPU for all names of a run, and that come back each second. */
+#define MOST_US     (16 * LATE_US)
+#define US_A_SECOND 10000
+
+static struct ow_effort effort = OW_EFFORT(MOST_US, US_A_SECOND);
 
 struct text {
 	char *buf; /* TEXT_MAX bytes */
@@ -50,6 +74,129 @@ static bool demangle(struct text *t, const char *name)
 	return cplus_demangle_v3_callback(name, options, append, t);
 }
 
+/* A name that a delegate demangles. */
+struct job {
+	struct text *text;
+	const char *name;
+	bool is_demangled;
+	uint64_t us; /* of the CPU, that it took */
+	sigjmp_buf late;
+};
+
+static __thread struct job *current;
+
+static void stop_late(int number)
+{
+	(void)number;
+	siglongjmp(current->late, 1);
+}
+
+/* Handlers, signals that are blocked, and timers are the delegate's own. */
+static void set_timer(void)
+{
+	const struct sigaction stop = { .sa_handler = stop_late };
+	const struct itimerval late = { .it_value = { .tv_usec = LATE_US } };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGVTALRM);
+	sigaction(SIGVTALRM, &stop, NULL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	setitimer(ITIMER_VIRTUAL, &late, NULL);
+}
+
+static void demangle_in_time(void *arg)
+{
+	const struct itimerval never = { .it_value = { .tv_sec = 0 } };
+	struct job *job = arg;
+	struct timespec took;
+
+	current = job;
+	if (!sigsetjmp(job->late, 1)) {
+		set_timer();
+		job->is_demangled = demangle(job->text, job->name);
+	}
+	setitimer(ITIMER_VIRTUAL, &never, NULL);
+	if (!clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &took))
+		job->us = (uint64_t)took.tv_sec * 1000000 +
+			  (uint64_t)took.tv_nsec / 1000;
+}
+
+/* A delegate that only computes is never given up on. */
+static bool demangle_delegated(struct text *t, const char *name)
+{
+	const struct ow_delegate_limits limits = { .call_ns = UINT64_MAX,
+						   .until_ns = UINT64_MAX };
+	struct job job = { .text = t, .name = name };
+
+	if (ow_effort_left(&effort) == 0) {
+		ow_leave_out("demangled names", "those that may take long, "
+						"after others took too long");
+		return false;
+	}
+	if (ow_delegate_run(demangle_in_time, &job, &limits, NULL) !=
+	    OW_DELEGATION_DONE)
+		return false;
+	ow_effort_spend(&effort, job.us);
+	return job.is_demangled;
+}
+
+/* Count what may be references to parts, and to arguments of templates. */
+static size_t nr_references(const char *name)
+{
+	bool is_reference = false;
+	size_t nr = 0;
+
+	for (; *name; name++) {
+		if (*name == 'S' || *name == 'T')
+			is_reference = true;
+		else if (!(*name >= '0' && *name <= '9') &&
+			 !(*name >= 'A' && *name <= 'Z')) {
+			nr += is_reference && *name == '_';
+			is_reference = false;
+		}
+	}
+	return nr;
+}
+
+/* Return true if there may be a function or a trait object of many lifetimes. */
+static bool may_bind_many(const char *name)
+{
+	const char *digits = NULL;
+
+	for (; *name; name++) {
+		if (*name == '_' && digits && name - digits > MOST_DIGITS)
+			return true;
+		if (!isalnum((unsigned char)*name))
+			digits = NULL;
+		else if (!digits && *name == 'G' &&
+			 (name[-1] == 'F' || name[-1] == 'D'))
+			digits = name + 1;
+	}
+	return false;
+}
+
+/* Return true if there may be an identifier in Punycode. */
+static bool may_be_punycode(const char *name)
+{
+	for (; *name; name++)
+		if (*name == 'u' && name[1] >= '0' && name[1] <= '9')
+			return true;
+	return false;
+}
+
+static bool demangle_safely(struct text *t, const char *name)
+{
+	if (name[1] == 'Z' && nr_references(name) <= MOST_REFERENCES)
+		return demangle(t, name);
+	if (name[1] == 'R' && !may_bind_many(name))
+		return demangle(t, name);
+	/* Punycode takes memory, and what does may not be stopped at any time. */
+	if (name[1] == 'R' && may_be_punycode(name))
+		return false;
+	return demangle_delegated(t, name);
+}
+
 char *ow_demangle(const char *name)
 {
 	_cleanup_(ow_freep) struct text *t = NULL;
@@ -65,5 +212,5 @@ char *ow_demangle(const char *name)
 		return NULL;
 	t->buf = buf;
 	t->len = 0;
-	return demangle(t, name) ? strndup(buf, t->len) : NULL;
+	return demangle_safely(t, name) ? strndup(buf, t->len) : NULL;
 }

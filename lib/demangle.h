@@ -5,7 +5,7 @@
 
 /*
  * The demangled name, allocated, or NULL if name is not mangled, is longer
- * than any compiler makes it, or would give an absurdly long text.
+ * than any compiler makes it, would give an absurdly long text, or takes too long.
  */
 char *ow_demangle(const char *name);
 

@@ -48,6 +48,7 @@ PROGRAMS = {
 FILES = {
     'endless strings': cases_objects.endless_strings,
     'long names': cases_objects.long_names,
+    'endless names': cases_objects.endless_names,
     'nested blocks': cases_objects.nested_blocks,
     'nested namespaces': cases_objects.nested_namespaces,
     'bomb': cases_objects.bomb,

@@ -132,6 +132,45 @@ def test_long_names(context):
     context.note('%.2f s' % done.cpu)
 
 
+def reference(i):
+    """A reference to the i-th part of a C++ name."""
+    return 'S%s_' % ('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[i - 1] if i else '')
+
+
+def endless_names(elf):
+    """Functions whose names no demangler comes to the end of, each another one."""
+    code = elf.section('.text')
+    index = elf.sections.index(code)
+    parts = ''.join('Fv%sE' % (2 * reference(i)) for i in range(1, 34))
+    size = 16
+    each = ['_Z7f%06dIFvvE%sEDp%sv' % (i, parts, reference(34))
+            for i in range(code.size // size)]
+    at, table = 1, elfmake.symbol(0, 0, 0)
+    for i, name in enumerate(each):
+        table += elfmake.symbol(at, code.vaddr + i * size, size, index)
+        at += len(name) + 1
+    elf.hide('.symtab')
+    strings = elf.add('.strings', ('\0' + '\0'.join(each) + '\0').encode(),
+                      elfmake.SHT_STRTAB)
+    elf.add('.symbols', table, elfmake.SHT_SYMTAB, link=strings)
+
+
+@case('objects: names that no demangler comes to the end of')
+def test_endless_names(context):
+    target = run_changed(context, endless_names)
+    done = Done(context, 'stack', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    check(done.stdout.count(' _Z7f') >= 4, 'names', done.stdout)
+    check(done.cpu < 2, 'time', done.cpu)
+    need_root()
+    worker = run_changed(context, endless_names, 'work', name='worker')
+    done = Done(context, 'record', '-d', '1', '-f', 'folded', '--no-kernel',
+                '-p', worker.pid)
+    check(done.status == 0, 'status', done.stderr)
+    check(';_Z7f' in done.stdout, 'names', done.stdout)
+    context.note('%.2f s' % done.cpu)
+
+
 def uleb(n):
     out = bytearray()
     while n > 127:

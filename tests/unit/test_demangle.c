@@ -2,6 +2,9 @@
 #include "demangle.h"
 
 #include <string.h>
+#include <sys/resource.h>
+
+#include <outwind/outwind.h>
 
 #include "error.h"
 #include "scratch.h"
@@ -57,6 +60,67 @@ static void test_exponential(void)
 	}
 	snprintf(name + n, sizeof(name) - n, "EvT_");
 	check(name, NULL);
+}
+
+/* A reference to a part: S_, S0_, ... S9_, SA_, ... */
+static int put_reference(char *to, int i)
+{
+	return sprintf(to, i ? "S%c_" : "S_",
+		       i <= 10 ? '0' + i - 1 : 'A' + i - 11);
+}
+
+/* f<void(), void(S0_, S0_), void(S1_, S1_), ...>, which returns the last one expanded. */
+static void put_expansion(char *name, int depth, unsigned int number)
+{
+	name += sprintf(name, "_Z7f%06uIFvvE", number % 1000000);
+	for (int i = 1; i < depth; i++) {
+		name += sprintf(name, "Fv");
+		name += put_reference(name, i);
+		name += put_reference(name, i);
+		*name++ = 'E';
+	}
+	name += sprintf(name, "EDp");
+	name += put_reference(name, depth);
+	strcpy(name, "v");
+}
+
+/* Of the CPU, for what other processes have done for this one. */
+static double seconds_of_others(void)
+{
+	struct rusage took;
+
+	getrusage(RUSAGE_CHILDREN, &took);
+	return (double)took.ru_utime.tv_sec +
+	       (double)took.ru_utime.tv_usec / 1e6;
+}
+
+/* Such that libiberty finds no end of it, and says nothing meanwhile. */
+static void test_endless(void)
+{
+	char name[1024];
+
+	put_expansion(name, 34, 0);
+	check(name, NULL);
+	/* Lifetimes that are not printed, as they are in an impl's path. */
+	check("_RNvMINtC1a1bFGzzzzzzzzz_EuEC1a3foo", NULL);
+	check("_RNvC1a1fINtC1a1bDGzzzzzzzzz_EL_E", NULL);
+	check("_RNvMINtC1a1bFG4_EuEC1a3foo", "<a>::foo");
+}
+
+/* Their timer stops them; and many of them don't take the time of each. */
+static void test_many_endless(void)
+{
+	double begun = seconds_of_others();
+	char name[1024];
+
+	for (unsigned int i = 1; i < 2000; i++) {
+		put_expansion(name, 34, i);
+		check(name, NULL);
+	}
+	CHECK(seconds_of_others() - begun < 5);
+	CHECK(ow_left_out(0) && strstr(ow_left_out(0), "demangled names: "));
+	CHECK(!ow_left_out(1));
+	check("_Z3addii", "add(int, int)");
 }
 
 static void test_deep_and_long(void)
@@ -134,7 +198,9 @@ int main(void)
 		{ "names that are not mangled", test_not_mangled },
 		{ "text of exponential length", test_exponential },
 		{ "deep and long names", test_deep_and_long },
+		{ "endless names", test_endless },
 		{ "all names of a library and of programs", test_all_names },
+		{ "many endless names", test_many_endless },
 	};
 
 	scratch_enter();
