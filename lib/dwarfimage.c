@@ -207,3 +207,47 @@ uint8_t *ow_dwarfimage_make(const struct ow_object *obj, size_t *own,
 	free(im.bytes);
 	return NULL;
 }
+
+#define EMPTY_NAMES "\0.debug_info\0.shstrtab"
+
+static const struct empty {
+	Elf64_Ehdr head;
+	Elf64_Shdr sections[3]; /* none, too short for a unit, the names */
+	char names[sizeof(EMPTY_NAMES)];
+} empty = {
+	.head = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+			     ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_REL,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_shoff = offsetof(struct empty, sections),
+		.e_ehsize = sizeof(Elf64_Ehdr),
+		.e_shentsize = sizeof(Elf64_Shdr),
+		.e_shnum = 3,
+		.e_shstrndx = 2,
+	},
+	.sections = {
+		[1] = {
+			.sh_name = 1,
+			.sh_type = SHT_PROGBITS,
+			.sh_offset = offsetof(struct empty, names),
+			.sh_size = 1,
+			.sh_addralign = 1,
+		},
+		[2] = {
+			.sh_name = sizeof("\0.debug_info"),
+			.sh_type = SHT_STRTAB,
+			.sh_offset = offsetof(struct empty, names),
+			.sh_size = sizeof(EMPTY_NAMES),
+			.sh_addralign = 1,
+		},
+	},
+	.names = EMPTY_NAMES,
+};
+
+const uint8_t *ow_dwarfimage_empty(size_t *size_ret)
+{
+	*size_ret = sizeof(empty);
+	return (const uint8_t *)&empty;
+}

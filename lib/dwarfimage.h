@@ -29,4 +29,7 @@ bool ow_dwarfimage_is_needed(const struct ow_object *obj);
 uint8_t *ow_dwarfimage_make(const struct ow_object *obj, size_t *own,
 			    size_t *size_ret);
 
+/* An image that libdw takes for one with DWARF, and that has none; static. */
+const uint8_t *ow_dwarfimage_empty(size_t *size_ret);
+
 #endif /* OW_DWARFIMAGE_H */

@@ -75,6 +75,7 @@ struct ow_lines {
 	bool in_root;     /* which is not in the system's own folders */
 	struct ow_object *debug, *alt; /* or NULL; owned */
 	struct dwarf main, shared;     /* shared by dwz, where alt is */
+	struct dwarf none; /* where libdw would open an alt itself */
 	struct range *ranges;
 	size_t nr, room;
 	struct unit *units;
@@ -100,6 +101,21 @@ static bool dwarf_init(struct dwarf *d, const struct ow_object *obj,
 	ow_unitcost_init(&d->cost, (const uint8_t *)bytes, size);
 	elf_version(EV_CURRENT);
 	d->elf = elf_memory(bytes, size);
+	if (d->elf)
+		d->dw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
+	return d->dw;
+}
+
+/*
+ * libdw opens what a .gnu_debugaltlink names, whatever that is, for a Dwarf that has
+ * no other one yet.
+ */
+static bool none_init(struct dwarf *d)
+{
+	size_t size;
+	const uint8_t *bytes = ow_dwarfimage_empty(&size);
+
+	d->elf = elf_memory((char *)bytes, size);
 	if (d->elf)
 		d->dw = dwarf_begin_elf(d->elf, DWARF_C_READ, NULL);
 	return d->dw;
@@ -169,8 +185,11 @@ static void find_shared(struct ow_lines *l, const struct ow_object *from,
 	}
 	l->alt = ow_debugfile_open_alt(name, path, id, size, root,
 				       use_debuginfod);
-	if (l->alt && dwarf_init(&l->shared, l->alt, &l->own) && pay_shared(l))
+	if (l->alt && dwarf_init(&l->shared, l->alt, &l->own) &&
+	    pay_shared(l)) {
+		dwarf_setalt(l->shared.dw, l->none.dw);
 		dwarf_setalt(l->main.dw, l->shared.dw);
+	}
 }
 
 static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
@@ -273,7 +292,9 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 	l->in_root = obj->root;
 	l->scopes.work_left = MOST_WORK;
 	from = find_dwarf(l, obj, use_debuginfod);
-	if (from && dwarf_init(&l->main, from, &l->own)) {
+	if (from && dwarf_init(&l->main, from, &l->own) &&
+	    none_init(&l->none)) {
+		dwarf_setalt(l->main.dw, l->none.dw);
 		find_shared(l, from, obj->root, use_debuginfod);
 		if (!index_units(l))
 			ow_budget_refuse(obj->path, "an index of its DWARF");
@@ -298,6 +319,7 @@ void ow_lines_destroy(struct ow_lines *l)
 	ow_splitfiles_deinit(&l->splits);
 	dwarf_deinit(&l->main);
 	dwarf_deinit(&l->shared);
+	dwarf_deinit(&l->none);
 	ow_object_close(l->debug);
 	ow_object_close(l->alt);
 	free(l->ranges);
@@ -527,8 +549,9 @@ static bool find_split(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *ret)
 	if (!path)
 		return false;
 	if (l->in_root || !ow_path_is_own(path)) {
-		ow_leave_out(l->path, "split DWARF in a file that others "
-				      "than root and this user could replace");
+		ow_leave_out(l->path, "split DWARF in a file that others than "
+				      "root and this user could replace, or "
+				      "that is on no disk");
 		return false;
 	}
 	ow_filemap_begin_others();
@@ -539,9 +562,12 @@ static bool find_split(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *ret)
 		l->is_cut = true;
 		return false;
 	}
-	return !failed && type == DW_UT_skeleton &&
-	       dwarf_tag(ret) == DW_TAG_compile_unit &&
-	       ow_splitfiles_add(&l->splits, ret, path);
+	if (failed || type != DW_UT_skeleton ||
+	    dwarf_tag(ret) != DW_TAG_compile_unit ||
+	    !ow_splitfiles_add(&l->splits, ret, path))
+		return false;
+	dwarf_setalt(dwarf_cu_getdwarf(ret->cu), l->none.dw);
+	return true;
 }
 
 size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,

@@ -12,6 +12,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "identity.h"
+
 #define MOST_LINKS 40 /* as the kernel's */
 
 /* Where a walk has come to, and what is left of the path. */
@@ -155,7 +157,8 @@ bool ow_path_is_own(const char *path)
 {
 	int fd = ow_ownpath_open(path, false);
 	struct stat st;
-	bool is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	bool is_file = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		       ow_identity_is_kept(fd);
 
 	if (fd >= 0)
 		close(fd);

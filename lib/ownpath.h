@@ -16,8 +16,9 @@
 int ow_ownpath_open(const char *path, bool make);
 
 /*
- * Return true if such a path leads to a regular file: for what is opened by name by
- * code that doesn't look at what it opens.
+ * Return true if such a path leads to a regular file on a disk, or in memory, that
+ * no program serves and that is none of /proc's: for what is opened by name by code
+ * that doesn't look at what it opens.
  */
 bool ow_path_is_own(const char *path);
 

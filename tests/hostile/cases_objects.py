@@ -458,6 +458,44 @@ def test_split(context):
             'says', done.stderr)
 
 
+@case('objects: split DWARF in a file of /proc')
+def test_split_proc(context):
+    need_root()
+    target = run_changed(context, split('/proc/kmsg'))
+    done = check_stack(context, target, '-i')
+    check(': split DWARF in a file that others' in done.stderr, 'says',
+          done.stderr)
+
+
+def alt_link(path):
+    """A function whose name is in a file there that dwz(1) is said to have made."""
+    def change(elf):
+        code = elf.section('.text')
+        span = struct.pack('<QQ', code.vaddr, code.size)
+        elf.hide('.debug_info', '.debug_abbrev', '.debug_aranges')
+        elf.add('.debug_abbrev', bytes([
+            1, 0x11, 1, 0x11, 0x01, 0x12, 0x07, 0, 0,              # unit
+            2, 0x2e, 1, 0x03, 0xa1, 0x3e, 0x11, 0x01, 0x12, 0x07, 0, 0,
+            3, 0x1d, 0, 0x31, 0xa0, 0x3e, 0x11, 0x01, 0x12, 0x07, 0, 0,
+            0]))
+        unit = (struct.pack('<HIB', 4, 0, 8) + b'\1' + span +
+                b'\2' + bytes(4) + span + b'\3' + bytes(4) + span + b'\0\0')
+        elf.add('.debug_info', struct.pack('<I', len(unit)) + unit)
+        elf.add('.gnu_debugaltlink', path.encode() + b'\0' + b'\x5a' * 20)
+    return change
+
+
+@case('objects: a FIFO that common DWARF is said to be in')
+def test_alt_link(context):
+    path = os.path.join(context.tmp, 'fifo')
+    os.mkfifo(path)
+    target = run_changed(context, alt_link(path))
+    done = Done(context, 'stack', '-i', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    check('wait_here' in done.stdout and 'outer' in done.stdout, 'names',
+          done.stdout)
+
+
 def shared_abbreviations(elf):
     """Units whose DIE has the last one of a long table, each."""
     code = elf.section('.text')

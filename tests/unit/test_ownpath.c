@@ -89,12 +89,33 @@ static void test_others(void)
 	CHECK(found("to-theirs", false) == -EPERM);
 }
 
+static bool is_own(const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", here, name);
+	return ow_path_is_own(path);
+}
+
+/* Files that may be opened by name: reading some of /proc never ends. */
+static void test_files(void)
+{
+	CHECK(scratch_run("mkdir -p f && touch f/file && mkfifo f/fifo"));
+	CHECK(is_own("f/file"));
+	CHECK(!is_own("f/fifo") && !is_own("f") && !is_own("f/none"));
+	CHECK(!ow_path_is_own("/dev/zero"));
+	CHECK(!ow_path_is_own("/proc/version") &&
+	      !ow_path_is_own("/proc/kmsg"));
+	CHECK(!ow_path_is_own("/sys/kernel/notes"));
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "ours", test_ours },
 		{ "made", test_made },
 		{ "others'", test_others },
+		{ "files", test_files },
 	};
 
 	scratch_enter();
