@@ -48,6 +48,7 @@ struct ow_jitmap {
 	char path[OW_PERFPLACE_PATH];
 	size_t taken;           /* bytes, with what lines take when parsed */
 	size_t own;             /* bytes taken from the budget */
+	size_t names;           /* bytes of the names that were found */
 	struct ow_bytebuf text; /* files' bytes, one behind the other */
 	size_t begin;           /* where in it the present file's begin */
 	struct mark *marks;
@@ -498,7 +499,9 @@ bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, uint64_t time,
 
 	if (!m || !find(m, time, ow_frame_lookup_pc(f), &sym))
 		return false;
-	name->function = ow_intern_add(&j->names, sym.name);
+	name->function = ow_intern_add_for(&j->names, sym.name, &m->names);
+	if (!name->function)
+		ow_budget_refuse(m->path, "a copy of more of its names");
 	name->offset = f->pc - sym.vaddr;
 	name->module = m->path;
 	return name->function;

@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "hash.h"
+
+#define SHARES        4 /* a user has one of so many */
+#define FIRST_BUCKETS 64
 
 struct ow_intern_string {
 	struct ow_intern_string *next;
@@ -14,13 +18,20 @@ struct ow_intern_string {
 	char text[];
 };
 
+/* Beside the first buckets, which take little, all are of the budget. */
 static void grow(struct ow_intern *in)
 {
-	size_t nr = in->nr_buckets ? in->nr_buckets * 2 : 64;
-	struct ow_intern_string **buckets = calloc(nr, sizeof(*buckets));
+	size_t nr = in->nr_buckets ? in->nr_buckets * 2 : FIRST_BUCKETS;
+	size_t more = in->nr_buckets * sizeof(*in->buckets);
+	struct ow_intern_string **buckets;
 
-	if (!buckets)
+	if (!ow_budget_take(&in->own, more))
 		return;
+	buckets = calloc(nr, sizeof(*buckets));
+	if (!buckets) {
+		ow_budget_give(&in->own, more);
+		return;
+	}
 	for (size_t i = 0; i < in->nr_buckets; i++) {
 		struct ow_intern_string *s, *next;
 
@@ -42,7 +53,28 @@ static bool is_text(const struct ow_intern_string *s, const char *text,
 	       strcmp(s->text + len, end) == 0;
 }
 
-const char *ow_intern_add(struct ow_intern *in, const char *text)
+/* Memory of the budget for a user, or for nobody; or NULL. */
+static void *get(struct ow_intern *in, size_t size, size_t *used)
+{
+	size_t most = ow_budget_share(in->own);
+	void *memory;
+
+	if (used) {
+		most = (most + *used) / SHARES;
+		most = *used < most ? most - *used : 0;
+	}
+	if (size > most || !ow_budget_take(&in->own, size))
+		return NULL;
+	memory = malloc(size);
+	if (!memory)
+		ow_budget_give(&in->own, size);
+	else if (used)
+		*used += size;
+	return memory;
+}
+
+const char *ow_intern_add_for(struct ow_intern *in, const char *text,
+			      size_t *used)
 {
 	struct ow_intern_string *s, **bucket;
 	const char *end = "";
@@ -65,7 +97,7 @@ const char *ow_intern_add(struct ow_intern *in, const char *text)
 	for (s = *bucket; s; s = s->next)
 		if (s->hash == hash && is_text(s, text, len, end))
 			return s->text;
-	s = malloc(sizeof(*s) + len + strlen(end) + 1);
+	s = get(in, sizeof(*s) + len + strlen(end) + 1, used);
 	if (!s)
 		return NULL;
 	s->hash = hash;
@@ -75,6 +107,11 @@ const char *ow_intern_add(struct ow_intern *in, const char *text)
 	*bucket = s;
 	in->nr++;
 	return s->text;
+}
+
+const char *ow_intern_add(struct ow_intern *in, const char *text)
+{
+	return ow_intern_add_for(in, text, NULL);
 }
 
 void ow_intern_deinit(struct ow_intern *in)
@@ -88,5 +125,6 @@ void ow_intern_deinit(struct ow_intern *in)
 		}
 	}
 	free(in->buckets);
+	ow_budget_give(&in->own, in->own);
 	*in = (struct ow_intern){ 0 };
 }

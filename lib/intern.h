@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Strings kept once each, until all of them go. */
+/* Strings kept once each, in memory of the budget, until all of them go. */
 #ifndef OW_INTERN_H
 #define OW_INTERN_H
 
@@ -11,13 +11,24 @@ struct ow_intern_string;
 struct ow_intern {
 	struct ow_intern_string **buckets;
 	size_t nr, nr_buckets; /* a power of two */
+	size_t own;            /* bytes taken from the budget */
 };
 
 /* Bytes of a text that are kept; "..." stands for the rest. */
 #define OW_INTERN_LONGEST 16384
 
-/* The kept copy of text, or NULL for NULL and when out of memory. */
+/*
+ * The kept copy of text, or NULL for NULL, when out of memory, and where it would take
+ * more than the strings may have (budget.h).
+ */
 const char *ow_intern_add(struct ow_intern *in, const char *text);
+
+/*
+ * The same for one of several users of the strings, which has *used bytes of them: it
+ * may have a quarter of what the others leave over.
+ */
+const char *ow_intern_add_for(struct ow_intern *in, const char *text,
+			      size_t *used);
 
 void ow_intern_deinit(struct ow_intern *in);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "grow.h"
 #include "hash.h"
 
@@ -46,11 +47,18 @@ const struct ow_name *ow_namecache_find(const struct ow_namecache *c,
 static bool grow(struct ow_namecache *c)
 {
 	struct ow_namecache bigger = *c;
+	size_t more;
 
 	bigger.room = c->room ? 2 * c->room : 256;
-	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
-	if (!bigger.entries)
+	more = (bigger.room - c->room) * sizeof(*c->entries);
+	if (!ow_budget_take(&c->own, more))
 		return false;
+	bigger.own = c->own;
+	bigger.entries = calloc(bigger.room, sizeof(*bigger.entries));
+	if (!bigger.entries) {
+		ow_budget_give(&c->own, more);
+		return false;
+	}
 	for (size_t i = 0; i < c->room; i++) {
 		const struct ow_namecache_entry *e = &c->entries[i];
 
@@ -78,13 +86,27 @@ bool ow_namecache_expect(struct ow_namecache *c, uint64_t pc, bool back)
 	return true;
 }
 
+static bool make_room(struct ow_namecache *c, size_t nr)
+{
+	size_t before = c->room_names;
+
+	/* ow_grow() makes room for twice as many and some more. */
+	if (c->nr_names + nr > c->room_names &&
+	    ow_budget_share(c->own) <
+		    (c->room_names + nr + OW_GROW_LEAST) * sizeof(*c->names))
+		return false;
+	return ow_grow(&c->names, &c->room_names, c->nr_names + nr,
+		       sizeof(*c->names)) &&
+	       ow_budget_take(&c->own,
+			      (c->room_names - before) * sizeof(*c->names));
+}
+
 void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
 		      const struct ow_name *names, size_t nr)
 {
 	struct ow_namecache_entry *e;
 
-	if (!ow_grow(&c->names, &c->room_names, c->nr_names + nr,
-		     sizeof(*c->names)))
+	if (!make_room(c, nr))
 		return;
 	ow_namecache_expect(c, pc, back);
 	e = c->room ? slot_of(c, pc, back) : NULL;
@@ -100,5 +122,6 @@ void ow_namecache_deinit(struct ow_namecache *c)
 {
 	free(c->names);
 	free(c->entries);
+	ow_budget_give(&c->own, c->own);
 	*c = (struct ow_namecache){ 0 };
 }

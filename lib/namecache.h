@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What frames were named before: stacks repeat themselves. */
+/*
+ * What frames were named before: stacks repeat themselves.  Where its memory, of the
+ * budget, is spent, more frames are named anew each time.
+ */
 #ifndef OW_NAMECACHE_H
 #define OW_NAMECACHE_H
 
@@ -13,6 +16,7 @@ struct ow_namecache {
 	size_t nr_names, room_names;
 	struct ow_namecache_entry *entries; /* hashed, at most half full */
 	size_t nr, room;
+	size_t own; /* bytes taken from the budget */
 };
 
 /*
@@ -24,11 +28,11 @@ const struct ow_name *ow_namecache_find(const struct ow_namecache *c,
 
 /*
  * Make an entry without names, if there is none for pc; false if there is, or
- * when out of memory.
+ * there is no memory for it.
  */
 bool ow_namecache_expect(struct ow_namecache *c, uint64_t pc, bool back);
 
-/* Out of memory, it is forgotten. */
+/* What there is no memory for is forgotten. */
 void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
 		      const struct ow_name *names, size_t nr);
 

@@ -5,6 +5,7 @@
 
 #include <outwind/outwind.h>
 
+#include "budget.h"
 #include "capture.h"
 #include "demangle.h"
 #include "error.h"
@@ -21,9 +22,16 @@
 #define FUNCTION_MAX ((uint64_t)1 << 24) /* bytes, where nobody tells */
 #define CALLS_MAX    OW_LINES_MOST
 
+/* Whose names are kept, in which memory. */
+struct source {
+	const char *path; /* for people; borrowed */
+	size_t used;      /* bytes of the kept names */
+};
+
 /* The tables of one object, made when the first name in it is wanted. */
 struct tables {
 	const struct ow_object *object; /* borrowed from the capture */
+	struct source source;
 	struct ow_symtab *symtab;
 	struct ow_lines *lines;
 };
@@ -36,6 +44,7 @@ struct ow_symbolizer {
 	size_t nr_tables;
 	struct ow_perfmap *perfmap;
 	bool perfmap_tried;
+	struct source jit, list; /* perfmap, and what the user gave */
 	struct ow_namecache cache;
 	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
 };
@@ -55,6 +64,7 @@ struct ow_symbolizer *ow_symbolizer_create(struct ow_capture *c,
 	}
 	s->capture = c;
 	s->flags = flags;
+	s->list.path = "list of names";
 	return s;
 }
 
@@ -85,6 +95,7 @@ static struct tables *tables_of(struct ow_symbolizer *s,
 			return &s->tables[i];
 	t = &s->tables[s->nr_tables++];
 	t->object = obj;
+	t->source = (struct source){ .path = obj->path };
 	t->symtab = ow_symtab_create(obj, use_debuginfod);
 	if (s->flags & (OW_SYMBOLIZER_INLINES | OW_SYMBOLIZER_LINES))
 		t->lines = ow_lines_create(obj, use_debuginfod);
@@ -103,30 +114,42 @@ void ow_symbolizer_forget(struct ow_symbolizer *s, const struct ow_object *obj)
 	}
 }
 
+/* A frame whose name can't be kept is shown without. */
+static const char *keep(struct ow_symbolizer *s, struct source *from,
+			const char *name)
+{
+	const char *kept = ow_intern_add_for(&s->strings, name, &from->used);
+
+	if (name && !kept)
+		ow_budget_refuse(from->path, "a copy of more of its names");
+	return kept;
+}
+
 /*
  * A raw name as people know it.  Linkers and .symtab of libraries append the
  * version, as in "poll@@GLIBC_2.2.5".
  */
-static const char *readable(struct ow_symbolizer *s, const char *raw)
+static const char *readable(struct ow_symbolizer *s, struct source *from,
+			    const char *raw)
 {
 	_cleanup_(ow_freep) char *copy = NULL;
 	_cleanup_(ow_freep) char *demangled = NULL;
 	const char *at;
 
 	if (!raw || s->flags & OW_SYMBOLIZER_RAW)
-		return ow_intern_add(&s->strings, raw);
+		return keep(s, from, raw);
 	at = strchr(raw, '@');
 	if (at && at > raw && strcmp(at, "@plt") != 0)
 		raw = copy = strndup(raw, at - raw);
 	if (!raw)
 		return NULL;
 	demangled = ow_demangle(raw);
-	return ow_intern_add(&s->strings, demangled ? demangled : raw);
+	return keep(s, from, demangled ? demangled : raw);
 }
 
 /* As disassemblers and gdb call them. */
-static bool name_stub(struct ow_symbolizer *s, const struct tables *t,
-		      uint64_t vaddr, struct ow_name *name)
+static bool name_stub(struct ow_symbolizer *s, struct tables *t, uint64_t vaddr,
+		      struct ow_name *name)
 {
 	_cleanup_(ow_freep) char *text = NULL;
 	struct ow_plt_stub stub;
@@ -140,35 +163,35 @@ static bool name_stub(struct ow_symbolizer *s, const struct tables *t,
 			return false;
 		stub.name = sym.name;
 	}
-	stub.name = readable(s, stub.name);
+	stub.name = readable(s, &t->source, stub.name);
 	if (!stub.name || asprintf(&text, "%s@plt", stub.name) < 0) {
 		text = NULL;
 		return false;
 	}
-	name->function = ow_intern_add(&s->strings, text);
+	name->function = keep(s, &t->source, text);
 	name->offset = name->module_offset - stub.vaddr;
 	return true;
 }
 
 /* The function that was linked at vaddr. */
-static bool name_function(struct ow_symbolizer *s, const struct tables *t,
+static bool name_function(struct ow_symbolizer *s, struct tables *t,
 			  uint64_t vaddr, struct ow_name *name)
 {
 	struct ow_symbol sym;
 
 	if (!t->symtab || !ow_symtab_find(t->symtab, vaddr, &sym))
 		return name_stub(s, t, vaddr, name);
-	name->function = readable(s, sym.name);
+	name->function = readable(s, &t->source, sym.name);
 	name->offset = name->module_offset - sym.vaddr;
 	return true;
 }
 
-static void set_line(struct ow_symbolizer *s, const struct ow_line *call,
-		     struct ow_name *name)
+static void set_line(struct ow_symbolizer *s, struct source *from,
+		     const struct ow_line *call, struct ow_name *name)
 {
 	if (!(s->flags & OW_SYMBOLIZER_LINES))
 		return;
-	name->file = ow_intern_add(&s->strings, call->file);
+	name->file = keep(s, from, call->file);
 	name->line = call->line;
 	name->column = call->column;
 }
@@ -178,7 +201,7 @@ static void set_line(struct ow_symbolizer *s, const struct ow_line *call,
  * symbol as a rule: then all frames of it are called alike, whether there is
  * DWARF or not.  names[0] is filled in for all of them.
  */
-static size_t name_calls(struct ow_symbolizer *s, const struct tables *t,
+static size_t name_calls(struct ow_symbolizer *s, struct tables *t,
 			 uint64_t vaddr, struct ow_name *names)
 {
 	struct ow_name base = names[0], *last;
@@ -190,8 +213,8 @@ static size_t name_calls(struct ow_symbolizer *s, const struct tables *t,
 	for (size_t i = 0; i < nr; i++) {
 		names[i] = base;
 		names[i].is_inline = calls[i].is_inline;
-		names[i].function = readable(s, calls[i].function);
-		set_line(s, &calls[i], &names[i]);
+		names[i].function = readable(s, &t->source, calls[i].function);
+		set_line(s, &t->source, &calls[i], &names[i]);
 	}
 	/* Without inlined calls the line is still the innermost one. */
 	if (nr > 1 && !(s->flags & OW_SYMBOLIZER_INLINES)) {
@@ -220,7 +243,8 @@ static void name_jit(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 	s->perfmap_tried = true;
 	if (!s->perfmap || !ow_perfmap_find(s->perfmap, lookup, &sym))
 		return;
-	name->function = ow_intern_add(&s->strings, sym.name);
+	s->jit.path = ow_perfmap_path(s->perfmap);
+	name->function = keep(s, &s->jit, sym.name);
 	name->offset = pc - sym.vaddr;
 	if (!name->module)
 		name->module =
@@ -241,7 +265,7 @@ static void name_by_table(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 	    !ow_nametable_find(s->capture->names, lookup, &raw, &offset) ||
 	    offset >= FUNCTION_MAX)
 		return;
-	name->function = readable(s, raw);
+	name->function = readable(s, &s->list, raw);
 	name->offset = offset + (pc - lookup);
 }
 

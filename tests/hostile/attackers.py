@@ -63,6 +63,10 @@ FILES = {
     'many lines': cases_objects.many_lines,
     'far origins': cases_objects.far_origins,
 }
+# Of other programs' files, with arguments.
+OTHER_FILES = {
+    'different names': (cases_objects.different_names, 'manynames', '100'),
+}
 LINKED = 'changed.debug'  # as debug_link() has it
 SPARSE_SIZE = 10 << 30  # of the files of sparse() and debug_link()
 
@@ -95,6 +99,9 @@ class Attackers:
             self.add(name, command)
         for name, change in FILES.items():
             self.add_file(name, change)
+        for name, (change, program, *arguments) in OTHER_FILES.items():
+            path = self.write_file(name, change, program)
+            self.commands[name] = [path, *arguments]
         self.add_leased()
         self.commands['short processes'] = [*NOBODY, 'sh', '-c', SHORT]
         self.commands['library that is cut off'] = [
@@ -117,16 +124,21 @@ class Attackers:
             self.path(word) if word.endswith('.so') else word
             for word in command[1:]]
 
-    def add_file(self, name, change):
-        """Two programs of that file: one waits, and one works."""
-        path = os.path.join(self.folder(name), 'through')
+    def write_file(self, name, change, program):
+        """Write a program with other sections, and return its path."""
+        path = os.path.join(self.folder(name), program)
         # By another process: memory that is ours counts for what we start, too.
         writer = multiprocessing.Process(
             target=cases_objects.write_changed,
-            args=(self.path('through'), change, path,
+            args=(self.path(program), change, path,
                   SPARSE_SIZE if change is cases_objects.sparse else None))
         writer.start()
         writer.join()
+        return path
+
+    def add_file(self, name, change):
+        """Two programs of that file: one waits, and one works."""
+        path = self.write_file(name, change, 'through')
         if change is cases_objects.debug_link:
             self.add_debug_file(os.path.join(os.path.dirname(path), LINKED))
         self.commands[name] = [path]
@@ -159,8 +171,10 @@ def forgotten():
                 if source.endswith('.c')}
     known = {word for command in [*PROGRAMS.values(), *OTHERS]
              for word in command}
+    known |= {program for _, program, *_ in OTHER_FILES.values()}
     changes = {name for name, value in inspect.getmembers(
         cases_objects, inspect.isfunction)
                if list(inspect.signature(value).parameters) == ['elf']}
     return sorted(programs - known - set(NO_ATTACKERS)) + sorted(
-        changes - {change.__name__ for change in FILES.values()})
+        changes - {change.__name__ for change in FILES.values()} -
+        {change.__name__ for change, *_ in OTHER_FILES.values()})

@@ -4,6 +4,7 @@
 import errno
 import lzma
 import os
+import random
 import re
 import resource
 import struct
@@ -70,10 +71,11 @@ def write_changed(program, change, path, size=None):
         os.truncate(path, size)
 
 
-def run_changed(context, change, *arguments, name='changed', size=None):
+def run_changed(context, change, *arguments, name='changed', size=None,
+                program='through'):
     """Start a copy of a known program with other sections."""
     path = os.path.join(context.tmp, name)
-    write_changed(context.program('through'), change, path, size)
+    write_changed(context.program(program), change, path, size)
     while True:
         # What another test starts may have our file open for a moment.
         try:
@@ -169,6 +171,35 @@ def test_endless_names(context):
     check(done.status == 0, 'status', done.stderr)
     check(';_Z7f' in done.stdout, 'names', done.stdout)
     context.note('%.2f s' % done.cpu)
+
+
+def different_names(elf):
+    """A name of 16 KB for each two bytes, all different, in 400 KB of strings."""
+    field = elf.section('.field')
+    index = elf.sections.index(field)
+    letters = random.Random(1).choices(b'abcdefghijklmnopqrstuvwxyz',
+                                       k=field.size + 16384)
+    strings = elf.add('.strings', b'\0' + bytes(letters) + b'\0',
+                      elfmake.SHT_STRTAB)
+    each = (elfmake.symbol(1 + i, field.vaddr + i, 2, index)
+            for i in range(0, field.size - 1, 2))
+    elf.hide('.symtab')
+    elf.add('.symbols', elfmake.symbol(0, 0, 0) + b''.join(each),
+            elfmake.SHT_SYMTAB, link=strings)
+
+
+@case('objects: different names of 16 KB for 100,000 frames')
+def test_different_names(context):
+    target = run_changed(context, different_names, '100', program='manynames')
+    for command in (['stack', '-n', '0'], ['stack', '--json', '-n', '0']):
+        done = Done(context, *command, target.pid)
+        check(done.status == 0, 'status %d' % done.status, done.stderr)
+        context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+        check_bounded(done)
+        check_says(done, '/changed: a copy of more of its names')
+    # Others of the same run have theirs.
+    check('"__libc_start_main"' in done.stdout, 'the first thread',
+          done.stdout[:1000])
 
 
 def uleb(n):

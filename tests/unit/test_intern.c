@@ -7,6 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <outwind/outwind.h>
+
+#include "budget.h"
 #include "test.h"
 
 #define STAGES 14 /* of names that collide: there are two pieces for each */
@@ -41,6 +44,33 @@ static void test_long(void)
 	CHECK(ow_intern_add(&in, text) == kept);
 	ow_intern_deinit(&in);
 	free(text);
+}
+
+/* A user may have a quarter of what others leave over, and all of them a share. */
+static void test_budget(void)
+{
+	struct ow_intern in = { 0 };
+	size_t used[2] = { 0 };
+	char text[1024];
+	int i, nr[2] = { 0 };
+
+	ow_memory_limit(1 << 20);
+	memset(text, 'x', sizeof(text));
+	for (i = 0; i < 2000; i++) {
+		snprintf(text, sizeof(text), "%01000d", i);
+		nr[i / 1000] += ow_intern_add_for(&in, text, &used[i / 1000]) !=
+				NULL;
+	}
+	CHECK(nr[0] >= 50 && nr[0] <= 64 && used[0] <= 65536);
+	CHECK(nr[1] >= 35 && nr[1] < nr[0] && used[1] < used[0]);
+	/* What is kept is found, and there is room for others' names. */
+	snprintf(text, sizeof(text), "%01000d", 0);
+	CHECK(ow_intern_add_for(&in, text, &used[0]));
+	CHECK(ow_intern_add(&in, "name"));
+	CHECK(in.own >= used[0] + used[1]);
+	ow_intern_deinit(&in);
+	CHECK(ow_budget_share(0) == (1 << 20) / 4);
+	ow_memory_limit((uint64_t)512 << 20);
 }
 
 static uint32_t fnv(uint32_t state, uint32_t piece)
@@ -110,6 +140,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "each once", test_once },
 		{ "long ones are cut", test_long },
+		{ "shares of the budget", test_budget },
 		{ "names that collide", test_collisions },
 	};
 
