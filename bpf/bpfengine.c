@@ -123,7 +123,7 @@ static void engine_stop(struct ow_recorder *r)
 	struct ow_bpfengine *e = r->priv;
 
 	ow_bpfload_detach(e);
-	while (ow_bpfevents_take(r, TICK_NS))
+	while (ow_bpfevents_take(r, TICK_NS) && !ow_images_must_end(&r->images))
 		;
 	ow_bpftables_stop(&e->tables);
 	e->ended = ow_now_ns();

@@ -311,7 +311,7 @@ int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	if (!image)
 		return -OW_CODE_ABSENT;
 	publish(r, pid, image, false);
-	ow_bpftables_wait(&e->tables);
+	ow_bpftables_wait(&e->tables, &r->images);
 	return 0;
 }
 
@@ -327,7 +327,7 @@ static void look_at_all(struct ow_recorder *r, DIR *dir)
 	bool is_new;
 	int pid;
 
-	while ((d = readdir(dir)) != NULL) {
+	while (!ow_images_must_end(&r->images) && (d = readdir(dir)) != NULL) {
 		pid = atoi(d->d_name);
 		image = pid > 0 ? ow_images_look(&r->images, pid, &is_new) :
 				  NULL;
@@ -345,5 +345,5 @@ void ow_bpfknown_add_all(struct ow_recorder *r)
 		return;
 	look_at_all(r, dir);
 	closedir(dir);
-	ow_bpftables_wait(&e->tables);
+	ow_bpftables_wait(&e->tables, &r->images);
 }

@@ -7,11 +7,13 @@
 
 #include "error.h"
 #include "fdeindex.h"
+#include "monotonic.h"
 #include "tablegen.h"
 #include "tablemap.h"
 
-#define MOST_MAKING 2  /* threads that make tables */
-#define HASTE       10 /* of nice(2) */
+#define MOST_MAKING 2         /* threads that make tables */
+#define HASTE       10        /* of nice(2) */
+#define TICK_NS     100000000 /* between looks at whether to wait any longer */
 
 static void *work(void *arg);
 
@@ -251,12 +253,23 @@ bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
 	return is_settled;
 }
 
-void ow_bpftables_wait(struct ow_bpftables *t)
+/* With the lock, until a thread has done something, or a tick has passed. */
+static void wait_tick(struct ow_bpftables *t)
+{
+	uint64_t ns = ow_now_ns() + TICK_NS;
+	const struct timespec until = { (time_t)(ns / 1000000000),
+					(long)(ns % 1000000000) };
+
+	pthread_cond_clockwait(&t->in.changed, &t->in.lock, CLOCK_MONOTONIC,
+			       &until);
+}
+
+void ow_bpftables_wait(struct ow_bpftables *t, const struct ow_images *im)
 {
 	pthread_mutex_lock(&t->in.lock);
-	while (!t->in.stop &&
+	while (!t->in.stop && !(im && ow_images_must_end(im)) &&
 	       (t->due.nr || t->making || t->in.nr_made || t->in.entering))
-		pthread_cond_wait(&t->in.changed, &t->in.lock);
+		wait_tick(t);
 	pthread_mutex_unlock(&t->in.lock);
 }
 
@@ -264,7 +277,7 @@ bool ow_bpftables_forget(struct ow_bpftables *t)
 {
 	bool is_done;
 
-	ow_bpftables_wait(t);
+	ow_bpftables_wait(t, NULL);
 	pthread_mutex_lock(&t->in.lock);
 	is_done = ow_kerneltables_clear(&t->in);
 	pthread_mutex_unlock(&t->in.lock);

@@ -6,6 +6,7 @@
 #ifndef OW_BPFTABLES_H
 #define OW_BPFTABLES_H
 
+#include "images.h"
 #include "kerneltables.h"
 #include "sampledobjects.h"
 #include "tablesdue.h"
@@ -47,8 +48,11 @@ void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number);
 bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
 			     uint64_t *since);
 
-/* Wait until there is nothing to make. */
-void ow_bpftables_wait(struct ow_bpftables *t);
+/*
+ * Wait until there is nothing to make, or the recorder of the images is to end, which
+ * may be NULL.
+ */
+void ow_bpftables_wait(struct ow_bpftables *t, const struct ow_images *im);
 
 /* Return true if no thread works with the object, which may be closed then. */
 bool ow_bpftables_release(struct ow_bpftables *t, uint32_t number);

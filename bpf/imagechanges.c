@@ -28,6 +28,11 @@
 #define SHARE_NS     250000000 /* until one object of a user's counts no more */
 #define SILENT_NS    60000000000 /* until it is asked about the process again */
 
+bool ow_images_must_end(const struct ow_images *im)
+{
+	return im->asked && *im->asked >= im->patience;
+}
+
 /* What a delegate asks of the kernel about a process; lost with the delegate. */
 struct look {
 	pid_t pid;
@@ -152,7 +157,7 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 	};
 	enum ow_delegation end;
 
-	if (!l || ow_now_ns() < user->silent_until) {
+	if (!l || ow_images_must_end(im) || ow_now_ns() < user->silent_until) {
 		destroy_look(l);
 		return NULL;
 	}
@@ -209,6 +214,8 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 	struct ow_image_share *share;
 	uint32_t number;
 
+	if (ow_images_must_end(im))
+		return 0;
 	im->objects->is_full = !may_open(im, user);
 	number = ow_sampledobjects_number(im->objects, user->live, map, seen);
 	im->objects->is_full = false;
@@ -230,7 +237,7 @@ static void fill_range(struct ow_images *im, const struct ow_mapping *map,
 
 	r->object = number;
 	r->mapped = r->object ? r->object : OW_BPF_NO_ROOM;
-	im->nr_refused += r->object == 0;
+	im->nr_refused += r->object == 0 && !ow_images_must_end(im);
 	obj = ow_sampledobjects_get(im->objects, r->object);
 	if (!obj ||
 	    !ow_object_bias(obj, map->start, map->inode ? map->off : 0, &bias))
@@ -343,6 +350,8 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	uint32_t nr;
 
 	*is_new = false;
+	if (ow_images_must_end(im))
+		return NULL;
 	if (!user || user->is_gone)
 		user = ow_imageusers_add(im, pid, user ? as_of : 0);
 	if (!user)
@@ -406,6 +415,12 @@ struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
 			break;
 		if (is_silent(im, pid))
 			return fail_silent(pid, err);
+		if (ow_images_must_end(im)) {
+			ow_fail(err, OW_CODE_TIMEOUT,
+				"process %d was not looked at: interrupted",
+				pid);
+			return NULL;
+		}
 		usleep(1000);
 	}
 	ow_fail(err, OW_CODE_ABSENT, "no process %d, or it has no memory", pid);

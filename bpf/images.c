@@ -39,6 +39,8 @@ void ow_images_renew(struct ow_images *im)
 		.objects = im->objects,
 		.kernel = im->kernel,
 		.changes = im->changes,
+		.asked = im->asked,
+		.patience = im->patience,
 		.evictions = im->evictions,
 		.forget = im->forget,
 		.arg = im->arg,

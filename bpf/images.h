@@ -66,8 +66,10 @@ struct ow_images {
 	struct ow_image **placed; /* by the unit of their block */
 	struct ow_image_limbo *limbo;
 	size_t nr_limbo, room_limbo;
-	uint64_t evictions; /* images whose block another one needed */
-	bool is_closed;     /* none is placed any more */
+	uint64_t evictions;        /* images whose block another one needed */
+	bool is_closed;            /* none is placed any more */
+	const volatile int *asked; /* for the recorder's end, so often; or NULL */
+	int patience; /* asked so often, it looks at no process any more */
 	/* Called before ranges of an image go; or NULL. */
 	void (*forget)(void *arg, struct ow_image *image);
 	void *arg;
@@ -125,6 +127,9 @@ struct ow_image *ow_images_of(struct ow_images *im, pid_t pid);
 
 /* Until when what a process has mapped is known; 0 if nothing is. */
 uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid);
+
+/* Return true if the recorder is to end before it has looked at more processes. */
+bool ow_images_must_end(const struct ow_images *im);
 
 /*
  * Look at what a process has mapped now.  Return its image, which is a new one

@@ -87,6 +87,8 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 	r->stats.frequency = r->options.frequency;
 	r->ops = engines[options->engine];
 	r->images.objects = &r->objects;
+	r->images.asked = options->asked;
+	r->images.patience = 1;
 	failed = ow_sampledobjects_init(&r->objects, options->naming, err);
 	if (!failed)
 		failed = r->ops->open(r, err);
@@ -114,8 +116,13 @@ void ow_recorder_close(struct ow_recorder *r)
 
 int ow_recorder_start(struct ow_recorder *r, struct ow_error *err)
 {
+	int failed;
+
 	r->stats.begun_ns = r->drained = ow_now_ns();
-	return r->ops->start(r, err);
+	failed = r->ops->start(r, err);
+	/* Samples are named in good order. */
+	r->images.patience = 2;
+	return failed;
 }
 
 void ow_recorder_stop(struct ow_recorder *r)
@@ -216,7 +223,8 @@ static bool drain_one(void *arg, const struct ow_recorded *from)
 	}
 	if (!d->is_last && may_be_named(d->recorder, from))
 		return false;
-	if (s.kind == OW_RECORD_OFF_CPU)
+	if (s.kind == OW_RECORD_OFF_CPU &&
+	    !ow_images_must_end(&d->recorder->images))
 		skip_tracing(d->recorder, &s);
 	d->take(d->arg, &s);
 	return true;
@@ -251,7 +259,8 @@ static int drain(struct draining *d, struct ow_error *err)
 
 	r->drained = begun;
 
-	ow_jitmaps_read(&r->images.jits, true);
+	if (!ow_images_must_end(&r->images))
+		ow_jitmaps_read(&r->images.jits, true);
 	ow_samplestore_drain(&r->store, drain_one, d);
 	if (begun > LATE_NS && !d->was_cut) {
 		ow_jitmaps_drop(&r->images.jits, begun - LATE_NS);

@@ -222,7 +222,9 @@ int cmd_top(int argc, char **argv)
 		{ NULL, 0, NULL, 0 },
 	};
 	struct request r = {
-		.options = { .events = OW_RECORD_CPU, .kernel = true },
+		.options = { .events = OW_RECORD_CPU,
+			     .kernel = true,
+			     .asked = interrupt_wishes() },
 		.seconds = 2,
 	};
 	int opt, status = EXIT_USAGE;

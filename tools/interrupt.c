@@ -4,15 +4,30 @@
 #include <signal.h>
 #include <stddef.h>
 
-static volatile sig_atomic_t came, came_again, counts[NSIG], most_noted;
+#include "clockns.h"
 
-static void note(int signal_nr)
+#define AT_ONCE_NS 300000000
+
+static volatile int wishes, most_noted;
+
+/* The signal of the last wish, for the handler alone. */
+static int last;
+static uint64_t last_ns; /* CLOCK_MONOTONIC */
+
+static void note(int number)
 {
-	came = 1;
-	if (++counts[signal_nr] > 1)
-		came_again = 1;
-	if (counts[signal_nr] >= most_noted)
-		signal(signal_nr, SIG_DFL);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (wishes && number != last && now - last_ns < AT_ONCE_NS)
+		return;
+	last = number;
+	last_ns = now;
+	if (wishes < most_noted) {
+		wishes++;
+		return;
+	}
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
 void interrupt_catch(int most)
@@ -22,7 +37,9 @@ void interrupt_catch(int most)
 	size_t i;
 
 	most_noted = most;
-
+	sigemptyset(&action.sa_mask);
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaddset(&action.sa_mask, signals[i]);
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
 		sigaction(signals[i], NULL, &before);
 		/* As nohup(1) has it. */
@@ -31,12 +48,17 @@ void interrupt_catch(int most)
 	}
 }
 
+const volatile int *interrupt_wishes(void)
+{
+	return &wishes;
+}
+
 bool interrupt_came(void)
 {
-	return came;
+	return wishes > 0;
 }
 
 bool interrupt_came_again(void)
 {
-	return came_again;
+	return wishes > 1;
 }

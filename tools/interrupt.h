@@ -5,12 +5,19 @@
 
 #include <stdbool.h>
 
-/* From now on so many of each such signal are noted, and the next one ends us. */
+/*
+ * From now on so many wishes to end are noted, and the next signal ends us.  Each
+ * signal is a wish, but for signals that differ and come at once: make(1) sends
+ * SIGTERM after a terminal's SIGINT.
+ */
 void interrupt_catch(int most);
+
+/* How many wishes were noted so far. */
+const volatile int *interrupt_wishes(void);
 
 bool interrupt_came(void);
 
-/* Return true if one of them came again: what takes long is to be left out. */
+/* Return true if there was a second wish: what takes long is to be left out. */
 bool interrupt_came_again(void);
 
 #endif /* OW_INTERRUPT_H */

@@ -192,6 +192,10 @@ static int sample(const struct record_request *r, struct profiling *g,
 	struct ow_recorder_stats s;
 	uint64_t since;
 
+	/* From now on there is something to keep. */
+	interrupt_catch(2);
+	if (!failed && interrupt_came())
+		complain("interrupted before anything was sampled");
 	ow_recorder_stats(rec, &s);
 	since = s.begun_ns;
 	p->begin_ns =
@@ -227,6 +231,7 @@ static void fill_options(const struct record_request *r,
 	o->frequency = r->frequency;
 	o->max_frames = (unsigned int)r->max_frames;
 	o->naming = r->naming;
+	o->asked = interrupt_wishes();
 }
 
 /* Stacks for which the profile had no room. */
@@ -239,13 +244,19 @@ static void warn_folded(const struct profiling *g)
 			 (unsigned long long)g->folded, g->nr_folded);
 }
 
-/* Stacks for whose names there was no time. */
-static void warn_unnamed(const struct profiling *g)
+/* Stacks for whose names there was no time; the profile tells of them, too. */
+static void tell_unnamed(struct profiling *g)
 {
-	if (g->unnamed)
-		complain("naming took too long: %llu stacks are in the profile "
-			 "by module and address, at least in part",
-			 (unsigned long long)g->unnamed);
+	char line[160];
+
+	if (!g->unnamed)
+		return;
+	snprintf(line, sizeof(line),
+		 "naming took too long: %llu stacks are in the profile by "
+		 "module and address, at least in part",
+		 (unsigned long long)g->unnamed);
+	profile_leave_out(g->p, line);
+	complain("%s", line);
 }
 
 /* Have the profile tell of files that are missing in it. */
@@ -293,6 +304,8 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	profiling_tally(&g);
 	note_left_out(&p);
 	if (status == EXIT_WELL)
+		tell_unnamed(&g);
+	if (status == EXIT_WELL)
 		status = write_profile(r, &p, out);
 	if (status != EXIT_NONE && r->stats) {
 		recordlive_print_stats(rec);
@@ -300,10 +313,8 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	} else if (status != EXIT_NONE) {
 		recordlive_warn(rec, r->live.engine);
 	}
-	if (status != EXIT_NONE) {
+	if (status != EXIT_NONE)
 		warn_folded(&g);
-		warn_unnamed(&g);
-	}
 	profile_deinit(&p);
 	return status;
 }
@@ -317,7 +328,7 @@ int recordlive_run(const struct record_request *r, FILE *out)
 	int status = EXIT_NONE;
 
 	fill_options(r, &options);
-	interrupt_catch(2);
+	interrupt_catch(1);
 	if (r->command && !command_prepare(&c, r->command))
 		return EXIT_NONE;
 	rec = ow_recorder_open(&options, &err);

@@ -228,6 +228,7 @@ int syscalltrace_run(struct syscall_request *q)
 	interrupt_catch(1);
 	q->options.on_syscall = take;
 	q->options.arg = &t;
+	q->options.asked = interrupt_wishes();
 	t.sites.stacks = q->stacks;
 	if (!q->command || command_prepare(&t.command, q->command)) {
 		t.recorder = ow_recorder_open(&q->options, &err);

@@ -59,6 +59,10 @@ struct ow_recorder_options {
 	/* Each one as it happens, or NULL: they are only counted. */
 	void (*on_syscall)(void *arg, const struct ow_recorded_syscall *s);
 	void *arg;
+	/* How often the end was asked for, as a handler of signals may count it;
+	   or NULL.  After once, ow_recorder_start() looks at no more processes;
+	   after twice, nothing does, and no names are read any more. */
+	const volatile int *asked;
 };
 
 /* Equal stacks of equal threads, and how often there were such. */

@@ -102,6 +102,27 @@ def _(context):
     check_bystander(recording, bystander.pid)
 
 
+@case('blinding: a recorder ends while it looks at files without end', alone=True)
+def _(context):
+    need_root()
+    for _ in range(16):
+        context.start(['manyfiles', '1100', '0', 'rest'])
+    for signals in ([signal.SIGTERM], [signal.SIGINT, signal.SIGTERM]):
+        recording = Recording(context, '-f', 'json', '-F', 499)
+        # Threads that make tables are started just before it looks.
+        tasks = '/proc/%d/task' % recording.child.pid
+        wait_until(lambda: len(os.listdir(tasks)) > 4, 'it looks')
+        begun = time.monotonic()
+        for number in signals:
+            recording.child.send_signal(number)
+        said = recording.end(send=False)
+        took = time.monotonic() - begun
+        check(took < 2, 'seconds', (took, said))
+        check(said.startswith('outwind: interrupted before anything was '
+                              'sampled\n'), 'message', said)
+        context.note('ended after %.2f s' % took)
+
+
 @case('blinding: files of one user leave others room', alone=True)
 def _(context):
     need_root()
