@@ -5,11 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "error.h"
-#include "grow.h"
 
 #define FIRST_FRAMES 1024
 #define MOST_FRAMES  1000000
+#define FIRST_NAMES  1024
+#define COPIES       3 /* of a name: in the text, in its section, and in all joined */
 
 /* What is being collected. */
 struct collecting {
@@ -17,7 +19,61 @@ struct collecting {
 	struct ow_perfmap *map;
 	struct ow_symbol *found;
 	size_t nr, room;
+	size_t own; /* bytes taken from the budget */
+	bool is_cut;
 };
+
+/* Take memory; false, and it is noted, if that is more than there may be. */
+static bool take_memory(struct collecting *k, size_t size)
+{
+	if (ow_budget_take(&k->own, size))
+		return true;
+	k->is_cut = true;
+	return false;
+}
+
+/* Names are borrowed from the map, in the order of its lines. */
+static int symbol_order(const void *a, const void *b)
+{
+	const struct ow_symbol *x = a, *y = b;
+
+	if (x->vaddr != y->vaddr)
+		return x->vaddr < y->vaddr ? -1 : 1;
+	return (x->name > y->name) - (x->name < y->name);
+}
+
+/* Have each symbol once. */
+static void keep_once(struct collecting *k)
+{
+	size_t i, nr = 0;
+
+	if (k->nr)
+		qsort(k->found, k->nr, sizeof(*k->found), symbol_order);
+	for (i = 0; i < k->nr; i++)
+		if (nr == 0 || symbol_order(&k->found[nr - 1], &k->found[i]))
+			k->found[nr++] = k->found[i];
+	k->nr = nr;
+}
+
+/* Room for one more, where there may be so much; false when out of memory. */
+static bool make_room(struct collecting *k)
+{
+	size_t room = k->room ? 2 * k->room : FIRST_NAMES;
+	struct ow_symbol *more;
+
+	if (k->nr == k->room)
+		keep_once(k);
+	if (k->nr <= k->room / 2 && k->room)
+		return true;
+	if (!take_memory(k, (room - k->room) * sizeof(*more)))
+		return true;
+	more = realloc(k->found, room * sizeof(*more));
+	if (!more)
+		return false;
+	k->found = more;
+	k->room = room;
+	return true;
+}
 
 static bool add_frame(struct collecting *k, const struct ow_frame *frame)
 {
@@ -27,9 +83,10 @@ static bool add_frame(struct collecting *k, const struct ow_frame *frame)
 
 	if ((m && m->object) || !ow_perfmap_find(k->map, pc, &sym))
 		return true;
-	if (!ow_grow(&k->found, &k->room, k->nr + 1, sizeof(*k->found)))
+	if (k->nr == k->room && !make_room(k))
 		return false;
-	k->found[k->nr++] = sym;
+	if (k->nr < k->room)
+		k->found[k->nr++] = sym;
 	return true;
 }
 
@@ -54,29 +111,21 @@ static bool add_thread(struct collecting *k, size_t i)
 	return true;
 }
 
-static int symbol_order(const void *a, const void *b)
-{
-	const struct ow_symbol *x = a, *y = b;
-
-	return (x->vaddr > y->vaddr) - (x->vaddr < y->vaddr);
-}
-
 static void print(struct collecting *k, struct ow_bytebuf *to)
 {
 	char numbers[64];
-	size_t i;
+	size_t i, size;
 
-	if (k->nr)
-		qsort(k->found, k->nr, sizeof(*k->found), symbol_order);
+	keep_once(k);
 	for (i = 0; i < k->nr; i++) {
-		if (i > 0 && k->found[i].vaddr == k->found[i - 1].vaddr &&
-		    k->found[i].name == k->found[i - 1].name)
-			continue;
+		size = strlen(k->found[i].name);
+		if (!take_memory(k, COPIES * (size + sizeof(numbers))))
+			break;
 		snprintf(numbers, sizeof(numbers), "%llx %llx ",
 			 (unsigned long long)k->found[i].vaddr,
 			 (unsigned long long)k->found[i].size);
 		ow_bytebuf_add(to, numbers, strlen(numbers));
-		ow_bytebuf_add(to, k->found[i].name, strlen(k->found[i].name));
+		ow_bytebuf_add(to, k->found[i].name, size);
 		ow_bytebuf_add(to, "\n", 1);
 	}
 }
@@ -104,6 +153,11 @@ bool ow_jitnames_collect(struct ow_jitnames *ret, struct ow_capture *c)
 		print(&k, &ret->text);
 		ret->path = strdup(ow_perfmap_path(k.map));
 	}
+	if (k.is_cut)
+		ow_budget_refuse(ow_perfmap_path(k.map),
+				 "some names, in a snapshot,");
+	ret->own = k.own - k.room * sizeof(*k.found);
+	ow_budget_give(&k.own, k.room * sizeof(*k.found));
 	ow_perfmap_close(k.map);
 	free(k.found);
 	if (ret->path)
@@ -116,5 +170,6 @@ void ow_jitnames_deinit(struct ow_jitnames *j)
 {
 	free(j->path);
 	ow_bytebuf_deinit(&j->text);
+	ow_budget_give(&j->own, j->own);
 	j->path = NULL;
 }

@@ -9,7 +9,8 @@
 
 struct ow_jitnames {
 	char *path;             /* where they came from, or NULL */
-	struct ow_bytebuf text; /* lines as in a map for perf */
+	struct ow_bytebuf text; /* lines as in a map for perf, each once */
+	size_t own;             /* bytes taken from the budget for that */
 };
 
 /*
@@ -20,7 +21,9 @@ struct ow_jitnames {
 struct ow_perfmap *ow_jitnames_open(const struct ow_capture *c);
 
 /*
- * Look up every frame that is in no object, in what ow_jitnames_open() gives.  False, and nothing in ret, if there are none.
+ * Look up every frame that is in no object, in what ow_jitnames_open() gives.  Names
+ * that would take more memory than there may be are left out (ow_budget_refuse()).
+ * Return false, and nothing in ret, if there are none.
  */
 bool ow_jitnames_collect(struct ow_jitnames *ret, struct ow_capture *c);
 

@@ -22,7 +22,7 @@ $(hostile)/samebuild_%: hostile_flags += \
 $(hostile)/samebuild_victim $(hostile)/samebuild_impostor: \
 	tests/hostile/programs/samebuild.h
 
-$(hostile)/fusestack $(hostile)/hugestack $(hostile)/uffdstack: tests/hostile/programs/threads.h
+$(hostile)/fusestack $(hostile)/hugestack $(hostile)/manyjits $(hostile)/uffdstack: tests/hostile/programs/threads.h
 
 $(hostile)/lib%.so: tests/hostile/programs/lib%.c
 	@mkdir -p $(@D)

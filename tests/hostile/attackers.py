@@ -32,6 +32,7 @@ PROGRAMS = {
     'deleted files of gigabytes': ['copiedmaps', 'deleted', '60', '1', '16',
                                    'DIR'],
     'stacks of gigabytes': ['hugestack', '4', '2'],
+    'names of code without end': ['manyjits', '100', '16000', '600'],
     'threads that no stop reaches': ['manythreads', '600', '200'],
     'FDE of 500 KB': ['largefde', '20'],
     'files without end': ['manyfiles', '8400'],

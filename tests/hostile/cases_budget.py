@@ -109,6 +109,25 @@ def test_stacks(context):
               done.stdout.count(' main + ') == 1, 'stacks', done.stdout)
 
 
+@case('budget: a snapshot of frames in 16000 functions of a JIT')
+def test_jit(context):
+    target = context.start(['manyjits', '100', '16000', '600'])
+    snapshot = os.path.join(context.tmp, 'snapshot')
+    for limit in 512, 64:
+        done = Done(context, 'snap', '--memory-limit=%dM' % limit, '-o',
+                    snapshot, target.pid)
+        check(done.status == 0, 'status %d' % done.status, done.stderr)
+        check_bounded(done, LIMIT // 4 + OWN)
+        check(('/perf-%d.map: some ' % target.pid in done.stderr) ==
+              (limit == 64), 'says', done.stderr)
+        context.note('%d MB' % done.megabytes)
+        done = Done(context, 'stack', '-n', '100', snapshot)
+        named = set(re.findall(r'^#\d+ +0x[0-9a-f]+ (\d+)x', done.stdout,
+                               re.MULTILINE))
+        check(len(named) == 99 if limit == 512 else named, 'names',
+              (limit, len(named), done.stderr))
+
+
 @case('budget: copies of files that nobody can open')
 def test_copies(context):
     target = context.start(['copiedmaps', 'leased', '12', '1', '100',
