@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "elfsym.h"
 
+/*
+ * What any user can write takes no longer to look through than this; objects have some
+ * dozen dynamic entries, and 10^6 symbols.
+ */
+enum {
+	MOST_DYNAMIC = 4096,
+	MOST_HASHED = 1 << 22, /* buckets, and links of a chain */
+	MOST_TAIL = 1 << 16,   /* bytes of strings after the last whole one */
+};
+
 enum {
 	DT_HASH = 4,
 	DT_STRTAB = 5,
@@ -23,12 +33,14 @@ static bool set_tables(struct ow_elfsyms *t, const struct ow_elf *elf,
 		       const uint8_t *names, uint64_t names_size)
 {
 	size_t each = elf->is_64 ? OW_SYM64_SIZE : OW_SYM32_SIZE;
+	uint64_t tail = names_size;
 
 	if (!syms || !names)
 		return false;
 	/* With this, every offset below the size is a terminated string. */
 	while (names_size > 0 && names[names_size - 1])
-		names_size--;
+		if (tail - names_size-- == MOST_TAIL)
+			return false;
 	*t = (struct ow_elfsyms){
 		.syms = syms,
 		.nr = syms_size / each,
@@ -79,7 +91,7 @@ static bool read_dynamic(const struct ow_elf *elf, struct dynamic *ret)
 	const uint8_t *at = ow_elf_at(elf, seg.vaddr, &size);
 	struct ow_cursor c = { at, at ? at + size : at, !at };
 
-	while (ow_cursor_more(&c)) {
+	for (i = 0; i < MOST_DYNAMIC && ow_cursor_more(&c); i++) {
 		uint64_t tag = ow_cursor_uint(&c, w);
 		uint64_t value = ow_cursor_uint(&c, w);
 
@@ -105,10 +117,12 @@ static uint64_t count_by_gnu_hash(const struct ow_elf *elf, uint64_t vaddr)
 	uint64_t size = 0, last = 0;
 	const uint8_t *at = ow_elf_at(elf, vaddr, &size);
 	struct ow_cursor c = { at, at ? at + size : at, !at };
-	uint32_t nr_buckets = ow_cursor_uint(&c, 4);
+	uint32_t nr_buckets = ow_cursor_uint(&c, 4), links = 0;
 	uint32_t first = ow_cursor_uint(&c, 4);
 	uint64_t bloom = ow_cursor_uint(&c, 4) * (elf->is_64 ? 8 : 4);
 
+	if (nr_buckets > MOST_HASHED)
+		return 0;
 	ow_cursor_skip(&c, 4);
 	ow_cursor_skip(&c, bloom);
 	while (nr_buckets-- > 0 && !c.bad) {
@@ -120,7 +134,8 @@ static uint64_t count_by_gnu_hash(const struct ow_elf *elf, uint64_t vaddr)
 	if (last < first)
 		return first;
 	ow_cursor_skip(&c, (last - first) * 4);
-	while (ow_cursor_more(&c) && !(ow_cursor_uint(&c, 4) & 1))
+	while (links++ < MOST_HASHED && ow_cursor_more(&c) &&
+	       !(ow_cursor_uint(&c, 4) & 1))
 		last++;
 	return c.bad ? 0 : last + 1;
 }

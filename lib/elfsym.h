@@ -55,6 +55,12 @@ const uint8_t *ow_elfsym_section(const struct ow_elf *elf,
 bool ow_elfsyms_init(struct ow_elfsyms *t, const struct ow_elf *elf,
 		     uint32_t type);
 
+/* The bytes of all symbols. */
+static inline uint64_t ow_elfsyms_size(const struct ow_elfsyms *t)
+{
+	return t->nr * (t->is_64 ? OW_SYM64_SIZE : OW_SYM32_SIZE);
+}
+
 static inline uint64_t ow_elfsym_word(const uint8_t *at, size_t size)
 {
 	uint64_t v64 = 0;

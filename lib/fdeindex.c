@@ -184,24 +184,37 @@ static bool has(const struct ow_cfi *cfi, uint64_t nr)
 	return kind == 0 && found == nr;
 }
 
-int ow_fde_index_of_hdr(const struct ow_cfi *cfi, struct ow_fde_index *ret)
+/* Read all of the header's table.  Return false if it isn't in order. */
+static bool read_hdr(const struct ow_cfi *cfi, struct ow_fde_ref *refs)
 {
-	struct ow_fde_ref *refs;
 	uint64_t before = 0, i;
 
-	if (!cfi->hdr_table || !has(cfi, cfi->hdr_nr))
-		return -1;
-	refs = malloc(cfi->hdr_nr * sizeof(*refs));
-	for (i = 0; refs && i < cfi->hdr_nr; i++) {
+	for (i = 0; i < cfi->hdr_nr; i++) {
 		refs[i].start = ow_cfi_hdr_start(cfi, i);
 		refs[i].off = ow_cfi_hdr_off(cfi, i);
 		if (refs[i].start <= before ||
-		    refs[i].off >= cfi->eh_frame.size) {
-			free(refs);
-			return -1;
-		}
+		    refs[i].off >= cfi->eh_frame.size)
+			return false;
 		before = refs[i].start;
 	}
-	*ret = (struct ow_fde_index){ refs, cfi->hdr_nr };
-	return refs ? 0 : -1;
+	return true;
+}
+
+int ow_fde_index_of_hdr(const struct ow_cfi *cfi, size_t *own,
+			struct ow_fde_index *ret)
+{
+	size_t size = cfi->hdr_nr * sizeof(struct ow_fde_ref);
+	struct ow_fde_ref *refs;
+
+	if (!cfi->hdr_table || !has(cfi, cfi->hdr_nr) ||
+	    !ow_budget_take(own, size))
+		return -1;
+	refs = malloc(size);
+	if (refs && read_hdr(cfi, refs)) {
+		*ret = (struct ow_fde_index){ refs, cfi->hdr_nr };
+		return 0;
+	}
+	free(refs);
+	ow_budget_give(own, size);
+	return -1;
 }

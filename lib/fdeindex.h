@@ -21,6 +21,7 @@ int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug, size_t *own,
  * The same as .eh_frame_hdr lists them, which is faster, and has to be looked at
  * when they are read.  -1 also if it can't be all of them.
  */
-int ow_fde_index_of_hdr(const struct ow_cfi *cfi, struct ow_fde_index *ret);
+int ow_fde_index_of_hdr(const struct ow_cfi *cfi, size_t *own,
+			struct ow_fde_index *ret);
 
 #endif /* OW_FDEINDEX_H */

@@ -10,6 +10,7 @@
 
 #include "arch.h"
 #include "budget.h"
+#include "bulk.h"
 #include "err.h"
 #include "error.h"
 #include "fdeindex.h"
@@ -329,11 +330,19 @@ static void take_orc(struct ow_object *obj, const struct frame_sections *s)
 
 /*
  * Of a section without a table to search; what has no index is not found.
- * Return false if there is no memory for it.
+ * Return false if there is no memory or time for it.
  */
 static bool add_index(struct ow_object *obj, bool is_debug,
 		      struct ow_fde_index *ret)
 {
+	const struct ow_section *sec = is_debug ? &obj->cfi.debug_frame :
+						  &obj->cfi.eh_frame;
+
+	if (!ow_bulk_take(OW_BULK_UNWIND, sec->size)) {
+		ow_bulk_refuse(obj->path,
+			       is_debug ? "its .debug_frame" : "its .eh_frame");
+		return false;
+	}
 	if (ow_fde_index_build(&obj->cfi, is_debug, &obj->budget, ret) == 0)
 		return true;
 	ow_budget_refuse(obj->path, is_debug ? "an index of its .debug_frame" :
@@ -362,9 +371,11 @@ int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
 		whole &= add_index(obj, true, &cfi->debug_index);
 	if (whole || cfi->hdr_table || cfi->eh_index.nr || cfi->debug_index.nr)
 		return 0;
-	return ow_fail(err, OW_CODE_MEMORY,
-		       "%s: its unwind data would take more memory than it may",
-		       obj->path);
+	return ow_fail(
+		err, OW_CODE_MEMORY,
+		"%s: its unwind data would take more memory or time than "
+		"it may",
+		obj->path);
 }
 
 static void know_cie(struct ow_cfi *cfi)

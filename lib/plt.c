@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "plt.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "arch.h"
+#include "bulk.h"
 #include "elfsym.h"
 #include "object.h"
 
@@ -13,14 +15,32 @@ enum {
 	SHF_ALLOC = 2,
 };
 
-/* What is looked at for one stub: sections may share their bytes. */
-#define MOST_RELOCATIONS ((size_t)1 << 20)
+#define MOST_STUBS       3 /* sections of them; */
+#define MOST_RELOCATIONS 8 /* and of relocations: linkers write two */
 
-/* A section of stubs, and the vaddr of one of them. */
-struct stubs {
-	const struct ow_object *obj;
+struct section {
 	struct ow_elf_section sec;
 	const uint8_t *bytes;
+};
+
+/* A section of stubs. */
+struct stubs {
+	const struct ow_plt *plt;
+	struct ow_elf_section sec;
+	const uint8_t *bytes;
+	bool is_got; /* .plt.got */
+};
+
+struct ow_plt {
+	const struct ow_object *obj;
+	struct stubs stubs[MOST_STUBS];
+	size_t nr_stubs;
+	/* The last ones: linkers put the stubs' relocations after all others. */
+	struct section relocations[MOST_RELOCATIONS];
+	size_t nr_relocations;
+	struct ow_elfsyms syms; /* .dynsym */
+	bool has_syms;
+	uint64_t got; /* where i386 code points %ebx to (i386 psABI 4.2) */
 };
 
 /* A little-endian number of size bytes at vaddr; 0 outside of the section. */
@@ -33,17 +53,6 @@ static uint64_t peek(const struct stubs *s, uint64_t vaddr, size_t size)
 	return ow_cursor_uint(&c, size);
 }
 
-/* Where i386 code points %ebx to, to find its GOT. (i386 psABI 4.2) */
-static uint64_t got_base(const struct ow_object *obj)
-{
-	struct ow_elf_section sec;
-
-	if (ow_object_section(obj, ".got.plt", &sec) ||
-	    ow_object_section(obj, ".got", &sec))
-		return sec.vaddr;
-	return 0;
-}
-
 /*
  * x86: [endbr] [bnd] jmp *slot.  Stubs have 16 bytes; those in .plt.got that
  * don't begin with endbr have 8.
@@ -51,10 +60,9 @@ static uint64_t got_base(const struct ow_object *obj)
 static bool x86_stub(const struct stubs *s, uint64_t vaddr, uint64_t *start_ret,
 		     uint64_t *slot_ret)
 {
-	bool is_64 = s->obj->elf.is_64;
+	bool is_64 = s->plt->obj->elf.is_64;
 	uint32_t endbr = is_64 ? 0xfa1e0ff3 : 0xfb1e0ff3;
-	bool is_got = ow_elf_section_is(&s->obj->elf, &s->sec, ".plt.got");
-	bool small = is_got && peek(s, s->sec.vaddr, 4) != endbr;
+	bool small = s->is_got && peek(s, s->sec.vaddr, 4) != endbr;
 	uint64_t at = vaddr - (vaddr - s->sec.vaddr) % (small ? 8 : 16);
 	uint64_t insn;
 	int64_t disp;
@@ -69,7 +77,7 @@ static bool x86_stub(const struct stubs *s, uint64_t vaddr, uint64_t *start_ret,
 	if (insn == 0x25ff) /* jmp *disp32(%rip), or on i386 *abs32 */
 		*slot_ret = is_64 ? at + 6 + disp : (uint32_t)disp;
 	else if (insn == 0xa3ff && !is_64) /* jmp *disp32(%ebx) */
-		*slot_ret = (uint32_t)(got_base(s->obj) + disp);
+		*slot_ret = (uint32_t)(s->plt->got + disp);
 	else
 		return false;
 	return true;
@@ -107,84 +115,131 @@ static bool aarch64_stub(const struct stubs *s, uint64_t vaddr,
 	return true;
 }
 
-/*
- * Name what a relocation of the slot in sec refers to; *left relocations may be
- * looked at.
- */
-static bool name_by(const struct ow_object *obj,
-		    const struct ow_elf_section *sec, uint64_t slot,
-		    size_t *left, struct ow_plt_stub *stub)
+/* Name what a relocation of the slot refers to. */
+static bool name_by(const struct ow_plt *plt, const struct section *from,
+		    uint64_t slot, struct ow_plt_stub *stub)
 {
-	const uint8_t *at = ow_elfsym_section(&obj->elf, sec);
-	struct ow_cursor c = { at, at ? at + sec->size : at, !at };
-	size_t w = obj->elf.is_64 ? 8 : 4;
-	struct ow_elfsyms syms;
+	struct ow_cursor c = { from->bytes, from->bytes + from->sec.size,
+			       false };
+	bool is_64 = plt->obj->elf.is_64;
+	size_t w = is_64 ? 8 : 4;
 	struct ow_elfsym sym;
 
-	for (; *left > 0 && ow_cursor_more(&c); (*left)--) {
+	while (ow_cursor_more(&c)) {
 		uint64_t off = ow_cursor_uint(&c, w);
 		uint64_t info = ow_cursor_uint(&c, w);
 		uint64_t addend =
-			sec->type == SHT_RELA ? ow_cursor_uint(&c, w) : 0;
+			from->sec.type == SHT_RELA ? ow_cursor_uint(&c, w) : 0;
 
 		if (c.bad || off != slot)
 			continue;
-		info >>= obj->elf.is_64 ? 32 : 8;
+		info >>= is_64 ? 32 : 8;
 		stub->resolver = info ? 0 : addend;
-		if (info && ow_elfsyms_init(&syms, &obj->elf, OW_SHT_DYNSYM) &&
-		    ow_elfsyms_get(&syms, info, &sym))
+		if (info && plt->has_syms &&
+		    ow_elfsyms_get(&plt->syms, info, &sym))
 			stub->name = sym.name;
 		return stub->name || stub->resolver;
 	}
 	return false;
 }
 
-static bool name_stub(const struct ow_object *obj, uint64_t slot,
+static bool name_stub(const struct ow_plt *plt, uint64_t slot,
 		      struct ow_plt_stub *stub)
 {
-	size_t left = MOST_RELOCATIONS;
-	struct ow_elf_section sec;
+	const struct section *from;
+	size_t i;
 
-	/* Linkers put the stubs' relocations after all others. */
-	for (uint32_t i = obj->elf.shnum; i > 0; i--)
-		if (ow_elf_section(&obj->elf, i - 1, &sec) &&
-		    (sec.type == SHT_RELA || sec.type == SHT_REL) &&
-		    (sec.flags & SHF_ALLOC) &&
-		    name_by(obj, &sec, slot, &left, stub))
+	for (i = 0; i < plt->nr_relocations; i++) {
+		from = &plt->relocations[i];
+		if (!ow_bulk_take(OW_BULK_RELOCATIONS, from->sec.size)) {
+			ow_bulk_refuse(plt->obj->path,
+				       "relocations that name stubs");
+			return false;
+		}
+		if (name_by(plt, from, slot, stub))
 			return true;
-	return false;
-}
-
-static bool find_section(struct stubs *s, uint64_t vaddr)
-{
-	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got" };
-
-	for (size_t i = 0; i < OW_ARRAY_SIZE(names); i++) {
-		if (!ow_object_section(s->obj, names[i], &s->sec) ||
-		    vaddr - s->sec.vaddr >= s->sec.size)
-			continue;
-		s->bytes = ow_elfsym_section(&s->obj->elf, &s->sec);
-		return s->bytes;
 	}
 	return false;
 }
 
-bool ow_plt_find(const struct ow_object *obj, uint64_t vaddr,
+static void find_relocations(struct ow_plt *plt)
+{
+	const struct ow_elf *elf = &plt->obj->elf;
+	struct section *s;
+	uint32_t i;
+
+	for (i = elf->shnum; i > 0 && plt->nr_relocations < MOST_RELOCATIONS;
+	     i--) {
+		s = &plt->relocations[plt->nr_relocations];
+		if (!ow_elf_section(elf, i - 1, &s->sec) ||
+		    (s->sec.type != SHT_RELA && s->sec.type != SHT_REL) ||
+		    !(s->sec.flags & SHF_ALLOC))
+			continue;
+		s->bytes = ow_elfsym_section(elf, &s->sec);
+		plt->nr_relocations += s->bytes != NULL;
+	}
+}
+
+static void find_stubs(struct ow_plt *plt)
+{
+	static const char *const names[MOST_STUBS] = { ".plt", ".plt.sec",
+						       ".plt.got" };
+	struct stubs *s;
+	size_t i;
+
+	for (i = 0; i < MOST_STUBS; i++) {
+		s = &plt->stubs[plt->nr_stubs];
+		if (!ow_object_section(plt->obj, names[i], &s->sec))
+			continue;
+		s->plt = plt;
+		s->is_got = i == MOST_STUBS - 1;
+		s->bytes = ow_elfsym_section(&plt->obj->elf, &s->sec);
+		plt->nr_stubs += s->bytes != NULL;
+	}
+}
+
+struct ow_plt *ow_plt_create(const struct ow_object *obj)
+{
+	struct ow_plt *plt = calloc(1, sizeof(*plt));
+	struct ow_elf_section got;
+
+	if (!plt)
+		return NULL;
+	plt->obj = obj;
+	find_stubs(plt);
+	if (!plt->nr_stubs)
+		return plt;
+	find_relocations(plt);
+	plt->has_syms = ow_elfsyms_init(&plt->syms, &obj->elf, OW_SHT_DYNSYM);
+	if (ow_object_section(obj, ".got.plt", &got) ||
+	    ow_object_section(obj, ".got", &got))
+		plt->got = got.vaddr;
+	return plt;
+}
+
+bool ow_plt_find(const struct ow_plt *plt, uint64_t vaddr,
 		 struct ow_plt_stub *ret)
 {
-	struct stubs s = { .obj = obj };
+	const struct stubs *s = plt->stubs, *end = s + plt->nr_stubs;
 	struct ow_plt_stub stub = { 0 };
 	uint64_t slot;
 	bool found;
 
-	if (!find_section(&s, vaddr))
+	while (s < end && vaddr - s->sec.vaddr >= s->sec.size)
+		s++;
+	if (s == end)
 		return false;
-	if (obj->elf.arch == &ow_arch_aarch64)
-		found = aarch64_stub(&s, vaddr, &stub.vaddr, &slot);
+	if (plt->obj->elf.arch == &ow_arch_aarch64)
+		found = aarch64_stub(s, vaddr, &stub.vaddr, &slot);
 	else
-		found = x86_stub(&s, vaddr, &stub.vaddr, &slot);
-	if (!found || !name_stub(obj, slot, &stub))
+		found = x86_stub(s, vaddr, &stub.vaddr, &slot);
+	if (!found || !name_stub(plt, slot, &stub))
 		return false;
 	*ret = stub;
 	return true;
+}
+
+void ow_plt_destroy(struct ow_plt *plt)
+{
+	free(plt);
 }

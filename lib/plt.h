@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 struct ow_object;
+struct ow_plt;
 
 struct ow_plt_stub {
 	uint64_t vaddr;
@@ -18,8 +19,16 @@ struct ow_plt_stub {
 	uint64_t resolver; /* the vaddr of the IFUNC that chooses it */
 };
 
-/* The stub in .plt, .plt.sec or .plt.got that covers vaddr, or false. */
-bool ow_plt_find(const struct ow_object *obj, uint64_t vaddr,
+/* Find the sections of an object's stubs; NULL when out of memory. */
+struct ow_plt *ow_plt_create(const struct ow_object *obj);
+
+/*
+ * The stub in .plt, .plt.sec or .plt.got that covers vaddr, or false.  What looks
+ * through relocations for too long stops, and is told of (ow_bulk_refuse()).
+ */
+bool ow_plt_find(const struct ow_plt *plt, uint64_t vaddr,
 		 struct ow_plt_stub *ret);
+
+void ow_plt_destroy(struct ow_plt *plt);
 
 #endif /* OW_PLT_H */

@@ -34,6 +34,7 @@ struct tables {
 	struct source source;
 	struct ow_symtab *symtab;
 	struct ow_lines *lines;
+	struct ow_plt *plt; /* NULL: not needed yet */
 };
 
 struct ow_symbolizer {
@@ -68,14 +69,19 @@ struct ow_symbolizer *ow_symbolizer_create(struct ow_capture *c,
 	return s;
 }
 
+static void destroy_tables(struct tables *t)
+{
+	ow_symtab_destroy(t->symtab);
+	ow_lines_destroy(t->lines);
+	ow_plt_destroy(t->plt);
+}
+
 void ow_symbolizer_destroy(struct ow_symbolizer *s)
 {
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->nr_tables; i++) {
-		ow_symtab_destroy(s->tables[i].symtab);
-		ow_lines_destroy(s->tables[i].lines);
-	}
+	for (size_t i = 0; i < s->nr_tables; i++)
+		destroy_tables(&s->tables[i]);
 	ow_perfmap_close(s->perfmap);
 	ow_intern_deinit(&s->strings);
 	free(s->tables);
@@ -94,8 +100,7 @@ static struct tables *tables_of(struct ow_symbolizer *s,
 		if (s->tables[i].object == obj)
 			return &s->tables[i];
 	t = &s->tables[s->nr_tables++];
-	t->object = obj;
-	t->source = (struct source){ .path = obj->path };
+	*t = (struct tables){ .object = obj, .source = { .path = obj->path } };
 	t->symtab = ow_symtab_create(obj, use_debuginfod);
 	if (s->flags & (OW_SYMBOLIZER_INLINES | OW_SYMBOLIZER_LINES))
 		t->lines = ow_lines_create(obj, use_debuginfod);
@@ -107,8 +112,7 @@ void ow_symbolizer_forget(struct ow_symbolizer *s, const struct ow_object *obj)
 	for (size_t i = 0; i < s->nr_tables; i++) {
 		if (s->tables[i].object != obj)
 			continue;
-		ow_symtab_destroy(s->tables[i].symtab);
-		ow_lines_destroy(s->tables[i].lines);
+		destroy_tables(&s->tables[i]);
 		s->tables[i] = s->tables[--s->nr_tables];
 		return;
 	}
@@ -155,7 +159,9 @@ static bool name_stub(struct ow_symbolizer *s, struct tables *t, uint64_t vaddr,
 	struct ow_plt_stub stub;
 	struct ow_symbol sym;
 
-	if (!ow_plt_find(t->object, vaddr, &stub))
+	if (!t->plt)
+		t->plt = ow_plt_create(t->object);
+	if (!t->plt || !ow_plt_find(t->plt, vaddr, &stub))
 		return false;
 	if (!stub.name) {
 		if (!t->symtab ||

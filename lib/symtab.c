@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "budget.h"
+#include "bulk.h"
 #include "debugfile.h"
 #include "error.h"
 #include "function.h"
@@ -17,6 +18,9 @@
 /* An index costs as much as so many passes, or more. */
 #define MOST_PASSES 24
 
+#define MOST_PASSED \
+	((uint64_t)128 << 20) /* bytes, by all passes but the first */
+
 struct ow_symtab {
 	const char *path; /* borrowed from the object */
 	struct ow_symbols tables[MOST_TABLES];
@@ -26,6 +30,7 @@ struct ow_symtab {
 	struct ow_symscan *known; /* what was prepared, in order of vaddr */
 	size_t nr_known;
 	struct ow_symscan last; /* what was not */
+	uint64_t size;          /* bytes of all tables */
 	unsigned int passes;
 	struct ow_symindex *index; /* NULL: not needed yet */
 	bool index_tried;
@@ -35,10 +40,19 @@ static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
 		      uint32_t type)
 {
 	struct ow_symbols *table = &tab->tables[tab->nr_tables];
+	uint64_t size;
 
 	if (!obj || !ow_elfsyms_init(&table->syms, &obj->elf, type))
 		return false;
+	size = ow_elfsyms_size(&table->syms);
+	if (!ow_bulk_take(OW_BULK_SYMBOLS, size)) {
+		ow_bulk_refuse(obj->path, type == OW_SHT_DYNSYM ?
+						  "its .dynsym" :
+						  "its .symtab");
+		return false;
+	}
 	table->elf = &obj->elf;
+	tab->size += size;
 	tab->nr_tables++;
 	return true;
 }
@@ -99,7 +113,8 @@ static bool want(struct ow_symtab *tab, uint64_t *vaddrs, size_t nr)
 /* Spend a pass; false if there is to be an index instead. */
 static bool scan(struct ow_symtab *tab, struct ow_symscan *wanted, size_t nr)
 {
-	if (tab->index_tried || tab->passes == MOST_PASSES)
+	if (tab->index_tried || tab->passes == MOST_PASSES ||
+	    tab->passes * tab->size > MOST_PASSED)
 		return false;
 	tab->passes++;
 	if (ow_symscan_run(tab->tables, tab->nr_tables, wanted, nr))

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "budget.h"
+#include "bulk.h"
 #include "error.h"
 #include "fdeindex.h"
 #include "fderows.h"
@@ -184,20 +185,25 @@ static uint8_t *make(struct gen *g, const struct ow_fde_index *eh,
 		     struct ow_error *err)
 {
 	uint8_t *bytes;
+	size_t own = 0;
 
 	g->list = eh->refs;
 	g->nr_list = eh->nr;
 	if (debug->nr) {
-		g->merged = calloc(eh->nr + debug->nr, sizeof(*g->merged));
+		if (ow_budget_take(&own,
+				   (eh->nr + debug->nr) * sizeof(*g->merged)))
+			g->merged =
+				calloc(eh->nr + debug->nr, sizeof(*g->merged));
 		if (!g->merged) {
-			ow_fail(err, OW_CODE_MEMORY, "%s: out of memory",
-				g->obj->path);
+			ow_budget_give(&own, own);
+			fail_memory(g->obj, err);
 			return NULL;
 		}
 		merge(g, eh, debug);
 	}
 	bytes = generate(g, size_ret, err);
 	free(g->merged);
+	ow_budget_give(&own, own);
 	return bytes;
 }
 
@@ -207,11 +213,13 @@ static uint8_t *make_by_hdr(struct gen *g, size_t *size_ret,
 {
 	struct ow_fde_index none = { .nr = 0 }, eh;
 	uint8_t *bytes;
+	size_t own = 0;
 
-	if (ow_fde_index_of_hdr(&g->obj->cfi, &eh))
+	if (ow_fde_index_of_hdr(&g->obj->cfi, &own, &eh))
 		return NULL;
 	bytes = make(g, &eh, &none, size_ret, err);
 	free((void *)eh.refs);
+	ow_budget_give(&own, own);
 	return bytes;
 }
 
@@ -250,6 +258,15 @@ static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 	memset(stats, 0, sizeof(*stats));
 	if (!obj->cfi.eh_frame.bytes && !debug.nr) {
 		ow_fail(err, OW_CODE_ABSENT, "%s: no .eh_frame", obj->path);
+		return NULL;
+	}
+	if (!ow_bulk_take(OW_BULK_UNWIND,
+			  obj->cfi.eh_frame.size +
+				  (debug.nr ? obj->cfi.debug_frame.size : 0))) {
+		ow_bulk_refuse(obj->path, "its CFI, for a table of its rows,");
+		ow_fail(err, OW_CODE_UNSUPPORTED,
+			"%s: its CFI would take too long to look through",
+			obj->path);
 		return NULL;
 	}
 	if (!debug.nr)

@@ -63,13 +63,25 @@ FILES = {
     'shared abbreviations': cases_objects.shared_abbreviations,
     'many lines': cases_objects.many_lines,
     'far origins': cases_objects.far_origins,
+    'symbols of zeros': cases_objects.symbols_of_zeros,
+    'frames of zeros': cases_objects.frames_of_zeros,
+    'frames without a header': cases_objects.frames_without_header,
 }
 # Of other programs' files, with arguments.
 OTHER_FILES = {
     'different names': (cases_objects.different_names, 'manynames', '100'),
+    'many stubs': (cases_objects.relocations_of_zeros, 'manynames', '80'),
 }
 LINKED = 'changed.debug'  # as debug_link() has it
 SPARSE_SIZE = 10 << 30  # of the files of sparse() and debug_link()
+# Changes whose sections are holes of a file that is made long.
+HOLES = {
+    cases_objects.sparse: SPARSE_SIZE,
+    cases_objects.symbols_of_zeros: cases_objects.HUGE_SIZE,
+    cases_objects.frames_of_zeros: cases_objects.HUGE_SIZE,
+    cases_objects.frames_without_header: cases_objects.HUGE_SIZE,
+    cases_objects.relocations_of_zeros: cases_objects.HUGE_SIZE,
+}
 
 # Programs of the tests that attack nobody while others run, and why.
 NO_ATTACKERS = {
@@ -131,8 +143,7 @@ class Attackers:
         # By another process: memory that is ours counts for what we start, too.
         writer = multiprocessing.Process(
             target=cases_objects.write_changed,
-            args=(self.path(program), change, path,
-                  SPARSE_SIZE if change is cases_objects.sparse else None))
+            args=(self.path(program), change, path, HOLES.get(change)))
         writer.start()
         writer.join()
         return path

@@ -372,6 +372,103 @@ def test_sparse(context):
     check_bounded(done, OWN + 64)
 
 
+def hole(elf, name, kind=elfmake.SHT_PROGBITS, size=1536 * MB, **options):
+    """A section of zeros, which the file has when it is made long; its number."""
+    elf.hide(name)
+    number = elf.add(name, None, kind, **options)
+    elf.sections[number].off, elf.sections[number].size = 64 * MB, size
+    return number
+
+
+def symbols_of_zeros(elf):
+    hole(elf, '.strtab', elfmake.SHT_STRTAB)
+    hole(elf, '.symtab', elfmake.SHT_SYMTAB,
+         link=hole(elf, '.strings', elfmake.SHT_STRTAB))
+
+
+def frames_of_zeros(elf):
+    hole(elf, '.debug_frame')
+
+
+def frames_without_header(elf):
+    """FDEs of .eh_frame without a table to search them by, as often as it goes."""
+    at = elf.head[5]
+    for i in range(elf.head[10]):
+        if struct.unpack_from('<I', elf.bytes, at + i * 56)[0] == 0x6474e550:
+            struct.pack_into('<I', elf.bytes, at + i * 56, 0)
+    hole(elf, '.eh_frame')
+
+
+def relocations_of_zeros(elf):
+    """Stubs without symbols, each of which is looked for among relocations."""
+    elf.hide('.symtab', '.plt')
+    elf.section('.field').name = '.plt'
+    hole(elf, '.relocations', elfmake.SHT_RELA, size=24 * MB,
+         flags=elfmake.SHF_ALLOC)
+
+
+HUGE_SIZE = 1600 * MB  # of files with holes
+
+
+@case('objects: symbols of 1.5 GB that are holes')
+def test_symbols_of_zeros(context):
+    target = run_changed(context, symbols_of_zeros, size=HUGE_SIZE)
+    done = Done(context, 'stack', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+    check_bounded(done)
+    check(done.stderr.endswith(
+        '/changed: its .symtab would take too long to look through: '
+        'left out\n') and done.stderr.count('\n') == 1, 'says', done.stderr)
+    # A shorter one is looked through.
+    target = run_changed(
+        context, lambda elf: hole(elf, '.symtab', elfmake.SHT_SYMTAB,
+                                  size=16 * MB,
+                                  link=elf.sections.index(
+                                      elf.section('.strtab'))),
+        name='short', size=80 * MB)
+    done = Done(context, 'stack', target.pid)
+    check(done.status == 0 and not done.stderr, 'short', done.stderr)
+
+
+@case('objects: .debug_frame of 1.5 GB that is a hole')
+def test_frames_of_zeros(context):
+    target = run_changed(context, frames_of_zeros, size=HUGE_SIZE)
+    done = check_stack(context, target)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+    check_bounded(done)
+    check(done.stderr.endswith(
+        '/changed: its .debug_frame would take too long to look through: '
+        'left out\n') and done.stderr.count('\n') == 1, 'says', done.stderr)
+
+
+@case('objects: .eh_frame of 1.5 GB that is a hole')
+def test_frames_without_header(context):
+    target = run_changed(context, frames_without_header, size=HUGE_SIZE)
+    done = Done(context, 'stack', target.pid)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+    check_bounded(done)
+    done = Done(context, 'tables', os.path.join(context.tmp, 'changed'))
+    check(done.status == 2, 'status %d' % done.status, done.stderr)
+    check_bounded(done)
+    check('its .eh_frame would take too long to look through' in done.stderr,
+          'says', done.stderr)
+
+
+@case('objects: a million relocations, which are a hole, for 10,000 stubs')
+def test_relocations_of_zeros(context):
+    target = run_changed(context, relocations_of_zeros, '80', size=HUGE_SIZE,
+                         program='manynames')
+    done = Done(context, 'stack', '-n', '0', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+    check_bounded(done)
+    check(done.stderr.endswith(
+        '/changed: relocations that name stubs would take too long to look '
+        'through: left out\n') and done.stderr.count('\n') == 1, 'says',
+        done.stderr)
+
+
 def debug_link(elf):
     elf.hide('.symtab', '.note.gnu.build-id', '.gnu_debuglink')
     for name in '.debug_info', '.debug_abbrev':

@@ -179,41 +179,44 @@ static void test_of_hdr(void)
 	struct ow_fde_index index = { .nr = 0 };
 	struct ow_cfi cfi;
 	uint8_t swap[8];
-	size_t i;
+	size_t own = 0, i;
 
 	put_many();
 	/* None of the first six was dropped. */
 	size = offs[6];
 	cfi = cfi_of_many();
-	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) < 0);
 	CHECK(list_in_hdr(&cfi, table, 6) == 6);
-	CHECK(ow_fde_index_of_hdr(&cfi, &index) == 0);
+	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) == 0);
 	CHECK(index.nr == 6);
 	for (i = 0; i < index.nr; i++) {
 		CHECK(index.refs[i].start == start_of(i ^ 1));
 		CHECK(index.refs[i].off == offs[i ^ 1]);
 	}
 	free((void *)index.refs);
+	CHECK(own == 6 * sizeof(*index.refs));
+	ow_budget_give(&own, own);
 
 	/* It lists less than there is, or more. */
 	cfi.hdr_nr = 5;
-	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) < 0);
 	cfi.hdr_nr = 6;
 	cfi.eh_frame.size = offs[5];
-	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) < 0);
 	cfi.eh_frame.size = offs[6] - 1;
-	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) < 0);
 	cfi.eh_frame.size = offs[6];
 
 	/* Not in order, one twice, or none of the section's. */
 	memcpy(swap, table + 8, 8);
 	memcpy(table + 8, table, 8);
-	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) < 0);
 	memcpy(table, swap, 8);
-	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) < 0);
 	list_in_hdr(&cfi, table, 6);
 	table[8 * 2 + 7] ^= 0x40;
-	CHECK(ow_fde_index_of_hdr(&cfi, &index) < 0);
+	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) < 0);
+	CHECK(own == 0);
 }
 
 int main(void)

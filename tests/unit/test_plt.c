@@ -19,7 +19,7 @@ static const char source[] =
  * "0000000000001030 <puts@plt>:" begins a stub in a disassembly; at
  * "<puts@plt-0x10>" is what all of them share.
  */
-static size_t check_stubs(const struct ow_object *obj, const char *path,
+static size_t check_stubs(const struct ow_plt *plt, const char *path,
 			  const char *objdump)
 {
 	char line[512], name[400];
@@ -39,7 +39,7 @@ static size_t check_stubs(const struct ow_object *obj, const char *path,
 		*end = '\0';
 		nr++;
 		for (int i = 0; i < 8; i += 4) {
-			bool found = ow_plt_find(obj, at + i, &stub);
+			bool found = ow_plt_find(plt, at + i, &stub);
 
 			CHECK(found && stub.vaddr == at);
 			CHECK(found && stub.name &&
@@ -67,8 +67,12 @@ static void check_program(const char *gcc, const char *objdump,
 	}
 	obj = ow_object_open("p", NULL);
 	CHECK(obj);
-	if (obj)
-		CHECK(check_stubs(obj, "p", objdump) >= 5);
+	if (obj) {
+		struct ow_plt *plt = ow_plt_create(obj);
+
+		CHECK(check_stubs(plt, "p", objdump) >= 5);
+		ow_plt_destroy(plt);
+	}
 	ow_object_close(obj);
 }
 
@@ -97,11 +101,13 @@ static void test_aarch64(void)
 static void test_elsewhere(void)
 {
 	struct ow_object *obj = ow_object_open("/proc/self/exe", NULL);
+	struct ow_plt *plt = obj ? ow_plt_create(obj) : NULL;
 	struct ow_plt_stub stub;
 
-	CHECK(obj);
-	CHECK(obj && !ow_plt_find(obj, 0, &stub));
-	CHECK(obj && !ow_plt_find(obj, ~0ULL, &stub));
+	CHECK(plt);
+	CHECK(plt && !ow_plt_find(plt, 0, &stub));
+	CHECK(plt && !ow_plt_find(plt, ~0ULL, &stub));
+	ow_plt_destroy(plt);
 	ow_object_close(obj);
 }
 

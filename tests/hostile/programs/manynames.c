@@ -2,6 +2,7 @@
 /*
  * Threads that wait below stacks of return addresses that all differ: each lies in a
  * function of its own, if a change of the file makes one of each two bytes of .field.
+ * Each 16 bytes of that could be a stub through which others are called.
  *
  * manynames THREADS
  */
@@ -12,7 +13,7 @@
 #include <unistd.h>
 
 #define FRAMES 1000
-#define FIELD  0x40000
+#define FIELD  0x3ff00
 
 __asm__(".section .field, \"ax\", @progbits\n"
 	".globl field\n"
@@ -23,7 +24,11 @@ __asm__(".section .field, \"ax\", @progbits\n"
 	"mov $34, %eax\n" /* pause(2) */
 	"syscall\n"
 	"jmp field_wait\n"
-	".skip 0x40000, 0x90\n"
+	".balign 16\n"
+	".rept 0x4000\n"
+	"jmp *0x100000(%rip)\n"
+	".balign 16\n"
+	".endr\n"
 	".cfi_endproc\n"
 	".size field, . - field\n"
 	".text\n");

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How many bytes of objects' tables a run may look through from their begin to their
+ * end: a sparse file costs its owner nothing, however large its tables are.  What was
+ * looked through comes back as time goes by (effort.h).
+ *
+ * All functions may be called by several threads at once.
+ */
+#ifndef OW_BULK_H
+#define OW_BULK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum ow_bulk {
+	OW_BULK_SYMBOLS,
+	OW_BULK_RELOCATIONS, /* that name stubs, for each stub */
+	OW_BULK_UNWIND,      /* .eh_frame, .debug_frame */
+	OW_NR_BULKS
+};
+
+/*
+ * Take bytes from what the run may look through.  Return false, and take none, if
+ * they are more than a quarter of what is left: a greedy object leaves enough for
+ * others.
+ */
+bool ow_bulk_take(enum ow_bulk which, uint64_t bytes);
+
+/*
+ * Note, once, that the object at path goes without what ("its .symtab"):
+ * ow_left_out() tells of it.
+ */
+void ow_bulk_refuse(const char *path, const char *what);
+
+#endif /* OW_BULK_H */
