@@ -88,6 +88,13 @@ int ow_reopen_regular(int look, uint64_t inode);
 struct ow_object *ow_object_open_fd(int fd, const char *path,
 				    struct ow_error *err);
 
+/*
+ * The same, for work that a delegate does (reach.h), after ow_filemap_prepare(): what
+ * a server has is copied.
+ */
+struct ow_object *ow_object_take_fd(int fd, const char *path,
+				    struct ow_error *err);
+
 /* The same by name. */
 struct ow_object *ow_object_open(const char *path, struct ow_error *err);
 

@@ -183,13 +183,17 @@ bool ow_is_served(int fd, uint64_t dev)
 	ow_delegate_enter();
 	failed = fstatfs(fd, &fs);
 	ow_delegate_leave();
-	return failed || (uint32_t)fs.f_type == FUSE_SUPER_MAGIC ||
-	       ((uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC &&
-		!ow_identity_is_roots(dev));
+	if (failed)
+		return true;
+	/* A hypervisor's files (virtiofs) have the magic of FUSE, too. */
+	return ((uint32_t)fs.f_type == FUSE_SUPER_MAGIC ||
+		(uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC) &&
+	       !ow_identity_is_roots(dev);
 }
 
 /* An object of a copy of fd's file, whose memory is taken from the budget. */
-static struct ow_object *copy_file(int fd, size_t size, const char *path)
+static struct ow_object *copy_file(int fd, size_t size, const char *path,
+				   struct ow_error *err)
 {
 	struct ow_object *obj;
 	size_t own = 0, got = 0;
@@ -207,15 +211,35 @@ static struct ow_object *copy_file(int fd, size_t size, const char *path)
 		got += n > 0 ? (size_t)n : 0;
 	}
 	obj = bytes && got == size ?
-		      ow_object_from_image(bytes, size, path, NULL) :
+		      ow_object_from_image(bytes, size, path, err) :
 		      NULL;
 	if (obj)
 		obj->budget = own;
 	else
 		ow_budget_give(&own, own);
-	if (got < size)
-		free(bytes);
-	return obj;
+	if (got == size)
+		return obj;
+	free(bytes);
+	ow_fail(err, OW_CODE_ABSENT, "%s: can't be copied from what serves it",
+		path);
+	return NULL;
+}
+
+struct ow_object *ow_object_take_fd(int fd, const char *path,
+				    struct ow_error *err)
+{
+	struct stat st;
+
+	if (ow_reach_stat(fd, &st)) {
+		ow_fail(err, OW_CODE_SYSTEM, "stat %s", path);
+		return NULL;
+	}
+	if (!ow_is_served(fd, st.st_dev))
+		return ow_object_open_fd(fd, path, err);
+	if (st.st_size > 0 && st.st_size <= COPIED_MAX)
+		return copy_file(fd, (size_t)st.st_size, path, err);
+	ow_fail(err, OW_CODE_UNSUPPORTED, "%s: too large for a copy", path);
+	return NULL;
 }
 
 struct ow_object *ow_object_reach(const char *root, const char *path)
@@ -223,7 +247,6 @@ struct ow_object *ow_object_reach(const char *root, const char *path)
 	_cleanup_(ow_reach_closep) int look = look_below(root, path);
 	_cleanup_(ow_reach_closep) int fd = -1;
 	_cleanup_(ow_freep) char *full = NULL;
-	struct stat st;
 
 	if (asprintf(&full, "%s%s", root, path) < 0) {
 		full = NULL;
@@ -232,13 +255,7 @@ struct ow_object *ow_object_reach(const char *root, const char *path)
 	fd = look < 0 ? -1 : ow_reopen_regular(look, 0);
 	if (fd < 0 && errno == OW_LEASED)
 		ow_lose_file(full, OW_LOST_LEASED);
-	if (fd < 0 || ow_reach_stat(fd, &st))
-		return NULL;
-	if (!ow_is_served(fd, st.st_dev))
-		return ow_object_open_fd(fd, full, NULL);
-	if (st.st_size <= 0 || st.st_size > COPIED_MAX)
-		return NULL;
-	return copy_file(fd, (size_t)st.st_size, full);
+	return fd < 0 ? NULL : ow_object_take_fd(fd, full, NULL);
 }
 
 int ow_fail_open(struct ow_error *err, const char *path, const char *isnt)

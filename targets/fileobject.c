@@ -5,10 +5,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/sysmacros.h>
 
 #include "error.h"
+#include "filemap.h"
+#include "leftout.h"
 #include "likeness.h"
+#include "reach.h"
 #include "sysroot.h"
+
+#define SILENT "what serves it did not answer in time"
 
 static bool is_wanted(const struct ow_wanted_file *w,
 		      const struct ow_object *obj)
@@ -23,7 +29,7 @@ static bool is_wanted(const struct ow_wanted_file *w,
 static struct ow_object *open_below(const char *sysroot, const char *path,
 				    const char *name, struct ow_error *err)
 {
-	_cleanup_(ow_closep) int fd = ow_sysroot_open(sysroot, path);
+	_cleanup_(ow_reach_closep) int fd = ow_sysroot_open(sysroot, path);
 	struct ow_object *obj;
 
 	if (fd < 0 && (errno == EINVAL || errno == OW_LEASED))
@@ -36,7 +42,7 @@ static struct ow_object *open_below(const char *sysroot, const char *path,
 			sysroot ? " below " : "", sysroot ? sysroot : "");
 	if (fd < 0)
 		return NULL;
-	obj = ow_object_open_fd(fd, name, err);
+	obj = ow_object_take_fd(fd, name, err);
 	if (!obj || !sysroot)
 		return obj;
 	obj->root = strdup(sysroot);
@@ -89,28 +95,77 @@ static struct ow_object *open_by_id(const struct ow_wanted_file *w,
 	return NULL;
 }
 
-struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
-				     struct ow_error *err)
-{
-	struct ow_error why = { 0 };
-	struct ow_object *obj = open_below(w->sysroot, w->path, w->path, &why);
+/* Any file may be a server's, and so is looked for by a delegate, and lost with it. */
+struct search {
+	struct ow_wanted_file wanted;
+	struct ow_object *found;
+	struct ow_error why; /* without found */
+};
 
-	if (obj && is_wanted(w, obj))
-		return obj;
-	if (obj)
-		ow_fail(&why, OW_CODE_ABSENT,
+static void search_file(void *arg)
+{
+	struct search *s = arg;
+	const struct ow_wanted_file *w = &s->wanted;
+	struct ow_object *obj =
+		open_below(w->sysroot, w->path, w->path, &s->why);
+
+	if (obj && !is_wanted(w, obj)) {
+		ow_fail(&s->why, OW_CODE_ABSENT,
 			"%s: another build than the one that was running",
 			w->path);
-	ow_object_close(obj);
-	obj = NULL;
-	if (w->build_id && w->build_id_size >= 2 &&
+		ow_object_close(obj);
+		obj = NULL;
+	}
+	if (!obj && w->build_id && w->build_id_size >= 2 &&
 	    w->build_id_size <= OW_BUILD_ID_MAX) {
 		if (w->sysroot)
 			obj = open_by_id(w, w->sysroot);
 		if (!obj)
 			obj = open_by_id(w, NULL);
 	}
-	if (!obj && err)
-		*err = why;
-	return obj;
+	s->found = obj;
+}
+
+/* Return true if nobody has to be asked to find the file: our kernel knows it. */
+static bool is_near(const struct ow_wanted_file *w)
+{
+	_cleanup_(ow_freep) char *path = NULL;
+	struct ow_identity id;
+
+	if (asprintf(&path, "%s%s", w->sysroot ? w->sysroot : "", w->path) < 0)
+		path = NULL;
+	return path && ow_identity_look_cached(path, &id) &&
+	       (major(id.dev) != 0 || ow_identity_is_roots(id.dev));
+}
+
+struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
+				     struct ow_error *err)
+{
+	bool is_asked = !ow_reach_is_spent() || is_near(w);
+	struct search *s = calloc(1, sizeof(*s));
+	enum ow_delegation end = OW_DELEGATION_GIVEN_UP;
+	struct ow_object *found = NULL;
+
+	if (!s) {
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		return NULL;
+	}
+	s->wanted = *w;
+	ow_filemap_prepare();
+	if (is_asked)
+		end = ow_reach(search_file, s);
+	if (end == OW_DELEGATION_DONE)
+		found = s->found;
+	else if (end == OW_DELEGATION_NONE)
+		ow_fail(err, OW_CODE_SYSTEM, "%s: start a process to open it",
+			w->path);
+	else if (!err)
+		ow_lose_file(w->path, SILENT);
+	else
+		ow_fail(err, OW_CODE_TIMEOUT, "%s: " SILENT, w->path);
+	if (end == OW_DELEGATION_DONE && !found && err)
+		*err = s->why;
+	if (end != OW_DELEGATION_LOST)
+		free(s);
+	return found;
 }

@@ -14,12 +14,13 @@
 
 #include "error.h"
 #include "object.h"
+#include "reach.h"
 
 #define MOST_LINKS 40 /* as the kernel's */
 
 static int open_root(const char *sysroot)
 {
-	return open(sysroot, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return ow_reach_open(sysroot, O_PATH | O_DIRECTORY);
 }
 
 static const char *relative(const char *path)
@@ -47,8 +48,11 @@ static void leave_folder(struct steps *s)
 static bool follow(struct steps *s, const char *rest)
 {
 	char link[PATH_MAX], left[PATH_MAX];
-	ssize_t n = readlinkat(s->root, s->done, link, sizeof(link) - 1);
+	ssize_t n;
 
+	ow_delegate_enter();
+	n = readlinkat(s->root, s->done, link, sizeof(link) - 1);
+	ow_delegate_leave();
 	if (n < 0)
 		return false;
 	link[n] = '\0';
@@ -73,6 +77,7 @@ static bool take_step(struct steps *s)
 	char *part = s->left + strspn(s->left, "/");
 	size_t len = strcspn(part, "/");
 	struct stat st;
+	int failed;
 
 	if ((len == 2 && memcmp(part, "..", 2) == 0) || len == 0 ||
 	    (len == 1 && part[0] == '.')) {
@@ -86,7 +91,10 @@ static bool take_step(struct steps *s)
 		return false;
 	snprintf(s->done + used, sizeof(s->done) - used, "%s%.*s",
 		 used ? "/" : "", (int)len, part);
-	if (fstatat(s->root, s->done, &st, AT_SYMLINK_NOFOLLOW))
+	ow_delegate_enter();
+	failed = fstatat(s->root, s->done, &st, AT_SYMLINK_NOFOLLOW);
+	ow_delegate_leave();
+	if (failed)
 		return false;
 	if (S_ISLNK(st.st_mode))
 		return follow(s, part + len);
@@ -105,8 +113,8 @@ static int look_by_steps(int root, const char *path)
 	while (s.left[0])
 		if (!take_step(&s))
 			return -1;
-	return openat(root, s.done[0] ? s.done : ".",
-		      O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return ow_reach_openat(root, s.done[0] ? s.done : ".",
+			       O_PATH | O_NOFOLLOW);
 }
 
 static int look_in_root(int root, const char *path)
@@ -115,8 +123,11 @@ static int look_in_root(int root, const char *path)
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
-	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int fd;
 
+	ow_delegate_enter();
+	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	ow_delegate_leave();
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return look_by_steps(root, path);
 	return fd;
@@ -124,8 +135,8 @@ static int look_in_root(int root, const char *path)
 
 int ow_sysroot_open_by_steps(const char *sysroot, const char *path)
 {
-	_cleanup_(ow_closep) int root = open_root(sysroot);
-	_cleanup_(ow_closep) int look = -1;
+	_cleanup_(ow_reach_closep) int root = open_root(sysroot);
+	_cleanup_(ow_reach_closep) int look = -1;
 
 	if (root >= 0)
 		look = look_by_steps(root, relative(path));
@@ -134,8 +145,8 @@ int ow_sysroot_open_by_steps(const char *sysroot, const char *path)
 
 int ow_sysroot_open(const char *sysroot, const char *path)
 {
-	_cleanup_(ow_closep) int root = sysroot ? open_root(sysroot) : -1;
-	_cleanup_(ow_closep) int look = -1;
+	_cleanup_(ow_reach_closep) int root = sysroot ? open_root(sysroot) : -1;
+	_cleanup_(ow_reach_closep) int look = -1;
 
 	if (!sysroot)
 		return ow_open_regular(path);

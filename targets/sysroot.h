@@ -7,7 +7,8 @@
  * Open a file for reading, if it is a regular one, as if sysroot were the root
  * of all: absolute symbolic links and ".." stay below it.  sysroot NULL is the
  * system itself.  Return -1 with errno: EINVAL if it is no regular file, ELOOP
- * if links go round.
+ * if links go round.  What serves the file may never answer: for work that a
+ * delegate does (reach.h).
  */
 int ow_sysroot_open(const char *sysroot, const char *path);
 

@@ -79,9 +79,8 @@ class Core:
 
     def files(self, *entries):
         """(start, end, page of the file, path)"""
-        desc = self.arch.words(len(entries), 4096)
-        for start, end, page, _ in entries:
-            desc += self.arch.words(start, end, page)
+        desc = self.arch.words(len(entries), 4096) + b''.join(
+            self.arch.words(*e[:3]) for e in entries)
         desc += b''.join(e[3].encode() + b'\0' for e in entries)
         return self.note('CORE', NT_FILE, desc)
 
