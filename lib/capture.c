@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "capture.h"
 
+#include <search.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "cfiwork.h"
 #include "error.h"
 #include "filemap.h"
@@ -86,6 +88,8 @@ void ow_capture_drop_threads(struct ow_capture *c)
 	size_t i;
 
 	for (i = 0; i < c->nr_threads; i++) {
+		if (c->threads[i].are_texts_lent)
+			continue;
 		free((char *)c->threads[i].info.wchan);
 		free((char *)c->threads[i].info.kernel_stack);
 	}
@@ -94,17 +98,24 @@ void ow_capture_drop_threads(struct ow_capture *c)
 	c->nr_threads = 0;
 }
 
+static void free_none(void *node)
+{
+	(void)node;
+}
+
 void ow_capture_destroy(struct ow_capture *c)
 {
 	size_t i;
 
 	if (!c)
 		return;
+	tdestroy(c->opened, free_none);
 	for (i = 0; i < c->nr_modules; i++) {
 		ow_tablefile_close(c->modules[i].table);
 		if (c->modules[i].owns_object)
 			ow_object_close(c->modules[i].object);
-		free(c->modules[i].path);
+		if (!c->modules[i].is_path_lent)
+			free(c->modules[i].path);
 	}
 	ow_capture_drop_threads(c);
 	if (c->priv_free)
@@ -114,7 +125,14 @@ void ow_capture_destroy(struct ow_capture *c)
 	free(c->regions);
 	free(c->cache.entries);
 	free(c->program);
+	ow_budget_give(&c->budget, c->budget);
 	free(c);
+}
+
+bool ow_capture_take_memory(struct ow_capture *c, size_t nr, size_t size)
+{
+	return size <= SIZE_MAX / (nr + 1) &&
+	       ow_budget_take(&c->budget, nr * size);
 }
 
 static int range_order(const void *a, const void *b)
@@ -142,21 +160,25 @@ static bool is_settled(const struct ow_capture_module *m)
 	       m->why.code == OW_CODE_FORMAT;
 }
 
+static int file_order(const void *a, const void *b)
+{
+	const struct ow_capture_module *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev > y->dev ? 1 : -1;
+	if (x->inode != y->inode)
+		return x->inode > y->inode ? 1 : -1;
+	return x->path == y->path ? 0 : strcmp(x->path, y->path);
+}
+
 /* Another module of the same file that tells what came of opening it, or NULL. */
 static const struct ow_capture_module *
 find_opened(const struct ow_capture *c, const struct ow_capture_module *m)
 {
-	const struct ow_capture_module *other;
-	size_t i;
+	struct ow_capture_module *const *node =
+		tfind(m, &c->opened, file_order);
 
-	for (i = 0; i < c->nr_modules; i++) {
-		other = &c->modules[i];
-		if (other != m && is_settled(other) && other->dev == m->dev &&
-		    other->inode == m->inode &&
-		    strcmp(other->path, m->path) == 0)
-			return other;
-	}
-	return NULL;
+	return node && is_settled(*node) ? *node : NULL;
 }
 
 static void take_object(struct ow_capture *c, struct ow_capture_module *m)
@@ -208,6 +230,8 @@ void ow_capture_ready(struct ow_capture *c, struct ow_capture_module *m)
 		return;
 	take_object(c, m);
 	m->base.state = OW_MODULE_READY;
+	if (is_settled(m))
+		tsearch(m, &c->opened, file_order);
 }
 
 struct ow_capture_module *ow_capture_module_at(struct ow_capture *c,

@@ -35,6 +35,7 @@ struct ow_unserved {
 struct ow_capture_module {
 	struct ow_module base; /* first: ranges point to it */
 	char *path;            /* "/usr/lib/x.so", "[vdso]" */
+	bool is_path_lent;     /* by priv, or by another module */
 	uint64_t start, end;   /* addrs of the mapping */
 	uint64_t off;          /* file offset at start */
 	uint64_t head;         /* of a core's: addr where its file begins */
@@ -44,7 +45,7 @@ struct ow_capture_module {
 	bool is_given; /* path is the user's own, not the target's */
 	struct ow_object *object; /* NULL until base.state is READY, and after
 				     that if it could not be opened */
-	bool owns_object; /* another module of the same file has it too */
+	bool owns_object; /* is a user of it, as modules of one file need not be */
 	struct ow_tablefile *table;
 	struct ow_error why; /* if object is NULL when READY */
 	char build_id[2 * OW_BUILD_ID_MAX + 1];
@@ -54,7 +55,8 @@ struct ow_capture_thread {
 	struct ow_thread info;
 	struct ow_regs regs;
 	struct ow_window stack;
-	bool is_user; /* of a machine's CPU: it was in user mode */
+	bool are_texts_lent; /* those of info, by priv */
+	bool is_user;        /* of a machine's CPU: it was in user mode */
 };
 
 struct ow_capture {
@@ -88,6 +90,8 @@ struct ow_capture {
 	struct ow_unserved over;     /* and what there was no memory for */
 	uint64_t local_dev; /* of a process's files, that is no server's; or 0 */
 	size_t nr_listed;   /* mappings, to copy objects from memory */
+	size_t budget;      /* bytes taken for lists, of a file (budget.h) */
+	void *opened;       /* tree (tsearch(3)) of modules, one of each file */
 	struct ow_capture_stats stats;
 	char warning[256]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;
@@ -102,6 +106,12 @@ struct ow_capture {
 
 /* An empty capture; all that it points to comes from malloc() and is its own. */
 struct ow_capture *ow_capture_create(struct ow_error *err);
+
+/*
+ * Take memory for nr elements of size bytes of the capture's lists from the budget:
+ * a file may ask for any number.  Return false, and take none, if that is too much.
+ */
+bool ow_capture_take_memory(struct ow_capture *c, size_t nr, size_t size);
 
 /* Free what is there of threads: they are taken anew. */
 void ow_capture_drop_threads(struct ow_capture *c);

@@ -6,6 +6,9 @@
 #include "capture.h"
 #include "err.h"
 
+#define MOST_SEGMENTS 128 /* of an object that is read: any has few */
+#define MOST_NEAR     8   /* ranges on each side of what is read */
+
 static int region_order(const void *a, const void *b)
 {
 	const struct ow_region *x = a, *y = b;
@@ -66,6 +69,8 @@ static const uint8_t *file_bytes(const struct ow_object *obj, uint64_t vaddr,
 	const uint8_t *at;
 	uint32_t i;
 
+	if (obj->elf.phnum > MOST_SEGMENTS)
+		return NULL;
 	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
 		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_W &&
 		    vaddr - seg.vaddr < seg.memsz)
@@ -87,20 +92,39 @@ static bool read_module(const struct ow_capture_module *m, uint64_t addr,
 	return at;
 }
 
+/* The number of the first range that ends above addr. */
+static size_t range_above(const struct ow_map *map, uint64_t addr)
+{
+	size_t low = 0, high = map->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (map->ranges[mid].end > addr)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+/* Data has no range, but stands near its object's code. */
 int ow_capture_read_files(const struct ow_capture *c, uint64_t addr, void *buf,
 			  size_t size)
 {
-	const struct ow_range *range = ow_map_find(&c->target.map, addr);
-	size_t i;
+	const struct ow_map *map = &c->target.map;
+	const struct ow_module *before = NULL, *m;
+	size_t above = range_above(map, addr), i, k;
 
-	/* Code mostly; data has no range. */
-	if (range && range->module &&
-	    read_module((const struct ow_capture_module *)range->module, addr,
-			buf, size))
-		return 0;
-	for (i = 0; i < c->nr_modules; i++)
-		if (read_module(&c->modules[i], addr, buf, size))
+	for (k = 0; k < 2 * MOST_NEAR; k++) {
+		/* Above, below, next above, and so on. */
+		i = k % 2 ? above - 1 - k / 2 : above + k / 2;
+		m = i < map->nr ? map->ranges[i].module : NULL;
+		if (m && m != before &&
+		    read_module((const struct ow_capture_module *)m, addr, buf,
+				size))
 			return 0;
+		before = m;
+	}
 	return -OW_EFAULT;
 }
 
