@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "budget.h"
 #include "bytebuf.h"
 #include "capture.h"
 #include "fuzz.h"
@@ -123,17 +124,20 @@ static uint8_t *unpack(const uint8_t *data, size_t size, size_t *size_ret)
 		.version = OW_SNAP_VERSION,
 		.size = fuzz_take(&data, &size, 4),
 	};
-	uint8_t *file = malloc(sizeof(head) + size), *bytes;
+	uint8_t *file = malloc(sizeof(head) + size);
+	struct ow_unpacked sections;
 	struct ow_error err = { 0 };
 
 	memcpy(file, &head, sizeof(head));
 	memcpy(file + sizeof(head), data, size);
 	head.check = ow_table_checksum(file, sizeof(head) + size);
 	memcpy(file, &head, sizeof(head));
-	bytes = ow_snap_unpack(file, sizeof(head) + size, "f", size_ret, &err);
-	ASSERT(!bytes == (err.code != 0));
+	ow_snap_unpack(file, sizeof(head) + size, "f", &sections, &err);
+	ASSERT(!sections.bytes == (err.code != 0));
 	free(file);
-	return bytes;
+	ow_budget_give(&sections.room, sections.room);
+	*size_ret = sections.size;
+	return sections.bytes;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -36,6 +36,20 @@ bool ow_budget_take(size_t *own, size_t size)
 	return true;
 }
 
+bool ow_budget_take_most(size_t *own, size_t size)
+{
+	uint64_t all = atomic_load(&taken), most, left;
+
+	do {
+		most = atomic_load(&limit);
+		left = most > all ? most - all : 0;
+		if (size > left - left / SHARES)
+			return false;
+	} while (!atomic_compare_exchange_weak(&taken, &all, all + size));
+	*own += size;
+	return true;
+}
+
 void ow_budget_give(size_t *own, size_t size)
 {
 	atomic_fetch_sub(&taken, size);

@@ -21,6 +21,12 @@
  */
 bool ow_budget_take(size_t *own, size_t size);
 
+/*
+ * The same for what is the run's one input, without which there is nothing to do: it
+ * may have three quarters of what is left.
+ */
+bool ow_budget_take_most(size_t *own, size_t size);
+
 /* Give size bytes of an owner's back. */
 void ow_budget_give(size_t *own, size_t size);
 

@@ -21,35 +21,33 @@
 #define MOST_PREFAULTED (4 << 20)
 #define AROUND          65536 /* bytes of pages that come with one */
 
-static void give_back(const uint8_t *bytes, struct ow_filemap *map)
+static void give_back(const struct ow_object *obj)
 {
-	if (map)
-		ow_filemap_close(map);
-	else
-		free((void *)bytes);
+	if (obj->map)
+		ow_filemap_close(obj->map);
+	else if (!obj->is_lent)
+		free((void *)obj->bytes);
 }
 
-/* Of what is mapped, or without map of a copy; either is the object's. */
-static struct ow_object *create(const uint8_t *bytes, size_t size,
-				struct ow_filemap *map, const char *path,
+/* An object with these bytes, which are given back if that fails. */
+static struct ow_object *create(const struct ow_object *with, const char *path,
 				struct ow_error *err)
 {
-	struct ow_object *obj = calloc(1, sizeof(*obj));
+	struct ow_object *obj = malloc(sizeof(*obj));
 	const uint8_t *id;
 	int why;
 
 	if (!obj) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
-		give_back(bytes, map);
+		give_back(with);
 		return NULL;
 	}
-	obj->bytes = bytes;
-	obj->size = size;
+	*obj = *with;
 	obj->fd = -1;
-	obj->map = map;
-	obj->is_image = !map;
+	obj->is_image = !obj->map;
 	obj->path = strdup(path);
-	why = obj->path ? ow_elf_parse(&obj->elf, bytes, size) : -OW_EFORMAT;
+	why = obj->path ? ow_elf_parse(&obj->elf, obj->bytes, obj->size) :
+			  -OW_EFORMAT;
 	if (why) {
 		if (ow_object_is_cut(obj))
 			ow_object_fail_cut(obj, err);
@@ -77,8 +75,7 @@ static struct ow_object *create(const uint8_t *bytes, size_t size,
 struct ow_object *ow_object_open_fd(int fd, const char *path,
 				    struct ow_error *err)
 {
-	struct ow_filemap *map;
-	struct ow_object *obj;
+	struct ow_object with = { 0 }, *obj;
 	struct stat st;
 
 	if (fstat(fd, &st)) {
@@ -89,12 +86,14 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", path);
 		return NULL;
 	}
-	map = ow_filemap_open(fd, (size_t)st.st_size, path, 0);
-	if (!map) {
+	with.map = ow_filemap_open(fd, (size_t)st.st_size, path, 0);
+	if (!with.map) {
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
 		return NULL;
 	}
-	obj = create(ow_filemap_bytes(map), (size_t)st.st_size, map, path, err);
+	with.bytes = ow_filemap_bytes(with.map);
+	with.size = (size_t)st.st_size;
+	obj = create(&with, path, err);
 	if (obj)
 		obj->file = ow_identity_of(&st);
 	if (!ow_object_is_cut(obj))
@@ -116,15 +115,35 @@ struct ow_object *ow_object_open(const char *path, struct ow_error *err)
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
 				       const char *path, struct ow_error *err)
 {
-	return create(bytes, size, NULL, path, err);
+	const struct ow_object with = { .bytes = bytes, .size = size };
+
+	return create(&with, path, err);
+}
+
+struct ow_object *ow_object_of_bytes(const uint8_t *bytes, size_t size,
+				     const char *path, struct ow_error *err)
+{
+	const struct ow_object with = {
+		.bytes = bytes,
+		.size = size,
+		.is_lent = true,
+	};
+
+	return create(&with, path, err);
+}
+
+struct ow_object *ow_object_share(struct ow_object *obj)
+{
+	obj->nr_more++;
+	return obj;
 }
 
 void ow_object_close(struct ow_object *obj)
 {
-	if (!obj)
+	if (!obj || (obj->nr_more && obj->nr_more--))
 		return;
 	ow_object_drop_fd(obj);
-	give_back(obj->bytes, obj->map);
+	give_back(obj);
 	free((void *)obj->cfi.eh_index.refs);
 	free((void *)obj->cfi.debug_index.refs);
 	free((void *)obj->cfi.known);

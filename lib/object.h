@@ -26,10 +26,12 @@ struct ow_object {
 	char *root;           /* folder that path is below, or NULL */
 	const uint8_t *bytes; /* the file from offset 0, read-only */
 	size_t size;
-	struct ow_filemap *map; /* that bytes are in, or NULL */
-	int fd;                 /* its file, for ow_object_read(), or -1 */
-	int reads_left;         /* of fd, before it is closed */
-	bool is_image; /* bytes were copied from memory, by file offset */
+	struct ow_filemap *map;  /* that bytes are in, or NULL */
+	int fd;                  /* its file, for ow_object_read(), or -1 */
+	int reads_left;          /* of fd, before it is closed */
+	bool is_image;           /* bytes are of memory, by file offset */
+	bool is_lent;            /* they are somebody else's */
+	unsigned int nr_more;    /* users, other than the first */
 	struct ow_identity file; /* as it was when it was opened; 0: an image */
 	struct ow_elf elf;
 	uint8_t build_id[OW_BUILD_ID_MAX];
@@ -114,6 +116,13 @@ struct ow_object *ow_object_reach(const char *root, const char *path);
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
 				       const char *path, struct ow_error *err);
 
+/* The same of bytes that outlive the object, and stay what they are of. */
+struct ow_object *ow_object_of_bytes(const uint8_t *bytes, size_t size,
+				     const char *path, struct ow_error *err);
+
+/* Have one user more of an object, who closes it, too.  Return the object. */
+struct ow_object *ow_object_share(struct ow_object *obj);
+
 /*
  * Fill obj->cfi: find .eh_frame_hdr, .eh_frame and .debug_frame, and index what
  * has no search table.  Once is enough.  An object without CFI is no error.  What
@@ -166,6 +175,7 @@ int ow_object_fail_cut(const struct ow_object *obj, struct ow_error *err);
 void ow_object_read(struct ow_object *obj, const uint8_t *at, void *buf,
 		    size_t size);
 
+/* Free the object, if its other users have closed it.  NULL does nothing. */
 void ow_object_close(struct ow_object *obj);
 
 #endif /* OW_OBJECT_H */

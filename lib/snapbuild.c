@@ -25,6 +25,7 @@ struct shared {
 /* An object that the snapshot holds. */
 struct held {
 	const struct ow_object *object;
+	const char *path;
 	uint32_t nr; /* of OW_SNAP_OBJECTS */
 };
 
@@ -202,19 +203,20 @@ static bool is_gone(const struct ow_capture_module *m)
 	       m->object->size <= LARGEST_OBJECT;
 }
 
-/* Hold a module's object, if there is memory for it. */
-static void add_object(struct building *b, const struct ow_capture_module *m)
+/* Hold an object, if there is memory for it. */
+static void add_object(struct building *b, const struct held *h)
 {
-	const struct ow_object *obj = m->object;
+	const struct ow_object *obj = h->object;
 	struct ow_snap_object rec = { obj->size };
 	size_t own = 0;
 
 	if (!ow_budget_take(&own, COPIES * obj->size)) {
-		ow_budget_refuse(m->path, "its copy in a snapshot");
+		ow_budget_refuse(h->path, "its copy in a snapshot");
 		return;
 	}
 	b->own += own;
-	b->held[b->nr_held] = (struct held){ obj, (uint32_t)b->nr_held };
+	b->held[b->nr_held] =
+		(struct held){ obj, h->path, (uint32_t)b->nr_held };
 	b->nr_held++;
 	add(b, OW_SNAP_OBJECTS, &rec, sizeof(rec));
 	add(b, OW_SNAP_OBJECT_BYTES, obj->bytes, obj->size);
@@ -230,24 +232,36 @@ static int held_order(const void *a, const void *b)
 static void add_objects(struct building *b)
 {
 	struct ow_capture *c = b->c;
-	size_t i;
+	const struct ow_capture_module *m;
+	const struct ow_object *last = NULL;
+	struct held h;
+	size_t i, nr = 0;
 
 	b->held = calloc(c->nr_modules + 1, sizeof(*b->held));
 	if (!b->held) {
 		b->sections[OW_SNAP_OBJECTS].failed = true;
 		return;
 	}
-	for (i = 0; i < c->nr_modules; i++)
-		if (is_gone(&c->modules[i]))
-			add_object(b, &c->modules[i]);
-	qsort(b->held, b->nr_held, sizeof(*b->held), held_order);
+	for (i = 0; i < c->nr_modules; i++) {
+		m = &c->modules[i];
+		if (is_gone(m))
+			b->held[nr++] = (struct held){ m->object, m->path, 0 };
+	}
+	/* Each once, however many modules use it; in place. */
+	qsort(b->held, nr, sizeof(*b->held), held_order);
+	for (i = 0; i < nr; i++) {
+		h = b->held[i];
+		if (h.object != last)
+			add_object(b, &h);
+		last = h.object;
+	}
 }
 
 /* The number of an object that the snapshot holds, or OW_SNAP_NONE. */
 static uint32_t find_object(const struct building *b,
 			    const struct ow_object *object)
 {
-	const struct held key = { object, 0 }, *found = NULL;
+	const struct held key = { object, NULL, 0 }, *found = NULL;
 
 	if (b->nr_held)
 		found = bsearch(&key, b->held, b->nr_held, sizeof(*b->held),

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "budget.h"
 #include "cursor.h"
 #include "error.h"
 #include "table.h"
@@ -171,40 +172,46 @@ static bool is_whole(const uint8_t *bytes, size_t size,
 	       ow_table_checksum(bytes, size) == head->check;
 }
 
-uint8_t *ow_snap_unpack(const uint8_t *bytes, size_t size, const char *path,
-			size_t *size_ret, struct ow_error *err)
+int ow_snap_unpack(const uint8_t *bytes, size_t size, const char *path,
+		   struct ow_unpacked *ret, struct ow_error *err)
 {
 	struct ow_snap_head head;
-	uint8_t *to;
 
-	if (size < sizeof(head) || !ow_snap_is_snapshot(bytes, size)) {
-		ow_fail(err, OW_CODE_FORMAT, "%s: not a snapshot", path);
-		return NULL;
-	}
+	*ret = (struct ow_unpacked){ 0 };
+	if (size < sizeof(head) || !ow_snap_is_snapshot(bytes, size))
+		return ow_fail(err, OW_CODE_FORMAT, "%s: not a snapshot", path);
 	memcpy(&head, bytes, sizeof(head));
-	if (head.version != OW_SNAP_VERSION) {
-		ow_fail(err, OW_CODE_UNSUPPORTED,
-			"%s: a snapshot of version %u; this outwind knows %u",
-			path, head.version, OW_SNAP_VERSION);
-		return NULL;
-	}
-	if (!is_whole(bytes, size, &head)) {
-		ow_fail(err, OW_CODE_FORMAT,
-			"%s: the snapshot is damaged or cut off", path);
-		return NULL;
-	}
-	to = malloc(head.size + 1);
-	if (!to) {
-		ow_fail(err, OW_CODE_MEMORY, "out of memory");
-		return NULL;
-	}
-	if (ZSTD_decompress(to, head.size, bytes + sizeof(head),
-			    size - sizeof(head)) != head.size) {
+	if (head.version != OW_SNAP_VERSION)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: a snapshot of version %u; this outwind "
+			       "knows %u",
+			       path, head.version, OW_SNAP_VERSION);
+	if (!is_whole(bytes, size, &head))
+		return ow_fail(err, OW_CODE_FORMAT,
+			       "%s: the snapshot is damaged or cut off", path);
+	if (!ow_budget_take_most(&ret->room, head.size + 1))
+		return ow_fail(err, OW_CODE_MEMORY,
+			       "%s: its %llu MiB are more memory than it may "
+			       "take (--memory-limit)",
+			       path, (unsigned long long)head.size >> 20);
+	ret->size = head.size;
+	ret->bytes = malloc(head.size + 1);
+	if (ret->bytes &&
+	    ZSTD_decompress(ret->bytes, head.size, bytes + sizeof(head),
+			    size - sizeof(head)) == head.size)
+		return 0;
+	if (ret->bytes)
 		ow_fail(err, OW_CODE_FORMAT, "%s: the snapshot is damaged",
 			path);
-		free(to);
-		return NULL;
-	}
-	*size_ret = head.size;
-	return to;
+	else
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	ow_snap_unpack_free(ret);
+	return -OW_CODE_FORMAT;
+}
+
+void ow_snap_unpack_free(struct ow_unpacked *sections)
+{
+	ow_budget_give(&sections->room, sections->room);
+	free(sections->bytes);
+	*sections = (struct ow_unpacked){ 0 };
 }

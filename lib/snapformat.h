@@ -20,6 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "inflate.h"
 #include "object.h"
 
 #define OW_SNAP_MAGIC   "OWSNAP\r\n" /* which transfers as text damage */
@@ -183,12 +184,15 @@ uint8_t *ow_snap_pack(const uint8_t *bytes, size_t size, size_t *size_ret,
 		      struct ow_error *err);
 
 /*
- * The sections in a whole file, from malloc(), if it is as it was written.
- * No more than OW_SNAP_LARGEST bytes, and no more than zstd can have made
- * of the file's size, are ever allocated.  NULL: err has why, with path.
+ * The sections in a whole file, if it is as it was written, for
+ * ow_snap_unpack_free().  No more than OW_SNAP_LARGEST bytes, and no more than zstd
+ * can have made of the file's size, are ever allocated, and they are taken from the
+ * budget.  Return 0, or fill err, with path.
  */
-uint8_t *ow_snap_unpack(const uint8_t *bytes, size_t size, const char *path,
-			size_t *size_ret, struct ow_error *err);
+int ow_snap_unpack(const uint8_t *bytes, size_t size, const char *path,
+		   struct ow_unpacked *ret, struct ow_error *err);
+
+void ow_snap_unpack_free(struct ow_unpacked *sections);
 
 _Static_assert(sizeof(struct ow_snap_head) == 32, "as in files");
 _Static_assert(sizeof(struct ow_snap_section) == 16, "as in files");

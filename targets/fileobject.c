@@ -2,6 +2,7 @@
 #include "fileobject.h"
 
 #include <errno.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -168,4 +169,44 @@ struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
 	if (end != OW_DELEGATION_LOST)
 		free(s);
 	return found;
+}
+
+/* Files that change meanwhile are other ones. */
+static int file_order(const void *a, const void *b)
+{
+	const struct ow_identity *x = &((const struct ow_object *)a)->file;
+	const struct ow_identity *y = &((const struct ow_object *)b)->file;
+
+	if (x->inode != y->inode)
+		return x->inode > y->inode ? 1 : -1;
+	if (x->dev != y->dev)
+		return x->dev > y->dev ? 1 : -1;
+	if (x->ctime_ns != y->ctime_ns)
+		return x->ctime_ns > y->ctime_ns ? 1 : -1;
+	return (x->size > y->size) - (x->size < y->size);
+}
+
+struct ow_object *ow_openfiles_share(struct ow_openfiles *files,
+				     struct ow_object *obj)
+{
+	struct ow_object **node;
+
+	if (!obj || obj->is_image)
+		return obj;
+	node = tsearch(obj, &files->tree, file_order);
+	if (!node)
+		return obj;
+	if (*node != obj)
+		ow_object_close(obj);
+	return ow_object_share(*node);
+}
+
+static void close_object(void *object)
+{
+	ow_object_close(object);
+}
+
+void ow_openfiles_free(struct ow_openfiles *files)
+{
+	tdestroy(files->tree, close_object);
 }

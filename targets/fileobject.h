@@ -27,4 +27,19 @@ struct ow_wanted_file {
 struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
 				     struct ow_error *err);
 
+/* The files that are open, each once, whatever names lead to it.  All zero: none. */
+struct ow_openfiles {
+	void *tree; /* tsearch(3), of objects by their file */
+};
+
+/*
+ * Return the object of the same file that was opened before, with one user more, in
+ * place of obj, which is closed; else obj, which others share from now on.  NULL
+ * for NULL.
+ */
+struct ow_object *ow_openfiles_share(struct ow_openfiles *files,
+				     struct ow_object *obj);
+
+void ow_openfiles_free(struct ow_openfiles *files);
+
 #endif /* OW_FILEOBJECT_H */

@@ -10,9 +10,12 @@
 #include <unistd.h>
 
 #include "arch.h"
+#include "budget.h"
 #include "error.h"
 #include "filemap.h"
 #include "snapkept.h"
+
+#define LONGEST_PATH 65536 /* bytes; a path of Linux' has 4096 mostly */
 
 /* A capture under construction. */
 struct taking {
@@ -20,6 +23,7 @@ struct taking {
 	const struct ow_snap *snap;
 	struct ow_snap_meta meta;
 	struct ow_region *pieces; /* all, as they stand in the file */
+	size_t text_left;         /* bytes that threads' texts may have */
 	uint8_t columns[64];      /* of registers: their slots */
 	struct ow_error *err;
 };
@@ -33,6 +37,25 @@ static int bad(const struct taking *t, const char *what, uint64_t i)
 static int no_memory(const struct taking *t)
 {
 	return ow_fail(t->err, OW_CODE_MEMORY, "out of memory");
+}
+
+/* Zeroed memory for a list and one more of size bytes, or NULL: err has why. */
+static void *make_list(const struct taking *t, const char *what, uint64_t nr,
+		       size_t size)
+{
+	void *list;
+
+	if (!ow_capture_take_memory(t->c, nr, size)) {
+		ow_fail(t->err, OW_CODE_MEMORY,
+			"%s would take more memory than they may "
+			"(--memory-limit)",
+			what);
+		return NULL;
+	}
+	list = calloc(nr + 1, size);
+	if (!list)
+		no_memory(t);
+	return list;
 }
 
 static int take_meta(struct taking *t)
@@ -97,10 +120,14 @@ static int take_pieces(struct taking *t)
 
 	if (t->meta.nr_shared > nr)
 		return bad(t, "number of pieces,", nr);
-	t->pieces = calloc(nr + 1, sizeof(*t->pieces));
-	t->c->regions = calloc(nr + 1, sizeof(*t->c->regions));
-	if (!t->pieces || !t->c->regions)
-		return no_memory(t);
+	t->pieces =
+		make_list(t, "its pieces of memory", nr, sizeof(*t->pieces));
+	if (!t->pieces)
+		return -OW_CODE_MEMORY;
+	t->c->regions = make_list(t, "its pieces of memory", nr,
+				  sizeof(*t->c->regions));
+	if (!t->c->regions)
+		return -OW_CODE_MEMORY;
 	for (i = 0; ow_snap_get(t->snap, OW_SNAP_PIECES, i, &p, sizeof(p));
 	     i++) {
 		if (p.size == 0 || p.size > left || p.start + p.size < p.start)
@@ -162,17 +189,23 @@ static int take_stack(const struct taking *t, const struct ow_snap_thread *rec,
 	return 0;
 }
 
-/* The capture frees these of each thread. */
-static const char *own(const char *text)
+/*
+ * A thread's text, or NULL.  Each has its own in what outwind writes: more in all than
+ * there are bytes of texts is no thread's.
+ */
+static bool take_text(struct taking *t, uint32_t off, const char **ret)
 {
-	return text ? strdup(text) : NULL;
+	*ret = ow_snap_text(t->snap, off);
+	if (!*ret)
+		return true;
+	t->text_left -= strnlen(*ret, t->text_left);
+	return t->text_left > 0;
 }
 
-static void take_info(const struct taking *t, const struct ow_snap_thread *rec,
+static bool take_info(struct taking *t, const struct ow_snap_thread *rec,
 		      struct ow_thread *info)
 {
-	const char *name = ow_snap_text(t->snap, rec->name);
-	const char *why = ow_snap_text(t->snap, rec->why_text);
+	const char *name, *why;
 
 	*info = (struct ow_thread){
 		.tid = rec->tid,
@@ -183,17 +216,21 @@ static void take_info(const struct taking *t, const struct ow_snap_thread *rec,
 		.stopped = rec->flags & OW_SNAP_STOPPED,
 		.certain = rec->flags & OW_SNAP_CERTAIN,
 		.syscall_nr = rec->syscall_nr,
-		.wchan = own(ow_snap_text(t->snap, rec->wchan)),
-		.kernel_stack = own(ow_snap_text(t->snap, rec->kernel_stack)),
 	};
 	memcpy(info->syscall_args, rec->syscall_args,
 	       sizeof(info->syscall_args));
+	if (!take_text(t, rec->name, &name) ||
+	    !take_text(t, rec->why_text, &why) ||
+	    !take_text(t, rec->wchan, &info->wchan) ||
+	    !take_text(t, rec->kernel_stack, &info->kernel_stack))
+		return false;
 	snprintf(info->name, sizeof(info->name), "%s", name ? name : "");
 	if (!rec->why)
-		return;
+		return true;
 	info->why.code = rec->why;
 	info->why.os_errno = rec->why_errno;
 	snprintf(info->why.msg, sizeof(info->why.msg), "%s", why ? why : "");
+	return true;
 }
 
 static int take_threads(struct taking *t)
@@ -202,13 +239,16 @@ static int take_threads(struct taking *t)
 	struct ow_capture_thread *to;
 	struct ow_snap_thread rec;
 
-	t->c->threads = calloc(nr + 1, sizeof(*t->c->threads));
+	t->text_left = t->snap->sections[OW_SNAP_STRINGS].nr;
+	t->c->threads = make_list(t, "its threads", nr, sizeof(*t->c->threads));
 	if (!t->c->threads)
-		return no_memory(t);
+		return -OW_CODE_MEMORY;
 	for (i = 0; i < nr; i++) {
 		ow_snap_get(t->snap, OW_SNAP_THREADS, i, &rec, sizeof(rec));
 		to = &t->c->threads[t->c->nr_threads++];
-		take_info(t, &rec, &to->info);
+		to->are_texts_lent = true;
+		if (!take_info(t, &rec, &to->info))
+			return bad(t, "text of thread", i);
 		if (to->info.captured && (take_regs(t, &rec, &to->regs) ||
 					  take_stack(t, &rec, &to->stack)))
 			return bad(t, "thread", i);
@@ -218,28 +258,40 @@ static int take_threads(struct taking *t)
 	return 0;
 }
 
-static int take_modules(struct taking *t, const char *exe)
+/* Paths stay in the snapshot, or are the one that the user gave. */
+static bool take_path(const struct taking *t, struct ow_capture_module *m,
+		      const char *path)
+{
+	const struct ow_snapkept *k = t->c->priv;
+
+	if (strnlen(path, LONGEST_PATH + 1) > LONGEST_PATH)
+		return false;
+	m->is_given = k->exe && t->c->program &&
+		      strcmp(path, t->c->program) == 0;
+	m->path = m->is_given ? k->exe : (char *)path;
+	m->is_path_lent = true;
+	return true;
+}
+
+static int take_modules(struct taking *t)
 {
 	uint64_t nr = t->snap->sections[OW_SNAP_MODULES].nr, i, k;
 	struct ow_capture_module *m;
 	struct ow_snap_module rec;
 	const char *path;
 
-	t->c->modules = calloc(nr + 1, sizeof(*t->c->modules));
+	t->c->modules = make_list(t, "its objects", nr, sizeof(*t->c->modules));
 	if (!t->c->modules)
-		return no_memory(t);
+		return -OW_CODE_MEMORY;
 	for (i = 0; i < nr; i++) {
 		ow_snap_get(t->snap, OW_SNAP_MODULES, i, &rec, sizeof(rec));
 		path = ow_snap_text(t->snap, rec.path);
+		m = &t->c->modules[i];
 		if (!path || rec.start >= rec.end ||
-		    rec.build_id_size > OW_BUILD_ID_MAX)
+		    rec.build_id_size > OW_BUILD_ID_MAX ||
+		    !take_path(t, m, path))
 			return bad(t, "object", i);
-		m = &t->c->modules[t->c->nr_modules++];
-		m->is_given = exe && t->c->program &&
-			      strcmp(path, t->c->program) == 0;
-		m->path = strdup(m->is_given ? exe : path);
-		if (!m->path)
-			return no_memory(t);
+		t->c->nr_modules++;
 		m->start = rec.start;
 		m->end = rec.end;
 		m->off = rec.off;
@@ -258,9 +310,10 @@ static int take_ranges(struct taking *t)
 	uint64_t nr = t->snap->sections[OW_SNAP_RANGES].nr, end = 0, i;
 	struct ow_snap_range rec;
 
-	t->c->ranges = calloc(nr + 1, sizeof(*t->c->ranges));
+	t->c->ranges =
+		make_list(t, "its ranges of code", nr, sizeof(*t->c->ranges));
 	if (!t->c->ranges)
-		return no_memory(t);
+		return -OW_CODE_MEMORY;
 	for (i = 0; i < nr; i++) {
 		ow_snap_get(t->snap, OW_SNAP_RANGES, i, &rec, sizeof(rec));
 		if (rec.start < end || rec.start >= rec.end ||
@@ -279,7 +332,7 @@ static int take_ranges(struct taking *t)
 	return 0;
 }
 
-static int take(struct taking *t, const char *exe)
+static int take(struct taking *t)
 {
 	int failed = take_meta(t);
 
@@ -290,7 +343,7 @@ static int take(struct taking *t, const char *exe)
 	if (!failed)
 		failed = take_threads(t);
 	if (!failed)
-		failed = take_modules(t, exe);
+		failed = take_modules(t);
 	if (!failed)
 		failed = take_ranges(t);
 	if (!failed)
@@ -314,9 +367,16 @@ static int take_kept(struct ow_capture *c, struct ow_snapkept *k,
 		if (!k->sysroot)
 			return no_memory(&t);
 	}
+	if (exe) {
+		k->exe = strdup(exe);
+		if (!k->exe)
+			return no_memory(&t);
+	}
 	failed = ow_snap_parse(&k->snap, k->bytes, k->size, err);
 	if (!failed)
-		failed = take(&t, exe);
+		failed = ow_snapkept_find_objects(k, c, err);
+	if (!failed)
+		failed = take(&t);
 	free(t.pieces);
 	return failed;
 }
@@ -367,24 +427,32 @@ struct ow_capture *ow_capture_snapshot(const char *path, const char *exe,
 				       const struct ow_capture_options *options,
 				       struct ow_error *err)
 {
+	struct ow_unpacked sections;
 	struct ow_filemap *map;
-	uint8_t *bytes;
+	struct ow_capture *c;
 	size_t size;
+	int failed;
 
 	map = map_file(path, &size, err);
 	if (!map)
 		return NULL;
-	bytes = ow_snap_unpack(ow_filemap_bytes(map), size, path, &size, err);
+	failed = ow_snap_unpack(ow_filemap_bytes(map), size, path, &sections,
+				err);
 	if (ow_filemap_is_cut(map)) {
-		free(bytes);
-		bytes = NULL;
-		ow_fail(err, OW_CODE_FORMAT,
-			"%s: damaged snapshot: cut off, or not readable, while "
-			"it was read",
-			path);
+		ow_snap_unpack_free(&sections);
+		failed = ow_fail(err, OW_CODE_FORMAT,
+				 "%s: damaged snapshot: cut off, or not "
+				 "readable, while it was read",
+				 path);
 	}
 	ow_filemap_close(map);
-	if (!bytes)
+	if (failed)
 		return NULL;
-	return ow_snapshot_take(bytes, size, path, exe, options, err);
+	c = ow_snapshot_take(sections.bytes, sections.size, path, exe, options,
+			     err);
+	if (c)
+		c->budget += sections.room;
+	else
+		ow_budget_give(&sections.room, sections.room);
+	return c;
 }

@@ -48,6 +48,21 @@ static void test_less(void)
 	CHECK(!ow_budget_take(&a, SIZE_MAX) && a == 0);
 }
 
+/* Of what is left, a quarter stays for others. */
+static void test_most(void)
+{
+	size_t a = 0, b = 0;
+
+	ow_memory_limit(1000);
+	CHECK(!ow_budget_take_most(&a, 751) && a == 0);
+	CHECK(ow_budget_take_most(&a, 750) && a == 750);
+	CHECK(ow_budget_share(0) == 62);
+	CHECK(!ow_budget_take_most(&b, 189) && b == 0);
+	CHECK(!ow_budget_take_most(&b, SIZE_MAX) && b == 0);
+	ow_budget_give(&a, a);
+	CHECK(ow_budget_share(0) == 250);
+}
+
 static void test_many(void)
 {
 	size_t own[40] = { 0 };
@@ -93,6 +108,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "shares", test_shares },
 		{ "a smaller limit", test_less },
+		{ "the one input", test_most },
 		{ "many owners", test_many },
 		{ "what was refused", test_refused },
 	};

@@ -190,6 +190,30 @@ static void test_by_headers(void)
 	ow_object_close(two);
 }
 
+/* Two names of one file, and another file. */
+static void test_open_files(void)
+{
+	const struct ow_wanted_file names[] = {
+		{ .path = "two.so" },
+		{ .path = "./two.so" },
+		{ .path = "lies.so" },
+	};
+	struct ow_openfiles files = { 0 };
+	struct ow_object *obj[OW_ARRAY_SIZE(names)];
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(names); i++)
+		obj[i] = ow_openfiles_share(
+			&files, ow_fileobject_open(&names[i], NULL));
+	CHECK(obj[0] && obj[0] == obj[1]);
+	CHECK(obj[2] && obj[2] != obj[0]);
+	CHECK(!ow_openfiles_share(&files, NULL));
+	ow_openfiles_free(&files);
+	CHECK(strcmp(obj[1]->path, "two.so") == 0);
+	for (i = 0; i < OW_ARRAY_SIZE(names); i++)
+		ow_object_close(obj[i]);
+}
+
 /* No process could be started, or a file system said so: none of a lease. */
 static void test_other_errors_are_no_leases(void)
 {
@@ -227,6 +251,7 @@ int main(void)
 		{ "objects by path", test_by_path },
 		{ "objects by build-id", test_by_build_id },
 		{ "by headers", test_by_headers },
+		{ "names of one file", test_open_files },
 		{ "other errors are no leases",
 		  test_other_errors_are_no_leases },
 		{ "a lease", test_lease },
