@@ -17,8 +17,15 @@
 #include "filemap.h"
 #include "object.h"
 
-#define BLOCK        4096
-#define LARGEST_CORE ((uint64_t)1 << 44)
+#define BLOCK 4096
+
+/*
+ * Bytes that a core may have when it is decompressed, and how many times those of
+ * the file: zeros take time, though they take no room.
+ */
+#define LARGEST       ((uint64_t)32 << 30)
+#define LARGEST_RATIO 1024
+#define SURELY        ((uint64_t)1 << 30) /* however small the file */
 
 /* A file that grows by what is decompressed. */
 struct spool {
@@ -26,8 +33,10 @@ struct spool {
 	const struct ow_capture_options *options;
 	int fd;
 	uint64_t size;      /* so far, with holes */
+	uint64_t most;      /* that it may grow to */
 	uint64_t room;      /* bytes that may still be written */
-	const char *refuse; /* why it stopped, or NULL: errno tells */
+	bool is_full;       /* it stopped as it has grown to that */
+	const char *refuse; /* or why else, or NULL: errno tells */
 	int os_errno;
 };
 
@@ -67,8 +76,8 @@ static bool put(struct ow_sink *sink, const void *bytes, size_t size)
 	const uint8_t *at = bytes;
 	size_t part;
 
-	if (size > LARGEST_CORE - s->size) {
-		s->refuse = "decompressed, it is larger than 16 TiB";
+	if (size > s->most - s->size) {
+		s->is_full = true;
 		return false;
 	}
 	while (size > 0) {
@@ -110,6 +119,16 @@ static int open_temporary(void)
 	if (fd >= 0)
 		unlink(path);
 	return fd;
+}
+
+/* How large a core may be that size bytes are of. */
+static uint64_t most_of(size_t size)
+{
+	uint64_t most = size < LARGEST / LARGEST_RATIO ?
+				(uint64_t)size * LARGEST_RATIO :
+				LARGEST;
+
+	return most > SURELY ? most : SURELY;
 }
 
 /* A disk that is full harms others: leave a sixteenth of what is free. */
@@ -154,14 +173,15 @@ static int unpack(struct ow_corebytes *b, const struct ow_codec *codec,
 		return ow_fail(err, OW_CODE_SYSTEM,
 			       "%s: make a file to decompress it in", path);
 	s.room = room_of(fd);
+	s.most = most_of(packed.size);
 	how = ow_decompress(codec, packed.bytes, packed.size, &s.sink);
 	errno = s.os_errno;
 	if (how == OW_DECOMPRESSED_MEMORY)
 		return ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", path);
-	if (how == OW_DECOMPRESSED_STOPPED && s.refuse)
+	if (how == OW_DECOMPRESSED_STOPPED && !s.is_full && s.refuse)
 		return ow_fail(err, OW_CODE_UNSUPPORTED, "%s: %s", path,
 			       s.refuse);
-	if (how == OW_DECOMPRESSED_STOPPED)
+	if (how == OW_DECOMPRESSED_STOPPED && !s.is_full)
 		return ow_fail(err, OW_CODE_SYSTEM, "decompress %s", path);
 	if (s.size == 0)
 		return ow_fail(err, OW_CODE_FORMAT, "%s: damaged %s data", path,
@@ -171,7 +191,11 @@ static int unpack(struct ow_corebytes *b, const struct ow_codec *codec,
 	failed = map_fd(b, fd, s.size, path, err);
 	if (failed)
 		return failed;
-	if (how != OW_DECOMPRESSED_ALL)
+	if (s.is_full)
+		snprintf(b->damage, sizeof(b->damage),
+			 "no more is decompressed after %llu bytes",
+			 (unsigned long long)s.size);
+	else if (how != OW_DECOMPRESSED_ALL)
 		snprintf(b->damage, sizeof(b->damage),
 			 "%s data %s after %llu bytes", ow_codec_name(codec),
 			 how == OW_DECOMPRESSED_CUT ? "end too early" :

@@ -17,13 +17,15 @@
 #include "error.h"
 #include "filemap.h"
 #include "guestdump.h"
+#include "leftout.h"
 
 #define MANY_SEGMENTS 0xffff /* e_phnum says so; section 0 has the number */
 
 /* What lives as long as the capture. */
 struct kept {
 	struct ow_corebytes file;
-	char *sysroot;
+	struct ow_intern paths; /* of modules */
+	struct ow_coreobjects objects;
 	bool is_guest;
 	struct ow_guest guest; /* if it is one */
 };
@@ -34,7 +36,8 @@ static void free_kept(void *priv)
 
 	ow_guestdump_free(&k->guest);
 	ow_corebytes_close(&k->file);
-	free(k->sysroot);
+	ow_coreobjects_free(&k->objects);
+	ow_intern_deinit(&k->paths);
 	free(k);
 }
 
@@ -46,7 +49,7 @@ static struct ow_object *open_object(struct ow_capture *c,
 	struct ow_object *kernel = kept->guest.kernel;
 
 	if (!kept->is_guest)
-		return ow_coreobject_open(c, m, kept->sysroot, err);
+		return ow_coreobject_open(c, m, &kept->objects, err);
 	/* Its other modules share it. */
 	kept->guest.kernel = NULL;
 	return kernel;
@@ -92,6 +95,43 @@ static void count_segments(struct ow_elf *elf)
 		elf->phnum = (uint32_t)nr;
 }
 
+static int bytes_order(const void *a, const void *b)
+{
+	const struct ow_region *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? 1 : -1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/*
+ * Let each byte of the file be in one region: no kernel makes a core of a process
+ * otherwise, and what is made of a region is not to be made again and again.
+ */
+static void share_no_bytes(struct ow_core *core)
+{
+	struct ow_capture *c = core->c;
+	const uint8_t *end = core->elf.bytes;
+	struct ow_region *r = c->regions;
+	size_t i, skip, nr = 0;
+
+	if (c->nr_regions)
+		qsort(r, c->nr_regions, sizeof(*r), bytes_order);
+	for (i = 0; i < c->nr_regions; i++) {
+		skip = r[i].bytes < end ? (size_t)(end - r[i].bytes) : 0;
+		if (skip)
+			ow_leave_out(core->path, "memory whose bytes in the "
+						 "file are also other memory");
+		if (skip >= r[i].size)
+			continue;
+		r[nr++] = (struct ow_region){ r[i].start + skip,
+					      r[i].size - skip,
+					      r[i].bytes + skip };
+		end = r[nr - 1].bytes + r[nr - 1].size;
+	}
+	c->nr_regions = nr;
+}
+
 static int take_regions(struct ow_core *core, struct ow_error *err)
 {
 	struct ow_capture *c = core->c;
@@ -112,20 +152,31 @@ static int take_regions(struct ow_core *core, struct ow_error *err)
 				seg.vaddr, bytes.end - bytes.pos, bytes.pos
 			};
 	}
+	share_no_bytes(core);
 	ow_capture_sort(c);
 	return 0;
 }
 
 static void take_notes(struct ow_core *core)
 {
+	const uint8_t *end = core->elf.bytes;
 	struct ow_elf_segment seg;
+	struct ow_cursor bytes;
 	uint32_t i;
 
-	ow_corenotes_begin(&core->notes, core->elf.arch, core->path);
-	for (i = 0; ow_elf_segment(&core->elf, i, &seg); i++)
-		if (seg.type == OW_PT_NOTE)
-			ow_corenotes_take(&core->notes,
-					  segment_bytes(core, &seg));
+	ow_corenotes_begin(&core->notes, core->elf.arch);
+	/* They stand side by side; what was taken is not taken again. */
+	for (i = 0; ow_elf_segment(&core->elf, i, &seg); i++) {
+		if (seg.type != OW_PT_NOTE)
+			continue;
+		bytes = segment_bytes(core, &seg);
+		if (bytes.pos >= end)
+			ow_corenotes_take(&core->notes, bytes);
+		else if (bytes.pos < bytes.end)
+			ow_leave_out(core->path, "notes that others overlap");
+		if (bytes.end > end)
+			end = bytes.end;
+	}
 	ow_corenotes_sort(&core->notes);
 }
 
@@ -321,8 +372,8 @@ static struct ow_capture *open_core(const char *path,
 	bool has_memory = kept != NULL;
 
 	if (kept && options && options->sysroot) {
-		kept->sysroot = strdup(options->sysroot);
-		has_memory = kept->sysroot != NULL;
+		kept->objects.sysroot = strdup(options->sysroot);
+		has_memory = kept->objects.sysroot != NULL;
 	}
 	if (!has_memory)
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
@@ -355,6 +406,10 @@ struct ow_capture *ow_capture_core(const char *path, const char *exe,
 
 	if (!core.c)
 		return NULL;
+	core.paths = &((struct kept *)core.c->priv)->paths;
+	core.notes.c = core.c;
+	core.notes.paths = core.paths;
+	core.notes.path = path;
 	failed = take_core(&core, options, err);
 	if (ow_filemap_is_cut(core.c->file))
 		failed = ow_fail(err, OW_CODE_FORMAT,

@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "error.h"
 #include "fileobject.h"
+#include "leftout.h"
 
 #define PAGE_MASK    0xfffULL
 #define MOST_LINKS   4096
@@ -71,10 +73,12 @@ static bool add_segment(struct ow_core *core, const struct ow_corepiece *of,
 	piece.off += there->start - piece.start;
 	piece.start = there->start;
 	piece.end = there->end;
-	free((char *)there->path);
-	piece.path = strdup(of->path);
-	*there = piece;
-	return piece.path != NULL;
+	piece.path = ow_intern_add(core->paths, of->path);
+	if (piece.path)
+		*there = piece;
+	else
+		ow_budget_refuse(core->path, "a list of all its code");
+	return true;
 }
 
 static bool add_object(struct ow_core *core, const struct ow_object *obj,
@@ -88,6 +92,10 @@ static bool add_object(struct ow_core *core, const struct ow_object *obj,
 	struct ow_elf_segment seg;
 	uint32_t i;
 
+	if (obj->elf.phnum > OW_MOST_SEGMENTS) {
+		ow_leave_out(path, "code in more than 128 segments");
+		return true;
+	}
 	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
 		if (seg.type == OW_PT_LOAD && seg.off == 0)
 			of.head = seg.vaddr + bias;

@@ -2,29 +2,38 @@
 #include "coremaps.h"
 
 #include <stdlib.h>
-#include <string.h>
 
+#include "budget.h"
 #include "error.h"
 #include "fileobject.h"
 #include "grow.h"
+#include "leftout.h"
 #include "remapped.h"
 
 #define HEAD_STEPS 1000 /* mappings looked at for the one of offset 0 */
+#define MOST_FILES 4096 /* that are opened to look for code */
+
+/* Bytes of memory of a piece: a list that grows is there twice. */
+#define PIECE_COST                                                   \
+	(2 * sizeof(struct ow_corepiece) + sizeof(struct ow_range) + \
+	 sizeof(struct ow_capture_module))
 
 bool ow_coremaps_add(struct ow_core *core, const struct ow_corepiece *piece)
 {
+	const char *path = ow_intern_add(core->paths, piece->path);
 	struct ow_corepiece *p;
 
+	if (!path != !piece->path ||
+	    !ow_capture_take_memory(core->c, 1, PIECE_COST)) {
+		ow_budget_refuse(core->path, "a list of all its code");
+		return true;
+	}
 	if (!ow_grow(&core->pieces, &core->room, core->nr_pieces + 1,
 		     sizeof(*p)))
 		return false;
 	p = &core->pieces[core->nr_pieces];
 	*p = *piece;
-	if (piece->path) {
-		p->path = strdup(piece->path);
-		if (!p->path)
-			return false;
-	}
+	p->path = path;
 	core->nr_pieces++;
 	return true;
 }
@@ -43,9 +52,7 @@ static void separate(struct ow_core *core)
 	size_t i, kept = 0;
 
 	for (i = 0; i < core->nr_pieces; i++) {
-		if (kept && p[i].start < p[kept - 1].end)
-			free((char *)p[i].path);
-		else
+		if (!kept || p[i].start >= p[kept - 1].end)
 			p[kept++] = p[i];
 	}
 	core->nr_pieces = kept;
@@ -106,7 +113,7 @@ static const struct ow_core_file *file_around(const struct ow_core *core,
 	const struct ow_core_file *above = file_at(core, end);
 
 	if (!below || !above || below->end != start || above->start != end ||
-	    strcmp(below->path, above->path) != 0 ||
+	    below->path != above->path ||
 	    !ow_remapped_between(below->start, below->off, above->start,
 				 above->off))
 		return NULL;
@@ -122,7 +129,7 @@ static bool is_program(const struct ow_core *core, const struct ow_core_file *f,
 	if (core->notes.entry == 0)
 		return false;
 	if (f && main_file)
-		return strcmp(f->path, main_file->path) == 0;
+		return f->path == main_file->path;
 	return core->notes.entry >= start && core->notes.entry < end;
 }
 
@@ -134,7 +141,7 @@ static uint64_t head_of(const struct ow_core *core,
 	unsigned int steps = HEAD_STEPS;
 
 	for (; steps-- > 0; g--) {
-		if (g->off == 0 && strcmp(g->path, f->path) == 0)
+		if (g->off == 0 && g->path == f->path)
 			return g->start;
 		if (g == core->notes.files)
 			break;
@@ -164,26 +171,78 @@ static bool add_range(struct ow_core *core, uint64_t start, uint64_t end)
 	return ow_coremaps_add(core, &p);
 }
 
-/* Does the file have code at that offset? */
-static bool has_code(const struct ow_core *core, const struct ow_core_file *f)
+/* Return true if the file has code at that offset. */
+static bool has_code(const struct ow_object *obj, uint64_t off)
 {
-	bool is_given = core->exe && is_program(core, f, f->start, f->end);
-	struct ow_wanted_file w = {
-		.path = is_given ? core->exe : f->path,
-		.sysroot = is_given ? NULL : core->sysroot,
-	};
-	struct ow_object *obj = ow_fileobject_open(&w, NULL);
 	struct ow_elf_segment seg;
-	bool found = false;
 	uint32_t i;
 
-	for (i = 0; obj && ow_elf_segment(&obj->elf, i, &seg); i++)
+	if (!obj || obj->elf.phnum > OW_MOST_SEGMENTS)
+		return false;
+	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
 		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_X &&
-		    f->off >= (seg.off & ~0xfffULL) &&
-		    f->off < seg.off + seg.filesz)
-			found = true;
+		    off >= (seg.off & ~0xfffULL) && off < seg.off + seg.filesz)
+			return true;
+	return false;
+}
+
+/* A file that is mapped where no segment tells of code. */
+struct unlisted {
+	const struct ow_core_file *file;
+	const char *path; /* of the file as it is to be opened */
+	bool is_given;
+};
+
+/* Equal paths next to each other; they are one, so that their order is any. */
+static int unlisted_order(const void *a, const void *b)
+{
+	const struct unlisted *x = a, *y = b;
+	uintptr_t p = (uintptr_t)x->path, q = (uintptr_t)y->path;
+
+	return (p > q) - (p < q);
+}
+
+static struct unlisted *list_unlisted(struct ow_core *core, size_t *nr_ret)
+{
+	const size_t nr = core->notes.nr_files;
+	struct unlisted *list = calloc(nr + 1, sizeof(*list));
+	const struct ow_core_file *f;
+	struct unlisted *u = list;
+
+	for (f = core->notes.files; list && f < core->notes.files + nr; f++) {
+		if (f->end <= f->start ||
+		    ow_coremaps_at(core, f->start, f->end))
+			continue;
+		u->file = f;
+		u->is_given = core->exe &&
+			      is_program(core, f, f->start, f->end);
+		u->path = u->is_given ? core->exe : f->path;
+		u++;
+	}
+	*nr_ret = (size_t)(u - list);
+	if (*nr_ret)
+		qsort(list, *nr_ret, sizeof(*list), unlisted_order);
+	return list;
+}
+
+/* Of the files in the list that have one path, take the code. */
+static bool add_of_path(struct ow_core *core, const struct unlisted *u,
+			size_t nr)
+{
+	const struct ow_wanted_file w = {
+		.path = u->path,
+		.sysroot = u->is_given ? NULL : core->sysroot,
+	};
+	struct ow_object *obj = ow_fileobject_open(&w, NULL);
+	bool good = true;
+	size_t i;
+
+	for (i = 0; good && i < nr; i++)
+		if (has_code(obj, u[i].file->off))
+			good = add_range(core, u[i].file->start,
+					 u[i].file->end);
 	ow_object_close(obj);
-	return found;
+	return good;
 }
 
 /*
@@ -192,24 +251,34 @@ static bool has_code(const struct ow_core *core, const struct ow_core_file *f)
  */
 static bool add_unlisted_code(struct ow_core *core)
 {
-	const struct ow_core_file *f;
-	size_t i;
+	_cleanup_(ow_freep) struct unlisted *list = NULL;
+	size_t nr, i, same, files = 0;
 
-	for (i = 0; i < core->notes.nr_files; i++) {
-		f = &core->notes.files[i];
-		if (f->end > f->start &&
-		    !ow_coremaps_at(core, f->start, f->end) &&
-		    has_code(core, f) && !add_range(core, f->start, f->end))
+	list = list_unlisted(core, &nr);
+	for (i = 0; list && i < nr; i += same) {
+		for (same = 1;
+		     i + same < nr && list[i].path == list[i + same].path;)
+			same++;
+		if (++files > MOST_FILES) {
+			ow_leave_out(core->path,
+				     "code of more than 4096 files");
+			break;
+		}
+		if (!add_of_path(core, &list[i], same))
 			return false;
 	}
-	return true;
+	return list;
 }
 
 int ow_coremaps_take(struct ow_core *core, struct ow_error *err)
 {
+	const char *exe = NULL;
 	struct ow_elf_segment seg;
 	uint32_t i;
 
+	if (core->exe)
+		exe = ow_intern_add(core->paths, core->exe);
+	core->exe = exe ? exe : core->exe;
 	for (i = 0; ow_elf_segment(&core->elf, i, &seg); i++)
 		if (seg.type == OW_PT_LOAD && seg.memsz > 0 &&
 		    seg.vaddr + seg.memsz > seg.vaddr && seg.flags & OW_PF_X &&
@@ -222,10 +291,11 @@ int ow_coremaps_take(struct ow_core *core, struct ow_error *err)
 	return 0;
 }
 
-static void make_module(struct ow_capture_module *m, struct ow_corepiece *p)
+static void make_module(struct ow_capture_module *m,
+			const struct ow_corepiece *p)
 {
 	m->path = (char *)p->path;
-	p->path = NULL;
+	m->is_path_lent = true;
 	m->start = p->start;
 	m->end = p->end;
 	m->off = p->off;
@@ -260,10 +330,6 @@ int ow_coremaps_finish(struct ow_core *core, struct ow_error *err)
 
 void ow_coremaps_free(struct ow_core *core)
 {
-	size_t i;
-
-	for (i = 0; i < core->nr_pieces; i++)
-		free((char *)core->pieces[i].path);
 	free(core->pieces);
 	core->pieces = NULL;
 	core->nr_pieces = core->nr_sorted = core->room = 0;

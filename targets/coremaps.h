@@ -10,17 +10,21 @@ struct ow_corepiece {
 	uint64_t start, end;
 	uint64_t off;     /* in the file, of start */
 	uint64_t head;    /* addr where the file begins */
-	const char *path; /* NULL: not known; a copy, once added */
+	const char *path; /* NULL: not known; one of paths, once added */
 	bool is_given;    /* path is the user's own */
 	bool is_file;     /* off and head are known */
 };
 
+/* Of a file that is looked at for its code: any has few. */
+#define OW_MOST_SEGMENTS 128
+
 /* A core that is being taken in. */
 struct ow_core {
 	struct ow_capture *c;
-	const char *path;    /* of the core */
-	const char *exe;     /* the program, given by the user, or NULL */
-	const char *sysroot; /* or NULL */
+	const char *path;        /* of the core */
+	const char *exe;         /* the program, given by the user, or NULL */
+	const char *sysroot;     /* or NULL */
+	struct ow_intern *paths; /* of all pieces and files; the capture's */
 	struct ow_elf elf;
 	struct ow_corenotes notes;
 	struct ow_corepiece *pieces;
@@ -28,7 +32,10 @@ struct ow_core {
 	size_t nr_sorted; /* pieces that ow_coremaps_at() looks at */
 };
 
-/* Add a piece; path is copied.  False: out of memory. */
+/*
+ * Add a piece; path is copied.  Return false if memory is out; a piece that would
+ * take more than it may is left out.
+ */
 bool ow_coremaps_add(struct ow_core *core, const struct ow_corepiece *piece);
 
 /* Put the pieces in order, so that ow_coremaps_at() finds them. */

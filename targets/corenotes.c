@@ -4,10 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "cursor.h"
 #include "elf.h"
 #include "error.h"
+#include "grow.h"
 #include "prstatus.h"
+
+/* Bytes of memory: a list that grows is there twice. */
+#define THREAD_COST (2 * sizeof(struct ow_capture_thread))
 
 enum {
 	NT_OF_MACHINE = 0,
@@ -37,14 +42,16 @@ static void add_thread(struct ow_corenotes *n, const struct ow_elf_note *note)
 	const struct ow_corenotes_layout *l = n->layout;
 	struct ow_capture_thread *t;
 	uint32_t pid;
-	void *more;
 
 	if (note->desc_size < l->regs)
 		return;
-	more = realloc(n->threads, (n->nr_threads + 1) * sizeof(*n->threads));
-	if (!more)
+	if (!ow_capture_take_memory(n->c, 1, THREAD_COST)) {
+		ow_budget_refuse(n->path, "a list of all its threads");
 		return;
-	n->threads = more;
+	}
+	if (!ow_grow(&n->threads, &n->room, n->nr_threads + 1,
+		     sizeof(*n->threads)))
+		return;
 	t = &n->threads[n->nr_threads++];
 	memset(t, 0, sizeof(*t));
 	memcpy(&pid, note->desc + l->pid, sizeof(pid));
@@ -96,6 +103,21 @@ static void take_auxv(struct ow_corenotes *n, const struct ow_elf_note *note)
 	}
 }
 
+/* The path that comes next, or NULL: there is none, or no memory for it. */
+static const char *take_path(struct ow_corenotes *n, struct ow_cursor *c)
+{
+	const uint8_t *end = memchr(c->pos, '\0', c->end - c->pos);
+	const char *path;
+
+	if (!end)
+		return NULL;
+	path = ow_intern_add(n->paths, (const char *)c->pos);
+	c->pos = end + 1;
+	if (!path)
+		ow_budget_refuse(n->path, "its list of files");
+	return path;
+}
+
 /* count, page size, count triples of start, end, offset; then the names. */
 static void take_files(struct ow_corenotes *n, const struct ow_elf_note *note)
 {
@@ -103,11 +125,14 @@ static void take_files(struct ow_corenotes *n, const struct ow_elf_note *note)
 			       false };
 	size_t w = n->layout->word;
 	uint64_t nr = ow_cursor_uint(&c, w), page = ow_cursor_uint(&c, w), i;
-	const uint8_t *end;
 	struct ow_core_file *f;
 
 	if (c.bad || n->files || nr > note->desc_size / (3 * w))
 		return;
+	if (!ow_capture_take_memory(n->c, nr, sizeof(*n->files))) {
+		ow_budget_refuse(n->path, "its list of files");
+		return;
+	}
 	n->files = calloc(nr + 1, sizeof(*n->files));
 	if (!n->files)
 		return;
@@ -118,11 +143,9 @@ static void take_files(struct ow_corenotes *n, const struct ow_elf_note *note)
 		f->off = ow_cursor_uint(&c, w) * page;
 	}
 	for (i = 0; i < nr && ow_cursor_more(&c); i++) {
-		end = memchr(c.pos, '\0', c.end - c.pos);
-		if (!end)
+		n->files[i].path = take_path(n, &c);
+		if (!n->files[i].path)
 			break;
-		n->files[i].path = (const char *)c.pos;
-		c.pos = end + 1;
 	}
 	n->nr_files = c.bad ? 0 : i;
 }
@@ -200,14 +223,10 @@ void ow_corenotes_sort(struct ow_corenotes *n)
 		qsort(n->files, n->nr_files, sizeof(*n->files), file_order);
 }
 
-void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch,
-			const char *path)
+void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch)
 {
-	*n = (struct ow_corenotes){
-		.arch = arch,
-		.path = path,
-		.layout = &layouts[arch->word == 8 ? 0 : 1],
-	};
+	n->arch = arch;
+	n->layout = &layouts[arch->word == 8 ? 0 : 1];
 }
 
 void ow_corenotes_free(struct ow_corenotes *n)

@@ -4,6 +4,7 @@
 #define OW_CORENOTES_H
 
 #include "capture.h"
+#include "intern.h"
 #include "vmcoreinfo.h"
 
 #define OW_CORE_NAME 16 /* bytes of a program's name */
@@ -11,17 +12,19 @@
 /* A file that was mapped. */
 struct ow_core_file {
 	uint64_t start, end, off;
-	const char *path; /* borrowed from the core */
+	const char *path; /* of the capture's; equal ones are one */
 };
 
 struct ow_corenotes {
 	const struct ow_arch *arch;
-	const char *path; /* of the core, for messages; borrowed */
+	struct ow_capture *c;    /* whose memory it takes */
+	struct ow_intern *paths; /* which stay */
+	const char *path;        /* of the core, for messages; borrowed */
 	const struct ow_corenotes_layout *layout;
 	pid_t pid; /* of the process */
 	bool has_psinfo;
 	struct ow_capture_thread *threads;
-	size_t nr_threads;
+	size_t nr_threads, room;
 	struct ow_core_file *files; /* NT_FILE */
 	size_t nr_files;
 	/* Addrs, from the auxiliary vector; or 0. */
@@ -34,8 +37,8 @@ struct ow_corenotes {
 	struct ow_vmcoreinfo vmcoreinfo;
 };
 
-void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch,
-			const char *path);
+/* Begin with what is set of c, paths and path. */
+void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch);
 
 /* Take all notes of a PT_NOTE segment's bytes. */
 void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c);

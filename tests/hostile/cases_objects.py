@@ -47,7 +47,7 @@ class Done:
         self.megabytes = kib // 1024
         self.cpu = (user + system) / 1e6
         check(self.status >= 0, 'died by signal %d' % -self.status,
-              self.stderr)
+              self.stderr[-1000:])
 
 
 def limit_cpu():
