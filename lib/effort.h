@@ -9,6 +9,7 @@
 #define OW_EFFORT_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ow_effort {
@@ -27,5 +28,17 @@ struct ow_effort {
 uint64_t ow_effort_left(struct ow_effort *e);
 
 void ow_effort_spend(struct ow_effort *e, uint64_t units);
+
+/*
+ * Take units from a share that a piece of work has.  Return false, and leave nothing
+ * of the share, if there are not so many.
+ */
+static inline bool ow_effort_use(uint64_t *share, uint64_t units)
+{
+	bool is_enough = *share >= units;
+
+	*share = is_enough ? *share - units : 0;
+	return is_enough;
+}
 
 #endif /* OW_EFFORT_H */

@@ -11,6 +11,7 @@
 #include "budget.h"
 #include "debugfile.h"
 #include "dwarfimage.h"
+#include "effort.h"
 #include "error.h"
 #include "filemap.h"
 #include "grow.h"
@@ -26,10 +27,21 @@
 #define MOST_OVERLAPS 256
 
 /*
- * DIEs, and ranges, that are looked at in an object; a second has time for some
- * thirty million of them.
+ * Steps that are taken for all objects of a run, and for one of them, and that come
+ * back each second; a second has time for some hundreds of millions.  A look-up takes
+ * a quarter of what the run has at most, so that others have something left.
  */
-#define MOST_WORK ((uint64_t)1 << 28)
+#define RUN_STEPS       ((int64_t)1 << 30)
+#define RUN_A_SECOND    ((int64_t)1 << 24)
+#define OBJECT_STEPS    ((int64_t)1 << 28)
+#define OBJECT_A_SECOND ((int64_t)1 << 22)
+#define SHARES          4
+
+static struct ow_effort run_effort = OW_EFFORT(RUN_STEPS, RUN_A_SECOND);
+
+/* How often libdw looks at all attributes of a DIE for what is asked of it here. */
+#define SCANS       6
+#define RANGE_STEPS 8 /* that it takes for a range */
 
 /*
  * Of libdw 0.188: bytes of an abbreviation in the file, at least, and in memory;
@@ -39,6 +51,7 @@
 #define MOST_LINKS  16 /* from a DIE to one that has its name */
 #define ABBREV_SIZE 5
 #define ABBREV_KEPT 64
+#define BYTE_STEPS  4 /* for a byte of an abbreviation */
 #define LINE_MADE   150
 #define LINE_KEPT   32
 
@@ -81,6 +94,8 @@ struct ow_lines {
 	struct unit *units;
 	size_t nr_units, room_units;
 	struct ow_scopes scopes;
+	struct ow_effort effort;
+	uint64_t share; /* of it, that a look-up has begun with */
 	struct ow_splitfiles splits;
 	bool is_cut; /* one of these, as libdw opened it */
 	size_t own;  /* bytes taken from the budget */
@@ -141,14 +156,59 @@ find_dwarf(struct ow_lines *l, const struct ow_object *obj, bool use_debuginfod)
 	return l->debug;
 }
 
+/* Give a look-up, or the making of the index, what it may take. */
+static void begin_work(struct ow_lines *l)
+{
+	uint64_t own = ow_effort_left(&l->effort);
+	uint64_t share = ow_effort_left(&run_effort) / SHARES;
+
+	l->share = own < share ? own : share;
+	l->scopes.work_left = l->share;
+}
+
+static void end_work(struct ow_lines *l)
+{
+	uint64_t taken = l->share - l->scopes.work_left;
+
+	ow_effort_spend(&l->effort, taken);
+	ow_effort_spend(&run_effort, taken);
+	if (l->scopes.work_left == 0)
+		ow_leave_out(l->path, "the rest of its DWARF, which takes too "
+				      "long to look through");
+}
+
 /* Pay for abbreviations that libdw is going to read and keep. */
 static bool pay_abbrevs(struct ow_lines *l, uint64_t size)
 {
-	if (l->scopes.work_left < size / ABBREV_SIZE ||
-	    !ow_budget_take(&l->own, size / ABBREV_SIZE * ABBREV_KEPT))
-		return false;
-	l->scopes.work_left -= size / ABBREV_SIZE;
-	return true;
+	return ow_effort_use(&l->scopes.work_left, size * BYTE_STEPS) &&
+	       ow_budget_take(&l->own, size / ABBREV_SIZE * ABBREV_KEPT);
+}
+
+/* The number of a DIE's attributes, or SIZE_MAX. */
+static size_t nr_attributes(Dwarf_Die *die)
+{
+	size_t nr;
+
+	return dwarf_tag(die) != DW_TAG_invalid &&
+			       dwarf_getattrcnt(die->abbrev, &nr) == 0 ?
+		       nr :
+		       SIZE_MAX;
+}
+
+/* Pay for some attributes of a DIE. */
+static bool pay_attributes(struct ow_lines *l, Dwarf_Die *die)
+{
+	size_t nr = nr_attributes(die);
+
+	return nr != SIZE_MAX &&
+	       ow_effort_use(&l->scopes.work_left, (nr + 1) * (uint64_t)SCANS);
+}
+
+/* Note what could not be paid for, if it wasn't work: that is noted at its end. */
+static void refuse(const struct ow_lines *l, const char *what)
+{
+	if (l->scopes.work_left > 0)
+		ow_budget_refuse(l->path, what);
 }
 
 /* Pay for all units of the file that dwz made: any of them may be referred to. */
@@ -162,7 +222,7 @@ static bool pay_shared(struct ow_lines *l)
 	     off = next)
 		if (!pay_abbrevs(l, ow_unitcost_all_abbrevs(&l->shared.cost,
 							    abbrevs))) {
-			ow_budget_refuse(l->path, "DWARF that it shares");
+			refuse(l, "DWARF that it shares");
 			return false;
 		}
 	return true;
@@ -210,17 +270,15 @@ static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
 /* The ranges of the last unit. */
 static bool add_ranges(struct ow_lines *l, Dwarf_Die *die)
 {
+	uint64_t steps = RANGE_STEPS + nr_attributes(die);
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0) {
+	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
 		/* Units may share their ranges. */
-		if (l->scopes.work_left == 0)
+		if (!ow_effort_use(&l->scopes.work_left, steps) ||
+		    !add_range(l, start, end, l->nr_units - 1))
 			return false;
-		l->scopes.work_left--;
-		if (!add_range(l, start, end, l->nr_units - 1))
-			return false;
-	}
 	return true;
 }
 
@@ -237,7 +295,7 @@ static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
 	    !ow_budget_take(&l->own,
 			    (l->room_units - before) * sizeof(*l->units)))
 		return false;
-	if (!dwarf_offdie(l->main.dw, off, &die) ||
+	if (!dwarf_offdie(l->main.dw, off, &die) || !pay_attributes(l, &die) ||
 	    dwarf_cu_info(die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL))
 		return true;
 	l->units[l->nr_units++] =
@@ -280,6 +338,21 @@ static bool index_units(struct ow_lines *l)
 	return true;
 }
 
+static bool read_index(struct ow_lines *l, const struct ow_object *from,
+		       const char *root, bool use_debuginfod)
+{
+	bool is_whole;
+
+	dwarf_setalt(l->main.dw, l->none.dw);
+	begin_work(l);
+	find_shared(l, from, root, use_debuginfod);
+	is_whole = index_units(l);
+	if (!is_whole)
+		refuse(l, "an index of its DWARF");
+	end_work(l);
+	return is_whole && l->nr > 0;
+}
+
 struct ow_lines *ow_lines_create(const struct ow_object *obj,
 				 bool use_debuginfod)
 {
@@ -290,17 +363,12 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 		return NULL;
 	l->path = obj->path;
 	l->in_root = obj->root;
-	l->scopes.work_left = MOST_WORK;
+	l->effort = (struct ow_effort)OW_EFFORT(OBJECT_STEPS, OBJECT_A_SECOND);
 	from = find_dwarf(l, obj, use_debuginfod);
 	if (from && dwarf_init(&l->main, from, &l->own) &&
-	    none_init(&l->none)) {
-		dwarf_setalt(l->main.dw, l->none.dw);
-		find_shared(l, from, obj->root, use_debuginfod);
-		if (!index_units(l))
-			ow_budget_refuse(obj->path, "an index of its DWARF");
-		else if (l->nr > 0)
-			return l;
-	}
+	    none_init(&l->none) &&
+	    read_index(l, from, obj->root, use_debuginfod))
+		return l;
 	ow_lines_destroy(l);
 	return NULL;
 }
@@ -338,6 +406,13 @@ static struct unit *find_unit(const struct ow_lines *l, uint64_t vaddr)
 	return r ? &l->units[r->unit] : NULL;
 }
 
+static const char *string(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attr;
+
+	return dwarf_attr(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
+}
+
 /*
  * Pay for the lines of the unit, of which the shortest is a byte: while libdw
  * puts them in order it has much more than it keeps.
@@ -358,28 +433,38 @@ static bool pay_lines(struct ow_lines *l, Dwarf_Die *die)
 	return true;
 }
 
+/*
+ * How a payment ended; where only work has run out, which comes back, it is tried
+ * again another time.
+ */
+static enum payment settle(const struct ow_lines *l, bool is_paid,
+			   const char *what)
+{
+	if (is_paid)
+		return PAID;
+	refuse(l, what);
+	return l->scopes.work_left > 0 ? REFUSED : NOT_YET;
+}
+
 /* Return true if the unit's DIEs may be read. */
 static bool may_read_dies(struct ow_lines *l, struct unit *u)
 {
 	uint64_t size;
 
-	if (u->abbrevs_paid != NOT_YET)
-		return u->abbrevs_paid == PAID;
-	size = ow_unitcost_all_abbrevs(&l->main.cost, u->abbrevs);
-	u->abbrevs_paid = pay_abbrevs(l, size) ? PAID : REFUSED;
-	if (u->abbrevs_paid == REFUSED)
-		ow_budget_refuse(l->path, "a unit of its DWARF");
+	if (u->abbrevs_paid == NOT_YET) {
+		size = ow_unitcost_all_abbrevs(&l->main.cost, u->abbrevs);
+		u->abbrevs_paid =
+			settle(l, pay_abbrevs(l, size), "a unit of its DWARF");
+	}
 	return u->abbrevs_paid == PAID;
 }
 
 /* Return true if the unit's lines, and names of files, may be read. */
 static bool may_read_lines(struct ow_lines *l, struct unit *u, Dwarf_Die *die)
 {
-	if (u->lines_paid == NOT_YET) {
-		u->lines_paid = pay_lines(l, die) ? PAID : REFUSED;
-		if (u->lines_paid == REFUSED)
-			ow_budget_refuse(l->path, "a line table of its DWARF");
-	}
+	if (u->lines_paid == NOT_YET)
+		u->lines_paid = settle(l, pay_lines(l, die),
+				       "a line table of its DWARF");
 	return u->lines_paid == PAID;
 }
 
@@ -467,6 +552,8 @@ static bool find_attribute(struct ow_lines *l, Dwarf_Die *die,
 	Dwarf_Attribute link;
 
 	for (int i = 0; i < MOST_LINKS; i++) {
+		if (!pay_attributes(l, &at))
+			return false;
 		if (dwarf_attr(&at, name, ret))
 			return true;
 		if ((!dwarf_attr(&at, DW_AT_abstract_origin, &link) &&
@@ -495,13 +582,6 @@ static const char *linked_name(struct ow_lines *l, Dwarf_Die *die)
 	return NULL;
 }
 
-static const char *string(Dwarf_Die *die, unsigned int name)
-{
-	Dwarf_Attribute attr;
-
-	return dwarf_attr(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
-}
-
 /* Where libdw looks for the functions of a skeleton unit, allocated; or NULL. */
 static char *split_path(Dwarf_Die *unit)
 {
@@ -527,10 +607,11 @@ static size_t fill(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *functions,
 		calls[i].function = linked_name(l, &functions[i]);
 		calls[i].is_inline = dwarf_tag(&functions[i]) ==
 				     DW_TAG_inlined_subroutine;
-		if (!calls[i].is_inline)
+		if (!calls[i].is_inline && pay_attributes(l, &functions[i]))
 			dwarf_entrypc(&functions[i], &calls[i].start);
 		next = (struct ow_line){ 0 };
-		set_call_site(&next, unit, &functions[i]);
+		if (pay_attributes(l, &functions[i]))
+			set_call_site(&next, unit, &functions[i]);
 	}
 	return nr ? nr : 1;
 }
@@ -570,17 +651,16 @@ static bool find_split(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *ret)
 	return true;
 }
 
-size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
-		     size_t max)
+static size_t find_calls(struct ow_lines *l, uint64_t vaddr,
+			 struct ow_line *calls, size_t max)
 {
 	Dwarf_Die unit, split, *full = &unit;
 	Dwarf_Die functions[OW_LINES_MOST];
 	struct unit *u = find_unit(l, vaddr);
 	bool has_lines;
 
-	if (!u || !dwarf_offdie(l->main.dw, u->die, &unit))
-		return 0;
-	if (!may_read_dies(l, u))
+	if (!u || !dwarf_offdie(l->main.dw, u->die, &unit) ||
+	    !may_read_dies(l, u) || !pay_attributes(l, &unit))
 		return 0;
 	has_lines = may_read_lines(l, u, &unit);
 	if (find_split(l, &unit, &split))
@@ -588,11 +668,18 @@ size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
 	calls[0] = (struct ow_line){ 0 };
 	if (has_lines)
 		set_line(&calls[0], &unit, vaddr);
-	if (max > OW_LINES_MOST)
-		max = OW_LINES_MOST;
 	max = ow_scopes_find(&l->scopes, full, vaddr, functions, max);
-	if (l->scopes.work_left == 0)
-		ow_leave_out(l->path, "the rest of its DWARF, which takes too "
-				      "long to look through");
 	return fill(l, has_lines ? full : NULL, functions, max, calls);
+}
+
+size_t ow_lines_find(struct ow_lines *l, uint64_t vaddr, struct ow_line *calls,
+		     size_t max)
+{
+	size_t nr;
+
+	begin_work(l);
+	nr = find_calls(l, vaddr, calls,
+			max < OW_LINES_MOST ? max : OW_LINES_MOST);
+	end_work(l);
+	return nr;
 }

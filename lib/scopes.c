@@ -7,47 +7,41 @@
 #include <string.h>
 
 #include "budget.h"
+#include "dies.h"
+#include "effort.h"
 #include "grow.h"
 #include "spans.h"
 
-#define MOST_NESTED   64 /* namespaces and types, in each other */
 #define MOST_OVERLAPS 64 /* functions that are looked at for an address */
-#define SKIPPED       4  /* bytes of DIEs, that take as long as one by itself */
 
 /* A range of a function that no other one holds. */
 struct function {
 	struct ow_span span; /* first */
-	void *die;           /* its address */
+	const uint8_t *die;
 };
 
 struct unit {
 	const void *key; /* the address of its DIE; first */
+	Dwarf_CU *cu;
+	struct ow_dies dies;
 	struct function *list;
 	size_t nr, room;
 };
 
-static bool spend(struct ow_scopes *s, uint64_t work)
-{
-	if (s->work_left < work) {
-		s->work_left = 0;
-		return false;
-	}
-	s->work_left -= work;
-	return true;
-}
+/* Steps that libdw takes for each range, and how often it looks at all attributes. */
+#define RANGE_STEPS 8
+#define SCANS       6
 
-static bool is_function(Dwarf_Die *die)
+static bool is_function(unsigned int tag)
 {
-	int tag = dwarf_tag(die);
-
 	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine ||
 	       tag == DW_TAG_entry_point;
 }
 
 /* What has addresses, and those of what is in it (DWARF 5, 3.3 to 3.8). */
-static bool is_code(Dwarf_Die *die)
+static bool is_code(unsigned int tag)
 {
-	switch (dwarf_tag(die)) {
+	switch (tag) {
 	case DW_TAG_subprogram:
 	case DW_TAG_inlined_subroutine:
 	case DW_TAG_entry_point:
@@ -60,9 +54,9 @@ static bool is_code(Dwarf_Die *die)
 }
 
 /* What has none, but may hold functions: rustc puts all of them in such. */
-static bool is_container(Dwarf_Die *die)
+static bool is_container(unsigned int tag)
 {
-	switch (dwarf_tag(die)) {
+	switch (tag) {
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 	case DW_TAG_structure_type:
@@ -76,27 +70,41 @@ static bool is_container(Dwarf_Die *die)
 	}
 }
 
-/*
- * Move on to the next DIE beside it; false if there is none.  Without
- * DW_AT_sibling libdw goes through all that is in this one.
- */
-static bool next(struct ow_scopes *s, Dwarf_Die *die)
-{
-	bool goes_through = dwarf_haschildren(die) > 0 &&
-			    !dwarf_hasattr(die, DW_AT_sibling);
-	const char *from = die->addr;
-	uint64_t work = 1;
+/* The ranges of a DIE, one after another. */
+struct ranges {
+	Dwarf_Die die;
+	uint64_t steps; /* for each */
+	ptrdiff_t at;
+	Dwarf_Addr start, end;
+};
 
-	if (s->work_left == 0 || dwarf_siblingof(die, die) != 0)
+static struct ranges ranges_of(struct ow_scopes *s, const struct unit *u,
+			       const struct ow_die *die)
+{
+	struct ranges r = { .die = { .addr = (void *)die->at, .cu = u->cu },
+			    .steps = RANGE_STEPS + die->nr_attributes };
+
+	if (!die->has_addresses ||
+	    !ow_effort_use(&s->work_left, SCANS * die->nr_attributes))
+		r.at = -1;
+	return r;
+}
+
+/* False after the last one. */
+static bool next_range(struct ow_scopes *s, struct ranges *r)
+{
+	Dwarf_Addr base;
+
+	if (r->at < 0 || !ow_effort_use(&s->work_left, r->steps))
 		return false;
-	if (goes_through)
-		work += (uint64_t)((const char *)die->addr - from) / SKIPPED;
-	return spend(s, work);
+	r->at = dwarf_ranges(&r->die, r->at, &base, &r->start, &r->end);
+	if (r->at <= 0)
+		r->at = -1;
+	return r->at > 0;
 }
 
 /* What takes too much memory is no more work to be done. */
-static bool add(struct ow_scopes *s, struct unit *u, const Dwarf_Die *die,
-		uint64_t start, uint64_t end)
+static bool add(struct ow_scopes *s, struct unit *u, const struct ranges *r)
 {
 	size_t before = u->room;
 
@@ -106,40 +114,45 @@ static bool add(struct ow_scopes *s, struct unit *u, const Dwarf_Die *die,
 		s->work_left = 0;
 		return false;
 	}
-	u->list[u->nr++] = (struct function){ { start, end, 0 }, die->addr };
+	u->list[u->nr++] = (struct function){ { r->start, r->end, 0 },
+					      (const uint8_t *)r->die.addr };
 	return true;
 }
 
-static bool add_function(struct ow_scopes *s, struct unit *u, Dwarf_Die *die)
+static bool add_function(struct ow_scopes *s, struct unit *u,
+			 const struct ow_die *die)
 {
-	Dwarf_Addr base, start, end;
-	ptrdiff_t at = 0;
+	struct ranges r = ranges_of(s, u, die);
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		if (!spend(s, 1) ||
-		    (start < end && !add(s, u, die, start, end)))
+	while (next_range(s, &r))
+		if (r.start < r.end && !add(s, u, &r))
 			return false;
-	return true;
+	return s->work_left > 0;
 }
 
-/* All that is not in another function. */
-static void add_functions(struct ow_scopes *s, struct unit *u, Dwarf_Die *unit)
+/* All that is not in another function, from the first DIE on. */
+static void add_functions(struct ow_scopes *s, struct unit *u,
+			  const uint8_t *at)
 {
-	Dwarf_Die path[MOST_NESTED];
-	size_t nr = dwarf_child(unit, &path[0]) == 0;
+	struct ow_die die;
+	size_t depth = 0;
 
-	while (nr > 0) {
-		Dwarf_Die *die = &path[nr - 1];
-
-		if (is_code(die) && !add_function(s, u, die))
-			return;
-		if (is_container(die) && spend(s, 1) && nr < MOST_NESTED &&
-		    dwarf_child(die, &path[nr]) == 0) {
-			nr++;
+	while (at) {
+		if (ow_dies_is_end(&u->dies, at)) {
+			if (depth-- == 0 || !ow_effort_use(&s->work_left, 1))
+				return;
+			at++;
 			continue;
 		}
-		while (nr > 0 && !next(s, &path[nr - 1]))
-			nr--;
+		if (!ow_dies_read(&u->dies, at, &die) ||
+		    (is_code(die.tag) && !add_function(s, u, &die)))
+			return;
+		if (is_container(die.tag) && die.has_children) {
+			depth++;
+			at = die.after;
+		} else {
+			at = ow_dies_after(&u->dies, &die);
+		}
 	}
 }
 
@@ -168,15 +181,33 @@ static struct ow_spans spans_of(const struct unit *u)
 
 static void free_unit(void *unit)
 {
-	free(((struct unit *)unit)->list);
-	free(unit);
+	struct unit *u = unit;
+
+	ow_dies_deinit(&u->dies);
+	free(u->list);
+	free(u);
+}
+
+static void index_unit(struct ow_scopes *s, struct unit *u, Dwarf_Die *unit)
+{
+	struct ow_spans spans;
+	struct ow_die die;
+
+	u->cu = unit->cu;
+	if (!ow_dies_init(&u->dies, unit, &s->work_left, &s->own) ||
+	    !ow_dies_read(&u->dies, unit->addr, &die) || !die.has_children)
+		return;
+	add_functions(s, u, die.after);
+	if (u->nr > 0)
+		qsort(u->list, u->nr, sizeof(*u->list), compare);
+	spans = spans_of(u);
+	ow_spans_link(&spans);
 }
 
 /* What is known of the unit, which is found out first if need be; or NULL. */
-static const struct unit *unit_of(struct ow_scopes *s, Dwarf_Die *die)
+static struct unit *unit_of(struct ow_scopes *s, Dwarf_Die *die)
 {
 	struct unit *u = calloc(1, sizeof(*u));
-	struct ow_spans spans;
 	struct unit **known;
 
 	if (!u)
@@ -187,41 +218,26 @@ static const struct unit *unit_of(struct ow_scopes *s, Dwarf_Die *die)
 		free(u);
 		return known ? *known : NULL;
 	}
-	add_functions(s, u, die);
-	if (u->nr > 0)
-		qsort(u->list, u->nr, sizeof(*u->list), compare);
-	spans = spans_of(u);
-	ow_spans_link(&spans);
+	index_unit(s, u, die);
 	return u;
 }
 
-static bool find_function(struct ow_scopes *s, Dwarf_Die *unit, uint64_t vaddr,
-			  Dwarf_Die *ret)
+static const struct function *find_function(const struct unit *u,
+					    uint64_t vaddr)
 {
-	const struct unit *u = unit_of(s, unit);
-	const struct function *f;
-	struct ow_spans spans;
-	size_t at;
+	struct ow_spans spans = spans_of(u);
+	size_t at = u->nr;
 
-	if (!u)
-		return false;
-	spans = spans_of(u);
-	at = u->nr;
-	f = ow_spans_before(&spans, vaddr, &at);
-	if (!f)
-		return false;
-	*ret = (Dwarf_Die){ .addr = f->die, .cu = unit->cu };
-	return true;
+	return ow_spans_before(&spans, vaddr, &at);
 }
 
-static bool covers(struct ow_scopes *s, Dwarf_Die *die, uint64_t vaddr)
+static bool covers(struct ow_scopes *s, const struct unit *u,
+		   const struct ow_die *die, uint64_t vaddr)
 {
-	Dwarf_Addr base, start, end;
-	ptrdiff_t at = 0;
+	struct ranges r = ranges_of(s, u, die);
 
-	while (spend(s, 1) &&
-	       (at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		if (start <= vaddr && vaddr < end)
+	while (next_range(s, &r))
+		if (r.start <= vaddr && vaddr < r.end)
 			return true;
 	return false;
 }
@@ -233,15 +249,15 @@ struct kept {
 };
 
 /* What it is not inlined into is of no interest. */
-static void keep(struct kept *k, Dwarf_Die *die)
+static void keep(struct kept *k, const struct unit *u, const struct ow_die *die)
 {
-	if (!is_function(die))
+	if (!is_function(die->tag))
 		return;
-	if (dwarf_tag(die) != DW_TAG_inlined_subroutine)
+	if (die->tag != DW_TAG_inlined_subroutine)
 		k->nr = 0;
 	if (k->nr == k->max)
 		memmove(k->list, k->list + 1, --k->nr * sizeof(*k->list));
-	k->list[k->nr++] = *die;
+	k->list[k->nr++] = (Dwarf_Die){ .addr = (void *)die->at, .cu = u->cu };
 }
 
 static void reverse(Dwarf_Die *list, size_t nr)
@@ -254,31 +270,31 @@ static void reverse(Dwarf_Die *list, size_t nr)
 	}
 }
 
-/* Go down, each time into the first DIE that covers vaddr. */
-static void descend(struct ow_scopes *s, Dwarf_Die parent, uint64_t vaddr,
-		    struct kept *k)
+/* The first DIE of those at a place that covers vaddr. */
+static bool find_covering(struct ow_scopes *s, const struct unit *u,
+			  const uint8_t *at, uint64_t vaddr, struct ow_die *ret)
 {
-	Dwarf_Die die;
-
-	while (spend(s, 1) && dwarf_child(&parent, &die) == 0) {
-		while (!is_code(&die) || !covers(s, &die, vaddr))
-			if (!next(s, &die))
-				return;
-		keep(k, &die);
-		parent = die;
+	while (at && ow_dies_read(&u->dies, at, ret)) {
+		if (is_code(ret->tag) && covers(s, u, ret, vaddr))
+			return true;
+		at = ow_dies_after(&u->dies, ret);
 	}
+	return false;
 }
 
 size_t ow_scopes_find(struct ow_scopes *s, Dwarf_Die *unit, uint64_t vaddr,
 		      Dwarf_Die *list, size_t max)
 {
 	struct kept k = { .list = list, .max = max };
-	Dwarf_Die die;
+	const struct unit *u = unit_of(s, unit);
+	const struct function *f = u ? find_function(u, vaddr) : NULL;
+	struct ow_die die;
 
-	if (!find_function(s, unit, vaddr, &die))
+	if (!f || !ow_dies_read(&u->dies, f->die, &die))
 		return 0;
-	keep(&k, &die);
-	descend(s, die, vaddr, &k);
+	do
+		keep(&k, u, &die);
+	while (die.has_children && find_covering(s, u, die.after, vaddr, &die));
 	reverse(list, k.nr);
 	return k.nr;
 }

@@ -7,13 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/*
- * What is known of the units of an object.  All zero but for work_left is a good
- * beginning.
- */
+/* What is known of the units of an object.  All zero is a good beginning. */
 struct ow_scopes {
-	/* Of DIEs and of their ranges, that may still be looked at; at 0 nothing
-	   more is found. */
+	/* Steps that may still be taken, each of a few nanoseconds: attributes of
+	   DIEs and of abbreviations, ranges.  At 0 nothing more is found. */
 	uint64_t work_left;
 	void *units; /* a tree (tsearch(3)) of struct unit */
 	size_t own;  /* bytes taken from the budget */

@@ -643,6 +643,95 @@ def test_shared_abbreviations(context):
     check_says(done, '/changed: an index of its DWARF')
 
 
+PRESENT = bytes([0x3f, 0x19])  # DW_AT_external by DW_FORM_flag_present: no bytes
+
+
+def describe_by(elf, abbreviations, dies, *sections):
+    """Have .debug_info be a unit over all code and a function, with DIEs in it."""
+    code = elf.section('.text')
+    span = struct.pack('<QQ', code.vaddr, code.size)
+    elf.hide('.debug_info', '.debug_abbrev', '.debug_aranges', '.debug_ranges')
+    elf.add('.debug_abbrev', bytes([
+        1, 0x11, 1, 0x11, 0x01, 0x12, 0x07, 0, 0,               # unit
+        2, 0x2e, 1, 0x03, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0]) +  # subprogram
+        abbreviations + b'\0')
+    unit = (struct.pack('<HIB', 4, 0, 8) + b'\1' + span + b'\2all\0' + span +
+            dies(span))
+    elf.add('.debug_info', struct.pack('<I', len(unit)) + unit)
+    for name, data in sections:
+        elf.add(name, data)
+
+
+def many_attributes(elf):
+    """Blocks with 20,000 attributes each, which take no bytes."""
+    describe_by(elf, bytes([3, 0x0b, 0]) + PRESENT * 20000 + bytes(2),
+                lambda span: b'\3' * 20000 + bytes(2))
+
+
+def many_attributes_inside(elf):
+    """The same in a block, to the end of which there is no short way."""
+    describe_by(elf, bytes([3, 0x0b, 0]) + PRESENT * 20000 +
+                bytes([0, 0, 4, 0x0b, 1, 0, 0]),
+                lambda span: b'\4' + b'\3' * 20000 + bytes(3))
+
+
+def many_attributes_inlined(elf):
+    """Inlined functions that cover the code, with 250,000 attributes each."""
+    describe_by(elf, bytes([3, 0x1d, 1]) + PRESENT * 250000 +
+                bytes([0x11, 0x01, 0x12, 0x07, 0, 0]),
+                lambda span: (b'\3' + span) * 60 + bytes(62))
+
+
+def shared_ranges(elf):
+    """Blocks that share a list of 30,000 ranges, none of which covers the code."""
+    describe_by(elf, bytes([3, 0x0b, 0, 0x55, 0x17, 0, 0]),
+                lambda span: (b'\3' + bytes(4)) * 60000 + bytes(2),
+                ('.debug_ranges', struct.pack('<QQ', 1, 2) * 30000 + bytes(16)))
+
+
+def check_steps(context, change, is_told):
+    """Its DWARF takes little time, and another program has its inlined functions."""
+    target = run_changed(context, change, name='hostile')
+    done = Done(context, 'stack', '-i', target.pid)
+    check(done.status == 0, 'status', done.stderr)
+    check(done.cpu < 5, 'time', done.cpu)
+    check('wait_here' in done.stdout and 'outer' in done.stdout, 'names',
+          done.stdout[-1000:])
+    check(is_told == (': the rest of its DWARF, which takes too long' in
+                      done.stderr), 'says', done.stderr)
+    context.note('%.2f s' % done.cpu)
+    need_root()
+    worker = run_changed(context, change, 'work', name='hostile_worker')
+    normal = run_changed(context, lambda elf: None, 'work', name='normal')
+    done = Done(context, 'record', '-i', '-d', '1', '-f', 'folded',
+                '--no-kernel', '-p', '%d,%d' % (worker.pid, normal.pid))
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    lines = [l for l in done.stdout.splitlines() if 'normal' in l]
+    check(lines and all(';main;busy;work_here ' in l for l in lines),
+          'stacks of the normal one', done.stdout)
+    context.note('record: %.2f s' % done.cpu)
+
+
+@case('objects: 20,000 DIEs of 20,000 attributes')
+def test_many_attributes(context):
+    check_steps(context, many_attributes, False)
+
+
+@case('objects: 20,000 DIEs of 20,000 attributes in a block')
+def test_many_attributes_inside(context):
+    check_steps(context, many_attributes_inside, False)
+
+
+@case('objects: inlined functions of 250,000 attributes')
+def test_many_attributes_inlined(context):
+    check_steps(context, many_attributes_inlined, True)
+
+
+@case('objects: 60,000 blocks that share 30,000 ranges')
+def test_shared_ranges(context):
+    check_steps(context, shared_ranges, True)
+
+
 def many_lines(elf):
     """A line table of 20 million lines, of a byte each."""
     program = bytes([20]) * (20 * 1000 * 1000)
