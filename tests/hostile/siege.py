@@ -127,10 +127,11 @@ class Siege:
         self.looks += 1
         self.longest = max(self.longest, (took, command))
         if not ended:
+            spent = cpu_seconds_of(tool.pid)
             tool.kill()
-            os.waitpid(tool.pid, 0)
-            self.fail('a look at %d (%s) took over %d s' %
-                      (pid, command, LONGEST_LOOK))
+            tool.wait()
+            self.fail('a look at %d (%s) took over %d s, %.1f s of CPU time' %
+                      (pid, command, LONGEST_LOOK, spent))
             return None
         status, usage = ended
         self.busiest = max(self.busiest,
@@ -200,6 +201,13 @@ def wait_for(tool, seconds):
             return tool.returncode, usage
         time.sleep(0.005)
     return None
+
+
+def cpu_seconds_of(pid):
+    """What a process of ours has run so far."""
+    with open('/proc/%d/stat' % pid, encoding='utf-8') as f:
+        fields = f.read().rsplit(') ', 1)[1].split()
+    return sum(map(int, fields[11:13])) / os.sysconf('SC_CLK_TCK')
 
 
 def rss_of(pid):
