@@ -17,7 +17,8 @@
 
 #define MOST_LOOKS  100        /* a millisecond apart */
 #define MOST_NOTED  (1U << 14) /* changes of a process that are followed */
-#define REST_PART   16 /* of the time, at most, goes to looks at a process */
+#define REST_PART   16 /* of the time, at most, goes to looks at a process, */
+#define AT_ONCE_NS  1600000000 /* but for those of so much time */
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
@@ -357,7 +358,9 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 	if (!user)
 		return NULL;
 	ranges = list_ranges(im, user, &nr);
-	user->rests_until = as_of + REST_PART * (ow_now_ns() - as_of);
+	if (user->looked_until < as_of)
+		user->looked_until = as_of;
+	user->looked_until += REST_PART * (ow_now_ns() - as_of);
 	if (!ranges) {
 		/* It has ended, or is about to. */
 		if (!user->base && user->nr == 0 && !user->silent_until)
@@ -378,7 +381,9 @@ struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
 	const struct ow_image_user *user = ow_images_user(im, pid);
 	bool is_new;
 
-	if (user && !user->is_gone && ow_now_ns() < user->rests_until)
+	/* A program that starts maps its libraries one after another. */
+	if (user && !user->is_gone &&
+	    ow_now_ns() + AT_ONCE_NS < user->looked_until)
 		return NULL;
 	return ow_images_look(im, pid, &is_new);
 }

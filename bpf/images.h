@@ -51,7 +51,7 @@ struct ow_image_user {
 	bool has_uid, is_full; /* is_full: counted as having too many ranges */
 	uid_t uid;             /* the real one */
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
-	uint64_t rests_until; /* ns; nor is it looked at again before */
+	uint64_t looked_until; /* ns; its share of the time that looks took so far */
 };
 
 struct ow_images {

@@ -486,3 +486,31 @@ def record_headless(context):
         profile, _ = record(context, '-F', '199', '-d', '3',
                             '--engine=' + engine, '-p', target.pid)
         goes_on(profile, 'ends meanwhile: ' + engine)
+
+
+LOADING = """
+import ctypes, time
+for name in ('z', 'lzma', 'bz2', 'm', 'dl', 'crypt', 'expat', 'uuid', 'resolv'):
+    try:
+        ctypes.CDLL('lib%s.so.%d' % (name, {'lzma': 5, 'm': 6, 'dl': 2, 'resolv': 2,
+                                            'bz2': 1}.get(name, 1)))
+    except OSError:
+        pass
+    end = time.process_time() + 0.05
+    while time.process_time() < end:
+        sum(range(1000))
+"""
+
+
+@case('record: a program that loads libraries meanwhile', alone=True)
+def record_loading(context):
+    need_bpf(context)
+    for engine in ('bpf', 'perf'):
+        profile, _ = record(context, '-F', '499', '--engine=' + engine, '--',
+                            sys.executable, '-c', LOADING)
+        ends = collections.Counter()
+        for stack in profile['stacks']:
+            ends[stack['end']] += stack['count']
+        check(ends['complete'] > 50, engine, ends)
+        check(not ends['tables had no room'], engine, ends)
+        context.note('%s: %s' % (engine, dict(ends)))

@@ -313,17 +313,22 @@ static void test_doubt(void)
 	CHECK(ow_image_is_full(ow_images_of(&im, getpid())));
 	CHECK(!ow_images_map(&im, getpid(), ow_now_ns(), code(HERE)));
 	CHECK(user->nr == 0);
-	user->rests_until = UINT64_MAX;
+	user->looked_until = UINT64_MAX;
 	CHECK(!ow_images_look_again(&im, getpid()));
-	user->rests_until = 0;
+	user->looked_until = 0;
 	CHECK(ow_images_look_again(&im, getpid()));
-	CHECK(user->rests_until > user->looked);
+	CHECK(user->looked_until > user->looked);
 	/* What it had before was other, maybe. */
 	CHECK(ow_image_is_full(ow_images_at(&im, getpid(), user->looked - 1)));
 	CHECK(had(&im, getpid(), UINT64_MAX, (uintptr_t)test_doubt));
 	CHECK(ow_images_map(&im, getpid(), ow_now_ns(), code(HERE)));
 	CHECK(had(&im, getpid(), UINT64_MAX, HERE));
 	CHECK(had(&im, getpid(), UINT64_MAX, (uintptr_t)test_doubt));
+	/* Some follow each other without a rest; many don't. */
+	user->looked_until = ow_now_ns() + 1000000000;
+	CHECK(ow_images_look_again(&im, getpid()));
+	user->looked_until = ow_now_ns() + 10000000000;
+	CHECK(!ow_images_look_again(&im, getpid()));
 	end(&im);
 }
 
