@@ -41,7 +41,8 @@ static struct ow_effort run_effort = OW_EFFORT(RUN_STEPS, RUN_A_SECOND);
 
 /* How often libdw looks at all attributes of a DIE for what is asked of it here. */
 #define SCANS       6
-#define RANGE_STEPS 8 /* that it takes for a range */
+#define RANGE_STEPS 8  /* that it takes for a range */
+#define NAMES_STEP  16 /* bytes of files' names that take a step */
 
 /*
  * Of libdw 0.188: bytes of an abbreviation in the file, at least, and in memory;
@@ -414,20 +415,24 @@ static const char *string(Dwarf_Die *die, unsigned int name)
 }
 
 /*
- * Pay for the lines of the unit, of which the shortest is a byte: while libdw
- * puts them in order it has much more than it keeps.
+ * Pay for the lines of the unit, of which the shortest is a byte, and for the names
+ * of their files: while libdw puts lines in order it has much more than it keeps.
  */
 static bool pay_lines(struct ow_lines *l, Dwarf_Die *die)
 {
+	const struct ow_unitcost *cost = &l->main.cost;
+	const char *folder = string(die, DW_AT_comp_dir);
+	uint64_t most = ow_budget_share(l->own), size, names;
 	Dwarf_Attribute attr;
 	Dwarf_Word off;
-	uint64_t size;
 
 	if (!dwarf_attr(die, DW_AT_stmt_list, &attr) ||
 	    dwarf_formudata(&attr, &off))
 		return true;
-	size = ow_unitcost_lines(&l->main.cost, off);
-	if (!ow_budget_take(&l->own, size * LINE_MADE))
+	size = ow_unitcost_lines(cost, off);
+	names = ow_unitcost_files(cost, off, folder ? strlen(folder) : 0, most);
+	if (!ow_effort_use(&l->scopes.work_left, names / NAMES_STEP) ||
+	    names > most || !ow_budget_take(&l->own, names + size * LINE_MADE))
 		return false;
 	ow_budget_give(&l->own, size * (LINE_MADE - LINE_KEPT));
 	return true;

@@ -11,8 +11,9 @@
 
 /* Sections of one file; size 0: it has none. */
 struct ow_unitcost {
-	const uint8_t *info, *abbrevs, *lines;
-	uint64_t info_size, abbrevs_size, lines_size;
+	const uint8_t *info, *abbrevs, *lines, *line_strings, *strings;
+	uint64_t info_size, abbrevs_size, lines_size, line_strings_size,
+		strings_size;
 };
 
 /* Find the sections in an ELF file of size bytes. */
@@ -28,5 +29,13 @@ uint64_t ow_unitcost_all_abbrevs(const struct ow_unitcost *c, uint64_t off);
 
 /* The bytes of the line table at off. */
 uint64_t ow_unitcost_lines(const struct ow_unitcost *c, uint64_t off);
+
+/*
+ * The bytes of the files' names of the line table at off, each joined with the
+ * longest folder and with a folder of folder_size bytes, which the unit was compiled
+ * in; once they are more than most, counting ends.
+ */
+uint64_t ow_unitcost_files(const struct ow_unitcost *c, uint64_t off,
+			   size_t folder_size, uint64_t most);
 
 #endif /* OW_UNITCOST_H */

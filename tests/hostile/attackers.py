@@ -65,6 +65,7 @@ FILES = {
     'many attributes inside': cases_objects.many_attributes_inside,
     'many attributes, inlined': cases_objects.many_attributes_inlined,
     'shared ranges': cases_objects.shared_ranges,
+    'joined names': cases_objects.joined_names,
     'many lines': cases_objects.many_lines,
     'far origins': cases_objects.far_origins,
     'symbols of zeros': cases_objects.symbols_of_zeros,

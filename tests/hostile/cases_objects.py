@@ -732,6 +732,26 @@ def test_shared_ranges(context):
     check_steps(context, shared_ranges, True)
 
 
+def joined_names(elf):
+    """25,000 files in one folder, whose name has 50,000 letters."""
+    lists = (b'd' * 50000 + bytes(2) + (b'f\0' + uleb(1) + bytes(2)) * 25000 +
+             b'\0')
+    head = (bytes([1, 1, 1, 0xfb, 14, 13]) +
+            bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) + lists)
+    body = struct.pack('<HI', 4, len(head)) + head + bytes([20]) * 10
+    elf.hide('.debug_line')
+    elf.add('.debug_line', struct.pack('<I', len(body)) + body)
+
+
+@case('objects: 25,000 files in a folder with a long name')
+def test_joined_names(context):
+    target = run_changed(context, joined_names)
+    done = check_stack(context, target, '-i', expected=[
+        'wait_here', 'inlined', 'outer', 'main', START])
+    check_bounded(done, OWN)
+    check_says(done, '/changed: a line table of its DWARF')
+
+
 def many_lines(elf):
     """A line table of 20 million lines, of a byte each."""
     program = bytes([20]) * (20 * 1000 * 1000)

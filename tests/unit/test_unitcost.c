@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* What names of files take, of line tables as they are and as they may be. */
+#include "unitcost.h"
+
+#include <string.h>
+
+#include "test.h"
+
+#define EACH 40 /* bytes for a file, beside its name */
+
+#define HEAD \
+	1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 /* lengths */
+
+static uint64_t cost_of(const uint8_t *lines, size_t size, size_t folder,
+			uint64_t most)
+{
+	static const uint8_t strings[] = "main.c\0/usr/include\0stdio.h";
+	const struct ow_unitcost c = {
+		.lines = lines,
+		.lines_size = size,
+		.line_strings = strings,
+		.line_strings_size = sizeof(strings),
+	};
+
+	return ow_unitcost_files(&c, 0, folder, most);
+}
+
+static void test_dwarf4(void)
+{
+	static const uint8_t table[] = {
+		58, 0, 0, 0, 4, 0, 40, 0, 0, 0, HEAD,
+		/* folders, files with a folder, a time and a size */
+		'd', 'i', 'r', 0, 'd', 0, 0, 'a', '.', 'c', 0, 1, 0, 0, 'b',
+		'.', 'h', 0, 2, 0, 0, 0,
+		/* a special opcode, a file's definition, an operand, the end */
+		200, 0, 5, 3, 'x', 0, 1, 0, 9, 1, 0, 0, 1, 1
+	};
+
+	CHECK(cost_of(table, sizeof(table), 10, 1000) ==
+	      3 * (EACH + 3 + 10) + 3 + 3 + 1);
+	CHECK(cost_of(table, sizeof(table), 1000, 1000) == 1001);
+	for (size_t i = 0; i < sizeof(table); i++)
+		CHECK(cost_of(table, i, 10, 1000) <= 3 * (EACH + 13) + 7);
+}
+
+static void test_dwarf5(void)
+{
+	static const uint8_t table[] = {
+		57, 0, 0, 0, 5, 0, 8, 0, 49, 0, 0, 0, HEAD,
+		/* two folders, by references */
+		1, 1, 0x1f, 2, 0, 0, 0, 0, 7, 0, 0, 0,
+		/* two files, by references, with a folder */
+		2, 1, 0x1f, 2, 0x0b, 2, 0, 0, 0, 0, 0, 20, 0, 0, 0, 1, 0, 0, 0,
+		200
+	};
+
+	CHECK(cost_of(table, sizeof(table), 0, 1000) ==
+	      2 * (EACH + 12) + 6 + 7);
+	for (size_t i = 0; i < sizeof(table); i++)
+		CHECK(cost_of(table, i, 0, 1000) <= 2 * (EACH + 12) + 13);
+}
+
+/* References to a long text, again and again: looking at it has an end. */
+static void test_long_texts(void)
+{
+	static uint8_t table[100000] = { 0xfc, 0xff, 0xff, 0x7f, 5,   0,    8,
+					 0,    0,    0,    0,    0,   HEAD, 1,
+					 1,    0x1f, 0xff, 0xff, 0x3f };
+	static char text[1 << 20];
+	const struct ow_unitcost c = {
+		.lines = table,
+		.lines_size = sizeof(table),
+		.line_strings = (const uint8_t *)text,
+		.line_strings_size = sizeof(text),
+	};
+
+	memset(text, 'd', sizeof(text));
+	CHECK(ow_unitcost_files(&c, 0, 0, 4 << 20) == (4 << 20) + 1);
+	CHECK(ow_unitcost_files(&c, sizeof(table), 0, 1000) == 0);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "DWARF 4", test_dwarf4 },
+		{ "DWARF 5", test_dwarf5 },
+		{ "long texts", test_long_texts },
+	};
+
+	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
+}
