@@ -82,7 +82,8 @@ static void check_table(const uint8_t *data, size_t size, uint64_t addr,
 	memcpy(text, data, size);
 	memcpy(copy, data, size);
 	copy[size] = '\0';
-	t = ow_nametext_create(text, size, aliases);
+	t = ow_nametext_create(&(struct ow_text){ text, size, 0, "text" },
+			       aliases);
 	ASSERT(t && ow_nametext_nr(t) <= size / 6 + 1);
 	if (ow_nametext_nr(t) && is_plain(copy, size))
 		check_find(t, copy, addr, aliases);

@@ -6,12 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "error.h"
 #include "nametext.h"
 #include "object.h"
 #include "symtab.h"
 
-#define FILE_MAX ((size_t)128 << 20) /* of which the kernel's has some 15 */
+#define FILE_MAX   ((size_t)128 << 20) /* of which the kernel's has some 15 */
+#define FIRST_ROOM 65536
 
 struct ow_nametable {
 	struct ow_nametext *text; /* or these two: */
@@ -19,57 +21,89 @@ struct ow_nametable {
 	struct ow_symtab *symtab;
 };
 
-/* Double the room, to one byte more than a power of two; NULL: no memory. */
-static char *more_room(char *text, size_t *room)
+/* Double the room, up to most; false if that is all, or there is no memory. */
+static bool more_room(struct ow_text *t, size_t *room, size_t most)
 {
-	size_t size = *room ? 2 * *room : 65536;
-	char *more = realloc(text, size + 1);
+	size_t more = *room ? 2 * *room : FIRST_ROOM;
+	char *bytes;
 
-	if (!more)
-		free(text);
-	*room = size;
-	return more;
+	if (more > most)
+		more = most;
+	if (more == *room || !ow_budget_take(&t->own, more - *room))
+		return false;
+	bytes = realloc(t->bytes, more + 1);
+	if (!bytes)
+		return false;
+	t->bytes = bytes;
+	*room = more;
+	return true;
 }
 
 /*
- * All that fd has, with room for one byte more; not mapped, as it may be a pipe
- * or a file of /proc.
+ * Read all that fd has, up to most bytes; not mapped, as it may be a pipe or a file of
+ * /proc.  Return what the last read(2) did: 0 at the end.
  */
-static char *read_all(int fd, const char *path, size_t *size_ret,
-		      struct ow_error *err)
+static ssize_t read_most(int fd, struct ow_text *t, size_t most)
 {
-	size_t used = 0, room = 0;
-	char *text = NULL;
-	ssize_t n;
+	size_t room = 0;
+	ssize_t n = 1;
+	char c;
 
-	do {
-		if (used == room && !(text = more_room(text, &room))) {
-			ow_fail(err, OW_CODE_MEMORY, "out of memory");
-			return NULL;
-		}
-		n = read(fd, text + used, room - used);
-		used += n > 0 ? n : 0;
-	} while ((n > 0 && used <= FILE_MAX) || (n < 0 && errno == EINTR));
-	*size_ret = used;
-	if (n == 0)
-		return text;
-	if (n < 0)
-		ow_fail(err, OW_CODE_SYSTEM, "read %s", path);
-	else
-		ow_fail(err, OW_CODE_FORMAT, "%s: longer than 128 MiB", path);
-	free(text);
-	return NULL;
+	while (n > 0 || (n < 0 && errno == EINTR)) {
+		if (t->size == room && !more_room(t, &room, most))
+			return read(fd, &c, 1);
+		n = read(fd, t->bytes + t->size, room - t->size);
+		t->size += n > 0 ? (size_t)n : 0;
+	}
+	return n;
+}
+
+/* Only whole lines: a part of a name is none. */
+static void cut_line(struct ow_text *t)
+{
+	while (t->size && t->bytes[t->size - 1] != '\n')
+		t->size--;
+	ow_budget_refuse(t->path, "some of its lines");
+}
+
+static void drop_text(struct ow_text *t)
+{
+	free(t->bytes);
+	ow_budget_give(&t->own, t->own);
+}
+
+/* Half of what a table may take is for what its lines take beside the text. */
+static bool read_all(int fd, struct ow_text *t, struct ow_error *err)
+{
+	size_t most = ow_budget_share(0) / 2;
+	ssize_t left;
+
+	if (most > FILE_MAX)
+		most = FILE_MAX;
+	left = read_most(fd, t, most);
+	if (left < 0)
+		ow_fail(err, OW_CODE_SYSTEM, "read %s", t->path);
+	else if (!t->bytes)
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	else if (left > 0 && most == FILE_MAX)
+		ow_fail(err, OW_CODE_FORMAT, "%s: longer than 128 MiB",
+			t->path);
+	else if (left > 0)
+		cut_line(t);
+	if (left >= 0 && t->bytes && (left == 0 || most < FILE_MAX))
+		return true;
+	drop_text(t);
+	return false;
 }
 
 static bool open_text(struct ow_nametable *t, int fd, const char *path,
 		      enum ow_aliases aliases, struct ow_error *err)
 {
-	size_t size;
-	char *text = read_all(fd, path, &size, err);
+	struct ow_text text = { .path = path };
 
-	if (!text)
+	if (!read_all(fd, &text, err))
 		return false;
-	t->text = ow_nametext_create(text, size, aliases);
+	t->text = ow_nametext_create(&text, aliases);
 	if (!t->text)
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	return t->text;

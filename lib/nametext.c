@@ -4,17 +4,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHORTEST_LINE (sizeof("0 T x\n") - 1)
+#include "budget.h"
 
+/* There may be many: 12 bytes each. */
 struct symbol {
 	uint64_t addr;
-	const char *name;
-};
+	uint32_t name; /* where it is in the text */
+} __attribute__((packed, aligned(4)));
+
+/* A symbol, and room to sort it. */
+#define BYTES_EACH (2 * sizeof(struct symbol))
 
 struct ow_nametext {
 	char *text;             /* names point into it, terminated */
 	struct symbol *symbols; /* by address; aliases of those behind them */
 	size_t nr, nr_all;
+	size_t own; /* bytes taken from the budget */
 };
 
 /* What is between words: nm(1) writes blanks, kallsyms a tab as well. */
@@ -70,16 +75,16 @@ static void take_line(struct ow_nametext *t, char *line, char *end)
 {
 	char *addr, *type, *name;
 	size_t addr_size, type_size, name_size;
-	struct symbol *s = &t->symbols[t->nr];
+	uint64_t value;
 
 	if (!take_word(&line, end, &addr, &addr_size) ||
-	    !parse_hex(addr, addr_size, &s->addr) ||
+	    !parse_hex(addr, addr_size, &value) ||
 	    !take_word(&line, end, &type, &type_size) || type_size != 1 ||
 	    !take_word(&line, end, &name, &name_size))
 		return;
 	name[name_size] = '\0';
-	s->name = name;
-	t->nr++;
+	t->symbols[t->nr++] =
+		(struct symbol){ value, (uint32_t)(name - t->text) };
 }
 
 /* By address; at one address in the order of the text, as names are in it. */
@@ -103,11 +108,12 @@ static void sort(struct ow_nametext *t)
 }
 
 /* Does the later one of two aliases name their address? */
-static bool is_better(const struct symbol *later, const struct symbol *s,
-		      enum ow_aliases aliases)
+static bool is_better(const struct ow_nametext *t, const struct symbol *later,
+		      const struct symbol *s, enum ow_aliases aliases)
 {
 	return aliases == OW_ALIASES_LAST ||
-	       strspn(later->name, "_") < strspn(s->name, "_");
+	       strspn(t->text + later->name, "_") <
+		       strspn(t->text + s->name, "_");
 }
 
 static void swap(struct symbol *a, struct symbol *b)
@@ -131,7 +137,7 @@ static void part_aliases(struct ow_nametext *t, enum ow_aliases aliases)
 	for (size_t i = 0; i < t->nr; i++) {
 		if (!kept || t->symbols[kept - 1].addr != t->symbols[i].addr)
 			swap(&t->symbols[kept++], &t->symbols[i]);
-		else if (is_better(&t->symbols[i], &t->symbols[kept - 1],
+		else if (is_better(t, &t->symbols[i], &t->symbols[kept - 1],
 				   aliases))
 			swap(&t->symbols[kept - 1], &t->symbols[i]);
 	}
@@ -139,34 +145,70 @@ static void part_aliases(struct ow_nametext *t, enum ow_aliases aliases)
 	t->nr = kept;
 }
 
-static bool parse(struct ow_nametext *t, size_t size, enum ow_aliases aliases)
+/* How many lines there are, and memory for; the last one need not end. */
+static size_t count_lines(const struct ow_nametext *t,
+			  const struct ow_text *text)
 {
-	char *end = t->text + size, *pos, *next;
+	size_t most = ow_budget_share(t->own) / BYTES_EACH, nr = 1;
+	const char *end = text->bytes + text->size, *pos = text->bytes;
+
+	while (nr <= most && (pos = memchr(pos, '\n', (size_t)(end - pos)))) {
+		pos++;
+		nr++;
+	}
+	if (nr <= most)
+		return nr;
+	ow_budget_refuse(text->path, "some of its lines");
+	return most;
+}
+
+/* Give back what is not taken of the room for symbols, and was to sort them by. */
+static void trim(struct ow_nametext *t, size_t room)
+{
+	size_t size = t->nr_all * sizeof(*t->symbols);
+	void *less = realloc(t->symbols, size + 1);
+
+	if (less)
+		t->symbols = less;
+	ow_budget_give(&t->own, room * BYTES_EACH - size);
+}
+
+static bool parse(struct ow_nametext *t, const struct ow_text *text,
+		  enum ow_aliases aliases)
+{
+	char *end = t->text + text->size, *pos, *next;
+	size_t nr = count_lines(t, text), i;
 
 	*end = '\n';
-	t->symbols = calloc(size / SHORTEST_LINE + 1, sizeof(*t->symbols));
+	if (!ow_budget_take(&t->own, nr * BYTES_EACH))
+		return false;
+	t->symbols = malloc(nr * sizeof(*t->symbols) + 1);
 	if (!t->symbols)
 		return false;
-	for (pos = t->text; pos < end; pos = next + 1) {
+	for (pos = t->text, i = 0; pos < end && i < nr; pos = next + 1, i++) {
 		next = memchr(pos, '\n', end - pos + 1);
 		take_line(t, pos, next);
 	}
 	sort(t);
 	part_aliases(t, aliases);
+	trim(t, nr);
 	return true;
 }
 
-struct ow_nametext *ow_nametext_create(char *text, size_t size,
+struct ow_nametext *ow_nametext_create(const struct ow_text *text,
 				       enum ow_aliases aliases)
 {
 	struct ow_nametext *t = calloc(1, sizeof(*t));
+	size_t own = text->own;
 
 	if (!t) {
-		free(text);
+		free(text->bytes);
+		ow_budget_give(&own, own);
 		return NULL;
 	}
-	t->text = text;
-	if (parse(t, size, aliases))
+	t->text = text->bytes;
+	t->own = own;
+	if (parse(t, text, aliases))
 		return t;
 	ow_nametext_destroy(t);
 	return NULL;
@@ -192,7 +234,7 @@ bool ow_nametext_find(const struct ow_nametext *t, uint64_t addr,
 	}
 	if (low == 0)
 		return false;
-	*name_ret = t->symbols[low - 1].name;
+	*name_ret = t->text + t->symbols[low - 1].name;
 	*offset_ret = addr - t->symbols[low - 1].addr;
 	return true;
 }
@@ -201,7 +243,7 @@ bool ow_nametext_address(const struct ow_nametext *t, const char *name,
 			 uint64_t *ret)
 {
 	for (size_t i = 0; i < t->nr_all; i++)
-		if (strcmp(t->symbols[i].name, name) == 0) {
+		if (strcmp(t->text + t->symbols[i].name, name) == 0) {
 			*ret = t->symbols[i].addr;
 			return true;
 		}
@@ -214,5 +256,6 @@ void ow_nametext_destroy(struct ow_nametext *t)
 		return;
 	free(t->symbols);
 	free(t->text);
+	ow_budget_give(&t->own, t->own);
 	free(t);
 }

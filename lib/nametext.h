@@ -14,13 +14,21 @@
 
 struct ow_nametext;
 
+/* A text that was read, in memory of malloc() that has room for one more byte. */
+struct ow_text {
+	char *bytes;
+	size_t size;      /* below 4 GiB */
+	size_t own;       /* bytes taken from the budget for it */
+	const char *path; /* for people */
+};
+
 /*
- * Take the lines of a text, which becomes the table's, also on failure; it
- * comes from malloc() and has room for one more byte than size.  Lines that
- * are no symbols, such as those of undefined ones, are none.  NULL when out of
- * memory.
+ * Take the lines of a text, which becomes the table's, also on failure.  Lines that
+ * are no symbols, such as those of undefined ones, are none.  Where all lines would
+ * take more memory than they may, the first ones are taken (ow_budget_refuse()).
+ * NULL when out of memory.
  */
-struct ow_nametext *ow_nametext_create(char *text, size_t size,
+struct ow_nametext *ow_nametext_create(const struct ow_text *text,
 				       enum ow_aliases aliases);
 
 /* How many addresses; none if all symbols are at 0, as hidden ones are. */

@@ -12,6 +12,9 @@
 #include "stackview.h"
 #include "traceline.h"
 
+/* Of which a list of names, the only thing in memory, may have a quarter. */
+#define MEMORY ((uint64_t)1 << 30)
+
 #define EXIT_USAGE  1
 #define EXIT_BROKEN 2
 
@@ -157,6 +160,7 @@ static int run(const char *table, const char *path)
 	int status = EXIT_BROKEN;
 	FILE *trace;
 
+	ow_memory_limit(MEMORY);
 	names = ow_nametable_open(table, OW_ALIASES_LAST, &err);
 	if (!names)
 		return complain("symbol table: ", err.msg);

@@ -169,6 +169,24 @@ def test_long_path(context):
         check_bounded(done, OWN)
 
 
+@case('budget: a list of 20,000,000 names of one letter')
+def test_short_lines(context):
+    path = os.path.join(context.tmp, 'list')
+    lines = ''.join('%x T %c\n' % (i, 97 + i) for i in range(16)).encode()
+    with open(path, 'wb') as f:
+        for _ in range(120):
+            f.write(lines * (MB // len(lines)))
+    trace = os.path.join(context.tmp, 'trace')
+    with open(trace, 'w', encoding='ascii') as f:
+        f.write('0x3\n')
+    done = Done(context, path, trace, tool=os.path.join(
+        os.path.dirname(context.outwind), 'symbolize'))
+    check(done.status == 0 and done.stdout == 'd\n', 'a name', done.stdout)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+    check_bounded(done, 256 + OWN)
+    check_says(done, '/list: some of its lines')
+
+
 @case('budget: a profile and a list of names that are one line of 4 GB')
 def test_lines(context):
     path = os.path.join(context.tmp, 'line')

@@ -23,7 +23,7 @@ CALLS = ['wait_here', 'outer', 'main', START]
 class Done:
     """What a run said, how it ended, and what it took."""
 
-    def __init__(self, context, *arguments):
+    def __init__(self, context, *arguments, tool=None):
         out = os.path.join(context.tmp, 'out')
         err = os.path.join(context.tmp, 'err')
         env = dict(os.environ,
@@ -32,7 +32,7 @@ class Done:
         with open(out, 'wb') as o, open(err, 'wb') as e:
             try:
                 subprocess.run(
-                    [context.program('measure'), took, context.outwind,
+                    [context.program('measure'), took, tool or context.outwind,
                      *map(str, arguments)], stdout=o, stderr=e, env=env,
                     preexec_fn=limit_cpu, timeout=PATIENCE, check=True)
             except subprocess.TimeoutExpired:

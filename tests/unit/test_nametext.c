@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "nametext.h"
 #include "test.h"
 
@@ -10,10 +11,10 @@
 static struct ow_nametext *table_of(const char *text, enum ow_aliases aliases)
 {
 	size_t size = strlen(text);
-	char *copy = malloc(size + 1);
+	struct ow_text copy = { malloc(size + 1), size, 0, "text" };
 
-	memcpy(copy, text, size);
-	return ow_nametext_create(copy, size, aliases);
+	memcpy(copy.bytes, text, size);
+	return ow_nametext_create(&copy, aliases);
 }
 
 static struct ow_nametext *table(const char *text)
@@ -127,6 +128,28 @@ static void test_shortest_lines(void)
 	ow_nametext_destroy(t);
 }
 
+static void test_budget(void)
+{
+	static char lines[6 * 1000 + 1];
+	struct ow_nametext *t;
+	int i;
+
+	for (i = 0; i < 1000; i++)
+		snprintf(lines + 6 * i, 7, "%x T %c\n", i & 15, 'a' + i % 26);
+	ow_memory_limit(4 * 24 * 100);
+	t = table(lines);
+	CHECK(ow_nametext_nr(t) == 16);
+	CHECK(finds(t, 3, "v", 0)); /* line 99 */
+	CHECK(strstr(ow_left_out(0),
+		     "text: some of its lines would take more"));
+	ow_nametext_destroy(t);
+	CHECK(ow_budget_share(0) == 24 * 100);
+	ow_memory_limit((uint64_t)512 << 20);
+	t = table(lines);
+	CHECK(ow_nametext_nr(t) == 16 && !ow_left_out(1));
+	ow_nametext_destroy(t);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -137,6 +160,7 @@ int main(void)
 		{ "lines that are no symbols", test_lines_that_are_none },
 		{ "addresses that are hidden", test_hidden_addresses },
 		{ "lines as short as can be", test_shortest_lines },
+		{ "more lines than there is memory for", test_budget },
 	};
 
 	return test_main(tests, sizeof(tests) / sizeof(*tests));
