@@ -10,6 +10,8 @@
 
 #include "stackview.h"
 
+#define OF_KERNEL "_[k]"
+
 /* A ';' would split a name. */
 static void put_name(FILE *out, const char *text)
 {
@@ -25,97 +27,197 @@ static void put_name(FILE *out, const char *text)
 			fwrite(s, 1, size, out);
 }
 
-static void put_stack(FILE *out, const struct profile *p,
-		      const struct profile_stack *s)
-{
-	const struct profile_frame *f;
-	char buf[PROFILE_LABEL];
-	uint32_t i;
+/* A stack, to be written as "THREAD;LABEL;...;LABEL WEIGHT". */
+struct line {
+	const struct profile_stack *stack;
+	uint64_t weight;
+	bool is_cut; /* the stack is not whole */
+};
 
-	put_name(out, profile_text(p, s->comm));
-	if (s->end != OW_END_OUTERMOST)
-		fputs(";[truncated]", out);
-	for (i = s->nr; i-- > 0;) {
-		f = &p->frames[p->ids[s->first + i]];
-		putc(';', out);
-		put_name(out, profile_label(p, f, buf));
-		if (f->is_kernel)
-			fputs("_[k]", out);
+/* What is being written. */
+struct folding {
+	const struct profile *p;
+	struct profile texts; /* only its strings: labels as they are written */
+	uint32_t *labels;     /* each frame's string, and 1 */
+	uint32_t *threads; /* likewise, by the string that is a thread's name */
+	uint32_t mark;     /* the string of what is missing */
+	struct line *lines;
+	size_t nr;
+};
+
+/* A label as it is written, and what it ends with. */
+static uint32_t add_text(struct folding *f, const char *label,
+			 const char *suffix)
+{
+	char *text = NULL;
+	uint32_t string;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (to) {
+		put_name(to, label);
+		fputs(suffix, to);
+	}
+	if (!to || fclose(to))
+		f->texts.failed = true;
+	string = profile_string(&f->texts, text);
+	free(text);
+	return string + 1;
+}
+
+/* A name of a target is not to be taken for a function of the kernel. */
+static const char *suffix_of(const struct profile_frame *f, const char *label)
+{
+	size_t size = strlen(label), end = strlen(OF_KERNEL);
+
+	if (f->is_kernel)
+		return OF_KERNEL;
+	return size >= end && strcmp(label + size - end, OF_KERNEL) == 0 ?
+		       "\\" :
+		       "";
+}
+
+/* Have the texts that a stack is written with, each made once. */
+static void note_texts(struct folding *f, const struct profile_stack *s)
+{
+	const struct profile *p = f->p;
+	char buf[PROFILE_LABEL];
+	const char *label;
+	uint32_t i, id;
+
+	if (!f->threads[s->comm])
+		f->threads[s->comm] = add_text(f, profile_text(p, s->comm), "");
+	for (i = 0; i < s->nr; i++) {
+		id = p->ids[s->first + i];
+		if (f->labels[id])
+			continue;
+		label = profile_label(p, &p->frames[id], buf);
+		f->labels[id] =
+			add_text(f, label, suffix_of(&p->frames[id], label));
 	}
 }
 
-/* Lines that are alike, as their addresses aren't in them, are one. */
-struct line {
-	char *text;
-	uint64_t weight;
-};
-
-static int order(const void *a, const void *b)
+/* Parts of a line: the thread, a mark of what is missing, and the frames. */
+static uint32_t nr_parts(const struct line *l)
 {
-	const struct line *x = a, *y = b;
-
-	return strcmp(x->text, y->text);
+	return 1 + l->is_cut + l->stack->nr;
 }
 
-/* False when out of memory. */
-static bool make_line(struct line *line, const struct profile *p,
-		      const struct profile_stack *s)
+/* The number of a part's text. */
+static uint32_t part(const struct folding *f, const struct line *l, uint32_t i)
 {
-	size_t size;
-	FILE *to = open_memstream(&line->text, &size);
-	bool good;
+	const struct profile_stack *s = l->stack;
 
-	if (!to)
-		return false;
-	put_stack(to, p, s);
-	good = !ferror(to);
-	return fclose(to) == 0 && good;
+	if (i == 0)
+		return f->threads[s->comm] - 1;
+	if (l->is_cut && i-- == 1)
+		return f->mark;
+	return f->labels[f->p->ids[s->first + s->nr - i]] - 1;
+}
+
+/* As strcmp(3) has the lines' texts; no part has a ';', and each but the last one. */
+static int compare_parts(const struct folding *f, uint32_t a, uint32_t b,
+			 bool is_last_a, bool is_last_b)
+{
+	const unsigned char *x = (const void *)profile_text(&f->texts, a);
+	const unsigned char *y = (const void *)profile_text(&f->texts, b);
+
+	for (; *x && *x == *y; x++, y++)
+		;
+	return (*x        ? *x :
+		is_last_a ? 0 :
+			    ';') -
+	       (*y        ? *y :
+		is_last_b ? 0 :
+			    ';');
+}
+
+static int compare_lines(const void *a, const void *b, void *arg)
+{
+	const struct folding *f = arg;
+	const struct line *x = a, *y = b;
+	uint32_t nr_x = nr_parts(x), nr_y = nr_parts(y), i, k, l;
+	int order;
+
+	for (i = 0; i < nr_x && i < nr_y; i++) {
+		k = part(f, x, i);
+		l = part(f, y, i);
+		if (k == l)
+			continue;
+		order = compare_parts(f, k, l, i + 1 == nr_x, i + 1 == nr_y);
+		if (order)
+			return order;
+	}
+	return (nr_x > nr_y) - (nr_x < nr_y);
 }
 
 /* Lines of one kind, in order; false when out of memory. */
-static bool make_lines(struct line *lines, size_t *nr, const struct profile *p)
+static bool make_lines(struct folding *f)
 {
-	enum profile_kind kind = profile_kind(p);
+	enum profile_kind kind = profile_kind(f->p);
+	const struct profile *p = f->p;
 	const struct profile_stack *s;
 
+	f->lines = calloc((size_t)p->nr_stacks + 1, sizeof(*f->lines));
+	f->labels = calloc((size_t)p->nr_frames + 1, sizeof(*f->labels));
+	f->threads = calloc((size_t)p->strings.nr + 1, sizeof(*f->threads));
+	if (!f->lines || !f->labels || !f->threads)
+		return false;
+	f->mark = profile_string(&f->texts, "[truncated]");
 	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
 		if (s->kind != kind || !profile_weight(s))
 			continue;
-		lines[*nr].weight = profile_weight(s);
-		if (!make_line(&lines[(*nr)++], p, s))
-			return false;
+		f->lines[f->nr++] = (struct line){ s, profile_weight(s),
+						   s->end != OW_END_OUTERMOST };
+		note_texts(f, s);
 	}
-	if (*nr)
-		qsort(lines, *nr, sizeof(*lines), order);
-	return true;
+	if (f->nr)
+		qsort_r(f->lines, f->nr, sizeof(*f->lines), compare_lines, f);
+	return !f->texts.failed;
 }
 
-static void put_lines(FILE *out, struct line *lines, size_t nr)
+static void put_line(FILE *out, const struct folding *f, const struct line *l,
+		     uint64_t weight)
 {
+	uint32_t i;
+
+	for (i = 0; i < nr_parts(l) && !ferror(out); i++) {
+		if (i)
+			putc(';', out);
+		fputs(profile_text(&f->texts, part(f, l, i)), out);
+	}
+	fprintf(out, " %llu\n", (unsigned long long)weight);
+}
+
+/* Lines that are alike, as their addresses aren't in them, are one. */
+static void put_lines(FILE *out, struct folding *f)
+{
+	uint64_t weight = 0;
 	size_t i;
 
-	for (i = 0; i < nr; i++) {
-		if (i + 1 < nr && strcmp(lines[i].text, lines[i + 1].text) == 0)
-			lines[i + 1].weight += lines[i].weight;
-		else
-			fprintf(out, "%s %llu\n", lines[i].text,
-				(unsigned long long)lines[i].weight);
+	for (i = 0; i < f->nr; i++) {
+		weight = profile_sum(weight, f->lines[i].weight);
+		if (i + 1 < f->nr &&
+		    compare_lines(&f->lines[i], &f->lines[i + 1], f) == 0)
+			continue;
+		put_line(out, f, &f->lines[i], weight);
+		weight = 0;
 	}
 }
 
 static bool write_folded(FILE *out, const struct profile *p,
 			 const struct profile_options *o)
 {
-	struct line *lines = calloc((size_t)p->nr_stacks + 1, sizeof(*lines));
-	size_t nr = 0;
-	bool good = lines && make_lines(lines, &nr, p);
+	struct folding f = { .p = p };
+	bool good = make_lines(&f);
 
 	(void)o;
 	if (good)
-		put_lines(out, lines, nr);
-	while (nr > 0)
-		free(lines[--nr].text);
-	free(lines);
+		put_lines(out, &f);
+	profile_deinit(&f.texts);
+	free(f.lines);
+	free(f.labels);
+	free(f.threads);
 	return good;
 }
 

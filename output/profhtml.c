@@ -127,23 +127,36 @@ static uint32_t take_frame(struct profile *all, const struct profile *from,
 	return profile_frame(all, &copy);
 }
 
+/* Its number, which *known has, and 1, once the frame was taken. */
+static uint32_t take_once(struct profile *all, const struct profile *from,
+			  uint32_t frame, uint32_t *known)
+{
+	if (!*known)
+		*known = take_frame(all, from, &from->frames[frame]) + 1;
+	return *known - 1;
+}
+
 /* Both profiles in one, the stacks of the other one marked. */
 static void merge(struct profile *all, const struct profile *from, bool mark)
 {
+	uint32_t *known = calloc((size_t)from->nr_frames + 1, sizeof(*known));
 	const struct profile_stack *s;
 	struct profile_stack copy;
 	uint32_t *ids, i;
 
+	all->failed |= !known;
 	for (s = from->stacks; s < from->stacks + from->nr_stacks; s++) {
-		ids = calloc(s->nr + 1, sizeof(*ids));
-		if (!ids) {
-			all->failed = true;
-			return;
+		ids = calloc((size_t)s->nr + 1, sizeof(*ids));
+		all->failed |= !ids;
+		if (all->failed) {
+			free(ids);
+			break;
 		}
-		for (i = 0; i < s->nr; i++)
-			ids[i] = take_frame(
-				all, from,
-				&from->frames[from->ids[s->first + i]]);
+		for (i = 0; i < s->nr; i++) {
+			uint32_t frame = from->ids[s->first + i];
+
+			ids[i] = take_once(all, from, frame, &known[frame]);
+		}
 		copy = *s;
 		copy.comm = profile_string(all, profile_text(from, s->comm));
 		copy.pid = 0;
@@ -151,6 +164,7 @@ static void merge(struct profile *all, const struct profile *from, bool mark)
 		profile_add(all, &copy, ids, s->nr);
 		free(ids);
 	}
+	free(known);
 }
 
 static bool write_html(FILE *out, const struct profile *p,

@@ -138,14 +138,22 @@ static uint32_t intern(struct profile *p, const char *text)
 
 /*
  * Text of a target, as every format can have it: UTF-8 without control
- * characters.  to has room for as much as text has.
+ * characters, and not longer than it may be.  to has room for as much as that.
  */
 static void clean(char *to, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
+	const unsigned char *end = s + PROFILE_LONGEST - sizeof("...");
 	size_t n;
 
+	if (strnlen(text, PROFILE_LONGEST) < PROFILE_LONGEST)
+		end = s + PROFILE_LONGEST;
 	for (; *s; s += n ? n : 1) {
+		if (s >= end) {
+			memcpy(to, "...", 3);
+			to += 3;
+			break;
+		}
 		n = ow_view_utf8_size(s);
 		if (n == 0 || *s < ' ' || *s == 0x7f ||
 		    (*s == 0xc2 && s[1] < 0xa0)) {
@@ -167,7 +175,7 @@ uint32_t profile_string(struct profile *p, const char *text)
 		intern(p, "");
 	if (!text || !*text)
 		return PROFILE_NONE;
-	copy = malloc(strlen(text) + 1);
+	copy = malloc(strnlen(text, PROFILE_LONGEST) + sizeof("..."));
 	if (!copy) {
 		p->failed = true;
 		return PROFILE_NONE;
@@ -300,7 +308,7 @@ static bool is_stack(const struct asking *a, uint32_t i)
 bool profile_add(struct profile *p, const struct profile_stack *s,
 		 const uint32_t *ids, uint32_t nr)
 {
-	struct profile_stack is = *s;
+	struct profile_stack is = *s, *at;
 	struct asking a = { p, &is, ids, is_stack, hash_stack };
 	uint32_t *slot, i;
 
@@ -314,8 +322,9 @@ bool profile_add(struct profile *p, const struct profile_stack *s,
 		return false;
 	slot = find(&a, p->stack_hash, p->stack_hash_room, hash_ids(&is, ids));
 	if (*slot) {
-		p->stacks[*slot - 1].count += s->count;
-		p->stacks[*slot - 1].value += s->value;
+		at = &p->stacks[*slot - 1];
+		at->count = profile_sum(at->count, s->count);
+		at->value = profile_sum(at->value, s->value);
 		return true;
 	}
 	if (!is_open(p))

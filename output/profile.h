@@ -13,6 +13,12 @@
 
 #define PROFILE_NONE 0 /* the string "" */
 
+/* Bytes of a string that are kept; "..." stands for the rest. */
+#define PROFILE_LONGEST 16384
+
+/* Frames of a stack that is read; one of a guest may have a million. */
+#define PROFILE_DEEPEST (1 << 20)
+
 /*
  * What a process had mapped, or the kernel: a pc less start, plus offset, is
  * where it is in the file.
@@ -97,6 +103,16 @@ struct profile {
 	uint32_t frequency; /* a second; 0: not by time */
 	uint64_t samples, missed, lost;
 };
+
+/* Counts and what they weigh: no sum is larger than formats have room for. */
+static inline uint64_t profile_sum(uint64_t a, uint64_t b)
+{
+	uint64_t sum;
+
+	return __builtin_add_overflow(a, b, &sum) || sum > INT64_MAX ?
+		       INT64_MAX :
+		       sum;
+}
 
 /* The number of a string; NULL is "". */
 uint32_t profile_string(struct profile *p, const char *text);
@@ -187,9 +203,11 @@ const struct profile_writer *profile_writer_of(const char *path);
 void profile_writer_list(char *buf, size_t size);
 
 /*
- * Read what profile_own wrote.  Return 0, or -1 with a line in why, of size
- * bytes: nothing in p is to be used then, but it is to be freed.
+ * Read what profile_own wrote, of at most that many bytes of memory.  Return 0, or -1
+ * with a line in why, of size bytes: nothing in p is to be used then, but it is to
+ * be freed.
  */
-int profile_read(struct profile *p, FILE *in, char *why, size_t size);
+int profile_read(struct profile *p, FILE *in, size_t most, char *why,
+		 size_t size);
 
 #endif /* OW_PROFILE_H */

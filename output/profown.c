@@ -16,6 +16,9 @@
  * FLAGS: 1 inlined, 2 of the kernel.  START, PC and what follows them are
  * hexadecimal.  Version 1 had no mappings, and their number not in frames.
  * Version 3 has lines l; a profile without any is written as version 2.
+ *
+ * Of a TEXT, PROFILE_LONGEST bytes are kept.  More than PROFILE_DEEPEST frames of
+ * a stack, or more than MOST_LEFT_OUT lines l, are refused.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -30,6 +33,8 @@
 
 #define LINE_PART 4096
 #define MOST_LINE ((size_t)16 << 20)
+
+#define MOST_LEFT_OUT 1024
 
 static void put_items(FILE *out, const struct profile *p)
 {
@@ -98,6 +103,7 @@ struct reading {
 	unsigned int version;
 	const char *at; /* in the line */
 	bool bad;
+	bool is_deep; /* bad, as a stack has too many frames */
 	uint32_t *ids, nr_ids, room_ids; /* of the stack's frames */
 	/* The file's numbers to ours: the same text may stand there twice. */
 	uint32_t *strings, nr_strings, room_strings;
@@ -189,7 +195,7 @@ static void read_left_out(struct reading *r)
 {
 	uint32_t line = string(r);
 
-	if (r->version < 3)
+	if (r->version < 3 || r->p->nr_left_out >= MOST_LEFT_OUT)
 		r->bad = true;
 	if (!r->bad)
 		profile_leave_out(r->p, profile_text(r->p, line));
@@ -232,6 +238,8 @@ static void read_stack(struct reading *r)
 	s.count = number(r, 10, (uint64_t)1 << 48);
 	s.value = number(r, 10, (uint64_t)1 << 62);
 	nr = (uint32_t)number(r, 10, UINT32_MAX);
+	r->is_deep = nr > PROFILE_DEEPEST;
+	r->bad |= r->is_deep;
 	for (i = 0; i < nr && !r->bad && !r->p->failed; i++) {
 		id = number(r, 10, UINT32_MAX);
 		if (id >= r->nr_frames)
@@ -312,9 +320,35 @@ static bool take_line(FILE *in, char **line, size_t *room)
 	return true;
 }
 
-int profile_read(struct profile *p, FILE *in, char *why, size_t size)
+/* The bytes of memory that are taken by now, about. */
+static size_t memory(const struct reading *r)
+{
+	return profile_size(r->p) +
+	       ((size_t)r->nr_strings + r->nr_mappings + r->nr_frames) *
+		       sizeof(uint32_t);
+}
+
+static void tell_why(const struct reading *r, size_t line, bool is_large,
+		     char *why, size_t size)
+{
+	if (r->p->failed)
+		snprintf(why, size, "out of memory");
+	else if (is_large)
+		snprintf(why, size,
+			 "takes more memory than it may (--memory-limit)");
+	else if (r->is_deep)
+		snprintf(why, size, "line %zu has more than %d frames", line,
+			 PROFILE_DEEPEST);
+	else
+		snprintf(why, size, "line %zu is %s", line,
+			 r->bad ? "malformed" : "the last: cut off");
+}
+
+int profile_read(struct profile *p, FILE *in, size_t most, char *why,
+		 size_t size)
 {
 	struct reading r = { .p = p };
+	bool is_large = false;
 	size_t room = 0, nr = 1;
 	char *line = NULL;
 
@@ -322,21 +356,18 @@ int profile_read(struct profile *p, FILE *in, char *why, size_t size)
 				 size);
 	r.bad = r.version == 0;
 	if (!r.bad) {
-		while (!r.bad && !r.ended && !p->failed &&
+		while (!r.bad && !r.ended && !p->failed && !is_large &&
 		       take_line(in, &line, &room)) {
 			nr++;
 			read_line(&r, line);
+			is_large = memory(&r) > most;
 		}
-		if (r.bad || !r.ended)
-			snprintf(why, size, "line %zu is %s", nr,
-				 r.bad ? "malformed" : "the last: cut off");
-		if (p->failed)
-			snprintf(why, size, "out of memory");
+		tell_why(&r, nr, is_large, why, size);
 	}
 	free(line);
 	free(r.ids);
 	free(r.strings);
 	free(r.mappings);
 	free(r.frames);
-	return r.ended && !r.bad && !p->failed ? 0 : -1;
+	return r.ended && !r.bad && !p->failed && !is_large ? 0 : -1;
 }

@@ -8,8 +8,9 @@
 #include "profile.h"
 #include "stackview.h"
 
-/* With more than these, equal ones are one, of a longer period. */
+/* With more than these, or of so many bytes, equal ones are one, of a longer period. */
 #define MOST_SAMPLES 10000000
+#define MOST_BYTES   ((uint64_t)16 << 30)
 
 static const char *const events[PROFILE_NR_KINDS] = {
 	[PROFILE_CPU] = "cpu-clock",
@@ -81,17 +82,50 @@ static uint64_t put_stack(FILE *out, const struct profile *p,
 	return time;
 }
 
+/* A frame's line, at most. */
+static uint64_t frame_size(const struct profile *p, uint32_t frame)
+{
+	const struct profile_frame *f = &p->frames[frame];
+	const struct profile_strings *s = &p->strings;
+	size_t end, module_end;
+
+	if (!s->nr)
+		return 64;
+	end = f->function + 1 < s->nr ? s->starts[f->function + 1] : s->size;
+	module_end = f->module + 1 < s->nr ? s->starts[f->module + 1] : s->size;
+
+	return 64 + end - s->starts[f->function] + module_end -
+	       s->starts[f->module];
+}
+
+/* Return true if there are not too many samples to print each. */
+static bool are_few(const struct profile *p)
+{
+	const struct profile_stack *s, *end = p->stacks + p->nr_stacks;
+	uint64_t all = 0, bytes = 0, size, more;
+	uint32_t i;
+
+	for (s = p->stacks; s < end; s++) {
+		for (size = 0, i = 0; i < s->nr; i++)
+			size += frame_size(p, p->ids[s->first + i]);
+		if (__builtin_mul_overflow(size, s->count, &more))
+			return false;
+		all = profile_sum(all, s->count);
+		bytes = profile_sum(bytes, more);
+	}
+	return all <= MOST_SAMPLES && bytes <= MOST_BYTES;
+}
+
 static bool write_perf(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
 	const struct profile_stack *s, *end = p->stacks + p->nr_stacks;
-	uint64_t time = 0, all = 0;
+	bool one_by_one = are_few(p);
+	uint64_t time = 0;
 
 	(void)o;
 	for (s = p->stacks; s < end; s++)
-		all += s->count;
-	for (s = p->stacks; s < end; s++)
-		time = put_stack(out, p, s, time, all <= MOST_SAMPLES);
+		time = put_stack(out, p, s, time, one_by_one);
 	return true;
 }
 

@@ -24,6 +24,7 @@ struct pprof {
 	struct profile names; /* strings that are used, and functions */
 	struct pprofmaps maps;
 	struct place *places; /* by their first frame */
+	uint64_t *functions;  /* each frame's number; 0: not known yet */
 	uint64_t nr_places;
 	struct protobuf out, part, inner, locations;
 };
@@ -155,21 +156,25 @@ static void put_mappings(struct pprof *w)
 /* --- frames --- */
 
 /* The number of a frame's function, from 1. */
-static uint64_t function_of(struct pprof *w, const struct profile_frame *f)
+static uint64_t function_of(struct pprof *w, uint32_t frame)
 {
+	const struct profile_frame *f = &w->p->frames[frame];
 	struct profile_frame key = { 0 };
 	char buf[PROFILE_LABEL];
 
+	if (w->functions[frame])
+		return w->functions[frame];
 	key.function = (uint32_t)text(w, profile_label(w->p, f, buf));
 	key.file = (uint32_t)text(w, profile_text(w->p, f->file));
-	return (uint64_t)profile_frame(&w->names, &key) + 1;
+	w->functions[frame] = (uint64_t)profile_frame(&w->names, &key) + 1;
+	return w->functions[frame];
 }
 
 static void put_line(struct pprof *w, uint32_t frame)
 {
 	const struct profile_frame *f = &w->p->frames[frame];
 
-	protobuf_put_number(&w->inner, 1, function_of(w, f));
+	protobuf_put_number(&w->inner, 1, function_of(w, frame));
 	protobuf_put_number(&w->inner, 2, f->line);
 	protobuf_put_message(&w->part, 4, &w->inner);
 	pprofmaps_use(&w->maps, frame);
@@ -315,6 +320,7 @@ static bool compress_to(FILE *out, const struct protobuf *b)
 static void free_all(struct pprof *w)
 {
 	free(w->places);
+	free(w->functions);
 	pprofmaps_deinit(&w->maps);
 	profile_deinit(&w->names);
 	protobuf_deinit(&w->out);
@@ -331,7 +337,8 @@ static bool write_pprof(FILE *out, const struct profile *p,
 
 	(void)o;
 	w.places = calloc((size_t)p->nr_frames + 1, sizeof(*w.places));
-	good = pprofmaps_init(&w.maps, p) && w.places;
+	w.functions = calloc((size_t)p->nr_frames + 1, sizeof(*w.functions));
+	good = pprofmaps_init(&w.maps, p) && w.places && w.functions;
 	if (good) {
 		put_all(&w);
 		good = !w.out.failed && !w.names.failed &&

@@ -16,7 +16,7 @@ uint64_t profile_total(const struct profile *p, enum profile_kind kind)
 
 	for (i = 0; i < p->nr_stacks; i++)
 		if (p->stacks[i].kind == kind)
-			sum += profile_weight(&p->stacks[i]);
+			sum = profile_sum(sum, profile_weight(&p->stacks[i]));
 	return sum;
 }
 
@@ -59,7 +59,8 @@ const char *profile_label(const struct profile *p,
 	}
 	base = strrchr(module, '/');
 	base = base ? base + 1 : module;
-	snprintf(buf, PROFILE_LABEL, *base == '[' ? "%.255s" : "[%.255s]",
+	/* A file of a target may be called as what is none, "[vdso]". */
+	snprintf(buf, PROFILE_LABEL, *module == '[' ? "%.255s" : "[%.255s]",
 		 base);
 	return buf;
 }

@@ -18,12 +18,14 @@
 struct path {
 	uint32_t *names; /* the thread first */
 	uint32_t nr;
+	uint32_t shared; /* names that those of the path before begin with, too */
 	uint64_t weight;
 };
 
 /* All stacks of one kind, in an order that puts equal beginnings together. */
 struct paths {
 	struct profile names; /* only its strings: labels */
+	uint32_t *labels;     /* each frame's, and 1; 0: not known yet */
 	struct path *all;
 	uint32_t nr;
 	uint64_t total;
@@ -41,31 +43,54 @@ static int order(const void *a, const void *b)
 	return (x->nr > y->nr) - (x->nr < y->nr);
 }
 
+static uint32_t label_of(struct paths *to, const struct profile *p,
+			 uint32_t frame)
+{
+	char buf[PROFILE_LABEL];
+
+	if (!to->labels[frame])
+		to->labels[frame] =
+			1 + profile_string(&to->names,
+					   profile_label(p, &p->frames[frame],
+							 buf));
+	return to->labels[frame] - 1;
+}
+
 static bool add_path(struct paths *to, const struct profile *p,
 		     const struct profile_stack *s, bool inverted)
 {
 	struct path *path = &to->all[to->nr];
-	char buf[PROFILE_LABEL];
 	uint32_t i, at;
 
-	path->names = calloc(s->nr + 1, sizeof(*path->names));
+	path->nr = s->nr + 1 < DEEPEST ? s->nr + 1 : DEEPEST;
+	path->names = calloc(path->nr, sizeof(*path->names));
 	if (!path->names)
 		return false;
-	path->nr = s->nr + 1 < DEEPEST ? s->nr + 1 : DEEPEST;
 	path->weight = profile_weight(s);
 	path->names[0] = profile_string(&to->names, profile_text(p, s->comm));
 	for (i = 1; i < path->nr; i++) {
 		at = inverted ? i - 1 : s->nr - i;
-		path->names[i] = profile_string(
-			&to->names,
-			profile_label(p, &p->frames[p->ids[s->first + at]],
-				      buf));
+		path->names[i] = label_of(to, p, p->ids[s->first + at]);
 	}
 	if (path->nr > to->deepest)
 		to->deepest = path->nr;
-	to->total += path->weight;
+	to->total = profile_sum(to->total, path->weight);
 	to->nr++;
 	return true;
+}
+
+/* What each has in common with the one before. */
+static void compare(struct paths *paths)
+{
+	struct path *p;
+	uint32_t n;
+
+	for (p = paths->all + 1; p < paths->all + paths->nr; p++) {
+		for (n = 0; n < p->nr && n < p[-1].nr; n++)
+			if (p->names[n] != p[-1].names[n])
+				break;
+		p->shared = n;
+	}
 }
 
 /* False when out of memory. */
@@ -75,7 +100,8 @@ static bool make_paths(struct paths *to, const struct profile *p,
 	uint32_t i;
 
 	to->all = calloc((size_t)p->nr_stacks + 1, sizeof(*to->all));
-	if (!to->all)
+	to->labels = calloc((size_t)p->nr_frames + 1, sizeof(*to->labels));
+	if (!to->all || !to->labels)
 		return false;
 	for (i = 0; i < p->nr_stacks; i++)
 		if (p->stacks[i].kind == kind &&
@@ -84,6 +110,7 @@ static bool make_paths(struct paths *to, const struct profile *p,
 			return false;
 	if (to->nr)
 		qsort(to->all, to->nr, sizeof(*to->all), order);
+	compare(to);
 	return !to->names.failed;
 }
 
@@ -94,6 +121,7 @@ static void free_paths(struct paths *paths)
 	for (i = 0; i < paths->nr; i++)
 		free(paths->all[i].names);
 	free(paths->all);
+	free(paths->labels);
 	profile_deinit(&paths->names);
 }
 
@@ -145,9 +173,7 @@ static void put_row(FILE *out, const struct paths *paths, uint32_t depth,
 	bool same;
 
 	for (p = paths->all; p < paths->all + paths->nr; p++) {
-		same = first && p->nr > depth &&
-		       memcmp(first->names, p->names,
-			      (depth + 1) * sizeof(*p->names)) == 0;
+		same = first && p->shared > depth;
 		if (!same && first)
 			put_box(out, paths, first->names[depth], start, weight,
 				y);
@@ -156,8 +182,8 @@ static void put_row(FILE *out, const struct paths *paths, uint32_t depth,
 			start = left;
 			weight = 0;
 		}
-		weight += p->weight;
-		left += p->weight;
+		weight = profile_sum(weight, p->weight);
+		left = profile_sum(left, p->weight);
 	}
 	if (first)
 		put_box(out, paths, first->names[depth], start, weight, y);

@@ -17,18 +17,28 @@ struct row {
 struct rows {
 	struct profile names; /* its frames are the rows, by name and module */
 	struct row *all;
+	uint32_t *of; /* each frame's, and 1; 0: not known yet */
 	uint64_t total;
 };
 
 static uint32_t row_of(struct rows *rows, const struct profile *p,
-		       const struct profile_frame *f)
+		       uint32_t frame)
 {
+	const struct profile_frame *f = &p->frames[frame];
 	struct profile_frame key = { 0 };
 	char buf[PROFILE_LABEL];
 
+	if (rows->of[frame])
+		return rows->of[frame] - 1;
 	key.function = profile_string(&rows->names, profile_label(p, f, buf));
 	key.module = profile_string(&rows->names, profile_text(p, f->module));
-	return profile_frame(&rows->names, &key);
+	rows->of[frame] = profile_frame(&rows->names, &key) + 1;
+	return rows->of[frame] - 1;
+}
+
+static void add(uint64_t *sum, uint64_t weight)
+{
+	*sum = profile_sum(*sum, weight);
 }
 
 /* What has no frame is a row, too: else the others' shares would not add up. */
@@ -41,8 +51,8 @@ static void count_bare(struct rows *rows, uint64_t weight)
 	n = profile_frame(&rows->names, &key);
 	if (rows->names.failed)
 		return;
-	rows->all[n].self += weight;
-	rows->all[n].total += weight;
+	add(&rows->all[n].self, weight);
+	add(&rows->all[n].total, weight);
 	rows->all[n].label = key.function;
 }
 
@@ -52,19 +62,19 @@ static void count(struct rows *rows, const struct profile *p, uint32_t stack)
 	uint64_t weight = profile_weight(s);
 	uint32_t i, n;
 
-	rows->total += weight;
+	add(&rows->total, weight);
 	if (s->nr == 0)
 		count_bare(rows, weight);
 	for (i = 0; i < s->nr; i++) {
-		n = row_of(rows, p, &p->frames[p->ids[s->first + i]]);
+		n = row_of(rows, p, p->ids[s->first + i]);
 		if (rows->names.failed)
 			return;
 		if (i == 0)
-			rows->all[n].self += weight;
+			add(&rows->all[n].self, weight);
 		if (rows->all[n].seen == stack + 1)
 			continue; /* recursion */
 		rows->all[n].seen = stack + 1;
-		rows->all[n].total += weight;
+		add(&rows->all[n].total, weight);
 		rows->all[n].label = rows->names.frames[n].function;
 		rows->all[n].module = rows->names.frames[n].module;
 	}
@@ -114,17 +124,20 @@ static bool write_table(FILE *out, const struct profile *p,
 	bool good;
 
 	(void)o;
-	rows.all = calloc(p->nr_frames + 1, sizeof(*rows.all));
-	for (i = 0; rows.all && i < p->nr_stacks; i++)
+	rows.all = calloc((size_t)p->nr_frames + 1, sizeof(*rows.all));
+	rows.of = calloc((size_t)p->nr_frames + 1, sizeof(*rows.of));
+	good = rows.all && rows.of;
+	for (i = 0; good && i < p->nr_stacks; i++)
 		if (p->stacks[i].kind == kind)
 			count(&rows, p, i);
 	fprintf(out, "%llu %s, %u different stacks, %.1f s\n",
 		(unsigned long long)rows.total, profile_unit(kind),
 		p->nr_stacks, (double)p->duration_ns / 1e9);
-	if (rows.all)
+	if (good)
 		put_rows(out, &rows);
-	good = rows.all && !rows.names.failed;
+	good = good && !rows.names.failed;
 	free(rows.all);
+	free(rows.of);
 	profile_deinit(&rows.names);
 	return good;
 }

@@ -60,8 +60,10 @@ static void print_usage(FILE *to)
 	      to);
 }
 
-static bool load(struct profile *p, const char *path)
+/* All may take a quarter: lists grow by half in vain, and formats need as much. */
+static bool load(struct profile *p, const char *path, size_t others)
 {
+	uint64_t most = ow_get_memory_limit() / 4;
 	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
 	char why[100];
 	int failed;
@@ -70,7 +72,8 @@ static bool load(struct profile *p, const char *path)
 		complain("open %s: %s", path, strerror(errno));
 		return false;
 	}
-	failed = profile_read(p, in, why, sizeof(why));
+	failed = profile_read(p, in, most > others ? most - others : 0, why,
+			      sizeof(why));
 	if (in != stdin)
 		fclose(in);
 	if (!failed)
@@ -121,7 +124,8 @@ static int run(struct request *r)
 	struct profile p = { 0 }, other = { 0 };
 	int status = EXIT_NONE;
 
-	if (load(&p, r->in) && (!r->other || load(&other, r->other))) {
+	if (load(&p, r->in, 0) &&
+	    (!r->other || load(&other, r->other, profile_size(&p)))) {
 		r->options.other = r->other ? &other : NULL;
 		status = write_out(r, &p);
 	}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Profiles that anybody can write: what reports of them cost, and say."""
+
+import os
+import re
+
+from cases_objects import Done, MB, OWN, check_bounded
+from harness import case, check
+
+FORMATS = ('table', 'folded', 'perf', 'svg', 'html', 'pprof', 'json',
+           'speedscope', 'outwind')
+LONGEST = 16384  # bytes of a string that are kept
+DEEPEST = 1 << 20  # frames of a stack
+LIMIT = 64  # MB
+WHOLE = 1  # the end of a stack: its outermost frame
+
+
+def write_profile(context, strings, frames, stacks, name='profile.owp'):
+    """Frames are strings' numbers; stacks are (end, count, frame numbers)."""
+    path = os.path.join(context.tmp, name)
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('outwind-profile 2\nt 1 1000000000 99 0 0 0\n')
+        f.writelines('s %s\n' % s for s in strings)
+        f.writelines('f %d 0 0 0 0 %d 0 %x 0 0\n' % (s, 2 if kernel else 0, i)
+                     for i, (s, kernel) in enumerate(frames))
+        f.writelines('k 0 %d 1 %d 0 %d 0 %d%s\n' % (
+            i, end, count, len(ids), ''.join(' %d' % n for n in ids))
+                     for i, (end, count, ids) in enumerate(stacks))
+        f.write('e\n')
+    return path
+
+
+def report(context, name, path, status=0):
+    done = Done(context, 'report', '--memory-limit=%dM' % LIMIT, '-f', name,
+                '-o', os.path.join(context.tmp, 'report'), path)
+    check(done.status == status, 'status %d of %s' % (done.status, name),
+          done.stderr)
+    check_bounded(done, LIMIT + OWN)
+    return done
+
+
+@case('profiles: a name of 1 MB in each of 20000 frames')
+def test_long_name(context):
+    path = write_profile(context, ['x' * MB], [(1, False)] * 1000,
+                         [(0, 1, [i % 1000 for i in range(20000)])])
+    for name in FORMATS:
+        done = report(context, name, path)
+        with open(os.path.join(context.tmp, 'report'), 'rb') as f:
+            longest = max(map(len, re.findall(rb'x+', f.read())), default=0)
+        check(longest < LONGEST, 'name', longest)
+        check(done.cpu < 8, 'seconds', (name, done.cpu))
+
+
+@case('profiles: stacks of too many frames')
+def test_deep(context):
+    path = write_profile(context, ['x'], [(1, False)], [(0, 1, [0] * DEEPEST)])
+    report(context, 'folded', path)
+    path = write_profile(context, ['x'], [(1, False)],
+                         [(0, 1, [0] * (DEEPEST + 1))])
+    done = report(context, 'folded', path, 2)
+    check('line 5 has more than %d frames' % DEEPEST in done.stderr, 'says',
+          done.stderr)
+
+
+@case('profiles: more than there is memory for')
+def test_large(context):
+    ids = list(range(1000))
+    path = write_profile(context, ['x'], [(1, False)] * 1000,
+                         [(0, 1, [i % 1000] + ids * 20) for i in range(400)])
+    for options in ([path], ['-c', path, path]):
+        done = Done(context, 'report', '--memory-limit=%dM' % LIMIT, '-f',
+                    'html', '-o', os.devnull, *options)
+        check(done.status == 2 and '/profile.owp: takes more memory than it '
+              'may (--memory-limit)' in done.stderr, 'says', done.stderr)
+        check_bounded(done, LIMIT + OWN)
+
+
+@case('profiles: counts whose sum is beyond 64 bits')
+def test_counts(context):
+    path = write_profile(context, ['x', 'y'], [(1, False), (2, False)],
+                         [(WHOLE, 1 << 48, [i % 2]) for i in range(70000)])
+    for name in FORMATS:
+        done = report(context, name, path)
+        with open(os.path.join(context.tmp, 'report'), 'rb') as f:
+            text = f.read()
+        check(name == 'outwind' or len(text) < 64 * MB, 'size',
+              (name, len(text)))
+        if name == 'folded':
+            check(text.split(b'\n')[:2] == [b';x 9223372036854775807',
+                                            b';y 9223372036854775807'],
+                  'sums', text)
+        if name == 'table':
+            check(text.startswith(b'9223372036854775807 samples'), 'total',
+                  text)
+        check(done.cpu < 8, 'seconds', (name, done.cpu))
+
+
+@case('profiles: many samples of many frames, as perf prints them')
+def test_perf(context):
+    path = write_profile(context, ['x' * 1000], [(1, False)],
+                         [(0, 5000000, [0] * 1000)])
+    report(context, 'perf', path)
+    with open(os.path.join(context.tmp, 'report'), encoding='utf-8') as f:
+        text = f.read()
+    check(text.count('cpu-clock') == 1 and ' 50505050000000 cpu-clock' in
+          text.split('\n', 1)[0], 'one sample', text[:100])
+
+
+@case('profiles: names that are called as marks of ours')
+def test_marks(context):
+    path = write_profile(
+        context, ['x_[k]', 'y'], [(1, False), (2, True)],
+        [(0, 1, [0, 1])])
+    report(context, 'folded', path)
+    with open(os.path.join(context.tmp, 'report'), encoding='utf-8') as f:
+        check(f.read() == ';[truncated];y_[k];x_[k]\\ 1\n', 'marks', path)
