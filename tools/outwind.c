@@ -79,7 +79,7 @@ bool parse_seconds(const char *option, const char *text, uint64_t *ns)
 	double seconds = strtod(text, &end);
 
 	if (*end || end == text || !isfinite(seconds) || seconds <= 0 ||
-	    seconds > MOST_SECONDS) {
+	    seconds * 1e9 < 1 || seconds > MOST_SECONDS) {
 		complain("%s %s: not a number of seconds", option, text);
 		return false;
 	}

@@ -288,6 +288,14 @@ static int run_to_file(struct uniprof *u)
 	return status;
 }
 
+static int finish_output(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	fprintf(stderr, "write output: %s\n", strerror(errno));
+	return EXIT_NO_OUTFILE;
+}
+
 int main(int argc, char **argv)
 {
 	static struct uniprof u;
@@ -304,10 +312,10 @@ int main(int argc, char **argv)
 		return status;
 	case UNIPROF_VERSION:
 		printf("uniprof version 1.2\noutwind %s\n", ow_version());
-		return EXIT_SUCCESS;
+		return finish_output(EXIT_SUCCESS);
 	case UNIPROF_HELP:
 		uniprof_args_print_usage(stdout, argv[0]);
-		return EXIT_SUCCESS;
+		return finish_output(EXIT_SUCCESS);
 	case UNIPROF_USAGE:
 		uniprof_args_print_usage(stdout, argv[0]);
 		return EXIT_BAD_USAGE;

@@ -71,6 +71,27 @@ def evil_profiles(t):
         check(b'busy_name' in done.stdout, 'names are there', name)
 
 
+@case('text: numbers of seconds that are none')
+def absurd_seconds(t):
+    for text in ('1e-30', '0', '-1', 'nan', 'inf', '1e300', '-1e-30', '1x', ''):
+        for command in 'record', 'syscalls':
+            done = t.run(command, '-d', text, '-p', '1', status=64)
+            check(done.stderr.startswith(b'outwind: -d %s: not a number of '
+                                         b'seconds' % text.encode()), 'says',
+                  (command, text, done.stderr))
+
+
+@case('text: help of uniprof that can not be written')
+def full_output(t):
+    uniprof = os.path.join(os.path.dirname(t.outwind), 'uniprof')
+    for option in '--help', '--version':
+        with open('/dev/full', 'wb') as full:
+            done = subprocess.run([uniprof, option], stdout=full, check=False,
+                                  stderr=subprocess.PIPE)
+        check(done.returncode == 253 and
+              done.stderr.startswith(b'write output: '), option, done)
+
+
 @case('text: symbolize by a table of evil names')
 def evil_table(t):
     symbolize = os.path.join(os.path.dirname(t.outwind), 'symbolize')
