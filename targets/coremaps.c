@@ -207,21 +207,23 @@ static struct unlisted *list_unlisted(struct ow_core *core, size_t *nr_ret)
 	const size_t nr = core->notes.nr_files;
 	struct unlisted *list = calloc(nr + 1, sizeof(*list));
 	const struct ow_core_file *f;
-	struct unlisted *u = list;
+	struct unlisted *u;
+	size_t i, listed = 0;
 
-	for (f = core->notes.files; list && f < core->notes.files + nr; f++) {
+	for (i = 0; list && i < nr; i++) {
+		f = &core->notes.files[i];
 		if (f->end <= f->start ||
 		    ow_coremaps_at(core, f->start, f->end))
 			continue;
+		u = &list[listed++];
 		u->file = f;
 		u->is_given = core->exe &&
 			      is_program(core, f, f->start, f->end);
 		u->path = u->is_given ? core->exe : f->path;
-		u++;
 	}
-	*nr_ret = (size_t)(u - list);
-	if (*nr_ret)
-		qsort(list, *nr_ret, sizeof(*list), unlisted_order);
+	if (listed)
+		qsort(list, listed, sizeof(*list), unlisted_order);
+	*nr_ret = listed;
 	return list;
 }
 
