@@ -126,6 +126,7 @@ void ow_capture_destroy(struct ow_capture *c)
 	free(c->cache.entries);
 	free(c->program);
 	ow_budget_give(&c->budget, c->budget);
+	ow_intern_deinit(&c->paths);
 	free(c);
 }
 

@@ -9,6 +9,7 @@
 
 #include <outwind/outwind.h>
 
+#include "intern.h"
 #include "object.h"
 #include "tablefile.h"
 #include "walk.h"
@@ -35,7 +36,7 @@ struct ow_unserved {
 struct ow_capture_module {
 	struct ow_module base; /* first: ranges point to it */
 	char *path;            /* "/usr/lib/x.so", "[vdso]" */
-	bool is_path_lent;     /* by priv, or by another module */
+	bool is_path_lent;     /* by paths of the capture, or by priv */
 	uint64_t start, end;   /* addrs of the mapping */
 	uint64_t off;          /* file offset at start */
 	uint64_t head;         /* of a core's: addr where its file begins */
@@ -91,7 +92,8 @@ struct ow_capture {
 	uint64_t local_dev; /* of a process's files, that is no server's; or 0 */
 	size_t nr_listed;   /* mappings, to copy objects from memory */
 	size_t budget;      /* bytes taken for lists, of a file (budget.h) */
-	void *opened;       /* tree (tsearch(3)) of modules, one of each file */
+	struct ow_intern paths; /* that modules are lent */
+	void *opened; /* tree (tsearch(3)) of modules, one of each file */
 	struct ow_capture_stats stats;
 	char warning[256]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;

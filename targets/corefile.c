@@ -24,7 +24,6 @@
 /* What lives as long as the capture. */
 struct kept {
 	struct ow_corebytes file;
-	struct ow_intern paths; /* of modules */
 	struct ow_coreobjects objects;
 	bool is_guest;
 	struct ow_guest guest; /* if it is one */
@@ -37,7 +36,6 @@ static void free_kept(void *priv)
 	ow_guestdump_free(&k->guest);
 	ow_corebytes_close(&k->file);
 	ow_coreobjects_free(&k->objects);
-	ow_intern_deinit(&k->paths);
 	free(k);
 }
 
@@ -406,7 +404,7 @@ struct ow_capture *ow_capture_core(const char *path, const char *exe,
 
 	if (!core.c)
 		return NULL;
-	core.paths = &((struct kept *)core.c->priv)->paths;
+	core.paths = &core.c->paths;
 	core.notes.c = core.c;
 	core.notes.paths = core.paths;
 	core.notes.path = path;

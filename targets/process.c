@@ -122,9 +122,8 @@ static int list_modules(struct ow_taken *t, struct ow_error *err)
 			continue; /* a JIT's, or [vsyscall] */
 		m = &c->modules[c->nr_modules++];
 		c->ranges[c->target.map.nr - 1].module = &m->base;
-		m->path = strdup(p->path);
-		if (!m->path)
-			return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		m->path = (char *)p->path;
+		m->is_path_lent = true;
 		m->start = p->start;
 		m->end = p->end;
 		m->off = p->off;
@@ -132,6 +131,9 @@ static int list_modules(struct ow_taken *t, struct ow_error *err)
 		m->inode = p->inode;
 		m->deleted = p->deleted;
 	}
+	/* Thousands of mappings may share one path. */
+	c->paths = t->maps.names;
+	t->maps.names = (struct ow_intern){ 0 };
 	return 0;
 }
 
