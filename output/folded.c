@@ -30,6 +30,14 @@ static void put_name(FILE *out, const char *text)
 	}
 }
 
+/* A name of a target is not to be taken for a mark: those begin with '['. */
+static void put_function(FILE *out, const char *text)
+{
+	if (*text == '[')
+		putc('\\', out);
+	put_name(out, text);
+}
+
 static void put_unnamed(FILE *out, const struct ow_frame *frame,
 			const char *module)
 {
@@ -74,7 +82,7 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 		for (k = f->nr_names; k-- > 0;) {
 			putc(';', out);
 			if (f->names[k].function)
-				put_name(out, f->names[k].function);
+				put_function(out, f->names[k].function);
 			else
 				put_unnamed(out, &f->frame, f->names[k].module);
 		}

@@ -255,11 +255,35 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f)
 	return *slot - 1;
 }
 
+uint32_t profile_mark(struct profile *p, const char *text)
+{
+	const struct profile_frame f = { .function = profile_string(p, text) };
+
+	return profile_frame(p, &f);
+}
+
+/* A target may have functions that are called as marks of ours. */
+static uint32_t function_string(struct profile *p, const char *name)
+{
+	uint32_t string;
+	char *text;
+
+	if (!name || *name != '[')
+		return profile_string(p, name);
+	if (asprintf(&text, "\\%s", name) < 0) {
+		p->failed = true;
+		return PROFILE_NONE;
+	}
+	string = profile_string(p, text);
+	free(text);
+	return string;
+}
+
 uint32_t profile_name(struct profile *p, const struct ow_name *name,
 		      uint64_t pc, bool is_kernel, uint32_t mapping)
 {
 	struct profile_frame f = {
-		.function = profile_string(p, name->function),
+		.function = function_string(p, name->function),
 		.module = profile_string(p, name->module),
 		.file = profile_string(p, name->file),
 		.line = name->line,

@@ -127,9 +127,15 @@ uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);
 /* The number of a frame. */
 uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
 
-/* The number of what a name says of a pc; mapping is a number, or 0. */
+/*
+ * The number of what a name says of a pc; mapping is a number, or 0.  A function's
+ * name that begins as marks do gets a backslash.
+ */
 uint32_t profile_name(struct profile *p, const struct ow_name *name,
 		      uint64_t pc, bool is_kernel, uint32_t mapping);
+
+/* The number of a frame that stands for what is missing, "[uncertain]". */
+uint32_t profile_mark(struct profile *p, const char *text);
 
 /*
  * Count a stack: s, but for first and nr, and its frames' numbers.  False if it

@@ -162,7 +162,6 @@ static void fold_stack(struct profiling *g, struct profiling_share *share,
 		.value = s->value,
 	};
 	uint32_t before = g->p->nr_stacks, id;
-	struct ow_name name = { .function = "[too many different stacks]" };
 	char user[32];
 
 	snprintf(user, sizeof(user), "user %u", share->uid);
@@ -171,7 +170,7 @@ static void fold_stack(struct profiling *g, struct profiling_share *share,
 		is.pid = s->pid;
 		is.tid = s->tid;
 	}
-	id = profile_name(g->p, &name, 0, false, 0);
+	id = profile_mark(g->p, "[too many different stacks]");
 	profile_add(g->p, &is, &id, 1);
 	g->folded += s->count;
 	g->nr_folded += share->nr_folded == 0;

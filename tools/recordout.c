@@ -32,9 +32,6 @@ static bool put_ids(struct recordout *o, const struct ow_view_frame *f,
 
 static bool count(struct recordout *o, const struct ow_view *view)
 {
-	static const struct ow_name mark = { .function = "[uncertain]" };
-	static const struct ow_view_frame uncertain = { .names = &mark,
-							.nr_names = 1 };
 	struct profile_stack s = {
 		.comm = profile_string(&o->profile, view->thread->name),
 		.pid = view->pid,
@@ -51,9 +48,11 @@ static bool count(struct recordout *o, const struct ow_view *view)
 	for (i = 0; i < view->nr; i++)
 		if (!put_ids(o, &view->frames[i], &used))
 			return false;
-	if (o->showing & OW_VIEW_CERTAIN && !view->thread->certain &&
-	    !put_ids(o, &uncertain, &used))
-		return false;
+	if (o->showing & OW_VIEW_CERTAIN && !view->thread->certain) {
+		if (!ow_grow(&o->ids, &o->room_ids, used + 1, sizeof(*o->ids)))
+			return false;
+		o->ids[used++] = profile_mark(&o->profile, "[uncertain]");
+	}
 	profile_add(&o->profile, &s, o->ids, (uint32_t)used);
 	return !o->profile.failed;
 }

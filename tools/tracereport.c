@@ -103,9 +103,7 @@ static void print(struct report *r, const struct trace_stack *s,
 
 static uint32_t group_frame(struct profile *p, const char *label)
 {
-	const struct ow_name name = { .function = label };
-
-	return profile_name(p, &name, 0, false, 0);
+	return profile_mark(p, label);
 }
 
 static size_t frame_ids(struct report *r, const struct trace_stack *s,
