@@ -30,7 +30,6 @@ struct part {
 	uint16_t entry_rule; /* of the first row of the last FDE */
 	struct ow_cie_memo memo;
 	struct ow_cfastates states; /* each with its row's rule */
-	struct ow_flatcode code;
 	const uint8_t *begun; /* CIE whose instructions cfa has run, or NULL */
 	uint16_t first;       /* state after them, or 0 */
 	struct ow_cfa cfa;
@@ -285,7 +284,7 @@ static int begin(struct part *p, const struct ow_fde *fde, uint64_t end)
 static int add_fde(struct part *p, const struct ow_fde *fde, uint64_t end)
 {
 	struct ow_flatrows *f = p->out;
-	int err = ow_flatrows_bridge(f, p->obj, &p->code, fde->start);
+	int err = ow_flatrows_skip(f, fde->start);
 
 	if (err)
 		return err;
@@ -305,21 +304,14 @@ static int add_fde(struct part *p, const struct ow_fde *fde, uint64_t end)
 		     0;
 }
 
-/*
- * What lies before a function that comes soon, and its FDE: looking at gaps goes
- * through all of the code, which nothing else does, and FDEs needn't lie in the
- * order of their functions.
- */
+/* An FDE that comes soon: FDEs needn't lie in the order of their functions. */
 static void prefetch(const struct part *p, const struct ow_fde_ref *at)
 {
 	const struct ow_section *eh = &p->obj->cfi.eh_frame;
-	uint64_t skip, off;
+	uint64_t off;
 
 	if (p->last - at <= SOON)
 		return;
-	skip = at[SOON].start - 1 - p->code.start;
-	if (skip < p->code.size)
-		__builtin_prefetch(p->code.bytes + skip);
 	off = at[SOON].off;
 	if (off < eh->size) {
 		__builtin_prefetch(eh->bytes + off);
@@ -439,7 +431,7 @@ static struct ow_flatrows *make_halves(const struct ow_object *obj,
 	}
 	f = take_rows(a);
 	g = take_rows(b);
-	if (!f || !g || !ow_flatrows_append(f, g, obj)) {
+	if (!f || !g || !ow_flatrows_append(f, g)) {
 		ow_flatrows_destroy(f);
 		f = NULL;
 	}

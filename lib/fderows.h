@@ -4,6 +4,7 @@
 #define OW_FDEROWS_H
 
 #include "flatrows.h"
+#include "object.h"
 
 #define OW_FDEROWS_DEBUG ((uint64_t)1 << 63) /* off is in .debug_frame */
 

@@ -7,7 +7,6 @@
 #include "error.h"
 #include "hash.h"
 #include "hugemem.h"
-#include "padding.h"
 
 uint16_t ow_flatrows_rule(struct ow_flatrows *f, uint32_t rule)
 {
@@ -47,26 +46,9 @@ bool ow_flatrows_grow(struct ow_flatrows *f, size_t more)
 	return true;
 }
 
-/* Is what lies between only padding? */
-static bool is_padding(const struct ow_object *obj, struct ow_flatcode *c,
-		       uint64_t from, uint64_t to)
+int ow_flatrows_skip(struct ow_flatrows *f, uint64_t to)
 {
-	if (from < c->start || to < from || to - c->start > c->size) {
-		c->start = from;
-		c->bytes = ow_elf_at(&obj->elf, from, &c->size);
-		if (!c->bytes)
-			c->size = 0;
-	}
-	return c->bytes && to - from <= c->size &&
-	       ow_is_padding(obj->elf.arch, c->bytes + (from - c->start),
-			     to - from);
-}
-
-int ow_flatrows_bridge(struct ow_flatrows *f, const struct ow_object *obj,
-		       struct ow_flatcode *code, uint64_t to)
-{
-	/* Nobody runs padding, so that the row before may hold for it too. */
-	if (f->nr == 0 || to == f->end || is_padding(obj, code, f->end, to))
+	if (f->nr == 0 || to == f->end)
 		return 0;
 	return ow_flatrows_add(f, f->end, OW_TABLE_NONE, true);
 }
@@ -103,17 +85,14 @@ static bool translate(struct ow_flatrows *a, const struct ow_flatrows *b,
 	return true;
 }
 
-bool ow_flatrows_append(struct ow_flatrows *a, const struct ow_flatrows *b,
-			const struct ow_object *obj)
+bool ow_flatrows_append(struct ow_flatrows *a, const struct ow_flatrows *b)
 {
 	uint16_t rules[OW_TABLE_FIRST + OW_FLATROWS_SLOTS];
-	struct ow_flatcode code = { .size = 0 };
 	const struct ow_flat_row *row;
 	size_t i;
 
 	if (a->nr == 0 || b->nr == 0 || a->ra != b->ra ||
-	    !translate(a, b, rules) ||
-	    ow_flatrows_bridge(a, obj, &code, b->start) ||
+	    !translate(a, b, rules) || ow_flatrows_skip(a, b->start) ||
 	    !ow_flatrows_reserve(a, b->nr))
 		return false;
 	for (i = 0; i < b->nr; i++) {

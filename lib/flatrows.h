@@ -7,7 +7,6 @@
 #define OW_FLATROWS_H
 
 #include "error.h"
-#include "object.h"
 #include "tableseq.h"
 #include "tableset.h"
 
@@ -26,12 +25,6 @@ struct ow_flatrows {
 	uint16_t rule_hash[OW_FLATROWS_SLOTS]; /* 1 + index; 0 is empty */
 	uint64_t cfi_rows, escapes; /* rows that went in; and of them, those
 				       that only the full CFI can express */
-};
-
-/* A segment's bytes, as they were looked for last; all zero is none. */
-struct ow_flatcode {
-	uint64_t start, size;
-	const uint8_t *bytes;
 };
 
 /* The number that stands for a rule; OW_TABLE_ESCAPE if there is no room. */
@@ -59,15 +52,17 @@ static inline int ow_flatrows_add(struct ow_flatrows *f, uint64_t vaddr,
 	return 0;
 }
 
-/* From the last FDE's end to the next one's start.  0 or -OW_CODE_MEMORY. */
-int ow_flatrows_bridge(struct ow_flatrows *f, const struct ow_object *obj,
-		       struct ow_flatcode *code, uint64_t to);
+/*
+ * Go on to where the next FDE starts.  No CFI covers the bytes before it, be they
+ * only padding: an address there is nobody's, and a C library ends the stacks of
+ * makecontext() by such a byte.  0 or -OW_CODE_MEMORY.
+ */
+int ow_flatrows_skip(struct ow_flatrows *f, uint64_t to);
 
 void ow_flatrows_destroy(struct ow_flatrows *f);
 
 /* Append b's rows to a's, as if both had been made as one; false if that can't
    be: there is no room, or no memory. */
-bool ow_flatrows_append(struct ow_flatrows *a, const struct ow_flatrows *b,
-			const struct ow_object *obj);
+bool ow_flatrows_append(struct ow_flatrows *a, const struct ow_flatrows *b);
 
 #endif /* OW_FLATROWS_H */

@@ -4,7 +4,7 @@ DIFF_DIRS ?= $(wildcard /usr/bin /usr/lib /usr/lib32 /usr/libexec \
 	/usr/aarch64-linux-gnu/lib)
 
 $(B)/diff/rowdiff: tests/diff/rowdiff.c tests/diff/readelfrow.c \
-		tests/diff/readelfrow.h $(B)/user/liboutwind.a
+		tests/diff/readelfrow.h tests/diff/holes.c tests/diff/holes.h $(B)/user/liboutwind.a
 	@mkdir -p $(@D)
 	@$(CC) $(flags) $(user_flags) $(filter %.c %.a,$^) $(libs) -o $@
 

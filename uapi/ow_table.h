@@ -35,7 +35,7 @@
 #endif
 
 #define OW_TABLE_MAGIC    0x5442574fU /* "OWBT" */
-#define OW_TABLE_VERSION  3
+#define OW_TABLE_VERSION  4
 #define OW_TABLE_BLOCK    64 /* bytes of rows, and most of a sequence */
 #define OW_TABLE_BUILD_ID 8
 

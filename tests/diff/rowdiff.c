@@ -2,7 +2,8 @@
 /*
  * Compare every row of ELF files with what readelf makes of the same bytes:
  * looked up by the full CFI, and by the compact table, at the first and at the
- * last address that readelf's row covers.
+ * last address that readelf's row covers; the table's rows between these are
+ * listed.  Where readelf shows no FDE, neither may have a row.
  *
  * The table is to have at most OW_TABLE_MAX_PERCENT of the size of its CFI, but
  * for objects with little of that.
@@ -20,6 +21,7 @@
 #include "err.h"
 #include "error.h"
 #include "find.h"
+#include "holes.h"
 #include "object.h"
 #include "readelfrow.h"
 #include "step.h"
@@ -39,6 +41,12 @@ struct cie_row {
 	char *columns, *text;
 };
 
+/* A row of the table: it holds up to the next one. */
+struct table_row {
+	uint64_t vaddr;
+	uint32_t code;
+};
+
 /* What is compared in one file. */
 struct diff {
 	const char *path;
@@ -48,6 +56,9 @@ struct diff {
 	struct ow_cfi cfi; /* the section under comparison alone */
 	struct ow_table table;
 	bool has_table;
+	struct table_row *table_rows; /* all, in order */
+	size_t nr_table_rows;
+	struct holes holes; /* between the section's FDEs */
 	struct ow_finder finder, brief_finder;
 
 	bool is_debug;
@@ -196,10 +207,59 @@ static bool is_shadowed(struct diff *d, uint64_t vaddr)
 	       (fde.start != d->start || fde.end != d->end);
 }
 
+/* The table's row that begins last up to vaddr, or NULL. */
+static const struct table_row *table_row_at(const struct diff *d,
+					    uint64_t vaddr)
+{
+	size_t low = 0, high = d->nr_table_rows, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (d->table_rows[mid].vaddr <= vaddr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? &d->table_rows[low - 1] : NULL;
+}
+
+/* No other row of the table may begin between two addresses of one row. */
+static void compare_inside(struct diff *d, uint64_t first, uint64_t last)
+{
+	const struct table_row *row = table_row_at(d, first);
+	const struct table_row *end = d->table_rows + d->nr_table_rows;
+
+	if (!row)
+		return;
+	for (row++; row < end && row->vaddr < last; row++)
+		if (row->code != row[-1].code)
+			differ(d, row->vaddr, "table", "a row inside another");
+}
+
+/* An address that no FDE covers. */
+static void compare_hole(void *arg, uint64_t vaddr)
+{
+	struct diff *d = arg;
+	struct ow_row row;
+
+	d->module.table = NULL;
+	if (ow_find_row(&d->finder, &d->target, &d->module, vaddr, &row) !=
+	    -OW_ENOENT)
+		differ(d, vaddr, d->is_debug ? "debug_frame" : "cfi",
+		       "a row where no FDE is");
+	if (!d->has_table || d->is_debug)
+		return;
+	d->module.table = &d->table;
+	if (ow_find_row(&d->finder, &d->target, &d->module, vaddr, &row) !=
+	    -OW_ENOENT)
+		differ(d, vaddr, "table", "a row where no FDE is");
+}
+
 static void compare_row(struct diff *d, uint64_t from, uint64_t to,
 			const char *columns, const char *text)
 {
 	uint64_t at[2] = { from, to - 1 };
+	bool shadowed = false;
 	int i;
 
 	if (from >= to)
@@ -208,12 +268,15 @@ static void compare_row(struct diff *d, uint64_t from, uint64_t to,
 	for (i = 0; i < 2; i++) {
 		if (is_shadowed(d, at[i])) {
 			d->shadowed++;
+			shadowed = true;
 			continue;
 		}
 		compare_at(d, at[i], false, columns, text);
 		if (d->has_table && !d->is_debug)
 			compare_at(d, at[i], true, columns, text);
 	}
+	if (d->has_table && !d->is_debug && !shadowed)
+		compare_inside(d, at[0], at[1]);
 }
 
 static const struct cie_row *cie_at(const struct diff *d, uint64_t off)
@@ -265,8 +328,10 @@ static void finish_entry(struct diff *d)
 
 	if (d->in_cie)
 		keep_cie(d);
-	else if (d->end > d->start && d->start)
+	else if (d->end > d->start && d->start) {
+		holes_cover(&d->holes, d->start, d->end);
 		compare_fde(d);
+	}
 	for (i = 0; i < d->nr_lines; i++)
 		free(d->lines[i].text);
 	d->nr_lines = 0;
@@ -280,6 +345,8 @@ static void begin_section(struct diff *d, bool is_debug)
 	size_t i;
 
 	finish_entry(d);
+	holes_visit(&d->holes, compare_hole, d);
+	holes_clear(&d->holes);
 	for (i = 0; i < d->nr_cies; i++) {
 		free(d->cies[i].columns);
 		free(d->cies[i].text);
@@ -354,6 +421,22 @@ static void check_size(struct diff *d)
 	differ(d, 0, "table", why);
 }
 
+static void list_table(struct diff *d)
+{
+	struct ow_table_pos pos = { .block = 0 };
+	size_t room = 0;
+
+	while (ow_table_next(&d->table, &pos) > 0) {
+		if (d->nr_table_rows == room) {
+			room = 2 * room + 1024;
+			d->table_rows = realloc(d->table_rows,
+						room * sizeof(*d->table_rows));
+		}
+		d->table_rows[d->nr_table_rows++] =
+			(struct table_row){ d->table.base + pos.off, pos.code };
+	}
+}
+
 static bool open_all(struct diff *d, uint8_t **bytes_ret)
 {
 	struct ow_error err;
@@ -377,8 +460,10 @@ static bool open_all(struct diff *d, uint8_t **bytes_ret)
 		       !ow_table_open(&d->table, *bytes_ret, size);
 	if (d->has_table && ow_table_verify(&d->table))
 		differ(d, 0, "table", "fails its own verification");
-	if (d->has_table)
+	if (d->has_table) {
+		list_table(d);
 		check_size(d);
+	}
 	return true;
 }
 
@@ -427,6 +512,7 @@ static bool compare_file(struct diff *d)
 	free(bytes);
 	free(d->lines);
 	free(d->cies);
+	free(d->table_rows);
 	ow_object_close(d->obj);
 	return true;
 }

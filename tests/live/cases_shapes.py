@@ -42,6 +42,13 @@ def _(context):
     thread = context.stacks(target.pid, status=None)['threads'][0]
     check(names(thread)[:2] == ['stay', 'coroutine'], 'names', names(thread))
     check('main' not in names(thread), 'frames of another stack')
+    # Of what makecontext() makes up, a table says no more than the CFI.
+    context.run('tables', target.pid)
+    again = context.stacks(target.pid, status=None)['threads'][0]
+    for each in thread, again:
+        for frame in each['frames']:
+            del frame['how']
+    check(again == thread, 'by tables', again)
 
 
 def add_depth(program, depth, options):

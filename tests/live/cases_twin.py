@@ -30,11 +30,6 @@ def compare(context, *what, refused=False):
     return stacks, frames
 
 
-# A return address that nobody called from, behind padding: tables have a row for
-# that, and the CFI none.  Compared with core's walk by tables only.
-BY_TABLES = ('shapes coroutine',)
-
-
 def add_fixture(command):
     @case('twin: ' + command)
     def _(context):
@@ -42,8 +37,6 @@ def add_fixture(command):
         refused = command in REFUSED
         context.run('tables', target.pid)
         compare(context, '-t', target.pid, refused=refused)
-        if command in BY_TABLES:
-            return
         compare(context, target.pid, refused=refused)
         path = os.path.join(context.tmp, 'a.snap')
         context.run('snap', '-o', path, target.pid)

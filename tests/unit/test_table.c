@@ -384,8 +384,8 @@ static void test_heads_refused(void)
 		int want;
 	} cases[] = {
 		{ 0, 4, 0x5442574e, -OW_EFORMAT }, /* magic */
-		{ 4, 2, 2, -OW_EUNSUPPORTED },     /* version */
-		{ 4, 2, 4, -OW_EUNSUPPORTED },
+		{ 4, 2, 3, -OW_EUNSUPPORTED },     /* version */
+		{ 4, 2, 5, -OW_EUNSUPPORTED },
 		{ 6, 2, 40, -OW_EUNSUPPORTED },        /* machine */
 		{ 32, 4, 4 * BLOCK + 3, -OW_EFORMAT }, /* rows */
 		{ 32, 4, 5 * BLOCK + 1, -OW_EFORMAT },
