@@ -91,7 +91,7 @@ struct ow_bpfwalked ow_bpfevents_walk(struct ow_recorder *r,
 	unsigned int i;
 
 	/* A thread without a program has no frames of one. */
-	if (w.end != OW_END_WANT && w.end != OW_END_NO_MODULE)
+	if (!ow_bpf_is_for_loader(w.end))
 		return w;
 	for (i = 0; i < arch->nr_regs; i++)
 		ow_regs_set(&regs, i, c->regs[i]);

@@ -82,8 +82,11 @@ static __always_inline int narrow_cfa(const struct walk *w, __u64 *ret)
 		return OW_END_UNKNOWN;
 	at = (__u32)(reg_of(w, w->rule.cfa_reg) + (__s64)w->rule.cfa_off);
 	*ret = at;
-	if (w->rule.kind == OW_BPF_AT_REG && read_narrow(at, ret))
+	if (w->rule.kind != OW_BPF_AT_REG)
+		return 0;
+	if (read_narrow(at, ret))
 		return OW_END_FAULT;
+	*ret = (__u32)(*ret + (__s64)w->rule.cfa_add);
 	return 0;
 }
 
@@ -120,17 +123,6 @@ static __always_inline __u64 narrow_load(struct walk *w, __u64 cfa, __u64 from)
 	return saved;
 }
 
-/* A return address that isn't in the area. */
-static __always_inline int narrow_ra(const struct walk *w, __u64 cfa,
-				     __u64 *ret)
-{
-	if (w->rule.flags & OW_BPF_RULE_IN_REG) {
-		*ret = reg_of(w, w->rule.ra_reg);
-		return is_known(w, w->rule.ra_reg) ? 0 : OW_END_UNKNOWN;
-	}
-	return read_narrow(cfa - 4, ret) ? OW_END_FAULT : 0;
-}
-
 /* Is the register among what the rule loads? */
 static __always_inline bool loads(const struct walk *w, __u32 slot)
 {
@@ -159,10 +151,10 @@ __noinline int narrow_by_rule(struct walk *w)
 	if (end)
 		return end;
 	saved = narrow_load(w, cfa, from);
-	if (w->rule.flags & OW_BPF_RULE_HAS_RA) {
-		end = narrow_ra(w, cfa, &ra);
-		if (end)
-			return end;
+	if (w->rule.flags & OW_BPF_RULE_IN_REG) {
+		ra = reg_of(w, w->rule.ra_reg);
+		if (!is_known(w, w->rule.ra_reg))
+			return OW_END_UNKNOWN;
 	} else if (!(saved & BIT(EIP))) {
 		return loads(w, EIP) ? OW_END_FAULT : OW_END_UNKNOWN;
 	}
@@ -179,7 +171,7 @@ __noinline int narrow_by_rule(struct walk *w)
 		else
 			w->known &= ~BIT(slot);
 	}
-	if (w->rule.flags & OW_BPF_RULE_HAS_RA)
+	if (w->rule.flags & OW_BPF_RULE_IN_REG)
 		w->reg[EIP] = ra;
 	return 0;
 }

@@ -53,8 +53,10 @@ static bool put_cfa(const struct ow_arch *arch, const struct ow_row *row,
 		r->pushed = e.code[PLT_LITERAL] - DW_OP_lit0;
 		return true;
 	}
-	if (!ow_rowexpr_plain(arch, &e, &plain))
+	if (!ow_rowexpr_plain(arch, &e, &plain) ||
+	    plain.add != (int8_t)plain.add)
 		return false;
+	r->cfa_add = (int8_t)plain.add;
 	r->kind = plain.deref ? OW_BPF_AT_REG : OW_BPF_REG;
 	r->cfa_reg = plain.reg;
 	r->cfa_off = plain.off;
@@ -118,38 +120,23 @@ static bool put_area(const struct place *p, size_t nr, uint8_t word,
 	return true;
 }
 
-/*
- * Where a stack was realigned, all else lies at a register, but the return
- * address at the CFA.
- */
-static bool take_ra(struct place *p, size_t *nr, const struct ow_arch *arch,
-		    struct ow_bpf_rule *r)
-{
-	size_t i;
-
-	for (i = 0; i < *nr; i++) {
-		if (p[i].slot != arch->ra || p[i].base != OW_BPF_BASE_CFA ||
-		    p[i].off != -(int64_t)arch->word)
-			continue;
-		p[i] = p[--*nr];
-		r->flags |= OW_BPF_RULE_RA;
-		return true;
-	}
-	return false;
-}
-
 /* The return address in a register: vfork()'s child would overwrite the stack. */
 static bool take_ra_reg(const struct ow_arch *arch, const struct ow_rule *rule,
 			struct ow_bpf_rule *r)
 {
-	if (rule->slot != arch->ra || rule->kind != OW_RULE_REG || rule->off)
+	if (rule->slot != arch->ra || rule->kind != OW_RULE_REG || rule->off ||
+	    r->kind != OW_BPF_REG)
 		return false;
 	r->flags |= OW_BPF_RULE_IN_REG;
 	r->ra_reg = rule->reg;
 	return true;
 }
 
-/* The same of any registers: only code of 32 bits is executed that way. */
+/*
+ * Loads from the CFA and from an area elsewhere: all but the return address lies at
+ * a register where a stack was realigned, and often what the CFA is counted from
+ * lies there too.
+ */
 static bool put_mixed(const struct place *p, size_t nr, uint8_t word,
 		      struct ow_bpf_rule *r)
 {
@@ -209,9 +196,7 @@ bool ow_bpfrule_make(const struct ow_arch *arch, const struct ow_row *row,
 		return true;
 	}
 	if (!put_area(p, nr, arch->word, &r) &&
-	    (arch->word == 4 ? !put_mixed(p, nr, arch->word, &r) :
-			       !take_ra(p, &nr, arch, &r) ||
-				       !put_area(p, nr, arch->word, &r)))
+	    !put_mixed(p, nr, arch->word, &r))
 		return false;
 	*ret = r;
 	return true;

@@ -212,15 +212,17 @@ static __always_inline bool take_program(struct walk *w, __u32 pid, __u32 kind,
 	int failed = is_in_user(interrupted) ? put_regs(w, interrupted) :
 					       load_regs(w);
 
-	if (failed && failed != NARROW)
+	if (failed && failed != NARROW) {
 		w->end = failed;
-	else if (!w->process.image)
+		return true;
+	}
+	if (!w->process.image)
 		w->end = OW_END_WANT;
 	else if (failed)
 		narrow_run(w);
 	else
 		walk_program(w);
-	if (w->end != OW_END_WANT && w->end != OW_END_NO_MODULE)
+	if (!ow_bpf_is_for_loader(w->end))
 		return true;
 	if (w->process.image && w->end == OW_END_WANT)
 		ask(pid, w->range.object);

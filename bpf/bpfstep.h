@@ -22,8 +22,11 @@ static __always_inline int find_cfa(const struct walk *w, __u64 *ret)
 		return OW_END_UNKNOWN;
 	at = reg_of(w, w->rule.cfa_reg) + (__s64)w->rule.cfa_off;
 	*ret = at;
-	if (w->rule.kind == OW_BPF_AT_REG && read_word(at, ret))
+	if (w->rule.kind != OW_BPF_AT_REG)
+		return 0;
+	if (read_word(at, ret))
 		return OW_END_FAULT;
+	*ret += (__s64)w->rule.cfa_add;
 	return 0;
 }
 
@@ -36,27 +39,44 @@ static __always_inline void load_piecewise(struct walk *w, __u64 from,
 	for (i = 0; i < OW_BPF_SAVES; i++) {
 		if (i >= w->rule.nr)
 			break;
-		word = w->rule.saves[i].word % SLOTS;
+		word = w->rule.saves[i].word;
+		if (word & OW_BPF_SAVE_AT_CFA)
+			continue;
+		word %= SLOTS;
 		if (read_word(from + 8 * word, &w->area[word]))
 			*saved &= ~(1ULL << w->rule.saves[i].slot % SLOTS);
 	}
 }
 
-/* A return address that isn't in the area, by the callee's registers. */
-static __always_inline int find_ra(const struct walk *w, __u64 cfa, __u64 *ret)
+/*
+ * Put the registers that were loaded, and load those that lie at the CFA, in which
+ * *saved keeps only what could be read.
+ */
+static __always_inline void put_saved(struct walk *w, __u64 cfa, __u64 *saved)
 {
-	if (w->rule.flags & OW_BPF_RULE_IN_REG) {
-		*ret = reg_of(w, w->rule.ra_reg);
-		return is_known(w, w->rule.ra_reg) ? 0 : OW_END_UNKNOWN;
+	__u32 i, slot, word;
+
+	for (i = 0; i < OW_BPF_SAVES; i++) {
+		if (i >= w->rule.nr)
+			break;
+		slot = w->rule.saves[i].slot % SLOTS;
+		word = w->rule.saves[i].word;
+		if (!(*saved >> slot & 1))
+			continue;
+		if (!(word & OW_BPF_SAVE_AT_CFA))
+			w->reg[slot] = w->area[word % SLOTS];
+		else if (read_word(cfa - 8 * (word & OW_BPF_SAVE_DEPTH),
+				   &w->reg[slot]))
+			*saved &= ~(1ULL << slot);
 	}
-	return read_word(cfa - 8, ret) ? OW_END_FAULT : 0;
 }
 
 /* Execute a rule of a table. */
 __noinline int step_by_rule(struct walk *w)
 {
-	__u64 cfa, from, saved = 0, known, size, ra = 0;
-	__u32 i, slot;
+	__u64 cfa, from, saved = 0, all, size, ra = 0;
+	bool in_reg;
+	__u32 i;
 	int end;
 
 	if (!w)
@@ -64,6 +84,11 @@ __noinline int step_by_rule(struct walk *w)
 	end = find_cfa(w, &cfa);
 	if (end)
 		return end;
+	in_reg = w->rule.flags & OW_BPF_RULE_IN_REG;
+	if (in_reg && !is_known(w, w->rule.ra_reg))
+		return OW_END_UNKNOWN;
+	if (in_reg)
+		ra = reg_of(w, w->rule.ra_reg);
 	from = w->rule.base == OW_BPF_BASE_CFA ? cfa : reg_of(w, w->rule.base);
 	if (w->rule.base != OW_BPF_BASE_CFA && !is_known(w, w->rule.base))
 		return OW_END_UNKNOWN;
@@ -73,36 +98,22 @@ __noinline int step_by_rule(struct walk *w)
 			break;
 		saved |= 1ULL << w->rule.saves[i].slot % SLOTS;
 	}
-	known = w->known & arch.callee_saved;
+	all = saved;
 	size = 8 * (w->rule.depth & OW_BPF_MAX_DEPTH);
-	if (size && bpf_probe_read_user(w->area, size, (void *)from)) {
-		known &= ~saved;
+	if (size && bpf_probe_read_user(w->area, size, (void *)from))
 		load_piecewise(w, from, &saved);
-		if (!(w->rule.flags & OW_BPF_RULE_HAS_RA) &&
-		    !(saved >> arch.ra % SLOTS & 1))
-			return OW_END_FAULT;
-	}
-	if (w->rule.flags & OW_BPF_RULE_HAS_RA) {
-		end = find_ra(w, cfa, &ra);
-		if (end)
-			return end;
+	put_saved(w, cfa, &saved);
+	if (in_reg) {
+		w->reg[arch.ra % SLOTS] = ra;
 		saved |= 1ULL << arch.ra % SLOTS;
 	}
-	known |= saved;
-	if (!(known >> arch.ra % SLOTS & 1))
-		return OW_END_UNKNOWN;
-	for (i = 0; i < OW_BPF_SAVES; i++) {
-		if (i >= w->rule.nr)
-			break;
-		slot = w->rule.saves[i].slot % SLOTS;
-		if (saved >> slot & 1)
-			w->reg[slot] = w->area[w->rule.saves[i].word % SLOTS];
-	}
-	if (w->rule.flags & OW_BPF_RULE_HAS_RA)
-		w->reg[arch.ra % SLOTS] = ra;
+	if (!(saved >> arch.ra % SLOTS & 1))
+		return all >> arch.ra % SLOTS & 1 ? OW_END_FAULT :
+						    OW_END_UNKNOWN;
 	w->reg[arch.sp % SLOTS] = cfa;
 	w->reg[arch.pc % SLOTS] = w->reg[arch.ra % SLOTS];
-	w->known = known | 1ULL << arch.sp % SLOTS | 1ULL << arch.pc % SLOTS;
+	w->known = (w->known & arch.callee_saved & ~all) | saved |
+		   1ULL << arch.sp % SLOTS | 1ULL << arch.pc % SLOTS;
 	return 0;
 }
 

@@ -54,7 +54,8 @@ static bool simplify(const struct ow_arch *arch, const struct ow_rowexpr *e,
 	bool at = rule->kind == OW_RARE_AT_EXPR;
 	struct ow_plainexpr plain;
 
-	if (!ow_rowexpr_plain(arch, e, &plain) || (at && plain.deref))
+	if (!ow_rowexpr_plain(arch, e, &plain) || (at && plain.deref) ||
+	    plain.add)
 		return false;
 	rule->kind = at || plain.deref ? OW_RARE_AT_REG : OW_RARE_REG;
 	rule->reg = plain.reg;

@@ -6,6 +6,7 @@
 /* DWARF 5, table 7.9. */
 enum {
 	DW_OP_deref = 0x06,
+	DW_OP_plus_uconst = 0x23,
 	DW_OP_breg0 = 0x70,
 	DW_OP_breg31 = 0x8f,
 };
@@ -31,6 +32,7 @@ bool ow_rowexpr_plain(const struct ow_arch *arch, const struct ow_rowexpr *e,
 	struct ow_cursor c = { e->code, e->code + e->size, false };
 	uint8_t op = ow_cursor_u8(&c);
 	int64_t off = ow_cursor_sleb(&c);
+	uint64_t add = 0;
 
 	if (c.bad || op < DW_OP_breg0 || op > DW_OP_breg31 ||
 	    off != (int32_t)off)
@@ -40,7 +42,14 @@ bool ow_rowexpr_plain(const struct ow_arch *arch, const struct ow_rowexpr *e,
 	ret->deref = ow_cursor_more(&c);
 	if (ret->deref && ow_cursor_u8(&c) != DW_OP_deref)
 		return false;
-	return !ow_cursor_more(&c) && ret->reg != OW_SLOT_NONE;
+	if (ow_cursor_more(&c)) {
+		if (ow_cursor_u8(&c) != DW_OP_plus_uconst)
+			return false;
+		add = ow_cursor_uleb(&c);
+	}
+	ret->add = (int32_t)add;
+	return !c.bad && !ow_cursor_more(&c) && add <= INT32_MAX &&
+	       ret->reg != OW_SLOT_NONE;
 }
 
 /* Is what an expression says the word so far from sp? */
@@ -54,7 +63,7 @@ static bool is_at_sp(const struct ow_arch *arch, const struct ow_row *row,
 	return (is_value || rule->kind == OW_RULE_AT_EXPR) &&
 	       ow_rowexpr_of(row, rule, &e) &&
 	       ow_rowexpr_plain(arch, &e, &plain) && plain.reg == arch->sp &&
-	       plain.off == off && plain.deref == is_value;
+	       plain.off == off && plain.deref == is_value && !plain.add;
 }
 
 /* Is the register where the kernel stores it? */

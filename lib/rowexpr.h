@@ -12,11 +12,12 @@ struct ow_rowexpr {
 	uint64_t size;
 };
 
-/* A register plus an offset, or the word that lies there. */
+/* A register plus an offset; or the word that lies there, plus another. */
 struct ow_plainexpr {
 	uint8_t reg; /* slot */
 	bool deref;
 	int32_t off;
+	int32_t add; /* to the word; 0 without deref */
 };
 
 /* The expression of one of the row's rules; false if it isn't there. */
@@ -24,8 +25,8 @@ bool ow_rowexpr_of(const struct ow_row *row, const struct ow_rule *rule,
 		   struct ow_rowexpr *ret);
 
 /*
- * Is it a plain one: DW_OP_breg and an offset, and maybe DW_OP_deref (DWARF 5,
- * 2.5.1)?
+ * Return true if it is a plain one: DW_OP_breg and an offset, then nothing, or
+ * DW_OP_deref, and then DW_OP_plus_uconst or nothing (DWARF 5, 2.5.1).
  */
 bool ow_rowexpr_plain(const struct ow_arch *arch, const struct ow_rowexpr *e,
 		      struct ow_plainexpr *ret);

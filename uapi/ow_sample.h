@@ -34,7 +34,7 @@ enum ow_bpf_kind {
 	OW_BPF_NONE,   /* nothing covers this */
 	OW_BPF_ESCAPE, /* only the full CFI tells */
 	OW_BPF_REG,    /* CFA = register + cfa_off */
-	OW_BPF_AT_REG, /* CFA = *(register + cfa_off) */
+	OW_BPF_AT_REG, /* CFA = *(register + cfa_off) + cfa_add */
 	OW_BPF_PLT,    /* a stub: CFA = sp + 8, or 16 behind its push */
 	OW_BPF_SIGNAL, /* the kernel's signal frame at sp */
 	OW_BPF_SEQ,    /* a sequence at cfa_off in seqs */
@@ -45,23 +45,20 @@ enum ow_bpf_kind {
 enum ow_bpf_rule_flags {
 	OW_BPF_RULE_SIGNAL = 1,
 	OW_BPF_RULE_OUTERMOST = 2,
-	OW_BPF_RULE_LAST = 4, /* of a row found, as OW_ROW_LAST */
-	OW_BPF_RULE_RA = 8,   /* the return address is at CFA - 1 word, and not
-				 in the area */
-	OW_BPF_RULE_IN_REG = 16, /* it is in a register */
+	OW_BPF_RULE_LAST = 4,   /* of a row found, as OW_ROW_LAST */
+	OW_BPF_RULE_IN_REG = 8, /* the return address is in a register */
 };
-
-#define OW_BPF_RULE_HAS_RA (OW_BPF_RULE_RA | OW_BPF_RULE_IN_REG)
 
 #define OW_BPF_BASE_CFA 0xff
 
-/* Of a save's word, in code of 32 bits: words below the CFA, not in the area. */
+/* Of a save's word: words below the CFA, not in the area. */
 #define OW_BPF_SAVE_AT_CFA 0x80
 #define OW_BPF_SAVE_DEPTH  0x7f
 
 /*
  * A row: the CFA, and one area of memory that registers are loaded from, which
- * begins at base + base_off and has depth words.
+ * begins at base + base_off and has depth words.  Where the area is not at the CFA,
+ * registers may be loaded from there one by one besides.
  */
 struct ow_bpf_rule {
 	__u8 kind; /* enum ow_bpf_kind */
@@ -74,7 +71,8 @@ struct ow_bpf_rule {
 
 	union {
 		__u8 pushed; /* OW_BPF_PLT: bytes behind 16 where it has pushed */
-		__u8 ra_reg; /* OW_BPF_RULE_IN_REG: slot */
+		__u8 ra_reg;  /* OW_BPF_RULE_IN_REG: slot */
+		__s8 cfa_add; /* OW_BPF_AT_REG, the return address not in one */
 	};
 
 	__s32 cfa_off;
@@ -174,8 +172,8 @@ struct ow_sample_value {
 	((pc) | (__u64)(flags) << 56 | (__u64)(how) << 58)
 
 enum ow_bpf_event {
-	OW_BPF_EVENT_STACK, /* struct ow_bpf_stack */
-	OW_BPF_EVENT_COPY, /* struct ow_bpf_copy: its tables aren't there yet */
+	OW_BPF_EVENT_STACK,   /* struct ow_bpf_stack */
+	OW_BPF_EVENT_COPY,    /* struct ow_bpf_copy: it is walked outside */
 	OW_BPF_EVENT_EVICTED, /* arg is the object that is needed again */
 	OW_BPF_EVENT_ENTER,   /* struct ow_bpf_syscall: a system call begins, */
 	OW_BPF_EVENT_LEAVE,   /* struct ow_bpf_result: and ends */
@@ -211,8 +209,18 @@ struct ow_bpf_stack {
 #define OW_BPF_COPY_PAGES 16
 
 /*
- * A stack of a process about which the kernel is told too little yet, to be
- * walked outside.
+ * Nonzero if the loader may walk further than a stack that ended so: it has files and
+ * all of the CFI.
+ */
+static inline __attribute__((always_inline)) int ow_bpf_is_for_loader(__u8 end)
+{
+	return end == OW_END_WANT || end == OW_END_NO_MODULE ||
+	       end == OW_END_UNSUPPORTED;
+}
+
+/*
+ * A stack that can't be walked in the kernel, to be walked outside: the kernel was
+ * told too little of the process yet, or can't execute a row.
  */
 struct ow_bpf_copy {
 	struct ow_bpf_stack head; /* its key is no other stack's */

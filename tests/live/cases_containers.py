@@ -82,7 +82,7 @@ def record_within(context):
         mine['stacks'] = [s for s in mine['stacks'] if s['pid'] == busy]
         wrong = [w for w in (wrong_step(c) for c, _ in chains(mine)) if w]
         check(not wrong, 'wrong frames', wrong)
-        check(sum(s['count'] for s in mine['stacks']) > 400, name,
+        check(sum(s['count'] for s in mine['stacks']) > 40, name,
               len(mine['stacks']))
         check(len({s['pid'] for s in profile(name)['stacks']}) < 10,
               'only who is within', name)

@@ -225,7 +225,7 @@ def _(context):
     target = context.start(['asm'])
     check_target(context, target.pid,
                  ['stay', 'cfa_in_r12', 'cfa_by_expression', 'ra_elsewhere',
-                  'two_exits', '_start'])
+                  'two_exits', 'cfa_by_arithmetic', '_start'])
 
 
 @case('assembly: no CFI, and no frame pointers')

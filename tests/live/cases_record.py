@@ -514,3 +514,35 @@ def record_loading(context):
         check(ends['complete'] > 50, engine, ends)
         check(not ends['tables had no room'], engine, ends)
         context.note('%s: %s' % (engine, dict(ends)))
+
+
+@case('record: rows that BPF can not execute', alone=True)
+def record_rare_rows(context):
+    """They are rare in most programs; in OpenSSL's, a row of each sample is one."""
+    need_bpf(context)
+    target = context.start(['asm-spin'])
+    want = ['stay', 'cfa_in_r12', 'cfa_by_expression', 'ra_elsewhere',
+            'two_exits', 'cfa_by_arithmetic', '_start']
+    profile, _ = record_enough(context, 100, '-F', '199', '-p', target.pid)
+    for chain, stack in chains(profile):
+        check(chain == want and stack['end'] == 'complete', 'a stack',
+              (chain, stack))
+
+
+@case('record: assembly that has its CFA in memory', alone=True)
+def record_openssl(context):
+    """By BPF, and without a copy of each stack."""
+    need_bpf(context)
+    need('openssl')
+    for engine in ('bpf', 'perf'):
+        profile, said = record(context, '-F', '199', '--stats',
+                               '--engine=' + engine, '--', 'openssl', 'speed',
+                               '-seconds', '2', 'rsa4096')
+        cut = [s for s in profile['stacks'] if s['end'] != 'complete']
+        nr = sum(s['count'] for s in cut)
+        check(nr * 100 <= samples_of(profile), 'cut, by ' + engine,
+              (nr, samples_of(profile), cut[:1]))
+        context.note('%s: %d of %d cut' % (engine, nr, samples_of(profile)))
+        copied = re.search(r'(\d+) of them copied', said)
+        check(not copied or int(copied.group(1)) * 5 < samples_of(profile),
+              'copies', said)

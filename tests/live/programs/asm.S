@@ -22,8 +22,11 @@
 	lea ready(%rip), %rsi
 	mov $6, %edx
 	syscall
-1:	mov $34, %eax
+1:
+#ifndef SPIN
+	mov $34, %eax
 	syscall
+#endif
 	jmp 1b
 	endfunction stay
 
@@ -105,9 +108,23 @@
 	ret
 	endfunction two_exits
 
+	/* DW_CFA_def_cfa_expression: DW_OP_breg3 (rbx) -16; DW_OP_lit16; DW_OP_plus. */
+	function cfa_by_arithmetic
+	push %rbx
+	.cfi_adjust_cfa_offset 8
+	.cfi_offset rbx, -16
+	lea 16(%rsp), %rbx
+	.cfi_escape 0x0f, 4, 0x73, 0x70, 0x40, 0x22
+	call two_exits
+	.cfi_def_cfa rsp, 16
+	pop %rbx
+	.cfi_adjust_cfa_offset -8
+	ret
+	endfunction cfa_by_arithmetic
+
 	function _start
 	.cfi_undefined rip
-	call two_exits
+	call cfa_by_arithmetic
 	hlt
 	endfunction _start
 
