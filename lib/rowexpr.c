@@ -6,7 +6,10 @@
 /* DWARF 5, table 7.9. */
 enum {
 	DW_OP_deref = 0x06,
+	DW_OP_plus = 0x22,
 	DW_OP_plus_uconst = 0x23,
+	DW_OP_lit0 = 0x30,
+	DW_OP_lit31 = 0x4f,
 	DW_OP_breg0 = 0x70,
 	DW_OP_breg31 = 0x8f,
 };
@@ -26,6 +29,20 @@ bool ow_rowexpr_of(const struct ow_row *row, const struct ow_rule *rule,
 	return !c.bad;
 }
 
+/* What the last operations of an expression add; false: they do something else. */
+static bool read_sum(struct ow_cursor *c, uint64_t *ret)
+{
+	uint8_t op = ow_cursor_u8(c);
+
+	if (op == DW_OP_plus_uconst)
+		*ret = ow_cursor_uleb(c);
+	else
+		*ret = op - DW_OP_lit0;
+	return op == DW_OP_plus_uconst ||
+	       (op >= DW_OP_lit0 && op <= DW_OP_lit31 &&
+		ow_cursor_u8(c) == DW_OP_plus);
+}
+
 bool ow_rowexpr_plain(const struct ow_arch *arch, const struct ow_rowexpr *e,
 		      struct ow_plainexpr *ret)
 {
@@ -42,11 +59,8 @@ bool ow_rowexpr_plain(const struct ow_arch *arch, const struct ow_rowexpr *e,
 	ret->deref = ow_cursor_more(&c);
 	if (ret->deref && ow_cursor_u8(&c) != DW_OP_deref)
 		return false;
-	if (ow_cursor_more(&c)) {
-		if (ow_cursor_u8(&c) != DW_OP_plus_uconst)
-			return false;
-		add = ow_cursor_uleb(&c);
-	}
+	if (ow_cursor_more(&c) && !read_sum(&c, &add))
+		return false;
 	ret->add = (int32_t)add;
 	return !c.bad && !ow_cursor_more(&c) && add <= INT32_MAX &&
 	       ret->reg != OW_SLOT_NONE;

@@ -26,7 +26,8 @@ bool ow_rowexpr_of(const struct ow_row *row, const struct ow_rule *rule,
 
 /*
  * Return true if it is a plain one: DW_OP_breg and an offset, then nothing, or
- * DW_OP_deref, and then DW_OP_plus_uconst or nothing (DWARF 5, 2.5.1).
+ * DW_OP_deref, and then DW_OP_plus_uconst, DW_OP_lit and DW_OP_plus, or nothing
+ * (DWARF 5, 2.5.1).
  */
 bool ow_rowexpr_plain(const struct ow_arch *arch, const struct ow_rowexpr *e,
 		      struct ow_plainexpr *ret);

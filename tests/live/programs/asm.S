@@ -46,17 +46,18 @@
 	ret
 	endfunction cfa_in_r12
 
-	/* DW_CFA_def_cfa_expression: DW_OP_breg3 (rbx) 8; DW_OP_deref. */
+	/* DW_CFA_def_cfa_expression: DW_OP_breg3 (rbx) 8; DW_OP_deref; DW_OP_lit16;
+	   DW_OP_plus. */
 	function cfa_by_expression
 	push %rbx
 	.cfi_adjust_cfa_offset 8
 	.cfi_offset rbx, -16
-	lea 16(%rsp), %rax
+	mov %rsp, %rax
 	sub $64, %rsp
 	.cfi_adjust_cfa_offset 64
 	mov %rax, 24(%rsp)
 	lea 16(%rsp), %rbx
-	.cfi_escape 0x0f, 3, 0x73, 8, 0x06
+	.cfi_escape 0x0f, 5, 0x73, 8, 0x06, 0x40, 0x22
 	sub $4000, %rsp
 	mov $512, %edi
 	call cfa_in_r12
