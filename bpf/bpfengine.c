@@ -58,6 +58,7 @@ static int engine_start(struct ow_recorder *r, struct ow_error *err)
 		ow_bpfknown_add_all(r);
 	/* All processes' tables may have taken longer than is to be sampled. */
 	r->stats.begun_ns = ow_now_ns();
+	e->skel->bss->ends_at = ow_recorder_ends_at(r);
 	ow_bpftables_hurry(&e->tables);
 	failed = ow_bpfload_attach(r, err);
 	return failed ? failed : ow_bpfwaits_begin(r, err);
@@ -103,6 +104,8 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		wait_ms = (int)((end - now + 999999) / 1000000);
 		if (wait_ms > LOOK_MS)
 			wait_ms = LOOK_MS;
+		if (ow_recorder_must_end(r))
+			break;
 		if (poll_all(e, e->nr_changed ? 0 : wait_ms) < 0)
 			return errno == EINTR ?
 				       0 :
@@ -111,7 +114,8 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		ow_bpfknown_follow(r);
 		ow_bpfevents_take(r, TICK_NS);
 		ow_bpfknown_tell(r);
-		if (e->nr_stacks > HALF_FULL && ow_bpfevents_collect(r, err))
+		if (e->nr_stacks > HALF_FULL && !ow_recorder_must_end(r) &&
+		    ow_bpfevents_collect(r, err))
 			return -OW_CODE_SYSTEM;
 	}
 	ow_bpfknown_settle(r);
@@ -129,13 +133,22 @@ static void engine_stop(struct ow_recorder *r)
 	e->ended = ow_now_ns();
 }
 
+/* When waits that go on are taken to end. */
+static uint64_t end_of(const struct ow_recorder *r)
+{
+	const struct ow_bpfengine *e = r->priv;
+	uint64_t end = ow_recorder_ends_at(r);
+
+	return end && end < e->ended ? end : e->ended;
+}
+
 static int engine_collect(struct ow_recorder *r, struct ow_error *err)
 {
 	const struct ow_bpfengine *e = r->priv;
 	int failed = ow_bpfevents_collect(r, err);
 
 	if (!failed && e->ended && r->options.events & OW_RECORD_OFF_CPU)
-		ow_bpfwaits_end(r, e->ended);
+		ow_bpfwaits_end(r, end_of(r));
 	return failed;
 }
 
@@ -179,7 +192,7 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	sum_tallies(e, &t);
 	s->samples = e->waiting + t.nr[OW_BPF_SAMPLES];
 	s->missed = t.nr[OW_BPF_MISSED];
-	s->lost = t.nr[OW_BPF_LOST];
+	s->lost = e->lost + t.nr[OW_BPF_LOST];
 	s->copied = e->waiting + t.nr[OW_BPF_COPIED];
 	s->frames = e->frames + t.nr[OW_BPF_SEEN];
 	s->cold = t.nr[OW_BPF_COLD];

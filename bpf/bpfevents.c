@@ -119,7 +119,7 @@ void ow_bpfevents_keep(struct ow_recorder *r, const struct ow_bpf_copy *c,
 	e->frames += w->nr;
 	stored =
 		ow_samplestore_add(&r->store, &head, e->copies.packed, c->time);
-	if (!stored)
+	if (!stored || stored->is.is_folded)
 		return;
 	stored->is.image = w->image ? w->image->id : 0;
 	stored->is.end = w->end;
@@ -226,6 +226,13 @@ static void take_gone(struct ow_recorder *r, const struct ow_bpf_notice *n)
 	r->options.on_syscall(r->options.arg, &out);
 }
 
+/* Return true if arg is the time of the event. */
+static bool has_time(uint32_t type)
+{
+	return type == OW_BPF_EVENT_STACK || type == OW_BPF_EVENT_ENTER ||
+	       type == OW_BPF_EVENT_LEAVE;
+}
+
 static int take_event(void *arg, void *bytes, size_t size)
 {
 	const struct ow_bpf_notice *n = bytes;
@@ -250,6 +257,8 @@ static int take_event(void *arg, void *bytes, size_t size)
 	else if (n->type == OW_BPF_EVENT_EVICTED && n->arg < OW_BPF_OBJECTS)
 		ow_bpftables_ask(&((struct ow_bpfengine *)r->priv)->tables,
 				 (uint32_t)n->arg);
+	if (e->fence && has_time(n->type) && n->arg > e->fence)
+		return -EAGAIN;
 	/* More may come than can be taken: other things are to be done, too. */
 	if (n->type != OW_BPF_EVENT_COPY && e->nr_taken % LOOK_EVERY)
 		return 0;
@@ -279,25 +288,37 @@ static void add_counts(void *arg, const void *keys, const void *values,
 	const struct ow_sample_value *value = values;
 	const struct ow_sample_key *key = keys;
 	struct ow_recorder *r = arg;
+	struct ow_bpfengine *e = r->priv;
 	struct ow_stored *s;
 	uint32_t i;
 
 	r->stats.bytes_out += nr * (sizeof(*key) + sizeof(*value));
 	for (i = 0; i < nr; i++) {
 		s = ow_samplestore_find(&r->store, &key[i]);
-		if (!s)
+		if (!s) {
+			e->lost += value[i].count;
 			continue;
+		}
 		s->is.count += value[i].count;
 		s->is.value += value[i].value;
 	}
 }
 
-/* Their stacks have left before they were counted. */
+/*
+ * Their stacks have left before they were counted.  What has come since isn't waited
+ * for, as there can always be more.
+ */
 static void take_counts(void *arg, const void *keys, const void *values,
 			uint32_t nr)
 {
-	ow_bpfevents_take(arg, MOST_NS);
-	add_counts(arg, keys, values, nr);
+	struct ow_recorder *r = arg;
+	struct ow_bpfengine *e = r->priv;
+
+	e->fence = ow_now_ns();
+	if (e->fence < e->collected_by)
+		ow_bpfevents_take(r, e->collected_by - e->fence);
+	e->fence = 0;
+	add_counts(r, keys, values, nr);
 }
 
 static int drain_counts(struct ow_recorder *r,
@@ -323,7 +344,7 @@ int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 	int failed;
 
 	ow_bpfknown_follow(r);
-	ow_bpfevents_take(r, MOST_NS);
+	e->collected_by = ow_now_ns() + MOST_NS;
 	failed = drain_counts(r, take_counts);
 	e->nr_stacks = 0;
 	return failed ? ow_bpfload_refuse(err, "read counts") : 0;

@@ -25,5 +25,6 @@ const volatile __u8 text_args[OW_BPF_SYSCALLS];
 bool listing;      /* who waits already is being looked for, */
 __u64 began;       /* and is taken to wait since then: CLOCK_MONOTONIC, ns */
 __u32 loader_time; /* its own count of time, by which tables are given up */
+__u64 ends_at;     /* CLOCK_MONOTONIC, ns: no wait goes on after it; or 0 */
 
 #endif /* OW_BPF_OPTIONS_H */

@@ -35,9 +35,12 @@ struct ow_bpfengine {
 	uint64_t nr_taken;  /* events, ever */
 	uint64_t nr_stacks; /* that came since counts were emptied */
 	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
-	uint64_t waiting; /* threads that did so when recording began */
-	uint64_t ended;   /* CLOCK_MONOTONIC: nothing is taken any more; or 0 */
-	int stats_fd;     /* makes the kernel measure programs, or -1 */
+	uint64_t fence; /* CLOCK_MONOTONIC: nor one from after it; or 0 */
+	uint64_t collected_by; /* CLOCK_MONOTONIC: counts that come with events */
+	uint64_t lost;         /* counts of stacks that weren't taken in time */
+	uint64_t waiting;      /* threads that did so when recording began */
+	uint64_t ended; /* CLOCK_MONOTONIC: nothing is taken any more; or 0 */
+	int stats_fd;   /* makes the kernel measure programs, or -1 */
 };
 
 #endif /* OW_BPFPARTS_H */

@@ -31,7 +31,7 @@ static __always_inline void end_wait(__u32 tid)
 	const struct ow_bpf_wait over = { 0 };
 	struct ow_sample_key key;
 	struct ow_bpf_wait *wait;
-	__u64 since;
+	__u64 since, now;
 
 	wait = bpf_map_lookup_elem(&waits, &tid);
 	if (!wait) {
@@ -42,12 +42,15 @@ static __always_inline void end_wait(__u32 tid)
 	}
 	since = wait->since;
 	key = wait->key;
+	now = bpf_ktime_get_ns();
+	if (ends_at && now > ends_at)
+		now = ends_at;
 	if (listing)
 		wait->since = 0;
 	else
 		bpf_map_delete_elem(&waits, &tid);
-	if (since)
-		add_wait(&key, bpf_ktime_get_ns() - since);
+	if (since && since <= now)
+		add_wait(&key, now - since);
 }
 
 SEC("raw_tp/sched_switch")
@@ -61,7 +64,7 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	__u32 tid;
 
 	end_wait(tid_of(next));
-	if (task->exit_state)
+	if (task->exit_state || (ends_at && bpf_ktime_get_ns() > ends_at))
 		return 0;
 	w = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_OFF_CPU);
 	if (!w)

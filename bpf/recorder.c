@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "budget.h"
 #include "error.h"
 #include "filemap.h"
 #include "hash.h"
@@ -28,6 +29,10 @@
 #define MANY_BYTES     ((size_t)64 << 20) /* of stacks: likewise, */
 #define MOST_BYTES     ((size_t)128 << 20)
 #define LATE_NS        2000000000ULL /* a sample is told of by then */
+
+#define STORE_BYTES \
+	((uint64_t)128 << 20) /* of stacks, or a part of all memory */
+#define STORE_PART 4
 
 #define MUCH         ((size_t)64 << 20) /* bytes more than after the last one */
 #define MANY_OBJECTS (OW_BPF_OBJECTS / 4 * 3) /* known */
@@ -71,6 +76,13 @@ static bool is_repeated(const pid_t *pids, size_t at)
 	return false;
 }
 
+static size_t store_limit(void)
+{
+	uint64_t part = ow_get_memory_limit() / STORE_PART;
+
+	return (size_t)(part < STORE_BYTES ? part : STORE_BYTES) | 1;
+}
+
 struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 				     struct ow_error *err)
 {
@@ -89,6 +101,7 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 	r->images.objects = &r->objects;
 	r->images.asked = options->asked;
 	r->images.patience = 1;
+	r->store.limit = store_limit();
 	failed = ow_sampledobjects_init(&r->objects, options->naming, err);
 	if (!failed)
 		failed = r->ops->open(r, err);
@@ -127,12 +140,30 @@ int ow_recorder_start(struct ow_recorder *r, struct ow_error *err)
 
 void ow_recorder_stop(struct ow_recorder *r)
 {
+	r->is_stopped = true;
 	r->ops->stop(r);
 }
 
 int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	return r->ops->add(r, pid, err);
+}
+
+uint64_t ow_recorder_ends_at(const struct ow_recorder *r)
+{
+	uint64_t duration = r->options.duration_ns;
+
+	return duration && duration < UINT64_MAX - r->stats.begun_ns ?
+		       r->stats.begun_ns + duration :
+		       0;
+}
+
+bool ow_recorder_must_end(const struct ow_recorder *r)
+{
+	uint64_t end = ow_recorder_ends_at(r);
+
+	return (r->options.asked && *r->options.asked) ||
+	       (end && ow_now_ns() >= end);
 }
 
 int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
@@ -188,9 +219,11 @@ struct draining {
 	struct ow_recorder *recorder;
 	void (*take)(void *arg, const struct ow_recorded *s);
 	void *arg;
-	bool is_last;      /* nothing is named any better later */
-	uint64_t until_ns; /* CLOCK_MONOTONIC; what is left then waits; or 0 */
-	bool was_cut;      /* something was left */
+	bool is_last; /* nothing is named any better later */
+	/* CLOCK_MONOTONIC; what is left then, or when recording is to end, waits
+	   for another time; or 0 */
+	uint64_t until_ns;
+	bool was_cut; /* something was left */
 };
 
 /* May a JIT tell names of its code later, when it ends? */
@@ -217,10 +250,11 @@ static bool drain_one(void *arg, const struct ow_recorded *from)
 	struct draining *d = arg;
 	struct ow_recorded s = *from;
 
-	if (d->until_ns && ow_now_ns() > d->until_ns) {
-		d->was_cut = true;
+	if (d->until_ns && !d->was_cut)
+		d->was_cut = ow_now_ns() > d->until_ns ||
+			     ow_recorder_must_end(d->recorder);
+	if (d->was_cut)
 		return false;
-	}
 	if (!d->is_last && may_be_named(d->recorder, from))
 		return false;
 	if (s.kind == OW_RECORD_OFF_CPU &&
@@ -368,10 +402,11 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 	bool can_renew = is_ripe(r);
 	struct draining d = { r, take, arg,
 			      .is_last = can_renew || r->store.nr >= MOST ||
-					 r->store.bytes >= MOST_BYTES };
+					 r->store.bytes >= MOST_BYTES ||
+					 r->store.is_short };
 	int failed;
 
-	if (!d.is_last)
+	if (!can_renew)
 		d.until_ns = ow_now_ns() + SOME_NS;
 	failed = drain(&d, err);
 
@@ -385,7 +420,7 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 static bool keeps_much(const struct ow_recorder *r)
 {
 	return (r->objects.nameless >= NAMELESS ||
-		r->store.bytes >= MANY_BYTES) &&
+		r->store.bytes >= MANY_BYTES || r->store.is_short) &&
 	       ow_now_ns() - r->drained >= MUCH_NS;
 }
 

@@ -59,8 +59,9 @@ struct ow_recorder {
 	struct ow_renewal renewal;
 	uint64_t drained; /* CLOCK_MONOTONIC, ns: last, or started */
 	uint64_t rested;  /* CLOCK_MONOTONIC, ns: files' pages were let go */
-	size_t full_at;   /* as many stacks: they had better be drained */
-	void *priv;       /* the engine's */
+	bool is_stopped;
+	size_t full_at; /* as many stacks: they had better be drained */
+	void *priv;     /* the engine's */
 };
 
 /*
@@ -77,5 +78,11 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 struct ow_stored *ow_recorder_store(struct ow_recorder *r,
 				    const struct ow_bpf_stack *head,
 				    const uint64_t *frames, uint64_t time);
+
+/* CLOCK_MONOTONIC, ns: nothing is recorded after it; 0: no end is set. */
+uint64_t ow_recorder_ends_at(const struct ow_recorder *r);
+
+/* Return true if the time is over, or the user has asked for the end. */
+bool ow_recorder_must_end(const struct ow_recorder *r);
 
 #endif /* OW_RECORDER_H */

@@ -7,6 +7,11 @@
 #include "hash.h"
 #include "monotonic.h"
 
+#define FEWEST      1024 /* slots */
+#define MOST_FOLDED 4096 /* processes whose stacks are folded, by kind */
+#define PROCESS     ((uint64_t)1 << 32)
+#define USER        ((uint64_t)2 << 32)
+
 static const uint8_t events[] = {
 	[OW_SAMPLE_CPU] = OW_RECORD_CPU,
 	[OW_SAMPLE_OFF_CPU] = OW_RECORD_OFF_CPU,
@@ -25,29 +30,115 @@ static struct ow_stored **slot_of(const struct ow_samplestore *s,
 			return &s->slots[i];
 }
 
+/* The key that stands for stacks of a process that have no room. */
+static struct ow_sample_key folded_key(const struct ow_sample_key *key)
+{
+	return (struct ow_sample_key){ .pid = key->pid,
+				       .kind = key->kind,
+				       .end = OW_END_LIMIT };
+}
+
 struct ow_stored *ow_samplestore_find(const struct ow_samplestore *s,
 				      const struct ow_sample_key *key)
 {
-	return s->room ? *slot_of(s, key) : NULL;
+	struct ow_stored *stored = s->room ? *slot_of(s, key) : NULL;
+	struct ow_sample_key folded = folded_key(key);
+
+	return stored || !s->nr_folded ? stored : *slot_of(s, &folded);
 }
 
-static bool grow(struct ow_samplestore *s)
+/* Have so many slots. */
+static bool resize(struct ow_samplestore *s, size_t room)
 {
-	struct ow_samplestore more = { .room = s->room ? 2 * s->room : 1024 };
+	struct ow_samplestore other = *s;
 	size_t i;
 
-	more.slots = calloc(more.room, sizeof(*more.slots));
-	if (!more.slots)
+	other.room = room;
+	other.slots = calloc(room, sizeof(*other.slots));
+	if (!other.slots)
 		return false;
 	for (i = 0; i < s->room; i++)
 		if (s->slots[i])
-			*slot_of(&more, &s->slots[i]->key) = s->slots[i];
-	more.nr = s->nr;
-	more.nr_ever = s->nr_ever;
-	more.bytes = s->bytes;
+			*slot_of(&other, &s->slots[i]->key) = s->slots[i];
 	free(s->slots);
-	*s = more;
+	*s = other;
 	return true;
+}
+
+static struct ow_store_share *share_slot(struct ow_store_share *all,
+					 size_t room, uint64_t owner)
+{
+	size_t i = ow_hash_word(owner) & (room - 1);
+
+	while (all[i].owner && all[i].owner != owner)
+		i = (i + 1) & (room - 1);
+	return &all[i];
+}
+
+static bool grow_shares(struct ow_samplestore *s)
+{
+	size_t room = s->room_shares ? 2 * s->room_shares : 64, i;
+	struct ow_store_share *more = calloc(room, sizeof(*more)), *from;
+
+	if (!more)
+		return false;
+	for (i = 0; i < s->room_shares; i++) {
+		from = &s->shares[i];
+		if (from->owner)
+			*share_slot(more, room, from->owner) = *from;
+	}
+	free(s->shares);
+	s->shares = more;
+	s->room_shares = room;
+	return true;
+}
+
+/* Have room for two more, which are looked up without fail then. */
+static bool ready_shares(struct ow_samplestore *s)
+{
+	return 2 * (s->nr_shares + 2) <= s->room_shares || grow_shares(s);
+}
+
+static bool may_take(const struct ow_samplestore *s, uint64_t owner,
+		     size_t size)
+{
+	size_t own = share_slot(s->shares, s->room_shares, owner)->bytes;
+	size_t others = s->bytes - own;
+
+	return others < s->limit && own + size <= (s->limit - others) / 2;
+}
+
+static void take_share(struct ow_samplestore *s, uint64_t owner, size_t size)
+{
+	struct ow_store_share *share =
+		share_slot(s->shares, s->room_shares, owner);
+
+	s->nr_shares += !share->owner;
+	share->owner = owner;
+	share->bytes += size;
+}
+
+/* Whether a process, of a user, may have a stack of that size more. */
+static bool has_room(struct ow_samplestore *s, pid_t pid, uid_t uid,
+		     size_t size)
+{
+	if (!s->limit)
+		return true;
+	return ready_shares(s) && may_take(s, PROCESS | (uint32_t)pid, size) &&
+	       (uid == 0 || may_take(s, USER | uid, size));
+}
+
+/* Where there is no memory the owners may take a little more than they should. */
+static void account(struct ow_samplestore *s, const struct ow_recorded *r,
+		    uid_t uid, size_t size)
+{
+	s->nr++;
+	s->bytes += size;
+	if (!s->limit || r->is_folded || !ready_shares(s))
+		return;
+	take_share(s, PROCESS | (uint32_t)r->pid, size);
+	if (uid)
+		take_share(s, USER | uid, size);
 }
 
 static size_t size_of(const struct ow_recorded *r)
@@ -64,6 +155,7 @@ static struct ow_stored *make(const struct ow_bpf_stack *head,
 	if (!e)
 		return NULL;
 	e->key = head->key;
+	e->uid = head->uid;
 	if (nr)
 		memcpy(e + 1, frames, 8 * nr);
 	e->is = (struct ow_recorded){
@@ -84,23 +176,52 @@ static struct ow_stored *make(const struct ow_bpf_stack *head,
 	return e;
 }
 
+/* One for all stacks of a process that have no room; NULL: there isn't any. */
+static struct ow_stored *fold(struct ow_samplestore *s,
+			      const struct ow_bpf_stack *head, uint64_t time)
+{
+	struct ow_bpf_stack bare = *head;
+	struct ow_stored **slot;
+
+	s->is_short = true;
+	bare.key = folded_key(&head->key);
+	bare.nr_kernel = bare.nr = 0;
+	slot = slot_of(s, &bare.key);
+	if (*slot || s->nr_folded >= MOST_FOLDED)
+		return *slot;
+	*slot = make(&bare, NULL, time);
+	if (!*slot)
+		return NULL;
+	(*slot)->is.is_folded = true;
+	s->nr_folded++;
+	s->nr_ever++;
+	account(s, &(*slot)->is, head->uid, size_of(&(*slot)->is));
+	return *slot;
+}
+
 struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 				     const struct ow_bpf_stack *head,
 				     const uint64_t *frames, uint64_t time)
 {
+	size_t size = sizeof(struct ow_stored) +
+		      8 * ((size_t)head->nr_kernel + head->nr);
 	struct ow_stored **slot;
 
-	if (2 * s->nr >= s->room && !grow(s))
+	if (2 * s->nr >= s->room && !resize(s, s->room ? 2 * s->room : FEWEST))
 		return NULL;
 	slot = slot_of(s, &head->key);
-	if (*slot)
+	if (*slot) {
+		/* The kernel knows of it again. */
+		(*slot)->unused = 0;
 		return *slot;
+	}
+	if (!has_room(s, (pid_t)head->key.pid, head->uid, size))
+		return fold(s, head, time);
 	*slot = make(head, frames, time);
 	if (!*slot)
 		return NULL;
-	s->nr++;
 	s->nr_ever++;
-	s->bytes += size_of(&(*slot)->is);
+	account(s, &(*slot)->is, head->uid, size);
 	return *slot;
 }
 
@@ -112,6 +233,7 @@ void ow_samplestore_drain(struct ow_samplestore *s,
 	struct ow_recorded *r;
 	size_t i;
 
+	s->is_short = false;
 	for (i = 0; i < s->room; i++) {
 		if (!s->slots[i])
 			continue;
@@ -128,7 +250,11 @@ void ow_samplestore_drop(struct ow_samplestore *s,
 			 void (*forget)(void *arg, const struct ow_recorded *r),
 			 void *arg)
 {
-	struct ow_samplestore less = { .room = 1024 };
+	struct ow_samplestore less = { .room = FEWEST,
+				       .limit = s->limit,
+				       .nr_ever = s->nr_ever,
+				       .is_short = s->is_short };
+	struct ow_stored *e;
 	size_t i, nr = 0;
 
 	for (i = 0; i < s->room; i++)
@@ -138,20 +264,21 @@ void ow_samplestore_drop(struct ow_samplestore *s,
 	less.slots = nr < s->nr ? calloc(less.room, sizeof(*less.slots)) : NULL;
 	if (!less.slots)
 		return;
-	less.nr = nr;
-	less.nr_ever = s->nr_ever;
 	for (i = 0; i < s->room; i++) {
-		if (!s->slots[i])
+		e = s->slots[i];
+		if (!e)
 			continue;
-		if (s->slots[i]->unused < 2) {
-			*slot_of(&less, &s->slots[i]->key) = s->slots[i];
-			less.bytes += size_of(&s->slots[i]->is);
+		if (e->unused < 2) {
+			*slot_of(&less, &e->key) = e;
+			less.nr_folded += e->is.is_folded;
+			account(&less, &e->is, e->uid, size_of(&e->is));
 			continue;
 		}
-		forget(arg, &s->slots[i]->is);
-		free(s->slots[i]);
+		forget(arg, &e->is);
+		free(e);
 	}
 	free(s->slots);
+	free(s->shares);
 	*s = less;
 }
 
@@ -162,5 +289,6 @@ void ow_samplestore_deinit(struct ow_samplestore *s)
 	for (i = 0; i < s->room; i++)
 		free(s->slots[i]);
 	free(s->slots);
+	free(s->shares);
 	*s = (struct ow_samplestore){ 0 };
 }

@@ -10,25 +10,43 @@
 struct ow_stored {
 	struct ow_sample_key key;
 	struct ow_recorded is; /* its packed frames are its own */
+	uid_t uid;             /* whose share it is in */
 	unsigned int unused;   /* so often it was drained with no count */
 };
 
-/* All zero is empty. */
+/* What is stored for one process or user. */
+struct ow_store_share {
+	uint64_t owner; /* 0: there is none */
+	size_t bytes;
+};
+
+/*
+ * All zero is empty.  Any process can have stacks without end that are all
+ * different: so there is a limit, and no process, and no user but root, may add more
+ * than half of what others leave over.  Further stacks of a process are one without
+ * frames (is_folded).
+ */
 struct ow_samplestore {
 	struct ow_stored **slots; /* hashed, at most half full */
 	size_t nr, room;
 	size_t nr_ever; /* that were stored, dropped ones too */
 	size_t bytes;   /* that all stacks take */
+	size_t limit;   /* most bytes; 0: there is no limit */
+	size_t nr_folded;
+	bool is_short; /* one had no room since the last drain */
+	struct ow_store_share *shares; /* hashed, at most half full */
+	size_t nr_shares, room_shares;
 };
 
-/* The one of that key, or NULL. */
+/* The one of that key, or the one that it was folded to, or NULL. */
 struct ow_stored *ow_samplestore_find(const struct ow_samplestore *s,
 				      const struct ow_sample_key *key);
 
 /*
  * Add a stack that has come from the kernel, if it isn't there: head, and
- * behind it its frames.  It was taken at that time (CLOCK_MONOTONIC, ns).  NULL
- * when out of memory.
+ * behind it its frames.  It was taken at that time (CLOCK_MONOTONIC, ns).  Where
+ * there is no room for it, return the one that it is folded to; NULL if there is no
+ * room for that, either.
  */
 struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 				     const struct ow_bpf_stack *head,

@@ -8,9 +8,10 @@
 #include "interrupt.h"
 #include "stackview.h"
 
-#define NAMING_NS 5000000000ULL /* for all names at the end, */
-#define SOME_NS   1000000000ULL /* or meanwhile */
-#define LOOK      32            /* frames between two looks at the clock */
+#define NAMING_NS  5000000000ULL /* for all names at the end, */
+#define SOME_NS    1000000000ULL /* or meanwhile */
+#define PLACING_NS 2000000000ULL /* after that, for module and address */
+#define LOOK       32            /* frames between two looks at the clock */
 
 #define SHARES 4 /* a user has one of so many of what is left */
 #define MOST_FOLDED \
@@ -66,6 +67,13 @@ static bool is_late(struct profiling *g)
 		g->is_late = interrupt_came_again() ||
 			     clock_ns(CLOCK_MONOTONIC) > g->until_ns;
 	return g->is_late;
+}
+
+/* Return true if there is no time even for places. */
+static bool is_too_late(struct profiling *g)
+{
+	return g->is_late &&
+	       clock_ns(CLOCK_MONOTONIC) > g->until_ns + PLACING_NS;
 }
 
 /* The names of a frame, in room; returns how many. */
@@ -172,8 +180,6 @@ static void fold_stack(struct profiling *g, struct profiling_share *share,
 	}
 	id = profile_mark(g->p, "[too many different stacks]");
 	profile_add(g->p, &is, &id, 1);
-	g->folded += s->count;
-	g->nr_folded += share->nr_folded == 0;
 	share->nr_folded += g->p->nr_stacks > before;
 }
 
@@ -184,12 +190,20 @@ static void take(void *arg, const struct ow_recorded *s)
 	size_t before = profile_size(g->p);
 	bool good;
 
+	if (s->is_folded || is_too_late(g)) {
+		fold_stack(g, share, s);
+		g->crowded += s->count;
+		return;
+	}
 	g->p->is_closed = is_used_up(g, share);
 	g->p->has_refused = false;
 	good = add_stack(g, s);
 	g->p->is_closed = false;
-	if (!good)
+	if (!good) {
+		g->nr_folded += share->nr_refused++ == 0;
+		g->folded += s->count;
 		fold_stack(g, share, s);
+	}
 	share->size += profile_size(g->p) - before;
 }
 

@@ -24,7 +24,8 @@
 struct profiling_share {
 	uid_t uid;
 	uint32_t nr_folded; /* stacks that stand for several */
-	size_t size;        /* bytes */
+	uint64_t nr_refused;
+	size_t size; /* bytes */
 };
 
 /* All zero, but for p, r and limit, is one that has added nothing yet. */
@@ -38,6 +39,7 @@ struct profiling {
 	unsigned int nr_folded; /* of so many users */
 	uint64_t until_ns; /* CLOCK_MONOTONIC: after that nothing is named */
 	bool is_late;      /* it is after that */
+	uint64_t crowded;  /* samples whose stack nobody had room or time for */
 	uint64_t unnamed;  /* stacks that were added then */
 };
 

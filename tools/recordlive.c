@@ -228,6 +228,7 @@ static void fill_options(const struct record_request *r,
 	o->pids = r->pids;
 	o->everyone = r->everyone;
 	o->nr_pids = r->nr_pids;
+	o->duration_ns = r->duration_ns;
 	o->frequency = r->frequency;
 	o->max_frames = (unsigned int)r->max_frames;
 	o->naming = r->naming;
@@ -242,6 +243,10 @@ static void warn_folded(const struct profiling *g)
 			 "stacks: in the profile without theirs "
 			 "(--profile-memory)",
 			 (unsigned long long)g->folded, g->nr_folded);
+	if (g->crowded)
+		complain("%llu samples had more different stacks than could be "
+			 "taken: in the profile without theirs",
+			 (unsigned long long)g->crowded);
 }
 
 /* Stacks for whose names there was no time; the profile tells of them, too. */

@@ -59,6 +59,9 @@ struct ow_recorder_options {
 	/* Each one as it happens, or NULL: they are only counted. */
 	void (*on_syscall)(void *arg, const struct ow_recorded_syscall *s);
 	void *arg;
+	/* Nothing is recorded after so many nanoseconds; 0: until the recorder is
+	   stopped. */
+	uint64_t duration_ns;
 	/* How often the end was asked for, as a handler of signals may count it;
 	   or NULL.  After once, ow_recorder_start() looks at no more processes;
 	   after twice, nothing does, and no names are read any more. */
@@ -79,6 +82,9 @@ struct ow_recorded {
 	const uint64_t *packed; /* borrowed from the recorder */
 	uint32_t image;         /* what the process had mapped */
 	uint64_t since; /* CLOCK_MONOTONIC, ns: the first came about then */
+	/* Stands for stacks of the process that there was no room for: it has no
+	   frames. */
+	bool is_folded;
 };
 
 /*

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from cases_objects import Done
 from harness import PATIENCE, case, check, need_root, wait_until
 
 MB = 1 << 20
@@ -211,6 +212,52 @@ def _(context):
     check(told and int(told[1]) == folded, 'message', (said, folded))
     check_bystander(recording, bystander.pid)
     context.note('%d of %d samples folded' % (folded, samples))
+
+
+def waited(profile, name):
+    """The seconds that a program waited, by a profile in folded stacks."""
+    return sum(int(line.rsplit(' ', 1)[1]) for line in profile.splitlines()
+               if line.startswith(name + ';')) / 1e6
+
+
+@case('growth: waits below stacks without end', alone=True)
+def _(context):
+    need_root()
+    hostile = context.start(['manywaits', '8'])
+    patient = context.start(['loadpaused', context.program('libpaused.so')])
+    seconds = 8
+    done = Done(context, 'record', '--off-cpu', '-d', seconds, '-f', 'folded',
+                '-p', '%d,%d' % (hostile.pid, patient.pid))
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    check(done.megabytes < MOST_MEMORY // MB, 'memory', done.megabytes)
+    time_waited = waited(done.stdout, 'loadpaused')
+    check(0.9 * seconds < time_waited < 1.1 * seconds, 'time', time_waited)
+    check('manywaits;[truncated];[too many different stacks] ' in done.stdout, 'folded',
+          done.stderr)
+    check(re.search(r'(?m)^outwind: \d+ samples had more different stacks than '
+                    r'could be taken: in the profile without theirs$',
+                    done.stderr), 'message', done.stderr)
+    context.note('%d MB, waited %.2f s' % (done.megabytes, time_waited))
+
+
+@case('growth: a recorder of such waits ends when it is told to', alone=True)
+def _(context):
+    need_root()
+    hostile = context.start(['manywaits', '8'])
+    for number in signal.SIGINT, signal.SIGTERM:
+        recorder = context.start(
+            [context.outwind, 'record', '--off-cpu', '-o',
+             os.path.join(context.tmp, 'profile'), '-p', str(hostile.pid)],
+            ready=None)
+        time.sleep(5)
+        begun = time.monotonic()
+        recorder.send_signal(number)
+        recorder.wait(timeout=PATIENCE)
+        took = time.monotonic() - begun
+        # Names may take 5 seconds of it.
+        check(recorder.returncode == 0 and took < 15, 'end',
+              (recorder.returncode, took))
+        context.note('%.1f s' % took)
 
 
 @case('growth: mapping and unmapping again and again', alone=True)
