@@ -152,10 +152,15 @@ static size_t stop_all(struct ow_taken *t, size_t first)
 	return first;
 }
 
+static void note_exit(struct ow_stop *s)
+{
+	ow_fail(&s->why, OW_CODE_ABSENT, "thread exited while stopped");
+}
+
 static void explain_no_regs(struct ow_stop *s)
 {
 	if (errno == ESRCH)
-		ow_fail(&s->why, OW_CODE_ABSENT, "thread exited while stopped");
+		note_exit(s);
 	else
 		ow_fail(&s->why, OW_CODE_SYSTEM, "read registers");
 }
@@ -194,8 +199,9 @@ static void take_regs(struct ow_taken *t, size_t i)
 }
 
 /*
- * Does what is listed tell where this thread is?  Code that isn't was mapped since,
- * and what called it maybe, too; its stack may just not have been asked for.
+ * Return true if what is listed tells where this thread is.  Code that isn't listed
+ * was mapped since, and what called that maybe, too; the thread's stack may just not
+ * have been asked for.
  */
 static bool is_mapped(struct ow_taken *t, size_t i)
 {
@@ -211,15 +217,47 @@ static bool is_mapped(struct ow_taken *t, size_t i)
 	return m && m->start <= val[arch->sp];
 }
 
-/* New stacks and objects may have been mapped since. */
-static void renew_maps(struct ow_taken *t, size_t first, size_t end)
+static bool are_mapped(struct ow_taken *t, size_t first, size_t end)
 {
 	size_t i;
 
-	for (i = first; i < end && is_mapped(t, i);)
-		i++;
-	if (i < end)
-		ow_taken_renew_mappings(t);
+	for (i = first; i < end; i++)
+		if (!is_mapped(t, i))
+			return false;
+	return true;
+}
+
+/* It isn't known what their addresses mean. */
+static void give_up(struct ow_taken *t, size_t first, size_t end,
+		    const struct ow_error *err)
+{
+	size_t i;
+
+	for (i = first; i < end; i++) {
+		if (!t->c->threads[i].info.captured)
+			continue;
+		t->c->threads[i].info.captured = false;
+		if (err->code == OW_CODE_ABSENT)
+			note_exit(&t->threads[i].stop);
+		else
+			t->threads[i].stop.why = *err;
+	}
+}
+
+/*
+ * Have what is listed be what the threads have mapped where they stand: all was listed
+ * before they stopped, and may be of other code, or even of a program that an exec
+ * has replaced.
+ */
+static void renew_maps(struct ow_taken *t, size_t first, size_t end)
+{
+	bool is_current = ow_mappings_is_current(&t->maps, t->c->live);
+	struct ow_error err;
+
+	if (is_current && are_mapped(t, first, end))
+		return;
+	if (ow_taken_renew_mappings(t, &err) && !is_current)
+		give_up(t, first, end, &err);
 }
 
 static void release(struct ow_taken *t, size_t i)
@@ -230,18 +268,36 @@ static void release(struct ow_taken *t, size_t i)
 	ow_stop_release(s);
 }
 
-/* A thread that is held has memory; a leader may have exited since the list. */
-static void settle_live(struct ow_taken *t, size_t first, size_t end)
+/*
+ * A thread that is held has memory; a leader may have exited since the list.  What was
+ * opened before may be the memory of a program that an exec has replaced.  Return
+ * false if no thread is held.
+ */
+static bool settle_live(struct ow_taken *t, size_t first, size_t end)
 {
 	size_t i;
 
 	for (i = first; i < end; i++) {
 		if (t->c->threads[i].info.stopped) {
 			t->c->live = t->c->threads[i].info.tid;
+			ow_processmem_close(&t->mem);
 			t->mem.pid = t->c->live;
-			return;
+			return true;
 		}
 	}
+	return false;
+}
+
+/* Copy what threads [first, end) have, at least one of which is stopped. */
+static void copy_stopped(struct ow_taken *t, size_t first, size_t end)
+{
+	size_t i;
+
+	renew_maps(t, first, end);
+	for (i = first; i < end; i++)
+		if (t->threads[i].stop.state == OW_STOP_STOPPED)
+			ow_taken_plan_stack(t, i);
+	ow_taken_copy(t, first, end - first);
 }
 
 /* All that is done with threads [first, end) while they are stopped. */
@@ -251,12 +307,8 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 
 	for (i = first; i < end; i++)
 		take_regs(t, i);
-	settle_live(t, first, end);
-	renew_maps(t, first, end);
-	for (i = first; i < end; i++)
-		if (t->threads[i].stop.state == OW_STOP_STOPPED)
-			ow_taken_plan_stack(t, i);
-	ow_taken_copy(t, first, end - first);
+	if (settle_live(t, first, end))
+		copy_stopped(t, first, end);
 	for (i = first; i < end; i++)
 		release(t, i);
 }

@@ -259,7 +259,10 @@ int ow_mappings_read_open(pid_t pid, struct ow_mappings *ret,
 	return failed;
 }
 
-/* Ask for the first mapping that ends above addr; false: see errno. */
+/*
+ * Ask for the first mapping that ends above addr, and for its path if name isn't
+ * NULL; false: see errno.
+ */
 static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 		struct ow_mapping *ret)
 {
@@ -267,15 +270,16 @@ static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 		.size = sizeof(q),
 		.want = want | QUERY_OR_NEXT,
 		.addr = addr,
-		.name_size = PATH_MAX,
+		.name_size = name ? PATH_MAX : 0,
 		.name = (uintptr_t)name,
 	};
 	int failed;
 
-	name[0] = '\0';
+	if (name)
+		name[0] = '\0';
 	ow_delegate_enter();
 	failed = ioctl(fd, QUERY, &q);
-	if (failed && errno == ENAMETOOLONG) {
+	if (failed && name && errno == ENAMETOOLONG) {
 		strcpy(name, "[path too long]");
 		q.name_size = 0;
 		q.name = 0;
@@ -297,8 +301,8 @@ static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 		.readable = q.has & QUERY_READABLE,
 		.writable = q.has & QUERY_WRITABLE,
 		.executable = q.has & QUERY_EXECUTABLE,
-		.deleted = cut_suffix(name, " (deleted)"),
-		.path = name,
+		.deleted = name && cut_suffix(name, " (deleted)"),
+		.path = name ? name : "",
 	};
 	return true;
 }
@@ -378,6 +382,60 @@ int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 	ow_mappings_free(ret);
 	*ret = all;
 	return failed;
+}
+
+/* The kernel has [vsyscall] there, which it does not tell of when asked. */
+#define KERNEL_HALF (1ULL << 63)
+
+/* The first listed one of code from number i on, or NULL. */
+static const struct ow_mapping *next_code(const struct ow_mappings *m, size_t i)
+{
+	for (; i < m->nr && m->list[i].start < KERNEL_HALF; i++)
+		if (m->list[i].executable)
+			return &m->list[i];
+	return NULL;
+}
+
+/* Only the vDSO's name tells it from memory that a program has copied code to. */
+static bool is_still(const struct ow_mapping *listed,
+		     const struct ow_mapping *now, int fd)
+{
+	struct ow_mapping again;
+	char name[PATH_MAX];
+
+	if (listed->start != now->start || listed->end != now->end ||
+	    listed->off != now->off || listed->dev != now->dev ||
+	    listed->inode != now->inode)
+		return false;
+	return strcmp(listed->path, "[vdso]") != 0 ||
+	       (ask(fd, now->start, QUERY_EXECUTABLE, name, &again) &&
+		strcmp(name, listed->path) == 0);
+}
+
+static bool has_same_code(const struct ow_mappings *m, int fd)
+{
+	const struct ow_mapping *p = next_code(m, 0);
+	struct ow_mapping now;
+
+	for (; p; p = next_code(m, (size_t)(p - m->list) + 1))
+		if (!ask(fd, p->start, QUERY_EXECUTABLE, NULL, &now) ||
+		    !is_still(p, &now, fd))
+			return false;
+	return true;
+}
+
+bool ow_mappings_is_current(struct ow_mappings *m, pid_t pid)
+{
+	int fd = open_maps(pid);
+	bool is_current = fd >= 0 && m->nr > 0 && has_same_code(m, fd);
+
+	if (fd >= 0 && !m->is_open)
+		close(fd);
+	if (fd < 0 || !m->is_open)
+		return is_current;
+	close(m->fd);
+	m->fd = fd;
+	return is_current;
 }
 
 void ow_mappings_close(struct ow_mappings *m)

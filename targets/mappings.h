@@ -57,6 +57,14 @@ void ow_mappings_close(struct ow_mappings *m);
  */
 bool ow_mappings_is_plain(struct ow_mappings *m, uint64_t start, uint64_t end);
 
+/*
+ * Return true if all code that is listed is still mapped: at its address there may be
+ * another program's since.  False as well where the kernel can't be asked (before
+ * Linux 6.11).  If the file was open it is opened anew, as one that was opened before
+ * an exec tells of the program before.
+ */
+bool ow_mappings_is_current(struct ow_mappings *m, pid_t pid);
+
 /* Is a mapping listed that has addr? */
 bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr);
 

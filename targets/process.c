@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A live process: everything is read before its threads stop but registers and
- * stacks, and everything is looked at after they run again.
+ * stacks, and everything is looked at after they run again.  While they are stopped,
+ * what was read before is only compared with what is so by then.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -137,15 +138,6 @@ static int list_modules(struct ow_taken *t, struct ow_error *err)
 	return 0;
 }
 
-static void name_program(struct ow_capture *c)
-{
-	char link[32], path[PATH_MAX];
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", c->live);
-	if (ow_reach_link(link, path, sizeof(path)) > 0)
-		c->program = strdup(path);
-}
-
 /* What can be told beforehand about a process that has nothing to unwind. */
 static int check_process(const struct ow_taken *t, struct ow_error *err)
 {
@@ -195,7 +187,7 @@ static int prepare(struct ow_taken *t, struct ow_error *err)
 		return failed;
 	/* A leader that has exited has no memory to show; its threads do. */
 	t->c->live = live_thread(t);
-	name_program(t->c);
+	ow_taken_name_program(t);
 	failed = ow_taken_list_mappings(t, err);
 	if (!failed)
 		failed = check_process(t, err);

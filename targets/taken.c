@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,19 +268,37 @@ int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err)
 	return 0;
 }
 
-void ow_taken_renew_mappings(struct ow_taken *t)
+int ow_taken_renew_mappings(struct ow_taken *t, struct ow_error *err)
 {
 	uint64_t start = ow_process_stack_start(t->c->pid);
 	struct ow_mappings maps;
+	int failed = list_mappings(t, &maps, err);
 
+	if (!failed && maps.nr == 0)
+		failed = ow_fail(err, OW_CODE_ABSENT, "process %d has exited",
+				 t->c->pid);
+	if (failed) {
+		ow_mappings_free(&maps);
+		return failed;
+	}
 	if (start)
 		t->plan.main_start = start;
-	if (list_mappings(t, &maps, NULL) || maps.nr == 0) {
-		ow_mappings_free(&maps);
-		return;
-	}
 	ow_mappings_free(&t->maps);
 	t->maps = maps;
+	t->program_asked = false;
+	ow_taken_name_program(t);
+	return 0;
+}
+
+void ow_taken_name_program(struct ow_taken *t)
+{
+	char link[32], path[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", t->c->live);
+	if (ow_reach_link(link, path, sizeof(path)) <= 0)
+		return;
+	free(t->c->program);
+	t->c->program = strdup(path);
 }
 
 /*

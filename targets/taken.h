@@ -80,8 +80,15 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err);
 /* What is mapped, as far as stacks may be there or code that they lead to. */
 int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err);
 
-/* The same again, if that can be had: another program may be there by now. */
-void ow_taken_renew_mappings(struct ow_taken *t);
+/*
+ * The same again, of threads that are stopped: another program may be there by now.
+ * If it can't be had, as with OW_CODE_ABSENT of a process that has exited, the old list
+ * stays.
+ */
+int ow_taken_renew_mappings(struct ow_taken *t, struct ow_error *err);
+
+/* The name of the program's file. */
+void ow_taken_name_program(struct ow_taken *t);
 
 /* Room for all that is needed while threads are stopped. */
 int ow_taken_reserve(struct ow_taken *t, struct ow_error *err);

@@ -26,6 +26,7 @@ PROGRAMS = {
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],
     'code mapped in a loop': ['mapflood'],
+    'code mapped in turns': ['swapcode', '200', '100000'],
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],
     'files that can only be copied': ['copiedmaps', 'leased', '12', '1', '100',
                                       'DIR'],
@@ -99,7 +100,8 @@ NO_ATTACKERS = {
 }
 
 # Programs that a method of Attackers starts.
-OTHERS = (['through'], ['loadpaused', 'libpaused.so'], ['leased'])
+OTHERS = (['through'], ['loadpaused', 'libpaused.so'], ['leased'],
+          ['swapexec_a', 'swapexec_b'])
 
 # In shells of nobody's: short processes, and a library that is cut off while in use.
 SHORT = 'while :; do /bin/true; done'
@@ -122,6 +124,9 @@ class Attackers:
             path = self.write_file(name, change, program)
             self.commands[name] = [path, *arguments]
         self.add_leased()
+        first, second = (self.path('swapexec_' + which) for which in 'ab')
+        self.commands['programs that execute each other'] = [
+            'setarch', '-R', first, second, first]
         self.commands['short processes'] = [*NOBODY, 'sh', '-c', SHORT]
         self.commands['library that is cut off'] = [
             'sh', '-c', 'cd "$2"; ' + CUTTER, self.path('loadpaused'),

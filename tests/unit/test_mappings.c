@@ -227,6 +227,49 @@ out:
 	munmap(at, 9 * PAGE);
 }
 
+/* The list is current until other code, or none, is at an address of it. */
+static void check_current(read_fn *read, bool stays_open)
+{
+	uint8_t *at = map_at(NULL, 2 * PAGE, PROT_READ | PROT_EXEC), *more;
+	struct ow_mappings maps;
+	int fds, file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	CHECK(read(getpid(), &maps, NULL) == 0);
+	fds = nr_fds();
+	CHECK(maps.is_open == stays_open);
+	CHECK(ow_mappings_is_current(&maps, getpid()));
+	more = map_at(NULL, PAGE, PROT_READ | PROT_EXEC | PROT_WRITE);
+	CHECK(ow_mappings_is_current(&maps, getpid()));
+	CHECK(maps.is_open == stays_open && nr_fds() == fds);
+	map_at(at + PAGE, PAGE, PROT_READ);
+	CHECK(!ow_mappings_is_current(&maps, getpid()));
+	map_at(at, 2 * PAGE, PROT_READ | PROT_EXEC);
+	CHECK(ow_mappings_is_current(&maps, getpid()));
+	if (mmap(at, 2 * PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED,
+		 file, 0) != at)
+		abort();
+	close(file);
+	CHECK(!ow_mappings_is_current(&maps, getpid()));
+	ow_mappings_free(&maps);
+	munmap(at, 2 * PAGE);
+	munmap(more, PAGE);
+}
+
+static void test_current(void)
+{
+	struct ow_mappings maps;
+
+	CHECK(ow_mappings_read(getpid(), &maps, NULL) == 0);
+	CHECK(!ow_mappings_is_current(&maps, INT32_MAX));
+	ow_mappings_free(&maps);
+	CHECK(!ow_mappings_is_current(&maps, getpid()));
+	if (!is_told_by_address())
+		return;
+	check_current(ow_mappings_read, false);
+	check_current(ow_mappings_read_open, true);
+	check_current(ow_mappings_read_code, true);
+}
+
 static void test_ends(void)
 {
 	struct ow_mappings maps;
@@ -341,6 +384,7 @@ int main(void)
 		{ "a process that has exited", test_exited },
 		{ "a kernel that can't be asked", test_older_kernel },
 		{ "files left open, or closed", test_fds },
+		{ "code that isn't there any more", test_current },
 	};
 
 	scratch_enter();
