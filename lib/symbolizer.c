@@ -30,7 +30,7 @@ struct source {
 
 /* The tables of one object, made when the first name in it is wanted. */
 struct tables {
-	const struct ow_object *object; /* borrowed from the capture */
+	struct ow_object *object; /* borrowed from the capture */
 	struct source source;
 	struct ow_symtab *symtab;
 	struct ow_lines *lines;
@@ -90,8 +90,7 @@ void ow_symbolizer_destroy(struct ow_symbolizer *s)
 }
 
 /* There are no more objects than modules, so there is room. */
-static struct tables *tables_of(struct ow_symbolizer *s,
-				const struct ow_object *obj)
+static struct tables *tables_of(struct ow_symbolizer *s, struct ow_object *obj)
 {
 	bool use_debuginfod = s->flags & OW_SYMBOLIZER_DEBUGINFOD;
 	struct tables *t;
@@ -179,13 +178,31 @@ static bool name_stub(struct ow_symbolizer *s, struct tables *t, uint64_t vaddr,
 	return true;
 }
 
+/*
+ * Return true if another function begins between a symbol, of which nobody tells where
+ * it ends, and vaddr: by the FDE that begins last up to there.
+ */
+static bool has_ended(struct ow_object *obj, const struct ow_symbol *sym,
+		      uint64_t vaddr)
+{
+	struct ow_cfi_env env = { .bias = 0 };
+	struct ow_fde fde = { .start = 0 };
+	uint8_t how;
+
+	if (sym->size || ow_object_load_cfi(obj, NULL))
+		return false;
+	ow_cfi_find(&obj->cfi, &env, vaddr, &fde, &how);
+	return fde.start > sym->vaddr && fde.start <= vaddr;
+}
+
 /* The function that was linked at vaddr. */
 static bool name_function(struct ow_symbolizer *s, struct tables *t,
 			  uint64_t vaddr, struct ow_name *name)
 {
 	struct ow_symbol sym;
 
-	if (!t->symtab || !ow_symtab_find(t->symtab, vaddr, &sym))
+	if (!t->symtab || !ow_symtab_find(t->symtab, vaddr, &sym) ||
+	    has_ended(t->object, &sym, vaddr))
 		return name_stub(s, t, vaddr, name);
 	name->function = readable(s, &t->source, sym.name);
 	name->offset = name->module_offset - sym.vaddr;

@@ -228,6 +228,13 @@ def _(context):
                   'two_exits', 'cfa_by_arithmetic', '_start'])
 
 
+@case('assembly: a symbol without a size, before a function without a name')
+def _(context):
+    target = context.start(['nameless'])
+    thread = context.stacks(target.pid)['threads'][0]
+    check(names(thread) == [None, '_start'], 'names', names(thread))
+
+
 @case('assembly: no CFI, and no frame pointers')
 def _(context):
     target = context.start(['nocfi'])
