@@ -18,32 +18,18 @@
 #define MOST_NS    1000000000
 
 /* Does the kernel know of a change since it was told, which we don't hear of? */
-static bool is_unheard(struct ow_recorder *r, const struct ow_image_user *user,
+static bool is_unheard(struct ow_recorder *r, pid_t pid,
 		       const struct ow_bpf_copy *c)
 {
+	const struct ow_image_user *user = ow_images_user(&r->images, pid);
 	const struct ow_image *now;
 
-	if (c->head.notice.arg != OW_BPF_UNTOLD || !user->told_at ||
-	    user->told_as_of != user->as_of ||
+	if (user->is_gone || c->head.notice.arg != OW_BPF_UNTOLD ||
+	    !user->told_at || user->told_as_of != user->as_of ||
 	    c->time < user->told_at + DOUBT_NS)
 		return false;
-	now = ow_images_of(&r->images, user->pid);
+	now = ow_images_of(&r->images, pid);
 	return now && now->is_placed;
-}
-
-/* Is it likely that the process has something else mapped than was told? */
-static bool is_in_doubt(struct ow_recorder *r, pid_t pid,
-			const struct ow_bpf_copy *c)
-{
-	const struct ow_image_user *user = ow_images_user(&r->images, pid);
-	uint64_t lost = r->images.lost_at;
-
-	if (!user || user->is_unheeded || (!user->base && user->nr == 0))
-		return true;
-	if (user->is_gone)
-		return c->time > user->ended;
-	return (user->looked < lost && user->begun < lost) ||
-	       is_unheard(r, user, c);
 }
 
 /* Let the kernel walk stacks of the process by itself, if it can't yet. */
@@ -64,7 +50,8 @@ static struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
 	/* Before who was sampled could run code, it was told of. */
 	ow_bpfknown_follow(r);
 	/* What was to be mapped may have failed, or not have been heard of. */
-	if (is_in_doubt(r, pid, c)) {
+	if (ow_images_is_in_doubt(&r->images, pid, c->time) ||
+	    is_unheard(r, pid, c)) {
 		ow_images_look_again(&r->images, pid);
 		/* What has changed meanwhile has its own time. */
 		ow_bpfknown_follow(r);

@@ -53,16 +53,20 @@ void ow_clocks_faults(struct perf_event_attr *attr)
 	};
 }
 
+void ow_clocks_times(struct perf_event_attr *attr)
+{
+	attr->sample_id_all = 1;
+	attr->sample_type |= PERF_SAMPLE_TIME;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+}
+
 void ow_clocks_mappings(struct perf_event_attr *attr)
 {
 	*attr = (struct perf_event_attr){
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(*attr),
 		.config = PERF_COUNT_SW_DUMMY,
-		.sample_id_all = 1,
-		.sample_type = PERF_SAMPLE_TIME,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
 		.mmap = 1,
 		.mmap2 = 1,
 		.comm = 1,
@@ -72,6 +76,7 @@ void ow_clocks_mappings(struct perf_event_attr *attr)
 		.wakeup_watermark = 1,
 		.disabled = 1,
 	};
+	ow_clocks_times(attr);
 }
 
 static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)

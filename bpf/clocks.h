@@ -22,6 +22,9 @@ int ow_clocks_open(struct ow_clocks *c, struct perf_event_attr *attr, pid_t pid,
 		   struct ow_error *err);
 void ow_clocks_close(struct ow_clocks *c);
 
+/* Have each record tell its time, by CLOCK_MONOTONIC. */
+void ow_clocks_times(struct perf_event_attr *attr);
+
 /*
  * Cycles at a frequency, or at as high a one as the kernel takes; page faults; or
  * what processes map.

@@ -647,6 +647,8 @@ bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 	ow_jitmaps_exec(&im->jits, pid);
 	user->live = pid;
 	user->headless = 0;
+	user->execed = time;
+	user->has_vdso = 0;
 	user->is_full = false;
 	user->is_unheeded = false;
 	return note(im, user, &c);
@@ -670,6 +672,8 @@ bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 		return false;
 	}
 	if (map->inode || strcmp(map->path, "[vdso]") == 0) {
+		if (!map->inode)
+			user->has_vdso = time;
 		c.file = ow_imagefile_get(im, map);
 		c.range.bias = map->off;
 		if (!c.file)

@@ -35,6 +35,8 @@ struct ow_image_user {
 	/* CLOCK_MONOTONIC, ns: */
 	uint64_t begun; /* 0: not known */
 	uint64_t ended;
+	uint64_t execed;   /* replaced by exec then, the last time; or 0 */
+	uint64_t has_vdso; /* mapped since; or 0 */
 	uint64_t headless; /* last seen to go on without its first thread; or 0 */
 	uint64_t as_of;    /* it holds what came until then, */
 	uint64_t told;   /* but what came later than that is still to be told */
@@ -167,8 +169,8 @@ bool ow_images_exit(struct ow_images *im, pid_t pid, uint64_t time);
 bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time);
 
 /*
- * A process may have mapped or unmapped something: ow_images_of() doesn't know any
- * more what it has, until it is looked at.
+ * A process may have mapped or unmapped something that wasn't told: nothing is known
+ * any more of what it had, until it is looked at.
  */
 void ow_images_doubt(struct ow_images *im, pid_t pid);
 
@@ -181,6 +183,16 @@ void ow_images_lose(struct ow_images *im, uint64_t time);
 
 /* Is it known, and hasn't ended? */
 bool ow_images_lives(const struct ow_images *im, pid_t pid);
+
+/* Is it likely that what a process had mapped at that time isn't known? */
+bool ow_images_is_in_doubt(const struct ow_images *im, pid_t pid,
+			   uint64_t time);
+
+/*
+ * Is exec about to let the next program run at that time, after all that was told?
+ * Then registers are those of the one before.
+ */
+bool ow_images_is_between(const struct ow_images *im, pid_t pid, uint64_t time);
 
 /* The image that a process had at that time, or the first known; or NULL. */
 struct ow_image *ow_images_at(struct ow_images *im, pid_t pid, uint64_t time);

@@ -14,6 +14,8 @@
 
 #define FILES     256           /* a power of two */
 #define ABSENT_NS 1000000000ULL /* between two looks for ended processes */
+#define BEGIN_NS  50000ULL /* from the vDSO's mapping to the program's begin, */
+#define EXEC_NS   100000000ULL /* or from exec's begin where there is no vDSO */
 #define LONG      64 /* changes: more are made one image, or as many as it has */
 
 static struct ow_image_user **bucket(const struct ow_images *im, pid_t pid)
@@ -245,6 +247,28 @@ struct ow_image *ow_images_of(struct ow_images *im, pid_t pid)
 	struct ow_image_user *user = ow_images_user(im, pid);
 
 	return user ? ow_imageusers_image(im, user, user->nr) : NULL;
+}
+
+bool ow_images_is_in_doubt(const struct ow_images *im, pid_t pid, uint64_t time)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	if (!user || user->is_unheeded || (!user->base && user->nr == 0))
+		return true;
+	if (user->is_gone)
+		return time > user->ended;
+	return user->looked < im->lost_at && user->begun < im->lost_at;
+}
+
+bool ow_images_is_between(const struct ow_images *im, pid_t pid, uint64_t time)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	if (!user || !user->execed)
+		return false;
+	/* That mapping is exec's last one, but not what it does last. */
+	return time < (user->has_vdso ? user->has_vdso + BEGIN_NS :
+					user->execed + EXEC_NS);
 }
 
 struct ow_image *ow_images_at(struct ow_images *im, pid_t pid, uint64_t time)

@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "lives.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
 #include "clocks.h"
-#include "monotonic.h"
-#include "recorder.h"
 
-#define MUCH       (1U << 15) /* bytes of a ring: they are to be read */
-#define MOST_KEPT  (1U << 13) /* events' room */
-#define MOST_PATHS (1U << 16) /* bytes, of events that are done with */
-
-struct ow_life {
-	uint64_t time;
-	uint32_t type; /* PERF_RECORD_... */
-	pid_t pid, parent;
-	struct ow_mapping map;
-	size_t path; /* of map, where in paths */
-};
+#define MUCH (1U << 15) /* bytes of a ring: they are to be read */
 
 /* perf_event_open(2), PERF_RECORD_MMAP2; the file's name follows. */
 struct mmap2 {
@@ -30,6 +17,68 @@ struct mmap2 {
 	uint64_t inode, generation;
 	uint32_t prot, flags;
 };
+
+static bool read_mapping(const struct perf_event_header *h, struct ow_life *e)
+{
+	const struct mmap2 *m = (const void *)h;
+	size_t most = h->size - sizeof(uint64_t); /* the time is last */
+	const char *name = (const char *)(m + 1);
+
+	if (most <= sizeof(*m) || !memchr(name, '\0', most - sizeof(*m)))
+		return false;
+	e->map = (struct ow_mapping){
+		.start = m->start,
+		.end = m->start + m->size,
+		.off = m->off,
+		.dev = makedev(m->major, m->minor),
+		.inode = m->inode,
+		.executable = true,
+		/* Memory of no file is called so; others are "[vdso]", "/path". */
+		.path = strcmp(name, "//anon") == 0 ? "" : name,
+	};
+	return true;
+}
+
+bool ow_life_read(const struct perf_event_header *h, struct ow_life *ret)
+{
+	const uint32_t *words = (const uint32_t *)(h + 1);
+
+	if (h->size < sizeof(*h) + 16)
+		return false;
+	*ret = (struct ow_life){ .type = h->type,
+				 .pid = (pid_t)words[0],
+				 .time = ow_perfrings_time(h) };
+	if (ret->pid <= 0)
+		return false;
+	switch (h->type) {
+	case PERF_RECORD_MMAP2: return read_mapping(h, ret);
+	case PERF_RECORD_COMM: return h->misc & PERF_RECORD_MISC_COMM_EXEC;
+	case PERF_RECORD_FORK: /* pid, ppid, ... */
+		ret->parent = (pid_t)words[1];
+		return words[0] != words[1]; /* or it is a thread */
+	case PERF_RECORD_EXIT:               /* pid, ppid, tid, ... */
+		return words[0] == words[2];
+	}
+	return false;
+}
+
+pid_t ow_life_source(const struct ow_life *e)
+{
+	return e->type == PERF_RECORD_FORK ? e->parent : e->pid;
+}
+
+bool ow_life_apply(const struct ow_life *e, struct ow_images *images)
+{
+	switch (e->type) {
+	case PERF_RECORD_MMAP2:
+		return ow_images_map(images, e->pid, e->time, &e->map);
+	case PERF_RECORD_COMM: return ow_images_exec(images, e->pid, e->time);
+	case PERF_RECORD_FORK:
+		return ow_images_fork(images, e->parent, e->pid, e->time);
+	case PERF_RECORD_EXIT: return ow_images_exit(images, e->pid, e->time);
+	}
+	return false;
+}
 
 int ow_lives_open(struct ow_lives *l, bool lazily, struct ow_error *err)
 {
@@ -45,168 +94,37 @@ int ow_lives_open(struct ow_lives *l, bool lazily, struct ow_error *err)
 	return failed;
 }
 
-/* Those of the few events that are left, and no others. */
-static void keep_paths(struct ow_lives *l)
-{
-	struct ow_bytebuf kept = { 0 };
-	struct ow_life *e;
-	size_t at;
-
-	for (e = l->events; e < l->events + l->nr; e++) {
-		if (e->type != PERF_RECORD_MMAP2 || e->pid == 0)
-			continue;
-		at = kept.size;
-		ow_bytebuf_add_text(&kept,
-				    (const char *)l->paths.bytes + e->path);
-		e->path = at;
-		e->pid = kept.failed ? 0 : e->pid;
-	}
-	kept.failed |= l->paths.failed;
-	ow_bytebuf_deinit(&l->paths);
-	l->paths = kept;
-}
-
-/* The first ones are done with. */
-static void forget(struct ow_lives *l, size_t nr)
-{
-	if (nr < l->nr)
-		memmove(l->events, l->events + nr,
-			(l->nr - nr) * sizeof(*l->events));
-	l->nr -= nr;
-	if (l->nr == 0)
-		l->paths.size = 0;
-	else if (l->paths.size > MOST_PATHS)
-		keep_paths(l);
-	/* What a burst took is given back. */
-	if (l->nr == 0 && l->room > MOST_KEPT) {
-		free(l->events);
-		ow_bytebuf_deinit(&l->paths);
-		l->events = NULL;
-		l->room = 0;
-	}
-}
-
 void ow_lives_close(struct ow_lives *l)
 {
-	free(l->events);
-	ow_bytebuf_deinit(&l->paths);
 	ow_perfrings_close(&l->rings);
 }
 
-static void take_mapping(struct ow_lives *l, struct ow_life *e,
-			 const struct perf_event_header *h)
-{
-	const struct mmap2 *m = (const void *)h;
-	size_t most = h->size - sizeof(uint64_t); /* the time is last */
-	const char *name = (const char *)(m + 1);
-
-	if (most <= sizeof(*m) || !memchr(name, '\0', most - sizeof(*m))) {
-		e->pid = 0;
-		return;
-	}
-	/* Memory of no file is called so; others are "[vdso]", "/path". */
-	e->path = l->paths.size;
-	ow_bytebuf_add_text(&l->paths, strcmp(name, "//anon") == 0 ? "" : name);
-	if (l->paths.failed) {
-		e->pid = 0;
-		return;
-	}
-	e->map = (struct ow_mapping){
-		.start = m->start,
-		.end = m->start + m->size,
-		.off = m->off,
-		.dev = makedev(m->major, m->minor),
-		.inode = m->inode,
-		.executable = true,
-	};
-}
+/* To whom events are applied, and who hears of that. */
+struct applying {
+	struct ow_images *images;
+	bool (*is_wanted)(void *arg, pid_t pid);
+	void (*changed)(void *arg, pid_t pid);
+	void *arg;
+	bool lost;
+};
 
 static void take(void *arg, const struct perf_event_header *h)
 {
-	const uint32_t *words = (const uint32_t *)(h + 1);
-	struct ow_lives *l = arg;
-	struct ow_life *e, *more;
+	struct applying *a = arg;
+	struct ow_life e;
 
-	l->lost |= h->type == PERF_RECORD_LOST;
-	if (h->size < sizeof(*h) + 16 ||
-	    (h->type == PERF_RECORD_COMM &&
-	     !(h->misc & PERF_RECORD_MISC_COMM_EXEC)))
-		return;
-	if (l->nr == l->room) {
-		more = realloc(l->events, (2 * l->room + 256) * sizeof(*more));
-		l->lost |= !more;
-		if (!more)
-			return;
-		l->events = more;
-		l->room = 2 * l->room + 256;
-	}
-	e = &l->events[l->nr];
-	*e = (struct ow_life){ .type = h->type, .pid = (pid_t)words[0] };
-	memcpy(&e->time, (const char *)h + h->size - 8, 8);
-	switch (h->type) {
-	case PERF_RECORD_MMAP2: take_mapping(l, e, h); break;
-	case PERF_RECORD_FORK: /* pid, ppid, ... */
-		e->parent = (pid_t)words[1];
-		e->pid = words[0] == words[1] ? 0 : e->pid; /* a thread */
-		break;
-	case PERF_RECORD_EXIT: /* pid, ppid, tid, ... */
-		e->pid = words[0] == words[2] ? e->pid : 0;
-		break;
-	case PERF_RECORD_COMM: break;
-	default: return;
-	}
-	l->nr++;
-}
-
-static int order(const void *a, const void *b)
-{
-	const struct ow_life *x = a, *y = b;
-
-	return (x->time > y->time) - (x->time < y->time);
-}
-
-static bool apply(const struct ow_lives *l, struct ow_life *e,
-		  struct ow_images *images)
-{
-	switch (e->type) {
-	case PERF_RECORD_MMAP2:
-		e->map.path = (const char *)l->paths.bytes + e->path;
-		return ow_images_map(images, e->pid, e->time, &e->map);
-	case PERF_RECORD_COMM: return ow_images_exec(images, e->pid, e->time);
-	case PERF_RECORD_FORK:
-		return ow_images_fork(images, e->parent, e->pid, e->time);
-	case PERF_RECORD_EXIT: return ow_images_exit(images, e->pid, e->time);
-	}
-	return false;
+	a->lost |= h->type == PERF_RECORD_LOST;
+	if (ow_life_read(h, &e) && a->is_wanted(a->arg, ow_life_source(&e)) &&
+	    ow_life_apply(&e, a->images))
+		a->changed(a->arg, e.pid);
 }
 
 bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 		    bool (*is_wanted)(void *arg, pid_t pid),
 		    void (*changed)(void *arg, pid_t pid), void *arg)
 {
-	struct ow_life *e;
-	bool lost;
-	uint64_t until;
-	size_t i;
+	struct applying a = { images, is_wanted, changed, arg, false };
 
-	/* Rings are read one after the other, and of a process one ring may
-	   have had something before another one had what came later: that is
-	   for the next time. */
-	ow_perfrings_read(&l->rings, take, l);
-	until = ow_now_ns();
-	ow_perfrings_read(&l->rings, take, l);
-	if (l->nr)
-		qsort(l->events, l->nr, sizeof(*l->events), order);
-	for (i = 0; i < l->nr && l->events[i].time <= until; i++) {
-		e = &l->events[i];
-		if (e->pid > 0 &&
-		    is_wanted(arg, e->type == PERF_RECORD_FORK ? e->parent :
-								 e->pid) &&
-		    apply(l, e, images))
-			changed(arg, e->pid);
-	}
-	forget(l, i);
-	lost = l->lost || l->paths.failed;
-	l->lost = l->paths.failed = false;
-	return !lost;
+	ow_perfrings_read(&l->rings, take, &a);
+	return !a.lost;
 }

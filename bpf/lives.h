@@ -6,18 +6,28 @@
 #ifndef OW_LIVES_H
 #define OW_LIVES_H
 
-#include "bytebuf.h"
 #include "images.h"
 #include "perfring.h"
 
-struct ow_life; /* one such event */
+/* One such event. */
+struct ow_life {
+	uint32_t type; /* PERF_RECORD_... */
+	pid_t pid, parent;
+	uint64_t time;
+	struct ow_mapping map; /* its path is the record's */
+};
+
+/* What a record tells of a process' life; false if it tells nothing of that. */
+bool ow_life_read(const struct perf_event_header *h, struct ow_life *ret);
+
+/* The process whose image it is told by: a child's is its parent's. */
+pid_t ow_life_source(const struct ow_life *e);
+
+/* Return true if the process' present image may be another one by that. */
+bool ow_life_apply(const struct ow_life *e, struct ow_images *images);
 
 struct ow_lives {
 	struct ow_perfrings rings;
-	struct ow_life *events; /* read, but not applied yet */
-	size_t nr, room;
-	struct ow_bytebuf paths; /* of mappings among them */
-	bool lost;               /* there was no room for all */
 };
 
 /* Have it told at once, or lazily: when much has come. */

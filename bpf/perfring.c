@@ -12,6 +12,7 @@
 
 #include "error.h"
 #include "grow.h"
+#include "monotonic.h"
 
 #define PAGE_SIZE  4096
 #define MOST_PAGES 1024
@@ -68,8 +69,12 @@ static int make_ring(struct ow_perfrings *r, int fd, int cpu)
 			  MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
 		return -1;
-	r->all[r->nr++] =
-		(struct ow_perfring){ fd, cpu, at, 2 * pages * PAGE_SIZE };
+	r->all[r->nr++] = (struct ow_perfring){
+		.fd = fd,
+		.cpu = cpu,
+		.page = at,
+		.size = 2 * pages * PAGE_SIZE,
+	};
 	return 0;
 }
 
@@ -155,13 +160,53 @@ int ow_perfrings_poll(struct ow_perfrings *r, int ms)
 	return n;
 }
 
+/* What lies at tail, as it does in the ring: 8 bytes are in one piece. */
+static const void *at_tail(const struct ow_perfring *ring, size_t skip)
+{
+	return (const uint8_t *)ring->page + PAGE_SIZE +
+	       ((ring->tail + skip) & (ring->size - 1));
+}
+
+/* Where in a record its time is: samples have their thread before it. */
+static size_t time_place(const struct perf_event_header *h)
+{
+	size_t place = h->type == PERF_RECORD_SAMPLE ? sizeof(*h) + 8 :
+						       h->size - 8U;
+
+	return h->size >= sizeof(*h) + 8 && place <= h->size - 8U ? place : 0;
+}
+
+uint64_t ow_perfrings_time(const struct perf_event_header *h)
+{
+	size_t place = time_place(h);
+	uint64_t time = 0;
+
+	if (place)
+		memcpy(&time, (const uint8_t *)h + place, sizeof(time));
+	return time;
+}
+
+/* Look at the time of the record at tail, if there is one. */
+static void peek(struct ow_perfring *ring)
+{
+	const struct perf_event_header *h = at_tail(ring, 0);
+	size_t place;
+
+	if (ring->tail >= ring->head)
+		return;
+	place = time_place(h);
+	ring->next = ring->last;
+	if (place && h->type != PERF_RECORD_LOST)
+		memcpy(&ring->next, at_tail(ring, place), sizeof(ring->next));
+}
+
 /* The record at tail, in one piece: it may go on at the ring's begin. */
-static const struct perf_event_header *
-record_at(struct ow_perfrings *r, const struct ow_perfring *ring, uint64_t tail)
+static const struct perf_event_header *record_at(struct ow_perfrings *r,
+						 const struct ow_perfring *ring)
 {
 	const uint8_t *base = (const uint8_t *)ring->page + PAGE_SIZE;
-	size_t at = tail & (ring->size - 1), left = ring->size - at;
-	const struct perf_event_header *h = (const void *)(base + at);
+	size_t left = ring->size - (ring->tail & (ring->size - 1));
+	const struct perf_event_header *h = at_tail(ring, 0);
 
 	if (h->size <= left)
 		return h;
@@ -170,27 +215,51 @@ record_at(struct ow_perfrings *r, const struct ow_perfring *ring, uint64_t tail)
 	return (const void *)r->record;
 }
 
+/* What is before tail is done with. */
+static void move_to(struct ow_perfring *ring, uint64_t tail)
+{
+	ring->tail = tail;
+	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
+	peek(ring);
+}
+
+/* The ring whose next record is the first of all; or NULL. */
+static struct ow_perfring *first_ring(const struct ow_perfrings *r,
+				      uint64_t until)
+{
+	struct ow_perfring *ring, *first = NULL;
+
+	for (ring = r->all; ring < r->all + r->nr; ring++)
+		if (ring->tail < ring->head && ring->next <= until &&
+		    (!first || ring->next < first->next))
+			first = ring;
+	return first;
+}
+
 void ow_perfrings_read(struct ow_perfrings *r,
 		       void (*take)(void *arg,
 				    const struct perf_event_header *h),
 		       void *arg)
 {
+	/* Of what came later, one ring may tell and another one not yet. */
+	uint64_t until = ow_now_ns();
 	const struct perf_event_header *h;
 	struct ow_perfring *ring;
-	uint64_t head, tail;
+	size_t size;
 
 	for (ring = r->all; ring < r->all + r->nr; ring++) {
-		head = __atomic_load_n(&ring->page->data_head,
-				       __ATOMIC_ACQUIRE);
-		for (tail = ring->page->data_tail; tail < head;
-		     tail += h->size) {
-			h = record_at(r, ring, tail);
-			if (h->size < sizeof(*h))
-				break;
-			take(arg, h);
-		}
-		__atomic_store_n(&ring->page->data_tail, head,
-				 __ATOMIC_RELEASE);
+		ring->tail = ring->page->data_tail;
+		ring->head = __atomic_load_n(&ring->page->data_head,
+					     __ATOMIC_ACQUIRE);
+		peek(ring);
+	}
+	while ((ring = first_ring(r, until)) != NULL) {
+		h = record_at(r, ring);
+		size = h->size;
+		take(arg, h);
+		ring->last = ring->next;
+		move_to(ring,
+			size < sizeof(*h) ? ring->head : ring->tail + size);
 	}
 }
 

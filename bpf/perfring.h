@@ -12,6 +12,8 @@ struct ow_perfring {
 	int cpu;
 	struct perf_event_mmap_page *page; /* and behind it the records */
 	size_t size;                       /* of those, a power of two */
+	uint64_t tail, head;               /* of those to be read now */
+	uint64_t next, last; /* times of the record at tail, and before it */
 };
 
 struct ow_perfrings {
@@ -23,8 +25,9 @@ struct ow_perfrings {
 };
 
 /*
- * Open an event for a thread (-1: all there are) on each CPU.  attr is changed
- * where the kernel permits less: without its own part, and by the CPU's clock.
+ * Open an event for a thread (-1: all there are) on each CPU.  attr asks for times
+ * (ow_clocks_times()), and is changed where the kernel permits less: without its own
+ * part, and by the CPU's clock.
  */
 int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 		     pid_t tid, struct ow_error *err);
@@ -34,7 +37,13 @@ void ow_perfrings_enable(struct ow_perfrings *r, bool enable);
 /* Wait for records, ms at most; -1 and errno if a signal came. */
 int ow_perfrings_poll(struct ow_perfrings *r, int ms);
 
-/* Give all records that there are to take(). */
+/* When a record was made, ns. */
+uint64_t ow_perfrings_time(const struct perf_event_header *h);
+
+/*
+ * Give all records until now to take(), in the order of their times.  One of a loss
+ * comes before all that what was lost may have come before.
+ */
 void ow_perfrings_read(struct ow_perfrings *r,
 		       void (*take)(void *arg,
 				    const struct perf_event_header *h),

@@ -10,6 +10,8 @@
 
 #include "clocks.h"
 #include "error.h"
+#include "grow.h"
+#include "lives.h"
 #include "monotonic.h"
 #include "procfs.h"
 #include "reach.h"
@@ -30,6 +32,7 @@ int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
 	r->stats.frequency = (unsigned int)p->attr.sample_freq;
 	p->attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN;
 	p->attr.exclude_callchain_kernel = !r->options.kernel;
+	ow_clocks_times(&p->attr);
 	p->attr.mmap = p->attr.mmap2 = p->attr.task = p->attr.comm = 1;
 	p->attr.inherit = !r->options.everyone;
 	p->attr.watermark = 1;
@@ -123,6 +126,10 @@ int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
+	if (!ow_grow(&p->added, &p->room_added, p->nr_added + 1,
+		     sizeof(*p->added)))
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	p->added[p->nr_added++] = pid;
 	failed = reach_threads(pid, &tids, &nr, err);
 	return failed ? failed : add_threads(p, tids, nr, err);
 }
@@ -130,11 +137,16 @@ int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err)
 {
 	struct ow_perfsampling *p = r->priv;
+	bool is_new;
+	size_t i;
 
 	(void)err;
 	r->stats.clock = p->attr.type == PERF_TYPE_HARDWARE ? "cycles" :
 							      "cpu-clock";
 	ow_perfrings_enable(&p->rings, true);
+	/* What they did before that was told by nobody. */
+	for (i = 0; i < p->nr_added; i++)
+		ow_images_look(&r->images, p->added[i], &is_new);
 	return 0;
 }
 
@@ -216,10 +228,13 @@ static bool split(const struct perf_event_attr *attr,
 	const uint64_t *end = (const uint64_t *)((const char *)h + h->size);
 	uint64_t nr;
 
-	if (end - at < 2)
+	if (end - at < 3)
 		return false;
+	s->is_user = (h->misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
+		     PERF_RECORD_MISC_USER;
 	s->pid = (uint32_t)*at;
 	s->tid = (uint32_t)(*at++ >> 32);
+	s->time = *at++;
 	nr = *at++;
 	if (nr > (uint64_t)(end - at))
 		return false;
@@ -246,6 +261,26 @@ static void forget_names(struct ow_perfsampling *p)
 	memset(p->names, 0, sizeof(p->names));
 }
 
+static void note_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
+		      const char *comm, size_t size)
+{
+	struct ow_perfname *n = name_place(p, tid);
+
+	*n = (struct ow_perfname){ .pid = pid, .tid = tid };
+	memcpy(n->comm, comm, strnlen(comm, size));
+}
+
+/* A new thread is called as its parent is. */
+static void inherit_name(struct ow_perfsampling *p, const uint32_t *words)
+{
+	const struct ow_perfname from = *name_place(p, words[3]);
+
+	if (from.tid == words[3] && from.pid == words[1])
+		note_name(p, words[0], words[2], from.comm, sizeof(from.comm));
+	else
+		forget_name(p, words[2]);
+}
+
 static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
 		      char *comm)
 {
@@ -263,13 +298,30 @@ static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
 	memcpy(comm, n->comm, sizeof(n->comm));
 }
 
-static struct ow_image *image_of(struct ow_recorder *r, pid_t pid)
+/*
+ * What was mapped when a sample was taken: records are taken in the order of their
+ * times.  Where one was lost, what the process has now is what it had then only if
+ * that was known already.  What exec has mapped isn't what registers are of.
+ */
+static struct ow_image *image_of(struct ow_recorder *r,
+				 const struct ow_perfsample *s)
 {
-	struct ow_image *image = ow_images_of(&r->images, pid), *more = NULL;
+	struct ow_images *im = &r->images;
+	pid_t pid = (pid_t)s->pid;
+	struct ow_image *known = ow_images_at(im, pid, s->time), *now;
+	bool was_there = ow_images_lives(im, pid);
 
-	if (!image || ow_images_user(&r->images, pid)->is_unheeded)
-		more = ow_images_look_again(&r->images, pid);
-	return more ? more : image;
+	if (!s->is_user && ow_images_is_between(im, pid, s->time))
+		return ow_images_at(im, pid, ow_images_user(im, pid)->execed);
+	if (!(s->regs || s->nr_user) ||
+	    !ow_images_is_in_doubt(im, pid, s->time))
+		return known;
+	now = ow_images_look_again(im, pid);
+	if (!was_there) /* or the number was another's */
+		return now;
+	if (known && now != known && !ow_image_is_full(known))
+		ow_images_doubt(im, pid);
+	return ow_images_at(im, pid, s->time);
 }
 
 static void take_sample(struct ow_recorder *r,
@@ -283,7 +335,7 @@ static void take_sample(struct ow_recorder *r,
 
 	if (!split(&p->attr, h, &s) || s.pid == 0)
 		return;
-	image = image_of(r, (pid_t)s.pid);
+	image = image_of(r, &s);
 	if (!image && (s.regs || s.nr_user)) {
 		r->stats.missed++;
 		return;
@@ -305,36 +357,40 @@ static void take_sample(struct ow_recorder *r,
 		r->stats.lost++;
 }
 
+/* Whose life is followed: of all who run a program from its begin, and who are known. */
+static void follow(struct ow_recorder *r, const struct perf_event_header *h)
+{
+	struct ow_life e;
+
+	if (ow_life_read(h, &e) &&
+	    (e.type == PERF_RECORD_COMM ||
+	     ow_images_user(&r->images, ow_life_source(&e))))
+		ow_life_apply(&e, &r->images);
+}
+
 static void take_record(void *arg, const struct perf_event_header *h)
 {
 	struct ow_recorder *r = arg;
 	const uint32_t *words = (const uint32_t *)(h + 1);
 
 	r->stats.bytes_out += h->size;
+	follow(r, h);
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE: take_sample(r, h); break;
-	case PERF_RECORD_MMAP2: /* pid, tid, ... */
-		if (h->misc & PERF_RECORD_MISC_MMAP_DATA)
-			break;
-		ow_images_doubt(&r->images, (pid_t)words[0]);
-		break;
 	case PERF_RECORD_COMM: /* pid, tid, name */
-		forget_name(r->priv, words[1]);
+		note_name(r->priv, words[0], words[1],
+			  (const char *)(words + 2),
+			  sizeof(((struct ow_perfname *)0)->comm) - 1);
 		break;
 	case PERF_RECORD_EXIT: /* pid, ppid, tid, ... */
 		forget_name(r->priv, words[2]);
-		if (words[0] == words[2])
-			ow_images_exit(&r->images, (pid_t)words[0],
-				       ow_now_ns());
 		break;
-	case PERF_RECORD_FORK: /* pid, ppid, tid, ... */
-		forget_name(r->priv, words[2]);
-		if (words[0] != words[1])
-			ow_images_fork(&r->images, (pid_t)words[1],
-				       (pid_t)words[0], ow_now_ns());
+	case PERF_RECORD_FORK: /* pid, ppid, tid, ptid, ... */
+		inherit_name(r->priv, words);
 		break;
 	case PERF_RECORD_LOST: /* id, number */
 		forget_names(r->priv);
+		ow_images_lose(&r->images, ow_perfrings_time(h));
 		r->stats.lost += ((const uint64_t *)words)[1];
 		break;
 	}
@@ -386,5 +442,6 @@ void ow_perfsampling_close(struct ow_recorder *r)
 
 	ow_copywalk_deinit(&p->walks);
 	ow_perfrings_close(&p->rings);
+	free(p->added);
 	free(p);
 }

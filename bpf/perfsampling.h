@@ -13,6 +13,8 @@
 /* A sample's parts, borrowed from its record. */
 struct ow_perfsample {
 	uint32_t pid, tid;
+	uint64_t time;
+	bool is_user;           /* the program ran, not the kernel */
 	const uint64_t *kernel; /* of its call chain: the kernel's part, */
 	size_t nr_kernel;
 	const uint64_t *user; /* and the program's */
@@ -22,7 +24,7 @@ struct ow_perfsample {
 	uint64_t stack_size;
 };
 
-/* A thread's name, from its first sample until the kernel tells of a change. */
+/* A thread's name, as the kernel told it, or as it was at its first sample. */
 struct ow_perfname {
 	uint32_t pid, tid; /* tid 0: none */
 	char comm[16];
@@ -34,6 +36,8 @@ struct ow_perfsampling {
 	struct perf_event_attr attr; /* the engine has filled it before add() */
 	struct ow_copywalk walks;
 	struct ow_perfname names[OW_PERFSAMPLING_NAMES]; /* by tid */
+	pid_t *added; /* processes, by their numbers */
+	size_t nr_added, room_added;
 	/*
 	 * Put the program's frames into walks.packed[first] and further; image
 	 * is NULL for a thread of the kernel's own.  Return their number.

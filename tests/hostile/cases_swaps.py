@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Code that another program's replaces at its address, while one looks at it."""
 
+import collections
+import json
 import os
 import shutil
 import time
 
-from harness import case, check, need
+from harness import case, check, need, need_root
 
 LOOKS = 40
 
@@ -56,3 +58,36 @@ def _(context):
     for threads in ('0', '200'):
         pid = context.start(['swapcode', threads, '100000']).pid
         check_looks(context, pid)
+
+
+def record(context, engine, pids):
+    """The functions that stacks of each process have, and how often."""
+    path = os.path.join(context.tmp, 'profile.json')
+    context.run('record', '-d', '3', '-F', '199', '--engine=' + engine, '-f',
+                'json', '-o', path, '-p', ','.join(map(str, pids)), status=0)
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    names = {pid: collections.Counter() for pid in pids}
+    for stack in profile['stacks']:
+        for name in {profile['frames'][i].get('function')
+                     for i in stack['frames']}:
+            names[stack['pid']][name] += stack['count']
+    return names
+
+
+@case('swaps: recorded while code takes the place of other code', alone=True)
+def _(context):
+    need_root()
+    execs = start_execs(context).pid
+    maps = context.start(['swapcode', '0', '1000000']).pid
+    for engine in ('bpf', 'perf'):
+        names = record(context, engine, (execs, maps))
+        for pid, what, right, wrong in (
+                (execs, 'execs', ('spin',), ('never',)),
+                (maps, 'maps', ('spin_first', 'spin_second'),
+                 ('never_first', 'never_second'))):
+            seen = {name: names[pid][name] for name in right + wrong}
+            check(sum(seen[name] for name in right) >= 20 and
+                  not any(seen[name] for name in wrong),
+                  engine + ', ' + what, seen)
+            context.note('%s, %s: %s' % (engine, what, seen))

@@ -56,6 +56,27 @@ static void test_each_time_has_its_image(void)
 	ow_images_deinit(&im);
 }
 
+/* The vDSO is what exec maps last. */
+static void test_between_programs(void)
+{
+	const struct ow_mapping vdso = { .start = HERE,
+					 .end = HERE + SIZE,
+					 .path = "[vdso]" };
+	struct ow_images im = { 0 };
+
+	CHECK(!ow_images_is_between(&im, PARENT, 5));
+	CHECK(ow_images_exec(&im, PARENT, 10));
+	CHECK(ow_images_is_between(&im, PARENT, 1000));
+	/* There may be none. */
+	CHECK(!ow_images_is_between(&im, PARENT, 1000000000));
+	CHECK(ow_images_map(&im, PARENT, 2000, &vdso));
+	CHECK(ow_images_is_between(&im, PARENT, 3000));
+	CHECK(!ow_images_is_between(&im, PARENT, 1000000));
+	CHECK(ow_images_exec(&im, PARENT, 2000000));
+	CHECK(ow_images_is_between(&im, PARENT, 2100000));
+	ow_images_deinit(&im);
+}
+
 static void test_child_has_what_its_parent_had(void)
 {
 	struct ow_images im = { 0 };
@@ -590,6 +611,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{ "each time has its image", test_each_time_has_its_image },
+		{ "between two programs", test_between_programs },
 		{ "a child has what its parent had",
 		  test_child_has_what_its_parent_had },
 		{ "ends", test_ends },
