@@ -35,7 +35,7 @@ static size_t seize(struct ow_taken *t, size_t first, size_t end)
 
 	for (i = first; i < end; i++)
 		if (is_open(t, i))
-			nr += ow_stop_seize(&t->threads[i].stop, c->pid,
+			nr += ow_stop_seize(&t->threads[i].stop, t->dir, c->pid,
 					    c->threads[i].info.tid);
 	return nr;
 }

@@ -86,6 +86,18 @@ size_t ow_tasks_count(int dir)
 	return fstat(dir, &st) == 0 && st.st_nlink > 2 ? st.st_nlink - 2 : 0;
 }
 
+bool ow_tasks_has(int dir, pid_t tid)
+{
+	char name[16];
+	int failed;
+
+	snprintf(name, sizeof(name), "%d", tid);
+	ow_delegate_enter();
+	failed = faccessat(dir, name, F_OK, 0);
+	ow_delegate_leave();
+	return !failed;
+}
+
 pid_t ow_tasks_other(pid_t pid)
 {
 	_cleanup_(closedirp) DIR *tasks = NULL;

@@ -23,6 +23,12 @@ int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err);
 size_t ow_tasks_count(int dir);
 
 /*
+ * Return true if the folder of a process's threads has that one: a thread that has
+ * ended may leave its id to another process.
+ */
+bool ow_tasks_has(int dir, pid_t tid);
+
+/*
  * A thread of the process but its first one, which the process may have outlived:
  * /proc/TID has the memory and the files then, and /proc/PID nothing.  0: there is
  * none.

@@ -19,8 +19,9 @@
 #include "monotonic.h"
 #include "procfs.h"
 
-#define SPINS  100     /* polls before sleeping between them */
-#define NAP_NS 1000000 /* at most: another thread may get our SIGCHLD */
+#define SPINS     100       /* polls before sleeping between them */
+#define NAP_NS    1000000   /* at most: another thread may get our SIGCHLD */
+#define LET_GO_NS 100000000 /* for another process's thread to stop in */
 
 /* Does Yama's setting forbid what permissions would allow? (Linux, Yama.rst) */
 static bool yama_forbids(void)
@@ -62,25 +63,6 @@ static void explain(struct ow_stop *s, pid_t pid, int os_errno)
 	else
 		ow_fail(&s->why, OW_CODE_FAULT, "stop thread: %s",
 			strerror(os_errno));
-}
-
-bool ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid)
-{
-	long failed;
-
-	memset(s, 0, sizeof(*s));
-	s->tid = tid;
-	/* It waits while a thread executes a file (Linux, cred_guard_mutex). */
-	ow_delegate_enter();
-	failed = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
-	ow_delegate_leave();
-	if (!failed) {
-		s->state = OW_STOP_SEIZED;
-		return true;
-	}
-	s->gone = errno == ESRCH;
-	explain(s, pid, errno);
-	return false;
 }
 
 static void gone(struct ow_stop *s)
@@ -219,4 +201,49 @@ void ow_stop_release(struct ow_stop *s)
 		ptrace(PTRACE_DETACH, s->tid, NULL,
 		       (void *)(uintptr_t)s->signal);
 	s->state = OW_STOP_NONE;
+}
+
+static bool seize(pid_t tid)
+{
+	long failed;
+
+	/* It waits while a thread executes a file (Linux, cred_guard_mutex). */
+	ow_delegate_enter();
+	failed = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
+	ow_delegate_leave();
+	return !failed;
+}
+
+/* Only a thread that has stopped can be let go; one that does not, by our end. */
+static void let_go(struct ow_stop *s)
+{
+	ow_stop_interrupt(s);
+	ow_stop_wait(s, ow_now_ns() + LET_GO_NS);
+	ow_stop_release(s);
+}
+
+static bool fail_gone(struct ow_stop *s)
+{
+	s->gone = true;
+	ow_fail(&s->why, OW_CODE_ABSENT, "thread has exited");
+	return false;
+}
+
+bool ow_stop_seize(struct ow_stop *s, int tasks, pid_t pid, pid_t tid)
+{
+	memset(s, 0, sizeof(*s));
+	s->tid = tid;
+	if (!ow_tasks_has(tasks, tid))
+		return fail_gone(s);
+	if (!seize(tid)) {
+		s->gone = errno == ESRCH;
+		explain(s, pid, errno);
+		return false;
+	}
+	s->state = OW_STOP_SEIZED;
+	/* From now on its number stays its own. */
+	if (ow_tasks_has(tasks, tid))
+		return true;
+	let_go(s);
+	return fail_gone(s);
 }

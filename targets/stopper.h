@@ -29,10 +29,11 @@ struct ow_stop {
 };
 
 /*
- * Take hold of a thread; it goes on running.  Then tell it to stop.  Failure is
- * in s->why, and false.
+ * Take hold of a thread of the process whose folder of threads is open; it goes on
+ * running.  Then tell it to stop.  Failure is in s->why, and false.  A thread of
+ * another process, which has the id by now, is let go at once.
  */
-bool ow_stop_seize(struct ow_stop *s, pid_t pid, pid_t tid);
+bool ow_stop_seize(struct ow_stop *s, int tasks, pid_t pid, pid_t tid);
 void ow_stop_interrupt(struct ow_stop *s);
 
 /*

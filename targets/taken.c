@@ -12,18 +12,20 @@
 
 #include "delegate.h"
 #include "error.h"
+#include "hash.h"
 #include "procfs.h"
 #include "prstatus.h"
 #include "reach.h"
 #include "taskextras.h"
 
-#define USUAL_STACK   ((size_t)6 << 10)  /* copied of most threads' stacks */
-#define DEEP_STACK    ((size_t)16 << 10) /* and of deep ones, */
-#define DEEP_READY    ((size_t)1 << 20)  /* if they are few */
-#define MOST_LOOKS    20                 /* a millisecond apart */
-#define MOST_READY    ((size_t)64 << 20) /* of pages made ready for copies */
-#define MOST_ASKED    16 /* threads whose stacks' mappings are asked for anew */
-#define READ_LIMIT_MS 1000
+#define USUAL_STACK    ((size_t)6 << 10)  /* copied of most threads' stacks */
+#define DEEP_STACK     ((size_t)16 << 10) /* and of deep ones, */
+#define DEEP_READY     ((size_t)1 << 20)  /* if they are few */
+#define MOST_LOOKS     20                 /* a millisecond apart */
+#define MOST_READY     ((size_t)64 << 20) /* of pages made ready for copies */
+#define MOST_ASKED     16 /* threads whose stacks' mappings are asked for anew */
+#define READ_LIMIT_MS  1000
+#define FEWEST_BUCKETS 64
 
 uint64_t ow_taken_read_limit(const struct ow_capture_options *options)
 {
@@ -82,6 +84,7 @@ void ow_taken_free(struct ow_taken *t)
 	ow_stackcopy_free(&t->copy);
 	free(t->copy.regions);
 	free(t->threads);
+	free(t->by_id);
 }
 
 static bool is_asked_for(const struct ow_capture_options *o, pid_t tid)
@@ -96,15 +99,41 @@ static bool is_asked_for(const struct ow_capture_options *o, pid_t tid)
 	return false;
 }
 
-static bool is_listed(const struct ow_taken *t, pid_t tid, size_t *hint)
+/* The bucket that leads to the thread of that id, or is to: it is empty then. */
+static uint32_t *bucket_of(const struct ow_taken *t, pid_t tid)
 {
-	size_t i, n = t->c->nr_threads;
+	size_t mask = t->room_by_id - 1;
+	size_t at = ow_hash_word((uint64_t)tid) & mask;
 
-	/* The kernel lists in order of birth, as we do. */
-	for (i = 0; i < n; i++, *hint = (*hint + 1) % n)
-		if (t->c->threads[*hint].info.tid == tid)
-			return true;
-	return false;
+	while (t->by_id[at] && t->c->threads[t->by_id[at] - 1].info.tid != tid)
+		at = (at + 1) & mask;
+	return &t->by_id[at];
+}
+
+static bool is_listed(const struct ow_taken *t, pid_t tid)
+{
+	return t->room_by_id > 0 && *bucket_of(t, tid) != 0;
+}
+
+/* Half of the buckets are empty, and more. */
+static bool grow_buckets(struct ow_taken *t, size_t room)
+{
+	size_t i, nr = FEWEST_BUCKETS;
+	uint32_t *more;
+
+	while (nr < 2 * room)
+		nr *= 2;
+	if (nr <= t->room_by_id)
+		return true;
+	more = calloc(nr, sizeof(*more));
+	if (!more)
+		return false;
+	free(t->by_id);
+	t->by_id = more;
+	t->room_by_id = nr;
+	for (i = 0; i < t->c->nr_threads; i++)
+		*bucket_of(t, t->c->threads[i].info.tid) = (uint32_t)i + 1;
+	return true;
 }
 
 static int make_room(struct ow_taken *t, size_t room, struct ow_error *err)
@@ -120,7 +149,7 @@ static int make_room(struct ow_taken *t, size_t room, struct ow_error *err)
 	beside = realloc(t->threads, room * sizeof(*t->threads));
 	if (beside)
 		t->threads = beside;
-	if (!threads || !beside)
+	if (!threads || !beside || !grow_buckets(t, room))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	/* Touched now, so that none of it is faulted in later. */
 	memset(c->threads + t->room, 0, (room - t->room) * sizeof(*c->threads));
@@ -139,6 +168,7 @@ static int add_thread(struct ow_taken *t, const struct ow_thread *info,
 		failed = make_room(t, t->room ? 2 * t->room : 16, err);
 	if (failed)
 		return failed;
+	*bucket_of(t, info->tid) = (uint32_t)c->nr_threads + 1;
 	c->threads[c->nr_threads] = (struct ow_capture_thread){ .info = *info };
 	t->threads[c->nr_threads++] = (struct ow_taken_thread){ .region = -1 };
 	return 0;
@@ -173,13 +203,12 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
 {
 	_cleanup_(ow_freep) pid_t *tids = NULL;
 	const char *states = t->options->states;
-	size_t nr, i, hint = 0, before = t->c->nr_threads;
+	size_t nr, i, before = t->c->nr_threads;
 	struct ow_thread info;
 	int failed = list_ids(t, &tids, &nr, err);
 
 	for (i = 0; !failed && i < nr; i++) {
-		if (!is_asked_for(t->options, tids[i]) ||
-		    (before > 0 && is_listed(t, tids[i], &hint)))
+		if (!is_asked_for(t->options, tids[i]) || is_listed(t, tids[i]))
 			continue;
 		info = (struct ow_thread){ .tid = tids[i],
 					   .state = '?',
@@ -214,11 +243,11 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
 	const struct ow_capture_options *o = t->options;
 	struct ow_thread info = { .state = '?',
 				  .syscall_nr = OW_SYSCALL_UNKNOWN };
-	size_t i, hint = 0;
+	size_t i;
 	int failed = 0;
 
 	for (i = 0; o->tids && i < o->nr_tids && !failed; i++) {
-		if (is_listed(t, o->tids[i], &hint))
+		if (is_listed(t, o->tids[i]))
 			continue;
 		info.tid = o->tids[i];
 		failed = add_thread(t, &info, err);

@@ -29,6 +29,8 @@ struct ow_taken {
 	struct ow_mappings maps;
 	struct ow_taken_thread *threads; /* as many as c->threads */
 	size_t room;                     /* of both */
+	uint32_t *by_id; /* room_by_id buckets: a thread's number + 1, or 0 */
+	size_t room_by_id;
 	struct ow_processmem mem;
 	struct ow_stackcopy copy;
 	struct ow_stackplan plan;

@@ -25,6 +25,7 @@ PROGRAMS = {
     'exec of a file of FUSE': ['fusestack', 'exec', '-', 'DIR'],
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],
+    'threads that end soon': ['shortthreads', '2000', '200'],
     'code mapped in a loop': ['mapflood'],
     'code mapped in turns': ['swapcode', '200', '100000'],
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],

@@ -91,3 +91,25 @@ def _(context):
                   not any(seen[name] for name in wrong),
                   engine + ', ' + what, seen)
             context.note('%s, %s: %s' % (engine, what, seen))
+
+
+def user_seconds(context, *command):
+    """What a tool says, and how long it computed."""
+    took = os.path.join(context.tmp, 'took')
+    done = context.run_tool([context.program('measure'), took, context.outwind,
+                             *map(str, command)])
+    with open(took, encoding='ascii') as f:
+        return done, int(f.read().split()[1]) / 1e6
+
+
+@case('swaps: ids of threads that others have by now')
+def _(context):
+    target = context.start(['shortthreads', '4000', '200'])
+    # Processes that may have ids of its threads.
+    context.start(['/bin/sh', '-c', 'while :; do /bin/true; done'], ready=None)
+    for _ in range(3):
+        done, seconds = user_seconds(context, 'stack', '--json', target.pid)
+        threads = json.loads(done.stdout)['threads']
+        names = {t['name'] for t in threads if t.get('frames')}
+        check(names <= {'shortthreads'}, 'threads of others', names)
+        check(seconds < 0.6, 'time', seconds)
