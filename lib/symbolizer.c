@@ -195,6 +195,20 @@ static bool has_ended(struct ow_object *obj, const struct ow_symbol *sym,
 	return fde.start > sym->vaddr && fde.start <= vaddr;
 }
 
+/* Where a function without a name begins, or 0. */
+static uint64_t start_of(struct ow_object *obj, uint64_t vaddr)
+{
+	struct ow_cfi_env env = { .bias = 0 };
+	struct ow_fde fde;
+	uint8_t how;
+
+	return !ow_object_load_cfi(obj, NULL) &&
+			       !ow_cfi_find(&obj->cfi, &env, vaddr, &fde,
+					    &how) ?
+		       fde.start :
+		       0;
+}
+
 /* The function that was linked at vaddr. */
 static bool name_function(struct ow_symbolizer *s, struct tables *t,
 			  uint64_t vaddr, struct ow_name *name)
@@ -349,6 +363,9 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 				lookup - m->base.bias, names);
 	if (nr == 1)
 		name_by_table(s, frame->pc, lookup, name);
+	name = &names[nr - 1];
+	if (!name->function && m && m->object && !m->why.code)
+		name->start = start_of(m->object, lookup - m->base.bias);
 	return nr;
 }
 

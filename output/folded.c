@@ -39,7 +39,7 @@ static void put_function(FILE *out, const char *text)
 }
 
 static void put_unnamed(FILE *out, const struct ow_frame *frame,
-			const char *module)
+			const char *module, uint64_t start)
 {
 	const char *base = module ? strrchr(module, '/') : NULL;
 
@@ -47,8 +47,14 @@ static void put_unnamed(FILE *out, const struct ow_frame *frame,
 		fprintf(out, "%#llx", (unsigned long long)frame->pc);
 		return;
 	}
+	base = base ? base + 1 : module;
+	if (start && *base != '[') {
+		put_name(out, base);
+		fprintf(out, "+%#llx", (unsigned long long)start);
+		return;
+	}
 	putc('[', out);
-	put_name(out, base ? base + 1 : module);
+	put_name(out, base);
 	putc(']', out);
 }
 
@@ -77,14 +83,15 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 		f = &view->frames[i];
 		if (f->nr_names == 0) {
 			putc(';', out);
-			put_unnamed(out, &f->frame, NULL);
+			put_unnamed(out, &f->frame, NULL, 0);
 		}
 		for (k = f->nr_names; k-- > 0;) {
 			putc(';', out);
 			if (f->names[k].function)
 				put_function(out, f->names[k].function);
 			else
-				put_unnamed(out, &f->frame, f->names[k].module);
+				put_unnamed(out, &f->frame, f->names[k].module,
+					    f->names[k].start);
 		}
 	}
 	fputs(" 1\n", out);

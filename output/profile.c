@@ -289,16 +289,20 @@ uint32_t profile_name(struct profile *p, const struct ow_name *name,
 		.line = name->line,
 		.is_inline = name->is_inline,
 		.is_kernel = is_kernel,
+		.has_start = !name->function && name->start,
 	};
 
 	/* What nothing else names is called by its address. */
 	if (!p->is_placeless || (!f.function && !f.module))
 		f.pc = pc;
-	if (p->is_placeless)
+	if (p->is_placeless) {
+		f.module_offset = f.has_start ? name->start : 0;
 		return profile_frame(p, &f);
+	}
 	f.build_id = profile_string(p, name->build_id);
 	f.mapping = mapping;
-	f.offset = name->offset;
+	f.offset = f.has_start ? name->module_offset - name->start :
+				 name->offset;
 	f.module_offset = name->module_offset;
 	return profile_frame(p, &f);
 }

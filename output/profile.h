@@ -38,7 +38,8 @@ struct profile_frame {
 	uint32_t line;
 	uint8_t is_inline; /* into the next one of the stack */
 	uint8_t is_kernel;
-	uint16_t reserved;
+	uint8_t has_start; /* offset is known, though function is not */
+	uint8_t reserved;
 	uint32_t mapping; /* from 1; 0: not known */
 	uint32_t reserved_too;
 	uint64_t pc;
@@ -160,8 +161,8 @@ const char *profile_unit(enum profile_kind kind);
 enum profile_kind profile_kind(const struct profile *p);
 
 /*
- * What a frame is called where only text will do: its function, "[object]" or
- * "[jit]", or its address.  buf holds PROFILE_LABEL bytes, and may be what is returned.
+ * What a frame is called where only text will do: its function; "object+0xVADDR", with
+ * where the function begins; "[object]" or "[jit]"; or its address.  buf holds PROFILE_LABEL bytes, and may be what is returned.
  */
 #define PROFILE_LABEL 300
 const char *profile_label(const struct profile *p,

@@ -13,9 +13,10 @@
  *	l TEXT                              string: what is missing, and why
  *	e
  *
- * FLAGS: 1 inlined, 2 of the kernel.  START, PC and what follows them are
- * hexadecimal.  Version 1 had no mappings, and their number not in frames.
- * Version 3 has lines l; a profile without any is written as version 2.
+ * FLAGS: 1 inlined, 2 of the kernel, 4 without a name, but OFFSET is known.  START, PC
+ * and what follows them are hexadecimal.  Version 1 had no mappings, and their number not in frames.
+ * Version 3 has lines l, and version 4 the flag 4; a profile without either is written
+ * as version 2.
  *
  * Of a TEXT, PROFILE_LONGEST bytes are kept.  More than PROFILE_DEEPEST frames of
  * a stack, or more than MOST_LEFT_OUT lines l, are refused.
@@ -29,7 +30,7 @@
 #include "stackview.h"
 
 #define HEADER  "outwind-profile "
-#define VERSION 3
+#define VERSION 4
 
 #define LINE_PART 4096
 #define MOST_LINE ((size_t)16 << 20)
@@ -56,12 +57,24 @@ static void put_items(FILE *out, const struct profile *p)
 	for (f = p->frames; f < p->frames + p->nr_frames; f++)
 		fprintf(out, "f %u %u %u %u %u %u %u %llx %llx %llx\n",
 			f->function, f->module, f->build_id, f->file, f->line,
-			(f->is_inline ? 1U : 0) | (f->is_kernel ? 2U : 0),
+			(f->is_inline ? 1U : 0) | (f->is_kernel ? 2U : 0) |
+				(f->has_start ? 4U : 0),
 			f->mapping, (unsigned long long)f->pc,
 			(unsigned long long)f->offset,
 			(unsigned long long)f->module_offset);
 	for (i = 0; i < p->nr_left_out; i++)
 		fprintf(out, "l %u\n", p->left_out[i]);
+}
+
+/* The oldest version that has all that is to be written. */
+static int version_of(const struct profile *p)
+{
+	const struct profile_frame *f;
+
+	for (f = p->frames; f < p->frames + p->nr_frames; f++)
+		if (f->has_start)
+			return 4;
+	return p->nr_left_out ? 3 : 2;
 }
 
 static bool write_own(FILE *out, const struct profile *p,
@@ -71,7 +84,7 @@ static bool write_own(FILE *out, const struct profile *p,
 	uint32_t i;
 
 	(void)o;
-	fprintf(out, HEADER "%d\n", p->nr_left_out ? 3 : 2);
+	fprintf(out, HEADER "%d\n", version_of(p));
 	fprintf(out, "t %llu %llu %u %llu %llu %llu\n",
 		(unsigned long long)p->begin_ns,
 		(unsigned long long)p->duration_ns, p->frequency,
@@ -211,9 +224,10 @@ static void read_frame(struct reading *r)
 	f.build_id = string(r);
 	f.file = string(r);
 	f.line = (uint32_t)number(r, 10, UINT32_MAX);
-	flags = number(r, 10, 3);
+	flags = number(r, 10, r->version < 4 ? 3 : 7);
 	f.is_inline = flags & 1;
-	f.is_kernel = flags >> 1;
+	f.is_kernel = flags >> 1 & 1;
+	f.has_start = flags >> 2;
 	f.mapping = mapping(r);
 	f.pc = number(r, 16, UINT64_MAX);
 	f.offset = number(r, 16, UINT64_MAX);

@@ -60,7 +60,11 @@ const char *profile_label(const struct profile *p,
 	base = strrchr(module, '/');
 	base = base ? base + 1 : module;
 	/* A file of a target may be called as what is none, "[vdso]". */
-	snprintf(buf, PROFILE_LABEL, *module == '[' ? "%.255s" : "[%.255s]",
-		 base);
+	if (f->has_start && *base != '[')
+		snprintf(buf, PROFILE_LABEL, "%.255s+%#llx", base,
+			 (unsigned long long)(f->module_offset - f->offset));
+	else
+		snprintf(buf, PROFILE_LABEL,
+			 *module == '[' ? "%.255s" : "[%.255s]", base);
 	return buf;
 }

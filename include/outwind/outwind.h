@@ -339,6 +339,8 @@ struct ow_name {
 	const char *file;       /* with OW_SYMBOLIZER_LINES */
 	unsigned int line;      /* 0: unknown */
 	unsigned int column;
+	uint64_t start; /* without a function's name: the vaddr where the
+			   function begins, by its CFI; 0: unknown */
 };
 
 struct ow_symbolizer *ow_symbolizer_create(struct ow_capture *c,

@@ -150,9 +150,9 @@ def formats_versions(context):
     check(again.startswith(b'outwind-profile 2\n') and b'\nm ' not in again,
           'written again', again[:100])
     with open(path, 'w', encoding='ascii') as f:
-        f.write('outwind-profile 4\ne\n')
+        f.write('outwind-profile 5\ne\n')
     done = context.run('report', path, status=2)
-    check(done.stderr.decode() == 'outwind: %s: a profile of version 4, for a '
+    check(done.stderr.decode() == 'outwind: %s: a profile of version 5, for a '
           'later outwind\n' % path, 'message', done.stderr)
     # Its mappings are guessed by what is loaded where.
     path = write_profile(context, (CPU,), version=1)
@@ -174,6 +174,21 @@ def formats_same(context):
     with open(path, 'rb') as f:
         check(report(context, path, 'outwind')[0].splitlines() ==
               f.read().splitlines(), 'the same')
+
+
+@case('formats: functions without a name are told apart by where they begin')
+def formats_nameless(context):
+    path = os.path.join(context.tmp, 'a.owp')
+    text = ('outwind-profile 4\nt 1 1000000000 99 4 0 0\ns app\ns /usr/lib/libx.so\n'
+            's [vdso]\nf 0 2 0 0 0 4 0 7001234 34 1234\nf 0 2 0 0 0 0 0 7005678 0 5678\n'
+            'f 0 3 0 0 0 4 0 9000010 10 10\nk 1 7 7 1 0 4 0 3 0 1 2\ne\n')
+    with open(path, 'w', encoding='ascii') as f:
+        f.write(text)
+    check(report(context, path, 'folded')[0] ==
+          b'app;[vdso];[libx.so];libx.so+0x1200 4\n', 'folded',
+          report(context, path, 'folded')[0])
+    check(report(context, path, 'outwind')[0].decode() == text, 'the same',
+          report(context, path, 'outwind')[0])
 
 
 @case('formats: JSON has all')

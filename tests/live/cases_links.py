@@ -2,6 +2,7 @@
 """The same chain of calls, compiled, linked and mapped in many ways."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -233,6 +234,10 @@ def _(context):
     target = context.start(['nameless'])
     thread = context.stacks(target.pid)['threads'][0]
     check(names(thread) == [None, '_start'], 'names', names(thread))
+    # It is told from others without a name by where it begins.
+    folded = context.run('stack', '-f', 'folded', target.pid).stdout
+    check(re.fullmatch(rb'nameless;_start;nameless\+0x[0-9a-f]+0 1\n', folded),
+          'folded', folded)
 
 
 @case('assembly: no CFI, and no frame pointers')
