@@ -149,6 +149,32 @@ static void note_silent(struct ow_images *im, struct ow_image_user *user)
 		     "waiting");
 }
 
+/* A look that is given the mappings; or NULL. */
+static struct look *create_look_at(const struct ow_image_user *user,
+				   const struct ow_mapping *list, size_t nr)
+{
+	struct look *l = create_look(user);
+	size_t i;
+
+	if (!l)
+		return NULL;
+	l->has_list = true;
+	l->maps.list = calloc(nr + 1, sizeof(*list));
+	for (i = 0; l->maps.list && i < nr; i++) {
+		l->maps.list[i] = list[i];
+		/* A look that is lost is left with what it has. */
+		l->maps.list[i].path =
+			ow_intern_add(&l->maps.names, list[i].path);
+		if (!l->maps.list[i].path)
+			break;
+		l->maps.nr++;
+	}
+	if (l->maps.list && l->maps.nr == nr)
+		return l;
+	destroy_look(l);
+	return NULL;
+}
+
 /* Have a look taken, which is the caller's then; or NULL, and it is none's. */
 static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 			      struct look *l)
@@ -256,10 +282,11 @@ static struct ow_image *add_full(struct ow_images *im,
 }
 
 /* All that a process has mapped with code in it; NULL if there is nothing. */
-static struct ow_bpf_range *
-list_ranges(struct ow_images *im, struct ow_image_user *user, uint32_t *nr_ret)
+static struct ow_bpf_range *list_ranges(struct ow_images *im,
+					struct ow_image_user *user,
+					struct look *new, uint32_t *nr_ret)
 {
-	struct look *l = have_look(im, user, create_look(user));
+	struct look *l = have_look(im, user, new);
 	struct ow_bpf_range *list = NULL;
 	const struct ow_mapping *maps;
 	struct ow_bpf_range *r;
@@ -342,7 +369,10 @@ static bool note_look(struct ow_images *im, struct ow_image_user *user,
 	return ow_imageusers_note(im, user, &c);
 }
 
-struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
+/* ow_images_look(), or if maps isn't NULL ow_images_show(). */
+static struct ow_image *look(struct ow_images *im, pid_t pid,
+			     const struct ow_mapping *maps, size_t nr_maps,
+			     bool *is_new)
 {
 	struct ow_image_user *user = ow_images_user(im, pid);
 	uint64_t as_of = ow_now_ns();
@@ -357,7 +387,10 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 		user = ow_imageusers_add(im, pid, user ? as_of : 0);
 	if (!user)
 		return NULL;
-	ranges = list_ranges(im, user, &nr);
+	ranges = list_ranges(im, user,
+			     maps ? create_look_at(user, maps, nr_maps) :
+				    create_look(user),
+			     &nr);
 	if (user->looked_until < as_of)
 		user->looked_until = as_of;
 	user->looked_until += REST_PART * (ow_now_ns() - as_of);
@@ -374,6 +407,19 @@ struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
 		return NULL;
 	*is_new = image != before;
 	return image;
+}
+
+struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new)
+{
+	return look(im, pid, NULL, 0, is_new);
+}
+
+struct ow_image *ow_images_show(struct ow_images *im, pid_t pid,
+				const struct ow_mapping *list, size_t nr)
+{
+	bool is_new;
+
+	return look(im, pid, list, nr, &is_new);
 }
 
 struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)

@@ -141,6 +141,13 @@ bool ow_images_must_end(const struct ow_images *im);
 struct ow_image *ow_images_look(struct ow_images *im, pid_t pid, bool *is_new);
 
 /*
+ * Note what a process was seen to have mapped with code in it: nr mappings in address
+ * order.  Return as ow_images_look() does.
+ */
+struct ow_image *ow_images_show(struct ow_images *im, pid_t pid,
+				const struct ow_mapping *list, size_t nr);
+
+/*
  * Look at a process that a sample finds changed: not for more than a part of the time,
  * however often it changes.  NULL: there is nothing, or it isn't looked at now.
  */

@@ -90,6 +90,44 @@ static void count_thread(struct ow_recorder *r, struct ow_capture *c, size_t i,
 		r->stats.lost++;
 }
 
+static struct ow_mapping mapping_of(const struct ow_range *range)
+{
+	const struct ow_capture_module *m =
+		(const struct ow_capture_module *)range->module;
+	struct ow_mapping ret = {
+		.start = range->start,
+		.end = range->end,
+		.executable = true,
+		.path = "",
+	};
+
+	if (m) {
+		ret.off = m->off;
+		ret.dev = m->dev;
+		ret.inode = m->inode;
+		ret.deleted = m->deleted;
+		ret.path = m->path;
+	}
+	return ret;
+}
+
+/* What the process had mapped while it was stopped: it may have more by now, or less. */
+static struct ow_image *show_image(struct ow_recorder *r,
+				   const struct ow_capture *c)
+{
+	size_t nr = c->target.map.nr, i;
+	struct ow_mapping *list = calloc(nr + 1, sizeof(*list));
+	struct ow_image *image;
+
+	if (!list)
+		return NULL;
+	for (i = 0; i < nr; i++)
+		list[i] = mapping_of(&c->ranges[i]);
+	image = ow_images_show(&r->images, c->pid, list, nr);
+	free(list);
+	return image;
+}
+
 static void sample(struct ow_recorder *r, pid_t pid)
 {
 	static const struct ow_capture_options options = {
@@ -98,14 +136,13 @@ static void sample(struct ow_recorder *r, pid_t pid)
 	};
 	struct ow_image *image;
 	struct ow_capture *c;
-	bool is_new;
 	size_t i;
 
 	c = ow_capture_process(pid, &options, NULL);
 	if (!c)
 		return;
 	if (ow_capture_nr_threads(c)) {
-		image = ow_images_look(&r->images, pid, &is_new);
+		image = show_image(r, c);
 		for (i = 0; image && i < ow_capture_nr_threads(c); i++)
 			count_thread(r, c, i, image->id);
 	}

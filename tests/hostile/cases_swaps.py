@@ -80,7 +80,7 @@ def _(context):
     need_root()
     execs = start_execs(context).pid
     maps = context.start(['swapcode', '0', '1000000']).pid
-    for engine in ('bpf', 'perf'):
+    for engine in ('bpf', 'perf', 'ptrace'):
         names = record(context, engine, (execs, maps))
         for pid, what, right, wrong in (
                 (execs, 'execs', ('spin',), ('never',)),

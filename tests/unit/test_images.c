@@ -242,6 +242,32 @@ static void test_look_at_who_has_ended(void)
 	end(&im);
 }
 
+/* What was shown counts, whatever the process has now. */
+static void test_show(void)
+{
+	const uint64_t own = (uint64_t)(uintptr_t)test_show;
+	struct ow_sampledobjects objects;
+	const struct ow_image *image;
+	struct ow_mappings maps;
+	struct ow_images im;
+	bool is_new;
+
+	CHECK(begin(&im, &objects));
+	image = ow_images_show(&im, getpid(), code(HERE), 1);
+	CHECK(image && image->nr == 1 && ow_image_range(image, HERE));
+	CHECK(ow_images_show(&im, getpid(), code(HERE), 1) == image);
+	image = ow_images_look(&im, getpid(), &is_new);
+	CHECK(image && is_new && !ow_image_range(image, HERE));
+	CHECK(ow_mappings_read_code(getpid(), &maps, NULL) == 0);
+	CHECK(ow_images_show(&im, getpid(), maps.list, maps.nr) == image);
+	CHECK(image && ow_image_range(image, own)->object > 0);
+	image = ow_images_show(&im, getpid(), code(THERE), 1);
+	CHECK(image && !ow_image_range(image, own));
+	CHECK(ow_image_range(image, THERE));
+	ow_mappings_free(&maps);
+	end(&im);
+}
+
 static void *stay(void *arg)
 {
 	for (;;)
@@ -620,6 +646,7 @@ int main(void)
 		{ "a change and back, before a look",
 		  test_change_and_back_before_a_look },
 		{ "a look at who has ended", test_look_at_who_has_ended },
+		{ "what a stop has shown", test_show },
 		{ "the first thread ends", test_first_thread_ends },
 		{ "a look where the first thread has ended",
 		  test_look_without_first_thread },
