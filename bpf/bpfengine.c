@@ -17,6 +17,7 @@
 
 #define HALF_FULL 32768     /* of the kernel's counts: time to empty them */
 #define TICK_NS   100000000 /* of the tables' time */
+#define HASTE_NS  300000000 /* after a signal: for all that has come */
 #define LOOK_MS   200       /* so often at what doesn't say that it is there */
 
 static int engine_open(struct ow_recorder *r, struct ow_error *err)
@@ -126,9 +127,16 @@ static void engine_stop(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
 
+	uint64_t now, asked = 0;
+
 	ow_bpfload_detach(e);
-	while (ow_bpfevents_take(r, TICK_NS) && !ow_images_must_end(&r->images))
-		;
+	while (ow_bpfevents_take(r, TICK_NS) &&
+	       !ow_images_must_end(&r->images)) {
+		now = ow_now_ns();
+		if (!asked && r->options.asked && *r->options.asked)
+			asked = now;
+		e->is_hasty = asked && now - asked > HASTE_NS;
+	}
 	ow_bpftables_stop(&e->tables);
 	e->ended = ow_now_ns();
 }

@@ -232,6 +232,8 @@ static int take_event(void *arg, void *bytes, size_t size)
 		return 0;
 	if (n->type == OW_BPF_EVENT_STACK)
 		take_stack(r, bytes, size);
+	else if (e->is_hasty)
+		e->lost += n->type == OW_BPF_EVENT_COPY || has_time(n->type);
 	else if (n->type == OW_BPF_EVENT_ENTER)
 		take_call(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_LEAVE ||

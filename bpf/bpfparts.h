@@ -35,6 +35,7 @@ struct ow_bpfengine {
 	uint64_t nr_taken;  /* events, ever */
 	uint64_t nr_stacks; /* that came since counts were emptied */
 	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
+	bool is_hasty;  /* what isn't a stack is lost: there is no time */
 	uint64_t fence; /* CLOCK_MONOTONIC: nor one from after it; or 0 */
 	uint64_t collected_by; /* CLOCK_MONOTONIC: counts that come with events */
 	uint64_t lost;         /* counts of stacks that weren't taken in time */

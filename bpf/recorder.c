@@ -303,6 +303,8 @@ static int drain(struct draining *d, struct ow_error *err)
 	if (!r->ops->keep || r->ops->keep(r))
 		ow_samplestore_drop(&r->store, unclaim, r);
 	r->full_at = 2 * r->store.nr > MANY ? 2 * r->store.nr : MANY;
+	if (r->full_at > MOST)
+		r->full_at = MOST;
 	return failed;
 }
 

@@ -62,6 +62,8 @@ bool syscallbegun_add(struct syscallsbegun *s,
 		return false;
 	b->call = *call;
 	b->call.text = NULL;
+	b->call.stack = NULL; /* it isn't kept */
+	b->site = NULL;
 	syscallbegun_set_text(b, call);
 	b->is_open = true;
 	return true;

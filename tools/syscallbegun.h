@@ -5,9 +5,12 @@
 
 #include <outwind/record.h>
 
+struct syscallsite;
+
 struct syscall_begun {
 	bool is_open;                    /* it hasn't ended yet */
 	struct ow_recorded_syscall call; /* but for its text: */
+	struct syscallsite *site;        /* or NULL; its holder sees to it */
 	char *text;                      /* of its size, and a NUL; or NULL */
 };
 

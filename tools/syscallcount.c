@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "syscallcount.h"
 
+#include <outwind/outwind.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
+#include "hash.h"
 #include "stackview.h"
 #include "syscallline.h"
+#include "syscallsite.h"
+
+#define FEWEST      1024
+#define MOST        65536 /* counts */
+#define MEMORY_PART 8     /* of all that a run may take */
 
 static int text_order(const char *a, const char *b)
 {
@@ -23,48 +29,82 @@ static int site_order(const struct syscall_count *a,
 	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
 }
 
-/* Room for one more at place i; NULL when out of memory. */
-static struct syscall_count *insert(struct syscallcounts *s, size_t i,
-				    const struct syscall_count *like)
+static bool is_free(const struct syscall_count *c)
 {
-	struct syscall_count *more;
+	return c->calls == 0;
+}
 
-	if (!ow_grow(&s->all, &s->room, s->nr + 1, sizeof(*s->all)))
-		return NULL;
-	more = &s->all[i];
-	memmove(more + 1, more, (s->nr++ - i) * sizeof(*more));
-	*more = (struct syscall_count){
+static struct syscall_count *slot_of(const struct syscallcounts *s,
+				     const struct syscall_count *like)
+{
+	struct syscall_count *c;
+	size_t i;
+
+	for (i = like->hash & (s->room - 1);; i = (i + 1) & (s->room - 1)) {
+		c = &s->all[i];
+		if (is_free(c) ||
+		    (c->hash == like->hash && site_order(c, like) == 0))
+			return c;
+	}
+}
+
+static bool grow(struct syscallcounts *s)
+{
+	struct syscallcounts more = *s;
+	size_t i;
+
+	more.room = s->room ? 2 * s->room : FEWEST;
+	more.all = calloc(more.room, sizeof(*more.all));
+	if (!more.all)
+		return false;
+	for (i = 0; i < s->room; i++)
+		if (!is_free(&s->all[i]))
+			*slot_of(&more, &s->all[i]) = s->all[i];
+	free(s->all);
+	*s = more;
+	return true;
+}
+
+/* Have one more at its slot; false if there is no room. */
+static bool add(struct syscallcounts *s, struct syscall_count *slot,
+		const struct syscall_count *like)
+{
+	size_t bytes = (like->where ? strlen(like->where) + 1 : 0) +
+		       (like->stack ? strlen(like->stack) + 1 : 0);
+
+	if (s->nr >= MOST ||
+	    s->bytes + bytes > ow_get_memory_limit() / MEMORY_PART)
+		return false;
+	*slot = (struct syscall_count){
+		.hash = like->hash,
 		.nr = like->nr,
 		.where = like->where ? strdup(like->where) : NULL,
 		.stack = like->stack ? strdup(like->stack) : NULL,
 	};
-	return more;
+	s->nr++;
+	s->bytes += bytes;
+	return true;
 }
 
-void syscallcount_add(struct syscallcounts *s, int nr, const char *where,
-		      const char *stack, uint64_t ns, bool failed)
+void syscallcount_add(struct syscallcounts *s, int nr,
+		      const struct syscallsite *site, uint64_t ns, bool failed)
 {
-	const struct syscall_count like = { .nr = nr,
-					    .where = (char *)where,
-					    .stack = (char *)stack };
-	size_t low = 0, high = s->nr, mid;
-	struct syscall_count *site;
+	const uint64_t words[] = { (uint64_t)nr, site ? site->names_hash : 0 };
+	const struct syscall_count like = {
+		.hash = ow_hash(words, sizeof(words)),
+		.nr = nr,
+		.where = site ? site->function : NULL,
+		.stack = site ? site->stack : NULL,
+	};
+	struct syscall_count *c = &s->others;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (site_order(&s->all[mid], &like) < 0)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	site = low < s->nr ? &s->all[low] : NULL;
-	if (!site || site_order(site, &like))
-		site = insert(s, low, &like);
-	if (!site)
-		return;
-	site->calls++;
-	site->errors += failed;
-	site->ns += ns;
+	if (2 * (s->nr + 1) <= s->room || grow(s))
+		c = slot_of(s, &like);
+	if (c != &s->others && is_free(c) && !add(s, c, &like))
+		c = &s->others;
+	c->calls++;
+	c->errors += failed;
+	c->ns += ns;
 }
 
 static int by_time(const void *a, const void *b)
@@ -90,6 +130,7 @@ static void add_up(const struct syscallcounts *s, struct syscall_count *sum)
 {
 	size_t i;
 
+	*sum = s->others;
 	for (i = 0; i < s->nr; i++) {
 		sum->calls += s->all[i].calls;
 		sum->errors += s->all[i].errors;
@@ -97,15 +138,28 @@ static void add_up(const struct syscallcounts *s, struct syscall_count *sum)
 	}
 }
 
+/* In order of time, instead of by hash. */
+static void sort(struct syscallcounts *s)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < s->room; i++)
+		if (!is_free(&s->all[i]))
+			s->all[nr++] = s->all[i];
+	for (i = nr; i < s->room; i++)
+		s->all[i] = (struct syscall_count){ 0 };
+	if (nr)
+		qsort(s->all, nr, sizeof(*s->all), by_time);
+}
+
 void syscallcount_print(struct syscallcounts *s, FILE *out)
 {
-	struct syscall_count sum = { 0 };
+	struct syscall_count sum;
 	const struct syscall_count *site;
 	size_t i;
 	int size;
 
-	if (s->nr)
-		qsort(s->all, s->nr, sizeof(*s->all), by_time);
+	sort(s);
 	add_up(s, &sum);
 	fputs("% time     seconds  usecs/call      calls     errors  "
 	      "system call          made by\n",
@@ -120,6 +174,10 @@ void syscallcount_print(struct syscallcounts *s, FILE *out)
 		/* What the stack has was made clean. */
 		fputs(site->stack ? site->stack : "", out);
 	}
+	if (s->others.calls) {
+		print_row(out, &s->others, sum.ns);
+		fprintf(out, "%-20s [too many different call sites]\n", "any");
+	}
 	print_row(out, &sum, sum.ns);
 	fputs("total\n", out);
 }
@@ -128,7 +186,7 @@ void syscallcounts_deinit(struct syscallcounts *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->nr; i++) {
+	for (i = 0; i < s->room; i++) {
 		free(s->all[i].where);
 		free(s->all[i].stack);
 	}

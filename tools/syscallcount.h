@@ -7,21 +7,30 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct syscallsite;
+
 struct syscall_count {
+	uint64_t hash; /* of what follows, up to stack */
 	int nr;
 	char *where; /* function, or NULL: not known */
 	char *stack; /* or NULL: not told apart by it */
 	uint64_t calls, errors, ns;
 };
 
-/* All zero is empty. */
+/*
+ * All zero is empty.  A program can make calls from ever new places: there is a limit,
+ * and what has no room is counted together.
+ */
 struct syscallcounts {
-	struct syscall_count *all; /* sorted, by where, stack and then nr */
+	struct syscall_count *all; /* hashed, at most half full */
 	size_t nr, room;
+	size_t bytes; /* of texts */
+	struct syscall_count others;
 };
 
-void syscallcount_add(struct syscallcounts *s, int nr, const char *where,
-		      const char *stack, uint64_t ns, bool failed);
+/* site: where it was made, or NULL. */
+void syscallcount_add(struct syscallcounts *s, int nr,
+		      const struct syscallsite *site, uint64_t ns, bool failed);
 
 /* A table, by time, with sums. */
 void syscallcount_print(struct syscallcounts *s, FILE *out);

@@ -8,6 +8,9 @@
 #include "hash.h"
 #include "stackview.h"
 
+#define MOST        ((size_t)16384) /* sites */
+#define MEMORY_PART 8               /* of all that a run may take */
+
 /* Names of the frame that stands for the call. */
 static void name_site(struct ow_recorder *r, const struct ow_recorded *s,
 		      struct ow_name *name)
@@ -68,14 +71,14 @@ static void put_stack(FILE *out, struct ow_recorder *r,
 		fprintf(out, " > [%s]\n", ow_end_text(s->end));
 }
 
-/* Give the names to a site that has none yet. */
+/* Give its names to a site. */
 static void fill(struct syscallsites *s, struct syscallsite *site)
 {
 	struct ow_name name = { 0 };
 	size_t size;
 	FILE *out;
 
-	name_site(s->recorder, site->is, &name);
+	name_site(s->recorder, &site->is, &name);
 	if (name.function || name.module)
 		site->function =
 			strdup(name.function ? name.function : name.module);
@@ -86,7 +89,7 @@ static void fill(struct syscallsites *s, struct syscallsite *site)
 	}
 	out = s->stacks ? open_memstream(&site->stack, &size) : NULL;
 	if (out) {
-		put_stack(out, s->recorder, site->is);
+		put_stack(out, s->recorder, &site->is);
 		fclose(out);
 	}
 }
@@ -101,69 +104,166 @@ static uint64_t hash_of(const struct ow_recorded *is)
 
 static bool is_same(const struct ow_recorded *a, const struct ow_recorded *b)
 {
-	return a == b ||
-	       (a->image == b->image && a->end == b->end && a->nr == b->nr &&
-		a->nr_kernel == b->nr_kernel &&
-		memcmp(a->packed, b->packed, 8 * (a->nr + a->nr_kernel)) == 0);
+	return a->image == b->image && a->end == b->end && a->nr == b->nr &&
+	       a->nr_kernel == b->nr_kernel &&
+	       memcmp(a->packed, b->packed, 8 * (a->nr + a->nr_kernel)) == 0;
 }
 
-static struct syscallsite *slot_of(const struct syscallsites *s, uint64_t hash,
-				   const struct ow_recorded *is)
+static struct syscallsite **slot_of(const struct syscallsites *s, uint64_t hash,
+				    const struct ow_recorded *is)
 {
 	size_t i;
 
 	for (i = hash & (s->room - 1);; i = (i + 1) & (s->room - 1))
-		if (!s->all[i].is ||
-		    (s->all[i].hash == hash && is_same(s->all[i].is, is)))
+		if (!s->all[i] ||
+		    (s->all[i]->hash == hash && is_same(&s->all[i]->is, is)))
 			return &s->all[i];
 }
 
-static bool grow(struct syscallsites *s)
+static size_t text_size(const char *text)
 {
-	struct syscallsites more = *s;
-	size_t i;
-
-	more.room = s->room ? 2 * s->room : 1024;
-	more.all = calloc(more.room, sizeof(*more.all));
-	if (!more.all)
-		return false;
-	for (i = 0; i < s->room; i++)
-		if (s->all[i].is)
-			*slot_of(&more, s->all[i].hash, s->all[i].is) =
-				s->all[i];
-	free(s->all);
-	*s = more;
-	return true;
+	return text ? strlen(text) + 1 : 0;
 }
 
-const struct syscallsite *syscallsite_of(struct syscallsites *s,
-					 const struct ow_recorded *is)
+/* A site with a copy of the stack; NULL when out of memory. */
+static struct syscallsite *make(struct syscallsites *s, uint64_t hash,
+				const struct ow_recorded *is)
+{
+	size_t size = 8 * (is->nr_kernel + is->nr);
+	struct syscallsite *site = calloc(1, sizeof(*site) + size);
+	uint64_t words[2] = { 0 };
+
+	if (!site)
+		return NULL;
+	memcpy(site + 1, is->packed, size);
+	site->hash = hash;
+	site->is = *is;
+	site->is.packed = (const uint64_t *)(site + 1);
+	fill(s, site);
+	if (site->function)
+		words[0] = ow_hash(site->function, strlen(site->function));
+	if (site->stack)
+		words[1] = ow_hash(site->stack, strlen(site->stack));
+	site->names_hash = ow_hash(words, sizeof(words));
+	site->bytes = sizeof(*site) + size + text_size(site->function) +
+		      text_size(site->place) + text_size(site->stack);
+	return site;
+}
+
+static void discard(struct syscallsite *site)
+{
+	free(site->function);
+	free(site->place);
+	free(site->stack);
+	free(site);
+}
+
+/* Keep what is held, and of the others those that were used lately, if any. */
+static void thin(struct syscallsites *s, bool keep_used)
+{
+	struct syscallsite **old = s->all, *site;
+	size_t room = s->room, i;
+
+	s->all = calloc(room, sizeof(*s->all));
+	if (!s->all) {
+		s->all = old;
+		return;
+	}
+	s->nr = 0;
+	for (i = 0; i < room; i++) {
+		site = old[i];
+		if (!site)
+			continue;
+		if (site->users || (keep_used && site->is_used)) {
+			site->is_used = false;
+			*slot_of(s, site->hash, &site->is) = site;
+			s->nr++;
+			continue;
+		}
+		s->bytes -= site->bytes;
+		discard(site);
+	}
+	free(old);
+}
+
+/* Have some go, at least half of all; false if most of them are held. */
+static bool make_room(struct syscallsites *s)
+{
+	size_t before = s->nr;
+
+	if (2 * s->nr_held > s->nr || !s->nr)
+		return false;
+	thin(s, true);
+	if (2 * s->nr > before)
+		thin(s, false);
+	return s->nr < before;
+}
+
+static bool have_slots(struct syscallsites *s)
+{
+	if (!s->all) {
+		s->all = calloc(2 * MOST, sizeof(*s->all));
+		s->room = s->all ? 2 * MOST : 0;
+	}
+	return s->all && (s->nr < MOST || make_room(s));
+}
+
+static bool fits(const struct syscallsites *s, size_t bytes)
+{
+	return s->bytes + bytes <= ow_get_memory_limit() / MEMORY_PART;
+}
+
+/* Add one that isn't there. */
+static struct syscallsite *add(struct syscallsites *s, uint64_t hash,
+			       const struct ow_recorded *is)
+{
+	struct syscallsite *site = have_slots(s) ? make(s, hash, is) : NULL;
+
+	if (site && !fits(s, site->bytes) &&
+	    !(make_room(s) && fits(s, site->bytes))) {
+		discard(site);
+		return NULL;
+	}
+	if (site) {
+		*slot_of(s, hash, is) = site;
+		s->nr++;
+		s->bytes += site->bytes;
+	}
+	return site;
+}
+
+struct syscallsite *syscallsite_hold(struct syscallsites *s,
+				     const struct ow_recorded *is)
 {
 	struct syscallsite *site;
 	uint64_t hash;
 
-	if (!is || is->nr == 0 || (2 * s->nr >= s->room && !grow(s)))
+	if (!is || is->nr == 0)
 		return NULL;
 	hash = hash_of(is);
-	site = slot_of(s, hash, is);
-	if (!site->is) {
-		site->hash = hash;
-		site->is = is;
-		s->nr++;
-		fill(s, site);
+	site = s->room ? *slot_of(s, hash, is) : NULL;
+	if (!site)
+		site = add(s, hash, is);
+	if (site) {
+		site->is_used = true;
+		s->nr_held += site->users++ == 0;
 	}
 	return site;
+}
+
+void syscallsite_release(struct syscallsites *s, struct syscallsite *site)
+{
+	if (site)
+		s->nr_held -= --site->users == 0;
 }
 
 void syscallsites_deinit(struct syscallsites *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->room; i++) {
-		free(s->all[i].function);
-		free(s->all[i].place);
-		free(s->all[i].stack);
-	}
+	for (i = 0; i < s->room; i++)
+		if (s->all[i])
+			discard(s->all[i]);
 	free(s->all);
 	*s = (struct syscallsites){ 0 };
 }

@@ -7,7 +7,11 @@
 
 struct syscallsite {
 	uint64_t hash;
-	const struct ow_recorded *is; /* the first such stack */
+	uint64_t names_hash;   /* of function and stack */
+	struct ow_recorded is; /* the first such stack; its frames are its own */
+	size_t bytes;
+	unsigned int users; /* that hold it */
+	bool is_used;       /* since sites went the last time */
 	/* Who called: the first frame outside of the object with the call's
 	   instruction, or else the innermost one. */
 	char *function; /* or object; NULL: not known */
@@ -15,20 +19,28 @@ struct syscallsite {
 	char *stack;    /* lines; NULL: none were asked for */
 };
 
-/* All zero is empty; recorder and stacks are to be set. */
+/*
+ * All zero is empty; recorder and stacks are to be set.  A program can make calls from
+ * ever new places: where there are many, those that came the longest ago go.
+ */
 struct syscallsites {
 	struct ow_recorder *recorder;
 	bool stacks; /* are to have names, too */
-	struct syscallsite *all;
+	struct syscallsite **all;
 	size_t nr, room; /* a power of two */
+	size_t nr_held;
+	size_t bytes; /* of all */
 };
 
 /*
- * Where a call with that stack was made; NULL if it has no frames, or when out
- * of memory.  It is valid until the next one is looked for.
+ * Where a call with that stack was made; NULL if it has no frames, or where there is
+ * no memory for it.  It is the caller's until syscallsite_release().
  */
-const struct syscallsite *syscallsite_of(struct syscallsites *s,
-					 const struct ow_recorded *is);
+struct syscallsite *syscallsite_hold(struct syscallsites *s,
+				     const struct ow_recorded *is);
+
+/* site may be NULL. */
+void syscallsite_release(struct syscallsites *s, struct syscallsite *site);
 
 void syscallsites_deinit(struct syscallsites *s);
 

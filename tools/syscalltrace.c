@@ -2,9 +2,12 @@
 #include "syscalltrace.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "alive.h"
 #include "clockns.h"
@@ -19,19 +22,63 @@
 
 #define TICK_MS 20 /* between two looks at whether it is over */
 #define BUFFER  ((size_t)1 << 18)
+#define GRACE   300000000 /* ns that a reader has after a signal */
 
 /* What is under way. */
 struct tracing {
 	const struct syscall_request *request;
 	struct ow_recorder *recorder;
-	FILE *out;
-	int why; /* errno of what couldn't be written, or 0 */
+	FILE *file;     /* what is written to, */
+	FILE *out;      /* by this */
+	uint64_t asked; /* CLOCK_MONOTONIC: when the end was, first seen; or 0 */
+	int why;        /* errno of what couldn't be written, or 0 */
 	struct command command;
 	pid_t starting; /* the command, until its program is executed; or 0 */
 	struct syscallsbegun begun;
 	struct syscallsites sites;
 	struct syscallcounts counts;
 };
+
+/*
+ * Wait until the file takes PIPE_BUF bytes at once; false if the end was asked for
+ * and nobody reads.
+ */
+static bool await_reader(struct tracing *t)
+{
+	struct pollfd p = { .fd = fileno(t->file), .events = POLLOUT };
+	uint64_t now;
+
+	while (poll(&p, 1, TICK_MS) <= 0) {
+		if (!interrupt_came())
+			continue;
+		now = clock_ns(CLOCK_MONOTONIC);
+		if (!t->asked)
+			t->asked = now;
+		if (now - t->asked > GRACE)
+			return false;
+	}
+	return true;
+}
+
+static ssize_t write_lines(void *cookie, const char *bytes, size_t size)
+{
+	struct tracing *t = cookie;
+	size_t done = 0, most;
+	ssize_t n;
+
+	while (done < size) {
+		if (!await_reader(t)) {
+			errno = EINTR;
+			break;
+		}
+		most = size - done < PIPE_BUF ? size - done : PIPE_BUF;
+		n = write(fileno(t->file), bytes + done, most);
+		if (n < 0 && errno != EINTR && errno != EAGAIN)
+			break;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)done;
+}
 
 /* Behind whatever writes: later calls have errors of their own. */
 static void note_failure(struct tracing *t)
@@ -44,23 +91,21 @@ static void note_failure(struct tracing *t)
 static void finish(struct tracing *t, struct syscall_begun *b,
 		   const struct ow_recorded_syscall *end)
 {
-	const struct syscallsite *site;
+	struct syscallsite *site = b->site;
 
 	b->is_open = false;
+	b->site = NULL;
+	syscallsite_release(&t->sites, site);
 	if (b->call.pid == t->starting) {
 		/* What starts it is no call of the command. */
 		if (!end || end->result || !syscallbegun_is_exec(end->nr))
 			return;
-		b->call.stack = NULL;
 		t->starting = 0;
 	}
-	if (!syscallset_has(&t->request->set, b->call.nr))
+	if (t->why || !syscallset_has(&t->request->set, b->call.nr))
 		return;
-	site = syscallsite_of(&t->sites, b->call.stack);
 	if (t->request->summary) {
-		syscallcount_add(&t->counts, b->call.nr,
-				 site ? site->function : NULL,
-				 site ? site->stack : NULL,
+		syscallcount_add(&t->counts, b->call.nr, site,
 				 end ? end->time - b->call.time : 0,
 				 end && syscallline_is_error(end->result));
 		return;
@@ -78,6 +123,10 @@ static void begin(struct tracing *t, const struct ow_recorded_syscall *s)
 		finish(t, b, NULL);
 	if (!syscallbegun_add(&t->begun, s))
 		return;
+	/* The recorder doesn't keep its stack until the call ends. */
+	if (syscallset_has(&t->request->set, s->nr) && s->pid != t->starting)
+		syscallbegun_find(&t->begun, s->tid)->site =
+			syscallsite_hold(&t->sites, s->stack);
 	if (shape && shape->result[0] == '?')
 		finish(t, syscallbegun_find(&t->begun, s->tid), NULL);
 }
@@ -128,6 +177,13 @@ static bool goes_on(struct tracing *t, uint64_t since)
 				is_any_alive(q->pids, q->options.nr_pids);
 }
 
+/* Each has been told of when it was made. */
+static void ignore(void *arg, const struct ow_recorded *s)
+{
+	(void)arg;
+	(void)s;
+}
+
 /* Return 0 or what err says. */
 static int follow(struct tracing *t, struct ow_error *err)
 {
@@ -136,6 +192,10 @@ static int follow(struct tracing *t, struct ow_error *err)
 
 	while (!failed && goes_on(t, since)) {
 		failed = ow_recorder_wait(t->recorder, TICK_MS, err);
+		if (!failed && !interrupt_came() &&
+		    ow_recorder_is_full(t->recorder))
+			failed = ow_recorder_drain(t->recorder, ignore, NULL,
+						   err);
 		flush(t);
 	}
 	return failed;
@@ -153,6 +213,8 @@ static int conclude(struct tracing *t)
 	if (t->request->summary)
 		syscallcount_print(&t->counts, t->out);
 	flush(t);
+	if (t->why == EINTR)
+		return EXIT_SOME; /* nor need anybody read what is said */
 	ow_recorder_stats(t->recorder, &s);
 	if (s.lost)
 		complain("%llu system calls or results of them lost",
@@ -191,13 +253,19 @@ static bool open_output(struct tracing *t)
 {
 	const struct syscall_request *q = t->request;
 
-	t->out = q->path    ? ownfile_create(q->path) :
-		 q->summary ? stdout :
-			      stderr;
-	if (!t->out)
+	t->file = q->path    ? ownfile_create(q->path) :
+		  q->summary ? stdout :
+			       stderr;
+	if (!t->file) {
 		complain("open %s: %s", q->path, strerror(errno));
-	else if (t->out != stdout)
+		return false;
+	}
+	t->out = fopencookie(t, "w",
+			     (cookie_io_functions_t){ .write = write_lines });
+	if (t->out)
 		setvbuf(t->out, NULL, _IOFBF, BUFFER);
+	else
+		complain("out of memory");
 	return t->out;
 }
 
@@ -207,13 +275,12 @@ static int close_output(struct tracing *t, int status)
 	const char *path = t->request->path;
 
 	flush(t);
-	if (t->why && t->why != EPIPE)
+	if (t->why && t->why != EPIPE && t->why != EINTR)
 		complain("write %s: %s", path ? path : "output",
 			 strerror(t->why));
+	fclose(t->out);
 	if (path)
-		fclose(t->out);
-	else
-		clearerr(t->out);
+		fclose(t->file);
 	return t->why ? EXIT_NONE : status;
 }
 

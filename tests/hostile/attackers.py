@@ -41,6 +41,7 @@ PROGRAMS = {
     'files of another user': ['manyfiles', '3000', '65534'],
     'files in memory of short processes': ['memfdexec', '1000000', '20', '65534'],
     'waits without end': ['manywaits', '8'],
+    'calls from places without end': ['manycallers', '256', '2'],
     'stacks without end': ['manystacks', '65534'],
     'name that steers a terminal': ['busyname'],
     'copied build-id': ['samebuild_impostor'],

@@ -60,6 +60,12 @@ class Recording:
                 for stack in profile['stacks'] if stack['pid'] == pid]
 
 
+def resident(pid):
+    """The memory that a process has now, in bytes."""
+    with open('/proc/%d/status' % pid, encoding='ascii') as f:
+        return 1024 * int(re.search(r'VmRSS:\s*(\d+)', f.read())[1])
+
+
 def cpu_seconds(pid):
     with open('/proc/%d/stat' % pid, encoding='utf-8') as f:
         fields = f.read().rsplit(')', 1)[1].split()
@@ -258,6 +264,58 @@ def _(context):
         check(recorder.returncode == 0 and took < 15, 'end',
               (recorder.returncode, took))
         context.note('%.1f s' % took)
+
+
+def start_syscalls(context, pid, *options, **where):
+    return context.start([context.outwind, 'syscalls', *options, str(pid)],
+                         ready=None, **where)
+
+
+def end_soon(tool, number, most):
+    begun = time.monotonic()
+    tool.send_signal(number)
+    try:
+        tool.wait(timeout=most)
+    except subprocess.TimeoutExpired:
+        check(False, 'end', '%d s after signal %d' % (most, number))
+    return time.monotonic() - begun
+
+
+@case('growth: system calls from ever new places', alone=True)
+def _(context):
+    need_root()
+    hostile = context.start(['manycallers', '256', '2'])
+    out = os.path.join(context.tmp, 'calls')
+    for options in ['-ck'], ['-k']:
+        tool = start_syscalls(context, hostile.pid, *options, '-o', out if
+                              '-ck' in options else os.devnull)
+        most = 0
+        for _ in range(20):
+            time.sleep(0.5)
+            most = max(most, resident(tool.pid))
+        took = end_soon(tool, signal.SIGINT, 9)
+        # Of it, 128 MB are the ring of events, which is mapped twice.
+        check(most < 400 * MB, 'memory', most)
+        context.note('%s: %d MB, end after %.1f s' %
+                     (options[0], most // MB, took))
+    with open(out, encoding='utf-8') as f:
+        lines = f.read().splitlines()
+    check(lines[-2].endswith(' any                  [too many different call '
+                             'sites]'), 'counted together', lines[-3:])
+    check(len(lines) <= 3 * 65536 + 3, 'lines', len(lines))
+
+
+@case('growth: system calls for a reader who never reads', alone=True)
+def _(context):
+    need_root()
+    hostile = context.start(['manycallers', '16', '1'])
+    for number in signal.SIGINT, signal.SIGTERM:
+        reading, writing = os.pipe()
+        context.stack.callback(os.close, reading)
+        tool = start_syscalls(context, hostile.pid, stderr=writing)
+        os.close(writing)
+        time.sleep(2)
+        context.note('%.1f s' % end_soon(tool, number, 5))
 
 
 @case('growth: mapping and unmapping again and again', alone=True)
