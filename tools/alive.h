@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whether a process is still there. */
+/* Whether processes are still there, also where a number has become another's. */
 #ifndef OW_ALIVE_H
 #define OW_ALIVE_H
 
@@ -7,14 +7,23 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/*
- * Has it threads that have not ended?  Who has ended, but wasn't waited for by
- * its parent, is there no more (proc(5), states Z and X); its first thread may
- * end before others do.
- */
-bool is_alive(pid_t pid);
+struct alive_process;
 
-/* Is any of them? */
-bool is_any_alive(const pid_t *pids, size_t nr);
+struct alive {
+	struct alive_process *all;
+	size_t nr;
+};
+
+/* The process that has that number now is one of them.  False: out of memory. */
+bool alive_add(struct alive *a, pid_t pid);
+
+/*
+ * Has any of them threads that have not ended?  Who has ended, but wasn't waited for
+ * by its parent, is there no more (proc(5), states Z and X); its first thread may end
+ * before others do.
+ */
+bool alive_is_any(const struct alive *a);
+
+void alive_free(struct alive *a);
 
 #endif /* OW_ALIVE_H */

@@ -57,6 +57,10 @@ static bool take_targets(struct syscall_request *q, int argc, char **argv,
 			complain("%s: not a PID", argv[i]);
 			return false;
 		}
+		if (!alive_add(&q->alive, (pid_t)pid)) {
+			complain("out of memory");
+			return false;
+		}
 		q->pids[q->options.nr_pids++] = (pid_t)pid;
 	}
 	return q->pids;
@@ -122,5 +126,6 @@ int cmd_syscalls(int argc, char **argv)
 	if (take_targets(&q, argc - optind, argv + optind, is_command))
 		status = run(&q);
 	free(q.pids);
+	alive_free(&q.alive);
 	return status;
 }

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alive.h"
 #include "clockns.h"
 #include "command.h"
 #include "commands.h"
@@ -139,7 +138,7 @@ static void end_progress(void)
 
 static bool all_gone(const struct record_request *r)
 {
-	return r->nr_pids && !is_any_alive(r->pids, r->nr_pids);
+	return r->nr_pids && !alive_is_any(&r->alive);
 }
 
 static bool is_over(const struct record_request *r, struct command *c,

@@ -159,7 +159,8 @@ static bool add_pid(struct record_request *r, const char *text)
 		return false;
 	}
 	more = realloc(r->pids, (r->nr_pids + 1) * sizeof(*more));
-	if (!more) {
+	if (!more || !alive_add(&r->alive, (pid_t)pid)) {
+		r->pids = more ? more : r->pids;
 		complain("out of memory");
 		return false;
 	}
@@ -354,6 +355,7 @@ static bool settle_format(struct record_request *r)
 void record_request_free(struct record_request *r)
 {
 	free(r->pids);
+	alive_free(&r->alive);
 	xen_request_free(&r->xen);
 }
 

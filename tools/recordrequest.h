@@ -8,6 +8,7 @@
 #include "profile.h"
 #include "stackview.h"
 
+#include "alive.h"
 #include "xenrequest.h"
 
 struct record_request {
@@ -16,6 +17,7 @@ struct record_request {
 	const char *domain;
 	pid_t *pids;
 	size_t nr_pids;
+	struct alive alive; /* those */
 	char **command;
 	bool everyone;
 	const char *path; /* of the output; NULL: stdout */

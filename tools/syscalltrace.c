@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "alive.h"
 #include "clockns.h"
 #include "command.h"
 #include "commands.h"
@@ -174,7 +173,7 @@ static bool goes_on(struct tracing *t, uint64_t since)
 	    clock_ns(CLOCK_MONOTONIC) - since >= q->duration_ns)
 		return false;
 	return t->command.pid ? !command_has_ended(&t->command) :
-				is_any_alive(q->pids, q->options.nr_pids);
+				alive_is_any(&q->alive);
 }
 
 /* Each has been told of when it was made. */

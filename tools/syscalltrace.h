@@ -5,12 +5,14 @@
 
 #include <outwind/record.h>
 
+#include "alive.h"
 #include "syscallset.h"
 
 struct syscall_request {
 	struct ow_recorder_options options;
 	pid_t *pids;
-	char **command; /* or NULL */
+	struct alive alive; /* those */
+	char **command;     /* or NULL */
 	struct syscallset set;
 	const char *path;     /* where to, or NULL */
 	uint64_t duration_ns; /* 0: until they end */
