@@ -124,9 +124,9 @@ static bool is_wanted(void *arg, pid_t pid)
 	struct ow_bpfengine *e = ((struct ow_recorder *)arg)->priv;
 	uint32_t key = (uint32_t)pid, one;
 
-	/* Targets that have ended are none any more, but known. */
+	/* Targets that have ended are none any more; of some it isn't told yet. */
 	return e->skel->rodata->everyone ||
-	       ow_images_user(&((struct ow_recorder *)arg)->images, pid) ||
+	       ow_images_lives(&((struct ow_recorder *)arg)->images, pid) ||
 	       !bpf_map_lookup_elem(bpf_map__fd(e->skel->maps.targets), &key,
 				    &one);
 }

@@ -67,6 +67,12 @@ pid_t ow_life_source(const struct ow_life *e)
 	return e->type == PERF_RECORD_FORK ? e->parent : e->pid;
 }
 
+bool ow_life_ends_another(const struct ow_life *e, struct ow_images *images)
+{
+	return e->type == PERF_RECORD_FORK &&
+	       ow_images_end(images, e->pid, e->time);
+}
+
 bool ow_life_apply(const struct ow_life *e, struct ow_images *images)
 {
 	switch (e->type) {
@@ -114,7 +120,11 @@ static void take(void *arg, const struct perf_event_header *h)
 	struct ow_life e;
 
 	a->lost |= h->type == PERF_RECORD_LOST;
-	if (ow_life_read(h, &e) && a->is_wanted(a->arg, ow_life_source(&e)) &&
+	if (!ow_life_read(h, &e))
+		return;
+	if (ow_life_ends_another(&e, a->images))
+		a->changed(a->arg, e.pid);
+	if (a->is_wanted(a->arg, ow_life_source(&e)) &&
 	    ow_life_apply(&e, a->images))
 		a->changed(a->arg, e.pid);
 }

@@ -23,6 +23,12 @@ bool ow_life_read(const struct perf_event_header *h, struct ow_life *ret);
 /* The process whose image it is told by: a child's is its parent's. */
 pid_t ow_life_source(const struct ow_life *e);
 
+/*
+ * Who begins has a number that nobody else has any more.  Return true if somebody was
+ * known by it, and has ended.
+ */
+bool ow_life_ends_another(const struct ow_life *e, struct ow_images *images);
+
 /* Return true if the process' present image may be another one by that. */
 bool ow_life_apply(const struct ow_life *e, struct ow_images *images);
 

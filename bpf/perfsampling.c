@@ -362,9 +362,11 @@ static void follow(struct ow_recorder *r, const struct perf_event_header *h)
 {
 	struct ow_life e;
 
-	if (ow_life_read(h, &e) &&
-	    (e.type == PERF_RECORD_COMM ||
-	     ow_images_user(&r->images, ow_life_source(&e))))
+	if (!ow_life_read(h, &e))
+		return;
+	ow_life_ends_another(&e, &r->images);
+	if (e.type == PERF_RECORD_COMM ||
+	    ow_images_lives(&r->images, ow_life_source(&e)))
 		ow_life_apply(&e, &r->images);
 }
 

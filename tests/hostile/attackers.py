@@ -45,6 +45,7 @@ PROGRAMS = {
     'stacks without end': ['manystacks', '65534'],
     'name that steers a terminal': ['busyname'],
     'copied build-id': ['samebuild_impostor'],
+    'numbers of processes used again': ['samenumber', '50'],
     'original build-id': ['samebuild_victim'],
     'written vDSO': ['vdso_reader', 'lie'],
 }

@@ -4,9 +4,11 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
+import time
 
-from harness import Skip, case, check, need, need_root
+from harness import PATIENCE, Skip, case, check, need, need_root
 
 CHAIN = ['spin', 'innermost', 'inner', 'middle', 'outer', 'outermost', 'main']
 FALSE = ['false_' + name for name in CHAIN[:-1]] + ['main']
@@ -166,3 +168,43 @@ def untrusted_times(context):
     check(own == CHAIN, 'names', own)
     # Where that lies, only the kernel sets them.
     context.run('tables', inside + 'lower/prog', status=0)
+
+
+def start_asked(context):
+    """A process, whose number another one gets when it has ended."""
+    parent = context.start(['samenumber', '0'])
+    with open('/proc/%d/task/%d/children' % (parent.pid, parent.pid),
+              encoding='ascii') as f:
+        return int(f.read())
+
+
+def record_until_ended(context, engine, asked, others):
+    """The functions of stacks taken from one before its end, to the recording's."""
+    path = os.path.join(context.tmp, 'profile.json')
+    limit = ['-d', '4'] if others else []
+    child = subprocess.Popen(
+        [context.outwind, 'record', '--engine=' + engine, '-F', '199', '-f',
+         'json', '-o', path, *limit, '-p',
+         ','.join(str(pid) for pid in (asked, *others))],
+        stdin=subprocess.DEVNULL)
+    try:
+        time.sleep(2)
+        os.kill(asked, signal.SIGKILL)
+        check(child.wait(timeout=PATIENCE) == 0, 'status', child.returncode)
+    finally:
+        child.kill()
+        child.wait()
+    with open(path, encoding='utf-8') as f:
+        return [frame.get('function') for frame in json.load(f)['frames']]
+
+
+@case('identity: the number of a process that has ended', alone=True)
+def record_same_number(context):
+    need_root()
+    bystander = context.start(['bystander'])
+    for engine in ('bpf', 'perf'):
+        for others in ((), (bystander.pid,)):
+            names = record_until_ended(context, engine, start_asked(context),
+                                       others)
+            check('asked' in names and 'other' not in names,
+                  '%s, %d others' % (engine, len(others)), names)
