@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,12 @@ static pid_t fork_as(pid_t number)
 	return (pid_t)syscall(CLONE3, args, sizeof(args));
 }
 
+/* Also after exec. */
+static void end_with_parent(void)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
 	useconds_t life = argc > 1 ? 1000 * (useconds_t)atoi(argv[1]) : 0;
@@ -49,6 +56,7 @@ int main(int argc, char **argv)
 		other();
 	pid = fork();
 	if (pid == 0) {
+		end_with_parent();
 		ualarm(life, 0);
 		asked();
 	}
@@ -56,9 +64,11 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	while (waitpid(pid, NULL, 0) == pid) {
 		pid = fork_as(pid);
-		if (pid == 0)
+		if (pid == 0) {
+			end_with_parent();
 			execl("/proc/self/exe", argv[0], argv[1], "other",
 			      NULL);
+		}
 	}
 	return 1;
 }
