@@ -14,7 +14,7 @@
 
 #define FILES     256           /* a power of two */
 #define ABSENT_NS 1000000000ULL /* between two looks for ended processes */
-#define BEGIN_NS  50000ULL /* from the vDSO's mapping to the program's begin, */
+#define BEGIN_NS  500000ULL /* from the vDSO's mapping to the program's begin, */
 #define EXEC_NS   100000000ULL /* or from exec's begin where there is no vDSO */
 #define LONG      64 /* changes: more are made one image, or as many as it has */
 
