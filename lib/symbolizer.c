@@ -179,34 +179,39 @@ static bool name_stub(struct ow_symbolizer *s, struct tables *t, uint64_t vaddr,
 }
 
 /*
- * Return true if another function begins between a symbol, of which nobody tells where
- * it ends, and vaddr: by the FDE that begins last up to there.
+ * Where the FDE begins that begins last up to vaddr, and whether that covers vaddr; 0 if
+ * none does.
  */
-static bool has_ended(struct ow_object *obj, const struct ow_symbol *sym,
-		      uint64_t vaddr)
+static uint64_t last_start(struct ow_object *obj, uint64_t vaddr, bool *covers)
 {
 	struct ow_cfi_env env = { .bias = 0 };
 	struct ow_fde fde = { .start = 0 };
 	uint8_t how;
 
-	if (sym->size || ow_object_load_cfi(obj, NULL))
-		return false;
-	ow_cfi_find(&obj->cfi, &env, vaddr, &fde, &how);
-	return fde.start > sym->vaddr && fde.start <= vaddr;
+	*covers = !ow_object_load_cfi(obj, NULL) &&
+		  !ow_cfi_find(&obj->cfi, &env, vaddr, &fde, &how);
+	return fde.start <= vaddr ? fde.start : 0;
+}
+
+/*
+ * Return true if another function begins between a symbol, of which nobody tells where
+ * it ends, and vaddr.
+ */
+static bool has_ended(struct ow_object *obj, const struct ow_symbol *sym,
+		      uint64_t vaddr)
+{
+	bool covers;
+
+	return !sym->size && last_start(obj, vaddr, &covers) > sym->vaddr;
 }
 
 /* Where a function without a name begins, or 0. */
 static uint64_t start_of(struct ow_object *obj, uint64_t vaddr)
 {
-	struct ow_cfi_env env = { .bias = 0 };
-	struct ow_fde fde;
-	uint8_t how;
+	bool covers;
+	uint64_t start = last_start(obj, vaddr, &covers);
 
-	return !ow_object_load_cfi(obj, NULL) &&
-			       !ow_cfi_find(&obj->cfi, &env, vaddr, &fde,
-					    &how) ?
-		       fde.start :
-		       0;
+	return covers ? start : 0;
 }
 
 /* The function that was linked at vaddr. */
