@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import shutil
 
+import cases_dwarf
 import cases_files
 import cases_objects
 
@@ -55,24 +56,24 @@ FILES = {
     'endless strings': cases_objects.endless_strings,
     'long names': cases_objects.long_names,
     'endless names': cases_objects.endless_names,
-    'nested blocks': cases_objects.nested_blocks,
-    'nested namespaces': cases_objects.nested_namespaces,
+    'nested blocks': cases_dwarf.nested_blocks,
+    'nested namespaces': cases_dwarf.nested_namespaces,
     'bomb': cases_objects.bomb,
     'damaged bomb': cases_objects.damaged_bomb,
-    'DWARF bombs': cases_objects.dwarf_bombs,
+    'DWARF bombs': cases_dwarf.dwarf_bombs,
     'many symbols': cases_objects.symbols(4000000),
     'minidebug': cases_objects.minidebug,
-    'names in namespaces': cases_objects.in_namespaces,
-    'sparse': cases_objects.sparse,
+    'names in namespaces': cases_dwarf.in_namespaces,
+    'sparse': cases_dwarf.sparse,
     'debug link': cases_objects.debug_link,
-    'shared abbreviations': cases_objects.shared_abbreviations,
-    'many attributes': cases_objects.many_attributes,
-    'many attributes inside': cases_objects.many_attributes_inside,
-    'many attributes, inlined': cases_objects.many_attributes_inlined,
-    'shared ranges': cases_objects.shared_ranges,
-    'joined names': cases_objects.joined_names,
-    'many lines': cases_objects.many_lines,
-    'far origins': cases_objects.far_origins,
+    'shared abbreviations': cases_dwarf.shared_abbreviations,
+    'many attributes': cases_dwarf.many_attributes,
+    'many attributes inside': cases_dwarf.many_attributes_inside,
+    'many attributes, inlined': cases_dwarf.many_attributes_inlined,
+    'shared ranges': cases_dwarf.shared_ranges,
+    'joined names': cases_dwarf.joined_names,
+    'many lines': cases_dwarf.many_lines,
+    'far origins': cases_dwarf.far_origins,
     'symbols of zeros': cases_objects.symbols_of_zeros,
     'frames of zeros': cases_objects.frames_of_zeros,
     'frames without a header': cases_objects.frames_without_header,
@@ -86,7 +87,7 @@ LINKED = 'changed.debug'  # as debug_link() has it
 SPARSE_SIZE = 10 << 30  # of the files of sparse() and debug_link()
 # Changes whose sections are holes of a file that is made long.
 HOLES = {
-    cases_objects.sparse: SPARSE_SIZE,
+    cases_dwarf.sparse: SPARSE_SIZE,
     cases_objects.symbols_of_zeros: cases_objects.HUGE_SIZE,
     cases_objects.frames_of_zeros: cases_objects.HUGE_SIZE,
     cases_objects.frames_without_header: cases_objects.HUGE_SIZE,
@@ -198,8 +199,8 @@ def forgotten():
     known = {word for command in [*PROGRAMS.values(), *OTHERS]
              for word in command}
     known |= {program for _, program, *_ in OTHER_FILES.values()}
-    changes = {name for name, value in inspect.getmembers(
-        cases_objects, inspect.isfunction)
+    changes = {name for cases in (cases_objects, cases_dwarf)
+               for name, value in inspect.getmembers(cases, inspect.isfunction)
                if list(inspect.signature(value).parameters) == ['elf']}
     return sorted(programs - known - set(NO_ATTACKERS)) + sorted(
         changes - {change.__name__ for change in FILES.values()} -
