@@ -126,7 +126,6 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 static void engine_stop(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
-
 	uint64_t now, asked = 0;
 
 	ow_bpfload_detach(e);

@@ -191,13 +191,13 @@ void ow_images_lose(struct ow_images *im, uint64_t time);
 /* Is it known, and hasn't ended? */
 bool ow_images_lives(const struct ow_images *im, pid_t pid);
 
-/* Is it likely that what a process had mapped at that time isn't known? */
+/* Return true if what a process had mapped at that time is likely not known. */
 bool ow_images_is_in_doubt(const struct ow_images *im, pid_t pid,
 			   uint64_t time);
 
 /*
- * Is exec about to let the next program run at that time, after all that was told?
- * Then registers are those of the one before.
+ * Return true if exec had mapped the next program at that time, but had not let it run
+ * yet: registers are those of the program before.
  */
 bool ow_images_is_between(const struct ow_images *im, pid_t pid, uint64_t time);
 

@@ -357,7 +357,7 @@ static void take_sample(struct ow_recorder *r,
 		r->stats.lost++;
 }
 
-/* Whose life is followed: of all who run a program from its begin, and who are known. */
+/* Follow the lives of processes that are known, and of those that execute a program. */
 static void follow(struct ow_recorder *r, const struct perf_event_header *h)
 {
 	struct ow_life e;

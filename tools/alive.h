@@ -14,13 +14,13 @@ struct alive {
 	size_t nr;
 };
 
-/* The process that has that number now is one of them.  False: out of memory. */
+/* Add the process that has that number now.  Return false when out of memory. */
 bool alive_add(struct alive *a, pid_t pid);
 
 /*
- * Has any of them threads that have not ended?  Who has ended, but wasn't waited for
- * by its parent, is there no more (proc(5), states Z and X); its first thread may end
- * before others do.
+ * Return true if any of them has threads that have not ended.  A process that has ended,
+ * but that its parent has not waited for, is gone (proc(5), states Z and X); its first
+ * thread may end before others do.
  */
 bool alive_is_any(const struct alive *a);
 

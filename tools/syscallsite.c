@@ -186,7 +186,7 @@ static void thin(struct syscallsites *s, bool keep_used)
 	free(old);
 }
 
-/* Have some go, at least half of all; false if most of them are held. */
+/* Drop sites, at least half of all.  Return false if most of them are held. */
 static bool make_room(struct syscallsites *s)
 {
 	size_t before = s->nr;
