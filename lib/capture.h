@@ -20,6 +20,9 @@ struct ow_region {
 	const uint8_t *bytes;
 };
 
+/* An object with more segments is not looked through by them: any has few. */
+#define OW_MOST_SEGMENTS 128
+
 #define OW_MOST_UNSERVED 16
 
 /* Memory that was not read, as a read of it would have waited too long. */

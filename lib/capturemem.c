@@ -6,8 +6,7 @@
 #include "capture.h"
 #include "err.h"
 
-#define MOST_SEGMENTS 128 /* of an object that is read: any has few */
-#define MOST_NEAR     8   /* ranges on each side of what is read */
+#define MOST_NEAR 8 /* ranges on each side of what is read */
 
 static int region_order(const void *a, const void *b)
 {
@@ -69,7 +68,7 @@ static const uint8_t *file_bytes(const struct ow_object *obj, uint64_t vaddr,
 	const uint8_t *at;
 	uint32_t i;
 
-	if (obj->elf.phnum > MOST_SEGMENTS)
+	if (obj->elf.phnum > OW_MOST_SEGMENTS)
 		return NULL;
 	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
 		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_W &&

@@ -15,9 +15,6 @@ struct ow_corepiece {
 	bool is_file;     /* off and head are known */
 };
 
-/* Of a file that is looked at for its code: any has few. */
-#define OW_MOST_SEGMENTS 128
-
 /* A core that is being taken in. */
 struct ow_core {
 	struct ow_capture *c;
