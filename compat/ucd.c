@@ -117,18 +117,20 @@ EXPORT int _UCD_add_backing_file_at_vaddr(struct UCD_info *ui,
 					  const char *filename)
 {
 	struct ow_capture_module *m = backed_by(ui, vaddr);
-	char *path;
+	const char *path;
 
 	/* Nothing is executed there. */
 	if (!m)
 		return 0;
 	if (m->base.state == OW_MODULE_READY)
 		return strcmp(m->path, filename) == 0 ? 0 : -1;
-	path = strdup(filename);
+	path = ow_intern_add(&ui->c->paths, filename);
 	if (!path)
 		return -1;
-	free(m->path);
-	m->path = path;
+	if (!m->is_path_lent)
+		free(m->path);
+	m->path = (char *)path;
+	m->is_path_lent = true;
 	m->is_given = true;
 	return 0;
 }
