@@ -201,7 +201,8 @@ static void take_regs(struct ow_taken *t, size_t i)
 /*
  * Return true if what is listed tells where this thread is.  Code that isn't listed
  * was mapped since, and what called that maybe, too; the thread's stack may just not
- * have been asked for.
+ * have been asked for.  A stack that is listed without access may have it by now, as
+ * pthread_create() first maps it so.
  */
 static bool is_mapped(struct ow_taken *t, size_t i)
 {
@@ -214,7 +215,7 @@ static bool is_mapped(struct ow_taken *t, size_t i)
 	if (!ow_mappings_has(&t->maps, val[arch->pc]))
 		return false;
 	m = ow_mappings_from(&t->maps, val[arch->sp]);
-	return m && m->start <= val[arch->sp];
+	return m && m->start <= val[arch->sp] && m->readable;
 }
 
 static bool are_mapped(struct ow_taken *t, size_t first, size_t end)
