@@ -31,6 +31,7 @@
 #define PIECE        ((size_t)4 << 20)
 
 #define SILENT "its debug file, as what serves it did not answer in time"
+#define SPENT  "its debug file, " OW_REACH_SPENT
 
 /* What a file must have to be the one looked for. */
 struct wanted {
@@ -279,12 +280,13 @@ static void find_alt(void *arg)
 static struct ow_object *search(const struct search *is, const char *path,
 				void (*how)(void *arg), bool use_debuginfod)
 {
-	struct search *s = ow_reach_is_spent() ? NULL : malloc(sizeof(*s));
+	struct search *s = malloc(sizeof(*s));
 	struct ow_object *found = NULL;
 	enum ow_delegation end;
 
-	if (!s) {
-		ow_leave_out(path, SILENT);
+	if (!s || ow_reach_is_spent()) {
+		ow_leave_out(path, s ? SPENT : "its debug file, for memory");
+		free(s);
 		return NULL;
 	}
 	*s = *is;

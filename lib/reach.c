@@ -5,18 +5,22 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "env.h"
 #include "error.h"
 #include "monotonic.h"
 
 #define CALL_NS  2000000000
 #define WHOLE_NS 20000000000
 #define FIRST    4096 /* bytes of room for a text */
+#define DELAYS   "/proc/thread-self/schedstat"
 
 /*
  * What may be lost to waits for what never answers, at once and as a part of the
@@ -26,7 +30,16 @@
 #define LOST_PART 50
 #define SPENT_NS  200000000
 
-static atomic_uint_least64_t lost_ns, begun_ns;
+/*
+ * What all waits may take, likewise, of which most are for what answers slowly, and
+ * how long work may take after that.  Of work that takes less than a moment, all
+ * counts.
+ */
+#define SLOW_NS   20000000000
+#define LAST_NS   2000000000
+#define MOMENT_NS 1000000
+
+static atomic_uint_least64_t lost_ns, slow_ns, begun_ns;
 
 int ow_reach_openat(int dir, const char *path, int flags)
 {
@@ -85,20 +98,77 @@ int ow_reach_stat(int fd, struct stat *ret)
 	return failed;
 }
 
-bool ow_reach_is_spent(void)
+/* What waits may have taken so far beyond what they may from the run's begin on. */
+static uint64_t allowance(void)
 {
 	uint64_t begun = atomic_load(&begun_ns);
 
-	return begun && atomic_load(&lost_ns) >
-				LOST_NS + (ow_now_ns() - begun) / LOST_PART;
+	return begun ? (ow_now_ns() - begun) / LOST_PART : 0;
+}
+
+bool ow_reach_is_spent(void)
+{
+	uint64_t more = allowance();
+
+	return atomic_load(&lost_ns) > LOST_NS + more ||
+	       atomic_load(&slow_ns) > SLOW_NS + more;
+}
+
+/* How long work that begins now may take. */
+static uint64_t whole_limit(void)
+{
+	uint64_t most = SLOW_NS + allowance(), slow = atomic_load(&slow_ns);
+	uint64_t left = most > slow ? most - slow : 0;
+
+	return left < LAST_NS ? LAST_NS : left < WHOLE_NS ? left : WHOLE_NS;
+}
+
+/* Work that a delegate does, and what it knows of that when it has done it. */
+struct timed {
+	void (*work)(void *arg);
+	void *arg;
+	uint64_t waited_ns; /* and did not run */
+};
+
+/* How long the calling thread has run, and has waited for a CPU. */
+static uint64_t own_time(void)
+{
+	_cleanup_(ow_closep) int fd = open(DELAYS, O_RDONLY | O_CLOEXEC);
+	unsigned long long delay = 0;
+	struct timespec cpu = { 0 };
+	char text[64];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	text[n > 0 ? n : 0] = '\0';
+	sscanf(text, "%*u %llu", &delay);
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
+	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec +
+	       delay;
+}
+
+/* A delegate has neither run nor waited for a CPU before. */
+static void take_time(void *arg)
+{
+	struct timed *t = arg;
+	uint64_t begun = ow_now_ns(), took, own = 0;
+	int before;
+
+	t->work(t->arg);
+	before = errno;
+	took = ow_now_ns() - begun;
+	if (took > MOMENT_NS)
+		own = own_time();
+	t->waited_ns = took > own ? took - own : 0;
+	errno = before;
 }
 
 static enum ow_delegation reach(void (*work)(void *arg), void *arg, int kept)
 {
 	uint64_t now = ow_now_ns(), none = 0;
+	struct timed timed = { .work = work, .arg = arg };
 	const struct ow_delegate_limits limits = {
 		.call_ns = ow_reach_is_spent() ? SPENT_NS : CALL_NS,
-		.until_ns = now + WHOLE_NS,
+		.until_ns = now + whole_limit(),
 		.kept = kept,
 	};
 	enum ow_delegation end;
@@ -108,9 +178,12 @@ static enum ow_delegation reach(void (*work)(void *arg), void *arg, int kept)
 		return OW_DELEGATION_DONE;
 	}
 	atomic_compare_exchange_strong(&begun_ns, &none, now);
-	end = ow_delegate_run(work, arg, &limits, NULL);
-	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST)
-		atomic_fetch_add(&lost_ns, ow_now_ns() - now);
+	end = ow_delegate_run(take_time, &timed, &limits, NULL);
+	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST) {
+		timed.waited_ns = ow_now_ns() - now;
+		atomic_fetch_add(&lost_ns, timed.waited_ns);
+	}
+	atomic_fetch_add(&slow_ns, timed.waited_ns);
 	return end;
 }
 

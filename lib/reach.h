@@ -21,7 +21,8 @@
 
 /*
  * Have work(arg) done by a delegate, or here, if we are one.  What it opens is closed
- * when it is done.  A call may take 2 s, and all of the work 20 s.  After
+ * when it is done.  A call may take 2 s, and all of the work 20 s, or what is left of
+ * the 20 s that all waits of the run for what answers slowly may take, but 2 s.  After
  * OW_DELEGATION_LOST, neither arg nor what it points to may be freed or used again.
  */
 enum ow_delegation ow_reach(void (*work)(void *arg), void *arg);
@@ -62,10 +63,14 @@ void ow_reach_closep(const int *fd);
 ssize_t ow_reach_pread(int fd, void *buf, size_t size, off_t off);
 int ow_reach_stat(int fd, struct stat *ret);
 
+/* Why a file is left out then. */
+#define OW_REACH_SPENT \
+	"not asked for, as servers of files have taken too much of the run's time"
+
 /*
- * Return true if what did not answer has taken so much of the run's time that no
- * server of files is to be asked any more: any user can bring any number of them.
- * A call of ow_reach() may take less from then on, too.
+ * Return true if what did not answer, or answered slowly, has taken so much of the
+ * run's time that no server of files is to be asked any more: any user can bring any
+ * number of them.  A call of ow_reach() may take less from then on, too.
  */
 bool ow_reach_is_spent(void);
 

@@ -161,9 +161,10 @@ struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
 		ow_fail(err, OW_CODE_SYSTEM, "%s: start a process to open it",
 			w->path);
 	else if (!err)
-		ow_lose_file(w->path, SILENT);
+		ow_lose_file(w->path, is_asked ? SILENT : OW_REACH_SPENT);
 	else
-		ow_fail(err, OW_CODE_TIMEOUT, "%s: " SILENT, w->path);
+		ow_fail(err, OW_CODE_TIMEOUT, "%s: %s", w->path,
+			is_asked ? SILENT : OW_REACH_SPENT);
 	if (end == OW_DELEGATION_DONE && !found && err)
 		*err = s->why;
 	if (end != OW_DELEGATION_LOST)

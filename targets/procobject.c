@@ -27,6 +27,7 @@
 #define MOST_LISTED \
 	((size_t)4 << 20) /* mappings, for all images of a capture */
 #define FETCH_PART ((size_t)1 << 20)
+#define SILENT     "what serves it did not answer in time"
 #define SILENT_NS  60000000000 /* until a silent server is asked again */
 
 /*
@@ -276,9 +277,7 @@ static bool fetch(struct fetching *f, void (*how)(void *), struct ow_error *err)
 	else if (end == OW_DELEGATION_DONE)
 		ow_fail(err, OW_CODE_ABSENT, "%s: can't be read", f->m->path);
 	else
-		ow_fail(err, OW_CODE_TIMEOUT,
-			"%s: what serves it did not answer in time",
-			f->m->path);
+		ow_fail(err, OW_CODE_TIMEOUT, "%s: " SILENT, f->m->path);
 	return false;
 }
 
@@ -389,9 +388,13 @@ static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
 		c->local_dev = m->dev;
 		return true;
 	}
-	if (is_silent(m->dev) || ow_reach_is_spent()) {
-		ow_fail(err, OW_CODE_TIMEOUT,
-			"%s: what serves it did not answer in time", m->path);
+	if (ow_reach_is_spent()) {
+		ow_lose_file(m->path, OW_REACH_SPENT);
+		ow_fail(err, OW_CODE_TIMEOUT, "%s: " OW_REACH_SPENT, m->path);
+		return false;
+	}
+	if (is_silent(m->dev)) {
+		ow_fail(err, OW_CODE_TIMEOUT, "%s: " SILENT, m->path);
 		return false;
 	}
 	f.is_probe = served == OW_SERVEDFS_REMOTE;

@@ -23,6 +23,7 @@ PROGRAMS = {
     'FUSE stack, no signal ends it': ['fusestack', 'never', 'sync', 'DIR'],
     'object of FUSE': ['fusestack', 'object', 'libwaits.so', 'DIR'],
     'object of an overlay over FUSE': ['fusestack', 'layered', 'libwaits.so', 'DIR'],
+    'objects of a slow FUSE': ['fusestack', 'slow', 'libwaits.so', 'DIR'],
     'exec of a file of FUSE': ['fusestack', 'exec', '-', 'DIR'],
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],

@@ -15,6 +15,7 @@ from harness import (PATIENCE, Skip, case, check, check_unharmed, children_of,
 
 NOT_SERVED = r'not served within \d+ ms'
 GIVEN_UP = 3  # s, after which no tool waits for a child any more
+LONGEST_SLOW = 27  # s, of which 20 are for what answers slowly
 LONG = 1000 * PATIENCE  # ms, for what must not be what ends a wait
 
 
@@ -205,6 +206,22 @@ def _(context):
         'outwind: %s: what serves it did not answer in time\n' % path,
         'outwind: %s: no table is kept for it: its file system could tell '
         'false times\n' % path), 'message', done.stderr)
+
+
+@case('waits: objects of a FUSE server that answers slowly')
+def _(context):
+    target = start_fuse(context, 'slow', context.program('libwaits.so'))
+    before = task_states(target.pid)
+    begun = time.monotonic()
+    done = context.run('stack', target.pid)
+    took = time.monotonic() - begun
+    context.note('%.1f s' % took)
+    check(done.returncode in (0, 1), 'status', done.stderr)
+    check(done.stdout.count(b'TID ') == 23, 'stacks', done.stdout)
+    check(took < LONGEST_SLOW, 'time', took)
+    check(b'not asked for, as servers of files have taken too much' in
+          done.stderr, 'line on stderr', done.stderr)
+    check_unharmed(target.pid, before)
 
 
 @case('waits: an object of an overlay over such a server')

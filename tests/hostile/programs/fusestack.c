@@ -7,6 +7,8 @@
  * the reader itself waits for the answer, which then no signal ends, or for the page.
  * fusestack object|served FILE DIR: the file system has FILE, which is loaded and
  * called (wait_in_object()); from then on nothing is answered any more, or all is.
+ * fusestack slow FILE DIR: as served, but 20 files with the content of FILE are
+ * loaded, each is called by a thread, and each answer takes 0.3 s from then on.
  * fusestack layered FILE DIR: as object, but FILE is loaded from an overlay over it.
  * fusestack covered FILE DIR: as object, but a copy of FILE is loaded from DIR before
  * the file system is mounted there.
@@ -42,13 +44,16 @@
 #include "threads.h"
 
 #define STACK_FILE ((size_t)1 << 20)
-#define FILE_NODE  2
+#define FILE_NODE  2 /* and the next ones: file1, file2, ... */
+#define NR_SLOW    20
+#define SLOW_US    300000
 #define BAD_READS  2 /* by which the kernel takes a fault again, with the lock */
 
 static int device, backing = -1;
 static sem_t has_device;
 static int is_async, is_silent; /* is_silent: no READ is answered */
 static volatile int is_dead;    /* nothing is */
+static volatile int is_slow;
 static size_t file_size = STACK_FILE;
 static pid_t child; /* that the last two are about; 0: none */
 static int is_silent_at_flush, bad_reads, silence[2];
@@ -132,17 +137,27 @@ static void answer_read(const struct fuse_in_header *in,
 	reply(in, 0, bytes, size);
 }
 
+/* Which file a name means: the number that it may end in. */
+static uint64_t node_of(const char *name)
+{
+	return FILE_NODE +
+	       strtoul(name + strcspn(name, "0123456789"), NULL, 10);
+}
+
 static void answer(const struct fuse_in_header *in)
 {
-	struct fuse_entry_out entry = { .nodeid = FILE_NODE };
+	struct fuse_entry_out entry = { 0 };
 	struct fuse_attr_out attr = { 0 };
 	struct fuse_open_out opened = { .fh = 1 };
 	struct fuse_statfs_out statfs = { .st = { .namelen = 255 } };
 
+	if (is_slow && in->opcode != FUSE_FORGET)
+		usleep(SLOW_US);
 	switch (in->opcode) {
 	case FUSE_INIT: answer_init(in, (const void *)(in + 1)); break;
 	case FUSE_LOOKUP:
-		fill_attr(&entry.attr, FILE_NODE);
+		entry.nodeid = node_of((const char *)(in + 1));
+		fill_attr(&entry.attr, entry.nodeid);
 		reply(in, 0, &entry, sizeof(entry));
 		break;
 	case FUSE_GETATTR:
@@ -315,6 +330,36 @@ static void call_object(const char *path, int will_die)
 	wait_in_object();
 }
 
+static void *call_slowly(void *wait_in_object)
+{
+	((void (*)(void))wait_in_object)();
+	return NULL;
+}
+
+static void call_objects(const char *path)
+{
+	char name[4300];
+	void *object, *call;
+	int i;
+
+	for (i = 0; i < NR_SLOW; i++) {
+		snprintf(name, sizeof(name), "%s%d", path, i);
+		object = dlopen(name, RTLD_NOW);
+		if (!object)
+			fail(dlerror());
+		call = dlsym(object, "wait_in_object");
+		if (!call)
+			fail("wait_in_object");
+		start(call_slowly, call);
+	}
+	/* All of them wait. */
+	usleep(SLOW_US);
+	is_slow = 1;
+	puts("ready");
+	fflush(stdout);
+	wait_here(NULL);
+}
+
 static void open_backing(const char *path)
 {
 	struct stat st;
@@ -344,7 +389,9 @@ int main(int argc, char **argv)
 	int is_covered = argc > 2 && strcmp(argv[1], "covered") == 0;
 	int will_die = (is_layered && !is_jit) || is_covered ||
 		       (argc > 2 && strcmp(argv[1], "object") == 0);
-	int is_object = will_die || (argc > 2 && !strcmp(argv[1], "served"));
+	int are_slow = argc > 2 && strcmp(argv[1], "slow") == 0;
+	int is_object = will_die || are_slow ||
+			(argc > 2 && !strcmp(argv[1], "served"));
 	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
 	int is_fault = argc > 2 && strcmp(argv[1], "fault") == 0;
 
@@ -385,7 +432,9 @@ int main(int argc, char **argv)
 		fflush(stdout);
 		wait_here(NULL);
 	}
-	if (is_object)
+	if (are_slow)
+		call_objects(path);
+	else if (is_object)
 		call_object(path, will_die);
 	else
 		wait_on(path);
