@@ -105,7 +105,7 @@ static bool parse_mapping(char *line, struct ow_mapping *m)
 	unsigned int major;
 	char *path;
 
-	m->start = hex_then(&p, '-');
+	*m = (struct ow_mapping){ .start = hex_then(&p, '-') };
 	m->end = hex_then(&p, ' ');
 	if (m->end <= m->start || strlen(p) < 5)
 		return false;
@@ -387,11 +387,11 @@ int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 /* The kernel has [vsyscall] there, which it does not tell of when asked. */
 #define KERNEL_HALF (1ULL << 63)
 
-/* The first listed one of code from number i on, or NULL. */
-static const struct ow_mapping *next_code(const struct ow_mappings *m, size_t i)
+const struct ow_mapping *ow_mappings_next_code(const struct ow_mappings *m,
+					       size_t i)
 {
 	for (; i < m->nr && m->list[i].start < KERNEL_HALF; i++)
-		if (m->list[i].executable)
+		if (m->list[i].executable || m->list[i].is_around)
 			return &m->list[i];
 	return NULL;
 }
@@ -403,8 +403,12 @@ static bool is_still(const struct ow_mapping *listed,
 	struct ow_mapping again;
 	char name[PATH_MAX];
 
-	if (listed->start != now->start || listed->end != now->end ||
-	    listed->off != now->off || listed->dev != now->dev ||
+	if (listed->start != now->start || listed->end != now->end)
+		return false;
+	if (listed->is_remapped)
+		return listed->own_dev == now->dev &&
+		       listed->own_inode == now->inode;
+	if (listed->off != now->off || listed->dev != now->dev ||
 	    listed->inode != now->inode)
 		return false;
 	return strcmp(listed->path, "[vdso]") != 0 ||
@@ -414,11 +418,12 @@ static bool is_still(const struct ow_mapping *listed,
 
 static bool has_same_code(const struct ow_mappings *m, int fd)
 {
-	const struct ow_mapping *p = next_code(m, 0);
+	const struct ow_mapping *p = ow_mappings_next_code(m, 0);
 	struct ow_mapping now;
 
-	for (; p; p = next_code(m, (size_t)(p - m->list) + 1))
-		if (!ask(fd, p->start, QUERY_EXECUTABLE, NULL, &now) ||
+	for (; p; p = ow_mappings_next_code(m, (size_t)(p - m->list) + 1))
+		if (!ask(fd, p->start, p->executable ? QUERY_EXECUTABLE : 0,
+			 NULL, &now) ||
 		    !is_still(p, &now, fd))
 			return false;
 	return true;

@@ -18,6 +18,9 @@ struct ow_mapping {
 	uint64_t inode;
 	bool readable, writable, executable;
 	bool deleted;
+	bool is_remapped; /* its file is that around it, not its own (remapped.h), */
+	bool is_around; /* or it is around such a one, and tells the file */
+	uint64_t own_dev, own_inode; /* if is_remapped */
 	const char *path; /* "" for anonymous memory; borrowed from the list; a
 			     path longer than any that can be opened is cut */
 };
@@ -56,6 +59,13 @@ void ow_mappings_close(struct ow_mappings *m);
  * the list may be old.
  */
 bool ow_mappings_is_plain(struct ow_mappings *m, uint64_t start, uint64_t end);
+
+/*
+ * The first listed one from number i on that is code, or tells of code; not the
+ * kernel's [vsyscall].  NULL: there is none.
+ */
+const struct ow_mapping *ow_mappings_next_code(const struct ow_mappings *m,
+					       size_t i);
 
 /*
  * Return true if all code that is listed is still mapped: at its address there may be

@@ -20,7 +20,6 @@
 #include "procfs.h"
 #include "procobject.h"
 #include "reach.h"
-#include "remapped.h"
 #include "taken.h"
 
 #define CALLS_IN_LIMIT 4 /* as long as all reads together may take */
@@ -224,8 +223,6 @@ static void take_threads(void *arg)
 	if (taking->is_prepared) {
 		ways[taking->options->stopping](t);
 		settle_arch(t);
-		/* While the file of mappings is open: it may ask for more. */
-		ow_remapped_settle(&t->maps);
 	}
 	ow_taken_end(t);
 }

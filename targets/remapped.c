@@ -35,11 +35,22 @@ static bool former(struct ow_mappings *maps, uint64_t start, uint64_t end,
 /* The listed mapping takes the file's name and numbers. */
 static void rename_to(struct ow_mapping *m, const struct ow_mapping *file)
 {
+	m->own_dev = m->dev;
+	m->own_inode = m->inode;
 	m->path = file->path;
 	m->off = file->off;
 	m->dev = file->dev;
 	m->inode = file->inode;
 	m->deleted = file->deleted;
+	m->is_remapped = true;
+}
+
+static void mark_around(struct ow_mappings *maps, size_t i)
+{
+	if (i > 0)
+		maps->list[i - 1].is_around = true;
+	if (i + 1 < maps->nr)
+		maps->list[i + 1].is_around = true;
 }
 
 void ow_remapped_settle(struct ow_mappings *maps)
@@ -57,7 +68,9 @@ void ow_remapped_settle(struct ow_mappings *maps)
 		/* Meanwhile what is below may be listed in front of it. */
 		while (i < maps->nr && maps->list[i].start < start)
 			i++;
-		if (i < maps->nr && maps->list[i].start == start)
-			rename_to(&maps->list[i], &file);
+		if (i == maps->nr || maps->list[i].start != start)
+			continue;
+		rename_to(&maps->list[i], &file);
+		mark_around(maps, i);
 	}
 }

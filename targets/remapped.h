@@ -19,7 +19,10 @@ static inline bool ow_remapped_between(uint64_t below, uint64_t below_off,
 	       above - below == above_off - below_off;
 }
 
-/* Have such mappings listed as those of the file that is around them. */
+/*
+ * Have such mappings listed as those of the file that is around them.  The kernel may
+ * be asked for what is around, so this is for a list that was just read.
+ */
 void ow_remapped_settle(struct ow_mappings *maps);
 
 #endif /* OW_REMAPPED_H */

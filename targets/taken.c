@@ -16,6 +16,7 @@
 #include "procfs.h"
 #include "prstatus.h"
 #include "reach.h"
+#include "remapped.h"
 #include "taskextras.h"
 
 #define USUAL_STACK    ((size_t)6 << 10)  /* copied of most threads' stacks */
@@ -265,7 +266,7 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
  * Of one thread, whose stack is known as a rule; of many it isn't, and asking for
  * each while they are stopped would have them wait longer.
  */
-static int list_mappings(const struct ow_taken *t, struct ow_mappings *ret,
+static int read_mappings(const struct ow_taken *t, struct ow_mappings *ret,
 			 struct ow_error *err)
 {
 	int failed;
@@ -277,6 +278,16 @@ static int list_mappings(const struct ow_taken *t, struct ow_mappings *ret,
 	failed = ow_mappings_read_code(t->c->live, ret, err);
 	if (!failed && t->plan.main_start)
 		ow_mappings_from(ret, t->plan.main_start);
+	return failed;
+}
+
+static int list_mappings(const struct ow_taken *t, struct ow_mappings *ret,
+			 struct ow_error *err)
+{
+	int failed = read_mappings(t, ret, err);
+
+	if (!failed)
+		ow_remapped_settle(ret);
 	return failed;
 }
 

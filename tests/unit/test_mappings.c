@@ -358,10 +358,10 @@ static void test_older_kernel(void)
 		  errno == ENOTTY && !is_told_by_address() &&
 		  ow_mappings_read(getpid(), &all, NULL) == 0 &&
 		  ow_mappings_read_code(getpid(), &code, NULL) == 0 &&
-		  all.nr == code.nr && nr_fds() == fds;
+		  !code.is_part && nr_fds() == fds;
+	/* The lists themselves may have taken a mapping more. */
 	for (i = 0; is_good && i < all.nr; i++)
-		is_good = all.list[i].executable == code.list[i].executable &&
-			  strcmp(all.list[i].path, code.list[i].path) == 0;
+		is_good = ow_mappings_has(&code, all.list[i].start);
 	_exit(is_good ? 0 : 1);
 }
 

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "remapped.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "mappings.h"
 #include "test.h"
+
+#define PAGE 4096
 
 #define FILE_PART(from, to, at, runs, number)                              \
 	{                                                                  \
@@ -118,11 +123,62 @@ static void test_alone(void)
 	ow_remapped_settle(&maps);
 }
 
+/* Have the page be that of the file, or memory of its own if fd is -1. */
+static void map_page(uint8_t *at, int prot, int fd, off_t off)
+{
+	int flags = MAP_PRIVATE | MAP_FIXED | (fd < 0 ? MAP_ANONYMOUS : 0);
+
+	if (mmap(at, PAGE, prot, flags, fd, off) != at)
+		abort();
+}
+
+static void change_around(uint8_t *at, int file, int other)
+{
+	struct ow_mappings maps;
+	const struct ow_mapping *m;
+
+	map_page(at, PROT_READ, file, 0);
+	map_page(at + PAGE, PROT_READ | PROT_EXEC, -1, 0);
+	map_page(at + 2 * (size_t)PAGE, PROT_READ, file, 2 * PAGE);
+	CHECK(ow_mappings_read_code(getpid(), &maps, NULL) == 0);
+	if (maps.is_part) {
+		ow_remapped_settle(&maps);
+		m = ow_mappings_from(&maps, (uintptr_t)at + PAGE);
+		CHECK(m && m->inode != 0 && m->off == PAGE);
+		CHECK(ow_mappings_is_current(&maps, getpid()));
+		map_page(at, PROT_READ, other, 0);
+		CHECK(!ow_mappings_is_current(&maps, getpid()));
+		map_page(at, PROT_READ, file, 0);
+		CHECK(ow_mappings_is_current(&maps, getpid()));
+		map_page(at + PAGE, PROT_READ | PROT_EXEC, file, PAGE);
+		CHECK(!ow_mappings_is_current(&maps, getpid()));
+	}
+	ow_mappings_free(&maps);
+}
+
+/* What was listed as a part of a file is no more when the file is replaced. */
+static void test_change(void)
+{
+	size_t size = 3 * (size_t)PAGE;
+	int file = memfd_create("file", 0), other = memfd_create("other", 0);
+	uint8_t *at =
+		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (at == MAP_FAILED || ftruncate(file, (off_t)size) ||
+	    ftruncate(other, (off_t)size))
+		abort();
+	change_around(at, file, other);
+	munmap(at, size);
+	close(file);
+	close(other);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "code between two parts of a file", test_settle },
 		{ "code with nothing around it", test_alone },
+		{ "code around which another file is mapped", test_change },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
