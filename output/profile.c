@@ -137,8 +137,8 @@ static uint32_t intern(struct profile *p, const char *text)
 }
 
 /*
- * Text of a target, as every format can have it: UTF-8 without control
- * characters, and not longer than it may be.  to has room for as much as that.
+ * Text of a target, as every format can have it: UTF-8 in which nothing is odd,
+ * and not longer than it may be.  to has room for as much as that.
  */
 static void clean(char *to, const char *text)
 {
@@ -148,15 +148,13 @@ static void clean(char *to, const char *text)
 
 	if (strnlen(text, PROFILE_LONGEST) < PROFILE_LONGEST)
 		end = s + PROFILE_LONGEST;
-	for (; *s; s += n ? n : 1) {
+	for (; *s; s += n) {
 		if (s >= end) {
 			memcpy(to, "...", 3);
 			to += 3;
 			break;
 		}
-		n = ow_view_utf8_size(s);
-		if (n == 0 || *s < ' ' || *s == 0x7f ||
-		    (*s == 0xc2 && s[1] < 0xa0)) {
+		if (ow_view_is_odd(s, &n)) {
 			*to++ = '?';
 		} else {
 			memcpy(to, s, n);

@@ -16,7 +16,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !dlopen(argv[1], RTLD_NOW))
 		return 2;
-	prctl(PR_SET_NAME, "a\nf 1\x1b[2J\xc2\x9b");
+	prctl(PR_SET_NAME, "a\nf 1\x1b[2J\xc2\x9b\xe2\x80\xae");
 	puts("ready");
 	fflush(stdout);
 	busy_name();
