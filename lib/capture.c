@@ -259,7 +259,8 @@ static bool is_among(const struct ow_unserved *u, uint64_t addr)
 }
 
 /* What is wrong where a walk ended, with the address and the module. */
-static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
+static void explain(struct ow_capture *c, size_t i, enum ow_end end,
+		    struct ow_error *err)
 {
 	static const uint8_t codes[OW_NR_ENDS] = {
 		[OW_END_LIMIT] = OW_CODE_UNSUPPORTED,
@@ -286,6 +287,12 @@ static void explain(struct ow_capture *c, enum ow_end end, struct ow_error *err)
 		snprintf(fault, sizeof(fault),
 			 " (%#llx, not served within %u ms)",
 			 (unsigned long long)w->step.fault, c->unserved.ms);
+	else if (end == OW_END_FAULT && c->threads[i].replaced &&
+		 w->step.fault >= c->threads[i].replaced)
+		snprintf(fault, sizeof(fault),
+			 " (%#llx, code that it leads to was replaced "
+			 "meanwhile)",
+			 (unsigned long long)c->threads[i].replaced);
 	else if (end == OW_END_FAULT && w->step.fault)
 		snprintf(fault, sizeof(fault), " (%#llx)",
 			 (unsigned long long)w->step.fault);
@@ -368,7 +375,7 @@ size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 		return 0;
 	}
 	if (*end_ret != OW_END_OUTERMOST && err)
-		explain(c, *end_ret, err);
+		explain(c, i, *end_ret, err);
 	return nr;
 }
 

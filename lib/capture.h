@@ -59,6 +59,9 @@ struct ow_capture_thread {
 	struct ow_thread info;
 	struct ow_regs regs;
 	struct ow_window stack;
+	/* Where its stack's copy ends, as code that it leads to has been replaced
+	   since it was taken; or 0. */
+	uint64_t replaced;
 	bool are_texts_lent; /* those of info, by priv */
 	bool is_user;        /* of a machine's CPU: it was in user mode */
 };

@@ -10,11 +10,15 @@
 #include "error.h"
 #include "procfs.h"
 #include "reach.h"
+#include "standing.h"
 #include "taken.h"
 
 #define BATCH     64 /* threads looked at together: two open files each */
 #define ROUNDS    4
 #define LINE_SIZE 256
+
+/* For what is mapped, which is compared for each batch. */
+#define COMPARING_NS 2000000000ULL
 
 /* A thread that is being looked at. */
 struct watch {
@@ -23,8 +27,6 @@ struct watch {
 	int syscall, schedstat;
 	unsigned long long turns; /* how often it was given a CPU */
 	char line[LINE_SIZE];
-	/* Which regions are copied of it: those of its stack, and of its home. */
-	size_t first, end, first_home, end_home;
 };
 
 static ssize_t read_line(int fd, char *line)
@@ -116,7 +118,7 @@ static bool parse_line(const char *line, uint64_t *sp, uint64_t *pc)
 }
 
 /*
- * Take what a waiting thread's line says, and plan to copy its stack.  What
+ * Take what a waiting thread's line says: it stands still from then on.  What
  * can't be had so may still be had by a stop, but not after the last try.
  */
 static bool begin(struct ow_taken *t, struct watch *w, bool last)
@@ -148,34 +150,31 @@ static bool begin(struct ow_taken *t, struct watch *w, bool last)
 	ow_regs_set(&thread->regs, arch->pc, pc);
 	t->threads[w->i].arch = arch;
 	thread->info.captured = true;
-	w->first = t->copy.nr;
-	ow_taken_plan_stack(t, w->i);
-	w->end = t->copy.nr;
+	t->threads[w->i].stands = true;
 	return true;
 }
 
 static void copy_stacks(struct ow_taken *t, struct watch *list, size_t nr)
 {
-	struct watch *w;
+	size_t before, k;
 
 	t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
-	for (w = list; w < list + nr; w++) {
-		w->first_home = t->copy.nr;
-		ow_taken_plan_home(t, w->i);
-		w->end_home = t->copy.nr;
-	}
-	if (nr > 0 && t->copy.nr > list[0].first_home)
+	before = t->copy.nr;
+	for (k = 0; k < nr; k++)
+		ow_taken_plan_home(t, list[k].i);
+	if (t->copy.nr > before)
 		t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 }
 
 /* It has moved: what it has now may be at the same addresses. */
 static void drop_copies(struct ow_taken *t, const struct watch *w)
 {
+	const struct ow_taken_thread *thread = &t->threads[w->i];
 	size_t i;
 
-	for (i = w->first; i < w->end; i++)
+	for (i = thread->first; i < thread->end; i++)
 		t->copy.regions[i].size = 0;
-	for (i = w->first_home; i < w->end_home; i++)
+	for (i = thread->first_home; i < thread->end_home; i++)
 		t->copy.regions[i].size = 0;
 }
 
@@ -218,28 +217,52 @@ static size_t watch_some(struct ow_taken *t, size_t *i_ret, struct watch *list,
 	return nr;
 }
 
+/* A thread has been copied: keep that, if it is known to be its own. */
+static void keep_or_drop(struct ow_taken *t, const struct watch *w, bool is_own,
+			 bool last)
+{
+	struct ow_thread *info = &t->c->threads[w->i].info;
+
+	info->certain = is_own && has_stayed(w);
+	info->captured = info->captured && (info->certain || (last && is_own));
+	if (!info->captured)
+		drop_copies(t, w);
+}
+
+/* Copy nr threads that wait, which are among [first, end).  Return how many moved. */
+static size_t take_some(struct ow_taken *t, struct watch *list, size_t nr,
+			size_t first, size_t end, bool last)
+{
+	size_t k, moved = 0;
+	bool is_own;
+
+	if (ow_standing_settle_live(t, first, end)) {
+		ow_standing_plan(t, first, end);
+		copy_stacks(t, list, nr);
+	}
+	/* Another process may have the number that memory was read by. */
+	is_own = ow_tasks_has(t->dir, t->c->live);
+	for (k = 0; k < nr; k++) {
+		keep_or_drop(t, &list[k], is_own, last);
+		moved += !t->c->threads[list[k].i].info.certain;
+		unwatch(&list[k]);
+	}
+	return moved;
+}
+
 /* One try at all threads; true if some moved. */
 static bool take_round(struct ow_taken *t, bool last)
 {
 	struct watch list[BATCH];
-	struct ow_thread *info;
-	bool moved = false;
-	size_t i = 0, k, nr;
+	size_t i = 0, first = 0, nr, moved = 0;
 
-	while ((nr = watch_some(t, &i, list, last)) > 0 ||
-	       i < t->c->nr_threads) {
-		copy_stacks(t, list, nr);
-		for (k = 0; k < nr; k++) {
-			info = &t->c->threads[list[k].i].info;
-			info->certain = has_stayed(&list[k]);
-			info->captured = info->certain || last;
-			moved |= !info->certain;
-			if (!info->captured)
-				drop_copies(t, &list[k]);
-			unwatch(&list[k]);
-		}
+	while (first < t->c->nr_threads && t->compared_ns < COMPARING_NS) {
+		nr = watch_some(t, &i, list, last);
+		if (nr > 0)
+			moved += take_some(t, list, nr, first, i, last);
+		first = i;
 	}
-	return moved;
+	return moved > 0;
 }
 
 void ow_blocked_take(struct ow_taken *t)
@@ -248,6 +271,20 @@ void ow_blocked_take(struct ow_taken *t)
 
 	while (take_round(t, false) && ++round < ROUNDS)
 		;
+}
+
+static void explain_left(struct ow_taken *t, size_t i)
+{
+	struct ow_error *why = &t->threads[i].stop.why;
+
+	if (t->compared_ns >= COMPARING_NS)
+		ow_fail(why, OW_CODE_TIMEOUT,
+			"so much is mapped that it can't be compared in time "
+			"for so many threads that aren't stopped");
+	else
+		ow_fail(why, OW_CODE_UNSUPPORTED,
+			"thread is running: its stack can be taken "
+			"only while it is stopped");
 }
 
 void ow_blocked_take_any(struct ow_taken *t)
@@ -259,7 +296,5 @@ void ow_blocked_take_any(struct ow_taken *t)
 	for (i = 0; i < t->c->nr_threads; i++)
 		if (!t->c->threads[i].info.captured &&
 		    t->threads[i].stop.why.code == 0)
-			ow_fail(&t->threads[i].stop.why, OW_CODE_UNSUPPORTED,
-				"thread is running: its stack can be taken "
-				"only while it is stopped");
+			explain_left(t, i);
 }

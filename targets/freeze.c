@@ -10,6 +10,7 @@
 #include "monotonic.h"
 #include "prstatus.h"
 #include "restart.h"
+#include "standing.h"
 #include "taken.h"
 
 #define LISTING_ROUNDS  16
@@ -19,6 +20,7 @@
 #define GRACE_NS        50000000 /* to stop in, when others had all the time, */
 #define MOST_GRACE_NS   10000000000 /* until so much was waited for them */
 #define STOP_TOGETHER   256 /* threads that are told before any is waited for */
+#define COMPARING_NS    1000000000 /* for what is mapped, of all threads each */
 
 /* Is this thread still to be taken? */
 static bool is_open(const struct ow_taken *t, size_t i)
@@ -152,15 +154,10 @@ static size_t stop_all(struct ow_taken *t, size_t first)
 	return first;
 }
 
-static void note_exit(struct ow_stop *s)
-{
-	ow_fail(&s->why, OW_CODE_ABSENT, "thread exited while stopped");
-}
-
 static void explain_no_regs(struct ow_stop *s)
 {
 	if (errno == ESRCH)
-		note_exit(s);
+		ow_fail(&s->why, OW_CODE_ABSENT, "thread exited while stopped");
 	else
 		ow_fail(&s->why, OW_CODE_SYSTEM, "read registers");
 }
@@ -195,70 +192,8 @@ static void take_regs(struct ow_taken *t, size_t i)
 	take_tls(t, i, bytes, size);
 	t->c->threads[i].info.stopped = t->c->threads[i].info.captured;
 	t->c->threads[i].info.certain = t->c->threads[i].info.captured;
+	t->threads[i].stands = t->c->threads[i].info.captured;
 	t->mem.stopped = s->tid;
-}
-
-/*
- * Return true if what is listed tells where this thread is.  Code that isn't listed
- * was mapped since, and what called that maybe, too; the thread's stack may just not
- * have been asked for.  A stack that is listed without access may have it by now, as
- * pthread_create() first maps it so.
- */
-static bool is_mapped(struct ow_taken *t, size_t i)
-{
-	const struct ow_arch *arch = t->threads[i].arch;
-	const uint64_t *val = t->c->threads[i].regs.val;
-	const struct ow_mapping *m;
-
-	if (!arch)
-		return true;
-	if (!ow_mappings_has(&t->maps, val[arch->pc]))
-		return false;
-	m = ow_mappings_from(&t->maps, val[arch->sp]);
-	return m && m->start <= val[arch->sp] && m->readable;
-}
-
-static bool are_mapped(struct ow_taken *t, size_t first, size_t end)
-{
-	size_t i;
-
-	for (i = first; i < end; i++)
-		if (!is_mapped(t, i))
-			return false;
-	return true;
-}
-
-/* It isn't known what their addresses mean. */
-static void give_up(struct ow_taken *t, size_t first, size_t end,
-		    const struct ow_error *err)
-{
-	size_t i;
-
-	for (i = first; i < end; i++) {
-		if (!t->c->threads[i].info.captured)
-			continue;
-		t->c->threads[i].info.captured = false;
-		if (err->code == OW_CODE_ABSENT)
-			note_exit(&t->threads[i].stop);
-		else
-			t->threads[i].stop.why = *err;
-	}
-}
-
-/*
- * Have what is listed be what the threads have mapped where they stand: all was listed
- * before they stopped, and may be of other code, or even of a program that an exec
- * has replaced.
- */
-static void renew_maps(struct ow_taken *t, size_t first, size_t end)
-{
-	bool is_current = ow_mappings_is_current(&t->maps, t->c->live);
-	struct ow_error err;
-
-	if (is_current && are_mapped(t, first, end))
-		return;
-	if (ow_taken_renew_mappings(t, &err) && !is_current)
-		give_up(t, first, end, &err);
 }
 
 static void release(struct ow_taken *t, size_t i)
@@ -269,38 +204,6 @@ static void release(struct ow_taken *t, size_t i)
 	ow_stop_release(s);
 }
 
-/*
- * A thread that is held has memory; a leader may have exited since the list.  What was
- * opened before may be the memory of a program that an exec has replaced.  Return
- * false if no thread is held.
- */
-static bool settle_live(struct ow_taken *t, size_t first, size_t end)
-{
-	size_t i;
-
-	for (i = first; i < end; i++) {
-		if (t->c->threads[i].info.stopped) {
-			t->c->live = t->c->threads[i].info.tid;
-			ow_processmem_close(&t->mem);
-			t->mem.pid = t->c->live;
-			return true;
-		}
-	}
-	return false;
-}
-
-/* Copy what threads [first, end) have, at least one of which is stopped. */
-static void copy_stopped(struct ow_taken *t, size_t first, size_t end)
-{
-	size_t i;
-
-	renew_maps(t, first, end);
-	for (i = first; i < end; i++)
-		if (t->threads[i].stop.state == OW_STOP_STOPPED)
-			ow_taken_plan_stack(t, i);
-	ow_taken_copy(t, first, end - first);
-}
-
 /* All that is done with threads [first, end) while they are stopped. */
 static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 {
@@ -308,8 +211,10 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 
 	for (i = first; i < end; i++)
 		take_regs(t, i);
-	if (settle_live(t, first, end))
-		copy_stopped(t, first, end);
+	if (ow_standing_settle_live(t, first, end)) {
+		ow_standing_plan(t, first, end);
+		ow_taken_copy(t, first, end - first);
+	}
 	for (i = first; i < end; i++)
 		release(t, i);
 }
@@ -370,27 +275,54 @@ void ow_freeze_all(struct ow_taken *t)
 		sum_up_times(t);
 }
 
-static void freeze_one(struct ow_taken *t, size_t i)
+/*
+ * How many threads to stop together from first on.  What is mapped is compared in
+ * each stop: if that takes long, one by one would take its time again for each.
+ */
+static size_t together(const struct ow_taken *t, size_t first)
 {
-	uint64_t start;
+	uint64_t left = t->c->nr_threads - first, nr, rest = COMPARING_NS / 2;
 
-	if (seize(t, i, i + 1) == 0)
+	if (t->compared_ns < COMPARING_NS / 2)
+		return 1;
+	if (t->compared_ns < COMPARING_NS)
+		rest = COMPARING_NS - t->compared_ns;
+	if (rest < COMPARING_NS / 8)
+		rest = COMPARING_NS / 8;
+	nr = left * t->comparison_ns / rest + 1;
+	if (nr > STOP_TOGETHER)
+		nr = STOP_TOGETHER;
+	return nr < left ? nr : left;
+}
+
+static void freeze_some(struct ow_taken *t, size_t first, size_t end)
+{
+	uint64_t start, took;
+	size_t i;
+
+	if (seize(t, first, end) == 0)
 		return;
 	start = ow_now_ns();
-	stop(t, i, i + 1, 0);
-	take_stopped(t, i, i + 1);
-	t->threads[i].stopped_ns = ow_now_ns() - start;
+	stop(t, first, end, 0);
+	take_stopped(t, first, end);
+	took = ow_now_ns() - start;
+	for (i = first; i < end; i++)
+		t->threads[i].stopped_ns = took;
+	if (end - first > t->most_together)
+		t->most_together = end - first;
 }
 
 void ow_freeze_each(struct ow_taken *t)
 {
 	uint64_t start = ow_now_ns();
-	size_t i = 0, nr;
+	size_t i = 0, end, nr;
 	int round;
 
 	for (round = 0; round < LISTING_ROUNDS; round++) {
-		for (; i < t->c->nr_threads; i++)
-			freeze_one(t, i);
+		for (; i < t->c->nr_threads; i = end) {
+			end = i + together(t, i);
+			freeze_some(t, i, end);
+		}
 		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
 		    nr == 0)
 			break;

@@ -16,7 +16,10 @@ struct ow_taken;
  */
 void ow_freeze_all(struct ow_taken *t);
 
-/* Take them one after another. */
+/*
+ * Take them one after another; or several together, if so much is mapped that to
+ * compare it for each of them would take longer than a second.
+ */
 void ow_freeze_each(struct ow_taken *t);
 
 #endif /* OW_FREEZE_H */

@@ -222,6 +222,7 @@ static void take_threads(void *arg)
 	taking->is_prepared = !taking->failed;
 	if (taking->is_prepared) {
 		ways[taking->options->stopping](t);
+		ow_taken_cut_replaced(t);
 		settle_arch(t);
 	}
 	ow_taken_end(t);
@@ -389,8 +390,15 @@ static int keep_copy(struct ow_taken *t, struct ow_error *err)
 }
 
 /* Stacks of several moments need not fit together, in a line for all. */
-static void note_moments(struct ow_capture *c)
+static void note_moments(const struct ow_taken *t)
 {
+	struct ow_capture *c = t->c;
+
+	if (t->most_together > 1)
+		snprintf(c->warning, sizeof(c->warning),
+			 "so much is mapped that up to %zu of its threads were "
+			 "stopped together",
+			 t->most_together);
 	if (c->stats.moments > 1)
 		snprintf(c->warning, sizeof(c->warning),
 			 "its threads were taken in %u moments, none longer "
@@ -427,7 +435,7 @@ static int take(struct taking *taking, struct ow_error *err)
 
 	if (failed)
 		return failed;
-	note_moments(t->c);
+	note_moments(t);
 	note_unserved(t);
 	hand_over_regions(t);
 	failed = check_captured(t->c, err);

@@ -323,11 +323,59 @@ int ow_taken_renew_mappings(struct ow_taken *t, struct ow_error *err)
 	}
 	if (start)
 		t->plan.main_start = start;
+	ow_replaced_note(&t->replaced, &t->maps, &maps, ++t->list);
 	ow_mappings_free(&t->maps);
 	t->maps = maps;
 	t->program_asked = false;
 	ow_taken_name_program(t);
 	return 0;
+}
+
+/* Return true if the code that the thread runs, or returns to, was replaced. */
+static bool runs_replaced(const struct ow_taken *t, size_t i)
+{
+	const struct ow_arch *arch = t->threads[i].arch;
+	const struct ow_regs *regs = &t->c->threads[i].regs;
+	uint32_t list = t->threads[i].list;
+
+	return ow_replaced_has(&t->replaced, regs->val[arch->pc], list) ||
+	       (regs->known & (uint64_t)1 << arch->ra &&
+		ow_replaced_has(&t->replaced,
+				regs->val[arch->ra] & arch->pc_mask, list));
+}
+
+static void cut_regions(struct ow_taken *t, size_t i, size_t first, size_t end)
+{
+	const struct ow_arch *arch = t->threads[i].arch;
+	struct ow_region *r;
+
+	for (; first < end; first++) {
+		r = &t->copy.regions[first];
+		if (ow_replaced_cut(&t->replaced, t->threads[i].list, r,
+				    arch->word, arch->pc_mask))
+			t->c->threads[i].replaced = r->start + r->size;
+	}
+}
+
+void ow_taken_cut_replaced(struct ow_taken *t)
+{
+	const struct ow_taken_thread *thread;
+	size_t i;
+
+	for (i = 0; i < t->c->nr_threads; i++) {
+		thread = &t->threads[i];
+		if (!t->c->threads[i].info.captured || thread->list == t->list)
+			continue;
+		if (runs_replaced(t, i)) {
+			t->c->threads[i].info.captured = false;
+			ow_fail(&t->threads[i].stop.why, OW_CODE_ABSENT,
+				"the code that it ran was replaced while other "
+				"threads were taken");
+			continue;
+		}
+		cut_regions(t, i, thread->first, thread->end);
+		cut_regions(t, i, thread->first_home, thread->end_home);
+	}
 }
 
 void ow_taken_name_program(struct ow_taken *t)
@@ -411,22 +459,28 @@ void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes, size_t size)
 void ow_taken_plan_stack(struct ow_taken *t, size_t i)
 {
 	const struct ow_capture_thread *thread = &t->c->threads[i];
+	struct ow_taken_thread *beside = &t->threads[i];
 
-	if (thread->info.captured)
-		t->threads[i].region = ow_stackplan_add(
-			&t->plan, thread->regs.val[t->threads[i].arch->sp],
-			t->threads[i].tp);
+	if (!thread->info.captured)
+		return;
+	beside->list = t->list;
+	beside->first = t->copy.nr;
+	beside->region = ow_stackplan_add(
+		&t->plan, thread->regs.val[beside->arch->sp], beside->tp);
+	beside->end = beside->first_home = beside->end_home = t->copy.nr;
 }
 
 void ow_taken_plan_home(struct ow_taken *t, size_t i)
 {
-	const struct ow_taken_thread *thread = &t->threads[i];
+	struct ow_taken_thread *thread = &t->threads[i];
 
-	if (thread->region >= 0)
-		ow_stackplan_add_home(&t->plan, (size_t)thread->region,
-				      thread->arch,
-				      t->c->threads[i].info.tid == t->c->pid,
-				      thread->tp);
+	if (thread->region < 0)
+		return;
+	thread->first_home = t->copy.nr;
+	ow_stackplan_add_home(&t->plan, (size_t)thread->region, thread->arch,
+			      t->c->threads[i].info.tid == t->c->pid,
+			      thread->tp);
+	thread->end_home = t->copy.nr;
 }
 
 void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)

@@ -9,6 +9,7 @@
 #include "capture.h"
 #include "mappings.h"
 #include "processmem.h"
+#include "replaced.h"
 #include "stackcopy.h"
 #include "stackplan.h"
 #include "stopper.h"
@@ -19,7 +20,11 @@ struct ow_taken_thread {
 	const struct ow_arch *arch; /* what it runs, or NULL: no registers */
 	uint64_t tp;                /* thread pointer, or 0 */
 	ssize_t region;             /* the first one of its stack, or -1 */
-	uint64_t stopped_ns;        /* for how long, if it was by itself */
+	uint32_t list; /* number of the list of mappings that it was taken by */
+	/* Which regions of the copy are its: its stack's, and its home's. */
+	size_t first, end, first_home, end_home;
+	bool stands; /* its registers are taken, its stack isn't yet (standing.h) */
+	uint64_t stopped_ns; /* for how long, if it was by itself */
 };
 
 struct ow_taken {
@@ -27,6 +32,11 @@ struct ow_taken {
 	const struct ow_capture_options *options; /* never NULL */
 	int dir;                                  /* /proc/PID/task */
 	struct ow_mappings maps;
+	uint32_t list; /* number of that list, which counts the renewals */
+	struct ow_replaced replaced;
+	/* How long it took to compare that with what is mapped: last, and in all. */
+	uint64_t comparison_ns, compared_ns;
+	size_t most_together; /* threads that one comparison was for, of each */
 	struct ow_taken_thread *threads; /* as many as c->threads */
 	size_t room;                     /* of both */
 	uint32_t *by_id; /* room_by_id buckets: a thread's number + 1, or 0 */
@@ -83,11 +93,17 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err);
 int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err);
 
 /*
- * The same again, of threads that are stopped: another program may be there by now.
+ * The same again, of threads that stand still: another program may be there by now.
  * If it can't be had, as with OW_CODE_ABSENT of a process that has exited, the old list
  * stays.
  */
 int ow_taken_renew_mappings(struct ow_taken *t, struct ow_error *err);
+
+/*
+ * Have what threads that were taken earlier were copied by be told apart from what is
+ * listed now: a stack that leads to code that was replaced since ends there.
+ */
+void ow_taken_cut_replaced(struct ow_taken *t);
 
 /* The name of the program's file. */
 void ow_taken_name_program(struct ow_taken *t);

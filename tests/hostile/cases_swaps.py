@@ -60,6 +60,44 @@ def _(context):
         check_looks(context, pid)
 
 
+def check_phases(context, pid, options):
+    """Look at threads of code that takes turns: return how many told where they were."""
+    found = 0
+    for _ in range(15):
+        text = context.run('stack', '--json', *options, pid).stdout
+        for thread in json.loads(text)['threads']:
+            names = {frame.get('function') for frame in thread.get('frames', ())}
+            check(not thread.get('certain', True) or not any(
+                name and name.startswith('never') for name in names),
+                  'a function that never runs', (options, thread))
+            found += bool(names & {'wait_first', 'wait_second'})
+    return found
+
+
+@case('swaps: threads in code that takes turns')
+def _(context):
+    for threads, ms in ((1, 1), (200, 20)):
+        pid = context.start(['swapphases', str(threads), str(ms)]).pid
+        for options in (('--no-stop',), ('--gentle',), ('--one-at-a-time',),
+                        ('--freeze-limit=1',), ()):
+            found = check_phases(context, pid, options)
+            check(found >= 5, 'threads that tell what runs', found)
+            context.note('%d threads %s: %d' % (threads, options, found))
+
+
+@case('swaps: one of many threads at a time, with code in many mappings')
+def _(context):
+    target = context.start(['manycode', '20000', '300'])
+    took = os.path.join(context.tmp, 'took')
+    done = context.run_tool([context.program('measure'), took, context.outwind,
+                             'stack', '--one-at-a-time', str(target.pid)])
+    with open(took, encoding='ascii') as f:
+        seconds = int(f.read().split()[2]) / 1e6
+    check(done.stdout.count(b'pause') == 301, 'stacks', done.stdout[-500:])
+    check(b'stopped together' in done.stderr, 'no line about it', done.stderr)
+    check(seconds < 4, 'time', seconds)
+
+
 def record(context, engine, pids):
     """The functions that stacks of each process have, and how often."""
     path = os.path.join(context.tmp, 'profile.json')

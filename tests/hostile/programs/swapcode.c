@@ -4,20 +4,11 @@
  * address, and run a function of it TIMES round a loop; beside THREADS threads that
  * wait.  Where one page has the function that runs, the other has one that never does.
  */
-#include <fcntl.h>
-#include <link.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#define PAGE 4096
-#define HALF 2048
-#define AT   ((uint8_t *)0x70000000)
-
-#define IN(name, size) \
-	__attribute__((section(name), aligned(size), noinline, noclone, used))
+#include "swapcode.h"
 
 #define LOOP(times)                    \
 	for (; (times) > 0; (times)--) \
@@ -44,38 +35,9 @@ static IN(".second", HALF) void spin_second(long times)
 	LOOP(times);
 }
 
-struct place {
-	uintptr_t addr;
-	off_t off;
-};
-
-/* Where in the file code is. */
-static int find(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct place *place = arg;
-	const ElfW(Phdr) * p;
-	uintptr_t start;
-
-	(void)size;
-	for (p = info->dlpi_phdr; p < info->dlpi_phdr + info->dlpi_phnum; p++) {
-		start = info->dlpi_addr + p->p_vaddr;
-		if (p->p_type == PT_LOAD && place->addr >= start &&
-		    place->addr - start < p->p_filesz) {
-			place->off = (off_t)(p->p_offset + place->addr - start);
-			return 1;
-		}
-	}
-	return 0;
-}
-
 static void run(int fd, const void *page, size_t off, long times)
 {
-	struct place place = { .addr = (uintptr_t)page };
-
-	if (!dl_iterate_phdr(find, &place) ||
-	    mmap(AT, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
-		 place.off) != AT)
-		exit(1);
+	map_page(fd, page);
 	((void (*)(long))(uintptr_t)(AT + off))(times);
 }
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Code that other code took the place of while a process's threads were taken one
+ * after another: what the stack of an earlier one tells of it isn't what is listed.
+ */
+#ifndef OW_REPLACED_H
+#define OW_REPLACED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ow_mappings;
+struct ow_region;
+
+#define OW_MOST_REPLACED 64
+
+struct ow_replaced {
+	/* From list number next on there is something else, or nothing. */
+	struct {
+		uint64_t start, end;
+		uint32_t next;
+	} list[OW_MOST_REPLACED];
+
+	size_t nr;
+};
+
+/*
+ * Note where the list of mappings with number next tells of other code than the one
+ * before, or of none.  Of more places than there is room for, the last one has all
+ * that is between them.
+ */
+void ow_replaced_note(struct ow_replaced *r, const struct ow_mappings *before,
+		      const struct ow_mappings *now, uint32_t next);
+
+/* Return true if the code at addr isn't that of the list with that number any more. */
+bool ow_replaced_has(const struct ow_replaced *r, uint64_t addr, uint32_t list);
+
+/*
+ * Let a stack's copy end where the first word of that size stands that leads to such
+ * code, if there is one; only the bits of mask count.  Return true if it was cut.
+ */
+bool ow_replaced_cut(const struct ow_replaced *r, uint32_t list,
+		     struct ow_region *stack, unsigned int word, uint64_t mask);
+
+#endif /* OW_REPLACED_H */
