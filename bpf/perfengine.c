@@ -11,16 +11,21 @@ static size_t walk(struct ow_recorder *r, const struct ow_perfsample *s,
 		   struct ow_image *image, size_t first, enum ow_end *end)
 {
 	struct ow_perfsampling *p = r->priv;
+	const struct ow_arch *arch;
 	struct ow_window window;
 	struct ow_regs regs;
 
 	if (!s->regs || !image)
 		return 0;
-	ow_perfsampling_regs(s->regs, &regs);
-	window = (struct ow_window){ regs.val[ow_arch_x86_64.sp], s->stack_size,
+	arch = ow_perfsampling_regs(s->regs, &regs);
+	if (!arch) {
+		*end = OW_END_UNSUPPORTED;
+		return 0;
+	}
+	window = (struct ow_window){ regs.val[arch->sp], s->stack_size,
 				     s->stack };
-	return ow_copywalk_run(&p->walks, image, &ow_arch_x86_64, &regs,
-			       &window, first, end);
+	return ow_copywalk_run(&p->walks, image, arch, &regs, &window, first,
+			       end);
 }
 
 static int engine_open(struct ow_recorder *r, struct ow_error *err)

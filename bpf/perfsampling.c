@@ -150,10 +150,20 @@ int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err)
 	return 0;
 }
 
-/* Linux, arch/x86/include/uapi/asm/perf_regs.h, by slot of ow_arch_x86_64. */
-static const uint8_t perf_regs[OW_PERFSAMPLING_REGS] = { 0,  3,  2,  1,  4,  5,
-							 6,  7,  16, 17, 18, 19,
-							 20, 21, 22, 23, 8 };
+/* Of code segments (Linux, arch/x86/include/asm/segment.h). */
+#define USER_CS   0x33
+#define USER32_CS 0x23
+
+/*
+ * Linux, arch/x86/include/uapi/asm/perf_regs.h: by slot of ow_arch_x86_64, and cs; and
+ * by slot of ow_arch_i386.
+ */
+static const uint8_t perf_regs[OW_PERFSAMPLING_REGS] = {
+	0, 3, 2, 1, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23, 8, 10,
+};
+static const uint8_t perf_regs32[] = { 0, 2, 3, 1, 7, 6, 4, 5, 8 };
+
+#define PERF_CS 10
 
 void ow_perfsampling_ask_regs(struct perf_event_attr *attr)
 {
@@ -165,16 +175,33 @@ void ow_perfsampling_ask_regs(struct perf_event_attr *attr)
 }
 
 /* The kernel gives registers in the order of its numbers. */
-void ow_perfsampling_regs(const uint64_t *values, struct ow_regs *regs)
+static uint64_t value_of(const uint64_t *values, uint8_t number)
 {
-	size_t i, k, before;
+	size_t before = 0, k;
+
+	for (k = 0; k < OW_PERFSAMPLING_REGS; k++)
+		before += perf_regs[k] < number;
+	return values[before];
+}
+
+const struct ow_arch *ow_perfsampling_regs(const uint64_t *values,
+					   struct ow_regs *regs)
+{
+	uint64_t cs = value_of(values, PERF_CS);
+	unsigned int i;
 
 	*regs = (struct ow_regs){ 0 };
-	for (i = 0; i < OW_PERFSAMPLING_REGS; i++) {
-		for (before = 0, k = 0; k < OW_PERFSAMPLING_REGS; k++)
-			before += perf_regs[k] < perf_regs[i];
-		ow_regs_set(regs, (unsigned int)i, values[before]);
+	if (cs == USER32_CS) {
+		for (i = 0; i < OW_ARRAY_SIZE(perf_regs32); i++)
+			ow_regs_set(regs, i,
+				    (uint32_t)value_of(values, perf_regs32[i]));
+		return &ow_arch_i386;
 	}
+	if (cs != USER_CS)
+		return NULL;
+	for (i = 0; perf_regs[i] != PERF_CS; i++)
+		ow_regs_set(regs, i, value_of(values, perf_regs[i]));
+	return &ow_arch_x86_64;
 }
 
 /* A call chain is in parts, each behind a mark of whose it is. */

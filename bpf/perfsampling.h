@@ -8,7 +8,7 @@
 #include "recorder.h"
 
 #define OW_PERFSAMPLING_NAMES 1024 /* of threads that are known at once */
-#define OW_PERFSAMPLING_REGS  17   /* of a sample: all that can be walked by */
+#define OW_PERFSAMPLING_REGS  18   /* of a sample: all to walk by, and cs */
 
 /* A sample's parts, borrowed from its record. */
 struct ow_perfsample {
@@ -57,9 +57,13 @@ int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
 /* Once attr is complete: who is sampled from the start on. */
 int ow_perfsampling_begin(struct ow_recorder *r, struct ow_error *err);
 
-/* The registers of a sample, as the kernel was asked for them. */
+/*
+ * The registers of a sample, as the kernel was asked for them.  Return whose they are
+ * by the code segment; NULL: one that a program has made for itself.
+ */
 void ow_perfsampling_ask_regs(struct perf_event_attr *attr);
-void ow_perfsampling_regs(const uint64_t *values, struct ow_regs *ret);
+const struct ow_arch *ow_perfsampling_regs(const uint64_t *values,
+					   struct ow_regs *ret);
 
 /* What all operations of such an engine are, but open. */
 int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);

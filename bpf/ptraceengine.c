@@ -64,19 +64,26 @@ static int engine_start(struct ow_recorder *r, struct ow_error *err)
 	return 0;
 }
 
+/* Return true if it was stopped in code whose stack is not told. */
+static bool runs_foreign_code(const struct ow_thread *t)
+{
+	return t->why.code == OW_CODE_UNSUPPORTED;
+}
+
 static void count_thread(struct ow_recorder *r, struct ow_capture *c, size_t i,
 			 uint32_t image)
 {
 	struct engine *e = r->priv;
 	const struct ow_thread *t = ow_capture_thread(c, i);
 	struct ow_bpf_stack head = { .tid = (uint32_t)t->tid };
-	enum ow_end end;
+	enum ow_end end = OW_END_UNSUPPORTED;
 	size_t n;
 
-	if (!t->captured || t->state != 'R')
+	if (t->state != 'R' || !(t->captured || runs_foreign_code(t)))
 		return;
-	head.nr = (uint16_t)ow_capture_walk(c, i, e->frames,
-					    r->options.max_frames, &end, NULL);
+	if (t->captured)
+		head.nr = (uint16_t)ow_capture_walk(
+			c, i, e->frames, r->options.max_frames, &end, NULL);
 	head.key.image = image;
 	head.key.pid = (uint32_t)ow_capture_pid(c);
 	head.key.tid = r->options.by_thread ? (uint32_t)t->tid : 0;

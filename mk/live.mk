@@ -155,6 +155,7 @@ $(call live_program,touching,touching.c,$(CC) -D_GNU_SOURCE $(live_flags) -stati
 $(call live_program,callers,callers.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)
 $(call live_program,callers-i386,callers.c,$(CC) -D_GNU_SOURCE $(live_x32) $(live_flags) -pthread)
 $(call live_program,headless,headless.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)
+$(call live_program,foreign,foreign.c,$(CC) $(live_flags) -pthread)
 $(call live_program,busy,busy.c,$(CC) $(live_flags) -pthread)
 $(call live_program,jitting,jitting.c,$(CC) $(live_flags))
 $(call live_program,busy-i386,busy.c,$(CC) $(live_x32) $(live_flags) -fno-pie -no-pie -pthread)

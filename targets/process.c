@@ -352,15 +352,21 @@ static int take_undisturbed(struct taking *taking)
 	return failed;
 }
 
-/* If no thread was captured, the first one's reason is the answer. */
-static int check_captured(const struct ow_capture *c, struct ow_error *err)
+/*
+ * If no thread was captured, the first one's reason is the answer.  Who asks for
+ * threads in a state is told of one that runs code of another kind, too.
+ */
+static int check_captured(const struct ow_taken *t, struct ow_error *err)
 {
+	const struct ow_capture *c = t->c;
 	size_t i;
 
 	if (c->nr_threads == 0)
 		return 0;
 	for (i = 0; i < c->nr_threads; i++)
-		if (c->threads[i].info.captured)
+		if (c->threads[i].info.captured ||
+		    (t->options->states &&
+		     c->threads[i].info.why.code == OW_CODE_UNSUPPORTED))
 			return 0;
 	return ow_fail(err,
 		       c->threads[0].info.why.code ?
@@ -438,7 +444,7 @@ static int take(struct taking *taking, struct ow_error *err)
 	note_moments(t);
 	note_unserved(t);
 	hand_over_regions(t);
-	failed = check_captured(t->c, err);
+	failed = check_captured(t, err);
 	if (!failed)
 		failed = list_modules(t, err);
 	if (failed)

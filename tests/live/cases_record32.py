@@ -7,7 +7,8 @@ import signal
 
 from cases_offcpu import Recording
 from cases_record import OUTERMOST, check_busy, need_bpf, record_enough
-from harness import case, check, in_call, task_states, wait_until
+from harness import (case, check, in_call, need_root, task_states,
+                     wait_until)
 
 SAMPLES = re.compile(r'(\d+) samples.*?, (\d+) of them copied, (\d+) missed, '
                      r'(\d+) lost')
@@ -87,3 +88,32 @@ def record_narrow(context):
     # Its memcpy() pushes eax, of which its CFI doesn't tell: 0.6 %.
     context.note('%d samples' % check_busy(profile, OUTERMOST | {None}, 0.02))
     check('0 missed, 0 lost' in said, 'something was missed', said)
+
+
+@case('record: every frame is right, of a 32-bit program, by perf and by ptrace',
+      alone=True)
+def record_narrow_otherwise(context):
+    need_root()
+    target = context.start(['busy-i386'])
+    for engine in ('perf', 'ptrace'):
+        profile, _ = record_enough(context, 300, '-F', '1000', '--engine',
+                                   engine, target.pid)
+        context.note('%s: %d samples' % (engine, check_busy(
+            profile, OUTERMOST | {None}, 0.03)))
+
+
+@case('record: a code segment that a program has made', alone=True)
+def record_foreign(context):
+    need_root()
+    target = context.start(['foreign'])
+    for engine in ('bpf', 'perf', 'ptrace'):
+        if engine == 'bpf':
+            need_bpf(context)
+        profile, _ = record_enough(context, 20, '-F', '100', '--engine',
+                                   engine, target.pid)
+        seen = {(stack['end'], sum(not profile['frames'][i].get('kernel')
+                                   for i in stack['frames']))
+                for stack in profile['stacks']
+                if stack['tid'] != target.pid}
+        check(seen == {('unsupported unwind information for pc', 0)},
+              'stacks by ' + engine, seen)
