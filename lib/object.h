@@ -62,8 +62,12 @@ int ow_open_regular(const char *path);
  */
 int ow_fail_open(struct ow_error *err, const char *path, const char *isnt);
 
-/* The same, and only if it has that inode number; 0: any. */
-int ow_open_inode(const char *path, uint64_t inode);
+/*
+ * The same, and only if it can be the file of which a process's list of mappings tells
+ * that device and inode: where a file system has several devices, as btrfs and overlay
+ * have, the device need not be the one that stat(2) tells.
+ */
+int ow_open_listed(const char *path, uint64_t dev, uint64_t inode);
 
 /* The same, and only if it is just that file: of that device, too. */
 int ow_open_file(const char *path, uint64_t dev, uint64_t inode);
@@ -80,8 +84,8 @@ int ow_open_cached(const char *path, uint64_t dev, uint64_t inode);
  */
 bool ow_is_served(int fd, uint64_t dev);
 
-/* The same of what look, an fd with O_PATH, refers to; look stays open. */
-int ow_reopen_regular(int look, uint64_t inode);
+/* As ow_open_regular(), of what look, an fd with O_PATH, is of; that stays open. */
+int ow_reopen_regular(int look);
 
 /*
  * Take fd's file as an object.  path is copied; fd stays the caller's.

@@ -19,6 +19,9 @@
 #include "object.h"
 #include "reach.h"
 
+/* What <linux/magic.h> of Debian 12 lacks. */
+#define BCACHEFS_MAGIC 0xca451a4e
+
 #define HIGHEST_KEPT 255 /* of fds: others may need some */
 #define READS_BY_FD  8
 #define COPIED_MAX   ((off_t)256 << 20) /* bytes of a file that a server has */
@@ -41,23 +44,52 @@ static int reopen(int look)
 	return fd;
 }
 
-int ow_reopen_regular(int look, uint64_t inode)
+int ow_reopen_regular(int look)
 {
 	struct stat st;
 
 	if (ow_reach_stat(look, &st))
 		return -1;
-	if (S_ISREG(st.st_mode) && (!inode || st.st_ino == inode))
+	if (S_ISREG(st.st_mode))
 		return reopen(look);
 	errno = EINVAL;
 	return -1;
 }
 
-int ow_open_inode(const char *path, uint64_t inode)
+/*
+ * Return true if stat(2) may tell another device of a file than /proc/PID/maps does,
+ * as that of a subvolume or of a layer.
+ */
+static bool has_several_devs(int look)
+{
+	struct statfs fs;
+	int failed;
+
+	ow_delegate_enter();
+	failed = fstatfs(look, &fs);
+	ow_delegate_leave();
+	if (failed)
+		return false;
+	switch ((uint32_t)fs.f_type) {
+	case BTRFS_SUPER_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+	case BCACHEFS_MAGIC: return true;
+	default: return false;
+	}
+}
+
+int ow_open_listed(const char *path, uint64_t dev, uint64_t inode)
 {
 	_cleanup_(ow_reach_closep) int look = ow_reach_open(path, O_PATH);
+	struct stat st;
 
-	return look < 0 ? -1 : ow_reopen_regular(look, inode);
+	if (look < 0 || ow_reach_stat(look, &st))
+		return -1;
+	if (S_ISREG(st.st_mode) && st.st_ino == inode &&
+	    (st.st_dev == dev || has_several_devs(look)))
+		return reopen(look);
+	errno = EINVAL;
+	return -1;
 }
 
 static bool is_file(const struct stat *st, uint64_t dev, uint64_t inode)
@@ -146,7 +178,9 @@ int ow_open_cached(const char *path, uint64_t dev, uint64_t inode)
 
 int ow_open_regular(const char *path)
 {
-	return ow_open_inode(path, 0);
+	_cleanup_(ow_reach_closep) int look = ow_reach_open(path, O_PATH);
+
+	return look < 0 ? -1 : ow_reopen_regular(look);
 }
 
 /* An fd with O_PATH of what a name below root leads to, over no link of /proc. */
@@ -252,7 +286,7 @@ struct ow_object *ow_object_reach(const char *root, const char *path)
 		full = NULL;
 		return NULL;
 	}
-	fd = look < 0 ? -1 : ow_reopen_regular(look, 0);
+	fd = look < 0 ? -1 : ow_reopen_regular(look);
 	if (fd < 0 && errno == OW_LEASED)
 		ow_lose_file(full, OW_LOST_LEASED);
 	return fd < 0 ? NULL : ow_object_take_fd(fd, full, NULL);

@@ -443,6 +443,29 @@ bool ow_mappings_is_current(struct ow_mappings *m, pid_t pid)
 	return is_current;
 }
 
+/* Where the kernel can't be asked by address. */
+static bool lists(pid_t pid, int fd, const struct ow_mapping *listed)
+{
+	struct ow_mappings all;
+	const struct ow_mapping *now;
+	bool is_there = !read_text(pid, fd, &all, NULL);
+
+	now = is_there ? ow_mappings_from(&all, listed->start) : NULL;
+	is_there = now && is_still(listed, now, fd);
+	ow_mappings_free(&all);
+	return is_there;
+}
+
+bool ow_mappings_is_still(pid_t pid, const struct ow_mapping *listed)
+{
+	_cleanup_(ow_closep) int fd = open_maps(pid);
+	struct ow_mapping now;
+
+	if (fd >= 0 && ask(fd, listed->start, 0, NULL, &now))
+		return is_still(listed, &now, fd);
+	return fd >= 0 && errno == ENOTTY && lists(pid, fd, listed);
+}
+
 void ow_mappings_close(struct ow_mappings *m)
 {
 	if (m->is_open)

@@ -75,6 +75,9 @@ const struct ow_mapping *ow_mappings_next_code(const struct ow_mappings *m,
  */
 bool ow_mappings_is_current(struct ow_mappings *m, pid_t pid);
 
+/* Return true if a process still has that mapping, of that file. */
+bool ow_mappings_is_still(pid_t pid, const struct ow_mapping *listed);
+
 /* Is a mapping listed that has addr? */
 bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr);
 

@@ -30,21 +30,31 @@
 #define SILENT     "what serves it did not answer in time"
 #define SILENT_NS  60000000000 /* until a silent server is asked again */
 
-/*
- * The file that was mapped, as far as numbers can tell: devices differ where a file
- * system has several (btrfs, overlay).
- */
+/* The file that was mapped, as far as its numbers can tell. */
 static int open_same(const char *path, const struct ow_capture_module *m)
 {
-	return ow_open_inode(path, m->inode);
+	return ow_open_listed(path, m->dev, m->inode);
+}
+
+/* Return true if the file is still mapped there. */
+static bool is_mapped(const struct ow_capture *c,
+		      const struct ow_capture_module *m)
+{
+	const struct ow_mapping listed = { .start = m->start,
+					   .end = m->end,
+					   .off = m->off,
+					   .dev = m->dev,
+					   .inode = m->inode,
+					   .path = m->path };
+
+	return ow_mappings_is_still(c->live, &listed);
 }
 
 /* What is mapped there now, unless that is another file by now. */
 static int open_mapped(const struct ow_capture *c,
 		       const struct ow_capture_module *m)
 {
-	char path[64], to[PATH_MAX];
-	ssize_t size;
+	char path[64];
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", c->live,
@@ -52,14 +62,12 @@ static int open_mapped(const struct ow_capture *c,
 	fd = open_same(path, m);
 	if (fd >= 0)
 		return fd;
-	/* Inodes' numbers may differ, too, but names don't. */
-	ow_delegate_enter();
-	size = readlink(path, to, sizeof(to));
-	ow_delegate_leave();
-	if (size < 0 || (size_t)size != strlen(m->path) ||
-	    memcmp(to, m->path, (size_t)size) != 0)
-		return -1;
-	return ow_open_regular(path);
+	/* stat(2) may tell other numbers, but the list of mappings doesn't. */
+	fd = ow_open_regular(path);
+	if (fd < 0 || is_mapped(c, m))
+		return fd;
+	ow_reach_closep(&fd);
+	return -1;
 }
 
 static int open_file(const struct ow_capture *c,

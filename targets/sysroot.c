@@ -140,7 +140,7 @@ int ow_sysroot_open_by_steps(const char *sysroot, const char *path)
 
 	if (root >= 0)
 		look = look_by_steps(root, relative(path));
-	return look < 0 ? -1 : ow_reopen_regular(look, 0);
+	return look < 0 ? -1 : ow_reopen_regular(look);
 }
 
 int ow_sysroot_open(const char *sysroot, const char *path)
@@ -152,5 +152,5 @@ int ow_sysroot_open(const char *sysroot, const char *path)
 		return ow_open_regular(path);
 	if (root >= 0)
 		look = look_in_root(root, relative(path));
-	return look < 0 ? -1 : ow_reopen_regular(look, 0);
+	return look < 0 ? -1 : ow_reopen_regular(look);
 }
