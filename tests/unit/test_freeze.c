@@ -138,7 +138,8 @@ static void test_stack_without_access(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		{ "a stack that was without access", test_stack_without_access },
+		{ "a stack that was without access",
+		  test_stack_without_access },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
