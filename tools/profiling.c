@@ -8,10 +8,12 @@
 #include "interrupt.h"
 #include "stackview.h"
 
-#define NAMING_NS  5000000000ULL /* for all names at the end, */
-#define SOME_NS    1000000000ULL /* or meanwhile */
-#define PLACING_NS 2000000000ULL /* after that, for module and address */
-#define LOOK       32            /* frames between two looks at the clock */
+#define NAMING_NS 5000000000ULL /* of work for all names at the end, */
+#define SOME_NS   1000000000ULL /* or of time for some meanwhile */
+#define PLACING_NS \
+	2000000000ULL /* of work after that, for module and address */
+#define SLOWER 4      /* times the work, what work may take */
+#define LOOK   32     /* frames between two looks at the clock */
 
 #define SHARES 4 /* a user has one of so many of what is left */
 #define MOST_FOLDED \
@@ -60,20 +62,25 @@ static size_t place_frame(struct ow_recorder *r, const struct ow_recorded *s,
 	return 1;
 }
 
+/* Return true if so much more work was done, or time went by, than is for names. */
+static bool is_past(const struct profiling *g, uint64_t work_ns)
+{
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) > g->until_work_ns + work_ns ||
+	       clock_ns(CLOCK_MONOTONIC) > g->until_ns + SLOWER * work_ns;
+}
+
 /* Return true if there is no time for names any more. */
 static bool is_late(struct profiling *g)
 {
 	if (!g->is_late)
-		g->is_late = interrupt_came_again() ||
-			     clock_ns(CLOCK_MONOTONIC) > g->until_ns;
+		g->is_late = interrupt_came_again() || is_past(g, 0);
 	return g->is_late;
 }
 
 /* Return true if there is no time even for places. */
 static bool is_too_late(struct profiling *g)
 {
-	return g->is_late &&
-	       clock_ns(CLOCK_MONOTONIC) > g->until_ns + PLACING_NS;
+	return g->is_late && is_past(g, PLACING_NS);
 }
 
 /* The names of a frame, in room; returns how many. */
@@ -207,22 +214,23 @@ static void take(void *arg, const struct ow_recorded *s)
 	share->size += profile_size(g->p) - before;
 }
 
-/* Names may take so long from now on. */
-static void allow(struct profiling *g, uint64_t ns)
+/* Names may take so much work, and so long, from now on. */
+static void allow(struct profiling *g, uint64_t work_ns, uint64_t ns)
 {
+	g->until_work_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + work_ns;
 	g->until_ns = clock_ns(CLOCK_MONOTONIC) + ns;
 	g->is_late = false;
 }
 
 int profiling_drain(struct profiling *g, struct ow_error *err)
 {
-	allow(g, NAMING_NS);
+	allow(g, NAMING_NS, SLOWER * NAMING_NS);
 	return ow_recorder_drain(g->r, take, g, err);
 }
 
 int profiling_drain_some(struct profiling *g, struct ow_error *err)
 {
-	allow(g, SOME_NS);
+	allow(g, SOME_NS, SOME_NS);
 	return ow_recorder_drain_some(g->r, take, g, err);
 }
 

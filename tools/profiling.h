@@ -8,7 +8,8 @@
  * that the profile has already are counted as before.
  *
  * Nor may names take any time: after some seconds, or if the user asks for the end
- * again, the other stacks are added by module and address.
+ * again, the other stacks are added by module and address.  Seconds are those that a
+ * CPU works for names: beside busy processes the same names are found, only later.
  */
 #ifndef OW_PROFILING_H
 #define OW_PROFILING_H
@@ -37,10 +38,12 @@ struct profiling {
 	size_t nr_shares;
 	uint64_t folded;        /* samples whose stack was left out, */
 	unsigned int nr_folded; /* of so many users */
-	uint64_t until_ns; /* CLOCK_MONOTONIC: after that nothing is named */
-	bool is_late;      /* it is after that */
-	uint64_t crowded;  /* samples whose stack nobody had room or time for */
-	uint64_t unnamed;  /* stacks that were added then */
+	/* After either of these nothing is named. */
+	uint64_t until_work_ns; /* CLOCK_THREAD_CPUTIME_ID */
+	uint64_t until_ns;      /* CLOCK_MONOTONIC */
+	bool is_late;           /* it is after that */
+	uint64_t crowded; /* samples whose stack nobody had room or time for */
+	uint64_t unnamed; /* stacks that were added then */
 };
 
 /* Count what came since the last time.  Return 0 or what err says. */
