@@ -6,12 +6,11 @@ import json
 import lzma
 import os
 import re
-import shutil
 import subprocess
 
 from cases_objects import (Done, LIMIT, MB, OWN, bomb, check_bounded,
                            check_says, run_changed)
-from harness import case, check, need_root
+from harness import case, check, copy_program, need_root
 
 
 def large_minidebug(elf):
@@ -28,8 +27,8 @@ def test_shares(context):
     first = run_changed(context, large_minidebug, 'work', name='p0')
     pids = [first.pid]
     for i in range(1, 4):
-        path = shutil.copy(os.path.join(context.tmp, 'p0'),
-                           os.path.join(context.tmp, 'p%d' % i))
+        path = copy_program(os.path.join(context.tmp, 'p0'),
+                            os.path.join(context.tmp, 'p%d' % i))
         pids.append(context.start([path, 'work']).pid)
     done = Done(context, 'record', '-d', '1', '-f', 'folded',
                 '--no-kernel', '-p', ','.join(map(str, pids)))

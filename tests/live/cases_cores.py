@@ -11,8 +11,8 @@ import subprocess
 
 import compare
 import corewriter
-from harness import (PATIENCE, START, Skip, case, check, check_names, names,
-                     need)
+from harness import (PATIENCE, START, Skip, case, check, check_names,
+                     copy_program, names, need)
 
 CRASH = [re.compile(r'crash(\.cold)?'), 'leads_to_crash', 'compare', '...',
          re.compile('(__)?qsort(_r)?'), 'sort', 'main', START]
@@ -134,7 +134,7 @@ for each_command in ('chain-pie', 'chain-static', 'chain-i386',
 @case('core: program was replaced')
 def _(context):
     need_plain_cores()
-    exe = shutil.copy(context.program('crash'), context.tmp + '/program')
+    exe = copy_program(context.program('crash'), context.tmp + '/program')
     core = dump(context, [exe, '1'])
     shutil.copy(context.program('chain-pie'), exe + '.new')
     os.rename(exe + '.new', exe)

@@ -12,8 +12,8 @@ import struct
 
 from cases_cores import CRASH, dump, need_plain_cores
 from harness import (PATIENCE, START, Skip, case, check, check_names,
-                     check_target, check_unharmed, in_call, names, task_states,
-                     wait_until)
+                     check_target, check_unharmed, copy_program, in_call,
+                     names, task_states, wait_until)
 
 CLONE = re.compile('(__)?clone3?')
 STAYING = ['staying', 'start_thread', CLONE]
@@ -192,7 +192,7 @@ def _(context):
 def dump_of(context, program):
     """A core of a copy of a program, at a path that may be used again."""
     need_plain_cores()
-    exe = shutil.copy(context.program(program), context.tmp + '/program')
+    exe = copy_program(context.program(program), context.tmp + '/program')
     core = dump(context, [exe, '3'])
     return exe, core
 

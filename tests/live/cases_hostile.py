@@ -7,8 +7,9 @@ import shutil
 import signal
 import subprocess
 
-from harness import (PATIENCE, Skip, case, check, copy_for_all, need,
-                     need_root, task_states, traceable, tracers, wait_until)
+from harness import (PATIENCE, Skip, case, check, copy_for_all, copy_program,
+                     need, need_root, task_states, traceable, tracers,
+                     wait_until)
 
 
 def check_refused(context, pid, *words, status=2):
@@ -149,7 +150,7 @@ def _(context):
 @case('names that would steer a terminal')
 def _(context):
     evil = os.path.join(context.tmp, 'a"\\;b\n\x1b[31m\udcff\tc')
-    shutil.copy(context.program('chain-pie'), evil)
+    copy_program(context.program('chain-pie'), evil)
     target = context.start([evil])
     for options in ((), ('-v',), ('-l',), ('-f', 'folded')):
         out = context.run('stack', *options, target.pid, status=0).stdout

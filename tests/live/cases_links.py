@@ -7,7 +7,8 @@ import shutil
 import subprocess
 
 from harness import (START, Skip, case, check, check_names, check_target,
-                     children_of, end_process, names, need, need_root)
+                     children_of, copy_program, end_process, names, need,
+                     need_root)
 
 LINKS = ['link%d' % n for n in range(12, 0, -1)]
 CHAIN = ['stay'] + LINKS + ['main', START]
@@ -114,7 +115,7 @@ def _(context):
 
 @case('chain: deleted executable')
 def _(context):
-    copy = shutil.copy(context.program('chain-pie'), context.tmp)
+    copy = copy_program(context.program('chain-pie'), context.tmp)
     target = context.start([copy])
     os.unlink(copy)
     check_target(context, target.pid, CHAIN)
@@ -122,7 +123,7 @@ def _(context):
 
 @case('chain: executable replaced by another')
 def _(context):
-    copy = shutil.copy(context.program('chain-pie'), context.tmp)
+    copy = copy_program(context.program('chain-pie'), context.tmp)
     other = shutil.copy(context.program('shapes'), context.tmp)
     target = context.start([copy])
     os.rename(other, copy)
@@ -203,7 +204,7 @@ def _(context):
     need('chroot')
     need_root()
     for name in ('chain-static', 'chain-pie'):
-        shutil.copy(context.program(name), context.tmp)
+        copy_program(context.program(name), context.tmp)
     target = context.start(['/usr/sbin/chroot', context.tmp, '/chain-static'])
     check_target(context, target.pid, CHAIN)
 

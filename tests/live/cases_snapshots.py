@@ -9,8 +9,8 @@ import stat
 import subprocess
 
 from cases_jit import start_node
-from harness import (PATIENCE, Skip, case, check, end_target, need, stop, task_states,
-                     wait_until)
+from harness import (PATIENCE, Skip, case, check, copy_program, end_target,
+                     need, stop, task_states, wait_until)
 
 PYTHON = '''
 import threading, time
@@ -185,7 +185,7 @@ def objects_of(context, pid):
 def start_copy(context, name='chain-pie'):
     """A program of the test's own, and the target that runs it."""
     path = os.path.join(context.tmp, 'program')
-    shutil.copy(context.program(name), path)
+    copy_program(context.program(name), path)
     return path, context.start([path])
 
 

@@ -11,8 +11,9 @@ import sys
 import time
 
 from harness import (START, case, check, check_unharmed, children_of,
-                     copy_for_all, end_process, match, need, need_root, stop,
-                     task_states, tracers, wait_for_rest, wait_until)
+                     copy_for_all, copy_program, end_process, match, need,
+                     need_root, stop, task_states, tracers, wait_for_rest,
+                     wait_until)
 from tbformat import Output
 
 CHAIN = ['stay'] + ['link%d' % i for i in range(12, 0, -1)] + ['main', START]
@@ -175,8 +176,8 @@ def _(context):
 
 @case('tbstack: deleted program')
 def _(context):
-    copy = shutil.copy(context.program('chain-pie'), context.tmp)
-    bare = shutil.copy(context.program('chain-stripped'), context.tmp)
+    copy = copy_program(context.program('chain-pie'), context.tmp)
+    bare = copy_program(context.program('chain-stripped'), context.tmp)
     target, stripped = context.start([copy]), context.start([bare])
     os.unlink(copy)
     os.unlink(bare)

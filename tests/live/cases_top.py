@@ -5,14 +5,13 @@ import fcntl
 import os
 import pty
 import re
-import shutil
 import struct
 import subprocess
 import termios
 import tty
 
 from cases_record import need_bpf
-from harness import PATIENCE, Skip, case, check
+from harness import PATIENCE, Skip, case, check, copy_program
 
 
 @case('top: the functions that take most', alone=True)
@@ -52,7 +51,7 @@ def top_terminal(context):
     need_bpf(context)
     folder = os.path.join(context.tmp, 'é' * 60 + '中' * 20)
     os.mkdir(folder)
-    target = context.start([shutil.copy(context.program('busy'), folder)])
+    target = context.start([copy_program(context.program('busy'), folder)])
     command = ('top', '-n', '1', '-s', '1', '-F', '997', str(target.pid))
     for columns in 80, 81:
         clear, text = on_terminal(context, command, (5, columns),

@@ -381,10 +381,22 @@ def stop(pid):
                'threads stop')
 
 
+def copy_program(path, place):
+    """
+    A copy in a folder, or at a path, that can be executed at once.  A file that we
+    wrote ourselves may still be open in what another test is about to start, and
+    what is open for writing can't be executed (ETXTBSY).
+    """
+    if os.path.isdir(place):
+        place = os.path.join(place, os.path.basename(path))
+    subprocess.run(['cp', '--', path, place], check=True)
+    return place
+
+
 def copy_for_all(context, path):
     """A copy of a program that every user may run."""
     os.chmod(context.tmp, 0o755)
-    copy = shutil.copy(path, context.tmp)
+    copy = copy_program(path, context.tmp)
     os.chmod(copy, 0o755)
     return copy
 
