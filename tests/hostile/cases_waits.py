@@ -326,9 +326,12 @@ def children_in_state(pid, letter):
 
 
 def memory_of(pid):
-    """What a process has that is its own, in bytes."""
-    with open('/proc/%s/status' % pid, encoding='ascii') as f:
-        return 1024 * int(re.search(r'RssAnon:\s*(\d+)', f.read())[1])
+    """What a process has that is its own, in bytes; 0: it has ended."""
+    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+        with open('/proc/%s/status' % pid, encoding='ascii') as f:
+            found = re.search(r'RssAnon:\s*(\d+)', f.read())
+        return 1024 * int(found[1]) if found else 0
+    return 0
 
 
 def wait_for_lost(pid):
@@ -337,6 +340,7 @@ def wait_for_lost(pid):
     for, and return them.  Reading a disk makes a child hang for a moment, too.
     """
     since = {}
+    lost = []
 
     def are_lost():
         now = time.monotonic()
@@ -345,10 +349,12 @@ def wait_for_lost(pid):
             del since[child]
         for child in hanging:
             since.setdefault(child, now)
-        return any(now - began > GIVEN_UP for began in since.values())
+        lost[:] = [child for child, began in since.items()
+                   if now - began > GIVEN_UP]
+        return lost
 
     wait_until(are_lost, 'a child that can not be ended')
-    return list(since)
+    return lost
 
 
 @case('waits: what could not be ended keeps no memory of a recorder')
