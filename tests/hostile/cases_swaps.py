@@ -7,6 +7,7 @@ import os
 import shutil
 import time
 
+from cases_blinding import Recording, let_run
 from harness import case, check, need, need_root
 
 LOOKS = 40
@@ -100,10 +101,13 @@ def _(context):
 
 def record(context, engine, pids):
     """The functions that stacks of each process have, and how often."""
-    path = os.path.join(context.tmp, 'profile.json')
-    context.run('record', '-d', '3', '-F', '199', '--engine=' + engine, '-f',
-                'json', '-o', path, '-p', ','.join(map(str, pids)), status=0)
-    with open(path, encoding='utf-8') as f:
+    recording = Recording(context, '-F', 199, '--engine=' + engine, '-f', 'json',
+                          whom=('-p', ','.join(map(str, pids))))
+    recording.wait_for_start()
+    for pid in pids:
+        let_run(pid, 0.5)
+    recording.end()
+    with open(recording.path, encoding='utf-8') as f:
         profile = json.load(f)
     names = {pid: collections.Counter() for pid in pids}
     for stack in profile['stacks']:
