@@ -13,6 +13,7 @@
 #include "hash.h"
 #include "monotonic.h"
 #include "object.h"
+#include "ownproc.h"
 #include "procfs.h"
 #include "syscallargs.h"
 #include "syscallflags.h"
@@ -103,6 +104,8 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 	r->images.patience = 1;
 	r->store.limit = store_limit();
 	failed = ow_sampledobjects_init(&r->objects, options->naming, err);
+	if (!failed)
+		failed = ow_ownproc_check(err);
 	if (!failed)
 		failed = r->ops->open(r, err);
 	for (i = 0; !failed && i < options->nr_pids; i++)

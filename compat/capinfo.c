@@ -10,6 +10,7 @@
 #include "machine.h"
 #include "mappings.h"
 #include "mininames.h"
+#include "ownproc.h"
 #include "procinfo.h"
 #include "procname.h"
 #include "procobject.h"
@@ -132,7 +133,7 @@ static int read_process(const struct ow_memory *mem, uint64_t addr, void *buf,
 struct ow_capture *ow_capinfo_process(pid_t pid)
 {
 	struct ow_error err;
-	struct ow_mappings maps;
+	struct ow_mappings maps = { 0 };
 	struct ow_capture *c = ow_capture_create(&err);
 	bool good;
 
@@ -142,7 +143,8 @@ struct ow_capture *ow_capinfo_process(pid_t pid)
 	c->open = ow_procobject_open;
 	c->target.mem.read = read_process;
 	c->target.arch = ow_machine.arch;
-	good = !ow_mappings_read_code(pid, &maps, &err) &&
+	good = !ow_ownproc_check(&err) &&
+	       !ow_mappings_read_code(pid, &maps, &err) &&
 	       add_modules(c, &maps);
 	ow_mappings_free(&maps);
 	if (good)

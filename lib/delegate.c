@@ -19,6 +19,7 @@
 
 #include "env.h"
 #include "monotonic.h"
+#include "ownproc.h"
 
 #define STACK_SIZE     ((size_t)1 << 20) /* of which few pages are used */
 #define GUARD_SIZE     ((size_t)64 << 10)
@@ -185,21 +186,6 @@ static void *get_memory(void)
 	return NULL;
 }
 
-/*
- * Return true if /proc has the numbers that processes have for us, and is not of
- * another pid namespace.  errno stays.
- */
-static bool is_in_proc(void)
-{
-	char self[16] = "", own[16];
-	int before = errno;
-
-	snprintf(own, sizeof(own), "%d", getpid());
-	if (readlink("/proc/self", self, sizeof(self) - 1) < 0)
-		errno = before;
-	return strcmp(self, own) == 0;
-}
-
 static struct delegate *create(void (*run)(void *arg), void *arg, int kept)
 {
 	struct delegate *d = get_memory();
@@ -211,7 +197,7 @@ static struct delegate *create(void (*run)(void *arg), void *arg, int kept)
 		.run = run,
 		.arg = arg,
 		.parent = getpid(),
-		.is_in_proc = is_in_proc(),
+		.is_in_proc = ow_ownproc_is(),
 		.kept = kept,
 	};
 	if (init_lock(d))

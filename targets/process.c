@@ -17,6 +17,7 @@
 #include "error.h"
 #include "freeze.h"
 #include "monotonic.h"
+#include "ownproc.h"
 #include "procfs.h"
 #include "procobject.h"
 #include "reach.h"
@@ -469,7 +470,7 @@ struct ow_capture *ow_capture_process(pid_t pid,
 			pid);
 		return NULL;
 	}
-	c = ow_capture_create(err);
+	c = ow_ownproc_check(err) ? NULL : ow_capture_create(err);
 	if (!c)
 		return NULL;
 	c->pid = pid;

@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import subprocess
 
 from cases_record import (ENGINES, OURS, chains, container, need_bpf,
                           record_enough, wrong_step)
@@ -46,6 +47,35 @@ def record_container(context):
         check({f['module'] for f in mine} == {path}, 'path', mine[:3])
         check({s['pid'] for s in profile['stacks']} == {pid}, 'pid',
               profile['stacks'][:1])
+
+
+# By numbers that /proc gives to other processes.
+WITHOUT = """
+"$1" >/dev/null &
+for each in "stack" "snap -o $3/snap" "record -o $3/profile --engine=bpf" \\
+        "record -o $3/profile --engine=perf" \\
+        "record -o $3/profile --engine=ptrace"; do
+    "$2" $each $! 2>"$3/said"
+    echo $?: $(cat "$3/said")
+done
+"$4" $! 2>"$3/said"
+echo $?: $(cat "$3/said")
+kill -9 $!
+"""
+
+
+@case("record, stack: a PID namespace with another one's /proc")
+def foreign_proc(context):
+    need_bpf(context)
+    done = subprocess.run(
+        ['unshare', '--pid', '--fork', 'sh', '-c', WITHOUT, 'sh',
+         context.program('busy'), context.outwind, context.tmp,
+         context.tbstack], stdout=subprocess.PIPE, check=True)
+    said = done.stdout.decode().splitlines()
+    check(len(said) == 6 and all(
+        re.fullmatch(r'[12]: [^:]*: /proc is of another PID namespace: mount it anew '
+                     r'\(mount -t proc proc /proc; unshare has '
+                     r'--mount-proc\)', line) for line in said), 'said', said)
 
 
 WITHIN = """

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whether /proc has the numbers that processes have for us. */
+#ifndef OW_OWNPROC_H
+#define OW_OWNPROC_H
+
+#include <stdbool.h>
+
+struct ow_error;
+
+/* Return true if it has; and not of another PID namespace.  errno stays. */
+bool ow_ownproc_is(void);
+
+/*
+ * Return 0, or fail if it has others: what it tells by our numbers is about other
+ * processes.  Where there is no /proc at all, who reads there tells of that.
+ */
+int ow_ownproc_check(struct ow_error *err);
+
+#endif /* OW_OWNPROC_H */
