@@ -12,8 +12,8 @@ import time
 import tty
 
 from cases_objects import Done
-from harness import (PATIENCE, case, check, children_of, copy_program,
-                     end_process, need_root, wait_until)
+from harness import (case, check, children_of, copy_program, end_process,
+                     need_root, wait_until)
 
 MB = 1 << 20
 # What the recorder may take, of which its maps in the kernel are some.
@@ -67,13 +67,7 @@ class Recording:
 
     def end(self, send=True):
         """End it, if it is to be sent a signal; what it said."""
-        before = cpu_seconds(self.child.pid)
-        if send:
-            self.child.send_signal(signal.SIGTERM)
-        wait_until(lambda: os.waitid(os.P_PID, self.child.pid, os.WEXITED |
-                                     os.WNOHANG | os.WNOWAIT), 'it ends')
-        self.cpu = cpu_seconds(self.child.pid) - before
-        self.child.wait()
+        self.cpu = end_child(self.child, signal.SIGTERM if send else 0)
         self.reader.join()
         said = PROGRESS.sub('', self.text)
         check(self.child.returncode == 0, 'status', said)
@@ -100,6 +94,17 @@ def cpu_seconds(pid):
     with open('/proc/%d/stat' % pid, encoding='utf-8') as f:
         fields = f.read().rsplit(')', 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def end_child(child, number):
+    """Send a child a signal, wait for its end; the seconds that it works for that."""
+    before = cpu_seconds(child.pid)
+    os.kill(child.pid, number)
+    wait_until(lambda: os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG |
+                                 os.WNOWAIT), 'it ends')
+    took = cpu_seconds(child.pid) - before
+    child.wait()
+    return took
 
 
 def start_bystander(context):
@@ -290,10 +295,7 @@ def _(context):
              os.path.join(context.tmp, 'profile'), '-p', str(hostile.pid)],
             ready=None)
         time.sleep(5)
-        begun = time.monotonic()
-        recorder.send_signal(number)
-        recorder.wait(timeout=PATIENCE)
-        took = time.monotonic() - begun
+        took = end_child(recorder, number)
         # Names may take 5 seconds of it.
         check(recorder.returncode == 0 and took < 15, 'end',
               (recorder.returncode, took))
