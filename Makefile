@@ -61,7 +61,7 @@ hosted := $(core) $(wildcard lib/*.c) \
 	$(filter-out $(bpf_absent),$(wildcard bpf/*.c))
 output := $(wildcard output/*.c)
 # What the tools share.
-shared := $(output) tools/missing.c tools/ownfile.c
+shared := $(output) tools/missing.c tools/ownfile.c tools/memorylimit.c
 tbstack := $(shared) $(wildcard tools/tb*.c)
 symbolize := $(shared) tools/symbolize.c tools/traceline.c
 uniprof := $(shared) $(wildcard tools/uniprof*.c) tools/sampler.c tools/costs.c

@@ -7,8 +7,9 @@
  */
 enum {
 	MOST_DYNAMIC = 4096,
-	MOST_HASHED = 1 << 22, /* buckets, and links of a chain */
-	MOST_TAIL = 1 << 16,   /* bytes of strings after the last whole one */
+	MOST_HASHED = 1 << 22,    /* buckets, and links of a chain */
+	MOST_LOOKED_AT = 1 << 22, /* symbols, for one of a name */
+	MOST_TAIL = 1 << 16, /* bytes of strings after the last whole one */
 };
 
 enum {
@@ -186,7 +187,7 @@ bool ow_elfsym_value(const struct ow_elf *elf, const char *name, uint64_t *ret)
 
 	if (!ow_elfsyms_init(&syms, elf, OW_SHT_SYMTAB))
 		return false;
-	for (i = 0; i < syms.nr; i++)
+	for (i = 0; i < syms.nr && i < MOST_LOOKED_AT; i++)
 		if (ow_elfsyms_get(&syms, i, &sym) &&
 		    strcmp(sym.name, name) == 0) {
 			*ret = sym.value;

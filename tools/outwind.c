@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "memorylimit.h"
 #include "missing.h"
 #include "reach.h"
 #include "stackview.h"
@@ -89,20 +90,10 @@ bool parse_seconds(const char *option, const char *text, uint64_t *ns)
 
 bool take_memory_limit(const char *text)
 {
-	static const char suffixes[] = "KMG";
-	size_t len = strlen(text);
-	const char *suffix = len > 1 ? strchr(suffixes, text[len - 1]) : NULL;
-	char digits[24];
-	unsigned long n;
-
-	snprintf(digits, sizeof(digits), "%.*s", (int)(len - !!suffix), text);
-	if (len >= sizeof(digits) || !parse_number(digits, 1, 1UL << 30, &n)) {
-		complain("--memory-limit %s: not a size", text);
-		return false;
-	}
-	ow_memory_limit((uint64_t)n
-			<< (suffix ? 10 * (suffix - suffixes + 1) : 0));
-	return true;
+	if (memorylimit_take(text))
+		return true;
+	complain("--memory-limit %s: not a size", text);
+	return false;
 }
 
 int finish_output(int status)

@@ -8,12 +8,15 @@
 
 #include <outwind/outwind.h>
 
+#include "memorylimit.h"
 #include "missing.h"
 #include "stackview.h"
 #include "traceline.h"
 
 /* Of which a list of names, the only thing in memory, may have a quarter. */
 #define MEMORY ((uint64_t)1 << 30)
+
+#define LIMIT "--memory-limit="
 
 #define EXIT_USAGE  1
 #define EXIT_BROKEN 2
@@ -160,7 +163,6 @@ static int run(const char *table, const char *path)
 	int status = EXIT_BROKEN;
 	FILE *trace;
 
-	ow_memory_limit(MEMORY);
 	names = ow_nametable_open(table, OW_ALIASES_LAST, &err);
 	if (!names)
 		return complain("symbol table: ", err.msg);
@@ -190,27 +192,48 @@ static void print_usage(FILE *to, const char *name)
 		"a trace of \"-\" is\n"
 		"standard input.\n"
 		"\n"
-		"options:  --help     this text\n"
-		"          --version  the version\n"
+		"options:  --memory-limit=SIZE  take at most SIZE bytes (K, M, G) "
+		"of memory, a\n"
+		"                               quarter of them for the table "
+		"(default: 1G)\n"
+		"          --help               this text\n"
+		"          --version            the version\n"
 		"\n"
 		"This symbolize is part of outwind %s.\n",
 		name, ow_version());
 }
 
+/* Return how many arguments are options, or -1: one makes no sense. */
+static int take_options(int argc, char **argv)
+{
+	const size_t size = sizeof(LIMIT) - 1;
+	int n = 0;
+
+	ow_memory_limit(MEMORY);
+	for (; n + 1 < argc && strncmp(argv[n + 1], LIMIT, size) == 0; n++)
+		if (!memorylimit_take(argv[n + 1] + size)) {
+			complain(argv[n + 1], ": not a size");
+			return -1;
+		}
+	return n;
+}
+
 int main(int argc, char **argv)
 {
-	int status = 0;
+	int status = 0, n = take_options(argc, argv);
 
+	if (n < 0)
+		return EXIT_USAGE;
 	if (argc == 2 && strcmp(argv[1], "--help") == 0) {
 		print_usage(stdout, argv[0]);
 	} else if (argc == 2 && strcmp(argv[1], "--version") == 0) {
 		printf("symbolize (outwind) %s\n", ow_version());
-	} else if (argc != 3) {
+	} else if (argc - n != 3) {
 		print_usage(stderr, argv[0]);
 		return EXIT_USAGE;
 	} else {
 		is_terminal = isatty(STDOUT_FILENO);
-		status = run(argv[1], argv[2]);
+		status = run(argv[n + 1], argv[n + 2]);
 	}
 	if (missing_complain("symbolize", status != 0) && status == 0)
 		status = EXIT_BROKEN;

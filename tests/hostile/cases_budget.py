@@ -193,6 +193,12 @@ def test_short_lines(context):
     context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
     check_bounded(done, 256 + OWN)
     check_says(done, '/list: some of its lines')
+    # The option that the message names.
+    done = Done(context, '--memory-limit=64M', path, trace,
+                tool=os.path.join(os.path.dirname(context.outwind),
+                                  'symbolize'))
+    check(done.status == 0 and done.megabytes < 64, 'less memory',
+          (done.status, done.megabytes, done.stderr))
 
 
 @case('budget: a profile and a list of names that are one line of 4 GB')

@@ -164,6 +164,10 @@ def test_errors():
         status, out, err = call(*args)
         assert (status, out) == (1, b'') and err.startswith(
             'Usage: %s <symbol_table> <trace_file>\n' % SYMBOLIZE), err
+    status, out, err = call('--memory-limit=1x', table, trace)
+    assert (status, out) == (1, b''), err
+    assert err == 'symbolize: --memory-limit=1x: not a size\n', err
+    assert call('--memory-limit=1M', table, trace)[0] == 0
     for args, word in (((table, '/none'), 'open /none: No such file'),
                        (('/none', trace), 'open /none: No such file'),
                        ((SCRATCH, trace), 'Is a directory'),
