@@ -41,21 +41,9 @@ static void put_function(FILE *out, const char *text)
 static void put_unnamed(FILE *out, const struct ow_frame *frame,
 			const char *module, uint64_t start)
 {
-	const char *base = module ? strrchr(module, '/') : NULL;
+	char buf[OW_VIEW_LABEL];
 
-	if (!module) {
-		fprintf(out, "%#llx", (unsigned long long)frame->pc);
-		return;
-	}
-	base = base ? base + 1 : module;
-	if (start && *base != '[') {
-		put_name(out, base);
-		fprintf(out, "+%#llx", (unsigned long long)start);
-		return;
-	}
-	putc('[', out);
-	put_name(out, base);
-	putc(']', out);
+	put_name(out, ow_view_unnamed(module, start, frame->pc, buf));
 }
 
 static void begin(FILE *out, pid_t pid, const char *program)

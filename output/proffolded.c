@@ -81,7 +81,7 @@ static const char *suffix_of(const struct profile_frame *f, const char *label)
 static void note_texts(struct folding *f, const struct profile_stack *s)
 {
 	const struct profile *p = f->p;
-	char buf[PROFILE_LABEL];
+	char buf[OW_VIEW_LABEL];
 	const char *label;
 	uint32_t i, id;
 

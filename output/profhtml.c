@@ -7,6 +7,7 @@
 #include "flame.h"
 #include "profile.h"
 #include "proftext.h"
+#include "stackview.h"
 
 #define OF_OTHER 1 /* in place of a thread: of the profile compared with */
 
@@ -34,7 +35,7 @@ static char kind_of(const struct profile *p, const struct profile_frame *f)
 static void put_frames(FILE *out, const struct profile *p)
 {
 	const struct profile_frame *f;
-	char buf[PROFILE_LABEL];
+	char buf[OW_VIEW_LABEL];
 	uint32_t i;
 
 	fputs("[", out);

@@ -161,10 +161,9 @@ const char *profile_unit(enum profile_kind kind);
 enum profile_kind profile_kind(const struct profile *p);
 
 /*
- * What a frame is called where only text will do: its function; "object+0xVADDR", with
- * where the function begins; "[object]" or "[jit]"; or its address.  buf holds PROFILE_LABEL bytes, and may be what is returned.
+ * What a frame is called where only text will do: its function, or what
+ * ow_view_unnamed() says.  buf holds OW_VIEW_LABEL bytes, and may be what is returned.
  */
-#define PROFILE_LABEL 300
 const char *profile_label(const struct profile *p,
 			  const struct profile_frame *f, char *buf);
 

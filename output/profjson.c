@@ -4,6 +4,7 @@
 
 #include "profile.h"
 #include "proftext.h"
+#include "stackview.h"
 
 static const char *const kinds[PROFILE_NR_KINDS] = {
 	[PROFILE_CPU] = "cpu",
@@ -157,7 +158,7 @@ static void put_samples(FILE *out, const struct profile *p,
 static void put_speedscope_frames(FILE *out, const struct profile *p)
 {
 	const struct profile_frame *f;
-	char buf[PROFILE_LABEL];
+	char buf[OW_VIEW_LABEL];
 	uint32_t i;
 
 	for (i = 0; i < p->nr_frames; i++) {

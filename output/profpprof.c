@@ -10,6 +10,7 @@
 #include "pprofmaps.h"
 #include "profile.h"
 #include "protobuf.h"
+#include "stackview.h"
 
 /* A pc's names, from the innermost inlined one on. */
 struct place {
@@ -160,7 +161,7 @@ static uint64_t function_of(struct pprof *w, uint32_t frame)
 {
 	const struct profile_frame *f = &w->p->frames[frame];
 	struct profile_frame key = { 0 };
-	char buf[PROFILE_LABEL];
+	char buf[OW_VIEW_LABEL];
 
 	if (w->functions[frame])
 		return w->functions[frame];

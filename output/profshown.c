@@ -2,7 +2,7 @@
 /* What formats show of a profile: what weighs, by which names. */
 #include "profile.h"
 
-#include <string.h>
+#include "stackview.h"
 
 uint64_t profile_weight(const struct profile_stack *s)
 {
@@ -48,23 +48,9 @@ enum profile_kind profile_kind(const struct profile *p)
 const char *profile_label(const struct profile *p,
 			  const struct profile_frame *f, char *buf)
 {
-	const char *module = profile_text(p, f->module), *base;
-
 	if (f->function)
 		return profile_text(p, f->function);
-	if (!*module) {
-		snprintf(buf, PROFILE_LABEL, "%#llx",
-			 (unsigned long long)f->pc);
-		return buf;
-	}
-	base = strrchr(module, '/');
-	base = base ? base + 1 : module;
-	/* A file of a target may be called as what is none, "[vdso]". */
-	if (f->has_start && *base != '[')
-		snprintf(buf, PROFILE_LABEL, "%.255s+%#llx", base,
-			 (unsigned long long)(f->module_offset - f->offset));
-	else
-		snprintf(buf, PROFILE_LABEL,
-			 *module == '[' ? "%.255s" : "[%.255s]", base);
-	return buf;
+	return ow_view_unnamed(profile_text(p, f->module),
+			       f->has_start ? f->module_offset - f->offset : 0,
+			       f->pc, buf);
 }

@@ -5,6 +5,7 @@
 
 #include "profile.h"
 #include "proftext.h"
+#include "stackview.h"
 
 #define WIDTH    1200.0
 #define ROW      16
@@ -46,7 +47,7 @@ static int order(const void *a, const void *b)
 static uint32_t label_of(struct paths *to, const struct profile *p,
 			 uint32_t frame)
 {
-	char buf[PROFILE_LABEL];
+	char buf[OW_VIEW_LABEL];
 
 	if (!to->labels[frame])
 		to->labels[frame] =

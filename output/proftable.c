@@ -26,7 +26,7 @@ static uint32_t row_of(struct rows *rows, const struct profile *p,
 {
 	const struct profile_frame *f = &p->frames[frame];
 	struct profile_frame key = { 0 };
-	char buf[PROFILE_LABEL];
+	char buf[OW_VIEW_LABEL];
 
 	if (rows->of[frame])
 		return rows->of[frame] - 1;

@@ -191,3 +191,23 @@ const struct ow_view_writer *ow_view_writer_find(const char *name)
 			return writers[i];
 	return NULL;
 }
+
+const char *ow_view_unnamed(const char *module, uint64_t start, uint64_t pc,
+			    char *buf)
+{
+	const char *base = module ? strrchr(module, '/') : NULL;
+
+	if (!module || !*module) {
+		snprintf(buf, OW_VIEW_LABEL, "%#llx", (unsigned long long)pc);
+		return buf;
+	}
+	base = base ? base + 1 : module;
+	/* A file of a target may be called as what is none, "[vdso]". */
+	if (start && *base != '[')
+		snprintf(buf, OW_VIEW_LABEL, "%.255s+%#llx", base,
+			 (unsigned long long)start);
+	else
+		snprintf(buf, OW_VIEW_LABEL,
+			 *module == '[' ? "%.255s" : "[%.255s]", base);
+	return buf;
+}

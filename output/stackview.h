@@ -104,6 +104,15 @@ bool ow_view_is_control(const unsigned char *s, size_t *size);
 bool ow_view_is_odd(const unsigned char *s, size_t *size);
 
 /*
+ * What a frame is called whose function has no name: "object+0xVADDR", with where the
+ * function begins; "[object]" or "[jit]", as start is 0: not known; or its address,
+ * as module is NULL or empty.  buf holds OW_VIEW_LABEL bytes, and is returned.
+ */
+#define OW_VIEW_LABEL 300
+const char *ow_view_unnamed(const char *module, uint64_t start, uint64_t pc,
+			    char *buf);
+
+/*
  * Text of the target: nothing in it may steer a terminal, so that what is odd
  * becomes '?'.
  */

@@ -158,6 +158,36 @@ static void test_kernel_stack(void)
 			   "\"error\":\"gone\"}");
 }
 
+/* What the folded line of one frame without a function's name ends with. */
+static void check_unnamed(const char *module, uint64_t start, const char *want)
+{
+	struct ow_thread thread = { .tid = 7, .name = "x", .captured = true };
+	struct ow_name name = { .module = module, .start = start };
+	struct ow_view_frame frame = { .frame.pc = 0x1234,
+				       .names = &name,
+				       .nr_names = 1 };
+	struct ow_view view = { .pid = 7,
+				.thread = &thread,
+				.frames = &frame,
+				.nr = 1,
+				.end = OW_END_OUTERMOST };
+	FILE *out = open_text();
+
+	ow_folded_writer.thread(out, &view, true, 0);
+	CHECK(close_text(out, want));
+}
+
+static void test_unnamed(void)
+{
+	check_unnamed(NULL, 0, "x;0x1234 1\n");
+	check_unnamed("/lib/a;b", 0x10, "x;a:b+0x10 1\n");
+	check_unnamed("/lib/a", 0, "x;[a] 1\n");
+	check_unnamed("[vdso]", 0, "x;[vdso] 1\n");
+	check_unnamed("[vdso]", 0x10, "x;[vdso] 1\n");
+	/* A file may be called as what is none. */
+	check_unnamed("/tmp/[vdso]", 0x10, "x;[[vdso]] 1\n");
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -166,6 +196,7 @@ int main(void)
 		{ "text of the target", test_clean },
 		{ "strings in JSON", test_json_strings },
 		{ "a stack in the kernel", test_kernel_stack },
+		{ "frames without a name", test_unnamed },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
