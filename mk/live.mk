@@ -14,7 +14,7 @@ RUSTC ?= $(or $(shell command -v rustc),$(wildcard $(HOME)/.cargo/bin/rustc))
 # $(1) the program, $(2) its source, $(3) the command but -o, $(4) libraries.
 define live_rule
 live_programs += $(live)/$(1)
-$(live)/$(1): $(live_src)/$(2) $(live_src)/stay.h $(live_src)/swapped.h mk/live.mk
+$(live)/$(1): $(live_src)/$(2) $(live_src)/stay.h $(live_src)/swapped.h $(live_src)/ready.inc mk/live.mk
 	@mkdir -p $$(@D)
 	@echo "  LIVE  $$@"
 	@$(3) $(live_src)/$(2) $(4) -o $$@ || echo "not built: $$@"

@@ -4,6 +4,8 @@
  * register of its own, by an expression, read from memory; a return address
  * moved elsewhere.
  */
+#include "ready.inc"
+
 	.text
 	.macro function name
 	.globl \name
@@ -17,11 +19,7 @@
 	.endm
 
 	function stay
-	mov $1, %eax
-	mov $1, %edi
-	lea ready(%rip), %rsi
-	mov $6, %edx
-	syscall
+	say_ready
 1:
 #ifndef SPIN
 	mov $34, %eax
@@ -128,7 +126,3 @@
 	call cfa_by_arithmetic
 	hlt
 	endfunction _start
-
-	.section .rodata
-ready:	.ascii "ready\n"
-	.section .note.GNU-stack, "", @progbits

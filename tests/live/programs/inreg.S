@@ -3,6 +3,8 @@
  * No C library, and return addresses that aren't in memory (DW_CFA_register): as
  * in vfork(), and in a register that callees preserve.
  */
+#include "ready.inc"
+
 	.text
 	.macro function name
 	.globl \name
@@ -17,17 +19,11 @@
 
 	/* In rdi, which the kernel leaves as it is. */
 	function in_rdi
-	mov $1, %eax
-	mov $1, %edi
-	lea ready(%rip), %rsi
-	mov $6, %edx
-	syscall
+	say_ready
 	pop %rdi
 	.cfi_adjust_cfa_offset -8
 	.cfi_register rip, rdi
-1:	mov $34, %eax
-	syscall
-	jmp 1b
+	wait_for_ever
 	endfunction in_rdi
 
 	function saves_rbx
@@ -62,7 +58,3 @@
 	call in_rbx
 	hlt
 	endfunction _start
-
-	.section .rodata
-ready:	.ascii "ready\n"
-	.section .note.GNU-stack, "", @progbits

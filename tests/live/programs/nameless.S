@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A function that has no symbol, after one whose symbol has no size. */
+#include "ready.inc"
+
 	.text
 	.globl before
 	.type before, @function
@@ -9,14 +11,8 @@ before:
 	.p2align 4
 .Lnameless:
 	.cfi_startproc
-	mov $1, %eax
-	mov $1, %edi
-	lea ready(%rip), %rsi
-	mov $6, %edx
-	syscall
-1:	mov $34, %eax
-	syscall
-	jmp 1b
+	say_ready
+	wait_for_ever
 	.cfi_endproc
 
 	.globl _start
@@ -28,7 +24,3 @@ _start:
 	hlt
 	.cfi_endproc
 	.size _start, . - _start
-
-	.section .rodata
-ready:	.ascii "ready\n"
-	.section .note.GNU-stack, "", @progbits
