@@ -27,7 +27,7 @@ $(hostile)/swapexec_%: hostile_flags += -static -no-pie -nostdlib -Wl,-e,spin \
 	-Wl,--section-start=.first=0x10000000,--section-start=.second=0x10001000
 $(hostile)/swapexec_a $(hostile)/swapexec_b: tests/hostile/programs/swapexec.h
 
-$(hostile)/swapcode $(hostile)/swapphases: tests/hostile/programs/swapcode.h
+$(hostile)/swapcode $(hostile)/swapphases $(hostile)/swapshared: tests/hostile/programs/swapcode.h
 
 $(hostile)/fusestack $(hostile)/hugestack $(hostile)/manyjits $(hostile)/uffdstack: tests/hostile/programs/threads.h
 

@@ -239,6 +239,7 @@ static size_t take_some(struct ow_taken *t, struct watch *list, size_t nr,
 	if (ow_standing_settle_live(t, first, end)) {
 		ow_standing_plan(t, first, end);
 		copy_stacks(t, list, nr);
+		ow_standing_check(t);
 	}
 	/* Another process may have the number that memory was read by. */
 	is_own = ow_tasks_has(t->dir, t->c->live);

@@ -265,10 +265,11 @@ void ow_freeze_all(struct ow_taken *t)
 	if (seize_all(t) == 0)
 		return;
 	start = ow_now_ns();
-	do
+	do {
 		first = freeze_moment(t, first);
-	while (first < t->c->nr_threads);
-	stats->freeze_ns = ow_now_ns() - start;
+		stats->freeze_ns = ow_now_ns() - start;
+		ow_standing_check_shared(t);
+	} while (first < t->c->nr_threads);
 	stats->longest_ns = stats->freeze_ns;
 	stats->median_ns = stats->freeze_ns;
 	if (stats->moments > 1)
@@ -308,6 +309,7 @@ static void freeze_some(struct ow_taken *t, size_t first, size_t end)
 	took = ow_now_ns() - start;
 	for (i = first; i < end; i++)
 		t->threads[i].stopped_ns = took;
+	ow_standing_check_shared(t);
 	if (end - first > t->most_together)
 		t->most_together = end - first;
 }

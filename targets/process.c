@@ -406,6 +406,10 @@ static void note_moments(const struct ow_taken *t)
 			 "so much is mapped that up to %zu of its threads were "
 			 "stopped together",
 			 t->most_together);
+	if (t->is_shared)
+		snprintf(c->warning, sizeof(c->warning),
+			 "another process shares its memory and is not stopped "
+			 "with it: stacks end at code that this one replaces");
 	if (c->stats.moments > 1)
 		snprintf(c->warning, sizeof(c->warning),
 			 "its threads were taken in %u moments, none longer "

@@ -96,7 +96,7 @@ bool ow_replaced_has(const struct ow_replaced *r, uint64_t addr, uint32_t list)
 
 	for (i = 0; i < r->nr; i++)
 		if (addr >= r->list[i].start && addr <= r->list[i].end &&
-		    list < r->list[i].next)
+		    (list < r->list[i].next || r->is_any_time))
 			return true;
 	return false;
 }

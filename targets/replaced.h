@@ -23,6 +23,7 @@ struct ow_replaced {
 	} list[OW_MOST_REPLACED];
 
 	size_t nr;
+	bool is_any_time; /* each may have been replaced by earlier lists, too */
 };
 
 /*

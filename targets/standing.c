@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "standing.h"
 
+#include <unistd.h>
+
 #include "error.h"
 #include "monotonic.h"
+#include "sharers.h"
 #include "taken.h"
+
+/* For what a process replaces that shares the memory. */
+#define LOOKS      8
+#define MOST_LOOKS 30 /* while nothing is seen */
+#define LOOK_US    1000
+#define WINDOW_NS  100000 /* in which code may be replaced, and back */
 
 bool ow_standing_settle_live(struct ow_taken *t, size_t first, size_t end)
 {
@@ -81,7 +90,7 @@ static void renew_mappings(struct ow_taken *t, size_t first, size_t end)
 
 void ow_standing_plan(struct ow_taken *t, size_t first, size_t end)
 {
-	uint64_t begun = ow_now_ns();
+	uint64_t begun = t->planned_ns = ow_now_ns();
 	size_t i;
 
 	renew_mappings(t, first, end);
@@ -92,4 +101,40 @@ void ow_standing_plan(struct ow_taken *t, size_t first, size_t end)
 			ow_taken_plan_stack(t, i);
 		t->threads[i].stands = false;
 	}
+}
+
+void ow_standing_check(struct ow_taken *t)
+{
+	uint64_t begun = ow_now_ns();
+
+	if (!ow_mappings_is_current(&t->maps, t->c->live))
+		ow_taken_renew_mappings(t, NULL);
+	t->compared_ns += ow_now_ns() - begun;
+}
+
+/* What another process replaces now it may have replaced before, and back. */
+static void watch_sharer(struct ow_taken *t)
+{
+	int i;
+
+	t->replaced.is_any_time = true;
+	for (i = 0; i < (t->replaced.nr > 0 ? LOOKS : MOST_LOOKS); i++) {
+		usleep(LOOK_US);
+		ow_standing_check(t);
+	}
+}
+
+void ow_standing_check_shared(struct ow_taken *t)
+{
+	if (ow_mappings_is_current(&t->maps, t->c->live) && t->list == 0 &&
+	    (ow_now_ns() - t->planned_ns < WINDOW_NS || !ow_sharers_are_due()))
+		return;
+	if (!t->sharers_asked) {
+		t->sharers_asked = true;
+		t->is_shared = ow_sharers_exist(t->c->pid, t->c->live);
+		if (t->is_shared)
+			watch_sharer(t);
+	}
+	if (t->is_shared)
+		ow_standing_check(t);
 }

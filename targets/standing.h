@@ -27,4 +27,18 @@ bool ow_standing_settle_live(struct ow_taken *t, size_t first, size_t end);
  */
 void ow_standing_plan(struct ow_taken *t, size_t first, size_t end);
 
+/*
+ * After their stacks were copied: where other code is mapped than was before, stacks
+ * that lead there end.  For threads that may go on meanwhile, or whose memory is.
+ */
+void ow_standing_check(struct ow_taken *t);
+
+/*
+ * The same for threads that were stopped and go on again: only another process that
+ * shares their memory can have changed anything before.  That is looked for if anything
+ * was changed, or if there was time to change it and back.  If there is one, no code
+ * counts that it is seen to replace.
+ */
+void ow_standing_check_shared(struct ow_taken *t);
+
 #endif /* OW_STANDING_H */

@@ -364,12 +364,13 @@ void ow_taken_cut_replaced(struct ow_taken *t)
 
 	for (i = 0; i < t->c->nr_threads; i++) {
 		thread = &t->threads[i];
-		if (!t->c->threads[i].info.captured || thread->list == t->list)
+		if (!t->c->threads[i].info.captured ||
+		    (thread->list == t->list && !t->replaced.is_any_time))
 			continue;
 		if (runs_replaced(t, i)) {
 			t->c->threads[i].info.captured = false;
 			ow_fail(&t->threads[i].stop.why, OW_CODE_ABSENT,
-				"the code that it ran was replaced while other "
+				"the code that it ran was replaced while "
 				"threads were taken");
 			continue;
 		}

@@ -30,6 +30,7 @@ PROGRAMS = {
     'threads that end soon': ['shortthreads', '2000', '200'],
     'code mapped in a loop': ['mapflood'],
     'code mapped in turns': ['swapcode', '200', '100000'],
+    'code that a process with the memory replaces': ['swapshared', '200000'],
     'threads in code mapped in turns': ['swapphases', '200', '20'],
     'code in many mappings, and threads': ['manycode', '20000', '300'],
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],

@@ -86,6 +86,20 @@ def _(context):
             context.note('%d threads %s: %d' % (threads, options, found))
 
 
+@case('swaps: code that another process with the memory replaces', alone=True)
+def _(context):
+    pid = context.start(['swapshared', '200000']).pid
+    for options in ((), ('--one-at-a-time',)):
+        looks = [context.run('stack', *options, pid) for _ in range(100)]
+        told = sum(b'called' in look.stdout for look in looks)
+        false = [look.stdout for look in looks if b'never' in look.stdout]
+        warned = sum(b'shares its memory' in look.stderr for look in looks)
+        context.note('%s: called %d, warned %d' % (options, told, warned))
+        # What is replaced and put back without being seen can't be told.
+        check(len(false) <= 1, 'a function that never was called', false[:2])
+        check(warned, 'no line about it', looks[0].stderr)
+
+
 @case('swaps: one of many threads at a time, with code in many mappings')
 def _(context):
     target = context.start(['manycode', '20000', '300'])
