@@ -16,7 +16,7 @@ struct ow_region;
 #define OW_MOST_REPLACED 64
 
 struct ow_replaced {
-	/* From list number next on there is something else, or nothing. */
+	/* The list with number next has something else there, or nothing. */
 	struct {
 		uint64_t start, end;
 		uint32_t next;
@@ -27,14 +27,14 @@ struct ow_replaced {
 };
 
 /*
- * Note where the list of mappings with number next tells of other code than the one
- * before, or of none.  Of more places than there is room for, the last one has all
+ * Note where the list of mappings with number next has other code than the list before
+ * it, or none.  Of more places than there is room for, the last one has all
  * that is between them.
  */
 void ow_replaced_note(struct ow_replaced *r, const struct ow_mappings *before,
 		      const struct ow_mappings *now, uint32_t next);
 
-/* Return true if the code at addr isn't that of the list with that number any more. */
+/* Return true if the code that the list with that number has at addr was replaced. */
 bool ow_replaced_has(const struct ow_replaced *r, uint64_t addr, uint32_t list);
 
 /*

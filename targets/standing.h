@@ -16,8 +16,8 @@
 struct ow_taken;
 
 /*
- * Of threads [first, end): have memory be read of one that stands, as a thread that
- * was asked before may have exited since.  Return false if none stands.
+ * Have memory be read by the first of threads [first, end) that stands: a thread that
+ * memory was read by before may have exited.  Return false if none stands.
  */
 bool ow_standing_settle_live(struct ow_taken *t, size_t first, size_t end);
 
@@ -34,7 +34,7 @@ void ow_standing_plan(struct ow_taken *t, size_t first, size_t end);
 void ow_standing_check(struct ow_taken *t);
 
 /*
- * The same for threads that were stopped and go on again: only another process that
+ * After threads that were stopped go on again: let stacks end likewise.  Only another process that
  * shares their memory can have changed anything before.  That is looked for if anything
  * was changed, or if there was time to change it and back.  If there is one, no code
  * counts that it is seen to replace.
