@@ -189,10 +189,23 @@ static void put_line(FILE *out, const struct folding *f, const struct line *l,
 	fprintf(out, " %llu\n", (unsigned long long)weight);
 }
 
-/* Lines that are alike, as their addresses aren't in them, are one. */
-static void put_lines(FILE *out, struct folding *f)
+#define MOST_WEIGHT 22 /* bytes, with the blank and the end of the line */
+
+static uint64_t line_size(const struct folding *f, const struct line *l)
 {
-	uint64_t weight = 0;
+	uint64_t size = MOST_WEIGHT;
+	uint32_t i;
+
+	for (i = 0; i < nr_parts(l); i++)
+		size += strlen(profile_text(&f->texts, part(f, l, i))) + 1;
+	return size;
+}
+
+/* Lines that are alike, as their addresses aren't in them, are one. */
+static void put_lines(FILE *out, struct folding *f,
+		      const struct profile_options *o)
+{
+	uint64_t weight = 0, used = 0;
 	size_t i;
 
 	for (i = 0; i < f->nr; i++) {
@@ -200,7 +213,8 @@ static void put_lines(FILE *out, struct folding *f)
 		if (i + 1 < f->nr &&
 		    compare_lines(&f->lines[i], &f->lines[i + 1], f) == 0)
 			continue;
-		put_line(out, f, &f->lines[i], weight);
+		if (profile_take_text(o, &used, line_size(f, &f->lines[i])))
+			put_line(out, f, &f->lines[i], weight);
 		weight = 0;
 	}
 }
@@ -211,9 +225,8 @@ static bool write_folded(FILE *out, const struct profile *p,
 	struct folding f = { .p = p };
 	bool good = make_lines(&f);
 
-	(void)o;
 	if (good)
-		put_lines(out, &f);
+		put_lines(out, &f, o);
 	profile_deinit(&f.texts);
 	free(f.lines);
 	free(f.labels);

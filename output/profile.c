@@ -407,3 +407,15 @@ void profile_deinit(struct profile *p)
 	free(p->ids);
 	*p = (struct profile){ 0 };
 }
+
+bool profile_take_text(const struct profile_options *o, uint64_t *used,
+		       uint64_t size)
+{
+	if (size <= PROFILE_MOST_TEXT - *used) {
+		*used += size;
+		return true;
+	}
+	if (o->nr_cut_ret)
+		++*o->nr_cut_ret;
+	return false;
+}

@@ -179,7 +179,18 @@ struct profile_options {
 	const struct profile *other; /* an earlier one, to show what changed */
 	bool icicle;                 /* outermost frames on top */
 	bool inverted;               /* by innermost frames first */
+	uint64_t *nr_cut_ret; /* stacks beyond PROFILE_MOST_TEXT, or NULL */
 };
+
+/*
+ * Bytes that a format may take that names each frame of each stack: a profile of
+ * megabytes can have names of gigabytes, and stacks that don't fit in are left out.
+ */
+#define PROFILE_MOST_TEXT ((uint64_t)1 << 30)
+
+/* Return true if size bytes more fit in, and take them; else count a stack as cut. */
+bool profile_take_text(const struct profile_options *o, uint64_t *used,
+		       uint64_t size);
 
 struct profile_writer {
 	const char *name;

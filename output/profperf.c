@@ -10,7 +10,6 @@
 
 /* With more than these, or of so many bytes, equal ones are one, of a longer period. */
 #define MOST_SAMPLES 10000000
-#define MOST_BYTES   ((uint64_t)16 << 30)
 
 static const char *const events[PROFILE_NR_KINDS] = {
 	[PROFILE_CPU] = "cpu-clock",
@@ -98,22 +97,31 @@ static uint64_t frame_size(const struct profile *p, uint32_t frame)
 	       s->starts[f->module];
 }
 
+/* A sample's lines, at most, but that of its thread. */
+static uint64_t stack_size(const struct profile *p,
+			   const struct profile_stack *s)
+{
+	uint64_t size = 0;
+	uint32_t i;
+
+	for (i = 0; i < s->nr; i++)
+		size += frame_size(p, p->ids[s->first + i]);
+	return size;
+}
+
 /* Return true if there are not too many samples to print each. */
 static bool are_few(const struct profile *p)
 {
 	const struct profile_stack *s, *end = p->stacks + p->nr_stacks;
-	uint64_t all = 0, bytes = 0, size, more;
-	uint32_t i;
+	uint64_t all = 0, bytes = 0, more;
 
 	for (s = p->stacks; s < end; s++) {
-		for (size = 0, i = 0; i < s->nr; i++)
-			size += frame_size(p, p->ids[s->first + i]);
-		if (__builtin_mul_overflow(size, s->count, &more))
+		if (__builtin_mul_overflow(stack_size(p, s), s->count, &more))
 			return false;
 		all = profile_sum(all, s->count);
 		bytes = profile_sum(bytes, more);
 	}
-	return all <= MOST_SAMPLES && bytes <= MOST_BYTES;
+	return all <= MOST_SAMPLES && bytes <= PROFILE_MOST_TEXT;
 }
 
 static bool write_perf(FILE *out, const struct profile *p,
@@ -121,11 +129,11 @@ static bool write_perf(FILE *out, const struct profile *p,
 {
 	const struct profile_stack *s, *end = p->stacks + p->nr_stacks;
 	bool one_by_one = are_few(p);
-	uint64_t time = 0;
+	uint64_t time = 0, used = 0;
 
-	(void)o;
 	for (s = p->stacks; s < end; s++)
-		time = put_stack(out, p, s, time, one_by_one);
+		if (one_by_one || profile_take_text(o, &used, stack_size(p, s)))
+			time = put_stack(out, p, s, time, one_by_one);
 	return true;
 }
 

@@ -67,7 +67,7 @@ static int sample(struct record_request *r, struct ow_capture *c,
 		.take = take,
 		.arg = o,
 	};
-	int status = EXIT_WELL;
+	int status = EXIT_WELL, written;
 
 	if (!recordout_begin(o)) {
 		complain("out of memory");
@@ -78,11 +78,9 @@ static int sample(struct record_request *r, struct ow_capture *c,
 		complain("%s", s.why.msg);
 		status = EXIT_SOME;
 	}
-	recordout_end(o);
-	if (o->no_memory) {
-		complain("out of memory");
-		status = o->writer ? EXIT_SOME : EXIT_NONE;
-	}
+	written = recordout_end(o);
+	if (written > status)
+		status = written;
 	if (s.nr_missed && !r->stats)
 		complain("%llu deadlines missed",
 			 (unsigned long long)s.nr_missed);

@@ -10,6 +10,7 @@
 #include "ctfreader.h"
 #include "outfile.h"
 #include "profile.h"
+#include "profileout.h"
 #include "tracereport.h"
 
 struct request {
@@ -85,26 +86,23 @@ static bool load(struct profile *p, const char *path, size_t others)
 static int write_out(const struct request *r, const struct profile *p)
 {
 	struct outfile out;
-	int status = EXIT_WELL;
 
 	if (!outfile_open(&out, r->path))
 		return EXIT_NONE;
-	if (!r->writer->write(out.f, p, &r->options)) {
-		complain("out of memory");
-		status = EXIT_NONE;
-	}
-	return outfile_close(&out, status);
+	return outfile_close(&out, profileout_write(r->writer, out.f, p,
+						    &r->options));
 }
 
 static int count_trace(struct request *r)
 {
 	struct profile p = { 0 };
-	int status;
+	int status, written;
 
 	r->trace.profile = &p;
 	status = trace_report(&r->trace);
-	if (status != EXIT_NONE && write_out(r, &p) != EXIT_WELL)
-		status = EXIT_NONE;
+	written = status == EXIT_NONE ? status : write_out(r, &p);
+	if (written > status)
+		status = written;
 	profile_deinit(&p);
 	return status;
 }

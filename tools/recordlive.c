@@ -9,6 +9,7 @@
 #include "command.h"
 #include "commands.h"
 #include "interrupt.h"
+#include "profileout.h"
 #include "profiling.h"
 #include "recordtables.h"
 
@@ -280,10 +281,7 @@ static int write_profile(const struct record_request *r, struct profile *p,
 {
 	const struct profile_options o = { .title = r->title };
 
-	if (!p->failed && r->profile_writer->write(out, p, &o))
-		return EXIT_WELL;
-	complain("out of memory");
-	return EXIT_NONE;
+	return profileout_write(r->profile_writer, out, p, &o);
 }
 
 static int record(const struct record_request *r, struct ow_recorder *rec,

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "commands.h"
 #include "grow.h"
+#include "profileout.h"
 
 bool recordout_begin(struct recordout *o)
 {
@@ -128,14 +130,17 @@ bool recordout_take(struct recordout *o, const struct sample *s)
 	return !ferror(o->out);
 }
 
-void recordout_end(struct recordout *o)
+int recordout_end(struct recordout *o)
 {
 	const struct profile_options options = { .title = o->title };
 
-	if (!o->writer && !o->no_memory)
-		o->no_memory = o->profile.failed ||
-			       !o->profile_writer->write(o->out, &o->profile,
-							 &options);
+	if (o->no_memory) {
+		complain("out of memory");
+		return o->writer ? EXIT_SOME : EXIT_NONE;
+	}
+	return o->writer ? EXIT_WELL :
+			   profileout_write(o->profile_writer, o->out,
+					    &o->profile, &options);
 }
 
 void recordout_free(struct recordout *o)

@@ -35,8 +35,8 @@ bool recordout_begin(struct recordout *o);
    on, as there is no memory or nowhere to write. */
 bool recordout_take(struct recordout *o, const struct sample *s);
 
-/* Write what is left. */
-void recordout_end(struct recordout *o);
+/* Write what is left.  Return EXIT_WELL; or another one, with a complaint. */
+int recordout_end(struct recordout *o);
 void recordout_free(struct recordout *o);
 
 #endif /* OW_RECORDOUT_H */

@@ -106,6 +106,20 @@ def test_perf(context):
           text.split('\n', 1)[0], 'one sample', text[:100])
 
 
+@case('profiles: text of gigabytes')
+def test_endless_text(context):
+    path = write_profile(context, ['x' * 299], [(1, False)],
+                         [(0, 1, [0] * (900000 + i)) for i in range(8)])
+    for name in ('folded', 'perf'):
+        done = Done(context, 'report', '-f', name, '-o', os.devnull, path)
+        check(done.status == 1 and "format '%s' would take more than 1024 MiB "
+              'of text: ' % name in done.stderr and
+              ' stacks are left out' in done.stderr, 'says',
+              (name, done.status, done.stderr))
+        check(done.cpu < 30, 'seconds', (name, done.cpu))
+        context.note('%s: %.1f s' % (name, done.cpu))
+
+
 @case('profiles: names that are called as marks of ours')
 def test_marks(context):
     path = write_profile(

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "profileout.h"
+
+#include "commands.h"
+
+int profileout_write(const struct profile_writer *writer, FILE *out,
+		     const struct profile *p,
+		     const struct profile_options *options)
+{
+	struct profile_options o = *options;
+	uint64_t nr_cut = 0;
+
+	o.nr_cut_ret = &nr_cut;
+	if (p->failed || !writer->write(out, p, &o)) {
+		complain("out of memory");
+		return EXIT_NONE;
+	}
+	if (!nr_cut)
+		return EXIT_WELL;
+	complain("format '%s' would take more than %llu MiB of text: %llu "
+		 "stacks are left out; other formats write each name once",
+		 writer->name, (unsigned long long)(PROFILE_MOST_TEXT >> 20),
+		 (unsigned long long)nr_cut);
+	return EXIT_SOME;
+}
