@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -18,10 +19,27 @@
 #define MOST_PAGES 1024
 #define MOST_BYTES 65536 /* of a record: its size has 16 bits */
 
+#define MOST_FILES  262144 /* the kernel takes 2 KiB and more for an event */
+#define SPARE_FILES 128    /* of those, and of fewer: not for events */
+
 static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
 	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1,
 			    PERF_FLAG_FD_CLOEXEC);
+}
+
+/* Return true if the kernel may take another clock, by errno. */
+static bool may_take_clock(void)
+{
+	switch (errno) {
+	case EACCES:
+	case EPERM:
+	case ESRCH:
+	case ENODEV:
+	case EMFILE:
+	case ENFILE: return false;
+	default: return true;
+	}
 }
 
 static int open_as_permitted(struct perf_event_attr *attr, pid_t tid, int cpu)
@@ -35,8 +53,7 @@ static int open_as_permitted(struct perf_event_attr *attr, pid_t tid, int cpu)
 		if (fd < 0 && (errno == EACCES || errno == EPERM))
 			attr->exclude_kernel = 0;
 	}
-	if (fd < 0 && attr->type == PERF_TYPE_HARDWARE && errno != EACCES &&
-	    errno != EPERM && errno != ESRCH && errno != ENODEV) {
+	if (fd < 0 && attr->type == PERF_TYPE_HARDWARE && may_take_clock()) {
 		attr->type = PERF_TYPE_SOFTWARE;
 		attr->config = PERF_COUNT_SW_CPU_CLOCK;
 		return open_as_permitted(attr, tid, cpu);
@@ -52,6 +69,49 @@ static struct ow_perfring *ring_of(struct ow_perfrings *r, int cpu)
 		if (r->all[i].cpu == cpu)
 			return &r->all[i];
 	return NULL;
+}
+
+/* Return true if more files may be open from now on. */
+static bool raise_limit(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) ||
+	    files.rlim_cur >= files.rlim_max)
+		return false;
+	files.rlim_cur = files.rlim_max;
+	return setrlimit(RLIMIT_NOFILE, &files) == 0;
+}
+
+/* Return true if a descriptor is one of the last, which other files need. */
+static bool is_spare(int fd)
+{
+	rlim_t most = MOST_FILES;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < most)
+		most = files.rlim_cur;
+	return (rlim_t)fd >=
+	       most - (most / 2 < SPARE_FILES ? most / 2 : SPARE_FILES);
+}
+
+/*
+ * Open an event by a descriptor that other files can spare, or that a ring needs; the
+ * limit of files is raised where that helps.  -1 with EMFILE if there is none.
+ */
+static int open_in_limit(struct ow_perfrings *r, struct perf_event_attr *attr,
+			 pid_t tid, int cpu)
+{
+	int fd = open_as_permitted(attr, tid, cpu);
+
+	if (fd < 0 ? errno != EMFILE : !ring_of(r, cpu) || !is_spare(fd))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (raise_limit())
+		return open_in_limit(r, attr, tid, cpu);
+	errno = EMFILE;
+	return -1;
 }
 
 /* As large as it may be: who isn't root has a limit. */
@@ -103,18 +163,19 @@ static int refuse(struct ow_error *err)
 	return ow_fail(err, OW_CODE_SYSTEM, "perf_event_open");
 }
 
-int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
-		     pid_t tid, struct ow_error *err)
+bool ow_perfrings_is_full(const struct ow_error *err)
+{
+	return err->os_errno == EMFILE || err->os_errno == ENFILE;
+}
+
+static int add_to_all(struct ow_perfrings *r, struct perf_event_attr *attr,
+		      pid_t tid, struct ow_error *err)
 {
 	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
 	int fd;
 
-	if (!r->record)
-		r->record = malloc(MOST_BYTES);
-	if (!r->record)
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	for (cpu = 0; cpu < nr; cpu++) {
-		fd = open_as_permitted(attr, tid, (int)cpu);
+		fd = open_in_limit(r, attr, tid, (int)cpu);
 		if (fd < 0 && errno == ENODEV)
 			continue; /* that CPU is offline */
 		if (fd < 0)
@@ -126,6 +187,22 @@ int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 		}
 	}
 	return 0;
+}
+
+int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
+		     pid_t tid, struct ow_error *err)
+{
+	size_t before = r->nr_fds;
+	int failed;
+
+	if (!r->record)
+		r->record = malloc(MOST_BYTES);
+	if (!r->record)
+		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	failed = add_to_all(r, attr, tid, err);
+	while (failed && r->nr_fds > before)
+		close(r->fds[--r->nr_fds]);
+	return failed;
 }
 
 void ow_perfrings_enable(struct ow_perfrings *r, bool enable)

@@ -28,9 +28,16 @@ struct ow_perfrings {
  * Open an event for a thread (-1: all there are) on each CPU.  attr asks for times
  * (ow_clocks_times()), and is changed where the kernel permits less: without its own
  * part, and by the CPU's clock.
+ *
+ * That takes a descriptor for each CPU, for which the process's soft limit of files is
+ * raised to the hard one where it is too low.  A thread gets none of the last ones,
+ * which other files need: then fail, and ow_perfrings_is_full() is true.
  */
 int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 		     pid_t tid, struct ow_error *err);
+
+/* Return true if ow_perfrings_add() failed for want of descriptors. */
+bool ow_perfrings_is_full(const struct ow_error *err);
 
 void ow_perfrings_enable(struct ow_perfrings *r, bool enable);
 

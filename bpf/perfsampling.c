@@ -2,11 +2,9 @@
 #include "perfsampling.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "clocks.h"
 #include "error.h"
@@ -14,7 +12,6 @@
 #include "lives.h"
 #include "monotonic.h"
 #include "procfs.h"
-#include "reach.h"
 
 int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
 			 struct ow_error *err)
@@ -35,6 +32,7 @@ int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
 	ow_clocks_times(&p->attr);
 	p->attr.mmap = p->attr.mmap2 = p->attr.task = p->attr.comm = 1;
 	p->attr.inherit = !r->options.everyone;
+	p->threads.asked = r->options.asked;
 	p->attr.watermark = 1;
 	p->attr.wakeup_watermark = 65536;
 	return ow_copywalk_init(&p->walks, &r->images, r->options.max_frames,
@@ -50,79 +48,9 @@ int ow_perfsampling_begin(struct ow_recorder *r, struct ow_error *err)
 	return ow_perfrings_add(&p->rings, &p->attr, -1, err);
 }
 
-/* What is asked of a delegate, and lost with it. */
-struct listing {
-	pid_t pid;
-	pid_t *tids;
-	size_t nr;
-	int failed;
-	struct ow_error err;
-};
-
-static void list_threads(void *arg)
-{
-	_cleanup_(ow_closep) int dir = -1;
-	struct listing *l = arg;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/task", l->pid);
-	dir = ow_reach_open(path, O_RDONLY | O_DIRECTORY);
-	l->failed = dir < 0 ? ow_fail(&l->err, OW_CODE_ABSENT,
-				      "process %d has exited", l->pid) :
-			      ow_tasks_list(dir, &l->tids, &l->nr, &l->err);
-}
-
-/* The ids of all threads; the caller frees *ret. */
-static int reach_threads(pid_t pid, pid_t **ret, size_t *nr_ret,
-			 struct ow_error *err)
-{
-	struct listing *l = calloc(1, sizeof(*l));
-	enum ow_delegation end;
-	int failed;
-
-	if (!l)
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	l->pid = pid;
-	end = ow_reach(list_threads, l);
-	if (end == OW_DELEGATION_DONE) {
-		*ret = l->tids;
-		*nr_ret = l->nr;
-		failed = l->failed;
-		if (failed && err)
-			*err = l->err;
-	} else {
-		failed = ow_fail(err, OW_CODE_TIMEOUT,
-				 "process %d: the kernel did not answer in "
-				 "time",
-				 pid);
-	}
-	if (end != OW_DELEGATION_LOST)
-		free(l);
-	return failed;
-}
-
-/* Sample threads, some of which may have ended, but not all. */
-static int add_threads(struct ow_perfsampling *p, const pid_t *tids, size_t nr,
-		       struct ow_error *err)
-{
-	size_t i, absent = 0;
-	int failed = 0;
-
-	for (i = 0; i < nr; i++) {
-		failed = ow_perfrings_add(&p->rings, &p->attr, tids[i], err);
-		if (failed && failed != -OW_CODE_ABSENT)
-			return failed;
-		absent += failed != 0;
-	}
-	return absent == nr ? failed : 0;
-}
-
 int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct ow_perfsampling *p = r->priv;
-	_cleanup_(ow_freep) pid_t *tids = NULL;
-	size_t nr = 0;
-	int failed;
 
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
@@ -130,8 +58,14 @@ int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 		     sizeof(*p->added)))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	p->added[p->nr_added++] = pid;
-	failed = reach_threads(pid, &tids, &nr, err);
-	return failed ? failed : add_threads(p, tids, nr, err);
+	return ow_perfthreads_add(&p->threads, pid, err);
+}
+
+int ow_perfsampling_settle(struct ow_recorder *r, struct ow_error *err)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	return ow_perfthreads_open(&p->threads, &p->rings, &p->attr, err);
 }
 
 int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err)
@@ -470,6 +404,7 @@ void ow_perfsampling_close(struct ow_recorder *r)
 	struct ow_perfsampling *p = r->priv;
 
 	ow_copywalk_deinit(&p->walks);
+	ow_perfthreads_deinit(&p->threads);
 	ow_perfrings_close(&p->rings);
 	free(p->added);
 	free(p);

@@ -4,7 +4,7 @@
 #define OW_PERFSAMPLING_H
 
 #include "copywalk.h"
-#include "perfring.h"
+#include "perfthreads.h"
 #include "recorder.h"
 
 #define OW_PERFSAMPLING_NAMES 1024 /* of threads that are known at once */
@@ -33,6 +33,7 @@ struct ow_perfname {
 /* What such an engine keeps, at r->priv: first in its own structure. */
 struct ow_perfsampling {
 	struct ow_perfrings rings;
+	struct ow_perfthreads threads; /* that are not watched yet */
 	struct perf_event_attr attr; /* the engine has filled it before add() */
 	struct ow_copywalk walks;
 	struct ow_perfname names[OW_PERFSAMPLING_NAMES]; /* by tid */
@@ -67,6 +68,7 @@ const struct ow_arch *ow_perfsampling_regs(const uint64_t *values,
 
 /* What all operations of such an engine are, but open. */
 int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);
+int ow_perfsampling_settle(struct ow_recorder *r, struct ow_error *err);
 int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err);
 int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
 			 struct ow_error *err);
@@ -75,10 +77,10 @@ int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err);
 void ow_perfsampling_count(struct ow_recorder *r, struct ow_recorder_stats *s);
 void ow_perfsampling_close(struct ow_recorder *r);
 
-#define OW_PERFSAMPLING_OPS                                                 \
-	.add = ow_perfsampling_add, .start = ow_perfsampling_start,         \
-	.wait = ow_perfsampling_wait, .stop = ow_perfsampling_stop,         \
-	.collect = ow_perfsampling_collect, .count = ow_perfsampling_count, \
-	.close = ow_perfsampling_close
+#define OW_PERFSAMPLING_OPS                                               \
+	.add = ow_perfsampling_add, .settle = ow_perfsampling_settle,     \
+	.start = ow_perfsampling_start, .wait = ow_perfsampling_wait,     \
+	.stop = ow_perfsampling_stop, .collect = ow_perfsampling_collect, \
+	.count = ow_perfsampling_count, .close = ow_perfsampling_close
 
 #endif /* OW_PERFSAMPLING_H */

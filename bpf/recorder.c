@@ -77,6 +77,11 @@ static bool is_repeated(const pid_t *pids, size_t at)
 	return false;
 }
 
+static int settle(struct ow_recorder *r, struct ow_error *err)
+{
+	return r->ops->settle ? r->ops->settle(r, err) : 0;
+}
+
 static size_t store_limit(void)
 {
 	uint64_t part = ow_get_memory_limit() / STORE_PART;
@@ -111,6 +116,8 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 	for (i = 0; !failed && i < options->nr_pids; i++)
 		if (!is_repeated(options->pids, i))
 			failed = r->ops->add(r, options->pids[i], err);
+	if (!failed)
+		failed = settle(r, err);
 	if (!failed)
 		return r;
 	ow_recorder_close(r);
@@ -149,7 +156,9 @@ void ow_recorder_stop(struct ow_recorder *r)
 
 int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
-	return r->ops->add(r, pid, err);
+	int failed = r->ops->add(r, pid, err);
+
+	return failed ? failed : settle(r, err);
 }
 
 uint64_t ow_recorder_ends_at(const struct ow_recorder *r)

@@ -13,6 +13,8 @@ struct ow_engine_ops {
 	/* Fill r->priv; what fails here may have left something to close(). */
 	int (*open)(struct ow_recorder *r, struct ow_error *err);
 	int (*add)(struct ow_recorder *r, pid_t pid, struct ow_error *err);
+	/* Divide among all that were added what there is too little of.  Or NULL. */
+	int (*settle)(struct ow_recorder *r, struct ow_error *err);
 	int (*start)(struct ow_recorder *r, struct ow_error *err);
 	int (*wait)(struct ow_recorder *r, unsigned int ms,
 		    struct ow_error *err);

@@ -9,8 +9,9 @@
 #define OW_LOST_LEASED "leased by another process, which is not waited for"
 
 /*
- * Note, once, that something of the file at path is left out; what says of what,
- * and why ("its DWARF takes too long").  ow_left_out() tells of it.
+ * Note, once, that something of the file at path, or of what else path names, is left
+ * out; what says of what, and why ("its DWARF takes too long").  ow_left_out() tells
+ * of it.
  */
 void ow_leave_out(const char *path, const char *what);
 

@@ -171,6 +171,10 @@ struct ow_recorder_stats {
 /*
  * Get ready to sample.  Return NULL and fill err: OW_CODE_PERMISSION if it isn't
  * allowed, OW_CODE_UNSUPPORTED if the kernel or this build can't.
+ *
+ * Engines perf and kunwind take a file descriptor for each thread and CPU.  They raise
+ * the soft limit of files (RLIMIT_NOFILE) to the hard one where it is too low, and
+ * leave out threads for which that is too few: ow_left_out().
  */
 struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 				     struct ow_error *err);

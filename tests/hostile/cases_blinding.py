@@ -25,17 +25,20 @@ PROGRESS = re.compile(r'\r\d+ s, (\d+) samples, \d+ stacks  |\r\033\[K')
 
 
 class Recording:
-    """A recorder of all processes, or of those that whom tells."""
+    """
+    A recorder of all processes, or of those that whom tells; by is a command that
+    runs it.
+    """
 
-    def __init__(self, context, *options, whom=('-a',)):
+    def __init__(self, context, *options, whom=('-a',), by=()):
         self.path = os.path.join(context.tmp, 'profile')
         self.cpu = 0  # seconds of its own that its end took
         self.text = ''
         reading, writing = os.openpty()
         tty.setraw(writing)
         self.child = subprocess.Popen(
-            [context.outwind, 'record', '-o', self.path, *map(str, options),
-             *whom], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            [*by, context.outwind, 'record', '-o', self.path,
+             *map(str, options), *whom], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=writing)
         os.close(writing)
         self.reader = threading.Thread(target=self.read, args=(reading,))
@@ -221,6 +224,39 @@ def _(context):
     ends = {end for _, end, _ in recording.stacks(hostile.pid)}
     check('tables had no room' in ends, 'ends', ends)
     check_bystander(recording, bystander.pid)
+
+
+@case('blinding: threads of one process leave others descriptors', alone=True)
+def _(context):
+    need_root()
+    hostile = context.start(['manythreads', '600'])
+    bystander = start_bystander(context)
+    whom = '-p', '%d,%d' % (hostile.pid, bystander.pid)
+    # A descriptor for each thread and CPU.  First the hard limit is too low.
+    cpus = os.sysconf('SC_NPROCESSORS_CONF')
+    few, enough = (128 + threads * cpus for threads in (100, 700))
+    for hard in few, enough:
+        recording = Recording(
+            context, '--engine=perf', '-f', 'json', '-F', 499, whom=whom,
+            by=('prlimit', '--nofile=%d:%d' % (few, hard)))
+        recording.wait_for_start()
+        let_run(bystander.pid)
+        events = len(os.listdir('/proc/%d/fd' % recording.child.pid))
+        said = recording.end()
+        check_bystander(recording, bystander.pid)
+        told = re.search(r'^outwind: process %d: (\d+) of 601 threads, for which '
+                         r'no file descriptors are left: left out$' %
+                         hostile.pid, said, re.MULTILINE)
+        if hard == enough:
+            check(not told and events >= 602 * cpus, 'all', (events, said))
+            continue
+        left_out = told and int(told[1])
+        check(left_out and 502 <= left_out < 601, 'message', said)
+        with open(recording.path, encoding='utf-8') as f:
+            lines = json.load(f)['left_out']
+        check(any('%d of 601 threads' % left_out in line for line in lines),
+              'profile', lines)
+        context.note('%d of 601 left out' % left_out)
 
 
 def stacks_of(recording, pid):

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Threads of processes that perf events watch, each by descriptors of its own. */
+#ifndef OW_PERFTHREADS_H
+#define OW_PERFTHREADS_H
+
+#include "perfring.h"
+
+/* The threads of a process, as they were listed. */
+struct ow_perfprocess {
+	pid_t pid;
+	pid_t *tids;
+	size_t nr;
+	size_t nr_opened, nr_gone; /* of those that it was their turn */
+};
+
+/* All zero: there are none. */
+struct ow_perfthreads {
+	struct ow_perfprocess *list;
+	size_t nr, room;
+	const volatile int *asked; /* for the end, if not 0; or NULL */
+};
+
+/* One process more, whose threads are to be watched. */
+int ow_perfthreads_add(struct ow_perfthreads *t, pid_t pid,
+		       struct ow_error *err);
+
+/*
+ * Watch the threads that the processes have now, and forget the processes.  All
+ * processes get descriptors for a first thread, then for a second one, and so on;
+ * where no more are left, the other threads are left out (ow_left_out()).  Fail if a
+ * process has none any more, or no thread at all can be watched.
+ */
+int ow_perfthreads_open(struct ow_perfthreads *t, struct ow_perfrings *rings,
+			struct perf_event_attr *attr, struct ow_error *err);
+
+void ow_perfthreads_deinit(struct ow_perfthreads *t);
+
+#endif /* OW_PERFTHREADS_H */
