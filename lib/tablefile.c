@@ -302,24 +302,20 @@ static int open_file(const char *path, struct ow_error *err)
 	int fd = ow_reach_fd(open_kept, (void *)path);
 
 	if (fd < 0 && errno == NOT_KEPT)
-		ow_fail(err, OW_CODE_UNSUPPORTED,
-			"%s: no table is kept for it: its file system could "
-			"tell false times",
+		ow_fail(err, OW_CODE_UNSUPPORTED, "%s: " OW_TABLE_NOT_KEPT,
 			path);
 	else if (fd < 0)
 		ow_fail_open(err, path, "not an ELF file");
 	return fd;
 }
 
-int ow_table_make(const char *path, struct ow_table_stats *stats,
-		  struct ow_error *err)
+int ow_tablefile_make(int fd, const char *path, struct ow_table_stats *stats,
+		      struct ow_error *err)
 {
-	_cleanup_(ow_closep) int fd = open_file(path, err);
-	struct ow_object *obj;
+	struct ow_object *obj = ow_object_open_fd(fd, path, err);
 	struct ow_table_stats mine;
 	int failed;
 
-	obj = fd < 0 ? NULL : ow_object_open_fd(fd, path, err);
 	if (!obj)
 		return -OW_CODE_FORMAT;
 	failed = find_or_make(obj, &mine, err);
@@ -327,4 +323,13 @@ int ow_table_make(const char *path, struct ow_table_stats *stats,
 	if (!failed && stats)
 		*stats = mine;
 	return failed;
+}
+
+int ow_table_make(const char *path, struct ow_table_stats *stats,
+		  struct ow_error *err)
+{
+	_cleanup_(ow_closep) int fd = open_file(path, err);
+
+	return fd < 0 ? -OW_CODE_FORMAT :
+			ow_tablefile_make(fd, path, stats, err);
 }

@@ -33,4 +33,15 @@ struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj);
 
 void ow_tablefile_close(struct ow_tablefile *f);
 
+/* Why the cache has no table of a file for which ow_identity_is_kept() is false. */
+#define OW_TABLE_NOT_KEPT \
+	"no table is kept for it: its file system could tell false times"
+
+/*
+ * As ow_table_make(), of fd's file, whose identity may be written down
+ * (ow_identity_is_kept()); path is for messages.
+ */
+int ow_tablefile_make(int fd, const char *path, struct ow_table_stats *stats,
+		      struct ow_error *err);
+
 #endif /* OW_TABLEFILE_H */

@@ -444,3 +444,45 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 		fd = -1;
 	return obj;
 }
+
+/* The file that a module is mapped from; or -1, and why. */
+static int open_kept(struct ow_capture *c, const struct ow_capture_module *m,
+		     struct ow_error *err)
+{
+	struct ow_object *copy = NULL;
+	bool is_here = may_open(c, m, &copy, err);
+	int fd = is_here ? open_here(c, m) : -1;
+	bool is_served = copy || (is_here && fd < 0 && errno == EREMOTE);
+
+	ow_object_close(copy);
+	if (fd >= 0 && ow_identity_is_kept(fd))
+		return fd;
+	if (fd >= 0 || is_served)
+		ow_fail(err, OW_CODE_UNSUPPORTED, "%s: " OW_TABLE_NOT_KEPT,
+			m->path);
+	else if (is_here)
+		ow_fail(err, OW_CODE_PERMISSION,
+			"%s: no table: the file that process %d has mapped "
+			"can't be opened",
+			m->path, c->pid);
+	ow_closep(&fd);
+	return -1;
+}
+
+int ow_capture_make_table(struct ow_capture *c, size_t i,
+			  struct ow_table_stats *stats, struct ow_error *err)
+{
+	_cleanup_(ow_closep) int fd = -1;
+	const struct ow_capture_module *m;
+
+	if (i >= c->nr_modules)
+		return ow_fail(err, OW_CODE_ARGUMENT, "no module %zu", i);
+	m = &c->modules[i];
+	if (c->open != ow_procobject_open || !m->inode)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: no file that a process has mapped",
+			       m->path);
+	fd = open_kept(c, m, err);
+	return fd < 0 ? -OW_CODE_ABSENT :
+			ow_tablefile_make(fd, m->path, stats, err);
+}

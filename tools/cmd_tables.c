@@ -8,13 +8,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "reach.h"
 #include "stackview.h"
-
-struct lookup {
-	bool is_readable;
-	char path[];
-};
 
 struct tally {
 	unsigned long well, failed;
@@ -46,91 +40,83 @@ static void print_usage(FILE *to)
 	      to);
 }
 
-static void make(struct tally *t, const char *path, bool must)
+static void print(const char *path, const struct ow_table_stats *s)
 {
-	struct ow_table_stats s;
-	struct ow_error err;
-
-	if (ow_table_make(path, &s, &err)) {
-		/* Of all that a process has mapped, some can have no table. */
-		if (!must && (err.code == OW_CODE_ABSENT ||
-			      err.code == OW_CODE_UNSUPPORTED ||
-			      err.code == OW_CODE_FORMAT))
-			return;
-		t->failed++;
-		complain("%s", err.msg);
-		return;
-	}
-	t->well++;
-	if (t->quiet)
-		return;
 	ow_view_put_clean(stdout, path);
 	printf(": %s, %llu rows, %llu rules, %llu bytes",
-	       s.too_large ? "not kept" :
-	       s.was_there ? "was there" :
-			     "made",
-	       (unsigned long long)s.rows, (unsigned long long)s.rules,
-	       (unsigned long long)s.size);
-	if (s.cfi_size)
-		printf(" (%.1f %% of its CFI%s)", 100.0 * s.size / s.cfi_size,
-		       s.too_large ? ": too much" : "");
-	if (s.escapes)
+	       s->too_large ? "not kept" :
+	       s->was_there ? "was there" :
+			      "made",
+	       (unsigned long long)s->rows, (unsigned long long)s->rules,
+	       (unsigned long long)s->size);
+	if (s->cfi_size)
+		printf(" (%.1f %% of its CFI%s)", 100.0 * s->size / s->cfi_size,
+		       s->too_large ? ": too much" : "");
+	if (s->escapes)
 		printf(", %llu of %llu rows left to the CFI",
-		       (unsigned long long)s.escapes,
-		       (unsigned long long)s.cfi_rows);
+		       (unsigned long long)s->escapes,
+		       (unsigned long long)s->cfi_rows);
 	putchar('\n');
 	fflush(stdout);
 }
 
-static void look_up(void *arg)
+static void fail(struct tally *t, const struct ow_error *err)
 {
-	struct lookup *l = arg;
-
-	ow_delegate_enter();
-	l->is_readable = access(l->path, R_OK) == 0;
-	ow_delegate_leave();
+	t->failed++;
+	complain("%s", err->msg);
 }
 
-/* Return true if a file may be read, of which a process decides the way. */
-static bool is_readable(const char *path)
+static void succeed(struct tally *t, const char *path,
+		    const struct ow_table_stats *s)
 {
-	struct lookup *l = calloc(1, sizeof(*l) + strlen(path) + 1);
-	enum ow_delegation how;
-	bool is;
+	t->well++;
+	if (!t->quiet)
+		print(path, s);
+}
 
-	if (!l)
-		return false;
-	strcpy(l->path, path);
-	how = ow_reach(look_up, l);
-	is = how == OW_DELEGATION_DONE && l->is_readable;
-	if (how != OW_DELEGATION_LOST)
-		free(l);
-	return is;
+static void make(struct tally *t, const char *path)
+{
+	struct ow_table_stats s;
+	struct ow_error err;
+
+	if (ow_table_make(path, &s, &err))
+		fail(t, &err);
+	else
+		succeed(t, path, &s);
+}
+
+/* Of all that a process has mapped, some can have no table. */
+static bool needs_none(const struct ow_error *err)
+{
+	return err->code == OW_CODE_ABSENT ||
+	       err->code == OW_CODE_UNSUPPORTED || err->code == OW_CODE_FORMAT;
 }
 
 /* Every file that a process has mapped with code in it. */
 static void make_all(struct tally *t, pid_t pid)
 {
-	char path[PATH_MAX], seen[PATH_MAX] = "";
-	struct ow_module_info m;
+	struct ow_module_info m, before = { .path = "", .build_id = "" };
+	struct ow_table_stats s;
 	struct ow_capture *c;
 	struct ow_error err;
 	size_t i;
 
 	c = ow_capture_process(pid, NULL, &err);
 	if (!c) {
-		complain("%s", err.msg);
-		t->failed++;
+		fail(t, &err);
 		return;
 	}
 	for (i = 0; i < ow_capture_nr_modules(c); i++) {
 		if (ow_capture_module(c, i, &m, NULL) || m.path[0] != '/' ||
-		    m.build_id[0] == '\0' || strcmp(m.path, seen) == 0)
+		    m.build_id[0] == '\0' ||
+		    (strcmp(m.path, before.path) == 0 &&
+		     strcmp(m.build_id, before.build_id) == 0))
 			continue;
-		snprintf(seen, sizeof(seen), "%s", m.path);
-		snprintf(path, sizeof(path), "/proc/%d/root%s", (int)pid,
-			 m.path);
-		make(t, is_readable(path) ? path : m.path, false);
+		before = m;
+		if (!ow_capture_make_table(c, i, &s, &err))
+			succeed(t, m.path, &s);
+		else if (!needs_none(&err))
+			fail(t, &err);
 	}
 	ow_capture_destroy(c);
 }
@@ -195,7 +181,7 @@ int cmd_tables(int argc, char **argv)
 		if (parse_number(argv[optind], 1, INT_MAX, &pid))
 			make_all(&t, (pid_t)pid);
 		else
-			make(&t, argv[optind], true);
+			make(&t, argv[optind]);
 	}
 	if (t.failed)
 		status = t.well ? EXIT_SOME : EXIT_NONE;

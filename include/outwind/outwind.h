@@ -503,6 +503,14 @@ int ow_table_make(const char *path, struct ow_table_stats *stats,
 		  struct ow_error *err);
 
 /*
+ * As ow_table_make(), of the file that a process has mapped as the capture's i-th
+ * module, whatever its path leads to by now.  Fail with OW_CODE_PERMISSION if that
+ * file can't be opened.
+ */
+int ow_capture_make_table(struct ow_capture *c, size_t i,
+			  struct ow_table_stats *stats, struct ow_error *err);
+
+/*
  * Where tables are kept: $XDG_CACHE_HOME/outwind, or ~/.cache/outwind.  Where $HOME
  * is another user's, as it may be for root by sudo(8), ~ is the folder that the
  * password file has, or for root without one /var/cache is used.  Tables are taken

@@ -3,6 +3,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -123,6 +124,39 @@ def tables(context):
                       'other frames after it is made again', frames)
                 target.kill()
                 target.wait()
+
+
+def rows_of(said):
+    """How many rows each table has, by the path that is told."""
+    return {path: int(rows) for path, rows in
+            re.findall(r'(?m)^(.*): (?:made|was there), (\d+) rows', said)}
+
+
+@case('identity: tables of a file that another one has taken the path of')
+def tables_replaced(context):
+    need_root()
+    path = put(context, 'samebuild_victim', 'replaced')
+    target = context.start([path, 'wait'])
+    cache = os.path.join(context.tmp, 'cache')
+    put(context, 'bystander', 'replaced')
+    said = context.run('tables', target.pid, status=0).stdout.decode()
+    shutil.rmtree(cache)
+    wanted = context.run('tables', '/proc/%d/exe' % target.pid,
+                         context.program('bystander'), status=0)
+    mapped, other = rows_of(wanted.stdout.decode()).values()
+    check(mapped != other and rows_of(said).get(path) == mapped, 'table',
+          (said, wanted.stdout))
+    # Without the right to open what is mapped, the file can't be had.
+    library = put(context, 'libpaused.so', 'lib.so')
+    target = context.start(['loadpaused', library])
+    put(context, 'libwaits.so', 'lib.so')
+    done = context.run_tool(
+        ['setpriv', '--bounding-set=-sys_admin,-checkpoint_restore',
+         context.outwind, 'tables', str(target.pid)], status=1)
+    check(done.stderr.decode() == 'outwind: %s: no table: the file that process '
+          '%d has mapped can\'t be opened\n' % (library, target.pid), 'message',
+          done.stderr)
+    check(library not in rows_of(done.stdout.decode()), 'made', done.stdout)
 
 
 @case('identity: record of a program that has written to its vDSO')
