@@ -3,9 +3,7 @@
  * The engine whose walks are the kunwind module's, in place of the kernel's own:
  * samples have a call chain, and nothing is copied.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "chainwalk.h"
@@ -37,10 +35,8 @@ static int first_of(const char *path)
 static int check_module(struct ow_error *err)
 {
 	if (access(OW_KUNWIND_DEVICE, F_OK))
-		return ow_fail(err, OW_CODE_UNSUPPORTED,
-			       "engine kunwind needs the kunwind module "
-			       "(%s: %s): modprobe kunwind hook=1",
-			       OW_KUNWIND_DEVICE, strerror(errno));
+		return ow_fail_kunwind(err, OW_CODE_UNSUPPORTED,
+				       "engine kunwind", " hook=1");
 	if (first_of(HOOK) != 'Y')
 		return ow_fail(
 			err, OW_CODE_UNSUPPORTED,

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ow_kunwind.h"
+
 int ow_fail(struct ow_error *err, int code, const char *fmt, ...)
 {
 	int os_errno = errno;
@@ -28,6 +30,15 @@ int ow_fail(struct ow_error *err, int code, const char *fmt, ...)
 		snprintf(err->msg + used, sizeof(err->msg) - used, ": %s",
 			 strerror(os_errno));
 	return -code;
+}
+
+int ow_fail_kunwind(struct ow_error *err, int code, const char *who,
+		    const char *options)
+{
+	return ow_fail(err, code,
+		       "%s needs the kunwind module (" OW_KUNWIND_DEVICE
+		       ": %s): modprobe kunwind%s",
+		       who, strerror(errno), options);
 }
 
 void ow_closep(int *fd)

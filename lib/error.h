@@ -13,6 +13,13 @@
 int ow_fail(struct ow_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * Fail with code as the kunwind module's device can't be had, for the reason that errno
+ * is: who needs it, and how the module is loaded, with options ("" or " hook=1").
+ */
+int ow_fail_kunwind(struct ow_error *err, int code, const char *who,
+		    const char *options);
+
 #define _cleanup_(fn) __attribute__((cleanup(fn)))
 
 /* For _cleanup_(): close an fd that is not negative; free a pointer. */

@@ -31,9 +31,12 @@ int ow_kunwind_open(struct ow_error *err)
 			"loaded with unprivileged=1");
 		return -1;
 	}
+	if (dev < 0 && errno == ENOENT) {
+		ow_fail_kunwind(err, OW_CODE_ABSENT, "libkunwind", "");
+		return -1;
+	}
 	if (dev < 0) {
-		ow_fail(err, errno == ENOENT ? OW_CODE_ABSENT : OW_CODE_SYSTEM,
-			"open " OW_KUNWIND_DEVICE);
+		ow_fail(err, OW_CODE_SYSTEM, "open " OW_KUNWIND_DEVICE);
 		return -1;
 	}
 	if (ioctl(dev, OW_KUNWIND_INFO, &info) == 0 &&

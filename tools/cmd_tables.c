@@ -85,7 +85,7 @@ static void make(struct tally *t, const char *path)
 		succeed(t, path, &s);
 }
 
-/* Of all that a process has mapped, some can have no table. */
+/* Some of what a process has mapped can have no table. */
 static bool needs_none(const struct ow_error *err)
 {
 	return err->code == OW_CODE_ABSENT ||

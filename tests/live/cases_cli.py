@@ -261,6 +261,20 @@ def _(context):
             done.stderr), 'message', done.stderr)
 
 
+@case('kunwindd: without its module it says what to do')
+def _(context):
+    if os.path.exists('/dev/kunwind'):
+        raise Skip('the module is loaded')
+    done = context.run('kunwindd', status=2)
+    check(done.stderr == b'outwind: libkunwind needs the kunwind module '
+          b'(/dev/kunwind: No such file or directory): modprobe kunwind\n',
+          'message', done.stderr)
+    done = context.run('record', '--engine=kunwind', os.getpid(), status=2)
+    check(done.stderr == b'outwind: engine kunwind needs the kunwind module '
+          b'(/dev/kunwind: No such file or directory): modprobe kunwind hook=1'
+          b'\n', 'message', done.stderr)
+
+
 @case('kunwindd: a signal just before it waits ends it')
 def _(context):
     preload = {'LD_PRELOAD': context.program('keeper.so')}
