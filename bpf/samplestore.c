@@ -225,25 +225,104 @@ struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 	return *slot;
 }
 
+/* A stack that was counted, and the turn that it has. */
+struct turn {
+	struct ow_stored *stored;
+	size_t at;
+};
+
+/* Sort by process, the stacks first that came most. */
+static int compare_owners(const void *a, const void *b)
+{
+	const struct ow_stored *x = ((const struct turn *)a)->stored;
+	const struct ow_stored *y = ((const struct turn *)b)->stored;
+
+	if (x->is.pid != y->is.pid)
+		return x->is.pid < y->is.pid ? -1 : 1;
+	return (x->is.count < y->is.count) - (x->is.count > y->is.count);
+}
+
+static int compare_turns(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	return (x->at > y->at) - (x->at < y->at);
+}
+
+/* Sort by user, root first, and a user's stacks by the turns of their processes. */
+static int compare_users(const void *a, const void *b)
+{
+	const struct turn *x = a, *y = b;
+
+	if (x->stored->uid != y->stored->uid)
+		return x->stored->uid < y->stored->uid ? -1 : 1;
+	return compare_turns(a, b);
+}
+
+/*
+ * Number the stacks of each process, and then the stacks of each user but root: so the
+ * second stack of anybody's comes after the first stack of everybody else.
+ */
+static void take_turns(struct turn *turns, size_t nr)
+{
+	const struct ow_stored *is, *last = NULL;
+	size_t i, n = 0;
+
+	qsort(turns, nr, sizeof(*turns), compare_owners);
+	for (i = 0; i < nr; i++) {
+		is = turns[i].stored;
+		n = last && last->is.pid == is->is.pid ? n + 1 : 0;
+		turns[i].at = n;
+		last = is;
+	}
+	qsort(turns, nr, sizeof(*turns), compare_users);
+	for (i = 0, last = NULL; i < nr; i++) {
+		is = turns[i].stored;
+		n = last && last->uid == is->uid ? n + 1 : 0;
+		if (is->uid)
+			turns[i].at = n;
+		last = is;
+	}
+	qsort(turns, nr, sizeof(*turns), compare_turns);
+}
+
+static void drain_one(struct ow_stored *e, uint64_t now,
+		      bool (*take)(void *arg, const struct ow_recorded *r),
+		      void *arg)
+{
+	struct ow_recorded *r = &e->is;
+
+	if (r->count && !take(arg, r))
+		return;
+	r->count = r->value = 0;
+	r->since = now;
+}
+
 void ow_samplestore_drain(struct ow_samplestore *s,
 			  bool (*take)(void *arg, const struct ow_recorded *r),
 			  void *arg)
 {
+	struct turn *turns = s->nr ? malloc(s->nr * sizeof(*turns)) : NULL;
 	uint64_t now = ow_now_ns();
-	struct ow_recorded *r;
-	size_t i;
+	struct ow_stored *e;
+	size_t i, nr = 0;
 
 	s->is_short = false;
 	for (i = 0; i < s->room; i++) {
-		if (!s->slots[i])
+		e = s->slots[i];
+		if (!e)
 			continue;
-		r = &s->slots[i]->is;
-		s->slots[i]->unused = r->count ? 0 : s->slots[i]->unused + 1;
-		if (r->count && !take(arg, r))
-			continue;
-		r->count = r->value = 0;
-		r->since = now;
+		e->unused = e->is.count ? 0 : e->unused + 1;
+		if (e->is.count && turns)
+			turns[nr++].stored = e;
+		else
+			drain_one(e, now, take, arg);
 	}
+	if (nr)
+		take_turns(turns, nr);
+	for (i = 0; i < nr; i++)
+		drain_one(turns[i].stored, now, take, arg);
+	free(turns);
 }
 
 void ow_samplestore_drop(struct ow_samplestore *s,

@@ -54,7 +54,8 @@ struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 
 /*
  * Give each one that was counted to take(), and count from 0 again, unless that
- * returns false: for another time.
+ * returns false: for another time.  Processes, and users but root, take turns, with
+ * their most frequent stacks first: whoever has few is not kept waiting by many.
  */
 void ow_samplestore_drain(struct ow_samplestore *s,
 			  bool (*take)(void *arg, const struct ow_recorded *r),

@@ -106,11 +106,79 @@ static void test_limit(void)
 	ow_samplestore_deinit(&s);
 }
 
+struct order {
+	size_t nr;
+	pid_t pids[3 * STACKS];
+	uint64_t counts[3 * STACKS];
+};
+
+static bool note(void *arg, const struct ow_recorded *r)
+{
+	struct order *o = arg;
+
+	o->pids[o->nr] = r->pid;
+	o->counts[o->nr++] = r->count;
+	return true;
+}
+
+static void count_for(struct ow_samplestore *s, uint32_t pid, uint32_t uid,
+		      uint64_t nr)
+{
+	uint64_t i;
+
+	for (i = 1; i <= nr; i++)
+		add_for(s, pid, uid, i)->is.count = i;
+}
+
+/* Where the last stack of a process came; its stacks come by their counts. */
+static size_t last_of(const struct order *o, pid_t pid)
+{
+	uint64_t count = UINT64_MAX;
+	bool is_sorted = true;
+	size_t i, last = 0;
+
+	for (i = 0; i < o->nr; i++) {
+		if (o->pids[i] != pid)
+			continue;
+		is_sorted = is_sorted && o->counts[i] < count;
+		count = o->counts[i];
+		last = i;
+	}
+	CHECK(is_sorted);
+	return last;
+}
+
+/* Whoever has few stacks comes before most stacks of those who have many. */
+static void test_turns(void)
+{
+	static struct order o;
+	struct ow_samplestore s = { 0 };
+	uint32_t pid;
+
+	count_for(&s, 1, 0, 1000);
+	for (pid = 10; pid < 20; pid++)
+		count_for(&s, pid, 1000, 100);
+	count_for(&s, 30, 0, 3);
+	count_for(&s, 31, 1000, 3);
+	count_for(&s, 32, 1001, 3);
+	ow_samplestore_drain(&s, note, &o);
+	CHECK(o.nr == 1000 + 10 * 100 + 3 * 3);
+	CHECK(last_of(&o, 30) < 12 && last_of(&o, 32) < 12);
+	/* Processes of one user take turns among themselves. */
+	CHECK(last_of(&o, 31) < 4 * 33 + 12);
+	CHECK(last_of(&o, 1) > 1900 && last_of(&o, 10) > 1900);
+	o.nr = 0;
+	ow_samplestore_drain(&s, note, &o);
+	CHECK(o.nr == 0);
+	ow_samplestore_deinit(&s);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "memory of stacks", test_bytes },
 		{ "limits of processes and users", test_limit },
+		{ "turns of processes and users", test_turns },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
