@@ -3,17 +3,14 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clockns.h"
 #include "interrupt.h"
 #include "stackview.h"
 
-#define NAMING_NS 5000000000ULL /* of work for all names at the end, */
-#define SOME_NS   1000000000ULL /* or of time for some meanwhile */
-#define PLACING_NS \
-	2000000000ULL /* of work after that, for module and address */
-#define SLOWER 4      /* times the work, what work may take */
-#define LOOK   32     /* frames between two looks at the clock */
+#define SOME_NS 1000000000ULL /* of time for names of some meanwhile */
+#define LOOK    32            /* frames between two looks at the clock */
 
 #define SHARES 4 /* a user has one of so many of what is left */
 #define MOST_FOLDED \
@@ -62,28 +59,53 @@ static size_t place_frame(struct ow_recorder *r, const struct ow_recorded *s,
 	return 1;
 }
 
-/* Return true if so much more work was done, or time went by, than is for names. */
-static bool is_past(const struct profiling *g, uint64_t work_ns)
+/* Return true if so much work was done, or so much time went by. */
+static bool is_past(const struct profiling_time *until)
 {
-	return clock_ns(CLOCK_THREAD_CPUTIME_ID) > g->until_work_ns + work_ns ||
-	       clock_ns(CLOCK_MONOTONIC) > g->until_ns + SLOWER * work_ns;
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID) > until->work_ns ||
+	       clock_ns(CLOCK_MONOTONIC) > until->ns;
 }
 
 /* Return true if there is no time for names any more. */
 static bool is_late(struct profiling *g)
 {
 	if (!g->is_late)
-		g->is_late = interrupt_came_again() || is_past(g, 0);
+		g->is_late = interrupt_came_again() || is_past(&g->until);
 	return g->is_late;
 }
 
 /* Return true if there is no time even for places. */
 static bool is_too_late(struct profiling *g)
 {
-	return g->is_late && is_past(g, PLACING_NS);
+	return g->is_late && is_past(&g->until_placed);
 }
 
-/* The names of a frame, in room; returns how many. */
+/* The place of a frame. */
+static struct knownplace place_of(const struct ow_recorded *s, size_t i)
+{
+	return (struct knownplace){
+		.frame = s->packed[i],
+		.image = i < s->nr_kernel ? 0 : s->image,
+	};
+}
+
+/*
+ * Keep the numbers of a place's frames.  Code of no object is another one's at
+ * another time.
+ */
+static void keep_ids(struct profiling *g, const struct ow_recorded *s, size_t i,
+		     const uint32_t *ids, size_t nr)
+{
+	struct knownplace place = place_of(s, i);
+	struct ow_module_info m;
+
+	place.is_placed = g->is_late;
+	if (!g->p->has_refused && !g->p->failed &&
+	    (i < s->nr_kernel || ow_recorder_module(g->r, s, i, &m)))
+		knownplaces_put(&g->known, &place, ids, nr);
+}
+
+/* The names of a frame that isn't known, in room; returns how many. */
 static size_t name_frame(struct profiling *g, const struct ow_recorded *s,
 			 size_t i, uint32_t *ids, size_t room)
 {
@@ -93,8 +115,6 @@ static size_t name_frame(struct profiling *g, const struct ow_recorded *s,
 	uint32_t mapping;
 	size_t nr, k;
 
-	if (i % LOOK == 0)
-		is_late(g);
 	nr = g->is_late ? place_frame(g->r, s, i, names) :
 			  ow_recorder_name(g->r, s, i, names, OW_VIEW_NAMES);
 	mapping = mapping_of(p, g->r, s, i, &names[0]);
@@ -102,7 +122,35 @@ static size_t name_frame(struct profiling *g, const struct ow_recorded *s,
 	for (k = 0; k < nr && k < room; k++)
 		ids[k] = profile_name(p, &names[k], f.pc, i < s->nr_kernel,
 				      mapping);
+	if (k == nr)
+		keep_ids(g, s, i, ids, k);
 	return k;
+}
+
+/*
+ * The numbers of a frame's names, in room; returns how many.  Has *is_placed_ret set
+ * if there was no time for these.
+ */
+static size_t frame_ids(struct profiling *g, const struct ow_recorded *s,
+			size_t i, uint32_t *ids, size_t room,
+			bool *is_placed_ret)
+{
+	struct knownplace place = place_of(s, i);
+	const uint32_t *known;
+	size_t nr;
+
+	if (i % LOOK == 0)
+		is_late(g);
+	known = knownplaces_find(&g->known, &place, &nr);
+	if (!known && g->is_late) {
+		*is_placed_ret = true;
+		place.is_placed = 1;
+		known = knownplaces_find(&g->known, &place, &nr);
+	}
+	if (!known || nr > room)
+		return name_frame(g, s, i, ids, room);
+	memcpy(ids, known, nr * sizeof(*ids));
+	return nr;
 }
 
 /* The share of a user. */
@@ -133,6 +181,22 @@ static bool is_used_up(const struct profiling *g,
 	return share->size >= (limit - others) / (share->uid == 0 ? 1 : SHARES);
 }
 
+/* Count a stack that lacks names, and note whose it is. */
+static void note_unnamed(struct profiling *g, pid_t pid, uint32_t comm)
+{
+	size_t i;
+
+	g->unnamed++;
+	for (i = 0; i < g->nr_lacking; i++)
+		if (g->lacking[i].pid == pid)
+			return;
+	if (g->nr_lacking < PROFILING_LACKING)
+		g->lacking[g->nr_lacking++] =
+			(struct profiling_lacking){ pid, comm };
+	else
+		g->lacks_more = true;
+}
+
 /* Add a stack with its names.  False if that took more than there may be. */
 static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 {
@@ -149,15 +213,18 @@ static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 		.value = s->value,
 	};
 
+	bool is_placed = false;
+
 	if (!ids) {
 		p->failed = true;
 		return true;
 	}
 	for (i = 0; i < s->nr_kernel + s->nr && !p->has_refused; i++)
-		used += name_frame(g, s, i, ids + used, most - used);
+		used += frame_ids(g, s, i, ids + used, most - used, &is_placed);
 	if (!p->has_refused)
 		profile_add(p, &is, ids, (uint32_t)used);
-	g->unnamed += g->is_late;
+	if (is_placed)
+		note_unnamed(g, s->pid, is.comm);
 	free(ids);
 	return !p->has_refused;
 }
@@ -214,24 +281,40 @@ static void take(void *arg, const struct ow_recorded *s)
 	share->size += profile_size(g->p) - before;
 }
 
-/* Names may take so much work, and so long, from now on. */
-static void allow(struct profiling *g, uint64_t work_ns, uint64_t ns)
+/* Names may take so much from now on. */
+static void allow(struct profiling *g, const struct profiling_limits *most)
 {
-	g->until_work_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + work_ns;
-	g->until_ns = clock_ns(CLOCK_MONOTONIC) + ns;
+	uint64_t work =
+		clock_ns(CLOCK_THREAD_CPUTIME_ID) + most->naming.work_ns;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC) + most->naming.ns;
+
+	g->until = (struct profiling_time){ work, now };
+	g->until_placed = (struct profiling_time){ work + most->placing.work_ns,
+						   now + most->placing.ns };
 	g->is_late = false;
 }
 
-int profiling_drain(struct profiling *g, struct ow_error *err)
+int profiling_drain(struct profiling *g, const struct profiling_limits *most,
+		    struct ow_error *err)
 {
-	allow(g, NAMING_NS, SLOWER * NAMING_NS);
+	allow(g, most);
 	return ow_recorder_drain(g->r, take, g, err);
 }
 
 int profiling_drain_some(struct profiling *g, struct ow_error *err)
 {
-	allow(g, SOME_NS, SOME_NS);
+	static const struct profiling_limits most = {
+		.naming = { SOME_NS, SOME_NS },
+		.placing = { 2 * SOME_NS, 8 * SOME_NS },
+	};
+
+	allow(g, &most);
 	return ow_recorder_drain_some(g->r, take, g, err);
+}
+
+void profiling_deinit(struct profiling *g)
+{
+	knownplaces_deinit(&g->known);
 }
 
 void profiling_tally(struct profiling *g)

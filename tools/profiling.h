@@ -7,15 +7,17 @@
  * over.  After that, new stacks of the user are counted by a frame that says so; those
  * that the profile has already are counted as before.
  *
- * Nor may names take any time: after some seconds, or if the user asks for the end
- * again, the other stacks are added by module and address.  Seconds are those that a
- * CPU works for names: beside busy processes the same names are found, only later.
+ * Nor may names take any time: after some work, or if the user asks for the end
+ * again, places that weren't named by then are added by module and address.  Work is
+ * what a CPU does for names: beside busy processes the same names are found, only
+ * later.
  */
 #ifndef OW_PROFILING_H
 #define OW_PROFILING_H
 
 #include <outwind/record.h>
 
+#include "knownplaces.h"
 #include "profile.h"
 
 #define PROFILING_LIMIT ((size_t)256 << 20)
@@ -29,6 +31,25 @@ struct profiling_share {
 	size_t size; /* bytes */
 };
 
+/* Some of a CPU's work, and of the clock's time, in ns; or when they are over. */
+struct profiling_time {
+	uint64_t work_ns; /* CLOCK_THREAD_CPUTIME_ID */
+	uint64_t ns;      /* CLOCK_MONOTONIC */
+};
+
+/* What names may take, and after that, modules and addresses; then there are neither. */
+struct profiling_limits {
+	struct profiling_time naming, placing;
+};
+
+#define PROFILING_LACKING 4 /* processes that are listed */
+
+/* A process whose stacks lack names. */
+struct profiling_lacking {
+	pid_t pid;
+	uint32_t comm; /* string of the profile */
+};
+
 /* All zero, but for p, r and limit, is one that has added nothing yet. */
 struct profiling {
 	struct profile *p;
@@ -38,21 +59,27 @@ struct profiling {
 	size_t nr_shares;
 	uint64_t folded;        /* samples whose stack was left out, */
 	unsigned int nr_folded; /* of so many users */
-	/* After either of these nothing is named. */
-	uint64_t until_work_ns; /* CLOCK_THREAD_CPUTIME_ID */
-	uint64_t until_ns;      /* CLOCK_MONOTONIC */
-	bool is_late;           /* it is after that */
+	struct knownplaces known;
+	/* After either of these nothing is named, */
+	struct profiling_time until, until_placed; /* nor placed */
+	bool is_late;     /* it is after the first of them */
 	uint64_t crowded; /* samples whose stack nobody had room or time for */
-	uint64_t unnamed; /* stacks that were added then */
+	uint64_t unnamed; /* stacks of which places have no names for that */
+	struct profiling_lacking lacking[PROFILING_LACKING];
+	size_t nr_lacking;
+	bool lacks_more; /* other processes lack names, too */
 };
 
 /* Count what came since the last time.  Return 0 or what err says. */
-int profiling_drain(struct profiling *g, struct ow_error *err);
+int profiling_drain(struct profiling *g, const struct profiling_limits *most,
+		    struct ow_error *err);
 
 /* Count what ow_recorder_drain_some() gives: what is left may be named better. */
 int profiling_drain_some(struct profiling *g, struct ow_error *err);
 
 /* Keep the tallies of the recorder in the profile. */
 void profiling_tally(struct profiling *g);
+
+void profiling_deinit(struct profiling *g);
 
 #endif /* OW_PROFILING_H */

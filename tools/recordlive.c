@@ -182,6 +182,12 @@ static void note_frequency(const struct record_request *r,
 			 s->frequency);
 }
 
+/* 5 seconds of work for all names; beside busy processes that may take longer. */
+static const struct profiling_limits at_end = {
+	.naming = { 5 * SECOND, 20 * SECOND },
+	.placing = { 2 * SECOND, 8 * SECOND },
+};
+
 static int sample(const struct record_request *r, struct profiling *g,
 		  struct command *c)
 {
@@ -214,7 +220,7 @@ static int sample(const struct record_request *r, struct profiling *g,
 	ow_recorder_stop(rec);
 	p->duration_ns = clock_ns(CLOCK_MONOTONIC) - since;
 	if (!failed)
-		failed = profiling_drain(g, &err);
+		failed = profiling_drain(g, &at_end, &err);
 	if (!failed)
 		return EXIT_WELL;
 	complain("%s", err.msg);
@@ -249,17 +255,36 @@ static void warn_folded(const struct profiling *g)
 			 (unsigned long long)g->crowded);
 }
 
+/* "of a (12), b (34) and others", those that lack names. */
+static void list_lacking(FILE *out, const struct profiling *g)
+{
+	size_t i;
+
+	for (i = 0; i < g->nr_lacking; i++)
+		fprintf(out, "%s%s (%d)", i ? ", " : "",
+			profile_text(g->p, g->lacking[i].comm),
+			g->lacking[i].pid);
+	if (g->lacks_more)
+		fputs(" and others", out);
+}
+
 /* Stacks for whose names there was no time; the profile tells of them, too. */
 static void tell_unnamed(struct profiling *g)
 {
-	char line[160];
+	char line[320] = "";
+	FILE *out;
 
 	if (!g->unnamed)
 		return;
-	snprintf(line, sizeof(line),
-		 "naming took too long: %llu stacks are in the profile by "
-		 "module and address, at least in part",
-		 (unsigned long long)g->unnamed);
+	out = fmemopen(line, sizeof(line) - 1, "w");
+	if (out) {
+		fprintf(out,
+			"naming took too long: %llu stacks are in the profile "
+			"by module and address, at least in part: of ",
+			(unsigned long long)g->unnamed);
+		list_lacking(out, g);
+		fclose(out);
+	}
 	profile_leave_out(g->p, line);
 	complain("%s", line);
 }
@@ -317,6 +342,7 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	}
 	if (status != EXIT_NONE)
 		warn_folded(&g);
+	profiling_deinit(&g);
 	profile_deinit(&p);
 	return status;
 }

@@ -514,3 +514,41 @@ def _(context):
     counted = sum(stack['count'] for stack in profile['stacks'])
     check(counted == profile['samples'], 'samples',
           (counted, profile['samples']))
+
+
+def lacks_names(recording, pid):
+    """Samples of a process whose stacks have frames without names, and all samples."""
+    with open(recording.path, encoding='utf-8') as f:
+        profile = json.load(f)
+    frames = profile['frames']
+    stacks = [stack for stack in profile['stacks'] if stack['pid'] == pid]
+    return (sum(stack['count'] for stack in stacks
+                if not all(frames[i].get('function')
+                           for i in stack['frames'])),
+            sum(stack['count'] for stack in stacks))
+
+
+@case('growth: who has few stacks has names before who has many', alone=True)
+def _(context):
+    need_root()
+    hostile = context.start(['manystacks'])
+    bystander = start_bystander(context)
+    recording = Recording(context, '-F', 4999, '-f', 'json', whom=(
+        '-p', '%d,%d' % (hostile.pid, bystander.pid)))
+    recording.wait_for_start()
+    let_run(bystander.pid, 0.1)
+    let_run(hostile.pid, 0.5)
+    before = cpu_seconds(recording.child.pid)
+    recording.child.send_signal(signal.SIGTERM)
+    # It takes more than that to name a thousand stacks of 1000 places.
+    wait_until(lambda: cpu_seconds(recording.child.pid) > before + 0.2 or
+               not recording.reader.is_alive(), 'it names')
+    said = recording.end()
+    check_bystander(recording, bystander.pid)
+    lacking, whole = lacks_names(recording, bystander.pid)
+    check(lacking == 0, 'samples that lack names', (lacking, whole, said))
+    check(re.search(r'^outwind: naming took too long: \d+ stacks are in the '
+                    r'profile by module and address, at least in part: of '
+                    r'manystacks \(%d\)$' % hostile.pid, said, re.MULTILINE),
+          'message', said)
+    context.note('%d samples of the other one have names' % whole)
