@@ -16,12 +16,16 @@
 #define MAX_DEPTH  16
 #define NAP_US     100000 /* before a live session is asked again */
 
+#define STAT_BLOCK 512 /* bytes: stat(2), st_blocks */
+#define SMALL_FILE 65536
+
 struct graph {
 	bt_graph *graph;
 	const bt_plugin *ctf, *utils;
 	const bt_component_filter *muxer;
 	uint64_t inputs; /* of the muxer, in use */
 	struct ctf_reader *reader;
+	uint64_t messages, most; /* so many came; may come */
 	void (*step)(void *arg, bool idle);
 	struct ctf_event event;
 };
@@ -90,10 +94,13 @@ sink_consume(bt_message_iterator *it, void *data)
 		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_ERROR;
 	}
 	for (i = 0; i < nr; i++) {
-		take_message(g, messages[i]);
+		if (g->messages++ < g->most)
+			take_message(g, messages[i]);
 		bt_message_put_ref(messages[i]);
 	}
-	return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK;
+	return g->messages <= g->most ?
+		       BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK :
+		       BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_ERROR;
 }
 
 /* --- the graph --- */
@@ -193,11 +200,30 @@ static bool build(struct graph *g)
 
 static char *found[MAX_TRACES];
 static size_t nr_found;
+static uint64_t bytes_found; /* of all files there */
+
+/*
+ * The bytes of a file, of which a hole has none.  A small file may be stored
+ * without blocks.
+ */
+static uint64_t bytes_of(const char *path)
+{
+	struct stat st;
+	uint64_t stored, size;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	stored = (uint64_t)st.st_blocks * STAT_BLOCK + SMALL_FILE;
+	size = (uint64_t)st.st_size;
+	return size < stored ? size : stored;
+}
 
 static int look(const char *path, const struct stat *st, int what,
 		struct FTW *at)
 {
 	(void)st;
+	if (what == FTW_F || what == FTW_SL)
+		bytes_found += bytes_of(path);
 	if (what != FTW_F || strcmp(path + at->base, "metadata") != 0)
 		return at->level > MAX_DEPTH ? 1 : 0;
 	if (nr_found == MAX_TRACES)
@@ -219,8 +245,12 @@ static bool add_folder(struct graph *g, const char *path, char *why,
 	size_t i;
 
 	nr_found = 0;
+	bytes_found = 0;
 	nftw(path, look, 16, FTW_PHYS);
 	qsort(found, nr_found, sizeof(found[0]), by_name);
+	/* A message takes many bytes, also where a file system stores fewer;
+	   a bit is what any has to take, or there is no end of them. */
+	g->most = 8 * bytes_found;
 	if (nr_found == 0)
 		snprintf(why, size, "%s: no trace: there is no metadata below",
 			 path);
@@ -284,6 +314,7 @@ int ctf_trace_read(const char *path, struct ctf_reader *r,
 	}
 	g->reader = r;
 	g->step = step;
+	g->most = UINT64_MAX;
 	r->events = r->lost = 0;
 	*why = '\0';
 	if (find_plugins(g, why, size))
@@ -291,7 +322,10 @@ int ctf_trace_read(const char *path, struct ctf_reader *r,
 		       (live ? add_source(g, path, true) :
 			       add_folder(g, path, why, size)) &&
 		       run(g);
-	if (!well && !*why)
+	if (g->messages > g->most)
+		snprintf(why, size, "%s: more events than its files can have",
+			 path);
+	else if (!well && !*why)
 		explain(path, why, size);
 	bt_graph_put_ref(g->graph);
 	bt_plugin_put_ref(g->ctf);

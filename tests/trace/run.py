@@ -343,6 +343,41 @@ def check_bomb(plain, work):
             r'\(--memory-limit\)', lines[0]), 'a list of %d: %r' % (nr, lines))
 
 
+NO_BITS = """/* CTF 1.8 */
+trace {
+	major = 1; minor = 8; byte_order = le;
+	packet.header := struct {
+		integer { size = 32; align = 8; signed = false; } magic;
+		integer { size = 32; align = 8; signed = false; } stream_id;
+	};
+};
+stream {
+	id = 0;
+	packet.context := struct {
+		integer { size = 64; align = 8; signed = false; } content_size;
+		integer { size = 64; align = 8; signed = false; } packet_size;
+	};
+};
+event { stream_id = 0; name = "a"; fields := struct { }; };
+"""
+
+
+def check_endless(plain, work):
+    """Events that take no bits, and those of a hole in a file, have an end."""
+    for name, metadata, size in (('no-bits', NO_BITS, 4096),
+                                 ('hole', LIST % 1, 1 << 38)):
+        path = work + '/' + name
+        os.mkdir(path)
+        open(path + '/metadata', 'w').write(metadata)
+        with open(path + '/stream', 'wb') as f:
+            f.write(struct.pack('<II', 0xc1fc1fc1, 0))
+            if metadata == NO_BITS:
+                f.write(struct.pack('<QQ', 8 * 24 + 8, 8 * size))
+            f.truncate(size)
+        one_line(run(plain, 'report', path, timeout=120), 2, name,
+                 'more events than its files can have')
+
+
 def damage(rng, data):
     kind = rng.randrange(3)
     if kind == 0:
@@ -404,6 +439,7 @@ def main():
         check_homeless(outwind, work)
         check_refused(outwind, work)
         check_bomb(plain, work)
+        check_endless(plain, work)
         check_damaged(outwind, plain, work, int(os.environ.get('TRACES', 60)))
     finally:
         shutil.rmtree(work, ignore_errors=True)
