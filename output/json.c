@@ -14,16 +14,6 @@ static size_t plain_size(const unsigned char *s)
 	return n;
 }
 
-/* The code point of a sequence of n bytes, of at most three. */
-static unsigned int code_point(const unsigned char *s, size_t n)
-{
-	if (n == 1)
-		return s[0];
-	if (n == 2)
-		return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
-	return (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
-}
-
 /*
  * One character that may need an escape; return its size.  What is odd has one,
  * so that JSON shown on a terminal does nothing to it; none has over three bytes.
@@ -39,7 +29,7 @@ static size_t put_special(FILE *out, const unsigned char *s)
 	else if (*s == '"' || *s == '\\')
 		fprintf(out, "\\%c", *s);
 	else if (is_odd)
-		fprintf(out, "\\u%04x", code_point(s, n));
+		fprintf(out, "\\u%04x", ow_view_code_point(s, n));
 	else
 		fwrite_unlocked(s, 1, n, out);
 	return n;

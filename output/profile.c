@@ -137,8 +137,8 @@ static uint32_t intern(struct profile *p, const char *text)
 }
 
 /*
- * Text of a target, as every format can have it: UTF-8 in which nothing is odd,
- * and not longer than it may be.  to has room for as much as that.
+ * Text of a target, as every format can have it: UTF-8 without control
+ * characters, and not longer than it may be.  to has room for as much as that.
  */
 static void clean(char *to, const char *text)
 {
@@ -154,7 +154,7 @@ static void clean(char *to, const char *text)
 			to += 3;
 			break;
 		}
-		if (ow_view_is_odd(s, &n)) {
+		if (ow_view_is_control(s, &n)) {
 			*to++ = '?';
 		} else {
 			memcpy(to, s, n);

@@ -23,6 +23,7 @@ static bool is_unshown(const unsigned char *s, size_t *size)
 	return ow_view_is_odd(s, size) || is_nonchar(s);
 }
 
+/* A string in which what is_masked() tells of is a '?', and the rest is whole. */
 static void put_quoted(FILE *out, const char *text,
 		       bool (*is_masked)(const unsigned char *, size_t *))
 {
@@ -35,8 +36,9 @@ static void put_quoted(FILE *out, const char *text,
 			putc('?', out);
 		else if (*s == '"' || *s == '\\')
 			fprintf(out, "\\%c", *s);
-		else if (*s == '<' || *s == '>' || *s == '&')
-			fprintf(out, "\\u%04x", *s);
+		else if (*s == '<' || *s == '>' || *s == '&' ||
+			 ow_view_is_odd(s, &size))
+			fprintf(out, "\\u%04x", ow_view_code_point(s, size));
 		else
 			fwrite(s, 1, size, out);
 	}

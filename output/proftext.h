@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* A string of JSON, with its quotes. */
+/* A string of JSON, with its quotes.  What would reorder the text is escaped. */
 void proftext_put_json(FILE *out, const char *text);
 
 /* The same inside of HTML's <script>, to be shown: by ow_view_is_odd(), too. */

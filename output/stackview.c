@@ -23,6 +23,15 @@ size_t ow_view_utf8_size(const unsigned char *s)
 	return n;
 }
 
+unsigned int ow_view_code_point(const unsigned char *s, size_t n)
+{
+	if (n == 1)
+		return s[0];
+	if (n == 2)
+		return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
+	return (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+}
+
 /* U+061C, U+200E and U+200F, U+2028 to U+202E, or U+2066 to U+2069. */
 static bool is_ordering(const unsigned char *s)
 {

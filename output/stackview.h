@@ -91,6 +91,9 @@ bool ow_view_is_return(const struct ow_frame *frame);
 /* Bytes of the UTF-8 sequence at s, or 0 if it is none (RFC 3629). */
 size_t ow_view_utf8_size(const unsigned char *s);
 
+/* The code point of the UTF-8 sequence at s, of n bytes: one, two or three. */
+unsigned int ow_view_code_point(const unsigned char *s, size_t n);
+
 /*
  * Is what s begins with a control character, also of ISO 6429's C1 set, or no UTF-8?
  * It has *size bytes, whatever it is.

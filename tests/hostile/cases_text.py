@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Names that a target chooses to steer the terminal of who looks at it."""
 
-import gzip
 import json
 import os
 import pty
@@ -70,18 +69,11 @@ def evil_profiles(t):
         done = t.run('report', '-f', name, '-o', '-', own, status=0)
         check_clean(done.stdout, name)
         check(b'busy_name' in done.stdout, 'names are there', name)
-    for name in formats + ('pprof',):
+    for name in formats:
         done = t.run('record', '--engine=perf', '-p', busy.pid, '-d', '0.3',
                      '-F', '499', '-f', name, '-o', '-', status=0)
-        out = done.stdout
-        if out.startswith(b'\x1f\x8b'):
-            out = gzip.decompress(out)
-        check(b'busy_name' in out, 'names are there', name)
-        if name == 'pprof':
-            names = re.findall(rb'a.f 1[^\0-\x1f]*', out)
-            check(names, 'the thread has a name', out)
-            out = b' '.join(names)
-        check_clean(out, 'record -f ' + name)
+        check_clean(done.stdout, 'record -f ' + name)
+        check(b'busy_name' in done.stdout, 'names are there', name)
 
 
 @case('text: numbers of seconds that are none')
