@@ -7,11 +7,19 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "error.h"
+#include "leftout.h"
 #include "monotonic.h"
 #include "recorder.h"
+
+/* Threads that run, as others use no CPU. */
+static const struct ow_capture_options running = {
+	.use_tables = true,
+	.states = "R",
+};
 
 struct engine {
 	pid_t *pids;
@@ -47,12 +55,18 @@ static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct engine *e = r->priv;
 	pid_t *more = realloc(e->pids, (e->nr + 1) * sizeof(*more));
+	struct ow_capture *c;
 
 	if (!more)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	e->pids = more;
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
+	/* A process that can't be stopped now gives no sample later. */
+	c = ow_capture_process(pid, &running, err);
+	if (!c)
+		return -err->code;
+	ow_capture_destroy(c);
 	e->pids[e->nr++] = pid;
 	return 0;
 }
@@ -70,6 +84,25 @@ static bool runs_foreign_code(const struct ow_thread *t)
 	return t->why.code == OW_CODE_UNSUPPORTED;
 }
 
+/*
+ * Tell once of each reason why threads of a process can't be stopped.  That a
+ * thread or the process has ended is none.
+ */
+static void note_unstopped(pid_t pid, const struct ow_error *why)
+{
+	char process[32], what[64];
+	size_t size;
+
+	if (!why->msg[0] || why->code == OW_CODE_ABSENT)
+		return;
+	snprintf(process, sizeof(process), "process %d: ", (int)pid);
+	snprintf(what, sizeof(what), "samples of process %d", (int)pid);
+	size = strlen(process);
+	if (strncmp(why->msg, process, size))
+		size = 0;
+	ow_leave_out(what, why->msg + size);
+}
+
 static void count_thread(struct ow_recorder *r, struct ow_capture *c, size_t i,
 			 uint32_t image)
 {
@@ -79,6 +112,8 @@ static void count_thread(struct ow_recorder *r, struct ow_capture *c, size_t i,
 	enum ow_end end = OW_END_UNSUPPORTED;
 	size_t n;
 
+	if (!t->captured && !runs_foreign_code(t))
+		note_unstopped(ow_capture_pid(c), &t->why);
 	if (t->state != 'R' || !(t->captured || runs_foreign_code(t)))
 		return;
 	if (t->captured)
@@ -137,17 +172,16 @@ static struct ow_image *show_image(struct ow_recorder *r,
 
 static void sample(struct ow_recorder *r, pid_t pid)
 {
-	static const struct ow_capture_options options = {
-		.use_tables = true,
-		.states = "R",
-	};
 	struct ow_image *image;
+	struct ow_error err = { 0 };
 	struct ow_capture *c;
 	size_t i;
 
-	c = ow_capture_process(pid, &options, NULL);
-	if (!c)
+	c = ow_capture_process(pid, &running, &err);
+	if (!c) {
+		note_unstopped(pid, &err);
 		return;
+	}
 	if (ow_capture_nr_threads(c)) {
 		image = show_image(r, c);
 		for (i = 0; image && i < ow_capture_nr_threads(c); i++)

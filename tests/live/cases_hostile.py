@@ -90,6 +90,37 @@ def _(context):
     check_traced(context, ['gdb', '-nx', '-q', '-p', 'PID'], 'gdb attaches')
 
 
+def trace(context, pid):
+    """A tracer of a process that others trace now and then."""
+    while True:
+        tracer = context.start(['/usr/bin/strace', '-q', '-o', '/dev/null',
+                                '-p', str(pid)], ready=None)
+        wait_until(lambda: tracers(pid) == str(tracer.pid) or
+                   tracer.poll() is not None, 'it is traced')
+        if tracer.poll() is None:
+            return tracer
+
+
+@case('refused: traced, by the engine that stops processes')
+def _(context):
+    need('strace')
+    busy = context.start(['spin'])
+    command = [context.outwind, 'record', '--engine=ptrace', '-F', '999', '-o',
+               '/dev/null', '-p', str(busy.pid), '-d']
+    tool = context.start(command + ['6'], ready=None, stderr=subprocess.PIPE)
+    wait_until(lambda: tracers(busy.pid) != '0', 'it is sampled')
+    tracer = trace(context, busy.pid)
+    reason = ('process %d: thread is being traced by process %d: end that first'
+              % (busy.pid, tracer.pid))
+    said = tool.communicate(timeout=PATIENCE)[1].decode()
+    check(tool.returncode == 0 and
+          'outwind: samples of %s: left out\n' % reason in said,
+          'what is missing is told', said)
+    # From the start, nothing can be had of it.
+    done = context.run_tool(command + ['1'], status=2)
+    check(done.stderr.decode() == 'outwind: %s\n' % reason, 'refused', done)
+
+
 @case('refused: process of another user')
 def _(context):
     need('setpriv')
