@@ -320,7 +320,9 @@ def look_around(siege, recorder, victims):
     begun = time.monotonic()
     while time.monotonic() - begun < siege.options.seconds:
         siege.keep_attacking()
-        for pid in random.sample(processes(), len(processes())):
+        pids = processes()
+        random.shuffle(pids)
+        for pid in pids:
             if time.monotonic() - begun > siege.options.seconds:
                 break
             if pid not in (os.getpid(), recorder.pid):
