@@ -170,7 +170,7 @@ __noinline int run_briefs(struct walk *w)
 	int ret = RUN_ON;
 	__u32 i, left;
 
-	if (!w || w->careful || w->nr >= w->max)
+	if (!w || w->careful || w->guessed || w->nr >= w->max)
 		return 0;
 	r.sp = reg_of(w, arch.sp);
 	if (r.sp % 8)

@@ -132,16 +132,23 @@ static __always_inline int narrow_rule(struct walk *w, __u64 addr)
 	return 0;
 }
 
-/* A guess must lead to code. */
-static __always_inline int check_guess(struct walk *w)
+/* As check_guess(). */
+__noinline int check_narrow_guess(struct walk *w)
 {
-	if (w->rule.kind != OW_BPF_FP && w->rule.kind != OW_BPF_CALL)
-		return 0;
-	if (!find_range(w, (__u32)(w->reg[EIP] - 1)))
+	__u64 pc;
+	bool by_signal;
+
+	if (!w)
 		return OW_END_NO_CFI;
-	if (w->rule.kind == OW_BPF_FP)
-		w->known &= BIT(EBP) | BIT(ESP) | BIT(EIP);
-	return 0;
+	pc = w->reg[EIP];
+	by_signal = w->rule.flags & OW_BPF_RULE_SIGNAL;
+	w->guessed = !by_signal && w->rule.kind != OW_BPF_CALL;
+	if (!find_range(w, (__u32)(by_signal ? pc : pc - 1)))
+		return OW_END_NO_CFI;
+	if (by_signal || (w->rule.kind == OW_BPF_FP && w->reg[EBP] == 0))
+		return 0;
+	return follows_call(w, pc) || narrow_trampoline_at(pc) ? 0 :
+								 OW_END_NO_CFI;
 }
 
 /* One frame further, as walk_step(). */
@@ -174,9 +181,12 @@ __noinline int narrow_step(struct walk *w)
 	if (!progressed(w, w->reg[EIP], w->reg[ESP], old_pc, old_sp,
 			was_return))
 		return OW_END_CYCLE;
-	end = check_guess(w);
-	if (end)
-		return end;
+	if (!is_guess(w, ESP))
+		w->guessed = 0;
+	else if (check_narrow_guess(w))
+		return OW_END_NO_CFI;
+	if (w->rule.kind == OW_BPF_FP)
+		w->known &= BIT(EBP) | BIT(ESP) | BIT(EIP);
 	push_pc(w, w->reg[EIP], w->rule.how, by_signal ? 0 : OW_FRAME_RETURN);
 	return 0;
 }

@@ -92,6 +92,7 @@ struct walk {
 	__u8 copied;     /* it left as a copy */
 	__u8 careful;    /* all registers are restored */
 	__u8 forgot;     /* some were not */
+	__u8 guessed;    /* sp of the last frame is a guess */
 	struct window window;
 	/*
 	 * Where a read ended as nothing was there, by the page's number: the end

@@ -6,7 +6,7 @@
 #ifndef OW_BPF_WALK_H
 #define OW_BPF_WALK_H
 
-#include "bpffind.h"
+#include "bpfguess.h"
 #include "bpfstep.h"
 
 #define PART 64 /* of the most frames */
@@ -35,12 +35,6 @@ static __always_inline void mark_signal(struct walk *w)
 	__u32 at = (w->nr_kernel + w->nr - 1) % FRAMES;
 
 	w->stack.frames[at] |= (__u64)OW_FRAME_SIGNAL << 56;
-}
-
-/* A frame pointer led to code? */
-static __always_inline bool is_code(struct walk *w, __u64 addr)
-{
-	return find_brief(w, addr) || find_range(w, addr);
 }
 
 /* One frame further; an end (enum ow_end), or 0 to go on. */
@@ -73,14 +67,13 @@ __noinline int walk_step(struct walk *w)
 		return OW_END_OUTERMOST;
 	if (!progressed(w, pc, reg_of(w, arch.sp), old_pc, old_sp, was_return))
 		return OW_END_CYCLE;
-	if (w->rule.kind == OW_BPF_FP || w->rule.kind == OW_BPF_CALL) {
-		if (!is_code(w, pc - 1))
-			return OW_END_NO_CFI;
-		if (w->rule.kind == OW_BPF_FP)
-			w->known &= 1ULL << arch.fp % SLOTS |
-				    1ULL << arch.sp % SLOTS |
-				    1ULL << arch.pc % SLOTS;
-	}
+	if (!is_guess(w, arch.sp))
+		w->guessed = 0;
+	else if (check_guess(w, pc, reg_of(w, arch.fp)))
+		return OW_END_NO_CFI;
+	if (w->rule.kind == OW_BPF_FP)
+		w->known &= 1ULL << arch.fp % SLOTS | 1ULL << arch.sp % SLOTS |
+			    1ULL << arch.pc % SLOTS;
 	push_frame(w, w->rule.how, by_signal ? 0 : OW_FRAME_RETURN);
 	return 0;
 }
@@ -118,6 +111,7 @@ static __always_inline void walk_begin(struct walk *w)
 	w->evicted = 0;
 	w->range.start = w->range.end = 0;
 	w->forgot = 0;
+	w->guessed = 0;
 	w->last = 0;
 }
 

@@ -48,6 +48,13 @@ struct ow_arch {
 	const struct ow_sigframe *sigframes; /* the longest code first; there is
 						one where there are ELF files */
 	uint8_t nr_sigframes;
+	/*
+	 * Return true if the code before end, of which size bytes may be read,
+	 * ends with a call.  call_size: the most bytes that a look needs.  NULL:
+	 * calls are not told.
+	 */
+	bool (*ends_with_call)(const uint8_t *end, size_t size);
+	uint8_t call_size;
 };
 
 extern const struct ow_arch ow_arch_x86_64;

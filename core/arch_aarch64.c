@@ -85,6 +85,24 @@ static const struct ow_sigframe sigframes[] = {
 	  MC(SP), 0, 0, 0 },
 };
 
+/*
+ * BL; BLR and those that authenticate: BLRAA, BLRAB, BLRAAZ, BLRABZ (Arm ARM,
+ * DDI 0487, C4.1, "Branches").
+ */
+static bool ends_with_call(const uint8_t *end, size_t size)
+{
+	const uint8_t *at = end - 4;
+	uint32_t insn;
+
+	if (size < 4)
+		return false;
+	insn = (uint32_t)at[3] << 24 | (uint32_t)at[2] << 16 |
+	       (uint32_t)at[1] << 8 | at[0];
+	return (insn & 0xfc000000) == 0x94000000 ||
+	       (insn & 0xfffffc1f) == 0xd63f0000 ||
+	       (insn & 0xfefff800) == 0xd63f0800;
+}
+
 const struct ow_arch ow_arch_aarch64 = {
 	.name = "aarch64",
 	.machine = 183, /* EM_AARCH64 */
@@ -105,4 +123,6 @@ const struct ow_arch ow_arch_aarch64 = {
 	.names = names,
 	.sigframes = sigframes,
 	.nr_sigframes = OW_ARRAY_SIZE(sigframes),
+	.ends_with_call = ends_with_call,
+	.call_size = 4,
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* i386 psABI 1.1: table 2.14 (DWARF numbers), 2.2.1 (callee-saved). */
 #include "arch.h"
+#include "x86call.h"
 
 enum {
 	EAX,
@@ -103,4 +104,6 @@ const struct ow_arch ow_arch_i386 = {
 	.names = names,
 	.sigframes = sigframes,
 	.nr_sigframes = OW_ARRAY_SIZE(sigframes),
+	.ends_with_call = ow_x86_ends_with_call,
+	.call_size = OW_X86_CALL_SIZE,
 };

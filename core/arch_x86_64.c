@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* x86-64 psABI 1.0: figure 3.36 (DWARF numbers), 3.2.1 (callee-saved). */
 #include "arch.h"
+#include "x86call.h"
 
 enum {
 	RAX,
@@ -91,4 +92,6 @@ const struct ow_arch ow_arch_x86_64 = {
 	.names = names,
 	.sigframes = sigframes,
 	.nr_sigframes = OW_ARRAY_SIZE(sigframes),
+	.ends_with_call = ow_x86_ends_with_call,
+	.call_size = OW_X86_CALL_SIZE,
 };

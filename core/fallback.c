@@ -49,3 +49,40 @@ int ow_fallback_row(struct ow_step *s, const struct ow_regs *regs,
 		return -OW_ENOENT;
 	return 0;
 }
+
+/* Return true if a call ends at pc, or if that can't be told. */
+static bool follows_call(struct ow_step *s, uint64_t pc,
+			 const struct ow_range *range)
+{
+	const struct ow_target *t = s->target;
+	uint64_t size = pc - range->start;
+
+	if (!t->arch->ends_with_call)
+		return true;
+	if (size > t->arch->call_size)
+		size = t->arch->call_size;
+	return t->mem.read(&t->mem, pc - size, s->code, size) ||
+	       t->arch->ends_with_call(s->code + size, size);
+}
+
+/* Return true if a signal's handler returns to pc. */
+static bool is_trampoline(struct ow_step *s, const struct ow_regs *regs)
+{
+	struct ow_row row;
+
+	return ow_trampoline_row(s, regs, true, &row);
+}
+
+bool ow_fallback_may_call(struct ow_step *s, const struct ow_row *row,
+			  const struct ow_regs *regs,
+			  const struct ow_range *range)
+{
+	const struct ow_arch *arch = s->target->arch;
+
+	if (!range)
+		return false;
+	if (row->how == OW_HOW_FP && regs->val[arch->fp] == 0)
+		return true;
+	return follows_call(s, regs->val[arch->pc], range) ||
+	       is_trampoline(s, regs);
+}

@@ -15,4 +15,15 @@ int ow_fallback_row(struct ow_step *s, const struct ow_regs *regs,
 		    const struct ow_frame *last, const struct ow_range *range,
 		    struct ow_row *row, struct ow_rule *rules);
 
+/*
+ * Return true if regs, to which row led by a guess, can be a caller's.  range is
+ * the mapping of the byte before its pc, or NULL.  The pc has to follow a call,
+ * or to be where a signal's handler returns to.  A frame record whose frame
+ * pointer is zero is a thread's first one: nothing has called its pc.  Code that
+ * can't be read doesn't speak against a caller.
+ */
+bool ow_fallback_may_call(struct ow_step *s, const struct ow_row *row,
+			  const struct ow_regs *regs,
+			  const struct ow_range *range);
+
 #endif /* OW_FALLBACK_H */

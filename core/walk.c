@@ -37,6 +37,7 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 	w->wanted = NULL;
 	w->range = NULL;
 	w->mark_at = 0;
+	w->guessed = false;
 	ow_finder_reset(&w->finder);
 }
 
@@ -284,11 +285,40 @@ static int step_up(struct ow_walk *w)
 	return 0;
 }
 
+/* Return true if the row finds the caller by an sp that is a guess, or by fp. */
+static bool is_guess(const struct ow_walk *w, const struct ow_row *row)
+{
+	uint8_t sp = w->step.target->arch->sp;
+
+	if (row->how == OW_HOW_FP || row->how == OW_HOW_CALL)
+		return true;
+	return w->guessed &&
+	       (row->cfa.kind == OW_RULE_IS_EXPR || row->cfa.reg == sp);
+}
+
+/*
+ * The caller in w->regs was found by a guess: return true if it can be one.
+ * Where functions align their stacks, a frame pointer tells a wrong sp of the
+ * caller: what rows find by that sp is a guess, too, until a row goes by another
+ * register.
+ */
+OW_APART bool is_believed(struct ow_walk *w, const struct ow_row *row)
+{
+	uint64_t pc = w->regs.val[w->step.target->arch->pc];
+
+	w->guessed = !(row->flags & OW_ROW_SIGNAL) && row->how != OW_HOW_CALL;
+	if (row->flags & OW_ROW_SIGNAL)
+		return executable(w, pc);
+	return ow_fallback_may_call(&w->step, row, &w->regs,
+				    find_range(w, pc - 1));
+}
+
 OW_APART enum ow_end take_step(struct ow_walk *w)
 {
 	const struct ow_arch *arch = w->step.target->arch;
 	const struct ow_row *row = &w->finder.row;
 	uint8_t flags = row->flags & OW_ROW_SIGNAL ? 0 : OW_FRAME_RETURN;
+	bool guess;
 	int err;
 
 	/* A kernel's entries are no trampolines. */
@@ -299,6 +329,7 @@ OW_APART enum ow_end take_step(struct ow_walk *w)
 	err = step_up(w);
 	if (err)
 		return fail(w, err);
+	guess = is_guess(w, row);
 	if (w->regs.val[arch->pc] == 0 && flags & OW_FRAME_RETURN)
 		return w->end = OW_END_OUTERMOST;
 	/* Where the kernel was entered, its stack begins. */
@@ -307,12 +338,12 @@ OW_APART enum ow_end take_step(struct ow_walk *w)
 		return w->end = OW_END_OUTERMOST;
 	if (!progressed(w))
 		return w->end = OW_END_CYCLE;
-	if (row->how == OW_HOW_FP || row->how == OW_HOW_CALL) {
-		if (!executable(w, w->regs.val[arch->pc] - 1))
-			return fail(w, -OW_ENOENT);
-		if (row->how == OW_HOW_FP)
-			forget_guesses(w);
-	}
+	if (!guess)
+		w->guessed = false;
+	else if (!is_believed(w, row))
+		return fail(w, -OW_ENOENT);
+	if (row->how == OW_HOW_FP)
+		forget_guesses(w);
 	push_frame(w, row->how, flags);
 	return OW_END_NOT_YET;
 }
@@ -356,11 +387,16 @@ OW_APART enum ow_end look_up(struct ow_walk *w)
 
 enum ow_end ow_walk_advance(struct ow_walk *w)
 {
-	const struct ow_brief *b = w->cache ? run_cached(w) : NULL;
+	const struct ow_brief *b = NULL;
 
+	if (w->cache && !w->guessed)
+		b = run_cached(w);
 	if (w->nr == w->max)
 		return w->end = OW_END_LIMIT;
 	w->addr = ow_row_addr(&w->frames[w->nr - 1]);
+	if (w->cache && w->guessed)
+		b = ow_cache_get(w->cache, w->addr,
+				 w->step.target->map.generation);
 	if (!b)
 		return look_up(w);
 	ow_brief_row(b, w->step.target->arch, &w->finder.row, w->finder.rules);

@@ -35,6 +35,8 @@ struct ow_walk {
 	const struct ow_range *range; /* looked up last, of this run, or NULL */
 	uint64_t mark_pc, mark_sp;    /* a frame seen before, to find cycles */
 	unsigned int mark_at;
+	bool guessed; /* sp of the last frame is a guess: rows in the cache are
+			 taken by ow_walk_advance() alone */
 };
 
 /*

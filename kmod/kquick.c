@@ -60,7 +60,7 @@ enum ow_end kw_quick_run(struct kw_context *c)
 		.limit = &w->frames[w->max - 1],
 	};
 
-	if (start >= USER_END || !kw_memory_is_own())
+	if (w->guessed || start >= USER_END || !kw_memory_is_own())
 		return OW_END_NOT_YET;
 	run_on_user(c, &run);
 	w->nr = (unsigned int)(run.frame - w->frames) + 1;

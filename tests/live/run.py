@@ -17,8 +17,8 @@ import traceback
 import harness
 
 # In the order in which they run.
-MODULES = ('cases_links', 'cases_shapes', 'cases_threads', 'cases_hostile',
-           'cases_cli', 'cases_output', 'cases_complete', 'cases_tbstack',
+MODULES = ('cases_links', 'cases_guess', 'cases_shapes', 'cases_threads',
+           'cases_hostile', 'cases_cli', 'cases_output', 'cases_complete', 'cases_tbstack',
            'cases_jit', 'cases_agree', 'cases_cores', 'cases_snapshots',
            'cases_freeze', 'cases_faults', 'cases_inject', 'cases_record',
            'cases_recorder', 'cases_containers', 'cases_top', 'cases_recordjit',

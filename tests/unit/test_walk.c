@@ -108,10 +108,17 @@ static void test_unknown(void)
 			  "a register that the frame needs is not known");
 }
 
+/* Have the JIT's code call, so that the call returns to pc. */
+static void put_call(uint64_t pc)
+{
+	code_bytes[pc - 5 - JIT] = 0xe8;
+}
+
 static void test_frame_pointer(void)
 {
 	/* code of a JIT, then one with CFI, then the end */
 	set_up(&ow_arch_x86_64);
+	put_call(JIT + 0x20);
 	set_pc(JIT + 0x10);
 	set_fp(STACK + 0x20);
 	poke(STACK + 0x20, STACK + 0x40);
@@ -126,6 +133,78 @@ static void test_frame_pointer(void)
 	ow_regs_set(&regs, 3, 1);
 	run_with(NULL, 2);
 	CHECK(walk.regs.known == (1ULL << 16 | 1ULL << 7 | 1ULL << 6));
+}
+
+/* What a frame pointer leads to has called, or is a thread's first record. */
+static void test_frame_pointer_without_call(void)
+{
+	set_up(&ow_arch_x86_64);
+	set_pc(JIT + 0x10);
+	set_fp(STACK + 0x20);
+	poke(STACK + 0x20, STACK + 0x40);
+	poke(STACK + 0x28, JIT + 0x20);
+	CHECK_TEXT(run(), "600010@0 registers; no unwind information for pc");
+	CHECK(walk.err == -OW_ENOENT);
+	/* the first byte of a mapping follows nothing */
+	poke(STACK + 0x28, JIT);
+	CHECK_TEXT(run(), "600010@0 registers; no unwind information for pc");
+	/* a call that would begin before the mapping */
+	code_bytes[0] = 0xd0;
+	poke(STACK + 0x28, JIT + 1);
+	CHECK_TEXT(run(), "600010@0 registers; no unwind information for pc");
+	/* a thread's first record */
+	poke(STACK + 0x20, 0);
+	poke(STACK + 0x28, JIT + 0x20);
+	CHECK_TEXT(run(), "600010@0 registers; 600020@30 frame pointer r; "
+			  "complete");
+	/* a handler that returns to the kernel's trampoline */
+	poke(STACK + 0x20, STACK + 0x40);
+	memcpy(code_bytes + 0x20, "\xb8\x0f\0\0\0\x0f\x05", 7);
+	run_with(NULL, 2);
+	CHECK_TEXT(said(walk.end), "600010@0 registers; "
+				   "600020@30 frame pointer r; "
+				   "frame limit reached");
+}
+
+/*
+ * Where the caller of JIT code aligns its stack, the frame pointer tells an sp
+ * that is wrong: what is found by that has to be checked, cached or not.
+ */
+static void test_guessed_sp(void)
+{
+	struct ow_brief entries[8] = { 0 };
+	struct ow_cache cache = { entries, 3, 0 };
+	int i;
+
+	set_up(&ow_arch_x86_64);
+	put_call(JIT + 0x20);
+	set_pc(JIT + 0x10);
+	set_fp(STACK + 0x20);
+	poke(STACK + 0x20, STACK + 0x40);
+	poke(STACK + 0x28, TABLED + 0x1010);
+	for (i = 0; i < 2; i++) {
+		poke(STACK + 0x30, 1);
+		CHECK_TEXT(run_with(&cache, MAX_FRAMES),
+			   "600010@0 registers; 401010@30 frame pointer r; "
+			   "no unwind information for pc");
+		poke(STACK + 0x30, JIT + 0x40);
+		CHECK_TEXT(run_with(&cache, MAX_FRAMES),
+			   "600010@0 registers; 401010@30 frame pointer r; "
+			   "no unwind information for pc");
+		/* right by chance; the next row goes by a frame pointer */
+		poke(STACK + 0x30, MODULE + WITH_FP + 0x10);
+		poke(STACK + 0x48, MODULE + OUTERMOST + 0x10);
+		CHECK_TEXT(run_with(&cache, MAX_FRAMES),
+			   "600010@0 registers; 401010@30 frame pointer r; "
+			   "501010@38 table r; 501110@50 eh_frame r; complete");
+		/* what is found by that is none of a guess */
+		poke(STACK + 0x48, 1);
+		CHECK_TEXT(run_with(&cache, MAX_FRAMES),
+			   "600010@0 registers; 401010@30 frame pointer r; "
+			   "501010@38 table r; 1@50 eh_frame r; "
+			   "pc is in no executable mapping");
+	}
+	CHECK(ow_cache_get(&cache, TABLED + 0x100f, 1));
 }
 
 static void test_frame_pointer_ends(void)
@@ -424,6 +503,8 @@ int main(void)
 		{ "bad rules", test_bad_and_unsupported_rules },
 		{ "unknown registers", test_unknown },
 		{ "frame pointer", test_frame_pointer },
+		{ "frame pointer: no call", test_frame_pointer_without_call },
+		{ "frame pointer: sp", test_guessed_sp },
 		{ "frame pointer: ends", test_frame_pointer_ends },
 		{ "frame pointer: zero", test_frame_pointer_zero },
 		{ "call to nowhere", test_call_to_nowhere },
