@@ -15,10 +15,10 @@
 #include "monotonic.h"
 #include "sampler.skel.h"
 
-#define HALF_FULL 32768     /* of the kernel's counts: time to empty them */
-#define TICK_NS   100000000 /* of the tables' time */
-#define HASTE_NS  300000000 /* after a signal: for all that has come */
-#define LOOK_MS   200       /* so often at what doesn't say that it is there */
+#define MANY     16384     /* of the kernel's counts: time to empty them */
+#define TICK_NS  100000000 /* of the tables' time */
+#define HASTE_NS 300000000 /* after a signal: for all that has come */
+#define LOOK_MS  200       /* so often at what doesn't say that it is there */
 
 static int engine_open(struct ow_recorder *r, struct ow_error *err)
 {
@@ -115,7 +115,7 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		ow_bpfknown_follow(r);
 		ow_bpfevents_take(r, TICK_NS);
 		ow_bpfknown_tell(r);
-		if (e->nr_stacks > HALF_FULL && !ow_recorder_must_end(r) &&
+		if (e->skel->bss->counted > MANY && !ow_recorder_must_end(r) &&
 		    ow_bpfevents_collect(r, err))
 			return -OW_CODE_SYSTEM;
 	}

@@ -130,21 +130,17 @@ static void take_copy(struct ow_recorder *r, const struct ow_bpf_copy *c,
 	w = ow_bpfevents_walk(r, c);
 	e->ends[c->head.key.end % OW_NR_ENDS]--; /* as the kernel has it */
 	ow_bpfevents_keep(r, c, &w);
-	e->nr_stacks++;
 }
 
 static void take_stack(struct ow_recorder *r, const struct ow_bpf_stack *s,
 		       size_t size)
 {
-	struct ow_bpfengine *e = r->priv;
-
 	if (size < sizeof(*s) ||
 	    size - sizeof(*s) < 8 * ((size_t)s->nr_kernel + s->nr))
 		return;
 	ow_images_tell_uid(&r->images, (pid_t)s->key.pid, s->notice.arg,
 			   s->uid);
 	ow_recorder_store(r, s, (const uint64_t *)(s + 1), s->notice.arg);
-	e->nr_stacks++;
 }
 
 /* The text behind an event of least bytes, if there is one. */
@@ -291,6 +287,7 @@ static void add_counts(void *arg, const void *keys, const void *values,
 		s->is.count += value[i].count;
 		s->is.value += value[i].value;
 	}
+	__atomic_fetch_sub(&e->skel->bss->counted, nr, __ATOMIC_RELAXED);
 }
 
 /*
@@ -326,6 +323,16 @@ void ow_bpfevents_count(struct ow_recorder *r)
 	drain_counts(r, add_counts);
 }
 
+/* Whose counts are taken may have as many again. */
+static void forget_shares(void *arg, const void *owners, const void *shares,
+			  uint32_t nr)
+{
+	(void)arg;
+	(void)owners;
+	(void)shares;
+	(void)nr;
+}
+
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 {
@@ -335,6 +342,10 @@ int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 	ow_bpfknown_follow(r);
 	e->collected_by = ow_now_ns() + MOST_NS;
 	failed = drain_counts(r, take_counts);
-	e->nr_stacks = 0;
+	if (!failed)
+		failed = ow_bpfbatch_drain(bpf_map__fd(e->skel->maps.shares),
+					   sizeof(uint64_t),
+					   sizeof(struct ow_bpf_share),
+					   forget_shares, NULL);
 	return failed ? ow_bpfload_refuse(err, "read counts") : 0;
 }

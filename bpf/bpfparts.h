@@ -32,8 +32,7 @@ struct ow_bpfengine {
 	uint64_t deadline; /* CLOCK_MONOTONIC: no event is taken after it */
 	struct bpf_link **links;
 	size_t nr_links;
-	uint64_t nr_taken;  /* events, ever */
-	uint64_t nr_stacks; /* that came since counts were emptied */
+	uint64_t nr_taken;                 /* events, ever */
 	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
 	bool is_hasty;  /* what isn't a stack is lost: there is no time */
 	uint64_t fence; /* CLOCK_MONOTONIC: nor one from after it; or 0 */

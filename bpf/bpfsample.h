@@ -6,7 +6,7 @@
 #include "bpfchanges.h"
 #include "bpfpids.h"
 #include "bpfregs.h"
-#include "bpftell.h"
+#include "bpfshares.h"
 
 /* Programs that may interrupt each other. */
 enum {
@@ -34,7 +34,7 @@ struct {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
+	__uint(max_entries, MOST_COUNTS);
 	__type(key, struct ow_sample_key);
 	__type(value, struct ow_sample_value);
 } counts SEC(".maps");
@@ -135,7 +135,7 @@ static __always_inline __u64 first_page(__u64 sp)
 
 /*
  * Let registers and what is on top of the stack leave, with a key that is no
- * other stack's.  False if there is no room.
+ * other stack's.  False if there is no room, or none that the process may take.
  */
 static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 {
@@ -153,6 +153,8 @@ static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 	out->notice.arg = w->process.image ? 0 : OW_BPF_UNTOLD;
 	w->process.image = 0;
 	end_of(w, pid, kind);
+	if (!take_share(pid, out->uid, sizeof(*c)))
+		return false;
 	out->notice.type = OW_BPF_EVENT_COPY;
 	out->notice.pid = pid;
 	out->nr_kernel = w->nr_kernel;
@@ -298,8 +300,10 @@ static __always_inline bool add_to(struct ow_sample_value *v,
 	struct ow_sample_value first = { n, value };
 
 	if (!v) {
-		if (!bpf_map_update_elem(&counts, key, &first, BPF_NOEXIST))
+		if (!bpf_map_update_elem(&counts, key, &first, BPF_NOEXIST)) {
+			__sync_fetch_and_add(&counted, 1);
 			return true;
+		}
 		/* Another CPU was first. */
 		v = bpf_map_lookup_elem(&counts, key);
 		if (!v)
@@ -310,18 +314,42 @@ static __always_inline bool add_to(struct ow_sample_value *v,
 	return true;
 }
 
+/* Have it stand for all stacks of the process that there is no room for. */
+static __always_inline void fold(struct walk *w)
+{
+	struct ow_sample_key *k = &w->stack.out.key;
+
+	k->hash = 0;
+	k->image = 0;
+	k->tid = 0;
+	k->end = OW_END_LIMIT;
+	w->nr = 0;
+	w->nr_kernel = 0;
+}
+
 /*
  * Count a stack, and let it leave if it is the first one of its kind: before
- * others, on other CPUs, can find it counted.  False if there is no room.
+ * others, on other CPUs, can find it counted.  If the process has taken all that it
+ * may, the stack is counted without its frames, and has another key.  False if there
+ * is no room.
  */
 static __always_inline bool add(struct walk *w, __u64 n, __u64 value)
 {
-	struct ow_sample_key key = w->stack.out.key;
+	struct ow_bpf_stack *out = &w->stack.out;
 	struct ow_sample_value *v;
+	struct ow_sample_key key;
 
-	v = bpf_map_lookup_elem(&counts, &key);
-	if (!v && !w->copied && !emit(w))
-		return false;
+	v = bpf_map_lookup_elem(&counts, &out->key);
+	if (!v && !w->copied) {
+		if (!take_share(out->key.pid, out->uid,
+				sizeof(*out) + 8 * (w->nr_kernel + w->nr))) {
+			fold(w);
+			v = bpf_map_lookup_elem(&counts, &out->key);
+		}
+		if (!v && !emit(w))
+			return false;
+	}
+	key = out->key;
 	return add_to(v, &key, n, value);
 }
 

@@ -71,10 +71,14 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	tid = w->stack.out.tid;
 	wait.since = bpf_ktime_get_ns();
-	wait.key = w->stack.out.key;
 	/* A time whose stack is lost would be no one's. */
-	if (!add(w, 0, 0) || bpf_map_update_elem(&waits, &tid, &wait, BPF_ANY))
-		tally(OW_BPF_LOST, 1);
+	if (!add(w, 0, 0))
+		goto lost;
+	wait.key = w->stack.out.key;
+	if (!bpf_map_update_elem(&waits, &tid, &wait, BPF_ANY))
+		return 0;
+lost:
+	tally(OW_BPF_LOST, 1);
 	return 0;
 }
 

@@ -183,7 +183,7 @@ static struct ow_stored *fold(struct ow_samplestore *s,
 	struct ow_bpf_stack bare = *head;
 	struct ow_stored **slot;
 
-	s->is_short = true;
+	s->is_short = s->is_short || !ow_sample_is_folded(&head->key);
 	bare.key = folded_key(&head->key);
 	bare.nr_kernel = bare.nr = 0;
 	slot = slot_of(s, &bare.key);
@@ -215,7 +215,8 @@ struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 		(*slot)->unused = 0;
 		return *slot;
 	}
-	if (!has_room(s, (pid_t)head->key.pid, head->uid, size))
+	if (ow_sample_is_folded(&head->key) ||
+	    !has_room(s, (pid_t)head->key.pid, head->uid, size))
 		return fold(s, head, time);
 	*slot = make(head, frames, time);
 	if (!*slot)

@@ -181,20 +181,21 @@ static bool is_used_up(const struct profiling *g,
 	return share->size >= (limit - others) / (share->uid == 0 ? 1 : SHARES);
 }
 
-/* Count a stack that lacks names, and note whose it is. */
-static void note_unnamed(struct profiling *g, pid_t pid, uint32_t comm)
+/* Note the process that a stack is of, for a message that lists such processes. */
+static void list_process(struct profile *p, struct profiling_list *l,
+			 const struct ow_recorded *s)
 {
 	size_t i;
 
-	g->unnamed++;
-	for (i = 0; i < g->nr_lacking; i++)
-		if (g->lacking[i].pid == pid)
+	for (i = 0; i < l->nr; i++)
+		if (l->of[i].pid == s->pid)
 			return;
-	if (g->nr_lacking < PROFILING_LACKING)
-		g->lacking[g->nr_lacking++] =
-			(struct profiling_lacking){ pid, comm };
+	if (l->nr < PROFILING_LISTED)
+		l->of[l->nr++] =
+			(struct profiling_listed){ s->pid,
+						   profile_string(p, s->comm) };
 	else
-		g->lacks_more = true;
+		l->has_more = true;
 }
 
 /* Add a stack with its names.  False if that took more than there may be. */
@@ -223,8 +224,10 @@ static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 		used += frame_ids(g, s, i, ids + used, most - used, &is_placed);
 	if (!p->has_refused)
 		profile_add(p, &is, ids, (uint32_t)used);
-	if (is_placed)
-		note_unnamed(g, s->pid, is.comm);
+	if (is_placed) {
+		g->unnamed++;
+		list_process(p, &g->lacking, s);
+	}
 	free(ids);
 	return !p->has_refused;
 }
@@ -267,6 +270,7 @@ static void take(void *arg, const struct ow_recorded *s)
 	if (s->is_folded || is_too_late(g)) {
 		fold_stack(g, share, s);
 		g->crowded += s->count;
+		list_process(g->p, &g->crowders, s);
 		return;
 	}
 	g->p->is_closed = is_used_up(g, share);

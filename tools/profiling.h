@@ -42,12 +42,18 @@ struct profiling_limits {
 	struct profiling_time naming, placing;
 };
 
-#define PROFILING_LACKING 4 /* processes that are listed */
+#define PROFILING_LISTED 4 /* processes of a list */
 
-/* A process whose stacks lack names. */
-struct profiling_lacking {
+struct profiling_listed {
 	pid_t pid;
 	uint32_t comm; /* string of the profile */
+};
+
+/* The first processes that a message lists. */
+struct profiling_list {
+	struct profiling_listed of[PROFILING_LISTED];
+	size_t nr;
+	bool has_more; /* there are others, too */
 };
 
 /* All zero, but for p, r and limit, is one that has added nothing yet. */
@@ -64,10 +70,9 @@ struct profiling {
 	struct profiling_time until, until_placed; /* nor placed */
 	bool is_late;     /* it is after the first of them */
 	uint64_t crowded; /* samples whose stack nobody had room or time for */
+	struct profiling_list crowders; /* whose they are */
 	uint64_t unnamed; /* stacks of which places have no names for that */
-	struct profiling_lacking lacking[PROFILING_LACKING];
-	size_t nr_lacking;
-	bool lacks_more; /* other processes lack names, too */
+	struct profiling_list lacking; /* whose they are */
 };
 
 /* Count what came since the last time.  Return 0 or what err says. */

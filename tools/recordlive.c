@@ -241,6 +241,39 @@ static void fill_options(const struct record_request *r,
 	o->asked = interrupt_wishes();
 }
 
+/* "of a (12), b (34) and others". */
+static void put_list(FILE *out, const struct profile *p,
+		     const struct profiling_list *l)
+{
+	size_t i;
+
+	for (i = 0; i < l->nr; i++)
+		fprintf(out, "%s%s (%d)", i ? ", " : "of ",
+			profile_text(p, l->of[i].comm), l->of[i].pid);
+	if (l->has_more)
+		fputs(" and others", out);
+}
+
+/* Stacks for which the kernel, or the recorder, had no room. */
+static void warn_of_crowders(const struct profiling *g)
+{
+	char line[320] = "";
+	FILE *out;
+
+	if (!g->crowded)
+		return;
+	out = fmemopen(line, sizeof(line) - 1, "w");
+	if (out) {
+		fprintf(out,
+			"%llu samples had more different stacks than could be "
+			"taken: in the profile without theirs: ",
+			(unsigned long long)g->crowded);
+		put_list(out, g->p, &g->crowders);
+		fclose(out);
+	}
+	complain("%s", line);
+}
+
 /* Stacks for which the profile had no room. */
 static void warn_folded(const struct profiling *g)
 {
@@ -249,23 +282,7 @@ static void warn_folded(const struct profiling *g)
 			 "stacks: in the profile without theirs "
 			 "(--profile-memory)",
 			 (unsigned long long)g->folded, g->nr_folded);
-	if (g->crowded)
-		complain("%llu samples had more different stacks than could be "
-			 "taken: in the profile without theirs",
-			 (unsigned long long)g->crowded);
-}
-
-/* "of a (12), b (34) and others", those that lack names. */
-static void list_lacking(FILE *out, const struct profiling *g)
-{
-	size_t i;
-
-	for (i = 0; i < g->nr_lacking; i++)
-		fprintf(out, "%s%s (%d)", i ? ", " : "",
-			profile_text(g->p, g->lacking[i].comm),
-			g->lacking[i].pid);
-	if (g->lacks_more)
-		fputs(" and others", out);
+	warn_of_crowders(g);
 }
 
 /* Stacks for whose names there was no time; the profile tells of them, too. */
@@ -280,9 +297,9 @@ static void tell_unnamed(struct profiling *g)
 	if (out) {
 		fprintf(out,
 			"naming took too long: %llu stacks are in the profile "
-			"by module and address, at least in part: of ",
+			"by module and address, at least in part: ",
 			(unsigned long long)g->unnamed);
-		list_lacking(out, g);
+		put_list(out, g->p, &g->lacking);
 		fclose(out);
 	}
 	profile_leave_out(g->p, line);

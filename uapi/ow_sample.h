@@ -157,6 +157,21 @@ struct ow_sample_key {
 	__u16 reserved;
 };
 
+/* Nonzero if the key stands for stacks of a process that there was no room for. */
+static inline __attribute__((always_inline)) int
+ow_sample_is_folded(const struct ow_sample_key *key)
+{
+	return !key->hash && !key->image && !key->tid &&
+	       key->end == OW_END_LIMIT;
+}
+
+/* What a process, or a user, has taken of the room for stacks. */
+struct ow_bpf_share {
+	__u64 end;   /* the ring's position behind what it sent last */
+	__u32 bytes; /* that it sent since the ring had nothing of its */
+	__u32 nr;    /* keys that it has counted */
+};
+
 struct ow_sample_value {
 	__u64 count, value; /* value: nanoseconds, where kind has them */
 };

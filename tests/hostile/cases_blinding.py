@@ -316,9 +316,34 @@ def _(context):
     check('manywaits;[truncated];[too many different stacks] ' in done.stdout, 'folded',
           done.stderr)
     check(re.search(r'(?m)^outwind: \d+ samples had more different stacks than '
-                    r'could be taken: in the profile without theirs$',
-                    done.stderr), 'message', done.stderr)
+                    r'could be taken: in the profile without theirs: of '
+                    r'manywaits \(%d\)$' % hostile.pid, done.stderr), 'message',
+          done.stderr)
     context.note('%d MB, waited %.2f s' % (done.megabytes, time_waited))
+
+
+@case('blinding: waits below stacks without end leave others theirs', alone=True)
+def _(context):
+    need_root()
+    waits = 1000
+    hostile = context.start(['manywaits', '32'])
+    patient = context.start(['fewwaits', str(waits)])
+    recording = Recording(context, '--off-cpu', '-f', 'json',
+                          whom=('-p', '%d,%d' % (hostile.pid, patient.pid)))
+    recording.wait_for_start()
+    # What the hostile process has by now is as much as there can be of it.
+    time.sleep(2)
+    patient.send_signal(signal.SIGUSR1)
+    wait_until(lambda: patient.stdout.readline() == b'done\n', 'it has waited')
+    said = recording.end()
+    found = sum(count for names, end, count in recording.stacks(patient.pid)
+                if 'wait_below' in names and end == 'complete')
+    check(found >= waits, 'waits', (found, waits, said))
+    check(re.search(r'(?m)^outwind: \d+ samples had more different stacks than '
+                    r'could be taken: in the profile without theirs: of '
+                    r'manywaits \(%d\)$' % hostile.pid, said), 'message', said)
+    check(' samples lost' not in said, 'lost', said)
+    context.note('%d of %d waits' % (found, waits))
 
 
 @case('growth: a recorder of such waits ends when it is told to', alone=True)

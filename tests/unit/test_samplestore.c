@@ -106,6 +106,25 @@ static void test_limit(void)
 	ow_samplestore_deinit(&s);
 }
 
+/* What the kernel has counted as one is one here, too. */
+static void test_folded(void)
+{
+	const struct ow_bpf_stack head = {
+		.key = { .pid = 1,
+			 .kind = OW_SAMPLE_OFF_CPU,
+			 .end = OW_END_LIMIT },
+	};
+	struct ow_samplestore s = { .limit = 1 << 20 };
+	struct ow_stored *folded = ow_samplestore_add(&s, &head, NULL, 0);
+
+	CHECK(folded && folded->is.is_folded && folded->is.nr == 0);
+	CHECK(ow_samplestore_find(&s, &head.key) == folded);
+	CHECK(ow_samplestore_add(&s, &head, NULL, 0) == folded && s.nr == 1);
+	/* The store itself has room. */
+	CHECK(!s.is_short && !add_for(&s, 1, 0, 1)->is.is_folded);
+	ow_samplestore_deinit(&s);
+}
+
 struct order {
 	size_t nr;
 	pid_t pids[3 * STACKS];
@@ -178,6 +197,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "memory of stacks", test_bytes },
 		{ "limits of processes and users", test_limit },
+		{ "a stack that the kernel has folded", test_folded },
 		{ "turns of processes and users", test_turns },
 	};
 
