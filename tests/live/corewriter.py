@@ -163,10 +163,22 @@ def link_map(arch, base, links, loop=False):
     return data + text
 
 
+CALLS = {'x86_64': b'\xe8' + bytes(4), 'i386': b'\xe8' + bytes(4),
+         'aarch64': b'\0\0\0\x94'}
+CALLERS = (0x400190, 0x4001a0, 0x4001b0)
+
+
+def with_calls(arch, code):
+    """Code at 0x400000 in which a call returns to each of CALLERS."""
+    code, call = bytearray(code), CALLS[arch]
+    for pc in CALLERS:
+        code[pc - 0x400000 - len(call):pc - 0x400000] = call
+    return bytes(code)
+
+
 def process(arch='x86_64', files=True, links=(), loop=False):
     """A thread with a stack of three frames, in a program at 0x400000."""
-    pcs = (0x400190, 0x4001a0, 0x4001b0)
-    stack = frame_chain(arch, 0x7000, 0, pcs)
+    stack = frame_chain(arch, 0x7000, 0, CALLERS)
     regs = {'x86_64': {'rip': 0x400184, 'rsp': 0x6ff0, 'rbp': 0x7000},
             'i386': {'eip': 0x400184, 'esp': 0x6ff0, 'ebp': 0x7000},
             'aarch64': {'pc': 0x400184, 'sp': 0x6ff0, 'x29': 0x7000}}[arch]
@@ -177,7 +189,8 @@ def process(arch='x86_64', files=True, links=(), loop=False):
                    (0x500000, 0x501000, 0, '/lib/one.so'))
     w = core.arch.words
     code = bytes(0x100) + w(DT_DEBUG, 0x8000) + w(0, 0)
-    core.load(0x400000, code + bytes(0x80), R | X, memsz=0x1000)
+    code += bytes(0x200 - len(code))
+    core.load(0x400000, with_calls(arch, code), R | X, memsz=0x1000)
     core.load(0x500000, bytes(64), R | X, memsz=0x1000)
     core.load(0x6ff0, bytes(16) + stack)
     core.load(0x8000, link_map(arch, 0x8000, links, loop))
@@ -195,7 +208,7 @@ def program():
                         2, 64, 0, 0)
     data = (b'\x7fELF\2\1\1' + bytes(9) + start +
             header(PT_LOAD, R | X, 0x400000) + header(2, R, 0x400100))
-    return data + bytes(0x200 - len(data))
+    return with_calls('x86_64', data + bytes(0x200 - len(data)))
 
 
 def page_tables(levels, vaddr, paddr, at, leaf=0x83):
