@@ -3,19 +3,22 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <linux/audit.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "env.h"
+#include "seccomp.h"
 #include "stopper.h"
 
 /*
  * A result that the kernel keeps to itself (Linux, include/linux/errno.h): the
  * call gives EINTR if a signal's handler is to run, and is made again if not.
  */
-#define ERESTARTNOHAND 514
+#define ERESTARTNOHAND        514
+#define ERESTART_RESTARTBLOCK 516 /* by another call: restart_syscall(2) */
 
 /*
  * Calls that give EINTR after a stop and have done nothing by then: waits, and
@@ -79,12 +82,33 @@ static const uint16_t calls_i386[] = {
 /* Where the register set has what (Linux, user_64.h and user_32.h). */
 static const struct layout {
 	size_t size;
-	uint8_t word, result, nr; /* the latter two as indexes */
+	uint8_t word;
+	uint8_t result, nr, pc, args[6]; /* as indexes */
+	uint16_t restart_syscall;
+	uint32_t audit_arch;
 	const uint16_t *calls;
 	size_t nr_calls;
 } layouts[] = {
-	{ 27 * 8, 8, 10, 15, calls_x86_64, OW_ARRAY_SIZE(calls_x86_64) },
-	{ 17 * 4, 4, 6, 11, calls_i386, OW_ARRAY_SIZE(calls_i386) },
+	{ 27 * 8,
+	  8,
+	  10,
+	  15,
+	  16,
+	  { 14, 13, 12, 7, 9, 8 },
+	  219,
+	  AUDIT_ARCH_X86_64,
+	  calls_x86_64,
+	  OW_ARRAY_SIZE(calls_x86_64) },
+	{ 17 * 4,
+	  4,
+	  6,
+	  11,
+	  12,
+	  { 0, 1, 2, 3, 4, 5 },
+	  0,
+	  AUDIT_ARCH_I386,
+	  calls_i386,
+	  OW_ARRAY_SIZE(calls_i386) },
 };
 
 static const struct layout *layout_of(size_t size)
@@ -109,6 +133,15 @@ static int64_t word_at(const struct layout *l, const uint8_t *bytes,
 	}
 	memcpy(&narrow, bytes + i * sizeof(narrow), sizeof(narrow));
 	return narrow;
+}
+
+/* As seccomp(2) sees it: without a sign. */
+static uint64_t word_of(const struct layout *l, const uint8_t *bytes,
+			unsigned int i)
+{
+	int64_t value = word_at(l, bytes, i);
+
+	return l->word == sizeof(uint32_t) ? (uint32_t)value : (uint64_t)value;
 }
 
 static void set_word(const struct layout *l, uint8_t *bytes, unsigned int i,
@@ -143,14 +176,41 @@ static bool is_our_doing(const struct ow_stop *s)
 	}
 }
 
+/*
+ * The kernel goes on with a call that keeps its timeout by restart_syscall(2), which
+ * a filter of the program may not let pass: most end the program then.  Return true
+ * if that is so.
+ */
+static bool may_not_go_on(const struct ow_stop *s, const struct layout *l,
+			  const uint8_t *bytes)
+{
+	struct seccomp_data call = { .nr = l->restart_syscall,
+				     .arch = l->audit_arch };
+	unsigned int i;
+
+	if (word_at(l, bytes, l->result) != -ERESTART_RESTARTBLOCK)
+		return false;
+	for (i = 0; i < OW_ARRAY_SIZE(l->args); i++)
+		call.args[i] = word_of(l, bytes, l->args[i]);
+	call.instruction_pointer = word_of(l, bytes, l->pc);
+	return !ow_seccomp_allows(s->tid, &call);
+}
+
+/* Return true if the call has given EINTR that the program wasn't to see. */
+static bool is_broken_off(const struct ow_stop *s, const struct layout *l,
+			  const uint8_t *bytes)
+{
+	return is_our_doing(s) && word_at(l, bytes, l->result) == -EINTR &&
+	       is_listed(l, word_at(l, bytes, l->nr));
+}
+
 void ow_restart_call(const struct ow_stop *s, const void *bytes, size_t size)
 {
 	const struct layout *l = layout_of(size);
 	uint8_t changed[27 * 8];
 	struct iovec iov = { changed, size };
 
-	if (!l || !is_our_doing(s) || word_at(l, bytes, l->result) != -EINTR ||
-	    !is_listed(l, word_at(l, bytes, l->nr)))
+	if (!l || !(is_broken_off(s, l, bytes) || may_not_go_on(s, l, bytes)))
 		return;
 	memcpy(changed, bytes, size);
 	set_word(l, changed, l->result, -ERESTARTNOHAND);

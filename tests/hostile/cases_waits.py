@@ -11,7 +11,7 @@ import tempfile
 import time
 
 from harness import (PATIENCE, Skip, case, check, check_unharmed, children_of,
-                     need_root, task_states, tracers, wait_until)
+                     in_call, need_root, task_states, tracers, wait_until)
 
 NOT_SERVED = r'not served within \d+ ms'
 GIVEN_UP = 3  # s, after which no tool waits for a child any more
@@ -449,6 +449,30 @@ def _(context):
               'reasons', done.stdout[-2000:])
     target.kill()
     target.wait()
+
+
+RESTART = 219  # restart_syscall(2)
+
+
+@case('waits: a filter that ends who goes on by restart_syscall')
+def filtered(context):
+    need_root()
+    tools = (['stack'], ['stack', '--one-at-a-time'],
+             ['snap', '-o', os.path.join(context.tmp, 'snap')])
+    for call, number in ('sleep', 230), ('poll', 7), ('futex', 202):
+        for filter_does in 'deny', 'allow':
+            target = context.start(['filtered', filter_does, call])
+            wait_until(lambda: in_call(target.pid, target.pid) == number,
+                       'it waits')
+            for tool in tools:
+                context.run(*tool, target.pid, status=0)
+                context.run_tool([context.tbstack, str(target.pid)], status=0)
+                wait_until(lambda: task_states(target.pid) == {target.pid: 'S'},
+                           'it lives, and waits')
+                # What may go on keeps its time; else the call is made again.
+                now = in_call(target.pid, target.pid)
+                check(now == (RESTART if filter_does == 'allow' else number),
+                      'call', (call, filter_does, tool, now))
 
 
 @case('waits: threads too many for one moment')
