@@ -564,7 +564,8 @@ def _(context):
     stop(target.pid)
     output = run(context, target.pid, '--show-state')
     check([t.state for t in output.threads] == ['T'] * 4, 'states')
-    check(set(task_states(target.pid).values()) == {'T'}, 'went on')
+    wait_until(lambda: set(task_states(target.pid).values()) == {'T'},
+               'all are stopped again')
     check(len(run(context, '%d/T' % target.pid).threads) == 4, 'T')
 
 
