@@ -21,13 +21,24 @@ static const struct ow_capture_options running = {
 	.states = "R",
 };
 
+struct target {
+	pid_t pid;
+	uint64_t due_ns; /* CLOCK_MONOTONIC: no look at it before */
+	uint64_t passed; /* samples without a look, as it wasn't due */
+};
+
 struct engine {
-	pid_t *pids;
+	struct target *targets;
 	size_t nr;
 	struct ow_frame *frames;
 	uint64_t *packed;
 	bool runs;
 };
+
+static uint64_t period_of(const struct ow_recorder *r)
+{
+	return 1000000000 / r->options.frequency;
+}
 
 static int engine_open(struct ow_recorder *r, struct ow_error *err)
 {
@@ -54,12 +65,12 @@ static int engine_open(struct ow_recorder *r, struct ow_error *err)
 static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct engine *e = r->priv;
-	pid_t *more = realloc(e->pids, (e->nr + 1) * sizeof(*more));
+	struct target *more = realloc(e->targets, (e->nr + 1) * sizeof(*more));
 	struct ow_capture *c;
 
 	if (!more)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	e->pids = more;
+	e->targets = more;
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
 	/* A process that can't be stopped now gives no sample later. */
@@ -67,7 +78,7 @@ static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	if (!c)
 		return -err->code;
 	ow_capture_destroy(c);
-	e->pids[e->nr++] = pid;
+	e->targets[e->nr++] = (struct target){ .pid = pid };
 	return 0;
 }
 
@@ -190,11 +201,42 @@ static void sample(struct ow_recorder *r, pid_t pid)
 	ow_capture_destroy(c);
 }
 
+/*
+ * Sample a process.  Where a look takes most of a period, the next one comes when the
+ * others have had as much time each: else one process could take the samples of all.
+ */
+static void sample_if_due(struct ow_recorder *r, struct target *t)
+{
+	const struct engine *e = r->priv;
+	uint64_t begun = ow_now_ns(), took;
+
+	if (begun < t->due_ns) {
+		t->passed++;
+		return;
+	}
+	sample(r, t->pid);
+	took = ow_now_ns() - begun;
+	if (2 * took > period_of(r))
+		t->due_ns = begun + e->nr * took;
+}
+
+static void note_passed(const struct target *t)
+{
+	char process[64], what[64];
+
+	if (t->passed == 0)
+		return;
+	snprintf(process, sizeof(process), "process %d", (int)t->pid);
+	snprintf(what, sizeof(what), "%llu samples, as a look takes too long",
+		 (unsigned long long)t->passed);
+	ow_leave_out(process, what);
+}
+
 static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		       struct ow_error *err)
 {
 	struct engine *e = r->priv;
-	uint64_t period = 1000000000 / r->options.frequency;
+	uint64_t period = period_of(r);
 	uint64_t end = ow_now_ns() + ms * 1000000ULL, next, now;
 	struct timespec t;
 	size_t i;
@@ -207,7 +249,7 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		    EINTR)
 			return 0;
 		for (i = 0; i < e->nr; i++)
-			sample(r, e->pids[i]);
+			sample_if_due(r, &e->targets[i]);
 		now = ow_now_ns();
 		/* Too late for some: those are missed. */
 		while (now > next + period) {
@@ -220,7 +262,12 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 
 static void engine_stop(struct ow_recorder *r)
 {
-	((struct engine *)r->priv)->runs = false;
+	struct engine *e = r->priv;
+	size_t i;
+
+	for (i = 0; e->runs && i < e->nr; i++)
+		note_passed(&e->targets[i]);
+	e->runs = false;
 }
 
 static int collect(struct ow_recorder *r, struct ow_error *err)
@@ -240,7 +287,7 @@ static void engine_close(struct ow_recorder *r)
 {
 	struct engine *e = r->priv;
 
-	free(e->pids);
+	free(e->targets);
 	free(e->frames);
 	free(e->packed);
 	free(e);

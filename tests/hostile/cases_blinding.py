@@ -577,3 +577,24 @@ def _(context):
                     r'manystacks \(%d\)$' % hostile.pid, said, re.MULTILINE),
           'message', said)
     context.note('%d samples of the other one have names' % whole)
+
+
+@case('blinding: looks at one process leave time for those at another')
+def looks_by_turns(context):
+    """By the engine that stops processes, and lists each time what they map."""
+    need_root()
+    hostile = context.start(['manymaps', '15000'])
+    victim = context.start(['busyname'])
+    path = os.path.join(context.tmp, 'looks')
+    done = context.run('record', '--engine=ptrace', '-p',
+                       '%d,%d' % (hostile.pid, victim.pid), '-d', '4',
+                       '--per-thread', '-f', 'json', '-o', path, status=0)
+    with open(path, encoding='utf-8') as f:
+        stacks = json.load(f)['stacks']
+    looks = {pid: sum(s['count'] for s in stacks if s['pid'] == pid)
+             for pid in (hostile.pid, victim.pid)}
+    context.note('%s' % looks)
+    check(looks[victim.pid] > 2 * looks[hostile.pid], 'looks', looks)
+    check(re.search(r'outwind: process %d: \d+ samples, as a look takes too long: '
+                    r'left out\n' % hostile.pid, done.stderr.decode()),
+          'it is told', done.stderr)
