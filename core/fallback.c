@@ -68,9 +68,7 @@ static bool follows_call(struct ow_step *s, uint64_t pc,
 /* Return true if a signal's handler returns to pc. */
 static bool is_trampoline(struct ow_step *s, const struct ow_regs *regs)
 {
-	struct ow_row row;
-
-	return ow_trampoline_row(s, regs, true, &row);
+	return ow_trampoline_row(s, regs, true, &s->row);
 }
 
 bool ow_fallback_may_call(struct ow_step *s, const struct ow_row *row,

@@ -20,6 +20,7 @@ struct ow_step {
 	/* What would be on the stack else, for as long as a call takes. */
 	uint64_t cfa, word;
 	uint8_t code[OW_STEP_CODE]; /* that may be a trampoline's */
+	struct ow_row row;          /* of a trampoline that a guess led to */
 };
 
 /* A word of the stack, if its window has it. */
