@@ -88,7 +88,7 @@ readelf -d "$dir/outside" | grep -q 'libkunwind.so.0'
 if [ ! -e /dev/kunwind ]; then
     status=0
     "$dir/outside" >"$dir/out" || status=$?
-    [ $status -eq 2 ] && grep -q '^open /dev/kunwind' "$dir/out"
+    [ $status -eq 2 ] && grep -q '^libkunwind needs the kunwind module' "$dir/out"
 fi
 
 # libunwind's interface, chosen by PKG_CONFIG_PATH: a program for that builds as
