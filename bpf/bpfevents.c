@@ -77,8 +77,8 @@ struct ow_bpfwalked ow_bpfevents_walk(struct ow_recorder *r,
 	struct ow_window window;
 	unsigned int i;
 
-	/* A thread without a program has no frames of one. */
-	if (!ow_bpf_is_for_loader(w.end))
+	/* A thread without a program, or of unknown code, has no frames. */
+	if (!ow_bpf_is_for_loader(w.end) || c->word == 0)
 		return w;
 	for (i = 0; i < arch->nr_regs; i++)
 		ow_regs_set(&regs, i, c->regs[i]);

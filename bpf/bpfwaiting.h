@@ -52,12 +52,15 @@ static __always_inline void put_waiting(struct ow_bpf_waiting *out,
 	if (bpf_probe_read_kernel(&r, sizeof(r),
 				  (void *)bpf_task_pt_regs(task)))
 		return;
-	if (r.cs != USER32_CS) {
+	if (r.cs == USER_CS) {
 		order_regs(out->regs, &r);
-		return;
+	} else if (r.cs == USER32_CS) {
+		out->word = 4;
+		order_narrow(out->regs, &r);
+	} else {
+		out->word = 0;
+		k->end = OW_END_UNSUPPORTED;
 	}
-	out->word = 4;
-	order_narrow(out->regs, &r);
 }
 
 SEC("iter/task")

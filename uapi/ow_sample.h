@@ -299,7 +299,7 @@ struct ow_bpf_wait {
 struct ow_bpf_waiting {
 	struct ow_bpf_stack head; /* its key is no other stack's */
 	__u64 time;               /* CLOCK_MONOTONIC, ns */
-	__u32 word;               /* as of a copy */
+	__u32 word; /* as of a copy; 0: its code is of no kind that is known */
 	__u32 reserved;
 	__u64 regs[OW_BPF_REGS]; /* of a program */
 	__u64 kernel[OW_BPF_KERNEL];

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """outwind record of 32-bit programs, whose stacks the BPF programs walk, too."""
 
+import json
 import os
 import re
 import signal
@@ -117,3 +118,19 @@ def record_foreign(context):
                 if stack['tid'] != target.pid}
         check(seen == {('unsupported unwind information for pc', 0)},
               'stacks by ' + engine, seen)
+
+
+@case('record: who waits in a code segment that a program has made')
+def record_foreign_wait(context):
+    need_bpf(context)
+    target = context.start(['foreign', 'wait'])
+    path = os.path.join(context.tmp, 'waits.json')
+    context.run('record', '--off-cpu', '--per-thread', '-d', '0.5', '-p',
+                target.pid, '-f', 'json', '-o', path, status=0)
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    seen = {(stack['end'], sum(not profile['frames'][i].get('kernel')
+                               for i in stack['frames']))
+            for stack in profile['stacks'] if stack['tid'] != target.pid}
+    check(seen == {('unsupported unwind information for pc', 0)}, 'stacks',
+          seen)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
  * A thread that runs 32-bit code by a code segment of its own (modify_ldt(2)), whose
- * selector no other program's code has; the main thread waits for it.
+ * selector no other program's code has; the main thread waits for it.  With an
+ * argument that code waits, too.
  */
 #include <asm/ldt.h>
 #include <pthread.h>
@@ -26,9 +27,12 @@ static void *run_there(void *code)
 	return NULL;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static const uint8_t loop[] = { 0xeb, 0xfe };
+	/* mov $__NR_pause,%eax; int $0x80; and again */
+	static const uint8_t pauses[] = { 0xb8, 29,   0,    0,   0,
+					  0xcd, 0x80, 0xeb, 0xf7 };
 	struct user_desc segment = {
 		.limit = 0xfffff,
 		.seg_32bit = 1,
@@ -43,7 +47,11 @@ int main(void)
 	if (code == MAP_FAILED ||
 	    syscall(SYS_modify_ldt, 0x11, &segment, sizeof(segment)))
 		return 1;
-	memcpy(code, loop, sizeof(loop));
+	(void)argv;
+	if (argc > 1)
+		memcpy(code, pauses, sizeof(pauses));
+	else
+		memcpy(code, loop, sizeof(loop));
 	if (pthread_create(&thread, NULL, run_there, code))
 		return 1;
 	puts("ready");
