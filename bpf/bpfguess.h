@@ -42,7 +42,7 @@ static __always_inline __u32 call_size(__u32 modrm, __u32 sib)
 	return size;
 }
 
-/* Does the code end with a call? */
+/* Return 1 if the code ends with a call, or 0. */
 __noinline int ends_with_call(__u64 code)
 {
 	__u32 n, modrm;
@@ -59,7 +59,7 @@ __noinline int ends_with_call(__u64 code)
 	return 0;
 }
 
-/* Does a call end at pc?  Also if the code can't be read, as it isn't there. */
+/* Return 1 if a call ends at pc, or if the code can't be read, or 0. */
 __noinline int follows_call(struct walk *w, __u64 pc)
 {
 	__u64 code = 0, size = CALL_SIZE;
@@ -75,7 +75,7 @@ __noinline int follows_call(struct walk *w, __u64 pc)
 	return ends_with_call(code << 8 * (CALL_SIZE - size));
 }
 
-/* What is pushed as a caller is code? */
+/* Return true if something can run at addr. */
 static __always_inline bool is_code(struct walk *w, __u64 addr)
 {
 	return find_brief(w, addr) || find_range(w, addr);
