@@ -45,6 +45,7 @@ PROGRAMS = {
     'files without end': ['manyfiles', '8400'],
     'files of another user': ['manyfiles', '3000', '65534'],
     'files in memory of short processes': ['memfdexec', '1000000', '20', '65534'],
+    'a filter that ends who goes on': ['filtered', 'deny', 'poll'],
     'waits without end': ['manywaits', '8'],
     'calls from places without end': ['manycallers', '256', '2'],
     'stacks without end': ['manystacks', '65534'],
@@ -101,6 +102,7 @@ HOLES = {
 # Programs of the tests that attack nobody while others run, and why.
 NO_ATTACKERS = {
     'bystander': 'is well-behaved: it is what the others must not harm',
+    'fewwaits': 'is well-behaved: its waits are what the others must not take',
     'libcutmap.so': 'is preloaded into a tool that is tested',
     'libnomemory.so': 'is preloaded into a tool that is tested',
     'measure': 'runs a tool and tells what the tool took',
