@@ -164,7 +164,10 @@ static struct ow_mapping mapping_of(const struct ow_range *range)
 	return ret;
 }
 
-/* What the process had mapped while it was stopped: it may have more by now, or less. */
+/*
+ * What the process had mapped while it was stopped: it may have more by now, or
+ * less.
+ */
 static struct ow_image *show_image(struct ow_recorder *r,
 				   const struct ow_capture *c)
 {

@@ -33,8 +33,8 @@ int ow_step_word(struct ow_step *s, uint64_t addr, uint64_t *ret);
  * Replace regs by the caller's.  Registers that the row doesn't speak of stay
  * if a callee saves them, and become unknown if not; those whose saved value
  * can't be told or read become unknown, too, but the return address and sp have
- * to be there.  On failure regs are unchanged: 0, -OW_EFAULT, -OW_EUNKNOWN, -OW_EFORMAT, -OW_EUNSUPPORTED or
- * -OW_ELIMIT.
+ * to be there.  Return 0, or -OW_EFAULT, -OW_EUNKNOWN, -OW_EFORMAT,
+ * -OW_EUNSUPPORTED or -OW_ELIMIT: then regs are unchanged.
  */
 int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs);
 

@@ -134,9 +134,8 @@ static size_t seize_all(struct ow_taken *t)
 
 /*
  * Stop all from first on, also those that were born before the last one stopped, or
- * as many as there is time for in one moment: to copy their stacks and let go of them takes
- * about twice as long.
- * Return the first one that wasn't told to stop.
+ * as many as there is time for in one moment: to copy their stacks and let go of
+ * them takes about twice as long.  Return the first one that wasn't told to stop.
  */
 static size_t stop_all(struct ow_taken *t, size_t first)
 {

@@ -34,10 +34,10 @@ void ow_standing_plan(struct ow_taken *t, size_t first, size_t end);
 void ow_standing_check(struct ow_taken *t);
 
 /*
- * After threads that were stopped go on again: let stacks end likewise.  Only another process that
- * shares their memory can have changed anything before.  That is looked for if anything
- * was changed, or if there was time to change it and back.  If there is one, no code
- * counts that it is seen to replace.
+ * After threads that were stopped go on again: let stacks end likewise.  Only another
+ * process that shares their memory can have changed anything before.  Such a process is
+ * looked for if anything was changed, or if there was time to change it and back.  If
+ * there is one, no code counts that it is seen to replace.
  */
 void ow_standing_check_shared(struct ow_taken *t);
 

@@ -37,7 +37,10 @@ struct profiling_time {
 	uint64_t ns;      /* CLOCK_MONOTONIC */
 };
 
-/* What names may take, and after that, modules and addresses; then there are neither. */
+/*
+ * What names may take, and after that, modules and addresses; then there are
+ * neither.
+ */
 struct profiling_limits {
 	struct profiling_time naming, placing;
 };

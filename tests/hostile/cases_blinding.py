@@ -38,8 +38,8 @@ class Recording:
         tty.setraw(writing)
         self.child = subprocess.Popen(
             [*by, context.outwind, 'record', '-o', self.path,
-             *map(str, options), *whom], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=writing)
+             *map(str, options), *whom], stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=writing)
         os.close(writing)
         self.reader = threading.Thread(target=self.read, args=(reading,))
         self.reader.start()

@@ -62,7 +62,9 @@ def _(context):
 
 
 def check_phases(context, pid, options):
-    """Look at threads of code that takes turns: return how many told where they were."""
+    """
+    Look at threads of code that takes turns; return how many told where they were.
+    """
     found = 0
     for _ in range(15):
         text = context.run('stack', '--json', *options, pid).stdout
