@@ -29,7 +29,8 @@ struct target {
 
 struct engine {
 	struct target *targets;
-	size_t nr;
+	size_t nr, nr_stopped; /* when they were added */
+	struct ow_error why;   /* the first one wasn't */
 	struct ow_frame *frames;
 	uint64_t *packed;
 	bool runs;
@@ -66,6 +67,7 @@ static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct engine *e = r->priv;
 	struct target *more = realloc(e->targets, (e->nr + 1) * sizeof(*more));
+	struct ow_error why = { 0 };
 	struct ow_capture *c;
 
 	if (!more)
@@ -73,19 +75,26 @@ static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	e->targets = more;
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
-	/* A process that can't be stopped now gives no sample later. */
-	c = ow_capture_process(pid, &running, err);
-	if (!c)
-		return -err->code;
+	c = ow_capture_process(pid, &running, &why);
+	if (c)
+		e->nr_stopped++;
+	else if (e->why.code == 0)
+		e->why = why;
 	ow_capture_destroy(c);
 	e->targets[e->nr++] = (struct target){ .pid = pid };
 	return 0;
 }
 
+/* Where no process could be stopped, no sample can be expected. */
 static int engine_start(struct ow_recorder *r, struct ow_error *err)
 {
-	(void)err;
-	((struct engine *)r->priv)->runs = true;
+	struct engine *e = r->priv;
+
+	if (e->nr > 0 && e->nr_stopped == 0) {
+		*err = e->why;
+		return -err->code;
+	}
+	e->runs = true;
 	return 0;
 }
 

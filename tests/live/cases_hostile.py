@@ -116,6 +116,17 @@ def _(context):
     check(tool.returncode == 0 and
           'outwind: samples of %s: left out\n' % reason in said,
           'what is missing is told', said)
+    # Beside others, which have theirs.
+    other = context.start(['busy'])
+    path = os.path.join(context.tmp, 'both')
+    done = context.run('record', '--engine=ptrace', '-p',
+                       '%d,%d' % (busy.pid, other.pid), '-d', '1', '-f',
+                       'folded', '-o', path, status=0)
+    check('outwind: samples of %s: left out\n' % reason in done.stderr.decode(),
+          'what is missing is told', done)
+    with open(path, encoding='utf-8') as f:
+        check(all(line.startswith('busy;') for line in f.readlines() or ['']),
+              'the other process')
     # From the start, nothing can be had of it.
     done = context.run_tool(command + ['1'], status=2)
     check(done.stderr.decode() == 'outwind: %s\n' % reason, 'refused', done)
