@@ -56,40 +56,30 @@ int ow_reopen_regular(int look)
 	return -1;
 }
 
+/* The magic number of the file system that fd's file is on. */
+static bool read_fs_type(int fd, uint32_t *ret)
+{
+	struct statfs fs;
+	int failed;
+
+	ow_delegate_enter();
+	failed = fstatfs(fd, &fs);
+	ow_delegate_leave();
+	*ret = failed ? 0 : (uint32_t)fs.f_type;
+	return !failed;
+}
+
 /*
  * Return true if stat(2) may tell another device of a file than /proc/PID/maps does,
  * as that of a subvolume or of a layer.
  */
 static bool has_several_devs(int look)
 {
-	struct statfs fs;
-	int failed;
+	uint32_t type;
 
-	ow_delegate_enter();
-	failed = fstatfs(look, &fs);
-	ow_delegate_leave();
-	if (failed)
-		return false;
-	switch ((uint32_t)fs.f_type) {
-	case BTRFS_SUPER_MAGIC:
-	case OVERLAYFS_SUPER_MAGIC:
-	case BCACHEFS_MAGIC: return true;
-	default: return false;
-	}
-}
-
-int ow_open_listed(const char *path, uint64_t dev, uint64_t inode)
-{
-	_cleanup_(ow_reach_closep) int look = ow_reach_open(path, O_PATH);
-	struct stat st;
-
-	if (look < 0 || ow_reach_stat(look, &st))
-		return -1;
-	if (S_ISREG(st.st_mode) && st.st_ino == inode &&
-	    (st.st_dev == dev || has_several_devs(look)))
-		return reopen(look);
-	errno = EINVAL;
-	return -1;
+	return read_fs_type(look, &type) &&
+	       (type == BTRFS_SUPER_MAGIC || type == OVERLAYFS_SUPER_MAGIC ||
+		type == BCACHEFS_MAGIC);
 }
 
 static bool is_file(const struct stat *st, uint64_t dev, uint64_t inode)
@@ -112,18 +102,29 @@ static int open_name(const char *path)
 	return fd;
 }
 
-/* As safely as can be, whatever the name leads to and over what. */
-static int look_and_open(const char *path, uint64_t dev, uint64_t inode)
+/*
+ * As safely as can be, whatever the name leads to and over what.  is_listed: the device
+ * is that of a list of mappings, which stat(2) need not tell.
+ */
+static int look_and_open(const char *path, uint64_t dev, uint64_t inode,
+			 bool is_listed)
 {
 	_cleanup_(ow_reach_closep) int look = ow_reach_open(path, O_PATH);
 	struct stat st;
 
 	if (look < 0 || ow_reach_stat(look, &st))
 		return -1;
-	if (is_file(&st, dev, inode))
+	if (is_file(&st, dev, inode) ||
+	    (is_listed && is_file(&st, st.st_dev, inode) &&
+	     has_several_devs(look)))
 		return reopen(look);
 	errno = EINVAL;
 	return -1;
+}
+
+int ow_open_listed(const char *path, uint64_t dev, uint64_t inode)
+{
+	return look_and_open(path, dev, inode, true);
 }
 
 /*
@@ -147,7 +148,7 @@ int ow_open_file(const char *path, uint64_t dev, uint64_t inode)
 	}
 	fd = open_name(path);
 	if (fd < 0) /* over a link, by a kernel before 5.6, not permitted */
-		return look_and_open(path, dev, inode);
+		return look_and_open(path, dev, inode, false);
 	if (ow_reach_stat(fd, &st) == 0 && is_file(&st, dev, inode))
 		return fd;
 	ow_reach_closep(&fd);
@@ -211,17 +212,12 @@ static int look_below(const char *root, const char *path)
 
 bool ow_is_served(int fd, uint64_t dev)
 {
-	struct statfs fs;
-	int failed;
+	uint32_t type;
 
-	ow_delegate_enter();
-	failed = fstatfs(fd, &fs);
-	ow_delegate_leave();
-	if (failed)
+	if (!read_fs_type(fd, &type))
 		return true;
 	/* A hypervisor's files (virtiofs) have the magic of FUSE, too. */
-	return ((uint32_t)fs.f_type == FUSE_SUPER_MAGIC ||
-		(uint32_t)fs.f_type == OVERLAYFS_SUPER_MAGIC) &&
+	return (type == FUSE_SUPER_MAGIC || type == OVERLAYFS_SUPER_MAGIC) &&
 	       !ow_identity_is_roots(dev);
 }
 
