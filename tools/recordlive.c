@@ -241,36 +241,37 @@ static void fill_options(const struct record_request *r,
 	o->asked = interrupt_wishes();
 }
 
-/* "of a (12), b (34) and others". */
-static void put_list(FILE *out, const struct profile *p,
-		     const struct profiling_list *l)
+#define LINE 320
+
+/* Append "of a (12), b (34) and others". */
+static void append_list(char line[LINE], const struct profile *p,
+			const struct profiling_list *l)
 {
+	FILE *out = fmemopen(line, LINE - 1, "a");
 	size_t i;
 
+	if (!out)
+		return;
 	for (i = 0; i < l->nr; i++)
 		fprintf(out, "%s%s (%d)", i ? ", " : "of ",
 			profile_text(p, l->of[i].comm), l->of[i].pid);
 	if (l->has_more)
 		fputs(" and others", out);
+	fclose(out);
 }
 
 /* Stacks for which the kernel, or the recorder, had no room. */
 static void warn_of_crowders(const struct profiling *g)
 {
-	char line[320] = "";
-	FILE *out;
+	char line[LINE] = "";
 
 	if (!g->crowded)
 		return;
-	out = fmemopen(line, sizeof(line) - 1, "w");
-	if (out) {
-		fprintf(out,
-			"%llu samples had more different stacks than could be "
-			"taken: in the profile without theirs: ",
-			(unsigned long long)g->crowded);
-		put_list(out, g->p, &g->crowders);
-		fclose(out);
-	}
+	snprintf(line, sizeof(line),
+		 "%llu samples had more different stacks than could be taken: "
+		 "in the profile without theirs: ",
+		 (unsigned long long)g->crowded);
+	append_list(line, g->p, &g->crowders);
 	complain("%s", line);
 }
 
@@ -288,20 +289,15 @@ static void warn_folded(const struct profiling *g)
 /* Stacks for whose names there was no time; the profile tells of them, too. */
 static void tell_unnamed(struct profiling *g)
 {
-	char line[320] = "";
-	FILE *out;
+	char line[LINE] = "";
 
 	if (!g->unnamed)
 		return;
-	out = fmemopen(line, sizeof(line) - 1, "w");
-	if (out) {
-		fprintf(out,
-			"naming took too long: %llu stacks are in the profile "
-			"by module and address, at least in part: ",
-			(unsigned long long)g->unnamed);
-		put_list(out, g->p, &g->lacking);
-		fclose(out);
-	}
+	snprintf(line, sizeof(line),
+		 "naming took too long: %llu stacks are in the profile by "
+		 "module and address, at least in part: ",
+		 (unsigned long long)g->unnamed);
+	append_list(line, g->p, &g->lacking);
 	profile_leave_out(g->p, line);
 	complain("%s", line);
 }
