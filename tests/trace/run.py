@@ -298,7 +298,7 @@ def check_refused(outwind, work):
     one_line(run(outwind, 'report', work + '/zero'), 2, 'metadata of nothing')
 
 
-LIST = """/* CTF 1.8 */
+TRACE = """/* CTF 1.8 */
 trace {
 	major = 1; minor = 8; byte_order = le;
 	packet.header := struct {
@@ -306,7 +306,9 @@ trace {
 		integer { size = 32; align = 8; signed = false; } stream_id;
 	};
 };
-stream {
+"""
+
+LIST = TRACE + """stream {
 	id = 0;
 	event.header := struct { integer { size = 32; align = 8; } id; };
 };
@@ -343,15 +345,7 @@ def check_bomb(plain, work):
             r'\(--memory-limit\)', lines[0]), 'a list of %d: %r' % (nr, lines))
 
 
-NO_BITS = """/* CTF 1.8 */
-trace {
-	major = 1; minor = 8; byte_order = le;
-	packet.header := struct {
-		integer { size = 32; align = 8; signed = false; } magic;
-		integer { size = 32; align = 8; signed = false; } stream_id;
-	};
-};
-stream {
+NO_BITS = TRACE + """stream {
 	id = 0;
 	packet.context := struct {
 		integer { size = 64; align = 8; signed = false; } content_size;
