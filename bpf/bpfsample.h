@@ -314,15 +314,9 @@ static __always_inline bool add_to(struct ow_sample_value *v,
 	return true;
 }
 
-/* Have it stand for all stacks of the process that there is no room for. */
 static __always_inline void fold(struct walk *w)
 {
-	struct ow_sample_key *k = &w->stack.out.key;
-
-	k->hash = 0;
-	k->image = 0;
-	k->tid = 0;
-	k->end = OW_END_LIMIT;
+	ow_sample_fold(&w->stack.out.key);
 	w->nr = 0;
 	w->nr_kernel = 0;
 }

@@ -33,9 +33,10 @@ static struct ow_stored **slot_of(const struct ow_samplestore *s,
 /* The key that stands for stacks of a process that have no room. */
 static struct ow_sample_key folded_key(const struct ow_sample_key *key)
 {
-	return (struct ow_sample_key){ .pid = key->pid,
-				       .kind = key->kind,
-				       .end = OW_END_LIMIT };
+	struct ow_sample_key folded = *key;
+
+	ow_sample_fold(&folded);
+	return folded;
 }
 
 struct ow_stored *ow_samplestore_find(const struct ow_samplestore *s,

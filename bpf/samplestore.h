@@ -43,11 +43,10 @@ struct ow_stored *ow_samplestore_find(const struct ow_samplestore *s,
 				      const struct ow_sample_key *key);
 
 /*
- * Add a stack that has come from the kernel, if it isn't there: head, which may be
- * one that the kernel has folded, and
- * behind it its frames.  It was taken at that time (CLOCK_MONOTONIC, ns).  Where
- * there is no room for it, return the one that it is folded to; NULL if there is no
- * room for that, either.
+ * Add a stack that has come from the kernel, if it isn't there: head, which the kernel
+ * may have folded, and its frames.  It was taken at that time (CLOCK_MONOTONIC, ns).
+ * Where there is no room for it, return the one that it is folded to; NULL if there is
+ * no room for that, either.
  */
 struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 				     const struct ow_bpf_stack *head,

@@ -157,7 +157,17 @@ struct ow_sample_key {
 	__u16 reserved;
 };
 
-/* Nonzero if the key stands for stacks of a process that there was no room for. */
+/* Have the key stand for all stacks of the process that there is no room for. */
+static inline __attribute__((always_inline)) void
+ow_sample_fold(struct ow_sample_key *key)
+{
+	key->hash = 0;
+	key->image = 0;
+	key->tid = 0;
+	key->end = OW_END_LIMIT;
+}
+
+/* Nonzero if ow_sample_fold() made the key. */
 static inline __attribute__((always_inline)) int
 ow_sample_is_folded(const struct ow_sample_key *key)
 {
