@@ -562,10 +562,10 @@ def _(context):
         '-p', '%d,%d' % (hostile.pid, bystander.pid)))
     recording.wait_for_start()
     let_run(bystander.pid, 0.1)
-    let_run(hostile.pid, 0.5)
+    let_run(hostile.pid, 3)
     before = cpu_seconds(recording.child.pid)
     recording.child.send_signal(signal.SIGTERM)
-    # It takes more than that to name a thousand stacks of 1000 places.
+    # To name 2000 stacks of 1000 places takes about ten times as long.
     wait_until(lambda: cpu_seconds(recording.child.pid) > before + 0.2 or
                not recording.reader.is_alive(), 'it names')
     said = recording.end()
