@@ -20,6 +20,7 @@ static const uint8_t x86_64[27] = {
 };
 
 #define I386_GS 10
+#define I386_CS 13
 
 /* A selector: a descriptor's number above the table's bit, and privileges. */
 #define SELECTOR_IS_LOCAL 4
@@ -46,7 +47,7 @@ static const struct layout {
 	uint8_t mode, mode_bits, user;
 } layouts[] = {
 	{ &ow_arch_x86_64, x86_64, sizeof(x86_64), 21, 17, 3, 3 },     /* cs */
-	{ &ow_arch_i386, i386, sizeof(i386), -1, 13, 3, 3 },           /* cs */
+	{ &ow_arch_i386, i386, sizeof(i386), -1, I386_CS, 3, 3 },      /* cs */
 	{ &ow_arch_aarch64, aarch64, sizeof(aarch64), -1, 33, 12, 0 }, /* EL */
 };
 
@@ -117,6 +118,13 @@ unsigned int ow_prstatus_tls(const struct ow_arch *arch, const uint8_t *bytes,
 		return 0;
 	gs = (uint16_t)word(arch, bytes, I386_GS);
 	return gs & SELECTOR_IS_LOCAL ? 0 : gs >> SELECTOR_SHIFT;
+}
+
+bool ow_prstatus_has_address(const struct ow_arch *arch, const uint8_t *bytes,
+			     size_t size)
+{
+	return arch != &ow_arch_i386 || size < ow_prstatus_size(arch) ||
+	       !(word(arch, bytes, I386_CS) & SELECTOR_IS_LOCAL);
 }
 
 bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,

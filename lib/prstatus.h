@@ -26,6 +26,13 @@ uint64_t ow_prstatus_tp(const struct ow_arch *arch, const uint8_t *bytes,
 unsigned int ow_prstatus_tls(const struct ow_arch *arch, const uint8_t *bytes,
 			     size_t size);
 
+/*
+ * Return false if the pc is an offset in a segment of the process' own table
+ * (modify_ldt(2)), whose base isn't known.
+ */
+bool ow_prstatus_has_address(const struct ow_arch *arch, const uint8_t *bytes,
+			     size_t size);
+
 /* Was the CPU in user mode?  False where the set is too short, too. */
 bool ow_prstatus_is_user(const struct ow_arch *arch, const uint8_t *bytes,
 			 size_t size);

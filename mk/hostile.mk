@@ -9,7 +9,8 @@ hostile_sources := $(wildcard tests/hostile/programs/*.c)
 hostile_libraries := $(filter tests/hostile/programs/lib%.c,$(hostile_sources))
 hostile_programs := $(patsubst tests/hostile/programs/%.c,$(hostile)/%,\
 	$(filter-out $(hostile_libraries),$(hostile_sources))) \
-	$(patsubst tests/hostile/programs/%.c,$(hostile)/%.so,$(hostile_libraries))
+	$(patsubst tests/hostile/programs/%.c,$(hostile)/%.so,$(hostile_libraries)) \
+	$(hostile)/ownsegment-i386
 
 $(hostile)/%: tests/hostile/programs/%.c
 	@mkdir -p $(@D)
@@ -26,6 +27,14 @@ $(hostile)/samebuild_victim $(hostile)/samebuild_impostor: \
 $(hostile)/swapexec_%: hostile_flags += -static -no-pie -nostdlib -Wl,-e,spin \
 	-Wl,--section-start=.first=0x10000000,--section-start=.second=0x10001000
 $(hostile)/swapexec_a $(hostile)/swapexec_b: tests/hostile/programs/swapexec.h
+
+# Programs whose code is below 4 GiB.
+$(hostile)/ownsegment $(hostile)/ownsegment-i386: hostile_flags += -fno-pie -no-pie
+$(hostile)/ownsegment-i386: hostile_flags += $(live_x32)
+$(hostile)/ownsegment-i386: tests/hostile/programs/ownsegment.c
+	@mkdir -p $(@D)
+	@echo "  CC    $@"
+	@$(CC) $(hostile_flags) $< -o $@
 
 $(hostile)/swapcode $(hostile)/swapphases $(hostile)/swapshared: tests/hostile/programs/swapcode.h
 

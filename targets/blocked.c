@@ -12,6 +12,7 @@
 #include "reach.h"
 #include "standing.h"
 #include "taken.h"
+#include "waitplace.h"
 
 #define BATCH     64 /* threads looked at together: two open files each */
 #define ROUNDS    4
@@ -26,6 +27,9 @@ struct watch {
 	pid_t tid;
 	int syscall, schedstat;
 	unsigned long long turns; /* how often it was given a CPU */
+	bool is_doubtful; /* its pc may be of a segment with another base, */
+	bool is_in_call;  /* but in a call that shows by its instruction: */
+	ssize_t code;     /* the region of that, or -1 */
 	char line[LINE_SIZE];
 };
 
@@ -148,6 +152,9 @@ static bool begin(struct ow_taken *t, struct watch *w, bool last)
 	memset(&thread->regs, 0, sizeof(thread->regs));
 	ow_regs_set(&thread->regs, arch->sp, sp);
 	ow_regs_set(&thread->regs, arch->pc, pc);
+	w->is_doubtful = ow_waitplace_is_doubtful(arch, pc);
+	w->is_in_call = w->line[0] != '-';
+	w->code = -1;
 	t->threads[w->i].arch = arch;
 	thread->info.captured = true;
 	t->threads[w->i].stands = true;
@@ -166,6 +173,40 @@ static void copy_stacks(struct ow_taken *t, struct watch *list, size_t nr)
 		t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 }
 
+/* Where a pc may be a false address, what stands there. */
+static void copy_code(struct ow_taken *t, struct watch *list, size_t nr)
+{
+	const struct ow_capture_thread *thread;
+	uint64_t start;
+	size_t k;
+
+	for (k = 0; k < nr; k++) {
+		thread = &t->c->threads[list[k].i];
+		if (!thread->info.captured || !list[k].is_doubtful ||
+		    !list[k].is_in_call)
+			continue;
+		start = thread->regs.val[t->threads[list[k].i].arch->pc] -
+			OW_WAITPLACE_SIZE;
+		list[k].code = ow_stackcopy_add(
+			&t->copy, start, start + 2ULL * OW_WAITPLACE_SIZE);
+	}
+	t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
+}
+
+/* Return false if it is known that the thread isn't where it seems to be. */
+static bool is_there(const struct ow_taken *t, const struct watch *w)
+{
+	const struct ow_region *r;
+
+	if (!w->is_doubtful || !w->is_in_call)
+		return true;
+	if (w->code < 0)
+		return false;
+	r = &t->copy.regions[w->code];
+	return ow_waitplace_makes_call(t->threads[w->i].arch, r->bytes,
+				       r->size);
+}
+
 /* It has moved: what it has now may be at the same addresses. */
 static void drop_copies(struct ow_taken *t, const struct watch *w)
 {
@@ -176,6 +217,13 @@ static void drop_copies(struct ow_taken *t, const struct watch *w)
 		t->copy.regions[i].size = 0;
 	for (i = thread->first_home; i < thread->end_home; i++)
 		t->copy.regions[i].size = 0;
+}
+
+/* A look at what stands at pc needs no more. */
+static void drop_code(struct ow_taken *t, const struct watch *w)
+{
+	if (w->code >= 0)
+		t->copy.regions[w->code].size = 0;
 }
 
 /* Is it where it was all the time? */
@@ -217,16 +265,35 @@ static size_t watch_some(struct ow_taken *t, size_t *i_ret, struct watch *list,
 	return nr;
 }
 
-/* A thread has been copied: keep that, if it is known to be its own. */
-static void keep_or_drop(struct ow_taken *t, const struct watch *w, bool is_own,
+/* Only a stop tells where it is.  After the last try that is why it has no stack. */
+static void explain_false_place(struct ow_taken *t, const struct watch *w)
+{
+	ow_fail(&t->threads[w->i].stop.why, OW_CODE_UNSUPPORTED,
+		"no system call is seen in the code where it seems to wait "
+		"(32-bit code of a 64-bit process, or of a segment that the "
+		"program has made): it has to be stopped");
+}
+
+/*
+ * A thread has been copied: keep that, if it is known to be its own.  Return false if
+ * another try may do better.
+ */
+static bool keep_or_drop(struct ow_taken *t, const struct watch *w, bool is_own,
 			 bool last)
 {
 	struct ow_thread *info = &t->c->threads[w->i].info;
+	bool has_its_stack = is_own && has_stayed(w),
+	     was_there = is_there(t, w);
 
-	info->certain = is_own && has_stayed(w);
-	info->captured = info->captured && (info->certain || (last && is_own));
+	if (last && info->captured && !was_there)
+		explain_false_place(t, w);
+	info->certain = has_its_stack && (!w->is_doubtful || w->is_in_call);
+	info->captured = info->captured && was_there &&
+			 (info->certain || (last && is_own));
+	drop_code(t, w);
 	if (!info->captured)
 		drop_copies(t, w);
+	return has_its_stack;
 }
 
 /* Copy nr threads that wait, which are among [first, end).  Return how many moved. */
@@ -239,13 +306,13 @@ static size_t take_some(struct ow_taken *t, struct watch *list, size_t nr,
 	if (ow_standing_settle_live(t, first, end)) {
 		ow_standing_plan(t, first, end);
 		copy_stacks(t, list, nr);
+		copy_code(t, list, nr);
 		ow_standing_check(t);
 	}
 	/* Another process may have the number that memory was read by. */
 	is_own = ow_tasks_has(t->dir, t->c->live);
 	for (k = 0; k < nr; k++) {
-		keep_or_drop(t, &list[k], is_own, last);
-		moved += !t->c->threads[list[k].i].info.certain;
+		moved += !keep_or_drop(t, &list[k], is_own, last);
 		unwatch(&list[k]);
 	}
 	return moved;

@@ -4,7 +4,8 @@
  *
  * /proc/PID/task/TID/syscall tells such a thread's sp and pc (proc_pid_syscall(5));
  * if it says the same after the stack has been copied, and the thread was not
- * given a CPU meanwhile, it did not move.  No other register is known.
+ * given a CPU meanwhile, it did not move.  No other register is known.  Where pc may
+ * not be an address, the code there has to bear it out (waitplace.h).
  */
 #ifndef OW_BLOCKED_H
 #define OW_BLOCKED_H
@@ -19,8 +20,8 @@ struct ow_taken;
 void ow_blocked_take(struct ow_taken *t);
 
 /*
- * Take also those that moved each time, as not certain, and give those that
- * run a reason.
+ * Take also those that moved each time, or whose pc nothing bears out, as not certain,
+ * and give those that run, or wait elsewhere than pc says, a reason.
  */
 void ow_blocked_take_any(struct ow_taken *t);
 

@@ -37,6 +37,14 @@ static const struct ow_corenotes_layout {
 	{ 4, 24, 72, 12, 28 },
 };
 
+static void refuse_segment(struct ow_capture_thread *t)
+{
+	t->info.captured = false;
+	ow_fail(&t->info.why, OW_CODE_UNSUPPORTED,
+		"thread ran code of a segment that the program had made "
+		"(modify_ldt), whose address isn't known");
+}
+
 static void add_thread(struct ow_corenotes *n, const struct ow_elf_note *note)
 {
 	const struct ow_corenotes_layout *l = n->layout;
@@ -66,6 +74,9 @@ static void add_thread(struct ow_corenotes *n, const struct ow_elf_note *note)
 	if (!t->info.captured)
 		ow_fail(&t->info.why, OW_CODE_FORMAT,
 			"%s: register note is too short", n->path);
+	else if (!ow_prstatus_has_address(n->arch, note->desc + l->regs,
+					  note->desc_size - l->regs))
+		refuse_segment(t);
 	t->is_user = ow_prstatus_is_user(n->arch, note->desc + l->regs,
 					 note->desc_size - l->regs);
 	if (n->nr_threads == 1 && !n->has_psinfo)

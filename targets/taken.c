@@ -451,6 +451,12 @@ void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes, size_t size)
 			"doesn't know");
 		return;
 	}
+	if (!ow_prstatus_has_address(arch, bytes, size)) {
+		ow_fail(&t->threads[i].stop.why, OW_CODE_UNSUPPORTED,
+			"thread runs code of a segment that the program has "
+			"made (modify_ldt), whose address isn't known");
+		return;
+	}
 	thread->info.captured =
 		ow_prstatus_regs(arch, bytes, size, &thread->regs);
 	t->threads[i].tp = ow_prstatus_tp(arch, bytes, size);

@@ -129,7 +129,7 @@ struct ow_capture;
 enum ow_stopping {
 	OW_STOPPING_ALL,    /* all together: one moment of the process */
 	OW_STOPPING_EACH,   /* one after another, each only for its own copy */
-	OW_STOPPING_GENTLE, /* only those that don't wait in the kernel */
+	OW_STOPPING_GENTLE, /* only those that aren't certain else */
 	OW_STOPPING_NEVER,  /* none; not every stack is certain */
 };
 
@@ -248,8 +248,8 @@ struct ow_thread {
 	bool captured;       /* registers are there */
 	struct ow_error why; /* if they aren't, the reason */
 	bool stopped;        /* it was, while it was copied */
-	bool certain;        /* it did not move meanwhile: the stack is that of
-				one moment */
+	bool certain; /* it did not move meanwhile, and pc is its address:
+				the stack is that of one moment */
 	/* As asked for by enum ow_extras; borrowed from the capture. */
 	int syscall_nr;           /* or OW_SYSCALL_... */
 	uint64_t syscall_args[6]; /* if syscall_nr is one */

@@ -32,6 +32,7 @@ PROGRAMS = {
     'code mapped in turns': ['swapcode', '200', '100000'],
     'code that a process with the memory replaces': ['swapshared', '200000'],
     'threads in code mapped in turns': ['swapphases', '200', '20'],
+    'code in a segment of its own': ['ownsegment', 'spin'],
     'code in many mappings, and threads': ['manycode', '20000', '300'],
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],
     'files that can only be copied': ['copiedmaps', 'leased', '12', '1', '100',
