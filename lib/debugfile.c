@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "debugfile.h"
 
-#include <dlfcn.h>
-#include <elfutils/debuginfod.h>
 #include <endian.h>
 #include <fcntl.h>
 #include <libgen.h>
@@ -10,6 +8,7 @@
 #include <lzma.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "budget.h"
+#include "debuginfod.h"
 #include "elfsym.h"
 #include "error.h"
 #include "filemap.h"
@@ -214,33 +214,13 @@ static struct ow_object *by_link(const struct wanted *w, const char *path)
 		       NULL;
 }
 
-/*
- * debuginfod is not linked: it brings libcurl and all that hangs on it, and
- * few ask for it.  It stays loaded, as libcurl registers exit handlers.
- */
-static struct ow_object *by_debuginfod(const struct wanted *w)
+static struct ow_object *by_debuginfod(const struct wanted *w, const char *of,
+				       struct ow_debuginfod *debuginfod)
 {
-	void *lib = dlopen(DEBUGINFOD_SONAME, RTLD_NOW);
-	_cleanup_(ow_freep) char *path = NULL;
-	_cleanup_(ow_closep) int fd = -1;
-	debuginfod_client *client;
+	_cleanup_(ow_freep) char *path = ow_debuginfod_find(
+		debuginfod, of, w->build_id, w->build_id_size);
 
-	if (!lib || w->build_id_size == 0)
-		return NULL;
-	__typeof__(&debuginfod_begin) begin = dlsym(lib, "debuginfod_begin");
-	__typeof__(&debuginfod_find_debuginfo) find =
-		dlsym(lib, "debuginfod_find_debuginfo");
-	__typeof__(&debuginfod_end) end = dlsym(lib, "debuginfod_end");
-	if (!begin || !find || !end)
-		return NULL;
-	client = begin();
-	if (!client)
-		return NULL;
-	fd = find(client, w->build_id, (int)w->build_id_size, &path);
-	end(client);
-	if (fd < 0)
-		return NULL;
-	return take_if_match(w, ow_object_open_fd(fd, path, NULL));
+	return path ? take_if_match(w, ow_object_open(path, NULL)) : NULL;
 }
 
 /* A file that a delegate looks for, which may be lost with it. */
@@ -277,8 +257,8 @@ static void find_alt(void *arg)
 }
 
 /* Have a delegate search, as any name may lead to what never answers. */
-static struct ow_object *search(const struct search *is, const char *path,
-				void (*how)(void *arg), bool use_debuginfod)
+static struct ow_object *search_here(const struct search *is, const char *path,
+				     void (*how)(void *arg))
 {
 	struct search *s = malloc(sizeof(*s));
 	struct ow_object *found = NULL;
@@ -298,11 +278,23 @@ static struct ow_object *search(const struct search *is, const char *path,
 		ow_leave_out(path, SILENT);
 	if (end != OW_DELEGATION_LOST)
 		free(s);
-	return found || !use_debuginfod ? found : by_debuginfod(&is->wanted);
+	return found;
+}
+
+static struct ow_object *search(const struct search *s, const char *path,
+				void (*how)(void *arg),
+				struct ow_debuginfod *debuginfod)
+{
+	struct ow_object *found = search_here(s, path, how);
+
+	return found || !debuginfod ?
+		       found :
+		       by_debuginfod(&s->wanted, path, debuginfod);
 }
 
 struct ow_object *ow_debugfile_open(const struct ow_object *obj,
-				    const char *root, bool use_debuginfod)
+				    const char *root,
+				    struct ow_debuginfod *debuginfod)
 {
 	const struct search s = {
 		.wanted = {
@@ -313,12 +305,13 @@ struct ow_object *ow_debugfile_open(const struct ow_object *obj,
 		},
 	};
 
-	return search(&s, obj->path, find_debug, use_debuginfod);
+	return search(&s, obj->path, find_debug, debuginfod);
 }
 
 struct ow_object *ow_debugfile_open_alt(const char *name, const char *from,
 					const void *build_id, size_t size,
-					const char *root, bool use_debuginfod)
+					const char *root,
+					struct ow_debuginfod *debuginfod)
 {
 	const struct search s = {
 		.wanted = {
@@ -330,5 +323,5 @@ struct ow_object *ow_debugfile_open_alt(const char *name, const char *from,
 		.from = from,
 	};
 
-	return search(&s, from ? from : name, find_alt, use_debuginfod);
+	return search(&s, from ? from : name, find_alt, debuginfod);
 }

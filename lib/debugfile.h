@@ -6,15 +6,15 @@
 #ifndef OW_DEBUGFILE_H
 #define OW_DEBUGFILE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct ow_debuginfod;
 struct ow_object;
 
 /*
  * Open the debug file of obj, or return NULL.  By build-id, then by
- * .gnu_debuglink, then, if allowed, from debuginfod.  What is found has the
+ * .gnu_debuglink, then from debuginfod, if that is not NULL.  What is found has the
  * build-id of obj, or, where one of them has none, the CRC of the link; and its
  * code and data lie where those of obj do.  A user can place a hostile debug
  * file only where that user may write: beside an own object, which it names.
@@ -22,7 +22,8 @@ struct ow_object;
  * the build-id will do from the system, too.
  */
 struct ow_object *ow_debugfile_open(const struct ow_object *obj,
-				    const char *root, bool use_debuginfod);
+				    const char *root,
+				    struct ow_debuginfod *debuginfod);
 
 /*
  * Open the file that dwz(1) moved common DWARF to: by build-id, or by name,
@@ -30,6 +31,7 @@ struct ow_object *ow_debugfile_open(const struct ow_object *obj,
  */
 struct ow_object *ow_debugfile_open_alt(const char *name, const char *from,
 					const void *build_id, size_t size,
-					const char *root, bool use_debuginfod);
+					const char *root,
+					struct ow_debuginfod *debuginfod);
 
 #endif /* OW_DEBUGFILE_H */

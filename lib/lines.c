@@ -145,15 +145,16 @@ static void dwarf_deinit(struct dwarf *d)
 }
 
 /* A .debug_info in the object goes before one in another file. */
-static const struct ow_object *
-find_dwarf(struct ow_lines *l, const struct ow_object *obj, bool use_debuginfod)
+static const struct ow_object *find_dwarf(struct ow_lines *l,
+					  const struct ow_object *obj,
+					  struct ow_debuginfod *debuginfod)
 {
 	struct ow_elf_section sec;
 
 	if (ow_object_section(obj, ".debug_info", &sec) ||
 	    ow_object_section(obj, ".zdebug_info", &sec))
 		return obj;
-	l->debug = ow_debugfile_open(obj, obj->root, use_debuginfod);
+	l->debug = ow_debugfile_open(obj, obj->root, debuginfod);
 	return l->debug;
 }
 
@@ -230,7 +231,7 @@ static bool pay_shared(struct ow_lines *l)
 }
 
 static void find_shared(struct ow_lines *l, const struct ow_object *from,
-			const char *root, bool use_debuginfod)
+			const char *root, struct ow_debuginfod *debuginfod)
 {
 	_cleanup_(ow_freep) char *path = NULL;
 	const char *name = NULL;
@@ -244,8 +245,7 @@ static void find_shared(struct ow_lines *l, const struct ow_object *from,
 		path = NULL;
 		return;
 	}
-	l->alt = ow_debugfile_open_alt(name, path, id, size, root,
-				       use_debuginfod);
+	l->alt = ow_debugfile_open_alt(name, path, id, size, root, debuginfod);
 	if (l->alt && dwarf_init(&l->shared, l->alt, &l->own) &&
 	    pay_shared(l)) {
 		dwarf_setalt(l->shared.dw, l->none.dw);
@@ -340,13 +340,13 @@ static bool index_units(struct ow_lines *l)
 }
 
 static bool read_index(struct ow_lines *l, const struct ow_object *from,
-		       const char *root, bool use_debuginfod)
+		       const char *root, struct ow_debuginfod *debuginfod)
 {
 	bool is_whole;
 
 	dwarf_setalt(l->main.dw, l->none.dw);
 	begin_work(l);
-	find_shared(l, from, root, use_debuginfod);
+	find_shared(l, from, root, debuginfod);
 	is_whole = index_units(l);
 	if (!is_whole)
 		refuse(l, "an index of its DWARF");
@@ -355,7 +355,7 @@ static bool read_index(struct ow_lines *l, const struct ow_object *from,
 }
 
 struct ow_lines *ow_lines_create(const struct ow_object *obj,
-				 bool use_debuginfod)
+				 struct ow_debuginfod *debuginfod)
 {
 	struct ow_lines *l = calloc(1, sizeof(*l));
 	const struct ow_object *from;
@@ -365,10 +365,9 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 	l->path = obj->path;
 	l->in_root = obj->root;
 	l->effort = (struct ow_effort)OW_EFFORT(OBJECT_STEPS, OBJECT_A_SECOND);
-	from = find_dwarf(l, obj, use_debuginfod);
+	from = find_dwarf(l, obj, debuginfod);
 	if (from && dwarf_init(&l->main, from, &l->own) &&
-	    none_init(&l->none) &&
-	    read_index(l, from, obj->root, use_debuginfod))
+	    none_init(&l->none) && read_index(l, from, obj->root, debuginfod))
 		return l;
 	ow_lines_destroy(l);
 	return NULL;

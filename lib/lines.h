@@ -9,6 +9,7 @@
 
 #define OW_LINES_MOST 64 /* calls, inlined into each other */
 
+struct ow_debuginfod;
 struct ow_lines;
 struct ow_object;
 
@@ -27,7 +28,7 @@ struct ow_line {
  * none.
  */
 struct ow_lines *ow_lines_create(const struct ow_object *obj,
-				 bool use_debuginfod);
+				 struct ow_debuginfod *debuginfod);
 
 /*
  * Fill calls with what the source has at vaddr, the innermost first, and

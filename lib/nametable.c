@@ -115,7 +115,7 @@ static bool open_object(struct ow_nametable *t, int fd, const char *path,
 	t->obj = ow_object_open_fd(fd, path, err);
 	if (!t->obj)
 		return false;
-	t->symtab = ow_symtab_create(t->obj, false);
+	t->symtab = ow_symtab_create(t->obj, NULL);
 	if (!t->symtab)
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	return t->symtab;

@@ -7,6 +7,7 @@
 
 #include "budget.h"
 #include "capture.h"
+#include "debuginfod.h"
 #include "demangle.h"
 #include "error.h"
 #include "filemap.h"
@@ -40,6 +41,7 @@ struct tables {
 struct ow_symbolizer {
 	struct ow_capture *capture;
 	unsigned int flags;
+	struct ow_debuginfod *debuginfod; /* NULL: not to be asked */
 	struct ow_intern strings;
 	struct tables *tables;
 	size_t nr_tables;
@@ -58,15 +60,27 @@ struct ow_symbolizer *ow_symbolizer_create(struct ow_capture *c,
 
 	if (s)
 		s->tables = calloc(c->nr_modules + 1, sizeof(*s->tables));
-	if (!s || !s->tables) {
+	if (s && flags & OW_SYMBOLIZER_DEBUGINFOD)
+		s->debuginfod = ow_debuginfod_create();
+	if (!s || !s->tables ||
+	    (flags & OW_SYMBOLIZER_DEBUGINFOD && !s->debuginfod)) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
-		free(s);
+		ow_symbolizer_destroy(s);
 		return NULL;
 	}
 	s->capture = c;
 	s->flags = flags;
 	s->list.path = "list of names";
 	return s;
+}
+
+void ow_symbolizer_set_progress(struct ow_symbolizer *s,
+				void (*progress)(void *arg, uint64_t files,
+						 uint64_t bytes),
+				void *arg)
+{
+	if (s->debuginfod)
+		ow_debuginfod_set_progress(s->debuginfod, progress, arg);
 }
 
 static void destroy_tables(struct tables *t)
@@ -86,13 +100,13 @@ void ow_symbolizer_destroy(struct ow_symbolizer *s)
 	ow_intern_deinit(&s->strings);
 	free(s->tables);
 	ow_namecache_deinit(&s->cache);
+	ow_debuginfod_destroy(s->debuginfod);
 	free(s);
 }
 
 /* There are no more objects than modules, so there is room. */
 static struct tables *tables_of(struct ow_symbolizer *s, struct ow_object *obj)
 {
-	bool use_debuginfod = s->flags & OW_SYMBOLIZER_DEBUGINFOD;
 	struct tables *t;
 
 	for (size_t i = 0; i < s->nr_tables; i++)
@@ -100,9 +114,9 @@ static struct tables *tables_of(struct ow_symbolizer *s, struct ow_object *obj)
 			return &s->tables[i];
 	t = &s->tables[s->nr_tables++];
 	*t = (struct tables){ .object = obj, .source = { .path = obj->path } };
-	t->symtab = ow_symtab_create(obj, use_debuginfod);
+	t->symtab = ow_symtab_create(obj, s->debuginfod);
 	if (s->flags & (OW_SYMBOLIZER_INLINES | OW_SYMBOLIZER_LINES))
-		t->lines = ow_lines_create(obj, use_debuginfod);
+		t->lines = ow_lines_create(obj, s->debuginfod);
 	return t;
 }
 

@@ -62,12 +62,12 @@ static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
  * one in .gnu_debugdata is reduced, so it is the last to ask.
  */
 static void add_tables(struct ow_symtab *tab, const struct ow_object *obj,
-		       bool use_debuginfod)
+		       struct ow_debuginfod *debuginfod)
 {
 	add_table(tab, obj, OW_SHT_DYNSYM);
 	if (add_table(tab, obj, OW_SHT_SYMTAB))
 		return;
-	tab->debug = ow_debugfile_open(obj, obj->root, use_debuginfod);
+	tab->debug = ow_debugfile_open(obj, obj->root, debuginfod);
 	if (add_table(tab, tab->debug, OW_SHT_SYMTAB))
 		return;
 	tab->mini = ow_minidebug_open(obj);
@@ -75,14 +75,14 @@ static void add_tables(struct ow_symtab *tab, const struct ow_object *obj,
 }
 
 struct ow_symtab *ow_symtab_create(const struct ow_object *obj,
-				   bool use_debuginfod)
+				   struct ow_debuginfod *debuginfod)
 {
 	struct ow_symtab *tab = calloc(1, sizeof(*tab));
 
 	if (!tab)
 		return NULL;
 	tab->path = obj->path;
-	add_tables(tab, obj, use_debuginfod);
+	add_tables(tab, obj, debuginfod);
 	return tab;
 }
 

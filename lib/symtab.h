@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ow_debuginfod;
 struct ow_object;
 struct ow_symtab;
 
@@ -18,12 +19,12 @@ struct ow_symbol {
 
 /*
  * Open what names the functions of an object: .symtab and .dynsym, those of its
- * separate debug file (found by build-id or .gnu_debuglink; through debuginfod
- * only if asked to) and of .gnu_debugdata.  An object without any gives an
+ * separate debug file (found by build-id or .gnu_debuglink, or asked of debuginfod,
+ * if that is not NULL) and of .gnu_debugdata.  An object without any gives an
  * empty table; NULL only when out of memory.
  */
 struct ow_symtab *ow_symtab_create(const struct ow_object *obj,
-				   bool use_debuginfod);
+				   struct ow_debuginfod *debuginfod);
 
 /*
  * ow_symtab_find() of these is to come: look them up together, in one pass over

@@ -167,6 +167,18 @@ static void print_stats(const struct ow_capture *c)
 		(unsigned long long)(st.bytes_copied + 1023) / 1024);
 }
 
+/* On a terminal, while debug files are asked for; 0 files: that is over. */
+static void print_asked(void *arg, uint64_t files, uint64_t bytes)
+{
+	(void)arg;
+	if (files)
+		fprintf(stderr, "\rdebuginfod: file %llu, %llu MiB\33[K",
+			(unsigned long long)files,
+			(unsigned long long)bytes >> 20);
+	else
+		fputs("\r\33[K", stderr);
+}
+
 static int print_stacks(const struct stack_request *r, struct ow_capture *c)
 {
 	struct ow_symbolizer *symbolizer = NULL;
@@ -177,6 +189,8 @@ static int print_stacks(const struct stack_request *r, struct ow_capture *c)
 	if (!r->quiet)
 		symbolizer = ow_symbolizer_create(
 			c, r->naming | r->writer->naming, &err);
+	if (symbolizer && isatty(STDERR_FILENO))
+		ow_symbolizer_set_progress(symbolizer, print_asked, NULL);
 	s.views = calloc(r->max_frames, sizeof(*s.views));
 	if (!s.views || (!r->quiet && !symbolizer) || !walk_threads(r, c, &s))
 		complain("%s", err.code ? err.msg : "out of memory");

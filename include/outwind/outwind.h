@@ -318,10 +318,12 @@ size_t ow_capture_walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 struct ow_symbolizer;
 
 enum ow_symbolizer_flags {
-	OW_SYMBOLIZER_RAW = 1,        /* names as the object has them */
-	OW_SYMBOLIZER_INLINES = 2,    /* inlined functions too */
-	OW_SYMBOLIZER_LINES = 4,      /* source file and line */
-	OW_SYMBOLIZER_DEBUGINFOD = 8, /* ask debuginfod for what is missing */
+	OW_SYMBOLIZER_RAW = 1,     /* names as the object has them */
+	OW_SYMBOLIZER_INLINES = 2, /* inlined functions too */
+	OW_SYMBOLIZER_LINES = 4,   /* source file and line */
+	/* Ask debuginfod's servers for what is missing, by a process that ends with
+	   the symbolizer; that is a child which SIGCHLD and wait(2) tell of. */
+	OW_SYMBOLIZER_DEBUGINFOD = 8,
 };
 
 /*
@@ -347,6 +349,16 @@ struct ow_symbolizer *ow_symbolizer_create(struct ow_capture *c,
 					   unsigned int flags,
 					   struct ow_error *err);
 void ow_symbolizer_destroy(struct ow_symbolizer *s);
+
+/*
+ * Call progress now and then while debuginfod's servers are asked, once that takes a
+ * second in all: with how many files were asked for, and the bytes that came; with
+ * 0 files when a wait, of which it was called, is over.
+ */
+void ow_symbolizer_set_progress(struct ow_symbolizer *s,
+				void (*progress)(void *arg, uint64_t files,
+						 uint64_t bytes),
+				void *arg);
 
 /*
  * Name a frame: fill names, innermost inlined function first, and return how

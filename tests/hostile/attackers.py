@@ -106,7 +106,9 @@ NO_ATTACKERS = {
     'fewwaits': 'is well-behaved: its waits are what the others must not take',
     'libcutmap.so': 'is preloaded into a tool that is tested',
     'libnomemory.so': 'is preloaded into a tool that is tested',
+    'libpass.so': 'is harmless without a slow server of debug files',
     'measure': 'runs a tool and tells what the tool took',
+    'stackedlibs': 'is harmless without a slow server of debug files',
     'usercut': 'uses the library that is tested',
 }
 

@@ -64,7 +64,7 @@ static const char templates[] =
 static size_t write_ours(const char *path, FILE *addrs, FILE *out)
 {
 	struct ow_object *obj = ow_object_open(path, NULL);
-	struct ow_lines *l = obj ? ow_lines_create(obj, false) : NULL;
+	struct ow_lines *l = obj ? ow_lines_create(obj, NULL) : NULL;
 	struct ow_line calls[OW_LINES_MOST];
 	unsigned long long at;
 	size_t deepest = 0;
@@ -195,14 +195,14 @@ static void test_nothing(void)
 
 	CHECK(scratch_run("g++ -O2 -s p.cc -o bare"));
 	obj = ow_object_open("bare", NULL);
-	CHECK(obj && !ow_lines_create(obj, false));
+	CHECK(obj && !ow_lines_create(obj, NULL));
 	ow_object_close(obj);
 }
 
 static void test_outside(void)
 {
 	struct ow_object *obj = ow_object_open("p", NULL);
-	struct ow_lines *l = obj ? ow_lines_create(obj, false) : NULL;
+	struct ow_lines *l = obj ? ow_lines_create(obj, NULL) : NULL;
 	struct ow_line call;
 
 	CHECK(l && ow_lines_find(l, 0, &call, 1) == 0);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "debuginfod.h"
 #include "error.h"
 #include "object.h"
 #include "scratch.h"
@@ -147,7 +148,7 @@ static size_t list_places(const struct oracle *o, size_t step, uint64_t *ret)
 static void check_file(const char *path, const char *debug)
 {
 	struct ow_object *obj = ow_object_open(path, NULL);
-	struct ow_symtab *tab = obj ? ow_symtab_create(obj, false) : NULL;
+	struct ow_symtab *tab = obj ? ow_symtab_create(obj, NULL) : NULL;
 	struct oracle o = { 0 };
 	size_t wrong = 0, step, nr;
 	uint64_t *places;
@@ -173,7 +174,7 @@ static void check_file(const char *path, const char *debug)
 		for (size_t i = 0; i < nr && wrong < 10; i++)
 			wrong += count_wrong(&o, tab, places[i]);
 		ow_symtab_destroy(tab);
-		tab = ow_symtab_create(obj, false);
+		tab = ow_symtab_create(obj, NULL);
 	}
 	free(places);
 	CHECK(wrong == 0);
@@ -297,7 +298,7 @@ static void test_choice(void)
 			  "ld -Ttext=0x1000 --section-start=.data=0x8000 "
 			  "-e 0 choice.o -o choice"));
 	obj = ow_object_open("choice", NULL);
-	tab = obj ? ow_symtab_create(obj, false) : NULL;
+	tab = obj ? ow_symtab_create(obj, NULL) : NULL;
 	CHECK(tab);
 	if (!tab)
 		return;
@@ -315,7 +316,7 @@ static void test_choice(void)
 static void all_names(const char *path, uint64_t from, uint64_t to, FILE *out)
 {
 	struct ow_object *obj = ow_object_open(path, NULL);
-	struct ow_symtab *tab = obj ? ow_symtab_create(obj, false) : NULL;
+	struct ow_symtab *tab = obj ? ow_symtab_create(obj, NULL) : NULL;
 	struct ow_symbol sym;
 
 	CHECK(tab);
@@ -382,7 +383,7 @@ static int names_by(const char *file)
 			  "cp %s root/usr/lib/debug/.build-id/0b/adcafe.debug",
 			  file));
 	obj->root = strdup("root");
-	tab = ow_symtab_create(obj, false);
+	tab = ow_symtab_create(obj, NULL);
 	for (uint64_t at = 0x1000; at < 0x2000; at++)
 		nr += ow_symtab_find(tab, at, &sym) &&
 		      strcmp(sym.name, "secret") == 0;
@@ -420,6 +421,7 @@ static void test_debuginfod(void)
 	struct ow_object *obj;
 	struct ow_symbol sym;
 	unsigned long long at;
+	struct ow_debuginfod *d = ow_debuginfod_create();
 
 	if (access("/usr/lib/x86_64-linux-gnu/libdebuginfod.so.1", F_OK)) {
 		printf("# no libdebuginfod here\n");
@@ -446,12 +448,13 @@ static void test_debuginfod(void)
 	setenv("DEBUGINFOD_URLS", url, 1);
 	setenv("DEBUGINFOD_CACHE_PATH", "cache", 1);
 	for (int ask = 0; ask < 2; ask++) {
-		struct ow_symtab *tab = ow_symtab_create(obj, ask);
+		struct ow_symtab *tab = ow_symtab_create(obj, ask ? d : NULL);
 
 		CHECK(tab && ow_symtab_find(tab, at, &sym) == (ask == 1));
 		CHECK((access("cache", F_OK) == 0) == (ask == 1));
 		ow_symtab_destroy(tab);
 	}
+	ow_debuginfod_destroy(d);
 	unsetenv("DEBUGINFOD_URLS");
 	ow_object_close(obj);
 }
@@ -475,7 +478,7 @@ static void test_without_section_headers(void)
 				  "2>/dev/null",
 				  i ? "sysv" : "gnu"));
 		obj = ow_object_open("l.so", NULL);
-		tab = obj ? ow_symtab_create(obj, false) : NULL;
+		tab = obj ? ow_symtab_create(obj, NULL) : NULL;
 		CHECK(tab);
 		for (uint64_t at = 0; tab && at < 0x3000; at++)
 			found += ow_symtab_find(tab, at, &sym) &&
@@ -509,7 +512,7 @@ static void test_hostile_bytes(void)
 		}
 		bad = ow_object_from_image(copy, obj->size, "bad", NULL);
 		if (bad) {
-			struct ow_symtab *tab = ow_symtab_create(bad, false);
+			struct ow_symtab *tab = ow_symtab_create(bad, NULL);
 			struct ow_symbol sym;
 
 			for (uint64_t at = 0xff0; tab && at < 0x10b0; at++)
