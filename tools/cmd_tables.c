@@ -85,40 +85,55 @@ static void make(struct tally *t, const char *path)
 		succeed(t, path, &s);
 }
 
-/* Some of what a process has mapped can have no table. */
-static bool needs_none(const struct ow_error *err)
+/* Code that a process has mapped needn't be of an ELF file. */
+static bool is_no_object(struct ow_capture *c, size_t i)
 {
-	return err->code == OW_CODE_ABSENT ||
-	       err->code == OW_CODE_UNSUPPORTED || err->code == OW_CODE_FORMAT;
+	struct ow_module_info m;
+	struct ow_error why;
+
+	return ow_capture_lacks(c, i, &m, &why) &&
+	       (why.code == OW_CODE_FORMAT || why.code == OW_CODE_UNSUPPORTED);
 }
 
 /* Every file that a process has mapped with code in it. */
-static void make_all(struct tally *t, pid_t pid)
+static void make_each(struct tally *t, struct ow_capture *c)
 {
 	struct ow_module_info m, before = { .path = "", .build_id = "" };
 	struct ow_table_stats s;
-	struct ow_capture *c;
 	struct ow_error err;
 	size_t i;
+
+	for (i = 0; i < ow_capture_nr_modules(c); i++) {
+		if (ow_capture_module(c, i, &m, NULL) || m.path[0] != '/' ||
+		    (strcmp(m.path, before.path) == 0 &&
+		     strcmp(m.build_id, before.build_id) == 0) ||
+		    is_no_object(c, i))
+			continue;
+		before = m;
+		if (!ow_capture_make_table(c, i, &s, &err))
+			succeed(t, m.path, &s);
+		else
+			fail(t, &err);
+	}
+}
+
+static void make_all(struct tally *t, pid_t pid)
+{
+	unsigned long before = t->well + t->failed;
+	struct ow_capture *c;
+	struct ow_error err;
 
 	c = ow_capture_process(pid, NULL, &err);
 	if (!c) {
 		fail(t, &err);
 		return;
 	}
-	for (i = 0; i < ow_capture_nr_modules(c); i++) {
-		if (ow_capture_module(c, i, &m, NULL) || m.path[0] != '/' ||
-		    m.build_id[0] == '\0' ||
-		    (strcmp(m.path, before.path) == 0 &&
-		     strcmp(m.build_id, before.build_id) == 0))
-			continue;
-		before = m;
-		if (!ow_capture_make_table(c, i, &s, &err))
-			succeed(t, m.path, &s);
-		else if (!needs_none(&err))
-			fail(t, &err);
-	}
+	make_each(t, c);
 	ow_capture_destroy(c);
+	if (t->well + t->failed > before)
+		return;
+	t->failed++;
+	complain("process %d has no ELF file mapped that has code", pid);
 }
 
 /* Root's $HOME may be that of the user who has become root. */

@@ -182,22 +182,60 @@ exec merged/prog wait
 """
 
 
-@case('identity: no table of what a user may serve the times of')
-def untrusted_times(context):
+# A program that is all that its process has mapped, of a file system without a place.
+DETACHED = """
+set -e
+cd "$1"
+mkdir mount
+mount -t tmpfs none mount
+cp "$2" mount/prog
+cd mount
+umount -l "$1/mount"
+echo ready
+exec ./prog
+"""
+ALONE = 'void _start(void) { for (;;) __asm__("pause"); }'
+NOT_KEPT = ('outwind: %s: no table is kept for it: its file system could tell '
+            'false times\n')
+
+
+def start_inside(context, script, program):
+    """A program that a script starts as root of a user namespace."""
     need('unshare')
-    command = ['unshare', '--user', '--map-root-user', '--mount', 'sh', '-c']
+    command = [shutil.which('unshare'), '--user', '--map-root-user',
+               '--mount', 'sh', '-c']
     if subprocess.run([*command, 'mount -t tmpfs none /mnt'], check=False,
                       capture_output=True).returncode:
         raise Skip('no user namespaces here')
-    target = context.start([shutil.which('unshare'), *command[1:], OVERLAY,
-                            'sh', context.tmp,
-                            context.program('samebuild_victim')])
+    return context.start([*command, script, 'sh', context.tmp, program])
+
+
+@case('identity: tables of a process whose only file gets none')
+def untrusted_alone(context):
+    need('cc')
+    program = os.path.join(context.tmp, 'alone')
+    subprocess.run(['cc', '-x', 'c', '-', '-nostdlib', '-static', '-Wl,'
+                    '--build-id', '-o', program], input=ALONE.encode(),
+                   check=True)
+    target = start_inside(context, DETACHED, program)
+    done = context.run('tables', target.pid, status=2)
+    check(done.stderr.decode() == NOT_KEPT % '/prog' and not done.stdout,
+          'message', done)
+
+
+@case('identity: no table of what a user may serve the times of')
+def untrusted_times(context):
+    target = start_inside(context, OVERLAY,
+                          context.program('samebuild_victim'))
     inside = '/proc/%d/root%s/' % (target.pid, context.tmp)
     prog = inside + 'merged/prog'
     done = context.run('tables', prog, status=2)
-    check(done.stderr.decode() ==
-          'outwind: %s: no table is kept for it: its file system could tell '
-          'false times\n' % prog, 'message', done.stderr)
+    check(done.stderr.decode() == NOT_KEPT % prog, 'message', done.stderr)
+    # Of the process' files, those of the system get theirs.
+    done = context.run('tables', target.pid, status=1)
+    check(done.stderr.decode().endswith('false times\n') and
+          done.stderr.count(b'\n') == 1 and b'libc' in done.stdout,
+          'messages', done)
     own, _ = program_frames(context, target.pid)
     check(own == CHAIN, 'names', own)
     # Where that lies, only the kernel sets them.

@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 
-from harness import PATIENCE, Skip, case, check, need, need_root
+from harness import PATIENCE, Skip, case, check, need, need_root, wait_until
 
 STAMP = 656  # bytes after a table, of the files that it is of
 USAGE = (
@@ -200,6 +200,26 @@ def _(context):
                  for name in files]
         check(sizes == [int(large[2]) + STAMP], 'files', (files, sizes))
         check(done.stderr == b'', 'messages', done.stderr)
+
+
+@case('tables: of processes whose files can have none')
+def _(context):
+    source = os.path.join(context.tmp, 'alone.c')
+    program = os.path.join(context.tmp, 'alone')
+    with open(source, 'w', encoding='utf-8') as f:
+        f.write('void _start(void) { for (;;); }')
+    for options, reason in (
+            (['-Wl,--build-id=none'], 'no build-id to keep a table by'),
+            (['-Wl,--build-id', '-fno-asynchronous-unwind-tables'],
+             'no .eh_frame')):
+        subprocess.run(['cc', '-nostdlib', '-static', *options, source, '-o',
+                        program + options[-1]], check=True)
+        target = context.start([program + options[-1]], ready=None)
+        wait_until(lambda pid=target.pid: os.readlink('/proc/%d/exe' % pid)
+                   .startswith(program), 'the program runs')
+        done = context.run('tables', target.pid, status=2)
+        check(done.stderr.decode() == 'outwind: %s: %s\n' %
+              (program + options[-1], reason), 'message', done.stderr)
 
 
 @case('threads that are not there')
