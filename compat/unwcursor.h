@@ -21,7 +21,7 @@ struct ow_unw {
 	uint64_t sigcontext;     /* the registers are of this ucontext; or 0 */
 	bool is_return;          /* ip is a return address */
 	bool behind_signal;      /* what unw_is_signal_frame() says on x86-64 */
-	bool by_fp;              /* found by a frame pointer */
+	bool guessed;            /* a frame pointer told sp, maybe wrongly */
 	uint16_t nr_signals;     /* signals' frames that were left */
 	struct ow_extent window; /* local: readable part of the stack */
 	struct ow_extent object; /* local: object last asked for, */

@@ -39,14 +39,14 @@ int ow_unw_error(int err)
 	}
 }
 
-/* What was interrupted may be a jump to code that is gone. */
-static void recheck_code(const struct ow_unw *u)
+/* Ask anew what can be read of an address that no rule led to. */
+static void recheck(const struct ow_unw *u, uint64_t start, uint64_t end)
 {
-	if (!u->as->is_local || u->is_return)
+	if (!u->as->is_local)
 		return;
-	ow_local_recheck(u->ip);
-	if ((u->ip ^ (u->ip + CODE_SIZE - 1)) >= OW_LOCAL_PAGE)
-		ow_local_recheck(u->ip + CODE_SIZE - 1);
+	ow_local_recheck(start);
+	if ((start ^ (end - 1)) >= OW_LOCAL_PAGE)
+		ow_local_recheck(end - 1);
 }
 
 /* Bytes at ip, as many as there are. */
@@ -55,7 +55,9 @@ static size_t read_code(struct ow_unw *u, uint8_t *code)
 	uint64_t word, first = u->ip & ~(uint64_t)7;
 	size_t skip = u->ip - first, got = 0, i;
 
-	recheck_code(u);
+	/* What was interrupted may be a jump to code that is gone. */
+	if (!u->is_return)
+		recheck(u, u->ip, u->ip + CODE_SIZE);
 	for (i = 0; got < CODE_SIZE; i += 8) {
 		if (ow_unw_load(u, first + i, &word))
 			break;
@@ -72,6 +74,44 @@ bool ow_unw_at_trampoline(struct ow_unw *u, struct ow_row *row)
 	size_t size = read_code(u, code);
 
 	return ow_arch_signal_row(ow_machine.arch, code, size, row);
+}
+
+/*
+ * Return true if a call ends at addr.  Of other processes code may not be had: that
+ * doesn't speak against a call.
+ */
+static bool follows_call(const struct ow_unw *u, uint64_t addr)
+{
+	const struct ow_arch *arch = ow_machine.arch;
+	uint64_t at = (addr - 1) & ~(uint64_t)7, first;
+	uint8_t code[16];
+	size_t size;
+
+	recheck(u, addr - arch->call_size, addr);
+	if (ow_unw_load(u, at, &first))
+		return !u->as->is_local;
+	memcpy(code + 8, (const uint8_t *)&first, 8);
+	size = addr - at;
+	if (size < arch->call_size && !ow_unw_load(u, at - 8, &first)) {
+		memcpy(code, (const uint8_t *)&first, 8);
+		size += 8;
+	}
+	return arch->ends_with_call(code + 8 + (addr - at), size);
+}
+
+bool ow_unw_may_call(const struct ow_unw *u, uint64_t ip, bool by_fp)
+{
+	struct ow_unw caller = *u;
+	struct ow_row row;
+	uint64_t fp;
+
+	if (by_fp && !ow_unw_fetch(u, OW_M_FP, &fp) && fp == 0)
+		return true;
+	if (follows_call(u, ip))
+		return true;
+	caller.ip = ip;
+	caller.is_return = false;
+	return ow_unw_at_trampoline(&caller, &row);
 }
 
 bool ow_unw_at_plt(struct ow_unw *u)

@@ -53,4 +53,10 @@ int ow_unw_error(int err);
 bool ow_unw_at_trampoline(struct ow_unw *u, struct ow_row *row);
 bool ow_unw_at_plt(struct ow_unw *u);
 
+/*
+ * Return true if ip, to which a guess led, can be that of a caller, whose registers u
+ * has: what ow_fallback_may_call() says (fallback.h).  by_fp: a frame record led there.
+ */
+bool ow_unw_may_call(const struct ow_unw *u, uint64_t ip, bool by_fp);
+
 #endif /* OW_UNWROW_H */

@@ -63,6 +63,7 @@ static int leave_signal(struct ow_unw *u, const struct ow_sigframe *sf)
 	for (i = 0; i < sf->nr; i++)
 		ow_unw_set_memory(u, sf->rules[i].slot, at + sf->rules[i].off);
 	u->sigcontext = at + OW_M_UC;
+	u->guessed = false;
 	return arrive(u, ip, sp, true);
 }
 
@@ -90,6 +91,8 @@ static int step_saved(struct ow_unw *u, const struct ow_saved_row *s)
 		return leave_signal(u, ow_machine.arch->sigframes);
 	if (s->cfa_reg != OW_M_SP)
 		err = ow_unw_fetch(u, s->cfa_reg, &base);
+	else if (u->guessed)
+		return 2;
 	cfa = base + (int64_t)s->cfa_off;
 	if (err || cfa < u->sp ||
 	    (u->as->is_local && s->depth &&
@@ -106,6 +109,7 @@ static int step_saved(struct ow_unw *u, const struct ow_saved_row *s)
 	for (i = 0; i < s->nr; i++)
 		ow_unw_set_memory(u, s->saves[i].slot,
 				  cfa - 8u * s->saves[i].words);
+	u->guessed = false;
 	return arrive(u, ip, cfa, false);
 }
 
@@ -143,6 +147,29 @@ static void fetch_regs(const struct ow_unw *u, struct ow_scratch *s,
 	if (!ow_regs_known(&s->regs, OW_M_RA))
 		ow_regs_set(&s->regs, OW_M_RA, 0);
 	ow_regs_set(&s->regs, OW_M_PC, u->ip);
+}
+
+/* Return true if the row finds the caller by an sp that is a guess, or by fp. */
+static bool is_guess(const struct ow_unw *u, const struct ow_row *row)
+{
+	if (row->how == OW_HOW_FP || row->how == OW_HOW_CALL)
+		return true;
+	return u->guessed &&
+	       (row->cfa.kind == OW_RULE_IS_EXPR || row->cfa.reg == OW_M_SP);
+}
+
+/*
+ * What the row led to is u's caller, at ip: return false if it is a guess, and can't be
+ * one.  As with the engine's walks, what rows find by an sp that is a guess is one, too.
+ */
+static bool believe(struct ow_unw *u, const struct ow_row *row, uint64_t ip)
+{
+	bool guess = is_guess(u, row);
+
+	u->guessed = guess && !(row->flags & OW_ROW_SIGNAL) &&
+		     row->how != OW_HOW_CALL;
+	return !guess || row->flags & OW_ROW_SIGNAL || ip == 0 ||
+	       ow_unw_may_call(u, ip, row->how == OW_HOW_FP);
 }
 
 /*
@@ -195,7 +222,8 @@ static int step_row(struct ow_unw *u, struct ow_scratch *s,
 	if (row->how == OW_HOW_FP)
 		ow_unw_lose(&next, ~(BIT(OW_M_FP) | BIT(OW_M_SP) |
 				     BIT(OW_M_PC) | BIT(OW_M_RA)));
-	next.by_fp = row->how == OW_HOW_FP;
+	if (!believe(&next, row, ow_machine_code(ip)))
+		return -UNW_ENOINFO;
 	if (row->flags & OW_ROW_SIGNAL)
 		next.sigcontext = u->sp + OW_M_UC;
 	*u = next;

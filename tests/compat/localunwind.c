@@ -449,11 +449,17 @@ static char *new_page(void)
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
+/* Where this returns to, which CFI tells of by sp. */
+static NOINLINE void *returned_to(void)
+{
+	return __builtin_return_address(0);
+}
+
 /* A call to where code was, which has been seen there: its caller is found. */
 static void gone_code(void)
 {
 	unw_word_t words[8] = { 0 }, ip = 0;
-	char *caller = (char *)&errors + 20, *code = new_page();
+	char *caller = returned_to(), *code = new_page();
 	unw_context_t uc;
 	unw_cursor_t c;
 
@@ -467,6 +473,66 @@ static void gone_code(void)
 	check("code that is gone", unw_step(&c) > 0);
 	unw_get_reg(&c, UNW_REG_IP, &ip);
 	check("its caller", ip == (unw_word_t)caller);
+}
+
+/* The end of a call, in code that has no CFI. */
+#ifdef __x86_64__
+static const unsigned char call[] = { 0xe8, 0, 0, 0, 0 };
+#define FP UNW_X86_64_RBP
+#else
+static const unsigned char call[] = { 0, 0, 0, 0x94 };
+#define FP UNW_AARCH64_X29
+#endif
+
+/* Step up from code at pc by a frame record that has these two words, at sp. */
+static int step_by_record(unw_cursor_t *c, void *pc, unw_word_t *record,
+			  void *fp, void *ra)
+{
+	static unw_context_t uc;
+
+	record[0] = (unw_word_t)fp;
+	record[1] = (unw_word_t)ra;
+	unw_getcontext(&uc);
+	put_in(&uc, pc, record - 2, NULL);
+	unw_init_local2(c, &uc, UNW_INIT_SIGNAL_FRAME);
+	unw_set_reg(c, FP, (unw_word_t)record);
+	return unw_step(c);
+}
+
+/* What a frame pointer leads to is a caller only if a call ends there. */
+static void guesses(void)
+{
+	unw_word_t words[512], ip = 0;
+	char *code = new_page(), *known = returned_to(), *page = new_page();
+	unw_cursor_t c;
+	int i;
+
+	memcpy(code + 512, call, sizeof(call));
+	memcpy(code, call, sizeof(call));
+	for (i = 0; i < 512; i++)
+		words[i] = (unw_word_t)code + 1024;
+	check("a caller by frame pointer",
+	      step_by_record(&c, code + 64, words + 2, words + 8,
+			     code + 512 + sizeof(call)) > 0 &&
+		      unw_get_reg(&c, UNW_REG_IP, &ip) == 0 &&
+		      ip == (unw_word_t)code + 512 + sizeof(call));
+	check("a caller at the begin of what is mapped",
+	      step_by_record(&c, code + 64, words + 2, words + 8,
+			     code + sizeof(call)) > 0);
+	check("no call before it",
+	      step_by_record(&c, code + 64, words + 2, words + 8,
+			     code + 1024) == -UNW_ENOINFO);
+	check("the first frame of a thread",
+	      step_by_record(&c, code + 64, words + 2, NULL, code + 1024) > 0);
+	check("a caller that CFI knows",
+	      step_by_record(&c, code + 64, words + 2, words + 8, known) > 0);
+	check("its caller, by an sp that is a guess",
+	      unw_step(&c) == -UNW_ENOINFO);
+	munmap(page, 4096);
+	check("no code there",
+	      step_by_record(&c, code + 64, words + 2, words + 8, page + 64) ==
+		      -UNW_ENOINFO);
+	munmap(code, 4096);
 }
 
 /* A stack that is gone is not read. */
@@ -545,6 +611,7 @@ int main(void)
 	errors();
 	damaged();
 	gone_code();
+	guesses();
 	gone_stack();
 #ifdef __x86_64__
 	null_caller();
