@@ -3,16 +3,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdlib.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands.h"
-#include "ownfile.h"
-
-#define MOST_TRIES 100 /* of names that may be taken */
 
 /* Is it what is open already, as standard output or error ("/dev/stdout")? */
 static bool is_open(const struct stat *st)
@@ -27,52 +24,46 @@ static bool is_open(const struct stat *st)
 	return false;
 }
 
-/* What is to be replaced: the file that links lead to; NULL: none can be. */
-static char *find_target(const char *path, struct stat *st)
+/* Return true if it can be replaced, or made: nothing there is written to. */
+static bool can_replace(const struct ownfile *target)
 {
-	*st = (struct stat){ 0 };
-	if (stat(path, st) == 0)
-		return S_ISREG(st->st_mode) && !is_open(st) ?
-			       realpath(path, NULL) :
-			       NULL;
-	/* A link to what isn't there has it made. */
-	return lstat(path, st) ? strdup(path) : NULL;
+	return !target->is.st_mode ||
+	       (S_ISREG(target->is.st_mode) && !is_open(&target->is));
 }
 
 /* A file without a name, in the folder of the target; or -1. */
-static int open_nameless(const char *target)
+static int open_nameless(const struct outfile *o)
 {
-	const char *slash = strrchr(target, '/');
-	char dir[PATH_MAX];
-
 	/* By this it is to get its name. */
 	if (access("/proc/self/fd", X_OK))
 		return -1;
-	if (slash)
-		snprintf(dir, sizeof(dir), "%.*s",
-			 slash == target ? 1 : (int)(slash - target), target);
-	return open(slash ? dir : ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+	return openat(o->target.folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC,
+		      0666);
+}
+
+/* Make up a name that nobody can take before us. */
+static bool make_up_name(struct outfile *o)
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return false;
+	snprintf(o->temporary, sizeof(o->temporary), ".outwind-%016" PRIx64,
+		 number);
+	return true;
 }
 
 /* One that has a name, as not every file system has others. */
 static int open_named(struct outfile *o)
 {
-	mode_t mask = umask(0);
-	int fd;
+	int fd = -1;
 
-	umask(mask);
-	if (asprintf(&o->temporary, "%s.XXXXXX", o->target) < 0) {
-		o->temporary = NULL;
-		return -1;
-	}
-	fd = mkostemp(o->temporary, O_CLOEXEC);
-	if (fd >= 0) {
-		fchmod(fd, 0666 & ~mask);
-		return fd;
-	}
-	free(o->temporary);
-	o->temporary = NULL;
-	return -1;
+	if (make_up_name(o))
+		fd = openat(o->target.folder, o->temporary,
+			    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	if (fd < 0)
+		o->temporary[0] = '\0';
+	return fd;
 }
 
 /* As the one that it replaces. */
@@ -84,20 +75,21 @@ static void be_alike(int fd, const struct stat *old)
 	fchmod(fd, old->st_mode & 07777);
 }
 
-static bool open_aside(struct outfile *o, const struct stat *old)
+static bool open_aside(struct outfile *o)
 {
-	bool is_there = old->st_mode != 0;
+	bool is_there = o->target.is.st_mode != 0;
 	int fd = -1;
 
-	if (is_there && faccessat(AT_FDCWD, o->target, W_OK, AT_EACCESS))
+	if (is_there &&
+	    faccessat(o->target.folder, o->target.name, W_OK, AT_EACCESS))
 		return false;
-	fd = open_nameless(o->target);
+	fd = open_nameless(o);
 	if (fd < 0)
 		fd = open_named(o);
 	if (fd < 0)
 		return false;
 	if (is_there)
-		be_alike(fd, old);
+		be_alike(fd, &o->target.is);
 	o->f = fdopen(fd, "w");
 	if (o->f)
 		return true;
@@ -107,11 +99,10 @@ static bool open_aside(struct outfile *o, const struct stat *old)
 
 static void forget(struct outfile *o)
 {
-	if (o->temporary)
-		unlink(o->temporary);
-	free(o->temporary);
-	free(o->target);
-	o->temporary = o->target = NULL;
+	if (o->temporary[0])
+		unlinkat(o->target.folder, o->temporary, 0);
+	o->temporary[0] = '\0';
+	ownfile_deinit(&o->target);
 }
 
 bool outfile_is_stdout(const char *path)
@@ -119,78 +110,72 @@ bool outfile_is_stdout(const char *path)
 	return !path || strcmp(path, "-") == 0;
 }
 
+static bool complain_of_open(struct outfile *o)
+{
+	int why = errno;
+
+	forget(o);
+	complain("open %s: %s", o->path, strerror(why));
+	return false;
+}
+
 bool outfile_open(struct outfile *o, const char *path)
 {
-	struct stat old;
-	int why;
-
-	*o = (struct outfile){ .f = stdout };
+	*o = (struct outfile){ .f = stdout, .target.folder = -1 };
 	if (outfile_is_stdout(path))
 		return true;
-	if (ownfile_is_others(path)) {
+	o->f = NULL;
+	o->path = path;
+	if (ownfile_find(&o->target, path)) {
+		if (can_replace(&o->target))
+			return open_aside(o) || complain_of_open(o);
+	} else if (errno == EPERM) {
+		forget(o);
 		complain("%s: another user has put that there, where anybody "
 			 "may: nothing is written to it",
 			 path);
-		o->f = NULL;
 		return false;
+	} else if (errno != ELOOP) {
+		return complain_of_open(o);
 	}
-	o->path = path;
-	o->target = find_target(path, &old);
-	if (!o->target)
-		o->f = ownfile_create(path);
-	else if (!open_aside(o, &old))
-		o->f = NULL;
-	if (o->f)
-		return true;
-	why = errno;
-	forget(o);
-	complain("open %s: %s", path, strerror(why));
-	return false;
+	ownfile_deinit(&o->target);
+	o->f = ownfile_create(path);
+	return o->f || complain_of_open(o);
 }
 
 /* Give it a name, if it has none. */
 static bool name_it(struct outfile *o)
 {
 	char fd[32];
-	int i;
 
-	if (o->temporary)
+	if (o->temporary[0])
 		return true;
 	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", fileno(o->f));
-	for (i = 0; i < MOST_TRIES; i++) {
-		if (asprintf(&o->temporary, "%s.%d-%d", o->target, getpid(),
-			     i) < 0) {
-			o->temporary = NULL;
-			return false;
-		}
-		if (linkat(AT_FDCWD, fd, AT_FDCWD, o->temporary,
-			   AT_SYMLINK_FOLLOW) == 0)
-			return true;
-		free(o->temporary);
-		o->temporary = NULL;
-		if (errno != EEXIST)
-			return false;
-	}
+	if (make_up_name(o) && linkat(AT_FDCWD, fd, o->target.folder,
+				      o->temporary, AT_SYMLINK_FOLLOW) == 0)
+		return true;
+	o->temporary[0] = '\0';
 	return false;
 }
 
 /* Write all of it out and give it the target's name; errno tells why not. */
 static bool settle(struct outfile *o)
 {
-	bool good;
+	bool is_aside = o->target.name, good;
 	int why;
 
 	errno = 0;
-	good = fflush(o->f) == 0 && !ferror(o->f) && (!o->target || name_it(o));
+	good = fflush(o->f) == 0 && !ferror(o->f) && (!is_aside || name_it(o));
 	why = errno ? errno : EIO;
 	if (fclose(o->f) && good) {
 		why = errno;
 		good = false;
 	}
-	if (good && o->target && rename(o->temporary, o->target) == 0) {
-		free(o->temporary);
-		o->temporary = NULL;
-	} else if (good && o->target) {
+	if (good && is_aside &&
+	    renameat(o->target.folder, o->temporary, o->target.folder,
+		     o->target.name) == 0) {
+		o->temporary[0] = '\0';
+	} else if (good && is_aside) {
 		why = errno;
 		good = false;
 	}

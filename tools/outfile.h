@@ -9,11 +9,13 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "ownfile.h"
+
 struct outfile {
-	FILE *f;          /* to write to */
-	const char *path; /* borrowed; NULL: standard output */
-	char *target;     /* what f is to become; NULL: it is there already */
-	char *temporary;  /* what f is called until then; NULL: nothing */
+	FILE *f;               /* to write to */
+	const char *path;      /* borrowed; NULL: standard output */
+	struct ownfile target; /* that f is to become, if its folder is open */
+	char temporary[32]; /* what f is called there until then; "": nothing */
 };
 
 /* Is it NULL or "-"? */

@@ -4,23 +4,41 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
-/* The folder that path is in. */
-static bool stat_folder(const char *path, struct stat *ret)
+#define MOST_LINKS 40 /* as the kernel's */
+
+/* Open the folder that path is in. */
+static int open_folder(int base, const char *path)
 {
 	const char *slash = strrchr(path, '/');
+	int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
 	char dir[PATH_MAX];
 
 	if (!slash)
-		return stat(".", ret) == 0;
-	if ((size_t)(slash - path) >= sizeof(dir))
-		return false;
+		return openat(base, ".", flags);
+	if ((size_t)(slash - path) >= sizeof(dir)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
 	snprintf(dir, sizeof(dir), "%.*s",
 		 slash == path ? 1 : (int)(slash - path), path);
-	return stat(dir, ret) == 0;
+	return openat(base, dir, flags);
+}
+
+static bool stat_folder(const char *path, struct stat *ret)
+{
+	int fd = open_folder(AT_FDCWD, path);
+	bool is_good = fd >= 0 && fstat(fd, ret) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return is_good;
 }
 
 static bool is_open_to_all(const struct stat *dir)
@@ -34,12 +52,93 @@ static bool is_anothers(const struct stat *st, const struct stat *dir)
 	       st->st_uid != dir->st_uid;
 }
 
-bool ownfile_is_others(const char *path)
+static bool is_others(const struct stat *st, int folder)
 {
-	struct stat st, dir;
+	struct stat dir;
 
-	return stat_folder(path, &dir) && is_open_to_all(&dir) &&
-	       lstat(path, &st) == 0 && is_anothers(&st, &dir);
+	return fstat(folder, &dir) ||
+	       (is_open_to_all(&dir) && is_anothers(st, &dir));
+}
+
+/* Have f be the name, and the folder, that path has below f's folder. */
+static bool move_to(struct ownfile *f, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *name = strdup(slash ? slash + 1 : path);
+	int folder = name ? open_folder(f->folder, path) : -1;
+
+	if (folder < 0) {
+		free(name);
+		return false;
+	}
+	ownfile_deinit(f);
+	f->folder = folder;
+	f->name = name;
+	return true;
+}
+
+/* Where the link at fd leads to.  Links of /proc lead elsewhere than their text says. */
+static bool follow(struct ownfile *f, int fd)
+{
+	char link[PATH_MAX];
+	ssize_t n = readlinkat(fd, "", link, sizeof(link) - 1);
+	struct statfs fs;
+
+	if (n < 0 || fstatfs(fd, &fs))
+		return false;
+	link[n] = '\0';
+	errno = ELOOP;
+	return (uint32_t)fs.f_type != PROC_SUPER_MAGIC && move_to(f, link);
+}
+
+/* Look at what has the name.  Return true if it is a link that is to be followed. */
+static bool look(struct ownfile *f, bool *is_good)
+{
+	int fd = openat(f->folder, f->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	bool is_link = false;
+
+	f->is = (struct stat){ 0 };
+	if (fd < 0) {
+		*is_good = errno == ENOENT && *f->name;
+		errno = *f->name ? errno : EISDIR; /* after a slash */
+		return false;
+	}
+	*is_good = fstat(fd, &f->is) == 0;
+	if (*is_good && is_others(&f->is, f->folder)) {
+		errno = EPERM;
+		*is_good = false;
+	}
+	if (*is_good && S_ISLNK(f->is.st_mode))
+		*is_good = is_link = follow(f, fd);
+	close(fd);
+	return is_link;
+}
+
+bool ownfile_find(struct ownfile *f, const char *path)
+{
+	bool is_good = true;
+	int i;
+
+	*f = (struct ownfile){ .folder = AT_FDCWD };
+	errno = ENOENT;
+	if (!*path || !move_to(f, path))
+		return false;
+	for (i = 0; i < MOST_LINKS; i++)
+		if (!look(f, &is_good))
+			return is_good;
+	errno = ELOOP;
+	return false;
+}
+
+void ownfile_deinit(struct ownfile *f)
+{
+	int before = errno;
+
+	if (f->folder >= 0)
+		close(f->folder);
+	free(f->name);
+	*f = (struct ownfile){ .folder = -1 };
+	errno = before;
 }
 
 /* There by now may be what was not there when it was looked for. */

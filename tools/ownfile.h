@@ -5,13 +5,26 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
+
+/* What a path leads to, looked at once: a name in a folder, and what is there. */
+struct ownfile {
+	int folder;     /* O_PATH; -1: none */
+	char *name;     /* in the folder; NULL: none */
+	struct stat is; /* what is there; st_mode is 0: nothing */
+};
 
 /*
- * Return true if what is at path is another user's file or link, in a folder where
- * anybody may make some, such as /tmp: who it leads to, and who reads what is
- * written to it, is that user's choice.
+ * Find the file that path leads to: the last part of path is followed if it is a
+ * link.  Return false and errno otherwise: EPERM if another user's file or link is
+ * met in a folder where anybody may make some, such as /tmp, as who reads what is
+ * written to it, and where it leads to, is that user's choice; ELOOP if a link leads
+ * to what has no name (proc(5), /proc/PID/fd).  Either way the caller ends it by
+ * ownfile_deinit().
  */
-bool ownfile_is_others(const char *path);
+bool ownfile_find(struct ownfile *f, const char *path);
+
+void ownfile_deinit(struct ownfile *f);
 
 /*
  * As fopen(path, "w"), but for such files, and for links there: NULL, errno is

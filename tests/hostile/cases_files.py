@@ -6,6 +6,7 @@ import json
 import os
 import pwd
 import shutil
+import stat
 import subprocess
 import time
 
@@ -316,6 +317,60 @@ def planted_output(t):
         check(os.stat(path).st_uid == 0, 'it is ours', path)
         t.run(*command, status=0)  # over our own
         os.unlink(path)
+
+
+@case('output to where another user puts a link meanwhile')
+def link_put_meanwhile(t):
+    need_root()
+    folder = os.path.join(t.tmp, 'tmp')
+    victim = os.path.join(t.tmp, 'victim')
+    path = os.path.join(folder, 'out')
+    profile = os.path.join(t.tmp, 'p.owp')
+    os.mkdir(folder)
+    os.chmod(folder, 0o1777)
+    target = t.start(['busyname'])
+    t.run('record', '--engine=ptrace', '-p', target.pid, '-d', '0.1', '-o',
+          profile, status=0)
+    with open(victim, 'w', encoding='ascii') as f:
+        f.write('kept')
+    t.run('report', '-f', 'json', '-o', path, profile, status=0, env={
+        'LD_PRELOAD': t.program('libplant.so'), 'PLANT': path,
+        'PLANT_TARGET': victim})
+    with open(victim, encoding='ascii') as f:
+        check(f.read() == 'kept', 'written through it', listing(folder))
+    check(listing(folder) == ['out'], 'left behind', listing(folder))
+    st = os.lstat(path)
+    check(stat.S_ISREG(st.st_mode) and st.st_uid == 0, 'it is ours', st)
+
+
+@case('output through links, one after another')
+def linked_output(t):
+    folders = [os.path.join(t.tmp, name) for name in ('one', 'two')]
+    for folder in folders:
+        os.mkdir(folder)
+    first, second = (os.path.join(folder, 'out') for folder in folders)
+    os.symlink('../two/out', first)
+    target = t.start(['busyname'])
+    command = ['record', '--engine=ptrace', '-p', target.pid, '-d', '0.1', '-f',
+               'json', '-o']
+    for mode in (None, 0o640):  # where nothing is, and over what is there
+        if mode:
+            os.chmod(second, mode)
+        t.run(*command, first, status=0)
+        check(os.path.islink(first) and listing(folders[1]) == ['out'],
+              'the link stays', listing(folders[1]))
+        with open(second, encoding='utf-8') as f:
+            json.load(f)
+        check(not mode or stat.S_IMODE(os.stat(second).st_mode) == mode,
+              'its mode stays', os.stat(second))
+    os.unlink(second)
+    os.symlink('../one/out', second)
+    done = t.run(*command, first, status=2)
+    check(done.stderr.decode() == 'outwind: open %s: Too many levels of '
+          'symbolic links\n' % first, 'links without end', done)
+    done = t.run(*command, folders[0] + '/', status=2)
+    check(done.stderr.decode() == 'outwind: open %s/: Is a directory\n' %
+          folders[0], 'a folder', done)
 
 
 @case('report of a trace with pipes in place of files')
