@@ -47,8 +47,11 @@ static struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
 {
 	struct ow_image *image;
 
-	/* Before who was sampled could run code, it was told of. */
+	/* Before who was sampled could run code, it was told of, */
 	ow_bpfknown_follow(r);
+	/* unless it was moved there, or another process mapped it. */
+	if (c->untold > ow_images_looked(&r->images, pid))
+		ow_images_doubt(&r->images, pid);
 	/* What was to be mapped may have failed, or not have been heard of. */
 	if (ow_images_is_in_doubt(&r->images, pid, c->time) ||
 	    is_unheard(r, pid, c)) {

@@ -15,13 +15,14 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), \
 			     apply_to = record)
 
-struct mm_struct {
-	unsigned long start_code;
-};
-
 typedef struct {
 	int counter;
 } atomic_t;
+
+struct mm_struct {
+	unsigned long start_code;
+	atomic_t mm_users; /* threads that have it, and who looks at it */
+};
 
 struct ns_common {
 	unsigned int inum;
@@ -92,6 +93,7 @@ struct file;
 struct vm_area_struct {
 	unsigned long vm_start, vm_end, vm_flags;
 	struct file *vm_file;
+	struct mm_struct *vm_mm;
 };
 
 #pragma clang attribute pop

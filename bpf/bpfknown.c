@@ -99,8 +99,8 @@ static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 	prepare(e, image, lazily);
 	if (!ow_images_place(&r->images, image))
 		return false;
-	p = (struct ow_bpf_process){ image->id, image->first, image->nr, 0,
-				     user->as_of };
+	p = (struct ow_bpf_process){ image->id, image->first, image->nr,
+				     0,         user->as_of,  user->looked };
 	if (!put(r, user, &p))
 		return false;
 	count_change(e);

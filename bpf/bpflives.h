@@ -11,9 +11,11 @@
 /* Linux, x86-64: system calls, and what their arguments are made of. */
 #define NR_MMAP            9
 #define NR_MPROTECT        10
+#define NR_MREMAP          25
 #define NR_PKEY_MPROTECT   329
 #define NR32_MMAP          90 /* of 32-bit programs */
 #define NR32_MPROTECT      125
+#define NR32_MREMAP        163
 #define NR32_MMAP2         192
 #define NR32_PKEY_MPROTECT 380
 #define PROT_EXEC          4
@@ -29,6 +31,8 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *to = (void *)ctx->args[1];
 	__u32 parent = pid_of(from), child = pid_of(to), one = 1;
 	struct ow_bpf_process *p, copy;
+	struct change *c;
+	__u64 untold;
 
 	if (parent == child || !is_target(parent))
 		return 0;
@@ -37,7 +41,11 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	if (!everyone)
 		bpf_map_update_elem(&targets, &child, &one, BPF_ANY);
 	p = bpf_map_lookup_elem(&processes, &parent);
-	if (p && !is_stale(p, parent)) {
+	c = bpf_map_lookup_elem(&changes, &parent);
+	untold = untold_of(c, parent, BPF_CORE_READ(from, mm));
+	if (untold && (!p || untold > p->looked)) {
+		note_untold(child, untold);
+	} else if (p && !is_newer(c, p)) {
 		copy = *p;
 		bpf_map_update_elem(&processes, &child, &copy, BPF_ANY);
 	}
@@ -58,7 +66,7 @@ int on_rename(struct bpf_raw_tracepoint_args *ctx)
 	__u32 pid = current_pid();
 
 	if (is_new(task) && is_target(pid))
-		note(pid, 0, true);
+		note_program(pid, true);
 	return 0;
 }
 
@@ -77,7 +85,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (with_results)
 		tell_program(pid, tid, (void *)ctx->args[2]);
 	bpf_map_delete_elem(&processes, &pid);
-	note(pid, 0, false);
+	note_program(pid, false);
 	return 0;
 }
 
@@ -152,13 +160,49 @@ static __always_inline int take_mapping(__u64 start, __u64 end, bool has_file)
 	return 0;
 }
 
+/*
+ * Code is mapped in a memory.  More threads may have that than the process has: what
+ * one process maps is another one's then, too, and no event tells of that.
+ */
+static __always_inline void take_memory(struct mm_struct *mm)
+{
+	struct task_struct *task = (void *)bpf_get_current_task_btf();
+
+	if (BPF_CORE_READ(mm, mm_users.counter) >
+	    BPF_CORE_READ(task, signal, live.counter))
+		note_sharing(mm, current_pid());
+}
+
 static __always_inline int take_area(struct vm_area_struct *vma)
 {
 	if (!(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
 		return 0;
+	take_memory(BPF_CORE_READ(vma, vm_mm));
 	return take_mapping(BPF_CORE_READ(vma, vm_start),
 			    BPF_CORE_READ(vma, vm_end),
 			    BPF_CORE_READ(vma, vm_file));
+}
+
+/* Code is moved within the memory of the current process, or was just now. */
+static __always_inline int take_move(struct mm_struct *mm)
+{
+	__u32 pid = current_pid();
+
+	take_memory(mm);
+	if (is_target(pid) || bpf_map_lookup_elem(&processes, &pid))
+		note_untold(pid, bpf_ktime_get_ns());
+	return 0;
+}
+
+/* mremap(2) has this make room for what it moves, before anyone can run that. */
+static __always_inline int take_moved_area(struct vm_area_struct **at)
+{
+	struct vm_area_struct *vma;
+
+	if (bpf_probe_read_kernel(&vma, sizeof(vma), at) ||
+	    !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC))
+		return 0;
+	return take_move(BPF_CORE_READ(vma, vm_mm));
 }
 
 /* The kernel calls this before anyone can run what is mapped. */
@@ -169,6 +213,13 @@ int on_map(__u64 *ctx)
 	return take_area((void *)ctx[0]);
 }
 
+SEC("fentry/copy_vma")
+
+int on_move(__u64 *ctx)
+{
+	return take_moved_area((void *)ctx[0]);
+}
+
 /* The same, for kernels that can't do that. */
 SEC("kprobe/perf_event_mmap")
 
@@ -177,15 +228,62 @@ int on_map_probe(struct user_regs *ctx)
 	return take_area((void *)ctx->di);
 }
 
-/* A 32-bit program's: its code may be anywhere afterwards. */
-static __always_inline int take_narrow_call(const struct user_regs *r)
+SEC("kprobe/copy_vma")
+
+int on_move_probe(struct user_regs *ctx)
 {
-	/* The oldest one has its arguments in memory. */
-	if (r->orig_ax == NR32_MMAP ||
-	    (r->dx & PROT_EXEC &&
-	     (r->orig_ax == NR32_MMAP2 || r->orig_ax == NR32_MPROTECT ||
-	      r->orig_ax == NR32_PKEY_MPROTECT)))
-		return take_mapping(0, ~0ULL, true);
+	return take_moved_area((void *)ctx->di);
+}
+
+/* Is code known there, or isn't it known what is? */
+static __always_inline bool may_have_code(__u64 start, __u64 size)
+{
+	__u32 pid = current_pid(), at;
+	struct ow_bpf_process *p;
+	struct ow_bpf_range *r;
+
+	p = bpf_map_lookup_elem(&processes, &pid);
+	if (!p || is_stale(p, pid))
+		return true;
+	at = (__u32)first_behind(p->first, p->nr, start);
+	if (at >= p->nr)
+		return false;
+	at += p->first;
+	r = bpf_map_lookup_elem(&ranges, &at);
+	return r && r->start < start + size;
+}
+
+/* Return true if a system call is one that moves what may be code. */
+static __always_inline bool moves_code(const struct user_regs *r)
+{
+	if (r->cs == USER32_CS)
+		return r->orig_ax == NR32_MREMAP && may_have_code(r->bx, r->cx);
+	return r->orig_ax == NR_MREMAP && may_have_code(r->di, r->si);
+}
+
+/* Return true if a system call is one that maps code, or makes memory code. */
+static __always_inline bool maps_code(const struct user_regs *r)
+{
+	/* The oldest one of i386 has its arguments in memory. */
+	if (r->cs == USER32_CS)
+		return r->orig_ax == NR32_MMAP ||
+		       (r->dx & PROT_EXEC &&
+			(r->orig_ax == NR32_MMAP2 ||
+			 r->orig_ax == NR32_MPROTECT ||
+			 r->orig_ax == NR32_PKEY_MPROTECT));
+	return r->dx & PROT_EXEC &&
+	       (r->orig_ax == NR_MMAP || r->orig_ax == NR_MPROTECT ||
+		r->orig_ax == NR_PKEY_MPROTECT);
+}
+
+/* What another process does, or a call that moves code, is told of by no event. */
+static __always_inline int take_untold_call(const struct user_regs *r,
+					    struct mm_struct *mm)
+{
+	if (moves_code(r))
+		return take_move(mm);
+	if (maps_code(r))
+		take_memory(mm);
 	return 0;
 }
 
@@ -206,17 +304,34 @@ int on_lock(struct bpf_raw_tracepoint_args *ctx)
 	if (bpf_probe_read_kernel(&r, sizeof(r),
 				  (void *)bpf_task_pt_regs(task)))
 		return 0;
+	take_untold_call(&r, (void *)ctx->args[0]);
+	if (!maps_code(&r))
+		return 0;
+	/* A 32-bit program's code may be anywhere afterwards. */
 	if (r.cs == USER32_CS)
-		return take_narrow_call(&r);
-	if (!(r.dx & PROT_EXEC))
-		return 0;
-	if (r.orig_ax == NR_MPROTECT || r.orig_ax == NR_PKEY_MPROTECT)
-		return take_mapping(r.di, r.di + r.si, false);
+		return take_mapping(0, ~0ULL, true);
 	if (r.orig_ax != NR_MMAP)
-		return 0;
+		return take_mapping(r.di, r.di + r.si, false);
 	if (r.r10 & MAP_FIXED)
 		return take_mapping(r.di, r.di + r.si, !(r.r10 & MAP_ANON));
 	return take_mapping(0, ~0ULL, true);
+}
+
+/* What has changed by then may be looked at: the call lets go of the memory. */
+SEC("raw_tp/mmap_lock_released")
+
+int on_unlock(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct user_regs r;
+	void *task;
+
+	if (!ctx->args[1]) /* only to read */
+		return 0;
+	task = (void *)bpf_get_current_task_btf();
+	if (bpf_probe_read_kernel(&r, sizeof(r),
+				  (void *)bpf_task_pt_regs(task)))
+		return 0;
+	return take_untold_call(&r, (void *)ctx->args[0]);
 }
 
 #endif /* OW_BPF_LIVES_H */

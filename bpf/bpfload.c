@@ -165,6 +165,7 @@ static void choose_programs(struct sampler_bpf *skel,
 				  events & OW_RECORD_SYSCALLS && o->on_syscall);
 	/* Each is there for kernels that lack those before it. */
 	bpf_program__set_autoload(skel->progs.on_map, trace);
+	bpf_program__set_autoload(skel->progs.on_move, trace);
 }
 
 static void size_maps(struct sampler_bpf *skel,
@@ -246,20 +247,33 @@ static int attach(struct ow_bpfengine *e, struct bpf_program *prog,
 	return keep_link(e, bpf_program__attach(prog), err);
 }
 
-/* One of the ways to notice at once that code is mapped; or none. */
-static void attach_mapping(struct ow_recorder *r, struct ow_bpfengine *e)
+#define WAYS 3 /* to notice something, the best first */
+
+/* Attach the first program that the kernel takes.  Return false if it takes none. */
+static bool attach_one(struct ow_bpfengine *e, struct bpf_program *const *progs)
 {
-	struct bpf_program *const progs[] = { e->skel->progs.on_map,
-					      e->skel->progs.on_map_probe,
-					      e->skel->progs.on_lock };
 	struct bpf_link *link = NULL;
 	size_t i;
 
-	for (i = 0; !link && i < OW_ARRAY_SIZE(progs); i++)
+	for (i = 0; !link && i < WAYS; i++)
 		if (bpf_program__fd(progs[i]) >= 0)
 			link = bpf_program__attach(progs[i]);
+	return link && !keep_link(e, link, NULL);
+}
+
+/* Notice at once that code is mapped, or moved, where the kernel can tell that. */
+static void attach_mapping(struct ow_recorder *r, struct ow_bpfengine *e)
+{
+	struct bpf_program *const maps[WAYS] = { e->skel->progs.on_map,
+						 e->skel->progs.on_map_probe,
+						 e->skel->progs.on_lock };
+	struct bpf_program *const moves[WAYS] = { e->skel->progs.on_move,
+						  e->skel->progs.on_move_probe,
+						  e->skel->progs.on_unlock };
+	bool is_watched = attach_one(e, maps);
+
+	r->stats.unwatched = !attach_one(e, moves) || !is_watched;
 	ow_bpfwords_listen();
-	r->stats.unwatched = !link || keep_link(e, link, NULL);
 }
 
 int ow_bpfload_attach_lives(struct ow_recorder *r, struct ow_error *err)

@@ -148,6 +148,7 @@ static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 	if (!c)
 		return false;
 	c->time = bpf_ktime_get_ns();
+	c->untold = w->untold;
 	w->hash = c->time << 8 ^ bpf_get_smp_processor_id();
 	w->nr = 0;
 	out->notice.arg = w->process.image ? 0 : OW_BPF_UNTOLD;
@@ -260,6 +261,7 @@ take(void *ctx, const struct user_regs *interrupted, __u32 slot, __u32 kind)
 	begin(w, kind);
 	note_use(known, w->now);
 	w->process = known->process;
+	w->untold = known->untold;
 	load_kernel(ctx, w, is_in_user(interrupted));
 	w->end = OW_END_OUTERMOST;
 	if (with_stacks && runs_program()) {

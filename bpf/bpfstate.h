@@ -64,7 +64,8 @@ struct known {
 	__u32 is_wanted;
 	struct ow_bpf_process process; /* image 0: its mappings aren't known */
 	__u32 used; /* the loader's time when that was noted last */
-	__u32 reserved[5];
+	__u32 reserved;
+	__u64 untold; /* changed so without being told of: CLOCK_MONOTONIC, ns */
 };
 
 /* A stack as it leaves. */
@@ -83,6 +84,7 @@ struct walk {
 	__u64 known;
 	__u64 hash;
 	struct ow_bpf_process process;
+	__u64 untold;    /* of the process; see struct known */
 	__u32 nr_kernel; /* frames of the kernel, which come first */
 	__u32 nr, max;   /* frames of the program */
 	__u32 cold;

@@ -130,6 +130,9 @@ struct ow_image *ow_images_of(struct ow_images *im, pid_t pid);
 /* Until when what a process has mapped is known; 0 if nothing is. */
 uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid);
 
+/* Until when a look has shown what a process has mapped; 0 if none has. */
+uint64_t ow_images_looked(const struct ow_images *im, pid_t pid);
+
 /* Return true if the recorder is to end before it has looked at more processes. */
 bool ow_images_must_end(const struct ow_images *im);
 

@@ -292,6 +292,13 @@ uint64_t ow_images_as_of(const struct ow_images *im, pid_t pid)
 	return user ? user->as_of : 0;
 }
 
+uint64_t ow_images_looked(const struct ow_images *im, pid_t pid)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	return user ? user->looked : 0;
+}
+
 bool ow_images_lives(const struct ow_images *im, pid_t pid)
 {
 	const struct ow_image_user *user = ow_images_user(im, pid);

@@ -36,7 +36,8 @@ $(hostile)/ownsegment-i386: tests/hostile/programs/ownsegment.c
 	@echo "  CC    $@"
 	@$(CC) $(hostile_flags) $< -o $@
 
-$(hostile)/swapcode $(hostile)/swapphases $(hostile)/swapshared: tests/hostile/programs/swapcode.h
+$(hostile)/swapcode $(hostile)/swapmoved $(hostile)/swapphases $(hostile)/swapshared: \
+	tests/hostile/programs/swapcode.h
 
 $(hostile)/fusestack $(hostile)/hugestack $(hostile)/manyjits $(hostile)/uffdstack: tests/hostile/programs/threads.h
 

@@ -136,7 +136,8 @@ struct ow_bpf_process {
 	__u32 image;      /* number of this list of mappings; not 0 */
 	__u32 first, nr;  /* its ranges */
 	__u32 is_between; /* programs': exec is under way.  The loader says 0 */
-	__u64 as_of;      /* CLOCK_MONOTONIC, ns: later changes aren't in it */
+	__u64 as_of;      /* CLOCK_MONOTONIC, ns: later changes aren't in it, */
+	__u64 looked;     /* nor later ones that no perf event tells of */
 };
 
 /* What was going on. */
@@ -250,7 +251,8 @@ static inline __attribute__((always_inline)) int ow_bpf_is_for_loader(__u8 end)
 struct ow_bpf_copy {
 	struct ow_bpf_stack head; /* its key is no other stack's */
 	__u64 time;               /* CLOCK_MONOTONIC, ns */
-	__u64 low;                /* address of the first page */
+	__u64 untold; /* what no perf event tells of changed then; or 0 */
+	__u64 low;    /* address of the first page */
 	__u32 nr_pages;
 	__u32 word;              /* bytes of an address, 8 or 4 */
 	__u64 regs[OW_BPF_REGS]; /* by core/arch_x86_64.c or arch_i386.c */

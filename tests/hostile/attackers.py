@@ -30,6 +30,7 @@ PROGRAMS = {
     'threads that end soon': ['shortthreads', '2000', '200'],
     'code mapped in a loop': ['mapflood'],
     'code mapped in turns': ['swapcode', '200', '100000'],
+    'code moved in turns': ['swapmoved', 'turns'],
     'code that a process with the memory replaces': ['swapshared', '200000'],
     'threads in code mapped in turns': ['swapphases', '200', '20'],
     'code in a segment of its own': ['ownsegment', 'spin'],

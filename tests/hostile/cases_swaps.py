@@ -5,12 +5,17 @@ import collections
 import json
 import os
 import shutil
+import signal
 import time
 
+from attackers import NOBODY
 from cases_blinding import Recording, let_run
-from harness import case, check, need, need_root
+from harness import case, check, end_process, need, need_root
 
 LOOKS = 40
+ENGINES = ('bpf',)
+# Functions of the code that programs move.
+MOVED = {'spin_first', 'spin_second', 'never_first', 'never_second'}
 
 
 def start_execs(context):
@@ -149,6 +154,69 @@ def _(context):
                   not any(seen[name] for name in wrong),
                   engine + ', ' + what, seen)
             context.note('%s, %s: %s' % (engine, what, seen))
+
+
+def start_moved(context, way):
+    """A program of nobody's that goes on to other code that way."""
+    return context.start([shutil.which(NOBODY[0]), *NOBODY[1:],
+                          context.program('swapmoved'), way])
+
+
+def record_switch(context, options, whom, pid, target):
+    """Names of a process that goes on to other code when it gets SIGUSR1."""
+    recording = Recording(context, '-F', 199, '-f', 'json', *options, whom=whom)
+    recording.wait_for_start()
+    let_run(pid, 0.3)
+    target.send_signal(signal.SIGUSR1)
+    let_run(pid, 1)
+    recording.end()
+    names = collections.Counter()
+    for functions, _, count in recording.stacks(pid):
+        for name in set(functions) & MOVED:
+            names[name] += count
+        names['of all'] += count
+    return names
+
+
+def check_switches(context, ways, everyone=(False, True)):
+    """The code that runs is told before and after it was put there, and no other."""
+    for engine in ENGINES:
+        for way in ways:
+            for all_of_them in everyone:
+                target = start_moved(context, way)
+                whom = ('-a',) if all_of_them else ('-p', str(target.pid))
+                names = record_switch(context, ['--engine=' + engine], whom,
+                                      target.pid, target)
+                end_process(target.pid)
+                what = '%s, %s, %s: %s' % (engine, way, whom[0], dict(names))
+                context.note(what)
+                check(not names['never_first'] and not names['never_second'],
+                      'a function that never runs', what)
+                check(names['spin_first'] >= 20 and names['spin_second'] >= 60,
+                      'samples of what runs', what)
+
+
+@case('swaps: recorded while code is moved over other code', alone=True)
+def _(context):
+    need_root()
+    check_switches(context, ('move', 'nothing'))
+
+
+@case('swaps: recorded while a process with the memory maps code', alone=True)
+def _(context):
+    need_root()
+    check_switches(context, ('child', 'vfork'))
+
+
+@case('swaps: recorded while code is moved in turns', alone=True)
+def _(context):
+    need_root()
+    for engine in ENGINES:
+        pid = start_moved(context, 'turns').pid
+        names = record(context, engine, (pid,))[pid]
+        context.note('%s: %s' % (engine, {name: names[name] for name in MOVED}))
+        check(not names['never_first'] and not names['never_second'],
+              'a function that never runs', names)
 
 
 def user_seconds(context, *command):

@@ -163,7 +163,7 @@ size_t twin_walk(struct twin *t, size_t i, const uint64_t **frames_ret,
 	current = t;
 	t->stack = from->stack;
 	w->careful = 0;
-	w->process = (struct ow_bpf_process){ IMAGE, 0, t->nr_ranges, 0, 0 };
+	w->process = (struct ow_bpf_process){ IMAGE, 0, t->nr_ranges, 0, 0, 0 };
 	w->nr_kernel = 0;
 	w->max = OW_BPF_FRAMES;
 	do {

@@ -47,7 +47,7 @@ static void test_too_often(void)
 
 #define MOST_FDS     1024
 #define FIRST_PID    (1U << 22) /* there are none from here on */
-#define PROCESS_SIZE 24         /* bytes, of struct ow_bpf_process */
+#define PROCESS_SIZE 32         /* bytes, of struct ow_bpf_process */
 
 static bool is_processes(const char *info)
 {

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * swapmoved HOW: run a function of a page of code at an address; after SIGUSR1 put
+ * another page there, without a mapping that this process makes there itself, and run
+ * a function of that one.  HOW: "move" it there by mremap(2), over the first one; move
+ * it to where "nothing" was; have a "child" map it that shares the memory, or one of
+ * "vfork"; or move both pages there in "turns" from the beginning on.
+ */
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "swapcode.h"
+
+#define SHORT 1000000 /* times round a loop */
+
+#define LOOP(times)                    \
+	for (; (times) > 0; (times)--) \
+	__asm__ volatile("" : "+r"(times))
+
+/* The linker has sections of one name in the order in which they stand here. */
+static IN(".first", PAGE) void spin_first(long times)
+{
+	LOOP(times);
+}
+
+static IN(".first", HALF) void never_first(long times)
+{
+	LOOP(times);
+}
+
+static IN(".second", PAGE) void never_second(long times)
+{
+	LOOP(times);
+}
+
+static IN(".second", HALF) void spin_second(long times)
+{
+	LOOP(times);
+}
+
+static volatile sig_atomic_t is_asked;
+static int fd;
+
+static void ask(int number)
+{
+	is_asked = number;
+}
+
+/* Move a page of code to AT. */
+static void move_page(const void *page)
+{
+	struct place place = { .addr = (uintptr_t)page };
+	void *from = MAP_FAILED;
+
+	if (dl_iterate_phdr(find_place, &place))
+		from = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
+			    place.off);
+	if (from == MAP_FAILED ||
+	    mremap(from, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, AT) != AT)
+		exit(1);
+}
+
+static int map_second(void *arg)
+{
+	(void)arg;
+	map_page(fd, never_second);
+	_exit(0);
+}
+
+/* Have the second page mapped by a process that shares the memory. */
+static void have_mapped(int flags)
+{
+	static char stack[1 << 16] __attribute__((aligned(16)));
+	pid_t pid = clone(map_second, stack + sizeof(stack),
+			  CLONE_VM | flags | SIGCHLD, NULL);
+	int status;
+
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || status)
+		exit(1);
+}
+
+static void run(size_t off)
+{
+	((void (*)(long))(uintptr_t)(AT + off))(SHORT);
+}
+
+static void take_turns(void)
+{
+	for (;;) {
+		move_page(spin_first);
+		run(0);
+		move_page(never_second);
+		run(HALF);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool is_mapped;
+
+	fd = open("/proc/self/exe", O_RDONLY);
+	if (argc != 2 || fd < 0 ||
+	    (uint8_t *)never_first != (uint8_t *)spin_first + HALF ||
+	    (uint8_t *)spin_second != (uint8_t *)never_second + HALF)
+		return 2;
+	signal(SIGUSR1, ask);
+	is_mapped = strcmp(argv[1], "nothing") != 0;
+	if (is_mapped)
+		map_page(fd, spin_first);
+	puts("ready");
+	fflush(stdout);
+	if (strcmp(argv[1], "turns") == 0)
+		take_turns();
+	while (!is_asked)
+		is_mapped ? run(0) : spin_first(SHORT);
+	if (strcmp(argv[1], "child") == 0)
+		have_mapped(0);
+	else if (strcmp(argv[1], "vfork") == 0)
+		have_mapped(CLONE_VFORK);
+	else
+		move_page(never_second);
+	for (;;)
+		run(HALF);
+}
