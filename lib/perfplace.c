@@ -8,9 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "error.h"
+#include "identity.h"
+#include "leftout.h"
 #include "reach.h"
 
 #define MOST_STATUS 65536
@@ -64,6 +67,16 @@ static void look_tmp_up(void *arg)
 	ow_delegate_leave();
 }
 
+/* The place is not asked any more. */
+static void leave_tmp_out(struct ow_perfplace *p)
+{
+	char path[64];
+
+	p->is_silent = true;
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp", p->pid);
+	ow_leave_out(path, "names of JITs' code, " OW_REACH_SPENT);
+}
+
 /*
  * A delegate's files end with it, so the folder is opened here: as the kernel has
  * it in its cache by then, no file system is asked (RESOLVE_CACHED, Linux 5.12).
@@ -79,7 +92,9 @@ static void take_tmp(struct ow_perfplace *p)
 	if (root < 0)
 		return;
 	p->tmp = open_tmp(root, RESOLVE_CACHED);
-	copy = p->tmp < 0 ? malloc(sizeof(*copy)) : NULL;
+	if (p->tmp < 0 && ow_reach_is_spent())
+		leave_tmp_out(p);
+	copy = p->tmp < 0 && !p->is_silent ? malloc(sizeof(*copy)) : NULL;
 	if (!copy)
 		return;
 	*copy = *p;
@@ -106,9 +121,8 @@ bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid)
 }
 
 /* Others can make files and links in /tmp, too. */
-static int open_owned(const char *path, uid_t uid)
+static int keep_owned(int fd, uid_t uid)
 {
-	int fd = ow_reach_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	struct stat st;
 
 	if (fd < 0 || (ow_reach_stat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -118,18 +132,67 @@ static int open_owned(const char *path, uid_t uid)
 	return -1;
 }
 
-int ow_perfplace_open(const struct ow_perfplace *p, char *path)
+static int open_owned(const char *path, uid_t uid)
 {
-	char at[64];
-	int fd;
+	return keep_owned(
+		ow_reach_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), uid);
+}
+
+/*
+ * The same, if the kernel has the file system: its /tmp has to lie there, and the file
+ * on the same device, as the process may have mounted another one's on it.
+ */
+static int open_near(const struct ow_perfplace *p, const char *path)
+{
+	_cleanup_(ow_reach_closep) int look =
+		ow_reach_open(path, O_PATH | O_NOFOLLOW);
+	struct ow_identity id;
+	char self[32];
+
+	snprintf(self, sizeof(self), "/proc/self/fd/%d", look);
+	if (look < 0 || !ow_identity_look(self, &id) || id.dev != p->near ||
+	    !S_ISREG(id.mode))
+		return -1;
+	return keep_owned(ow_reach_open(self, O_RDONLY | O_NONBLOCK), p->uid);
+}
+
+/* The device of its /tmp, if no server has that, as far as our mounts tell; or 0. */
+static uint64_t near_device(const struct ow_perfplace *p, const char *tmp)
+{
+	struct ow_identity id;
+
+	if (p->tmp < 0 || !ow_identity_look(tmp, &id))
+		return 0;
+	return major(id.dev) != 0 || ow_identity_is_roots(id.dev) ? id.dev : 0;
+}
+
+/* The map in its own /tmp, which has a name for people, too. */
+static int open_own(struct ow_perfplace *p, const char *path)
+{
+	bool is_spent = ow_reach_is_spent();
+	char tmp[48], at[80];
+
+	/* What is open here is not open in a delegate. */
+	snprintf(tmp, sizeof(tmp), "/proc/%d/fd/%d", p->opener, p->tmp);
+	snprintf(at, sizeof(at), "%s/perf-%d.map", tmp, p->inner);
+	if (is_spent && !p->near)
+		p->near = near_device(p, tmp);
+	if (is_spent && p->near)
+		return open_near(p, at);
+	if (!is_spent)
+		return open_owned(p->tmp < 0 ? path : at, p->uid);
+	leave_tmp_out(p);
+	return -1;
+}
+
+int ow_perfplace_open(struct ow_perfplace *p, char *path)
+{
+	int fd = -1;
 
 	snprintf(path, OW_PERFPLACE_PATH, "/proc/%d/root/tmp/perf-%d.map",
 		 p->pid, p->inner);
-	/* What is open here is not open in a delegate. */
-	if (p->tmp >= 0)
-		snprintf(at, sizeof(at), "/proc/%d/fd/%d/perf-%d.map",
-			 p->opener, p->tmp, p->inner);
-	fd = p->is_silent ? -1 : open_owned(p->tmp < 0 ? path : at, p->uid);
+	if (!p->is_silent)
+		fd = open_own(p, path);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, OW_PERFPLACE_PATH, "/tmp/perf-%d.map", p->pid);

@@ -8,14 +8,16 @@
 #define OW_PERFPLACE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define OW_PERFPLACE_PATH 96
 
 struct ow_perfplace {
-	int tmp;          /* its own /tmp, or -1 */
-	pid_t opener;     /* the process that has tmp open */
-	bool is_silent;   /* what serves its /tmp did not answer */
+	int tmp;        /* its own /tmp, or -1 */
+	pid_t opener;   /* the process that has tmp open */
+	bool is_silent; /* what serves its /tmp did not answer, or isn't asked */
+	uint64_t near; /* device of its /tmp, which no server has; 0: not known */
 	pid_t pid, inner; /* inner: in its own namespace */
 	uid_t uid;        /* who may have made the file, other than root */
 };
@@ -29,9 +31,10 @@ bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid);
 /*
  * Open the map and tell its path, for people, in OW_PERFPLACE_PATH bytes; -1 if
  * there is none that is to be trusted: a regular file that the process' user or
- * root owns.  For work that a delegate does (reach.h).
+ * root owns.  For work that a delegate does (reach.h).  Once ow_reach_is_spent(), a
+ * /tmp that a server may have is left out.
  */
-int ow_perfplace_open(const struct ow_perfplace *p, char *path);
+int ow_perfplace_open(struct ow_perfplace *p, char *path);
 
 void ow_perfplace_deinit(struct ow_perfplace *p);
 

@@ -24,6 +24,8 @@ PROGRAMS = {
     'object of FUSE': ['fusestack', 'object', 'libwaits.so', 'DIR'],
     'object of an overlay over FUSE': ['fusestack', 'layered', 'libwaits.so', 'DIR'],
     'objects of a slow FUSE': ['fusestack', 'slow', 'libwaits.so', 'DIR'],
+    'map for perf of a slow FUSE': ['fusestack', 'slowjit', 'libwaits.so',
+                                    'DIR'],
     'exec of a file of FUSE': ['fusestack', 'exec', '-', 'DIR'],
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],

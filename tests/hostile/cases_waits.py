@@ -230,6 +230,20 @@ def _(context):
     check_unharmed(target.pid, before)
 
 
+@case('waits: a map for perf of such a server, after all that waits may take')
+def _(context):
+    target = start_fuse(context, 'slowjit', context.program('libwaits.so'))
+    before = task_states(target.pid)
+    done = context.run('stack', target.pid)
+    check(done.returncode in (0, 1), 'status', done.stderr)
+    check(done.stdout.count(b'TID ') == 24, 'stacks', done.stdout)
+    line = ("outwind: /proc/%d/root/tmp: names of JITs' code, not asked for, "
+            'as servers of files have taken too much' % target.pid)
+    check(done.stderr.decode().count(line) == 1, 'line', done.stderr)
+    check_unharmed(target.pid, before)
+    check(b'asked' not in (target.stdout.read() or b''), 'what it was asked')
+
+
 @case('waits: an object of an overlay over such a server')
 def _(context):
     check_silent_object(context, 'layered')

@@ -4,9 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <outwind/outwind.h>
 
+#include "reach.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -224,6 +226,37 @@ static void test_file_of_this_process(void)
 	CHECK(!ow_perfmap_open(getpid()));
 }
 
+static void wait_for_ever(void *arg)
+{
+	(void)arg;
+	ow_delegate_enter();
+	pause();
+	ow_delegate_leave();
+}
+
+/* What the kernel has is read yet when no server is to be asked any more. */
+static void test_after_waits(void)
+{
+	size_t before = ow_nr_left_out();
+	struct ow_perfmap *map;
+	char path[64];
+
+	while (!ow_reach_is_spent())
+		CHECK(ow_reach(wait_for_ever, NULL) == OW_DELEGATION_GIVEN_UP);
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	unlink(path);
+	scratch_write(path, "1000 10 jitted code\n");
+	map = ow_perfmap_open(getpid());
+	CHECK(map && strncmp(ow_perfmap_path(map), "/proc/", 6) == 0);
+	if (map)
+		check(map, 0x1008, "jitted code");
+	ow_perfmap_close(map);
+	unlink(path);
+	CHECK(symlink("/etc/passwd", path) == 0 && !ow_perfmap_open(getpid()));
+	unlink(path);
+	CHECK(ow_nr_left_out() == before);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -236,6 +269,7 @@ int main(void)
 		{ "nonsense is skipped", test_nonsense_is_skipped },
 		{ "truncation", test_every_truncation },
 		{ "a process' file", test_file_of_this_process },
+		{ "a process' file, after waits", test_after_waits },
 	};
 
 	scratch_enter();

@@ -9,6 +9,8 @@
  * called (wait_in_object()); from then on nothing is answered any more, or all is.
  * fusestack slow FILE DIR: as served, but 20 files with the content of FILE are
  * loaded, each is called by a thread, and each answer takes 0.3 s from then on.
+ * fusestack slowjit FILE DIR: likewise, and the file system is its /tmp, and a thread
+ * runs code of no object; "asked" is said when a map of that is looked for.
  * fusestack layered FILE DIR: as object, but FILE is loaded from an overlay over it.
  * fusestack covered FILE DIR: as object, but a copy of FILE is loaded from DIR before
  * the file system is mounted there.
@@ -54,6 +56,7 @@ static sem_t has_device;
 static int is_async, is_silent; /* is_silent: no READ is answered */
 static volatile int is_dead;    /* nothing is */
 static volatile int is_slow;
+static int is_tmp; /* it is mounted on /tmp, too */
 static size_t file_size = STACK_FILE;
 static pid_t child; /* that the last two are about; 0: none */
 static int is_silent_at_flush, bad_reads, silence[2];
@@ -144,6 +147,12 @@ static uint64_t node_of(const char *name)
 	       strtoul(name + strcspn(name, "0123456789"), NULL, 10);
 }
 
+static void say_asked(void)
+{
+	puts("asked");
+	fflush(stdout);
+}
+
 static void answer(const struct fuse_in_header *in)
 {
 	struct fuse_entry_out entry = { 0 };
@@ -156,6 +165,8 @@ static void answer(const struct fuse_in_header *in)
 	switch (in->opcode) {
 	case FUSE_INIT: answer_init(in, (const void *)(in + 1)); break;
 	case FUSE_LOOKUP:
+		if (is_tmp && strncmp((const char *)(in + 1), "perf-", 5) == 0)
+			say_asked();
 		entry.nodeid = node_of((const char *)(in + 1));
 		fill_attr(&entry.attr, entry.nodeid);
 		reply(in, 0, &entry, sizeof(entry));
@@ -246,20 +257,24 @@ static void wait_on(const char *path)
 			 : "rax", "rcx", "r11", "memory");
 }
 
-/* Run code of no object, without end, with what was dir for /tmp. */
-static void run_made_code(const char *dir)
+/* Run code of no object, without end. */
+static void *run_made_code(void *arg)
 {
 	static const uint8_t loop[] = { 0xeb, 0xfe };
 	void *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (code == MAP_FAILED || mount(dir, "/tmp", NULL, MS_BIND, NULL))
+	if (code == MAP_FAILED)
 		fail("code");
 	memcpy(code, loop, sizeof(loop));
-	is_dead = 1;
-	puts("ready");
-	fflush(stdout);
 	((void (*)(void))code)();
+	return arg;
+}
+
+static void make_tmp(const char *dir)
+{
+	if (mount(dir, "/tmp", NULL, MS_BIND, NULL))
+		fail("/tmp");
 }
 
 static void *execute(void *path)
@@ -336,7 +351,7 @@ static void *call_slowly(void *wait_in_object)
 	return NULL;
 }
 
-static void call_objects(const char *path)
+static void call_objects(const char *path, const char *dir)
 {
 	char name[4300];
 	void *object, *call;
@@ -351,6 +366,10 @@ static void call_objects(const char *path)
 		if (!call)
 			fail("wait_in_object");
 		start(call_slowly, call);
+	}
+	if (is_tmp) {
+		make_tmp(dir);
+		start(run_made_code, NULL);
 	}
 	/* All of them wait. */
 	usleep(SLOW_US);
@@ -389,7 +408,7 @@ int main(int argc, char **argv)
 	int is_covered = argc > 2 && strcmp(argv[1], "covered") == 0;
 	int will_die = (is_layered && !is_jit) || is_covered ||
 		       (argc > 2 && strcmp(argv[1], "object") == 0);
-	int are_slow = argc > 2 && strcmp(argv[1], "slow") == 0;
+	int are_slow = argc > 2 && strncmp(argv[1], "slow", 4) == 0;
 	int is_object = will_die || are_slow ||
 			(argc > 2 && !strcmp(argv[1], "served"));
 	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
@@ -401,6 +420,7 @@ int main(int argc, char **argv)
 	bad_reads = is_fault ? BAD_READS : 0;
 	is_silent = strcmp(argv[1], "never") == 0 || is_exec || is_fault;
 	is_async = strcmp(argv[2], "async") == 0;
+	is_tmp = strcmp(argv[1], "slowjit") == 0;
 	if (is_object)
 		open_backing(argv[2]);
 	snprintf(dir, sizeof(dir), "%s", argv[3]);
@@ -423,8 +443,13 @@ int main(int argc, char **argv)
 	start(wait_here, NULL);
 	if (is_layered)
 		mount_overlay(dir, sizeof(dir));
-	if (is_jit)
-		run_made_code(dir);
+	if (is_jit) {
+		make_tmp(dir);
+		is_dead = 1;
+		puts("ready");
+		fflush(stdout);
+		run_made_code(NULL);
+	}
 	snprintf(path, sizeof(path), "%s/file", dir);
 	if (is_exec) {
 		start(execute, path);
@@ -433,7 +458,7 @@ int main(int argc, char **argv)
 		wait_here(NULL);
 	}
 	if (are_slow)
-		call_objects(path);
+		call_objects(path, dir);
 	else if (is_object)
 		call_object(path, will_die);
 	else
