@@ -136,16 +136,13 @@ static __always_inline int narrow_rule(struct walk *w, __u64 addr)
 __noinline int check_narrow_guess(struct walk *w)
 {
 	__u64 pc;
-	bool by_signal;
 
 	if (!w)
 		return OW_END_NO_CFI;
 	pc = w->reg[EIP];
-	by_signal = w->rule.flags & OW_BPF_RULE_SIGNAL;
-	w->guessed = !by_signal && w->rule.kind != OW_BPF_CALL;
-	if (!find_range(w, (__u32)(by_signal ? pc : pc - 1)))
+	if (!find_range(w, (__u32)note_guess(w, pc)))
 		return OW_END_NO_CFI;
-	if (by_signal || (w->rule.kind == OW_BPF_FP && w->reg[EBP] == 0))
+	if (needs_no_call(w, w->reg[EBP]))
 		return 0;
 	return follows_call(w, pc) || narrow_trampoline_at(pc) ? 0 :
 								 OW_END_NO_CFI;

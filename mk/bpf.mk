@@ -1,7 +1,7 @@
 # BPF programs, and what a profile's page is made of.
 
 bpf_flags := -target bpf -D__TARGET_ARCH_x86 -mcpu=v3 -O2 -g -Wall -Werror \
-	-Iuapi -idirafter /usr/include/x86_64-linux-gnu
+	-Iuapi -iquote core -idirafter /usr/include/x86_64-linux-gnu
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
