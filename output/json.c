@@ -29,7 +29,7 @@ static size_t put_special(FILE *out, const unsigned char *s)
 	else if (*s == '"' || *s == '\\')
 		fprintf(out, "\\%c", *s);
 	else if (is_odd)
-		fprintf(out, "\\u%04x", ow_view_code_point(s, n));
+		ow_view_put_escaped(out, s, n);
 	else
 		fwrite_unlocked(s, 1, n, out);
 	return n;

@@ -38,7 +38,7 @@ static void put_quoted(FILE *out, const char *text,
 			fprintf(out, "\\%c", *s);
 		else if (*s == '<' || *s == '>' || *s == '&' ||
 			 ow_view_is_odd(s, &size))
-			fprintf(out, "\\u%04x", ow_view_code_point(s, size));
+			ow_view_put_escaped(out, s, size);
 		else
 			fwrite(s, 1, size, out);
 	}

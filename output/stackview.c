@@ -23,25 +23,52 @@ size_t ow_view_utf8_size(const unsigned char *s)
 	return n;
 }
 
-unsigned int ow_view_code_point(const unsigned char *s, size_t n)
+/* The code point of the UTF-8 sequence at s, of n bytes. */
+static uint32_t code_point(const unsigned char *s, size_t n)
 {
-	if (n == 1)
-		return s[0];
-	if (n == 2)
-		return (s[0] & 0x1fu) << 6 | (s[1] & 0x3fu);
-	return (s[0] & 0xfu) << 12 | (s[1] & 0x3fu) << 6 | (s[2] & 0x3fu);
+	uint32_t code = n == 1 ? s[0] : s[0] & (0x7fu >> n);
+	size_t i;
+
+	for (i = 1; i < n; i++)
+		code = code << 6 | (s[i] & 0x3fu);
+	return code;
 }
 
-/* U+061C, U+200E and U+200F, U+2028 to U+202E, or U+2066 to U+2069. */
-static bool is_ordering(const unsigned char *s)
+void ow_view_put_escaped(FILE *out, const unsigned char *s, size_t n)
 {
-	if (s[0] == 0xd8)
-		return s[1] == 0x9c;
-	if (s[0] != 0xe2)
-		return false;
-	return (s[1] == 0x80 && (s[2] == 0x8e || s[2] == 0x8f ||
-				 (s[2] >= 0xa8 && s[2] <= 0xae))) ||
-	       (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
+	uint32_t code = code_point(s, n);
+
+	if (code >= 0x10000)
+		fprintf(out, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10),
+			0xdc00 + (code & 0x3ff));
+	else
+		fprintf(out, "\\u%04x", code);
+}
+
+/*
+ * What orders others (UAX #9), separates lines, or is not seen: marks of annotations,
+ * and Default_Ignorable_Code_Point (Unicode 15.0, DerivedCoreProperties.txt).
+ */
+static const struct {
+	uint32_t first, last;
+} unseen[] = {
+	{ 0xad, 0xad },       { 0x34f, 0x34f },     { 0x61c, 0x61c },
+	{ 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
+	{ 0x200b, 0x200f },   { 0x2028, 0x202e },   { 0x2060, 0x206f },
+	{ 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },
+	{ 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },   { 0x1bca0, 0x1bca3 },
+	{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+};
+
+static bool is_unseen(const unsigned char *s, size_t n)
+{
+	uint32_t code = code_point(s, n);
+	size_t i;
+
+	for (i = 0; i < sizeof(unseen) / sizeof(unseen[0]); i++)
+		if (code <= unseen[i].last)
+			return code >= unseen[i].first;
+	return false;
 }
 
 bool ow_view_is_control(const unsigned char *s, size_t *size)
@@ -54,7 +81,8 @@ bool ow_view_is_control(const unsigned char *s, size_t *size)
 
 bool ow_view_is_odd(const unsigned char *s, size_t *size)
 {
-	return ow_view_is_control(s, size) || is_ordering(s);
+	return ow_view_is_control(s, size) ||
+	       (*s >= 0x80 && is_unseen(s, *size));
 }
 
 /* Bytes at s that are ASCII and print. */

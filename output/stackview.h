@@ -91,8 +91,8 @@ bool ow_view_is_return(const struct ow_frame *frame);
 /* Bytes of the UTF-8 sequence at s, or 0 if it is none (RFC 3629). */
 size_t ow_view_utf8_size(const unsigned char *s);
 
-/* The code point of the UTF-8 sequence at s, of n bytes: one, two or three. */
-unsigned int ow_view_code_point(const unsigned char *s, size_t n);
+/* Print the UTF-8 sequence at s, of n bytes, as JSON escapes it (RFC 8259, 7). */
+void ow_view_put_escaped(FILE *out, const unsigned char *s, size_t n);
 
 /*
  * Is what s begins with a control character, also of ISO 6429's C1 set, or no UTF-8?
@@ -102,7 +102,8 @@ bool ow_view_is_control(const unsigned char *s, size_t *size);
 
 /*
  * Is it not to be shown: one of those, one that changes the order in which others
- * are shown (UAX #9), or a separator of lines?
+ * are shown (UAX #9), a separator of lines, or one that nobody sees (UAX #44,
+ * Default_Ignorable_Code_Point)?
  */
 bool ow_view_is_odd(const unsigned char *s, size_t *size);
 

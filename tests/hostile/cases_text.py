@@ -11,11 +11,12 @@ import subprocess
 from harness import case, check
 
 # In place of paused_inner, of as many bytes: ESC, C1's CSI, a newline, and
-# U+202E, which turns the order of letters.
+# U+202E, which turns the order of letters.  A path has what is not seen at all.
 WAS = b'paused_inner'
 EVIL = b'p\x1b[2J\xc2\x9b\n\xe2\x80\xae'
+UNSEEN = '\u00ad\u200b\u2060\ufe0f\ufeff\U000e0041'
 ODD = re.compile('[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e'
-                 '\u2066-\u2069]')
+                 '\u2066-\u2069' + UNSEEN + ']')
 
 
 def check_clean(out, what):
@@ -25,7 +26,7 @@ def check_clean(out, what):
 
 def evil_library(t):
     """A library whose path and one of whose names are evil."""
-    path = os.path.join(t.tmp, 'a\x1b[31m\u009b\u202eb\nc.so')
+    path = os.path.join(t.tmp, 'a\x1b[31m\u009b\u202eb\nc%s.so' % UNSEEN)
     shutil.copy(t.program('libpaused.so'), path)
     with open(path, 'r+b') as f:
         content = f.read()

@@ -102,11 +102,33 @@ static void test_clean(void)
 		    "c",
 		    "a?b??c");
 	check_clean("\xe2\x81\xa6\xe2\x81\xa9\xd8\x9c", "???");
-	/* Their neighbours: U+200D, U+2010, U+2027, U+202F, U+2065, U+061D. */
-	check_clean("\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf",
-		    "\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf");
-	check_clean("\xe2\x81\xa5\xe2\x81\xaa\xd8\x9d",
-		    "\xe2\x81\xa5\xe2\x81\xaa\xd8\x9d");
+	/* Their neighbours: U+2010, U+2027, U+202F, U+061D. */
+	check_clean("\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf\xd8\x9d",
+		    "\xe2\x80\x90\xe2\x80\xa7\xe2\x80\xaf\xd8\x9d");
+}
+
+/* What nobody sees: names that differ by it look alike. */
+static void test_unseen(void)
+{
+	/* U+00AD, U+034F, U+115F, U+17B4, U+180E, U+200B, U+200D, U+2060. */
+	check_clean("m\xc2\xad"
+		    "a\xcd\x8f"
+		    "i\xe1\x85\x9f"
+		    "n",
+		    "m?a?i?n");
+	check_clean("\xe1\x9e\xb4\xe1\xa0\x8e\xe2\x80\x8b\xe2\x80\x8d"
+		    "\xe2\x81\xa0",
+		    "?????");
+	/* U+3164, U+FE0F, U+FEFF, U+FFA0, U+1D173, U+E0001, U+E0041, U+E0FFF. */
+	check_clean("\xe3\x85\xa4\xef\xb8\x8f\xef\xbb\xbf\xef\xbe\xa0", "????");
+	check_clean("\xf0\x9d\x85\xb3\xf3\xa0\x80\x81\xf3\xa0\x81\x81"
+		    "\xf3\xa0\xbf\xbf",
+		    "????");
+	/* Their neighbours: U+00AE, U+0350, U+FE10, U+FF9F, U+1D17B, U+DFFFF. */
+	check_clean("\xc2\xae\xcd\x90\xef\xb8\x90\xef\xbe\x9f",
+		    "\xc2\xae\xcd\x90\xef\xb8\x90\xef\xbe\x9f");
+	check_clean("\xf0\x9d\x85\xbb\xf3\x9f\xbf\xbf\xf3\xa1\x80\x80",
+		    "\xf0\x9d\x85\xbb\xf3\x9f\xbf\xbf\xf3\xa1\x80\x80");
 }
 
 static void test_json_strings(void)
@@ -115,10 +137,11 @@ static void test_json_strings(void)
 
 	ow_json_writer.begin(out, 7,
 			     "/a\"b\\c\x01\n\x7f\xc2\x9b\xe2\x80\xae \xc3\xbc"
-			     "\xff\xe2\x82/\"");
+			     "\xf3\xa0\x81\x81\xf0\x9f\x98\x80\xff\xe2\x82/\"");
 	ow_json_writer.end(out);
 	CHECK(close_text(out, "{\"pid\":7,\"program\":\"/a\\\"b\\\\c"
 			      "\\u0001\\u000a\\u007f\\u009b\\u202e \xc3\xbc"
+			      "\\udb40\\udc41\xf0\x9f\x98\x80"
 			      "\\ufffd\\ufffd"
 			      "\\ufffd/\\\"\",\"threads\":[]}\n"));
 }
@@ -194,6 +217,7 @@ int main(void)
 		{ "numbers in hexadecimal", test_hex },
 		{ "a frame's number and pc", test_place },
 		{ "text of the target", test_clean },
+		{ "text that is not seen", test_unseen },
 		{ "strings in JSON", test_json_strings },
 		{ "a stack in the kernel", test_kernel_stack },
 		{ "frames without a name", test_unnamed },
