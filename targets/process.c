@@ -80,6 +80,24 @@ static void settle_arch(struct ow_taken *t)
 	}
 }
 
+/* Threads that did not stop in time: one tells for all, as they share a cgroup. */
+static void explain_late(struct ow_taken *t)
+{
+	bool is_asked = false;
+	size_t i;
+
+	for (i = 0; i < t->c->nr_threads; i++) {
+		if (!t->threads[i].stop.is_late)
+			continue;
+		if (!is_asked &&
+		    !ow_task_is_frozen(t->c->pid, t->c->threads[i].info.tid))
+			return;
+		is_asked = true;
+		ow_fail(&t->threads[i].stop.why, OW_CODE_TIMEOUT,
+			"thread did not stop in time, its cgroup is frozen");
+	}
+}
+
 /* The threads' windows, and all regions for reads elsewhere. */
 static void hand_over_regions(struct ow_taken *t)
 {
@@ -448,6 +466,7 @@ static int take(struct taking *taking, struct ow_error *err)
 		return failed;
 	note_moments(t);
 	note_unserved(t);
+	explain_late(t);
 	hand_over_regions(t);
 	failed = check_captured(t, err);
 	if (!failed)

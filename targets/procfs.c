@@ -22,6 +22,10 @@
 #define MOST_STATUS ((size_t)1 << 16)
 #define MOST_STAT   ((size_t)512)
 
+#define FREEZER      "/sys/fs/cgroup/freezer"
+#define MOST_CGROUPS ((size_t)1 << 16)
+#define MOST_STATE   ((size_t)16)
+
 static void closedirp(DIR **dir)
 {
 	if (*dir)
@@ -197,6 +201,41 @@ static const char *status_value(pid_t pid, const char *key, char **text_ret)
 			line++;
 	}
 	return line ? line + strlen(key) : NULL;
+}
+
+/* "NUMBER:CONTROLLERS:PATH" a line (cgroups(7)); the path has *size_ret bytes. */
+static const char *freezer_path(const char *cgroups, size_t *size_ret)
+{
+	static const char name[] = ":freezer:";
+	const char *at = strstr(cgroups, name);
+
+	if (!at)
+		return NULL;
+	at += sizeof(name) - 1;
+	*size_ret = strcspn(at, "\n");
+	return at;
+}
+
+bool ow_task_is_frozen(pid_t pid, pid_t tid)
+{
+	_cleanup_(ow_freep) char *cgroups = NULL;
+	_cleanup_(ow_freep) char *file = NULL;
+	_cleanup_(ow_freep) char *state = NULL;
+	char path[64];
+	const char *at;
+	size_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/cgroup", pid, tid);
+	cgroups = ow_reach_text(path, MOST_CGROUPS, NULL);
+	at = cgroups ? freezer_path(cgroups, &size) : NULL;
+	if (!at ||
+	    asprintf(&file, FREEZER "%.*s/freezer.state", (int)size, at) < 0) {
+		file = NULL;
+		return false;
+	}
+	state = ow_reach_text(file, MOST_STATE, NULL);
+	return state && (strcmp(state, "FROZEN\n") == 0 ||
+			 strcmp(state, "FREEZING\n") == 0);
 }
 
 long ow_status_number(pid_t pid, const char *key)

@@ -51,6 +51,13 @@ bool ow_task_stat_start(pid_t pid, pid_t tid, char *name, size_t size,
  */
 uint64_t ow_process_stack_start(pid_t pid);
 
+/*
+ * Return true if a thread's cgroup is frozen, or about to be, by the freezer of the first
+ * version (Linux, cgroup-v1/freezer-subsystem.rst), where that is mounted as usual:
+ * its threads do not stop for ptrace(2).  Those that the second version has frozen do.
+ */
+bool ow_task_is_frozen(pid_t pid, pid_t tid);
+
 /* A number from /proc/PID/status by its key, such as "TracerPid:"; or -1. */
 long ow_status_number(pid_t pid, const char *key);
 

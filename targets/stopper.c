@@ -110,7 +110,8 @@ static void sleep_for_stop(void)
 
 static void sleep_or_give_up(struct ow_stop *s, uint64_t deadline_ns)
 {
-	if (ow_now_ns() > deadline_ns)
+	s->is_late = ow_now_ns() > deadline_ns;
+	if (s->is_late)
 		ow_fail(&s->why, OW_CODE_TIMEOUT,
 			"thread did not stop in time, it is in an "
 			"uninterruptible call");

@@ -10,8 +10,8 @@ import struct
 import subprocess
 
 import cases_agree
-from harness import (PATIENCE, Failure, Skip, case, check, check_unharmed, settle,
-                     task_states, time_of, wait_for_rest, wait_until)
+from harness import (PATIENCE, Failure, Skip, case, check, check_unharmed, names,
+                     settle, task_states, time_of, wait_for_rest, wait_until)
 
 WAYS = ('all', 'one-at-a-time', 'gentle', 'no-stop')
 OPTIONS = {'all': (), 'one-at-a-time': ('--one-at-a-time',),
@@ -329,6 +329,76 @@ def _(context):
         check(other['certain'] and not other['end'] and
               other['stopped'] == (way in ('all', 'one-at-a-time')),
               'other thread, ' + way, other)
+
+
+def make_cgroup(context, top, freezer):
+    """A cgroup below a folder where those of that freezer are; a file of it by name."""
+    name = os.path.join(top, 'outwind-test-%d' % os.getpid())
+    try:
+        os.mkdir(name)
+    except OSError as error:
+        raise Skip('no cgroup can be made here') from error
+    context.stack.callback(os.rmdir, name)
+    if not os.path.exists(os.path.join(name, freezer)):
+        raise Skip('no %s here' % freezer)
+    return lambda file: os.path.join(name, file)
+
+
+def write_file(path, text):
+    with open(path, 'w', encoding='ascii') as f:
+        f.write(text)
+
+
+def read_file(path):
+    with open(path, encoding='ascii') as f:
+        return f.read()
+
+
+@case('freeze: a process in a frozen cgroup')
+def _(context):
+    file = make_cgroup(context, '/sys/fs/cgroup/freezer', 'freezer.state')
+    target = context.start(['chain-pie'])
+    write_file(file('cgroup.procs'), str(target.pid))
+    write_file(file('freezer.state'), 'FROZEN')
+    try:
+        wait_until(lambda: read_file(file('freezer.state')) == 'FROZEN\n',
+                   'it is frozen')
+        done = context.run('stack', target.pid, status=2)
+        check(done.stderr.decode() == 'outwind: process %d: thread did not '
+              'stop in time, its cgroup is frozen\n' % target.pid, 'message',
+              done.stderr)
+        thread = context.stacks(target.pid, '--no-stop')['threads'][0]
+        check(thread['certain'] and 'main' in names(thread), 'stack', thread)
+    finally:
+        write_file(file('freezer.state'), 'THAWED')
+        target.kill()
+        target.wait()
+
+
+@case('freeze: a process in a frozen cgroup of the second version')
+def _(context):
+    top = os.path.join(context.tmp, 'cgroups')
+    os.mkdir(top)
+    if subprocess.run(['unshare', '--mount', 'mount', '-t', 'cgroup2', 'none',
+                       top], capture_output=True, check=False).returncode:
+        raise Skip('no cgroups of the second version here')
+    subprocess.run(['mount', '-t', 'cgroup2', 'none', top], check=True)
+    context.stack.callback(subprocess.run, ['umount', top], check=True)
+    file = make_cgroup(context, top, 'cgroup.freeze')
+    target = context.start(['chain-pie'])
+    write_file(file('cgroup.procs'), str(target.pid))
+    write_file(file('cgroup.freeze'), '1')
+    try:
+        wait_until(lambda: 'frozen 1' in read_file(file('cgroup.events')),
+                   'it is frozen')
+        thread = context.stacks(target.pid)['threads'][0]
+        check(thread['complete'] and 'main' in names(thread), 'stack', thread)
+        wait_until(lambda: 'frozen 1' in read_file(file('cgroup.events')),
+                   'it is frozen again')
+    finally:
+        write_file(file('cgroup.freeze'), '0')
+        target.kill()
+        target.wait()
 
 
 @case('freeze: a thread that runs')
