@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "copiedup.h"
 #include "delegate.h"
 #include "error.h"
 #include "hash.h"
@@ -472,6 +473,9 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	const struct ow_capture_module *m = module_of(o, a->number);
 	struct ow_identity now;
 
+	if (m->object && !m->object->is_image &&
+	    ow_copiedup_is(pid, map->start, map->off, m->object))
+		return false;
 	/* Where devices are told apart, the inode is that one: it is open. */
 	if (!identify(map, seen, a, &now))
 		return a->pid || a->file.dev == a->dev || !a->file.inode;

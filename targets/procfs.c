@@ -17,6 +17,7 @@
 
 /* Numbers of fields in stat (proc_pid_stat(5)). */
 #define STAT_STATE      3
+#define STAT_STARTTIME  22
 #define STAT_STARTSTACK 28
 
 #define MOST_STATUS ((size_t)1 << 16)
@@ -177,14 +178,24 @@ bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
 	return ow_task_stat_start(pid, tid, name, size, state, NULL);
 }
 
-uint64_t ow_process_stack_start(pid_t pid)
+/* A number of the process's stat, or 0. */
+static uint64_t process_field(pid_t pid, int nr)
 {
 	_cleanup_(ow_freep) char *text = NULL;
 	char *behind;
 
-	if (!read_stat(pid, pid, &text, &behind))
-		return 0;
-	return stat_field(behind, STAT_STARTSTACK);
+	return read_stat(pid, pid, &text, &behind) ? stat_field(behind, nr) : 0;
+}
+
+uint64_t ow_process_stack_start(pid_t pid)
+{
+	return process_field(pid, STAT_STARTSTACK);
+}
+
+uint64_t ow_process_start_ns(pid_t pid)
+{
+	return process_field(pid, STAT_STARTTIME) *
+	       (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 /* What stands behind a key of a status; *text_ret is to be freed. */

@@ -58,6 +58,12 @@ uint64_t ow_process_stack_start(pid_t pid);
  */
 bool ow_task_is_frozen(pid_t pid, pid_t tid);
 
+/*
+ * When the process began, in nanoseconds of CLOCK_BOOTTIME, by whole clock ticks; or 0
+ * (proc_pid_stat(5), starttime).
+ */
+uint64_t ow_process_start_ns(pid_t pid);
+
 /* A number from /proc/PID/status by its key, such as "TracerPid:"; or -1. */
 long ow_status_number(pid_t pid, const char *key);
 

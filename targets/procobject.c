@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "budget.h"
+#include "copiedup.h"
 #include "delegate.h"
 #include "env.h"
 #include "error.h"
@@ -422,20 +423,20 @@ static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
 	return false;
 }
 
-struct ow_object *ow_procobject_open(struct ow_capture *c,
-				     struct ow_capture_module *m,
-				     struct ow_error *err)
+/* The object of the file that a module is mapped from, or else NULL and why. */
+static struct ow_object *open_as_file(struct ow_capture *c,
+				      struct ow_capture_module *m,
+				      struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = -1;
 	struct ow_object *obj;
 
-	if (m->inode && !may_open(c, m, &obj, err))
+	if (!may_open(c, m, &obj, err))
 		return obj;
-	if (m->inode)
-		fd = open_here(c, m);
-	if (m->inode && fd < 0 && errno == OW_LEASED)
+	fd = open_here(c, m);
+	if (fd < 0 && errno == OW_LEASED)
 		ow_lose_file(m->path, OW_LOST_LEASED);
-	if (m->inode && fd < 0 && errno == EREMOTE)
+	if (fd < 0 && errno == EREMOTE)
 		return open_copy(c, m, err);
 	if (fd < 0)
 		return open_image(c, m, err);
@@ -443,6 +444,21 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 	if (obj && c->use_tables && ow_object_keep_fd(obj, fd))
 		fd = -1;
 	return obj;
+}
+
+struct ow_object *ow_procobject_open(struct ow_capture *c,
+				     struct ow_capture_module *m,
+				     struct ow_error *err)
+{
+	struct ow_object *obj;
+
+	if (!m->inode)
+		return open_image(c, m, err);
+	obj = open_as_file(c, m, err);
+	if (!obj || !ow_copiedup_is(c->live, m->start, m->off, obj))
+		return obj;
+	ow_object_close(obj);
+	return open_image(c, m, err);
 }
 
 /* The file that a module is mapped from; or -1, and why. */

@@ -242,6 +242,57 @@ def untrusted_times(context):
     context.run('tables', inside + 'lower/prog', status=0)
 
 
+# A library that is mapped from an overlay.
+LAYERED = OVERLAY.replace('cp "$2" lower/prog', 'cp lib.so lower/lib.so').replace(
+    'merged/prog wait', '"$2" "$1/merged/lib.so"')
+SPINNING = """
+#include <unistd.h>
+__attribute__((noipa)) static void %s(void) { for (;;) __asm__ volatile("pause"); }
+__attribute__((noipa)) int paused_outer(int x)
+{
+    %s if (write(1, "ready\\n", 6) == 6) %s();
+    return x + 1;
+}
+"""
+
+
+def build_library(path, name, more):
+    subprocess.run(['cc', '-x', 'c', '-', '-O1', '-fPIC', '-shared', '-Wl,'
+                    '--build-id', '-o', path], check=True,
+                   input=(SPINNING % (name, more, name)).encode())
+
+
+@case('identity: a file that an overlay has copied up since it was mapped')
+def copied_up(context):
+    need('cc')
+    first, second = (os.path.join(context.tmp, name)
+                     for name in ('lib.so', 'other.so'))
+    build_library(first, 'spin_first', '')
+    build_library(second, 'spin_second', 'for (; x > 9; x--) write(1, "", 0);')
+    target = start_inside(context, LAYERED, context.program('loadpaused'))
+    lib = '/proc/%d/root%s/merged/lib.so' % (target.pid, context.tmp)
+    before = os.stat(lib)
+    subprocess.run(['dd', 'if=' + second, 'of=' + lib, 'conv=notrunc',
+                    'status=none'], check=True)
+    after = os.stat(lib)
+    check((before.st_dev, before.st_ino) == (after.st_dev, after.st_ino),
+          'it has the same numbers', (before, after))
+    # Of the file that is mapped, which has no name any more, or without one.
+    own = {None, 'spin_first', 'paused_outer'}
+    thread, = context.stacks(target.pid, status=0)['threads']
+    seen = [f.get('function') for f in thread['frames']
+            if f['module'].endswith('/merged/lib.so')]
+    check(len(seen) == 2 and set(seen) <= own, 'frames', thread)
+    for engine in ('bpf', 'perf', 'ptrace'):
+        profile = record(context, [target.pid], '--engine=' + engine, '-p',
+                         target.pid)
+        stacks = [[f.get('function') for f in frames] for frames in
+                  own_frames(profile, context.tmp + '/merged', target.pid)]
+        check(max(map(len, stacks)) == 2 and
+              {name for names in stacks for name in names} <= own,
+              'frames by ' + engine, stacks)
+
+
 def start_asked(context):
     """A process, whose number another one gets when it has ended."""
     parent = context.start(['samenumber', '0'])

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "procfs.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -62,11 +65,37 @@ static void test_names_like_stat(void)
 	CHECK(!ow_task_stat(INT32_MAX, INT32_MAX, name, sizeof(name), &state));
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* By whole clock ticks, of which there are 100 a second. */
+static void test_start(void)
+{
+	uint64_t before = now_ns(), start;
+	pid_t child = fork();
+
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	start = ow_process_start_ns(child);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK(start > before - 10000000 && start <= now_ns());
+	CHECK(ow_process_start_ns(INT32_MAX) == 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "names like keys", test_names_like_keys },
 		{ "names like what stat says", test_names_like_stat },
+		{ "when a process began", test_start },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
