@@ -13,6 +13,9 @@
 #include "monotonic.h"
 #include "procfs.h"
 
+#define CHECKS_NS      50000000   /* for looks at processes, of a round, */
+#define LAST_CHECKS_NS 1000000000 /* and at the end */
+
 int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
 			 struct ow_error *err)
 {
@@ -316,6 +319,8 @@ static void take_sample(struct ow_recorder *r,
 	find_name(p, s.pid, s.tid, head.comm);
 	if (ow_recorder_count(r, &head, p->walks.packed, 1))
 		r->stats.lost++;
+	if (image)
+		ow_perfchecks_note(&p->checks, r, (pid_t)s.pid);
 }
 
 /* Follow the lives of processes that are known, and of those that execute a program. */
@@ -359,6 +364,14 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	}
 }
 
+/* Take all that has come. */
+static void read_all(struct ow_recorder *r)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	ow_perfrings_read(&p->rings, take_record, r);
+}
+
 int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
 			 struct ow_error *err)
 {
@@ -371,7 +384,8 @@ int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
 			return errno == EINTR ?
 				       0 :
 				       ow_fail(err, OW_CODE_SYSTEM, "poll");
-		ow_perfrings_read(&p->rings, take_record, r);
+		read_all(r);
+		ow_perfchecks_run(&p->checks, r, false, CHECKS_NS, read_all);
 	}
 	return 0;
 }
@@ -381,7 +395,8 @@ void ow_perfsampling_stop(struct ow_recorder *r)
 	struct ow_perfsampling *p = r->priv;
 
 	ow_perfrings_enable(&p->rings, false);
-	ow_perfrings_read(&p->rings, take_record, r);
+	read_all(r);
+	ow_perfchecks_run(&p->checks, r, true, LAST_CHECKS_NS, read_all);
 }
 
 int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err)
@@ -389,7 +404,9 @@ int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err)
 	struct ow_perfsampling *p = r->priv;
 
 	(void)err;
-	ow_perfrings_read(&p->rings, take_record, r);
+	read_all(r);
+	/* What is named now isn't unnamed any more. */
+	ow_perfchecks_run(&p->checks, r, true, CHECKS_NS, read_all);
 	return 0;
 }
 
@@ -405,6 +422,7 @@ void ow_perfsampling_close(struct ow_recorder *r)
 
 	ow_copywalk_deinit(&p->walks);
 	ow_perfthreads_deinit(&p->threads);
+	ow_perfchecks_deinit(&p->checks);
 	ow_perfrings_close(&p->rings);
 	free(p->added);
 	free(p);

@@ -4,6 +4,7 @@
 #define OW_PERFSAMPLING_H
 
 #include "copywalk.h"
+#include "perfchecks.h"
 #include "perfthreads.h"
 #include "recorder.h"
 
@@ -33,6 +34,7 @@ struct ow_perfname {
 /* What such an engine keeps, at r->priv: first in its own structure. */
 struct ow_perfsampling {
 	struct ow_perfrings rings;
+	struct ow_perfchecks checks;
 	struct ow_perfthreads threads; /* that are not watched yet */
 	struct perf_event_attr attr; /* the engine has filled it before add() */
 	struct ow_copywalk walks;

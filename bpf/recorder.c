@@ -525,6 +525,52 @@ struct ow_stored *ow_recorder_store(struct ow_recorder *r,
 	return stored;
 }
 
+/* It was counted after what its process has mapped was looked at last. */
+static void note_fresh(struct ow_recorder *r, struct ow_stored *stored)
+{
+	const struct ow_image_user *user =
+		ow_images_user(&r->images, stored->is.pid);
+	uint64_t checked = user ? user->checked : 0;
+
+	if (stored->checked != checked)
+		stored->fresh = 0;
+	stored->checked = checked;
+	stored->fresh++;
+}
+
+void ow_recorder_doubt(struct ow_recorder *r, struct ow_stored *stored,
+		       uint32_t image)
+{
+	struct ow_bpf_stack head = {
+		.key = stored->key,
+		.tid = (uint32_t)stored->is.tid,
+		.uid = stored->uid,
+		.nr_kernel = (uint16_t)stored->is.nr_kernel,
+		.nr = 1,
+	};
+	uint64_t nr = stored->fresh;
+	struct ow_stored *other;
+
+	head.key.image = image;
+	head.key.end = OW_END_NO_ROOM;
+	memcpy(head.comm, stored->is.comm, sizeof(head.comm));
+	other = ow_recorder_store(r, &head, stored->is.packed,
+				  stored->is.since);
+	stored->is.count -= nr;
+	stored->is.value -= nr;
+	stored->fresh = 0;
+	r->stats.ends[stored->is.end] -= nr;
+	r->stats.frames -= nr * (stored->is.nr - 1);
+	if (!other) {
+		r->stats.lost += nr;
+		return;
+	}
+	other->is.uid = stored->is.uid;
+	other->is.count += nr;
+	other->is.value += nr;
+	r->stats.ends[OW_END_NO_ROOM] += nr;
+}
+
 int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 		      const uint64_t *frames, uint64_t value)
 {
@@ -541,6 +587,7 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 			(uid_t)ow_status_number(stored->is.pid, "Uid:");
 	stored->is.count++;
 	stored->is.value += value;
+	note_fresh(r, stored);
 	r->stats.samples++;
 	r->stats.frames += head->nr;
 	r->stats.ends[head->key.end < OW_NR_ENDS ? head->key.end : 0]++;

@@ -74,6 +74,14 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 		      const uint64_t *frames, uint64_t value);
 
 /*
+ * What a stack was counted for since its process was checked is not known to be named
+ * rightly: count it for its innermost frame alone, of an image that stands for what
+ * isn't known.
+ */
+void ow_recorder_doubt(struct ow_recorder *r, struct ow_stored *stored,
+		       uint32_t image);
+
+/*
  * Store a stack that was taken at that time (CLOCK_MONOTONIC, ns) if it isn't
  * stored yet, and have its image keep what names it.  NULL when out of memory.
  */

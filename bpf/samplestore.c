@@ -297,6 +297,7 @@ static void drain_one(struct ow_stored *e, uint64_t now,
 	if (r->count && !take(arg, r))
 		return;
 	r->count = r->value = 0;
+	e->fresh = 0;
 	r->since = now;
 }
 

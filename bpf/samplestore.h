@@ -12,6 +12,8 @@ struct ow_stored {
 	struct ow_recorded is; /* its packed frames are its own */
 	uid_t uid;             /* whose share it is in */
 	unsigned int unused;   /* so often it was drained with no count */
+	uint64_t checked;      /* as its process, when it was counted last */
+	uint64_t fresh;        /* counted since then, of is.count */
 };
 
 /* What is stored for one process or user. */

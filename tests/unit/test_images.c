@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "imageusers.h"
+#include "imagecheck.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -504,6 +504,64 @@ static void live(struct ow_images *im, pid_t pid, uint64_t time)
 	ow_images_end(im, pid, time + 10);
 }
 
+/* An image of two pages of code, at those places of an object that isn't opened. */
+static struct ow_image *pages_of(struct ow_images *im, uint64_t first,
+				 uint64_t second)
+{
+	struct ow_bpf_range *ranges = calloc(2, sizeof(*ranges));
+
+	ranges[0] = (struct ow_bpf_range){ HERE, HERE + SIZE, first, 1, 0 };
+	ranges[1] = (struct ow_bpf_range){ HERE + SIZE, HERE + 2 * SIZE, second,
+					   1, 0 };
+	return ow_images_add(im, PARENT, ranges, 2);
+}
+
+static void note_pages(struct ow_images *im, uint64_t as_of, uint64_t first,
+		       uint64_t second)
+{
+	const struct ow_image_change c = {
+		.time = as_of + 10,
+		.image = pages_of(im, first, second),
+		.as_of = as_of,
+		.event = OW_IMAGE_LOOK,
+	};
+
+	ow_images_hold(im, c.image);
+	ow_imageusers_note(im, ow_images_user(im, PARENT), &c);
+}
+
+/* How many ranges a look has shown to be other code; addr is the first one's. */
+static uint32_t nr_changed(struct ow_images *im, uint64_t as_of, uint64_t *addr)
+{
+	uint32_t nr;
+	struct ow_bpf_range *list =
+		ow_imagecheck_changed(im, PARENT, as_of, &nr);
+
+	*addr = list ? list->start : 0;
+	free(list);
+	return nr;
+}
+
+static void test_code_that_nobody_told_of(void)
+{
+	struct ow_images im = { 0 };
+	uint64_t addr;
+
+	ow_imageusers_begin(&im, ow_imageusers_add(&im, PARENT, 0),
+			    pages_of(&im, 1, 2));
+	note_pages(&im, 100, 1, 2);
+	CHECK(nr_changed(&im, 100, &addr) == 0);
+	note_pages(&im, 200, 1, 3);
+	CHECK(nr_changed(&im, 200, &addr) == 1 && addr == HERE + SIZE);
+	/* What was told while one looked may be what was seen. */
+	CHECK(ow_images_map(&im, PARENT, 305, code(HERE)));
+	note_pages(&im, 300, 5, 4);
+	CHECK(nr_changed(&im, 300, &addr) == 1 && addr == HERE + SIZE);
+	/* At that time there was no look. */
+	CHECK(nr_changed(&im, 400, &addr) == 0);
+	ow_images_deinit(&im);
+}
+
 /* What no sample hits makes no image, and is forgotten when it has ended. */
 static void test_lives_leave_nothing(void)
 {
@@ -657,6 +715,7 @@ int main(void)
 		  test_child_of_root_is_not_roots },
 		{ "files of nobody in particular",
 		  test_files_of_nobody_in_particular },
+		{ "code that nobody told of", test_code_that_nobody_told_of },
 		{ "short lives leave nothing", test_lives_leave_nothing },
 		{ "short lives that were sampled", test_sampled_lives },
 		{ "mapping without end", test_mapping_without_end },

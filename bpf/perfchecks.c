@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "perfchecks.h"
+
+#include <stdlib.h>
+
+#include "grow.h"
+#include "imagecheck.h"
+#include "monotonic.h"
+
+#define EVERY_NS  250000000ULL /* at most, of one process */
+#define REST_PART 31           /* times as long nothing is looked at */
+
+void ow_perfchecks_note(struct ow_perfchecks *c, struct ow_recorder *r,
+			pid_t pid)
+{
+	struct ow_image_user *user = ow_images_user(&r->images, pid);
+
+	if (!user || user->is_due || user->is_gone ||
+	    !ow_grow(&c->due, &c->room, c->nr + 1, sizeof(*c->due)))
+		return;
+	c->due[c->nr++] = pid;
+	user->is_due = true;
+}
+
+/* Is it in one of the ranges, which are in address order? */
+static bool is_within(uint64_t addr, const struct ow_bpf_range *list,
+		      uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr && list[i].start <= addr; i++)
+		if (addr < list[i].end)
+			return true;
+	return false;
+}
+
+/* Does a stack lead through one of the ranges? */
+static bool leads_there(const struct ow_recorded *s,
+			const struct ow_bpf_range *list, uint32_t nr)
+{
+	struct ow_frame f;
+	size_t i;
+
+	for (i = s->nr_kernel; i < s->nr_kernel + s->nr; i++) {
+		f = ow_recorded_frame(s, i);
+		if (is_within(ow_frame_lookup_pc(&f), list, nr))
+			return true;
+	}
+	return false;
+}
+
+/* Stacks of a process that were counted since it was looked at, through some ranges. */
+static struct ow_stored **list_stacks(struct ow_recorder *r,
+				      const struct ow_image_user *user,
+				      const struct ow_bpf_range *ranges,
+				      uint32_t nr, size_t *nr_ret)
+{
+	struct ow_stored **list = calloc(r->store.nr + 1, sizeof(*list)), *s;
+	size_t i;
+
+	*nr_ret = 0;
+	for (i = 0; list && i < r->store.room; i++) {
+		s = r->store.slots[i];
+		if (s && s->fresh && s->is.pid == user->pid &&
+		    s->checked == user->checked &&
+		    leads_there(&s->is, ranges, nr))
+			list[(*nr_ret)++] = s;
+	}
+	return list;
+}
+
+/* Unname what was sampled in code that was another one. */
+static void doubt(struct ow_recorder *r, const struct ow_image_user *user,
+		  const struct ow_bpf_range *ranges, uint32_t nr)
+{
+	const struct ow_image *unknown;
+	struct ow_stored **list;
+	size_t i, nr_stacks;
+
+	list = list_stacks(r, user, ranges, nr, &nr_stacks);
+	unknown = nr_stacks ? ow_images_add_full(&r->images, user->pid) : NULL;
+	for (i = 0; i < nr_stacks; i++)
+		ow_recorder_doubt(r, list[i], unknown ? unknown->id : 0);
+	free(list);
+}
+
+/* Go by what a look has shown that was begun at a time. */
+static void settle(struct ow_recorder *r, pid_t pid, uint64_t as_of)
+{
+	struct ow_image_user *user = ow_images_user(&r->images, pid);
+	struct ow_bpf_range *ranges;
+	uint32_t nr;
+
+	ranges = ow_imagecheck_changed(&r->images, pid, as_of, &nr);
+	if (!user)
+		return;
+	if (nr)
+		doubt(r, user, ranges, nr);
+	free(ranges);
+	user->checked = as_of;
+}
+
+/* A process that was looked at, and since when what that has shown holds. */
+struct checked {
+	pid_t pid;
+	uint64_t as_of;
+};
+
+/* Look at a process, if it is time to.  Return false if it is to be left for later. */
+static bool look(struct ow_perfchecks *c, struct ow_recorder *r, pid_t pid,
+		 bool all, struct checked *ret)
+{
+	struct ow_image_user *user = ow_images_user(&r->images, pid);
+	uint64_t now = ow_now_ns();
+	bool is_new;
+
+	ret->pid = 0;
+	if (!user || user->is_gone)
+		return true;
+	if (!all && (now < c->next || now - user->looked < EVERY_NS))
+		return false;
+	user->is_due = false;
+	if (!(all ? ow_images_look(&r->images, pid, &is_new) :
+		    ow_images_look_again(&r->images, pid)))
+		return true;
+	*ret = (struct checked){ pid, user->looked };
+	c->next = ow_now_ns() + REST_PART * (ow_now_ns() - now);
+	return true;
+}
+
+void ow_perfchecks_run(struct ow_perfchecks *c, struct ow_recorder *r, bool all,
+		       uint64_t ns, void (*read)(struct ow_recorder *r))
+{
+	uint64_t until = ow_now_ns() + ns;
+	struct checked *list = calloc(c->nr + 1, sizeof(*list));
+	size_t i, left = 0, nr = 0;
+
+	for (i = 0; list && i < c->nr; i++) {
+		if (ow_now_ns() > until || ow_images_must_end(&r->images) ||
+		    !look(c, r, c->due[i], all, &list[nr]))
+			c->due[left++] = c->due[i];
+		else
+			nr += list[nr].pid != 0;
+	}
+	if (list)
+		c->nr = left;
+	if (nr)
+		read(r);
+	for (i = 0; i < nr; i++)
+		settle(r, list[i].pid, list[i].as_of);
+	free(list);
+}
+
+void ow_perfchecks_deinit(struct ow_perfchecks *c)
+{
+	free(c->due);
+	*c = (struct ow_perfchecks){ 0 };
+}
