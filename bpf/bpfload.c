@@ -13,6 +13,7 @@
 
 #include "bpfwords.h"
 #include "error.h"
+#include "procfs.h"
 #include "sampler.skel.h"
 
 #define CALLS_RING (1U << 26) /* bytes, as every call leaves */
@@ -109,6 +110,7 @@ static void set_options(struct sampler_bpf *skel,
 	skel->rodata->pid_namespace = find_namespace();
 	skel->rodata->max_frames = o->max_frames;
 	skel->rodata->everyone = o->everyone;
+	skel->rodata->worker_flags = ow_task_worker_flags();
 	skel->rodata->by_thread = o->by_thread;
 	skel->rodata->follow = o->children;
 	skel->rodata->with_kernel = o->kernel;

@@ -7,8 +7,9 @@
 
 const volatile struct ow_bpf_arch arch;
 const volatile __u32 max_frames = OW_BPF_FRAMES;
-const volatile bool everyone;  /* or only who is in targets */
-const volatile bool by_thread; /* tell threads of equal names apart */
+const volatile bool everyone;      /* or only who is in targets */
+const volatile __u32 worker_flags; /* ow_task_worker_flags() */
+const volatile bool by_thread;     /* tell threads of equal names apart */
 /* Whose numbers processes are known by, as its files have it; 0: the first. */
 const volatile __u32 pid_namespace;
 const volatile bool follow; /* children of targets are some, too */

@@ -194,10 +194,10 @@ static __always_inline void walk_program(struct walk *w)
 	walk_run(w);
 }
 
-/* Is it a thread of a program, and not of the kernel? */
+/* Return true if it is a thread of a program, and not of the kernel. */
 static __always_inline bool has_program(const struct task_struct *task)
 {
-	return !(task->flags & PF_KTHREAD) && task->mm;
+	return !(task->flags & (PF_KTHREAD | worker_flags)) && task->mm;
 }
 
 /* A function of its own is verified once, not wherever it is called from. */

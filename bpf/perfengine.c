@@ -7,6 +7,16 @@
 
 #define MOST_STACK 65528U /* bytes: a record's size has 16 bits */
 
+/*
+ * Return true if the registers are those of a thread that the kernel has started in the
+ * process: it runs no code of the program, and has neither pc nor sp (Linux,
+ * arch/x86/kernel/process.c, copy_thread()).
+ */
+static bool is_worker(const struct ow_arch *arch, const struct ow_regs *regs)
+{
+	return regs->val[arch->pc] == 0 && regs->val[arch->sp] == 0;
+}
+
 static size_t walk(struct ow_recorder *r, const struct ow_perfsample *s,
 		   struct ow_image *image, size_t first, enum ow_end *end)
 {
@@ -22,6 +32,8 @@ static size_t walk(struct ow_recorder *r, const struct ow_perfsample *s,
 		*end = OW_END_UNSUPPORTED;
 		return 0;
 	}
+	if (is_worker(arch, &regs))
+		return 0;
 	window = (struct ow_window){ regs.val[arch->sp], s->stack_size,
 				     s->stack };
 	return ow_copywalk_run(&p->walks, image, arch, &regs, &window, first,

@@ -104,6 +104,13 @@ static bool runs_foreign_code(const struct ow_thread *t)
 	return t->why.code == OW_CODE_UNSUPPORTED;
 }
 
+/* Return true if what the thread runs is known, though it may have no frames. */
+static bool is_known(const struct ow_thread *t)
+{
+	return t->captured || t->why.code == OW_CODE_NO_STACK ||
+	       runs_foreign_code(t);
+}
+
 /*
  * Tell once of each reason why threads of a process can't be stopped.  That a
  * thread or the process has ended is none.
@@ -132,10 +139,12 @@ static void count_thread(struct ow_recorder *r, struct ow_capture *c, size_t i,
 	enum ow_end end = OW_END_UNSUPPORTED;
 	size_t n;
 
-	if (!t->captured && !runs_foreign_code(t))
+	if (!is_known(t))
 		note_unstopped(ow_capture_pid(c), &t->why);
-	if (t->state != 'R' || !(t->captured || runs_foreign_code(t)))
+	if (t->state != 'R' || !is_known(t))
 		return;
+	if (t->why.code == OW_CODE_NO_STACK)
+		end = OW_END_OUTERMOST;
 	if (t->captured)
 		head.nr = (uint16_t)ow_capture_walk(
 			c, i, e->frames, r->options.max_frames, &end, NULL);

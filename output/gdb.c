@@ -99,7 +99,9 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 		fputs("(More stack frames follow...)\n", out);
 		return;
 	}
-	fputs("Backtrace stopped: ", out);
+	fputs(t->why.code == OW_CODE_NO_STACK ? "No stack: " :
+						"Backtrace stopped: ",
+	      out);
 	ow_view_put_clean(out, t->captured ? view->why->msg : t->why.msg);
 	putc('\n', out);
 }

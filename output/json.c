@@ -177,6 +177,16 @@ static void put_in_kernel(FILE *out, const struct ow_view *view,
 		put_member(out, "unknown_because", strerror(t->extras_errno));
 }
 
+/* The rest of a thread that has no stack in its program. */
+static void put_none(FILE *out, const struct ow_thread *t)
+{
+	put_truth(out, "stopped", false);
+	put_truth(out, "certain", true);
+	put_truth(out, "complete", true);
+	put_member(out, "end", t->why.msg);
+	fputs(",\"frames\":[]}", out);
+}
+
 static void thread(FILE *out, const struct ow_view *view, bool first,
 		   unsigned int flags)
 {
@@ -189,6 +199,10 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 	put_member(out, "name", t->name);
 	put_member(out, "state", state);
 	put_in_kernel(out, view, flags);
+	if (t->why.code == OW_CODE_NO_STACK) {
+		put_none(out, t);
+		return;
+	}
 	if (!t->captured) {
 		put_member(out, "error", t->why.msg);
 		putc('}', out);

@@ -101,6 +101,8 @@ static void thread(FILE *out, const struct ow_view *view, bool first,
 			fputs(" <signal handler called>\n", out);
 		put_frame(out, &view->frames[i], flags);
 	}
+	if (view->thread->why.code == OW_CODE_NO_STACK)
+		return;
 	if (!view->thread->captured ||
 	    (view->end != OW_END_OUTERMOST && view->end != OW_END_LIMIT))
 		fprintf(out, " " NO_ADDR "%s  <stack breaks here>\n",

@@ -183,7 +183,8 @@ static pid_t live_thread(const struct ow_taken *t)
 	size_t i;
 
 	for (i = 0; i < t->c->nr_threads; i++)
-		if (t->c->threads[i].info.state != 'Z')
+		if (t->c->threads[i].info.state != 'Z' &&
+		    t->threads[i].stop.why.code == 0)
 			return t->c->threads[i].info.tid;
 	return t->c->pid;
 }
@@ -371,6 +372,13 @@ static int take_undisturbed(struct taking *taking)
 	return failed;
 }
 
+/* Return true if the thread has something to be told about it. */
+static bool is_answer(const struct ow_thread *thread, bool by_state)
+{
+	return thread->captured || thread->why.code == OW_CODE_NO_STACK ||
+	       (by_state && thread->why.code == OW_CODE_UNSUPPORTED);
+}
+
 /*
  * If no thread was captured, the first one's reason is the answer.  Who asks for
  * threads in a state is told of one that runs code of another kind, too.
@@ -383,9 +391,7 @@ static int check_captured(const struct ow_taken *t, struct ow_error *err)
 	if (c->nr_threads == 0)
 		return 0;
 	for (i = 0; i < c->nr_threads; i++)
-		if (c->threads[i].info.captured ||
-		    (t->options->states &&
-		     c->threads[i].info.why.code == OW_CODE_UNSUPPORTED))
+		if (is_answer(&c->threads[i].info, t->options->states))
 			return 0;
 	return ow_fail(err,
 		       c->threads[0].info.why.code ?

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "delegate.h"
@@ -17,6 +18,7 @@
 
 /* Numbers of fields in stat (proc_pid_stat(5)). */
 #define STAT_STATE      3
+#define STAT_FLAGS      9
 #define STAT_STARTTIME  22
 #define STAT_STARTSTACK 28
 
@@ -157,8 +159,7 @@ static uint64_t stat_field(const char *field, int nr)
 	return field ? strtoull(field, NULL, 10) : 0;
 }
 
-bool ow_task_stat_start(pid_t pid, pid_t tid, char *name, size_t size,
-			char *state, uint64_t *start_ret)
+bool ow_task_read(pid_t pid, pid_t tid, struct ow_task *ret)
 {
 	_cleanup_(ow_freep) char *text = NULL;
 	char *behind;
@@ -166,16 +167,38 @@ bool ow_task_stat_start(pid_t pid, pid_t tid, char *name, size_t size,
 
 	if (!found)
 		return false;
-	snprintf(name, size, "%s", found);
-	*state = *behind;
-	if (start_ret)
-		*start_ret = stat_field(behind, STAT_STARTSTACK);
+	snprintf(ret->name, sizeof(ret->name), "%s", found);
+	ret->state = *behind;
+	ret->flags = (uint32_t)stat_field(behind, STAT_FLAGS);
+	ret->stack_start = stat_field(behind, STAT_STARTSTACK);
 	return true;
 }
 
 bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
 {
-	return ow_task_stat_start(pid, tid, name, size, state, NULL);
+	struct ow_task task;
+
+	if (!ow_task_read(pid, tid, &task))
+		return false;
+	snprintf(name, size, "%s", task.name);
+	*state = task.state;
+	return true;
+}
+
+/*
+ * Workers of io_uring are threads of the process since Linux 5.12 (create_io_thread()),
+ * those of vhost since 6.4.  Older kernels have PF_VCPU and PF_USED_ASYNC there.
+ */
+uint32_t ow_task_worker_flags(void)
+{
+	unsigned int major = 0, minor = 0, version;
+	struct utsname host;
+
+	if (uname(&host) || sscanf(host.release, "%u.%u", &major, &minor) != 2)
+		return 0;
+	version = major * 1000 + minor;
+	return (version >= 5012 ? OW_TASK_IO_WORKER : 0) |
+	       (version >= 6004 ? OW_TASK_USER_WORKER : 0);
 }
 
 /* A number of the process's stat, or 0. */

@@ -38,12 +38,32 @@ pid_t ow_tasks_other(pid_t pid);
 /* A thread's name (up to size bytes with the zero) and state; false if gone. */
 bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state);
 
+/* What the kernel tells of a thread (proc_pid_stat(5)). */
+struct ow_task {
+	char name[32];
+	char state;
+	uint32_t flags;       /* enum ow_task_flags, and others */
+	uint64_t stack_start; /* of the main thread: ow_process_stack_start() */
+};
+
+/* Return false, and leave *ret as it is, if the thread is gone. */
+bool ow_task_read(pid_t pid, pid_t tid, struct ow_task *ret);
+
 /*
- * The same, and what ow_process_stack_start() returns, if start_ret isn't NULL;
- * of the process's main thread only.
+ * Marks of threads that the kernel has started in a process for work of its own: they
+ * run no code of the program (Linux, include/linux/sched.h, PF_IO_WORKER and
+ * PF_USER_WORKER).
  */
-bool ow_task_stat_start(pid_t pid, pid_t tid, char *name, size_t size,
-			char *state, uint64_t *start_ret);
+enum ow_task_flags {
+	OW_TASK_IO_WORKER = 0x10,
+	OW_TASK_USER_WORKER = 0x4000, /* also io_uring's have it */
+};
+
+/*
+ * Return those of these marks that the running kernel knows: what older kernels have
+ * there means something else.
+ */
+uint32_t ow_task_worker_flags(void);
 
 /*
  * Where the main thread's stack began when the program started, with argc and

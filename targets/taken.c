@@ -52,6 +52,7 @@ int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 	t->plan.maps = &t->maps;
 	t->plan.copy = &t->copy;
 	t->plan.limit = options->stack_size;
+	t->worker_flags = ow_task_worker_flags();
 	t->copy.limit_ns = ow_taken_read_limit(options);
 	snprintf(path, sizeof(path), "/proc/%d/task", c->pid);
 	t->dir = ow_reach_open(path, O_RDONLY | O_DIRECTORY);
@@ -171,7 +172,10 @@ static int add_thread(struct ow_taken *t, const struct ow_thread *info,
 		return failed;
 	*bucket_of(t, info->tid) = (uint32_t)c->nr_threads + 1;
 	c->threads[c->nr_threads] = (struct ow_capture_thread){ .info = *info };
-	t->threads[c->nr_threads++] = (struct ow_taken_thread){ .region = -1 };
+	t->threads[c->nr_threads++] = (struct ow_taken_thread){
+		.region = -1,
+		.stop.why = info->why,
+	};
 	return 0;
 }
 
@@ -190,14 +194,30 @@ static int list_ids(const struct ow_taken *t, pid_t **ret, size_t *nr_ret,
 	return 0;
 }
 
+/* A thread that runs no code of the program need not be stopped. */
+static void explain_worker(struct ow_thread *info, uint32_t flags)
+{
+	if (flags & OW_TASK_IO_WORKER)
+		ow_fail(&info->why, OW_CODE_NO_STACK,
+			"a worker of io_uring: it has no stack in the program");
+	else if (flags & OW_TASK_USER_WORKER)
+		ow_fail(&info->why, OW_CODE_NO_STACK,
+			"a worker of the kernel (vhost): it has no stack in "
+			"the program");
+}
+
 /* A thread's name and state; and of the leader where its stack began. */
 static void read_stat(struct ow_taken *t, struct ow_thread *info)
 {
-	bool is_leader = info->tid == t->c->pid;
+	struct ow_task task;
 
-	ow_task_stat_start(t->c->pid, info->tid, info->name, sizeof(info->name),
-			   &info->state,
-			   is_leader ? &t->plan.main_start : NULL);
+	if (!ow_task_read(t->c->pid, info->tid, &task))
+		return;
+	memcpy(info->name, task.name, sizeof(info->name));
+	info->state = task.state;
+	if (info->tid == t->c->pid)
+		t->plan.main_start = task.stack_start;
+	explain_worker(info, task.flags & t->worker_flags);
 }
 
 int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)

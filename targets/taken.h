@@ -31,6 +31,7 @@ struct ow_taken {
 	struct ow_capture *c;
 	const struct ow_capture_options *options; /* never NULL */
 	int dir;                                  /* /proc/PID/task */
+	uint32_t worker_flags;                    /* ow_task_worker_flags() */
 	struct ow_mappings maps;
 	uint32_t list; /* number of that list, which counts the renewals */
 	struct ow_replaced replaced;

@@ -178,7 +178,7 @@ static int save(const struct request *r, struct ow_capture *c)
 {
 	bool is_stdout = strcmp(r->path, "-") == 0;
 	const struct ow_thread *t;
-	size_t i, captured = 0;
+	size_t i, captured = 0, lacking = 0;
 	struct ow_error err;
 
 	if (is_stdout ? ow_capture_save_fd(c, STDOUT_FILENO, "stdout",
@@ -190,11 +190,13 @@ static int save(const struct request *r, struct ow_capture *c)
 	for (i = 0; i < ow_capture_nr_threads(c); i++) {
 		t = ow_capture_thread(c, i);
 		captured += t->captured;
-		if (!t->captured)
-			complain("thread %d: %s", t->tid, t->why.msg);
+		if (t->captured || t->why.code == OW_CODE_NO_STACK)
+			continue;
+		lacking++;
+		complain("thread %d: %s", t->tid, t->why.msg);
 	}
 	say_summary(r, c, captured);
-	return captured == i ? EXIT_WELL : EXIT_SOME;
+	return lacking == 0 ? EXIT_WELL : EXIT_SOME;
 }
 
 static int run(const struct request *r)

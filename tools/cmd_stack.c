@@ -70,6 +70,8 @@ static void say_end(const struct stack_request *r, const struct ow_view *view)
 {
 	pid_t tid = view->thread->tid;
 
+	if (view->thread->why.code == OW_CODE_NO_STACK)
+		return;
 	if (!view->thread->captured)
 		complain("thread %d: %s", tid, view->thread->why.msg);
 	else if (view->end == OW_END_LIMIT && r->limited)
@@ -105,6 +107,8 @@ static int print_thread(const struct stack_request *r, struct ow_capture *c,
 	r->writer->thread(stdout, &view, first, r->showing);
 	if (r->writer->stacks_only)
 		say_end(r, &view);
+	if (view.thread->why.code == OW_CODE_NO_STACK)
+		return EXIT_WELL;
 	if (!view.thread->captured)
 		return EXIT_SOME;
 	if (view.end == OW_END_OUTERMOST)

@@ -104,6 +104,7 @@ static bool print_stack(const struct tb_stacks *s, const struct tb_stack *stack,
 		.end = stack->end,
 		.why = &stack->why,
 	};
+	bool has_none = stack->thread.why.code == OW_CODE_NO_STACK;
 	struct ow_view_frame *f = names->frames;
 	size_t i;
 
@@ -113,10 +114,12 @@ static bool print_stack(const struct tb_stacks *s, const struct tb_stack *stack,
 		f->nr_names = ow_symbolizer_name(symbolizer, &f->frame,
 						 &names->names[i], 1);
 	}
-	if (!stack->thread.captured)
+	if (!stack->thread.captured && !has_none)
 		tb_complain_of_thread(args, stack->thread.tid,
 				      &stack->thread.why);
 	ow_tbtext_writer.thread(stdout, &view, stack == s->list, flags);
+	if (has_none)
+		return true;
 	if (!stack->thread.captured)
 		return false;
 	if (stack->end == OW_END_OUTERMOST || stack->end == OW_END_LIMIT)

@@ -42,6 +42,7 @@ enum ow_code {
 	OW_CODE_PERMISSION,  /* not allowed to look at the target */
 	OW_CODE_ARGUMENT,    /* the caller asked for nonsense */
 	OW_CODE_TIMEOUT,     /* a thread did not stop in time */
+	OW_CODE_NO_STACK,    /* a kernel worker has none: no failure */
 };
 
 struct ow_error {
@@ -246,7 +247,9 @@ struct ow_thread {
 	char state; /* as /proc/PID/status has it, before the stop */
 	char name[32];
 	bool captured;       /* registers are there */
-	struct ow_error why; /* if they aren't, the reason */
+	struct ow_error why; /* if they aren't, the reason; OW_CODE_NO_STACK
+				of one that has no stack in its program,
+				which is thus complete without frames */
 	bool stopped;        /* it was, while it was copied */
 	bool certain; /* it did not move meanwhile, and pc is its address:
 				the stack is that of one moment */

@@ -20,7 +20,7 @@ import harness
 MODULES = ('cases_links', 'cases_guess', 'cases_shapes', 'cases_threads',
            'cases_hostile', 'cases_cli', 'cases_output', 'cases_complete',
            'cases_tbstack', 'cases_jit', 'cases_agree', 'cases_cores', 'cases_snapshots',
-           'cases_freeze', 'cases_faults', 'cases_inject', 'cases_record',
+           'cases_freeze', 'cases_workers', 'cases_faults', 'cases_inject', 'cases_record',
            'cases_recorder', 'cases_containers', 'cases_top', 'cases_recordjit',
            'cases_offcpu', 'cases_record32', 'cases_syscalls', 'cases_strace',
            'cases_report', 'cases_formats', 'cases_outfile', 'cases_replaced',

@@ -41,7 +41,7 @@ static void test_names_like_stat(void)
 		"plain", ") Z 1 (", "a) X", "((((", "))))", "", "\n) Z\n",
 	};
 	char name[32], state = '?';
-	uint64_t start;
+	struct ow_task task;
 	size_t i;
 
 	for (i = 0; i < OW_ARRAY_SIZE(names); i++) {
@@ -54,12 +54,12 @@ static void test_names_like_stat(void)
 	prctl(PR_SET_NAME, "fifteen letters");
 	CHECK(ow_task_stat(getpid(), getpid(), name, 8, &state));
 	CHECK(strcmp(name, "fifteen") == 0);
-	start = 0;
-	CHECK(ow_task_stat_start(getpid(), getpid(), name, sizeof(name), &state,
-				 &start));
-	CHECK(strcmp(name, "fifteen letters") == 0 && strchr("RS", state));
-	CHECK(start == ow_process_stack_start(getpid()));
-	CHECK(start > (uintptr_t)name);
+	CHECK(ow_task_read(getpid(), getpid(), &task));
+	CHECK(strcmp(task.name, "fifteen letters") == 0 &&
+	      strchr("RS", task.state));
+	CHECK(task.stack_start == ow_process_stack_start(getpid()));
+	CHECK(task.stack_start > (uintptr_t)name);
+	CHECK(task.flags && !(task.flags & ow_task_worker_flags()));
 	/* A thread of another process is none of this one's. */
 	CHECK(!ow_task_stat(getpid(), getppid(), name, sizeof(name), &state));
 	CHECK(!ow_task_stat(INT32_MAX, INT32_MAX, name, sizeof(name), &state));
