@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "error.h"
 #include "leftout.h"
 #include "monotonic.h"
+#include "process.h"
+#include "procfs.h"
 #include "recorder.h"
 
 /* Threads that run, as others use no CPU. */
@@ -23,6 +26,7 @@ static const struct ow_capture_options running = {
 
 struct target {
 	pid_t pid;
+	int tasks;       /* ow_tasks_open(): it ends with the process */
 	uint64_t due_ns; /* CLOCK_MONOTONIC: no look at it before */
 	uint64_t passed; /* samples without a look, as it wasn't due */
 };
@@ -69,19 +73,23 @@ static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	struct target *more = realloc(e->targets, (e->nr + 1) * sizeof(*more));
 	struct ow_error why = { 0 };
 	struct ow_capture *c;
+	int tasks;
 
 	if (!more)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	e->targets = more;
+	tasks = ow_tasks_open(pid, err);
+	if (tasks < 0)
+		return tasks;
+	e->targets[e->nr++] = (struct target){ .pid = pid, .tasks = tasks };
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
-	c = ow_capture_process(pid, &running, &why);
+	c = ow_process_capture(pid, tasks, &running, &why);
 	if (c)
 		e->nr_stopped++;
 	else if (e->why.code == 0)
 		e->why = why;
 	ow_capture_destroy(c);
-	e->targets[e->nr++] = (struct target){ .pid = pid };
 	return 0;
 }
 
@@ -202,16 +210,16 @@ static struct ow_image *show_image(struct ow_recorder *r,
 	return image;
 }
 
-static void sample(struct ow_recorder *r, pid_t pid)
+static void sample(struct ow_recorder *r, const struct target *t)
 {
 	struct ow_image *image;
 	struct ow_error err = { 0 };
 	struct ow_capture *c;
 	size_t i;
 
-	c = ow_capture_process(pid, &running, &err);
+	c = ow_process_capture(t->pid, t->tasks, &running, &err);
 	if (!c) {
-		note_unstopped(pid, &err);
+		note_unstopped(t->pid, &err);
 		return;
 	}
 	if (ow_capture_nr_threads(c)) {
@@ -235,7 +243,7 @@ static void sample_if_due(struct ow_recorder *r, struct target *t)
 		t->passed++;
 		return;
 	}
-	sample(r, t->pid);
+	sample(r, t);
 	took = ow_now_ns() - begun;
 	if (2 * took > period_of(r))
 		t->due_ns = begun + e->nr * took;
@@ -307,7 +315,10 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 static void engine_close(struct ow_recorder *r)
 {
 	struct engine *e = r->priv;
+	size_t i;
 
+	for (i = 0; i < e->nr; i++)
+		close(e->targets[i].tasks);
 	free(e->targets);
 	free(e->frames);
 	free(e->packed);

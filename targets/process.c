@@ -4,6 +4,8 @@
  * stacks, and everything is looked at after they run again.  While they are stopped,
  * what was read before is only compared with what is so by then.
  */
+#include "process.h"
+
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -219,6 +221,7 @@ static int prepare(struct ow_taken *t, struct ow_error *err)
 struct taking {
 	struct ow_taken t;
 	struct ow_capture *c;
+	int tasks; /* its folder of threads, or -1: by its number */
 	const struct ow_capture_options *options;
 	struct ow_error *err;
 	bool is_careful; /* let a delegate read */
@@ -233,8 +236,8 @@ static void take_threads(void *arg)
 	struct ow_taken *t = &taking->t;
 	uint64_t began = ow_now_ns();
 
-	taking->failed =
-		ow_taken_begin(t, taking->c, taking->options, taking->err);
+	taking->failed = ow_taken_begin(t, taking->c, taking->tasks,
+					taking->options, taking->err);
 	t->copy.is_careful = taking->is_careful;
 	if (!taking->failed)
 		taking->failed = prepare(t, taking->err);
@@ -293,7 +296,10 @@ static int explain_given_up(const struct taking *taking,
  */
 static int take_by_delegate(struct taking *taking)
 {
-	struct ow_delegate_limits limits = { .until_ns = UINT64_MAX };
+	struct ow_delegate_limits limits = {
+		.until_ns = UINT64_MAX,
+		.kept = taking->tasks > 0 ? taking->tasks : 0,
+	};
 	enum ow_delegation how;
 	pid_t delegate;
 	int tries;
@@ -483,12 +489,13 @@ static int take(struct taking *taking, struct ow_error *err)
 	return keep_copy(t, err);
 }
 
-struct ow_capture *ow_capture_process(pid_t pid,
+struct ow_capture *ow_process_capture(pid_t pid, int tasks,
 				      const struct ow_capture_options *options,
 				      struct ow_error *err)
 {
 	static const struct ow_capture_options defaults;
-	struct taking taking = { .options = options ? options : &defaults };
+	struct taking taking = { .tasks = tasks,
+				 .options = options ? options : &defaults };
 	struct ow_capture *c;
 	int failed;
 
@@ -514,4 +521,11 @@ struct ow_capture *ow_capture_process(pid_t pid,
 		return c;
 	ow_capture_destroy(c);
 	return NULL;
+}
+
+struct ow_capture *ow_capture_process(pid_t pid,
+				      const struct ow_capture_options *options,
+				      struct ow_error *err)
+{
+	return ow_process_capture(pid, -1, options, err);
 }

@@ -57,6 +57,20 @@ static struct dirent *next_entry(DIR *dir)
 	return entry;
 }
 
+int ow_tasks_open(pid_t pid, struct ow_error *err)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	fd = ow_reach_open(path, O_RDONLY | O_DIRECTORY);
+	if (fd >= 0)
+		return fd;
+	if (errno == ENOENT)
+		return ow_fail(err, OW_CODE_ABSENT, "no process %d", pid);
+	return ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
+}
+
 int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
 {
 	_cleanup_(closedirp) DIR *tasks = open_again(dir);
@@ -65,7 +79,7 @@ int ow_tasks_list(int dir, pid_t **ret, size_t *nr_ret, struct ow_error *err)
 	struct dirent *entry;
 	pid_t tid;
 
-	if (!tasks && errno == ENOENT)
+	if (!tasks && (errno == ENOENT || errno == ESRCH))
 		return ow_fail(err, OW_CODE_ABSENT, "process has exited");
 	if (!tasks)
 		return ow_fail(err, OW_CODE_SYSTEM, "list threads");

@@ -11,6 +11,13 @@
 struct ow_error;
 
 /*
+ * Open /proc/PID/task.  The folder stays that process's own: when the process has ended
+ * there is nothing in it, also if another one has got its number.  Return a file
+ * descriptor, or a negative code and fill err.
+ */
+int ow_tasks_open(pid_t pid, struct ow_error *err);
+
+/*
  * All threads' ids, in the kernel's order; the caller frees *ret.  dir is
  * /proc/PID/task, open; it is read from its begin.
  */

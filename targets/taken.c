@@ -40,12 +40,10 @@ void ow_taken_init(struct ow_taken *t)
 	*t = (struct ow_taken){ .dir = -1, .mem.fd = -1 };
 }
 
-int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
+int ow_taken_begin(struct ow_taken *t, struct ow_capture *c, int tasks,
 		   const struct ow_capture_options *options,
 		   struct ow_error *err)
 {
-	char path[32];
-
 	ow_taken_init(t);
 	t->c = c;
 	t->options = options;
@@ -54,13 +52,12 @@ int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
 	t->plan.limit = options->stack_size;
 	t->worker_flags = ow_task_worker_flags();
 	t->copy.limit_ns = ow_taken_read_limit(options);
-	snprintf(path, sizeof(path), "/proc/%d/task", c->pid);
-	t->dir = ow_reach_open(path, O_RDONLY | O_DIRECTORY);
-	if (t->dir >= 0)
-		return 0;
-	if (errno == ENOENT)
-		return ow_fail(err, OW_CODE_ABSENT, "no process %d", c->pid);
-	return ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
+	if (tasks < 0) {
+		t->dir = ow_tasks_open(c->pid, err);
+		return t->dir < 0 ? t->dir : 0;
+	}
+	t->dir = fcntl(tasks, F_DUPFD_CLOEXEC, 0);
+	return t->dir < 0 ? ow_fail(err, OW_CODE_SYSTEM, "list threads") : 0;
 }
 
 void ow_taken_end(struct ow_taken *t)

@@ -57,10 +57,11 @@ struct ow_taken {
 void ow_taken_init(struct ow_taken *t);
 
 /*
- * Open the process's list of threads.  Free with ow_taken_free(), also after
+ * Open the process's list of threads, or take another file descriptor of what tasks
+ * has open of it, which is not negative then.  Free with ow_taken_free(), also after
  * failure; what the capture is to keep has to be taken out before.
  */
-int ow_taken_begin(struct ow_taken *t, struct ow_capture *c,
+int ow_taken_begin(struct ow_taken *t, struct ow_capture *c, int tasks,
 		   const struct ow_capture_options *options,
 		   struct ow_error *err);
 void ow_taken_free(struct ow_taken *t);

@@ -325,7 +325,7 @@ def record_until_ended(context, engine, asked, others):
 def record_same_number(context):
     need_root()
     bystander = context.start(['bystander'])
-    for engine in ('bpf', 'perf'):
+    for engine in ('bpf', 'perf', 'ptrace'):
         for others in ((), (bystander.pid,)):
             names = record_until_ended(context, engine, start_asked(context),
                                        others)

@@ -118,7 +118,7 @@ static void test_stack_without_access(void)
 		abort();
 	begin_target(&target);
 	c->pid = c->live = target.pid;
-	CHECK(!ow_taken_begin(&t, c, &options, NULL));
+	CHECK(!ow_taken_begin(&t, c, -1, &options, NULL));
 	CHECK(!ow_taken_list(&t, &nr, NULL) && nr == 2);
 	CHECK(!ow_taken_list_mappings(&t, NULL));
 	CHECK(!ow_taken_reserve(&t, NULL));
