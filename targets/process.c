@@ -180,15 +180,21 @@ static int check_process(const struct ow_taken *t, struct ow_error *err)
 	return 0;
 }
 
+/* A thread that has not exited, maybe one that isn't asked for; else the leader. */
 static pid_t live_thread(const struct ow_taken *t)
 {
+	pid_t pid = t->c->pid, other;
+	struct ow_task leader;
 	size_t i;
 
 	for (i = 0; i < t->c->nr_threads; i++)
 		if (t->c->threads[i].info.state != 'Z' &&
 		    t->threads[i].stop.why.code == 0)
 			return t->c->threads[i].info.tid;
-	return t->c->pid;
+	if (!ow_task_read(pid, pid, &leader) || leader.state != 'Z')
+		return pid;
+	other = ow_tasks_other(pid);
+	return other ? other : pid;
 }
 
 static int prepare(struct ow_taken *t, struct ow_error *err)
@@ -350,14 +356,32 @@ static int take_by_thread(struct taking *taking)
 	return taking->failed;
 }
 
-/* Return true if no thread could be taken as we may not stop the first one. */
+/*
+ * The first thread whose reason is another one than that it has exited, or else the
+ * first one: what is told of a process of which no thread could be taken.
+ */
+static size_t telling_thread(const struct ow_taken *t)
+{
+	size_t i;
+	int code;
+
+	for (i = 0; i < t->c->nr_threads; i++) {
+		code = t->threads[i].stop.why.code;
+		if (code && code != OW_CODE_ABSENT && code != OW_CODE_NO_STACK)
+			return i;
+	}
+	return 0;
+}
+
+/* Return true if no thread could be taken as we may not stop them. */
 static bool is_forbidden(const struct taking *taking)
 {
 	const struct ow_capture *c = taking->c;
+	const struct ow_taken *t = &taking->t;
 	size_t i;
 
 	if (geteuid() == 0 || c->nr_threads == 0 ||
-	    taking->t.threads[0].stop.why.code != OW_CODE_PERMISSION)
+	    t->threads[telling_thread(t)].stop.why.code != OW_CODE_PERMISSION)
 		return false;
 	for (i = 0; i < c->nr_threads; i++)
 		if (c->threads[i].info.captured)
@@ -385,9 +409,25 @@ static bool is_answer(const struct ow_thread *thread, bool by_state)
 	       (by_state && thread->why.code == OW_CODE_UNSUPPORTED);
 }
 
+/* Why none of a process's threads was taken; of another one than the first with its id. */
+static int explain_none(const struct ow_taken *t, struct ow_error *err)
+{
+	static const char subject[] = "thread ";
+	const struct ow_capture *c = t->c;
+	const struct ow_thread *thread = &c->threads[telling_thread(t)].info;
+	const char *why = thread->why.msg;
+	int code = thread->why.code ? thread->why.code : OW_CODE_ABSENT;
+
+	if (thread->tid != c->pid && c->nr_threads > 1 &&
+	    strncmp(why, subject, strlen(subject)) == 0)
+		return ow_fail(err, code, "process %d: thread %d %s", c->pid,
+			       thread->tid, why + strlen(subject));
+	return ow_fail(err, code, "process %d: %s", c->pid, why);
+}
+
 /*
- * If no thread was captured, the first one's reason is the answer.  Who asks for
- * threads in a state is told of one that runs code of another kind, too.
+ * If no thread was captured, a thread's reason is the answer.  Who asks for threads in
+ * a state is told of one that runs code of another kind, too.
  */
 static int check_captured(const struct ow_taken *t, struct ow_error *err)
 {
@@ -399,11 +439,7 @@ static int check_captured(const struct ow_taken *t, struct ow_error *err)
 	for (i = 0; i < c->nr_threads; i++)
 		if (is_answer(&c->threads[i].info, t->options->states))
 			return 0;
-	return ow_fail(err,
-		       c->threads[0].info.why.code ?
-			       c->threads[0].info.why.code :
-			       OW_CODE_ABSENT,
-		       "process %d: %s", c->pid, c->threads[0].info.why.msg);
+	return explain_none(t, err);
 }
 
 /* What a capture keeps of its taking: the chunks that its regions are in. */

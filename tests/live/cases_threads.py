@@ -11,6 +11,7 @@ import struct
 import subprocess
 import time
 
+from cases_record import record, record_enough
 from harness import (PATIENCE, START, case, check, check_names, check_target,
                      check_unharmed, children_of, end_process, names, stop,
                      task_states, tracers, wait_until)
@@ -237,3 +238,43 @@ def _(context):
     os.kill(child, signal.SIGKILL)
     check(target.wait(timeout=PATIENCE) == 10, 'parent went on',
           target.returncode)
+
+
+def start_without_leader(context, scene):
+    """The target, whose first thread has exited, and the number of the other one."""
+    target = context.start(['threads', scene])
+    wait_until(lambda: task_states(target.pid)[target.pid] == 'Z',
+               'leader exits')
+    return target, next(t for t in task_states(target.pid) if t != target.pid)
+
+
+@case('threads: the leader has exited, the other one runs: not stopped')
+def _(context):
+    target, tid = start_without_leader(context, 'leader-spin')
+    done = context.run('stack', '--no-stop', target.pid, status=2)
+    check(done.stderr.decode() == 'outwind: process %d: thread %d is running: '
+          'its stack can be taken only while it is stopped\n' %
+          (target.pid, tid), 'message', done.stderr)
+
+
+@case('threads: the leader has exited, and only it is asked for')
+def _(context):
+    target, _ = start_without_leader(context, 'leader')
+    for way in ((), ('--one-at-a-time',), ('--gentle',), ('--no-stop',)):
+        done = context.run('stack', '-1', *way, target.pid, status=2)
+        check(done.stderr.decode() == 'outwind: process %d: thread has exited '
+              '(zombie), it has no stack\n' % target.pid, 'message',
+              done.stderr)
+
+
+@case('threads: the leader has exited, the other one waits: none runs')
+def _(context):
+    target, _ = start_without_leader(context, 'leader')
+    check(context.stacks('%d/R' % target.pid)['threads'] == [], 'none runs')
+    profile, _ = record(context, '--engine=ptrace', '-d', '0.5', target.pid)
+    check(profile['stacks'] == [], 'no stacks', profile['stacks'])
+    target, tid = start_without_leader(context, 'leader-spin')
+    profile, _ = record_enough(context, 1, '--engine=ptrace', '--per-thread',
+                               target.pid)
+    check({s['tid'] for s in profile['stacks']} == {tid}, 'whose stacks',
+          profile['stacks'])

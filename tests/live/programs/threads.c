@@ -39,8 +39,8 @@ static NOINLINE int many(const char *path, int nr)
 
 	if (fd < 0 || ftruncate(fd, size))
 		return 1;
-	heartbeats = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-			  0);
+	heartbeats =
+		mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (heartbeats == MAP_FAILED)
 		return 1;
 	pthread_barrier_init(&all_there, NULL, nr + 1);
@@ -63,12 +63,20 @@ static void *staying(void *arg)
 	return arg;
 }
 
-static void leave_leader(void)
+static void leave_leader(void *(*start)(void *arg))
 {
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, staying, NULL);
+	pthread_create(&thread, NULL, start, NULL);
 	pthread_exit(NULL);
+}
+
+static NOINLINE void *spinning(void *arg)
+{
+	if (write(1, "ready\n", 6) != 6)
+		return arg;
+	for (;;)
+		__asm__ volatile("" : : : "memory");
 }
 
 static NOINLINE int custom_stack(void)
@@ -125,7 +133,9 @@ int main(int argc, char **argv)
 	if (strcmp(scene, "many") == 0)
 		return many(argv[2], atoi(argv[3]));
 	if (strcmp(scene, "leader") == 0)
-		leave_leader();
+		leave_leader(staying);
+	if (strcmp(scene, "leader-spin") == 0)
+		leave_leader(spinning);
 	if (strcmp(scene, "custom-stack") == 0)
 		return custom_stack();
 	if (strcmp(scene, "vfork") == 0)
