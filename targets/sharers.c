@@ -9,6 +9,7 @@
 
 #include "delegate.h"
 #include "monotonic.h"
+#include "procfs.h"
 
 #define LOOK_NS 100000000
 #define PAUSES  50 /* as long as a look */
@@ -29,6 +30,8 @@ static bool shares(pid_t pid, pid_t tid)
 bool ow_sharers_exist(pid_t pid, pid_t tid)
 {
 	uint64_t begun = ow_now_ns(), until = begun + LOOK_NS;
+	/* It may be known by the id of any of its threads. */
+	long leader = ow_status_number(pid, "Tgid:");
 	DIR *dir = opendir("/proc");
 	struct dirent *entry;
 	bool found = false;
@@ -36,7 +39,7 @@ bool ow_sharers_exist(pid_t pid, pid_t tid)
 
 	while (dir && !found && (entry = readdir(dir))) {
 		other = atoi(entry->d_name);
-		if (other > 0 && other != pid)
+		if (other > 0 && other != pid && other != leader)
 			found = shares(other, tid) || ow_now_ns() > until;
 	}
 	if (dir)

@@ -278,3 +278,15 @@ def _(context):
                                target.pid)
     check({s['tid'] for s in profile['stacks']} == {tid}, 'whose stacks',
           profile['stacks'])
+
+
+@case('threads: the id of one of them for its process')
+def _(context):
+    target, heart = start_many(context)
+    for tid in list(task_states(target.pid))[1:4]:
+        done = context.run('stack', '--json', tid, status=0)
+        check(len(json.loads(done.stdout)['threads']) == THREADS + 1,
+              'threads', done.stderr)
+        # None of its other threads is another process.
+        check(done.stderr == b'', 'what it says', done.stderr)
+    heart.check('afterwards')
