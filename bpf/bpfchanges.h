@@ -120,6 +120,15 @@ static __always_inline void note_sharing(struct mm_struct *mm, __u32 pid)
 	count_change();
 }
 
+/* A memory begins, at an address where the kernel may have had another one before. */
+static __always_inline void forget_sharing(const struct mm_struct *mm)
+{
+	__u64 key = (__u64)mm;
+
+	if (is_shared)
+		bpf_map_delete_elem(&sharings, &key);
+}
+
 /* When what a process has mapped changed last without being told of; or 0. */
 static __always_inline __u64 untold_of(const struct change *c, __u32 pid,
 				       const struct mm_struct *mm)

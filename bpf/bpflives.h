@@ -30,6 +30,7 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *from = (void *)ctx->args[0];
 	struct task_struct *to = (void *)ctx->args[1];
 	__u32 parent = pid_of(from), child = pid_of(to), one = 1;
+	struct mm_struct *mm = BPF_CORE_READ(to, mm);
 	struct ow_bpf_process *p, copy;
 	struct change *c;
 	__u64 untold;
@@ -40,6 +41,8 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (!everyone)
 		bpf_map_update_elem(&targets, &child, &one, BPF_ANY);
+	if (mm != BPF_CORE_READ(from, mm))
+		forget_sharing(mm);
 	p = bpf_map_lookup_elem(&processes, &parent);
 	c = bpf_map_lookup_elem(&changes, &parent);
 	untold = untold_of(c, parent, BPF_CORE_READ(from, mm));
@@ -65,8 +68,10 @@ int on_rename(struct bpf_raw_tracepoint_args *ctx)
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	__u32 pid = current_pid();
 
-	if (is_new(task) && is_target(pid))
-		note_program(pid, true);
+	if (!is_new(task) || !is_target(pid))
+		return 0;
+	forget_sharing(task->mm);
+	note_program(pid, true);
 	return 0;
 }
 
@@ -220,6 +225,37 @@ int on_move(__u64 *ctx)
 	return take_moved_area((void *)ctx[0]);
 }
 
+/* The number of the system call that the current thread is in, or one of none. */
+static __always_inline __u32 current_call(void)
+{
+	struct user_regs *r =
+		(void *)bpf_task_pt_regs(bpf_get_current_task_btf());
+	__u64 nr = 0;
+
+	bpf_probe_read_kernel(&nr, sizeof(nr), &r->orig_ax);
+	return (__u32)nr & ~OW_BPF_X32;
+}
+
+/* Memory has become more: code, too, where mremap(2) makes it longer in its place. */
+static __always_inline int take_growth(struct mm_struct *mm, __u64 flags,
+				       long pages)
+{
+	__u32 nr;
+
+	if (!(flags & VM_EXEC) || pages <= 0)
+		return 0;
+	/* No other call by these numbers maps anything. */
+	nr = current_call();
+	return nr == NR_MREMAP || nr == NR32_MREMAP ? take_move(mm) : 0;
+}
+
+SEC("fentry/vm_stat_account")
+
+int on_growth(__u64 *ctx)
+{
+	return take_growth((void *)ctx[0], ctx[1], (long)ctx[2]);
+}
+
 /* The same, for kernels that can't do that. */
 SEC("kprobe/perf_event_mmap")
 
@@ -233,6 +269,13 @@ SEC("kprobe/copy_vma")
 int on_move_probe(struct user_regs *ctx)
 {
 	return take_moved_area((void *)ctx->di);
+}
+
+SEC("kprobe/vm_stat_account")
+
+int on_growth_probe(struct user_regs *ctx)
+{
+	return take_growth((void *)ctx->di, ctx->si, (long)ctx->dx);
 }
 
 /* Is code known there, or isn't it known what is? */

@@ -168,6 +168,7 @@ static void choose_programs(struct sampler_bpf *skel,
 	/* Each is there for kernels that lack those before it. */
 	bpf_program__set_autoload(skel->progs.on_map, trace);
 	bpf_program__set_autoload(skel->progs.on_move, trace);
+	bpf_program__set_autoload(skel->progs.on_growth, trace);
 }
 
 static void size_maps(struct sampler_bpf *skel,
@@ -252,12 +253,13 @@ static int attach(struct ow_bpfengine *e, struct bpf_program *prog,
 #define WAYS 3 /* to notice something, the best first */
 
 /* Attach the first program that the kernel takes.  Return false if it takes none. */
-static bool attach_one(struct ow_bpfengine *e, struct bpf_program *const *progs)
+static bool attach_one(struct ow_bpfengine *e, struct bpf_program *const *progs,
+		       size_t nr)
 {
 	struct bpf_link *link = NULL;
 	size_t i;
 
-	for (i = 0; !link && i < WAYS; i++)
+	for (i = 0; !link && i < nr; i++)
 		if (bpf_program__fd(progs[i]) >= 0)
 			link = bpf_program__attach(progs[i]);
 	return link && !keep_link(e, link, NULL);
@@ -272,9 +274,14 @@ static void attach_mapping(struct ow_recorder *r, struct ow_bpfengine *e)
 	struct bpf_program *const moves[WAYS] = { e->skel->progs.on_move,
 						  e->skel->progs.on_move_probe,
 						  e->skel->progs.on_unlock };
-	bool is_watched = attach_one(e, maps);
+	struct bpf_program *const growths[] = {
+		e->skel->progs.on_growth, e->skel->progs.on_growth_probe
+	};
+	bool is_watched = attach_one(e, maps, WAYS);
 
-	r->stats.unwatched = !attach_one(e, moves) || !is_watched;
+	r->stats.unwatched = !attach_one(e, moves, WAYS) || !is_watched;
+	/* Where neither of these can be attached, the last of the former tells. */
+	attach_one(e, growths, OW_ARRAY_SIZE(growths));
 	ow_bpfwords_listen();
 }
 

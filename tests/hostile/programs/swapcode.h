@@ -43,15 +43,20 @@ static int find_place(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* Have that page of code at AT, in place of what is there. */
-static void map_page(int fd, const void *page)
+/* Have that page of code at an address, in place of what is there. */
+static void map_page_at(int fd, uint8_t *at, const void *page)
 {
 	struct place place = { .addr = (uintptr_t)page };
 
 	if (!dl_iterate_phdr(find_place, &place) ||
-	    mmap(AT, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
-		 place.off) != AT)
+	    mmap(at, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
+		 place.off) != at)
 		exit(1);
+}
+
+static void map_page(int fd, const void *page)
+{
+	map_page_at(fd, AT, page);
 }
 
 #endif /* SWAPCODE_H */

@@ -4,7 +4,8 @@
  * another page there, without a mapping that this process makes there itself, and run
  * a function of that one.  HOW: "move" it there by mremap(2), over the first one; move
  * it to where "nothing" was; have a "child" map it that shares the memory, or one of
- * "vfork"; or move both pages there in "turns" from the beginning on.
+ * "vfork"; "grow" the mapping before it, so that it reaches there; or move both pages there
+ * in "turns" from the beginning on.
  */
 #include <sched.h>
 #include <signal.h>
@@ -73,6 +74,17 @@ static int map_second(void *arg)
 	_exit(0);
 }
 
+/*
+ * Let the page before AT, which is the first one of the file, be two: so the second
+ * one is at AT.
+ */
+static void grow_page(void)
+{
+	munmap(AT, PAGE);
+	if (mremap(AT - PAGE, PAGE, 2 * PAGE, 0) != AT - PAGE)
+		exit(1);
+}
+
 /* Have the second page mapped by a process that shares the memory. */
 static void have_mapped(int flags)
 {
@@ -107,12 +119,15 @@ int main(int argc, char **argv)
 	fd = open("/proc/self/exe", O_RDONLY);
 	if (argc != 2 || fd < 0 ||
 	    (uint8_t *)never_first != (uint8_t *)spin_first + HALF ||
+	    (uint8_t *)never_second != (uint8_t *)spin_first + PAGE ||
 	    (uint8_t *)spin_second != (uint8_t *)never_second + HALF)
 		return 2;
 	signal(SIGUSR1, ask);
 	is_mapped = strcmp(argv[1], "nothing") != 0;
 	if (is_mapped)
 		map_page(fd, spin_first);
+	if (strcmp(argv[1], "grow") == 0)
+		map_page_at(fd, AT - PAGE, spin_first);
 	puts("ready");
 	fflush(stdout);
 	if (strcmp(argv[1], "turns") == 0)
@@ -123,6 +138,8 @@ int main(int argc, char **argv)
 		have_mapped(0);
 	else if (strcmp(argv[1], "vfork") == 0)
 		have_mapped(CLONE_VFORK);
+	else if (strcmp(argv[1], "grow") == 0)
+		grow_page();
 	else
 		move_page(never_second);
 	for (;;)
