@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -25,11 +27,12 @@
 
 /*
  * What a client may take: waits in which less than PROGRESS_RATE bytes a second come,
- * all of its time, and files that are asked for.
+ * all of its time, files that are asked for, and bytes that are written for these.
  */
 #define MOST_WAIT_NS  20000000000
 #define MOST_TIME_NS  300000000000
 #define MOST_FILES    256
+#define MOST_BYTES    (UINT64_C(4) << 30)
 #define PROGRESS_RATE 65536
 
 /*
@@ -67,6 +70,7 @@ struct ow_debuginfod {
 	int socket;
 	uint64_t waited_ns, took_ns;
 	uint64_t files, bytes;
+	bool is_full;
 	void (*progress)(void *arg, uint64_t files, uint64_t bytes);
 	void *progress_arg;
 	bool is_shown;
@@ -80,7 +84,8 @@ struct ow_debuginfod {
 static struct {
 	int socket;
 	bool was_asked;
-	uint64_t told_ns, bytes;
+	uint64_t told_ns, bytes, written;
+	struct rlimit limit; /* of what may be written */
 } asking;
 
 static void tell(const struct report *r)
@@ -134,6 +139,32 @@ static debuginfod_client *load(struct library *l)
 	return client;
 }
 
+/* Have no file of ours grow beyond so many bytes. */
+static void limit_files(uint64_t bytes)
+{
+	const struct rlimit limit = { bytes, asking.limit.rlim_max };
+
+	setrlimit(RLIMIT_FSIZE, &limit);
+}
+
+/*
+ * Ask for a file.  What a server sends may be few bytes that unpack to many, so that it
+ * is what is written that counts.
+ */
+static int find(const struct library *l, debuginfod_client *client,
+		const struct request *q, char **path)
+{
+	struct stat st;
+	int fd;
+
+	limit_files(asking.limit.rlim_cur - asking.written);
+	fd = l->find(client, q->build_id, (int)q->size, path);
+	/* No file is larger than what was left. */
+	if (fd >= 0 && asking.was_asked && fstat(fd, &st) == 0)
+		asking.written += (uint64_t)st.st_size;
+	return fd;
+}
+
 static void answer(const struct library *l, debuginfod_client *client,
 		   const struct request *q)
 {
@@ -145,7 +176,7 @@ static void answer(const struct library *l, debuginfod_client *client,
 	asking.bytes = 0;
 	asking.told_ns = ow_now_ns();
 	if (client) {
-		fd = l->find(client, q->build_id, (int)q->size, &path);
+		fd = find(l, client, q, &path);
 		r.error = fd < 0 ? -fd : 0;
 		r.was_asked = asking.was_asked;
 		r.bytes = asking.bytes;
@@ -158,9 +189,11 @@ static void answer(const struct library *l, debuginfod_client *client,
 	tell(&r);
 }
 
+/* A transfer ends at its next write: it looks at its progress once a second only. */
 static void end_soon(int number)
 {
 	(void)number;
+	limit_files(0);
 	alarm(ENDING_S);
 }
 
@@ -170,7 +203,8 @@ static void end_soon(int number)
  */
 static void take_signals(pid_t parent)
 {
-	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE };
+	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGPIPE,
+				       SIGXFSZ };
 	const struct sigaction soon = { .sa_handler = end_soon };
 	sigset_t none;
 
@@ -205,6 +239,9 @@ static _Noreturn void serve(int socket, pid_t parent)
 	struct request q;
 
 	asking.socket = socket;
+	getrlimit(RLIMIT_FSIZE, &asking.limit);
+	if (asking.limit.rlim_cur > MOST_BYTES)
+		asking.limit.rlim_cur = MOST_BYTES;
 	take_signals(parent);
 	drop_files(socket);
 	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, TIMEOUT, 0);
@@ -255,9 +292,13 @@ static bool has_ended(pid_t pid, uint64_t ns)
 
 static void stop(struct ow_debuginfod *d)
 {
+	const struct rlimit none = { 0, 0 };
+
 	if (!d->pid)
 		return;
 	close(d->socket);
+	/* Its next write fails, which ends a transfer. */
+	prlimit(d->pid, RLIMIT_FSIZE, &none, NULL);
 	if (!has_ended(d->pid, ENDING_NS)) {
 		kill(d->pid, SIGKILL);
 		has_ended(d->pid, KILLED_NS);
@@ -275,6 +316,8 @@ static const char *why_spent(const struct ow_debuginfod *d, uint64_t ns)
 		return "debug files that were not there after 300 s";
 	if (d->files >= MOST_FILES)
 		return "debug files after the first 256";
+	if (d->is_full)
+		return "debug files, as there is no room for those that come";
 	return NULL;
 }
 
@@ -359,6 +402,8 @@ static bool ask(struct ow_debuginfod *d, const uint8_t *build_id, size_t size,
 	if (send(d->socket, &q, sizeof(q), MSG_NOSIGNAL) == sizeof(q) &&
 	    await(d, r)) {
 		d->files += r->was_asked;
+		d->is_full = r->error ==
+			     EIO; /* as it says when it can't write */
 		return true;
 	}
 	d->files++;
@@ -374,7 +419,7 @@ static void say_why(const struct ow_debuginfod *d, const char *of, int error)
 
 	if (error == ENOENT)
 		return;
-	if (error == ETIME && spent) {
+	if ((error == ETIME || d->is_full) && spent) {
 		ow_leave_out(NAME, spent);
 	} else if (error == ETIME) {
 		ow_leave_out(of, "its debug file, which debuginfod's servers "

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import threading
 import time
+import zlib
 
 from harness import (PATIENCE, Skip, case, check, children_of, need,
                      wait_until)
@@ -20,6 +21,7 @@ NO_ANSWER = 10  # s, for one file
 SILENT = b"which debuginfod's servers did not send in time: left out"
 SPENT = b'debuginfod: debug files that its servers had not sent after 20 s'
 MANY = b'debuginfod: debug files after the first 256: left out'
+FULL = b'debuginfod: debug files, as there is no room for those that come: left out'
 NOTE = b'\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0'  # before a build-id of 20 bytes
 
 
@@ -80,6 +82,23 @@ def trickle(server, request):
     request.end_headers()
     while not server.ended.wait(1):
         request.wfile.write(b'x')
+
+
+def send_without_end(pack):
+    """Zeros, each piece as pack() has it."""
+    def send(_server, request):
+        request.send_response(200)
+        if pack:
+            request.send_header('Content-Encoding', 'gzip')
+        request.send_header('Transfer-Encoding', 'chunked')
+        request.end_headers()
+        packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+        while True:
+            piece = bytes(16 << 20)
+            piece = packer.compress(piece) if pack else piece[:1 << 20]
+            if piece:
+                request.wfile.write(b'%x\r\n%s\r\n' % (len(piece), piece))
+    return send
 
 
 def start_target(context, number):
@@ -198,6 +217,41 @@ def _(context):
     done = ask(context, server, target)
     check(done.stderr == b'' and b'pass_inner + ' in done.stdout, 'name',
           done.stdout + done.stderr)
+
+
+def check_endless(context, pack):
+    server = Server(context, send_without_end(pack))
+    target = start_target(context, 2)
+    # The system may end who writes more, which is a limit for the tool's files, too.
+    done = context.run_tool(['prlimit', '--fsize=%d' % (40 << 20),
+                             context.outwind, 'stack', '--debuginfod',
+                             str(target.pid)], status=0, env=server.env)
+    check(done.stdout.count(b'pass_on + ') == 2, 'frames', done.stdout)
+    check(len(server.asked) == 1, 'files asked for', (server.asked, done.stderr))
+    check(done.stderr == b'outwind: ' + FULL + b'\n', 'line', done.stderr)
+    check(not server.temporary(), 'files in the cache', server.temporary())
+    # With more room, a signal ends it.
+    with subprocess.Popen([context.outwind, 'stack', '--debuginfod',
+                           str(target.pid)], env={**os.environ, **server.env},
+                          stdout=subprocess.DEVNULL) as tool:
+        context.stack.callback(tool.kill)
+        wait_until(server.temporary, 'a file comes')
+        asker, = children_of(tool.pid)
+        tool.terminate()
+        check(tool.wait(PATIENCE) == -signal.SIGTERM, 'status', tool.returncode)
+    wait_until(lambda: not os.path.exists('/proc/%d' % asker),
+               'the process that asks ends')
+    check(not server.temporary(), 'files in the cache', server.temporary())
+
+
+@case('debuginfod: a file without end')
+def _(context):
+    check_endless(context, False)
+
+
+@case('debuginfod: a packed file without end')
+def _(context):
+    check_endless(context, True)
 
 
 @case('debuginfod: no server, and one that is not there')
