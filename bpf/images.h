@@ -54,6 +54,7 @@ struct ow_image_user {
 	uid_t uid;             /* the real one */
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
 	uint64_t checked; /* a look agreed with what was told, or was gone by; or 0 */
+	uint64_t nr_fresh; /* samples since then, where these are counted */
 	uint64_t looked_until; /* ns; its share of the time that looks took so far */
 };
 

@@ -15,10 +15,13 @@ void ow_perfchecks_note(struct ow_perfchecks *c, struct ow_recorder *r,
 {
 	struct ow_image_user *user = ow_images_user(&r->images, pid);
 
-	if (!user || user->is_due || user->is_gone ||
+	if (!user || user->is_gone)
+		return;
+	user->nr_fresh++;
+	if (user->is_due ||
 	    !ow_grow(&c->due, &c->room, c->nr + 1, sizeof(*c->due)))
 		return;
-	c->due[c->nr++] = pid;
+	c->due[c->nr++] = (struct ow_perfcheck){ .pid = pid };
 	user->is_due = true;
 }
 
@@ -98,6 +101,7 @@ static void settle(struct ow_recorder *r, pid_t pid, uint64_t as_of)
 		doubt(r, user, ranges, nr);
 	free(ranges);
 	user->checked = as_of;
+	user->nr_fresh = 0;
 }
 
 /* A process that was looked at, and since when what that has shown holds. */
@@ -128,16 +132,40 @@ static bool look(struct ow_perfchecks *c, struct ow_recorder *r, pid_t pid,
 	return true;
 }
 
+static int compare(const void *a, const void *b)
+{
+	const struct ow_perfcheck *x = a, *y = b;
+
+	return (x->nr < y->nr) - (x->nr > y->nr);
+}
+
+/* Have those come first that were sampled most. */
+static void sort(struct ow_perfchecks *c, struct ow_recorder *r)
+{
+	const struct ow_image_user *user;
+	size_t i;
+
+	for (i = 0; i < c->nr; i++) {
+		user = ow_images_user(&r->images, c->due[i].pid);
+		c->due[i].nr = user ? user->nr_fresh : 0;
+	}
+	qsort(c->due, c->nr, sizeof(*c->due), compare);
+}
+
 void ow_perfchecks_run(struct ow_perfchecks *c, struct ow_recorder *r, bool all,
 		       uint64_t ns, void (*read)(struct ow_recorder *r))
 {
 	uint64_t until = ow_now_ns() + ns;
-	struct checked *list = calloc(c->nr + 1, sizeof(*list));
+	struct checked *list = NULL;
 	size_t i, left = 0, nr = 0;
 
+	if (c->nr == 0 || (!all && ow_now_ns() < c->next))
+		return;
+	list = calloc(c->nr + 1, sizeof(*list));
+	sort(c, r);
 	for (i = 0; list && i < c->nr; i++) {
 		if (ow_now_ns() > until || ow_images_must_end(&r->images) ||
-		    !look(c, r, c->due[i], all, &list[nr]))
+		    !look(c, r, c->due[i].pid, all, &list[nr]))
 			c->due[left++] = c->due[i];
 		else
 			nr += list[nr].pid != 0;

@@ -9,9 +9,15 @@
 
 #include "recorder.h"
 
+/* A process that was sampled since it was looked at, and how often. */
+struct ow_perfcheck {
+	pid_t pid;
+	uint64_t nr;
+};
+
 /* All zero is empty. */
 struct ow_perfchecks {
-	pid_t *due; /* processes that were sampled since they were looked at */
+	struct ow_perfcheck *due;
 	size_t nr, room;
 	uint64_t next; /* no look before that, for the time they take */
 };
@@ -22,7 +28,7 @@ void ow_perfchecks_note(struct ow_perfchecks *c, struct ow_recorder *r,
 
 /*
  * Look at processes whose turn it is, or at all that were sampled, for about ns at
- * most.  read() is to apply all that has been told by then.
+ * most: first at those that were sampled most.  read() is to apply all that has been told by then.
  */
 void ow_perfchecks_run(struct ow_perfchecks *c, struct ow_recorder *r, bool all,
 		       uint64_t ns, void (*read)(struct ow_recorder *r));
