@@ -61,6 +61,8 @@ $(call live_program,signals-musl,signals.c,musl-gcc $(live_flags) -static -pthre
 $(call live_program,secrets,secrets.c,$(CC) $(live_flags))
 $(call live_program,secrets-clang,secrets.c,clang $(live_flags))
 $(call live_program,threads,threads.c,$(CC) $(live_flags) -pthread)
+$(call live_program,turns-a,turns.c,$(CC) $(live_flags) -DFUNCTION=turn_a)
+$(call live_program,turns-b,turns.c,$(CC) $(live_flags) -DFUNCTION=turn_b)
 $(call live_program,uring,uring.c,$(CC) $(live_flags))
 $(call live_program,loader,loader.c,$(CC) $(live_flags))
 $(call live_program,plugin.so,plugin.c,$(CC) $(live_flags) -shared -fPIC)

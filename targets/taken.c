@@ -308,26 +308,57 @@ static int list_mappings(const struct ow_taken *t, struct ow_mappings *ret,
 	return failed;
 }
 
+/* What an exec has changed: where the main stack begins, and names. */
+static void name_again(struct ow_taken *t)
+{
+	struct ow_capture *c = t->c;
+	struct ow_thread *info;
+	struct ow_task leader;
+
+	if (!ow_task_read(c->pid, c->pid, &leader))
+		return;
+	if (leader.stack_start)
+		t->plan.main_start = leader.stack_start;
+	if (is_listed(t, c->pid)) {
+		info = &c->threads[*bucket_of(t, c->pid) - 1].info;
+		memcpy(info->name, leader.name, sizeof(info->name));
+	}
+	ow_taken_name_program(t);
+}
+
+/*
+ * Return true if another program has been executed since the main thread's name was
+ * read: its stack begins elsewhere.
+ */
+static bool is_another_program(const struct ow_taken *t)
+{
+	uint64_t start = ow_process_stack_start(t->c->pid);
+
+	return start && start != t->plan.main_start;
+}
+
 int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err)
 {
 	int i, failed;
 
 	if (!t->plan.main_start)
-		t->plan.main_start = ow_process_stack_start(t->c->pid);
-	/* While exec replaces its program there may be nothing. */
-	for (i = 0; i < MOST_LOOKS; i++) {
+		name_again(t);
+	for (i = 0;; i++) {
 		failed = list_mappings(t, &t->maps, err);
-		if (failed || t->maps.nr > 0 || !t->c->program)
+		if (failed || !t->c->program || i == MOST_LOOKS)
 			return failed;
+		if (t->maps.nr > 0 && !is_another_program(t))
+			return 0;
+		/* While exec replaces its program there may be nothing. */
+		if (t->maps.nr == 0)
+			usleep(1000);
 		ow_mappings_free(&t->maps);
-		usleep(1000);
+		name_again(t);
 	}
-	return 0;
 }
 
 int ow_taken_renew_mappings(struct ow_taken *t, struct ow_error *err)
 {
-	uint64_t start = ow_process_stack_start(t->c->pid);
 	struct ow_mappings maps;
 	int failed = list_mappings(t, &maps, err);
 
@@ -338,13 +369,11 @@ int ow_taken_renew_mappings(struct ow_taken *t, struct ow_error *err)
 		ow_mappings_free(&maps);
 		return failed;
 	}
-	if (start)
-		t->plan.main_start = start;
 	ow_replaced_note(&t->replaced, &t->maps, &maps, ++t->list);
 	ow_mappings_free(&t->maps);
 	t->maps = maps;
 	t->program_asked = false;
-	ow_taken_name_program(t);
+	name_again(t);
 	return 0;
 }
 

@@ -290,3 +290,26 @@ def _(context):
         # None of its other threads is another process.
         check(done.stderr == b'', 'what it says', done.stderr)
     heart.check('afterwards')
+
+
+@case('threads: names of a process that executes other programs')
+def _(context):
+    ours = [context.program('turns-' + which) for which in 'ab']
+    target = context.start(ours)
+    told = 0
+    for i in range(1200):
+        options = ('--one-at-a-time',) if i % 2 else ()
+        done = context.run('stack', '--json', *options, target.pid)
+        if done.returncode:
+            continue
+        stacks = json.loads(done.stdout)
+        (thread,) = stacks['threads']
+        names_told = {name for name in names(thread)
+                      if name in ('turn_a', 'turn_b')}
+        if not names_told:
+            continue
+        told += 1
+        (name,) = names_told
+        check((os.path.basename(stacks['program']), thread['name']) ==
+              (name.replace('turn_', 'turns-'),) * 2, 'names', stacks)
+    check(told > 20, 'stacks', told)
