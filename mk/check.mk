@@ -64,10 +64,10 @@ sources = $(wildcard $(foreach d,core lib targets bpf output tools uapi tests \
 	tests/kunwind/kmod bench/kmod,$(d)/*.c $(d)/*.h))
 
 check-format:
-	clang-format --dry-run -Werror $(sources)
+	@clang-format --dry-run -Werror $(sources)
 
 format:
-	clang-format -i $(sources)
+	@clang-format -i $(sources)
 
 check-shell:
 	shellcheck $(shell git ls-files '*.sh' '*.bash' .ci/run)
