@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bpfbatch.h"
 #include "bpfevents.h"
 #include "bpfknown.h"
 #include "bpfload.h"
@@ -177,6 +178,49 @@ static void sum_tallies(const struct ow_bpfengine *e,
 			ret->nr[k] += all[i].nr[k];
 }
 
+struct losses {
+	struct ow_recorded_loss *all; /* the most first */
+	size_t nr, max;
+};
+
+static void add_losses(void *arg, const void *keys, const void *values,
+		       uint32_t nr)
+{
+	const struct ow_bpf_callshare *shares = values;
+	const uint64_t *owners = keys;
+	struct losses *l = arg;
+	uint32_t i;
+	size_t at;
+
+	for (i = 0; i < nr; i++) {
+		if (!shares[i].lost)
+			continue; /* so is a user's, too */
+		for (at = l->nr; at > 0; at--) {
+			if (l->all[at - 1].lost >= shares[i].lost)
+				break;
+			if (at < l->max)
+				l->all[at] = l->all[at - 1];
+		}
+		if (at < l->max)
+			l->all[at] =
+				(struct ow_recorded_loss){ (pid_t)owners[i],
+							   shares[i].lost };
+		l->nr += l->nr < l->max;
+	}
+}
+
+static size_t engine_losses(struct ow_recorder *r, struct ow_recorded_loss *ret,
+			    size_t max)
+{
+	const struct ow_bpfengine *e = r->priv;
+	struct losses l = { ret, 0, max };
+
+	ow_bpfbatch_visit(bpf_map__fd(e->skel->maps.callshares),
+			  sizeof(uint64_t), sizeof(struct ow_bpf_callshare),
+			  add_losses, &l);
+	return l.nr;
+}
+
 static void count_runs(struct ow_recorder *r, struct bpf_program *prog)
 {
 	struct bpf_prog_info info = { 0 };
@@ -259,5 +303,6 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.renew = engine_renew,
 	.release = engine_release,
 	.count = engine_count,
+	.losses = engine_losses,
 	.close = engine_close,
 };

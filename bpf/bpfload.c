@@ -182,6 +182,8 @@ static void size_maps(struct sampler_bpf *skel,
 	bpf_map__set_max_entries(skel->maps.copies, slots);
 	if (o->on_syscall)
 		bpf_map__set_max_entries(skel->maps.events, CALLS_RING);
+	else
+		bpf_map__set_max_entries(skel->maps.callshares, 1);
 	if (!(o->events & OW_RECORD_OFF_CPU))
 		bpf_map__set_max_entries(skel->maps.waits, 1);
 }

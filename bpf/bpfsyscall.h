@@ -3,6 +3,7 @@
 #ifndef OW_BPF_SYSCALL_H
 #define OW_BPF_SYSCALL_H
 
+#include "bpfcallshares.h"
 #include "bpfsample.h"
 
 /* What of a system call is wanted: execve may end as another ABI's. */
@@ -11,8 +12,10 @@ enum wanted {
 	WANTED_END = 2
 };
 
-#define MOST_SPINS 4096
-#define MOST_HELD  200000 /* ns */
+#define MOST_SPINS  4096
+#define MOST_HELD   200000      /* ns */
+#define HOLD_PARTS  5           /* of eight of the ring, that a process has */
+#define LEAST_TAKEN OW_BPF_TEXT /* bytes: that is worth to go on for */
 
 #define MOST_ADDRESS 128 /* bytes: struct sockaddr_storage */
 
@@ -153,15 +156,16 @@ static __always_inline __u32 load_text(char *text, const __u64 *args, __u32 arg)
 
 /*
  * Whoever calls faster than calls are taken is held up for a while, so that none
- * is lost.
+ * is lost: until something was taken.
  */
-__noinline int hold_up(__u64 most)
+__noinline int hold_up(__u64 taken)
 {
 	__u64 begun = bpf_ktime_get_ns();
 	__u32 i;
 
 	for (i = 0; i < MOST_SPINS; i++) {
-		if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) < most ||
+		if (bpf_ringbuf_query(&events, BPF_RB_CONS_POS) - taken >=
+			    LEAST_TAKEN ||
 		    bpf_ktime_get_ns() - begun > MOST_HELD)
 			break;
 		opaque(i);
@@ -169,12 +173,32 @@ __noinline int hold_up(__u64 most)
 	return 0;
 }
 
-static __always_inline void make_room(void)
+/* False if there is none for a call of the thread. */
+static __always_inline bool make_room(__u32 pid, __u32 tid)
 {
-	__u64 most = bpf_ringbuf_query(&events, BPF_RB_RING_SIZE) / 4 * 3;
+	__u32 uid = (__u32)bpf_get_current_uid_gid();
+	int parts = call_parts(pid, uid);
 
-	if (bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) >= most)
-		hold_up(most);
+	if (parts >= HOLD_PARTS) {
+		hold_up(bpf_ringbuf_query(&events, BPF_RB_CONS_POS));
+		parts = call_parts(pid, uid);
+	}
+	if (parts < 8) {
+		was_refused(tid); /* another thread of that number */
+		return true;
+	}
+	refuse_call(pid, tid);
+	return false;
+}
+
+/* Let what is there of a call, or of its result, leave. */
+static __always_inline void send(void *event, __u64 size, __u32 pid)
+{
+	if (bpf_ringbuf_output(&events, event, size, BPF_RB_NO_WAKEUP)) {
+		lose_call(pid);
+		return;
+	}
+	charge_call(pid, (__u32)bpf_get_current_uid_gid(), size);
 }
 
 /* A call leaves with the stack that it was made from, or without any. */
@@ -204,9 +228,7 @@ static __always_inline void tell_call(const void *regs, __u32 nr,
 	}
 	if (size > OW_BPF_TEXT)
 		size = OW_BPF_TEXT;
-	if (bpf_ringbuf_output(&events, c, sizeof(c->is) + size,
-			       BPF_RB_NO_WAKEUP))
-		tally(OW_BPF_LOST, 1);
+	send(c, sizeof(c->is) + size, c->is.notice.pid);
 }
 
 SEC("raw_tp/sys_enter")
@@ -221,8 +243,8 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 	nr = number_of(ctx->args[1]);
 	if (!is_wanted(nr, WANTED_BEGIN))
 		return 0;
-	if (with_results)
-		make_room();
+	if (with_results && !make_room(pid, (__u32)current_ids()))
+		return 0;
 	from = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_SYSCALL);
 	if (!with_results) {
 		if (from)
@@ -293,6 +315,8 @@ int on_leave(struct bpf_raw_tracepoint_args *ctx)
 	    bpf_probe_read_kernel(&r, sizeof(r), (void *)ctx->args[0]))
 		return 0;
 	nr = number_of(r.orig_ax);
+	if (was_refused((__u32)id))
+		return 0;
 	s = bpf_map_lookup_elem(&results, &zero);
 	if (!s || !is_wanted(nr, WANTED_END))
 		return 0;
@@ -305,9 +329,7 @@ int on_leave(struct bpf_raw_tracepoint_args *ctx)
 	size = read_late(s->text, &r, nr, (__u32)id);
 	if (size > OW_BPF_TEXT)
 		size = OW_BPF_TEXT;
-	if (bpf_ringbuf_output(&events, s, sizeof(s->is) + size,
-			       BPF_RB_NO_WAKEUP))
-		tally(OW_BPF_LOST, 1);
+	send(s, sizeof(s->is) + size, id >> 32);
 	return 0;
 }
 

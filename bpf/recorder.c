@@ -512,6 +512,12 @@ void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)
 	*ret = r->stats;
 }
 
+size_t ow_recorder_losses(struct ow_recorder *r, struct ow_recorded_loss *ret,
+			  size_t max)
+{
+	return r->ops->losses ? r->ops->losses(r, ret, max) : 0;
+}
+
 struct ow_stored *ow_recorder_store(struct ow_recorder *r,
 				    const struct ow_bpf_stack *head,
 				    const uint64_t *frames, uint64_t time)

@@ -29,6 +29,9 @@ struct ow_engine_ops {
 	/* Work no more with the object of a number; false: it is in use.  Or NULL. */
 	bool (*release)(struct ow_recorder *r, uint32_t number);
 	void (*count)(struct ow_recorder *r, struct ow_recorder_stats *s);
+	/* As ow_recorder_losses().  Or NULL. */
+	size_t (*losses)(struct ow_recorder *r, struct ow_recorded_loss *ret,
+			 size_t max);
 	void (*close)(struct ow_recorder *r);
 };
 

@@ -19,6 +19,7 @@
 #include "syscallline.h"
 #include "syscallsite.h"
 
+#define LISTED  8  /* processes, of which something was lost */
 #define TICK_MS 20 /* between two looks at whether it is over */
 #define BUFFER  ((size_t)1 << 18)
 #define GRACE   300000000 /* ns that a reader has after a signal */
@@ -200,6 +201,28 @@ static int follow(struct tracing *t, struct ow_error *err)
 	return failed;
 }
 
+/* So much was lost: say of whom. */
+static void tell_lost(struct tracing *t, uint64_t lost)
+{
+	struct ow_recorded_loss of[LISTED];
+	size_t nr = ow_recorder_losses(t->recorder, of, LISTED), i;
+	char text[LISTED * 64 + 64] = "";
+	uint64_t others = lost;
+	int used = 0;
+
+	for (i = 0; i < nr && of[i].lost <= others; i++) {
+		used += snprintf(text + used, sizeof(text) - (size_t)used,
+				 "%s %llu of process %d", i ? "," : ":",
+				 (unsigned long long)of[i].lost, of[i].pid);
+		others -= of[i].lost;
+	}
+	if (others && i)
+		snprintf(text + used, sizeof(text) - (size_t)used,
+			 ", %llu of others", (unsigned long long)others);
+	complain("%llu system calls or results of them lost%s",
+		 (unsigned long long)lost, text);
+}
+
 /* Those that haven't ended yet, and what was lost. */
 static int conclude(struct tracing *t)
 {
@@ -216,8 +239,7 @@ static int conclude(struct tracing *t)
 		return EXIT_SOME; /* nor need anybody read what is said */
 	ow_recorder_stats(t->recorder, &s);
 	if (s.lost)
-		complain("%llu system calls or results of them lost",
-			 (unsigned long long)s.lost);
+		tell_lost(t, s.lost);
 	if (s.missed)
 		complain("who made %llu system calls isn't known",
 			 (unsigned long long)s.missed);

@@ -183,6 +183,16 @@ struct ow_bpf_share {
 	__u32 nr;    /* keys that it has counted */
 };
 
+#define OW_BPF_CALLERS 8192
+
+/* What the calls of a process, or of a user, have of the ring. */
+struct ow_bpf_callshare {
+	__u64 mark; /* a position in the ring, */
+	__u64 before,
+		since; /* and the bytes that it sent before it, and since */
+	__u64 lost;    /* calls and results, ever */
+};
+
 struct ow_sample_value {
 	__u64 count, value; /* value: nanoseconds, where kind has them */
 };

@@ -240,6 +240,20 @@ bool ow_recorder_mapping(struct ow_recorder *r, const struct ow_recorded *s,
 
 void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret);
 
+/* How many system calls, and results of them, were lost of a process. */
+struct ow_recorded_loss {
+	pid_t pid;
+	uint64_t lost;
+};
+
+/*
+ * Of whom system calls were lost: at most max processes, those first that have lost
+ * the most; return how many.  Of others as well, if all of theirs are fewer than the
+ * recorder's stats say.
+ */
+size_t ow_recorder_losses(struct ow_recorder *r, struct ow_recorded_loss *ret,
+			  size_t max);
+
 /* The number of a system call of this machine, or -1. */
 int ow_syscall_number(const char *name);
 

@@ -113,6 +113,7 @@ NO_ATTACKERS = {
     'libplant.so': 'is preloaded into a tool that is tested',
     'measure': 'runs a tool and tells what the tool took',
     'stackedlibs': 'is harmless without a slow server of debug files',
+    'textcalls': 'does nothing until it is asked to',
     'usercut': 'uses the library that is tested',
 }
 

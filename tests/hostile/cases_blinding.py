@@ -5,6 +5,7 @@ import contextlib
 import json
 import os
 import re
+import select
 import signal
 import subprocess
 import threading
@@ -12,8 +13,8 @@ import time
 import tty
 
 from cases_objects import Done
-from harness import (case, check, children_of, copy_program, end_process,
-                     need_root, wait_until)
+from harness import (PATIENCE, case, check, children_of, copy_program,
+                     end_process, need_root, wait_for_line, wait_until)
 
 MB = 1 << 20
 # What the recorder may take, of which its maps in the kernel are some.
@@ -413,6 +414,53 @@ def _(context):
         os.close(writing)
         time.sleep(2)
         context.note('%.1f s' % end_soon(tool, number, 5))
+
+
+def let_call(target):
+    """Have textcalls.c make its calls."""
+    target.send_signal(signal.SIGUSR1)
+    wait_for_line(target, 'done')
+
+
+def read_all(fd):
+    with open(fd, 'rb') as f:
+        return f.read().decode(errors='replace')
+
+
+@case('calls: of others than who makes too many of them', alone=True)
+def _(context):
+    """Nobody reads meanwhile, so that what waits comes to all that there may be."""
+    need_root()
+    hostile = context.start(['textcalls', '4000', '25000'], user=65534)
+    others = [context.start(['textcalls', '20', '300'], user=user)
+              for user in (0, 65534)]
+    reading, writing = os.pipe()
+    tool = start_syscalls(context, hostile.pid, '-e', 'access',
+                          *(str(t.pid) for t in others), stderr=writing)
+    os.close(writing)
+    rounds = 0
+    while not select.select([reading], [], [], 0.2)[0]:
+        let_call(others[0])
+        rounds += 1
+        check(tool.poll() is None, 'it begins')
+    let_call(hostile)
+    for target in others:
+        let_call(target)
+    for target in (hostile, *others):
+        target.kill()
+        target.wait()
+    said = read_all(reading)
+    tool.wait(timeout=PATIENCE)
+    check(tool.returncode == 1, 'status', tool.returncode)
+    for target, last in zip(others, (rounds, 0)):
+        found = set(re.findall(r'(?m)^\[%d\] access\("/+%d\.(\d+)"' %
+                               (target.pid, last), said))
+        context.note('%d of 300' % len(found))
+        check(len(found) == 300, 'calls', (len(found), said[-300:]))
+    lost = re.search(r'(?m)^outwind: (\d+) system calls or results of them '
+                     r'lost: (\d+) of process (\d+)$', said)
+    check(lost and lost.group(1) == lost.group(2) and
+          lost.group(3) == str(hostile.pid), 'whose', said[-300:])
 
 
 @case('growth: mapping and unmapping again and again', alone=True)
