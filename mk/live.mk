@@ -117,6 +117,7 @@ $(live)/spin-i386: $(live)/tiny-i386.so
 # Freezes: calls that wait, programs under load, and all that the library tells.
 $(call live_program,calls,calls.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)
 $(call live_program,waits,waits.c,$(CC) $(live_flags) -pthread)
+$(call live_program,int80,int80.c,$(CC) $(live_flags))
 $(call live_program,calls-i386,calls.c,$(CC) -D_GNU_SOURCE $(live_x32) $(live_flags) -pthread)
 $(call live_program,load,load.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)
 $(call live_program,load-i386,load.c,$(CC) -D_GNU_SOURCE $(live_x32) $(live_flags) -pthread)

@@ -20,6 +20,8 @@
 #define ERESTARTNOHAND        514
 #define ERESTART_RESTARTBLOCK 516 /* by another call: restart_syscall(2) */
 
+#define GET_SYSCALL_INFO 0x420e /* PTRACE_GET_SYSCALL_INFO, of linux/ptrace.h */
+
 /*
  * Calls that give EINTR after a stop and have done nothing by then: waits, and
  * a socket's with a timeout of their own (signal(7); the kernel's system call
@@ -79,7 +81,10 @@ static const uint16_t calls_i386[] = {
 	441 /* epoll_pwait2 */
 };
 
-/* Where the register set has what (Linux, user_64.h and user_32.h). */
+/*
+ * Where the register set has what (Linux, user_64.h and user_32.h), of a call of that
+ * architecture: a 64-bit program makes i386's by int $0x80.
+ */
 static const struct layout {
 	size_t size;
 	uint8_t word;
@@ -99,6 +104,16 @@ static const struct layout {
 	  AUDIT_ARCH_X86_64,
 	  calls_x86_64,
 	  OW_ARRAY_SIZE(calls_x86_64) },
+	{ 27 * 8,
+	  8,
+	  10,
+	  15,
+	  16,
+	  { 5, 11, 12, 13, 14, 4 },
+	  0,
+	  AUDIT_ARCH_I386,
+	  calls_i386,
+	  OW_ARRAY_SIZE(calls_i386) },
 	{ 17 * 4,
 	  4,
 	  6,
@@ -111,12 +126,31 @@ static const struct layout {
 	  OW_ARRAY_SIZE(calls_i386) },
 };
 
-static const struct layout *layout_of(size_t size)
+/* The beginning of what PTRACE_GET_SYSCALL_INFO tells (Linux 5.3). */
+struct call_info {
+	uint8_t op, pad[3];
+	uint32_t arch;
+};
+
+/* The architecture of the call that a stopped thread is in; 0: the kernel is older. */
+static uint32_t call_arch(pid_t tid)
+{
+	struct call_info info = { 0 };
+
+	if (ptrace((enum __ptrace_request)GET_SYSCALL_INFO, tid, sizeof(info),
+		   &info) < (long)sizeof(info))
+		return 0;
+	return info.arch;
+}
+
+/* Without an architecture, that of the register set. */
+static const struct layout *layout_of(size_t size, uint32_t arch)
 {
 	size_t i;
 
 	for (i = 0; i < OW_ARRAY_SIZE(layouts); i++)
-		if (layouts[i].size == size)
+		if (layouts[i].size == size &&
+		    (!arch || layouts[i].audit_arch == arch))
 			return &layouts[i];
 	return NULL;
 }
@@ -133,6 +167,15 @@ static int64_t word_at(const struct layout *l, const uint8_t *bytes,
 	}
 	memcpy(&narrow, bytes + i * sizeof(narrow), sizeof(narrow));
 	return narrow;
+}
+
+/* Does it show a call, of any architecture, that was broken off? */
+static bool may_be_broken_off(const void *bytes, size_t size)
+{
+	const struct layout *l = layout_of(size, 0);
+	int64_t result = l ? word_at(l, bytes, l->result) : 0;
+
+	return result == -EINTR || result == -ERESTART_RESTARTBLOCK;
 }
 
 /* As seccomp(2) sees it: without a sign. */
@@ -206,10 +249,12 @@ static bool is_broken_off(const struct ow_stop *s, const struct layout *l,
 
 void ow_restart_call(const struct ow_stop *s, const void *bytes, size_t size)
 {
-	const struct layout *l = layout_of(size);
+	const struct layout *l = NULL;
 	uint8_t changed[27 * 8];
 	struct iovec iov = { changed, size };
 
+	if (may_be_broken_off(bytes, size))
+		l = layout_of(size, call_arch(s->tid));
 	if (!l || !(is_broken_off(s, l, bytes) || may_not_go_on(s, l, bytes)))
 		return;
 	memcpy(changed, bytes, size);

@@ -229,6 +229,17 @@ for each in ('calls', 'calls-i386'):
         add_calls(each, how)
 
 
+@case('freeze: a call by int $0x80 in a 64-bit program is not broken off')
+def freeze_int80(context):
+    for way in WAYS:
+        target = context.start(['int80'])
+        wait_for_rest(target.pid)
+        for _ in range(5):
+            context.run('stack', '-q', *OPTIONS[way], target.pid)
+            wait_for_rest(target.pid)
+        check(target.poll() is None, 'it goes on waiting', way)
+
+
 def stop_and_go(target, times):
     for _ in range(times):
         target.send_signal(signal.SIGSTOP)
