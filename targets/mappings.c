@@ -26,7 +26,7 @@ struct query {
 	uint64_t addr;
 	/* The answer. */
 	uint64_t start, end;
-	uint64_t has; /* QUERY_READABLE to QUERY_EXECUTABLE, and more */
+	uint64_t has; /* QUERY_READABLE to QUERY_SHARED, and more */
 	uint64_t page_size;
 	uint64_t off;
 	uint64_t inode;
@@ -45,6 +45,7 @@ struct query {
 #define QUERY_READABLE   0x01ULL
 #define QUERY_WRITABLE   0x02ULL
 #define QUERY_EXECUTABLE 0x04ULL
+#define QUERY_SHARED     0x08ULL
 #define QUERY_OR_NEXT    0x10ULL /* else only the one that addr is in */
 
 static uint64_t hex(const char **p)
@@ -112,6 +113,7 @@ static bool parse_mapping(char *line, struct ow_mapping *m)
 	m->readable = p[0] == 'r';
 	m->writable = p[1] == 'w';
 	m->executable = p[2] == 'x';
+	m->shared = p[3] == 's';
 	p += 5;
 	m->off = hex_then(&p, ' ');
 	major = (unsigned int)hex_then(&p, ':');
@@ -301,6 +303,7 @@ static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 		.readable = q.has & QUERY_READABLE,
 		.writable = q.has & QUERY_WRITABLE,
 		.executable = q.has & QUERY_EXECUTABLE,
+		.shared = q.has & QUERY_SHARED,
 		.deleted = name && cut_suffix(name, " (deleted)"),
 		.path = name ? name : "",
 	};

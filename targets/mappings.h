@@ -17,6 +17,7 @@ struct ow_mapping {
 	uint64_t dev; /* as makedev() has it */
 	uint64_t inode;
 	bool readable, writable, executable;
+	bool shared; /* MAP_SHARED: other processes may write there */
 	bool deleted;
 	bool is_remapped; /* its file is that around it, not its own (remapped.h), */
 	bool is_around; /* or it is around such a one, and tells the file */

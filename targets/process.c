@@ -463,15 +463,22 @@ static int keep_copy(struct ow_taken *t, struct ow_error *err)
 }
 
 /* Stacks of several moments need not fit together, in a line for all. */
-static void note_moments(const struct ow_taken *t)
+static void note_moments(struct ow_taken *t)
 {
 	struct ow_capture *c = t->c;
+	size_t nr = ow_taken_doubt_shared(t);
 
 	if (t->most_together > 1)
 		snprintf(c->warning, sizeof(c->warning),
 			 "so much is mapped that up to %zu of its threads were "
 			 "stopped together",
 			 t->most_together);
+	if (nr > 0)
+		snprintf(c->warning, sizeof(c->warning),
+			 "stacks of %zu of its threads are in shared memory "
+			 "(MAP_SHARED), which another process may have changed "
+			 "meanwhile: they are uncertain",
+			 nr);
 	if (t->is_shared)
 		snprintf(c->warning, sizeof(c->warning),
 			 "another process shares its memory and is not stopped "

@@ -509,6 +509,34 @@ void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes, size_t size)
 	t->threads[i].arch = arch;
 }
 
+/* Note if any of these regions is shared: their mappings have just been asked for. */
+static void note_shared(struct ow_taken *t, size_t i, size_t first, size_t end)
+{
+	const struct ow_mapping *m;
+	uint64_t start;
+
+	for (; first < end; first++) {
+		start = t->copy.regions[first].start;
+		m = ow_mappings_from(&t->maps, start);
+		if (m && m->start < start + t->copy.regions[first].size)
+			t->threads[i].has_shared |= m->shared;
+	}
+}
+
+size_t ow_taken_doubt_shared(struct ow_taken *t)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < t->c->nr_threads; i++) {
+		if (!t->threads[i].has_shared ||
+		    !t->c->threads[i].info.captured)
+			continue;
+		t->c->threads[i].info.certain = false;
+		nr++;
+	}
+	return nr;
+}
+
 void ow_taken_plan_stack(struct ow_taken *t, size_t i)
 {
 	const struct ow_capture_thread *thread = &t->c->threads[i];
@@ -521,6 +549,8 @@ void ow_taken_plan_stack(struct ow_taken *t, size_t i)
 	beside->region = ow_stackplan_add(
 		&t->plan, thread->regs.val[beside->arch->sp], beside->tp);
 	beside->end = beside->first_home = beside->end_home = t->copy.nr;
+	beside->has_shared = false;
+	note_shared(t, i, beside->first, beside->end);
 }
 
 void ow_taken_plan_home(struct ow_taken *t, size_t i)
@@ -534,6 +564,7 @@ void ow_taken_plan_home(struct ow_taken *t, size_t i)
 			      t->c->threads[i].info.tid == t->c->pid,
 			      thread->tp);
 	thread->end_home = t->copy.nr;
+	note_shared(t, i, thread->first_home, thread->end_home);
 }
 
 void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)

@@ -23,6 +23,7 @@ struct ow_taken_thread {
 	uint32_t list; /* number of the list of mappings that it was taken by */
 	/* Which regions of the copy are its: its stack's, and its home's. */
 	size_t first, end, first_home, end_home;
+	bool has_shared; /* its stack, or a part, is where others may write */
 	bool stands; /* its registers are taken, its stack isn't yet (standing.h) */
 	uint64_t stopped_ns; /* for how long, if it was by itself */
 };
@@ -130,6 +131,13 @@ void ow_taken_plan_stack(struct ow_taken *t, size_t i);
 
 /* And once that is copied, of what it goes on with (ow_stackplan_add_home()). */
 void ow_taken_plan_home(struct ow_taken *t, size_t i);
+
+/*
+ * Call no thread certain whose stack is in memory that may be shared with another
+ * process (mmap(2), MAP_SHARED), which no stop of this one keeps from changing it.
+ * Return how many of them were captured.
+ */
+size_t ow_taken_doubt_shared(struct ow_taken *t);
 
 /* Copy what is planned, and then what that shows stopped threads to need. */
 void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr);

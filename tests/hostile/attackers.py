@@ -35,6 +35,7 @@ PROGRAMS = {
     'code moved in turns': ['swapmoved', 'turns'],
     'code that a process with the memory replaces': ['swapshared', '200000'],
     'threads in code mapped in turns': ['swapphases', '200', '20'],
+    'a stack that another process changes': ['sharedstack'],
     'code in a segment of its own': ['ownsegment', 'spin'],
     'code in many mappings, and threads': ['manycode', '20000', '300'],
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],

@@ -59,6 +59,31 @@ def _(context):
             check_text(context.run('stack', snap).stdout, 'snap')
 
 
+def stacks_and_said(context, pid):
+    """(threads, what was said) of each way to look at the process."""
+    snap = os.path.join(context.tmp, 'snap')
+    for options in ((), ('--one-at-a-time',), ('--gentle',), ('--no-stop',)):
+        done = context.run('stack', '--json', *options, pid)
+        yield json.loads(done.stdout)['threads'], done.stderr
+    said = context.run('snap', '-o', snap, pid).stderr
+    yield json.loads(context.run('stack', '--json', snap)
+                     .stdout)['threads'], said
+
+
+@case('swaps: a stack that another process changes is uncertain')
+def _(context):
+    """But it is there; and of a usual program nothing is said."""
+    pid = context.start(['sharedstack']).pid
+    for (thread,), said in stacks_and_said(context, pid):
+        check(not thread['certain'] and len(thread['frames']) >= 2, 'stack',
+              thread)
+        check(b'1 of its threads are in shared memory' in said, 'message', said)
+    pid = context.start(['textcalls', '20', '1']).pid
+    for (thread,), said in stacks_and_said(context, pid):
+        check(thread['certain'], 'stack', thread)
+        check(b'shared' not in said, 'message', said)
+
+
 @case('swaps: code that is mapped in turns')
 def _(context):
     for threads in ('0', '200'):
