@@ -238,6 +238,7 @@ const struct profile_writer profile_folded = {
 	.name = "folded",
 	.suffix = ".folded",
 	.what = "a line a stack, for flame graphs elsewhere",
+	.cut = "stacks",
 	.is_placeless = true,
 	.write = write_folded,
 };

@@ -32,18 +32,24 @@ static char kind_of(const struct profile *p, const struct profile_frame *f)
 			      'u';
 }
 
-static void put_frames(FILE *out, const struct profile *p)
+static void put_frames(FILE *out, const struct profile *p,
+		       const struct profile_options *o)
 {
 	const struct profile_frame *f;
 	char buf[OW_VIEW_LABEL];
+	uint64_t used = 0;
 	uint32_t i;
 
 	fputs("[", out);
 	for (f = p->frames; f < p->frames + p->nr_frames; f++) {
+		bool fits =
+			profile_take_text(o, &used, profile_names_size(p, f));
+
 		fputs("[", out);
-		proftext_put_script(out, profile_label(p, f, buf));
+		proftext_put_script(out, fits ? profile_label(p, f, buf) : "");
 		fprintf(out, ",\"%c\",", kind_of(p, f));
-		proftext_put_script(out, profile_text(p, f->module));
+		proftext_put_script(out,
+				    fits ? profile_text(p, f->module) : "");
 		fputs("],\n", out);
 	}
 	/* Then all strings, as threads' names are among them. */
@@ -106,7 +112,7 @@ static void put_data(FILE *out, const struct profile *p,
 	fputs("\"about\":", out);
 	put_about(out, p, kind);
 	fputs(",\n\"frames\":", out);
-	put_frames(out, all);
+	put_frames(out, all, o);
 	fputs(",\n\"stacks\":", out);
 	put_stacks(out, all, kind, false);
 	if (o->other) {
@@ -189,6 +195,7 @@ const struct profile_writer profile_html = {
 	.name = "html",
 	.suffix = ".html",
 	.what = "an interactive flame graph in one file",
+	.cut = "names of frames",
 	.is_placeless = true,
 	.write = write_html,
 };

@@ -167,6 +167,10 @@ enum profile_kind profile_kind(const struct profile *p);
 const char *profile_label(const struct profile *p,
 			  const struct profile_frame *f, char *buf);
 
+/* Bytes that the frame's names take, once each. */
+uint64_t profile_names_size(const struct profile *p,
+			    const struct profile_frame *f);
+
 void profile_deinit(struct profile *p);
 
 /*
@@ -179,16 +183,16 @@ struct profile_options {
 	const struct profile *other; /* an earlier one, to show what changed */
 	bool icicle;                 /* outermost frames on top */
 	bool inverted;               /* by innermost frames first */
-	uint64_t *nr_cut_ret; /* stacks beyond PROFILE_MOST_TEXT, or NULL */
+	uint64_t *nr_cut_ret; /* what is beyond PROFILE_MOST_TEXT, or NULL */
 };
 
 /*
- * Bytes that a format may take that names each frame of each stack: a profile of
- * megabytes can have names of gigabytes, and stacks that don't fit in are left out.
+ * Bytes that a format may take that writes a name more than once: a profile of
+ * megabytes can have names of gigabytes.  What doesn't fit in is left out.
  */
 #define PROFILE_MOST_TEXT ((uint64_t)1 << 30)
 
-/* Return true if size bytes more fit in, and take them; else count a stack as cut. */
+/* Return true if size bytes more fit in, and take them; else count what is cut. */
 bool profile_take_text(const struct profile_options *o, uint64_t *used,
 		       uint64_t size);
 
@@ -196,6 +200,7 @@ struct profile_writer {
 	const char *name;
 	const char *suffix; /* of files that are meant to be so, or NULL */
 	const char *what;   /* in a few words */
+	const char *cut;    /* what nr_cut_ret counts, or NULL */
 	bool binary;        /* not to be written to a terminal */
 	bool is_placeless; /* it shows none of what such a profile leaves out */
 	bool (*write)(FILE *out, const struct profile *p,

@@ -21,10 +21,9 @@ static void put_member(FILE *out, const char *key, const char *text)
 	proftext_put_json(out, text);
 }
 
-static void put_frame(FILE *out, const struct profile *p,
+static void put_names(FILE *out, const struct profile *p,
 		      const struct profile_frame *f)
 {
-	fprintf(out, "{\"pc\":\"%#llx\"", (unsigned long long)f->pc);
 	put_member(out, "function", profile_text(p, f->function));
 	if (f->function)
 		fprintf(out, ",\"offset\":%llu", (unsigned long long)f->offset);
@@ -36,6 +35,14 @@ static void put_frame(FILE *out, const struct profile *p,
 	put_member(out, "file", profile_text(p, f->file));
 	if (f->line)
 		fprintf(out, ",\"line\":%u", f->line);
+}
+
+static void put_frame(FILE *out, const struct profile *p,
+		      const struct profile_frame *f, bool has_names)
+{
+	fprintf(out, "{\"pc\":\"%#llx\"", (unsigned long long)f->pc);
+	if (has_names)
+		put_names(out, p, f);
 	if (f->is_inline)
 		fputs(",\"inline\":true", out);
 	if (f->is_kernel)
@@ -92,9 +99,10 @@ static void put_left_out(FILE *out, const struct profile *p)
 static bool write_json(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
+	const struct profile_frame *f;
+	uint64_t used = 0;
 	uint32_t i;
 
-	(void)o;
 	fprintf(out,
 		"{\"begin_ns\":%llu,\"duration_ns\":%llu,\"frequency\":%u,"
 		"\"samples\":%llu,\"missed\":%llu,\"lost\":%llu,\n",
@@ -110,8 +118,11 @@ static bool write_json(FILE *out, const struct profile *p,
 	}
 	fputs("],\n\"frames\":[", out);
 	for (i = 0; i < p->nr_frames; i++) {
+		f = &p->frames[i];
 		fputs(i ? ",\n" : "\n", out);
-		put_frame(out, p, &p->frames[i]);
+		put_frame(out, p, f,
+			  profile_take_text(o, &used,
+					    profile_names_size(p, f)));
 	}
 	fputs("],\n\"stacks\":[", out);
 	for (i = 0; i < p->nr_stacks; i++) {
@@ -126,6 +137,7 @@ const struct profile_writer profile_json = {
 	.name = "json",
 	.suffix = ".json",
 	.what = "all that is known, in JSON",
+	.cut = "names of frames",
 	.write = write_json,
 };
 
@@ -155,15 +167,21 @@ static void put_samples(FILE *out, const struct profile *p,
 	}
 }
 
-static void put_speedscope_frames(FILE *out, const struct profile *p)
+static void put_speedscope_frames(FILE *out, const struct profile *p,
+				  const struct profile_options *o)
 {
 	const struct profile_frame *f;
 	char buf[OW_VIEW_LABEL];
+	uint64_t used = 0;
 	uint32_t i;
 
 	for (i = 0; i < p->nr_frames; i++) {
 		f = &p->frames[i];
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		if (!profile_take_text(o, &used, profile_names_size(p, f))) {
+			fputs("\"\"}", out);
+			continue;
+		}
 		proftext_put_json(out, profile_label(p, f, buf));
 		if (f->file)
 			put_member(out, "file", profile_text(p, f->file));
@@ -206,7 +224,7 @@ static bool write_speedscope(FILE *out, const struct profile *p,
 	      out);
 	proftext_put_json(out, o->title ? o->title : "outwind");
 	fputs(",\n\"shared\":{\"frames\":[", out);
-	put_speedscope_frames(out, p);
+	put_speedscope_frames(out, p, o);
 	/* The first one is what is shown. */
 	fputs("]},\n\"activeProfileIndex\":0,\"profiles\":[", out);
 	put_kind(out, p, shown);
@@ -223,5 +241,6 @@ const struct profile_writer profile_speedscope = {
 	.name = "speedscope",
 	.suffix = ".speedscope.json",
 	.what = "for speedscope.app",
+	.cut = "names of frames",
 	.write = write_speedscope,
 };

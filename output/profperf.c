@@ -81,22 +81,6 @@ static uint64_t put_stack(FILE *out, const struct profile *p,
 	return time;
 }
 
-/* A frame's line, at most. */
-static uint64_t frame_size(const struct profile *p, uint32_t frame)
-{
-	const struct profile_frame *f = &p->frames[frame];
-	const struct profile_strings *s = &p->strings;
-	size_t end, module_end;
-
-	if (!s->nr)
-		return 64;
-	end = f->function + 1 < s->nr ? s->starts[f->function + 1] : s->size;
-	module_end = f->module + 1 < s->nr ? s->starts[f->module + 1] : s->size;
-
-	return 64 + end - s->starts[f->function] + module_end -
-	       s->starts[f->module];
-}
-
 /* A sample's lines, at most, but that of its thread. */
 static uint64_t stack_size(const struct profile *p,
 			   const struct profile_stack *s)
@@ -105,7 +89,8 @@ static uint64_t stack_size(const struct profile *p,
 	uint32_t i;
 
 	for (i = 0; i < s->nr; i++)
-		size += frame_size(p, p->ids[s->first + i]);
+		size += 64 +
+			profile_names_size(p, &p->frames[p->ids[s->first + i]]);
 	return size;
 }
 
@@ -141,5 +126,6 @@ const struct profile_writer profile_perf = {
 	.name = "perf",
 	.suffix = ".perf",
 	.what = "as perf script prints, for what reads that",
+	.cut = "stacks",
 	.write = write_perf,
 };

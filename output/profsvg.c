@@ -14,6 +14,9 @@
 #define THINNEST 0.3 /* pixels */
 #define LETTER   7.0
 #define DEEPEST  2048
+#define WIDEST   199 /* bytes of a name in a box */
+#define TITLE    1000 /* bytes of a name that a box shows when it is pointed at */
+#define BOX      400 /* bytes of a box but for its names */
 
 /* A stack, from outermost to innermost, by labels' strings. */
 struct path {
@@ -31,6 +34,8 @@ struct paths {
 	uint32_t nr;
 	uint64_t total;
 	uint32_t deepest;
+	const struct profile_options *options;
+	uint64_t written; /* bytes of boxes */
 };
 
 static int order(const void *a, const void *b)
@@ -126,23 +131,38 @@ static void free_paths(struct paths *paths)
 	profile_deinit(&paths->names);
 }
 
-static void put_box(FILE *out, const struct paths *paths, uint32_t name,
+/* So many bytes of a text at most, and none of a character that isn't whole then. */
+static void put_cut(FILE *out, const char *text, size_t most)
+{
+	size_t size = strnlen(text, most + 1);
+	char cut[TITLE + 1];
+
+	if (size > most)
+		for (size = most; size && (text[size] & 0xc0) == 0x80;)
+			size--;
+	memcpy(cut, text, size);
+	cut[size] = '\0';
+	proftext_put_xml(out, cut);
+}
+
+static void put_box(FILE *out, struct paths *paths, uint32_t name,
 		    uint64_t left, uint64_t weight, double y)
 {
 	double scale = (WIDTH - 2 * MARGIN) / (double)paths->total;
 	double x = MARGIN + (double)left * scale, w = (double)weight * scale;
 	const char *text =
 		name == UINT32_MAX ? "all" : profile_text(&paths->names, name);
+	size_t size = strnlen(text, TITLE), i;
 	uint32_t hash = 2166136261U, room;
-	const char *c;
-	char cut[200];
 
 	if (w < THINNEST)
 		return;
-	for (c = text; *c; c++)
-		hash = (hash ^ (unsigned char)*c) * 16777619U;
+	if (!profile_take_text(paths->options, &paths->written, BOX + size))
+		return;
+	for (i = 0; i < size; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 16777619U;
 	fputs("<g><title>", out);
-	proftext_put_xml(out, text);
+	put_cut(out, text, TITLE);
 	fprintf(out,
 		" (%llu, %.2f %%)</title><rect x=\"%.1f\" y=\"%.0f\" "
 		"width=\"%.1f\" height=\"%d\" fill=\"hsl(%u,85%%,%u%%)\"/>",
@@ -151,23 +171,15 @@ static void put_box(FILE *out, const struct paths *paths, uint32_t name,
 		30 + hash % 26, 62 + hash / 64 % 9);
 	room = (uint32_t)((w - 4) / LETTER);
 	if (w > 3 * LETTER) {
-		if (room > sizeof(cut) - 1)
-			room = sizeof(cut) - 1;
-		snprintf(cut, room + 1, "%s", text);
-		/* Not within a character. */
-		while (strlen(text) > room && room &&
-		       (text[room] & 0xc0) == 0x80)
-			cut[--room] = '\0';
 		fprintf(out, "<text x=\"%.1f\" y=\"%.0f\">", x + 2, y + 12);
-		proftext_put_xml(out, cut);
+		put_cut(out, text, room < WIDEST ? room : WIDEST);
 		fputs("</text>", out);
 	}
 	fputs("</g>\n", out);
 }
 
 /* Boxes of one depth: runs of stacks that are alike up to there. */
-static void put_row(FILE *out, const struct paths *paths, uint32_t depth,
-		    double y)
+static void put_row(FILE *out, struct paths *paths, uint32_t depth, double y)
 {
 	uint64_t left = 0, start = 0, weight = 0;
 	const struct path *first = NULL, *p;
@@ -194,7 +206,7 @@ static bool write_svg(FILE *out, const struct profile *p,
 		      const struct profile_options *o)
 {
 	enum profile_kind kind = profile_kind(p);
-	struct paths paths = { 0 };
+	struct paths paths = { .options = o };
 	uint32_t depth, height;
 	bool good = make_paths(&paths, p, kind, o->inverted);
 
@@ -226,6 +238,7 @@ const struct profile_writer profile_svg = {
 	.name = "svg",
 	.suffix = ".svg",
 	.what = "a flame graph as a picture",
+	.cut = "boxes",
 	.is_placeless = true,
 	.write = write_svg,
 };

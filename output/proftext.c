@@ -23,6 +23,26 @@ static bool is_unshown(const unsigned char *s, size_t *size)
 	return ow_view_is_odd(s, size) || is_nonchar(s);
 }
 
+/* Bytes at s that are ASCII, print, and mean nothing to a format. */
+static size_t plain_size(const unsigned char *s)
+{
+	size_t n = 0;
+
+	while (s[n] >= ' ' && s[n] < 0x7f && s[n] != '"' && s[n] != '\\' &&
+	       s[n] != '<' && s[n] != '>' && s[n] != '&')
+		n++;
+	return n;
+}
+
+/* Write such bytes, which are most.  Return how many there were. */
+static size_t put_plain(FILE *out, const unsigned char *s)
+{
+	size_t n = plain_size(s);
+
+	fwrite(s, 1, n, out);
+	return n;
+}
+
 /* A string in which what is_masked() tells of is a '?', and the rest is whole. */
 static void put_quoted(FILE *out, const char *text,
 		       bool (*is_masked)(const unsigned char *, size_t *))
@@ -31,7 +51,7 @@ static void put_quoted(FILE *out, const char *text,
 	size_t size;
 
 	putc('"', out);
-	for (; *s; s += size) {
+	for (s += put_plain(out, s); *s; s += put_plain(out, s)) {
 		if (is_masked(s, &size))
 			putc('?', out);
 		else if (*s == '"' || *s == '\\')
@@ -41,6 +61,7 @@ static void put_quoted(FILE *out, const char *text,
 			ow_view_put_escaped(out, s, size);
 		else
 			fwrite(s, 1, size, out);
+		s += size;
 	}
 	putc('"', out);
 }
@@ -60,17 +81,19 @@ void proftext_put_xml(FILE *out, const char *text)
 	const unsigned char *s = (const unsigned char *)text;
 	size_t size;
 
-	for (; *s; s += size) {
-		if (is_unshown(s, &size)) {
+	for (s += put_plain(out, s); *s; s += put_plain(out, s)) {
+		if (is_unshown(s, &size))
 			putc('?', out);
-			continue;
-		}
-		switch (*s) {
-		case '<': fputs("&lt;", out); break;
-		case '>': fputs("&gt;", out); break;
-		case '&': fputs("&amp;", out); break;
-		case '"': fputs("&quot;", out); break;
-		default: fwrite(s, 1, size, out);
-		}
+		else if (*s == '<')
+			fputs("&lt;", out);
+		else if (*s == '>')
+			fputs("&gt;", out);
+		else if (*s == '&')
+			fputs("&amp;", out);
+		else if (*s == '"')
+			fputs("&quot;", out);
+		else
+			fwrite(s, 1, size, out);
+		s += size;
 	}
 }

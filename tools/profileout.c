@@ -18,8 +18,8 @@ int profileout_write(const struct profile_writer *writer, FILE *out,
 	if (!nr_cut)
 		return EXIT_WELL;
 	complain("format '%s' would take more than %llu MiB of text: %llu "
-		 "stacks are left out; other formats write each name once",
+		 "%s are left out; other formats write each name once",
 		 writer->name, (unsigned long long)(PROFILE_MOST_TEXT >> 20),
-		 (unsigned long long)nr_cut);
+		 (unsigned long long)nr_cut, writer->cut);
 	return EXIT_SOME;
 }

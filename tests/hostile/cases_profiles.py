@@ -120,6 +120,36 @@ def test_endless_text(context):
         context.note('%s: %.1f s' % (name, done.cpu))
 
 
+@case('profiles: names of gigabytes')
+def test_endless_names(context):
+    """Two names of 16 KB in frames without end, and in stacks that all differ."""
+    names = [c * (LONGEST - 1) for c in 'xy']
+    path = write_profile(context, names, [(1 + i % 2, False)
+                                          for i in range(100000)], [])
+    with open(path, 'r+', encoding='utf-8') as f:
+        text = f.read().removesuffix('e\n')
+        f.seek(0)
+        f.write(text)
+        for i in range(2000):
+            frames = [i % 2] * 1500 + [(i >> k & 1) for k in range(11)]
+            f.write('k 0 %d 1 1 0 1 0 %d %s\n' % (
+                i, len(frames), ' '.join(map(str, frames))))
+        f.write('e\n')
+    for name, what in (('svg', 'boxes'), ('json', 'names of frames'),
+                       ('speedscope', 'names of frames')):
+        out = os.path.join(context.tmp, 'report')
+        done = Done(context, 'report', '-f', name, '-o', out, path)
+        size = os.stat(out).st_size
+        os.unlink(out)
+        check(done.status == 1 and re.search(
+            "format '%s' would take more than 1024 MiB of text: \\d+ %s are "
+            'left out' % (name, what), done.stderr), 'says',
+              (name, done.status, done.stderr))
+        check(size < 1300 * MB, 'size', (name, size))
+        check(done.cpu < 30, 'seconds', (name, done.cpu))
+        context.note('%s: %.1f s, %d MB' % (name, done.cpu, size // MB))
+
+
 @case('profiles: names that are called as marks of ours')
 def test_marks(context):
     path = write_profile(
