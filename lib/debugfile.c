@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "budget.h"
@@ -20,6 +21,7 @@
 #include "elfsym.h"
 #include "error.h"
 #include "filemap.h"
+#include "identity.h"
 #include "leftout.h"
 #include "likeness.h"
 #include "object.h"
@@ -30,6 +32,7 @@
 #define MOST_READ    ((uint64_t)4 << 30)
 #define PIECE        ((size_t)4 << 20)
 
+#define FOLDER "/usr/lib/debug"
 #define SILENT "its debug file, as what serves it did not answer in time"
 #define SPENT  "its debug file, " OW_REACH_SPENT
 
@@ -142,12 +145,10 @@ static struct ow_object *by_build_id(const struct wanted *w)
 		return NULL;
 	for (size_t i = 0; i < w->build_id_size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", w->build_id[i]);
-	found = try_path(w, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex,
-			 hex + 2);
+	found = try_path(w, FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
 	if (found || !w->root[0])
 		return found;
-	return try_path(&here, "/usr/lib/debug/.build-id/%.2s/%s.debug", hex,
-			hex + 2);
+	return try_path(&here, FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
 }
 
 /* A name, padding to 4 bytes, and the CRC of the file. */
@@ -184,7 +185,7 @@ static struct ow_object *by_link_near(const struct wanted *w, const char *path)
 	if (!found)
 		found = try_path(w, "%s/.debug/%s", dir, w->link);
 	if (!found)
-		found = try_path(w, "/usr/lib/debug%s/%s", dir, w->link);
+		found = try_path(w, FOLDER "%s/%s", dir, w->link);
 	return found;
 }
 
@@ -240,6 +241,15 @@ static void find_debug(void *arg)
 		s->found = by_link(w, w->of->path);
 }
 
+/* In our own folder of debug files only. */
+static void find_near(void *arg)
+{
+	struct search *s = arg;
+
+	s->wanted.root = "";
+	s->found = by_build_id(&s->wanted);
+}
+
 static void find_alt(void *arg)
 {
 	struct search *s = arg;
@@ -256,25 +266,41 @@ static void find_alt(void *arg)
 	}
 }
 
-/* Have a delegate search, as any name may lead to what never answers. */
+/* Return true if no server is asked for what is in our own folder of debug files. */
+static bool is_folder_near(void)
+{
+	struct ow_identity id;
+
+	return ow_identity_look(FOLDER, &id) &&
+	       (major(id.dev) != 0 || ow_identity_is_roots(id.dev));
+}
+
+/*
+ * Have a delegate search, as any name may lead to what never answers.  After waits for
+ * others' servers have taken all of their time, the system's own debug files are found
+ * yet.
+ */
 static struct ow_object *search_here(const struct search *is, const char *path,
 				     void (*how)(void *arg))
 {
 	struct search *s = malloc(sizeof(*s));
+	bool is_spent = ow_reach_is_spent();
 	struct ow_object *found = NULL;
 	enum ow_delegation end;
 
-	if (!s || ow_reach_is_spent()) {
+	if (!s || (is_spent && !is_folder_near())) {
 		ow_leave_out(path, s ? SPENT : "its debug file, for memory");
 		free(s);
 		return NULL;
 	}
 	*s = *is;
 	ow_filemap_prepare();
-	end = ow_reach(how, s);
+	end = ow_reach(is_spent ? find_near : how, s);
 	if (end == OW_DELEGATION_DONE)
 		found = s->found;
-	else
+	if (!found && is_spent)
+		ow_leave_out(path, SPENT);
+	else if (end != OW_DELEGATION_DONE)
 		ow_leave_out(path, SILENT);
 	if (end != OW_DELEGATION_LOST)
 		free(s);

@@ -2,10 +2,12 @@
 #include "symtab.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "debuginfod.h"
 #include "error.h"
 #include "object.h"
+#include "reach.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -525,6 +527,22 @@ static void test_hostile_bytes(void)
 	ow_object_close(obj);
 }
 
+static void wait_for_ever(void *arg)
+{
+	(void)arg;
+	ow_delegate_enter();
+	pause();
+	ow_delegate_leave();
+}
+
+/* Those who make a run wait take no names from others. */
+static void test_after_waits(void)
+{
+	while (!ow_reach_is_spent())
+		CHECK(ow_reach(wait_for_ever, NULL) == OW_DELEGATION_GIVEN_UP);
+	test_libc_with_its_debug_file();
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -539,6 +557,8 @@ int main(void)
 		{ "debuginfod", test_debuginfod },
 		{ "no section headers", test_without_section_headers },
 		{ "hostile bytes", test_hostile_bytes },
+		{ "a debug file of the system's after long waits",
+		  test_after_waits },
 	};
 
 	scratch_enter();
