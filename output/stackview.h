@@ -55,6 +55,7 @@ struct ow_view_writer {
 	unsigned int naming; /* enum ow_symbolizer_flags that it needs */
 	bool backwards;      /* the last thread comes first */
 	bool stacks_only;    /* why one ends has to be said elsewhere */
+	size_t longest;      /* bytes of a function that it shows, or 0: all */
 	void (*begin)(FILE *out, pid_t pid, const char *program);
 	void (*thread)(FILE *out, const struct ow_view *view, bool first,
 		       unsigned int flags);

@@ -131,6 +131,7 @@ void ow_tbtext_put_summary(FILE *out, const struct ow_capture_stats *stats)
 
 const struct ow_view_writer ow_tbtext_writer = {
 	.name = "tbstack",
+	.longest = NAME_SIZE,
 	.begin = begin,
 	.thread = thread,
 	.end = end,

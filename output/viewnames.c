@@ -25,6 +25,9 @@ bool viewnames_fill(struct viewnames *v, struct ow_symbolizer *symbolizer,
 			return false;
 		views[i].nr_names = ow_symbolizer_name(
 			symbolizer, &frames[i], v->list + used, OW_VIEW_NAMES);
+		if (v->text && views[i].nr_names)
+			views[i].nr_names = viewtext_take(
+				v->text, v->list + used, views[i].nr_names);
 		used += views[i].nr_names;
 	}
 	/* The list may have moved while it grew. */

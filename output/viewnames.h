@@ -4,10 +4,12 @@
 #define VIEWNAMES_H
 
 #include "stackview.h"
+#include "viewtext.h"
 
 struct viewnames {
 	struct ow_name *list; /* of all frames, one after another */
 	size_t room;
+	struct viewtext *text; /* what all may take; NULL: there is no limit */
 };
 
 /*

@@ -131,9 +131,22 @@ static void print_modules(struct ow_capture *c)
 	}
 }
 
+/* On stderr, if names are left out; return EXIT_SOME then. */
+static int say_cut(const struct viewtext *text)
+{
+	if (!text->nr_cut)
+		return EXIT_WELL;
+	complain("all names would take more than %llu MiB of text: names of "
+		 "%llu frames are left out",
+		 (unsigned long long)(VIEWTEXT_MOST >> 20),
+		 (unsigned long long)text->nr_cut);
+	return EXIT_SOME;
+}
+
 static int print_threads(const struct stack_request *r, struct ow_capture *c,
 			 struct stacks *s, struct ow_symbolizer *symbolizer)
 {
+	struct viewtext text = { .longest = r->writer->longest };
 	struct ow_capture_stats stats;
 	const struct stack *stack;
 	int status = EXIT_WELL;
@@ -143,6 +156,7 @@ static int print_threads(const struct stack_request *r, struct ow_capture *c,
 		ow_symbolizer_prepare(symbolizer, s->frames, s->nr_frames);
 	if (r->list_modules && r->writer == &ow_text_writer)
 		print_modules(c);
+	s->names.text = &text;
 	r->writer->begin(stdout, ow_capture_pid(c), ow_capture_program(c));
 	for (i = 0; i < s->nr; i++) {
 		stack = &s->list[r->writer->backwards ? s->nr - 1 - i : i];
@@ -152,7 +166,7 @@ static int print_threads(const struct stack_request *r, struct ow_capture *c,
 	ow_capture_stats(c, &stats);
 	if (r->writer == &ow_tbtext_writer && stats.stopped > 0)
 		ow_tbtext_put_summary(stdout, &stats);
-	return status;
+	return status | say_cut(&text);
 }
 
 static void print_stats(const struct ow_capture *c)

@@ -6,6 +6,7 @@
 #include "grow.h"
 #include "stackview.h"
 #include "tbmessages.h"
+#include "viewtext.h"
 
 #define MOST_FRAMES 1024
 
@@ -87,6 +88,7 @@ bool tb_stacks_walk(struct tb_stacks *ret, struct ow_capture *c,
 struct names {
 	struct ow_view_frame frames[MOST_FRAMES];
 	struct ow_name names[MOST_FRAMES];
+	struct viewtext text;
 };
 
 static bool print_stack(const struct tb_stacks *s, const struct tb_stack *stack,
@@ -113,6 +115,8 @@ static bool print_stack(const struct tb_stacks *s, const struct tb_stack *stack,
 		f->names = &names->names[i];
 		f->nr_names = ow_symbolizer_name(symbolizer, &f->frame,
 						 &names->names[i], 1);
+		if (f->nr_names)
+			viewtext_take(&names->text, &names->names[i], 1);
 	}
 	if (!stack->thread.captured && !has_none)
 		tb_complain_of_thread(args, stack->thread.tid,
@@ -128,6 +132,22 @@ static bool print_stack(const struct tb_stacks *s, const struct tb_stack *stack,
 	return false;
 }
 
+/* Whether there are all names. */
+static bool say_cut(const struct viewtext *text)
+{
+	char line[128];
+
+	if (!text->nr_cut)
+		return true;
+	snprintf(line, sizeof(line),
+		 "all names would take more than %llu MiB of text: names of "
+		 "%llu frames are left out",
+		 (unsigned long long)(VIEWTEXT_MOST >> 20),
+		 (unsigned long long)text->nr_cut);
+	tb_complain("", line);
+	return false;
+}
+
 bool tb_stacks_print(const struct tb_stacks *s, const struct tb_args *args,
 		     struct ow_symbolizer *symbolizer)
 {
@@ -139,9 +159,11 @@ bool tb_stacks_print(const struct tb_stacks *s, const struct tb_args *args,
 		tb_complain("out of memory", "");
 		return false;
 	}
+	names->text = (struct viewtext){ .longest = ow_tbtext_writer.longest };
 	ow_symbolizer_prepare(symbolizer, s->frames, s->nr_frames);
 	for (i = 0; i < s->nr; i++)
 		whole &= print_stack(s, &s->list[i], args, names, symbolizer);
+	whole &= say_cut(&names->text);
 	free(names);
 	return whole;
 }

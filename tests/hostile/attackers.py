@@ -54,6 +54,7 @@ PROGRAMS = {
     'waits without end': ['manywaits', '8'],
     'calls from places without end': ['manycallers', '256', '2'],
     'stacks without end': ['manystacks', '65534'],
+    'calls below long names': ['longnames', 'call'],
     'name that steers a terminal': ['busyname'],
     'copied build-id': ['samebuild_impostor'],
     'numbers of processes used again': ['samenumber', '50'],

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much text the names of stacks may take: each frame of each thread has them, and
+ * who is looked at chooses how long they are.
+ */
+#ifndef VIEWTEXT_H
+#define VIEWTEXT_H
+
+#include <outwind/outwind.h>
+
+#define VIEWTEXT_MOST ((uint64_t)1 << 30) /* bytes, as they are written */
+
+/* All zero before the first frame. */
+struct viewtext {
+	size_t longest; /* bytes of a function that are shown, or 0: all */
+	uint64_t used;
+	uint64_t nr_cut; /* frames that lack names, or parts of them */
+};
+
+/*
+ * Take the text of one frame's names.  Once all would take more than VIEWTEXT_MOST,
+ * frames keep short names; of the others only the function that the rest is inlined in
+ * is left, with what is short of its function and object.  Return how many there are.
+ */
+size_t viewtext_take(struct viewtext *t, struct ow_name *names, size_t nr);
+
+#endif /* VIEWTEXT_H */
