@@ -65,6 +65,7 @@ int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 	o->kin_heads = calloc(OW_BPF_OBJECTS, sizeof(*o->kin_heads));
 	if (!o->all->modules || !o->all->ranges || !o->kin || !o->kin_heads)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	o->all->is_lasting = true;
 	o->all->target.map.ranges = o->all->ranges;
 	/* The symbolizer makes room for as many objects as there may be. */
 	o->all->nr_modules = OW_BPF_OBJECTS;

@@ -78,7 +78,8 @@ struct ow_capture {
 				  struct ow_error *err);
 	/* Take a sample more, or NULL: ow_capture_again(). */
 	int (*again)(struct ow_capture *c, struct ow_error *err);
-	bool by_fp_only;            /* leave CFI alone */
+	bool by_fp_only; /* leave CFI alone */
+	bool is_lasting; /* its files may be written to before they are named */
 	struct ow_nametable *names; /* where no object has; or NULL */
 	void *priv; /* the target's own, for priv_free, which may be NULL */
 	void (*priv_free)(void *priv);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -308,6 +309,17 @@ const char *ow_filemap_name(const struct ow_filemap *map)
 const uint8_t *ow_filemap_bytes(const struct ow_filemap *map)
 {
 	return (const uint8_t *)map->start;
+}
+
+bool ow_filemap_look(const struct ow_filemap *map, struct ow_identity *ret)
+{
+	char path[64];
+
+	/* proc_pid_map_files(5) */
+	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
+		 (unsigned long long)map->start,
+		 (unsigned long long)map->start + map->size);
+	return ow_identity_look(path, ret);
 }
 
 bool ow_filemap_is_cut(const struct ow_filemap *map)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "identity.h"
+
 struct ow_filemap;
 
 /*
@@ -52,6 +54,12 @@ const char *ow_filemap_name(const struct ow_filemap *map);
 
 /* Where the file's first byte is. */
 const uint8_t *ow_filemap_bytes(const struct ow_filemap *map);
+
+/*
+ * Look at the file of a mapping that ow_filemap_open() made, whatever its name means
+ * by now.  Without CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE that is not allowed.
+ */
+bool ow_filemap_look(const struct ow_filemap *map, struct ow_identity *ret);
 
 /*
  * Return true if something that was read of it was lost: it is all zeros now,

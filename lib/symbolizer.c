@@ -14,6 +14,7 @@
 #include "grow.h"
 #include "intern.h"
 #include "jitnames.h"
+#include "leftout.h"
 #include "lines.h"
 #include "namecache.h"
 #include "object.h"
@@ -357,13 +358,28 @@ static bool lose_cut(struct ow_symbolizer *s)
 	return lost;
 }
 
+/*
+ * Return true if names that were read of the object may be another file's than the one
+ * that was mapped, and tell of it.  To be asked after they were read.
+ */
+static bool is_outdated(const struct ow_symbolizer *s,
+			const struct ow_capture_module *m)
+{
+	if (!s->capture->is_lasting || !m || !m->object ||
+	    !ow_object_is_changed(m->object))
+		return false;
+	ow_leave_out(m->path, "names in it, as it was written to after it "
+			      "was opened");
+	return true;
+}
+
 /* Name a frame that was not seen before: up to CALLS_MAX names. */
 static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 		      struct ow_name *names)
 {
 	uint64_t lookup = ow_frame_lookup_pc(frame);
 	struct ow_capture_module *m = ow_capture_module_at(s->capture, lookup);
-	struct ow_name *name = &names[0];
+	struct ow_name *name = &names[0], unnamed;
 	size_t nr = 1;
 
 	*name = (struct ow_name){ .module_offset = frame->pc };
@@ -375,6 +391,7 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 			name->build_id =
 				ow_intern_add(&s->strings, m->build_id);
 	}
+	unnamed = *name;
 	if (!m || !m->object)
 		name_jit(s, frame->pc, lookup, name);
 	else if (!m->why.code) /* else the bias is not known */
@@ -385,6 +402,10 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 	name = &names[nr - 1];
 	if (!name->function && m && m->object && !m->why.code)
 		name->start = start_of(m->object, lookup - m->base.bias);
+	if (is_outdated(s, m)) {
+		names[0] = unnamed;
+		return 1;
+	}
 	return nr;
 }
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+from cases_blinding import Recording, let_run
 from harness import PATIENCE, Skip, case, check, need, need_root
 
 CHAIN = ['spin', 'innermost', 'inner', 'middle', 'outer', 'outermost', 'main']
@@ -291,6 +292,46 @@ def copied_up(context):
         check(max(map(len, stacks)) == 2 and
               {name for names in stacks for name in names} <= own,
               'frames by ' + engine, stacks)
+
+
+def overwrite(path, by, mtime_ns):
+    """Write a file over another one in place; mtime_ns: and set that time, or None."""
+    subprocess.run(['dd', 'if=' + by, 'of=' + path, 'conv=notrunc',
+                    'status=none'], check=True)
+    if mtime_ns is not None:
+        os.utime(path, ns=(mtime_ns, mtime_ns))
+
+
+@case('identity: record of a file that is written to when samples have been taken')
+def overwritten(context):
+    need_root()
+    need('cc')
+    first, second, lib = (os.path.join(context.tmp, name)
+                          for name in ('first.so', 'second.so', 'lib.so'))
+    # The same code at the same place, by another name.
+    build_library(first, 'spin_first', '')
+    build_library(second, 'spin_other', '')
+    for engine in ('bpf', 'perf', 'ptrace'):
+        for is_set_back in (False, True):
+            shutil.copyfile(first, lib)
+            os.chown(lib, 65534, 65534)
+            mtime = os.stat(lib).st_mtime_ns if is_set_back else None
+            target = context.start(['loadpaused', lib])
+            recording = Recording(context, '--engine=' + engine, '-f', 'json',
+                                  '-F', 199, whom=('-p', str(target.pid)))
+            recording.wait_for_start()
+            let_run(target.pid)
+            os.kill(target.pid, signal.SIGSTOP)
+            overwrite(lib, second, mtime)
+            said = recording.end()
+            target.kill()
+            target.wait()
+            names = {frame for stack, _, _ in recording.stacks(target.pid)
+                     for frame in stack}
+            check(names and 'spin_other' not in names, 'names by ' + engine,
+                  names)
+            check(said.count('%s: names in it, as it was written to' % lib) == 1,
+                  'message', said)
 
 
 def start_asked(context):
