@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "hash.h"
+#include "sitenames.h"
 #include "stackview.h"
 #include "syscallline.h"
 #include "syscallsite.h"
@@ -14,18 +15,11 @@
 #define MOST        65536 /* counts */
 #define MEMORY_PART 8     /* of all that a run may take */
 
-static int text_order(const char *a, const char *b)
-{
-	return strcmp(a ? a : "", b ? b : "");
-}
-
 static int site_order(const struct syscall_count *a,
 		      const struct syscall_count *b)
 {
-	int order = text_order(a->where, b->where);
+	int order = sitenames_order(a->names, b->names);
 
-	if (!order)
-		order = text_order(a->stack, b->stack);
 	return order ? order : (a->nr > b->nr) - (a->nr < b->nr);
 }
 
@@ -69,8 +63,7 @@ static bool grow(struct syscallcounts *s)
 static bool add(struct syscallcounts *s, struct syscall_count *slot,
 		const struct syscall_count *like)
 {
-	size_t bytes = (like->where ? strlen(like->where) + 1 : 0) +
-		       (like->stack ? strlen(like->stack) + 1 : 0);
+	size_t bytes = like->names ? like->names->bytes : 0;
 
 	if (s->nr >= MOST ||
 	    s->bytes + bytes > ow_get_memory_limit() / MEMORY_PART)
@@ -78,23 +71,31 @@ static bool add(struct syscallcounts *s, struct syscall_count *slot,
 	*slot = (struct syscall_count){
 		.hash = like->hash,
 		.nr = like->nr,
-		.where = like->where ? strdup(like->where) : NULL,
-		.stack = like->stack ? strdup(like->stack) : NULL,
+		.names = sitenames_hold(like->names),
 	};
 	s->nr++;
 	s->bytes += bytes;
 	return true;
 }
 
-void syscallcount_add(struct syscallcounts *s, int nr,
-		      const struct syscallsite *site, uint64_t ns, bool failed)
+/* Have the site use names of the same text, which are compared at once. */
+static void share(struct syscallsite *site, struct sitenames *names)
 {
-	const uint64_t words[] = { (uint64_t)nr, site ? site->names_hash : 0 };
+	if (site->names == names)
+		return;
+	sitenames_release(site->names);
+	site->names = sitenames_hold(names);
+}
+
+void syscallcount_add(struct syscallcounts *s, int nr, struct syscallsite *site,
+		      uint64_t ns, bool failed)
+{
+	struct sitenames *names = site ? site->names : NULL;
+	const uint64_t words[] = { (uint64_t)nr, names ? names->hash : 0 };
 	const struct syscall_count like = {
 		.hash = ow_hash(words, sizeof(words)),
 		.nr = nr,
-		.where = site ? site->function : NULL,
-		.stack = site ? site->stack : NULL,
+		.names = names,
 	};
 	struct syscall_count *c = &s->others;
 
@@ -102,6 +103,8 @@ void syscallcount_add(struct syscallcounts *s, int nr,
 		c = slot_of(s, &like);
 	if (c != &s->others && is_free(c) && !add(s, c, &like))
 		c = &s->others;
+	if (names && c != &s->others)
+		share(site, c->names);
 	c->calls++;
 	c->errors += failed;
 	c->ns += ns;
@@ -155,7 +158,8 @@ static void sort(struct syscallcounts *s)
 void syscallcount_print(struct syscallcounts *s, FILE *out)
 {
 	struct syscall_count sum;
-	const struct syscall_count *site;
+	const struct sitenames *names;
+	const struct syscall_count *c;
 	size_t i;
 	int size;
 
@@ -165,14 +169,16 @@ void syscallcount_print(struct syscallcounts *s, FILE *out)
 	      "system call          made by\n",
 	      out);
 	for (i = 0; i < s->nr; i++) {
-		site = &s->all[i];
-		print_row(out, site, sum.ns);
-		size = syscallline_put_name(out, site->nr);
+		c = &s->all[i];
+		names = c->names;
+		print_row(out, c, sum.ns);
+		size = syscallline_put_name(out, c->nr);
 		fprintf(out, "%*s ", size < 20 ? 20 - size : 0, "");
-		ow_view_put_clean(out, site->where ? site->where : "?");
+		ow_view_put_clean(
+			out, names && names->function ? names->function : "?");
 		putc('\n', out);
 		/* What the stack has was made clean. */
-		fputs(site->stack ? site->stack : "", out);
+		fputs(names && names->stack ? names->stack : "", out);
 	}
 	if (s->others.calls) {
 		print_row(out, &s->others, sum.ns);
@@ -186,10 +192,8 @@ void syscallcounts_deinit(struct syscallcounts *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->room; i++) {
-		free(s->all[i].where);
-		free(s->all[i].stack);
-	}
+	for (i = 0; i < s->room; i++)
+		sitenames_release(s->all[i].names);
 	free(s->all);
 	*s = (struct syscallcounts){ 0 };
 }

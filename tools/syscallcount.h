@@ -7,13 +7,13 @@
 #include <stdint.h>
 #include <stdio.h>
 
+struct sitenames;
 struct syscallsite;
 
 struct syscall_count {
-	uint64_t hash; /* of what follows, up to stack */
+	uint64_t hash; /* of what follows, up to names */
 	int nr;
-	char *where; /* function, or NULL: not known */
-	char *stack; /* or NULL: not told apart by it */
+	struct sitenames *names; /* or NULL: not known */
 	uint64_t calls, errors, ns;
 };
 
@@ -28,9 +28,12 @@ struct syscallcounts {
 	struct syscall_count others;
 };
 
-/* site: where it was made, or NULL. */
-void syscallcount_add(struct syscallcounts *s, int nr,
-		      const struct syscallsite *site, uint64_t ns, bool failed);
+/*
+ * site: where it was made, or NULL.  It gets the names that the count has, as those are
+ * the same text: so its later calls need not compare it.
+ */
+void syscallcount_add(struct syscallcounts *s, int nr, struct syscallsite *site,
+		      uint64_t ns, bool failed);
 
 /* A table, by time, with sums. */
 void syscallcount_print(struct syscallcounts *s, FILE *out);

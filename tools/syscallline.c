@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "quoted.h"
+#include "sitenames.h"
 #include "syscalladdress.h"
 
 #define MOST_ERRORS 4096
@@ -195,6 +196,6 @@ void syscallline_print(FILE *out, const struct syscall_begun *b,
 		fputs_unlocked(site->place, out);
 	}
 	putc_unlocked('\n', out);
-	if (site && site->stack)
-		fputs_unlocked(site->stack, out);
+	if (site && site->names && site->names->stack)
+		fputs_unlocked(site->names->stack, out);
 }

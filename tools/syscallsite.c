@@ -1,98 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "syscallsite.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hash.h"
-#include "stackview.h"
+#include "sitenames.h"
 
 #define MOST        ((size_t)16384) /* sites */
 #define MEMORY_PART 8               /* of all that a run may take */
-
-/* Names of the frame that stands for the call. */
-static void name_site(struct ow_recorder *r, const struct ow_recorded *s,
-		      struct ow_name *name)
-{
-	struct ow_name names[OW_VIEW_NAMES], first = { 0 };
-	struct ow_module_info m;
-	const char *libc = NULL;
-	size_t i, n;
-
-	for (i = s->nr_kernel; i < s->nr_kernel + s->nr; i++) {
-		n = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES);
-		*name = names[n - 1];
-		if (i == s->nr_kernel) {
-			first = *name;
-			libc = ow_recorder_module(r, s, i, &m) ? m.path : NULL;
-			continue;
-		}
-		if (!libc || !ow_recorder_module(r, s, i, &m) ||
-		    strcmp(m.path, libc) != 0)
-			return;
-	}
-	*name = first;
-}
-
-static void put_name(FILE *out, const struct ow_name *name)
-{
-	if (name->function) {
-		ow_view_put_clean(out, name->function);
-		fprintf(out, "+%#llx", (unsigned long long)name->offset);
-	} else if (name->module) {
-		ow_view_put_clean(out, name->module);
-		fprintf(out, "+%#llx", (unsigned long long)name->module_offset);
-	} else {
-		fprintf(out, "%#llx", (unsigned long long)name->module_offset);
-	}
-}
-
-static void put_stack(FILE *out, struct ow_recorder *r,
-		      const struct ow_recorded *s)
-{
-	struct ow_name names[OW_VIEW_NAMES];
-	size_t i, k, n;
-
-	for (i = 0; i < s->nr_kernel + s->nr; i++) {
-		n = ow_recorder_name(r, s, i, names, OW_VIEW_NAMES);
-		for (k = 0; k < n; k++) {
-			fputs(" > ", out);
-			put_name(out, &names[k]);
-			if (names[k].function && names[k].module) {
-				fputs(" (", out);
-				ow_view_put_clean(out, names[k].module);
-				putc(')', out);
-			}
-			putc('\n', out);
-		}
-	}
-	if (s->end != OW_END_OUTERMOST)
-		fprintf(out, " > [%s]\n", ow_end_text(s->end));
-}
-
-/* Give its names to a site. */
-static void fill(struct syscallsites *s, struct syscallsite *site)
-{
-	struct ow_name name = { 0 };
-	size_t size;
-	FILE *out;
-
-	name_site(s->recorder, &site->is, &name);
-	if (name.function || name.module)
-		site->function =
-			strdup(name.function ? name.function : name.module);
-	out = open_memstream(&site->place, &size);
-	if (out) {
-		put_name(out, &name);
-		fclose(out);
-	}
-	out = s->stacks ? open_memstream(&site->stack, &size) : NULL;
-	if (out) {
-		put_stack(out, s->recorder, &site->is);
-		fclose(out);
-	}
-}
 
 static uint64_t hash_of(const struct ow_recorded *is)
 {
@@ -120,18 +36,12 @@ static struct syscallsite **slot_of(const struct syscallsites *s, uint64_t hash,
 			return &s->all[i];
 }
 
-static size_t text_size(const char *text)
-{
-	return text ? strlen(text) + 1 : 0;
-}
-
 /* A site with a copy of the stack; NULL when out of memory. */
 static struct syscallsite *make(struct syscallsites *s, uint64_t hash,
 				const struct ow_recorded *is)
 {
 	size_t size = 8 * (is->nr_kernel + is->nr);
 	struct syscallsite *site = calloc(1, sizeof(*site) + size);
-	uint64_t words[2] = { 0 };
 
 	if (!site)
 		return NULL;
@@ -139,22 +49,18 @@ static struct syscallsite *make(struct syscallsites *s, uint64_t hash,
 	site->hash = hash;
 	site->is = *is;
 	site->is.packed = (const uint64_t *)(site + 1);
-	fill(s, site);
-	if (site->function)
-		words[0] = ow_hash(site->function, strlen(site->function));
-	if (site->stack)
-		words[1] = ow_hash(site->stack, strlen(site->stack));
-	site->names_hash = ow_hash(words, sizeof(words));
-	site->bytes = sizeof(*site) + size + text_size(site->function) +
-		      text_size(site->place) + text_size(site->stack);
+	site->names = sitenames_make(s->recorder, is, s->stacks, &site->place,
+				     &site->is_cut);
+	site->bytes = sizeof(*site) + size +
+		      (site->names ? site->names->bytes : 0) +
+		      (site->place ? strlen(site->place) + 1 : 0);
 	return site;
 }
 
 static void discard(struct syscallsite *site)
 {
-	free(site->function);
+	sitenames_release(site->names);
 	free(site->place);
-	free(site->stack);
 	free(site);
 }
 

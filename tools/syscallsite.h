@@ -5,18 +5,17 @@
 
 #include <outwind/record.h>
 
+struct sitenames;
+
 struct syscallsite {
 	uint64_t hash;
-	uint64_t names_hash;   /* of function and stack */
 	struct ow_recorded is; /* the first such stack; its frames are its own */
 	size_t bytes;
-	unsigned int users; /* that hold it */
-	bool is_used;       /* since sites went the last time */
-	/* Who called: the first frame outside of the object with the call's
-	   instruction, or else the innermost one. */
-	char *function; /* or object; NULL: not known */
-	char *place;    /* with the offset in it */
-	char *stack;    /* lines; NULL: none were asked for */
+	unsigned int users;      /* that hold it */
+	bool is_used;            /* since sites went the last time */
+	bool is_cut;             /* the name in place isn't whole */
+	char *place;             /* as sitenames_make() has it, or NULL */
+	struct sitenames *names; /* or NULL */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "ownfile.h"
+#include "sitenames.h"
 #include "syscallbegun.h"
 #include "syscallcount.h"
 #include "syscallline.h"
@@ -37,6 +38,7 @@ struct tracing {
 	struct syscallsbegun begun;
 	struct syscallsites sites;
 	struct syscallcounts counts;
+	uint64_t nr_cut; /* calls whose names aren't whole */
 };
 
 /*
@@ -87,6 +89,15 @@ static void note_failure(struct tracing *t)
 		t->why = errno;
 }
 
+/* Whether names that are shown of a call aren't whole. */
+static bool is_cut(const struct tracing *t, const struct syscallsite *site)
+{
+	if (!site)
+		return false;
+	return (site->names && site->names->is_cut) ||
+	       (site->is_cut && !t->request->summary);
+}
+
 /* One call is over; end is NULL if it doesn't return. */
 static void finish(struct tracing *t, struct syscall_begun *b,
 		   const struct ow_recorded_syscall *end)
@@ -95,6 +106,7 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 
 	b->is_open = false;
 	b->site = NULL;
+	/* It is there until another one is held. */
 	syscallsite_release(&t->sites, site);
 	if (b->call.pid == t->starting) {
 		/* What starts it is no call of the command. */
@@ -104,6 +116,7 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 	}
 	if (t->why || !syscallset_has(&t->request->set, b->call.nr))
 		return;
+	t->nr_cut += is_cut(t, site);
 	if (t->request->summary) {
 		syscallcount_add(&t->counts, b->call.nr, site,
 				 end ? end->time - b->call.time : 0,
@@ -243,7 +256,12 @@ static int conclude(struct tracing *t)
 	if (s.missed)
 		complain("who made %llu system calls isn't known",
 			 (unsigned long long)s.missed);
-	return s.lost || s.missed ? EXIT_SOME : EXIT_WELL;
+	if (t->nr_cut)
+		complain("names are cut in %llu system calls: one has %d KiB "
+			 "at most, and those of a stack %d KiB",
+			 (unsigned long long)t->nr_cut, SITENAMES_ALONE >> 10,
+			 SITENAMES_WHOLE >> 10);
+	return s.lost || s.missed || t->nr_cut ? EXIT_SOME : EXIT_WELL;
 }
 
 static int trace(struct tracing *t)
