@@ -164,6 +164,7 @@ $(B)/asan/test_syscallset: $(B)/asan/tools/syscallset.o
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
 $(B)/asan/test_traceline: $(B)/asan/tools/traceline.o
 $(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)
+$(B)/asan/test_viewtext: $(B)/asan/output/viewtext.o
 
 $(B)/asan/test_%: $(B)/asan/tests/unit/test_%.o $(B)/asan/liboutwind.a
 	@echo "  LD    $@"

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Names that take more text than there may be. */
+#include "viewtext.h"
+
+#include <string.h>
+
+#include "test.h"
+
+#define LONG 16384
+
+static char long_name[LONG + 1], long_path[LONG + 1];
+
+static void make_names(void)
+{
+	memset(long_name, 'x', LONG);
+	memset(long_path, '/', LONG);
+	memcpy(long_path + LONG - 5, "/file", 5);
+}
+
+/* A function into which a short one is inlined. */
+static void fill(struct ow_name *names)
+{
+	names[0] = (struct ow_name){ .function = "short", .is_inline = true };
+	names[1] = (struct ow_name){ .function = long_name,
+				     .offset = 1,
+				     .module = long_path,
+				     .module_offset = 2 };
+}
+
+static void test_all_whole(void)
+{
+	struct viewtext t = { 0 };
+	struct ow_name names[2];
+
+	make_names();
+	fill(names);
+	CHECK(viewtext_take(&t, names, 2) == 2);
+	CHECK(names[1].function == long_name && names[1].module == long_path);
+	CHECK(t.used == 2 * LONG + strlen("short"));
+	CHECK(t.nr_cut == 0);
+}
+
+static void test_beyond(void)
+{
+	struct viewtext t = { .used = VIEWTEXT_MOST - LONG };
+	struct ow_name names[2], name = { .function = "short" };
+
+	make_names();
+	fill(names);
+	CHECK(viewtext_take(&t, names, 2) == 1);
+	CHECK(!names[0].function && !names[0].offset && !names[0].is_inline);
+	CHECK(strcmp(names[0].module, "file") == 0);
+	CHECK(names[0].module_offset == 2);
+	CHECK(t.nr_cut == 1);
+
+	/* From then on only what is short. */
+	CHECK(viewtext_take(&t, &name, 1) == 1);
+	CHECK(strcmp(name.function, "short") == 0);
+	CHECK(t.nr_cut == 1);
+	CHECK(t.used == VIEWTEXT_MOST);
+}
+
+static void test_sizes(void)
+{
+	struct viewtext t = { .longest = 512 };
+	struct ow_name name = { .function = long_name };
+
+	make_names();
+	viewtext_take(&t, &name, 1);
+	CHECK(t.used == 512);
+	/* As JSON escapes it. */
+	name.function = "a\x1b";
+	viewtext_take(&t, &name, 1);
+	CHECK(t.used == 512 + 1 + strlen("\\u001b"));
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "names that fit in are whole", test_all_whole },
+		{ "names that don't fit in", test_beyond },
+		{ "what a format shows counts", test_sizes },
+	};
+
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
