@@ -13,6 +13,7 @@
 #include "likeness.h"
 #include "monotonic.h"
 #include "ow_sample.h"
+#include "procfs.h"
 #include "procobject.h"
 
 #define LOW   ((uint64_t)1 << 32)
@@ -33,7 +34,8 @@
 
 struct ow_object_alias {
 	uint64_t dev, inode; /* as the mapping has them */
-	pid_t pid; /* whose memory the object is a copy of; 0: it is a file */
+	pid_t pid; /* whose memory the object was taken from; 0: it is a file */
+	uint64_t born; /* when that process began, as ow_process_start_ns() has it */
 	uint32_t number;
 	uint32_t next;           /* of its list, plus 1; 0: none */
 	struct ow_identity file; /* inode 0: not known */
@@ -150,24 +152,31 @@ static uint32_t *head_of(const struct ow_sampledobjects *o, uint64_t dev,
 	return &o->alias_heads[hash & (o->room_aliases - 1)];
 }
 
-/* The alias of what is mapped, whatever the state of the file was, or NULL. */
+/*
+ * The alias of what is mapped, whatever the state of the file was, or NULL: the
+ * process' own, if there is one.
+ */
 static struct ow_object_alias *find_alias(const struct ow_sampledobjects *o,
 					  pid_t pid,
 					  const struct ow_mapping *map)
 {
-	struct ow_object_alias *a;
+	struct ow_object_alias *a, *of_file = NULL;
 	uint32_t i;
 
 	if (!o->room_aliases)
 		return NULL;
 	for (i = *head_of(o, map->dev, map->inode); i; i = a->next) {
 		a = &o->aliases[i - 1];
-		if (a->dev == map->dev && a->inode == map->inode &&
-		    (!a->pid || a->pid == pid) &&
-		    strcmp(module_of(o, a->number)->path, map->path) == 0)
+		if (a->dev != map->dev || a->inode != map->inode ||
+		    (a->pid && a->pid != pid) ||
+		    strcmp(module_of(o, a->number)->path, map->path) != 0)
+			continue;
+		if (a->pid)
 			return a;
+		if (!of_file)
+			of_file = a;
 	}
-	return NULL;
+	return of_file;
 }
 
 static void link_alias(struct ow_sampledobjects *o, size_t i)
@@ -381,6 +390,19 @@ static struct ow_capture_module module_at(const struct ow_mapping *map)
 	};
 }
 
+/*
+ * What was found by a process' memory, or wasn't, is of that process alone: it may have
+ * written there.
+ */
+static void set_owner(struct ow_object_alias *a, pid_t pid,
+		      const struct ow_capture_module *m)
+{
+	bool is_own = m->is_other || (m->object && m->object->is_image);
+
+	a->pid = is_own && a->inode ? pid : 0;
+	a->born = a->pid ? ow_process_start_ns(pid) : 0;
+}
+
 static void open_object(pid_t pid, struct ow_capture_module *m)
 {
 	struct ow_capture from = { .pid = pid, .live = pid };
@@ -430,11 +452,11 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 		open_own_vdso(&m);
 	else
 		open_object(pid, &m);
+	set_owner(a, pid, &m);
 	if (!m.object)
 		return keep(o, &m, &kin);
 	ow_object_build_id(m.object, m.build_id);
 	a->file = m.object->file;
-	a->pid = m.object->is_image && map->inode ? pid : 0;
 	number = find_alike(o, &m, &kin);
 	if (!number)
 		return keep(o, &m, &kin);
@@ -453,8 +475,10 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 
 	m.path = to->path;
 	open_object(pid, &m);
-	if (!m.object)
+	if (!m.object || (!a->pid && m.is_other)) {
+		ow_object_close(m.object);
 		return;
+	}
 	to->object = m.object;
 	to->owns_object = true;
 	to->why.code = 0;
@@ -462,7 +486,7 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 		o->nameless += nameless_size(m.object);
 	ow_object_build_id(to->object, to->build_id);
 	a->file = to->object->file;
-	a->pid = to->object->is_image ? pid : 0;
+	set_owner(a, pid, &m);
 }
 
 /* Return true if the alias is what is mapped there now. */
@@ -474,8 +498,7 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	const struct ow_capture_module *m = module_of(o, a->number);
 	struct ow_identity now;
 
-	if (m->object && !m->object->is_image &&
-	    ow_copiedup_is(pid, map->start, map->off, m->object))
+	if (a->pid && a->born != ow_process_start_ns(pid))
 		return false;
 	/* Where devices are told apart, the inode is that one: it is open. */
 	if (!identify(map, seen, a, &now))
@@ -488,6 +511,17 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	return true;
 }
 
+/* Return true if the process has something else mapped than the file. */
+static bool is_others(const struct ow_sampledobjects *o, pid_t pid,
+		      const struct ow_mapping *map,
+		      const struct ow_object_alias *a)
+{
+	const struct ow_object *obj = module_of(o, a->number)->object;
+
+	return !a->pid && obj && !obj->is_image &&
+	       ow_copiedup_is(pid, map->start, map->off, obj);
+}
+
 uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 				  const struct ow_mapping *map,
 				  const struct ow_identity *seen)
@@ -497,6 +531,8 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 	struct ow_object_alias *old = is_told ? NULL : find_alias(o, pid, map);
 	struct ow_object_alias new = { .dev = map->dev, .inode = map->inode };
 
+	if (old && is_others(o, pid, map, old))
+		old = NULL;
 	if (old && is_current(o, pid, map, seen, old)) {
 		old->used = ow_now_ns();
 		return old->number;

@@ -47,6 +47,7 @@ struct ow_capture_module {
 	bool deleted;
 	bool is_cut;   /* its file was, and nothing of object counts */
 	bool is_given; /* path is the user's own, not the target's */
+	bool is_other; /* its file isn't what the process has mapped */
 	struct ow_object *object; /* NULL until base.state is READY, and after
 				     that if it could not be opened */
 	bool owns_object; /* is a user of it, as modules of one file need not be */

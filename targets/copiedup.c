@@ -15,6 +15,7 @@
 #define MARGIN_NS \
 	INT64_C(60000000000) /* by which the clock may have been set */
 #define SECOND_NS INT64_C(1000000000)
+#define MOST      64 /* comparisons for a process, in a second */
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -50,6 +51,22 @@ static bool may_have_changed(pid_t pid, const struct ow_object *obj)
 	return obj->is_image ||
 	       (major(obj->file.dev) == 0 &&
 		obj->file.ctime_ns > start_of(pid) - MARGIN_NS);
+}
+
+/* Return true if one more comparison may be made for the process now. */
+static bool may_compare(pid_t pid)
+{
+	static __thread pid_t last;
+	static __thread int64_t since;
+	static __thread unsigned int nr;
+	int64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (pid != last || now - since > SECOND_NS) {
+		last = pid;
+		since = now;
+		nr = 0;
+	}
+	return nr++ < MOST;
 }
 
 /* The address of the file's begin, if it has that in memory. */
@@ -97,7 +114,7 @@ bool ow_copiedup_is(pid_t pid, uint64_t addr, uint64_t off,
 	bool is = false;
 	struct head *h;
 
-	if (!may_have_changed(pid, obj))
+	if (!may_have_changed(pid, obj) || !may_compare(pid))
 		return false;
 	h = calloc(1, sizeof(*h));
 	if (!h)

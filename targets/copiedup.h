@@ -18,7 +18,9 @@ struct ow_object;
  * Return true if the object's file is not what the process has mapped, at addr from
  * the file's offset off on.  The file's head is compared with memory, if the file has
  * changed since the process began, or if the object is a copy.  What can't be read, or
- * is on a disk's own file system, is taken for the file.
+ * is on a disk's own file system, is taken for the file; so is what comes after the
+ * first 64 mappings of a process that were compared within a second.  The process can
+ * have written to its memory: the answer is for that process alone.
  */
 bool ow_copiedup_is(pid_t pid, uint64_t addr, uint64_t off,
 		    const struct ow_object *obj);

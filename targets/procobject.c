@@ -455,7 +455,8 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 	if (!m->inode)
 		return open_image(c, m, err);
 	obj = open_as_file(c, m, err);
-	if (!obj || !ow_copiedup_is(c->live, m->start, m->off, obj))
+	m->is_other = obj && ow_copiedup_is(c->live, m->start, m->off, obj);
+	if (!m->is_other)
 		return obj;
 	ow_object_close(obj);
 	return open_image(c, m, err);

@@ -112,6 +112,7 @@ NO_ATTACKERS = {
     'libcutmap.so': 'is preloaded into a tool that is tested',
     'libnomemory.so': 'is preloaded into a tool that is tested',
     'libpass.so': 'is harmless without a slow server of debug files',
+    'ownhead': 'needs a library of a test that spins',
     'libplant.so': 'is preloaded into a tool that is tested',
     'measure': 'runs a tool and tells what the tool took',
     'stackedlibs': 'is harmless without a slow server of debug files',

@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 
 from cases_blinding import Recording, let_run
@@ -332,6 +333,30 @@ def overwritten(context):
                   names)
             check(said.count('%s: names in it, as it was written to' % lib) == 1,
                   'message', said)
+
+
+@case('identity: a process that writes to its head of a file that others have')
+def spoiled_head(context):
+    need('cc')
+    folder = tempfile.mkdtemp(dir='/dev/shm')
+    context.stack.callback(shutil.rmtree, folder)
+    os.chmod(folder, 0o755)
+    lib = os.path.join(folder, 'lib.so')
+    build_library(lib, 'spin_first', '')
+    nobody = [shutil.which('setpriv'), '--reuid', '65534', '--clear-groups']
+    hostile = context.start([*nobody, context.program('ownhead'), lib, 'spoil'])
+    victim = context.start([context.program('ownhead'), lib])
+    for engine in ('bpf', 'perf', 'ptrace'):
+        for pids in ((hostile.pid, victim.pid), (victim.pid, hostile.pid)):
+            profile = record(context, pids, '--engine=' + engine, '-p',
+                             '%d,%d' % pids)
+            stacks = [s for s in profile['stacks'] if s['pid'] == victim.pid]
+            names = {tuple(f.get('function') for f in
+                           (profile['frames'][i] for i in s['frames'])
+                           if not f.get('kernel')) for s in stacks}
+            check(all('spin_first' in n and 'main' in n for n in names) and
+                  {s['end'] for s in stacks} == {'complete'},
+                  'stacks by ' + engine, (pids, names))
 
 
 def start_asked(context):
