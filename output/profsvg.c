@@ -13,10 +13,11 @@
 #define HEAD     34
 #define THINNEST 0.3 /* pixels */
 #define LETTER   7.0
-#define DEEPEST  2048
-#define WIDEST   199 /* bytes of a name in a box */
-#define TITLE    1000 /* bytes of a name that a box shows when it is pointed at */
-#define BOX      400 /* bytes of a box but for its names */
+#define DEEPEST \
+	8192 /* boxes upon another: 1024 frames and what is inlined there */
+#define WIDEST 199  /* bytes of a name in a box */
+#define TITLE  1000 /* bytes of a name that a box shows when it is pointed at */
+#define BOX    400  /* bytes of a box but for its names */
 
 /* A stack, from outermost to innermost, by labels' strings. */
 struct path {
@@ -78,6 +79,9 @@ static bool add_path(struct paths *to, const struct profile *p,
 		at = inverted ? i - 1 : s->nr - i;
 		path->names[i] = label_of(to, p, p->ids[s->first + at]);
 	}
+	if (s->nr + 1 > path->nr)
+		path->names[path->nr - 1] =
+			profile_string(&to->names, "[more frames]");
 	if (path->nr > to->deepest)
 		to->deepest = path->nr;
 	to->total = profile_sum(to->total, path->weight);

@@ -62,6 +62,19 @@ def test_deep(context):
           done.stderr)
 
 
+@case('profiles: a picture of more frames than it has room for')
+def test_deep_picture(context):
+    for nr, last in ((8190, 'y'), (8191, 'y'), (8192, '[more frames]')):
+        path = write_profile(context, ['x', 'y'], [(1, False), (2, False)],
+                             [(WHOLE, 1, [1] + [0] * (nr - 1))])
+        report(context, 'svg', path)
+        with open(os.path.join(context.tmp, 'report'), encoding='utf-8') as f:
+            titles = re.findall('<title>(.*?) ', f.read())
+        check(titles[-1] == last.split(' ', maxsplit=1)[0], 'the innermost box',
+              (nr, titles[-1]))
+        check(len(titles) == min(nr, 8191) + 2, 'boxes', (nr, len(titles)))
+
+
 @case('profiles: more than there is memory for')
 def test_large(context):
     ids = list(range(1000))
