@@ -5,12 +5,18 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "error.h"
 #include "grow.h"
 #include "leftout.h"
 #include "procfs.h"
 #include "reach.h"
+
+#define TRIES    16      /* lists of a process's threads, if none lives on */
+#define PAUSE_NS 2000000 /* before the second one; more before each later one */
+
+#define GONE "its threads, which end before they can be watched"
 
 int ow_perfthreads_add(struct ow_perfthreads *t, pid_t pid,
 		       struct ow_error *err)
@@ -43,7 +49,7 @@ static void list_threads(void *arg)
 			      ow_tasks_list(dir, &l->tids, &l->nr, &l->err);
 }
 
-/* List all threads of the process, whose ids are to be freed. */
+/* List all threads of the process, in place of those that were listed before. */
 static int reach_threads(struct ow_perfprocess *p, struct ow_error *err)
 {
 	struct listing *l = calloc(1, sizeof(*l));
@@ -55,6 +61,7 @@ static int reach_threads(struct ow_perfprocess *p, struct ow_error *err)
 	l->pid = p->pid;
 	end = ow_reach(list_threads, l);
 	if (end == OW_DELEGATION_DONE) {
+		free(p->tids);
 		p->tids = l->tids;
 		p->nr = l->nr;
 		failed = l->failed;
@@ -86,6 +93,43 @@ struct turns {
 	struct ow_error why; /* the last thread could not be opened */
 };
 
+/* Return true if there is no thread, or only the first one, and that has ended. */
+static bool has_exited(const struct ow_perfprocess *p)
+{
+	char name[32], state;
+
+	return p->nr == 0 ||
+	       (p->nr == 1 &&
+		(!ow_task_stat(p->pid, p->pid, name, sizeof(name), &state) ||
+		 state == 'Z' || state == 'X'));
+}
+
+/*
+ * List the threads of a process anew, of which all have ended before they could be
+ * watched: one of them executes a file, or others are made.  None is watched, so none
+ * that is new is watched already, as those are that watched ones make.
+ */
+static int list_anew(struct turns *t, struct ow_perfprocess *p, size_t round)
+{
+	const struct timespec pause = { 0, (long)p->tries * PAUSE_NS };
+
+	if (p->tries == TRIES) {
+		p->is_left = true;
+		return 0;
+	}
+	p->tries++;
+	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+	p->nr_gone = 0;
+	p->first_round = round + 1;
+	if (reach_threads(p, &t->why))
+		return -t->why.code;
+	/* Its parent need not have waited for it yet. */
+	if (has_exited(p))
+		return ow_fail(&t->why, OW_CODE_ABSENT, "process %d has exited",
+			       p->pid);
+	return 0;
+}
+
 /* Watch a thread, which may have ended, or have no room: 0, or what why says. */
 static int open_thread(struct turns *t, struct ow_perfprocess *p, pid_t tid)
 {
@@ -98,15 +142,30 @@ static int open_thread(struct turns *t, struct ow_perfprocess *p, pid_t tid)
 	}
 	if (failed == -OW_CODE_ABSENT) {
 		p->nr_gone++;
-		return p->nr_gone == p->nr ? failed : 0;
+		return 0;
 	}
 	t->is_full = failed == -OW_CODE_SYSTEM && t->nr_opened &&
 		     ow_perfrings_is_full(&t->why);
 	return t->is_full ? 0 : failed;
 }
 
-/* Watch the thread of that place of each process.  *more: there are further ones. */
-static int open_round(struct turns *t, size_t place, bool *more)
+/* Watch the next thread of a process.  *more: there are further ones. */
+static int open_next(struct turns *t, struct ow_perfprocess *p, size_t round,
+		     bool *more)
+{
+	size_t place = round - p->first_round;
+	int failed = 0;
+
+	if (place < p->nr)
+		failed = open_thread(t, p, p->tids[place]);
+	if (!failed && place < p->nr && p->nr_gone == p->nr)
+		failed = list_anew(t, p, round);
+	*more |= !p->is_left && round + 1 < p->first_round + p->nr;
+	return failed;
+}
+
+/* Watch the next thread of each process.  *more: there are further ones. */
+static int open_round(struct turns *t, size_t round, bool *more)
 {
 	struct ow_perfprocess *p = t->threads->list;
 	int failed = 0;
@@ -115,9 +174,7 @@ static int open_round(struct turns *t, size_t place, bool *more)
 	for (; p < t->threads->list + t->threads->nr; p++) {
 		if (failed || t->is_full || must_end(t->threads))
 			break;
-		if (place < p->nr)
-			failed = open_thread(t, p, p->tids[place]);
-		*more |= place + 1 < p->nr;
+		failed = open_next(t, p, round, more);
 	}
 	return failed;
 }
@@ -137,6 +194,26 @@ static void leave_out(const struct ow_perfprocess *p)
 	ow_leave_out(name, what);
 }
 
+/* Tell of processes that nothing watches; fail if these are all. */
+static int leave_out_gone(struct turns *t)
+{
+	const struct ow_perfthreads *threads = t->threads;
+	char name[32] = "";
+	size_t i, nr = 0;
+
+	for (i = 0; i < threads->nr; i++) {
+		if (!threads->list[i].is_left)
+			continue;
+		nr++;
+		snprintf(name, sizeof(name), "process %d",
+			 threads->list[i].pid);
+		ow_leave_out(name, GONE);
+	}
+	if (nr == 0 || nr < threads->nr)
+		return 0;
+	return ow_fail(&t->why, OW_CODE_ABSENT, "%s: " GONE, name);
+}
+
 static int open_all(struct ow_perfthreads *threads, struct turns *t,
 		    struct ow_error *err)
 {
@@ -150,6 +227,8 @@ static int open_all(struct ow_perfthreads *threads, struct turns *t,
 		return failed;
 	for (i = 0; !failed && more && !t->is_full && !must_end(threads); i++)
 		failed = open_round(t, i, &more);
+	if (!failed && !t->is_full)
+		failed = leave_out_gone(t);
 	if (failed && err)
 		*err = t->why;
 	for (i = 0; t->is_full && i < threads->nr; i++)

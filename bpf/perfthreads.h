@@ -11,6 +11,9 @@ struct ow_perfprocess {
 	pid_t *tids;
 	size_t nr;
 	size_t nr_opened, nr_gone; /* of those that it was their turn */
+	size_t first_round;        /* of turns, for which they were listed */
+	unsigned int tries;        /* lists of them that were all gone */
+	bool is_left;              /* out, as each list was */
 };
 
 /* All zero: there are none. */
@@ -27,7 +30,9 @@ int ow_perfthreads_add(struct ow_perfthreads *t, pid_t pid,
 /*
  * Watch the threads that the processes have now, and forget the processes.  All
  * processes get descriptors for a first thread, then for a second one, and so on;
- * where no more are left, the other threads are left out (ow_left_out()).  Fail if a
+ * where no more are left, the other threads are left out (ow_left_out()).  Threads
+ * that end meanwhile are left out, too; where all have ended that were listed, as by
+ * execve(2), they are listed anew, and in the end their process is left out.  Fail if a
  * process has none any more, or no thread at all can be watched.
  */
 int ow_perfthreads_open(struct ow_perfthreads *t, struct ow_perfrings *rings,

@@ -18,6 +18,9 @@
 #include "procfs.h"
 #include "recorder.h"
 
+#define TRIES    10      /* first looks at a process whose threads end */
+#define PAUSE_NS 2000000 /* before the second one; more before each later one */
+
 /* Threads that run, as others use no CPU. */
 static const struct ow_capture_options running = {
 	.use_tables = true,
@@ -67,6 +70,29 @@ static int engine_open(struct ow_recorder *r, struct ow_error *err)
 	return 0;
 }
 
+/*
+ * Take a first sample of a process.  When one of its threads executes a file, all that
+ * were listed end, and that one may be refused until it has the process's number.
+ */
+static struct ow_capture *take_first(const struct target *t,
+				     struct ow_error *err)
+{
+	struct timespec pause = { 0, 0 };
+	struct ow_capture *c = NULL;
+	unsigned int i;
+
+	for (i = 0; !c && i < TRIES; i++) {
+		pause.tv_nsec = i * PAUSE_NS;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
+		c = ow_process_capture(t->pid, t->tasks, &running, err);
+		if (!c && ((err->code != OW_CODE_ABSENT &&
+			    err->code != OW_CODE_PERMISSION) ||
+			   !ow_tasks_has(t->tasks, t->pid)))
+			break;
+	}
+	return c;
+}
+
 static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 {
 	struct engine *e = r->priv;
@@ -84,7 +110,7 @@ static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	e->targets[e->nr++] = (struct target){ .pid = pid, .tasks = tasks };
 	if (!ow_images_find(&r->images, pid, err))
 		return -OW_CODE_ABSENT;
-	c = ow_process_capture(pid, tasks, &running, &why);
+	c = take_first(&e->targets[e->nr - 1], &why);
 	if (c)
 		e->nr_stopped++;
 	else if (e->why.code == 0)

@@ -30,6 +30,7 @@ PROGRAMS = {
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],
     'threads that end soon': ['shortthreads', '2000', '200'],
+    'threads of a program that is executed again': ['execthreads', '200', '1000'],
     'code mapped in a loop': ['mapflood'],
     'code mapped in turns': ['swapcode', '200', '100000'],
     'code moved in turns': ['swapmoved', 'turns'],

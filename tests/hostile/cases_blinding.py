@@ -323,6 +323,25 @@ def _(context):
     context.note('%d MB, waited %.2f s' % (done.megabytes, time_waited))
 
 
+@case('blinding: threads that end by execve leave others theirs', alone=True)
+def _(context):
+    need_root()
+    hostile = context.start(['execthreads', '200', '1000'])
+    bystander = start_bystander(context)
+    for engine in ('perf', 'ptrace'):
+        for whom in (hostile.pid, bystander.pid), (hostile.pid,):
+            for _ in range(5):
+                recording = Recording(
+                    context, '--engine=' + engine, '-f', 'json', '-F', 499,
+                    whom=('-p', ','.join(map(str, whom))))
+                recording.wait_for_start()
+                let_run(bystander.pid, 0.1)
+                said = recording.end()
+                check(bystander.pid not in whom or
+                      recording.stacks(bystander.pid), 'stacks by ' + engine,
+                      said)
+
+
 @case('blinding: waits below stacks without end leave others theirs', alone=True)
 def _(context):
     need_root()
