@@ -11,8 +11,11 @@
 #include "capture.h"
 #include "error.h"
 #include "fileobject.h"
+#include "hash.h"
 
 #define MAX_OBJECTS 8192
+#define NR_BUCKETS  (2 * MAX_OBJECTS) /* a power of two */
+#define SHARES      4  /* a user has one of so many of what is left */
 #define SHIFT       40 /* of a number, to where its object is */
 
 struct place {
@@ -25,6 +28,7 @@ struct ow_places {
 	/* Object n is module n - 1 of it, at addresses from n << SHIFT on. */
 	struct ow_capture *all;
 	struct place *places;
+	uint16_t *buckets; /* numbers of objects by their hash, 0: free */
 	struct ow_symbolizer *symbolizer;
 	char *sysroot;
 };
@@ -38,8 +42,9 @@ static int init(struct ow_places *p, const char *sysroot, unsigned int naming,
 	p->all->modules = calloc(MAX_OBJECTS, sizeof(*p->all->modules));
 	p->all->ranges = calloc(MAX_OBJECTS, sizeof(*p->all->ranges));
 	p->places = calloc(MAX_OBJECTS, sizeof(*p->places));
+	p->buckets = calloc(NR_BUCKETS, sizeof(*p->buckets));
 	p->sysroot = sysroot ? strdup(sysroot) : NULL;
-	if (!p->all->modules || !p->all->ranges || !p->places ||
+	if (!p->all->modules || !p->all->ranges || !p->places || !p->buckets ||
 	    (sysroot && !p->sysroot))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	p->all->target.map.ranges = p->all->ranges;
@@ -73,6 +78,7 @@ void ow_places_destroy(struct ow_places *p)
 	ow_symbolizer_destroy(p->symbolizer);
 	ow_capture_destroy(p->all);
 	free(p->places);
+	free(p->buckets);
 	free(p->sysroot);
 	free(p);
 }
@@ -107,16 +113,40 @@ static unsigned int add(struct ow_places *p, const char *path,
 	return (unsigned int)i + 1;
 }
 
+/* Where its number is, or is to be: half of the buckets are free at least. */
+static uint16_t *bucket_of(const struct ow_places *p, const char *path,
+			   const uint8_t *build_id, size_t size)
+{
+	size_t i = ow_hash(path, strlen(path)) ^ ow_hash(build_id, size);
+
+	while (p->buckets[i %= NR_BUCKETS] &&
+	       !is_same(p, p->buckets[i] - 1u, path, build_id, size))
+		i++;
+	return &p->buckets[i];
+}
+
+/* May a user who has added so many add one more? */
+static bool may_add(const struct ow_places *p, const unsigned int *added)
+{
+	size_t nr = p->all->nr_modules;
+
+	return nr < MAX_OBJECTS &&
+	       (!added || *added < (MAX_OBJECTS - (nr - *added)) / SHARES);
+}
+
 unsigned int ow_places_object(struct ow_places *p, const char *path,
-			      const uint8_t *build_id, size_t build_id_size)
+			      const uint8_t *build_id, size_t build_id_size,
+			      unsigned int *added)
 {
 	size_t size = build_id_size <= OW_BUILD_ID_MAX ? build_id_size : 0;
-	size_t i;
+	uint16_t *bucket = bucket_of(p, path, build_id, size);
 
-	for (i = 0; i < p->all->nr_modules; i++)
-		if (is_same(p, i, path, build_id, size))
-			return (unsigned int)i + 1;
-	return i < MAX_OBJECTS ? add(p, path, build_id, size) : 0;
+	if (*bucket || !may_add(p, added))
+		return *bucket;
+	*bucket = (uint16_t)add(p, path, build_id, size);
+	if (*bucket && added)
+		++*added;
+	return *bucket;
 }
 
 unsigned int ow_places_nr(const struct ow_places *p)

@@ -57,7 +57,8 @@ static void print_usage(FILE *to)
 	      "\n"
 	      "Exit status: 0 all went well, 1 a trace is damaged, and what "
 	      "came before was\n"
-	      "taken, 2 it could not be read or written, 64 usage.\n",
+	      "taken, or some of it was left out, 2 it could not be read or "
+	      "written, 64 usage.\n",
 	      to);
 }
 

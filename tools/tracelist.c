@@ -1,63 +1,112 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tracelist.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "grow.h"
+#include "budget.h"
+#include "hash.h"
 
-static const struct trace_key *key_at(const struct trace_list *l, size_t size,
-				      size_t i)
+#define FIRST_BUCKETS 64
+#define BESIDE        16 /* bytes that malloc() takes beside */
+
+static size_t bucket_of(struct trace_key key, size_t nr_buckets)
 {
-	return (const void *)((const char *)l->all + i * size);
+	const uint64_t words[] = { (uintptr_t)key.host, (uint64_t)key.id };
+
+	return ow_hash(words, sizeof(words)) & (nr_buckets - 1);
 }
 
-static bool is_at(const struct trace_list *l, size_t size, size_t i,
-		  struct trace_key key)
+static void move_all(struct trace_list *l, struct trace_record **to,
+		     size_t nr_buckets)
 {
-	return i < l->nr && key_at(l, size, i)->id == key.id &&
-	       key_at(l, size, i)->host == key.host;
+	struct trace_record *r, *next, **bucket;
+	size_t i;
+
+	for (i = 0; i < l->nr_buckets; i++)
+		for (r = l->buckets[i]; r; r = next) {
+			next = r->next;
+			bucket = &to[bucket_of(r->key, nr_buckets)];
+			r->next = *bucket;
+			*bucket = r;
+		}
 }
 
-/* Where the record is, or is to be. */
-static size_t place_of(const struct trace_list *l, size_t size,
-		       struct trace_key key)
+/* Where there is no memory for that, chains are longer. */
+static void grow(struct trace_list *l)
 {
-	size_t low = 0, high = l->nr, mid;
-	const struct trace_key *k;
+	size_t nr = l->nr_buckets ? 2 * l->nr_buckets : FIRST_BUCKETS;
+	size_t more = (nr - l->nr_buckets) * sizeof(struct trace_record *);
+	struct trace_record **buckets;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		k = key_at(l, size, mid);
-		if (k->id < key.id || (k->id == key.id && k->host < key.host))
-			low = mid + 1;
-		else
-			high = mid;
+	if (!ow_budget_take(&l->own, more))
+		return;
+	buckets = calloc(nr, sizeof(*buckets));
+	if (!buckets) {
+		ow_budget_give(&l->own, more);
+		return;
 	}
-	return low;
+	move_all(l, buckets, nr);
+	free(l->buckets);
+	l->buckets = buckets;
+	l->nr_buckets = nr;
 }
 
-void *trace_list_get(const struct trace_list *l, size_t size,
-		     struct trace_key key)
+void *trace_list_get(const struct trace_list *l, struct trace_key key)
 {
-	size_t i = place_of(l, size, key);
+	struct trace_record *r;
 
-	return is_at(l, size, i, key) ? (char *)l->all + i * size : NULL;
+	if (!l->nr_buckets)
+		return NULL;
+	for (r = l->buckets[bucket_of(key, l->nr_buckets)]; r; r = r->next)
+		if (r->key.id == key.id && r->key.host == key.host)
+			return r;
+	return NULL;
 }
 
 void *trace_list_add(struct trace_list *l, size_t size, struct trace_key key)
 {
-	size_t i = place_of(l, size, key);
-	char *to;
+	struct trace_record *r = trace_list_get(l, key), **bucket;
 
-	if (is_at(l, size, i, key))
-		return (char *)l->all + i * size;
-	if (!ow_grow(&l->all, &l->room, l->nr + 1, size))
+	if (r)
+		return r;
+	if (l->nr >= l->nr_buckets)
+		grow(l);
+	if (!l->nr_buckets || !ow_budget_take(&l->own, size + BESIDE))
 		return NULL;
-	to = (char *)l->all + i * size;
-	memmove(to + size, to, (l->nr++ - i) * size);
-	memset(to, 0, size);
-	memcpy(to, &key, sizeof(key));
-	return to;
+	r = calloc(1, size);
+	if (!r) {
+		ow_budget_give(&l->own, size + BESIDE);
+		return NULL;
+	}
+	bucket = &l->buckets[bucket_of(key, l->nr_buckets)];
+	r->key = key;
+	r->next = *bucket;
+	*bucket = r;
+	l->nr++;
+	return r;
+}
+
+void trace_list_each(const struct trace_list *l, void (*each)(void *record))
+{
+	struct trace_record *r;
+	size_t i;
+
+	for (i = 0; i < l->nr_buckets; i++)
+		for (r = l->buckets[i]; r; r = r->next)
+			each(r);
+}
+
+void trace_list_deinit(struct trace_list *l)
+{
+	struct trace_record *r, *next;
+	size_t i;
+
+	for (i = 0; i < l->nr_buckets; i++)
+		for (r = l->buckets[i]; r; r = next) {
+			next = r->next;
+			free(r);
+		}
+	free(l->buckets);
+	ow_budget_give(&l->own, l->own);
+	*l = (struct trace_list){ 0 };
 }

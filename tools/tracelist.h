@@ -1,31 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a trace says of each process or thread: sorted records, found by number. */
+/*
+ * What a trace says of each process or thread: records found by number, in memory of
+ * the budget.
+ */
 #ifndef OW_TRACELIST_H
 #define OW_TRACELIST_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a record begins with. */
 struct trace_key {
-	unsigned int host; /* as tracemaps_host() numbers them */
-	int64_t id;        /* of the process, or the thread */
+	const char *host; /* of tracemaps_host(): the same for the same name */
+	int64_t id;       /* of the process, or the thread */
 };
 
-/* Zeroed is empty; who has it frees "all". */
+/* What a record begins with. */
+struct trace_record {
+	struct trace_record *next; /* the list's own */
+	struct trace_key key;
+};
+
+/* Zeroed is empty. */
 struct trace_list {
-	void *all; /* nr records of the size that each call is told */
-	size_t nr, room;
+	struct trace_record **buckets;
+	size_t nr, nr_buckets; /* a power of two */
+	size_t own;            /* bytes taken from the budget */
 };
 
 /* The record; NULL if there is none. */
-void *trace_list_get(const struct trace_list *l, size_t size,
-		     struct trace_key key);
+void *trace_list_get(const struct trace_list *l, struct trace_key key);
 
 /*
- * The same, added and zeroed behind its key if there is none; others may be
- * elsewhere then.  NULL: out of memory.
+ * The same, added and zeroed behind its key if there is none, of size bytes.  It stays
+ * where it is.  NULL: that would take more memory than the list may have.
  */
 void *trace_list_add(struct trace_list *l, size_t size, struct trace_key key);
+
+/* Call each() with all records, in any order. */
+void trace_list_each(const struct trace_list *l, void (*each)(void *record));
+
+/* Free all records. */
+void trace_list_deinit(struct trace_list *l);
 
 #endif /* OW_TRACELIST_H */

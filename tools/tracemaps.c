@@ -1,167 +1,299 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "tracemaps.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
+#include "budget.h"
+#include "tracespans.h"
 
-struct mapping {
-	uint64_t since, start, end, off;
-	unsigned int object;
-	unsigned int life; /* which of the process' programs */
+#define MAX_BUILD_ID 64 /* bytes: a longer one isn't known */
+#define MAX_PATH     4096
+
+/* A mapping that the first reading told of. */
+struct told {
+	uint64_t life; /* of the process, in which it was */
+	struct trace_span span;
 };
 
-/* A process, by its number: what it executed one after another are its lives. */
+/*
+ * A process, by its number: what it executed one after another are its lives.  A life
+ * is known by the number of the event that it began with; the first one is 0.
+ */
 struct trace_process {
-	struct trace_key key;
-	struct mapping *maps; /* in the order of time */
-	size_t nr, room;
-	uint64_t *begins; /* of lives from 1 on */
-	size_t nr_begins, room_begins;
+	struct trace_record record;
+	size_t own;               /* bytes taken from the budget */
+	size_t text;              /* and for texts */
+	uint64_t since;           /* the event that it was first told of */
+	uint64_t life;            /* now */
+	struct trace_spans *maps; /* now */
+	/* Of this life: the first that there will be at each address. */
+	struct trace_spans *coming;
+	bool has_coming;
+	struct told *told; /* in the order of time */
+	size_t nr_told, room_told;
+	size_t now;              /* those of this life, or later ones, begin */
+	unsigned int nr_objects; /* that stacks of it were the first to be in */
+	bool is_full;            /* of this life no more is kept */
 };
 
-unsigned int tracemaps_host(struct tracemaps *t, const char *name)
+static void lack(struct trace_lack *l, int64_t pid)
 {
-	char **more;
-	size_t i;
-
-	for (i = 0; i < t->nr_hosts; i++)
-		if (strcmp(t->hosts[i], name) == 0)
-			return (unsigned int)i;
-	more = realloc(t->hosts, (i + 1) * sizeof(*more));
-	if (more)
-		t->hosts = more;
-	if (!more || !(t->hosts[i] = strdup(name))) {
-		t->failed = true;
-		return 0;
-	}
-	return (unsigned int)t->nr_hosts++;
+	if (!l->is_some)
+		l->first = pid;
+	l->has_others |= l->is_some && l->first != pid;
+	l->is_some = true;
 }
 
-static struct trace_process *get(const struct tracemaps *t, unsigned int host,
+const char *tracemaps_host(struct tracemaps *t, const char *name)
+{
+	return *name ? ow_intern_add(&t->texts, name) : "";
+}
+
+static struct trace_process *get(const struct tracemaps *t, const char *host,
 				 int64_t pid)
 {
-	return trace_list_get(&t->processes, sizeof(struct trace_process),
-			      (struct trace_key){ host, pid });
+	return trace_list_get(&t->processes, (struct trace_key){ host, pid });
 }
 
-static struct trace_process *get_or_add(struct tracemaps *t, unsigned int host,
+static struct trace_process *get_or_add(struct tracemaps *t, const char *host,
 					int64_t pid)
 {
-	struct trace_process *p = trace_list_add(
-		&t->processes, sizeof(*p), (struct trace_key){ host, pid });
+	struct trace_process *p = get(t, host, pid);
 
-	if (!p)
-		t->failed = true;
+	if (p)
+		return p;
+	p = trace_list_add(&t->processes, sizeof(*p),
+			   (struct trace_key){ host, pid });
+	if (p)
+		p->since = t->nr_events;
+	else
+		lack(&t->memory, pid);
 	return p;
 }
 
-static unsigned int life_at(const struct trace_process *p, uint64_t time)
-{
-	unsigned int life = 0;
+/* --- mappings --- */
 
-	while (life < p->nr_begins && p->begins[life] <= time)
-		life++;
-	return life;
+static void drop_spans(struct trace_process *p)
+{
+	trace_spans_drop(p->maps);
+	trace_spans_drop(p->coming);
+	p->maps = p->coming = NULL;
+	p->has_coming = false;
 }
 
-/*
- * The newest mapping of addr that there was by then; or, as what was there
- * before the trace is told of a little later, the first one after.
- */
-static const struct mapping *find(const struct trace_process *p, uint64_t time,
-				  uint64_t addr)
+/* What is kept of it would be wrong without what can't be kept. */
+static void give_up(struct tracemaps *t, struct trace_process *p)
 {
-	unsigned int life = life_at(p, time);
-	const struct mapping *m, *later = NULL;
-	size_t i;
+	lack(&t->memory, p->record.key.id);
+	drop_spans(p);
+	p->is_full = true;
+}
 
-	for (i = p->nr; i-- > 0;) {
-		m = &p->maps[i];
-		if (m->life != life || addr < m->start || addr >= m->end)
-			continue;
-		if (m->since <= time)
-			return m;
-		later = m;
+static bool make_room(struct trace_process *p)
+{
+	size_t room = p->room_told + p->room_told / 2 + 8;
+	size_t more = (room - p->room_told) * sizeof(*p->told);
+	struct told *told;
+
+	if (p->nr_told < p->room_told)
+		return true;
+	if (!ow_budget_take(&p->own, more))
+		return false;
+	told = realloc(p->told, room * sizeof(*told));
+	if (!told) {
+		ow_budget_give(&p->own, more);
+		return false;
 	}
-	return later;
+	p->told = told;
+	p->room_told = room;
+	return true;
 }
 
-static void add(struct tracemaps *t, struct trace_process *p,
-		const struct mapping *m)
+static void drop_told(struct trace_process *p)
 {
-	const struct mapping *old = find(p, m->since, m->start);
+	free(p->told);
+	ow_budget_give(&p->own, p->room_told * sizeof(*p->told));
+	p->told = NULL;
+	p->nr_told = p->room_told = p->now = 0;
+}
+
+/* The later half goes: what there was before the trace is told of early. */
+static void halve_told(struct trace_process *p)
+{
+	size_t room = p->room_told / 2;
+	struct told *told;
+
+	p->is_full = true;
+	told = room ? realloc(p->told, room * sizeof(*told)) : NULL;
+	if (!told)
+		return;
+	ow_budget_give(&p->own, (p->room_told - room) * sizeof(*told));
+	p->told = told;
+	p->nr_told = p->room_told = room;
+}
+
+static void note(struct tracemaps *t, struct trace_process *p,
+		 const struct trace_span *s)
+{
+	if (make_room(p)) {
+		p->told[p->nr_told++] = (struct told){ p->life, *s };
+		return;
+	}
+	lack(&t->memory, p->record.key.id);
+	halve_told(p);
+}
+
+static void put(struct tracemaps *t, struct trace_process *p,
+		const struct trace_span *s)
+{
+	const struct trace_span *old = trace_spans_find(p->maps, s->start);
 
 	/* All are told of once more when another session begins. */
-	if (old && old->start == m->start && old->end == m->end &&
-	    old->off == m->off && old->object == m->object)
+	if (old && old->start == s->start && old->end == s->end &&
+	    old->off == s->off && old->file == s->file)
 		return;
-	if (ow_grow(&p->maps, &p->room, p->nr + 1, sizeof(*m)))
-		p->maps[p->nr++] = *m;
-	else
-		t->failed = true;
+	if (!trace_spans_put(&p->maps, s, &p->own))
+		give_up(t, p);
 }
 
-static unsigned int begin_life(struct tracemaps *t, struct trace_process *p,
-			       uint64_t time)
+/* The first of all that were told of an address stays, as it comes last. */
+static void make_coming(struct tracemaps *t, struct trace_process *p)
 {
-	if (ow_grow(&p->begins, &p->room_begins, p->nr_begins + 1,
-		    sizeof(time)))
-		p->begins[p->nr_begins++] = time;
-	else
-		t->failed = true;
-	return (unsigned int)p->nr_begins;
+	size_t end = p->now;
+
+	p->has_coming = true;
+	while (end < p->nr_told && p->told[end].life == p->life)
+		end++;
+	while (end-- > p->now)
+		if (!trace_spans_put(&p->coming, &p->told[end].span, &p->own)) {
+			give_up(t, p);
+			return;
+		}
 }
 
-static void take_map(struct tracemaps *t, struct trace_process *p,
+static struct trace_span *find(struct tracemaps *t, struct trace_process *p,
+			       uint64_t addr)
+{
+	struct trace_span *s = trace_spans_find(p->maps, addr);
+
+	if (s || p->is_full)
+		return s;
+	if (!p->has_coming)
+		make_coming(t, p);
+	return trace_spans_find(p->coming, addr);
+}
+
+/* --- files --- */
+
+/* The build-id in hexadecimal, a space and the path; or NULL. */
+static const char *file_of(struct tracemaps *t, struct trace_process *p,
+			   const struct ctf_event *e)
+{
+	char text[2 * MAX_BUILD_ID + MAX_PATH + 2];
+	size_t nr = e->nr[CTF_BUILD_ID], i;
+	const char *file;
+
+	if (nr > MAX_BUILD_ID)
+		nr = 0;
+	for (i = 0; i < nr; i++)
+		snprintf(text + 2 * i, 3, "%02x",
+			 (unsigned int)e->lists[CTF_BUILD_ID][i] & 0xff);
+	snprintf(text + 2 * nr, MAX_PATH + 2, " %s", e->texts[CTF_PATH]);
+	file = ow_intern_add_for(&t->texts, text, &p->text);
+	if (!file)
+		lack(&t->memory, p->record.key.id);
+	return file;
+}
+
+static unsigned int digit(char c)
+{
+	return (unsigned int)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
+
+static unsigned int object_of(struct tracemaps *t, struct trace_process *p,
+			      struct trace_span *s)
+{
+	uint8_t id[MAX_BUILD_ID];
+	const char *at = s->file;
+	size_t size = 0;
+
+	if (s->object || !s->file)
+		return s->object;
+	for (; *at != ' '; at += 2)
+		id[size++] = (uint8_t)(digit(at[0]) << 4 | digit(at[1]));
+	s->object =
+		ow_places_object(t->places, at + 1, id, size, &p->nr_objects);
+	if (!s->object)
+		lack(&t->objects, p->record.key.id);
+	return s->object;
+}
+
+struct trace_place tracemaps_find(struct tracemaps *t, const char *host,
+				  int64_t pid, uint64_t addr)
+{
+	struct trace_process *p = get(t, host, pid);
+	struct trace_span *s = p ? find(t, p, addr) : NULL;
+	unsigned int object = s ? object_of(t, p, s) : 0;
+
+	if (!object)
+		return (struct trace_place){ .off = addr };
+	return (struct trace_place){ object, addr - s->start + s->off };
+}
+
+/* --- events --- */
+
+static void begin_life(struct tracemaps *t, struct trace_process *p)
+{
+	drop_spans(p);
+	p->is_full = t->is_first_reading && p->is_full;
+	/* In a second reading, there may be lives before what was told of. */
+	if (t->nr_events <= p->since)
+		return;
+	p->life = t->nr_events;
+	while (p->now < p->nr_told && p->told[p->now].life < p->life)
+		p->now++;
+}
+
+static void take_map(struct tracemaps *t, const char *host,
 		     const struct ctf_event *e)
 {
-	uint8_t id[CTF_MAX_LIST];
-	struct mapping m = {
-		.since = e->time,
+	struct trace_span s = {
 		.start = (uint64_t)e->numbers[CTF_START],
 		.end = (uint64_t)e->numbers[CTF_END],
 		.off = (uint64_t)e->numbers[CTF_OFFSET],
 	};
-	size_t i;
+	struct trace_process *p;
 
 	if (!ctf_has(e, CTF_START) || !ctf_has(e, CTF_END) ||
-	    !ctf_has(e, CTF_OFFSET) || !e->texts[CTF_PATH] || m.end <= m.start)
+	    !ctf_has(e, CTF_OFFSET) || !e->texts[CTF_PATH] || s.end <= s.start)
 		return;
-	for (i = 0; i < e->nr[CTF_BUILD_ID]; i++)
-		id[i] = (uint8_t)e->lists[CTF_BUILD_ID][i];
-	m.object = ow_places_object(t->places, e->texts[CTF_PATH], id,
-				    e->nr[CTF_BUILD_ID]);
-	m.life = life_at(p, e->time);
-	add(t, p, &m);
+	p = get_or_add(t, host, e->numbers[CTF_SUBJECT_PID]);
+	if (!p || p->is_full)
+		return;
+	s.file = file_of(t, p, e);
+	if (t->is_first_reading)
+		note(t, p, &s);
+	else
+		put(t, p, &s);
 }
 
 /* The child's number may have been another process' before. */
-static void take_fork(struct tracemaps *t, unsigned int host, int64_t parent,
-		      int64_t child, uint64_t time)
+static void take_fork(struct tracemaps *t, const char *host, int64_t parent,
+		      int64_t child)
 {
-	const struct trace_process *from;
-	struct trace_process *to = get_or_add(t, host, child);
-	unsigned int life, of;
-	struct mapping m;
-	size_t i;
+	struct trace_process *from = get(t, host, parent);
+	struct trace_process *to = from && from->maps ?
+					   get_or_add(t, host, child) :
+					   get(t, host, child);
+	struct trace_spans *maps;
 
 	if (!to)
 		return;
-	life = begin_life(t, to, time);
-	from = get(t, host, parent);
-	if (!from || from == to)
-		return;
-	of = life_at(from, time);
-	for (i = 0; i < from->nr; i++) {
-		if (from->maps[i].life != of)
-			continue;
-		m = from->maps[i];
-		m.since = time;
-		m.life = life;
-		add(t, to, &m);
-	}
+	maps = from ? trace_spans_share(from->maps) : NULL;
+	begin_life(t, to);
+	to->maps = maps;
 }
 
 void tracemaps_take(struct tracemaps *t, const struct ctf_event *e)
@@ -169,46 +301,56 @@ void tracemaps_take(struct tracemaps *t, const struct ctf_event *e)
 	bool is_map = strcmp(e->name, "kunwind_map") == 0;
 	bool is_exec = strcmp(e->name, "kunwind_exec") == 0;
 	bool is_fork = strcmp(e->name, "kunwind_fork") == 0;
-	int64_t pid = e->numbers[CTF_SUBJECT_PID];
 	struct trace_process *p;
-	unsigned int host;
+	const char *host;
 
 	if (!ctf_has(e, CTF_SUBJECT_PID) || (!is_map && !is_exec && !is_fork))
 		return;
+	t->nr_events++;
 	host = tracemaps_host(t, e->host);
-	if (is_fork && ctf_has(e, CTF_PARENT_PID))
-		take_fork(t, host, e->numbers[CTF_PARENT_PID], pid, e->time);
-	p = is_fork ? NULL : get_or_add(t, host, pid);
-	if (p && is_map)
-		take_map(t, p, e);
-	else if (p)
-		begin_life(t, p, e->time);
+	if (!host) {
+		lack(&t->memory, e->numbers[CTF_SUBJECT_PID]);
+	} else if (is_map) {
+		take_map(t, host, e);
+	} else if (is_fork && ctf_has(e, CTF_PARENT_PID)) {
+		take_fork(t, host, e->numbers[CTF_PARENT_PID],
+			  e->numbers[CTF_SUBJECT_PID]);
+	} else if (is_exec) {
+		p = get(t, host, e->numbers[CTF_SUBJECT_PID]);
+		if (p)
+			begin_life(t, p);
+	}
 }
 
-struct trace_place tracemaps_find(const struct tracemaps *t, unsigned int host,
-				  int64_t pid, uint64_t time, uint64_t addr)
+static void rewind_process(void *record)
 {
-	const struct trace_process *p = get(t, host, pid);
-	const struct mapping *m = p ? find(p, time, addr) : NULL;
+	struct trace_process *p = record;
 
-	if (!m)
-		return (struct trace_place){ .off = addr };
-	return (struct trace_place){ m->object, addr - m->start + m->off };
+	p->life = p->now = 0;
+	p->is_full = false;
+}
+
+void tracemaps_again(struct tracemaps *t)
+{
+	t->is_first_reading = false;
+	t->nr_events = 0;
+	trace_list_each(&t->processes, rewind_process);
+}
+
+/* Others may share what it has paid for. */
+static void drop_all(void *record)
+{
+	struct trace_process *p = record;
+
+	drop_spans(p);
+	drop_told(p);
 }
 
 void tracemaps_deinit(struct tracemaps *t)
 {
-	struct trace_process *all = t->processes.all;
-	size_t i;
-
-	for (i = 0; i < t->processes.nr; i++) {
-		free(all[i].maps);
-		free(all[i].begins);
-	}
-	for (i = 0; i < t->nr_hosts; i++)
-		free(t->hosts[i]);
-	free(t->hosts);
-	free(all);
+	trace_list_each(&t->processes, drop_all);
+	trace_list_deinit(&t->processes);
+	ow_intern_deinit(&t->texts);
 	ow_places_destroy(t->places);
 	*t = (struct tracemaps){ 0 };
 }

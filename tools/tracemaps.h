@@ -1,36 +1,63 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the processes of a trace had mapped, and when. */
+/*
+ * What the processes of a trace had mapped, and when.
+ *
+ * Any process can map, fork and execute without end.  So all that is kept is of the
+ * run's budget, where no process may have more than a quarter of what the others leave
+ * over; nor may it of the objects that stacks are in.
+ */
 #ifndef OW_TRACEMAPS_H
 #define OW_TRACEMAPS_H
 
 #include <outwind/outwind.h>
 
 #include "ctfreader.h"
+#include "intern.h"
 #include "tracelist.h"
 
-/* All zero, but for places, is empty. */
+/* Processes that have no names, or not all, for want of room. */
+struct trace_lack {
+	bool is_some, has_others;
+	int64_t first; /* one of them */
+};
+
+/* All zero, but for places and is_first_reading, is empty. */
 struct tracemaps {
 	struct ow_places *places;
+	/* Events come twice: now it is only noted what is mapped later. */
+	bool is_first_reading;
+	uint64_t nr_events; /* that told of mappings, in this reading */
 	struct trace_list processes;
-	char **hosts;
-	size_t nr_hosts;
+	struct ow_intern texts;    /* names of hosts, and files */
+	struct trace_lack memory;  /* not all of their mappings are kept */
+	struct trace_lack objects; /* their stacks are in too many */
 	bool failed; /* out of memory, some time: something is missing */
 };
 
-/* The number of a host, the same for the same name. */
-unsigned int tracemaps_host(struct tracemaps *t, const char *name);
+/*
+ * The name of a host, by which it is known: one pointer for the same name.  NULL: it
+ * would take more memory than it may.
+ */
+const char *tracemaps_host(struct tracemaps *t, const char *name);
 
 /* Take what an event says of mappings, if it does. */
 void tracemaps_take(struct tracemaps *t, const struct ctf_event *e);
+
+/* The first reading is over, and the events come once more. */
+void tracemaps_again(struct tracemaps *t);
 
 struct trace_place {
 	unsigned int object; /* of places, 0: nothing was mapped there */
 	uint64_t off;        /* in its file; without one, the address */
 };
 
-/* What a process had mapped at that address at that time. */
-struct trace_place tracemaps_find(const struct tracemaps *t, unsigned int host,
-				  int64_t pid, uint64_t time, uint64_t addr);
+/*
+ * What a process has mapped at that address now, as the events tell that were taken;
+ * or else, as what there was before the trace is told of a little later, the first
+ * that it will have.
+ */
+struct trace_place tracemaps_find(struct tracemaps *t, const char *host,
+				  int64_t pid, uint64_t addr);
 
 void tracemaps_deinit(struct tracemaps *t);
 

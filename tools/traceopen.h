@@ -6,17 +6,24 @@
 #include "tracelist.h"
 #include "tracestack.h"
 
-/* All zero is empty. */
+/*
+ * All zero is empty.  What is kept is of the run's budget, and no process's threads may
+ * have more than a quarter of what the others leave over.
+ */
 struct trace_open {
-	struct trace_list threads;
+	struct trace_list threads, processes;
+	uint64_t nr_left_out; /* stacks for which there was no room */
 };
 
-/* An event with its stack, which is the table's from now on. */
-void trace_open_begin(struct trace_open *o, unsigned int host,
+/*
+ * An event with its stack, which is the table's from now on; host is what
+ * tracemaps_host() says.
+ */
+void trace_open_begin(struct trace_open *o, const char *host,
 		      const struct ctf_event *e, struct trace_stack *s);
 
 /* Call ended() for each stack that the event is the end of. */
-void trace_open_end(struct trace_open *o, unsigned int host,
+void trace_open_end(struct trace_open *o, const char *host,
 		    const struct ctf_event *e,
 		    void (*ended)(void *arg, const struct trace_stack *s,
 				  const struct ctf_event *end),

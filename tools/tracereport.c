@@ -13,6 +13,8 @@
 #include "traceopen.h"
 #include "tracestack.h"
 
+#define MOST_LINES 8 /* of files that can't be opened: the others are counted */
+
 struct report {
 	const struct trace_request *request;
 	struct tracemaps maps;
@@ -219,6 +221,13 @@ static void on_both(void *arg, const struct ctf_event *e)
 
 	tracemaps_take(&r->maps, e);
 	on_stack(r, e);
+}
+
+static void on_live(void *arg, const struct ctf_event *e)
+{
+	struct report *r = arg;
+
+	on_both(r, e);
 	if (!r->request->profile)
 		fflush(r->request->out);
 }
@@ -238,13 +247,15 @@ static int read_all(struct report *r, struct ctf_reader *reader, char *why,
 {
 	bool live = ctf_is_live(r->request->path);
 
-	reader->event = live ? on_both : on_map;
+	r->maps.is_first_reading = !live;
+	reader->event = live ? on_live : on_map;
 	if (ctf_read(r->request->path, reader, why, size) &&
 	    reader->events == 0)
 		return -1;
 	if (live)
 		return *why ? -1 : 0;
-	reader->event = on_stack;
+	tracemaps_again(&r->maps);
+	reader->event = on_both;
 	return ctf_read(r->request->path, reader, why, size);
 }
 
@@ -258,6 +269,31 @@ static void fill_in(const struct report *r, const struct ctf_reader *reader)
 	p->duration_ns = r->last - r->first;
 	p->samples = r->stacks;
 	p->lost = reader->lost;
+}
+
+/* A line for what there was no room for; false if there was room for all. */
+static bool complain_of(const struct report *r, const struct trace_lack *l,
+			const char *what, const char *why)
+{
+	if (l->is_some)
+		complain("%s: %s of pid %" PRId64 "%s %s: left out",
+			 r->request->path, what, l->first,
+			 l->has_others ? ", and of others," : "", why);
+	return l->is_some;
+}
+
+static int complain_of_room(const struct report *r)
+{
+	const char *more = "would take more memory than they may "
+			   "(--memory-limit)";
+	bool is_some = complain_of(r, &r->maps.memory, "mappings", more);
+
+	is_some |= complain_of(r, &r->maps.objects, "objects", "are too many");
+	if (r->open.nr_left_out)
+		complain("%s: %" PRIu64 " stacks of what had begun %s: left "
+			 "out",
+			 r->request->path, r->open.nr_left_out, more);
+	return is_some || r->open.nr_left_out ? EXIT_SOME : EXIT_WELL;
 }
 
 static int judge(const struct report *r, const struct ctf_reader *reader)
@@ -288,17 +324,20 @@ static int judge(const struct report *r, const struct ctf_reader *reader)
 			 "kunwind_exec and kunwind_fork, too",
 			 r->request->path);
 	fill_in(r, reader);
-	return EXIT_WELL;
+	return complain_of_room(r);
 }
 
 static void complain_of_objects(const struct tracemaps *maps)
 {
-	unsigned int i, nr = ow_places_nr(maps->places);
+	unsigned int i, nr = ow_places_nr(maps->places), lacking = 0;
 	struct ow_error why;
 
 	for (i = 1; i <= nr; i++)
-		if (ow_places_lacks(maps->places, i, &why))
+		if (ow_places_lacks(maps->places, i, &why) &&
+		    lacking++ < MOST_LINES)
 			complain("%s", why.msg);
+	if (lacking > MOST_LINES)
+		complain("and %u more such files", lacking - MOST_LINES);
 }
 
 int trace_report(const struct trace_request *request)

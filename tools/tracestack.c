@@ -56,7 +56,7 @@ bool trace_stack_take(struct trace_stack *s, struct tracemaps *maps,
 		      const struct ctf_event *e)
 {
 	const uint64_t *pcs = e->lists[CTF_USER_STACK];
-	unsigned int host;
+	const char *host;
 	size_t i;
 
 	*s = (struct trace_stack){ .pid = -1, .tid = -1, .time = e->time };
@@ -81,10 +81,10 @@ bool trace_stack_take(struct trace_stack *s, struct tracemaps *maps,
 		s->tid = e->numbers[CTF_TID];
 	s->end = end_of(e);
 	host = tracemaps_host(maps, e->host);
-	s->host = maps->nr_hosts ? maps->hosts[host] : "";
+	s->host = host ? host : "";
 	for (i = 0; i < s->nr; i++) {
 		s->pcs[i] = pcs[i];
-		s->places[i] = tracemaps_find(maps, host, s->pid, s->time,
+		s->places[i] = tracemaps_find(maps, host, s->pid,
 					      i ? pcs[i] - 1 : pcs[i]);
 		s->places[i].off += i != 0;
 	}

@@ -436,9 +436,13 @@ void ow_places_destroy(struct ow_places *p);
  * The number of an object, by the path that the process had it by and its
  * build-id, whose size is 0 if that isn't known: another build's names aren't
  * given.  Equal ones have equal numbers, from 1; 0: no room.
+ *
+ * Any process can have objects without end.  added, if it isn't NULL, counts those that
+ * were new by one of several users: it may add a quarter of what the others leave over.
  */
 unsigned int ow_places_object(struct ow_places *p, const char *path,
-			      const uint8_t *build_id, size_t build_id_size);
+			      const uint8_t *build_id, size_t build_id_size,
+			      unsigned int *added);
 
 /* How many there are: numbers go from 1 to that. */
 unsigned int ow_places_nr(const struct ow_places *p);

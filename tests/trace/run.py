@@ -4,6 +4,7 @@
 usage: run.py OUTWIND PLAIN DATA: with sanitizers, and without
 """
 import collections
+import itertools
 import json
 import os
 import random
@@ -372,6 +373,193 @@ def check_endless(plain, work):
                  'more events than its files can have')
 
 
+CROWD = TRACE.replace('trace {', """clock { name = mono; freq = 1000000000; };
+trace {""") + """
+typealias integer { size = 32; align = 8; signed = true; } := i32;
+typealias integer { size = 32; align = 8; signed = false; } := u32;
+typealias integer { size = 64; align = 8; signed = false; } := u64;
+stream {
+	id = 0;
+	packet.context := struct { u64 timestamp_begin; u64 timestamp_end; };
+	event.header := struct {
+		u32 id;
+		integer { size = 64; align = 8; map = clock.mono.value; } timestamp;
+	};
+};
+""" + ''.join("""event {
+	name = "%s"; id = %d; stream_id = 0; fields := struct { %s };
+};
+""" % (name, i, fields) for i, (name, fields) in enumerate((
+    ('kunwind_map', 'i32 _pid; u64 _start; u64 _end; u64 _offset; '
+     'string _path;'),
+    ('kunwind_fork', 'i32 _parent_pid; i32 _pid;'),
+    ('kunwind_exec', 'i32 _pid;'),
+    ('kunwind_callstack', 'i32 _pid; i32 _tid; i32 _point; i32 _nr; u32 _n; '
+     'u64 _callstack_user_unwind[_n];'),
+    ('kunwind_syscall_exit', 'i32 _pid; i32 _tid; i32 _ret;'))))
+
+
+def mapped(pid, start, path, size=4096, off=0):
+    return 0, struct.pack('<iQQQ', pid, start, start + size, off) + \
+        path.encode() + b'\0'
+
+
+def forked(parent, pid):
+    return 1, struct.pack('<ii', parent, pid)
+
+
+def executed(pid):
+    return 2, struct.pack('<i', pid)
+
+
+def called(pid, stack, tid=None):
+    return 3, struct.pack('<iiiiI%dQ' % len(stack), pid, tid or pid, 0, 8,
+                          len(stack), *stack)
+
+
+def returned(pid):
+    return 4, struct.pack('<iii', pid, pid, 7)
+
+
+TINY = mapped(2, 0x401000, '/run/bin/tiny', off=0x1000)
+INNER = called(2, [0x401012])
+
+
+def write_crowd(path, events):
+    shutil.rmtree(path, ignore_errors=True)
+    os.mkdir(path)
+    with open(path + '/metadata', 'w') as f:
+        f.write(CROWD)
+    with open(path + '/stream', 'wb') as f:
+        f.write(struct.pack('<IIQQ', 0xc1fc1fc1, 0, 0, 1 << 50))
+        for time, (nr, fields) in enumerate(events, 1):
+            f.write(struct.pack('<IQ', nr, time) + fields)
+
+
+def run_measured(*args):
+    """Its output, lines on stderr and status; what it and its children used."""
+    with tempfile.TemporaryFile('w+') as out, \
+            tempfile.TemporaryFile('w+') as said:
+        pid = subprocess.Popen(args, stdout=out, stderr=said).pid
+        _, status, used = os.wait4(pid, 0)
+        out.seek(0)
+        said.seek(0)
+        return (out.read(), said.read().splitlines(),
+                os.waitstatus_to_exitcode(status), used)
+
+
+def check_crowd(plain, work, name, events, args=(), status=0, left_out=None):
+    """A process fills the trace; another one's names are there, soon."""
+    path = work + '/crowd'
+    write_crowd(path, events)
+    out, lines, code, used = run_measured(plain, 'report', '--sysroot',
+                                          work + '/root', *args, path)
+    say(code == status, '%s: exit status %d' % (name, code))
+    say(' > inner+0x2 (/run/bin/tiny)' in out.splitlines(),
+        '%s: names: %r' % (name, out[-200:]))
+    seconds = used.ru_utime + used.ru_stime
+    say(seconds < 15, '%s: %.1f s of CPU' % (name, seconds))
+    say(used.ru_maxrss < 200 << 10, '%s: %d KiB' % (name, used.ru_maxrss))
+    say(len(lines) < 12, '%s: %d lines' % (name, len(lines)))
+    told = [l for l in lines if 'left out' in l]
+    say(len(told) == bool(left_out) and all(left_out in l for l in told),
+        '%s: %r' % (name, lines[:12]))
+    return out
+
+
+def check_crowds(plain, work):
+    # None of these is ever a list: what this program takes would be measured.
+    def many(nr=300000, first=0):
+        return (mapped(1, 0x2000 * i, '/l') for i in range(first, first + nr))
+
+    def few():
+        return many(1000)
+
+    def forks(nr, each):
+        return (e for i in range(nr) for e in each(i))
+
+    def over_all(pid):
+        return mapped(pid, 0, '/l', 1 << 40)
+
+    short = 'mappings of pid 1 would take more memory than they may'
+    for name, events, *limits in (
+            ('mappings', [many()]),
+            ('the same mappings', [many(150000), many(150000)]),
+            ('one mapping, cut', [[over_all(1)], many()]),
+            ('one mapping over all',
+             [many(), (over_all(1) for _ in range(100000))]),
+            ('forks', [few(), forks(200000, lambda i: [forked(1, 10 + i)])]),
+            ('forks that map', [few(), forks(50000, lambda i: [
+                forked(1, 10 + i), over_all(10 + i)])]),
+            ('forks of forks', [few(), [forked(1, 10)],
+                                forks(100000, lambda i: [
+                                    forked(10 + i, 11 + i)])]),
+            ('programs', [forks(100000, lambda i: [
+                executed(1), mapped(1, 0x1000 * (i % 1000), '/l')])]),
+            ('processes', [forks(500000, lambda i: [executed((1 << 30) - i)])]),
+            ('mappings, limited', [many(600000)], '64M', short),
+            ('processes, limited', [few(), forks(200000, lambda i: [
+                forked(1, (1 << 30) - i)])], '64M',
+             'would take more memory than they may')):
+        args = ['--memory-limit=' + limits[0]] if limits else []
+        check_crowd(plain, work, name,
+                    itertools.chain(*events, [TINY, INNER]), args,
+                    len(limits) > 0, limits[1] if limits else None)
+
+
+def check_many_objects(plain, work):
+    def paths():
+        return [mapped(1, 0x1000 * i, '/t/%d' % i) for i in range(10000)]
+
+    end = [TINY, INNER]
+    check_crowd(plain, work, 'objects', paths() + end)
+    check_crowd(plain, work, 'objects in stacks', paths() + [
+        called(1, [0x1000 * i]) for i in range(10000)] + end, (), 1,
+        'objects of pid 1 are too many')
+    check_crowd(plain, work, 'long paths', itertools.chain((
+        mapped(1, 0x1000 * i, '/%d/' % i + 4000 * 'x') for i in range(10000)),
+        end), ['--memory-limit=64M'], 1,
+        'mappings of pid 1 would take more memory than they may')
+
+
+def check_many_begun(plain, work):
+    """Threads are in system calls, without end: another one's has its time."""
+    deep = (called(1, [0x1000 * k for k in range(400)], 10 + i)
+            for i in range(5000))
+    out = check_crowd(plain, work, 'begun', itertools.chain(
+        deep, [TINY, INNER, returned(2)]), ['-t', '--memory-limit=64M'], 1,
+        'stacks of what had begun would take more memory than they may')
+    say(' = 7 <' in out, 'begun: its time')
+
+
+def check_meaning(plain, work):
+    """What is mapped when: by forks, programs, and before it is told."""
+    path = work + '/crowd'
+    write_crowd(path, [
+        called(1, [0x10]),              # told of later
+        mapped(1, 0, '/a'), mapped(1, 0x1000, '/b'),
+        forked(1, 5), mapped(1, 0, '/c'),
+        called(5, [0x10]), called(1, [0x10]),
+        mapped(5, 0x800, '/d'),         # over parts of two
+        called(5, [0x7ff, 0x801, 0x1801]), called(1, [0x7ff, 0x1001]),
+        executed(5), called(5, [0x10]), # told of later, by its next program
+        mapped(5, 0, '/e'), mapped(5, 0, '/f'), called(5, [0x10, 0x1801]),
+        executed(5), called(5, [0x10]),
+        called(1, [0x5000])])
+    done = run(plain, 'report', '--sysroot', work + '/empty', path)
+    have = [[]]
+    for line in done.stdout.splitlines():
+        if line.startswith(' > '):
+            have[-1].append(line[3:])
+        elif have[-1]:
+            have.append([])
+    # an outer frame is named where its call is, a byte before
+    equal(have, [['/a+0x10'], ['/a+0x10'], ['/c+0x10'],
+                 ['/a+0x7ff', '/d+0x1', '/b+0x801'], ['/c+0x7ff', '/b+0x1'],
+                 ['/e+0x10'], ['/f+0x10', '0x1801'], ['0x10'], ['0x5000']],
+          'what is mapped when')
+
+
 def damage(rng, data):
     kind = rng.randrange(3)
     if kind == 0:
@@ -434,6 +622,10 @@ def main():
         check_refused(outwind, work)
         check_bomb(plain, work)
         check_endless(plain, work)
+        check_meaning(outwind, work)
+        check_crowds(plain, work)
+        check_many_objects(plain, work)
+        check_many_begun(plain, work)
         check_damaged(outwind, plain, work, int(os.environ.get('TRACES', 60)))
     finally:
         shutil.rmtree(work, ignore_errors=True)
