@@ -11,7 +11,8 @@ import tempfile
 import time
 
 from cases_blinding import Recording, let_run
-from harness import PATIENCE, Skip, case, check, need, need_root
+from harness import (PATIENCE, Skip, case, check, need, need_root, task_states,
+                     wait_until)
 
 CHAIN = ['spin', 'innermost', 'inner', 'middle', 'outer', 'outermost', 'main']
 FALSE = ['false_' + name for name in CHAIN[:-1]] + ['main']
@@ -323,6 +324,9 @@ def overwritten(context):
             recording.wait_for_start()
             let_run(target.pid)
             os.kill(target.pid, signal.SIGSTOP)
+            wait_until(lambda pid=target.pid: set(task_states(pid).values()) ==
+                       {'T'}, 'it has stopped')
+            time.sleep(0.3)  # whose file a sample has is looked up after it
             overwrite(lib, second, mtime)
             said = recording.end()
             target.kill()
