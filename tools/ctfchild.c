@@ -39,7 +39,6 @@ struct record {
 
 struct sending {
 	FILE *out;
-	const struct ctf_reader *reader;
 };
 
 static uint32_t text_size(const char *text)
@@ -102,11 +101,14 @@ static void step(void *arg, bool idle)
 	setitimer(ITIMER_PROF, &most, NULL);
 }
 
-static bool asked_to_stop(void *arg)
+/* It ends with the pipe, and a signal for all of a terminal's doesn't cut a record. */
+static void ignore_signals(void)
 {
-	const struct sending *s = arg;
+	static const int ignored[] = { SIGHUP, SIGINT, SIGQUIT, SIGTERM };
 
-	return s->reader->stop && s->reader->stop(s->reader->arg);
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+	signal(SIGPIPE, SIG_DFL);
 }
 
 static void limit(void)
@@ -122,20 +124,16 @@ static void limit(void)
 	signal(SIGPROF, SIG_DFL);
 }
 
-static void read_and_send(const char *path, int fd,
-			  const struct ctf_reader *reader)
+static void read_and_send(const char *path, int fd)
 {
-	struct sending s = { fdopen(fd, "w"), reader };
-	struct ctf_reader mine = {
-		.event = send_event,
-		.arg = &s,
-		.stop = asked_to_stop,
-	};
+	struct sending s = { fdopen(fd, "w") };
+	struct ctf_reader mine = { .event = send_event, .arg = &s };
 	char why[MAX_TEXT] = "";
 	int result;
 
 	if (!s.out)
 		_exit(1);
+	ignore_signals();
 	limit();
 	/* What it says as it dies is said better here. */
 	if (!freopen("/dev/null", "w", stderr))
@@ -156,14 +154,33 @@ struct receiving {
 	char texts[CTF_NR_TEXTS + 2][MAX_TEXT + 1];
 };
 
+static bool is_to_stop(const struct receiving *v)
+{
+	return v->reader->stop && v->reader->stop(v->reader->arg);
+}
+
+/* Read so many bytes, whatever signals come, unless one is to stop us. */
+static bool take(struct receiving *v, void *to, size_t size)
+{
+	size_t got = 0;
+
+	for (;;) {
+		got += fread((uint8_t *)to + got, 1, size - got, v->in);
+		if (got == size)
+			return true;
+		if (!ferror(v->in) || errno != EINTR || is_to_stop(v))
+			return false;
+		clearerr(v->in);
+	}
+}
+
 static bool receive_texts(struct receiving *v)
 {
 	size_t i;
 
 	for (i = 0; i < CTF_NR_TEXTS + 2; i++) {
 		if (v->r.text_size[i] > MAX_TEXT ||
-		    (v->r.text_size[i] &&
-		     fread(v->texts[i], v->r.text_size[i], 1, v->in) != 1))
+		    !take(v, v->texts[i], v->r.text_size[i]))
 			return false;
 		v->texts[i][v->r.text_size[i]] = '\0';
 	}
@@ -179,8 +196,7 @@ static bool receive_lists(struct receiving *v)
 		e->has_list[i] = v->r.has_list & 1u << i;
 		e->nr[i] = v->r.list_nr[i];
 		if (e->nr[i] > CTF_MAX_LIST ||
-		    fread(e->lists[i], sizeof(e->lists[i][0]), e->nr[i],
-			  v->in) != e->nr[i])
+		    !take(v, e->lists[i], sizeof(e->lists[i][0]) * e->nr[i]))
 			return false;
 	}
 	return true;
@@ -192,9 +208,11 @@ static bool receive(struct receiving *v)
 	struct ctf_event *e = &v->event;
 	size_t i;
 
-	if (fread(&v->r, sizeof(v->r), 1, v->in) != 1 || !receive_texts(v) ||
-	    !receive_lists(v))
+	if (!take(v, &v->r, sizeof(v->r)) || !receive_texts(v) ||
+	    !receive_lists(v)) {
+		v->r.is_end = 0;
 		return false;
+	}
 	e->time = v->r.time;
 	e->has = v->r.has;
 	memcpy(e->numbers, v->r.numbers, sizeof(e->numbers));
@@ -227,15 +245,23 @@ static void explain(const char *path, int status, char *why, size_t size)
 static int receive_all(struct receiving *v, const char *path, pid_t child,
 		       char *why, size_t size)
 {
+	bool is_stopped = false;
 	int status = 0;
 
 	v->reader->events = v->reader->lost = 0;
-	while (receive(v) && !v->r.is_end) {
+	while (!(is_stopped = is_to_stop(v)) && receive(v) && !v->r.is_end) {
 		v->reader->events++;
 		v->reader->event(v->reader->arg, &v->event);
 	}
+	is_stopped |= !v->r.is_end && is_to_stop(v);
+	if (is_stopped)
+		kill(child, SIGKILL);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
+	if (is_stopped) {
+		*why = '\0';
+		return 0;
+	}
 	if (!v->r.is_end) {
 		explain(path, status, why, size);
 		return -1;
@@ -245,8 +271,7 @@ static int receive_all(struct receiving *v, const char *path, pid_t child,
 	return v->r.result;
 }
 
-static int start(const char *path, const struct ctf_reader *reader,
-		 pid_t *child_ret)
+static int start(const char *path, pid_t *child_ret)
 {
 	int ends[2];
 
@@ -256,7 +281,7 @@ static int start(const char *path, const struct ctf_reader *reader,
 	*child_ret = fork();
 	if (*child_ret == 0) {
 		close(ends[0]);
-		read_and_send(path, ends[1], reader);
+		read_and_send(path, ends[1]);
 	}
 	close(ends[1]);
 	if (*child_ret > 0)
@@ -270,7 +295,7 @@ int ctf_read(const char *path, struct ctf_reader *reader, char *why,
 {
 	struct receiving *v = calloc(1, sizeof(*v));
 	pid_t child = 0;
-	int fd = v ? start(path, reader, &child) : -1, result = -1;
+	int fd = v ? start(path, &child) : -1, result = -1;
 
 	if (fd >= 0) {
 		v->in = fdopen(fd, "r");

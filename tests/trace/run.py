@@ -10,10 +10,12 @@ import os
 import random
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 EVENT = re.compile(r'^\[([0-9:.]+)\] \([^)]*\) (\S+) (\S+): \{')
 STACK = re.compile(r'callstack_user\w* = \[ (.*?) \]')
@@ -560,6 +562,24 @@ def check_meaning(plain, work):
           'what is mapped when')
 
 
+def check_interrupted(plain, work):
+    """A signal to all of a terminal's processes ends it, and nothing is made up."""
+    path = work + '/long'
+    os.mkdir(path)
+    open(path + '/metadata', 'w').write(LIST % 1)
+    with open(path + '/stream', 'wb') as f:
+        f.write(struct.pack('<II', 0xc1fc1fc1, 0) + bytes(64 << 20))
+    for i in range(12):
+        with subprocess.Popen([plain, 'report', path], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              start_new_session=True) as tool:
+            time.sleep(0.2 + 0.05 * i)
+            os.killpg(tool.pid, signal.SIGINT if i % 2 else signal.SIGTERM)
+            out, said = tool.communicate(timeout=60)
+        say(out == '' and 'lost' not in said and len(said.splitlines()) <= 1,
+            'interrupted after %d looks: %r' % (i, said))
+
+
 def damage(rng, data):
     kind = rng.randrange(3)
     if kind == 0:
@@ -622,6 +642,7 @@ def main():
         check_refused(outwind, work)
         check_bomb(plain, work)
         check_endless(plain, work)
+        check_interrupted(plain, work)
         check_meaning(outwind, work)
         check_crowds(plain, work)
         check_many_objects(plain, work)
