@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -70,10 +71,38 @@ bool command_prepare(struct command *c, char **argv)
 	return false;
 }
 
+/*
+ * A stop is told only if the command has made us its tracer (PTRACE_TRACEME), as
+ * programs do to have no other one: let it go on, without us.
+ */
+static void let_go(const struct command *c)
+{
+	long number = WSTOPSIG(c->status);
+
+	/* The kernel sends SIGTRAP when it executes another program. */
+	if (number == SIGTRAP)
+		number = 0;
+	ptrace(PTRACE_DETACH, c->pid, NULL, number);
+}
+
+/* Return true if it has ended; options are waitpid()'s. */
+static bool wait_for_end(struct command *c, int options)
+{
+	pid_t got;
+
+	for (;;) {
+		got = waitpid(c->pid, &c->status, options);
+		if (got == c->pid && WIFSTOPPED(c->status))
+			let_go(c);
+		else if (got >= 0 || errno != EINTR)
+			break;
+	}
+	return got == c->pid;
+}
+
 static void await(struct command *c)
 {
-	while (waitpid(c->pid, &c->status, 0) < 0 && errno == EINTR)
-		;
+	wait_for_end(c, 0);
 	c->ended = true;
 }
 
@@ -97,9 +126,8 @@ bool command_go(struct command *c)
 
 bool command_has_ended(struct command *c)
 {
-	if (c->pid && !c->ended &&
-	    waitpid(c->pid, &c->status, WNOHANG) == c->pid)
-		c->ended = true;
+	if (c->pid && !c->ended)
+		c->ended = wait_for_end(c, WNOHANG);
 	return c->ended;
 }
 

@@ -118,6 +118,7 @@ NO_ATTACKERS = {
     'measure': 'runs a tool and tells what the tool took',
     'stackedlibs': 'is harmless without a slow server of debug files',
     'textcalls': 'does nothing until it is asked to',
+    'traceme': 'is told to a tool that runs it',
     'usercut': 'uses the library that is tested',
 }
 

@@ -115,3 +115,16 @@ def _(context):
 @case('proc: a recorder beside a lock on mappings')
 def _(context):
     check_record(context, 'fault')
+
+
+@case('proc: a command that makes the tool its tracer')
+def _(context):
+    need_root()
+    program = context.program('traceme')
+    path = os.path.join(context.tmp, 'traced')
+    for tool in (['record', '--engine=bpf'], ['record', '--engine=perf'],
+                 ['record', '--engine=ptrace'], ['syscalls']):
+        done = context.run(*tool, '-o', path, '--', program)
+        check(b'went on' in done.stdout, 'it ends first', (tool, done))
+        check(tool[0] == 'record' or done.returncode == 3, 'status',
+              (tool, done))
