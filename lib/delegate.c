@@ -24,6 +24,7 @@
 #define STACK_SIZE     ((size_t)1 << 20) /* of which few pages are used */
 #define GUARD_SIZE     ((size_t)64 << 10)
 #define TICK_NS        10000000 /* between looks at a delegate */
+#define MOST_TICK_NS   20000000 /* that counts of the time between two looks */
 #define KILLED_PART    4        /* of a call's limit, for SIGKILL to end it */
 #define MOST_KILLED_NS 200000000
 #define NAP_NS         1000000
@@ -339,13 +340,33 @@ static void reap_lost(void)
 	}
 }
 
+/*
+ * How long a delegate has been seen in a call.  Where we got no CPU between two looks,
+ * or the whole machine stood still, the delegate may have had no time either.
+ */
+struct patience {
+	uint64_t seen_ns, looked_ns;
+	unsigned int calls;
+};
+
+static void look(struct patience *p, unsigned int calls)
+{
+	uint64_t now = ow_now_ns(), ns = now - p->looked_ns;
+
+	p->seen_ns += ns < MOST_TICK_NS ? ns : MOST_TICK_NS;
+	if (calls != p->calls)
+		p->seen_ns = 0;
+	p->calls = calls;
+	p->looked_ns = now;
+}
+
 /* End a delegate that waits, unless that call has just returned. */
 static enum ow_delegation give_up(struct delegate *d, pid_t pid,
 				  uint64_t killed_ns)
 {
 	const struct timespec nap = { 0, NAP_NS };
+	struct patience patience = { .looked_ns = 0 };
 	int waits = STATE_WAITS;
-	uint64_t begun;
 
 	if (!__atomic_compare_exchange_n(&d->state, &waits, STATE_LEFT, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
@@ -353,11 +374,12 @@ static enum ow_delegation give_up(struct delegate *d, pid_t pid,
 	kill(pid, SIGKILL);
 	if (killed_ns > MOST_KILLED_NS)
 		killed_ns = MOST_KILLED_NS;
-	begun = ow_now_ns();
-	while (is_within(d, ow_now_ns() - begun, killed_ns, pid)) {
+	patience.looked_ns = ow_now_ns();
+	while (is_within(d, patience.seen_ns, killed_ns, pid)) {
 		if (waitpid(pid, NULL, __WALL | WNOHANG) == pid)
 			return OW_DELEGATION_GIVEN_UP;
 		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+		look(&patience, 0);
 	}
 	note_lost(pid);
 	return OW_DELEGATION_LOST;
@@ -426,33 +448,29 @@ static void end_with(pid_t pid)
 	end_by(number ? number : SIGTERM);
 }
 
-/* How a delegate that was begun with at began ends. */
+/* How a delegate that has begun ends. */
 static enum ow_delegation await(struct delegate *d, pid_t pid,
 				const struct ow_delegate_limits *limits)
 {
-	uint64_t since = ow_now_ns(), now;
-	unsigned int calls = 0, last = 0;
+	struct patience patience = { .looked_ns = ow_now_ns() };
 	struct standstill still = { 0 };
 	enum ow_delegation end;
 	int status;
 
-	for (; !is_done_soon(d); last = calls) {
+	while (!is_done_soon(d)) {
 		if (waitpid(pid, &status, __WALL | WNOHANG) == pid)
 			return end_alike(d, status);
-		now = ow_now_ns();
-		calls = __atomic_load_n(&d->calls, __ATOMIC_RELAXED);
-		if (calls != last)
-			since = now;
+		look(&patience, __atomic_load_n(&d->calls, __ATOMIC_RELAXED));
 		if (ow_delegate_must_end())
 			__atomic_store_n(&d->must_end, true, __ATOMIC_RELAXED);
-		else if (now < limits->until_ns &&
-			 is_within(d, now - since, limits->call_ns, pid))
+		else if (patience.looked_ns < limits->until_ns &&
+			 is_within(d, patience.seen_ns, limits->call_ns, pid))
 			continue;
 		end = give_up(d, pid, limits->call_ns / KILLED_PART);
 		if (end != OW_DELEGATION_DONE)
 			return end;
 		if (__atomic_load_n(&d->must_end, __ATOMIC_RELAXED) &&
-		    stands_still(&still, pid, calls))
+		    stands_still(&still, pid, patience.calls))
 			end_with(pid);
 	}
 	waitpid(pid, NULL, __WALL);

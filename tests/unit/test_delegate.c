@@ -188,6 +188,40 @@ static void test_starved(void)
 	CHECK(!sched_setaffinity(0, sizeof(old), &old));
 }
 
+static void sleep_in_call(void *nap)
+{
+	ow_delegate_enter();
+	nanosleep(nap, NULL);
+	ow_delegate_leave();
+}
+
+/* A process that stops us from 0.2 s on for 1.7 s, as a host may stop a machine. */
+static pid_t start_stopper(void)
+{
+	pid_t us = getpid(), pid = fork();
+
+	if (pid)
+		return pid;
+	usleep(200000);
+	kill(us, SIGSTOP);
+	usleep(1700000);
+	kill(us, SIGCONT);
+	_exit(0);
+}
+
+/* Time in which we could not look doesn't count. */
+static void test_standstill(void)
+{
+	const struct ow_delegate_limits limits = { .call_ns = 1000000000,
+						   .until_ns = UINT64_MAX };
+	struct timespec nap = { 2, 200000000 };
+	pid_t stopper = start_stopper();
+
+	CHECK(ow_delegate_run(sleep_in_call, &nap, &limits, NULL) ==
+	      OW_DELEGATION_DONE);
+	waitpid(stopper, NULL, 0);
+}
+
 static void test_nested(void)
 {
 	struct work w = { .inner = OW_DELEGATION_NONE };
@@ -364,6 +398,7 @@ static const struct test tests[] = {
 	{ "what is done just after a look at it", test_done_late },
 	{ "a call that does not end", test_given_up },
 	{ "a call that lacks but a CPU", test_starved },
+	{ "a call while nobody could look", test_standstill },
 	{ "a delegate's own", test_nested },
 	{ "one that ends itself", test_ends_itself },
 	{ "one that a signal ends", test_crash },
