@@ -502,7 +502,9 @@ static int step_by_record(unw_cursor_t *c, void *pc, unw_word_t *record,
 /* What a frame pointer leads to is a caller only if a call ends there. */
 static void guesses(void)
 {
-	unw_word_t words[512], ip = 0;
+	/* More than the stack frame of this function, which the guessed sp is below. */
+	static unw_word_t words[512];
+	unw_word_t ip = 0;
 	char *code = new_page(), *known = returned_to(), *page = new_page();
 	unw_cursor_t c;
 	int i;

@@ -238,7 +238,7 @@ def _(context):
     need_root()
     pid = start_moved(context, 'turns').pid
     names = record(context, 'bpf', (pid,))[pid]
-    context.note({name: names[name] for name in MOVED})
+    context.note(str({name: names[name] for name in MOVED}))
     check(not names['never_first'] and not names['never_second'],
           'a function that never runs', names)
 

@@ -54,7 +54,7 @@ def run_case(options, number, name, function):
             print('%s %d - %s (%.1f s)' % (result, number, name, seconds))
         for line in context.notes + (detail.splitlines()
                                      if result == 'not ok' else []):
-            print('#   ' + line)
+            print('#   %s' % line)
         sys.stdout.flush()
     return result
 
