@@ -82,6 +82,17 @@ def _(context):
     check_looks(context, 'flush')
 
 
+@case('proc: a program is executed for ever, while others are looked at')
+def _(context):
+    """Of those it takes a while, so that sharers of their memory are looked for."""
+    Stuck(context, 'flush')
+    target = context.start(['longnames', 'wait', '80'])
+    for _ in range(4):
+        done = run_in_time([context.outwind, 'stack', '-q', target.pid])
+        check(done.returncode == 0 and done.stdout.count(b'TID ') == 81, 'stacks',
+              (done.returncode, done.stderr))
+
+
 @case('proc: a lock on mappings that is never let go')
 def _(context):
     check_looks(context, 'fault')
