@@ -280,18 +280,23 @@ def others_cache(t):
     check('table' in hows(), 'tables are used again', hows())
 
 
-@case('output to what another user has put into a folder for all')
-def planted_output(t):
+def folder_for_all(t):
+    """The folder, a file elsewhere, where output goes, a profile and its process."""
     need_root()
     folder = os.path.join(t.tmp, 'tmp')
-    victim = os.path.join(t.tmp, 'victim')
-    path = os.path.join(folder, 'out')
     profile = os.path.join(t.tmp, 'p.owp')
     os.mkdir(folder)
     os.chmod(folder, 0o1777)
     target = t.start(['busyname'])
     t.run('record', '--engine=ptrace', '-p', target.pid, '-d', '0.1', '-o',
           profile, status=0)
+    return (folder, os.path.join(t.tmp, 'victim'), os.path.join(folder, 'out'),
+            profile, target)
+
+
+@case('output to what another user has put into a folder for all')
+def planted_output(t):
+    folder, victim, path, profile, target = folder_for_all(t)
     commands = (['report', '-f', 'json', '-o', path, profile],
                 ['record', '--engine=ptrace', '-p', str(target.pid), '-d',
                  '0.1', '-f', 'json', '-o', path])
@@ -321,16 +326,7 @@ def planted_output(t):
 
 @case('output to where another user puts a link meanwhile')
 def link_put_meanwhile(t):
-    need_root()
-    folder = os.path.join(t.tmp, 'tmp')
-    victim = os.path.join(t.tmp, 'victim')
-    path = os.path.join(folder, 'out')
-    profile = os.path.join(t.tmp, 'p.owp')
-    os.mkdir(folder)
-    os.chmod(folder, 0o1777)
-    target = t.start(['busyname'])
-    t.run('record', '--engine=ptrace', '-p', target.pid, '-d', '0.1', '-o',
-          profile, status=0)
+    folder, victim, path, profile, _ = folder_for_all(t)
     with open(victim, 'w', encoding='ascii') as f:
         f.write('kept')
     t.run('report', '-f', 'json', '-o', path, profile, status=0, env={
