@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "budget.h"
@@ -271,8 +270,7 @@ static bool is_folder_near(void)
 {
 	struct ow_identity id;
 
-	return ow_identity_look(FOLDER, &id) &&
-	       (major(id.dev) != 0 || ow_identity_is_roots(id.dev));
+	return ow_identity_look(FOLDER, &id) && ow_identity_is_near(id.dev);
 }
 
 /*

@@ -101,6 +101,11 @@ bool ow_identity_is_roots(uint64_t dev)
 	return found;
 }
 
+bool ow_identity_is_near(uint64_t dev)
+{
+	return major(dev) != 0 || ow_identity_is_roots(dev);
+}
+
 bool ow_identity_is_kept(int fd)
 {
 	struct statfs fs;

@@ -71,6 +71,12 @@ bool ow_identity_look_cached(const char *path, struct ow_identity *ret);
 bool ow_identity_is_roots(uint64_t dev);
 
 /*
+ * Return true if nobody but the kernel is asked for what is on that device: it is a
+ * disk's, or ow_identity_is_roots().
+ */
+bool ow_identity_is_near(uint64_t dev);
+
+/*
  * Return true if the identity of fd's file may be written down: only the kernel
  * sets times there.  What serves a FUSE or a network file system can tell any
  * times, and the image of a disk that a user may mount can have any.

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -163,7 +162,7 @@ static uint64_t near_device(const struct ow_perfplace *p, const char *tmp)
 
 	if (p->tmp < 0 || !ow_identity_look(tmp, &id))
 		return 0;
-	return major(id.dev) != 0 || ow_identity_is_roots(id.dev) ? id.dev : 0;
+	return ow_identity_is_near(id.dev) ? id.dev : 0;
 }
 
 /* The map in its own /tmp, which has a name for people, too. */

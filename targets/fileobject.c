@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 
 #include "error.h"
 #include "filemap.h"
@@ -136,7 +135,7 @@ static bool is_near(const struct ow_wanted_file *w)
 	if (asprintf(&path, "%s%s", w->sysroot ? w->sysroot : "", w->path) < 0)
 		path = NULL;
 	return path && ow_identity_look_cached(path, &id) &&
-	       (major(id.dev) != 0 || ow_identity_is_roots(id.dev));
+	       ow_identity_is_near(id.dev);
 }
 
 struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
