@@ -204,8 +204,10 @@ static void count(void)
 	}
 }
 
-static void read_counts(const char *self)
+/* Return false if a count is missing. */
+static bool read_counts(const char *self)
 {
+	bool has_all = true;
 	struct bench_meter m;
 	size_t set, n, i = 1;
 
@@ -215,8 +217,10 @@ static void read_counts(const char *self)
 			pass(cases[n].peer, set_sizes[set], 1, &m);
 			cases[n].instrs[set] =
 				(double)bench_count(self, i++) / m.frames;
+			has_all = has_all && cases[n].instrs[set] > 0;
 		}
 	}
+	return has_all;
 }
 
 static double ns_of(size_t n, size_t set)
@@ -284,9 +288,8 @@ int main(int argc, char **argv)
 		for (n = 0; n < NR_CASES; n++)
 			for (set = 0; set < NR_SETS; set++)
 				measure(&cases[n], set, repeat);
-	if (!bench_count_run(argv[0], "count"))
+	if (!bench_count_run(argv[0], "count") || !read_counts(argv[0]))
 		printf("no instruction counts: valgrind failed\n");
-	read_counts(argv[0]);
 	print_table();
 	return 0;
 }

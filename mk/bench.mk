@@ -1,7 +1,7 @@
 # Times and instruction counts beside other unwinders; asserts no time.
 
 bench_cflags := $(flags) $(user_flags) -iquote bench -fno-omit-frame-pointer
-bench_libs := -lunwind-x86_64 $(libs)
+bench_libs := -lunwind-x86_64 -Wl,--wrap=ow_delegate_run $(libs)
 bench_peers := common counts stacks visit peer_outwind peer_libunwind peer_dwfl \
 	peer_fp
 
