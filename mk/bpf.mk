@@ -3,10 +3,13 @@
 bpf_flags := -target bpf -D__TARGET_ARCH_x86 -mcpu=v3 -O2 -g -Wall -Werror \
 	-Iuapi -iquote core -idirafter /usr/include/x86_64-linux-gnu
 
+# A program that does not compile is gone with the list of its headers; so is what
+# was made of it, as make would take that for newer than all it knows of.
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	@mkdir -p $(@D)
 	@echo "  BPF   $@"
-	@$(CLANG) $(bpf_flags) -MMD -MP -c $< -o $@
+	@$(CLANG) $(bpf_flags) -MMD -MP -c $< -o $@ || \
+		{ rm -f $(B)/gen/$*.skel.h; exit 1; }
 
 $(B)/gen/%.skel.h: $(B)/bpf/%.bpf.o
 	@mkdir -p $(@D)
