@@ -37,10 +37,25 @@ static bool look_at(int dir, const char *path, int flags,
 		.mtime_ns = nanoseconds(&st.stx_mtime),
 		.ctime_ns = nanoseconds(&st.stx_ctime),
 		.uid = st.stx_uid,
+		.gid = st.stx_gid,
 		.mode = st.stx_mode,
 		.is_unlinked = st.stx_nlink == 0,
 	};
 	return true;
+}
+
+/* A user's own group has no other members, as a rule, and his umask may be 002. */
+static bool is_own_group(const struct ow_identity *file)
+{
+	return geteuid() != 0 && file->uid == geteuid() &&
+	       file->gid == getegid();
+}
+
+bool ow_identity_is_ours(const struct ow_identity *file)
+{
+	return (file->uid == 0 || file->uid == geteuid()) &&
+	       !(file->mode & S_IWOTH) &&
+	       (!(file->mode & S_IWGRP) || is_own_group(file));
 }
 
 bool ow_identity_look(const char *path, struct ow_identity *ret)

@@ -14,7 +14,7 @@
 struct ow_identity {
 	uint64_t dev, inode, size;
 	int64_t mtime_ns, ctime_ns; /* CLOCK_REALTIME */
-	uint32_t uid, mode;         /* st_uid, st_mode */
+	uint32_t uid, gid, mode;    /* st_uid and so on */
 	bool is_unlinked;           /* no name leads to it any more */
 };
 
@@ -29,6 +29,7 @@ static inline struct ow_identity ow_identity_of(const struct stat *st)
 		.ctime_ns = st->st_ctim.tv_sec * INT64_C(1000000000) +
 			    st->st_ctim.tv_nsec,
 		.uid = st->st_uid,
+		.gid = st->st_gid,
 		.mode = st->st_mode,
 		.is_unlinked = st->st_nlink == 0,
 	};
@@ -48,6 +49,14 @@ static inline bool ow_identity_is_same(const struct ow_identity *a,
 	return ow_identity_is_inode(a, b) && a->size == b->size &&
 	       a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns;
 }
+
+/*
+ * Return true if nobody but root and we may write to the file.  Of all others, equal
+ * times don't tell that nothing was written: a page that a process has mapped, shared
+ * and dirty, takes what it writes without a new time, until the page is written back:
+ * some 30 s on a disk, for ever in tmpfs.
+ */
+bool ow_identity_is_ours(const struct ow_identity *file);
 
 /*
  * Look at the file that a name leads to, without asking who serves its file

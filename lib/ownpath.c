@@ -24,22 +24,14 @@ struct steps {
 	bool make;
 };
 
-/* A user's own group has no other members, as a rule, and his umask may be 002. */
-static bool is_own_group(const struct stat *st)
-{
-	return geteuid() != 0 && st->st_uid == geteuid() &&
-	       st->st_gid == getegid();
-}
-
 static bool is_ours(const struct stat *st)
 {
-	if (st->st_uid != 0 && st->st_uid != geteuid())
-		return false;
+	const struct ow_identity what = ow_identity_of(st);
+
 	if (S_ISLNK(st->st_mode) ||
 	    (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX))
-		return true;
-	return !(st->st_mode & S_IWOTH) &&
-	       (!(st->st_mode & S_IWGRP) || is_own_group(st));
+		return st->st_uid == 0 || st->st_uid == geteuid();
+	return ow_identity_is_ours(&what);
 }
 
 static void move_to(struct steps *s, int fd)

@@ -102,7 +102,8 @@ static struct ow_tablefile *open_candidate(const struct ow_object *obj)
 
 struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj)
 {
-	struct ow_tablefile *f = open_candidate(obj);
+	struct ow_tablefile *f =
+		ow_identity_is_ours(&obj->file) ? open_candidate(obj) : NULL;
 
 	if (!f || ow_tablestamp_has(&f->stamp, &obj->file))
 		return f;
@@ -318,7 +319,11 @@ int ow_tablefile_make(int fd, const char *path, struct ow_table_stats *stats,
 
 	if (!obj)
 		return -OW_CODE_FORMAT;
-	failed = find_or_make(obj, &mine, err);
+	if (ow_identity_is_ours(&obj->file))
+		failed = find_or_make(obj, &mine, err);
+	else
+		failed = ow_fail(err, OW_CODE_UNSUPPORTED,
+				 "%s: " OW_TABLE_OF_OTHERS, path);
 	ow_object_close(obj);
 	if (!failed && stats)
 		*stats = mine;

@@ -27,11 +27,16 @@ bool ow_tables_exist(void);
 /*
  * Map the table of an object from the cache.  Return NULL if there is none, or
  * none that is whole, that was made for this very file in this state, and that
- * only we or root can have written.
+ * only we or root can have written, as well as the file.
  */
 struct ow_tablefile *ow_tablefile_open(const struct ow_object *obj);
 
 void ow_tablefile_close(struct ow_tablefile *f);
+
+/* Why the cache has no table of a file for which ow_identity_is_ours() is false. */
+#define OW_TABLE_OF_OTHERS                                  \
+	"no table is kept for it: others may write to it, " \
+	"which its times need not tell"
 
 /* Why the cache has no table of a file for which ow_identity_is_kept() is false. */
 #define OW_TABLE_NOT_KEPT \

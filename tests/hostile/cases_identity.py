@@ -245,6 +245,28 @@ def untrusted_times(context):
     context.run('tables', inside + 'lower/prog', status=0)
 
 
+@case('identity: no table of what a user may write to without a new time')
+def untold_writes(context):
+    need_root()
+    for folder in (context.tmp, '/dev/shm'):
+        path = os.path.join(tempfile.mkdtemp(dir=folder), 'prog')
+        context.stack.callback(shutil.rmtree, os.path.dirname(path))
+        shutil.copy(context.program('samebuild_victim'), path)
+        os.chmod(os.path.dirname(path), 0o755)
+        context.run('tables', path, status=0)
+        os.chown(path, 65534, 65534)
+        said = ('outwind: %s: no table is kept for it: others may write to it, '
+                'which its times need not tell\n' % path)
+        done = context.run('tables', path, status=2)
+        check(done.stderr.decode() == said, 'message', done.stderr)
+        target = context.start([path, 'wait'])
+        done = context.run('tables', target.pid, status=1)
+        check(done.stderr.decode() == said and b'libc' in done.stdout,
+              'messages', done)
+        own, _ = program_frames(context, target.pid)
+        check(own == CHAIN, 'names', own)
+
+
 # A library that is mapped from an overlay.
 LAYERED = OVERLAY.replace('cp "$2" lower/prog', 'cp lib.so lower/lib.so').replace(
     'merged/prog wait', '"$2" "$1/merged/lib.so"')

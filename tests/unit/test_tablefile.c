@@ -220,6 +220,43 @@ static void test_stamp(void)
 	CHECK(!ow_tablestamp_has(&s, &file));
 }
 
+/* Return true if the object's table is used, its file being another user's, or so. */
+static bool is_used_of(uint32_t uid, uint32_t gid, uint32_t mode)
+{
+	const struct ow_identity real = object->file;
+	bool is_used;
+
+	object->file.uid = uid;
+	object->file.gid = gid;
+	object->file.mode = S_IFREG | mode;
+	is_used = is_usable();
+	object->file = real;
+	return is_used;
+}
+
+/*
+ * Whoever may write to the file can do that by a mapping, and its times stay: it is in
+ * no known state.
+ */
+static void test_no_file_of_others(void)
+{
+	uint32_t uid = geteuid(), gid = getegid();
+	struct ow_error err;
+
+	CHECK(is_used_of(uid, gid, 0755) && is_used_of(0, 7, 0644));
+	CHECK(is_used_of(uid, gid, 0775) == (uid != 0));
+	CHECK(!is_used_of(uid, gid + 1, 0775) && !is_used_of(0, gid, 0664));
+	CHECK(!is_used_of(uid, gid, 0757) && !is_used_of(0, 0, 0646));
+	CHECK(!is_used_of(65534, gid, 0755) && !is_used_of(65534, 0, 0444));
+	CHECK(scratch_run("cp prog open && chmod 0757 open"));
+	CHECK(ow_table_make("open", NULL, &err) != 0);
+	CHECK(err.code == OW_CODE_UNSUPPORTED);
+	CHECK(strcmp(err.msg,
+		     "open: no table is kept for it: others may write to it, "
+		     "which its times need not tell") == 0);
+	CHECK(scratch_run("rm open"));
+}
+
 /* Neither a table that others can write to is used, nor another user's. */
 static void test_only_ours(void)
 {
@@ -339,6 +376,7 @@ int main(void)
 		{ "only for its files", test_only_for_its_files },
 		{ "stamp", test_stamp },
 		{ "only ours", test_only_ours },
+		{ "no file of others", test_no_file_of_others },
 		{ "links", test_a_link_is_not_followed },
 		{ "no place", test_no_place },
 		{ "of another file", test_of_another_file },
