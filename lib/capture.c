@@ -418,9 +418,19 @@ void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret)
 	*ret = c->stats;
 }
 
-const char *ow_capture_syscall_name(const struct ow_capture *c, int nr)
+const char *ow_capture_syscall_name(const struct ow_capture *c,
+				    const struct ow_thread *t)
 {
-	return ow_syscall_name(c->target.arch, nr);
+	switch (t->syscall_abi) {
+	case OW_CALL_OWN: return ow_syscall_name(c->target.arch, t->syscall_nr);
+	case OW_CALL_I386: return ow_syscall_name(&ow_arch_i386, t->syscall_nr);
+	case OW_CALL_X86_64:
+		return ow_syscall_name(&ow_arch_x86_64, t->syscall_nr);
+	case OW_CALL_X32:
+		return ow_syscall_x32_name(t->syscall_nr & ~OW_X32_BIT);
+	case OW_CALL_UNKNOWN: break;
+	}
+	return NULL;
 }
 
 size_t ow_capture_nr_regions(const struct ow_capture *c)

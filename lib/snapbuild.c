@@ -178,6 +178,7 @@ static void add_thread(struct building *b, size_t i)
 		.why_text = t->info.why.code ? add_text(b, t->info.why.msg) : 0,
 		.piece = OW_SNAP_NONE,
 		.syscall_nr = t->info.syscall_nr,
+		.syscall_abi = (uint8_t)t->info.syscall_abi,
 		.wchan = add_text(b, t->info.wchan),
 		.kernel_stack = add_text(b, t->info.kernel_stack),
 	};

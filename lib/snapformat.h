@@ -94,8 +94,9 @@ enum ow_snap_thread_flags {
 struct ow_snap_thread {
 	int32_t tid;
 	uint8_t state;
-	uint8_t flags; /* enum ow_snap_thread_flags */
-	uint16_t reserved;
+	uint8_t flags;       /* enum ow_snap_thread_flags */
+	uint8_t syscall_abi; /* enum ow_call_abi */
+	uint8_t reserved;
 	uint32_t name; /* text */
 	int32_t why;   /* enum ow_code */
 	int32_t why_errno;

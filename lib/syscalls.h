@@ -12,6 +12,7 @@ struct ow_arch;
 const char *ow_syscall_name(const struct ow_arch *arch, int nr);
 
 /* The same of the ABI x32, whose bit is not in nr. */
+#define OW_X32_BIT 0x40000000 /* of x32's numbers (Linux, asm/unistd.h) */
 const char *ow_syscall_x32_name(int nr);
 
 #endif /* OW_SYSCALLS_H */

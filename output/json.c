@@ -138,6 +138,7 @@ static void put_syscall(FILE *out, const struct ow_view *view)
 	}
 	fprintf(out, "{\"number\":%d", t->syscall_nr);
 	put_member(out, "name", view->syscall);
+	put_member(out, "abi", ow_view_abi(t->syscall_abi));
 	fputs(",\"args\":[", out);
 	for (i = 0; i < 6; i++)
 		fprintf(out, "%s\"%#llx\"", i ? "," : "",

@@ -229,6 +229,18 @@ const struct ow_view_writer *ow_view_writer_find(const char *name)
 	return NULL;
 }
 
+const char *ow_view_abi(enum ow_call_abi abi)
+{
+	static const char *const names[] = {
+		[OW_CALL_I386] = "i386",
+		[OW_CALL_X86_64] = "x86-64",
+		[OW_CALL_X32] = "x32",
+		[OW_CALL_UNKNOWN] = "unknown",
+	};
+
+	return names[abi];
+}
+
 const char *ow_view_unnamed(const char *module, uint64_t start, uint64_t pc,
 			    char *buf)
 {

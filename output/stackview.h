@@ -108,6 +108,9 @@ bool ow_view_is_control(const unsigned char *s, size_t *size);
  */
 bool ow_view_is_odd(const unsigned char *s, size_t *size);
 
+/* The name of what a system call is of; NULL for the target's own architecture. */
+const char *ow_view_abi(enum ow_call_abi abi);
+
 /*
  * What a frame is called whose function has no name: "object+0xVADDR", with where the
  * function begins; "[object]" or "[jit]", as start is 0: not known; or its address,

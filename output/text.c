@@ -86,6 +86,17 @@ static void put_unknown(FILE *out, const char *what, const struct ow_thread *t)
 				  "the target doesn't tell");
 }
 
+/* Of another architecture than the target's, or not known of which. */
+static void put_abi(FILE *out, enum ow_call_abi abi)
+{
+	const char *name = ow_view_abi(abi);
+
+	if (abi == OW_CALL_UNKNOWN)
+		fputs(", of i386 or x86-64: not known which", out);
+	else if (name)
+		fprintf(out, ", a call of %s", name);
+}
+
 static void put_syscall(FILE *out, const struct ow_view *view)
 {
 	const struct ow_thread *t = view->thread;
@@ -107,7 +118,9 @@ static void put_syscall(FILE *out, const struct ow_view *view)
 	for (i = 0; i < 6; i++)
 		fprintf(out, "%s%#llx", i ? ", " : "(",
 			(unsigned long long)t->syscall_args[i]);
-	fputs(")\n", out);
+	putc(')', out);
+	put_abi(out, t->syscall_abi);
+	putc('\n', out);
 }
 
 static void put_wchan(FILE *out, const struct ow_thread *t)

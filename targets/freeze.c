@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "callabi.h"
 #include "error.h"
 #include "monotonic.h"
 #include "prstatus.h"
@@ -187,6 +188,7 @@ static void take_regs(struct ow_taken *t, size_t i)
 		return;
 	}
 	ow_restart_call(s, bytes, size);
+	ow_callabi_ask(t, i, bytes, size);
 	ow_taken_regs(t, i, bytes, size);
 	take_tls(t, i, bytes, size);
 	t->c->threads[i].info.stopped = t->c->threads[i].info.captured;

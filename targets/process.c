@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "blocked.h"
+#include "callabi.h"
 #include "delegate.h"
 #include "error.h"
 #include "freeze.h"
@@ -253,6 +254,7 @@ static void take_threads(void *arg)
 		ways[taking->options->stopping](t);
 		ow_taken_cut_replaced(t);
 		settle_arch(t);
+		ow_callabi_settle(t);
 	}
 	ow_taken_end(t);
 }

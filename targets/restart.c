@@ -9,6 +9,7 @@
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
+#include "callabi.h"
 #include "env.h"
 #include "seccomp.h"
 #include "stopper.h"
@@ -19,8 +20,6 @@
  */
 #define ERESTARTNOHAND        514
 #define ERESTART_RESTARTBLOCK 516 /* by another call: restart_syscall(2) */
-
-#define GET_SYSCALL_INFO 0x420e /* PTRACE_GET_SYSCALL_INFO, of linux/ptrace.h */
 
 /*
  * Calls that give EINTR after a stop and have done nothing by then: waits, and
@@ -125,23 +124,6 @@ static const struct layout {
 	  calls_i386,
 	  OW_ARRAY_SIZE(calls_i386) },
 };
-
-/* The beginning of what PTRACE_GET_SYSCALL_INFO tells (Linux 5.3). */
-struct call_info {
-	uint8_t op, pad[3];
-	uint32_t arch;
-};
-
-/* The architecture of the call that a stopped thread is in; 0: the kernel is older. */
-static uint32_t call_arch(pid_t tid)
-{
-	struct call_info info = { 0 };
-
-	if (ptrace((enum __ptrace_request)GET_SYSCALL_INFO, tid, sizeof(info),
-		   &info) < (long)sizeof(info))
-		return 0;
-	return info.arch;
-}
 
 /* Without an architecture, that of the register set. */
 static const struct layout *layout_of(size_t size, uint32_t arch)
@@ -254,7 +236,7 @@ void ow_restart_call(const struct ow_stop *s, const void *bytes, size_t size)
 	struct iovec iov = { changed, size };
 
 	if (may_be_broken_off(bytes, size))
-		l = layout_of(size, call_arch(s->tid));
+		l = layout_of(size, ow_callabi_of_stopped(s->tid));
 	if (!l || !(is_broken_off(s, l, bytes) || may_not_go_on(s, l, bytes)))
 		return;
 	memcpy(changed, bytes, size);

@@ -216,6 +216,9 @@ static bool take_info(struct taking *t, const struct ow_snap_thread *rec,
 		.stopped = rec->flags & OW_SNAP_STOPPED,
 		.certain = rec->flags & OW_SNAP_CERTAIN,
 		.syscall_nr = rec->syscall_nr,
+		.syscall_abi = rec->syscall_abi < OW_CALL_UNKNOWN ?
+				       (enum ow_call_abi)rec->syscall_abi :
+				       OW_CALL_UNKNOWN,
 	};
 	memcpy(info->syscall_args, rec->syscall_args,
 	       sizeof(info->syscall_args));

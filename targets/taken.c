@@ -217,6 +217,14 @@ static void read_stat(struct ow_taken *t, struct ow_thread *info)
 	explain_worker(info, task.flags & t->worker_flags);
 }
 
+static void read_extras(struct ow_taken *t, size_t i)
+{
+	struct ow_thread *info = &t->c->threads[i].info;
+
+	ow_taskextras_read(t->c->pid, info->tid, t->options->extras, info,
+			   &t->threads[i].call.pc);
+}
+
 int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
 {
 	_cleanup_(ow_freep) pid_t *tids = NULL;
@@ -236,9 +244,7 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
 			continue;
 		failed = add_thread(t, &info, err);
 		if (!failed)
-			ow_taskextras_read(
-				t->c->pid, tids[i], t->options->extras,
-				&t->c->threads[t->c->nr_threads - 1].info);
+			read_extras(t, t->c->nr_threads - 1);
 	}
 	*nr_ret = t->c->nr_threads - before;
 	return failed;

@@ -14,6 +14,13 @@
 #include "stackplan.h"
 #include "stopper.h"
 
+/* The system call that a thread was in before it was stopped (callabi.h). */
+struct ow_taken_call {
+	uint64_t pc;                /* where it returns to */
+	const struct ow_arch *arch; /* that it is a call of, if known */
+	ssize_t code;               /* the region of what stands at pc, or -1 */
+};
+
 /* Beside each thread of the capture. */
 struct ow_taken_thread {
 	struct ow_stop stop;
@@ -25,6 +32,7 @@ struct ow_taken_thread {
 	size_t first, end, first_home, end_home;
 	bool has_shared; /* its stack, or a part, is where others may write */
 	bool stands; /* its registers are taken, its stack isn't yet (standing.h) */
+	struct ow_taken_call call;
 	uint64_t stopped_ns; /* for how long, if it was by itself */
 };
 

@@ -16,9 +16,10 @@
 /* Enough for the 64 frames that the kernel lists (MAX_STACK_TRACE_DEPTH). */
 #define FILE_SIZE 16384
 
-int ow_taskextras_parse_syscall(const char *text, uint64_t args[6])
+int ow_taskextras_parse_syscall(const char *text, uint64_t args[6],
+				uint64_t *pc)
 {
-	uint64_t values[6];
+	uint64_t values[8];
 	char *end;
 	long nr;
 	int i;
@@ -30,13 +31,14 @@ int ow_taskextras_parse_syscall(const char *text, uint64_t args[6])
 		return OW_SYSCALL_UNKNOWN;
 	if (nr == -1)
 		return OW_SYSCALL_NONE;
-	for (i = 0; i < 6; i++) {
+	for (i = 0; i < 8; i++) {
 		text = end;
 		values[i] = strtoull(text, &end, 16);
 		if (end == text)
 			return OW_SYSCALL_UNKNOWN;
 	}
-	memcpy(args, values, sizeof(values));
+	memcpy(args, values, 6 * sizeof(values[0]));
+	*pc = values[7];
 	return (int)nr;
 }
 
@@ -74,13 +76,14 @@ static void read_wchan(pid_t pid, pid_t tid, struct ow_thread *t)
 		t->wchan = strdup(strcmp(text, "0") == 0 ? "" : text);
 }
 
-static void read_syscall(pid_t pid, pid_t tid, struct ow_thread *t)
+static void read_syscall(pid_t pid, pid_t tid, struct ow_thread *t,
+			 uint64_t *pc)
 {
 	char text[FILE_SIZE];
 
 	if (read_file(pid, tid, "syscall", text, t))
 		t->syscall_nr =
-			ow_taskextras_parse_syscall(text, t->syscall_args);
+			ow_taskextras_parse_syscall(text, t->syscall_args, pc);
 }
 
 /* Lines of "[<0>] symbol+0x1/0x2": the address has been hidden since 4.11. */
@@ -107,11 +110,12 @@ static void read_kernel_stack(pid_t pid, pid_t tid, struct ow_thread *t)
 }
 
 void ow_taskextras_read(pid_t pid, pid_t tid, unsigned int extras,
-			struct ow_thread *t)
+			struct ow_thread *t, uint64_t *pc)
 {
+	*pc = 0;
 	t->syscall_nr = OW_SYSCALL_UNKNOWN;
 	if (extras & OW_EXTRA_SYSCALL)
-		read_syscall(pid, tid, t);
+		read_syscall(pid, tid, t, pc);
 	if (extras & OW_EXTRA_WCHAN)
 		read_wchan(pid, tid, t);
 	if (extras & OW_EXTRA_KERNEL_STACK)

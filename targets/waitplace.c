@@ -47,3 +47,28 @@ bool ow_waitplace_makes_call(const struct ow_arch *arch, const uint8_t *code,
 			return true;
 	return false;
 }
+
+static const struct kind *kind_at(const uint8_t *code)
+{
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(kinds); i++)
+		if (memcmp(code, kinds[i].code, sizeof(kinds[i].code)) == 0)
+			return &kinds[i];
+	return NULL;
+}
+
+const struct ow_arch *ow_waitplace_call_arch(const uint8_t *code, size_t size)
+{
+	const struct kind *k, *found = NULL;
+	size_t at;
+
+	for (at = 0; at + OW_WAITPLACE_SIZE <= size; at += OW_WAITPLACE_SIZE) {
+		k = kind_at(code + at);
+		if (k && found && k != found)
+			return NULL;
+		if (k)
+			found = k;
+	}
+	return found ? found->arch : NULL;
+}

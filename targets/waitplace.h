@@ -30,4 +30,10 @@ bool ow_waitplace_is_doubtful(const struct ow_arch *arch, uint64_t pc);
 bool ow_waitplace_makes_call(const struct ow_arch *arch, const uint8_t *code,
 			     size_t size);
 
+/*
+ * The architecture of a system call that returns to where code is of, as above: x86-64
+ * for syscall, i386 for int $0x80.  NULL if there is none of them, or one of each.
+ */
+const struct ow_arch *ow_waitplace_call_arch(const uint8_t *code, size_t size);
+
 #endif /* OW_WAITPLACE_H */

@@ -242,6 +242,15 @@ int ow_capture_save(struct ow_capture *c, const char *path, unsigned int flags,
 int ow_capture_save_fd(struct ow_capture *c, int fd, const char *name,
 		       unsigned int flags, struct ow_error *err);
 
+/* Whose numbers and registers a system call has. */
+enum ow_call_abi {
+	OW_CALL_OWN, /* those of the target's architecture */
+	OW_CALL_I386,
+	OW_CALL_X86_64,
+	OW_CALL_X32,     /* the number has a bit for it, 0x40000000 */
+	OW_CALL_UNKNOWN, /* i386's or x86-64's: nothing shows which */
+};
+
 struct ow_thread {
 	pid_t tid;
 	char state; /* as /proc/PID/status has it, before the stop */
@@ -254,7 +263,8 @@ struct ow_thread {
 	bool certain; /* it did not move meanwhile, and pc is its address:
 				the stack is that of one moment */
 	/* As asked for by enum ow_extras; borrowed from the capture. */
-	int syscall_nr;           /* or OW_SYSCALL_... */
+	int syscall_nr; /* or OW_SYSCALL_... */
+	enum ow_call_abi syscall_abi;
 	uint64_t syscall_args[6]; /* if syscall_nr is one */
 	const char *wchan;        /* a symbol, "": nowhere, NULL: not known */
 	const char *kernel_stack; /* a line "symbol+offset/size" a frame,
@@ -290,10 +300,11 @@ const char *ow_capture_program(const struct ow_capture *c);
 size_t ow_capture_nr_threads(const struct ow_capture *c);
 const struct ow_thread *ow_capture_thread(const struct ow_capture *c, size_t i);
 /*
- * The name of a system call of the target's architecture, or NULL if there is
- * none of that number.
+ * The name of the system call that a thread of the capture is in; NULL if there is none
+ * of that number, or if it isn't known whose number it is.
  */
-const char *ow_capture_syscall_name(const struct ow_capture *c, int nr);
+const char *ow_capture_syscall_name(const struct ow_capture *c,
+				    const struct ow_thread *t);
 /* What is wrong with all of it, in one line, or NULL; borrowed. */
 const char *ow_capture_warning(const struct ow_capture *c);
 void ow_capture_stats(const struct ow_capture *c, struct ow_capture_stats *ret);

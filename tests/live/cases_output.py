@@ -135,6 +135,32 @@ def _(context):
           thread['syscall'])
 
 
+INT80 = {'number': 256, 'name': 'epoll_wait', 'abi': 'i386'}
+
+
+def check_int80(thread, how):
+    args = thread['syscall'].pop('args')
+    check(thread['syscall'] == INT80 and args[2:4] == ['0x1', '0xffffffff'],
+          'syscall ' + how, (thread['syscall'], args))
+
+
+@case('in the kernel: 32-bit system calls of a 64-bit program')
+def _(context):
+    target = context.start(['int80'])
+    wait_for_sleep(target.pid, target.pid)
+    for options in ((), ('--no-stop',), ('--gentle',)):
+        thread = context.stacks(target.pid, '-S', *options)['threads'][0]
+        check_int80(thread, repr(options))
+        wait_for_sleep(target.pid, target.pid)
+    out = os.path.join(context.tmp, 'int80.snap')
+    context.run('snap', '-o', out, target.pid, status=0)
+    check_int80(context.stacks(out, '-S')['threads'][0], 'in a snapshot')
+    wait_for_sleep(target.pid, target.pid)
+    lines = lines_of(context, target.pid, '-S')
+    check(re.fullmatch(r'    in epoll_wait\(.*\), a call of i386', lines[2]),
+          'text', lines[:4])
+
+
 @case('in the kernel: a running thread is in no system call')
 def _(context):
     target = context.start(['spin'])

@@ -20,27 +20,31 @@
 
 static void test_parse(void)
 {
-	uint64_t args[6] = { 9, 9, 9, 9, 9, 9 };
+	uint64_t args[6] = { 9, 9, 9, 9, 9, 9 }, pc = 8;
 
-	CHECK(ow_taskextras_parse_syscall("running\n", args) ==
+	CHECK(ow_taskextras_parse_syscall("running\n", args, &pc) ==
 	      OW_SYSCALL_NONE);
-	CHECK(ow_taskextras_parse_syscall("-1 0x7ffe0 0x401000\n", args) ==
+	CHECK(ow_taskextras_parse_syscall("-1 0x7ffe0 0x401000\n", args, &pc) ==
 	      OW_SYSCALL_NONE);
-	CHECK(ow_taskextras_parse_syscall("", args) == OW_SYSCALL_UNKNOWN);
-	CHECK(ow_taskextras_parse_syscall("x", args) == OW_SYSCALL_UNKNOWN);
-	CHECK(ow_taskextras_parse_syscall("-2 0x0 0x0", args) ==
+	CHECK(ow_taskextras_parse_syscall("", args, &pc) == OW_SYSCALL_UNKNOWN);
+	CHECK(ow_taskextras_parse_syscall("x", args, &pc) ==
 	      OW_SYSCALL_UNKNOWN);
-	CHECK(ow_taskextras_parse_syscall("99999999999 0 0 0 0 0 0", args) ==
+	CHECK(ow_taskextras_parse_syscall("-2 0x0 0x0", args, &pc) ==
 	      OW_SYSCALL_UNKNOWN);
-	CHECK(ow_taskextras_parse_syscall("7 0x1 0x2 0x3 0x4 0x5", args) ==
+	CHECK(ow_taskextras_parse_syscall("99999999999 0 0 0 0 0 0", args,
+					  &pc) == OW_SYSCALL_UNKNOWN);
+	CHECK(ow_taskextras_parse_syscall("7 0x1 0x2 0x3 0x4 0x5", args, &pc) ==
 	      OW_SYSCALL_UNKNOWN);
-	CHECK(args[0] == 9 && args[5] == 9);
+	CHECK(ow_taskextras_parse_syscall("7 0x1 0x2 0x3 0x4 0x5 0x6 0x7f00",
+					  args, &pc) == OW_SYSCALL_UNKNOWN);
+	CHECK(args[0] == 9 && args[5] == 9 && pc == 8);
 	CHECK(ow_taskextras_parse_syscall(
 		      "202 0x7f0123456789 0x80 0x0 0xffffffffffffffff 0x5 0x6 "
 		      "0x7ffe00000000 0x7f0000000001\n",
-		      args) == 202);
+		      args, &pc) == 202);
 	CHECK(args[0] == 0x7f0123456789 && args[1] == 0x80 && args[2] == 0 &&
-	      args[3] == ~(uint64_t)0 && args[4] == 5 && args[5] == 6);
+	      args[3] == ~(uint64_t)0 && args[4] == 5 && args[5] == 6 &&
+	      pc == 0x7f0000000001);
 }
 
 static void test_names(void)
@@ -87,10 +91,11 @@ static void free_strings(struct ow_thread *t)
 static bool read_when_in(pid_t pid, int nr, struct ow_thread *t)
 {
 	const struct timespec ms = { 0, 1000000 };
+	uint64_t pc;
 	int i;
 
 	for (i = 0; i < 300000; i++) {
-		ow_taskextras_read(pid, pid, ALL, t);
+		ow_taskextras_read(pid, pid, ALL, t, &pc);
 		if (t->syscall_nr == nr)
 			return true;
 		free_strings(t);
@@ -161,6 +166,7 @@ static void test_running(void)
 {
 	const struct timespec ms = { 0, 1000000 };
 	struct ow_thread t = { 0 };
+	uint64_t pc;
 	volatile int *runs = mmap(NULL, sizeof(*runs), PROT_READ | PROT_WRITE,
 				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t pid = fork();
@@ -172,7 +178,7 @@ static void test_running(void)
 	while (!*runs)
 		nanosleep(&ms, NULL);
 	for (i = 0; i < 100; i++) {
-		ow_taskextras_read(pid, pid, ALL, &t);
+		ow_taskextras_read(pid, pid, ALL, &t, &pc);
 		CHECK(t.syscall_nr == OW_SYSCALL_NONE);
 		CHECK(t.wchan && t.wchan[0] == '\0');
 		free_strings(&t);
@@ -185,13 +191,14 @@ static void test_running(void)
 static void test_gone(void)
 {
 	struct ow_thread t = { .syscall_nr = 5 };
+	uint64_t pc = 8;
 	pid_t pid = fork();
 
 	if (pid == 0)
 		_exit(0);
 	waitpid(pid, NULL, 0);
-	ow_taskextras_read(pid, pid, ALL, &t);
-	CHECK(t.syscall_nr == OW_SYSCALL_UNKNOWN);
+	ow_taskextras_read(pid, pid, ALL, &t, &pc);
+	CHECK(t.syscall_nr == OW_SYSCALL_UNKNOWN && pc == 0);
 	CHECK(!t.wchan && !t.kernel_stack);
 	CHECK(t.extras_errno == ENOENT);
 }
@@ -199,9 +206,10 @@ static void test_gone(void)
 static void test_not_asked(void)
 {
 	struct ow_thread t = { .syscall_nr = 5 };
+	uint64_t pc = 8;
 
-	ow_taskextras_read(getpid(), getpid(), 0, &t);
-	CHECK(t.syscall_nr == OW_SYSCALL_UNKNOWN);
+	ow_taskextras_read(getpid(), getpid(), 0, &t, &pc);
+	CHECK(t.syscall_nr == OW_SYSCALL_UNKNOWN && pc == 0);
 	CHECK(!t.wchan && !t.kernel_stack && t.extras_errno == 0);
 }
 

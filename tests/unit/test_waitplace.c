@@ -65,6 +65,33 @@ static void test_cut(void)
 	CHECK(!ow_waitplace_makes_call(&ow_arch_x86_64, late, 3));
 }
 
+static const struct ow_arch *call_arch(uint8_t b0, uint8_t b1, uint8_t b2,
+				       uint8_t b3)
+{
+	const uint8_t code[] = { b0, b1, b2, b3 };
+
+	return ow_waitplace_call_arch(code, sizeof(code));
+}
+
+/* Whose call it is, by its instruction, which does not depend on the program. */
+static void test_call_arch(void)
+{
+	static const uint8_t cut[] = { NOPS, INT80 };
+
+	CHECK(call_arch(SYSCALL, NOPS) == &ow_arch_x86_64);
+	CHECK(call_arch(NOPS, SYSCALL) == &ow_arch_x86_64);
+	CHECK(call_arch(INT80, NOPS) == &ow_arch_i386);
+	CHECK(call_arch(NOPS, INT80) == &ow_arch_i386);
+	CHECK(call_arch(INT80, INT80) == &ow_arch_i386);
+	CHECK(!call_arch(NOPS, NOPS));
+	CHECK(!call_arch(INT80, SYSCALL));
+	CHECK(!call_arch(SYSCALL, INT80));
+	CHECK(!call_arch(0x90, INT80, 0x90));
+	CHECK(!ow_waitplace_call_arch(cut, 3));
+	CHECK(!ow_waitplace_call_arch(cut, 0));
+	CHECK(!ow_waitplace_call_arch(NULL, 0));
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -72,6 +99,7 @@ int main(void)
 		{ "a call before pc", test_before },
 		{ "a call that is made again", test_again },
 		{ "other instructions", test_others },
+		{ "whose call it is", test_call_arch },
 		{ "less could be read", test_cut },
 	};
 
