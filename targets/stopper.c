@@ -108,13 +108,27 @@ static void sleep_for_stop(void)
 	sigtimedwait(&set, NULL, &nap);
 }
 
+/* By what it does now (proc_pid_stat(5)). */
+static void explain_late(struct ow_stop *s)
+{
+	const char *what = "";
+	char name[32], state;
+
+	if (ow_task_stat(s->tid, s->tid, name, sizeof(name), &state)) {
+		if (state == 'D')
+			what = ", it is in an uninterruptible call";
+		else if (state == 'R')
+			what = ", it got no CPU, or is busy in the kernel";
+	}
+	ow_fail(&s->why, OW_CODE_TIMEOUT, "thread did not stop in time%s",
+		what);
+}
+
 static void sleep_or_give_up(struct ow_stop *s, uint64_t deadline_ns)
 {
 	s->is_late = ow_now_ns() > deadline_ns;
 	if (s->is_late)
-		ow_fail(&s->why, OW_CODE_TIMEOUT,
-			"thread did not stop in time, it is in an "
-			"uninterruptible call");
+		explain_late(s);
 	else if (ow_delegate_must_end())
 		ow_fail(&s->why, OW_CODE_TIMEOUT,
 			"a signal came while the thread did not stop");

@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +104,93 @@ static void test_stops_too_late(void)
 	CHECK(status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 42);
 }
 
+/* Run on that CPU only, without end, and ahead of all others if is_first. */
+static pid_t begin_running(int cpu, bool is_first, int to_test)
+{
+	const struct sched_param param = { .sched_priority = 1 };
+	pid_t pid = fork();
+	cpu_set_t set;
+	char c = 'y';
+
+	if (pid < 0)
+		abort();
+	if (pid > 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set) ||
+	    (is_first && sched_setscheduler(0, SCHED_FIFO, &param)))
+		c = 'n';
+	while (write(to_test, &c, 1) == 1 && c == 'n')
+		pause();
+	for (;;)
+		__asm__ volatile("" ::: "memory");
+}
+
+/* The last CPU that we may use, if there are others; else -1. */
+static int spare_cpu(cpu_set_t *mine)
+{
+	int cpu = CPU_SETSIZE;
+
+	if (sched_getaffinity(0, sizeof(*mine), mine) || CPU_COUNT(mine) < 2)
+		return -1;
+	while (--cpu >= 0 && !CPU_ISSET(cpu, mine))
+		;
+	return cpu;
+}
+
+/* Until it does not stop; the kernel gives it a little of the CPU now and then. */
+static void check_no_cpu(pid_t pid)
+{
+	const struct ow_capture_options options = { .stop_timeout_ms = 20 };
+	struct ow_error err = { 0 };
+	struct ow_capture *c = NULL;
+	char want[128];
+	int i;
+
+	snprintf(want, sizeof(want),
+		 "process %d: thread did not stop in time, it got no CPU, or "
+		 "is busy in the kernel",
+		 pid);
+	for (i = 0; i < 1000; i++) {
+		c = ow_capture_process(pid, &options, &err);
+		if (!c)
+			break;
+		ow_capture_destroy(c);
+	}
+	CHECK(!c && err.code == OW_CODE_TIMEOUT);
+	CHECK(strcmp(err.msg, want) == 0);
+}
+
+/* A thread that would run is in no call, but another one has its CPU. */
+static void test_gets_no_cpu(void)
+{
+	cpu_set_t mine, others;
+	pid_t target, hog;
+	char begun[2] = "";
+	int cpu = spare_cpu(&mine), up[2];
+
+	if (cpu < 0 || pipe(up))
+		return;
+	others = mine;
+	CPU_CLR(cpu, &others);
+	sched_setaffinity(0, sizeof(others), &others);
+	target = begin_running(cpu, false, up[1]);
+	CHECK(read(up[0], begun, 1) == 1);
+	hog = begin_running(cpu, true, up[1]);
+	CHECK(read(up[0], begun + 1, 1) == 1);
+	if (begun[0] == 'y' && begun[1] == 'y')
+		check_no_cpu(target);
+	kill(hog, SIGKILL);
+	kill(target, SIGKILL);
+	waitpid(hog, NULL, 0);
+	waitpid(target, NULL, 0);
+	sched_setaffinity(0, sizeof(mine), &mine);
+	close(up[0]);
+	close(up[1]);
+}
+
 /* Who captures has its standard input afterwards, whatever comes of it. */
 static void test_leaves_input(void)
 {
@@ -193,6 +282,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{ "a thread that stops too late", test_stops_too_late },
+		{ "a thread that gets no CPU to stop on", test_gets_no_cpu },
 		{ "standard input stays open", test_leaves_input },
 		{ "an image of pieces far apart", test_image_of_far_pieces },
 	};
