@@ -159,8 +159,10 @@ $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.
 # What is no part of the library is linked by name.
 $(B)/asan/test_alive: $(B)/asan/tools/alive.o
 $(B)/asan/test_costs: $(B)/asan/tools/costs.o
+$(B)/asan/test_shares: $(B)/asan/tools/shares.o
 $(B)/asan/test_syscalladdress: $(B)/asan/tools/syscalladdress.o $(B)/asan/tools/quoted.o
 $(B)/asan/test_syscallset: $(B)/asan/tools/syscallset.o
+$(B)/asan/test_syscalltext: $(B)/asan/tools/syscalltext.o $(B)/asan/tools/shares.o
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
 $(B)/asan/test_traceline: $(B)/asan/tools/traceline.o
 $(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)

@@ -31,3 +31,16 @@ void quoted_put(FILE *out, const char *text, size_t size)
 	}
 	putc_unlocked('"', out);
 }
+
+size_t quoted_size(const char *text, size_t size)
+{
+	const char *end = text + size;
+	size_t most = size + 2;
+
+	for (; text < end; text++)
+		if (*text < ' ' || *text > '~')
+			most += 3; /* a backslash and three digits */
+		else
+			most += *text == '"' || *text == '\\';
+	return most;
+}

@@ -10,4 +10,7 @@
  */
 void quoted_put(FILE *out, const char *text, size_t size);
 
+/* How many bytes that takes at most. */
+size_t quoted_size(const char *text, size_t size);
+
 #endif /* OW_QUOTED_H */

@@ -11,6 +11,9 @@
 #define PART 64 /* bytes of a name that isn't whole */
 #define LINE 32 /* of a stack, but for its names */
 
+#define BRIEF_LINE 160 /* of a brief stack, at most */
+#define REST       40  /* bytes of the line that tells of others */
+
 /* Where text goes, and how much of it may be whole yet. */
 struct putting {
 	FILE *out;
@@ -148,14 +151,16 @@ static void fill_stack(struct sitenames *n, struct ow_recorder *r,
 		       const struct ow_recorded *is)
 {
 	struct putting p = { .left = SITENAMES_WHOLE };
-	size_t size;
+	const char *line;
 
-	p.out = open_memstream(&n->stack, &size);
+	p.out = open_memstream(&n->stack, &n->stack_size);
 	if (!p.out)
 		return;
 	put_stack(&p, r, is);
 	fclose(p.out);
 	n->is_cut = p.is_cut;
+	for (line = n->stack; line && *line; line = strchr(line, '\n') + 1)
+		n->nr_lines++;
 }
 
 struct sitenames *sitenames_make(struct ow_recorder *r,
@@ -164,7 +169,6 @@ struct sitenames *sitenames_make(struct ow_recorder *r,
 {
 	struct sitenames *n = calloc(1, sizeof(*n));
 	struct ow_name name = { 0 };
-	uint64_t words[2] = { 0 };
 
 	if (!n)
 		return NULL;
@@ -173,13 +177,54 @@ struct sitenames *sitenames_make(struct ow_recorder *r,
 	*place_ret = fill_function(n, &name, is_cut_ret);
 	if (has_stack)
 		fill_stack(n, r, is);
+	n->bytes = sizeof(*n) + text_size(n->function) + text_size(n->stack);
+	return n;
+}
+
+void sitenames_put_part(FILE *out, const char *text, size_t text_size,
+			size_t size)
+{
+	if (text_size <= size) {
+		fwrite_unlocked(text, 1, text_size, out);
+		return;
+	}
+	while (size && ((unsigned char)text[size] & 0xc0) == 0x80)
+		size--;
+	fwrite_unlocked(text, 1, size, out);
+	fputs_unlocked("...", out);
+}
+
+void sitenames_put_brief(FILE *out, const struct sitenames *n)
+{
+	size_t left = SITENAMES_BRIEF - REST, nr = 0, size, shown;
+	const char *line = n->stack;
+
+	for (; nr < n->nr_lines; nr++) {
+		size = (size_t)(strchr(line, '\n') - line);
+		shown = size > BRIEF_LINE ? BRIEF_LINE : size + 1;
+		if (shown > left)
+			break;
+		left -= shown;
+		sitenames_put_part(out, line, size, BRIEF_LINE - 4);
+		putc_unlocked('\n', out);
+		line += size + 1;
+	}
+	if (nr < n->nr_lines)
+		fprintf(out, " > [%zu more lines]\n", n->nr_lines - nr);
+}
+
+uint64_t sitenames_hash(struct sitenames *n)
+{
+	uint64_t words[2] = { 0 };
+
+	if (n->hash)
+		return n->hash;
 	if (n->function)
 		words[0] = ow_hash(n->function, strlen(n->function));
 	if (n->stack)
-		words[1] = ow_hash(n->stack, strlen(n->stack));
+		words[1] = ow_hash(n->stack, n->stack_size);
 	n->hash = ow_hash(words, sizeof(words));
-	n->bytes = sizeof(*n) + text_size(n->function) + text_size(n->stack);
-	return n;
+	return n->hash;
 }
 
 static int text_order(const char *a, const char *b)

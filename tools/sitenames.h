@@ -3,6 +3,8 @@
 #ifndef OW_SITENAMES_H
 #define OW_SITENAMES_H
 
+#include <stdio.h>
+
 #include <outwind/record.h>
 
 /*
@@ -14,11 +16,13 @@
 
 struct sitenames {
 	unsigned int users; /* that hold it */
-	uint64_t hash;      /* of the texts */
+	uint64_t hash;      /* as sitenames_hash() has it; 0: not yet */
 	size_t bytes;       /* of all */
 	char *function;     /* or object; NULL: not known */
 	char *stack;        /* lines; NULL: none were asked for */
-	bool is_cut;        /* some names of the stack are not whole */
+	size_t stack_size;  /* bytes of these */
+	size_t nr_lines;
+	bool is_cut; /* some names of the stack are not whole */
 };
 
 /*
@@ -30,6 +34,20 @@ struct sitenames {
 struct sitenames *sitenames_make(struct ow_recorder *r,
 				 const struct ow_recorded *is, bool has_stack,
 				 char **place_ret, bool *is_cut_ret);
+
+/*
+ * Print the first size bytes of text, or of its whole characters, with "..." if there
+ * are more.  The text has to be clean.
+ */
+void sitenames_put_part(FILE *out, const char *text, size_t text_size,
+			size_t size);
+
+/* Print of the stack no more than so many bytes: the first lines, each cut. */
+#define SITENAMES_BRIEF 1024
+void sitenames_put_brief(FILE *out, const struct sitenames *n);
+
+/* A hash of the texts. */
+uint64_t sitenames_hash(struct sitenames *n);
 
 /* Order by text, as strcmp() has it; NULL comes first. */
 int sitenames_order(const struct sitenames *a, const struct sitenames *b);

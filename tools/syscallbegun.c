@@ -63,6 +63,7 @@ bool syscallbegun_add(struct syscallsbegun *s,
 	b->call = *call;
 	b->call.text = NULL;
 	b->call.stack = NULL; /* it isn't kept */
+	b->uid = call->stack ? call->stack->uid : (uid_t)-1;
 	b->site = NULL;
 	syscallbegun_set_text(b, call);
 	b->is_open = true;

@@ -10,6 +10,7 @@ struct syscallsite;
 struct syscall_begun {
 	bool is_open;                    /* it hasn't ended yet */
 	struct ow_recorded_syscall call; /* but for its text: */
+	uid_t uid;                       /* of the process; -1: not known */
 	struct syscallsite *site;        /* or NULL; its holder sees to it */
 	char *text;                      /* of its size, and a NUL; or NULL */
 };

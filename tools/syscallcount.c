@@ -91,7 +91,8 @@ void syscallcount_add(struct syscallcounts *s, int nr, struct syscallsite *site,
 		      uint64_t ns, bool failed)
 {
 	struct sitenames *names = site ? site->names : NULL;
-	const uint64_t words[] = { (uint64_t)nr, names ? names->hash : 0 };
+	const uint64_t words[] = { (uint64_t)nr,
+				   names ? sitenames_hash(names) : 0 };
 	const struct syscall_count like = {
 		.hash = ow_hash(words, sizeof(words)),
 		.nr = nr,

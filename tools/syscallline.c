@@ -10,6 +10,9 @@
 
 #define MOST_ERRORS 4096
 #define MOST_NAMES  1024 /* bytes of an argument's */
+#define PLAIN       128  /* of a line, but for what size_of() counts */
+#define BRIEF_TEXT  128  /* of a text that isn't whole */
+#define BRIEF_PLACE 128
 
 /* include/linux/errno.h of Linux: a program never sees these. */
 static const struct {
@@ -96,10 +99,36 @@ int syscallline_put_name(FILE *out, int nr)
 	return (int)strlen(name);
 }
 
-/* text: of size bytes, or NULL */
+/* What an argument points to; or nothing, as text is NULL. */
+struct pointed {
+	const char *text;
+	size_t size;
+	bool is_brief;
+};
+
+static struct pointed pointed_of(const struct syscall_begun *b,
+				 const struct ow_recorded_syscall *end)
+{
+	struct pointed p = { b->text, b->call.text_size, false };
+
+	if (!p.text && end) {
+		p.text = end->text;
+		p.size = end->text_size;
+	}
+	return p;
+}
+
+static void put_pointed(FILE *out, const struct pointed *p)
+{
+	bool is_cut = p->is_brief && p->size > BRIEF_TEXT;
+
+	quoted_put(out, p->text, is_cut ? BRIEF_TEXT : p->size);
+	if (is_cut)
+		fputs_unlocked("...", out);
+}
+
 static void put_call(FILE *out, const struct syscall_begun *b,
-		     const struct ow_syscall_shape *shape, const char *text,
-		     size_t size)
+		     const struct ow_syscall_shape *shape, struct pointed p)
 {
 	static const struct ow_syscall_shape unknown = { .args = "xxxxxx" };
 	const struct ow_recorded_syscall *c = &b->call;
@@ -113,11 +142,11 @@ static void put_call(FILE *out, const struct syscall_begun *b,
 	for (i = 0; (kind = ow_syscall_arg_kind(shape, c->args, i)); i++) {
 		if (i)
 			fputs_unlocked(", ", out);
-		if (kind == 's' && text) {
-			quoted_put(out, text, size);
-			text = NULL; /* one argument's only */
-		} else if (kind == 'a' && text) {
-			syscalladdress_put(out, text, size);
+		if (kind == 's' && p.text) {
+			put_pointed(out, &p);
+			p.text = NULL; /* one argument's only */
+		} else if (kind == 'a' && p.text) {
+			syscalladdress_put(out, p.text, p.size);
 		} else {
 			put_arg(out, kind, c->args[i], c->nr & OW_SYSCALL_I386);
 		}
@@ -176,26 +205,44 @@ static void put_result(FILE *out, const struct syscall_begun *b,
 
 void syscallline_print(FILE *out, const struct syscall_begun *b,
 		       const struct ow_recorded_syscall *end,
-		       const struct syscallsite *site)
+		       const struct syscallsite *site, bool is_brief)
 {
 	const struct ow_syscall_shape *shape = ow_syscall_shape(b->call.nr);
-	const char *text = b->text;
-	size_t size = b->call.text_size;
+	struct pointed p = pointed_of(b, end);
 
-	if (!text && end) {
-		text = end->text;
-		size = end->text_size;
-	}
+	p.is_brief = is_brief;
 	putc_unlocked('[', out);
 	put_signed(out, b->call.tid);
 	fputs_unlocked("] ", out);
-	put_call(out, b, shape, text, size);
+	put_call(out, b, shape, p);
 	put_result(out, b, end, shape);
 	if (site && site->place) {
 		fputs_unlocked(" at ", out);
-		fputs_unlocked(site->place, out);
+		sitenames_put_part(out, site->place, strlen(site->place),
+				   is_brief ? BRIEF_PLACE : SIZE_MAX);
 	}
 	putc_unlocked('\n', out);
-	if (site && site->names && site->names->stack)
-		fputs_unlocked(site->names->stack, out);
+	if (!site || !site->names || !site->names->stack)
+		return;
+	if (is_brief)
+		sitenames_put_brief(out, site->names);
+	else
+		fwrite_unlocked(site->names->stack, 1, site->names->stack_size,
+				out);
+}
+
+uint64_t syscallline_size(const struct syscall_begun *b,
+			  const struct ow_recorded_syscall *end,
+			  const struct syscallsite *site)
+{
+	struct pointed p = pointed_of(b, end);
+	uint64_t size = PLAIN;
+
+	if (p.text)
+		size += quoted_size(p.text, p.size);
+	if (site && site->place)
+		size += strlen(site->place);
+	if (site && site->names)
+		size += site->names->stack_size;
+	return size;
 }

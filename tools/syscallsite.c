@@ -139,7 +139,7 @@ static struct syscallsite *add(struct syscallsites *s, uint64_t hash,
 }
 
 struct syscallsite *syscallsite_hold(struct syscallsites *s,
-				     const struct ow_recorded *is)
+				     const struct ow_recorded *is, bool is_made)
 {
 	struct syscallsite *site;
 	uint64_t hash;
@@ -148,7 +148,7 @@ struct syscallsite *syscallsite_hold(struct syscallsites *s,
 		return NULL;
 	hash = hash_of(is);
 	site = s->room ? *slot_of(s, hash, is) : NULL;
-	if (!site)
+	if (!site && is_made)
 		site = add(s, hash, is);
 	if (site) {
 		site->is_used = true;

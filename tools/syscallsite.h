@@ -32,11 +32,13 @@ struct syscallsites {
 };
 
 /*
- * Where a call with that stack was made; NULL if it has no frames, or where there is
- * no memory for it.  It is the caller's until syscallsite_release().
+ * Where a call with that stack was made; NULL if it has no frames, where there is no
+ * memory for it, or it isn't there yet and isn't to be made.  It is the caller's until
+ * syscallsite_release().
  */
 struct syscallsite *syscallsite_hold(struct syscallsites *s,
-				     const struct ow_recorded *is);
+				     const struct ow_recorded *is,
+				     bool is_made);
 
 /* site may be NULL. */
 void syscallsite_release(struct syscallsites *s, struct syscallsite *site);

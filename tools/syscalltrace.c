@@ -19,6 +19,7 @@
 #include "syscallcount.h"
 #include "syscallline.h"
 #include "syscallsite.h"
+#include "syscalltext.h"
 
 #define LISTED  8  /* processes, of which something was lost */
 #define TICK_MS 20 /* between two looks at whether it is over */
@@ -38,7 +39,9 @@ struct tracing {
 	struct syscallsbegun begun;
 	struct syscallsites sites;
 	struct syscallcounts counts;
-	uint64_t nr_cut; /* calls whose names aren't whole */
+	uint64_t nr_cut;     /* calls whose names aren't whole */
+	uint64_t nr_unnamed; /* for which there was no time at the end */
+	struct syscalltext text;
 };
 
 /*
@@ -98,6 +101,20 @@ static bool is_cut(const struct tracing *t, const struct syscallsite *site)
 	       (site->is_cut && !t->request->summary);
 }
 
+static void print(struct tracing *t, const struct syscall_begun *b,
+		  const struct ow_recorded_syscall *end,
+		  const struct syscallsite *site)
+{
+	enum syscalltext_way way = syscalltext_take(
+		&t->text, b->call.pid, b->uid, syscallline_size(b, end, site));
+
+	if (way == SYSCALLTEXT_AS_NONE)
+		return;
+	t->nr_cut += is_cut(t, site);
+	syscallline_print(t->out, b, end, site, way == SYSCALLTEXT_AS_BRIEF);
+	note_failure(t);
+}
+
 /* One call is over; end is NULL if it doesn't return. */
 static void finish(struct tracing *t, struct syscall_begun *b,
 		   const struct ow_recorded_syscall *end)
@@ -116,15 +133,35 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 	}
 	if (t->why || !syscallset_has(&t->request->set, b->call.nr))
 		return;
-	t->nr_cut += is_cut(t, site);
 	if (t->request->summary) {
+		t->nr_cut += is_cut(t, site);
 		syscallcount_add(&t->counts, b->call.nr, site,
 				 end ? end->time - b->call.time : 0,
 				 end && syscallline_is_error(end->result));
 		return;
 	}
-	syscallline_print(t->out, b, end, site);
-	note_failure(t);
+	print(t, b, end, site);
+}
+
+/* Where a call was made, which may have to be named first; or NULL. */
+static struct syscallsite *
+hold_site(struct tracing *t, const struct ow_recorded_syscall *s, uid_t uid)
+{
+	bool is_late = syscalltext_is_late(&t->text, s->pid, uid);
+	struct syscallsite *site = syscallsite_hold(&t->sites, s->stack, false);
+	uint64_t since;
+
+	if (site || !s->stack)
+		return site;
+	if (is_late) {
+		t->nr_unnamed++;
+		return NULL;
+	}
+	since = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	site = syscallsite_hold(&t->sites, s->stack, true);
+	syscalltext_work(&t->text, s->pid, uid,
+			 clock_ns(CLOCK_THREAD_CPUTIME_ID) - since);
+	return site;
 }
 
 static void begin(struct tracing *t, const struct ow_recorded_syscall *s)
@@ -136,12 +173,13 @@ static void begin(struct tracing *t, const struct ow_recorded_syscall *s)
 		finish(t, b, NULL);
 	if (!syscallbegun_add(&t->begun, s))
 		return;
+	b = syscallbegun_find(&t->begun, s->tid);
 	/* The recorder doesn't keep its stack until the call ends. */
-	if (syscallset_has(&t->request->set, s->nr) && s->pid != t->starting)
-		syscallbegun_find(&t->begun, s->tid)->site =
-			syscallsite_hold(&t->sites, s->stack);
+	if (syscallset_has(&t->request->set, s->nr) && s->pid != t->starting &&
+	    !syscalltext_is_full(&t->text, s->pid, b->uid))
+		b->site = hold_site(t, s, b->uid);
 	if (shape && shape->result[0] == '?')
-		finish(t, syscallbegun_find(&t->begun, s->tid), NULL);
+		finish(t, b, NULL);
 }
 
 static void take(void *arg, const struct ow_recorded_syscall *s)
@@ -236,6 +274,39 @@ static void tell_lost(struct tracing *t, uint64_t lost)
 		 (unsigned long long)lost, text);
 }
 
+/* Say what was cut, or left out, as there was too much of it; return if any was. */
+static bool tell_cut(const struct tracing *t)
+{
+	const struct syscalltext *text = &t->text;
+
+	if (t->nr_unnamed)
+		complain("naming took too long: who made %llu system calls "
+			 "that waited at the end isn't told",
+			 (unsigned long long)t->nr_unnamed);
+	if (t->nr_cut)
+		complain("names are cut in %llu system calls: one has %d KiB "
+			 "at most, and those of a stack %d KiB",
+			 (unsigned long long)t->nr_cut, SITENAMES_ALONE >> 10,
+			 SITENAMES_WHOLE >> 10);
+	if (text->nr_brief)
+		complain("long stacks and texts would take more than %llu MiB, "
+			 "or than a part of it that others leave over: %llu "
+			 "system calls of %llu processes are cut to %d KiB",
+			 (unsigned long long)(SYSCALLTEXT_MOST >> 20),
+			 (unsigned long long)text->nr_brief,
+			 (unsigned long long)text->most.processes.nr_refused,
+			 SYSCALLTEXT_BRIEF >> 10);
+	if (text->nr_none)
+		complain("what waited at the end would take more than %llu "
+			 "MiB: %llu system calls of %llu processes are left "
+			 "out",
+			 (unsigned long long)(SYSCALLTEXT_LATE >> 20),
+			 (unsigned long long)text->nr_none,
+			 (unsigned long long)
+				 text->late_brief.processes.nr_refused);
+	return t->nr_unnamed || t->nr_cut || text->nr_brief || text->nr_none;
+}
+
 /* Those that haven't ended yet, and what was lost. */
 static int conclude(struct tracing *t)
 {
@@ -256,12 +327,7 @@ static int conclude(struct tracing *t)
 	if (s.missed)
 		complain("who made %llu system calls isn't known",
 			 (unsigned long long)s.missed);
-	if (t->nr_cut)
-		complain("names are cut in %llu system calls: one has %d KiB "
-			 "at most, and those of a stack %d KiB",
-			 (unsigned long long)t->nr_cut, SITENAMES_ALONE >> 10,
-			 SITENAMES_WHOLE >> 10);
-	return s.lost || s.missed || t->nr_cut ? EXIT_SOME : EXIT_WELL;
+	return tell_cut(t) || s.lost || s.missed ? EXIT_SOME : EXIT_WELL;
 }
 
 static int trace(struct tracing *t)
@@ -279,6 +345,7 @@ static int trace(struct tracing *t)
 		return command_status(c);
 	if (!failed)
 		failed = follow(t, &err);
+	syscalltext_end(&t->text);
 	ow_recorder_stop(t->recorder);
 	if (failed) {
 		complain("%s", err.msg);
@@ -336,6 +403,7 @@ int syscalltrace_run(struct syscall_request *q)
 	q->options.arg = &t;
 	q->options.asked = interrupt_wishes();
 	t.sites.stacks = q->stacks;
+	syscalltext_init(&t.text);
 	if (!q->command || command_prepare(&t.command, q->command)) {
 		t.recorder = ow_recorder_open(&q->options, &err);
 		t.sites.recorder = t.recorder;
@@ -348,6 +416,7 @@ int syscalltrace_run(struct syscall_request *q)
 	syscallsbegun_deinit(&t.begun);
 	syscallsites_deinit(&t.sites);
 	syscallcounts_deinit(&t.counts);
+	syscalltext_deinit(&t.text);
 	status = close_output(&t, status);
 	command_finish(&t.command);
 	return status;

@@ -4,10 +4,14 @@
 import collections
 import os
 import re
+import select
+import signal
 import subprocess
 import tempfile
+import threading
 
-from harness import case, check, need_root
+from harness import (PATIENCE, case, check, need_root, wait_for_line,
+                     wait_until)
 
 MB = 1 << 20
 MOST = 1 << 30  # bytes of all names of a run, beyond which they are left out
@@ -111,7 +115,8 @@ def test_calls(context):
         calls, done.bytes // MB, done.cpu))
     said = re.search(CUT, done.stderr)
     check(done.status == 1 and said, 'says', (done.status, done.stderr))
-    check(done.bytes < 300000 * calls, 'bytes', (done.bytes, calls))
+    check(done.bytes < 300000 * calls and done.bytes < MOST, 'bytes',
+          (done.bytes, calls))
     check(done.cpu < 5 + 0.002 * calls, 'seconds', (done.cpu, calls))
     first, second = done.first.split(b'\n[')[1:3]
     lines = first.decode().split('\n')
@@ -139,3 +144,114 @@ def test_counts(context):
     check(calls > 100 and len(table) < 6, 'counts', table)
     check(done.bytes < 300000 * len(table), 'bytes', done.bytes)
     check(done.cpu < 4 + 0.0005 * calls, 'seconds', (done.cpu, calls))
+
+
+class Calls(threading.Thread):
+    """
+    Reads what is written of calls: of each thread how many there are, and the bytes of
+    the shortest one.  Who writes more than most is ended.
+    """
+
+    def __init__(self, tool, most=2 << 30):
+        super().__init__(daemon=True)
+        self.tool, self.most = tool, most
+        self.bytes = 0
+        self.rest = b''
+        self.count = collections.Counter()
+        self.shortest = {}
+
+    def run(self):
+        while part := os.read(self.tool.stdout.fileno(), MB):
+            self.bytes += len(part)
+            calls = (self.rest + part).split(b'\n[')
+            self.rest = calls.pop()
+            for call in calls:
+                self.take(call)
+            if self.bytes > self.most:
+                self.tool.kill()
+                break
+        self.take(self.rest)
+
+    def take(self, call):
+        if said := re.match(rb'\[?(\d+)\] getppid\(', call):
+            tid = int(said[1])
+            self.count[tid] += 1
+            self.shortest[tid] = min(self.shortest.get(tid, MOST), len(call))
+
+
+def let_call(*targets):
+    for target in targets:
+        target.send_signal(signal.SIGUSR1)
+        wait_for_line(target, 'done')
+
+
+def trace_rush(context, calls, is_read):
+    """
+    Trace a process of so many calls, and two others of 20, which is_read meanwhile, or
+    only at the end; return what was read and said.
+    """
+    need_root()
+    targets = [context.start(['longnames', 'rush', str(count)], user=user)
+               for count, user in ((calls, 65534), (20, 65534), (20, 0))]
+    with tempfile.TemporaryFile() as err:
+        tool = context.start([context.outwind, 'syscalls', '-k', '-e',
+                              'getppid', '-o', '/dev/stdout',
+                              *(str(t.pid) for t in targets)],
+                             ready=None, stderr=err)
+        read = Calls(tool)
+        rounds = 1
+        let_call(targets[2])
+        while not select.select([tool.stdout], [], [], 0.2)[0]:
+            let_call(targets[2])
+            rounds += 1
+            check(tool.poll() is None, 'it begins')
+        if is_read:
+            read.start()
+        let_call(*targets)
+        if is_read:
+            wait_until(lambda: read.count[targets[0].pid] == calls or
+                       not read.is_alive(), 'its calls are read')
+        for target in targets:
+            target.kill()
+            target.wait()
+        if not is_read:
+            read.start()
+        read.join(PATIENCE)
+        check(not read.is_alive(), 'end')
+        tool.wait(timeout=PATIENCE)
+        err.seek(0)
+        said = err.read().decode(errors='replace')
+    counts = [read.count[t.pid] for t in targets]
+    context.note('%s calls, %d MB' % (counts, read.bytes // MB))
+    check(read.bytes <= read.most, 'bytes', (read.bytes, counts))
+    check(tool.returncode == 1, 'status', (tool.returncode, said))
+    # The others have all of their calls, and whole stacks.
+    check(counts[1] == 20 and 20 < counts[2] <= 20 * (rounds + 1), 'others',
+          (counts, rounds))
+    for target in targets[1:]:
+        check(read.shortest[target.pid] > 100000, 'whole stacks',
+              read.shortest)
+    check(read.shortest[targets[0].pid] < 2048, 'brief', read.shortest)
+    return read, counts[0], said
+
+
+@case('names: of 16 KB, in more calls than may be whole')
+def test_brief(context):
+    read, count, said = trace_rush(context, 20000, True)
+    cut = re.search(r'(?m)^outwind: long stacks and texts would take more than '
+                    r'1024 MiB, or than a part of it that others leave over: '
+                    r'(\d+) system calls of 1 processes are cut to 2 KiB$', said)
+    check(count == 20000, 'calls', (count, said))
+    check(cut and 0 < int(cut[1]) < count, 'says', said)
+    check(0.6 * MOST < read.bytes < 0.9 * MOST + 2048 * count, 'bytes',
+          read.bytes)
+
+
+@case('names: of 16 KB, in many calls that wait at the end')
+def test_waiting(context):
+    read, count, said = trace_rush(context, 150000, False)
+    out = re.search(r'(?m)^outwind: what waited at the end would take more than '
+                    r'256 MiB: (\d+) system calls of 1 processes are left out$',
+                    said)
+    check(out and count + int(out[1]) == 150000, 'says', (count, said))
+    check(count > 1000 and read.bytes < 512 * MB, 'bytes', read.bytes)

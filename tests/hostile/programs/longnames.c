@@ -2,9 +2,11 @@
 /*
  * Stacks of 1000 frames of one function, whose name is of 16,000 letters:
  * longnames wait THREADS, in so many threads; longnames call, which makes system calls
- * there.
+ * there; longnames vary, whose calls have stacks that all differ; longnames rush COUNT,
+ * which makes so many calls for each SIGUSR1.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,9 @@
 
 #define N10(text)    text text text text text text text text text text
 #define N16000(text) N10(N10(N10(text text text text)))
+
+/* Two such are not made one. */
+#define STAY(value, number) __asm__ volatile("" ::"r"(value), "i"(number))
 
 static pthread_barrier_t all_there;
 
@@ -27,6 +32,40 @@ static void call(void)
 	for (;;) {
 		getppid();
 		usleep(100);
+	}
+}
+
+static unsigned int path; /* which of two calls each frame makes */
+
+static unsigned int turn(void)
+{
+	path = path * 1103515245 + 12345;
+	return path >> 16 & 1;
+}
+
+static void call_once(void)
+{
+	getppid();
+}
+
+static long count;
+
+static void rush(void)
+{
+	sigset_t asked;
+	long i;
+	int sig;
+
+	sigemptyset(&asked);
+	sigaddset(&asked, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &asked, NULL);
+	puts("ready");
+	fflush(stdout);
+	while (sigwait(&asked, &sig) == 0) {
+		for (i = 0; i < count; i++)
+			getppid();
+		puts("done");
+		fflush(stdout);
 	}
 }
 
@@ -43,8 +82,10 @@ __attribute__((noinline, noclone)) int deep(int left)
 {
 	if (left == 0)
 		innermost();
+	else if (turn())
+		STAY(deep(left - 1), 1);
 	else
-		deep(left - 1);
+		STAY(deep(left - 1), 2);
 	__asm__ volatile("" ::: "memory");
 	return left;
 }
@@ -64,6 +105,18 @@ int main(int argc, char **argv)
 
 	if (argc == 2 && strcmp(argv[1], "call") == 0) {
 		innermost = call;
+		run(NULL);
+	}
+	if (argc == 2 && strcmp(argv[1], "vary") == 0) {
+		innermost = call_once;
+		puts("ready");
+		fflush(stdout);
+		for (;;)
+			run(NULL);
+	}
+	if (argc == 3 && strcmp(argv[1], "rush") == 0) {
+		innermost = rush;
+		count = strtol(argv[2], NULL, 0);
 		run(NULL);
 	}
 	if (nr == 0)

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* How much text system calls may take, of processes and users. */
+#include "syscalltext.h"
+
+#include "test.h"
+
+#define LONG (SYSCALLTEXT_BRIEF + 100000)
+
+/* Return how many calls are as whole, of so many. */
+static unsigned int take(struct syscalltext *t, pid_t pid, uid_t uid,
+			 unsigned int calls)
+{
+	unsigned int nr = 0;
+
+	while (calls-- > 0)
+		nr += syscalltext_take(t, pid, uid, LONG) ==
+		      SYSCALLTEXT_AS_WHOLE;
+	return nr;
+}
+
+static void test_run(void)
+{
+	struct syscalltext t;
+	unsigned int nr;
+
+	syscalltext_init(&t);
+	nr = take(&t, 1, 1000, 20000);
+	CHECK(nr == SYSCALLTEXT_MOST / 4 * 3 / (LONG - SYSCALLTEXT_BRIEF));
+	CHECK(t.nr_brief == 20000 - nr);
+	/* Another process of the user, and others. */
+	CHECK(take(&t, 2, 1000, 1000) == 1000);
+	CHECK(take(&t, 3, 1001, 1000) == 1000);
+	CHECK(take(&t, 4, 0, 500) == 500);
+	CHECK(t.most.processes.nr_refused == 1);
+	/* What is short is always whole. */
+	CHECK(syscalltext_take(&t, 1, 1000, SYSCALLTEXT_BRIEF) ==
+	      SYSCALLTEXT_AS_WHOLE);
+	CHECK(!syscalltext_is_full(&t, 1, 1000));
+	CHECK(!t.nr_none);
+	syscalltext_deinit(&t);
+}
+
+/* However many processes a user has, another one's calls are whole. */
+static void test_user(void)
+{
+	struct syscalltext t;
+	pid_t pid;
+
+	syscalltext_init(&t);
+	for (pid = 1; pid < 1000; pid++)
+		take(&t, pid, 1000, 100);
+	CHECK(t.nr_brief > 0);
+	CHECK(t.most.users.taken < SYSCALLTEXT_MOST / 8 * 7);
+	CHECK(take(&t, pid, 1001, 1000) == 1000);
+	syscalltext_deinit(&t);
+}
+
+static void test_late(void)
+{
+	struct syscalltext t;
+	unsigned int i;
+
+	syscalltext_init(&t);
+	syscalltext_end(&t);
+	take(&t, 1, 1000, 100000);
+	CHECK(syscalltext_is_full(&t, 1, 1000));
+	CHECK(syscalltext_take(&t, 1, 1000, 100) == SYSCALLTEXT_AS_NONE);
+	CHECK(t.nr_none > 40000);
+	CHECK(t.late_brief.processes.taken + t.late_most.processes.taken <=
+	      SYSCALLTEXT_LATE / 4 * 3);
+	CHECK(!syscalltext_is_full(&t, 2, 1000));
+	CHECK(take(&t, 2, 1000, 100) == 100);
+	for (i = 0; i < 1000; i++)
+		CHECK(syscalltext_take(&t, 3, 1001, 100) ==
+		      SYSCALLTEXT_AS_WHOLE);
+	syscalltext_deinit(&t);
+}
+
+static void test_work(void)
+{
+	struct syscalltext t;
+
+	syscalltext_init(&t);
+	syscalltext_work(&t, 1, 1000, 2 * SYSCALLTEXT_WORK);
+	CHECK(!syscalltext_is_late(&t, 1, 1000));
+	syscalltext_end(&t);
+	CHECK(!syscalltext_is_late(&t, 1, 1000));
+	syscalltext_work(&t, 1, 1000, SYSCALLTEXT_WORK / 4 * 3);
+	CHECK(syscalltext_is_late(&t, 1, 1000));
+	CHECK(!syscalltext_is_late(&t, 2, 1000));
+	syscalltext_deinit(&t);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "of a run", test_run },
+		{ "of one user", test_user },
+		{ "of what waits at the end", test_late },
+		{ "time for names at the end", test_work },
+	};
+
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}

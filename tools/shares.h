@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Who has taken how much of what there is for all: no owner gets more than a part of
+ * what the others leave over, so that something is left for who comes later.
+ */
+#ifndef OW_SHARES_H
+#define OW_SHARES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct share {
+	uint64_t owner;
+	uint64_t taken;
+	bool is_used, is_refused;
+};
+
+/* All zero but for most and eighths is one of which nothing is taken. */
+struct shares {
+	uint64_t most;        /* for all, in whatever unit */
+	unsigned int eighths; /* of what others leave over, for one owner */
+	uint64_t taken;       /* by all */
+	struct share others; /* beyond so many owners that they are told apart */
+	struct share *all;   /* by owner */
+	size_t nr, room;     /* a power of two */
+	uint64_t nr_refused; /* owners to whom shares_refuse() was said */
+};
+
+/* What the owner may take yet. */
+uint64_t shares_left(const struct shares *s, uint64_t owner);
+
+/* The owner takes so much: what it may, and no more than most, is up to the caller. */
+void shares_take(struct shares *s, uint64_t owner, uint64_t size);
+
+/* The owner was refused something. */
+void shares_refuse(struct shares *s, uint64_t owner);
+
+void shares_deinit(struct shares *s);
+
+#endif /* OW_SHARES_H */

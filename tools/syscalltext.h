@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * How much text system calls may take.  Who is looked at chooses how many calls there
+ * are, how deep their stacks are, and what names and paths are in them.
+ *
+ * So many bytes of each call are always written.  What is beyond these has a limit for
+ * the whole run, after which calls are cut.  Once the end was reached, calls that still
+ * wait have limits of their own, after which they are left out, or have no names, as
+ * these take time.  Of each limit, no
+ * process has more than three quarters of what others leave over, and no user but root
+ * more than seven eighths.
+ */
+#ifndef OW_SYSCALLTEXT_H
+#define OW_SYSCALLTEXT_H
+
+#include <sys/types.h>
+
+#include "shares.h"
+
+#define SYSCALLTEXT_BRIEF 2048                  /* bytes of a call: always */
+#define SYSCALLTEXT_MOST  ((uint64_t)1 << 30)   /* beyond these, in all */
+#define SYSCALLTEXT_LATE  ((uint64_t)256 << 20) /* after the end */
+#define SYSCALLTEXT_WORK  5000000000ULL         /* ns for names after the end */
+
+enum syscalltext_way {
+	SYSCALLTEXT_AS_WHOLE,
+	SYSCALLTEXT_AS_BRIEF,
+	SYSCALLTEXT_AS_NONE,
+};
+
+/* What is left of a limit is shared by processes, and by users. */
+struct syscalltext_limit {
+	struct shares processes, users;
+};
+
+struct syscalltext {
+	struct syscalltext_limit most, late_brief, late_most;
+	struct syscalltext_limit late_work; /* ns of CPU time */
+	bool is_over; /* the end was reached: set by syscalltext_end() */
+	uint64_t nr_brief, nr_none; /* calls */
+};
+
+void syscalltext_init(struct syscalltext *t);
+
+/* From now on there are the limits of what waits at the end. */
+void syscalltext_end(struct syscalltext *t);
+
+/* Return true if calls of a process and a user aren't written any more. */
+bool syscalltext_is_full(const struct syscalltext *t, pid_t pid, uid_t uid);
+
+/* Return true if there is no time for more names of theirs. */
+bool syscalltext_is_late(const struct syscalltext *t, pid_t pid, uid_t uid);
+
+/* Names of a process' call took so many ns of CPU time. */
+void syscalltext_work(struct syscalltext *t, pid_t pid, uid_t uid, uint64_t ns);
+
+/* Take size bytes for a call, and return how it is to be written. */
+enum syscalltext_way syscalltext_take(struct syscalltext *t, pid_t pid,
+				      uid_t uid, uint64_t size);
+
+void syscalltext_deinit(struct syscalltext *t);
+
+#endif /* OW_SYSCALLTEXT_H */
