@@ -10,15 +10,21 @@
 
 #include "commands.h"
 #include "interrupt.h"
+#include "shares.h"
 #include "traceopen.h"
 #include "tracestack.h"
+#include "viewtext.h"
 
+#define TEXT_SHARE 6 /* eighths of what others leave over, for one process */
 #define MOST_LINES 8 /* of files that can't be opened: the others are counted */
 
 struct report {
 	const struct trace_request *request;
 	struct tracemaps maps;
-	struct trace_open open; /* what has begun */
+	struct trace_open open;  /* what has begun */
+	struct tracecount count; /* where stacks are counted */
+	struct shares text;      /* of names, that processes have taken */
+	uint64_t nr_cut;         /* frames that lack names, or parts of them */
 	uint64_t stacks, homeless;
 	uint64_t first, last; /* time of events */
 };
@@ -56,14 +62,29 @@ static void put_name(FILE *out, const struct ow_name *name)
 	putc('\n', out);
 }
 
+/* Leave out names that would take more than the process' share of all text. */
+static size_t limit_names(struct report *r, uint64_t owner,
+			  struct ow_name *names, size_t nr)
+{
+	uint64_t before = VIEWTEXT_MOST - shares_left(&r->text, owner);
+	struct viewtext t = { .used = before };
+
+	nr = viewtext_take(&t, names, nr);
+	shares_take(&r->text, owner, t.used - before);
+	r->nr_cut += t.nr_cut;
+	return nr;
+}
+
 static void put_frames(struct report *r, const struct trace_stack *s)
 {
 	struct ow_name names[OW_VIEW_NAMES];
+	uint64_t owner = trace_stack_owner(s);
 	FILE *out = r->request->out;
 	size_t i, k, nr;
 
 	for (i = 0; i < s->nr; i++) {
 		nr = trace_stack_name(s, &r->maps, i, names, OW_VIEW_NAMES);
+		nr = limit_names(r, owner, names, nr);
 		for (k = 0; k < nr; k++)
 			put_name(out, &names[k]);
 	}
@@ -101,61 +122,6 @@ static void print(struct report *r, const struct trace_stack *s,
 	put_frames(r, s);
 }
 
-/* --- counting --- */
-
-static uint32_t group_frame(struct profile *p, const char *label)
-{
-	return profile_mark(p, label);
-}
-
-static size_t frame_ids(struct report *r, const struct trace_stack *s,
-			uint32_t *ids, size_t most)
-{
-	struct ow_name names[OW_VIEW_NAMES];
-	struct profile *p = r->request->profile;
-	size_t i, k, nr, used = 0;
-
-	for (i = 0; i < s->nr; i++) {
-		nr = trace_stack_name(s, &r->maps, i, names, OW_VIEW_NAMES);
-		for (k = 0; k < nr && used < most; k++)
-			ids[used++] =
-				profile_name(p, &names[k], s->pcs[i], false, 0);
-	}
-	if (r->request->by == TRACE_BY_EVENT)
-		ids[used++] = group_frame(p, s->label);
-	return used;
-}
-
-static void count(struct report *r, const struct trace_stack *s,
-		  const struct ctf_event *end)
-{
-	size_t most = s->nr * 4 + OW_VIEW_NAMES;
-	uint32_t *ids = calloc(most + 1, sizeof(*ids));
-	struct profile *p = r->request->profile;
-	struct profile_stack is = {
-		.comm = profile_string(p, r->request->by == TRACE_BY_NOTHING ?
-						  "all" :
-						  s->comm),
-		.end = (uint8_t)(s->end ? s->end : OW_END_OUTERMOST),
-		.kind = end ? PROFILE_OFF_CPU : PROFILE_CPU,
-		.count = 1,
-		.value = end ? end->time - s->time : 1,
-	};
-
-	if (!ids) {
-		p->failed = true;
-		return;
-	}
-	/* One that isn't known stays 0: profiles have no other number for it. */
-	if (r->request->by != TRACE_BY_NOTHING && s->pid > 0 &&
-	    s->pid <= INT32_MAX) {
-		is.pid = (int32_t)s->pid;
-		is.tid = (int32_t)s->pid;
-	}
-	profile_add(p, &is, ids, (uint32_t)frame_ids(r, s, ids, most));
-	free(ids);
-}
-
 /* --- events --- */
 
 static bool is_asked_for(const struct report *r, const char *label)
@@ -171,7 +137,7 @@ static void finish(struct report *r, const struct trace_stack *s,
 	if (s->pid < 0)
 		r->homeless++;
 	if (r->request->profile)
-		count(r, s, end);
+		tracecount_add(&r->count, &r->maps, s, end);
 	else
 		print(r, s, end);
 }
@@ -289,11 +255,23 @@ static int complain_of_room(const struct report *r)
 	bool is_some = complain_of(r, &r->maps.memory, "mappings", more);
 
 	is_some |= complain_of(r, &r->maps.objects, "objects", "are too many");
+	if (r->count.folded)
+		complain("%s: %" PRIu64 " events of %" PRIu64 " processes had "
+			 "too many different stacks: in the profile without "
+			 "theirs (--memory-limit)",
+			 r->request->path, r->count.folded,
+			 r->count.processes.nr_refused);
+	if (r->nr_cut)
+		complain("%s: all names would take more than %llu MiB of text: "
+			 "names of %" PRIu64 " frames are left out",
+			 r->request->path,
+			 (unsigned long long)(VIEWTEXT_MOST >> 20), r->nr_cut);
 	if (r->open.nr_left_out)
 		complain("%s: %" PRIu64 " stacks of what had begun %s: left "
 			 "out",
 			 r->request->path, r->open.nr_left_out, more);
-	return is_some || r->open.nr_left_out ? EXIT_SOME : EXIT_WELL;
+	is_some |= r->count.folded || r->nr_cut || r->open.nr_left_out;
+	return is_some ? EXIT_SOME : EXIT_WELL;
 }
 
 static int judge(const struct report *r, const struct ctf_reader *reader)
@@ -342,7 +320,10 @@ static void complain_of_objects(const struct tracemaps *maps)
 
 int trace_report(const struct trace_request *request)
 {
-	struct report r = { .request = request };
+	struct report r = {
+		.request = request,
+		.text = { .most = VIEWTEXT_MOST, .eighths = TEXT_SHARE },
+	};
 	struct ctf_reader reader = { .arg = &r, .stop = is_interrupted };
 	struct ow_error err;
 	int status = EXIT_NONE, failed;
@@ -353,6 +334,7 @@ int trace_report(const struct trace_request *request)
 		complain("%s", err.msg);
 		return EXIT_NONE;
 	}
+	tracecount_init(&r.count, request->profile, request->by);
 	interrupt_catch(1);
 	failed = read_all(&r, &reader, why, sizeof(why));
 	if (failed)
@@ -363,6 +345,8 @@ int trace_report(const struct trace_request *request)
 		status = EXIT_SOME;
 	complain_of_objects(&r.maps);
 	trace_open_deinit(&r.open);
+	tracecount_deinit(&r.count);
+	shares_deinit(&r.text);
 	tracemaps_deinit(&r.maps);
 	return status;
 }

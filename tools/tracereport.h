@@ -6,12 +6,7 @@
 #include <stdio.h>
 
 #include "profile.h"
-
-enum trace_grouping {
-	TRACE_BY_EVENT, /* what is outermost in a profile's stacks */
-	TRACE_BY_PROCESS,
-	TRACE_BY_NOTHING,
-};
+#include "tracecount.h"
 
 struct trace_request {
 	const char *path;

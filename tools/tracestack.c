@@ -6,6 +6,8 @@
 
 #include <outwind/record.h>
 
+#include "hash.h"
+
 /* LTTng ends a stack so that had more frames than it has room for. */
 #define CUT_SHORT UINT64_MAX
 
@@ -96,6 +98,13 @@ void trace_stack_free(struct trace_stack *s)
 	free(s->places);
 	free(s->pcs);
 	*s = (struct trace_stack){ 0 };
+}
+
+uint64_t trace_stack_owner(const struct trace_stack *s)
+{
+	const uint64_t words[] = { (uintptr_t)s->host, (uint64_t)s->pid };
+
+	return ow_hash(words, sizeof(words));
 }
 
 static bool is_trampoline(const struct trace_stack *s,

@@ -29,6 +29,9 @@ bool trace_stack_take(struct trace_stack *s, struct tracemaps *maps,
 		      const struct ctf_event *e);
 void trace_stack_free(struct trace_stack *s);
 
+/* A number of the process that it is of, on its host. */
+uint64_t trace_stack_owner(const struct trace_stack *s);
+
 /* What the event is called; buf holds 64 bytes. */
 void trace_label(const struct ctf_event *e, char *buf);
 

@@ -534,6 +534,57 @@ def check_many_begun(plain, work):
     say(' = 7 <' in out, 'begun: its time')
 
 
+def check_many_stacks(plain, work):
+    """A process has ever new stacks: its profile ends, and others' are in it."""
+    path = work + '/crowd'
+    write_crowd(path, itertools.chain(
+        (called(1, range(1000 * i, 1000 * i + 1000)) for i in range(1, 2001)),
+        [TINY, INNER, called(1, range(1000, 2000))]))
+    out, lines, code, used = run_measured(
+        plain, 'report', '-f', 'folded', '--memory-limit=64M', '--sysroot',
+        work + '/root', path)
+    counts = read_folded(out)
+    told = [re.fullmatch(r'outwind: \S+: (\d+) events of 1 processes had too many '
+                         r'different stacks: in the profile without theirs '
+                         r'\(--memory-limit\)', l) for l in lines]
+    say(code == 1 and len(told) == 1 and told[0],
+        'many stacks: %d, %r' % (code, lines[:4]))
+    left = int(told[0][1]) if told and told[0] else 0
+    say(sum(counts.values()) == 2002, 'many stacks: all are counted')
+    say(counts[';[too many different stacks]'] == left and
+        100 < left < 2000, 'many stacks: %d are left out' % left)
+    say(2 in counts.values(), 'many stacks: what is there is counted')
+    say(counts[';syscall_entry_lseek;inner'] == 1, 'many stacks: another one\'s')
+    say(used.ru_maxrss < 100 << 10, 'many stacks: %d KiB' % used.ru_maxrss)
+
+
+def check_long_names(plain, work):
+    """Names of one process would take more text than all may: others' are there."""
+    path, frames = work + '/crowd', [0x1000 + i for i in range(1000)]
+    write_crowd(path, itertools.chain(
+        [mapped(pid, 0, '/%d/' % pid + 4000 * 'x' + '/l', 1 << 20)
+         for pid in (1, 3)],
+        (called(1, frames) for _ in range(400)), [called(3, frames), TINY,
+                                                  INNER]))
+    size, names = 0, collections.Counter()
+    with subprocess.Popen([plain, 'report', '--sysroot', work + '/root', path],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as tool:
+        for line in tool.stdout:
+            size += len(line)
+            names[line[:6]] += 1
+        said = tool.stderr.read()
+    say(size < 0.9 * (1 << 30), 'long names: %d bytes' % size)
+    say(0 < names[' > /1/'] < 400000 and
+        names[' > /1/'] + names[' > l+0'] == 400000, 'long names: frames')
+    say(names[' > /3/'] == 1000, 'long names: another one\'s')
+    say(names[' > inn'] == 1, 'long names: short ones')
+    say(tool.returncode == 1 and re.search(
+        r'(?m)^outwind: \S+: all names would take more than 1024 MiB of text: '
+        r'names of %d frames are left out$' % names[' > l+0'], said),
+        'long names: %d, %r' % (tool.returncode, said[-400:]))
+
+
 def check_meaning(plain, work):
     """What is mapped when: by forks, programs, and before it is told."""
     path = work + '/crowd'
@@ -647,6 +698,8 @@ def main():
         check_crowds(plain, work)
         check_many_objects(plain, work)
         check_many_begun(plain, work)
+        check_many_stacks(plain, work)
+        check_long_names(plain, work)
         check_damaged(outwind, plain, work, int(os.environ.get('TRACES', 60)))
     finally:
         shutil.rmtree(work, ignore_errors=True)
