@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cursor.h"
+#include "env.h"
 
 #define FUNCTION_MAX ((uint64_t)1 << 24) /* bytes; a table doesn't tell */
 
@@ -48,6 +49,9 @@ static bool address_of(const struct ow_kernelnames *k, const char *name,
 
 static void find_code(struct ow_kernelnames *k)
 {
+	if (!address_of(k, "__entry_text_start", &k->entry_start) ||
+	    !address_of(k, "__entry_text_end", &k->entry_end))
+		k->entry_start = k->entry_end = 0;
 	if (address_of(k, "_stext", &k->start) &&
 	    address_of(k, "_etext", &k->end))
 		return;
@@ -123,6 +127,36 @@ void ow_kernelnames_name(struct ow_kernelnames *k, const struct ow_frame *f,
 	}
 	*name = name_of(k, f);
 	ow_namecache_put(&k->known, f->pc, back, name, 1);
+}
+
+/*
+ * How names begin of code by which programs enter the kernel, also where it isn't
+ * between the symbols __entry_text_start and _end (Linux, asm-generic/vmlinux.lds.h):
+ * x86's, with FRED and in Xen's guests, and arm64's; and of what a new thread begins by.
+ */
+static const char *const entries[] = { "entry_",   "asm_", "xen_entry_",
+				       "xen_asm_", "el0",  "ret_from_fork" };
+
+static bool is_entry_name(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(entries); i++)
+		if (strncmp(name, entries[i], strlen(entries[i])) == 0)
+			return true;
+	return false;
+}
+
+bool ow_kernelnames_is_entry(struct ow_kernelnames *k, const struct ow_frame *f)
+{
+	uint64_t lookup = ow_frame_lookup_pc(f);
+	struct ow_name name;
+
+	look(k);
+	if (lookup >= k->entry_start && lookup < k->entry_end)
+		return true;
+	ow_kernelnames_name(k, f, &name);
+	return !name.function || is_entry_name(name.function);
 }
 
 bool ow_kernelnames_module(struct ow_kernelnames *k, const struct ow_frame *f,

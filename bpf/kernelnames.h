@@ -17,6 +17,7 @@ struct ow_kernelnames {
 	struct ow_namecache known;
 	struct ow_intern texts; /* that its names borrow */
 	uint64_t start, end; /* of its code, without modules'; 0: not known */
+	uint64_t entry_start, entry_end;        /* of what enters it; as well */
 	char build_id[2 * OW_BUILD_ID_MAX + 1]; /* "": not known */
 };
 
@@ -26,6 +27,13 @@ void ow_kernelnames_read_list(struct ow_kernelnames *k);
 /* Name a frame, whose module_offset is the address. */
 void ow_kernelnames_name(struct ow_kernelnames *k, const struct ow_frame *f,
 			 struct ow_name *name);
+
+/*
+ * Return true if the outermost of the kernel's frames of a program is where that entered
+ * the kernel; also if that can't be known.
+ */
+bool ow_kernelnames_is_entry(struct ow_kernelnames *k,
+			     const struct ow_frame *f);
 
 /* The kernel's code; false if the frame isn't in it, or that isn't known. */
 bool ow_kernelnames_module(struct ow_kernelnames *k, const struct ow_frame *f,

@@ -227,6 +227,24 @@ static void skip_tracing(struct ow_recorder *r, struct ow_recorded *s)
 	}
 }
 
+/*
+ * A program's frames are called from nowhere in the kernel, whose own part begins where
+ * it was entered.  The kernel's walk ends before that in code without unwind data, as in
+ * the first instructions of BPF programs, and says nothing of it.
+ */
+static void note_entryless(struct ow_recorder *r, struct ow_recorded *s)
+{
+	struct ow_frame f;
+
+	if (s->nr == 0 || s->nr_kernel == 0 || s->end != OW_END_OUTERMOST)
+		return;
+	f = ow_recorded_frame(s, s->nr_kernel - 1);
+	if (ow_kernelnames_is_entry(&r->kernel, &f))
+		return;
+	s->end = OW_END_KERNEL;
+	r->nr_entryless += s->count;
+}
+
 struct draining {
 	struct ow_recorder *recorder;
 	void (*take)(void *arg, const struct ow_recorded *s);
@@ -272,6 +290,8 @@ static bool drain_one(void *arg, const struct ow_recorded *from)
 	if (s.kind == OW_RECORD_OFF_CPU &&
 	    !ow_images_must_end(&d->recorder->images))
 		skip_tracing(d->recorder, &s);
+	if (!ow_images_must_end(&d->recorder->images))
+		note_entryless(d->recorder, &s);
 	d->take(d->arg, &s);
 	return true;
 }
@@ -510,6 +530,8 @@ void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)
 	r->stats.crowded_maps = r->images.jits.nr_cut;
 	r->ops->count(r, &r->stats);
 	*ret = r->stats;
+	ret->ends[OW_END_OUTERMOST] -= r->nr_entryless;
+	ret->ends[OW_END_KERNEL] += r->nr_entryless;
 }
 
 size_t ow_recorder_losses(struct ow_recorder *r, struct ow_recorded_loss *ret,

@@ -23,6 +23,7 @@ static const char *const end_texts[OW_NR_ENDS] = {
 	[OW_END_WANT] = "module not read yet",
 	[OW_END_NO_ROOM] = "tables had no room",
 	[OW_END_COSTLY] = "unwind information takes too long to run for pc",
+	[OW_END_KERNEL] = "frames of the kernel are missing",
 };
 
 const char *ow_end_text(enum ow_end end)

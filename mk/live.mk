@@ -105,6 +105,7 @@ $(call live_program,between,between.c,$(CC) $(live_flags),$(live_src)/debugframe
 # Where things are called through .plt, the old and the new way.
 $(call live_program,tiny.so,tiny.c,$(CC) $(live_flags) -shared -fPIC)
 live_tiny = -Wl$(comma)-z$(comma)lazy -Wl$(comma)-rpath$(comma)'$$$$ORIGIN' $(live)/tiny.so
+$(call live_program,mapping,mapping.c,$(CC) $(live_flags))
 $(call live_program,spin,spin.c,$(CC) $(live_flags) -fcf-protection=none,$(live_tiny))
 $(call live_program,spin-cet,spin.c,$(CC) $(live_flags) -fcf-protection=full -Wl$(comma)-z$(comma)ibtplt,$(live_tiny))
 $(call live_program,spin-now,spin.c,$(CC) $(live_flags) -fno-plt,$(live_tiny))

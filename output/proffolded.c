@@ -31,7 +31,7 @@ static void put_name(FILE *out, const char *text)
 struct line {
 	const struct profile_stack *stack;
 	uint64_t weight;
-	bool is_cut; /* the stack is not whole */
+	uint32_t mark; /* the part that says that the stack isn't whole, or 0 */
 };
 
 /* What is being written. */
@@ -100,7 +100,7 @@ static void note_texts(struct folding *f, const struct profile_stack *s)
 /* Parts of a line: the thread, a mark of what is missing, and the frames. */
 static uint32_t nr_parts(const struct line *l)
 {
-	return 1 + l->is_cut + l->stack->nr;
+	return 1 + (l->mark != 0) + l->stack->nr;
 }
 
 /* The number of a part's text. */
@@ -110,8 +110,10 @@ static uint32_t part(const struct folding *f, const struct line *l, uint32_t i)
 
 	if (i == 0)
 		return f->threads[s->comm] - 1;
-	if (l->is_cut && i-- == 1)
+	if (l->mark && i == l->mark)
 		return f->mark;
+	if (l->mark && i > l->mark)
+		i--;
 	return f->labels[f->p->ids[s->first + s->nr - i]] - 1;
 }
 
@@ -151,6 +153,20 @@ static int compare_lines(const void *a, const void *b, void *arg)
 	return (nr_x > nr_y) - (nr_x < nr_y);
 }
 
+/* Frames are missing after the thread, or between the program's and the kernel's. */
+static uint32_t mark_of(const struct profile *p, const struct profile_stack *s)
+{
+	uint32_t nr = 0;
+
+	if (s->end == OW_END_OUTERMOST)
+		return 0;
+	if (s->end != OW_END_KERNEL)
+		return 1;
+	while (nr < s->nr && p->frames[p->ids[s->first + nr]].is_kernel)
+		nr++;
+	return 1 + s->nr - nr;
+}
+
 /* Lines of one kind, in order; false when out of memory. */
 static bool make_lines(struct folding *f)
 {
@@ -167,8 +183,8 @@ static bool make_lines(struct folding *f)
 	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
 		if (s->kind != kind || !profile_weight(s))
 			continue;
-		f->lines[f->nr++] = (struct line){ s, profile_weight(s),
-						   s->end != OW_END_OUTERMOST };
+		f->lines[f->nr++] =
+			(struct line){ s, profile_weight(s), mark_of(p, s) };
 		note_texts(f, s);
 	}
 	if (f->nr)

@@ -39,6 +39,7 @@ enum ow_end {
 	OW_END_WANT,        /* not an end: the walk needs a module read */
 	OW_END_NO_ROOM,     /* the recorder has no room for what is mapped */
 	OW_END_COSTLY,      /* to run the unwind data at pc takes too long */
+	OW_END_KERNEL, /* frames of the kernel that it began by are missing */
 	OW_NR_ENDS
 };
 

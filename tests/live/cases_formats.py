@@ -11,7 +11,7 @@ import xml.dom.minidom
 from harness import case, check, need
 from pprofreader import go_pprof, go_samples, go_top, read_pprof
 
-COMPLETE, CUT = 1, 4
+COMPLETE, CUT, KERNEL_CUT = 1, 4, 13
 CPU, OFF_CPU, FAULTS = 0, 1, 2
 MAPPINGS = [
     # module, build-id, start, end, offset
@@ -66,6 +66,7 @@ STACKS = [
     ('app', 8, COMPLETE, OFF_CPU, 3, 1499600,
      ('schedule', 'other read', 'main')),
     ('app', 8, COMPLETE, FAULTS, 9, 9, ('main',)),
+    ('app', 8, KERNEL_CUT, FAULTS, 1, 1, ('module', 'other read', 'main')),
 ]
 PERIOD = 1000000000 // 250
 
@@ -111,8 +112,12 @@ def label(name):
 def folded_line(comm, end, frames):
     parts = [label(f).replace(';', ':') +
              ('_[k]' if FRAMES[f][3] & KERNEL else '') for f in frames]
-    return ';'.join([comm] + ['[truncated]'] * (end != COMPLETE) +
-                    parts[::-1])
+    if end == KERNEL_CUT:
+        parts.insert(sum(FRAMES[f][3] & KERNEL > 0 for f in frames),
+                     '[truncated]')
+    elif end != COMPLETE:
+        parts.append('[truncated]')
+    return ';'.join([comm] + parts[::-1])
 
 
 def weight(kind, count, value):
@@ -129,7 +134,7 @@ def report(context, path, form, *options):
 @case('formats: folded, of one kind')
 def formats_folded(context):
     for kinds, shown in (((CPU, OFF_CPU, FAULTS), CPU), ((OFF_CPU,), OFF_CPU),
-                         ((FAULTS, OFF_CPU), OFF_CPU)):
+                         ((FAULTS, OFF_CPU), OFF_CPU), ((FAULTS,), FAULTS)):
         want = collections.Counter()
         for comm, _, end, kind, count, value, frames in STACKS:
             if kind == shown:

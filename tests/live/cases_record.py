@@ -159,6 +159,41 @@ def record_others(context):
         context.note('%s: %d samples' % (engine, check_busy(profile)))
 
 
+# How the functions are called by which programs enter the kernel.
+ENTRIES = re.compile('entry_|asm_|xen_entry_|xen_asm_|el0|ret_from_fork|error_|'
+                     'swapgs_|syscall_return_|native_irq_return|'
+                     'common_interrupt_return|sync_regs')
+NO_ENTRY = 'frames of the kernel are missing'
+
+
+@case('record: frames of the kernel that are missing are told', alone=True)
+def record_entryless(context):
+    """The kernel's walk ends early in BPF programs, as those that see mmap()."""
+    need_bpf(context)
+    target = context.start(['mapping'])
+    for _ in range(20):
+        profile, said = record(context, '-F', '4999', '-d', 1, '--stats',
+                               target.pid)
+        nr = 0
+        for stack in profile['stacks']:
+            frames = [profile['frames'][i] for i in stack['frames']]
+            kernel = [f for f in frames if f.get('kernel')]
+            if not kernel or len(kernel) == len(frames):
+                continue
+            is_cut = not ENTRIES.match(kernel[-1].get('function', ''))
+            if stack['end'] in ('complete', NO_ENTRY):
+                check((stack['end'] == NO_ENTRY) == is_cut, 'a stack',
+                      (stack['end'], [f.get('function') for f in frames]))
+            nr += stack['count'] if is_cut else 0
+        told = re.search(r'([\d.]+) %  ' + NO_ENTRY, said)
+        check(bool(told) == (nr > 0), 'told', (nr, said))
+        if nr:
+            context.note('%d of %d, %s %%' % (nr, samples_of(profile),
+                                              told.group(1)))
+            return
+    raise Skip('the kernel missed none')
+
+
 @case('record: why ptrace misses samples', alone=True)
 def record_late(context):
     need_root()

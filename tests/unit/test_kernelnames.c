@@ -99,6 +99,43 @@ static void check_all(struct ow_kernelnames *k)
 	CHECK(strcmp(m.path, "[kernel.kallsyms]") == 0);
 }
 
+static bool is_entry(struct ow_kernelnames *k, uint64_t addr)
+{
+	const struct ow_frame f = { .pc = addr + 1, .flags = OW_FRAME_RETURN };
+
+	return ow_kernelnames_is_entry(k, &f);
+}
+
+/* Where the kernel is entered, of all symbols whose names say so; and others. */
+static void check_entries(struct ow_kernelnames *k)
+{
+	static const char *const names[] = {
+		"entry_SYSCALL_64_after_hwframe",
+		"entry_SYSENTER_compat_after_hwframe",
+		"asm_exc_page_fault",
+		"asm_int80_emulation",
+		"asm_sysvec_apic_timer_interrupt",
+		"ret_from_fork",
+		"ret_from_fork_asm",
+		"el0t_64_sync",
+		"el0t_64_irq",
+		"el0t_32_sync",
+	}, *const others[] = {
+		"schedule", "do_syscall_64", "vm_mmap_pgoff", "invoke_syscall",
+		"el_not_there", "handle_mm_fault", "__x86_indirect_thunk_rax",
+		"bpf_trace_run2",
+	};
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(names); i++)
+		CHECK(!address_of(names[i]) ||
+		      is_entry(k, address_of(names[i])));
+	for (i = 0; i < OW_ARRAY_SIZE(others); i++)
+		CHECK(!address_of(others[i]) ||
+		      !is_entry(k, address_of(others[i])));
+	CHECK(is_entry(k, 0x40000000)); /* not known what it is */
+}
+
 /* The kernel is asked, if it may be; else they are those of the list. */
 static void test_names(void)
 {
@@ -107,6 +144,7 @@ static void test_names(void)
 
 	check_all(&k);
 	CHECK(!k.ask == !ask && k.listed == !ask);
+	check_entries(&k);
 	ow_kernelnames_deinit(&k);
 	ow_kernelask_close(ask);
 }
@@ -119,6 +157,9 @@ static void test_list(void)
 	ow_kernelnames_read_list(&k);
 	check_all(&k);
 	CHECK(!k.ask && k.listed);
+	check_entries(&k);
+	k.entry_start = k.entry_end = 0;
+	check_entries(&k);
 	ow_kernelnames_deinit(&k);
 }
 
