@@ -379,9 +379,15 @@ int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 	};
 	if (ask_for_code(ret) && ret->nr > 0)
 		return 0;
-	/* Without any, its memory may be gone and another program's come. */
-	failed = errno == ENOTTY ? read_text(pid, fd, &all, err) :
-				   ow_mappings_read(pid, &all, err);
+	if (errno != ENOTTY) {
+		/* Its memory may be gone, and another program's come. */
+		ow_mappings_free(ret);
+		return ow_mappings_read_open(pid, ret, err);
+	}
+	failed = read_text(pid, fd, &all, err);
+	all.is_open = true;
+	all.fd = fd;
+	ret->is_open = false;
 	ow_mappings_free(ret);
 	*ret = all;
 	return failed;
@@ -432,10 +438,24 @@ static bool has_same_code(const struct ow_mappings *m, int fd)
 	return true;
 }
 
+bool ow_mappings_is_outlived(const struct ow_mappings *m)
+{
+	ssize_t size;
+	char first;
+
+	if (!m->is_open)
+		return false;
+	ow_delegate_enter();
+	size = pread(m->fd, &first, 1, 0);
+	ow_delegate_leave();
+	return size <= 0;
+}
+
 bool ow_mappings_is_current(struct ow_mappings *m, pid_t pid)
 {
 	int fd = open_maps(pid);
-	bool is_current = fd >= 0 && m->nr > 0 && has_same_code(m, fd);
+	bool is_current = fd >= 0 && m->nr > 0 && has_same_code(m, fd) &&
+			  !ow_mappings_is_outlived(m);
 
 	if (fd >= 0 && !m->is_open)
 		close(fd);

@@ -32,7 +32,7 @@ struct ow_mappings {
 	struct ow_intern names; /* of all paths */
 	bool is_part; /* only some are listed: fd tells of the others */
 	bool is_open;
-	int fd; /* /proc/PID/maps, if is_open */
+	int fd; /* /proc/PID/maps, if is_open: of this memory, not of the process */
 };
 
 /* Read all.  Free with ow_mappings_free(), also after failure. */
@@ -69,10 +69,17 @@ const struct ow_mapping *ow_mappings_next_code(const struct ow_mappings *m,
 					       size_t i);
 
 /*
- * Return true if all code that is listed is still mapped: at its address there may be
- * another program's since.  False as well where the kernel can't be asked (before
- * Linux 6.11).  If the file was open it is opened anew, as one that was opened before
- * an exec tells of the program before.
+ * Return true if the memory that was listed is known to have ended: its process has
+ * executed a program since, or ended.  The open file belongs to that memory, whatever
+ * the process has now; false if it isn't open, or if another process shares the
+ * memory and has it still.
+ */
+bool ow_mappings_is_outlived(const struct ow_mappings *m);
+
+/*
+ * Return true if all code that is listed is still mapped, in that memory: at its
+ * address there may be another program's since.  False as well where the kernel can't
+ * be asked (before Linux 6.11).  If the file was open it is opened anew.
  */
 bool ow_mappings_is_current(struct ow_mappings *m, pid_t pid);
 

@@ -215,23 +215,14 @@ uint32_t ow_task_worker_flags(void)
 	       (version >= 6004 ? OW_TASK_USER_WORKER : 0);
 }
 
-/* A number of the process's stat, or 0. */
-static uint64_t process_field(pid_t pid, int nr)
+uint64_t ow_process_start_ns(pid_t pid)
 {
 	_cleanup_(ow_freep) char *text = NULL;
 	char *behind;
 
-	return read_stat(pid, pid, &text, &behind) ? stat_field(behind, nr) : 0;
-}
-
-uint64_t ow_process_stack_start(pid_t pid)
-{
-	return process_field(pid, STAT_STARTSTACK);
-}
-
-uint64_t ow_process_start_ns(pid_t pid)
-{
-	return process_field(pid, STAT_STARTTIME) *
+	if (!read_stat(pid, pid, &text, &behind))
+		return 0;
+	return stat_field(behind, STAT_STARTTIME) *
 	       (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 

@@ -49,8 +49,10 @@ bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state);
 struct ow_task {
 	char name[32];
 	char state;
-	uint32_t flags;       /* enum ow_task_flags, and others */
-	uint64_t stack_start; /* of the main thread: ow_process_stack_start() */
+	uint32_t flags; /* enum ow_task_flags, and others */
+	/* Where the main thread's stack began when the program started, with argc and
+	   what stands above it; or 0 (proc_pid_stat(5), startstack). */
+	uint64_t stack_start;
 };
 
 /* Return false, and leave *ret as it is, if the thread is gone. */
@@ -71,12 +73,6 @@ enum ow_task_flags {
  * there means something else.
  */
 uint32_t ow_task_worker_flags(void);
-
-/*
- * Where the main thread's stack began when the program started, with argc and
- * what stands above it; or 0 (proc_pid_stat(5), startstack).
- */
-uint64_t ow_process_stack_start(pid_t pid);
 
 /*
  * Return true if a thread's cgroup is frozen, or about to be, by the freezer of the first

@@ -90,6 +90,11 @@ void ow_replaced_note(struct ow_replaced *r, const struct ow_mappings *before,
 	}
 }
 
+void ow_replaced_note_all(struct ow_replaced *r, uint32_t next)
+{
+	note(r, 0, UINT64_MAX, next);
+}
+
 bool ow_replaced_has(const struct ow_replaced *r, uint64_t addr, uint32_t list)
 {
 	size_t i;

@@ -34,6 +34,9 @@ struct ow_replaced {
 void ow_replaced_note(struct ow_replaced *r, const struct ow_mappings *before,
 		      const struct ow_mappings *now, uint32_t next);
 
+/* Note that the lists before the one with number next are of another program. */
+void ow_replaced_note_all(struct ow_replaced *r, uint32_t next);
+
 /* Return true if the code that the list with that number has at addr was replaced. */
 bool ow_replaced_has(const struct ow_replaced *r, uint64_t addr, uint32_t list);
 

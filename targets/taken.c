@@ -333,53 +333,78 @@ static void name_again(struct ow_taken *t)
 }
 
 /*
- * Return true if another program has been executed since the main thread's name was
- * read: its stack begins elsewhere.
+ * List mappings and read names; return true in *is_one if both are of one program:
+ * none was executed between.  Its stack would begin elsewhere, or the memory whose
+ * mappings are listed would have ended.
  */
-static bool is_another_program(const struct ow_taken *t)
+static int list_program(struct ow_taken *t, struct ow_mappings *ret,
+			bool *is_one, struct ow_error *err)
 {
-	uint64_t start = ow_process_stack_start(t->c->pid);
+	uint64_t before = t->plan.main_start;
+	int failed = list_mappings(t, ret, err);
 
-	return start && start != t->plan.main_start;
+	if (failed)
+		return failed;
+	name_again(t);
+	*is_one = t->plan.main_start == before && !ow_mappings_is_outlived(ret);
+	return 0;
 }
 
 int ow_taken_list_mappings(struct ow_taken *t, struct ow_error *err)
 {
+	bool is_one;
 	int i, failed;
 
 	if (!t->plan.main_start)
 		name_again(t);
 	for (i = 0;; i++) {
-		failed = list_mappings(t, &t->maps, err);
+		failed = list_program(t, &t->maps, &is_one, err);
 		if (failed || !t->c->program || i == MOST_LOOKS)
 			return failed;
-		if (t->maps.nr > 0 && !is_another_program(t))
+		if (t->maps.nr > 0 && is_one)
 			return 0;
 		/* While exec replaces its program there may be nothing. */
 		if (t->maps.nr == 0)
 			usleep(1000);
 		ow_mappings_free(&t->maps);
-		name_again(t);
 	}
+}
+
+/* While it is stopped, the first list is of one program. */
+static int list_again(struct ow_taken *t, struct ow_mappings *ret,
+		      struct ow_error *err)
+{
+	bool is_one;
+	int i, failed;
+
+	for (i = 0;; i++) {
+		failed = list_program(t, ret, &is_one, err);
+		if (failed || ret->nr == 0 || is_one || i == MOST_LOOKS)
+			break;
+		ow_mappings_free(ret);
+	}
+	if (!failed && ret->nr == 0)
+		failed = ow_fail(err, OW_CODE_ABSENT, "process %d has exited",
+				 t->c->pid);
+	return failed;
 }
 
 int ow_taken_renew_mappings(struct ow_taken *t, struct ow_error *err)
 {
 	struct ow_mappings maps;
-	int failed = list_mappings(t, &maps, err);
+	int failed = list_again(t, &maps, err);
 
-	if (!failed && maps.nr == 0)
-		failed = ow_fail(err, OW_CODE_ABSENT, "process %d has exited",
-				 t->c->pid);
 	if (failed) {
 		ow_mappings_free(&maps);
 		return failed;
 	}
-	ow_replaced_note(&t->replaced, &t->maps, &maps, ++t->list);
+	if (ow_mappings_is_outlived(&t->maps))
+		ow_replaced_note_all(&t->replaced, ++t->list);
+	else
+		ow_replaced_note(&t->replaced, &t->maps, &maps, ++t->list);
 	ow_mappings_free(&t->maps);
 	t->maps = maps;
 	t->program_asked = false;
-	name_again(t);
 	return 0;
 }
 

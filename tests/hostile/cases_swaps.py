@@ -4,6 +4,7 @@
 import collections
 import json
 import os
+import re
 import shutil
 import signal
 import time
@@ -57,6 +58,30 @@ def _(context):
                    'tbstack')
         if context.run('snap', '-o', snap, pid).returncode == 0:
             check_text(context.run('stack', snap).stdout, 'snap')
+
+
+def program_of(text):
+    """
+    Which of the programs heading, thread and frame tell, as far as there is a frame.
+    """
+    told = re.search(r'^PID \d+ - \S*/swapexec_(.)\n(?:.*\n)*?'
+                     r'TID \d+ "swapexec_(.)".*\n'
+                     r'#0 +\S+ spin\b.*/swapexec_(.)$', text, re.M)
+    return ''.join(told.groups()) if told else None
+
+
+@case('swaps: whose name is told is the program that runs')
+def _(context):
+    paths = [context.program('swapexec_' + which) for which in 'ab']
+    moved = context.start([*paths, paths[0]], ready=None)
+    for pid in start_execs(context).pid, moved.pid:
+        for options in ((), ('--one-at-a-time',), ('--gentle',)):
+            told = collections.Counter(
+                program_of(context.run('stack', '-m', *options, pid)
+                           .stdout.decode()) for _ in range(LOOKS))
+            check(set(told) <= {'aaa', 'bbb', None} and
+                  told['aaa'] + told['bbb'] > LOOKS / 2, 'programs',
+                  (options, told))
 
 
 def stacks_and_said(context, pid):

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -272,6 +273,7 @@ static void test_current(void)
 
 static void test_ends(void)
 {
+	struct ow_task task;
 	struct ow_mappings maps;
 	struct ow_error err;
 	const struct ow_mapping *m, *first;
@@ -285,7 +287,8 @@ static void test_ends(void)
 	CHECK(first && first->start > 0);
 	if (maps.is_part)
 		CHECK(!ow_mappings_from(&maps, UINT64_MAX - 0xfff));
-	m = ow_mappings_from(&maps, ow_process_stack_start(getpid()));
+	CHECK(ow_task_read(getpid(), getpid(), &task));
+	m = ow_mappings_from(&maps, task.stack_start);
 	CHECK(m && strcmp(m->path, "[stack]") == 0 && m->writable);
 	CHECK(m && m->start < (uintptr_t)&maps && m->end > (uintptr_t)&maps);
 	ow_mappings_free(&maps);
@@ -324,6 +327,67 @@ static void test_exited(void)
 	ow_mappings_free(&maps);
 }
 
+#define EXECUTED \
+	"executed" /* the argument of a program that waits to be ended */
+
+/* Have a child execute this program, which has its addresses again, and wait. */
+static pid_t start_fixed(int *in, int *out)
+{
+	int to[2], from[2];
+	pid_t child;
+
+	if (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))
+		return -1;
+	child = fork();
+	if (child == 0) {
+		personality(ADDR_NO_RANDOMIZE);
+		dup2(to[0], 0);
+		dup2(from[1], 1);
+		execl("/proc/self/exe", "test_mappings", EXECUTED, NULL);
+		_exit(1);
+	}
+	close(to[0]);
+	close(from[1]);
+	*in = to[1];
+	*out = from[0];
+	return child;
+}
+
+/* What that child does: say that it is there, and at a byte execute itself again. */
+static int be_executed(void)
+{
+	char byte = '!';
+
+	if (write(1, &byte, 1) == 1 && read(0, &byte, 1) == 1)
+		execl("/proc/self/exe", "test_mappings", EXECUTED, NULL);
+	return 1;
+}
+
+/* The same program at the same addresses is another one, executed again. */
+static void test_executed(void)
+{
+	struct ow_mappings maps, now;
+	pid_t child;
+	char byte;
+	int in, out;
+
+	child = start_fixed(&in, &out);
+	CHECK(child > 0 && read(out, &byte, 1) == 1);
+	CHECK(ow_mappings_read_code(child, &maps, NULL) == 0 && maps.nr > 0);
+	CHECK(maps.is_open && !ow_mappings_is_outlived(&maps));
+	CHECK(ow_mappings_is_current(&maps, child) == is_told_by_address());
+	CHECK(write(in, "!", 1) == 1 && read(out, &byte, 1) == 1);
+	CHECK(ow_mappings_is_outlived(&maps));
+	CHECK(ow_mappings_read_code(child, &now, NULL) == 0 &&
+	      now.nr == maps.nr && now.list[0].start == maps.list[0].start);
+	CHECK(!ow_mappings_is_current(&maps, child));
+	ow_mappings_free(&now);
+	ow_mappings_free(&maps);
+	close(in);
+	CHECK(exit_code(child) == 1);
+	close(out);
+}
+
 /* From now on, ioctl fails as it does where the kernel doesn't know what is asked. */
 static bool forget_ioctl(void)
 {
@@ -358,7 +422,10 @@ static void test_older_kernel(void)
 		  errno == ENOTTY && !is_told_by_address() &&
 		  ow_mappings_read(getpid(), &all, NULL) == 0 &&
 		  ow_mappings_read_code(getpid(), &code, NULL) == 0 &&
-		  !code.is_part && nr_fds() == fds;
+		  !code.is_part && code.is_open &&
+		  !ow_mappings_is_outlived(&code);
+	ow_mappings_close(&code);
+	is_good = is_good && nr_fds() == fds;
 	/* The lists themselves may have taken a mapping more. */
 	for (i = 0; is_good && i < all.nr; i++)
 		is_good = ow_mappings_has(&code, all.list[i].start);
@@ -373,7 +440,7 @@ static void test_fds(void)
 	CHECK(fds_before > 0 && nr_fds() == fds_before);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{ "mappings of files", test_mappings },
@@ -382,11 +449,14 @@ int main(void)
 		{ "what changes meanwhile", test_changes },
 		{ "ends of all that is mapped", test_ends },
 		{ "a process that has exited", test_exited },
+		{ "a program that is executed again", test_executed },
 		{ "a kernel that can't be asked", test_older_kernel },
 		{ "files left open, or closed", test_fds },
 		{ "code that isn't there any more", test_current },
 	};
 
+	if (argc == 2 && strcmp(argv[1], EXECUTED) == 0)
+		return be_executed();
 	scratch_enter();
 	fds_before = nr_fds();
 	if (!is_told_by_address())
