@@ -425,8 +425,10 @@ int ow_recorder_drain(struct ow_recorder *r,
 		      void *arg, struct ow_error *err)
 {
 	struct draining d = { r, take, arg, .is_last = true };
+	int failed = drain(&d, err);
 
-	return drain(&d, err);
+	ow_sampledobjects_look_again(&r->objects);
+	return failed;
 }
 
 int ow_recorder_drain_some(struct ow_recorder *r,

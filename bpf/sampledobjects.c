@@ -10,8 +10,10 @@
 #include "delegate.h"
 #include "error.h"
 #include "hash.h"
+#include "leftout.h"
 #include "likeness.h"
 #include "monotonic.h"
+#include "objectwatch.h"
 #include "ow_sample.h"
 #include "procfs.h"
 #include "procobject.h"
@@ -23,14 +25,15 @@
 
 /*
  * Files that are kept open only because they are like another one; and what may
- * be read to tell files apart, at once and in each second more.  Processes can
- * bring any number of files of one build-id.
+ * be read to tell files apart, or from what they become, at once and in each second
+ * more.  Processes can bring any number of files of one build-id.
  */
 #define MOST_HELD         1024
 #define COMPARED_AT_ONCE  ((uint64_t)256 << 20)
 #define COMPARED_A_SECOND ((uint64_t)16 << 20)
 
-#define KEPT_NS 60000000000ULL /* of a file that may be mapped again */
+#define KEPT_NS  60000000000ULL /* of a file that may be mapped again */
+#define LOOKS_NS 1000000000     /* at files that may have been written to */
 
 struct ow_object_alias {
 	uint64_t dev, inode; /* as the mapping has them */
@@ -47,7 +50,7 @@ struct ow_object_alias {
 
 struct ow_object_kin {
 	uint32_t next; /* number of another object of a path; 0: none */
-	bool is_hashed;
+	bool is_hashed, is_named;
 	uint64_t hash;
 	uint64_t size; /* of its telling bytes; 0: it is like no other one */
 	uint32_t nr_lists;   /* of mappings that processes have, that name it */
@@ -58,7 +61,10 @@ int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 			   struct ow_error *err)
 {
 	*o = (struct ow_sampledobjects){ .all = ow_capture_create(err),
-					 .begun = ow_now_ns() };
+					 .begun = ow_now_ns(),
+					 .with_lines = naming &
+						       (OW_SYMBOLIZER_INLINES |
+							OW_SYMBOLIZER_LINES) };
 	if (!o->all)
 		return -OW_CODE_MEMORY;
 	o->all->modules = calloc(OW_BPF_OBJECTS, sizeof(*o->all->modules));
@@ -253,12 +259,19 @@ static uint32_t *kin_head(const struct ow_sampledobjects *o, const char *path)
 	return &o->kin_heads[ow_hash(path, strlen(path)) % OW_BPF_OBJECTS];
 }
 
-static bool may_compare(const struct ow_sampledobjects *o)
+/* Return true if more may be read than these bytes, which were read so far. */
+static bool may_read(const struct ow_sampledobjects *o, uint64_t bytes)
 {
 	uint64_t seconds = (ow_now_ns() - o->begun) / 1000000000;
 
-	return o->bytes_compared <
-	       COMPARED_AT_ONCE + seconds * COMPARED_A_SECOND;
+	return bytes < COMPARED_AT_ONCE + seconds * COMPARED_A_SECOND;
+}
+
+/* Know later whether the object's file was written to, which was just opened. */
+static void watch(struct ow_sampledobjects *o, struct ow_object *obj)
+{
+	if (may_read(o, o->bytes_watched))
+		o->bytes_watched += ow_objectwatch_begin(obj, o->with_lines);
 }
 
 /* Hash the object, unless that was done. */
@@ -294,6 +307,16 @@ static bool is_alike(const struct ow_object *obj, const struct ow_object *other)
 	       ow_likeness_is_same(obj, other);
 }
 
+/* Return true if the object is of a file that was just opened again. */
+static bool is_same_state(struct ow_object *obj, const struct ow_object *again)
+{
+	if (!ow_identity_is_same(&obj->file, &again->file))
+		return false;
+	return obj->watch.is_hashed && again->watch.is_hashed ?
+		       obj->watch.hash == again->watch.hash :
+		       !ow_objectwatch_is_rewritten(obj, false);
+}
+
 /*
  * The number of an object that is like m's, or 0.  Each object is hashed once,
  * and compared with at most one, so that the work is linear in its size.
@@ -313,11 +336,11 @@ static uint32_t find_alike(struct ow_sampledobjects *o,
 		    strcmp(other->build_id, m->build_id) != 0)
 			continue;
 		if (!m->object->is_image &&
-		    ow_identity_is_same(&other->object->file, &m->object->file))
+		    is_same_state(other->object, m->object))
 			return i;
 		if (!may_stand_for(other->object, m->object))
 			continue;
-		if (!may_compare(o))
+		if (!may_read(o, o->bytes_compared))
 			return 0;
 		hash_kin(o, m->object, kin);
 		hash_kin(o, other->object, &o->kin[i - 1]);
@@ -455,6 +478,7 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 	set_owner(a, pid, &m);
 	if (!m.object)
 		return keep(o, &m, &kin);
+	watch(o, m.object);
 	ow_object_build_id(m.object, m.build_id);
 	a->file = m.object->file;
 	number = find_alike(o, &m, &kin);
@@ -484,6 +508,7 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 	to->why.code = 0;
 	if (!o->kin[a->number - 1].nr_lists)
 		o->nameless += nameless_size(m.object);
+	watch(o, to->object);
 	ow_object_build_id(to->object, to->build_id);
 	a->file = to->object->file;
 	set_owner(a, pid, &m);
@@ -505,7 +530,9 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 		return a->pid || a->file.dev == a->dev || !a->file.inode;
 	if (m->object)
 		return m->object->is_image ||
-		       ow_identity_is_same(&a->file, &now);
+		       (ow_identity_is_same(&a->file, &now) &&
+			!ow_objectwatch_is_rewritten(
+				a->held ? a->held : m->object, false));
 	if (m->why.code == OW_CODE_ABSENT || m->why.code == OW_CODE_SYSTEM)
 		open_again(o, pid, map, a);
 	return true;
@@ -569,10 +596,43 @@ static void leave_kin(struct ow_sampledobjects *o, uint32_t number)
 	*at = o->kin[number - 1].next;
 }
 
+/*
+ * Tell if what was named of the object may have been of another state of its file;
+ * is_late: without reading that.
+ */
+static void look_again(const struct ow_sampledobjects *o, uint32_t number,
+		       bool is_late)
+{
+	const struct ow_capture_module *m = module_of(o, number);
+	struct ow_object *obj = m->object;
+
+	if (!obj || !o->kin[number - 1].is_named)
+		return;
+	if (ow_objectwatch_is_changed(obj, !is_late))
+		ow_doubt(m->path, "it was written to after it was opened: "
+				  "names in it, and stacks through it, may be "
+				  "of another state");
+	else if (ow_objectwatch_is_blind(obj) ||
+		 (is_late && obj->watch.is_hashed))
+		ow_doubt(m->path, "whether it was written to is not known: it "
+				  "has too much to compare, and its times need "
+				  "not tell");
+}
+
+void ow_sampledobjects_look_again(const struct ow_sampledobjects *o)
+{
+	uint64_t until = ow_now_ns() + LOOKS_NS;
+	uint32_t number;
+
+	for (number = 1; number <= o->all->nr_modules; number++)
+		look_again(o, number, ow_now_ns() > until);
+}
+
 static void close_object(struct ow_sampledobjects *o, uint32_t number)
 {
 	struct ow_capture_module *m = module_of(o, number);
 
+	look_again(o, number, false);
 	o->nameless -= nameless_size(m->object);
 	leave_kin(o, number);
 	ow_symbolizer_forget(o->symbolizer, m->object);
@@ -612,5 +672,6 @@ size_t ow_sampledobjects_name(struct ow_sampledobjects *o, uint32_t number,
 		.flags = flags,
 	};
 
+	o->kin[number - 1].is_named = true;
 	return ow_symbolizer_name(o->symbolizer, &frame, names, max);
 }

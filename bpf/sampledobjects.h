@@ -34,7 +34,9 @@ struct ow_sampledobjects {
 	uint64_t nameless; /* bytes of open files that have neither name nor user */
 	uint32_t *kin_heads;     /* OW_BPF_OBJECTS lists, by path */
 	uint64_t bytes_compared; /* to tell files of one build-id apart */
+	uint64_t bytes_watched;  /* of files, to know if they are written to */
 	uint64_t begun;          /* CLOCK_MONOTONIC, ns */
+	bool with_lines;         /* names have lines or inlined calls, too */
 	bool is_full;            /* no object that is new is opened */
 };
 
@@ -83,5 +85,11 @@ struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,
 size_t ow_sampledobjects_name(struct ow_sampledobjects *o, uint32_t number,
 			      uint64_t vaddr, uint8_t flags,
 			      struct ow_name *names, size_t max);
+
+/*
+ * Look whether files in which something was named have been written to since they were
+ * opened; ow_left_out() tells of each that was, or may have been.
+ */
+void ow_sampledobjects_look_again(const struct ow_sampledobjects *o);
 
 #endif /* OW_SAMPLEDOBJECTS_H */

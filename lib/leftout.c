@@ -77,6 +77,14 @@ void ow_leave_out(const char *path, const char *what)
 		note(&left_out, line);
 }
 
+void ow_doubt(const char *path, const char *why)
+{
+	char *line;
+
+	if (asprintf(&line, "%s: %s", path, why) >= 0)
+		note(&left_out, line);
+}
+
 void ow_lose_file(const char *path, const char *why)
 {
 	char *line;

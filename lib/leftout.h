@@ -15,6 +15,9 @@
  */
 void ow_leave_out(const char *path, const char *what);
 
+/* Note, once, among these why what was had of the file may be false. */
+void ow_doubt(const char *path, const char *why);
+
 /* Note, once, that all of the file is lost, and why; ow_file_lost() tells of it. */
 void ow_lose_file(const char *path, const char *why);
 

@@ -21,6 +21,14 @@ struct ow_filemap;
 
 #define OW_BUILD_ID_MAX 32
 
+/* What is known of the file's changes; objectwatch.h. */
+struct ow_objectwatch {
+	bool is_changed; /* that was found */
+	bool is_hashed, with_lines;
+	uint64_t hash;               /* when it was opened */
+	uint64_t looked_ns, cost_ns; /* the last hash, CLOCK_MONOTONIC */
+};
+
 struct ow_object {
 	char *path;           /* as the target names it; for people */
 	char *root;           /* folder that path is below, or NULL */
@@ -31,9 +39,9 @@ struct ow_object {
 	int reads_left;          /* of fd, before it is closed */
 	bool is_image;           /* bytes are of memory, by file offset */
 	bool is_lent;            /* they are somebody else's */
-	bool is_changed;         /* ow_object_is_changed() has found that */
 	unsigned int nr_more;    /* users, other than the first */
 	struct ow_identity file; /* as it was when it was opened; 0: an image */
+	struct ow_objectwatch watch;
 	struct ow_elf elf;
 	uint8_t build_id[OW_BUILD_ID_MAX];
 	size_t build_id_size; /* 0: it has none */
@@ -172,13 +180,6 @@ void ow_object_drop_fd(struct ow_object *obj);
  * far is not to be relied on.  NULL was not.
  */
 bool ow_object_is_cut(const struct ow_object *obj);
-
-/*
- * Return true if the file was written to since it was opened, as its size and times
- * tell: what is read of it now need not be what was mapped before.  False if it can't
- * be looked at, and of bytes that are a copy.
- */
-bool ow_object_is_changed(struct ow_object *obj);
 
 /* Fail with what is wrong with such an object. */
 int ow_object_fail_cut(const struct ow_object *obj, struct ow_error *err);

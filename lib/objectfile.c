@@ -23,12 +23,11 @@
 /* What <linux/magic.h> of Debian 12 lacks. */
 #define BCACHEFS_MAGIC 0xca451a4e
 
-#define HIGHEST_KEPT     255 /* of fds: others may need some */
-#define READS_BY_FD      8
-#define COPIED_MAX       ((off_t)256 << 20) /* bytes of a file that a server has */
-#define COPIED_PART      ((size_t)1 << 20)
-#define OTHERS_MAY_WRITE (S_IWGRP | S_IWOTH)
-#define SMALL            4096 /* what is larger has more to copy than a fault costs */
+#define HIGHEST_KEPT 255 /* of fds: others may need some */
+#define READS_BY_FD  8
+#define COPIED_MAX   ((off_t)256 << 20) /* bytes of a file that a server has */
+#define COPIED_PART  ((size_t)1 << 20)
+#define SMALL        4096 /* what is larger has more to copy than a fault costs */
 
 /*
  * What was looked at, whatever its name means by now.  A lease (fcntl(2)) would
@@ -308,37 +307,6 @@ int ow_fail_open(struct ow_error *err, const char *path, const char *isnt)
 			       path);
 	}
 	return ow_fail(err, OW_CODE_SYSTEM, "open %s", path);
-}
-
-static bool look_again(const struct ow_object *obj, struct ow_identity *ret)
-{
-	return ow_filemap_look(obj->map, ret) ||
-	       ow_identity_look_cached(obj->path, ret);
-}
-
-/*
- * A file that gets or loses a name, or other permissions, has another ctime, too.  But
- * its owner may have written to it, and set its mtime back: root has not.
- */
-static bool is_written(const struct ow_identity *before,
-		       const struct ow_identity *now)
-{
-	if (!ow_identity_is_inode(before, now))
-		return false; /* the name is another file's by now */
-	if (before->size != now->size || before->mtime_ns != now->mtime_ns)
-		return true;
-	return before->ctime_ns != now->ctime_ns && !now->is_unlinked &&
-	       (now->uid || now->mode & OTHERS_MAY_WRITE);
-}
-
-bool ow_object_is_changed(struct ow_object *obj)
-{
-	struct ow_identity now;
-
-	if (!obj->is_changed && obj->map && !obj->is_image && obj->file.inode)
-		obj->is_changed = look_again(obj, &now) &&
-				  is_written(&obj->file, &now);
-	return obj->is_changed;
 }
 
 bool ow_object_keep_fd(struct ow_object *obj, int fd)

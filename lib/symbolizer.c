@@ -18,6 +18,7 @@
 #include "lines.h"
 #include "namecache.h"
 #include "object.h"
+#include "objectwatch.h"
 #include "plt.h"
 #include "symtab.h"
 
@@ -366,7 +367,7 @@ static bool is_outdated(const struct ow_symbolizer *s,
 			const struct ow_capture_module *m)
 {
 	if (!s->capture->is_lasting || !m || !m->object ||
-	    !ow_object_is_changed(m->object))
+	    !ow_objectwatch_is_changed(m->object, false))
 		return false;
 	ow_leave_out(m->path, "names in it, as it was written to after it "
 			      "was opened");

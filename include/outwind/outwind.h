@@ -64,7 +64,8 @@ void ow_memory_limit(uint64_t bytes);
 uint64_t ow_get_memory_limit(void);
 
 /*
- * What an object had to go without, in one line that names it; NULL if there
+ * What an object had to go without, or why what was had of it may be false, in one
+ * line that names it; NULL if there
  * were no more than i of them.  The first 64 are kept; the text stays for good.
  */
 const char *ow_left_out(size_t i);

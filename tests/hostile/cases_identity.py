@@ -2,6 +2,7 @@
 """A build-id is no identity: a file with another one's decides nothing for it."""
 
 import json
+import mmap
 import os
 import re
 import shutil
@@ -318,47 +319,109 @@ def copied_up(context):
               'frames by ' + engine, stacks)
 
 
-def overwrite(path, by, mtime_ns):
-    """Write a file over another one in place; mtime_ns: and set that time, or None."""
+def write_in_place(path, by):
     subprocess.run(['dd', 'if=' + by, 'of=' + path, 'conv=notrunc',
                     'status=none'], check=True)
-    if mtime_ns is not None:
-        os.utime(path, ns=(mtime_ns, mtime_ns))
+
+
+def write_and_set_back(path, by):
+    mtime_ns = os.stat(path).st_mtime_ns
+    write_in_place(path, by)
+    os.utime(path, ns=(mtime_ns, mtime_ns))
+
+
+def write_and_unlink(path, by):
+    write_and_set_back(path, by)
+    os.unlink(path)
+
+
+class Mapped:
+    """A file that a shared mapping writes to without a new time."""
+
+    def __init__(self, path):
+        with open(path, 'r+b') as f:
+            self.bytes = mmap.mmap(f.fileno(), 0)
+        self.touch()
+
+    def touch(self):
+        """Have each page dirty, so that the next write to it needs no fault."""
+        for at in range(0, len(self.bytes), mmap.PAGESIZE):
+            self.bytes[at] = self.bytes[at]
+
+    def write(self, path, by):
+        before = os.stat(path)
+        with open(by, 'rb') as f:
+            new = f.read()
+        self.bytes[:len(new)] = new
+        after = os.stat(path)
+        check((before.st_mtime_ns, before.st_ctime_ns) ==
+              (after.st_mtime_ns, after.st_ctime_ns), 'times', after)
+
+
+def record_overwritten(context, engine, lib, write, by):
+    """
+    What is said, and the names of what was sampled before a library that a process runs
+    in was written to.
+    """
+    target = context.start(['loadpaused', lib])
+    recording = Recording(context, '--engine=' + engine, '-f', 'json', '-F', 199,
+                          whom=('-p', str(target.pid)))
+    recording.wait_for_start()
+    let_run(target.pid)
+    os.kill(target.pid, signal.SIGSTOP)
+    wait_until(lambda: set(task_states(target.pid).values()) == {'T'},
+               'it has stopped')
+    time.sleep(0.3)  # whose file a sample has is looked up after it
+    write(lib, by)
+    said = recording.end()
+    target.kill()
+    target.wait()
+    return said, {frame for stack, _, _ in recording.stacks(target.pid)
+                  for frame in stack}
+
+
+ON_DISK, IN_MEMORY = None, '/dev/shm'
+WRITERS = ((ON_DISK, write_in_place), (ON_DISK, write_and_set_back),
+           (ON_DISK, write_and_unlink), (IN_MEMORY, Mapped), (ON_DISK, Mapped))
 
 
 @case('identity: record of a file that is written to when samples have been taken')
 def overwritten(context):
     need_root()
     need('cc')
-    first, second, lib = (os.path.join(context.tmp, name)
-                          for name in ('first.so', 'second.so', 'lib.so'))
+    first, second = (os.path.join(context.tmp, name)
+                     for name in ('first.so', 'second.so'))
     # The same code at the same place, by another name.
     build_library(first, 'spin_first', '')
     build_library(second, 'spin_other', '')
     for engine in ('bpf', 'perf', 'ptrace'):
-        for is_set_back in (False, True):
+        for folder, how in WRITERS if engine == 'bpf' else WRITERS[2:4]:
+            lib = os.path.join(tempfile.mkdtemp(dir=folder or context.tmp),
+                               'lib.so')
+            context.stack.callback(shutil.rmtree, os.path.dirname(lib))
             shutil.copyfile(first, lib)
             os.chown(lib, 65534, 65534)
-            mtime = os.stat(lib).st_mtime_ns if is_set_back else None
-            target = context.start(['loadpaused', lib])
-            recording = Recording(context, '--engine=' + engine, '-f', 'json',
-                                  '-F', 199, whom=('-p', str(target.pid)))
-            recording.wait_for_start()
-            let_run(target.pid)
-            os.kill(target.pid, signal.SIGSTOP)
-            wait_until(lambda pid=target.pid: set(task_states(pid).values()) ==
-                       {'T'}, 'it has stopped')
-            time.sleep(0.3)  # whose file a sample has is looked up after it
-            overwrite(lib, second, mtime)
-            said = recording.end()
-            target.kill()
-            target.wait()
-            names = {frame for stack, _, _ in recording.stacks(target.pid)
-                     for frame in stack}
-            check(names and 'spin_other' not in names, 'names by ' + engine,
-                  names)
-            check(said.count('%s: names in it, as it was written to' % lib) == 1,
-                  'message', said)
+            write = how(lib).write if how is Mapped else how
+            said, names = record_overwritten(context, engine, lib, write, second)
+            told = '%s, %s, %s' % (engine, how.__name__, folder)
+            check(names and 'spin_other' not in names, 'names by ' + told, names)
+            check(said.count('%s: names in it, as it was written to' % lib) == 1
+                  and said.count('%s: it was written to' % lib) == 1,
+                  'message by ' + told, said)
+
+
+@case('identity: record of a file that others may write to, and don\'t')
+def not_overwritten(context):
+    need_root()
+    need('cc')
+    lib = os.path.join(context.tmp, 'lib.so')
+    for engine in ('bpf', 'perf', 'ptrace'):
+        for write in (lambda path, by: None, lambda path, by: os.unlink(path)):
+            build_library(lib, 'spin_first', '')
+            os.chown(lib, 65534, 65534)
+            said, names = record_overwritten(context, engine, lib, write, None)
+            check('spin_first' in names and lib not in said, 'by ' + engine,
+                  (said, names))
 
 
 @case('identity: a process that writes to its head of a file that others have')

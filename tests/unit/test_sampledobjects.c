@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "lines.h"
 #include "monotonic.h"
 #include "object.h"
 #include "scratch.h"
@@ -185,6 +186,90 @@ static void test_overwritten(void)
 	CHECK(o.nr_aliases == 1);
 	ow_sampledobjects_deinit(&o);
 	unlink("prog");
+}
+
+/* Write to a page that is dirty, which gives the file no new time. */
+static void rename_unseen(char *page, const char *name, uint32_t to)
+{
+	struct stat before, after;
+
+	page[0] = page[0];
+	CHECK(stat(name, &before) == 0);
+	memcpy(page + strings_at(), &to, sizeof(to));
+	CHECK(stat(name, &after) == 0);
+	CHECK(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+}
+
+static unsigned int nr_told(const char *text)
+{
+	const char *line;
+	unsigned int nr = 0;
+
+	for (size_t i = 0; (line = ow_left_out(i)); i++)
+		nr += strstr(line, text) != NULL;
+	return nr;
+}
+
+/* Others' files are compared to what they were, whatever their times are. */
+static void test_rewritten_unseen(void)
+{
+	struct ow_name names[OW_LINES_MOST];
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	struct stat st;
+	char *page;
+	int fd;
+
+	copy_program("prog");
+	CHECK(chmod("prog", 0757) == 0 && stat("prog", &st) == 0);
+	fd = open("prog", O_RDWR | O_CLOEXEC);
+	page = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
+		    MAP_SHARED, fd, 0);
+	CHECK(page != MAP_FAILED);
+	for (off_t at = 0; at < st.st_size; at += 4096)
+		*(volatile char *)(page + at) = page[at];
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "prog") == 1 && number_of(&o, "prog") == 1);
+	CHECK(o.bytes_watched > 0 && o.bytes_watched < (uint64_t)st.st_size);
+	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
+	ow_sampledobjects_look_again(&o);
+	CHECK(nr_told("written to") == 0);
+	rename_unseen(page, "prog", 0x64636261);
+	o.all->modules[0].object->watch.looked_ns = 0;
+	CHECK(number_of(&o, "prog") == 2 && number_of(&o, "prog") == 2);
+	ow_sampledobjects_look_again(&o);
+	CHECK(nr_told("prog: it was written to") == 1);
+	munmap(page, (size_t)st.st_size);
+	close(fd);
+	ow_sampledobjects_deinit(&o);
+	unlink("prog");
+}
+
+/* Our files and root's cost nothing, and others' no more than there is time for. */
+static void test_limit_of_watching(void)
+{
+	struct ow_name names[OW_LINES_MOST];
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	copy_program("prog");
+	CHECK(number_of(&o, "prog") == 1 && o.bytes_watched == 0);
+	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
+	o.bytes_watched = (uint64_t)256 << 20;
+	o.begun = ow_now_ns(); /* no second has gone by */
+	copy_program("late");
+	CHECK(chmod("late", 0757) == 0);
+	CHECK(number_of(&o, "late") == 2);
+	CHECK(o.bytes_watched == (uint64_t)256 << 20);
+	ow_sampledobjects_look_again(&o);
+	CHECK(nr_told("late: ") == 0);
+	ow_sampledobjects_name(&o, 2, 0x1000, 0, names, OW_LINES_MOST);
+	ow_sampledobjects_look_again(&o);
+	CHECK(nr_told("late: whether it was written to is not known") == 1);
+	ow_sampledobjects_deinit(&o);
+	unlink("prog");
+	unlink("late");
 }
 
 /* What others may write to does not stand for another file's bytes. */
@@ -430,6 +515,8 @@ int main(void)
 		{ "equal files", test_equal_files },
 		{ "one build-id, other bytes", test_same_build_id },
 		{ "overwritten", test_overwritten },
+		{ "rewritten unseen", test_rewritten_unseen },
+		{ "limit of watching", test_limit_of_watching },
 		{ "writable by others", test_writable_by_others },
 		{ "many of one build-id", test_many_of_one_build_id },
 		{ "many equal files", test_many_equal_files },

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "objectwatch.h"
+
+#include "elfsym.h"
+#include "filemap.h"
+#include "hash.h"
+#include "monotonic.h"
+#include "object.h"
+
+#define PT_DYNAMIC 2
+#define LOOK_SHARE 16 /* one part of so many of the time is spent on looks */
+
+/* What is hashed of a file, one run of bytes after another. */
+struct runs {
+	const struct ow_object *obj;
+	bool is_counted; /* none is read */
+	bool too_many;
+	uint64_t left; /* of OW_OBJECTWATCH_MAX */
+	uint64_t hash;
+};
+
+static void take_run(struct runs *r, uint64_t off, uint64_t size)
+{
+	const struct ow_object *obj = r->obj;
+
+	if (off >= obj->size || !size)
+		return;
+	if (size > obj->size - off)
+		size = obj->size - off;
+	r->too_many |= size > r->left;
+	if (r->too_many)
+		return;
+	r->left -= size;
+	if (!r->is_counted)
+		r->hash =
+			ow_hash((uint64_t[]){ r->hash, off, size,
+					      ow_hash(obj->bytes + off, size) },
+				32);
+}
+
+/* The headers, and what program headers lead to. */
+static void take_headers(struct runs *r)
+{
+	const struct ow_elf *elf = &r->obj->elf;
+	struct ow_elf_segment seg;
+
+	take_run(r, 0, elf->is_64 ? 64 : 52);
+	take_run(r, elf->phoff, (uint64_t)elf->phnum * (elf->is_64 ? 56 : 32));
+	take_run(r, elf->shoff, (uint64_t)elf->shnum * (elf->is_64 ? 64 : 40));
+	take_run(r, elf->names_off, elf->names_size);
+	for (uint32_t i = 0; ow_elf_segment(elf, i, &seg); i++)
+		if (seg.type == OW_PT_GNU_EH_FRAME || seg.type == PT_DYNAMIC)
+			take_run(r, seg.off, seg.filesz);
+}
+
+static void take_symbols(struct runs *r, uint32_t type)
+{
+	const uint8_t *bytes = r->obj->bytes;
+	struct ow_elfsyms t;
+
+	if (!ow_elfsyms_init(&t, &r->obj->elf, type))
+		return;
+	take_run(r, (uint64_t)(t.syms - bytes), ow_elfsyms_size(&t));
+	take_run(r, (uint64_t)((const uint8_t *)t.names - bytes), t.names_size);
+}
+
+/* CFI, packed symbols, and the stubs of the PLT, which are named by code. */
+static bool is_of_frames(const struct ow_elf *elf,
+			 const struct ow_elf_section *sec)
+{
+	static const char *const names[] = {
+		".eh_frame",      ".eh_frame_hdr", ".debug_frame",
+		".zdebug_frame",  ".plt",          ".plt.got",
+		".plt.sec",       ".rela.plt",     ".rel.plt",
+		".got",           ".got.plt",      ".gnu_debugdata",
+		".gnu_debuglink",
+	};
+
+	for (size_t i = 0; i < OW_ARRAY_SIZE(names); i++)
+		if (ow_elf_section_is(elf, sec, names[i]))
+			return true;
+	return false;
+}
+
+static bool is_of_lines(const struct ow_elf *elf,
+			const struct ow_elf_section *sec)
+{
+	bool is_packed = ow_elf_section_char(elf, sec, 1) == 'z';
+	const char *begin = is_packed ? ".zdebug_" : ".debug_";
+
+	for (uint32_t i = 0; begin[i]; i++)
+		if (ow_elf_section_char(elf, sec, i) != begin[i])
+			return false;
+	return true;
+}
+
+static void take_sections(struct runs *r, bool with_lines)
+{
+	const struct ow_elf *elf = &r->obj->elf;
+	struct ow_elf_section sec;
+
+	for (uint32_t i = 1; ow_elf_section(elf, i, &sec); i++)
+		if (sec.type != OW_SHT_NOBITS &&
+		    (is_of_frames(elf, &sec) ||
+		     (with_lines && is_of_lines(elf, &sec))))
+			take_run(r, sec.off, sec.size);
+}
+
+static struct runs take_all(const struct ow_object *obj, bool is_counted)
+{
+	struct runs r = {
+		.obj = obj,
+		.is_counted = is_counted,
+		.left = OW_OBJECTWATCH_MAX,
+		.hash = obj->size,
+	};
+
+	take_headers(&r);
+	take_symbols(&r, OW_SHT_SYMTAB);
+	take_symbols(&r, OW_SHT_DYNSYM);
+	take_sections(&r, obj->watch.with_lines);
+	return r;
+}
+
+static bool has_to_be_hashed(const struct ow_object *obj)
+{
+	return obj->map && !obj->is_image && obj->file.inode &&
+	       !ow_identity_is_ours(&obj->file);
+}
+
+/* The hash of what there is now. */
+static uint64_t look(struct ow_object *obj)
+{
+	uint64_t begun = ow_now_ns(), hash = take_all(obj, false).hash;
+
+	obj->watch.looked_ns = ow_now_ns();
+	obj->watch.cost_ns = obj->watch.looked_ns - begun;
+	return hash;
+}
+
+uint64_t ow_objectwatch_begin(struct ow_object *obj, bool with_lines)
+{
+	struct runs counted;
+
+	if (obj->watch.is_hashed || !has_to_be_hashed(obj))
+		return 0;
+	obj->watch.with_lines = with_lines;
+	counted = take_all(obj, true);
+	if (counted.too_many)
+		return 0;
+	obj->watch.hash = look(obj);
+	obj->watch.is_hashed = true;
+	return OW_OBJECTWATCH_MAX - counted.left;
+}
+
+bool ow_objectwatch_is_blind(const struct ow_object *obj)
+{
+	return has_to_be_hashed(obj) && !obj->watch.is_hashed;
+}
+
+bool ow_objectwatch_is_rewritten(struct ow_object *obj, bool is_due)
+{
+	struct ow_objectwatch *w = &obj->watch;
+
+	if (w->is_hashed && !w->is_changed &&
+	    (is_due || ow_now_ns() - w->looked_ns >= LOOK_SHARE * w->cost_ns))
+		w->is_changed = look(obj) != w->hash;
+	return w->is_changed;
+}
+
+/*
+ * A file that gets or loses a name, or other permissions, has another ctime, too.  But
+ * who may write to it may have done that, and set its mtime back.  Of one that has lost
+ * its name, as a package that is upgraded has it, the hash tells, if there is one.
+ */
+static bool is_newer(const struct ow_object *obj, const struct ow_identity *now)
+{
+	const struct ow_identity *before = &obj->file;
+
+	if (!ow_identity_is_inode(before, now))
+		return false; /* the name is another file's by now */
+	if (before->size != now->size || before->mtime_ns != now->mtime_ns)
+		return true;
+	return before->ctime_ns != now->ctime_ns &&
+	       !(ow_identity_is_ours(before) && ow_identity_is_ours(now)) &&
+	       !(now->is_unlinked && obj->watch.is_hashed);
+}
+
+static bool look_at_file(const struct ow_object *obj, struct ow_identity *ret)
+{
+	return ow_filemap_look(obj->map, ret) ||
+	       ow_identity_look_cached(obj->path, ret);
+}
+
+bool ow_objectwatch_is_changed(struct ow_object *obj, bool is_due)
+{
+	struct ow_identity now;
+
+	if (!obj->watch.is_changed && obj->map && !obj->is_image &&
+	    obj->file.inode)
+		obj->watch.is_changed = look_at_file(obj, &now) &&
+					is_newer(obj, &now);
+	return obj->watch.is_changed ||
+	       ow_objectwatch_is_rewritten(obj, is_due);
+}
