@@ -10,6 +10,7 @@
 #include "delegate.h"
 #include "monotonic.h"
 #include "procfs.h"
+#include "silent.h"
 
 #define LOOK_NS 100000000
 #define CALL_NS 25000000
@@ -17,28 +18,6 @@
 #define TRIES   3
 
 static _Atomic uint64_t due_ns; /* of CLOCK_MONOTONIC */
-
-/*
- * Processes of which the kernel did not tell in time: the last ones aren't asked about
- * again.
- */
-static _Atomic pid_t silent[8];
-static _Atomic unsigned int nr_silent;
-
-static bool is_silent(pid_t pid)
-{
-	size_t i;
-
-	for (i = 0; i < sizeof(silent) / sizeof(silent[0]); i++)
-		if (silent[i] == pid)
-			return true;
-	return false;
-}
-
-static void note_silent(pid_t pid)
-{
-	silent[nr_silent++ % (sizeof(silent) / sizeof(silent[0]))] = pid;
-}
 
 /* What a delegate looks for, which may be lost with it. */
 struct search {
@@ -68,7 +47,7 @@ static void search(void *arg)
 	while (dir && !s->found && (entry = readdir(dir))) {
 		s->at = atoi(entry->d_name);
 		if (s->at > 0 && s->at != s->pid && s->at != s->leader &&
-		    !is_silent(s->at))
+		    !ow_silent_has(s->at))
 			s->found = shares(s->at, s->tid) ||
 				   ow_now_ns() > s->until;
 	}
@@ -94,7 +73,7 @@ static bool look(pid_t pid, pid_t tid, uint64_t until)
 	for (i = 0; i < TRIES && how == OW_DELEGATION_GIVEN_UP; i++) {
 		how = ow_delegate_run(search, s, &limits, NULL);
 		if (how == OW_DELEGATION_GIVEN_UP)
-			note_silent(s->at);
+			ow_silent_note(s->at);
 	}
 	if (how == OW_DELEGATION_LOST)
 		return false;
