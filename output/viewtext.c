@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "viewtext.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SHORT   256 /* bytes of a frame's names that it always keeps */
@@ -81,4 +82,16 @@ size_t viewtext_take(struct viewtext *t, struct ow_name *names, size_t nr)
 	names[0] = names[nr - 1];
 	shorten(&names[0]);
 	return 1;
+}
+
+bool viewtext_line(const struct viewtext *t, char buf[VIEWTEXT_LINE])
+{
+	if (!t->nr_cut)
+		return false;
+	snprintf(buf, VIEWTEXT_LINE,
+		 "all names would take more than %llu MiB of text: names of "
+		 "%llu frames are left out",
+		 (unsigned long long)(VIEWTEXT_MOST >> 20),
+		 (unsigned long long)t->nr_cut);
+	return true;
 }

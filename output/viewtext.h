@@ -24,4 +24,8 @@ struct viewtext {
  */
 size_t viewtext_take(struct viewtext *t, struct ow_name *names, size_t nr);
 
+/* Fill buf with a line that tells what lacks names; return false if nothing does. */
+#define VIEWTEXT_LINE 128
+bool viewtext_line(const struct viewtext *t, char buf[VIEWTEXT_LINE]);
+
 #endif /* VIEWTEXT_H */

@@ -6,6 +6,7 @@
 #include "commands.h"
 
 #include "outfile.h"
+#include "profiling.h"
 #include "recordlive.h"
 #include "recordout.h"
 #include "recordrequest.h"
@@ -101,7 +102,10 @@ static int record(struct record_request *r, struct ow_capture *c, FILE *out)
 			       .title = r->title,
 			       .frequency = r->frequency,
 			       .showing = r->showing,
-			       .max_frames = r->max_frames };
+			       .max_frames = r->max_frames,
+			       .profile_memory = r->profile_memory ?
+							 r->profile_memory :
+							 PROFILING_LIMIT };
 	struct ow_error err;
 	int status = EXIT_NONE;
 

@@ -133,12 +133,11 @@ static void print_modules(struct ow_capture *c)
 /* On stderr, if names are left out; return EXIT_SOME then. */
 static int say_cut(const struct viewtext *text)
 {
-	if (!text->nr_cut)
+	char line[VIEWTEXT_LINE];
+
+	if (!viewtext_line(text, line))
 		return EXIT_WELL;
-	complain("all names would take more than %llu MiB of text: names of "
-		 "%llu frames are left out",
-		 (unsigned long long)(VIEWTEXT_MOST >> 20),
-		 (unsigned long long)text->nr_cut);
+	complain("%s", line);
 	return EXIT_SOME;
 }
 

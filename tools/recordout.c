@@ -13,6 +13,8 @@ bool recordout_begin(struct recordout *o)
 	o->frames = calloc(o->max_frames, sizeof(*o->frames));
 	o->views = calloc(o->max_frames, sizeof(*o->views));
 	o->profile.frequency = o->frequency;
+	if (o->writer)
+		o->names.text = &o->text;
 	return o->frames && o->views;
 }
 
@@ -32,6 +34,36 @@ static bool put_ids(struct recordout *o, const struct ow_view_frame *f,
 	return true;
 }
 
+/* Fill ids; false when out of memory. */
+static bool fill_ids(struct recordout *o, const struct ow_view *view,
+		     size_t *used)
+{
+	size_t i;
+
+	for (i = 0; i < view->nr && !o->profile.has_refused; i++)
+		if (!put_ids(o, &view->frames[i], used))
+			return false;
+	if (o->showing & OW_VIEW_CERTAIN && !view->thread->certain) {
+		if (!ow_grow(&o->ids, &o->room_ids, *used + 1, sizeof(*o->ids)))
+			return false;
+		o->ids[(*used)++] = profile_mark(&o->profile, "[uncertain]");
+	}
+	return true;
+}
+
+/* Count a stack that the profile has no room for. */
+static void fold(struct recordout *o, struct profile_stack *s)
+{
+	uint32_t id;
+
+	o->folded++;
+	o->profile.is_closed = false;
+	s->end = OW_END_LIMIT;
+	id = profile_mark(&o->profile, "[too many different stacks]");
+	profile_add(&o->profile, s, &id, 1);
+}
+
+/* A guest can have stacks without end that are all different. */
 static bool count(struct recordout *o, const struct ow_view *view)
 {
 	struct profile_stack s = {
@@ -43,20 +75,18 @@ static bool count(struct recordout *o, const struct ow_view *view)
 		.count = 1,
 		.value = 1,
 	};
-	size_t i, used = 0;
+	struct profile *p = &o->profile;
+	size_t used = 0;
 
 	if (!view->thread->captured)
 		return true;
-	for (i = 0; i < view->nr; i++)
-		if (!put_ids(o, &view->frames[i], &used))
-			return false;
-	if (o->showing & OW_VIEW_CERTAIN && !view->thread->certain) {
-		if (!ow_grow(&o->ids, &o->room_ids, used + 1, sizeof(*o->ids)))
-			return false;
-		o->ids[used++] = profile_mark(&o->profile, "[uncertain]");
-	}
-	profile_add(&o->profile, &s, o->ids, (uint32_t)used);
-	return !o->profile.failed;
+	p->is_closed = profile_size(p) >= o->profile_memory;
+	p->has_refused = false;
+	if (!fill_ids(o, view, &used))
+		return false;
+	if (p->has_refused || !profile_add(p, &s, o->ids, (uint32_t)used))
+		fold(o, &s);
+	return !p->failed;
 }
 
 static bool take_thread(struct recordout *o, struct ow_capture *c, size_t i,
@@ -133,10 +163,19 @@ bool recordout_take(struct recordout *o, const struct sample *s)
 int recordout_end(struct recordout *o)
 {
 	const struct profile_options options = { .title = o->title };
+	char line[VIEWTEXT_LINE];
 
 	if (o->no_memory) {
 		complain("out of memory");
 		return o->writer ? EXIT_SOME : EXIT_NONE;
+	}
+	if (o->folded)
+		complain("%llu samples had too many different stacks: in the "
+			 "profile without theirs (--profile-memory)",
+			 (unsigned long long)o->folded);
+	if (viewtext_line(&o->text, line)) {
+		complain("%s", line);
+		return EXIT_SOME;
 	}
 	return o->writer ? EXIT_WELL :
 			   profileout_write(o->profile_writer, o->out,

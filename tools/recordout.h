@@ -16,13 +16,16 @@ struct recordout {
 	unsigned int frequency;
 	unsigned int showing; /* enum ow_view_flags */
 	size_t max_frames;
+	size_t profile_memory;            /* bytes that the profile may take */
 	struct ow_symbolizer *symbolizer; /* or NULL: no names */
 
 	struct ow_frame *frames; /* of one stack */
 	struct ow_view_frame *views;
 	struct viewnames names;
+	struct viewtext text; /* of all names that writer has written */
 	struct profile profile;
-	uint32_t *ids; /* of the frames of one stack in it */
+	uint64_t folded; /* samples for whose stacks it has no room */
+	uint32_t *ids;   /* of the frames of one stack in it */
 	size_t room_ids;
 	uint64_t nr_stacks, nr_whole;
 	bool no_memory;

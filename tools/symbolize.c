@@ -12,6 +12,7 @@
 #include "missing.h"
 #include "stackview.h"
 #include "traceline.h"
+#include "viewtext.h"
 
 /* Of which a list of names, the only thing in memory, may have a quarter. */
 #define MEMORY ((uint64_t)1 << 30)
@@ -21,7 +22,8 @@
 #define EXIT_USAGE  1
 #define EXIT_BROKEN 2
 
-static bool is_terminal; /* stdout */
+static bool is_terminal;        /* stdout */
+static struct viewtext written; /* of all names */
 
 static int complain(const char *what, const char *why)
 {
@@ -117,22 +119,23 @@ static void copy_line(FILE *from, const char *part, size_t size)
 static void put_name(struct ow_nametable *names, uint64_t addr,
 		     const char *line, size_t size)
 {
-	const char *name;
-	uint64_t offset;
+	struct ow_name name = { 0 };
 
-	if (!ow_nametable_find(names, addr, &name, &offset)) {
+	if (ow_nametable_find(names, addr, &name.function, &name.offset))
+		viewtext_take(&written, &name, 1);
+	if (!name.function) {
 		printf("%.*s\n", (int)size, line); /* an address */
 		return;
 	}
-	ow_view_put_clean(stdout, name);
-	if (offset)
-		printf("+%#" PRIx64, offset);
+	ow_view_put_clean(stdout, name.function);
+	if (name.offset)
+		printf("+%#" PRIx64, name.offset);
 	putchar('\n');
 }
 
 static int symbolize(struct ow_nametable *names, FILE *trace, const char *path)
 {
-	char line[OW_TRACELINE_MAX + 2];
+	char line[OW_TRACELINE_MAX + 2], line_of_cut[VIEWTEXT_LINE];
 	size_t size, length;
 	uint64_t addr;
 
@@ -152,7 +155,9 @@ static int symbolize(struct ow_nametable *names, FILE *trace, const char *path)
 			strerror(errno));
 		return EXIT_BROKEN;
 	}
-	return 0;
+	return viewtext_line(&written, line_of_cut) ?
+		       complain(line_of_cut, "") :
+		       0;
 }
 
 static int run(const char *table, const char *path)

@@ -135,15 +135,10 @@ static bool print_stack(const struct tb_stacks *s, const struct tb_stack *stack,
 /* Whether there are all names. */
 static bool say_cut(const struct viewtext *text)
 {
-	char line[128];
+	char line[VIEWTEXT_LINE];
 
-	if (!text->nr_cut)
+	if (!viewtext_line(text, line))
 		return true;
-	snprintf(line, sizeof(line),
-		 "all names would take more than %llu MiB of text: names of "
-		 "%llu frames are left out",
-		 (unsigned long long)(VIEWTEXT_MOST >> 20),
-		 (unsigned long long)text->nr_cut);
 	tb_complain("", line);
 	return false;
 }

@@ -252,6 +252,8 @@ static int complain_of_room(const struct report *r)
 {
 	const char *more = "would take more memory than they may "
 			   "(--memory-limit)";
+	const struct viewtext text = { .nr_cut = r->nr_cut };
+	char line[VIEWTEXT_LINE];
 	bool is_some = complain_of(r, &r->maps.memory, "mappings", more);
 
 	is_some |= complain_of(r, &r->maps.objects, "objects", "are too many");
@@ -261,11 +263,8 @@ static int complain_of_room(const struct report *r)
 			 "theirs (--memory-limit)",
 			 r->request->path, r->count.folded,
 			 r->count.processes.nr_refused);
-	if (r->nr_cut)
-		complain("%s: all names would take more than %llu MiB of text: "
-			 "names of %" PRIu64 " frames are left out",
-			 r->request->path,
-			 (unsigned long long)(VIEWTEXT_MOST >> 20), r->nr_cut);
+	if (viewtext_line(&text, line))
+		complain("%s: %s", r->request->path, line);
 	if (r->open.nr_left_out)
 		complain("%s: %" PRIu64 " stacks of what had begun %s: left "
 			 "out",

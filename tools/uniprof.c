@@ -14,6 +14,7 @@
 #include "ownfile.h"
 #include "sampler.h"
 #include "uniprofargs.h"
+#include "viewtext.h"
 
 #define MOST_FRAMES 1024
 
@@ -37,6 +38,7 @@ struct uniprof {
 	struct ow_frame frames[MOST_FRAMES];
 	struct ow_view_frame views[MOST_FRAMES];
 	struct ow_name names[MOST_FRAMES];
+	struct viewtext text; /* of all names that were written */
 };
 
 /* A line on stderr; the guest chose some of what is in it. */
@@ -50,6 +52,19 @@ __attribute__((format(printf, 1, 2))) static void complain(const char *fmt, ...)
 	va_end(ap);
 	ow_view_put_clean(stderr, line);
 	putc('\n', stderr);
+}
+
+/* The name of a frame: of all that is known, its function is shown. */
+static size_t name_frame(struct uniprof *u, size_t k)
+{
+	struct ow_name *name = &u->names[k];
+
+	if (!u->symbolizer ||
+	    !ow_symbolizer_name(u->symbolizer, &u->frames[k], name, 1))
+		return 0;
+	*name = (struct ow_name){ .function = name->function,
+				  .offset = name->offset };
+	return viewtext_take(&u->text, name, 1);
 }
 
 static void put_stack(struct uniprof *u, struct ow_capture *c, size_t i)
@@ -71,9 +86,7 @@ static void put_stack(struct uniprof *u, struct ow_capture *c, size_t i)
 	for (k = 0; k < view.nr; k++) {
 		u->views[k] = (struct ow_view_frame){ .frame = u->frames[k],
 						      .names = &u->names[k] };
-		if (u->symbolizer)
-			u->views[k].nr_names = ow_symbolizer_name(
-				u->symbolizer, &u->frames[k], &u->names[k], 1);
+		u->views[k].nr_names = name_frame(u, k);
 	}
 	ow_uniprof_writer.thread(u->out, &view, false, u->showing);
 }
@@ -202,6 +215,7 @@ static int trace(struct uniprof *u, struct ow_xen *x,
 		.nr_images = u->args->elf ? 1 : 0,
 		.symbols = usable_table(u->args->table),
 	};
+	char line[VIEWTEXT_LINE];
 	struct ow_error err;
 	struct ow_capture *c = ow_capture_xen(x, &xen, &options, &err);
 	int status;
@@ -214,6 +228,11 @@ static int trace(struct uniprof *u, struct ow_xen *x,
 	if (u->args->elf)
 		u->showing = OW_VIEW_ALWAYS_ONE;
 	status = sample(u, c, x, d);
+	if (viewtext_line(&u->text, line)) {
+		complain("%s", line);
+		if (status == EXIT_SUCCESS)
+			status = EXIT_NO_TRACE;
+	}
 	ow_symbolizer_destroy(u->symbolizer);
 	ow_capture_destroy(c);
 	return status;

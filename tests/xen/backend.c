@@ -12,6 +12,7 @@
  * FAKE_FAIL=N:ERRNO    that call fails
  * FAKE_GONE=N, FAKE_SHUTDOWN=N   from that call on
  * FAKE_SLOW=US         a vCPU's registers take so long
+ * FAKE_NEW=1           vCPU 2 is at another place each time
  * FAKE_PAUSES=FILE     an int of it shows the pauses in effect
  */
 #include <fcntl.h>
@@ -25,7 +26,7 @@
 #define IDT 0xfffffe0000000000ULL
 
 static struct fake_xen guest;
-static unsigned int gone_at, shutdown_at, slow_us;
+static unsigned int gone_at, shutdown_at, slow_us, is_new;
 
 static unsigned int number(const char *name)
 {
@@ -42,6 +43,8 @@ static void watch(struct fake_xen *f, enum fake_call call)
 		f->info.is_shutdown = true;
 	if (slow_us && call == FAKE_VCPU)
 		usleep(slow_us);
+	if (is_new && call == FAKE_VCPU)
+		f->vcpu[2].regs.val[ow_arch_x86_64.pc] += 16;
 }
 
 static uint64_t offset(void)
@@ -186,6 +189,7 @@ static struct ow_xen_seam *open_fake(uint32_t domid)
 	gone_at = number("FAKE_GONE");
 	shutdown_at = number("FAKE_SHUTDOWN");
 	slow_us = number("FAKE_SLOW");
+	is_new = number("FAKE_NEW");
 	guest.watch = watch;
 	return &guest.seam;
 }

@@ -318,6 +318,60 @@ def test_record_formats():
     assert [t['tid'] for t in values[2]['sample']['threads']] == [0, 1, 2]
 
 
+def call_counting(program, *args, **fake):
+    """Run a tool; return its status, the bytes and lines of output, and messages."""
+    size = lines = 0
+    with subprocess.Popen([os.path.join(BUILD, program), *args],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          env=environment(**fake)) as tool:
+        while part := tool.stdout.read(1 << 20):
+            size += len(part)
+            lines += part.count(b'\n')
+        err = tool.stderr.read().decode()
+    return tool.returncode, size, lines, err
+
+
+def test_long_names():
+    """Of names that would take more than 1 GiB, some are left out."""
+    names = ''.join('%s T %s%s\n' % (addr, addr, 16000 * 'x') for addr in (
+        '400000', '400100', '400200', '400300', '401000', '401100', '402000'))
+    table = put('long-table', names)
+    trace = put('long-trace', 10000 * STACKS)
+    said = re.compile(r'(?m)^(?:uniprof: |symbolize: |outwind: )?all names would '
+                      r'take more than 1024 MiB of text: names of (\d+) frames are '
+                      r'left out$')
+    for status, program, *args in (
+            (1, 'fake-outwind', 'record', '-f', 'uniprof', '--samples=10000',
+             '-F', '10000', '--kallsyms', table, 'xen:7'),
+            (1, 'fake-outwind', 'record', '-f', 'text', '--samples=10000',
+             '-F', '10000', '--kallsyms', table, 'xen:7'),
+            (249, 'fake-uniprof', '-F', '10000', '-s', table, '-', '7'),
+            (2, 'symbolize', table, trace)):
+        code, size, lines, err = call_counting(program, *args)
+        assert size < 1.1 * (1 << 30), (program, args, size)
+        left_out = said.search(err)
+        assert code == status and left_out, (program, args, code, err)
+        whole = 70000 - int(left_out[1])
+        assert 0.9 * (1 << 30) < 16006 * whole < 1 << 30, (size, err)
+        assert lines >= 10000 * len(STACKS.split()), lines
+
+
+def test_many_stacks():
+    """A guest has ever new stacks: the profile ends, and tells of them."""
+    code, out, err = outwind('record', '--samples=20000', '-F', '10000',
+                             '--profile-memory=1', 'xen:7', NEW=1)
+    folded = re.search(r'(?m)^outwind: (\d+) samples had too many different '
+                       r'stacks: in the profile without theirs '
+                       r'\(--profile-memory\)$', err)
+    assert code == 0 and folded and 1000 < int(folded[1]) < 19000, (code, err)
+    counts = dict(line.rsplit(' ', 1) for line in out.splitlines())
+    assert sum(map(int, counts.values())) == 60000, err
+    # Others that are there are counted.
+    assert counts['vCPU 0;0x400310;0x400210;0x400110;0x400010'] == '20000'
+    assert counts['vCPU 2;[truncated];[too many different stacks]'] == \
+        folded[1], [c for c in counts.items() if 'too many' in c[0]]
+
+
 def test_record_output():
     path = os.path.join(SCRATCH, 'folded')
     code, out, err = outwind('record', '-F', '200', '--samples=10', '--stats',
