@@ -13,8 +13,8 @@
 void ow_silent_note(pid_t pid);
 
 /*
- * Return true if the process that has this id now is known; another one that had the id
- * before it doesn't count (proc_pid_stat(5), starttime).
+ * Return true if the process that has this id now is known; since Linux 6.9 another one
+ * that had the id before it doesn't count.
  */
 bool ow_silent_has(pid_t pid);
 
