@@ -284,3 +284,11 @@ long ow_status_number(pid_t pid, const char *key)
 
 	return value ? strtol(value, NULL, 10) : -1;
 }
+
+char ow_status_state(pid_t tid)
+{
+	_cleanup_(ow_freep) char *text = NULL;
+	const char *value = status_value(tid, "State:", &text);
+
+	return value ? value[strspn(value, " \t")] : '\0';
+}

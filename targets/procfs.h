@@ -90,4 +90,10 @@ uint64_t ow_process_start_ns(pid_t pid);
 /* A number from /proc/PID/status by its key, such as "TracerPid:"; or -1. */
 long ow_status_number(pid_t pid, const char *key);
 
+/*
+ * What a thread does, as proc_pid_status(5) has it by a letter; 0: it is gone.  Other than
+ * for its stat, nobody waits for that while its process executes another program.
+ */
+char ow_status_state(pid_t tid);
+
 #endif /* OW_PROCFS_H */

@@ -108,17 +108,14 @@ static void sleep_for_stop(void)
 	sigtimedwait(&set, NULL, &nap);
 }
 
-/* By what it does now (proc_pid_stat(5)). */
+/* By what it does now. */
 static void explain_late(struct ow_stop *s)
 {
 	const char *what = "";
-	char name[32], state;
 
-	if (ow_task_stat(s->tid, s->tid, name, sizeof(name), &state)) {
-		if (state == 'D')
-			what = ", it is in an uninterruptible call";
-		else if (state == 'R')
-			what = ", it got no CPU, or is busy in the kernel";
+	switch (ow_status_state(s->tid)) {
+	case 'D': what = ", it is in an uninterruptible call"; break;
+	case 'R': what = ", it got no CPU, or is busy in the kernel"; break;
 	}
 	ow_fail(&s->why, OW_CODE_TIMEOUT, "thread did not stop in time%s",
 		what);

@@ -16,8 +16,9 @@
 static void test_names_like_keys(void)
 {
 	static const char *const names[] = {
-		"TracerPid:\t1", "\nTracerPid:\t1", "\rTracerPid:\t1",
-		"TracerPid:\n1", "x\nTracerPid: 1", "\\nTracerPid: 1",
+		"TracerPid:\t1",   "\nTracerPid:\t1", "\rTracerPid:\t1",
+		"State:\tX",       "\nState:\tX",     "TracerPid:\n1",
+		"x\nTracerPid: 1", "\\nTracerPid: 1",
 	};
 	long tracer = ow_status_number(getpid(), "TracerPid:"), pid, none;
 	size_t i;
@@ -28,10 +29,12 @@ static void test_names_like_keys(void)
 		CHECK(ow_status_number(getpid(), "TracerPid:") == tracer);
 		pid = ow_status_number(getpid(), "Pid:");
 		CHECK(pid == getpid());
+		CHECK(memchr("RSD", ow_status_state(getpid()), 3));
 		none = ow_status_number(getpid(), "Nonsense:");
 		CHECK(none == -1);
 	}
 	CHECK(ow_status_number(INT32_MAX, "TracerPid:") == -1);
+	CHECK(ow_status_state(INT32_MAX) == '\0');
 }
 
 /* We run, or wait for the delegate that looks. */
