@@ -481,7 +481,12 @@ static void note_moments(struct ow_taken *t)
 			 "(MAP_SHARED), which another process may have changed "
 			 "meanwhile: they are uncertain",
 			 nr);
-	if (t->is_shared)
+	if (t->sharing == OW_SHARING_UNKNOWN)
+		snprintf(c->warning, sizeof(c->warning),
+			 "it could not be found out in time whether another "
+			 "process shares its memory: stacks end at code that "
+			 "is seen to be replaced");
+	if (t->sharing == OW_SHARING_FOUND)
 		snprintf(c->warning, sizeof(c->warning),
 			 "another process shares its memory and is not stopped "
 			 "with it: stacks end at code that this one replaces");

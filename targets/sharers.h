@@ -6,12 +6,19 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+enum ow_sharing {
+	OW_SHARING_NONE,
+	OW_SHARING_FOUND,
+	OW_SHARING_UNKNOWN, /* there are too many to be looked at in time */
+};
+
 /*
- * Return true if another process than pid shares the memory of its thread tid, or if
- * there are too many to know that in a tenth of a second.  Processes that we may not
- * look at, or a kernel without kcmp(2), don't tell.
+ * Does another process than pid share the memory of its thread tid?  All processes are
+ * compared, its parent and those that were started after it first, for up to a fifth of
+ * a second of CPU time, which is enough for some ten thousand, or a second.  Processes
+ * that we may not look at, or a kernel without kcmp(2), don't tell.
  */
-bool ow_sharers_exist(pid_t pid, pid_t tid);
+enum ow_sharing ow_sharers_look(pid_t pid, pid_t tid);
 
 /*
  * Return true if to look for them now takes no more than a small part of our time, as

@@ -12,7 +12,8 @@
 #define LOOKS      8
 #define MOST_LOOKS 30 /* while nothing is seen */
 #define LOOK_US    1000
-#define WINDOW_NS  100000 /* in which code may be replaced, and back */
+#define LOOKING_NS 1000000000 /* for all, if much is mapped */
+#define WINDOW_NS  100000     /* in which code may be replaced, and back */
 
 bool ow_standing_settle_live(struct ow_taken *t, size_t first, size_t end)
 {
@@ -115,10 +116,13 @@ void ow_standing_check(struct ow_taken *t)
 /* What another process replaces now it may have replaced before, and back. */
 static void watch_sharer(struct ow_taken *t)
 {
+	uint64_t until = ow_now_ns() + LOOKING_NS;
 	int i;
 
 	t->replaced.is_any_time = true;
 	for (i = 0; i < (t->replaced.nr > 0 ? LOOKS : MOST_LOOKS); i++) {
+		if (ow_now_ns() > until)
+			break;
 		usleep(LOOK_US);
 		ow_standing_check(t);
 	}
@@ -131,10 +135,10 @@ void ow_standing_check_shared(struct ow_taken *t)
 		return;
 	if (!t->sharers_asked) {
 		t->sharers_asked = true;
-		t->is_shared = ow_sharers_exist(t->c->pid, t->c->live);
-		if (t->is_shared)
+		t->sharing = ow_sharers_look(t->c->pid, t->c->live);
+		if (t->sharing != OW_SHARING_NONE)
 			watch_sharer(t);
 	}
-	if (t->is_shared)
+	if (t->sharing != OW_SHARING_NONE)
 		ow_standing_check(t);
 }

@@ -37,7 +37,8 @@ void ow_standing_check(struct ow_taken *t);
  * After threads that were stopped go on again: let stacks end likewise.  Only another
  * process that shares their memory can have changed anything before.  Such a process is
  * looked for if anything was changed, or if there was time to change it and back.  If
- * there is one, no code counts that it is seen to replace.
+ * there is one, or if that can't be known in time, no code counts that is seen to be
+ * replaced.
  */
 void ow_standing_check_shared(struct ow_taken *t);
 

@@ -10,6 +10,7 @@
 #include "mappings.h"
 #include "processmem.h"
 #include "replaced.h"
+#include "sharers.h"
 #include "stackcopy.h"
 #include "stackplan.h"
 #include "stopper.h"
@@ -47,7 +48,8 @@ struct ow_taken {
 	/* How long it took to compare that with what is mapped: last, and in all. */
 	uint64_t comparison_ns, compared_ns;
 	uint64_t planned_ns; /* when it was compared last, of CLOCK_MONOTONIC */
-	bool sharers_asked, is_shared; /* by another process (sharers.h) */
+	bool sharers_asked;
+	enum ow_sharing sharing; /* of its memory, with another process */
 	size_t most_together; /* threads that one comparison was for, of each */
 	struct ow_taken_thread *threads; /* as many as c->threads */
 	size_t room;                     /* of both */

@@ -15,11 +15,11 @@ LONGEST = 25  # s, for a tool that gives up: each call may take 2 s
 class Stuck:
     """A process that waits in the kernel, and the server that it waits for."""
 
-    def __init__(self, context, how):
+    def __init__(self, context, how, name=''):
         need_root()
         if not os.path.exists('/dev/fuse'):
             raise Skip('/dev/fuse is not here')
-        place = os.path.join(context.tmp, how)
+        place = os.path.join(context.tmp, how + name)
         os.mkdir(place)
         # Whoever looks at the child waits: the harness doesn't, to see it rest.
         server = context.start(['fusestack', how, '-', place], ready=None)
@@ -91,6 +91,31 @@ def _(context):
         done = run_in_time([context.outwind, 'stack', '-q', target.pid])
         check(done.returncode == 0 and done.stdout.count(b'TID ') == 81, 'stacks',
               (done.returncode, done.stderr))
+
+
+@case('proc: programs are executed for ever, more than are waited for')
+def _(context):
+    """Whether the memory has sharers can't be found out then, and is not made up."""
+    for number in range(4):
+        Stuck(context, 'flush', str(number))
+    target = context.start(['longnames', 'wait', '80'])
+    done = run_in_time([context.outwind, 'stack', '-q', target.pid])
+    check(done.returncode == 0 and done.stdout.count(b'TID ') == 81, 'stacks',
+          (done.returncode, done.stderr))
+    check(done.stderr.count(b'could not be found out in time') == 1, 'a line',
+          done.stderr)
+
+
+@case('proc: thousands of processes, none of which shares the memory', alone=True)
+def _(context):
+    context.start(['manychildren', '10000'])
+    target = context.start(['longnames', 'wait', '80'])
+    for _ in range(10):
+        done = run_in_time([context.outwind, 'stack', '-q', target.pid])
+        check(done.returncode == 0 and done.stdout.count(b'TID ') == 81, 'stacks',
+              (done.returncode, done.stderr))
+        check(b'another process shares' not in done.stderr, 'a sharer',
+              done.stderr)
 
 
 @case('proc: a lock on mappings that is never let go')
