@@ -241,9 +241,8 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 	struct ow_image_share *share;
 	uint32_t number;
 
-	if (ow_images_must_end(im))
-		return 0;
-	im->objects->is_full = !may_open(im, user);
+	/* At the end nothing is opened any more; what is known has its number. */
+	im->objects->is_full = ow_images_must_end(im) || !may_open(im, user);
 	number = ow_sampledobjects_number(im->objects, user->live, map, seen);
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)

@@ -533,7 +533,8 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 		       (ow_identity_is_same(&a->file, &now) &&
 			!ow_objectwatch_is_rewritten(
 				a->held ? a->held : m->object, false));
-	if (m->why.code == OW_CODE_ABSENT || m->why.code == OW_CODE_SYSTEM)
+	if (!o->is_full &&
+	    (m->why.code == OW_CODE_ABSENT || m->why.code == OW_CODE_SYSTEM))
 		open_again(o, pid, map, a);
 	return true;
 }

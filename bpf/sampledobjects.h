@@ -37,7 +37,7 @@ struct ow_sampledobjects {
 	uint64_t bytes_watched;  /* of files, to know if they are written to */
 	uint64_t begun;          /* CLOCK_MONOTONIC, ns */
 	bool with_lines;         /* names have lines or inlined calls, too */
-	bool is_full;            /* no object that is new is opened */
+	bool is_full;            /* no object is opened any more */
 };
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
