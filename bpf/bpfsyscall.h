@@ -59,8 +59,9 @@ static __always_inline __u32 number_of(__u64 nr)
 	struct task_struct *task = (void *)bpf_get_current_task_btf();
 	__u32 n = (__u32)nr;
 
+	/* No number of x86-64's has that bit: told as a negative one, it is no call. */
 	if (!(BPF_CORE_READ(task, thread_info.status) & TS_COMPAT))
-		return n;
+		return n & OW_BPF_I386 ? n | 1U << 31 : n;
 	/* None of i386's has one of these bits. */
 	if (n >= OW_BPF_I386)
 		n |= OW_BPF_X32;

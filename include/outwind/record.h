@@ -89,7 +89,8 @@ struct ow_recorded {
 
 /*
  * The ABI of a system call is told by its number: that of x86-64 is as it is,
- * with one of these bits it is another one's, and with both one that i386 hasn't.
+ * with one of these bits it is another one's, and with both one that i386 hasn't.  One
+ * that x86-64 hasn't, with i386's bit, has bit 31, too.
  */
 #define OW_SYSCALL_I386    0x20000000
 #define OW_SYSCALL_X32     0x40000000

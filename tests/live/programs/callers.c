@@ -135,6 +135,7 @@ static void kinds(void)
 #ifdef __x86_64__
 	syscall(0x40000000 | 39);
 	syscall(-1, 1L << 40);
+	syscall(0x20000000 | 39, 1L << 40);
 #else
 	syscall(0x40000000 | 39, 1, 2);
 #endif
