@@ -9,6 +9,7 @@
 
 #include "delegate.h"
 #include "error.h"
+#include "imagekin.h"
 #include "imageusers.h"
 #include "leftout.h"
 #include "monotonic.h"
@@ -690,6 +691,7 @@ bool ow_images_exec(struct ow_images *im, pid_t pid, uint64_t time)
 	if (!user)
 		return false;
 	ow_jitmaps_exec(&im->jits, pid);
+	ow_imagekin_leave(user);
 	user->live = pid;
 	user->headless = 0;
 	user->execed = time;

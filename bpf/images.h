@@ -25,12 +25,15 @@ struct ow_image_share;  /* objects opened for a user */
 /* One process, from its begin to its end; its number may be another's later. */
 struct ow_image_user {
 	struct ow_image_user *next; /* of its bucket: newer ones first */
+	/* A ring of those that share the memory, or may (imagekin.h); or NULL. */
+	struct ow_image_user *next_kin, *last_kin;
 	pid_t pid;
 	pid_t live;        /* a thread whose /proc has the memory, if any has */
 	bool is_gone;      /* the process has ended */
 	bool is_unsettled; /* some of the log, or the process, may go soon */
 	bool is_due;       /* it is in the queue of the code that asks */
 	bool is_out;       /* counted as one that the kernel has no room for */
+	bool has_moved;    /* some of its code, as far as that was told */
 	bool is_unheeded;  /* what it maps isn't noted until it is looked at */
 	/* CLOCK_MONOTONIC, ns: */
 	uint64_t begun; /* 0: not known */
@@ -54,6 +57,7 @@ struct ow_image_user {
 	uid_t uid;             /* the real one */
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
 	uint64_t checked; /* a look agreed with what was told, or was gone by; or 0 */
+	uint64_t moved; /* code of it, the last time that this was told; or 0 */
 	uint64_t nr_fresh; /* samples since then, where these are counted */
 	uint64_t looked_until; /* ns; its share of the time that looks took so far */
 };
@@ -87,6 +91,7 @@ struct ow_images {
 
 	struct ow_image_user **users; /* buckets, by pid */
 	size_t nr_users, nr_user_buckets;
+	uint64_t nr_begun; /* users, ever */
 	struct ow_image_user **unsettled;
 	size_t nr_unsettled, room_unsettled;
 	struct ow_image_file **files; /* that came last, by hash */
@@ -96,6 +101,8 @@ struct ow_images {
 	uint64_t lost_at; /* what came until then may not have been told; or 0 */
 	uint64_t absent_at; /* who had ended without that was looked for then, */
 	bool is_in_doubt;   /* and is to be looked for again */
+	bool has_kin;       /* it is asked which processes share their memory */
+	uint64_t moves_lost_at; /* moves until then may not have been told; or 0 */
 
 	/* What there was no room for: */
 	unsigned int nr_full;    /* processes with too many ranges, */

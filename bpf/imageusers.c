@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "imagekin.h"
 #include "monotonic.h"
 #include "procfs.h"
 
@@ -91,6 +92,7 @@ struct ow_image_user *ow_imageusers_add(struct ow_images *im, pid_t pid,
 	user->next = *bucket(im, pid);
 	*bucket(im, pid) = user;
 	im->nr_users++;
+	im->nr_begun++;
 	return user;
 }
 
@@ -403,7 +405,7 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 		    uint64_t time)
 {
 	struct ow_image_user *user = ow_images_user(im, child);
-	const struct ow_image_user *from;
+	struct ow_image_user *from;
 	struct ow_image *image;
 
 	/* What has been looked at since may not be what it was. */
@@ -421,6 +423,8 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 	from = ow_imageusers_at(im, parent, time);
 	user->is_unheeded = from && from->is_unheeded;
 	inherit_uid(user, from);
+	if (im->has_kin && from && ow_imagekin_ask(parent, child) != OW_KIN_NO)
+		ow_imagekin_join(user, from);
 	return true;
 }
 
@@ -451,6 +455,7 @@ static void free_user(struct ow_images *im, struct ow_image_user *user)
 	struct ow_image_user **at = bucket(im, user->pid);
 	uint32_t i;
 
+	ow_imagekin_leave(user);
 	while (*at != user)
 		at = &(*at)->next;
 	*at = user->next;

@@ -6,6 +6,7 @@
 #include "grow.h"
 #include "imagecheck.h"
 #include "monotonic.h"
+#include "perfmoves.h"
 
 #define EVERY_NS  250000000ULL /* at most, of one process */
 #define REST_PART 31           /* times as long nothing is looked at */
@@ -104,11 +105,107 @@ static void settle(struct ow_recorder *r, pid_t pid, uint64_t as_of)
 	user->nr_fresh = 0;
 }
 
-/* A process that was looked at, and since when what that has shown holds. */
+/* A process whose turn it was, and since when holds what a look has shown; or 0. */
 struct checked {
 	pid_t pid;
 	uint64_t as_of;
 };
+
+/* Mark those whose code may have moved since they were looked at.  Are there any? */
+static bool mark_moved(struct ow_recorder *r, const struct checked *list,
+		       size_t nr)
+{
+	struct ow_image_user *user;
+	bool ret = false;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		user = ow_images_user(&r->images, list[i].pid);
+		if (!user)
+			continue;
+		user->has_moved = ow_perfmoves_has_moved(&r->images, user);
+		ret |= user->has_moved;
+	}
+	return ret;
+}
+
+static void unmark(struct ow_recorder *r, const struct checked *list, size_t nr)
+{
+	struct ow_image_user *user;
+	size_t i;
+
+	for (i = 0; i < nr; i++) {
+		user = ow_images_user(&r->images, list[i].pid);
+		if (user)
+			user->has_moved = false;
+	}
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	const struct ow_stored *const *x = a, *const *y = b;
+
+	return ((*x)->is.pid > (*y)->is.pid) - ((*x)->is.pid < (*y)->is.pid);
+}
+
+/* Stacks of those who are marked, by process, that were counted since the last look. */
+static struct ow_stored **list_moved(struct ow_recorder *r, size_t *nr_ret)
+{
+	struct ow_stored **list = calloc(r->store.nr + 1, sizeof(*list)), *s;
+	const struct ow_image_user *user;
+	size_t i;
+
+	*nr_ret = 0;
+	for (i = 0; list && i < r->store.room; i++) {
+		s = r->store.slots[i];
+		if (!s || !s->fresh)
+			continue;
+		user = ow_images_user(&r->images, s->is.pid);
+		if (user && user->has_moved && s->checked == user->checked &&
+		    s->is.nr)
+			list[(*nr_ret)++] = s;
+	}
+	if (list)
+		qsort(list, *nr_ret, sizeof(struct ow_stored *), compare_pids);
+	return list;
+}
+
+/* Unname what was sampled where code may have moved, all in one go. */
+static void doubt_moved(struct ow_recorder *r, const struct checked *list,
+			size_t nr)
+{
+	const struct ow_image *unknown = NULL;
+	struct ow_stored **stacks;
+	size_t i, nr_stacks;
+
+	if (!mark_moved(r, list, nr))
+		return;
+	stacks = list_moved(r, &nr_stacks);
+	for (i = 0; i < nr_stacks; i++) {
+		if (i == 0 || stacks[i]->is.pid != stacks[i - 1]->is.pid)
+			unknown = ow_images_add_full(&r->images,
+						     stacks[i]->is.pid);
+		ow_recorder_doubt(r, stacks[i], unknown ? unknown->id : 0);
+	}
+	free(stacks);
+	unmark(r, list, nr);
+}
+
+/* Go by what was seen of processes, and by what has been told of them meanwhile. */
+static void settle_all(struct ow_perfchecks *c, struct ow_recorder *r,
+		       const struct checked *list, size_t nr)
+{
+	uint64_t begin = ow_now_ns(), end;
+	size_t i;
+
+	doubt_moved(r, list, nr);
+	for (i = 0; i < nr; i++)
+		if (list[i].as_of)
+			settle(r, list[i].pid, list[i].as_of);
+	end = ow_now_ns();
+	if (c->next < end + REST_PART * (end - begin))
+		c->next = end + REST_PART * (end - begin);
+}
 
 /* Look at a process, if it is time to.  Return false if it is to be left for later. */
 static bool look(struct ow_perfchecks *c, struct ow_recorder *r, pid_t pid,
@@ -118,7 +215,7 @@ static bool look(struct ow_perfchecks *c, struct ow_recorder *r, pid_t pid,
 	uint64_t now = ow_now_ns();
 	bool is_new;
 
-	ret->pid = 0;
+	*ret = (struct checked){ pid, 0 };
 	if (!user || user->is_gone)
 		return true;
 	if (!all && (now < c->next || now - user->looked < EVERY_NS))
@@ -158,24 +255,26 @@ void ow_perfchecks_run(struct ow_perfchecks *c, struct ow_recorder *r, bool all,
 	uint64_t until = ow_now_ns() + ns;
 	struct checked *list = NULL;
 	size_t i, left = 0, nr = 0;
+	bool is_left;
 
 	if (c->nr == 0 || (!all && ow_now_ns() < c->next))
 		return;
 	list = calloc(c->nr + 1, sizeof(*list));
 	sort(c, r);
 	for (i = 0; list && i < c->nr; i++) {
-		if (ow_now_ns() > until || ow_images_must_end(&r->images) ||
-		    !look(c, r, c->due[i].pid, all, &list[nr]))
+		list[nr] = (struct checked){ c->due[i].pid, 0 };
+		is_left = ow_now_ns() > until ||
+			  ow_images_must_end(&r->images) ||
+			  !look(c, r, c->due[i].pid, all, &list[nr]);
+		if (is_left)
 			c->due[left++] = c->due[i];
-		else
-			nr += list[nr].pid != 0;
+		nr += all || !is_left;
 	}
 	if (list)
 		c->nr = left;
 	if (nr)
 		read(r);
-	for (i = 0; i < nr; i++)
-		settle(r, list[i].pid, list[i].as_of);
+	settle_all(c, r, list, nr);
 	free(list);
 }
 

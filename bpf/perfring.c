@@ -15,9 +15,10 @@
 #include "grow.h"
 #include "monotonic.h"
 
-#define PAGE_SIZE  4096
-#define MOST_PAGES 1024
-#define MOST_BYTES 65536 /* of a record: its size has 16 bits */
+#define PAGE_SIZE   4096
+#define MOST_PAGES  1024
+#define ASIDE_PAGES 32
+#define MOST_BYTES  65536 /* of a record: its size has 16 bits */
 
 #define MOST_FILES  262144 /* the kernel takes 2 KiB and more for an event */
 #define SPARE_FILES 128    /* of those, and of fewer: not for events */
@@ -61,12 +62,13 @@ static int open_as_permitted(struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd;
 }
 
-static struct ow_perfring *ring_of(struct ow_perfrings *r, int cpu)
+static struct ow_perfring *ring_of(struct ow_perfrings *r, int cpu,
+				   bool is_aside)
 {
 	size_t i;
 
 	for (i = 0; i < r->nr; i++)
-		if (r->all[i].cpu == cpu)
+		if (r->all[i].cpu == cpu && r->all[i].is_aside == is_aside)
 			return &r->all[i];
 	return NULL;
 }
@@ -104,7 +106,7 @@ static int open_in_limit(struct ow_perfrings *r, struct perf_event_attr *attr,
 {
 	int fd = open_as_permitted(attr, tid, cpu);
 
-	if (fd < 0 ? errno != EMFILE : !ring_of(r, cpu) || !is_spare(fd))
+	if (fd < 0 ? errno != EMFILE : !ring_of(r, cpu, false) || !is_spare(fd))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -115,7 +117,7 @@ static int open_in_limit(struct ow_perfrings *r, struct perf_event_attr *attr,
 }
 
 /* As large as it may be: who isn't root has a limit. */
-static int make_ring(struct ow_perfrings *r, int fd, int cpu)
+static int make_ring(struct ow_perfrings *r, int fd, int cpu, bool is_aside)
 {
 	struct ow_perfring *more = realloc(r->all, (r->nr + 1) * sizeof(*more));
 	size_t pages;
@@ -124,7 +126,8 @@ static int make_ring(struct ow_perfrings *r, int fd, int cpu)
 	if (!more)
 		return -1;
 	r->all = more;
-	for (pages = MOST_PAGES; pages >= 16 && at == MAP_FAILED; pages /= 2)
+	for (pages = is_aside ? ASIDE_PAGES : MOST_PAGES;
+	     pages >= 16 && at == MAP_FAILED; pages /= 2)
 		at = mmap(NULL, (pages + 1) * PAGE_SIZE, PROT_READ | PROT_WRITE,
 			  MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
@@ -132,18 +135,19 @@ static int make_ring(struct ow_perfrings *r, int fd, int cpu)
 	r->all[r->nr++] = (struct ow_perfring){
 		.fd = fd,
 		.cpu = cpu,
+		.is_aside = is_aside,
 		.page = at,
 		.size = 2 * pages * PAGE_SIZE,
 	};
 	return 0;
 }
 
-static int keep(struct ow_perfrings *r, int fd, int cpu)
+static int keep(struct ow_perfrings *r, int fd, int cpu, bool is_aside)
 {
-	struct ow_perfring *ring = ring_of(r, cpu);
+	struct ow_perfring *ring = ring_of(r, cpu, is_aside);
 
 	if (!ring)
-		return make_ring(r, fd, cpu);
+		return make_ring(r, fd, cpu, is_aside);
 	if (!ow_grow(&r->fds, &r->room_fds, r->nr_fds + 1, sizeof(*r->fds)) ||
 	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
 		return -1;
@@ -180,7 +184,7 @@ static int add_to_all(struct ow_perfrings *r, struct perf_event_attr *attr,
 			continue; /* that CPU is offline */
 		if (fd < 0)
 			return refuse(err);
-		if (keep(r, fd, (int)cpu)) {
+		if (keep(r, fd, (int)cpu, false)) {
 			close(fd);
 			return ow_fail(err, OW_CODE_SYSTEM,
 				       "a ring for perf events");
@@ -205,6 +209,33 @@ int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 	return failed;
 }
 
+static bool add_aside(struct ow_perfrings *r, struct perf_event_attr *attr,
+		      const char *filter, int cpu)
+{
+	int fd = open_event(attr, -1, cpu);
+
+	if (fd < 0)
+		return errno == ENODEV; /* that CPU is offline */
+	if (is_spare(fd) ||
+	    (filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter)) ||
+	    keep(r, fd, cpu, true)) {
+		close(fd);
+		return false;
+	}
+	return true;
+}
+
+bool ow_perfrings_add_aside(struct ow_perfrings *r,
+			    struct perf_event_attr *attr, const char *filter)
+{
+	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
+
+	for (cpu = 0; cpu < nr; cpu++)
+		if (!add_aside(r, attr, filter, (int)cpu))
+			return false;
+	return true;
+}
+
 void ow_perfrings_enable(struct ow_perfrings *r, bool enable)
 {
 	unsigned long what = enable ? PERF_EVENT_IOC_ENABLE :
@@ -226,8 +257,10 @@ int ow_perfrings_poll(struct ow_perfrings *r, int ms)
 	if (!fds)
 		return 0;
 	for (i = 0; i < r->nr; i++)
-		fds[i] =
-			(struct pollfd){ .fd = r->all[i].fd, .events = POLLIN };
+		fds[i] = (struct pollfd){
+			.fd = r->all[i].is_aside ? -1 : r->all[i].fd,
+			.events = POLLIN,
+		};
 	n = poll(fds, r->nr, ms);
 	/* Who is watched is gone: that is no reason to spin. */
 	for (i = 0; n > 0 && i < r->nr; i++)
@@ -333,6 +366,7 @@ void ow_perfrings_read(struct ow_perfrings *r,
 	while ((ring = first_ring(r, until)) != NULL) {
 		h = record_at(r, ring);
 		size = h->size;
+		r->taken = ring;
 		take(arg, h);
 		ring->last = ring->next;
 		move_to(ring,

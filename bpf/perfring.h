@@ -10,6 +10,7 @@
 struct ow_perfring {
 	int fd; /* of the event that has it */
 	int cpu;
+	bool is_aside; /* of records that nobody waits for */
 	struct perf_event_mmap_page *page; /* and behind it the records */
 	size_t size;                       /* of those, a power of two */
 	uint64_t tail, head;               /* of those to be read now */
@@ -21,7 +22,8 @@ struct ow_perfrings {
 	size_t nr;
 	int *fds; /* of events without one, whose records go to another's */
 	size_t nr_fds, room_fds;
-	uint8_t *record; /* one, in one piece */
+	uint8_t *record;                 /* one, in one piece */
+	const struct ow_perfring *taken; /* the one whose record take() has */
 };
 
 /*
@@ -36,6 +38,14 @@ struct ow_perfrings {
 int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 		     pid_t tid, struct ow_error *err);
 
+/*
+ * Open an event for all threads on each CPU, whose records have small rings of their
+ * own: ow_perfrings_poll() does not wait for these.  filter is of a tracepoint, or
+ * NULL.  False if that is not permitted, or would take descriptors that other files need.
+ */
+bool ow_perfrings_add_aside(struct ow_perfrings *r,
+			    struct perf_event_attr *attr, const char *filter);
+
 /* Return true if ow_perfrings_add() failed for want of descriptors. */
 bool ow_perfrings_is_full(const struct ow_error *err);
 
@@ -48,7 +58,8 @@ int ow_perfrings_poll(struct ow_perfrings *r, int ms);
 uint64_t ow_perfrings_time(const struct perf_event_header *h);
 
 /*
- * Give all records until now to take(), in the order of their times.  One of a loss
+ * Give all records until now to take(), in the order of their times; r->taken is the
+ * ring of each.  One of a loss
  * comes before all that what was lost may have come before.
  */
 void ow_perfrings_read(struct ow_perfrings *r,

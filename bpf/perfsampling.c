@@ -68,7 +68,12 @@ int ow_perfsampling_settle(struct ow_recorder *r, struct ow_error *err)
 {
 	struct ow_perfsampling *p = r->priv;
 
-	return ow_perfthreads_open(&p->threads, &p->rings, &p->attr, err);
+	int failed = ow_perfthreads_open(&p->threads, &p->rings, &p->attr, err);
+
+	/* Threads come first, where descriptors are few. */
+	if (!failed)
+		ow_perfmoves_open(&p->moves, &p->rings, &r->images);
+	return failed;
 }
 
 int ow_perfsampling_start(struct ow_recorder *r, struct ow_error *err)
@@ -340,8 +345,13 @@ static void take_record(void *arg, const struct perf_event_header *h)
 {
 	struct ow_recorder *r = arg;
 	const uint32_t *words = (const uint32_t *)(h + 1);
+	struct ow_perfsampling *p = r->priv;
 
 	r->stats.bytes_out += h->size;
+	if (p->rings.taken->is_aside) {
+		ow_perfmoves_take(&p->moves, &r->images, h);
+		return;
+	}
 	follow(r, h);
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE: take_sample(r, h); break;
@@ -369,6 +379,7 @@ static void read_all(struct ow_recorder *r)
 {
 	struct ow_perfsampling *p = r->priv;
 
+	ow_perfmoves_begin(&p->moves);
 	ow_perfrings_read(&p->rings, take_record, r);
 }
 
@@ -397,6 +408,7 @@ void ow_perfsampling_stop(struct ow_recorder *r)
 	ow_perfrings_enable(&p->rings, false);
 	read_all(r);
 	ow_perfchecks_run(&p->checks, r, true, LAST_CHECKS_NS, read_all);
+	ow_perfmoves_end(&p->moves);
 }
 
 int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err)

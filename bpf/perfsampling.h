@@ -5,6 +5,7 @@
 
 #include "copywalk.h"
 #include "perfchecks.h"
+#include "perfmoves.h"
 #include "perfthreads.h"
 #include "recorder.h"
 
@@ -35,6 +36,7 @@ struct ow_perfname {
 struct ow_perfsampling {
 	struct ow_perfrings rings;
 	struct ow_perfchecks checks;
+	struct ow_perfmoves moves;
 	struct ow_perfthreads threads; /* that are not watched yet */
 	struct perf_event_attr attr; /* the engine has filled it before add() */
 	struct ow_copywalk walks;

@@ -35,6 +35,7 @@ PROGRAMS = {
     'code mapped in a loop': ['mapflood'],
     'code mapped in turns': ['swapcode', '200', '100000'],
     'code moved in turns': ['swapmoved', 'turns'],
+    'memory moved without end': ['movemuch', '2'],
     'code that a process with the memory replaces': ['swapshared', '200000'],
     'threads in code mapped in turns': ['swapphases', '200', '20'],
     'a stack that another process changes': ['sharedstack'],

@@ -11,7 +11,7 @@ import time
 
 from attackers import NOBODY
 from cases_blinding import Recording, let_run
-from harness import case, check, end_process, need, need_root
+from harness import Skip, case, check, end_process, need, need_root
 
 LOOKS = 40
 ENGINES = ('bpf', 'perf')
@@ -206,6 +206,14 @@ def _(context):
             context.note('%s, %s: %s' % (engine, what, seen))
 
 
+def need_moves():
+    """The kernel tells of calls of mremap(2), by a kprobe or a tracepoint."""
+    if not any(map(os.path.exists,
+                   ('/sys/bus/event_source/devices/kprobe/type',
+                    '/sys/kernel/tracing'))):
+        raise Skip('the kernel has neither kprobes nor tracepoints')
+
+
 def start_moved(context, way):
     """A program of nobody's that goes on to other code that way."""
     return context.start([shutil.which(NOBODY[0]), *NOBODY[1:],
@@ -266,6 +274,55 @@ def _(context):
     context.note(str({name: names[name] for name in MOVED}))
     check(not names['never_first'] and not names['never_second'],
           'a function that never runs', names)
+
+
+def count_moved(context, pid, *options, whom):
+    """Names of a process, and how many of its stacks had no room, and all."""
+    recording = Recording(context, '-F', 199, '--engine=perf', '-f', 'json',
+                          *options, whom=whom)
+    recording.wait_for_start()
+    let_run(pid, 1)
+    recording.end()
+    names = collections.Counter()
+    for functions, end, count in recording.stacks(pid):
+        for name in set(functions) & MOVED:
+            names[name] += count
+        names['no room'] += count * (end == 'tables had no room')
+        names['of all'] += count
+    return names
+
+
+@case('swaps: recorded while code is swapped and swapped back', alone=True)
+def _(context):
+    need_root()
+    need_moves()
+    for way in ('turns', 'turns32', 'shared'):
+        for everyone in (False, True):
+            pid = start_moved(context, way).pid
+            other = start_moved(context, 'move').pid
+            whom = ('-a',) if everyone else ('-p', '%d,%d' % (pid, other))
+            names = count_moved(context, pid, whom=whom)
+            what = '%s, %s: %s' % (way, whom[0], dict(names))
+            context.note(what)
+            check(not names['never_first'] and not names['never_second'],
+                  'a function that never runs', what)
+            check(names['of all'] >= 20, 'samples', what)
+            end_process(pid)
+            end_process(other)
+
+
+@case('swaps: recorded while others move memory without end', alone=True)
+def _(context):
+    need_root()
+    context.start(['movemuch', '2'])
+    for way in ('move', 'data'):
+        pid = start_moved(context, way).pid
+        names = count_moved(context, pid, whom=('-a',))
+        context.note('%s: %s' % (way, dict(names)))
+        check(names['spin_first'] >= 20 and
+              names['spin_first'] >= 0.9 * (names['spin_first'] +
+                                            names['no room']), 'names', names)
+        end_process(pid)
 
 
 def user_seconds(context, *command):

@@ -5,7 +5,9 @@
  * a function of that one.  HOW: "move" it there by mremap(2), over the first one; move
  * it to where "nothing" was; have a "child" map it that shares the memory, or one of
  * "vfork"; "grow" the mapping before it, so that it reaches there; or move both pages there
- * in "turns" from the beginning on.
+ * in "turns" from the beginning on, by the system call of 32-bit programs ("turns32"),
+ * or let a process that shares the memory do that ("shared"); or move "data" on and on,
+ * and no code.
  */
 #include <sched.h>
 #include <signal.h>
@@ -19,6 +21,10 @@
 #include "swapcode.h"
 
 #define SHORT 1000000 /* times round a loop */
+
+#define MUCH (64UL << 20) /* of data */
+
+#define NR32_MREMAP 163 /* Linux, arch/x86/entry/syscalls/syscall_32.tbl */
 
 #define LOOP(times)                    \
 	for (; (times) > 0; (times)--) \
@@ -53,6 +59,26 @@ static void ask(int number)
 	is_asked = number;
 }
 
+static void *move_there(void *from)
+{
+	return mremap(from, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, AT);
+}
+
+/* The same, as a 32-bit program does it. */
+static void *move_there32(void *from)
+{
+	long ret = NR32_MREMAP;
+
+	__asm__ volatile("int $0x80"
+			 : "+a"(ret)
+			 : "b"(from), "c"((long)PAGE), "d"((long)PAGE),
+			   "S"((long)(MREMAP_MAYMOVE | MREMAP_FIXED)), "D"(AT)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return (void *)(uintptr_t)(uint32_t)ret;
+}
+
+static void *(*move)(void *from) = move_there;
+
 /* Move a page of code to AT. */
 static void move_page(const void *page)
 {
@@ -60,10 +86,9 @@ static void move_page(const void *page)
 	void *from = MAP_FAILED;
 
 	if (dl_iterate_phdr(find_place, &place))
-		from = mmap(NULL, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd,
-			    place.off);
-	if (from == MAP_FAILED ||
-	    mremap(from, PAGE, PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, AT) != AT)
+		from = mmap(NULL, PAGE, PROT_READ | PROT_EXEC,
+			    MAP_PRIVATE | MAP_32BIT, fd, place.off);
+	if (from == MAP_FAILED || move(from) != AT)
 		exit(1);
 }
 
@@ -102,13 +127,65 @@ static void run(size_t off)
 	((void (*)(long))(uintptr_t)(AT + off))(SHORT);
 }
 
-static void take_turns(void)
+static void take_turns(void (*put)(const void *page))
 {
 	for (;;) {
-		move_page(spin_first);
+		put(spin_first);
 		run(0);
-		move_page(never_second);
+		put(never_second);
 		run(HALF);
+	}
+}
+
+/* A page that the other process is to move to AT, or NULL. */
+static const void *volatile asked_for;
+
+static int move_pages(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		while (!asked_for)
+			sched_yield();
+		move_page((const void *)asked_for);
+		asked_for = NULL;
+	}
+	return 0;
+}
+
+static void have_moved(const void *page)
+{
+	asked_for = page;
+	while (asked_for)
+		sched_yield();
+}
+
+static void share_memory(void)
+{
+	static char stack[1 << 16] __attribute__((aligned(16)));
+
+	if (clone(move_pages, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL) <
+	    0)
+		exit(1);
+}
+
+/* As realloc(3) does it, which first tries to let memory grow in its place. */
+static void move_data(void)
+{
+	size_t size = PAGE;
+	void *data;
+
+	for (;;) {
+		data = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		for (size = PAGE; data != MAP_FAILED && size < MUCH;
+		     size *= 2) {
+			run(0);
+			data = mremap(data, size, 2 * size, MREMAP_MAYMOVE);
+		}
+		if (data == MAP_FAILED)
+			exit(1);
+		munmap(data, size);
 	}
 }
 
@@ -128,10 +205,18 @@ int main(int argc, char **argv)
 		map_page(fd, spin_first);
 	if (strcmp(argv[1], "grow") == 0)
 		map_page_at(fd, AT - PAGE, spin_first);
+	if (strcmp(argv[1], "shared") == 0)
+		share_memory();
 	puts("ready");
 	fflush(stdout);
-	if (strcmp(argv[1], "turns") == 0)
-		take_turns();
+	if (strcmp(argv[1], "turns32") == 0)
+		move = move_there32;
+	if (strcmp(argv[1], "data") == 0)
+		move_data();
+	if (strncmp(argv[1], "turns", 5) == 0)
+		take_turns(move_page);
+	if (strcmp(argv[1], "shared") == 0)
+		take_turns(have_moved);
 	while (!is_asked)
 		is_mapped ? run(0) : spin_first(SHORT);
 	if (strcmp(argv[1], "child") == 0)

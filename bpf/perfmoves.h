@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Moves of code by mremap(2), of which perf's records of mappings tell nothing: the
+ * calls come as samples of an event of their own, of all processes, before they are
+ * done.  Each process that shares the memory, and has code known there, is marked.
+ */
+#ifndef OW_PERFMOVES_H
+#define OW_PERFMOVES_H
+
+#include "images.h"
+#include "perfring.h"
+
+#define OW_PERFMOVES_OTHERS 64
+
+/* Who isn't known to have a memory, but was seen to move some. */
+struct ow_perfother {
+	pid_t pid;
+	pid_t kin;      /* whose memory it shares, or 0: of no user's */
+	uint64_t asked; /* CLOCK_MONOTONIC, ns: for which that was so, */
+	uint64_t begun; /* of so many users */
+};
+
+/* All zero: not opened. */
+struct ow_perfmoves {
+	bool is_open;
+	bool by_tracepoint;
+	struct ow_perfother others[OW_PERFMOVES_OTHERS];
+	unsigned int work; /* that calls may take yet, until the next reading */
+	uint64_t nr_lost;  /* calls that there was no room for */
+};
+
+/*
+ * Open the events, by rings of their own, once.  Where the kernel has none, or no
+ * descriptors are left, moves are not told.
+ */
+void ow_perfmoves_open(struct ow_perfmoves *m, struct ow_perfrings *r,
+		       struct ow_images *im);
+
+/* A reading of records begins. */
+void ow_perfmoves_begin(struct ow_perfmoves *m);
+
+/* Take a record of such a ring. */
+void ow_perfmoves_take(struct ow_perfmoves *m, struct ow_images *im,
+		       const struct perf_event_header *h);
+
+/* Tell of calls that were lost (ow_left_out()). */
+void ow_perfmoves_end(const struct ow_perfmoves *m);
+
+/* Return true if code may have moved since the user's memory was looked at. */
+bool ow_perfmoves_has_moved(const struct ow_images *im,
+			    const struct ow_image_user *user);
+
+#endif /* OW_PERFMOVES_H */
