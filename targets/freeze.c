@@ -21,6 +21,7 @@
 #define GRACE_NS        50000000 /* to stop in, when others had all the time, */
 #define MOST_GRACE_NS   10000000000 /* until so much was waited for them */
 #define STOP_TOGETHER   256 /* threads that are told before any is waited for */
+#define MOST_OTHERS     10000      /* that are let go at a time */
 #define COMPARING_NS    1000000000 /* for what is mapped, of all threads each */
 
 /* Is this thread still to be taken? */
@@ -205,6 +206,23 @@ static void release(struct ow_taken *t, size_t i)
 	ow_stop_release(s);
 }
 
+/*
+ * Let go of what is ours and nobody waits for: processes and threads that were started
+ * so (clone(2), CLONE_PTRACE), and threads that were late.
+ */
+static void let_go_others(struct ow_taken *t)
+{
+	int i, status;
+	pid_t tid;
+
+	for (i = 0; i < MOST_OTHERS; i++) {
+		tid = ow_stop_next(&status);
+		if (tid == 0)
+			return;
+		ow_stop_settle(ow_taken_stop(t, tid), tid, status);
+	}
+}
+
 /* All that is done with threads [first, end) while they are stopped. */
 static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 {
@@ -218,6 +236,7 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 	}
 	for (i = first; i < end; i++)
 		release(t, i);
+	let_go_others(t);
 }
 
 static int time_order(const void *a, const void *b)

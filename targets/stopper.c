@@ -201,6 +201,26 @@ uint64_t ow_stop_tls(const struct ow_stop *s, unsigned int number)
 	return 0;
 }
 
+/* Another thread of our program may wait for children of its own. */
+pid_t ow_stop_next(int *status)
+{
+	pid_t tid = waitpid(-1, status, __WALL | __WNOTHREAD | WNOHANG);
+
+	return tid > 0 ? tid : 0;
+}
+
+void ow_stop_settle(struct ow_stop *s, pid_t tid, int status)
+{
+	if (s && s->state == OW_STOP_SEIZED) {
+		take_status(s, status);
+	} else if (WIFSTOPPED(status)) {
+		struct ow_stop other = { .tid = tid };
+
+		take_status(&other, status);
+		ow_stop_release(&other);
+	}
+}
+
 void ow_stop_release(struct ow_stop *s)
 {
 	int status;
@@ -215,6 +235,15 @@ void ow_stop_release(struct ow_stop *s)
 	s->state = OW_STOP_NONE;
 }
 
+/*
+ * One that we seize makes us trace, and stop, what it starts so (clone(2), CLONE_PTRACE;
+ * Linux, ptrace_init_task()).
+ */
+static bool is_ours(pid_t tid)
+{
+	return ow_status_number(tid, "TracerPid:") == (long)gettid();
+}
+
 static bool seize(pid_t tid)
 {
 	long failed;
@@ -223,7 +252,7 @@ static bool seize(pid_t tid)
 	ow_delegate_enter();
 	failed = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 	ow_delegate_leave();
-	return !failed;
+	return !failed || (errno == EPERM && is_ours(tid));
 }
 
 /* Only a thread that has stopped can be let go; one that does not, by our end. */

@@ -32,7 +32,8 @@ struct ow_stop {
 /*
  * Take hold of a thread of the process whose folder of threads is open; it goes on
  * running.  Then tell it to stop.  Failure is in s->why, and false.  A thread of
- * another process, which has the id by now, is let go at once.
+ * another process, which has the id by now, is let go at once.  One that is ours, as
+ * another of ours has started it so (clone(2), CLONE_PTRACE), is taken as it is.
  */
 bool ow_stop_seize(struct ow_stop *s, int tasks, pid_t pid, pid_t tid);
 void ow_stop_interrupt(struct ow_stop *s);
@@ -55,5 +56,14 @@ uint64_t ow_stop_tls(const struct ow_stop *s, unsigned int number);
 
 /* Let it go on as if nothing had been. */
 void ow_stop_release(struct ow_stop *s);
+
+/*
+ * The id of any thread that is the calling thread's, and has stopped or ended since; 0:
+ * there is none.  What *status says has to be settled: s is that thread's, and has it then
+ * if it is seized.  One that was let go too early, or that another has made ours
+ * and nobody asked for (s is NULL), goes on at once.
+ */
+pid_t ow_stop_next(int *status);
+void ow_stop_settle(struct ow_stop *s, pid_t tid, int status);
 
 #endif /* OW_STOPPER_H */

@@ -114,6 +114,12 @@ static bool is_listed(const struct ow_taken *t, pid_t tid)
 	return t->room_by_id > 0 && *bucket_of(t, tid) != 0;
 }
 
+struct ow_stop *ow_taken_stop(struct ow_taken *t, pid_t tid)
+{
+	return is_listed(t, tid) ? &t->threads[*bucket_of(t, tid) - 1].stop :
+				   NULL;
+}
+
 /* Half of the buckets are empty, and more. */
 static bool grow_buckets(struct ow_taken *t, size_t room)
 {

@@ -98,6 +98,9 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err);
  */
 bool ow_taken_may_lack(const struct ow_taken *t);
 
+/* How the thread of that id is stopped, or NULL if none is listed. */
+struct ow_stop *ow_taken_stop(struct ow_taken *t, pid_t tid);
+
 /*
  * Threads that were asked for by their ids and aren't there get an entry with
  * that reason.  Such an id may be another process's, which must not be touched.

@@ -29,6 +29,8 @@ PROGRAMS = {
     'exec of a file of FUSE': ['fusestack', 'exec', '-', 'DIR'],
     'mappings without end': ['manymaps', '8400'],
     'threads without end': ['manythreads', '2000'],
+    'threads that are traced from their start on': ['tracedbirths', 'threads'],
+    'processes that are, too': ['tracedbirths', 'processes'],
     'processes without end': ['manychildren', '2000'],
     'threads that end soon': ['shortthreads', '2000', '200'],
     'threads of a program that is executed again': ['execthreads', '200', '1000'],

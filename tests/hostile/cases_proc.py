@@ -118,6 +118,18 @@ def _(context):
               done.stderr)
 
 
+@case('proc: threads that are traced from their start on by who looks')
+def _(context):
+    target = context.start(['tracedbirths', 'threads'])
+    seen = 0
+    for _ in range(60):
+        done = run_in_time([context.outwind, 'stack', target.pid])
+        told = done.stdout + done.stderr
+        check(b'traced by' not in told, 'it traces them itself', told)
+        seen += told.count(b' born ')
+    check(seen, 'threads that were born')
+
+
 @case('proc: a lock on mappings that is never let go')
 def _(context):
     check_looks(context, 'fault')
