@@ -474,7 +474,10 @@ struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
 		}
 		usleep(1000);
 	}
-	ow_fail(err, OW_CODE_ABSENT, "no process %d, or it has no memory", pid);
+	ow_task_fail_no_memory(pid, err);
+	/* Whatever it is, no other way of recording has it. */
+	if (err)
+		err->code = OW_CODE_ABSENT;
 	return NULL;
 }
 

@@ -162,23 +162,15 @@ static int list_modules(struct ow_taken *t, struct ow_error *err)
 /* What can be told beforehand about a process that has nothing to unwind. */
 static int check_process(const struct ow_taken *t, struct ow_error *err)
 {
-	char name[32], state;
+	struct ow_task task;
 	pid_t pid = t->c->pid;
 
-	if (t->maps.nr > 0)
+	/* Others may have the memory of a first thread that has exited. */
+	if (t->maps.nr > 0 ||
+	    (t->c->nr_threads > 1 && ow_task_read(pid, pid, &task) &&
+	     (task.state == 'Z' || task.state == 'X')))
 		return 0;
-	if (!ow_task_stat(pid, pid, name, sizeof(name), &state))
-		return ow_fail(err, OW_CODE_ABSENT, "no process %d", pid);
-	if (state != 'Z' && state != 'X')
-		return ow_fail(err, OW_CODE_UNSUPPORTED,
-			       "process %d (%s) is a kernel thread, it has no "
-			       "user stack",
-			       pid, name);
-	if (t->c->nr_threads < 2)
-		return ow_fail(err, OW_CODE_ABSENT,
-			       "process %d (%s) has exited (zombie)", pid,
-			       name);
-	return 0;
+	return ow_task_fail_no_memory(pid, err);
 }
 
 /* A thread that has not exited, maybe one that isn't asked for; else the leader. */

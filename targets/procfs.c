@@ -199,6 +199,30 @@ bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
 	return true;
 }
 
+int ow_task_fail_no_memory(pid_t pid, struct ow_error *err)
+{
+	struct ow_task task;
+
+	if (!ow_task_read(pid, pid, &task))
+		return ow_fail(err, OW_CODE_ABSENT, "no process %d", pid);
+	if (task.flags & OW_TASK_KERNEL)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "process %d (%s) is a kernel thread, it has no "
+			       "user stack",
+			       pid, task.name);
+	if (task.state == 'Z' || task.state == 'X')
+		return ow_fail(err, OW_CODE_ABSENT,
+			       "process %d (%s) has exited (zombie)", pid,
+			       task.name);
+	if (task.flags & OW_TASK_ENDS)
+		return ow_fail(err, OW_CODE_ABSENT,
+			       "process %d (%s) is ending, its memory is gone",
+			       pid, task.name);
+	return ow_fail(err, OW_CODE_ABSENT,
+		       "process %d (%s) has no program in its memory", pid,
+		       task.name);
+}
+
 /*
  * Workers of io_uring are threads of the process since Linux 5.12 (create_io_thread()),
  * those of vhost since 6.4.  Older kernels have PF_VCPU and PF_USED_ASYNC there.

@@ -59,17 +59,25 @@ struct ow_task {
 bool ow_task_read(pid_t pid, pid_t tid, struct ow_task *ret);
 
 /*
- * Marks of threads that the kernel has started in a process for work of its own: they
- * run no code of the program (Linux, include/linux/sched.h, PF_IO_WORKER and
- * PF_USER_WORKER).
+ * Say why a process has no memory to look at: it is a thread of the kernel, or has ended,
+ * or is about to.  Return a negative code.
+ */
+int ow_task_fail_no_memory(pid_t pid, struct ow_error *err);
+
+/*
+ * Marks of threads (Linux, include/linux/sched.h, PF_EXITING, PF_IO_WORKER and so on).
+ * Workers are threads that the kernel has started in a process for work of its own: they
+ * run no code of the program.
  */
 enum ow_task_flags {
+	OW_TASK_ENDS = 0x4,
 	OW_TASK_IO_WORKER = 0x10,
 	OW_TASK_USER_WORKER = 0x4000, /* also io_uring's have it */
+	OW_TASK_KERNEL = 0x200000,    /* none of any process */
 };
 
 /*
- * Return those of these marks that the running kernel knows: what older kernels have
+ * Return those marks of workers that the running kernel knows: what older kernels have
  * there means something else.
  */
 uint32_t ow_task_worker_flags(void);

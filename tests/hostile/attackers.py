@@ -114,6 +114,7 @@ HOLES = {
 NO_ATTACKERS = {
     'bystander': 'is well-behaved: it is what the others must not harm',
     'fewwaits': 'is well-behaved: its waits are what the others must not take',
+    'lingerer': 'does nothing but end for ever',
     'libcutmap.so': 'is preloaded into a tool that is tested',
     'libnomemory.so': 'is preloaded into a tool that is tested',
     'libpass.so': 'is harmless without a slow server of debug files',

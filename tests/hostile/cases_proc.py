@@ -130,6 +130,21 @@ def _(context):
     check(seen, 'threads that were born')
 
 
+@case('proc: a process that has lost its memory, but has not ended')
+def _(context):
+    """It waits for another one of its namespace, whose parent is not in there."""
+    need_root()
+    target = context.start(['lingerer', 'kworker/1:2'])
+    pid = int(re.search(r'ready (\d+)', target.said).group(1))
+    line = b'process %d (kworker/1:2) is ending, its memory is gone' % pid
+    snap = os.path.join(context.tmp, 'lost.snap')
+    for command in (['stack'], ['stack', '--no-stop'], ['snap', '-o', snap],
+                    ['tables'], ['record', '-d', '1', '-f', 'folded', '-o', '-',
+                                 '-p']):
+        done = run_in_time([context.outwind, *command, pid])
+        check(done.returncode == 2 and line in done.stderr, 'why', done)
+
+
 @case('proc: a lock on mappings that is never let go')
 def _(context):
     check_looks(context, 'fault')

@@ -34,6 +34,10 @@ def _(context):
     if not os.path.exists('/proc/2/comm') or os.path.exists('/proc/2/exe'):
         raise Skip('no kernel thread 2 here')
     check_refused(context, 2, 'kernel thread')
+    done = context.run('record', '-d', 1, '-p', 2)
+    if b'BPF' not in done.stderr:
+        check(done.stderr == b'outwind: process 2 (kthreadd) is a kernel thread, it '
+              b'has no user stack\n', 'record', done.stderr)
 
 
 @case('refused: zombie')
