@@ -210,6 +210,11 @@ static int explain(pid_t pid, struct ow_error *err)
 
 	if (errno == ENOENT || errno == ESRCH)
 		return ow_fail(err, OW_CODE_ABSENT, "no process %d", pid);
+	if (is_denied && geteuid() == 0)
+		return ow_fail(err, OW_CODE_PERMISSION,
+			       "not allowed to look at process %d: root is "
+			       "restricted here",
+			       pid);
 	/* Its user may not, either, as with PR_SET_DUMPABLE or a set-uid bit. */
 	if (is_denied && ow_status_number(pid, "Uid:") == (long)getuid())
 		return ow_fail(

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -440,11 +441,46 @@ static void test_fds(void)
 	CHECK(fds_before > 0 && nr_fds() == fds_before);
 }
 
+/* Root without capabilities may not look at a process that has them. */
+static int look_without_capabilities(pid_t pid)
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3,
+						 0 };
+	const struct __user_cap_data_struct none[2] = { 0 };
+	struct ow_mappings maps;
+	struct ow_error err = { 0 };
+	char want[96];
+
+	snprintf(want, sizeof(want),
+		 "not allowed to look at process %d: root is restricted here",
+		 pid);
+	if (syscall(SYS_capset, &head, none))
+		return 2;
+	if (ow_mappings_read(pid, &maps, &err) != -OW_CODE_PERMISSION)
+		return 3;
+	return strcmp(err.msg, want) != 0;
+}
+
+static void test_restricted_root(void)
+{
+	int status = -1;
+	pid_t child;
+
+	if (geteuid() != 0)
+		return;
+	child = fork();
+	if (child == 0)
+		_exit(look_without_capabilities(getppid()));
+	waitpid(child, &status, 0);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
 		{ "mappings of files", test_mappings },
 		{ "code", test_code },
+		{ "root that may not look", test_restricted_root },
 		{ "others are asked for", test_others },
 		{ "what changes meanwhile", test_changes },
 		{ "ends of all that is mapped", test_ends },
