@@ -9,6 +9,7 @@
 
 #include "delegate.h"
 #include "error.h"
+#include "identity.h"
 #include "imagekin.h"
 #include "imageusers.h"
 #include "leftout.h"
@@ -266,8 +267,11 @@ static void fill_range(struct ow_images *im, const struct ow_mapping *map,
 	r->mapped = r->object ? r->object : OW_BPF_NO_ROOM;
 	im->nr_refused += r->object == 0 && !ow_images_must_end(im);
 	obj = ow_sampledobjects_get(im->objects, r->object);
-	if (!obj ||
-	    !ow_object_bias(obj, map->start, map->inode ? map->off : 0, &bias))
+	if (!obj || !ow_object_bias(obj, map->start,
+				    ow_identity_is_file(map->dev, map->inode) ?
+					    map->off :
+					    0,
+				    &bias))
 		r->object = 0;
 	r->bias = bias;
 }
@@ -279,6 +283,13 @@ static struct ow_image *add_full(struct ow_images *im,
 	im->nr_full += !user->is_full;
 	user->is_full = true;
 	return ow_images_add_full(im, user->pid);
+}
+
+/* Return true if it has code of an object, not what the program itself made. */
+static bool is_object(const struct ow_mapping *map)
+{
+	return ow_identity_is_file(map->dev, map->inode) ||
+	       strcmp(map->path, "[vdso]") == 0;
 }
 
 /* All that a process has mapped with code in it; NULL if there is nothing. */
@@ -311,7 +322,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 		r = &list[(*nr_ret)++];
 		*r = (struct ow_bpf_range){ .start = maps[i].start,
 					    .end = maps[i].end };
-		if (maps[i].inode || strcmp(maps[i].path, "[vdso]") == 0)
+		if (is_object(&maps[i]))
 			fill_range(im, &maps[i],
 				   number_of(im, user, &maps[i], &l->files[i]),
 				   r);
@@ -721,8 +732,8 @@ bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 		ow_imageusers_forget(im, user);
 		return false;
 	}
-	if (map->inode || strcmp(map->path, "[vdso]") == 0) {
-		if (!map->inode)
+	if (is_object(map)) {
+		if (!ow_identity_is_file(map->dev, map->inode))
 			user->has_vdso = time;
 		c.file = ow_imagefile_get(im, map);
 		c.range.bias = map->off;

@@ -41,7 +41,7 @@ struct ow_object_alias {
 	uint64_t born; /* when that process began, as ow_process_start_ns() has it */
 	uint32_t number;
 	uint32_t next;           /* of its list, plus 1; 0: none */
-	struct ow_identity file; /* inode 0: not known */
+	struct ow_identity file; /* no file: not known */
 	/* The file, if it isn't the number's own but one like it: as long as it
 	   is open, its inode is no other file's.  Or NULL. */
 	struct ow_object *held;
@@ -103,19 +103,29 @@ static struct ow_capture_module *module_of(const struct ow_sampledobjects *o,
 	return &o->all->modules[number - 1];
 }
 
+static bool is_of_file(const struct ow_mapping *map)
+{
+	return ow_identity_is_file(map->dev, map->inode);
+}
+
+static bool is_known(const struct ow_identity *file)
+{
+	return ow_identity_is_file(file->dev, file->inode);
+}
+
 struct ow_identity ow_sampledobjects_see(pid_t pid,
 					 const struct ow_mapping *map)
 {
 	struct ow_identity seen = { .inode = 0 };
 	char path[64];
 
-	if (map->inode == 0)
+	if (!is_of_file(map))
 		return seen;
 	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
 		 (unsigned long long)map->start, (unsigned long long)map->end);
 	ow_delegate_enter();
 	if (!ow_identity_look(path, &seen))
-		seen.inode = 0;
+		seen = (struct ow_identity){ .inode = 0 };
 	ow_delegate_leave();
 	return seen;
 }
@@ -138,10 +148,10 @@ static bool identify(const struct ow_mapping *map,
 		     const struct ow_identity *seen,
 		     const struct ow_object_alias *a, struct ow_identity *ret)
 {
-	if (map->inode == 0)
+	if (!is_of_file(map))
 		return false;
 	*ret = *seen;
-	if (ret->inode == map->inode)
+	if (is_known(seen) && ret->inode == map->inode)
 		return true;
 	/* The process may be gone, or we may not look there. */
 	return map->path[0] == '/' && !map->deleted &&
@@ -422,7 +432,7 @@ static void set_owner(struct ow_object_alias *a, pid_t pid,
 {
 	bool is_own = m->is_other || (m->object && m->object->is_image);
 
-	a->pid = is_own && a->inode ? pid : 0;
+	a->pid = is_own && ow_identity_is_file(a->dev, a->inode) ? pid : 0;
 	a->born = a->pid ? ow_process_start_ns(pid) : 0;
 }
 
@@ -455,7 +465,7 @@ static void open_own_vdso(struct ow_capture_module *m)
 
 static bool is_own_vdso(const struct ow_mapping *map)
 {
-	return map->inode == 0 && (map->end > LOW) == (sizeof(void *) == 8);
+	return !is_of_file(map) && (map->end > LOW) == (sizeof(void *) == 8);
 }
 
 /* Fill what is to be known of a, and number what is mapped there. */
@@ -527,7 +537,7 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 		return false;
 	/* Where devices are told apart, the inode is that one: it is open. */
 	if (!identify(map, seen, a, &now))
-		return a->pid || a->file.dev == a->dev || !a->file.inode;
+		return a->pid || a->file.dev == a->dev || !is_known(&a->file);
 	if (m->object)
 		return m->object->is_image ||
 		       (ow_identity_is_same(&a->file, &now) &&
@@ -555,7 +565,7 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 				  const struct ow_identity *seen)
 {
 	/* Each process of another word size tells of a vDSO itself. */
-	bool is_told = map->inode == 0 && !is_own_vdso(map);
+	bool is_told = !is_of_file(map) && !is_own_vdso(map);
 	struct ow_object_alias *old = is_told ? NULL : find_alias(o, pid, map);
 	struct ow_object_alias new = { .dev = map->dev, .inode = map->inode };
 

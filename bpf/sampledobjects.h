@@ -45,7 +45,7 @@ int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 void ow_sampledobjects_deinit(struct ow_sampledobjects *o);
 
 /*
- * Look at the file of a process's mapping, by its address; inode 0: it can't be
+ * Look at the file of a process's mapping, by its address; no file: it can't be
  * looked at.  The kernel may keep this waiting: let a delegate do it.
  */
 struct ow_identity ow_sampledobjects_see(pid_t pid,

@@ -7,6 +7,7 @@
 
 #include "capture.h"
 #include "err.h"
+#include "identity.h"
 #include "machine.h"
 #include "mappings.h"
 #include "mininames.h"
@@ -110,7 +111,8 @@ static bool add_modules(struct ow_capture *c, const struct ow_mappings *maps)
 		return false;
 	for (p = maps->list; p < maps->list + maps->nr; p++)
 		if (p->executable &&
-		    (p->inode || strcmp(p->path, "[vdso]") == 0) &&
+		    (ow_identity_is_file(p->dev, p->inode) ||
+		     strcmp(p->path, "[vdso]") == 0) &&
 		    !add_module(c, p))
 			return false;
 	ow_capture_sort(c);

@@ -11,6 +11,7 @@
 #include "cfiwork.h"
 #include "error.h"
 #include "filemap.h"
+#include "identity.h"
 #include "syscalls.h"
 
 #define PAGE_SIZE 4096 /* or more; touching more often does no harm */
@@ -157,7 +158,8 @@ static bool is_settled(const struct ow_capture_module *m)
 {
 	if (m->object)
 		return m->owns_object;
-	return m->base.state == OW_MODULE_READY && m->inode != 0 &&
+	return m->base.state == OW_MODULE_READY &&
+	       ow_identity_is_file(m->dev, m->inode) &&
 	       m->why.code == OW_CODE_FORMAT;
 }
 

@@ -35,6 +35,17 @@ static inline struct ow_identity ow_identity_of(const struct stat *st)
 	};
 }
 
+/*
+ * Return true if a mapping with these numbers is one of a file.  Memory of no file has
+ * no device either, and no file system has the device 0 (Linux, fs/super.c,
+ * get_anon_bdev()); but what serves a FUSE file system may give a file the inode 0.
+ * Of a core, whose devices aren't known, the inode tells.
+ */
+static inline bool ow_identity_is_file(uint64_t dev, uint64_t inode)
+{
+	return dev != 0 || inode != 0;
+}
+
 /* Return true if it is the same inode, whatever was written to it since. */
 static inline bool ow_identity_is_inode(const struct ow_identity *a,
 					const struct ow_identity *b)

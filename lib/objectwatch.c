@@ -124,7 +124,8 @@ static struct runs take_all(const struct ow_object *obj, bool is_counted)
 
 static bool has_to_be_hashed(const struct ow_object *obj)
 {
-	return obj->map && !obj->is_image && obj->file.inode &&
+	return obj->map && !obj->is_image &&
+	       ow_identity_is_file(obj->file.dev, obj->file.inode) &&
 	       !ow_identity_is_ours(&obj->file);
 }
 
@@ -197,7 +198,7 @@ bool ow_objectwatch_is_changed(struct ow_object *obj, bool is_due)
 	struct ow_identity now;
 
 	if (!obj->watch.is_changed && obj->map && !obj->is_image &&
-	    obj->file.inode)
+	    ow_identity_is_file(obj->file.dev, obj->file.inode))
 		obj->watch.is_changed = look_at_file(obj, &now) &&
 					is_newer(obj, &now);
 	return obj->watch.is_changed ||

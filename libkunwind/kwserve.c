@@ -110,7 +110,7 @@ static int supply(int dev, const struct ow_kunwind_event *what,
 static bool same_object(const struct ow_kunwind_event *a,
 			const struct ow_kunwind_event *b)
 {
-	return a->ino && a->ino == b->ino && a->dev == b->dev;
+	return (a->dev || a->ino) && a->ino == b->ino && a->dev == b->dev;
 }
 
 struct serving {

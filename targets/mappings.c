@@ -14,6 +14,7 @@
 #include "delegate.h"
 #include "error.h"
 #include "grow.h"
+#include "identity.h"
 #include "procfs.h"
 
 /*
@@ -539,6 +540,6 @@ bool ow_mappings_is_plain(struct ow_mappings *m, uint64_t start, uint64_t end)
 		listed = &now;
 	else
 		listed = ow_mappings_from(m, start);
-	return listed && listed->inode == 0 && listed->start <= start &&
-	       listed->end >= end;
+	return listed && !ow_identity_is_file(listed->dev, listed->inode) &&
+	       listed->start <= start && listed->end >= end;
 }

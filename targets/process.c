@@ -19,6 +19,7 @@
 #include "delegate.h"
 #include "error.h"
 #include "freeze.h"
+#include "identity.h"
 #include "monotonic.h"
 #include "ownproc.h"
 #include "procfs.h"
@@ -140,7 +141,8 @@ static int list_modules(struct ow_taken *t, struct ow_error *err)
 			continue;
 		c->ranges[c->target.map.nr++] =
 			(struct ow_range){ p->start, p->end, NULL };
-		if (p->inode == 0 && strcmp(p->path, "[vdso]") != 0)
+		if (!ow_identity_is_file(p->dev, p->inode) &&
+		    strcmp(p->path, "[vdso]") != 0)
 			continue; /* a JIT's, or [vsyscall] */
 		m = &c->modules[c->nr_modules++];
 		c->ranges[c->target.map.nr - 1].module = &m->base;

@@ -17,6 +17,7 @@
 #include "delegate.h"
 #include "env.h"
 #include "error.h"
+#include "identity.h"
 #include "leftout.h"
 #include "mappings.h"
 #include "monotonic.h"
@@ -156,11 +157,16 @@ static int open_here(const struct ow_capture *c,
 	return fd >= 0 ? fd : ow_reach_fd(open_unserved, &o);
 }
 
+static bool is_of_file(const struct ow_capture_module *m)
+{
+	return ow_identity_is_file(m->dev, m->inode);
+}
+
 /* Do two mappings belong to one loaded object? */
 static bool same_object(const struct ow_capture_module *m,
 			const struct ow_mapping *map)
 {
-	if (m->inode == 0)
+	if (!is_of_file(m))
 		return map->start == m->start; /* the vDSO */
 	return map->dev == m->dev && map->inode == m->inode &&
 	       strcmp(map->path, m->path) == 0;
@@ -244,7 +250,7 @@ static void fetch_image(void *arg)
 	}
 	f->nr_listed = maps.nr;
 	for (p = maps.list; p < maps.list + maps.nr; p++) {
-		off = m->inode ? p->off : 0;
+		off = is_of_file(m) ? p->off : 0;
 		if (same_object(m, p) && p->readable && off < LARGEST_IMAGE &&
 		    off + (p->end - p->start) > size)
 			size = off + (p->end - p->start);
@@ -253,7 +259,7 @@ static void fetch_image(void *arg)
 	bytes = f->bytes;
 	ow_processmem_open(&mem, c->live, OW_READING_VM);
 	for (p = maps.list; bytes && p < maps.list + maps.nr; p++) {
-		off = m->inode ? p->off : 0;
+		off = is_of_file(m) ? p->off : 0;
 		/* What lies further on wasn't counted. */
 		if (same_object(m, p) && p->readable && !p->writable &&
 		    off < size)
@@ -452,7 +458,7 @@ struct ow_object *ow_procobject_open(struct ow_capture *c,
 {
 	struct ow_object *obj;
 
-	if (!m->inode)
+	if (!is_of_file(m))
 		return open_image(c, m, err);
 	obj = open_as_file(c, m, err);
 	m->is_other = obj && ow_copiedup_is(c->live, m->start, m->off, obj);
@@ -495,7 +501,7 @@ int ow_capture_make_table(struct ow_capture *c, size_t i,
 	if (i >= c->nr_modules)
 		return ow_fail(err, OW_CODE_ARGUMENT, "no module %zu", i);
 	m = &c->modules[i];
-	if (c->open != ow_procobject_open || !m->inode)
+	if (c->open != ow_procobject_open || !is_of_file(m))
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "%s: no file that a process has mapped",
 			       m->path);

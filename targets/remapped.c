@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "identity.h"
 #include "mappings.h"
 
 /* May a program have copied code to it?  (Not the vDSO, nor x86's [vsyscall].) */
@@ -20,7 +21,7 @@ static bool former(struct ow_mappings *maps, uint64_t start, uint64_t end,
 {
 	const struct ow_mapping *m = ow_mappings_from(maps, start - 1);
 
-	if (!m || m->end != start || m->inode == 0)
+	if (!m || m->end != start || !ow_identity_is_file(m->dev, m->inode))
 		return false;
 	*ret = *m;
 	m = ow_mappings_from(maps, end);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "identity.h"
 #include "mappings.h"
 
 static void note(struct ow_replaced *r, uint64_t start, uint64_t end,
@@ -36,7 +37,8 @@ static bool has_same_code(const struct ow_mapping *a,
 	if (a->dev != b->dev || a->inode != b->inode ||
 	    strcmp(a->path, b->path) != 0)
 		return false;
-	return a->inode == 0 || a->off - a->start == b->off - b->start;
+	return !ow_identity_is_file(a->dev, a->inode) ||
+	       a->off - a->start == b->off - b->start;
 }
 
 /* The place of code that begins or ends first from addr on, in either list. */

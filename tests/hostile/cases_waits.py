@@ -25,13 +25,14 @@ def start_uffd(context, whose, how, more=0):
     return context.start(['uffdstack', whose, how, str(more)])
 
 
-def start_fuse(context, *how, place=None):
+def start_fuse(context, *how, place=None, unnumbered=False):
     need_root()
     if not os.path.exists('/dev/fuse'):
         raise Skip('/dev/fuse is not here')
     place = place or os.path.join(context.tmp, 'mount')
     os.mkdir(place)
-    return context.start(['fusestack', *how, place])
+    return context.start(['fusestack', *how, place] +
+                         ['unnumbered'] * unnumbered)
 
 
 def check_stacks(context, target, *options, whole, cut):
@@ -127,8 +128,8 @@ def _(context):
                          whole=2, cut=1)
 
 
-def check_silent_server(context, how):
-    target = start_fuse(context, 'never', how)
+def check_silent_server(context, how, unnumbered=False):
+    target = start_fuse(context, 'never', how, unnumbered=unnumbered)
     for options in ((), ('--gentle',), ('--no-stop',), ('--one-at-a-time',),
                     ('--proc-mem',)):
         check_stacks(context, target, '--read-timeout=400', *options,
@@ -143,6 +144,11 @@ def _(context):
 @case('waits: FUSE, a server that never answers, and no signal ends it')
 def _(context):
     check_silent_server(context, 'sync')
+
+
+@case('waits: likewise, of a file that has the inode 0')
+def _(context):
+    check_silent_server(context, 'sync', unnumbered=True)
 
 
 @case('waits: a program that is executed for ever')
@@ -190,6 +196,21 @@ def _(context):
     check_stacks(context, target, whole=3, cut=0)
     done = context.run('stack', target.pid, status=0)
     check(b' wait_in_object + ' in done.stdout, 'name', done.stdout)
+
+
+@case('waits: an object of a FUSE server that has the inode 0')
+def _(context):
+    target = start_fuse(context, 'served', context.program('libwaits.so'),
+                        unnumbered=True)
+    check_stacks(context, target, whole=3, cut=0)
+    done = context.run('stack', target.pid, status=0)
+    check(b' wait_in_object + ' in done.stdout, 'name', done.stdout)
+    probe = context.run('record', '-f', 'folded', '-o', '-', '--', 'true')
+    if probe.returncode:
+        raise Skip(probe.stderr.decode().strip())
+    done = context.run('record', '--off-cpu', '-d', '0.2', '-f', 'folded',
+                       '-o', '-', '-p', target.pid, status=0)
+    check(b';wait_in_object;' in done.stdout, 'profile', done.stdout)
 
 
 @case('waits: an object of a FUSE server that does not answer')

@@ -22,7 +22,8 @@
  * fusestack fault - DIR: a thread of a child waits for a page, and holds mmap_lock;
  * another one waits to change what is mapped, so that nobody else gets that lock.
  * The last two say "ready PID" of the child.
- * It is mounted on DIR, for this process alone.
+ * It is mounted on DIR, for this process alone.  One argument more, "unnumbered": all
+ * of its files have the inode 0.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -56,6 +57,7 @@ static sem_t has_device;
 static int is_async, is_silent; /* is_silent: no READ is answered */
 static volatile int is_dead;    /* nothing is */
 static volatile int is_slow;
+static int is_unnumbered;
 static int is_tmp; /* it is mounted on /tmp, too */
 static size_t file_size = STACK_FILE;
 static pid_t child; /* that the last two are about; 0: none */
@@ -78,7 +80,7 @@ static void reply(const struct fuse_in_header *in, int error, const void *bytes,
 
 static void fill_attr(struct fuse_attr *attr, uint64_t node)
 {
-	attr->ino = node;
+	attr->ino = is_unnumbered && node != FUSE_ROOT_ID ? 0 : node;
 	attr->mode = node == FUSE_ROOT_ID ? S_IFDIR | 0755 : S_IFREG | 0755;
 	attr->nlink = 1;
 	attr->size = node == FUSE_ROOT_ID ? 0 : file_size;
@@ -416,6 +418,7 @@ int main(int argc, char **argv)
 
 	if (argc < 4)
 		return 64;
+	is_unnumbered = argc > 4;
 	is_silent_at_flush = strcmp(argv[1], "flush") == 0;
 	bad_reads = is_fault ? BAD_READS : 0;
 	is_silent = strcmp(argv[1], "never") == 0 || is_exec || is_fault;
