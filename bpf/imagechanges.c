@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "delegate.h"
+#include "deletednames.h"
 #include "error.h"
 #include "identity.h"
 #include "imagekin.h"
@@ -95,6 +96,7 @@ static bool read_maps(struct look *l)
 			return false;
 	}
 	ow_remapped_settle(&l->maps);
+	ow_deletednames_settle(&l->maps, l->live);
 	ow_mappings_close(&l->maps);
 	return true;
 }

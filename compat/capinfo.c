@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "capture.h"
+#include "deletednames.h"
 #include "err.h"
 #include "identity.h"
 #include "machine.h"
@@ -146,8 +147,11 @@ struct ow_capture *ow_capinfo_process(pid_t pid)
 	c->target.mem.read = read_process;
 	c->target.arch = ow_machine.arch;
 	good = !ow_ownproc_check(&err) &&
-	       !ow_mappings_read_code(pid, &maps, &err) &&
-	       add_modules(c, &maps);
+	       !ow_mappings_read_code(pid, &maps, &err);
+	if (good) {
+		ow_deletednames_settle(&maps, pid);
+		good = add_modules(c, &maps);
+	}
 	ow_mappings_free(&maps);
 	if (good)
 		return c;

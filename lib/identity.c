@@ -63,18 +63,29 @@ bool ow_identity_look(const char *path, struct ow_identity *ret)
 	return look_at(AT_FDCWD, path, 0, ret);
 }
 
-bool ow_identity_look_cached(const char *path, struct ow_identity *ret)
+static bool look_cached(int dir, const char *path, uint64_t resolve,
+			struct ow_identity *ret)
 {
 	const struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_CACHED,
+		.resolve = RESOLVE_CACHED | resolve,
 	};
-	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 	bool found = fd >= 0 && look_at(fd, "", AT_EMPTY_PATH, ret);
 
 	if (fd >= 0)
 		close(fd);
 	return found;
+}
+
+bool ow_identity_look_cached(const char *path, struct ow_identity *ret)
+{
+	return look_cached(AT_FDCWD, path, 0, ret);
+}
+
+bool ow_identity_look_below(int root, const char *path, struct ow_identity *ret)
+{
+	return look_cached(root, path, RESOLVE_IN_ROOT, ret);
 }
 
 /* Return true if users may mount what has these options, other than tmpfs. */

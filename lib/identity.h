@@ -82,6 +82,10 @@ bool ow_identity_look(const char *path, struct ow_identity *ret);
  */
 bool ow_identity_look_cached(const char *path, struct ow_identity *ret);
 
+/* Likewise of a path as who has that root has it: an fd of the folder. */
+bool ow_identity_look_below(int root, const char *path,
+			    struct ow_identity *ret);
+
 /*
  * Return true if only root can have mounted the file system of that device, and
  * the kernel has its bytes, as far as our mount namespace tells: no FUSE, nothing

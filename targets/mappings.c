@@ -121,7 +121,7 @@ static bool parse_mapping(char *line, struct ow_mapping *m)
 	m->dev = makedev(major, (unsigned int)hex_then(&p, ' '));
 	m->inode = strtoull(p, &path, 10);
 	path += strspn(path, " ");
-	m->deleted = cut_suffix(path, " (deleted)");
+	m->deleted = cut_suffix(path, OW_DELETED);
 	if (strchr(path, '\\'))
 		unescape(path);
 	m->path = path;
@@ -310,7 +310,7 @@ static bool ask(int fd, uint64_t addr, uint64_t want, char *name,
 		.writable = q.has & QUERY_WRITABLE,
 		.executable = q.has & QUERY_EXECUTABLE,
 		.shared = q.has & QUERY_SHARED,
-		.deleted = name && cut_suffix(name, " (deleted)"),
+		.deleted = name && cut_suffix(name, OW_DELETED),
 		.path = name ? name : "",
 	};
 	return true;

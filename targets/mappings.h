@@ -12,13 +12,15 @@
 
 struct ow_error;
 
+#define OW_DELETED " (deleted)" /* behind the name of a file that has none */
+
 struct ow_mapping {
 	uint64_t start, end, off;
 	uint64_t dev; /* as makedev() has it */
 	uint64_t inode;
 	bool readable, writable, executable;
-	bool shared; /* MAP_SHARED: other processes may write there */
-	bool deleted;
+	bool shared;  /* MAP_SHARED: other processes may write there */
+	bool deleted; /* OW_DELETED was behind path (deletednames.h) */
 	bool is_remapped; /* its file is that around it, not its own (remapped.h), */
 	bool is_around; /* or it is around such a one, and tells the file */
 	uint64_t own_dev, own_inode; /* if is_remapped */

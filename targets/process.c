@@ -17,6 +17,7 @@
 #include "blocked.h"
 #include "callabi.h"
 #include "delegate.h"
+#include "deletednames.h"
 #include "error.h"
 #include "freeze.h"
 #include "identity.h"
@@ -249,6 +250,7 @@ static void take_threads(void *arg)
 		ow_taken_cut_replaced(t);
 		settle_arch(t);
 		ow_callabi_settle(t);
+		ow_deletednames_settle(&t->maps, t->c->live);
 	}
 	ow_taken_end(t);
 }

@@ -162,6 +162,16 @@ static bool is_of_file(const struct ow_capture_module *m)
 	return ow_identity_is_file(m->dev, m->inode);
 }
 
+/* Is it listed by that name?  (It may be one that ends so itself: deletednames.h.) */
+static bool has_path(const struct ow_mapping *map, const char *path)
+{
+	size_t n = strlen(map->path);
+
+	return strncmp(map->path, path, n) == 0 &&
+	       (path[n] == '\0' ||
+		(map->deleted && strcmp(path + n, OW_DELETED) == 0));
+}
+
 /* Do two mappings belong to one loaded object? */
 static bool same_object(const struct ow_capture_module *m,
 			const struct ow_mapping *map)
@@ -169,7 +179,7 @@ static bool same_object(const struct ow_capture_module *m,
 	if (!is_of_file(m))
 		return map->start == m->start; /* the vDSO */
 	return map->dev == m->dev && map->inode == m->inode &&
-	       strcmp(map->path, m->path) == 0;
+	       has_path(map, m->path);
 }
 
 /* An object that a delegate copies, as the copying may never end. */

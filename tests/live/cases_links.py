@@ -181,6 +181,45 @@ def _(context):
     check_target(context, target.pid, PLUGIN)
 
 
+def load_marked(context):
+    """A library named as one that is deleted, beside one of that other name."""
+    lib = os.path.join(context.tmp, 'lib.so')
+    shutil.copy(context.program('decoy.so'), lib)
+    shutil.copy(context.program('plugin.so'), lib + ' (deleted)')
+    return lib, context.start(['loader', lib + ' (deleted)'])
+
+
+@case('library: whose own name ends in " (deleted)"')
+def _(context):
+    lib, target = load_marked(context)
+    check_target(context, target.pid, PLUGIN)
+    stacks = context.stacks(target.pid)
+    objects = {f.get('module') for f in stacks['threads'][0]['frames']}
+    check(lib + ' (deleted)' in objects and lib not in objects, 'its name',
+          objects)
+    snap = os.path.join(context.tmp, 'snap')
+    context.run('snap', '-o', snap, target.pid, status=0)
+    done = context.run('stack', '-m', snap, status=0)
+    check(done.stdout.count(b' - %s (deleted)\n' % lib.encode()) == 2,
+          'its name of a snapshot', done.stdout)
+
+
+@case('library: likewise, in a mount namespace')
+def _(context):
+    need('unshare', 'mount')
+    need_root()
+    script = ('mount -t tmpfs none "$1" && cp "$2" "$1/lib.so (deleted)" || '
+              'exit 77; exec "$3" "$1/lib.so (deleted)"')
+    if subprocess.run(['unshare', '-m', 'true'], check=False).returncode:
+        raise Skip('no mount namespaces here')
+    target = context.start(['/usr/bin/unshare', '-m', 'sh', '-c', script, 'sh',
+                            context.tmp, context.program('plugin.so'),
+                            context.program('loader')])
+    done = context.run('stack', '-m', target.pid, status=0)
+    check(done.stdout.count(b'/lib.so (deleted)\n') == 2, 'its name',
+          done.stdout)
+
+
 @case('library: in a mount namespace, another one outside')
 def _(context):
     need('unshare', 'mount')

@@ -70,6 +70,19 @@ def record_cut_off(context):
     check('plugin_inner' not in functions, 'and none of it', functions)
 
 
+@case('record: a library whose own name ends in " (deleted)"')
+def record_marked(context):
+    need_bpf(context)
+    lib = os.path.join(context.tmp, 'lib.so')
+    shutil.copy(context.program('decoy.so'), lib)
+    shutil.copy(context.program('plugin.so'), lib + ' (deleted)')
+    target = context.start(['loader', lib + ' (deleted)'])
+    done = context.run('record', '--off-cpu', '-d', '0.2', '-f', 'json', '-o',
+                       '-', '-p', target.pid, status=0)
+    check(done.stdout.count(b'"%s (deleted)"' % lib.encode()) > 0 and
+          b'"%s"' % lib.encode() not in done.stdout, 'its name', done.stdout)
+
+
 @case('record: memory for tables is kept to', alone=True)
 def record_memory(context):
     need_bpf(context)

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "deletednames.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+
+#include "delegate.h"
+#include "identity.h"
+#include "mappings.h"
+#include "reach.h"
+
+#define MOST_LOOKED_AT 1000 /* files of one list */
+
+struct looking {
+	pid_t pid;
+	int root;            /* the process', or -1: not opened so far */
+	size_t nr_looked_at; /* files */
+};
+
+/* Of a subvolume or a layer, stat(2) and the list tell different devices. */
+static bool is_mapped(const struct ow_mapping *m,
+		      const struct ow_identity *file)
+{
+	return file->inode == m->inode &&
+	       (file->dev == m->dev ||
+		(major(file->dev) == 0 && major(m->dev) == 0));
+}
+
+static bool is_below_root(struct looking *l, const char *path,
+			  const struct ow_mapping *m)
+{
+	struct ow_identity file;
+	char root[32];
+
+	if (l->root < 0) {
+		snprintf(root, sizeof(root), "/proc/%d/root", l->pid);
+		l->root = ow_reach_open(root, O_PATH | O_DIRECTORY);
+	}
+	return l->root >= 0 && ow_identity_look_below(l->root, path, &file) &&
+	       is_mapped(m, &file);
+}
+
+/* Return true if path leads to what is mapped. */
+static bool has_name(struct looking *l, const char *path,
+		     const struct ow_mapping *m)
+{
+	struct ow_identity file;
+
+	if (l->nr_looked_at++ >= MOST_LOOKED_AT)
+		return false;
+	return (ow_identity_look_cached(path, &file) && is_mapped(m, &file)) ||
+	       is_below_root(l, path, m);
+}
+
+static bool is_same_file(const struct ow_mapping *a, const struct ow_mapping *b)
+{
+	return a->path == b->path && a->dev == b->dev && a->inode == b->inode;
+}
+
+void ow_deletednames_settle(struct ow_mappings *maps, pid_t pid)
+{
+	struct looking l = { .pid = pid, .root = -1 };
+	struct ow_mapping last = { .path = NULL }; /* as it was listed */
+	const char *own = NULL;                    /* name of last, if whole */
+	char path[PATH_MAX + 16];
+	struct ow_mapping *m;
+
+	for (m = maps->list; m < maps->list + maps->nr; m++) {
+		if (!m->executable || !m->deleted || m->path[0] != '/')
+			continue;
+		if (!is_same_file(m, &last)) {
+			last = *m;
+			snprintf(path, sizeof(path), "%s" OW_DELETED, m->path);
+			own = has_name(&l, path, m) ?
+				      ow_intern_add(&maps->names, path) :
+				      NULL;
+		}
+		if (own) {
+			m->path = own;
+			m->deleted = false;
+		}
+	}
+	ow_reach_closep(&l.root);
+}
