@@ -57,35 +57,68 @@ void ow_row_text(const struct ow_arch *arch, const struct ow_row *row,
 		 row->flags & OW_ROW_OUTERMOST ? " outermost" : "");
 }
 
-static void print_row(FILE *out, const struct ow_object *obj, uint64_t start,
-		      uint64_t end, const struct ow_row *row)
+/* A few bytes make a row of hundreds, and a compressed section has many. */
+#define MOST ((uint64_t)1 << 30)
+
+/* Where rows go, and how many bytes they had yet. */
+struct printing {
+	FILE *out;
+	const struct ow_object *obj;
+	uint64_t size;
+};
+
+/* Return true if there is no room for more, or nobody to read it. */
+static bool is_over(const struct printing *p)
+{
+	return p->size >= MOST || ferror(p->out);
+}
+
+/* A row, or what there is in place of one. */
+static void print_text(struct printing *p, uint64_t start, uint64_t end,
+		       const char *before, const char *text)
+{
+	int size = fprintf(p->out, "%#llx %#llx %s%s\n",
+			   (unsigned long long)start, (unsigned long long)end,
+			   before, text);
+
+	p->size += size > 0 ? (uint64_t)size : 0;
+}
+
+static void print_row(struct printing *p, uint64_t start, uint64_t end,
+		      const struct ow_row *row)
 {
 	char text[1024];
 
-	ow_row_text(obj->elf.arch, row, text, sizeof(text));
-	fprintf(out, "%#llx %#llx %s\n", (unsigned long long)start,
-		(unsigned long long)end, text);
+	ow_row_text(p->obj->elf.arch, row, text, sizeof(text));
+	print_text(p, start, end, "", text);
 }
 
-static void print_fde(const struct ow_object *obj, const struct ow_fde *fde,
-		      struct ow_cfa *cfa, FILE *out)
+static void print_fde(struct printing *p, const struct ow_fde *fde,
+		      struct ow_cfa *cfa)
 {
 	struct ow_rule rules[OW_MAX_REGS];
 	struct ow_row row;
 	int more =
 		ow_cfa_begin(cfa, &fde->cie, fde->insns, fde->start, fde->end);
 
-	while (more >= 0 && (more = ow_cfa_next(cfa)) > 0) {
+	while (!is_over(p) && more >= 0 && (more = ow_cfa_next(cfa)) > 0) {
 		ow_cfa_row(cfa, &row, rules);
-		print_row(out, obj, cfa->start, cfa->next, &row);
+		print_row(p, cfa->start, cfa->next, &row);
 	}
 	if (more < 0)
-		fprintf(out, "%#llx %#llx refused: %s\n",
-			(unsigned long long)cfa->start,
-			(unsigned long long)fde->end, ow_err_text(more));
+		print_text(p, cfa->start, fde->end,
+			   "refused: ", ow_err_text(more));
 }
 
-static void print_section(const struct ow_object *obj, bool is_debug, FILE *out)
+static void print_entry_refused(struct printing *p, uint64_t at, int why)
+{
+	int size = fprintf(p->out, "entry at %#llx refused: %s\n",
+			   (unsigned long long)at, ow_err_text(why));
+
+	p->size += size > 0 ? (uint64_t)size : 0;
+}
+
+static void print_section(struct printing *p, bool is_debug)
 {
 	struct ow_cfi_env env = { .bias = 0 };
 	struct ow_fde fde;
@@ -95,33 +128,29 @@ static void print_section(const struct ow_object *obj, bool is_debug, FILE *out)
 
 	do {
 		at = off;
-		kind = ow_cfi_entry(&obj->cfi, &env, is_debug, &off, &fde);
+		kind = ow_cfi_entry(&p->obj->cfi, &env, is_debug, &off, &fde);
 		if (kind == 1)
-			print_fde(obj, &fde, &cfa, out);
+			print_fde(p, &fde, &cfa);
 		else if (kind < 0)
-			fprintf(out, "entry at %#llx refused: %s\n",
-				(unsigned long long)at, ow_err_text(kind));
-	} while (kind != 0 && off > at);
+			print_entry_refused(p, at, kind);
+	} while (kind != 0 && off > at && !is_over(p));
 }
 
-static void print_table_row(const struct ow_object *obj,
-			    const struct ow_table *t, uint64_t vaddr,
-			    uint64_t end, FILE *out)
+static void print_table_row(struct printing *p, const struct ow_table *t,
+			    uint64_t vaddr, uint64_t end)
 {
 	struct ow_rule rules[OW_MAX_REGS];
 	struct ow_row row;
 	int failed = ow_table_row(t, vaddr, &row, rules);
 
 	if (!failed)
-		print_row(out, obj, vaddr, end, &row);
+		print_row(p, vaddr, end, &row);
 	else
-		fprintf(out, "%#llx %#llx %s\n", (unsigned long long)vaddr,
-			(unsigned long long)end,
-			failed == -OW_ENOENT ? "none" : "escape");
+		print_text(p, vaddr, end, "",
+			   failed == -OW_ENOENT ? "none" : "escape");
 }
 
-static int print_table(const struct ow_object *obj, FILE *out,
-		       struct ow_error *err)
+static int print_table(struct printing *p, struct ow_error *err)
 {
 	struct ow_table_stats stats;
 	_cleanup_(ow_freep) uint8_t *bytes = NULL;
@@ -131,18 +160,18 @@ static int print_table(const struct ow_object *obj, FILE *out,
 	bool first = true;
 	size_t size;
 
-	bytes = ow_table_generate(obj, &size, &stats, err);
+	bytes = ow_table_generate(p->obj, &size, &stats, err);
 	if (!bytes)
 		return -OW_CODE_ABSENT;
 	if (ow_table_open(&t, bytes, size) || ow_table_verify(&t))
 		return ow_fail(err, OW_CODE_FORMAT,
 			       "%s: the table made is "
 			       "not in order",
-			       obj->path);
-	for (; ow_table_next(&t, &pos) > 0; first = false) {
+			       p->obj->path);
+	for (; !is_over(p) && ow_table_next(&t, &pos) > 0; first = false) {
 		next = t.base + pos.off;
 		if (!first)
-			print_table_row(obj, &t, vaddr, next, out);
+			print_table_row(p, &t, vaddr, next);
 		vaddr = next;
 	}
 	return 0;
@@ -152,16 +181,25 @@ int ow_rows_print(const char *path, bool by_table, void *out,
 		  struct ow_error *err)
 {
 	struct ow_object *obj = ow_object_open(path, err);
+	struct printing p = { .out = out, .obj = obj };
 	int failed;
 
 	if (!obj)
 		return -OW_CODE_FORMAT;
 	failed = ow_object_load_cfi(obj, err);
 	if (!failed && by_table) {
-		failed = print_table(obj, out, err);
+		failed = print_table(&p, err);
 	} else if (!failed) {
-		print_section(obj, false, out);
-		print_section(obj, true, out);
+		print_section(&p, false);
+		if (!is_over(&p))
+			print_section(&p, true);
+	}
+	if (!failed && p.size >= MOST) {
+		ow_fail(err, OW_CODE_UNSUPPORTED,
+			"%s: rows take more than %llu MiB of text: others are "
+			"left out",
+			path, (unsigned long long)(MOST >> 20));
+		failed = 1;
 	}
 	ow_object_close(obj);
 	return failed;

@@ -29,7 +29,7 @@ int cmd_rows(int argc, char **argv)
 	};
 	bool by_table = false;
 	struct ow_error err;
-	int opt, status = EXIT_WELL, nr = 0, failed = 0;
+	int opt, status = EXIT_WELL, nr = 0, failed = 0, listed;
 
 	while ((opt = getopt_long(argc, argv, "th", options, NULL)) != -1) {
 		if (opt == 'h') {
@@ -47,16 +47,18 @@ int cmd_rows(int argc, char **argv)
 		by_table = true;
 	}
 	for (; optind < argc; optind++, nr++) {
-		if (ow_rows_print(argv[optind], by_table, stdout, &err) == 0)
+		listed = ow_rows_print(argv[optind], by_table, stdout, &err);
+		if (listed == 0)
 			continue;
 		complain("%s", err.msg);
-		failed++;
+		status = EXIT_SOME;
+		failed += listed < 0;
 	}
 	if (nr == 0) {
 		complain("no file given; see outwind rows --help");
 		return EXIT_USAGE;
 	}
-	if (failed)
-		status = failed == nr ? EXIT_NONE : EXIT_SOME;
+	if (failed == nr)
+		status = EXIT_NONE;
 	return finish_output(status);
 }

@@ -551,7 +551,8 @@ int ow_table_dir(char *buf, size_t size, struct ow_error *err);
 
 /*
  * List every row of an ELF file's CFI, or of its compact table, in the way
- * that outwind-rows(1) prints it, to out.
+ * that outwind-rows(1) prints it, to out.  Return 1, with err, if not all are listed,
+ * as they would take more than 1 GiB of text.
  */
 int ow_rows_print(const char *path, bool by_table, void *out,
 		  struct ow_error *err);

@@ -6,10 +6,13 @@ import os
 import re
 import select
 import signal
+import struct
 import subprocess
 import tempfile
 import threading
+import zlib
 
+import elfmake
 from harness import (PATIENCE, case, check, need_root, wait_for_line,
                      wait_until)
 
@@ -98,6 +101,37 @@ def test_few(context):
     done = context.run('stack', pid, status=0)
     check(len(re.findall(rb' f_a{16000}', done.stdout)) > 2 * FRAMES - 10,
           'names', len(done.stdout))
+
+
+def long_rows(path):
+    """A file of 80 KB, of whose .debug_frame each byte is a row of 150 letters."""
+    elf = elfmake.Elf('/bin/true')
+
+    def entry(body):
+        body += bytes(-(len(body) + 4) % 8)
+        return struct.pack('<I', len(body)) + body
+
+    frames = entry(struct.pack('<I4B', 0xffffffff, 4, 0, 8, 0) +
+                   b'\x01\x78\x10\x0c\x07\x08' +
+                   bytes(b for r in range(16) for b in (0x80 | r, 1)))
+    frames += 1000 * entry(struct.pack('<IQQ', 0, 0x1000, 60010) +
+                           60000 * b'\x41')
+    elf.add('.debug_frame', elfmake.compressed(zlib.compress(frames),
+                                               len(frames)), flags=0x800)
+    elf.write(path)
+
+
+@case('rows: of a small file, 10 GB of them')
+def test_rows(context):
+    path = os.path.join(context.tmp, 'rows')
+    long_rows(path)
+    check(os.path.getsize(path) < 300000, 'size', os.path.getsize(path))
+    done = Counted(context.outwind, 'rows', path)
+    context.note('%d MB, %.1f s' % (done.bytes // MB, done.cpu))
+    check(done.status == 1 and done.stderr ==
+          'outwind: %s: rows take more than 1024 MiB of text: others are left '
+          'out\n' % path, 'says', (done.status, done.stderr))
+    check(MOST <= done.bytes < MOST + MB, 'bytes', done.bytes)
 
 
 CUT = (r'(?m)^outwind: names are cut in (\d+) system calls: one has 4 KiB at most, '
