@@ -18,6 +18,7 @@
 struct ow_region {
 	uint64_t start, size;
 	const uint8_t *bytes;
+	bool is_hidden; /* in pages that the process itself may not read */
 };
 
 /* An object with more segments is not looked through by them: any has few. */

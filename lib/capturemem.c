@@ -26,9 +26,9 @@ static void separate_regions(struct ow_capture *c)
 		shared = kept && r[i].start < end ? end - r[i].start : 0;
 		if (shared >= r[i].size)
 			continue;
-		r[kept++] = (struct ow_region){ r[i].start + shared,
-						r[i].size - shared,
-						r[i].bytes + shared };
+		r[kept++] = (struct ow_region){ .start = r[i].start + shared,
+						.size = r[i].size - shared,
+						.bytes = r[i].bytes + shared };
 		end = r[kept - 1].start + r[kept - 1].size;
 	}
 	c->nr_regions = kept;

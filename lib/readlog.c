@@ -63,7 +63,9 @@ static uint8_t *join_entry(struct ow_pieces *p,
 
 	if (!r || e->addr - r->start > r->size) {
 		r = &p->list[p->nr++];
-		*r = (struct ow_region){ e->addr, 0, to };
+		*r = (struct ow_region){ .start = e->addr,
+					 .size = 0,
+					 .bytes = to };
 	}
 	shared = r->size - (e->addr - r->start);
 	if (shared >= e->size)

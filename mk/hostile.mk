@@ -39,7 +39,7 @@ $(hostile)/ownsegment-i386: tests/hostile/programs/ownsegment.c
 $(hostile)/swapcode $(hostile)/swapmoved $(hostile)/swapphases $(hostile)/swapshared: \
 	tests/hostile/programs/swapcode.h
 
-$(hostile)/fusestack $(hostile)/hugestack $(hostile)/manyjits $(hostile)/uffdstack: tests/hostile/programs/threads.h
+$(hostile)/fusestack $(hostile)/hiddenstack $(hostile)/hugestack $(hostile)/manyjits $(hostile)/uffdstack: tests/hostile/programs/threads.h
 
 $(hostile)/lib%.so: tests/hostile/programs/lib%.c
 	@mkdir -p $(@D)

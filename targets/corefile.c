@@ -122,9 +122,9 @@ static void share_no_bytes(struct ow_core *core)
 						 "file are also other memory");
 		if (skip >= r[i].size)
 			continue;
-		r[nr++] = (struct ow_region){ r[i].start + skip,
-					      r[i].size - skip,
-					      r[i].bytes + skip };
+		r[nr++] = (struct ow_region){ .start = r[i].start + skip,
+					      .size = r[i].size - skip,
+					      .bytes = r[i].bytes + skip };
 		end = r[nr - 1].bytes + r[nr - 1].size;
 	}
 	c->nr_regions = nr;
@@ -146,9 +146,11 @@ static int take_regions(struct ow_core *core, struct ow_error *err)
 		bytes = segment_bytes(core, &seg);
 		if (seg.type == OW_PT_LOAD && bytes.pos < bytes.end &&
 		    seg.vaddr + seg.memsz > seg.vaddr)
-			c->regions[c->nr_regions++] = (struct ow_region){
-				seg.vaddr, bytes.end - bytes.pos, bytes.pos
-			};
+			c->regions[c->nr_regions++] =
+				(struct ow_region){ .start = seg.vaddr,
+						    .size = bytes.end -
+							    bytes.pos,
+						    .bytes = bytes.pos };
 	}
 	share_no_bytes(core);
 	ow_capture_sort(c);

@@ -10,9 +10,15 @@
 #include <unistd.h>
 
 #include "delegate.h"
+#include "error.h"
 
 #define PATIENCE_NS   200000000 /* for a running process to serve a read */
 #define MOST_GIVEN_UP 8
+#define PAGES_AT_ONCE 512
+
+/* Linux, Documentation/admin-guide/mm/pagemap.rst. */
+#define PAGE_IS_IN_MEMORY (1ULL << 63)
+#define PAGE_IS_SWAPPED   (1ULL << 62)
 
 static int open_mem_file(pid_t pid)
 {
@@ -93,6 +99,63 @@ static size_t read_piece(struct ow_processmem *mem, uint64_t addr, void *buf,
 	if (mem->how == OW_READING_PTRACE && mem->stopped)
 		return read_by_ptrace(mem, addr, buf, size);
 	return read_by_file(mem, addr, buf, size);
+}
+
+size_t ow_processmem_read_hidden(struct ow_processmem *mem, uint64_t addr,
+				 void *buf, size_t size)
+{
+	if (mem->how == OW_READING_VM)
+		return read_by_file(mem, addr, buf, size);
+	return read_piece(mem, addr, buf, size);
+}
+
+static int open_pagemap(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
+	ow_delegate_enter();
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	ow_delegate_leave();
+	return fd;
+}
+
+/* How many of nr pages from one on are there, up to the first one that isn't. */
+static size_t present_pages(int fd, uint64_t page, size_t nr)
+{
+	uint64_t entries[PAGES_AT_ONCE];
+	size_t i = 0;
+	ssize_t n;
+
+	ow_delegate_enter();
+	n = pread(fd, entries, nr * sizeof(entries[0]),
+		  (off_t)(page * sizeof(entries[0])));
+	ow_delegate_leave();
+	nr = n < 0 ? 0 : (size_t)n / sizeof(entries[0]);
+	while (i < nr && entries[i] & (PAGE_IS_IN_MEMORY | PAGE_IS_SWAPPED))
+		i++;
+	return i;
+}
+
+uint64_t ow_processmem_present(pid_t pid, uint64_t addr, uint64_t size)
+{
+	const uint64_t unit = (uint64_t)sysconf(_SC_PAGESIZE);
+	_cleanup_(ow_closep) int fd = open_pagemap(pid);
+	uint64_t page = addr / unit, end = (addr + size + unit - 1) / unit;
+	size_t part, n;
+
+	if (fd < 0 || size == 0)
+		return 0;
+	do {
+		part = end - page < PAGES_AT_ONCE ? (size_t)(end - page) :
+						    PAGES_AT_ONCE;
+		n = present_pages(fd, page, part);
+		page += n;
+	} while (n == part && page < end);
+	if (page * unit <= addr)
+		return 0;
+	return page * unit - addr < size ? page * unit - addr : size;
 }
 
 /* process_vm_readv() of as many pieces, by a call that may be given up on. */

@@ -30,6 +30,20 @@ void ow_processmem_close(struct ow_processmem *mem);
 size_t ow_processmem_read(struct ow_processmem *mem, uint64_t addr, void *buf,
 			  size_t size);
 
+/*
+ * As ow_processmem_read(), of pages that the process itself may not read either
+ * (PROT_NONE, or PROT_WRITE alone): by /proc/PID/mem, as debuggers read them.
+ */
+size_t ow_processmem_read_hidden(struct ow_processmem *mem, uint64_t addr,
+				 void *buf, size_t size);
+
+/*
+ * How many of the size bytes at addr lie in pages that are there, up to the first one
+ * that isn't (/proc/PID/pagemap).  A page of a guard was never written, and isn't
+ * there before it is read.
+ */
+uint64_t ow_processmem_present(pid_t pid, uint64_t addr, uint64_t size);
+
 /* What reads of several running processes' memory may wait for; all zero at first. */
 struct ow_patience {
 	unsigned int nr_given_up;

@@ -132,7 +132,9 @@ static int take_pieces(struct taking *t)
 	     i++) {
 		if (p.size == 0 || p.size > left || p.start + p.size < p.start)
 			return bad(t, "piece of memory", i);
-		t->pieces[i] = (struct ow_region){ p.start, p.size, at };
+		t->pieces[i] = (struct ow_region){ .start = p.start,
+						   .size = p.size,
+						   .bytes = at };
 		at += p.size;
 		left -= p.size;
 		if (i >= t->meta.nr_shared)

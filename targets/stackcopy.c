@@ -89,8 +89,19 @@ ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end)
 {
 	if (s->nr == s->room && !make_room(s, s->room ? 2 * s->room : 64))
 		return -1;
-	s->regions[s->nr] = (struct ow_region){ start, end - start, NULL };
+	s->regions[s->nr] =
+		(struct ow_region){ .start = start, .size = end - start };
 	return (ssize_t)s->nr++;
+}
+
+/* Read on where the process itself may not read; return how many bytes more. */
+static size_t read_hidden(const struct ow_region *r, size_t got,
+			  struct ow_processmem *mem)
+{
+	if (!r->is_hidden || got == r->size)
+		return 0;
+	return ow_processmem_read_hidden(
+		mem, r->start + got, (uint8_t *)r->bytes + got, r->size - got);
 }
 
 /* Copy nr regions by one call; return how many are settled. */
@@ -107,7 +118,8 @@ static size_t copy_some(struct ow_region *r, size_t nr,
 	}
 	nr = ow_processmem_readv(mem, local, remote, nr);
 	for (i = 0; i < nr; i++)
-		r[i].size = local[i].iov_len;
+		r[i].size = local[i].iov_len +
+			    read_hidden(&r[i], local[i].iov_len, mem);
 	return nr;
 }
 
@@ -137,6 +149,7 @@ static void copy_parts(const struct ow_region *r, struct ow_processmem *mem,
 				       (uint8_t *)r->bytes + *got, part);
 		*got += n;
 	} while (n == part && *got < r->size);
+	*got += read_hidden(r, *got, mem);
 }
 
 static size_t copy_huge(struct ow_region *r, struct ow_processmem *mem)
@@ -404,6 +417,7 @@ static struct ow_region *unite(const struct ow_region *r, size_t nr,
 			*++last = spans[i];
 		else if (end_of(&spans[i]) > end_of(last))
 			last->size = end_of(&spans[i]) - last->start;
+		last->is_hidden |= spans[i].is_hidden;
 	}
 	*nr_ret = (size_t)(last - spans) + 1;
 	return spans;

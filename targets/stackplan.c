@@ -5,6 +5,7 @@
 
 #include "arch.h"
 #include "mappings.h"
+#include "processmem.h"
 #include "stackcopy.h"
 
 #define RED_ZONE          128         /* x86-64 psABI 3.2.2 */
@@ -88,7 +89,35 @@ static ssize_t add_grown(const struct ow_stackplan *p,
 	return is_old_wanted ? add_region(p, old, end) : region;
 }
 
-ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
+/*
+ * The part that is there of a stack which its process may not read now, as some
+ * programs protect the stacks of coroutines; or -1.  What is above may be readable.
+ */
+static ssize_t add_hidden(const struct ow_stackplan *p, uint64_t sp,
+			  uint64_t tp)
+{
+	const struct ow_mapping *m = ow_mappings_from(p->maps, sp);
+	uint64_t start, end, size;
+	ssize_t region;
+
+	if (!p->pid || !m || m->readable || sp < m->start)
+		return -1;
+	start = sp & ~PAGE_MASK;
+	if (sp - start > RED_ZONE)
+		start = sp - RED_ZONE;
+	end = copy_end(p, m, sp, tp);
+	size = ow_processmem_present(p->pid, start, end - start);
+	if (size <= sp - start ||
+	    !ow_mappings_is_plain(p->maps, start, start + size))
+		return -1;
+	region = ow_stackcopy_add(p->copy, start, start + size);
+	if (region >= 0)
+		p->copy->regions[region].is_hidden = true;
+	return region;
+}
+
+static ssize_t add_readable(const struct ow_stackplan *p, uint64_t sp,
+			    uint64_t tp)
 {
 	const struct ow_mapping *m = stack_of(p->maps, sp);
 	uint64_t start = sp < RED_ZONE ? 0 : sp - RED_ZONE;
@@ -101,6 +130,14 @@ ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
 		start = m->start;
 	return add_region(p, start,
 			  copy_end(p, m, sp > start ? sp : start, tp));
+}
+
+ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
+{
+	ssize_t hidden = add_hidden(p, sp, tp), readable;
+
+	readable = add_readable(p, sp, tp);
+	return hidden >= 0 ? hidden : readable;
 }
 
 /* Where a thread runs when it isn't on a stack of its own making, or NULL. */

@@ -17,11 +17,14 @@ struct ow_stackplan {
 	struct ow_stackcopy *copy; /* what is planned is asked of it */
 	size_t limit;              /* bytes of a stack at most; 0: no limit */
 	uint64_t main_start;       /* where the main thread's began, or 0 */
+	pid_t pid;                 /* whose memory it is; 0: not known */
 };
 
 /*
  * Plan to copy the stack that sp is on, up to its base as far as that is known;
- * tp is the thread pointer, or 0.  Return the region's index, or -1.
+ * tp is the thread pointer, or 0.  Return the region's index, or -1.  A stack that its
+ * process may not read now is planned as far as its pages are there, which those of a
+ * guard below a stack aren't, unless it is of a file: what serves that may not answer.
  */
 ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp,
 			 uint64_t tp);

@@ -494,6 +494,7 @@ int ow_taken_reserve(struct ow_taken *t, struct ow_error *err)
 	size_t room = t->c->nr_threads + t->c->nr_threads / 4 + 16;
 	size_t bytes = ready_bytes(t->c->nr_threads);
 
+	t->plan.pid = t->c->live;
 	ow_processmem_open(&t->mem, t->c->live, t->options->reading);
 	/* A stack has a second region where it is an alternate one. */
 	if (!ow_stackcopy_reserve(&t->copy, 2 * room, bytes))

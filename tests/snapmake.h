@@ -109,11 +109,15 @@ static inline void set_rich_memory(struct ow_capture *c)
 	c->threads[1].stack = (struct ow_window){ STACK + 0x100,
 						  sizeof(other_copy),
 						  other_copy };
-	c->regions[0] = (struct ow_region){ STACK, 0x40, (uint8_t *)words };
-	c->regions[1] = (struct ow_region){ STACK + 0x40, 0x40,
-					    (uint8_t *)words + 0x40 };
-	c->regions[2] = (struct ow_region){ STACK + 0x100, 0x80,
-					    (uint8_t *)words + 0x100 };
+	c->regions[0] = (struct ow_region){ .start = STACK,
+					    .size = 0x40,
+					    .bytes = (uint8_t *)words };
+	c->regions[1] = (struct ow_region){ .start = STACK + 0x40,
+					    .size = 0x40,
+					    .bytes = (uint8_t *)words + 0x40 };
+	c->regions[2] = (struct ow_region){ .start = STACK + 0x100,
+					    .size = 0x80,
+					    .bytes = (uint8_t *)words + 0x100 };
 	c->nr_regions = 3;
 }
 

@@ -2,6 +2,7 @@
 """Reads that wait for what is stopped, or for a server that does not answer."""
 
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -118,6 +119,46 @@ def _(context):
     # The thread that serves may be found running.
     check(done.stdout.count(b'not stopped, certain\n#0 ') >= 1 and
           b'stack ends here' not in done.stdout, 'served', done.stdout)
+
+
+HIDDEN = ['wait_hidden', 'call_wait', 'run_coroutine']
+
+
+def check_hidden(context, how, nr, is_read):
+    """The stacks of such threads are read, in each way, or end where they begin."""
+    target = context.start(['hiddenstack', how, str(nr)])
+    before = task_states(target.pid)
+    for options in ((), ('--gentle',), ('--no-stop',), ('--one-at-a-time',),
+                    ('--proc-mem',)):
+        done = context.run('stack', '-f', 'json', *options, target.pid)
+        threads = json.loads(done.stdout)['threads'][1:]
+        names = [[f.get('function') for f in t['frames']] for t in threads]
+        check(len(names) == nr, 'threads', done.stdout)
+        if is_read:
+            check(all(n[:3] == HIDDEN for n in names), 'names', names)
+        else:
+            check(all(n == HIDDEN[:1] for n in names) and
+                  not any(t['complete'] for t in threads), 'names', names)
+    check_unharmed(target.pid, before)
+    return target
+
+
+@case('waits: stacks that their threads may not read')
+def _(context):
+    for how, nr in (('none', 1), ('none', 40), ('write', 3)):
+        target = check_hidden(context, how, nr, True)
+        snap = os.path.join(context.tmp, 'snap')
+        context.run('snap', '-o', snap, target.pid, status=0)
+        done = context.run('stack', snap)
+        check(done.stdout.count(b' run_coroutine + ') == nr,
+              'stacks of the snapshot', done.stdout)
+
+
+@case('waits: a guard, and a file, are not read as such stacks')
+def _(context):
+    for how in ('guard', 'file'):
+        for nr in (1, 40):
+            check_hidden(context, how, nr, False)
 
 
 @case('waits: FUSE, served by a thread that is stopped')

@@ -28,8 +28,9 @@ static struct ow_capture *make_secretive(void)
 	c->threads[0].info.syscall_args[1] = SECRET;
 	c->threads[0].stack =
 		(struct ow_window){ STACK, sizeof(words), (uint8_t *)words };
-	c->regions[0] =
-		(struct ow_region){ STACK, sizeof(words), (uint8_t *)words };
+	c->regions[0] = (struct ow_region){ .start = STACK,
+					    .size = sizeof(words),
+					    .bytes = (uint8_t *)words };
 	c->nr_regions = 1;
 	ow_capture_sort(c);
 	return c;

@@ -72,20 +72,26 @@ static void test_cut(void)
 	struct ow_replaced r = { .nr = 0 };
 	uint64_t words[] = { 0x5000, 0x3000, 0x1800, 0x1900 };
 	uint32_t halves[] = { 5, 0x80001800, 7 };
-	struct ow_region stack = { 0x7000, sizeof(words), (uint8_t *)words };
+	struct ow_region stack = { .start = 0x7000,
+				   .size = sizeof(words),
+				   .bytes = (uint8_t *)words };
 
 	ow_replaced_note(&r, &before, &none, 1);
 	CHECK(!ow_replaced_cut(&r, 1, &stack, 8, UINT64_MAX));
 	CHECK(ow_replaced_cut(&r, 0, &stack, 8, UINT64_MAX));
 	CHECK(stack.size == 16);
 	CHECK(!ow_replaced_cut(&r, 0, &stack, 8, UINT64_MAX));
-	stack = (struct ow_region){ 0x7000, sizeof(halves), (uint8_t *)halves };
+	stack = (struct ow_region){ .start = 0x7000,
+				    .size = sizeof(halves),
+				    .bytes = (uint8_t *)halves };
 	CHECK(!ow_replaced_cut(&r, 0, &stack, 4, UINT64_MAX));
 	CHECK(ow_replaced_cut(&r, 0, &stack, 4, 0x7fffffff));
 	CHECK(stack.size == 4);
 	/* It begins within a word. */
 	memcpy((uint8_t *)words + 4, &words[2], 8);
-	stack = (struct ow_region){ 0x7004, 28, (uint8_t *)words };
+	stack = (struct ow_region){ .start = 0x7004,
+				    .size = 28,
+				    .bytes = (uint8_t *)words };
 	CHECK(ow_replaced_cut(&r, 0, &stack, 8, UINT64_MAX) && stack.size == 4);
 }
 

@@ -217,7 +217,9 @@ static void test_plan(void)
 	for (; t < end; t++) {
 		failures = test_failures;
 		copy = (struct ow_stackcopy){ 0 };
-		plan = (struct ow_stackplan){ &maps, &copy, t->limit, 0 };
+		plan = (struct ow_stackplan){ .maps = &maps,
+					      .copy = &copy,
+					      .limit = t->limit };
 		got = ow_stackplan_add(&plan, t->sp, t->tp);
 		nr = (t->want[0].end != 0) + (t->want[1].end != 0);
 		CHECK(got == (ssize_t)nr - 1);
@@ -263,8 +265,10 @@ static void test_main_start(void)
 
 	for (i = 0; i < OW_ARRAY_SIZE(cases); i++) {
 		copy = (struct ow_stackcopy){ 0 };
-		plan = (struct ow_stackplan){ &maps, &copy, cases[i].limit,
-					      cases[i].start };
+		plan = (struct ow_stackplan){ .maps = &maps,
+					      .copy = &copy,
+					      .limit = cases[i].limit,
+					      .main_start = cases[i].start };
 		CHECK(ow_stackplan_add(&plan, cases[i].sp, 0) == 0);
 		CHECK(planned(&copy, &cases[i].want, 1));
 		free(copy.regions);
@@ -359,8 +363,10 @@ static void test_plan_home(void)
 	for (; t < end; t++) {
 		failures = test_failures;
 		copy = (struct ow_stackcopy){ 0 };
-		plan = (struct ow_stackplan){ &maps, &copy, t->limit,
-					      STACK_END - 8 };
+		plan = (struct ow_stackplan){ .maps = &maps,
+					      .copy = &copy,
+					      .limit = t->limit,
+					      .main_start = STACK_END - 8 };
 		want[0] = (struct span){ t->at, t->at + sizeof(t->words) };
 		want[1] = t->want;
 		ow_stackcopy_add(&copy, want[0].start, want[0].end);
@@ -385,7 +391,9 @@ static void test_plan_home_of_32_bits(void)
 				    .path = "[stack]" };
 	struct ow_mappings one = { .list = &stack, .nr = 1 };
 	struct ow_stackcopy copy = { 0 };
-	struct ow_stackplan plan = { &one, &copy, 0, 0xffe1fff0 };
+	struct ow_stackplan plan = { .maps = &one,
+				     .copy = &copy,
+				     .main_start = 0xffe1fff0 };
 	static const struct span want[] = {
 		{ 0x5000, 0x5010 },
 		{ 0xffe11000 - RED_ZONE, 0xffe20000 },
@@ -439,7 +447,8 @@ static void test_plan_interrupted(void)
 		  0x33,
 		  { { STACK + 0x2000 - RED_ZONE, STACK_END } } },
 	};
-	struct ow_stackplan plan = { &maps, NULL, 0, STACK_END - 8 };
+	struct ow_stackplan plan = { .maps = &maps,
+				     .main_start = STACK_END - 8 };
 	struct span want[3] = { { ALTSTACK, ALTSTACK + 8 * NR } };
 	uint64_t words[NR] = { [1] = STACK + 0x2000 };
 	size_t i;
