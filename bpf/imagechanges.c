@@ -31,6 +31,7 @@
 #define LOOK_NS      4000000000 /* for all of a look */
 #define SHARE_NS     250000000 /* until one object of a user's counts no more */
 #define SILENT_NS    60000000000 /* until it is asked about the process again */
+#define UNASKED_NS   100000000   /* likewise, where we could not ask */
 
 bool ow_images_must_end(const struct ow_images *im)
 {
@@ -153,6 +154,17 @@ static void note_silent(struct ow_images *im, struct ow_image_user *user)
 		     "waiting");
 }
 
+/* Likewise, but for less time, where no process could be started: see errno. */
+static void note_unasked(struct ow_image_user *user)
+{
+	struct ow_error none;
+
+	user->start_errno = errno;
+	user->silent_until = ow_now_ns() + UNASKED_NS;
+	ow_delegate_fail(&none);
+	ow_lose_file("what processes have mapped", none.msg);
+}
+
 /* A look that is given the mappings; or NULL. */
 static struct look *create_look_at(const struct ow_image_user *user,
 				   const struct ow_mapping *list, size_t nr)
@@ -194,6 +206,10 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 	}
 	limits.until_ns = ow_now_ns() + LOOK_NS;
 	end = ow_delegate_run(take_look, l, &limits, NULL);
+	if (end == OW_DELEGATION_NONE)
+		note_unasked(user);
+	else
+		user->start_errno = 0;
 	if (end == OW_DELEGATION_DONE && !l->failed) {
 		if (l->live != user->pid)
 			ow_imageusers_behead(im, user, l->live);
@@ -454,8 +470,16 @@ static bool is_silent(const struct ow_images *im, pid_t pid)
 	return user && user->silent_until;
 }
 
-static struct ow_image *fail_silent(pid_t pid, struct ow_error *err)
+static struct ow_image *fail_silent(const struct ow_images *im, pid_t pid,
+				    struct ow_error *err)
 {
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	errno = user->start_errno;
+	if (errno) {
+		ow_delegate_fail(err);
+		return NULL;
+	}
 	ow_fail(err, OW_CODE_TIMEOUT,
 		"process %d can't be looked at: the kernel did not answer in "
 		"time",
@@ -478,7 +502,7 @@ struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
 		if (kill(pid, 0) && errno == ESRCH)
 			break;
 		if (is_silent(im, pid))
-			return fail_silent(pid, err);
+			return fail_silent(im, pid, err);
 		if (ow_images_must_end(im)) {
 			ow_fail(err, OW_CODE_TIMEOUT,
 				"process %d was not looked at: interrupted",

@@ -56,6 +56,7 @@ struct ow_image_user {
 	bool has_uid, is_full; /* is_full: counted as having too many ranges */
 	uid_t uid;             /* the real one */
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
+	int start_errno; /* why no process could be started to ask; or 0 */
 	uint64_t checked; /* a look agreed with what was told, or was gone by; or 0 */
 	uint64_t moved; /* code of it, the last time that this was told; or 0 */
 	uint64_t nr_fresh; /* samples since then, where these are counted */

@@ -365,11 +365,11 @@ static void read_all_due(struct reading *r)
 		r->at = own->at;
 		if (end != OW_DELEGATION_LOST)
 			free(own);
-		if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
+		if (end == OW_DELEGATION_DONE)
 			continue;
 		m = r->maps->all[r->at++];
-		m->is_silent = true;
-		ow_leave_out(m->path, "what serves it did not answer in time");
+		m->is_silent = end != OW_DELEGATION_NONE;
+		ow_reach_leave_out(m->path, end);
 	}
 }
 

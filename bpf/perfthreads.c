@@ -67,6 +67,8 @@ static int reach_threads(struct ow_perfprocess *p, struct ow_error *err)
 		failed = l->failed;
 		if (failed && err)
 			*err = l->err;
+	} else if (end == OW_DELEGATION_NONE) {
+		failed = ow_delegate_fail(err);
 	} else {
 		failed = ow_fail(err, OW_CODE_TIMEOUT,
 				 "process %d: the kernel did not answer in "

@@ -285,6 +285,11 @@ static void explain(struct ow_capture *c, size_t i, enum ow_end end,
 			 " (%#llx, beyond what may be copied, see "
 			 "--memory-limit)",
 			 (unsigned long long)w->step.fault);
+	else if (end == OW_END_FAULT && is_among(&c->unserved, w->step.fault) &&
+		 c->unserved.start_errno)
+		snprintf(fault, sizeof(fault),
+			 " (%#llx, not read: can't start a process)",
+			 (unsigned long long)w->step.fault);
 	else if (end == OW_END_FAULT && is_among(&c->unserved, w->step.fault))
 		snprintf(fault, sizeof(fault),
 			 " (%#llx, not served within %u ms)",

@@ -34,6 +34,7 @@ struct ow_unserved {
 
 	size_t nr;
 	unsigned int ms; /* how long all of a stop was waited for */
+	int start_errno; /* why no process could be started to read it; or 0 */
 };
 
 /* One executable mapping of a file, and what is needed to open that. */

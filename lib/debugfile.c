@@ -273,6 +273,17 @@ static bool is_folder_near(void)
 	return ow_identity_look(FOLDER, &id) && ow_identity_is_near(id.dev);
 }
 
+/* No process could be started to search for it, for the reason that errno is. */
+static void leave_out_unread(const char *path)
+{
+	struct ow_error none;
+	char what[320];
+
+	ow_delegate_fail(&none);
+	snprintf(what, sizeof(what), "its debug file: %s", none.msg);
+	ow_leave_out(path, what);
+}
+
 /*
  * Have a delegate search, as any name may lead to what never answers.  After waits for
  * others' servers have taken all of their time, the system's own debug files are found
@@ -298,6 +309,8 @@ static struct ow_object *search_here(const struct search *is, const char *path,
 		found = s->found;
 	if (!found && is_spent)
 		ow_leave_out(path, SPENT);
+	else if (end == OW_DELEGATION_NONE)
+		leave_out_unread(path);
 	else if (end != OW_DELEGATION_DONE)
 		ow_leave_out(path, SILENT);
 	if (end != OW_DELEGATION_LOST)

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "env.h"
+#include "error.h"
 #include "monotonic.h"
 #include "ownproc.h"
 
@@ -239,12 +240,15 @@ static int work(void *arg)
 static pid_t start(struct delegate *d)
 {
 	uint8_t *top = (uint8_t *)d + GUARD_SIZE + STACK_SIZE;
+	int error;
 	pid_t pid;
 
 	pin(d);
 	/* Without a signal at its end: the caller may count its children. */
 	pid = clone(work, top, CLONE_VM | CLONE_FS | CLONE_FILES, d);
+	error = errno;
 	unpin(d);
+	errno = error;
 	return pid;
 }
 
@@ -484,6 +488,7 @@ enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 	struct delegate *outer = current, *d = create(run, arg, limits->kept);
 	enum ow_delegation end = OW_DELEGATION_NONE;
 	sigset_t all, old;
+	int error;
 	pid_t pid;
 
 	if (!d)
@@ -494,6 +499,7 @@ enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 	pthread_sigmask(SIG_BLOCK, &all, &old);
 	current = d;
 	pid = start(d);
+	error = errno;
 	if (pid > 0)
 		end = await(d, pid, limits);
 	current = outer;
@@ -502,7 +508,14 @@ enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 		*pid_ret = pid;
 	if (end != OW_DELEGATION_LOST)
 		free_memory(d);
+	if (end == OW_DELEGATION_NONE)
+		errno = error;
 	return end;
+}
+
+int ow_delegate_fail(struct ow_error *err)
+{
+	return ow_fail(err, OW_CODE_SYSTEM, "can't start a process");
 }
 
 #define LARGE ((size_t)64 << 10) /* memory that is worth to be given back */

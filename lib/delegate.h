@@ -21,6 +21,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct ow_error;
+
 enum ow_delegation {
 	OW_DELEGATION_DONE,
 	/* A call took too long, or a signal came that ends us: the delegate is
@@ -29,7 +31,7 @@ enum ow_delegation {
 	/* Likewise, but not even SIGKILL has ended that call yet: memory that the
 	   call may still write to must never be freed or used again. */
 	OW_DELEGATION_LOST,
-	OW_DELEGATION_NONE, /* no process could be started */
+	OW_DELEGATION_NONE, /* no process could be started: errno says why */
 };
 
 /*
@@ -52,6 +54,12 @@ struct ow_delegate_limits {
 enum ow_delegation ow_delegate_run(void (*run)(void *arg), void *arg,
 				   const struct ow_delegate_limits *limits,
 				   pid_t *pid_ret);
+
+/*
+ * Fail as no process could be started, for the reason that errno is after
+ * OW_DELEGATION_NONE: "can't start a process: " and that.
+ */
+int ow_delegate_fail(struct ow_error *err);
 
 /*
  * Around a system call that may wait without end: from here on the delegate that

@@ -16,6 +16,7 @@
 #include "effort.h"
 #include "error.h"
 #include "leftout.h"
+#include "reach.h"
 
 /*
  * Both manglings can refer back to what they have said, so that a short name
@@ -128,14 +129,17 @@ static bool demangle_delegated(struct text *t, const char *name)
 	const struct ow_delegate_limits limits = { .call_ns = UINT64_MAX,
 						   .until_ns = UINT64_MAX };
 	struct job job = { .text = t, .name = name };
+	enum ow_delegation end;
 
 	if (ow_effort_left(&effort) == 0) {
 		ow_leave_out("demangled names", "those that may take long, "
 						"after others took too long");
 		return false;
 	}
-	if (ow_delegate_run(demangle_in_time, &job, &limits, NULL) !=
-	    OW_DELEGATION_DONE)
+	end = ow_delegate_run(demangle_in_time, &job, &limits, NULL);
+	if (end == OW_DELEGATION_NONE)
+		ow_reach_leave_out("demangled names that may take long", end);
+	if (end != OW_DELEGATION_DONE)
 		return false;
 	ow_effort_spend(&effort, job.us);
 	return job.is_demangled;

@@ -357,7 +357,7 @@ struct ow_perfmap *ow_perfmap_open(pid_t pid)
 		map = o->map;
 	} else {
 		snprintf(path, sizeof(path), "/proc/%d/root/tmp", pid);
-		ow_leave_out(path, "what serves it did not answer in time");
+		ow_reach_leave_out(path, end);
 	}
 	if (end != OW_DELEGATION_LOST)
 		free(o);

@@ -84,6 +84,7 @@ static void take_tmp(struct ow_perfplace *p)
 {
 	_cleanup_(ow_closep) int root = -1;
 	struct ow_perfplace *copy;
+	enum ow_delegation end;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
@@ -98,12 +99,15 @@ static void take_tmp(struct ow_perfplace *p)
 		return;
 	*copy = *p;
 	/* It may be lost with what it was given. */
-	if (ow_reach(look_tmp_up, copy) == OW_DELEGATION_DONE) {
+	end = ow_reach(look_tmp_up, copy);
+	if (end == OW_DELEGATION_DONE)
 		p->tmp = open_tmp(root, RESOLVE_CACHED);
-		free(copy);
-	} else {
+	else
 		p->is_silent = true;
-	}
+	if (end == OW_DELEGATION_NONE)
+		ow_reach_leave_out(path, end);
+	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
+		free(copy);
 }
 
 bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid)

@@ -15,6 +15,7 @@
 
 #include "env.h"
 #include "error.h"
+#include "leftout.h"
 #include "monotonic.h"
 
 #define CALL_NS  2000000000
@@ -192,6 +193,18 @@ enum ow_delegation ow_reach(void (*work)(void *arg), void *arg)
 	return reach(work, arg, 0);
 }
 
+void ow_reach_leave_out(const char *path, enum ow_delegation end)
+{
+	struct ow_error none;
+
+	if (end != OW_DELEGATION_NONE) {
+		ow_leave_out(path, "what serves it did not answer in time");
+		return;
+	}
+	ow_delegate_fail(&none);
+	ow_leave_out(path, none.msg);
+}
+
 /* An open that a delegate does, and a socket that the file comes through. */
 struct opening {
 	int (*open_it)(void *arg);
@@ -287,7 +300,7 @@ int ow_reach_fd(int (*open_it)(void *arg), void *arg)
 		return -1;
 	how = reach(open_and_pass, o, o->ends[1]);
 	error = how == OW_DELEGATION_DONE ? o->error :
-		how == OW_DELEGATION_NONE ? EAGAIN :
+		how == OW_DELEGATION_NONE ? errno :
 					    ETIMEDOUT;
 	if (!error) {
 		fd = take_passed(o->ends[0]);
@@ -325,7 +338,7 @@ static struct asked *ask(const char *path, size_t most)
 static char *answer(struct asked *a, enum ow_delegation how, ssize_t *size_ret)
 {
 	char *text = NULL;
-	int error = ETIMEDOUT;
+	int error = how == OW_DELEGATION_NONE ? errno : ETIMEDOUT;
 
 	*size_ret = -1;
 	if (how == OW_DELEGATION_DONE && a->size >= 0) {
@@ -335,8 +348,6 @@ static char *answer(struct asked *a, enum ow_delegation how, ssize_t *size_ret)
 		error = errno;
 	} else if (how == OW_DELEGATION_DONE) {
 		error = a->error;
-	} else if (how == OW_DELEGATION_NONE) {
-		error = EAGAIN;
 	}
 	if (how != OW_DELEGATION_LOST) {
 		free(a->text);

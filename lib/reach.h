@@ -28,6 +28,12 @@
 enum ow_delegation ow_reach(void (*work)(void *arg), void *arg);
 
 /*
+ * Leave out what path names (leftout.h), as ow_reach() ended so: what serves it did not
+ * answer in time, or, with the reason in errno, no process could be started.
+ */
+void ow_reach_leave_out(const char *path, enum ow_delegation end);
+
+/*
  * Have a file opened by a delegate, or here, if we are one: as open_it(arg) returns,
  * -1 with errno; ETIMEDOUT: it does not answer.  Then open_it may be in a system
  * call for ever, and neither it nor what it leaves is ever touched again: no call of

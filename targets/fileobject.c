@@ -157,8 +157,8 @@ struct ow_object *ow_fileobject_open(const struct ow_wanted_file *w,
 	if (end == OW_DELEGATION_DONE)
 		found = s->found;
 	else if (end == OW_DELEGATION_NONE)
-		ow_fail(err, OW_CODE_SYSTEM, "%s: start a process to open it",
-			w->path);
+		ow_fail(err, OW_CODE_SYSTEM,
+			"%s: can't start a process to open it", w->path);
 	else if (!err)
 		ow_lose_file(w->path, is_asked ? SILENT : OW_REACH_SPENT);
 	else

@@ -6,6 +6,7 @@
  */
 #include "process.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
@@ -240,7 +241,7 @@ static void take_threads(void *arg)
 
 	taking->failed = ow_taken_begin(t, taking->c, taking->tasks,
 					taking->options, taking->err);
-	t->copy.is_careful = taking->is_careful;
+	t->copy.is_careful = t->copy.has_hung = taking->is_careful;
 	if (!taking->failed)
 		taking->failed = prepare(t, taking->err);
 	taking->prepare_ns = ow_now_ns() - began;
@@ -277,7 +278,7 @@ static int explain_given_up(const struct taking *taking,
 	pid_t pid = taking->c->pid;
 
 	if (how == OW_DELEGATION_NONE)
-		return ow_fail(err, OW_CODE_MEMORY, "can't start a process");
+		return ow_delegate_fail(err);
 	if (how == OW_DELEGATION_LOST && taking->is_prepared)
 		return ow_fail(
 			err, OW_CODE_TIMEOUT,
@@ -348,8 +349,9 @@ static int take_by_thread(struct taking *taking)
 	if (!failed)
 		pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	errno = failed;
 	if (failed)
-		return ow_fail(taking->err, OW_CODE_MEMORY,
+		return ow_fail(taking->err, OW_CODE_SYSTEM,
 			       "can't start a thread");
 	return taking->failed;
 }
@@ -482,6 +484,11 @@ static void note_moments(struct ow_taken *t)
 			 "it could not be found out in time whether another "
 			 "process shares its memory: stacks end at code that "
 			 "is seen to be replaced");
+	if (t->sharing == OW_SHARING_UNASKED)
+		snprintf(c->warning, sizeof(c->warning),
+			 "no process could be started to find out whether "
+			 "another one shares its memory: stacks end at code "
+			 "that is seen to be replaced");
 	if (t->sharing == OW_SHARING_FOUND)
 		snprintf(c->warning, sizeof(c->warning),
 			 "another process shares its memory and is not stopped "
@@ -492,6 +499,27 @@ static void note_moments(struct ow_taken *t)
 			 "than %.0f ms: stacks of different threads may not "
 			 "be of one time",
 			 c->stats.moments, (double)c->stats.longest_ns / 1e6);
+}
+
+static void warn_of_unserved(struct ow_capture *c)
+{
+	unsigned long long start = c->unserved.list[0].start;
+	struct ow_error none;
+
+	if (!c->unserved.start_errno) {
+		snprintf(c->warning, sizeof(c->warning),
+			 "memory from %#llx on could not be read within %u ms, "
+			 "what serves it did not answer: stacks there are cut "
+			 "short",
+			 start, c->unserved.ms);
+		return;
+	}
+	errno = c->unserved.start_errno;
+	ow_delegate_fail(&none);
+	snprintf(c->warning, sizeof(c->warning),
+		 "memory from %#llx on was not read, %.160s: stacks there are "
+		 "cut short",
+		 start, none.msg);
 }
 
 /* What a stop could not wait for, for walks and in a line for all. */
@@ -507,12 +535,8 @@ static void note_unserved(struct ow_taken *t)
 			 (unsigned long long)c->over.list[0].start);
 	c->unserved = t->copy.unserved;
 	c->unserved.ms = (unsigned int)(t->copy.limit_ns / 1000000);
-	if (c->unserved.nr == 0)
-		return;
-	snprintf(c->warning, sizeof(c->warning),
-		 "memory from %#llx on could not be read within %u ms, what "
-		 "serves it did not answer: stacks there are cut short",
-		 (unsigned long long)c->unserved.list[0].start, c->unserved.ms);
+	if (c->unserved.nr > 0)
+		warn_of_unserved(c);
 }
 
 static int take(struct taking *taking, struct ow_error *err)
@@ -524,6 +548,9 @@ static int take(struct taking *taking, struct ow_error *err)
 		return failed;
 	note_moments(t);
 	note_unserved(t);
+	errno = t->c->unserved.start_errno;
+	if (errno && t->c->stats.bytes_copied == 0)
+		return ow_delegate_fail(err);
 	explain_late(t);
 	hand_over_regions(t);
 	failed = check_captured(t, err);

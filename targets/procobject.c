@@ -301,6 +301,9 @@ static bool fetch(struct fetching *f, void (*how)(void *), struct ow_error *err)
 		*err = f->why;
 	else if (end == OW_DELEGATION_DONE)
 		ow_fail(err, OW_CODE_ABSENT, "%s: can't be read", f->m->path);
+	else if (end == OW_DELEGATION_NONE)
+		ow_fail(err, OW_CODE_SYSTEM,
+			"%s: can't start a process to read it", f->m->path);
 	else
 		ow_fail(err, OW_CODE_TIMEOUT, "%s: " SILENT, f->m->path);
 	return false;

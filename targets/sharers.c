@@ -151,7 +151,7 @@ static enum ow_sharing look(pid_t pid, pid_t tid, uint64_t until)
 	}
 	if (how == OW_DELEGATION_LOST)
 		return OW_SHARING_UNKNOWN;
-	result = s->result;
+	result = how == OW_DELEGATION_NONE ? OW_SHARING_UNASKED : s->result;
 	free(s->list);
 	free(s);
 	return result;

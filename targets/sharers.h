@@ -10,6 +10,7 @@ enum ow_sharing {
 	OW_SHARING_NONE,
 	OW_SHARING_FOUND,
 	OW_SHARING_UNKNOWN, /* there are too many to be looked at in time */
+	OW_SHARING_UNASKED, /* no process could be started to look */
 };
 
 /*

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "stackcopy.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,6 +329,18 @@ static void cut_unserved(const struct ow_unserved *u, struct ow_region *r)
 }
 
 /*
+ * Where no process can be started: a delegate that reads has somebody to end it, so it
+ * may try, if no read has waited too long so far.
+ */
+static void copy_undelegated(struct ow_stackcopy *s, struct errand *e)
+{
+	if (ow_delegate_is_one() && !s->has_hung)
+		copy_at_once(e, &e->mem);
+	else
+		s->unserved.start_errno = errno;
+}
+
+/*
  * As a read may wait for what is stopped, let a delegate read.  The first one that
  * waits too long had all regions to copy in few calls; those after it show which
  * region can't be read, and go on with the next one.
@@ -350,8 +363,11 @@ static void copy_carefully(struct ow_stackcopy *s, struct errand *e)
 	       ow_now_ns() < s->until_ns && !ow_delegate_must_end()) {
 		end = ow_delegate_run(run_errand, e, &limits, NULL);
 		s->is_lost |= end == OW_DELEGATION_LOST;
+		if (end == OW_DELEGATION_NONE)
+			copy_undelegated(s, e);
 		if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
 			break;
+		s->has_hung = true;
 		if (e->by_parts)
 			leave_region(s, &e->r[e->done++], e->got);
 		e->by_parts = true;

@@ -28,6 +28,7 @@ struct ow_stackcopy {
 	struct ow_unserved over; /* what there was no memory for (budget.h) */
 	/* A read may wait without end: reads are delegated (delegate.h). */
 	bool is_careful;
+	bool has_hung;     /* one has waited too long */
 	uint64_t limit_ns; /* for all careful reads of one stop together */
 	uint64_t until_ns; /* of CLOCK_MONOTONIC; 0: not begun with in this stop */
 	struct ow_unserved unserved;

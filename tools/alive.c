@@ -43,8 +43,8 @@ static bool is_number_alive(pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	text = ow_reach_text(path, STAT_SIZE, NULL);
-	/* A process for which the kernel does not answer is there. */
-	is = text ? tells_of_life(text) : errno == ETIMEDOUT;
+	/* A process that can't be asked about is there. */
+	is = text ? tells_of_life(text) : errno != ENOENT && errno != ESRCH;
 	free(text);
 	return is;
 }

@@ -105,7 +105,9 @@ static struct tasks *list_tasks(const struct tb_args *args, FILE *err)
 		t->pid = args->pid;
 		t->with_states = args->states != NULL;
 		how = ow_reach(look_at_tasks, t);
-		error = how == OW_DELEGATION_DONE ? t->error : ETIMEDOUT;
+		error = how == OW_DELEGATION_DONE ? t->error :
+			how == OW_DELEGATION_NONE ? errno :
+						    ETIMEDOUT;
 		if (!error)
 			return t;
 		if (how != OW_DELEGATION_LOST)

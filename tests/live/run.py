@@ -24,7 +24,7 @@ MODULES = ('cases_links', 'cases_guess', 'cases_shapes', 'cases_threads',
            'cases_recorder', 'cases_containers', 'cases_top', 'cases_recordjit',
            'cases_offcpu', 'cases_record32', 'cases_syscalls', 'cases_strace',
            'cases_report', 'cases_formats', 'cases_outfile', 'cases_replaced',
-           'cases_twin')
+           'cases_twin', 'cases_limits')
 
 # Where more fail, it is what is tested that fails.
 MOST_AGAIN = 3
