@@ -9,6 +9,7 @@
 #include "callabi.h"
 #include "error.h"
 #include "monotonic.h"
+#include "procfs.h"
 #include "prstatus.h"
 #include "restart.h"
 #include "standing.h"
@@ -20,6 +21,8 @@
 #define MOMENT_MS       1000     /* that a thread stands still in a moment */
 #define GRACE_NS        50000000 /* to stop in, when others had all the time, */
 #define MOST_GRACE_NS   10000000000 /* until so much was waited for them */
+#define STARVED_NS      5000000000  /* for those that have no CPU to stop on, */
+#define STARVED_LOOK_NS 100000000   /* as is looked at so often */
 #define STOP_TOGETHER   256 /* threads that are told before any is waited for */
 #define MOST_OTHERS     10000      /* that are let go at a time */
 #define COMPARING_NS    1000000000 /* for what is mapped, of all threads each */
@@ -93,6 +96,24 @@ static void wait_for(struct ow_taken *t, size_t i, uint64_t until)
 	t->c->stats.sleeps += ow_stop_wait(s, until);
 	if (s->state == OW_STOP_SEIZED)
 		t->waited_ns += ow_now_ns() - begun;
+}
+
+/*
+ * A thread that is late, but would run, stops once it gets a CPU, such as when its
+ * cgroup's quota is renewed.  No other one stands still meanwhile.
+ */
+static void wait_for_cpu(struct ow_taken *t, size_t i)
+{
+	struct ow_stop *s = &t->threads[i].stop;
+	uint64_t begun;
+
+	while (s->is_late && t->options->stop_timeout_ms == 0 &&
+	       t->starved_ns < STARVED_NS && ow_status_state(s->tid) == 'R') {
+		begun = ow_now_ns();
+		ow_stop_be_patient(s);
+		t->c->stats.sleeps += ow_stop_wait(s, begun + STARVED_LOOK_NS);
+		t->starved_ns += ow_now_ns() - begun;
+	}
 }
 
 /*
@@ -325,6 +346,8 @@ static void freeze_some(struct ow_taken *t, size_t first, size_t end)
 		return;
 	start = ow_now_ns();
 	stop(t, first, end, 0);
+	if (end - first == 1)
+		wait_for_cpu(t, first);
 	take_stopped(t, first, end);
 	took = ow_now_ns() - start;
 	for (i = first; i < end; i++)

@@ -155,6 +155,12 @@ unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
 	return sleeps;
 }
 
+void ow_stop_be_patient(struct ow_stop *s)
+{
+	s->is_late = false;
+	s->why = (struct ow_error){ 0 };
+}
+
 /* User-Mode Linux knows no sets of registers, but the older request. */
 static size_t older_regs(pid_t tid, void *buf, size_t size)
 {

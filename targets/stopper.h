@@ -45,6 +45,9 @@ void ow_stop_interrupt(struct ow_stop *s);
  */
 unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns);
 
+/* Have a thread that was late be waited for once more. */
+void ow_stop_be_patient(struct ow_stop *s);
+
 /* The registers of a stopped thread; returns their bytes, 0 on failure. */
 size_t ow_stop_regs(const struct ow_stop *s, void *buf, size_t size);
 

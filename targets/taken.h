@@ -61,7 +61,8 @@ struct ow_taken {
 	const struct ow_arch
 		*program; /* if program_asked: what it is built for */
 	bool program_asked;
-	uint64_t waited_ns; /* in all, for threads that did not stop */
+	uint64_t waited_ns;  /* in all, for threads that did not stop, */
+	uint64_t starved_ns; /* and for those that had no CPU to stop on */
 };
 
 /* Empty, for ow_taken_free(). */

@@ -165,7 +165,9 @@ struct ow_capture_options {
 	unsigned int stop_timeout_ms; /* that all threads together are waited for
 					 that don't stop; 0: 1000 and 1 a
 					 thread, up to 2000, and no longer than
-					 freeze_limit_ms in a moment;
+					 freeze_limit_ms in a moment, and 5000
+					 more for those that get no CPU, if one
+					 is stopped at a time;
 					 UINT_MAX: any */
 	const char *sysroot; /* where a file's objects are below, or NULL */
 	/* Called now and then while a file is decompressed, or NULL. */

@@ -386,6 +386,28 @@ def _(context):
         target.wait()
 
 
+@case('freeze: a process whose cgroup has used up its CPU time')
+def _(context):
+    file = make_cgroup(context, '/sys/fs/cgroup/cpu', 'cpu.cfs_quota_us')
+    write_file(file('cpu.cfs_period_us'), '1000000')
+    write_file(file('cpu.cfs_quota_us'), '2000')
+    target = context.start(['spin'])
+    write_file(file('cgroup.procs'), str(target.pid))
+    try:
+        looks = [context.run('stack', '--one-at-a-time', target.pid)
+                 for _ in range(8)]
+        late = [look.stderr for look in looks if b' main ' not in look.stdout]
+        check(not late, 'not waited for', late)
+        # Who says how long to wait is told why that did not do.
+        lines = [context.run('stack', '--stop-timeout=1', target.pid).stderr
+                 for _ in range(20)]
+        check(any(b'it got no CPU' in line for line in lines), 'reason', lines)
+    finally:
+        target.kill()
+        write_file(file('cpu.cfs_quota_us'), '-1')
+        target.wait()
+
+
 @case('freeze: a process in a frozen cgroup of the second version')
 def _(context):
     top = os.path.join(context.tmp, 'cgroups')
