@@ -220,8 +220,9 @@ def settle(pid):
 
     def is_there():
         pids = family(pid)
-        if rests(*pids):
-            return True
+        with contextlib.suppress(OSError):  # one of them has ended
+            if rests(*pids):
+                return True
         run = {p: time_of(p) for p in pids}
         return sum(run[p] - begun.setdefault(p, run[p])
                    for p in pids) > RUN_SECONDS
