@@ -455,6 +455,8 @@ static struct ow_object *open_as_file(struct ow_capture *c,
 	fd = open_here(c, m);
 	if (fd < 0 && errno == OW_LEASED)
 		ow_lose_file(m->path, OW_LOST_LEASED);
+	if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+		ow_lose_file("files that are mapped", strerror(errno));
 	if (fd < 0 && errno == EREMOTE)
 		return open_copy(c, m, err);
 	if (fd < 0)
