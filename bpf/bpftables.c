@@ -10,6 +10,7 @@
 #include "monotonic.h"
 #include "tablegen.h"
 #include "tablemap.h"
+#include "threadstart.h"
 
 #define MOST_MAKING 2         /* threads that make tables */
 #define HASTE       10        /* of nice(2) */
@@ -26,7 +27,7 @@ static void start(struct ow_bpftables *t)
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (t->nr_threads < OW_BPFTABLES_THREADS &&
-	       !pthread_create(&t->threads[t->nr_threads], NULL, work, t))
+	       !ow_thread_start(&t->threads[t->nr_threads], work, t))
 		t->nr_threads++;
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 }

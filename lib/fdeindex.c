@@ -6,6 +6,7 @@
 
 #include "budget.h"
 #include "grow.h"
+#include "threadstart.h"
 
 struct growing {
 	struct ow_fde_ref *refs;
@@ -138,7 +139,7 @@ static void list_halves(struct listing *l, uint64_t off)
 
 	behind.off = off;
 	behind.g.own = 0;
-	if (pthread_create(&thread, NULL, list, &behind))
+	if (ow_thread_start(&thread, list, &behind))
 		return;
 	l->end = off;
 	list(l);

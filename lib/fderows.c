@@ -10,6 +10,7 @@
 #include "error.h"
 #include "fdeindex.h"
 #include "rowexpr.h"
+#include "threadstart.h"
 
 #define SOON   8  /* FDEs further on */
 #define MANY   16 /* rows of an FDE: few objects have more, on average */
@@ -423,7 +424,7 @@ static struct ow_flatrows *make_halves(const struct ow_object *obj,
 	struct ow_flatrows *f, *g;
 	pthread_t thread;
 
-	if (a && b && !pthread_create(&thread, NULL, make_part, b)) {
+	if (a && b && !ow_thread_start(&thread, make_part, b)) {
 		make_part(a);
 		pthread_join(thread, NULL);
 	} else if (a) {

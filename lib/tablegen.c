@@ -86,18 +86,22 @@ static struct ow_table_head head_of(const struct gen *g,
 	return head;
 }
 
-/* Put the parts together.  NULL when out of memory. */
-static uint8_t *assemble(const struct gen *g, const struct ow_coded *c,
-			 size_t *size_ret)
-{
+/* Too much for a stack. */
+struct written_sets {
 	struct ow_table_set sets[OW_TABLE_MAX_SETS];
 	uint8_t saves[OW_TABLESETS_MAX_SAVES];
+};
+
+/* Put the parts together.  NULL when out of memory. */
+static uint8_t *assemble(const struct gen *g, const struct ow_coded *c,
+			 struct written_sets *w, size_t *size_ret)
+{
 	const struct ow_tablesets *from = &g->flat->sets;
 	struct ow_table_head head =
-		head_of(g, c, ow_tablesets_write(from, sets, saves));
-	size_t size = sizeof(head) + c->blocks.size + from->nr * sizeof(*sets) +
-		      c->rows.size + c->codes.size + head.saves_size +
-		      c->seqs.size;
+		head_of(g, c, ow_tablesets_write(from, w->sets, w->saves));
+	size_t size = sizeof(head) + c->blocks.size +
+		      from->nr * sizeof(*w->sets) + c->rows.size +
+		      c->codes.size + head.saves_size + c->seqs.size;
 	uint8_t *bytes = malloc(size);
 	uint8_t *at = bytes;
 
@@ -105,10 +109,10 @@ static uint8_t *assemble(const struct gen *g, const struct ow_coded *c,
 		return NULL;
 	append(&at, &head, sizeof(head));
 	append(&at, c->blocks.at, c->blocks.size);
-	append(&at, sets, from->nr * sizeof(*sets));
+	append(&at, w->sets, from->nr * sizeof(*w->sets));
 	append(&at, c->rows.at, c->rows.size);
 	append(&at, c->codes.at, c->codes.size);
-	append(&at, saves, head.saves_size);
+	append(&at, w->saves, head.saves_size);
 	append(&at, c->seqs.at, c->seqs.size);
 	head.check = ow_table_checksum(bytes, size);
 	memcpy(bytes, &head, sizeof(head));
@@ -120,14 +124,17 @@ static uint8_t *finish(const struct gen *g, size_t *size_ret)
 {
 	const struct ow_flatrows *f = g->flat;
 	struct ow_coded coded = { .rows = { NULL, 0, 0 } };
+	struct written_sets *sets = malloc(sizeof(*sets));
 	struct ow_seqs seqs;
 	uint8_t *bytes = NULL;
 
 	if (ow_seqs_make(&seqs, f->rows, f->nr, OW_TABLE_FIRST + f->nr_rules) ==
 		    0 &&
 	    !ow_is_given_up(g->stop) &&
-	    ow_coded_make(&coded, f->rows, f->rules, f->nr_rules, &seqs) == 0)
-		bytes = assemble(g, &coded, size_ret);
+	    ow_coded_make(&coded, f->rows, f->rules, f->nr_rules, &seqs) == 0 &&
+	    sets)
+		bytes = assemble(g, &coded, sets, size_ret);
+	free(sets);
 	ow_coded_free(&coded);
 	ow_seqs_free(&seqs);
 	return bytes;

@@ -296,7 +296,7 @@ static void put_all(struct pprof *w)
 
 static bool compress_to(FILE *out, const struct protobuf *b)
 {
-	uint8_t piece[65536];
+	uint8_t piece[16384];
 	z_stream z = { .next_in = b->bytes };
 	size_t left = b->size;
 	int state;

@@ -28,6 +28,7 @@
 #include "procobject.h"
 #include "reach.h"
 #include "taken.h"
+#include "threadstart.h"
 
 #define CALLS_IN_LIMIT 4 /* as long as all reads together may take */
 #define TRIES          3
@@ -345,7 +346,7 @@ static int take_by_thread(struct taking *taking)
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS); /* a fault while it is blocked ends us */
 	pthread_sigmask(SIG_BLOCK, &all, &old);
-	failed = pthread_create(&thread, NULL, take_in_thread, taking);
+	failed = ow_thread_start(&thread, take_in_thread, taking);
 	if (!failed)
 		pthread_join(thread, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

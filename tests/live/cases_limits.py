@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import resource
 import subprocess
 
 from harness import (PATIENCE, Skip, case, check, check_unharmed, need_root,
@@ -109,3 +110,36 @@ def _(context):
         if 'needs BPF' in done[2]:
             raise Skip('no BPF here')
         check(done == (2, '', 'outwind: ' + NO_PROCESS), str(command), done)
+
+
+def limit(which, most):
+    return lambda: resource.setrlimit(which, (most, most))
+
+
+@case('limits: few files can be open')
+def _(context):
+    target = context.start(['faults', 'threads', '1'])
+    for nr in (4, 5, 6, 32):
+        status, out, err = run_limited(
+            [context.outwind, 'stack', target.pid],
+            limit(resource.RLIMIT_NOFILE, nr))
+        check('stay' in out if not err else status in (1, 2) and
+              err.count('\n') == 1 and 'Too many open files' in err,
+              'ulimit -n %d' % nr,
+              (status, out, err))
+
+
+@case('limits: a small stack')
+def _(context):
+    target = context.start(['faults', 'threads', '1'])
+    small = limit(resource.RLIMIT_STACK, 64 << 10)
+    for command in (['stack'], ['record', '-d1', '-p'], ['tables'],
+                    ['record', '--engine=ptrace', '-d1', '-p'],
+                    ['snap', '-o', os.path.join(context.tmp, 'snap')],
+                    ['record', '--format=pprof', '-o',
+                     os.path.join(context.tmp, 'pprof'), '-d1', '-p'],
+                    ['syscalls', '-d1'], ['top', '-n1']):
+        status, out, err = run_limited(
+            [context.outwind, *command, target.pid], small)
+        check(status == 0 or 'needs BPF' in err, '64 KiB',
+              (command, status, out, err))
