@@ -2,8 +2,11 @@
 #include "ownproc.h"
 
 #include <errno.h>
+#include <linux/magic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "error.h"
@@ -27,6 +30,16 @@ bool ow_ownproc_is(void)
 	return is;
 }
 
+/* What is mounted there, if anything, is no procfs. */
+static bool is_absent(void)
+{
+	struct statfs fs;
+
+	if (statfs("/proc", &fs))
+		return errno == ENOENT;
+	return (uint32_t)fs.f_type != PROC_SUPER_MAGIC;
+}
+
 /* A namespace that has ours in it has a number for us, too. */
 int ow_ownproc_check(struct ow_error *err)
 {
@@ -34,6 +47,10 @@ int ow_ownproc_check(struct ow_error *err)
 
 	if (ow_ownproc_is())
 		return 0;
+	if (is_absent())
+		return ow_fail(err, OW_CODE_ARGUMENT,
+			       "/proc is not mounted (mount -t proc proc "
+			       "/proc)");
 	there = number_there();
 	if (there == 0 && access("/proc/1/stat", F_OK))
 		return 0;

@@ -12,7 +12,7 @@ bool ow_ownproc_is(void);
 
 /*
  * Return 0, or fail if it has others: what it tells by our numbers is about other
- * processes.  Where there is no /proc at all, who reads there tells of that.
+ * processes.  Fail, too, where no procfs is mounted there.
  */
 int ow_ownproc_check(struct ow_error *err);
 

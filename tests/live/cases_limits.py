@@ -143,3 +143,26 @@ def _(context):
             [context.outwind, *command, target.pid], small)
         check(status == 0 or 'needs BPF' in err, '64 KiB',
               (command, status, out, err))
+
+
+@case('limits: /proc is not mounted')
+def _(context):
+    need_root()
+    target = context.start(['faults', 'threads', '1'])
+    pid = str(target.pid)
+    snap = os.path.join(context.tmp, 'snap')
+    for command in (
+            ['stack', pid], ['stack', '--no-stop', pid], ['tables', pid],
+            ['snap', '-o', snap, pid], ['record', '-d1', '-a'],
+            ['record', '-d1', '-p', pid], ['syscalls', '-d1', pid],
+            ['record', '--engine=perf', '-d1', '-p', pid],
+            ['record', '--engine=ptrace', '-d1', '-p', pid],
+            ['top', '-n1', pid]):
+        for hide in ('mount -t tmpfs none /proc', 'umount -l /proc'):
+            done = run_limited(
+                ['unshare', '-m', 'sh', '-c', hide + ' && exec "$@"', 'sh',
+                 context.outwind, *command], None)
+            if 'needs BPF' not in done[2]:
+                check(done == (2, '', 'outwind: /proc is not mounted (mount '
+                               '-t proc proc /proc)\n'), str(command), done)
+    check(not os.path.exists(snap), 'a snapshot of nothing')
