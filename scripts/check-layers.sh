@@ -3,8 +3,8 @@
 # Every "quoted" include must name a module that stands above in ./layers.
 # Beyond that order: targets know nothing of one another's kind, output and
 # tools know the public API and each other only, how a list grows, how hashes are
-# made, how memory is counted and texts are kept, and how what may not answer is
-# reached.
+# made, how memory is counted and texts are kept, how threads are started, and how
+# what may not answer is reached.
 set -eu
 awk '
 FILENAME == "layers" { rank[$1] = FNR; next }
@@ -17,7 +17,7 @@ FILENAME == "layers" { rank[$1] = FNR; next }
 		bad = 1
 	}
 	if (to == "grow" || to == "hash" || to == "budget" || to == "intern" ||
-	    to == "reach") next
+	    to == "reach" || to == "threadstart") next
 	if (p[1] == "tools" && rank[to] < rank["stackview"] ||
 	    p[1] == "output" && rank[to] < rank["stackview"] ||
 	    p[1] == "targets" && (to == "process" || to == "corefile")) {

@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include "commands.h"
-
-#define LEAST_STACK ((size_t)1 << 20)
+#include "threadstart.h"
 
 static void *keep(void *arg)
 {
@@ -19,24 +18,6 @@ static void *keep(void *arg)
 		if (read(t->until, &end, 1) == 0)
 			break;
 	return NULL;
-}
-
-/* With enough stack, where the limit of it is small: a table takes much to make. */
-static int start_thread(struct recordtables *t)
-{
-	pthread_attr_t attr;
-	size_t size;
-	int error = pthread_attr_init(&attr);
-
-	if (error)
-		return error;
-	error = pthread_attr_getstacksize(&attr, &size);
-	if (!error && size < LEAST_STACK)
-		error = pthread_attr_setstacksize(&attr, LEAST_STACK);
-	if (!error)
-		error = pthread_create(&t->thread, &attr, keep, t);
-	pthread_attr_destroy(&attr);
-	return error;
 }
 
 /* Signals are for the thread that samples, but for what this one does itself. */
@@ -54,7 +35,7 @@ static bool run_thread(struct recordtables *t)
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	failed = start_thread(t);
+	failed = ow_thread_start(&t->thread, keep, t);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (failed)
 		complain("no thread could be started");
