@@ -13,6 +13,7 @@
 #define START_SIZE        64 /* of the arguments' count and first pointers */
 #define GROWN_SIZE        (8 << 20)  /* of a main stack meanwhile, at most */
 #define OVERFLOW_SIZE     (64 << 10) /* how far below a stack sp may have gone */
+#define HIDDEN_SIZE       (1 << 20) /* of a stack that may not be read, at most */
 #define HANDLER_SIZE      (64 << 10) /* of a handler's frames, looked through */
 #define PAGE_MASK         0xfffULL   /* the smallest page of any target */
 
@@ -90,8 +91,8 @@ static ssize_t add_grown(const struct ow_stackplan *p,
 }
 
 /*
- * The part that is there of a stack which its process may not read now, as some
- * programs protect the stacks of coroutines; or -1.  What is above may be readable.
+ * The part that is there, from sp up, of a stack which its process may not read now, as
+ * some programs protect the stacks of coroutines; or -1.  What is above may be readable.
  */
 static ssize_t add_hidden(const struct ow_stackplan *p, uint64_t sp,
 			  uint64_t tp)
@@ -106,6 +107,9 @@ static ssize_t add_hidden(const struct ow_stackplan *p, uint64_t sp,
 	if (sp - start > RED_ZONE)
 		start = sp - RED_ZONE;
 	end = copy_end(p, m, sp, tp);
+	/* The base may be anywhere, as its process says, and each page is asked for. */
+	if (end - start > HIDDEN_SIZE)
+		end = start + HIDDEN_SIZE;
 	size = ow_processmem_present(p->pid, start, end - start);
 	if (size <= sp - start ||
 	    !ow_mappings_is_plain(p->maps, start, start + size))

@@ -41,6 +41,7 @@ PROGRAMS = {
     'code that a process with the memory replaces': ['swapshared', '200000'],
     'threads in code mapped in turns': ['swapphases', '200', '20'],
     'stacks that may not be read': ['hiddenstack', 'none', '50'],
+    'stacks in one mapping that may not be read': ['widestack', '16', '100'],
     'a stack that another process changes': ['sharedstack'],
     'code in a segment of its own': ['ownsegment', 'spin'],
     'code in many mappings, and threads': ['manycode', '20000', '300'],

@@ -161,6 +161,19 @@ def _(context):
             check_hidden(context, how, nr, False)
 
 
+@case('waits: stacks in one large mapping that their threads may not read')
+def _(context):
+    """What is asked of a stack has a limit, wherever its base seems to be."""
+    target = context.start(['widestack', '64', '256'])
+    before = task_states(target.pid)
+    for options in ((), ('--one-at-a-time',)):
+        done = context.run('stack', '-f', 'json', *options, target.pid)
+        threads = json.loads(done.stdout)['threads']
+        check(len(threads) == 257 and all(t['frames'] for t in threads),
+              'threads', done.stdout[:1000])
+        check_unharmed(target.pid, before)
+
+
 @case('waits: FUSE, served by a thread that is stopped')
 def _(context):
     for how in ('sync', 'async'):
