@@ -19,13 +19,15 @@
 
 struct ow_image_change; /* what a process did */
 struct ow_image_file;   /* the file of a mapping, not opened yet */
+struct ow_image_family; /* those that share a memory, or may (imagekin.h) */
 struct ow_image_limbo;  /* a block of ranges that a program may read yet */
 struct ow_image_share;  /* objects opened for a user */
 
 /* One process, from its begin to its end; its number may be another's later. */
 struct ow_image_user {
 	struct ow_image_user *next; /* of its bucket: newer ones first */
-	/* A ring of those that share the memory, or may (imagekin.h); or NULL. */
+	/* It, and a ring of them, if there are others; or NULL. */
+	struct ow_image_family *family;
 	struct ow_image_user *next_kin, *last_kin;
 	pid_t pid;
 	pid_t live;        /* a thread whose /proc has the memory, if any has */
@@ -58,7 +60,7 @@ struct ow_image_user {
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
 	int start_errno; /* why no process could be started to ask; or 0 */
 	uint64_t checked; /* a look agreed with what was told, or was gone by; or 0 */
-	uint64_t moved; /* code of it, the last time that this was told; or 0 */
+	uint64_t moved; /* code of its own, the last time that this was told; or 0 */
 	uint64_t nr_fresh; /* samples since then, where these are counted */
 	uint64_t looked_until; /* ns; its share of the time that looks took so far */
 };

@@ -259,15 +259,23 @@ static bool concerns(const struct ow_image_user *user, const struct call *c)
 	return user->base && is_moved(user->base, c);
 }
 
+/* It isn't known whose code a call concerns. */
+static void lose(struct ow_perfmoves *m, struct ow_images *im,
+		 const struct call *c)
+{
+	m->nr_lost++;
+	im->moves_lost_at = c->time;
+}
+
 /* Does a call concern code of a user?  Who was marked lately needn't be asked about. */
 static bool is_hit(struct ow_perfmoves *m, struct ow_images *im,
 		   const struct ow_image_user *user, const struct call *c)
 {
-	if (c->time < user->moved + AGAIN_NS)
+	if (c->time < ow_imagekin_moved(user) + AGAIN_NS)
 		return false;
 	if (has_work(m, user->nr + 1))
 		return concerns(user, c);
-	im->moves_lost_at = c->time;
+	lose(m, im, c);
 	return false;
 }
 
@@ -277,7 +285,10 @@ static struct ow_image_user *next_kin(const struct ow_image_user *user,
 	return user->next_kin == first ? NULL : user->next_kin;
 }
 
-/* Mark a user, and all that may share its memory, if code of one is concerned. */
+/*
+ * Mark the memory of a user, and of all that may share it, if code of one is concerned;
+ * and if they are too many to look at.
+ */
 static void mark_all(struct ow_perfmoves *m, struct ow_images *im,
 		     struct ow_image_user *user, const struct call *c)
 {
@@ -287,13 +298,8 @@ static void mark_all(struct ow_perfmoves *m, struct ow_images *im,
 	for (kin = user; kin && nr < MOST_KIN; kin = next_kin(kin, user), nr++)
 		if (is_hit(m, im, kin, c))
 			break;
-	if (nr == MOST_KIN)
-		im->moves_lost_at = c->time;
-	if (!kin || nr == MOST_KIN)
-		return;
-	for (kin = user, nr = 0; kin && nr < MOST_KIN;
-	     kin = next_kin(kin, user), nr++)
-		kin->moved = c->time;
+	if (kin)
+		ow_imagekin_note_move(user, c->time);
 }
 
 /* Ask who shares the memory of a process of which that isn't known; 0: none. */
@@ -341,7 +347,7 @@ other_of(struct ow_perfmoves *m, struct ow_images *im, const struct call *c)
 		/* Then it isn't known. */
 		if (m->work == 0) {
 			o->pid = 0;
-			im->moves_lost_at = c->time;
+			lose(m, im, c);
 		}
 	}
 	return o->kin ? ow_images_user(im, o->kin) : NULL;
@@ -355,7 +361,7 @@ static void take_call(struct ow_perfmoves *m, struct ow_images *im,
 
 	if (user)
 		mark_all(m, im, user, c);
-	if (user && user->next_kin)
+	if (user && user->family)
 		return;
 	other = other_of(m, im, c);
 	if (!other)
@@ -393,7 +399,7 @@ void ow_perfmoves_end(const struct ow_perfmoves *m)
 bool ow_perfmoves_has_moved(const struct ow_images *im,
 			    const struct ow_image_user *user)
 {
-	uint64_t last = user->moved;
+	uint64_t last = ow_imagekin_moved(user);
 
 	/* Who has moved code before may have done it where calls were lost. */
 	if (last && im->moves_lost_at > last)
