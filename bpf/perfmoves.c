@@ -21,7 +21,7 @@
 #define LATE_NS 100000000
 #define AGAIN_NS \
 	10000000 /* what was seen so lately needn't be looked for again */
-#define KNOWN_NS 1000000000 /* so long it stays known whose memory one shares */
+#define KNOWN_NS 100000000 /* so long it stays known whose memory one shares */
 
 #define WORK     65536 /* of a reading: users and changes that are looked at, */
 #define ASKING   32    /* and more for each that the kernel is asked about */
@@ -302,26 +302,36 @@ static void mark_all(struct ow_perfmoves *m, struct ow_images *im,
 		ow_imagekin_note_move(user, c->time);
 }
 
-/* Ask who shares the memory of a process of which that isn't known; 0: none. */
-static pid_t find_kin(struct ow_perfmoves *m, struct ow_images *im,
-		      const struct call *c)
+/*
+ * Make a family of all that share the memory of the process of a call, of user too if
+ * that isn't NULL; return one of them, or NULL.
+ */
+static struct ow_image_user *find_kin(struct ow_perfmoves *m,
+				      struct ow_images *im,
+				      const struct call *c,
+				      struct ow_image_user *user)
 {
-	struct ow_image_user *user;
+	struct ow_image_user *other, *kin = user;
 	size_t i;
 
 	for (i = 0; i < im->nr_user_buckets; i++)
-		for (user = im->users[i]; user; user = user->next) {
-			if (!has_work(m, user->nr + 1))
-				return 0;
-			if (user->is_gone || user->pid == c->pid ||
-			    !concerns(user, c))
+		for (other = im->users[i]; other; other = other->next) {
+			if (!has_work(m, other->nr + 1))
+				return kin;
+			if (other->is_gone || other->pid == c->pid ||
+			    (kin && kin->family &&
+			     other->family == kin->family) ||
+			    !concerns(other, c))
 				continue;
 			if (!has_work(m, ASKING))
-				return 0;
-			if (ow_imagekin_ask(user->pid, c->pid) == OW_KIN_YES)
-				return user->pid;
+				return kin;
+			if (ow_imagekin_ask(other->pid, c->pid) != OW_KIN_YES)
+				continue;
+			if (kin)
+				ow_imagekin_join(other, kin);
+			kin = other;
 		}
-	return 0;
+	return kin;
 }
 
 static bool is_fresh(const struct ow_perfother *o, const struct ow_images *im,
@@ -334,41 +344,40 @@ static bool is_fresh(const struct ow_perfother *o, const struct ow_images *im,
 				o->begun == im->nr_begun;
 }
 
-/* The user whose memory the process of a call shares, that was there before; or NULL. */
-static struct ow_image_user *
-other_of(struct ow_perfmoves *m, struct ow_images *im, const struct call *c)
+/* A user whose memory the process of a call shares, or has as user; or NULL. */
+static struct ow_image_user *any_kin(struct ow_perfmoves *m,
+				     struct ow_images *im, const struct call *c,
+				     struct ow_image_user *user)
 {
 	struct ow_perfother *o =
 		&m->others[(uint32_t)c->pid % OW_PERFMOVES_OTHERS];
+	struct ow_image_user *kin;
 
-	if (!is_fresh(o, im, c)) {
-		*o = (struct ow_perfother){ c->pid, find_kin(m, im, c), c->time,
-					    im->nr_begun };
-		/* Then it isn't known. */
-		if (m->work == 0) {
-			o->pid = 0;
-			lose(m, im, c);
-		}
+	if (is_fresh(o, im, c))
+		return user || !o->kin ? user : ow_images_user(im, o->kin);
+	kin = find_kin(m, im, c, user);
+	*o = (struct ow_perfother){
+		.pid = c->pid,
+		.kin = kin && (kin != user || kin->family) ? kin->pid : 0,
+		.asked = c->time,
+		.begun = im->nr_begun,
+	};
+	/* Then it isn't known. */
+	if (m->work == 0) {
+		o->pid = 0;
+		lose(m, im, c);
 	}
-	return o->kin ? ow_images_user(im, o->kin) : NULL;
+	return kin;
 }
 
 static void take_call(struct ow_perfmoves *m, struct ow_images *im,
 		      const struct call *c)
 {
-	struct ow_image_user *user = ow_imageusers_at(im, c->pid, c->time);
-	struct ow_image_user *other;
+	struct ow_image_user *user =
+		any_kin(m, im, c, ow_imageusers_at(im, c->pid, c->time));
 
 	if (user)
 		mark_all(m, im, user, c);
-	if (user && user->family)
-		return;
-	other = other_of(m, im, c);
-	if (!other)
-		return;
-	if (user)
-		ow_imagekin_join(user, other);
-	mark_all(m, im, other, c);
 }
 
 void ow_perfmoves_take(struct ow_perfmoves *m, struct ow_images *im,

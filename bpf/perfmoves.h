@@ -12,10 +12,10 @@
 
 #define OW_PERFMOVES_OTHERS 64
 
-/* Who isn't known to have a memory, but was seen to move some. */
+/* A process that was seen to move memory. */
 struct ow_perfother {
 	pid_t pid;
-	pid_t kin;      /* whose memory it shares, or 0: of no user's */
+	pid_t kin; /* a user of a family with that memory, or 0: there is none */
 	uint64_t asked; /* CLOCK_MONOTONIC, ns: for which that was so, */
 	uint64_t begun; /* of so many users */
 };
