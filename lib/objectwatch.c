@@ -8,6 +8,9 @@
 #include "object.h"
 
 #define PT_DYNAMIC 2
+#define SHT_RELA   4
+#define SHT_REL    9
+#define SHF_ALLOC  2
 #define LOOK_SHARE 16 /* one part of so many of the time is spent on looks */
 
 /* What is hashed of a file, one run of bytes after another. */
@@ -64,22 +67,28 @@ static void take_symbols(struct runs *r, uint32_t type)
 	take_run(r, (uint64_t)((const uint8_t *)t.names - bytes), t.names_size);
 }
 
-/* CFI, packed symbols, and the stubs of the PLT, which are named by code. */
+/* CFI, packed symbols, and the stubs of the PLT, which are named by code, */
 static bool is_of_frames(const struct ow_elf *elf,
 			 const struct ow_elf_section *sec)
 {
 	static const char *const names[] = {
-		".eh_frame",      ".eh_frame_hdr", ".debug_frame",
-		".zdebug_frame",  ".plt",          ".plt.got",
-		".plt.sec",       ".rela.plt",     ".rel.plt",
-		".got",           ".got.plt",      ".gnu_debugdata",
-		".gnu_debuglink",
+		".eh_frame",      ".eh_frame_hdr",  ".debug_frame",
+		".zdebug_frame",  ".plt",           ".plt.got",
+		".plt.sec",       ".got",           ".got.plt",
+		".gnu_debugdata", ".gnu_debuglink",
 	};
 
 	for (size_t i = 0; i < OW_ARRAY_SIZE(names); i++)
 		if (ow_elf_section_is(elf, sec, names[i]))
 			return true;
 	return false;
+}
+
+/* and by relocations, whatever these are called (plt.c). */
+static bool has_relocations(const struct ow_elf_section *sec)
+{
+	return (sec->type == SHT_RELA || sec->type == SHT_REL) &&
+	       sec->flags & SHF_ALLOC;
 }
 
 static bool is_of_lines(const struct ow_elf *elf,
@@ -101,7 +110,7 @@ static void take_sections(struct runs *r, bool with_lines)
 
 	for (uint32_t i = 1; ow_elf_section(elf, i, &sec); i++)
 		if (sec.type != OW_SHT_NOBITS &&
-		    (is_of_frames(elf, &sec) ||
+		    (is_of_frames(elf, &sec) || has_relocations(&sec) ||
 		     (with_lines && is_of_lines(elf, &sec))))
 			take_run(r, sec.off, sec.size);
 }
