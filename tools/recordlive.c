@@ -50,6 +50,19 @@ void recordlive_warn(struct ow_recorder *r, enum ow_engine engine)
 			": those before them took longer than is between two",
 		[OW_ENGINE_KUNWIND] = ", of processes that had ended by then",
 	};
+	/* perf tells how many records are lost, not which. */
+	static const char *const lost[] = {
+		[OW_ENGINE_BPF] =
+			"samples lost: too many different stacks at once",
+		[OW_ENGINE_PERF] =
+			"records lost, of samples or of what processes map: too "
+			"many at once",
+		[OW_ENGINE_PTRACE] =
+			"samples lost: too many different stacks at once",
+		[OW_ENGINE_KUNWIND] =
+			"records lost, of samples or of what processes map: too "
+			"many at once",
+	};
 	struct ow_recorder_stats s;
 
 	ow_recorder_stats(r, &s);
@@ -57,8 +70,7 @@ void recordlive_warn(struct ow_recorder *r, enum ow_engine engine)
 		complain("%llu samples missed%s", (unsigned long long)s.missed,
 			 why_missed[engine]);
 	if (s.lost)
-		complain("%llu samples lost: too many different stacks at once",
-			 (unsigned long long)s.lost);
+		complain("%llu %s", (unsigned long long)s.lost, lost[engine]);
 	if (s.unlisted)
 		complain("this kernel doesn't tell who waited before: such "
 			 "waits are missing");
