@@ -20,13 +20,35 @@ struct looking {
 	size_t nr_looked_at; /* files */
 };
 
-/* Of a subvolume or a layer, stat(2) and the list tell different devices. */
-static bool is_mapped(const struct ow_mapping *m,
+/* Look at the file that is mapped (proc_pid_map_files(5)). */
+static bool look_at_mapped(const struct looking *l, const struct ow_mapping *m,
+			   struct ow_identity *ret)
+{
+	char path[64];
+	bool found;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", l->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	ow_delegate_enter();
+	found = ow_identity_look(path, ret);
+	ow_delegate_leave();
+	return found;
+}
+
+/*
+ * Of a subvolume or a layer, stat(2) and the list tell different devices, both of major
+ * 0; so do two file systems without a disk, which may give two files one number.
+ */
+static bool is_mapped(const struct looking *l, const struct ow_mapping *m,
 		      const struct ow_identity *file)
 {
-	return file->inode == m->inode &&
-	       (file->dev == m->dev ||
-		(major(file->dev) == 0 && major(m->dev) == 0));
+	struct ow_identity mapped;
+
+	if (file->inode != m->inode || file->dev == m->dev)
+		return file->inode == m->inode;
+	return major(file->dev) == 0 && major(m->dev) == 0 &&
+	       look_at_mapped(l, m, &mapped) &&
+	       ow_identity_is_inode(file, &mapped);
 }
 
 static bool is_below_root(struct looking *l, const char *path,
@@ -40,7 +62,7 @@ static bool is_below_root(struct looking *l, const char *path,
 		l->root = ow_reach_open(root, O_PATH | O_DIRECTORY);
 	}
 	return l->root >= 0 && ow_identity_look_below(l->root, path, &file) &&
-	       is_mapped(m, &file);
+	       is_mapped(l, m, &file);
 }
 
 /* Return true if path leads to what is mapped. */
@@ -51,7 +73,8 @@ static bool has_name(struct looking *l, const char *path,
 
 	if (l->nr_looked_at++ >= MOST_LOOKED_AT)
 		return false;
-	return (ow_identity_look_cached(path, &file) && is_mapped(m, &file)) ||
+	return (ow_identity_look_cached(path, &file) &&
+		is_mapped(l, m, &file)) ||
 	       is_below_root(l, path, m);
 }
 

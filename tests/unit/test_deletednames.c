@@ -2,9 +2,12 @@
 #include "deletednames.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "mappings.h"
@@ -83,10 +86,52 @@ static void test_names(void)
 	}
 }
 
+static bool mount_over(const char *folder)
+{
+	return mount("tmpfs", folder, "tmpfs", 0, NULL) == 0;
+}
+
+static ino_t number_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* Two file systems without a disk give two files one number. */
+static void test_other_file_system(void)
+{
+	static const struct name_case gone = { .path = "fs/gone",
+					       .is_deleted = true };
+	ino_t number;
+	void *at;
+
+	if (mkdir("fs", 0700) || unshare(CLONE_NEWNS) ||
+	    mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    !mount_over("fs")) {
+		printf("# not allowed to mount\n");
+		return;
+	}
+	at = map("fs/gone");
+	number = number_of("fs/gone");
+	if (number == 0 || unlink("fs/gone") || !mount_over("fs"))
+		abort();
+	scratch_write("fs/gone (deleted)", "");
+	if (number_of("fs/gone (deleted)") == number)
+		check_name(&gone, at);
+	else
+		printf("# this kernel gives no number twice\n");
+	munmap(at, 2 * PAGE);
+	umount2("fs", MNT_DETACH);
+	umount2("fs", MNT_DETACH);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "names that end in \" (deleted)\"", test_names },
+		{ "a file of another file system that is called so",
+		  test_other_file_system },
 	};
 
 	scratch_enter();
