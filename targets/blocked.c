@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "callabi.h"
+#include "callentry.h"
 #include "error.h"
 #include "procfs.h"
 #include "reach.h"
@@ -28,8 +30,9 @@ struct watch {
 	int syscall, schedstat;
 	unsigned long long turns; /* how often it was given a CPU */
 	bool is_doubtful; /* its pc may be of a segment with another base, */
-	bool is_in_call;  /* but in a call that shows by its instruction: */
-	ssize_t code;     /* the region of that, or -1 */
+	bool is_in_call;  /* but in a call its way into the kernel may tell, */
+	struct ow_callentry entry;
+	ssize_t code; /* or its instruction: the region of that, or -1 */
 	char line[LINE_SIZE];
 };
 
@@ -121,6 +124,22 @@ static bool parse_line(const char *line, uint64_t *sp, uint64_t *pc)
 	return true;
 }
 
+/* Where pc may be false, and where it is asked whose the call is. */
+static void ask_for_entry(const struct ow_taken *t, struct watch *w,
+			  const struct ow_arch *arch, uint64_t pc)
+{
+	bool is_asked = t->options->extras & OW_EXTRA_SYSCALL;
+
+	w->is_doubtful = ow_waitplace_is_doubtful(arch, pc);
+	w->is_in_call = w->line[0] != '-';
+	w->entry = (struct ow_callentry){ NULL, false };
+	if (!w->is_in_call || !(w->is_doubtful || is_asked))
+		return;
+	w->entry = ow_callentry_read(t->dir, w->tid);
+	if (w->entry.arch == arch && w->entry.is_flat)
+		w->is_doubtful = false;
+}
+
 /*
  * Take what a waiting thread's line says: it stands still from then on.  What
  * can't be had so may still be had by a stop, but not after the last try.
@@ -152,8 +171,7 @@ static bool begin(struct ow_taken *t, struct watch *w, bool last)
 	memset(&thread->regs, 0, sizeof(thread->regs));
 	ow_regs_set(&thread->regs, arch->sp, sp);
 	ow_regs_set(&thread->regs, arch->pc, pc);
-	w->is_doubtful = ow_waitplace_is_doubtful(arch, pc);
-	w->is_in_call = w->line[0] != '-';
+	ask_for_entry(t, w, arch, pc);
 	w->code = -1;
 	t->threads[w->i].arch = arch;
 	thread->info.captured = true;
@@ -196,15 +214,15 @@ static void copy_code(struct ow_taken *t, struct watch *list, size_t nr)
 /* Return false if it is known that the thread isn't where it seems to be. */
 static bool is_there(const struct ow_taken *t, const struct watch *w)
 {
+	const struct ow_arch *arch = t->threads[w->i].arch;
 	const struct ow_region *r;
 
 	if (!w->is_doubtful || !w->is_in_call)
 		return true;
-	if (w->code < 0)
+	if (w->code < 0 || (w->entry.arch && w->entry.arch != arch))
 		return false;
 	r = &t->copy.regions[w->code];
-	return ow_waitplace_makes_call(t->threads[w->i].arch, r->bytes,
-				       r->size);
+	return ow_waitplace_makes_call(arch, r->bytes, r->size);
 }
 
 /* It has moved: what it has now may be at the same addresses. */
@@ -287,7 +305,9 @@ static bool keep_or_drop(struct ow_taken *t, const struct watch *w, bool is_own,
 
 	if (last && info->captured && !was_there)
 		explain_false_place(t, w);
-	info->certain = has_its_stack && (!w->is_doubtful || w->is_in_call);
+	if (has_its_stack)
+		ow_callabi_tell(t, w->i, w->line, w->entry.arch);
+	info->certain = has_its_stack && !w->is_doubtful;
 	info->captured = info->captured && was_there &&
 			 (info->certain || (last && is_own));
 	drop_code(t, w);

@@ -5,7 +5,8 @@
  * /proc/PID/task/TID/syscall tells such a thread's sp and pc (proc_pid_syscall(5));
  * if it says the same after the stack has been copied, and the thread was not
  * given a CPU meanwhile, it did not move.  No other register is known.  Where pc may
- * not be an address, the code there has to bear it out (waitplace.h).
+ * not be an address (waitplace.h), its way into the kernel has to bear it out
+ * (callentry.h).
  */
 #ifndef OW_BLOCKED_H
 #define OW_BLOCKED_H

@@ -7,8 +7,10 @@
 
 #include "arch.h"
 #include "env.h"
+#include "identity.h"
 #include "syscalls.h"
 #include "taken.h"
+#include "taskextras.h"
 #include "waitplace.h"
 
 #define GET_SYSCALL_INFO 0x420e /* PTRACE_GET_SYSCALL_INFO, of linux/ptrace.h */
@@ -29,6 +31,12 @@ uint32_t ow_callabi_of_stopped(pid_t tid)
 		return 0;
 	return info.arch;
 }
+
+/* Where a call returns to, and whether its code can be believed. */
+struct asked_place {
+	uint64_t pc;
+	bool is_unwritten;
+};
 
 /* Where x86's register sets have what (Linux, user_64.h and user_32.h), as indexes. */
 static const struct place {
@@ -77,6 +85,37 @@ void ow_callabi_ask(struct ow_taken *t, size_t i, const uint8_t *bytes,
 	}
 }
 
+void ow_callabi_tell(struct ow_taken *t, size_t i, const char *line,
+		     const struct ow_arch *arch)
+{
+	const struct ow_thread *info = &t->c->threads[i].info;
+	struct ow_taken_call *call = &t->threads[i].call;
+	uint64_t args[6], pc;
+
+	if (arch && info->syscall_nr >= 0 &&
+	    ow_taskextras_parse_syscall(line, args, &pc) == info->syscall_nr &&
+	    pc == call->pc &&
+	    memcmp(args, info->syscall_args, sizeof(args)) == 0)
+		call->arch = arch;
+}
+
+/*
+ * Return true if the program can't write to its code before and behind pc there, and has
+ * not, as far as the kernel knows: pages of a file, or of the kernel's.
+ */
+static bool is_unwritten(struct ow_taken *t, uint64_t pc)
+{
+	const uint64_t start = pc - OW_WAITPLACE_SIZE;
+	const struct ow_mapping *m = ow_mappings_from(&t->maps, start);
+
+	return m && m->start <= start && pc + OW_WAITPLACE_SIZE <= m->end &&
+	       !m->writable && !m->shared &&
+	       (ow_identity_is_file(m->dev, m->inode) ||
+		strcmp(m->path, "[vdso]") == 0) &&
+	       ow_processmem_is_uncopied(t->c->live, start,
+					 2 * OW_WAITPLACE_SIZE);
+}
+
 /* Copy what stands where calls return to that aren't known yet. */
 static void copy_code(struct ow_taken *t)
 {
@@ -98,15 +137,23 @@ static void copy_code(struct ow_taken *t)
 		ow_stackcopy_run(&t->copy, &t->mem);
 }
 
-/* Take what the code says; a look at it needs no more. */
-static void look_at_code(struct ow_taken *t, struct ow_taken_call *call)
+/*
+ * Take what the code says; a look at it needs no more.  It is in memory since it was
+ * copied.  Many threads wait at one place: last is the one that was asked for last.
+ */
+static void look_at_code(struct ow_taken *t, struct ow_taken_call *call,
+			 struct asked_place *last)
 {
 	struct ow_region *r;
 
 	if (call->code < 0)
 		return;
 	r = &t->copy.regions[call->code];
-	call->arch = ow_waitplace_call_arch(r->bytes, r->size);
+	if (call->pc != last->pc)
+		*last = (struct asked_place){ call->pc,
+					      is_unwritten(t, call->pc) };
+	if (last->is_unwritten)
+		call->arch = ow_waitplace_call_arch(r->bytes, r->size);
 	r->size = 0;
 }
 
@@ -123,13 +170,13 @@ static enum ow_call_abi abi_of(const struct ow_arch *call, int nr,
 }
 
 /* Of i386's calls the kernel takes the lower halves of the registers. */
-static void settle(struct ow_taken *t, size_t i)
+static void settle(struct ow_taken *t, size_t i, struct asked_place *last)
 {
 	struct ow_thread *info = &t->c->threads[i].info;
 	const struct ow_arch *arch;
 	size_t k;
 
-	look_at_code(t, &t->threads[i].call);
+	look_at_code(t, &t->threads[i].call, last);
 	arch = t->threads[i].call.arch;
 	info->syscall_abi = abi_of(arch, info->syscall_nr, t->c->target.arch);
 	for (k = 0; arch == &ow_arch_i386 && k < 6; k++)
@@ -139,6 +186,7 @@ static void settle(struct ow_taken *t, size_t i)
 void ow_callabi_settle(struct ow_taken *t)
 {
 	const struct ow_arch *arch = t->c->target.arch;
+	struct asked_place last = { 0, false };
 	size_t i;
 
 	if (arch != &ow_arch_x86_64 && arch != &ow_arch_i386)
@@ -146,5 +194,5 @@ void ow_callabi_settle(struct ow_taken *t)
 	copy_code(t);
 	for (i = 0; i < t->c->nr_threads; i++)
 		if (t->c->threads[i].info.syscall_nr >= 0)
-			settle(t, i);
+			settle(t, i, &last);
 }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct ow_arch;
 struct ow_taken;
 
 /*
@@ -29,8 +30,17 @@ void ow_callabi_ask(struct ow_taken *t, size_t i, const uint8_t *bytes,
 		    size_t size);
 
 /*
+ * Thread i waits, and has done so while line was read of /proc/PID/task/TID/syscall and
+ * while its way into the kernel told arch (callentry.h; NULL: nothing): if it is still
+ * in the call that /proc told first, that is the call's.
+ */
+void ow_callabi_tell(struct ow_taken *t, size_t i, const char *line,
+		     const struct ow_arch *arch);
+
+/*
  * After all threads were taken, and the target's architecture is known: fill syscall_abi
- * of each.  Where the kernel did not tell, the instruction that made the call does.
+ * of each.  Where the kernel did not tell, the instruction that made the call does, if
+ * the program has not written there itself, as far as the kernel knows.
  */
 void ow_callabi_settle(struct ow_taken *t);
 

@@ -19,6 +19,7 @@
 /* Linux, Documentation/admin-guide/mm/pagemap.rst. */
 #define PAGE_IS_IN_MEMORY (1ULL << 63)
 #define PAGE_IS_SWAPPED   (1ULL << 62)
+#define PAGE_IS_FILES     (1ULL << 61) /* or of memory that is shared */
 
 static int open_mem_file(pid_t pid)
 {
@@ -156,6 +157,28 @@ uint64_t ow_processmem_present(pid_t pid, uint64_t addr, uint64_t size)
 	if (page * unit <= addr)
 		return 0;
 	return page * unit - addr < size ? page * unit - addr : size;
+}
+
+bool ow_processmem_is_uncopied(pid_t pid, uint64_t addr, size_t size)
+{
+	const uint64_t unit = (uint64_t)sysconf(_SC_PAGESIZE);
+	_cleanup_(ow_closep) int fd = open_pagemap(pid);
+	uint64_t entries[PAGES_AT_ONCE], page = addr / unit;
+	size_t nr = (size_t)((addr + size + unit - 1) / unit - page), i;
+	ssize_t n = -1;
+
+	if (fd < 0 || nr > PAGES_AT_ONCE)
+		return false;
+	ow_delegate_enter();
+	n = pread(fd, entries, nr * sizeof(entries[0]),
+		  (off_t)(page * sizeof(entries[0])));
+	ow_delegate_leave();
+	if (n != (ssize_t)(nr * sizeof(entries[0])))
+		return false;
+	for (i = 0; i < nr; i++)
+		if (~entries[i] & (PAGE_IS_IN_MEMORY | PAGE_IS_FILES))
+			return false;
+	return true;
 }
 
 /* process_vm_readv() of as many pieces, by a call that may be given up on. */

@@ -3,6 +3,7 @@
 #ifndef OW_PROCESSMEM_H
 #define OW_PROCESSMEM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -43,6 +44,12 @@ size_t ow_processmem_read_hidden(struct ow_processmem *mem, uint64_t addr,
  * there before it is read.
  */
 uint64_t ow_processmem_present(pid_t pid, uint64_t addr, uint64_t size);
+
+/*
+ * Return true if all pages that the size bytes at addr lie in are in memory, and none of
+ * them is the process' own copy of what is mapped (/proc/PID/pagemap).  For few pages.
+ */
+bool ow_processmem_is_uncopied(pid_t pid, uint64_t addr, size_t size);
 
 /* What reads of several running processes' memory may wait for; all zero at first. */
 struct ow_patience {

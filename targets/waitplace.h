@@ -4,7 +4,9 @@
  *
  * /proc/PID/task/TID/syscall tells pc, but not the segment that pc is an offset in.
  * On x86 a program can make segments of code whose base isn't 0 (modify_ldt(2)); they
- * hold code of 32 or 16 bits, so that pc is below 4 GiB there.
+ * hold code of 32 or 16 bits, so that pc is below 4 GiB there.  That a call's instruction
+ * stands before pc proves nothing: the program chooses the base.  Only how the thread
+ * came into the kernel does (callentry.h), or a stop.
  */
 #ifndef OW_WAITPLACE_H
 #define OW_WAITPLACE_H

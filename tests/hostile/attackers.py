@@ -44,6 +44,7 @@ PROGRAMS = {
     'stacks in one mapping that may not be read': ['widestack', '16', '100'],
     'a stack that another process changes': ['sharedstack'],
     'code in a segment of its own': ['ownsegment', 'spin'],
+    'a call in code that is written to since': ['rewrittencall', 'file'],
     'code in many mappings, and threads': ['manycode', '20000', '300'],
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],
     'files that can only be copied': ['copiedmaps', 'leased', '12', '1', '100',

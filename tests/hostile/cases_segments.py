@@ -1,25 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Code in a segment whose base isn't 0: its pc is a false address."""
 
+import itertools
 import json
 import os
 import signal
 import subprocess
 
-from harness import (case, check, check_unharmed, names, need, task_states,
-                     wait_until)
+from harness import (PATIENCE, case, check, check_unharmed, names, need,
+                     need_root, task_states, wait_until)
 
 PROGRAMS = ('ownsegment', 'ownsegment-i386')
+NO_KERNEL_STACKS = ('setpriv', '--inh-caps=-sys_admin',
+                    '--bounding-set=-sys_admin')
 WAYS = ((), ('--one-at-a-time',), ('--gentle',), ('--no-stop',))
 
 
-def check_main(thread, options):
-    """The program's own code is known as the kernel tells it."""
+def check_main(thread, options, is_known=True):
+    """
+    The program's own code.  Of a thread that has made its call by syscall, root
+    knows without a stop that it is there.
+    """
+    stopped = options in WAYS[:2 if is_known else 3]
     check(names(thread)[:2] == ['wait_here', 'main'], 'the main thread',
           (options, thread))
-    check(thread['certain'] and
-          thread['stopped'] == (options in WAYS[:2]), 'how it was taken',
-          (options, thread))
+    check(thread['certain'] == (stopped or is_known) and
+          thread['stopped'] == stopped, 'how it was taken', (options, thread))
 
 
 def check_there(thread, options, reason):
@@ -28,13 +34,34 @@ def check_there(thread, options, reason):
           'the thread in the segment', (options, thread))
 
 
-def each_look(context, target):
+def each_look(context, target, prefix=()):
     """For each way (options, main thread, thread in the segment)."""
     before = task_states(target.pid)
     for options in WAYS:
-        threads = context.stacks(target.pid, *options, status=None)['threads']
-        yield options, *threads
+        done = subprocess.run([*prefix, context.outwind, 'stack', '--json',
+                               *options, str(target.pid)],
+                              capture_output=True, timeout=PATIENCE,
+                              check=False)
+        yield options, *json.loads(done.stdout)['threads']
     check_unharmed(target.pid, before)
+
+
+def add_seem(program, prefix=()):
+    """Its pc is behind a call's instruction, which it has not made its call by."""
+    is_known = program == PROGRAMS[0] and not prefix
+
+    @case('segments: a thread that seems to wait in a call, %s%s' %
+          (program, ', no kernel stacks' if prefix else ''))
+    def _(context):
+        need_root()
+        target = context.start([program, 'seem'])
+        for options, main, there in each_look(context, target, prefix):
+            check_main(main, options, is_known)
+            if '--no-stop' in options and not is_known:
+                check(not there['certain'], 'certain', there)
+            else:
+                check_there(there, options, 'has to be stopped'
+                            if '--no-stop' in options else 'thread runs')
 
 
 def add_wait(program):
@@ -42,7 +69,7 @@ def add_wait(program):
     def _(context):
         target = context.start([program, 'wait'])
         for options, main, there in each_look(context, target):
-            check_main(main, options)
+            check_main(main, options, program == PROGRAMS[0])
             check_there(there, options, 'has to be stopped'
                         if '--no-stop' in options else 'thread runs')
 
@@ -52,7 +79,7 @@ def add_spin(program):
     def _(context):
         target = context.start([program, 'spin'])
         for options, main, there in each_look(context, target):
-            check_main(main, options)
+            check_main(main, options, program == PROGRAMS[0])
             check_there(there, options, 'thread is running'
                         if '--no-stop' in options else 'thread runs')
 
@@ -66,7 +93,8 @@ def add_stopped(program):
         wait_until(lambda: set(task_states(target.pid).values()) == {'T'},
                    'a stop')
         for options, main, there in each_look(context, target):
-            check_main(main, options)
+            check(names(main)[:2] == ['wait_here', 'main'], 'the main thread',
+                  (options, main))
             if '--no-stop' in options:
                 check(not there['certain'], 'certain', there)
             else:
@@ -77,6 +105,26 @@ for each_program in PROGRAMS:
     add_wait(each_program)
     add_spin(each_program)
     add_stopped(each_program)
+    add_seem(each_program)
+    add_seem(each_program, NO_KERNEL_STACKS)
+
+
+@case('segments: code that is written to after its call was made')
+def _(context):
+    need_root()
+    for how, prefix, options in itertools.product(
+            ('anonymous', 'file'), ((), NO_KERNEL_STACKS), WAYS):
+        # A stop has the call made again, by the new code.
+        target = context.start(['rewrittencall', how])
+        done = subprocess.run([*prefix, context.outwind, 'stack', '-S',
+                               '--json', *options, str(target.pid)],
+                              capture_output=True, timeout=PATIENCE,
+                              check=False)
+        call = json.loads(done.stdout)['threads'][1]['syscall']
+        is_known = not prefix or options in WAYS[:2]
+        check(call.get('abi') == ('i386' if is_known else 'unknown') and
+              call.get('name') == ('pause' if is_known else None),
+              'the call', (how, prefix, options, call))
 
 
 @case('segments: a core file of a thread in a segment of its own')
