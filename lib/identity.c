@@ -85,7 +85,8 @@ bool ow_identity_look_cached(const char *path, struct ow_identity *ret)
 
 bool ow_identity_look_below(int root, const char *path, struct ow_identity *ret)
 {
-	return look_cached(root, path, RESOLVE_IN_ROOT, ret);
+	return look_cached(root, path, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS,
+			   ret);
 }
 
 /* Return true if users may mount what has these options, other than tmpfs. */

@@ -82,7 +82,10 @@ bool ow_identity_look(const char *path, struct ow_identity *ret);
  */
 bool ow_identity_look_cached(const char *path, struct ow_identity *ret);
 
-/* Likewise of a path as who has that root has it: an fd of the folder. */
+/*
+ * Likewise of a path as who has that root has it: an fd of the folder.  It may lead over
+ * no symbolic link: each may take the kernel as long as a whole path.
+ */
 bool ow_identity_look_below(int root, const char *path,
 			    struct ow_identity *ret);
 

@@ -16,7 +16,7 @@
 
 struct looking {
 	pid_t pid;
-	int root;            /* the process', or -1: not opened so far */
+	int own, root; /* ours and the process', or -1: not opened so far */
 	size_t nr_looked_at; /* files */
 };
 
@@ -51,31 +51,34 @@ static bool is_mapped(const struct looking *l, const struct ow_mapping *m,
 	       ow_identity_is_inode(file, &mapped);
 }
 
-static bool is_below_root(struct looking *l, const char *path,
-			  const struct ow_mapping *m)
-{
-	struct ow_identity file;
-	char root[32];
-
-	if (l->root < 0) {
-		snprintf(root, sizeof(root), "/proc/%d/root", l->pid);
-		l->root = ow_reach_open(root, O_PATH | O_DIRECTORY);
-	}
-	return l->root >= 0 && ow_identity_look_below(l->root, path, &file) &&
-	       is_mapped(l, m, &file);
-}
-
-/* Return true if path leads to what is mapped. */
-static bool has_name(struct looking *l, const char *path,
+static bool is_below(const struct looking *l, int root, const char *path,
 		     const struct ow_mapping *m)
 {
 	struct ow_identity file;
 
-	if (l->nr_looked_at++ >= MOST_LOOKED_AT)
+	return root >= 0 && ow_identity_look_below(root, path, &file) &&
+	       is_mapped(l, m, &file);
+}
+
+static void open_roots(struct looking *l)
+{
+	char root[32];
+
+	if (l->nr_looked_at > 0)
+		return;
+	snprintf(root, sizeof(root), "/proc/%d/root", l->pid);
+	l->own = ow_reach_open("/", O_PATH | O_DIRECTORY);
+	l->root = ow_reach_open(root, O_PATH | O_DIRECTORY);
+}
+
+/* Return true if path, which the kernel has told, leads to what is mapped. */
+static bool has_name(struct looking *l, const char *path,
+		     const struct ow_mapping *m)
+{
+	open_roots(l);
+	if (l->nr_looked_at++ >= MOST_LOOKED_AT || ow_delegate_must_end())
 		return false;
-	return (ow_identity_look_cached(path, &file) &&
-		is_mapped(l, m, &file)) ||
-	       is_below_root(l, path, m);
+	return is_below(l, l->own, path, m) || is_below(l, l->root, path, m);
 }
 
 static bool is_same_file(const struct ow_mapping *a, const struct ow_mapping *b)
@@ -85,7 +88,7 @@ static bool is_same_file(const struct ow_mapping *a, const struct ow_mapping *b)
 
 void ow_deletednames_settle(struct ow_mappings *maps, pid_t pid)
 {
-	struct looking l = { .pid = pid, .root = -1 };
+	struct looking l = { .pid = pid, .own = -1, .root = -1 };
 	struct ow_mapping last = { .path = NULL }; /* as it was listed */
 	const char *own = NULL;                    /* name of last, if whole */
 	char path[PATH_MAX + 16];
@@ -106,5 +109,6 @@ void ow_deletednames_settle(struct ow_mappings *maps, pid_t pid)
 			m->deleted = false;
 		}
 	}
+	ow_reach_closep(&l.own);
 	ow_reach_closep(&l.root);
 }
