@@ -325,7 +325,8 @@ def syscalls_signal(context):
         lines = f.read().splitlines()
     check({c[0] for c in calls_of(lines)} == {str(target.pid)}, 'whose', lines)
     done = context.run('syscalls', target.pid, status=2)
-    check(b'no process %d' % target.pid in done.stderr, 'message', done.stderr)
+    check(done.stderr == b'outwind: process %d (callers) has exited (zombie)\n'
+          % target.pid, 'message', done.stderr)
 
 
 @case('commands: what can\'t be looked at is not run')
