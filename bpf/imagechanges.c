@@ -303,13 +303,6 @@ static struct ow_image *add_full(struct ow_images *im,
 	return ow_images_add_full(im, user->pid);
 }
 
-/* Return true if it has code of an object, not what the program itself made. */
-static bool is_object(const struct ow_mapping *map)
-{
-	return ow_identity_is_file(map->dev, map->inode) ||
-	       strcmp(map->path, "[vdso]") == 0;
-}
-
 /* All that a process has mapped with code in it; NULL if there is nothing. */
 static struct ow_bpf_range *list_ranges(struct ow_images *im,
 					struct ow_image_user *user,
@@ -340,7 +333,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 		r = &list[(*nr_ret)++];
 		*r = (struct ow_bpf_range){ .start = maps[i].start,
 					    .end = maps[i].end };
-		if (is_object(&maps[i]))
+		if (ow_mapping_is_object(&maps[i]))
 			fill_range(im, &maps[i],
 				   number_of(im, user, &maps[i], &l->files[i]),
 				   r);
@@ -758,7 +751,7 @@ bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 		ow_imageusers_forget(im, user);
 		return false;
 	}
-	if (is_object(map)) {
+	if (ow_mapping_is_object(map)) {
 		if (!ow_identity_is_file(map->dev, map->inode))
 			user->has_vdso = time;
 		c.file = ow_imagefile_get(im, map);

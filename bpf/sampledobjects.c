@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "copiedup.h"
-#include "delegate.h"
 #include "error.h"
 #include "hash.h"
 #include "leftout.h"
@@ -117,16 +116,9 @@ struct ow_identity ow_sampledobjects_see(pid_t pid,
 					 const struct ow_mapping *map)
 {
 	struct ow_identity seen = { .inode = 0 };
-	char path[64];
 
-	if (!is_of_file(map))
-		return seen;
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
-		 (unsigned long long)map->start, (unsigned long long)map->end);
-	ow_delegate_enter();
-	if (!ow_identity_look(path, &seen))
+	if (is_of_file(map) && !ow_mapping_look(pid, map, &seen))
 		seen = (struct ow_identity){ .inode = 0 };
-	ow_delegate_leave();
 	return seen;
 }
 

@@ -67,6 +67,18 @@ ssize_t ow_reach_read(int fd, void *buf, size_t size)
 	return n;
 }
 
+ssize_t ow_reach_fill(int fd, void *buf, size_t size)
+{
+	size_t used = 0;
+	ssize_t n = 1;
+
+	while (used < size && n > 0) {
+		n = ow_reach_read(fd, (uint8_t *)buf + used, size - used);
+		used += n > 0 ? (size_t)n : 0;
+	}
+	return n < 0 ? -1 : (ssize_t)used;
+}
+
 void ow_reach_closep(const int *fd)
 {
 	int before = errno;

@@ -59,6 +59,9 @@ int ow_reach_open(const char *path, int flags);
 int ow_reach_openat(int dir, const char *path, int flags);
 ssize_t ow_reach_read(int fd, void *buf, size_t size);
 
+/* Likewise read on until there is no more, or no room; return how much, or -1. */
+ssize_t ow_reach_fill(int fd, void *buf, size_t size);
+
 /*
  * As close(2), of *fd if it is not -1, for _cleanup_(): a server is told of that,
  * and may not answer.

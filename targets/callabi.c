@@ -7,7 +7,6 @@
 
 #include "arch.h"
 #include "env.h"
-#include "identity.h"
 #include "syscalls.h"
 #include "taken.h"
 #include "taskextras.h"
@@ -109,9 +108,7 @@ static bool is_unwritten(struct ow_taken *t, uint64_t pc)
 	const struct ow_mapping *m = ow_mappings_from(&t->maps, start);
 
 	return m && m->start <= start && pc + OW_WAITPLACE_SIZE <= m->end &&
-	       !m->writable && !m->shared &&
-	       (ow_identity_is_file(m->dev, m->inode) ||
-		strcmp(m->path, "[vdso]") == 0) &&
+	       !m->writable && !m->shared && ow_mapping_is_object(m) &&
 	       ow_processmem_is_uncopied(t->c->live, start,
 					 2 * OW_WAITPLACE_SIZE);
 }

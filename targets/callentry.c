@@ -66,17 +66,13 @@ struct ow_callentry ow_callentry_read(int tasks, pid_t tid)
 {
 	char path[32], text[FILE_SIZE];
 	_cleanup_(ow_reach_closep) int fd = -1;
-	size_t size = 0;
 	ssize_t n = -1;
 
 	snprintf(path, sizeof(path), "%d/stack", tid);
 	fd = ow_reach_openat(tasks, path, O_RDONLY);
-	while (fd >= 0 && size < sizeof(text) - 1) {
-		n = ow_reach_read(fd, text + size, sizeof(text) - 1 - size);
-		if (n <= 0)
-			break;
-		size += (size_t)n;
-	}
-	text[n == 0 ? size : 0] = '\0';
+	if (fd >= 0)
+		n = ow_reach_fill(fd, text, sizeof(text));
+	/* A list that is cut off doesn't have the last line. */
+	text[n >= 0 && n < (ssize_t)sizeof(text) ? n : 0] = '\0';
 	return ow_callentry_parse(text);
 }

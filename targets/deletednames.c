@@ -20,21 +20,6 @@ struct looking {
 	size_t nr_looked_at; /* files */
 };
 
-/* Look at the file that is mapped (proc_pid_map_files(5)). */
-static bool look_at_mapped(const struct looking *l, const struct ow_mapping *m,
-			   struct ow_identity *ret)
-{
-	char path[64];
-	bool found;
-
-	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", l->pid,
-		 (unsigned long long)m->start, (unsigned long long)m->end);
-	ow_delegate_enter();
-	found = ow_identity_look(path, ret);
-	ow_delegate_leave();
-	return found;
-}
-
 /*
  * Of a subvolume or a layer, stat(2) and the list tell different devices, both of major
  * 0; so do two file systems without a disk, which may give two files one number.
@@ -47,7 +32,7 @@ static bool is_mapped(const struct looking *l, const struct ow_mapping *m,
 	if (file->inode != m->inode || file->dev == m->dev)
 		return file->inode == m->inode;
 	return major(file->dev) == 0 && major(m->dev) == 0 &&
-	       look_at_mapped(l, m, &mapped) &&
+	       ow_mapping_look(l->pid, m, &mapped) &&
 	       ow_identity_is_inode(file, &mapped);
 }
 

@@ -16,6 +16,7 @@
 #include "grow.h"
 #include "identity.h"
 #include "procfs.h"
+#include "reach.h"
 
 /*
  * A question about one mapping (Linux 6.11, include/uapi/linux/fs.h, struct
@@ -234,13 +235,9 @@ static int explain(pid_t pid, struct ow_error *err)
 static int open_maps(pid_t pid)
 {
 	char path[32];
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	ow_delegate_enter();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ow_delegate_leave();
-	return fd;
+	return ow_reach_open(path, O_RDONLY);
 }
 
 static int read_text(pid_t pid, int fd, struct ow_mappings *ret,
@@ -444,17 +441,31 @@ static bool has_same_code(const struct ow_mappings *m, int fd)
 	return true;
 }
 
+bool ow_mapping_is_object(const struct ow_mapping *m)
+{
+	return ow_identity_is_file(m->dev, m->inode) ||
+	       strcmp(m->path, "[vdso]") == 0;
+}
+
+bool ow_mapping_look(pid_t pid, const struct ow_mapping *m,
+		     struct ow_identity *ret)
+{
+	char path[64];
+	bool found;
+
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	ow_delegate_enter();
+	found = ow_identity_look(path, ret);
+	ow_delegate_leave();
+	return found;
+}
+
 bool ow_mappings_is_outlived(const struct ow_mappings *m)
 {
-	ssize_t size;
 	char first;
 
-	if (!m->is_open)
-		return false;
-	ow_delegate_enter();
-	size = pread(m->fd, &first, 1, 0);
-	ow_delegate_leave();
-	return size <= 0;
+	return m->is_open && ow_reach_pread(m->fd, &first, 1, 0) <= 0;
 }
 
 bool ow_mappings_is_current(struct ow_mappings *m, pid_t pid)

@@ -11,6 +11,7 @@
 #include "intern.h"
 
 struct ow_error;
+struct ow_identity;
 
 #define OW_DELETED " (deleted)" /* behind the name of a file that has none */
 
@@ -27,6 +28,16 @@ struct ow_mapping {
 	const char *path; /* "" for anonymous memory; borrowed from the list; a
 			     path longer than any that can be opened is cut */
 };
+
+/* Return true if it is of a file, or the vDSO: not memory that the program filled. */
+bool ow_mapping_is_object(const struct ow_mapping *m);
+
+/*
+ * Look at the file that a process has mapped there, by the address
+ * (proc_pid_map_files(5)); return false if that can't be.
+ */
+bool ow_mapping_look(pid_t pid, const struct ow_mapping *m,
+		     struct ow_identity *ret);
 
 struct ow_mappings {
 	struct ow_mapping *list; /* in address order */

@@ -21,12 +21,10 @@
 #include "deletednames.h"
 #include "error.h"
 #include "freeze.h"
-#include "identity.h"
 #include "monotonic.h"
 #include "ownproc.h"
 #include "procfs.h"
 #include "procobject.h"
-#include "reach.h"
 #include "taken.h"
 #include "threadstart.h"
 
@@ -144,8 +142,7 @@ static int list_modules(struct ow_taken *t, struct ow_error *err)
 			continue;
 		c->ranges[c->target.map.nr++] =
 			(struct ow_range){ p->start, p->end, NULL };
-		if (!ow_identity_is_file(p->dev, p->inode) &&
-		    strcmp(p->path, "[vdso]") != 0)
+		if (!ow_mapping_is_object(p))
 			continue; /* a JIT's, or [vsyscall] */
 		m = &c->modules[c->nr_modules++];
 		c->ranges[c->target.map.nr - 1].module = &m->base;

@@ -11,6 +11,7 @@
 
 #include "delegate.h"
 #include "error.h"
+#include "reach.h"
 
 #define PATIENCE_NS   200000000 /* for a running process to serve a read */
 #define MOST_GIVEN_UP 8
@@ -24,13 +25,9 @@
 static int open_mem_file(pid_t pid)
 {
 	char path[32];
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
-	ow_delegate_enter();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ow_delegate_leave();
-	return fd;
+	return ow_reach_open(path, O_RDONLY);
 }
 
 void ow_processmem_open(struct ow_processmem *mem, pid_t pid,
@@ -113,13 +110,18 @@ size_t ow_processmem_read_hidden(struct ow_processmem *mem, uint64_t addr,
 static int open_pagemap(pid_t pid)
 {
 	char path[32];
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/pagemap", pid);
-	ow_delegate_enter();
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	ow_delegate_leave();
-	return fd;
+	return ow_reach_open(path, O_RDONLY);
+}
+
+/* What is told of nr pages from one on; return of how many it is. */
+static size_t read_pagemap(int fd, uint64_t page, uint64_t *entries, size_t nr)
+{
+	ssize_t n = ow_reach_pread(fd, entries, nr * sizeof(entries[0]),
+				   (off_t)(page * sizeof(entries[0])));
+
+	return n < 0 ? 0 : (size_t)n / sizeof(entries[0]);
 }
 
 /* How many of nr pages from one on are there, up to the first one that isn't. */
@@ -127,13 +129,8 @@ static size_t present_pages(int fd, uint64_t page, size_t nr)
 {
 	uint64_t entries[PAGES_AT_ONCE];
 	size_t i = 0;
-	ssize_t n;
 
-	ow_delegate_enter();
-	n = pread(fd, entries, nr * sizeof(entries[0]),
-		  (off_t)(page * sizeof(entries[0])));
-	ow_delegate_leave();
-	nr = n < 0 ? 0 : (size_t)n / sizeof(entries[0]);
+	nr = read_pagemap(fd, page, entries, nr);
 	while (i < nr && entries[i] & (PAGE_IS_IN_MEMORY | PAGE_IS_SWAPPED))
 		i++;
 	return i;
@@ -165,15 +162,9 @@ bool ow_processmem_is_uncopied(pid_t pid, uint64_t addr, size_t size)
 	_cleanup_(ow_closep) int fd = open_pagemap(pid);
 	uint64_t entries[PAGES_AT_ONCE], page = addr / unit;
 	size_t nr = (size_t)((addr + size + unit - 1) / unit - page), i;
-	ssize_t n = -1;
 
-	if (fd < 0 || nr > PAGES_AT_ONCE)
-		return false;
-	ow_delegate_enter();
-	n = pread(fd, entries, nr * sizeof(entries[0]),
-		  (off_t)(page * sizeof(entries[0])));
-	ow_delegate_leave();
-	if (n != (ssize_t)(nr * sizeof(entries[0])))
+	if (fd < 0 || nr > PAGES_AT_ONCE ||
+	    read_pagemap(fd, page, entries, nr) < nr)
 		return false;
 	for (i = 0; i < nr; i++)
 		if (~entries[i] & (PAGE_IS_IN_MEMORY | PAGE_IS_FILES))

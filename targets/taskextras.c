@@ -47,23 +47,18 @@ static bool read_file(pid_t pid, pid_t tid, const char *name, char *buf,
 		      struct ow_thread *t)
 {
 	_cleanup_(ow_closep) int fd = -1;
-	size_t size = 0;
 	ssize_t n = -1;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
 	fd = ow_reach_open(path, O_RDONLY);
-	while (fd >= 0 && size < FILE_SIZE - 1) {
-		n = ow_reach_read(fd, buf + size, FILE_SIZE - 1 - size);
-		if (n <= 0)
-			break;
-		size += n;
-	}
+	if (fd >= 0)
+		n = ow_reach_fill(fd, buf, FILE_SIZE - 1);
 	if (n < 0) {
 		t->extras_errno = errno;
 		return false;
 	}
-	buf[size] = '\0';
+	buf[n] = '\0';
 	return true;
 }
 
