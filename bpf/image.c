@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
-					  uint64_t addr)
+const struct ow_bpf_range *ow_image_from(const struct ow_image *image,
+					 uint64_t addr)
 {
 	uint32_t low = 0, high = image->nr, mid;
 
@@ -17,9 +17,15 @@ const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 		else
 			high = mid;
 	}
-	return low < image->nr && addr >= image->ranges[low].start ?
-		       &image->ranges[low] :
-		       NULL;
+	return low < image->nr ? &image->ranges[low] : NULL;
+}
+
+const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
+					  uint64_t addr)
+{
+	const struct ow_bpf_range *r = ow_image_from(image, addr);
+
+	return r && addr >= r->start ? r : NULL;
 }
 
 bool ow_image_is_full(const struct ow_image *image)

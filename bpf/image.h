@@ -31,6 +31,10 @@ struct ow_image {
 	struct ow_imagewalk *walks[2]; /* of copied stacks: x86-64, i386 */
 };
 
+/* The first range that ends above addr, or NULL. */
+const struct ow_bpf_range *ow_image_from(const struct ow_image *image,
+					 uint64_t addr);
+
 /* The range that holds addr, or NULL. */
 const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 					  uint64_t addr);

@@ -11,20 +11,39 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "shares.h"
+#include "stackview.h"
 #include "traceopen.h"
 #include "tracestack.h"
 #include "viewtext.h"
 
-#define TEXT_SHARE 6 /* eighths of what others leave over, for one process */
-#define MOST_LINES 8 /* of files that can't be opened: the others are counted */
+#define MEMORY_PART   4   /* of the run's memory is the profile */
+#define PROCESS_SHARE 4   /* eighths of what others leave over */
+#define MOST_FOLDED   256 /* processes told apart by their folded stacks */
+#define TEXT_SHARE    6 /* eighths of what others leave over, for one process */
+#define MOST_LINES    8 /* of files that can't be opened: the others are counted */
+
+/*
+ * Stacks counted into a profile.  Any process can have stacks without end that are all
+ * different.  So the profile has a limit, a quarter of the run's memory, and no process
+ * may add more than half of what the others leave over.  After that, new stacks of the
+ * process are counted by a frame that says so; those that the profile has already are
+ * counted as before.
+ */
+struct counting {
+	struct profile *profile;
+	enum trace_grouping by;
+	struct shares processes; /* bytes that they have added */
+	uint64_t folded;         /* events whose stack was left out */
+	uint32_t nr_folded;      /* stacks that stand for those */
+};
 
 struct report {
 	const struct trace_request *request;
 	struct tracemaps maps;
-	struct trace_open open;  /* what has begun */
-	struct tracecount count; /* where stacks are counted */
-	struct shares text;      /* of names, that processes have taken */
-	uint64_t nr_cut;         /* frames that lack names, or parts of them */
+	struct trace_open open; /* what has begun */
+	struct counting count;  /* where stacks are counted */
+	struct shares text;     /* of names, that processes have taken */
+	uint64_t nr_cut;        /* frames that lack names, or parts of them */
 	uint64_t stacks, homeless;
 	uint64_t first, last; /* time of events */
 };
@@ -122,6 +141,111 @@ static void print(struct report *r, const struct trace_stack *s,
 	put_frames(r, s);
 }
 
+/* --- counting --- */
+
+static size_t frame_ids(const struct counting *c, const struct tracemaps *maps,
+			const struct trace_stack *s, uint32_t *ids, size_t most)
+{
+	struct ow_name names[OW_VIEW_NAMES];
+	struct profile *p = c->profile;
+	size_t i, k, nr, used = 0;
+
+	for (i = 0; i < s->nr && !p->has_refused; i++) {
+		nr = trace_stack_name(s, maps, i, names, OW_VIEW_NAMES);
+		for (k = 0; k < nr && used < most; k++)
+			ids[used++] =
+				profile_name(p, &names[k], s->pcs[i], false, 0);
+	}
+	if (c->by == TRACE_BY_EVENT)
+		ids[used++] = profile_mark(p, s->label);
+	return used;
+}
+
+/* What is counted of an event, but for its stack. */
+static struct profile_stack event_of(const struct counting *c,
+				     const struct trace_stack *s,
+				     const struct ctf_event *end)
+{
+	struct profile_stack is = {
+		.comm = profile_string(c->profile, c->by == TRACE_BY_NOTHING ?
+							   "all" :
+							   s->comm),
+		.end = (uint8_t)(s->end ? s->end : OW_END_OUTERMOST),
+		.kind = end ? PROFILE_OFF_CPU : PROFILE_CPU,
+		.count = 1,
+		.value = end ? end->time - s->time : 1,
+	};
+
+	/* One that isn't known stays 0: profiles have no other number for it. */
+	if (c->by != TRACE_BY_NOTHING && s->pid > 0 && s->pid <= INT32_MAX) {
+		is.pid = (int32_t)s->pid;
+		is.tid = (int32_t)s->pid;
+	}
+	return is;
+}
+
+/* Add a stack with its names.  False if that took more than there may be. */
+static bool add(struct counting *c, const struct tracemaps *maps,
+		const struct trace_stack *s, const struct ctf_event *end)
+{
+	size_t most = s->nr * 4 + OW_VIEW_NAMES, nr;
+	uint32_t *ids = calloc(most + 1, sizeof(*ids));
+	struct profile *p = c->profile;
+	struct profile_stack is = event_of(c, s, end);
+
+	if (!ids) {
+		p->failed = true;
+		return true;
+	}
+	nr = frame_ids(c, maps, s, ids, most);
+	if (!p->has_refused)
+		profile_add(p, &is, ids, (uint32_t)nr);
+	free(ids);
+	return !p->has_refused;
+}
+
+/*
+ * Count an event without its stack: by its process, or where there are many of these,
+ * by none.
+ */
+static void fold(struct counting *c, const struct trace_stack *s,
+		 const struct ctf_event *end)
+{
+	struct profile *p = c->profile;
+	struct profile_stack is = event_of(c, s, end);
+	uint32_t before = p->nr_stacks, id;
+
+	is.end = OW_END_LIMIT;
+	if (c->nr_folded >= MOST_FOLDED) {
+		is.comm = profile_string(p, "others");
+		is.pid = is.tid = 0;
+	}
+	id = profile_mark(p, "[too many different stacks]");
+	profile_add(p, &is, &id, 1);
+	c->nr_folded += p->nr_stacks > before;
+}
+
+/* Count a stack; end is of what its event began, or NULL. */
+static void count(struct counting *c, const struct tracemaps *maps,
+		  const struct trace_stack *s, const struct ctf_event *end)
+{
+	uint64_t owner = trace_stack_owner(s);
+	struct profile *p = c->profile;
+	size_t before = profile_size(p);
+	bool good;
+
+	p->is_closed = shares_left(&c->processes, owner) == 0;
+	p->has_refused = false;
+	good = add(c, maps, s, end);
+	p->is_closed = false;
+	if (!good) {
+		shares_refuse(&c->processes, owner);
+		c->folded++;
+		fold(c, s, end);
+	}
+	shares_take(&c->processes, owner, profile_size(p) - before);
+}
+
 /* --- events --- */
 
 static bool is_asked_for(const struct report *r, const char *label)
@@ -137,7 +261,7 @@ static void finish(struct report *r, const struct trace_stack *s,
 	if (s->pid < 0)
 		r->homeless++;
 	if (r->request->profile)
-		tracecount_add(&r->count, &r->maps, s, end);
+		count(&r->count, &r->maps, s, end);
 	else
 		print(r, s, end);
 }
@@ -321,6 +445,14 @@ int trace_report(const struct trace_request *request)
 {
 	struct report r = {
 		.request = request,
+		.count = {
+			.profile = request->profile,
+			.by = request->by,
+			.processes = {
+				.most = ow_get_memory_limit() / MEMORY_PART,
+				.eighths = PROCESS_SHARE,
+			},
+		},
 		.text = { .most = VIEWTEXT_MOST, .eighths = TEXT_SHARE },
 	};
 	struct ctf_reader reader = { .arg = &r, .stop = is_interrupted };
@@ -333,7 +465,6 @@ int trace_report(const struct trace_request *request)
 		complain("%s", err.msg);
 		return EXIT_NONE;
 	}
-	tracecount_init(&r.count, request->profile, request->by);
 	interrupt_catch(1);
 	failed = read_all(&r, &reader, why, sizeof(why));
 	if (failed)
@@ -344,7 +475,7 @@ int trace_report(const struct trace_request *request)
 		status = EXIT_SOME;
 	complain_of_objects(&r.maps);
 	trace_open_deinit(&r.open);
-	tracecount_deinit(&r.count);
+	shares_deinit(&r.count.processes);
 	shares_deinit(&r.text);
 	tracemaps_deinit(&r.maps);
 	return status;

@@ -6,7 +6,12 @@
 #include <stdio.h>
 
 #include "profile.h"
-#include "tracecount.h"
+
+enum trace_grouping {
+	TRACE_BY_EVENT, /* what is outermost in a profile's stacks */
+	TRACE_BY_PROCESS,
+	TRACE_BY_NOTHING,
+};
 
 struct trace_request {
 	const char *path;
