@@ -51,18 +51,7 @@ void recordlive_warn(struct ow_recorder *r, enum ow_engine engine)
 		[OW_ENGINE_KUNWIND] = ", of processes that had ended by then",
 	};
 	/* perf tells how many records are lost, not which. */
-	static const char *const lost[] = {
-		[OW_ENGINE_BPF] =
-			"samples lost: too many different stacks at once",
-		[OW_ENGINE_PERF] =
-			"records lost, of samples or of what processes map: too "
-			"many at once",
-		[OW_ENGINE_PTRACE] =
-			"samples lost: too many different stacks at once",
-		[OW_ENGINE_KUNWIND] =
-			"records lost, of samples or of what processes map: too "
-			"many at once",
-	};
+	bool by_perf = engine == OW_ENGINE_PERF || engine == OW_ENGINE_KUNWIND;
 	struct ow_recorder_stats s;
 
 	ow_recorder_stats(r, &s);
@@ -70,7 +59,10 @@ void recordlive_warn(struct ow_recorder *r, enum ow_engine engine)
 		complain("%llu samples missed%s", (unsigned long long)s.missed,
 			 why_missed[engine]);
 	if (s.lost)
-		complain("%llu %s", (unsigned long long)s.lost, lost[engine]);
+		complain("%llu %s at once", (unsigned long long)s.lost,
+			 by_perf ? "records lost, of samples or of what "
+				   "processes map: too many" :
+				   "samples lost: too many different stacks");
 	if (s.unlisted)
 		complain("this kernel doesn't tell who waited before: such "
 			 "waits are missing");
