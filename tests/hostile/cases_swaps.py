@@ -220,6 +220,17 @@ def start_moved(context, way):
                           context.program('swapmoved'), way])
 
 
+def moved_names(recording, pid):
+    """Names of a process, and how many of its stacks had no room, and all."""
+    names = collections.Counter()
+    for functions, end, count in recording.stacks(pid):
+        for name in set(functions) & MOVED:
+            names[name] += count
+        names['no room'] += count * (end == 'tables had no room')
+        names['of all'] += count
+    return names
+
+
 def record_switch(context, options, whom, pid, target):
     """Names of a process that goes on to other code when it gets SIGUSR1."""
     recording = Recording(context, '-F', 199, '-f', 'json', *options, whom=whom)
@@ -228,12 +239,7 @@ def record_switch(context, options, whom, pid, target):
     target.send_signal(signal.SIGUSR1)
     let_run(pid, 1)
     recording.end()
-    names = collections.Counter()
-    for functions, _, count in recording.stacks(pid):
-        for name in set(functions) & MOVED:
-            names[name] += count
-        names['of all'] += count
-    return names
+    return moved_names(recording, pid)
 
 
 def check_switches(context, ways, everyone=(False, True)):
@@ -277,19 +283,13 @@ def _(context):
 
 
 def count_moved(context, pid, *options, whom):
-    """Names of a process, and how many of its stacks had no room, and all."""
+    """moved_names() by engine perf, of a process that goes on as it began."""
     recording = Recording(context, '-F', 199, '--engine=perf', '-f', 'json',
                           *options, whom=whom)
     recording.wait_for_start()
     let_run(pid, 1)
     recording.end()
-    names = collections.Counter()
-    for functions, end, count in recording.stacks(pid):
-        for name in set(functions) & MOVED:
-            names[name] += count
-        names['no room'] += count * (end == 'tables had no room')
-        names['of all'] += count
-    return names
+    return moved_names(recording, pid)
 
 
 @case('swaps: recorded while code is swapped and swapped back', alone=True)

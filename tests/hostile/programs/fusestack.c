@@ -402,40 +402,102 @@ static void load_copy(const char *path)
 		fail(path);
 }
 
-int main(int argc, char **argv)
-{
-	char dir[4096], path[4200];
-	int is_jit = argc > 2 && strcmp(argv[1], "jit") == 0;
-	int is_layered = is_jit || (argc > 2 && !strcmp(argv[1], "layered"));
-	int is_covered = argc > 2 && strcmp(argv[1], "covered") == 0;
-	int will_die = (is_layered && !is_jit) || is_covered ||
-		       (argc > 2 && strcmp(argv[1], "object") == 0);
-	int are_slow = argc > 2 && strncmp(argv[1], "slow", 4) == 0;
-	int is_object = will_die || are_slow ||
-			(argc > 2 && !strcmp(argv[1], "served"));
-	int is_exec = argc > 2 && strcmp(argv[1], "exec") == 0;
-	int is_fault = argc > 2 && strcmp(argv[1], "fault") == 0;
+static const char *way; /* the first argument */
 
-	if (argc < 4)
-		return 64;
-	is_unnumbered = argc > 4;
-	is_silent_at_flush = strcmp(argv[1], "flush") == 0;
-	bad_reads = is_fault ? BAD_READS : 0;
-	is_silent = strcmp(argv[1], "never") == 0 || is_exec || is_fault;
-	is_async = strcmp(argv[2], "async") == 0;
-	is_tmp = strcmp(argv[1], "slowjit") == 0;
-	if (is_object)
-		open_backing(argv[2]);
-	snprintf(dir, sizeof(dir), "%s", argv[3]);
-	snprintf(path, sizeof(path), "%s%s", dir, is_layered ? "/lower" : "");
-	if (is_layered && mkdir(path, 0755))
+static int is(const char *name)
+{
+	return strcmp(way, name) == 0;
+}
+
+static int is_layered(void)
+{
+	return is("jit") || is("layered");
+}
+
+/* It never answers again once the process has mapped it. */
+static int will_die(void)
+{
+	return is("layered") || is("covered") || is("object");
+}
+
+static int are_slow(void)
+{
+	return strncmp(way, "slow", 4) == 0;
+}
+
+static int is_object(void)
+{
+	return will_die() || are_slow() || is("served");
+}
+
+static void set_up(const char *how, int is_more)
+{
+	is_unnumbered = is_more;
+	is_silent_at_flush = is("flush");
+	bad_reads = is("fault") ? BAD_READS : 0;
+	is_silent = is("never") || is("exec") || is("fault");
+	is_async = strcmp(how, "async") == 0;
+	is_tmp = is("slowjit");
+	if (is_object())
+		open_backing(how);
+}
+
+static void mount_it(const char *dir)
+{
+	char path[4200];
+
+	snprintf(path, sizeof(path), "%s%s", dir, is_layered() ? "/lower" : "");
+	if (is_layered() && mkdir(path, 0755))
 		fail(path);
-	if (is_covered) {
+	if (is("covered")) {
 		snprintf(path, sizeof(path), "%.4000s/file", dir);
 		load_copy(path);
 	}
-	mount_here(is_covered ? dir : path);
-	if (is_silent_at_flush || is_fault) {
+	mount_here(is("covered") ? dir : path);
+}
+
+static void say_ready(void)
+{
+	puts("ready");
+	fflush(stdout);
+}
+
+/* What the process does with the file, while it is served. */
+static void use(char *dir)
+{
+	char path[4200];
+
+	if (is("jit")) {
+		make_tmp(dir);
+		is_dead = 1;
+		say_ready();
+		run_made_code(NULL);
+	}
+	snprintf(path, sizeof(path), "%s/file", dir);
+	if (is("exec")) {
+		start(execute, path);
+		say_ready();
+		wait_here(NULL);
+	}
+	if (are_slow())
+		call_objects(path, dir);
+	else if (is_object())
+		call_object(path, will_die());
+	else
+		wait_on(path);
+}
+
+int main(int argc, char **argv)
+{
+	char dir[4096], path[4200];
+
+	if (argc < 4)
+		return 64;
+	way = argv[1];
+	set_up(argv[2], argc > 4);
+	snprintf(dir, sizeof(dir), "%s", argv[3]);
+	mount_it(dir);
+	if (is_silent_at_flush || is("fault")) {
 		snprintf(path, sizeof(path), "%.4000s/file", dir);
 		serve_child(path);
 		return 1;
@@ -444,27 +506,8 @@ int main(int argc, char **argv)
 	sem_wait(&has_device);
 	close(device);
 	start(wait_here, NULL);
-	if (is_layered)
+	if (is_layered())
 		mount_overlay(dir, sizeof(dir));
-	if (is_jit) {
-		make_tmp(dir);
-		is_dead = 1;
-		puts("ready");
-		fflush(stdout);
-		run_made_code(NULL);
-	}
-	snprintf(path, sizeof(path), "%s/file", dir);
-	if (is_exec) {
-		start(execute, path);
-		puts("ready");
-		fflush(stdout);
-		wait_here(NULL);
-	}
-	if (are_slow)
-		call_objects(path, dir);
-	else if (is_object)
-		call_object(path, will_die);
-	else
-		wait_on(path);
+	use(dir);
 	return 0;
 }
