@@ -38,6 +38,7 @@ $(hostile)/ownsegment-i386: tests/hostile/programs/ownsegment.c
 
 $(hostile)/swapcode $(hostile)/swapmoved $(hostile)/swapphases $(hostile)/swapshared: \
 	tests/hostile/programs/swapcode.h
+$(hostile)/swapcode $(hostile)/swapmoved: tests/hostile/programs/swapspin.h
 
 $(hostile)/fusestack $(hostile)/hiddenstack $(hostile)/hugestack $(hostile)/manyjits $(hostile)/uffdstack: tests/hostile/programs/threads.h
 

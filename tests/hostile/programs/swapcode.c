@@ -8,32 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "swapcode.h"
-
-#define LOOP(times)                    \
-	for (; (times) > 0; (times)--) \
-	__asm__ volatile("" : "+r"(times))
-
-/* The linker has sections of one name in the order in which they stand here. */
-static IN(".first", PAGE) void spin_first(long times)
-{
-	LOOP(times);
-}
-
-static IN(".first", HALF) void never_first(long times)
-{
-	LOOP(times);
-}
-
-static IN(".second", PAGE) void never_second(long times)
-{
-	LOOP(times);
-}
-
-static IN(".second", HALF) void spin_second(long times)
-{
-	LOOP(times);
-}
+#include "swapspin.h"
 
 static void run(int fd, const void *page, size_t off, long times)
 {

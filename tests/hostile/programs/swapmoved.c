@@ -18,38 +18,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "swapcode.h"
+#include "swapspin.h"
 
 #define SHORT 1000000 /* times round a loop */
 
 #define MUCH (64UL << 20) /* of data */
 
 #define NR32_MREMAP 163 /* Linux, arch/x86/entry/syscalls/syscall_32.tbl */
-
-#define LOOP(times)                    \
-	for (; (times) > 0; (times)--) \
-	__asm__ volatile("" : "+r"(times))
-
-/* The linker has sections of one name in the order in which they stand here. */
-static IN(".first", PAGE) void spin_first(long times)
-{
-	LOOP(times);
-}
-
-static IN(".first", HALF) void never_first(long times)
-{
-	LOOP(times);
-}
-
-static IN(".second", PAGE) void never_second(long times)
-{
-	LOOP(times);
-}
-
-static IN(".second", HALF) void spin_second(long times)
-{
-	LOOP(times);
-}
 
 static volatile sig_atomic_t is_asked;
 static int fd;
