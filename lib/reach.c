@@ -205,6 +205,11 @@ enum ow_delegation ow_reach(void (*work)(void *arg), void *arg)
 	return reach(work, arg, 0);
 }
 
+enum ow_delegation ow_reach_by(int fd, void (*work)(void *arg), void *arg)
+{
+	return reach(work, arg, fd);
+}
+
 void ow_reach_leave_out(const char *path, enum ow_delegation end)
 {
 	struct ow_error none;

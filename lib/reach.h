@@ -27,6 +27,9 @@
  */
 enum ow_delegation ow_reach(void (*work)(void *arg), void *arg);
 
+/* The same of work that needs a file that we have open as fd, other than 0. */
+enum ow_delegation ow_reach_by(int fd, void (*work)(void *arg), void *arg);
+
 /*
  * Leave out what path names (leftout.h), as ow_reach() ended so: what serves it did not
  * answer in time, or, with the reason in errno, no process could be started.

@@ -9,10 +9,12 @@
 
 #include "bytebuf.h"
 #include "error.h"
+#include "filemap.h"
 #include "mappings.h"
 #include "object.h"
 #include "processmem.h"
 #include "raregen.h"
+#include "reach.h"
 #include "tablegen.h"
 
 #define VDSO_MAX (1u << 20)
@@ -103,9 +105,66 @@ static int add(int dev, struct ow_object *obj, int fd, uint32_t kind,
 	return hand_in(dev, obj, &arg, err);
 }
 
+/* A file that is opened as an object by a delegate, and lost with it. */
+struct opening {
+	int fd;
+	char *path;
+	struct ow_object *obj;
+	struct ow_error why; /* without obj */
+};
+
+static void open_object(void *arg)
+{
+	struct opening *o = arg;
+
+	o->obj = ow_object_take_fd(o->fd, o->path, &o->why);
+}
+
+static struct ow_object *take_opened(struct opening *o, enum ow_delegation end,
+				     struct ow_error *err)
+{
+	switch (end) {
+	case OW_DELEGATION_DONE:
+		if (!o->obj && err)
+			*err = o->why;
+		return o->obj;
+	case OW_DELEGATION_NONE: ow_delegate_fail(err); return NULL;
+	default:
+		ow_fail(err, OW_CODE_TIMEOUT,
+			"%s: what serves it did not answer in time", o->path);
+		return NULL;
+	}
+}
+
+/* Any user's program may serve the file, and need not answer. */
+static struct ow_object *reach_object(int fd, const char *path,
+				      struct ow_error *err)
+{
+	struct opening *o = calloc(1, sizeof(*o));
+	struct ow_object *obj = NULL;
+	enum ow_delegation end;
+
+	if (o)
+		o->path = strdup(path);
+	if (!o || !o->path) {
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		free(o);
+		return NULL;
+	}
+	o->fd = fd;
+	ow_filemap_prepare();
+	end = ow_reach_by(fd, open_object, o);
+	obj = take_opened(o, end, err);
+	if (end != OW_DELEGATION_LOST) {
+		free(o->path);
+		free(o);
+	}
+	return obj;
+}
+
 int ow_kunwind_add(int dev, int fd, const char *path, struct ow_error *err)
 {
-	struct ow_object *obj = ow_object_open_fd(fd, path, err);
+	struct ow_object *obj = reach_object(fd, path, err);
 	int failed;
 
 	if (!obj)

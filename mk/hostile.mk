@@ -47,10 +47,11 @@ $(hostile)/lib%.so: tests/hostile/programs/lib%.c
 	@echo "  LD    $@"
 	@$(CC) $(hostile_flags) -fPIC -shared $< -o $@
 
-$(hostile)/user%: tests/hostile/programs/user%.c $(B)/lib/liboutwind.so
+$(hostile)/user%: tests/hostile/programs/user%.c $(B)/lib/liboutwind.so \
+		$(B)/lib/libkunwind.so
 	@mkdir -p $(@D)
 	@echo "  LD    $@"
-	@$(CC) $(hostile_flags) -Iinclude -Iuapi $< -L$(B)/lib -loutwind \
+	@$(CC) $(hostile_flags) -Iinclude -Iuapi $< -L$(B)/lib -lkunwind -loutwind \
 		-Wl,-rpath,$(abspath $(B)/lib) -o $@
 
 # HOSTILE='pattern ...' runs only tests whose name contains one of them.

@@ -128,6 +128,7 @@ NO_ATTACKERS = {
     'textcalls': 'does nothing until it is asked to',
     'traceme': 'is told to a tool that runs it',
     'usercut': 'uses the library that is tested',
+    'userkunwind': 'uses the library that is tested',
 }
 
 # Programs that a method of Attackers starts.

@@ -386,6 +386,20 @@ def _(context):
         check_unharmed(target.pid, before)
 
 
+@case('waits: a table for kunwind of a file that is not served')
+def _(context):
+    target = start_fuse(context, 'never', 'async')
+    program = os.path.join(context.programs, 'userkunwind')
+    done = subprocess.run([program, str(target.pid), '/mount/'],
+                          capture_output=True, check=False, timeout=PATIENCE)
+    check(b'what serves it did not answer in time' in done.stdout, 'reason',
+          done)
+    # The same of a file that is there: it is read.
+    done = subprocess.run([program, str(target.pid), '/libc'],
+                          capture_output=True, check=False, timeout=PATIENCE)
+    check(b'hand in its table' in done.stdout, 'its table', done)
+
+
 @case('waits: a map for perf in a /tmp that is not served')
 def _(context):
     target = start_fuse(context, 'jit', '-')
