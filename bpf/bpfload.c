@@ -13,9 +13,11 @@
 
 #include "bpfwords.h"
 #include "error.h"
+#include "hash.h"
 #include "procfs.h"
 #include "sampler.skel.h"
 
+#define HASH_KEY   1          /* any word: its hash is by this run's key */
 #define CALLS_RING (1U << 26) /* bytes, as every call leaves */
 
 /* Linux's PROC_PID_INIT_INO: the PID namespace that is not within another. */
@@ -106,6 +108,7 @@ static void set_options(struct sampler_bpf *skel,
 			const struct ow_recorder_options *o)
 {
 	set_arch(skel);
+	skel->rodata->hash_key = ow_hash_word(HASH_KEY) | 1;
 	set_calls(skel, o);
 	skel->rodata->pid_namespace = find_namespace();
 	skel->rodata->max_frames = o->max_frames;

@@ -48,5 +48,6 @@ struct {
 } tables SEC(".maps");
 
 extern const volatile struct ow_bpf_arch arch;
+extern const volatile __u64 hash_key;
 
 #endif /* OW_BPF_MAPS_H */

@@ -6,6 +6,7 @@
 #include "bpfenv.h"
 
 const volatile struct ow_bpf_arch arch;
+const volatile __u64 hash_key; /* of stacks: odd, and nobody else knows it */
 const volatile __u32 max_frames = OW_BPF_FRAMES;
 const volatile bool everyone;      /* or only who is in targets */
 const volatile __u32 worker_flags; /* ow_task_worker_flags() */

@@ -75,7 +75,7 @@ static __always_inline void load_kernel(void *ctx, struct walk *w, bool in_user)
 	hash_kernel(w);
 }
 
-static __always_inline void begin(struct walk *w, __u32 kind)
+static __always_inline void begin(struct walk *w)
 {
 	struct ow_bpf_stack *out = &w->stack.out;
 	__u64 *name = (__u64 *)out->comm;
@@ -89,9 +89,7 @@ static __always_inline void begin(struct walk *w, __u32 kind)
 	out->uid = (__u32)bpf_get_current_uid_gid();
 	out->reserved = 0;
 	bpf_get_current_comm(out->comm, sizeof(out->comm));
-	w->hash = (name[0] * 0x9e3779b97f4a7c15ULL ^ name[1]) *
-			  0x9e3779b97f4a7c15ULL +
-		  kind;
+	w->hash = hash_more(hash_more(hash_key, name[0]), name[1]);
 }
 
 static __always_inline void end_of(struct walk *w, __u32 pid, __u32 kind)
@@ -100,7 +98,7 @@ static __always_inline void end_of(struct walk *w, __u32 pid, __u32 kind)
 	struct ow_sample_key *k = &w->stack.out.key;
 	__u64 *nr = tallies_here();
 
-	k->hash = hash_end(w->hash);
+	k->hash = w->hash;
 	k->image = w->process.image;
 	k->pid = pid;
 	k->tid = by_thread ? tid : 0;
@@ -258,7 +256,7 @@ take(void *ctx, const struct user_regs *interrupted, __u32 slot, __u32 kind)
 	if (!known->is_wanted)
 		return NULL;
 	w->slot = slot;
-	begin(w, kind);
+	begin(w);
 	note_use(known, w->now);
 	w->process = known->process;
 	w->untold = known->untold;

@@ -140,15 +140,15 @@ static __always_inline int read_word(__u64 addr, __u64 *ret)
 	return bpf_probe_read_user(ret, sizeof(*ret), (void *)addr) ? -1 : 0;
 }
 
-/* As a polynomial: little for each frame, and more once, at the end. */
+/*
+ * By a key of this run, so that no program can choose stacks that are taken for one
+ * another.  A product alone would not do: where all keys are odd, a multiple of
+ * (key * key - 1) to the 21st power is 0 whichever it is, and so are stacks whose
+ * frames differ by its coefficients alike.
+ */
 static __always_inline __u64 hash_more(__u64 hash, __u64 frame)
 {
-	return hash * 0x9e3779b97f4a7c15ULL + frame;
-}
-
-static __always_inline __u64 hash_end(__u64 hash)
-{
-	hash = (hash ^ hash >> 32) * 0xff51afd7ed558ccdULL;
+	hash = (hash ^ frame) * hash_key;
 	return hash ^ hash >> 32;
 }
 

@@ -486,3 +486,23 @@ def record_same_number(context):
                                        others)
             check('asked' in names and 'other' not in names,
                   '%s, %d others' % (engine, len(others)), names)
+
+
+@case('identity: stacks that were chosen to be taken for one another')
+def _(context):
+    """Each is counted as what it is, and as often as it is there: half of the time."""
+    need_root()
+    pid = context.start(['samehash', '50']).pid
+    recording = Recording(context, '-f', 'json', '-F', 499, '--no-kernel',
+                          whom=('-p', str(pid)))
+    recording.wait_for_start()
+    let_run(pid, 1)
+    recording.end()
+    count = {'spin_first': 0, 'spin_second': 0}
+    for names, end, number in recording.stacks(pid):
+        if names and names[0] in count:
+            check(names[1:9] == ['call_next'] * 8 and end == 'complete',
+                  'stack', (names, end))
+            count[names[0]] += number
+    check(min(count.values()) > sum(count.values()) / 4, 'samples', count)
+    context.note('%d and %d samples' % tuple(count.values()))

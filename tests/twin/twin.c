@@ -17,6 +17,7 @@ const volatile struct ow_bpf_arch arch = {
 	.fp = 6,
 	.ra = 16,
 };
+const volatile __u64 hash_key = 1;
 
 struct table {
 	uint8_t *bytes;
