@@ -12,11 +12,27 @@
 #include "bpfevents.h"
 #include "bpfload.h"
 #include "error.h"
+#include "hash.h"
 #include "monotonic.h"
-#include "processmem.h"
 #include "sampler.skel.h"
 
 #define READ 16384 /* bytes of an iterator's in one go */
+#define WORK_NS \
+	4000000000   /* for stacks of who waits already, of all together */
+#define OWNERS  4096 /* processes and users, by their hashes */
+#define PROCESS ((uint64_t)1 << 32)
+#define USER    ((uint64_t)2 << 32)
+
+/*
+ * Who waits already.  There may be many threads, of deep stacks: no process, and no
+ * user but root, has more than half of the time that others leave over.
+ */
+struct listing {
+	struct ow_bpf_copy copy;
+	struct ow_livemem live;
+	uint64_t most;              /* ns for all, */
+	uint64_t spent, by[OWNERS]; /* of which so many are spent */
+};
 
 /* Does it wait still for what it did when it was found? */
 static bool still_waits(const struct ow_bpfengine *e,
@@ -29,39 +45,80 @@ static bool still_waits(const struct ow_bpfengine *e,
 	       wait.since && memcmp(&wait.key, &s->key, sizeof(s->key)) == 0;
 }
 
-/*
- * Walk its stack as it stands there: first what is on top, and what is far from
- * that as it is asked for.
- */
-static struct ow_bpfwalked walk_there(struct ow_recorder *r,
-				      struct ow_bpf_copy *c)
+static uint64_t *spent_by(struct listing *l, uint64_t owner)
 {
-	uint64_t sp = c->regs[ow_bpfevents_arch(c)->sp];
+	return &l->by[ow_hash_word(owner) % OWNERS];
+}
+
+static bool has_time(struct listing *l, uint64_t owner)
+{
+	uint64_t own = *spent_by(l, owner), others = l->spent - own;
+
+	return others < l->most && own <= (l->most - others) / 2;
+}
+
+/* Stacks are not to take all of a short recording. */
+static uint64_t most_work(const struct ow_recorder *r)
+{
+	uint64_t half = r->options.duration_ns / 2;
+
+	return half && half < WORK_NS ? half : WORK_NS;
+}
+
+/* May a stack of a process be walked, which takes a while? */
+static bool may_walk(struct listing *l, const struct ow_bpf_stack *s)
+{
+	return has_time(l, PROCESS | s->key.pid) &&
+	       (s->uid == 0 || has_time(l, USER | s->uid));
+}
+
+static void spend(struct listing *l, const struct ow_bpf_stack *s, uint64_t ns)
+{
+	l->spent += ns;
+	*spent_by(l, PROCESS | s->key.pid) += ns;
+	if (s->uid)
+		*spent_by(l, USER | s->uid) += ns;
+}
+
+/* Only where it is. */
+static struct ow_bpfwalked walk_bare(struct ow_recorder *r,
+				     struct ow_bpf_copy *c)
+{
+	c->nr_pages = 0;
+	return ow_bpfevents_walk(r, c);
+}
+
+/* Walk its stack as it stands there, in pieces as they are asked for. */
+static struct ow_bpfwalked walk_there(struct ow_recorder *r, struct listing *l)
+{
 	struct ow_copywalk *copies = &((struct ow_bpfengine *)r->priv)->copies;
-	struct ow_processmem mem;
+	struct ow_bpf_copy *c = &l->copy;
 	struct ow_bpfwalked w;
+	uint64_t since;
 
 	if (c->head.key.end != OW_END_WANT) /* a thread of the kernel's */
-		return ow_bpfevents_walk(r, c);
-	ow_processmem_open(&mem, (pid_t)c->head.key.pid, OW_READING_VM);
-	c->low = sp & ~(uint64_t)(OW_BPF_PAGE - 1);
-	c->nr_pages = (uint32_t)(ow_processmem_read_patiently(
-					 &mem, &copies->patience, c->low,
-					 c->stack, sizeof(c->stack)) /
-				 OW_BPF_PAGE);
-	copies->live = &mem;
-	w = ow_bpfevents_walk(r, c);
+		return walk_bare(r, c);
+	if (!may_walk(l, &c->head)) {
+		r->stats.unwalked++;
+		return walk_bare(r, c);
+	}
+	since = ow_now_ns();
+	ow_processmem_open(&l->live.mem, (pid_t)c->head.key.pid, OW_READING_VM);
+	l->live.size = 0;
+	copies->live = &l->live;
+	w = walk_bare(r, c);
 	copies->live = NULL;
-	ow_processmem_close(&mem);
+	ow_processmem_close(&l->live.mem);
+	spend(l, &c->head, ow_now_ns() - since);
 	return w;
 }
 
 /* One that waits: if it ran meanwhile, only where it was is certain. */
 static void take_waiting(struct ow_recorder *r,
-			 const struct ow_bpf_waiting *from,
-			 struct ow_bpf_copy *c)
+			 const struct ow_bpf_waiting *from, struct listing *l)
 {
 	struct ow_bpfengine *e = r->priv;
+	struct ow_bpf_copy *c = &l->copy;
 	struct ow_bpfwalked w;
 
 	if (from->head.nr_kernel > OW_BPF_KERNEL)
@@ -73,36 +130,42 @@ static void take_waiting(struct ow_recorder *r,
 	memcpy(c->kernel, from->kernel, sizeof(c->kernel));
 	e->waiting++;
 	r->stats.bytes_out += sizeof(*from);
-	w = walk_there(r, c);
-	if (!still_waits(e, &from->head)) {
-		c->nr_pages = 0;
-		w = ow_bpfevents_walk(r, c);
-	}
+	w = walk_there(r, l);
+	if (!still_waits(e, &from->head))
+		w = walk_bare(r, c);
 	ow_bpfevents_keep(r, c, &w);
 }
 
-/* All that an iterator writes. */
+/* All that an iterator writes, unless recording is to end before that. */
 static int take_all(struct ow_recorder *r, int fd)
 {
-	struct ow_bpf_copy *c = calloc(1, sizeof(*c));
+	struct listing *l = calloc(1, sizeof(*l));
 	char *buf = malloc(READ + sizeof(struct ow_bpf_waiting));
 	size_t have = 0, at;
 	ssize_t n = -1;
 
-	while (c && buf) {
+	if (l)
+		l->most = most_work(r);
+	while (l && buf) {
 		n = read(fd, buf + have, READ);
 		if (n < 0 && errno == EAGAIN)
 			continue;
 		if (n <= 0)
 			break;
 		have += (size_t)n;
-		for (at = 0; have - at >= sizeof(struct ow_bpf_waiting);
+		for (at = 0; have - at >= sizeof(struct ow_bpf_waiting) &&
+			     !ow_recorder_must_end(r);
 		     at += sizeof(struct ow_bpf_waiting))
-			take_waiting(r, (const void *)(buf + at), c);
+			take_waiting(r, (const void *)(buf + at), l);
+		if (ow_recorder_must_end(r)) {
+			r->stats.is_listing_cut = true;
+			n = 0;
+			break;
+		}
 		have -= at;
 		memmove(buf, buf + at, have);
 	}
-	free(c);
+	free(l);
 	free(buf);
 	return n ? -1 : 0;
 }

@@ -161,7 +161,6 @@ size_t ow_copywalk_run(struct ow_copywalk *w, struct ow_image *image,
 		return 0;
 	by->stack = *stack;
 	by->live = w->live;
-	by->patience = &w->patience;
 	take_innermost(w, arch, regs);
 	if (has_no_room(image, &w->frames[0])) {
 		*end_ret = OW_END_NO_ROOM;

@@ -8,8 +8,7 @@
 struct ow_copywalk {
 	struct ow_images *images;
 	struct ow_cache cache;
-	struct ow_processmem *live; /* of who doesn't run now; or NULL */
-	struct ow_patience patience;
+	struct ow_livemem *live; /* of who doesn't run now; or NULL */
 	struct ow_walk walk;
 	struct ow_frame *frames;
 	uint64_t *packed; /* the frames found, as struct ow_recorded has them,

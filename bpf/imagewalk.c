@@ -26,6 +26,22 @@ static int read_object(const struct ow_imagewalk *w, uint64_t addr, void *buf,
 	return 0;
 }
 
+/* A piece at a time, as each read is one of a delegate: stacks lie together. */
+static bool read_live(struct ow_livemem *l, uint64_t addr, void *buf,
+		      size_t size)
+{
+	if (addr - l->start >= l->size || l->size - (addr - l->start) < size) {
+		l->start = addr & ~(uint64_t)(OW_BPF_PAGE - 1);
+		l->size = ow_processmem_read_patiently(&l->mem, &l->patience,
+						       l->start, l->bytes,
+						       sizeof(l->bytes));
+	}
+	if (addr - l->start >= l->size || l->size - (addr - l->start) < size)
+		return false;
+	memcpy(buf, l->bytes + (addr - l->start), size);
+	return true;
+}
+
 static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 		       size_t size)
 {
@@ -36,8 +52,7 @@ static int read_memory(const struct ow_memory *mem, uint64_t addr, void *buf,
 		memcpy(buf, w->stack.bytes + skip, size);
 		return 0;
 	}
-	if (w->live && ow_processmem_read_patiently(w->live, w->patience, addr,
-						    buf, size) == size)
+	if (w->live && read_live(w->live, addr, buf, size))
 		return 0;
 	return read_object(w, addr, buf, size);
 }

@@ -7,6 +7,16 @@
 #include "processmem.h"
 #include "walk.h"
 
+#define OW_LIVE_READ (64U << 10) /* bytes that are read in one go */
+
+/* Memory of a process that doesn't run now, of which the last piece read is kept. */
+struct ow_livemem {
+	struct ow_processmem mem;
+	struct ow_patience patience; /* with all processes that are read so */
+	uint64_t start, size;        /* of the piece */
+	uint8_t bytes[OW_LIVE_READ];
+};
+
 /* What an image is to the engine. */
 struct ow_imagewalk {
 	struct ow_target target; /* first: reads find the rest by it */
@@ -15,10 +25,9 @@ struct ow_imagewalk {
 	struct ow_module *modules;
 	struct ow_range *map;
 	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
-	struct ow_window stack;       /* of the walk that is under way */
-	struct ow_processmem *live;   /* what else there is; or NULL */
-	struct ow_patience *patience; /* with reads of that */
-	uint64_t cfi_left; /* what the walk's look-ups may still run */
+	struct ow_window stack;  /* of the walk that is under way */
+	struct ow_livemem *live; /* what else there is; or NULL */
+	uint64_t cfi_left;       /* what the walk's look-ups may still run */
 };
 
 /* Make one, of code of arch; NULL when out of memory. */

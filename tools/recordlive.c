@@ -19,6 +19,14 @@
 /* What was left out, so that one process' mappings take no room of others'. */
 static void warn_crowded(const struct ow_recorder_stats *s)
 {
+	if (s->unwalked)
+		complain("%llu threads waited before, in stacks that it would "
+			 "have taken too long to walk: of these only the "
+			 "innermost frames are told",
+			 (unsigned long long)s->unwalked);
+	if (s->is_listing_cut)
+		complain("not all threads that waited before were found until "
+			 "the end: such waits are missing");
 	if (s->crowded_processes)
 		complain(
 			"%u processes had more mappings of code than there is "

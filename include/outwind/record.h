@@ -167,6 +167,10 @@ struct ow_recorder_stats {
 	uint64_t begun_ns; /* no sample, and no wait, is of before: CLOCK_MONOTONIC */
 	const char *clock;      /* what samples come by; borrowed for ever */
 	unsigned int frequency; /* as high as the kernel takes, once started */
+	/* Threads that waited before, of whose stacks only the innermost frame is
+	   known: to walk them all would have taken too long. */
+	uint64_t unwalked;
+	bool is_listing_cut; /* not all were found before recording ended */
 };
 
 /*

@@ -59,6 +59,7 @@ PROGRAMS = {
     'files of another user': ['manyfiles', '3000', '65534'],
     'files in memory of short processes': ['memfdexec', '1000000', '20', '65534'],
     'a filter that ends who goes on': ['filtered', 'deny', 'poll'],
+    'waits in a deep stack': ['deepwaits', '2000', '1000'],
     'waits without end': ['manywaits', '8'],
     'calls from places without end': ['manycallers', '256', '2'],
     'stacks without end': ['manystacks', '65534'],

@@ -366,6 +366,30 @@ def _(context):
     context.note('%d of %d waits' % (found, waits))
 
 
+@case('growth: threads that wait in a deep stack when a recorder begins', alone=True)
+def _(context):
+    """To walk all would take minutes, which it neither needs nor lets others wait."""
+    need_root()
+    hostile = context.start(['deepwaits', '6000', '1000'])
+    patient = context.start(['fewwaits', '1'])
+    whom = ('-p', '%d,%d' % (hostile.pid, patient.pid))
+    for number in signal.SIGINT, signal.SIGTERM:
+        recording = Recording(context, '--off-cpu', '-f', 'json', whom=whom)
+        # It makes these threads just before it looks.
+        tasks = '/proc/%d/task' % recording.child.pid
+        wait_until(lambda: len(os.listdir(tasks)) > 4, 'it looks')
+        time.sleep(0.5)
+        recording.child.send_signal(number)
+        said = recording.end(send=False)
+        check(recording.cpu < 2, 'CPU seconds', (recording.cpu, said))
+    recording = Recording(context, '--off-cpu', '-f', 'json', '-d', 8, whom=whom)
+    said = recording.end(send=False)
+    found = [end for names, end, _ in recording.stacks(patient.pid)
+             if 'main' in names]
+    check(found == ['complete'], 'the stack of the other process', (found, said))
+    context.note(said.strip())
+
+
 @case('growth: a recorder of such waits ends when it is told to', alone=True)
 def _(context):
     need_root()
