@@ -105,7 +105,7 @@ struct ow_capture {
 	struct ow_intern paths; /* that modules are lent */
 	void *opened; /* tree (tsearch(3)) of modules, one of each file */
 	struct ow_capture_stats stats;
-	char warning[256]; /* what ow_capture_warning() tells, or "" */
+	char warning[1024]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;
 	   NULL: there is none.  Borrowed from priv. */
 	const char *jit_names, *jit_path;

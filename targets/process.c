@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -460,6 +461,22 @@ static int keep_copy(struct ow_taken *t, struct ow_error *err)
 	return 0;
 }
 
+/* Each in the one line for all; what one says, another one leaves as it is. */
+__attribute__((format(printf, 2, 3))) static void warn(struct ow_capture *c,
+						       const char *format, ...)
+{
+	size_t used = strlen(c->warning);
+	va_list args;
+
+	va_start(args, format);
+	if (used > 0 && used + 2 < sizeof(c->warning)) {
+		memcpy(c->warning + used, "; ", 3);
+		used += 2;
+	}
+	vsnprintf(c->warning + used, sizeof(c->warning) - used, format, args);
+	va_end(args);
+}
+
 /* Stacks of several moments need not fit together, in a line for all. */
 static void note_moments(struct ow_taken *t)
 {
@@ -467,36 +484,33 @@ static void note_moments(struct ow_taken *t)
 	size_t nr = ow_taken_doubt_shared(t);
 
 	if (t->most_together > 1)
-		snprintf(c->warning, sizeof(c->warning),
-			 "so much is mapped that up to %zu of its threads were "
-			 "stopped together",
-			 t->most_together);
+		warn(c,
+		     "so much is mapped that up to %zu of its threads were "
+		     "stopped together",
+		     t->most_together);
 	if (nr > 0)
-		snprintf(c->warning, sizeof(c->warning),
-			 "stacks of %zu of its threads are in shared memory "
-			 "(MAP_SHARED), which another process may have changed "
-			 "meanwhile: they are uncertain",
-			 nr);
+		warn(c,
+		     "stacks of %zu of its threads are in shared memory "
+		     "(MAP_SHARED), which another process may have changed "
+		     "meanwhile: they are uncertain",
+		     nr);
 	if (t->sharing == OW_SHARING_UNKNOWN)
-		snprintf(c->warning, sizeof(c->warning),
-			 "it could not be found out in time whether another "
-			 "process shares its memory: stacks end at code that "
-			 "is seen to be replaced");
+		warn(c, "it could not be found out in time whether another "
+			"process shares its memory: stacks end at code that "
+			"is seen to be replaced");
 	if (t->sharing == OW_SHARING_UNASKED)
-		snprintf(c->warning, sizeof(c->warning),
-			 "no process could be started to find out whether "
-			 "another one shares its memory: stacks end at code "
-			 "that is seen to be replaced");
+		warn(c, "no process could be started to find out whether "
+			"another one shares its memory: stacks end at code "
+			"that is seen to be replaced");
 	if (t->sharing == OW_SHARING_FOUND)
-		snprintf(c->warning, sizeof(c->warning),
-			 "another process shares its memory and is not stopped "
-			 "with it: stacks end at code that this one replaces");
+		warn(c, "another process shares its memory and is not stopped "
+			"with it: stacks end at code that this one replaces");
 	if (c->stats.moments > 1)
-		snprintf(c->warning, sizeof(c->warning),
-			 "its threads were taken in %u moments, none longer "
-			 "than %.0f ms: stacks of different threads may not "
-			 "be of one time",
-			 c->stats.moments, (double)c->stats.longest_ns / 1e6);
+		warn(c,
+		     "its threads were taken in %u moments, none longer "
+		     "than %.0f ms: stacks of different threads may not "
+		     "be of one time",
+		     c->stats.moments, (double)c->stats.longest_ns / 1e6);
 }
 
 static void warn_of_unserved(struct ow_capture *c)
@@ -505,19 +519,19 @@ static void warn_of_unserved(struct ow_capture *c)
 	struct ow_error none;
 
 	if (!c->unserved.start_errno) {
-		snprintf(c->warning, sizeof(c->warning),
-			 "memory from %#llx on could not be read within %u ms, "
-			 "what serves it did not answer: stacks there are cut "
-			 "short",
-			 start, c->unserved.ms);
+		warn(c,
+		     "memory from %#llx on could not be read within %u ms, "
+		     "what serves it did not answer: stacks there are cut "
+		     "short",
+		     start, c->unserved.ms);
 		return;
 	}
 	errno = c->unserved.start_errno;
 	ow_delegate_fail(&none);
-	snprintf(c->warning, sizeof(c->warning),
-		 "memory from %#llx on was not read, %.160s: stacks there are "
-		 "cut short",
-		 start, none.msg);
+	warn(c,
+	     "memory from %#llx on was not read, %.160s: stacks there are "
+	     "cut short",
+	     start, none.msg);
 }
 
 /* What a stop could not wait for, for walks and in a line for all. */
@@ -527,10 +541,10 @@ static void note_unserved(struct ow_taken *t)
 
 	c->over = t->copy.over;
 	if (c->over.nr > 0)
-		snprintf(c->warning, sizeof(c->warning),
-			 "stacks take more memory than they may "
-			 "(--memory-limit): from %#llx on they are cut short",
-			 (unsigned long long)c->over.list[0].start);
+		warn(c,
+		     "stacks take more memory than they may "
+		     "(--memory-limit): from %#llx on they are cut short",
+		     (unsigned long long)c->over.list[0].start);
 	c->unserved = t->copy.unserved;
 	c->unserved.ms = (unsigned int)(t->copy.limit_ns / 1000000);
 	if (c->unserved.nr > 0)
