@@ -18,7 +18,6 @@
 #define LISTING_ROUNDS  16
 #define STOP_TIMEOUT_MS 1000     /* and one more for each thread, */
 #define MOST_MORE_MS    1000     /* but no more than that */
-#define MOMENT_MS       1000     /* that a thread stands still in a moment */
 #define GRACE_NS        50000000 /* to stop in, when others had all the time, */
 #define MOST_GRACE_NS   10000000000 /* until so much was waited for them */
 #define STARVED_NS      5000000000  /* for those that have no CPU to stop on, */
@@ -47,14 +46,6 @@ static size_t seize(struct ow_taken *t, size_t first, size_t end)
 	return nr;
 }
 
-/* How long a moment may be, in ns. */
-static uint64_t moment_ns(const struct ow_taken *t)
-{
-	uint64_t ms = t->options->freeze_limit_ms;
-
-	return (ms ? ms : MOMENT_MS) * 1000000;
-}
-
 /* For how long all threads together may be waited for that don't stop, in ns. */
 static uint64_t patience(const struct ow_taken *t)
 {
@@ -71,11 +62,11 @@ static uint64_t patience(const struct ow_taken *t)
  */
 static uint64_t deadline(const struct ow_taken *t)
 {
-	uint64_t most = moment_ns(t) > MOMENT_MS * 1000000 ?
-				moment_ns(t) :
-				MOMENT_MS * 1000000;
+	uint64_t most = ow_taken_moment_ns(t->options);
 	uint64_t all = patience(t), ns = 0;
 
+	if (most < OW_TAKEN_MOMENT_MS * 1000000ULL)
+		most = OW_TAKEN_MOMENT_MS * 1000000ULL;
 	if (t->options->stop_timeout_ms == UINT_MAX)
 		return UINT64_MAX;
 	if (t->waited_ns < all)
@@ -162,7 +153,7 @@ static size_t seize_all(struct ow_taken *t)
  */
 static size_t stop_all(struct ow_taken *t, size_t first)
 {
-	uint64_t enough_ns = ow_now_ns() + moment_ns(t) / 3;
+	uint64_t enough_ns = ow_now_ns() + ow_taken_moment_ns(t->options) / 3;
 	size_t nr;
 	int round;
 

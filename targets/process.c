@@ -488,6 +488,11 @@ static void note_moments(struct ow_taken *t)
 		     "so much is mapped that up to %zu of its threads were "
 		     "stopped together",
 		     t->most_together);
+	if (t->nr_unsearched > 0)
+		warn(c,
+		     "there was no time to find what the stacks of %zu of "
+		     "its threads lead to: they may be cut short",
+		     t->nr_unsearched);
 	if (nr > 0)
 		warn(c,
 		     "stacks of %zu of its threads are in shared memory "

@@ -18,6 +18,7 @@
 #define PAGE_BYTES     4096
 #define CAREFUL_PART   ((size_t)64 << 10) /* read at once where one hangs */
 #define CALLS_IN_LIMIT 4 /* that hang, in the time for all of them */
+#define SEEN_PART      2 /* of the memory limit, for what several regions share */
 
 static bool make_room(struct ow_stackcopy *s, size_t room)
 {
@@ -289,10 +290,11 @@ static size_t even_size(const struct ow_region *r, size_t nr, size_t most)
 	return low & ~(size_t)(PAGE_BYTES - 1);
 }
 
-/* Cut what is large: the innermost frames are first. */
-static void fit(struct ow_stackcopy *s, struct ow_region *r, size_t nr)
+/* Cut what is large, to most bytes in all: the innermost frames are first. */
+static void fit(struct ow_stackcopy *s, struct ow_region *r, size_t nr,
+		size_t most)
 {
-	size_t most = most_bytes(s), size, i;
+	size_t size, i;
 
 	if (total_of(r, nr) <= most)
 		return;
@@ -478,17 +480,30 @@ static size_t copy_together(struct ow_stackcopy *s, struct ow_region *r,
 	return got;
 }
 
+/*
+ * The bytes that all regions may have, each counted for itself: what several share is
+ * copied once, but looked through for each, for pointers and for replaced code.
+ */
+static size_t most_seen(void)
+{
+	uint64_t limit = ow_get_memory_limit();
+
+	return limit < SIZE_MAX / SEEN_PART ? limit * SEEN_PART : SIZE_MAX;
+}
+
 size_t ow_stackcopy_run(struct ow_stackcopy *s, struct ow_processmem *mem)
 {
 	struct ow_region *r = s->regions + s->done;
 	size_t nr = s->nr - s->done, got = 0;
 
 	s->done = s->nr;
-	if (!are_apart(r, nr))
+	if (!are_apart(r, nr)) {
+		fit(s, r, nr, most_seen());
 		got = copy_together(s, r, nr, mem);
+	}
 	if (got)
 		return got;
-	fit(s, r, nr);
+	fit(s, r, nr, most_bytes(s));
 	return copy_each(s, r, nr, mem);
 }
 

@@ -49,7 +49,8 @@ ssize_t ow_stackcopy_add(struct ow_stackcopy *s, uint64_t start, uint64_t end);
  * Copy all that was asked for since the last run.  A region of which only the
  * first bytes can be read gets that size, maybe 0.  What several have is copied once,
  * if all can be read.  Return the bytes copied.  If all take more memory than they
- * may, the largest ones end earlier, as over tells.  A careful run that comes to
+ * may, or twice the limit where they share it, the largest ones end earlier, as over
+ * tells.  A careful run that comes to
  * limit_ns notes what it could not read in unserved; 16 ranges at most, of which
  * the last one may be all that is left.
  */

@@ -22,12 +22,18 @@ static bool is_main_stack(const struct ow_mapping *m)
 	return strcmp(m->path, "[stack]") == 0;
 }
 
+/* What is copied of a stack whose base isn't known. */
+static uint64_t unknown_size(const struct ow_stackplan *p)
+{
+	return p->limit ? p->limit : UNKNOWN_BASE_SIZE;
+}
+
 /* The end of what is worth copying of the stack in mapping m from sp up. */
 static uint64_t copy_end(const struct ow_stackplan *p,
 			 const struct ow_mapping *m, uint64_t sp, uint64_t tp)
 {
 	uint64_t end = m->end;
-	uint64_t unknown = p->limit ? p->limit : UNKNOWN_BASE_SIZE;
+	uint64_t unknown = unknown_size(p);
 
 	/* glibc and musl put a thread's descriptor at its stack's base. */
 	if (tp > sp && tp < m->end)
@@ -162,19 +168,27 @@ static uint64_t word_at(const struct ow_region *r, size_t word, size_t off)
 {
 	uint64_t value = 0;
 
-	if (off <= r->size && r->size - off >= word)
+	if (off > r->size || r->size - off < word)
+		return 0;
+	if (word == sizeof(value)) /* without a call: it is for each word */
+		memcpy(&value, r->bytes + off, sizeof(value));
+	else
 		memcpy(&value, r->bytes + off, word);
 	return value;
 }
 
-/* The lowest address of the home stack that the region's words hold, or 0. */
-static uint64_t lowest_pointer(const struct ow_region *r, size_t word,
+/*
+ * The lowest address of the home stack that the region's words hold, or 0; of as many
+ * as are copied where no base is known.
+ */
+static uint64_t lowest_pointer(const struct ow_stackplan *p,
+			       const struct ow_region *r, size_t word,
 			       const struct ow_mapping *home)
 {
-	uint64_t lowest = UINT64_MAX, addr;
-	size_t off;
+	uint64_t lowest = UINT64_MAX, most = unknown_size(p), addr;
+	size_t off, end = r->size < most ? r->size : (size_t)most;
 
-	for (off = 0; off + word <= r->size; off += word) {
+	for (off = 0; off + word <= end; off += word) {
 		addr = word_at(r, word, off);
 		/* sp may be below, if the stack has overflowed. */
 		if (addr >= home->start - OVERFLOW_SIZE && addr < home->end &&
@@ -236,7 +250,7 @@ static bool is_in(const struct ow_mapping *m, uint64_t addr)
 static void add_home(const struct ow_stackplan *p, const struct ow_region *r,
 		     size_t word, const struct ow_mapping *home, uint64_t tp)
 {
-	uint64_t start = lowest_pointer(r, word, home);
+	uint64_t start = lowest_pointer(p, r, word, home);
 
 	if (start == 0)
 		return;

@@ -13,6 +13,7 @@
 #include "delegate.h"
 #include "error.h"
 #include "hash.h"
+#include "monotonic.h"
 #include "procfs.h"
 #include "prstatus.h"
 #include "reach.h"
@@ -33,6 +34,13 @@ uint64_t ow_taken_read_limit(const struct ow_capture_options *options)
 	uint64_t ms = options->read_timeout_ms;
 
 	return (ms ? ms : READ_LIMIT_MS) * 1000000;
+}
+
+uint64_t ow_taken_moment_ns(const struct ow_capture_options *options)
+{
+	uint64_t ms = options->freeze_limit_ms;
+
+	return (ms ? ms : OW_TAKEN_MOMENT_MS) * 1000000;
 }
 
 void ow_taken_init(struct ow_taken *t)
@@ -445,7 +453,7 @@ void ow_taken_cut_replaced(struct ow_taken *t)
 	const struct ow_taken_thread *thread;
 	size_t i;
 
-	for (i = 0; i < t->c->nr_threads; i++) {
+	for (i = 0; i < t->c->nr_threads && !ow_delegate_must_end(); i++) {
 		thread = &t->threads[i];
 		if (!t->c->threads[i].info.captured ||
 		    (thread->list == t->list && !t->replaced.is_any_time))
@@ -605,10 +613,29 @@ void ow_taken_plan_home(struct ow_taken *t, size_t i)
 	note_shared(t, i, thread->first_home, thread->end_home);
 }
 
+/*
+ * Plan what stopped threads' stacks lead to.  How long that takes, threads and what is
+ * on their stacks decide: after half of a moment, the others have their stacks alone.
+ */
+static void plan_homes(struct ow_taken *t, size_t first, size_t nr)
+{
+	uint64_t until = ow_now_ns() + ow_taken_moment_ns(t->options) / 2;
+	size_t i;
+
+	for (i = first; i < first + nr; i++) {
+		if (!t->c->threads[i].info.stopped)
+			continue;
+		if (ow_now_ns() < until)
+			ow_taken_plan_home(t, i);
+		else if (t->threads[i].region >= 0)
+			t->nr_unsearched++;
+	}
+}
+
 void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)
 {
 	struct ow_capture *c = t->c;
-	size_t i, before;
+	size_t before;
 
 	/* To ask for each would take longer than to take care. */
 	if (nr > MOST_ASKED)
@@ -616,9 +643,7 @@ void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)
 	t->copy.until_ns = 0;
 	c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 	before = t->copy.nr;
-	for (i = first; i < first + nr; i++)
-		if (c->threads[i].info.stopped)
-			ow_taken_plan_home(t, i);
+	plan_homes(t, first, nr);
 	if (t->copy.nr > before)
 		c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 }

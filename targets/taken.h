@@ -61,6 +61,8 @@ struct ow_taken {
 	const struct ow_arch
 		*program; /* if program_asked: what it is built for */
 	bool program_asked;
+	/* Threads of which there was no time to find what their stacks lead to. */
+	size_t nr_unsearched;
 	uint64_t waited_ns;  /* in all, for threads that did not stop, */
 	uint64_t starved_ns; /* and for those that had no CPU to stop on */
 };
@@ -80,6 +82,10 @@ void ow_taken_free(struct ow_taken *t);
 
 /* How long a stop may last for reads of memory, in ns. */
 uint64_t ow_taken_read_limit(const struct ow_capture_options *options);
+
+/* How long a thread may stand still in a moment, about, in ns. */
+#define OW_TAKEN_MOMENT_MS 1000
+uint64_t ow_taken_moment_ns(const struct ow_capture_options *options);
 
 /* All is taken: close what was open for that. */
 void ow_taken_end(struct ow_taken *t);

@@ -174,6 +174,36 @@ def _(context):
         check_unharmed(target.pid, before)
 
 
+def stopped_ms(done):
+    return float(re.search(r'threads stopped for ([\d.]+) ms',
+                           done.stderr.decode()).group(1))
+
+
+@case('waits: stacks that are all of one large one')
+def _(context):
+    """What they share is not looked through to its end for each."""
+    target = context.start(['deepstack', '80', '300'])
+    before = task_states(target.pid)
+    for options in ((), ('--one-at-a-time',)):
+        done = context.run('stack', '-q', '--stats', *options, target.pid)
+        check(done.stdout.count(b'TID ') == 301, 'threads', done.stdout[:1000])
+        # Each of 24 GB in all, it was more than half a minute.
+        check(stopped_ms(done) < 12000, 'freeze', done.stderr)
+        check_unharmed(target.pid, before)
+
+
+@case('waits: stacks with frames of signals without end')
+def _(context):
+    """Where there is no time for what all lead to, that is said."""
+    target = context.start(['deepstack', '1', '3000'])
+    before = task_states(target.pid)
+    done = context.run('stack', '-q', '--freeze-limit=1', target.pid)
+    check(done.stdout.count(b'TID ') == 3001, 'threads', done.stdout[:1000])
+    check(b'there was no time to find what the stacks of' in done.stderr,
+          'said', done.stderr)
+    check_unharmed(target.pid, before)
+
+
 @case('waits: FUSE, served by a thread that is stopped')
 def _(context):
     for how in ('sync', 'async'):

@@ -414,6 +414,30 @@ static void test_more_than_may_be_taken(void)
 	ow_memory_limit(UINT64_MAX);
 }
 
+/* What many share is copied once, but may be looked through for each: that is bounded. */
+static void test_more_than_may_be_shared(void)
+{
+	enum {
+		NR = 64
+	};
+	struct ow_stackcopy s = { 0 };
+	uint64_t seen = 0;
+	size_t i;
+
+	kernel.kind = VAST;
+	kernel.readable_to = 100 * GIB;
+	ow_memory_limit(16 << 20);
+	for (i = 0; i < NR; i++)
+		ow_stackcopy_add(&s, 10 * GIB + 64 * i, 10 * GIB + (2 << 20));
+	CHECK(run(&s) > 0);
+	for (i = 0; i < NR; i++)
+		seen += s.regions[i].size;
+	CHECK(seen > 28 << 20 && seen <= 32 << 20 && s.over.nr > 0);
+	ow_stackcopy_free(&s);
+	free(s.regions);
+	ow_memory_limit(UINT64_MAX);
+}
+
 /* What is made ready before it is needed is no reason to fail. */
 static void test_more_than_may_be_ready(void)
 {
@@ -440,6 +464,7 @@ int main(void)
 		{ "gigabytes in one piece", test_gigabytes_in_one },
 		{ "no room for all", test_no_room },
 		{ "more than may be taken", test_more_than_may_be_taken },
+		{ "more than may be shared", test_more_than_may_be_shared },
 		{ "more than may be ready", test_more_than_may_be_ready },
 	};
 
