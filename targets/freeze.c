@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "callabi.h"
+#include "delegate.h"
 #include "error.h"
 #include "monotonic.h"
 #include "procfs.h"
@@ -16,6 +17,7 @@
 #include "taken.h"
 
 #define LISTING_ROUNDS  16
+#define MOST_LISTINGS   64       /* while threads are stopped, of all moments */
 #define STOP_TIMEOUT_MS 1000     /* and one more for each thread, */
 #define MOST_MORE_MS    1000     /* but no more than that */
 #define GRACE_NS        50000000 /* to stop in, when others had all the time, */
@@ -130,40 +132,60 @@ static size_t stop(struct ow_taken *t, size_t first, size_t end,
 	return first;
 }
 
+/* Return true if threads were born since they were listed last: they are listed now. */
+static bool are_more(struct ow_taken *t)
+{
+	size_t nr;
+
+	return !ow_delegate_must_end() && ow_taken_may_lack(t) &&
+	       !ow_taken_list(t, &nr, NULL) && nr > 0;
+}
+
 /* Seize all, also those that are born meanwhile. */
 static size_t seize_all(struct ow_taken *t)
 {
-	size_t first = 0, seized = 0, nr;
-	int round;
+	size_t first = 0, seized = 0;
+	int round = 0;
 
-	for (round = 0; round < LISTING_ROUNDS; round++) {
+	do {
 		seized += seize(t, first, t->c->nr_threads);
 		first = t->c->nr_threads;
-		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
-		    nr == 0)
-			break;
+	} while (are_more(t) && round++ < LISTING_ROUNDS);
+	return seized + seize(t, first, t->c->nr_threads);
+}
+
+/* What was not even told to stop when the look at the process ended. */
+static void explain_unstopped(struct ow_taken *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->c->nr_threads; i++) {
+		if (!is_open(t, i))
+			continue;
+		t->is_lacking = true;
+		ow_fail(&t->threads[i].stop.why, OW_CODE_TIMEOUT,
+			"thread was started while others were stopped, and "
+			"there was no time for it");
 	}
-	return seized;
 }
 
 /*
  * Stop all from first on, also those that were born before the last one stopped, or
  * as many as there is time for in one moment: to copy their stacks and let go of
- * them takes about twice as long.  Return the first one that wasn't told to stop.
+ * them takes about twice as long.  Return the first one that was left out.
  */
 static size_t stop_all(struct ow_taken *t, size_t first)
 {
 	uint64_t enough_ns = ow_now_ns() + ow_taken_moment_ns(t->options) / 3;
-	size_t nr;
-	int round;
 
-	for (round = 0; round < LISTING_ROUNDS; round++) {
+	do {
 		first = stop(t, first, t->c->nr_threads, enough_ns);
-		if (first < t->c->nr_threads || !ow_taken_may_lack(t) ||
-		    ow_taken_list(t, &nr, NULL) || nr == 0)
-			break;
+		if (first < t->c->nr_threads || !are_more(t))
+			return first;
+		if (t->listings++ == MOST_LISTINGS)
+			return t->c->nr_threads;
 		seize(t, first, t->c->nr_threads);
-	}
+	} while (ow_now_ns() < enough_ns);
 	return first;
 }
 
@@ -302,6 +324,7 @@ void ow_freeze_all(struct ow_taken *t)
 		stats->freeze_ns = ow_now_ns() - start;
 		ow_standing_check_shared(t);
 	} while (first < t->c->nr_threads);
+	explain_unstopped(t);
 	stats->longest_ns = stats->freeze_ns;
 	stats->median_ns = stats->freeze_ns;
 	if (stats->moments > 1)
@@ -351,18 +374,16 @@ static void freeze_some(struct ow_taken *t, size_t first, size_t end)
 void ow_freeze_each(struct ow_taken *t)
 {
 	uint64_t start = ow_now_ns();
-	size_t i = 0, end, nr;
-	int round;
+	size_t i = 0, end;
+	int round = 0;
 
-	for (round = 0; round < LISTING_ROUNDS; round++) {
+	do {
 		for (; i < t->c->nr_threads; i = end) {
 			end = i + together(t, i);
 			freeze_some(t, i, end);
 		}
-		if (!ow_taken_may_lack(t) || ow_taken_list(t, &nr, NULL) ||
-		    nr == 0)
-			break;
-	}
+	} while (are_more(t) && round++ < LISTING_ROUNDS);
+	explain_unstopped(t);
 	t->c->stats.freeze_ns = ow_now_ns() - start;
 	sum_up_times(t);
 }

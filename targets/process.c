@@ -488,6 +488,9 @@ static void note_moments(struct ow_taken *t)
 		     "so much is mapped that up to %zu of its threads were "
 		     "stopped together",
 		     t->most_together);
+	if (t->is_lacking)
+		warn(c, "its threads are started faster than they can be "
+			"stopped: some may be missing");
 	if (t->nr_unsearched > 0)
 		warn(c,
 		     "there was no time to find what the stacks of %zu of "

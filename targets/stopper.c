@@ -39,8 +39,10 @@ static void explain(struct ow_stop *s, pid_t pid, int os_errno)
 	char name[32], state = '?';
 	long tracer = ow_status_number(s->tid, "TracerPid:");
 
-	if (os_errno == ESRCH ||
-	    !ow_task_stat(pid, s->tid, name, sizeof(name), &state))
+	/* While it exits, there is no permission either. */
+	s->gone = os_errno == ESRCH ||
+		  !ow_task_stat(pid, s->tid, name, sizeof(name), &state);
+	if (s->gone)
 		ow_fail(&s->why, OW_CODE_ABSENT, "thread has exited");
 	else if (state == 'Z' || state == 'X')
 		ow_fail(&s->why, OW_CODE_ABSENT,
@@ -253,12 +255,17 @@ static bool is_ours(pid_t tid)
 static bool seize(pid_t tid)
 {
 	long failed;
+	int error;
 
 	/* It waits while a thread executes a file (Linux, cred_guard_mutex). */
 	ow_delegate_enter();
 	failed = ptrace(PTRACE_SEIZE, tid, NULL, NULL);
 	ow_delegate_leave();
-	return !failed || (errno == EPERM && is_ours(tid));
+	error = errno;
+	if (!failed || (error == EPERM && is_ours(tid)))
+		return true;
+	errno = error;
+	return false;
 }
 
 /* Only a thread that has stopped can be let go; one that does not, by our end. */
@@ -283,7 +290,6 @@ bool ow_stop_seize(struct ow_stop *s, int tasks, pid_t pid, pid_t tid)
 	if (!ow_tasks_has(tasks, tid))
 		return fail_gone(s);
 	if (!seize(tid)) {
-		s->gone = errno == ESRCH;
 		explain(s, pid, errno);
 		return false;
 	}

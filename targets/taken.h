@@ -63,6 +63,8 @@ struct ow_taken {
 	bool program_asked;
 	/* Threads of which there was no time to find what their stacks lead to. */
 	size_t nr_unsearched;
+	unsigned int listings; /* of threads, while some were stopped */
+	bool is_lacking; /* some were started too late to be stopped, and more maybe */
 	uint64_t waited_ns;  /* in all, for threads that did not stop, */
 	uint64_t starved_ns; /* and for those that had no CPU to stop on */
 };

@@ -33,6 +33,7 @@ PROGRAMS = {
     'processes that are, too': ['tracedbirths', 'processes'],
     'processes without end': ['manychildren', '2000'],
     'threads that end soon': ['shortthreads', '2000', '200'],
+    'threads that start the next one and end': ['chainedthreads', '200'],
     'threads of a program that is executed again': ['execthreads', '200', '1000'],
     'code mapped in a loop': ['mapflood'],
     'code mapped in turns': ['swapcode', '200', '100000'],

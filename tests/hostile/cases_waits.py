@@ -590,6 +590,20 @@ def _(context):
     target.wait()
 
 
+@case('waits: threads that start the next one and end')
+def _(context):
+    """Each is there, or has a reason, and what isn't listed is told of."""
+    nr = 300
+    target = context.start(['chainedthreads', str(nr)])
+    for options in ([], ['--one-at-a-time'], ['--gentle']):
+        done = context.run('stack', '-q', *options, target.pid)
+        check(b'no stack: \n' not in done.stdout, 'reasons',
+              done.stdout[-2000:])
+        check(done.stdout.count(b'\n#0 ') > nr or
+              b'threads are started faster than they can be stopped' in
+              done.stderr, 'said', done.stdout.count(b'\n#0 '))
+
+
 RESTART = 219  # restart_syscall(2)
 
 
