@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <linux/kcmp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -10,9 +11,12 @@
 #include <unistd.h>
 
 #include "delegate.h"
+#include "env.h"
+#include "error.h"
 #include "grow.h"
 #include "monotonic.h"
 #include "procfs.h"
+#include "reach.h"
 #include "silent.h"
 
 #define LISTING_NS 100000000  /* of CPU time, */
@@ -21,6 +25,7 @@
 #define CALL_NS    25000000
 #define PAUSES     50 /* as long as a look */
 #define TRIES      3
+#define MOST_STATM 128
 #define ONCE       64 /* processes, before the time is asked for */
 
 static _Atomic uint64_t due_ns; /* of CLOCK_MONOTONIC */
@@ -38,6 +43,20 @@ struct search {
 	enum ow_sharing result;
 };
 
+/*
+ * Return true if a process has memory.  All that have none, as they have ended or are the
+ * kernel's, are alike for kcmp(2).
+ */
+static bool has_memory(pid_t pid)
+{
+	_cleanup_(ow_freep) char *text = NULL;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", pid);
+	text = ow_reach_text(path, MOST_STATM, NULL);
+	return text && strtoul(text, NULL, 10) > 0; /* pages that are mapped */
+}
+
 static bool shares(struct search *s, pid_t pid)
 {
 	long differs;
@@ -48,7 +67,7 @@ static bool shares(struct search *s, pid_t pid)
 	ow_delegate_enter();
 	differs = syscall(SYS_kcmp, pid, s->tid, KCMP_VM, 0, 0);
 	ow_delegate_leave();
-	return differs == 0;
+	return differs == 0 && has_memory(pid);
 }
 
 /* The delegate's own CPU time: beside others that compute, any time runs out. */

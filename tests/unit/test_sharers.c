@@ -56,6 +56,20 @@ static void test_alone(void)
 	end(child);
 }
 
+/* A process that has ended shares nothing with another one that has, or the kernel's. */
+static void test_ended(void)
+{
+	pid_t first = fork(), second = first ? fork() : 0;
+
+	if (first == 0 || second == 0)
+		_exit(0);
+	waitid(P_PID, (id_t)first, NULL, WEXITED | WNOWAIT);
+	waitid(P_PID, (id_t)second, NULL, WEXITED | WNOWAIT);
+	CHECK(ow_sharers_look(first, first) == OW_SHARING_NONE);
+	waitpid(first, NULL, 0);
+	waitpid(second, NULL, 0);
+}
+
 /* What can't be looked through may have one. */
 static void test_not_known(void)
 {
@@ -78,6 +92,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "a process with the memory", test_shared },
 		{ "none", test_alone },
+		{ "none of a process that has ended", test_ended },
 		{ "it can't be known", test_not_known },
 	};
 
