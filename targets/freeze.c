@@ -257,6 +257,21 @@ static void let_go_others(struct ow_taken *t)
 	}
 }
 
+/*
+ * Return true if we hold a signal that is on its way to one of these threads.  If we are
+ * ended, as in a read that nobody serves, it is lost: another has to read then.
+ */
+static bool holds_signals(const struct ow_taken *t, size_t first, size_t end)
+{
+	size_t i;
+
+	for (i = first; i < end; i++)
+		if (t->threads[i].stop.state == OW_STOP_STOPPED &&
+		    t->threads[i].stop.signal)
+			return true;
+	return false;
+}
+
 /* All that is done with threads [first, end) while they are stopped. */
 static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 {
@@ -264,6 +279,8 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 
 	for (i = first; i < end; i++)
 		take_regs(t, i);
+	if (holds_signals(t, first, end))
+		t->copy.is_careful = true;
 	if (ow_standing_settle_live(t, first, end)) {
 		ow_standing_plan(t, first, end);
 		ow_taken_copy(t, first, end - first);

@@ -43,6 +43,7 @@ PROGRAMS = {
     'threads in code mapped in turns': ['swapphases', '200', '20'],
     'stacks that may not be read': ['hiddenstack', 'none', '50'],
     'stacks in one mapping that may not be read': ['widestack', '16', '100'],
+    'signals that are held while reads wait': ['heldsignals'],
     'stacks that are all of one': ['deepstack', '80', '300'],
     'a stack that another process changes': ['sharedstack'],
     'code in a segment of its own': ['ownsegment', 'spin'],

@@ -110,6 +110,19 @@ def _(context):
     check_unharmed(target.pid, before)
 
 
+@case('waits: signals on their way while a read waits')
+def _(context):
+    """Who holds them does not read itself, so that it need not be ended."""
+    if os.geteuid() != 0:
+        raise Skip('needs root for userfaultfd')
+    target = context.start(['heldsignals'])
+    for _ in range(8):
+        done = context.run('stack', '-q', target.pid)
+        check(done.stdout.count(b'\n#0 ') == 3, 'stacks', done.stdout)
+    target.terminate()
+    check(target.wait() == 0, 'signals were lost')
+
+
 @case('waits: served while the threads run')
 def _(context):
     """No stop, no deadlock: what is read is there."""
