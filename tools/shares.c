@@ -5,6 +5,9 @@
 
 #include "hash.h"
 
+#define PROCESS 6 /* eighths, */
+#define USER    7
+
 #define FEWEST 64
 #define MOST   65536 /* owners that are told apart */
 
@@ -71,6 +74,16 @@ void shares_take(struct shares *s, uint64_t owner, uint64_t size)
 	s->taken += size;
 }
 
+void shares_give(struct shares *s, uint64_t owner, uint64_t size)
+{
+	struct share *share = share_of(s, owner);
+
+	if (size > share->taken)
+		size = share->taken;
+	share->taken -= size;
+	s->taken -= size;
+}
+
 void shares_refuse(struct shares *s, uint64_t owner)
 {
 	struct share *share = share_of(s, owner);
@@ -83,4 +96,37 @@ void shares_deinit(struct shares *s)
 {
 	free(s->all);
 	*s = (struct shares){ 0 };
+}
+
+void shares_limit_init(struct shares_limit *l, uint64_t most)
+{
+	l->processes = (struct shares){ .most = most, .eighths = PROCESS };
+	l->users = (struct shares){ .most = most, .eighths = USER };
+}
+
+bool shares_limit_allows(const struct shares_limit *l, pid_t pid, uid_t uid,
+			 uint64_t size)
+{
+	return size <= shares_left(&l->processes, (uint64_t)pid) &&
+	       (uid == 0 || size <= shares_left(&l->users, uid));
+}
+
+void shares_limit_take(struct shares_limit *l, pid_t pid, uid_t uid,
+		       uint64_t size)
+{
+	shares_take(&l->processes, (uint64_t)pid, size);
+	shares_take(&l->users, uid, size);
+}
+
+void shares_limit_give(struct shares_limit *l, pid_t pid, uid_t uid,
+		       uint64_t size)
+{
+	shares_give(&l->processes, (uint64_t)pid, size);
+	shares_give(&l->users, uid, size);
+}
+
+void shares_limit_deinit(struct shares_limit *l)
+{
+	shares_deinit(&l->processes);
+	shares_deinit(&l->users);
 }

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct share {
 	uint64_t owner;
@@ -33,9 +34,32 @@ uint64_t shares_left(const struct shares *s, uint64_t owner);
 /* The owner takes so much: what it may, and no more than most, is up to the caller. */
 void shares_take(struct shares *s, uint64_t owner, uint64_t size);
 
+/* The owner has so much no more, which it took. */
+void shares_give(struct shares *s, uint64_t owner, uint64_t size);
+
 /* The owner was refused something. */
 void shares_refuse(struct shares *s, uint64_t owner);
 
 void shares_deinit(struct shares *s);
+
+/*
+ * What processes and users share: no process has more than three quarters of what
+ * others leave over, and no user but root more than seven eighths.
+ */
+struct shares_limit {
+	struct shares processes, users;
+};
+
+void shares_limit_init(struct shares_limit *l, uint64_t most);
+
+/* May a process of a user take so much? */
+bool shares_limit_allows(const struct shares_limit *l, pid_t pid, uid_t uid,
+			 uint64_t size);
+
+void shares_limit_take(struct shares_limit *l, pid_t pid, uid_t uid,
+		       uint64_t size);
+void shares_limit_give(struct shares_limit *l, pid_t pid, uid_t uid,
+		       uint64_t size);
+void shares_limit_deinit(struct shares_limit *l);
 
 #endif /* OW_SHARES_H */

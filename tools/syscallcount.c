@@ -8,6 +8,7 @@
 #include "hash.h"
 #include "sitenames.h"
 #include "stackview.h"
+#include "syscallbegun.h"
 #include "syscallline.h"
 #include "syscallsite.h"
 
@@ -59,14 +60,29 @@ static bool grow(struct syscallcounts *s)
 	return true;
 }
 
-/* Have one more at its slot; false if there is no room. */
-static bool add(struct syscallcounts *s, struct syscall_count *slot,
-		const struct syscall_count *like)
+static size_t most_bytes(void)
 {
-	size_t bytes = like->names ? like->names->bytes : 0;
+	return ow_get_memory_limit() / MEMORY_PART;
+}
 
-	if (s->nr >= MOST ||
-	    s->bytes + bytes > ow_get_memory_limit() / MEMORY_PART)
+/* What a count of those names takes: so much that there are no more than MOST. */
+static size_t size_of(const struct sitenames *names)
+{
+	size_t least = most_bytes() / MOST + 1,
+	       bytes = names ? names->bytes : 0;
+
+	return bytes > least ? bytes : least;
+}
+
+/* Have one more at its slot, for a call; false if there is no room. */
+static bool add(struct syscallcounts *s, struct syscall_count *slot,
+		const struct syscall_count *like, const struct syscall_begun *b)
+{
+	size_t bytes = size_of(like->names);
+
+	if (!s->limit.users.most)
+		shares_limit_init(&s->limit, most_bytes());
+	if (!shares_limit_allows(&s->limit, b->call.pid, b->uid, bytes))
 		return false;
 	*slot = (struct syscall_count){
 		.hash = like->hash,
@@ -74,7 +90,7 @@ static bool add(struct syscallcounts *s, struct syscall_count *slot,
 		.names = sitenames_hold(like->names),
 	};
 	s->nr++;
-	s->bytes += bytes;
+	shares_limit_take(&s->limit, b->call.pid, b->uid, bytes);
 	return true;
 }
 
@@ -87,22 +103,22 @@ static void share(struct syscallsite *site, struct sitenames *names)
 	site->names = sitenames_hold(names);
 }
 
-void syscallcount_add(struct syscallcounts *s, int nr, struct syscallsite *site,
-		      uint64_t ns, bool failed)
+void syscallcount_add(struct syscallcounts *s, const struct syscall_begun *b,
+		      struct syscallsite *site, uint64_t ns, bool failed)
 {
 	struct sitenames *names = site ? site->names : NULL;
-	const uint64_t words[] = { (uint64_t)nr,
+	const uint64_t words[] = { (uint64_t)b->call.nr,
 				   names ? sitenames_hash(names) : 0 };
 	const struct syscall_count like = {
 		.hash = ow_hash(words, sizeof(words)),
-		.nr = nr,
+		.nr = b->call.nr,
 		.names = names,
 	};
 	struct syscall_count *c = &s->others;
 
 	if (2 * (s->nr + 1) <= s->room || grow(s))
 		c = slot_of(s, &like);
-	if (c != &s->others && is_free(c) && !add(s, c, &like))
+	if (c != &s->others && is_free(c) && !add(s, c, &like, b))
 		c = &s->others;
 	if (names && c != &s->others)
 		share(site, c->names);
@@ -196,5 +212,6 @@ void syscallcounts_deinit(struct syscallcounts *s)
 	for (i = 0; i < s->room; i++)
 		sitenames_release(s->all[i].names);
 	free(s->all);
+	shares_limit_deinit(&s->limit);
 	*s = (struct syscallcounts){ 0 };
 }

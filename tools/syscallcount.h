@@ -7,7 +7,10 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "shares.h"
+
 struct sitenames;
+struct syscall_begun;
 struct syscallsite;
 
 struct syscall_count {
@@ -18,22 +21,23 @@ struct syscall_count {
 };
 
 /*
- * All zero is empty.  A program can make calls from ever new places: there is a limit,
- * and what has no room is counted together.
+ * All zero is empty.  A program can make calls from ever new places, and of ever new
+ * numbers: there is a limit, of which each process and each user has a share, and what
+ * has no room is counted together.
  */
 struct syscallcounts {
 	struct syscall_count *all; /* hashed, at most half full */
 	size_t nr, room;
-	size_t bytes; /* of texts */
+	struct shares_limit limit; /* bytes */
 	struct syscall_count others;
 };
 
 /*
- * site: where it was made, or NULL.  It gets the names that the count has, as those are
+ * A call is over.  site: where it was made, or NULL.  It gets the names that the count has, as those are
  * the same text: so its later calls need not compare it.
  */
-void syscallcount_add(struct syscallcounts *s, int nr, struct syscallsite *site,
-		      uint64_t ns, bool failed);
+void syscallcount_add(struct syscallcounts *s, const struct syscall_begun *b,
+		      struct syscallsite *site, uint64_t ns, bool failed);
 
 /* A table, by time, with sums. */
 void syscallcount_print(struct syscallcounts *s, FILE *out);

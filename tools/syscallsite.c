@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "clockns.h"
 #include "hash.h"
 #include "sitenames.h"
 
 #define MOST        ((size_t)16384) /* sites */
 #define MEMORY_PART 8               /* of all that a run may take */
+#define REST_NS     10000000        /* between two times that sites go */
 
 static uint64_t hash_of(const struct ow_recorded *is)
 {
@@ -36,6 +38,17 @@ static struct syscallsite **slot_of(const struct syscallsites *s, uint64_t hash,
 			return &s->all[i];
 }
 
+static size_t most_bytes(void)
+{
+	return ow_get_memory_limit() / MEMORY_PART;
+}
+
+/* What each counts for, so that there are no more than MOST. */
+static size_t least_bytes(void)
+{
+	return most_bytes() / MOST + 1;
+}
+
 /* A site with a copy of the stack; NULL when out of memory. */
 static struct syscallsite *make(struct syscallsites *s, uint64_t hash,
 				const struct ow_recorded *is)
@@ -51,9 +64,9 @@ static struct syscallsite *make(struct syscallsites *s, uint64_t hash,
 	site->is.packed = (const uint64_t *)(site + 1);
 	site->names = sitenames_make(s->recorder, is, s->stacks, &site->place,
 				     &site->is_cut);
-	site->bytes = sizeof(*site) + size +
-		      (site->names ? site->names->bytes : 0) +
-		      (site->place ? strlen(site->place) + 1 : 0);
+	size += sizeof(*site) + (site->names ? site->names->bytes : 0) +
+		(site->place ? strlen(site->place) + 1 : 0);
+	site->bytes = size > least_bytes() ? size : least_bytes();
 	return site;
 }
 
@@ -64,8 +77,15 @@ static void discard(struct syscallsite *site)
 	free(site);
 }
 
-/* Keep what is held, and of the others those that were used lately, if any. */
-static void thin(struct syscallsites *s, bool keep_used)
+/* Whether a site stays when others of that user make room. */
+static bool stays(const struct syscallsite *site, uid_t uid, bool keep_used)
+{
+	return site->users || site->is.uid != uid ||
+	       (keep_used && site->is_used);
+}
+
+/* Drop what a user's processes don't hold, but for what was used lately, if any. */
+static void thin(struct syscallsites *s, uid_t uid, bool keep_used)
 {
 	struct syscallsite **old = s->all, *site;
 	size_t room = s->room, i;
@@ -80,29 +100,41 @@ static void thin(struct syscallsites *s, bool keep_used)
 		site = old[i];
 		if (!site)
 			continue;
-		if (site->users || (keep_used && site->is_used)) {
-			site->is_used = false;
+		if (stays(site, uid, keep_used)) {
+			site->is_used = site->is_used && site->is.uid != uid;
 			*slot_of(s, site->hash, &site->is) = site;
 			s->nr++;
 			continue;
 		}
-		s->bytes -= site->bytes;
+		shares_limit_give(&s->limit, site->is.pid, site->is.uid,
+				  site->bytes);
 		discard(site);
 	}
 	free(old);
 }
 
-/* Drop sites, at least half of all.  Return false if most of them are held. */
-static bool make_room(struct syscallsites *s)
+static bool allows(const struct syscallsites *s, const struct ow_recorded *is,
+		   size_t bytes)
 {
-	size_t before = s->nr;
+	return shares_limit_allows(&s->limit, is->pid, is->uid, bytes);
+}
 
-	if (2 * s->nr_held > s->nr || !s->nr)
+/* Drop sites of the user, about half of them, for so much more.  Not all the time. */
+static bool make_room(struct syscallsites *s, const struct ow_recorded *is,
+		      size_t bytes)
+{
+	uint64_t now;
+
+	if (allows(s, is, bytes))
+		return true;
+	now = clock_ns(CLOCK_MONOTONIC);
+	if (now - s->thinned < REST_NS)
 		return false;
-	thin(s, true);
-	if (2 * s->nr > before)
-		thin(s, false);
-	return s->nr < before;
+	s->thinned = now;
+	thin(s, is->uid, true);
+	if (!allows(s, is, 2 * bytes))
+		thin(s, is->uid, false);
+	return allows(s, is, bytes);
 }
 
 static bool have_slots(struct syscallsites *s)
@@ -110,30 +142,27 @@ static bool have_slots(struct syscallsites *s)
 	if (!s->all) {
 		s->all = calloc(2 * MOST, sizeof(*s->all));
 		s->room = s->all ? 2 * MOST : 0;
+		shares_limit_init(&s->limit, most_bytes());
 	}
-	return s->all && (s->nr < MOST || make_room(s));
-}
-
-static bool fits(const struct syscallsites *s, size_t bytes)
-{
-	return s->bytes + bytes <= ow_get_memory_limit() / MEMORY_PART;
+	return s->all;
 }
 
 /* Add one that isn't there. */
 static struct syscallsite *add(struct syscallsites *s, uint64_t hash,
 			       const struct ow_recorded *is)
 {
-	struct syscallsite *site = have_slots(s) ? make(s, hash, is) : NULL;
+	struct syscallsite *site = NULL;
 
-	if (site && !fits(s, site->bytes) &&
-	    !(make_room(s) && fits(s, site->bytes))) {
+	if (have_slots(s) && make_room(s, is, least_bytes()))
+		site = make(s, hash, is);
+	if (site && !make_room(s, is, site->bytes)) {
 		discard(site);
 		return NULL;
 	}
 	if (site) {
 		*slot_of(s, hash, is) = site;
 		s->nr++;
-		s->bytes += site->bytes;
+		shares_limit_take(&s->limit, is->pid, is->uid, site->bytes);
 	}
 	return site;
 }
@@ -152,15 +181,15 @@ struct syscallsite *syscallsite_hold(struct syscallsites *s,
 		site = add(s, hash, is);
 	if (site) {
 		site->is_used = true;
-		s->nr_held += site->users++ == 0;
+		site->users++;
 	}
 	return site;
 }
 
-void syscallsite_release(struct syscallsites *s, struct syscallsite *site)
+void syscallsite_release(struct syscallsite *site)
 {
 	if (site)
-		s->nr_held -= --site->users == 0;
+		site->users--;
 }
 
 void syscallsites_deinit(struct syscallsites *s)
@@ -171,5 +200,6 @@ void syscallsites_deinit(struct syscallsites *s)
 		if (s->all[i])
 			discard(s->all[i]);
 	free(s->all);
+	shares_limit_deinit(&s->limit);
 	*s = (struct syscallsites){ 0 };
 }

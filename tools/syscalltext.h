@@ -6,9 +6,7 @@
  * So many bytes of each call are always written.  What is beyond these has a limit for
  * the whole run, after which calls are cut.  Once the end was reached, calls that still
  * wait have limits of their own, after which they are left out, or have no names, as
- * these take time.  Of each limit, no
- * process has more than three quarters of what others leave over, and no user but root
- * more than seven eighths.
+ * these take time.
  */
 #ifndef OW_SYSCALLTEXT_H
 #define OW_SYSCALLTEXT_H
@@ -28,14 +26,9 @@ enum syscalltext_way {
 	SYSCALLTEXT_AS_NONE,
 };
 
-/* What is left of a limit is shared by processes, and by users. */
-struct syscalltext_limit {
-	struct shares processes, users;
-};
-
 struct syscalltext {
-	struct syscalltext_limit most, late_brief, late_most;
-	struct syscalltext_limit late_work; /* ns of CPU time */
+	struct shares_limit most, late_brief, late_most;
+	struct shares_limit late_work; /* ns of CPU time */
 	bool is_over; /* the end was reached: set by syscalltext_end() */
 	uint64_t nr_brief, nr_none; /* calls */
 };

@@ -41,6 +41,7 @@ struct tracing {
 	struct syscallcounts counts;
 	uint64_t nr_cut;     /* calls whose names aren't whole */
 	uint64_t nr_unnamed; /* for which there was no time at the end */
+	uint64_t nr_nowhere; /* calls for whose sites there was no room */
 	struct syscalltext text;
 };
 
@@ -124,7 +125,7 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 	b->is_open = false;
 	b->site = NULL;
 	/* It is there until another one is held. */
-	syscallsite_release(&t->sites, site);
+	syscallsite_release(site);
 	if (b->call.pid == t->starting) {
 		/* What starts it is no call of the command. */
 		if (!end || end->result || !syscallbegun_is_exec(end->nr))
@@ -135,7 +136,7 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 		return;
 	if (t->request->summary) {
 		t->nr_cut += is_cut(t, site);
-		syscallcount_add(&t->counts, b->call.nr, site,
+		syscallcount_add(&t->counts, b, site,
 				 end ? end->time - b->call.time : 0,
 				 end && syscallline_is_error(end->result));
 		return;
@@ -161,6 +162,7 @@ hold_site(struct tracing *t, const struct ow_recorded_syscall *s, uid_t uid)
 	site = syscallsite_hold(&t->sites, s->stack, true);
 	syscalltext_work(&t->text, s->pid, uid,
 			 clock_ns(CLOCK_THREAD_CPUTIME_ID) - since);
+	t->nr_nowhere += !site && (s->stack->nr || s->stack->is_folded);
 	return site;
 }
 
@@ -283,6 +285,10 @@ static bool tell_cut(const struct tracing *t)
 		complain("naming took too long: who made %llu system calls "
 			 "that waited at the end isn't told",
 			 (unsigned long long)t->nr_unnamed);
+	if (t->nr_nowhere)
+		complain("who made %llu system calls isn't told: there was no "
+			 "room for so many call sites, of calls that go on",
+			 (unsigned long long)t->nr_nowhere);
 	if (t->nr_cut)
 		complain("names are cut in %llu system calls: one has %d KiB "
 			 "at most, and those of a stack %d KiB",
@@ -304,7 +310,8 @@ static bool tell_cut(const struct tracing *t)
 			 (unsigned long long)text->nr_none,
 			 (unsigned long long)
 				 text->late_brief.processes.nr_refused);
-	return t->nr_unnamed || t->nr_cut || text->nr_brief || text->nr_none;
+	return t->nr_unnamed || t->nr_nowhere || t->nr_cut || text->nr_brief ||
+	       text->nr_none;
 }
 
 /* Those that haven't ended yet, and what was lost. */

@@ -128,6 +128,7 @@ NO_ATTACKERS = {
     'libpass.so': 'is harmless without a slow server of debug files',
     'ownhead': 'needs a library of a test that spins',
     'libplant.so': 'is preloaded into a tool that is tested',
+    'manysites': 'does nothing until it is asked to',
     'measure': 'runs a tool and tells what the tool took',
     'stackedlibs': 'is harmless without a slow server of debug files',
     'textcalls': 'does nothing until it is asked to',

@@ -446,6 +446,47 @@ def _(context):
     check(len(lines) <= 3 * 65536 + 3, 'lines', len(lines))
 
 
+def trace_beside(context, hostile, *options):
+    """What syscalls writes, and says, of fifty calls that another process makes then."""
+    patient = context.start(['fewwaits', '50'])
+    out, said = (os.path.join(context.tmp, name) for name in ('calls', 'said'))
+    with open(said, 'wb') as errors:
+        tool = start_syscalls(context, patient.pid, *options, '-o', out,
+                              str(hostile.pid), stderr=errors)
+        # Calls that are made before it traces are none that it tells.
+        wait_until(lambda: os.path.exists(out), 'it traces')
+        time.sleep(3)
+        for target in hostile, patient:
+            target.send_signal(signal.SIGUSR1)
+            wait_for_line(target, 'done')
+        end_soon(tool, signal.SIGINT, PATIENCE)
+    with open(out, encoding='utf-8') as f, open(said, encoding='utf-8') as g:
+        return f.read(), g.read(), patient.pid
+
+
+@case('blinding: calls of threads that wait everywhere leave others their places',
+      alone=True)
+def _(context):
+    need_root()
+    text, said, pid = trace_beside(context, context.start(['manysites', '13500',
+                                                           '3000']))
+    lines = re.findall(r'(?m)^\[%d\] \w*nanosleep\(.*$' % pid, text)
+    check(len(lines) >= 45 and all(' at wait_below+' in line for line in lines),
+          'places', (len(lines), lines[:3], said))
+    check(re.search(r"(?m)^outwind: who made \d+ system calls isn't told: there was "
+                    r'no room for so many call sites', said), 'message', said)
+
+
+@case('blinding: calls of numbers without end leave others their rows', alone=True)
+def _(context):
+    need_root()
+    text, said, _ = trace_beside(context, context.start(['manysites', '0',
+                                                         '100000']), '-c')
+    rows = re.findall(r'(?m)(\d+) +0  \w*nanosleep +wait_below$', text)
+    check(len(rows) == 1 and int(rows[0]) >= 45, 'row', (rows, text[-2000:], said))
+    check('[too many different call sites]' in text, 'counted together', said)
+
+
 @case('growth: system calls for a reader who never reads', alone=True)
 def _(context):
     need_root()

@@ -60,6 +60,37 @@ static void test_refused(void)
 	shares_deinit(&s);
 }
 
+/* What is given back is there for others, and no more than that. */
+static void test_given(void)
+{
+	struct shares s = { .most = ALL, .eighths = 6 };
+
+	shares_take(&s, 1, ALL / 2);
+	shares_give(&s, 1, ALL / 4);
+	CHECK(shares_left(&s, 1) == ALL / 2);
+	shares_give(&s, 1, ALL);
+	CHECK(s.taken == 0);
+	CHECK(shares_left(&s, 2) == ALL / 4 * 3);
+	shares_deinit(&s);
+}
+
+/* Processes of a user share what the user may take; root is nobody in particular. */
+static void test_limit(void)
+{
+	struct shares_limit l;
+
+	shares_limit_init(&l, ALL);
+	shares_limit_take(&l, 1, 7, ALL / 4 * 3);
+	CHECK(!shares_limit_allows(&l, 1, 7, 1));
+	CHECK(shares_limit_allows(&l, 2, 7, ALL / 8));
+	shares_limit_take(&l, 2, 7, ALL / 8);
+	CHECK(!shares_limit_allows(&l, 3, 7, 1));
+	CHECK(shares_limit_allows(&l, 3, 0, ALL / 16));
+	shares_limit_give(&l, 2, 7, ALL / 8);
+	CHECK(shares_limit_allows(&l, 3, 7, ALL / 8));
+	shares_limit_deinit(&l);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -67,6 +98,8 @@ int main(void)
 		{ "another one has a part of what is left", test_others },
 		{ "many have no more than all", test_many },
 		{ "who was refused something", test_refused },
+		{ "what is given back", test_given },
+		{ "a limit of processes and users", test_limit },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
