@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "copiedup.h"
+#include "debugfile.h"
 #include "error.h"
 #include "hash.h"
 #include "leftout.h"
@@ -261,19 +262,37 @@ static uint32_t *kin_head(const struct ow_sampledobjects *o, const char *path)
 	return &o->kin_heads[ow_hash(path, strlen(path)) % OW_BPF_OBJECTS];
 }
 
-/* Return true if more may be read than these bytes, which were read so far. */
-static bool may_read(const struct ow_sampledobjects *o, uint64_t bytes)
+/* How many bytes more may be read than these, which were read so far. */
+static uint64_t left_to_read(const struct ow_sampledobjects *o, uint64_t bytes)
 {
 	uint64_t seconds = (ow_now_ns() - o->begun) / 1000000000;
+	uint64_t most = COMPARED_AT_ONCE + seconds * COMPARED_A_SECOND;
 
-	return bytes < COMPARED_AT_ONCE + seconds * COMPARED_A_SECOND;
+	return most > bytes ? most - bytes : 0;
 }
 
 /* Know later whether the object's file was written to, which was just opened. */
 static void watch(struct ow_sampledobjects *o, struct ow_object *obj)
 {
-	if (may_read(o, o->bytes_watched))
+	if (left_to_read(o, o->bytes_watched))
 		o->bytes_watched += ow_objectwatch_begin(obj, o->with_lines);
+}
+
+/*
+ * Likewise of debug files that names will come from.  An object of root's or ours has
+ * those that root or we have put there: they are looked for when there is something to
+ * name.
+ */
+static void watch_debug_files(struct ow_sampledobjects *o,
+			      struct ow_object *obj)
+{
+	uint64_t most = left_to_read(o, o->bytes_watched), left = most;
+
+	if (!most || !ow_objectwatch_is_others(obj) || obj->path[0] != '/')
+		return;
+	ow_debugfile_find_named(obj, o->with_lines, &left);
+	o->bytes_watched += most - left;
+	watch(o, obj);
 }
 
 /* Hash the object, unless that was done. */
@@ -312,11 +331,8 @@ static bool is_alike(const struct ow_object *obj, const struct ow_object *other)
 /* Return true if the object is of a file that was just opened again. */
 static bool is_same_state(struct ow_object *obj, const struct ow_object *again)
 {
-	if (!ow_identity_is_same(&obj->file, &again->file))
-		return false;
-	return obj->watch.is_hashed && again->watch.is_hashed ?
-		       obj->watch.hash == again->watch.hash :
-		       !ow_objectwatch_is_rewritten(obj, false);
+	return ow_identity_is_same(&obj->file, &again->file) &&
+	       ow_objectwatch_is_same(obj, again);
 }
 
 /*
@@ -342,7 +358,7 @@ static uint32_t find_alike(struct ow_sampledobjects *o,
 			return i;
 		if (!may_stand_for(other->object, m->object))
 			continue;
-		if (!may_read(o, o->bytes_compared))
+		if (!left_to_read(o, o->bytes_compared))
 			return 0;
 		hash_kin(o, m->object, kin);
 		hash_kin(o, other->object, &o->kin[i - 1]);
@@ -484,8 +500,10 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 	ow_object_build_id(m.object, m.build_id);
 	a->file = m.object->file;
 	number = find_alike(o, &m, &kin);
-	if (!number)
+	if (!number) {
+		watch_debug_files(o, m.object);
 		return keep(o, &m, &kin);
+	}
 	ow_object_drop_fd(m.object);
 	a->held = m.object;
 	free(m.path);
@@ -511,6 +529,7 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 	if (!o->kin[a->number - 1].nr_lists)
 		o->nameless += nameless_size(m.object);
 	watch(o, to->object);
+	watch_debug_files(o, to->object);
 	ow_object_build_id(to->object, to->build_id);
 	a->file = to->object->file;
 	set_owner(a, pid, &m);
@@ -533,8 +552,8 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	if (m->object)
 		return m->object->is_image ||
 		       (ow_identity_is_same(&a->file, &now) &&
-			!ow_objectwatch_is_rewritten(
-				a->held ? a->held : m->object, false));
+			!ow_objectwatch_is_rewritten(a->held ? a->held :
+							       m->object));
 	if (!o->is_full &&
 	    (m->why.code == OW_CODE_ABSENT || m->why.code == OW_CODE_SYSTEM))
 		open_again(o, pid, map, a);
@@ -599,27 +618,33 @@ static void leave_kin(struct ow_sampledobjects *o, uint32_t number)
 	*at = o->kin[number - 1].next;
 }
 
+static void look_at_file(struct ow_object *file, bool is_late)
+{
+	if (ow_objectwatch_is_changed(file, !is_late))
+		ow_doubt(file->path, "it was written to after it was opened: "
+				     "names in it, and stacks through it, may "
+				     "be of another state");
+	else if (ow_objectwatch_is_blind(file) ||
+		 (is_late && file->watch.is_hashed))
+		ow_doubt(file->path, "whether it was written to is not known: "
+				     "it was not compared, and its times need "
+				     "not tell");
+}
+
 /*
- * Tell if what was named of the object may have been of another state of its file;
- * is_late: without reading that.
+ * Tell if what was named of the object may have been of another state of its files;
+ * is_late: without reading these.
  */
 static void look_again(const struct ow_sampledobjects *o, uint32_t number,
 		       bool is_late)
 {
-	const struct ow_capture_module *m = module_of(o, number);
-	struct ow_object *obj = m->object;
+	struct ow_object *obj = module_of(o, number)->object, *file;
+	unsigned int i;
 
 	if (!obj || !o->kin[number - 1].is_named)
 		return;
-	if (ow_objectwatch_is_changed(obj, !is_late))
-		ow_doubt(m->path, "it was written to after it was opened: "
-				  "names in it, and stacks through it, may be "
-				  "of another state");
-	else if (ow_objectwatch_is_blind(obj) ||
-		 (is_late && obj->watch.is_hashed))
-		ow_doubt(m->path, "whether it was written to is not known: it "
-				  "has too much to compare, and its times need "
-				  "not tell");
+	for (i = 0; (file = ow_objectwatch_file(obj, i)); i++)
+		look_at_file(file, is_late);
 }
 
 void ow_sampledobjects_look_again(const struct ow_sampledobjects *o)

@@ -35,6 +35,12 @@
 #define SILENT "its debug file, as what serves it did not answer in time"
 #define SPENT  "its debug file, " OW_REACH_SPENT
 
+/* Bytes that may be read to make CRCs, and whether these were too few. */
+struct reading {
+	uint64_t left;
+	bool is_short;
+};
+
 /* What a file must have to be the one looked for. */
 struct wanted {
 	const struct ow_object *of; /* NULL: what several objects share */
@@ -43,6 +49,7 @@ struct wanted {
 	size_t build_id_size; /* 0: unknown */
 	const char *link;     /* from .gnu_debuglink, or NULL */
 	uint32_t crc;
+	struct reading *reading; /* NULL: no CRC is to be made */
 };
 
 /* A file of dwz(1) has no segments, and so no PT_NOTE. */
@@ -68,11 +75,16 @@ static const uint8_t *build_id_of(const struct ow_object *obj, size_t *size_ret)
  * that.  Files that are linked to needn't be whole to be long: there are limits
  * for one, and for all of a run.
  */
-static bool has_crc(const struct ow_object *obj, uint32_t wanted)
+static bool has_crc(const struct wanted *w, const struct ow_object *obj)
 {
 	static atomic_uint_least64_t all_read;
 	uint32_t crc = 0;
 
+	if (obj->size > w->reading->left) {
+		w->reading->is_short = true;
+		return false;
+	}
+	w->reading->left -= obj->size;
 	if (obj->size > LARGEST_READ ||
 	    atomic_fetch_add(&all_read, obj->size) > MOST_READ) {
 		ow_budget_refuse(obj->path, "the CRC of this debug file");
@@ -85,7 +97,15 @@ static bool has_crc(const struct ow_object *obj, uint32_t wanted)
 		if (!obj->is_image)
 			madvise((void *)(obj->bytes + at), n, MADV_DONTNEED);
 	}
-	return crc == wanted;
+	return crc == w->crc;
+}
+
+static bool has_dwarf(const struct ow_object *obj)
+{
+	struct ow_elf_section sec;
+
+	return ow_object_section(obj, ".debug_info", &sec) ||
+	       ow_object_section(obj, ".zdebug_info", &sec);
 }
 
 static bool matches(const struct wanted *w, const struct ow_object *obj)
@@ -94,9 +114,7 @@ static bool matches(const struct wanted *w, const struct ow_object *obj)
 	const uint8_t *id;
 	size_t size;
 
-	if (!ow_object_section(obj, ".symtab", &sec) &&
-	    !ow_object_section(obj, ".debug_info", &sec) &&
-	    !ow_object_section(obj, ".zdebug_info", &sec))
+	if (!ow_object_section(obj, ".symtab", &sec) && !has_dwarf(obj))
 		return false;
 	if (w->of && !ow_likeness_of_layout(&w->of->elf, &obj->elf))
 		return false;
@@ -104,7 +122,7 @@ static bool matches(const struct wanted *w, const struct ow_object *obj)
 	if (w->build_id_size > 0 && size > 0)
 		return w->build_id_size == size &&
 		       memcmp(w->build_id, id, size) == 0;
-	return w->link && has_crc(obj, w->crc);
+	return w->link && w->reading && has_crc(w, obj);
 }
 
 static struct ow_object *take_if_match(const struct wanted *w,
@@ -217,8 +235,10 @@ static struct ow_object *by_link(const struct wanted *w, const char *path)
 static struct ow_object *by_debuginfod(const struct wanted *w, const char *of,
 				       struct ow_debuginfod *debuginfod)
 {
-	_cleanup_(ow_freep) char *path = ow_debuginfod_find(
-		debuginfod, of, w->build_id, w->build_id_size);
+	_cleanup_(ow_freep) char *path =
+		debuginfod ? ow_debuginfod_find(debuginfod, of, w->build_id,
+						w->build_id_size) :
+			     NULL;
 
 	return path ? take_if_match(w, ow_object_open(path, NULL)) : NULL;
 }
@@ -227,6 +247,7 @@ static struct ow_object *by_debuginfod(const struct wanted *w, const char *of,
 struct search {
 	struct wanted wanted;
 	const char *name, *from; /* of what dwz made */
+	struct reading reading;
 	struct ow_object *found;
 };
 
@@ -258,7 +279,7 @@ static void find_alt(void *arg)
 	s->found = by_build_id(w);
 	if (!s->found && s->name[0] == '/') {
 		s->found = try_path(w, "%s", s->name);
-	} else if (!s->found && s->from && has_real_path(s->from, real)) {
+	} else if (!s->found && has_real_path(s->from, real)) {
 		/* from is a path that was opened: root is in it already */
 		w->root = "";
 		s->found = try_path(w, "%s/%s", dirname(real), s->name);
@@ -289,8 +310,8 @@ static void leave_out_unread(const char *path)
  * others' servers have taken all of their time, the system's own debug files are found
  * yet.
  */
-static struct ow_object *search_here(const struct search *is, const char *path,
-				     void (*how)(void *arg))
+static struct ow_object *search(const struct search *is, const char *path,
+				void (*how)(void *arg), struct reading *reading)
 {
 	struct search *s = malloc(sizeof(*s));
 	bool is_spent = ow_reach_is_spent();
@@ -303,10 +324,14 @@ static struct ow_object *search_here(const struct search *is, const char *path,
 		return NULL;
 	}
 	*s = *is;
+	s->reading = *reading;
+	s->wanted.reading = &s->reading;
 	ow_filemap_prepare();
 	end = ow_reach(is_spent ? find_near : how, s);
-	if (end == OW_DELEGATION_DONE)
+	if (end == OW_DELEGATION_DONE) {
 		found = s->found;
+		*reading = s->reading;
+	}
 	if (!found && is_spent)
 		ow_leave_out(path, SPENT);
 	else if (end == OW_DELEGATION_NONE)
@@ -318,47 +343,105 @@ static struct ow_object *search_here(const struct search *is, const char *path,
 	return found;
 }
 
-static struct ow_object *search(const struct search *s, const char *path,
-				void (*how)(void *arg),
-				struct ow_debuginfod *debuginfod)
-{
-	struct ow_object *found = search_here(s, path, how);
-
-	return found || !debuginfod ?
-		       found :
-		       by_debuginfod(&s->wanted, path, debuginfod);
-}
-
-struct ow_object *ow_debugfile_open(const struct ow_object *obj,
-				    const char *root,
-				    struct ow_debuginfod *debuginfod)
+static void find_debug_of(struct ow_object *obj,
+			  struct ow_debuginfod *debuginfod,
+			  struct reading *reading)
 {
 	const struct search s = {
 		.wanted = {
 			.of = obj,
-			.root = root ? root : "",
+			.root = obj->root ? obj->root : "",
 			.build_id = obj->build_id,
 			.build_id_size = obj->build_id_size,
 		},
 	};
 
-	return search(&s, obj->path, find_debug, debuginfod);
+	if (!obj->is_debug_known)
+		obj->debug = search(&s, obj->path, find_debug, reading);
+	obj->is_debug_known = obj->debug || !reading->is_short;
+	if (!obj->debug)
+		obj->debug = by_debuginfod(&s.wanted, obj->path, debuginfod);
 }
 
-struct ow_object *ow_debugfile_open_alt(const char *name, const char *from,
-					const void *build_id, size_t size,
-					const char *root,
-					struct ow_debuginfod *debuginfod)
+struct ow_object *ow_debugfile_of(struct ow_object *obj,
+				  struct ow_debuginfod *debuginfod)
 {
-	const struct search s = {
-		.wanted = {
-			.root = root ? root : "",
-			.build_id = build_id,
-			.build_id_size = size,
-		},
-		.name = name,
-		.from = from,
-	};
+	struct reading any = { .left = UINT64_MAX };
 
-	return search(&s, from ? from : name, find_alt, debuginfod);
+	find_debug_of(obj, debuginfod, &any);
+	return obj->debug;
+}
+
+struct ow_object *ow_debugfile_with_dwarf(struct ow_object *obj,
+					  struct ow_debuginfod *debuginfod)
+{
+	return has_dwarf(obj) ? obj : ow_debugfile_of(obj, debuginfod);
+}
+
+/* A name, and the build-id of the file (dwelf_dwarf_gnu_debugaltlink() of elfutils). */
+static bool read_altlink(struct search *s, const struct ow_object *obj)
+{
+	struct ow_elf_section sec;
+	const uint8_t *at = NULL;
+	size_t len;
+
+	if (ow_object_section(obj, ".gnu_debugaltlink", &sec))
+		at = ow_elfsym_section(&obj->elf, &sec);
+	if (!at)
+		return false;
+	len = strnlen((const char *)at, sec.size);
+	if (len + 1 >= sec.size)
+		return false;
+	s->name = (const char *)at;
+	s->wanted.build_id = at + len + 1;
+	s->wanted.build_id_size = sec.size - len - 1;
+	return true;
+}
+
+struct ow_object *ow_debugfile_shared(struct ow_object *obj, const char *root,
+				      struct ow_debuginfod *debuginfod)
+{
+	struct search s = { .wanted = { .root = root ? root : "" } };
+	struct reading any = { .left = UINT64_MAX };
+	_cleanup_(ow_freep) char *path = NULL;
+
+	if (obj->shared || !read_altlink(&s, obj))
+		return obj->shared;
+	if (asprintf(&path, "%s%s", obj->root ? obj->root : "", obj->path) <
+	    0) {
+		path = NULL;
+		return NULL;
+	}
+	s.from = path;
+	if (!obj->is_shared_known)
+		obj->shared = search(&s, path, find_alt, &any);
+	obj->is_shared_known = true;
+	if (!obj->shared)
+		obj->shared = by_debuginfod(&s.wanted, path, debuginfod);
+	return obj->shared;
+}
+
+/* Return true if it names a file that has what it has not itself. */
+static bool names_debug(const struct ow_object *obj, bool with_lines)
+{
+	struct ow_elf_section sec;
+	struct ow_elfsyms t;
+
+	return ow_object_section(obj, ".gnu_debuglink", &sec) &&
+	       (!ow_elfsyms_init(&t, &obj->elf, OW_SHT_SYMTAB) ||
+		(with_lines && !has_dwarf(obj)));
+}
+
+void ow_debugfile_find_named(struct ow_object *obj, bool with_lines,
+			     uint64_t *left)
+{
+	struct reading reading = { .left = *left };
+	struct ow_object *from;
+
+	if (names_debug(obj, with_lines))
+		find_debug_of(obj, NULL, &reading);
+	*left = reading.left;
+	from = has_dwarf(obj) ? obj : obj->debug;
+	if (with_lines && from)
+		ow_debugfile_shared(from, obj->root, NULL);
 }

@@ -6,32 +6,41 @@
 #ifndef OW_DEBUGFILE_H
 #define OW_DEBUGFILE_H
 
-#include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct ow_debuginfod;
 struct ow_object;
 
 /*
- * Open the debug file of obj, or return NULL.  By build-id, then by
- * .gnu_debuglink, then from debuginfod, if that is not NULL.  What is found has the
- * build-id of obj, or, where one of them has none, the CRC of the link; and its
- * code and data lie where those of obj do.  A user can place a hostile debug
- * file only where that user may write: beside an own object, which it names.
- * root goes before every path that is tried; NULL for the system's own.  What has
- * the build-id will do from the system, too.
+ * The debug file of obj, which is closed with it, or NULL.  By build-id, then by
+ * .gnu_debuglink, both looked for once, then from debuginfod, if that is not NULL.
+ * What is found has the build-id of obj, or, where one of them has none, the CRC of
+ * the link; and its code and data lie where those of obj do.  A user can place a
+ * hostile debug file only where that user may write: beside an own object, which it
+ * names.  obj->root goes before every path that is tried.  What has the build-id will
+ * do from the system, too.
  */
-struct ow_object *ow_debugfile_open(const struct ow_object *obj,
-				    const char *root,
-				    struct ow_debuginfod *debuginfod);
+struct ow_object *ow_debugfile_of(struct ow_object *obj,
+				  struct ow_debuginfod *debuginfod);
+
+/* The file that has the DWARF of obj, obj itself or else its debug file; or NULL. */
+struct ow_object *ow_debugfile_with_dwarf(struct ow_object *obj,
+					  struct ow_debuginfod *debuginfod);
 
 /*
- * Open the file that dwz(1) moved common DWARF to: by build-id, or by name,
- * which is relative to the file from.
+ * Likewise the file that dwz(1) moved common DWARF to out of obj, which may be a debug
+ * file: by build-id, or by name, which is relative to obj.  root is the first object's.
  */
-struct ow_object *ow_debugfile_open_alt(const char *name, const char *from,
-					const void *build_id, size_t size,
-					const char *root,
-					struct ow_debuginfod *debuginfod);
+struct ow_object *ow_debugfile_shared(struct ow_object *obj, const char *root,
+				      struct ow_debuginfod *debuginfod);
+
+/*
+ * Look now for those that obj names, if it has not all names itself, with_lines also
+ * lines: later they may have been written to.  *left bytes may be read to make CRCs, and
+ * what was is taken off; a file that would take more is not looked for yet.
+ */
+void ow_debugfile_find_named(struct ow_object *obj, bool with_lines,
+			     uint64_t *left);
 
 #endif /* OW_DEBUGFILE_H */

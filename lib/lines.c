@@ -3,7 +3,6 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,9 +86,9 @@ struct dwarf {
 struct ow_lines {
 	const char *path; /* of the object that it is of; borrowed */
 	bool in_root;     /* which is not in the system's own folders */
-	struct ow_object *debug, *alt; /* or NULL; owned */
-	struct dwarf main, shared;     /* shared by dwz, where alt is */
-	struct dwarf none; /* where libdw would open an alt itself */
+	struct ow_object *from, *alt; /* files that have it; or NULL */
+	struct dwarf main, shared;    /* shared by dwz, where alt is */
+	struct dwarf none;            /* where libdw would open an alt itself */
 	struct range *ranges;
 	size_t nr, room;
 	struct unit *units;
@@ -142,20 +141,6 @@ static void dwarf_deinit(struct dwarf *d)
 	dwarf_end(d->dw);
 	elf_end(d->elf);
 	free(d->image);
-}
-
-/* A .debug_info in the object goes before one in another file. */
-static const struct ow_object *find_dwarf(struct ow_lines *l,
-					  const struct ow_object *obj,
-					  struct ow_debuginfod *debuginfod)
-{
-	struct ow_elf_section sec;
-
-	if (ow_object_section(obj, ".debug_info", &sec) ||
-	    ow_object_section(obj, ".zdebug_info", &sec))
-		return obj;
-	l->debug = ow_debugfile_open(obj, obj->root, debuginfod);
-	return l->debug;
 }
 
 /* Give a look-up, or the making of the index, what it may take. */
@@ -230,22 +215,10 @@ static bool pay_shared(struct ow_lines *l)
 	return true;
 }
 
-static void find_shared(struct ow_lines *l, const struct ow_object *from,
-			const char *root, struct ow_debuginfod *debuginfod)
+static void find_shared(struct ow_lines *l, const char *root,
+			struct ow_debuginfod *debuginfod)
 {
-	_cleanup_(ow_freep) char *path = NULL;
-	const char *name = NULL;
-	const void *id = NULL;
-	ssize_t size = dwelf_dwarf_gnu_debugaltlink(l->main.dw, &name, &id);
-
-	if (size <= 0)
-		return;
-	if (asprintf(&path, "%s%s", from->root ? from->root : "", from->path) <
-	    0) {
-		path = NULL;
-		return;
-	}
-	l->alt = ow_debugfile_open_alt(name, path, id, size, root, debuginfod);
+	l->alt = ow_debugfile_shared(l->from, root, debuginfod);
 	if (l->alt && dwarf_init(&l->shared, l->alt, &l->own) &&
 	    pay_shared(l)) {
 		dwarf_setalt(l->shared.dw, l->none.dw);
@@ -339,14 +312,14 @@ static bool index_units(struct ow_lines *l)
 	return true;
 }
 
-static bool read_index(struct ow_lines *l, const struct ow_object *from,
-		       const char *root, struct ow_debuginfod *debuginfod)
+static bool read_index(struct ow_lines *l, const char *root,
+		       struct ow_debuginfod *debuginfod)
 {
 	bool is_whole;
 
 	dwarf_setalt(l->main.dw, l->none.dw);
 	begin_work(l);
-	find_shared(l, from, root, debuginfod);
+	find_shared(l, root, debuginfod);
 	is_whole = index_units(l);
 	if (!is_whole)
 		refuse(l, "an index of its DWARF");
@@ -354,20 +327,19 @@ static bool read_index(struct ow_lines *l, const struct ow_object *from,
 	return is_whole && l->nr > 0;
 }
 
-struct ow_lines *ow_lines_create(const struct ow_object *obj,
+struct ow_lines *ow_lines_create(struct ow_object *obj,
 				 struct ow_debuginfod *debuginfod)
 {
 	struct ow_lines *l = calloc(1, sizeof(*l));
-	const struct ow_object *from;
 
 	if (!l)
 		return NULL;
 	l->path = obj->path;
 	l->in_root = obj->root;
 	l->effort = (struct ow_effort)OW_EFFORT(OBJECT_STEPS, OBJECT_A_SECOND);
-	from = find_dwarf(l, obj, debuginfod);
-	if (from && dwarf_init(&l->main, from, &l->own) &&
-	    none_init(&l->none) && read_index(l, from, obj->root, debuginfod))
+	l->from = ow_debugfile_with_dwarf(obj, debuginfod);
+	if (l->from && dwarf_init(&l->main, l->from, &l->own) &&
+	    none_init(&l->none) && read_index(l, obj->root, debuginfod))
 		return l;
 	ow_lines_destroy(l);
 	return NULL;
@@ -375,7 +347,7 @@ struct ow_lines *ow_lines_create(const struct ow_object *obj,
 
 bool ow_lines_is_cut(const struct ow_lines *l)
 {
-	return l->is_cut || ow_object_is_cut(l->debug) ||
+	return l->is_cut || ow_object_is_cut(l->from) ||
 	       ow_object_is_cut(l->alt) || ow_splitfiles_are_cut(&l->splits);
 }
 
@@ -388,8 +360,6 @@ void ow_lines_destroy(struct ow_lines *l)
 	dwarf_deinit(&l->main);
 	dwarf_deinit(&l->shared);
 	dwarf_deinit(&l->none);
-	ow_object_close(l->debug);
-	ow_object_close(l->alt);
 	free(l->ranges);
 	free(l->units);
 	ow_budget_give(&l->own, l->own);

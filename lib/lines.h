@@ -27,7 +27,7 @@ struct ow_line {
  * the file that dwz shared parts into.  obj is borrowed.  NULL if there is
  * none.
  */
-struct ow_lines *ow_lines_create(const struct ow_object *obj,
+struct ow_lines *ow_lines_create(struct ow_object *obj,
 				 struct ow_debuginfod *debuginfod);
 
 /*

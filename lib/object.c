@@ -143,6 +143,8 @@ void ow_object_close(struct ow_object *obj)
 	if (!obj || (obj->nr_more && obj->nr_more--))
 		return;
 	ow_object_drop_fd(obj);
+	ow_object_close(obj->debug);
+	ow_object_close(obj->shared);
 	give_back(obj);
 	free((void *)obj->cfi.eh_index.refs);
 	free((void *)obj->cfi.debug_index.refs);

@@ -42,6 +42,10 @@ struct ow_object {
 	unsigned int nr_more;    /* users, other than the first */
 	struct ow_identity file; /* as it was when it was opened; 0: an image */
 	struct ow_objectwatch watch;
+	/* Files that names in it come from, too, or NULL, and whether they have been
+	   looked for; debugfile.h. */
+	struct ow_object *debug, *shared;
+	bool is_debug_known, is_shared_known;
 	struct ow_elf elf;
 	uint8_t build_id[OW_BUILD_ID_MAX];
 	size_t build_id_size; /* 0: it has none */

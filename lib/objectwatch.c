@@ -75,7 +75,7 @@ static bool is_of_frames(const struct ow_elf *elf,
 		".eh_frame",      ".eh_frame_hdr",  ".debug_frame",
 		".zdebug_frame",  ".plt",           ".plt.got",
 		".plt.sec",       ".got",           ".got.plt",
-		".gnu_debugdata", ".gnu_debuglink",
+		".gnu_debugdata", ".gnu_debuglink", ".gnu_debugaltlink",
 	};
 
 	for (size_t i = 0; i < OW_ARRAY_SIZE(names); i++)
@@ -131,11 +131,36 @@ static struct runs take_all(const struct ow_object *obj, bool is_counted)
 	return r;
 }
 
-static bool has_to_be_hashed(const struct ow_object *obj)
+struct ow_object *ow_objectwatch_file(struct ow_object *obj, unsigned int i)
+{
+	struct ow_object *debug = obj->debug;
+	struct ow_object *const all[] = {
+		obj,
+		debug,
+		obj->shared,
+		debug ? debug->shared : NULL,
+	};
+
+	for (size_t k = 0; k < OW_ARRAY_SIZE(all); k++)
+		if (all[k] && i-- == 0)
+			return all[k];
+	return NULL;
+}
+
+static bool is_mapped_file(const struct ow_object *obj)
 {
 	return obj->map && !obj->is_image &&
-	       ow_identity_is_file(obj->file.dev, obj->file.inode) &&
-	       !ow_identity_is_ours(&obj->file);
+	       ow_identity_is_file(obj->file.dev, obj->file.inode);
+}
+
+bool ow_objectwatch_is_others(const struct ow_object *obj)
+{
+	return !is_mapped_file(obj) || !ow_identity_is_ours(&obj->file);
+}
+
+static bool has_to_be_hashed(const struct ow_object *file)
+{
+	return is_mapped_file(file) && ow_objectwatch_is_others(file);
 }
 
 /* The hash of what there is now. */
@@ -148,34 +173,69 @@ static uint64_t look(struct ow_object *obj)
 	return hash;
 }
 
-uint64_t ow_objectwatch_begin(struct ow_object *obj, bool with_lines)
+static uint64_t begin(struct ow_object *file, bool with_lines)
 {
 	struct runs counted;
 
-	if (obj->watch.is_hashed || !has_to_be_hashed(obj))
+	if (file->watch.is_hashed || !has_to_be_hashed(file))
 		return 0;
-	obj->watch.with_lines = with_lines;
-	counted = take_all(obj, true);
+	file->watch.with_lines = with_lines;
+	counted = take_all(file, true);
 	if (counted.too_many)
 		return 0;
-	obj->watch.hash = look(obj);
-	obj->watch.is_hashed = true;
+	file->watch.hash = look(file);
+	file->watch.is_hashed = true;
 	return OW_OBJECTWATCH_MAX - counted.left;
 }
 
-bool ow_objectwatch_is_blind(const struct ow_object *obj)
+uint64_t ow_objectwatch_begin(struct ow_object *obj, bool with_lines)
 {
-	return has_to_be_hashed(obj) && !obj->watch.is_hashed;
+	struct ow_object *file;
+	uint64_t read = 0;
+
+	for (unsigned int i = 0; (file = ow_objectwatch_file(obj, i)); i++)
+		read += begin(file, with_lines);
+	return read;
 }
 
-bool ow_objectwatch_is_rewritten(struct ow_object *obj, bool is_due)
+bool ow_objectwatch_is_blind(const struct ow_object *file)
 {
-	struct ow_objectwatch *w = &obj->watch;
+	return has_to_be_hashed(file) && !file->watch.is_hashed;
+}
+
+static bool is_rewritten(struct ow_object *file, bool is_due)
+{
+	struct ow_objectwatch *w = &file->watch;
 
 	if (w->is_hashed && !w->is_changed &&
 	    (is_due || ow_now_ns() - w->looked_ns >= LOOK_SHARE * w->cost_ns))
-		w->is_changed = look(obj) != w->hash;
+		w->is_changed = look(file) != w->hash;
 	return w->is_changed;
+}
+
+static bool are_debug_files_rewritten(struct ow_object *obj)
+{
+	struct ow_object *file;
+
+	for (unsigned int i = 1; (file = ow_objectwatch_file(obj, i)); i++)
+		if (is_rewritten(file, false))
+			return true;
+	return false;
+}
+
+bool ow_objectwatch_is_rewritten(struct ow_object *obj)
+{
+	return is_rewritten(obj, false) || are_debug_files_rewritten(obj);
+}
+
+bool ow_objectwatch_is_same(struct ow_object *obj,
+			    const struct ow_object *again)
+{
+	bool is_same = obj->watch.is_hashed && again->watch.is_hashed ?
+			       obj->watch.hash == again->watch.hash :
+			       !is_rewritten(obj, false);
+
+	return is_same && !are_debug_files_rewritten(obj);
 }
 
 /*
@@ -202,14 +262,12 @@ static bool look_at_file(const struct ow_object *obj, struct ow_identity *ret)
 	       ow_identity_look_cached(obj->path, ret);
 }
 
-bool ow_objectwatch_is_changed(struct ow_object *obj, bool is_due)
+bool ow_objectwatch_is_changed(struct ow_object *file, bool is_due)
 {
 	struct ow_identity now;
 
-	if (!obj->watch.is_changed && obj->map && !obj->is_image &&
-	    ow_identity_is_file(obj->file.dev, obj->file.inode))
-		obj->watch.is_changed = look_at_file(obj, &now) &&
-					is_newer(obj, &now);
-	return obj->watch.is_changed ||
-	       ow_objectwatch_is_rewritten(obj, is_due);
+	if (!file->watch.is_changed && is_mapped_file(file))
+		file->watch.is_changed = look_at_file(file, &now) &&
+					 is_newer(file, &now);
+	return file->watch.is_changed || is_rewritten(file, is_due);
 }

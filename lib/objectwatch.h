@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether the file of an object was written to since it was opened: what is read of it
- * now need not be what was mapped before.  Its size and times tell that; of a file that
- * others than root and we may write to, which need no new time for that
- * (ow_identity_is_ours()), a hash of what frames are named and found by does.
+ * Whether a file that an object's frames are named and found by was written to since it
+ * was opened: what is read of it now need not be what was mapped before.  It is the
+ * object's own or a debug file.  Its size and times tell that; of a file that others than
+ * root and we may write to, which need no new time for that (ow_identity_is_ours()), a
+ * hash of what is read of it does.
  */
 #ifndef OW_OBJECTWATCH_H
 #define OW_OBJECTWATCH_H
@@ -17,27 +18,47 @@ struct ow_object;
 #define OW_OBJECTWATCH_MAX ((uint64_t)64 << 20)
 
 /*
- * Hash the bytes, if the file is one that has to be, and with_lines also those that
- * only lines and inlined calls are found by.  Return how many bytes that were.
+ * The files that frames are named and found by, of which each is an object, too: obj, if
+ * i is 0, and those debug files of it that are open; NULL: there are no more.
+ */
+struct ow_object *ow_objectwatch_file(struct ow_object *obj, unsigned int i);
+
+/*
+ * Return true if others than root and we may write to what obj's bytes are of, as far as
+ * is known of that.
+ */
+bool ow_objectwatch_is_others(const struct ow_object *obj);
+
+/*
+ * Hash the bytes of all its files that have to be, and were not, and with_lines also
+ * those that only lines and inlined calls are found by.  Return how many that were.
  */
 uint64_t ow_objectwatch_begin(struct ow_object *obj, bool with_lines);
 
 /*
- * Return true if the file would have to be hashed, and was not: who may write to it can do
+ * Return true if the bytes of one of its files are others than those that were hashed.
+ * No more than a small part of the time is spent on it.
+ */
+bool ow_objectwatch_is_rewritten(struct ow_object *obj);
+
+/*
+ * Return true if obj's files are what they were when they were opened, as far as bytes
+ * tell, of which again is the first, opened just now.
+ */
+bool ow_objectwatch_is_same(struct ow_object *obj,
+			    const struct ow_object *again);
+
+/*
+ * Return true if a file would have to be hashed, and was not: who may write to it can do
  * so unseen.
  */
-bool ow_objectwatch_is_blind(const struct ow_object *obj);
+bool ow_objectwatch_is_blind(const struct ow_object *file);
 
 /*
- * Return true if the bytes are others than those that were hashed.  is_due: whenever
- * they were looked at last; else no more than a small part of the time is spent on it.
+ * Return true if the bytes of a file are others than those that were hashed, or the size
+ * or the times are others.  False if it can't be looked at, and of bytes that are a copy.
+ * is_due: whenever the bytes were looked at last; else as above.
  */
-bool ow_objectwatch_is_rewritten(struct ow_object *obj, bool is_due);
-
-/*
- * The same, or if the size or the times are others.  False if it can't be looked at, and
- * of bytes that are a copy.
- */
-bool ow_objectwatch_is_changed(struct ow_object *obj, bool is_due);
+bool ow_objectwatch_is_changed(struct ow_object *file, bool is_due);
 
 #endif /* OW_OBJECTWATCH_H */

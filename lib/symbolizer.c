@@ -366,12 +366,20 @@ static bool lose_cut(struct ow_symbolizer *s)
 static bool is_outdated(const struct ow_symbolizer *s,
 			const struct ow_capture_module *m)
 {
-	if (!s->capture->is_lasting || !m || !m->object ||
-	    !ow_objectwatch_is_changed(m->object, false))
+	struct ow_object *file;
+	bool found = false;
+
+	if (!s->capture->is_lasting || !m || !m->object)
 		return false;
-	ow_leave_out(m->path, "names in it, as it was written to after it "
-			      "was opened");
-	return true;
+	for (unsigned int i = 0; (file = ow_objectwatch_file(m->object, i));
+	     i++) {
+		if (!ow_objectwatch_is_changed(file, false))
+			continue;
+		ow_leave_out(file->path, "names in it, as it was written to "
+					 "after it was opened");
+		found = true;
+	}
+	return found;
 }
 
 /* Name a frame that was not seen before: up to CALLS_MAX names. */

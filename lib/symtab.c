@@ -25,7 +25,9 @@ struct ow_symtab {
 	const char *path; /* borrowed from the object */
 	struct ow_symbols tables[MOST_TABLES];
 	size_t nr_tables;
-	struct ow_object *debug, *mini; /* tables are in them; owned */
+	/* Tables are in the object and in these, or NULL. */
+	struct ow_object *debug; /* is the object's */
+	struct ow_object *mini;  /* owned */
 
 	struct ow_symscan *known; /* what was prepared, in order of vaddr */
 	size_t nr_known;
@@ -61,20 +63,20 @@ static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
  * Where one .symtab is, a second knows nothing that the first doesn't.  The
  * one in .gnu_debugdata is reduced, so it is the last to ask.
  */
-static void add_tables(struct ow_symtab *tab, const struct ow_object *obj,
+static void add_tables(struct ow_symtab *tab, struct ow_object *obj,
 		       struct ow_debuginfod *debuginfod)
 {
 	add_table(tab, obj, OW_SHT_DYNSYM);
 	if (add_table(tab, obj, OW_SHT_SYMTAB))
 		return;
-	tab->debug = ow_debugfile_open(obj, obj->root, debuginfod);
+	tab->debug = ow_debugfile_of(obj, debuginfod);
 	if (add_table(tab, tab->debug, OW_SHT_SYMTAB))
 		return;
 	tab->mini = ow_minidebug_open(obj);
 	add_table(tab, tab->mini, OW_SHT_SYMTAB);
 }
 
-struct ow_symtab *ow_symtab_create(const struct ow_object *obj,
+struct ow_symtab *ow_symtab_create(struct ow_object *obj,
 				   struct ow_debuginfod *debuginfod)
 {
 	struct ow_symtab *tab = calloc(1, sizeof(*tab));
@@ -202,7 +204,6 @@ void ow_symtab_destroy(struct ow_symtab *tab)
 		return;
 	free(tab->known);
 	ow_symindex_destroy(tab->index);
-	ow_object_close(tab->debug);
 	ow_object_close(tab->mini);
 	free(tab);
 }

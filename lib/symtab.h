@@ -18,12 +18,12 @@ struct ow_symbol {
 };
 
 /*
- * Open what names the functions of an object: .symtab and .dynsym, those of its
+ * Take what names the functions of an object: .symtab and .dynsym, those of its
  * separate debug file (found by build-id or .gnu_debuglink, or asked of debuginfod,
  * if that is not NULL) and of .gnu_debugdata.  An object without any gives an
- * empty table; NULL only when out of memory.
+ * empty table; NULL only when out of memory.  obj is borrowed.
  */
-struct ow_symtab *ow_symtab_create(const struct ow_object *obj,
+struct ow_symtab *ow_symtab_create(struct ow_object *obj,
 				   struct ow_debuginfod *debuginfod);
 
 /*

@@ -282,9 +282,9 @@ __attribute__((noipa)) int paused_outer(int x)
 """
 
 
-def build_library(path, name, more):
+def build_library(path, name, more, build_id=''):
     subprocess.run(['cc', '-x', 'c', '-', '-O1', '-fPIC', '-shared', '-Wl,'
-                    '--build-id', '-o', path], check=True,
+                    '--build-id' + build_id, '-o', path], check=True,
                    input=(SPINNING % (name, more, name)).encode())
 
 
@@ -317,6 +317,10 @@ def copied_up(context):
         check(max(map(len, stacks)) == 2 and
               {name for names in stacks for name in names} <= own,
               'frames by ' + engine, stacks)
+
+
+def unlink(path, by):
+    os.unlink(path)
 
 
 def write_in_place(path, by):
@@ -358,10 +362,10 @@ class Mapped:
               (after.st_mtime_ns, after.st_ctime_ns), 'times', after)
 
 
-def record_overwritten(context, engine, lib, write, by):
+def record_overwritten(context, engine, lib, write, file, by):
     """
-    What is said, and the names of what was sampled before a library that a process runs
-    in was written to.
+    What is said, and the names of what was sampled before a file that names of a
+    library come from, which a process runs in, was written to.
     """
     target = context.start(['loadpaused', lib])
     recording = Recording(context, '--engine=' + engine, '-f', 'json', '-F', 199,
@@ -372,12 +376,22 @@ def record_overwritten(context, engine, lib, write, by):
     wait_until(lambda: set(task_states(target.pid).values()) == {'T'},
                'it has stopped')
     time.sleep(0.3)  # whose file a sample has is looked up after it
-    write(lib, by)
+    write(file, by)
     said = recording.end()
     target.kill()
     target.wait()
     return said, {frame for stack, _, _ in recording.stacks(target.pid)
                   for frame in stack}
+
+
+def check_overwritten(context, engine, lib, write, file, by, how):
+    """The file is written to in that way, and its names are left out then."""
+    said, names = record_overwritten(context, engine, lib, write, file, by)
+    told = '%s, %s' % (engine, how)
+    check(names and 'spin_other' not in names, 'names by ' + told, names)
+    check(said.count('%s: names in it, as it was written to' % file) == 1
+          and said.count('%s: it was written to' % file) == 1,
+          'message by ' + told, said)
 
 
 ON_DISK, IN_MEMORY = None, '/dev/shm'
@@ -402,12 +416,35 @@ def overwritten(context):
             shutil.copyfile(first, lib)
             os.chown(lib, 65534, 65534)
             write = how(lib).write if how is Mapped else how
-            said, names = record_overwritten(context, engine, lib, write, second)
-            told = '%s, %s, %s' % (engine, how.__name__, folder)
-            check(names and 'spin_other' not in names, 'names by ' + told, names)
-            check(said.count('%s: names in it, as it was written to' % lib) == 1
-                  and said.count('%s: it was written to' % lib) == 1,
-                  'message by ' + told, said)
+            check_overwritten(context, engine, lib, write, lib, second,
+                              '%s, %s' % (how.__name__, folder))
+
+
+def strip_to(path, name, debug):
+    """A library without symbols at path, and the file that has them at debug."""
+    build_library(path, name, '', '=0x0badcafe')
+    subprocess.run(['objcopy', '--only-keep-debug', path, debug], check=True)
+    subprocess.run(['objcopy', '--strip-all', '--add-gnu-debuglink=' + debug,
+                    path], check=True)
+
+
+@case('identity: record of a file whose debug file is written to')
+def debug_overwritten(context):
+    need_root()
+    need('cc', 'objcopy')
+    for engine in ('bpf', 'perf', 'ptrace'):
+        for folder, how in ((IN_MEMORY, Mapped), (ON_DISK, write_in_place)):
+            folder = tempfile.mkdtemp(dir=folder or context.tmp)
+            context.stack.callback(shutil.rmtree, folder)
+            lib, debug, other = (os.path.join(folder, name) for name in
+                                 ('lib.so', 'lib.debug', 'other.debug'))
+            strip_to(os.path.join(folder, 'other.so'), 'spin_other', other)
+            strip_to(lib, 'spin_first', debug)
+            for path in (lib, debug):
+                os.chown(path, 65534, 65534)
+            write = how(debug).write if how is Mapped else how
+            check_overwritten(context, engine, lib, write, debug, other,
+                              '%s, its debug file' % how.__name__)
 
 
 @case('identity: record of a file that others may write to, and don\'t')
@@ -415,13 +452,20 @@ def not_overwritten(context):
     need_root()
     need('cc')
     lib = os.path.join(context.tmp, 'lib.so')
+    debug = os.path.join(context.tmp, 'lib.debug')
     for engine in ('bpf', 'perf', 'ptrace'):
-        for write in (lambda path, by: None, lambda path, by: os.unlink(path)):
-            build_library(lib, 'spin_first', '')
+        for file, write in ((lib, lambda path, by: None), (lib, unlink),
+                            (debug, lambda path, by: None), (debug, unlink)):
+            if file == debug:
+                strip_to(lib, 'spin_first', debug)
+                os.chown(debug, 65534, 65534)
+            else:
+                build_library(lib, 'spin_first', '')
             os.chown(lib, 65534, 65534)
-            said, names = record_overwritten(context, engine, lib, write, None)
-            check('spin_first' in names and lib not in said, 'by ' + engine,
-                  (said, names))
+            said, names = record_overwritten(context, engine, lib, write, file,
+                                             None)
+            check('spin_first' in names and lib not in said and
+                  debug not in said, 'by ' + engine, (said, names))
 
 
 @case('identity: a process that writes to its head of a file that others have')

@@ -15,6 +15,7 @@
 #include "lines.h"
 #include "monotonic.h"
 #include "object.h"
+#include "objectwatch.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -100,10 +101,10 @@ static void replace_by_copy(const char *name)
 		abort();
 }
 
-/* Where the last symbol's name is in a copy. */
-static off_t strings_at(void)
+/* Where the last symbol's name is in a program, of which there may be copies. */
+static off_t strings_at(const char *name)
 {
-	struct ow_object *obj = ow_object_open("small", NULL);
+	struct ow_object *obj = ow_object_open(name, NULL);
 	struct ow_elf_section sec;
 
 	if (!obj || !ow_object_section(obj, ".strtab", &sec))
@@ -117,7 +118,8 @@ static void rename_symbol(const char *name, unsigned int number)
 {
 	_cleanup_(ow_closep) int fd = open(name, O_WRONLY | O_CLOEXEC);
 
-	if (pwrite(fd, &number, sizeof(number), strings_at()) != sizeof(number))
+	if (pwrite(fd, &number, sizeof(number), strings_at("small")) !=
+	    sizeof(number))
 		abort();
 }
 
@@ -190,13 +192,14 @@ static void test_overwritten(void)
 }
 
 /* Write to a page that is dirty, which gives the file no new time. */
-static void rename_unseen(char *page, const char *name, uint32_t to)
+static void change_name(char *page, const char *name)
 {
+	static const char other[] = "abc";
 	struct stat before, after;
 
 	page[0] = page[0];
 	CHECK(stat(name, &before) == 0);
-	memcpy(page + strings_at(), &to, sizeof(to));
+	memcpy(page + strings_at(name), other, sizeof(other));
 	CHECK(stat(name, &after) == 0);
 	CHECK(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
 }
@@ -211,13 +214,8 @@ static unsigned int nr_told(const char *text)
 	return nr;
 }
 
-static void change_name(char *page)
-{
-	rename_unseen(page, "renamed", 0x64636261);
-}
-
 /* Other relocations, which name stubs of the PLT, in sections of any name. */
-static void change_relocations(char *page)
+static void change_relocations(char *page, const char *name)
 {
 	const Elf64_Ehdr *e = (const void *)page;
 	const Elf64_Shdr *sec = (const void *)(page + e->e_shoff);
@@ -228,52 +226,169 @@ static void change_relocations(char *page)
 			page[sec[i].sh_offset + 8] ^= 1;
 			nr++;
 		}
-	CHECK(nr > 0);
+	CHECK(nr > 0 && strcmp(name, "relocated") == 0);
 }
 
-static void check_rewritten_unseen(const char *name, void (*change)(char *page))
+/* All pages of a file, each of them dirty. */
+static char *map_dirty(const char *name, size_t *size_ret)
+{
+	_cleanup_(ow_closep) int fd = open(name, O_RDWR | O_CLOEXEC);
+	struct stat st;
+	char *page;
+
+	if (fstat(fd, &st))
+		abort();
+	*size_ret = (size_t)st.st_size;
+	page = mmap(NULL, *size_ret, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		abort();
+	for (off_t at = 0; at < st.st_size; at += 4096)
+		*(volatile char *)(page + at) = page[at];
+	return page;
+}
+
+/* One of a program's files is changed, its own or its debug file. */
+static void check_rewritten_unseen(const char *program, const char *file,
+				   void (*change)(char *page, const char *file),
+				   unsigned int naming)
 {
 	struct ow_name names[OW_LINES_MOST];
 	struct ow_sampledobjects o;
+	struct ow_object *obj, *watched;
 	struct ow_error err;
-	struct stat st;
-	char *page;
-	int fd;
+	size_t size;
+	char *page = map_dirty(file, &size);
+	unsigned int i;
 
-	copy_program(name);
-	CHECK(chmod(name, 0757) == 0 && stat(name, &st) == 0);
-	fd = open(name, O_RDWR | O_CLOEXEC);
-	page = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE,
-		    MAP_SHARED, fd, 0);
-	CHECK(page != MAP_FAILED);
-	for (off_t at = 0; at < st.st_size; at += 4096)
-		*(volatile char *)(page + at) = page[at];
-	CHECK(!ow_sampledobjects_init(&o, 0, &err));
-	CHECK(number_of(&o, name) == 1 && number_of(&o, name) == 1);
-	CHECK(o.bytes_watched > 0 && o.bytes_watched < (uint64_t)st.st_size);
+	CHECK(!ow_sampledobjects_init(&o, naming, &err));
+	CHECK(number_of(&o, program) == 1 && number_of(&o, program) == 1);
+	obj = o.all->modules[0].object;
+	CHECK(obj->watch.is_hashed);
+	CHECK(o.bytes_watched > 0 && o.bytes_watched < obj->size + size);
 	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
 	ow_sampledobjects_look_again(&o);
-	CHECK(nr_told(name) == 0);
-	change(page);
-	o.all->modules[0].object->watch.looked_ns = 0;
-	CHECK(number_of(&o, name) == 2 && number_of(&o, name) == 2);
+	CHECK(nr_told(file) == 0);
+	change(page, file);
+	for (i = 0; (watched = ow_objectwatch_file(obj, i)); i++)
+		watched->watch.looked_ns = 0;
+	CHECK(number_of(&o, program) == 2 && number_of(&o, program) == 2);
 	ow_sampledobjects_look_again(&o);
-	CHECK(nr_told(name) == 1);
-	munmap(page, (size_t)st.st_size);
-	close(fd);
+	CHECK(nr_told(file) == 1);
+	munmap(page, size);
 	ow_sampledobjects_deinit(&o);
-	unlink(name);
 }
 
 /* Others' files are compared to what they were, whatever their times are. */
 static void test_rewritten_unseen(void)
 {
-	check_rewritten_unseen("renamed", change_name);
+	copy_program("renamed");
+	CHECK(chmod("renamed", 0757) == 0);
+	check_rewritten_unseen("renamed", "renamed", change_name, 0);
 }
 
 static void test_relocated_unseen(void)
 {
-	check_rewritten_unseen("relocated", change_relocations);
+	copy_program("relocated");
+	CHECK(chmod("relocated", 0757) == 0);
+	check_rewritten_unseen("relocated", "relocated", change_relocations, 0);
+}
+
+/* A program without symbols, and the file that has them. */
+static void make_linked(const char *name, const char *debug)
+{
+	CHECK(scratch_run("objcopy --only-keep-debug small %s && "
+			  "truncate -s +1M %s && strip small -o %s && "
+			  "objcopy --add-gnu-debuglink=%s %s",
+			  debug, debug, name, debug, name));
+}
+
+/* So are the files that their debug links lead to, */
+static void test_debug_rewritten_unseen(void)
+{
+	make_linked("linked", "apart");
+	CHECK(chmod("linked", 0757) == 0 && chmod("apart", 0757) == 0);
+	check_rewritten_unseen("linked", "apart", change_name, 0);
+}
+
+static void change_text(char *page, const char *name)
+{
+	struct ow_object *obj = ow_object_open(name, NULL);
+	struct ow_elf_section sec;
+
+	CHECK(obj && ow_object_section(obj, ".debug_str", &sec));
+	page[sec.off] ^= 1;
+	ow_object_close(obj);
+}
+
+/* and what dwz(1) has moved elsewhere, where lines are wanted, */
+static void test_shared_rewritten_unseen(void)
+{
+	if (!scratch_run("which dwz >/dev/null 2>&1")) {
+		printf("# no dwz here\n");
+		return;
+	}
+	scratch_write("types.c", "#include <stdio.h>\n#include <sys/stat.h>\n"
+				 "struct stat st; FILE *f;\n"
+				 "int main(void) { return 0; }\n");
+	CHECK(scratch_run("cc -g -Wl,--build-id types.c -o dwarf && "
+			  "cp dwarf copy && dwz -m common dwarf copy && "
+			  "objcopy --only-keep-debug dwarf apart && "
+			  "strip dwarf -o outer && "
+			  "objcopy --add-gnu-debuglink=apart outer && "
+			  "chmod o+w outer apart common"));
+	check_rewritten_unseen("outer", "common", change_text,
+			       OW_SYMBOLIZER_LINES);
+}
+
+/* also those that are found by their bytes only, of which there is a limit; */
+static void test_debug_by_crc(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	uint64_t read;
+
+	make_linked("summed", "apart");
+	CHECK(scratch_run("objcopy -R .note.gnu.build-id summed"));
+	CHECK(chmod("summed", 0757) == 0 && chmod("apart", 0757) == 0);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "summed") == 1);
+	CHECK(o.all->modules[0].object->debug);
+	read = o.bytes_watched;
+	ow_sampledobjects_deinit(&o);
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	o.begun = ow_now_ns(); /* no second has gone by */
+	o.bytes_watched = ((uint64_t)256 << 20) - read / 2;
+	CHECK(number_of(&o, "summed") == 1);
+	CHECK(!o.all->modules[0].object->is_debug_known);
+	ow_sampledobjects_deinit(&o);
+}
+
+/* but not those of our objects and root's, of which nothing is read. */
+static void test_debug_of_ours(void)
+{
+	struct ow_name names[OW_LINES_MOST];
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	make_linked("ours", "apart");
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "ours") == 1);
+	CHECK(!o.all->modules[0].object->is_debug_known);
+	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
+	CHECK(o.all->modules[0].object->debug && o.bytes_watched == 0);
+	ow_sampledobjects_look_again(&o);
+	CHECK(nr_told("ours: ") == 0 && nr_told("apart: whether") == 0);
+	ow_sampledobjects_deinit(&o);
+	/* What others may write to was found too late to know. */
+	CHECK(chmod("apart", 0757) == 0);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "ours") == 1);
+	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
+	ow_sampledobjects_look_again(&o);
+	CHECK(o.bytes_watched == 0);
+	CHECK(nr_told("apart: whether it was written to is not known") == 1);
+	ow_sampledobjects_deinit(&o);
 }
 
 /* Our files and root's cost nothing, and others' no more than there is time for. */
@@ -548,6 +663,12 @@ int main(void)
 		{ "overwritten", test_overwritten },
 		{ "rewritten unseen", test_rewritten_unseen },
 		{ "relocations rewritten unseen", test_relocated_unseen },
+		{ "a debug file rewritten unseen",
+		  test_debug_rewritten_unseen },
+		{ "shared DWARF rewritten unseen",
+		  test_shared_rewritten_unseen },
+		{ "a debug file of a CRC", test_debug_by_crc },
+		{ "debug files of ours", test_debug_of_ours },
 		{ "limit of watching", test_limit_of_watching },
 		{ "writable by others", test_writable_by_others },
 		{ "many of one build-id", test_many_of_one_build_id },
