@@ -7,6 +7,7 @@
 
 #include "kfollow.h"
 #include "kheirs.h"
+#include "kpatience.h"
 
 static struct task_struct *task_of(s32 nr)
 {
@@ -24,7 +25,10 @@ static struct task_struct *task_of(s32 nr)
 static int follow_task(struct kw_session *session, struct task_struct *task,
 		       u32 flags)
 {
-	struct mm_struct *mm = kw_follow_may(session, task);
+	struct kw_patience patience = {
+		flags & OW_KUNWIND_NOWAIT ? 0 : KW_PATIENCE,
+	};
+	struct mm_struct *mm = kw_follow_may(session, task, &patience);
 	struct pid *pid;
 	int err = 0, known = 1;
 
@@ -34,7 +38,7 @@ static int follow_task(struct kw_session *session, struct task_struct *task,
 	if (flags & OW_KUNWIND_INHERIT)
 		known = kw_heirs_add(session, pid);
 	if (known >= 0)
-		err = kw_follow_mm(session, mm, pid, task);
+		err = kw_follow_mm(session, mm, pid, task, &patience);
 	if (err && known == 0)
 		kw_heirs_remove(session, pid);
 	if (known < 0)
@@ -65,7 +69,8 @@ int kw_client_follow(struct kw_session *session,
 	struct task_struct *task;
 	int err;
 
-	if (arg->flags & ~(OW_KUNWIND_INHERIT | OW_KUNWIND_ALL))
+	if (arg->flags &
+	    ~(OW_KUNWIND_INHERIT | OW_KUNWIND_ALL | OW_KUNWIND_NOWAIT))
 		return -EINVAL;
 	if (arg->flags & OW_KUNWIND_ALL)
 		return follow_all(session, arg);

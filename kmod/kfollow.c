@@ -54,21 +54,20 @@ static bool is_own(const struct kw_session *session, struct task_struct *task,
 }
 
 /* What a task executes, and by which credentials, stays as it is. */
-static int lock_exec(struct task_struct *task)
+static int lock_exec(struct task_struct *task, struct kw_patience *patience)
 {
-	unsigned int tries = 0;
 	int err = 0;
 
 	while (!err && !down_read_trylock(&task->signal->exec_update_lock))
-		err = kw_wait_a_moment(&tries);
+		err = kw_wait_a_moment(patience);
 	return err;
 }
 
 /* The rest of what may_follow() asks; -EAGAIN: the mm isn't the task's any more. */
 static int check_own(const struct kw_session *session, struct task_struct *task,
-		     struct mm_struct *mm)
+		     struct mm_struct *mm, struct kw_patience *patience)
 {
-	int err = lock_exec(task);
+	int err = lock_exec(task, patience);
 
 	if (err)
 		return err;
@@ -87,7 +86,8 @@ static int check_own(const struct kw_session *session, struct task_struct *task,
  * doesn't come back, it was asked of what has the mm still after it.
  */
 static int may_follow(const struct kw_session *session,
-		      struct task_struct *task, struct mm_struct *mm)
+		      struct task_struct *task, struct mm_struct *mm,
+		      struct kw_patience *patience)
 {
 	/* The opener itself may read what is its own. */
 	bool itself = same_thread_group(task, current) &&
@@ -96,7 +96,7 @@ static int may_follow(const struct kw_session *session,
 
 	if (!session->privileged && !itself)
 		err = kw_ptrace_may(session->cred, task);
-	return err ? err : check_own(session, task, mm);
+	return err ? err : check_own(session, task, mm, patience);
 }
 
 static void tell(const struct kw_track *t, u32 kind)
@@ -180,7 +180,7 @@ static void unlink_track(struct kw_track *t)
 /* Have a track; *ret is its space with a reference, whose map is still to be made. */
 static int track(struct kw_session *session, struct mm_struct *mm,
 		 struct pid *pid, struct task_struct *task,
-		 struct kw_space **ret)
+		 struct kw_patience *patience, struct kw_space **ret)
 {
 	int err = kw_contexts_use();
 	struct kw_space *space;
@@ -190,7 +190,7 @@ static int track(struct kw_session *session, struct mm_struct *mm,
 		err = kw_events_begin(&session->events);
 	if (err)
 		return err;
-	space = kw_space_use(mm, task);
+	space = kw_space_use(mm, task, patience);
 	if (IS_ERR(space))
 		return PTR_ERR(space);
 	refcount_inc(&space->ref);
@@ -212,20 +212,22 @@ static int track(struct kw_session *session, struct mm_struct *mm,
 }
 
 int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
-		 struct pid *pid, struct task_struct *task)
+		 struct pid *pid, struct task_struct *task,
+		 struct kw_patience *patience)
 {
 	struct kw_space *space;
-	int err = track(session, mm, pid, task, &space);
+	int err = track(session, mm, pid, task, patience, &space);
 
 	if (err)
 		return err;
-	err = kw_space_refresh(space, true);
+	err = kw_space_refresh(space, true, patience);
 	kw_space_put(space);
 	return err;
 }
 
 struct mm_struct *kw_follow_may(const struct kw_session *session,
-				struct task_struct *task)
+				struct task_struct *task,
+				struct kw_patience *patience)
 {
 	struct mm_struct *mm;
 	int err = -EAGAIN, i;
@@ -234,7 +236,7 @@ struct mm_struct *kw_follow_may(const struct kw_session *session,
 		mm = get_task_mm(task);
 		if (!mm)
 			return ERR_PTR(-ESRCH);
-		err = may_follow(session, task, mm);
+		err = may_follow(session, task, mm, patience);
 		if (!err)
 			return mm;
 		mmput(mm);
@@ -244,16 +246,18 @@ struct mm_struct *kw_follow_may(const struct kw_session *session,
 
 void kw_follow_current(struct kw_session *session)
 {
-	struct mm_struct *mm = kw_follow_may(session, current);
+	struct kw_patience patience = { KW_PATIENCE };
+	struct mm_struct *mm = kw_follow_may(session, current, &patience);
 	struct kw_space *space;
 
 	if (IS_ERR(mm))
 		return;
-	if (track(session, mm, task_tgid(current), current, &space)) {
+	if (track(session, mm, task_tgid(current), current, &patience,
+		  &space)) {
 		kw_events_miss(&session->events);
 	} else {
 		/* That there is no map may be the process' own doing. */
-		kw_space_refresh(space, true);
+		kw_space_refresh(space, true, &patience);
 		kw_space_put(space);
 	}
 	mmput(mm);

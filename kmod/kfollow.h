@@ -16,15 +16,17 @@ void kw_follow_exit(void);
  * -ESRCH, -EINTR, -ENOMEM, -EBUSY: it executes one program after another.
  */
 struct mm_struct *kw_follow_may(const struct kw_session *session,
-				struct task_struct *task);
+				struct task_struct *task,
+				struct kw_patience *patience);
 
 /*
  * Follow an mm that was got so, of a task of that process.  -EUSERS: so many sessions
- * of the kind do already; -EBUSY: its mmap_lock is held for long; -ENOSPC, -ENOMEM,
+ * of the kind do already; -EBUSY: its mmap_lock is held for too long; -ENOSPC, -ENOMEM,
  * -EINTR.
  */
 int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
-		 struct pid *pid, struct task_struct *task);
+		 struct pid *pid, struct task_struct *task,
+		 struct kw_patience *patience);
 
 /* Follow current, if the session may; it is about to be in user mode. */
 void kw_follow_current(struct kw_session *session);

@@ -9,18 +9,24 @@
 #include <linux/delay.h>
 #include <linux/sched/signal.h>
 
-#define KW_TRIES 1000 /* each of which takes a millisecond at most */
+/* How often all that one request needs is tried once more, a millisecond later. */
+struct kw_patience {
+	unsigned int left;
+};
+
+#define KW_PATIENCE 1000
 
 /*
- * After a try to take a lock that failed: wait a moment.  *tries is 0 at first.
- * Return 0: try again; -EINTR; or -EBUSY: that was long enough.
+ * After a try to take a lock that failed: wait a moment.  Return 0: try again;
+ * -EINTR; or -EBUSY: that was long enough.
  */
-static inline int kw_wait_a_moment(unsigned int *tries)
+static inline int kw_wait_a_moment(struct kw_patience *patience)
 {
 	if (fatal_signal_pending(current))
 		return -EINTR;
-	if ((*tries)++ == KW_TRIES)
+	if (!patience->left)
 		return -EBUSY;
+	patience->left--;
 	usleep_range(500, 1000);
 	return 0;
 }

@@ -35,33 +35,34 @@ static void publish(struct kw_space *space, struct kw_map *map)
 }
 
 /* Its mmap_lock.  Who waits for its own may wait as long as it takes. */
-static int lock_for_reading(struct mm_struct *mm)
+static int lock_for_reading(struct mm_struct *mm, struct kw_patience *patience)
 {
-	unsigned int tries = 0;
 	int err = 0;
 
 	if (mm == current->mm)
 		return mmap_read_lock_killable(mm);
 	while (!err && !mmap_read_trylock(mm))
-		err = kw_wait_a_moment(&tries);
+		err = kw_wait_a_moment(patience);
 	return err;
 }
 
-/* Lock for writing, once it is seen that nobody holds the lock for long. */
-static int lock_for_writing(struct mm_struct *mm)
+/* A page fault that a FUSE server need not answer holds the lock for reading. */
+static int lock_for_writing(struct mm_struct *mm, struct kw_patience *patience)
 {
-	int err = lock_for_reading(mm);
+	int err = 0;
 
-	if (err)
-		return err;
-	mmap_read_unlock(mm);
-	return mmap_write_lock_killable(mm);
+	if (mm == current->mm)
+		return mmap_write_lock_killable(mm);
+	while (!err && !mmap_write_trylock(mm))
+		err = kw_wait_a_moment(patience);
+	return err;
 }
 
-int kw_space_refresh(struct kw_space *space, bool again)
+int kw_space_refresh(struct kw_space *space, bool again,
+		     struct kw_patience *patience)
 {
 	struct kw_map *map, *older;
-	int err = lock_for_reading(space->mm);
+	int err = lock_for_reading(space->mm, patience);
 
 	if (err)
 		return err;
@@ -246,7 +247,8 @@ static void leave(struct kw_space *space)
 	spin_unlock(&spaces_lock);
 }
 
-struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task)
+struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task,
+			      struct kw_patience *patience)
 {
 	const struct ow_arch *arch = arch_of(mm);
 	struct kw_user *user = kw_user_of_task(task);
@@ -258,7 +260,7 @@ struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task)
 		kw_user_put(user);
 		return ERR_PTR(user ? -EOPNOTSUPP : -ENOMEM);
 	}
-	err = lock_for_writing(mm);
+	err = lock_for_writing(mm, patience);
 	if (err) {
 		kw_user_put(user);
 		return ERR_PTR(err);
@@ -320,6 +322,7 @@ struct kw_map *kw_space_map_get(const struct mm_struct *mm)
 
 void kw_space_refresh_current(void)
 {
+	struct kw_patience patience = { KW_PATIENCE };
 	struct kw_space *space;
 
 	if (!current->mm)
@@ -331,7 +334,7 @@ void kw_space_refresh_current(void)
 	rcu_read_unlock();
 	if (!space)
 		return;
-	kw_space_refresh(space, false);
+	kw_space_refresh(space, false, &patience);
 	kw_space_put(space);
 }
 

@@ -9,6 +9,8 @@
 
 #include "kmap.h"
 
+struct kw_patience;
+
 struct kw_space {
 	struct mmu_notifier mn; /* mn.users: one for each track */
 	struct hlist_node node;
@@ -34,7 +36,8 @@ void kw_space_exit(void);
  * The space of mm, made if there is none, and one more user of it; task is a
  * process of it.  The caller has the mm's users.  An error pointer on failure.
  */
-struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task);
+struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task,
+			      struct kw_patience *patience);
 /* One user less. */
 void kw_space_unuse(struct kw_space *space);
 
@@ -49,7 +52,8 @@ struct kw_space *kw_space_find(const struct mm_struct *mm);
  * -EBUSY: another process holds its locks for long; -ENOMEM, or -ENOSPC: too many mappings; there is no map then.  again: tell of all
  * tables that it lacks, not only of new ones.
  */
-int kw_space_refresh(struct kw_space *space, bool again);
+int kw_space_refresh(struct kw_space *space, bool again,
+		     struct kw_patience *patience);
 
 /*
  * The object has another table now, or none any more; NULL: any object.  The

@@ -196,7 +196,7 @@ int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,
 			       "follow process %d: %d sessions do already",
 			       (int)pid, OW_KUNWIND_MAX_SESSIONS);
 	case EBUSY:
-		return ow_fail(err, OW_CODE_SYSTEM,
+		return ow_fail(err, OW_CODE_TIMEOUT,
 			       "follow process %d: it holds its locks for long",
 			       (int)pid);
 	case ESRCH:

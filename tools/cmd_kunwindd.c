@@ -80,8 +80,8 @@ int cmd_kunwindd(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct tablekeeper k = { .dev = -1 };
-	int opt, signals;
+	struct tablekeeper k = { .dev = -1, .until = -1 };
+	int opt;
 
 	while ((opt = getopt_long(argc, argv, "vh", options, NULL)) != -1) {
 		switch (opt) {
@@ -92,8 +92,8 @@ int cmd_kunwindd(int argc, char **argv)
 	}
 	if (!tablekeeper_open(&k))
 		return EXIT_NONE;
-	signals = take_signals();
-	if (signals < 0)
+	k.until = take_signals();
+	if (k.until < 0)
 		return EXIT_NONE;
 	if (!begin(&k, argc - optind, argv + optind))
 		return EXIT_NONE;
@@ -101,10 +101,10 @@ int cmd_kunwindd(int argc, char **argv)
 	       k.tally.made);
 	if (finish_output(EXIT_WELL))
 		return EXIT_NONE;
-	while (!tablekeeper_is_idle(&k) && tablekeeper_wait(&k, signals) &&
-	       !signal_came(signals))
+	while (!tablekeeper_is_idle(&k) && tablekeeper_wait(&k) &&
+	       !signal_came(k.until))
 		;
-	close(signals);
+	close(k.until);
 	tablekeeper_close(&k);
 	return EXIT_WELL;
 }

@@ -14,8 +14,8 @@ static void *keep(void *arg)
 	struct recordtables *t = arg;
 	char end;
 
-	while (tablekeeper_wait(&t->keeper, t->until))
-		if (read(t->until, &end, 1) == 0)
+	while (tablekeeper_wait(&t->keeper))
+		if (read(t->keeper.until, &end, 1) == 0)
 			break;
 	return NULL;
 }
@@ -30,7 +30,7 @@ static bool run_thread(struct recordtables *t)
 		complain("pipe: %m");
 		return false;
 	}
-	t->until = fds[0];
+	t->keeper.until = fds[0];
 	t->wake = fds[1];
 	sigfillset(&all);
 	sigdelset(&all, SIGBUS);
@@ -61,7 +61,10 @@ static bool follow(struct tablekeeper *k, const struct record_request *r,
 bool recordtables_begin(struct recordtables *t, const struct record_request *r,
 			pid_t command)
 {
-	*t = (struct recordtables){ .keeper.dev = -1, .until = -1, .wake = -1 };
+	*t = (struct recordtables){
+		.keeper = { .dev = -1, .until = -1 },
+		.wake = -1,
+	};
 	if (r->live.engine != OW_ENGINE_KUNWIND)
 		return true;
 	return tablekeeper_open(&t->keeper) && follow(&t->keeper, r, command) &&
@@ -74,8 +77,8 @@ void recordtables_end(struct recordtables *t)
 		close(t->wake);
 	if (t->runs)
 		pthread_join(t->thread, NULL);
-	if (t->until >= 0)
-		close(t->until);
+	if (t->keeper.until >= 0)
+		close(t->keeper.until);
 	tablekeeper_close(&t->keeper);
 }
 

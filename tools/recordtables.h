@@ -10,8 +10,7 @@
 
 struct recordtables {
 	struct tablekeeper keeper;
-	int until; /* closed at the end: a pipe's side, */
-	int wake;  /* and the other one */
+	int wake; /* closed at the end: the other side of keeper.until, a pipe */
 	pthread_t thread;
 	bool runs;
 };

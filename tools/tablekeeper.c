@@ -12,8 +12,13 @@
 
 #include "clockns.h"
 #include "commands.h"
+#include "interrupt.h"
 
-#define LOOK_EVERY 1000000000 /* ns */
+/* ns */
+#define LOOK_EVERY    1000000000
+#define LOOK_SELDOM   64000000000
+#define WAIT_AT_MOST  3000000000 /* for locks that processes hold, in all */
+#define WAIT_A_MOMENT 1000000    /* and what takes longer is such a wait */
 
 bool tablekeeper_open(struct tablekeeper *k)
 {
@@ -51,12 +56,49 @@ static bool serve(struct tablekeeper *k)
 	return false;
 }
 
+static bool must_end(const struct tablekeeper *k)
+{
+	struct pollfd p = { .fd = k->until, .events = POLLIN };
+
+	return interrupt_came() || (k->until >= 0 && poll(&p, 1, 0) > 0);
+}
+
+/* A process that could not be followed for its locks is tried again, but seldom. */
+static void note_busy(struct tablekeeper *k)
+{
+	if (!k->all)
+		return;
+	if (!k->behind)
+		k->pause = k->pause * 2 > LOOK_SELDOM ? LOOK_SELDOM :
+			   k->pause                   ? k->pause * 2 :
+							LOOK_EVERY;
+	k->behind = true;
+}
+
+/* As ow_kunwind_follow_only(); any user can have any number of processes wait. */
+static int follow_patiently(struct tablekeeper *k, pid_t pid, bool must,
+			    struct ow_error *err)
+{
+	unsigned int flags = k->all ? 0 : OW_KUNWIND_INHERIT;
+	uint64_t begun = clock_ns(CLOCK_MONOTONIC), took;
+	int failed;
+
+	if (!must && k->waited > WAIT_AT_MOST)
+		flags |= OW_KUNWIND_NOWAIT;
+	failed = ow_kunwind_follow_only(k->dev, pid, flags, err);
+	took = clock_ns(CLOCK_MONOTONIC) - begun;
+	if (failed && took > WAIT_A_MOMENT)
+		k->waited += took;
+	if (failed == -OW_CODE_TIMEOUT)
+		note_busy(k);
+	return failed;
+}
+
 static bool follow(struct tablekeeper *k, pid_t pid, bool must)
 {
 	struct ow_error err;
 
-	if (ow_kunwind_follow_only(k->dev, pid, k->all ? 0 : OW_KUNWIND_INHERIT,
-				   &err)) {
+	if (follow_patiently(k, pid, must, &err)) {
 		if (must || k->verbose)
 			complain("%s", err.msg);
 		return false;
@@ -76,11 +118,12 @@ static void follow_present(struct tablekeeper *k)
 	struct dirent *e;
 	unsigned long pid;
 
-	while (proc && (e = readdir(proc)))
+	while (proc && !must_end(k) && (e = readdir(proc)))
 		if (parse_number(e->d_name, 1, INT_MAX, &pid))
 			follow(k, (pid_t)pid, false);
 	if (proc)
 		closedir(proc);
+	k->looked = clock_ns(CLOCK_MONOTONIC);
 }
 
 bool tablekeeper_follow_all(struct tablekeeper *k)
@@ -99,7 +142,7 @@ bool tablekeeper_follow_all(struct tablekeeper *k)
 /* For how long poll() may wait, in ms; -1: for ever. */
 static int patience(const struct tablekeeper *k)
 {
-	uint64_t due = k->looked + LOOK_EVERY, now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t due = k->looked + k->pause, now = clock_ns(CLOCK_MONOTONIC);
 
 	if (!k->behind)
 		return -1;
@@ -112,16 +155,17 @@ static int patience(const struct tablekeeper *k)
  */
 static void catch_up(struct tablekeeper *k)
 {
-	if (!k->behind || clock_ns(CLOCK_MONOTONIC) < k->looked + LOOK_EVERY)
+	if (!k->behind || clock_ns(CLOCK_MONOTONIC) < k->looked + k->pause)
 		return;
 	k->behind = false;
 	follow_present(k);
-	k->looked = clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Events were lost, or something could not be followed. */
 static void note_lost(struct tablekeeper *k)
 {
+	if (k->all)
+		k->pause = LOOK_EVERY;
 	if (k->all)
 		k->behind = true;
 	else if (!k->told)
@@ -131,10 +175,10 @@ static void note_lost(struct tablekeeper *k)
 	k->told = true;
 }
 
-bool tablekeeper_wait(struct tablekeeper *k, int until)
+bool tablekeeper_wait(struct tablekeeper *k)
 {
 	struct pollfd p[] = { { .fd = k->dev, .events = POLLIN },
-			      { .fd = until, .events = POLLIN } };
+			      { .fd = k->until, .events = POLLIN } };
 	unsigned long lost = k->tally.lost;
 
 	if (poll(p, 2, patience(k)) < 0 && errno != EINTR) {

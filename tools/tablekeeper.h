@@ -12,10 +12,13 @@ struct tablekeeper {
 	int dev;
 	bool verbose; /* complain of what can't be followed, or have a table */
 	bool all;     /* every process is followed */
+	int until;    /* a descriptor: to end when it can be read; or -1 */
 	struct ow_kunwind_tally tally;
-	/* The keeper's own: */
-	bool behind;     /* events were lost that have to be made up for */
-	uint64_t looked; /* when that was done last, CLOCK_MONOTONIC in ns */
+	/* The keeper's own; times of CLOCK_MONOTONIC, in ns: */
+	bool behind; /* some may not be followed: to be made up for */
+	uint64_t looked,
+		pause;   /* when that was done last, and until the next time */
+	uint64_t waited; /* for processes that hold their locks for long */
 	bool told;       /* that some were lost */
 };
 
@@ -29,14 +32,17 @@ void tablekeeper_close(struct tablekeeper *k);
  */
 bool tablekeeper_follow(struct tablekeeper *k, pid_t pid);
 
-/* Follow those that are there, and all that begin; false with a complaint. */
+/*
+ * Follow those that are there, and all that begin; false with a complaint.  Return early
+ * if it is to end meanwhile.
+ */
 bool tablekeeper_follow_all(struct tablekeeper *k);
 
 /*
- * Wait until there is something to do, a signal comes, or until (a descriptor,
- * or -1) can be read; and do it.  False, with a complaint, if that fails.
+ * Wait until there is something to do, a signal comes, or k->until can be read; and do
+ * it.  False, with a complaint, if that fails.
  */
-bool tablekeeper_wait(struct tablekeeper *k, int until);
+bool tablekeeper_wait(struct tablekeeper *k);
 
 /* Have all ended that were followed? */
 bool tablekeeper_is_idle(const struct tablekeeper *k);

@@ -17,7 +17,7 @@
 
 #include "ow_frame.h"
 
-#define OW_KUNWIND_ABI          2
+#define OW_KUNWIND_ABI          3
 #define OW_KUNWIND_DEVICE       "/dev/kunwind"
 #define OW_KUNWIND_MAX_FRAMES   1024
 #define OW_KUNWIND_MAX_SEGS     16
@@ -97,6 +97,7 @@ enum ow_kunwind_follow_flags {
 	OW_KUNWIND_INHERIT = 1, /* and what it forks and executes */
 	OW_KUNWIND_ALL = 2,     /* every process from now on; pid is 0, and the
 				   session privileged */
+	OW_KUNWIND_NOWAIT = 4,  /* EBUSY at once where a lock is held */
 };
 
 /*
@@ -105,8 +106,8 @@ enum ow_kunwind_follow_flags {
  * OW_KUNWIND_UNFOLLOW: don't any more.
  * Errors: ESRCH, EPERM (it isn't the opener's own, or ptrace(2) would not let the
  * opener read it), EUSERS (OW_KUNWIND_MAX_SESSIONS follow it; privileged sessions
- * are counted by themselves), EBUSY (its mmap_lock is held for a second, as by an
- * mmap() that waits for a FUSE server), ENOSPC, ENOMEM; unfollow: ENOENT.
+ * are counted by themselves), EBUSY (its locks are held for a second in all, as by a
+ * page fault that waits for a FUSE server), ENOSPC, ENOMEM; unfollow: ENOENT.
  */
 struct ow_kunwind_follow {
 	__s32 pid;

@@ -23,6 +23,8 @@ sh "$(dirname "$0")/device.sh" "$build/kmod-$kver/kunwind.ko"
 begin limits
 modprobe -d "$build/lab/kernel-$kver" fuse
 run 1200 "$build/kunwind/limits"
+begin locks
+run 1200 "$build/kunwind/locks"
 for p in pie no-pie lld static; do
     [ -x "$build/kunwind/stacks-$p" ] || continue
     begin "stacks-$p"

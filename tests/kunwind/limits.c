@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/fuse.h>
 #include <linux/landlock.h>
 #include <linux/userfaultfd.h>
 #include <pthread.h>
@@ -20,7 +19,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -646,134 +644,6 @@ static void fork_is_not_held_up(void)
 	say(beside < 10 * alone, "root's fork", (long)(beside / alone));
 }
 
-/* --- processes that hold their locks --- */
-
-static int fuse;
-
-static void answer(uint64_t unique, const void *bytes, size_t size)
-{
-	struct fuse_out_header head = {
-		.len = (uint32_t)(sizeof(head) + size),
-		.unique = unique,
-		.error = bytes ? 0 : -ENOSYS,
-	};
-	struct iovec parts[] = { { &head, sizeof(head) },
-				 { (void *)(uintptr_t)bytes, size } };
-
-	if (writev(fuse, parts, 2) < 0)
-		printf("# FUSE: %s\n", strerror(errno));
-}
-
-/*
- * The server of one file, reads of which it never answers; the second time that it
- * is opened, it is not to be cached.
- */
-static void *serve(void *arg)
-{
-	static const struct fuse_init_out init = {
-		.major = FUSE_KERNEL_VERSION,
-		.minor = FUSE_KERNEL_MINOR_VERSION,
-		.max_write = 4096,
-	};
-	static const struct fuse_attr_out attr = {
-		.attr = { .ino = 1,
-			  .size = 4096,
-			  .mode = S_IFREG | 0644,
-			  .nlink = 1 },
-	};
-	struct fuse_open_out opened = { .fh = 1 };
-	static _Alignas(8) uint8_t request[65536];
-	struct fuse_in_header head;
-
-	while (read(fuse, request, sizeof(request)) > 0) {
-		memcpy(&head, request, sizeof(head));
-		switch (head.opcode) {
-		case FUSE_INIT: answer(head.unique, &init, sizeof(init)); break;
-		case FUSE_GETATTR:
-			answer(head.unique, &attr, sizeof(attr));
-			break;
-		case FUSE_OPEN:
-			answer(head.unique, &opened, sizeof(opened));
-			opened.open_flags = FOPEN_DIRECT_IO;
-			break;
-		case FUSE_READ: break;
-		default: answer(head.unique, NULL, 0);
-		}
-	}
-	return arg;
-}
-
-static bool mount_fuse(const char *at)
-{
-	char options[128];
-	pthread_t t;
-	int fd = open(at, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
-
-	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
-	if (fuse < 0 || fd < 0)
-		return false;
-	close(fd);
-	snprintf(options, sizeof(options),
-		 "fd=%d,rootmode=100644,user_id=0,group_id=0,allow_other",
-		 fuse);
-	return !mount("none", at, "fuse.kunwind", 0, options) &&
-	       !pthread_create(&t, NULL, serve, NULL);
-}
-
-static void *read_one(void *arg)
-{
-	char c;
-
-	return read((int)(intptr_t)arg, &c, 1) == 1 ? arg : NULL;
-}
-
-/*
- * Mapping a file that isn't to be cached waits for its pages, one of which is being
- * read, with the mmap_lock held.
- */
-static void hang_in_mmap(const char *at)
-{
-	int cached = open(at, O_RDONLY | O_CLOEXEC);
-	int direct = open(at, O_RDONLY | O_CLOEXEC);
-	pthread_t t;
-
-	if (cached < 0 || direct < 0 ||
-	    pthread_create(&t, NULL, read_one, (void *)(intptr_t)cached))
-		_exit(1);
-	sleep(1);
-	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, direct, 0);
-	_exit(2);
-}
-
-static void beside_a_hung_mmap(void)
-{
-	static const char at[] = "/dev/shm/kunwind-fuse";
-	int dev = open_device(), got;
-	uint64_t begin;
-	pid_t pid;
-
-	if (!mount_fuse(at)) {
-		printf("# no FUSE here\n");
-		return;
-	}
-	pid = fork();
-	if (pid == 0)
-		hang_in_mmap(at);
-	sleep(4);
-	alarm(60); /* an older module waits for ever */
-	begin = now();
-	got = follow(dev, pid, 0);
-	printf("# a process that hangs in mmap(): %s after %llu ms\n",
-	       strerror(got), (unsigned long long)(now() - begin) / 1000000);
-	alarm(0);
-	say(got == EBUSY, "a process that hangs in mmap()", got);
-	umount2(at, MNT_FORCE); /* it can't be killed before */
-	end(pid);
-	umount2(at, MNT_DETACH);
-	unlink(at);
-	close(dev);
-}
-
 /* --- what ptrace would refuse --- */
 
 /* In a domain of its own, from where what is outside can't be traced. */
@@ -878,7 +748,6 @@ int main(int argc, char **argv)
 	root_has_a_share();
 	owner_pays();
 	cgroup_pays();
-	beside_a_hung_mmap();
 	fork_is_not_held_up();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;

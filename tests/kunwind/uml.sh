@@ -23,6 +23,7 @@ run() {
 export IN_UML=1 LD_BIND_NOW= PLUGIN=$build/kunwind/plugin.so
 [ -e /dev/kunwind ] || insmod "\$1" unprivileged=1 || exit 1
 run 300 $build/kunwind/limits
+run 300 $build/kunwind/locks
 for p in pie no-pie lld static; do
     run 300 $build/kunwind/stacks-\$p
 done
