@@ -15,9 +15,9 @@ struct tablekeeper {
 	int until;    /* a descriptor: to end when it can be read; or -1 */
 	struct ow_kunwind_tally tally;
 	/* The keeper's own; times of CLOCK_MONOTONIC, in ns: */
-	bool behind; /* some may not be followed: to be made up for */
-	uint64_t looked,
-		pause;   /* when that was done last, and until the next time */
+	bool behind;     /* some may not be followed: to be made up for */
+	uint64_t looked; /* when that was done last */
+	uint64_t pause;  /* from then on, until the next time */
 	uint64_t waited; /* for processes that hold their locks for long */
 	bool told;       /* that some were lost */
 };
