@@ -16,6 +16,7 @@
 #define MOST_POPULATED ((size_t)64 << 20)
 #define LEAST_MAPPED   ((size_t)64 << 10)
 #define PAGE_BYTES     4096
+#define WORD_BYTES     8
 #define CAREFUL_PART   ((size_t)64 << 10) /* read at once where one hangs */
 #define CALLS_IN_LIMIT 4 /* that hang, in the time for all of them */
 #define SEEN_PART      2 /* of the memory limit, for what several regions share */
@@ -287,7 +288,7 @@ static size_t even_size(const struct ow_region *r, size_t nr, size_t most)
 		else
 			high = half - 1;
 	}
-	return low & ~(size_t)(PAGE_BYTES - 1);
+	return low - low % (low < PAGE_BYTES ? WORD_BYTES : PAGE_BYTES);
 }
 
 /* Cut what is large, to most bytes in all: the innermost frames are first. */

@@ -438,6 +438,28 @@ static void test_more_than_may_be_shared(void)
 	ow_memory_limit(UINT64_MAX);
 }
 
+/* Of many that are small each has something. */
+static void test_less_than_a_page_of_each(void)
+{
+	enum {
+		NR = 100
+	};
+	struct ow_stackcopy s = { 0 };
+	size_t i;
+
+	kernel.kind = VAST;
+	kernel.readable_to = 100 * GIB;
+	ow_memory_limit(1 << 20);
+	for (i = 0; i < NR; i++)
+		ow_stackcopy_add(&s, (i + 1) << 20, ((i + 1) << 20) + 4000);
+	CHECK(run(&s) > 190 << 10);
+	for (i = 0; i < NR; i++)
+		CHECK(s.regions[i].size > 1900 && s.regions[i].size < 2000);
+	ow_stackcopy_free(&s);
+	free(s.regions);
+	ow_memory_limit(UINT64_MAX);
+}
+
 /* What is made ready before it is needed is no reason to fail. */
 static void test_more_than_may_be_ready(void)
 {
@@ -464,6 +486,7 @@ int main(void)
 		{ "gigabytes in one piece", test_gigabytes_in_one },
 		{ "no room for all", test_no_room },
 		{ "more than may be taken", test_more_than_may_be_taken },
+		{ "less than a page of each", test_less_than_a_page_of_each },
 		{ "more than may be shared", test_more_than_may_be_shared },
 		{ "more than may be ready", test_more_than_may_be_ready },
 	};
