@@ -15,6 +15,7 @@
 #include "error.h"
 #include "grow.h"
 #include "identity.h"
+#include "monotonic.h"
 #include "procfs.h"
 #include "reach.h"
 
@@ -179,6 +180,15 @@ static bool take_block(struct lines *l, size_t size, struct ow_mappings *m)
 	return true;
 }
 
+/* While it is changed without end, each call may wait: return true, and set errno. */
+static bool is_late(const struct ow_mappings *m)
+{
+	if (!m->until_ns || ow_now_ns() < m->until_ns)
+		return false;
+	errno = ETIMEDOUT;
+	return true;
+}
+
 /* List all that fd's file tells.  Return false, with errno, if that can't be. */
 static bool list_lines(struct ow_mappings *m, int fd)
 {
@@ -186,6 +196,8 @@ static bool list_lines(struct ow_mappings *m, int fd)
 	ssize_t n;
 
 	for (;;) {
+		if (is_late(m))
+			return false;
 		ow_delegate_enter();
 		n = read(fd, l.block, sizeof(l.block));
 		ow_delegate_leave();
@@ -210,6 +222,10 @@ static int explain(pid_t pid, struct ow_error *err)
 {
 	bool is_denied = errno == EACCES;
 
+	if (errno == ETIMEDOUT)
+		return ow_fail(err, OW_CODE_TIMEOUT,
+			       "what is mapped could not be listed in time, as "
+			       "it changes all the while");
 	if (errno == ENOENT || errno == ESRCH)
 		return ow_fail(err, OW_CODE_ABSENT, "no process %d", pid);
 	if (is_denied && geteuid() == 0)
@@ -243,19 +259,18 @@ static int open_maps(pid_t pid)
 static int read_text(pid_t pid, int fd, struct ow_mappings *ret,
 		     struct ow_error *err)
 {
-	*ret = (struct ow_mappings){ 0 };
+	*ret = (struct ow_mappings){ .until_ns = ret->until_ns };
 	return fd >= 0 && list_lines(ret, fd) ? 0 : explain(pid, err);
 }
 
-int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
+static int read_all(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = open_maps(pid);
 
 	return read_text(pid, fd, ret, err);
 }
 
-int ow_mappings_read_open(pid_t pid, struct ow_mappings *ret,
-			  struct ow_error *err)
+static int read_open(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 {
 	int fd = open_maps(pid), failed = read_text(pid, fd, ret, err);
 
@@ -356,6 +371,8 @@ static bool ask_for_code(struct ow_mappings *m)
 	int i;
 
 	for (i = 0; i < MOST_ASKED; i++) {
+		if (is_late(m))
+			return false;
 		if (!ask(m->fd, addr, QUERY_EXECUTABLE, name, &told))
 			return errno == ENOENT;
 		if (!place(m, &told))
@@ -366,26 +383,27 @@ static bool ask_for_code(struct ow_mappings *m)
 	return false;
 }
 
-int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
-			  struct ow_error *err)
+static int read_code(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 {
-	struct ow_mappings all;
+	struct ow_mappings all = { .until_ns = ret->until_ns };
 	int fd = open_maps(pid), failed;
 
-	*ret = (struct ow_mappings){ 0 };
+	*ret = (struct ow_mappings){ .until_ns = ret->until_ns };
 	if (fd < 0)
 		return explain(pid, err);
 	*ret = (struct ow_mappings){
 		.is_part = true,
 		.is_open = true,
 		.fd = fd,
+		.until_ns = ret->until_ns,
 	};
 	if (ask_for_code(ret) && ret->nr > 0)
 		return 0;
 	if (errno != ENOTTY) {
 		/* Its memory may be gone, and another program's come. */
 		ow_mappings_free(ret);
-		return ow_mappings_read_open(pid, ret, err);
+		ret->until_ns = all.until_ns;
+		return read_open(pid, ret, err);
 	}
 	failed = read_text(pid, fd, &all, err);
 	all.is_open = true;
@@ -394,6 +412,38 @@ int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 	ow_mappings_free(ret);
 	*ret = all;
 	return failed;
+}
+
+int ow_mappings_read_until(pid_t pid, enum ow_mappings_part part,
+			   uint64_t until_ns, struct ow_mappings *ret,
+			   struct ow_error *err)
+{
+	static int (*const reads[])(pid_t pid, struct ow_mappings * ret,
+				    struct ow_error * err) = {
+		[OW_MAPPINGS_ALL] = read_all,
+		[OW_MAPPINGS_OPEN] = read_open,
+		[OW_MAPPINGS_CODE] = read_code,
+	};
+
+	*ret = (struct ow_mappings){ .until_ns = until_ns };
+	return reads[part](pid, ret, err);
+}
+
+int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
+{
+	return ow_mappings_read_until(pid, OW_MAPPINGS_ALL, 0, ret, err);
+}
+
+int ow_mappings_read_open(pid_t pid, struct ow_mappings *ret,
+			  struct ow_error *err)
+{
+	return ow_mappings_read_until(pid, OW_MAPPINGS_OPEN, 0, ret, err);
+}
+
+int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
+			  struct ow_error *err)
+{
+	return ow_mappings_read_until(pid, OW_MAPPINGS_CODE, 0, ret, err);
 }
 
 /* The kernel has [vsyscall] there, which it does not tell of when asked. */
@@ -434,7 +484,8 @@ static bool has_same_code(const struct ow_mappings *m, int fd)
 	struct ow_mapping now;
 
 	for (; p; p = ow_mappings_next_code(m, (size_t)(p - m->list) + 1))
-		if (!ask(fd, p->start, p->executable ? QUERY_EXECUTABLE : 0,
+		if (is_late(m) ||
+		    !ask(fd, p->start, p->executable ? QUERY_EXECUTABLE : 0,
 			 NULL, &now) ||
 		    !is_still(p, &now, fd))
 			return false;
@@ -486,7 +537,7 @@ bool ow_mappings_is_current(struct ow_mappings *m, pid_t pid)
 /* Where the kernel can't be asked by address. */
 static bool lists(pid_t pid, int fd, const struct ow_mapping *listed)
 {
-	struct ow_mappings all;
+	struct ow_mappings all = { 0 };
 	const struct ow_mapping *now;
 	bool is_there = !read_text(pid, fd, &all, NULL);
 

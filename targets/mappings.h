@@ -46,6 +46,8 @@ struct ow_mappings {
 	bool is_part; /* only some are listed: fd tells of the others */
 	bool is_open;
 	int fd; /* /proc/PID/maps, if is_open: of this memory, not of the process */
+	/* When reading and comparing is over, of CLOCK_MONOTONIC; 0: no time. */
+	uint64_t until_ns;
 };
 
 /* Read all.  Free with ow_mappings_free(), also after failure. */
@@ -62,6 +64,17 @@ int ow_mappings_read_open(pid_t pid, struct ow_mappings *ret,
  */
 int ow_mappings_read_code(pid_t pid, struct ow_mappings *ret,
 			  struct ow_error *err);
+
+/* Any of these, until then of CLOCK_MONOTONIC, where the program may keep us waiting. */
+enum ow_mappings_part {
+	OW_MAPPINGS_ALL,
+	OW_MAPPINGS_OPEN,
+	OW_MAPPINGS_CODE,
+};
+
+int ow_mappings_read_until(pid_t pid, enum ow_mappings_part part,
+			   uint64_t until_ns, struct ow_mappings *ret,
+			   struct ow_error *err);
 void ow_mappings_free(struct ow_mappings *m);
 
 /* Close the file: what isn't listed by now isn't asked for any more. */

@@ -89,12 +89,26 @@ static void renew_mappings(struct ow_taken *t, size_t first, size_t end)
 		give_up(t, first, end, &err);
 }
 
+/* Return true if threads wait for us, which is not to be for longer than a moment. */
+static bool stand_still(const struct ow_taken *t, size_t first, size_t end)
+{
+	size_t i;
+
+	for (i = first; i < end; i++)
+		if (t->threads[i].stands && t->c->threads[i].info.stopped)
+			return true;
+	return false;
+}
+
 void ow_standing_plan(struct ow_taken *t, size_t first, size_t end)
 {
 	uint64_t begun = t->planned_ns = ow_now_ns();
 	size_t i;
 
+	if (stand_still(t, first, end))
+		t->maps.until_ns = begun + ow_taken_moment_ns(t->options);
 	renew_mappings(t, first, end);
+	t->maps.until_ns = 0;
 	t->comparison_ns = ow_now_ns() - begun;
 	t->compared_ns += t->comparison_ns;
 	for (i = first; i < end; i++) {

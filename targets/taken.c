@@ -306,14 +306,16 @@ int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
 static int read_mappings(const struct ow_taken *t, struct ow_mappings *ret,
 			 struct ow_error *err)
 {
+	const uint64_t until = t->maps.until_ns;
+	enum ow_mappings_part part = OW_MAPPINGS_CODE;
 	int failed;
 
 	if (t->c->nr_threads > MOST_ASKED)
-		return ow_mappings_read(t->c->live, ret, err);
-	if (t->c->nr_threads > 1)
-		return ow_mappings_read_open(t->c->live, ret, err);
-	failed = ow_mappings_read_code(t->c->live, ret, err);
-	if (!failed && t->plan.main_start)
+		part = OW_MAPPINGS_ALL;
+	else if (t->c->nr_threads > 1)
+		part = OW_MAPPINGS_OPEN;
+	failed = ow_mappings_read_until(t->c->live, part, until, ret, err);
+	if (!failed && part == OW_MAPPINGS_CODE && t->plan.main_start)
 		ow_mappings_from(ret, t->plan.main_start);
 	return failed;
 }
@@ -405,7 +407,7 @@ static int list_again(struct ow_taken *t, struct ow_mappings *ret,
 
 int ow_taken_renew_mappings(struct ow_taken *t, struct ow_error *err)
 {
-	struct ow_mappings maps;
+	struct ow_mappings maps = { 0 };
 	int failed = list_again(t, &maps, err);
 
 	if (failed) {

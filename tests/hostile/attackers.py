@@ -49,6 +49,7 @@ PROGRAMS = {
     'code in a segment of its own': ['ownsegment', 'spin'],
     'a call in code that is written to since': ['rewrittencall', 'file'],
     'code in many mappings, and threads': ['manycode', '20000', '300'],
+    'code with long paths, changed without end': ['longcode', 'DIR', '30000', '20'],
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],
     'files that can only be copied': ['copiedmaps', 'leased', '12', '1', '100',
                                       'DIR'],

@@ -603,6 +603,19 @@ def _(context):
     target.wait()
 
 
+@case('waits: code that is mapped anew while it is listed')
+def _(context):
+    """A thread that is stopped waits no longer than a moment for a list."""
+    target = context.start(['longcode', context.tmp, '30000', '20'])
+    done = context.run('stack', '-q', '--one-at-a-time', '--stats',
+                       target.pid)
+    most = float(re.search(r'([\d.]+) us at most',
+                           done.stderr.decode()).group(1))
+    check(most < 4000000, 'freeze', done.stderr)
+    check(done.stdout.count(b'TID ') == 21 and
+          b'no stack: \n' not in done.stdout, 'threads', done.stdout)
+
+
 @case('waits: threads that start the next one and end')
 def _(context):
     """Each is there, or has a reason, and what isn't listed is told of."""

@@ -475,6 +475,27 @@ static void test_restricted_root(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+/* What is over before it begins lists nothing, and is told apart from what isn't there. */
+static void test_out_of_time(void)
+{
+	const uint64_t past = 1;
+	struct ow_mappings maps;
+	struct ow_error err;
+	int part;
+
+	for (part = OW_MAPPINGS_ALL; part <= OW_MAPPINGS_CODE; part++) {
+		CHECK(ow_mappings_read_until(getpid(), part, past, &maps,
+					     &err) == -OW_CODE_TIMEOUT);
+		ow_mappings_free(&maps);
+		CHECK(ow_mappings_read_until(getpid(), part, UINT64_MAX, &maps,
+					     &err) == 0);
+		CHECK(maps.nr > 0);
+		maps.until_ns = past;
+		CHECK(!ow_mappings_is_current(&maps, getpid()));
+		ow_mappings_free(&maps);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -489,6 +510,7 @@ int main(int argc, char **argv)
 		{ "a kernel that can't be asked", test_older_kernel },
 		{ "files left open, or closed", test_fds },
 		{ "code that isn't there any more", test_current },
+		{ "no time to list", test_out_of_time },
 	};
 
 	if (argc == 2 && strcmp(argv[1], EXECUTED) == 0)
