@@ -17,6 +17,7 @@
 #include "rangeroom.h"
 #include "sampledobjects.h"
 
+struct ow_image_calls;  /* calls that are counted (imagekin.h) */
 struct ow_image_change; /* what a process did */
 struct ow_image_file;   /* the file of a mapping, not opened yet */
 struct ow_image_family; /* those that share a memory, or may (imagekin.h) */
@@ -29,6 +30,7 @@ struct ow_image_user {
 	/* It, and a ring of them, if there are others; or NULL. */
 	struct ow_image_family *family;
 	struct ow_image_user *next_kin, *last_kin;
+	struct ow_image_calls *calls; /* its own and those of its kin; or NULL */
 	pid_t pid;
 	pid_t live;        /* a thread whose /proc has the memory, if any has */
 	bool is_gone;      /* the process has ended */
@@ -37,6 +39,7 @@ struct ow_image_user {
 	bool is_out;       /* counted as one that the kernel has no room for */
 	bool has_moved;    /* some of its code, as far as that was told */
 	bool is_unheeded;  /* what it maps isn't noted until it is looked at */
+	bool has_strangers; /* who is no user has moved code of its memory */
 	/* CLOCK_MONOTONIC, ns: */
 	uint64_t begun; /* 0: not known */
 	uint64_t ended;
@@ -61,6 +64,7 @@ struct ow_image_user {
 	int start_errno; /* why no process could be started to ask; or 0 */
 	uint64_t checked; /* a look agreed with what was told, or was gone by; or 0 */
 	uint64_t moved; /* code of its own, the last time that this was told; or 0 */
+	uint64_t uncounted_until; /* its calls can't be counted so long; or 0 */
 	uint64_t nr_fresh; /* samples since then, where these are counted */
 	uint64_t looked_until; /* ns; its share of the time that looks took so far */
 };

@@ -423,8 +423,11 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 	from = ow_imageusers_at(im, parent, time);
 	user->is_unheeded = from && from->is_unheeded;
 	inherit_uid(user, from);
-	if (im->has_kin && from && ow_imagekin_ask(parent, child) != OW_KIN_NO)
+	if (im->has_kin && from &&
+	    ow_imagekin_ask(parent, child) != OW_KIN_NO) {
 		ow_imagekin_join(user, from);
+		ow_imagekin_inherit(user, from, time);
+	}
 	return true;
 }
 

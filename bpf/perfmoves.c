@@ -15,20 +15,9 @@
 #include "imagekin.h"
 #include "imageusers.h"
 #include "leftout.h"
-
-#define TRACEFS "/sys/kernel/tracing"
-
-/* Linux, include/uapi/linux/mount.h, and system calls of 5.2. */
-#define CMD_CREATE   6
-#define NR_FSOPEN    430
-#define NR_FSCONFIG  431
-#define NR_FSMOUNT   432
-#define CLOSE_ONEXEC 1
+#include "perfcounts.h"
 
 #define KPROBES "/sys/bus/event_source/devices/kprobe/type"
-
-/* Linux, arch/x86/entry/syscalls: of x86-64, of x32 and of i386. */
-#define CALLS "id == 25 || id == 1073741849 || id == 163"
 
 /* A call is told of as it begins; what it moves, it moves as late as that. */
 #define LATE_NS 100000000
@@ -126,58 +115,14 @@ static bool open_kprobes(struct ow_perfrings *r, uint32_t type)
 	return true;
 }
 
-/* A file system's root that is mounted nowhere; or -1. */
-static int mount_own(void)
-{
-	_cleanup_(ow_closep) int fs =
-		(int)syscall(NR_FSOPEN, "tracefs", CLOSE_ONEXEC);
-
-	if (fs < 0 || syscall(NR_FSCONFIG, fs, CMD_CREATE, NULL, NULL, 0))
-		return -1;
-	return (int)syscall(NR_FSMOUNT, fs, CLOSE_ONEXEC, 0);
-}
-
-static uint64_t read_id(int root, const char *name)
-{
-	_cleanup_(ow_closep) int fd = -1;
-	char path[128], text[32];
-	ssize_t size;
-
-	snprintf(path, sizeof(path), "events/%s/id", name);
-	fd = openat(root, path, O_RDONLY | O_CLOEXEC);
-	size = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (size <= 0)
-		return 0;
-	text[size] = '\0';
-	return strtoull(text, NULL, 10);
-}
-
-/*
- * The number of a tracepoint, by which perf events know it; 0 if it can't be found.
- * Where no tracefs is mounted at its place, one is that nobody else sees.
- */
-static uint64_t tracepoint_id(const char *name)
-{
-	_cleanup_(ow_closep) int root =
-		open(TRACEFS, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	_cleanup_(ow_closep) int own = -1;
-	uint64_t id = root < 0 ? 0 : read_id(root, name);
-
-	if (id)
-		return id;
-	own = mount_own();
-	return own < 0 ? 0 : read_id(own, name);
-}
-
 static bool open_tracepoint(struct ow_perfrings *r)
 {
 	struct perf_event_attr attr;
 
 	begin_attr(&attr);
-	attr.type = PERF_TYPE_TRACEPOINT;
-	attr.config = tracepoint_id("raw_syscalls/sys_enter");
 	attr.sample_type |= PERF_SAMPLE_RAW;
-	return attr.config && ow_perfrings_add_aside(r, &attr, CALLS);
+	return ow_perfcounts_find_event(&attr) &&
+	       ow_perfrings_add_aside(r, &attr, OW_PERFCOUNTS_FILTER);
 }
 
 void ow_perfmoves_open(struct ow_perfmoves *m, struct ow_perfrings *r,
@@ -422,11 +367,14 @@ static struct ow_image_user *any_kin(struct ow_perfmoves *m,
 static void take_call(struct ow_perfmoves *m, struct ow_images *im,
 		      const struct call *c)
 {
-	struct ow_image_user *user =
-		any_kin(m, im, c, ow_imageusers_at(im, c->pid, c->time));
+	struct ow_image_user *own = ow_imageusers_at(im, c->pid, c->time);
+	struct ow_image_user *user = any_kin(m, im, c, own);
 
-	if (user)
-		mark_all(m, im, user, c);
+	if (!user)
+		return;
+	if (!own)
+		ow_imagekin_note_stranger(user);
+	mark_all(m, im, user, c);
 }
 
 void ow_perfmoves_take(struct ow_perfmoves *m, struct ow_images *im,
@@ -457,10 +405,18 @@ void ow_perfmoves_end(const struct ow_perfmoves *m)
 bool ow_perfmoves_has_moved(const struct ow_images *im,
 			    const struct ow_image_user *user)
 {
-	uint64_t last = ow_imagekin_moved(user);
+	uint64_t last = ow_imagekin_moved(user), called;
 
-	/* Who has moved code before may have done it where calls were lost. */
-	if (last && im->moves_lost_at > last)
-		last = im->moves_lost_at;
+	/*
+	 * Who has moved code before may have done it where calls were lost, unless it has
+	 * made none.
+	 */
+	if (last && im->moves_lost_at > last) {
+		called = ow_imagekin_called(user);
+		if (called > im->moves_lost_at)
+			called = im->moves_lost_at;
+		if (last < called)
+			last = called;
+	}
 	return last && last + LATE_NS > user->checked;
 }

@@ -209,16 +209,33 @@ int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 	return failed;
 }
 
+int ow_perfring_open_event(struct perf_event_attr *attr, pid_t tid, int cpu,
+			   const char *filter)
+{
+	int fd = open_event(attr, tid, cpu);
+	int error = 0;
+
+	if (fd < 0)
+		return -1;
+	if (is_spare(fd))
+		error = EMFILE;
+	else if (filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter))
+		error = errno;
+	if (!error)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
 static bool add_aside(struct ow_perfrings *r, struct perf_event_attr *attr,
 		      const char *filter, int cpu)
 {
-	int fd = open_event(attr, -1, cpu);
+	int fd = ow_perfring_open_event(attr, -1, cpu, filter);
 
 	if (fd < 0)
 		return errno == ENODEV; /* that CPU is offline */
-	if (is_spare(fd) ||
-	    (filter && ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter)) ||
-	    keep(r, fd, cpu, true)) {
+	if (keep(r, fd, cpu, true)) {
 		close(fd);
 		return false;
 	}

@@ -46,6 +46,14 @@ int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 bool ow_perfrings_add_aside(struct ow_perfrings *r,
 			    struct perf_event_attr *attr, const char *filter);
 
+/*
+ * Open an event that has no ring, for a thread on all CPUs (cpu -1) or for all threads
+ * (tid -1) on one.  filter is of a tracepoint, or NULL.  Return the caller's descriptor;
+ * or -1 and errno: EMFILE also where other files need the descriptor.
+ */
+int ow_perfring_open_event(struct perf_event_attr *attr, pid_t tid, int cpu,
+			   const char *filter);
+
 /* Return true if ow_perfrings_add() failed for want of descriptors. */
 bool ow_perfrings_is_full(const struct ow_error *err);
 

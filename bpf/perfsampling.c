@@ -324,8 +324,10 @@ static void take_sample(struct ow_recorder *r,
 	find_name(p, s.pid, s.tid, head.comm);
 	if (ow_recorder_count(r, &head, p->walks.packed, 1))
 		r->stats.lost++;
-	if (image)
-		ow_perfchecks_note(&p->checks, r, (pid_t)s.pid);
+	if (!image)
+		return;
+	ow_perfchecks_note(&p->checks, r, (pid_t)s.pid);
+	ow_perfcounts_note(&p->counts, &r->images, (pid_t)s.pid);
 }
 
 /* Follow the lives of processes that are known, and of those that execute a program. */
@@ -374,13 +376,21 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	}
 }
 
-/* Take all that has come. */
-static void read_all(struct ow_recorder *r)
+static void read_rings(struct ow_recorder *r)
 {
 	struct ow_perfsampling *p = r->priv;
 
 	ow_perfmoves_begin(&p->moves);
 	ow_perfrings_read(&p->rings, take_record, r);
+}
+
+/* Take all that has come, and then see who may have moved code by then. */
+static void read_all(struct ow_recorder *r)
+{
+	struct ow_perfsampling *p = r->priv;
+
+	read_rings(r);
+	ow_perfcounts_read(&p->counts, &r->images, true);
 }
 
 int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
@@ -395,7 +405,8 @@ int ow_perfsampling_wait(struct ow_recorder *r, unsigned int ms,
 			return errno == EINTR ?
 				       0 :
 				       ow_fail(err, OW_CODE_SYSTEM, "poll");
-		read_all(r);
+		read_rings(r);
+		ow_perfcounts_read(&p->counts, &r->images, false);
 		ow_perfchecks_run(&p->checks, r, false, CHECKS_NS, read_all);
 	}
 	return 0;
@@ -406,7 +417,7 @@ void ow_perfsampling_stop(struct ow_recorder *r)
 	struct ow_perfsampling *p = r->priv;
 
 	ow_perfrings_enable(&p->rings, false);
-	read_all(r);
+	read_rings(r);
 	ow_perfchecks_run(&p->checks, r, true, LAST_CHECKS_NS, read_all);
 	ow_perfmoves_end(&p->moves);
 }
@@ -416,7 +427,7 @@ int ow_perfsampling_collect(struct ow_recorder *r, struct ow_error *err)
 	struct ow_perfsampling *p = r->priv;
 
 	(void)err;
-	read_all(r);
+	read_rings(r);
 	/* What is named now isn't unnamed any more. */
 	ow_perfchecks_run(&p->checks, r, true, CHECKS_NS, read_all);
 	return 0;
@@ -435,6 +446,7 @@ void ow_perfsampling_close(struct ow_recorder *r)
 	ow_copywalk_deinit(&p->walks);
 	ow_perfthreads_deinit(&p->threads);
 	ow_perfchecks_deinit(&p->checks);
+	ow_perfcounts_deinit(&p->counts);
 	ow_perfrings_close(&p->rings);
 	free(p->added);
 	free(p);

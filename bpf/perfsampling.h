@@ -5,6 +5,7 @@
 
 #include "copywalk.h"
 #include "perfchecks.h"
+#include "perfcounts.h"
 #include "perfmoves.h"
 #include "perfthreads.h"
 #include "recorder.h"
@@ -37,6 +38,7 @@ struct ow_perfsampling {
 	struct ow_perfrings rings;
 	struct ow_perfchecks checks;
 	struct ow_perfmoves moves;
+	struct ow_perfcounts counts;
 	struct ow_perfthreads threads; /* that are not watched yet */
 	struct perf_event_attr attr; /* the engine has filled it before add() */
 	struct ow_copywalk walks;

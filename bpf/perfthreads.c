@@ -49,8 +49,7 @@ static void list_threads(void *arg)
 			      ow_tasks_list(dir, &l->tids, &l->nr, &l->err);
 }
 
-/* List all threads of the process, in place of those that were listed before. */
-static int reach_threads(struct ow_perfprocess *p, struct ow_error *err)
+int ow_perfthreads_list(struct ow_perfprocess *p, struct ow_error *err)
 {
 	struct listing *l = calloc(1, sizeof(*l));
 	enum ow_delegation end;
@@ -123,7 +122,7 @@ static int list_anew(struct turns *t, struct ow_perfprocess *p, size_t round)
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	p->nr_gone = 0;
 	p->first_round = round + 1;
-	if (reach_threads(p, &t->why))
+	if (ow_perfthreads_list(p, &t->why))
 		return -t->why.code;
 	/* Its parent need not have waited for it yet. */
 	if (has_exited(p))
@@ -224,7 +223,7 @@ static int open_all(struct ow_perfthreads *threads, struct turns *t,
 	size_t i;
 
 	for (i = 0; !failed && i < threads->nr; i++)
-		failed = reach_threads(&threads->list[i], err);
+		failed = ow_perfthreads_list(&threads->list[i], err);
 	if (failed)
 		return failed;
 	for (i = 0; !failed && more && !t->is_full && !must_end(threads); i++)

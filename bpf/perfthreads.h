@@ -23,6 +23,13 @@ struct ow_perfthreads {
 	const volatile int *asked; /* for the end, if not 0; or NULL */
 };
 
+/*
+ * List all threads that a process has now, in place of those that were listed before:
+ * p->tids, to be freed.  Fail if there is no such process, or the kernel does not answer
+ * in time.
+ */
+int ow_perfthreads_list(struct ow_perfprocess *p, struct ow_error *err);
+
 /* One process more, whose threads are to be watched. */
 int ow_perfthreads_add(struct ow_perfthreads *t, pid_t pid,
 		       struct ow_error *err);

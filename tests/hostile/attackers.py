@@ -39,6 +39,7 @@ PROGRAMS = {
     'code mapped in turns': ['swapcode', '200', '100000'],
     'code moved in turns': ['swapmoved', 'turns'],
     'memory moved without end': ['movemuch', '2'],
+    'memory moved by children without end': ['movemuch', '2', 'children'],
     'code that a process with the memory replaces': ['swapshared', '200000'],
     'threads in code mapped in turns': ['swapphases', '200', '20'],
     'stacks that may not be read': ['hiddenstack', 'none', '50'],

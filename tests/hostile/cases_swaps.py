@@ -214,10 +214,10 @@ def need_moves():
         raise Skip('the kernel has neither kprobes nor tracepoints')
 
 
-def start_moved(context, way):
+def start_moved(context, *way):
     """A program of nobody's that goes on to other code that way."""
     return context.start([shutil.which(NOBODY[0]), *NOBODY[1:],
-                          context.program('swapmoved'), way])
+                          context.program('swapmoved'), *way])
 
 
 def moved_names(recording, pid):
@@ -323,6 +323,62 @@ def _(context):
               names['spin_first'] >= 0.9 * (names['spin_first'] +
                                             names['no room']), 'names', names)
         end_process(pid)
+
+
+def names_beside_flood(context, way, flood=(), everyone=True):
+    """
+    moved_names() of a program that has moved code, while others move memory without end,
+    so often that not all of their calls are told.
+    """
+    target = start_moved(context, *way)
+    whom = ('-a',) if everyone else ('-p', str(target.pid))
+    recording = Recording(context, '-F', 199, '--engine=perf', '-f', 'json',
+                          whom=whom)
+    recording.wait_for_start()
+    target.send_signal(signal.SIGUSR1)
+    let_run(target.pid, 2)
+    others = context.start(['movemuch', '2', *flood])
+    let_run(target.pid, 4)
+    said = recording.end()
+    end_process(others.pid)
+    end_process(target.pid)
+    names = moved_names(recording, target.pid)
+    context.note('%s, %s, %s: %s' % (way, flood, whom[0], dict(names)))
+    check('more than there was room for' in said, 'calls were not lost', said)
+    check(names['of all'] >= 100 and not names['never_first'] and
+          not names['never_second'], 'a function that never runs', names)
+    return names
+
+
+def check_beside_flood(context, way, flood=()):
+    """Most samples are named, as the calls of others are not the program's."""
+    names = names_beside_flood(context, way, flood)
+    check(names['spin_first'] + names['spin_second'] >= names['of all'] / 2,
+          'samples of what runs', names)
+
+
+@case('swaps: code was moved once, others move memory without end', alone=True)
+def _(context):
+    need_root()
+    need_moves()
+    check_beside_flood(context, ('move',))
+    check_beside_flood(context, ('move',), ('children',))
+
+
+@case('swaps: code is moved seldom, others move memory without end', alone=True)
+def _(context):
+    need_root()
+    need_moves()
+    check_beside_flood(context, ('turns', 'seldom'))
+
+
+@case('swaps: a process with the memory moves code, others move without end',
+      alone=True)
+def _(context):
+    need_root()
+    need_moves()
+    for everyone in (False, True):
+        names_beside_flood(context, ('shared', 'seldom'), everyone=everyone)
 
 
 def user_seconds(context, *command):

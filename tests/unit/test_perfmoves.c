@@ -112,12 +112,141 @@ static void test_exec(void)
 	ow_images_deinit(&im);
 }
 
+/* Calls were lost, of which nobody knows whose they were. */
+static void lose_calls(struct ow_images *im, uint64_t time)
+{
+	const struct record r = {
+		.header = { .type = PERF_RECORD_LOST, .size = sizeof(r) },
+		.time = 1,
+		.flags = time,
+	};
+	struct ow_perfmoves m = { .is_open = true };
+
+	ow_perfmoves_begin(&m);
+	ow_perfmoves_take(&m, im, &r.header);
+}
+
+static struct ow_image_calls *count_calls(struct ow_images *im, pid_t pid,
+					  uint64_t since)
+{
+	struct ow_image_calls *calls = calloc(1, sizeof(*calls));
+
+	*calls = (struct ow_image_calls){ 0, since, since };
+	ow_imagekin_count(ow_images_user(im, pid), calls);
+	return calls;
+}
+
+static bool has_moved(const struct ow_images *im, pid_t pid)
+{
+	return ow_perfmoves_has_moved(im, ow_images_user(im, pid));
+}
+
+/* Who has moved code, was looked at since, and whose calls are counted or not. */
+static void begin_lost(struct ow_images *im, int nr_children)
+{
+	int i;
+
+	begin(im, nr_children);
+	take_move(im, PARENT, SEC * 40, HERE);
+	for (i = -1; i < nr_children; i++)
+		ow_images_user(im, CHILD + i)->checked = SEC * 50;
+	CHECK(nr_moved(im, nr_children) == 0);
+	lose_calls(im, SEC * 60);
+}
+
+/* Where calls were lost, who has made none has moved nothing. */
+static void test_lost(void)
+{
+	struct ow_image_calls *calls;
+	struct ow_images im;
+
+	begin_lost(&im, 0);
+	CHECK(has_moved(&im, PARENT));
+	calls = count_calls(&im, PARENT, SEC * 45);
+	CHECK(!has_moved(&im, PARENT));
+	calls->until = SEC * 55;
+	CHECK(has_moved(&im, PARENT));
+	ow_images_user(&im, PARENT)->checked = SEC * 56;
+	CHECK(!has_moved(&im, PARENT));
+	calls->until = UINT64_MAX; /* counted no more */
+	CHECK(has_moved(&im, PARENT));
+	ow_images_deinit(&im);
+}
+
+/* Who shares the memory must have made none, either. */
+static void test_lost_kin(void)
+{
+	struct ow_image_calls *calls;
+	struct ow_images im;
+
+	begin_lost(&im, 1);
+	count_calls(&im, PARENT, SEC * 45);
+	CHECK(nr_moved(&im, 1) == 2);
+	calls = count_calls(&im, CHILD, SEC * 46);
+	CHECK(nr_moved(&im, 1) == 0);
+	calls->until = SEC * 55;
+	CHECK(nr_moved(&im, 1) == 2);
+	ow_images_end(&im, CHILD, SEC * 70);
+	CHECK(has_moved(&im, PARENT));
+	ow_images_settle(&im, SEC * 80); /* it is forgotten, but what it did */
+	CHECK(!ow_images_user(&im, CHILD));
+	CHECK(has_moved(&im, PARENT));
+	ow_images_user(&im, PARENT)->checked = SEC * 75;
+	CHECK(!has_moved(&im, PARENT));
+	ow_images_deinit(&im);
+}
+
+/* Calls of a child that shares the memory are counted with its parent's. */
+static void test_lost_children(void)
+{
+	struct ow_image_calls *calls;
+	struct ow_images im;
+
+	begin_lost(&im, 0);
+	calls = count_calls(&im, PARENT, SEC * 46);
+	CHECK(ow_images_fork(&im, PARENT, CHILD, SEC * 47));
+	CHECK(!has_moved(&im, PARENT));
+	CHECK(ow_images_fork(&im, CHILD, CHILD + 1, SEC * 48));
+	CHECK(!has_moved(&im, PARENT));
+	calls->until = SEC * 55;
+	CHECK(has_moved(&im, PARENT));
+	calls->until = SEC * 46;
+	/* This one was made before. */
+	CHECK(ow_images_fork(&im, PARENT, CHILD + 2, SEC * 45));
+	CHECK(has_moved(&im, PARENT));
+	ow_images_deinit(&im);
+}
+
+/* A process that isn't known has moved code: it may do so again. */
+static void test_lost_stranger(void)
+{
+	struct ow_images im;
+
+	begin_lost(&im, 1);
+	count_calls(&im, PARENT, SEC * 45);
+	count_calls(&im, CHILD, SEC * 45);
+	CHECK(nr_moved(&im, 1) == 0);
+	ow_imagekin_note_stranger(ow_images_user(&im, CHILD));
+	CHECK(nr_moved(&im, 1) == 2);
+	ow_images_end(&im, CHILD, SEC * 48);
+	ow_images_settle(&im, SEC * 49);
+	CHECK(has_moved(&im, PARENT));
+	CHECK(ow_images_exec(&im, PARENT, SEC * 49));
+	CHECK(!ow_images_user(&im, PARENT)->calls);
+	CHECK(!ow_images_user(&im, PARENT)->has_strangers);
+	ow_images_deinit(&im);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "all that share a memory", test_kin },
 		{ "data", test_data },
 		{ "who executes a program", test_exec },
+		{ "calls that were lost", test_lost },
+		{ "calls that were lost, and kin", test_lost_kin },
+		{ "calls that were lost, and children", test_lost_children },
+		{ "calls that were lost, and a stranger", test_lost_stranger },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));

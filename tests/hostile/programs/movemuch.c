@@ -1,20 +1,37 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * movemuch PROCESSES: so many of them call mremap(2) without end, for all addresses,
- * which moves nothing.
+ * movemuch PROCESSES [children]: so many of them call mremap(2) without end, for all
+ * addresses, which moves nothing; or have children do that once each, with their memory.
  */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define ALL (1UL << 47)
 
+static void move(void)
+{
+	mremap(NULL, ALL, ALL, MREMAP_MAYMOVE);
+}
+
+static void have_moved(void)
+{
+	pid_t pid = vfork();
+
+	if (pid == 0) {
+		move();
+		_exit(0);
+	}
+	waitpid(pid, NULL, 0);
+}
+
 int main(int argc, char **argv)
 {
-	long nr = argc == 2 ? atol(argv[1]) : 0;
+	long nr = argc == 2 || argc == 3 ? atol(argv[1]) : 0;
 
 	if (nr < 1)
 		return 2;
@@ -26,5 +43,5 @@ int main(int argc, char **argv)
 			break;
 		}
 	for (;;)
-		mremap(NULL, ALL, ALL, MREMAP_MAYMOVE);
+		argc == 3 ? have_moved() : move();
 }

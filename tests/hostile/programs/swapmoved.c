@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * swapmoved HOW: run a function of a page of code at an address; after SIGUSR1 put
+ * swapmoved HOW [seldom]: run a function of a page of code at an address; after SIGUSR1 put
  * another page there, without a mapping that this process makes there itself, and run
  * a function of that one.  HOW: "move" it there by mremap(2), over the first one; move
  * it to where "nothing" was; have a "child" map it that shares the memory, or one of
  * "vfork"; "grow" the mapping before it, so that it reaches there; or move both pages there
  * in "turns" from the beginning on, by the system call of 32-bit programs ("turns32"),
- * or let a process that shares the memory do that ("shared"); or move "data" on and on,
- * and no code.
+ * or let a process that shares the memory do that ("shared"), in turns that take long if
+ * it is to be "seldom"; or move "data" on and on, and no code.
  */
 #include <sched.h>
 #include <signal.h>
@@ -16,11 +16,13 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "swapspin.h"
 
-#define SHORT 1000000 /* times round a loop */
+#define SHORT  1000000 /* times round a loop */
+#define LONG_S 1.5     /* seconds that the process runs in a long turn */
 
 #define MUCH (64UL << 20) /* of data */
 
@@ -102,13 +104,30 @@ static void run(size_t off)
 	((void (*)(long))(uintptr_t)(AT + off))(SHORT);
 }
 
-static void take_turns(void (*put)(const void *page))
+static double seconds_run(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+static void run_long(size_t off, double seconds)
+{
+	double end = seconds_run() + seconds;
+
+	do
+		run(off);
+	while (seconds_run() < end);
+}
+
+static void take_turns(void (*put)(const void *page), double seconds)
 {
 	for (;;) {
 		put(spin_first);
-		run(0);
+		run_long(0, seconds);
 		put(never_second);
-		run(HALF);
+		run_long(HALF, seconds);
 	}
 }
 
@@ -166,10 +185,11 @@ static void move_data(void)
 
 int main(int argc, char **argv)
 {
+	double seconds = argc == 3 ? LONG_S : 0;
 	bool is_mapped;
 
 	fd = open("/proc/self/exe", O_RDONLY);
-	if (argc != 2 || fd < 0 ||
+	if (argc < 2 || argc > 3 || fd < 0 ||
 	    (uint8_t *)never_first != (uint8_t *)spin_first + HALF ||
 	    (uint8_t *)never_second != (uint8_t *)spin_first + PAGE ||
 	    (uint8_t *)spin_second != (uint8_t *)never_second + HALF)
@@ -189,9 +209,9 @@ int main(int argc, char **argv)
 	if (strcmp(argv[1], "data") == 0)
 		move_data();
 	if (strncmp(argv[1], "turns", 5) == 0)
-		take_turns(move_page);
+		take_turns(move_page, seconds);
 	if (strcmp(argv[1], "shared") == 0)
-		take_turns(have_moved);
+		take_turns(have_moved, seconds);
 	while (!is_asked)
 		is_mapped ? run(0) : spin_first(SHORT);
 	if (strcmp(argv[1], "child") == 0)
