@@ -98,8 +98,10 @@ static void settle(struct ow_recorder *r, pid_t pid, uint64_t as_of)
 	ranges = ow_imagecheck_changed(&r->images, pid, as_of, &nr);
 	if (!user)
 		return;
-	if (nr)
+	if (nr) {
 		doubt(r, user, ranges, nr);
+		ow_perfmoves_note_untold(&r->images, user);
+	}
 	free(ranges);
 	user->checked = as_of;
 	user->nr_fresh = 0;

@@ -391,6 +391,14 @@ void ow_perfmoves_take(struct ow_perfmoves *m, struct ow_images *im,
 	}
 }
 
+void ow_perfmoves_note_untold(const struct ow_images *im,
+			      struct ow_image_user *user)
+{
+	if (im->moves_lost_at + LATE_NS > user->checked &&
+	    !ow_imagekin_moved(user))
+		ow_imagekin_note_move(user, user->checked + 1);
+}
+
 void ow_perfmoves_end(const struct ow_perfmoves *m)
 {
 	char text[96];

@@ -43,6 +43,13 @@ void ow_perfmoves_begin(struct ow_perfmoves *m);
 void ow_perfmoves_take(struct ow_perfmoves *m, struct ow_images *im,
 		       const struct perf_event_header *h);
 
+/*
+ * A look has shown other code of a user than was known, of which nothing was told: where
+ * calls were lost since the look before (user->checked), one of these may have moved it.
+ */
+void ow_perfmoves_note_untold(const struct ow_images *im,
+			      struct ow_image_user *user);
+
 /* Tell of calls that were lost (ow_left_out()). */
 void ow_perfmoves_end(const struct ow_perfmoves *m);
 

@@ -237,6 +237,26 @@ static void test_lost_stranger(void)
 	ow_images_deinit(&im);
 }
 
+/* A look that shows other code, while calls were lost, has shown a move. */
+static void test_untold(void)
+{
+	struct ow_image_user *user;
+	struct ow_images im;
+
+	begin(&im, 0);
+	user = ow_images_user(&im, PARENT);
+	user->checked = SEC * 50;
+	ow_perfmoves_note_untold(&im, user);
+	CHECK(!ow_imagekin_moved(user));
+	lose_calls(&im, SEC * 60);
+	CHECK(!has_moved(&im, PARENT));
+	ow_perfmoves_note_untold(&im, user);
+	CHECK(has_moved(&im, PARENT));
+	user->checked = SEC * 70;
+	CHECK(!has_moved(&im, PARENT));
+	ow_images_deinit(&im);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -247,6 +267,7 @@ int main(void)
 		{ "calls that were lost, and kin", test_lost_kin },
 		{ "calls that were lost, and children", test_lost_children },
 		{ "calls that were lost, and a stranger", test_lost_stranger },
+		{ "calls that were lost, and a look", test_untold },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
