@@ -42,6 +42,9 @@ static void explain(struct ow_stop *s, pid_t pid, int os_errno)
 	/* While it exits, there is no permission either. */
 	s->gone = os_errno == ESRCH ||
 		  !ow_task_stat(pid, s->tid, name, sizeof(name), &state);
+	/* No thread but the first one stays a zombie, unless it is traced. */
+	if (s->tid != pid && tracer <= 0)
+		s->gone |= state == 'Z' || state == 'X';
 	if (s->gone)
 		ow_fail(&s->why, OW_CODE_ABSENT, "thread has exited");
 	else if (state == 'Z' || state == 'X')

@@ -28,6 +28,7 @@
 #define MOST_ASKED     16 /* threads whose stacks' mappings are asked for anew */
 #define READ_LIMIT_MS  1000
 #define FEWEST_BUCKETS 64
+#define MOST_LISTS     16 /* of threads, if one isn't whole */
 
 uint64_t ow_taken_read_limit(const struct ow_capture_options *options)
 {
@@ -190,13 +191,29 @@ static int add_thread(struct ow_taken *t, const struct ow_thread *info,
 	return 0;
 }
 
+/* A list ends early where the thread that it has come to ends (Linux, next_tid()). */
+static int list_whole(const struct ow_taken *t, pid_t **ret, size_t *nr_ret,
+		      struct ow_error *err)
+{
+	int i, failed = ow_tasks_list(t->dir, ret, nr_ret, err);
+
+	for (i = 0; !failed && i < MOST_LISTS; i++) {
+		if (*nr_ret >= ow_tasks_count(t->dir))
+			break;
+		free(*ret);
+		*ret = NULL;
+		failed = ow_tasks_list(t->dir, ret, nr_ret, err);
+	}
+	return failed;
+}
+
 /* The ids of all threads; the caller frees *ret. */
 static int list_ids(const struct ow_taken *t, pid_t **ret, size_t *nr_ret,
 		    struct ow_error *err)
 {
 	/* If there is one, it is the leader, which the others don't outlive. */
 	if (ow_tasks_count(t->dir) != 1)
-		return ow_tasks_list(t->dir, ret, nr_ret, err);
+		return list_whole(t, ret, nr_ret, err);
 	*ret = malloc(sizeof(**ret));
 	if (!*ret)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
@@ -271,6 +288,9 @@ bool ow_taken_may_lack(const struct ow_taken *t)
 	/* Who asks for some threads wants none that are born later. */
 	if (t->options->tids || t->options->states)
 		return false;
+	/* Of those that were let go, it isn't known which have ended since. */
+	if (t->c->stats.moments > 0)
+		return true;
 	for (i = 0; i < t->c->nr_threads; i++)
 		alive += !t->threads[i].stop.gone;
 	return ow_tasks_count(t->dir) != alive;

@@ -627,7 +627,8 @@ def _(context):
               done.stdout[-2000:])
         check(done.stdout.count(b'\n#0 ') > nr or
               b'threads are started faster than they can be stopped' in
-              done.stderr, 'said', done.stdout.count(b'\n#0 '))
+              done.stderr, 'said ' + ' '.join(options),
+              (done.stdout.count(b'\n#0 '), done.stderr))
 
 
 RESTART = 219  # restart_syscall(2)
