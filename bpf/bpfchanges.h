@@ -12,10 +12,12 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32); /* pid */
+	__uint(max_entries, 1); /* OW_RECORD_PROCESSES */
+	__type(key, __u32);     /* pid */
 	__type(value, __u32);
 } targets SEC(".maps");
+
+__u64 unfollowed; /* children of targets for which there was no room */
 
 /* When a process has mapped code last, or was replaced by another program. */
 struct change {

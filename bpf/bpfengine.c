@@ -244,6 +244,7 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	s->samples = e->waiting + t.nr[OW_BPF_SAMPLES];
 	s->missed = t.nr[OW_BPF_MISSED];
 	s->lost = e->lost + t.nr[OW_BPF_LOST];
+	s->unfollowed = e->skel->bss->unfollowed;
 	s->copied = e->waiting + t.nr[OW_BPF_COPIED];
 	s->frames = e->frames + t.nr[OW_BPF_SEEN];
 	s->cold = t.nr[OW_BPF_COLD];

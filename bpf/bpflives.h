@@ -39,8 +39,8 @@ int on_fork(struct bpf_raw_tracepoint_args *ctx)
 		return 0;
 	if (!everyone && !follow)
 		return 0;
-	if (!everyone)
-		bpf_map_update_elem(&targets, &child, &one, BPF_ANY);
+	if (!everyone && bpf_map_update_elem(&targets, &child, &one, BPF_ANY))
+		__sync_fetch_and_add(&unfollowed, 1);
 	if (mm != BPF_CORE_READ(from, mm))
 		forget_sharing(mm);
 	p = bpf_map_lookup_elem(&processes, &parent);

@@ -181,6 +181,7 @@ static void size_maps(struct sampler_bpf *skel,
 	uint32_t slots = OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1);
 
 	bpf_map__set_max_entries(skel->maps.processes, OW_RECORD_PROCESSES);
+	bpf_map__set_max_entries(skel->maps.targets, OW_RECORD_PROCESSES);
 	bpf_map__set_max_entries(skel->maps.walks, slots);
 	bpf_map__set_max_entries(skel->maps.copies, slots);
 	if (o->on_syscall)

@@ -42,6 +42,11 @@ static void warn_crowded(const struct ow_recorder_stats *s)
 		complain("%u processes had no room among the %u that the "
 			 "kernel knows: their stacks are missing",
 			 s->crowded_out, OW_RECORD_PROCESSES);
+	if (s->unfollowed)
+		complain("%llu child processes had no room among the %u that "
+			 "can be followed: their stacks are missing",
+			 (unsigned long long)s->unfollowed,
+			 OW_RECORD_PROCESSES);
 	if (s->crowded_maps)
 		complain("%u maps of JITs had no room: some of their names are "
 			 "missing",

@@ -334,7 +334,12 @@ static int conclude(struct tracing *t)
 	if (s.missed)
 		complain("who made %llu system calls isn't known",
 			 (unsigned long long)s.missed);
-	return tell_cut(t) || s.lost || s.missed ? EXIT_SOME : EXIT_WELL;
+	if (s.unfollowed)
+		complain("%llu child processes had no room among the %u that "
+			 "can be followed: their calls are missing",
+			 (unsigned long long)s.unfollowed, OW_RECORD_PROCESSES);
+	return tell_cut(t) || s.lost || s.missed || s.unfollowed ? EXIT_SOME :
+								   EXIT_WELL;
 }
 
 static int trace(struct tracing *t)

@@ -171,6 +171,8 @@ struct ow_recorder_stats {
 	   known: to walk them all would have taken too long. */
 	uint64_t unwalked;
 	bool is_listing_cut; /* not all were found before recording ended */
+	/* Children of a command beyond OW_RECORD_PROCESSES, which aren't recorded. */
+	uint64_t unfollowed;
 };
 
 /*

@@ -130,6 +130,7 @@ NO_ATTACKERS = {
     'libpass.so': 'is harmless without a slow server of debug files',
     'ownhead': 'needs a library of a test that spins',
     'libplant.so': 'is preloaded into a tool that is tested',
+    'manykin': 'is told to a tool that runs it',
     'manysites': 'does nothing until it is asked to',
     'measure': 'runs a tool and tells what the tool took',
     'stackedlibs': 'is harmless without a slow server of debug files',

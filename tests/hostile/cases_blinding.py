@@ -13,7 +13,7 @@ import time
 import tty
 
 from cases_objects import Done
-from harness import (PATIENCE, case, check, children_of, copy_program,
+from harness import (PATIENCE, Skip, case, check, children_of, copy_program,
                      end_process, need_root, wait_for_line, wait_until)
 
 MB = 1 << 20
@@ -485,6 +485,20 @@ def _(context):
     rows = re.findall(r'(?m)(\d+) +0  \w*nanosleep +wait_below$', text)
     check(len(rows) == 1 and int(rows[0]) >= 45, 'row', (rows, text[-2000:], said))
     check('[too many different call sites]' in text, 'counted together', said)
+
+
+@case('blinding: children of a command beside many others', alone=True)
+def _(context):
+    """More than half of as many as can be followed, which the kernel may have at most."""
+    need_root()
+    out = os.path.join(context.tmp, 'calls')
+    done = context.run('syscalls', '-c', '-o', out, '--',
+                       context.program('manykin'), 16500)
+    if b'only' in done.stderr:
+        raise Skip('so many processes are not allowed')
+    with open(out, encoding='utf-8') as f:
+        rows = re.findall(r'(?m)(\d+) +0  getuid +late_call$', f.read())
+    check(rows == ['50'], 'calls', (rows, done.stderr))
 
 
 @case('growth: system calls for a reader who never reads', alone=True)
