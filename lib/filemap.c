@@ -2,12 +2,14 @@
 #include "filemap.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <outwind/outwind.h>
@@ -221,6 +223,14 @@ static struct ow_filemap *new_place(const char *name)
 	return NULL;
 }
 
+/* Its pages can be replaced all together only, and each may have 1 GiB. */
+static bool has_huge_pages(int fd)
+{
+	struct statfs fs;
+
+	return !fstatfs(fd, &fs) && (uint32_t)fs.f_type == HUGETLBFS_MAGIC;
+}
+
 static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -229,6 +239,10 @@ static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
 
 	if (size > SIZE_MAX - 2 * page) {
 		errno = ENOMEM;
+		return NULL;
+	}
+	if (has_huge_pages(fd)) {
+		errno = EOPNOTSUPP;
 		return NULL;
 	}
 	m = new_place(name);

@@ -25,7 +25,7 @@ void ow_filemap_prepare(void);
  * are further ones of mmap(2).  After the last byte there is at least one zero,
  * or what reads as one and counts as cut off: a text there has an end.  name,
  * which is copied, is for ow_file_lost().  Return NULL with errno set if that
- * fails.
+ * fails: EOPNOTSUPP for a file of hugetlbfs.
  */
 struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
 				   int flags);

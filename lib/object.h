@@ -109,7 +109,7 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 
 /*
  * The same, for work that a delegate does (reach.h), after ow_filemap_prepare(): what
- * a server has is copied.
+ * a server has, or hugetlbfs, is copied.
  */
 struct ow_object *ow_object_take_fd(int fd, const char *path,
 				    struct ow_error *err);

@@ -70,6 +70,13 @@ static bool read_fs_type(int fd, uint32_t *ret)
 	return !failed;
 }
 
+static bool has_huge_pages(int fd)
+{
+	uint32_t type;
+
+	return read_fs_type(fd, &type) && type == HUGETLBFS_MAGIC;
+}
+
 /*
  * Return true if stat(2) may tell another device of a file than /proc/PID/maps does,
  * as that of a subvolume or of a layer.
@@ -251,8 +258,7 @@ static struct ow_object *copy_file(int fd, size_t size, const char *path,
 	if (got == size)
 		return obj;
 	free(bytes);
-	ow_fail(err, OW_CODE_ABSENT, "%s: can't be copied from what serves it",
-		path);
+	ow_fail(err, OW_CODE_ABSENT, "%s: can't be copied", path);
 	return NULL;
 }
 
@@ -265,7 +271,7 @@ struct ow_object *ow_object_take_fd(int fd, const char *path,
 		ow_fail(err, OW_CODE_SYSTEM, "stat %s", path);
 		return NULL;
 	}
-	if (!ow_is_served(fd, st.st_dev))
+	if (!ow_is_served(fd, st.st_dev) && !has_huge_pages(fd))
 		return ow_object_open_fd(fd, path, err);
 	if (st.st_size > 0 && st.st_size <= COPIED_MAX)
 		return copy_file(fd, (size_t)st.st_size, path, err);

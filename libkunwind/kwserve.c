@@ -84,7 +84,8 @@ static int open_mapped(const struct ow_kunwind_event *what, char *path,
 	snprintf(path, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
 		 what->pid, (uint64_t)what->start, (uint64_t)what->end);
 	fd = ow_reach_fd(open_path, path);
-	if (fd >= 0)
+	/* Not all may follow such a link; a mapping that is gone needs no table. */
+	if (fd >= 0 || (errno != EPERM && errno != EACCES))
 		return fd;
 	if (!mapped_path(what->pid, what->start, path, size))
 		return -1;
@@ -117,8 +118,14 @@ struct serving {
 	int dev;
 	struct ow_kunwind_tally *tally;
 	void (*say)(void *arg, const char *line);
+	bool (*must_end)(void *arg);
 	void *arg;
 };
+
+static bool is_at_end(const struct serving *s)
+{
+	return ow_delegate_must_end() || (s->must_end && s->must_end(s->arg));
+}
 
 static void lacks(const struct serving *s, const struct ow_kunwind_event *what)
 {
@@ -152,19 +159,15 @@ static void handle(const struct serving *s, const struct ow_kunwind_event *all,
 	lacks(s, &all[i]);
 }
 
-int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
-		     void (*say)(void *arg, const char *line), void *arg,
-		     struct ow_error *err)
+static int serve(const struct serving *s, struct ow_error *err)
 {
 	struct ow_kunwind_event events[EVENTS_AT_ONCE];
-	struct ow_kunwind_tally mine = { 0 };
-	struct serving s = { dev, tally ? tally : &mine, say, arg };
 	size_t i, nr;
 	ssize_t got;
 	int done = 0;
 
 	do {
-		got = read(dev, events, sizeof(events));
+		got = read(s->dev, events, sizeof(events));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
@@ -173,11 +176,30 @@ int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
 			return ow_fail(err, OW_CODE_SYSTEM,
 				       "read " OW_KUNWIND_DEVICE);
 		nr = (size_t)got / sizeof(events[0]);
-		for (i = 0; i < nr; i++)
-			handle(&s, events, i);
+		for (i = 0; i < nr && !is_at_end(s); i++)
+			handle(s, events, i);
 		done += (int)nr;
-	} while (done < OW_KUNWIND_FILE_EVENTS && !ow_delegate_must_end());
+	} while (done < OW_KUNWIND_FILE_EVENTS && !is_at_end(s));
 	return done;
+}
+
+int ow_kunwind_serve_until(int dev, struct ow_kunwind_tally *tally,
+			   void (*say)(void *arg, const char *line),
+			   bool (*must_end)(void *arg), void *arg,
+			   struct ow_error *err)
+{
+	struct ow_kunwind_tally mine = { 0 };
+	const struct serving s = { dev, tally ? tally : &mine, say, must_end,
+				   arg };
+
+	return serve(&s, err);
+}
+
+int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
+		     void (*say)(void *arg, const char *line), void *arg,
+		     struct ow_error *err)
+{
+	return ow_kunwind_serve_until(dev, tally, say, NULL, arg, err);
 }
 
 int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,

@@ -45,22 +45,24 @@ static void say(void *arg, const char *line)
 		complain("%s", line);
 }
 
+static bool must_end(void *arg)
+{
+	const struct tablekeeper *k = arg;
+	struct pollfd p = { .fd = k->until, .events = POLLIN };
+
+	return interrupt_came() || (k->until >= 0 && poll(&p, 1, 0) > 0);
+}
+
 /* Do what is waiting. */
 static bool serve(struct tablekeeper *k)
 {
 	struct ow_error err;
 
-	if (ow_kunwind_serve(k->dev, &k->tally, say, k, &err) >= 0)
+	if (ow_kunwind_serve_until(k->dev, &k->tally, say, must_end, k, &err) >=
+	    0)
 		return true;
 	complain("%s", err.msg);
 	return false;
-}
-
-static bool must_end(const struct tablekeeper *k)
-{
-	struct pollfd p = { .fd = k->until, .events = POLLIN };
-
-	return interrupt_came() || (k->until >= 0 && poll(&p, 1, 0) > 0);
 }
 
 /* A process that could not be followed for its locks is tried again, but seldom. */

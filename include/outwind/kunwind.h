@@ -6,6 +6,7 @@
 #ifndef OUTWIND_KUNWIND_H
 #define OUTWIND_KUNWIND_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -62,6 +63,15 @@ struct ow_kunwind_tally {
 int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
 		     void (*say)(void *arg, const char *line), void *arg,
 		     struct ow_error *err);
+
+/*
+ * The same, until must_end(arg) returns true, which is asked before each event: each
+ * may take seconds.  Events that were read and not handled then are dropped.
+ */
+int ow_kunwind_serve_until(int dev, struct ow_kunwind_tally *tally,
+			   void (*say)(void *arg, const char *line),
+			   bool (*must_end)(void *arg), void *arg,
+			   struct ow_error *err);
 
 /*
  * The calling thread's stack: fill up to max frames, innermost first: the system

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -100,6 +101,11 @@ static void test_whole(void)
 	CHECK(!ow_filemap_open(fd, SIZE_MAX, "huge", 0) && errno == ENOMEM);
 	close(fd);
 	CHECK(!ow_filemap_open(fd, PAGE, "closed", 0) && errno == EBADF);
+	fd = memfd_create("of huge pages", MFD_HUGETLB);
+	CHECK(fd >= 0 && !ftruncate(fd, 2 << 20));
+	CHECK(!ow_filemap_open(fd, PAGE, "of huge pages", 0) &&
+	      errno == EOPNOTSUPP);
+	close(fd);
 }
 
 /* Whoever reads on after the last byte of the last page finds an end, too. */
