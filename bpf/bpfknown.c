@@ -308,8 +308,10 @@ int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 				BPF_ANY))
 		return ow_bpfload_refuse(err, "too many processes");
 	image = ow_images_find(&r->images, pid, err);
-	if (!image)
+	if (!image) {
+		bpf_map_delete_elem(bpf_map__fd(e->skel->maps.targets), &key);
 		return -OW_CODE_ABSENT;
+	}
 	publish(r, pid, image, false);
 	ow_bpftables_wait(&e->tables, &r->images);
 	return 0;

@@ -107,9 +107,11 @@ static int engine_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 	tasks = ow_tasks_open(pid, err);
 	if (tasks < 0)
 		return tasks;
-	e->targets[e->nr++] = (struct target){ .pid = pid, .tasks = tasks };
-	if (!ow_images_find(&r->images, pid, err))
+	if (!ow_images_find(&r->images, pid, err)) {
+		close(tasks);
 		return -OW_CODE_ABSENT;
+	}
+	e->targets[e->nr++] = (struct target){ .pid = pid, .tasks = tasks };
 	c = take_first(&e->targets[e->nr - 1], &why);
 	if (c)
 		e->nr_stopped++;

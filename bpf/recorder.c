@@ -82,6 +82,39 @@ static int settle(struct ow_recorder *r, struct ow_error *err)
 	return r->ops->settle ? r->ops->settle(r, err) : 0;
 }
 
+/*
+ * Any user's process can have the kernel not answer for it, of which ow_images_find()
+ * tells: the others are sampled without it.
+ */
+static int add_or_leave(struct ow_recorder *r, pid_t pid, size_t *nr_ret,
+			struct ow_error *err)
+{
+	int failed = r->ops->add(r, pid, err);
+	bool is_left = failed && err->code == OW_CODE_TIMEOUT &&
+		       !ow_images_must_end(&r->images);
+
+	*nr_ret += !failed;
+	return is_left ? 0 : failed;
+}
+
+/* Fail if there is none to be sampled. */
+static int add_pids(struct ow_recorder *r, struct ow_error *err)
+{
+	const struct ow_recorder_options *o = &r->options;
+	struct ow_error why = { 0 };
+	size_t i, nr = 0;
+	int failed = 0;
+
+	for (i = 0; !failed && i < o->nr_pids; i++)
+		if (!is_repeated(o->pids, i))
+			failed = add_or_leave(r, o->pids[i], &nr, &why);
+	if (!failed && o->nr_pids && nr == 0)
+		failed = -OW_CODE_TIMEOUT;
+	if (failed && err)
+		*err = why;
+	return failed;
+}
+
 static size_t store_limit(void)
 {
 	uint64_t part = ow_get_memory_limit() / STORE_PART;
@@ -94,7 +127,6 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 {
 	struct ow_recorder *r = calloc(1, sizeof(*r));
 	int failed;
-	size_t i;
 
 	if (!r) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
@@ -113,9 +145,8 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 		failed = ow_ownproc_check(err);
 	if (!failed)
 		failed = r->ops->open(r, err);
-	for (i = 0; !failed && i < options->nr_pids; i++)
-		if (!is_repeated(options->pids, i))
-			failed = r->ops->add(r, options->pids[i], err);
+	if (!failed)
+		failed = add_pids(r, err);
 	if (!failed)
 		failed = settle(r, err);
 	if (!failed)

@@ -180,6 +180,33 @@ def _(context):
     check_record(context, 'fault')
 
 
+def check_beside(context, command, pids):
+    """One of the processes is left out, and the others are seen."""
+    done = run_in_time(command + [','.join(map(str, pids)), '-d', 2])
+    check(done.returncode == 0, 'status', done)
+    check(done.stderr.count(b'the kernel did not answer in time') == 1,
+          'a line', done.stderr)
+    return done.stdout
+
+
+@case('proc: processes by number, one of which holds a lock on its mappings')
+def _(context):
+    probe = context.run('record', '-f', 'folded', '-o', '-', '--', 'true')
+    if probe.returncode:
+        raise Skip(probe.stderr.decode().strip())
+    stuck = Stuck(context, 'fault')
+    busy = context.start(['bystander'], ready=None)
+    for engine in ('bpf', 'perf', 'ptrace'):
+        command = [context.outwind, 'record', '--engine=' + engine, '-f',
+                   'folded', '-o', '-', '-p']
+        for pids in ((stuck.pid, busy.pid), (busy.pid, stuck.pid)):
+            got = check_beside(context, command, pids)
+            check(b'bystander;' in got and b'inner' in got, 'its stacks', got)
+        done = run_in_time(command + [stuck.pid, '-d', 1])
+        check(done.returncode == 2 and done.stderr.count(b'\n') == 1, 'alone',
+              done)
+
+
 @case('proc: a command that makes the tool its tracer')
 def _(context):
     need_root()
