@@ -46,6 +46,18 @@ static int lock_for_reading(struct mm_struct *mm, struct kw_patience *patience)
 	return err;
 }
 
+/* Return true if mmap_lock is taken for writing now. */
+static bool try_for_writing(struct mm_struct *mm)
+{
+	if (!down_write_trylock(&mm->mmap_lock))
+		return false;
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	/* As mmap_write_lock() does, for mmap_write_unlock(). */
+	mm_lock_seqcount_begin(mm);
+#endif
+	return true;
+}
+
 /* A page fault that a FUSE server need not answer holds the lock for reading. */
 static int lock_for_writing(struct mm_struct *mm, struct kw_patience *patience)
 {
@@ -53,7 +65,7 @@ static int lock_for_writing(struct mm_struct *mm, struct kw_patience *patience)
 
 	if (mm == current->mm)
 		return mmap_write_lock_killable(mm);
-	while (!err && !mmap_write_trylock(mm))
+	while (!err && !try_for_writing(mm))
 		err = kw_wait_a_moment(patience);
 	return err;
 }

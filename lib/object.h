@@ -62,11 +62,15 @@ struct ow_object {
 #define OW_LEASED EXFULL
 
 /*
- * Open a file for reading if it is a regular one: opening a device, which a
- * target may name, could do something.  Return -1 with errno if not: EINVAL if it
+ * Open a file for reading if it is a regular one, and none of the kernel's own (procfs,
+ * sysfs, ...): opening a device, which a target may name, could do something, and so
+ * could reading such a file.  Return -1 with errno if not: EINVAL if it
  * is none, OW_LEASED if another process has a lease of it.
  */
 int ow_open_regular(const char *path);
+
+/* Likewise of what our user has named, which may be the kernel's: /proc/vmcore. */
+int ow_open_input(const char *path);
 
 /*
  * Fail with why a file could not be opened, as errno says; isnt is what it is not

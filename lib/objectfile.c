@@ -45,18 +45,6 @@ static int reopen(int look)
 	return fd;
 }
 
-int ow_reopen_regular(int look)
-{
-	struct stat st;
-
-	if (ow_reach_stat(look, &st))
-		return -1;
-	if (S_ISREG(st.st_mode))
-		return reopen(look);
-	errno = EINVAL;
-	return -1;
-}
-
 /* The magic number of the file system that fd's file is on. */
 static bool read_fs_type(int fd, uint32_t *ret)
 {
@@ -68,6 +56,42 @@ static bool read_fs_type(int fd, uint32_t *ret)
 	ow_delegate_leave();
 	*ret = failed ? 0 : (uint32_t)fs.f_type;
 	return !failed;
+}
+
+/* Reading a file of the kernel's own may do something, as of /proc/kmsg it does. */
+static bool is_kernels(int look)
+{
+	uint32_t type;
+
+	if (!read_fs_type(look, &type))
+		return true;
+	switch (type) {
+	case PROC_SUPER_MAGIC:
+	case SYSFS_MAGIC:
+	case DEBUGFS_MAGIC:
+	case TRACEFS_MAGIC:
+	case SECURITYFS_MAGIC:
+	case CGROUP_SUPER_MAGIC:
+	case CGROUP2_SUPER_MAGIC: return true;
+	}
+	return false;
+}
+
+static int reopen_regular(int look, bool may_be_kernels)
+{
+	struct stat st;
+
+	if (ow_reach_stat(look, &st))
+		return -1;
+	if (S_ISREG(st.st_mode) && (may_be_kernels || !is_kernels(look)))
+		return reopen(look);
+	errno = EINVAL;
+	return -1;
+}
+
+int ow_reopen_regular(int look)
+{
+	return reopen_regular(look, false);
 }
 
 static bool has_huge_pages(int fd)
@@ -183,6 +207,13 @@ int ow_open_cached(const char *path, uint64_t dev, uint64_t inode)
 		return reopen(look);
 	errno = EINVAL;
 	return -1;
+}
+
+int ow_open_input(const char *path)
+{
+	_cleanup_(ow_closep) int look = open(path, O_PATH | O_CLOEXEC);
+
+	return look < 0 ? -1 : reopen_regular(look, true);
 }
 
 int ow_open_regular(const char *path)

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "identity.h"
 #include "leftout.h"
+#include "object.h"
 #include "reach.h"
 
 #define MOST_STATUS 65536
@@ -124,21 +125,30 @@ bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid)
 }
 
 /* Others can make files and links in /tmp, too. */
-static int keep_owned(int fd, uid_t uid)
+static bool is_owned(int look, uid_t uid)
 {
 	struct stat st;
 
-	if (fd < 0 || (ow_reach_stat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-		       (st.st_uid == uid || st.st_uid == 0)))
-		return fd;
-	ow_reach_closep(&fd);
-	return -1;
+	return ow_reach_stat(look, &st) == 0 &&
+	       (st.st_uid == uid || st.st_uid == 0);
+}
+
+/*
+ * Open what was looked at.  In its own namespaces a process can mount any file on its
+ * map, one that it may not open, too: to open a device or a FIFO of root's does
+ * something, so that is looked at before.
+ */
+static int open_looked(int look, uid_t uid)
+{
+	return look >= 0 && is_owned(look, uid) ? ow_reopen_regular(look) : -1;
 }
 
 static int open_owned(const char *path, uid_t uid)
 {
-	return keep_owned(
-		ow_reach_open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK), uid);
+	_cleanup_(ow_reach_closep) int look =
+		ow_reach_open(path, O_PATH | O_NOFOLLOW);
+
+	return open_looked(look, uid);
 }
 
 /*
@@ -156,7 +166,7 @@ static int open_near(const struct ow_perfplace *p, const char *path)
 	if (look < 0 || !ow_identity_look(self, &id) || id.dev != p->near ||
 	    !S_ISREG(id.mode))
 		return -1;
-	return keep_owned(ow_reach_open(self, O_RDONLY | O_NONBLOCK), p->uid);
+	return open_looked(look, p->uid);
 }
 
 /* The device of its /tmp, if no server has that, as far as our mounts tell; or 0. */

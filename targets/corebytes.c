@@ -209,7 +209,7 @@ int ow_corebytes_open(struct ow_corebytes *b, const char *path,
 		      const struct ow_capture_options *options,
 		      struct ow_error *err)
 {
-	_cleanup_(ow_closep) int fd = ow_open_regular(path);
+	_cleanup_(ow_closep) int fd = ow_open_input(path);
 	const struct ow_codec *codec;
 	struct stat st;
 	int failed;

@@ -11,7 +11,7 @@ struct ow_capture *ow_capture_file(const char *path, const char *exe,
 				   const struct ow_capture_options *options,
 				   struct ow_error *err)
 {
-	_cleanup_(ow_closep) int fd = ow_open_regular(path);
+	_cleanup_(ow_closep) int fd = ow_open_input(path);
 	char begin[8];
 	ssize_t n = fd < 0 ? 0 : pread(fd, begin, sizeof(begin), 0);
 

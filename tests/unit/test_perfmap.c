@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "perfmap.h"
 
+#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <outwind/outwind.h>
@@ -219,11 +224,58 @@ static void test_file_of_this_process(void)
 	if (geteuid() == 0 && chown(path, 65534, 65534) == 0)
 		CHECK(!ow_perfmap_open(getpid()));
 	unlink(path);
-	CHECK(mkfifo(path, 0600) == 0 && !ow_perfmap_open(getpid()));
-	unlink(path);
 	CHECK(symlink("/etc/passwd", path) == 0 && !ow_perfmap_open(getpid()));
 	unlink(path);
 	CHECK(!ow_perfmap_open(getpid()));
+}
+
+/* To open a device does something, and to open a FIFO lets a writer of it go on. */
+static void test_no_file(void)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct inotify_event event;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	CHECK(mkfifo(path, 0600) == 0);
+	CHECK(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+	CHECK(!ow_perfmap_open(getpid()));
+	CHECK(read(watch, &event, sizeof(event)) == -1 && errno == EAGAIN);
+	close(watch);
+	unlink(path);
+}
+
+/* What the kernel has in place of a file; 2: it can't be mounted there. */
+static int open_kernels(void)
+{
+	struct ow_perfmap *map;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	scratch_write(path, "1000 10 code\n");
+	if (unshare(CLONE_NEWNS) ||
+	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("/proc/uptime", path, NULL, MS_BIND, NULL))
+		return 2;
+	map = ow_perfmap_open(getpid());
+	ow_perfmap_close(map);
+	return map != NULL;
+}
+
+static void test_file_of_the_kernel(void)
+{
+	pid_t pid = fork();
+	char path[64];
+	int status;
+
+	if (pid == 0)
+		_exit(open_kernels());
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) != 1);
+	if (WEXITSTATUS(status) == 2)
+		printf("# /proc/uptime can't be mounted on a map\n");
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", pid);
+	unlink(path);
 }
 
 static void wait_for_ever(void *arg)
@@ -269,6 +321,9 @@ int main(void)
 		{ "nonsense is skipped", test_nonsense_is_skipped },
 		{ "truncation", test_every_truncation },
 		{ "a process' file", test_file_of_this_process },
+		{ "a FIFO in its place", test_no_file },
+		{ "a file of the kernel's in its place",
+		  test_file_of_the_kernel },
 		{ "a process' file, after waits", test_after_waits },
 	};
 
