@@ -52,7 +52,7 @@ bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)
 BABELTRACE ?= $(call have,babeltrace2)
 BABELTRACE := $(BABELTRACE)
 ctf_absent := $(if $(filter yes,$(BABELTRACE)),tools/ctfabsent.c,\
-	tools/ctftrace.c tools/ctffields.c tools/ctfmetadata.c tools/ctfchild.c \
+	tools/ctftrace.c tools/ctffields.c tools/ctffolder.c tools/ctfmetadata.c tools/ctfchild.c \
 	tools/ctflibrary.c)
 
 core := $(wildcard core/*.c)
@@ -159,6 +159,7 @@ $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.
 # What is no part of the library is linked by name.
 $(B)/asan/test_alive: $(B)/asan/tools/alive.o
 $(B)/asan/test_costs: $(B)/asan/tools/costs.o
+$(B)/asan/test_ctffolder: $(B)/asan/tools/ctffolder.o
 $(B)/asan/test_shares: $(B)/asan/tools/shares.o
 $(B)/asan/test_syscalladdress: $(B)/asan/tools/syscalladdress.o $(B)/asan/tools/quoted.o
 $(B)/asan/test_syscallset: $(B)/asan/tools/syscallset.o

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "ctfmetadata.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -56,30 +55,8 @@ static bool check(FILE *in, uint64_t size)
 	return true;
 }
 
-/*
- * libbabeltrace2 opens all that a trace's folder has, but for folders, and would wait
- * for who writes to a pipe.
- */
-static bool check_entries(const char *folder, char *why, size_t size)
-{
-	DIR *dir = opendir(folder);
-	struct dirent *entry;
-	struct stat st;
-	bool well = true;
-
-	while (dir && well && (entry = readdir(dir))) {
-		well = fstatat(dirfd(dir), entry->d_name, &st, 0) ||
-		       S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
-		if (!well)
-			snprintf(why, size, "%s/%s: not a regular file", folder,
-				 entry->d_name);
-	}
-	if (dir)
-		closedir(dir);
-	return well;
-}
-
-bool ctf_metadata_check(const char *folder, char *why, size_t size)
+bool ctf_metadata_check(const char *folder, const char *name, char *why,
+			size_t size)
 {
 	char path[4096];
 	struct stat st;
@@ -89,18 +66,18 @@ bool ctf_metadata_check(const char *folder, char *why, size_t size)
 	if (snprintf(path, sizeof(path), "%s/metadata", folder) >=
 	    (int)sizeof(path))
 		return true;
-	if (!check_entries(folder, why, size))
-		return false;
 	in = fopen(path, "r");
 	if (!in || fstat(fileno(in), &st)) {
-		snprintf(why, size, "open %s: %s", path, strerror(errno));
+		snprintf(why, size, "open %s/metadata: %s", name,
+			 strerror(errno));
 		if (in)
 			fclose(in);
 		return false;
 	}
 	well = check(in, (uint64_t)st.st_size);
 	if (!well)
-		snprintf(why, size, "%s: a packet of it is cut short", path);
+		snprintf(why, size, "%s/metadata: a packet of it is cut short",
+			 name);
 	fclose(in);
 	return well;
 }

@@ -8,10 +8,10 @@
 #include <stddef.h>
 
 /*
- * Return true if a trace's folder has only files that can be read without waiting,
- * and the packets of its metadata are whole; else why, of size bytes, says what is
- * wrong.
+ * Return true if the packets of the metadata in a trace's folder are whole; else why, of
+ * size bytes, says what is wrong, with the folder's name for people.
  */
-bool ctf_metadata_check(const char *folder, char *why, size_t size);
+bool ctf_metadata_check(const char *folder, const char *name, char *why,
+			size_t size);
 
 #endif /* OW_CTFMETADATA_H */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "ctffields.h"
+#include "ctffolder.h"
 #include "ctflibrary.h"
 #include "ctfmetadata.h"
 
@@ -24,6 +25,8 @@ struct graph {
 	const bt_plugin *ctf, *utils;
 	const bt_component_filter *muxer;
 	uint64_t inputs; /* of the muxer, in use */
+	struct ctf_folder folders[MAX_TRACES];
+	size_t nr_folders;
 	struct ctf_reader *reader;
 	uint64_t messages, most; /* so many came; may come */
 	void (*step)(void *arg, bool idle);
@@ -238,6 +241,15 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static bool add_trace(struct graph *g, const char *path, char *why, size_t size)
+{
+	struct ctf_folder *f = &g->folders[g->nr_folders++];
+
+	return ctf_folder_open(f, path, why, size) &&
+	       ctf_metadata_check(f->path, path, why, size) &&
+	       add_source(g, f->path, false);
+}
+
 static bool add_folder(struct graph *g, const char *path, char *why,
 		       size_t size)
 {
@@ -255,8 +267,7 @@ static bool add_folder(struct graph *g, const char *path, char *why,
 		snprintf(why, size, "%s: no trace: there is no metadata below",
 			 path);
 	for (i = 0; i < nr_found; i++) {
-		well = well && ctf_metadata_check(found[i], why, size) &&
-		       add_source(g, found[i], false);
+		well = well && add_trace(g, found[i], why, size);
 		free(found[i]);
 	}
 	return well && nr_found;
@@ -330,6 +341,8 @@ int ctf_trace_read(const char *path, struct ctf_reader *r,
 	bt_graph_put_ref(g->graph);
 	bt_plugin_put_ref(g->ctf);
 	bt_plugin_put_ref(g->utils);
+	while (g->nr_folders > 0)
+		ctf_folder_close(&g->folders[--g->nr_folders]);
 	free(g);
 	return well ? 0 : -1;
 }
