@@ -13,10 +13,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "budget.h"
 #include "debuginfod.h"
+#include "effort.h"
 #include "elfsym.h"
 #include "error.h"
 #include "filemap.h"
@@ -34,6 +36,16 @@
 #define FOLDER "/usr/lib/debug"
 #define SILENT "its debug file, as what serves it did not answer in time"
 #define SPENT  "its debug file, " OW_REACH_SPENT
+#define SLOW                                                                 \
+	"its debug file, as looking for those of others' objects has taken " \
+	"too long"
+
+/*
+ * ns of CPU that a run may take to look for debug files of objects that others than root
+ * may write: a name of theirs may lead over symbolic links that each take the kernel as
+ * long as a whole path.
+ */
+static struct ow_effort lookups = OW_EFFORT(3000000000, 40000000);
 
 /* Bytes that may be read to make CRCs, and whether these were too few. */
 struct reading {
@@ -248,7 +260,9 @@ struct search {
 	struct wanted wanted;
 	const char *name, *from; /* of what dwz made */
 	struct reading reading;
+	void (*how)(void *arg);
 	struct ow_object *found;
+	uint64_t took_ns; /* of CPU */
 };
 
 static void find_debug(void *arg)
@@ -305,35 +319,70 @@ static void leave_out_unread(const char *path)
 	ow_leave_out(path, what);
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static void find_timed(void *arg)
+{
+	struct search *s = arg;
+	uint64_t begun = cpu_ns();
+
+	s->how(s);
+	s->took_ns = cpu_ns() - begun;
+}
+
+/* Return true if only root, or we, can choose what its names lead over. */
+static bool is_ours(const struct ow_object *obj)
+{
+	return !obj->is_image && !obj->root && ow_identity_is_ours(&obj->file);
+}
+
+/* Why only the system's own debug files are to be looked for; NULL: all are. */
+static const char *limit_of(const struct ow_object *obj)
+{
+	if (ow_reach_is_spent())
+		return SPENT;
+	return is_ours(obj) || ow_effort_left(&lookups) ? NULL : SLOW;
+}
+
 /*
- * Have a delegate search, as any name may lead to what never answers.  After waits for
- * others' servers have taken all of their time, the system's own debug files are found
- * yet.
+ * Have a delegate search for an object, as any name may lead to what never answers.
+ * After waits for others' servers have taken all of their time, the system's own debug
+ * files are found yet.
  */
-static struct ow_object *search(const struct search *is, const char *path,
+static struct ow_object *search(const struct search *is,
+				const struct ow_object *obj, const char *path,
 				void (*how)(void *arg), struct reading *reading)
 {
 	struct search *s = malloc(sizeof(*s));
-	bool is_spent = ow_reach_is_spent();
+	const char *limit = limit_of(obj);
 	struct ow_object *found = NULL;
 	enum ow_delegation end;
 
-	if (!s || (is_spent && !is_folder_near())) {
-		ow_leave_out(path, s ? SPENT : "its debug file, for memory");
+	if (!s || (limit && !is_folder_near())) {
+		ow_leave_out(path, s ? limit : "its debug file, for memory");
 		free(s);
 		return NULL;
 	}
 	*s = *is;
+	s->how = limit ? find_near : how;
 	s->reading = *reading;
 	s->wanted.reading = &s->reading;
 	ow_filemap_prepare();
-	end = ow_reach(is_spent ? find_near : how, s);
+	end = ow_reach(find_timed, s);
 	if (end == OW_DELEGATION_DONE) {
 		found = s->found;
 		*reading = s->reading;
 	}
-	if (!found && is_spent)
-		ow_leave_out(path, SPENT);
+	if (end == OW_DELEGATION_DONE && !is_ours(obj))
+		ow_effort_spend(&lookups, s->took_ns);
+	if (!found && limit)
+		ow_leave_out(path, limit);
 	else if (end == OW_DELEGATION_NONE)
 		leave_out_unread(path);
 	else if (end != OW_DELEGATION_DONE)
@@ -357,7 +406,7 @@ static void find_debug_of(struct ow_object *obj,
 	};
 
 	if (!obj->is_debug_known)
-		obj->debug = search(&s, obj->path, find_debug, reading);
+		obj->debug = search(&s, obj, obj->path, find_debug, reading);
 	obj->is_debug_known = obj->debug || !reading->is_short;
 	if (!obj->debug)
 		obj->debug = by_debuginfod(&s.wanted, obj->path, debuginfod);
@@ -414,7 +463,7 @@ struct ow_object *ow_debugfile_shared(struct ow_object *obj, const char *root,
 	}
 	s.from = path;
 	if (!obj->is_shared_known)
-		obj->shared = search(&s, path, find_alt, &any);
+		obj->shared = search(&s, obj, path, find_alt, &any);
 	obj->is_shared_known = true;
 	if (!obj->shared)
 		obj->shared = by_debuginfod(&s.wanted, path, debuginfod);

@@ -389,6 +389,42 @@ def trace_of_pipes(t):
           'outwind: %s/stream: not a regular file\n' % trace, 'stream', done)
 
 
+LINKS = 38  # over which a name leads, of 40 that the kernel follows
+LINKED = 1200  # objects, each of which is looked for in two places
+
+
+@case('debug files whose names lead over many links')
+def names_over_links(t):
+    """Each takes the kernel some 10 ms: after 3 s in all, none is looked for."""
+    if os.geteuid() != 0:
+        raise Skip('needs root to give files away')
+    folder = os.path.join(t.tmp, 'linked')
+    os.mkdir(folder)
+    for i in range(LINKS):
+        os.symlink('a/../' * 800 + 's%d' % (i + 1),
+                   os.path.join(folder, 's%d' % i))
+    os.mkdir(os.path.join(folder, 'a'))
+    os.symlink('.', os.path.join(folder, '.debug'))
+    debug, linked = (os.path.join(t.tmp, n) for n in ('l.debug', 'linked.so'))
+    with open(debug, 'wb') as f:
+        f.write(b'debug')
+    subprocess.run(['objcopy', '--remove-section=.gnu_debuglink',
+                    '--strip-all', '--add-gnu-debuglink=' + debug,
+                    t.program('libpass.so'), linked], check=True)
+    with open(linked, 'rb') as f:
+        content = f.read().replace(b'l.debug\0', b's0\0\0\0\0\0\0')
+    paths = [os.path.join(folder, '%d.so' % i) for i in range(LINKED)]
+    for path in paths:
+        with open(path, 'wb') as f:
+            f.write(content)
+        os.chown(path, 65534, 65534)
+    target = t.start(['stackedlibs', *paths])
+    done = t.run('stack', '-n', '0', target.pid, status=0)
+    check(done.stdout.count(b'pass_on') == LINKED, 'frames', done.stdout)
+    check(done.stderr.count(b'taken too long: left out') > 0, 'a line',
+          done.stderr)
+
+
 LEASED = ': leased by another process, which is not waited for'
 # An open that waits for a lease takes 45 s (/proc/sys/fs/lease-break-time).
 LEASE_SECONDS = 45
