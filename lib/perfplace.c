@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "perfplace.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
@@ -8,8 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "effort.h"
 #include "error.h"
 #include "identity.h"
 #include "leftout.h"
@@ -41,15 +44,38 @@ static bool read_owner(struct ow_perfplace *p)
 	return true;
 }
 
-/* Open what the process calls /tmp; of root, an fd of its root. */
+/*
+ * ns of CPU that a run may take to follow symbolic links that are there in place of /tmp:
+ * each of 40 may take the kernel as long as a whole path, for each process.
+ */
+static struct ow_effort links = OW_EFFORT(1000000000, 20000000);
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/*
+ * Open what the process calls /tmp; of root, an fd of its root.  When following links has
+ * taken too long, one that is a link isn't found.
+ */
 static int open_tmp(int root, uint64_t resolve)
 {
 	const struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve |
+			   (ow_effort_left(&links) ? 0 : RESOLVE_NO_SYMLINKS),
 	};
+	uint64_t begun = cpu_ns();
+	int fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+	int before = errno;
 
-	return (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+	ow_effort_spend(&links, cpu_ns() - begun);
+	errno = before;
+	return fd;
 }
 
 /* Have the kernel look /tmp up, of a process whose root leads there. */

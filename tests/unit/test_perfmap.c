@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -13,6 +14,7 @@
 
 #include <outwind/outwind.h>
 
+#include "perfplace.h"
 #include "reach.h"
 #include "scratch.h"
 #include "test.h"
@@ -278,6 +280,54 @@ static void test_file_of_the_kernel(void)
 	unlink(path);
 }
 
+/* A process whose /tmp is a link to a link, and so on, each with a long path. */
+static pid_t start_linked(const char *root)
+{
+	char name[16], to[4096] = "";
+	pid_t pid;
+	int i;
+
+	CHECK(mkdir(root, 0700) == 0 && chdir(root) == 0 &&
+	      mkdir("a", 0700) == 0 && mkdir("s38", 0700) == 0);
+	for (i = 0; i < 800; i++)
+		strcat(to, "a/../");
+	for (i = 0; i < 38; i++) {
+		snprintf(name, sizeof(name), i ? "s%d" : "tmp", i);
+		snprintf(to + 4000, 16, "s%d", i + 1);
+		CHECK(symlink(to, name) == 0);
+	}
+	CHECK(chdir("..") == 0);
+	pid = fork();
+	if (pid == 0) {
+		if (chroot(root) || chdir("/") || raise(SIGSTOP))
+			_exit(1);
+		_exit(0);
+	}
+	/* It has its root when it has stopped. */
+	CHECK(waitpid(pid, NULL, WUNTRACED) == pid);
+	return pid;
+}
+
+static void test_linked_place(void)
+{
+	struct ow_perfplace p;
+	pid_t pid;
+	int i, nr = 0;
+
+	if (geteuid() != 0)
+		return;
+	pid = start_linked("linked");
+	for (i = 0; i < 2000 && nr == i; i++) {
+		CHECK(ow_perfplace_init(&p, pid));
+		nr += p.tmp >= 0;
+		ow_perfplace_deinit(&p);
+	}
+	printf("# followed %d times\n", nr);
+	CHECK(nr > 0 && nr < i);
+	kill(pid, SIGKILL);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
 static void wait_for_ever(void *arg)
 {
 	(void)arg;
@@ -324,6 +374,7 @@ int main(void)
 		{ "a FIFO in its place", test_no_file },
 		{ "a file of the kernel's in its place",
 		  test_file_of_the_kernel },
+		{ "a place behind links", test_linked_place },
 		{ "a process' file, after waits", test_after_waits },
 	};
 
