@@ -23,6 +23,7 @@
 #define OVER_MANY  64                  /* whose processes have ended */
 #define BYTES_MAX  ((size_t)128 << 20) /* that all maps take */
 #define MAP_MAX    ((size_t)64 << 20)  /* that one takes */
+#define ROOTS_PART 4                   /* of root's bytes that counts */
 #define LINE_BYTES 40                  /* that a line takes beside its text */
 #define READ_NS    50000000ULL         /* between two reads */
 #define ABSENT_NS  1000000000ULL       /* while there is no map */
@@ -219,14 +220,42 @@ static void put_mark(struct ow_jitmap *m, uint64_t now)
 		m->marks[m->nr_marks++] = (struct mark){ now, m->text.size };
 }
 
+/* Bytes of all maps whose user is that of one; of root's, a part counts. */
+static size_t weight_of_user(const struct ow_jitmaps *j,
+			     const struct ow_jitmap *of)
+{
+	size_t i, sum = 0;
+
+	for (i = 0; i < j->nr; i++)
+		if (j->all[i]->place.uid == of->place.uid)
+			sum += j->all[i]->taken;
+	return of->place.uid ? sum : sum / ROOTS_PART;
+}
+
+/* The largest map of the user that has taken the most. */
+static struct ow_jitmap *greediest(const struct ow_jitmaps *j)
+{
+	struct ow_jitmap *ret = j->all[0];
+	size_t i, weight, most = 0;
+
+	for (i = 0; i < j->nr; i++) {
+		weight = weight_of_user(j, j->all[i]);
+		if (weight < most ||
+		    (weight == most && j->all[i]->taken <= ret->taken))
+			continue;
+		most = weight;
+		ret = j->all[i];
+	}
+	return ret;
+}
+
 /*
- * Room for another piece of a map: where all have too much, the largest one goes,
- * so that one of usual size is never cut by others.
+ * Room for another piece of a map: where all have too much, one of the user with most
+ * goes, so that one of usual size is never cut by others.
  */
 static bool make_room(struct ow_jitmaps *j, struct ow_jitmap *m)
 {
-	struct ow_jitmap *largest = m;
-	size_t i;
+	struct ow_jitmap *largest;
 
 	if (m->taken >= MAP_MAX) {
 		cut(j, m);
@@ -234,9 +263,7 @@ static bool make_room(struct ow_jitmaps *j, struct ow_jitmap *m)
 	}
 	if (j->bytes < BYTES_MAX)
 		return true;
-	for (i = 0; i < j->nr; i++)
-		if (j->all[i]->taken > largest->taken)
-			largest = j->all[i];
+	largest = greediest(j);
 	cut(j, largest);
 	if (largest == m)
 		return false;

@@ -333,6 +333,36 @@ static void test_large(void)
 	ow_jitmaps_deinit(&j);
 }
 
+/* Many maps of one user, each smaller than another user's, take no room of that. */
+static void test_greedy(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target usual, many[20];
+	size_t i, nr = OW_ARRAY_SIZE(many);
+
+	if (geteuid() != 0)
+		return;
+	start_as(&usual, 1);
+	put_large(&usual, (off_t)10 << 20);
+	ow_jitmaps_want(&j, usual.pid);
+	ow_jitmaps_read(&j, true);
+	for (i = 0; i < nr; i++) {
+		start_as(&many[i], 65534);
+		put_large(&many[i], (off_t)9 << 20);
+		ow_jitmaps_want(&j, many[i].pid);
+		ow_jitmaps_read(&j, true);
+	}
+	CHECK(j.bytes <= (size_t)129 << 20 && j.nr_cut >= 6);
+	CHECK(names(&j, &usual));
+	for (i = 0; i < nr; i++) {
+		end(&many[i]);
+		unlink(many[i].path);
+	}
+	end(&usual);
+	unlink(usual.path);
+	ow_jitmaps_deinit(&j);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -344,6 +374,7 @@ int main(void)
 		{ "many processes", test_many },
 		{ "many processes of one user", test_fair },
 		{ "large maps", test_large },
+		{ "many large maps of one user", test_greedy },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
