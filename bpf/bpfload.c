@@ -20,6 +20,10 @@
 #define HASH_KEY   1          /* any word: its hash is by this run's key */
 #define CALLS_RING (1U << 26) /* bytes, as every call leaves */
 
+/* Threads that wait at once, each of which takes some 100 bytes. */
+#define LEAST_WAITS 32768
+#define MOST_WAITS  (1U << 20)
+
 /* Linux's PROC_PID_INIT_INO: the PID namespace that is not within another. */
 #define FIRST_NAMESPACE 0xEFFFFFFCU
 
@@ -174,6 +178,34 @@ static void choose_programs(struct sampler_bpf *skel,
 	bpf_program__set_autoload(skel->progs.on_growth, trace);
 }
 
+static uint32_t read_limit(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	uint32_t most = UINT32_MAX;
+
+	if (!f)
+		return most;
+	if (fscanf(f, "%u", &most) != 1)
+		most = UINT32_MAX;
+	fclose(f);
+	return most;
+}
+
+/*
+ * As many waits as the kernel has threads, if that is not out of all proportion: any
+ * user's threads may wait, and must not take the room of others'.
+ */
+static uint32_t most_waits(void)
+{
+	uint32_t pids = read_limit("/proc/sys/kernel/pid_max");
+	uint32_t threads = read_limit("/proc/sys/kernel/threads-max");
+	uint32_t most = pids < threads ? pids : threads;
+
+	if (most < LEAST_WAITS)
+		return LEAST_WAITS;
+	return most < MOST_WAITS ? most : MOST_WAITS;
+}
+
 static void size_maps(struct sampler_bpf *skel,
 		      const struct ow_recorder_options *o)
 {
@@ -188,8 +220,9 @@ static void size_maps(struct sampler_bpf *skel,
 		bpf_map__set_max_entries(skel->maps.events, CALLS_RING);
 	else
 		bpf_map__set_max_entries(skel->maps.callshares, 1);
-	if (!(o->events & OW_RECORD_OFF_CPU))
-		bpf_map__set_max_entries(skel->maps.waits, 1);
+	bpf_map__set_max_entries(skel->maps.waits,
+				 o->events & OW_RECORD_OFF_CPU ? most_waits() :
+								 1);
 }
 
 static int load(struct ow_recorder *r, bool trace)

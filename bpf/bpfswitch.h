@@ -7,8 +7,8 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u32); /* tid */
+	__uint(max_entries, 1); /* as many as there may be threads */
+	__type(key, __u32);     /* tid */
 	__type(value, struct ow_bpf_wait);
 } waits SEC(".maps");
 
