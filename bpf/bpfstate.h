@@ -141,8 +141,8 @@ static __always_inline int read_word(__u64 addr, __u64 *ret)
 }
 
 /*
- * By a key of this run, so that no program can choose stacks that are taken for one
- * another.  A product alone would not do: where all keys are odd, a multiple of
+ * The hash uses a key of this run, so that no program can choose stacks that are taken
+ * for one another.  A product alone would not do: where all keys are odd, a multiple of
  * (key * key - 1) to the 21st power is 0 whichever it is, and so are stacks whose
  * frames differ by its coefficients alike.
  */

@@ -65,7 +65,7 @@ static uint64_t most_work(const struct ow_recorder *r)
 	return half && half < WORK_NS ? half : WORK_NS;
 }
 
-/* May a stack of a process be walked, which takes a while? */
+/* Return true if there is time to walk a stack of a process. */
 static bool may_walk(struct listing *l, const struct ow_bpf_stack *s)
 {
 	return has_time(l, PROCESS | s->key.pid) &&

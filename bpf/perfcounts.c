@@ -227,7 +227,7 @@ static bool open_all(struct ow_perfcounts *c, struct ow_image_user *user)
 	return false;
 }
 
-/* Were calls lost lately, so that some that moved code may be among them? */
+/* Return true if calls were lost lately: some of them may have moved code. */
 static bool is_needed(const struct ow_images *im, uint64_t now)
 {
 	return im->moves_lost_at && im->moves_lost_at + KEEP_NS > now;
@@ -273,7 +273,7 @@ void ow_perfcounts_note(struct ow_perfcounts *c, const struct ow_images *im,
 	} while (kin && kin != user && ++nr < MOST_KIN);
 }
 
-/* Count no more: who has the calls knows nothing of them from now on. */
+/* Count no more: nothing is known of calls from now on. */
 static void close_count(struct ow_perfcounts *c, struct ow_perfcount *count)
 {
 	count->calls->until = UINT64_MAX;

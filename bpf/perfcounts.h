@@ -28,8 +28,8 @@ struct ow_perfcounts {
 };
 
 /*
- * Make an event that of the tracepoint of all system calls, of which
- * OW_PERFCOUNTS_FILTER leaves those of mremap(2).  Return its number; 0 if the kernel has
+ * Fill in an event for the tracepoint of all system calls, of which
+ * OW_PERFCOUNTS_FILTER leaves calls of mremap(2).  Return its number; 0 if the kernel has
  * none, or it can't be found.
  */
 uint64_t ow_perfcounts_find_event(struct perf_event_attr *attr);

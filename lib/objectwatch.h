@@ -49,8 +49,8 @@ bool ow_objectwatch_is_same(struct ow_object *obj,
 			    const struct ow_object *again);
 
 /*
- * Return true if a file would have to be hashed, and was not: who may write to it can do
- * so unseen.
+ * Return true if a file would have to be hashed, and was not: what its owner writes to it
+ * may not be seen.
  */
 bool ow_objectwatch_is_blind(const struct ow_object *file);
 

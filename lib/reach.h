@@ -27,7 +27,7 @@
  */
 enum ow_delegation ow_reach(void (*work)(void *arg), void *arg);
 
-/* The same of work that needs a file that we have open as fd, other than 0. */
+/* As ow_reach(), for work that needs a file that we have open as fd, other than 0. */
 enum ow_delegation ow_reach_by(int fd, void (*work)(void *arg), void *arg);
 
 /*

@@ -288,7 +288,7 @@ bool ow_taken_may_lack(const struct ow_taken *t)
 	/* Who asks for some threads wants none that are born later. */
 	if (t->options->tids || t->options->states)
 		return false;
-	/* Of those that were let go, it isn't known which have ended since. */
+	/* Threads that were let go may have ended since. */
 	if (t->c->stats.moments > 0)
 		return true;
 	for (i = 0; i < t->c->nr_threads; i++)

@@ -52,7 +52,7 @@ struct shares_limit {
 
 void shares_limit_init(struct shares_limit *l, uint64_t most);
 
-/* May a process of a user take so much? */
+/* Return true if a process of a user may take so much. */
 bool shares_limit_allows(const struct shares_limit *l, pid_t pid, uid_t uid,
 			 uint64_t size);
 

@@ -84,7 +84,7 @@ static bool stays(const struct syscallsite *site, uid_t uid, bool keep_used)
 	       (keep_used && site->is_used);
 }
 
-/* Drop what a user's processes don't hold, but for what was used lately, if any. */
+/* Drop call sites that no process of a user has; keep those used lately, if asked. */
 static void thin(struct syscallsites *s, uid_t uid, bool keep_used)
 {
 	struct syscallsite **old = s->all, *site;

@@ -65,8 +65,8 @@ int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
 		     struct ow_error *err);
 
 /*
- * The same, until must_end(arg) returns true, which is asked before each event: each
- * may take seconds.  Events that were read and not handled then are dropped.
+ * As ow_kunwind_serve(), until must_end(arg) returns true, which is asked before each
+ * event: each may take seconds.  Events that were read and not handled then are dropped.
  */
 int ow_kunwind_serve_until(int dev, struct ow_kunwind_tally *tally,
 			   void (*say)(void *arg, const char *line),

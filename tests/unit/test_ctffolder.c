@@ -9,7 +9,7 @@
 #include "scratch.h"
 #include "test.h"
 
-/* Is a file of the folder, as it was opened, of that content? */
+/* Return true if a file of the folder has that content, as it was opened. */
 static bool has(const struct ctf_folder *f, const char *name, const char *want)
 {
 	char path[128], text[64] = "";

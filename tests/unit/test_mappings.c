@@ -475,7 +475,7 @@ static void test_restricted_root(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* What is over before it begins lists nothing, and is told apart from what isn't there. */
+/* A list without time is empty, and isn't taken for a process that isn't there. */
 static void test_out_of_time(void)
 {
 	const uint64_t past = 1;

@@ -154,7 +154,7 @@ static void begin_lost(struct ow_images *im, int nr_children)
 	lose_calls(im, SEC * 60);
 }
 
-/* Where calls were lost, who has made none has moved nothing. */
+/* Where calls were lost, a process without calls has moved nothing. */
 static void test_lost(void)
 {
 	struct ow_image_calls *calls;

@@ -438,7 +438,7 @@ static void test_more_than_may_be_shared(void)
 	ow_memory_limit(UINT64_MAX);
 }
 
-/* Of many that are small each has something. */
+/* Each of many small stacks has something. */
 static void test_less_than_a_page_of_each(void)
 {
 	enum {

@@ -67,7 +67,7 @@ static void raise_limit(char **argv)
 	exit(1);
 }
 
-/* From the high end down, as a stack grows. */
+/* The frames go down from the high end, as a stack grows. */
 static void fill(char *low, size_t size, uint64_t word)
 {
 	for (size_t at = size; at >= sizeof(word); at -= sizeof(word))
