@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#define OF_KERNEL "_[k]" /* as flame graphs of profiles mark its functions */
+
 /* A ';' would split a name. */
 static void put_name(FILE *out, const char *text)
 {
@@ -30,12 +32,19 @@ static void put_name(FILE *out, const char *text)
 	}
 }
 
-/* A name of a target is not to be taken for a mark: those begin with '['. */
+/*
+ * A name of a target is not to be taken for a mark, which begins with '[', or for a
+ * function of the kernel.
+ */
 static void put_function(FILE *out, const char *text)
 {
+	size_t size = strlen(text), end = strlen(OF_KERNEL);
+
 	if (*text == '[')
 		putc('\\', out);
 	put_name(out, text);
+	if (size >= end && strcmp(text + size - end, OF_KERNEL) == 0)
+		putc('\\', out);
 }
 
 static void put_unnamed(FILE *out, const struct ow_frame *frame,

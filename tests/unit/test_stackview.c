@@ -181,13 +181,12 @@ static void test_kernel_stack(void)
 			   "\"error\":\"gone\"}");
 }
 
-/* What the folded line of one frame without a function's name ends with. */
-static void check_unnamed(const char *module, uint64_t start, const char *want)
+/* The folded line of one frame of that name. */
+static void check_folded(struct ow_name *name, const char *want)
 {
 	struct ow_thread thread = { .tid = 7, .name = "x", .captured = true };
-	struct ow_name name = { .module = module, .start = start };
 	struct ow_view_frame frame = { .frame.pc = 0x1234,
-				       .names = &name,
+				       .names = name,
 				       .nr_names = 1 };
 	struct ow_view view = { .pid = 7,
 				.thread = &thread,
@@ -198,6 +197,23 @@ static void check_unnamed(const char *module, uint64_t start, const char *want)
 
 	ow_folded_writer.thread(out, &view, true, 0);
 	CHECK(close_text(out, want));
+}
+
+static void check_unnamed(const char *module, uint64_t start, const char *want)
+{
+	struct ow_name name = { .module = module, .start = start };
+
+	check_folded(&name, want);
+}
+
+/* A function isn't taken for a mark, or for one of the kernel's. */
+static void test_folded_function(void)
+{
+	check_folded(&(struct ow_name){ .function = "main" }, "x;main 1\n");
+	check_folded(&(struct ow_name){ .function = "[truncated]" },
+		     "x;\\[truncated] 1\n");
+	check_folded(&(struct ow_name){ .function = "schedule_[k]" },
+		     "x;schedule_[k]\\ 1\n");
 }
 
 static void test_unnamed(void)
@@ -220,6 +236,7 @@ int main(void)
 		{ "text that is not seen", test_unseen },
 		{ "strings in JSON", test_json_strings },
 		{ "a stack in the kernel", test_kernel_stack },
+		{ "a function in a folded line", test_folded_function },
 		{ "frames without a name", test_unnamed },
 	};
 
