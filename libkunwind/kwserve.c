@@ -17,7 +17,9 @@
 #include "reach.h"
 
 #define EVENTS_AT_ONCE 64
-#define MOST_MAPS      ((size_t)64 << 20) /* bytes of a process's list */
+/* Bytes of a process's list: where nothing else tells, and after a look in vain. */
+#define MOST_MAPS      ((size_t)64 << 20)
+#define USUAL_MAPS     ((size_t)1 << 20)
 
 int ow_kunwind_open(struct ow_error *err)
 {
@@ -48,8 +50,12 @@ int ow_kunwind_open(struct ow_error *err)
 	return -1;
 }
 
-/* The path of what is mapped at start, below the process' own root. */
-static bool mapped_path(pid_t pid, uint64_t start, char *ret, size_t size)
+/*
+ * The path of what is mapped at start, below the process' own root, by the first bytes of
+ * the process's list.
+ */
+static bool mapped_path(pid_t pid, uint64_t start, size_t most, char *ret,
+			size_t size)
 {
 	_cleanup_(ow_freep) char *text = NULL;
 	char path[32], *line, *end, *slash;
@@ -57,7 +63,7 @@ static bool mapped_path(pid_t pid, uint64_t start, char *ret, size_t size)
 	uint64_t at;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	text = ow_reach_text(path, MOST_MAPS, NULL);
+	text = ow_reach_text(path, most, NULL);
 	for (line = text; line && !found && (end = strchr(line, '\n'));
 	     line = end + 1) {
 		*end = '\0';
@@ -79,15 +85,20 @@ static int open_path(void *path)
 static int open_mapped(const struct ow_kunwind_event *what, char *path,
 		       size_t size)
 {
+	size_t most;
 	int fd;
 
 	snprintf(path, size, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64,
 		 what->pid, (uint64_t)what->start, (uint64_t)what->end);
 	fd = ow_reach_fd(open_path, path);
-	/* Not all may follow such a link; a mapping that is gone needs no table. */
-	if (fd >= 0 || (errno != EPERM && errno != EACCES))
+	if (fd >= 0)
 		return fd;
-	if (!mapped_path(what->pid, what->start, path, size))
+	/*
+	 * Not all may follow such a link.  Or the mapping is gone, or has another end by
+	 * now, as loaders map a whole object first.
+	 */
+	most = errno == EPERM || errno == EACCES ? MOST_MAPS : USUAL_MAPS;
+	if (!mapped_path(what->pid, what->start, most, path, size))
 		return -1;
 	return ow_reach_fd(open_path, path);
 }
