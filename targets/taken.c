@@ -191,24 +191,37 @@ static int add_thread(struct ow_taken *t, const struct ow_thread *info,
 	return 0;
 }
 
-/* A list ends early where the thread that it has come to ends (Linux, next_tid()). */
-static int list_whole(const struct ow_taken *t, pid_t **ret, size_t *nr_ret,
+/*
+ * A list ends early where the thread that it has come to ends (Linux, next_tid()).  Where
+ * all lists do, the longest one is taken, and threads are lacking.
+ */
+static int list_whole(struct ow_taken *t, pid_t **ret, size_t *nr_ret,
 		      struct ow_error *err)
 {
 	int i, failed = ow_tasks_list(t->dir, ret, nr_ret, err);
 
-	for (i = 0; !failed && i < MOST_LISTS; i++) {
-		if (*nr_ret >= ow_tasks_count(t->dir))
+	for (i = 0; !failed && *nr_ret < ow_tasks_count(t->dir); i++) {
+		_cleanup_(ow_freep) pid_t *shorter = NULL;
+		pid_t *tids;
+		size_t nr;
+
+		if (i == MOST_LISTS) {
+			t->is_lacking = true;
 			break;
-		free(*ret);
-		*ret = NULL;
-		failed = ow_tasks_list(t->dir, ret, nr_ret, err);
+		}
+		failed = ow_tasks_list(t->dir, &tids, &nr, err);
+		shorter = failed ? NULL : tids;
+		if (failed || nr <= *nr_ret)
+			continue;
+		shorter = *ret;
+		*ret = tids;
+		*nr_ret = nr;
 	}
 	return failed;
 }
 
 /* The ids of all threads; the caller frees *ret. */
-static int list_ids(const struct ow_taken *t, pid_t **ret, size_t *nr_ret,
+static int list_ids(struct ow_taken *t, pid_t **ret, size_t *nr_ret,
 		    struct ow_error *err)
 {
 	/* If there is one, it is the leader, which the others don't outlive. */
