@@ -488,7 +488,7 @@ static void note_moments(struct ow_taken *t)
 		     "so much is mapped that up to %zu of its threads were "
 		     "stopped together",
 		     t->most_together);
-	if (t->is_lacking)
+	if (ow_taken_lacks(t))
 		warn(c, "its threads are started faster than they can be "
 			"stopped: some may be missing");
 	if (t->nr_unsearched > 0)

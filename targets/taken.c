@@ -294,19 +294,33 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err)
 	return failed;
 }
 
-bool ow_taken_may_lack(const struct ow_taken *t)
+/* Threads that were listed, but for those that had ended when they were to be stopped. */
+static size_t nr_alive(const struct ow_taken *t)
 {
 	size_t i, alive = 0;
 
+	for (i = 0; i < t->c->nr_threads; i++)
+		alive += !t->threads[i].stop.gone;
+	return alive;
+}
+
+bool ow_taken_may_lack(const struct ow_taken *t)
+{
 	/* Who asks for some threads wants none that are born later. */
 	if (t->options->tids || t->options->states)
 		return false;
 	/* Threads that were let go may have ended since. */
 	if (t->c->stats.moments > 0)
 		return true;
-	for (i = 0; i < t->c->nr_threads; i++)
-		alive += !t->threads[i].stop.gone;
-	return ow_tasks_count(t->dir) != alive;
+	return ow_tasks_count(t->dir) != nr_alive(t);
+}
+
+bool ow_taken_lacks(const struct ow_taken *t)
+{
+	/* In one moment, all were seen to stand still. */
+	return t->is_lacking ||
+	       (t->c->stats.moments > 1 && ow_taken_may_lack(t) &&
+		nr_alive(t) < ow_tasks_count(t->dir));
 }
 
 int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)

@@ -107,6 +107,12 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err);
  */
 bool ow_taken_may_lack(const struct ow_taken *t);
 
+/*
+ * Return true if threads are missing: some were started too late to be stopped, no list of
+ * them was whole, or the kernel counts more after several moments than were listed.
+ */
+bool ow_taken_lacks(const struct ow_taken *t);
+
 /* How the thread of that id is stopped, or NULL if none is listed. */
 struct ow_stop *ow_taken_stop(struct ow_taken *t, pid_t tid);
 
