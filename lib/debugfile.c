@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "budget.h"
@@ -25,7 +24,9 @@
 #include "identity.h"
 #include "leftout.h"
 #include "likeness.h"
+#include "monotonic.h"
 #include "object.h"
+#include "objectwatch.h"
 #include "reach.h"
 
 /* Bytes of a file whose CRC is made, of all such files, and of one step. */
@@ -319,27 +320,19 @@ static void leave_out_unread(const char *path)
 	ow_leave_out(path, what);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 static void find_timed(void *arg)
 {
 	struct search *s = arg;
-	uint64_t begun = cpu_ns();
+	uint64_t begun = ow_cpu_ns();
 
 	s->how(s);
-	s->took_ns = cpu_ns() - begun;
+	s->took_ns = ow_cpu_ns() - begun;
 }
 
 /* Return true if only root, or we, can choose what its names lead over. */
 static bool is_ours(const struct ow_object *obj)
 {
-	return !obj->is_image && !obj->root && ow_identity_is_ours(&obj->file);
+	return !obj->root && !ow_objectwatch_is_others(obj);
 }
 
 /* Why only the system's own debug files are to be looked for; NULL: all are. */

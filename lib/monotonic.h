@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The clock that samples, freezes and waits are timed by. */
+/* The clocks that samples, freezes, waits and work are timed by. */
 #ifndef OW_MONOTONIC_H
 #define OW_MONOTONIC_H
 
@@ -12,6 +12,15 @@ static inline uint64_t ow_now_ns(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* The CPU time of the calling thread in nanoseconds (CLOCK_THREAD_CPUTIME_ID). */
+static inline uint64_t ow_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 

@@ -9,13 +9,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "effort.h"
 #include "error.h"
 #include "identity.h"
 #include "leftout.h"
+#include "monotonic.h"
 #include "object.h"
 #include "reach.h"
 
@@ -50,14 +50,6 @@ static bool read_owner(struct ow_perfplace *p)
  */
 static struct ow_effort links = OW_EFFORT(1000000000, 20000000);
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /*
  * Open what the process calls /tmp; of root, an fd of its root.  When following links has
  * taken too long, one that is a link isn't found.
@@ -69,11 +61,11 @@ static int open_tmp(int root, uint64_t resolve)
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve |
 			   (ow_effort_left(&links) ? 0 : RESOLVE_NO_SYMLINKS),
 	};
-	uint64_t begun = cpu_ns();
+	uint64_t begun = ow_cpu_ns();
 	int fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
 	int before = errno;
 
-	ow_effort_spend(&links, cpu_ns() - begun);
+	ow_effort_spend(&links, ow_cpu_ns() - begun);
 	errno = before;
 	return fd;
 }

@@ -148,15 +148,12 @@ static uint64_t own_time(void)
 {
 	_cleanup_(ow_closep) int fd = open(DELAYS, O_RDONLY | O_CLOEXEC);
 	unsigned long long delay = 0;
-	struct timespec cpu = { 0 };
 	char text[64];
 	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 
 	text[n > 0 ? n : 0] = '\0';
 	sscanf(text, "%*u %llu", &delay);
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu);
-	return (uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec +
-	       delay;
+	return ow_cpu_ns() + delay;
 }
 
 /* A delegate has neither run nor waited for a CPU before. */

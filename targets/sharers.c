@@ -73,13 +73,8 @@ static bool shares(struct search *s, pid_t pid)
 /* The delegate's own CPU time: beside others that compute, any time runs out. */
 static bool is_over(const struct search *s, size_t nr, uint64_t most_ns)
 {
-	struct timespec t;
-
-	if (nr % ONCE)
-		return false;
-	return ow_now_ns() > s->until ||
-	       clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) ||
-	       (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec > most_ns;
+	return nr % ONCE == 0 &&
+	       (ow_now_ns() > s->until || ow_cpu_ns() > most_ns);
 }
 
 static int number_order(const void *a, const void *b)
