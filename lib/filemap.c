@@ -223,8 +223,7 @@ static struct ow_filemap *new_place(const char *name)
 	return NULL;
 }
 
-/* Its pages can be replaced all together only, and each may have 1 GiB. */
-static bool has_huge_pages(int fd)
+bool ow_filemap_is_huge(int fd)
 {
 	struct statfs fs;
 
@@ -241,7 +240,7 @@ static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
 		errno = ENOMEM;
 		return NULL;
 	}
-	if (has_huge_pages(fd)) {
+	if (ow_filemap_is_huge(fd)) {
 		errno = EOPNOTSUPP;
 		return NULL;
 	}

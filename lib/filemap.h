@@ -21,6 +21,12 @@ struct ow_filemap;
 void ow_filemap_prepare(void);
 
 /*
+ * Return true if fd's file is one of hugetlbfs, which isn't mapped here: its pages can be
+ * replaced all together only, and each may have 1 GiB.
+ */
+bool ow_filemap_is_huge(int fd);
+
+/*
  * Map size bytes, at least one, of fd's file from its start, for reading; flags
  * are further ones of mmap(2).  After the last byte there is at least one zero,
  * or what reads as one and counts as cut off: a text there has an end.  name,

@@ -94,13 +94,6 @@ int ow_reopen_regular(int look)
 	return reopen_regular(look, false);
 }
 
-static bool has_huge_pages(int fd)
-{
-	uint32_t type;
-
-	return read_fs_type(fd, &type) && type == HUGETLBFS_MAGIC;
-}
-
 /*
  * Return true if stat(2) may tell another device of a file than /proc/PID/maps does,
  * as that of a subvolume or of a layer.
@@ -302,7 +295,7 @@ struct ow_object *ow_object_take_fd(int fd, const char *path,
 		ow_fail(err, OW_CODE_SYSTEM, "stat %s", path);
 		return NULL;
 	}
-	if (!ow_is_served(fd, st.st_dev) && !has_huge_pages(fd))
+	if (!ow_is_served(fd, st.st_dev) && !ow_filemap_is_huge(fd))
 		return ow_object_open_fd(fd, path, err);
 	if (st.st_size > 0 && st.st_size <= COPIED_MAX)
 		return copy_file(fd, (size_t)st.st_size, path, err);
