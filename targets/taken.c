@@ -201,21 +201,20 @@ static int list_whole(struct ow_taken *t, pid_t **ret, size_t *nr_ret,
 	int i, failed = ow_tasks_list(t->dir, ret, nr_ret, err);
 
 	for (i = 0; !failed && *nr_ret < ow_tasks_count(t->dir); i++) {
-		_cleanup_(ow_freep) pid_t *shorter = NULL;
-		pid_t *tids;
-		size_t nr;
+		pid_t *tids = NULL, *before = *ret;
+		size_t nr = 0;
 
 		if (i == MOST_LISTS) {
 			t->is_lacking = true;
 			break;
 		}
 		failed = ow_tasks_list(t->dir, &tids, &nr, err);
-		shorter = failed ? NULL : tids;
-		if (failed || nr <= *nr_ret)
-			continue;
-		shorter = *ret;
-		*ret = tids;
-		*nr_ret = nr;
+		if (nr > *nr_ret) {
+			*ret = tids;
+			*nr_ret = nr;
+			tids = before;
+		}
+		free(tids);
 	}
 	return failed;
 }
@@ -304,10 +303,15 @@ static size_t nr_alive(const struct ow_taken *t)
 	return alive;
 }
 
+/* Where only some threads are asked for, none is that is born later. */
+static bool wants_all(const struct ow_taken *t)
+{
+	return !t->options->tids && !t->options->states;
+}
+
 bool ow_taken_may_lack(const struct ow_taken *t)
 {
-	/* Who asks for some threads wants none that are born later. */
-	if (t->options->tids || t->options->states)
+	if (!wants_all(t))
 		return false;
 	/* Threads that were let go may have ended since. */
 	if (t->c->stats.moments > 0)
@@ -318,9 +322,8 @@ bool ow_taken_may_lack(const struct ow_taken *t)
 bool ow_taken_lacks(const struct ow_taken *t)
 {
 	/* In one moment, all were seen to stand still. */
-	return t->is_lacking ||
-	       (t->c->stats.moments > 1 && ow_taken_may_lack(t) &&
-		nr_alive(t) < ow_tasks_count(t->dir));
+	return t->is_lacking || (t->c->stats.moments > 1 && wants_all(t) &&
+				 nr_alive(t) < ow_tasks_count(t->dir));
 }
 
 int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)
