@@ -153,9 +153,9 @@ void ctf_folder_close(struct ctf_folder *f)
 {
 	while (f->nr > 0)
 		close(f->fds[--f->nr]);
-	if (f->path && f->mount >= 0)
+	if (f->mount >= 0)
 		close(f->mount);
 	free(f->fds);
 	free(f->path);
-	*f = (struct ctf_folder){ .path = NULL };
+	*f = (struct ctf_folder){ .mount = -1 };
 }

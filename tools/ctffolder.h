@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* All zero: not opened. */
 struct ctf_folder {
 	char *path; /* that the library may open */
 	int mount;  /* a file system of links that nobody else sees; or -1 */
@@ -20,7 +19,7 @@ struct ctf_folder {
 /*
  * Open all files of a folder, but for folders.  Without the right to mount file
  * systems, as root has it, only look at their kinds.  Return false, and why, of size
- * bytes, if one is no regular file, or can't be opened.  ctf_folder_close() in any case.
+ * bytes, if one is no regular file, or can't be opened.  ctf_folder_close() then, too.
  */
 bool ctf_folder_open(struct ctf_folder *f, const char *folder, char *why,
 		     size_t size);
