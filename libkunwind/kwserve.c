@@ -170,15 +170,21 @@ static void handle(const struct serving *s, const struct ow_kunwind_event *all,
 	lacks(s, &all[i]);
 }
 
-static int serve(const struct serving *s, struct ow_error *err)
+int ow_kunwind_serve_until(int dev, struct ow_kunwind_tally *tally,
+			   void (*say)(void *arg, const char *line),
+			   bool (*must_end)(void *arg), void *arg,
+			   struct ow_error *err)
 {
 	struct ow_kunwind_event events[EVENTS_AT_ONCE];
+	struct ow_kunwind_tally mine = { 0 };
+	const struct serving s = { dev, tally ? tally : &mine, say, must_end,
+				   arg };
 	size_t i, nr;
 	ssize_t got;
 	int done = 0;
 
 	do {
-		got = read(s->dev, events, sizeof(events));
+		got = read(dev, events, sizeof(events));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
@@ -187,23 +193,11 @@ static int serve(const struct serving *s, struct ow_error *err)
 			return ow_fail(err, OW_CODE_SYSTEM,
 				       "read " OW_KUNWIND_DEVICE);
 		nr = (size_t)got / sizeof(events[0]);
-		for (i = 0; i < nr && !is_at_end(s); i++)
-			handle(s, events, i);
+		for (i = 0; i < nr && !is_at_end(&s); i++)
+			handle(&s, events, i);
 		done += (int)nr;
-	} while (done < OW_KUNWIND_FILE_EVENTS && !is_at_end(s));
+	} while (done < OW_KUNWIND_FILE_EVENTS && !is_at_end(&s));
 	return done;
-}
-
-int ow_kunwind_serve_until(int dev, struct ow_kunwind_tally *tally,
-			   void (*say)(void *arg, const char *line),
-			   bool (*must_end)(void *arg), void *arg,
-			   struct ow_error *err)
-{
-	struct ow_kunwind_tally mine = { 0 };
-	const struct serving s = { dev, tally ? tally : &mine, say, must_end,
-				   arg };
-
-	return serve(&s, err);
 }
 
 int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,

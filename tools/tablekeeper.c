@@ -68,13 +68,12 @@ static bool serve(struct tablekeeper *k)
 /* A process that could not be followed for its locks is tried again, but seldom. */
 static void note_busy(struct tablekeeper *k)
 {
-	if (!k->all)
+	if (!k->all || k->behind)
 		return;
-	if (!k->behind)
-		k->pause = k->pause * 2 > LOOK_SELDOM ? LOOK_SELDOM :
-			   k->pause                   ? k->pause * 2 :
-							LOOK_EVERY;
 	k->behind = true;
+	k->pause = k->pause ? 2 * k->pause : LOOK_EVERY;
+	if (k->pause > LOOK_SELDOM)
+		k->pause = LOOK_SELDOM;
 }
 
 /* As ow_kunwind_follow_only(); any user can have any number of processes wait. */
@@ -166,14 +165,14 @@ static void catch_up(struct tablekeeper *k)
 /* Events were lost, or something could not be followed. */
 static void note_lost(struct tablekeeper *k)
 {
-	if (k->all)
+	if (k->all) {
 		k->pause = LOOK_EVERY;
-	if (k->all)
 		k->behind = true;
-	else if (!k->told)
+	} else if (!k->told) {
 		complain(
 			"some that were forked or executed may not be "
 			"followed: too much at once, or for the module's limits");
+	}
 	k->told = true;
 }
 
