@@ -19,6 +19,8 @@
 #include "scratch.h"
 #include "test.h"
 
+#define MISSES 8
+
 static void check(const struct ow_perfmap *map, uint64_t addr, const char *want)
 {
 	struct ow_symbol sym = { "nothing", 0, 0 };
@@ -312,18 +314,20 @@ static void test_linked_place(void)
 {
 	struct ow_perfplace p;
 	pid_t pid;
-	int i, nr = 0;
+	int i, nr = 0, missed = 0; /* one after the other */
 
 	if (geteuid() != 0)
 		return;
 	pid = start_linked("linked");
-	for (i = 0; i < 2000 && nr == i; i++) {
+	/* The kernel's cache may miss one of them now and then. */
+	for (i = 0; i < 2000 && missed < MISSES; i++) {
 		CHECK(ow_perfplace_init(&p, pid));
 		nr += p.tmp >= 0;
+		missed = p.tmp >= 0 ? 0 : missed + 1;
 		ow_perfplace_deinit(&p);
 	}
 	printf("# followed %d times\n", nr);
-	CHECK(nr > 0 && nr < i);
+	CHECK(nr > 0 && missed == MISSES);
 	kill(pid, SIGKILL);
 	CHECK(waitpid(pid, NULL, 0) == pid);
 }
