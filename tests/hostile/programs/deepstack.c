@@ -5,44 +5,19 @@
  * handlers that interrupted what ran where no stack can be.
  */
 #include <alloca.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "bare.h"
 
 #define LOWEST 8192 /* the threads' sp, above the low end */
 #define PAGE   4096
 #define MARK   0x33 /* cs of 64-bit code, as frames of signals have it */
-#define FLAGS                                                               \
-	(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | \
-	 CLONE_SYSVSEM | CLONE_SETTLS)
-
-/* A thread that uses no stack, with that pointer as its own. */
-static void start(char *sp, char *tp)
-{
-	register long r10 __asm__("r10") = 0;
-	register char *r8 __asm__("r8") = tp;
-	long ret;
-
-	__asm__ volatile("syscall\n"
-			 "test %%rax, %%rax\n"
-			 "jnz 2f\n"
-			 "1: mov %1, %%eax\n"
-			 "syscall\n"
-			 "jmp 1b\n"
-			 "2:"
-			 : "=a"(ret)
-			 : "i"(SYS_pause), "0"((long)SYS_clone), "D"(FLAGS),
-			   "S"(sp), "d"(0L), "r"(r10), "r"(r8)
-			 : "rcx", "r11", "memory");
-	if (ret < 0)
-		exit(1);
-}
 
 static void *map(size_t size, int protection)
 {
@@ -88,7 +63,7 @@ int main(int argc, char **argv)
 	fill(low, size, (uint64_t)(uintptr_t)map(PAGE, PROT_READ) | MARK);
 	tp = map(PAGE, PROT_READ | PROT_WRITE);
 	for (i = 0; i < atoi(argv[2]); i++)
-		start(low + LOWEST, tp);
+		start_bare(low + LOWEST, tp);
 	puts("ready");
 	fflush(stdout);
 	for (;;)

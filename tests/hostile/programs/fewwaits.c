@@ -3,11 +3,11 @@
  * After SIGUSR1, wait for 2 ms so many times, each time below wait_below() and another
  * one of 256 ways to there.  fewwaits NUMBER.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include <unistd.h>
+
+#include "threads.h"
 
 #define DEPTH    8
 #define NOINLINE __attribute__((noinline, noclone, noipa))
@@ -52,19 +52,11 @@ static NOINLINE void right(unsigned int path, unsigned int depth)
 int main(int argc, char **argv)
 {
 	unsigned int nr = argc > 1 ? (unsigned int)atoi(argv[1]) : 1;
-	sigset_t set;
-	int number;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	puts("ready");
-	fflush(stdout);
-	sigwait(&set, &number);
+	wait_to_be_told();
 	while (nr--)
 		descend(nr, DEPTH);
 	puts("done");
 	fflush(stdout);
-	for (;;)
-		pause();
+	wait_here(NULL);
 }

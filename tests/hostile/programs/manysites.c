@@ -3,15 +3,14 @@
  * manysites THREADS CALLS: after SIGUSR1, as many threads wait, and as many calls are made
  * of numbers that no call has, each of them in a place of its own.
  */
-#include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <unistd.h>
+
+#include "threads.h"
 
 #define PLACE 16 /* bytes */
 #define FIRST 1000
@@ -47,18 +46,14 @@ static void start_waiting(long nr)
 	pthread_attr_setstacksize(&attr, 16384);
 	for (long i = 0; i < nr; i++)
 		if (pthread_create(&thread, &attr, call_at,
-				   put_call(i, SYS_pause))) {
-			perror("thread");
-			exit(1);
-		}
+				   put_call(i, SYS_pause)))
+			fail("thread");
 }
 
 int main(int argc, char **argv)
 {
 	long threads = argc > 1 ? atol(argv[1]) : 0;
 	long calls = argc > 2 ? atol(argv[2]) : 0;
-	sigset_t set;
-	int number;
 
 	code = mmap(NULL, PLACE * (size_t)(threads + calls) + 1,
 		    PROT_READ | PROT_WRITE | PROT_EXEC,
@@ -67,17 +62,11 @@ int main(int argc, char **argv)
 		perror("mmap");
 		return 1;
 	}
-	sigemptyset(&set);
-	sigaddset(&set, SIGUSR1);
-	sigprocmask(SIG_BLOCK, &set, NULL);
-	puts("ready");
-	fflush(stdout);
-	sigwait(&set, &number);
+	wait_to_be_told();
 	start_waiting(threads);
 	for (long i = 0; i < calls; i++)
 		call_at(put_call(threads + i, (uint32_t)(FIRST + i)));
 	puts("done");
 	fflush(stdout);
-	for (;;)
-		pause();
+	wait_here(NULL);
 }

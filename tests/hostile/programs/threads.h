@@ -4,6 +4,7 @@
 #define HOSTILE_THREADS_H
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -20,6 +21,20 @@ static inline void *wait_here(void *arg)
 	for (;;)
 		pause();
 	return arg;
+}
+
+/* Say that all is ready, and wait for SIGUSR1. */
+static inline void wait_to_be_told(void)
+{
+	sigset_t told;
+	int number;
+
+	sigemptyset(&told);
+	sigaddset(&told, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &told, NULL);
+	puts("ready");
+	fflush(stdout);
+	sigwait(&told, &number);
 }
 
 static inline void start(void *(*run)(void *), void *arg)
