@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Frames of unusual shapes, signals, exceptions, code sampled as it runs."""
 
+import ctypes
+import os
 import re
+import signal
 import time
 
 from harness import (OUTERMOST, PATIENCE, START, Skip, case, check,
-                     check_names, check_target, match, names)
+                     check_names, check_target, match, names, task_states,
+                     wait_until)
 
 TRAMPOLINE = re.compile(r'__restore_rt|__restore|__kernel_(rt_)?sigreturn')
 
@@ -202,32 +206,73 @@ for each_program in ('throwing', 'throwing-clang', 'throwing-static'):
     for each_scene, each_list in EXCEPTIONS.items():
         add_exception(each_program, each_scene, each_list)
 
+LIBC = ctypes.CDLL(None, use_errno=True)
+SINGLESTEP, DETACH, SEIZE, INTERRUPT = 9, 17, 0x4206, 0x4207
+WAIT_ALL = 0x40000000
+
 SAMPLES = 150
-SPINS = {
-    '': [['spin_once'], ['pushes'], ['leaf'], ['spin']],
-    'clock': [['spin_clock']],
-    'plt': [['spin_plt']],
-}
+# More instructions than a loop of spin_plt() has.
+STEPS = 40
+
+
+def look(context, pid, below):
+    """Names of the frames that main()'s callee `below` calls; the innermost."""
+    thread = context.stacks(pid, status=None)['threads'][0]
+    got = names(thread)
+    check(thread['complete'], 'incomplete', (got, thread.get('end_detail'),
+                                             thread['frames'][0]))
+    check(got[-1] in OUTERMOST and 'main' in got, 'names', got)
+    at = got.index('main')
+    check(got[at - 1] == below, 'called by main', got)
+    return got[:at - 1], thread['frames'][0]
 
 
 def sample(context, pid, below, wanted=None):
     """
-    Look at a program as it runs; modules and names of innermost frames.  How far
-    it gets between two looks is not known: on until what is wanted was seen.
+    Look at a program as it runs.  How far it gets between two looks is not
+    known: on until what is wanted was seen.
     """
     seen = []
     begun = time.monotonic()
     while len(seen) < SAMPLES or wanted and not wanted(seen):
         check(time.monotonic() - begun < PATIENCE, 'too little seen',
               {tuple(got) for got, _ in seen})
-        thread = context.stacks(pid, status=None)['threads'][0]
-        got = names(thread)
-        check(thread['complete'], 'incomplete', (got, thread.get('end_detail'),
-                                                 thread['frames'][0]))
-        check(got[-1] in OUTERMOST and 'main' in got, 'names', got)
-        at = got.index('main')
-        check(got[at - 1] == below, 'called by main', got)
-        seen.append((got[:at - 1], thread['frames'][0]))
+        seen.append(look(context, pid, below))
+    return seen
+
+
+def trace(request, pid, what):
+    """Call ptrace(2) without an argument."""
+    check(LIBC.ptrace(request, pid, None, None) == 0, what,
+          os.strerror(ctypes.get_errno()))
+
+
+def step(pid):
+    """Let a stopped program execute one instruction; it is stopped again."""
+    trace(SEIZE, pid, 'seize')
+    trace(INTERRUPT, pid, 'interrupt')
+    os.waitpid(pid, WAIT_ALL)
+    stopped = False
+    while not stopped:
+        trace(SINGLESTEP, pid, 'step')
+        _, status = os.waitpid(pid, WAIT_ALL)
+        # A stop that tells of an event has the event above the signal.
+        stopped = status >> 8 == signal.SIGTRAP
+    trace(DETACH, pid, 'detach')
+    wait_until(lambda: task_states(pid)[pid] == 'T', 'stopped again')
+
+
+def steps(context, pid, below):
+    """
+    Look at each instruction in turn: a processor may never be interrupted at
+    some of these.
+    """
+    os.kill(pid, signal.SIGSTOP)
+    wait_until(lambda: task_states(pid)[pid] == 'T', 'stopped')
+    seen = []
+    for _ in range(STEPS):
+        seen.append(look(context, pid, below))
+        step(pid)
     return seen
 
 
@@ -245,15 +290,14 @@ def add_spin(program):
     @case('running: PLT stubs in ' + program)
     def _(context):
         target = context.start([program, 'plt'])
-        seen = sample(context, target.pid, 'spin_plt', lambda seen:
-                      'now' in program or any(got == ['tiny@plt']
-                                              for got, _ in seen))
-        stubs = 0
-        for got, frame in seen:
+        seen = sample(context, target.pid, 'spin_plt')
+        stepped = steps(context, target.pid, 'spin_plt')
+        for got, frame in seen + stepped:
             check(got in ([], ['tiny'], ['tiny@plt']) or
                   ('now' in program and got == [None]), 'names', (got, frame))
-            stubs += got == ['tiny@plt']
-        context.note('%d of %d samples in a PLT stub' % (stubs, len(seen)))
+        check('now' in program or
+              any(got == ['tiny@plt'] for got, _ in stepped), 'no stub',
+              [got for got, _ in stepped])
 
 
 for each_program in ('spin', 'spin-cet', 'spin-now', 'spin-clang',
