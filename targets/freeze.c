@@ -17,9 +17,10 @@
 #include "taken.h"
 
 #define LISTING_ROUNDS  16
-#define MOST_LISTINGS   64       /* while threads are stopped, of all moments */
-#define STOP_TIMEOUT_MS 1000     /* and one more for each thread, */
-#define MOST_MORE_MS    1000     /* but no more than that */
+#define EMPTY_LISTS     3    /* in a row, until all that can be are listed */
+#define MOST_LISTINGS   64   /* while threads are stopped, of all moments */
+#define STOP_TIMEOUT_MS 1000 /* and one more for each thread, */
+#define MOST_MORE_MS    1000 /* but no more than that */
 #define GRACE_NS        50000000 /* to stop in, when others had all the time, */
 #define MOST_GRACE_NS   10000000000 /* until so much was waited for them */
 #define STARVED_NS      5000000000  /* for those that have no CPU to stop on, */
@@ -132,13 +133,23 @@ static size_t stop(struct ow_taken *t, size_t first, size_t end,
 	return first;
 }
 
-/* Return true if threads were born since they were listed last: they are listed now. */
+/*
+ * Return true if threads were born since they were listed last, or no list had them: they
+ * are listed now.
+ */
 static bool are_more(struct ow_taken *t)
 {
+	int i, most = t->c->stats.moments == 0 ? EMPTY_LISTS : 1;
 	size_t nr;
 
-	return !ow_delegate_must_end() && ow_taken_may_lack(t) &&
-	       !ow_taken_list(t, &nr, NULL) && nr > 0;
+	for (i = 0; i < most; i++) {
+		if (ow_delegate_must_end() || !ow_taken_may_lack(t) ||
+		    ow_taken_list(t, &nr, NULL))
+			return false;
+		if (nr > 0)
+			return true;
+	}
+	return false;
 }
 
 /* Seize all, also those that are born meanwhile. */
@@ -180,8 +191,13 @@ static size_t stop_all(struct ow_taken *t, size_t first)
 
 	do {
 		first = stop(t, first, t->c->nr_threads, enough_ns);
-		if (first < t->c->nr_threads || !are_more(t))
+		if (first < t->c->nr_threads)
 			return first;
+		if (!are_more(t)) {
+			if (t->c->stats.moments == 0)
+				ow_taken_count(t, true);
+			return first;
+		}
 		if (t->listings++ == MOST_LISTINGS)
 			return t->c->nr_threads;
 		seize(t, first, t->c->nr_threads);

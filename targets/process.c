@@ -247,6 +247,9 @@ static void take_threads(void *arg)
 	taking->is_prepared = !taking->failed;
 	if (taking->is_prepared) {
 		ways[taking->options->stopping](t);
+		/* What began while all stood still is not of their moment. */
+		if (t->c->stats.moments != 1)
+			ow_taken_count(t, false);
 		ow_taken_cut_replaced(t);
 		settle_arch(t);
 		ow_callabi_settle(t);
@@ -488,7 +491,7 @@ static void note_moments(struct ow_taken *t)
 		     "so much is mapped that up to %zu of its threads were "
 		     "stopped together",
 		     t->most_together);
-	if (ow_taken_lacks(t))
+	if (t->is_lacking)
 		warn(c, "its threads are started faster than they can be "
 			"stopped: some may be missing");
 	if (t->nr_unsearched > 0)

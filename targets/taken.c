@@ -193,21 +193,19 @@ static int add_thread(struct ow_taken *t, const struct ow_thread *info,
 
 /*
  * A list ends early where the thread that it has come to ends (Linux, next_tid()).  Where
- * all lists do, the longest one is taken, and threads are lacking.
+ * all lists do, the longest one is taken.
  */
 static int list_whole(struct ow_taken *t, pid_t **ret, size_t *nr_ret,
 		      struct ow_error *err)
 {
 	int i, failed = ow_tasks_list(t->dir, ret, nr_ret, err);
 
-	for (i = 0; !failed && *nr_ret < ow_tasks_count(t->dir); i++) {
+	for (i = 0; !failed && i < MOST_LISTS; i++) {
 		pid_t *tids = NULL, *before = *ret;
 		size_t nr = 0;
 
-		if (i == MOST_LISTS) {
-			t->is_lacking = true;
+		if (*nr_ret >= ow_tasks_count(t->dir))
 			break;
-		}
 		failed = ow_tasks_list(t->dir, &tids, &nr, err);
 		if (nr > *nr_ret) {
 			*ret = tids;
@@ -319,11 +317,38 @@ bool ow_taken_may_lack(const struct ow_taken *t)
 	return ow_tasks_count(t->dir) != nr_alive(t);
 }
 
-bool ow_taken_lacks(const struct ow_taken *t)
+/*
+ * Return true if the kernel counts a listed thread still.  An id may be another thread's
+ * once so many were started as there are ids: not while the threads stand still.
+ */
+static bool is_counted(const struct ow_taken *t, size_t i, bool stand)
 {
-	/* In one moment, all were seen to stand still. */
-	return t->is_lacking || (t->c->stats.moments > 1 && wants_all(t) &&
-				 nr_alive(t) < ow_tasks_count(t->dir));
+	pid_t tid = t->c->threads[i].info.tid;
+
+	if (stand && !t->threads[i].stop.gone)
+		return true;
+	/* A first thread that has ended is counted until its process ends. */
+	if (!stand && tid != t->c->pid &&
+	    t->threads[i].stop.why.code == OW_CODE_ABSENT)
+		return false;
+	return ow_tasks_has(t->dir, tid);
+}
+
+static size_t nr_counted(const struct ow_taken *t, bool stand)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < t->c->nr_threads; i++)
+		nr += is_counted(t, i, stand);
+	return nr;
+}
+
+void ow_taken_count(struct ow_taken *t, bool stand)
+{
+	size_t nr = ow_tasks_count(t->dir);
+
+	t->is_lacking |= wants_all(t) && (!stand || nr != nr_alive(t)) &&
+			 nr > nr_counted(t, stand);
 }
 
 int ow_taken_list_absent(struct ow_taken *t, struct ow_error *err)

@@ -64,7 +64,7 @@ struct ow_taken {
 	/* Threads of which there was no time to find what their stacks lead to. */
 	size_t nr_unsearched;
 	unsigned int listings; /* of threads, while some were stopped */
-	bool is_lacking; /* some were started too late to be stopped, and more maybe */
+	bool is_lacking; /* threads are missing, or were started too late to be stopped */
 	uint64_t waited_ns;  /* in all, for threads that did not stop, */
 	uint64_t starved_ns; /* and for those that had no CPU to stop on */
 };
@@ -108,10 +108,10 @@ int ow_taken_list(struct ow_taken *t, size_t *nr_ret, struct ow_error *err);
 bool ow_taken_may_lack(const struct ow_taken *t);
 
 /*
- * Return true if threads are missing: some were started too late to be stopped, no list of
- * them was whole, or the kernel counts more after several moments than were listed.
+ * Set is_lacking if the kernel counts threads that no list had: a list leaves out threads
+ * while others end.  stand: all that are listed stand still, so that the count is exact.
  */
-bool ow_taken_lacks(const struct ow_taken *t);
+void ow_taken_count(struct ow_taken *t, bool stand);
 
 /* How the thread of that id is stopped, or NULL if none is listed. */
 struct ow_stop *ow_taken_stop(struct ow_taken *t, pid_t tid);
