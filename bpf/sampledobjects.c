@@ -40,8 +40,9 @@ struct ow_object_alias {
 	pid_t pid; /* whose memory the object was taken from; 0: it is a file */
 	uint64_t born; /* when that process began, as ow_process_start_ns() has it */
 	uint32_t number;
-	uint32_t next;           /* of its list, plus 1; 0: none */
-	struct ow_identity file; /* no file: not known */
+	uint32_t next; /* of its list, plus 1; 0: none */
+	struct ow_identity
+		file; /* also of what is no object; no file: not known */
 	/* The file, if it isn't the number's own but one like it: as long as it
 	   is open, its inode is no other file's.  Or NULL. */
 	struct ow_object *held;
@@ -476,7 +477,7 @@ static bool is_own_vdso(const struct ow_mapping *map)
 	return !is_of_file(map) && (map->end > LOW) == (sizeof(void *) == 8);
 }
 
-/* Fill what is to be known of a, and number what is mapped there. */
+/* Fill what is to be known of a, whose file is set, and number what is mapped there. */
 static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 		    const struct ow_mapping *map, struct ow_object_alias *a)
 {
@@ -510,7 +511,7 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 	return number;
 }
 
-/* Open what could not be opened before: its process may have ended then. */
+/* Open what could not be opened before. */
 static void open_again(struct ow_sampledobjects *o, pid_t pid,
 		       const struct ow_mapping *map, struct ow_object_alias *a)
 {
@@ -535,6 +536,19 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 	set_owner(a, pid, &m);
 }
 
+/*
+ * Return true if what could not be opened may be openable now: its process may have ended
+ * then, or nobody had the file mapped since, so that its inode may be another file's.
+ */
+static bool may_open_now(const struct ow_sampledobjects *o,
+			 const struct ow_object_alias *a)
+{
+	int code = module_of(o, a->number)->why.code;
+
+	return code == OW_CODE_ABSENT || code == OW_CODE_SYSTEM ||
+	       !o->kin[a->number - 1].nr_lists;
+}
+
 /* Return true if the alias is what is mapped there now. */
 static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 		       const struct ow_mapping *map,
@@ -549,13 +563,15 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	/* Where devices are told apart, the inode is that one: it is open. */
 	if (!identify(map, seen, a, &now))
 		return a->pid || a->file.dev == a->dev || !is_known(&a->file);
+	if (m->object && m->object->is_image)
+		return true;
+	if ((m->object || is_known(&a->file)) &&
+	    !ow_identity_is_same(&a->file, &now))
+		return false;
 	if (m->object)
-		return m->object->is_image ||
-		       (ow_identity_is_same(&a->file, &now) &&
-			!ow_objectwatch_is_rewritten(a->held ? a->held :
-							       m->object));
-	if (!o->is_full &&
-	    (m->why.code == OW_CODE_ABSENT || m->why.code == OW_CODE_SYSTEM))
+		return !ow_objectwatch_is_rewritten(a->held ? a->held :
+							      m->object);
+	if (!o->is_full && may_open_now(o, a))
 		open_again(o, pid, map, a);
 	return true;
 }
@@ -578,7 +594,9 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 	/* Each process of another word size tells of a vDSO itself. */
 	bool is_told = !is_of_file(map) && !is_own_vdso(map);
 	struct ow_object_alias *old = is_told ? NULL : find_alias(o, pid, map);
-	struct ow_object_alias new = { .dev = map->dev, .inode = map->inode };
+	struct ow_object_alias new = { .dev = map->dev,
+				       .inode = map->inode,
+				       .file = *seen };
 
 	if (old && is_others(o, pid, map, old))
 		old = NULL;

@@ -613,6 +613,57 @@ static void test_idle_alike(void)
 	unlink("one");
 }
 
+static void write_text(const char *name)
+{
+	FILE *f = fopen(name, "we");
+
+	if (!f)
+		abort();
+	fputs("no object", f);
+	fclose(f);
+}
+
+/* A file that is no object may have numbers that another one has later. */
+static void test_no_object(void)
+{
+	_cleanup_(ow_freep) char *path = NULL;
+	struct ow_mapping map = { .executable = true };
+	struct ow_sampledobjects o;
+	struct ow_identity seen;
+	struct ow_error err;
+	struct stat st;
+
+	write_text("one");
+	path = realpath("one", NULL);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "one") == 1 && !ow_sampledobjects_get(&o, 1));
+	ow_sampledobjects_hold(&o, 1);
+	CHECK(number_of(&o, "one") == 1);
+	usleep(20000); /* the kernel's times are in ticks */
+	copy_program("one");
+	CHECK(number_of(&o, "one") == 2 && ow_sampledobjects_get(&o, 2));
+	ow_sampledobjects_deinit(&o);
+
+	/* Where the times are equal, too, it is opened if nobody has had it. */
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	write_text("one");
+	CHECK(stat("one", &st) == 0);
+	map.path = path;
+	map.dev = st.st_dev;
+	map.inode = st.st_ino;
+	CHECK(ow_identity_look(path, &seen));
+	CHECK(ow_sampledobjects_number(&o, getpid(), &map, &seen) == 1);
+	ow_sampledobjects_hold(&o, 1);
+	copy_program("one");
+	CHECK(ow_sampledobjects_number(&o, getpid(), &map, &seen) == 1);
+	CHECK(!ow_sampledobjects_get(&o, 1));
+	ow_sampledobjects_leave(&o, 1);
+	CHECK(ow_sampledobjects_number(&o, getpid(), &map, &seen) == 1);
+	CHECK(ow_sampledobjects_get(&o, 1));
+	ow_sampledobjects_deinit(&o);
+	unlink("one");
+}
+
 /* The number of a vDSO that is mapped at addr. */
 static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
 {
@@ -677,6 +728,7 @@ int main(void)
 		{ "nobody has a file without a name", test_idle_nameless },
 		{ "nobody has a file with a name", test_idle_named },
 		{ "a file that is like an object", test_idle_alike },
+		{ "a file that is no object", test_no_object },
 		{ "a vDSO that was written to", test_written_vdso },
 	};
 
