@@ -57,6 +57,8 @@ struct reading {
 /* What a file must have to be the one looked for. */
 struct wanted {
 	const struct ow_object *of; /* NULL: what several objects share */
+	const struct ow_object
+		*from; /* names it; NULL: only root and we put files there */
 	const char *root;
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: unknown */
@@ -138,11 +140,50 @@ static bool matches(const struct wanted *w, const struct ow_object *obj)
 	return w->link && w->reading && has_crc(w, obj);
 }
 
+/* Return true if nobody may write to a file who may not write to another one. */
+static bool is_as_safe(const struct ow_identity *file,
+		       const struct ow_identity *than)
+{
+	return file->uid == than->uid &&
+	       !(file->mode & ~than->mode & (S_IWGRP | S_IWOTH)) &&
+	       (!(file->mode & S_IWGRP) || file->gid == than->gid);
+}
+
+/*
+ * Return true if names of a debug file may be an object's.  Anybody can give a file the
+ * object's build-id, and put it where others put debug files, too, such as into /tmp; the
+ * object's owner can choose its names anyway.  Where others than root have mounted a
+ * file system, an owner is what they say it is.
+ */
+static bool may_name(const struct ow_object *debug, const struct ow_object *obj)
+{
+	bool is_file = !obj->is_image && obj->file.inode != 0;
+
+	return (ow_identity_is_ours(&debug->file) ||
+		(is_file && is_as_safe(&debug->file, &obj->file))) &&
+	       ((is_file && debug->file.dev == obj->file.dev) ||
+		ow_identity_is_roots(debug->file.dev));
+}
+
+static void leave_out_unsafe(const struct ow_object *debug,
+			     const struct ow_object *obj)
+{
+	char what[PATH_MAX + 64];
+
+	snprintf(what, sizeof(what),
+		 "its debug file %s, which another user may have written",
+		 debug->path);
+	ow_leave_out(obj->path, what);
+}
+
 static struct ow_object *take_if_match(const struct wanted *w,
 				       struct ow_object *obj)
 {
-	if (obj && matches(w, obj))
-		return obj;
+	if (obj && matches(w, obj)) {
+		if (!w->from || may_name(obj, w->from))
+			return obj;
+		leave_out_unsafe(obj, w->from);
+	}
 	ow_object_close(obj);
 	return NULL;
 }
@@ -171,12 +212,15 @@ static struct ow_object *by_build_id(const struct wanted *w)
 	struct ow_object *found;
 
 	here.root = "";
+	here.from = NULL;
 	if (w->build_id_size < 2 || w->build_id_size > OW_BUILD_ID_MAX)
 		return NULL;
 	for (size_t i = 0; i < w->build_id_size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", w->build_id[i]);
-	found = try_path(w, FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
-	if (found || !w->root[0])
+	found = w->root[0] ? try_path(w, FOLDER "/.build-id/%.2s/%s.debug", hex,
+				      hex + 2) :
+			     NULL;
+	if (found)
 		return found;
 	return try_path(&here, FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
 }
@@ -252,8 +296,10 @@ static struct ow_object *by_debuginfod(const struct wanted *w, const char *of,
 		debuginfod ? ow_debuginfod_find(debuginfod, of, w->build_id,
 						w->build_id_size) :
 			     NULL;
+	struct wanted kept = *w;
 
-	return path ? take_if_match(w, ow_object_open(path, NULL)) : NULL;
+	kept.from = NULL;
+	return path ? take_if_match(&kept, ow_object_open(path, NULL)) : NULL;
 }
 
 /* A file that a delegate looks for, which may be lost with it. */
@@ -392,6 +438,7 @@ static void find_debug_of(struct ow_object *obj,
 	const struct search s = {
 		.wanted = {
 			.of = obj,
+			.from = obj,
 			.root = obj->root ? obj->root : "",
 			.build_id = obj->build_id,
 			.build_id_size = obj->build_id_size,
@@ -443,7 +490,9 @@ static bool read_altlink(struct search *s, const struct ow_object *obj)
 struct ow_object *ow_debugfile_shared(struct ow_object *obj, const char *root,
 				      struct ow_debuginfod *debuginfod)
 {
-	struct search s = { .wanted = { .root = root ? root : "" } };
+	struct search s = {
+		.wanted = { .from = obj, .root = root ? root : "" },
+	};
 	struct reading any = { .left = UINT64_MAX };
 	_cleanup_(ow_freep) char *path = NULL;
 

@@ -380,14 +380,15 @@ static void test_debug_of_ours(void)
 	ow_sampledobjects_look_again(&o);
 	CHECK(nr_told("ours: ") == 0 && nr_told("apart: whether") == 0);
 	ow_sampledobjects_deinit(&o);
-	/* What others may write to was found too late to know. */
+	/* What others may write to gives them no names. */
 	CHECK(chmod("apart", 0757) == 0);
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(number_of(&o, "ours") == 1);
 	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
 	ow_sampledobjects_look_again(&o);
-	CHECK(o.bytes_watched == 0);
-	CHECK(nr_told("apart: whether it was written to is not known") == 1);
+	CHECK(!o.all->modules[0].object->debug && o.bytes_watched == 0);
+	CHECK(nr_told("/ours: its debug file ") == 1);
+	CHECK(nr_told("apart: whether") == 0);
 	ow_sampledobjects_deinit(&o);
 }
 

@@ -373,6 +373,58 @@ static void test_debuglink(void)
 	CHECK(!scratch_run("test -s a.txt"));
 }
 
+static bool has_names(const char *path)
+{
+	FILE *out = fopen("a.txt", "we");
+
+	all_names(path, 0x1000, 0x10b0, out);
+	fclose(out);
+	return scratch_run("test -s a.txt");
+}
+
+static bool is_told(const char *path, const char *debug)
+{
+	char line[256];
+
+	snprintf(line, sizeof(line),
+		 "%s: its debug file %s, which another user may have written",
+		 path, debug);
+	for (size_t i = 0; ow_left_out(i); i++)
+		if (strncmp(ow_left_out(i), line, strlen(line)) == 0)
+			return true;
+	return false;
+}
+
+/* Where others put debug files, too, each names the objects of its owner alone. */
+static void test_debug_file_of_others(void)
+{
+	char here[64], path[128], debug[128];
+
+	if (!getcwd(here, sizeof(here)))
+		return;
+	snprintf(path, sizeof(path), "%s/shared-linked", here);
+	snprintf(debug, sizeof(debug), "%s/shared.debug", here);
+	CHECK(scratch_run("objcopy --only-keep-debug choice shared.debug && "
+			  "objcopy --add-gnu-debuglink=shared.debug bare "
+			  "shared-linked"));
+	CHECK(has_names(path) && !is_told(path, debug));
+	CHECK(chmod(debug, 0666) == 0);
+	CHECK(!has_names(path) && is_told(path, debug));
+	/* Nor is the program safe from others then. */
+	CHECK(chmod(path, 0777) == 0);
+	CHECK(has_names(path));
+	CHECK(chmod(debug, 0644) == 0 && chmod(path, 0755) == 0);
+	CHECK(has_names(path));
+	if (geteuid() != 0)
+		return;
+	CHECK(chown(debug, 65534, 65534) == 0);
+	CHECK(!has_names(path));
+	CHECK(chown(path, 65534, 65534) == 0);
+	CHECK(has_names(path));
+	CHECK(chown(debug, 0, 0) == 0);
+	CHECK(has_names(path));
+}
+
 /* How many names come of a debug file below "root" that has the build-id. */
 static int names_by(const char *file)
 {
@@ -553,6 +605,7 @@ int main(void)
 		{ "a Rust program", test_rust },
 		{ ".gnu_debugdata", test_minidebug },
 		{ ".gnu_debuglink", test_debuglink },
+		{ "a debug file of another user", test_debug_file_of_others },
 		{ "a debug file of another program", test_lying_debug_file },
 		{ "debuginfod", test_debuginfod },
 		{ "no section headers", test_without_section_headers },
