@@ -8,11 +8,19 @@
 #include <sys/sysmacros.h>
 
 #include "delegate.h"
+#include "effort.h"
 #include "identity.h"
 #include "mappings.h"
+#include "monotonic.h"
 #include "reach.h"
 
 #define MOST_LOOKED_AT 1000 /* files of one list */
+
+/*
+ * ns of CPU that a run may take to look for names: a name may lead over mounts that lie on
+ * one another, each of which the kernel steps over.
+ */
+static struct ow_effort lookups = OW_EFFORT(1000000000, 20000000);
 
 struct looking {
 	pid_t pid;
@@ -60,10 +68,22 @@ static void open_roots(struct looking *l)
 static bool has_name(struct looking *l, const char *path,
 		     const struct ow_mapping *m)
 {
-	open_roots(l);
-	if (l->nr_looked_at++ >= MOST_LOOKED_AT || ow_delegate_must_end())
+	struct ow_identity mapped;
+	uint64_t begun;
+	bool found;
+
+	/* Most are; no name leads to these. */
+	if (ow_mapping_look(l->pid, m, &mapped) && mapped.is_unlinked)
 		return false;
-	return is_below(l, l->own, path, m) || is_below(l, l->root, path, m);
+	if (l->nr_looked_at >= MOST_LOOKED_AT || ow_delegate_must_end() ||
+	    !ow_effort_left(&lookups))
+		return false;
+	open_roots(l);
+	l->nr_looked_at++;
+	begun = ow_cpu_ns();
+	found = is_below(l, l->own, path, m) || is_below(l, l->root, path, m);
+	ow_effort_spend(&lookups, ow_cpu_ns() - begun);
+	return found;
 }
 
 static bool is_same_file(const struct ow_mapping *a, const struct ow_mapping *b)

@@ -1,15 +1,28 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "servedfs.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
 
+#include "effort.h"
 #include "env.h"
 #include "error.h"
+#include "monotonic.h"
 #include "reach.h"
 
-#define MOST_TEXT ((size_t)64 << 20) /* of mounts */
+#define PART  ((size_t)64 << 10) /* of a list of mounts; no line is longer */
+#define NODEV ((dev_t)-1)
+
+/*
+ * ns of CPU that a run may take to read lists of mounts, ours and those of other mount
+ * namespaces: a user can have 100,000 mounts lie on one another, whose list takes the
+ * kernel minutes.  After that, whatever is not known is taken for a server's.
+ */
+static struct ow_effort own_lists = OW_EFFORT(2000000000, 50000000);
+static struct ow_effort others_lists = OW_EFFORT(1000000000, 20000000);
 
 /*
  * What root mounts of other machines.  What a hypervisor serves (9p, virtiofs) is as
@@ -44,31 +57,110 @@ static enum ow_servedfs kind_of(const char *type)
 	return OW_SERVEDFS_LOCAL;
 }
 
-/* "ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [FIELD...] - TYPE SOURCE OPTIONS" */
-enum ow_servedfs ow_servedfs_find(const char *mountinfo, uint64_t dev)
+/* NODEV: none.  sscanf(3) would first go to the end of the whole text. */
+static dev_t device_of(const char *line)
 {
-	const char *line, *end, *type;
 	unsigned int major, minor;
+	char begin[64];
 
-	for (line = mountinfo; (end = strchr(line, '\n')); line = end + 1) {
-		if (sscanf(line, "%*u %*u %u:%u", &major, &minor) != 2 ||
-		    makedev(major, minor) != dev)
-			continue;
-		type = strstr(line, " - ");
-		return type && type < end ? kind_of(type + 3) :
-					    OW_SERVEDFS_USER;
-	}
-	return OW_SERVEDFS_USER;
+	snprintf(begin, sizeof(begin), "%.*s", (int)sizeof(begin) - 1, line);
+	return sscanf(begin, "%*u %*u %u:%u", &major, &minor) == 2 ?
+		       makedev(major, minor) :
+		       NODEV;
 }
 
-static enum ow_servedfs find_for(const char *pid, uint64_t dev)
+/* "ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS [FIELD...] - TYPE SOURCE OPTIONS" */
+static bool is_of_line(const char *line, const char *end, uint64_t dev,
+		       enum ow_servedfs *ret)
 {
-	_cleanup_(ow_freep) char *text = NULL;
-	char path[40];
+	const char *type;
 
-	snprintf(path, sizeof(path), "/proc/%s/mountinfo", pid);
-	text = ow_reach_text(path, MOST_TEXT, NULL);
-	return text ? ow_servedfs_find(text, dev) : OW_SERVEDFS_USER;
+	if (device_of(line) != dev)
+		return false;
+	type = strstr(line, " - ");
+	*ret = type && type < end ? kind_of(type + 3) : OW_SERVEDFS_USER;
+	return true;
+}
+
+/* Look for the device in whole lines; return what comes after these, or after its own. */
+static const char *seek(const char *text, uint64_t dev, bool *found,
+			enum ow_servedfs *ret)
+{
+	const char *end;
+
+	*found = false;
+	for (; !*found && (end = strchr(text, '\n')); text = end + 1)
+		*found = is_of_line(text, end, dev, ret);
+	return text;
+}
+
+enum ow_servedfs ow_servedfs_find(const char *mountinfo, uint64_t dev)
+{
+	enum ow_servedfs kind = OW_SERVEDFS_USER;
+	bool found;
+
+	seek(mountinfo, dev, &found, &kind);
+	return kind;
+}
+
+/* A list of mounts that a delegate reads. */
+struct search {
+	char path[40];
+	uint64_t dev;
+	uint64_t most_ns, took_ns; /* of CPU */
+	bool is_found;
+	enum ow_servedfs kind;
+	char text[PART + 1];
+};
+
+static void read_list(void *arg)
+{
+	_cleanup_(ow_reach_closep) int fd = -1;
+	struct search *s = arg;
+	uint64_t begun = ow_cpu_ns();
+	const char *rest;
+	size_t size = 0;
+	ssize_t n = 1;
+
+	fd = ow_reach_open(s->path, O_RDONLY);
+	while (fd >= 0 && !s->is_found && size < PART && n > 0 &&
+	       s->took_ns < s->most_ns) {
+		n = ow_reach_read(fd, s->text + size, PART - size);
+		size += n > 0 ? (size_t)n : 0;
+		s->text[size] = '\0';
+		rest = seek(s->text, s->dev, &s->is_found, &s->kind);
+		size -= (size_t)(rest - s->text);
+		memmove(s->text, rest, size + 1);
+		s->took_ns = ow_cpu_ns() - begun;
+	}
+}
+
+/* Return false, and that it is a server's, if the list doesn't tell. */
+static bool find_for(const char *pid, uint64_t dev, struct ow_effort *effort,
+		     enum ow_servedfs *ret)
+{
+	struct search *s = malloc(sizeof(*s));
+	enum ow_delegation how = OW_DELEGATION_NONE;
+	bool found = false;
+
+	*ret = OW_SERVEDFS_USER;
+	if (!s)
+		return false;
+	snprintf(s->path, sizeof(s->path), "/proc/%s/mountinfo", pid);
+	s->dev = dev;
+	s->most_ns = ow_effort_left(effort);
+	s->took_ns = 0;
+	s->is_found = false;
+	if (s->most_ns > 0)
+		how = ow_reach(read_list, s);
+	ow_effort_spend(effort, s->took_ns);
+	if (how == OW_DELEGATION_DONE && s->is_found) {
+		*ret = s->kind;
+		found = true;
+	}
+	if (how != OW_DELEGATION_LOST)
+		free(s);
+	return found;
 }
 
 enum ow_servedfs ow_servedfs_of(pid_t pid, uint64_t dev)
@@ -79,12 +171,11 @@ enum ow_servedfs ow_servedfs_of(pid_t pid, uint64_t dev)
 	/* One of a disk has a number of its own. */
 	if (major(dev) != 0)
 		return OW_SERVEDFS_LOCAL;
+	/* What only root can have mounted lies over what root chose. */
+	if (find_for("self", dev, &own_lists, &found))
+		return found == OW_SERVEDFS_LAYERED ? OW_SERVEDFS_LOCAL : found;
 	snprintf(name, sizeof(name), "%d", pid);
-	found = find_for(name, dev);
-	if (found != OW_SERVEDFS_LAYERED)
-		return found;
+	find_for(name, dev, &others_lists, &found);
 	/* In a user namespace, any user can mount one over FUSE (Linux 5.11). */
-	found = find_for("self", dev);
-	return found == OW_SERVEDFS_LAYERED ? OW_SERVEDFS_LOCAL :
-					      OW_SERVEDFS_USER;
+	return found == OW_SERVEDFS_LAYERED ? OW_SERVEDFS_USER : found;
 }

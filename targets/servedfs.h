@@ -15,8 +15,8 @@ enum ow_servedfs {
 
 /*
  * Tell of the file system of a device (as makedev() has it) that process pid has
- * something mapped from, by its mountinfo (proc_pid_mountinfo(5)); no file system
- * is asked.
+ * something mapped from, by our mountinfo or else the process's (proc_pid_mountinfo(5));
+ * no file system is asked.  The kinds are LOCAL, REMOTE and USER.
  */
 enum ow_servedfs ow_servedfs_of(pid_t pid, uint64_t dev);
 
