@@ -44,7 +44,8 @@ struct look {
 	pid_t live;    /* a thread of it whose /proc has the memory */
 	bool has_list; /* the mappings are given, not asked for */
 	bool failed;
-	long uid; /* the real one; -1: the process has ended */
+	struct ow_error why; /* of a list that could not be had */
+	long uid;            /* the real one; -1: the process has ended */
 	struct ow_mappings maps;
 	struct ow_identity *files; /* of each mapping that has code */
 };
@@ -85,7 +86,7 @@ static bool read_maps(struct look *l)
 {
 	pid_t other;
 
-	if (ow_mappings_read_code(l->live, &l->maps, NULL))
+	if (ow_mappings_read_code(l->live, &l->maps, &l->why))
 		return false;
 	/* The first thread's memory goes when it ends, whoever else has it. */
 	other = l->maps.nr ? 0 : ow_tasks_other(l->pid);
@@ -93,7 +94,7 @@ static bool read_maps(struct look *l)
 		ow_mappings_close(&l->maps);
 		ow_mappings_free(&l->maps);
 		l->live = other;
-		if (ow_mappings_read_code(other, &l->maps, NULL))
+		if (ow_mappings_read_code(other, &l->maps, &l->why))
 			return false;
 	}
 	ow_remapped_settle(&l->maps);
@@ -152,6 +153,16 @@ static void note_silent(struct ow_images *im, struct ow_image_user *user)
 		     "the kernel did not answer in time, as a program that "
 		     "is being executed, or the server of a file, keeps it "
 		     "waiting");
+}
+
+/* Likewise where the kernel takes long to list what the process has mapped. */
+static void note_slow(struct ow_image_user *user, const struct ow_error *why)
+{
+	char path[32];
+
+	user->silent_until = ow_now_ns() + SILENT_NS;
+	snprintf(path, sizeof(path), "/proc/%d", user->pid);
+	ow_lose_file(path, why->msg);
 }
 
 /* Likewise, but for less time, where no process could be started: see errno. */
@@ -221,6 +232,8 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 	}
 	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST)
 		note_silent(im, user);
+	if (end == OW_DELEGATION_DONE && l->why.code == OW_CODE_TIMEOUT)
+		note_slow(user, &l->why);
 	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
 		destroy_look(l);
 	return NULL;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "delegate.h"
+#include "effort.h"
 #include "error.h"
 #include "grow.h"
 #include "identity.h"
@@ -44,12 +45,28 @@ struct query {
 
 #define MOST_ASKED (1 << 20)           /* while more and more is mapped */
 #define MOST_TEXT  ((size_t)256 << 20) /* bytes of all lines */
+#define FIRST_PART ((size_t)512)       /* of these */
 
 #define QUERY_READABLE   0x01ULL
 #define QUERY_WRITABLE   0x02ULL
 #define QUERY_EXECUTABLE 0x04ULL
 #define QUERY_SHARED     0x08ULL
 #define QUERY_OR_NEXT    0x10ULL /* else only the one that addr is in */
+
+/*
+ * ns of CPU that a list, and each of its lines, takes at most; and what a run may spend
+ * on lists that take more.  The kernel makes a name of all mounts that it crosses, of which
+ * a user can have 100,000 lie on one another: a millisecond a line.
+ */
+#define LIST_NS 2000000
+#define LINE_NS 20000
+static struct ow_effort slow_lists = OW_EFFORT(2000000000, 50000000);
+
+/* How long a list takes. */
+struct pace {
+	uint64_t begun; /* by the CPU time of the thread */
+	uint64_t spent; /* of slow_lists */
+};
 
 static uint64_t hex(const char **p)
 {
@@ -189,17 +206,38 @@ static bool is_late(const struct ow_mappings *m)
 	return true;
 }
 
-/* List all that fd's file tells.  Return false, with errno, if that can't be. */
+/* Return true, and set errno, if so many lines take too long. */
+static bool is_slow(struct pace *pace, size_t nr_lines)
+{
+	uint64_t took = ow_cpu_ns() - pace->begun;
+	uint64_t due = LIST_NS + nr_lines * LINE_NS + pace->spent;
+
+	if (took <= due)
+		return false;
+	ow_effort_spend(&slow_lists, took - due);
+	pace->spent += took - due;
+	if (ow_effort_left(&slow_lists))
+		return false;
+	errno = ETIME;
+	return true;
+}
+
+/*
+ * List all that fd's file tells, first in small parts, in case these take long.  Return
+ * false, with errno, if that can't be.
+ */
 static bool list_lines(struct ow_mappings *m, int fd)
 {
+	struct pace pace = { .begun = ow_cpu_ns() };
 	struct lines l = { .fd = fd };
+	size_t part = FIRST_PART;
 	ssize_t n;
 
-	for (;;) {
-		if (is_late(m))
+	for (;; part = 2 * part < sizeof(l.block) ? 2 * part : part) {
+		if (is_late(m) || is_slow(&pace, m->nr))
 			return false;
 		ow_delegate_enter();
-		n = read(fd, l.block, sizeof(l.block));
+		n = read(fd, l.block, part);
 		ow_delegate_leave();
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -222,6 +260,10 @@ static int explain(pid_t pid, struct ow_error *err)
 {
 	bool is_denied = errno == EACCES;
 
+	if (errno == ETIME)
+		return ow_fail(err, OW_CODE_TIMEOUT,
+			       "it takes the kernel too long to list what is "
+			       "mapped");
 	if (errno == ETIMEDOUT)
 		return ow_fail(err, OW_CODE_TIMEOUT,
 			       "what is mapped could not be listed in time, as "
@@ -366,12 +408,13 @@ static const struct ow_mapping *place(struct ow_mappings *m,
 static bool ask_for_code(struct ow_mappings *m)
 {
 	struct ow_mapping told;
+	struct pace pace = { .begun = ow_cpu_ns() };
 	char name[PATH_MAX];
 	uint64_t addr = 0;
 	int i;
 
 	for (i = 0; i < MOST_ASKED; i++) {
-		if (is_late(m))
+		if (is_late(m) || is_slow(&pace, m->nr))
 			return false;
 		if (!ask(m->fd, addr, QUERY_EXECUTABLE, name, &told))
 			return errno == ENOENT;
@@ -399,6 +442,8 @@ static int read_code(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 	};
 	if (ask_for_code(ret) && ret->nr > 0)
 		return 0;
+	if (errno == ETIME)
+		return explain(pid, err);
 	if (errno != ENOTTY) {
 		/* Its memory may be gone, and another program's come. */
 		ow_mappings_free(ret);

@@ -52,6 +52,8 @@ PROGRAMS = {
     'code in many mappings, and threads': ['manycode', '20000', '300'],
     'code with long paths, changed without end': ['longcode', 'DIR', '30000', '20'],
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],
+    'names that cross mounts without end': ['manymounts', '24', '2000', '500',
+                                            '2', 'DIR'],
     'files that can only be copied': ['copiedmaps', 'leased', '12', '1', '100',
                                       'DIR'],
     'deleted files of gigabytes': ['copiedmaps', 'deleted', '60', '1', '16',

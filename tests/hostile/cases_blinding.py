@@ -5,13 +5,17 @@ import contextlib
 import json
 import os
 import re
+import resource
 import select
+import shutil
 import signal
 import subprocess
+import tempfile
 import threading
 import time
 import tty
 
+from attackers import NOBODY
 from cases_objects import Done
 from harness import (PATIENCE, Skip, case, check, children_of, copy_program,
                      end_process, need_root, wait_for_line, wait_until)
@@ -165,6 +169,34 @@ def _(context):
         check(said.startswith('outwind: interrupted before anything was '
                               'sampled\n'), 'message', said)
         context.note('ended after %.2f s of CPU time' % recording.cpu)
+
+
+@case('blinding: names that cross mounts without end', alone=True)
+def _(context):
+    need_root()
+    folder = tempfile.mkdtemp()
+    context.stack.callback(os.rmdir, folder)
+    os.chmod(folder, 0o755)
+    os.chown(folder, 65534, 65534)
+    target = context.start([shutil.which(NOBODY[0]), *NOBODY[1:],
+                            context.program('manymounts'), '24', '2000', '1000',
+                            '2', folder])
+    for engine in 'bpf', 'perf':
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        recording = Recording(context, '--engine=' + engine, '-f', 'json',
+                              '-F', 499)
+        recording.wait_for_start()
+        bystander = start_bystander(context)
+        let_run(bystander.pid)
+        said = recording.end()
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        took = (after.ru_utime + after.ru_stime - before.ru_utime -
+                before.ru_stime)
+        check_bystander(recording, bystander.pid)
+        check(took < 15, engine + ': CPU seconds', (took, said))
+        context.note('%s: %.1f s of CPU time' % (engine, took))
+    done = Done(context, 'stack', target.pid)
+    check(done.status in (0, 2), 'status', done.stderr)
 
 
 @case('blinding: files of one user leave others room', alone=True)
