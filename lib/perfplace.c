@@ -19,7 +19,7 @@
 #include "object.h"
 #include "reach.h"
 
-#define MOST_STATUS 65536
+#define MOST_STATUS ((size_t)1 << 20) /* 65,536 groups take most of it */
 
 /* What /proc tells of the process. */
 static bool read_owner(struct ow_perfplace *p)

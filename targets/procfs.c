@@ -22,7 +22,7 @@
 #define STAT_STARTTIME  22
 #define STAT_STARTSTACK 28
 
-#define MOST_STATUS ((size_t)1 << 16)
+#define MOST_STATUS ((size_t)1 << 20) /* 65,536 groups take most of it */
 #define MOST_STAT   ((size_t)512)
 
 #define FREEZER      "/sys/fs/cgroup/freezer"

@@ -11,7 +11,7 @@
 #include "grow.h"
 #include "reach.h"
 
-#define MOST_STATUS 65536
+#define MOST_STATUS ((size_t)1 << 20) /* 65,536 groups take most of it */
 
 /* All threads of a process, in the kernel's order: that of their birth. */
 struct tasks {

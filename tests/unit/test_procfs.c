@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "procfs.h"
 
+#include <grp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,12 +93,30 @@ static void test_start(void)
 	CHECK(ow_process_start_ns(INT32_MAX) == 0);
 }
 
+/* What comes after a line of all groups that a process can have. */
+static void test_many_groups(void)
+{
+	static gid_t groups[65536];
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(groups); i++)
+		groups[i] = 4000000000U + (gid_t)i;
+	if (setgroups(OW_ARRAY_SIZE(groups), groups)) {
+		printf("# not allowed to have groups\n");
+		return;
+	}
+	CHECK(ow_status_number(getpid(), "Threads:") == 1);
+	CHECK(ow_status_number(getpid(), "voluntary_ctxt_switches:") >= 0);
+	CHECK(setgroups(0, groups) == 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "names like keys", test_names_like_keys },
 		{ "names like what stat says", test_names_like_stat },
 		{ "when a process began", test_start },
+		{ "many groups", test_many_groups },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
