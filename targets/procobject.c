@@ -15,6 +15,7 @@
 #include "budget.h"
 #include "copiedup.h"
 #include "delegate.h"
+#include "effort.h"
 #include "env.h"
 #include "error.h"
 #include "identity.h"
@@ -72,6 +73,29 @@ static int open_mapped(const struct ow_capture *c,
 	return -1;
 }
 
+/*
+ * ns of CPU that a run may take to go by names that lie below the roots of processes: one
+ * may cross any number of mounts.
+ */
+static struct ow_effort lookups = OW_EFFORT(1000000000, 20000000);
+
+/* By its name, as the process sees it. */
+static int open_below(const struct ow_capture *c,
+		      const struct ow_capture_module *m)
+{
+	uint64_t begun = ow_cpu_ns();
+	char path[PATH_MAX];
+	int fd;
+
+	if (!ow_effort_left(&lookups) ||
+	    (size_t)snprintf(path, sizeof(path), "/proc/%d/root%s", c->live,
+			     m->path) >= sizeof(path))
+		return -1;
+	fd = open_same(path, m);
+	ow_effort_spend(&lookups, ow_cpu_ns() - begun);
+	return fd;
+}
+
 static int open_file(const struct ow_capture *c,
 		     const struct ow_capture_module *m)
 {
@@ -88,9 +112,7 @@ static int open_file(const struct ow_capture *c,
 	fd = open_same(path, m);
 	if (fd >= 0 || m->path[0] != '/')
 		return fd;
-	if ((size_t)snprintf(path, sizeof(path), "/proc/%d/root%s", c->live,
-			     m->path) < sizeof(path))
-		fd = open_same(path, m);
+	fd = open_below(c, m);
 	/* The process may be gone since. */
 	return fd >= 0 ? fd : open_same(m->path, m);
 }
