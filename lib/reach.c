@@ -21,7 +21,9 @@
 #define CALL_NS  2000000000
 #define WHOLE_NS 20000000000
 #define FIRST    4096 /* bytes of room for a text */
-#define DELAYS   "/proc/thread-self/schedstat"
+#define TEXT_NS \
+	2000000000 /* of CPU, to make one: the kernel may take long for a line */
+#define DELAYS "/proc/thread-self/schedstat"
 
 /*
  * What may be lost to waits for what never answers, at once and as a part of the
@@ -391,10 +393,16 @@ static void read_text(void *arg)
 	_cleanup_(ow_reach_closep) int fd = -1;
 	struct asked *a = arg;
 	size_t room = 0, size = 0;
+	uint64_t begun = ow_cpu_ns();
 	ssize_t n = 1;
 
 	fd = ow_reach_open(a->path, O_RDONLY | O_NONBLOCK);
 	while (fd >= 0 && n > 0) {
+		if (ow_cpu_ns() - begun > TEXT_NS) {
+			errno = ETIME;
+			n = -1;
+			break;
+		}
 		if (size == room && (room == a->most || !make_room(a, &room)))
 			break;
 		n = ow_reach_read(fd, a->text + size, room - size);

@@ -47,7 +47,8 @@ int ow_reach_fd(int (*open_it)(void *arg), void *arg);
 
 /*
  * The content of a file, at most that many bytes and a zero after them; to be freed.
- * NULL, and errno, if it can't be read; ETIMEDOUT: it does not answer.
+ * NULL, and errno, if it can't be read; ETIMEDOUT: it does not answer; ETIME: to make it
+ * takes over 2 s of CPU time, as the kernel may for each line of a file of /proc.
  */
 char *ow_reach_text(const char *path, size_t most, size_t *size_ret);
 
