@@ -58,7 +58,7 @@ struct query {
  * on lists that take more.  The kernel makes a name of all mounts that it crosses, of which
  * a user can have 100,000 lie on one another: a millisecond a line.
  */
-#define LIST_NS 2000000
+#define LIST_NS 5000000
 #define LINE_NS 20000
 static struct ow_effort slow_lists = OW_EFFORT(2000000000, 50000000);
 
