@@ -22,7 +22,9 @@
 #define STOP_TIMEOUT_MS 1000 /* and one more for each thread, */
 #define MOST_MORE_MS    1000 /* but no more than that */
 #define GRACE_NS        50000000 /* to stop in, when others had all the time, */
-#define MOST_GRACE_NS   10000000000 /* until so much was waited for them */
+#define MOST_GRACE_NS   10000000000 /* until so much was waited for them, */
+#define LEAST_NS        200000 /* then, which is longer where CPUs are busy, */
+#define MOST_LEAST_NS   12000000000 /* until so much */
 #define STARVED_NS      5000000000  /* for those that have no CPU to stop on, */
 #define STARVED_LOOK_NS 100000000   /* as is looked at so often */
 #define STOP_TOGETHER   256 /* threads that are told before any is waited for */
@@ -70,12 +72,16 @@ static uint64_t deadline(const struct ow_taken *t)
 
 	if (most < OW_TAKEN_MOMENT_MS * 1000000ULL)
 		most = OW_TAKEN_MOMENT_MS * 1000000ULL;
+	if (ow_delegate_must_end())
+		return ow_now_ns();
 	if (t->options->stop_timeout_ms == UINT_MAX)
 		return UINT64_MAX;
 	if (t->waited_ns < all)
 		ns = all - t->waited_ns;
 	else if (t->waited_ns < MOST_GRACE_NS)
 		ns = GRACE_NS;
+	else if (t->waited_ns < MOST_LEAST_NS)
+		ns = LEAST_NS;
 	if (t->options->stop_timeout_ms == 0 && ns > most)
 		ns = most;
 	return ow_now_ns() + ns;

@@ -19,7 +19,7 @@
 #include "monotonic.h"
 #include "procfs.h"
 
-#define SPINS     100       /* polls before sleeping between them */
+#define SPIN_NS   100000    /* of polls before sleeping between them */
 #define NAP_NS    1000000   /* at most: another thread may get our SIGCHLD */
 #define LET_GO_NS 100000000 /* for another process's thread to stop in */
 
@@ -103,9 +103,9 @@ static void take_status(struct ow_stop *s, int status)
 }
 
 /* Until a child of ours stops, or for a short time. */
-static void sleep_for_stop(void)
+static void sleep_for_stop(uint64_t most_ns)
 {
-	struct timespec nap = { 0, NAP_NS };
+	struct timespec nap = { 0, most_ns < NAP_NS ? (long)most_ns : NAP_NS };
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -128,29 +128,35 @@ static void explain_late(struct ow_stop *s)
 
 static void sleep_or_give_up(struct ow_stop *s, uint64_t deadline_ns)
 {
-	s->is_late = ow_now_ns() > deadline_ns;
+	uint64_t now = ow_now_ns();
+
+	s->is_late = now > deadline_ns;
 	if (s->is_late)
 		explain_late(s);
 	else if (ow_delegate_must_end())
 		ow_fail(&s->why, OW_CODE_TIMEOUT,
 			"a signal came while the thread did not stop");
 	else
-		sleep_for_stop();
+		sleep_for_stop(deadline_ns - now);
 }
 
 unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
 {
-	unsigned int spins = 0, sleeps = 0;
+	uint64_t spin_until = ow_now_ns() + SPIN_NS;
+	unsigned int sleeps = 0;
 	int status;
 	pid_t got;
 
+	/* To yield may take as long as all have it that want the CPU. */
+	if (spin_until > deadline_ns)
+		spin_until = deadline_ns;
 	while (s->state == OW_STOP_SEIZED && s->why.code == 0) {
 		got = waitpid(s->tid, &status, __WALL | WNOHANG);
 		if (got == s->tid) {
 			take_status(s, status);
 		} else if (got < 0 && errno != EINTR) {
 			gone(s);
-		} else if (spins++ < SPINS) {
+		} else if (ow_now_ns() < spin_until) {
 			sched_yield();
 		} else {
 			sleep_or_give_up(s, deadline_ns);
