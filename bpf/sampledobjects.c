@@ -40,9 +40,8 @@ struct ow_object_alias {
 	pid_t pid; /* whose memory the object was taken from; 0: it is a file */
 	uint64_t born; /* when that process began, as ow_process_start_ns() has it */
 	uint32_t number;
-	uint32_t next; /* of its list, plus 1; 0: none */
-	struct ow_identity
-		file; /* also of what is no object; no file: not known */
+	uint32_t next;           /* of its list, plus 1; 0: none */
+	struct ow_identity file; /* also of what is no object; or none */
 	/* The file, if it isn't the number's own but one like it: as long as it
 	   is open, its inode is no other file's.  Or NULL. */
 	struct ow_object *held;

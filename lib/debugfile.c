@@ -56,9 +56,8 @@ struct reading {
 
 /* What a file must have to be the one looked for. */
 struct wanted {
-	const struct ow_object *of; /* NULL: what several objects share */
-	const struct ow_object
-		*from; /* names it; NULL: only root and we put files there */
+	const struct ow_object *of;   /* NULL: what several objects share */
+	const struct ow_object *from; /* names it; NULL: it is in our folder */
 	const char *root;
 	const uint8_t *build_id;
 	size_t build_id_size; /* 0: unknown */

@@ -18,8 +18,8 @@ struct ow_object;
  * What is found has the build-id of obj, or, where one of them has none, the CRC of
  * the link; and its code and data lie where those of obj do.  Outside the system's
  * folder of build-ids, a file is taken only if nobody can have written it but root, we
- * and obj's owner: else it is left out.  obj->root goes before every path that is tried.  What has the build-id will
- * do from the system, too.
+ * and obj's owner: else it is left out.  obj->root goes before every path that is
+ * tried.  What has the build-id will do from the system, too.
  */
 struct ow_object *ow_debugfile_of(struct ow_object *obj,
 				  struct ow_debuginfod *debuginfod);

@@ -20,10 +20,9 @@
 
 #define CALL_NS  2000000000
 #define WHOLE_NS 20000000000
-#define FIRST    4096 /* bytes of room for a text */
-#define TEXT_NS \
-	2000000000 /* of CPU, to make one: the kernel may take long for a line */
-#define DELAYS "/proc/thread-self/schedstat"
+#define FIRST    4096       /* bytes of room for a text */
+#define TEXT_NS  2000000000 /* of CPU, that to make one may take */
+#define DELAYS   "/proc/thread-self/schedstat"
 
 /*
  * What may be lost to waits for what never answers, at once and as a part of the

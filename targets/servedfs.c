@@ -17,11 +17,12 @@
 #define NODEV ((dev_t)-1)
 
 /*
- * ns of CPU that a run may take to read lists of mounts, ours and those of other mount
- * namespaces: a user can have 100,000 mounts lie on one another, whose list takes the
- * kernel minutes.  After that, whatever is not known is taken for a server's.
+ * ns of CPU that a run may take to read lists of mounts: ours, which is long where there
+ * are many containers, and those of other mount namespaces, where a user can have 100,000
+ * mounts lie on one another, whose list takes the kernel minutes.  After that, whatever
+ * is not known is taken for a server's.
  */
-static struct ow_effort own_lists = OW_EFFORT(2000000000, 50000000);
+static struct ow_effort own_lists = OW_EFFORT(30000000000, 300000000);
 static struct ow_effort others_lists = OW_EFFORT(1000000000, 20000000);
 
 /*
