@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "effort.h"
+#include "monotonic.h"
 #include "procfs.h"
 
 #ifndef PTRACE_SECCOMP_GET_FILTER
@@ -16,6 +18,9 @@
 #define MOST_FILTERS 32   /* of a thread */
 #define MOST_SIZE    2048 /* instructions of one */
 #define MOST_RUN     8192 /* and of all: 0.1 ms */
+
+/* ns of CPU that a run may take for that, as other threads stand still meanwhile. */
+static struct ow_effort checks = OW_EFFORT(200000000, 100000000);
 
 struct machine {
 	uint32_t a, x;
@@ -109,12 +114,21 @@ static bool passes(uint32_t verdict)
 	return verdict == SECCOMP_RET_ALLOW || verdict == SECCOMP_RET_LOG;
 }
 
-bool ow_seccomp_allows(pid_t tid, const struct seccomp_data *call)
+/* The kernel goes through all filters of a thread, any number of them, for one of these. */
+static bool has_too_many(pid_t tid)
+{
+	return ptrace(PTRACE_SECCOMP_GET_FILTER, tid,
+		      (void *)(MOST_FILTERS - 1UL), NULL) >= 0;
+}
+
+static bool all_allow(pid_t tid, const struct seccomp_data *call)
 {
 	struct sock_filter filter[MOST_SIZE];
 	long nr, left = MOST_RUN;
 	unsigned long i;
 
+	if (has_too_many(tid))
+		return false;
 	for (i = 0; i < MOST_FILTERS; i++) {
 		nr = ptrace(PTRACE_SECCOMP_GET_FILTER, tid, (void *)i, NULL);
 		if (nr < 0 && errno == ENOENT)
@@ -129,4 +143,16 @@ bool ow_seccomp_allows(pid_t tid, const struct seccomp_data *call)
 			return false;
 	}
 	return false;
+}
+
+bool ow_seccomp_allows(pid_t tid, const struct seccomp_data *call)
+{
+	uint64_t begun = ow_cpu_ns();
+	bool allowed;
+
+	if (!ow_effort_left(&checks))
+		return false;
+	allowed = all_allow(tid, call);
+	ow_effort_spend(&checks, ow_cpu_ns() - begun);
+	return allowed;
 }

@@ -10,8 +10,8 @@
 /*
  * Return true if every filter of the thread, which is stopped by us, lets the call
  * pass: also if it has none.  Return false, too, if its filters can't be had, which
- * takes CAP_SYS_ADMIN (ptrace(2), PTRACE_SECCOMP_GET_FILTER), or are too long to run
- * while it is stopped.
+ * takes CAP_SYS_ADMIN (ptrace(2), PTRACE_SECCOMP_GET_FILTER), or are too long or too many
+ * to run while it is stopped, or the run has no time left for that.
  */
 bool ow_seccomp_allows(pid_t tid, const struct seccomp_data *call);
 

@@ -61,6 +61,7 @@ PROGRAMS = {
     'stacks of gigabytes': ['hugestack', '4', '2'],
     'names of code without end': ['manyjits', '100', '16000', '600'],
     'threads that no stop reaches': ['manythreads', '600', '200'],
+    'filters without end': ['manyfilters', '500'],
     'threads that wait for a kill': ['killablewaits', '600', '2'],
     'FDE of 500 KB': ['largefde', '20'],
     'files without end': ['manyfiles', '8400'],

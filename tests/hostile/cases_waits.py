@@ -670,6 +670,18 @@ def filtered(context):
                       'call', (call, filter_does, tool, now))
 
 
+@case('waits: filters that take long to look at')
+def _(context):
+    target = context.start(['manyfilters', '5000'])
+    for options in ([], ['--one-at-a-time']):
+        done = context.run('stack', '-q', '--stats', *options, target.pid,
+                           status=0)
+        stopped, ms = re.search(r'(\d+) threads stopped for ([\d.]+) ms',
+                                done.stderr.decode()).groups()
+        check(int(stopped) == 5001 and float(ms) < 5000,
+              'freeze ' + ' '.join(options), done.stderr)
+
+
 @case('waits: threads too many for one moment')
 def _(context):
     target = context.start(['manythreads', '2000'])
