@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "procobject.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,6 +32,7 @@
 	((size_t)4 << 20) /* mappings, for all images of a capture */
 #define FETCH_PART ((size_t)1 << 20)
 #define SILENT     "what serves it did not answer in time"
+#define SLOW       "copies of what is mapped have taken too long"
 #define SILENT_NS  60000000000 /* until a silent server is asked again */
 
 /* The file that was mapped, as far as its numbers can tell. */
@@ -204,12 +206,20 @@ static bool same_object(const struct ow_capture_module *m,
 	       has_path(map, m->path);
 }
 
+/*
+ * ns of CPU that a run may take to copy files and memory of processes: a file may be a
+ * hole of any size, and a process may have any number of these mapped.
+ */
+static struct ow_effort copies = OW_EFFORT(2000000000, 50000000);
+
 /* An object that a delegate copies, as the copying may never end. */
 struct fetching {
 	const struct ow_capture *c;
 	const struct ow_capture_module *m;
-	bool is_probe; /* look whether it can be read, no more */
-	bool is_there; /* it can be */
+	void (*how)(struct fetching *f);
+	uint64_t took_ns; /* of CPU */
+	bool is_probe;    /* look whether it can be read, no more */
+	bool is_there;    /* it can be */
 	uint8_t *bytes;
 	size_t size;
 	size_t own;          /* bytes taken from the budget */
@@ -232,10 +242,14 @@ static void make_room(struct fetching *f, uint64_t size)
 		"%s: a copy of it would take too much memory", f->m->path);
 }
 
-/* Read all of the file, or look whether that is possible. */
-static void fetch_file(void *arg)
+static bool is_elf(const uint8_t *first, ssize_t size)
 {
-	struct fetching *f = arg;
+	return size > SELFMAG && memcmp(first, ELFMAG, SELFMAG) == 0;
+}
+
+/* Read all of the file, or look whether that is possible. */
+static void fetch_file(struct fetching *f)
+{
 	_cleanup_(ow_reach_closep) int fd = -1;
 	struct stat st = { 0 };
 	uint8_t first[64];
@@ -248,6 +262,11 @@ static void fetch_file(void *arg)
 		    ow_reach_pread(fd, first, sizeof(first), 0);
 	if (n <= 0 || st.st_size > (off_t)LARGEST_IMAGE || f->is_probe) {
 		f->is_there = n > 0;
+		return;
+	}
+	if (!is_elf(first, n)) {
+		ow_fail(&f->why, OW_CODE_FORMAT, "%s: not an ELF file",
+			f->m->path);
 		return;
 	}
 	make_room(f, (uint64_t)st.st_size);
@@ -265,9 +284,8 @@ static void fetch_file(void *arg)
  * The object's pieces, copied from memory to where they stand in the file: the
  * headers and all read-only segments, by which stacks can be unwound.
  */
-static void fetch_image(void *arg)
+static void fetch_image(struct fetching *f)
 {
-	struct fetching *f = arg;
 	const struct ow_capture_module *m = f->m;
 	const struct ow_capture *c = f->c;
 	struct ow_mappings maps;
@@ -307,11 +325,30 @@ static void fetch_image(void *arg)
 			m->path);
 }
 
-/* False, and why, if it takes too long, or nothing came of it. */
-static bool fetch(struct fetching *f, void (*how)(void *), struct ow_error *err)
+static void fetch_timed(void *arg)
 {
-	enum ow_delegation end = ow_reach(how, f);
+	struct fetching *f = arg;
+	uint64_t begun = ow_cpu_ns();
 
+	f->how(f);
+	f->took_ns = ow_cpu_ns() - begun;
+}
+
+/* False, and why, if it takes too long, or nothing came of it. */
+static bool fetch(struct fetching *f, void (*how)(struct fetching *f),
+		  struct ow_error *err)
+{
+	enum ow_delegation end;
+
+	if (!f->is_probe && !ow_effort_left(&copies)) {
+		ow_lose_file(f->m->path, SLOW);
+		ow_fail(err, OW_CODE_MEMORY, "%s: " SLOW, f->m->path);
+		return false;
+	}
+	f->how = how;
+	end = ow_reach(fetch_timed, f);
+	if (end == OW_DELEGATION_DONE)
+		ow_effort_spend(&copies, f->took_ns);
 	if (end == OW_DELEGATION_DONE && f->is_there)
 		return true;
 	if (end != OW_DELEGATION_LOST) {
@@ -452,7 +489,7 @@ static bool may_open(struct ow_capture *c, const struct ow_capture_module *m,
 		/* Its memory would be asked of the same server. */
 		if (why.code == OW_CODE_TIMEOUT)
 			note_silent(m->dev);
-		else
+		else if (why.code != OW_CODE_FORMAT)
 			*ret = open_image(c, m, &why);
 		if (!*ret && err)
 			*err = why;

@@ -213,3 +213,16 @@ def test_lines(context):
     symbolize = os.path.join(os.path.dirname(context.outwind), 'symbolize')
     done = context.run_tool([symbolize, path, os.devnull], status=2)
     check(b'line: longer than 128 MiB' in done.stderr, 'names', done.stderr)
+
+
+@case('budget: copies of files that are holes')
+def test_copies(context):
+    need_root()
+    folder = os.path.join(context.tmp, 'space')
+    os.mkdir(folder)
+    target = context.start(['overlaidholes', '400', '120', folder])
+    done = Done(context, 'stack', '-n', '0', target.pid)
+    check_bounded(done)
+    check(done.cpu < 15, 'CPU seconds', (done.cpu, done.stderr))
+    check('copies of what is mapped have taken too long' in done.stderr,
+          'message', done.stderr)

@@ -18,36 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static void write_to(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY);
-
-	if (fd < 0 || write(fd, text, strlen(text)) < 0)
-		fail(path);
-	close(fd);
-}
-
-/* Our user is the root of a user namespace, who may mount. */
-static void enter_namespaces(void)
-{
-	char uids[32], gids[32];
-
-	snprintf(uids, sizeof(uids), "0 %u 1", getuid());
-	snprintf(gids, sizeof(gids), "0 %u 1", getgid());
-	if (unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		fail("unshare");
-	write_to("/proc/self/setgroups", "deny");
-	write_to("/proc/self/uid_map", uids);
-	write_to("/proc/self/gid_map", gids);
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
-		fail("private");
-}
+#include "ownspace.h"
 
 static void stack_mounts(long levels, long stacked)
 {
