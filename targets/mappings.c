@@ -206,16 +206,15 @@ static bool is_late(const struct ow_mappings *m)
 	return true;
 }
 
-/* Return true, and set errno, if so many lines take too long. */
-static bool is_slow(struct pace *pace, size_t nr_lines)
+/* Return true, and set errno, if it takes longer than it may. */
+static bool is_slow(struct pace *pace, uint64_t may_ns)
 {
-	uint64_t took = ow_cpu_ns() - pace->begun;
-	uint64_t due = LIST_NS + nr_lines * LINE_NS + pace->spent;
+	uint64_t took = ow_cpu_ns() - pace->begun - pace->spent;
 
-	if (took <= due)
+	if (took <= may_ns)
 		return false;
-	ow_effort_spend(&slow_lists, took - due);
-	pace->spent += took - due;
+	ow_effort_spend(&slow_lists, took - may_ns);
+	pace->spent += took - may_ns;
 	if (ow_effort_left(&slow_lists))
 		return false;
 	errno = ETIME;
@@ -234,7 +233,7 @@ static bool list_lines(struct ow_mappings *m, int fd)
 	ssize_t n;
 
 	for (;; part = 2 * part < sizeof(l.block) ? 2 * part : part) {
-		if (is_late(m) || is_slow(&pace, m->nr))
+		if (is_late(m) || is_slow(&pace, LIST_NS + m->nr * LINE_NS))
 			return false;
 		ow_delegate_enter();
 		n = read(fd, l.block, part);
@@ -386,8 +385,8 @@ static size_t first_from(const struct ow_mappings *m, uint64_t addr)
 }
 
 /* List what the kernel has just told, in place of what was there before. */
-static const struct ow_mapping *place(struct ow_mappings *m,
-				      const struct ow_mapping *told)
+static struct ow_mapping *place(struct ow_mappings *m,
+				const struct ow_mapping *told)
 {
 	size_t at = first_from(m, told->start), behind = at;
 	const char *path = ow_intern_add(&m->names, told->path);
@@ -414,7 +413,7 @@ static bool ask_for_code(struct ow_mappings *m)
 	int i;
 
 	for (i = 0; i < MOST_ASKED; i++) {
-		if (is_late(m) || is_slow(&pace, m->nr))
+		if (is_late(m) || is_slow(&pace, LIST_NS + m->nr * LINE_NS))
 			return false;
 		if (!ask(m->fd, addr, QUERY_EXECUTABLE, name, &told))
 			return errno == ENOENT;
@@ -624,26 +623,77 @@ bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr)
 	return at < m->nr && m->list[at].start <= addr;
 }
 
-const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr)
+/* Have the name, too, unless lists have taken too long. */
+static bool ask_name(int fd, struct ow_mapping *told, char *name)
+{
+	struct pace pace = { .begun = ow_cpu_ns() };
+	bool found;
+
+	strcpy(name, "[path not asked for]");
+	told->path = name;
+	if (!ow_effort_left(&slow_lists))
+		return true;
+	found = ask(fd, told->start, 0, name, told);
+	is_slow(&pace, LINE_NS);
+	return found;
+}
+
+/* List what is mapped from addr on; what is known of it already stays. */
+static struct ow_mapping *add_from(struct ow_mappings *m, uint64_t addr)
 {
 	struct ow_mapping told;
 	char name[PATH_MAX];
 	size_t at;
 
-	if (!m->is_part || !m->is_open || ow_mappings_has(m, addr)) {
-		at = first_from(m, addr);
-		return at < m->nr ? &m->list[at] : NULL;
-	}
-	return ask(m->fd, addr, 0, name, &told) ? place(m, &told) : NULL;
+	if (!ask(m->fd, addr, 0, NULL, &told))
+		return NULL;
+	at = first_from(m, told.start);
+	if (at < m->nr && m->list[at].start == told.start &&
+	    m->list[at].end == told.end)
+		return &m->list[at];
+	/* The name of a file may take long, and tells of code only. */
+	if ((told.executable || !ow_identity_is_file(told.dev, told.inode)) &&
+	    !ask_name(m->fd, &told, name))
+		return NULL;
+	return place(m, &told);
+}
+
+bool ow_mappings_name(struct ow_mappings *m, struct ow_mapping *listed)
+{
+	struct ow_mapping told = *listed;
+	char name[PATH_MAX];
+
+	if (listed->path[0] || !ow_identity_is_file(listed->dev, listed->inode))
+		return true;
+	if (!m->is_open || !ask_name(m->fd, &told, name) ||
+	    told.start != listed->start || told.inode != listed->inode)
+		return false;
+	listed->path = ow_intern_add(&m->names, name);
+	listed->deleted = told.deleted;
+	return listed->path;
+}
+
+const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr)
+{
+	size_t at = first_from(m, addr);
+	struct ow_mapping *listed = at < m->nr ? &m->list[at] : NULL;
+	bool is_known = listed && (listed->start <= addr ||
+				   (listed->hole && listed->hole <= addr));
+
+	if (!m->is_part || !m->is_open || is_known)
+		return listed;
+	listed = add_from(m, addr);
+	if (listed && listed->start > addr)
+		listed->hole = addr;
+	return listed;
 }
 
 bool ow_mappings_is_plain(struct ow_mappings *m, uint64_t start, uint64_t end)
 {
 	const struct ow_mapping *listed;
 	struct ow_mapping now;
-	char name[PATH_MAX];
 
-	if (m->is_open && ask(m->fd, start, 0, name, &now))
+	if (m->is_open && ask(m->fd, start, 0, NULL, &now))
 		listed = &now;
 	else
 		listed = ow_mappings_from(m, start);

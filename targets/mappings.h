@@ -25,6 +25,7 @@ struct ow_mapping {
 	bool is_remapped; /* its file is that around it, not its own (remapped.h), */
 	bool is_around; /* or it is around such a one, and tells the file */
 	uint64_t own_dev, own_inode; /* if is_remapped */
+	uint64_t hole; /* nothing is mapped from there to start; 0: not known */
 	const char *path; /* "" for anonymous memory; borrowed from the list; a
 			     path longer than any that can be opened is cut */
 };
@@ -121,5 +122,11 @@ bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr);
  * of what it overlaps: what was returned before isn't to be used any more.
  */
 const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr);
+
+/*
+ * Have the path of a listed file's mapping, or of a copy of one, which is "" if it was
+ * ow_mappings_from() that listed it and it is no code.  False: it can't be had.
+ */
+bool ow_mappings_name(struct ow_mappings *m, struct ow_mapping *listed);
 
 #endif /* OW_MAPPINGS_H */

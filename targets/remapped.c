@@ -20,14 +20,19 @@ static bool former(struct ow_mappings *maps, uint64_t start, uint64_t end,
 		   struct ow_mapping *ret)
 {
 	const struct ow_mapping *m = ow_mappings_from(maps, start - 1);
+	struct ow_mapping above;
 
 	if (!m || m->end != start || !ow_identity_is_file(m->dev, m->inode))
 		return false;
 	*ret = *m;
 	m = ow_mappings_from(maps, end);
 	if (!m || m->start != end || m->dev != ret->dev ||
-	    m->inode != ret->inode || strcmp(m->path, ret->path) != 0 ||
+	    m->inode != ret->inode ||
 	    !ow_remapped_between(ret->start, ret->off, m->start, m->off))
+		return false;
+	above = *m;
+	if (!ow_mappings_name(maps, ret) || !ow_mappings_name(maps, &above) ||
+	    strcmp(above.path, ret->path) != 0)
 		return false;
 	ret->off += start - ret->start;
 	return true;

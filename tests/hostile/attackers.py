@@ -54,6 +54,7 @@ PROGRAMS = {
     'paths that are too long': ['longpath', '1000', '2000', 'DIR'],
     'names that cross mounts without end': ['manymounts', '24', '2000', '500',
                                             '2', 'DIR'],
+    'marks of signal frames in a stack': ['markedstack', '24', '1000', 'DIR'],
     'files that are holes, and can only be copied': ['overlaidholes', '400',
                                                      '120', 'DIR'],
     'files that can only be copied': ['copiedmaps', 'leased', '12', '1', '100',

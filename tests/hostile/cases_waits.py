@@ -670,6 +670,17 @@ def filtered(context):
                       'call', (call, filter_does, tool, now))
 
 
+@case('waits: a stack of marks, below a file whose name takes long')
+def _(context):
+    folder = os.path.join(context.tmp, 'space')
+    os.mkdir(folder)
+    target = context.start(['markedstack', '24', '2000', folder])
+    done = context.run('stack', '-q', '--stats', target.pid, status=1)
+    most = float(re.search(r'([\d.]+) us at most',
+                           done.stderr.decode()).group(1))
+    check(most < 3000000, 'freeze', done.stderr)
+
+
 @case('waits: filters that take long to look at')
 def _(context):
     target = context.start(['manyfilters', '5000'])

@@ -20,21 +20,6 @@
 
 #include "ownspace.h"
 
-static void stack_mounts(long levels, long stacked)
-{
-	long i, j;
-
-	for (i = 0; i < levels; i++) {
-		if (mkdir("d", 0755))
-			fail("mkdir");
-		for (j = 0; j < stacked; j++)
-			if (mount("d", "d", NULL, MS_BIND, NULL))
-				fail("mount");
-		if (chdir("d"))
-			fail("chdir");
-	}
-}
-
 /* A copy of this program, mapped as code, without a name. */
 static void map_copy(int from, size_t size, long i)
 {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static inline void fail(const char *what)
@@ -40,6 +41,22 @@ static inline void enter_namespaces(void)
 	write_to("/proc/self/gid_map", gids);
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		fail("private");
+}
+
+/* Go down so many new folders, on each of which so many mounts lie. */
+static inline void stack_mounts(long levels, long stacked)
+{
+	long i, j;
+
+	for (i = 0; i < levels; i++) {
+		if (mkdir("d", 0755))
+			fail("mkdir");
+		for (j = 0; j < stacked; j++)
+			if (mount("d", "d", NULL, MS_BIND, NULL))
+				fail("mount");
+		if (chdir("d"))
+			fail("chdir");
+	}
 }
 
 #endif /* HOSTILE_OWNSPACE_H */
