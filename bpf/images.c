@@ -322,10 +322,7 @@ size_t ow_images_name(struct ow_images *im, uint32_t id, pid_t pid,
 					      max);
 	names[0] = (struct ow_name){ .module = module_of(im, r),
 				     .module_offset = f->pc };
-	/* A child that made no code of its own has its parent's. */
-	if (r && !r->mapped &&
-	    !ow_jitmaps_name(&im->jits, pid, time, f, &names[0]) &&
-	    image->pid != pid)
-		ow_jitmaps_name(&im->jits, image->pid, time, f, &names[0]);
+	if (r && !r->mapped)
+		ow_jitmaps_name(&im->jits, pid, image->pid, time, f, &names[0]);
 	return 1;
 }

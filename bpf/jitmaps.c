@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "budget.h"
@@ -16,6 +17,7 @@
 #include "monotonic.h"
 #include "perfmap.h"
 #include "perfplace.h"
+#include "procfs.h"
 #include "reach.h"
 #include "walk.h"
 
@@ -39,10 +41,11 @@ struct mark {
 
 struct ow_jitmap {
 	pid_t pid;
-	bool left;               /* the process runs something else by now */
-	bool is_over;            /* it has ended, and all is read */
-	bool is_cut;             /* there was no room for all of it */
-	bool is_silent;          /* what serves it did not answer */
+	bool left;      /* the process runs something else by now */
+	bool is_over;   /* it has ended, and all is read */
+	bool is_cut;    /* there was no room for all of it */
+	bool is_silent; /* what serves it did not answer */
+	uint64_t begun; /* ns: the process was started then, or soon after */
 	uint64_t since, read_at; /* ns; the latter of the end, if it is over */
 	uint64_t wanted_at;      /* ns: a stack had frames of such code last */
 	struct ow_perfplace place;
@@ -159,6 +162,17 @@ static void evict(struct ow_jitmaps *j)
 		(--j->nr - worst) * sizeof(*j->all));
 }
 
+/* CLOCK_MONOTONIC, down to 10 ms before. */
+static uint64_t begun_at(pid_t pid)
+{
+	uint64_t start = ow_process_start_ns(pid), now = ow_now_ns(), asleep;
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	asleep = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec - now;
+	return start > asleep ? start - asleep : 0;
+}
+
 /* The new one of a process, or NULL. */
 static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 {
@@ -179,6 +193,7 @@ static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 	}
 	m->pid = pid;
 	m->since = ow_now_ns();
+	m->begun = begun_at(pid);
 	j->all[j->nr++] = m;
 	return m;
 }
@@ -451,7 +466,10 @@ static bool is_past(const struct ow_jitmap *m, uint64_t time)
 	return m->is_over && time > m->read_at + LATE_NS;
 }
 
-/* The map that a process had at a time, or its first one; or NULL. */
+/*
+ * The map that a process had at a time, or its first one; or NULL: the number was another
+ * process's then.
+ */
 static struct ow_jitmap *map_at(const struct ow_jitmaps *j, pid_t pid,
 				uint64_t time)
 {
@@ -459,7 +477,8 @@ static struct ow_jitmap *map_at(const struct ow_jitmaps *j, pid_t pid,
 	size_t i;
 
 	for (i = j->nr; i-- > 0;) {
-		if (j->all[i]->pid != pid || is_past(j->all[i], time))
+		if (j->all[i]->pid != pid || is_past(j->all[i], time) ||
+		    j->all[i]->begun > time)
 			continue;
 		found = j->all[i];
 		if (found->since <= time)
@@ -518,10 +537,21 @@ static bool find(struct ow_jitmap *m, uint64_t time, uint64_t addr,
 	return look_up(m, time, addr, sym);
 }
 
-bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, uint64_t time,
-		     const struct ow_frame *f, struct ow_name *name)
+/*
+ * Return true if a map of the process that a child's list was made of can be the child's:
+ * that process's number may be another one's since, of any user.
+ */
+static bool is_of_parent(const struct ow_jitmap *parent,
+			 const struct ow_jitmap *child)
 {
-	struct ow_jitmap *m = map_at(j, pid, time);
+	return parent && child && parent->begun <= child->begun &&
+	       (parent->place.uid == child->place.uid ||
+		parent->place.uid == 0);
+}
+
+static bool name_by(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t time,
+		    const struct ow_frame *f, struct ow_name *name)
+{
 	struct ow_symbol sym;
 
 	if (!m || !find(m, time, ow_frame_lookup_pc(f), &sym))
@@ -532,4 +562,16 @@ bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, uint64_t time,
 	name->offset = f->pc - sym.vaddr;
 	name->module = m->path;
 	return name->function;
+}
+
+bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, pid_t parent,
+		     uint64_t time, const struct ow_frame *f,
+		     struct ow_name *name)
+{
+	struct ow_jitmap *own = map_at(j, pid, time), *other;
+
+	if (name_by(j, own, time, f, name))
+		return true;
+	other = parent != pid ? map_at(j, parent, time) : NULL;
+	return is_of_parent(other, own) && name_by(j, other, time, f, name);
 }

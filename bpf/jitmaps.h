@@ -47,10 +47,13 @@ bool ow_jitmaps_is_full(const struct ow_jitmaps *j);
 
 /*
  * Name what process pid ran at a time (CLOCK_MONOTONIC, ns): function, offset
- * and module; false if its map doesn't tell.  Strings live as long as j.
+ * and module; false if its map doesn't tell.  A child that made no code of its own has
+ * its parent's: parent is the process that had its code before, or pid.  Strings live as
+ * long as j.
  */
-bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, uint64_t time,
-		     const struct ow_frame *f, struct ow_name *name);
+bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, pid_t parent,
+		     uint64_t time, const struct ow_frame *f,
+		     struct ow_name *name);
 
 void ow_jitmaps_deinit(struct ow_jitmaps *j);
 

@@ -17,6 +17,7 @@
 #include "ow_sample.h"
 #include "procfs.h"
 #include "procobject.h"
+#include "walk.h"
 
 #define LOW   ((uint64_t)1 << 32)
 #define SHIFT 40 /* of a number, to where its object is */
@@ -717,6 +718,14 @@ size_t ow_sampledobjects_name(struct ow_sampledobjects *o, uint32_t number,
 		.flags = flags,
 	};
 
+	/* A file can say that it is anywhere: what would be another number's. */
+	if (vaddr >> SHIFT || ow_frame_lookup_pc(&frame) >> SHIFT != number) {
+		names[0] = (struct ow_name){
+			.module = module_of(o, number)->path,
+			.module_offset = vaddr,
+		};
+		return 1;
+	}
 	o->kin[number - 1].is_named = true;
 	return ow_symbolizer_name(o->symbolizer, &frame, names, max);
 }

@@ -86,7 +86,8 @@ uint64_t ow_hash(const void *bytes, size_t size)
 		memcpy(&word, at, 8);
 		take_word(&s, le64toh(word));
 	}
-	memcpy(&last, at, size & 7);
+	if (size & 7)
+		memcpy(&last, at, size & 7);
 	return finish(&s, le64toh(last), size);
 }
 

@@ -17,6 +17,7 @@
 /* A process that does nothing, and its map. */
 struct target {
 	pid_t pid;
+	uint64_t born; /* CLOCK_MONOTONIC, ns: it was there by then */
 	char path[64];
 };
 
@@ -38,6 +39,7 @@ static void start_as(struct target *t, uid_t uid)
 		for (;;)
 			pause();
 	}
+	t->born = ow_now_ns();
 	/* /proc tells its user then. */
 	while (uid && geteuid() == 0 && owner_of(t->pid) != uid)
 		usleep(100);
@@ -79,12 +81,12 @@ static void put(const struct target *t, const char *how, const char *text)
 }
 
 /* Is addr, at that time, called want?  NULL: nothing. */
-static bool is(struct ow_jitmaps *j, pid_t pid, uint64_t time, uint64_t addr,
-	       const char *want)
+static bool is_of(struct ow_jitmaps *j, pid_t pid, pid_t parent, uint64_t time,
+		  uint64_t addr, const char *want)
 {
 	const struct ow_frame f = { .pc = addr };
 	struct ow_name name = { 0 };
-	bool found = ow_jitmaps_name(j, pid, time, &f, &name);
+	bool found = ow_jitmaps_name(j, pid, parent, time, &f, &name);
 
 	if (!want || !found)
 		return !want && !found;
@@ -93,6 +95,12 @@ static bool is(struct ow_jitmaps *j, pid_t pid, uint64_t time, uint64_t addr,
 		       name.function);
 	return strcmp(name.function, want) == 0 &&
 	       strstr(name.module, "/perf-");
+}
+
+static bool is(struct ow_jitmaps *j, pid_t pid, uint64_t time, uint64_t addr,
+	       const char *want)
+{
+	return is_of(j, pid, pid, time, addr, want);
 }
 
 static void test_grows(void)
@@ -120,7 +128,7 @@ static void test_grows(void)
 	CHECK(is(&j, t.pid, later, 0x2000, "half"));
 	/* It was there before it was told. */
 	CHECK(is(&j, t.pid, early, 0x3000, "new"));
-	CHECK(is(&j, t.pid, 0, 0x3000, "new"));
+	CHECK(is(&j, t.pid, t.born, 0x3000, "new"));
 	ow_jitmaps_deinit(&j);
 	unlink(t.path);
 	end(&t);
@@ -165,8 +173,8 @@ static void test_ended(void)
 	ow_jitmaps_read(&j, false);
 	put(&t, "a", "2000 10 another's\n");
 	ow_jitmaps_read(&j, true);
-	CHECK(is(&j, t.pid, 0, 0x1000, "last"));
-	CHECK(is(&j, t.pid, 0, 0x2000, NULL));
+	CHECK(is(&j, t.pid, t.born, 0x1000, "last"));
+	CHECK(is(&j, t.pid, t.born, 0x2000, NULL));
 	ow_jitmaps_deinit(&j);
 	unlink(t.path);
 }
@@ -200,6 +208,69 @@ static void test_number_again(void)
 	unlink(t.path);
 }
 
+/* Nor does a process that has the number now name what an earlier one ran. */
+static void test_number_later(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target t;
+	uint64_t before;
+
+	start(&t);
+	before = ow_now_ns();
+	end(&t);
+	usleep(20000); /* /proc tells when a process was started in 10 ms */
+	if (!start_again(&t))
+		return;
+	ow_jitmaps_want(&j, t.pid);
+	put(&t, "w", "1000 10 second\n");
+	ow_jitmaps_read(&j, true);
+	CHECK(is(&j, t.pid, before, 0x1000, NULL));
+	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, "second"));
+	end(&t);
+	ow_jitmaps_deinit(&j);
+	unlink(t.path);
+}
+
+/* A child's code may be its parent's, but not a later process's or another user's. */
+static void test_parent(void)
+{
+	struct target parent, child, later, other;
+	struct ow_jitmaps j = { 0 };
+	size_t i;
+
+	start_as(&other, 65534);
+	start(&parent);
+	usleep(20000);
+	start(&child);
+	usleep(20000);
+	start(&later);
+	for (i = 0; i < 4; i++) {
+		struct target *t = (struct target *[]){ &parent, &child, &later,
+							&other }[i];
+
+		ow_jitmaps_want(&j, t->pid);
+		put(t, "w", "1000 10 name\n");
+		if (t == &child)
+			put(t, "w", "2000 10 own\n");
+	}
+	CHECK(geteuid() || chown(other.path, 65534, 65534) == 0);
+	ow_jitmaps_read(&j, true);
+	CHECK(is_of(&j, child.pid, parent.pid, ow_now_ns(), 0x1000, "name"));
+	CHECK(is_of(&j, child.pid, parent.pid, ow_now_ns(), 0x2000, "own"));
+	CHECK(is_of(&j, child.pid, later.pid, ow_now_ns(), 0x1000, NULL));
+	CHECK(is(&j, other.pid, ow_now_ns(), 0x1000, "name"));
+	CHECK(geteuid() ||
+	      is_of(&j, child.pid, other.pid, ow_now_ns(), 0x1000, NULL));
+	ow_jitmaps_deinit(&j);
+	for (i = 0; i < 4; i++) {
+		struct target *t = (struct target *[]){ &parent, &child, &later,
+							&other }[i];
+
+		end(t);
+		unlink(t->path);
+	}
+}
+
 static void test_who_is_noted(void)
 {
 	struct ow_jitmaps j = { 0 };
@@ -222,7 +293,7 @@ static void test_who_is_noted(void)
 	CHECK(j.nr == 2);
 	ow_jitmaps_read(&j, true);
 	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, "b"));
-	CHECK(is(&j, t.pid, 0, 0x1000, "a"));
+	CHECK(is(&j, t.pid, t.born, 0x1000, "a"));
 	CHECK(before > 0 && is(&j, t.pid + 1, before, 0x1000, NULL));
 	end(&t);
 	ow_jitmaps_want(&j, 0x3fffffff);
@@ -253,7 +324,7 @@ static bool names(struct ow_jitmaps *j, const struct target *t)
 	const struct ow_frame f = { .pc = 0x1008 };
 	struct ow_name name = { 0 };
 
-	return ow_jitmaps_name(j, t->pid, ow_now_ns(), &f, &name);
+	return ow_jitmaps_name(j, t->pid, t->pid, ow_now_ns(), &f, &name);
 }
 
 /* Of the user who has the most, what was wanted the longest ago makes room. */
@@ -370,6 +441,8 @@ int main(void)
 		{ "one that is written anew", test_written_anew },
 		{ "a process that ended", test_ended },
 		{ "a number that is another's", test_number_again },
+		{ "a number that is another's later", test_number_later },
+		{ "a child's and its parent's", test_parent },
 		{ "who is noted", test_who_is_noted },
 		{ "many processes", test_many },
 		{ "many processes of one user", test_fair },

@@ -614,6 +614,29 @@ static void test_idle_alike(void)
 	unlink("one");
 }
 
+/* An address that is as high as those of another number. */
+static void test_high_address(void)
+{
+	struct ow_name names[OW_LINES_MOST];
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	copy_program("one");
+	copy_program("two");
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "one") == 1 && number_of(&o, "two") == 2);
+	CHECK(ow_sampledobjects_name(&o, 1, ((uint64_t)1 << 40) + 0x1000, 0,
+				     names, OW_LINES_MOST) == 1);
+	CHECK(!names[0].function && strstr(names[0].module, "/one"));
+	/* The call before the first address. */
+	CHECK(ow_sampledobjects_name(&o, 2, 0, OW_FRAME_RETURN, names,
+				     OW_LINES_MOST) == 1);
+	CHECK(!names[0].function && strstr(names[0].module, "/two"));
+	ow_sampledobjects_deinit(&o);
+	unlink("one");
+	unlink("two");
+}
+
 static void write_text(const char *name)
 {
 	FILE *f = fopen(name, "we");
@@ -729,6 +752,7 @@ int main(void)
 		{ "nobody has a file without a name", test_idle_nameless },
 		{ "nobody has a file with a name", test_idle_named },
 		{ "a file that is like an object", test_idle_alike },
+		{ "a high address", test_high_address },
 		{ "a file that is no object", test_no_object },
 		{ "a vDSO that was written to", test_written_vdso },
 	};
