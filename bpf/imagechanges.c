@@ -82,6 +82,22 @@ static void settle_share(struct ow_image_share *share)
 	share->nr -= nr < share->nr ? (uint32_t)nr : share->nr;
 }
 
+/* A thread that has ended leaves its number to others. */
+static bool is_of_process(const struct look *l)
+{
+	return l->live == l->pid ||
+	       ow_status_number(l->live, "Tgid:") == l->pid;
+}
+
+/* Have another thread where that which was known has ended. */
+static void find_live(struct look *l)
+{
+	if (!is_of_process(l))
+		l->live = ow_tasks_other(l->pid);
+	if (!l->live)
+		l->live = l->pid;
+}
+
 static bool read_maps(struct look *l)
 {
 	pid_t other;
@@ -100,7 +116,7 @@ static bool read_maps(struct look *l)
 	ow_remapped_settle(&l->maps);
 	ow_deletednames_settle(&l->maps, l->live);
 	ow_mappings_close(&l->maps);
-	return true;
+	return is_of_process(l);
 }
 
 static void take_look(void *arg)
@@ -108,6 +124,7 @@ static void take_look(void *arg)
 	struct look *l = arg;
 	size_t i, nr = 0;
 
+	find_live(l);
 	if (!l->has_list && !read_maps(l)) {
 		l->failed = true;
 		return;
