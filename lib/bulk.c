@@ -14,6 +14,7 @@ static struct ow_effort efforts[OW_NR_BULKS] = {
 	[OW_BULK_SYMBOLS] = OW_EFFORT(MOST, A_SECOND),
 	[OW_BULK_RELOCATIONS] = OW_EFFORT(MOST, A_SECOND),
 	[OW_BULK_UNWIND] = OW_EFFORT(MOST, A_SECOND),
+	[OW_BULK_UNPACKED] = OW_EFFORT(MOST, A_SECOND),
 };
 
 bool ow_bulk_take(enum ow_bulk which, uint64_t bytes)

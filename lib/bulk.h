@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * How many bytes of objects' tables a run may look through from their begin to their
- * end: a sparse file costs its owner nothing, however large its tables are.  What was
- * looked through comes back as time goes by (effort.h).
+ * end, or decompress: a sparse file costs its owner nothing, however large its tables
+ * are, and little what is packed.  What was looked through comes back as time goes by
+ * (effort.h).
  *
  * All functions may be called by several threads at once.
  */
@@ -16,6 +17,7 @@ enum ow_bulk {
 	OW_BULK_SYMBOLS,
 	OW_BULK_RELOCATIONS, /* that name stubs, for each stub */
 	OW_BULK_UNWIND,      /* .eh_frame, .debug_frame */
+	OW_BULK_UNPACKED,    /* that sections are decompressed to */
 	OW_NR_BULKS
 };
 

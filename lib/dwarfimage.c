@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "budget.h"
+#include "bulk.h"
 #include "elfsym.h"
 #include "error.h"
 #include "inflate.h"
@@ -203,6 +204,8 @@ uint8_t *ow_dwarfimage_make(const struct ow_object *obj, size_t *own,
 	}
 	if (failed == -OW_CODE_MEMORY)
 		ow_budget_refuse(obj->path, "its DWARF");
+	if (failed == -OW_CODE_TIMEOUT)
+		ow_bulk_refuse(obj->path, "its DWARF");
 	ow_budget_give(own, *own - before);
 	free(im.bytes);
 	return NULL;

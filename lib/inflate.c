@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include "budget.h"
+#include "bulk.h"
 #include "cursor.h"
 #include "error.h"
 
@@ -60,7 +61,7 @@ struct out {
 	size_t *own;
 };
 
-/* Room for more; 0, or -OW_CODE_MEMORY. */
+/* Room for more; 0, -OW_CODE_MEMORY or -OW_CODE_TIMEOUT. */
 static int grow(struct out *o)
 {
 	size_t room = o->got.room ? 2 * o->got.room : FIRST_ROOM;
@@ -70,6 +71,10 @@ static int grow(struct out *o)
 		room = o->full;
 	if (!ow_budget_take(o->own, room - o->got.room))
 		return -OW_CODE_MEMORY;
+	if (!ow_bulk_take(OW_BULK_UNPACKED, room - o->got.room)) {
+		ow_budget_give(o->own, room - o->got.room);
+		return -OW_CODE_TIMEOUT;
+	}
 	more = realloc(o->got.bytes, room);
 	if (!more) {
 		ow_budget_give(o->own, room - o->got.room);

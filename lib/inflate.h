@@ -26,7 +26,8 @@ struct ow_unpacked {
  * section declares, and is taken from the budget for the owner of *own.  Return
  * 0, and the contents are the caller's; -OW_CODE_FORMAT if they are damaged, of
  * an unknown kind, or out of all proportion; -OW_CODE_MEMORY if they are more
- * than the owner may have.
+ * than the owner may have; -OW_CODE_TIMEOUT if the run has decompressed too much
+ * (bulk.h).
  */
 int ow_inflate(const struct ow_packed *packed, size_t *own,
 	       struct ow_unpacked *ret);

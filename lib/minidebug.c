@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "budget.h"
+#include "bulk.h"
 #include "elfsym.h"
 #include "error.h"
 #include "object.h"
@@ -18,6 +19,7 @@ struct out {
 	size_t room;
 	size_t own; /* bytes taken from the budget */
 	bool refused;
+	bool is_late; /* the run has decompressed too much */
 };
 
 /* Have twice the room for output, or all that may be taken; false if that is none. */
@@ -34,6 +36,11 @@ static bool grow(lzma_stream *s, struct out *o)
 		     !ow_budget_take(&o->own, more - o->room);
 	if (o->refused)
 		return false;
+	o->is_late = !ow_bulk_take(OW_BULK_UNPACKED, more - o->room);
+	if (o->is_late) {
+		ow_budget_give(&o->own, more - o->room);
+		return false;
+	}
 	bigger = realloc(o->buf, more);
 	if (!bigger)
 		return false;
@@ -97,6 +104,8 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 	lzma_end(&s);
 	if (o.refused)
 		ow_budget_refuse(obj->path, "its .gnu_debugdata");
+	if (o.is_late)
+		ow_bulk_refuse(obj->path, "its .gnu_debugdata");
 	if (size > 0) {
 		trim(&o, size);
 		mini = ow_object_from_image(o.buf, size, obj->path, NULL);

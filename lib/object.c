@@ -300,7 +300,7 @@ static void take_eh_frame(struct ow_object *obj, const struct frame_sections *s)
 				   sec->vaddr };
 }
 
-/* Return false if there is no memory for what is decompressed. */
+/* Return false if there is no memory, or time, for what is decompressed. */
 static bool take_debug_frame(struct ow_object *obj,
 			     const struct frame_sections *s)
 {
@@ -323,10 +323,12 @@ static bool take_debug_frame(struct ow_object *obj,
 	failed = ow_inflate(&packed, &obj->budget, &obj->debug_frame);
 	if (failed == -OW_CODE_MEMORY)
 		ow_budget_refuse(obj->path, "its .debug_frame");
+	if (failed == -OW_CODE_TIMEOUT)
+		ow_bulk_refuse(obj->path, "its .debug_frame");
 	if (!failed)
 		*df = (struct ow_section){ obj->debug_frame.bytes,
 					   obj->debug_frame.size, 0 };
-	return failed != -OW_CODE_MEMORY;
+	return failed != -OW_CODE_MEMORY && failed != -OW_CODE_TIMEOUT;
 }
 
 /* Linux's; its build sorts it. */
