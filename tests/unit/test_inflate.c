@@ -128,6 +128,33 @@ static void test_every_truncation(void)
 		CHECK(is_refused(i, true, true));
 }
 
+#define LARGE ((size_t)32 << 20)
+
+/* What comes to nothing is not made without end, and leaves room for others. */
+static void test_many_large(void)
+{
+	uLongf z = compressBound(LARGE);
+	uint8_t *zeros = calloc(1, LARGE), *packed = calloc(1, 24 + z);
+	struct ow_unpacked got = { NULL, 0, 0 };
+	struct ow_packed p = { .is_64 = true };
+	int failed = -OW_CODE_FORMAT, nr;
+	size_t own = 0;
+
+	CHECK(zeros && packed &&
+	      compress(packed + 24, &z, zeros, LARGE) == Z_OK);
+	put(packed, 1, 4);
+	put(packed + 8, LARGE, 8);
+	packed[24 + z - 1] ^= 1; /* of the checksum */
+	p.bytes = packed;
+	p.size = 24 + z;
+	for (nr = 0; nr < 100 && failed == -OW_CODE_FORMAT; nr++)
+		failed = ow_inflate(&p, &own, &got);
+	CHECK(failed == -OW_CODE_TIMEOUT && nr > 20 && !got.bytes && own == 0);
+	CHECK(is_whole(make(1, true, FULL), true, false));
+	free(zeros);
+	free(packed);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -136,6 +163,7 @@ int main(void)
 		{ "wrong sizes", test_wrong_sizes },
 		{ "unknown type", test_unknown_type },
 		{ "truncation", test_every_truncation },
+		{ "many large ones", test_many_large },
 	};
 
 	fill();
