@@ -46,9 +46,12 @@ static bool read_owner(struct ow_perfplace *p)
 
 /*
  * ns of CPU that a run may take to follow symbolic links that are there in place of /tmp:
- * each of 40 may take the kernel as long as a whole path, for each process.
+ * each of 40 may take the kernel as long as a whole path, for each process.  And to open
+ * maps where that takes longer than it does: a hundred thousand mounts may lie there.
  */
 static struct ow_effort links = OW_EFFORT(1000000000, 20000000);
+static struct ow_effort slow_opens = OW_EFFORT(1000000000, 20000000);
+#define OPEN_NS 200000
 
 /*
  * Open what the process calls /tmp; of root, an fd of its root.  When following links has
@@ -86,13 +89,14 @@ static void look_tmp_up(void *arg)
 }
 
 /* The place is not asked any more. */
-static void leave_tmp_out(struct ow_perfplace *p)
+static void leave_tmp_out(struct ow_perfplace *p, const char *why)
 {
-	char path[64];
+	char path[64], what[160];
 
 	p->is_silent = true;
 	snprintf(path, sizeof(path), "/proc/%d/root/tmp", p->pid);
-	ow_leave_out(path, "names of JITs' code, " OW_REACH_SPENT);
+	snprintf(what, sizeof(what), "names of JITs' code, %s", why);
+	ow_leave_out(path, what);
 }
 
 /*
@@ -112,7 +116,7 @@ static void take_tmp(struct ow_perfplace *p)
 		return;
 	p->tmp = open_tmp(root, RESOLVE_CACHED);
 	if (p->tmp < 0 && ow_reach_is_spent())
-		leave_tmp_out(p);
+		leave_tmp_out(p, OW_REACH_SPENT);
 	copy = p->tmp < 0 && !p->is_silent ? malloc(sizeof(*copy)) : NULL;
 	if (!copy)
 		return;
@@ -212,8 +216,25 @@ static int open_own(struct ow_perfplace *p, const char *path)
 		return open_near(p, at);
 	if (!is_spent)
 		return open_owned(p->tmp < 0 ? path : at, p->uid);
-	leave_tmp_out(p);
+	leave_tmp_out(p, OW_REACH_SPENT);
 	return -1;
+}
+
+/* A map that is found too slowly, too often, is not looked for any more. */
+static int open_timed(struct ow_perfplace *p, const char *path)
+{
+	uint64_t begun = ow_cpu_ns(), took;
+	int fd = open_own(p, path), before = errno;
+
+	took = ow_cpu_ns() - begun;
+	if (took > OPEN_NS) {
+		ow_effort_spend(&slow_opens, took - OPEN_NS);
+		if (!ow_effort_left(&slow_opens) && !p->is_silent)
+			leave_tmp_out(p, "as it takes the kernel too long to "
+					 "find them");
+	}
+	errno = before;
+	return fd;
 }
 
 int ow_perfplace_open(struct ow_perfplace *p, char *path)
@@ -223,7 +244,7 @@ int ow_perfplace_open(struct ow_perfplace *p, char *path)
 	snprintf(path, OW_PERFPLACE_PATH, "/proc/%d/root/tmp/perf-%d.map",
 		 p->pid, p->inner);
 	if (!p->is_silent)
-		fd = open_own(p, path);
+		fd = open_timed(p, path);
 	if (fd >= 0)
 		return fd;
 	snprintf(path, OW_PERFPLACE_PATH, "/tmp/perf-%d.map", p->pid);
