@@ -12,6 +12,7 @@
 #include "commands.h"
 #include "interrupt.h"
 #include "profiling.h"
+#include "recordlive.h"
 #include "stackview.h"
 
 /* What has no names by then may have them in the next view. */
@@ -164,6 +165,7 @@ static int run(const struct request *req)
 			status = EXIT_NONE;
 			break;
 		}
+	recordlive_warn(r, req->options.engine);
 	ow_recorder_close(r);
 	return finish_output(status);
 }
