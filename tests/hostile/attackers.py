@@ -79,6 +79,7 @@ PROGRAMS = {
     'name that steers a terminal': ['busyname'],
     'copied build-id': ['samebuild_impostor'],
     'numbers of processes used again': ['samenumber', '50'],
+    'number of a thread used again': ['headless'],
     'stacks chosen to be taken for one another': ['samehash', '50'],
     'original build-id': ['samebuild_victim'],
     'written vDSO': ['vdso_reader', 'lie'],

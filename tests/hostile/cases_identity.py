@@ -536,6 +536,24 @@ def record_same_number(context):
                   '%s, %d others' % (engine, len(others)), names)
 
 
+@case('identity: the number of a thread that has ended', alone=True)
+def _(context):
+    """What has it then is not looked at in place of the thread's process."""
+    need_root()
+    pid = context.start(['headless']).pid
+    recording = Recording(context, '-f', 'json', '-F', 199, '--no-kernel')
+    recording.wait_for_start()
+    let_run(pid, 0.5)
+    os.kill(pid, signal.SIGUSR1)
+    let_run(pid, 2)
+    recording.end()
+    stacks = recording.stacks(pid)
+    whole = sum(count for names, end, count in stacks
+                if end == 'complete' and 'headless_work' in names)
+    check(whole >= 0.9 * sum(count for _, _, count in stacks) > 0, 'stacks',
+          stacks)
+
+
 @case('identity: stacks that were chosen to be taken for one another')
 def _(context):
     """Each is counted as what it is, and as often as it is there: half of the time."""
