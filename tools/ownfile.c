@@ -41,15 +41,24 @@ static bool stat_folder(const char *path, struct stat *ret)
 	return is_good;
 }
 
-static bool is_open_to_all(const struct stat *dir)
+static bool is_ours(uid_t uid)
 {
-	return dir->st_mode & S_ISVTX && dir->st_mode & (S_IWOTH | S_IWGRP);
+	return uid == geteuid() || uid == 0;
 }
 
+/* Return true if others may have put something of that name there. */
+static bool is_open_to_others(const struct stat *dir)
+{
+	if (!is_ours(dir->st_uid) || dir->st_mode & S_IWOTH)
+		return true;
+	return dir->st_mode & S_ISVTX && dir->st_mode & S_IWGRP;
+}
+
+/* A folder's owner may have files written to, but not choose where a link leads. */
 static bool is_anothers(const struct stat *st, const struct stat *dir)
 {
-	return st->st_uid != geteuid() && st->st_uid != 0 &&
-	       st->st_uid != dir->st_uid;
+	return !is_ours(st->st_uid) &&
+	       (st->st_uid != dir->st_uid || S_ISLNK(st->st_mode));
 }
 
 static bool is_others(const struct stat *st, int folder)
@@ -57,7 +66,7 @@ static bool is_others(const struct stat *st, int folder)
 	struct stat dir;
 
 	return fstat(folder, &dir) ||
-	       (is_open_to_all(&dir) && is_anothers(st, &dir));
+	       (is_open_to_others(&dir) && is_anothers(st, &dir));
 }
 
 /* Have f be the name, and the folder, that path has below f's folder. */
@@ -172,7 +181,7 @@ FILE *ownfile_create(const char *path)
 	FILE *f;
 	int fd;
 
-	if (!stat_folder(path, &dir) || !is_open_to_all(&dir))
+	if (!stat_folder(path, &dir) || !is_open_to_others(&dir))
 		return fopen(path, "we");
 	fd = create_there(path, &dir);
 	if (fd < 0)

@@ -8,7 +8,7 @@ import subprocess
 
 from cases_record import need_bpf
 from harness import (PATIENCE, case, check, children_of, end_process,
-                     wait_for_line)
+                     need_root, wait_for_line)
 
 PROFILE = """outwind-profile 1
 t 0 0 99 3 0 0
@@ -97,6 +97,32 @@ def outfile_straight(context):
 def limit_files():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (8, 8))
+
+
+@case('output: in a folder of another user')
+def outfile_others(context):
+    """Its owner's files are written to, but not where its owner's links lead."""
+    need_root()
+    profile, folder = make_folder(context)
+    mine = write(os.path.join(context.tmp, 'mine'), b'kept')
+    for mode in (0o755, 0o777):
+        os.chown(folder, 65534, 65534)
+        os.chmod(folder, mode)
+        link, fifo, file = (os.path.join(folder, name)
+                            for name in ('link', 'fifo', 'file'))
+        os.symlink(mine, link)
+        os.mkfifo(fifo)
+        write(file, b'')
+        for path in (link, fifo, file):
+            os.chown(path, 65534, 65534, follow_symlinks=False)
+        for path in (link, fifo):
+            done = context.run('report', '-f', 'folded', '-o', path, profile)
+            check(done.returncode != 0 and path.encode() in done.stderr,
+                  'refused', (path, done.stderr))
+        context.run('report', '-f', 'folded', '-o', file, profile, status=0)
+        check(read(file) == FOLDED and read(mine) == b'kept', 'files', mode)
+        for path in (link, fifo, file):
+            os.unlink(path)
 
 
 @case('output: what fails leaves what was there')
