@@ -4,13 +4,14 @@
  * number is another process's then, which runs another program.  A third one works all
  * the while, and moves code now and then, so that the process is looked at.
  */
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -72,23 +73,36 @@ static pid_t fork_as(pid_t number)
 	return (pid_t)syscall(CLONE3, args, sizeof(args));
 }
 
-/* Have another program run by the thread's number once it has ended. */
+/* Return true if the process that we are a child of has ended, after a millisecond. */
+static bool is_over(void)
+{
+	struct pollfd fd = { .fd = to_helper[0] };
+
+	return poll(&fd, 1, 1) == 1;
+}
+
+/*
+ * Have another program run by the thread's number once it has ended.  (As the first thread
+ * ends, its end doesn't tell of the process's, as PR_SET_PDEATHSIG would have it.)
+ */
 static void help(void)
 {
-	pid_t tid, pid;
+	pid_t tid, pid = -1;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	close(to_helper[1]);
 	if (read(to_helper[0], &tid, sizeof(tid)) != sizeof(tid))
 		exit(1);
-	while ((pid = fork_as(tid)) < 0)
-		usleep(1000);
+	while (pid < 0 && !is_over())
+		pid = fork_as(tid);
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execlp("sleep", "sleep", "1000", (char *)NULL);
 		exit(1);
 	}
-	for (;;)
-		pause();
+	while (!is_over())
+		;
+	if (pid > 0)
+		kill(pid, SIGKILL);
+	exit(0);
 }
 
 int main(void)
