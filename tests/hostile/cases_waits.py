@@ -605,7 +605,7 @@ def _(context):
     target.wait()
 
 
-@case('waits: threads that only a kill reaches, and busy ones')
+@case('waits: threads that only a kill reaches, and busy ones', alone=True)
 def _(context):
     """Each that is late costs little, whoever else has the CPUs."""
     nr, busy = 1000, 10
