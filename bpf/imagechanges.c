@@ -158,28 +158,14 @@ static void destroy_look(struct look *l)
 	free(l);
 }
 
-/* Leave a process out for a while about which the kernel does not answer. */
-static void note_silent(struct ow_images *im, struct ow_image_user *user)
-{
-	char path[32];
-
-	im->nr_silent++;
-	user->silent_until = ow_now_ns() + SILENT_NS;
-	snprintf(path, sizeof(path), "/proc/%d", user->pid);
-	ow_lose_file(path,
-		     "the kernel did not answer in time, as a program that "
-		     "is being executed, or the server of a file, keeps it "
-		     "waiting");
-}
-
-/* Likewise where the kernel takes long to list what the process has mapped. */
-static void note_slow(struct ow_image_user *user, const struct ow_error *why)
+/* Leave a process out for a while. */
+static void leave_out(struct ow_image_user *user, const char *why)
 {
 	char path[32];
 
 	user->silent_until = ow_now_ns() + SILENT_NS;
 	snprintf(path, sizeof(path), "/proc/%d", user->pid);
-	ow_lose_file(path, why->msg);
+	ow_lose_file(path, why);
 }
 
 /* Likewise, but for less time, where no process could be started: see errno. */
@@ -247,10 +233,14 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 		}
 		return l;
 	}
-	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST)
-		note_silent(im, user);
+	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST) {
+		im->nr_silent++;
+		leave_out(user, "the kernel did not answer in time, as a "
+				"program that is being executed, or the "
+				"server of a file, keeps it waiting");
+	}
 	if (end == OW_DELEGATION_DONE && l->why.code == OW_CODE_TIMEOUT)
-		note_slow(user, &l->why);
+		leave_out(user, l->why.msg);
 	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
 		destroy_look(l);
 	return NULL;

@@ -45,6 +45,7 @@ $(hostile)/fewwaits $(hostile)/fusestack $(hostile)/heldsignals $(hostile)/hidde
 $(hostile)/deepstack $(hostile)/deepwaits $(hostile)/manykin $(hostile)/widestack: tests/hostile/programs/bare.h
 
 $(hostile)/manymounts $(hostile)/markedstack $(hostile)/overlaidholes: tests/hostile/programs/ownspace.h
+$(hostile)/markedstack $(hostile)/overlaidholes: tests/hostile/programs/ownstack.h
 
 $(hostile)/lib%.so: tests/hostile/programs/lib%.c
 	@mkdir -p $(@D)

@@ -19,9 +19,8 @@ struct ownfile {
  * link.  Return false and errno otherwise: EPERM if another user's file or link is
  * met in a folder where others may make some, such as /tmp, as who reads what is
  * written to it, and where it leads to, is that user's choice, but for a file of the
- * folder's owner; ELOOP if a link leads
- * to what has no name (proc(5), /proc/PID/fd).  Either way the caller ends it by
- * ownfile_deinit().
+ * folder's owner; ELOOP if a link leads to what has no name (proc(5), /proc/PID/fd).
+ * Either way the caller ends it by ownfile_deinit().
  */
 bool ownfile_find(struct ownfile *f, const char *path);
 

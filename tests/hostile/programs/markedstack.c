@@ -8,27 +8,16 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 #include "ownspace.h"
+#include "ownstack.h"
 
-#define PAGE  4096UL
 #define HOLE  (8UL << 20)
 #define STACK (1UL << 20)
 #define MARK  0x33UL /* %cs of 64-bit code, where signal frames have it */
-
-static void *get_memory(size_t size, int prot)
-{
-	void *memory =
-		mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		fail("memory");
-	return memory;
-}
 
 /* Map a file above a hole; return where the hole is. */
 static char *make_hole(void)
@@ -41,21 +30,6 @@ static char *make_hole(void)
 		 0) == MAP_FAILED)
 		fail("file");
 	return hole;
-}
-
-static void wait_in(uint64_t *st, void *at)
-{
-	/* mov $34, %eax; syscall (pause(2)); and again */
-	static const unsigned char code[] = { 0xb8, 34,   0,    0,   0,
-					      0x0f, 0x05, 0xeb, 0xf7 };
-
-	memcpy(at, code, sizeof(code));
-	puts("ready");
-	fflush(stdout);
-	__asm__ volatile("mov %0, %%rsp; mov %0, %%rbp; jmp *%1"
-			 :
-			 : "r"(st), "r"(at)
-			 : "memory");
 }
 
 int main(int argc, char **argv)
@@ -72,7 +46,7 @@ int main(int argc, char **argv)
 	stack_mounts(atol(argv[1]), atol(argv[2]));
 	/* Nothing that is mapped later may come into the hole. */
 	words = get_memory(STACK, PROT_READ | PROT_WRITE);
-	code = get_memory(PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
+	code = make_code();
 	word = ((uintptr_t)make_hole() + HOLE / 2) & ~0xffffUL;
 	for (i = 0; i < STACK / sizeof(*words); i++)
 		words[i] = word | MARK;

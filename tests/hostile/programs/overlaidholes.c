@@ -14,8 +14,7 @@
 #include <unistd.h>
 
 #include "ownspace.h"
-
-#define PAGE 4096L
+#include "ownstack.h"
 
 static void enter(const char *dir)
 {
@@ -42,33 +41,6 @@ static void map_file(const char *name, char *addr)
 			   MAP_PRIVATE | MAP_FIXED, fd, 0) == MAP_FAILED)
 		fail(name);
 	close(fd);
-}
-
-static void *get_memory(size_t size, int prot)
-{
-	void *memory =
-		mmap(NULL, size, prot, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (memory == MAP_FAILED)
-		fail("memory");
-	return memory;
-}
-
-/* Wait for ever in a stack whose frames, by frame pointer, are those at st. */
-static void wait_in(void *st)
-{
-	/* mov $34, %eax; syscall (pause(2)); and again */
-	static const unsigned char code[] = { 0xb8, 34,   0,    0,   0,
-					      0x0f, 0x05, 0xeb, 0xf7 };
-	void *at = get_memory((size_t)PAGE, PROT_READ | PROT_WRITE | PROT_EXEC);
-
-	memcpy(at, code, sizeof(code));
-	puts("ready");
-	fflush(stdout);
-	__asm__ volatile("mov %0, %%rsp; mov %0, %%rbp; jmp *%1"
-			 :
-			 : "r"(st), "r"(at)
-			 : "memory");
 }
 
 int main(int argc, char **argv)
@@ -100,5 +72,5 @@ int main(int argc, char **argv)
 		st[2 * i] = i + 1 < nr ? (long)&st[2 * i + 2] : 0;
 		st[2 * i + 1] = (long)(code + 2 * i * PAGE + 64);
 	}
-	wait_in(st);
+	wait_in(st, make_code());
 }
