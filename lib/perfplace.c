@@ -19,8 +19,6 @@
 #include "object.h"
 #include "reach.h"
 
-#define MOST_STATUS ((size_t)1 << 20) /* 65,536 groups take most of it */
-
 /* What /proc tells of the process. */
 static bool read_owner(struct ow_perfplace *p)
 {
@@ -30,7 +28,7 @@ static bool read_owner(struct ow_perfplace *p)
 	unsigned int uid;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
-	text = ow_reach_text(path, MOST_STATUS, NULL);
+	text = ow_reach_text(path, OW_REACH_STATUS, NULL);
 	at = text ? strstr(text, "\nUid:") : NULL;
 	if (!at || sscanf(at, "\nUid: %*u %u", &uid) != 1)
 		return false;

@@ -45,6 +45,9 @@ void ow_reach_leave_out(const char *path, enum ow_delegation end);
  */
 int ow_reach_fd(int (*open_it)(void *arg), void *arg);
 
+/* Bytes of /proc/PID/status; 65,536 groups take most of them. */
+#define OW_REACH_STATUS ((size_t)1 << 20)
+
 /*
  * The content of a file, at most that many bytes and a zero after them; to be freed.
  * NULL, and errno, if it can't be read; ETIMEDOUT: it does not answer; ETIME: to make it

@@ -22,7 +22,6 @@
 #define STAT_STARTTIME  22
 #define STAT_STARTSTACK 28
 
-#define MOST_STATUS ((size_t)1 << 20) /* 65,536 groups take most of it */
 #define MOST_STAT   ((size_t)512)
 
 #define FREEZER      "/sys/fs/cgroup/freezer"
@@ -256,7 +255,7 @@ static const char *status_value(pid_t pid, const char *key, char **text_ret)
 	char path[32], *line;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	line = *text_ret = ow_reach_text(path, MOST_STATUS, NULL);
+	line = *text_ret = ow_reach_text(path, OW_REACH_STATUS, NULL);
 	/* At a line's begin only: a thread may be named like a key. */
 	while (line && strncmp(line, key, strlen(key)) != 0) {
 		line = strchr(line, '\n');

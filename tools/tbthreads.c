@@ -11,8 +11,6 @@
 #include "grow.h"
 #include "reach.h"
 
-#define MOST_STATUS ((size_t)1 << 20) /* 65,536 groups take most of it */
-
 /* All threads of a process, in the kernel's order: that of their birth. */
 struct tasks {
 	pid_t pid;
@@ -38,7 +36,7 @@ static char state_of(pid_t pid, pid_t tid)
 	const char *line;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	text = ow_reach_text(path, MOST_STATUS, NULL);
+	text = ow_reach_text(path, OW_REACH_STATUS, NULL);
 	line = text ? strstr(text, "\nState:") : NULL;
 	if (line)
 		sscanf(line, "\nState:\t%c", &state);
