@@ -22,7 +22,7 @@
 #define STAT_STARTTIME  22
 #define STAT_STARTSTACK 28
 
-#define MOST_STAT   ((size_t)512)
+#define MOST_STAT ((size_t)512)
 
 #define FREEZER      "/sys/fs/cgroup/freezer"
 #define MOST_CGROUPS ((size_t)1 << 16)
