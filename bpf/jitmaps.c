@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "budget.h"
@@ -45,7 +44,7 @@ struct ow_jitmap {
 	bool is_over;   /* it has ended, and all is read */
 	bool is_cut;    /* there was no room for all of it */
 	bool is_silent; /* what serves it did not answer */
-	uint64_t begun; /* ns: the process was started then, or soon after */
+	int64_t begun;  /* ns: the process was started then, or soon after */
 	uint64_t since, read_at; /* ns; the latter of the end, if it is over */
 	uint64_t wanted_at;      /* ns: a stack had frames of such code last */
 	struct ow_perfplace place;
@@ -162,17 +161,6 @@ static void evict(struct ow_jitmaps *j)
 		(--j->nr - worst) * sizeof(*j->all));
 }
 
-/* CLOCK_MONOTONIC, down to 10 ms before. */
-static uint64_t begun_at(pid_t pid)
-{
-	uint64_t start = ow_process_start_ns(pid), now = ow_now_ns(), asleep;
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	asleep = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec - now;
-	return start > asleep ? start - asleep : 0;
-}
-
 /* The new one of a process, or NULL. */
 static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 {
@@ -193,7 +181,7 @@ static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 	}
 	m->pid = pid;
 	m->since = ow_now_ns();
-	m->begun = begun_at(pid);
+	m->begun = ow_process_start_by(pid, CLOCK_MONOTONIC);
 	j->all[j->nr++] = m;
 	return m;
 }
@@ -478,7 +466,7 @@ static struct ow_jitmap *map_at(const struct ow_jitmaps *j, pid_t pid,
 
 	for (i = j->nr; i-- > 0;) {
 		if (j->all[i]->pid != pid || is_past(j->all[i], time) ||
-		    j->all[i]->begun > time)
+		    j->all[i]->begun > (int64_t)time)
 			continue;
 		found = j->all[i];
 		if (found->since <= time)

@@ -216,11 +216,12 @@ static struct ow_object *by_build_id(const struct wanted *w)
 		return NULL;
 	for (size_t i = 0; i < w->build_id_size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", w->build_id[i]);
-	found = w->root[0] ? try_path(w, FOLDER "/.build-id/%.2s/%s.debug", hex,
-				      hex + 2) :
-			     NULL;
-	if (found)
-		return found;
+	if (w->root[0]) {
+		found = try_path(w, FOLDER "/.build-id/%.2s/%s.debug", hex,
+				 hex + 2);
+		if (found)
+			return found;
+	}
 	return try_path(&here, FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
 }
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
-#include <time.h>
 
+#include "monotonic.h"
 #include "object.h"
 #include "processmem.h"
 #include "procfs.h"
@@ -14,16 +14,8 @@
 #define HEAD 4096 /* bytes: headers, and most often the build-id */
 #define MARGIN_NS \
 	INT64_C(60000000000) /* by which the clock may have been set */
-#define SECOND_NS INT64_C(1000000000)
+#define SECOND_NS UINT64_C(1000000000)
 #define MOST      64 /* comparisons for a process, in a second */
-
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec t = { 0 };
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * SECOND_NS + t.tv_nsec;
-}
 
 /*
  * When a process began, by CLOCK_REALTIME; 0: not known.  The last one is remembered;
@@ -37,11 +29,11 @@ static int64_t start_of(pid_t pid)
 
 	if (pid == last)
 		return start_ns;
-	began = (int64_t)ow_process_start_ns(pid);
+	began = ow_process_start_by(pid, CLOCK_REALTIME);
 	if (!began)
 		return 0;
 	last = pid;
-	start_ns = clock_ns(CLOCK_REALTIME) - clock_ns(CLOCK_BOOTTIME) + began;
+	start_ns = began;
 	return start_ns;
 }
 
@@ -57,9 +49,9 @@ static bool may_have_changed(pid_t pid, const struct ow_object *obj)
 static bool may_compare(pid_t pid)
 {
 	static __thread pid_t last;
-	static __thread int64_t since;
+	static __thread uint64_t since;
 	static __thread unsigned int nr;
-	int64_t now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = ow_now_ns();
 
 	if (pid != last || now - since > SECOND_NS) {
 		last = pid;

@@ -249,6 +249,23 @@ uint64_t ow_process_start_ns(pid_t pid)
 	       (1000000000ULL / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t = { 0 };
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+int64_t ow_process_start_by(pid_t pid, clockid_t clock)
+{
+	int64_t began = (int64_t)ow_process_start_ns(pid);
+	int64_t ahead = clock_ns(clock);
+
+	ahead -= clock_ns(CLOCK_BOOTTIME);
+	return began ? began + ahead : 0;
+}
+
 /* What stands behind a key of a status; *text_ret is to be freed. */
 static const char *status_value(pid_t pid, const char *key, char **text_ret)
 {

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct ow_error;
 
@@ -94,6 +95,9 @@ bool ow_task_is_frozen(pid_t pid, pid_t tid);
  * (proc_pid_stat(5), starttime).
  */
 uint64_t ow_process_start_ns(pid_t pid);
+
+/* Likewise by another clock, as far as that tells of then by what it says now. */
+int64_t ow_process_start_by(pid_t pid, clockid_t clock);
 
 /* A number from /proc/PID/status by its key, such as "TracerPid:"; or -1. */
 long ow_status_number(pid_t pid, const char *key);
