@@ -623,16 +623,17 @@ bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr)
 	return at < m->nr && m->list[at].start <= addr;
 }
 
-/* Have the name, too, unless lists have taken too long. */
+/* Have the name, too, of a file unless lists have taken too long. */
 static bool ask_name(int fd, struct ow_mapping *told, char *name)
 {
 	struct pace pace = { .begun = ow_cpu_ns() };
 	bool found;
 
-	strcpy(name, "[path not asked for]");
-	told->path = name;
-	if (!ow_effort_left(&slow_lists))
+	if (ow_identity_is_file(told->dev, told->inode) &&
+	    !ow_effort_left(&slow_lists)) {
+		told->path = strcpy(name, "[path not asked for]");
 		return true;
+	}
 	found = ask(fd, told->start, 0, name, told);
 	is_slow(&pace, LINE_NS);
 	return found;
