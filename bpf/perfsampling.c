@@ -70,6 +70,8 @@ int ow_perfsampling_settle(struct ow_recorder *r, struct ow_error *err)
 
 	int failed = ow_perfthreads_open(&p->threads, &p->rings, &p->attr, err);
 
+	r->stats.unrecorded += p->threads.nr_left;
+	p->threads.nr_left = 0;
 	/* Threads come first, where descriptors are few. */
 	if (!failed)
 		ow_perfmoves_open(&p->moves, &p->rings, &r->images);

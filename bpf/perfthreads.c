@@ -79,6 +79,19 @@ int ow_perfthreads_list(struct ow_perfprocess *p, struct ow_error *err)
 	return failed;
 }
 
+/*
+ * Leave a process out that has ended, or for which the kernel does not answer; any user's
+ * can be so.  Return 0 then, or what why says.
+ */
+static int leave(struct ow_perfprocess *p, const struct ow_error *why)
+{
+	if (why->code != OW_CODE_ABSENT && why->code != OW_CODE_TIMEOUT)
+		return -why->code;
+	p->is_left = true;
+	p->why = *why;
+	return 0;
+}
+
 static bool must_end(const struct ow_perfthreads *t)
 {
 	return t->asked && *t->asked;
@@ -115,20 +128,20 @@ static int list_anew(struct turns *t, struct ow_perfprocess *p, size_t round)
 	const struct timespec pause = { 0, (long)p->tries * PAUSE_NS };
 
 	if (p->tries == TRIES) {
-		p->is_left = true;
-		return 0;
+		ow_fail(&t->why, OW_CODE_ABSENT, "process %d: " GONE, p->pid);
+		return leave(p, &t->why);
 	}
 	p->tries++;
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, NULL);
 	p->nr_gone = 0;
 	p->first_round = round + 1;
 	if (ow_perfthreads_list(p, &t->why))
-		return -t->why.code;
+		return leave(p, &t->why);
 	/* Its parent need not have waited for it yet. */
-	if (has_exited(p))
-		return ow_fail(&t->why, OW_CODE_ABSENT, "process %d has exited",
-			       p->pid);
-	return 0;
+	if (!has_exited(p))
+		return 0;
+	ow_fail(&t->why, OW_CODE_ABSENT, "process %d has exited", p->pid);
+	return leave(p, &t->why);
 }
 
 /* Watch a thread, which may have ended, or have no room: 0, or what why says. */
@@ -157,6 +170,8 @@ static int open_next(struct turns *t, struct ow_perfprocess *p, size_t round,
 	size_t place = round - p->first_round;
 	int failed = 0;
 
+	if (p->is_left)
+		return 0;
 	if (place < p->nr)
 		failed = open_thread(t, p, p->tids[place]);
 	if (!failed && place < p->nr && p->nr_gone == p->nr)
@@ -186,7 +201,7 @@ static void leave_out(const struct ow_perfprocess *p)
 	size_t left = p->nr - p->nr_opened - p->nr_gone;
 	char name[32], what[96];
 
-	if (!left)
+	if (!left || p->is_left)
 		return;
 	snprintf(name, sizeof(name), "process %d", p->pid);
 	snprintf(what, sizeof(what),
@@ -198,21 +213,33 @@ static void leave_out(const struct ow_perfprocess *p)
 /* Tell of processes that nothing watches; fail if these are all. */
 static int leave_out_gone(struct turns *t)
 {
-	const struct ow_perfthreads *threads = t->threads;
-	char name[32] = "";
-	size_t i, nr = 0;
+	struct ow_perfthreads *threads = t->threads;
+	const struct ow_perfprocess *p = threads->list;
+	size_t nr = 0;
 
-	for (i = 0; i < threads->nr; i++) {
-		if (!threads->list[i].is_left)
-			continue;
-		nr++;
-		snprintf(name, sizeof(name), "process %d",
-			 threads->list[i].pid);
-		ow_leave_out(name, GONE);
+	for (; p < threads->list + threads->nr; p++)
+		nr += p->is_left;
+	if (nr && nr == threads->nr) {
+		t->why = threads->list[nr - 1].why;
+		return -t->why.code;
 	}
-	if (nr == 0 || nr < threads->nr)
-		return 0;
-	return ow_fail(&t->why, OW_CODE_ABSENT, "%s: " GONE, name);
+	for (p = threads->list; p < threads->list + threads->nr; p++)
+		if (p->is_left)
+			ow_leave_out("recording", p->why.msg);
+	threads->nr_left += nr;
+	return 0;
+}
+
+/* List the threads of all processes. */
+static int list_all(struct ow_perfthreads *threads, struct ow_error *err)
+{
+	struct ow_perfprocess *p = threads->list;
+	int failed = 0;
+
+	for (; !failed && p < threads->list + threads->nr; p++)
+		if (ow_perfthreads_list(p, err))
+			failed = leave(p, err);
+	return failed;
 }
 
 static int open_all(struct ow_perfthreads *threads, struct turns *t,
@@ -222,13 +249,10 @@ static int open_all(struct ow_perfthreads *threads, struct turns *t,
 	int failed = 0;
 	size_t i;
 
-	for (i = 0; !failed && i < threads->nr; i++)
-		failed = ow_perfthreads_list(&threads->list[i], err);
-	if (failed)
-		return failed;
+	failed = list_all(threads, &t->why);
 	for (i = 0; !failed && more && !t->is_full && !must_end(threads); i++)
 		failed = open_round(t, i, &more);
-	if (!failed && !t->is_full)
+	if (!failed)
 		failed = leave_out_gone(t);
 	if (failed && err)
 		*err = t->why;

@@ -13,13 +13,15 @@ struct ow_perfprocess {
 	size_t nr_opened, nr_gone; /* of those that it was their turn */
 	size_t first_round;        /* of turns, for which they were listed */
 	unsigned int tries;        /* lists of them that were all gone */
-	bool is_left;              /* out, as each list was */
+	bool is_left;              /* out, and why: */
+	struct ow_error why;
 };
 
 /* All zero: there are none. */
 struct ow_perfthreads {
 	struct ow_perfprocess *list;
 	size_t nr, room;
+	size_t nr_left; /* processes, ever, of which no thread could be watched */
 	const volatile int *asked; /* for the end, if not 0; or NULL */
 };
 
@@ -39,8 +41,8 @@ int ow_perfthreads_add(struct ow_perfthreads *t, pid_t pid,
  * processes get descriptors for a first thread, then for a second one, and so on;
  * where no more are left, the other threads are left out (ow_left_out()).  Threads
  * that end meanwhile are left out, too; where all have ended that were listed, as by
- * execve(2), they are listed anew, and in the end their process is left out.  Fail if a
- * process has none any more, or no thread at all can be watched.
+ * execve(2), they are listed anew, and in the end their process is left out, as is one
+ * that has ended, or for which the kernel does not answer.  Fail if no process is left.
  */
 int ow_perfthreads_open(struct ow_perfthreads *t, struct ow_perfrings *rings,
 			struct perf_event_attr *attr, struct ow_error *err);

@@ -11,6 +11,7 @@
 #include "error.h"
 #include "filemap.h"
 #include "hash.h"
+#include "leftout.h"
 #include "monotonic.h"
 #include "object.h"
 #include "ownproc.h"
@@ -82,19 +83,35 @@ static int settle(struct ow_recorder *r, struct ow_error *err)
 	return r->ops->settle ? r->ops->settle(r, err) : 0;
 }
 
+/* That the kernel did not answer for a process, ow_images_find() has told. */
+static void tell_left(const struct ow_error *why)
+{
+	if (why->code == OW_CODE_ABSENT)
+		ow_leave_out("recording", why->msg);
+}
+
 /*
- * Any user's process can have the kernel not answer for it, of which ow_images_find()
- * tells: the others are sampled without it.
+ * Any user's process can have the kernel not answer for it, or end at any time: the
+ * others are sampled without it.  Tell why there is no such process when there is a
+ * reason for another one; *why has the last reason.
  */
 static int add_or_leave(struct ow_recorder *r, pid_t pid, size_t *nr_ret,
-			struct ow_error *err)
+			struct ow_error *why)
 {
-	int failed = r->ops->add(r, pid, err);
-	bool is_left = failed && err->code == OW_CODE_TIMEOUT &&
-		       !ow_images_must_end(&r->images);
+	struct ow_error last = *why;
+	int failed = r->ops->add(r, pid, why);
 
-	*nr_ret += !failed;
-	return is_left ? 0 : failed;
+	if (!failed) {
+		++*nr_ret;
+		*why = last;
+		return 0;
+	}
+	if ((why->code != OW_CODE_TIMEOUT && why->code != OW_CODE_ABSENT) ||
+	    ow_images_must_end(&r->images))
+		return failed;
+	tell_left(&last);
+	r->stats.unrecorded++;
+	return 0;
 }
 
 /* Fail if there is none to be sampled. */
@@ -109,8 +126,10 @@ static int add_pids(struct ow_recorder *r, struct ow_error *err)
 		if (!is_repeated(o->pids, i))
 			failed = add_or_leave(r, o->pids[i], &nr, &why);
 	if (!failed && o->nr_pids && nr == 0)
-		failed = -OW_CODE_TIMEOUT;
-	if (failed && err)
+		failed = -why.code;
+	if (!failed)
+		tell_left(&why);
+	else if (err)
 		*err = why;
 	return failed;
 }

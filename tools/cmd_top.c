@@ -151,6 +151,7 @@ static int run(const struct request *req)
 	struct ow_recorder *r;
 	struct ow_error err;
 	unsigned long n;
+	struct ow_recorder_stats s;
 	int status = EXIT_WELL;
 
 	interrupt_catch(1);
@@ -166,6 +167,9 @@ static int run(const struct request *req)
 			break;
 		}
 	recordlive_warn(r, req->options.engine);
+	ow_recorder_stats(r, &s);
+	if (status == EXIT_WELL && s.unrecorded)
+		status = EXIT_SOME;
 	ow_recorder_close(r);
 	return finish_output(status);
 }

@@ -339,6 +339,15 @@ static int write_profile(const struct record_request *r, struct profile *p,
 	return profileout_write(r->profile_writer, out, p, &o);
 }
 
+/* Of what was written: is it of all processes that were named? */
+static int status_of(struct ow_recorder *rec)
+{
+	struct ow_recorder_stats s;
+
+	ow_recorder_stats(rec, &s);
+	return s.unrecorded ? EXIT_SOME : EXIT_WELL;
+}
+
 static int record(const struct record_request *r, struct ow_recorder *rec,
 		  struct command *c, FILE *out)
 {
@@ -372,6 +381,8 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	}
 	if (status != EXIT_NONE)
 		warn_folded(&g);
+	if (status == EXIT_WELL)
+		status = status_of(rec);
 	profiling_deinit(&g);
 	profile_deinit(&p);
 	return status;

@@ -338,8 +338,10 @@ static int conclude(struct tracing *t)
 		complain("%llu child processes had no room among the %u that "
 			 "can be followed: their calls are missing",
 			 (unsigned long long)s.unfollowed, OW_RECORD_PROCESSES);
-	return tell_cut(t) || s.lost || s.missed || s.unfollowed ? EXIT_SOME :
-								   EXIT_WELL;
+	return tell_cut(t) || s.lost || s.missed || s.unfollowed ||
+			       s.unrecorded ?
+		       EXIT_SOME :
+		       EXIT_WELL;
 }
 
 static int trace(struct tracing *t)

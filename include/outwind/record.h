@@ -173,11 +173,15 @@ struct ow_recorder_stats {
 	bool is_listing_cut; /* not all were found before recording ended */
 	/* Children of a command beyond OW_RECORD_PROCESSES, which aren't recorded. */
 	uint64_t unfollowed;
+	/* Processes of the options' pids that are not recorded, as they ended before
+	   that, or the kernel did not answer: ow_left_out(), ow_file_lost(). */
+	uint64_t unrecorded;
 };
 
 /*
  * Get ready to sample.  Return NULL and fill err: OW_CODE_PERMISSION if it isn't
- * allowed, OW_CODE_UNSUPPORTED if the kernel or this build can't.
+ * allowed, OW_CODE_UNSUPPORTED if the kernel or this build can't, OW_CODE_ABSENT if
+ * none of the processes can be sampled.
  *
  * Engines perf and kunwind take a file descriptor for each thread and CPU.  They raise
  * the soft limit of files (RLIMIT_NOFILE) to the hard one where it is too low, and

@@ -183,7 +183,7 @@ def _(context):
 def check_beside(context, command, pids):
     """One of the processes is left out, and the others are seen."""
     done = run_in_time(command + [','.join(map(str, pids)), '-d', 2])
-    check(done.returncode == 0, 'status', done)
+    check(done.returncode == 1, 'status', done)
     check(done.stderr.count(b'the kernel did not answer in time') == 1,
           'a line', done.stderr)
     return done.stdout

@@ -374,3 +374,36 @@ def record_zombie(context):
     target.kill()
     outwind.communicate(timeout=PATIENCE)
     check(outwind.returncode in (0, 2), 'status', outwind.returncode)
+
+
+@case('record, syscalls, top: one of several processes is a zombie')
+def one_of_several(context):
+    need_bpf(context)
+    parent = context.start([sys.executable, '-c', 'import os, time\n'
+                            'pid = os.fork()\n'
+                            'if pid == 0: os._exit(0)\n'
+                            'os.waitid(os.P_PID, pid, os.WEXITED | '
+                            'os.WNOWAIT)\n'
+                            'print("ready", pid, flush=True)\n'
+                            'time.sleep(1e6)'])
+    zombie = int(parent.said.split()[-1])
+    busy = context.start(['spin']).pid
+    absent = 1 << 22  # there is none from here on
+    said = [b'outwind: recording: process %d (NAME) has exited (zombie): left '
+            b'out' % zombie,
+            b'outwind: recording: no process %d: left out' % absent]
+    record = ('record', '-d', '0.5', '-f', 'folded', '-o', '-')
+    for command in ((*record, '--engine=bpf', '-p'),
+                    (*record, '--engine=perf', '-p'),
+                    (*record, '--engine=ptrace', '-p'),
+                    ('top', '-s', '1', '-n', '1'),
+                    ('syscalls', '-c', '-d', '0.5')):
+        for pids in ((zombie, busy), (absent, busy, zombie)):
+            named = [','.join(map(str, pids))] if '-p' in command else pids
+            done = context.run(*command, *named)
+            check(done.returncode == 1 and done.stdout, 'status',
+                  (command, done))
+            lines = re.sub(rb'\(python[0-9.]*\)', b'(NAME)', done.stderr)
+            lines = [l for l in lines.splitlines() if b'left out' in l]
+            check(sorted(lines) == sorted(said[:len(pids) - 1]), 'why',
+                  (command, done.stderr))
