@@ -67,9 +67,7 @@ void ow_budget_refuse(const char *path, const char *what)
 {
 	char text[96];
 
-	snprintf(text, sizeof(text),
-		 "%s would take more memory than it may (--memory-limit)",
-		 what);
+	snprintf(text, sizeof(text), "%s " OW_BUDGET_SPENT, what);
 	ow_leave_out(path, text);
 }
 

@@ -33,6 +33,9 @@ void ow_budget_give(size_t *own, size_t size);
 /* The bytes that an owner of *own may take; they aren't taken. */
 size_t ow_budget_share(size_t own);
 
+/* Why something is left out; after its name. */
+#define OW_BUDGET_SPENT "would take more memory than it may (--memory-limit)"
+
 /*
  * Note, once, that the file at path goes without what ("its .debug_frame"):
  * ow_left_out() tells of it.

@@ -28,10 +28,4 @@ enum ow_bulk {
  */
 bool ow_bulk_take(enum ow_bulk which, uint64_t bytes);
 
-/*
- * Note, once, that the object at path goes without what ("its .symtab"):
- * ow_left_out() tells of it.
- */
-void ow_bulk_refuse(const char *path, const char *what);
-
 #endif /* OW_BULK_H */

@@ -15,7 +15,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "budget.h"
 #include "debuginfod.h"
 #include "effort.h"
 #include "elfsym.h"
@@ -101,7 +100,8 @@ static bool has_crc(const struct wanted *w, const struct ow_object *obj)
 	w->reading->left -= obj->size;
 	if (obj->size > LARGEST_READ ||
 	    atomic_fetch_add(&all_read, obj->size) > MOST_READ) {
-		ow_budget_refuse(obj->path, "the CRC of this debug file");
+		ow_object_refuse(obj, -OW_CODE_MEMORY,
+				 "the CRC of this debug file");
 		return false;
 	}
 	for (size_t at = 0, n; at < obj->size; at += n) {

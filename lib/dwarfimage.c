@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "budget.h"
-#include "bulk.h"
 #include "elfsym.h"
 #include "error.h"
 #include "inflate.h"
@@ -202,10 +201,8 @@ uint8_t *ow_dwarfimage_make(const struct ow_object *obj, size_t *own,
 		*size_ret = im.size;
 		return im.bytes;
 	}
-	if (failed == -OW_CODE_MEMORY)
-		ow_budget_refuse(obj->path, "its DWARF");
-	if (failed == -OW_CODE_TIMEOUT)
-		ow_bulk_refuse(obj->path, "its DWARF");
+	if (failed == -OW_CODE_MEMORY || failed == -OW_CODE_TIMEOUT)
+		ow_object_refuse(obj, failed, "its DWARF");
 	ow_budget_give(own, *own - before);
 	free(im.bytes);
 	return NULL;

@@ -12,10 +12,21 @@
 
 #define MOST_LINES 64
 
-struct lines {
-	char *list[MOST_LINES];
+/* Whose a line's file is. */
+enum {
+	OURS,
+	OTHERS,
+	NR_OWNERS
+};
+
+struct list {
+	char *lines[MOST_LINES];
 	size_t nr;
-	uint64_t hashes[OW_MOST_COUNTED]; /* of all, also those in the list */
+};
+
+struct lines {
+	struct list of[NR_OWNERS];
+	uint64_t hashes[OW_MOST_COUNTED]; /* of all, also those in the lists */
 	size_t nr_counted;
 };
 
@@ -38,11 +49,13 @@ static bool count(struct lines *l, const char *line)
 }
 
 /* Take the line, which is the list's from now on. */
-static void note(struct lines *l, char *line)
+static void note(struct lines *l, int owner, char *line)
 {
+	struct list *list = &l->of[owner];
+
 	pthread_mutex_lock(&lock);
-	if (count(l, line) && l->nr < MOST_LINES) {
-		l->list[l->nr++] = line;
+	if (count(l, line) && list->nr < MOST_LINES) {
+		list->lines[list->nr++] = line;
 		line = NULL;
 	}
 	pthread_mutex_unlock(&lock);
@@ -61,20 +74,34 @@ static size_t nr_of(const struct lines *l)
 
 static const char *line_of(const struct lines *l, size_t i)
 {
-	const char *line;
+	const struct list *ours = &l->of[OURS], *others = &l->of[OTHERS];
+	const char *line = NULL;
 
 	pthread_mutex_lock(&lock);
-	line = i < l->nr ? l->list[i] : NULL;
+	if (i < ours->nr)
+		line = ours->lines[i];
+	else if (i - ours->nr < others->nr)
+		line = others->lines[i - ours->nr];
 	pthread_mutex_unlock(&lock);
 	return line;
 }
 
-void ow_leave_out(const char *path, const char *what)
+static void leave_out(int owner, const char *path, const char *what)
 {
 	char *line;
 
 	if (asprintf(&line, "%s: %s: left out", path, what) >= 0)
-		note(&left_out, line);
+		note(&left_out, owner, line);
+}
+
+void ow_leave_out(const char *path, const char *what)
+{
+	leave_out(OTHERS, path, what);
+}
+
+void ow_leave_out_ours(const char *path, const char *what)
+{
+	leave_out(OURS, path, what);
 }
 
 void ow_doubt(const char *path, const char *why)
@@ -82,7 +109,7 @@ void ow_doubt(const char *path, const char *why)
 	char *line;
 
 	if (asprintf(&line, "%s: %s", path, why) >= 0)
-		note(&left_out, line);
+		note(&left_out, OTHERS, line);
 }
 
 void ow_lose_file(const char *path, const char *why)
@@ -90,7 +117,7 @@ void ow_lose_file(const char *path, const char *why)
 	char *line;
 
 	if (asprintf(&line, "%s: %s", path, why) >= 0)
-		note(&lost, line);
+		note(&lost, OTHERS, line);
 }
 
 const char *ow_left_out(size_t i)

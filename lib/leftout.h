@@ -15,6 +15,12 @@
  */
 void ow_leave_out(const char *path, const char *what);
 
+/*
+ * Likewise of a file that nobody but root and we may write to.  Its line comes before
+ * those of other files, and other files can't take its place.
+ */
+void ow_leave_out_ours(const char *path, const char *what);
+
 /* Note, once, among these why what was had of the file may be false. */
 void ow_doubt(const char *path, const char *why);
 

@@ -103,9 +103,9 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 	size = decode(&s, &o);
 	lzma_end(&s);
 	if (o.refused)
-		ow_budget_refuse(obj->path, "its .gnu_debugdata");
+		ow_object_refuse(obj, -OW_CODE_MEMORY, "its .gnu_debugdata");
 	if (o.is_late)
-		ow_bulk_refuse(obj->path, "its .gnu_debugdata");
+		ow_object_refuse(obj, -OW_CODE_TIMEOUT, "its .gnu_debugdata");
 	if (size > 0) {
 		trim(&o, size);
 		mini = ow_object_from_image(o.buf, size, obj->path, NULL);

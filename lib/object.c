@@ -2,6 +2,7 @@
 #include "object.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,6 +17,7 @@
 #include "fdeindex.h"
 #include "filemap.h"
 #include "inflate.h"
+#include "leftout.h"
 
 #define PAGE_MASK       0xfffULL /* the smallest page of any target */
 #define MOST_PREFAULTED (4 << 20)
@@ -93,9 +95,8 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 	}
 	with.bytes = ow_filemap_bytes(with.map);
 	with.size = (size_t)st.st_size;
+	with.file = ow_identity_of(&st);
 	obj = create(&with, path, err);
-	if (obj)
-		obj->file = ow_identity_of(&st);
 	if (!ow_object_is_cut(obj))
 		return obj;
 	ow_object_fail_cut(obj, err);
@@ -321,14 +322,13 @@ static bool take_debug_frame(struct ow_object *obj,
 	packed = (struct ow_packed){ obj->bytes + sec->off, sec->size,
 				     obj->elf.is_64, !is_plain };
 	failed = ow_inflate(&packed, &obj->budget, &obj->debug_frame);
-	if (failed == -OW_CODE_MEMORY)
-		ow_budget_refuse(obj->path, "its .debug_frame");
-	if (failed == -OW_CODE_TIMEOUT)
-		ow_bulk_refuse(obj->path, "its .debug_frame");
 	if (!failed)
 		*df = (struct ow_section){ obj->debug_frame.bytes,
 					   obj->debug_frame.size, 0 };
-	return failed != -OW_CODE_MEMORY && failed != -OW_CODE_TIMEOUT;
+	if (failed != -OW_CODE_MEMORY && failed != -OW_CODE_TIMEOUT)
+		return true;
+	ow_object_refuse(obj, failed, "its .debug_frame");
+	return false;
 }
 
 /* Linux's; its build sorts it. */
@@ -362,14 +362,16 @@ static bool add_index(struct ow_object *obj, bool is_debug,
 						  &obj->cfi.eh_frame;
 
 	if (!ow_bulk_take(OW_BULK_UNWIND, sec->size)) {
-		ow_bulk_refuse(obj->path,
-			       is_debug ? "its .debug_frame" : "its .eh_frame");
+		ow_object_refuse(obj, -OW_CODE_TIMEOUT,
+				 is_debug ? "its .debug_frame" :
+					    "its .eh_frame");
 		return false;
 	}
 	if (ow_fde_index_build(&obj->cfi, is_debug, &obj->budget, ret) == 0)
 		return true;
-	ow_budget_refuse(obj->path, is_debug ? "an index of its .debug_frame" :
-					       "an index of its .eh_frame");
+	ow_object_refuse(obj, -OW_CODE_MEMORY,
+			 is_debug ? "an index of its .debug_frame" :
+				    "an index of its .eh_frame");
 	return false;
 }
 
@@ -444,4 +446,26 @@ int ow_object_fail_cut(const struct ow_object *obj, struct ow_error *err)
 	return ow_fail(err, OW_CODE_FORMAT,
 		       "%s: cut off, or not readable, while it was read",
 		       obj->path);
+}
+
+/* Return true if nobody but root and we may write to the object's file. */
+static bool is_ours(const struct ow_object *obj)
+{
+	return obj->map && !obj->is_image &&
+	       ow_identity_is_file(obj->file.dev, obj->file.inode) &&
+	       ow_identity_is_ours(&obj->file);
+}
+
+void ow_object_refuse(const struct ow_object *obj, int failed, const char *what)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s %s", what,
+		 failed == -OW_CODE_MEMORY ?
+			 OW_BUDGET_SPENT :
+			 "would take too long to look through");
+	if (is_ours(obj))
+		ow_leave_out_ours(obj->path, text);
+	else
+		ow_leave_out(obj->path, text);
 }

@@ -147,7 +147,7 @@ struct ow_object *ow_object_share(struct ow_object *obj);
 /*
  * Fill obj->cfi: find .eh_frame_hdr, .eh_frame and .debug_frame, and index what
  * has no search table.  Once is enough.  An object without CFI is no error.  What
- * takes more memory than it may is left out (ow_budget_refuse()), and nothing
+ * takes more memory than it may is left out (ow_object_refuse()), and nothing
  * being left is an error.
  */
 int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err);
@@ -191,6 +191,14 @@ bool ow_object_is_cut(const struct ow_object *obj);
 
 /* Fail with what is wrong with such an object. */
 int ow_object_fail_cut(const struct ow_object *obj, struct ow_error *err);
+
+/*
+ * Note, once, that what of the object ("its .symtab") is left out: it would take too
+ * long to look through (failed is -OW_CODE_TIMEOUT), or more memory than it may
+ * (-OW_CODE_MEMORY).  ow_left_out() tells of it.
+ */
+void ow_object_refuse(const struct ow_object *obj, int failed,
+		      const char *what);
 
 /* Copy size of obj->bytes from at on, all of which are there. */
 void ow_object_read(struct ow_object *obj, const uint8_t *at, void *buf,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <outwind/outwind.h>
+
 #include "arch.h"
 #include "bulk.h"
 #include "elfsym.h"
@@ -152,8 +154,8 @@ static bool name_stub(const struct ow_plt *plt, uint64_t slot,
 	for (i = 0; i < plt->nr_relocations; i++) {
 		from = &plt->relocations[i];
 		if (!ow_bulk_take(OW_BULK_RELOCATIONS, from->sec.size)) {
-			ow_bulk_refuse(plt->obj->path,
-				       "relocations that name stubs");
+			ow_object_refuse(plt->obj, -OW_CODE_TIMEOUT,
+					 "relocations that name stubs");
 			return false;
 		}
 		if (name_by(plt, from, slot, stub))

@@ -24,7 +24,7 @@ struct ow_plt *ow_plt_create(const struct ow_object *obj);
 
 /*
  * The stub in .plt, .plt.sec or .plt.got that covers vaddr, or false.  What looks
- * through relocations for too long stops, and is told of (ow_bulk_refuse()).
+ * through relocations for too long stops, and is told of (ow_object_refuse()).
  */
 bool ow_plt_find(const struct ow_plt *plt, uint64_t vaddr,
 		 struct ow_plt_stub *ret);

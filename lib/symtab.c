@@ -22,7 +22,7 @@
 	((uint64_t)128 << 20) /* bytes, by all passes but the first */
 
 struct ow_symtab {
-	const char *path; /* borrowed from the object */
+	const struct ow_object *obj; /* that it is of; borrowed */
 	struct ow_symbols tables[MOST_TABLES];
 	size_t nr_tables;
 	/* Tables are in the object and in these, or NULL. */
@@ -48,9 +48,9 @@ static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
 		return false;
 	size = ow_elfsyms_size(&table->syms);
 	if (!ow_bulk_take(OW_BULK_SYMBOLS, size)) {
-		ow_bulk_refuse(obj->path, type == OW_SHT_DYNSYM ?
-						  "its .dynsym" :
-						  "its .symtab");
+		ow_object_refuse(obj, -OW_CODE_TIMEOUT,
+				 type == OW_SHT_DYNSYM ? "its .dynsym" :
+							 "its .symtab");
 		return false;
 	}
 	table->elf = &obj->elf;
@@ -83,7 +83,7 @@ struct ow_symtab *ow_symtab_create(struct ow_object *obj,
 
 	if (!tab)
 		return NULL;
-	tab->path = obj->path;
+	tab->obj = obj;
 	add_tables(tab, obj, debuginfod);
 	return tab;
 }
@@ -157,7 +157,8 @@ static const struct ow_function *find_in_index(struct ow_symtab *tab,
 	if (!tab->index_tried) {
 		tab->index = ow_symindex_create(tab->tables, tab->nr_tables);
 		if (!tab->index)
-			ow_budget_refuse(tab->path, "an index of its symbols");
+			ow_object_refuse(tab->obj, -OW_CODE_MEMORY,
+					 "an index of its symbols");
 	}
 	tab->index_tried = true;
 	return tab->index ? ow_symindex_find(tab->index, vaddr) : NULL;

@@ -153,7 +153,7 @@ static void fill_stats(const struct gen *g, size_t size)
 
 static void fail_memory(const struct ow_object *obj, struct ow_error *err)
 {
-	ow_budget_refuse(obj->path, "a table of its rows");
+	ow_object_refuse(obj, -OW_CODE_MEMORY, "a table of its rows");
 	ow_fail(err, OW_CODE_MEMORY, "%s: out of memory", obj->path);
 }
 
@@ -270,7 +270,8 @@ static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 	if (!ow_bulk_take(OW_BULK_UNWIND,
 			  obj->cfi.eh_frame.size +
 				  (debug.nr ? obj->cfi.debug_frame.size : 0))) {
-		ow_bulk_refuse(obj->path, "its CFI, for a table of its rows,");
+		ow_object_refuse(obj, -OW_CODE_TIMEOUT,
+				 "its CFI, for a table of its rows,");
 		ow_fail(err, OW_CODE_UNSUPPORTED,
 			"%s: its CFI would take too long to look through",
 			obj->path);

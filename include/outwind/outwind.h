@@ -65,8 +65,9 @@ uint64_t ow_get_memory_limit(void);
 
 /*
  * What an object had to go without, or why what was had of it may be false, in one
- * line that names it; NULL if there
- * were no more than i of them.  The first 64 are kept; the text stays for good.
+ * line that names it; NULL if there were no more than i of them.  Objects to which only
+ * root and the caller's user may write come first.  The first 64 of these are kept, and
+ * the first 64 of the others; the text stays for good.
  */
 const char *ow_left_out(size_t i);
 

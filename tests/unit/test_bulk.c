@@ -2,8 +2,6 @@
 /* What a run may look through: shares, and that they come to an end. */
 #include "bulk.h"
 
-#include <string.h>
-
 #include <outwind/outwind.h>
 
 #include "test.h"
@@ -25,21 +23,10 @@ static void test_shares(void)
 	CHECK(ow_bulk_take(OW_BULK_RELOCATIONS, 256 * MB));
 }
 
-static void test_refused(void)
-{
-	ow_bulk_refuse("/a", "its .symtab");
-	ow_bulk_refuse("/a", "its .symtab");
-	CHECK(strcmp(ow_left_out(0),
-		     "/a: its .symtab would take too long to look through: "
-		     "left out") == 0);
-	CHECK(!ow_left_out(1));
-}
-
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "shares", test_shares },
-		{ "what was refused", test_refused },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
