@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 enum ow_bulk {
+	OW_BULK_SECTIONS, /* headers of an object, by all looks for sections */
 	OW_BULK_SYMBOLS,
 	OW_BULK_RELOCATIONS, /* that name stubs, for each stub */
 	OW_BULK_UNWIND,      /* .eh_frame, .debug_frame */

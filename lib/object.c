@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "object.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@
 
 #define PAGE_MASK       0xfffULL /* the smallest page of any target */
 #define MOST_PREFAULTED (4 << 20)
+#define FEW_SECTIONS    256   /* that need not be counted */
 #define AROUND          65536 /* bytes of pages that come with one */
 
 static void give_back(const struct ow_object *obj)
@@ -29,6 +31,21 @@ static void give_back(const struct ow_object *obj)
 		ow_filemap_close(obj->map);
 	else if (!obj->is_lent)
 		free((void *)obj->bytes);
+}
+
+/*
+ * Each look for a section goes through all headers.  An object that has more than the
+ * run has time for goes without: its program headers tell of frames, too.
+ */
+static void count_headers(struct ow_object *obj)
+{
+	uint64_t size = (uint64_t)obj->elf.shnum * sizeof(Elf64_Shdr);
+
+	if (obj->elf.shnum <= FEW_SECTIONS ||
+	    ow_bulk_take(OW_BULK_SECTIONS, size))
+		return;
+	ow_object_refuse(obj, -OW_CODE_TIMEOUT, "its section headers");
+	obj->elf.shnum = 0;
 }
 
 /* An object with these bytes, which are given back if that fails. */
@@ -71,6 +88,7 @@ static struct ow_object *create(const struct ow_object *with, const char *path,
 		memcpy(obj->build_id, id, obj->build_id_size);
 	else
 		obj->build_id_size = 0;
+	count_headers(obj);
 	return obj;
 }
 

@@ -2,8 +2,14 @@
 /* What a run may look through: shares, and that they come to an end. */
 #include "bulk.h"
 
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <outwind/outwind.h>
 
+#include "object.h"
+#include "scratch.h"
 #include "test.h"
 
 #define MB ((uint64_t)1 << 20)
@@ -23,11 +29,58 @@ static void test_shares(void)
 	CHECK(ow_bulk_take(OW_BULK_RELOCATIONS, 256 * MB));
 }
 
+/* A file of some bytes that says it has as many sections as headers are looked at of. */
+static void write_sections(const char *path)
+{
+	static const size_t nr = 1 << 18;
+	size_t size = sizeof(Elf64_Ehdr) + nr * sizeof(Elf64_Shdr);
+	uint8_t *bytes = calloc(1, size);
+	FILE *out = fopen(path, "we");
+	Elf64_Ehdr head = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+		.e_type = ET_DYN,
+		.e_machine = EM_X86_64,
+		.e_shoff = sizeof(head),
+	};
+	Elf64_Shdr zero = { .sh_size = nr };
+
+	CHECK(bytes && out);
+	memcpy(bytes, &head, sizeof(head));
+	memcpy(bytes + sizeof(head), &zero, sizeof(zero));
+	CHECK(fwrite(bytes, size, 1, out) == 1 && fclose(out) == 0);
+	free(bytes);
+}
+
+/* Each look for a section goes through all headers of an object. */
+static void test_sections(void)
+{
+	struct ow_error err = { 0 };
+	struct ow_object *obj;
+	int nr = 0;
+
+	write_sections("many");
+	for (int i = 0; i < 200; i++) {
+		obj = ow_object_open("many", &err);
+		CHECK(obj);
+		CHECK(obj->elf.shnum == 0 || obj->elf.shnum == 1 << 18);
+		nr += obj->elf.shnum != 0;
+		CHECK(i > 0 || nr == 1);
+		ow_object_close(obj);
+	}
+	CHECK(nr < 100);
+	CHECK(strcmp(ow_left_out(0),
+		     "many: its section headers would take too long to look "
+		     "through: left out") == 0);
+	CHECK(!ow_left_out(1));
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "shares", test_shares },
+		{ "section headers", test_sections },
 	};
 
+	scratch_enter();
 	return test_main(tests, OW_ARRAY_SIZE(tests));
 }
