@@ -230,6 +230,7 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 		if (l->uid >= 0) {
 			user->uid = (uid_t)l->uid;
 			user->has_uid = true;
+			user->uid_as_of = ow_now_ns();
 		}
 		return l;
 	}

@@ -59,7 +59,8 @@ struct ow_image_user {
 	uint32_t nr_applied;   /* those */
 	uint32_t nr_opened;    /* objects that it was the first to map */
 	bool has_uid, is_full; /* is_full: counted as having too many ranges */
-	uid_t uid;             /* the real one */
+	uid_t uid;             /* the real one, */
+	uint64_t uid_as_of;    /* asked for then; 0: not yet */
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
 	int start_errno; /* why no process could be started to ask; or 0 */
 	uint64_t checked; /* a look agreed with what was told, or was gone by; or 0 */
@@ -203,6 +204,12 @@ void ow_images_doubt(struct ow_images *im, pid_t pid);
 /* The kernel told the real uid of a known process at that time, with a sample. */
 void ow_images_tell_uid(struct ow_images *im, pid_t pid, uint64_t time,
 			uid_t uid);
+
+/*
+ * The real uid of a process, which is asked for anew where that was a second ago: it may
+ * become another user's.  Of one that has ended, what was known last; -1: not known.
+ */
+uid_t ow_images_uid(const struct ow_images *im, pid_t pid);
 
 /* What came until that time may not all have been told. */
 void ow_images_lose(struct ow_images *im, uint64_t time);

@@ -17,6 +17,7 @@
 #define ABSENT_NS 1000000000ULL /* between two looks for ended processes */
 #define BEGIN_NS  500000ULL /* from the vDSO's mapping to the program's begin, */
 #define EXEC_NS   100000000ULL /* or from exec's begin where there is no vDSO */
+#define UID_NS    1000000000ULL /* until a process's user is asked for again */
 #define LONG      64 /* changes: more are made one image, or as many as it has */
 
 static struct ow_image_user **bucket(const struct ow_images *im, pid_t pid)
@@ -386,6 +387,24 @@ void ow_images_tell_uid(struct ow_images *im, pid_t pid, uint64_t time,
 		return;
 	user->uid = uid;
 	user->has_uid = true;
+}
+
+uid_t ow_images_uid(const struct ow_images *im, pid_t pid)
+{
+	struct ow_image_user *user = ow_images_user(im, pid);
+	uint64_t now = ow_now_ns();
+	long uid;
+
+	if (!user)
+		return (uid_t)ow_status_number(pid, "Uid:");
+	if (!user->is_gone &&
+	    (!user->uid_as_of || now - user->uid_as_of >= UID_NS)) {
+		uid = ow_status_number(pid, "Uid:");
+		user->uid_as_of = now;
+		user->has_uid = user->has_uid || uid >= 0;
+		user->uid = uid >= 0 ? (uid_t)uid : user->uid;
+	}
+	return user->has_uid ? user->uid : (uid_t)-1;
 }
 
 /*

@@ -15,7 +15,6 @@
 #include "monotonic.h"
 #include "object.h"
 #include "ownproc.h"
-#include "procfs.h"
 #include "syscallargs.h"
 #include "syscallflags.h"
 #include "syscalls.h"
@@ -659,12 +658,12 @@ int ow_recorder_count(struct ow_recorder *r, struct ow_bpf_stack *head,
 
 	head->key.hash = ow_hash(frames, nr * sizeof(*frames)) ^
 			 ow_hash(head->comm, sizeof(head->comm));
+	head->uid = ow_images_uid(&r->images, (pid_t)head->key.pid);
 	stored = ow_recorder_store(r, head, frames, ow_now_ns());
 	if (!stored)
 		return -ENOMEM;
 	if (stored->is.count == 0)
-		stored->is.uid =
-			(uid_t)ow_status_number(stored->is.pid, "Uid:");
+		stored->is.uid = head->uid;
 	stored->is.count++;
 	stored->is.value += value;
 	note_fresh(r, stored);

@@ -450,6 +450,32 @@ static void test_user_of_a_hidden_process(void)
 	waitpid(pid, NULL, 0);
 }
 
+/* One that root started is another user's by then. */
+static void test_user_that_changes(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	pid_t pid;
+	bool is_new;
+
+	if (getuid() != 0)
+		return;
+	pid = start_hidden();
+	CHECK(begin(&im, &objects));
+	CHECK(ow_images_uid(&im, pid) == SOMEONE);
+	CHECK(ow_images_look(&im, pid, &is_new));
+	ow_images_tell_uid(&im, pid, ow_now_ns(), 0);
+	CHECK(ow_images_uid(&im, pid) == 0);
+	ow_images_user(&im, pid)->uid_as_of = 0;
+	CHECK(ow_images_uid(&im, pid) == SOMEONE);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	ow_images_user(&im, pid)->uid_as_of = 0;
+	CHECK(ow_images_uid(&im, pid) == SOMEONE);
+	end(&im);
+	CHECK(ow_images_uid(&im, pid) == (uid_t)-1);
+}
+
 /* Root's may have become another's; a sample tells. */
 static void test_child_of_root_is_not_roots(void)
 {
@@ -711,6 +737,8 @@ int main(void)
 		{ "doubt", test_doubt },
 		{ "the user of a hidden process",
 		  test_user_of_a_hidden_process },
+		{ "the user of a process, which changes",
+		  test_user_that_changes },
 		{ "a child of root is not root's",
 		  test_child_of_root_is_not_roots },
 		{ "files of nobody in particular",

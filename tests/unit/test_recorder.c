@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Sampling by the engine that needs nothing of the kernel. */
-#include <outwind/record.h>
+#include "recorder.h"
 
 #include <linux/bpf.h>
 #include <signal.h>
@@ -119,10 +119,78 @@ static void test_too_many_processes(void)
 	ow_recorder_close(r);
 }
 
+#define SOMEONE 65534
+#define STORE   ((size_t)1 << 20) /* bytes that all stacks may take */
+#define STACKS  2000 /* of a process, far more than there is room for */
+
+static pid_t start_as(uid_t uid)
+{
+	int ends[2];
+	pid_t pid;
+	char c;
+
+	CHECK(!pipe(ends));
+	pid = fork();
+	if (pid == 0) {
+		CHECK(!setuid(uid) && write(ends[1], "", 1) == 1);
+		for (;;)
+			pause();
+	}
+	CHECK(read(ends[0], &c, 1) == 1);
+	close(ends[0]);
+	close(ends[1]);
+	return pid;
+}
+
+/* Count stacks that are all different. */
+static void count_many(struct ow_recorder *r, pid_t pid)
+{
+	struct ow_bpf_stack head = { 0 };
+	uint64_t frames[OW_BPF_FRAMES] = { 0 };
+
+	for (frames[0] = 1; frames[0] <= STACKS; frames[0]++) {
+		head = (struct ow_bpf_stack){ .nr = 64 };
+		head.key.pid = (uint32_t)pid;
+		CHECK(!ow_recorder_count(r, &head, frames, 1));
+	}
+}
+
+/* Whose a stack is, is known when it is stored: a user has but a share of the room. */
+static void test_share_of_a_user(void)
+{
+	struct ow_recorder *r = calloc(1, sizeof(*r));
+	struct ow_stored *s;
+	size_t i, nr = 0;
+	pid_t pids[4];
+
+	if (geteuid() != 0 || !r) {
+		free(r);
+		return;
+	}
+	r->store.limit = STORE;
+	for (i = 0; i < OW_ARRAY_SIZE(pids); i++) {
+		pids[i] = start_as(SOMEONE);
+		count_many(r, pids[i]);
+	}
+	for (i = 0; i < r->store.room; i++) {
+		s = r->store.slots[i];
+		nr += s && s->uid == SOMEONE && s->is.uid == SOMEONE;
+	}
+	CHECK(nr == r->store.nr && nr > 100);
+	CHECK(r->store.bytes <= STORE / 2 + 4096);
+	ow_samplestore_deinit(&r->store);
+	free(r);
+	for (i = 0; i < OW_ARRAY_SIZE(pids); i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "more often than can be", test_too_often },
+		{ "the share of a user", test_share_of_a_user },
 		{ "more processes than there is room for",
 		  test_too_many_processes },
 	};
