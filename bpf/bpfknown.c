@@ -26,6 +26,27 @@ struct ow_bpfawaited {
 	uint64_t since, told; /* CLOCK_MONOTONIC, ns */
 };
 
+/* What the programs have looked up of processes is to be looked up again. */
+static void count_change(struct ow_bpfengine *e)
+{
+	__atomic_fetch_add(&e->skel->bss->lives, 1, __ATOMIC_SEQ_CST);
+}
+
+/* It has ended, maybe before it was told of: its number may be another's. */
+static void withdraw(struct ow_bpfengine *e, pid_t pid)
+{
+	uint32_t key = (uint32_t)pid;
+
+	bpf_map_delete_elem(bpf_map__fd(e->skel->maps.processes), &key);
+	count_change(e);
+}
+
+static void withdraw_ended(void *arg, const struct ow_image_user *user)
+{
+	if (user->told_at)
+		withdraw(((struct ow_recorder *)arg)->priv, user->pid);
+}
+
 int ow_bpfknown_init(struct ow_recorder *r, struct ow_error *err)
 {
 	struct ow_bpfengine *e = r->priv;
@@ -38,6 +59,8 @@ int ow_bpfknown_init(struct ow_recorder *r, struct ow_error *err)
 	e->ranges = at;
 	r->images.kernel = at;
 	r->images.changes = (uint64_t *)&e->skel->bss->lives;
+	r->images.ended = withdraw_ended;
+	r->images.ended_arg = r;
 	return 0;
 }
 
@@ -47,6 +70,7 @@ void ow_bpfknown_deinit(struct ow_recorder *r)
 
 	r->images.kernel = NULL;
 	r->images.changes = NULL;
+	r->images.ended = NULL;
 	if (e->ranges)
 		munmap(e->ranges, OW_BPF_RANGES * sizeof(*e->ranges));
 	free(e->changed);
@@ -62,12 +86,6 @@ static void prepare(struct ow_bpfengine *e, const struct ow_image *image,
 	for (i = 0; i < image->nr; i++)
 		ow_bpftables_prepare(&e->tables, image->ranges[i].object,
 				     lazily);
-}
-
-/* What the programs have looked up of processes is to be looked up again. */
-static void count_change(struct ow_bpfengine *e)
-{
-	__atomic_fetch_add(&e->skel->bss->lives, 1, __ATOMIC_SEQ_CST);
 }
 
 /* Let the kernel know the process.  Return false if it knows as many as it can. */
@@ -108,15 +126,6 @@ static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 	user->told_as_of = user->as_of;
 	user->nr_told = image->nr;
 	return true;
-}
-
-/* It has ended, maybe before it was told of: its number may be another's. */
-static void withdraw(struct ow_bpfengine *e, pid_t pid)
-{
-	uint32_t key = (uint32_t)pid;
-
-	bpf_map_delete_elem(bpf_map__fd(e->skel->maps.processes), &key);
-	count_change(e);
 }
 
 static bool is_wanted(void *arg, pid_t pid)

@@ -44,6 +44,8 @@ void ow_images_renew(struct ow_images *im)
 		.evictions = im->evictions,
 		.forget = im->forget,
 		.arg = im->arg,
+		.ended = im->ended,
+		.ended_arg = im->ended_arg,
 		.last_id = im->last_id,
 		.jits.nr_cut = im->jits.nr_cut,
 		.nr_full = im->nr_full,

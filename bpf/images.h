@@ -89,6 +89,10 @@ struct ow_images {
 	/* Called before ranges of an image go; or NULL. */
 	void (*forget)(void *arg, struct ow_image *image);
 	void *arg;
+	/* Called where a process is found to have ended that nothing told of; or
+	   NULL. */
+	void (*ended)(void *arg, const struct ow_image_user *user);
+	void *ended_arg;
 
 	struct ow_image **by_id; /* buckets */
 	size_t nr, nr_buckets;

@@ -326,6 +326,15 @@ bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time)
 	return true;
 }
 
+/* Likewise, of one that nothing told of. */
+static void end_untold(struct ow_images *im, struct ow_image_user *user,
+		       uint64_t time)
+{
+	end(im, user, time);
+	if (im->ended)
+		im->ended(im->ended_arg, user);
+}
+
 /* Return true if a process has threads that go on; its first one may have ended. */
 static bool goes_on(pid_t pid)
 {
@@ -374,7 +383,7 @@ static bool is_headless(struct ow_images *im, struct ow_image_user *user)
 	if (goes_on(user->pid))
 		user->headless = now;
 	else
-		end(im, user, now);
+		end_untold(im, user, now);
 	return true;
 }
 
@@ -577,7 +586,7 @@ static void end_absent(struct ow_images *im, uint64_t time)
 		for (user = im->users[i]; user; user = user->next)
 			if (!user->is_gone && kill(user->pid, 0) &&
 			    errno == ESRCH)
-				end(im, user, time);
+				end_untold(im, user, time);
 }
 
 void ow_images_lose(struct ow_images *im, uint64_t time)

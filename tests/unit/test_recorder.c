@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "monotonic.h"
 #include "test.h"
 
 #define TOO_LONG 300 /* seconds, for what takes some milliseconds */
@@ -119,6 +120,48 @@ static void test_too_many_processes(void)
 	ow_recorder_close(r);
 }
 
+static bool knows(int map, pid_t pid)
+{
+	uint64_t value[PROCESS_SIZE / 8];
+	union bpf_attr attr;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.map_fd = (uint32_t)map;
+	attr.key = (uintptr_t)&pid;
+	attr.value = (uintptr_t)value;
+	return syscall(SYS_bpf, BPF_MAP_LOOKUP_ELEM, &attr, sizeof(attr)) == 0;
+}
+
+/* A process whose end is lost, and that was told of after it, has no place for ever. */
+static void test_end_that_was_not_told(void)
+{
+	const pid_t none = getpid();
+	const struct ow_recorder_options options = {
+		.engine = OW_ENGINE_BPF,
+		.events = OW_RECORD_CPU,
+		.pids = &none,
+	};
+	struct ow_error err;
+	struct ow_recorder *r = ow_recorder_open(&options, &err);
+	int map = r ? find_processes() : -1;
+	pid_t pid;
+
+	if (!r)
+		return; /* not root, or built without */
+	pid = fork();
+	if (pid == 0)
+		for (;;)
+			pause();
+	CHECK(!ow_recorder_add(r, pid, &err) && knows(map, pid));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	CHECK(put_process(map, (uint32_t)pid));
+	ow_images_lose(&r->images, ow_now_ns());
+	ow_images_settle(&r->images, ow_now_ns());
+	CHECK(!ow_images_lives(&r->images, pid) && !knows(map, pid));
+	ow_recorder_close(r);
+}
+
 #define SOMEONE 65534
 #define STORE   ((size_t)1 << 20) /* bytes that all stacks may take */
 #define STACKS  2000 /* of a process, far more than there is room for */
@@ -190,6 +233,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{ "more often than can be", test_too_often },
+		{ "an end that was not told", test_end_that_was_not_told },
 		{ "the share of a user", test_share_of_a_user },
 		{ "more processes than there is room for",
 		  test_too_many_processes },
