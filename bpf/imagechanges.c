@@ -9,6 +9,7 @@
 
 #include "delegate.h"
 #include "deletednames.h"
+#include "effort.h"
 #include "error.h"
 #include "identity.h"
 #include "imagekin.h"
@@ -26,12 +27,17 @@
 #define FEW         1024       /* but for processes that have few */
 
 #define CALL_NS      500000000  /* for the kernel to answer about a process, */
-#define LESS_CALL_NS 50000000   /* or if it did not about */
-#define MANY_SILENT  8          /* of them */
+#define LESS_CALL_NS 50000000   /* or where that was waited for so often: */
+#define MANY_SILENT  8          /* times at once, */
+#define WAIT_PART    50         /* and this part of the time later */
 #define LOOK_NS      4000000000 /* for all of a look */
 #define SHARE_NS     250000000 /* until one object of a user's counts no more */
 #define SILENT_NS    60000000000 /* until it is asked about the process again */
 #define UNASKED_NS   100000000   /* likewise, where we could not ask */
+
+/* Waits for the kernel that were for nothing, in nanoseconds. */
+static struct ow_effort waits =
+	OW_EFFORT((int64_t)MANY_SILENT * CALL_NS, 1000000000 / WAIT_PART);
 
 bool ow_images_must_end(const struct ow_images *im)
 {
@@ -210,7 +216,7 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 			      struct look *l)
 {
 	struct ow_delegate_limits limits = {
-		.call_ns = im->nr_silent < MANY_SILENT ? CALL_NS : LESS_CALL_NS,
+		.call_ns = ow_effort_left(&waits) ? CALL_NS : LESS_CALL_NS,
 	};
 	enum ow_delegation end;
 
@@ -235,7 +241,9 @@ static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
 		return l;
 	}
 	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST) {
-		im->nr_silent++;
+		/* Short ones go on as they are, however many there are. */
+		if (limits.call_ns == CALL_NS)
+			ow_effort_spend(&waits, CALL_NS);
 		leave_out(user, "the kernel did not answer in time, as a "
 				"program that is being executed, or the "
 				"server of a file, keeps it waiting");

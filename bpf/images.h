@@ -98,7 +98,6 @@ struct ow_images {
 	size_t nr, nr_buckets;
 	uint32_t last_id;
 	size_t nr_ranges; /* of all images */
-	size_t nr_silent; /* times that the kernel did not answer */
 	struct ow_image *first_idle, *last_idle;
 
 	struct ow_image_user **users; /* buckets, by pid */
