@@ -128,74 +128,6 @@ static void drop_text(struct ow_jitmaps *j, struct ow_jitmap *m)
 	m->parsed = m->begin = m->nr_marks = 0;
 }
 
-/* How many maps there are whose process is of the user that one's is of. */
-static size_t nr_of_user(const struct ow_jitmaps *j, const struct ow_jitmap *of)
-{
-	size_t i, nr = 0;
-
-	for (i = 0; i < j->nr; i++)
-		nr += j->all[i]->place.uid == of->place.uid;
-	return nr;
-}
-
-/* Have the map go that has the least right to stay; there is one. */
-static void evict(struct ow_jitmaps *j)
-{
-	size_t i, worst = 0, most = 0, nr;
-
-	for (i = 0; i < j->nr; i++) {
-		nr = nr_of_user(j, j->all[i]);
-		if (nr < most ||
-		    (nr == most &&
-		     j->all[i]->wanted_at >= j->all[worst]->wanted_at))
-			continue;
-		most = nr;
-		worst = i;
-	}
-	/* Where nothing was read, no name is missing. */
-	if (j->all[worst]->text.size)
-		cut(j, j->all[worst]);
-	drop_text(j, j->all[worst]);
-	destroy(j->all[worst]);
-	memmove(&j->all[worst], &j->all[worst + 1],
-		(--j->nr - worst) * sizeof(*j->all));
-}
-
-/* The new one of a process, or NULL. */
-static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
-{
-	struct ow_jitmap *m;
-
-	if (j->nr == MAPS_MAX)
-		drop_useless(j);
-	if (j->nr == MAPS_MAX)
-		evict(j);
-	if (!ow_grow(&j->all, &j->room, j->nr + 1, sizeof(*j->all)))
-		return NULL;
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return NULL;
-	if (!ow_perfplace_init(&m->place, pid)) {
-		free(m);
-		return NULL;
-	}
-	m->pid = pid;
-	m->since = ow_now_ns();
-	m->begun = ow_process_start_by(pid, CLOCK_MONOTONIC);
-	j->all[j->nr++] = m;
-	return m;
-}
-
-void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid)
-{
-	struct ow_jitmap *m = map_of(j, pid);
-
-	if (!m)
-		m = add(j, pid);
-	if (m)
-		m->wanted_at = ow_now_ns();
-}
-
 void ow_jitmaps_exec(struct ow_jitmaps *j, pid_t pid)
 {
 	struct ow_jitmap *m = map_of(j, pid);
@@ -422,6 +354,112 @@ void ow_jitmaps_read(struct ow_jitmaps *j, bool all)
 		if (m->is_over)
 			ow_perfplace_deinit(&m->place);
 	}
+}
+
+/* What a delegate looks for, which may be lost with it. */
+struct search {
+	struct ow_jitmap *map;
+	bool is_there;
+};
+
+static void look(void *arg)
+{
+	struct search *s = arg;
+	_cleanup_(ow_reach_closep) int fd = -1;
+	struct stat st;
+
+	fd = ow_perfplace_open(&s->map->place, s->map->path);
+	s->is_there = fd >= 0 && ow_reach_stat(fd, &st) == 0 && st.st_size > 0;
+}
+
+/*
+ * Return true if names are missing without a map: some were read, or there are some by
+ * now, as far as that can be seen.  What does not answer was told of.
+ */
+static bool has_names(struct ow_jitmap *m)
+{
+	enum ow_delegation end;
+	struct search *s;
+	bool ret;
+
+	if (m->text.size || m->is_over || m->is_silent)
+		return m->text.size;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return true;
+	s->map = m;
+	end = ow_reach(look, s);
+	ret = end != OW_DELEGATION_DONE || s->is_there;
+	if (end != OW_DELEGATION_LOST)
+		free(s);
+	return ret;
+}
+
+/* How many maps there are whose process is of the user that one's is of. */
+static size_t nr_of_user(const struct ow_jitmaps *j, const struct ow_jitmap *of)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < j->nr; i++)
+		nr += j->all[i]->place.uid == of->place.uid;
+	return nr;
+}
+
+/* Have the map go that has the least right to stay; there is one. */
+static void evict(struct ow_jitmaps *j)
+{
+	size_t i, worst = 0, most = 0, nr;
+
+	for (i = 0; i < j->nr; i++) {
+		nr = nr_of_user(j, j->all[i]);
+		if (nr < most ||
+		    (nr == most &&
+		     j->all[i]->wanted_at >= j->all[worst]->wanted_at))
+			continue;
+		most = nr;
+		worst = i;
+	}
+	if (has_names(j->all[worst]))
+		cut(j, j->all[worst]);
+	drop_text(j, j->all[worst]);
+	destroy(j->all[worst]);
+	memmove(&j->all[worst], &j->all[worst + 1],
+		(--j->nr - worst) * sizeof(*j->all));
+}
+
+/* The new one of a process, or NULL. */
+static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
+{
+	struct ow_jitmap *m;
+
+	if (j->nr == MAPS_MAX)
+		drop_useless(j);
+	if (j->nr == MAPS_MAX)
+		evict(j);
+	if (!ow_grow(&j->all, &j->room, j->nr + 1, sizeof(*j->all)))
+		return NULL;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	if (!ow_perfplace_init(&m->place, pid)) {
+		free(m);
+		return NULL;
+	}
+	m->pid = pid;
+	m->since = ow_now_ns();
+	m->begun = ow_process_start_by(pid, CLOCK_MONOTONIC);
+	j->all[j->nr++] = m;
+	return m;
+}
+
+void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid)
+{
+	struct ow_jitmap *m = map_of(j, pid);
+
+	if (!m)
+		m = add(j, pid);
+	if (m)
+		m->wanted_at = ow_now_ns();
 }
 
 void ow_jitmaps_drop(struct ow_jitmaps *j, uint64_t time)

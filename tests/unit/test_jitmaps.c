@@ -362,6 +362,36 @@ static void test_fair(void)
 	ow_jitmaps_deinit(&j);
 }
 
+/* A map that makes room before it was read counts, and none that isn't there does. */
+static void test_unread(void)
+{
+	struct ow_jitmaps j = { 0 };
+
+	enum {
+		ROOM = 256
+	};
+	struct target all[ROOM + 2];
+	size_t i;
+
+	for (i = 0; i < ROOM; i++) {
+		start(&all[i]);
+		ow_jitmaps_want(&j, all[i].pid);
+	}
+	ow_jitmaps_read(&j, true);
+	start(&all[i]);
+	ow_jitmaps_want(&j, all[i].pid);
+	CHECK(j.nr == ROOM && j.nr_cut == 0);
+	/* After it was read, and before it is to be read again. */
+	put(&all[1], "w", "1000 10 first\n");
+	start(&all[++i]);
+	ow_jitmaps_want(&j, all[i].pid);
+	CHECK(j.nr == ROOM && j.nr_cut == 1);
+	for (i = 0; i < OW_ARRAY_SIZE(all); i++)
+		end(&all[i]);
+	unlink(all[1].path);
+	ow_jitmaps_deinit(&j);
+}
+
 /* A line and zeros, as large as is asked for. */
 static void put_large(const struct target *t, off_t size)
 {
@@ -446,6 +476,7 @@ int main(void)
 		{ "who is noted", test_who_is_noted },
 		{ "many processes", test_many },
 		{ "many processes of one user", test_fair },
+		{ "a map that was not read", test_unread },
 		{ "large maps", test_large },
 		{ "many large maps of one user", test_greedy },
 	};
