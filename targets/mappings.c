@@ -689,6 +689,75 @@ const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr)
 	return listed;
 }
 
+bool ow_mappings_peek(const struct ow_mappings *m, uint64_t addr,
+		      struct ow_mapping *ret)
+{
+	size_t at = first_from(m, addr);
+	bool is_there = at < m->nr;
+
+	if (m->is_part && m->is_open &&
+	    !(is_there && m->list[at].start <= addr)) {
+		ret->path = "";
+		return ask(m->fd, addr, 0, NULL, ret);
+	}
+	if (is_there)
+		*ret = m->list[at];
+	return is_there;
+}
+
+/* Return true if a mapping is to be listed, and mark the one that is listed. */
+static bool is_to_add(struct ow_mappings *m, const struct ow_mapping *around)
+{
+	size_t at = first_from(m, around->start);
+
+	if (at == m->nr || m->list[at].start >= around->end)
+		return true;
+	if (m->list[at].start == around->start &&
+	    m->list[at].end == around->end)
+		m->list[at].is_around = true;
+	return false;
+}
+
+/* Make room in the list for nr that have their places in it, from its end on. */
+static void merge(struct ow_mappings *m, const struct ow_mapping *new,
+		  size_t nr)
+{
+	size_t from = m->nr, to = m->nr + nr;
+
+	m->nr = to;
+	while (nr > 0) {
+		if (from > 0 && m->list[from - 1].start > new[nr - 1].start) {
+			m->list[--to] = m->list[--from];
+		} else {
+			m->list[--to] = new[--nr];
+			m->list[to].is_around = true;
+		}
+	}
+}
+
+bool ow_mappings_add_around(struct ow_mappings *m,
+			    const struct ow_mapping *around, size_t nr)
+{
+	struct ow_mapping *more = calloc(nr + 1, sizeof(*more));
+	uint64_t end = 0;
+	size_t i, nr_more = 0;
+	bool added;
+
+	for (i = 0; more && i < nr; i++) {
+		if (around[i].start < end || !is_to_add(m, &around[i]))
+			continue;
+		end = around[i].end;
+		more[nr_more++] = around[i];
+	}
+	added = more &&
+		(nr_more == 0 || ow_grow(&m->list, &m->room, m->nr + nr_more,
+					 sizeof(*m->list)));
+	if (added)
+		merge(m, more, nr_more);
+	free(more);
+	return added;
+}
+
 bool ow_mappings_is_plain(struct ow_mappings *m, uint64_t start, uint64_t end)
 {
 	const struct ow_mapping *listed;

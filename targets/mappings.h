@@ -124,8 +124,23 @@ bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr);
 const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr);
 
 /*
- * Have the path of a listed file's mapping, or of a copy of one, which is "" if it was
- * ow_mappings_from() that listed it and it is no code.  False: it can't be had.
+ * Likewise a copy of the mapping, and what the kernel tells is not listed: false if there
+ * is none.
+ */
+bool ow_mappings_peek(const struct ow_mappings *m, uint64_t addr,
+		      struct ow_mapping *ret);
+
+/*
+ * Have mappings listed that ow_mappings_peek() told, nr of them in address order, as
+ * such that are around code (is_around).  What is listed since where they are stays.
+ * Return false if there is no memory for it.
+ */
+bool ow_mappings_add_around(struct ow_mappings *m,
+			    const struct ow_mapping *around, size_t nr);
+
+/*
+ * Have the path of a listed file's mapping, or of a copy of one, which is "" if the
+ * kernel was asked for it alone and it is no code.  False: it can't be had.
  */
 bool ow_mappings_name(struct ow_mappings *m, struct ow_mapping *listed);
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "remapped.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "identity.h"
 #include "mappings.h"
 
@@ -15,68 +17,65 @@ static bool is_own_code(const struct ow_mapping *m)
 	       (m->deleted && strcmp(m->path, "/anon_hugepage") == 0);
 }
 
-/* What [start, end) was, if what is mapped below and above tells. */
-static bool former(struct ow_mappings *maps, uint64_t start, uint64_t end,
-		   struct ow_mapping *ret)
-{
-	const struct ow_mapping *m = ow_mappings_from(maps, start - 1);
-	struct ow_mapping above;
+/* What is around such code. */
+struct around {
+	struct ow_mapping *list;
+	size_t nr, room;
+};
 
-	if (!m || m->end != start || !ow_identity_is_file(m->dev, m->inode))
+static bool note_around(struct around *a, const struct ow_mapping *below,
+			const struct ow_mapping *above)
+{
+	if (!ow_grow(&a->list, &a->room, a->nr + 2, sizeof(*a->list)))
 		return false;
-	*ret = *m;
-	m = ow_mappings_from(maps, end);
-	if (!m || m->start != end || m->dev != ret->dev ||
-	    m->inode != ret->inode ||
-	    !ow_remapped_between(ret->start, ret->off, m->start, m->off))
-		return false;
-	above = *m;
-	if (!ow_mappings_name(maps, ret) || !ow_mappings_name(maps, &above) ||
-	    strcmp(above.path, ret->path) != 0)
-		return false;
-	ret->off += start - ret->start;
+	a->list[a->nr++] = *below;
+	a->list[a->nr++] = *above;
 	return true;
 }
 
-/* The listed mapping takes the file's name and numbers. */
-static void rename_to(struct ow_mapping *m, const struct ow_mapping *file)
+/* Return true if below and above are parts of one file around [start, end). */
+static bool is_between(struct ow_mappings *maps, uint64_t start, uint64_t end,
+		       struct ow_mapping *below, struct ow_mapping *above)
+{
+	if (!ow_mappings_peek(maps, start - 1, below) || below->end != start ||
+	    !ow_identity_is_file(below->dev, below->inode))
+		return false;
+	if (!ow_mappings_peek(maps, end, above) || above->start != end ||
+	    above->dev != below->dev || above->inode != below->inode ||
+	    !ow_remapped_between(below->start, below->off, above->start,
+				 above->off))
+		return false;
+	return ow_mappings_name(maps, below) && ow_mappings_name(maps, above) &&
+	       strcmp(above->path, below->path) == 0;
+}
+
+/* The listed mapping takes the numbers and the name of the file that is below it. */
+static void rename_to(struct ow_mapping *m, const struct ow_mapping *below)
 {
 	m->own_dev = m->dev;
 	m->own_inode = m->inode;
-	m->path = file->path;
-	m->off = file->off;
-	m->dev = file->dev;
-	m->inode = file->inode;
-	m->deleted = file->deleted;
+	m->path = below->path;
+	m->off = below->off + (m->start - below->start);
+	m->dev = below->dev;
+	m->inode = below->inode;
+	m->deleted = below->deleted;
 	m->is_remapped = true;
-}
-
-static void mark_around(struct ow_mappings *maps, size_t i)
-{
-	if (i > 0)
-		maps->list[i - 1].is_around = true;
-	if (i + 1 < maps->nr)
-		maps->list[i + 1].is_around = true;
 }
 
 void ow_remapped_settle(struct ow_mappings *maps)
 {
-	struct ow_mapping file;
-	uint64_t start;
+	struct ow_mapping below, above, *m;
+	struct around a = { .nr = 0 };
 	size_t i;
 
 	for (i = 0; i < maps->nr; i++) {
-		if (!is_own_code(&maps->list[i]))
-			continue;
-		start = maps->list[i].start;
-		if (!former(maps, start, maps->list[i].end, &file))
-			continue;
-		/* Meanwhile what is below may be listed in front of it. */
-		while (i < maps->nr && maps->list[i].start < start)
-			i++;
-		if (i == maps->nr || maps->list[i].start != start)
-			continue;
-		rename_to(&maps->list[i], &file);
-		mark_around(maps, i);
+		m = &maps->list[i];
+		if (is_own_code(m) &&
+		    is_between(maps, m->start, m->end, &below, &above) &&
+		    note_around(&a, &below, &above))
+			rename_to(m, &below);
 	}
+	/* Without memory for them, they are not compared (ow_mappings_is_current()). */
+	ow_mappings_add_around(maps, a.list, a.nr);
+	free(a.list);
 }

@@ -173,12 +173,79 @@ static void test_change(void)
 	close(other);
 }
 
+/* However much code there is, only what tells of a file is listed around it. */
+static void test_many(void)
+{
+	enum {
+		NR = 1000
+	};
+
+	size_t size = 2 * NR * (size_t)PAGE, i, nr;
+	uint8_t *at =
+		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ow_mappings maps;
+
+	if (at == MAP_FAILED)
+		abort();
+	for (i = 0; i < NR; i++)
+		map_page(at + 2 * i * PAGE, PROT_READ | PROT_EXEC, -1, 0);
+	CHECK(ow_mappings_read_code(getpid(), &maps, NULL) == 0);
+	nr = maps.nr;
+	CHECK(nr >= NR);
+	ow_remapped_settle(&maps);
+	CHECK(maps.nr == nr);
+	ow_mappings_free(&maps);
+	munmap(at, size);
+}
+
+/* Parts of a file in turns with code: each part is around two, and listed once. */
+static void test_turns(void)
+{
+	enum {
+		NR = 100
+	};
+
+	size_t size = (2 * NR + 1) * (size_t)PAGE, i, nr;
+	int file = memfd_create("file", 0);
+	uint8_t *at =
+		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const struct ow_mapping *m;
+	struct ow_mappings maps;
+
+	if (at == MAP_FAILED || ftruncate(file, (off_t)size))
+		abort();
+	for (i = 0; i < 2 * NR + 1; i++)
+		if (i % 2)
+			map_page(at + i * PAGE, PROT_READ | PROT_EXEC, -1, 0);
+		else
+			map_page(at + i * PAGE, PROT_READ, file,
+				 (off_t)i * PAGE);
+	CHECK(ow_mappings_read_code(getpid(), &maps, NULL) == 0);
+	nr = maps.nr;
+	ow_remapped_settle(&maps);
+	CHECK(!maps.is_part || maps.nr == nr + NR + 1);
+	for (i = 0; i < 2 * NR + 1; i++) {
+		m = ow_mappings_from(&maps, (uintptr_t)at + i * PAGE);
+		CHECK(m && m->start == (uintptr_t)at + i * PAGE &&
+		      m->end == m->start + PAGE && m->off == i * PAGE &&
+		      m->inode != 0 && m->is_around == !(i % 2) &&
+		      m->is_remapped == i % 2 &&
+		      strcmp(m->path, "/memfd:file") == 0);
+	}
+	CHECK(!maps.is_part || maps.nr == nr + NR + 1);
+	ow_mappings_free(&maps);
+	munmap(at, size);
+	close(file);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "code between two parts of a file", test_settle },
 		{ "code with nothing around it", test_alone },
 		{ "code around which another file is mapped", test_change },
+		{ "much code with nothing around it", test_many },
+		{ "code and parts of a file in turns", test_turns },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
