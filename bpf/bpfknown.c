@@ -20,6 +20,11 @@
 #define COSTLY   256    /* ranges: not to be told again at once, */
 #define RANGE_NS 200000 /* but after so long for each */
 
+/* Looks before sampling begins: mappings, as many as a look costs, and how long. */
+#define MOST_FIRST (1U << 18)
+#define LOOK_COST  32
+#define FIRST_NS   2000000000
+
 /* An image whose tables may not all have been there when it was told of. */
 struct ow_bpfawaited {
 	uint32_t image;
@@ -328,22 +333,27 @@ int ow_bpfknown_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
 
 /*
  * What all processes have mapped.  A clock finds few of them running: so a table
- * is made when the first sample asks for it.
+ * is made when the first sample asks for it.  Where they have very much mapped, the
+ * others are looked at when they are sampled.
  */
 static void look_at_all(struct ow_recorder *r, DIR *dir)
 {
-	bool lazily = ((struct ow_bpfengine *)r->priv)->is_lazy;
+	bool lazily = ((struct ow_bpfengine *)r->priv)->is_lazy, is_new;
 	const struct dirent *d;
 	struct ow_image *image;
-	bool is_new;
+	uint64_t cost = 0, until = ow_now_ns() + FIRST_NS;
 	int pid;
 
-	while (!ow_images_must_end(&r->images) && (d = readdir(dir)) != NULL) {
+	while (!ow_images_must_end(&r->images) &&
+	       r->images.nr_listed + cost < MOST_FIRST && ow_now_ns() < until &&
+	       (d = readdir(dir)) != NULL) {
 		pid = atoi(d->d_name);
-		image = pid > 0 ? ow_images_look(&r->images, pid, &is_new) :
-				  NULL;
+		if (pid <= 0)
+			continue;
+		image = ow_images_look(&r->images, pid, &is_new);
 		if (image)
 			publish(r, pid, image, lazily);
+		cost += LOOK_COST;
 	}
 }
 

@@ -13,6 +13,7 @@
 #include "error.h"
 #include "identity.h"
 #include "imagekin.h"
+#include "imageshares.h"
 #include "imageusers.h"
 #include "leftout.h"
 #include "monotonic.h"
@@ -26,12 +27,11 @@
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
-#define CALL_NS      500000000  /* for the kernel to answer about a process, */
-#define LESS_CALL_NS 50000000   /* or where that was waited for so often: */
-#define MANY_SILENT  8          /* times at once, */
-#define WAIT_PART    50         /* and this part of the time later */
-#define LOOK_NS      4000000000 /* for all of a look */
-#define SHARE_NS     250000000 /* until one object of a user's counts no more */
+#define CALL_NS      500000000   /* for the kernel to answer about a process, */
+#define LESS_CALL_NS 50000000    /* or where that was waited for so often: */
+#define MANY_SILENT  8           /* times at once, */
+#define WAIT_PART    50          /* and this part of the time later */
+#define LOOK_NS      4000000000  /* for all of a look */
 #define SILENT_NS    60000000000 /* until it is asked about the process again */
 #define UNASKED_NS   100000000   /* likewise, where we could not ask */
 
@@ -55,38 +55,6 @@ struct look {
 	struct ow_mappings maps;
 	struct ow_identity *files; /* of each mapping that has code */
 };
-
-struct ow_image_share {
-	uid_t uid;
-	uint32_t nr;       /* objects opened, less those that count no more */
-	uint64_t as_of_ns; /* CLOCK_MONOTONIC */
-};
-
-/* What a user's processes have had opened; or NULL. */
-static struct ow_image_share *share_of(struct ow_images *im, uid_t uid)
-{
-	struct ow_image_share *more;
-	size_t i;
-
-	for (i = 0; i < im->nr_shares; i++)
-		if (im->shares[i].uid == uid)
-			return &im->shares[i];
-	more = realloc(im->shares, (im->nr_shares + 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	im->shares = more;
-	more[im->nr_shares] = (struct ow_image_share){ uid, 0, ow_now_ns() };
-	return &more[im->nr_shares++];
-}
-
-/* What was opened long ago has been closed, or counts in all. */
-static void settle_share(struct ow_image_share *share)
-{
-	uint64_t now = ow_now_ns(), nr = (now - share->as_of_ns) / SHARE_NS;
-
-	share->as_of_ns += nr * SHARE_NS;
-	share->nr -= nr < share->nr ? (uint32_t)nr : share->nr;
-}
 
 /* A thread that has ended leaves its number to others. */
 static bool is_of_process(const struct look *l)
@@ -164,14 +132,20 @@ static void destroy_look(struct look *l)
 	free(l);
 }
 
-/* Leave a process out for a while. */
-static void leave_out(struct ow_image_user *user, const char *why)
+/* What a process has mapped is not known. */
+static void lose(pid_t pid, const char *why)
 {
 	char path[32];
 
-	user->silent_until = ow_now_ns() + SILENT_NS;
-	snprintf(path, sizeof(path), "/proc/%d", user->pid);
+	snprintf(path, sizeof(path), "/proc/%d", pid);
 	ow_lose_file(path, why);
+}
+
+/* Leave a process out for a while. */
+static void leave_out(struct ow_image_user *user, const char *why)
+{
+	user->silent_until = ow_now_ns() + SILENT_NS;
+	lose(user->pid, why);
 }
 
 /* Likewise, but for less time, where no process could be started: see errno. */
@@ -264,16 +238,8 @@ static uid_t uid_of(const struct ow_image_user *user)
 /* May another object be opened for the process? */
 static bool may_open(struct ow_images *im, struct ow_image_user *user)
 {
-	struct ow_image_share *share;
-
-	if (user->nr_opened >= OW_RECORD_FILES)
-		return false;
-	if (uid_of(user) == 0)
-		return true;
-	share = share_of(im, uid_of(user));
-	if (share)
-		settle_share(share);
-	return share && share->nr < OW_RECORD_FILES_USER;
+	return user->nr_opened < OW_RECORD_FILES &&
+	       ow_imageshares_may_open(im, uid_of(user));
 }
 
 /* What was opened so far: objects, and files that have one's number. */
@@ -287,7 +253,6 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 			  const struct ow_identity *seen)
 {
 	size_t before = nr_opened(im->objects);
-	struct ow_image_share *share;
 	uint32_t number;
 
 	/* At the end nothing is opened any more; what is known has its number. */
@@ -296,9 +261,7 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)
 		return number;
-	share = share_of(im, uid_of(user));
-	if (share)
-		share->nr++;
+	ow_imageshares_opened(im, uid_of(user));
 	user->nr_opened++;
 	return number;
 }
@@ -347,6 +310,8 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 	*nr_ret = 0;
 	if (!l)
 		return NULL;
+	ow_imageshares_looked(im, uid_of(user), l->maps.nr);
+	im->nr_listed += l->maps.nr;
 	maps = l->maps.list;
 	nr_maps = l->maps.nr;
 	for (i = 0; i < nr_maps; i++)
@@ -482,6 +447,11 @@ struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
 	if (user && !user->is_gone &&
 	    ow_now_ns() + AT_ONCE_NS < user->looked_until)
 		return NULL;
+	if (!ow_imageshares_may_look(im, ow_images_uid(im, pid))) {
+		lose(pid, "its user's processes have more mapped than is "
+			  "looked at at once");
+		return NULL;
+	}
 	return ow_images_look(im, pid, &is_new);
 }
 

@@ -22,7 +22,7 @@ struct ow_image_change; /* what a process did */
 struct ow_image_file;   /* the file of a mapping, not opened yet */
 struct ow_image_family; /* those that share a memory, or may (imagekin.h) */
 struct ow_image_limbo;  /* a block of ranges that a program may read yet */
-struct ow_image_share;  /* objects opened for a user */
+struct ow_image_share;  /* of a user (imageshares.h) */
 
 /* One process, from its begin to its end; its number may be another's later. */
 struct ow_image_user {
@@ -97,7 +97,8 @@ struct ow_images {
 	struct ow_image **by_id; /* buckets */
 	size_t nr, nr_buckets;
 	uint32_t last_id;
-	size_t nr_ranges; /* of all images */
+	size_t nr_ranges;   /* of all images */
+	uint64_t nr_listed; /* mappings, by all looks */
 	struct ow_image *first_idle, *last_idle;
 
 	struct ow_image_user **users; /* buckets, by pid */
@@ -109,6 +110,7 @@ struct ow_images {
 	uint64_t nr_openings;         /* of the files of a process's mappings */
 	struct ow_image_share *shares;
 	size_t nr_shares;
+	uint64_t looked_until; /* ns; as of a share, of all users but root */
 	uint64_t lost_at; /* what came until then may not have been told; or 0 */
 	uint64_t absent_at; /* who had ended without that was looked for then, */
 	bool is_in_doubt;   /* and is to be looked for again */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "imagekin.h"
+#include "imageshares.h"
 #include "monotonic.h"
 #include "procfs.h"
 
@@ -634,5 +635,5 @@ void ow_images_drop_users(struct ow_images *im)
 	free(im->files);
 	free(im->users);
 	free(im->unsettled);
-	free(im->shares);
+	ow_imageshares_deinit(im);
 }

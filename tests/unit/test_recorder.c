@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -166,7 +167,7 @@ static void test_end_that_was_not_told(void)
 #define STORE   ((size_t)1 << 20) /* bytes that all stacks may take */
 #define STACKS  2000 /* of a process, far more than there is room for */
 
-static pid_t start_as(uid_t uid)
+static pid_t start(void (*prepare)(void))
 {
 	int ends[2];
 	pid_t pid;
@@ -175,7 +176,8 @@ static pid_t start_as(uid_t uid)
 	CHECK(!pipe(ends));
 	pid = fork();
 	if (pid == 0) {
-		CHECK(!setuid(uid) && write(ends[1], "", 1) == 1);
+		prepare();
+		CHECK(write(ends[1], "", 1) == 1);
 		for (;;)
 			pause();
 	}
@@ -183,6 +185,11 @@ static pid_t start_as(uid_t uid)
 	close(ends[0]);
 	close(ends[1]);
 	return pid;
+}
+
+static void become_someone(void)
+{
+	CHECK(!setuid(SOMEONE));
 }
 
 /* Count stacks that are all different. */
@@ -212,7 +219,7 @@ static void test_share_of_a_user(void)
 	}
 	r->store.limit = STORE;
 	for (i = 0; i < OW_ARRAY_SIZE(pids); i++) {
-		pids[i] = start_as(SOMEONE);
+		pids[i] = start(become_someone);
 		count_many(r, pids[i]);
 	}
 	for (i = 0; i < r->store.room; i++) {
@@ -229,6 +236,50 @@ static void test_share_of_a_user(void)
 	}
 }
 
+#define PROCESSES 12
+#define PARTS     32000 /* of code, of each; those before sampling are 262,144 */
+
+static void map_much(void)
+{
+	size_t size = 2 * PARTS * (size_t)4096, i;
+	uint8_t *at =
+		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(at != MAP_FAILED);
+	for (i = 0; i < PARTS; i++)
+		CHECK(!mprotect(at + 2 * i * 4096, 4096,
+				PROT_READ | PROT_EXEC));
+}
+
+/* Sampling begins before all are looked at, where these have very much mapped. */
+static void test_much_that_is_mapped(void)
+{
+	const struct ow_recorder_options options = {
+		.engine = OW_ENGINE_BPF,
+		.events = OW_RECORD_CPU,
+		.everyone = true,
+	};
+	struct ow_error err;
+	struct ow_recorder *r = ow_recorder_open(&options, &err);
+	pid_t pids[PROCESSES];
+	int i, nr = 0;
+
+	if (!r)
+		return; /* not root, or built without */
+	for (i = 0; i < PROCESSES; i++)
+		pids[i] = start(map_much);
+	CHECK(!ow_recorder_start(r, &err));
+	for (i = 0; i < PROCESSES; i++)
+		nr += ow_images_looked(&r->images, pids[i]) != 0;
+	CHECK(nr < PROCESSES);
+	CHECK(r->images.nr_listed < (1 << 18) + PARTS + 1000);
+	ow_recorder_close(r);
+	for (i = 0; i < PROCESSES; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -237,6 +288,7 @@ int main(void)
 		{ "the share of a user", test_share_of_a_user },
 		{ "more processes than there is room for",
 		  test_too_many_processes },
+		{ "much that is mapped", test_much_that_is_mapped },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));

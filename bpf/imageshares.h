@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What each user's processes may have of a recording: objects that are opened for them,
+ * and looks at what they have mapped.  Root's processes may have all that there is.
+ */
+#ifndef OW_IMAGESHARES_H
+#define OW_IMAGESHARES_H
+
+#include "images.h"
+
+/* A user's share; uid -1 is of those whose user is not known. */
+struct ow_image_share {
+	uid_t uid;
+	uint32_t nr_opened;    /* objects, less those that count no more, */
+	uint64_t as_of_ns;     /* as of then, CLOCK_MONOTONIC */
+	uint64_t looked_until; /* ns; the time that looks stand for */
+};
+
+/* Return true if another object may be opened for the user; false also without memory. */
+bool ow_imageshares_may_open(struct ow_images *im, uid_t uid);
+
+/* An object was opened for the user. */
+void ow_imageshares_opened(struct ow_images *im, uid_t uid);
+
+/* Return true if a process of the user's may be looked at now. */
+bool ow_imageshares_may_look(struct ow_images *im, uid_t uid);
+
+/* A process of the user's was looked at, which had nr mappings listed. */
+void ow_imageshares_looked(struct ow_images *im, uid_t uid, size_t nr);
+
+/* Free what im has of shares. */
+void ow_imageshares_deinit(struct ow_images *im);
+
+#endif /* OW_IMAGESHARES_H */

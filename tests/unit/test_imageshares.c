@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Looks that a user's processes get, and whose they don't take. */
+#include "imageshares.h"
+
+#include <outwind/outwind.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sampledobjects.h"
+#include "test.h"
+
+#define SOMEONE 65534
+#define OTHER   65533
+#define MANY    1000000 /* mappings: half a minute's */
+
+static void test_users(void)
+{
+	struct ow_images im = { 0 };
+	uid_t uid = 1000;
+	int nr = 0;
+
+	CHECK(ow_imageshares_may_look(&im, SOMEONE));
+	ow_imageshares_looked(&im, SOMEONE, MANY);
+	CHECK(!ow_imageshares_may_look(&im, SOMEONE));
+	CHECK(ow_imageshares_may_look(&im, 0));
+	ow_imageshares_looked(&im, 0, MANY);
+	CHECK(ow_imageshares_may_look(&im, 0));
+	ow_imageshares_deinit(&im);
+
+	/* One user leaves something to others; many leave nothing but to root. */
+	im = (struct ow_images){ 0 };
+	while (ow_imageshares_may_look(&im, SOMEONE))
+		ow_imageshares_looked(&im, SOMEONE, MANY / 100);
+	CHECK(ow_imageshares_may_look(&im, OTHER));
+	for (; ow_imageshares_may_look(&im, uid) && nr < 100; uid++, nr++)
+		ow_imageshares_looked(&im, uid, MANY / 10);
+	CHECK(nr > 0 && nr < 100);
+	CHECK(!ow_imageshares_may_look(&im, OTHER));
+	CHECK(ow_imageshares_may_look(&im, 0));
+	ow_imageshares_deinit(&im);
+}
+
+/* What takes less comes back in time. */
+static void test_few(void)
+{
+	struct ow_images im = { 0 };
+
+	for (int i = 0; i < 100; i++) {
+		CHECK(ow_imageshares_may_look(&im, SOMEONE));
+		ow_imageshares_looked(&im, SOMEONE, 100);
+	}
+	ow_imageshares_deinit(&im);
+}
+
+static pid_t start_as(uid_t uid)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	CHECK(pipe(ready) == 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setresuid(uid, uid, uid) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	CHECK(read(ready[0], &c, 1) == 1);
+	close(ready[0]);
+	close(ready[1]);
+	return pid;
+}
+
+/* A process that is not looked at now is told of, and others are looked at. */
+static void test_looks(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	char want[128];
+	pid_t one, two;
+
+	if (getuid() != 0)
+		return;
+	one = start_as(SOMEONE);
+	two = start_as(OTHER);
+	im = (struct ow_images){ .objects = &objects };
+	CHECK(ow_sampledobjects_init(&objects, 0, NULL) == 0);
+	CHECK(ow_images_look_again(&im, one));
+	ow_imageshares_looked(&im, SOMEONE, MANY / 5);
+	CHECK(!ow_images_look_again(&im, one));
+	CHECK(ow_images_look_again(&im, two));
+	CHECK(ow_images_look_again(&im, getpid()));
+	snprintf(want, sizeof(want),
+		 "/proc/%d: its user's processes have more mapped than is "
+		 "looked at at once",
+		 one);
+	CHECK(strcmp(ow_file_lost(0), want) == 0 && !ow_file_lost(1));
+	ow_images_deinit(&im);
+	ow_sampledobjects_deinit(&objects);
+	kill(one, SIGKILL);
+	kill(two, SIGKILL);
+	waitpid(one, NULL, 0);
+	waitpid(two, NULL, 0);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "users", test_users },
+		{ "small processes", test_few },
+		{ "looks", test_looks },
+	};
+
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
