@@ -52,10 +52,19 @@ struct thread_info {
 	__u32 status;
 };
 
+struct user_namespace {
+	struct user_namespace *parent;
+	int level;
+	struct {
+		__u32 val;
+	} owner;
+};
+
 struct cred {
 	struct {
 		__u32 val;
 	} uid;
+	struct user_namespace *user_ns;
 };
 
 struct task_struct {

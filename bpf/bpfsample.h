@@ -7,6 +7,7 @@
 #include "bpfpids.h"
 #include "bpfregs.h"
 #include "bpfshares.h"
+#include "bpfuser.h"
 
 /* Programs that may interrupt each other. */
 enum {
@@ -86,7 +87,7 @@ static __always_inline void begin(struct walk *w)
 	w->cold = 0;
 	w->copied = 0;
 	w->careful = 0;
-	out->uid = (__u32)bpf_get_current_uid_gid();
+	out->uid = current_user();
 	out->reserved = 0;
 	bpf_get_current_comm(out->comm, sizeof(out->comm));
 	w->hash = hash_more(hash_more(hash_key, name[0]), name[1]);

@@ -5,6 +5,7 @@
 
 #include "bpfcallshares.h"
 #include "bpfsample.h"
+#include "bpfuser.h"
 
 /* What of a system call is wanted: execve may end as another ABI's. */
 enum wanted {
@@ -177,12 +178,12 @@ __noinline int hold_up(__u64 taken)
 /* False if there is none for a call of the thread. */
 static __always_inline bool make_room(__u32 pid, __u32 tid)
 {
-	__u32 uid = (__u32)bpf_get_current_uid_gid();
-	int parts = call_parts(pid, uid);
+	__u32 user = current_user();
+	int parts = call_parts(pid, user);
 
 	if (parts >= HOLD_PARTS) {
 		hold_up(bpf_ringbuf_query(&events, BPF_RB_CONS_POS));
-		parts = call_parts(pid, uid);
+		parts = call_parts(pid, user);
 	}
 	if (parts < 8) {
 		was_refused(tid); /* another thread of that number */
@@ -199,7 +200,7 @@ static __always_inline void send(void *event, __u64 size, __u32 pid)
 		lose_call(pid);
 		return;
 	}
-	charge_call(pid, (__u32)bpf_get_current_uid_gid(), size);
+	charge_call(pid, current_user(), size);
 }
 
 /* A call leaves with the stack that it was made from, or without any. */

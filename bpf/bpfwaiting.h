@@ -7,6 +7,7 @@
 #define OW_BPF_WAITING_H
 
 #include "bpfswitch.h"
+#include "bpfuser.h"
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -34,7 +35,7 @@ static __always_inline void put_waiting(struct ow_bpf_waiting *out,
 				  task->comm);
 	out->time = bpf_ktime_get_ns();
 	out->head.tid = tid_of(task);
-	out->head.uid = BPF_CORE_READ(task, cred, uid.val);
+	out->head.uid = (__u32)user_of((__u64)task);
 	k->hash = out->time << 8 ^ bpf_get_smp_processor_id();
 	k->pid = pid_of(task);
 	k->tid = by_thread ? out->head.tid : 0;

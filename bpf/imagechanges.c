@@ -51,7 +51,7 @@ struct look {
 	bool has_list; /* the mappings are given, not asked for */
 	bool failed;
 	struct ow_error why; /* of a list that could not be had */
-	long uid;            /* the real one; -1: the process has ended */
+	long uid;            /* who answers for it; -1: it has ended */
 	struct ow_mappings maps;
 	struct ow_identity *files; /* of each mapping that has code */
 };
@@ -103,7 +103,7 @@ static void take_look(void *arg)
 		l->failed = true;
 		return;
 	}
-	l->uid = ow_status_number(l->pid, "Uid:");
+	l->uid = ow_process_user(l->pid);
 	l->files = calloc(l->maps.nr + 1, sizeof(*l->files));
 	l->failed = !l->files;
 	for (i = 0; l->files && i < l->maps.nr; i++)

@@ -59,7 +59,7 @@ struct ow_image_user {
 	uint32_t nr_applied;   /* those */
 	uint32_t nr_opened;    /* objects that it was the first to map */
 	bool has_uid, is_full; /* is_full: counted as having too many ranges */
-	uid_t uid;             /* the real one, */
+	uid_t uid;             /* who answers for it, */
 	uint64_t uid_as_of;    /* asked for then; 0: not yet */
 	uint64_t silent_until; /* ns; the kernel isn't asked about it until then */
 	int start_errno; /* why no process could be started to ask; or 0 */
@@ -206,13 +206,14 @@ bool ow_images_end(struct ow_images *im, pid_t pid, uint64_t time);
  */
 void ow_images_doubt(struct ow_images *im, pid_t pid);
 
-/* The kernel told the real uid of a known process at that time, with a sample. */
+/* The kernel told the user of a known process at that time, with a sample. */
 void ow_images_tell_uid(struct ow_images *im, pid_t pid, uint64_t time,
 			uid_t uid);
 
 /*
- * The real uid of a process, which is asked for anew where that was a second ago: it may
- * become another user's.  Of one that has ended, what was known last; -1: not known.
+ * The user who answers for a process (ow_process_user()), which is asked for anew where
+ * that was a second ago: it may become another user's.  Of one that has ended, what was
+ * known last; -1: not known.
  */
 uid_t ow_images_uid(const struct ow_images *im, pid_t pid);
 

@@ -406,10 +406,10 @@ uid_t ow_images_uid(const struct ow_images *im, pid_t pid)
 	long uid;
 
 	if (!user)
-		return (uid_t)ow_status_number(pid, "Uid:");
+		return (uid_t)ow_process_user(pid);
 	if (!user->is_gone &&
 	    (!user->uid_as_of || now - user->uid_as_of >= UID_NS)) {
-		uid = ow_status_number(pid, "Uid:");
+		uid = ow_process_user(pid);
 		user->uid_as_of = now;
 		user->has_uid = user->has_uid || uid >= 0;
 		user->uid = uid >= 0 ? (uid_t)uid : user->uid;

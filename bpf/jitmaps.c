@@ -48,6 +48,7 @@ struct ow_jitmap {
 	uint64_t since, read_at; /* ns; the latter of the end, if it is over */
 	uint64_t wanted_at;      /* ns: a stack had frames of such code last */
 	struct ow_perfplace place;
+	uid_t user; /* who answers for the process */
 	char path[OW_PERFPLACE_PATH];
 	size_t taken;           /* bytes, with what lines take when parsed */
 	size_t own;             /* bytes taken from the budget */
@@ -162,9 +163,9 @@ static size_t weight_of_user(const struct ow_jitmaps *j,
 	size_t i, sum = 0;
 
 	for (i = 0; i < j->nr; i++)
-		if (j->all[i]->place.uid == of->place.uid)
+		if (j->all[i]->user == of->user)
 			sum += j->all[i]->taken;
-	return of->place.uid ? sum : sum / ROOTS_PART;
+	return of->user ? sum : sum / ROOTS_PART;
 }
 
 /* The largest map of the user that has taken the most. */
@@ -401,7 +402,7 @@ static size_t nr_of_user(const struct ow_jitmaps *j, const struct ow_jitmap *of)
 	size_t i, nr = 0;
 
 	for (i = 0; i < j->nr; i++)
-		nr += j->all[i]->place.uid == of->place.uid;
+		nr += j->all[i]->user == of->user;
 	return nr;
 }
 
@@ -446,6 +447,7 @@ static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 		return NULL;
 	}
 	m->pid = pid;
+	m->user = (uid_t)ow_process_user(pid);
 	m->since = ow_now_ns();
 	m->begun = ow_process_start_by(pid, CLOCK_MONOTONIC);
 	j->all[j->nr++] = m;

@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/nsfs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -23,6 +25,8 @@
 #define STAT_STARTSTACK 28
 
 #define MOST_STAT ((size_t)512)
+
+#define MOST_USER_LEVELS 33 /* Linux, kernel/user_namespace.c */
 
 #define FREEZER      "/sys/fs/cgroup/freezer"
 #define MOST_CGROUPS ((size_t)1 << 16)
@@ -331,4 +335,49 @@ char ow_status_state(pid_t tid)
 	const char *value = status_value(tid, "State:", &text);
 
 	return value ? value[strspn(value, " \t")] : '\0';
+}
+
+/* Return true if fd is of our own user namespace. */
+static bool is_own_namespace(int fd)
+{
+	struct stat ours, its;
+
+	return !stat("/proc/self/ns/user", &ours) && !fstat(fd, &its) &&
+	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
+}
+
+/* The owner of the outermost namespace from fd's on, which is below ours; or 0. */
+static uid_t owner_below(int fd)
+{
+	_cleanup_(ow_closep) int at = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	uid_t owner;
+	int i, above;
+
+	for (i = 0; i < MOST_USER_LEVELS; i++) {
+		above = ioctl(at, NS_GET_PARENT);
+		if (above < 0)
+			return 0; /* it is not below ours */
+		if (is_own_namespace(above)) {
+			close(above);
+			return ioctl(at, NS_GET_OWNER_UID, &owner) ? 0 : owner;
+		}
+		close(at);
+		at = above;
+	}
+	return 0;
+}
+
+long ow_process_user(pid_t pid)
+{
+	long uid = ow_status_number(pid, "Uid:");
+	_cleanup_(ow_closep) int fd = -1;
+	uid_t owner;
+	char path[32];
+
+	if (uid <= 0)
+		return uid;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	fd = ow_reach_open(path, O_RDONLY);
+	owner = fd < 0 || is_own_namespace(fd) ? 0 : owner_below(fd);
+	return owner ? (long)owner : uid;
 }

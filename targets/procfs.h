@@ -103,6 +103,15 @@ int64_t ow_process_start_by(pid_t pid, clockid_t clock);
 long ow_status_number(pid_t pid, const char *key);
 
 /*
+ * The user who answers for a process; -1 if it has ended.  That is the owner of the
+ * outermost user namespace that the process is in, below ours (user_namespaces(7)): a user
+ * may have 65,536 numbers in it (newuidmap(1)).  Where it is in ours, or root has made
+ * that namespace, as a container engine does, it is the process's real user.  For work
+ * that a delegate does, or for a process that none is needed for (reach.h).
+ */
+long ow_process_user(pid_t pid);
+
+/*
  * What a thread does, as proc_pid_status(5) has it by a letter; 0: it is gone.  Other than
  * for its stat, nobody waits for that while its process executes another program.
  */

@@ -234,7 +234,7 @@ struct ow_bpf_stack {
 	struct ow_sample_key key;
 	__u32 tid;
 	__u16 nr_kernel, nr; /* frames; the program's follow the kernel's */
-	__u32 uid;           /* real, in the first user namespace */
+	__u32 uid;           /* the user who answers for the process */
 	__u32 reserved;
 	char comm[16];
 	/* __u64 frames[nr_kernel + nr] */

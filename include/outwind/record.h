@@ -71,7 +71,9 @@ struct ow_recorder_options {
 /* Equal stacks of equal threads, and how often there were such. */
 struct ow_recorded {
 	pid_t pid, tid; /* the first one's, if threads aren't told apart */
-	uid_t uid;      /* real, of the process; -1: not known */
+	/* The real one of the process; in a user namespace that a user has made,
+	   that user.  -1: not known. */
+	uid_t uid;
 	char comm[16];
 	uint8_t kind; /* enum ow_record_events, one of them */
 	enum ow_end end;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "subuid.h"
 #include "test.h"
 
 /* A thread may be named like what is looked for, in front of it. */
@@ -110,6 +111,41 @@ static void test_many_groups(void)
 	CHECK(setgroups(0, groups) == 0);
 }
 
+static void wait_for_ever(void)
+{
+	for (;;)
+		pause();
+}
+
+static void check_user(uid_t owner, int depth, long uid, long user)
+{
+	pid_t pid = subuid_start(owner, depth, wait_for_ever);
+
+	if (pid < 0) {
+		printf("# user namespaces are not allowed\n");
+		return;
+	}
+	CHECK(ow_status_number(pid, "Uid:") == uid);
+	CHECK(ow_process_user(pid) == user);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	CHECK(ow_process_user(pid) == -1);
+}
+
+/* Whatever numbers a user has in a namespace, the processes there are the user's. */
+static void test_user(void)
+{
+	CHECK(ow_process_user(getpid()) == (long)getuid());
+	if (getuid() != 0)
+		return;
+	check_user(1000, 0, 1000, 1000);
+	check_user(SUBUID_OWNER, 0, SUBUID_OWNER, SUBUID_OWNER);
+	check_user(SUBUID_OWNER, 1, SUBUID_FIRST, SUBUID_OWNER);
+	check_user(SUBUID_OWNER, 2, SUBUID_FIRST, SUBUID_OWNER);
+	/* What root has made is for many users. */
+	check_user(0, 1, SUBUID_FIRST, SUBUID_FIRST);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -117,6 +153,7 @@ int main(void)
 		{ "names like what stat says", test_names_like_stat },
 		{ "when a process began", test_start },
 		{ "many groups", test_many_groups },
+		{ "users", test_user },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "monotonic.h"
+#include "subuid.h"
 #include "test.h"
 
 #define TOO_LONG 300 /* seconds, for what takes some milliseconds */
@@ -236,6 +237,69 @@ static void test_share_of_a_user(void)
 	}
 }
 
+static void spin(void)
+{
+	for (;;)
+		;
+}
+
+struct seen {
+	struct ow_recorder *r;
+	pid_t pid;
+	uid_t uid;
+	uint64_t nr;
+};
+
+static void see(void *arg, const struct ow_recorded *s)
+{
+	struct seen *seen = arg;
+
+	if (s->pid != seen->pid)
+		return;
+	seen->nr += s->count;
+	seen->uid = s->uid;
+}
+
+/* Whose stacks are, by an engine, of a process in a user's namespace. */
+static void check_user(enum ow_engine engine)
+{
+	struct seen seen = { .pid = subuid_start(SUBUID_OWNER, 2, spin) };
+	const struct ow_recorder_options options = {
+		.engine = engine,
+		.events = OW_RECORD_CPU,
+		.frequency = 1000,
+		.pids = &seen.pid,
+		.nr_pids = 1,
+	};
+	struct ow_error err;
+
+	if (seen.pid < 0)
+		return; /* not allowed here */
+	seen.r = ow_recorder_open(&options, &err);
+	alarm(TOO_LONG);
+	if (seen.r) {
+		CHECK(!ow_recorder_start(seen.r, &err));
+		while (seen.nr == 0)
+			CHECK(!ow_recorder_wait(seen.r, 10, &err) &&
+			      !ow_recorder_drain(seen.r, see, &seen, &err));
+		CHECK(seen.uid == SUBUID_OWNER);
+	}
+	alarm(0);
+	ow_recorder_close(seen.r);
+	kill(seen.pid, SIGKILL);
+	waitpid(seen.pid, NULL, 0);
+}
+
+/* All numbers that a user has in a namespace are one user's. */
+static void test_user_of_a_namespace(void)
+{
+	if (getuid() != 0)
+		return;
+	check_user(OW_ENGINE_BPF);
+	check_user(OW_ENGINE_PERF);
+	check_user(OW_ENGINE_PTRACE);
+}
+
 #define PROCESSES 12
 #define PARTS     32000 /* of code, of each; those before sampling are 262,144 */
 
@@ -288,6 +352,7 @@ int main(void)
 		{ "the share of a user", test_share_of_a_user },
 		{ "more processes than there is room for",
 		  test_too_many_processes },
+		{ "the user of a namespace", test_user_of_a_namespace },
 		{ "much that is mapped", test_much_that_is_mapped },
 	};
 
