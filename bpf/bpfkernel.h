@@ -55,6 +55,7 @@ struct thread_info {
 struct user_namespace {
 	struct user_namespace *parent;
 	int level;
+
 	struct {
 		__u32 val;
 	} owner;
