@@ -87,7 +87,7 @@ static __always_inline void begin(struct walk *w)
 	w->cold = 0;
 	w->copied = 0;
 	w->careful = 0;
-	out->uid = current_user();
+	out->uid = (__u32)current_user();
 	out->reserved = 0;
 	bpf_get_current_comm(out->comm, sizeof(out->comm));
 	w->hash = hash_more(hash_more(hash_key, name[0]), name[1]);

@@ -178,7 +178,7 @@ __noinline int hold_up(__u64 taken)
 /* False if there is none for a call of the thread. */
 static __always_inline bool make_room(__u32 pid, __u32 tid)
 {
-	__u32 user = current_user();
+	__u32 user = (__u32)current_user();
 	int parts = call_parts(pid, user);
 
 	if (parts >= HOLD_PARTS) {
@@ -200,7 +200,7 @@ static __always_inline void send(void *event, __u64 size, __u32 pid)
 		lose_call(pid);
 		return;
 	}
-	charge_call(pid, current_user(), size);
+	charge_call(pid, (__u32)current_user(), size);
 }
 
 /* A call leaves with the stack that it was made from, or without any. */

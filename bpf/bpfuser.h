@@ -11,10 +11,9 @@
  * The owner of the outermost user namespace that a process is in, below the first one:
  * a user may have 65,536 numbers in it (newuidmap(1)).  Otherwise the real uid.
  */
-__noinline int user_of(__u64 task)
+static __always_inline __u32 user_of(struct task_struct *task)
 {
-	const struct cred *cred =
-		BPF_CORE_READ((struct task_struct *)task, cred);
+	const struct cred *cred = BPF_CORE_READ(task, cred);
 	struct user_namespace *ns = BPF_CORE_READ(cred, user_ns);
 	__u32 uid = BPF_CORE_READ(cred, uid.val), owner, i;
 	int level = BPF_CORE_READ(ns, level);
@@ -25,12 +24,12 @@ __noinline int user_of(__u64 task)
 	}
 	owner = level == 1 ? BPF_CORE_READ(ns, owner.val) : 0;
 	/* Root's namespaces, as a container engine makes them, hold many users. */
-	return (int)(uid && owner ? owner : uid);
+	return uid && owner ? owner : uid;
 }
 
-static __always_inline __u32 current_user(void)
+__noinline int current_user(void)
 {
-	return (__u32)user_of(bpf_get_current_task());
+	return (int)user_of((struct task_struct *)bpf_get_current_task());
 }
 
 #endif /* OW_BPF_USER_H */

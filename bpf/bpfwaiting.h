@@ -35,7 +35,7 @@ static __always_inline void put_waiting(struct ow_bpf_waiting *out,
 				  task->comm);
 	out->time = bpf_ktime_get_ns();
 	out->head.tid = tid_of(task);
-	out->head.uid = (__u32)user_of((__u64)task);
+	out->head.uid = user_of(task);
 	k->hash = out->time << 8 ^ bpf_get_smp_processor_id();
 	k->pid = pid_of(task);
 	k->tid = by_thread ? out->head.tid : 0;
