@@ -16,10 +16,11 @@
 #include "monotonic.h"
 #include "sampler.skel.h"
 
-#define MANY     16384     /* of the kernel's counts: time to empty them */
-#define TICK_NS  100000000 /* of the tables' time */
-#define HASTE_NS 300000000 /* after a signal: for all that has come */
-#define LOOK_MS  200       /* so often at what doesn't say that it is there */
+#define MANY     16384      /* of the kernel's counts: time to empty them */
+#define TICK_NS  100000000  /* of the tables' time */
+#define HASTE_NS 300000000  /* after a signal: for all that has come, */
+#define REST_NS  3000000000 /* or without one */
+#define LOOK_MS  200        /* so often at what doesn't say that it is there */
 
 static int engine_open(struct ow_recorder *r, struct ow_error *err)
 {
@@ -127,7 +128,7 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 static void engine_stop(struct ow_recorder *r)
 {
 	struct ow_bpfengine *e = r->priv;
-	uint64_t now, asked = 0;
+	uint64_t begun = ow_now_ns(), now, asked = 0;
 
 	ow_bpfload_detach(e);
 	while (ow_bpfevents_take(r, TICK_NS) &&
@@ -135,7 +136,8 @@ static void engine_stop(struct ow_recorder *r)
 		now = ow_now_ns();
 		if (!asked && r->options.asked && *r->options.asked)
 			asked = now;
-		e->is_hasty = asked && now - asked > HASTE_NS;
+		e->is_hasty = now - begun > REST_NS ||
+			      (asked && now - asked > HASTE_NS);
 	}
 	ow_bpftables_stop(&e->tables);
 	e->ended = ow_now_ns();

@@ -20,9 +20,8 @@
 #define COSTLY   256    /* ranges: not to be told again at once, */
 #define RANGE_NS 200000 /* but after so long for each */
 
-/* Looks before sampling begins: mappings, as many as a look costs, and how long. */
+/* Looks before sampling begins: what they cost (ow_images.looked), and how long. */
 #define MOST_FIRST (1U << 18)
-#define LOOK_COST  32
 #define FIRST_NS   2000000000
 
 /* An image whose tables may not all have been there when it was told of. */
@@ -341,11 +340,11 @@ static void look_at_all(struct ow_recorder *r, DIR *dir)
 	bool lazily = ((struct ow_bpfengine *)r->priv)->is_lazy, is_new;
 	const struct dirent *d;
 	struct ow_image *image;
-	uint64_t cost = 0, until = ow_now_ns() + FIRST_NS;
+	uint64_t until = ow_now_ns() + FIRST_NS;
 	int pid;
 
 	while (!ow_images_must_end(&r->images) &&
-	       r->images.nr_listed + cost < MOST_FIRST && ow_now_ns() < until &&
+	       r->images.looked < MOST_FIRST && ow_now_ns() < until &&
 	       (d = readdir(dir)) != NULL) {
 		pid = atoi(d->d_name);
 		if (pid <= 0)
@@ -353,7 +352,6 @@ static void look_at_all(struct ow_recorder *r, DIR *dir)
 		image = ow_images_look(&r->images, pid, &is_new);
 		if (image)
 			publish(r, pid, image, lazily);
-		cost += LOOK_COST;
 	}
 }
 

@@ -2,23 +2,19 @@
 /* What processes have mapped, as they are looked at, and as the kernel tells. */
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "delegate.h"
-#include "deletednames.h"
-#include "effort.h"
 #include "error.h"
 #include "identity.h"
 #include "imagekin.h"
+#include "imagelook.h"
 #include "imageshares.h"
 #include "imageusers.h"
-#include "leftout.h"
 #include "monotonic.h"
 #include "procfs.h"
-#include "remapped.h"
 
 #define MOST_LOOKS  100        /* a millisecond apart */
 #define MOST_NOTED  (1U << 14) /* changes of a process that are followed */
@@ -27,206 +23,9 @@
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
-#define CALL_NS      500000000   /* for the kernel to answer about a process, */
-#define LESS_CALL_NS 50000000    /* or where that was waited for so often: */
-#define MANY_SILENT  8           /* times at once, */
-#define WAIT_PART    50          /* and this part of the time later */
-#define LOOK_NS      4000000000  /* for all of a look */
-#define SILENT_NS    60000000000 /* until it is asked about the process again */
-#define UNASKED_NS   100000000   /* likewise, where we could not ask */
-
-/* Waits for the kernel that were for nothing, in nanoseconds. */
-static struct ow_effort waits =
-	OW_EFFORT((int64_t)MANY_SILENT * CALL_NS, 1000000000 / WAIT_PART);
-
 bool ow_images_must_end(const struct ow_images *im)
 {
 	return im->asked && *im->asked >= im->patience;
-}
-
-/* What a delegate asks of the kernel about a process; lost with the delegate. */
-struct look {
-	pid_t pid;
-	pid_t live;    /* a thread of it whose /proc has the memory */
-	bool has_list; /* the mappings are given, not asked for */
-	bool failed;
-	struct ow_error why; /* of a list that could not be had */
-	long uid;            /* who answers for it; -1: it has ended */
-	struct ow_mappings maps;
-	struct ow_identity *files; /* of each mapping that has code */
-};
-
-/* A thread that has ended leaves its number to others. */
-static bool is_of_process(const struct look *l)
-{
-	return l->live == l->pid ||
-	       ow_status_number(l->live, "Tgid:") == l->pid;
-}
-
-/* Have another thread where that which was known has ended. */
-static void find_live(struct look *l)
-{
-	if (!is_of_process(l))
-		l->live = ow_tasks_other(l->pid);
-	if (!l->live)
-		l->live = l->pid;
-}
-
-static bool read_maps(struct look *l)
-{
-	pid_t other;
-
-	if (ow_mappings_read_code(l->live, &l->maps, &l->why))
-		return false;
-	/* The first thread's memory goes when it ends, whoever else has it. */
-	other = l->maps.nr ? 0 : ow_tasks_other(l->pid);
-	if (other) {
-		ow_mappings_close(&l->maps);
-		ow_mappings_free(&l->maps);
-		l->live = other;
-		if (ow_mappings_read_code(other, &l->maps, &l->why))
-			return false;
-	}
-	ow_remapped_settle(&l->maps);
-	ow_deletednames_settle(&l->maps, l->live);
-	ow_mappings_close(&l->maps);
-	return is_of_process(l);
-}
-
-static void take_look(void *arg)
-{
-	struct look *l = arg;
-	size_t i, nr = 0;
-
-	find_live(l);
-	if (!l->has_list && !read_maps(l)) {
-		l->failed = true;
-		return;
-	}
-	l->uid = ow_process_user(l->pid);
-	l->files = calloc(l->maps.nr + 1, sizeof(*l->files));
-	l->failed = !l->files;
-	for (i = 0; l->files && i < l->maps.nr; i++)
-		if (l->maps.list[i].executable && nr++ < OW_RECORD_MAPPINGS)
-			l->files[i] = ow_sampledobjects_see(l->live,
-							    &l->maps.list[i]);
-}
-
-static struct look *create_look(const struct ow_image_user *user)
-{
-	struct look *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return NULL;
-	l->pid = user->pid;
-	l->live = user->live;
-	return l;
-}
-
-static void destroy_look(struct look *l)
-{
-	if (!l)
-		return;
-	ow_mappings_free(&l->maps);
-	free(l->files);
-	free(l);
-}
-
-/* What a process has mapped is not known. */
-static void lose(pid_t pid, const char *why)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	ow_lose_file(path, why);
-}
-
-/* Leave a process out for a while. */
-static void leave_out(struct ow_image_user *user, const char *why)
-{
-	user->silent_until = ow_now_ns() + SILENT_NS;
-	lose(user->pid, why);
-}
-
-/* Likewise, but for less time, where no process could be started: see errno. */
-static void note_unasked(struct ow_image_user *user)
-{
-	struct ow_error none;
-
-	user->start_errno = errno;
-	user->silent_until = ow_now_ns() + UNASKED_NS;
-	ow_delegate_fail(&none);
-	ow_lose_file("what processes have mapped", none.msg);
-}
-
-/* A look that is given the mappings; or NULL. */
-static struct look *create_look_at(const struct ow_image_user *user,
-				   const struct ow_mapping *list, size_t nr)
-{
-	struct look *l = create_look(user);
-	size_t i;
-
-	if (!l)
-		return NULL;
-	l->has_list = true;
-	l->maps.list = calloc(nr + 1, sizeof(*list));
-	for (i = 0; l->maps.list && i < nr; i++) {
-		l->maps.list[i] = list[i];
-		/* A look that is lost is left with what it has. */
-		l->maps.list[i].path =
-			ow_intern_add(&l->maps.names, list[i].path);
-		if (!l->maps.list[i].path)
-			break;
-		l->maps.nr++;
-	}
-	if (l->maps.list && l->maps.nr == nr)
-		return l;
-	destroy_look(l);
-	return NULL;
-}
-
-/* Have a look taken, which is the caller's then; or NULL, and it is none's. */
-static struct look *have_look(struct ow_images *im, struct ow_image_user *user,
-			      struct look *l)
-{
-	struct ow_delegate_limits limits = {
-		.call_ns = ow_effort_left(&waits) ? CALL_NS : LESS_CALL_NS,
-	};
-	enum ow_delegation end;
-
-	if (!l || ow_images_must_end(im) || ow_now_ns() < user->silent_until) {
-		destroy_look(l);
-		return NULL;
-	}
-	limits.until_ns = ow_now_ns() + LOOK_NS;
-	end = ow_delegate_run(take_look, l, &limits, NULL);
-	if (end == OW_DELEGATION_NONE)
-		note_unasked(user);
-	else
-		user->start_errno = 0;
-	if (end == OW_DELEGATION_DONE && !l->failed) {
-		if (l->live != user->pid)
-			ow_imageusers_behead(im, user, l->live);
-		if (l->uid >= 0) {
-			user->uid = (uid_t)l->uid;
-			user->has_uid = true;
-			user->uid_as_of = ow_now_ns();
-		}
-		return l;
-	}
-	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST) {
-		/* Short ones go on as they are, however many there are. */
-		if (limits.call_ns == CALL_NS)
-			ow_effort_spend(&waits, CALL_NS);
-		leave_out(user, "the kernel did not answer in time, as a "
-				"program that is being executed, or the "
-				"server of a file, keeps it waiting");
-	}
-	if (end == OW_DELEGATION_DONE && l->why.code == OW_CODE_TIMEOUT)
-		leave_out(user, l->why.msg);
-	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
-		destroy_look(l);
-	return NULL;
 }
 
 /* Whose process it is; -1: nobody's in particular. */
@@ -298,9 +97,10 @@ static struct ow_image *add_full(struct ow_images *im,
 /* All that a process has mapped with code in it; NULL if there is nothing. */
 static struct ow_bpf_range *list_ranges(struct ow_images *im,
 					struct ow_image_user *user,
-					struct look *new, uint32_t *nr_ret)
+					struct ow_imagelook *new,
+					uint32_t *nr_ret)
 {
-	struct look *l = have_look(im, user, new);
+	struct ow_imagelook *l = ow_imagelook_have(im, user, new);
 	struct ow_bpf_range *list = NULL;
 	const struct ow_mapping *maps;
 	struct ow_bpf_range *r;
@@ -311,7 +111,6 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 	if (!l)
 		return NULL;
 	ow_imageshares_looked(im, uid_of(user), l->maps.nr);
-	im->nr_listed += l->maps.nr;
 	maps = l->maps.list;
 	nr_maps = l->maps.nr;
 	for (i = 0; i < nr_maps; i++)
@@ -332,7 +131,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 				   number_of(im, user, &maps[i], &l->files[i]),
 				   r);
 	}
-	destroy_look(l);
+	ow_imagelook_destroy(l);
 	return list;
 }
 
@@ -403,10 +202,11 @@ static struct ow_image *look(struct ow_images *im, pid_t pid,
 		user = ow_imageusers_add(im, pid, user ? as_of : 0);
 	if (!user)
 		return NULL;
-	ranges = list_ranges(im, user,
-			     maps ? create_look_at(user, maps, nr_maps) :
-				    create_look(user),
-			     &nr);
+	ranges =
+		list_ranges(im, user,
+			    maps ? ow_imagelook_create_at(user, maps, nr_maps) :
+				   ow_imagelook_create(user),
+			    &nr);
 	if (user->looked_until < as_of)
 		user->looked_until = as_of;
 	user->looked_until += REST_PART * (ow_now_ns() - as_of);
@@ -441,18 +241,22 @@ struct ow_image *ow_images_show(struct ow_images *im, pid_t pid,
 struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
 {
 	const struct ow_image_user *user = ow_images_user(im, pid);
+	uint64_t begun = ow_now_ns();
+	struct ow_image *image;
 	bool is_new;
 
 	/* A program that starts maps its libraries one after another. */
 	if (user && !user->is_gone &&
 	    ow_now_ns() + AT_ONCE_NS < user->looked_until)
 		return NULL;
-	if (!ow_imageshares_may_look(im, ow_images_uid(im, pid))) {
-		lose(pid, "its user's processes have more mapped than is "
-			  "looked at at once");
+	if (!ow_imageshares_may_look(im, ow_images_uid(im, pid)))
 		return NULL;
-	}
-	return ow_images_look(im, pid, &is_new);
+	image = ow_images_look(im, pid, &is_new);
+	/* The first look at a process is one that each process gets. */
+	if (user)
+		ow_imageshares_spent(im, uid_of(ow_images_user(im, pid)),
+				     ow_now_ns() - begun);
+	return image;
 }
 
 static bool is_silent(const struct ow_images *im, pid_t pid)
@@ -537,7 +341,7 @@ static bool is_to_open(const struct ow_image_change *c, uint64_t since)
 
 /*
  * Fill first with the first mapping of each file that is to be opened, as it stands in
- * the log.  Return how many files there are.
+ * the log, and number the files so.  Return how many there are.
  */
 static uint32_t list_files(struct ow_images *im,
 			   const struct ow_image_user *user, uint64_t since,
@@ -552,17 +356,77 @@ static uint32_t list_files(struct ow_images *im,
 		if (!f || f->opening == im->nr_openings)
 			continue;
 		f->opening = im->nr_openings;
+		f->number = n;
 		first[n++] = i;
 	}
 	return n;
 }
 
+/* Stands for a file that is not open yet: the others are numbers of objects. */
+#define UNOPENED (1U << 31)
+
+/*
+ * What the mappings among the first changes come to.  Those of files that aren't open yet
+ * have these files' numbers, or none if with_files isn't set.  Return how many there are;
+ * -1 without memory.
+ */
+static int64_t flatten(const struct ow_image_user *user, uint64_t since,
+		       uint32_t nr, bool with_files, struct ow_bpf_range *maps)
+{
+	const struct ow_image_change *c = user->log, *end = c + nr;
+	struct ow_bpf_range *r;
+	uint32_t n = 0;
+
+	for (; c < end; c++) {
+		if (!is_mapping(c, since))
+			continue;
+		r = &maps[n++];
+		*r = c->range;
+		if (!c->file)
+			continue;
+		/* Mappings of equal code are one. */
+		r->bias = r->start - r->bias;
+		r->mapped = OW_BPF_NO_ROOM;
+		if (with_files)
+			r->object = UNOPENED | c->file->number;
+	}
+	return ow_image_flatten(maps, n);
+}
+
+/*
+ * Leave those of n files in first of which something is still mapped after all of these
+ * changes: only they are of use.  Return how many there are.
+ */
+static uint32_t keep_mapped(struct ow_images *im, struct ow_image_user *user,
+			    uint64_t since, uint32_t nr, uint32_t *first,
+			    uint32_t n)
+{
+	struct ow_bpf_range *maps = calloc((size_t)nr + 1, sizeof(*maps));
+	int64_t i, left = maps ? flatten(user, since, nr, true, maps) : -1;
+	struct ow_image_file *f;
+	uint32_t kept = 0;
+
+	im->nr_openings++;
+	for (i = 0; i < left; i++) {
+		if (!(maps[i].object & UNOPENED))
+			continue;
+		f = user->log[first[maps[i].object & ~UNOPENED]].file;
+		f->opening = im->nr_openings;
+	}
+	free(maps);
+	for (i = 0; i < n; i++)
+		if (user->log[first[i]].file->opening == im->nr_openings)
+			first[kept++] = first[i];
+	return kept;
+}
+
 /* See what the files of some mappings are, by a look; or NULL. */
-static struct look *see_files(struct ow_images *im, struct ow_image_user *user,
-			      const uint32_t *first, uint32_t n)
+static struct ow_imagelook *see_files(struct ow_images *im,
+				      struct ow_image_user *user,
+				      const uint32_t *first, uint32_t n)
 {
 	struct ow_mapping *list = calloc((size_t)n + 1, sizeof(*list));
-	struct look *l = list ? create_look(user) : NULL;
+	struct ow_imagelook *l = list ? ow_imagelook_create(user) : NULL;
 	uint32_t i;
 
 	if (!l) {
@@ -574,7 +438,7 @@ static struct look *see_files(struct ow_images *im, struct ow_image_user *user,
 	l->has_list = true;
 	l->maps.list = list;
 	l->maps.nr = n;
-	return have_look(im, user, l);
+	return ow_imagelook_have(im, user, l);
 }
 
 /* Number each file once, though it may be mapped again and again. */
@@ -582,7 +446,7 @@ static void number_files(struct ow_images *im, struct ow_image_user *user,
 			 const uint32_t *first, uint32_t n)
 {
 	static const struct ow_identity unknown;
-	struct look *l = n ? see_files(im, user, first, n) : NULL;
+	struct ow_imagelook *l = n ? see_files(im, user, first, n) : NULL;
 	struct ow_mapping map;
 	uint32_t i;
 
@@ -591,7 +455,7 @@ static void number_files(struct ow_images *im, struct ow_image_user *user,
 		user->log[first[i]].file->number =
 			number_of(im, user, &map, l ? &l->files[i] : &unknown);
 	}
-	destroy_look(l);
+	ow_imagelook_destroy(l);
 }
 
 /* Open the file of a mapping that was told of. */
@@ -604,19 +468,33 @@ static void open_file(struct ow_images *im, struct ow_image_change *c)
 	c->file = NULL;
 }
 
-/* Open the files of mappings among the first changes, that were made after a time. */
-static void open_files(struct ow_images *im, struct ow_image_user *user,
+/*
+ * Open the files of mappings among the first changes, that were made after a time, as far
+ * as these are still mapped after the last one.  Return false if there is no time, or
+ * memory, for that now.
+ */
+static bool open_files(struct ow_images *im, struct ow_image_user *user,
 		       uint64_t since, uint32_t nr)
 {
-	uint32_t *first = calloc((size_t)nr + 1, sizeof(*first)), i;
+	uint32_t *first = calloc((size_t)nr + 1, sizeof(*first)), i, n;
+	struct ow_image_change *c;
 
 	if (!first)
-		return;
-	number_files(im, user, first, list_files(im, user, since, nr, first));
-	for (i = 0; i < nr; i++)
-		if (is_to_open(&user->log[i], since))
-			open_file(im, &user->log[i]);
+		return false;
+	n = list_files(im, user, since, nr, first);
+	if (n && !ow_imageshares_may_look(im, uid_of(user))) {
+		free(first);
+		return false;
+	}
+	n = n ? keep_mapped(im, user, since, nr, first, n) : 0;
+	number_files(im, user, first, n);
+	for (i = 0; i < nr; i++) {
+		c = &user->log[i];
+		if (is_to_open(c, since) && c->file->opening == im->nr_openings)
+			open_file(im, c);
+	}
 	free(first);
+	return true;
 }
 
 /*
@@ -628,16 +506,11 @@ static struct ow_bpf_range *collect(struct ow_images *im,
 				    uint32_t nr, struct ow_image_list *ret)
 {
 	struct ow_bpf_range *maps = calloc(2 * (size_t)nr + 1, sizeof(*maps));
-	int64_t left;
-	uint32_t i;
+	int64_t left = -1;
 
 	ret->nr = 0;
-	if (maps)
-		open_files(im, user, since, nr);
-	for (i = 0; maps && i < nr; i++)
-		if (is_mapping(&user->log[i], since))
-			maps[ret->nr++] = user->log[i].range;
-	left = maps ? ow_image_flatten(maps, ret->nr) : -1;
+	if (maps && open_files(im, user, since, nr))
+		left = flatten(user, since, nr, false, maps);
 	if (left < 0) {
 		free(maps);
 		return NULL;
@@ -660,10 +533,9 @@ static uint64_t last_exec(const struct ow_image_user *user, uint64_t since,
 	return 0;
 }
 
-struct ow_image *ow_imagechanges_apply(struct ow_images *im,
-				       struct ow_image_user *user,
-				       struct ow_image *from, uint64_t since,
-				       uint32_t nr)
+static struct ow_image *apply(struct ow_images *im, struct ow_image_user *user,
+			      struct ow_image *from, uint64_t since,
+			      uint32_t nr)
 {
 	uint64_t exec = last_exec(user, since, nr);
 	struct ow_image_list old = { 0 }, maps = { 0 };
@@ -688,6 +560,18 @@ struct ow_image *ow_imagechanges_apply(struct ow_images *im,
 	image = make_image(im, user, ranges,
 			   ow_image_overlay(&old, &maps, ranges), from);
 	free(maps.all);
+	return image;
+}
+
+struct ow_image *ow_imagechanges_apply(struct ow_images *im,
+				       struct ow_image_user *user,
+				       struct ow_image *from, uint64_t since,
+				       uint32_t nr)
+{
+	uint64_t begun = ow_now_ns();
+	struct ow_image *image = apply(im, user, from, since, nr);
+
+	ow_imageshares_spent(im, uid_of(user), ow_now_ns() - begun);
 	return image;
 }
 

@@ -97,8 +97,8 @@ struct ow_images {
 	struct ow_image **by_id; /* buckets */
 	size_t nr, nr_buckets;
 	uint32_t last_id;
-	size_t nr_ranges;   /* of all images */
-	uint64_t nr_listed; /* mappings, by all looks */
+	size_t nr_ranges; /* of all images */
+	uint64_t looked; /* what looks have cost: mappings, and some for each */
 	struct ow_image *first_idle, *last_idle;
 
 	struct ow_image_user **users; /* buckets, by pid */

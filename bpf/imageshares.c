@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "imageshares.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "leftout.h"
 #include "monotonic.h"
 
 #define OPENED_NS 250000000 /* until one object of a user's counts no more */
@@ -15,6 +17,7 @@
 #define MAPPING_NS  30000
 #define LOOK_NS     1000000
 #define AT_ONCE_NS  4000000000
+#define TIME_PART   2 /* of the time is a user's, if that is less than it takes */
 #define USERS_SHARE 4 /* of all users' time, what one user's counts there: */
 
 /* The user's share; NULL without memory for it. */
@@ -71,6 +74,18 @@ static bool has_time(uint64_t until, uint64_t at_once)
 	return until <= ow_now_ns() + at_once;
 }
 
+/* Note, once, whose processes were not looked at. */
+static void lose(uid_t uid)
+{
+	char whose[48];
+
+	if (uid == (uid_t)-1)
+		snprintf(whose, sizeof(whose), "processes of unknown users");
+	else
+		snprintf(whose, sizeof(whose), "processes of user %u", uid);
+	ow_lose_file(whose, "there was no time to look at all that they map");
+}
+
 bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
 {
 	const struct ow_image_share *share;
@@ -78,8 +93,11 @@ bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
 	if (uid == 0)
 		return true;
 	share = share_of(im, uid);
-	return share && has_time(share->looked_until, AT_ONCE_NS) &&
-	       has_time(im->looked_until, 2 * AT_ONCE_NS / USERS_SHARE);
+	if (share && has_time(share->looked_until, AT_ONCE_NS) &&
+	    has_time(im->looked_until, 2 * AT_ONCE_NS / USERS_SHARE))
+		return true;
+	lose(uid);
+	return false;
 }
 
 static void add(uint64_t *until, uint64_t ns)
@@ -98,6 +116,14 @@ void ow_imageshares_looked(struct ow_images *im, uid_t uid, size_t nr)
 		return;
 	add(&share->looked_until, ns);
 	add(&im->looked_until, ns / USERS_SHARE);
+}
+
+void ow_imageshares_spent(struct ow_images *im, uid_t uid, uint64_t ns)
+{
+	struct ow_image_share *share = uid == 0 ? NULL : share_of(im, uid);
+
+	if (share)
+		add(&share->looked_until, TIME_PART * ns);
 }
 
 void ow_imageshares_deinit(struct ow_images *im)

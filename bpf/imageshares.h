@@ -22,11 +22,20 @@ bool ow_imageshares_may_open(struct ow_images *im, uid_t uid);
 /* An object was opened for the user. */
 void ow_imageshares_opened(struct ow_images *im, uid_t uid);
 
-/* Return true if a process of the user's may be looked at now. */
+/*
+ * Return true if what a process of the user's has mapped may be looked at now.  Where there
+ * is no time for that, the user is told of (ow_file_lost()).
+ */
 bool ow_imageshares_may_look(struct ow_images *im, uid_t uid);
 
 /* A process of the user's was looked at, which had nr mappings listed. */
 void ow_imageshares_looked(struct ow_images *im, uid_t uid, size_t nr);
+
+/*
+ * So much time of the recorder went to what a process of the user's has mapped: all
+ * processes of a user get half of the time, after some seconds.
+ */
+void ow_imageshares_spent(struct ow_images *im, uid_t uid, uint64_t ns);
 
 /* Free what im has of shares. */
 void ow_imageshares_deinit(struct ow_images *im);

@@ -9,12 +9,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "hash.h"
 #include "imagekin.h"
 #include "imageshares.h"
 #include "monotonic.h"
 #include "procfs.h"
 
-#define FILES     256           /* a power of two */
+#define FILES     256  /* a power of two */
+#define AT_ONCE   4096 /* what looks cost until others are settled later */
 #define ABSENT_NS 1000000000ULL /* between two looks for ended processes */
 #define BEGIN_NS  500000ULL /* from the vDSO's mapping to the program's begin, */
 #define EXEC_NS   100000000ULL /* or from exec's begin where there is no vDSO */
@@ -107,15 +109,16 @@ void ow_imagefile_leave(struct ow_image_file *f)
 struct ow_image_file *ow_imagefile_get(struct ow_images *im,
 				       const struct ow_mapping *map)
 {
-	uint64_t hash = (map->inode ^ map->dev << 32) * 0x9e3779b97f4a7c15ULL;
 	struct ow_image_file **slot, *f;
 	size_t size = strlen(map->path) + 1;
+	uint64_t hash = ow_hash(map->path, size) ^ ow_hash_word(map->inode) ^
+			map->dev;
 
 	if (!im->files)
 		im->files = calloc(FILES, sizeof(struct ow_image_file *));
 	if (!im->files)
 		return NULL;
-	slot = &im->files[hash >> 32 & (FILES - 1)];
+	slot = &im->files[hash & (FILES - 1)];
 	f = *slot;
 	if (!f || f->inode != map->inode || f->dev != map->dev ||
 	    strcmp(f->path, map->path) != 0) {
@@ -596,8 +599,29 @@ void ow_images_lose(struct ow_images *im, uint64_t time)
 	im->is_in_doubt = true;
 }
 
+static void reverse(struct ow_image_user **list, size_t nr)
+{
+	struct ow_image_user *first;
+	size_t i;
+
+	for (i = 0; i < nr / 2; i++) {
+		first = list[i];
+		list[i] = list[nr - 1 - i];
+		list[nr - 1 - i] = first;
+	}
+}
+
+/* Have the last nr of a list come before the others, which are first. */
+static void bring_forward(struct ow_image_user **list, size_t first, size_t nr)
+{
+	reverse(list, first);
+	reverse(list + first, nr);
+	reverse(list, first + nr);
+}
+
 void ow_images_settle(struct ow_images *im, uint64_t time)
 {
+	uint64_t until = im->looked + AT_ONCE;
 	struct ow_image_user *user;
 	size_t i, nr, left = 0;
 	bool is_asked;
@@ -608,7 +632,7 @@ void ow_images_settle(struct ow_images *im, uint64_t time)
 		end_absent(im, time + ABSENT_NS);
 	}
 	nr = im->nr_unsettled;
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < nr && im->looked < until; i++) {
 		user = im->unsettled[i];
 		if (user->is_gone && user->ended <= time) {
 			free_user(im, user);
@@ -620,7 +644,13 @@ void ow_images_settle(struct ow_images *im, uint64_t time)
 		else
 			user->is_unsettled = false;
 	}
-	im->nr_unsettled = left;
+	/* Those that were left out come first, the next time. */
+	if (i < nr) {
+		memmove(im->unsettled + left, im->unsettled + i,
+			(nr - i) * sizeof(*im->unsettled));
+		bring_forward(im->unsettled, left, nr - i);
+	}
+	im->nr_unsettled = left + nr - i;
 }
 
 void ow_images_drop_users(struct ow_images *im)

@@ -81,7 +81,8 @@ void ow_imagefile_leave(struct ow_image_file *file);
 
 /*
  * The image after changes from nr on were made to another one (NULL: nothing was
- * mapped), or to none of these where one of them was an exec.
+ * mapped), or to none of these where one of them was an exec.  NULL: there is no memory
+ * for it, or no time for the processes of that user now.
  */
 struct ow_image *ow_imagechanges_apply(struct ow_images *im,
 				       struct ow_image_user *user,

@@ -34,6 +34,8 @@
 #define COMPARED_A_SECOND ((uint64_t)16 << 20)
 
 #define KEPT_NS  60000000000ULL /* of a file that may be mapped again */
+#define AT_ONCE  4              /* tries to open what could not be opened, */
+#define AGAIN_NS 1000000000     /* and then so far apart */
 #define LOOKS_NS 1000000000     /* at files that may have been written to */
 
 struct ow_object_alias {
@@ -46,7 +48,9 @@ struct ow_object_alias {
 	/* The file, if it isn't the number's own but one like it: as long as it
 	   is open, its inode is no other file's.  Or NULL. */
 	struct ow_object *held;
-	uint64_t used; /* CLOCK_MONOTONIC, ns: it was asked for last */
+	uint64_t used;      /* CLOCK_MONOTONIC, ns: it was asked for last */
+	unsigned int tries; /* to open it again, the last one then: */
+	uint64_t tried;     /* CLOCK_MONOTONIC, ns */
 };
 
 struct ow_object_kin {
@@ -549,6 +553,19 @@ static bool may_open_now(const struct ow_sampledobjects *o,
 	       !o->kin[a->number - 1].nr_lists;
 }
 
+/* Return true, and count it, if it is time to try to open it again. */
+static bool is_time(struct ow_object_alias *a)
+{
+	uint64_t now = ow_now_ns();
+
+	if (a->tries < AT_ONCE)
+		a->tries++;
+	else if (now - a->tried < AGAIN_NS)
+		return false;
+	a->tried = now;
+	return true;
+}
+
 /* Return true if the alias is what is mapped there now. */
 static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 		       const struct ow_mapping *map,
@@ -571,7 +588,7 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	if (m->object)
 		return !ow_objectwatch_is_rewritten(a->held ? a->held :
 							      m->object);
-	if (!o->is_full && may_open_now(o, a))
+	if (!o->is_full && may_open_now(o, a) && is_time(a))
 		open_again(o, pid, map, a);
 	return true;
 }

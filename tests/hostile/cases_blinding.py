@@ -199,6 +199,27 @@ def _(context):
     check(done.status in (0, 2), 'status', done.stderr)
 
 
+@case('blinding: code that is mapped by two names in turns', alone=True)
+def _(context):
+    need_root()
+    folder = tempfile.mkdtemp()
+    context.stack.callback(shutil.rmtree, folder)
+    os.chown(folder, 65534, 65534)
+    context.start([shutil.which(NOBODY[0]), *NOBODY[1:],
+                   context.program('twonames'), '20', folder])
+    for engine in 'bpf', 'perf':
+        recording = Recording(context, '--engine=' + engine, '-f', 'json',
+                              '-F', 499)
+        recording.wait_for_start()
+        bystander = start_bystander(context)
+        let_run(bystander.pid)
+        said = recording.end()
+        check_bystander(recording, bystander.pid)
+        end_process(bystander.pid)
+        context.note('%s: %.2f s of CPU time at its end: %s' % (
+            engine, recording.cpu, said.splitlines()))
+
+
 @case('blinding: files of one user leave others room', alone=True)
 def _(context):
     need_root()

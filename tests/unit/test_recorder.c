@@ -336,7 +336,7 @@ static void test_much_that_is_mapped(void)
 	for (i = 0; i < PROCESSES; i++)
 		nr += ow_images_looked(&r->images, pids[i]) != 0;
 	CHECK(nr < PROCESSES);
-	CHECK(r->images.nr_listed < (1 << 18) + PARTS + 1000);
+	CHECK(r->images.looked < (1 << 18) + PARTS + 1000);
 	ow_recorder_close(r);
 	for (i = 0; i < PROCESSES; i++) {
 		kill(pids[i], SIGKILL);

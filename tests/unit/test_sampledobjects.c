@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -688,6 +689,35 @@ static void test_no_object(void)
 	unlink("one");
 }
 
+/* What could not be opened is not tried again and again. */
+static void test_no_object_again(void)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC), i, nr = 0;
+	struct ow_mapping map = { .executable = true };
+	_cleanup_(ow_freep) char *path = NULL;
+	struct ow_sampledobjects o;
+	struct ow_identity seen;
+	struct ow_error err;
+	char events[1024];
+
+	write_text("one");
+	map.path = path = realpath("one", NULL);
+	CHECK(ow_identity_look(path, &seen));
+	map.dev = seen.dev;
+	map.inode = seen.inode;
+	CHECK(inotify_add_watch(watch, "one", IN_OPEN) >= 0);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	for (i = 0; i < 1000; i++) {
+		CHECK(ow_sampledobjects_number(&o, getpid(), &map, &seen) == 1);
+		nr += read(watch, events, sizeof(events)) > 0;
+	}
+	CHECK(nr > 0 && nr < 500);
+	CHECK(!ow_sampledobjects_get(&o, 1));
+	ow_sampledobjects_deinit(&o);
+	close(watch);
+	unlink("one");
+}
+
 /* The number of a vDSO that is mapped at addr. */
 static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
 {
@@ -754,6 +784,8 @@ int main(void)
 		{ "a file that is like an object", test_idle_alike },
 		{ "a high address", test_high_address },
 		{ "a file that is no object", test_no_object },
+		{ "a file that is no object, again and again",
+		  test_no_object_again },
 		{ "a vDSO that was written to", test_written_vdso },
 	};
 

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "imagelook.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "delegate.h"
+#include "deletednames.h"
+#include "effort.h"
+#include "identity.h"
+#include "imageusers.h"
+#include "leftout.h"
+#include "monotonic.h"
+#include "procfs.h"
+#include "remapped.h"
+#include "sampledobjects.h"
+
+#define CALL_NS      500000000  /* for the kernel to answer about a process, */
+#define LESS_CALL_NS 50000000   /* or where that was waited for so often: */
+#define MANY_SILENT  8          /* times at once, */
+#define WAIT_PART    50         /* and this part of the time later */
+#define LOOK_NS      4000000000 /* for all of a look */
+#define LOOK_COST    32 /* mappings, as many as a look takes by itself */
+#define SILENT_NS    60000000000 /* until it is asked about the process again */
+#define UNASKED_NS   100000000   /* likewise, where we could not ask */
+
+/* Waits for the kernel that were for nothing, in nanoseconds. */
+static struct ow_effort waits =
+	OW_EFFORT((int64_t)MANY_SILENT * CALL_NS, 1000000000 / WAIT_PART);
+
+/* A thread that has ended leaves its number to others. */
+static bool is_of_process(const struct ow_imagelook *l)
+{
+	return l->live == l->pid ||
+	       ow_status_number(l->live, "Tgid:") == l->pid;
+}
+
+/* Have another thread where that which was known has ended. */
+static void find_live(struct ow_imagelook *l)
+{
+	if (!is_of_process(l))
+		l->live = ow_tasks_other(l->pid);
+	if (!l->live)
+		l->live = l->pid;
+}
+
+static bool read_maps(struct ow_imagelook *l)
+{
+	pid_t other;
+
+	if (ow_mappings_read_code(l->live, &l->maps, &l->why))
+		return false;
+	/* The first thread's memory goes when it ends, whoever else has it. */
+	other = l->maps.nr ? 0 : ow_tasks_other(l->pid);
+	if (other) {
+		ow_mappings_close(&l->maps);
+		ow_mappings_free(&l->maps);
+		l->live = other;
+		if (ow_mappings_read_code(other, &l->maps, &l->why))
+			return false;
+	}
+	ow_remapped_settle(&l->maps);
+	ow_deletednames_settle(&l->maps, l->live);
+	ow_mappings_close(&l->maps);
+	return is_of_process(l);
+}
+
+static void take_look(void *arg)
+{
+	struct ow_imagelook *l = arg;
+	size_t i, nr = 0;
+
+	find_live(l);
+	if (!l->has_list && !read_maps(l)) {
+		l->failed = true;
+		return;
+	}
+	l->uid = ow_process_user(l->pid);
+	l->files = calloc(l->maps.nr + 1, sizeof(*l->files));
+	l->failed = !l->files;
+	for (i = 0; l->files && i < l->maps.nr; i++)
+		if (l->maps.list[i].executable && nr++ < OW_RECORD_MAPPINGS)
+			l->files[i] = ow_sampledobjects_see(l->live,
+							    &l->maps.list[i]);
+}
+
+struct ow_imagelook *ow_imagelook_create(const struct ow_image_user *user)
+{
+	struct ow_imagelook *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->pid = user->pid;
+	l->live = user->live;
+	return l;
+}
+
+void ow_imagelook_destroy(struct ow_imagelook *l)
+{
+	if (!l)
+		return;
+	ow_mappings_free(&l->maps);
+	free(l->files);
+	free(l);
+}
+
+/* Leave a process out for a while. */
+static void leave_out(struct ow_image_user *user, const char *why)
+{
+	char path[32];
+
+	user->silent_until = ow_now_ns() + SILENT_NS;
+	snprintf(path, sizeof(path), "/proc/%d", user->pid);
+	ow_lose_file(path, why);
+}
+
+/* Likewise, but for less time, where no process could be started: see errno. */
+static void note_unasked(struct ow_image_user *user)
+{
+	struct ow_error none;
+
+	user->start_errno = errno;
+	user->silent_until = ow_now_ns() + UNASKED_NS;
+	ow_delegate_fail(&none);
+	ow_lose_file("what processes have mapped", none.msg);
+}
+
+/* A look that is given the mappings; or NULL. */
+struct ow_imagelook *ow_imagelook_create_at(const struct ow_image_user *user,
+					    const struct ow_mapping *list,
+					    size_t nr)
+{
+	struct ow_imagelook *l = ow_imagelook_create(user);
+	size_t i;
+
+	if (!l)
+		return NULL;
+	l->has_list = true;
+	l->maps.list = calloc(nr + 1, sizeof(*list));
+	for (i = 0; l->maps.list && i < nr; i++) {
+		l->maps.list[i] = list[i];
+		/* A look that is lost is left with what it has. */
+		l->maps.list[i].path =
+			ow_intern_add(&l->maps.names, list[i].path);
+		if (!l->maps.list[i].path)
+			break;
+		l->maps.nr++;
+	}
+	if (l->maps.list && l->maps.nr == nr)
+		return l;
+	ow_imagelook_destroy(l);
+	return NULL;
+}
+
+/* Have a look taken, which is the caller's then; or NULL, and it is none's. */
+struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
+				       struct ow_image_user *user,
+				       struct ow_imagelook *l)
+{
+	struct ow_delegate_limits limits = {
+		.call_ns = ow_effort_left(&waits) ? CALL_NS : LESS_CALL_NS,
+	};
+	enum ow_delegation end;
+
+	if (!l || ow_images_must_end(im) || ow_now_ns() < user->silent_until) {
+		ow_imagelook_destroy(l);
+		return NULL;
+	}
+	limits.until_ns = ow_now_ns() + LOOK_NS;
+	im->looked += LOOK_COST + l->maps.nr;
+	end = ow_delegate_run(take_look, l, &limits, NULL);
+	if (end == OW_DELEGATION_NONE)
+		note_unasked(user);
+	else
+		user->start_errno = 0;
+	if (end == OW_DELEGATION_DONE && !l->failed) {
+		im->looked += l->has_list ? 0 : l->maps.nr;
+		if (l->live != user->pid)
+			ow_imageusers_behead(im, user, l->live);
+		if (l->uid >= 0) {
+			user->uid = (uid_t)l->uid;
+			user->has_uid = true;
+			user->uid_as_of = ow_now_ns();
+		}
+		return l;
+	}
+	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST) {
+		/* Short ones go on as they are, however many there are. */
+		if (limits.call_ns == CALL_NS)
+			ow_effort_spend(&waits, CALL_NS);
+		leave_out(user, "the kernel did not answer in time, as a "
+				"program that is being executed, or the "
+				"server of a file, keeps it waiting");
+	}
+	if (end == OW_DELEGATION_DONE && l->why.code == OW_CODE_TIMEOUT)
+		leave_out(user, l->why.msg);
+	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
+		ow_imagelook_destroy(l);
+	return NULL;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/* Files of mappings that were told of: which are looked at and opened, and how often. */
+#include "images.h"
+
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sampledobjects.h"
+#include "scratch.h"
+#include "test.h"
+
+#define HERE   ((uint64_t)1 << 40)
+#define SIZE   4096
+#define MANY   1000
+#define NOBODY 1000000001 /* processes that there are none of, from here on */
+
+static struct ow_sampledobjects objects;
+static char *names[2]; /* of one file */
+
+static void begin(struct ow_images *im)
+{
+	*im = (struct ow_images){ .objects = &objects };
+	CHECK(ow_sampledobjects_init(&objects, 0, NULL) == 0);
+}
+
+static void end(struct ow_images *im)
+{
+	ow_images_deinit(im);
+	ow_sampledobjects_deinit(&objects);
+}
+
+/* Tell that a process has mapped the file, by a name, at the n-th place. */
+static void map(struct ow_images *im, pid_t pid, uint64_t time, int name, int n)
+{
+	const uint64_t start = HERE + (uint64_t)n * SIZE;
+	struct ow_mapping m = { .start = start,
+				.end = start + SIZE,
+				.executable = true,
+				.path = names[name] };
+	struct stat st;
+
+	CHECK(stat(names[name], &st) == 0);
+	m.dev = st.st_dev;
+	m.inode = st.st_ino;
+	ow_images_map(im, pid, time, &m);
+}
+
+/* What was replaced since is not looked at. */
+static void test_replaced(void)
+{
+	const struct ow_image *image;
+	struct ow_images im;
+	uint64_t i;
+
+	begin(&im);
+	for (i = 1; i <= MANY; i++)
+		map(&im, getpid(), i, i % 2, 0);
+	image = ow_images_at(&im, getpid(), MANY);
+	CHECK(image && image->nr == 1 && image->ranges[0].start == HERE &&
+	      image->ranges[0].end == HERE + SIZE &&
+	      image->ranges[0].object != 0);
+	CHECK(im.looked < 100);
+	CHECK(objects.all->nr_modules == 1);
+	/* It was there at another time. */
+	image = ow_images_at(&im, getpid(), MANY - 1);
+	CHECK(image && image->nr == 1 && image->ranges[0].object != 0);
+	CHECK(im.looked < 200);
+	CHECK(objects.all->nr_modules + objects.nr_aliases <= 4);
+	end(&im);
+}
+
+/* Each file is looked at once, however often it is mapped. */
+static void test_places(void)
+{
+	const struct ow_image *image;
+	struct ow_images im;
+	uint32_t nr = 0, i;
+
+	begin(&im);
+	for (i = 0; i < MANY; i++)
+		map(&im, getpid(), 1 + i, (int)(i % 2), (int)i);
+	image = ow_images_at(&im, getpid(), MANY);
+	CHECK(image && image->nr == MANY);
+	for (i = 0; image && i < image->nr; i++)
+		nr += image->ranges[i].object != 0 &&
+		      image->ranges[i].start == HERE + (uint64_t)i * SIZE;
+	CHECK(nr == MANY);
+	CHECK(im.looked < 100);
+	end(&im);
+}
+
+/* Processes whose changes take long to settle take turns. */
+static void test_turns(void)
+{
+	struct ow_images im;
+	size_t before;
+	int i, k, calls = 0;
+
+	begin(&im);
+	for (i = 0; i < MANY; i++)
+		for (k = 0; k < 100; k++)
+			map(&im, NOBODY + i, 1 + (uint64_t)k, k % 2, k);
+	CHECK(im.nr_unsettled == MANY);
+	do {
+		before = im.looked;
+		ow_images_settle(&im, 1000);
+		CHECK(im.looked - before < 5000);
+	} while (im.looked > before && calls++ < MANY);
+	CHECK(calls > 2 && calls < MANY);
+	for (i = 0, k = 0; i < MANY; i++)
+		k += ow_images_user(&im, NOBODY + i)->nr == 0;
+	CHECK(k == MANY);
+	end(&im);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "mappings that were replaced", test_replaced },
+		{ "one file at many places", test_places },
+		{ "processes take turns", test_turns },
+	};
+
+	scratch_enter();
+	CHECK(scratch_run("cp /bin/true one; ln one two"));
+	names[0] = realpath("one", NULL);
+	names[1] = realpath("two", NULL);
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
