@@ -28,9 +28,12 @@ bool ow_images_must_end(const struct ow_images *im)
 	return im->asked && *im->asked >= im->patience;
 }
 
-/* Whose process it is; -1: nobody's in particular. */
-static uid_t uid_of(const struct ow_image_user *user)
+/* Whose process it is, which may be asked for; -1: nobody's in particular. */
+static uid_t uid_of(const struct ow_images *im,
+		    const struct ow_image_user *user)
 {
+	if (!user->has_uid && ow_images_user(im, user->pid) == user)
+		return ow_images_uid(im, user->pid);
 	return user->has_uid ? user->uid : (uid_t)-1;
 }
 
@@ -38,7 +41,7 @@ static uid_t uid_of(const struct ow_image_user *user)
 static bool may_open(struct ow_images *im, struct ow_image_user *user)
 {
 	return user->nr_opened < OW_RECORD_FILES &&
-	       ow_imageshares_may_open(im, uid_of(user));
+	       ow_imageshares_may_open(im, uid_of(im, user));
 }
 
 /* What was opened so far: objects, and files that have one's number. */
@@ -60,7 +63,7 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)
 		return number;
-	ow_imageshares_opened(im, uid_of(user));
+	ow_imageshares_opened(im, uid_of(im, user));
 	user->nr_opened++;
 	return number;
 }
@@ -110,7 +113,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 	*nr_ret = 0;
 	if (!l)
 		return NULL;
-	ow_imageshares_looked(im, uid_of(user), l->maps.nr);
+	ow_imageshares_looked(im, uid_of(im, user), l->maps.nr);
 	maps = l->maps.list;
 	nr_maps = l->maps.nr;
 	for (i = 0; i < nr_maps; i++)
@@ -254,7 +257,7 @@ struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
 	image = ow_images_look(im, pid, &is_new);
 	/* The first look at a process is one that each process gets. */
 	if (user)
-		ow_imageshares_spent(im, uid_of(ow_images_user(im, pid)),
+		ow_imageshares_spent(im, ow_images_uid(im, pid),
 				     ow_now_ns() - begun);
 	return image;
 }
@@ -482,7 +485,7 @@ static bool open_files(struct ow_images *im, struct ow_image_user *user,
 	if (!first)
 		return false;
 	n = list_files(im, user, since, nr, first);
-	if (n && !ow_imageshares_may_look(im, uid_of(user))) {
+	if (n && !ow_imageshares_may_look(im, uid_of(im, user))) {
 		free(first);
 		return false;
 	}
@@ -571,7 +574,7 @@ struct ow_image *ow_imagechanges_apply(struct ow_images *im,
 	uint64_t begun = ow_now_ns();
 	struct ow_image *image = apply(im, user, from, since, nr);
 
-	ow_imageshares_spent(im, uid_of(user), ow_now_ns() - begun);
+	ow_imageshares_spent(im, uid_of(im, user), ow_now_ns() - begun);
 	return image;
 }
 

@@ -126,7 +126,6 @@ static void note_unasked(struct ow_image_user *user)
 	ow_lose_file("what processes have mapped", none.msg);
 }
 
-/* A look that is given the mappings; or NULL. */
 struct ow_imagelook *ow_imagelook_create_at(const struct ow_image_user *user,
 					    const struct ow_mapping *list,
 					    size_t nr)
@@ -153,7 +152,6 @@ struct ow_imagelook *ow_imagelook_create_at(const struct ow_image_user *user,
 	return NULL;
 }
 
-/* Have a look taken, which is the caller's then; or NULL, and it is none's. */
 struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 				       struct ow_image_user *user,
 				       struct ow_imagelook *l)
