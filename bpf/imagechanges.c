@@ -16,9 +16,8 @@
 #include "monotonic.h"
 #include "procfs.h"
 
-#define MOST_LOOKS  100        /* a millisecond apart */
-#define MOST_NOTED  (1U << 14) /* changes of a process that are followed */
-#define REST_PART   16 /* of the time, at most, goes to looks at a process, */
+#define MOST_LOOKS  100 /* a millisecond apart */
+#define REST_PART   16  /* of the time, at most, goes to looks at a process, */
 #define AT_ONCE_NS  1600000000 /* but for those of so much time */
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
@@ -462,13 +461,13 @@ static void number_files(struct ow_images *im, struct ow_image_user *user,
 }
 
 /* Open the file of a mapping that was told of. */
-static void open_file(struct ow_images *im, struct ow_image_change *c)
+static void open_file(struct ow_images *im, struct ow_image_user *user,
+		      struct ow_image_change *c)
 {
 	const struct ow_mapping map = mapping_of(c);
 
 	fill_range(im, &map, c->file->number, &c->range);
-	ow_imagefile_leave(c->file);
-	c->file = NULL;
+	ow_imageusers_leave_file(im, user, c);
 }
 
 /*
@@ -494,7 +493,7 @@ static bool open_files(struct ow_images *im, struct ow_image_user *user,
 	for (i = 0; i < nr; i++) {
 		c = &user->log[i];
 		if (is_to_open(c, since) && c->file->opening == im->nr_openings)
-			open_file(im, c);
+			open_file(im, user, c);
 	}
 	free(first);
 	return true;
@@ -633,7 +632,7 @@ bool ow_images_map(struct ow_images *im, pid_t pid, uint64_t time,
 	user = map->start < map->end ? told_of(im, pid, time) : NULL;
 	if (!user || user->is_unheeded)
 		return false;
-	if (user->nr >= MOST_NOTED) {
+	if (!ow_imageusers_has_room(im, user)) {
 		ow_imageusers_forget(im, user);
 		return false;
 	}

@@ -55,6 +55,7 @@ struct ow_image_user {
 	struct ow_image *base;       /* before the log; or NULL */
 	struct ow_image_change *log; /* by time */
 	uint32_t nr, room;
+	size_t noted;          /* bytes of the log, and of the files in it */
 	struct ow_image *now;  /* after the first changes of the log, or NULL */
 	uint32_t nr_applied;   /* those */
 	uint32_t nr_opened;    /* objects that it was the first to map */
@@ -108,6 +109,7 @@ struct ow_images {
 	size_t nr_unsettled, room_unsettled;
 	struct ow_image_file **files; /* that came last, by hash */
 	uint64_t nr_openings;         /* of the files of a process's mappings */
+	size_t noted;                 /* bytes of all logs */
 	struct ow_image_share *shares;
 	size_t nr_shares;
 	uint64_t looked_until; /* ns; as of a share, of all users but root */

@@ -23,6 +23,11 @@
 #define UID_NS    1000000000ULL /* until a process's user is asked for again */
 #define LONG      64 /* changes: more are made one image, or as many as it has */
 
+#define MOST_NOTED (1U << 14) /* changes of a process that are followed, */
+#define MOST_LOG   ((size_t)1 << 20)  /* bytes of them, */
+#define MOST_LOGS  ((size_t)64 << 20) /* and of all processes', */
+#define SHORT_LOG  ((size_t)1 << 13)  /* but for those of so many each */
+
 static struct ow_image_user **bucket(const struct ow_images *im, pid_t pid)
 {
 	uint64_t hash = (uint64_t)pid * 0x9e3779b97f4a7c15ULL >> 32;
@@ -127,7 +132,8 @@ struct ow_image_file *ow_imagefile_get(struct ow_images *im,
 			return NULL;
 		*f = (struct ow_image_file){ .users = 1,
 					     .dev = map->dev,
-					     .inode = map->inode };
+					     .inode = map->inode,
+					     .size = (uint32_t)size };
 		memcpy(f->path, map->path, size);
 		ow_imagefile_leave(*slot);
 		*slot = f;
@@ -136,12 +142,59 @@ struct ow_image_file *ow_imagefile_get(struct ow_images *im,
 	return f;
 }
 
+/* What a change takes of its log. */
+static uint32_t size_of(const struct ow_image_change *c)
+{
+	bool has_file = c->event == OW_IMAGE_MAP && c->file;
+
+	return (uint32_t)sizeof(*c) +
+	       (has_file ? (uint32_t)sizeof(*c->file) + c->file->size : 0);
+}
+
+static void count(struct ow_images *im, struct ow_image_user *user,
+		  struct ow_image_change *c)
+{
+	user->noted -= c->size;
+	im->noted -= c->size;
+	c->size = size_of(c);
+	user->noted += c->size;
+	im->noted += c->size;
+}
+
+bool ow_imageusers_has_room(const struct ow_images *im,
+			    const struct ow_image_user *user)
+{
+	return user->nr < MOST_NOTED && user->noted < MOST_LOG &&
+	       (user->noted < SHORT_LOG || im->noted < MOST_LOGS);
+}
+
+void ow_imageusers_leave_file(struct ow_images *im, struct ow_image_user *user,
+			      struct ow_image_change *c)
+{
+	ow_imagefile_leave(c->file);
+	c->file = NULL;
+	count(im, user, c);
+}
+
 static void leave_change(struct ow_images *im, struct ow_image_change *c)
 {
 	if (c->event == OW_IMAGE_LOOK)
 		ow_images_leave(im, c->image);
 	else
 		ow_imagefile_leave(c->file);
+}
+
+/* Leave the first changes of a log. */
+static void leave_changes(struct ow_images *im, struct ow_image_user *user,
+			  uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		user->noted -= user->log[i].size;
+		im->noted -= user->log[i].size;
+		leave_change(im, &user->log[i]);
+	}
 }
 
 void ow_imageusers_unsettle(struct ow_images *im, struct ow_image_user *user)
@@ -192,6 +245,8 @@ bool ow_imageusers_note(struct ow_images *im, struct ow_image_user *user,
 	memmove(user->log + at + 1, user->log + at,
 		(user->nr++ - at) * sizeof(*user->log));
 	user->log[at] = *c;
+	user->log[at].size = 0;
+	count(im, user, &user->log[at]);
 	if (at < user->nr_applied)
 		set_now(im, user, NULL, 0);
 	ow_imageusers_unsettle(im, user);
@@ -465,10 +520,7 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 
 void ow_imageusers_forget(struct ow_images *im, struct ow_image_user *user)
 {
-	uint32_t i;
-
-	for (i = 0; i < user->nr; i++)
-		leave_change(im, &user->log[i]);
+	leave_changes(im, user, user->nr);
 	free(user->log);
 	user->log = NULL;
 	user->nr = user->room = 0;
@@ -488,15 +540,13 @@ void ow_images_doubt(struct ow_images *im, pid_t pid)
 static void free_user(struct ow_images *im, struct ow_image_user *user)
 {
 	struct ow_image_user **at = bucket(im, user->pid);
-	uint32_t i;
 
 	ow_imagekin_leave(user);
 	while (*at != user)
 		at = &(*at)->next;
 	*at = user->next;
 	im->nr_users--;
-	for (i = 0; i < user->nr; i++)
-		leave_change(im, &user->log[i]);
+	leave_changes(im, user, user->nr);
 	ow_images_leave(im, user->base);
 	ow_images_leave(im, user->now);
 	free(user->log);
@@ -506,10 +556,7 @@ static void free_user(struct ow_images *im, struct ow_image_user *user)
 /* The log begins later: what is before is in base, or gone. */
 static void cut(struct ow_images *im, struct ow_image_user *user, uint32_t nr)
 {
-	uint32_t i;
-
-	for (i = 0; i < nr; i++)
-		leave_change(im, &user->log[i]);
+	leave_changes(im, user, nr);
 	user->nr -= nr;
 	memmove(user->log, user->log + nr, user->nr * sizeof(*user->log));
 	if (user->now)
@@ -521,19 +568,23 @@ static void cut(struct ow_images *im, struct ow_image_user *user, uint32_t nr)
 	}
 }
 
-/* The process has the image that the first changes came to. */
-static void fold(struct ow_images *im, struct ow_image_user *user, uint32_t nr)
+/*
+ * The process has the image that the first changes came to.  Return false if that can't be
+ * had now.
+ */
+static bool fold(struct ow_images *im, struct ow_image_user *user, uint32_t nr)
 {
 	struct ow_image *image = ow_imageusers_image(im, user, nr);
 	uint32_t look = last_look(user, nr);
 
 	if (!image)
-		return;
+		return false;
 	ow_imageusers_begin(im, user, image);
 	/* What a look may have missed, and isn't told yet, is to come to that. */
 	if (look < nr && user->told < user->log[look].as_of)
 		user->told = user->log[look].as_of;
 	cut(im, user, nr);
+	return true;
 }
 
 /* What an exec has undone. */
@@ -563,19 +614,27 @@ static uint32_t nr_settled(const struct ow_image_user *user, uint64_t time)
 	return nr_until(user, time);
 }
 
+/* Return true if the first changes of a log are more than their process's image is. */
+static bool is_long(const struct ow_image_user *user, uint32_t nr)
+{
+	size_t most = user->base ? user->base->nr : 0;
+
+	return (nr > LONG && nr > most) ||
+	       (user->noted > SHORT_LOG &&
+		user->noted > most * sizeof(struct ow_bpf_range));
+}
+
 /* False: there will be nothing more to do, until something changes. */
 static bool settle(struct ow_images *im, struct ow_image_user *user,
 		   uint64_t time)
 {
 	uint32_t nr = nr_settled(user, time);
+	bool is_due = nr && ((user->now && user->nr_applied == nr) ||
+			     last_look(user, nr) < nr || is_long(user, nr));
 
-	if (nr && user->now && user->nr_applied == nr)
-		fold(im, user, nr);
-	else if (nr && last_look(user, nr) < nr)
-		fold(im, user, nr);
-	else if (nr > LONG && (!user->base || nr > user->base->nr))
-		fold(im, user, nr);
-	else if (nr)
+	if (is_due && !fold(im, user, nr))
+		return true;
+	if (nr && !is_due)
 		drop_before_exec(im, user, nr);
 	return user->is_gone || nr_settled(user, time) < user->nr;
 }

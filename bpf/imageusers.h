@@ -24,6 +24,7 @@ struct ow_image_change {
 	/* Of MAP.  Until its file is opened, bias is the offset in the file. */
 	struct ow_bpf_range range;
 	uint8_t event; /* enum ow_image_event */
+	uint32_t size; /* bytes that it counts for in its log */
 };
 
 /* Shared by mappings that are told of. */
@@ -32,6 +33,7 @@ struct ow_image_file {
 	uint64_t dev, inode;
 	uint64_t opening; /* of ow_images: the last one that it was part of, */
 	uint32_t number; /* and what it was found to be then: of ow_sampledobjects */
+	uint32_t size; /* bytes of path, with its end */
 	char path[];
 };
 
@@ -40,6 +42,14 @@ struct ow_image_file {
  * follow: until a sample asks for it, its stacks end for that reason.
  */
 void ow_imageusers_forget(struct ow_images *im, struct ow_image_user *user);
+
+/* Return true if the process may have another change noted, for all that logs take. */
+bool ow_imageusers_has_room(const struct ow_images *im,
+			    const struct ow_image_user *user);
+
+/* The change has no file any more, which is left. */
+void ow_imageusers_leave_file(struct ow_images *im, struct ow_image_user *user,
+			      struct ow_image_change *c);
 
 /* A process that begins; NULL when out of memory. */
 struct ow_image_user *ow_imageusers_add(struct ow_images *im, pid_t pid,
