@@ -22,19 +22,19 @@ enum {
 struct list {
 	char *lines[MOST_LINES];
 	size_t nr;
+	uint64_t hashes[OW_MOST_COUNTED]; /* of all, also those in the list */
+	size_t nr_counted;
 };
 
 struct lines {
 	struct list of[NR_OWNERS];
-	uint64_t hashes[OW_MOST_COUNTED]; /* of all, also those in the lists */
-	size_t nr_counted;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lines left_out, lost;
 
 /* Count a line.  Return true if it is a new one. */
-static bool count(struct lines *l, const char *line)
+static bool count(struct list *l, const char *line)
 {
 	uint64_t hash = ow_hash(line, strlen(line));
 	size_t i;
@@ -54,7 +54,7 @@ static void note(struct lines *l, int owner, char *line)
 	struct list *list = &l->of[owner];
 
 	pthread_mutex_lock(&lock);
-	if (count(l, line) && list->nr < MOST_LINES) {
+	if (count(list, line) && list->nr < MOST_LINES) {
 		list->lines[list->nr++] = line;
 		line = NULL;
 	}
@@ -67,9 +67,9 @@ static size_t nr_of(const struct lines *l)
 	size_t nr;
 
 	pthread_mutex_lock(&lock);
-	nr = l->nr_counted;
+	nr = l->of[OURS].nr_counted + l->of[OTHERS].nr_counted;
 	pthread_mutex_unlock(&lock);
-	return nr;
+	return nr < OW_MOST_COUNTED ? nr : OW_MOST_COUNTED;
 }
 
 static const char *line_of(const struct lines *l, size_t i)

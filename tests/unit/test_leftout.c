@@ -58,7 +58,7 @@ static void test_places(void)
 {
 	char path[32];
 
-	for (int i = 0; i < NR; i++) {
+	for (int i = 0; i < OW_MOST_COUNTED; i++) {
 		snprintf(path, sizeof(path), "/others/%d", i);
 		ow_leave_out(path, "a");
 	}
@@ -74,7 +74,21 @@ static void test_places(void)
 	check_line(PLACES - 1, "/ours/61: b: left out");
 	check_line(2 * PLACES - 1, "/others/60: a: left out");
 	CHECK(!ow_left_out(2 * PLACES));
-	CHECK(ow_nr_left_out() == 4 + 2 * NR + 1);
+	CHECK(ow_nr_left_out() == OW_MOST_COUNTED);
+}
+
+/* However many lines there are of other users' files. */
+static void test_many(void)
+{
+	char path[32];
+
+	for (int i = 0; i < 2 * OW_MOST_COUNTED; i++) {
+		snprintf(path, sizeof(path), "/more/%d", i);
+		ow_lose_file(path, "a");
+		ow_leave_out(path, "a");
+	}
+	CHECK(ow_nr_left_out() == OW_MOST_COUNTED);
+	CHECK(ow_nr_lost_lines() == OW_MOST_COUNTED);
 }
 
 int main(void)
@@ -82,6 +96,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "order", test_order },
 		{ "places", test_places },
+		{ "many", test_many },
 	};
 
 	scratch_enter();
