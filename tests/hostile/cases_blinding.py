@@ -137,6 +137,16 @@ def let_run(pid, seconds=0.3):
     wait_until(lambda: cpu_seconds(pid) >= begun + seconds, 'it runs')
 
 
+def record_bystander(context, engine):
+    """Return a recording, a bystander that began in it, and what it said."""
+    recording = Recording(context, '--engine=' + engine, '-f', 'json',
+                          '-F', 499)
+    recording.wait_for_start()
+    bystander = start_bystander(context)
+    let_run(bystander.pid)
+    return recording, bystander, recording.end()
+
+
 @case('blinding: files of one process leave others room', alone=True)
 def _(context):
     need_root()
@@ -183,12 +193,7 @@ def _(context):
                             '2', folder])
     for engine in 'bpf', 'perf':
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        recording = Recording(context, '--engine=' + engine, '-f', 'json',
-                              '-F', 499)
-        recording.wait_for_start()
-        bystander = start_bystander(context)
-        let_run(bystander.pid)
-        said = recording.end()
+        recording, bystander, said = record_bystander(context, engine)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         took = (after.ru_utime + after.ru_stime - before.ru_utime -
                 before.ru_stime)
@@ -208,12 +213,7 @@ def _(context):
     context.start([shutil.which(NOBODY[0]), *NOBODY[1:],
                    context.program('twonames'), '20', folder])
     for engine in 'bpf', 'perf':
-        recording = Recording(context, '--engine=' + engine, '-f', 'json',
-                              '-F', 499)
-        recording.wait_for_start()
-        bystander = start_bystander(context)
-        let_run(bystander.pid)
-        said = recording.end()
+        recording, bystander, said = record_bystander(context, engine)
         check_bystander(recording, bystander.pid)
         end_process(bystander.pid)
         context.note('%s: %.2f s of CPU time at its end: %s' % (

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sampledobjects.h"
+#include "subuid.h"
 #include "test.h"
 
 #define SOMEONE 65534
@@ -54,24 +55,10 @@ static void test_few(void)
 	ow_imageshares_deinit(&im);
 }
 
-static pid_t start_as(uid_t uid)
+static void wait_for_ever(void)
 {
-	int ready[2];
-	pid_t pid;
-	char c;
-
-	CHECK(pipe(ready) == 0);
-	pid = fork();
-	if (pid == 0) {
-		if (setresuid(uid, uid, uid) || write(ready[1], "", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	CHECK(read(ready[0], &c, 1) == 1);
-	close(ready[0]);
-	close(ready[1]);
-	return pid;
+	for (;;)
+		pause();
 }
 
 static int nr_lines(const char *want)
@@ -93,8 +80,8 @@ static void test_looks(void)
 
 	if (getuid() != 0)
 		return;
-	one = start_as(SOMEONE);
-	two = start_as(OTHER);
+	one = subuid_start(SOMEONE, 0, wait_for_ever);
+	two = subuid_start(OTHER, 0, wait_for_ever);
 	im = (struct ow_images){ .objects = &objects };
 	CHECK(ow_sampledobjects_init(&objects, 0, NULL) == 0);
 	CHECK(ow_images_look_again(&im, one));
