@@ -33,7 +33,8 @@ VICTIMS = (['chain-pie'], ['chain-static'], ['chain-lld'], ['chain-stripped'],
            ['shapes', 'callback'], ['shapes', 'realign'],
            ['signals', 'nested'], ['throwing', 'destructor'])
 BUSY = 'busy'       # never waits
-LONGEST_LOOK = 60   # seconds that one look may take, whatever it looks at
+LONGEST_LOOK = 60   # seconds that one look may take, whatever it looks at, but for
+MOST_WAIT = 600     # those in which it waits for a CPU, and seconds in all
 MOST_LOOK = 768     # MiB that one look may take
 MOST_RECORDER = 768  # and the recorder
 LONGEST_END = 40    # seconds from SIGTERM to the recorder's end, 28 of them for names
@@ -121,17 +122,18 @@ class Siege:
             [self.context.outwind, 'stack', '-i', '--json', str(pid)],
             stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.DEVNULL,
             start_new_session=True)
-        ended = wait_for(tool, LONGEST_LOOK)
+        ended = wait_for(tool)
         took = time.monotonic() - begun
         command = self.name_of(pid)
         self.looks += 1
         self.longest = max(self.longest, (took, command))
         if not ended:
             spent = cpu_seconds_of(tool.pid)
+            waits = waits_of(tool.pid)
             tool.kill()
             tool.wait()
-            self.fail('a look at %d (%s) took over %d s, %.1f s of CPU time' %
-                      (pid, command, LONGEST_LOOK, spent))
+            self.fail('a look at %d (%s) took %.1f s, %.1f s of CPU time; '
+                      'its threads: %s' % (pid, command, took, spent, waits))
             return None
         status, usage = ended
         self.busiest = max(self.busiest,
@@ -191,15 +193,18 @@ class Siege:
             self.fail('the recorder takes %d MiB' % self.minutes[-1][1])
 
 
-def wait_for(tool, seconds):
-    """(its status, its usage), or None if it hasn't ended by then."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
+def wait_for(tool):
+    """(its status, its usage), or None if it takes too long."""
+    begun = time.monotonic()
+    took = 0
+    while took < LONGEST_LOOK or took < MOST_WAIT and (
+            took - starved_for(tool.pid) < LONGEST_LOOK):
         pid, status, usage = os.wait4(tool.pid, os.WNOHANG)
         if pid:
             tool.returncode = os.waitstatus_to_exitcode(status)
             return tool.returncode, usage
-        time.sleep(0.005)
+        time.sleep(0.005 if took < LONGEST_LOOK else 1)
+        took = time.monotonic() - begun
     return None
 
 
@@ -208,6 +213,42 @@ def cpu_seconds_of(pid):
     with open('/proc/%d/stat' % pid, encoding='utf-8') as f:
         fields = f.read().rsplit(') ', 1)[1].split()
     return sum(map(int, fields[11:13])) / os.sysconf('SC_CLK_TCK')
+
+
+def threads_of(pid):
+    """The folders in /proc of the threads of a process of ours and its children."""
+    found = []
+    with contextlib.suppress(OSError):
+        for tid in os.listdir('/proc/%d/task' % pid):
+            found.append('/proc/%d/task/%s/' % (pid, tid))
+            with open(found[-1] + 'children', encoding='utf-8') as f:
+                children = f.read().split()
+            for child in children:
+                found += threads_of(int(child))
+    return found
+
+
+def starved_for(pid):
+    """Seconds for which the threads of a process of ours have waited for a CPU."""
+    waited = 0
+    for task in threads_of(pid):
+        with contextlib.suppress(OSError, IndexError):
+            with open(task + 'schedstat', encoding='utf-8') as f:
+                waited += int(f.read().split()[1])  # ns
+    return waited / 1e9
+
+
+def waits_of(pid):
+    """What the threads of a process of ours do: their states and places in Linux."""
+    waits = []
+    for task in threads_of(pid):
+        with contextlib.suppress(OSError):
+            with open(task + 'stack', encoding='utf-8') as f:
+                places = [line.split()[-1] for line in f]
+            with open(task + 'stat', encoding='utf-8') as f:
+                state = f.read().rsplit(') ', 1)[1][0]
+            waits.append((state, places))
+    return waits
 
 
 def rss_of(pid):
