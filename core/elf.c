@@ -22,9 +22,8 @@ enum {
  */
 enum {
 	MOST_SECTIONS = 1 << 18,
-	MOST_SEGMENTS =
-		4096,      /* but of a core, which has one for each mapping */
-	MOST_NOTES = 4096, /* looked at for a build-id, in all segments */
+	MOST_SEGMENTS = 4096, /* but of a core: who opens that has a limit */
+	MOST_NOTES = 4096,    /* looked at for a build-id, in all segments */
 };
 
 /* size bytes at off of the file, or an empty cursor that is bad. */

@@ -48,13 +48,33 @@ static void count_headers(struct ow_object *obj)
 	obj->elf.shnum = 0;
 }
 
+/* Read the file header.  No frame is in code of a core file, whose segments have no limit. */
+static int parse(struct ow_object *obj, struct ow_error *err)
+{
+	int why = ow_elf_parse(&obj->elf, obj->bytes, obj->size);
+
+	if (why && ow_object_is_cut(obj))
+		return ow_object_fail_cut(obj, err);
+	if (why == -OW_EUNSUPPORTED)
+		return ow_fail(err, OW_CODE_UNSUPPORTED,
+			       "%s: ELF file of a machine that outwind "
+			       "doesn't know",
+			       obj->path);
+	if (why)
+		return ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file",
+			       obj->path);
+	if (obj->elf.type == OW_ET_CORE)
+		return ow_fail(err, OW_CODE_FORMAT,
+			       "%s: a core file, not an object", obj->path);
+	return 0;
+}
+
 /* An object with these bytes, which are given back if that fails. */
 static struct ow_object *create(const struct ow_object *with, const char *path,
 				struct ow_error *err)
 {
 	struct ow_object *obj = malloc(sizeof(*obj));
 	const uint8_t *id;
-	int why;
 
 	if (!obj) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
@@ -65,19 +85,9 @@ static struct ow_object *create(const struct ow_object *with, const char *path,
 	obj->fd = -1;
 	obj->is_image = !obj->map;
 	obj->path = strdup(path);
-	why = obj->path ? ow_elf_parse(&obj->elf, obj->bytes, obj->size) :
-			  -OW_EFORMAT;
-	if (why) {
-		if (ow_object_is_cut(obj))
-			ow_object_fail_cut(obj, err);
-		else if (why == -OW_EUNSUPPORTED)
-			ow_fail(err, OW_CODE_UNSUPPORTED,
-				"%s: ELF file of a machine that outwind "
-				"doesn't know",
-				path);
-		else
-			ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file",
-				path);
+	if (!obj->path)
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	if (!obj->path || parse(obj, err)) {
 		ow_object_close(obj);
 		return NULL;
 	}

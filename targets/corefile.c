@@ -20,6 +20,7 @@
 #include "leftout.h"
 
 #define MANY_SEGMENTS 0xffff /* e_phnum says so; section 0 has the number */
+#define MOST_SEGMENTS (1U << 22)
 
 /* What lives as long as the capture. */
 struct kept {
@@ -80,7 +81,7 @@ static struct ow_cursor segment_bytes(const struct ow_core *core,
  * Section 0 comes last, so that a core that is cut has lost it; but the notes
  * stand right behind the segments' headers.
  */
-static void count_segments(struct ow_elf *elf)
+static void count_lost_segments(struct ow_elf *elf)
 {
 	uint64_t each = elf->is_64 ? 56 : 32, nr;
 	struct ow_elf_segment first;
@@ -91,6 +92,16 @@ static void count_segments(struct ow_elf *elf)
 	nr = (first.off - elf->phoff) / each;
 	if (nr > MANY_SEGMENTS && nr <= elf->size / each)
 		elf->phnum = (uint32_t)nr;
+}
+
+/* A file is made longer than any process has mappings at no cost. */
+static void count_segments(struct ow_core *core)
+{
+	count_lost_segments(&core->elf);
+	if (core->elf.phnum <= MOST_SEGMENTS)
+		return;
+	ow_leave_out(core->path, "segments after the first 4194304");
+	core->elf.phnum = MOST_SEGMENTS;
 }
 
 static int bytes_order(const void *a, const void *b)
@@ -348,7 +359,7 @@ static int take_core(struct ow_core *core,
 	if (ow_elf_parse(&core->elf, file->bytes, file->size) ||
 	    core->elf.type != OW_ET_CORE)
 		return refuse(core, file, err);
-	count_segments(&core->elf);
+	count_segments(core);
 	core->c->target.arch = core->elf.arch;
 	find_damage(core);
 	take_notes(core);

@@ -84,6 +84,7 @@ PROGRAMS = {
     'stacks chosen to be taken for one another': ['samehash', '50'],
     'original build-id': ['samebuild_victim'],
     'written vDSO': ['vdso_reader', 'lie'],
+    'code of a file that says it is a core': ['corecode', '20000000', 'DIR/core'],
 }
 
 # Changes of a program's file, which works or waits below known functions.
@@ -194,7 +195,7 @@ class Attackers:
 
     def add(self, name, command):
         self.commands[name] = [self.path(command[0])] + [
-            self.folder(name) if word == 'DIR' else
+            word.replace('DIR', self.folder(name)) if 'DIR' in word else
             self.path(word) if word.endswith('.so') else word
             for word in command[1:]]
 

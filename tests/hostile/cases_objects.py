@@ -426,6 +426,18 @@ def test_minidebug(context):
     check_says(done, '/changed: its .gnu_debugdata')
 
 
+@case('objects: code of a file that says it is a core of 20,000,000 segments')
+def test_core_code(context):
+    target = context.start(['corecode', '20000000',
+                            os.path.join(context.tmp, 'core')])
+    done = Done(context, 'stack', target.pid)
+    check(done.status == 1, 'status %d' % done.status, done.stderr)
+    check_bounded(done)
+    check('/core: a core file, not an object' in done.stdout, 'says',
+          done.stdout)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+
+
 @case('objects: an FDE of 500 KB for the code of 20 stacks')
 def test_large_fde(context):
     target = context.start(['largefde', '20'])
