@@ -37,6 +37,16 @@ enum {
 #define MOST_DIGITS     3      /* base 62; of a binder's number, likewise */
 #define LATE_US         100000 /* of the CPU; for one name */
 
+/*
+ * Each reference may double the time: these are steps of some 5 ns, at most.  A name of
+ * fewer needs no look at a clock.  Names of libraries take a microsecond; one that takes
+ * long is fair if it is long, or has a long text.
+ */
+#define FEW_STEPS     2048
+#define MANY_STEPS    16384
+#define FAIR_NS       20000
+#define FAIR_BYTE_NS  40
+
 /* Microseconds of the CPU for all names of a run, and that come back each second. */
 #define MOST_US     (16 * LATE_US)
 #define US_A_SECOND 10000
@@ -123,6 +133,16 @@ static void demangle_in_time(void *arg)
 			  (uint64_t)took.tv_nsec / 1000;
 }
 
+/* Return true if the run has time for a name that may take long, or tell of it. */
+static bool has_time(void)
+{
+	if (ow_effort_left(&effort))
+		return true;
+	ow_leave_out("demangled names", "those that may take long, after "
+					"others took too long");
+	return false;
+}
+
 /* A delegate that only computes is never given up on. */
 static bool demangle_delegated(struct text *t, const char *name)
 {
@@ -131,11 +151,8 @@ static bool demangle_delegated(struct text *t, const char *name)
 	struct job job = { .text = t, .name = name };
 	enum ow_delegation end;
 
-	if (ow_effort_left(&effort) == 0) {
-		ow_leave_out("demangled names", "those that may take long, "
-						"after others took too long");
+	if (!has_time())
 		return false;
-	}
 	end = ow_delegate_run(demangle_in_time, &job, &limits, NULL);
 	if (end == OW_DELEGATION_NONE)
 		ow_reach_leave_out("demangled names that may take long", end);
@@ -189,12 +206,42 @@ static bool may_be_punycode(const char *name)
 	return false;
 }
 
+static uint64_t thread_ns(void)
+{
+	struct timespec t = { .tv_sec = 0 };
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* What a name takes that is not fair, others have no more of. */
+static bool demangle_here(struct text *t, const char *name, size_t references)
+{
+	size_t size = strlen(name), steps = size << references;
+	uint64_t begun, took, fair;
+	bool is_demangled;
+
+	if (steps < FEW_STEPS)
+		return demangle(t, name);
+	if (steps > MANY_STEPS && !has_time())
+		return false;
+	begun = thread_ns();
+	is_demangled = demangle(t, name);
+	took = thread_ns() - begun;
+	fair = FAIR_NS + FAIR_BYTE_NS * (size + t->len);
+	if (took > fair)
+		ow_effort_spend(&effort, (took - fair) / 1000);
+	return is_demangled;
+}
+
 static bool demangle_safely(struct text *t, const char *name)
 {
-	if (name[1] == 'Z' && nr_references(name) <= MOST_REFERENCES)
-		return demangle(t, name);
+	size_t references = name[1] == 'Z' ? nr_references(name) : 0;
+
+	if (name[1] == 'Z' && references <= MOST_REFERENCES)
+		return demangle_here(t, name, references);
 	if (name[1] == 'R' && !may_bind_many(name))
-		return demangle(t, name);
+		return demangle_here(t, name, 0);
 	/* Punycode takes memory, and what does may not be stopped at any time. */
 	if (name[1] == 'R' && may_be_punycode(name))
 		return false;

@@ -3,6 +3,8 @@
 
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <outwind/outwind.h>
 
@@ -84,12 +86,32 @@ static void put_expansion(char *name, int depth, unsigned int number)
 	strcpy(name, "v");
 }
 
-/* Of the CPU, for what other processes have done for this one. */
-static double seconds_of_others(void)
+/*
+ * A template of templates of so many levels, each with all that is in it by a reference
+ * too, in a pack that there is not.
+ */
+static void put_nested(char *name, int levels, unsigned int number)
+{
+	int i;
+
+	name += sprintf(name, "_Z7f%06uDp", number % 1000000);
+	for (i = 0; i <= levels; i++)
+		name += sprintf(name, "1aI");
+	for (i = 0; i < 800; i++)
+		*name++ = 'i';
+	for (i = 0; i < levels; i++) {
+		*name++ = 'E';
+		name += put_reference(name, levels + 1 + i);
+	}
+	strcpy(name, "E");
+}
+
+/* Of the CPU; of other processes: for what they have done for this one. */
+static double seconds_of(int who)
 {
 	struct rusage took;
 
-	getrusage(RUSAGE_CHILDREN, &took);
+	getrusage(who, &took);
 	return (double)took.ru_utime.tv_sec +
 	       (double)took.ru_utime.tv_usec / 1e6;
 }
@@ -107,17 +129,35 @@ static void test_endless(void)
 	check("_RNvMINtC1a1bFG4_EuEC1a3foo", "<a>::foo");
 }
 
+/* They are demangled right here, as they have few references. */
+static void test_many_slow(void)
+{
+	double begun = seconds_of(RUSAGE_CHILDREN);
+	pid_t child = fork(); /* which has its own time for such names */
+	char name[2048];
+	int status;
+
+	for (unsigned int i = 1; child == 0 && i < 1000; i++) {
+		put_nested(name, 15, i);
+		free(ow_demangle(name));
+	}
+	if (child == 0)
+		_exit(0);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
+}
+
 /* Their timer stops them; and many of them don't take the time of each. */
 static void test_many_endless(void)
 {
-	double begun = seconds_of_others();
+	double begun = seconds_of(RUSAGE_CHILDREN);
 	char name[1024];
 
 	for (unsigned int i = 1; i < 2000; i++) {
 		put_expansion(name, 34, i);
 		check(name, NULL);
 	}
-	CHECK(seconds_of_others() - begun < 5);
+	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 5);
 	CHECK(ow_left_out(0) && strstr(ow_left_out(0), "demangled names: "));
 	CHECK(!ow_left_out(1));
 	check("_Z3addii", "add(int, int)");
@@ -200,6 +240,7 @@ int main(void)
 		{ "deep and long names", test_deep_and_long },
 		{ "endless names", test_endless },
 		{ "all names of a library and of programs", test_all_names },
+		{ "many slow names", test_many_slow },
 		{ "many endless names", test_many_endless },
 	};
 
