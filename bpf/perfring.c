@@ -17,8 +17,14 @@
 
 #define PAGE_SIZE   4096
 #define MOST_PAGES  1024
+#define LIVES_PAGES 1024
 #define ASIDE_PAGES 32
-#define MOST_BYTES  65536 /* of a record: its size has 16 bits */
+#define LEAST_PAGES 16
+#define ANYBODYS    528384 /* kernel.perf_event_mlock_kb: 516 KiB a CPU */
+#define MOST_BYTES  65536  /* of a record: its size has 16 bits */
+
+/* Bytes of a PERF_RECORD_MMAP2, and more: its path has PATH_MAX at most. */
+#define LONGEST_LIFE 8192
 
 #define MOST_FILES  262144 /* the kernel takes 2 KiB and more for an event */
 #define SPARE_FILES 128    /* of those, and of fewer: not for events */
@@ -63,12 +69,12 @@ static int open_as_permitted(struct perf_event_attr *attr, pid_t tid, int cpu)
 }
 
 static struct ow_perfring *ring_of(struct ow_perfrings *r, int cpu,
-				   bool is_aside)
+				   enum ow_perfring_kind kind)
 {
 	size_t i;
 
 	for (i = 0; i < r->nr; i++)
-		if (r->all[i].cpu == cpu && r->all[i].is_aside == is_aside)
+		if (r->all[i].cpu == cpu && r->all[i].kind == kind)
 			return &r->all[i];
 	return NULL;
 }
@@ -106,7 +112,8 @@ static int open_in_limit(struct ow_perfrings *r, struct perf_event_attr *attr,
 {
 	int fd = open_as_permitted(attr, tid, cpu);
 
-	if (fd < 0 ? errno != EMFILE : !ring_of(r, cpu, false) || !is_spare(fd))
+	if (fd < 0 ? errno != EMFILE :
+		     !ring_of(r, cpu, OW_PERFRING_MAIN) || !is_spare(fd))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -116,8 +123,32 @@ static int open_in_limit(struct ow_perfrings *r, struct perf_event_attr *attr,
 	return -1;
 }
 
-/* As large as it may be: who isn't root has a limit. */
-static int make_ring(struct ow_perfrings *r, int fd, int cpu, bool is_aside)
+/*
+ * Pages of a ring, a power of two.  Who may not lock more memory than Linux gives to
+ * anybody, makes no ring so large that the other CPUs' rings have none left.
+ */
+static size_t pages_of(enum ow_perfring_kind kind)
+{
+	static const size_t pages[] = {
+		[OW_PERFRING_MAIN] = MOST_PAGES,
+		[OW_PERFRING_LIVES] = LIVES_PAGES,
+		[OW_PERFRING_ASIDE] = ASIDE_PAGES,
+	};
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	size_t nr = pages[kind];
+	struct rlimit locked;
+	rlim_t share;
+
+	if (geteuid() == 0 || getrlimit(RLIMIT_MEMLOCK, &locked))
+		return nr;
+	share = ANYBODYS + locked.rlim_cur / (rlim_t)(cpus > 0 ? cpus : 1);
+	while (nr > LEAST_PAGES && (nr + 1) * PAGE_SIZE > share)
+		nr /= 2;
+	return nr;
+}
+
+static int make_ring(struct ow_perfrings *r, int fd, int cpu,
+		     enum ow_perfring_kind kind)
 {
 	struct ow_perfring *more = realloc(r->all, (r->nr + 1) * sizeof(*more));
 	size_t pages;
@@ -126,8 +157,8 @@ static int make_ring(struct ow_perfrings *r, int fd, int cpu, bool is_aside)
 	if (!more)
 		return -1;
 	r->all = more;
-	for (pages = is_aside ? ASIDE_PAGES : MOST_PAGES;
-	     pages >= 16 && at == MAP_FAILED; pages /= 2)
+	for (pages = pages_of(kind); pages >= LEAST_PAGES && at == MAP_FAILED;
+	     pages /= 2)
 		at = mmap(NULL, (pages + 1) * PAGE_SIZE, PROT_READ | PROT_WRITE,
 			  MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED)
@@ -135,24 +166,41 @@ static int make_ring(struct ow_perfrings *r, int fd, int cpu, bool is_aside)
 	r->all[r->nr++] = (struct ow_perfring){
 		.fd = fd,
 		.cpu = cpu,
-		.is_aside = is_aside,
+		.kind = kind,
 		.page = at,
 		.size = 2 * pages * PAGE_SIZE,
 	};
 	return 0;
 }
 
-static int keep(struct ow_perfrings *r, int fd, int cpu, bool is_aside)
+/* Have an event's records go to a ring that another event has. */
+static int share_ring(struct ow_perfrings *r, int fd, struct ow_perfring *ring,
+		      bool tells_lives)
 {
-	struct ow_perfring *ring = ring_of(r, cpu, is_aside);
-
-	if (!ring)
-		return make_ring(r, fd, cpu, is_aside);
 	if (!ow_grow(&r->fds, &r->room_fds, r->nr_fds + 1, sizeof(*r->fds)) ||
 	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd))
 		return -1;
 	r->fds[r->nr_fds++] = fd;
+	ring->tells_lives |= tells_lives;
 	return 0;
+}
+
+/* Have an event's records go to the CPU's ring of that kind, which is made if need be. */
+static int keep(struct ow_perfrings *r, int fd, int cpu,
+		enum ow_perfring_kind kind, bool tells_lives)
+{
+	struct ow_perfring *ring = ring_of(r, cpu, kind);
+
+	if (ring)
+		return share_ring(r, fd, ring, tells_lives);
+	if (make_ring(r, fd, cpu, kind) == 0) {
+		r->all[r->nr - 1].tells_lives = tells_lives;
+		return 0;
+	}
+	ring = ring_of(r, cpu, OW_PERFRING_MAIN);
+	return kind == OW_PERFRING_LIVES && ring ?
+		       share_ring(r, fd, ring, tells_lives) :
+		       -1;
 }
 
 static int refuse(struct ow_error *err)
@@ -173,7 +221,8 @@ bool ow_perfrings_is_full(const struct ow_error *err)
 }
 
 static int add_to_all(struct ow_perfrings *r, struct perf_event_attr *attr,
-		      pid_t tid, struct ow_error *err)
+		      pid_t tid, enum ow_perfring_kind kind,
+		      struct ow_error *err)
 {
 	long cpu, nr = sysconf(_SC_NPROCESSORS_CONF);
 	int fd;
@@ -184,7 +233,7 @@ static int add_to_all(struct ow_perfrings *r, struct perf_event_attr *attr,
 			continue; /* that CPU is offline */
 		if (fd < 0)
 			return refuse(err);
-		if (keep(r, fd, (int)cpu, false)) {
+		if (keep(r, fd, (int)cpu, kind, attr->mmap)) {
 			close(fd);
 			return ow_fail(err, OW_CODE_SYSTEM,
 				       "a ring for perf events");
@@ -193,8 +242,8 @@ static int add_to_all(struct ow_perfrings *r, struct perf_event_attr *attr,
 	return 0;
 }
 
-int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
-		     pid_t tid, struct ow_error *err)
+static int add(struct ow_perfrings *r, struct perf_event_attr *attr, pid_t tid,
+	       enum ow_perfring_kind kind, struct ow_error *err)
 {
 	size_t before = r->nr_fds;
 	int failed;
@@ -203,10 +252,22 @@ int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 		r->record = malloc(MOST_BYTES);
 	if (!r->record)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	failed = add_to_all(r, attr, tid, err);
+	failed = add_to_all(r, attr, tid, kind, err);
 	while (failed && r->nr_fds > before)
 		close(r->fds[--r->nr_fds]);
 	return failed;
+}
+
+int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
+		     pid_t tid, struct ow_error *err)
+{
+	return add(r, attr, tid, OW_PERFRING_MAIN, err);
+}
+
+int ow_perfrings_add_lives(struct ow_perfrings *r, struct perf_event_attr *attr,
+			   struct ow_error *err)
+{
+	return add(r, attr, -1, OW_PERFRING_LIVES, err);
 }
 
 int ow_perfring_open_event(struct perf_event_attr *attr, pid_t tid, int cpu,
@@ -235,7 +296,7 @@ static bool add_aside(struct ow_perfrings *r, struct perf_event_attr *attr,
 
 	if (fd < 0)
 		return errno == ENODEV; /* that CPU is offline */
-	if (keep(r, fd, cpu, true)) {
+	if (keep(r, fd, cpu, OW_PERFRING_ASIDE, false)) {
 		close(fd);
 		return false;
 	}
@@ -259,10 +320,11 @@ void ow_perfrings_enable(struct ow_perfrings *r, bool enable)
 				      PERF_EVENT_IOC_DISABLE;
 	size_t i;
 
-	for (i = 0; i < r->nr; i++)
-		ioctl(r->all[i].fd, what, 0);
-	for (i = 0; i < r->nr_fds; i++)
+	/* What processes do is told before the first sample. */
+	for (i = r->nr_fds; i-- > 0;)
 		ioctl(r->fds[i], what, 0);
+	for (i = r->nr; i-- > 0;)
+		ioctl(r->all[i].fd, what, 0);
 }
 
 int ow_perfrings_poll(struct ow_perfrings *r, int ms)
@@ -275,7 +337,9 @@ int ow_perfrings_poll(struct ow_perfrings *r, int ms)
 		return 0;
 	for (i = 0; i < r->nr; i++)
 		fds[i] = (struct pollfd){
-			.fd = r->all[i].is_aside ? -1 : r->all[i].fd,
+			.fd = r->all[i].kind == OW_PERFRING_ASIDE ?
+				      -1 :
+				      r->all[i].fd,
 			.events = POLLIN,
 		};
 	n = poll(fds, r->nr, ms);
@@ -342,9 +406,18 @@ static const struct perf_event_header *record_at(struct ow_perfrings *r,
 	return (const void *)r->record;
 }
 
+/* Note whether a record of what a process does would have had room until now. */
+static void note_room(struct ow_perfring *ring, uint64_t head)
+{
+	ring->was_full |= ring->tells_lives &&
+			  head - ring->tail + LONGEST_LIFE > ring->size;
+}
+
 /* What is before tail is done with. */
 static void move_to(struct ow_perfring *ring, uint64_t tail)
 {
+	note_room(ring,
+		  __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE));
 	ring->tail = tail;
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 	peek(ring);
@@ -363,6 +436,26 @@ static struct ow_perfring *first_ring(const struct ow_perfrings *r,
 	return first;
 }
 
+/* Tell of the loss of records after the last one of a ring that was full. */
+static void
+tell_loss(struct ow_perfrings *r, struct ow_perfring *ring,
+	  void (*take)(void *arg, const struct perf_event_header *h), void *arg)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t id, nr, time;
+	} lost = {
+		.header = { .type = PERF_RECORD_LOST, .size = sizeof(lost) },
+		.time = ow_now_ns(),
+	};
+
+	if (!ring->was_full || ring->tail < ring->head)
+		return;
+	ring->was_full = false;
+	r->taken = ring;
+	take(arg, &lost.header);
+}
+
 void ow_perfrings_read(struct ow_perfrings *r,
 		       void (*take)(void *arg,
 				    const struct perf_event_header *h),
@@ -378,7 +471,9 @@ void ow_perfrings_read(struct ow_perfrings *r,
 		ring->tail = ring->page->data_tail;
 		ring->head = __atomic_load_n(&ring->page->data_head,
 					     __ATOMIC_ACQUIRE);
+		note_room(ring, ring->head);
 		peek(ring);
+		tell_loss(r, ring, take, arg);
 	}
 	while ((ring = first_ring(r, until)) != NULL) {
 		h = record_at(r, ring);
@@ -388,6 +483,7 @@ void ow_perfrings_read(struct ow_perfrings *r,
 		ring->last = ring->next;
 		move_to(ring,
 			size < sizeof(*h) ? ring->head : ring->tail + size);
+		tell_loss(r, ring, take, arg);
 	}
 }
 

@@ -7,10 +7,19 @@
 
 #include <linux/perf_event.h>
 
+/* What a ring's records are of. */
+enum ow_perfring_kind {
+	OW_PERFRING_MAIN, /* samples, and what has no ring of its own */
+	OW_PERFRING_LIVES, /* what processes do: they map, execute, fork, and end */
+	OW_PERFRING_ASIDE, /* what nobody waits for */
+};
+
 struct ow_perfring {
 	int fd; /* of the event that has it */
 	int cpu;
-	bool is_aside; /* of records that nobody waits for */
+	enum ow_perfring_kind kind;
+	bool tells_lives; /* some of its records do */
+	bool was_full; /* records may be lost of which the kernel has not told yet */
 	struct perf_event_mmap_page *page; /* and behind it the records */
 	size_t size;                       /* of those, a power of two */
 	uint64_t tail, head;               /* of those to be read now */
@@ -37,6 +46,15 @@ struct ow_perfrings {
  */
 int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 		     pid_t tid, struct ow_error *err);
+
+/*
+ * Open an event for all threads on each CPU, whose records tell what processes do.  They
+ * have rings of their own, so that a flood of them costs no sample; or, where that would
+ * be more memory than the user may lock, they share the rings of ow_perfrings_add(),
+ * which was called before.
+ */
+int ow_perfrings_add_lives(struct ow_perfrings *r, struct perf_event_attr *attr,
+			   struct ow_error *err);
 
 /*
  * Open an event for all threads on each CPU, whose records have small rings of their
@@ -67,8 +85,9 @@ uint64_t ow_perfrings_time(const struct perf_event_header *h);
 
 /*
  * Give all records until now to take(), in the order of their times; r->taken is the
- * ring of each.  One of a loss
- * comes before all that what was lost may have come before.
+ * ring of each.  A record of a loss comes before all records that the lost ones may have
+ * come before.  The kernel tells of a loss with the next record that it has room for; of a
+ * ring that was full, take() gets such a record, of 0 lost ones, in advance.
  */
 void ow_perfrings_read(struct ow_perfrings *r,
 		       void (*take)(void *arg,

@@ -33,8 +33,9 @@ int ow_perfsampling_open(struct ow_recorder *r, size_t size, const char *name,
 	p->attr.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_CALLCHAIN;
 	p->attr.exclude_callchain_kernel = !r->options.kernel;
 	ow_clocks_times(&p->attr);
-	p->attr.mmap = p->attr.mmap2 = p->attr.task = p->attr.comm = 1;
 	p->attr.inherit = !r->options.everyone;
+	p->attr.mmap = p->attr.mmap2 = p->attr.task = p->attr.comm =
+		!r->options.everyone; /* or another event tells of these */
 	p->threads.asked = r->options.asked;
 	p->attr.watermark = 1;
 	p->attr.wakeup_watermark = 65536;
@@ -46,9 +47,15 @@ int ow_perfsampling_begin(struct ow_recorder *r, struct ow_error *err)
 {
 	struct ow_perfsampling *p = r->priv;
 
+	struct perf_event_attr lives;
+	int failed;
+
 	if (!r->options.everyone)
 		return 0;
-	return ow_perfrings_add(&p->rings, &p->attr, -1, err);
+	ow_clocks_mappings(&lives);
+	lives.wakeup_watermark = p->attr.wakeup_watermark;
+	failed = ow_perfrings_add(&p->rings, &p->attr, -1, err);
+	return failed ? failed : ow_perfrings_add_lives(&p->rings, &lives, err);
 }
 
 int ow_perfsampling_add(struct ow_recorder *r, pid_t pid, struct ow_error *err)
@@ -345,6 +352,20 @@ static void follow(struct ow_recorder *r, const struct perf_event_header *h)
 		ow_life_apply(&e, &r->images);
 }
 
+/* Samples are lost, or what processes did, or both, by what the ring has. */
+static void take_loss(struct ow_recorder *r, const struct perf_event_header *h)
+{
+	const uint64_t *words = (const uint64_t *)(h + 1); /* id, number */
+	const struct ow_perfsampling *p = r->priv;
+
+	if (p->rings.taken->tells_lives) {
+		forget_names(r->priv);
+		ow_images_lose(&r->images, ow_perfrings_time(h));
+	}
+	if (p->rings.taken->kind == OW_PERFRING_MAIN)
+		r->stats.lost += words[1];
+}
+
 static void take_record(void *arg, const struct perf_event_header *h)
 {
 	struct ow_recorder *r = arg;
@@ -352,7 +373,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	struct ow_perfsampling *p = r->priv;
 
 	r->stats.bytes_out += h->size;
-	if (p->rings.taken->is_aside) {
+	if (p->rings.taken->kind == OW_PERFRING_ASIDE) {
 		ow_perfmoves_take(&p->moves, &r->images, h);
 		return;
 	}
@@ -370,11 +391,7 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	case PERF_RECORD_FORK: /* pid, ppid, tid, ptid, ... */
 		inherit_name(r->priv, words);
 		break;
-	case PERF_RECORD_LOST: /* id, number */
-		forget_names(r->priv);
-		ow_images_lose(&r->images, ow_perfrings_time(h));
-		r->stats.lost += ((const uint64_t *)words)[1];
-		break;
+	case PERF_RECORD_LOST: take_loss(r, h); break;
 	}
 }
 

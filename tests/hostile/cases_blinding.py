@@ -633,19 +633,23 @@ def _(context):
 @case('growth: code mapped and unmapped in a loop', alone=True)
 def _(context):
     need_root()
-    for _ in range(2):
+    for _ in range(6):
         context.start(['mapflood'])
     for engine in ('bpf', 'perf'):
-        recording = Recording(context, '-f', 'json', '-F', 99,
+        recording = Recording(context, '-f', 'json', '-F', 499,
                               '--engine=' + engine)
         recording.wait_for_start()
         bystander = start_bystander(context)
         let_run(bystander.pid, 0.5)
+        ran = cpu_seconds(bystander.pid)
         recording.end()
         # It ends at once where it doesn't do what the loop asks for.
         check(recording.cpu < 10, engine + ': seconds to its end',
               recording.cpu)
         check_bystander(recording, bystander.pid)
+        samples = sum(n for _, _, n in recording.stacks(bystander.pid))
+        context.note('%s: %d samples of %.2f s' % (engine, samples, ran))
+        check(samples >= 0.6 * 499 * ran, engine + ': samples', samples)
         bystander.kill()
 
 

@@ -384,6 +384,26 @@ def record_forbidden(context):
         check(words in done.stderr, 'message', done.stderr)
 
 
+@case('record: by perf events where no memory may be locked', alone=True)
+def record_locked(context):
+    """Linux gives each CPU some to share, of which no ring may take all."""
+    need_root()
+    need('setpriv')
+    with open('/proc/sys/kernel/perf_event_paranoid', encoding='ascii') as f:
+        if int(f.read()) > 2:
+            raise Skip('perf events are for root only')
+    path = os.path.join(context.tmp, 'profile.json')
+    os.chmod(context.tmp, 0o777)
+    context.run_tool(
+        ['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups',
+         'prlimit', '--memlock=0:0', context.outwind, 'record', '-f', 'json',
+         '--engine=perf', '-o', path, '--', 'sh', '-c',
+         'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'], 0)
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    check(sum(s['count'] for s in profile['stacks']), 'samples', profile)
+
+
 @case('record: page faults', alone=True)
 def record_faults(context):
     """

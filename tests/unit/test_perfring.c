@@ -15,8 +15,8 @@ struct record {
 	uint64_t words[3]; /* of a sample the second is its time, or the last */
 };
 
-/* Rings as the kernel makes them, of a page each, but that no event writes to. */
-static void make(struct ow_perfrings *r, uint64_t from)
+/* Rings as the kernel makes them, but that no event writes to. */
+static void make_of(struct ow_perfrings *r, size_t size, uint64_t from)
 {
 	size_t i;
 
@@ -24,10 +24,15 @@ static void make(struct ow_perfrings *r, uint64_t from)
 	r->all = calloc(RINGS, sizeof(*r->all));
 	r->record = malloc(65536);
 	for (i = 0; i < RINGS; i++) {
-		r->all[i].page = calloc(2, PAGE);
-		r->all[i].size = PAGE;
+		r->all[i].page = calloc(1, PAGE + size);
+		r->all[i].size = size;
 		r->all[i].page->data_head = r->all[i].page->data_tail = from;
 	}
+}
+
+static void make(struct ow_perfrings *r, uint64_t from)
+{
+	make_of(r, PAGE, from);
 }
 
 static void end(struct ow_perfrings *r)
@@ -50,12 +55,13 @@ static void put(struct ow_perfrings *r, size_t ring, uint32_t type,
 
 	record.words[type == PERF_RECORD_SAMPLE ? 1 : 2] = time;
 	for (i = 0; i < sizeof(record); i++)
-		((char *)page + PAGE)[page->data_head++ % PAGE] =
+		((char *)page + PAGE)[page->data_head++ % r->all[ring].size] =
 			((char *)&record)[i];
 }
 
 struct taken {
 	uint64_t times[400];
+	uint32_t types[400];
 	size_t nr;
 };
 
@@ -63,6 +69,7 @@ static void take(void *arg, const struct perf_event_header *h)
 {
 	struct taken *t = arg;
 
+	t->types[t->nr] = h->type;
 	t->times[t->nr++] = ow_perfrings_time(h);
 }
 
@@ -124,6 +131,48 @@ static void test_loss_comes_first(void)
 	end(&r);
 }
 
+/* Leave less room in a ring than a record may need. */
+static void fill(struct ow_perfrings *r, size_t ring)
+{
+	size_t i;
+
+	for (i = 0; i < 100; i++)
+		put(r, ring, PERF_RECORD_MMAP2, 10 + i);
+}
+
+/* The kernel tells of it with the next record only, and another ring's may be earlier. */
+static void test_full_ring_tells_of_a_loss(void)
+{
+	uint64_t begun = ow_now_ns();
+	struct taken t = { .nr = 0 };
+	struct ow_perfrings r;
+
+	make_of(&r, 8192, 0);
+	r.all[0].tells_lives = true;
+	fill(&r, 0);
+	put(&r, 1, PERF_RECORD_SAMPLE, 50);
+	put(&r, 1, PERF_RECORD_SAMPLE, 200);
+	ow_perfrings_read(&r, take, &t);
+	CHECK(t.nr == 103);
+	CHECK(t.types[41] == PERF_RECORD_SAMPLE && t.times[41] == 50);
+	CHECK(t.types[101] == PERF_RECORD_LOST && t.times[101] >= begun);
+	CHECK(t.types[102] == PERF_RECORD_SAMPLE && t.times[102] == 200);
+	end(&r);
+}
+
+/* Only what processes do changes what later samples mean. */
+static void test_full_ring_of_samples_tells_nothing(void)
+{
+	struct taken t = { .nr = 0 };
+	struct ow_perfrings r;
+
+	make_of(&r, 8192, 0);
+	fill(&r, 0);
+	ow_perfrings_read(&r, take, &t);
+	CHECK(t.nr == 100);
+	end(&r);
+}
+
 /* Records that go on at the ring's begin are in one piece. */
 static void test_rings_are_round(void)
 {
@@ -152,6 +201,10 @@ int main(void)
 		  test_records_come_by_their_times },
 		{ "what is later waits", test_what_is_later_waits },
 		{ "a loss comes first", test_loss_comes_first },
+		{ "a full ring tells of a loss",
+		  test_full_ring_tells_of_a_loss },
+		{ "a full ring of samples tells nothing",
+		  test_full_ring_of_samples_tells_nothing },
 		{ "rings are round", test_rings_are_round },
 	};
 
