@@ -42,10 +42,10 @@ enum {
  * fewer needs no look at a clock.  Names of libraries take a microsecond; one that takes
  * long is fair if it is long, or has a long text.
  */
-#define FEW_STEPS     2048
-#define MANY_STEPS    16384
-#define FAIR_NS       20000
-#define FAIR_BYTE_NS  40
+#define FEW_STEPS    2048
+#define MANY_STEPS   16384
+#define FAIR_NS      20000
+#define FAIR_BYTE_NS 40
 
 /* Microseconds of the CPU for all names of a run, and that come back each second. */
 #define MOST_US     (16 * LATE_US)

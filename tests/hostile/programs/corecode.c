@@ -12,12 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define CODE_AT    4096
-#define SEGMENTS   8192 /* where their headers are */
-#define MANY       0xffff /* e_phnum says so; section 0 has the number */
+#define CODE_AT  4096
+#define SEGMENTS 8192   /* where their headers are */
+#define MANY     0xffff /* e_phnum says so; section 0 has the number */
 
 /* pause(2), again and again. */
-static const uint8_t code[] = { 0xb8, SYS_pause, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xf7 };
+static const uint8_t code[] = {
+	0xb8, SYS_pause, 0, 0, 0, 0x0f, 0x05, 0xeb, 0xf7
+};
 
 int main(int argc, char **argv)
 {
