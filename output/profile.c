@@ -392,12 +392,12 @@ void profile_leave_out(struct profile *p, const char *line)
 	p->is_closed = was_closed;
 }
 
-static uint64_t string_size(const struct profile *p, uint32_t string)
+uint64_t profile_text_size(const struct profile *p, uint32_t string)
 {
 	const struct profile_strings *s = &p->strings;
 	size_t end;
 
-	if (string >= s->nr)
+	if (string == PROFILE_NONE || string >= s->nr)
 		return 0;
 	end = string + 1 < s->nr ? s->starts[string + 1] : s->size;
 	return end - s->starts[string];
@@ -406,8 +406,10 @@ static uint64_t string_size(const struct profile *p, uint32_t string)
 uint64_t profile_names_size(const struct profile *p,
 			    const struct profile_frame *f)
 {
-	return string_size(p, f->function) + string_size(p, f->module) +
-	       string_size(p, f->build_id) + string_size(p, f->file);
+	return profile_text_size(p, f->function) +
+	       profile_text_size(p, f->module) +
+	       profile_text_size(p, f->build_id) +
+	       profile_text_size(p, f->file);
 }
 
 void profile_deinit(struct profile *p)

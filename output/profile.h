@@ -167,6 +167,9 @@ enum profile_kind profile_kind(const struct profile *p);
 const char *profile_label(const struct profile *p,
 			  const struct profile_frame *f, char *buf);
 
+/* Bytes that a string takes, with its NUL; 0 if it is PROFILE_NONE. */
+uint64_t profile_text_size(const struct profile *p, uint32_t string);
+
 /* Bytes that the frame's names take, once each. */
 uint64_t profile_names_size(const struct profile *p,
 			    const struct profile_frame *f);

@@ -53,23 +53,25 @@ static void put_frame(FILE *out, const struct profile *p,
 }
 
 static void put_mapping(FILE *out, const struct profile *p,
-			const struct profile_mapping *m)
+			const struct profile_mapping *m, bool has_names)
 {
 	fprintf(out, "{\"start\":\"%#llx\",\"end\":\"%#llx\"",
 		(unsigned long long)m->start, (unsigned long long)m->end);
 	fprintf(out, ",\"offset\":\"%#llx\"", (unsigned long long)m->offset);
-	put_member(out, "module", profile_text(p, m->module));
-	put_member(out, "build_id", profile_text(p, m->build_id));
+	if (has_names) {
+		put_member(out, "module", profile_text(p, m->module));
+		put_member(out, "build_id", profile_text(p, m->build_id));
+	}
 	putc('}', out);
 }
 
 static void put_stack(FILE *out, const struct profile *p,
-		      const struct profile_stack *s)
+		      const struct profile_stack *s, bool has_name)
 {
 	uint32_t i;
 
 	fprintf(out, "{\"pid\":%d,\"tid\":%d,\"thread\":", s->pid, s->tid);
-	proftext_put_json(out, profile_text(p, s->comm));
+	proftext_put_json(out, has_name ? profile_text(p, s->comm) : "");
 	fprintf(out, ",\"kind\":\"%s\",\"count\":%llu",
 		kinds[s->kind % PROFILE_NR_KINDS],
 		(unsigned long long)s->count);
@@ -96,12 +98,61 @@ static void put_left_out(FILE *out, const struct profile *p)
 	fputs("],\n", out);
 }
 
+static void put_mappings(FILE *out, const struct profile *p,
+			 const struct profile_options *o, uint64_t *used)
+{
+	const struct profile_mapping *m;
+	uint64_t size;
+	uint32_t i;
+
+	fputs("\"mappings\":[", out);
+	for (i = 0; i < p->nr_mappings; i++) {
+		m = &p->mappings[i];
+		size = profile_text_size(p, m->module) +
+		       profile_text_size(p, m->build_id);
+		fputs(i ? ",\n" : "\n", out);
+		put_mapping(out, p, m, profile_take_text(o, used, size));
+	}
+	fputs("],\n", out);
+}
+
+static void put_frames(FILE *out, const struct profile *p,
+		       const struct profile_options *o, uint64_t *used)
+{
+	const struct profile_frame *f;
+	uint32_t i;
+
+	fputs("\"frames\":[", out);
+	for (i = 0; i < p->nr_frames; i++) {
+		f = &p->frames[i];
+		fputs(i ? ",\n" : "\n", out);
+		put_frame(out, p, f,
+			  profile_take_text(o, used, profile_names_size(p, f)));
+	}
+	fputs("],\n", out);
+}
+
+static void put_stacks(FILE *out, const struct profile *p,
+		       const struct profile_options *o, uint64_t *used)
+{
+	const struct profile_stack *s;
+	uint32_t i;
+
+	fputs("\"stacks\":[", out);
+	for (i = 0; i < p->nr_stacks; i++) {
+		s = &p->stacks[i];
+		fputs(i ? ",\n" : "\n", out);
+		put_stack(out, p, s,
+			  profile_take_text(o, used,
+					    profile_text_size(p, s->comm)));
+	}
+	fputs("]", out);
+}
+
 static bool write_json(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
-	const struct profile_frame *f;
 	uint64_t used = 0;
-	uint32_t i;
 
 	fprintf(out,
 		"{\"begin_ns\":%llu,\"duration_ns\":%llu,\"frequency\":%u,"
@@ -111,25 +162,10 @@ static bool write_json(FILE *out, const struct profile *p,
 		(unsigned long long)p->samples, (unsigned long long)p->missed,
 		(unsigned long long)p->lost);
 	put_left_out(out, p);
-	fputs("\"mappings\":[", out);
-	for (i = 0; i < p->nr_mappings; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		put_mapping(out, p, &p->mappings[i]);
-	}
-	fputs("],\n\"frames\":[", out);
-	for (i = 0; i < p->nr_frames; i++) {
-		f = &p->frames[i];
-		fputs(i ? ",\n" : "\n", out);
-		put_frame(out, p, f,
-			  profile_take_text(o, &used,
-					    profile_names_size(p, f)));
-	}
-	fputs("],\n\"stacks\":[", out);
-	for (i = 0; i < p->nr_stacks; i++) {
-		fputs(i ? ",\n" : "\n", out);
-		put_stack(out, p, &p->stacks[i]);
-	}
-	fputs("]}\n", out);
+	put_mappings(out, p, o, &used);
+	put_frames(out, p, o, &used);
+	put_stacks(out, p, o, &used);
+	fputs("}\n", out);
 	return true;
 }
 
@@ -137,7 +173,7 @@ const struct profile_writer profile_json = {
 	.name = "json",
 	.suffix = ".json",
 	.what = "all that is known, in JSON",
-	.cut = "names of frames",
+	.cut = "names of frames, mappings and threads",
 	.write = write_json,
 };
 

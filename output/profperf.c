@@ -11,6 +11,10 @@
 /* With more than these, or of so many bytes, equal ones are one, of a longer period. */
 #define MOST_SAMPLES 10000000
 
+/* Bytes of a line at most, but for its names. */
+#define THREAD_LINE 128 /* with the empty line that ends the sample */
+#define FRAME_LINE  64
+
 static const char *const events[PROFILE_NR_KINDS] = {
 	[PROFILE_CPU] = "cpu-clock",
 	[PROFILE_OFF_CPU] = "off-cpu",
@@ -60,17 +64,23 @@ static void put_sample(FILE *out, const struct profile *p,
 	putc('\n', out);
 }
 
+/* How many are printed of a stack: what waits is one, however often it came. */
+static uint64_t nr_samples(const struct profile_stack *s)
+{
+	return s->kind == PROFILE_OFF_CPU ? 1 : s->count;
+}
+
 /* All samples of a stack, or one for all; returns the time of the last. */
 static uint64_t put_stack(FILE *out, const struct profile *p,
 			  const struct profile_stack *s, uint64_t time,
 			  bool one_by_one)
 {
 	uint64_t apart = 1000000000 / (p->frequency ? p->frequency : 99);
-	uint64_t period = s->kind == PROFILE_CPU ? apart : 1, n = s->count;
+	uint64_t period = s->kind == PROFILE_CPU ? apart : 1;
+	uint64_t n = nr_samples(s);
 
 	if (s->kind == PROFILE_OFF_CPU) {
 		period = s->value;
-		n = 1;
 	} else if (!one_by_one && n) {
 		if (__builtin_mul_overflow(period, n, &period))
 			period = UINT64_MAX;
@@ -81,15 +91,15 @@ static uint64_t put_stack(FILE *out, const struct profile *p,
 	return time;
 }
 
-/* A sample's lines, at most, but that of its thread. */
+/* Bytes of a sample's lines, at most. */
 static uint64_t stack_size(const struct profile *p,
 			   const struct profile_stack *s)
 {
-	uint64_t size = 0;
+	uint64_t size = THREAD_LINE + profile_text_size(p, s->comm);
 	uint32_t i;
 
 	for (i = 0; i < s->nr; i++)
-		size += 64 +
+		size += FRAME_LINE +
 			profile_names_size(p, &p->frames[p->ids[s->first + i]]);
 	return size;
 }
@@ -101,9 +111,10 @@ static bool are_few(const struct profile *p)
 	uint64_t all = 0, bytes = 0, more;
 
 	for (s = p->stacks; s < end; s++) {
-		if (__builtin_mul_overflow(stack_size(p, s), s->count, &more))
+		if (__builtin_mul_overflow(stack_size(p, s), nr_samples(s),
+					   &more))
 			return false;
-		all = profile_sum(all, s->count);
+		all = profile_sum(all, nr_samples(s));
 		bytes = profile_sum(bytes, more);
 	}
 	return all <= MOST_SAMPLES && bytes <= PROFILE_MOST_TEXT;

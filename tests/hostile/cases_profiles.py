@@ -4,6 +4,7 @@
 import os
 import re
 
+from cases_longnames import Counted
 from cases_objects import Done, MB, OWN, check_bounded
 from harness import case, check
 
@@ -12,6 +13,7 @@ FORMATS = ('table', 'folded', 'perf', 'svg', 'html', 'pprof', 'json',
 LONGEST = 16384  # bytes of a string that are kept
 DEEPEST = 1 << 20  # frames of a stack
 LIMIT = 64  # MB
+OF_JSON = 'names of frames, mappings and threads'  # what it cuts
 WHOLE = 1  # the end of a stack: its outermost frame
 
 
@@ -148,7 +150,7 @@ def test_endless_names(context):
             f.write('k 0 %d 1 1 0 1 0 %d %s\n' % (
                 i, len(frames), ' '.join(map(str, frames))))
         f.write('e\n')
-    for name, what in (('svg', 'boxes'), ('json', 'names of frames'),
+    for name, what in (('svg', 'boxes'), ('json', OF_JSON),
                        ('speedscope', 'names of frames')):
         out = os.path.join(context.tmp, 'report')
         done = Done(context, 'report', '-f', name, '-o', out, path)
@@ -161,6 +163,55 @@ def test_endless_names(context):
         check(size < 1300 * MB, 'size', (name, size))
         check(done.cpu < 30, 'seconds', (name, done.cpu))
         context.note('%s: %.1f s, %d MB' % (name, done.cpu, size // MB))
+
+
+def write_names(context, items):
+    """Items of one thread's or mapping's name, which is string 1, of 16 KB."""
+    path = os.path.join(context.tmp, 'profile.owp')
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('outwind-profile 2\nt 1 1000000000 99 1 0 0\n')
+        f.write('s %s\n' % ('n' * LONGEST))
+        f.writelines(items)
+        f.write('e\n')
+    return path
+
+
+def report_names(context, name, items):
+    done = Counted(context.outwind, 'report', '-f', name,
+                   write_names(context, items))
+    context.note('%s: %.1f s, %d MB' % (name, done.cpu, done.bytes // MB))
+    return done
+
+
+@case('profiles: a long name of a thread in 10,000,000 samples')
+def test_thread_of_samples(context):
+    done = report_names(context, 'perf', ['k 1 1 1 0 0 10000000 0 0\n'])
+    check(done.status == 0 and not done.stderr, 'says',
+          (done.status, done.stderr))
+    check(done.bytes < LONGEST + 200 and
+          b' 101010100000000 cpu-clock: \n' in done.first, 'one sample',
+          (done.bytes, done.first[-200:]))
+
+
+@case('profiles: names of threads and mappings of gigabytes')
+def test_endless_threads(context):
+    nr = 150000
+    cpu = ['k 1 %d 1 0 0 1 0 0\n' % i for i in range(nr)]
+    waits = ['k 1 %d 1 0 1 0 9 0\n' % i for i in range(nr)]
+    maps = ['m 1 1 %x000 %x000 0\n' % (i, i + 1) for i in range(nr)]
+    for name, items, what in (
+            ('perf', cpu, 'stacks'), ('perf', waits, 'stacks'),
+            ('json', cpu, OF_JSON), ('json', maps, OF_JSON)):
+        done = report_names(context, name, items)
+        said = re.search("format '%s' would take more than 1024 MiB of text: "
+                         r'(\d+) %s are left out' % (name, what), done.stderr)
+        check(done.status == 1 and said, 'says',
+              (name, done.status, done.stderr))
+        left = nr - int(said[1])
+        check(900 * MB < left * LONGEST * (1 + (items is maps)) <= 1024 * MB,
+              'names that are there', (name, left))
+        check(done.bytes < 1100 * MB, 'bytes', (name, done.bytes))
+        check(done.cpu < 30, 'seconds', (name, done.cpu))
 
 
 @case('profiles: names that are called as marks of ours')
