@@ -303,6 +303,17 @@ static int operate(struct ow_expr *x, uint8_t op, struct ow_cursor *c,
 	return -OW_EUNSUPPORTED;
 }
 
+/* Return true if there is room for one more operation after so many. */
+static bool may_run(struct ow_expr *x, unsigned int nr)
+{
+	if (nr < OW_EXPR_FEW)
+		return true;
+	if (nr == OW_EXPR_STEPS || x->left == 0)
+		return false;
+	x->left--;
+	return true;
+}
+
 int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
 		bool push_cfa, uint64_t *ret)
 {
@@ -314,7 +325,7 @@ int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
 	if (push_cfa)
 		push(x, x->cfa);
 	while (ow_cursor_more(&c)) {
-		if (steps++ == OW_EXPR_STEPS)
+		if (!may_run(x, steps++))
 			return -OW_ELIMIT;
 		err = operate(x, ow_cursor_u8(&c), &c, code);
 		if (err)

@@ -10,6 +10,14 @@
 #define OW_EXPR_DEPTH 64
 #define OW_EXPR_STEPS 4096 /* operations run, so that no loop is endless */
 
+/*
+ * An expression is run anew for each frame, and may read from any place: those of
+ * compilers and of hand-written code have a dozen operations.  What an expression has
+ * beyond a few is taken from what a walk may run in all.
+ */
+#define OW_EXPR_FEW  32
+#define OW_EXPR_LEFT 32768
+
 /* The machine.  The caller owns it; reused without being cleared. */
 struct ow_expr {
 	const struct ow_arch *arch;
@@ -19,6 +27,7 @@ struct ow_expr {
 	bool has_cfa;
 	uint64_t bias;  /* DW_OP_addr holds a vaddr */
 	uint64_t fault; /* after -OW_EFAULT: the address */
+	uint32_t left;  /* operations that may be run beyond OW_EXPR_FEW each */
 	unsigned int depth;
 	uint64_t stack[OW_EXPR_DEPTH];
 };
@@ -29,7 +38,7 @@ struct ow_expr {
  * (DWARF 5, 6.4.2.3), in which case has_cfa is set.
  * -OW_EFORMAT for nonsense, -OW_EUNSUPPORTED for operations that have no
  * meaning here (entry_value, types, TLS), -OW_EFAULT, -OW_EUNKNOWN,
- * -OW_ELIMIT.
+ * -OW_ELIMIT.  Operations after the first OW_EXPR_FEW are taken from x->left.
  */
 int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
 		bool push, uint64_t *ret);

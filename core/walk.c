@@ -26,6 +26,7 @@ void ow_walk_begin(struct ow_walk *w, const struct ow_target *target,
 	w->step.pc_mask = target->pc_mask ? target->pc_mask :
 					    target->arch->pc_mask;
 	w->step.fault = 0;
+	w->step.expr.left = OW_EXPR_LEFT;
 	w->cache = cache;
 	if (regs != &w->regs)
 		w->regs = *regs;

@@ -68,6 +68,7 @@ PROGRAMS = {
     'filters without end': ['manyfilters', '500'],
     'threads that wait for a kill': ['killablewaits', '600', '2'],
     'FDE of 500 KB': ['largefde', '20'],
+    'expressions that take long': ['slowexprs', '300'],
     'files without end': ['manyfiles', '8400'],
     'files of another user': ['manyfiles', '3000', '65534'],
     'files in memory of short processes': ['memfdexec', '1000000', '20', '65534'],

@@ -426,6 +426,17 @@ def test_minidebug(context):
     check_says(done, '/changed: its .gnu_debugdata')
 
 
+@case('objects: CFAs of 4,000 operations for 300 stacks of 1,024 frames')
+def test_slow_expressions(context):
+    target = context.start(['slowexprs', '300'])
+    done = Done(context, 'stack', '-q', '-n', '0', target.pid)
+    check(done.status == 1, 'status %d' % done.status, done.stderr)
+    cut = done.stdout.count('unwind information takes too long to run for pc')
+    check(cut == 300, 'stacks that are cut', (cut, done.stdout[-500:]))
+    context.note('%.2f s' % done.cpu)
+    check(done.cpu < 5, 'seconds', done.cpu)
+
+
 @case('objects: code of a file that says it is a core of 20,000,000 segments')
 def test_core_code(context):
     target = context.start(['corecode', '20000000',

@@ -32,6 +32,7 @@ static void set_up(const struct ow_arch *arch)
 	x.cfa = CFA;
 	x.has_cfa = true;
 	x.bias = BIAS;
+	x.left = OW_EXPR_LEFT;
 }
 
 static int run(const uint8_t *code, size_t size, bool push, uint64_t *ret)
@@ -303,6 +304,24 @@ static void test_limits(void)
 	CHECK(run(code, OW_EXPR_STEPS + 1, false, &value) == -OW_ELIMIT);
 }
 
+/* What one leaves, others may run; but all may run a few. */
+static void test_left(void)
+{
+	static uint8_t code[OW_EXPR_STEPS];
+	uint64_t value;
+
+	set_up(&ow_arch_x86_64);
+	memset(code, 0x96, sizeof(code));
+	code[0] = 0x31;
+	x.left = 100;
+	CHECK(run(code, OW_EXPR_FEW, false, &value) == 0 && x.left == 100);
+	CHECK(run(code, OW_EXPR_FEW + 60, false, &value) == 0 && x.left == 40);
+	CHECK(run(code, OW_EXPR_FEW + 41, false, &value) == -OW_ELIMIT);
+	CHECK(x.left == 0);
+	CHECK(run(code, OW_EXPR_FEW + 1, false, &value) == -OW_ELIMIT);
+	CHECK(run(code, OW_EXPR_FEW, false, &value) == 0 && value == 1);
+}
+
 static void test_cfa(void)
 {
 	static const uint8_t plus8[] = { 0x23, 8 };
@@ -385,6 +404,7 @@ int main(void)
 		{ "memory", test_memory },
 		{ "jumps", test_jumps },
 		{ "limits", test_limits },
+		{ "what a walk may run", test_left },
 		{ "CFA", test_cfa },
 		{ "32 bits", test_32_bits },
 		{ "what is refused", test_what_is_refused },
