@@ -11,58 +11,100 @@
 #include "stackrequest.h"
 #include "viewnames.h"
 
-/* One thread's stack; its frames are all_frames from first on. */
+/*
+ * Frames that are walked before they are named, together, and printed.  A process may
+ * have any number of threads, on few stacks.
+ */
+#define MANY_FRAMES (1U << 20)
+
+/* One thread's stack; its frames are those of all stacks from first on. */
 struct stack {
 	const struct ow_thread *thread;
+	size_t at;     /* the thread's place in the capture */
+	size_t number; /* the thread's, among those that are shown */
 	size_t first, nr;
 	enum ow_end end;
 	struct ow_error why; /* where end is not OW_END_OUTERMOST */
 };
 
-/* All stacks, and room for one with its names. */
+/* All stacks as they are printed, and room for one with its names. */
 struct stacks {
 	struct stack *list;
 	size_t nr;
-	struct ow_frame *frames;
+	struct ow_frame *frames; /* of some stacks */
 	size_t nr_frames, room_frames;
 	struct ow_view_frame *views;
 	struct viewnames names;
 };
 
-static bool walk_thread(const struct stack_request *r, struct ow_capture *c,
-			size_t i, struct stacks *s)
+static void reverse(struct stack *list, size_t nr)
 {
-	struct stack *stack = &s->list[s->nr++];
+	struct stack *last = list + nr, first;
 
-	stack->thread = ow_capture_thread(c, i);
+	for (; last - list > 1; list++) {
+		first = *list;
+		*list = *--last;
+		*last = first;
+	}
+}
+
+/* Choose the threads that are shown.  Return false if memory runs out. */
+static bool list_threads(const struct stack_request *r, struct ow_capture *c,
+			 struct stacks *s)
+{
+	size_t i, nr = ow_capture_nr_threads(c);
+	const struct ow_thread *thread;
+
+	s->list = calloc(nr + 1, sizeof(*s->list));
+	if (!s->list)
+		return false;
+	for (i = 0; i < nr; i++) {
+		thread = ow_capture_thread(c, i);
+		if (r->options.states &&
+		    !strchr(r->options.states, thread->state))
+			continue;
+		s->list[s->nr] = (struct stack){ .thread = thread,
+						 .at = i,
+						 .number = s->nr + 1 };
+		s->nr++;
+	}
+	if (r->writer->backwards)
+		reverse(s->list, s->nr);
+	return true;
+}
+
+static bool walk_thread(const struct stack_request *r, struct ow_capture *c,
+			struct stacks *s, struct stack *stack)
+{
 	stack->first = s->nr_frames;
 	if (!stack->thread->captured)
 		return true;
 	if (!ow_grow(&s->frames, &s->room_frames, s->nr_frames + r->max_frames,
 		     sizeof(*s->frames)))
 		return false;
-	stack->nr = ow_capture_walk(c, i, s->frames + s->nr_frames,
+	stack->nr = ow_capture_walk(c, stack->at, s->frames + s->nr_frames,
 				    r->max_frames, &stack->end, &stack->why);
 	s->nr_frames += stack->nr;
 	return true;
 }
 
-static bool walk_threads(const struct stack_request *r, struct ow_capture *c,
-			 struct stacks *s)
+/*
+ * Walk stacks from begin on until they have many frames, and prepare their names.  Return
+ * where the next ones begin; or begin, if memory runs out.
+ */
+static size_t walk_some(const struct stack_request *r, struct ow_capture *c,
+			struct stacks *s, size_t begin,
+			struct ow_symbolizer *symbolizer)
 {
-	size_t i, nr = ow_capture_nr_threads(c);
+	size_t i;
 
-	s->list = calloc(nr + 1, sizeof(*s->list));
-	if (!s->list)
-		return false;
-	for (i = 0; i < nr; i++) {
-		if (r->options.states &&
-		    !strchr(r->options.states, ow_capture_thread(c, i)->state))
-			continue;
-		if (!walk_thread(r, c, i, s))
-			return false;
-	}
-	return true;
+	s->nr_frames = 0;
+	for (i = begin; i < s->nr && s->nr_frames < MANY_FRAMES; i++)
+		if (!walk_thread(r, c, s, &s->list[i]))
+			return begin;
+	if (symbolizer)
+		ow_symbolizer_prepare(symbolizer, s->frames, s->nr_frames);
+	return i;
 }
 
 /* On stderr, why a stack is not whole. */
@@ -83,14 +125,14 @@ static void say_end(const struct stack_request *r, const struct ow_view *view)
 /* Print one thread; EXIT_SOME if it is not whole. */
 static int print_thread(const struct stack_request *r, struct ow_capture *c,
 			struct stacks *s, const struct stack *stack,
-			struct ow_symbolizer *symbolizer, bool first)
+			struct ow_symbolizer *symbolizer)
 {
 	const struct ow_view view = {
 		.pid = ow_capture_pid(c),
 		.program = ow_capture_program(c),
 		.is_core = r->is_core,
 		.thread = stack->thread,
-		.number = stack - s->list + 1,
+		.number = stack->number,
 		.syscall = ow_capture_syscall_name(c, stack->thread),
 		.frames = s->views,
 		.nr = stack->nr,
@@ -103,7 +145,7 @@ static int print_thread(const struct stack_request *r, struct ow_capture *c,
 		complain("out of memory");
 		return EXIT_SOME;
 	}
-	r->writer->thread(stdout, &view, first, r->showing);
+	r->writer->thread(stdout, &view, stack == s->list, r->showing);
 	if (r->writer->stacks_only)
 		say_end(r, &view);
 	if (view.thread->why.code == OW_CODE_NO_STACK)
@@ -144,22 +186,33 @@ static int say_cut(const struct viewtext *text)
 static int print_threads(const struct stack_request *r, struct ow_capture *c,
 			 struct stacks *s, struct ow_symbolizer *symbolizer)
 {
+	int status = EXIT_WELL;
+	size_t i, walked = 0;
+
+	for (i = 0; i < s->nr; i++) {
+		if (i == walked)
+			walked = walk_some(r, c, s, i, symbolizer);
+		if (i == walked) {
+			complain("out of memory");
+			return EXIT_SOME;
+		}
+		status |= print_thread(r, c, s, &s->list[i], symbolizer);
+	}
+	return status;
+}
+
+static int print_all(const struct stack_request *r, struct ow_capture *c,
+		     struct stacks *s, struct ow_symbolizer *symbolizer)
+{
 	struct viewtext text = { .longest = r->writer->longest };
 	struct ow_capture_stats stats;
-	const struct stack *stack;
-	int status = EXIT_WELL;
-	size_t i;
+	int status;
 
-	if (symbolizer)
-		ow_symbolizer_prepare(symbolizer, s->frames, s->nr_frames);
 	if (r->list_modules && r->writer == &ow_text_writer)
 		print_modules(c);
 	s->names.text = &text;
 	r->writer->begin(stdout, ow_capture_pid(c), ow_capture_program(c));
-	for (i = 0; i < s->nr; i++) {
-		stack = &s->list[r->writer->backwards ? s->nr - 1 - i : i];
-		status |= print_thread(r, c, s, stack, symbolizer, i == 0);
-	}
+	status = print_threads(r, c, s, symbolizer);
 	r->writer->end(stdout);
 	ow_capture_stats(c, &stats);
 	if (r->writer == &ow_tbtext_writer && stats.stopped > 0)
@@ -208,10 +261,10 @@ static int print_stacks(const struct stack_request *r, struct ow_capture *c)
 	if (symbolizer && isatty(STDERR_FILENO))
 		ow_symbolizer_set_progress(symbolizer, print_asked, NULL);
 	s.views = calloc(r->max_frames, sizeof(*s.views));
-	if (!s.views || (!r->quiet && !symbolizer) || !walk_threads(r, c, &s))
+	if (!s.views || (!r->quiet && !symbolizer) || !list_threads(r, c, &s))
 		complain("%s", err.code ? err.msg : "out of memory");
 	else
-		status = print_threads(r, c, &s, symbolizer);
+		status = print_all(r, c, &s, symbolizer);
 	ow_symbolizer_destroy(symbolizer);
 	free(s.list);
 	free(s.frames);

@@ -29,7 +29,6 @@ static void print_chunks(const struct ow_capture *c)
 static int print_capture(const struct tb_args *args,
 			 const struct tb_threads *chosen, struct ow_capture *c)
 {
-	struct tb_stacks stacks = { 0 };
 	struct ow_capture_stats stats;
 	struct ow_symbolizer *symbolizer;
 	struct ow_error err = { .msg = "out of memory" };
@@ -38,13 +37,10 @@ static int print_capture(const struct tb_args *args,
 	if (args->verbose)
 		print_chunks(c);
 	symbolizer = ow_symbolizer_create(c, OW_SYMBOLIZER_RAW, &err);
-	if (symbolizer && tb_stacks_walk(&stacks, c, chosen))
-		status = tb_stacks_print(&stacks, args, symbolizer) ?
-				 0 :
-				 EXIT_BROKEN;
-	else
+	if (!symbolizer)
 		tb_complain("", err.msg);
-	tb_stacks_free(&stacks);
+	else if (tb_stacks_print(c, chosen, args, symbolizer))
+		status = 0;
 	ow_symbolizer_destroy(symbolizer);
 	ow_capture_stats(c, &stats);
 	if (stats.stopped)

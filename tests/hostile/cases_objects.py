@@ -428,13 +428,25 @@ def test_minidebug(context):
 
 @case('objects: CFAs of 4,000 operations for 300 stacks of 1,024 frames')
 def test_slow_expressions(context):
-    target = context.start(['slowexprs', '300'])
+    target = context.start(['onestack', 'slow', '300'])
     done = Done(context, 'stack', '-q', '-n', '0', target.pid)
     check(done.status == 1, 'status %d' % done.status, done.stderr)
     cut = done.stdout.count('unwind information takes too long to run for pc')
     check(cut == 300, 'stacks that are cut', (cut, done.stdout[-500:]))
     context.note('%.2f s' % done.cpu)
     check(done.cpu < 5, 'seconds', done.cpu)
+
+
+@case('objects: 3,000 stacks of 1,024 frames')
+def test_frames(context):
+    target = context.start(['onestack', 'plain', '3000'])
+    for tool, *words in (None, 'stack', '-q'), (context.tbstack,):
+        done = Done(context, *words, target.pid, tool=tool)
+        frames = done.stdout.count('\n')
+        check(frames >= 3000 * 1024, 'frames', (frames, done.stderr[-300:]))
+        # Frames of all would take 72 MB, and twice that while they grow.
+        check_bounded(done, 80)
+        context.note('%d MB' % done.megabytes)
 
 
 @case('objects: code of a file that says it is a core of 20,000,000 segments')
