@@ -20,7 +20,10 @@
 #include "leftout.h"
 
 #define MANY_SEGMENTS 0xffff /* e_phnum says so; section 0 has the number */
-#define MOST_SEGMENTS (1U << 22)
+
+/* 16 times the mappings that a process may have by Linux' vm.max_map_count, if nobody
+   sets that. */
+#define MOST_SEGMENTS (1U << 20)
 
 /* What lives as long as the capture. */
 struct kept {
@@ -100,7 +103,7 @@ static void count_segments(struct ow_core *core)
 	count_lost_segments(&core->elf);
 	if (core->elf.phnum <= MOST_SEGMENTS)
 		return;
-	ow_leave_out(core->path, "segments after the first 4194304");
+	ow_leave_out(core->path, "segments after the first 1048576");
 	core->elf.phnum = MOST_SEGMENTS;
 }
 

@@ -9,10 +9,24 @@
 #include "elf.h"
 #include "error.h"
 #include "grow.h"
+#include "leftout.h"
 #include "prstatus.h"
 
 /* Bytes of memory: a list that grows is there twice. */
 #define THREAD_COST (2 * sizeof(struct ow_capture_thread))
+
+/*
+ * Notes of a core that are looked at, and their bytes: holes of a file cost whoever
+ * made it nothing.  Each of 100,000 threads may have 40 notes, and 40 KB; on x86, with
+ * all extended state, it has 12 KB.
+ */
+#define MOST_NOTES (1U << 22)
+#define MOST_BYTES ((uint64_t)4 << 30)
+
+#define MOST_AUXV 1024 /* pairs; Linux has about 30 (AT_VECTOR_SIZE) */
+
+/* QEMU hands on no more than that (dump/dump.c, MAX_GUEST_NOTE_SIZE). */
+#define MOST_VMCOREINFO (1U << 20)
 
 enum {
 	NT_OF_MACHINE = 0,
@@ -22,6 +36,7 @@ enum {
 	NT_FILE = 0x46494c45,
 	NT_ARM_PAC_MASK = 0x406,
 
+	AT_NULL = 0,
 	AT_ENTRY = 9,
 	AT_EXECFN = 31,
 	AT_SYSINFO_EHDR = 33,
@@ -101,10 +116,13 @@ static void take_auxv(struct ow_corenotes *n, const struct ow_elf_note *note)
 	struct ow_cursor c = { note->desc, note->desc + note->desc_size,
 			       false };
 	uint64_t type, value;
+	unsigned int left;
 
-	while (ow_cursor_more(&c)) {
+	for (left = MOST_AUXV; left && ow_cursor_more(&c); left--) {
 		type = ow_cursor_uint(&c, n->layout->word);
 		value = ow_cursor_uint(&c, n->layout->word);
+		if (type == AT_NULL)
+			break;
 		if (type == AT_ENTRY)
 			n->entry = value;
 		else if (type == AT_SYSINFO_EHDR)
@@ -184,8 +202,14 @@ static void take_qemu(struct ow_corenotes *n, const struct ow_elf_note *note)
 static void take_vmcoreinfo(struct ow_corenotes *n,
 			    const struct ow_elf_note *note)
 {
-	n->vmcoreinfo = (struct ow_vmcoreinfo){ (const char *)note->desc,
-						note->desc_size };
+	size_t size = note->desc_size;
+
+	if (size > MOST_VMCOREINFO) {
+		ow_leave_out(n->path, "VMCOREINFO after its first 1024 KiB");
+		size = MOST_VMCOREINFO;
+	}
+	n->vmcoreinfo =
+		(struct ow_vmcoreinfo){ (const char *)note->desc, size };
 }
 
 static bool is_named(const struct ow_elf_note *note, const char *name)
@@ -193,6 +217,29 @@ static bool is_named(const struct ow_elf_note *note, const char *name)
 	size_t size = strlen(name) + 1;
 
 	return note->name_size == size && memcmp(note->name, name, size) == 0;
+}
+
+/* Return true if there is another note, and it is not beyond what is looked at. */
+static bool next(struct ow_corenotes *n, struct ow_cursor *c,
+		 struct ow_elf_note *ret)
+{
+	const uint8_t *start = c->pos;
+
+	if (!ow_cursor_more(c))
+		return false;
+	if (n->nr_seen >= MOST_NOTES) {
+		ow_leave_out(n->path, "notes after the first 4194304");
+		return false;
+	}
+	if (n->size_seen >= MOST_BYTES) {
+		ow_leave_out(n->path, "notes after the first 4096 MiB");
+		return false;
+	}
+	if (!ow_elf_note(c, ret))
+		return false;
+	n->nr_seen++;
+	n->size_seen += (uint64_t)(c->pos - start);
+	return true;
 }
 
 void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c)
@@ -213,7 +260,7 @@ void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c)
 	struct ow_elf_note note;
 	size_t i;
 
-	while (ow_elf_note(&c, &note))
+	while (next(n, &c, &note))
 		for (i = 0; i < OW_ARRAY_SIZE(takers); i++)
 			if (takers[i].type == note.type &&
 			    (!takers[i].name ||

@@ -25,6 +25,8 @@ struct ow_corenotes {
 	bool has_psinfo;
 	struct ow_capture_thread *threads;
 	size_t nr_threads, room;
+	uint32_t nr_seen; /* notes that were looked at, of any type */
+	uint64_t size_seen;
 	struct ow_core_file *files; /* NT_FILE */
 	size_t nr_files;
 	/* Addrs, from the auxiliary vector; or 0. */
@@ -40,7 +42,10 @@ struct ow_corenotes {
 /* Begin with what is set of c, paths and path. */
 void ow_corenotes_begin(struct ow_corenotes *n, const struct ow_arch *arch);
 
-/* Take all notes of a PT_NOTE segment's bytes. */
+/*
+ * Take the notes of a PT_NOTE segment's bytes.  Those that are too many, or take too
+ * many bytes with what was taken before, are left out (leftout.h).
+ */
 void ow_corenotes_take(struct ow_corenotes *n, struct ow_cursor c);
 
 /* Put the files in address order, once all notes are taken. */

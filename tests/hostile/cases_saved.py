@@ -255,3 +255,91 @@ def test_zeros(context):
             snapmake.compress(bytes(64 * MB)) * 500)
     done = check_cheap(context, data)
     check('no more is decompressed' in done.stderr, 'it is said', done.stderr)
+
+
+TB = 1 << 40
+MOST_DESC = (1 << 32) - 4  # bytes that a note says it has
+
+
+def with_hole(context, note, hole):
+    """
+    A core of threads 17 and 18, and between their notes the beginning of one, or of
+    nothing, and a hole of the file of so many bytes.
+    """
+    first = corewriter.Core('x86_64').psinfo(16, 'program')
+    first.thread(17, rip=CODE, rsp=STACK).load(STACK, bytes(64))
+    second = corewriter.Core('x86_64').thread(18, rip=CODE, rsp=STACK)
+    head, last = bytes(first.notes) + note, second.notes
+    size = len(head) + hole + len(last)
+    with open(os.path.join(context.tmp, 'core'), 'wb') as f:
+        f.write(struct.pack('<16sHHIQQQIHHHHHH', b'\x7fELF\2\1\1', 4, 62, 1, 0,
+                            64, 0, 0, 64, 56, 1, 64, 0, 0))
+        f.write(first.header(corewriter.PT_NOTE, 0, 120, 0, 0, size, size))
+        f.write(head)
+        f.seek(hole, os.SEEK_CUR)
+        f.write(last)
+    check(os.stat(f.name).st_blocks < 64, 'blocks', os.stat(f.name).st_blocks)
+    return f.name
+
+
+def note_head(name, kind, size, start=b''):
+    """A note up to where its hole begins."""
+    return struct.pack('<III', len(name) + 1, size, kind) + name.encode() + bytes(
+        4 - len(name) % 4) + start
+
+
+def check_hole(context, path, threads, said=None, status=1):
+    done = Done(context, 'stack', path)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+    check(done.status == status, 'status %d' % done.status, done.stderr)
+    tids = [int(line.split()[1]) for line in done.stdout.splitlines()
+            if line.startswith('TID ')]
+    check(tids == threads, 'threads', done.stdout)
+    lines = [l for l in done.stderr.splitlines() if l.endswith('left out')]
+    check(lines == (['outwind: %s: %s: left out' % (path, said)] if said else
+                    []), 'says', done.stderr)
+    check(done.cpu < SECONDS, 'time', '%.2f s' % done.cpu)
+    check(done.megabytes < 2 * OWN, 'memory', '%d MB' % done.megabytes)
+
+
+@case('saved: a core of 20,000,000 segments, in a hole')
+def test_segments(context):
+    nr, notes = 20000000, corewriter.Core('x86_64').thread(
+        17, rip=CODE, rsp=STACK)
+    size = len(notes.notes)
+    with open(os.path.join(context.tmp, 'core'), 'wb') as f:
+        f.write(struct.pack('<16sHHIQQQIHHHHHH', b'\x7fELF\2\1\1', 4, 62, 1, 0,
+                            4096, 64, 0, 64, 56, 0xffff, 64, 1, 0))
+        f.write(struct.pack('<IIQQQQIIQQ', *[0] * 7, nr, 0, 0) + notes.notes)
+        f.seek(4096)
+        f.write(notes.header(corewriter.PT_NOTE, 0, 128, 0, 0, size, size))
+        f.truncate(4096 + 56 * nr)
+    check_hole(context, f.name, [17], 'segments after the first 1048576')
+
+
+@case('saved: a core of 1 TB of empty notes, in a hole')
+def test_empty_notes(context):
+    check_hole(context, with_hole(context, b'', TB), [17],
+               'notes after the first 4194304')
+
+
+@case('saved: a core of 1 TB of large notes, in a hole')
+def test_large_notes(context):
+    note = note_head('LINUX', 1000, MOST_DESC)
+    check_hole(context, with_hole(context, note, TB), [17],
+               'notes after the first 4096 MiB')
+
+
+@case('saved: an auxiliary vector of 3 GB, in a hole')
+def test_large_auxv(context):
+    size = 3 << 30
+    note = note_head('CORE', corewriter.NT_AUXV, size)
+    check_hole(context, with_hole(context, note, size), [17, 18])
+
+
+@case('saved: a VMCOREINFO of 3 GB, in a hole')
+def test_large_vmcoreinfo(context):
+    size = 3 << 30
+    note = note_head('VMCOREINFO', 0, size)
+    check_hole(context, with_hole(context, note, size), [],
+               'VMCOREINFO after its first 1024 KiB', 2)
