@@ -163,6 +163,7 @@ $(call live_program,callers-i386,callers.c,$(CC) -D_GNU_SOURCE $(live_x32) $(liv
 $(call live_program,headless,headless.c,$(CC) -D_GNU_SOURCE $(live_flags) -pthread)
 $(call live_program,foreign,foreign.c,$(CC) $(live_flags) -pthread)
 $(call live_program,busy,busy.c,$(CC) $(live_flags) -pthread)
+$(call live_program,inlines,inlines.c,$(CC) $(live_flags))
 $(call live_program,jitting,jitting.c,$(CC) $(live_flags))
 $(call live_program,busy-i386,busy.c,$(CC) $(live_x32) $(live_flags) -fno-pie -no-pie -pthread)
 $(call live_program,replaced,replaced.c,$(CC) $(live_flags))

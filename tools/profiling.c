@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "clockns.h"
+#include "grow.h"
 #include "interrupt.h"
 #include "stackview.h"
 
@@ -198,12 +199,35 @@ static void list_process(struct profile *p, struct profiling_list *l,
 		l->has_more = true;
 }
 
+/*
+ * The numbers of the names of a stack's frames, at g->ids; return how many.  A stack of
+ * more than a profile may have is cut, and is->end says so.
+ */
+static size_t stack_ids(struct profiling *g, const struct ow_recorded *s,
+			struct profile_stack *is, bool *is_placed_ret)
+{
+	size_t used = 0, i;
+
+	for (i = 0; i < s->nr_kernel + s->nr && !g->p->has_refused; i++) {
+		if (used + OW_VIEW_NAMES > PROFILE_DEEPEST) {
+			is->end = OW_END_LIMIT;
+			break;
+		}
+		if (!ow_grow(&g->ids, &g->room_ids, used + OW_VIEW_NAMES,
+			     sizeof(*g->ids))) {
+			g->p->failed = true;
+			break;
+		}
+		used += frame_ids(g, s, i, g->ids + used, OW_VIEW_NAMES,
+				  is_placed_ret);
+	}
+	return used;
+}
+
 /* Add a stack with its names.  False if that took more than there may be. */
 static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 {
 	struct profile *p = g->p;
-	size_t most = (s->nr_kernel + s->nr) * 4 + OW_VIEW_NAMES, used = 0, i;
-	uint32_t *ids = calloc(most, sizeof(*ids));
 	struct profile_stack is = {
 		.comm = profile_string(p, s->comm),
 		.pid = s->pid,
@@ -213,22 +237,15 @@ static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 		.count = s->count,
 		.value = s->value,
 	};
-
 	bool is_placed = false;
+	size_t nr = stack_ids(g, s, &is, &is_placed);
 
-	if (!ids) {
-		p->failed = true;
-		return true;
-	}
-	for (i = 0; i < s->nr_kernel + s->nr && !p->has_refused; i++)
-		used += frame_ids(g, s, i, ids + used, most - used, &is_placed);
-	if (!p->has_refused)
-		profile_add(p, &is, ids, (uint32_t)used);
+	if (!p->has_refused && !p->failed)
+		profile_add(p, &is, g->ids, (uint32_t)nr);
 	if (is_placed) {
 		g->unnamed++;
 		list_process(p, &g->lacking, s);
 	}
-	free(ids);
 	return !p->has_refused;
 }
 
@@ -319,6 +336,7 @@ int profiling_drain_some(struct profiling *g, struct ow_error *err)
 void profiling_deinit(struct profiling *g)
 {
 	knownplaces_deinit(&g->known);
+	free(g->ids);
 }
 
 void profiling_tally(struct profiling *g)

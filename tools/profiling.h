@@ -69,6 +69,8 @@ struct profiling {
 	uint64_t folded;        /* samples whose stack was left out, */
 	unsigned int nr_folded; /* of so many users */
 	struct knownplaces known;
+	uint32_t *ids; /* room for the names of a stack */
+	size_t room_ids;
 	/* After either of these nothing is named, */
 	struct profiling_time until, until_placed; /* nor placed */
 	bool is_late;     /* it is after the first of them */

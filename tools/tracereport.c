@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "commands.h"
+#include "grow.h"
 #include "interrupt.h"
 #include "shares.h"
 #include "stackview.h"
@@ -35,6 +36,8 @@ struct counting {
 	struct shares processes; /* bytes that they have added */
 	uint64_t folded;         /* events whose stack was left out */
 	uint32_t nr_folded;      /* stacks that stand for those */
+	uint32_t *ids;           /* room for the names of a stack */
+	size_t room_ids;
 };
 
 struct report {
@@ -143,21 +146,41 @@ static void print(struct report *r, const struct trace_stack *s,
 
 /* --- counting --- */
 
-static size_t frame_ids(const struct counting *c, const struct tracemaps *maps,
-			const struct trace_stack *s, uint32_t *ids, size_t most)
+static bool make_room(struct counting *c, size_t nr)
+{
+	bool has_room = ow_grow(&c->ids, &c->room_ids, nr, sizeof(*c->ids));
+
+	c->profile->failed |= !has_room;
+	return has_room;
+}
+
+/*
+ * The numbers of the names of a stack's frames, at c->ids; return how many.  A stack of
+ * more than a profile may have is cut, and is->end says so.
+ */
+static size_t stack_ids(struct counting *c, const struct tracemaps *maps,
+			const struct trace_stack *s, struct profile_stack *is)
 {
 	struct ow_name names[OW_VIEW_NAMES];
 	struct profile *p = c->profile;
 	size_t i, k, nr, used = 0;
 
 	for (i = 0; i < s->nr && !p->has_refused; i++) {
+		if (used + OW_VIEW_NAMES >= PROFILE_DEEPEST) {
+			is->end = OW_END_LIMIT;
+			break;
+		}
+		if (!make_room(c, used + OW_VIEW_NAMES))
+			return 0;
 		nr = trace_stack_name(s, maps, i, names, OW_VIEW_NAMES);
-		for (k = 0; k < nr && used < most; k++)
-			ids[used++] =
+		for (k = 0; k < nr; k++)
+			c->ids[used++] =
 				profile_name(p, &names[k], s->pcs[i], false, 0);
 	}
+	if (!make_room(c, used + 1))
+		return 0;
 	if (c->by == TRACE_BY_EVENT)
-		ids[used++] = profile_mark(p, s->label);
+		c->ids[used++] = profile_mark(p, s->label);
 	return used;
 }
 
@@ -188,19 +211,12 @@ static struct profile_stack event_of(const struct counting *c,
 static bool add(struct counting *c, const struct tracemaps *maps,
 		const struct trace_stack *s, const struct ctf_event *end)
 {
-	size_t most = s->nr * 4 + OW_VIEW_NAMES, nr;
-	uint32_t *ids = calloc(most + 1, sizeof(*ids));
-	struct profile *p = c->profile;
 	struct profile_stack is = event_of(c, s, end);
+	size_t nr = stack_ids(c, maps, s, &is);
+	struct profile *p = c->profile;
 
-	if (!ids) {
-		p->failed = true;
-		return true;
-	}
-	nr = frame_ids(c, maps, s, ids, most);
-	if (!p->has_refused)
-		profile_add(p, &is, ids, (uint32_t)nr);
-	free(ids);
+	if (!p->has_refused && !p->failed)
+		profile_add(p, &is, c->ids, (uint32_t)nr);
 	return !p->has_refused;
 }
 
@@ -476,6 +492,7 @@ int trace_report(const struct trace_request *request)
 	complain_of_objects(&r.maps);
 	trace_open_deinit(&r.open);
 	shares_deinit(&r.count.processes);
+	free(r.count.ids);
 	shares_deinit(&r.text);
 	tracemaps_deinit(&r.maps);
 	return status;

@@ -384,6 +384,29 @@ def record_forbidden(context):
         check(words in done.stderr, 'message', done.stderr)
 
 
+@case('record: a stack of 131 names in 11 frames', alone=True)
+def record_inlines(context):
+    need_bpf(context)
+    target = context.start(['inlines'])
+    path = os.path.join(context.tmp, 'profile.json')
+    context.run('record', '-i', '-d', '0.5', '-f', 'json', '-o', path, '-p',
+                target.pid, status=0)
+    with open(path, encoding='utf-8') as f:
+        profile = json.load(f)
+    stacks = [[profile['frames'][n]['function'] for n in s['frames']
+               if not profile['frames'][n].get('kernel')]
+              for s in profile['stacks']]
+    check(stacks, 'stacks', profile)
+    want = ['burn']
+    for name in ('first', 'second', 'third', 'fourth', 'fifth', 'sixth'):
+        want += ['%s_%02d' % (name, i // 5 * 10 + i % 5) for i in range(20)]
+        want.append(name)
+    want.append('main')
+    for stack in stacks:
+        check(stack[:len(want)] == want and stack[-1] == '_start', 'names',
+              stack)
+
+
 @case('record: by perf events where no memory may be locked', alone=True)
 def record_locked(context):
     """Linux gives each CPU some to share, of which no ring may take all."""
