@@ -17,6 +17,7 @@
 #include "reach.h"
 
 #define MOST_LINKS 40 /* as the kernel's */
+#define MOST_TRIES 100
 
 static int open_root(const char *sysroot)
 {
@@ -117,16 +118,31 @@ static int look_by_steps(int root, const char *path)
 			       O_PATH | O_NOFOLLOW);
 }
 
-static int look_in_root(int root, const char *path)
+/*
+ * Linux refuses a ".." by EAGAIN if anything on the machine was renamed or mounted
+ * meanwhile, and wants to be asked again (openat2(2)): any user can have that happen to
+ * every third look.  Steps would not be refused, but renames could lead them out of root.
+ */
+static int look_at_once(int root, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
+	int fd, tries = 0;
+
+	do
+		fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && ++tries < MOST_TRIES);
+	return fd;
+}
+
+static int look_in_root(int root, const char *path)
+{
 	int fd;
 
 	ow_delegate_enter();
-	fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	fd = look_at_once(root, path);
 	ow_delegate_leave();
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		return look_by_steps(root, path);

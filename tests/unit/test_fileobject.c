@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "error.h"
 #include "fileobject.h"
@@ -94,6 +96,37 @@ static void test_sysroot(void)
 static void test_sysroot_by_steps(void)
 {
 	check_opener(ow_sysroot_open_by_steps);
+}
+
+/* Any user's are the kernel's reason to refuse "..". */
+static void rename_for_ever(void)
+{
+	scratch_write("a", "");
+	for (;;)
+		if (rename("a", "b") || rename("b", "a"))
+			_exit(1);
+}
+
+static void test_sysroot_while_files_are_renamed(void)
+{
+	pid_t child = fork();
+	char path[PATH_MAX] = "/usr";
+	int fd, i, lost = 0;
+
+	if (child == 0)
+		rename_for_ever();
+	for (i = 0; i < 5; i++)
+		strcat(path, "/lib/..");
+	strcat(path, "/lib/one.so");
+	for (i = 0; i < 20000; i++) {
+		fd = ow_sysroot_open("root", path);
+		lost += fd < 0;
+		if (fd >= 0)
+			close(fd);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	CHECK(lost == 0);
 }
 
 static void test_long_names(void)
@@ -247,6 +280,8 @@ int main(void)
 	static const struct test tests[] = {
 		{ "paths below a sysroot", test_sysroot },
 		{ "the same without openat2", test_sysroot_by_steps },
+		{ "a sysroot while files are renamed",
+		  test_sysroot_while_files_are_renamed },
 		{ "long names, no sysroot", test_long_names },
 		{ "objects by path", test_by_path },
 		{ "objects by build-id", test_by_build_id },
