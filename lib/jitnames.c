@@ -10,6 +10,7 @@
 
 #define FIRST_FRAMES 1024
 #define MOST_FRAMES  1000000
+#define MOST_WALKED  (1U << 26) /* of all threads */
 #define FIRST_NAMES  1024
 #define COPIES       3 /* of a name: in the text, in its section, and in all joined */
 
@@ -19,7 +20,8 @@ struct collecting {
 	struct ow_perfmap *map;
 	struct ow_symbol *found;
 	size_t nr, room;
-	size_t own; /* bytes taken from the budget */
+	size_t own;      /* bytes taken from the budget */
+	uint64_t walked; /* frames, of all threads */
 	bool is_cut;
 };
 
@@ -97,11 +99,16 @@ static bool add_thread(struct collecting *k, size_t i)
 	enum ow_end end;
 
 	for (;; max *= 4) {
+		if (k->walked > MOST_WALKED) {
+			k->is_cut = true;
+			return true;
+		}
 		free(frames);
 		frames = calloc(max, sizeof(*frames));
 		if (!frames)
 			return false;
 		nr = ow_capture_walk(k->c, i, frames, max, &end, NULL);
+		k->walked += nr;
 		if (end != OW_END_LIMIT || max > MOST_FRAMES)
 			break;
 	}

@@ -7,6 +7,8 @@
 #include "err.h"
 #include "grow.h"
 
+#define MANY 32768
+
 static struct ow_readlog_entry *new_entry(struct ow_readlog *log)
 {
 	if (!ow_grow(&log->list, &log->room, log->nr + 1, sizeof(*log->list))) {
@@ -46,6 +48,26 @@ void ow_readlog_sort(struct ow_readlog *log)
 {
 	if (log->nr)
 		qsort(log->list, log->nr, sizeof(*log->list), entry_order);
+}
+
+static bool is_same(const struct ow_readlog_entry *a,
+		    const struct ow_readlog_entry *b)
+{
+	return a->addr == b->addr && a->size == b->size &&
+	       a->state == b->state && memcmp(a->bytes, b->bytes, a->size) == 0;
+}
+
+void ow_readlog_settle(struct ow_readlog *log)
+{
+	size_t i, nr = 0;
+
+	if (log->nr / 2 < log->settled + MANY)
+		return;
+	ow_readlog_sort(log);
+	for (i = 0; i < log->nr; i++)
+		if (nr == 0 || !is_same(&log->list[nr - 1], &log->list[i]))
+			log->list[nr++] = log->list[i];
+	log->nr = log->settled = nr;
 }
 
 void ow_readlog_deinit(struct ow_readlog *log)

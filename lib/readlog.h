@@ -24,7 +24,8 @@ struct ow_readlog_entry {
 struct ow_readlog {
 	struct ow_readlog_entry *list;
 	size_t nr, room;
-	bool failed; /* out of memory: entries are missing */
+	size_t settled; /* entries that ow_readlog_settle() left the last time */
+	bool failed;    /* out of memory: entries are missing */
 };
 
 /* Regions with their bytes, in address order, none overlapping or touching. */
@@ -40,6 +41,12 @@ void ow_readlog_add(struct ow_readlog *log, uint64_t addr, const void *bytes,
 
 /* Put entries in address order. */
 void ow_readlog_sort(struct ow_readlog *log);
+
+/*
+ * Where there are many more entries than at the last call, put them in address order and
+ * leave one of those of the same bytes.
+ */
+void ow_readlog_settle(struct ow_readlog *log);
 
 void ow_readlog_deinit(struct ow_readlog *log);
 

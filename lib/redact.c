@@ -13,6 +13,9 @@
 #define MOST_TRIES  500     /* walks of a thread with less and less memory */
 #define MOST_TRIED  4000000 /* frames that they lead over, all together */
 
+/* Frames that the walks of all threads lead over: any number may be on one stack. */
+#define MOST_WALKED (1ULL << 25)
+
 /*
  * The capture as a target of its own, that notes what is read of its memory, or
  * gives only what was kept of it.
@@ -38,6 +41,7 @@ struct redactor {
 	struct trace whole;     /* with all that was captured */
 	struct trace less;      /* with less */
 	size_t tried;           /* frames of a thread's walks until now */
+	uint64_t walked;        /* of all walks */
 	struct ow_readlog seen; /* by the thread's walk */
 	struct ow_pieces some;  /* of that */
 	struct ow_readlog kept; /* of all threads */
@@ -111,6 +115,7 @@ static bool run(struct redactor *d, struct trace *t, const struct ow_regs *regs)
 	bool good = run_on(d, t, &d->reader.target, NULL, regs);
 
 	d->tried += t->walk.nr;
+	d->walked += t->walk.nr;
 	return good;
 }
 
@@ -302,6 +307,7 @@ static bool take_thread(struct redactor *d, size_t i, uint64_t *known_ret)
 		if (e->state == OW_READLOG_KEPT)
 			ow_readlog_add(&d->kept, e->addr, e->bytes, e->size);
 	}
+	ow_readlog_settle(&d->kept);
 	return !d->kept.failed;
 }
 
@@ -337,10 +343,17 @@ static int take_threads(struct redactor *d, struct ow_redaction *ret,
 {
 	size_t i;
 
-	for (i = 0; i < d->c->nr_threads; i++)
-		if (d->c->threads[i].info.captured &&
-		    !take_thread(d, i, &ret->known[i]))
+	for (i = 0; i < d->c->nr_threads; i++) {
+		if (!d->c->threads[i].info.captured)
+			continue;
+		if (d->walked > MOST_WALKED)
+			return ow_fail(err, OW_CODE_TIMEOUT,
+				       "the stacks of %zu threads take too "
+				       "long to be redacted",
+				       d->c->nr_threads);
+		if (!take_thread(d, i, &ret->known[i]))
 			return ow_fail(err, OW_CODE_MEMORY, "out of memory");
+	}
 	ow_readlog_sort(&d->kept);
 	if (!ow_pieces_join(&ret->pieces, &d->kept))
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");

@@ -437,6 +437,17 @@ def test_slow_expressions(context):
     check(done.cpu < 5, 'seconds', done.cpu)
 
 
+@case('objects: 2,000 stacks of 1,024 frames, redacted')
+def test_frames_redacted(context):
+    target = context.start(['onestack', 'plain', '2000'])
+    done = Done(context, 'snap', '--redact', '-o',
+                os.path.join(context.tmp, 'snap'), target.pid)
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    # Words that the walks read would take 66 MB, and twice that as they grow.
+    check_bounded(done, 50)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+
+
 @case('objects: 3,000 stacks of 1,024 frames')
 def test_frames(context):
     target = context.start(['onestack', 'plain', '3000'])
