@@ -192,6 +192,59 @@ def report_page(context):
     check(tops['spin'] > tops['plain'], 'innermost first', tops)
 
 
+def write_deep(context, nr):
+    """Of one thread a stack of nr frames "deep", of another one the frame "flat"."""
+    path = os.path.join(context.tmp, 'deep.owp')
+    with open(path, 'w', encoding='ascii') as f:
+        f.write('outwind-profile 2\nt 1 1000000000 99 2 0 0\n'
+                's a\ns b\ns deep\ns flat\n'
+                'f 3 0 0 0 0 0 0 10 0 0\nf 4 0 0 0 0 0 0 20 0 0\n'
+                'k 1 1 1 0 0 1 0 %d%s\nk 2 2 2 0 0 1 0 1 1\ne\n' %
+                (nr, ' 0' * nr))
+    return path
+
+
+def clicked(context, out, clicks):
+    """The page after that many clicks on what is left out inside of focus."""
+    with open(out, encoding='utf-8') as f:
+        text = f.read()
+    name = out + '.clicked.html'
+    with open(name, 'w', encoding='utf-8') as f:
+        f.write(text.replace('</body>', """<script>
+for (let i = 0; i < %d; i++)
+    document.querySelector('#graph .more:not(.parent)').click();
+</script></body>""" % clicks))
+    return page(context, name, 'icicle=1&search=flat')
+
+
+@case('report: a flame graph of a deep stack in a browser', alone=True)
+def report_deep_page(context):
+    rows, parents = 8192, 256
+    browser()
+    for nr in 1000, rows - 2, rows - 1, 100000:
+        _, out = report(context, write_deep(context, nr), 'html')
+        dom = clicked(context, out, 0)
+        drawn = boxes(dom)
+        is_cut = nr + 2 > rows
+        check(len(drawn) == min(nr + 2, rows) + 2, 'boxes', (nr, len(drawn)))
+        check(max(drawn, key=lambda b: b[3])[0] ==
+              ('[more frames]' if is_cut else 'deep'), 'the last one', nr)
+        check(('id="cut" hidden' not in dom) == is_cut, 'says so', nr)
+        check([b[0] for b in drawn if b[1]] == ['flat'] and
+              'id="found">50.00 % match' in dom, 'search', nr)
+    # Twelve clicks on, what the others left out.
+    drawn = boxes(clicked(context, out, 12))
+    inside = [b for b in drawn if not b[2]]
+    left = nr + 2 - 12 * (rows - 1)
+    check(len(inside) == left and inside[-1][0] == 'deep', 'what is left',
+          (len(inside), left))
+    outside = sorted((b[3], b[0]) for b in drawn if b[2])
+    check(len(outside) == parents and outside[0] == (0, 'all') and
+          outside[1][1] == '[more frames]', 'zoomed out of', outside[:3])
+    check(sorted(b[3] for b in drawn) ==
+          list(range(0, 17 * len(drawn), 17)), 'rows', len(drawn))
+
+
 @case('report: what changed between two profiles', alone=True)
 def report_difference(context):
     need_bpf(context)
