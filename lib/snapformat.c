@@ -169,6 +169,7 @@ static bool is_whole(const uint8_t *bytes, size_t size,
 {
 	return head->reserved == 0 && head->size <= OW_SNAP_LARGEST &&
 	       head->size / LARGEST_RATIO <= size &&
+	       size <= sizeof(*head) + ZSTD_compressBound(head->size) &&
 	       ow_table_checksum(bytes, size) == head->check;
 }
 

@@ -343,3 +343,14 @@ def test_large_vmcoreinfo(context):
     note = note_head('VMCOREINFO', 0, size)
     check_hole(context, with_hole(context, note, size), [],
                'VMCOREINFO after its first 1024 KiB', 2)
+
+
+@case('saved: a snapshot of 1 TB, in a hole')
+def test_long_snapshot(context):
+    path = write(context, snapshot_of('/gone').bytes())
+    os.truncate(path, TB)
+    done = Done(context, 'stack', path)
+    check(done.status == 2 and '/saved: the snapshot is damaged' in done.stderr,
+          'says', (done.status, done.stderr))
+    check(done.cpu < SECONDS and done.megabytes < OWN, 'cost',
+          (done.cpu, done.megabytes))
