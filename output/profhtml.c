@@ -36,20 +36,22 @@ static void put_frames(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
 	const struct profile_frame *f;
+	uint64_t used = 0, size, written;
 	char buf[OW_VIEW_LABEL];
-	uint64_t used = 0;
 	uint32_t i;
+	bool fits;
 
 	fputs("[", out);
 	for (f = p->frames; f < p->frames + p->nr_frames; f++) {
-		bool fits =
-			profile_take_text(o, &used, profile_names_size(p, f));
-
+		size = profile_names_size(p, f);
+		fits = profile_take_text(o, &used, size);
 		fputs("[", out);
-		proftext_put_script(out, fits ? profile_label(p, f, buf) : "");
+		written = proftext_put_script(
+			out, fits ? profile_label(p, f, buf) : "");
 		fprintf(out, ",\"%c\",", kind_of(p, f));
-		proftext_put_script(out,
-				    fits ? profile_text(p, f->module) : "");
+		written += proftext_put_script(
+			out, fits ? profile_text(p, f->module) : "");
+		profile_take_escaped(&used, size, written);
 		fputs("],\n", out);
 	}
 	/* Then all strings, as threads' names are among them. */

@@ -439,3 +439,11 @@ bool profile_take_text(const struct profile_options *o, uint64_t *used,
 		++*o->nr_cut_ret;
 	return false;
 }
+
+void profile_take_escaped(uint64_t *used, uint64_t size, uint64_t written)
+{
+	uint64_t more = written > size ? written - size : 0;
+
+	*used += more < PROFILE_MOST_TEXT - *used ? more :
+						    PROFILE_MOST_TEXT - *used;
+}

@@ -199,6 +199,9 @@ struct profile_options {
 bool profile_take_text(const struct profile_options *o, uint64_t *used,
 		       uint64_t size);
 
+/* Once they are written, take what is more than size, as it had to be escaped. */
+void profile_take_escaped(uint64_t *used, uint64_t size, uint64_t written);
+
 struct profile_writer {
 	const char *name;
 	const char *suffix; /* of files that are meant to be so, or NULL */

@@ -13,36 +13,42 @@ static const char *const kinds[PROFILE_NR_KINDS] = {
 	[PROFILE_SYSCALLS] = "syscalls",
 };
 
-static void put_member(FILE *out, const char *key, const char *text)
+/* Return the bytes that the text took. */
+static size_t put_member(FILE *out, const char *key, const char *text)
 {
 	if (!*text)
-		return;
+		return 0;
 	fprintf(out, ",\"%s\":", key);
-	proftext_put_json(out, text);
+	return proftext_put_json(out, text);
 }
 
-static void put_names(FILE *out, const struct profile *p,
-		      const struct profile_frame *f)
+/* This, and what follows, returns the bytes that names took. */
+static size_t put_names(FILE *out, const struct profile *p,
+			const struct profile_frame *f)
 {
-	put_member(out, "function", profile_text(p, f->function));
+	size_t n = put_member(out, "function", profile_text(p, f->function));
+
 	if (f->function)
 		fprintf(out, ",\"offset\":%llu", (unsigned long long)f->offset);
-	put_member(out, "module", profile_text(p, f->module));
+	n += put_member(out, "module", profile_text(p, f->module));
 	if (f->module)
 		fprintf(out, ",\"module_offset\":\"%#llx\"",
 			(unsigned long long)f->module_offset);
-	put_member(out, "build_id", profile_text(p, f->build_id));
-	put_member(out, "file", profile_text(p, f->file));
+	n += put_member(out, "build_id", profile_text(p, f->build_id));
+	n += put_member(out, "file", profile_text(p, f->file));
 	if (f->line)
 		fprintf(out, ",\"line\":%u", f->line);
+	return n;
 }
 
-static void put_frame(FILE *out, const struct profile *p,
-		      const struct profile_frame *f, bool has_names)
+static size_t put_frame(FILE *out, const struct profile *p,
+			const struct profile_frame *f, bool has_names)
 {
+	size_t n = 0;
+
 	fprintf(out, "{\"pc\":\"%#llx\"", (unsigned long long)f->pc);
 	if (has_names)
-		put_names(out, p, f);
+		n = put_names(out, p, f);
 	if (f->is_inline)
 		fputs(",\"inline\":true", out);
 	if (f->is_kernel)
@@ -50,28 +56,33 @@ static void put_frame(FILE *out, const struct profile *p,
 	if (f->mapping)
 		fprintf(out, ",\"mapping\":%u", f->mapping - 1);
 	putc('}', out);
+	return n;
 }
 
-static void put_mapping(FILE *out, const struct profile *p,
-			const struct profile_mapping *m, bool has_names)
+static size_t put_mapping(FILE *out, const struct profile *p,
+			  const struct profile_mapping *m, bool has_names)
 {
+	size_t n = 0;
+
 	fprintf(out, "{\"start\":\"%#llx\",\"end\":\"%#llx\"",
 		(unsigned long long)m->start, (unsigned long long)m->end);
 	fprintf(out, ",\"offset\":\"%#llx\"", (unsigned long long)m->offset);
 	if (has_names) {
-		put_member(out, "module", profile_text(p, m->module));
-		put_member(out, "build_id", profile_text(p, m->build_id));
+		n += put_member(out, "module", profile_text(p, m->module));
+		n += put_member(out, "build_id", profile_text(p, m->build_id));
 	}
 	putc('}', out);
+	return n;
 }
 
-static void put_stack(FILE *out, const struct profile *p,
-		      const struct profile_stack *s, bool has_name)
+static size_t put_stack(FILE *out, const struct profile *p,
+			const struct profile_stack *s, bool has_name)
 {
+	size_t n;
 	uint32_t i;
 
 	fprintf(out, "{\"pid\":%d,\"tid\":%d,\"thread\":", s->pid, s->tid);
-	proftext_put_json(out, has_name ? profile_text(p, s->comm) : "");
+	n = proftext_put_json(out, has_name ? profile_text(p, s->comm) : "");
 	fprintf(out, ",\"kind\":\"%s\",\"count\":%llu",
 		kinds[s->kind % PROFILE_NR_KINDS],
 		(unsigned long long)s->count);
@@ -84,6 +95,7 @@ static void put_stack(FILE *out, const struct profile *p,
 	for (i = 0; i < s->nr; i++)
 		fprintf(out, "%s%u", i ? "," : "", p->ids[s->first + i]);
 	fputs("]}", out);
+	return n;
 }
 
 static void put_left_out(FILE *out, const struct profile *p)
@@ -102,7 +114,7 @@ static void put_mappings(FILE *out, const struct profile *p,
 			 const struct profile_options *o, uint64_t *used)
 {
 	const struct profile_mapping *m;
-	uint64_t size;
+	uint64_t size, written;
 	uint32_t i;
 
 	fputs("\"mappings\":[", out);
@@ -111,7 +123,9 @@ static void put_mappings(FILE *out, const struct profile *p,
 		size = profile_text_size(p, m->module) +
 		       profile_text_size(p, m->build_id);
 		fputs(i ? ",\n" : "\n", out);
-		put_mapping(out, p, m, profile_take_text(o, used, size));
+		written = put_mapping(out, p, m,
+				      profile_take_text(o, used, size));
+		profile_take_escaped(used, size, written);
 	}
 	fputs("],\n", out);
 }
@@ -120,14 +134,17 @@ static void put_frames(FILE *out, const struct profile *p,
 		       const struct profile_options *o, uint64_t *used)
 {
 	const struct profile_frame *f;
+	uint64_t size, written;
 	uint32_t i;
 
 	fputs("\"frames\":[", out);
 	for (i = 0; i < p->nr_frames; i++) {
 		f = &p->frames[i];
 		fputs(i ? ",\n" : "\n", out);
-		put_frame(out, p, f,
-			  profile_take_text(o, used, profile_names_size(p, f)));
+		size = profile_names_size(p, f);
+		written =
+			put_frame(out, p, f, profile_take_text(o, used, size));
+		profile_take_escaped(used, size, written);
 	}
 	fputs("],\n", out);
 }
@@ -136,15 +153,17 @@ static void put_stacks(FILE *out, const struct profile *p,
 		       const struct profile_options *o, uint64_t *used)
 {
 	const struct profile_stack *s;
+	uint64_t size, written;
 	uint32_t i;
 
 	fputs("\"stacks\":[", out);
 	for (i = 0; i < p->nr_stacks; i++) {
 		s = &p->stacks[i];
 		fputs(i ? ",\n" : "\n", out);
-		put_stack(out, p, s,
-			  profile_take_text(o, used,
-					    profile_text_size(p, s->comm)));
+		size = profile_text_size(p, s->comm);
+		written =
+			put_stack(out, p, s, profile_take_text(o, used, size));
+		profile_take_escaped(used, size, written);
 	}
 	fputs("]", out);
 }
@@ -207,22 +226,23 @@ static void put_speedscope_frames(FILE *out, const struct profile *p,
 				  const struct profile_options *o)
 {
 	const struct profile_frame *f;
+	uint64_t used = 0, size, written;
 	char buf[OW_VIEW_LABEL];
-	uint64_t used = 0;
 	uint32_t i;
 
 	for (i = 0; i < p->nr_frames; i++) {
 		f = &p->frames[i];
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
-		if (!profile_take_text(o, &used, profile_names_size(p, f))) {
+		size = profile_names_size(p, f);
+		if (!profile_take_text(o, &used, size)) {
 			fputs("\"\"}", out);
 			continue;
 		}
-		proftext_put_json(out, profile_label(p, f, buf));
-		if (f->file)
-			put_member(out, "file", profile_text(p, f->file));
-		else
-			put_member(out, "file", profile_text(p, f->module));
+		written = proftext_put_json(out, profile_label(p, f, buf));
+		written += put_member(out, "file",
+				      profile_text(p, f->file ? f->file :
+								f->module));
+		profile_take_escaped(&used, size, written);
 		if (f->line)
 			fprintf(out, ",\"line\":%u", f->line);
 		putc('}', out);

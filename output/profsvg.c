@@ -136,7 +136,7 @@ static void free_paths(struct paths *paths)
 }
 
 /* So many bytes of a text at most, and none of a character that isn't whole then. */
-static void put_cut(FILE *out, const char *text, size_t most)
+static size_t put_cut(FILE *out, const char *text, size_t most)
 {
 	size_t size = strnlen(text, most + 1);
 	char cut[TITLE + 1];
@@ -146,7 +146,7 @@ static void put_cut(FILE *out, const char *text, size_t most)
 			size--;
 	memcpy(cut, text, size);
 	cut[size] = '\0';
-	proftext_put_xml(out, cut);
+	return proftext_put_xml(out, cut);
 }
 
 static void put_box(FILE *out, struct paths *paths, uint32_t name,
@@ -156,7 +156,7 @@ static void put_box(FILE *out, struct paths *paths, uint32_t name,
 	double x = MARGIN + (double)left * scale, w = (double)weight * scale;
 	const char *text =
 		name == UINT32_MAX ? "all" : profile_text(&paths->names, name);
-	size_t size = strnlen(text, TITLE), i;
+	size_t size = strnlen(text, TITLE), i, written;
 	uint32_t hash = 2166136261U, room;
 
 	if (w < THINNEST)
@@ -166,7 +166,7 @@ static void put_box(FILE *out, struct paths *paths, uint32_t name,
 	for (i = 0; i < size; i++)
 		hash = (hash ^ (unsigned char)text[i]) * 16777619U;
 	fputs("<g><title>", out);
-	put_cut(out, text, TITLE);
+	written = put_cut(out, text, TITLE);
 	fprintf(out,
 		" (%llu, %.2f %%)</title><rect x=\"%.1f\" y=\"%.0f\" "
 		"width=\"%.1f\" height=\"%d\" fill=\"hsl(%u,85%%,%u%%)\"/>",
@@ -176,10 +176,11 @@ static void put_box(FILE *out, struct paths *paths, uint32_t name,
 	room = (uint32_t)((w - 4) / LETTER);
 	if (w > 3 * LETTER) {
 		fprintf(out, "<text x=\"%.1f\" y=\"%.0f\">", x + 2, y + 12);
-		put_cut(out, text, room < WIDEST ? room : WIDEST);
+		written += put_cut(out, text, room < WIDEST ? room : WIDEST);
 		fputs("</text>", out);
 	}
 	fputs("</g>\n", out);
+	profile_take_escaped(&paths->written, size + WIDEST, written);
 }
 
 /* Boxes of one depth: runs of stacks that are alike up to there. */

@@ -2,6 +2,7 @@
 #include "proftext.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "stackview.h"
 
@@ -43,57 +44,82 @@ static size_t put_plain(FILE *out, const unsigned char *s)
 	return n;
 }
 
+/* An escape of JSON; of what isn't in 16 bits there are two. */
+static size_t put_escaped(FILE *out, const unsigned char *s, size_t size)
+{
+	ow_view_put_escaped(out, s, size);
+	return size < 4 ? 6 : 12;
+}
+
 /* A string in which what is_masked() tells of is a '?', and the rest is whole. */
-static void put_quoted(FILE *out, const char *text,
-		       bool (*is_masked)(const unsigned char *, size_t *))
+static size_t put_quoted(FILE *out, const char *text,
+			 bool (*is_masked)(const unsigned char *, size_t *))
 {
 	const unsigned char *s = (const unsigned char *)text;
-	size_t size;
+	size_t size, plain, written = 2;
 
 	putc('"', out);
-	for (s += put_plain(out, s); *s; s += put_plain(out, s)) {
-		if (is_masked(s, &size))
+	for (;; s += size) {
+		plain = put_plain(out, s);
+		written += plain;
+		s += plain;
+		if (!*s)
+			break;
+		if (is_masked(s, &size)) {
 			putc('?', out);
-		else if (*s == '"' || *s == '\\')
+			written++;
+		} else if (*s == '"' || *s == '\\') {
 			fprintf(out, "\\%c", *s);
-		else if (*s == '<' || *s == '>' || *s == '&' ||
-			 ow_view_is_odd(s, &size))
-			ow_view_put_escaped(out, s, size);
-		else
-			fwrite(s, 1, size, out);
-		s += size;
+			written += 2;
+		} else if (*s == '<' || *s == '>' || *s == '&' ||
+			   ow_view_is_odd(s, &size)) {
+			written += put_escaped(out, s, size);
+		} else {
+			written += fwrite(s, 1, size, out);
+		}
 	}
 	putc('"', out);
+	return written;
 }
 
-void proftext_put_json(FILE *out, const char *text)
+size_t proftext_put_json(FILE *out, const char *text)
 {
-	put_quoted(out, text, is_odd);
+	return put_quoted(out, text, is_odd);
 }
 
-void proftext_put_script(FILE *out, const char *text)
+size_t proftext_put_script(FILE *out, const char *text)
 {
-	put_quoted(out, text, is_unshown);
+	return put_quoted(out, text, is_unshown);
 }
 
-void proftext_put_xml(FILE *out, const char *text)
+/* What stands for a character that means something to XML, or NULL. */
+static const char *entity_of(unsigned char c)
+{
+	switch (c) {
+	case '<': return "&lt;";
+	case '>': return "&gt;";
+	case '&': return "&amp;";
+	case '"': return "&quot;";
+	}
+	return NULL;
+}
+
+size_t proftext_put_xml(FILE *out, const char *text)
 {
 	const unsigned char *s = (const unsigned char *)text;
-	size_t size;
+	size_t size, plain, written = 0;
+	const char *as;
 
-	for (s += put_plain(out, s); *s; s += put_plain(out, s)) {
-		if (is_unshown(s, &size))
-			putc('?', out);
-		else if (*s == '<')
-			fputs("&lt;", out);
-		else if (*s == '>')
-			fputs("&gt;", out);
-		else if (*s == '&')
-			fputs("&amp;", out);
-		else if (*s == '"')
-			fputs("&quot;", out);
+	for (;; s += size) {
+		plain = put_plain(out, s);
+		written += plain;
+		s += plain;
+		if (!*s)
+			return written;
+		as = is_unshown(s, &size) ? "?" : entity_of(*s);
+		if (as)
+			written += fwrite(as, 1, strlen(as), out);
 		else
-			fwrite(s, 1, size, out);
-		s += size;
+			written += fwrite(s, 1, size, out);
 	}
 }

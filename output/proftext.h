@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Text as formats quote it: '?' stands for what is no UTF-8, and for characters
- * that control something.
+ * that control something.  What writes it returns how many bytes it wrote: up to 6
+ * times those of the text.
  */
 #ifndef OW_PROFTEXT_H
 #define OW_PROFTEXT_H
@@ -9,12 +10,12 @@
 #include <stdio.h>
 
 /* A string of JSON, with its quotes.  What would reorder the text is escaped. */
-void proftext_put_json(FILE *out, const char *text);
+size_t proftext_put_json(FILE *out, const char *text);
 
 /* The same inside of HTML's <script>, to be shown: by ow_view_is_odd(), too. */
-void proftext_put_script(FILE *out, const char *text);
+size_t proftext_put_script(FILE *out, const char *text);
 
 /* Text of XML and HTML, also in an attribute; likewise. */
-void proftext_put_xml(FILE *out, const char *text);
+size_t proftext_put_xml(FILE *out, const char *text);
 
 #endif /* OW_PROFTEXT_H */

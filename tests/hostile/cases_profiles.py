@@ -165,20 +165,20 @@ def test_endless_names(context):
         context.note('%s: %.1f s, %d MB' % (name, done.cpu, size // MB))
 
 
-def write_names(context, items):
-    """Items of one thread's or mapping's name, which is string 1, of 16 KB."""
+def write_names(context, items, letter='n'):
+    """Items of one name, which is string 1, of 16 KB."""
     path = os.path.join(context.tmp, 'profile.owp')
     with open(path, 'w', encoding='utf-8') as f:
         f.write('outwind-profile 2\nt 1 1000000000 99 1 0 0\n')
-        f.write('s %s\n' % ('n' * LONGEST))
+        f.write('s %s\n' % (letter * LONGEST))
         f.writelines(items)
         f.write('e\n')
     return path
 
 
-def report_names(context, name, items):
+def report_names(context, name, items, letter='n'):
     done = Counted(context.outwind, 'report', '-f', name,
-                   write_names(context, items))
+                   write_names(context, items, letter))
     context.note('%s: %.1f s, %d MB' % (name, done.cpu, done.bytes // MB))
     return done
 
@@ -212,6 +212,18 @@ def test_endless_threads(context):
               'names that are there', (name, left))
         check(done.bytes < 1100 * MB, 'bytes', (name, done.bytes))
         check(done.cpu < 30, 'seconds', (name, done.cpu))
+
+
+@case('profiles: names of gigabytes, once they are escaped')
+def test_escaped(context):
+    nr = 30000
+    frames = ['f 1 0 0 0 0 0 0 %x 0 0\n' % i for i in range(nr)]
+    frames += ['k 0 1 1 0 0 1 0 %d %s\n' % (nr, ' '.join(map(str, range(nr))))]
+    for name in 'json', 'html', 'speedscope':
+        done = report_names(context, name, frames, '<')
+        check(done.status == 1 and "format '%s' would take more" % name in
+              done.stderr, 'says', (name, done.status, done.stderr))
+        check(900 * MB < done.bytes < 1100 * MB, 'bytes', (name, done.bytes))
 
 
 @case('profiles: names that are called as marks of ours')
