@@ -52,6 +52,8 @@ static struct ow_effort run_effort = OW_EFFORT(RUN_STEPS, RUN_A_SECOND);
 #define ABBREV_SIZE 5
 #define ABBREV_KEPT 64
 #define BYTE_STEPS  4 /* for a byte of an abbreviation */
+#define UNIT_STEPS  256
+#define UNIT_KEPT   1024 /* bytes for a unit, whatever is in it */
 #define LINE_MADE   150
 #define LINE_KEPT   32
 
@@ -171,6 +173,13 @@ static bool pay_abbrevs(struct ow_lines *l, uint64_t size)
 	       ow_budget_take(&l->own, size / ABBREV_SIZE * ABBREV_KEPT);
 }
 
+/* Pay for a unit that libdw is going to make, and for abbreviations of that size. */
+static bool pay_unit(struct ow_lines *l, uint64_t size)
+{
+	return ow_effort_use(&l->scopes.work_left, UNIT_STEPS) &&
+	       ow_budget_take(&l->own, UNIT_KEPT) && pay_abbrevs(l, size);
+}
+
 /* The number of a DIE's attributes, or SIZE_MAX. */
 static size_t nr_attributes(Dwarf_Die *die)
 {
@@ -207,8 +216,8 @@ static bool pay_shared(struct ow_lines *l)
 	for (; dwarf_next_unit(l->shared.dw, off, &next, &head, NULL, &abbrevs,
 			       NULL, NULL, NULL, NULL) == 0;
 	     off = next)
-		if (!pay_abbrevs(l, ow_unitcost_all_abbrevs(&l->shared.cost,
-							    abbrevs))) {
+		if (!pay_unit(l, ow_unitcost_all_abbrevs(&l->shared.cost,
+							 abbrevs))) {
 			refuse(l, "DWARF that it shares");
 			return false;
 		}
@@ -263,7 +272,7 @@ static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
 	Dwarf_Die die;
 	uint8_t type;
 
-	if (!pay_abbrevs(l, ow_unitcost_abbrevs(cost, abbrevs, off)) ||
+	if (!pay_unit(l, ow_unitcost_abbrevs(cost, abbrevs, off)) ||
 	    !ow_grow(&l->units, &l->room_units, l->nr_units + 1,
 		     sizeof(*l->units)) ||
 	    !ow_budget_take(&l->own,
@@ -516,6 +525,16 @@ static bool may_follow(struct ow_lines *l, Dwarf_Die *die)
 }
 
 /*
+ * Go on to the DIE that a link leads to, if it may be read.  libdw makes all units of
+ * types until it has the one of a signature.
+ */
+static bool follow(struct ow_lines *l, Dwarf_Attribute *link, Dwarf_Die *die)
+{
+	return dwarf_whatform(link) != DW_FORM_ref_sig8 &&
+	       dwarf_formref_die(link, die) && may_follow(l, die);
+}
+
+/*
  * An attribute of the DIE, or of what it is an instance of or defines (DWARF 5,
  * 2.13.2 and 3.3.8.2), as dwarf_attr_integrate() finds it.
  */
@@ -532,7 +551,7 @@ static bool find_attribute(struct ow_lines *l, Dwarf_Die *die,
 			return true;
 		if ((!dwarf_attr(&at, DW_AT_abstract_origin, &link) &&
 		     !dwarf_attr(&at, DW_AT_specification, &link)) ||
-		    !dwarf_formref_die(&link, &at) || !may_follow(l, &at))
+		    !follow(l, &link, &at))
 			return false;
 	}
 	return false;

@@ -105,6 +105,7 @@ FILES = {
     'sparse': cases_dwarf.sparse,
     'debug link': cases_objects.debug_link,
     'shared abbreviations': cases_dwarf.shared_abbreviations,
+    'empty units': cases_dwarf.empty_units,
     'many attributes': cases_dwarf.many_attributes,
     'many attributes inside': cases_dwarf.many_attributes_inside,
     'many attributes, inlined': cases_dwarf.many_attributes_inlined,

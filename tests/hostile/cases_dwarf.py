@@ -236,6 +236,23 @@ def test_shared_abbreviations(context):
     check_says(done, '/changed: an index of its DWARF')
 
 
+def empty_units(elf):
+    """Units of 12 bytes, with nothing in them."""
+    info = sized(struct.pack('<HIB', 4, 0, 8) + b'\0') * 1000000
+    elf.hide('.debug_info', '.debug_abbrev', '.debug_aranges')
+    elf.add('.debug_abbrev', bytes(16))
+    elf.add('.debug_info', elfmake.compressed(zlib.compress(info), len(info)),
+            flags=elfmake.SHF_COMPRESSED)
+
+
+@case('objects: 1,000,000 units with nothing in them')
+def test_empty_units(context):
+    target = run_changed(context, empty_units)
+    done = check_stack(context, target, '-i')
+    check_bounded(done)
+    check_says(done, '/changed: an index of its DWARF')
+
+
 PRESENT = bytes([0x3f, 0x19])  # DW_AT_external by DW_FORM_flag_present: no bytes
 
 
