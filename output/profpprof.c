@@ -267,14 +267,37 @@ static void put_comments(struct pprof *w)
 				    text(w, profile_text(p, p->left_out[i])));
 }
 
+/* Have '?' in a text in place of what is not to be shown; it gets no longer. */
+static void mask(char *text)
+{
+	unsigned char *from = (unsigned char *)text, *to = from;
+	size_t size;
+
+	for (; *from; from += size)
+		if (ow_view_is_odd(from, &size)) {
+			*to++ = '?';
+		} else {
+			memmove(to, from, size);
+			to += size;
+		}
+	*to = '\0';
+}
+
+/* Who shows them may be on a terminal. */
 static void put_strings(struct pprof *w)
 {
-	const char *s;
 	uint32_t i;
+	char *s;
 
 	for (i = 0; i < w->names.strings.nr; i++) {
-		s = profile_text(&w->names, i);
+		s = strdup(profile_text(&w->names, i));
+		if (!s) {
+			w->out.failed = true;
+			return;
+		}
+		mask(s);
 		protobuf_put_bytes(&w->out, 6, s, strlen(s));
+		free(s);
 	}
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Names that a target chooses to steer the terminal of who looks at it."""
 
+import gzip
 import json
 import os
 import pty
@@ -75,6 +76,11 @@ def evil_profiles(t):
                      '-F', '499', '-f', name, '-o', '-', status=0)
         check_clean(done.stdout, 'record -f ' + name)
         check(b'busy_name' in done.stdout, 'names are there', name)
+    done = t.run('record', '--engine=perf', '-p', busy.pid, '-d', '0.3', '-F',
+                 '499', '-f', 'pprof', '-o', '-', status=0)
+    message = gzip.decompress(done.stdout)
+    check(b'\xe2\x80\xae' not in message and b'busy_name' in message,
+          'pprof', message)
 
 
 @case('text: numbers of seconds that are none')
