@@ -20,6 +20,9 @@
 #define FIRST_PAIRS 128
 #define MOST_PAIRS  2048
 
+#define MOST_OPENED \
+	4096 /* files of a process; a program has a thousand at most */
+
 /*
  * Zeroed memory whose pages are there already, so that none has to be faulted
  * in while something is being measured or held up.
@@ -184,6 +187,23 @@ find_opened(const struct ow_capture *c, const struct ow_capture_module *m)
 	return node && is_settled(*node) ? *node : NULL;
 }
 
+/*
+ * Each file that is opened is a mapping more, and a process or more to open it, whose end
+ * takes longer the more mappings there are (Linux, kernel/acct.c, acct_collect()).
+ */
+static struct ow_object *open_object(struct ow_capture *c,
+				     struct ow_capture_module *m)
+{
+	if (c->nr_opened < MOST_OPENED) {
+		c->nr_opened++;
+		return c->open(c, m, &m->why);
+	}
+	ow_fail(&m->why, OW_CODE_TIMEOUT,
+		"%s: not opened, after %d other files of the process", m->path,
+		MOST_OPENED);
+	return NULL;
+}
+
 static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 {
 	const struct ow_capture_module *same = find_opened(c, m);
@@ -193,7 +213,7 @@ static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 		if (!m->object)
 			m->why = same->why;
 	} else {
-		m->object = c->open(c, m, &m->why);
+		m->object = open_object(c, m);
 		m->owns_object = m->object != NULL;
 	}
 	if (!m->object)
@@ -392,6 +412,7 @@ int ow_capture_again(struct ow_capture *c, struct ow_error *err)
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "%s: can be taken only once",
 			       ow_capture_program(c));
+	c->nr_opened = 0;
 	return c->again(c, err);
 }
 

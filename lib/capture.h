@@ -103,7 +103,8 @@ struct ow_capture {
 	size_t nr_listed;   /* mappings, to copy objects from memory */
 	size_t budget;      /* bytes taken for lists, of a file (budget.h) */
 	struct ow_intern paths; /* that modules are lent */
-	void *opened; /* tree (tsearch(3)) of modules, one of each file */
+	void *opened;     /* tree (tsearch(3)) of modules, one of each file */
+	size_t nr_opened; /* calls of open() */
 	struct ow_capture_stats stats;
 	char warning[1024]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;

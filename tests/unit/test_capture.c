@@ -71,6 +71,30 @@ static void test_not_found(void)
 	CHECK(open_all(7, OW_CODE_ABSENT) == 12345);
 }
 
+/* A process may have mapped any number of files. */
+static void test_many(void)
+{
+	struct ow_capture *c = ow_capture_create(NULL);
+	size_t i, nr = 5000;
+
+	nr_opened = 0;
+	why = OW_CODE_FORMAT;
+	c->open = fail_to_open;
+	c->modules = calloc(nr, sizeof(*c->modules));
+	c->nr_modules = nr;
+	for (i = 0; i < nr; i++) {
+		c->modules[i].path = strdup("a");
+		c->modules[i].inode = i + 1;
+		ow_capture_ready(c, &c->modules[i]);
+	}
+	CHECK(nr_opened == 4096);
+	CHECK(strcmp(c->modules[4095].why.msg, "a: try 4096") == 0);
+	CHECK(strcmp(c->modules[4096].why.msg,
+		     "a: not opened, after 4096 other files of the process") ==
+	      0);
+	ow_capture_destroy(c);
+}
+
 /* Without an inode, as of a core, only the mapping tells what is there. */
 static void test_no_inode(void)
 {
@@ -82,6 +106,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "many mappings of what is no code", test_no_code },
 		{ "many mappings of what was not found", test_not_found },
+		{ "any number of files", test_many },
 		{ "many mappings of no inode", test_no_inode },
 	};
 
