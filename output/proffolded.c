@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profnames.h"
 #include "stackview.h"
 
 #define OF_KERNEL "_[k]"
@@ -32,21 +33,22 @@ struct line {
 	const struct profile_stack *stack;
 	uint64_t weight;
 	uint32_t mark; /* the part that says that the stack isn't whole, or 0 */
+	uint32_t thread; /* its name, as a string of texts */
 };
 
 /* What is being written. */
 struct folding {
 	const struct profile *p;
 	struct profile texts; /* only its strings: labels as they are written */
-	uint32_t *labels;     /* each frame's string, and 1 */
-	uint32_t *threads; /* likewise, by the string that is a thread's name */
-	uint32_t mark;     /* the string of what is missing */
+	struct profnames threads, functions, kernel; /* of p, among texts */
+	uint32_t *labels; /* each frame's string, and 1 */
+	uint32_t mark;    /* the string of what is missing */
 	struct line *lines;
 	size_t nr;
 };
 
 /* A label as it is written, and what it ends with. */
-static uint32_t add_text(struct folding *f, const char *label,
+static uint32_t add_text(struct profile *texts, const char *label,
 			 const char *suffix)
 {
 	char *text = NULL;
@@ -59,41 +61,47 @@ static uint32_t add_text(struct folding *f, const char *label,
 		fputs(suffix, to);
 	}
 	if (!to || fclose(to))
-		f->texts.failed = true;
-	string = profile_string(&f->texts, text);
+		texts->failed = true;
+	string = profile_string(texts, text);
 	free(text);
-	return string + 1;
+	return string;
+}
+
+static uint32_t thread_text(struct profile *texts, const char *name)
+{
+	return add_text(texts, name, "");
+}
+
+static uint32_t kernel_text(struct profile *texts, const char *label)
+{
+	return add_text(texts, label, OF_KERNEL);
 }
 
 /* A name of a target is not to be taken for a function of the kernel. */
-static const char *suffix_of(const struct profile_frame *f, const char *label)
+static uint32_t function_text(struct profile *texts, const char *label)
 {
 	size_t size = strlen(label), end = strlen(OF_KERNEL);
+	bool is_alike = size >= end &&
+			strcmp(label + size - end, OF_KERNEL) == 0;
 
-	if (f->is_kernel)
-		return OF_KERNEL;
-	return size >= end && strcmp(label + size - end, OF_KERNEL) == 0 ?
-		       "\\" :
-		       "";
+	return add_text(texts, label, is_alike ? "\\" : "");
 }
 
-/* Have the texts that a stack is written with, each made once. */
-static void note_texts(struct folding *f, const struct profile_stack *s)
+/* Have the texts of a stack's frames, each made once. */
+static void note_labels(struct folding *f, const struct profile_stack *s)
 {
-	const struct profile *p = f->p;
-	char buf[OW_VIEW_LABEL];
-	const char *label;
+	const struct profile_frame *frame;
 	uint32_t i, id;
 
-	if (!f->threads[s->comm])
-		f->threads[s->comm] = add_text(f, profile_text(p, s->comm), "");
 	for (i = 0; i < s->nr; i++) {
-		id = p->ids[s->first + i];
-		if (f->labels[id])
-			continue;
-		label = profile_label(p, &p->frames[id], buf);
-		f->labels[id] =
-			add_text(f, label, suffix_of(&p->frames[id], label));
+		id = f->p->ids[s->first + i];
+		frame = &f->p->frames[id];
+		if (!f->labels[id])
+			f->labels[id] =
+				1 + profnames_label(frame->is_kernel ?
+							    &f->kernel :
+							    &f->functions,
+						    frame);
 	}
 }
 
@@ -109,7 +117,7 @@ static uint32_t part(const struct folding *f, const struct line *l, uint32_t i)
 	const struct profile_stack *s = l->stack;
 
 	if (i == 0)
-		return f->threads[s->comm] - 1;
+		return l->thread;
 	if (l->mark && i == l->mark)
 		return f->mark;
 	if (l->mark && i > l->mark)
@@ -176,16 +184,22 @@ static bool make_lines(struct folding *f)
 
 	f->lines = calloc((size_t)p->nr_stacks + 1, sizeof(*f->lines));
 	f->labels = calloc((size_t)p->nr_frames + 1, sizeof(*f->labels));
-	f->threads = calloc((size_t)p->strings.nr + 1, sizeof(*f->threads));
-	if (!f->lines || !f->labels || !f->threads)
+	if (!profnames_init(&f->threads, p, &f->texts, thread_text) ||
+	    !profnames_init(&f->functions, p, &f->texts, function_text) ||
+	    !profnames_init(&f->kernel, p, &f->texts, kernel_text) ||
+	    !f->lines || !f->labels)
 		return false;
 	f->mark = profile_string(&f->texts, "[truncated]");
 	for (s = p->stacks; s < p->stacks + p->nr_stacks; s++) {
 		if (s->kind != kind || !profile_weight(s))
 			continue;
-		f->lines[f->nr++] =
-			(struct line){ s, profile_weight(s), mark_of(p, s) };
-		note_texts(f, s);
+		f->lines[f->nr++] = (struct line){
+			.stack = s,
+			.weight = profile_weight(s),
+			.mark = mark_of(p, s),
+			.thread = profnames_of(&f->threads, s->comm),
+		};
+		note_labels(f, s);
 	}
 	if (f->nr)
 		qsort_r(f->lines, f->nr, sizeof(*f->lines), compare_lines, f);
@@ -246,7 +260,9 @@ static bool write_folded(FILE *out, const struct profile *p,
 	profile_deinit(&f.texts);
 	free(f.lines);
 	free(f.labels);
-	free(f.threads);
+	profnames_deinit(&f.threads);
+	profnames_deinit(&f.functions);
+	profnames_deinit(&f.kernel);
 	return good;
 }
 

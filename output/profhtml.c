@@ -6,6 +6,7 @@
 
 #include "flame.h"
 #include "profile.h"
+#include "profnames.h"
 #include "proftext.h"
 #include "stackview.h"
 
@@ -124,24 +125,25 @@ static void put_data(FILE *out, const struct profile *p,
 	fputs("}", out);
 }
 
-/* One frame of from, as all numbers it. */
-static uint32_t take_frame(struct profile *all, const struct profile *from,
+/* One frame of the profile that names are of, as all numbers it. */
+static uint32_t take_frame(struct profile *all, struct profnames *names,
 			   const struct profile_frame *f)
 {
 	struct profile_frame copy = *f;
 
-	copy.function = profile_string(all, profile_text(from, f->function));
-	copy.module = profile_string(all, profile_text(from, f->module));
+	copy.function = profnames_of(names, f->function);
+	copy.module = profnames_of(names, f->module);
 	copy.build_id = copy.file = copy.line = copy.mapping = 0;
 	return profile_frame(all, &copy);
 }
 
 /* Its number, which *known has, and 1, once the frame was taken. */
-static uint32_t take_once(struct profile *all, const struct profile *from,
+static uint32_t take_once(struct profile *all, struct profnames *names,
 			  uint32_t frame, uint32_t *known)
 {
 	if (!*known)
-		*known = take_frame(all, from, &from->frames[frame]) + 1;
+		*known =
+			take_frame(all, names, &names->from->frames[frame]) + 1;
 	return *known - 1;
 }
 
@@ -151,9 +153,11 @@ static void merge(struct profile *all, const struct profile *from, bool mark)
 	uint32_t *known = calloc((size_t)from->nr_frames + 1, sizeof(*known));
 	const struct profile_stack *s;
 	struct profile_stack copy;
+	struct profnames names;
 	uint32_t *ids, i;
 
-	all->failed |= !known;
+	all->failed |= !profnames_init(&names, from, all, profile_string) ||
+		       !known;
 	for (s = from->stacks; s < from->stacks + from->nr_stacks; s++) {
 		ids = calloc((size_t)s->nr + 1, sizeof(*ids));
 		all->failed |= !ids;
@@ -164,16 +168,17 @@ static void merge(struct profile *all, const struct profile *from, bool mark)
 		for (i = 0; i < s->nr; i++) {
 			uint32_t frame = from->ids[s->first + i];
 
-			ids[i] = take_once(all, from, frame, &known[frame]);
+			ids[i] = take_once(all, &names, frame, &known[frame]);
 		}
 		copy = *s;
-		copy.comm = profile_string(all, profile_text(from, s->comm));
+		copy.comm = profnames_of(&names, s->comm);
 		copy.pid = 0;
 		copy.tid = mark ? OF_OTHER : 0;
 		profile_add(all, &copy, ids, s->nr);
 		free(ids);
 	}
 	free(known);
+	profnames_deinit(&names);
 }
 
 static bool write_html(FILE *out, const struct profile *p,

@@ -9,6 +9,7 @@
 
 #include "pprofmaps.h"
 #include "profile.h"
+#include "profnames.h"
 #include "protobuf.h"
 #include "stackview.h"
 
@@ -22,7 +23,8 @@ struct place {
 struct pprof {
 	const struct profile *p;
 	bool has[PROFILE_NR_KINDS];
-	struct profile names; /* strings that are used, and functions */
+	struct profile names;     /* strings that are used, and functions */
+	struct profnames strings; /* of p, among these */
 	struct pprofmaps maps;
 	struct place *places; /* by their first frame */
 	uint64_t *functions;  /* each frame's number; 0: not known yet */
@@ -33,6 +35,11 @@ struct pprof {
 static uint64_t text(struct pprof *w, const char *string)
 {
 	return profile_string(&w->names, string);
+}
+
+static uint64_t text_of(struct pprof *w, uint32_t string)
+{
+	return profnames_of(&w->strings, string);
 }
 
 /* --- what samples have --- */
@@ -113,11 +120,11 @@ static void put_values(struct pprof *w, const struct profile_stack *s)
 	protobuf_put_message(&w->part, 2, &w->inner);
 }
 
-static void put_label(struct pprof *w, const char *key, const char *string,
+static void put_label(struct pprof *w, const char *key, uint64_t string,
 		      uint64_t number)
 {
 	protobuf_put_number(&w->inner, 1, text(w, key));
-	protobuf_put_number(&w->inner, 2, text(w, string));
+	protobuf_put_number(&w->inner, 2, string);
 	protobuf_put_number(&w->inner, 3, number);
 	protobuf_put_message(&w->part, 3, &w->inner);
 }
@@ -135,9 +142,8 @@ static void put_mapping(struct pprof *w, uint32_t number)
 	protobuf_put_number(&w->part, 2, m.start);
 	protobuf_put_number(&w->part, 3, m.end);
 	protobuf_put_number(&w->part, 4, m.offset);
-	protobuf_put_number(&w->part, 5, text(w, profile_text(w->p, m.module)));
-	protobuf_put_number(&w->part, 6,
-			    text(w, profile_text(w->p, m.build_id)));
+	protobuf_put_number(&w->part, 5, text_of(w, m.module));
+	protobuf_put_number(&w->part, 6, text_of(w, m.build_id));
 	/* All that can be named is named. */
 	protobuf_put_number(&w->part, 7, 1);
 	protobuf_put_number(&w->part, 8, (flags & PPROFMAP_FILES) != 0);
@@ -161,12 +167,11 @@ static uint64_t function_of(struct pprof *w, uint32_t frame)
 {
 	const struct profile_frame *f = &w->p->frames[frame];
 	struct profile_frame key = { 0 };
-	char buf[OW_VIEW_LABEL];
 
 	if (w->functions[frame])
 		return w->functions[frame];
-	key.function = (uint32_t)text(w, profile_label(w->p, f, buf));
-	key.file = (uint32_t)text(w, profile_text(w->p, f->file));
+	key.function = profnames_label(&w->strings, f);
+	key.file = profnames_of(&w->strings, f->file);
 	w->functions[frame] = (uint64_t)profile_frame(&w->names, &key) + 1;
 	return w->functions[frame];
 }
@@ -224,8 +229,8 @@ static void put_sample(struct pprof *w, const struct profile_stack *s,
 	}
 	protobuf_put_message(&w->part, 1, numbers);
 	put_values(w, s);
-	put_label(w, "thread", profile_text(w->p, s->comm), 0);
-	put_label(w, "pid", "", (uint64_t)s->pid);
+	put_label(w, "thread", text_of(w, s->comm), 0);
+	put_label(w, "pid", PROFILE_NONE, (uint64_t)s->pid);
 	protobuf_put_message(&w->out, 2, &w->part);
 }
 
@@ -263,8 +268,7 @@ static void put_comments(struct pprof *w)
 	uint32_t i;
 
 	for (i = 0; i < p->nr_left_out; i++)
-		protobuf_put_number(&w->out, 13,
-				    text(w, profile_text(p, p->left_out[i])));
+		protobuf_put_number(&w->out, 13, text_of(w, p->left_out[i]));
 }
 
 /* Have '?' in a text in place of what is not to be shown; it gets no longer. */
@@ -346,6 +350,7 @@ static void free_all(struct pprof *w)
 	free(w->places);
 	free(w->functions);
 	pprofmaps_deinit(&w->maps);
+	profnames_deinit(&w->strings);
 	profile_deinit(&w->names);
 	protobuf_deinit(&w->out);
 	protobuf_deinit(&w->part);
@@ -362,7 +367,8 @@ static bool write_pprof(FILE *out, const struct profile *p,
 	(void)o;
 	w.places = calloc((size_t)p->nr_frames + 1, sizeof(*w.places));
 	w.functions = calloc((size_t)p->nr_frames + 1, sizeof(*w.functions));
-	good = pprofmaps_init(&w.maps, p) && w.places && w.functions;
+	good = profnames_init(&w.strings, p, &w.names, profile_string) &&
+	       pprofmaps_init(&w.maps, p) && w.places && w.functions;
 	if (good) {
 		put_all(&w);
 		good = !w.out.failed && !w.names.failed &&

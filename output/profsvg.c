@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "profile.h"
+#include "profnames.h"
 #include "proftext.h"
-#include "stackview.h"
 
 #define WIDTH    1200.0
 #define ROW      16
@@ -30,7 +30,8 @@ struct path {
 /* All stacks of one kind, in an order that puts equal beginnings together. */
 struct paths {
 	struct profile names; /* only its strings: labels */
-	uint32_t *labels;     /* each frame's, and 1; 0: not known yet */
+	struct profnames strings;
+	uint32_t *labels; /* each frame's, and 1; 0: not known yet */
 	struct path *all;
 	uint32_t nr;
 	uint64_t total;
@@ -53,13 +54,9 @@ static int order(const void *a, const void *b)
 static uint32_t label_of(struct paths *to, const struct profile *p,
 			 uint32_t frame)
 {
-	char buf[OW_VIEW_LABEL];
-
 	if (!to->labels[frame])
 		to->labels[frame] =
-			1 + profile_string(&to->names,
-					   profile_label(p, &p->frames[frame],
-							 buf));
+			1 + profnames_label(&to->strings, &p->frames[frame]);
 	return to->labels[frame] - 1;
 }
 
@@ -74,7 +71,7 @@ static bool add_path(struct paths *to, const struct profile *p,
 	if (!path->names)
 		return false;
 	path->weight = profile_weight(s);
-	path->names[0] = profile_string(&to->names, profile_text(p, s->comm));
+	path->names[0] = profnames_of(&to->strings, s->comm);
 	for (i = 1; i < path->nr; i++) {
 		at = inverted ? i - 1 : s->nr - i;
 		path->names[i] = label_of(to, p, p->ids[s->first + at]);
@@ -111,7 +108,8 @@ static bool make_paths(struct paths *to, const struct profile *p,
 
 	to->all = calloc((size_t)p->nr_stacks + 1, sizeof(*to->all));
 	to->labels = calloc((size_t)p->nr_frames + 1, sizeof(*to->labels));
-	if (!to->all || !to->labels)
+	if (!profnames_init(&to->strings, p, &to->names, profile_string) ||
+	    !to->all || !to->labels)
 		return false;
 	for (i = 0; i < p->nr_stacks; i++)
 		if (p->stacks[i].kind == kind &&
@@ -132,6 +130,7 @@ static void free_paths(struct paths *paths)
 		free(paths->all[i].names);
 	free(paths->all);
 	free(paths->labels);
+	profnames_deinit(&paths->strings);
 	profile_deinit(&paths->names);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "profnames.h"
 #include "stackview.h"
 
 #define LINES 40
@@ -16,6 +17,7 @@ struct row {
 
 struct rows {
 	struct profile names; /* its frames are the rows, by name and module */
+	struct profnames strings;
 	struct row *all;
 	uint32_t *of; /* each frame's, and 1; 0: not known yet */
 	uint64_t total;
@@ -26,12 +28,11 @@ static uint32_t row_of(struct rows *rows, const struct profile *p,
 {
 	const struct profile_frame *f = &p->frames[frame];
 	struct profile_frame key = { 0 };
-	char buf[OW_VIEW_LABEL];
 
 	if (rows->of[frame])
 		return rows->of[frame] - 1;
-	key.function = profile_string(&rows->names, profile_label(p, f, buf));
-	key.module = profile_string(&rows->names, profile_text(p, f->module));
+	key.function = profnames_label(&rows->strings, f);
+	key.module = profnames_of(&rows->strings, f->module);
 	rows->of[frame] = profile_frame(&rows->names, &key) + 1;
 	return rows->of[frame] - 1;
 }
@@ -126,7 +127,8 @@ static bool write_table(FILE *out, const struct profile *p,
 	(void)o;
 	rows.all = calloc((size_t)p->nr_frames + 1, sizeof(*rows.all));
 	rows.of = calloc((size_t)p->nr_frames + 1, sizeof(*rows.of));
-	good = rows.all && rows.of;
+	good = profnames_init(&rows.strings, p, &rows.names, profile_string) &&
+	       rows.all && rows.of;
 	for (i = 0; good && i < p->nr_stacks; i++)
 		if (p->stacks[i].kind == kind)
 			count(&rows, p, i);
@@ -138,6 +140,7 @@ static bool write_table(FILE *out, const struct profile *p,
 	good = good && !rows.names.failed;
 	free(rows.all);
 	free(rows.of);
+	profnames_deinit(&rows.strings);
 	profile_deinit(&rows.names);
 	return good;
 }

@@ -226,6 +226,24 @@ def test_escaped(context):
         check(900 * MB < done.bytes < 1100 * MB, 'bytes', (name, done.bytes))
 
 
+@case('profiles: a long name of 200,000 threads and frames')
+def test_shared_name(context):
+    """Made once, not for each: it took 24 s of 400,000 threads."""
+    nr = 200000
+    threads = ['k 1 %d 1 0 0 1 0 0\n' % i for i in range(nr)]
+    frames = ['f 1 1 0 0 0 0 0 %x 0 0\n' % i for i in range(nr)]
+    stacks = ['k 0 1 %d 0 0 1 0 1000 %s\n' % (
+        i, ' '.join(map(str, range(i, i + 1000)))) for i in range(0, nr, 1000)]
+    for name in 'table', 'folded', 'svg', 'html', 'pprof':
+        for items in threads, frames + stacks:
+            path = write_names(context, items)
+            done = Done(context, 'report', '-f', name, '-o', os.devnull, path)
+            check(done.status == int(name == 'html' and items is not threads),
+                  'status', (name, done.status, done.stderr))
+            context.note('%s: %.1f s' % (name, done.cpu))
+            check(done.cpu < 6, 'seconds', (name, done.cpu))
+
+
 @case('profiles: names that are called as marks of ours')
 def test_marks(context):
     path = write_profile(
