@@ -42,7 +42,7 @@ BPF ?= $(if $(and $(shell command -v $(CLANG)),$(BPFTOOL),\
 	$(filter yes,$(call have,libbpf)),$(filter x86_64,$(shell uname -m))),yes,no)
 BPF := $(BPF)
 bpf_absent := bpf/sampler.bpf.c bpf/kernelask.bpf.c \
-	$(if $(filter yes,$(BPF)),bpf/bpfabsent.c,$(addprefix bpf/,bpfengine.c \
+	$(if $(filter yes,$(BPF)),bpf/bpfabsent.c,$(addprefix bpf/,bpfengine.c bpfhaste.c \
 	bpfbatch.c bpfload.c bpfknown.c bpfevents.c bpfwaits.c bpftables.c \
 	kerneltables.c kernelask.c bpfwords.c))
 bpf_libs := $(if $(filter yes,$(BPF)),-lbpf)

@@ -20,6 +20,7 @@
 #define TICK_NS  100000000  /* of the tables' time */
 #define HASTE_NS 300000000  /* after a signal: for all that has come, */
 #define REST_NS  3000000000 /* or without one */
+#define HURRY_NS 500000000  /* after that: for some of what has come */
 #define LOOK_MS  200        /* so often at what doesn't say that it is there */
 
 static int engine_open(struct ow_recorder *r, struct ow_error *err)
@@ -136,8 +137,8 @@ static void engine_stop(struct ow_recorder *r)
 		now = ow_now_ns();
 		if (!asked && r->options.asked && *r->options.asked)
 			asked = now;
-		e->is_hasty = now - begun > REST_NS ||
-			      (asked && now - asked > HASTE_NS);
+		if (now - begun > REST_NS || (asked && now - asked > HASTE_NS))
+			ow_bpfhaste_begin(&e->haste, HURRY_NS);
 	}
 	ow_bpftables_stop(&e->tables);
 	e->ended = ow_now_ns();
@@ -185,30 +186,44 @@ struct losses {
 	size_t nr, max;
 };
 
+static void add_loss(struct losses *l, const struct ow_recorded_loss *loss)
+{
+	size_t at;
+
+	for (at = l->nr; at > 0 && l->all[at - 1].lost < loss->lost; at--)
+		if (at < l->max)
+			l->all[at] = l->all[at - 1];
+	if (at < l->max)
+		l->all[at] = *loss;
+	l->nr += l->nr < l->max;
+}
+
+/* More of a process that may be among the losses. */
+static void add_more(struct losses *l, struct ow_recorded_loss loss)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < l->nr; i++)
+		if (l->all[i].pid == loss.pid)
+			loss.lost += l->all[i].lost;
+		else
+			l->all[nr++] = l->all[i];
+	l->nr = nr;
+	add_loss(l, &loss);
+}
+
 static void add_losses(void *arg, const void *keys, const void *values,
 		       uint32_t nr)
 {
 	const struct ow_bpf_callshare *shares = values;
 	const uint64_t *owners = keys;
-	struct losses *l = arg;
 	uint32_t i;
-	size_t at;
 
-	for (i = 0; i < nr; i++) {
-		if (!shares[i].lost)
-			continue; /* so is a user's, too */
-		for (at = l->nr; at > 0; at--) {
-			if (l->all[at - 1].lost >= shares[i].lost)
-				break;
-			if (at < l->max)
-				l->all[at] = l->all[at - 1];
-		}
-		if (at < l->max)
-			l->all[at] =
-				(struct ow_recorded_loss){ (pid_t)owners[i],
-							   shares[i].lost };
-		l->nr += l->nr < l->max;
-	}
+	for (i = 0; i < nr; i++)
+		if (shares[i].lost) /* a user's has none */
+			add_loss(arg,
+				 &(struct ow_recorded_loss){ (pid_t)owners[i],
+							     shares[i].lost });
 }
 
 static size_t engine_losses(struct ow_recorder *r, struct ow_recorded_loss *ret,
@@ -216,10 +231,15 @@ static size_t engine_losses(struct ow_recorder *r, struct ow_recorded_loss *ret,
 {
 	const struct ow_bpfengine *e = r->priv;
 	struct losses l = { ret, 0, max };
+	struct ow_recorded_loss loss;
+	size_t i;
 
 	ow_bpfbatch_visit(bpf_map__fd(e->skel->maps.callshares),
 			  sizeof(uint64_t), sizeof(struct ow_bpf_callshare),
 			  add_losses, &l);
+	for (i = 0; ow_bpfhaste_loss(&e->haste, i, &loss); i++)
+		if (loss.lost)
+			add_more(&l, loss);
 	return l.nr;
 }
 
@@ -287,6 +307,7 @@ static void engine_close(struct ow_recorder *r)
 	ring_buffer__free(e->ring);
 	ow_bpfknown_deinit(r);
 	ow_bpftables_deinit(&e->tables);
+	ow_bpfhaste_deinit(&e->haste);
 	ow_copywalk_deinit(&e->copies);
 	ow_lives_close(&e->lives);
 	sampler_bpf__destroy(e->skel);

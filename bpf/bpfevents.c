@@ -219,6 +219,47 @@ static bool has_time(uint32_t type)
 	       type == OW_BPF_EVENT_LEAVE;
 }
 
+/* What isn't the stack of a sample. */
+static void take_other(struct ow_recorder *r, const struct ow_bpf_notice *n,
+		       size_t size)
+{
+	const void *bytes = n;
+
+	if (n->type == OW_BPF_EVENT_ENTER)
+		take_call(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_LEAVE ||
+		 n->type == OW_BPF_EVENT_PROGRAM)
+		take_result(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_GONE)
+		take_gone(r, n);
+	else if (n->type == OW_BPF_EVENT_COPY)
+		take_copy(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_EVICTED && n->arg < OW_BPF_OBJECTS)
+		ow_bpftables_ask(&((struct ow_bpfengine *)r->priv)->tables,
+				 (uint32_t)n->arg);
+}
+
+/* When there is little time: what takes it is lost, by the process that it is of. */
+static void take_hastily(struct ow_recorder *r, const struct ow_bpf_notice *n,
+			 size_t size)
+{
+	struct ow_bpfengine *e = r->priv;
+	uint64_t begun;
+
+	if (n->type != OW_BPF_EVENT_COPY && !has_time(n->type)) {
+		if (n->type != OW_BPF_EVENT_EVICTED)
+			take_other(r, n, size);
+		return;
+	}
+	if (!ow_bpfhaste_may_take(&e->haste, (pid_t)n->pid)) {
+		e->lost++;
+		return;
+	}
+	begun = ow_now_ns();
+	take_other(r, n, size);
+	ow_bpfhaste_spend(&e->haste, (pid_t)n->pid, ow_now_ns() - begun);
+}
+
 static int take_event(void *arg, void *bytes, size_t size)
 {
 	const struct ow_bpf_notice *n = bytes;
@@ -231,20 +272,10 @@ static int take_event(void *arg, void *bytes, size_t size)
 		return 0;
 	if (n->type == OW_BPF_EVENT_STACK)
 		take_stack(r, bytes, size);
-	else if (e->is_hasty)
-		e->lost += n->type == OW_BPF_EVENT_COPY || has_time(n->type);
-	else if (n->type == OW_BPF_EVENT_ENTER)
-		take_call(r, bytes, size);
-	else if (n->type == OW_BPF_EVENT_LEAVE ||
-		 n->type == OW_BPF_EVENT_PROGRAM)
-		take_result(r, bytes, size);
-	else if (n->type == OW_BPF_EVENT_GONE)
-		take_gone(r, n);
-	else if (n->type == OW_BPF_EVENT_COPY)
-		take_copy(r, bytes, size);
-	else if (n->type == OW_BPF_EVENT_EVICTED && n->arg < OW_BPF_OBJECTS)
-		ow_bpftables_ask(&((struct ow_bpfengine *)r->priv)->tables,
-				 (uint32_t)n->arg);
+	else if (e->haste.until)
+		take_hastily(r, n, size);
+	else
+		take_other(r, n, size);
 	if (e->fence && has_time(n->type) && n->arg > e->fence)
 		return -EAGAIN;
 	/* More may come than can be taken: other things are to be done, too. */

@@ -3,6 +3,7 @@
 #ifndef OW_BPFPARTS_H
 #define OW_BPFPARTS_H
 
+#include "bpfhaste.h"
 #include "bpftables.h"
 #include "clocks.h"
 #include "copywalk.h"
@@ -34,7 +35,7 @@ struct ow_bpfengine {
 	size_t nr_links;
 	uint64_t nr_taken;                 /* events, ever */
 	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
-	bool is_hasty;  /* what isn't a stack is lost: there is no time */
+	struct ow_bpfhaste haste; /* with what isn't a stack, at the end */
 	uint64_t fence; /* CLOCK_MONOTONIC: nor one from after it; or 0 */
 	uint64_t collected_by; /* CLOCK_MONOTONIC: counts that come with events */
 	uint64_t lost;         /* counts of stacks that weren't taken in time */

@@ -21,14 +21,14 @@ $(B)/gen/flame.h: output/flame.html scripts/embed.sh
 	@echo "  GEN   $@"
 	@sh scripts/embed.sh $< '/*DATA*/' flame >$@
 
-bpf_loader := bpfengine bpfload bpfknown bpfevents bpfwaits
+bpf_loader := bpfengine bpfhaste bpfload bpfknown bpfevents bpfwaits
 $(foreach f,$(flavours) fuzz,$(bpf_loader:%=$(B)/$(f)/bpf/%.o)): \
 	$(B)/gen/sampler.skel.h
 $(foreach f,$(flavours) fuzz,$(B)/$(f)/bpf/kernelask.o): $(B)/gen/kernelask.skel.h
 $(flavours:%=$(B)/%/output/profhtml.o): $(B)/gen/flame.h
 
 # Headers of user space; the programs' are compiled with them.
-bpf_headers := $(addprefix bpf/,bpfbatch.h bpfparts.h bpfevents.h bpfknown.h bpfload.h \
+bpf_headers := $(addprefix bpf/,bpfbatch.h bpfhaste.h bpfparts.h bpfevents.h bpfknown.h bpfload.h \
 	bpfrule.h bpftables.h bpfwaits.h bpfwords.h clocks.h copywalk.h image.h images.h \
 	chainwalk.h imagecheck.h imagekin.h imagelook.h imageshares.h imageusers.h imagewalk.h jitmaps.h kernelask.h kernelnames.h lives.h perfchecks.h perfcounts.h perfmoves.h perfring.h perfsampling.h perfthreads.h rangeroom.h recorder.h sampledobjects.h samplestore.h \
 	tablemap.h)
