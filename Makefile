@@ -62,10 +62,10 @@ hosted := $(core) $(wildcard lib/*.c) \
 output := $(wildcard output/*.c)
 # What the tools share.
 shared := $(output) tools/missing.c tools/ownfile.c tools/memorylimit.c
-tbstack := $(shared) $(wildcard tools/tb*.c)
+tbstack := $(shared) $(wildcard tools/tb*.c) tools/stackwalks.c
 symbolize := $(shared) tools/symbolize.c tools/traceline.c
 uniprof := $(shared) $(wildcard tools/uniprof*.c) tools/sampler.c tools/costs.c
-tool := $(shared) $(filter-out $(tbstack) $(symbolize) \
+tool := $(shared) tools/stackwalks.c $(filter-out $(tbstack) $(symbolize) \
 	$(wildcard tools/uniprof*.c) $(ctf_absent),$(wildcard tools/*.c))
 tests := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 

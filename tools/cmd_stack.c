@@ -7,104 +7,39 @@
 
 #include "commands.h"
 
-#include "grow.h"
 #include "stackrequest.h"
+#include "stackwalks.h"
 #include "viewnames.h"
-
-/*
- * Frames that are walked before they are named, together, and printed.  A process may
- * have any number of threads, on few stacks.
- */
-#define MANY_FRAMES (1U << 20)
-
-/* One thread's stack; its frames are those of all stacks from first on. */
-struct stack {
-	const struct ow_thread *thread;
-	size_t at;     /* the thread's place in the capture */
-	size_t number; /* the thread's, among those that are shown */
-	size_t first, nr;
-	enum ow_end end;
-	struct ow_error why; /* where end is not OW_END_OUTERMOST */
-};
 
 /* All stacks as they are printed, and room for one with its names. */
 struct stacks {
-	struct stack *list;
-	size_t nr;
-	struct ow_frame *frames; /* of some stacks */
-	size_t nr_frames, room_frames;
+	struct stackwalks walks;
 	struct ow_view_frame *views;
 	struct viewnames names;
 };
 
-static void reverse(struct stack *list, size_t nr)
+static bool is_chosen(const struct stack_request *r, struct ow_capture *c,
+		      size_t i)
 {
-	struct stack *last = list + nr, first;
-
-	for (; last - list > 1; list++) {
-		first = *list;
-		*list = *--last;
-		*last = first;
-	}
+	return !r->options.states ||
+	       strchr(r->options.states, ow_capture_thread(c, i)->state);
 }
 
 /* Choose the threads that are shown.  Return false if memory runs out. */
 static bool list_threads(const struct stack_request *r, struct ow_capture *c,
-			 struct stacks *s)
+			 struct ow_symbolizer *symbolizer,
+			 struct stackwalks *walks)
 {
-	size_t i, nr = ow_capture_nr_threads(c);
-	const struct ow_thread *thread;
+	size_t i, at, nr = ow_capture_nr_threads(c);
 
-	s->list = calloc(nr + 1, sizeof(*s->list));
-	if (!s->list)
+	if (!stackwalks_init(walks, c, symbolizer, r->max_frames, nr))
 		return false;
 	for (i = 0; i < nr; i++) {
-		thread = ow_capture_thread(c, i);
-		if (r->options.states &&
-		    !strchr(r->options.states, thread->state))
-			continue;
-		s->list[s->nr] = (struct stack){ .thread = thread,
-						 .at = i,
-						 .number = s->nr + 1 };
-		s->nr++;
+		at = r->writer->backwards ? nr - 1 - i : i;
+		if (is_chosen(r, c, at))
+			stackwalks_add(walks, at);
 	}
-	if (r->writer->backwards)
-		reverse(s->list, s->nr);
 	return true;
-}
-
-static bool walk_thread(const struct stack_request *r, struct ow_capture *c,
-			struct stacks *s, struct stack *stack)
-{
-	stack->first = s->nr_frames;
-	if (!stack->thread->captured)
-		return true;
-	if (!ow_grow(&s->frames, &s->room_frames, s->nr_frames + r->max_frames,
-		     sizeof(*s->frames)))
-		return false;
-	stack->nr = ow_capture_walk(c, stack->at, s->frames + s->nr_frames,
-				    r->max_frames, &stack->end, &stack->why);
-	s->nr_frames += stack->nr;
-	return true;
-}
-
-/*
- * Walk stacks from begin on until they have many frames, and prepare their names.  Return
- * where the next ones begin; or begin, if memory runs out.
- */
-static size_t walk_some(const struct stack_request *r, struct ow_capture *c,
-			struct stacks *s, size_t begin,
-			struct ow_symbolizer *symbolizer)
-{
-	size_t i;
-
-	s->nr_frames = 0;
-	for (i = begin; i < s->nr && s->nr_frames < MANY_FRAMES; i++)
-		if (!walk_thread(r, c, s, &s->list[i]))
-			return begin;
-	if (symbolizer)
-		ow_symbolizer_prepare(symbolizer, s->frames, s->nr_frames);
-	return i;
 }
 
 /* On stderr, why a stack is not whole. */
@@ -122,30 +57,32 @@ static void say_end(const struct stack_request *r, const struct ow_view *view)
 		complain("thread %d: %s", tid, view->why->msg);
 }
 
-/* Print one thread; EXIT_SOME if it is not whole. */
+/* Print the i-th stack; EXIT_SOME if it is not whole. */
 static int print_thread(const struct stack_request *r, struct ow_capture *c,
-			struct stacks *s, const struct stack *stack,
-			struct ow_symbolizer *symbolizer)
+			struct stacks *s, size_t i,
+			const struct ow_frame *frames)
 {
+	const struct stackwalk *stack = &s->walks.list[i];
+	const struct ow_thread *thread = ow_capture_thread(c, stack->thread);
 	const struct ow_view view = {
 		.pid = ow_capture_pid(c),
 		.program = ow_capture_program(c),
 		.is_core = r->is_core,
-		.thread = stack->thread,
-		.number = stack->number,
-		.syscall = ow_capture_syscall_name(c, stack->thread),
+		.thread = thread,
+		.number = r->writer->backwards ? s->walks.nr - i : i + 1,
+		.syscall = ow_capture_syscall_name(c, thread),
 		.frames = s->views,
 		.nr = stack->nr,
 		.end = stack->end,
 		.why = &stack->why,
 	};
 
-	if (!viewnames_fill(&s->names, symbolizer, s->frames + stack->first,
-			    stack->nr, s->views)) {
+	if (!viewnames_fill(&s->names, s->walks.symbolizer, frames, stack->nr,
+			    s->views)) {
 		complain("out of memory");
 		return EXIT_SOME;
 	}
-	r->writer->thread(stdout, &view, stack == s->list, r->showing);
+	r->writer->thread(stdout, &view, i == 0, r->showing);
 	if (r->writer->stacks_only)
 		say_end(r, &view);
 	if (view.thread->why.code == OW_CODE_NO_STACK)
@@ -184,25 +121,25 @@ static int say_cut(const struct viewtext *text)
 }
 
 static int print_threads(const struct stack_request *r, struct ow_capture *c,
-			 struct stacks *s, struct ow_symbolizer *symbolizer)
+			 struct stacks *s)
 {
+	const struct ow_frame *frames;
 	int status = EXIT_WELL;
-	size_t i, walked = 0;
+	size_t i;
 
-	for (i = 0; i < s->nr; i++) {
-		if (i == walked)
-			walked = walk_some(r, c, s, i, symbolizer);
-		if (i == walked) {
+	for (i = 0; i < s->walks.nr; i++) {
+		frames = stackwalks_frames(&s->walks, i);
+		if (!frames) {
 			complain("out of memory");
 			return EXIT_SOME;
 		}
-		status |= print_thread(r, c, s, &s->list[i], symbolizer);
+		status |= print_thread(r, c, s, i, frames);
 	}
 	return status;
 }
 
 static int print_all(const struct stack_request *r, struct ow_capture *c,
-		     struct stacks *s, struct ow_symbolizer *symbolizer)
+		     struct stacks *s)
 {
 	struct viewtext text = { .longest = r->writer->longest };
 	struct ow_capture_stats stats;
@@ -212,7 +149,7 @@ static int print_all(const struct stack_request *r, struct ow_capture *c,
 		print_modules(c);
 	s->names.text = &text;
 	r->writer->begin(stdout, ow_capture_pid(c), ow_capture_program(c));
-	status = print_threads(r, c, s, symbolizer);
+	status = print_threads(r, c, s);
 	r->writer->end(stdout);
 	ow_capture_stats(c, &stats);
 	if (r->writer == &ow_tbtext_writer && stats.stopped > 0)
@@ -261,13 +198,13 @@ static int print_stacks(const struct stack_request *r, struct ow_capture *c)
 	if (symbolizer && isatty(STDERR_FILENO))
 		ow_symbolizer_set_progress(symbolizer, print_asked, NULL);
 	s.views = calloc(r->max_frames, sizeof(*s.views));
-	if (!s.views || (!r->quiet && !symbolizer) || !list_threads(r, c, &s))
+	if (!s.views || (!r->quiet && !symbolizer) ||
+	    !list_threads(r, c, symbolizer, &s.walks))
 		complain("%s", err.code ? err.msg : "out of memory");
 	else
-		status = print_all(r, c, &s, symbolizer);
+		status = print_all(r, c, &s);
 	ow_symbolizer_destroy(symbolizer);
-	free(s.list);
-	free(s.frames);
+	stackwalks_deinit(&s.walks);
 	free(s.views);
 	viewnames_free(&s.names);
 	return status;

@@ -3,81 +3,37 @@
 
 #include <stdlib.h>
 
-#include "grow.h"
 #include "stackview.h"
+#include "stackwalks.h"
 #include "tbmessages.h"
 #include "viewtext.h"
 
 #define MOST_FRAMES 1024
 
-/* Frames that are walked before they are named, together, and printed. */
-#define MANY_FRAMES (1U << 20)
-
-struct stack {
+/* A thread as it is shown. */
+struct shown {
 	struct ow_thread thread;
-	size_t at;        /* the thread's place in the capture */
-	size_t number;    /* in its heading */
-	size_t first, nr; /* its frames among those of some stacks */
-	enum ow_end end;
-	struct ow_error why; /* where end is not OW_END_OUTERMOST */
+	size_t number; /* in its heading */
 };
 
 /* All stacks as they are printed, and room for one with its names. */
 struct stacks {
-	struct stack *list;
-	size_t nr;
-	struct ow_frame *frames; /* of some stacks */
-	size_t nr_frames, room_frames;
+	struct stackwalks
+		walks;       /* with one frame more: a stack is too long then */
+	struct shown *shown; /* one of each */
 	struct ow_view_frame views[MOST_FRAMES];
 	struct ow_name names[MOST_FRAMES];
 	struct viewtext text;
 };
 
-/* Walk with one frame more, which tells that a stack is too long. */
-static bool walk(struct stacks *s, struct ow_capture *c, struct stack *stack)
-{
-	stack->first = s->nr_frames;
-	if (!stack->thread.captured)
-		return true;
-	if (!ow_grow(&s->frames, &s->room_frames,
-		     s->nr_frames + MOST_FRAMES + 1, sizeof(*s->frames)))
-		return false;
-	stack->nr = ow_capture_walk(c, stack->at, s->frames + s->nr_frames,
-				    MOST_FRAMES + 1, &stack->end, &stack->why);
-	if (stack->nr > MOST_FRAMES) {
-		stack->nr = MOST_FRAMES;
-		stack->end = OW_END_LIMIT;
-	}
-	s->nr_frames += stack->nr;
-	return true;
-}
-
-/*
- * Walk stacks from begin on until they have many frames, and prepare their names.  Return
- * where the next ones begin; or begin, if memory runs out.
- */
-static size_t walk_some(struct stacks *s, struct ow_capture *c, size_t begin,
-			struct ow_symbolizer *symbolizer)
-{
-	size_t i;
-
-	s->nr_frames = 0;
-	for (i = begin; i < s->nr && s->nr_frames < MANY_FRAMES; i++)
-		if (!walk(s, c, &s->list[i]))
-			return begin;
-	ow_symbolizer_prepare(symbolizer, s->frames, s->nr_frames);
-	return i;
-}
-
-static struct stack *add(struct stacks *s, const struct ow_capture *c,
+static struct shown *add(struct stacks *s, const struct ow_capture *c,
 			 size_t at, size_t number)
 {
-	struct stack *stack = &s->list[s->nr++];
+	struct shown *shown = &s->shown[s->walks.nr];
 
-	stack->thread = *ow_capture_thread(c, at);
-	stack->at = at;
-	stack->number = number;
-	return stack;
+	*shown = (struct shown){ *ow_capture_thread(c, at), number };
+	stackwalks_add(&s->walks, at);
+	return shown;
 }
 
 /* Where the capture has tid; *at is where to begin, as orders are alike. */
@@ -94,77 +50,76 @@ static bool find_thread(const struct ow_capture *c, pid_t tid, size_t *at)
 static void list_chosen(struct stacks *s, const struct ow_capture *c,
 			const struct tb_threads *chosen)
 {
-	struct stack *stack;
+	struct shown *shown;
 	size_t i, at = 0;
 
 	for (i = 0; i < chosen->nr; i++) {
 		if (!find_thread(c, chosen->tids[i], &at))
 			continue;
-		stack = add(s, c, at, chosen->numbers[i]);
+		shown = add(s, c, at, chosen->numbers[i]);
 		/* The letter shown is the one that was asked for. */
 		if (chosen->states)
-			stack->thread.state = chosen->states[i];
+			shown->thread.state = chosen->states[i];
 	}
 }
 
-/* All stacks, as yet without frames, or NULL. */
-static struct stacks *list_stacks(const struct ow_capture *c,
-				  const struct tb_threads *chosen)
+/* All stacks; false if there is no memory. */
+static bool list_stacks(struct stacks *s, struct ow_capture *c,
+			const struct tb_threads *chosen,
+			struct ow_symbolizer *symbolizer)
 {
 	size_t i, nr = chosen->tids ? chosen->nr : ow_capture_nr_threads(c);
-	struct stacks *s = calloc(1, sizeof(*s));
 
-	if (!s)
-		return NULL;
 	s->text.longest = ow_tbtext_writer.longest;
-	s->list = calloc(nr + 1, sizeof(*s->list));
-	if (!s->list) {
-		free(s);
-		return NULL;
-	}
+	s->shown = calloc(nr + 1, sizeof(*s->shown));
+	if (!stackwalks_init(&s->walks, c, symbolizer, MOST_FRAMES + 1, nr) ||
+	    !s->shown)
+		return false;
 	if (chosen->tids)
 		list_chosen(s, c, chosen);
 	for (i = 0; !chosen->tids && i < nr; i++)
 		add(s, c, i, i + 1);
-	return s;
+	return true;
 }
 
-static bool print_stack(struct stacks *s, const struct stack *stack,
-			const struct tb_args *args,
-			struct ow_symbolizer *symbolizer)
+static bool print_stack(struct stacks *s, size_t at,
+			const struct ow_frame *frames,
+			const struct tb_args *args)
 {
+	const struct stackwalk *stack = &s->walks.list[at];
+	const struct ow_thread *thread = &s->shown[at].thread;
+	bool has_none = thread->why.code == OW_CODE_NO_STACK;
+	bool is_long = stack->nr > MOST_FRAMES;
 	unsigned int flags = (args->show_sp ? OW_VIEW_SP : 0) |
 			     (args->show_state ? OW_VIEW_STATES : 0);
 	const struct ow_view view = {
 		.pid = args->pid,
-		.thread = &stack->thread,
-		.number = stack->number,
+		.thread = thread,
+		.number = s->shown[at].number,
 		.frames = s->views,
-		.nr = stack->nr,
-		.end = stack->end,
+		.nr = is_long ? MOST_FRAMES : stack->nr,
+		.end = is_long ? OW_END_LIMIT : stack->end,
 		.why = &stack->why,
 	};
-	bool has_none = stack->thread.why.code == OW_CODE_NO_STACK;
 	struct ow_view_frame *f = s->views;
 	size_t i;
 
-	for (i = 0; i < stack->nr; i++, f++) {
-		f->frame = s->frames[stack->first + i];
+	for (i = 0; i < view.nr; i++, f++) {
+		f->frame = frames[i];
 		f->names = &s->names[i];
-		f->nr_names = ow_symbolizer_name(symbolizer, &f->frame,
+		f->nr_names = ow_symbolizer_name(s->walks.symbolizer, &f->frame,
 						 &s->names[i], 1);
 		if (f->nr_names)
 			viewtext_take(&s->text, &s->names[i], 1);
 	}
-	if (!stack->thread.captured && !has_none)
-		tb_complain_of_thread(args, stack->thread.tid,
-				      &stack->thread.why);
-	ow_tbtext_writer.thread(stdout, &view, stack == s->list, flags);
+	if (!thread->captured && !has_none)
+		tb_complain_of_thread(args, thread->tid, &thread->why);
+	ow_tbtext_writer.thread(stdout, &view, at == 0, flags);
 	if (has_none)
 		return true;
-	if (!stack->thread.captured)
+	if (!thread->captured)
 		return false;
-	if (stack->end == OW_END_OUTERMOST || stack->end == OW_END_LIMIT)
+	if (view.end == OW_END_OUTERMOST || view.end == OW_END_LIMIT)
 		return true;
 	tb_complain_of_break(args, &view);
 	return false;
@@ -181,21 +136,19 @@ static bool say_cut(const struct viewtext *text)
 	return false;
 }
 
-static bool print_stacks(struct stacks *s, struct ow_capture *c,
-			 const struct tb_args *args,
-			 struct ow_symbolizer *symbolizer)
+static bool print_stacks(struct stacks *s, const struct tb_args *args)
 {
-	size_t i, walked = 0;
+	const struct ow_frame *frames;
 	bool whole = true;
+	size_t i;
 
-	for (i = 0; i < s->nr; i++) {
-		if (i == walked)
-			walked = walk_some(s, c, i, symbolizer);
-		if (i == walked) {
+	for (i = 0; i < s->walks.nr; i++) {
+		frames = stackwalks_frames(&s->walks, i);
+		if (!frames) {
 			tb_complain("", "out of memory");
 			return false;
 		}
-		whole &= print_stack(s, &s->list[i], args, symbolizer);
+		whole &= print_stack(s, i, frames, args);
 	}
 	return say_cut(&s->text) && whole;
 }
@@ -204,16 +157,17 @@ bool tb_stacks_print(struct ow_capture *c, const struct tb_threads *chosen,
 		     const struct tb_args *args,
 		     struct ow_symbolizer *symbolizer)
 {
-	struct stacks *s = list_stacks(c, chosen);
-	bool whole;
+	struct stacks *s = calloc(1, sizeof(*s));
+	bool whole = false;
 
-	if (!s) {
+	if (s && list_stacks(s, c, chosen, symbolizer))
+		whole = print_stacks(s, args);
+	else
 		tb_complain("", "out of memory");
-		return false;
+	if (s) {
+		stackwalks_deinit(&s->walks);
+		free(s->shown);
 	}
-	whole = print_stacks(s, c, args, symbolizer);
-	free(s->list);
-	free(s->frames);
 	free(s);
 	return whole;
 }
