@@ -17,7 +17,6 @@
 
 #define PAGE_SIZE   4096
 #define MOST_PAGES  1024
-#define LIVES_PAGES 1024
 #define ASIDE_PAGES 32
 #define LEAST_PAGES 16
 #define ANYBODYS    528384 /* kernel.perf_event_mlock_kb: 516 KiB a CPU */
@@ -129,13 +128,8 @@ static int open_in_limit(struct ow_perfrings *r, struct perf_event_attr *attr,
  */
 static size_t pages_of(enum ow_perfring_kind kind)
 {
-	static const size_t pages[] = {
-		[OW_PERFRING_MAIN] = MOST_PAGES,
-		[OW_PERFRING_LIVES] = LIVES_PAGES,
-		[OW_PERFRING_ASIDE] = ASIDE_PAGES,
-	};
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	size_t nr = pages[kind];
+	size_t nr = kind == OW_PERFRING_ASIDE ? ASIDE_PAGES : MOST_PAGES;
 	struct rlimit locked;
 	rlim_t share;
 
