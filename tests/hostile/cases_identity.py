@@ -11,9 +11,9 @@ import subprocess
 import tempfile
 import time
 
-from cases_blinding import Recording, let_run
 from harness import (PATIENCE, Skip, case, check, need, need_root, task_states,
                      wait_until)
+from recordings import Recording, let_run
 
 CHAIN = ['spin', 'innermost', 'inner', 'middle', 'outer', 'outermost', 'main']
 FALSE = ['false_' + name for name in CHAIN[:-1]] + ['main']

@@ -10,8 +10,8 @@ import signal
 import time
 
 from attackers import NOBODY
-from cases_blinding import Recording, let_run
 from harness import Skip, case, check, end_process, need, need_root
+from recordings import Recording, let_run
 
 LOOKS = 40
 ENGINES = ('bpf', 'perf')
