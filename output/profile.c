@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "grow.h"
 #include "hash.h"
 #include "stackview.h"
 
@@ -390,6 +391,20 @@ void profile_leave_out(struct profile *p, const char *line)
 		      sizeof(*p->left_out)))
 		p->left_out[p->nr_left_out++] = profile_string(p, line);
 	p->is_closed = was_closed;
+}
+
+bool profile_make_ids(struct profile *p, struct profile_ids *ids,
+		      struct profile_stack *is)
+{
+	if (ids->nr + OW_VIEW_NAMES >= PROFILE_DEEPEST) {
+		is->end = OW_END_LIMIT;
+		return false;
+	}
+	if (ow_grow(&ids->list, &ids->room, ids->nr + OW_VIEW_NAMES + 1,
+		    sizeof(*ids->list)))
+		return true;
+	p->failed = true;
+	return false;
 }
 
 uint64_t profile_text_size(const struct profile *p, uint32_t string)

@@ -167,6 +167,20 @@ enum profile_kind profile_kind(const struct profile *p);
 const char *profile_label(const struct profile *p,
 			  const struct profile_frame *f, char *buf);
 
+/* The numbers of a stack's frames, while they are collected. */
+struct profile_ids {
+	uint32_t *list; /* to be freed */
+	size_t nr, room;
+};
+
+/*
+ * Make room for the names of another frame of a stack, OW_VIEW_NAMES, and one number more.
+ * Return false if a stack may have no more: then it is cut, and is->end says so; or if there
+ * is no memory: p has failed then.
+ */
+bool profile_make_ids(struct profile *p, struct profile_ids *ids,
+		      struct profile_stack *is);
+
 /* Bytes that a string takes, with its NUL; 0 if it is PROFILE_NONE. */
 uint64_t profile_text_size(const struct profile *p, uint32_t string);
 

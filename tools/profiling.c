@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "clockns.h"
-#include "grow.h"
 #include "interrupt.h"
 #include "stackview.h"
 
@@ -199,29 +198,20 @@ static void list_process(struct profile *p, struct profiling_list *l,
 		l->has_more = true;
 }
 
-/*
- * The numbers of the names of a stack's frames, at g->ids; return how many.  A stack of
- * more than a profile may have is cut, and is->end says so.
- */
-static size_t stack_ids(struct profiling *g, const struct ow_recorded *s,
-			struct profile_stack *is, bool *is_placed_ret)
+/* Collect the numbers of a stack's frames.  Where these are too many, is->end says so. */
+static void take_ids(struct profiling *g, const struct ow_recorded *s,
+		     struct profile_stack *is, bool *is_placed_ret)
 {
-	size_t used = 0, i;
+	struct profile_ids *ids = &g->ids;
+	size_t i;
 
+	ids->nr = 0;
 	for (i = 0; i < s->nr_kernel + s->nr && !g->p->has_refused; i++) {
-		if (used + OW_VIEW_NAMES > PROFILE_DEEPEST) {
-			is->end = OW_END_LIMIT;
+		if (!profile_make_ids(g->p, ids, is))
 			break;
-		}
-		if (!ow_grow(&g->ids, &g->room_ids, used + OW_VIEW_NAMES,
-			     sizeof(*g->ids))) {
-			g->p->failed = true;
-			break;
-		}
-		used += frame_ids(g, s, i, g->ids + used, OW_VIEW_NAMES,
-				  is_placed_ret);
+		ids->nr += frame_ids(g, s, i, ids->list + ids->nr,
+				     OW_VIEW_NAMES, is_placed_ret);
 	}
-	return used;
 }
 
 /* Add a stack with its names.  False if that took more than there may be. */
@@ -238,10 +228,10 @@ static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 		.value = s->value,
 	};
 	bool is_placed = false;
-	size_t nr = stack_ids(g, s, &is, &is_placed);
 
+	take_ids(g, s, &is, &is_placed);
 	if (!p->has_refused && !p->failed)
-		profile_add(p, &is, g->ids, (uint32_t)nr);
+		profile_add(p, &is, g->ids.list, (uint32_t)g->ids.nr);
 	if (is_placed) {
 		g->unnamed++;
 		list_process(p, &g->lacking, s);
@@ -336,7 +326,7 @@ int profiling_drain_some(struct profiling *g, struct ow_error *err)
 void profiling_deinit(struct profiling *g)
 {
 	knownplaces_deinit(&g->known);
-	free(g->ids);
+	free(g->ids.list);
 }
 
 void profiling_tally(struct profiling *g)

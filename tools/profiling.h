@@ -69,8 +69,7 @@ struct profiling {
 	uint64_t folded;        /* samples whose stack was left out, */
 	unsigned int nr_folded; /* of so many users */
 	struct knownplaces known;
-	uint32_t *ids; /* room for the names of a stack */
-	size_t room_ids;
+	struct profile_ids ids; /* of the stack that is added */
 	/* After either of these nothing is named, */
 	struct profiling_time until, until_placed; /* nor placed */
 	bool is_late;     /* it is after the first of them */

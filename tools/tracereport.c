@@ -9,7 +9,6 @@
 #include <time.h>
 
 #include "commands.h"
-#include "grow.h"
 #include "interrupt.h"
 #include "shares.h"
 #include "stackview.h"
@@ -36,8 +35,7 @@ struct counting {
 	struct shares processes; /* bytes that they have added */
 	uint64_t folded;         /* events whose stack was left out */
 	uint32_t nr_folded;      /* stacks that stand for those */
-	uint32_t *ids;           /* room for the names of a stack */
-	size_t room_ids;
+	struct profile_ids ids;  /* of the stack that is counted */
 };
 
 struct report {
@@ -146,42 +144,29 @@ static void print(struct report *r, const struct trace_stack *s,
 
 /* --- counting --- */
 
-static bool make_room(struct counting *c, size_t nr)
+/* Collect the numbers of a stack's frames.  Where these are too many, is->end says so. */
+static void take_ids(struct counting *c, const struct tracemaps *maps,
+		     const struct trace_stack *s, struct profile_stack *is)
 {
-	bool has_room = ow_grow(&c->ids, &c->room_ids, nr, sizeof(*c->ids));
-
-	c->profile->failed |= !has_room;
-	return has_room;
-}
-
-/*
- * The numbers of the names of a stack's frames, at c->ids; return how many.  A stack of
- * more than a profile may have is cut, and is->end says so.
- */
-static size_t stack_ids(struct counting *c, const struct tracemaps *maps,
-			const struct trace_stack *s, struct profile_stack *is)
-{
+	struct profile_ids *ids = &c->ids;
 	struct ow_name names[OW_VIEW_NAMES];
 	struct profile *p = c->profile;
-	size_t i, k, nr, used = 0;
+	size_t i, k, nr;
 
+	ids->nr = 0;
+	/* Also without a frame there may be a label. */
+	if (!profile_make_ids(p, ids, is))
+		return;
 	for (i = 0; i < s->nr && !p->has_refused; i++) {
-		if (used + OW_VIEW_NAMES >= PROFILE_DEEPEST) {
-			is->end = OW_END_LIMIT;
+		if (!profile_make_ids(p, ids, is))
 			break;
-		}
-		if (!make_room(c, used + OW_VIEW_NAMES))
-			return 0;
 		nr = trace_stack_name(s, maps, i, names, OW_VIEW_NAMES);
 		for (k = 0; k < nr; k++)
-			c->ids[used++] =
+			ids->list[ids->nr++] =
 				profile_name(p, &names[k], s->pcs[i], false, 0);
 	}
-	if (!make_room(c, used + 1))
-		return 0;
-	if (c->by == TRACE_BY_EVENT)
-		c->ids[used++] = profile_mark(p, s->label);
-	return used;
+	if (c->by == TRACE_BY_EVENT && !p->failed)
+		ids->list[ids->nr++] = profile_mark(p, s->label);
 }
 
 /* What is counted of an event, but for its stack. */
@@ -212,11 +197,11 @@ static bool add(struct counting *c, const struct tracemaps *maps,
 		const struct trace_stack *s, const struct ctf_event *end)
 {
 	struct profile_stack is = event_of(c, s, end);
-	size_t nr = stack_ids(c, maps, s, &is);
 	struct profile *p = c->profile;
 
+	take_ids(c, maps, s, &is);
 	if (!p->has_refused && !p->failed)
-		profile_add(p, &is, c->ids, (uint32_t)nr);
+		profile_add(p, &is, c->ids.list, (uint32_t)c->ids.nr);
 	return !p->has_refused;
 }
 
@@ -492,7 +477,7 @@ int trace_report(const struct trace_request *request)
 	complain_of_objects(&r.maps);
 	trace_open_deinit(&r.open);
 	shares_deinit(&r.count.processes);
-	free(r.count.ids);
+	free(r.count.ids.list);
 	shares_deinit(&r.text);
 	tracemaps_deinit(&r.maps);
 	return status;
