@@ -176,7 +176,7 @@ static uint32_t mark_of(const struct profile *p, const struct profile_stack *s)
 }
 
 /* Lines of one kind, in order; false when out of memory. */
-static bool make_lines(struct folding *f)
+static bool make_lines(struct folding *f, const struct profile_options *o)
 {
 	enum profile_kind kind = profile_kind(f->p);
 	const struct profile *p = f->p;
@@ -184,9 +184,9 @@ static bool make_lines(struct folding *f)
 
 	f->lines = calloc((size_t)p->nr_stacks + 1, sizeof(*f->lines));
 	f->labels = calloc((size_t)p->nr_frames + 1, sizeof(*f->labels));
-	if (!profnames_init(&f->threads, p, &f->texts, thread_text) ||
-	    !profnames_init(&f->functions, p, &f->texts, function_text) ||
-	    !profnames_init(&f->kernel, p, &f->texts, kernel_text) ||
+	if (!profnames_init(&f->threads, p, &f->texts, thread_text, o) ||
+	    !profnames_init(&f->functions, p, &f->texts, function_text, o) ||
+	    !profnames_init(&f->kernel, p, &f->texts, kernel_text, o) ||
 	    !f->lines || !f->labels)
 		return false;
 	f->mark = profile_string(&f->texts, "[truncated]");
@@ -253,7 +253,7 @@ static bool write_folded(FILE *out, const struct profile *p,
 			 const struct profile_options *o)
 {
 	struct folding f = { .p = p };
-	bool good = make_lines(&f);
+	bool good = make_lines(&f, o);
 
 	if (good)
 		put_lines(out, &f, o);

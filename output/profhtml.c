@@ -156,8 +156,9 @@ static void merge(struct profile *all, const struct profile *from, bool mark)
 	struct profnames names;
 	uint32_t *ids, i;
 
-	all->failed |= !profnames_init(&names, from, all, profile_string) ||
-		       !known;
+	all->failed |=
+		!profnames_init(&names, from, all, profile_string, NULL) ||
+		!known;
 	for (s = from->stacks; s < from->stacks + from->nr_stacks; s++) {
 		ids = calloc((size_t)s->nr + 1, sizeof(*ids));
 		all->failed |= !ids;

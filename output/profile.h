@@ -201,6 +201,8 @@ struct profile_options {
 	bool icicle;                 /* outermost frames on top */
 	bool inverted;               /* by innermost frames first */
 	uint64_t *nr_cut_ret; /* what is beyond PROFILE_MOST_TEXT, or NULL */
+	/* Functions without a name whose labels are beyond PROFILE_MOST_LABELS, or NULL. */
+	uint64_t *nr_coarse_ret;
 };
 
 /*
@@ -208,6 +210,12 @@ struct profile_options {
  * megabytes can have names of gigabytes.  What doesn't fit in is left out.
  */
 #define PROFILE_MOST_TEXT ((uint64_t)1 << 30)
+
+/*
+ * Bytes of the labels of functions without names, "object+0xVADDR", that a format keeps in
+ * memory: they are not in the profile, and don't count where its memory is limited.
+ */
+#define PROFILE_MOST_LABELS ((uint64_t)32 << 20)
 
 /* Return true if size bytes more fit in, and take them; else count what is cut. */
 bool profile_take_text(const struct profile_options *o, uint64_t *used,

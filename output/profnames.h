@@ -14,21 +14,29 @@ struct profnames {
 	/* The number in to of what text is called there. */
 	uint32_t (*make)(struct profile *to, const char *text);
 	uint32_t *known; /* by number in from: that in to, and 1; 0: not made */
+	uint64_t labels; /* bytes of labels that were made */
+	uint64_t *nr_coarse_ret; /* see profile_options, or NULL */
 };
 
 /*
  * Begin with none; make is profile_string() or calls it.  Both profiles outlive n, and
- * from doesn't change.  False when out of memory: n is to be freed then, too.
+ * from doesn't change.  o is what the format is written with, or NULL.  Return false when
+ * out of memory: n is to be freed then, too.
  */
 bool profnames_init(struct profnames *n, const struct profile *from,
 		    struct profile *to,
-		    uint32_t (*make)(struct profile *to, const char *text));
+		    uint32_t (*make)(struct profile *to, const char *text),
+		    const struct profile_options *o);
 void profnames_deinit(struct profnames *n);
 
 /* The number in to of a string of from. */
 uint32_t profnames_of(struct profnames *n, uint32_t string);
 
-/* The number in to of what profile_label() says of a frame of from. */
+/*
+ * The number in to of what profile_label() says of a frame of from.  After
+ * PROFILE_MOST_LABELS bytes of labels that are no strings of from, a function without a
+ * name is called by its object alone.
+ */
 uint32_t profnames_label(struct profnames *n, const struct profile_frame *f);
 
 #endif /* OW_PROFNAMES_H */

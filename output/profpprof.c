@@ -364,10 +364,9 @@ static bool write_pprof(FILE *out, const struct profile *p,
 	struct pprof w = { .p = p };
 	bool good;
 
-	(void)o;
 	w.places = calloc((size_t)p->nr_frames + 1, sizeof(*w.places));
 	w.functions = calloc((size_t)p->nr_frames + 1, sizeof(*w.functions));
-	good = profnames_init(&w.strings, p, &w.names, profile_string) &&
+	good = profnames_init(&w.strings, p, &w.names, profile_string, o) &&
 	       pprofmaps_init(&w.maps, p) && w.places && w.functions;
 	if (good) {
 		put_all(&w);

@@ -108,7 +108,8 @@ static bool make_paths(struct paths *to, const struct profile *p,
 
 	to->all = calloc((size_t)p->nr_stacks + 1, sizeof(*to->all));
 	to->labels = calloc((size_t)p->nr_frames + 1, sizeof(*to->labels));
-	if (!profnames_init(&to->strings, p, &to->names, profile_string) ||
+	if (!profnames_init(&to->strings, p, &to->names, profile_string,
+			    to->options) ||
 	    !to->all || !to->labels)
 		return false;
 	for (i = 0; i < p->nr_stacks; i++)

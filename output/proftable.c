@@ -124,10 +124,10 @@ static bool write_table(FILE *out, const struct profile *p,
 	uint32_t i;
 	bool good;
 
-	(void)o;
 	rows.all = calloc((size_t)p->nr_frames + 1, sizeof(*rows.all));
 	rows.of = calloc((size_t)p->nr_frames + 1, sizeof(*rows.of));
-	good = profnames_init(&rows.strings, p, &rows.names, profile_string) &&
+	good = profnames_init(&rows.strings, p, &rows.names, profile_string,
+			      o) &&
 	       rows.all && rows.of;
 	for (i = 0; good && i < p->nr_stacks; i++)
 		if (p->stacks[i].kind == kind)

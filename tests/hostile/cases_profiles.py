@@ -244,6 +244,40 @@ def test_shared_name(context):
             check(done.cpu < 6, 'seconds', (name, done.cpu))
 
 
+@case('profiles: 500,000 functions without a name, of a long object')
+def test_unnamed(context):
+    """Formats that call them by texts of their own made 150 MB of text in memory."""
+    nr, most = 500000, 32 * MB
+    path = os.path.join(context.tmp, 'profile.owp')
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('outwind-profile 4\nt 1 1000000000 99 1 0 0\n')
+        f.write('s %s\n' % ('o' * 250))
+        f.writelines('f 0 1 0 0 0 4 0 %x 0 %x\n' % (i, i)
+                     for i in range(1, nr + 1))
+        f.writelines('k 0 1 %d 1 0 1 0 1000 %s\n' % (
+            i, ' '.join(map(str, range(i, i + 1000))))
+                     for i in range(0, nr, 1000))
+        f.write('e\n')
+    out = os.path.join(context.tmp, 'report')
+    for name in 'table', 'folded', 'svg', 'pprof':
+        done = Done(context, 'report', '-f', name, '-o', out, path)
+        context.note('%s: %d MB' % (name, done.megabytes))
+        said = re.search("format '%s' would take more than 32 MiB for the "
+                         r'labels of functions without names: (\d+) are called '
+                         'by their objects alone' % name, done.stderr)
+        check(done.status == 1 and said, 'says',
+              (name, done.status, done.stderr))
+        kept = nr - int(said[1])
+        check(0.9 * most < kept * 258 < most, 'labels', (name, kept))
+        check_bounded(done, 300)
+        if name == 'folded':
+            with open(out, encoding='utf-8') as f:
+                found = re.split('[; \n]', f.read())
+            check(len({n for n in found if n.startswith('o')}) == kept, 'kept',
+                  kept)
+            check('[%s]' % ('o' * 250) in found, 'called by its object', kept)
+
+
 @case('profiles: names that are called as marks of ours')
 def test_marks(context):
     path = write_profile(
