@@ -10,14 +10,11 @@
 #include "bytebuf.h"
 #include "error.h"
 #include "filemap.h"
-#include "mappings.h"
+#include "kwvdso.h"
 #include "object.h"
-#include "processmem.h"
 #include "raregen.h"
 #include "reach.h"
 #include "tablegen.h"
-
-#define VDSO_MAX (1u << 20)
 
 /* What has code; false if there is none, or too much of it. */
 static bool take_segments(const struct ow_object *obj,
@@ -174,83 +171,12 @@ int ow_kunwind_add(int dev, int fd, const char *path, struct ow_error *err)
 	return failed;
 }
 
-/* A copy of a process' memory, or NULL. */
-static uint8_t *copy_memory(pid_t pid, uint64_t start, size_t size)
-{
-	struct ow_patience patience = { 0 };
-	struct ow_processmem mem;
-	uint8_t *bytes = malloc(size);
-	size_t got = 0;
-
-	ow_processmem_open(&mem, pid, OW_READING_VM);
-	/* Yama refuses a user's delegate; a user asks of own processes only. */
-	if (bytes && geteuid() == 0 && pid != getpid())
-		got = ow_processmem_read_patiently(&mem, &patience, start,
-						   bytes, size);
-	else if (bytes)
-		got = ow_processmem_read(&mem, start, bytes, size);
-	ow_processmem_close(&mem);
-	if (got == size)
-		return bytes;
-	free(bytes);
-	return NULL;
-}
-
-/* Our own vDSO, or NULL. */
-static uint8_t *copy_own_vdso(size_t *size_ret)
-{
-	struct ow_mappings maps;
-	uint8_t *image = NULL;
-	size_t i;
-
-	if (!ow_mappings_read(getpid(), &maps, NULL))
-		for (i = 0; i < maps.nr && !image; i++) {
-			if (strcmp(maps.list[i].path, "[vdso]") != 0)
-				continue;
-			*size_ret = maps.list[i].end - maps.list[i].start;
-			image = copy_memory(getpid(), maps.list[i].start,
-					    *size_ret);
-		}
-	ow_mappings_free(&maps);
-	return image;
-}
-
-/*
- * The vDSO that processes such as pid have.  A process can write to its own, and
- * the table is for all: of our word size, ours is taken.
- */
-static struct ow_object *open_vdso(pid_t pid, uint64_t start, size_t size,
-				   struct ow_error *err)
-{
-	uint8_t *image = copy_memory(pid, start, size);
-	struct ow_object *obj;
-
-	if (!image) {
-		ow_fail(err, OW_CODE_SYSTEM, "read the vDSO of process %d",
-			(int)pid);
-		return NULL;
-	}
-	obj = ow_object_from_image(image, size, "[vdso]", err);
-	if (!obj || obj->elf.is_64 != (sizeof(void *) == 8) || pid == getpid())
-		return obj;
-	ow_object_close(obj);
-	image = copy_own_vdso(&size);
-	if (image)
-		return ow_object_from_image(image, size, "[vdso]", err);
-	ow_fail(err, OW_CODE_SYSTEM, "read our own vDSO");
-	return NULL;
-}
-
 int ow_kunwind_add_vdso(int dev, pid_t pid, uint64_t start, uint64_t size,
 			struct ow_error *err)
 {
-	struct ow_object *obj;
+	struct ow_object *obj = ow_kwvdso_open(pid, start, size, err);
 	int failed;
 
-	if (size == 0 || size > VDSO_MAX)
-		return ow_fail(err, OW_CODE_ARGUMENT,
-			       "the vDSO of process %d: no size", (int)pid);
-	obj = open_vdso(pid, start, size, err);
 	if (!obj)
 		return -OW_CODE_FORMAT;
 	failed = add(dev, obj, -1, OW_KUNWIND_VDSO, err);
