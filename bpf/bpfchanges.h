@@ -12,7 +12,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* OW_RECORD_PROCESSES */
+	__uint(max_entries, 1); /* as many as there may be threads */
 	__type(key, __u32);     /* pid */
 	__type(value, __u32);
 } targets SEC(".maps");
@@ -29,8 +29,8 @@ struct change {
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 32768);
-	__type(key, __u32); /* pid */
+	__uint(max_entries, 1); /* likewise */
+	__type(key, __u32);     /* pid */
 	__type(value, struct change);
 } changes SEC(".maps");
 

@@ -267,6 +267,7 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	s->missed = t.nr[OW_BPF_MISSED];
 	s->lost = e->lost + t.nr[OW_BPF_LOST];
 	s->unfollowed = e->skel->bss->unfollowed;
+	s->most_processes = bpf_map__max_entries(e->skel->maps.processes);
 	s->copied = e->waiting + t.nr[OW_BPF_COPIED];
 	s->frames = e->frames + t.nr[OW_BPF_SEEN];
 	s->cold = t.nr[OW_BPF_COLD];

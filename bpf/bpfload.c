@@ -20,9 +20,9 @@
 #define HASH_KEY   1          /* any word: its hash is by this run's key */
 #define CALLS_RING (1U << 26) /* bytes, as every call leaves */
 
-/* Threads that wait at once, each of which takes some 100 bytes. */
-#define LEAST_WAITS 32768
-#define MOST_WAITS  (1U << 20)
+/* Threads that wait at once, and processes: each takes some 100 bytes. */
+#define MOST_WAITS     (1U << 20)
+#define MOST_PROCESSES (1U << 18)
 
 /* Linux's PROC_PID_INIT_INO: the PID namespace that is not within another. */
 #define FIRST_NAMESPACE 0xEFFFFFFCU
@@ -192,28 +192,30 @@ static uint32_t read_limit(const char *path)
 }
 
 /*
- * As many waits as the kernel has threads, if that is not out of all proportion: any
- * user's threads may wait, and must not take the room of others'.
+ * As many as the kernel can have threads, if that is not out of all proportion: any
+ * user's threads and processes must not take the room of others'.
  */
-static uint32_t most_waits(void)
+static uint32_t as_many_as_threads(uint32_t limit)
 {
 	uint32_t pids = read_limit("/proc/sys/kernel/pid_max");
 	uint32_t threads = read_limit("/proc/sys/kernel/threads-max");
 	uint32_t most = pids < threads ? pids : threads;
 
-	if (most < LEAST_WAITS)
-		return LEAST_WAITS;
-	return most < MOST_WAITS ? most : MOST_WAITS;
+	if (most < OW_RECORD_PROCESSES)
+		return OW_RECORD_PROCESSES;
+	return most < limit ? most : limit;
 }
 
 static void size_maps(struct sampler_bpf *skel,
 		      const struct ow_recorder_options *o)
 {
+	uint32_t processes = as_many_as_threads(MOST_PROCESSES);
 	int nr = libbpf_num_possible_cpus();
 	uint32_t slots = OW_BPF_SLOTS * (nr > 0 ? (uint32_t)nr : 1);
 
-	bpf_map__set_max_entries(skel->maps.processes, OW_RECORD_PROCESSES);
-	bpf_map__set_max_entries(skel->maps.targets, OW_RECORD_PROCESSES);
+	bpf_map__set_max_entries(skel->maps.processes, processes);
+	bpf_map__set_max_entries(skel->maps.changes, processes);
+	bpf_map__set_max_entries(skel->maps.targets, processes);
 	bpf_map__set_max_entries(skel->maps.walks, slots);
 	bpf_map__set_max_entries(skel->maps.copies, slots);
 	if (o->on_syscall)
@@ -221,8 +223,9 @@ static void size_maps(struct sampler_bpf *skel,
 	else
 		bpf_map__set_max_entries(skel->maps.callshares, 1);
 	bpf_map__set_max_entries(skel->maps.waits,
-				 o->events & OW_RECORD_OFF_CPU ? most_waits() :
-								 1);
+				 o->events & OW_RECORD_OFF_CPU ?
+					 as_many_as_threads(MOST_WAITS) :
+					 1);
 }
 
 static int load(struct ow_recorder *r, bool trace)

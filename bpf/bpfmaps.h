@@ -7,7 +7,7 @@
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1); /* OW_RECORD_PROCESSES */
+	__uint(max_entries, 1); /* as many as there may be threads */
 	__type(key, __u32);     /* pid */
 	__type(value, struct ow_bpf_process);
 } processes SEC(".maps");

@@ -41,12 +41,11 @@ static void warn_crowded(const struct ow_recorder_stats *s)
 	if (s->crowded_out)
 		complain("%u processes had no room among the %u that the "
 			 "kernel knows: their stacks are missing",
-			 s->crowded_out, OW_RECORD_PROCESSES);
+			 s->crowded_out, s->most_processes);
 	if (s->unfollowed)
 		complain("%llu child processes had no room among the %u that "
 			 "can be followed: their stacks are missing",
-			 (unsigned long long)s->unfollowed,
-			 OW_RECORD_PROCESSES);
+			 (unsigned long long)s->unfollowed, s->most_processes);
 	if (s->crowded_maps)
 		complain("%u maps of JITs had no room: some of their names are "
 			 "missing",

@@ -337,7 +337,7 @@ static int conclude(struct tracing *t)
 	if (s.unfollowed)
 		complain("%llu child processes had no room among the %u that "
 			 "can be followed: their calls are missing",
-			 (unsigned long long)s.unfollowed, OW_RECORD_PROCESSES);
+			 (unsigned long long)s.unfollowed, s.most_processes);
 	return tell_cut(t) || s.lost || s.missed || s.unfollowed ||
 			       s.unrecorded ?
 		       EXIT_SOME :

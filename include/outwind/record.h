@@ -138,7 +138,8 @@ struct ow_syscall_shape {
 /* Opened for a user other than root; 4 of them count no more after a second. */
 #define OW_RECORD_FILES_USER 2048U
 #define OW_RECORD_FILES_ALL  8191U
-#define OW_RECORD_PROCESSES  32768U /* that the kernel knows (engine BPF) */
+/* That the kernel knows (engine BPF), at least: as many as there may be threads. */
+#define OW_RECORD_PROCESSES  32768U
 
 struct ow_recorder_stats {
 	uint64_t samples;
@@ -160,7 +161,7 @@ struct ow_recorder_stats {
 	   or all may have.  Stacks end there: OW_END_NO_ROOM. */
 	unsigned int crowded_processes, crowded_mappings;
 	unsigned int crowded_maps; /* for perf, of JITs: names are missing */
-	unsigned int crowded_out;  /* processes beyond OW_RECORD_PROCESSES */
+	unsigned int crowded_out;  /* processes beyond most_processes */
 	uint64_t slowest_ns; /* from a mapping to the last table it needs */
 	uint64_t program_ns, program_runs; /* of BPF, if the kernel counts */
 	uint64_t verified; /* instructions that its verifier went through */
@@ -173,11 +174,13 @@ struct ow_recorder_stats {
 	   known: to walk them all would have taken too long. */
 	uint64_t unwalked;
 	bool is_listing_cut; /* not all were found before recording ended */
-	/* Children of a command beyond OW_RECORD_PROCESSES, which aren't recorded. */
+	/* Children of a command beyond most_processes, which aren't recorded. */
 	uint64_t unfollowed;
 	/* Processes of the options' pids that are not recorded, as they ended before
 	   that, or the kernel did not answer: ow_left_out(), ow_file_lost(). */
 	uint64_t unrecorded;
+	unsigned int
+		most_processes; /* that the kernel knows (engine BPF), or 0 */
 };
 
 /*
