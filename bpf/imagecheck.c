@@ -25,19 +25,66 @@ static bool is_other(const struct ow_bpf_range *a, const struct ow_bpf_range *b)
 	return a->mapped != b->mapped || (a->object && a->bias != b->bias);
 }
 
-/* Was something mapped there while the look went on, which may have seen it or not? */
-static bool is_unclear(const struct ow_image_user *user, uint32_t look,
-		       const struct ow_bpf_range *r)
+/* What was mapped while a look went on, which may have seen it or not. */
+struct meanwhile {
+	struct ow_bpf_range *list; /* in address order, and apart; to be freed */
+	uint32_t nr;
+	bool is_all; /* another program was started, or there was no memory */
+};
+
+static int compare_starts(const void *a, const void *b)
 {
+	const struct ow_bpf_range *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+/* Have those be one that overlap, or touch each other. */
+static void join(struct meanwhile *m)
+{
+	uint32_t i, nr = 0;
+
+	if (m->nr)
+		qsort(m->list, m->nr, sizeof(*m->list), compare_starts);
+	for (i = 0; i < m->nr; i++)
+		if (nr == 0 || m->list[nr - 1].end < m->list[i].start)
+			m->list[nr++] = m->list[i];
+		else if (m->list[nr - 1].end < m->list[i].end)
+			m->list[nr - 1].end = m->list[i].end;
+	m->nr = nr;
+}
+
+static struct meanwhile list_meanwhile(const struct ow_image_user *user,
+				       uint32_t look)
+{
+	struct meanwhile m = { calloc((size_t)look + 1, sizeof(*m.list)), 0,
+			       false };
 	const struct ow_image_change *c;
 
-	for (c = user->log; c < user->log + look; c++)
-		if (c->time > user->log[look].as_of &&
-		    (c->event == OW_IMAGE_EXEC ||
-		     (c->event == OW_IMAGE_MAP && c->range.start < r->end &&
-		      r->start < c->range.end)))
-			return true;
-	return false;
+	m.is_all = !m.list;
+	for (c = user->log; !m.is_all && c < user->log + look; c++) {
+		if (c->time <= user->log[look].as_of)
+			continue;
+		if (c->event == OW_IMAGE_MAP)
+			m.list[m.nr++] = c->range;
+		m.is_all = c->event == OW_IMAGE_EXEC;
+	}
+	join(&m);
+	return m;
+}
+
+static bool is_unclear(const struct meanwhile *m, const struct ow_bpf_range *r)
+{
+	uint32_t low = 0, high = m->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (m->list[mid].end <= r->start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return m->is_all || (low < m->nr && m->list[low].start < r->end);
 }
 
 struct ow_bpf_range *ow_imagecheck_changed(struct ow_images *im, pid_t pid,
@@ -47,6 +94,7 @@ struct ow_bpf_range *ow_imagecheck_changed(struct ow_images *im, pid_t pid,
 	const struct ow_bpf_range *a, *b, *a_end, *b_end;
 	const struct ow_image *known, *seen;
 	struct ow_bpf_range *list, both;
+	struct meanwhile meanwhile;
 	uint32_t look;
 
 	*nr = 0;
@@ -58,6 +106,7 @@ struct ow_bpf_range *ow_imagecheck_changed(struct ow_images *im, pid_t pid,
 	if (!known || known == seen)
 		return NULL;
 	list = calloc((size_t)known->nr + seen->nr + 1, sizeof(*list));
+	meanwhile = list_meanwhile(user, look);
 	a = known->ranges;
 	a_end = a + known->nr;
 	b = seen->ranges;
@@ -66,7 +115,7 @@ struct ow_bpf_range *ow_imagecheck_changed(struct ow_images *im, pid_t pid,
 		both.start = a->start > b->start ? a->start : b->start;
 		both.end = a->end < b->end ? a->end : b->end;
 		if (both.start < both.end && is_other(a, b) &&
-		    !is_unclear(user, look, &both))
+		    !is_unclear(&meanwhile, &both))
 			list[(*nr)++] =
 				(struct ow_bpf_range){ .start = both.start,
 						       .end = both.end };
@@ -75,6 +124,7 @@ struct ow_bpf_range *ow_imagecheck_changed(struct ow_images *im, pid_t pid,
 		else
 			b++;
 	}
+	free(meanwhile.list);
 	if (*nr)
 		return list;
 	free(list);

@@ -37,7 +37,6 @@ struct ow_image_user {
 	bool is_unsettled; /* some of the log, or the process, may go soon */
 	bool is_due;       /* it is in the queue of the code that asks */
 	bool is_out;       /* counted as one that the kernel has no room for */
-	bool has_moved;    /* some of its code, as far as that was told */
 	bool is_unheeded;  /* what it maps isn't noted until it is looked at */
 	bool has_strangers; /* who is no user has moved code of its memory */
 	/* CLOCK_MONOTONIC, ns: */

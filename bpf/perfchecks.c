@@ -26,16 +26,20 @@ void ow_perfchecks_note(struct ow_perfchecks *c, struct ow_recorder *r,
 	user->is_due = true;
 }
 
-/* Is it in one of the ranges, which are in address order? */
+/* Return true if it is in one of the ranges, which are in address order and apart. */
 static bool is_within(uint64_t addr, const struct ow_bpf_range *list,
 		      uint32_t nr)
 {
-	uint32_t i;
+	uint32_t low = 0, high = nr, mid;
 
-	for (i = 0; i < nr && list[i].start <= addr; i++)
-		if (addr < list[i].end)
-			return true;
-	return false;
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (list[mid].end <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < nr && list[low].start <= addr;
 }
 
 /* Does a stack lead through one of the ranges? */
@@ -53,43 +57,79 @@ static bool leads_there(const struct ow_recorded *s,
 	return false;
 }
 
-/* Stacks of a process that were counted since it was looked at, through some ranges. */
-static struct ow_stored **list_stacks(struct ow_recorder *r,
-				      const struct ow_image_user *user,
-				      const struct ow_bpf_range *ranges,
-				      uint32_t nr, size_t *nr_ret)
-{
-	struct ow_stored **list = calloc(r->store.nr + 1, sizeof(*list)), *s;
-	size_t i;
+/*
+ * Stacks that were counted since their processes were looked at, by process.  They are
+ * listed when the first process needs that.
+ */
+struct fresh {
+	struct ow_stored **list; /* NULL: not yet, or out of memory */
+	size_t nr;
+};
 
-	*nr_ret = 0;
-	for (i = 0; list && i < r->store.room; i++) {
-		s = r->store.slots[i];
-		if (s && s->fresh && s->is.pid == user->pid &&
-		    s->checked == user->checked &&
-		    leads_there(&s->is, ranges, nr))
-			list[(*nr_ret)++] = s;
-	}
-	return list;
+static int compare_pids(const void *a, const void *b)
+{
+	const struct ow_stored *const *x = a, *const *y = b;
+
+	return ((*x)->is.pid > (*y)->is.pid) - ((*x)->is.pid < (*y)->is.pid);
 }
 
-/* Unname what was sampled in code that was another one. */
-static void doubt(struct ow_recorder *r, const struct ow_image_user *user,
+static void list_fresh(struct fresh *f, struct ow_recorder *r)
+{
+	const struct ow_image_user *user;
+	struct ow_stored *s;
+	size_t i;
+
+	f->list = calloc(r->store.nr + 1, sizeof(struct ow_stored *));
+	for (i = 0; f->list && i < r->store.room; i++) {
+		s = r->store.slots[i];
+		if (!s || !s->fresh || !s->is.nr)
+			continue;
+		user = ow_images_user(&r->images, s->is.pid);
+		if (user && s->checked == user->checked)
+			f->list[f->nr++] = s;
+	}
+	if (f->list)
+		qsort(f->list, f->nr, sizeof(struct ow_stored *), compare_pids);
+}
+
+/* The first one that is of the process, or of one with a higher number. */
+static size_t first_of(const struct fresh *f, pid_t pid)
+{
+	size_t low = 0, high = f->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (f->list[mid]->is.pid < pid)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Unname what a process was sampled in: in some ranges, or anywhere if there are none. */
+static void doubt(struct ow_recorder *r, struct fresh *f, pid_t pid,
 		  const struct ow_bpf_range *ranges, uint32_t nr)
 {
-	const struct ow_image *unknown;
-	struct ow_stored **list;
-	size_t i, nr_stacks;
+	const struct ow_image *unknown = NULL;
+	size_t i;
 
-	list = list_stacks(r, user, ranges, nr, &nr_stacks);
-	unknown = nr_stacks ? ow_images_add_full(&r->images, user->pid) : NULL;
-	for (i = 0; i < nr_stacks; i++)
-		ow_recorder_doubt(r, list[i], unknown ? unknown->id : 0);
-	free(list);
+	if (!f->list)
+		list_fresh(f, r);
+	for (i = first_of(f, pid); i < f->nr && f->list[i]->is.pid == pid;
+	     i++) {
+		if (!f->list[i]->fresh ||
+		    (ranges && !leads_there(&f->list[i]->is, ranges, nr)))
+			continue;
+		if (!unknown)
+			unknown = ow_images_add_full(&r->images, pid);
+		ow_recorder_doubt(r, f->list[i], unknown ? unknown->id : 0);
+	}
 }
 
 /* Go by what a look has shown that was begun at a time. */
-static void settle(struct ow_recorder *r, pid_t pid, uint64_t as_of)
+static void settle(struct ow_recorder *r, struct fresh *f, pid_t pid,
+		   uint64_t as_of)
 {
 	struct ow_image_user *user = ow_images_user(&r->images, pid);
 	struct ow_bpf_range *ranges;
@@ -99,7 +139,7 @@ static void settle(struct ow_recorder *r, pid_t pid, uint64_t as_of)
 	if (!user)
 		return;
 	if (nr) {
-		doubt(r, user, ranges, nr);
+		doubt(r, f, pid, ranges, nr);
 		ow_perfmoves_note_untold(&r->images, user);
 	}
 	free(ranges);
@@ -113,97 +153,24 @@ struct checked {
 	uint64_t as_of;
 };
 
-/* Mark those whose code may have moved since they were looked at.  Are there any? */
-static bool mark_moved(struct ow_recorder *r, const struct checked *list,
-		       size_t nr)
-{
-	struct ow_image_user *user;
-	bool ret = false;
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		user = ow_images_user(&r->images, list[i].pid);
-		if (!user)
-			continue;
-		user->has_moved = ow_perfmoves_has_moved(&r->images, user);
-		ret |= user->has_moved;
-	}
-	return ret;
-}
-
-static void unmark(struct ow_recorder *r, const struct checked *list, size_t nr)
-{
-	struct ow_image_user *user;
-	size_t i;
-
-	for (i = 0; i < nr; i++) {
-		user = ow_images_user(&r->images, list[i].pid);
-		if (user)
-			user->has_moved = false;
-	}
-}
-
-static int compare_pids(const void *a, const void *b)
-{
-	const struct ow_stored *const *x = a, *const *y = b;
-
-	return ((*x)->is.pid > (*y)->is.pid) - ((*x)->is.pid < (*y)->is.pid);
-}
-
-/* Stacks of those who are marked, by process, that were counted since the last look. */
-static struct ow_stored **list_moved(struct ow_recorder *r, size_t *nr_ret)
-{
-	struct ow_stored **list = calloc(r->store.nr + 1, sizeof(*list)), *s;
-	const struct ow_image_user *user;
-	size_t i;
-
-	*nr_ret = 0;
-	for (i = 0; list && i < r->store.room; i++) {
-		s = r->store.slots[i];
-		if (!s || !s->fresh)
-			continue;
-		user = ow_images_user(&r->images, s->is.pid);
-		if (user && user->has_moved && s->checked == user->checked &&
-		    s->is.nr)
-			list[(*nr_ret)++] = s;
-	}
-	if (list)
-		qsort(list, *nr_ret, sizeof(struct ow_stored *), compare_pids);
-	return list;
-}
-
-/* Unname what was sampled where code may have moved, all in one go. */
-static void doubt_moved(struct ow_recorder *r, const struct checked *list,
-			size_t nr)
-{
-	const struct ow_image *unknown = NULL;
-	struct ow_stored **stacks;
-	size_t i, nr_stacks;
-
-	if (!mark_moved(r, list, nr))
-		return;
-	stacks = list_moved(r, &nr_stacks);
-	for (i = 0; i < nr_stacks; i++) {
-		if (i == 0 || stacks[i]->is.pid != stacks[i - 1]->is.pid)
-			unknown = ow_images_add_full(&r->images,
-						     stacks[i]->is.pid);
-		ow_recorder_doubt(r, stacks[i], unknown ? unknown->id : 0);
-	}
-	free(stacks);
-	unmark(r, list, nr);
-}
-
 /* Go by what was seen of processes, and by what has been told of them meanwhile. */
 static void settle_all(struct ow_perfchecks *c, struct ow_recorder *r,
 		       const struct checked *list, size_t nr)
 {
 	uint64_t begin = ow_now_ns(), end;
+	struct fresh f = { NULL, 0 };
+	const struct ow_image_user *user;
 	size_t i;
 
-	doubt_moved(r, list, nr);
+	for (i = 0; i < nr; i++) {
+		user = ow_images_user(&r->images, list[i].pid);
+		if (user && ow_perfmoves_has_moved(&r->images, user))
+			doubt(r, &f, list[i].pid, NULL, 0);
+	}
 	for (i = 0; i < nr; i++)
 		if (list[i].as_of)
-			settle(r, list[i].pid, list[i].as_of);
+			settle(r, &f, list[i].pid, list[i].as_of);
+	free(f.list);
 	end = ow_now_ns();
 	if (c->next < end + REST_PART * (end - begin))
 		c->next = end + REST_PART * (end - begin);

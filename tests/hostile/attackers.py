@@ -39,6 +39,8 @@ PROGRAMS = {
     'code mapped by two names': ['twonames', '4', 'DIR'],
     'code mapped in turns': ['swapcode', '200', '100000'],
     'code moved in turns': ['swapmoved', 'turns'],
+    'code of a file that changes, in mappings without end': [
+        'rewrittenmaps', '16000', 'DIR'],
     'memory moved without end': ['movemuch', '2'],
     'memory moved by children without end': ['movemuch', '2', 'children'],
     'code that a process with the memory replaces': ['swapshared', '200000'],

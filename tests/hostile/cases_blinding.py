@@ -531,6 +531,26 @@ def _(context):
         bystander.kill()
 
 
+@case('growth: code of a file that changes, in 16000 mappings', alone=True)
+def _(context):
+    """Each check of what has moved took 10 ms a stack, and all rings ran full."""
+    need_root()
+    target = context.start(['rewrittenmaps', '16000', context.tmp])
+    bystander = start_bystander(context)
+    recording = Recording(context, '-f', 'json', '-F', 999, '--engine=perf')
+    recording.wait_for_start()
+    begun = cpu_seconds(recording.child.pid)
+    let_run(target.pid, 4)
+    took = cpu_seconds(recording.child.pid) - begun
+    said = recording.end()
+    context.note('%.1f s of CPU, %.1f s more to its end' % (took, recording.cpu))
+    lost = re.search(r'(\d+) lost', said)
+    context.note(lost[0] if lost else 'nothing is lost')
+    check(took < 2, 'seconds', took)
+    check(recording.cpu < 2, 'seconds to its end', recording.cpu)
+    check_bystander(recording, bystander.pid)
+
+
 @case('growth: short processes that no sample hits', alone=True)
 def _(context):
     need_root()
