@@ -28,7 +28,6 @@
 #define STARVED_NS      5000000000  /* for those that have no CPU to stop on, */
 #define STARVED_LOOK_NS 100000000   /* as is looked at so often */
 #define STOP_TOGETHER   256 /* threads that are told before any is waited for */
-#define MOST_OTHERS     10000      /* that are let go at a time */
 #define COMPARING_NS    1000000000 /* for what is mapped, of all threads each */
 
 /* Is this thread still to be taken? */
@@ -38,17 +37,30 @@ static bool is_open(const struct ow_taken *t, size_t i)
 	       t->threads[i].stop.why.code == 0;
 }
 
-/* Returns how many threads are ours now. */
-static size_t seize(struct ow_taken *t, size_t first, size_t end)
+/* Return true if one of these threads is still to be taken. */
+static bool is_any_open(const struct ow_taken *t, size_t first, size_t end)
 {
-	struct ow_capture *c = t->c;
-	size_t i, nr = 0;
+	size_t i;
 
 	for (i = first; i < end; i++)
 		if (is_open(t, i))
-			nr += ow_stop_seize(&t->threads[i].stop, t->dir, c->pid,
-					    c->threads[i].info.tid);
-	return nr;
+			return true;
+	return false;
+}
+
+/*
+ * Seize those that aren't yet.  A thread that is ours stops at the next signal, and stands
+ * still until its turn: so only those are seized ahead that are stopped first.
+ */
+static void seize(struct ow_taken *t, size_t first, size_t end)
+{
+	struct ow_capture *c = t->c;
+	size_t i;
+
+	for (i = first; i < end; i++)
+		if (is_open(t, i) && t->threads[i].stop.state == OW_STOP_NONE)
+			ow_stop_seize(&t->threads[i].stop, t->dir, c->pid,
+				      c->threads[i].info.tid);
 }
 
 /* For how long all threads together may be waited for that don't stop, in ns. */
@@ -129,6 +141,7 @@ static size_t stop(struct ow_taken *t, size_t first, size_t end,
 	do {
 		last = end - first > STOP_TOGETHER ? first + STOP_TOGETHER :
 						     end;
+		seize(t, first, last);
 		for (i = first; i < last; i++)
 			ow_stop_interrupt(&t->threads[i].stop);
 		until = deadline(t);
@@ -158,17 +171,16 @@ static bool are_more(struct ow_taken *t)
 	return false;
 }
 
-/* Seize all, also those that are born meanwhile. */
-static size_t seize_all(struct ow_taken *t)
+/* List all, also those that are born meanwhile, and seize the first ones. */
+static void prepare(struct ow_taken *t)
 {
-	size_t first = 0, seized = 0;
+	size_t nr;
 	int round = 0;
 
 	do {
-		seized += seize(t, first, t->c->nr_threads);
-		first = t->c->nr_threads;
+		nr = t->c->nr_threads;
+		seize(t, 0, nr < STOP_TOGETHER ? nr : STOP_TOGETHER);
 	} while (are_more(t) && round++ < LISTING_ROUNDS);
-	return seized + seize(t, first, t->c->nr_threads);
 }
 
 /* What was not even told to stop when the look at the process ended. */
@@ -206,7 +218,6 @@ static size_t stop_all(struct ow_taken *t, size_t first)
 		}
 		if (t->listings++ == MOST_LISTINGS)
 			return t->c->nr_threads;
-		seize(t, first, t->c->nr_threads);
 	} while (ow_now_ns() < enough_ns);
 	return first;
 }
@@ -263,23 +274,6 @@ static void release(struct ow_taken *t, size_t i)
 }
 
 /*
- * Let go of what is ours and nobody waits for: processes and threads that were started
- * so (clone(2), CLONE_PTRACE), and threads that were late.
- */
-static void let_go_others(struct ow_taken *t)
-{
-	int i, status;
-	pid_t tid;
-
-	for (i = 0; i < MOST_OTHERS; i++) {
-		tid = ow_stop_next(&status);
-		if (tid == 0)
-			return;
-		ow_stop_settle(ow_taken_stop(t, tid), tid, status);
-	}
-}
-
-/*
  * Return true if we hold a signal that is on its way to one of these threads.  If we are
  * ended, as in a read that nobody serves, it is lost: another has to read then.
  */
@@ -309,7 +303,7 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 	}
 	for (i = first; i < end; i++)
 		release(t, i);
-	let_go_others(t);
+	ow_taken_let_go_others(t);
 }
 
 static int time_order(const void *a, const void *b)
@@ -355,7 +349,8 @@ void ow_freeze_all(struct ow_taken *t)
 	uint64_t start;
 	size_t first = 0;
 
-	if (seize_all(t) == 0)
+	prepare(t);
+	if (!is_any_open(t, 0, t->c->nr_threads))
 		return;
 	start = ow_now_ns();
 	do {
@@ -395,7 +390,8 @@ static void freeze_some(struct ow_taken *t, size_t first, size_t end)
 	uint64_t start, took;
 	size_t i;
 
-	if (seize(t, first, end) == 0)
+	seize(t, first, end);
+	if (!is_any_open(t, first, end))
 		return;
 	start = ow_now_ns();
 	stop(t, first, end, 0);

@@ -16,6 +16,7 @@
 #define PATIENCE_NS   200000000 /* for a running process to serve a read */
 #define MOST_GIVEN_UP 8
 #define PAGES_AT_ONCE 512
+#define MOST_PEEKED   (4U << 20) /* of a process that stands still: 0.6 s */
 
 /* Linux, Documentation/admin-guide/mm/pagemap.rst. */
 #define PAGE_IS_IN_MEMORY (1ULL << 63)
@@ -94,9 +95,14 @@ static size_t read_by_ptrace(const struct ow_processmem *mem, uint64_t addr,
 static size_t read_piece(struct ow_processmem *mem, uint64_t addr, void *buf,
 			 size_t size)
 {
-	if (mem->how == OW_READING_PTRACE && mem->stopped)
-		return read_by_ptrace(mem, addr, buf, size);
-	return read_by_file(mem, addr, buf, size);
+	size_t got;
+
+	if (mem->how != OW_READING_PTRACE || !mem->stopped ||
+	    size > MOST_PEEKED - mem->peeked)
+		return read_by_file(mem, addr, buf, size);
+	got = read_by_ptrace(mem, addr, buf, size);
+	mem->peeked += got;
+	return got;
 }
 
 size_t ow_processmem_read_hidden(struct ow_processmem *mem, uint64_t addr,

@@ -17,6 +17,7 @@ struct ow_processmem {
 	int fd;        /* of /proc/PID/mem, or -1 */
 	pid_t stopped; /* a thread that the caller has stopped, for
 			  OW_READING_PTRACE */
+	size_t peeked; /* bytes that were read so */
 };
 
 /*

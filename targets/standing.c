@@ -138,6 +138,7 @@ static void watch_sharer(struct ow_taken *t)
 		if (ow_now_ns() > until)
 			break;
 		usleep(LOOK_US);
+		ow_taken_let_go_others(t);
 		ow_standing_check(t);
 	}
 }

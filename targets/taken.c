@@ -28,7 +28,8 @@
 #define MOST_ASKED     16 /* threads whose stacks' mappings are asked for anew */
 #define READ_LIMIT_MS  1000
 #define FEWEST_BUCKETS 64
-#define MOST_LISTS     16 /* of threads, if one isn't whole */
+#define MOST_OTHERS    10000 /* that are let go at a time */
+#define MOST_LISTS     16    /* of threads, if one isn't whole */
 
 uint64_t ow_taken_read_limit(const struct ow_capture_options *options)
 {
@@ -123,10 +124,23 @@ static bool is_listed(const struct ow_taken *t, pid_t tid)
 	return t->room_by_id > 0 && *bucket_of(t, tid) != 0;
 }
 
-struct ow_stop *ow_taken_stop(struct ow_taken *t, pid_t tid)
+static struct ow_stop *stop_of(struct ow_taken *t, pid_t tid)
 {
 	return is_listed(t, tid) ? &t->threads[*bucket_of(t, tid) - 1].stop :
 				   NULL;
+}
+
+void ow_taken_let_go_others(struct ow_taken *t)
+{
+	int i, status;
+	pid_t tid;
+
+	for (i = 0; i < MOST_OTHERS; i++) {
+		tid = ow_stop_next(&status);
+		if (tid == 0)
+			return;
+		ow_stop_settle(stop_of(t, tid), tid, status);
+	}
 }
 
 /* Half of the buckets are empty, and more. */

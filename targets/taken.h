@@ -113,8 +113,11 @@ bool ow_taken_may_lack(const struct ow_taken *t);
  */
 void ow_taken_count(struct ow_taken *t, bool stand);
 
-/* How the thread of that id is stopped, or NULL if none is listed. */
-struct ow_stop *ow_taken_stop(struct ow_taken *t, pid_t tid);
+/*
+ * Let go of what is ours and nobody waits for: processes and threads that were started
+ * so (clone(2), CLONE_PTRACE), and threads that were late.
+ */
+void ow_taken_let_go_others(struct ow_taken *t);
 
 /*
  * Threads that were asked for by their ids and aren't there get an entry with

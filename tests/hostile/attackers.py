@@ -66,6 +66,8 @@ PROGRAMS = {
                                    'DIR'],
     'stacks of gigabytes': ['hugestack', '4', '2'],
     'names of code without end': ['manyjits', '100', '16000', '600'],
+    'threads that get signals while others are stopped': [
+        'tickedthreads', '2000', '200'],
     'threads that no stop reaches': ['manythreads', '600', '200'],
     'filters without end': ['manyfilters', '500'],
     'threads that wait for a kill': ['killablewaits', '600', '2'],

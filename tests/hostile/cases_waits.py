@@ -605,6 +605,19 @@ def _(context):
     target.wait()
 
 
+@case('waits: threads that get signals before it is their turn', alone=True)
+def _(context):
+    """A thread that is ours stops for any signal: it stood for 7 s, unsaid."""
+    for command in ['stack', '-q'], ['snap', '-o', os.path.join(context.tmp, 's')]:
+        target = context.start(['tickedthreads', '10000', '200'])
+        context.run(*command, target.pid, status=1)
+        target.send_signal(signal.SIGUSR1)
+        target.wait()
+        stood = int(target.stdout.readline())
+        context.note('%s: %d ms' % (command[0], stood))
+        check(stood < 1500, 'ms', (command, stood))
+
+
 @case('waits: threads that only a kill reaches, and busy ones', alone=True)
 def _(context):
     """Each that is late costs little, whoever else has the CPUs."""
