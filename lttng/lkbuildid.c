@@ -8,7 +8,10 @@
 #define MAX_PHDRS   64
 #define NT_BUILD_ID 3 /* NT_GNU_BUILD_ID */
 
-/* One page of a file: all that is looked at. */
+/*
+ * One page of a file: all that is looked at.  Whoever may write to the file may do so at any
+ * time, and what was read twice may be two things.
+ */
 struct page_view {
 	const u8 *bytes;
 	size_t size;
@@ -20,59 +23,70 @@ static const void *at(const struct page_view *v, u64 off, u64 size)
 	return off <= v->size && size <= v->size - off ? v->bytes + off : NULL;
 }
 
+/* Copy what is at [off, off + size), once.  Return false if that isn't in the page. */
+static bool take(const struct page_view *v, u64 off, void *ret, u64 size)
+{
+	const void *from = at(v, off, size);
+
+	if (!from)
+		return false;
+	memcpy(ret, from, size);
+	barrier(); /* so that what is compared is what is used */
+	return true;
+}
+
 static unsigned int find_note(const struct page_view *v, u64 off, u64 size,
 			      u8 ret[LK_BUILD_ID])
 {
 	u64 end = off + min_t(u64, size, v->size), name, desc;
-	const struct elf32_note *n;
-	const void *text, *id;
+	struct elf32_note n;
+	const void *text;
 
-	while (off < end && (n = at(v, off, sizeof(*n)))) {
-		name = off + sizeof(*n);
-		desc = name + ALIGN((u64)n->n_namesz, 4);
-		off = desc + ALIGN((u64)n->n_descsz, 4);
-		text = at(v, name, n->n_namesz);
-		id = at(v, desc, n->n_descsz);
-		if (!text || !id)
+	while (off < end && take(v, off, &n, sizeof(n))) {
+		name = off + sizeof(n);
+		desc = name + ALIGN((u64)n.n_namesz, 4);
+		off = desc + ALIGN((u64)n.n_descsz, 4);
+		text = at(v, name, n.n_namesz);
+		if (!text || !at(v, desc, n.n_descsz))
 			return 0;
-		if (n->n_type == NT_BUILD_ID && n->n_namesz == 4 &&
-		    memcmp(text, "GNU", 4) == 0 && n->n_descsz > 0 &&
-		    n->n_descsz <= LK_BUILD_ID) {
-			memcpy(ret, id, n->n_descsz);
-			return n->n_descsz;
-		}
+		if (n.n_type == NT_BUILD_ID && n.n_namesz == 4 &&
+		    memcmp(text, "GNU", 4) == 0 && n.n_descsz > 0 &&
+		    n.n_descsz <= LK_BUILD_ID)
+			return take(v, desc, ret, n.n_descsz) ? n.n_descsz : 0;
 	}
 	return 0;
 }
 
 static unsigned int find_64(const struct page_view *v, u8 ret[LK_BUILD_ID])
 {
-	const Elf64_Ehdr *e = at(v, 0, sizeof(*e));
-	const Elf64_Phdr *p;
 	unsigned int i, n = 0;
+	Elf64_Ehdr e;
+	Elf64_Phdr p;
 
-	for (i = 0; e && !n && i < min_t(u32, e->e_phnum, MAX_PHDRS); i++) {
-		p = at(v, e->e_phoff + i * sizeof(*p), sizeof(*p));
-		if (!p)
+	if (!take(v, 0, &e, sizeof(e)))
+		return 0;
+	for (i = 0; !n && i < min_t(u32, e.e_phnum, MAX_PHDRS); i++) {
+		if (!take(v, e.e_phoff + i * sizeof(p), &p, sizeof(p)))
 			return 0;
-		if (p->p_type == PT_NOTE)
-			n = find_note(v, p->p_offset, p->p_filesz, ret);
+		if (p.p_type == PT_NOTE)
+			n = find_note(v, p.p_offset, p.p_filesz, ret);
 	}
 	return n;
 }
 
 static unsigned int find_32(const struct page_view *v, u8 ret[LK_BUILD_ID])
 {
-	const Elf32_Ehdr *e = at(v, 0, sizeof(*e));
-	const Elf32_Phdr *p;
 	unsigned int i, n = 0;
+	Elf32_Ehdr e;
+	Elf32_Phdr p;
 
-	for (i = 0; e && !n && i < min_t(u32, e->e_phnum, MAX_PHDRS); i++) {
-		p = at(v, (u64)e->e_phoff + i * sizeof(*p), sizeof(*p));
-		if (!p)
+	if (!take(v, 0, &e, sizeof(e)))
+		return 0;
+	for (i = 0; !n && i < min_t(u32, e.e_phnum, MAX_PHDRS); i++) {
+		if (!take(v, (u64)e.e_phoff + i * sizeof(p), &p, sizeof(p)))
 			return 0;
-		if (p->p_type == PT_NOTE)
-			n = find_note(v, p->p_offset, p->p_filesz, ret);
+		if (p.p_type == PT_NOTE)
+			n = find_note(v, p.p_offset, p.p_filesz, ret);
 	}
 	return n;
 }

@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 
+#include "kpatience.h"
 #include "kpoint.h"
 #include "lkbuildid.h"
 #include "lktrace.h"
@@ -46,7 +47,8 @@ static size_t tell(struct vm_area_struct *vma, pid_t pid)
 			return 0;
 		m.path = path;
 		m.ino = file_inode(vma->vm_file)->i_ino;
-		m.build_id_size = lk_build_id(vma->vm_file, build_id);
+		m.build_id_size = min_t(unsigned int, LK_BUILD_ID,
+					lk_build_id(vma->vm_file, build_id));
 	} else if (vma->vm_start == (unsigned long)vma->vm_mm->context.vdso) {
 		m.path = "[vdso]";
 	} else {
@@ -111,19 +113,38 @@ static void on_fork(void *data, struct task_struct *parent,
 
 static DEFINE_MUTEX(dump_mutex);
 
-static size_t dump_process(struct task_struct *p)
+/* What one dump has come to. */
+struct dumping {
+	struct kw_patience patience; /* with all processes together */
+	size_t bytes;
+	unsigned int nr_left_out; /* processes that kept their mappings locked, */
+	pid_t left_out;           /* and the first one of them */
+};
+
+static void leave_out(struct dumping *d, pid_t pid)
+{
+	if (d->nr_left_out++ == 0)
+		d->left_out = pid;
+}
+
+/* Return false if a signal is to end us. */
+static bool dump_process(struct dumping *d, struct task_struct *p)
 {
 	struct mm_struct *mm = get_task_mm(p);
-	size_t bytes = 0;
+	int err = 0;
 
 	if (!mm)
-		return 0;
-	if (mmap_read_lock_killable(mm) == 0) {
-		bytes = tell_all(mm, task_tgid_nr(p));
+		return true;
+	while (!err && !mmap_read_trylock(mm))
+		err = kw_wait_a_moment(&d->patience);
+	if (err) {
+		leave_out(d, task_tgid_nr(p));
+	} else {
+		d->bytes += tell_all(mm, task_tgid_nr(p));
 		mmap_read_unlock(mm);
 	}
 	mmput(mm);
-	return bytes;
+	return err != -EINTR;
 }
 
 /* The process of the next higher number, with a reference; or NULL. */
@@ -141,25 +162,39 @@ static struct task_struct *next_process(pid_t after)
 	return best;
 }
 
-static void dump(struct work_struct *work)
+static int dump(void)
 {
+	struct dumping d = { .patience = { KW_PATIENCE } };
 	struct task_struct *p;
-	size_t bytes = 0;
 	pid_t last = 0;
+	bool goes_on = true;
 
-	mutex_lock(&dump_mutex);
-	while (trace_kunwind_map_enabled() && (p = next_process(last))) {
+	if (mutex_lock_killable(&dump_mutex))
+		return -EINTR;
+	while (goes_on && trace_kunwind_map_enabled() &&
+	       (p = next_process(last))) {
 		last = task_tgid_nr(p);
-		bytes += dump_process(p);
+		goes_on = dump_process(&d, p);
 		put_task_struct(p);
-		if (bytes > BURST)
+		if (d.bytes > BURST)
 			msleep(100);
-		bytes = bytes > BURST ? 0 : bytes;
+		d.bytes = d.bytes > BURST ? 0 : d.bytes;
 	}
 	mutex_unlock(&dump_mutex);
+	if (d.nr_left_out)
+		pr_notice_ratelimited(
+			"lttng-kunwind: mappings of %u processes are not told of, as they "
+			"keep them locked: process %d is the first one\n",
+			d.nr_left_out, d.left_out);
+	return goes_on ? 0 : -EINTR;
 }
 
-static DECLARE_WORK(dump_work, dump);
+static void dump_later(struct work_struct *work)
+{
+	dump();
+}
+
+static DECLARE_WORK(dump_work, dump_later);
 
 static void on_session(void *data, void *session)
 {
@@ -172,7 +207,7 @@ static int set_dump(const char *text, const struct kernel_param *param)
 	int err = kstrtobool(text, &on);
 
 	if (!err && on)
-		dump(NULL);
+		err = dump();
 	return err;
 }
 
