@@ -84,7 +84,32 @@ static const uint8_t *build_id_of(const struct ow_object *obj, size_t *size_ret)
 }
 
 /*
- * Return true if the CRC, which is that of zlib and of xz, of all its bytes is
+ * The CRC of an object's file, which is that of zlib and of xz; *ret is it.  Return false when
+ * out of memory, or if the file ends early.
+ */
+static bool make_crc(const struct ow_object *obj, uint32_t *ret)
+{
+	size_t at, n, piece = obj->size < PIECE ? obj->size : PIECE;
+	_cleanup_(ow_freep) uint8_t *buf = malloc(piece);
+	bool by_file = obj->map;
+	ssize_t got;
+
+	for (at = 0; buf && at < obj->size; at += n) {
+		n = obj->size - at < piece ? obj->size - at : piece;
+		got = by_file ? ow_filemap_read(obj->map, buf, n, at) : -1;
+		by_file = got >= 0;
+		if (by_file && (size_t)got != n)
+			return false;
+		*ret = lzma_crc32(by_file ? buf : obj->bytes + at, n, *ret);
+		/* Pages that were read needn't count as ours. */
+		if (!by_file && !obj->is_image)
+			madvise((void *)(obj->bytes + at), n, MADV_DONTNEED);
+	}
+	return buf;
+}
+
+/*
+ * Return true if the CRC of all its bytes is
  * that.  Files that are linked to needn't be whole to be long: there are limits
  * for one, and for all of a run.
  */
@@ -104,14 +129,7 @@ static bool has_crc(const struct wanted *w, const struct ow_object *obj)
 				 "the CRC of this debug file");
 		return false;
 	}
-	for (size_t at = 0, n; at < obj->size; at += n) {
-		n = obj->size - at < PIECE ? obj->size - at : PIECE;
-		crc = lzma_crc32(obj->bytes + at, n, crc);
-		/* Pages that were read needn't count as ours. */
-		if (!obj->is_image)
-			madvise((void *)(obj->bytes + at), n, MADV_DONTNEED);
-	}
-	return crc == w->crc;
+	return make_crc(obj, &crc) && crc == w->crc;
 }
 
 static bool has_dwarf(const struct ow_object *obj)

@@ -2,6 +2,7 @@
 #include "filemap.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,7 +15,9 @@
 
 #include <outwind/outwind.h>
 
+#include "error.h"
 #include "leftout.h"
+#include "reach.h"
 
 #define MOST_HANDLERS 16 /* that were found in place of ours */
 
@@ -324,15 +327,33 @@ const uint8_t *ow_filemap_bytes(const struct ow_filemap *map)
 	return (const uint8_t *)map->start;
 }
 
-bool ow_filemap_look(const struct ow_filemap *map, struct ow_identity *ret)
-{
-	char path[64];
+#define LINK_SIZE 64
 
-	/* proc_pid_map_files(5) */
-	snprintf(path, sizeof(path), "/proc/self/map_files/%llx-%llx",
+/* The link that leads to a mapping's file.  (proc_pid_map_files(5)) */
+static void write_link(const struct ow_filemap *map, char link[LINK_SIZE])
+{
+	snprintf(link, LINK_SIZE, "/proc/self/map_files/%llx-%llx",
 		 (unsigned long long)map->start,
 		 (unsigned long long)map->start + map->size);
-	return ow_identity_look(path, ret);
+}
+
+bool ow_filemap_look(const struct ow_filemap *map, struct ow_identity *ret)
+{
+	char link[LINK_SIZE];
+
+	write_link(map, link);
+	return ow_identity_look(link, ret);
+}
+
+ssize_t ow_filemap_read(const struct ow_filemap *map, void *buf, size_t size,
+			uint64_t off)
+{
+	_cleanup_(ow_closep) int fd = -1;
+	char link[LINK_SIZE];
+
+	write_link(map, link);
+	fd = open(link, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -1 : ow_reach_pread(fd, buf, size, (off_t)off);
 }
 
 bool ow_filemap_is_cut(const struct ow_filemap *map)

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "identity.h"
 
@@ -66,6 +67,14 @@ const uint8_t *ow_filemap_bytes(const struct ow_filemap *map);
  * by now.  Without CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE that is not allowed.
  */
 bool ow_filemap_look(const struct ow_filemap *map, struct ow_identity *ret);
+
+/*
+ * As pread(2), of the file of a mapping that ow_filemap_open() made.  A hole of a file that is
+ * memory (tmpfs) takes none then, which a look through the mapping would have us pay for.
+ * Return -1 and set errno where that is not allowed, as ow_filemap_look().
+ */
+ssize_t ow_filemap_read(const struct ow_filemap *map, void *buf, size_t size,
+			uint64_t off);
 
 /*
  * Return true if something that was read of it was lost: it is all zeros now,

@@ -8,10 +8,11 @@ import pwd
 import shutil
 import stat
 import subprocess
+import tempfile
 import time
 
 import corewriter
-from harness import case, check, Skip
+from harness import case, check, need_root, Skip
 
 CUT = ': cut off, or not readable, while it was read'
 LOST = CUT + ': what it had is missing'
@@ -229,11 +230,6 @@ PLANTED = ('outwind: %s: another user has put that there, where anybody may: '
            'nothing is written to it\n')
 
 
-def need_root():
-    if os.geteuid():
-        raise Skip('only root can make another user\'s files')
-
-
 def listing(folder):
     return sorted(os.listdir(folder))
 
@@ -423,6 +419,22 @@ def names_over_links(t):
     check(done.stdout.count(b'pass_on') == LINKED, 'frames', done.stdout)
     check(done.stderr.count(b'taken too long: left out') > 0, 'a line',
           done.stderr)
+
+
+@case('a debug file of holes in memory takes no memory')
+def sparse(t):
+    """To look through a mapping of it fills it, and whoever looks pays for that."""
+    need_root()
+    folder = tempfile.mkdtemp(dir='/dev/shm')
+    t.stack.callback(shutil.rmtree, folder)
+    lib, debug = (os.path.join(folder, n) for n in ('lib.so', 'lib.debug'))
+    strip_to(t, lib, debug)
+    os.truncate(debug, 256 << 20)
+    before = os.stat(debug).st_blocks
+    target = t.start(['loadpaused', lib])
+    t.run('stack', target.pid, status=0)
+    check(os.stat(debug).st_blocks <= before + 2048, 'blocks',
+          (before, os.stat(debug).st_blocks))
 
 
 LEASED = ': leased by another process, which is not waited for'
