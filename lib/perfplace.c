@@ -28,7 +28,7 @@ static bool read_owner(struct ow_perfplace *p)
 	unsigned int uid;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
-	text = ow_reach_text(path, OW_REACH_STATUS, NULL);
+	text = ow_reach_status(path);
 	at = text ? strstr(text, "\nUid:") : NULL;
 	if (!at || sscanf(at, "\nUid: %*u %u", &uid) != 1)
 		return false;

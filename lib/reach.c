@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "effort.h"
 #include "env.h"
 #include "error.h"
 #include "leftout.h"
@@ -23,6 +24,10 @@
 #define FIRST    4096       /* bytes of room for a text */
 #define TEXT_NS  2000000000 /* of CPU, that to make one may take */
 #define DELAYS   "/proc/thread-self/schedstat"
+
+/* A status of 65,536 groups, and the CPU time in ns that a usual one takes. */
+#define MOST_STATUS ((size_t)1 << 20)
+#define STATUS_NS   200000
 
 /*
  * What may be lost to waits for what never answers, at once and as a part of the
@@ -42,6 +47,9 @@
 #define MOMENT_NS 1000000
 
 static atomic_uint_least64_t lost_ns, slow_ns, begun_ns;
+
+/* ns of CPU beyond that, of all statuses that a run reads. */
+static struct ow_effort statuses = OW_EFFORT(1000000000, 20000000);
 
 int ow_reach_openat(int dir, const char *path, int flags)
 {
@@ -332,6 +340,7 @@ int ow_reach_fd(int (*open_it)(void *arg), void *arg)
 /* What is asked of a delegate that may be lost with it. */
 struct asked {
 	size_t most;
+	uint64_t cpu_ns; /* that it took */
 	char *text;
 	ssize_t size; /* -1: error */
 	int error;
@@ -408,6 +417,7 @@ static void read_text(void *arg)
 		size += n > 0 ? (size_t)n : 0;
 	}
 	a->error = errno;
+	a->cpu_ns = ow_cpu_ns() - begun;
 	if (fd < 0 || n < 0 || !a->text)
 		return;
 	a->text[size] = '\0';
@@ -426,6 +436,23 @@ char *ow_reach_text(const char *path, size_t most, size_t *size_ret)
 	if (text && size_ret)
 		*size_ret = (size_t)size;
 	return text;
+}
+
+char *ow_reach_status(const char *path)
+{
+	struct asked *a = ow_effort_left(&statuses) ? ask(path, MOST_STATUS) :
+						      NULL;
+	enum ow_delegation how;
+	ssize_t size;
+
+	if (!a) {
+		errno = ETIME;
+		return NULL;
+	}
+	how = ow_reach(read_text, a);
+	if (how == OW_DELEGATION_DONE && a->cpu_ns > STATUS_NS)
+		ow_effort_spend(&statuses, a->cpu_ns - STATUS_NS);
+	return answer(a, how, &size);
 }
 
 static void read_link(void *arg)

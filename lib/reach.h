@@ -45,15 +45,19 @@ void ow_reach_leave_out(const char *path, enum ow_delegation end);
  */
 int ow_reach_fd(int (*open_it)(void *arg), void *arg);
 
-/* Bytes of /proc/PID/status; 65,536 groups take most of them. */
-#define OW_REACH_STATUS ((size_t)1 << 20)
-
 /*
  * The content of a file, at most that many bytes and a zero after them; to be freed.
  * NULL, and errno, if it can't be read; ETIMEDOUT: it does not answer; ETIME: to make it
  * takes over 2 s of CPU time, as the kernel may for each line of a file of /proc.
  */
 char *ow_reach_text(const char *path, size_t most, size_t *size_ret);
+
+/*
+ * The content of a thread's status, likewise.  NULL and ETIME also where such files have
+ * taken too much of a run's CPU time: a process may have 65,536 groups, all of which the
+ * kernel writes for each read (proc_pid_status(5)).
+ */
+char *ow_reach_status(const char *path);
 
 /* As readlink(2), but with a zero at the end; ETIMEDOUT: it does not answer. */
 ssize_t ow_reach_link(const char *path, char *to, size_t size);

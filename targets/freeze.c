@@ -306,6 +306,18 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 	ow_taken_let_go_others(t);
 }
 
+/* Threads [first, end) have stood still for that many ns, and go on. */
+static void note_times(struct ow_taken *t, size_t first, size_t end,
+		       uint64_t took)
+{
+	size_t i;
+
+	for (i = first; i < end; i++) {
+		t->threads[i].stopped_ns = took;
+		ow_stop_explain_late(&t->threads[i].stop);
+	}
+}
+
 static int time_order(const void *a, const void *b)
 {
 	const uint64_t *x = a, *y = b;
@@ -332,13 +344,11 @@ static void sum_up_times(struct ow_taken *t)
 /* Threads from first on, in one moment; return the first one left. */
 static size_t freeze_moment(struct ow_taken *t, size_t first)
 {
-	uint64_t start = ow_now_ns(), took;
-	size_t end = stop_all(t, first), i;
+	uint64_t start = ow_now_ns();
+	size_t end = stop_all(t, first);
 
 	take_stopped(t, first, end);
-	took = ow_now_ns() - start;
-	for (i = first; i < end; i++)
-		t->threads[i].stopped_ns = took;
+	note_times(t, first, end, ow_now_ns() - start);
 	t->c->stats.moments++;
 	return end;
 }
@@ -387,8 +397,7 @@ static size_t together(const struct ow_taken *t, size_t first)
 
 static void freeze_some(struct ow_taken *t, size_t first, size_t end)
 {
-	uint64_t start, took;
-	size_t i;
+	uint64_t start;
 
 	seize(t, first, end);
 	if (!is_any_open(t, first, end))
@@ -398,9 +407,7 @@ static void freeze_some(struct ow_taken *t, size_t first, size_t end)
 	if (end - first == 1)
 		wait_for_cpu(t, first);
 	take_stopped(t, first, end);
-	took = ow_now_ns() - start;
-	for (i = first; i < end; i++)
-		t->threads[i].stopped_ns = took;
+	note_times(t, first, end, ow_now_ns() - start);
 	ow_standing_check_shared(t);
 	if (end - first > t->most_together)
 		t->most_together = end - first;

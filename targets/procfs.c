@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -276,7 +277,7 @@ static const char *status_value(pid_t pid, const char *key, char **text_ret)
 	char path[32], *line;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", pid);
-	line = *text_ret = ow_reach_text(path, OW_REACH_STATUS, NULL);
+	line = *text_ret = ow_reach_status(path);
 	/* At a line's begin only: a thread may be named like a key. */
 	while (line && strncmp(line, key, strlen(key)) != 0) {
 		line = strchr(line, '\n');
@@ -367,9 +368,54 @@ static uid_t owner_below(int fd)
 	return 0;
 }
 
+/* What <linux/pidfd.h> of Debian 12 lacks (Linux 6.13). */
+struct pidfd_info {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ruid;
+	uint32_t others[8];
+};
+
+#define GET_INFO  _IOWR(0xff, 11, struct pidfd_info)
+#define HAS_CREDS 2
+
+/* The process's real user, or -1: the kernel doesn't tell it so. */
+static long user_by_pidfd(pid_t pid)
+{
+	struct pidfd_info info = { .mask = HAS_CREDS };
+	_cleanup_(ow_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd >= 0 && !ioctl(fd, GET_INFO, &info) && info.mask & HAS_CREDS ?
+		       (long)info.ruid :
+		       -1;
+}
+
+/*
+ * The owner of the process's folder is its effective user, or root where the process may
+ * not be looked at by its user (proc(5)).  A program of that kind is what has another real
+ * user.
+ */
+static long user_by_folder(pid_t pid)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	return !stat(path, &st) && st.st_uid != 0 ? (long)st.st_uid : -1;
+}
+
+/* A status is read last: it may have 65,536 groups, and take 25 ms. */
+static long real_user(pid_t pid)
+{
+	long uid = user_by_pidfd(pid);
+
+	if (uid < 0)
+		uid = user_by_folder(pid);
+	return uid < 0 ? ow_status_number(pid, "Uid:") : uid;
+}
+
 long ow_process_user(pid_t pid)
 {
-	long uid = ow_status_number(pid, "Uid:");
+	long uid = real_user(pid);
 	_cleanup_(ow_closep) int fd = -1;
 	uid_t owner;
 	char path[32];

@@ -38,6 +38,7 @@ static void explain(struct ow_stop *s, pid_t pid, int os_errno)
 {
 	char name[32], state = '?';
 	long tracer = ow_status_number(s->tid, "TracerPid:");
+	bool is_unknown = tracer < 0 && errno == ETIME;
 
 	/* While it exits, there is no permission either. */
 	s->gone = os_errno == ESRCH ||
@@ -54,6 +55,10 @@ static void explain(struct ow_stop *s, pid_t pid, int os_errno)
 		ow_fail(&s->why, OW_CODE_PERMISSION,
 			"thread is being traced by process %ld: end that first",
 			tracer);
+	else if (os_errno == EPERM && is_unknown)
+		ow_fail(&s->why, OW_CODE_PERMISSION,
+			"not allowed to stop it: another process may trace it "
+			"(its status takes too long to read)");
 	else if (os_errno == EPERM && yama_forbids() && geteuid() != 0)
 		ow_fail(&s->why, OW_CODE_PERMISSION,
 			"not allowed to stop it: run as root, or set "
@@ -113,11 +118,12 @@ static void sleep_for_stop(uint64_t most_ns)
 	sigtimedwait(&set, NULL, &nap);
 }
 
-/* By what it does now. */
-static void explain_late(struct ow_stop *s)
+void ow_stop_explain_late(struct ow_stop *s)
 {
 	const char *what = "";
 
+	if (!s->is_late)
+		return;
 	switch (ow_status_state(s->tid)) {
 	case 'D': what = ", it is in an uninterruptible call"; break;
 	case 'R': what = ", it got no CPU, or is busy in the kernel"; break;
@@ -132,7 +138,8 @@ static void sleep_or_give_up(struct ow_stop *s, uint64_t deadline_ns)
 
 	s->is_late = now > deadline_ns;
 	if (s->is_late)
-		explain_late(s);
+		ow_fail(&s->why, OW_CODE_TIMEOUT,
+			"thread did not stop in time");
 	else if (ow_delegate_must_end())
 		ow_fail(&s->why, OW_CODE_TIMEOUT,
 			"a signal came while the thread did not stop");

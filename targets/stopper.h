@@ -45,6 +45,12 @@ void ow_stop_interrupt(struct ow_stop *s);
  */
 unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns);
 
+/*
+ * Have why tell what a thread that was late does now, if it was.  To ask for that takes
+ * its time: first let go of those that stand still.
+ */
+void ow_stop_explain_late(struct ow_stop *s);
+
 /* Have a thread that was late be waited for once more. */
 void ow_stop_be_patient(struct ow_stop *s);
 

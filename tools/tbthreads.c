@@ -36,7 +36,7 @@ static char state_of(pid_t pid, pid_t tid)
 	const char *line;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
-	text = ow_reach_text(path, OW_REACH_STATUS, NULL);
+	text = ow_reach_status(path);
 	line = text ? strstr(text, "\nState:") : NULL;
 	if (line)
 		sscanf(line, "\nState:\t%c", &state);

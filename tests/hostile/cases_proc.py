@@ -5,8 +5,10 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
+from cases_objects import Done
 from harness import (PATIENCE, Skip, case, check, need_root, wait_for_line)
 
 LONGEST = 25  # s, for a tool that gives up: each call may take 2 s
@@ -116,6 +118,34 @@ def _(context):
               (done.returncode, done.stderr))
         check(b'another process shares' not in done.stderr, 'a sharer',
               done.stderr)
+
+
+GROUPS = """
+import os, sys
+os.setgroups(range(100000, 100000 + 65536))
+os.setgid(65534)
+os.setuid(65534)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+
+
+@case('proc: threads that do not stop, of a process of 65,536 groups', alone=True)
+def test_groups(context):
+    """The kernel takes 25 ms for each status: 86 s, while threads stood still."""
+    need_root()
+    target = context.start([sys.executable, '-c', GROUPS,
+                            context.program('tickedthreads'), '2000', '4'])
+    done = Done(context, 'stack', '-q', target.pid)
+    check(done.status == 1, 'status', done.stderr)
+    late = len(re.findall('did not stop in time', done.stdout))
+    told = len(re.findall('in time, it is in an uninterr', done.stdout))
+    check(late == 500 and 0 < told <= late, 'reasons', (late, told))
+    target.send_signal(signal.SIGUSR1)
+    target.wait()
+    stood = int(target.stdout.readline())
+    context.note('%d ms, %.1f s of CPU' % (stood, done.cpu))
+    check(stood < 1500, 'ms', stood)
+    check(done.cpu < 4, 'seconds', done.cpu)
 
 
 @case('proc: threads that are traced from their start on by who looks')
