@@ -16,6 +16,7 @@
 #define LOOK_EVERY 256 /* events: at the time */
 #define DOUBT_NS   50000000
 #define MOST_NS    1000000000
+#define LATE_NS    500000000
 
 /* Does the kernel know of a change since it was told, which we don't hear of? */
 static bool is_unheard(struct ow_recorder *r, pid_t pid,
@@ -90,6 +91,8 @@ struct ow_bpfwalked ow_bpfevents_walk(struct ow_recorder *r,
 	window = (struct ow_window){ c->low,
 				     (uint64_t)c->nr_pages * OW_BPF_PAGE,
 				     c->stack };
+	e->copies.uid = c->head.uid;
+	e->copies.time = c->time;
 	if (w.image)
 		w.nr = ow_copywalk_run(&e->copies, w.image, arch, &regs,
 				       &window, c->head.nr_kernel, &w.end);
@@ -272,12 +275,16 @@ static int take_event(void *arg, void *bytes, size_t size)
 		return 0;
 	if (n->type == OW_BPF_EVENT_STACK)
 		take_stack(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_COPY && e->loses_copies)
+		e->lost++;
 	else if (e->haste.until)
 		take_hastily(r, n, size);
 	else
 		take_other(r, n, size);
-	if (e->fence && has_time(n->type) && n->arg > e->fence)
+	if (e->fence && has_time(n->type) && n->arg > e->fence) {
+		e->is_at_fence = true;
 		return -EAGAIN;
+	}
 	/* More may come than can be taken: other things are to be done, too. */
 	if (n->type != OW_BPF_EVENT_COPY && e->nr_taken % LOOK_EVERY)
 		return 0;
@@ -335,8 +342,15 @@ static void take_counts(void *arg, const void *keys, const void *values,
 	struct ow_bpfengine *e = r->priv;
 
 	e->fence = ow_now_ns();
-	if (e->fence < e->collected_by)
-		ow_bpfevents_take(r, e->collected_by - e->fence);
+	e->is_at_fence = false;
+	if ((e->fence >= e->collected_by ||
+	     ow_bpfevents_take(r, e->collected_by - e->fence)) &&
+	    !e->is_at_fence) {
+		/* Copies before the stacks must not have others' counts lost. */
+		e->loses_copies = true;
+		ow_bpfevents_take(r, LATE_NS);
+		e->loses_copies = false;
+	}
 	e->fence = 0;
 	add_counts(r, keys, values, nr);
 }

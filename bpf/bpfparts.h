@@ -36,7 +36,9 @@ struct ow_bpfengine {
 	uint64_t nr_taken;                 /* events, ever */
 	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
 	struct ow_bpfhaste haste; /* with what isn't a stack, at the end */
-	uint64_t fence; /* CLOCK_MONOTONIC: nor one from after it; or 0 */
+	uint64_t fence;    /* CLOCK_MONOTONIC: nor one from after it; or 0 */
+	bool is_at_fence;  /* one from after it was taken */
+	bool loses_copies; /* there is no time to walk what waits before it */
 	uint64_t collected_by; /* CLOCK_MONOTONIC: counts that come with events */
 	uint64_t lost;         /* counts of stacks that weren't taken in time */
 	uint64_t waiting;      /* threads that did so when recording began */

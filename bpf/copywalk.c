@@ -6,6 +6,8 @@
 
 #include "cfiwork.h"
 #include "error.h"
+#include "imageshares.h"
+#include "monotonic.h"
 
 #define CACHE_PAIRS 4096
 
@@ -138,7 +140,18 @@ static enum ow_end walk_uncut(struct ow_copywalk *w, struct ow_imagewalk *by,
 	return end;
 }
 
-/* The innermost frame, which is all that can be told where there is no room. */
+static enum ow_end walk_timed(struct ow_copywalk *w, struct ow_imagewalk *by,
+			      const struct ow_window *stack,
+			      const struct ow_regs *regs)
+{
+	uint64_t begun = ow_cpu_ns();
+	enum ow_end end = walk_uncut(w, by, stack, regs);
+
+	ow_imageshares_walked(w->images, w->uid, ow_cpu_ns() - begun);
+	return end;
+}
+
+/* The innermost frame, which is all that can be told where there is no room, or no time. */
 static void take_innermost(struct ow_copywalk *w, const struct ow_arch *arch,
 			   const struct ow_regs *regs)
 {
@@ -164,8 +177,10 @@ size_t ow_copywalk_run(struct ow_copywalk *w, struct ow_image *image,
 	take_innermost(w, arch, regs);
 	if (has_no_room(image, &w->frames[0])) {
 		*end_ret = OW_END_NO_ROOM;
+	} else if (!ow_imageshares_may_walk(w->images, w->uid, w->time)) {
+		*end_ret = OW_END_COSTLY;
 	} else {
-		*end_ret = walk_uncut(w, by, stack, regs);
+		*end_ret = walk_timed(w, by, stack, regs);
 		nr = w->walk.nr;
 	}
 	if (*end_ret == OW_END_NO_MODULE && nr &&

@@ -7,6 +7,9 @@
 
 struct ow_copywalk {
 	struct ow_images *images;
+	/* Of the stack that is walked next: whose it is, and when it was taken. */
+	uid_t uid;
+	uint64_t time; /* CLOCK_MONOTONIC, ns */
 	struct ow_cache cache;
 	struct ow_livemem *live; /* of who doesn't run now; or NULL */
 	struct ow_walk walk;
@@ -30,7 +33,8 @@ struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
 
 /*
  * Walk from regs over a piece of the stack; frames are at packed[first] and
- * further.  Return their number.
+ * further.  Return their number.  Where there is no time for a stack of that user, it is
+ * the innermost frame alone, and *end_ret is OW_END_COSTLY.
  */
 size_t ow_copywalk_run(struct ow_copywalk *w, struct ow_image *image,
 		       const struct ow_arch *arch, const struct ow_regs *regs,

@@ -20,6 +20,12 @@
 #define TIME_PART   2 /* of the time is a user's, if that is less than it takes */
 #define USERS_SHARE 4 /* of all users' time, what one user's counts there: */
 
+#define BEHIND_NS \
+	200000000 /* stacks wait longer: there is more than can be walked */
+#define WALK_ONCE_NS 500000000 /* of time that a user may be ahead, */
+#define WALK_MOST_NS \
+	1500000000 /* and more of it isn't held against that user */
+
 /* The user's share; NULL without memory for it. */
 static struct ow_image_share *share_of(struct ow_images *im, uid_t uid)
 {
@@ -74,8 +80,8 @@ static bool has_time(uint64_t until, uint64_t at_once)
 	return until <= ow_now_ns() + at_once;
 }
 
-/* Note, once, whose processes were not looked at. */
-static void lose(uid_t uid)
+/* Note, once, whose processes there was no time for. */
+static void lose(uid_t uid, const char *what)
 {
 	char whose[48];
 
@@ -83,7 +89,7 @@ static void lose(uid_t uid)
 		snprintf(whose, sizeof(whose), "processes of unknown users");
 	else
 		snprintf(whose, sizeof(whose), "processes of user %u", uid);
-	ow_lose_file(whose, "there was no time to look at all that they map");
+	ow_lose_file(whose, what);
 }
 
 bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
@@ -96,7 +102,7 @@ bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
 	if (share && has_time(share->looked_until, AT_ONCE_NS) &&
 	    has_time(im->looked_until, 2 * AT_ONCE_NS / USERS_SHARE))
 		return true;
-	lose(uid);
+	lose(uid, "there was no time to look at all that they map");
 	return false;
 }
 
@@ -124,6 +130,31 @@ void ow_imageshares_spent(struct ow_images *im, uid_t uid, uint64_t ns)
 
 	if (share)
 		add(&share->looked_until, TIME_PART * ns);
+}
+
+bool ow_imageshares_may_walk(struct ow_images *im, uid_t uid, uint64_t time)
+{
+	const struct ow_image_share *share;
+
+	if (uid == 0 || time + BEHIND_NS > ow_now_ns())
+		return true;
+	share = share_of(im, uid);
+	if (share && has_time(share->walked_until, WALK_ONCE_NS))
+		return true;
+	lose(uid, "there was no time to walk all their stacks");
+	return false;
+}
+
+void ow_imageshares_walked(struct ow_images *im, uid_t uid, uint64_t ns)
+{
+	struct ow_image_share *share = uid == 0 ? NULL : share_of(im, uid);
+	uint64_t most = ow_now_ns() + WALK_MOST_NS;
+
+	if (!share)
+		return;
+	add(&share->walked_until, TIME_PART * ns);
+	if (share->walked_until > most)
+		share->walked_until = most;
 }
 
 void ow_imageshares_deinit(struct ow_images *im)

@@ -14,6 +14,7 @@ struct ow_image_share {
 	uint32_t nr_opened;    /* objects, less those that count no more, */
 	uint64_t as_of_ns;     /* as of then, CLOCK_MONOTONIC */
 	uint64_t looked_until; /* ns; the time that looks stand for */
+	uint64_t walked_until; /* likewise, of walks */
 };
 
 /* Return true if another object may be opened for the user; false also without memory. */
@@ -36,6 +37,16 @@ void ow_imageshares_looked(struct ow_images *im, uid_t uid, size_t nr);
  * processes of a user get half of the time, after some seconds.
  */
 void ow_imageshares_spent(struct ow_images *im, uid_t uid, uint64_t ns);
+
+/*
+ * Return true if a stack of a user's that was taken at a time (CLOCK_MONOTONIC, ns) may be
+ * walked.  Where walks are behind, a user may have half of the time.  Without it, the user is
+ * told of, and only innermost frames are known.
+ */
+bool ow_imageshares_may_walk(struct ow_images *im, uid_t uid, uint64_t time);
+
+/* A walk of a user's stack took so much CPU time. */
+void ow_imageshares_walked(struct ow_images *im, uid_t uid, uint64_t ns);
 
 /* Free what im has of shares. */
 void ow_imageshares_deinit(struct ow_images *im);

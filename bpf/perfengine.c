@@ -36,6 +36,8 @@ static size_t walk(struct ow_recorder *r, const struct ow_perfsample *s,
 		return 0;
 	window = (struct ow_window){ regs.val[arch->sp], s->stack_size,
 				     s->stack };
+	p->walks.uid = ow_images_uid(&r->images, (pid_t)s->pid);
+	p->walks.time = s->time;
 	return ow_copywalk_run(&p->walks, image, arch, &regs, &window, first,
 			       end);
 }

@@ -298,10 +298,9 @@ struct draining {
 	struct ow_recorder *recorder;
 	void (*take)(void *arg, const struct ow_recorded *s);
 	void *arg;
-	bool is_last; /* nothing is named any better later */
-	/* CLOCK_MONOTONIC; what is left then, or when recording is to end, waits
-	   for another time; or 0 */
-	uint64_t until_ns;
+	bool is_last;  /* nothing is named any better later */
+	bool is_brief; /* what is left after a while waits for another time, */
+	uint64_t until_ns; /* CLOCK_MONOTONIC: after that, or as recording is to end */
 	bool was_cut; /* something was left */
 };
 
@@ -329,7 +328,7 @@ static bool drain_one(void *arg, const struct ow_recorded *from)
 	struct draining *d = arg;
 	struct ow_recorded s = *from;
 
-	if (d->until_ns && !d->was_cut)
+	if (d->is_brief && !d->was_cut)
 		d->was_cut = ow_now_ns() > d->until_ns ||
 			     ow_recorder_must_end(d->recorder);
 	if (d->was_cut)
@@ -376,6 +375,7 @@ static int drain(struct draining *d, struct ow_error *err)
 
 	if (!ow_images_must_end(&r->images))
 		ow_jitmaps_read(&r->images.jits, true);
+	d->until_ns = ow_now_ns() + SOME_NS;
 	ow_samplestore_drain(&r->store, drain_one, d);
 	if (begun > LATE_NS && !d->was_cut) {
 		ow_jitmaps_drop(&r->images.jits, begun - LATE_NS);
@@ -491,8 +491,7 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 					 r->store.is_short };
 	int failed;
 
-	if (!can_renew)
-		d.until_ns = ow_now_ns() + SOME_NS;
+	d.is_brief = !can_renew;
 	failed = drain(&d, err);
 
 	return failed ? failed : go_on(&d, can_renew, err);

@@ -3,7 +3,7 @@
 
 #include "err.h"
 
-#define LARGE 4096 /* bytes of an FDE's instructions: hardly any has more */
+#define LARGE 256 /* bytes of an FDE's instructions: few have more */
 
 /* The FDE found; its CIE's instructions need not run again and again. */
 static int begin(struct ow_finder *f, const struct ow_known_cie *known)
@@ -44,21 +44,40 @@ static int seek(struct ow_finder *f, uint64_t vaddr, uint8_t how)
 	return OW_FIND_ROW;
 }
 
+/* Bytes of the instructions that run before the FDE's own: of its CIE, if it is a new one. */
+static uint64_t size_before(const struct ow_finder *f)
+{
+	const struct ow_cie *cie = &f->fde.cie;
+
+	return f->initial == f->fde.cie_entry ?
+		       0 :
+		       (uint64_t)(cie->insns_end - cie->insns);
+}
+
+static int find_in_fde(struct ow_finder *f, const struct ow_module *module,
+		       uint8_t how)
+{
+	int err = begin(f, module->cfi->known);
+
+	return err ? err : seek(f, f->vaddr, how);
+}
+
 /*
  * Look for the row in a large FDE, whose instructions run anew for each vaddr: a file
  * can have such for all of its code, so that a stack would take seconds.
  */
-static int seek_in_large(struct ow_finder *f, uint64_t vaddr, uint8_t how,
-			 uint64_t *left)
+static int find_in_large(struct ow_finder *f, const struct ow_module *module,
+			 uint8_t how, uint64_t *left)
 {
-	const uint8_t *begin = f->cfa.insns.pos;
-	uint64_t size = (uint64_t)(f->cfa.insns.end - begin);
+	const uint8_t *first = f->fde.insns.pos;
+	uint64_t before = size_before(f);
+	uint64_t all = before + (uint64_t)(f->fde.insns.end - first);
 	int err;
 
-	if (size > *left)
+	if (all > *left)
 		return -OW_ELIMIT;
-	err = seek(f, vaddr, how);
-	*left -= (uint64_t)(f->cfa.insns.pos - begin);
+	err = find_in_fde(f, module, how);
+	*left -= err < 0 ? all : before + (uint64_t)(f->cfa.insns.pos - first);
 	return err;
 }
 
@@ -81,18 +100,17 @@ static int cfi_row(struct ow_finder *f, const struct ow_target *target,
 		   const struct ow_module *module)
 {
 	struct ow_cfi_env env = { &target->mem, module->bias, &f->memo };
+	uint64_t size;
 	uint8_t how;
 	int err = ow_cfi_find(module->cfi, &env, f->vaddr, &f->fde, &how);
 
 	if (err)
 		return err;
-	err = begin(f, module->cfi->known);
-	if (err)
-		return err;
-	if (target->cfi_left && f->cfa.insns.end - f->cfa.insns.pos > LARGE)
-		err = seek_in_large(f, f->vaddr, how, target->cfi_left);
+	size = size_before(f) + (uint64_t)(f->fde.insns.end - f->fde.insns.pos);
+	if (target->cfi_left && size > LARGE)
+		err = find_in_large(f, module, how, target->cfi_left);
 	else
-		err = seek(f, f->vaddr, how);
+		err = find_in_fde(f, module, how);
 	if (err == OW_FIND_ROW)
 		f->row.bias = module->bias;
 	return err;

@@ -267,6 +267,24 @@ static void fold_stack(struct profiling *g, struct profiling_share *share,
 	share->nr_folded += g->p->nr_stacks > before;
 }
 
+/*
+ * Names may take what is allowed from now on: the recorder has collected the stacks, which
+ * can take a second by itself.
+ */
+static void begin_names(struct profiling *g)
+{
+	const struct profiling_limits *most = g->allowed;
+	uint64_t work =
+		clock_ns(CLOCK_THREAD_CPUTIME_ID) + most->naming.work_ns;
+	uint64_t now = clock_ns(CLOCK_MONOTONIC) + most->naming.ns;
+
+	g->until = (struct profiling_time){ work, now };
+	g->until_placed = (struct profiling_time){ work + most->placing.work_ns,
+						   now + most->placing.ns };
+	g->is_late = false;
+	g->allowed = NULL;
+}
+
 static void take(void *arg, const struct ow_recorded *s)
 {
 	struct profiling *g = arg;
@@ -274,6 +292,8 @@ static void take(void *arg, const struct ow_recorded *s)
 	size_t before = profile_size(g->p);
 	bool good;
 
+	if (g->allowed)
+		begin_names(g);
 	if (s->is_folded || is_too_late(g)) {
 		fold_stack(g, share, s);
 		g->crowded += s->count;
@@ -292,23 +312,10 @@ static void take(void *arg, const struct ow_recorded *s)
 	share->size += profile_size(g->p) - before;
 }
 
-/* Names may take so much from now on. */
-static void allow(struct profiling *g, const struct profiling_limits *most)
-{
-	uint64_t work =
-		clock_ns(CLOCK_THREAD_CPUTIME_ID) + most->naming.work_ns;
-	uint64_t now = clock_ns(CLOCK_MONOTONIC) + most->naming.ns;
-
-	g->until = (struct profiling_time){ work, now };
-	g->until_placed = (struct profiling_time){ work + most->placing.work_ns,
-						   now + most->placing.ns };
-	g->is_late = false;
-}
-
 int profiling_drain(struct profiling *g, const struct profiling_limits *most,
 		    struct ow_error *err)
 {
-	allow(g, most);
+	g->allowed = most;
 	return ow_recorder_drain(g->r, take, g, err);
 }
 
@@ -319,7 +326,7 @@ int profiling_drain_some(struct profiling *g, struct ow_error *err)
 		.placing = { 2 * SOME_NS, 8 * SOME_NS },
 	};
 
-	allow(g, &most);
+	g->allowed = &most;
 	return ow_recorder_drain_some(g->r, take, g, err);
 }
 

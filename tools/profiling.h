@@ -70,6 +70,8 @@ struct profiling {
 	unsigned int nr_folded; /* of so many users */
 	struct knownplaces known;
 	struct profile_ids ids; /* of the stack that is added */
+	/* What names may take from the first stack on; or NULL: that has begun. */
+	const struct profiling_limits *allowed;
 	/* After either of these nothing is named, */
 	struct profiling_time until, until_placed; /* nor placed */
 	bool is_late;     /* it is after the first of them */

@@ -71,6 +71,7 @@ PROGRAMS = {
     'threads that no stop reaches': ['manythreads', '600', '200'],
     'filters without end': ['manyfilters', '500'],
     'threads that wait for a kill': ['killablewaits', '600', '2'],
+    'rows of code that take long': ['costlyrows', '2'],
     'FDE of 500 KB': ['largefde', '20'],
     'stacks of a thousand frames, all one': ['onestack', 'plain', '3000'],
     'expressions that take long': ['onestack', 'slow', '300'],

@@ -531,6 +531,29 @@ def _(context):
         bystander.kill()
 
 
+@case('blinding: stacks whose rows take long', alone=True)
+def _(context):
+    """20 ms a stack: others' counts were lost, and the end took 9 s, or 24."""
+    need_root()
+    context.start(['costlyrows', '2'])
+    for engine in ('bpf', 'perf'):
+        recording = Recording(context, '-f', 'json', '--engine=' + engine)
+        recording.wait_for_start()
+        bystander = start_bystander(context)
+        ran = cpu_seconds(bystander.pid)
+        let_run(bystander.pid, 3)
+        ran = cpu_seconds(bystander.pid) - ran
+        recording.end()
+        check(recording.cpu < 2, engine + ': seconds to its end',
+              recording.cpu)
+        samples = sum(n for _, _, n in recording.stacks(bystander.pid))
+        context.note('%s: %d samples of %.2f s, %.1f s to its end' %
+                     (engine, samples, ran, recording.cpu))
+        check(samples >= 0.8 * 99 * ran, engine + ': samples', samples)
+        check_bystander(recording, bystander.pid)
+        bystander.kill()
+
+
 @case('growth: code of a file that changes, in 16000 mappings', alone=True)
 def _(context):
     """Each check of what has moved took 10 ms a stack, and all rings ran full."""

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "monotonic.h"
 #include "sampledobjects.h"
 #include "subuid.h"
 #include "test.h"
@@ -40,6 +41,24 @@ static void test_users(void)
 	CHECK(nr > 0 && nr < 100);
 	CHECK(!ow_imageshares_may_look(&im, OTHER));
 	CHECK(ow_imageshares_may_look(&im, 0));
+	ow_imageshares_deinit(&im);
+}
+
+/* Stacks that wait for long are walked, but for a user who takes more than half. */
+static void test_walks(void)
+{
+	struct ow_images im = { 0 };
+	uint64_t now = ow_now_ns(), before = now - 1000000000;
+
+	CHECK(ow_imageshares_may_walk(&im, SOMEONE, before));
+	ow_imageshares_walked(&im, SOMEONE, 200000000);
+	CHECK(ow_imageshares_may_walk(&im, SOMEONE, before));
+	ow_imageshares_walked(&im, SOMEONE, 200000000);
+	CHECK(!ow_imageshares_may_walk(&im, SOMEONE, before));
+	CHECK(ow_imageshares_may_walk(&im, SOMEONE, now + 1000000000));
+	CHECK(ow_imageshares_may_walk(&im, OTHER, before));
+	ow_imageshares_walked(&im, 0, 1000000000);
+	CHECK(ow_imageshares_may_walk(&im, 0, before));
 	ow_imageshares_deinit(&im);
 }
 
@@ -107,6 +126,7 @@ int main(void)
 		{ "looks", test_looks },
 		{ "users", test_users },
 		{ "small processes", test_few },
+		{ "walks", test_walks },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
