@@ -223,11 +223,13 @@ static void copy_by_parts(struct errand *e)
 	}
 }
 
-static void copy_at_once(struct errand *e, struct ow_processmem *mem)
+/* Begin no call after that time of CLOCK_MONOTONIC. */
+static void copy_at_once(struct errand *e, struct ow_processmem *mem,
+			 uint64_t until)
 {
 	struct ow_region *r;
 
-	while (e->done < e->nr) {
+	while (e->done < e->nr && (e->done == 0 || ow_now_ns() < until)) {
 		r = &e->r[e->done];
 		e->done +=
 			r->size > MOST_AT_ONCE ?
@@ -249,7 +251,7 @@ static void run_errand(void *errand)
 	if (e->by_parts)
 		copy_by_parts(e);
 	else
-		copy_at_once(e, &e->mem);
+		copy_at_once(e, &e->mem, UINT64_MAX);
 }
 
 static void note_unserved(struct ow_unserved *u, uint64_t start, uint64_t end)
@@ -338,7 +340,7 @@ static void cut_unserved(const struct ow_unserved *u, struct ow_region *r)
 static void copy_undelegated(struct ow_stackcopy *s, struct errand *e)
 {
 	if (ow_delegate_is_one() && !s->has_hung)
-		copy_at_once(e, &e->mem);
+		copy_at_once(e, &e->mem, UINT64_MAX);
 	else
 		s->unserved.start_errno = errno;
 }
@@ -380,6 +382,18 @@ static void copy_carefully(struct ow_stackcopy *s, struct errand *e)
 		leave_region(s, &e->r[e->done], 0);
 }
 
+/* Reads of plain memory that take long, as a whole, are careful from then on. */
+static void copy_quickly(struct ow_stackcopy *s, struct errand *e,
+			 struct ow_processmem *mem)
+{
+	uint64_t most = s->limit_ns ? s->limit_ns / CALLS_IN_LIMIT :
+				      UINT64_MAX / 2;
+
+	copy_at_once(e, mem, ow_now_ns() + most);
+	if (e->done < e->nr)
+		copy_carefully(s, e);
+}
+
 /* Each region by itself; return the bytes copied. */
 static size_t copy_each(struct ow_stackcopy *s, struct ow_region *r, size_t nr,
 			struct ow_processmem *mem)
@@ -391,7 +405,7 @@ static size_t copy_each(struct ow_stackcopy *s, struct ow_region *r, size_t nr,
 	if (s->is_careful)
 		copy_carefully(s, &e);
 	else
-		copy_at_once(&e, mem);
+		copy_quickly(s, &e, mem);
 	return total_of(r, nr);
 }
 
