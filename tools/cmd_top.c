@@ -100,7 +100,13 @@ static bool show(const char *text, size_t size)
 	return fflush(stdout) == 0 && !ferror(stdout);
 }
 
-static int view(struct ow_recorder *r, const struct request *req)
+/* What views lacked: samples, and stacks that had no names. */
+struct losses {
+	uint64_t crowded, unnamed;
+};
+
+static int view(struct ow_recorder *r, const struct request *req,
+		struct losses *l)
 {
 	const struct profile_options options = { 0 };
 	struct profile p = { .duration_ns = req->seconds * 1000000000ULL,
@@ -112,6 +118,8 @@ static int view(struct ow_recorder *r, const struct request *req)
 	struct profiling g = { .p = &p, .r = r };
 	int failed = profiling_drain(&g, &a_view, &err);
 
+	l->crowded += g.crowded;
+	l->unnamed += g.unnamed;
 	profiling_deinit(&g);
 	if (failed) {
 		complain("%s", err.msg);
@@ -146,12 +154,25 @@ static bool wait_for(struct ow_recorder *r, unsigned int seconds)
 	return true;
 }
 
+static void tell_losses(const struct losses *l)
+{
+	if (l->crowded)
+		complain("%llu samples had more different stacks than could be "
+			 "taken: shown without theirs",
+			 (unsigned long long)l->crowded);
+	if (l->unnamed)
+		complain("naming took too long: %llu stacks were shown by "
+			 "module and address, at least in part",
+			 (unsigned long long)l->unnamed);
+}
+
 static int run(const struct request *req)
 {
 	struct ow_recorder *r;
 	struct ow_error err;
 	unsigned long n;
 	struct ow_recorder_stats s;
+	struct losses lost = { 0 };
 	int status = EXIT_WELL;
 
 	interrupt_catch(1);
@@ -162,11 +183,12 @@ static int run(const struct request *req)
 		return EXIT_NONE;
 	}
 	for (n = 0; !interrupt_came() && (!req->views || n < req->views); n++)
-		if (!wait_for(r, req->seconds) || view(r, req)) {
+		if (!wait_for(r, req->seconds) || view(r, req, &lost)) {
 			status = EXIT_NONE;
 			break;
 		}
 	recordlive_warn(r, req->options.engine);
+	tell_losses(&lost);
 	ow_recorder_stats(r, &s);
 	if (status == EXIT_WELL && s.unrecorded)
 		status = EXIT_SOME;

@@ -12,6 +12,9 @@
 #define SOME_NS 1000000000ULL /* of time for names of some meanwhile */
 #define LOOK    32            /* frames between two looks at the clock */
 
+#define OTHERS_PART \
+	4 /* of the work for names is what one user leaves to others */
+
 #define SHARES 4 /* a user has one of so many of what is left */
 #define MOST_FOLDED \
 	256 /* threads and processes told apart by their folded stacks */
@@ -74,6 +77,14 @@ static bool is_late(struct profiling *g)
 	return g->is_late;
 }
 
+/* Return true if there is no time for names of this stack any more. */
+static bool is_to_place(struct profiling *g)
+{
+	g->is_placing = is_late(g) ||
+			clock_ns(CLOCK_THREAD_CPUTIME_ID) > g->ends_ns;
+	return g->is_placing;
+}
+
 /* Return true if there is no time even for places. */
 static bool is_too_late(struct profiling *g)
 {
@@ -99,7 +110,7 @@ static void keep_ids(struct profiling *g, const struct ow_recorded *s, size_t i,
 	struct knownplace place = place_of(s, i);
 	struct ow_module_info m;
 
-	place.is_placed = g->is_late;
+	place.is_placed = g->is_placing;
 	if (!g->p->has_refused && !g->p->failed &&
 	    (i < s->nr_kernel || ow_recorder_module(g->r, s, i, &m)))
 		knownplaces_put(&g->known, &place, ids, nr);
@@ -115,8 +126,8 @@ static size_t name_frame(struct profiling *g, const struct ow_recorded *s,
 	uint32_t mapping;
 	size_t nr, k;
 
-	nr = g->is_late ? place_frame(g->r, s, i, names) :
-			  ow_recorder_name(g->r, s, i, names, OW_VIEW_NAMES);
+	nr = g->is_placing ? place_frame(g->r, s, i, names) :
+			     ow_recorder_name(g->r, s, i, names, OW_VIEW_NAMES);
 	mapping = mapping_of(p, g->r, s, i, &names[0]);
 
 	for (k = 0; k < nr && k < room; k++)
@@ -140,9 +151,9 @@ static size_t frame_ids(struct profiling *g, const struct ow_recorded *s,
 	size_t nr;
 
 	if (i % LOOK == 0)
-		is_late(g);
+		is_to_place(g);
 	known = knownplaces_find(&g->known, &place, &nr);
-	if (!known && g->is_late) {
+	if (!known && g->is_placing) {
 		*is_placed_ret = true;
 		place.is_placed = 1;
 		known = knownplaces_find(&g->known, &place, &nr);
@@ -239,6 +250,22 @@ static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 	return !p->has_refused;
 }
 
+/* Likewise, within what names of a user's stacks may take. */
+static bool add_timed(struct profiling *g, struct profiling_share *share,
+		      const struct ow_recorded *s)
+{
+	uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t most = g->work_ns - g->work_ns / OTHERS_PART;
+	bool good;
+
+	g->ends_ns = share->uid == 0       ? UINT64_MAX :
+		     share->work_ns < most ? begun + most - share->work_ns :
+					     0;
+	good = add_stack(g, s);
+	share->work_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
+	return good;
+}
+
 /*
  * Count a stack as one that was left out: by its process, or where there are many
  * of these, by its user.
@@ -277,11 +304,15 @@ static void begin_names(struct profiling *g)
 	uint64_t work =
 		clock_ns(CLOCK_THREAD_CPUTIME_ID) + most->naming.work_ns;
 	uint64_t now = clock_ns(CLOCK_MONOTONIC) + most->naming.ns;
+	size_t i;
 
 	g->until = (struct profiling_time){ work, now };
 	g->until_placed = (struct profiling_time){ work + most->placing.work_ns,
 						   now + most->placing.ns };
 	g->is_late = false;
+	g->work_ns = most->naming.work_ns;
+	for (i = 0; i < g->nr_shares; i++)
+		g->shares[i].work_ns = 0;
 	g->allowed = NULL;
 }
 
@@ -302,7 +333,7 @@ static void take(void *arg, const struct ow_recorded *s)
 	}
 	g->p->is_closed = is_used_up(g, share);
 	g->p->has_refused = false;
-	good = add_stack(g, s);
+	good = add_timed(g, share, s);
 	g->p->is_closed = false;
 	if (!good) {
 		g->nr_folded += share->nr_refused++ == 0;

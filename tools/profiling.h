@@ -10,7 +10,8 @@
  * Nor may names take any time: after some work, or if the user asks for the end
  * again, places that weren't named by then are added by module and address.  Work is
  * what a CPU does for names: beside busy processes the same names are found, only
- * later.
+ * later.  Three quarters of the work is what names of a user other than root may
+ * take.
  */
 #ifndef OW_PROFILING_H
 #define OW_PROFILING_H
@@ -28,7 +29,8 @@ struct profiling_share {
 	uid_t uid;
 	uint32_t nr_folded; /* stacks that stand for several */
 	uint64_t nr_refused;
-	size_t size; /* bytes */
+	size_t size;      /* bytes */
+	uint64_t work_ns; /* for names, since these began */
 };
 
 /* Some of a CPU's work, and of the clock's time, in ns; or when they are over. */
@@ -75,6 +77,9 @@ struct profiling {
 	/* After either of these nothing is named, */
 	struct profiling_time until, until_placed; /* nor placed */
 	bool is_late;     /* it is after the first of them */
+	uint64_t work_ns; /* that names may take in all */
+	uint64_t ends_ns; /* CLOCK_THREAD_CPUTIME_ID: so does the user's share */
+	bool is_placing;  /* nothing is named: it is late, or after that */
 	uint64_t crowded; /* samples whose stack nobody had room or time for */
 	struct profiling_list crowders; /* whose they are */
 	uint64_t unnamed; /* stacks of which places have no names for that */
