@@ -40,8 +40,8 @@ void ow_imageshares_spent(struct ow_images *im, uid_t uid, uint64_t ns);
 
 /*
  * Return true if a stack of a user's that was taken at a time (CLOCK_MONOTONIC, ns) may be
- * walked.  Where walks are behind, a user may have half of the time.  Without it, the user is
- * told of, and only innermost frames are known.
+ * walked.  Where walks are behind, a user may have half of the time.  Without it, standard error
+ * names the user, and innermost frames alone are known.
  */
 bool ow_imageshares_may_walk(struct ow_images *im, uid_t uid, uint64_t time);
 

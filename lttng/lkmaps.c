@@ -183,7 +183,7 @@ static int dump(void)
 	mutex_unlock(&dump_mutex);
 	if (d.nr_left_out)
 		pr_notice_ratelimited(
-			"lttng-kunwind: mappings of %u processes are not told of, as they "
+			"lttng-kunwind: the trace lacks mappings of %u processes, which "
 			"keep them locked: process %d is the first one\n",
 			d.nr_left_out, d.left_out);
 	return goes_on ? 0 : -EINTR;
