@@ -163,6 +163,7 @@ $(B)/asan/test_ctffolder: $(B)/asan/tools/ctffolder.o
 $(B)/asan/test_kwvdso: $(B)/asan/libkunwind/kwvdso.o
 $(B)/asan/test_shares: $(B)/asan/tools/shares.o
 $(B)/asan/test_syscalladdress: $(B)/asan/tools/syscalladdress.o $(B)/asan/tools/quoted.o
+$(B)/asan/test_syscallbegun: $(B)/asan/tools/syscallbegun.o
 $(B)/asan/test_syscallset: $(B)/asan/tools/syscallset.o
 $(B)/asan/test_syscalltext: $(B)/asan/tools/syscalltext.o $(B)/asan/tools/shares.o
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o

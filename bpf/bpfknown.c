@@ -153,6 +153,11 @@ static void note(struct ow_recorder *r, struct ow_image_user *user)
 
 	if (user->is_due)
 		return;
+	if (2 * e->first_changed > e->room_changed) {
+		memmove(e->changed, e->changed + e->first_changed,
+			e->nr_changed * sizeof(*e->changed));
+		e->first_changed = 0;
+	}
 	if (e->first_changed + e->nr_changed == e->room_changed) {
 		more = realloc(e->changed, room * sizeof(*more));
 		if (!more)

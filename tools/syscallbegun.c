@@ -4,41 +4,56 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "grow.h"
+#include "hash.h"
 
-/* Where a thread is or belongs. */
+#define LEAST 256
+
+/* Where a thread is, or belongs: a place that is free; there is one. */
 static size_t place_of(const struct syscallsbegun *s, pid_t tid)
 {
-	size_t low = 0, high = s->nr, mid;
+	size_t at = ow_hash_word((uint64_t)tid) & (s->room - 1);
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (s->all[mid].call.tid < tid)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
+	while (s->all[at] && s->all[at]->call.tid != tid)
+		at = (at + 1) & (s->room - 1);
+	return at;
 }
 
 struct syscall_begun *syscallbegun_find(struct syscallsbegun *s, pid_t tid)
 {
-	size_t at = place_of(s, tid);
+	return s->room ? s->all[place_of(s, tid)] : NULL;
+}
 
-	return at < s->nr && s->all[at].call.tid == tid ? &s->all[at] : NULL;
+/* Half of the places stay free. */
+static bool grow(struct syscallsbegun *s)
+{
+	struct syscallsbegun more = { .room = s->room ? 2 * s->room : LEAST };
+	size_t i;
+
+	if (2 * (s->nr + 1) <= s->room)
+		return true;
+	more.all = calloc(more.room, sizeof(struct syscall_begun *));
+	if (!more.all)
+		return false;
+	for (i = 0; i < s->room; i++)
+		if (s->all[i])
+			more.all[place_of(&more, s->all[i]->call.tid)] =
+				s->all[i];
+	more.nr = s->nr;
+	free(s->all);
+	*s = more;
+	return true;
 }
 
 static struct syscall_begun *insert(struct syscallsbegun *s, pid_t tid)
 {
-	struct syscall_begun *more;
-	size_t at = place_of(s, tid);
+	struct syscall_begun *b = grow(s) ? calloc(1, sizeof(*b)) : NULL;
 
-	if (!ow_grow(&s->all, &s->room, s->nr + 1, sizeof(*s->all)))
+	if (!b)
 		return NULL;
-	more = &s->all[at];
-	memmove(more + 1, more, (s->nr++ - at) * sizeof(*more));
-	*more = (struct syscall_begun){ .call.tid = tid };
-	return more;
+	b->call.tid = tid;
+	s->all[place_of(s, tid)] = b;
+	s->nr++;
+	return b;
 }
 
 void syscallbegun_set_text(struct syscall_begun *b,
@@ -90,28 +105,77 @@ struct syscall_begun *syscallbegun_end(struct syscallsbegun *s,
 	is_exec = end->result == 0 && syscallbegun_is_exec(end->nr);
 	if (is_exec && b && b->is_open && syscallbegun_is_exec(b->call.nr))
 		return b;
-	for (i = 0; is_exec && i < s->nr; i++) {
-		b = &s->all[i];
-		if (b->is_open && b->call.pid == end->pid &&
+	for (i = 0; is_exec && i < s->room; i++) {
+		b = s->all[i];
+		if (b && b->is_open && b->call.pid == end->pid &&
 		    syscallbegun_is_exec(b->call.nr))
 			return b;
 	}
 	return NULL;
 }
 
+static void destroy(struct syscall_begun *b)
+{
+	if (b)
+		free(b->text);
+	free(b);
+}
+
+/* What follows without a gap may belong to the place that is free now, or before it. */
+static void close_gap(struct syscallsbegun *s, size_t gap)
+{
+	size_t at = gap, place;
+	struct syscall_begun *b;
+
+	for (;;) {
+		at = (at + 1) & (s->room - 1);
+		b = s->all[at];
+		if (!b)
+			return;
+		s->all[at] = NULL;
+		place = place_of(s, b->call.tid);
+		s->all[place] = b;
+	}
+}
+
 void syscallbegun_remove(struct syscallsbegun *s, struct syscall_begun *b)
 {
-	free(b->text);
+	size_t at = place_of(s, b->call.tid);
+
+	destroy(b);
+	s->all[at] = NULL;
 	s->nr--;
-	memmove(b, b + 1, (size_t)(s->all + s->nr - b) * sizeof(*b));
+	close_gap(s, at);
+}
+
+static int order(const void *a, const void *b)
+{
+	const struct syscall_begun *const *x = a, *const *y = b;
+
+	return ((*x)->call.tid > (*y)->call.tid) -
+	       ((*x)->call.tid < (*y)->call.tid);
+}
+
+struct syscall_begun **syscallsbegun_list(const struct syscallsbegun *s)
+{
+	struct syscall_begun **list =
+		calloc(s->nr + 1, sizeof(struct syscall_begun *));
+	size_t i, nr = 0;
+
+	for (i = 0; list && i < s->room; i++)
+		if (s->all[i])
+			list[nr++] = s->all[i];
+	if (list)
+		qsort(list, nr, sizeof(struct syscall_begun *), order);
+	return list;
 }
 
 void syscallsbegun_deinit(struct syscallsbegun *s)
 {
 	size_t i;
 
-	for (i = 0; i < s->nr; i++)
-		free(s->all[i].text);
+	for (i = 0; i < s->room; i++)
+		destroy(s->all[i]);
 	free(s->all);
 	*s = (struct syscallsbegun){ 0 };
 }

@@ -15,13 +15,16 @@ struct syscall_begun {
 	char *text;                      /* of its size, and a NUL; or NULL */
 };
 
-/* All zero is empty. */
+/*
+ * All zero is empty.  Threads may begin and end without end while many others wait: a
+ * table has them by the hash of their tids.
+ */
 struct syscallsbegun {
-	struct syscall_begun *all; /* by tid */
-	size_t nr, room;
+	struct syscall_begun **all; /* NULL: free */
+	size_t nr, room;            /* room: a power of two, or 0 */
 };
 
-/* What a thread has begun; NULL if it isn't known. */
+/* What a thread has begun, valid until it is removed; NULL if it isn't known. */
 struct syscall_begun *syscallbegun_find(struct syscallsbegun *s, pid_t tid);
 
 /* A call begins; false when out of memory. */
@@ -45,6 +48,9 @@ void syscallbegun_remove(struct syscallsbegun *s, struct syscall_begun *b);
 
 /* Is it a call that executes a program, of any ABI? */
 bool syscallbegun_is_exec(int nr);
+
+/* All threads, s->nr of them, by tid; to be freed.  NULL when out of memory. */
+struct syscall_begun **syscallsbegun_list(const struct syscallsbegun *s);
 
 void syscallsbegun_deinit(struct syscallsbegun *s);
 

@@ -317,12 +317,15 @@ static bool tell_cut(const struct tracing *t)
 /* Those that haven't ended yet, and what was lost. */
 static int conclude(struct tracing *t)
 {
+	struct syscall_begun **list;
 	struct ow_recorder_stats s;
 	size_t i;
 
-	for (i = 0; i < t->begun.nr; i++)
-		if (t->begun.all[i].is_open)
-			finish(t, &t->begun.all[i], NULL);
+	list = syscallsbegun_list(&t->begun);
+	for (i = 0; list && i < t->begun.nr; i++)
+		if (list[i]->is_open)
+			finish(t, list[i], NULL);
+	free(list);
 	if (t->request->summary)
 		syscallcount_print(&t->counts, t->out);
 	flush(t);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "syscallbegun.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "test.h"
+
+#define NR 5000
+
+static struct ow_recorded_syscall call_of(pid_t tid, int nr)
+{
+	return (struct ow_recorded_syscall){
+		.event = OW_SYSCALL_BEGINS,
+		.pid = 1,
+		.tid = tid,
+		.nr = nr,
+	};
+}
+
+/* Threads come and go in an order of their own, and each is found until it has gone. */
+static void test_many(void)
+{
+	struct syscallsbegun s = { 0 };
+	struct ow_recorded_syscall c;
+	struct syscall_begun *b, **list;
+	pid_t tid;
+	int wrong = 0;
+
+	CHECK(!syscallbegun_find(&s, 1));
+	for (tid = 1; tid <= NR; tid++) {
+		c = call_of(tid * 7 % (NR + 1), tid);
+		wrong += !syscallbegun_add(&s, &c);
+	}
+	CHECK(wrong == 0 && s.nr == NR);
+	for (tid = 1; tid <= NR; tid += 3)
+		syscallbegun_remove(&s, syscallbegun_find(&s, tid));
+	for (tid = 1; tid <= NR; tid++) {
+		b = syscallbegun_find(&s, tid);
+		wrong += (tid % 3 == 1) != !b;
+		wrong += b && (b->call.tid != tid || !b->is_open ||
+			       (b->call.nr * 7 - tid) % (NR + 1) != 0);
+	}
+	CHECK(wrong == 0);
+	list = syscallsbegun_list(&s);
+	for (tid = 1; list && (size_t)tid < s.nr; tid++)
+		wrong += list[tid - 1]->call.tid >= list[tid]->call.tid;
+	CHECK(list && wrong == 0);
+	free(list);
+	syscallsbegun_deinit(&s);
+}
+
+/* Who executes a program ends a call that another thread of its process began. */
+static void test_ends(void)
+{
+	struct ow_recorded_syscall c = call_of(20, 59); /* execve */
+	struct ow_recorded_syscall end = call_of(10, 59);
+	struct syscallsbegun s = { 0 };
+
+	c.text = "text";
+	c.text_size = 4;
+	CHECK(syscallbegun_add(&s, &c));
+	CHECK(strcmp(syscallbegun_find(&s, 20)->text, "text") == 0);
+	CHECK(syscallbegun_end(&s, &end) == syscallbegun_find(&s, 20));
+	end.result = -1;
+	CHECK(!syscallbegun_end(&s, &end));
+	end.tid = 20;
+	CHECK(syscallbegun_end(&s, &end) == syscallbegun_find(&s, 20));
+	syscallsbegun_deinit(&s);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "many threads", test_many },
+		{ "what ends which", test_ends },
+	};
+
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
