@@ -24,6 +24,7 @@
 #include "leftout.h"
 #include "monotonic.h"
 #include "object.h"
+#include "ownpath.h"
 
 /*
  * What a client may take: waits in which less than PROGRESS_RATE bytes a second come,
@@ -86,6 +87,7 @@ static struct {
 	bool was_asked;
 	uint64_t told_ns, bytes, written;
 	struct rlimit limit; /* of what may be written */
+	bool has_cache;      /* nobody else can put files there */
 } asking;
 
 static void tell(const struct report *r)
@@ -168,7 +170,10 @@ static int find(const struct library *l, debuginfod_client *client,
 static void answer(const struct library *l, debuginfod_client *client,
 		   const struct request *q)
 {
-	struct report r = { .is_end = true, .error = ELIBACC };
+	struct report r = {
+		.is_end = true,
+		.error = asking.has_cache ? ELIBACC : EPERM,
+	};
 	char *path = NULL;
 	int fd;
 
@@ -232,6 +237,31 @@ static void drop_files(int socket)
 	close_range((unsigned int)socket + 1, UINT_MAX, 0);
 }
 
+/*
+ * Have libdebuginfod keep files where no other user decides what is there: sudo may leave
+ * $HOME as it was, and a debug file that a user puts there would name others' functions.
+ * Return false if there is no such folder.
+ */
+static bool set_cache(void)
+{
+	const char *given = getenv(DEBUGINFOD_CACHE_PATH_ENV_VAR);
+	char caches[PATH_MAX], path[PATH_MAX];
+	_cleanup_(ow_closep) int fd = -1;
+	int size;
+
+	if (given && *given)
+		size = snprintf(path, sizeof(path), "%s", given);
+	else if (ow_ownpath_caches(caches, sizeof(caches)))
+		size = snprintf(path, sizeof(path), "%s/debuginfod_client",
+				caches);
+	else
+		return false;
+	if ((size_t)size >= sizeof(path))
+		return false;
+	fd = ow_ownpath_open(path, true);
+	return fd >= 0 && !setenv(DEBUGINFOD_CACHE_PATH_ENV_VAR, path, 1);
+}
+
 static _Noreturn void serve(int socket, pid_t parent)
 {
 	struct library library = { 0 };
@@ -246,7 +276,8 @@ static _Noreturn void serve(int socket, pid_t parent)
 	drop_files(socket);
 	setenv(DEBUGINFOD_TIMEOUT_ENV_VAR, TIMEOUT, 0);
 	setenv(DEBUGINFOD_RETRY_LIMIT_ENV_VAR, RETRIES, 0);
-	client = load(&library);
+	asking.has_cache = set_cache();
+	client = asking.has_cache ? load(&library) : NULL;
 	while (recv(socket, &q, sizeof(q), 0) == sizeof(q))
 		answer(&library, client, &q);
 	_exit(0);
@@ -427,6 +458,10 @@ static void say_why(const struct ow_debuginfod *d, const char *of, int error)
 	} else if (error == ENOSYS) {
 		ow_leave_out(NAME, "debug files, as DEBUGINFOD_URLS names no "
 				   "server");
+	} else if (error == EPERM) {
+		ow_leave_out(NAME,
+			     "debug files, as other users could put some into "
+			     "its cache: set DEBUGINFOD_CACHE_PATH");
 	} else {
 		snprintf(text, sizeof(text), "debug files (%s)",
 			 strerror(error));

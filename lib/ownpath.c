@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
+#include <pwd.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -14,6 +16,7 @@
 
 #include "identity.h"
 
+#define OF_ROOT    "/var/cache"
 #define MOST_LINKS 40 /* as the kernel's */
 
 /* Where a walk has come to, and what is left of the path. */
@@ -155,4 +158,36 @@ bool ow_path_is_own(const char *path)
 	if (fd >= 0)
 		close(fd);
 	return is_file;
+}
+
+/*
+ * $HOME, unless it is another user's: sudo may leave it as it was, and what is root's is
+ * not to be where that user puts his.
+ */
+static bool own_home(char *buf, size_t size)
+{
+	const char *home = getenv("HOME");
+	struct passwd entry, *found = NULL;
+	char text[4096];
+	struct stat st;
+
+	if (home && home[0] == '/' &&
+	    (stat(home, &st) || st.st_uid == geteuid()))
+		return (size_t)snprintf(buf, size, "%s/.cache", home) < size;
+	if (!getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) &&
+	    found && found->pw_dir[0] == '/')
+		return (size_t)snprintf(buf, size, "%s/.cache", found->pw_dir) <
+		       size;
+	return geteuid() == 0 &&
+	       (size_t)snprintf(buf, size, "%s", OF_ROOT) < size;
+}
+
+bool ow_ownpath_caches(char *buf, size_t size)
+{
+	const char *base = getenv("XDG_CACHE_HOME");
+
+	/* A relative path is to be ignored (XDG Base Directory 0.8). */
+	if (base && base[0] == '/')
+		return (size_t)snprintf(buf, size, "%s", base) < size;
+	return own_home(buf, size);
 }

@@ -4,6 +4,7 @@
 #define OW_OWNPATH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 /*
  * Open what is at an absolute path with O_PATH, if only root and we decide what
@@ -21,5 +22,12 @@ int ow_ownpath_open(const char *path, bool make);
  * that doesn't look at what it opens.
  */
 bool ow_path_is_own(const char *path);
+
+/*
+ * Fill buf with the folder that our caches are in: $XDG_CACHE_HOME, or .cache in our own
+ * home, or root's.  Nobody has looked whether others may write there.  Return false if there
+ * is none, or not enough room.
+ */
+bool ow_ownpath_caches(char *buf, size_t size);
 
 #endif /* OW_OWNPATH_H */

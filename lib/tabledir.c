@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,44 +14,17 @@
 #include "error.h"
 #include "ownpath.h"
 
-#define OF_ROOT "/var/cache"
-
 /* The folder that was found last; as long as its path leads there it is used. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int kept = -1;
 static char kept_path[PATH_MAX];
 
-/*
- * $HOME, unless it is another user's: sudo may leave it as it was, and root's
- * tables are not to be where that user puts his.
- */
-static bool own_home(char *buf, size_t size)
-{
-	const char *home = getenv("HOME");
-	struct passwd entry, *found = NULL;
-	char text[4096];
-	struct stat st;
-
-	if (home && home[0] == '/' &&
-	    (stat(home, &st) || st.st_uid == geteuid()))
-		return (size_t)snprintf(buf, size, "%s/.cache", home) < size;
-	if (!getpwuid_r(geteuid(), &entry, text, sizeof(text), &found) &&
-	    found && found->pw_dir[0] == '/')
-		return (size_t)snprintf(buf, size, "%s/.cache", found->pw_dir) <
-		       size;
-	return geteuid() == 0 &&
-	       (size_t)snprintf(buf, size, "%s", OF_ROOT) < size;
-}
-
 int ow_table_dir(char *buf, size_t size, struct ow_error *err)
 {
-	const char *base = getenv("XDG_CACHE_HOME");
-	char home[PATH_MAX];
+	char base[PATH_MAX];
 
-	/* A relative path is to be ignored (XDG Base Directory 0.8). */
-	if (!base || base[0] != '/')
-		base = own_home(home, sizeof(home)) ? home : NULL;
-	if (!base || (size_t)snprintf(buf, size, "%s/outwind", base) >= size)
+	if (!ow_ownpath_caches(base, sizeof(base)) ||
+	    (size_t)snprintf(buf, size, "%s/outwind", base) >= size)
 		return ow_fail(err, OW_CODE_ABSENT,
 			       "no place for tables: set XDG_CACHE_HOME");
 	return 0;

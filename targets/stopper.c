@@ -89,10 +89,19 @@ void ow_stop_interrupt(struct ow_stop *s)
 		gone(s);
 }
 
+#define NO_CPU ", it got no CPU, or is busy in the kernel"
+
+static void fail_late(struct ow_stop *s, const char *what)
+{
+	ow_fail(&s->why, OW_CODE_TIMEOUT, "thread did not stop in time%s",
+		what);
+}
+
 /*
  * What waitpid() said.  A signal that came first is handed on at release; a
  * stop for our asking is told by SIGTRAP, one of job control by its signal
- * (ptrace(2), PTRACE_EVENT_STOP).
+ * (ptrace(2), PTRACE_EVENT_STOP).  A thread that was late, and has stopped since, lacked a
+ * CPU, as a rule.
  */
 static void take_status(struct ow_stop *s, int status)
 {
@@ -101,6 +110,10 @@ static void take_status(struct ow_stop *s, int status)
 	if (!WIFSTOPPED(status)) {
 		gone(s);
 		return;
+	}
+	if (s->is_late) {
+		fail_late(s, NO_CPU);
+		s->is_explained = true;
 	}
 	s->state = OW_STOP_STOPPED;
 	s->signal = event ? 0 : WSTOPSIG(status);
@@ -120,16 +133,13 @@ static void sleep_for_stop(uint64_t most_ns)
 
 void ow_stop_explain_late(struct ow_stop *s)
 {
-	const char *what = "";
-
-	if (!s->is_late)
+	if (!s->is_late || s->is_explained)
 		return;
 	switch (ow_status_state(s->tid)) {
-	case 'D': what = ", it is in an uninterruptible call"; break;
-	case 'R': what = ", it got no CPU, or is busy in the kernel"; break;
+	case 'D': fail_late(s, ", it is in an uninterruptible call"); break;
+	case 'R': fail_late(s, NO_CPU); break;
 	}
-	ow_fail(&s->why, OW_CODE_TIMEOUT, "thread did not stop in time%s",
-		what);
+	s->is_explained = true;
 }
 
 static void sleep_or_give_up(struct ow_stop *s, uint64_t deadline_ns)
@@ -138,8 +148,7 @@ static void sleep_or_give_up(struct ow_stop *s, uint64_t deadline_ns)
 
 	s->is_late = now > deadline_ns;
 	if (s->is_late)
-		ow_fail(&s->why, OW_CODE_TIMEOUT,
-			"thread did not stop in time");
+		fail_late(s, "");
 	else if (ow_delegate_must_end())
 		ow_fail(&s->why, OW_CODE_TIMEOUT,
 			"a signal came while the thread did not stop");
@@ -175,7 +184,7 @@ unsigned int ow_stop_wait(struct ow_stop *s, uint64_t deadline_ns)
 
 void ow_stop_be_patient(struct ow_stop *s)
 {
-	s->is_late = false;
+	s->is_late = s->is_explained = false;
 	s->why = (struct ow_error){ 0 };
 }
 

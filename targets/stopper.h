@@ -25,7 +25,8 @@ struct ow_stop {
 	int signal;          /* that was on its way to it, to be handed on */
 	bool by_us;          /* it stopped for our asking, for nothing else */
 	bool gone;           /* it has exited */
-	bool is_late;        /* it did not stop in time, which why tells */
+	bool is_late;        /* it did not stop in time, which why tells, */
+	bool is_explained;   /* and what it does instead */
 	struct ow_error why; /* if state is OW_STOP_NONE */
 };
 

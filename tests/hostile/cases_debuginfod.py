@@ -13,7 +13,7 @@ import time
 import zlib
 
 from harness import (PATIENCE, Skip, case, check, children_of, need,
-                     wait_until)
+                     need_root, wait_until)
 
 MOST_FILES = 256  # that are asked for in a run
 MOST_WAIT = 20  # s, likewise
@@ -21,6 +21,8 @@ NO_ANSWER = 10  # s, for one file
 SILENT = b"which debuginfod's servers did not send in time: left out"
 SPENT = b'debuginfod: debug files that its servers had not sent after 20 s'
 MANY = b'debuginfod: debug files after the first 256: left out'
+OTHERS = (b'debuginfod: debug files, as other users could put some into its '
+          b'cache: set DEBUGINFOD_CACHE_PATH: left out')
 FULL = b'debuginfod: debug files, as there is no room for those that come: left out'
 NOTE = b'\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0'  # before a build-id of 20 bytes
 
@@ -159,6 +161,24 @@ def _(context):
 @case('debuginfod: a server that sends a byte a second')
 def _(context):
     check_limit(context, trickle, MOST_WAIT // NO_ANSWER + 1, SILENT, SPENT)
+
+
+@case('debuginfod: a cache that is another user\'s')
+def _(context):
+    """A file there would name the functions of all who have the build-id."""
+    need_root()
+    other = os.path.join(context.tmp, 'other')
+    os.mkdir(other)
+    os.chown(other, 65534, 65534)
+    server = Server(context, refuse)
+    target = start_target(context, 1)
+    env = dict(server.env, XDG_CACHE_HOME=other)
+    del env['DEBUGINFOD_CACHE_PATH']
+    done = context.run_tool([context.outwind, 'stack', '--debuginfod',
+                             str(target.pid)], status=0, env=env)
+    check(OTHERS in done.stderr and not server.asked, 'line',
+          (done.stderr, server.asked))
+    check(os.listdir(other) == [], 'files', os.listdir(other))
 
 
 @case('debuginfod: build-ids without end')
