@@ -56,6 +56,12 @@ static struct syscall_begun *insert(struct syscallsbegun *s, pid_t tid)
 	return b;
 }
 
+void syscallbegun_drop_text(struct syscall_begun *b)
+{
+	free(b->text);
+	b->text = NULL;
+}
+
 void syscallbegun_set_text(struct syscall_begun *b,
 			   const struct ow_recorded_syscall *from)
 {

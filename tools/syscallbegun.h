@@ -35,6 +35,9 @@ bool syscallbegun_add(struct syscallsbegun *s,
 void syscallbegun_set_text(struct syscall_begun *b,
 			   const struct ow_recorded_syscall *from);
 
+/* The call has ended: its text is not kept. */
+void syscallbegun_drop_text(struct syscall_begun *b);
+
 /*
  * What ends with this: the thread's own call; or, as who executes a program
  * becomes the first thread of its process, one that another thread began.  NULL

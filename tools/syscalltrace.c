@@ -117,15 +117,10 @@ static void print(struct tracing *t, const struct syscall_begun *b,
 }
 
 /* One call is over; end is NULL if it doesn't return. */
-static void finish(struct tracing *t, struct syscall_begun *b,
-		   const struct ow_recorded_syscall *end)
+static void tell(struct tracing *t, struct syscall_begun *b,
+		 const struct ow_recorded_syscall *end,
+		 struct syscallsite *site)
 {
-	struct syscallsite *site = b->site;
-
-	b->is_open = false;
-	b->site = NULL;
-	/* It is there until another one is held. */
-	syscallsite_release(site);
 	if (b->call.pid == t->starting) {
 		/* What starts it is no call of the command. */
 		if (!end || end->result || !syscallbegun_is_exec(end->nr))
@@ -142,6 +137,20 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 		return;
 	}
 	print(t, b, end, site);
+}
+
+/* Likewise, and nothing is kept of it but the thread. */
+static void finish(struct tracing *t, struct syscall_begun *b,
+		   const struct ow_recorded_syscall *end)
+{
+	struct syscallsite *site = b->site;
+
+	b->is_open = false;
+	b->site = NULL;
+	/* It is there until another one is held. */
+	syscallsite_release(site);
+	tell(t, b, end, site);
+	syscallbegun_drop_text(b);
 }
 
 /* Where a call was made, which may have to be named first; or NULL. */
@@ -195,6 +204,9 @@ static void take(void *arg, const struct ow_recorded_syscall *s)
 		b = syscallbegun_end(&t->begun, s);
 		if (b)
 			finish(t, b, s);
+		/* The thread has its process's number now, and nothing ends its own. */
+		if (b && b->call.tid != s->tid)
+			syscallbegun_remove(&t->begun, b);
 		return;
 	case OW_SYSCALL_TEXT:
 		b = syscallbegun_find(&t->begun, s->tid);
