@@ -331,6 +331,18 @@ static void add_counts(void *arg, const void *keys, const void *values,
 	__atomic_fetch_sub(&e->skel->bss->counted, nr, __ATOMIC_RELAXED);
 }
 
+/* Take events until the fence, or a time.  Return true if some before it are left then. */
+static bool take_until(struct ow_recorder *r, uint64_t until)
+{
+	struct ow_bpfengine *e = r->priv;
+	uint64_t now = ow_now_ns();
+
+	if (now >= until)
+		return true;
+	e->is_at_fence = false;
+	return ow_bpfevents_take(r, until - now) && !e->is_at_fence;
+}
+
 /*
  * Their stacks have left before they were counted.  What has come since isn't waited
  * for, as there can always be more.
@@ -342,13 +354,10 @@ static void take_counts(void *arg, const void *keys, const void *values,
 	struct ow_bpfengine *e = r->priv;
 
 	e->fence = ow_now_ns();
-	e->is_at_fence = false;
-	if ((e->fence >= e->collected_by ||
-	     ow_bpfevents_take(r, e->collected_by - e->fence)) &&
-	    !e->is_at_fence) {
+	if (take_until(r, e->collected_by)) {
 		/* Copies before the stacks must not have others' counts lost. */
 		e->loses_copies = true;
-		ow_bpfevents_take(r, LATE_NS);
+		take_until(r, e->collected_by + LATE_NS);
 		e->loses_copies = false;
 	}
 	e->fence = 0;

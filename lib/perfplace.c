@@ -17,10 +17,10 @@
 #include "leftout.h"
 #include "monotonic.h"
 #include "object.h"
+#include "processids.h"
 #include "reach.h"
 
-/* What /proc tells of the process. */
-static bool read_owner(struct ow_perfplace *p)
+static bool read_status(struct ow_perfplace *p)
 {
 	_cleanup_(ow_freep) char *text = NULL;
 	const char *at;
@@ -40,6 +40,26 @@ static bool read_owner(struct ow_perfplace *p)
 	if (at)
 		p->inner = (pid_t)atoi(at);
 	return true;
+}
+
+/* What /proc tells of the process. */
+static bool read_owner(struct ow_perfplace *p)
+{
+	struct ow_processids ids;
+	char path[32];
+
+	if (ow_processids_is_near(p->pid) && ow_processids_read(p->pid, &ids)) {
+		p->uid = ids.effective;
+		p->inner = p->pid;
+		return true;
+	}
+	if (read_status(p))
+		return true;
+	snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
+	if (errno == ETIME)
+		ow_leave_out(path, "names of JITs' code, as statuses take too "
+				   "long to read");
+	return false;
 }
 
 /*

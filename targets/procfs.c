@@ -10,13 +10,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "delegate.h"
 #include "error.h"
 #include "grow.h"
+#include "processids.h"
 #include "reach.h"
 
 /* Numbers of fields in stat (proc_pid_stat(5)). */
@@ -368,49 +368,13 @@ static uid_t owner_below(int fd)
 	return 0;
 }
 
-/* What <linux/pidfd.h> of Debian 12 lacks (Linux 6.13). */
-struct pidfd_info {
-	uint64_t mask, cgroup;
-	uint32_t pid, tgid, ppid, ruid;
-	uint32_t others[8];
-};
-
-#define GET_INFO  _IOWR(0xff, 11, struct pidfd_info)
-#define HAS_CREDS 2
-
-/* The process's real user, or -1: the kernel doesn't tell it so. */
-static long user_by_pidfd(pid_t pid)
-{
-	struct pidfd_info info = { .mask = HAS_CREDS };
-	_cleanup_(ow_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-
-	return fd >= 0 && !ioctl(fd, GET_INFO, &info) && info.mask & HAS_CREDS ?
-		       (long)info.ruid :
-		       -1;
-}
-
-/*
- * The owner of the process's folder is its effective user, or root where the process may
- * not be looked at by its user (proc(5)).  A program of that kind is what has another real
- * user.
- */
-static long user_by_folder(pid_t pid)
-{
-	struct stat st;
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	return !stat(path, &st) && st.st_uid != 0 ? (long)st.st_uid : -1;
-}
-
 /* A status is read last: it may have 65,536 groups, and take 25 ms. */
 static long real_user(pid_t pid)
 {
-	long uid = user_by_pidfd(pid);
+	struct ow_processids ids;
 
-	if (uid < 0)
-		uid = user_by_folder(pid);
-	return uid < 0 ? ow_status_number(pid, "Uid:") : uid;
+	return ow_processids_read(pid, &ids) ? (long)ids.real :
+					       ow_status_number(pid, "Uid:");
 }
 
 long ow_process_user(pid_t pid)
