@@ -154,7 +154,7 @@ static int next_event(struct file *file, bool wait,
 	struct kw_session *s = file->private_data;
 	int err;
 
-	while (!kw_events_take(&s->events, s->ns, ret)) {
+	while (!kw_events_take(&s->events, s->ns, s->cred->user_ns, ret)) {
 		if (!wait)
 			return 0;
 		if (file->f_flags & O_NONBLOCK)

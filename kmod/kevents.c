@@ -1,67 +1,190 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "kevents.h"
 
+#include <linux/ktime.h>
 #include <linux/mm.h>
 #include <linux/pid_namespace.h>
+#include <linux/slab.h>
+#include <linux/user_namespace.h>
 
 #include "kstats.h"
+#include "kuser.h"
 
-#define RING OW_KUNWIND_FILE_EVENTS
+#define ROOM OW_KUNWIND_FILE_EVENTS
 
-void kw_events_init(struct kw_events *e)
+/* ns for one event, of a reader that stands still. */
+#define MOST_SERVED (10ULL * NSEC_PER_SEC)
+
+void kw_events_init(struct kw_events *e, struct kw_user *own)
 {
 	spin_lock_init(&e->lock);
 	init_waitqueue_head(&e->wait);
+	INIT_LIST_HEAD(&e->free);
+	INIT_LIST_HEAD(&e->shares);
+	INIT_LIST_HEAD(&e->waiting);
+	e->own = own;
+}
+
+static void share_free(struct kw_share *s)
+{
+	if (!s)
+		return;
+	kw_user_put(s->user);
+	kfree(s);
 }
 
 void kw_events_deinit(struct kw_events *e)
 {
-	for (; e->nr; e->nr--)
-		put_pid(e->ring[e->head++ % RING].pid);
-	kvfree(e->ring);
+	struct kw_share *s, *next;
+	struct kw_event *at;
+
+	list_for_each_entry_safe(s, next, &e->shares, list) {
+		list_for_each_entry(at, &s->events, list)
+			put_pid(at->pid);
+		share_free(s);
+	}
+	kvfree(e->room);
 }
 
 int kw_events_begin(struct kw_events *e)
 {
-	struct kw_event *ring, *old;
+	struct kw_event *room, *old;
+	unsigned int i;
 
-	if (READ_ONCE(e->ring))
+	if (READ_ONCE(e->room))
 		return 0;
-	ring = kvcalloc(RING, sizeof(*ring), GFP_KERNEL_ACCOUNT);
-	if (!ring)
+	room = kvcalloc(ROOM, sizeof(*room), GFP_KERNEL_ACCOUNT);
+	if (!room)
 		return -ENOMEM;
 	spin_lock(&e->lock);
-	old = e->ring;
-	if (!old)
-		WRITE_ONCE(e->ring, ring);
+	old = e->room;
+	if (!old) {
+		for (i = 0; i < ROOM; i++)
+			list_add_tail(&room[i].list, &e->free);
+		WRITE_ONCE(e->room, room);
+	}
 	spin_unlock(&e->lock);
 	if (old)
-		kvfree(ring);
+		kvfree(room);
 	return 0;
 }
 
-void kw_events_put(struct kw_events *e, const struct ow_kunwind_event *what,
-		   struct pid *pid)
+/* The caller holds the lock, here and below. */
+static struct kw_share *find(const struct kw_events *e,
+			     const struct kw_user *user)
 {
-	struct kw_event *at;
+	struct kw_share *s;
+
+	list_for_each_entry(s, &e->shares, list)
+		if (s->user == user)
+			return s;
+	return NULL;
+}
+
+static struct kw_share *share_alloc(struct kw_user *user)
+{
+	struct kw_share *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+
+	if (!s)
+		return NULL;
+	INIT_LIST_HEAD(&s->waiting);
+	INIT_LIST_HEAD(&s->events);
+	s->user = kw_user_share(user);
+	return s;
+}
+
+struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user)
+{
+	struct kw_share *fresh = share_alloc(user), *s;
+
+	if (!fresh)
+		return NULL;
+	spin_lock(&e->lock);
+	s = find(e, user);
+	if (!s) {
+		list_add(&fresh->list, &e->shares);
+		s = fresh;
+		fresh = NULL;
+	}
+	s->nr_tracks++;
+	spin_unlock(&e->lock);
+	share_free(fresh);
+	return s;
+}
+
+/* Take a share out that nobody needs; it is the caller's to free, or NULL. */
+static struct kw_share *take_out(struct kw_events *e, struct kw_share *s)
+{
+	if (s->nr_tracks || !list_empty(&s->waiting))
+		return NULL;
+	list_del(&s->list);
+	if (e->taken == s)
+		e->taken = NULL;
+	return s;
+}
+
+void kw_events_leave(struct kw_events *e, struct kw_share *share)
+{
+	struct kw_share *gone;
 
 	spin_lock(&e->lock);
-	if (!e->ring || e->lost || e->nr == RING) {
-		e->lost = true;
-		kw_count(events_lost);
+	share->nr_tracks--;
+	gone = take_out(e, share);
+	spin_unlock(&e->lock);
+	share_free(gone);
+}
+
+bool kw_share_is_limited(const struct kw_events *e, const struct kw_share *s)
+{
+	return s->user != e->own && !kw_user_is_privileged(s->user);
+}
+
+static bool has_room(const struct kw_events *e, const struct kw_share *s)
+{
+	if (list_empty(&e->free))
+		return false;
+	return !kw_share_is_limited(e, s) ||
+	       2 * (s->nr + 1) <= ROOM - (e->nr - s->nr);
+}
+
+static void add(struct kw_events *e, struct kw_share *s,
+		const struct ow_kunwind_event *what, struct pid *pid)
+{
+	struct kw_event *at = list_first_entry(&e->free, struct kw_event, list);
+
+	at->what = *what;
+	at->what.nr = ++e->newest;
+	at->pid = get_pid(pid);
+	list_move_tail(&at->list, &s->events);
+	s->nr++;
+	e->nr++;
+}
+
+void kw_events_put(struct kw_events *e, struct kw_share *share,
+		   const struct ow_kunwind_event *what, struct pid *pid)
+{
+	spin_lock(&e->lock);
+	if (!share->lost && has_room(e, share)) {
+		add(e, share, what, pid);
 	} else {
-		at = &e->ring[(e->head + e->nr++) % RING];
-		at->what = *what;
-		at->pid = get_pid(pid);
+		share->lost++;
+		kw_count(events_lost);
+	}
+	if (list_empty(&share->waiting)) {
+		share->served = max(share->served, e->least);
+		list_add_tail(&share->waiting, &e->waiting);
 	}
 	spin_unlock(&e->lock);
 	wake_up_interruptible(&e->wait);
 }
 
-void kw_events_miss(struct kw_events *e)
+void kw_events_miss(struct kw_events *e, kuid_t uid)
 {
 	spin_lock(&e->lock);
+	if (e->missed && !uid_eq(e->missed_of, uid))
+		uid = INVALID_UID;
 	e->missed = true;
+	e->missed_of = uid;
 	kw_count(events_lost);
 	spin_unlock(&e->lock);
 	wake_up_interruptible(&e->wait);
@@ -69,30 +192,104 @@ void kw_events_miss(struct kw_events *e)
 
 bool kw_events_any(struct kw_events *e)
 {
-	return READ_ONCE(e->nr) || READ_ONCE(e->lost) || READ_ONCE(e->missed);
+	return !list_empty(&e->waiting) || READ_ONCE(e->missed);
+}
+
+/* The reader is done with what it took before. */
+static void settle(struct kw_events *e, u64 now)
+{
+	if (e->taken)
+		e->taken->served += min_t(u64, now - e->taken_at, MOST_SERVED);
+	e->taken = NULL;
+	e->taken_at = now;
+}
+
+/* The share that was served least of those that have something to tell, or NULL. */
+static struct kw_share *next_share(const struct kw_events *e)
+{
+	struct kw_share *s, *next = NULL;
+
+	list_for_each_entry(s, &e->waiting, waiting)
+		if (!next || s->served < next->served)
+			next = s;
+	return next;
+}
+
+/* The oldest event of a share, or that some are lost; its pid, or NULL. */
+static struct pid *take_from(struct kw_events *e, struct kw_share *s,
+			     struct ow_kunwind_event *ret)
+{
+	struct kw_event *at;
+
+	if (!s->nr) {
+		*ret = (struct ow_kunwind_event){
+			.kind = OW_KUNWIND_EV_LOST,
+			.nr = s->lost,
+		};
+		s->lost = 0;
+		return NULL;
+	}
+	at = list_first_entry(&s->events, struct kw_event, list);
+	*ret = at->what;
+	list_move(&at->list, &e->free);
+	s->nr--;
+	e->nr--;
+	return at->pid;
+}
+
+/* Its turn is over: it waits for the next one, or has nothing more to tell. */
+static void end_turn(struct kw_events *e, struct kw_share *s)
+{
+	e->least = s->served;
+	e->taken = s;
+	if (s->nr || s->lost)
+		list_move_tail(&s->waiting, &e->waiting);
+	else
+		list_del_init(&s->waiting);
+}
+
+/* Return true if a miss is to be told now: there is an event between two of them. */
+static bool is_miss_due(struct kw_events *e)
+{
+	e->miss_due = e->missed && (!e->miss_due || list_empty(&e->waiting));
+	return e->miss_due;
+}
+
+static void take_miss(struct kw_events *e, struct user_namespace *user_ns,
+		      struct ow_kunwind_event *ret)
+{
+	*ret = (struct ow_kunwind_event){
+		.kind = OW_KUNWIND_EV_LOST,
+		.uid = from_kuid(user_ns, e->missed_of),
+	};
+	e->missed = false;
 }
 
 bool kw_events_take(struct kw_events *e, struct pid_namespace *ns,
+		    struct user_namespace *user_ns,
 		    struct ow_kunwind_event *ret)
 {
+	struct kw_share *s = NULL, *gone = NULL;
 	struct pid *pid = NULL;
 	bool any;
 
 	spin_lock(&e->lock);
+	settle(e, ktime_get_ns());
 	any = kw_events_any(e);
-	if (e->nr) {
-		*ret = e->ring[e->head].what;
-		pid = e->ring[e->head].pid;
-		e->head = (e->head + 1) % RING;
-		e->nr--;
-	} else if (any) {
-		*ret = (struct ow_kunwind_event){
-			.kind = OW_KUNWIND_EV_LOST,
-		};
-		e->lost = false;
-		e->missed = false;
+	if (is_miss_due(e))
+		take_miss(e, user_ns, ret);
+	else
+		s = next_share(e);
+	if (s) {
+		pid = take_from(e, s, ret);
+		ret->uid = from_kuid(user_ns, kw_user_uid(s->user));
+		ret->privileged = kw_user_is_privileged(s->user);
+		end_turn(e, s);
+		gone = take_out(e, s);
 	}
+	ret->newest = e->newest;
 	spin_unlock(&e->lock);
+	share_free(gone);
 	if (pid)
 		ret->pid = pid_nr_ns(pid, ns);
 	put_pid(pid);

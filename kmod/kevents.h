@@ -1,46 +1,91 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
-/* What a session has to be told: a ring of events, read by its device's file. */
+/*
+ * What a session has to be told: events, read by its device's file.
+ *
+ * All users' processes share the room for them.  A user may have at most half of what
+ * others leave free, but for privileged users and the session's own.  Events of one
+ * user come in their order; the next one is of that user whose events took the reader
+ * the least time.
+ */
 #ifndef KW_EVENTS_H
 #define KW_EVENTS_H
 
+#include <linux/list.h>
 #include <linux/pid.h>
 #include <linux/spinlock.h>
+#include <linux/uidgid.h>
 #include <linux/wait.h>
 
 #include "ow_kunwind.h"
 
+struct kw_user;
+struct user_namespace;
+
 /* An event with whom it is about; pid is translated when it is read. */
 struct kw_event {
+	struct list_head list; /* of a share, or of those that are free */
 	struct ow_kunwind_event what;
 	struct pid *pid; /* a reference */
+};
+
+/* Events of one user's processes; under the lock of all. */
+struct kw_share {
+	struct list_head list;    /* of all shares */
+	struct list_head waiting; /* of those that have something to tell */
+	struct list_head events;  /* the oldest first */
+	struct kw_user *user;     /* a reference */
+	unsigned int nr_tracks;   /* that may add events */
+	unsigned int nr;
+	u64 lost;   /* after the last one that waits */
+	u64 served; /* ns that the reader took, or was ahead of it */
 };
 
 struct kw_events {
 	spinlock_t lock;
 	wait_queue_head_t wait;
-	struct kw_event *ring; /* NULL until something may happen */
-	unsigned int head, nr; /* the oldest one, and how many */
-	bool lost;             /* since the last one in the ring */
-	bool missed;           /* a process that could not be followed */
+	struct kw_user *own;   /* the session's */
+	struct kw_event *room; /* NULL until something may happen */
+	struct list_head free;
+	struct list_head shares, waiting;
+	unsigned int nr; /* that wait */
+	u64 newest;      /* the number of the last one that was added */
+	u64 least; /* what the share that was taken last had been served */
+	struct kw_share *taken; /* whose event the reader has, or NULL */
+	u64 taken_at;           /* since when, in ns */
+	bool missed;            /* a process that could not be followed */
+	kuid_t missed_of;       /* whose; not valid: of several users */
+	bool miss_due;          /* what was taken last was a miss */
 };
 
-void kw_events_init(struct kw_events *e);
+void kw_events_init(struct kw_events *e, struct kw_user *own);
 void kw_events_deinit(struct kw_events *e);
 
 /* Make room, if there is none yet; may sleep.  -ENOMEM. */
 int kw_events_begin(struct kw_events *e);
 
-/* Add an event, or note that there was no room; atomic context. */
-void kw_events_put(struct kw_events *e, const struct ow_kunwind_event *what,
-		   struct pid *pid);
+/* The share of a user, for one track more; may sleep.  NULL: out of memory. */
+struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user);
+/* For one track less; its events that wait stay. */
+void kw_events_leave(struct kw_events *e, struct kw_share *share);
 
-/* Note that something could not be followed; atomic context. */
-void kw_events_miss(struct kw_events *e);
+/* Add an event, or note that there was no room; atomic context. */
+void kw_events_put(struct kw_events *e, struct kw_share *share,
+		   const struct ow_kunwind_event *what, struct pid *pid);
+
+/*
+ * Return true if the user has a part only of what there is, as other users may need it:
+ * neither a privileged one, nor the session's own.
+ */
+bool kw_share_is_limited(const struct kw_events *e, const struct kw_share *s);
+
+/* Note that something of that user's could not be followed; atomic context. */
+void kw_events_miss(struct kw_events *e, kuid_t uid);
 
 bool kw_events_any(struct kw_events *e);
 
-/* Take the oldest one, pid as ns has it; false: there is none. */
+/* Take the next one, pid and user as those have it; false: there is none. */
 bool kw_events_take(struct kw_events *e, struct pid_namespace *ns,
+		    struct user_namespace *user_ns,
 		    struct ow_kunwind_event *ret);
 
 #endif /* KW_EVENTS_H */

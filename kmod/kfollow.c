@@ -13,8 +13,10 @@
 #include "kptrace.h"
 #include "kuser.h"
 
-#define MAY_TRIES   8 /* of a task that executes one program after another */
-#define TRACK_PRICE (sizeof(struct kw_track) + sizeof(struct kw_space))
+#define MAY_TRIES 8 /* of a task that executes one program after another */
+#define TRACK_PRICE                                          \
+	(sizeof(struct kw_track) + sizeof(struct kw_space) + \
+	 sizeof(struct kw_share))
 
 static unsigned int max_followed = 16384;
 module_param(max_followed, uint, 0644);
@@ -103,7 +105,7 @@ static void tell(const struct kw_track *t, u32 kind)
 {
 	struct ow_kunwind_event what = { .kind = kind };
 
-	kw_events_put(&t->session->events, &what, t->pid);
+	kw_events_put(&t->session->events, t->share, &what, t->pid);
 }
 
 /*
@@ -124,26 +126,60 @@ static struct kw_track *find(const struct kw_session *session,
 	return NULL;
 }
 
+/*
+ * Return true if the session may follow one process more, whose share of its events has
+ * that track already: of other users' a user may have at most half of what the rest of
+ * them leave over.
+ */
+static bool may_track(const struct kw_session *session,
+		      const struct kw_share *share)
+{
+	unsigned int max = kw_follow_max(session), own = share->nr_tracks;
+
+	if (session->nr_tracks >= max)
+		return false;
+	return !kw_share_is_limited(&session->events, share) ||
+	       2 * own <= max - (session->nr_tracks - (own - 1));
+}
+
+/* A track, which is paid; an error pointer. */
+static struct kw_track *track_alloc(struct kw_session *session,
+				    struct kw_share *share)
+{
+	struct kw_track *t;
+	int err = may_track(session, share) ? 0 : -ENOSPC;
+
+	if (!err)
+		err = kw_user_charge(session->user, TRACK_PRICE);
+	if (err)
+		return ERR_PTR(err);
+	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
+	if (!t) {
+		kw_user_uncharge(session->user, TRACK_PRICE);
+		return ERR_PTR(-ENOMEM);
+	}
+	t->session = session;
+	t->share = share;
+	return t;
+}
+
 /* A new track of a space that was used for it; the caller holds kw_mutex. */
 static int link_track(struct kw_session *session, struct kw_space *space,
 		      struct pid *pid)
 {
+	struct kw_share *share;
 	struct kw_track *t;
-	int err;
 
 	if (session->closed)
 		return -EBADF;
-	if (session->nr_tracks >= kw_follow_max(session))
-		return -ENOSPC;
-	err = kw_user_charge(session->user, TRACK_PRICE);
-	if (err)
-		return err;
-	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
-	if (!t) {
-		kw_user_uncharge(session->user, TRACK_PRICE);
+	share = kw_events_join(&session->events, space->owner.user);
+	if (!share)
 		return -ENOMEM;
+	t = track_alloc(session, share);
+	if (IS_ERR(t)) {
+		kw_events_leave(&session->events, share);
+		return PTR_ERR(t);
 	}
-	t->session = session;
 	t->space = space;
 	t->pid = get_pid(pid);
 	session->nr_tracks++;
@@ -172,6 +208,7 @@ static void unlink_track(struct kw_track *t)
 	t->session->nr_tracks--;
 	kw_user_uncharge(t->session->user, TRACK_PRICE);
 	kw_user_note(t->session->user, KW_FOLLOWED, -1);
+	kw_events_leave(&t->session->events, t->share);
 	put_pid(t->pid);
 	kfree(t);
 	kw_space_unuse(space);
@@ -254,7 +291,7 @@ void kw_follow_current(struct kw_session *session)
 		return;
 	if (track(session, mm, task_tgid(current), current, &patience,
 		  &space)) {
-		kw_events_miss(&session->events);
+		kw_events_miss(&session->events, kw_user_uid_of_task(current));
 	} else {
 		/* That there is no map may be the process' own doing. */
 		kw_space_refresh(space, true, &patience);

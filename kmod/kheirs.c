@@ -356,7 +356,8 @@ static bool inherit(struct pid *parent, struct pid *child)
 		have = fresh != NULL;
 		list_for_each_entry(h, &f->heirs, of_family)
 			if (!have || inherit_one(h->session, child, &fresh) < 0)
-				kw_events_miss(&h->session->events);
+				kw_events_miss(&h->session->events,
+					       kw_user_uid_of_task(current));
 	}
 	any = f || !list_empty(&everybody.heirs);
 	spin_unlock(&heirs_lock);

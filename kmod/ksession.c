@@ -42,7 +42,7 @@ struct kw_session *kw_session_create(void)
 	s->user = user;
 	s->privileged = privileged;
 	s->ns = get_pid_ns(task_active_pid_ns(current));
-	kw_events_init(&s->events);
+	kw_events_init(&s->events, user);
 	INIT_LIST_HEAD(&s->uses);
 	INIT_LIST_HEAD(&s->tracks);
 	INIT_LIST_HEAD(&s->heirs);

@@ -8,5 +8,6 @@ void kw_tracks_tell(const struct list_head *tracks,
 
 	list_for_each_entry(t, tracks, of_space)
 		if (!READ_ONCE(t->session->closed))
-			kw_events_put(&t->session->events, what, t->pid);
+			kw_events_put(&t->session->events, t->share, what,
+				      t->pid);
 }

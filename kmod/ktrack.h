@@ -12,7 +12,8 @@ struct kw_track {
 	struct list_head of_session, of_space;
 	struct kw_session *session;
 	struct kw_space *space;
-	struct pid *pid; /* of the process that it was found by */
+	struct kw_share *share; /* of the session's events */
+	struct pid *pid;        /* of the process that it was found by */
 };
 
 /* Tell all of them; pid is each one's own. */

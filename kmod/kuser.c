@@ -130,6 +130,28 @@ struct kw_user *kw_user_of_inode(const struct inode *inode)
 	return user_get(uid, uid_eq(uid, GLOBAL_ROOT_UID));
 }
 
+kuid_t kw_user_uid_of_task(struct task_struct *task)
+{
+	const struct cred *cred;
+	kuid_t uid;
+
+	rcu_read_lock();
+	cred = __task_cred(task);
+	uid = payer(cred->user_ns, cred->uid);
+	rcu_read_unlock();
+	return uid;
+}
+
+kuid_t kw_user_uid(const struct kw_user *user)
+{
+	return user->uid;
+}
+
+bool kw_user_is_privileged(const struct kw_user *user)
+{
+	return user->privileged;
+}
+
 struct kw_user *kw_user_share(struct kw_user *user)
 {
 	refcount_inc(&user->ref);

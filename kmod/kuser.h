@@ -9,6 +9,7 @@
 
 #include <linux/sched.h>
 #include <linux/types.h>
+#include <linux/uidgid.h>
 
 struct inode;
 struct kw_user;
@@ -34,6 +35,11 @@ struct kw_user *kw_user_of_task(struct task_struct *task);
 
 /* The account of who owns a file; root's is privileged. */
 struct kw_user *kw_user_of_inode(const struct inode *inode);
+
+/* The user of such an account, and of the one that a task has. */
+kuid_t kw_user_uid_of_task(struct task_struct *task);
+kuid_t kw_user_uid(const struct kw_user *user);
+bool kw_user_is_privileged(const struct kw_user *user);
 
 /* Take one more reference. */
 struct kw_user *kw_user_share(struct kw_user *user);

@@ -16,10 +16,10 @@
 #include "object.h"
 #include "reach.h"
 
-#define EVENTS_AT_ONCE 64
+#define LOOKS      64 /* at objects, that are remembered */
 /* Bytes of a process's list: where nothing else tells, and after a look in vain. */
-#define MOST_MAPS      ((size_t)64 << 20)
-#define USUAL_MAPS     ((size_t)1 << 20)
+#define MOST_MAPS  ((size_t)64 << 20)
+#define USUAL_MAPS ((size_t)1 << 20)
 
 int ow_kunwind_open(struct ow_error *err)
 {
@@ -118,85 +118,125 @@ static int supply(int dev, const struct ow_kunwind_event *what,
 	return ow_kunwind_add(dev, fd, path, err);
 }
 
-/* Objects that were looked at a moment ago: one event for each mapping. */
-static bool same_object(const struct ow_kunwind_event *a,
-			const struct ow_kunwind_event *b)
-{
-	return (a->dev || a->ino) && a->ino == b->ino && a->dev == b->dev;
-}
+/* A look at an object, for a user's process. */
+struct look {
+	uint64_t dev, ino;
+	uint32_t uid, privileged;
+	uint64_t newest; /* the last event that there was before it */
+	bool well;
+};
 
 struct serving {
 	int dev;
 	struct ow_kunwind_tally *tally;
-	void (*say)(void *arg, const char *line);
-	bool (*must_end)(void *arg);
-	void *arg;
+	const struct ow_kunwind_server *server;
+	struct look looks[LOOKS];
+	size_t nr_looks; /* all that there were */
 };
 
 static bool is_at_end(const struct serving *s)
 {
-	return ow_delegate_must_end() || (s->must_end && s->must_end(s->arg));
+	const struct ow_kunwind_server *server = s->server;
+
+	return ow_delegate_must_end() ||
+	       (server->must_end && server->must_end(server->arg));
 }
 
-static void lacks(const struct serving *s, const struct ow_kunwind_event *what)
+/*
+ * There is one event for each mapping.  Return true if the event is older than a look at
+ * its object, which has a table since then, or has none for that user.
+ */
+static bool was_looked_at(const struct serving *s,
+			  const struct ow_kunwind_event *what)
+{
+	const struct look *l = s->looks;
+	size_t i;
+
+	for (i = 0; i < s->nr_looks && i < LOOKS; i++, l++)
+		if (l->ino == what->ino && l->dev == what->dev &&
+		    what->nr <= l->newest &&
+		    (l->well || (l->uid == what->uid &&
+				 l->privileged == what->privileged)))
+			return true;
+	return false;
+}
+
+/* Each process' vDSO is another one. */
+static void note_look(struct serving *s, const struct ow_kunwind_event *what,
+		      bool well)
+{
+	if (!what->dev && !what->ino)
+		return;
+	s->looks[s->nr_looks++ % LOOKS] = (struct look){
+		.dev = what->dev,
+		.ino = what->ino,
+		.uid = what->uid,
+		.privileged = what->privileged,
+		.newest = what->newest,
+		.well = well,
+	};
+}
+
+static void handle_lacks(struct serving *s, const struct ow_kunwind_event *what)
 {
 	struct ow_error err;
+	bool well;
 
-	if (supply(s->dev, what, &err) == 0) {
+	if (was_looked_at(s, what))
+		return;
+	well = supply(s->dev, what, &err) == 0;
+	note_look(s, what, well);
+	if (well) {
 		s->tally->made++;
 		return;
 	}
 	s->tally->failed++;
-	if (s->say)
-		s->say(s->arg, err.msg);
+	if (s->server->say)
+		s->server->say(s->server->arg, err.msg);
 }
 
-static void handle(const struct serving *s, const struct ow_kunwind_event *all,
-		   size_t i)
+static void handle(struct serving *s, const struct ow_kunwind_event *what)
 {
-	size_t k;
-
-	switch (all[i].kind) {
+	switch (what->kind) {
 	case OW_KUNWIND_EV_FOLLOWED: s->tally->followed++; return;
 	case OW_KUNWIND_EV_EXIT: s->tally->exited++; return;
-	case OW_KUNWIND_EV_LOST: s->tally->lost++; return;
-	case OW_KUNWIND_EV_LACKS: break;
+	case OW_KUNWIND_EV_LACKS: handle_lacks(s, what); return;
+	case OW_KUNWIND_EV_LOST:
+		s->tally->lost++;
+		if (s->server->lost)
+			s->server->lost(s->server->arg, what->uid, what->nr);
+		return;
 	default: return;
 	}
-	for (k = 0; k < i; k++)
-		if (all[k].kind == OW_KUNWIND_EV_LACKS &&
-		    same_object(&all[k], &all[i]))
-			return;
-	lacks(s, &all[i]);
 }
 
-int ow_kunwind_serve_until(int dev, struct ow_kunwind_tally *tally,
-			   void (*say)(void *arg, const char *line),
-			   bool (*must_end)(void *arg), void *arg,
-			   struct ow_error *err)
+/* One event a read: the module knows by that whose turn is next. */
+int ow_kunwind_serve_by(int dev, struct ow_kunwind_tally *tally,
+			const struct ow_kunwind_server *server,
+			struct ow_error *err)
 {
-	struct ow_kunwind_event events[EVENTS_AT_ONCE];
 	struct ow_kunwind_tally mine = { 0 };
-	const struct serving s = { dev, tally ? tally : &mine, say, must_end,
-				   arg };
-	size_t i, nr;
+	struct serving s = {
+		.dev = dev,
+		.tally = tally ? tally : &mine,
+		.server = server,
+	};
+	struct ow_kunwind_event what;
 	ssize_t got;
 	int done = 0;
 
-	do {
-		got = read(dev, events, sizeof(events));
+	while (done < OW_KUNWIND_FILE_EVENTS && !is_at_end(&s)) {
+		got = read(dev, &what, sizeof(what));
 		if (got < 0 && errno == EINTR)
 			continue;
 		if (got < 0 && errno == EAGAIN)
-			return done;
-		if (got <= 0)
+			break;
+		if (got != sizeof(what))
 			return ow_fail(err, OW_CODE_SYSTEM,
 				       "read " OW_KUNWIND_DEVICE);
-		nr = (size_t)got / sizeof(events[0]);
-		for (i = 0; i < nr && !is_at_end(&s); i++)
-			handle(&s, events, i);
-		done += (int)nr;
-	} while (done < OW_KUNWIND_FILE_EVENTS && !is_at_end(&s));
+		handle(&s, &what);
+		done++;
+	}
 	return done;
 }
 
@@ -204,7 +244,9 @@ int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
 		     void (*say)(void *arg, const char *line), void *arg,
 		     struct ow_error *err)
 {
-	return ow_kunwind_serve_until(dev, tally, say, NULL, arg, err);
+	const struct ow_kunwind_server server = { .say = say, .arg = arg };
+
+	return ow_kunwind_serve_by(dev, tally, &server, err);
 }
 
 int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,

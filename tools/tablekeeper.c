@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdio.h>
@@ -19,6 +20,8 @@
 #define LOOK_SELDOM   64000000000
 #define WAIT_AT_MOST  3000000000 /* for locks that processes hold, in all */
 #define WAIT_A_MOMENT 1000000    /* and what takes longer is such a wait */
+
+#define EVENTS_A_LOOK 128 /* that are served, for each process */
 
 bool tablekeeper_open(struct tablekeeper *k)
 {
@@ -45,35 +48,81 @@ static void say(void *arg, const char *line)
 		complain("%s", line);
 }
 
-static bool must_end(void *arg)
+static bool has_to_end(const struct tablekeeper *k)
 {
-	const struct tablekeeper *k = arg;
 	struct pollfd p = { .fd = k->until, .events = POLLIN };
 
 	return interrupt_came() || (k->until >= 0 && poll(&p, 1, 0) > 0);
 }
 
-/* Do what is waiting. */
-static bool serve(struct tablekeeper *k)
+static bool must_end(void *arg)
 {
+	struct tablekeeper *k = arg;
+
+	if (k->may == 0)
+		return true;
+	k->may--;
+	return has_to_end(k);
+}
+
+/*
+ * All processes are to be looked at again: soon, where the reason is new, but ever more
+ * seldom where it comes again each time.
+ */
+static void note_reason(struct tablekeeper_loss *l)
+{
+	if (l->waits)
+		return;
+	l->waits = true;
+	if (clock_ns(CLOCK_MONOTONIC) - l->last > LOOK_SELDOM)
+		l->pause = LOOK_EVERY;
+	else if (l->pause < LOOK_SELDOM)
+		l->pause *= 2;
+}
+
+/* The user's entry, or the one that was of use the longest time ago. */
+static struct tablekeeper_loss *loss_of(struct tablekeeper *k, uint32_t uid)
+{
+	struct tablekeeper_loss *l, *oldest = k->losses;
+
+	for (l = k->losses; l < k->losses + TABLEKEEPER_LOSSES; l++) {
+		if (l->uid == uid && (l->waits || l->last))
+			return l;
+		if (l->waits < oldest->waits ||
+		    (l->waits == oldest->waits && l->last < oldest->last))
+			oldest = l;
+	}
+	*oldest = (struct tablekeeper_loss){ .uid = uid };
+	return oldest;
+}
+
+/* Events were lost, or something could not be followed. */
+static void note_lost(void *arg, uint32_t uid, uint64_t nr)
+{
+	struct tablekeeper *k = arg;
+	struct tablekeeper_loss *l = loss_of(k, uid);
+
+	note_reason(l);
+	l->nr += nr;
+	l->missed |= nr == 0;
+}
+
+/* Do what is waiting, but not more events than so many. */
+static bool serve(struct tablekeeper *k, unsigned int most)
+{
+	const struct ow_kunwind_server server = {
+		.say = say,
+		.lost = note_lost,
+		.must_end = must_end,
+		.arg = k,
+	};
 	struct ow_error err;
 
-	if (ow_kunwind_serve_until(k->dev, &k->tally, say, must_end, k, &err) >=
-	    0)
+	k->may = most;
+	if (ow_kunwind_serve_by(k->dev, &k->tally, &server, &err) >= 0)
 		return true;
 	complain("%s", err.msg);
 	return false;
-}
-
-/* A process that could not be followed for its locks is tried again, but seldom. */
-static void note_busy(struct tablekeeper *k)
-{
-	if (!k->all || k->behind)
-		return;
-	k->behind = true;
-	k->pause = k->pause ? 2 * k->pause : LOOK_EVERY;
-	if (k->pause > LOOK_SELDOM)
-		k->pause = LOOK_SELDOM;
 }
 
 /* As ow_kunwind_follow_only(); any user can have any number of processes wait. */
@@ -90,12 +139,14 @@ static int follow_patiently(struct tablekeeper *k, pid_t pid, bool must,
 	took = clock_ns(CLOCK_MONOTONIC) - begun;
 	if (failed && took > WAIT_A_MOMENT)
 		k->waited += took;
-	if (failed == -OW_CODE_TIMEOUT)
-		note_busy(k);
+	if (failed == -OW_CODE_TIMEOUT && k->all)
+		note_reason(&k->busy);
 	return failed;
 }
 
-static bool follow(struct tablekeeper *k, pid_t pid, bool must)
+/* Follow a process, and serve at most so many events. */
+static bool follow(struct tablekeeper *k, pid_t pid, bool must,
+		   unsigned int most)
 {
 	struct ow_error err;
 
@@ -104,12 +155,12 @@ static bool follow(struct tablekeeper *k, pid_t pid, bool must)
 			complain("%s", err.msg);
 		return false;
 	}
-	return serve(k);
+	return serve(k, most);
 }
 
 bool tablekeeper_follow(struct tablekeeper *k, pid_t pid)
 {
-	return follow(k, pid, true);
+	return follow(k, pid, true, OW_KUNWIND_FILE_EVENTS);
 }
 
 /* Those that were there before; a kernel's thread can't be followed. */
@@ -119,9 +170,9 @@ static void follow_present(struct tablekeeper *k)
 	struct dirent *e;
 	unsigned long pid;
 
-	while (proc && !must_end(k) && (e = readdir(proc)))
+	while (proc && !has_to_end(k) && (e = readdir(proc)))
 		if (parse_number(e->d_name, 1, INT_MAX, &pid))
-			follow(k, (pid_t)pid, false);
+			follow(k, (pid_t)pid, false, EVENTS_A_LOOK);
 	if (proc)
 		closedir(proc);
 	k->looked = clock_ns(CLOCK_MONOTONIC);
@@ -137,17 +188,57 @@ bool tablekeeper_follow_all(struct tablekeeper *k)
 		return false;
 	}
 	follow_present(k);
-	return true;
+	return serve(k, OW_KUNWIND_FILE_EVENTS);
+}
+
+/* The reason i; NULL after the last one. */
+static struct tablekeeper_loss *reason(struct tablekeeper *k, size_t i)
+{
+	if (i == 0)
+		return &k->busy;
+	return i <= TABLEKEEPER_LOSSES ? &k->losses[i - 1] : NULL;
+}
+
+/* When all processes are to be looked at again; UINT64_MAX: not at all. */
+static uint64_t next_look(struct tablekeeper *k)
+{
+	uint64_t due = UINT64_MAX;
+	struct tablekeeper_loss *l;
+	size_t i;
+
+	for (i = 0; (l = reason(k, i)); i++)
+		if (l->waits && l->last + l->pause < due)
+			due = l->last + l->pause;
+	return due < k->looked + LOOK_EVERY ? k->looked + LOOK_EVERY : due;
 }
 
 /* For how long poll() may wait, in ms; -1: for ever. */
-static int patience(const struct tablekeeper *k)
+static int patience(struct tablekeeper *k)
 {
-	uint64_t due = k->looked + k->pause, now = clock_ns(CLOCK_MONOTONIC);
+	uint64_t due = next_look(k), now = clock_ns(CLOCK_MONOTONIC);
 
-	if (!k->behind)
+	if (due == UINT64_MAX)
 		return -1;
 	return now < due ? (int)((due - now) / 1000000) + 1 : 0;
+}
+
+static void tell_loss(const struct tablekeeper *k,
+		      const struct tablekeeper_loss *l)
+{
+	const char *then = k->all ? "; looking at all processes again" : "";
+	char whose[40] = "several users";
+
+	if (l->uid != OW_KUNWIND_NO_USER)
+		snprintf(whose, sizeof(whose), "user %" PRIu32, l->uid);
+	if (l->nr)
+		complain("%s: too much at once: %" PRIu64
+			 " events of processes are lost, which may lack "
+			 "tables%s",
+			 whose, l->nr, then);
+	if (l->missed)
+		complain("%s: some processes may not be followed: too much at "
+			 "once, or for the module's limits%s",
+			 whose, then);
 }
 
 /*
@@ -156,40 +247,37 @@ static int patience(const struct tablekeeper *k)
  */
 static void catch_up(struct tablekeeper *k)
 {
-	if (!k->behind || clock_ns(CLOCK_MONOTONIC) < k->looked + k->pause)
-		return;
-	k->behind = false;
-	follow_present(k);
-}
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+	struct tablekeeper_loss *l;
+	size_t i;
 
-/* Events were lost, or something could not be followed. */
-static void note_lost(struct tablekeeper *k)
-{
-	if (k->all) {
-		k->pause = LOOK_EVERY;
-		k->behind = true;
-	} else if (!k->told) {
-		complain(
-			"some that were forked or executed may not be "
-			"followed: too much at once, or for the module's limits");
+	if (now < next_look(k))
+		return;
+	for (i = 0; (l = reason(k, i)); i++) {
+		if (!l->waits)
+			continue;
+		if (l != &k->busy)
+			tell_loss(k, l);
+		l->waits = false;
+		l->last = now;
+		l->nr = 0;
+		l->missed = false;
 	}
-	k->told = true;
+	if (k->all)
+		follow_present(k);
 }
 
 bool tablekeeper_wait(struct tablekeeper *k)
 {
 	struct pollfd p[] = { { .fd = k->dev, .events = POLLIN },
 			      { .fd = k->until, .events = POLLIN } };
-	unsigned long lost = k->tally.lost;
 
 	if (poll(p, 2, patience(k)) < 0 && errno != EINTR) {
 		complain("poll %s: %m", OW_KUNWIND_DEVICE);
 		return false;
 	}
-	if (!serve(k))
+	if (!serve(k, OW_KUNWIND_FILE_EVENTS))
 		return false;
-	if (k->tally.lost != lost)
-		note_lost(k);
 	catch_up(k);
 	return true;
 }

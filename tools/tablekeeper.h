@@ -8,6 +8,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TABLEKEEPER_LOSSES 16
+
+/* Why all processes are to be looked at again. */
+struct tablekeeper_loss {
+	bool waits;     /* for the next look */
+	uint32_t uid;   /* whose processes' events are lost */
+	uint64_t nr;    /* of them, since the last look */
+	bool missed;    /* some could not be followed */
+	uint64_t last;  /* the last look for that; CLOCK_MONOTONIC, in ns */
+	uint64_t pause; /* from then on */
+};
+
 struct tablekeeper {
 	int dev;
 	bool verbose; /* complain of what can't be followed, or have a table */
@@ -15,11 +27,11 @@ struct tablekeeper {
 	int until;    /* a descriptor: to end when it can be read; or -1 */
 	struct ow_kunwind_tally tally;
 	/* The keeper's own; times of CLOCK_MONOTONIC, in ns: */
-	bool behind;     /* some may not be followed: to be made up for */
-	uint64_t looked; /* when that was done last */
-	uint64_t pause;  /* from then on, until the next time */
+	uint64_t looked; /* when all processes were looked at last */
 	uint64_t waited; /* for processes that hold their locks for long */
-	bool told;       /* that some were lost */
+	struct tablekeeper_loss busy; /* processes that hold their locks */
+	struct tablekeeper_loss losses[TABLEKEEPER_LOSSES]; /* by user */
+	unsigned int may; /* events that may be served yet */
 };
 
 /* Open the device; false with a complaint. */

@@ -17,13 +17,14 @@
 
 #include "ow_frame.h"
 
-#define OW_KUNWIND_ABI          3
+#define OW_KUNWIND_ABI          4
 #define OW_KUNWIND_DEVICE       "/dev/kunwind"
 #define OW_KUNWIND_MAX_FRAMES   1024
 #define OW_KUNWIND_MAX_SEGS     16
 #define OW_KUNWIND_MAX_TABLE    (256u << 20)
 #define OW_KUNWIND_MAX_SESSIONS 16   /* of a kind that follow one process */
 #define OW_KUNWIND_FILE_EVENTS  1024 /* that one session may have waiting */
+#define OW_KUNWIND_NO_USER      ((__u32)-1)
 
 enum ow_kunwind_features {
 	OW_KUNWIND_TRACKS_MMAP = 1, /* new mappings are seen as they are made */
@@ -140,10 +141,22 @@ enum ow_kunwind_event_kind {
 	OW_KUNWIND_NR_EVS
 };
 
-/* What read() gives: whole events, oldest first. */
+/*
+ * What read() gives: whole events.  Those of one user's processes are in their order.
+ * Users take turns: next comes the one whose events took the reader the least time, from
+ * one read() to the next.  A user's processes may have at most half of the events
+ * waiting that others leave room for, but for root's, and those of the session's own
+ * user; what there is no room for is lost.
+ */
 struct ow_kunwind_event {
 	__u32 kind;       /* enum ow_kunwind_event_kind */
 	__s32 pid;        /* as the session's opener sees it; 0: not at all */
+	__u32 uid;        /* whose process it is, or who made the user namespace
+			     that it is in; NO_USER: of several users */
+	__u32 privileged; /* 1: that user's processes with CAP_SYS_RESOURCE */
+	__u64 nr;         /* the event's number, which grows; LOST: how many of
+			     that user's are lost, 0: some are not followed */
+	__u64 newest;     /* the highest number when it was read */
 	__u64 dev, ino;   /* LACKS: st_dev as the kernel has it, st_ino; the
 			     vDSO has neither */
 	__u64 start, end; /* LACKS: where it is mapped */
@@ -164,7 +177,7 @@ struct ow_kunwind_event {
 _Static_assert(sizeof(struct ow_kunwind_info) == 40, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_unwind) == 24, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_table) == 48, "no padding");
-_Static_assert(sizeof(struct ow_kunwind_event) == 48, "no padding");
+_Static_assert(sizeof(struct ow_kunwind_event) == 72, "no padding");
 #endif
 
 #endif /* UAPI_OW_KUNWIND_H */

@@ -64,14 +64,24 @@ int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,
 		     void (*say)(void *arg, const char *line), void *arg,
 		     struct ow_error *err);
 
-/*
- * As ow_kunwind_serve(), until must_end(arg) returns true, which is asked before each
- * event: each may take seconds.  Events that were read and not handled then are dropped.
- */
-int ow_kunwind_serve_until(int dev, struct ow_kunwind_tally *tally,
-			   void (*say)(void *arg, const char *line),
-			   bool (*must_end)(void *arg), void *arg,
-			   struct ow_error *err);
+/* What ow_kunwind_serve_by() calls; each may be NULL. */
+struct ow_kunwind_server {
+	/* A table could not be made. */
+	void (*say)(void *arg, const char *line);
+	/*
+	 * So many events of a user's processes were lost, and they may lack tables; nr 0:
+	 * some of them could not be followed.  OW_KUNWIND_NO_USER: several users'.
+	 */
+	void (*lost)(void *arg, uint32_t uid, uint64_t nr);
+	/* Asked before each event, which may take seconds; true: end. */
+	bool (*must_end)(void *arg);
+	void *arg;
+};
+
+/* As ow_kunwind_serve(). */
+int ow_kunwind_serve_by(int dev, struct ow_kunwind_tally *tally,
+			const struct ow_kunwind_server *server,
+			struct ow_error *err);
 
 /*
  * The calling thread's stack: fill up to max frames, innermost first: the system

@@ -38,6 +38,8 @@ begin permit
 run 1200 "$build/kunwind/permit"
 begin unfollow
 run 1200 "$build/kunwind/unfollow"
+begin shares
+run 1200 "$build/kunwind/shares"
 begin sharing
 run 1200 "$build/kunwind/sharing"
 begin contexts

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+/*
+ * What one user's processes leave to another user's of a session that follows all: room
+ * for events, turns of the reader, and processes that may be followed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <outwind/kunwind.h>
+
+#define FLOODER  65534
+#define OTHER    1
+#define MAPPINGS 1500
+#define MOST     (OW_KUNWIND_FILE_EVENTS / 2)
+#define FOLLOWED "/sys/module/kunwind/parameters/max_followed"
+#define MAX      40
+#define SLEEPERS 60
+#define SLOW     20000 /* us that the reader takes */
+
+static int passed, failed;
+
+static void say(bool well, const char *what, long a, long b)
+{
+	passed += well;
+	failed += !well;
+	if (!well)
+		printf("not ok - %s (%ld, %ld)\n", what, a, b);
+}
+
+/* --- programs of users --- */
+
+/* Map a file that has no code again and again. */
+static void map_much(void)
+{
+	int fd = memfd_create("flood", 0), i;
+
+	if (ftruncate(fd, 4096))
+		_exit(1);
+	for (i = 0; i < MAPPINGS; i++)
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+}
+
+static int act(const char *what)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (strcmp(what, "flood") == 0)
+		map_much();
+	if (write(STDOUT_FILENO, "x", 1) != 1)
+		return 1;
+	for (;;)
+		pause();
+}
+
+/* Run ourselves as a user, until it says that it is done with what it has to do. */
+static pid_t start(uid_t uid, const char *what)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	if (pipe2(ready, O_CLOEXEC))
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		dup2(ready[1], STDOUT_FILENO);
+		if (setgid(uid) || setuid(uid))
+			_exit(1);
+		execl("/proc/self/exe", "shares", what, (char *)NULL);
+		_exit(1);
+	}
+	close(ready[1]);
+	say(read(ready[0], &c, 1) == 1, "a user's program", (long)uid, errno);
+	close(ready[0]);
+	return pid;
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+/* --- what a session is told --- */
+
+static int follow_all(void)
+{
+	int dev = ow_kunwind_open(NULL);
+
+	say(ow_kunwind_follow_only(dev, 0, OW_KUNWIND_ALL, NULL) == 0,
+	    "follow all", errno, 0);
+	return dev;
+}
+
+static bool next(int dev, struct ow_kunwind_event *ret)
+{
+	return read(dev, ret, sizeof(*ret)) == sizeof(*ret);
+}
+
+static void has_room_beside(void)
+{
+	int dev = follow_all(), others = 0, nr = 0, lacks = 0;
+	pid_t flooder = start(FLOODER, "flood"), other = start(OTHER, "wait");
+	struct ow_kunwind_event e;
+	uint64_t lost = 0, last = 0;
+	bool in_order = true;
+
+	while (next(dev, &e)) {
+		if (e.kind == OW_KUNWIND_EV_LOST) {
+			others += e.uid != FLOODER;
+			lost += e.nr;
+			continue;
+		}
+		if (e.uid == FLOODER) {
+			in_order = in_order && e.nr > last;
+			last = e.nr;
+			nr++;
+		}
+		lacks += e.pid == other && e.uid == OTHER && !e.privileged &&
+			 e.kind == OW_KUNWIND_EV_LACKS;
+	}
+	printf("# %d events of one user's, %llu lost; another one's process "
+	       "lacks %d tables\n",
+	       nr, (unsigned long long)lost, lacks);
+	say(nr > MOST / 2 && nr <= MOST, "half of the room", nr, MOST);
+	say(nr + (long)lost >= MAPPINGS && others == 0,
+	    "what is lost is that user's", (long)lost, others);
+	say(lacks >= 3, "another user's program is told of", lacks, 0);
+	say(in_order, "one user's events are in their order", 0, 0);
+	end(flooder);
+	end(other);
+	close(dev);
+}
+
+/* The flooder's events take the reader long, the other's nothing. */
+static void takes_turns(void)
+{
+	int dev = follow_all(), i, ahead = 0, lacks = 0;
+	pid_t flooder = start(FLOODER, "flood"), other;
+	struct ow_kunwind_event e;
+
+	/* Not the events of what it was before it executed. */
+	while (next(dev, &e) && (e.uid != FLOODER || ++ahead < 8))
+		;
+	usleep(SLOW);
+	other = start(OTHER, "wait");
+	for (i = ahead = 0; i < 100 && lacks < 3 && next(dev, &e); i++) {
+		ahead += e.uid == FLOODER;
+		if (e.uid == FLOODER)
+			usleep(SLOW);
+		lacks += e.pid == other && e.kind == OW_KUNWIND_EV_LACKS;
+	}
+	say(lacks >= 3 && ahead <= 2, "those who took less come first", ahead,
+	    lacks);
+	end(flooder);
+	end(other);
+	close(dev);
+}
+
+/* --- processes that are followed --- */
+
+static void set_max(unsigned int max)
+{
+	FILE *f = fopen(FOLLOWED, "we");
+
+	say(f && fprintf(f, "%u", max) > 0 && fclose(f) == 0, "a limit", max,
+	    errno);
+}
+
+static void follows_others(void)
+{
+	int dev, i, followed = 0, others = 0, told = 0;
+	pid_t sleepers[SLEEPERS], other;
+	struct ow_kunwind_event e;
+
+	set_max(MAX);
+	dev = follow_all();
+	for (i = 0; i < SLEEPERS; i++)
+		sleepers[i] = start(FLOODER, "wait");
+	other = start(OTHER, "wait");
+	while (next(dev, &e)) {
+		if (e.kind == OW_KUNWIND_EV_FOLLOWED) {
+			followed += e.uid == FLOODER;
+			others += e.pid == other && e.uid == OTHER;
+		}
+		told += e.kind == OW_KUNWIND_EV_LOST && e.uid == FLOODER &&
+			e.nr == 0;
+	}
+	printf("# %d of one user's %d processes are followed, of %d\n",
+	       followed, SLEEPERS, MAX);
+	say(followed > MAX / 4 && followed <= MAX / 2, "half of all", followed,
+	    MAX);
+	say(others == 1, "another user's is followed", others, 0);
+	say(told == 1, "that some are not is told", told, 0);
+	for (i = 0; i < SLEEPERS; i++)
+		end(sleepers[i]);
+	end(other);
+	close(dev);
+	set_max(16384);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		return act(argv[1]);
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	has_room_beside();
+	takes_turns();
+	follows_others();
+	printf("%d passed, %d failed\n", passed, failed);
+	return failed != 0;
+}
