@@ -6,6 +6,7 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 
+#include "khold.h"
 #include "kqueue.h"
 #include "ktrack.h"
 #include "kuser.h"
@@ -21,7 +22,7 @@ static void map_free(struct work_struct *work)
 	size_t i;
 
 	for (i = 0; i < map->map.nr; i++)
-		kw_table_put(map->places[i].table);
+		kw_hold_put(map->places[i].hold);
 	kw_user_note(map->user, KW_MAP_BYTES, -(s64)map->bytes);
 	kw_user_uncharge(map->user, map->bytes);
 	kw_user_put(map->user);
@@ -107,7 +108,9 @@ static void link_range(const struct kw_owner *owner, struct kw_map *map,
 	m->state = OW_MODULE_READY;
 	if (!kw_use_find(&mapped, owner->arch, &owner->tracks, &found))
 		return;
-	place->table = found.table;
+	place->hold = kw_hold_add(found.table, owner->user);
+	if (!place->hold)
+		return;
 	m->table = &found.table->table;
 	m->rare = found.table->rare.nr_rows ? &found.table->rare : NULL;
 	m->bias = found.bias;
@@ -188,7 +191,7 @@ struct kw_map *kw_map_again(const struct kw_owner *owner,
 		map->ranges[i] = old->ranges[i];
 		map->ranges[i].module = NULL;
 		map->places[i] = old->places[i];
-		map->places[i].table = NULL;
+		map->places[i].hold = NULL;
 		link_range(owner, map, i);
 	}
 	return map;
@@ -211,8 +214,8 @@ struct kw_map *kw_map_without(const struct kw_owner *owner,
 		map->places[k] = old->places[i];
 		if (map->ranges[k].module)
 			map->ranges[k].module = &map->modules[k];
-		if (map->places[k].table)
-			refcount_inc(&map->places[k].table->ref);
+		if (map->places[k].hold)
+			kw_hold_share(map->places[k].hold);
 	}
 	return map;
 }
@@ -241,7 +244,7 @@ static bool was_told(const struct kw_map *older, size_t *at,
 		(*at)++;
 	return *at < older->map.nr &&
 	       older->ranges[*at].start == range->start &&
-	       older->places[*at].is_object && !older->places[*at].table &&
+	       older->places[*at].is_object && !older->places[*at].hold &&
 	       kw_object_equal(&older->places[*at].object, &place->object);
 }
 
@@ -254,7 +257,7 @@ void kw_map_tell_lacks(const struct kw_owner *owner, const struct kw_map *map,
 
 	for (i = 0; i < map->map.nr; i++) {
 		place = &map->places[i];
-		if (!place->is_object || place->table ||
+		if (!place->is_object || place->hold ||
 		    was_told(older, &at, &map->ranges[i], place))
 			continue;
 		what.dev = place->object.dev ?

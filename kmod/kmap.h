@@ -17,7 +17,7 @@ struct kw_place {
 	struct kw_object object;
 	bool is_object; /* or a JIT's */
 	u64 off;
-	struct kw_table *table; /* a reference, or NULL */
+	struct kw_hold *hold; /* its table, or NULL */
 };
 
 /* Never changes once it is published. */

@@ -94,7 +94,7 @@ int kw_table_size(const struct ow_kunwind_table *arg, size_t *ret)
 	return 0;
 }
 
-static size_t price(size_t size)
+size_t kw_table_price(size_t size)
 {
 	return sizeof(struct kw_table) + size;
 }
@@ -103,7 +103,7 @@ static void table_free(struct kw_table *t)
 {
 	kw_user_note(t->user, KW_TABLES, -1);
 	kw_user_note(t->user, KW_TABLE_BYTES, -(s64)t->size);
-	kw_user_uncharge(t->user, price(t->size));
+	kw_user_uncharge(t->user, kw_table_price(t->size));
 	kw_user_put(t->user);
 	kvfree(t->bytes);
 	kfree(t);
@@ -115,11 +115,29 @@ void kw_table_put(struct kw_table *table)
 		table_free(table);
 }
 
+bool kw_table_pass(struct kw_table *table, struct kw_user *to)
+{
+	struct kw_user *from = table->user;
+
+	if (!kw_user_pass_mapped(from, to, kw_table_price(table->size)))
+		return false;
+	kw_user_note(from, KW_TABLES, -1);
+	kw_user_note(from, KW_TABLE_BYTES, -(s64)table->size);
+	kw_user_note(to, KW_TABLES, 1);
+	kw_user_note(to, KW_TABLE_BYTES, table->size);
+	WRITE_ONCE(table->user, kw_user_share(to));
+	kw_user_put(from);
+	return true;
+}
+
 /* Memory for a table, which is paid first; an error pointer. */
-static struct kw_table *table_alloc(struct kw_user *user, size_t size)
+static struct kw_table *table_alloc(struct kw_user *user, bool by_mappers,
+				    size_t size)
 {
 	struct kw_table *t;
-	int err = kw_user_charge(user, price(size));
+	int err = by_mappers ?
+			  kw_user_charge_mapped(user, kw_table_price(size)) :
+			  kw_user_charge(user, kw_table_price(size));
 
 	if (err)
 		return ERR_PTR(err);
@@ -128,11 +146,16 @@ static struct kw_table *table_alloc(struct kw_user *user, size_t size)
 		t->bytes = kvmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_NOWARN |
 						  __GFP_RETRY_MAYFAIL);
 	if (!t || !t->bytes) {
-		kw_user_uncharge(user, price(size));
+		kw_user_uncharge(user, kw_table_price(size));
 		kfree(t);
 		return ERR_PTR(-ENOMEM);
 	}
+	INIT_LIST_HEAD(&t->uses);
+	INIT_LIST_HEAD(&t->holds);
+	INIT_LIST_HEAD(&t->idle);
+	INIT_LIST_HEAD(&t->idle_of_all);
 	t->user = kw_user_share(user);
+	t->by_mappers = by_mappers;
 	t->size = size;
 	refcount_set(&t->ref, 1);
 	kw_user_note(user, KW_TABLES, 1);
@@ -178,7 +201,8 @@ static bool copy_resident(u8 *to, const u8 __user *from, size_t size)
 }
 
 /* A copy of the caller's bytes.  Nothing is held while they are waited for. */
-static struct kw_table *table_copy(struct kw_user *user, u64 addr, size_t size)
+static struct kw_table *table_copy(struct kw_user *user, bool by_mappers,
+				   u64 addr, size_t size)
 {
 	const u8 __user *from = u64_to_user_ptr(addr);
 	unsigned int tries;
@@ -189,7 +213,7 @@ static struct kw_table *table_copy(struct kw_user *user, u64 addr, size_t size)
 		err = fetch(from, size);
 		if (err)
 			return ERR_PTR(err);
-		t = table_alloc(user, size);
+		t = table_alloc(user, by_mappers, size);
 		if (IS_ERR(t) || copy_resident(t->bytes, from, size))
 			return t;
 		kw_table_put(t);
@@ -197,7 +221,7 @@ static struct kw_table *table_copy(struct kw_user *user, u64 addr, size_t size)
 	return ERR_PTR(-EAGAIN);
 }
 
-struct kw_table *kw_table_read(struct kw_user *user,
+struct kw_table *kw_table_read(struct kw_user *user, bool by_mappers,
 			       const struct ow_kunwind_table *arg)
 {
 	struct kw_table *t;
@@ -206,7 +230,7 @@ struct kw_table *kw_table_read(struct kw_user *user,
 
 	if (err)
 		return ERR_PTR(err);
-	t = table_copy(user, arg->bytes, size);
+	t = table_copy(user, by_mappers, arg->bytes, size);
 	if (IS_ERR(t))
 		return t;
 	err = table_parse(t, arg);
@@ -224,7 +248,9 @@ struct kw_table *kw_table_share(struct kw_table *fresh)
 
 	hash_for_each_possible(contents, t, node, fresh->key)
 	{
-		if (t->user != fresh->user || t->size != fresh->size ||
+		if (READ_ONCE(t->user) != fresh->user ||
+		    t->by_mappers != fresh->by_mappers ||
+		    t->size != fresh->size ||
 		    memcmp(t->bytes, fresh->bytes, t->size) != 0)
 			continue;
 		kw_table_put(fresh);

@@ -20,9 +20,15 @@ struct kw_user;
 struct kw_table {
 	struct hlist_node node; /* in the hash of contents, under kw_mutex */
 	refcount_t ref;
-	unsigned int nr_uses; /* under kw_mutex; in the hash while not 0 */
-	struct kw_user *user; /* pays; a reference */
-	u64 key;              /* of the bytes, for the hash */
+	unsigned int nr_uses;  /* under kw_mutex; in the hash while not 0 */
+	struct list_head uses; /* struct kw_use, under kw_mutex */
+	struct kw_user *user;  /* pays; a reference */
+	bool by_mappers;       /* that is one of those who map it */
+	/* khold.c's: */
+	bool may_go;                        /* while nobody maps it */
+	struct list_head holds;             /* struct kw_hold */
+	struct list_head idle, idle_of_all; /* if there are none */
+	u64 key;                            /* of the bytes, for the hash */
 	struct ow_table table;
 	struct ow_rare rare; /* nr_rows 0: none */
 	size_t size;         /* of both */
@@ -40,8 +46,17 @@ int kw_table_size(const struct ow_kunwind_table *arg, size_t *ret);
  * -EFAULT, -EINTR, -EAGAIN: they are taken out of memory faster than they are
  * read; -ENOMEM, -ENOSPC.
  */
-struct kw_table *kw_table_read(struct kw_user *user,
+struct kw_table *kw_table_read(struct kw_user *user, bool by_mappers,
 			       const struct ow_kunwind_table *arg);
+
+/* What a table of so many bytes costs. */
+size_t kw_table_price(size_t size);
+
+/*
+ * Another user pays from now on; the caller sees to it that the payer is not asked for
+ * meanwhile.  False: there is no room.
+ */
+bool kw_table_pass(struct kw_table *table, struct kw_user *to);
 
 /* Give back a reference; NULL is none. */
 void kw_table_put(struct kw_table *table);

@@ -4,11 +4,16 @@
 #include <linux/file.h>
 #include <linux/hashtable.h>
 #include <linux/random.h>
+#include <linux/sched/signal.h>
 #include <linux/siphash.h>
 #include <linux/uaccess.h>
+#include <linux/user_namespace.h>
 
+#include "khold.h"
 #include "ktrack.h"
 #include "kuser.h"
+
+#define MAX_DROPS 65536 /* uses that go to make room for one table */
 
 static DEFINE_HASHTABLE(uses, 12); /* under uses_lock */
 static DEFINE_SPINLOCK(uses_lock);
@@ -124,12 +129,28 @@ static int object_of_fd(int fd, struct kw_use *ret)
 	inode = d_real_inode(file->f_path.dentry);
 	if (file->f_mode & FMODE_READ && S_ISREG(inode->i_mode)) {
 		kw_object_of(inode, &ret->object);
-		if (ret->session->privileged)
+		err = 0;
+		if (ret->session->privileged && !ret->by_mappers) {
 			ret->user = kw_user_of_inode(inode);
-		err = ret->session->privileged && !ret->user ? -ENOMEM : 0;
+			err = ret->user ? 0 : -ENOMEM;
+		}
 	}
 	fput(file);
 	return err;
+}
+
+/* Who pays: the user for whose process a privileged session brings a table. */
+static int take_payer(struct kw_use *use, const struct ow_kunwind_table *arg)
+{
+	kuid_t uid = make_kuid(use->session->cred->user_ns, arg->uid);
+
+	if (!use->session->privileged || !(arg->flags & OW_KUNWIND_FOR_USER))
+		return 0;
+	if (!uid_valid(uid))
+		return -EINVAL;
+	use->user = kw_user_of_uid(uid, arg->flags & OW_KUNWIND_FOR_PRIVILEGED);
+	use->by_mappers = true;
+	return use->user ? 0 : -ENOMEM;
 }
 
 static int read_segments(struct kw_use *use, u64 from)
@@ -156,7 +177,7 @@ static struct kw_use *use_read(struct kw_session *session,
 			       const struct ow_kunwind_table *arg)
 {
 	struct kw_use *use;
-	int err = -EINVAL;
+	int err;
 
 	use = kzalloc(price(arg->nr_segments), GFP_KERNEL_ACCOUNT);
 	if (!use)
@@ -164,10 +185,11 @@ static struct kw_use *use_read(struct kw_session *session,
 	use->session = session;
 	use->entry = arg->entry;
 	use->nr = arg->nr_segments;
-	if (arg->kind == OW_KUNWIND_FILE)
+	err = take_payer(use, arg);
+	if (!err && arg->kind == OW_KUNWIND_FILE)
 		err = object_of_fd(arg->fd, use);
-	else if (arg->fd == -1)
-		err = 0;
+	else if (!err && arg->fd != -1)
+		err = -EINVAL;
 	if (!err && !use->user)
 		use->user = kw_user_share(session->user);
 	if (!err)
@@ -184,7 +206,10 @@ static struct kw_use *use_read(struct kw_session *session,
 static void use_free(struct kw_use *use)
 {
 	list_del(&use->list);
+	list_del(&use->of_table);
 	kw_user_uncharge(use->user, price(use->nr));
+	if (use->table->nr_uses == 1)
+		kw_hold_end(use->table);
 	kw_table_drop(use->table);
 	kw_user_put(use->user);
 	kfree(use);
@@ -219,6 +244,9 @@ static void use_publish(struct kw_use *use)
 	struct kw_use *older;
 
 	list_add(&use->list, &use->session->uses);
+	list_add(&use->of_table, &use->table->uses);
+	if (use->table->nr_uses == 1)
+		kw_hold_begin(use->table);
 	spin_lock(&uses_lock);
 	older = find_older(use, key);
 	if (older)
@@ -237,9 +265,75 @@ static int check_args(const struct ow_kunwind_table *arg)
 
 	if (err || arg->nr_segments == 0 ||
 	    arg->nr_segments > OW_KUNWIND_MAX_SEGS ||
-	    arg->kind > OW_KUNWIND_VDSO || arg->reserved)
+	    arg->kind > OW_KUNWIND_VDSO || arg->reserved ||
+	    arg->flags & ~(OW_KUNWIND_FOR_USER | OW_KUNWIND_FOR_PRIVILEGED))
 		return -EINVAL;
 	return size > kw_user_limit() ? -ENOSPC : 0;
+}
+
+/* --- room for more --- */
+
+/*
+ * Return true if nobody has the table but its uses, and the caller; as maps take it by
+ * its uses, so it stays while the caller holds kw_mutex and uses_lock.
+ */
+static bool is_unmapped(const struct kw_table *t)
+{
+	return refcount_read(&t->ref) == t->nr_uses + 1;
+}
+
+/* One use less of a table that nobody maps, which goes with its last one. */
+static void drop_use_of(struct kw_table *t)
+{
+	struct kw_use *use;
+	bool goes;
+
+	mutex_lock(&kw_mutex);
+	use = list_first_entry_or_null(&t->uses, struct kw_use, of_table);
+	spin_lock(&uses_lock);
+	goes = use && is_unmapped(t);
+	if (goes)
+		hash_del(&use->node);
+	spin_unlock(&uses_lock);
+	if (goes)
+		use_free(use);
+	mutex_unlock(&kw_mutex);
+}
+
+/* Have tables go that nobody maps, until there is room for the user's; false: there
+ * isn't. */
+static bool make_room(struct kw_user *user, size_t bytes)
+{
+	unsigned int tries = MAX_DROPS;
+	struct kw_table *t;
+	enum kw_room room;
+
+	while ((room = kw_user_room_mapped(user, bytes)) != KW_ROOM) {
+		t = kw_hold_idle(user, room == KW_ALL_FULL);
+		if (!t)
+			return false;
+		drop_use_of(t);
+		kw_table_put(t);
+		if (!--tries || fatal_signal_pending(current))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+/* The table's bytes, for which others may have to go. */
+static struct kw_table *read_table(const struct kw_use *use,
+				   const struct ow_kunwind_table *arg)
+{
+	struct kw_table *t = kw_table_read(use->user, use->by_mappers, arg);
+	size_t size;
+
+	if (t != ERR_PTR(-ENOSPC) || !use->by_mappers ||
+	    kw_table_size(arg, &size))
+		return t;
+	if (make_room(use->user, kw_table_price(size) + price(use->nr)))
+		t = kw_table_read(use->user, use->by_mappers, arg);
+	return t;
 }
 
 int kw_use_add(struct kw_session *session, const struct ow_kunwind_table *arg,
@@ -254,7 +348,7 @@ int kw_use_add(struct kw_session *session, const struct ow_kunwind_table *arg,
 	use = use_read(session, arg);
 	if (IS_ERR(use))
 		return PTR_ERR(use);
-	fresh = kw_table_read(use->user, arg);
+	fresh = read_table(use, arg);
 	err = PTR_ERR_OR_ZERO(fresh);
 	if (err)
 		goto free;

@@ -19,17 +19,19 @@ struct kw_object {
 
 /*
  * A session says: this object has that table.  Its user pays; but where a privileged
- * session brings tables for everybody, the owner of the file does, so that nobody can
- * use up root's share by many files.
+ * session brings a table for everybody, the user pays whose process maps the file; or
+ * else the owner of the file does, so that nobody can use up root's share by many files.
  */
 struct kw_use {
 	struct hlist_node node; /* by object and reach, under uses_lock */
 	struct list_head list;  /* the session's */
+	struct list_head of_table;
 	struct kw_session *session;
 	struct kw_user *user; /* pays; a reference */
 	struct kw_object object;
 	struct kw_table *table; /* a reference */
 	u64 entry;
+	bool by_mappers; /* one of those who map it pays for the table */
 	unsigned int nr;
 	struct ow_kunwind_segment segments[];
 };

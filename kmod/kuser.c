@@ -17,6 +17,7 @@ struct kw_user {
 	kuid_t uid;
 	bool privileged;
 	size_t bytes; /* under users_lock */
+	struct list_head idle;
 	atomic64_t held[KW_KINDS];
 };
 
@@ -85,6 +86,7 @@ static struct kw_user *user_get(kuid_t uid, bool privileged)
 		fresh->uid = uid;
 		fresh->privileged = privileged;
 		refcount_set(&fresh->ref, 1);
+		INIT_LIST_HEAD(&fresh->idle);
 		list_add(&fresh->list, &users);
 		u = fresh;
 		fresh = NULL;
@@ -121,6 +123,11 @@ struct kw_user *kw_user_of_task(struct task_struct *task)
 	rcu_read_unlock();
 	return user_get(uid,
 			own && has_capability_noaudit(task, CAP_SYS_RESOURCE));
+}
+
+struct kw_user *kw_user_of_uid(kuid_t uid, bool privileged)
+{
+	return user_get(uid, privileged);
 }
 
 struct kw_user *kw_user_of_inode(const struct inode *inode)
@@ -173,32 +180,95 @@ static bool fits(u64 held, u64 bytes, u64 limit)
 	return bytes <= limit && held <= limit - bytes;
 }
 
-int kw_user_charge(struct kw_user *user, size_t bytes)
+/* Where there is no room for more bytes of a user's; under users_lock. */
+static enum kw_room room_for(const struct kw_user *user, size_t bytes,
+			     u64 limit)
 {
-	int err = -ENOSPC;
+	if (!fits(user->bytes, bytes, limit))
+		return KW_USER_FULL;
+	if (!fits(all_bytes, bytes, kw_all_limit()) ||
+	    (!user->privileged && !fits(others_bytes, bytes, others_limit())))
+		return KW_ALL_FULL;
+	return KW_ROOM;
+}
+
+/* Under users_lock. */
+static void add(struct kw_user *user, size_t bytes)
+{
+	user->bytes += bytes;
+	all_bytes += bytes;
+	if (!user->privileged)
+		others_bytes += bytes;
+}
+
+static void subtract(struct kw_user *user, size_t bytes)
+{
+	user->bytes -= bytes;
+	all_bytes -= bytes;
+	if (!user->privileged)
+		others_bytes -= bytes;
+}
+
+static int charge(struct kw_user *user, size_t bytes, u64 limit)
+{
+	enum kw_room room;
 
 	spin_lock(&users_lock);
-	if (fits(user->bytes, bytes, kw_user_limit()) &&
-	    fits(all_bytes, bytes, kw_all_limit()) &&
-	    (user->privileged || fits(others_bytes, bytes, others_limit()))) {
-		user->bytes += bytes;
-		all_bytes += bytes;
-		if (!user->privileged)
-			others_bytes += bytes;
-		err = 0;
-	}
+	room = room_for(user, bytes, limit);
+	if (room == KW_ROOM)
+		add(user, bytes);
 	spin_unlock(&users_lock);
-	return err;
+	return room == KW_ROOM ? 0 : -ENOSPC;
+}
+
+int kw_user_charge(struct kw_user *user, size_t bytes)
+{
+	return charge(user, bytes, kw_user_limit());
 }
 
 void kw_user_uncharge(struct kw_user *user, size_t bytes)
 {
 	spin_lock(&users_lock);
-	user->bytes -= bytes;
-	all_bytes -= bytes;
-	if (!user->privileged)
-		others_bytes -= bytes;
+	subtract(user, bytes);
 	spin_unlock(&users_lock);
+}
+
+/* What tables may take that a user's processes map. */
+static u64 mapped_limit(void)
+{
+	return kw_user_limit() / 4 * 3;
+}
+
+int kw_user_charge_mapped(struct kw_user *user, size_t bytes)
+{
+	return charge(user, bytes, mapped_limit());
+}
+
+enum kw_room kw_user_room_mapped(const struct kw_user *user, size_t bytes)
+{
+	enum kw_room room;
+
+	spin_lock(&users_lock);
+	room = room_for(user, bytes, mapped_limit());
+	spin_unlock(&users_lock);
+	return room;
+}
+
+bool kw_user_pass_mapped(struct kw_user *from, struct kw_user *to, size_t bytes)
+{
+	bool well;
+
+	spin_lock(&users_lock);
+	subtract(from, bytes);
+	well = room_for(to, bytes, mapped_limit()) == KW_ROOM;
+	add(well ? to : from, bytes);
+	spin_unlock(&users_lock);
+	return well;
+}
+
+struct list_head *kw_user_idle(struct kw_user *user)
+{
+	return &user->idle;
 }
 
 u64 kw_user_bytes(struct kw_user *user)

@@ -33,6 +33,9 @@ enum kw_kind {
 struct kw_user *kw_user_of_opener(bool privileged);
 struct kw_user *kw_user_of_task(struct task_struct *task);
 
+/* The account of that user's processes. */
+struct kw_user *kw_user_of_uid(kuid_t uid, bool privileged);
+
 /* The account of who owns a file; root's is privileged. */
 struct kw_user *kw_user_of_inode(const struct inode *inode);
 
@@ -51,6 +54,27 @@ void kw_user_put(struct kw_user *user);
  */
 int kw_user_charge(struct kw_user *user, size_t bytes);
 void kw_user_uncharge(struct kw_user *user, size_t bytes);
+
+/* Where there is none left. */
+enum kw_room {
+	KW_ROOM,
+	KW_USER_FULL,
+	KW_ALL_FULL,
+};
+
+/*
+ * The same of tables that the user's processes map, which leave a quarter of the user's
+ * share for the rest; and whether it would be so.
+ */
+int kw_user_charge_mapped(struct kw_user *user, size_t bytes);
+enum kw_room kw_user_room_mapped(const struct kw_user *user, size_t bytes);
+
+/* Have another user take such bytes over; false: there is no room. */
+bool kw_user_pass_mapped(struct kw_user *from, struct kw_user *to,
+			 size_t bytes);
+
+/* Tables that the user pays and nobody maps; khold.c's. */
+struct list_head *kw_user_idle(struct kw_user *user);
 
 /* The bytes that the user has taken. */
 u64 kw_user_bytes(struct kw_user *user);

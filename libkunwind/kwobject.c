@@ -82,24 +82,21 @@ static int hand_in(int dev, const struct ow_object *obj,
 	return failed;
 }
 
-static int add(int dev, struct ow_object *obj, int fd, uint32_t kind,
+/* Hand in the table of an object, which arg says what it is of, and who pays. */
+static int add(int dev, struct ow_object *obj, struct ow_kunwind_table *arg,
 	       struct ow_error *err)
 {
 	struct ow_kunwind_segment segments[OW_KUNWIND_MAX_SEGS];
-	struct ow_kunwind_table arg = {
-		.fd = fd,
-		.kind = kind,
-		.segments = (uintptr_t)segments,
-		.entry = obj->elf.entry,
-	};
 
-	if (!take_segments(obj, segments, &arg.nr_segments))
+	arg->segments = (uintptr_t)segments;
+	arg->entry = obj->elf.entry;
+	if (!take_segments(obj, segments, &arg->nr_segments))
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "%s: no segment with code, or too many",
 			       obj->path);
 	if (ow_object_load_cfi(obj, err))
 		return -OW_CODE_FORMAT;
-	return hand_in(dev, obj, &arg, err);
+	return hand_in(dev, obj, arg, err);
 }
 
 /* A file that is opened as an object by a delegate, and lost with it. */
@@ -159,27 +156,48 @@ static struct ow_object *reach_object(int fd, const char *path,
 	return obj;
 }
 
-int ow_kunwind_add(int dev, int fd, const char *path, struct ow_error *err)
+/* Whose process it is that lacks the table. */
+static void take_payer(struct ow_kunwind_table *arg,
+		       const struct ow_kunwind_event *what)
 {
+	if (!what || what->uid == OW_KUNWIND_NO_USER)
+		return;
+	arg->uid = what->uid;
+	arg->flags = OW_KUNWIND_FOR_USER;
+	if (what->privileged)
+		arg->flags |= OW_KUNWIND_FOR_PRIVILEGED;
+}
+
+int ow_kwobject_add(int dev, int fd, const char *path,
+		    const struct ow_kunwind_event *what, struct ow_error *err)
+{
+	struct ow_kunwind_table arg = { .fd = fd, .kind = OW_KUNWIND_FILE };
 	struct ow_object *obj = reach_object(fd, path, err);
 	int failed;
 
 	if (!obj)
 		return -OW_CODE_FORMAT;
-	failed = add(dev, obj, fd, OW_KUNWIND_FILE, err);
+	take_payer(&arg, what);
+	failed = add(dev, obj, &arg, err);
 	ow_object_close(obj);
 	return failed;
+}
+
+int ow_kunwind_add(int dev, int fd, const char *path, struct ow_error *err)
+{
+	return ow_kwobject_add(dev, fd, path, NULL, err);
 }
 
 int ow_kunwind_add_vdso(int dev, pid_t pid, uint64_t start, uint64_t size,
 			struct ow_error *err)
 {
+	struct ow_kunwind_table arg = { .fd = -1, .kind = OW_KUNWIND_VDSO };
 	struct ow_object *obj = ow_kwvdso_open(pid, start, size, err);
 	int failed;
 
 	if (!obj)
 		return -OW_CODE_FORMAT;
-	failed = add(dev, obj, -1, OW_KUNWIND_VDSO, err);
+	failed = add(dev, obj, &arg, err);
 	ow_object_close(obj);
 	return failed;
 }

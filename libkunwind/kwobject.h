@@ -5,4 +5,8 @@
 
 #include <outwind/kunwind.h>
 
+/* As ow_kunwind_add(), for the process that an event is about, whose user pays. */
+int ow_kwobject_add(int dev, int fd, const char *path,
+		    const struct ow_kunwind_event *what, struct ow_error *err);
+
 #endif /* OW_KWOBJECT_H */

@@ -115,7 +115,7 @@ static int supply(int dev, const struct ow_kunwind_event *what,
 	fd = open_mapped(what, path, sizeof(path));
 	if (fd < 0)
 		return ow_fail(err, OW_CODE_ABSENT, "open %s", path);
-	return ow_kunwind_add(dev, fd, path, err);
+	return ow_kwobject_add(dev, fd, path, what, err);
 }
 
 /* A look at an object, for a user's process. */
@@ -191,6 +191,8 @@ static void handle_lacks(struct serving *s, const struct ow_kunwind_event *what)
 		return;
 	}
 	s->tally->failed++;
+	if (err.os_errno == ENOSPC && s->server->refused)
+		s->server->refused(s->server->arg, what->uid);
 	if (s->server->say)
 		s->server->say(s->server->arg, err.msg);
 }

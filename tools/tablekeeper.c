@@ -86,7 +86,7 @@ static struct tablekeeper_loss *loss_of(struct tablekeeper *k, uint32_t uid)
 	struct tablekeeper_loss *l, *oldest = k->losses;
 
 	for (l = k->losses; l < k->losses + TABLEKEEPER_LOSSES; l++) {
-		if (l->uid == uid && (l->waits || l->last))
+		if (l->uid == uid && (l->waits || l->last || l->told))
 			return l;
 		if (l->waits < oldest->waits ||
 		    (l->waits == oldest->waits && l->last < oldest->last))
@@ -107,12 +107,26 @@ static void note_lost(void *arg, uint32_t uid, uint64_t nr)
 	l->missed |= nr == 0;
 }
 
+static void note_refused(void *arg, uint32_t uid)
+{
+	struct tablekeeper_loss *l = loss_of(arg, uid);
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
+
+	if (l->told && now - l->told < LOOK_SELDOM)
+		return;
+	complain("user %" PRIu32 ": the module has no room for more tables of "
+		 "what its processes map",
+		 uid);
+	l->told = now;
+}
+
 /* Do what is waiting, but not more events than so many. */
 static bool serve(struct tablekeeper *k, unsigned int most)
 {
 	const struct ow_kunwind_server server = {
 		.say = say,
 		.lost = note_lost,
+		.refused = note_refused,
 		.must_end = must_end,
 		.arg = k,
 	};

@@ -18,6 +18,7 @@ struct tablekeeper_loss {
 	bool missed;    /* some could not be followed */
 	uint64_t last;  /* the last look for that; CLOCK_MONOTONIC, in ns */
 	uint64_t pause; /* from then on */
+	uint64_t told;  /* when it was told that it has no room for tables */
 };
 
 struct tablekeeper {

@@ -72,6 +72,17 @@ enum ow_kunwind_table_kind {
 	OW_KUNWIND_VDSO, /* no file: what the kernel itself maps; fd is -1 */
 };
 
+enum ow_kunwind_table_flags {
+	/*
+	 * For a process of the user uid, who pays; once only others' processes map
+	 * it, one of those pays, and once none does, it may go for others.  Without:
+	 * the file's owner pays.  Of a session that is not privileged it is ignored:
+	 * the session's user pays.
+	 */
+	OW_KUNWIND_FOR_USER = 1,
+	OW_KUNWIND_FOR_PRIVILEGED = 2, /* as the event was of privileged ones */
+};
+
 /*
  * OW_KUNWIND_TABLE: here is the table of an object.  One that the same user has
  * handed in already, to the byte, is held once.  A newer table of the same object
@@ -91,6 +102,8 @@ struct ow_kunwind_table {
 	__u64 segments; /* pointer to struct ow_kunwind_segment[nr_segments] */
 	__u64 entry;    /* vaddr where the program starts, or 0 */
 	__u32 rare_size;
+	__u32 flags; /* enum ow_kunwind_table_flags */
+	__u32 uid;   /* FOR_USER: an event's */
 	__u32 reserved;
 };
 
@@ -176,7 +189,7 @@ struct ow_kunwind_event {
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(struct ow_kunwind_info) == 40, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_unwind) == 24, "no padding");
-_Static_assert(sizeof(struct ow_kunwind_table) == 48, "no padding");
+_Static_assert(sizeof(struct ow_kunwind_table) == 56, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_event) == 72, "no padding");
 #endif
 

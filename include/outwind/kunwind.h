@@ -73,6 +73,8 @@ struct ow_kunwind_server {
 	 * some of them could not be followed.  OW_KUNWIND_NO_USER: several users'.
 	 */
 	void (*lost)(void *arg, uint32_t uid, uint64_t nr);
+	/* There is no room for a table that a user's process lacks. */
+	void (*refused)(void *arg, uint32_t uid);
 	/* Asked before each event, which may take seconds; true: end. */
 	bool (*must_end)(void *arg);
 	void *arg;

@@ -133,6 +133,10 @@ static void fuzz_table(struct state *s)
 		.entry = edge(s),
 		.rare_size = next(s) % 16 ? (uint32_t)rare_size :
 					    (uint32_t)edge(s),
+		.flags = next(s) % 4 ? (uint32_t)(next(s) % 4) :
+				       (uint32_t)edge(s),
+		.uid = next(s) % 8 ? (uint32_t)(next(s) % 4) :
+				     (uint32_t)edge(s),
 		.reserved = next(s) % 4 ? 0 : (uint32_t)edge(s),
 	};
 

@@ -40,6 +40,8 @@ begin unfollow
 run 1200 "$build/kunwind/unfollow"
 begin shares
 run 1200 "$build/kunwind/shares"
+begin payers
+run 1200 "$build/kunwind/payers"
 begin sharing
 run 1200 "$build/kunwind/sharing"
 begin contexts
