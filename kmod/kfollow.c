@@ -142,7 +142,7 @@ static bool may_track(const struct kw_session *session,
 	       2 * own <= max - (session->nr_tracks - (own - 1));
 }
 
-/* A track, which is paid; an error pointer. */
+/* A track with that share, which is paid; an error pointer. */
 static struct kw_track *track_alloc(struct kw_session *session,
 				    struct kw_share *share)
 {
@@ -163,34 +163,46 @@ static struct kw_track *track_alloc(struct kw_session *session,
 	return t;
 }
 
+/* One of a space's, which the session is told of; the caller holds its mutex. */
+static struct kw_track *track_begin(struct kw_session *session,
+				    struct kw_space *space, struct pid *pid)
+{
+	struct kw_share *share =
+		kw_events_join(&session->events, space->owner.user);
+	struct kw_track *t;
+
+	if (!share)
+		return ERR_PTR(-ENOMEM);
+	t = track_alloc(session, share);
+	if (IS_ERR(t)) {
+		kw_events_leave(&session->events, share);
+		return t;
+	}
+	t->space = space;
+	t->pid = get_pid(pid);
+	list_add(&t->of_space, &space->owner.tracks);
+	tell(t, OW_KUNWIND_EV_FOLLOWED);
+	return t;
+}
+
 /* A new track of a space that was used for it; the caller holds kw_mutex. */
 static int link_track(struct kw_session *session, struct kw_space *space,
 		      struct pid *pid)
 {
-	struct kw_share *share;
 	struct kw_track *t;
 
 	if (session->closed)
 		return -EBADF;
-	share = kw_events_join(&session->events, space->owner.user);
-	if (!share)
-		return -ENOMEM;
-	t = track_alloc(session, share);
-	if (IS_ERR(t)) {
-		kw_events_leave(&session->events, share);
+	mutex_lock(&space->mutex);
+	t = track_begin(session, space, pid);
+	mutex_unlock(&space->mutex);
+	if (IS_ERR(t))
 		return PTR_ERR(t);
-	}
-	t->space = space;
-	t->pid = get_pid(pid);
 	session->nr_tracks++;
 	list_add(&t->of_session, &session->tracks);
 	if (list_empty(&space->all))
 		list_add(&space->all, &all_spaces);
-	mutex_lock(&space->mutex);
-	list_add(&t->of_space, &space->owner.tracks);
-	mutex_unlock(&space->mutex);
 	kw_user_note(session->user, KW_FOLLOWED, 1);
-	tell(t, OW_KUNWIND_EV_FOLLOWED);
 	return 0;
 }
 

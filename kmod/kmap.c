@@ -57,25 +57,25 @@ static void *alloc_for(struct mm_struct *mm, size_t bytes, gfp_t gfp)
 }
 
 /* A map with room for nr ranges; an error pointer on failure. */
-static struct kw_map *map_alloc(const struct kw_owner *owner, size_t nr,
-				gfp_t gfp)
+static struct kw_map *map_alloc(const struct kw_owner *owner,
+				struct kw_user *user, size_t nr, gfp_t gfp)
 {
 	size_t each = sizeof(struct ow_range) + sizeof(struct ow_module) +
 		      sizeof(struct kw_place);
 	size_t bytes = sizeof(struct kw_map) + nr * each;
 	struct kw_map *map;
 
-	if (nr > MAX_RANGES || kw_user_charge(owner->user, bytes))
+	if (nr > MAX_RANGES || kw_user_charge(user, bytes))
 		return ERR_PTR(-ENOSPC);
 	map = alloc_for(owner->mm, bytes, gfp);
 	if (!map) {
-		kw_user_uncharge(owner->user, bytes);
+		kw_user_uncharge(user, bytes);
 		return ERR_PTR(-ENOMEM);
 	}
 	refcount_set(&map->ref, 1);
 	map->bytes = bytes;
 	map->arch = owner->arch;
-	map->user = kw_user_share(owner->user);
+	map->user = kw_user_share(user);
 	map->modules = (void *)(map + 1);
 	map->ranges = (void *)(map->modules + nr);
 	map->places = (void *)(map->ranges + nr);
@@ -108,7 +108,7 @@ static void link_range(const struct kw_owner *owner, struct kw_map *map,
 	m->state = OW_MODULE_READY;
 	if (!kw_use_find(&mapped, owner->arch, &owner->tracks, &found))
 		return;
-	place->hold = kw_hold_add(found.table, owner->user);
+	place->hold = kw_hold_add(found.table, map->user);
 	if (!place->hold)
 		return;
 	m->table = &found.table->table;
@@ -154,7 +154,7 @@ struct kw_map *kw_map_build(const struct kw_owner *owner, struct mm_struct *mm)
 		VMA_ITERATOR(vmi, mm, 0);
 		for_each_vma(vmi, vma) nr += !!(vma->vm_flags & VM_EXEC);
 	}
-	map = map_alloc(owner, nr, GFP_KERNEL);
+	map = map_alloc(owner, owner->user, nr, GFP_KERNEL);
 	if (IS_ERR(map))
 		return map;
 	{
@@ -181,7 +181,8 @@ bool kw_map_has(const struct kw_map *map, const struct kw_object *object)
 struct kw_map *kw_map_again(const struct kw_owner *owner,
 			    const struct kw_map *old)
 {
-	struct kw_map *map = map_alloc(owner, old->map.nr, GFP_KERNEL);
+	struct kw_map *map =
+		map_alloc(owner, owner->user, old->map.nr, GFP_KERNEL);
 	size_t i;
 
 	if (IS_ERR(map))
@@ -200,7 +201,8 @@ struct kw_map *kw_map_again(const struct kw_owner *owner,
 struct kw_map *kw_map_without(const struct kw_owner *owner,
 			      const struct kw_map *old, u64 start, u64 end)
 {
-	struct kw_map *map = map_alloc(owner, old->map.nr, GFP_NOWAIT);
+	struct kw_map *map =
+		map_alloc(owner, old->user, old->map.nr, GFP_NOWAIT);
 	size_t i, k;
 
 	if (IS_ERR(map))

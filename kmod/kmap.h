@@ -37,9 +37,9 @@ struct kw_map {
 struct kw_owner {
 	const struct ow_arch *arch;
 	struct mm_struct *mm;    /* whose memory cgroup pays */
-	struct kw_user *user;    /* whose share they are of */
-	struct list_head tracks; /* who brought tables, and is told; doesn't
-				    change while a map is made */
+	struct kw_user *user;    /* whose share they are of; as the tracks,
+				    doesn't change while a map is made */
+	struct list_head tracks; /* who brought tables, and is told */
 };
 
 /*

@@ -9,6 +9,7 @@
 #include "klater.h"
 #include "kpatience.h"
 #include "kqueue.h"
+#include "ktrack.h"
 #include "kuser.h"
 
 static DEFINE_HASHTABLE(spaces, 10); /* read under RCU */
@@ -70,6 +71,24 @@ static int lock_for_writing(struct mm_struct *mm, struct kw_patience *patience)
 	return err;
 }
 
+/*
+ * A process that runs as another user by now, as servers do that root starts, has that
+ * one's account; the caller holds the space's mutex.
+ */
+static void renew_owner(struct kw_owner *owner)
+{
+	struct kw_user *user;
+
+	if (current->mm != owner->mm || kw_user_is_of(owner->user, current))
+		return;
+	user = kw_user_of_task(current);
+	if (!user)
+		return;
+	kw_tracks_renew(&owner->tracks, user);
+	swap(owner->user, user);
+	kw_user_put(user);
+}
+
 int kw_space_refresh(struct kw_space *space, bool again,
 		     struct kw_patience *patience)
 {
@@ -79,6 +98,7 @@ int kw_space_refresh(struct kw_space *space, bool again,
 	if (err)
 		return err;
 	mutex_lock(&space->mutex);
+	renew_owner(&space->owner);
 	map = kw_map_build(&space->owner, space->mm);
 	older = current_map(space);
 	publish(space, IS_ERR(map) ? NULL : map);

@@ -11,3 +11,17 @@ void kw_tracks_tell(const struct list_head *tracks,
 			kw_events_put(&t->session->events, t->share, what,
 				      t->pid);
 }
+
+void kw_tracks_renew(const struct list_head *tracks, struct kw_user *user)
+{
+	struct kw_share *share;
+	struct kw_track *t;
+
+	list_for_each_entry(t, tracks, of_space) {
+		share = kw_events_join(&t->session->events, user);
+		if (!share)
+			continue;
+		kw_events_leave(&t->session->events, t->share);
+		t->share = share;
+	}
+}

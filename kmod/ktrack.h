@@ -20,4 +20,7 @@ struct kw_track {
 void kw_tracks_tell(const struct list_head *tracks,
 		    const struct ow_kunwind_event *what);
 
+/* Have them tell of another user's process from now on, as far as there is memory. */
+void kw_tracks_renew(const struct list_head *tracks, struct kw_user *user);
+
 #endif /* KW_TRACK_H */

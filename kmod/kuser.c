@@ -110,7 +110,8 @@ struct kw_user *kw_user_of_opener(bool privileged)
 			privileged || capable(CAP_SYS_RESOURCE));
 }
 
-struct kw_user *kw_user_of_task(struct task_struct *task)
+/* What the account of a task is known by. */
+static kuid_t account_of(struct task_struct *task, bool *privileged)
 {
 	const struct cred *cred;
 	bool own;
@@ -121,8 +122,24 @@ struct kw_user *kw_user_of_task(struct task_struct *task)
 	uid = payer(cred->user_ns, cred->uid);
 	own = uid_eq(cred->uid, cred->euid);
 	rcu_read_unlock();
-	return user_get(uid,
-			own && has_capability_noaudit(task, CAP_SYS_RESOURCE));
+	*privileged = own && has_capability_noaudit(task, CAP_SYS_RESOURCE);
+	return uid;
+}
+
+struct kw_user *kw_user_of_task(struct task_struct *task)
+{
+	bool privileged;
+	kuid_t uid = account_of(task, &privileged);
+
+	return user_get(uid, privileged);
+}
+
+bool kw_user_is_of(const struct kw_user *user, struct task_struct *task)
+{
+	bool privileged;
+	kuid_t uid = account_of(task, &privileged);
+
+	return uid_eq(user->uid, uid) && user->privileged == privileged;
 }
 
 struct kw_user *kw_user_of_uid(kuid_t uid, bool privileged)
@@ -139,14 +156,9 @@ struct kw_user *kw_user_of_inode(const struct inode *inode)
 
 kuid_t kw_user_uid_of_task(struct task_struct *task)
 {
-	const struct cred *cred;
-	kuid_t uid;
+	bool privileged;
 
-	rcu_read_lock();
-	cred = __task_cred(task);
-	uid = payer(cred->user_ns, cred->uid);
-	rcu_read_unlock();
-	return uid;
+	return account_of(task, &privileged);
 }
 
 kuid_t kw_user_uid(const struct kw_user *user)

@@ -44,6 +44,9 @@ kuid_t kw_user_uid_of_task(struct task_struct *task);
 kuid_t kw_user_uid(const struct kw_user *user);
 bool kw_user_is_privileged(const struct kw_user *user);
 
+/* Return true if that is the account that such a task has now. */
+bool kw_user_is_of(const struct kw_user *user, struct task_struct *task);
+
 /* Take one more reference. */
 struct kw_user *kw_user_share(struct kw_user *user);
 void kw_user_put(struct kw_user *user);

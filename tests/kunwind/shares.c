@@ -52,8 +52,10 @@ static void map_much(void)
 
 static int act(const char *what)
 {
+	if (strcmp(what, "drop") == 0 && (setgid(FLOODER) || setuid(FLOODER)))
+		return 1;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (strcmp(what, "flood") == 0)
+	if (strcmp(what, "wait") != 0)
 		map_much();
 	if (write(STDOUT_FILENO, "x", 1) != 1)
 		return 1;
@@ -166,6 +168,28 @@ static void takes_turns(void)
 	close(dev);
 }
 
+/* A server that root started, and that runs as another user since. */
+static void drops_privileges(void)
+{
+	int dev = follow_all(), nr = 0, roots = 0;
+	pid_t flooder = start(0, "drop");
+	struct ow_kunwind_event e;
+	uint64_t lost = 0;
+
+	while (next(dev, &e)) {
+		lost += e.uid == FLOODER && e.kind == OW_KUNWIND_EV_LOST ?
+				e.nr :
+				0;
+		nr += e.uid == FLOODER && e.pid == flooder;
+		roots += e.uid == 0 && e.pid == flooder;
+	}
+	say(nr > MOST / 2 && nr <= MOST && lost >= MAPPINGS - MOST,
+	    "an account of whom it runs as", nr, (long)lost);
+	say(roots < MOST / 4, "root's is left alone", roots, 0);
+	end(flooder);
+	close(dev);
+}
+
 /* --- processes that are followed --- */
 
 static void set_max(unsigned int max)
@@ -215,6 +239,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	has_room_beside();
 	takes_turns();
+	drops_privileges();
 	follows_others();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
