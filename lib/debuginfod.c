@@ -245,18 +245,16 @@ static void drop_files(int socket)
 static bool set_cache(void)
 {
 	const char *given = getenv(DEBUGINFOD_CACHE_PATH_ENV_VAR);
-	char caches[PATH_MAX], path[PATH_MAX];
+	const char *name = given && *given ? given : "debuginfod_client";
+	char base[PATH_MAX] = "", path[PATH_MAX];
 	_cleanup_(ow_closep) int fd = -1;
-	int size;
 
-	if (given && *given)
-		size = snprintf(path, sizeof(path), "%s", given);
-	else if (ow_ownpath_caches(caches, sizeof(caches)))
-		size = snprintf(path, sizeof(path), "%s/debuginfod_client",
-				caches);
-	else
+	if (name != given && !ow_ownpath_caches(base, sizeof(base)))
 		return false;
-	if ((size_t)size >= sizeof(path))
+	if (name == given && *given != '/' && !getcwd(base, sizeof(base)))
+		return false;
+	if ((size_t)snprintf(path, sizeof(path), *base ? "%s/%s" : "%s%s", base,
+			     name) >= sizeof(path))
 		return false;
 	fd = ow_ownpath_open(path, true);
 	return fd >= 0 && !setenv(DEBUGINFOD_CACHE_PATH_ENV_VAR, path, 1);
