@@ -280,7 +280,10 @@ def start_postgres(context):
          data, '-p', str(port), '-k', '', '-c', 'fsync=off',
          '-c', 'autovacuum=off'], ready=None, cwd=context.tmp)
     context.stack.callback(end_postgres, target)
-    wait_until(lambda: answers(port), 'postgres answers')
+    # It refuses clients while it starts, though its port is open.
+    wait_until(lambda: subprocess.run(
+        [bindir + '/pg_isready', '-q', '-h', '127.0.0.1', '-p', str(port)],
+        check=False).returncode == 0, 'postgres answers')
     client = subprocess.Popen(
         become + ['psql', '-h', '127.0.0.1', '-p', str(port), '-c',
                   'do $$ begin perform pg_sleep(1000); end $$', 'postgres'],
