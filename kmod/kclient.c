@@ -108,26 +108,12 @@ int kw_client_table(struct kw_session *session,
 	struct kw_object object;
 	int err = kw_use_add(session, arg, &object);
 
-	if (err)
-		return err;
-	mutex_lock(&kw_mutex);
-	kw_follow_relink(session, &object);
-	mutex_unlock(&kw_mutex);
-	return 0;
+	return err ? err : kw_follow_relink(session, &object);
 }
 
 void kw_client_close(struct kw_session *session)
 {
-	bool had_tables;
-
-	mutex_lock(&kw_mutex);
-	WRITE_ONCE(session->closed, true);
-	had_tables = !list_empty(&session->uses);
-	kw_use_drop_all(session);
-	if (had_tables)
-		kw_follow_relink(session, NULL);
-	kw_follow_drop_all(session);
-	mutex_unlock(&kw_mutex);
+	kw_follow_close(session, kw_use_drop_all(session));
 	kw_heirs_drop_all(session);
 	kw_session_put(session);
 }

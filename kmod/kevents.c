@@ -25,25 +25,39 @@ void kw_events_init(struct kw_events *e, struct kw_user *own)
 	e->own = own;
 }
 
+/* Who reads tracks under RCU may have it still. */
 static void share_free(struct kw_share *s)
 {
 	if (!s)
 		return;
 	kw_user_put(s->user);
-	kfree(s);
+	kfree_rcu(s, rcu);
+}
+
+static void put_pids(const struct kw_share *s)
+{
+	struct kw_event *at;
+
+	list_for_each_entry(at, &s->events, list)
+		put_pid(at->pid);
 }
 
 void kw_events_deinit(struct kw_events *e)
 {
+	struct kw_event *room;
 	struct kw_share *s, *next;
-	struct kw_event *at;
+	LIST_HEAD(shares);
 
-	list_for_each_entry_safe(s, next, &e->shares, list) {
-		list_for_each_entry(at, &s->events, list)
-			put_pid(at->pid);
+	spin_lock(&e->lock);
+	room = e->room;
+	e->room = NULL;
+	list_splice_init(&e->shares, &shares);
+	spin_unlock(&e->lock);
+	list_for_each_entry_safe(s, next, &shares, list) {
+		put_pids(s);
 		share_free(s);
 	}
-	kvfree(e->room);
+	kvfree(room);
 }
 
 int kw_events_begin(struct kw_events *e)
@@ -81,34 +95,33 @@ static struct kw_share *find(const struct kw_events *e,
 	return NULL;
 }
 
-static struct kw_share *share_alloc(struct kw_user *user)
+struct kw_share *kw_share_alloc(gfp_t gfp)
 {
-	struct kw_share *s = kzalloc(sizeof(*s), GFP_KERNEL_ACCOUNT);
+	struct kw_share *s = kzalloc(sizeof(*s), gfp);
 
 	if (!s)
 		return NULL;
 	INIT_LIST_HEAD(&s->waiting);
 	INIT_LIST_HEAD(&s->events);
-	s->user = kw_user_share(user);
 	return s;
 }
 
-struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user)
+struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user,
+				struct kw_share **fresh)
 {
-	struct kw_share *fresh = share_alloc(user), *s;
+	struct kw_share *s;
 
-	if (!fresh)
-		return NULL;
 	spin_lock(&e->lock);
 	s = find(e, user);
-	if (!s) {
-		list_add(&fresh->list, &e->shares);
-		s = fresh;
-		fresh = NULL;
+	if (!s && *fresh) {
+		s = *fresh;
+		*fresh = NULL;
+		s->user = kw_user_share(user);
+		list_add(&s->list, &e->shares);
 	}
-	s->nr_tracks++;
+	if (s)
+		s->nr_tracks++;
 	spin_unlock(&e->lock);
-	share_free(fresh);
 	return s;
 }
 
@@ -118,6 +131,7 @@ static struct kw_share *take_out(struct kw_events *e, struct kw_share *s)
 	if (s->nr_tracks || !list_empty(&s->waiting))
 		return NULL;
 	list_del(&s->list);
+	s->gone = true;
 	if (e->taken == s)
 		e->taken = NULL;
 	return s;
@@ -160,20 +174,30 @@ static void add(struct kw_events *e, struct kw_share *s,
 	e->nr++;
 }
 
+static void put(struct kw_events *e, struct kw_share *s,
+		const struct ow_kunwind_event *what, struct pid *pid)
+{
+	if (!s->lost && has_room(e, s)) {
+		add(e, s, what, pid);
+	} else {
+		s->lost++;
+		kw_count(events_lost);
+	}
+	if (list_empty(&s->waiting)) {
+		s->served = max(s->served, e->least);
+		list_add_tail(&s->waiting, &e->waiting);
+	}
+}
+
 void kw_events_put(struct kw_events *e, struct kw_share *share,
 		   const struct ow_kunwind_event *what, struct pid *pid)
 {
 	spin_lock(&e->lock);
-	if (!share->lost && has_room(e, share)) {
-		add(e, share, what, pid);
-	} else {
-		share->lost++;
+	/* Nobody follows that process any more, or nobody reads. */
+	if (!e->room || share->gone)
 		kw_count(events_lost);
-	}
-	if (list_empty(&share->waiting)) {
-		share->served = max(share->served, e->least);
-		list_add_tail(&share->waiting, &e->waiting);
-	}
+	else
+		put(e, share, what, pid);
 	spin_unlock(&e->lock);
 	wake_up_interruptible(&e->wait);
 }

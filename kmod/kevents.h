@@ -38,6 +38,8 @@ struct kw_share {
 	unsigned int nr;
 	u64 lost;   /* after the last one that waits */
 	u64 served; /* ns that the reader took, or was ahead of it */
+	bool gone;  /* taken out, so that what is added is lost */
+	struct rcu_head rcu;
 };
 
 struct kw_events {
@@ -58,17 +60,28 @@ struct kw_events {
 };
 
 void kw_events_init(struct kw_events *e, struct kw_user *own);
+/* Events that are put after it are lost. */
 void kw_events_deinit(struct kw_events *e);
 
 /* Make room, if there is none yet; may sleep.  -ENOMEM. */
 int kw_events_begin(struct kw_events *e);
 
-/* The share of a user, for one track more; may sleep.  NULL: out of memory. */
-struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user);
+/* One without a user, which isn't any events' yet; kfree() frees it if it isn't used. */
+struct kw_share *kw_share_alloc(gfp_t gfp);
+
+/*
+ * The share of a user, for one track more: one that there is, or else *fresh, which is
+ * NULL then.  NULL: there is neither.  Here and below, atomic context.
+ */
+struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user,
+				struct kw_share **fresh);
 /* For one track less; its events that wait stay. */
 void kw_events_leave(struct kw_events *e, struct kw_share *share);
 
-/* Add an event, or note that there was no room; atomic context. */
+/*
+ * Add an event, or note that there was no room.  What is added to a share that was
+ * left, or to events that are given back, is lost: both are there for a grace period.
+ */
 void kw_events_put(struct kw_events *e, struct kw_share *share,
 		   const struct ow_kunwind_event *what, struct pid *pid);
 
@@ -78,7 +91,7 @@ void kw_events_put(struct kw_events *e, struct kw_share *share,
  */
 bool kw_share_is_limited(const struct kw_events *e, const struct kw_share *s);
 
-/* Note that something of that user's could not be followed; atomic context. */
+/* Note that something of that user's could not be followed. */
 void kw_events_miss(struct kw_events *e, kuid_t uid);
 
 bool kw_events_any(struct kw_events *e);

@@ -3,6 +3,7 @@
 
 #include <linux/cred.h>
 #include <linux/module.h>
+#include <linux/rculist.h>
 #include <linux/sched/coredump.h>
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
@@ -18,6 +19,12 @@
 	(sizeof(struct kw_track) + sizeof(struct kw_space) + \
 	 sizeof(struct kw_share))
 
+/*
+ * How often one change of tables tries again, a millisecond later, where a map is being
+ * made.  It is left then to who makes the map.
+ */
+#define RELINK_PATIENCE 20
+
 static unsigned int max_followed = 16384;
 module_param(max_followed, uint, 0644);
 MODULE_PARM_DESC(max_followed,
@@ -28,7 +35,7 @@ module_param(max_followed_user, uint, 0644);
 MODULE_PARM_DESC(max_followed_user,
 		 "processes that another session may follow");
 
-static LIST_HEAD(all_spaces); /* under kw_mutex */
+static LIST_HEAD(all_spaces); /* those with tracks, under kw_lock */
 
 unsigned int kw_follow_max(const struct kw_session *session)
 {
@@ -110,7 +117,7 @@ static void tell(const struct kw_track *t, u32 kind)
 
 /*
  * The session's track of the space, or NULL; *nr is how many sessions of its kind
- * have one.  The caller holds kw_mutex.
+ * have one.  The caller holds kw_lock.
  */
 static struct kw_track *find(const struct kw_session *session,
 			     const struct kw_space *space, unsigned int *nr)
@@ -142,88 +149,134 @@ static bool may_track(const struct kw_session *session,
 	       2 * own <= max - (session->nr_tracks - (own - 1));
 }
 
-/* A track with that share, which is paid; an error pointer. */
+/* A track that was paid for; an error pointer. */
 static struct kw_track *track_alloc(struct kw_session *session,
-				    struct kw_share *share)
+				    struct kw_space *space, struct pid *pid)
 {
 	struct kw_track *t;
-	int err = may_track(session, share) ? 0 : -ENOSPC;
+	int err = kw_user_charge(session->user, TRACK_PRICE);
 
-	if (!err)
-		err = kw_user_charge(session->user, TRACK_PRICE);
 	if (err)
 		return ERR_PTR(err);
 	t = kzalloc(sizeof(*t), GFP_KERNEL_ACCOUNT);
-	if (!t) {
+	if (t)
+		t->fresh = kw_share_alloc(GFP_KERNEL_ACCOUNT);
+	if (!t || !t->fresh) {
 		kw_user_uncharge(session->user, TRACK_PRICE);
+		kfree(t);
 		return ERR_PTR(-ENOMEM);
 	}
 	t->session = session;
-	t->share = share;
-	return t;
-}
-
-/* One of a space's, which the session is told of; the caller holds its mutex. */
-static struct kw_track *track_begin(struct kw_session *session,
-				    struct kw_space *space, struct pid *pid)
-{
-	struct kw_share *share =
-		kw_events_join(&session->events, space->owner.user);
-	struct kw_track *t;
-
-	if (!share)
-		return ERR_PTR(-ENOMEM);
-	t = track_alloc(session, share);
-	if (IS_ERR(t)) {
-		kw_events_leave(&session->events, share);
-		return t;
-	}
 	t->space = space;
 	t->pid = get_pid(pid);
-	list_add(&t->of_space, &space->owner.tracks);
-	tell(t, OW_KUNWIND_EV_FOLLOWED);
 	return t;
 }
 
-/* A new track of a space that was used for it; the caller holds kw_mutex. */
-static int link_track(struct kw_session *session, struct kw_space *space,
-		      struct pid *pid)
+static void track_free(struct rcu_head *rcu)
 {
-	struct kw_track *t;
+	struct kw_track *t = container_of(rcu, struct kw_track, rcu);
 
+	kfree(t->fresh);
+	put_pid(t->pid);
+	kfree(t);
+}
+
+/* Have the track tell of its space's user, if it may; the caller holds kw_lock. */
+static int join(struct kw_track *t)
+{
+	struct kw_events *e = &t->session->events;
+
+	t->share = kw_events_join(e, t->space->owner.user, &t->fresh);
+	kfree(t->fresh);
+	t->fresh = NULL;
+	if (may_track(t->session, t->share))
+		return 0;
+	kw_events_leave(e, t->share);
+	return -ENOSPC;
+}
+
+/* The caller holds kw_lock. */
+static void link_track(struct kw_track *t)
+{
+	struct kw_session *session = t->session;
+	struct kw_space *space = t->space;
+
+	session->nr_tracks++;
+	list_add(&t->of_session.list, &session->tracks);
+	if (list_empty(&space->owner.tracks))
+		list_add(&space->all.list, &all_spaces);
+	list_add_rcu(&t->of_space, &space->owner.tracks);
+	kw_user_note(session->user, KW_FOLLOWED, 1);
+	tell(t, OW_KUNWIND_EV_FOLLOWED);
+}
+
+/* The caller holds kw_lock, and calls drop_track() without it. */
+static void unlink_track(struct kw_track *t)
+{
+	struct kw_session *session = t->session;
+	struct kw_space *space = t->space;
+
+	list_del_rcu(&t->of_space);
+	if (list_empty(&space->owner.tracks))
+		list_del(&space->all.list);
+	list_del(&t->of_session.list);
+	session->nr_tracks--;
+	kw_user_uncharge(session->user, TRACK_PRICE);
+	kw_user_note(session->user, KW_FOLLOWED, -1);
+	kw_events_leave(&session->events, t->share);
+}
+
+/* What was unlinked: its session may be gone. */
+static void drop_track(struct kw_track *t)
+{
+	kw_space_unuse(t->space);
+	call_rcu(&t->rcu, track_free);
+}
+
+/*
+ * Have the session follow a space that was used for it, by a track that was
+ * allocated for it, or could not be; *t is NULL where it is used.  1: the session
+ * does already.  The caller holds kw_lock.
+ */
+static int add(struct kw_session *session, struct kw_space *space,
+	       struct kw_track **t)
+{
+	unsigned int nr;
+	int err;
+
+	if (find(session, space, &nr))
+		return 1;
+	if (nr >= OW_KUNWIND_MAX_SESSIONS)
+		return -EUSERS;
 	if (session->closed)
 		return -EBADF;
-	mutex_lock(&space->mutex);
-	t = track_begin(session, space, pid);
-	mutex_unlock(&space->mutex);
-	if (IS_ERR(t))
-		return PTR_ERR(t);
-	session->nr_tracks++;
-	list_add(&t->of_session, &session->tracks);
-	if (list_empty(&space->all))
-		list_add(&space->all, &all_spaces);
-	kw_user_note(session->user, KW_FOLLOWED, 1);
+	if (IS_ERR(*t))
+		return PTR_ERR(*t);
+	err = join(*t);
+	if (err)
+		return err;
+	link_track(*t);
+	*t = NULL;
 	return 0;
 }
 
-/* The caller holds kw_mutex. */
-static void unlink_track(struct kw_track *t)
+/* The same; nothing is left of what isn't used. */
+static int add_track(struct kw_session *session, struct kw_space *space,
+		     struct pid *pid)
 {
-	struct kw_space *space = t->space;
+	struct kw_track *t = track_alloc(session, space, pid);
+	int err;
 
-	mutex_lock(&space->mutex);
-	list_del(&t->of_space);
-	mutex_unlock(&space->mutex);
-	if (list_empty(&space->owner.tracks))
-		list_del_init(&space->all);
-	list_del(&t->of_session);
-	t->session->nr_tracks--;
-	kw_user_uncharge(t->session->user, TRACK_PRICE);
-	kw_user_note(t->session->user, KW_FOLLOWED, -1);
-	kw_events_leave(&t->session->events, t->share);
-	put_pid(t->pid);
-	kfree(t);
-	kw_space_unuse(space);
+	spin_lock(&kw_lock);
+	err = add(session, space, &t);
+	spin_unlock(&kw_lock);
+	if (!IS_ERR_OR_NULL(t)) {
+		kw_user_uncharge(session->user, TRACK_PRICE);
+		track_free(&t->rcu);
+	}
+	if (err)
+		kw_space_unuse(space);
+	return min(err, 0);
 }
 
 /* Have a track; *ret is its space with a reference, whose map is still to be made. */
@@ -233,7 +286,6 @@ static int track(struct kw_session *session, struct mm_struct *mm,
 {
 	int err = kw_contexts_use();
 	struct kw_space *space;
-	unsigned int nr;
 
 	if (!err)
 		err = kw_events_begin(&session->events);
@@ -243,20 +295,11 @@ static int track(struct kw_session *session, struct mm_struct *mm,
 	if (IS_ERR(space))
 		return PTR_ERR(space);
 	refcount_inc(&space->ref);
-	mutex_lock(&kw_mutex);
-	if (find(session, space, &nr))
-		kw_space_unuse(space);
-	else if (nr >= OW_KUNWIND_MAX_SESSIONS)
-		err = -EUSERS;
+	err = add_track(session, space, pid);
+	if (err)
+		kw_space_put(space);
 	else
-		err = link_track(session, space, pid);
-	mutex_unlock(&kw_mutex);
-	if (!err) {
 		*ret = space;
-		return 0;
-	}
-	kw_space_unuse(space);
-	kw_space_put(space);
 	return err;
 }
 
@@ -312,55 +355,162 @@ void kw_follow_current(struct kw_session *session)
 	mmput(mm);
 }
 
+/* The session's track of a process, unlinked, or NULL. */
+static struct kw_track *take_pid(struct kw_session *session,
+				 const struct pid *pid)
+{
+	struct kw_track *t, *ret = NULL;
+
+	spin_lock(&kw_lock);
+	list_for_each_entry(t, &session->tracks, of_session.list)
+		if (!t->of_session.is_visitor && t->pid == pid) {
+			unlink_track(t);
+			ret = t;
+			break;
+		}
+	spin_unlock(&kw_lock);
+	return ret;
+}
+
 int kw_unfollow_pid(struct kw_session *session, const struct pid *pid)
 {
-	struct kw_track *t, *next;
+	struct kw_track *t;
 	int err = -ENOENT;
 
-	mutex_lock(&kw_mutex);
-	list_for_each_entry_safe(t, next, &session->tracks, of_session)
-		if (t->pid == pid) {
-			unlink_track(t);
-			err = 0;
-		}
-	mutex_unlock(&kw_mutex);
+	while ((t = take_pid(session, pid))) {
+		drop_track(t);
+		err = 0;
+	}
 	return err;
 }
 
-void kw_follow_drop_all(struct kw_session *session)
+/* One of those who follow a space whose process is gone, unlinked, or NULL. */
+static struct kw_track *take_of_gone(struct kw_space *space)
 {
-	struct kw_track *t, *next;
+	struct kw_track *t;
 
-	list_for_each_entry_safe(t, next, &session->tracks, of_session)
+	spin_lock(&kw_lock);
+	t = list_first_entry_or_null(&space->owner.tracks, struct kw_track,
+				     of_space);
+	if (t) {
+		tell(t, OW_KUNWIND_EV_EXIT);
 		unlink_track(t);
+	}
+	spin_unlock(&kw_lock);
+	return t;
 }
 
 /* Nobody follows a space any more whose process is gone. */
 static void reap(struct kw_space *space)
 {
-	struct kw_track *t, *next;
+	struct kw_track *t;
 
-	mutex_lock(&kw_mutex);
-	list_for_each_entry_safe(t, next, &space->owner.tracks, of_space) {
-		tell(t, OW_KUNWIND_EV_EXIT);
-		unlink_track(t);
-	}
-	mutex_unlock(&kw_mutex);
+	while ((t = take_of_gone(space)))
+		drop_track(t);
 }
 
-void kw_follow_relink(struct kw_session *session,
-		      const struct kw_object *object)
+/* --- the maps that a session's tables count in --- */
+
+static struct list_head *members_of(struct kw_session *session)
+{
+	return session->privileged ? &all_spaces : &session->tracks;
+}
+
+static struct kw_space *space_of(const struct kw_session *session,
+				 struct kw_member *m)
+{
+	if (session->privileged)
+		return container_of(m, struct kw_space, all);
+	return container_of(m, struct kw_track, of_session)->space;
+}
+
+/* The next space, with a reference, or NULL. */
+static struct kw_space *next_space(struct kw_session *session,
+				   struct kw_member *visitor)
+{
+	struct kw_space *space = NULL;
+	struct kw_member *m;
+
+	spin_lock(&kw_lock);
+	m = kw_visit_next(visitor, members_of(session));
+	if (m) {
+		space = space_of(session, m);
+		refcount_inc(&space->ref);
+	}
+	spin_unlock(&kw_lock);
+	return space;
+}
+
+static void relink_all(struct kw_session *session,
+		       const struct kw_object *object)
+{
+	struct kw_patience patience = { RELINK_PATIENCE };
+	struct kw_member visitor;
+	struct kw_space *space;
+
+	spin_lock(&kw_lock);
+	kw_visit_begin(&visitor, members_of(session));
+	spin_unlock(&kw_lock);
+	while ((space = next_space(session, &visitor))) {
+		kw_space_relink(space, object, &patience);
+		kw_space_put(space);
+		cond_resched();
+	}
+}
+
+int kw_follow_relink(struct kw_session *session, const struct kw_object *object)
+{
+	int err = mutex_lock_killable(&session->relinking);
+
+	if (err)
+		return err;
+	relink_all(session, object);
+	mutex_unlock(&session->relinking);
+	return 0;
+}
+
+/*
+ * Have the session follow one space less, which is returned with a reference; NULL:
+ * there is none.  *followed: others follow it.
+ */
+static struct kw_space *leave_one(struct kw_session *session, bool *followed)
 {
 	struct kw_space *space;
 	struct kw_track *t;
 
-	if (session->privileged) {
-		list_for_each_entry(space, &all_spaces, all)
-			kw_space_relink(space, object);
-		return;
+	spin_lock(&kw_lock);
+	t = list_first_entry_or_null(&session->tracks, struct kw_track,
+				     of_session.list);
+	if (t) {
+		unlink_track(t);
+		space = t->space;
+		refcount_inc(&space->ref);
+		*followed = !list_empty(&space->owner.tracks);
 	}
-	list_for_each_entry(t, &session->tracks, of_session)
-		kw_space_relink(t->space, object);
+	spin_unlock(&kw_lock);
+	if (!t)
+		return NULL;
+	drop_track(t);
+	return space;
+}
+
+void kw_follow_close(struct kw_session *session, bool had_tables)
+{
+	bool own = had_tables && !session->privileged, followed;
+	struct kw_patience patience = { RELINK_PATIENCE };
+	struct kw_space *space;
+
+	spin_lock(&kw_lock);
+	WRITE_ONCE(session->closed, true);
+	spin_unlock(&kw_lock);
+	while ((space = leave_one(session, &followed))) {
+		if (own && followed)
+			kw_space_relink(space, NULL, &patience);
+		kw_space_put(space);
+		cond_resched();
+	}
+	if (had_tables && session->privileged)
+		relink_all(session, NULL);
 }
 
 int kw_follow_init(void)

@@ -34,15 +34,18 @@ void kw_follow_current(struct kw_session *session);
 /* -ENOENT: the session doesn't follow a process of that pid. */
 int kw_unfollow_pid(struct kw_session *session, const struct pid *pid);
 
-/* All of a session; the caller holds kw_mutex. */
-void kw_follow_drop_all(struct kw_session *session);
+/*
+ * The session follows nothing from now on.  had_tables: there were some that maps are
+ * to give back.
+ */
+void kw_follow_close(struct kw_session *session, bool had_tables);
 
 /*
- * Where the session's tables count, the object's changed, or any did where it is
- * NULL; the caller holds kw_mutex.
+ * Where the session's tables count, the object's is another now.  -EINTR: a fatal
+ * signal came before it was this caller's turn.
  */
-void kw_follow_relink(struct kw_session *session,
-		      const struct kw_object *object);
+int kw_follow_relink(struct kw_session *session,
+		     const struct kw_object *object);
 
 /* Processes that a session may follow. */
 unsigned int kw_follow_max(const struct kw_session *session);

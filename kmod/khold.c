@@ -87,14 +87,14 @@ static void leave(struct kw_hold *h)
 		choose_payer(t);
 }
 
-/* It is small, and paid by the user's share: no memory cgroup is waited for. */
+/* It is small, and paid by the user's share: no memory cgroup is asked for it. */
 static struct kw_hold *hold_alloc(struct kw_table *table, struct kw_user *user)
 {
 	struct kw_hold *h;
 
 	if (kw_user_charge(user, sizeof(*h)))
 		return NULL;
-	h = kzalloc(sizeof(*h), GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+	h = kzalloc(sizeof(*h), GFP_ATOMIC | __GFP_NOWARN);
 	if (!h) {
 		kw_user_uncharge(user, sizeof(*h));
 		return NULL;
@@ -180,7 +180,9 @@ void kw_hold_begin(struct kw_table *table)
 {
 	spin_lock(&holds_lock);
 	table->may_go = table->by_mappers;
-	idle_begin(table);
+	/* Another use of it that there was may have been mapped. */
+	if (list_empty(&table->holds))
+		idle_begin(table);
 	spin_unlock(&holds_lock);
 }
 

@@ -22,7 +22,7 @@ struct kw_hold {
 
 /*
  * A table has one mapping more of that user's; takes over the caller's reference to it.
- * May sleep, though not for others' memory.  NULL: no room.
+ * Waits for no memory.  NULL: no room.
  */
 struct kw_hold *kw_hold_add(struct kw_table *table, struct kw_user *user);
 /* One mapping more of what there is; does not sleep. */

@@ -5,6 +5,7 @@
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/vmalloc.h>
 
 #include "khold.h"
 #include "kqueue.h"
@@ -12,6 +13,8 @@
 #include "kuser.h"
 
 #define MAX_RANGES 65536 /* above sysctl vm.max_map_count's default */
+#define SMALL_MAP  (64u << 10)
+#define GFP_OF_MAP (__GFP_ACCOUNT | __GFP_NOWARN)
 
 static atomic_t generation = ATOMIC_INIT(0);
 
@@ -37,20 +40,46 @@ void kw_map_put(struct kw_map *map)
 	}
 }
 
+/* Where there is none left, nobody tries for long: others may be waiting. */
+static void *get_waiting(size_t bytes)
+{
+	return kvzalloc(bytes, GFP_KERNEL | GFP_OF_MAP | __GFP_NORETRY);
+}
+
+/* The caller is in any context. */
+static void *get_atomic(size_t bytes)
+{
+	return kzalloc(bytes, GFP_NOWAIT | GFP_OF_MAP);
+}
+
+/* The caller may sleep, but does not wait for memory. */
+static void *get_now(size_t bytes)
+{
+	void *ret = get_atomic(bytes);
+
+	return ret ? ret :
+		     __vmalloc(bytes, GFP_NOWAIT | GFP_OF_MAP | __GFP_ZERO);
+}
+
 /*
- * Memory that the address space's own cgroup pays, whoever makes the map.  Where that
- * has none left, nobody tries for long: others may be waiting.
+ * For a map that replaces another.  A small one is charged even where the memory cgroup
+ * is full, as many are of page cache that nothing is reclaimed of here.
  */
-static void *alloc_for(struct mm_struct *mm, size_t bytes, gfp_t gfp)
+static void *get_another(size_t bytes)
+{
+	if (bytes <= SMALL_MAP)
+		return kzalloc(bytes, GFP_NOWAIT | GFP_OF_MAP | __GFP_HIGH);
+	return get_now(bytes);
+}
+
+/* Memory that the address space's own cgroup pays, whoever makes the map. */
+static void *get_for(struct mm_struct *mm, void *(*get)(size_t bytes),
+		     size_t bytes)
 {
 	struct mem_cgroup *payer = get_mem_cgroup_from_mm(mm);
 	struct mem_cgroup *old = set_active_memcg(payer);
-	void *ret;
+	void *ret = get(bytes);
 
-	gfp |= __GFP_ACCOUNT | __GFP_NOWARN;
-	ret = gfpflags_allow_blocking(gfp) ?
-		      kvzalloc(bytes, gfp | __GFP_NORETRY) :
-		      kzalloc(bytes, gfp);
 	set_active_memcg(old);
 	mem_cgroup_put(payer);
 	return ret;
@@ -58,7 +87,8 @@ static void *alloc_for(struct mm_struct *mm, size_t bytes, gfp_t gfp)
 
 /* A map with room for nr ranges; an error pointer on failure. */
 static struct kw_map *map_alloc(const struct kw_owner *owner,
-				struct kw_user *user, size_t nr, gfp_t gfp)
+				struct kw_user *user, size_t nr,
+				void *(*get)(size_t bytes))
 {
 	size_t each = sizeof(struct ow_range) + sizeof(struct ow_module) +
 		      sizeof(struct kw_place);
@@ -67,13 +97,14 @@ static struct kw_map *map_alloc(const struct kw_owner *owner,
 
 	if (nr > MAX_RANGES || kw_user_charge(user, bytes))
 		return ERR_PTR(-ENOSPC);
-	map = alloc_for(owner->mm, bytes, gfp);
+	map = get_for(owner->mm, get, bytes);
 	if (!map) {
 		kw_user_uncharge(user, bytes);
 		return ERR_PTR(-ENOMEM);
 	}
 	refcount_set(&map->ref, 1);
 	map->bytes = bytes;
+	map->room = nr;
 	map->arch = owner->arch;
 	map->user = kw_user_share(user);
 	map->modules = (void *)(map + 1);
@@ -85,6 +116,19 @@ static struct kw_map *map_alloc(const struct kw_owner *owner,
 	} while (!map->map.generation);
 	kw_user_note(map->user, KW_MAP_BYTES, bytes);
 	return map;
+}
+
+struct kw_map *kw_map_alloc(const struct kw_owner *owner, struct kw_user *user,
+			    size_t nr)
+{
+	size_t more = min_t(size_t, nr + nr / 8 + 16, MAX_RANGES);
+
+	return map_alloc(owner, user, max(nr, more), get_waiting);
+}
+
+struct kw_map *kw_map_alloc_now(const struct kw_owner *owner, size_t nr)
+{
+	return map_alloc(owner, owner->user, nr, get_now);
 }
 
 /* Give range i its module, and that its table. */
@@ -144,27 +188,32 @@ static void add_vma(struct kw_map *map, const struct vm_area_struct *vma)
 	}
 }
 
-struct kw_map *kw_map_build(const struct kw_owner *owner, struct mm_struct *mm)
+size_t kw_map_count(struct mm_struct *mm)
 {
 	struct vm_area_struct *vma;
-	struct kw_map *map;
-	size_t nr = 0, i;
+	size_t nr = 0;
 
+	VMA_ITERATOR(vmi, mm, 0);
+	for_each_vma(vmi, vma) nr += !!(vma->vm_flags & VM_EXEC);
+	return nr;
+}
+
+void kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
+		 struct mm_struct *mm)
+{
+	struct vm_area_struct *vma;
+	size_t i;
+
+	VMA_ITERATOR(vmi, mm, 0);
+	for_each_vma(vmi, vma)
 	{
-		VMA_ITERATOR(vmi, mm, 0);
-		for_each_vma(vmi, vma) nr += !!(vma->vm_flags & VM_EXEC);
+		if (vma->vm_flags & VM_EXEC && map->map.nr < map->room)
+			add_vma(map, vma);
 	}
-	map = map_alloc(owner, owner->user, nr, GFP_KERNEL);
-	if (IS_ERR(map))
-		return map;
-	{
-		VMA_ITERATOR(vmi, mm, 0);
-		for_each_vma(vmi, vma) if (vma->vm_flags & VM_EXEC &&
-					   map->map.nr < nr) add_vma(map, vma);
-	}
-	for (i = 0; i < map->map.nr; i++)
+	for (i = 0; i < map->map.nr; i++) {
 		link_range(owner, map, i);
-	return map;
+		cond_resched();
+	}
 }
 
 bool kw_map_has(const struct kw_map *map, const struct kw_object *object)
@@ -182,7 +231,7 @@ struct kw_map *kw_map_again(const struct kw_owner *owner,
 			    const struct kw_map *old)
 {
 	struct kw_map *map =
-		map_alloc(owner, owner->user, old->map.nr, GFP_KERNEL);
+		map_alloc(owner, owner->user, old->map.nr, get_another);
 	size_t i;
 
 	if (IS_ERR(map))
@@ -194,6 +243,7 @@ struct kw_map *kw_map_again(const struct kw_owner *owner,
 		map->places[i] = old->places[i];
 		map->places[i].hold = NULL;
 		link_range(owner, map, i);
+		cond_resched();
 	}
 	return map;
 }
@@ -202,7 +252,7 @@ struct kw_map *kw_map_without(const struct kw_owner *owner,
 			      const struct kw_map *old, u64 start, u64 end)
 {
 	struct kw_map *map =
-		map_alloc(owner, old->user, old->map.nr, GFP_NOWAIT);
+		map_alloc(owner, old->user, old->map.nr, get_atomic);
 	size_t i, k;
 
 	if (IS_ERR(map))

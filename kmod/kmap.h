@@ -25,6 +25,7 @@ struct kw_map {
 	struct rcu_work free;
 	refcount_t ref;
 	size_t bytes;
+	size_t room; /* for ranges */
 	const struct ow_arch *arch;
 	struct kw_user *user;
 	struct ow_map map;
@@ -37,18 +38,35 @@ struct kw_map {
 struct kw_owner {
 	const struct ow_arch *arch;
 	struct mm_struct *mm;    /* whose memory cgroup pays */
-	struct kw_user *user;    /* whose share they are of; as the tracks,
-				    doesn't change while a map is made */
-	struct list_head tracks; /* who brought tables, and is told */
+	struct kw_user *user;    /* whose share they are of; changes under the
+				    space's mutex and kw_lock */
+	struct list_head tracks; /* which sessions brought tables, and are told */
 };
 
-/*
- * The map of mm as it is; the caller holds its mmap_lock.  An error pointer on
- * failure: -ENOMEM or -ENOSPC.
- */
-struct kw_map *kw_map_build(const struct kw_owner *owner, struct mm_struct *mm);
+/* How many mappings mm has of code; the caller holds its mmap_lock. */
+size_t kw_map_count(struct mm_struct *mm);
 
-/* The same ranges with the tables that there are now; NULL: out of memory. */
+/*
+ * A map with room for nr ranges; an error pointer on failure: -ENOMEM or -ENOSPC.  The
+ * first, which has room for some more, may wait for as long as a memory cgroup likes:
+ * no lock is held then, and so the caller says which user the owner has.  The second
+ * waits for no memory.
+ */
+struct kw_map *kw_map_alloc(const struct kw_owner *owner, struct kw_user *user,
+			    size_t nr);
+struct kw_map *kw_map_alloc_now(const struct kw_owner *owner, size_t nr);
+
+/*
+ * Have a new map be that of mm as it is, as far as there is room.  The caller holds the
+ * mmap_lock.
+ */
+void kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
+		 struct mm_struct *mm);
+
+/*
+ * The same ranges with the tables that there are now; waits for no memory.  NULL: none
+ * at hand.
+ */
 struct kw_map *kw_map_again(const struct kw_owner *owner,
 			    const struct kw_map *old);
 

@@ -13,6 +13,12 @@ void kw_queue(struct work_struct *work);
 /* The same after a grace period. */
 void kw_queue_rcu(struct rcu_work *work);
 
+/*
+ * One after another, of what takes a CPU for long, so that there is one that it takes;
+ * false: it is queued already.
+ */
+bool kw_queue_long(struct work_struct *work);
+
 /* Wait until what is queued is done. */
 void kw_queue_flush(void);
 

@@ -9,7 +9,7 @@
 #include "kqueue.h"
 #include "kuser.h"
 
-DEFINE_MUTEX(kw_mutex);
+DEFINE_SPINLOCK(kw_lock);
 
 #define SESSION_PRICE                \
 	(sizeof(struct kw_session) + \
@@ -43,6 +43,7 @@ struct kw_session *kw_session_create(void)
 	s->privileged = privileged;
 	s->ns = get_pid_ns(task_active_pid_ns(current));
 	kw_events_init(&s->events, user);
+	mutex_init(&s->relinking);
 	INIT_LIST_HEAD(&s->uses);
 	INIT_LIST_HEAD(&s->tracks);
 	INIT_LIST_HEAD(&s->heirs);
@@ -63,7 +64,8 @@ static void session_free(struct work_struct *work)
 	kw_user_put(s->user);
 	put_pid_ns(s->ns);
 	put_cred(s->cred);
-	kfree(s);
+	/* A space's tracks, which have no references, are read under RCU. */
+	kfree_rcu(s, rcu);
 }
 
 /* The last reference may be put where nothing may sleep. */

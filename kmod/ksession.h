@@ -6,6 +6,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
 #include "kevents.h"
@@ -21,9 +22,11 @@ struct kw_session {
 	struct pid_namespace *ns;
 	struct kw_events events;
 	struct work_struct free;
-	/* Under kw_mutex: */
+	struct rcu_head rcu;
+	struct mutex relinking; /* held to put new tables into maps */
+	struct list_head uses;  /* struct kw_use, under uses_lock */
+	/* Under kw_lock: */
 	bool closed;
-	struct list_head uses;   /* struct kw_use */
 	struct list_head tracks; /* struct kw_track */
 	unsigned int nr_tracks;
 	/* Under heirs_lock: */
@@ -32,10 +35,11 @@ struct kw_session {
 };
 
 /*
- * What sessions have, and who follows what.  Taken before a space's mutex; never
- * while waiting for a process' mmap_lock, which anybody may hold for long.
+ * Which session follows which space: lists of all sessions and spaces.  Every fork and
+ * exec of a process that is followed takes it, so that it is held for moments.  Within
+ * it, the locks of events and of users are taken.
  */
-extern struct mutex kw_mutex;
+extern spinlock_t kw_lock;
 
 /* One for the opener of a file, by its credentials. */
 struct kw_session *kw_session_create(void);

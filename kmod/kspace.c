@@ -12,6 +12,12 @@
 #include "ktrack.h"
 #include "kuser.h"
 
+/* Why the ranges of a space's map are to be linked to their tables again. */
+enum due {
+	DUE_MORE = 1, /* there are more tables */
+	DUE_LESS = 2, /* some are no more, and are to be given back */
+};
+
 static DEFINE_HASHTABLE(spaces, 10); /* read under RCU */
 static DEFINE_SPINLOCK(spaces_lock);
 static void (*on_gone)(struct kw_space *space);
@@ -71,64 +77,227 @@ static int lock_for_writing(struct mm_struct *mm, struct kw_patience *patience)
 	return err;
 }
 
-/*
- * A process that runs as another user by now, as servers do that root starts, has that
- * one's account; the caller holds the space's mutex.
- */
-static void renew_owner(struct kw_owner *owner)
+/* --- whose account a process has --- */
+
+/* The user that its owner has now, with a reference. */
+static struct kw_user *user_of(const struct kw_space *space)
 {
 	struct kw_user *user;
 
-	if (current->mm != owner->mm || kw_user_is_of(owner->user, current))
-		return;
-	user = kw_user_of_task(current);
-	if (!user)
-		return;
+	spin_lock(&kw_lock);
+	user = kw_user_share(space->owner.user);
+	spin_unlock(&kw_lock);
+	return user;
+}
+
+/*
+ * A process that runs as another user by now, as servers do that root starts, has that
+ * one's account: this user, with a reference; or NULL.
+ */
+static struct kw_user *newer_user(const struct kw_space *space)
+{
+	struct kw_user *user, *ret = NULL;
+
+	if (current->mm != space->mm)
+		return NULL;
+	user = user_of(space);
+	if (!kw_user_is_of(user, current))
+		ret = kw_user_of_task(current);
+	kw_user_put(user);
+	return ret;
+}
+
+/* Takes over the reference; the caller has the space's mutex. */
+static void renew_owner(struct kw_owner *owner, struct kw_user *user)
+{
+	spin_lock(&kw_lock);
 	kw_tracks_renew(&owner->tracks, user);
 	swap(owner->user, user);
+	spin_unlock(&kw_lock);
+	kw_user_put(user);
+}
+
+/* --- making maps, under the space's mutex --- */
+
+static int lock(struct kw_space *space, struct kw_patience *patience)
+{
+	int err = 0;
+
+	if (space->mm == current->mm)
+		return mutex_lock_killable(&space->mutex);
+	while (!err && !mutex_trylock(&space->mutex))
+		err = kw_wait_a_moment(patience);
+	return err;
+}
+
+/* Give the map's ranges the tables that there are now. */
+static void link_again(struct kw_space *space, int due)
+{
+	struct kw_map *old = current_map(space), *map;
+
+	if (!old)
+		return;
+	map = kw_map_again(&space->owner, old);
+	if (map)
+		kw_map_tell_lacks(&space->owner, map, old);
+	/* A mapping may have gone meanwhile, and the map with it. */
+	if ((map || due & DUE_LESS) &&
+	    cmpxchg(&space->map, RCU_INITIALIZER(old), RCU_INITIALIZER(map)) ==
+		    RCU_INITIALIZER(old))
+		kw_map_put(old);
+	else
+		kw_map_put(map);
+	kw_map_put(old);
+}
+
+/*
+ * Do what has become due meanwhile, once, and give the mutex back.  What becomes due
+ * after that is left to the queue: the caller does not work for others for ever.
+ */
+static void unlock(struct kw_space *space)
+{
+	int due = atomic_xchg(&space->due, 0);
+
+	if (due)
+		link_again(space, due);
+	mutex_unlock(&space->mutex);
+	/* Who fails to take the mutex has set before what is due. */
+	smp_mb();
+	if (!atomic_read(&space->due))
+		return;
+	refcount_inc(&space->ref);
+	if (!kw_queue_long(&space->relink))
+		kw_space_put(space);
+}
+
+static void relink(struct work_struct *work)
+{
+	struct kw_space *space = container_of(work, struct kw_space, relink);
+
+	/* Whoever has the mutex does it. */
+	if (mutex_trylock(&space->mutex))
+		unlock(space);
+	kw_space_put(space);
+}
+
+static bool has(struct kw_space *space, const struct kw_object *object)
+{
+	struct kw_map *map = current_map(space);
+	bool ret = map && (!object || kw_map_has(map, object));
+
+	kw_map_put(map);
+	return ret;
+}
+
+void kw_space_relink(struct kw_space *space, const struct kw_object *object,
+		     struct kw_patience *patience)
+{
+	int due = object ? DUE_MORE : DUE_LESS;
+
+	if (mutex_trylock(&space->mutex)) {
+		if (has(space, object))
+			atomic_fetch_or(due, &space->due);
+		unlock(space);
+		return;
+	}
+	/* The map that is being made may be without it. */
+	atomic_fetch_or(due, &space->due);
+	while (!mutex_trylock(&space->mutex))
+		if (kw_wait_a_moment(patience))
+			return;
+	unlock(space);
+}
+
+/* Making a space's map, and memory for it that was waited for. */
+struct refresh {
+	struct kw_space *space;
+	bool again;
+	bool waited;
+	struct kw_user *newer; /* that the process runs as now, or NULL */
+	struct kw_map *spare;  /* that has room for more than nr, perhaps */
+	size_t nr;             /* mappings of code that there were */
+};
+
+/* Room for what is mapped; an error pointer. */
+static struct kw_map *take_room(struct refresh *r)
+{
+	struct kw_map *map = r->spare;
+
+	r->nr = kw_map_count(r->space->mm);
+	if (!map || map->room < r->nr || map->user != r->space->owner.user)
+		return kw_map_alloc_now(&r->space->owner, r->nr);
+	r->spare = NULL;
+	return map;
+}
+
+/* The caller has both locks.  -EAGAIN: it is to wait for memory without them. */
+static int rebuild(struct refresh *r)
+{
+	struct kw_space *space = r->space;
+	struct kw_map *map, *older;
+	int err;
+
+	if (r->newer)
+		renew_owner(&space->owner, r->newer);
+	r->newer = NULL;
+	map = take_room(r);
+	err = PTR_ERR_OR_ZERO(map);
+	if (err == -ENOMEM && !r->waited)
+		return -EAGAIN;
+	atomic_xchg(&space->due, 0);
+	if (!err)
+		kw_map_fill(&space->owner, map, space->mm);
+	older = current_map(space);
+	publish(space, err ? NULL : map);
+	if (!err)
+		kw_map_tell_lacks(&space->owner, map, r->again ? NULL : older);
+	kw_map_put(older);
+	return err;
+}
+
+static int try_refresh(struct refresh *r, struct kw_patience *patience)
+{
+	struct kw_space *space = r->space;
+	int err = lock_for_reading(space->mm, patience);
+
+	if (err)
+		return err;
+	err = lock(space, patience);
+	if (!err) {
+		err = rebuild(r);
+		unlock(space);
+	}
+	mmap_read_unlock(space->mm);
+	return err;
+}
+
+/* Have memory that is waited for, if there is any. */
+static void wait_for_room(struct refresh *r)
+{
+	struct kw_user *user = user_of(r->space);
+
+	r->spare = kw_map_alloc(&r->space->owner, user, r->nr);
+	if (IS_ERR(r->spare))
+		r->spare = NULL;
+	r->waited = true;
 	kw_user_put(user);
 }
 
 int kw_space_refresh(struct kw_space *space, bool again,
 		     struct kw_patience *patience)
 {
-	struct kw_map *map, *older;
-	int err = lock_for_reading(space->mm, patience);
+	struct refresh r = { .space = space, .again = again };
+	int err;
 
-	if (err)
-		return err;
-	mutex_lock(&space->mutex);
-	renew_owner(&space->owner);
-	map = kw_map_build(&space->owner, space->mm);
-	older = current_map(space);
-	publish(space, IS_ERR(map) ? NULL : map);
-	if (!IS_ERR(map))
-		kw_map_tell_lacks(&space->owner, map, again ? NULL : older);
-	kw_map_put(older);
-	mutex_unlock(&space->mutex);
-	mmap_read_unlock(space->mm);
-	return PTR_ERR_OR_ZERO(map);
-}
-
-void kw_space_relink(struct kw_space *space, const struct kw_object *object)
-{
-	struct kw_map *old, *map;
-
-	mutex_lock(&space->mutex);
-	old = current_map(space);
-	if (old && (!object || kw_map_has(old, object))) {
-		map = kw_map_again(&space->owner, old);
-		if (map)
-			kw_map_tell_lacks(&space->owner, map, old);
-		/* A mapping may have gone meanwhile, and the map with it. */
-		if (cmpxchg(&space->map, RCU_INITIALIZER(old),
-			    RCU_INITIALIZER(map)) == RCU_INITIALIZER(old))
-			kw_map_put(old);
-		else
-			kw_map_put(map);
+	r.newer = newer_user(space);
+	err = try_refresh(&r, patience);
+	if (err == -EAGAIN) {
+		wait_for_room(&r);
+		err = try_refresh(&r, patience);
+		kw_map_put(r.spare);
 	}
-	kw_map_put(old);
-	mutex_unlock(&space->mutex);
+	kw_user_put(r.newer);
+	return err;
 }
 
 static bool overlaps_code(struct kw_space *space, u64 start, u64 end)
@@ -209,11 +378,12 @@ static struct mmu_notifier *on_alloc(struct mm_struct *mm)
 	if (!space)
 		return ERR_PTR(-ENOMEM);
 	refcount_set(&space->ref, 1);
+	mmgrab(mm);
 	space->mm = mm;
 	mutex_init(&space->mutex);
 	INIT_LIST_HEAD(&space->owner.tracks);
-	INIT_LIST_HEAD(&space->all);
 	INIT_WORK(&space->reap, reap);
+	INIT_WORK(&space->relink, relink);
 	return &space->mn;
 }
 
@@ -242,6 +412,7 @@ void kw_space_put(struct kw_space *space)
 	if (!refcount_dec_and_test(&space->ref))
 		return;
 	kw_user_put(space->owner.user);
+	mmdrop(space->mm);
 	call_rcu(&space->rcu, free_rcu);
 }
 

@@ -8,6 +8,7 @@
 #include <linux/workqueue.h>
 
 #include "kmap.h"
+#include "kvisit.h"
 
 struct kw_patience;
 
@@ -16,12 +17,13 @@ struct kw_space {
 	struct hlist_node node;
 	struct rcu_head rcu;
 	refcount_t ref;
-	struct mm_struct *mm; /* what it is found by */
-	struct mutex mutex;   /* building a map; within mmap_lock, kw_mutex */
+	struct mm_struct *mm; /* what it is found by; a reference (mmgrab()) */
+	struct mutex mutex;   /* making a map; within mmap_lock */
+	atomic_t due;         /* why its ranges are to be linked again, or 0 */
 	struct kw_map __rcu *map;
-	struct kw_owner owner; /* tracks change under kw_mutex and mutex */
-	struct list_head all;  /* those with tracks, under kw_mutex */
-	struct work_struct reap;
+	struct kw_owner owner; /* tracks change under kw_lock */
+	struct kw_member all;  /* of those with tracks, under kw_lock */
+	struct work_struct reap, relink;
 	/* Under the hash's lock: */
 	unsigned int users; /* one for each track; none: it isn't found */
 	bool dead;          /* nor is it then */
@@ -49,17 +51,20 @@ struct kw_space *kw_space_find(const struct mm_struct *mm);
 
 /*
  * Make its map anew.  The caller has the mm's users, and may sleep.  0, -EINTR,
- * -EBUSY: another process holds its locks for long; -ENOMEM, or -ENOSPC: too many mappings; there is no map then.  again: tell of all
- * tables that it lacks, not only of new ones.
+ * -EBUSY: another process holds its locks for long; -ENOMEM, or -ENOSPC: too many
+ * mappings; there is no map then.  again: tell of all tables that it lacks, not only of
+ * new ones.
  */
 int kw_space_refresh(struct kw_space *space, bool again,
 		     struct kw_patience *patience);
 
 /*
- * The object has another table now, or none any more; NULL: any object.  The
- * caller holds kw_mutex.
+ * The object has another table now; NULL: any object may have none any more.  The
+ * caller has a reference, and may sleep.  Where another makes the map for longer than
+ * the patience lasts, it will do this, too.
  */
-void kw_space_relink(struct kw_space *space, const struct kw_object *object);
+void kw_space_relink(struct kw_space *space, const struct kw_object *object,
+		     struct kw_patience *patience);
 
 /* Its current map, or NULL; the caller is in an RCU read section of any kind. */
 const struct kw_map *kw_space_map(const struct mm_struct *mm);

@@ -17,20 +17,26 @@
 
 #define COPY_TRIES 16 /* of bytes that may be swapped out meanwhile */
 
-static DEFINE_HASHTABLE(contents, 12); /* under kw_mutex */
+static DEFINE_HASHTABLE(contents, 12);
+static DEFINE_SPINLOCK(contents_lock); /* the hash's, and of all nr_uses */
 static siphash_key_t seed;             /* so that nobody can make keys alike */
 
-struct kw_table *kw_table_take(struct kw_table *table)
+bool kw_table_is_only_used(const struct kw_table *table)
 {
-	table->nr_uses++;
-	refcount_inc(&table->ref);
-	return table;
+	bool ret;
+
+	spin_lock(&contents_lock);
+	ret = refcount_read(&table->ref) == table->nr_uses + 1;
+	spin_unlock(&contents_lock);
+	return ret;
 }
 
 void kw_table_drop(struct kw_table *table)
 {
+	spin_lock(&contents_lock);
 	if (--table->nr_uses == 0)
 		hash_del(&table->node);
+	spin_unlock(&contents_lock);
 	kw_table_put(table);
 }
 
@@ -242,23 +248,52 @@ struct kw_table *kw_table_read(struct kw_user *user, bool by_mappers,
 	return t;
 }
 
-struct kw_table *kw_table_share(struct kw_table *fresh)
+/* The user's table whose key is that of these bytes, or NULL; contents_lock. */
+static struct kw_table *find_alike(const struct kw_table *fresh)
 {
 	struct kw_table *t;
 
 	hash_for_each_possible(contents, t, node, fresh->key)
 	{
-		if (READ_ONCE(t->user) != fresh->user ||
-		    t->by_mappers != fresh->by_mappers ||
-		    t->size != fresh->size ||
-		    memcmp(t->bytes, fresh->bytes, t->size) != 0)
-			continue;
-		kw_table_put(fresh);
-		return kw_table_take(t);
+		if (t->key == fresh->key && t->size == fresh->size &&
+		    READ_ONCE(t->user) == fresh->user &&
+		    t->by_mappers == fresh->by_mappers)
+			return t;
 	}
-	hash_add(contents, &fresh->node, fresh->key);
-	fresh->nr_uses = 1;
-	return fresh;
+	return NULL;
+}
+
+/* Use a table that is alike, where any will do and there is one, or the fresh one. */
+static struct kw_table *use_one(struct kw_table *fresh, bool any)
+{
+	struct kw_table *t;
+
+	spin_lock(&contents_lock);
+	t = any ? find_alike(fresh) : NULL;
+	if (t) {
+		refcount_inc(&t->ref);
+	} else {
+		t = fresh;
+		hash_add(contents, &t->node, t->key);
+	}
+	t->nr_uses++;
+	spin_unlock(&contents_lock);
+	return t;
+}
+
+struct kw_table *kw_table_share(struct kw_table *fresh)
+{
+	struct kw_table *t = use_one(fresh, true);
+
+	if (t == fresh)
+		return t;
+	if (memcmp(t->bytes, fresh->bytes, t->size) == 0) {
+		kw_table_put(fresh);
+		return t;
+	}
+	/* Other bytes have the same key. */
+	kw_table_drop(t);
+	return use_one(fresh, false);
 }
 
 int kw_table_init(void)

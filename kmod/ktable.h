@@ -18,10 +18,10 @@
 struct kw_user;
 
 struct kw_table {
-	struct hlist_node node; /* in the hash of contents, under kw_mutex */
+	struct hlist_node node; /* in the hash of contents */
 	refcount_t ref;
-	unsigned int nr_uses;  /* under kw_mutex; in the hash while not 0 */
-	struct list_head uses; /* struct kw_use, under kw_mutex */
+	unsigned int nr_uses;  /* it is in the hash while this is not 0 */
+	struct list_head uses; /* struct kw_use, under uses_lock */
 	struct kw_user *user;  /* pays; a reference */
 	bool by_mappers;       /* that is one of those who map it */
 	/* khold.c's: */
@@ -62,12 +62,13 @@ bool kw_table_pass(struct kw_table *table, struct kw_user *to);
 void kw_table_put(struct kw_table *table);
 
 /*
- * What those who use a table hold it by; the caller holds kw_mutex.  The first
- * takes it, or the user's one of equal bytes that is held already, in place of
- * fresh.
+ * What those who use a table hold it by.  The first takes it, or the user's one of
+ * equal bytes that is held already, in place of fresh; the second gives it back.
  */
 struct kw_table *kw_table_share(struct kw_table *fresh);
-struct kw_table *kw_table_take(struct kw_table *table);
 void kw_table_drop(struct kw_table *table);
+
+/* Return true if nobody has the table but its uses, and the caller. */
+bool kw_table_is_only_used(const struct kw_table *table);
 
 #endif /* KW_TABLE_H */

@@ -4,6 +4,7 @@
 #include <linux/file.h>
 #include <linux/hashtable.h>
 #include <linux/random.h>
+#include <linux/rculist.h>
 #include <linux/sched/signal.h>
 #include <linux/siphash.h>
 #include <linux/uaccess.h>
@@ -16,8 +17,8 @@
 #define MAX_DROPS 65536 /* uses that go to make room for one table */
 
 static DEFINE_HASHTABLE(uses, 12); /* under uses_lock */
-static DEFINE_SPINLOCK(uses_lock);
-static siphash_key_t seed; /* so that nobody can make keys alike */
+static DEFINE_SPINLOCK(uses_lock); /* each session's, too */
+static siphash_key_t seed;         /* so that nobody can make keys alike */
 
 /*
  * Whose spaces a session's tables count in: its own, or NULL for those of all.
@@ -105,13 +106,15 @@ bool kw_use_find(const struct kw_mapped *m, const struct ow_arch *arch,
 	bool found;
 
 	spin_lock(&uses_lock);
+	rcu_read_lock();
 	found = find_of(NULL, m, arch, ret);
-	list_for_each_entry(t, tracks, of_space) {
+	list_for_each_entry_rcu(t, tracks, of_space) {
 		if (found)
 			break;
 		if (!t->session->privileged)
 			found = find_of(t->session, m, arch, ret);
 	}
+	rcu_read_unlock();
 	spin_unlock(&uses_lock);
 	return found;
 }
@@ -202,24 +205,33 @@ static struct kw_use *use_read(struct kw_session *session,
 	return use;
 }
 
-/* It was taken out of the hash; the caller holds kw_mutex. */
+/* It was taken out. */
 static void use_free(struct kw_use *use)
 {
-	list_del(&use->list);
-	list_del(&use->of_table);
 	kw_user_uncharge(use->user, price(use->nr));
-	if (use->table->nr_uses == 1)
-		kw_hold_end(use->table);
 	kw_table_drop(use->table);
 	kw_user_put(use->user);
 	kfree(use);
 }
 
-static void unhash(struct kw_use *use)
+/* Take it where nobody finds it any more; the caller holds uses_lock. */
+static void take_out(struct kw_use *use)
 {
-	spin_lock(&uses_lock);
+	list_del(&use->list);
+	list_del(&use->of_table);
+	if (list_empty(&use->table->uses))
+		kw_hold_end(use->table);
 	hash_del(&use->node);
-	spin_unlock(&uses_lock);
+}
+
+/* Put it where it is found; the caller holds uses_lock. */
+static void put_in(struct kw_use *use, u64 key)
+{
+	list_add(&use->list, &use->session->uses);
+	if (list_empty(&use->table->uses))
+		kw_hold_begin(use->table);
+	list_add(&use->of_table, &use->table->uses);
+	hash_add(uses, &use->node, key);
 }
 
 /* The session's older use of the same object and place, or NULL; uses_lock. */
@@ -237,21 +249,17 @@ static struct kw_use *find_older(const struct kw_use *use, u64 key)
 	return NULL;
 }
 
-/* Make it count; the caller holds kw_mutex. */
+/* Make it count. */
 static void use_publish(struct kw_use *use)
 {
 	u64 key = key_of(&use->object, reach(use->session));
 	struct kw_use *older;
 
-	list_add(&use->list, &use->session->uses);
-	list_add(&use->of_table, &use->table->uses);
-	if (use->table->nr_uses == 1)
-		kw_hold_begin(use->table);
 	spin_lock(&uses_lock);
 	older = find_older(use, key);
 	if (older)
-		hash_del(&older->node);
-	hash_add(uses, &use->node, key);
+		take_out(older);
+	put_in(use, key);
 	spin_unlock(&uses_lock);
 	if (older)
 		use_free(older);
@@ -273,31 +281,21 @@ static int check_args(const struct ow_kunwind_table *arg)
 
 /* --- room for more --- */
 
-/*
- * Return true if nobody has the table but its uses, and the caller; as maps take it by
- * its uses, so it stays while the caller holds kw_mutex and uses_lock.
- */
-static bool is_unmapped(const struct kw_table *t)
-{
-	return refcount_read(&t->ref) == t->nr_uses + 1;
-}
-
 /* One use less of a table that nobody maps, which goes with its last one. */
 static void drop_use_of(struct kw_table *t)
 {
 	struct kw_use *use;
-	bool goes;
 
-	mutex_lock(&kw_mutex);
-	use = list_first_entry_or_null(&t->uses, struct kw_use, of_table);
 	spin_lock(&uses_lock);
-	goes = use && is_unmapped(t);
-	if (goes)
-		hash_del(&use->node);
+	use = list_first_entry_or_null(&t->uses, struct kw_use, of_table);
+	/* As maps take it by its uses, nobody maps it meanwhile. */
+	if (use && !kw_table_is_only_used(t))
+		use = NULL;
+	if (use)
+		take_out(use);
 	spin_unlock(&uses_lock);
-	if (goes)
+	if (use)
 		use_free(use);
-	mutex_unlock(&kw_mutex);
 }
 
 /* Have tables go that nobody maps, until there is room for the user's; false: there
@@ -356,10 +354,8 @@ int kw_use_add(struct kw_session *session, const struct ow_kunwind_table *arg,
 	if (err)
 		goto put;
 	*ret = use->object;
-	mutex_lock(&kw_mutex);
 	use->table = kw_table_share(fresh);
 	use_publish(use);
-	mutex_unlock(&kw_mutex);
 	return 0;
 put:
 	kw_table_put(fresh);
@@ -369,12 +365,28 @@ free:
 	return err;
 }
 
-void kw_use_drop_all(struct kw_session *session)
+/* One of a session's, taken out; NULL: it has none. */
+static struct kw_use *take_first(struct kw_session *session)
 {
-	struct kw_use *use, *next;
+	struct kw_use *use;
 
-	list_for_each_entry_safe(use, next, &session->uses, list) {
-		unhash(use);
+	spin_lock(&uses_lock);
+	use = list_first_entry_or_null(&session->uses, struct kw_use, list);
+	if (use)
+		take_out(use);
+	spin_unlock(&uses_lock);
+	return use;
+}
+
+bool kw_use_drop_all(struct kw_session *session)
+{
+	struct kw_use *use;
+	bool any = false;
+
+	while ((use = take_first(session))) {
 		use_free(use);
+		any = true;
+		cond_resched();
 	}
+	return any;
 }

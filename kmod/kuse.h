@@ -23,9 +23,9 @@ struct kw_object {
  * else the owner of the file does, so that nobody can use up root's share by many files.
  */
 struct kw_use {
-	struct hlist_node node; /* by object and reach, under uses_lock */
-	struct list_head list;  /* the session's */
-	struct list_head of_table;
+	struct hlist_node node;    /* by object and reach, under uses_lock */
+	struct list_head list;     /* the session's, under uses_lock */
+	struct list_head of_table; /* under uses_lock */
 	struct kw_session *session;
 	struct kw_user *user; /* pays; a reference */
 	struct kw_object object;
@@ -55,7 +55,7 @@ bool kw_object_equal(const struct kw_object *a, const struct kw_object *b);
 
 /*
  * The table of that architecture that counts for what is mapped in a space with
- * these tracks, which don't change meanwhile.
+ * these tracks.
  */
 bool kw_use_find(const struct kw_mapped *m, const struct ow_arch *arch,
 		 const struct list_head *tracks, struct kw_found *ret);
@@ -64,7 +64,7 @@ bool kw_use_find(const struct kw_mapped *m, const struct ow_arch *arch,
 int kw_use_add(struct kw_session *session, const struct ow_kunwind_table *arg,
 	       struct kw_object *ret);
 
-/* All of a session; the caller holds kw_mutex. */
-void kw_use_drop_all(struct kw_session *session);
+/* All of a session that is closed; return true if it had any. */
+bool kw_use_drop_all(struct kw_session *session);
 
 #endif /* KW_USE_H */

@@ -86,10 +86,13 @@ enum ow_kunwind_table_flags {
 /*
  * OW_KUNWIND_TABLE: here is the table of an object.  One that the same user has
  * handed in already, to the byte, is held once.  A newer table of the same object
- * replaces the older one of the session.
+ * replaces the older one of the session.  Processes that are followed have it when the
+ * call returns; but where something else makes a process' map for longer than some 20
+ * ms, the process has it when that is done.
  * Errors: ENOSPC (limits; one that is larger than the user's limit is refused
  * before anything else is looked at), EBADF, EINVAL (not a table, or not a sound
- * one), EFAULT, EAGAIN (the bytes were swapped out again and again), ENOMEM.
+ * one), EFAULT, EAGAIN (the bytes were swapped out again and again), ENOMEM,
+ * EINTR (the caller is being killed).
  */
 struct ow_kunwind_table {
 	__s32 fd;

@@ -25,6 +25,8 @@ modprobe -d "$build/lab/kernel-$kver" fuse
 run 1200 "$build/kunwind/limits"
 begin locks
 run 1200 "$build/kunwind/locks"
+begin crowd
+run 1200 "$build/kunwind/crowd"
 for p in pie no-pie lld static; do
     [ -x "$build/kunwind/stacks-$p" ] || continue
     begin "stacks-$p"

@@ -26,7 +26,7 @@
 #include <outwind/kunwind.h>
 #include <outwind/outwind.h>
 
-#include "madetable.h"
+#include "handin.h"
 
 #define NOBODY     65534
 #define MIB        (1u << 20)
@@ -151,30 +151,6 @@ static void end(pid_t pid)
 }
 
 /* --- tables --- */
-
-static int hand_in(int dev, int fd, const void *bytes, size_t size)
-{
-	struct ow_kunwind_segment seg = { 0, 4096, 0 };
-	struct ow_kunwind_table t = {
-		.fd = fd,
-		.bytes = (uintptr_t)bytes,
-		.size = (uint32_t)size,
-		.nr_segments = 1,
-		.segments = (uintptr_t)&seg,
-	};
-
-	return ioctl(dev, OW_KUNWIND_TABLE, &t) ? errno : 0;
-}
-
-/* An empty file, which is an object of its own. */
-static int some_file(void)
-{
-	char path[] = "/dev/shm/kunwind-XXXXXX";
-	int fd = mkostemp(path, O_CLOEXEC);
-
-	unlink(path);
-	return fd;
-}
 
 static void too_large(void)
 {
@@ -356,17 +332,6 @@ static void owner_pays(void)
 }
 
 /* --- memory cgroups --- */
-
-static bool write_to(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	bool well = fd >= 0 &&
-		    write(fd, text, strlen(text)) == (ssize_t)strlen(text);
-
-	if (fd >= 0)
-		close(fd);
-	return well;
-}
 
 /* A cgroup whose members may have 32 MiB. */
 static bool make_cgroup(void)
