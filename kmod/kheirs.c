@@ -241,15 +241,9 @@ static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct vm_area_struct *vma =
 		(void *)regs_get_kernel_argument(regs, 0);
-	bool followed;
 
-	if (!(vma->vm_flags & VM_EXEC) || vma->vm_mm != current->mm)
-		return 0;
-	rcu_read_lock();
-	followed = kw_space_find(current->mm) != NULL;
-	rcu_read_unlock();
-	if (followed)
-		kw_space_refresh_later(current->mm);
+	if (vma->vm_flags & VM_EXEC && vma->vm_mm == current->mm)
+		kw_space_refresh_later();
 	return 0;
 }
 

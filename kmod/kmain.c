@@ -7,7 +7,6 @@
 #include "kfollow.h"
 #include "kheirs.h"
 #include "khook.h"
-#include "klater.h"
 #include "kproc.h"
 #include "kptrace.h"
 #include "kqueue.h"
@@ -25,7 +24,6 @@ static const struct {
 	{ kw_queue_init, kw_queue_exit },
 	{ kw_ptrace_init, kw_ptrace_exit },
 	{ kw_follow_init, kw_follow_exit },
-	{ NULL, kw_later_exit },
 	{ kw_heirs_init, kw_heirs_exit },
 	{ kw_device_init, kw_device_exit },
 	{ kw_proc_init, kw_proc_exit },

@@ -5,6 +5,7 @@
 #include <linux/memcontrol.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/vmalloc.h>
 
 #include "khold.h"
@@ -198,8 +199,13 @@ size_t kw_map_count(struct mm_struct *mm)
 	return nr;
 }
 
-void kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
-		 struct mm_struct *mm)
+static bool is_killed(const struct mm_struct *mm)
+{
+	return mm == current->mm && fatal_signal_pending(current);
+}
+
+int kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
+		struct mm_struct *mm)
 {
 	struct vm_area_struct *vma;
 	size_t i;
@@ -211,9 +217,12 @@ void kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
 			add_vma(map, vma);
 	}
 	for (i = 0; i < map->map.nr; i++) {
+		if (is_killed(mm))
+			return -EINTR;
 		link_range(owner, map, i);
 		cond_resched();
 	}
+	return 0;
 }
 
 bool kw_map_has(const struct kw_map *map, const struct kw_object *object)

@@ -12,6 +12,8 @@
 #include "ktrack.h"
 #include "kuser.h"
 
+#define MAX_TRIMS 16 /* of a map, each of which is a copy */
+
 /* Why the ranges of a space's map are to be linked to their tables again. */
 enum due {
 	DUE_MORE = 1, /* there are more tables */
@@ -46,6 +48,8 @@ static int lock_for_reading(struct mm_struct *mm, struct kw_patience *patience)
 {
 	int err = 0;
 
+	if (mm == current->mm && fatal_signal_pending(current))
+		return -EINTR;
 	if (mm == current->mm)
 		return mmap_read_lock_killable(mm);
 	while (!err && !mmap_read_trylock(mm))
@@ -244,9 +248,14 @@ static int rebuild(struct refresh *r)
 	err = PTR_ERR_OR_ZERO(map);
 	if (err == -ENOMEM && !r->waited)
 		return -EAGAIN;
+	atomic_set(&space->trims, 0);
 	atomic_xchg(&space->due, 0);
 	if (!err)
-		kw_map_fill(&space->owner, map, space->mm);
+		err = kw_map_fill(&space->owner, map, space->mm);
+	if (err == -EINTR) {
+		kw_map_put(map);
+		return err;
+	}
 	older = current_map(space);
 	publish(space, err ? NULL : map);
 	if (!err)
@@ -332,6 +341,44 @@ static void trim(struct kw_space *space, u64 start, u64 end)
 	kw_map_put(old);
 }
 
+/* --- refreshes that are put off --- */
+
+static void refresh_now(void *arg)
+{
+	struct kw_patience patience = { KW_PATIENCE };
+	struct kw_space *space = arg;
+
+	/* What happens from here on asks for another one. */
+	cmpxchg(&space->refresher, current, NULL);
+	if (current->mm == space->mm)
+		kw_space_refresh(space, false, &patience);
+	kw_space_put(space);
+}
+
+/* The space is current's. */
+static void refresh_later(struct kw_space *space)
+{
+	if (READ_ONCE(space->refresher) == current ||
+	    !refcount_inc_not_zero(&space->ref))
+		return;
+	WRITE_ONCE(space->refresher, current);
+	if (!kw_later(current, refresh_now, space))
+		return;
+	cmpxchg(&space->refresher, current, NULL);
+	kw_space_put(space);
+}
+
+void kw_space_refresh_later(void)
+{
+	struct kw_space *space;
+
+	rcu_read_lock();
+	space = kw_space_find(current->mm);
+	if (space)
+		refresh_later(space);
+	rcu_read_unlock();
+}
+
 /* Code that goes away, or may not be executed: no walk may believe in it. */
 static int on_invalidate(struct mmu_notifier *mn,
 			 const struct mmu_notifier_range *range)
@@ -343,8 +390,13 @@ static int on_invalidate(struct mmu_notifier *mn,
 		return 0;
 	if (!overlaps_code(space, range->start, range->end))
 		return 0;
-	trim(space, range->start, range->end);
-	kw_space_refresh_later(space->mm);
+	/* A call that does this to very many mappings isn't to copy as many maps. */
+	if (atomic_inc_return(&space->trims) <= MAX_TRIMS)
+		trim(space, range->start, range->end);
+	else
+		publish(space, NULL);
+	if (current->mm == space->mm)
+		refresh_later(space);
 	return 0;
 }
 
@@ -541,17 +593,6 @@ void kw_space_refresh_current(void)
 	kw_space_put(space);
 }
 
-static void refresh_now(void *arg)
-{
-	kw_space_refresh_current();
-}
-
-void kw_space_refresh_later(struct mm_struct *mm)
-{
-	if (current->mm == mm)
-		kw_later(current, refresh_now, NULL);
-}
-
 void kw_space_init(void (*gone)(struct kw_space *space))
 {
 	on_gone = gone;
@@ -560,7 +601,9 @@ void kw_space_init(void (*gone)(struct kw_space *space))
 void kw_space_exit(void)
 {
 	kw_queue_flush();           /* what is gone */
-	mmu_notifier_synchronize(); /* is freed; */
+	mmu_notifier_synchronize(); /* is freed, and puts off no more; */
+	kw_later_exit();            /* what was put off is done, */
+	kw_queue_flush();           /* and what came of it; */
 	rcu_barrier();              /* then the spaces, */
 	rcu_barrier();              /* and their maps */
 }

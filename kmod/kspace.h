@@ -20,10 +20,13 @@ struct kw_space {
 	struct mm_struct *mm; /* what it is found by; a reference (mmgrab()) */
 	struct mutex mutex;   /* making a map; within mmap_lock */
 	atomic_t due;         /* why its ranges are to be linked again, or 0 */
+	atomic_t trims;       /* of the map since it was made of the mm */
 	struct kw_map __rcu *map;
 	struct kw_owner owner; /* tracks change under kw_lock */
 	struct kw_member all;  /* of those with tracks, under kw_lock */
 	struct work_struct reap, relink;
+	/* The last task to have a refresh to do, not to be looked at. */
+	const struct task_struct *refresher;
 	/* Under the hash's lock: */
 	unsigned int users; /* one for each track; none: it isn't found */
 	bool dead;          /* nor is it then */
@@ -75,7 +78,10 @@ struct kw_map *kw_space_map_get(const struct mm_struct *mm);
 /* Refresh current's own space, if it has one. */
 void kw_space_refresh_current(void);
 
-/* The same before it is in user mode again, if it is mm's. */
-void kw_space_refresh_later(struct mm_struct *mm);
+/*
+ * The same before it is in user mode again; once, however often it is asked for.  Atomic
+ * context, no NMI.
+ */
+void kw_space_refresh_later(void);
 
 #endif /* KW_SPACE_H */

@@ -25,6 +25,7 @@
 #define LIMIT   20000 /* ms, after which a wait is given up */
 #define AT_MOST 5000  /* ms: a guest without virtualisation is slow */
 #define SECONDS 10    /* of forks beside the crowd */
+#define CODE    12000 /* mappings that one call makes executable */
 #define TIMES   40
 
 static int passed, failed;
@@ -242,6 +243,43 @@ static void beside_many(void)
 	beside_crowd(&c, "beside very many threads");
 }
 
+/* --- mappings that become code, and are code no more --- */
+
+static void change_code(void)
+{
+	int file = some_file();
+	uint8_t *p;
+
+	become_nobody();
+	if (ftruncate(file, PAGE))
+		_exit(1);
+	p = map_often(file, CODE, PROT_READ);
+	if (!p || mprotect(p, CODE * PAGE, PROT_READ | PROT_EXEC) ||
+	    mprotect(p, CODE * PAGE, PROT_READ))
+		_exit(1);
+	_exit(0);
+}
+
+static void many_become_code(void)
+{
+	int all = open(OW_KUNWIND_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	long begin = now_ms(), took;
+	pid_t pid;
+
+	say(follow(all, 0, OW_KUNWIND_ALL) == 0, "follow all", errno);
+	pid = fork();
+	if (pid == 0)
+		change_code();
+	took = end_time(pid, begin);
+	if (took >= LIMIT) {
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+	}
+	printf("# %d mappings become code: %ld ms\n", CODE, took);
+	say(took < 2 * AT_MOST, "mappings become code", took);
+	close(all);
+}
+
 /* --- every map gets its tables --- */
 
 static atomic_bool stop;
@@ -324,6 +362,7 @@ int main(void)
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	has_tables("root's stacks");
 	nobody_has_tables();
+	many_become_code();
 	beside_many();
 	beside_throttled();
 	printf("%d passed, %d failed\n", passed, failed);
