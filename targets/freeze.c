@@ -58,9 +58,10 @@ static void seize(struct ow_taken *t, size_t first, size_t end)
 	size_t i;
 
 	for (i = first; i < end; i++)
-		if (is_open(t, i) && t->threads[i].stop.state == OW_STOP_NONE)
-			ow_stop_seize(&t->threads[i].stop, t->dir, c->pid,
-				      c->threads[i].info.tid);
+		if (is_open(t, i) && t->threads[i].stop.state == OW_STOP_NONE &&
+		    ow_stop_seize(&t->threads[i].stop, t->dir, c->pid,
+				  c->threads[i].info.tid))
+			ow_taken_name(t, i);
 }
 
 /* For how long all threads together may be waited for that don't stop, in ns. */

@@ -272,6 +272,16 @@ static void read_stat(struct ow_taken *t, struct ow_thread *info)
 	explain_worker(info, task.flags & t->worker_flags);
 }
 
+void ow_taken_name(struct ow_taken *t, size_t i)
+{
+	struct ow_thread *info = &t->c->threads[i].info;
+	char state;
+
+	if (!info->name[0])
+		ow_task_stat(t->c->pid, info->tid, info->name,
+			     sizeof(info->name), &state);
+}
+
 static void read_extras(struct ow_taken *t, size_t i)
 {
 	struct ow_thread *info = &t->c->threads[i].info;

@@ -114,6 +114,12 @@ bool ow_taken_may_lack(const struct ow_taken *t);
 void ow_taken_count(struct ow_taken *t, bool stand);
 
 /*
+ * Read the name of a thread that is ours by now, and keeps its id, if it has none yet: the one
+ * that was listed had ended before its name was read, and a new one has its id.
+ */
+void ow_taken_name(struct ow_taken *t, size_t i);
+
+/*
  * Let go of what is ours and nobody waits for: processes and threads that were started
  * so (clone(2), CLONE_PTRACE), and threads that were late.
  */
