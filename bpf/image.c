@@ -5,19 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct ow_bpf_range *ow_image_from(const struct ow_image *image,
-					 uint64_t addr)
+const struct ow_bpf_range *ow_image_in_list(const struct ow_bpf_range *list,
+					    uint32_t nr, uint64_t addr)
 {
-	uint32_t low = 0, high = image->nr, mid;
+	uint32_t low = 0, high = nr, mid;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (image->ranges[mid].end <= addr)
+		if (list[mid].end <= addr)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < image->nr ? &image->ranges[low] : NULL;
+	return low < nr ? &list[low] : NULL;
+}
+
+const struct ow_bpf_range *ow_image_from(const struct ow_image *image,
+					 uint64_t addr)
+{
+	return ow_image_in_list(image->ranges, image->nr, addr);
 }
 
 const struct ow_bpf_range *ow_image_range(const struct ow_image *image,

@@ -31,6 +31,13 @@ struct ow_image {
 	struct ow_imagewalk *walks[2]; /* of copied stacks: x86-64, i386 */
 };
 
+/*
+ * The first range of a list, in address order and apart, that ends after an address: it may
+ * begin after it, too; or NULL.
+ */
+const struct ow_bpf_range *ow_image_in_list(const struct ow_bpf_range *list,
+					    uint32_t nr, uint64_t addr);
+
 /* The first range that ends above addr, or NULL. */
 const struct ow_bpf_range *ow_image_from(const struct ow_image *image,
 					 uint64_t addr);

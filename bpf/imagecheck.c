@@ -75,16 +75,10 @@ static struct meanwhile list_meanwhile(const struct ow_image_user *user,
 
 static bool is_unclear(const struct meanwhile *m, const struct ow_bpf_range *r)
 {
-	uint32_t low = 0, high = m->nr, mid;
+	const struct ow_bpf_range *at =
+		ow_image_in_list(m->list, m->nr, r->start);
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (m->list[mid].end <= r->start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return m->is_all || (low < m->nr && m->list[low].start < r->end);
+	return m->is_all || (at && at->start < r->end);
 }
 
 struct ow_bpf_range *ow_imagecheck_changed(struct ow_images *im, pid_t pid,

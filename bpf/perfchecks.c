@@ -30,16 +30,9 @@ void ow_perfchecks_note(struct ow_perfchecks *c, struct ow_recorder *r,
 static bool is_within(uint64_t addr, const struct ow_bpf_range *list,
 		      uint32_t nr)
 {
-	uint32_t low = 0, high = nr, mid;
+	const struct ow_bpf_range *r = ow_image_in_list(list, nr, addr);
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (list[mid].end <= addr)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < nr && list[low].start <= addr;
+	return r && r->start <= addr;
 }
 
 /* Does a stack lead through one of the ranges? */

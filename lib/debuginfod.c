@@ -244,17 +244,19 @@ static void drop_files(int socket)
  */
 static bool set_cache(void)
 {
-	const char *given = getenv(DEBUGINFOD_CACHE_PATH_ENV_VAR);
-	const char *name = given && *given ? given : "debuginfod_client";
+	const char *name = getenv(DEBUGINFOD_CACHE_PATH_ENV_VAR);
 	char base[PATH_MAX] = "", path[PATH_MAX];
 	_cleanup_(ow_closep) int fd = -1;
 
-	if (name != given && !ow_ownpath_caches(base, sizeof(base)))
+	if (!name || !*name) {
+		name = "debuginfod_client";
+		if (!ow_ownpath_caches(base, sizeof(base)))
+			return false;
+	} else if (*name != '/' && !getcwd(base, sizeof(base))) {
 		return false;
-	if (name == given && *given != '/' && !getcwd(base, sizeof(base)))
-		return false;
-	if ((size_t)snprintf(path, sizeof(path), *base ? "%s/%s" : "%s%s", base,
-			     name) >= sizeof(path))
+	}
+	if ((size_t)snprintf(path, sizeof(path), "%s%s%s", base,
+			     *name == '/' ? "" : "/", name) >= sizeof(path))
 		return false;
 	fd = ow_ownpath_open(path, true);
 	return fd >= 0 && !setenv(DEBUGINFOD_CACHE_PATH_ENV_VAR, path, 1);

@@ -29,6 +29,9 @@ static bool read_status(struct ow_perfplace *p)
 
 	snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
 	text = ow_reach_status(path);
+	if (!text && errno == ETIME)
+		ow_leave_out(path, "names of JITs' code, as statuses take too "
+				   "long to read");
 	at = text ? strstr(text, "\nUid:") : NULL;
 	if (!at || sscanf(at, "\nUid: %*u %u", &uid) != 1)
 		return false;
@@ -46,20 +49,13 @@ static bool read_status(struct ow_perfplace *p)
 static bool read_owner(struct ow_perfplace *p)
 {
 	struct ow_processids ids;
-	char path[32];
 
 	if (ow_processids_is_near(p->pid) && ow_processids_read(p->pid, &ids)) {
 		p->uid = ids.effective;
 		p->inner = p->pid;
 		return true;
 	}
-	if (read_status(p))
-		return true;
-	snprintf(path, sizeof(path), "/proc/%d/status", p->pid);
-	if (errno == ETIME)
-		ow_leave_out(path, "names of JITs' code, as statuses take too "
-				   "long to read");
-	return false;
+	return read_status(p);
 }
 
 /*

@@ -307,7 +307,10 @@ static void take_stopped(struct ow_taken *t, size_t first, size_t end)
 	ow_taken_let_go_others(t);
 }
 
-/* Threads [first, end) have stood still for that many ns, and go on. */
+/*
+ * Threads [first, end) have stood still for that many ns, and go on: now those that were
+ * late can be asked about.
+ */
 static void note_times(struct ow_taken *t, size_t first, size_t end,
 		       uint64_t took)
 {

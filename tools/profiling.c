@@ -77,12 +77,11 @@ static bool is_late(struct profiling *g)
 	return g->is_late;
 }
 
-/* Return true if there is no time for names of this stack any more. */
-static bool is_to_place(struct profiling *g)
+/* See whether there is time for names of this stack yet. */
+static void look_at_time(struct profiling *g)
 {
 	g->is_placing = is_late(g) ||
 			clock_ns(CLOCK_THREAD_CPUTIME_ID) > g->ends_ns;
-	return g->is_placing;
 }
 
 /* Return true if there is no time even for places. */
@@ -151,7 +150,7 @@ static size_t frame_ids(struct profiling *g, const struct ow_recorded *s,
 	size_t nr;
 
 	if (i % LOOK == 0)
-		is_to_place(g);
+		look_at_time(g);
 	known = knownplaces_find(&g->known, &place, &nr);
 	if (!known && g->is_placing) {
 		*is_placed_ret = true;
