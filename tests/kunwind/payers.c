@@ -5,20 +5,18 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <outwind/kunwind.h>
 
 #include "madetable.h"
+#include "userprogram.h"
 
 #define FIRST     65534
 #define SECOND    1
@@ -89,7 +87,7 @@ static int act(int from, int to)
 	char path[64];
 	int fd;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	begin_as_program();
 	for (; from < to; from++) {
 		name_file(from, path, sizeof(path));
 		fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -98,41 +96,21 @@ static int act(int from, int to)
 			return 1;
 		close(fd);
 	}
-	if (write(STDOUT_FILENO, "x", 1) != 1)
-		return 1;
-	for (;;)
-		pause();
+	return rest_as_program();
 }
 
 /* A process of a user's that maps files. */
 static pid_t start(uid_t uid, int from, int to)
 {
-	char first[16], end[16], c;
-	int ready[2];
+	char name[] = "payers", first[16], end[16];
+	char *const arguments[] = { name, first, end, NULL };
 	pid_t pid;
 
 	snprintf(first, sizeof(first), "%d", from);
 	snprintf(end, sizeof(end), "%d", to);
-	if (pipe2(ready, O_CLOEXEC))
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		dup2(ready[1], STDOUT_FILENO);
-		if (setgid(uid) || setuid(uid))
-			_exit(1);
-		execl("/proc/self/exe", "payers", first, end, (char *)NULL);
-		_exit(1);
-	}
-	close(ready[1]);
-	say(read(ready[0], &c, 1) == 1, "a user's program", (long)uid, errno);
-	close(ready[0]);
+	pid = run_as(uid, arguments);
+	say(pid > 0, "a user's program", (long)uid, errno);
 	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 /* --- a session of root's --- */
@@ -251,13 +229,13 @@ static void mappers_pay(int dev)
 	s = serve(dev);
 	say(s.taken == 8 && s.refused == 0, "another user's share", s.taken,
 	    s.refused);
-	end(second);
+	end_program(second);
 	second = start(SECOND, 0, 1);
 	s = serve(dev);
 	say(s.taken + s.refused + s.odd == 0, "a table serves all", s.taken,
 	    s.refused);
 	others = held_by(SECOND);
-	end(first);
+	end_program(first);
 	say(comes_to_hold(dev, SECOND, others + table_size / 2),
 	    "the one who maps it still pays", (long)others,
 	    (long)held_by(SECOND));
@@ -265,8 +243,8 @@ static void mappers_pay(int dev)
 	s = serve(dev);
 	say(s.taken == 10 && s.refused == 0,
 	    "what nobody maps any more goes for new ones", s.taken, s.refused);
-	end(first);
-	end(second);
+	end_program(first);
+	end_program(second);
 }
 
 /* Who is said to pay has to be somebody. */

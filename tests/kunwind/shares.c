@@ -5,18 +5,17 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <outwind/kunwind.h>
+
+#include "userprogram.h"
 
 #define FLOODER  65534
 #define OTHER    1
@@ -54,42 +53,22 @@ static int act(const char *what)
 {
 	if (strcmp(what, "drop") == 0 && (setgid(FLOODER) || setuid(FLOODER)))
 		return 1;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	begin_as_program();
 	if (strcmp(what, "wait") != 0)
 		map_much();
-	if (write(STDOUT_FILENO, "x", 1) != 1)
-		return 1;
-	for (;;)
-		pause();
+	return rest_as_program();
 }
 
-/* Run ourselves as a user, until it says that it is done with what it has to do. */
 static pid_t start(uid_t uid, const char *what)
 {
-	int ready[2];
+	char name[] = "shares", act[16];
+	char *const arguments[] = { name, act, NULL };
 	pid_t pid;
-	char c;
 
-	if (pipe2(ready, O_CLOEXEC))
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		dup2(ready[1], STDOUT_FILENO);
-		if (setgid(uid) || setuid(uid))
-			_exit(1);
-		execl("/proc/self/exe", "shares", what, (char *)NULL);
-		_exit(1);
-	}
-	close(ready[1]);
-	say(read(ready[0], &c, 1) == 1, "a user's program", (long)uid, errno);
-	close(ready[0]);
+	snprintf(act, sizeof(act), "%s", what);
+	pid = run_as(uid, arguments);
+	say(pid > 0, "a user's program", (long)uid, errno);
 	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
 }
 
 /* --- what a session is told --- */
@@ -138,8 +117,8 @@ static void has_room_beside(void)
 	    "what is lost is that user's", (long)lost, others);
 	say(lacks >= 3, "another user's program is told of", lacks, 0);
 	say(in_order, "one user's events are in their order", 0, 0);
-	end(flooder);
-	end(other);
+	end_program(flooder);
+	end_program(other);
 	close(dev);
 }
 
@@ -163,8 +142,8 @@ static void takes_turns(void)
 	}
 	say(lacks >= 3 && ahead <= 2, "those who took less come first", ahead,
 	    lacks);
-	end(flooder);
-	end(other);
+	end_program(flooder);
+	end_program(other);
 	close(dev);
 }
 
@@ -186,7 +165,7 @@ static void drops_privileges(void)
 	say(nr > MOST / 2 && nr <= MOST && lost >= MAPPINGS - MOST,
 	    "an account of whom it runs as", nr, (long)lost);
 	say(roots < MOST / 4, "root's is left alone", roots, 0);
-	end(flooder);
+	end_program(flooder);
 	close(dev);
 }
 
@@ -226,8 +205,8 @@ static void follows_others(void)
 	say(others == 1, "another user's is followed", others, 0);
 	say(told == 1, "that some are not is told", told, 0);
 	for (i = 0; i < SLEEPERS; i++)
-		end(sleepers[i]);
-	end(other);
+		end_program(sleepers[i]);
+	end_program(other);
 	close(dev);
 	set_max(16384);
 }
