@@ -153,6 +153,16 @@ static uint64_t end_of(const struct ow_recorder *r)
 	return end && end < e->ended ? end : e->ended;
 }
 
+static bool engine_keep(struct ow_recorder *r)
+{
+	const struct ow_bpfengine *e = r->priv;
+
+	/* Calls that wait in the ring may be of stacks that none else is of. */
+	if (r->options.on_syscall && !e->may_drop)
+		return false;
+	return ow_bpfwaits_keep(r);
+}
+
 static int engine_collect(struct ow_recorder *r, struct ow_error *err)
 {
 	const struct ow_bpfengine *e = r->priv;
@@ -264,7 +274,7 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 
 	sum_tallies(e, &t);
 	s->samples = e->waiting + t.nr[OW_BPF_SAMPLES];
-	s->missed = t.nr[OW_BPF_MISSED];
+	s->missed = e->stackless + t.nr[OW_BPF_MISSED];
 	s->lost = e->lost + t.nr[OW_BPF_LOST];
 	s->unfollowed = e->skel->bss->unfollowed;
 	s->most_processes = bpf_map__max_entries(e->skel->maps.processes);
@@ -324,7 +334,7 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.wait = engine_wait,
 	.stop = engine_stop,
 	.collect = engine_collect,
-	.keep = ow_bpfwaits_keep,
+	.keep = engine_keep,
 	.renew = engine_renew,
 	.release = engine_release,
 	.count = engine_count,

@@ -164,12 +164,15 @@ static void set_text(struct ow_recorded_syscall *out, const void *event,
 static void take_call(struct ow_recorder *r, const struct ow_bpf_syscall *s,
 		      size_t size)
 {
+	struct ow_bpfengine *e = r->priv;
 	struct ow_recorded_syscall out;
 	const struct ow_stored *stored;
 
 	if (size < sizeof(*s))
 		return;
-	stored = ow_samplestore_find(&r->store, &s->key);
+	stored = s->key.pid ? ow_samplestore_find(&r->store, &s->key) : NULL;
+	if (s->key.pid && !stored)
+		e->stackless++;
 	out = (struct ow_recorded_syscall){
 		.event = OW_SYSCALL_BEGINS,
 		.pid = (pid_t)s->notice.pid,
@@ -273,6 +276,8 @@ static int take_event(void *arg, void *bytes, size_t size)
 	e->nr_taken++;
 	if (size < sizeof(*n))
 		return 0;
+	if (has_time(n->type) && n->arg > e->read_to)
+		e->read_to = n->arg;
 	if (n->type == OW_BPF_EVENT_STACK)
 		take_stack(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_COPY && e->loses_copies)
@@ -303,9 +308,13 @@ int ow_bpfevents_open(struct ow_recorder *r, struct ow_error *err)
 bool ow_bpfevents_take(struct ow_recorder *r, uint64_t ns)
 {
 	struct ow_bpfengine *e = r->priv;
+	uint64_t begun = ow_now_ns();
 
-	e->deadline = ow_now_ns() + ns;
-	return ring_buffer__consume(e->ring) == -EAGAIN;
+	e->deadline = begun + ns;
+	if (ring_buffer__consume(e->ring) == -EAGAIN)
+		return true;
+	e->read_to = begun;
+	return false;
 }
 
 static void add_counts(void *arg, const void *keys, const void *values,
@@ -390,6 +399,23 @@ static void forget_shares(void *arg, const void *owners, const void *shares,
 	(void)nr;
 }
 
+/* Each call was told of by itself. */
+static void forget_counts(void *arg, const void *keys, const void *values,
+			  uint32_t nr)
+{
+	struct ow_recorder *r = arg;
+	struct ow_bpfengine *e = r->priv;
+
+	(void)keys;
+	(void)values;
+	__atomic_fetch_sub(&e->skel->bss->counted, nr, __ATOMIC_RELAXED);
+}
+
+static bool has_calls_alone(const struct ow_recorder *r)
+{
+	return r->options.on_syscall && r->options.events == OW_RECORD_SYSCALLS;
+}
+
 /* Counts that the kernel has, to ours; and none in the kernel. */
 int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 {
@@ -397,8 +423,14 @@ int ow_bpfevents_collect(struct ow_recorder *r, struct ow_error *err)
 	int failed;
 
 	ow_bpfknown_follow(r);
-	e->collected_by = ow_now_ns() + MOST_NS;
-	failed = drain_counts(r, take_counts);
+	e->may_drop = e->read_to >= e->emptied;
+	/* Calls that wait have stacks that the kernel doesn't count any more. */
+	if (has_calls_alone(r) && !e->may_drop)
+		return 0;
+	e->emptied = ow_now_ns();
+	e->collected_by = e->emptied + MOST_NS;
+	failed = drain_counts(r,
+			      has_calls_alone(r) ? forget_counts : take_counts);
 	if (!failed)
 		failed = ow_bpfbatch_drain(bpf_map__fd(e->skel->maps.shares),
 					   sizeof(uint64_t),

@@ -41,7 +41,11 @@ struct ow_bpfengine {
 	bool loses_copies; /* there is no time to walk what waits before it */
 	uint64_t collected_by; /* CLOCK_MONOTONIC: counts that come with events */
 	uint64_t lost;         /* counts of stacks that weren't taken in time */
-	uint64_t waiting;      /* threads that did so when recording began */
+	uint64_t read_to;   /* CLOCK_MONOTONIC: events until then are taken */
+	uint64_t emptied;   /* CLOCK_MONOTONIC: counts were, the last time */
+	bool may_drop;      /* all calls of counts before these are taken */
+	uint64_t stackless; /* calls whose stack isn't stored */
+	uint64_t waiting;   /* threads that did so when recording began */
 	uint64_t ended; /* CLOCK_MONOTONIC: nothing is taken any more; or 0 */
 	int stats_fd;   /* makes the kernel measure programs, or -1 */
 };

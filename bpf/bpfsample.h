@@ -153,8 +153,6 @@ static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 	out->notice.arg = w->process.image ? 0 : OW_BPF_UNTOLD;
 	w->process.image = 0;
 	end_of(w, pid, kind);
-	if (!take_share(pid, out->uid, sizeof(*c)))
-		return false;
 	out->notice.type = OW_BPF_EVENT_COPY;
 	out->notice.pid = pid;
 	out->nr_kernel = w->nr_kernel;
@@ -175,6 +173,8 @@ static __always_inline bool copy_out(struct walk *w, __u32 pid, __u32 kind)
 	opaque(size);
 	if (size > sizeof(*c))
 		size = sizeof(*c);
+	if (!take_share(pid, out->uid, size))
+		return false;
 	/* The sooner it is told of, the fewer copies there are. */
 	if (bpf_ringbuf_output(&events, c, size, BPF_RB_FORCE_WAKEUP))
 		return false;

@@ -220,7 +220,7 @@ static void keep(void *arg, const void *tids, const void *values, uint32_t nr)
 	for (i = 0; i < nr; i++) {
 		s = ow_samplestore_find(&r->store, &wait[i].key);
 		if (s)
-			s->unused = 0;
+			ow_samplestore_use(&r->store, s);
 	}
 }
 

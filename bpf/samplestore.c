@@ -147,7 +147,8 @@ static size_t size_of(const struct ow_recorded *r)
 	return sizeof(struct ow_stored) + 8 * ((size_t)r->nr_kernel + r->nr);
 }
 
-static struct ow_stored *make(const struct ow_bpf_stack *head,
+static struct ow_stored *make(const struct ow_samplestore *s,
+			      const struct ow_bpf_stack *head,
 			      const uint64_t *frames, uint64_t time)
 {
 	size_t nr = (size_t)head->nr_kernel + head->nr;
@@ -157,6 +158,7 @@ static struct ow_stored *make(const struct ow_bpf_stack *head,
 		return NULL;
 	e->key = head->key;
 	e->uid = head->uid;
+	e->used = s->period;
 	if (nr)
 		memcpy(e + 1, frames, 8 * nr);
 	e->is = (struct ow_recorded){
@@ -190,7 +192,7 @@ static struct ow_stored *fold(struct ow_samplestore *s,
 	slot = slot_of(s, &bare.key);
 	if (*slot || s->nr_folded >= MOST_FOLDED)
 		return *slot;
-	*slot = make(&bare, NULL, time);
+	*slot = make(s, &bare, NULL, time);
 	if (!*slot)
 		return NULL;
 	(*slot)->is.is_folded = true;
@@ -213,13 +215,13 @@ struct ow_stored *ow_samplestore_add(struct ow_samplestore *s,
 	slot = slot_of(s, &head->key);
 	if (*slot) {
 		/* The kernel knows of it again. */
-		(*slot)->unused = 0;
+		ow_samplestore_use(s, *slot);
 		return *slot;
 	}
 	if (ow_sample_is_folded(&head->key) ||
 	    !has_room(s, (pid_t)head->key.pid, head->uid, size))
 		return fold(s, head, time);
-	*slot = make(head, frames, time);
+	*slot = make(s, head, frames, time);
 	if (!*slot)
 		return NULL;
 	s->nr_ever++;
@@ -315,7 +317,8 @@ void ow_samplestore_drain(struct ow_samplestore *s,
 		e = s->slots[i];
 		if (!e)
 			continue;
-		e->unused = e->is.count ? 0 : e->unused + 1;
+		if (e->is.count)
+			e->used = s->period + 1;
 		if (e->is.count && turns)
 			turns[nr++].stored = e;
 		else
@@ -328,6 +331,17 @@ void ow_samplestore_drain(struct ow_samplestore *s,
 	free(turns);
 }
 
+void ow_samplestore_use(const struct ow_samplestore *s,
+			struct ow_stored *stored)
+{
+	stored->used = s->period;
+}
+
+static bool is_unused(const struct ow_samplestore *s, const struct ow_stored *e)
+{
+	return e->used + 2 <= s->period;
+}
+
 void ow_samplestore_drop(struct ow_samplestore *s,
 			 void (*forget)(void *arg, const struct ow_recorded *r),
 			 void *arg)
@@ -335,12 +349,13 @@ void ow_samplestore_drop(struct ow_samplestore *s,
 	struct ow_samplestore less = { .room = FEWEST,
 				       .limit = s->limit,
 				       .nr_ever = s->nr_ever,
+				       .period = ++s->period,
 				       .is_short = s->is_short };
 	struct ow_stored *e;
 	size_t i, nr = 0;
 
 	for (i = 0; i < s->room; i++)
-		nr += s->slots[i] && s->slots[i]->unused < 2;
+		nr += s->slots[i] && !is_unused(s, s->slots[i]);
 	while (less.room <= 2 * nr)
 		less.room *= 2;
 	less.slots = nr < s->nr ? calloc(less.room, sizeof(*less.slots)) : NULL;
@@ -350,7 +365,7 @@ void ow_samplestore_drop(struct ow_samplestore *s,
 		e = s->slots[i];
 		if (!e)
 			continue;
-		if (e->unused < 2) {
+		if (!is_unused(s, e)) {
 			*slot_of(&less, &e->key) = e;
 			less.nr_folded += e->is.is_folded;
 			account(&less, &e->is, e->uid, size_of(&e->is));

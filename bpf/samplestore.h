@@ -11,7 +11,7 @@ struct ow_stored {
 	struct ow_sample_key key;
 	struct ow_recorded is; /* its packed frames are its own */
 	uid_t uid;             /* whose share it is in */
-	unsigned int unused;   /* so often it was drained with no count */
+	uint64_t used;         /* the period that it was used in last */
 	uint64_t checked;      /* as its process, when it was counted last */
 	uint64_t fresh;        /* counted since then, of is.count */
 };
@@ -31,9 +31,10 @@ struct ow_store_share {
 struct ow_samplestore {
 	struct ow_stored **slots; /* hashed, at most half full */
 	size_t nr, room;
-	size_t nr_ever; /* that were stored, dropped ones too */
-	size_t bytes;   /* that all stacks take */
-	size_t limit;   /* most bytes; 0: there is no limit */
+	size_t nr_ever;  /* that were stored, dropped ones too */
+	size_t bytes;    /* that all stacks take */
+	size_t limit;    /* most bytes; 0: there is no limit */
+	uint64_t period; /* each ends with ow_samplestore_drop() */
 	size_t nr_folded;
 	bool is_short; /* one had no room since the last drain */
 	struct ow_store_share *shares; /* hashed, at most half full */
@@ -63,10 +64,14 @@ void ow_samplestore_drain(struct ow_samplestore *s,
 			  bool (*take)(void *arg, const struct ow_recorded *r),
 			  void *arg);
 
+/* The kernel knows of the stack, and may count it without letting it leave again. */
+void ow_samplestore_use(const struct ow_samplestore *s,
+			struct ow_stored *stored);
+
 /*
- * Drop those that weren't counted when they were drained the last two times: the
- * kernel has no count of theirs any more, and lets one leave again if it comes
- * again.  forget() is told of each before.
+ * End a period, and drop the stacks that were not used in the last two of them and had
+ * no count when they were drained: the kernel has no count of theirs any more, and lets
+ * one leave again if it comes again.  forget() is told of each before.
  */
 void ow_samplestore_drop(struct ow_samplestore *s,
 			 void (*forget)(void *arg, const struct ow_recorded *r),

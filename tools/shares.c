@@ -104,11 +104,20 @@ void shares_limit_init(struct shares_limit *l, uint64_t most)
 	l->users = (struct shares){ .most = most, .eighths = USER };
 }
 
+uint64_t shares_limit_left(const struct shares_limit *l, pid_t pid, uid_t uid)
+{
+	uint64_t left = shares_left(&l->processes, (uint64_t)pid), users;
+
+	if (uid == 0)
+		return left;
+	users = shares_left(&l->users, uid);
+	return left < users ? left : users;
+}
+
 bool shares_limit_allows(const struct shares_limit *l, pid_t pid, uid_t uid,
 			 uint64_t size)
 {
-	return size <= shares_left(&l->processes, (uint64_t)pid) &&
-	       (uid == 0 || size <= shares_left(&l->users, uid));
+	return size <= shares_limit_left(l, pid, uid);
 }
 
 void shares_limit_take(struct shares_limit *l, pid_t pid, uid_t uid,

@@ -52,6 +52,9 @@ struct shares_limit {
 
 void shares_limit_init(struct shares_limit *l, uint64_t most);
 
+/* Return what a process of a user may take yet. */
+uint64_t shares_limit_left(const struct shares_limit *l, pid_t pid, uid_t uid);
+
 /* Return true if a process of a user may take so much. */
 bool shares_limit_allows(const struct shares_limit *l, pid_t pid, uid_t uid,
 			 uint64_t size);

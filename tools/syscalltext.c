@@ -8,6 +8,7 @@ void syscalltext_init(struct syscalltext *t)
 	shares_limit_init(&t->late_brief, SYSCALLTEXT_LATE / 2);
 	shares_limit_init(&t->late_most, SYSCALLTEXT_LATE / 2);
 	shares_limit_init(&t->late_work, SYSCALLTEXT_WORK);
+	shares_limit_init(&t->turn_work, SYSCALLTEXT_NAMES);
 }
 
 void syscalltext_end(struct syscalltext *t)
@@ -21,15 +22,33 @@ bool syscalltext_is_full(const struct syscalltext *t, pid_t pid, uid_t uid)
 						  SYSCALLTEXT_BRIEF);
 }
 
+void syscalltext_see(struct syscalltext *t, uint64_t now, uint64_t made)
+{
+	t->is_behind = now > made && now - made > SYSCALLTEXT_WAIT;
+	if (now - t->turn < SYSCALLTEXT_TURN)
+		return;
+	t->turn = now;
+	shares_limit_deinit(&t->turn_work);
+	shares_limit_init(&t->turn_work, SYSCALLTEXT_NAMES);
+}
+
 bool syscalltext_is_late(const struct syscalltext *t, pid_t pid, uid_t uid)
 {
-	return t->is_over && !shares_limit_allows(&t->late_work, pid, uid, 1);
+	if (t->is_over)
+		return !shares_limit_allows(&t->late_work, pid, uid, 1);
+	return t->is_behind && !shares_limit_allows(&t->turn_work, pid, uid, 1);
 }
 
 void syscalltext_work(struct syscalltext *t, pid_t pid, uid_t uid, uint64_t ns)
 {
+	uint64_t left = shares_limit_left(&t->turn_work, pid, uid);
+
+	/* What is beyond its share is not to be taken from others'. */
 	if (t->is_over)
 		shares_limit_take(&t->late_work, pid, uid, ns);
+	else
+		shares_limit_take(&t->turn_work, pid, uid,
+				  ns < left ? ns : left);
 }
 
 /* Take what is beyond the bytes that are always written, if it may be taken. */
@@ -71,4 +90,5 @@ void syscalltext_deinit(struct syscalltext *t)
 	shares_limit_deinit(&t->late_brief);
 	shares_limit_deinit(&t->late_most);
 	shares_limit_deinit(&t->late_work);
+	shares_limit_deinit(&t->turn_work);
 }

@@ -6,7 +6,8 @@
  * So many bytes of each call are always written.  What is beyond these has a limit for
  * the whole run, after which calls are cut.  Once the end was reached, calls that still
  * wait have limits of their own, after which they are left out, or have no names, as
- * these take time.
+ * these take time.  Where calls wait before the end, names have a part of the time: or there
+ * would be no room for others' calls.
  */
 #ifndef OW_SYSCALLTEXT_H
 #define OW_SYSCALLTEXT_H
@@ -19,6 +20,9 @@
 #define SYSCALLTEXT_MOST  ((uint64_t)1 << 30)   /* beyond these, in all */
 #define SYSCALLTEXT_LATE  ((uint64_t)256 << 20) /* after the end */
 #define SYSCALLTEXT_WORK  5000000000ULL         /* ns for names after the end */
+#define SYSCALLTEXT_WAIT  200000000ULL /* ns: calls wait long to be taken */
+#define SYSCALLTEXT_TURN  100000000ULL /* ns */
+#define SYSCALLTEXT_NAMES 25000000ULL  /* ns of a turn for names then */
 
 enum syscalltext_way {
 	SYSCALLTEXT_AS_WHOLE,
@@ -29,6 +33,9 @@ enum syscalltext_way {
 struct syscalltext {
 	struct shares_limit most, late_brief, late_most;
 	struct shares_limit late_work; /* ns of CPU time */
+	struct shares_limit turn_work; /* ns, since the turn began */
+	uint64_t turn;                 /* CLOCK_MONOTONIC, ns: when it did */
+	bool is_behind;                /* calls wait long to be taken */
 	bool is_over; /* the end was reached: set by syscalltext_end() */
 	uint64_t nr_brief, nr_none; /* calls */
 };
@@ -41,10 +48,13 @@ void syscalltext_end(struct syscalltext *t);
 /* Return true if calls of a process and a user aren't written any more. */
 bool syscalltext_is_full(const struct syscalltext *t, pid_t pid, uid_t uid);
 
+/* A call is taken now that was made at a time: CLOCK_MONOTONIC, ns, both. */
+void syscalltext_see(struct syscalltext *t, uint64_t now, uint64_t made);
+
 /* Return true if there is no time for more names of theirs. */
 bool syscalltext_is_late(const struct syscalltext *t, pid_t pid, uid_t uid);
 
-/* Names of a process' call took so many ns of CPU time. */
+/* Names of a process' call took so many ns. */
 void syscalltext_work(struct syscalltext *t, pid_t pid, uid_t uid, uint64_t ns);
 
 /* Take size bytes for a call, and return how it is to be written. */

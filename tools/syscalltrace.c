@@ -40,7 +40,8 @@ struct tracing {
 	struct syscallsites sites;
 	struct syscallcounts counts;
 	uint64_t nr_cut;     /* calls whose names aren't whole */
-	uint64_t nr_unnamed; /* for which there was no time at the end */
+	uint64_t nr_unnamed; /* for which there was no time at the end, */
+	uint64_t nr_hurried; /* or before it */
 	uint64_t nr_nowhere; /* calls for whose sites there was no room */
 	struct syscalltext text;
 };
@@ -157,14 +158,14 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 static struct syscallsite *
 hold_site(struct tracing *t, const struct ow_recorded_syscall *s, uid_t uid)
 {
-	bool is_late = syscalltext_is_late(&t->text, s->pid, uid);
 	struct syscallsite *site = syscallsite_hold(&t->sites, s->stack, false);
 	uint64_t since;
 
 	if (site || !s->stack)
 		return site;
-	if (is_late) {
-		t->nr_unnamed++;
+	if (syscalltext_is_late(&t->text, s->pid, uid)) {
+		t->nr_unnamed += t->text.is_over;
+		t->nr_hurried += !t->text.is_over;
 		return NULL;
 	}
 	since = clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -180,6 +181,7 @@ static void begin(struct tracing *t, const struct ow_recorded_syscall *s)
 	const struct ow_syscall_shape *shape = ow_syscall_shape(s->nr);
 	struct syscall_begun *b = syscallbegun_find(&t->begun, s->tid);
 
+	syscalltext_see(&t->text, clock_ns(CLOCK_MONOTONIC), s->time);
 	if (b && b->is_open)
 		finish(t, b, NULL);
 	if (!syscallbegun_add(&t->begun, s))
@@ -297,6 +299,10 @@ static bool tell_cut(const struct tracing *t)
 		complain("naming took too long: who made %llu system calls "
 			 "that waited at the end isn't told",
 			 (unsigned long long)t->nr_unnamed);
+	if (t->nr_hurried)
+		complain("calls came faster than they could be named: who made "
+			 "%llu system calls isn't told",
+			 (unsigned long long)t->nr_hurried);
 	if (t->nr_nowhere)
 		complain("who made %llu system calls isn't told: there was no "
 			 "room for so many call sites, of calls that go on",
@@ -322,8 +328,8 @@ static bool tell_cut(const struct tracing *t)
 			 (unsigned long long)text->nr_none,
 			 (unsigned long long)
 				 text->late_brief.processes.nr_refused);
-	return t->nr_unnamed || t->nr_nowhere || t->nr_cut || text->nr_brief ||
-	       text->nr_none;
+	return t->nr_unnamed || t->nr_hurried || t->nr_nowhere || t->nr_cut ||
+	       text->nr_brief || text->nr_none;
 }
 
 /* Those that haven't ended yet, and what was lost. */

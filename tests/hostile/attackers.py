@@ -141,6 +141,7 @@ HOLES = {
 # Programs of the tests that attack nobody while others run, and why.
 NO_ATTACKERS = {
     'bystander': 'is well-behaved: it is what the others must not harm',
+    'deepcalls': 'does nothing until it is asked to',
     'fewwaits': 'is well-behaved: its waits are what the others must not take',
     'lingerer': 'does nothing but end for ever',
     'libcutmap.so': 'is preloaded into a tool that is tested',

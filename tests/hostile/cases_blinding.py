@@ -408,6 +408,34 @@ def _(context):
                     r'no room for so many call sites', said), 'message', said)
 
 
+@case("blinding: calls below one user's deep stacks leave others their places",
+      alone=True)
+def _(context):
+    """
+    Naming stacks takes the reader's time: others' calls must not wait until there is no
+    room for them.
+    """
+    need_root()
+    hostile = context.start(['deepcalls', '8', '500', '30'])
+    out, said = (os.path.join(context.tmp, name) for name in ('calls', 'said'))
+    with open(said, 'wb') as errors:
+        tool = start_syscalls(context, hostile.pid, '-k', '-e', 'getppid,getuid',
+                              '-o', out, stderr=errors)
+        # No process is to keep it from a CPU.
+        os.setpriority(os.PRIO_PROCESS, tool.pid, -10)
+        wait_until(lambda: os.path.exists(out), 'it traces')
+        time.sleep(3)
+        hostile.send_signal(signal.SIGUSR1)
+        wait_for_line(hostile, 'done')
+        end_soon(tool, signal.SIGINT, PATIENCE)
+    with open(out, encoding='utf-8') as f:
+        lines = [line for line in f if '] getuid(' in line]
+    named = sum(' at late_call+' in line for line in lines)
+    with open(said, encoding='utf-8') as f:
+        check(named >= 0.8 * 30 * 50, 'calls with a place', (named, len(lines), f.read()))
+    context.note('%d of %d calls have their place' % (named, 30 * 50))
+
+
 @case('blinding: calls of numbers without end leave others their rows', alone=True)
 def _(context):
     need_root()

@@ -81,6 +81,7 @@ static void test_work(void)
 	struct syscalltext t;
 
 	syscalltext_init(&t);
+	syscalltext_see(&t, 1, 1);
 	syscalltext_work(&t, 1, 1000, 2 * SYSCALLTEXT_WORK);
 	CHECK(!syscalltext_is_late(&t, 1, 1000));
 	syscalltext_end(&t);
@@ -91,6 +92,34 @@ static void test_work(void)
 	syscalltext_deinit(&t);
 }
 
+/* Where calls wait, names have a part of each turn. */
+static void test_turns(void)
+{
+	const uint64_t begin = 10 * SYSCALLTEXT_WAIT;
+	const uint64_t made = begin - SYSCALLTEXT_WAIT - 1;
+	struct syscalltext t;
+
+	syscalltext_init(&t);
+	syscalltext_see(&t, begin, made);
+	CHECK(!syscalltext_is_late(&t, 1, 1000));
+	syscalltext_work(&t, 1, 1000, 10 * SYSCALLTEXT_NAMES);
+	CHECK(syscalltext_is_late(&t, 1, 1000));
+	CHECK(!syscalltext_is_late(&t, 2, 1000));
+	/* A second process of the user has the rest of what the user may have. */
+	syscalltext_work(&t, 2, 1000, 10 * SYSCALLTEXT_NAMES);
+	CHECK(syscalltext_is_late(&t, 2, 1000));
+	CHECK(syscalltext_is_late(&t, 3, 1000));
+	CHECK(!syscalltext_is_late(&t, 3, 1001));
+	/* There is time for all when no call waits, and in the next turn. */
+	syscalltext_see(&t, begin + 1, made + 1);
+	CHECK(syscalltext_is_late(&t, 1, 1000));
+	syscalltext_see(&t, begin + 1, made + 2);
+	CHECK(!syscalltext_is_late(&t, 1, 1000));
+	syscalltext_see(&t, begin + SYSCALLTEXT_TURN, made);
+	CHECK(!syscalltext_is_late(&t, 1, 1000));
+	syscalltext_deinit(&t);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -98,6 +127,7 @@ int main(void)
 		{ "of one user", test_user },
 		{ "of what waits at the end", test_late },
 		{ "time for names at the end", test_work },
+		{ "time for names where calls wait", test_turns },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
