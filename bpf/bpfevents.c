@@ -242,7 +242,8 @@ static void take_other(struct ow_recorder *r, const struct ow_bpf_notice *n,
 		take_copy(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_EVICTED && n->arg < OW_BPF_OBJECTS)
 		ow_bpftables_ask(&((struct ow_bpfengine *)r->priv)->tables,
-				 (uint32_t)n->arg);
+				 (uint32_t)n->arg,
+				 ow_images_uid(&r->images, (pid_t)n->pid));
 }
 
 /* When there is little time: what takes it is lost, by the process that it is of. */

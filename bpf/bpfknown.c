@@ -81,14 +81,16 @@ void ow_bpfknown_deinit(struct ow_recorder *r)
 	free(e->awaited);
 }
 
-/* Have the tables made that an image needs. */
-static void prepare(struct ow_bpfengine *e, const struct ow_image *image,
-		    bool lazily)
+/* Have the tables made that the image of a process needs. */
+static void prepare(struct ow_recorder *r, pid_t pid,
+		    const struct ow_image *image, bool lazily)
 {
+	struct ow_bpfengine *e = r->priv;
+	uid_t uid = ow_images_uid(&r->images, pid);
 	uint32_t i;
 
 	for (i = 0; i < image->nr; i++)
-		ow_bpftables_prepare(&e->tables, image->ranges[i].object,
+		ow_bpftables_prepare(&e->tables, image->ranges[i].object, uid,
 				     lazily);
 }
 
@@ -118,7 +120,7 @@ static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_process p;
 
-	prepare(e, image, lazily);
+	prepare(r, pid, image, lazily);
 	if (!ow_images_place(&r->images, image))
 		return false;
 	p = (struct ow_bpf_process){ image->id, image->first, image->nr,

@@ -15,6 +15,7 @@
 #define MOST_MAKING 2         /* threads that make tables */
 #define HASTE       10        /* of nice(2) */
 #define TICK_NS     100000000 /* between looks at whether to wait any longer */
+#define WAIT_NS     5000000000ULL /* that all tables are waited for */
 
 static void *work(void *arg);
 
@@ -51,6 +52,7 @@ void ow_bpftables_stop(struct ow_bpftables *t)
 		return;
 	pthread_mutex_lock(&t->in.lock);
 	__atomic_store_n(&t->in.stop, true, __ATOMIC_RELAXED);
+	__atomic_store_n(&t->must_halt, true, __ATOMIC_RELAXED);
 	pthread_cond_broadcast(&t->in.changed);
 	pthread_mutex_unlock(&t->in.lock);
 }
@@ -61,7 +63,7 @@ void ow_bpftables_deinit(struct ow_bpftables *t)
 	while (t->nr_threads)
 		pthread_join(t->threads[--t->nr_threads], NULL);
 	ow_kerneltables_deinit(&t->in);
-	free(t->due.all);
+	ow_tablesdue_deinit(&t->due);
 }
 
 /* An object's table, laid out as programs read it; NULL if it can't have one. */
@@ -104,16 +106,18 @@ static uint8_t *lay_out_hastily(const struct ow_object *obj, const bool *stop,
 /* Make one; false if there can't be one. */
 static bool make(struct ow_bpftables *t, const struct ow_tabledue *due)
 {
-	bool is_hasty = t->is_hasty, done;
+	bool is_hasty = t->is_hasty && !due->is_unhurried, done;
+	uint64_t begun = ow_cpu_ns();
 	struct ow_bpf_object head;
 	uint8_t *bytes;
 	size_t size;
 
 	pthread_mutex_unlock(&t->in.lock);
-	bytes = (is_hasty ? lay_out_hastily : lay_out)(due->object, &t->in.stop,
-						       &head, &size);
+	bytes = (is_hasty ? lay_out_hastily :
+			    lay_out)(due->object, &t->must_halt, &head, &size);
 	head.entry = due->object->elf.entry;
 	pthread_mutex_lock(&t->in.lock);
+	ow_tablesdue_pay(&t->due, due->uid, ow_cpu_ns() - begun, ow_now_ns());
 	done = bytes &&
 	       ow_kerneltables_put(&t->in, due->number, &head, bytes, size);
 	free(bytes);
@@ -130,11 +134,22 @@ static void take(struct ow_bpftables *t, const struct ow_tabledue *due)
 					OW_KERNELTABLE_AWAY);
 	else if (!make(t, due))
 		ow_kerneltables_give_up(&t->in, due->number,
-					t->in.stop ? OW_KERNELTABLE_AWAY :
-						     OW_KERNELTABLE_NONE);
+					t->must_halt ? OW_KERNELTABLE_AWAY :
+						       OW_KERNELTABLE_NONE);
 	t->making--;
 	t->making_large -= due->is_large;
 	pthread_cond_broadcast(&t->in.changed);
+}
+
+/* With the lock, until a thread has done something, or a tick has passed. */
+static void wait_tick(struct ow_bpftables *t)
+{
+	uint64_t ns = ow_now_ns() + TICK_NS;
+	const struct timespec until = { (time_t)(ns / 1000000000),
+					(long)(ns % 1000000000) };
+
+	pthread_cond_clockwait(&t->in.changed, &t->in.lock, CLOCK_MONOTONIC,
+			       &until);
 }
 
 /* What was put in maps is entered when there is nothing to make: many at once. */
@@ -146,10 +161,13 @@ static void *work(void *arg)
 	pthread_mutex_lock(&t->in.lock);
 	while (!t->in.stop) {
 		if (t->making < MOST_MAKING &&
-		    ow_tablesdue_take(&t->due, !t->making_large, &due))
+		    ow_tablesdue_take(&t->due, !t->making_large, ow_now_ns(),
+				      &due))
 			take(t, &due);
 		else if (t->in.nr_made)
 			ow_kerneltables_enter(&t->in);
+		else if (t->due.nr)
+			wait_tick(t);
 		else
 			pthread_cond_wait(&t->in.changed, &t->in.lock);
 	}
@@ -157,14 +175,20 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Have an object's table made; its CFI is loaded. */
-static void order(struct ow_bpftables *t, uint32_t number, bool is_asked)
+/* Have an object's table made for a user; its CFI is loaded. */
+static void order(struct ow_bpftables *t, uint32_t number, uid_t uid,
+		  bool is_asked)
 {
 	const struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
 	size_t nr = obj->cfi.hdr_nr + obj->cfi.eh_index.nr +
 		    obj->cfi.debug_index.nr;
-	struct ow_tabledue due = { obj, number, is_asked,
-				   nr >= OW_FDEINDEX_MANY };
+	struct ow_tabledue due = {
+		.object = obj,
+		.number = number,
+		.uid = uid,
+		.is_asked = is_asked,
+		.is_large = nr >= OW_FDEINDEX_MANY,
+	};
 
 	ow_kerneltables_expect(&t->in, number);
 	if (ow_tablesdue_add(&t->due, &due))
@@ -173,13 +197,16 @@ static void order(struct ow_bpftables *t, uint32_t number, bool is_asked)
 		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_NONE);
 }
 
-static enum ow_kerneltable_stage stage_of(struct ow_bpftables *t,
-					  uint32_t number)
+/* The user needs the object's table: return what has become of it. */
+static enum ow_kerneltable_stage need(struct ow_bpftables *t, uint32_t number,
+				      uid_t uid)
 {
 	enum ow_kerneltable_stage stage;
 
 	pthread_mutex_lock(&t->in.lock);
 	stage = t->in.all[number].stage;
+	if (stage == OW_KERNELTABLE_DUE)
+		ow_tablesdue_need(&t->due, number, uid);
 	pthread_mutex_unlock(&t->in.lock);
 	return stage;
 }
@@ -191,12 +218,13 @@ static bool is_walked(const struct ow_object *obj)
 		       obj->elf.arch == &ow_arch_i386);
 }
 
-void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, bool lazily)
+void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, uid_t uid,
+			  bool lazily)
 {
 	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
 	bool is_known;
 
-	if (number == 0 || stage_of(t, number) != OW_KERNELTABLE_UNSEEN)
+	if (number == 0 || need(t, number, uid) != OW_KERNELTABLE_UNSEEN)
 		return;
 	if (is_walked(obj))
 		t->in.heads[number].entry = obj->elf.entry;
@@ -207,12 +235,12 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, bool lazily)
 	if (is_known && lazily)
 		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_AWAY);
 	else if (is_known)
-		order(t, number, false);
+		order(t, number, uid, false);
 	pthread_mutex_unlock(&t->in.lock);
 }
 
 /* An object's table isn't there; the lock is given up while its CFI is loaded. */
-static void order_again(struct ow_bpftables *t, uint32_t number)
+static void order_again(struct ow_bpftables *t, uint32_t number, uid_t uid)
 {
 	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
 	bool is_known;
@@ -221,24 +249,31 @@ static void order_again(struct ow_bpftables *t, uint32_t number)
 	is_known = obj && !ow_object_load_cfi(obj, NULL);
 	pthread_mutex_lock(&t->in.lock);
 	if (is_known)
-		order(t, number, true);
+		order(t, number, uid, true);
 	else
 		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_NONE);
 }
 
-void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number)
+void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number, uid_t uid)
 {
 	pthread_mutex_lock(&t->in.lock);
 	if (t->in.all[number].stage == OW_KERNELTABLE_DUE)
-		ow_tablesdue_ask(&t->due, number);
+		ow_tablesdue_ask(&t->due, number, uid);
 	else if (t->in.all[number].stage == OW_KERNELTABLE_AWAY)
-		order_again(t, number);
+		order_again(t, number, uid);
 	pthread_mutex_unlock(&t->in.lock);
 }
 
 bool ow_bpftables_release(struct ow_bpftables *t, uint32_t number)
 {
-	return stage_of(t, number) != OW_KERNELTABLE_DUE;
+	bool is_due;
+
+	pthread_mutex_lock(&t->in.lock);
+	if (ow_tablesdue_drop(&t->due, number))
+		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_AWAY);
+	is_due = t->in.all[number].stage == OW_KERNELTABLE_DUE;
+	pthread_mutex_unlock(&t->in.lock);
+	return !is_due;
 }
 
 bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
@@ -254,22 +289,18 @@ bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
 	return is_settled;
 }
 
-/* With the lock, until a thread has done something, or a tick has passed. */
-static void wait_tick(struct ow_bpftables *t)
+static bool is_at_work(const struct ow_bpftables *t)
 {
-	uint64_t ns = ow_now_ns() + TICK_NS;
-	const struct timespec until = { (time_t)(ns / 1000000000),
-					(long)(ns % 1000000000) };
-
-	pthread_cond_clockwait(&t->in.changed, &t->in.lock, CLOCK_MONOTONIC,
-			       &until);
+	return !t->in.stop &&
+	       (t->due.nr || t->making || t->in.nr_made || t->in.entering);
 }
 
 void ow_bpftables_wait(struct ow_bpftables *t, const struct ow_images *im)
 {
+	uint64_t until = ow_now_ns() + WAIT_NS;
+
 	pthread_mutex_lock(&t->in.lock);
-	while (!t->in.stop && !(im && ow_images_must_end(im)) &&
-	       (t->due.nr || t->making || t->in.nr_made || t->in.entering))
+	while (is_at_work(t) && !ow_images_must_end(im) && ow_now_ns() < until)
 		wait_tick(t);
 	pthread_mutex_unlock(&t->in.lock);
 }
@@ -278,8 +309,12 @@ bool ow_bpftables_forget(struct ow_bpftables *t)
 {
 	bool is_done;
 
-	ow_bpftables_wait(t, NULL);
 	pthread_mutex_lock(&t->in.lock);
+	ow_tablesdue_clear(&t->due);
+	__atomic_store_n(&t->must_halt, true, __ATOMIC_RELAXED);
+	while (is_at_work(t))
+		wait_tick(t);
+	__atomic_store_n(&t->must_halt, t->in.stop, __ATOMIC_RELAXED);
 	is_done = ow_kerneltables_clear(&t->in);
 	pthread_mutex_unlock(&t->in.lock);
 	return is_done;

@@ -20,7 +20,8 @@ struct ow_bpftables {
 	unsigned int nr_threads;
 
 	/* What follows is for who has the lock of in. */
-	bool is_hasty; /* tables are made before others may run */
+	bool must_halt; /* what is being made is given up */
+	bool is_hasty;  /* tables are made before others may run */
 	struct ow_tablesdue due;
 	unsigned int making, making_large; /* threads that do */
 };
@@ -30,16 +31,17 @@ int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
 void ow_bpftables_deinit(struct ow_bpftables *t);
 
 /*
- * Have an object's table made if that has not been tried, and there is room; or,
- * lazily, not before a sample waits for it.
+ * Have the table made of an object that a process of the user has mapped, if that has
+ * not been tried, and there is room; or, lazily, not before a sample waits for it.
  */
-void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, bool lazily);
+void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, uid_t uid,
+			  bool lazily);
 
 /*
- * A sample waits for an object's table: it is made before others, and those that
- * were not read for the longest time make room for it.
+ * A sample of the user's waits for an object's table: it is made before others, and
+ * those that were not read for the longest time make room for it.
  */
-void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number);
+void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number, uid_t uid);
 
 /*
  * Is it known what becomes of an object that was prepared?  Then *since is when
@@ -49,17 +51,21 @@ bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
 			     uint64_t *since);
 
 /*
- * Wait until there is nothing to make, or the recorder of the images is to end, which
- * may be NULL.
+ * Wait until there is nothing to make, or the recorder of the images is to end; but for
+ * 5 seconds at most: the stacks of what has no table yet are walked outside of the
+ * kernel.
  */
 void ow_bpftables_wait(struct ow_bpftables *t, const struct ow_images *im);
 
-/* Return true if no thread works with the object, which may be closed then. */
+/*
+ * Nobody has the object mapped any more: its table, if that is due, isn't made.  Return
+ * true if no thread works with the object, which may be closed then.
+ */
 bool ow_bpftables_release(struct ow_bpftables *t, uint32_t number);
 
 /*
  * Forget all objects, whose numbers no program knows any more; what is being made
- * is waited for.  False if there is no memory.
+ * is given up.  False if there is no memory.
  */
 bool ow_bpftables_forget(struct ow_bpftables *t);
 

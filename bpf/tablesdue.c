@@ -6,6 +6,10 @@
 
 #include "grow.h"
 
+#define TIME_PART 4              /* of the time is a user's */
+#define AHEAD_NS  40000000000ULL /* that a user may be ahead of it, */
+#define HASTE_NS  4000000000ULL  /* and before others who run */
+
 bool ow_tablesdue_add(struct ow_tablesdue *d, const struct ow_tabledue *one)
 {
 	if (!ow_grow(&d->all, &d->room, d->nr + 1, sizeof(*d->all)))
@@ -14,16 +18,71 @@ bool ow_tablesdue_add(struct ow_tablesdue *d, const struct ow_tabledue *one)
 	return true;
 }
 
-void ow_tablesdue_ask(struct ow_tablesdue *d, uint32_t number)
+/* When what the user's tables have taken counts no more; 0: they have taken nothing. */
+static uint64_t paid_until(const struct ow_tablesdue *d, uid_t uid)
+{
+	size_t i;
+
+	for (i = 0; i < d->nr_times; i++)
+		if (d->times[i].uid == uid)
+			return d->times[i].until;
+	return 0;
+}
+
+static struct ow_tabledue *find(struct ow_tablesdue *d, uint32_t number)
 {
 	size_t i;
 
 	for (i = 0; i < d->nr; i++)
 		if (d->all[i].number == number)
-			d->all[i].is_asked = true;
+			return &d->all[i];
+	return NULL;
 }
 
-bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large,
+static void take_out(struct ow_tablesdue *d, struct ow_tabledue *one)
+{
+	memmove(one, one + 1, (size_t)(d->all + --d->nr - one) * sizeof(*one));
+}
+
+bool ow_tablesdue_drop(struct ow_tablesdue *d, uint32_t number)
+{
+	struct ow_tabledue *one = find(d, number);
+
+	if (!one)
+		return false;
+	take_out(d, one);
+	return true;
+}
+
+void ow_tablesdue_need(struct ow_tablesdue *d, uint32_t number, uid_t uid)
+{
+	struct ow_tabledue *one = find(d, number);
+
+	if (one && one->uid != uid &&
+	    paid_until(d, uid) < paid_until(d, one->uid))
+		one->uid = uid;
+}
+
+void ow_tablesdue_ask(struct ow_tablesdue *d, uint32_t number, uid_t uid)
+{
+	struct ow_tabledue *one = find(d, number);
+
+	if (!one)
+		return;
+	one->is_asked = true;
+	ow_tablesdue_need(d, number, uid);
+}
+
+static bool is_urgent(const struct ow_tablesdue *d, const struct ow_tabledue *a,
+		      const struct ow_tabledue *than)
+{
+	if (a->is_asked != than->is_asked)
+		return a->is_asked;
+	return a->uid != than->uid &&
+	       paid_until(d, a->uid) < paid_until(d, than->uid);
+}
+
+bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large, uint64_t now,
 		       struct ow_tabledue *ret)
 {
 	size_t first = d->nr, i;
@@ -31,17 +90,60 @@ bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large,
 	for (i = 0; i < d->nr; i++) {
 		if (d->all[i].is_large && !may_be_large)
 			continue;
-		if (first == d->nr)
+		if (paid_until(d, d->all[i].uid) > now + AHEAD_NS)
+			continue;
+		if (first == d->nr || is_urgent(d, &d->all[i], &d->all[first]))
 			first = i;
-		if (d->all[i].is_asked) {
-			first = i;
-			break;
-		}
 	}
 	if (first == d->nr)
 		return false;
 	*ret = d->all[first];
-	memmove(d->all + first, d->all + first + 1,
-		(--d->nr - first) * sizeof(*d->all));
+	ret->is_unhurried = paid_until(d, ret->uid) > now + HASTE_NS;
+	take_out(d, &d->all[first]);
 	return true;
+}
+
+/* The user's time, maybe in the place of one that counts no more; or NULL. */
+static struct ow_tabletime *time_of(struct ow_tablesdue *d, uid_t uid,
+				    uint64_t now)
+{
+	size_t i, free = d->nr_times;
+
+	for (i = 0; i < d->nr_times; i++) {
+		if (d->times[i].uid == uid)
+			return &d->times[i];
+		if (d->times[i].until <= now)
+			free = i;
+	}
+	if (free == d->nr_times) {
+		if (!ow_grow(&d->times, &d->room_times, d->nr_times + 1,
+			     sizeof(*d->times)))
+			return NULL;
+		d->nr_times++;
+	}
+	d->times[free] = (struct ow_tabletime){ uid, 0 };
+	return &d->times[free];
+}
+
+void ow_tablesdue_pay(struct ow_tablesdue *d, uid_t uid, uint64_t ns,
+		      uint64_t now)
+{
+	struct ow_tabletime *time = uid ? time_of(d, uid, now) : NULL;
+
+	if (!time)
+		return;
+	if (time->until < now)
+		time->until = now;
+	time->until += TIME_PART * ns;
+}
+
+void ow_tablesdue_clear(struct ow_tablesdue *d)
+{
+	d->nr = 0;
+}
+
+void ow_tablesdue_deinit(struct ow_tablesdue *d)
+{
+	free(d->all);
+	free(d->times);
 }

@@ -72,6 +72,7 @@ PROGRAMS = {
     'filters without end': ['manyfilters', '500'],
     'threads that wait for a kill': ['killablewaits', '600', '2'],
     'rows of code that take long': ['costlyrows', '2'],
+    'tables that take long': ['costlytables', '100', 'DIR', '65534'],
     'FDE of 500 KB': ['largefde', '20'],
     'stacks of a thousand frames, all one': ['onestack', 'plain', '3000'],
     'expressions that take long': ['onestack', 'slow', '300'],

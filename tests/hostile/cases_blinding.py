@@ -582,6 +582,22 @@ def _(context):
         bystander.kill()
 
 
+@case("growth: one user's 100 files whose tables take long", alone=True)
+def _(context):
+    """All are waited for no longer than 5 seconds."""
+    need_root()
+    hostile = context.start(['costlytables', '100', context.tmp, '65534'])
+    bystander = start_bystander(context)
+    recording = Recording(context, '-f', 'json',
+                          whom=['-p', '%d,%d' % (hostile.pid, bystander.pid)])
+    recording.wait_for_start()
+    took = cpu_seconds(recording.child.pid)
+    let_run(bystander.pid)
+    recording.end()
+    context.note('%.1f s of CPU until it began' % took)
+    check(took < 20, 'seconds', took)
+
+
 @case('growth: code of a file that changes, in 16000 mappings', alone=True)
 def _(context):
     """Each check of what has moved took 10 ms a stack, and all rings ran full."""
