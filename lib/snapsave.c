@@ -29,20 +29,28 @@ static int write_all(int fd, const uint8_t *bytes, size_t size,
 	return 0;
 }
 
+/* The file's bytes, to be freed, in *ret. */
+static int make_bytes(struct ow_capture *c, unsigned int flags, uint8_t **ret,
+		      size_t *size, struct ow_error *err)
+{
+	struct ow_bytebuf sections = { 0 };
+	int failed = ow_snap_build(c, flags, &sections, err);
+
+	if (!failed) {
+		*ret = ow_snap_pack(sections.bytes, sections.size, size, err);
+		failed = *ret ? 0 : -OW_CODE_MEMORY;
+	}
+	ow_bytebuf_deinit(&sections);
+	return failed;
+}
+
 int ow_capture_save_fd(struct ow_capture *c, int fd, const char *name,
 		       unsigned int flags, struct ow_error *err)
 {
 	_cleanup_(ow_freep) uint8_t *bytes = NULL;
-	struct ow_bytebuf sections = { 0 };
-	size_t size;
-	int failed;
+	size_t size = 0;
+	int failed = make_bytes(c, flags, &bytes, &size, err);
 
-	failed = ow_snap_build(c, flags, &sections, err);
-	if (!failed) {
-		bytes = ow_snap_pack(sections.bytes, sections.size, &size, err);
-		failed = bytes ? 0 : -OW_CODE_MEMORY;
-	}
-	ow_bytebuf_deinit(&sections);
 	return failed ? failed : write_all(fd, bytes, size, name, err);
 }
 
@@ -60,8 +68,10 @@ static int check_place(const char *path, struct ow_error *err)
 int ow_capture_save(struct ow_capture *c, const char *path, unsigned int flags,
 		    struct ow_error *err)
 {
+	_cleanup_(ow_freep) uint8_t *bytes = NULL;
 	_cleanup_(ow_closep) int fd = -1;
 	char tmp[PATH_MAX];
+	size_t size = 0;
 	int failed = check_place(path, err);
 
 	if (failed)
@@ -69,11 +79,15 @@ int ow_capture_save(struct ow_capture *c, const char *path, unsigned int flags,
 	if ((size_t)snprintf(tmp, sizeof(tmp), "%s.XXXXXX", path) >=
 	    sizeof(tmp))
 		return ow_fail(err, OW_CODE_ARGUMENT, "path too long");
+	/* Before there is a file, which would be left if a signal ended us. */
+	failed = make_bytes(c, flags, &bytes, &size, err);
+	if (failed)
+		return failed;
 	/* It makes a file that its owner alone may read. */
 	fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		return ow_fail(err, OW_CODE_SYSTEM, "create %s", tmp);
-	failed = ow_capture_save_fd(c, fd, path, flags, err);
+	failed = write_all(fd, bytes, size, path, err);
 	if (!failed && rename(tmp, path))
 		failed = ow_fail(err, OW_CODE_SYSTEM, "write %s", path);
 	if (failed)

@@ -22,7 +22,7 @@
 #define NOBODY  65534
 #define CGROUP  "/run/kunwind-crowd"
 #define PAGE    4096
-#define LIMIT   20000 /* ms, after which a wait is given up */
+#define LIMIT   60000 /* ms, after which a wait is given up */
 #define AT_MOST 5000  /* ms: a guest without virtualisation is slow */
 #define SECONDS 10    /* of forks beside the crowd */
 #define CODE    12000 /* mappings that one call makes executable */
@@ -260,14 +260,11 @@ static void change_code(void)
 	_exit(0);
 }
 
-static void many_become_code(void)
+static long change_time(void)
 {
-	int all = open(OW_KUNWIND_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	long begin = now_ms(), took;
-	pid_t pid;
+	pid_t pid = fork();
 
-	say(follow(all, 0, OW_KUNWIND_ALL) == 0, "follow all", errno);
-	pid = fork();
 	if (pid == 0)
 		change_code();
 	took = end_time(pid, begin);
@@ -275,8 +272,20 @@ static void many_become_code(void)
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	printf("# %d mappings become code: %ld ms\n", CODE, took);
-	say(took < 2 * AT_MOST, "mappings become code", took);
+	return took;
+}
+
+/* A kernel that checks itself takes long for it, too, when nobody follows. */
+static void many_become_code(void)
+{
+	long alone = change_time(), took;
+	int all = open(OW_KUNWIND_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+
+	say(follow(all, 0, OW_KUNWIND_ALL) == 0, "follow all", errno);
+	took = change_time();
+	printf("# %d mappings become code: %ld ms, %ld ms alone\n", CODE, took,
+	       alone);
+	say(took < 2 * AT_MOST + 2 * alone, "mappings become code", took);
 	close(all);
 }
 
