@@ -25,8 +25,10 @@
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/sem.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -153,6 +155,41 @@ static long wait_send(int fd)
 static long wait_write(int fd)
 {
 	return write(fd, scratch, sizeof(scratch));
+}
+
+static long wait_preadv2(int fd)
+{
+	struct iovec iov = { scratch, 1 };
+
+	return preadv2(fd, &iov, 1, -1, 0);
+}
+
+static long wait_pwritev2(int fd)
+{
+	struct iovec iov = { scratch, sizeof(scratch) };
+
+	return pwritev2(fd, &iov, 1, -1, 0);
+}
+
+static long wait_splice(int fd)
+{
+	static int ends[2];
+
+	if (!ends[1] && pipe(ends))
+		abort();
+	return splice(fd, NULL, ends[1], NULL, 1, 0);
+}
+
+static long wait_sendfile(int fd)
+{
+	static int file;
+
+	if (!file) {
+		file = memfd_create("file", 0);
+		if (ftruncate(file, sizeof(scratch)))
+			abort();
+	}
+	return sendfile(fd, file, NULL, sizeof(scratch));
 }
 
 static long wait_accept(int fd)
@@ -337,6 +374,10 @@ static const struct call {
 	{ "read", open_receiver, wait_read },
 	{ "send", open_sender, wait_send },
 	{ "write", open_sender, wait_write },
+	{ "preadv2", open_receiver, wait_preadv2 },
+	{ "pwritev2", open_sender, wait_pwritev2 },
+	{ "splice", open_receiver, wait_splice },
+	{ "sendfile", open_sender, wait_sendfile },
 	{ "accept", open_listener, wait_accept },
 	{ "connect", open_full, wait_connect },
 	{ "inotify", inotify_init, wait_read },
