@@ -11,7 +11,7 @@
 #include "identity.h"
 #include "machine.h"
 #include "mappings.h"
-#include "mininames.h"
+#include "objnames.h"
 #include "ownproc.h"
 #include "procinfo.h"
 #include "procname.h"
@@ -40,26 +40,15 @@ int ow_capinfo_find(struct ow_capture *c, unw_word_t ip, unw_proc_info_t *pi,
 	return ow_procinfo_fill(pi, m->base.cfi, &env, &fde, how, need, NULL);
 }
 
-int ow_capinfo_name(struct ow_capture *c, struct ow_mininames *minis,
+int ow_capinfo_name(struct ow_capture *c, struct ow_objnames *names,
 		    unw_word_t ip, char *buf, size_t size, unw_word_t *off_ret)
 {
 	struct ow_capture_module *m = module_at(c, ip);
-	uint64_t vaddr, away = UINT64_MAX, nearer = UINT64_MAX;
-	char begin[1];
-	int err;
 
 	if (!m)
 		return -UNW_ENOINFO;
-	vaddr = ip - m->base.bias;
-	err = ow_procname_in(&m->object->elf, vaddr, buf, size, &away);
-	ow_mininames_find(minis, m->object, vaddr, begin, sizeof(begin),
-			  &nearer);
-	if (nearer < away)
-		err = ow_mininames_find(minis, m->object, vaddr, buf, size,
-					&away);
-	if (off_ret && err != -UNW_ENOINFO)
-		*off_ret = away;
-	return err;
+	return ow_objnames_find(names, m->object, ip - m->base.bias, buf, size,
+				off_ret);
 }
 
 int ow_capinfo_file(struct ow_capture *c, unw_word_t ip, char *buf, size_t size,

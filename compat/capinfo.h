@@ -6,12 +6,12 @@
 #include <libunwind.h>
 
 struct ow_capture;
-struct ow_mininames;
+struct ow_objnames;
 
 /* As the accessors of these names; c may be NULL, which has no module. */
 int ow_capinfo_find(struct ow_capture *c, unw_word_t ip, unw_proc_info_t *pi,
 		    int need);
-int ow_capinfo_name(struct ow_capture *c, struct ow_mininames *minis,
+int ow_capinfo_name(struct ow_capture *c, struct ow_objnames *names,
 		    unw_word_t ip, char *buf, size_t size, unw_word_t *off_ret);
 int ow_capinfo_file(struct ow_capture *c, unw_word_t ip, char *buf, size_t size,
 		    unw_word_t *off_ret);

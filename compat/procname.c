@@ -11,7 +11,8 @@
 
 #include "loaded.h"
 
-#define MOST_SYMBOLS 64 /* that are read at once, onto the stack */
+#define MOST_SYMBOLS  64 /* that are read at once, onto the stack */
+#define MOST_SECTIONS (1U << 18)
 
 /*
  * An ELF file in memory, or one that is read: mapped, it would raise SIGBUS if its
@@ -112,25 +113,40 @@ static int copy_name(const struct best *b, const struct source *s, char *buf,
 	return -UNW_ENOMEM;
 }
 
+/* An object has one section of either type (gABI 4.1, "Sections"): the first counts. */
+static void look_through_all(struct best *b, const struct source *s,
+			     const Elf64_Ehdr *eh)
+{
+	bool has_symtab = false, has_dynsym = false, *has;
+	uint64_t nr = eh->e_shnum, i;
+	Elf64_Shdr sec;
+
+	/* Where there are too many for the header, the first section tells. */
+	if (nr == 0 && section_at(s, eh, 0, &sec))
+		nr = sec.sh_size;
+	if (nr > MOST_SECTIONS)
+		nr = MOST_SECTIONS;
+	for (i = 0; i < nr && section_at(s, eh, i, &sec); i++) {
+		if (sec.sh_type != SHT_SYMTAB && sec.sh_type != SHT_DYNSYM)
+			continue;
+		has = sec.sh_type == SHT_SYMTAB ? &has_symtab : &has_dynsym;
+		if (!*has)
+			look_through(b, s, eh, &sec);
+		*has = true;
+	}
+}
+
 static int name_in(const struct source *s, uint64_t vaddr, char *buf,
 		   size_t size, uint64_t *off_ret)
 {
 	struct best b = { .vaddr = vaddr, .away = UINT64_MAX };
-	uint64_t nr, i;
 	Elf64_Ehdr eh;
-	Elf64_Shdr sec;
 
 	if (!read_at(s, 0, &eh, sizeof(eh)) ||
 	    memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    eh.e_ident[EI_CLASS] != ELFCLASS64)
 		return -UNW_ENOINFO;
-	/* Where there are too many for the header, the first section tells. */
-	nr = eh.e_shnum;
-	if (nr == 0 && section_at(s, &eh, 0, &sec))
-		nr = sec.sh_size;
-	for (i = 0; i < nr && section_at(s, &eh, i, &sec); i++)
-		if (sec.sh_type == SHT_SYMTAB || sec.sh_type == SHT_DYNSYM)
-			look_through(&b, s, &eh, &sec);
+	look_through_all(&b, s, &eh);
 	if (b.away == UINT64_MAX)
 		return -UNW_ENOINFO;
 	if (off_ret)
@@ -147,14 +163,6 @@ int ow_procname_copy(char *buf, size_t size, const char *name, size_t length)
 	memcpy(buf, name, n);
 	buf[n] = '\0';
 	return n < length ? -UNW_ENOMEM : 0;
-}
-
-int ow_procname_in(const struct ow_elf *elf, uint64_t vaddr, char *buf,
-		   size_t size, uint64_t *off_ret)
-{
-	const struct source s = { .bytes = elf->bytes, .size = elf->size };
-
-	return name_in(&s, vaddr, buf, size, off_ret);
 }
 
 /* The path that can be opened; the program's own needs no name. */

@@ -7,14 +7,14 @@
 #include "capinfo.h"
 #include "capture.h"
 #include "machine.h"
-#include "mininames.h"
+#include "objnames.h"
 #include "procinfo.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
 struct UCD_info {
 	struct ow_capture *c;
-	struct ow_mininames minis;
+	struct ow_objnames names;
 	size_t thread;          /* the one selected */
 	struct ow_object *core; /* the file as it lies on disk, or NULL */
 };
@@ -41,7 +41,7 @@ EXPORT void _UCD_destroy(struct UCD_info *ui)
 {
 	if (!ui)
 		return;
-	ow_mininames_clear(&ui->minis);
+	ow_objnames_clear(&ui->names);
 	if (ui->c)
 		ow_capture_destroy(ui->c);
 	if (ui->core)
@@ -223,7 +223,7 @@ EXPORT int _UCD_get_proc_name(unw_addr_space_t as, unw_word_t ip, char *buf,
 	struct UCD_info *ui = arg;
 
 	(void)as;
-	return ow_capinfo_name(ui->c, &ui->minis, ip, buf, size, off_ret);
+	return ow_capinfo_name(ui->c, &ui->names, ip, buf, size, off_ret);
 }
 
 EXPORT int _UCD_get_elf_filename(unw_addr_space_t as, unw_word_t ip, char *buf,

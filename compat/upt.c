@@ -10,7 +10,7 @@
 #include "capinfo.h"
 #include "capture.h"
 #include "machine.h"
-#include "mininames.h"
+#include "objnames.h"
 #include "procfs.h"
 #include "procinfo.h"
 #include "prstatus.h"
@@ -22,7 +22,7 @@ struct upt {
 	pid_t pid;
 	struct ow_capture *c; /* what was mapped when that was last looked at */
 	bool is_old;          /* a walk has begun since */
-	struct ow_mininames minis; /* of c's objects */
+	struct ow_objnames names; /* of c's objects */
 };
 
 EXPORT void *_UPT_create(pid_t pid)
@@ -38,7 +38,7 @@ EXPORT void *_UPT_create(pid_t pid)
 
 static void forget(struct upt *u)
 {
-	ow_mininames_clear(&u->minis);
+	ow_objnames_clear(&u->names);
 	if (u->c)
 		ow_capture_destroy(u->c);
 }
@@ -183,7 +183,7 @@ EXPORT int _UPT_get_proc_name(unw_addr_space_t as, unw_word_t ip, char *buf,
 	struct upt *u = arg;
 
 	(void)as;
-	return ow_capinfo_name(mapped(u), &u->minis, ip, buf, size, off_ret);
+	return ow_capinfo_name(mapped(u), &u->names, ip, buf, size, off_ret);
 }
 
 EXPORT int _UPT_get_elf_filename(unw_addr_space_t as, unw_word_t ip, char *buf,

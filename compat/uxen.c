@@ -7,6 +7,7 @@
 
 #include <outwind/xen.h>
 
+#include "funcnames.h"
 #include "machine.h"
 #include "object.h"
 #include "procinfo.h"
@@ -20,6 +21,7 @@ struct UXEN_info {
 	struct ow_xen *domain;
 	int vcpu;
 	struct ow_object *object;
+	struct ow_funcnames names; /* of object */
 	/* Of the vCPU when a walk began, by DWARF's numbers. */
 	uint64_t regs[MOST_REGS];
 	int nr_regs;
@@ -44,6 +46,7 @@ EXPORT void *_UXEN_create(int domid, int vcpu, char *fname)
 	ui->object = ow_object_open(fname, &err);
 	if (!ui->object || ow_object_load_cfi(ui->object, &err))
 		return fail(ui, domid, err.msg);
+	ow_funcnames_init(&ui->names, ui->object);
 	snprintf(domain, sizeof(domain), "%d", domid);
 	ui->domain = ow_xen_open(domain, NULL, &err);
 	return ui->domain ? ui : fail(ui, domid, err.msg);
@@ -57,6 +60,7 @@ EXPORT void _UXEN_destroy(void *arg)
 		return;
 	if (ui->domain)
 		ow_xen_close(ui->domain);
+	ow_funcnames_clear(&ui->names);
 	if (ui->object)
 		ow_object_close(ui->object);
 	free(ui);
@@ -166,7 +170,7 @@ EXPORT int _UXEN_get_proc_name(unw_addr_space_t as, unw_word_t ip, char *buf,
 	struct UXEN_info *ui = arg;
 
 	(void)as;
-	return ow_procname_in(&ui->object->elf, ip, buf, size, off_ret);
+	return ow_funcnames_find(&ui->names, ip, buf, size, off_ret);
 }
 
 EXPORT int _UXEN_get_elf_filename(unw_addr_space_t as, unw_word_t ip, char *buf,

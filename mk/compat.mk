@@ -4,7 +4,7 @@
 compat := $(wildcard compat/*.c)
 # What each library has beside what is common.
 compat_local := unwapi_local dynlist trace
-compat_apart := unwapi dynlist trace capinfo mininames upt ucd uxen
+compat_apart := unwapi dynlist trace capinfo funcnames objnames upt ucd uxen
 compat_common := $(filter-out $(compat_apart),$(compat:compat/%.c=%))
 compat_flags := -std=gnu11 -D_GNU_SOURCE $(warn) -fvisibility=hidden \
 	-Iinclude/compat -Iinclude -Iuapi -iquote core -iquote lib \
@@ -56,11 +56,12 @@ machine := $(shell uname -m)
 $(eval $(call compat_machine,$(machine),$(CC),$(compat_dir)))
 
 # Accessors, each a library of its own over what they share with the tools.
-$(compat_dir)/libunwind-ptrace.so.0: $(compat_dir)/obj/upt.o $(compat_dir)/obj/capinfo.o $(compat_dir)/obj/mininames.o
-$(compat_dir)/libunwind-coredump.so.0: $(compat_dir)/obj/ucd.o $(compat_dir)/obj/capinfo.o $(compat_dir)/obj/mininames.o
+$(compat_dir)/libunwind-ptrace.so.0: $(compat_dir)/obj/upt.o $(compat_dir)/obj/capinfo.o $(compat_dir)/obj/objnames.o
+$(compat_dir)/libunwind-coredump.so.0: $(compat_dir)/obj/ucd.o $(compat_dir)/obj/capinfo.o $(compat_dir)/obj/objnames.o
 $(compat_dir)/libunwind-xen.so.0: $(compat_dir)/obj/uxen.o
 compat_accessors := $(addprefix $(compat_dir)/libunwind-,ptrace.so.0 coredump.so.0 xen.so.0)
 $(compat_accessors): $(compat_dir)/obj/procinfo.o $(compat_dir)/obj/procname.o \
+		$(compat_dir)/obj/funcnames.o \
 		$(compat_dir)/obj/loaded.o $(compat_dir)/obj/localmem.o \
 		$(compat_dir)/obj/machine_$(machine).o \
 		$(B)/user/liboutwind.a compat/accessors.map

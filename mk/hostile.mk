@@ -59,6 +59,12 @@ $(hostile)/user%: tests/hostile/programs/user%.c $(B)/lib/liboutwind.so \
 	@$(CC) $(hostile_flags) -Iinclude -Iuapi $< -L$(B)/lib -lkunwind -loutwind \
 		-Wl,-rpath,$(abspath $(B)/lib) -o $@
 
+$(hostile)/usernames: tests/hostile/programs/usernames.c $(compat_libs)
+	@mkdir -p $(@D)
+	@echo "  LD    $@"
+	@$(CC) $(hostile_flags) -Iinclude/compat $< -L$(compat_dir) -lunwind-ptrace \
+		-lunwind-generic -lunwind -Wl,-rpath,$(abspath $(compat_dir)) -o $@
+
 # HOSTILE='pattern ...' runs only tests whose name contains one of them.
 check-hostile: $(addprefix $(B)/bin/,outwind tbstack twindiff uniprof symbolize) \
 		live-build $(hostile_programs)

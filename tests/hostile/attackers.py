@@ -120,6 +120,8 @@ FILES = {
     'many lines': cases_dwarf.many_lines,
     'far origins': cases_dwarf.far_origins,
     'symbols of zeros': cases_objects.symbols_of_zeros,
+    'symbols of many zeros': cases_objects.long_symbols,
+    'one table often': cases_objects.one_table_often,
     'frames of zeros': cases_objects.frames_of_zeros,
     'frames without a header': cases_objects.frames_without_header,
 }
@@ -134,6 +136,7 @@ SPARSE_SIZE = 10 << 30  # of the files of sparse() and debug_link()
 HOLES = {
     cases_dwarf.sparse: SPARSE_SIZE,
     cases_objects.symbols_of_zeros: cases_objects.HUGE_SIZE,
+    cases_objects.long_symbols: 256 << 20,
     cases_objects.frames_of_zeros: cases_objects.HUGE_SIZE,
     cases_objects.frames_without_header: cases_objects.HUGE_SIZE,
     cases_objects.relocations_of_zeros: cases_objects.HUGE_SIZE,
@@ -158,6 +161,7 @@ NO_ATTACKERS = {
     'traceme': 'is told to a tool that runs it',
     'usercut': 'uses the library that is tested',
     'userkunwind': 'uses the library that is tested',
+    'usernames': 'uses the library that is tested',
 }
 
 # Programs that a method of Attackers starts.

@@ -7,8 +7,10 @@ import os
 import random
 import re
 import resource
+import shutil
 import struct
 import subprocess
+import tempfile
 import zlib
 
 import elfmake
@@ -318,6 +320,56 @@ def test_symbols_of_zeros(context):
         name='short', size=80 * MB)
     done = Done(context, 'stack', target.pid)
     check(done.status == 0 and not done.stderr, 'short', done.stderr)
+
+
+def check_names_by_libunwind(context, target, times=1):
+    done = Done(context, target.pid, times,
+                tool=context.program('usernames'))
+    check(done.status == 0, 'status', done.stderr)
+    context.note('%.2f s, %d MB' % (done.cpu, done.megabytes))
+    return done
+
+
+def one_table_often(elf):
+    """Headers of 20,000 symbol tables that all are one of 200,000 symbols."""
+    strings = elf.add('.strings', b'\0here\0', elfmake.SHT_STRTAB)
+    elf.hide('.symtab')
+    elf.add('.symbols', elfmake.symbol(1, 1, 0) * 200000, elfmake.SHT_SYMTAB,
+            link=strings)
+    elf.sections += [elf.sections[-1]] * 20000
+
+
+@case('objects: 20,000 symbol tables are one, by libunwind\'s interface')
+def test_one_table_often(context):
+    target = run_changed(context, one_table_often)
+    done = check_names_by_libunwind(context, target)
+    check(done.stdout.count(' here + ') >= 3, 'names', done.stdout)
+    check(done.cpu < 2, 'time', done.cpu)
+
+
+def long_symbols(elf):
+    """A symbol table of 192 MB, which is a hole."""
+    hole(elf, '.symtab', elfmake.SHT_SYMTAB, size=192 * MB,
+         link=elf.sections.index(elf.section('.strtab')))
+
+
+@case('objects: symbols that are a hole in memory, by libunwind\'s interface')
+def test_symbols_of_memory(context):
+    """To look through a mapping of them fills it; each walk looks for names."""
+    need_root()
+    folder = tempfile.mkdtemp(dir='/dev/shm')
+    context.stack.callback(shutil.rmtree, folder)
+    path = os.path.join(folder, 'changed')
+    write_changed(context.program('through'), long_symbols, path, 256 * MB)
+    os.chown(path, 65534, 65534)
+    before = os.stat(path).st_blocks
+    target = context.start([path])
+    done = check_names_by_libunwind(context, target, 40)
+    check(done.stdout.count('\n') >= 160, 'frames', done.stdout)
+    check(os.stat(path).st_blocks <= before + 2048, 'blocks',
+          (before, os.stat(path).st_blocks))
+    check(done.megabytes < 32, 'memory', done.megabytes)
+    check(done.cpu < 4, 'time', done.cpu)
 
 
 @case('objects: .debug_frame of 1.5 GB that is a hole')

@@ -73,7 +73,7 @@ class Elf:
                 at[s.name] = len(names)
                 names += s.name.encode() + b'\0'
         self.sections[strings].data = bytes(names)
-        for s in self.sections:
+        for s in dict.fromkeys(self.sections):  # one may be there several times
             if s.data is not None:
                 out += bytes(-len(out) % 16)
                 s.off = len(out)
