@@ -40,7 +40,7 @@ $(hostile)/swapcode $(hostile)/swapmoved $(hostile)/swapphases $(hostile)/swapsh
 	tests/hostile/programs/swapcode.h
 $(hostile)/swapcode $(hostile)/swapmoved: tests/hostile/programs/swapspin.h
 
-$(hostile)/costlyrows $(hostile)/deepcalls $(hostile)/fewwaits $(hostile)/fusestack $(hostile)/heldsignals $(hostile)/hiddenstack $(hostile)/hugestack $(hostile)/longcode $(hostile)/manyjits $(hostile)/manysites $(hostile)/tickedthreads $(hostile)/uffdstack: tests/hostile/programs/threads.h
+$(hostile)/costlyrows $(hostile)/deepcalls $(hostile)/fewwaits $(hostile)/fusestack $(hostile)/heldsignals $(hostile)/hiddenlock $(hostile)/hiddenstack $(hostile)/hugestack $(hostile)/longcode $(hostile)/manyjits $(hostile)/manysites $(hostile)/tickedthreads $(hostile)/uffdstack: tests/hostile/programs/threads.h
 
 $(hostile)/deepstack $(hostile)/deepwaits $(hostile)/manykin $(hostile)/widestack: tests/hostile/programs/bare.h
 

@@ -683,6 +683,8 @@ const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr)
 
 	if (!m->is_part || !m->is_open || is_known)
 		return listed;
+	if (is_late(m))
+		return NULL;
 	listed = add_from(m, addr);
 	if (listed && listed->start > addr)
 		listed->hole = addr;

@@ -47,7 +47,8 @@ struct ow_mappings {
 	bool is_part; /* only some are listed: fd tells of the others */
 	bool is_open;
 	int fd; /* /proc/PID/maps, if is_open: of this memory, not of the process */
-	/* When reading and comparing is over, of CLOCK_MONOTONIC; 0: no time. */
+	/* When reading, comparing and asking (ow_mappings_from()) is over, of
+	   CLOCK_MONOTONIC; 0: no time. */
 	uint64_t until_ns;
 };
 
@@ -119,7 +120,8 @@ bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr);
 /*
  * The first mapping that ends above addr, or NULL.  Where only some are listed
  * and none of these has addr, the kernel is asked and its answer listed, in place
- * of what it overlaps: what was returned before isn't to be used any more.
+ * of what it overlaps: what was returned before isn't to be used any more.  NULL, too, if
+ * the kernel would be asked after until_ns.
  */
 const struct ow_mapping *ow_mappings_from(struct ow_mappings *m, uint64_t addr);
 

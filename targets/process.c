@@ -499,6 +499,12 @@ static void note_moments(struct ow_taken *t)
 		     "there was no time to find what the stacks of %zu of "
 		     "its threads lead to: they may be cut short",
 		     t->nr_unsearched);
+	if (t->plan.nr_unasked > 0)
+		warn(c,
+		     "there was no time to look for %zu stacks of its "
+		     "threads, which the process may not read, or which were "
+		     "mapped just then: they may be missing",
+		     t->plan.nr_unasked);
 	if (nr > 0)
 		warn(c,
 		     "stacks of %zu of its threads are in shared memory "

@@ -5,6 +5,7 @@
 
 #include "arch.h"
 #include "mappings.h"
+#include "monotonic.h"
 #include "processmem.h"
 #include "stackcopy.h"
 
@@ -69,11 +70,18 @@ static bool has_grown(const struct ow_mapping *m, uint64_t sp)
 	return is_main_stack(m) && sp < m->start && m->start - sp <= GROWN_SIZE;
 }
 
-/* Ask for a part of the stack, with care if a file's server has it. */
+/* A process that shares the memory can have each question about it wait. */
+static bool is_late(const struct ow_stackplan *p)
+{
+	return p->until_ns && ow_now_ns() >= p->until_ns;
+}
+
+/* Ask for a part of the stack, with care if a file's server has it, or may. */
 static ssize_t add_region(const struct ow_stackplan *p, uint64_t start,
 			  uint64_t end)
 {
-	if (!p->copy->is_careful && !ow_mappings_is_plain(p->maps, start, end))
+	if (!p->copy->is_careful &&
+	    (is_late(p) || !ow_mappings_is_plain(p->maps, start, end)))
 		p->copy->is_careful = true;
 	return ow_stackcopy_add(p->copy, start, end);
 }
@@ -100,14 +108,19 @@ static ssize_t add_grown(const struct ow_stackplan *p,
  * The part that is there, from sp up, of a stack which its process may not read now, as
  * some programs protect the stacks of coroutines; or -1.  What is above may be readable.
  */
-static ssize_t add_hidden(const struct ow_stackplan *p, uint64_t sp,
-			  uint64_t tp)
+static ssize_t add_hidden(struct ow_stackplan *p, uint64_t sp, uint64_t tp)
 {
 	const struct ow_mapping *m = ow_mappings_from(p->maps, sp);
 	uint64_t start, end, size;
 	ssize_t region;
 
-	if (!p->pid || !m || m->readable || sp < m->start)
+	if (!p->pid || (m && (m->readable || sp < m->start)))
+		return -1;
+	if (is_late(p)) {
+		p->nr_unasked++;
+		return -1;
+	}
+	if (!m)
 		return -1;
 	start = sp & ~PAGE_MASK;
 	if (sp - start > RED_ZONE)
@@ -142,7 +155,7 @@ static ssize_t add_readable(const struct ow_stackplan *p, uint64_t sp,
 			  copy_end(p, m, sp > start ? sp : start, tp));
 }
 
-ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp, uint64_t tp)
+ssize_t ow_stackplan_add(struct ow_stackplan *p, uint64_t sp, uint64_t tp)
 {
 	ssize_t hidden = add_hidden(p, sp, tp), readable;
 
@@ -258,7 +271,7 @@ static void add_home(const struct ow_stackplan *p, const struct ow_region *r,
 	add_region(p, start, copy_end(p, home, start, tp));
 }
 
-void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
+void ow_stackplan_add_home(struct ow_stackplan *p, size_t region,
 			   const struct ow_arch *arch, bool is_leader,
 			   uint64_t tp)
 {

@@ -18,6 +18,10 @@ struct ow_stackplan {
 	size_t limit;              /* bytes of a stack at most; 0: no limit */
 	uint64_t main_start;       /* where the main thread's began, or 0 */
 	pid_t pid;                 /* whose memory it is; 0: not known */
+	/* After that time of CLOCK_MONOTONIC stacks that the process may not read, or
+	   that aren't listed, aren't looked for, but counted; 0: no limit. */
+	uint64_t until_ns;
+	size_t nr_unasked;
 };
 
 /*
@@ -26,8 +30,7 @@ struct ow_stackplan {
  * process may not read now is planned as far as its pages are there, which those of a
  * guard below a stack aren't, unless it is of a file: what serves that may not answer.
  */
-ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp,
-			 uint64_t tp);
+ssize_t ow_stackplan_add(struct ow_stackplan *p, uint64_t sp, uint64_t tp);
 
 /*
  * A thread on an alternate stack, in a signal handler as a rule, goes on with
@@ -35,7 +38,7 @@ ssize_t ow_stackplan_add(const struct ow_stackplan *p, uint64_t sp,
  * first points to.  Where the signal interrupted a third one, a coroutine's, also
  * that.
  */
-void ow_stackplan_add_home(const struct ow_stackplan *p, size_t region,
+void ow_stackplan_add_home(struct ow_stackplan *p, size_t region,
 			   const struct ow_arch *arch, bool is_leader,
 			   uint64_t tp);
 

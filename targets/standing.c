@@ -108,14 +108,16 @@ void ow_standing_plan(struct ow_taken *t, size_t first, size_t end)
 	if (stand_still(t, first, end))
 		t->maps.until_ns = begun + ow_taken_moment_ns(t->options);
 	renew_mappings(t, first, end);
-	t->maps.until_ns = 0;
 	t->comparison_ns = ow_now_ns() - begun;
 	t->compared_ns += t->comparison_ns;
+	t->plan.until_ns = ow_now_ns() + ow_taken_moment_ns(t->options) / 2;
+	t->maps.until_ns = t->plan.until_ns;
 	for (i = first; i < end; i++) {
 		if (t->threads[i].stands)
 			ow_taken_plan_stack(t, i);
 		t->threads[i].stands = false;
 	}
+	t->maps.until_ns = 0;
 }
 
 void ow_standing_check(struct ow_taken *t)

@@ -723,6 +723,7 @@ static void plan_homes(struct ow_taken *t, size_t first, size_t nr)
 	uint64_t until = ow_now_ns() + ow_taken_moment_ns(t->options) / 2;
 	size_t i;
 
+	t->plan.until_ns = t->maps.until_ns = until;
 	for (i = first; i < first + nr; i++) {
 		if (!t->c->threads[i].info.stopped)
 			continue;
@@ -731,6 +732,7 @@ static void plan_homes(struct ow_taken *t, size_t first, size_t nr)
 		else if (t->threads[i].region >= 0)
 			t->nr_unsearched++;
 	}
+	t->maps.until_ns = 0;
 }
 
 void ow_taken_copy(struct ow_taken *t, size_t first, size_t nr)

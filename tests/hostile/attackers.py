@@ -46,6 +46,8 @@ PROGRAMS = {
     'code that a process with the memory replaces': ['swapshared', '200000'],
     'threads in code mapped in turns': ['swapphases', '200', '20'],
     'stacks that may not be read': ['hiddenstack', 'none', '50'],
+    'stacks that may not be read, of a memory that changes': [
+        'hiddenlock', '1000', '2'],
     'stacks in one mapping that may not be read': ['widestack', '16', '100'],
     'signals that are held while reads wait': ['heldsignals'],
     'stacks that are all of one': ['deepstack', '80', '300'],

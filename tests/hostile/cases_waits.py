@@ -187,6 +187,39 @@ def _(context):
         check_unharmed(target.pid, before)
 
 
+@case('waits: more stacks that may not be read than there is time for')
+def _(context):
+    nr = 2000
+    target = context.start(['hiddenstack', 'none', str(nr)])
+    before = task_states(target.pid)
+    done = context.run('stack', '--freeze-limit=1', target.pid)
+    left = re.search(r'there was no time to look for (\d+) stacks of its '
+                     r'threads, which the process may not read',
+                     done.stderr.decode())
+    check(left and 0 < int(left.group(1)) < nr, 'left', done.stderr)
+    check(done.stdout.count(b' call_wait + ') == nr - int(left.group(1)),
+          'stacks', (left.group(1), done.stdout.count(b' call_wait + ')))
+    check(done.stdout.count(b'TID ') == nr + 1, 'threads', done.stdout[-1000:])
+    done = context.run('stack', '--freeze-limit=60000', target.pid)
+    check(done.stdout.count(b' call_wait + ') == nr, 'all', done.stderr)
+    check_unharmed(target.pid, before)
+
+
+@case('waits: stacks that may not be read, of a memory that changes',
+      alone=True)
+def _(context):
+    """Each question waits for who changes it: threads stood still for 14 s."""
+    target = context.start(['hiddenlock', '4000', '4'])
+    done = context.run('stack', '-q', target.pid)
+    target.send_signal(signal.SIGUSR1)
+    target.wait()
+    stood = int(target.stdout.readline())
+    context.note('%d ms' % stood)
+    # With 2 one question waited for too long.
+    check(done.returncode in (0, 1, 2), 'status', done.stderr)
+    check(stood < 4000, 'ms', stood)
+
+
 def stopped_ms(done):
     return float(re.search(r'threads stopped for ([\d.]+) ms',
                            done.stderr.decode()).group(1))

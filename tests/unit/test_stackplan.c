@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "arch.h"
 #include "mappings.h"
@@ -471,6 +473,43 @@ static void test_plan_interrupted(void)
 	}
 }
 
+/* A stack that its process may not read, with a page that is there: not after the time. */
+static void test_plan_hidden(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *at = mmap(NULL, page, PROT_READ | PROT_WRITE,
+			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	const uint64_t start = (uint64_t)(uintptr_t)at, sp = start + 256;
+	const struct span want = { sp - RED_ZONE, start + page };
+	struct ow_mapping hidden = { .start = start,
+				     .end = start + page,
+				     .path = "" };
+	struct ow_mappings one = { .list = &hidden, .nr = 1 };
+	struct ow_stackcopy copy = { 0 };
+	struct ow_stackplan plan = { .maps = &one,
+				     .copy = &copy,
+				     .pid = getpid() };
+
+	CHECK(at != MAP_FAILED);
+	if (at == MAP_FAILED)
+		return;
+	*at = 1;
+	CHECK(mprotect(at, page, PROT_NONE) == 0);
+	plan.until_ns = 1;
+	CHECK(ow_stackplan_add(&plan, sp, 0) == -1);
+	CHECK(ow_stackplan_add(&plan, sp, 0) == -1);
+	CHECK(copy.nr == 0 && plan.nr_unasked == 2);
+	plan.until_ns = UINT64_MAX;
+	CHECK(ow_stackplan_add(&plan, sp, 0) == 0);
+	CHECK(planned(&copy, &want, 1) && copy.regions[0].is_hidden);
+	/* What may be read isn't asked for. */
+	hidden.readable = true;
+	plan.until_ns = 1;
+	CHECK(ow_stackplan_add(&plan, sp, 0) == 1 && plan.nr_unasked == 2);
+	free(copy.regions);
+	munmap(at, page);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -480,6 +519,8 @@ int main(void)
 		{ "the home stack of 32 bits", test_plan_home_of_32_bits },
 		{ "the stack that a signal interrupted",
 		  test_plan_interrupted },
+		{ "a stack that may not be read, until there is no time",
+		  test_plan_hidden },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
