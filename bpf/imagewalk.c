@@ -19,7 +19,9 @@ static int read_object(const struct ow_imagewalk *w, uint64_t addr, void *buf,
 	if (!r || !r->module)
 		return -OW_EFAULT;
 	obj = ow_sampledobjects_get(w->objects, w->ranges[r - w->map].object);
-	at = obj ? ow_elf_at(&obj->elf, addr - r->module->bias, &avail) : NULL;
+	if (!obj || obj->elf.phnum > OW_MOST_SEGMENTS)
+		return -OW_EFAULT;
+	at = ow_elf_at(&obj->elf, addr - r->module->bias, &avail);
 	if (!at || avail < size)
 		return -OW_EFAULT;
 	memcpy(buf, at, size);

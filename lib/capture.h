@@ -21,9 +21,6 @@ struct ow_region {
 	bool is_hidden; /* in pages that the process itself may not read */
 };
 
-/* An object with more segments is not looked through by them: any has few. */
-#define OW_MOST_SEGMENTS 128
-
 #define OW_MOST_UNSERVED 16
 
 /* Memory that was not read, as a read of it would have waited too long. */

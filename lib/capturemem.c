@@ -59,25 +59,6 @@ const struct ow_region *ow_capture_region_at(const struct ow_capture *c,
 	return NULL;
 }
 
-/* Bytes that no process can have changed, as their segment is read-only. */
-static const uint8_t *file_bytes(const struct ow_object *obj, uint64_t vaddr,
-				 size_t size)
-{
-	struct ow_elf_segment seg;
-	uint64_t avail;
-	const uint8_t *at;
-	uint32_t i;
-
-	if (obj->elf.phnum > OW_MOST_SEGMENTS)
-		return NULL;
-	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++)
-		if (seg.type == OW_PT_LOAD && seg.flags & OW_PF_W &&
-		    vaddr - seg.vaddr < seg.memsz)
-			return NULL;
-	at = ow_elf_at(&obj->elf, vaddr, &avail);
-	return at && avail >= size ? at : NULL;
-}
-
 static bool read_module(const struct ow_capture_module *m, uint64_t addr,
 			void *buf, size_t size)
 {
@@ -85,7 +66,8 @@ static bool read_module(const struct ow_capture_module *m, uint64_t addr,
 
 	/* Else it may not be known where it is, or be another machine's. */
 	if (m->object && !m->why.code)
-		at = file_bytes(m->object, addr - m->base.bias, size);
+		at = ow_readonly_at(&m->object->readonly, addr - m->base.bias,
+				    size);
 	if (at)
 		ow_object_read(m->object, at, buf, size);
 	return at;

@@ -99,6 +99,12 @@ static struct ow_object *create(const struct ow_object *with, const char *path,
 	else
 		obj->build_id_size = 0;
 	count_headers(obj);
+	if (obj->elf.phnum <= OW_MOST_SEGMENTS &&
+	    ow_readonly_make(&obj->readonly, &obj->elf)) {
+		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		ow_object_close(obj);
+		return NULL;
+	}
 	return obj;
 }
 
@@ -179,6 +185,7 @@ void ow_object_close(struct ow_object *obj)
 	free((void *)obj->cfi.debug_index.refs);
 	free((void *)obj->cfi.known);
 	free(obj->debug_frame.bytes);
+	ow_readonly_deinit(&obj->readonly);
 	ow_budget_give(&obj->budget, obj->budget);
 	free(obj->path);
 	free(obj->root);

@@ -15,11 +15,15 @@
 #include "identity.h"
 #include "inflate.h"
 #include "orc.h"
+#include "readonly.h"
 
 struct ow_error;
 struct ow_filemap;
 
 #define OW_BUILD_ID_MAX 32
+
+/* An object with more segments is not looked through by them: any has few. */
+#define OW_MOST_SEGMENTS 128
 
 /* What is known of the file's changes; objectwatch.h. */
 struct ow_objectwatch {
@@ -49,6 +53,7 @@ struct ow_object {
 	struct ow_elf elf;
 	uint8_t build_id[OW_BUILD_ID_MAX];
 	size_t build_id_size; /* 0: it has none */
+	struct ow_readonly readonly;
 
 	bool cfi_loaded;
 	struct ow_cfi cfi; /* points into bytes and into what follows */
