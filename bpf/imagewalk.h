@@ -27,7 +27,7 @@ struct ow_imagewalk {
 	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
 	struct ow_window stack;  /* of the walk that is under way */
 	struct ow_livemem *live; /* what else there is; or NULL */
-	uint64_t cfi_left;       /* what the walk's look-ups may still run */
+	uint64_t cfi_left;       /* what CFI may still run in the walk */
 };
 
 /* Make one, of code of arch; NULL when out of memory. */

@@ -194,6 +194,7 @@ static int step_row(struct ow_unw *u, struct ow_scratch *s,
 	}
 	by_address.rules = rules;
 	fetch_regs(u, s, row);
+	s->step.expr.left = OW_EXPR_STEPS;
 	err = ow_step(&s->step, &by_address, &s->regs);
 	if (err)
 		return ow_unw_error(err);

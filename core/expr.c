@@ -57,6 +57,21 @@ enum {
 	OP_call_frame_cfa = 0x9c,
 };
 
+/* Take operations from what may be run; return false if there are not so many. */
+static bool take(struct ow_expr *x, uint32_t nr)
+{
+	if (x->few >= nr) {
+		x->few -= nr;
+		return true;
+	}
+	if (x->left < nr || (x->run_left && *x->run_left < nr))
+		return false;
+	x->left -= nr;
+	if (x->run_left)
+		*x->run_left -= nr;
+	return true;
+}
+
 static int push(struct ow_expr *x, uint64_t value)
 {
 	if (x->depth == OW_EXPR_DEPTH)
@@ -102,6 +117,8 @@ static int deref(struct ow_expr *x, uint64_t size)
 		return err;
 	if (size == 0 || size > x->arch->word)
 		return -OW_EFORMAT;
+	if (!take(x, OW_EXPR_READ))
+		return -OW_ELIMIT;
 	err = ow_memory_word(x->mem, addr, size, &value);
 	if (err) {
 		x->fault = addr;
@@ -303,17 +320,6 @@ static int operate(struct ow_expr *x, uint8_t op, struct ow_cursor *c,
 	return -OW_EUNSUPPORTED;
 }
 
-/* Return true if there is room for one more operation after so many. */
-static bool may_run(struct ow_expr *x, unsigned int nr)
-{
-	if (nr < OW_EXPR_FEW)
-		return true;
-	if (nr == OW_EXPR_STEPS || x->left == 0)
-		return false;
-	x->left--;
-	return true;
-}
-
 int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
 		bool push_cfa, uint64_t *ret)
 {
@@ -325,7 +331,7 @@ int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
 	if (push_cfa)
 		push(x, x->cfa);
 	while (ow_cursor_more(&c)) {
-		if (!may_run(x, steps++))
+		if (steps++ == OW_EXPR_STEPS || !take(x, 1))
 			return -OW_ELIMIT;
 		err = operate(x, ow_cursor_u8(&c), &c, code);
 		if (err)

@@ -11,12 +11,14 @@
 #define OW_EXPR_STEPS 4096 /* operations run, so that no loop is endless */
 
 /*
- * An expression is run anew for each frame, and may read from any place: those of
- * compilers and of hand-written code have a dozen operations.  What an expression has
- * beyond a few is taken from what a walk may run in all.
+ * Expressions run anew for each frame, and may read from any place.  A row that
+ * compilers or people have written needs about twenty operations and one read in all
+ * of its expressions.  What the expressions of a row run beyond a few operations is
+ * taken from what the walk may run, and the run.
  */
-#define OW_EXPR_FEW  32
+#define OW_EXPR_FEW  64
 #define OW_EXPR_LEFT 32768
+#define OW_EXPR_READ 24 /* operations that a read counts as, beside its own */
 
 /* The machine.  The caller owns it; reused without being cleared. */
 struct ow_expr {
@@ -25,9 +27,11 @@ struct ow_expr {
 	const struct ow_memory *mem;
 	uint64_t cfa; /* DW_OP_call_frame_cfa */
 	bool has_cfa;
-	uint64_t bias;  /* DW_OP_addr holds a vaddr */
-	uint64_t fault; /* after -OW_EFAULT: the address */
-	uint32_t left;  /* operations that may be run beyond OW_EXPR_FEW each */
+	uint64_t bias;      /* DW_OP_addr holds a vaddr */
+	uint64_t fault;     /* after -OW_EFAULT: the address */
+	uint32_t few;       /* operations that may be run of the row, then */
+	uint32_t left;      /* of the walk, */
+	uint64_t *run_left; /* and of the run; NULL: any number */
 	unsigned int depth;
 	uint64_t stack[OW_EXPR_DEPTH];
 };
@@ -38,7 +42,8 @@ struct ow_expr {
  * (DWARF 5, 6.4.2.3), in which case has_cfa is set.
  * -OW_EFORMAT for nonsense, -OW_EUNSUPPORTED for operations that have no
  * meaning here (entry_value, types, TLS), -OW_EFAULT, -OW_EUNKNOWN,
- * -OW_ELIMIT.  Operations after the first OW_EXPR_FEW are taken from x->left.
+ * -OW_ELIMIT.  Operations are taken from x->few, and when that is used up from x->left
+ * and *x->run_left.
  */
 int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
 		bool push, uint64_t *ret);

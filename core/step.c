@@ -143,6 +143,8 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 	unsigned int i;
 	int err;
 
+	s->expr.few = OW_EXPR_FEW;
+	s->expr.run_left = s->target->cfi_left;
 	err = find_cfa(s, row, regs, &s->cfa);
 	if (err)
 		return err;

@@ -19,7 +19,7 @@ struct ow_target {
 	bool no_fallback; /* by unwind data, and by nothing else */
 	bool has_gaps;    /* code may be where the map has none */
 	uint64_t kernel_start; /* of a kernel: programs' code is below; or 0 */
-	uint64_t *cfi_left; /* what look-ups may still run; see ow_find_row() */
+	uint64_t *cfi_left;    /* what CFI may still run; see ow_find_row() */
 };
 
 /*

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.cfa = fuzz_take(&data, &size, 8) & mask,
 		.has_cfa = push,
 		.bias = 0x5000,
-		.left = 2 * OW_EXPR_STEPS,
+		.left = UINT32_MAX,
 	};
 	err = ow_expr_run(&x, data, size, push, &value);
 	ASSERT(fuzz_is_result(err) && err != -OW_ENOENT);

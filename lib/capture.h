@@ -111,7 +111,7 @@ struct ow_capture {
 
 	struct ow_cache cache;
 	struct ow_walk walk; /* scratch of ow_capture_walk() */
-	uint64_t cfi_left;   /* and what its look-ups may still run */
+	uint64_t cfi_left;   /* and what CFI may still run in it */
 };
 
 /* An empty capture; all that it points to comes from malloc() and is its own. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many bytes of the instructions of large FDEs a run may execute: such an FDE runs
- * anew for each address that is looked up, and anybody can write a file with one for
- * all of its code.  What a run has executed comes back as time goes by.
+ * How many bytes of the instructions of large FDEs, and operations of long expressions,
+ * a run may execute: they run anew for each address that is looked up and for each
+ * frame, and anybody can write a file with such for all of its code.  An operation
+ * counts as a byte.  What a run has executed comes back as time goes by.
  *
  * All functions may be called by several threads at once.
  */
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 /*
- * The bytes that one walk may execute: a quarter of what the run may now, so that a
+ * What one walk may execute: a quarter of what the run may now, so that a
  * greedy process leaves enough for others.  They aren't taken.
  */
 uint64_t ow_cfiwork_share(void);

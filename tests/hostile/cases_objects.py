@@ -489,6 +489,26 @@ def test_slow_expressions(context):
     check(done.cpu < 5, 'seconds', done.cpu)
 
 
+@case('objects: 400,000 reads from files for each of 100 stacks')
+def test_far_expressions(context):
+    target = context.start(['farexprs', 'many', '100', '1000', context.tmp])
+    done = Done(context, 'stack', '-q', '-n', '0', target.pid)
+    check(done.status == 1, 'status %d' % done.status, done.stderr)
+    cut = done.stdout.count('unwind information takes too long to run for pc')
+    check(cut == 100, 'stacks that are cut', (cut, done.stdout[-500:]))
+    context.note('%.2f s' % done.cpu)
+    check(done.cpu < 2, 'seconds', done.cpu)
+    snapshot = os.path.join(context.tmp, 'snap')
+    done = Done(context, 'snap', '--redact', '-o', snapshot, target.pid)
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    context.note('%.2f s to redact them' % done.cpu)
+    done = Done(context, 'stack', '-q', '-n', '0', snapshot)
+    now = done.stdout.count('unwind information takes too long to run for pc')
+    check(now == cut, 'stacks of the snapshot', (now, done.stderr[-500:]))
+    # Others of the same run are not cut.
+    check_stack(context, context.start(['through']))
+
+
 @case('objects: 2,000 stacks of 1,024 frames, redacted')
 def test_frames_redacted(context):
     target = context.start(['onestack', 'plain', '2000'])

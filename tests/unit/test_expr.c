@@ -32,7 +32,9 @@ static void set_up(const struct ow_arch *arch)
 	x.cfa = CFA;
 	x.has_cfa = true;
 	x.bias = BIAS;
+	x.few = OW_EXPR_FEW;
 	x.left = OW_EXPR_LEFT;
+	x.run_left = NULL;
 }
 
 static int run(const uint8_t *code, size_t size, bool push, uint64_t *ret)
@@ -304,22 +306,62 @@ static void test_limits(void)
 	CHECK(run(code, OW_EXPR_STEPS + 1, false, &value) == -OW_ELIMIT);
 }
 
-/* What one leaves, others may run; but all may run a few. */
+static uint8_t nops[OW_EXPR_STEPS];
+
+/* An expression of so many operations; true if it could be run. */
+static bool run_nops(size_t nr)
+{
+	uint64_t value;
+	int err;
+
+	memset(nops, 0x96, sizeof(nops));
+	nops[0] = 0x31;
+	err = run(nops, nr, false, &value);
+	CHECK(err == 0 || err == -OW_ELIMIT);
+	return !err;
+}
+
+/* What one leaves, others may run: first of the row's few, then of the walk's. */
 static void test_left(void)
 {
-	static uint8_t code[OW_EXPR_STEPS];
+	set_up(&ow_arch_x86_64);
+	x.left = 100;
+	CHECK(run_nops(OW_EXPR_FEW - 4) && x.few == 4 && x.left == 100);
+	CHECK(run_nops(64) && x.few == 0 && x.left == 40);
+	CHECK(!run_nops(41) && x.left == 0);
+	CHECK(!run_nops(1));
+	x.few = OW_EXPR_FEW;
+	CHECK(run_nops(OW_EXPR_FEW) && !run_nops(1));
+}
+
+static void test_left_of_run(void)
+{
+	uint64_t left = 100;
+
+	set_up(&ow_arch_x86_64);
+	x.run_left = &left;
+	CHECK(run_nops(OW_EXPR_FEW) && left == 100);
+	CHECK(run_nops(60) && left == 40 && x.left == OW_EXPR_LEFT - 60);
+	CHECK(!run_nops(41) && left == 0);
+	x.few = OW_EXPR_FEW;
+	CHECK(run_nops(OW_EXPR_FEW) && !run_nops(1));
+}
+
+/* A read takes as long as many other operations. */
+static void test_reads_left(void)
+{
+	static const uint8_t reads[] = { 0x0a, 0, 0x50, 0x06,
+					 0x0a, 0, 0x50, 0x06 };
 	uint64_t value;
 
 	set_up(&ow_arch_x86_64);
-	memset(code, 0x96, sizeof(code));
-	code[0] = 0x31;
-	x.left = 100;
-	CHECK(run(code, OW_EXPR_FEW, false, &value) == 0 && x.left == 100);
-	CHECK(run(code, OW_EXPR_FEW + 60, false, &value) == 0 && x.left == 40);
-	CHECK(run(code, OW_EXPR_FEW + 41, false, &value) == -OW_ELIMIT);
-	CHECK(x.left == 0);
-	CHECK(run(code, OW_EXPR_FEW + 1, false, &value) == -OW_ELIMIT);
-	CHECK(run(code, OW_EXPR_FEW, false, &value) == 0 && value == 1);
+	CHECK(run(reads, 8, false, &value) == 0);
+	CHECK(x.few == OW_EXPR_FEW - 4 - 2 * OW_EXPR_READ);
+	x.few = 0;
+	x.left = 4 + 2 * OW_EXPR_READ;
+	CHECK(run(reads, 8, false, &value) == 0 && x.left == 0);
+	x.left = 3 + 2 * OW_EXPR_READ;
+	CHECK(run(reads, 8, false, &value) == -OW_ELIMIT);
 }
 
 static void test_cfa(void)
@@ -405,6 +447,8 @@ int main(void)
 		{ "jumps", test_jumps },
 		{ "limits", test_limits },
 		{ "what a walk may run", test_left },
+		{ "what a run may run", test_left_of_run },
+		{ "what reads count as", test_reads_left },
 		{ "CFA", test_cfa },
 		{ "32 bits", test_32_bits },
 		{ "what is refused", test_what_is_refused },

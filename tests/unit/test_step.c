@@ -277,6 +277,41 @@ static void test_expressions(void)
 	check_failure(-OW_EFORMAT);
 }
 
+/* Operations of all expressions of a row are counted together. */
+static void test_costly_expressions(void)
+{
+	/* breg7 0, deref, drop, breg7 32 */
+	static const uint8_t exprs[] = { 6, 0x77, 0, 0x06, 0x13, 0x77, 0x20 };
+	const uint32_t all = 4 * (4 + OW_EXPR_READ), over = all - OW_EXPR_FEW;
+	uint64_t left = 1000;
+	struct ow_regs before;
+
+	set_up_x86();
+	before = regs;
+	fake.target.cfi_left = &left;
+	row.exprs = exprs;
+	row.exprs_size = sizeof(exprs);
+	row.cfa = (struct ow_rule){ 0, OW_RULE_IS_EXPR, 0, 0 };
+	rule(RBX, OW_RULE_IS_EXPR, 0, 0);
+	rule(R12, OW_RULE_IS_EXPR, 0, 0);
+	rule(13, OW_RULE_IS_EXPR, 0, 0);
+	step.expr.left = 1000;
+	CHECK(ow_step(&step, &row, &regs) == 0 &&
+	      regs.val[RSP] == STACK + 0x20);
+	CHECK(left == step.expr.left && left < 1000 &&
+	      left >= 1000 - over - OW_EXPR_READ);
+	regs = before;
+	left = over - 1;
+	check_failure(-OW_ELIMIT);
+	left = 1000;
+	step.expr.left = over - 1;
+	check_failure(-OW_ELIMIT);
+	/* A row may run a few in any case. */
+	row.nr = 2;
+	left = step.expr.left = 0;
+	CHECK(ow_step(&step, &row, &regs) == 0);
+}
+
 static void test_signal_row(void)
 {
 	uint64_t sp = STACK + 0x90;
@@ -559,6 +594,7 @@ int main(void)
 		{ "saved out of reach", test_saved_out_of_reach },
 		{ "window", test_window },
 		{ "expressions", test_expressions },
+		{ "expressions that cost much", test_costly_expressions },
 		{ "signal row", test_signal_row },
 		{ "aarch64", test_aarch64 },
 		{ "i386", test_i386 },
