@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "arch.h"
+#include "cfiwork.h"
 #include "err.h"
 #include "error.h"
 #include "grow.h"
+#include "monotonic.h"
 
 #define MOST_FRAMES 1000000
 #define MOST_TRIES  500     /* walks of a thread with less and less memory */
@@ -15,6 +17,11 @@
 
 /* Frames that the walks of all threads lead over: any number may be on one stack. */
 #define MOST_WALKED (1ULL << 25)
+
+/* CPU time of these walks: frames of some stacks take ten times as long as others. */
+#define MOST_THREAD_NS 1000000000ULL  /* that a thread's memory is tried for, */
+#define MOST_TRIES_NS  10000000000ULL /* and that of all threads */
+#define MOST_NS        20000000000ULL /* in all */
 
 /*
  * The capture as a target of its own, that notes what is read of its memory, or
@@ -38,10 +45,13 @@ struct trace {
 struct redactor {
 	struct ow_capture *c;
 	struct reader reader;
-	struct trace whole;     /* with all that was captured */
-	struct trace less;      /* with less */
-	size_t tried;           /* frames of a thread's walks until now */
-	uint64_t walked;        /* of all walks */
+	struct trace whole; /* with all that was captured */
+	struct trace less;  /* with less */
+	size_t tried;       /* frames of a thread's walks until now */
+	uint64_t walked;    /* of all walks */
+	uint64_t begun_ns, thread_begun_ns; /* CPU time */
+	uint64_t cfi_share; /* what CFI may run in each walk, so that all are alike */
+	uint64_t cfi_left;      /* of that, of the walk that is under way */
 	struct ow_readlog seen; /* by the thread's walk */
 	struct ow_pieces some;  /* of that */
 	struct ow_readlog kept; /* of all threads */
@@ -96,12 +106,14 @@ static bool run_on(struct redactor *d, struct trace *t,
 	for (;;) {
 		if (d->reader.notes)
 			d->reader.notes->nr = 0;
+		d->cfi_left = d->cfi_share;
 		ow_walk_begin(&t->walk, target, stack, NULL, regs, t->frames,
 			      (unsigned int)t->room);
 		while ((end = ow_walk_run(&t->walk)) == OW_END_WANT)
 			ow_capture_ready(
 				d->c,
 				(struct ow_capture_module *)t->walk.wanted);
+		ow_cfiwork_spend(d->cfi_share - d->cfi_left);
 		if (end != OW_END_LIMIT || t->room >= MOST_FRAMES)
 			return true;
 		if (!ow_grow(&t->frames, &t->room, t->room + 1,
@@ -122,7 +134,11 @@ static bool run(struct redactor *d, struct trace *t, const struct ow_regs *regs)
 /* A stack made to be walked for long: what was not tried yet is kept. */
 static bool is_tired(const struct redactor *d)
 {
-	return d->tried > MOST_TRIED;
+	uint64_t now = ow_cpu_ns();
+
+	return d->tried > MOST_TRIED ||
+	       now - d->thread_begun_ns > MOST_THREAD_NS ||
+	       now - d->begun_ns > MOST_TRIES_NS;
 }
 
 static bool is_same(const struct trace *a, const struct trace *b)
@@ -298,6 +314,7 @@ static bool take_thread(struct redactor *d, size_t i, uint64_t *known_ret)
 	size_t k;
 
 	d->tried = 0;
+	d->thread_begun_ns = ow_cpu_ns();
 	if (!run_noting(d, i) || !run_whole(d, i) || !choose_memory(d, &regs) ||
 	    !choose_regs(d, &regs))
 		return false;
@@ -346,7 +363,8 @@ static int take_threads(struct redactor *d, struct ow_redaction *ret,
 	for (i = 0; i < d->c->nr_threads; i++) {
 		if (!d->c->threads[i].info.captured)
 			continue;
-		if (d->walked > MOST_WALKED)
+		if (d->walked > MOST_WALKED ||
+		    ow_cpu_ns() - d->begun_ns > MOST_NS)
 			return ow_fail(err, OW_CODE_TIMEOUT,
 				       "the stacks of %zu threads take too "
 				       "long to be redacted",
@@ -372,10 +390,14 @@ int ow_redact(struct ow_capture *c, struct ow_redaction *ret,
 		failed = ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	} else {
 		d->c = c;
+		d->begun_ns = ow_cpu_ns();
+		d->cfi_share = ow_cfiwork_share();
+		c->target.cfi_left = &d->cfi_left;
 		d->reader.c = c;
 		d->reader.target = c->target;
 		d->reader.target.mem.read = read_memory;
 		failed = take_threads(d, ret, err);
+		c->target.cfi_left = NULL;
 		free(d->whole.frames);
 		free(d->less.frames);
 		ow_readlog_deinit(&d->seen);

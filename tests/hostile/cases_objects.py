@@ -509,6 +509,17 @@ def test_far_expressions(context):
     check_stack(context, context.start(['through']))
 
 
+@case('objects: reads of 100,000 frames from files, redacted')
+def test_frames_read_from_afar(context):
+    """A walk takes 20 ms; hundreds tried which words of the stack it needs."""
+    target = context.start(['farexprs', 'few', '1', '100000', context.tmp])
+    done = Done(context, 'snap', '--redact', '-o',
+                os.path.join(context.tmp, 'snap'), target.pid)
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    context.note('%.2f s' % done.cpu)
+    check(done.cpu < 3, 'seconds', done.cpu)
+
+
 @case('objects: 2,000 stacks of 1,024 frames, redacted')
 def test_frames_redacted(context):
     target = context.start(['onestack', 'plain', '2000'])
