@@ -211,6 +211,32 @@ static enum ow_kerneltable_stage need(struct ow_bpftables *t, uint32_t number,
 	return stage;
 }
 
+/*
+ * Load an object's CFI for a user's table.  This thread does so, and not those that make
+ * tables: others look at the object, too.
+ */
+static bool load(struct ow_bpftables *t, struct ow_object *obj, uid_t uid)
+{
+	uint64_t begun = ow_cpu_ns();
+	bool is_known = !ow_object_load_cfi(obj, NULL);
+	uint64_t took = ow_cpu_ns() - begun;
+
+	pthread_mutex_lock(&t->in.lock);
+	ow_tablesdue_pay(&t->due, uid, took, ow_now_ns());
+	pthread_mutex_unlock(&t->in.lock);
+	return is_known;
+}
+
+static bool must_wait(struct ow_bpftables *t, uid_t uid)
+{
+	bool ret;
+
+	pthread_mutex_lock(&t->in.lock);
+	ret = ow_tablesdue_must_wait(&t->due, uid, ow_now_ns());
+	pthread_mutex_unlock(&t->in.lock);
+	return ret;
+}
+
 /* Do the programs walk stacks of its code? */
 static bool is_walked(const struct ow_object *obj)
 {
@@ -228,8 +254,8 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, uid_t uid,
 		return;
 	if (is_walked(obj))
 		t->in.heads[number].entry = obj->elf.entry;
-	/* Here, and not by the threads: others look at it, too. */
-	is_known = is_walked(obj) && (lazily || !ow_object_load_cfi(obj, NULL));
+	lazily = lazily || must_wait(t, uid);
+	is_known = is_walked(obj) && (lazily || load(t, obj, uid));
 	pthread_mutex_lock(&t->in.lock);
 	t->in.all[number].stage = OW_KERNELTABLE_NONE;
 	if (is_known && lazily)
@@ -239,14 +265,19 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, uid_t uid,
 	pthread_mutex_unlock(&t->in.lock);
 }
 
-/* An object's table isn't there; the lock is given up while its CFI is loaded. */
+/*
+ * An object's table isn't there; the lock is given up while its CFI is loaded.  If the user's
+ * tables have taken too much time, the next sample asks again.
+ */
 static void order_again(struct ow_bpftables *t, uint32_t number, uid_t uid)
 {
 	struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
 	bool is_known;
 
+	if (ow_tablesdue_must_wait(&t->due, uid, ow_now_ns()))
+		return;
 	pthread_mutex_unlock(&t->in.lock);
-	is_known = obj && !ow_object_load_cfi(obj, NULL);
+	is_known = obj && load(t, obj, uid);
 	pthread_mutex_lock(&t->in.lock);
 	if (is_known)
 		order(t, number, uid, true);

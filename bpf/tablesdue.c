@@ -82,6 +82,12 @@ static bool is_urgent(const struct ow_tablesdue *d, const struct ow_tabledue *a,
 	       paid_until(d, a->uid) < paid_until(d, than->uid);
 }
 
+bool ow_tablesdue_must_wait(const struct ow_tablesdue *d, uid_t uid,
+			    uint64_t now)
+{
+	return paid_until(d, uid) > now + AHEAD_NS;
+}
+
 bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large, uint64_t now,
 		       struct ow_tabledue *ret)
 {
@@ -90,7 +96,7 @@ bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large, uint64_t now,
 	for (i = 0; i < d->nr; i++) {
 		if (d->all[i].is_large && !may_be_large)
 			continue;
-		if (paid_until(d, d->all[i].uid) > now + AHEAD_NS)
+		if (ow_tablesdue_must_wait(d, d->all[i].uid, now))
 			continue;
 		if (first == d->nr || is_urgent(d, &d->all[i], &d->all[first]))
 			first = i;

@@ -58,6 +58,10 @@ bool ow_tablesdue_drop(struct ow_tablesdue *d, uint32_t number);
 bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large, uint64_t now,
 		       struct ow_tabledue *ret);
 
+/* Return true if nothing may be done for the user's tables now (CLOCK_MONOTONIC, ns). */
+bool ow_tablesdue_must_wait(const struct ow_tablesdue *d, uid_t uid,
+			    uint64_t now);
+
 /* A table of the user's has taken so many ns of CPU time. */
 void ow_tablesdue_pay(struct ow_tablesdue *d, uid_t uid, uint64_t ns,
 		      uint64_t now);

@@ -134,6 +134,9 @@ static void test_share(void)
 	add_for(3, 0, false);
 	ow_tablesdue_ask(&due, 1, 1000);
 	CHECK(take(true) == 2 && take(true) == 3 && take(true) == 0);
+	CHECK(ow_tablesdue_must_wait(&due, 1000, now));
+	CHECK(!ow_tablesdue_must_wait(&due, 1001, now));
+	CHECK(!ow_tablesdue_must_wait(&due, 0, now));
 	now += 4 * S - 1;
 	CHECK(take(true) == 0 && due.nr == 1);
 	now++;
