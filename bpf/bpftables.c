@@ -322,17 +322,21 @@ bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
 
 static bool is_at_work(const struct ow_bpftables *t)
 {
-	return !t->in.stop &&
-	       (t->due.nr || t->making || t->in.nr_made || t->in.entering);
+	return !t->in.stop && (ow_tablesdue_is_any(&t->due, ow_now_ns()) ||
+			       t->making || t->in.nr_made || t->in.entering);
 }
 
 void ow_bpftables_wait(struct ow_bpftables *t, const struct ow_images *im)
 {
-	uint64_t until = ow_now_ns() + WAIT_NS;
+	uint64_t begun = ow_now_ns(), took = 0;
 
 	pthread_mutex_lock(&t->in.lock);
-	while (is_at_work(t) && !ow_images_must_end(im) && ow_now_ns() < until)
+	while (is_at_work(t) && !ow_images_must_end(im) &&
+	       t->waited + took < WAIT_NS) {
 		wait_tick(t);
+		took = ow_now_ns() - begun;
+	}
+	t->waited += took;
 	pthread_mutex_unlock(&t->in.lock);
 }
 

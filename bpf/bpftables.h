@@ -24,6 +24,7 @@ struct ow_bpftables {
 	bool is_hasty;  /* tables are made before others may run */
 	struct ow_tablesdue due;
 	unsigned int making, making_large; /* threads that do */
+	uint64_t waited;                   /* ns, by ow_bpftables_wait() */
 };
 
 int ow_bpftables_init(struct ow_bpftables *t, int tables, int heads,
@@ -51,9 +52,9 @@ bool ow_bpftables_is_settled(struct ow_bpftables *t, uint32_t number,
 			     uint64_t *since);
 
 /*
- * Wait until there is nothing to make, or the recorder of the images is to end; but for
- * 5 seconds at most: the stacks of what has no table yet are walked outside of the
- * kernel.
+ * Wait until there is nothing to make now, or the recorder of the images is to end; but
+ * for 5 seconds at most, by all calls: the stacks of what has no table yet are walked
+ * outside of the kernel.
  */
 void ow_bpftables_wait(struct ow_bpftables *t, const struct ow_images *im);
 

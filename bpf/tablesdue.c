@@ -39,6 +39,16 @@ static struct ow_tabledue *find(struct ow_tablesdue *d, uint32_t number)
 	return NULL;
 }
 
+bool ow_tablesdue_is_any(const struct ow_tablesdue *d, uint64_t now)
+{
+	size_t i;
+
+	for (i = 0; i < d->nr; i++)
+		if (!ow_tablesdue_must_wait(d, d->all[i].uid, now))
+			return true;
+	return false;
+}
+
 static void take_out(struct ow_tablesdue *d, struct ow_tabledue *one)
 {
 	memmove(one, one + 1, (size_t)(d->all + --d->nr - one) * sizeof(*one));

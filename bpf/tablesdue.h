@@ -62,6 +62,9 @@ bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large, uint64_t now,
 bool ow_tablesdue_must_wait(const struct ow_tablesdue *d, uid_t uid,
 			    uint64_t now);
 
+/* Return true if there is one that could be taken now. */
+bool ow_tablesdue_is_any(const struct ow_tablesdue *d, uint64_t now);
+
 /* A table of the user's has taken so many ns of CPU time. */
 void ow_tablesdue_pay(struct ow_tablesdue *d, uid_t uid, uint64_t ns,
 		      uint64_t now);

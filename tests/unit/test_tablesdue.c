@@ -139,6 +139,8 @@ static void test_share(void)
 	CHECK(!ow_tablesdue_must_wait(&due, 0, now));
 	now += 4 * S - 1;
 	CHECK(take(true) == 0 && due.nr == 1);
+	CHECK(!ow_tablesdue_is_any(&due, now));
+	CHECK(ow_tablesdue_is_any(&due, now + 1));
 	now++;
 	CHECK(take(true) == 1 && take(true) == 0);
 	add_for(1, 1000, false);
