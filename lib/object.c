@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +26,62 @@
 #define FEW_SECTIONS    256   /* that need not be counted */
 #define AROUND          65536 /* bytes of pages that come with one */
 
+/*
+ * Files are mapped in whole, and a user can make files of holes, without end, of up to 8
+ * EiB each: so that there are addresses left for others, large ones may have so many bytes
+ * of these in all, and no file more than a part of what is left.
+ */
+#define LARGE       ((uint64_t)2 << 30)
+#define MOST_MAPPED ((uint64_t)32 << 40)
+#define SHARES      4
+
+static atomic_uint_least64_t mapped; /* by large files */
+
+static bool take_addresses(uint64_t size)
+{
+	uint64_t before = atomic_load(&mapped);
+
+	if (size <= LARGE)
+		return true;
+	do {
+		if (size > (MOST_MAPPED - before) / SHARES)
+			return false;
+	} while (
+		!atomic_compare_exchange_weak(&mapped, &before, before + size));
+	return true;
+}
+
+static void give_addresses(uint64_t size)
+{
+	if (size > LARGE)
+		atomic_fetch_sub(&mapped, size);
+}
+
+static struct ow_filemap *map(int fd, uint64_t size, const char *path)
+{
+	struct ow_filemap *m = NULL;
+
+	if (!take_addresses(size)) {
+		ow_lose_file(path, "too large to be mapped beside others");
+		errno = EFBIG;
+		return NULL;
+	}
+	m = ow_filemap_open(fd, size, path, 0);
+	if (!m)
+		give_addresses(size);
+	return m;
+}
+
+static void unmap(struct ow_filemap *m, uint64_t size)
+{
+	ow_filemap_close(m);
+	give_addresses(size);
+}
+
 static void give_back(const struct ow_object *obj)
 {
 	if (obj->map)
-		ow_filemap_close(obj->map);
+		unmap(obj->map, obj->size);
 	else if (!obj->is_lent)
 		free((void *)obj->bytes);
 }
@@ -122,7 +175,7 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", path);
 		return NULL;
 	}
-	with.map = ow_filemap_open(fd, (size_t)st.st_size, path, 0);
+	with.map = map(fd, (uint64_t)st.st_size, path);
 	if (!with.map) {
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
 		return NULL;

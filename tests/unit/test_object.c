@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -199,6 +200,49 @@ static void test_cut_headers(void)
 	ow_object_close(obj);
 }
 
+/* Write a file of so many bytes, most of which are a hole, and return it. */
+static int make_long(off_t size)
+{
+	int fd = memfd_create("long", MFD_CLOEXEC);
+	char head[4096];
+	int self = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	CHECK(read(self, head, sizeof(head)) == sizeof(head));
+	CHECK(write(fd, head, sizeof(head)) == sizeof(head));
+	CHECK(ftruncate(fd, size) == 0);
+	close(self);
+	return fd;
+}
+
+#define TIB ((off_t)1 << 40)
+
+/* Files that say that they are very long leave addresses for others. */
+static void test_long(void)
+{
+	int fd = make_long(9 * TIB), other = make_long((off_t)2 << 30);
+	struct ow_object *all[64] = { NULL }, *small;
+	struct ow_error err;
+	size_t i, nr = 0;
+
+	CHECK(!ow_object_open_fd(fd, "long", &err));
+	CHECK(strcmp(err.msg, "map long: File too large") == 0);
+	CHECK(ftruncate(fd, TIB) == 0);
+	while (nr < 64 && (all[nr] = ow_object_open_fd(fd, "long", &err)))
+		nr++;
+	CHECK(nr == 29);
+	small = ow_object_open_fd(other, "other", &err);
+	CHECK(small);
+	ow_object_close(small);
+	for (i = 0; i < nr; i++)
+		ow_object_close(all[i]);
+	CHECK(ftruncate(fd, 8 * TIB) == 0);
+	all[0] = ow_object_open_fd(fd, "long", &err);
+	CHECK(all[0]);
+	ow_object_close(all[0]);
+	close(fd);
+	close(other);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -208,6 +252,7 @@ int main(void)
 		{ "no such file, an empty file", test_none },
 		{ "an object's first reads", test_reads },
 		{ "headers that are cut off", test_cut_headers },
+		{ "very long files", test_long },
 	};
 
 	scratch_enter();
