@@ -6,12 +6,14 @@
 #define MOST     ((int64_t)1 << 30) /* bytes: holes of a file take 2 ns each */
 #define A_SECOND ((int64_t)64 << 20)
 #define SHARES   4
+#define VAIN     64 /* as many bytes is one of packed ones that hold nothing */
 
 static struct ow_effort efforts[OW_NR_BULKS] = {
 	[OW_BULK_SECTIONS] = OW_EFFORT(MOST, A_SECOND),
 	[OW_BULK_SYMBOLS] = OW_EFFORT(MOST, A_SECOND),
 	[OW_BULK_RELOCATIONS] = OW_EFFORT(MOST, A_SECOND),
 	[OW_BULK_UNWIND] = OW_EFFORT(MOST, A_SECOND),
+	[OW_BULK_PACKED] = OW_EFFORT(MOST, A_SECOND),
 	[OW_BULK_UNPACKED] = OW_EFFORT(MOST, A_SECOND),
 };
 
@@ -21,4 +23,10 @@ bool ow_bulk_take(enum ow_bulk which, uint64_t bytes)
 		return false;
 	ow_effort_spend(&efforts[which], bytes);
 	return true;
+}
+
+bool ow_bulk_take_packed(uint64_t packed, uint64_t unpacked)
+{
+	return ow_bulk_take(OW_BULK_PACKED,
+			    unpacked < packed ? VAIN * packed : packed);
 }

@@ -18,7 +18,8 @@ enum ow_bulk {
 	OW_BULK_SYMBOLS,
 	OW_BULK_RELOCATIONS, /* that name stubs, for each stub */
 	OW_BULK_UNWIND,      /* .eh_frame, .debug_frame */
-	OW_BULK_UNPACKED,    /* that sections are decompressed to */
+	OW_BULK_PACKED,      /* of sections that are decompressed, */
+	OW_BULK_UNPACKED,    /* and that they are decompressed to */
 	OW_NR_BULKS
 };
 
@@ -28,5 +29,15 @@ enum ow_bulk {
  * others.
  */
 bool ow_bulk_take(enum ow_bulk which, uint64_t bytes);
+
+/* Packed bytes are given to a decompressor in pieces of so many. */
+#define OW_BULK_PIECE 65536
+
+/*
+ * Take OW_BULK_PACKED for a piece of so many packed bytes, of which so many came out.
+ * Packed blocks need not hold anything, and take long then: where less comes out than was
+ * packed, each byte counts as 64.
+ */
+bool ow_bulk_take_packed(uint64_t packed, uint64_t unpacked);
 
 #endif /* OW_BULK_H */

@@ -20,7 +20,11 @@ enum {
 #define LARGEST       ((uint64_t)1 << 32)
 #define LARGEST_RATIO 1100 /* deflate's limit is 1032 */
 #define FIRST_ROOM    ((size_t)1 << 20)
-#define PIECE         ((uInt)1 << 30) /* zlib counts by 32 bits */
+#define LARGEST_PIECE ((uInt)1 << 30) /* zlib counts by 32 bits */
+
+/* What can't be made smaller may become larger by such a part, and so many bytes. */
+#define MOST_ADDED 64
+#define MOST_HEAD  4096
 
 static uint64_t big_endian(const uint8_t *bytes)
 {
@@ -59,6 +63,9 @@ struct out {
 	struct ow_unpacked got;
 	size_t full; /* as declared */
 	size_t *own;
+	size_t piece; /* of packed bytes, the last that was taken; or 0 */
+	size_t had;   /* that were unpacked before it */
+	size_t left;  /* of packed bytes, after it */
 };
 
 /* Room for more; 0, -OW_CODE_MEMORY or -OW_CODE_TIMEOUT. */
@@ -85,23 +92,37 @@ static int grow(struct out *o)
 	return 0;
 }
 
+/* Take another piece of packed bytes; the last one is paid for by what came of it. */
+static int next_piece(struct out *o)
+{
+	if (!ow_bulk_take_packed(o->piece, o->got.size - o->had))
+		return -OW_CODE_TIMEOUT;
+	o->had = o->got.size;
+	o->piece = o->left < OW_BULK_PIECE ? o->left : OW_BULK_PIECE;
+	o->left -= o->piece;
+	return 0;
+}
+
 static int inflate_zlib(z_stream *z, const struct ow_cursor *c, struct out *o)
 {
-	int ret = Z_OK, failed;
+	int ret = Z_OK, failed = 0;
 	size_t left;
 
 	z->next_in = (Bytef *)c->pos;
 	while (ret == Z_OK) {
-		left = (size_t)(c->end - z->next_in);
-		z->avail_in = left < PIECE ? (uInt)left : PIECE;
-		if (o->got.size == o->got.room && o->got.room < o->full) {
-			failed = grow(o);
-			if (failed)
-				return failed;
+		if (z->avail_in == 0) {
+			failed = next_piece(o);
+			z->avail_in = (uInt)o->piece;
 		}
+		if (!failed && o->got.size == o->got.room &&
+		    o->got.room < o->full)
+			failed = grow(o);
+		if (failed)
+			return failed;
 		left = o->got.room - o->got.size;
 		z->next_out = o->got.bytes + o->got.size;
-		z->avail_out = left < PIECE ? (uInt)left : PIECE;
+		z->avail_out = left < LARGEST_PIECE ? (uInt)left :
+						      LARGEST_PIECE;
 		/* Without input or output left this is Z_BUF_ERROR. */
 		ret = inflate(z, Z_NO_FLUSH);
 		o->got.size = (size_t)(z->next_out - o->got.bytes);
@@ -124,16 +145,20 @@ static int unpack_zlib(const struct ow_cursor *c, struct out *o)
 static int inflate_zstd(ZSTD_DStream *z, const struct ow_cursor *c,
 			struct out *o)
 {
-	ZSTD_inBuffer in = { c->pos, (size_t)(c->end - c->pos), 0 };
+	ZSTD_inBuffer in = { c->pos, 0, 0 };
 	size_t left = 1, before, read;
-	int failed;
+	int failed = 0;
 
 	while (left > 0) {
-		if (o->got.size == o->got.room && o->got.room < o->full) {
-			failed = grow(o);
-			if (failed)
-				return failed;
+		if (in.pos == in.size) {
+			failed = next_piece(o);
+			in.size += o->piece;
 		}
+		if (!failed && o->got.size == o->got.room &&
+		    o->got.room < o->full)
+			failed = grow(o);
+		if (failed)
+			return failed;
 		ZSTD_outBuffer out = { o->got.bytes, o->got.room, o->got.size };
 
 		before = o->got.size;
@@ -164,8 +189,10 @@ int ow_inflate(const struct ow_packed *p, size_t *own, struct ow_unpacked *ret)
 	uint64_t full = read_header(&c, p->is_64, p->is_gnu, &type);
 	struct out o = { .full = full, .own = own };
 
-	if (full == 0 || full > LARGEST || full / LARGEST_RATIO > p->size)
+	if (full == 0 || full > LARGEST || full / LARGEST_RATIO > p->size ||
+	    p->size > full + full / MOST_ADDED + MOST_HEAD)
 		return failed;
+	o.left = (size_t)(c.end - c.pos);
 	if (type == ELFCOMPRESS_ZLIB)
 		failed = unpack_zlib(&c, &o);
 	else if (type == ELFCOMPRESS_ZSTD)

@@ -20,6 +20,9 @@ struct out {
 	size_t own; /* bytes taken from the budget */
 	bool refused;
 	bool is_late; /* the run has decompressed too much */
+	size_t left;  /* of packed bytes, after the last piece, */
+	size_t piece; /* which had so many */
+	uint64_t had; /* that were unpacked before it */
 };
 
 /* Have twice the room for output, or all that may be taken; false if that is none. */
@@ -51,6 +54,17 @@ static bool grow(lzma_stream *s, struct out *o)
 	return true;
 }
 
+/* Take another piece of packed bytes; the last one is paid for by what came of it. */
+static bool next_piece(lzma_stream *s, struct out *o)
+{
+	o->is_late = !ow_bulk_take_packed(o->piece, s->total_out - o->had);
+	o->had = s->total_out;
+	o->piece = o->left < OW_BULK_PIECE ? o->left : OW_BULK_PIECE;
+	o->left -= o->piece;
+	s->avail_in = o->piece;
+	return !o->is_late;
+}
+
 /* All output of the stream; the number of its bytes, or 0. */
 static size_t decode(lzma_stream *s, struct out *o)
 {
@@ -59,7 +73,9 @@ static size_t decode(lzma_stream *s, struct out *o)
 	while (r == LZMA_OK) {
 		if (s->avail_out == 0 && !grow(s, o))
 			break;
-		r = lzma_code(s, LZMA_FINISH);
+		if (s->avail_in == 0 && !next_piece(s, o))
+			break;
+		r = lzma_code(s, o->left ? LZMA_RUN : LZMA_FINISH);
 	}
 	if (r == LZMA_MEMLIMIT_ERROR)
 		o->refused = true;
@@ -97,7 +113,7 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 	if (!ow_object_section(obj, ".gnu_debugdata", &sec))
 		return NULL;
 	s.next_in = ow_elfsym_section(&obj->elf, &sec);
-	s.avail_in = sec.size;
+	o.left = sec.size;
 	if (!s.next_in || lzma_stream_decoder(&s, decoder_most(), 0) != LZMA_OK)
 		return NULL;
 	size = decode(&s, &o);

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -128,6 +129,28 @@ static void test_every_truncation(void)
 		CHECK(is_refused(i, true, true));
 }
 
+/* Blocks without contents, as a hole of a file has them for zstd, are not followed. */
+static void test_hole(void)
+{
+	const size_t size = (size_t)400 << 20;
+	uint8_t *hole = mmap(NULL, size, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			     0);
+	const struct ow_packed packed = { hole, size, true, false };
+	struct ow_unpacked got = { NULL, 0, 0 };
+	size_t own = 0;
+
+	CHECK(hole != MAP_FAILED);
+	put(hole, 2, 4);
+	put(hole + 8, 1 << 20, 8);
+	memcpy(hole + 24, "\x28\xb5\x2f\xfd", 4);
+	CHECK(ow_inflate(&packed, &own, &got) == -OW_CODE_FORMAT);
+	put(hole + 8, size, 8);
+	CHECK(ow_inflate(&packed, &own, &got) == -OW_CODE_TIMEOUT);
+	CHECK(!got.bytes && own == 0);
+	munmap(hole, size);
+}
+
 #define LARGE ((size_t)32 << 20)
 
 /* What comes to nothing is not made without end, and leaves room for others. */
@@ -163,6 +186,7 @@ int main(void)
 		{ "wrong sizes", test_wrong_sizes },
 		{ "unknown type", test_unknown_type },
 		{ "truncation", test_every_truncation },
+		{ "a hole", test_hole },
 		{ "many large ones", test_many_large },
 	};
 
