@@ -157,6 +157,9 @@ static const char *readable(struct ow_symbolizer *s, struct source *from,
 
 	if (!raw || s->flags & OW_SYMBOLIZER_RAW)
 		return keep(s, from, raw);
+	/* It is cut when it is kept, and has no version that anybody knows. */
+	if (strnlen(raw, OW_INTERN_LONGEST + 1) > OW_INTERN_LONGEST)
+		return keep(s, from, raw);
 	at = strchr(raw, '@');
 	if (at && at > raw && strcmp(at, "@plt") != 0)
 		raw = copy = strndup(raw, at - raw);

@@ -136,6 +136,25 @@ def test_long_names(context):
     context.note('%.2f s' % done.cpu)
 
 
+def far_version(elf):
+    """A symbol with 200 MB of name before its version."""
+    strings = elf.add('.strings', b'\0' + b'A' * (200 * MB) + b'@x\0',
+                      elfmake.SHT_STRTAB)
+    elf.hide('.symtab')
+    elf.add('.symbols', elfmake.symbol(0, 0, 0) + elfmake.symbol(1, 0, 1 << 40),
+            elfmake.SHT_SYMTAB, link=strings)
+
+
+@case('objects: a name of 200 MB before its version')
+def test_far_version(context):
+    target = run_changed(context, far_version)
+    done = Done(context, 'stack', target.pid)
+    check(done.status == 0 and 'AAA... + 0x' in done.stdout, 'names',
+          (done.status, done.stderr, done.stdout[:200]))
+    context.note('%d MB, %.2f s' % (done.megabytes, done.cpu))
+    check_bounded(done, OWN)
+
+
 def reference(i):
     """A reference to the i-th part of a C++ name."""
     return 'S%s_' % ('0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'[i - 1] if i else '')
