@@ -292,7 +292,8 @@ static int take_event(void *arg, void *bytes, size_t size)
 		return -EAGAIN;
 	}
 	/* More may come than can be taken: other things are to be done, too. */
-	if (n->type != OW_BPF_EVENT_COPY && e->nr_taken % LOOK_EVERY)
+	if (n->type != OW_BPF_EVENT_COPY && n->type != OW_BPF_EVENT_EVICTED &&
+	    e->nr_taken % LOOK_EVERY)
 		return 0;
 	return ow_now_ns() > e->deadline ? -EAGAIN : 0;
 }

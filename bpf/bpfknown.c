@@ -20,6 +20,9 @@
 #define COSTLY   256    /* ranges: not to be told again at once, */
 #define RANGE_NS 200000 /* but after so long for each */
 
+#define PREPARE_NS \
+	100000000 /* of CPU time, that an image's tables may be prepared for */
+
 /* Looks before sampling begins: what they cost (ow_images.looked), and how long. */
 #define MOST_FIRST (1U << 18)
 #define FIRST_NS   2000000000
@@ -81,17 +84,24 @@ void ow_bpfknown_deinit(struct ow_recorder *r)
 	free(e->awaited);
 }
 
-/* Have the tables made that the image of a process needs. */
+/*
+ * Have the tables made that the image of a process needs.  Their unwind information is loaded
+ * here, while nothing is read of what comes: after a while tables wait for samples.
+ */
 static void prepare(struct ow_recorder *r, pid_t pid,
 		    const struct ow_image *image, bool lazily)
 {
 	struct ow_bpfengine *e = r->priv;
 	uid_t uid = ow_images_uid(&r->images, pid);
+	uint64_t until = ow_cpu_ns() + PREPARE_NS;
 	uint32_t i;
 
-	for (i = 0; i < image->nr; i++)
+	for (i = 0; i < image->nr; i++) {
+		lazily = lazily || ow_cpu_ns() > until ||
+			 ow_images_must_end(&r->images);
 		ow_bpftables_prepare(&e->tables, image->ranges[i].object, uid,
 				     lazily);
+	}
 }
 
 /* Let the kernel know the process.  Return false if it knows as many as it can. */
