@@ -40,11 +40,22 @@ void ow_replaced_note_all(struct ow_replaced *r, uint32_t next);
 /* Return true if the code that the list with that number has at addr was replaced. */
 bool ow_replaced_has(const struct ow_replaced *r, uint64_t addr, uint32_t list);
 
+/* A copy of a part of a stack, to be looked through. */
+struct ow_replaced_copy {
+	struct ow_region *region;
+	uint32_t list;     /* by which the thread was taken */
+	unsigned int word; /* bytes of an address of that thread, */
+	uint64_t mask;     /* of which only these bits count */
+	size_t thread;     /* whose copy it is: the caller's */
+	bool is_cut;       /* false; then true if its region ends earlier now */
+};
+
 /*
- * Let a stack's copy end where the first word of that size stands that leads to such
- * code, if there is one; only the bits of mask count.  Return true if it was cut.
+ * Let each copy end where its first word stands that leads to such code, if there is
+ * one.  Bytes that several copies share are looked through once.  The copies get the
+ * order in which their regions lie in memory.  Return how many words were looked at.
  */
-bool ow_replaced_cut(const struct ow_replaced *r, uint32_t list,
-		     struct ow_region *stack, unsigned int word, uint64_t mask);
+size_t ow_replaced_cut(const struct ow_replaced *r,
+		       struct ow_replaced_copy *copies, size_t nr);
 
 #endif /* OW_REPLACED_H */

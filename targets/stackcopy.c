@@ -497,7 +497,7 @@ static size_t copy_together(struct ow_stackcopy *s, struct ow_region *r,
 
 /*
  * The bytes that all regions may have, each counted for itself: what several share is
- * copied once, but looked through for each, for pointers and for replaced code.
+ * copied once, but looked through for each, for pointers.
  */
 static size_t most_seen(void)
 {

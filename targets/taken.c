@@ -536,39 +536,78 @@ static bool runs_replaced(const struct ow_taken *t, size_t i)
 				regs->val[arch->ra] & arch->pc_mask, list));
 }
 
-static void cut_regions(struct ow_taken *t, size_t i, size_t first, size_t end)
+/* Have regions [first, end) of a thread looked through; return where the next ones go. */
+static struct ow_replaced_copy *add_copies(struct ow_taken *t, size_t i,
+					   size_t first, size_t end,
+					   struct ow_replaced_copy *to)
 {
 	const struct ow_arch *arch = t->threads[i].arch;
-	struct ow_region *r;
 
-	for (; first < end; first++) {
-		r = &t->copy.regions[first];
-		if (ow_replaced_cut(&t->replaced, t->threads[i].list, r,
-				    arch->word, arch->pc_mask))
-			t->c->threads[i].replaced = r->start + r->size;
+	for (; first < end; first++)
+		*to++ = (struct ow_replaced_copy){
+			.region = &t->copy.regions[first],
+			.list = t->threads[i].list,
+			.word = arch->word,
+			.mask = arch->pc_mask,
+			.thread = i,
+		};
+	return to;
+}
+
+static void cut_copies(struct ow_taken *t, struct ow_replaced_copy *copies,
+		       size_t nr)
+{
+	const struct ow_region *r;
+	size_t i;
+
+	ow_replaced_cut(&t->replaced, copies, nr);
+	for (i = 0; i < nr; i++) {
+		r = copies[i].region;
+		if (copies[i].is_cut)
+			t->c->threads[copies[i].thread].replaced =
+				r->start + r->size;
 	}
+}
+
+/* What the thread ran is known to have been replaced, or can't be told. */
+static void drop_replaced(struct ow_taken *t, size_t i, bool is_known)
+{
+	struct ow_error *why = &t->threads[i].stop.why;
+
+	t->c->threads[i].info.captured = false;
+	if (is_known)
+		ow_fail(why, OW_CODE_ABSENT,
+			"the code that it ran was replaced while threads were "
+			"taken");
+	else
+		ow_fail(why, OW_CODE_MEMORY, "out of memory");
 }
 
 void ow_taken_cut_replaced(struct ow_taken *t)
 {
+	_cleanup_(ow_freep) struct ow_replaced_copy *copies = NULL;
+	struct ow_replaced_copy *end;
 	const struct ow_taken_thread *thread;
 	size_t i;
 
-	for (i = 0; i < t->c->nr_threads && !ow_delegate_must_end(); i++) {
+	if (t->replaced.nr == 0)
+		return;
+	end = copies = malloc((t->copy.nr + 1) * sizeof(*copies));
+	for (i = 0; i < t->c->nr_threads; i++) {
 		thread = &t->threads[i];
 		if (!t->c->threads[i].info.captured ||
 		    (thread->list == t->list && !t->replaced.is_any_time))
 			continue;
-		if (runs_replaced(t, i)) {
-			t->c->threads[i].info.captured = false;
-			ow_fail(&t->threads[i].stop.why, OW_CODE_ABSENT,
-				"the code that it ran was replaced while "
-				"threads were taken");
+		if (!copies || runs_replaced(t, i)) {
+			drop_replaced(t, i, copies);
 			continue;
 		}
-		cut_regions(t, i, thread->first, thread->end);
-		cut_regions(t, i, thread->first_home, thread->end_home);
+		end = add_copies(t, i, thread->first, thread->end, end);
+		end = add_copies(t, i, thread->first_home, thread->end_home,
+				 end);
 	}
+	if (copies)
+		cut_copies(t, copies, (size_t)(end - copies));
 }
 
 void ow_taken_name_program(struct ow_taken *t)
