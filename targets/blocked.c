@@ -10,6 +10,7 @@
 #include "callabi.h"
 #include "callentry.h"
 #include "error.h"
+#include "monotonic.h"
 #include "procfs.h"
 #include "reach.h"
 #include "standing.h"
@@ -22,6 +23,9 @@
 
 /* For what is mapped, which is compared for each batch. */
 #define COMPARING_NS 2000000000ULL
+
+/* For what the stacks of all threads lead to, in all rounds. */
+#define SEARCHING_NS 2000000000ULL
 
 /* A thread that is being looked at. */
 struct watch {
@@ -179,14 +183,33 @@ static bool begin(struct ow_taken *t, struct watch *w, bool last)
 	return true;
 }
 
+/*
+ * Plan what stacks lead to, for half of a moment at most: each question about what is
+ * mapped may wait for others that change that.
+ */
+static void plan_homes(struct ow_taken *t, const struct watch *list, size_t nr)
+{
+	uint64_t most = ow_taken_moment_ns(t->options) / 2, begun = ow_now_ns();
+	size_t k;
+
+	if (t->searched_ns + most > SEARCHING_NS)
+		most = t->searched_ns < SEARCHING_NS ?
+			       SEARCHING_NS - t->searched_ns :
+			       0;
+	t->plan.until_ns = t->maps.until_ns = begun + most;
+	for (k = 0; k < nr; k++)
+		ow_taken_plan_home(t, list[k].i);
+	t->maps.until_ns = 0;
+	t->searched_ns += ow_now_ns() - begun;
+}
+
 static void copy_stacks(struct ow_taken *t, struct watch *list, size_t nr)
 {
-	size_t before, k;
+	size_t before;
 
 	t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 	before = t->copy.nr;
-	for (k = 0; k < nr; k++)
-		ow_taken_plan_home(t, list[k].i);
+	plan_homes(t, list, nr);
 	if (t->copy.nr > before)
 		t->c->stats.bytes_copied += ow_stackcopy_run(&t->copy, &t->mem);
 }

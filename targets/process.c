@@ -480,11 +480,22 @@ __attribute__((format(printf, 2, 3))) static void warn(struct ow_capture *c,
 	va_end(args);
 }
 
+/* The threads of which there was no time to find what their stacks lead to. */
+static size_t count_unsearched(const struct ow_taken *t)
+{
+	size_t i, nr = 0;
+
+	for (i = 0; i < t->c->nr_threads; i++)
+		nr += t->c->threads[i].info.captured &&
+		      t->threads[i].is_unsearched;
+	return nr;
+}
+
 /* Stacks of several moments need not fit together, in a line for all. */
 static void note_moments(struct ow_taken *t)
 {
 	struct ow_capture *c = t->c;
-	size_t nr = ow_taken_doubt_shared(t);
+	size_t nr = ow_taken_doubt_shared(t), unsearched = count_unsearched(t);
 
 	if (t->most_together > 1)
 		warn(c,
@@ -494,11 +505,11 @@ static void note_moments(struct ow_taken *t)
 	if (t->is_lacking)
 		warn(c, "its threads are started faster than they can be "
 			"stopped: some may be missing");
-	if (t->nr_unsearched > 0)
+	if (unsearched > 0)
 		warn(c,
 		     "there was no time to find what the stacks of %zu of "
 		     "its threads lead to: they may be cut short",
-		     t->nr_unsearched);
+		     unsearched);
 	if (t->plan.nr_unasked > 0)
 		warn(c,
 		     "there was no time to look for %zu stacks of its "

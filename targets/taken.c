@@ -735,8 +735,13 @@ void ow_taken_plan_stack(struct ow_taken *t, size_t i)
 	beside->region = ow_stackplan_add(
 		&t->plan, thread->regs.val[beside->arch->sp], beside->tp);
 	beside->end = beside->first_home = beside->end_home = t->copy.nr;
-	beside->has_shared = false;
+	beside->has_shared = beside->is_unsearched = false;
 	note_shared(t, i, beside->first, beside->end);
+}
+
+static bool is_late(const struct ow_taken *t)
+{
+	return t->plan.until_ns && ow_now_ns() >= t->plan.until_ns;
 }
 
 void ow_taken_plan_home(struct ow_taken *t, size_t i)
@@ -745,11 +750,15 @@ void ow_taken_plan_home(struct ow_taken *t, size_t i)
 
 	if (thread->region < 0)
 		return;
+	thread->is_unsearched = is_late(t);
+	if (thread->is_unsearched)
+		return;
 	thread->first_home = t->copy.nr;
 	ow_stackplan_add_home(&t->plan, (size_t)thread->region, thread->arch,
 			      t->c->threads[i].info.tid == t->c->pid,
 			      thread->tp);
 	thread->end_home = t->copy.nr;
+	thread->is_unsearched = is_late(t);
 	note_shared(t, i, thread->first_home, thread->end_home);
 }
 
@@ -759,18 +768,13 @@ void ow_taken_plan_home(struct ow_taken *t, size_t i)
  */
 static void plan_homes(struct ow_taken *t, size_t first, size_t nr)
 {
-	uint64_t until = ow_now_ns() + ow_taken_moment_ns(t->options) / 2;
 	size_t i;
 
-	t->plan.until_ns = t->maps.until_ns = until;
-	for (i = first; i < first + nr; i++) {
-		if (!t->c->threads[i].info.stopped)
-			continue;
-		if (ow_now_ns() < until)
+	t->plan.until_ns = ow_now_ns() + ow_taken_moment_ns(t->options) / 2;
+	t->maps.until_ns = t->plan.until_ns;
+	for (i = first; i < first + nr; i++)
+		if (t->c->threads[i].info.stopped)
 			ow_taken_plan_home(t, i);
-		else if (t->threads[i].region >= 0)
-			t->nr_unsearched++;
-	}
 	t->maps.until_ns = 0;
 }
 

@@ -32,6 +32,7 @@ struct ow_taken_thread {
 	/* Which regions of the copy are its: its stack's, and its home's. */
 	size_t first, end, first_home, end_home;
 	bool has_shared; /* its stack, or a part, is where others may write */
+	bool is_unsearched; /* there was no time to find all that its stack leads to */
 	bool stands; /* its registers are taken, its stack isn't yet (standing.h) */
 	struct ow_taken_call call;
 	uint64_t stopped_ns; /* for how long, if it was by itself */
@@ -61,8 +62,8 @@ struct ow_taken {
 	const struct ow_arch
 		*program; /* if program_asked: what it is built for */
 	bool program_asked;
-	/* Threads of which there was no time to find what their stacks lead to. */
-	size_t nr_unsearched;
+	/* For how long it was searched what stacks lead to, of threads that aren't stopped. */
+	uint64_t searched_ns;
 	unsigned int listings; /* of threads, while some were stopped */
 	bool is_lacking; /* threads are missing, or were started too late to be stopped */
 	uint64_t waited_ns;  /* in all, for threads that did not stop, */
@@ -166,7 +167,10 @@ void ow_taken_regs(struct ow_taken *t, size_t i, const void *bytes,
 /* Plan to copy the stack of a thread that has registers. */
 void ow_taken_plan_stack(struct ow_taken *t, size_t i);
 
-/* And once that is copied, of what it goes on with (ow_stackplan_add_home()). */
+/*
+ * And once that is copied, of what it goes on with (ow_stackplan_add_home()), as far as
+ * that is found before plan.until_ns.
+ */
 void ow_taken_plan_home(struct ow_taken *t, size_t i);
 
 /*
