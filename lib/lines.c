@@ -166,6 +166,12 @@ static void end_work(struct ow_lines *l)
 				      "long to look through");
 }
 
+/* The bytes of abbreviations that work is left for: no more of them are measured. */
+static uint64_t most_abbrevs(const struct ow_lines *l)
+{
+	return l->scopes.work_left / BYTE_STEPS;
+}
+
 /* Pay for abbreviations that libdw is going to read and keep. */
 static bool pay_abbrevs(struct ow_lines *l, uint64_t size)
 {
@@ -216,8 +222,9 @@ static bool pay_shared(struct ow_lines *l)
 	for (; dwarf_next_unit(l->shared.dw, off, &next, &head, NULL, &abbrevs,
 			       NULL, NULL, NULL, NULL) == 0;
 	     off = next)
-		if (!pay_unit(l, ow_unitcost_all_abbrevs(&l->shared.cost,
-							 abbrevs))) {
+		if (!pay_unit(l,
+			      ow_unitcost_all_abbrevs(&l->shared.cost, abbrevs,
+						      most_abbrevs(l)))) {
 			refuse(l, "DWARF that it shares");
 			return false;
 		}
@@ -267,12 +274,12 @@ static bool add_ranges(struct ow_lines *l, Dwarf_Die *die)
 
 static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
 {
-	const struct ow_unitcost *cost = &l->main.cost;
 	size_t before = l->room_units;
 	Dwarf_Die die;
 	uint8_t type;
 
-	if (!pay_unit(l, ow_unitcost_abbrevs(cost, abbrevs, off)) ||
+	if (!pay_unit(l, ow_unitcost_abbrevs(&l->main.cost, abbrevs, off,
+					     most_abbrevs(l))) ||
 	    !ow_grow(&l->units, &l->room_units, l->nr_units + 1,
 		     sizeof(*l->units)) ||
 	    !ow_budget_take(&l->own,
@@ -435,7 +442,8 @@ static bool may_read_dies(struct ow_lines *l, struct unit *u)
 	uint64_t size;
 
 	if (u->abbrevs_paid == NOT_YET) {
-		size = ow_unitcost_all_abbrevs(&l->main.cost, u->abbrevs);
+		size = ow_unitcost_all_abbrevs(&l->main.cost, u->abbrevs,
+					       most_abbrevs(l));
 		u->abbrevs_paid =
 			settle(l, pay_abbrevs(l, size), "a unit of its DWARF");
 	}
@@ -652,8 +660,9 @@ static size_t find_calls(struct ow_lines *l, uint64_t vaddr,
 	struct unit *u = find_unit(l, vaddr);
 	bool has_lines;
 
-	if (!u || !dwarf_offdie(l->main.dw, u->die, &unit) ||
-	    !may_read_dies(l, u) || !pay_attributes(l, &unit))
+	if (!u || l->scopes.work_left == 0 ||
+	    !dwarf_offdie(l->main.dw, u->die, &unit) || !may_read_dies(l, u) ||
+	    !pay_attributes(l, &unit))
 		return 0;
 	has_lines = may_read_lines(l, u, &unit);
 	if (find_split(l, &unit, &split))

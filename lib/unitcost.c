@@ -42,49 +42,74 @@ static struct ow_cursor from(const uint8_t *bytes, uint64_t size, uint64_t off)
 	return (struct ow_cursor){ bytes + off, bytes + size, false };
 }
 
+/*
+ * A code, name or form as libdw reads it: of ten bytes at most, and the lower half of
+ * the value.
+ */
+static uint32_t read_number(struct ow_cursor *c)
+{
+	uint64_t value = 0;
+
+	for (unsigned int shift = 0; shift < 70; shift += 7) {
+		uint8_t byte = ow_cursor_u8(c);
+
+		value |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return (uint32_t)value;
+	}
+	return UINT32_MAX;
+}
+
 /* Move on past an abbreviation's tag, children and attributes (DWARF 5, 7.5.3). */
 static void skip_abbrev(struct ow_cursor *c)
 {
-	uint64_t name, form;
+	uint32_t name, form;
 
-	ow_cursor_uleb(c);
+	read_number(c);
 	ow_cursor_u8(c);
 	do {
-		name = ow_cursor_uleb(c);
-		form = ow_cursor_uleb(c);
+		name = read_number(c);
+		form = read_number(c);
 		if (form == DW_FORM_implicit_const)
-			ow_cursor_uleb(c);
+			read_number(c);
 	} while (!c->bad && (name || form));
 }
 
 /* Up to the one of that code, or with code 0 to the end. */
 static uint64_t bytes_to(const struct ow_unitcost *u, uint64_t off,
-			 uint64_t code)
+			 uint32_t code, uint64_t most)
 {
 	struct ow_cursor c = from(u->abbrevs, u->abbrevs_size, off);
-	uint64_t at = 1;
+	bool is_cut = !c.bad && most < (uint64_t)(c.end - c.pos);
+	bool is_found = false;
 
-	while (at && !c.bad) {
-		at = ow_cursor_uleb(&c);
-		if (at)
+	if (is_cut)
+		c.end = c.pos + most;
+	while (!is_found && ow_cursor_more(&c)) {
+		bool is_end = *c.pos == 0;
+		uint32_t at = read_number(&c);
+
+		if (!is_end)
 			skip_abbrev(&c);
-		if (at == code)
-			break;
+		is_found = !c.bad && (is_end || (code && at == code));
 	}
+	if (is_cut && !is_found)
+		return most + 1;
 	return c.pos ? (uint64_t)(c.pos - u->abbrevs) - off : 0;
 }
 
 uint64_t ow_unitcost_abbrevs(const struct ow_unitcost *u, uint64_t off,
-			     uint64_t die)
+			     uint64_t die, uint64_t most)
 {
 	struct ow_cursor c = from(u->info, u->info_size, die);
 
-	return bytes_to(u, off, ow_cursor_uleb(&c));
+	return bytes_to(u, off, read_number(&c), most);
 }
 
-uint64_t ow_unitcost_all_abbrevs(const struct ow_unitcost *u, uint64_t off)
+uint64_t ow_unitcost_all_abbrevs(const struct ow_unitcost *u, uint64_t off,
+				 uint64_t most)
 {
-	return bytes_to(u, off, 0);
+	return bytes_to(u, off, 0, most);
 }
 
 uint64_t ow_unitcost_lines(const struct ow_unitcost *u, uint64_t off)

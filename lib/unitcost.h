@@ -21,11 +21,13 @@ void ow_unitcost_init(struct ow_unitcost *c, const uint8_t *bytes, size_t size);
 
 /*
  * The bytes of the abbreviations from off on, up to the one that the DIE at die
- * has; ow_unitcost_all_abbrevs(): up to their end.
+ * has; ow_unitcost_all_abbrevs(): up to their end.  No more than most bytes are
+ * read; most + 1 if there are more.
  */
 uint64_t ow_unitcost_abbrevs(const struct ow_unitcost *c, uint64_t off,
-			     uint64_t die);
-uint64_t ow_unitcost_all_abbrevs(const struct ow_unitcost *c, uint64_t off);
+			     uint64_t die, uint64_t most);
+uint64_t ow_unitcost_all_abbrevs(const struct ow_unitcost *c, uint64_t off,
+				 uint64_t most);
 
 /* The bytes of the line table at off. */
 uint64_t ow_unitcost_lines(const struct ow_unitcost *c, uint64_t off);

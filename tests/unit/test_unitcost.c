@@ -2,6 +2,7 @@
 /* What names of files take, of line tables as they are and as they may be. */
 #include "unitcost.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "test.h"
@@ -79,9 +80,93 @@ static void test_long_texts(void)
 	CHECK(ow_unitcost_files(&c, sizeof(table), 0, 1000) == 0);
 }
 
+/* A table of abbreviations 1, 2 and so on, of five bytes each, and the end. */
+static size_t put_abbrevs(uint8_t *at, uint8_t nr)
+{
+	static const uint8_t rest[] = { 0x2e, 0, 0, 0 };
+	uint8_t *begin = at;
+
+	for (uint8_t code = 1; code <= nr; code++) {
+		*at++ = code;
+		memcpy(at, rest, sizeof(rest));
+		at += sizeof(rest);
+	}
+	*at++ = 0;
+	return (size_t)(at - begin);
+}
+
+static void test_abbrevs(void)
+{
+	static const uint8_t die[] = { 3 }, none[] = { 101 };
+	uint8_t table[600];
+	struct ow_unitcost c = {
+		.info = die,
+		.info_size = sizeof(die),
+		.abbrevs = table,
+		.abbrevs_size = put_abbrevs(table, 100),
+	};
+
+	CHECK(ow_unitcost_all_abbrevs(&c, 0, 1000) == 501);
+	CHECK(ow_unitcost_all_abbrevs(&c, 0, 501) == 501);
+	CHECK(ow_unitcost_all_abbrevs(&c, 500, 0) == 1);
+	CHECK(ow_unitcost_abbrevs(&c, 0, 0, 1000) == 15);
+	CHECK(ow_unitcost_abbrevs(&c, 0, 0, 15) == 15);
+	c.info = none;
+	CHECK(ow_unitcost_abbrevs(&c, 0, 0, 1000) == 501);
+	CHECK(ow_unitcost_abbrevs(&c, 501, 0, 1000) == 0);
+}
+
+/* No byte is read beyond the most, wherever that is. */
+static void test_abbrevs_end(void)
+{
+	static const uint8_t die[] = { 101 };
+	uint8_t table[600];
+	size_t size = put_abbrevs(table, 100);
+
+	for (size_t most = 0; most < size; most++) {
+		uint8_t *some = malloc(most + 1);
+		const struct ow_unitcost c = {
+			.info = die,
+			.info_size = sizeof(die),
+			.abbrevs = some + 1, /* what is after it is not there */
+			.abbrevs_size = size,
+		};
+
+		memcpy(some + 1, table, most);
+		CHECK(ow_unitcost_all_abbrevs(&c, 0, most) == most + 1);
+		CHECK(ow_unitcost_abbrevs(&c, 0, 0, most) == most + 1);
+		free(some);
+	}
+}
+
+/* Numbers that are longer than they need be, as libdw reads them. */
+static void test_long_numbers(void)
+{
+	static const uint8_t die[] = { 2 };
+	static const uint8_t table[] = {
+		/* code 0 in two bytes is no end; a name with a 65th bit */
+		0x80, 0, 0x2e, 0, 0x83, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+		0x80, 0x80, 0x7e, 8, 0, 0,
+		/* code 2, and 33 bits */
+		0x82, 0x80, 0x80, 0x80, 0x10, 0x2e, 0, 0, 0, 1, 0x2e, 0, 0, 0, 0
+	};
+	const struct ow_unitcost c = {
+		.info = die,
+		.info_size = sizeof(die),
+		.abbrevs = table,
+		.abbrevs_size = sizeof(table),
+	};
+
+	CHECK(ow_unitcost_all_abbrevs(&c, 0, 1000) == sizeof(table));
+	CHECK(ow_unitcost_abbrevs(&c, 0, 0, 1000) == sizeof(table) - 6);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
+		{ "abbreviations", test_abbrevs },
+		{ "no more abbreviations than asked for", test_abbrevs_end },
+		{ "long numbers", test_long_numbers },
 		{ "DWARF 4", test_dwarf4 },
 		{ "DWARF 5", test_dwarf5 },
 		{ "long texts", test_long_texts },
