@@ -43,6 +43,8 @@ static struct ow_effort run_effort = OW_EFFORT(RUN_STEPS, RUN_A_SECOND);
 #define RANGE_STEPS 8  /* that it takes for a range */
 #define NAMES_STEP  16 /* bytes of files' names that take a step */
 
+#define LONGEST_FOLDER 65536 /* bytes of the path that a unit was compiled in */
+
 /*
  * Of libdw 0.188: bytes of an abbreviation in the file, at least, and in memory;
  * bytes for a line while lines are put in order, and afterwards, of tables as
@@ -400,27 +402,36 @@ static const char *string(Dwarf_Die *die, unsigned int name)
 }
 
 /*
- * Pay for the lines of the unit, of which the shortest is a byte, and for the names
- * of their files: while libdw puts lines in order it has much more than it keeps.
+ * Pay for the names of files in a line table of size bytes, and for its lines, of
+ * which the shortest is a byte: while libdw puts lines in order it has much more than
+ * it keeps.  A table whose lines alone would be too much is not looked at.
  */
-static bool pay_lines(struct ow_lines *l, Dwarf_Die *die)
+static bool pay_table(struct ow_lines *l, Dwarf_Off off, const char *folder)
 {
-	const struct ow_unitcost *cost = &l->main.cost;
-	const char *folder = string(die, DW_AT_comp_dir);
-	uint64_t most = ow_budget_share(l->own), size, names;
-	Dwarf_Attribute attr;
-	Dwarf_Word off;
+	uint64_t *work = &l->scopes.work_left;
+	uint64_t size = ow_unitcost_lines(&l->main.cost, off), names;
+	uint64_t most = ow_budget_share(l->own);
+	size_t length = folder ? strnlen(folder, LONGEST_FOLDER + 1) : 0;
 
-	if (!dwarf_attr(die, DW_AT_stmt_list, &attr) ||
-	    dwarf_formudata(&attr, &off))
-		return true;
-	size = ow_unitcost_lines(cost, off);
-	names = ow_unitcost_files(cost, off, folder ? strlen(folder) : 0, most);
-	if (!ow_effort_use(&l->scopes.work_left, names / NAMES_STEP) ||
-	    names > most || !ow_budget_take(&l->own, names + size * LINE_MADE))
+	if (length > LONGEST_FOLDER || size > most / LINE_MADE)
+		return false;
+	names = ow_unitcost_files(&l->main.cost, off, length, most, work);
+	if (!ow_effort_use(work, names / NAMES_STEP) || names > most ||
+	    !ow_budget_take(&l->own, names + size * LINE_MADE))
 		return false;
 	ow_budget_give(&l->own, size * (LINE_MADE - LINE_KEPT));
 	return true;
+}
+
+/* Pay for the line table of the unit. */
+static bool pay_lines(struct ow_lines *l, Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word off;
+
+	return !dwarf_attr(die, DW_AT_stmt_list, &attr) ||
+	       dwarf_formudata(&attr, &off) ||
+	       pay_table(l, off, string(die, DW_AT_comp_dir));
 }
 
 /*

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cursor.h"
+#include "effort.h"
 #include "elfsym.h"
 
 static void find(const struct ow_elf *elf, const char *name,
@@ -50,6 +51,8 @@ static uint32_t read_number(struct ow_cursor *c)
 {
 	uint64_t value = 0;
 
+	if (ow_cursor_more(c) && *c->pos < 0x80)
+		return *c->pos++;
 	for (unsigned int shift = 0; shift < 70; shift += 7) {
 		uint8_t byte = ow_cursor_u8(c);
 
@@ -123,6 +126,7 @@ uint64_t ow_unitcost_lines(const struct ow_unitcost *u, uint64_t off)
 	return size < left ? size : left;
 }
 
+#define TEXT_STEP 16 /* bytes of a text that take a step */
 #define FILE_KEPT 40 /* bytes of libdw 0.188 for a file, beside its name */
 
 /* The header of a line table, and what its names take (DWARF 5, 6.2.4). */
@@ -134,12 +138,26 @@ struct files {
 	uint64_t longest;  /* folder */
 	uint64_t read;     /* bytes of strings, also of those that are shared */
 	uint64_t most;     /* of these bytes */
+	uint64_t *work;    /* steps that may still be taken */
 };
 
-/* The length of the text at off of a section. */
-static uint64_t length_at(const uint8_t *bytes, uint64_t size, uint64_t off)
+/*
+ * The length of the text at off of a section, or more than there is work for: a step
+ * for each few bytes.
+ */
+static uint64_t length_at(struct files *f, const uint8_t *bytes, uint64_t size,
+			  uint64_t off)
 {
-	return off < size ? strnlen((const char *)bytes + off, size - off) : 0;
+	uint64_t most, n;
+
+	if (off >= size)
+		return 0;
+	most = size - off;
+	if (*f->work < most / TEXT_STEP)
+		most = (*f->work + 1) * TEXT_STEP;
+	n = strnlen((const char *)bytes + off, most);
+	ow_effort_use(f->work, n / TEXT_STEP);
+	return n;
 }
 
 /* Step over a text; its length. */
@@ -168,7 +186,7 @@ static void add_file(struct files *f, uint64_t length)
 
 static bool may_go_on(const struct files *f)
 {
-	return ow_cursor_more(&f->c) && f->read <= f->most;
+	return ow_cursor_more(&f->c) && f->read <= f->most && *f->work > 0;
 }
 
 /* Before DWARF 5; a file's folder, time and size come after its name. */
@@ -193,10 +211,10 @@ static uint64_t read_value(struct files *f, uint64_t form)
 	switch (form) {
 	case DW_FORM_string: return skip_text(&f->c);
 	case DW_FORM_line_strp:
-		return length_at(s->line_strings, s->line_strings_size,
+		return length_at(f, s->line_strings, s->line_strings_size,
 				 ow_cursor_uint(&f->c, f->off_size));
 	case DW_FORM_strp:
-		return length_at(s->strings, s->strings_size,
+		return length_at(f, s->strings, s->strings_size,
 				 ow_cursor_uint(&f->c, f->off_size));
 	case DW_FORM_udata: ow_cursor_uleb(&f->c); return 0;
 	case DW_FORM_data1: ow_cursor_skip(&f->c, 1); return 0;
@@ -216,15 +234,19 @@ static void read_list(struct files *f,
 {
 	struct ow_cursor formats = f->c;
 	unsigned int nr_formats = ow_cursor_u8(&formats);
-	uint64_t nr, length;
+	struct ow_cursor at;
+	uint64_t nr, length, size;
 
 	f->c = formats;
 	for (unsigned int i = 0; i < 2 * nr_formats; i++)
 		ow_cursor_uleb(&f->c);
+	size = (uint64_t)(f->c.pos - formats.pos);
 	nr = ow_cursor_uleb(&f->c);
 	for (; nr > 0 && nr_formats > 0 && may_go_on(f); nr--) {
-		struct ow_cursor at = formats;
-
+		/* They are read again for each. */
+		if (!ow_effort_use(f->work, size))
+			return;
+		at = formats;
 		length = 0;
 		for (unsigned int i = 0; i < nr_formats; i++) {
 			uint64_t type = ow_cursor_uleb(&at);
@@ -291,13 +313,14 @@ static void read_table(struct files *f)
 }
 
 uint64_t ow_unitcost_files(const struct ow_unitcost *u, uint64_t off,
-			   size_t folder_size, uint64_t most)
+			   size_t folder_size, uint64_t most, uint64_t *work)
 {
 	struct files f = {
 		.sections = u,
 		.c = from(u->lines, u->lines_size, off),
 		.off_size = 4,
 		.most = most,
+		.work = work,
 	};
 	uint64_t size = ow_cursor_uint(&f.c, 4), each;
 
@@ -309,9 +332,11 @@ uint64_t ow_unitcost_files(const struct ow_unitcost *u, uint64_t off,
 		return 0;
 	if (size < (uint64_t)(f.c.end - f.c.pos))
 		f.c.end = f.c.pos + size;
-	read_table(&f);
+	/* Each byte is read once or twice, but for what is paid for apart. */
+	if (ow_effort_use(work, (uint64_t)(f.c.end - f.c.pos)))
+		read_table(&f);
 	each = FILE_KEPT + f.longest + folder_size;
-	if (f.read > most || (f.nr && each > most / f.nr))
+	if (*work == 0 || f.read > most || (f.nr && each > most / f.nr))
 		return most + 1;
 	return f.size + f.nr * each;
 }

@@ -35,9 +35,12 @@ uint64_t ow_unitcost_lines(const struct ow_unitcost *c, uint64_t off);
 /*
  * The bytes of the files' names of the line table at off, each joined with the
  * longest folder and with a folder of folder_size bytes, which the unit was compiled
- * in; once they are more than most, counting ends.
+ * in.  Once they are more than most, counting ends.  That takes steps of *work, each
+ * of a few nanoseconds: for each byte of the table, and for texts elsewhere.  Return
+ * most + 1 where the bytes are more, and where no step is left, without a look at a
+ * table that has more bytes than there are steps.
  */
 uint64_t ow_unitcost_files(const struct ow_unitcost *c, uint64_t off,
-			   size_t folder_size, uint64_t most);
+			   size_t folder_size, uint64_t most, uint64_t *work);
 
 #endif /* OW_UNITCOST_H */

@@ -2,12 +2,14 @@
 /* What names of files take, of line tables as they are and as they may be. */
 #include "unitcost.h"
 
+#include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "test.h"
 
-#define EACH 40 /* bytes for a file, beside its name */
+#define EACH 40      /* bytes for a file, beside its name */
+#define MUCH 1000000 /* steps */
 
 #define HEAD \
 	1, 1, 1, 0xfb, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1 /* lengths */
@@ -23,7 +25,9 @@ static uint64_t cost_of(const uint8_t *lines, size_t size, size_t folder,
 		.line_strings_size = sizeof(strings),
 	};
 
-	return ow_unitcost_files(&c, 0, folder, most);
+	uint64_t work = MUCH;
+
+	return ow_unitcost_files(&c, 0, folder, most, &work);
 }
 
 static void test_dwarf4(void)
@@ -75,9 +79,61 @@ static void test_long_texts(void)
 		.line_strings_size = sizeof(text),
 	};
 
+	uint64_t work = MUCH;
+
 	memset(text, 'd', sizeof(text));
-	CHECK(ow_unitcost_files(&c, 0, 0, 4 << 20) == (4 << 20) + 1);
-	CHECK(ow_unitcost_files(&c, sizeof(table), 0, 1000) == 0);
+	CHECK(ow_unitcost_files(&c, 0, 0, 4 << 20, &work) == (4 << 20) + 1);
+	/* Five of the texts, a step for 16 bytes, and the table itself. */
+	CHECK(work < MUCH - 5 * 65536 && work > MUCH - 5 * 65536 - 120000);
+	CHECK(ow_unitcost_files(&c, sizeof(table), 0, 1000, &work) == 0);
+	/* One of the texts, and no more. */
+	work = sizeof(table) + 65536;
+	CHECK(ow_unitcost_files(&c, 0, 0, 1 << 30, &work) == (1 << 30) + 1);
+	CHECK(work == 0);
+}
+
+/* A table of which nothing is there but its length: it isn't looked at. */
+static void test_holes(void)
+{
+	static const uint8_t table[] = { 0xff, 0xff, 0xff, 0xff, 0, 0,
+					 0,    0,    0,    1,    0, 0 };
+	const struct ow_unitcost c = {
+		.lines = table,
+		.lines_size = (uint64_t)1 << 40,
+	};
+	uint64_t work = MUCH;
+
+	CHECK(ow_unitcost_lines(&c, 0) == c.lines_size - sizeof(table));
+	CHECK(ow_unitcost_files(&c, 0, 0, 1000, &work) == 1001 && work == 0);
+}
+
+/* Forms in 2,805 bytes, which are read again for each of 381 folders. */
+static void test_long_forms(void)
+{
+	static uint8_t table[100000] = { 0xfc, 0xff, 0xff, 0x7f, 5, 0,   8,
+					 0,    0,    0,    0,    0, HEAD };
+	const struct ow_unitcost c = {
+		.lines = table,
+		.lines_size = sizeof(table),
+	};
+	uint8_t *at = table + 12 + 18;
+	uint64_t work = 2 * MUCH;
+
+	*at++ = 255;
+	for (int i = 0; i < 255; i++) {
+		*at++ = DW_LNCT_MD5;
+		memset(at, 0x80, 9);
+		at[0] |= DW_FORM_data1;
+		at += 10;
+	}
+	*at++ = 0xff;
+	*at++ = 0xff;
+	*at++ = 3;
+	CHECK(ow_unitcost_files(&c, 0, 0, 1 << 20, &work) <= 1 << 20);
+	CHECK(work < 2 * MUCH - 381 * 2805 && work > MUCH / 2);
+	work = MUCH;
+	CHECK(ow_unitcost_files(&c, 0, 0, 1 << 20, &work) == (1 << 20) + 1);
+	CHECK(work == 0);
 }
 
 /* A table of abbreviations 1, 2 and so on, of five bytes each, and the end. */
@@ -170,6 +226,8 @@ int main(void)
 		{ "DWARF 4", test_dwarf4 },
 		{ "DWARF 5", test_dwarf5 },
 		{ "long texts", test_long_texts },
+		{ "holes", test_holes },
+		{ "long forms", test_long_forms },
 	};
 
 	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
