@@ -17,6 +17,7 @@
 #include "leftout.h"
 #include "object.h"
 #include "ownpath.h"
+#include "ranges.h"
 #include "scopes.h"
 #include "spans.h"
 #include "splitfiles.h"
@@ -39,9 +40,8 @@
 static struct ow_effort run_effort = OW_EFFORT(RUN_STEPS, RUN_A_SECOND);
 
 /* How often libdw looks at all attributes of a DIE for what is asked of it here. */
-#define SCANS       6
-#define RANGE_STEPS 8  /* that it takes for a range */
-#define NAMES_STEP  16 /* bytes of files' names that take a step */
+#define SCANS      8
+#define NAMES_STEP 16 /* bytes of files' names that take a step */
 
 #define LONGEST_FOLDER 65536 /* bytes of the path that a unit was compiled in */
 
@@ -262,16 +262,14 @@ static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
 /* The ranges of the last unit. */
 static bool add_ranges(struct ow_lines *l, Dwarf_Die *die)
 {
-	uint64_t steps = RANGE_STEPS + nr_attributes(die);
-	Dwarf_Addr base, start, end;
-	ptrdiff_t at = 0;
+	struct ow_ranges r;
 
-	while ((at = dwarf_ranges(die, at, &base, &start, &end)) > 0)
-		/* Units may share their ranges. */
-		if (!ow_effort_use(&l->scopes.work_left, steps) ||
-		    !add_range(l, start, end, l->nr_units - 1))
+	ow_ranges_init(&r, die, nr_attributes(die), &l->main.cost,
+		       &l->scopes.work_left);
+	while (ow_ranges_next(&r))
+		if (!add_range(l, r.start, r.end, l->nr_units - 1))
 			return false;
-	return true;
+	return l->scopes.work_left > 0;
 }
 
 static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
@@ -336,6 +334,8 @@ static bool read_index(struct ow_lines *l, const char *root,
 	bool is_whole;
 
 	dwarf_setalt(l->main.dw, l->none.dw);
+	l->scopes.main = l->main.dw;
+	l->scopes.cost = &l->main.cost;
 	begin_work(l);
 	find_shared(l, root, debuginfod);
 	is_whole = index_units(l);

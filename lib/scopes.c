@@ -10,6 +10,7 @@
 #include "dies.h"
 #include "effort.h"
 #include "grow.h"
+#include "ranges.h"
 #include "spans.h"
 
 #define MOST_OVERLAPS 64 /* functions that are looked at for an address */
@@ -28,9 +29,7 @@ struct unit {
 	size_t nr, room;
 };
 
-/* Steps that libdw takes for each range, and how often it looks at all attributes. */
-#define RANGE_STEPS 8
-#define SCANS       6
+#define SCANS 8 /* times that libdw looks at all attributes of a DIE */
 
 static bool is_function(unsigned int tag)
 {
@@ -70,41 +69,23 @@ static bool is_container(unsigned int tag)
 	}
 }
 
-/* The ranges of a DIE, one after another. */
-struct ranges {
-	Dwarf_Die die;
-	uint64_t steps; /* for each */
-	ptrdiff_t at;
-	Dwarf_Addr start, end;
-};
-
-static struct ranges ranges_of(struct ow_scopes *s, const struct unit *u,
-			       const struct ow_die *die)
+static struct ow_ranges ranges_of(struct ow_scopes *s, const struct unit *u,
+				  const struct ow_die *die)
 {
-	struct ranges r = { .die = { .addr = (void *)die->at, .cu = u->cu },
-			    .steps = RANGE_STEPS + die->nr_attributes };
+	const Dwarf_Die own = { .addr = (void *)die->at, .cu = u->cu };
+	struct ow_ranges r;
 
+	ow_ranges_init(&r, &own, die->nr_attributes,
+		       dwarf_cu_getdwarf(u->cu) == s->main ? s->cost : NULL,
+		       &s->work_left);
 	if (!die->has_addresses ||
 	    !ow_effort_use(&s->work_left, SCANS * die->nr_attributes))
 		r.at = -1;
 	return r;
 }
 
-/* False after the last one. */
-static bool next_range(struct ow_scopes *s, struct ranges *r)
-{
-	Dwarf_Addr base;
-
-	if (r->at < 0 || !ow_effort_use(&s->work_left, r->steps))
-		return false;
-	r->at = dwarf_ranges(&r->die, r->at, &base, &r->start, &r->end);
-	if (r->at <= 0)
-		r->at = -1;
-	return r->at > 0;
-}
-
 /* What takes too much memory is no more work to be done. */
-static bool add(struct ow_scopes *s, struct unit *u, const struct ranges *r)
+static bool add(struct ow_scopes *s, struct unit *u, const struct ow_ranges *r)
 {
 	size_t before = u->room;
 
@@ -122,9 +103,9 @@ static bool add(struct ow_scopes *s, struct unit *u, const struct ranges *r)
 static bool add_function(struct ow_scopes *s, struct unit *u,
 			 const struct ow_die *die)
 {
-	struct ranges r = ranges_of(s, u, die);
+	struct ow_ranges r = ranges_of(s, u, die);
 
-	while (next_range(s, &r))
+	while (ow_ranges_next(&r))
 		if (r.start < r.end && !add(s, u, &r))
 			return false;
 	return s->work_left > 0;
@@ -234,9 +215,9 @@ static const struct function *find_function(const struct unit *u,
 static bool covers(struct ow_scopes *s, const struct unit *u,
 		   const struct ow_die *die, uint64_t vaddr)
 {
-	struct ranges r = ranges_of(s, u, die);
+	struct ow_ranges r = ranges_of(s, u, die);
 
-	while (next_range(s, &r))
+	while (ow_ranges_next(&r))
 		if (r.start <= vaddr && vaddr < r.end)
 			return true;
 	return false;

@@ -7,11 +7,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ow_unitcost;
+
 /* What is known of the units of an object.  All zero is a good beginning. */
 struct ow_scopes {
 	/* Steps that may still be taken, each of a few nanoseconds: attributes of
 	   DIEs and of abbreviations, ranges.  At 0 nothing more is found. */
 	uint64_t work_left;
+	/* The file whose lists of ranges anybody may have written, and its sections;
+	   NULL: there is none. */
+	const Dwarf *main;
+	const struct ow_unitcost *cost;
 	void *units; /* a tree (tsearch(3)) of struct unit */
 	size_t own;  /* bytes taken from the budget */
 };

@@ -2,6 +2,7 @@
 #include "unitcost.h"
 
 #include <dwarf.h>
+#include <elf.h>
 #include <string.h>
 
 #include "cursor.h"
@@ -14,7 +15,10 @@ static void find(const struct ow_elf *elf, const char *name,
 	struct ow_elf_section sec;
 
 	for (uint32_t i = 1; ow_elf_section(elf, i, &sec); i++) {
-		if (!ow_elf_section_is(elf, &sec, name))
+		/* As libdw does, which looks for one that has bytes. */
+		if (sec.type == SHT_NOBITS || sec.size == 0 ||
+		    (sec.flags & SHF_GROUP) ||
+		    !ow_elf_section_is(elf, &sec, name))
 			continue;
 		*bytes_ret = ow_elfsym_section(elf, &sec);
 		*size_ret = *bytes_ret ? sec.size : 0;
@@ -34,6 +38,8 @@ void ow_unitcost_init(struct ow_unitcost *c, const uint8_t *bytes, size_t size)
 	find(&elf, ".debug_line", &c->lines, &c->lines_size);
 	find(&elf, ".debug_line_str", &c->line_strings, &c->line_strings_size);
 	find(&elf, ".debug_str", &c->strings, &c->strings_size);
+	find(&elf, ".debug_ranges", &c->ranges, &c->ranges_size);
+	find(&elf, ".debug_rnglists", &c->rnglists, &c->rnglists_size);
 }
 
 static struct ow_cursor from(const uint8_t *bytes, uint64_t size, uint64_t off)

@@ -11,9 +11,10 @@
 
 /* Sections of one file; size 0: it has none. */
 struct ow_unitcost {
-	const uint8_t *info, *abbrevs, *lines, *line_strings, *strings;
+	const uint8_t *info, *abbrevs, *lines, *line_strings, *strings, *ranges,
+		*rnglists;
 	uint64_t info_size, abbrevs_size, lines_size, line_strings_size,
-		strings_size;
+		strings_size, ranges_size, rnglists_size;
 };
 
 /* Find the sections in an ELF file of size bytes. */
