@@ -10,6 +10,7 @@
 #include "cursor.h"
 #include "effort.h"
 #include "grow.h"
+#include "unitcost.h"
 
 #define VARIABLE (-1) /* the size of a form's value */
 #define UNKNOWN  (-2)
@@ -43,8 +44,8 @@ static bool is_name_section(Elf *elf, Elf_Scn *scn, size_t names,
 	       (!got[strlen(name)] || strcmp(got + strlen(name), ".dwo") == 0);
 }
 
-/* The bytes of .debug_abbrev from an offset on. */
-static struct ow_cursor abbrevs_at(Dwarf *dw, uint64_t off)
+/* The bytes of .debug_abbrev from an offset on, in a file that is looked through. */
+static struct ow_cursor find_abbrevs(Dwarf *dw, uint64_t off)
 {
 	Elf *elf = dwarf_getelf(dw);
 	Elf_Scn *scn = NULL;
@@ -63,6 +64,17 @@ static struct ow_cursor abbrevs_at(Dwarf *dw, uint64_t off)
 		.pos = (const uint8_t *)data->d_buf + off,
 		.end = (const uint8_t *)data->d_buf + data->d_size,
 	};
+}
+
+static struct ow_cursor abbrevs_at(Dwarf *dw, const struct ow_unitcost *cost,
+				   uint64_t off)
+{
+	if (!cost)
+		return find_abbrevs(dw, off);
+	if (off >= cost->abbrevs_size)
+		return (struct ow_cursor){ NULL, NULL, true };
+	return (struct ow_cursor){ .pos = cost->abbrevs + off,
+				   .end = cost->abbrevs + cost->abbrevs_size };
 }
 
 /* DWARF 5, 7.5.6 */
@@ -298,16 +310,16 @@ static uint64_t read_header(struct ow_dies *d, Dwarf_Die *unit)
 								abbrevs;
 }
 
-bool ow_dies_init(struct ow_dies *d, Dwarf_Die *unit, uint64_t *work,
-		  size_t *own)
+bool ow_dies_init(struct ow_dies *d, Dwarf_Die *unit,
+		  const struct ow_unitcost *cost, uint64_t *work, size_t *own)
 {
 	uint64_t off;
 
 	*d = (struct ow_dies){ .work = work, .own = own };
 	off = read_header(d, unit);
-	d->is_whole =
-		off != UINT64_MAX &&
-		read_abbrevs(d, abbrevs_at(dwarf_cu_getdwarf(unit->cu), off));
+	d->is_whole = off != UINT64_MAX &&
+		      read_abbrevs(d, abbrevs_at(dwarf_cu_getdwarf(unit->cu),
+						 cost, off));
 	return d->is_whole;
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct ow_abbrev;
+struct ow_unitcost;
 
 struct ow_dies {
 	const uint8_t *start, *end; /* of the unit, with its header */
@@ -38,11 +39,12 @@ struct ow_die {
 };
 
 /*
- * Read the abbreviations of a unit, whose DIE that is.  Return false if there is no
- * such unit.  Either way, ow_dies_deinit() gives back what was taken.
+ * Read the abbreviations of a unit, whose DIE that is.  The sections of its file are
+ * looked for if cost is NULL.  Return false if there is no such unit.  Either way,
+ * ow_dies_deinit() gives back what was taken.
  */
-bool ow_dies_init(struct ow_dies *d, Dwarf_Die *unit, uint64_t *work,
-		  size_t *own);
+bool ow_dies_init(struct ow_dies *d, Dwarf_Die *unit,
+		  const struct ow_unitcost *cost, uint64_t *work, size_t *own);
 
 void ow_dies_deinit(struct ow_dies *d);
 

@@ -69,14 +69,20 @@ static bool is_container(unsigned int tag)
 	}
 }
 
+/* The sections of the unit's file, or NULL where it is a split one. */
+static const struct ow_unitcost *cost_of(const struct ow_scopes *s,
+					 const struct unit *u)
+{
+	return dwarf_cu_getdwarf(u->cu) == s->main ? s->cost : NULL;
+}
+
 static struct ow_ranges ranges_of(struct ow_scopes *s, const struct unit *u,
 				  const struct ow_die *die)
 {
 	const Dwarf_Die own = { .addr = (void *)die->at, .cu = u->cu };
 	struct ow_ranges r;
 
-	ow_ranges_init(&r, &own, die->nr_attributes,
-		       dwarf_cu_getdwarf(u->cu) == s->main ? s->cost : NULL,
+	ow_ranges_init(&r, &own, die->nr_attributes, cost_of(s, u),
 		       &s->work_left);
 	if (!die->has_addresses ||
 	    !ow_effort_use(&s->work_left, SCANS * die->nr_attributes))
@@ -175,7 +181,8 @@ static void index_unit(struct ow_scopes *s, struct unit *u, Dwarf_Die *unit)
 	struct ow_die die;
 
 	u->cu = unit->cu;
-	if (!ow_dies_init(&u->dies, unit, &s->work_left, &s->own) ||
+	if (!ow_dies_init(&u->dies, unit, cost_of(s, u), &s->work_left,
+			  &s->own) ||
 	    !ow_dies_read(&u->dies, unit->addr, &die) || !die.has_children)
 		return;
 	add_functions(s, u, die.after);

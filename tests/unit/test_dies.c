@@ -70,7 +70,7 @@ static struct counts count(const char *path, uint64_t work)
 	     off = next) {
 		if (!dwarf_offdie(dw, off + head, &unit))
 			continue;
-		if (ow_dies_init(&d, &unit, &c.work, &own)) {
+		if (ow_dies_init(&d, &unit, NULL, &c.work, &own)) {
 			c.all += count_all(&d, unit.addr);
 			c.top += count_top(&d, unit.addr);
 		}
