@@ -102,6 +102,7 @@ PROGRAMS = {
 FILES = {
     'endless strings': cases_objects.endless_strings,
     'long names': cases_objects.long_names,
+    'version that is far away': cases_objects.far_version,
     'endless names': cases_objects.endless_names,
     'nested blocks': cases_dwarf.nested_blocks,
     'nested namespaces': cases_dwarf.nested_namespaces,
