@@ -6,6 +6,7 @@
 #define MOST     ((int64_t)1 << 30) /* bytes: holes of a file take 2 ns each */
 #define A_SECOND ((int64_t)64 << 20)
 #define SHARES   4
+#define PIECE    ((size_t)65536) /* packed bytes that are given at once */
 #define VAIN     64 /* as many bytes is one of packed ones that hold nothing */
 
 static struct ow_effort efforts[OW_NR_BULKS] = {
@@ -25,8 +26,14 @@ bool ow_bulk_take(enum ow_bulk which, uint64_t bytes)
 	return true;
 }
 
-bool ow_bulk_take_packed(uint64_t packed, uint64_t unpacked)
+bool ow_bulk_next_piece(struct ow_bulk_packed *p, uint64_t unpacked)
 {
-	return ow_bulk_take(OW_BULK_PACKED,
-			    unpacked < packed ? VAIN * packed : packed);
+	bool is_vain = unpacked - p->had < p->piece;
+
+	if (!ow_bulk_take(OW_BULK_PACKED, is_vain ? VAIN * p->piece : p->piece))
+		return false;
+	p->had = unpacked;
+	p->piece = p->left < PIECE ? p->left : PIECE;
+	p->left -= p->piece;
+	return true;
 }

@@ -11,6 +11,7 @@
 #define OW_BULK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum ow_bulk {
@@ -30,14 +31,19 @@ enum ow_bulk {
  */
 bool ow_bulk_take(enum ow_bulk which, uint64_t bytes);
 
-/* Packed bytes are given to a decompressor in pieces of so many. */
-#define OW_BULK_PIECE 65536
+/* Packed bytes on their way to a decompressor, in pieces. */
+struct ow_bulk_packed {
+	size_t left;  /* bytes after the last piece, */
+	size_t piece; /* which has so many; 0: none was taken yet */
+	uint64_t had; /* that were unpacked before it */
+};
 
 /*
- * Take OW_BULK_PACKED for a piece of so many packed bytes, of which so many came out.
- * Packed blocks need not hold anything, and take long then: where less comes out than was
- * packed, each byte counts as 64.
+ * Go on to the next piece, when so many bytes in all are unpacked.  The last piece is taken
+ * from OW_BULK_PACKED: packed blocks need not hold anything, and take long then, so that
+ * where less came out than was packed each byte counts as 64.  Return false if the run has
+ * no time for that.
  */
-bool ow_bulk_take_packed(uint64_t packed, uint64_t unpacked);
+bool ow_bulk_next_piece(struct ow_bulk_packed *p, uint64_t unpacked);
 
 #endif /* OW_BULK_H */

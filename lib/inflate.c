@@ -63,9 +63,7 @@ struct out {
 	struct ow_unpacked got;
 	size_t full; /* as declared */
 	size_t *own;
-	size_t piece; /* of packed bytes, the last that was taken; or 0 */
-	size_t had;   /* that were unpacked before it */
-	size_t left;  /* of packed bytes, after it */
+	struct ow_bulk_packed in;
 };
 
 /* Room for more; 0, -OW_CODE_MEMORY or -OW_CODE_TIMEOUT. */
@@ -92,33 +90,23 @@ static int grow(struct out *o)
 	return 0;
 }
 
-/* Take another piece of packed bytes; the last one is paid for by what came of it. */
-static int next_piece(struct out *o)
-{
-	if (!ow_bulk_take_packed(o->piece, o->got.size - o->had))
-		return -OW_CODE_TIMEOUT;
-	o->had = o->got.size;
-	o->piece = o->left < OW_BULK_PIECE ? o->left : OW_BULK_PIECE;
-	o->left -= o->piece;
-	return 0;
-}
-
 static int inflate_zlib(z_stream *z, const struct ow_cursor *c, struct out *o)
 {
-	int ret = Z_OK, failed = 0;
+	int ret = Z_OK, failed;
 	size_t left;
 
 	z->next_in = (Bytef *)c->pos;
 	while (ret == Z_OK) {
 		if (z->avail_in == 0) {
-			failed = next_piece(o);
-			z->avail_in = (uInt)o->piece;
+			if (!ow_bulk_next_piece(&o->in, o->got.size))
+				return -OW_CODE_TIMEOUT;
+			z->avail_in = (uInt)o->in.piece;
 		}
-		if (!failed && o->got.size == o->got.room &&
-		    o->got.room < o->full)
+		if (o->got.size == o->got.room && o->got.room < o->full) {
 			failed = grow(o);
-		if (failed)
-			return failed;
+			if (failed)
+				return failed;
+		}
 		left = o->got.room - o->got.size;
 		z->next_out = o->got.bytes + o->got.size;
 		z->avail_out = left < LARGEST_PIECE ? (uInt)left :
@@ -147,18 +135,19 @@ static int inflate_zstd(ZSTD_DStream *z, const struct ow_cursor *c,
 {
 	ZSTD_inBuffer in = { c->pos, 0, 0 };
 	size_t left = 1, before, read;
-	int failed = 0;
+	int failed;
 
 	while (left > 0) {
 		if (in.pos == in.size) {
-			failed = next_piece(o);
-			in.size += o->piece;
+			if (!ow_bulk_next_piece(&o->in, o->got.size))
+				return -OW_CODE_TIMEOUT;
+			in.size += o->in.piece;
 		}
-		if (!failed && o->got.size == o->got.room &&
-		    o->got.room < o->full)
+		if (o->got.size == o->got.room && o->got.room < o->full) {
 			failed = grow(o);
-		if (failed)
-			return failed;
+			if (failed)
+				return failed;
+		}
 		ZSTD_outBuffer out = { o->got.bytes, o->got.room, o->got.size };
 
 		before = o->got.size;
@@ -192,7 +181,7 @@ int ow_inflate(const struct ow_packed *p, size_t *own, struct ow_unpacked *ret)
 	if (full == 0 || full > LARGEST || full / LARGEST_RATIO > p->size ||
 	    p->size > full + full / MOST_ADDED + MOST_HEAD)
 		return failed;
-	o.left = (size_t)(c.end - c.pos);
+	o.in.left = (size_t)(c.end - c.pos);
 	if (type == ELFCOMPRESS_ZLIB)
 		failed = unpack_zlib(&c, &o);
 	else if (type == ELFCOMPRESS_ZSTD)

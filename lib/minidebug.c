@@ -20,9 +20,7 @@ struct out {
 	size_t own; /* bytes taken from the budget */
 	bool refused;
 	bool is_late; /* the run has decompressed too much */
-	size_t left;  /* of packed bytes, after the last piece, */
-	size_t piece; /* which had so many */
-	uint64_t had; /* that were unpacked before it */
+	struct ow_bulk_packed in;
 };
 
 /* Have twice the room for output, or all that may be taken; false if that is none. */
@@ -54,14 +52,10 @@ static bool grow(lzma_stream *s, struct out *o)
 	return true;
 }
 
-/* Take another piece of packed bytes; the last one is paid for by what came of it. */
 static bool next_piece(lzma_stream *s, struct out *o)
 {
-	o->is_late = !ow_bulk_take_packed(o->piece, s->total_out - o->had);
-	o->had = s->total_out;
-	o->piece = o->left < OW_BULK_PIECE ? o->left : OW_BULK_PIECE;
-	o->left -= o->piece;
-	s->avail_in = o->piece;
+	o->is_late = !ow_bulk_next_piece(&o->in, s->total_out);
+	s->avail_in = o->in.piece;
 	return !o->is_late;
 }
 
@@ -75,7 +69,7 @@ static size_t decode(lzma_stream *s, struct out *o)
 			break;
 		if (s->avail_in == 0 && !next_piece(s, o))
 			break;
-		r = lzma_code(s, o->left ? LZMA_RUN : LZMA_FINISH);
+		r = lzma_code(s, o->in.left ? LZMA_RUN : LZMA_FINISH);
 	}
 	if (r == LZMA_MEMLIMIT_ERROR)
 		o->refused = true;
@@ -113,7 +107,7 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 	if (!ow_object_section(obj, ".gnu_debugdata", &sec))
 		return NULL;
 	s.next_in = ow_elfsym_section(&obj->elf, &sec);
-	o.left = sec.size;
+	o.in.left = sec.size;
 	if (!s.next_in || lzma_stream_decoder(&s, decoder_most(), 0) != LZMA_OK)
 		return NULL;
 	size = decode(&s, &o);
