@@ -250,13 +250,7 @@ static void wait_on(const char *path)
 	close(fd);
 	puts("ready");
 	fflush(stdout);
-	__asm__ volatile("mov %0, %%rsp\n"
-			 "1: mov %1, %%eax\n"
-			 "syscall\n"
-			 "jmp 1b\n"
-			 :
-			 : "r"(file + file_size / 2), "i"(SYS_pause)
-			 : "rax", "rcx", "r11", "memory");
+	wait_with_stack(file + file_size / 2);
 }
 
 /* Run code of no object, without end. */

@@ -59,13 +59,7 @@ static void *wait_unserved(void *arg)
 	reg.range.len = SIZE;
 	if (region == MAP_FAILED || ioctl(uffd, UFFDIO_REGISTER, &reg))
 		fail("register");
-	__asm__ volatile("mov %0, %%rsp\n"
-			 "1: mov %1, %%eax\n"
-			 "syscall\n"
-			 "jmp 1b\n"
-			 :
-			 : "r"(region + SIZE / 2), "i"(SYS_pause)
-			 : "rax", "rcx", "r11", "memory");
+	wait_with_stack(region + SIZE / 2);
 	return arg;
 }
 

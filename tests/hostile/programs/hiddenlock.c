@@ -37,13 +37,7 @@ static void tell(int number)
 /* Change the stack and wait, without a use of it. */
 static void *wait_hidden(void *sp)
 {
-	__asm__ volatile("mov %0, %%rsp\n"
-			 "1: mov %1, %%eax\n"
-			 "syscall\n"
-			 "jmp 1b\n"
-			 :
-			 : "r"(sp), "i"(SYS_pause)
-			 : "rax", "rcx", "r11", "memory");
+	wait_with_stack(sp);
 	return sp;
 }
 

@@ -33,13 +33,7 @@ __attribute__((noinline)) static void wait_hidden(void)
 	char *stack = current->stack;
 
 	if (is_guard)
-		__asm__ volatile("mov %0, %%rsp\n"
-				 "1: mov %1, %%eax\n"
-				 "syscall\n"
-				 "jmp 1b\n"
-				 :
-				 : "r"(stack - DEEP), "i"(SYS_pause)
-				 : "rax", "rcx", "r11", "memory");
+		wait_with_stack(stack - DEEP);
 	__asm__ volatile("mov %0, %%eax\n"
 			 "syscall\n"
 			 "1: mov %1, %%eax\n"

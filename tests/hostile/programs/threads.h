@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static inline void fail(const char *what)
@@ -21,6 +22,18 @@ static inline void *wait_here(void *arg)
 	for (;;)
 		pause();
 	return arg;
+}
+
+/* Wait for ever with the stack pointer there, without a use of the stack. */
+__attribute__((always_inline)) static inline void wait_with_stack(void *sp)
+{
+	__asm__ volatile("mov %0, %%rsp\n"
+			 "1: mov %1, %%eax\n"
+			 "syscall\n"
+			 "jmp 1b\n"
+			 :
+			 : "r"(sp), "i"(SYS_pause)
+			 : "rax", "rcx", "r11", "memory");
 }
 
 /* Say that all is ready, and wait for SIGUSR1. */

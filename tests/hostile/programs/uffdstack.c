@@ -61,13 +61,7 @@ static void *wait_there(void *region)
 {
 	char *sp = (char *)region + SIZE / 2;
 
-	__asm__ volatile("mov %0, %%rsp\n"
-			 "1: mov %1, %%eax\n"
-			 "syscall\n"
-			 "jmp 1b\n"
-			 :
-			 : "r"(sp), "i"(SYS_pause)
-			 : "rax", "rcx", "r11", "memory");
+	wait_with_stack(sp);
 	return NULL;
 }
 
