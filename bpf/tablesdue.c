@@ -64,13 +64,19 @@ bool ow_tablesdue_drop(struct ow_tablesdue *d, uint32_t number)
 	return true;
 }
 
+static void need(const struct ow_tablesdue *d, struct ow_tabledue *one,
+		 uid_t uid)
+{
+	if (one->uid != uid && paid_until(d, uid) < paid_until(d, one->uid))
+		one->uid = uid;
+}
+
 void ow_tablesdue_need(struct ow_tablesdue *d, uint32_t number, uid_t uid)
 {
 	struct ow_tabledue *one = find(d, number);
 
-	if (one && one->uid != uid &&
-	    paid_until(d, uid) < paid_until(d, one->uid))
-		one->uid = uid;
+	if (one)
+		need(d, one, uid);
 }
 
 void ow_tablesdue_ask(struct ow_tablesdue *d, uint32_t number, uid_t uid)
@@ -80,7 +86,7 @@ void ow_tablesdue_ask(struct ow_tablesdue *d, uint32_t number, uid_t uid)
 	if (!one)
 		return;
 	one->is_asked = true;
-	ow_tablesdue_need(d, number, uid);
+	need(d, one, uid);
 }
 
 static bool is_urgent(const struct ow_tablesdue *d, const struct ow_tabledue *a,

@@ -41,14 +41,15 @@ bool syscalltext_is_late(const struct syscalltext *t, pid_t pid, uid_t uid)
 
 void syscalltext_work(struct syscalltext *t, pid_t pid, uid_t uid, uint64_t ns)
 {
-	uint64_t left = shares_limit_left(&t->turn_work, pid, uid);
+	uint64_t left;
 
-	/* What is beyond its share is not to be taken from others'. */
-	if (t->is_over)
+	if (t->is_over) {
 		shares_limit_take(&t->late_work, pid, uid, ns);
-	else
-		shares_limit_take(&t->turn_work, pid, uid,
-				  ns < left ? ns : left);
+		return;
+	}
+	/* What is beyond its share is not to be taken from others'. */
+	left = shares_limit_left(&t->turn_work, pid, uid);
+	shares_limit_take(&t->turn_work, pid, uid, ns < left ? ns : left);
 }
 
 /* Take what is beyond the bytes that are always written, if it may be taken. */
