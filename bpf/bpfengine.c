@@ -299,7 +299,7 @@ static bool engine_renew(struct ow_recorder *r)
 
 	ow_bpfevents_count(r);
 	e->nr_changed = e->first_changed = e->nr_awaited = 0;
-	return ow_bpftables_forget(&e->tables);
+	return ow_bpftables_forget_all(&e->tables);
 }
 
 static bool engine_release(struct ow_recorder *r, uint32_t number)
@@ -307,6 +307,14 @@ static bool engine_release(struct ow_recorder *r, uint32_t number)
 	struct ow_bpfengine *e = r->priv;
 
 	return ow_bpftables_release(&e->tables, number);
+}
+
+static bool engine_forget(struct ow_recorder *r, const uint32_t *numbers,
+			  uint32_t nr)
+{
+	struct ow_bpfengine *e = r->priv;
+
+	return ow_bpftables_forget(&e->tables, numbers, nr);
 }
 
 static void engine_close(struct ow_recorder *r)
@@ -337,6 +345,7 @@ const struct ow_engine_ops ow_bpf_engine = {
 	.keep = engine_keep,
 	.renew = engine_renew,
 	.release = engine_release,
+	.forget = engine_forget,
 	.count = engine_count,
 	.losses = engine_losses,
 	.close = engine_close,

@@ -340,19 +340,45 @@ void ow_bpftables_wait(struct ow_bpftables *t, const struct ow_images *im)
 	pthread_mutex_unlock(&t->in.lock);
 }
 
-bool ow_bpftables_forget(struct ow_bpftables *t)
+/* Return true if another thread takes the table of one of the objects away now. */
+static bool is_leaving(const struct ow_bpftables *t, const uint32_t *numbers,
+		       uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++)
+		if (t->in.all[numbers[i]].stage == OW_KERNELTABLE_LEAVING)
+			return true;
+	return false;
+}
+
+bool ow_bpftables_forget(struct ow_bpftables *t, const uint32_t *numbers,
+			 uint32_t nr)
 {
 	bool is_done;
 
+	pthread_mutex_lock(&t->in.lock);
+	while (is_leaving(t, numbers, nr))
+		wait_tick(t);
+	is_done = ow_kerneltables_forget(&t->in, numbers, nr);
+	pthread_mutex_unlock(&t->in.lock);
+	return is_done;
+}
+
+bool ow_bpftables_forget_all(struct ow_bpftables *t)
+{
+	uint32_t numbers[OW_BPF_OBJECTS - 1], i;
+
+	for (i = 0; i < OW_BPF_OBJECTS - 1; i++)
+		numbers[i] = i + 1;
 	pthread_mutex_lock(&t->in.lock);
 	ow_tablesdue_clear(&t->due);
 	__atomic_store_n(&t->must_halt, true, __ATOMIC_RELAXED);
 	while (is_at_work(t))
 		wait_tick(t);
 	__atomic_store_n(&t->must_halt, t->in.stop, __ATOMIC_RELAXED);
-	is_done = ow_kerneltables_clear(&t->in);
 	pthread_mutex_unlock(&t->in.lock);
-	return is_done;
+	return ow_bpftables_forget(t, numbers, OW_BPF_OBJECTS - 1);
 }
 
 void ow_bpftables_hurry(struct ow_bpftables *t)

@@ -65,10 +65,14 @@ void ow_bpftables_wait(struct ow_bpftables *t, const struct ow_images *im);
 bool ow_bpftables_release(struct ow_bpftables *t, uint32_t number);
 
 /*
- * Forget all objects, whose numbers no program knows any more; what is being made
- * is given up.  False if there is no memory.
+ * Forget released objects, whose numbers no program knows any more: others may have
+ * these.  Return false if there is no memory.
  */
-bool ow_bpftables_forget(struct ow_bpftables *t);
+bool ow_bpftables_forget(struct ow_bpftables *t, const uint32_t *numbers,
+			 uint32_t nr);
+
+/* Likewise all objects; what is being made is given up. */
+bool ow_bpftables_forget_all(struct ow_bpftables *t);
 
 /* From now on, tables are waited for: they are made before others may run. */
 void ow_bpftables_hurry(struct ow_bpftables *t);

@@ -34,6 +34,11 @@ const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 	return r && addr >= r->start ? r : NULL;
 }
 
+bool ow_image_has_number(const struct ow_bpf_range *range)
+{
+	return range->mapped && range->mapped != OW_BPF_NO_ROOM;
+}
+
 bool ow_image_is_full(const struct ow_image *image)
 {
 	return image->nr == 1 && image->ranges[0].end == UINT64_MAX &&

@@ -46,6 +46,9 @@ const struct ow_bpf_range *ow_image_from(const struct ow_image *image,
 const struct ow_bpf_range *ow_image_range(const struct ow_image *image,
 					  uint64_t addr);
 
+/* Return true if what is mapped there has a number (sampledobjects.h). */
+bool ow_image_has_number(const struct ow_bpf_range *range);
+
 /* Return true if it stands for more ranges than there is room for. */
 bool ow_image_is_full(const struct ow_image *image);
 

@@ -46,7 +46,7 @@ static bool may_open(struct ow_images *im, struct ow_image_user *user)
 /* What was opened so far: objects, and files that have one's number. */
 static size_t nr_opened(const struct ow_sampledobjects *o)
 {
-	return o->all->nr_modules + o->nr_aliases;
+	return ow_sampledobjects_nr(o) + o->nr_aliases;
 }
 
 static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,

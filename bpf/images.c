@@ -163,8 +163,7 @@ static void count_user(struct ow_images *im, const struct ow_image *image,
 	uint32_t i;
 
 	for (i = 0; i < image->nr; i++)
-		if (image->ranges[i].mapped &&
-		    image->ranges[i].mapped != OW_BPF_NO_ROOM)
+		if (ow_image_has_number(&image->ranges[i]))
 			count(im->objects, image->ranges[i].mapped);
 }
 

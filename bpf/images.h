@@ -253,6 +253,12 @@ void ow_images_unclaim(struct ow_images *im, const struct ow_recorded *s);
 void ow_images_thin(struct ow_images *im, uint64_t since);
 
 /*
+ * Set named[n] for each object n that an image names, or a mapping that was noted: its
+ * number can't be another object's.
+ */
+void ow_images_mark(const struct ow_images *im, bool *named);
+
+/*
  * Have the image's ranges lie in the kernel's.  Where others have all the room that
  * is used the longest ago goes, later: return false then.
  */

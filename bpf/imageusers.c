@@ -726,3 +726,36 @@ void ow_images_drop_users(struct ow_images *im)
 	free(im->unsettled);
 	ow_imageshares_deinit(im);
 }
+
+static void mark_image(const struct ow_image *image, bool *named)
+{
+	uint32_t i;
+
+	for (i = 0; i < image->nr; i++)
+		if (ow_image_has_number(&image->ranges[i]))
+			named[image->ranges[i].mapped] = true;
+}
+
+static void mark_log(const struct ow_image_user *user, bool *named)
+{
+	uint32_t i;
+
+	for (i = 0; i < user->nr; i++)
+		if (user->log[i].event == OW_IMAGE_MAP &&
+		    ow_image_has_number(&user->log[i].range))
+			named[user->log[i].range.mapped] = true;
+}
+
+void ow_images_mark(const struct ow_images *im, bool *named)
+{
+	const struct ow_image_user *user;
+	const struct ow_image *image;
+	size_t i;
+
+	for (i = 0; i < im->nr_buckets; i++)
+		for (image = im->by_id[i]; image; image = image->next_of_id)
+			mark_image(image, named);
+	for (i = 0; i < im->nr_user_buckets; i++)
+		for (user = im->users[i]; user; user = user->next)
+			mark_log(user, named);
+}

@@ -220,31 +220,32 @@ static bool replace_all(const struct ow_kerneltables *k, uint32_t *numbers,
 		return false;
 	for (i = 0; i < nr; i++)
 		fds[i] = fd;
-	failed = nr &&
-		 bpf_map_update_batch(k->tables, numbers, fds, &done, &opts);
+	failed = bpf_map_update_batch(k->tables, numbers, fds, &done, &opts);
 	close(fd);
 	return !failed;
 }
 
-bool ow_kerneltables_clear(struct ow_kerneltables *k)
+bool ow_kerneltables_forget(struct ow_kerneltables *k, const uint32_t *numbers,
+			    uint32_t nr)
 {
-	uint32_t *numbers = calloc(OW_BPF_OBJECTS, sizeof(*numbers));
-	int *fds = calloc(OW_BPF_OBJECTS, sizeof(*fds));
-	bool is_done = numbers && fds;
-	uint32_t i, nr = 0;
+	uint32_t *there = calloc((size_t)nr + 1, sizeof(*there));
+	int *fds = calloc((size_t)nr + 1, sizeof(*fds));
+	bool is_done = there && fds;
+	uint32_t i, nr_there = 0;
 
-	for (i = 1; is_done && i < OW_BPF_OBJECTS; i++) {
-		set_state(k, i, OW_BPF_NO_TABLE);
-		if (k->all[i].stage == OW_KERNELTABLE_THERE)
-			numbers[nr++] = i;
+	for (i = 0; is_done && i < nr; i++) {
+		set_state(k, numbers[i], OW_BPF_NO_TABLE);
+		if (k->all[numbers[i]].stage == OW_KERNELTABLE_THERE)
+			there[nr_there++] = numbers[i];
 	}
-	is_done = is_done && replace_all(k, numbers, fds, nr);
-	free(numbers);
+	is_done = is_done &&
+		  (nr_there == 0 || replace_all(k, there, fds, nr_there));
+	free(there);
 	free(fds);
-	if (!is_done)
-		return false;
-	memset(k->all, 0, OW_BPF_OBJECTS * sizeof(*k->all));
-	memset(k->heads, 0, OW_BPF_OBJECTS * sizeof(*k->heads));
-	k->bytes = 0;
-	return true;
+	for (i = 0; is_done && i < nr; i++) {
+		k->bytes -= k->all[numbers[i]].size;
+		k->all[numbers[i]] = (struct ow_kerneltable){ 0 };
+		k->heads[numbers[i]] = (struct ow_bpf_object){ 0 };
+	}
+	return is_done;
 }

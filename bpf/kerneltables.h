@@ -84,9 +84,11 @@ bool ow_kerneltables_put(struct ow_kerneltables *k, uint32_t number,
 void ow_kerneltables_enter(struct ow_kerneltables *k);
 
 /*
- * Let all go, when none is due; what has a number now is none of those that had it.
- * False if there is no memory: then all are there.
+ * Forget the tables of objects that no program works with, none of which is due or
+ * leaving: their numbers may be other objects' then.  Return false if there is no
+ * memory: then none is forgotten.
  */
-bool ow_kerneltables_clear(struct ow_kerneltables *k);
+bool ow_kerneltables_forget(struct ow_kerneltables *k, const uint32_t *numbers,
+			    uint32_t nr);
 
 #endif /* OW_KERNELTABLES_H */

@@ -35,15 +35,14 @@
 	((uint64_t)128 << 20) /* of stacks, or a part of all memory */
 #define STORE_PART 4
 
-#define MUCH         ((size_t)64 << 20) /* bytes more than after the last one */
-#define MANY_OBJECTS (OW_BPF_OBJECTS / 4 * 3) /* known */
-#define LEAST_NS     60000000000ULL           /* between two */
-#define SOME_NS      250000000ULL   /* that a drain meanwhile may take */
-#define DRAIN_NS     10000000000ULL /* a wait for names at the end isn't long */
-#define REST_NS      10000000000ULL /* between two times that pages are let go */
-#define NAMELESS     ((uint64_t)128 << 20) /* bytes: to be closed soon */
-#define MUCH_NS      1000000000ULL
-#define PAST_NS      300000000ULL /* by then no program uses any of it */
+#define MUCH     ((size_t)64 << 20) /* bytes more than after the last one */
+#define LEAST_NS 60000000000ULL     /* between two */
+#define SOME_NS  250000000ULL       /* that a drain meanwhile may take */
+#define DRAIN_NS 10000000000ULL     /* a wait for names at the end isn't long */
+#define REST_NS  10000000000ULL /* between two times that pages are let go */
+#define NAMELESS ((uint64_t)128 << 20) /* bytes: to be closed soon */
+#define MUCH_NS  1000000000ULL
+#define PAST_NS  300000000ULL /* by then no program uses any of it */
 
 static const struct ow_engine_ops *const engines[] = {
 	[OW_ENGINE_BPF] = &ow_bpf_engine,
@@ -358,11 +357,24 @@ static bool release(void *arg, uint32_t number)
 	return !r->ops->release || r->ops->release(r, number);
 }
 
+static bool forget(void *arg, const uint32_t *numbers, uint32_t nr)
+{
+	struct ow_recorder *r = arg;
+
+	return !r->ops->forget || r->ops->forget(r, numbers, nr);
+}
+
 /* After all stacks were named that were taken until then. */
 static void close_idle(struct ow_recorder *r, uint64_t since)
 {
+	bool named[OW_BPF_OBJECTS] = { false };
+
 	ow_images_thin(&r->images, since);
 	ow_sampledobjects_close_idle(&r->objects, since, release, r);
+	if (!ow_sampledobjects_is_crowded(&r->objects))
+		return;
+	ow_images_mark(&r->images, named);
+	ow_sampledobjects_reuse(&r->objects, named, forget, r);
 }
 
 static int drain(struct draining *d, struct ow_error *err)
@@ -414,11 +426,6 @@ static bool may_begin_renewal(const struct ow_recorder *r)
 	       !n->since && (!n->last || ow_now_ns() - n->last >= LEAST_NS);
 }
 
-static bool has_many_objects(const struct ow_recorder *r)
-{
-	return r->objects.all->nr_modules >= MANY_OBJECTS;
-}
-
 static bool has_much_memory(struct ow_recorder *r)
 {
 	size_t memory = own_memory();
@@ -462,7 +469,7 @@ static int go_on(struct draining *d, bool can_renew, struct ow_error *err)
 	if (can_renew)
 		return renew(d, err);
 	if (!may_begin_renewal(r) ||
-	    (!has_many_objects(r) && !has_much_memory(r)))
+	    (!ow_sampledobjects_is_crowded(&r->objects) && !has_much_memory(r)))
 		return 0;
 	ow_images_displace_all(&r->images);
 	r->renewal.since = ow_now_ns();
@@ -473,11 +480,12 @@ int ow_recorder_drain(struct ow_recorder *r,
 		      void (*take)(void *arg, const struct ow_recorded *s),
 		      void *arg, struct ow_error *err)
 {
+	bool can_renew = is_ripe(r);
 	struct draining d = { r, take, arg, .is_last = true };
 	int failed = drain(&d, err);
 
 	ow_sampledobjects_look_again(&r->objects);
-	return failed;
+	return failed || r->is_stopped ? failed : go_on(&d, can_renew, err);
 }
 
 int ow_recorder_drain_some(struct ow_recorder *r,
@@ -513,7 +521,9 @@ bool ow_recorder_is_full(const struct ow_recorder *r)
 	return r->store.nr >= (r->full_at ? r->full_at : MANY) ||
 	       ow_now_ns() - r->drained >= DRAIN_NS ||
 	       ow_jitmaps_is_full(&r->images.jits) || is_ripe(r) ||
-	       keeps_much(r) || (has_many_objects(r) && may_begin_renewal(r));
+	       keeps_much(r) ||
+	       (ow_sampledobjects_is_crowded(&r->objects) &&
+		may_begin_renewal(r));
 }
 
 size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
@@ -573,7 +583,7 @@ bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
 void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)
 {
 	r->stats.stacks = r->store.nr_ever;
-	r->stats.objects = (unsigned int)r->objects.all->nr_modules;
+	r->stats.objects = ow_sampledobjects_nr(&r->objects);
 	r->stats.images = r->images.last_id;
 	r->stats.crowded_processes = r->images.nr_full;
 	r->stats.crowded_mappings = r->images.nr_refused;

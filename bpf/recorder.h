@@ -28,6 +28,10 @@ struct ow_engine_ops {
 	bool (*renew)(struct ow_recorder *r);
 	/* Work no more with the object of a number; false: it is in use.  Or NULL. */
 	bool (*release)(struct ow_recorder *r, uint32_t number);
+	/* Forget released objects, whose numbers are to be others'; false: out of
+	   memory.  Or NULL. */
+	bool (*forget)(struct ow_recorder *r, const uint32_t *numbers,
+		       uint32_t nr);
 	void (*count)(struct ow_recorder *r, struct ow_recorder_stats *s);
 	/* As ow_recorder_losses().  Or NULL. */
 	size_t (*losses)(struct ow_recorder *r, struct ow_recorded_loss *ret,

@@ -19,6 +19,7 @@
 #include "procobject.h"
 #include "walk.h"
 
+#define MANY  (OW_BPF_OBJECTS / 4 * 3) /* numbers in use */
 #define LOW   ((uint64_t)1 << 32)
 #define SHIFT 40 /* of a number, to where its object is */
 
@@ -54,8 +55,9 @@ struct ow_object_alias {
 };
 
 struct ow_object_kin {
-	uint32_t next; /* number of another object of a path; 0: none */
-	bool is_hashed, is_named;
+	uint32_t next; /* number of another object of a path, or free; 0: none */
+	bool is_kin;   /* in the list of its path */
+	bool is_hashed, is_named, is_free;
 	uint64_t hash;
 	uint64_t size; /* of its telling bytes; 0: it is like no other one */
 	uint32_t nr_lists;   /* of mappings that processes have, that name it */
@@ -400,11 +402,26 @@ void ow_sampledobjects_leave(struct ow_sampledobjects *o, uint32_t number)
 		set_idle(o, number);
 }
 
-/* Give the module the next number. */
+/* A number that nothing has, which is in use then; there is one. */
+static uint32_t take_number(struct ow_sampledobjects *o)
+{
+	uint32_t number = o->free;
+
+	if (number) {
+		o->free = o->kin[number - 1].next;
+		o->nr_free--;
+		return number;
+	}
+	number = (uint32_t)o->all->nr_modules + 1;
+	o->all->nr_modules = o->all->target.map.nr = number;
+	return number;
+}
+
+/* Give the module a number. */
 static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m,
 		     const struct ow_object_kin *kin)
 {
-	uint32_t number = (uint32_t)o->all->nr_modules + 1;
+	uint32_t number = take_number(o);
 	struct ow_capture_module *to = module_of(o, number);
 	uint32_t *head = kin_head(o, m->path);
 
@@ -416,11 +433,11 @@ static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m,
 	*to = *m;
 	o->kin[number - 1] = *kin;
 	o->kin[number - 1].next = *head;
+	o->kin[number - 1].is_kin = true;
 	*head = number;
 	set_idle(o, number);
 	o->all->ranges[number - 1] =
 		(struct ow_range){ to->start, to->end, &to->base };
-	o->all->nr_modules = o->all->target.map.nr = number;
 	return number;
 }
 
@@ -489,7 +506,7 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 	struct ow_object_kin kin = { .is_hashed = false };
 	uint32_t number;
 
-	if (o->is_full || o->all->nr_modules + 1 >= OW_BPF_OBJECTS)
+	if (o->is_full || ow_sampledobjects_nr(o) + 1 >= OW_BPF_OBJECTS)
 		return 0;
 	m.path = strdup(map->path);
 	if (!m.path)
@@ -634,13 +651,26 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 	return new.number;
 }
 
-/* Return true if it is time to close the object. */
-static bool is_over(const struct ow_object *obj,
-		    const struct ow_object_kin *kin, uint64_t since)
+uint32_t ow_sampledobjects_nr(const struct ow_sampledobjects *o)
 {
-	uint64_t kept = nameless_size(obj) ? 0 : KEPT_NS;
+	return (uint32_t)o->all->nr_modules - o->nr_free;
+}
 
-	return obj && !kin->nr_lists && kin->idle_since + kept < since;
+bool ow_sampledobjects_is_crowded(const struct ow_sampledobjects *o)
+{
+	return ow_sampledobjects_nr(o) >= MANY;
+}
+
+/* Return true if it is time to close the object. */
+static bool is_over(const struct ow_sampledobjects *o, uint32_t number,
+		    uint64_t since)
+{
+	const struct ow_object *obj = module_of(o, number)->object;
+	const struct ow_object_kin *kin = &o->kin[number - 1];
+	bool is_short = nameless_size(obj) || ow_sampledobjects_is_crowded(o);
+
+	return obj && !kin->nr_lists &&
+	       kin->idle_since + (is_short ? 0 : KEPT_NS) < since;
 }
 
 /* Nothing is compared with the object any more. */
@@ -651,6 +681,7 @@ static void leave_kin(struct ow_sampledobjects *o, uint32_t number)
 	while (*at != number)
 		at = &o->kin[*at - 1].next;
 	*at = o->kin[number - 1].next;
+	o->kin[number - 1].is_kin = false;
 }
 
 static void look_at_file(struct ow_object *file, bool is_late)
@@ -711,11 +742,58 @@ void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
 	uint32_t number;
 
 	for (number = 1; number <= o->all->nr_modules; number++)
-		if (is_over(module_of(o, number)->object, &o->kin[number - 1],
-			    since) &&
-		    release(arg, number))
+		if (is_over(o, number, since) && release(arg, number))
 			close_object(o, number);
 	forget_aliases(o, since);
+}
+
+/* Return true if the number is of what was closed, or could not be opened. */
+static bool is_unused(const struct ow_sampledobjects *o, uint32_t number)
+{
+	const struct ow_object_kin *kin = &o->kin[number - 1];
+
+	return !kin->is_free && !kin->nr_lists && !module_of(o, number)->object;
+}
+
+static void free_number(struct ow_sampledobjects *o, uint32_t number)
+{
+	struct ow_capture_module *m = module_of(o, number);
+
+	if (o->kin[number - 1].is_kin)
+		leave_kin(o, number);
+	free(m->path);
+	*m = (struct ow_capture_module){ .start = m->start,
+					 .end = m->end,
+					 .base = m->base };
+	o->kin[number - 1] =
+		(struct ow_object_kin){ .next = o->free, .is_free = true };
+	o->free = number;
+	o->nr_free++;
+}
+
+static bool is_free_address(void *arg, uint64_t pc)
+{
+	const struct ow_sampledobjects *o = arg;
+	uint64_t number = pc >> SHIFT;
+
+	return number && number <= o->all->nr_modules &&
+	       o->kin[number - 1].is_free;
+}
+
+void ow_sampledobjects_reuse(struct ow_sampledobjects *o, const bool *named,
+			     ow_sampledobjects_forget_fn *forget, void *arg)
+{
+	uint32_t numbers[OW_BPF_OBJECTS], number, nr = 0, i;
+
+	for (number = 1; number <= o->all->nr_modules; number++)
+		if (!named[number] && is_unused(o, number))
+			numbers[nr++] = number;
+	if (nr == 0 || !forget(arg, numbers, nr))
+		return;
+	for (i = 0; i < nr; i++)
+		free_number(o, numbers[i]);
+	forget_aliases(o, 0);
+	ow_symbolizer_forget_names(o->symbolizer, is_free_address, o);
 }
 
 struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,

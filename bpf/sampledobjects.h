@@ -3,7 +3,8 @@
  * All objects that sampled processes have mapped, each once, by numbers from 1.
  * They stay open until no process has had them mapped for a while, and the frames
  * in them are named: an open file keeps its file system mounted and, if it has no
- * name any more, its bytes on disk or in memory.  No number is given twice.
+ * name any more, its bytes on disk or in memory.  A number is given again only
+ * when nothing names its object any more.
  *
  * Two mappings have the same number if they are of the same file in the same
  * state, by the same path.  Another file has the number only if it has the same
@@ -29,6 +30,8 @@ struct ow_sampledobjects {
 	struct ow_object_alias *aliases;
 	size_t nr_aliases, room_aliases;
 	size_t nr_held;            /* files that aliases keep open */
+	uint32_t free;             /* a number without an object, or 0; more */
+	uint32_t nr_free;          /* follow in kin, so many in all */
 	uint32_t *alias_heads;     /* room_aliases lists of them, by hash */
 	struct ow_object_kin *kin; /* of object n: n - 1 */
 	uint64_t nameless; /* bytes of open files that have neither name nor user */
@@ -69,13 +72,32 @@ void ow_sampledobjects_leave(struct ow_sampledobjects *o, uint32_t number);
 /* What is asked before the object of that number goes; false: it is in use. */
 typedef bool ow_sampledobjects_release_fn(void *arg, uint32_t number);
 
+/* How many numbers are in use. */
+uint32_t ow_sampledobjects_nr(const struct ow_sampledobjects *o);
+
+/* Return true if so many numbers are in use that there soon may be none. */
+bool ow_sampledobjects_is_crowded(const struct ow_sampledobjects *o);
+
 /*
  * Close objects that no list has named since an instant (CLOCK_MONOTONIC, ns): at
- * once those whose files have no name any more, others a minute later.
+ * once those whose files have no name any more, others a minute later, or at once
+ * where numbers are crowded.
  */
 void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
 				  ow_sampledobjects_release_fn *release,
 				  void *arg);
+
+/* What is asked before numbers are given again; false: they can't be. */
+typedef bool ow_sampledobjects_forget_fn(void *arg, const uint32_t *numbers,
+					 uint32_t nr);
+
+/*
+ * Give numbers of closed objects, and of what could not be opened, to other objects from
+ * now on, but for those that named has (ow_images_mark()) or a list.  Paths and names of
+ * such objects are no longer valid.
+ */
+void ow_sampledobjects_reuse(struct ow_sampledobjects *o, const bool *named,
+			     ow_sampledobjects_forget_fn *forget, void *arg);
 
 /* The object of that number, or NULL if it is not open. */
 struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,

@@ -163,6 +163,14 @@ bool ow_capture_lose_cut(struct ow_capture *c);
 /* A module's object is about to be closed: names that came from it stay. */
 void ow_symbolizer_forget(struct ow_symbolizer *s, const struct ow_object *obj);
 
+/*
+ * Name each pc anew for which is_gone() returns true: another object may be there.
+ * Names stay valid.
+ */
+void ow_symbolizer_forget_names(struct ow_symbolizer *s,
+				bool (*is_gone)(void *arg, uint64_t pc),
+				void *arg);
+
 /* The region that holds addr, or NULL. */
 const struct ow_region *ow_capture_region_at(const struct ow_capture *c,
 					     uint64_t addr);

@@ -118,6 +118,46 @@ void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
 	c->nr_names += nr;
 }
 
+/* Copy an entry and its names to a cache that has room for them. */
+static void copy_entry(struct ow_namecache *to, const struct ow_namecache *from,
+		       const struct ow_namecache_entry *e)
+{
+	struct ow_namecache_entry *new = slot_of(to, e->pc, e->back);
+
+	*new = *e;
+	new->first = to->nr_names;
+	if (e->nr)
+		memcpy(to->names + to->nr_names, from->names + e->first,
+		       e->nr * sizeof(*from->names));
+	to->nr_names += e->nr;
+	to->nr++;
+}
+
+void ow_namecache_drop(struct ow_namecache *c,
+		       bool (*is_gone)(void *arg, uint64_t pc), void *arg)
+{
+	struct ow_namecache kept = { .room = c->room,
+				     .room_names = c->room_names,
+				     .own = c->own };
+
+	if (c->room == 0)
+		return;
+	kept.entries = calloc(c->room, sizeof(*kept.entries));
+	kept.names = calloc(c->room_names + 1, sizeof(*kept.names));
+	if (!kept.entries || !kept.names) {
+		free(kept.entries);
+		free(kept.names);
+		ow_namecache_deinit(c);
+		return;
+	}
+	for (size_t i = 0; i < c->room; i++)
+		if (c->entries[i].used && !is_gone(arg, c->entries[i].pc))
+			copy_entry(&kept, c, &c->entries[i]);
+	free(c->entries);
+	free(c->names);
+	*c = kept;
+}
+
 void ow_namecache_deinit(struct ow_namecache *c)
 {
 	free(c->names);

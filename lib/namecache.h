@@ -36,6 +36,10 @@ bool ow_namecache_expect(struct ow_namecache *c, uint64_t pc, bool back);
 void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
 		      const struct ow_name *names, size_t nr);
 
+/* Forget the names of each pc for which is_gone() returns true. */
+void ow_namecache_drop(struct ow_namecache *c,
+		       bool (*is_gone)(void *arg, uint64_t pc), void *arg);
+
 void ow_namecache_deinit(struct ow_namecache *c);
 
 #endif /* OW_NAMECACHE_H */

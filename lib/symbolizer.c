@@ -133,6 +133,13 @@ void ow_symbolizer_forget(struct ow_symbolizer *s, const struct ow_object *obj)
 	}
 }
 
+void ow_symbolizer_forget_names(struct ow_symbolizer *s,
+				bool (*is_gone)(void *arg, uint64_t pc),
+				void *arg)
+{
+	ow_namecache_drop(&s->cache, is_gone, arg);
+}
+
 /* A frame whose name can't be kept is shown without. */
 static const char *keep(struct ow_symbolizer *s, struct source *from,
 			const char *name)

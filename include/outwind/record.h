@@ -210,7 +210,10 @@ int ow_recorder_add(struct ow_recorder *r, pid_t pid, struct ow_error *err);
 int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 		     struct ow_error *err);
 
-/* What was counted since the last time, each stack once. */
+/*
+ * What was counted since the last time, each stack once.  What take() learns of it, names
+ * as well, is valid until the drain returns.
+ */
 int ow_recorder_drain(struct ow_recorder *r,
 		      void (*take)(void *arg, const struct ow_recorded *s),
 		      void *arg, struct ow_error *err);

@@ -269,6 +269,50 @@ static void test_show(void)
 	end(&im);
 }
 
+static unsigned int nr_named(const struct ow_images *im, uint32_t *last)
+{
+	bool named[OW_BPF_OBJECTS] = { false };
+	unsigned int nr = 0;
+	uint32_t i;
+
+	ow_images_mark(im, named);
+	for (i = 0; i < OW_BPF_OBJECTS; i++)
+		if (named[i]) {
+			*last = i;
+			nr++;
+		}
+	return nr;
+}
+
+/* An object has its number as long as an image, or a stack's part of one, names it. */
+static void test_named_objects(void)
+{
+	const uint64_t own = (uint64_t)(uintptr_t)test_named_objects;
+	const uint64_t frame = OW_SAMPLE_FRAME(own, OW_HOW_REGS, 0);
+	struct ow_recorded stack = { .nr = 1, .packed = &frame };
+	struct ow_sampledobjects objects;
+	const struct ow_image *image;
+	struct ow_images im;
+	uint32_t last = 0, number;
+	bool is_new;
+
+	CHECK(begin(&im, &objects));
+	CHECK(nr_named(&im, &last) == 0);
+	image = ow_images_look(&im, getpid(), &is_new);
+	CHECK(image && nr_named(&im, &last) == objects.all->nr_modules);
+	CHECK(last == objects.all->nr_modules);
+	stack.image = image->id;
+	number = ow_image_range(image, own)->object;
+	ow_images_claim(&im, &stack);
+	ow_images_end(&im, getpid(), 2 * ow_images_as_of(&im, getpid()));
+	ow_images_settle(&im, UINT64_MAX - 1);
+	ow_images_thin(&im, UINT64_MAX);
+	CHECK(nr_named(&im, &last) == 1 && last == number);
+	ow_images_unclaim(&im, &stack);
+	CHECK(nr_named(&im, &last) == 0);
+	end(&im);
+}
+
 static void *stay(void *arg)
 {
 	for (;;)
@@ -748,6 +792,7 @@ int main(void)
 		{ "files of nobody in particular",
 		  test_files_of_nobody_in_particular },
 		{ "code that nobody told of", test_code_that_nobody_told_of },
+		{ "objects that images name", test_named_objects },
 		{ "short lives leave nothing", test_lives_leave_nothing },
 		{ "short lives that were sampled", test_sampled_lives },
 		{ "mapping without end", test_mapping_without_end },

@@ -17,6 +17,7 @@
 #include "monotonic.h"
 #include "object.h"
 #include "objectwatch.h"
+#include "ow_sample.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -615,6 +616,148 @@ static void test_idle_alike(void)
 	unlink("one");
 }
 
+static void write_text(const char *name)
+{
+	FILE *f = fopen(name, "we");
+
+	if (!f)
+		abort();
+	fputs("no object", f);
+	fclose(f);
+}
+
+/* The number of a vDSO that is mapped at addr. */
+static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
+{
+	const struct ow_mapping map = { .start = (uintptr_t)addr,
+					.end = (uintptr_t)addr + 8192,
+					.readable = true,
+					.executable = true,
+					.path = "[vdso]" };
+
+	return number_seen(o, &map);
+}
+
+/* What it is told of numbers that are to be given again. */
+struct forgotten {
+	bool may;
+	uint32_t nr, last;
+};
+
+static bool forget(void *arg, const uint32_t *numbers, uint32_t nr)
+{
+	struct forgotten *f = arg;
+
+	f->nr = nr;
+	f->last = numbers[nr - 1];
+	return f->may;
+}
+
+/* Return true if a name in the object is of a file of that name. */
+static bool is_of(struct ow_sampledobjects *o, uint32_t number, const char *end)
+{
+	struct ow_name names[OW_LINES_MOST];
+
+	return ow_sampledobjects_name(o, number, 0x1000, 0, names,
+				      OW_LINES_MOST) == 1 &&
+	       strcmp(strrchr(names[0].module, '/'), end) == 0;
+}
+
+/* A number is given again when nothing names its object, and with it no name. */
+static void test_reuse(void)
+{
+	bool named[OW_BPF_OBJECTS] = { false };
+	struct forgotten f = { .may = true };
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	copy_program("one");
+	copy_program("two");
+	copy_program("three");
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "one") == 1 && number_of(&o, "two") == 2);
+	CHECK(is_of(&o, 1, "/one") && is_of(&o, 2, "/two"));
+	ow_sampledobjects_hold(&o, 2);
+	/* Both are open. */
+	ow_sampledobjects_reuse(&o, named, forget, &f);
+	CHECK(f.nr == 0 && ow_sampledobjects_nr(&o) == 2);
+	ow_sampledobjects_close_idle(&o, ow_now_ns() + 61000000000, may_go,
+				     &f.may);
+	CHECK(!ow_sampledobjects_get(&o, 1) && ow_sampledobjects_get(&o, 2));
+	/* An image names the closed one; or the engine can't forget it. */
+	named[1] = true;
+	ow_sampledobjects_reuse(&o, named, forget, &f);
+	CHECK(f.nr == 0 && ow_sampledobjects_nr(&o) == 2);
+	named[1] = false;
+	f.may = false;
+	ow_sampledobjects_reuse(&o, named, forget, &f);
+	CHECK(f.nr == 1 && f.last == 1 && ow_sampledobjects_nr(&o) == 2);
+	CHECK(is_of(&o, 1, "/one"));
+	f.may = true;
+	ow_sampledobjects_reuse(&o, named, forget, &f);
+	CHECK(ow_sampledobjects_nr(&o) == 1);
+	CHECK(number_of(&o, "three") == 1 && ow_sampledobjects_nr(&o) == 2);
+	CHECK(is_of(&o, 1, "/three") && is_of(&o, 2, "/two"));
+	CHECK(number_of(&o, "one") == 3 && is_of(&o, 3, "/one"));
+	ow_sampledobjects_deinit(&o);
+	unlink("one");
+	unlink("two");
+	unlink("three");
+}
+
+/* Likewise the number of what could not be opened. */
+static void test_reuse_of_no_object(void)
+{
+	bool named[OW_BPF_OBJECTS] = { false };
+	struct forgotten f = { .may = true };
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	write_text("one");
+	copy_program("two");
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	CHECK(number_of(&o, "one") == 1 && !ow_sampledobjects_get(&o, 1));
+	ow_sampledobjects_hold(&o, 1);
+	ow_sampledobjects_reuse(&o, named, forget, &f);
+	CHECK(f.nr == 0);
+	ow_sampledobjects_leave(&o, 1);
+	ow_sampledobjects_reuse(&o, named, forget, &f);
+	CHECK(f.nr == 1 && o.nr_aliases == 0);
+	CHECK(number_of(&o, "two") == 1 && ow_sampledobjects_get(&o, 1));
+	CHECK(number_of(&o, "one") == 2 && !ow_sampledobjects_get(&o, 2));
+	ow_sampledobjects_deinit(&o);
+	unlink("one");
+	unlink("two");
+}
+
+/* Where most numbers are in use, no file is kept that nobody has mapped. */
+static void test_crowd(void)
+{
+	bool named[OW_BPF_OBJECTS] = { false };
+	struct forgotten f = { .may = true };
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	uint32_t i;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	copy_program("one");
+	CHECK(number_of(&o, "one") == 1);
+	for (i = 2; i < OW_BPF_OBJECTS; i++)
+		if (number_of_vdso(&o, (void *)(uintptr_t)4096) != i) // NOLINT
+			break;
+	CHECK(i == OW_BPF_OBJECTS && ow_sampledobjects_is_crowded(&o));
+	CHECK(number_of_vdso(&o, (void *)(uintptr_t)4096) == 0); // NOLINT
+	close_idle(&o, true);
+	CHECK(!ow_sampledobjects_get(&o, 1));
+	named[OW_BPF_OBJECTS - 1] = true;
+	ow_sampledobjects_reuse(&o, named, forget, &f);
+	CHECK(f.nr == OW_BPF_OBJECTS - 2 && ow_sampledobjects_nr(&o) == 1);
+	CHECK(!ow_sampledobjects_is_crowded(&o));
+	CHECK(number_of(&o, "one") && ow_sampledobjects_nr(&o) == 2);
+	ow_sampledobjects_deinit(&o);
+	unlink("one");
+}
+
 /* An address that is as high as those of another number. */
 static void test_high_address(void)
 {
@@ -636,16 +779,6 @@ static void test_high_address(void)
 	ow_sampledobjects_deinit(&o);
 	unlink("one");
 	unlink("two");
-}
-
-static void write_text(const char *name)
-{
-	FILE *f = fopen(name, "we");
-
-	if (!f)
-		abort();
-	fputs("no object", f);
-	fclose(f);
 }
 
 /* A file that is no object may have numbers that another one has later. */
@@ -718,18 +851,6 @@ static void test_no_object_again(void)
 	unlink("one");
 }
 
-/* The number of a vDSO that is mapped at addr. */
-static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
-{
-	const struct ow_mapping map = { .start = (uintptr_t)addr,
-					.end = (uintptr_t)addr + 8192,
-					.readable = true,
-					.executable = true,
-					.path = "[vdso]" };
-
-	return number_seen(o, &map);
-}
-
 /* A process may write to its vDSO, and tells nothing of another one's by it. */
 static void test_written_vdso(void)
 {
@@ -782,6 +903,10 @@ int main(void)
 		{ "nobody has a file without a name", test_idle_nameless },
 		{ "nobody has a file with a name", test_idle_named },
 		{ "a file that is like an object", test_idle_alike },
+		{ "a number that is given again", test_reuse },
+		{ "the number of a file that is no object",
+		  test_reuse_of_no_object },
+		{ "most numbers in use", test_crowd },
 		{ "a high address", test_high_address },
 		{ "a file that is no object", test_no_object },
 		{ "a file that is no object, again and again",
