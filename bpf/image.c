@@ -86,6 +86,15 @@ uint32_t ow_image_overlay(const struct ow_image_list *old,
 	return nr;
 }
 
+static struct ow_bpf_range *copy(const struct ow_bpf_range *list, uint32_t nr)
+{
+	struct ow_bpf_range *ret = malloc(nr * sizeof(*ret));
+
+	if (ret)
+		memcpy(ret, list, nr * sizeof(*ret));
+	return ret;
+}
+
 /* Halves of halves, each of which is flat, by twos: from one buffer to the other. */
 static struct ow_bpf_range *merge(struct ow_bpf_range *from,
 				  struct ow_bpf_range *to, uint32_t *sizes,
@@ -115,26 +124,29 @@ static struct ow_bpf_range *merge(struct ow_bpf_range *from,
 	return from;
 }
 
-int64_t ow_image_flatten(struct ow_bpf_range *maps, uint32_t nr)
+bool ow_image_flatten(struct ow_image_list *maps)
 {
-	size_t room = 3 * (size_t)nr, i;
-	struct ow_bpf_range *both, *done;
+	size_t room = 3 * (size_t)maps->nr, i;
+	struct ow_bpf_range *both, *flat = NULL;
 	uint32_t *sizes;
-	int64_t ret = -1;
 
-	if (nr < 2)
-		return nr;
+	if (maps->nr < 2)
+		return true;
 	both = calloc(2 * room, sizeof(*both));
-	sizes = calloc(nr, sizeof(*sizes));
+	sizes = calloc(maps->nr, sizeof(*sizes));
 	if (both && sizes) {
-		memcpy(both, maps, nr * sizeof(*maps));
-		for (i = 0; i < nr; i++)
+		memcpy(both, maps->all, maps->nr * sizeof(*both));
+		for (i = 0; i < maps->nr; i++)
 			sizes[i] = 1;
-		done = merge(both, both + room, sizes, nr);
-		ret = sizes[0];
-		memcpy(maps, done, sizes[0] * sizeof(*maps));
+		flat = merge(both, both + room, sizes, maps->nr);
+		/* There can be more of them than before. */
+		flat = copy(flat, sizes[0]);
+	}
+	if (flat) {
+		free(maps->all);
+		*maps = (struct ow_image_list){ flat, sizes[0] };
 	}
 	free(both);
 	free(sizes);
-	return ret;
+	return flat != NULL;
 }

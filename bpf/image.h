@@ -68,10 +68,10 @@ uint32_t ow_image_overlay(const struct ow_image_list *old,
 			  struct ow_bpf_range *to);
 
 /*
- * What mappings that were made one after the other (sorted by nothing else) come
- * to, in their own memory; nr of them.  Return how many are left, or -1 where there
- * is no memory.
+ * Replace mappings that were made one after the other (sorted by nothing else), in memory
+ * of malloc(3), by what they come to: up to twice as many ranges, as one mapping splits
+ * another.  Return false, and leave them, where there is no memory.
  */
-int64_t ow_image_flatten(struct ow_bpf_range *maps, uint32_t nr);
+bool ow_image_flatten(struct ow_image_list *maps);
 
 #endif /* OW_IMAGE_H */

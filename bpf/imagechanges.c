@@ -369,20 +369,20 @@ static uint32_t list_files(struct ow_images *im,
 
 /*
  * What the mappings among the first changes come to.  Those of files that aren't open yet
- * have these files' numbers, or none if with_files isn't set.  Return how many there are;
- * -1 without memory.
+ * have these files' numbers, or none if with_files isn't set.  Return false without memory;
+ * else maps->all is the caller's.
  */
-static int64_t flatten(const struct ow_image_user *user, uint64_t since,
-		       uint32_t nr, bool with_files, struct ow_bpf_range *maps)
+static bool flatten(const struct ow_image_user *user, uint64_t since,
+		    uint32_t nr, bool with_files, struct ow_image_list *maps)
 {
 	const struct ow_image_change *c = user->log, *end = c + nr;
 	struct ow_bpf_range *r;
-	uint32_t n = 0;
 
-	for (; c < end; c++) {
+	*maps = (struct ow_image_list){ calloc((size_t)nr + 1, sizeof(*r)), 0 };
+	for (; maps->all && c < end; c++) {
 		if (!is_mapping(c, since))
 			continue;
-		r = &maps[n++];
+		r = &maps->all[maps->nr++];
 		*r = c->range;
 		if (!c->file)
 			continue;
@@ -392,7 +392,11 @@ static int64_t flatten(const struct ow_image_user *user, uint64_t since,
 		if (with_files)
 			r->object = UNOPENED | c->file->number;
 	}
-	return ow_image_flatten(maps, n);
+	if (maps->all && ow_image_flatten(maps))
+		return true;
+	free(maps->all);
+	*maps = (struct ow_image_list){ NULL, 0 };
+	return false;
 }
 
 /*
@@ -403,19 +407,19 @@ static uint32_t keep_mapped(struct ow_images *im, struct ow_image_user *user,
 			    uint64_t since, uint32_t nr, uint32_t *first,
 			    uint32_t n)
 {
-	struct ow_bpf_range *maps = calloc((size_t)nr + 1, sizeof(*maps));
-	int64_t i, left = maps ? flatten(user, since, nr, true, maps) : -1;
+	struct ow_image_list maps;
 	struct ow_image_file *f;
-	uint32_t kept = 0;
+	uint32_t kept = 0, i;
 
 	im->nr_openings++;
-	for (i = 0; i < left; i++) {
-		if (!(maps[i].object & UNOPENED))
+	flatten(user, since, nr, true, &maps);
+	for (i = 0; i < maps.nr; i++) {
+		if (!(maps.all[i].object & UNOPENED))
 			continue;
-		f = user->log[first[maps[i].object & ~UNOPENED]].file;
+		f = user->log[first[maps.all[i].object & ~UNOPENED]].file;
 		f->opening = im->nr_openings;
 	}
-	free(maps);
+	free(maps.all);
 	for (i = 0; i < n; i++)
 		if (user->log[first[i]].file->opening == im->nr_openings)
 			first[kept++] = first[i];
@@ -499,29 +503,6 @@ static bool open_files(struct ow_images *im, struct ow_image_user *user,
 	return true;
 }
 
-/*
- * The mappings among the first changes that were made after a time, and after the
- * last exec, flat; room for what may come before them.
- */
-static struct ow_bpf_range *collect(struct ow_images *im,
-				    struct ow_image_user *user, uint64_t since,
-				    uint32_t nr, struct ow_image_list *ret)
-{
-	struct ow_bpf_range *maps = calloc(2 * (size_t)nr + 1, sizeof(*maps));
-	int64_t left = -1;
-
-	ret->nr = 0;
-	if (maps && open_files(im, user, since, nr))
-		left = flatten(user, since, nr, false, maps);
-	if (left < 0) {
-		free(maps);
-		return NULL;
-	}
-	ret->all = maps;
-	ret->nr = (uint32_t)left;
-	return maps;
-}
-
 /* When the last exec was among the first changes, after a time; or 0. */
 static uint64_t last_exec(const struct ow_image_user *user, uint64_t since,
 			  uint32_t nr)
@@ -540,7 +521,7 @@ static struct ow_image *apply(struct ow_images *im, struct ow_image_user *user,
 			      uint32_t nr)
 {
 	uint64_t exec = last_exec(user, since, nr);
-	struct ow_image_list old = { 0 }, maps = { 0 };
+	struct ow_image_list old = { 0 }, maps;
 	struct ow_bpf_range *ranges;
 	struct ow_image *image;
 
@@ -550,7 +531,8 @@ static struct ow_image *apply(struct ow_images *im, struct ow_image_user *user,
 	}
 	if (from && ow_image_is_full(from))
 		return from;
-	if (!collect(im, user, since, nr, &maps))
+	if (!open_files(im, user, since, nr) ||
+	    !flatten(user, since, nr, false, &maps))
 		return NULL;
 	if (from)
 		old = (struct ow_image_list){ from->ranges, from->nr };

@@ -36,6 +36,7 @@ PROGRAMS = {
     'threads that start the next one and end': ['chainedthreads', '200'],
     'threads of a program that is executed again': ['execthreads', '200', '1000'],
     'code mapped in a loop': ['mapflood'],
+    'code split in many ranges': ['splitmaps', '1000'],
     'code mapped by two names': ['twonames', '4', 'DIR'],
     'code mapped in turns': ['swapcode', '200', '100000'],
     'code moved in turns': ['swapmoved', 'turns'],

@@ -559,6 +559,22 @@ def _(context):
         bystander.kill()
 
 
+@case('growth: code that is split in more ranges than were mapped', alone=True)
+def _(context):
+    """The recorder wrote 500 KB beyond a block of memory, and died of it."""
+    need_root()
+    for _ in range(2):
+        context.start(['splitmaps', '1000'])
+    for engine in ('bpf', 'perf'):
+        recording = Recording(context, '-f', 'json', '--engine=' + engine)
+        recording.wait_for_start()
+        bystander = start_bystander(context)
+        let_run(bystander.pid, 2)
+        recording.end()
+        check_bystander(recording, bystander.pid)
+        bystander.kill()
+
+
 @case('blinding: stacks whose rows take long', alone=True)
 def _(context):
     """20 ms a stack: others' counts were lost, and the end took 9 s, or 24."""

@@ -67,32 +67,64 @@ static void test_same_code_stays_whole(void)
 	      to[1].end == 21);
 }
 
+/* As many mappings as that, in memory of just that size. */
+static struct ow_image_list list_of(uint32_t nr)
+{
+	struct ow_image_list ret = { calloc(nr, sizeof(*ret.all)), nr };
+
+	if (!ret.all)
+		abort();
+	return ret;
+}
+
 /* Of many mappings, made one after the other, the last one of a page holds. */
 static void test_last_one_holds(void)
 {
-	struct ow_bpf_range maps[200];
 	uint32_t want[PAGES], i, nr, page, first, size, round;
-	int64_t left;
+	struct ow_image_list maps;
 
 	srand(1);
 	for (round = 0; round < 200; round++) {
 		memset(want, 0, sizeof(want));
 		nr = 1 + (uint32_t)rand() % 100;
+		maps = list_of(nr);
 		for (i = 0; i < nr; i++) {
 			first = (uint32_t)rand() % PAGES;
 			size = 1 + (uint32_t)rand() % (PAGES - first);
-			maps[i] = range(first, first + size, i + 1);
+			maps.all[i] = range(first, first + size, i + 1);
 			for (page = first; page < first + size; page++)
 				want[page] = i + 1;
 		}
-		left = ow_image_flatten(maps, nr);
-		CHECK(left > 0 && left < 2 * (int64_t)nr);
-		CHECK(is_flat(maps, (uint32_t)left));
+		CHECK(ow_image_flatten(&maps));
+		CHECK(maps.nr > 0 && maps.nr < 2 * nr);
+		CHECK(is_flat(maps.all, maps.nr));
 		for (page = 0; page < PAGES; page++)
-			if (object_at(maps, (uint32_t)left, page) != want[page])
+			if (object_at(maps.all, maps.nr, page) != want[page])
 				break;
 		CHECK(page == PAGES);
+		free(maps.all);
 	}
+}
+
+/* One mapping that others split comes to more ranges than there were mappings. */
+static void test_split_mapping(void)
+{
+	enum {
+		HOLES = 1000
+	};
+	struct ow_image_list maps = list_of(HOLES + 1);
+	uint32_t i;
+
+	maps.all[0] = range(0, 2 * HOLES + 1, 1);
+	for (i = 0; i < HOLES; i++)
+		maps.all[i + 1] = range(2 * i + 1, 2 * i + 2, 2);
+	CHECK(ow_image_flatten(&maps) && maps.nr == 2 * HOLES + 1);
+	CHECK(is_flat(maps.all, maps.nr));
+	for (i = 0; i < maps.nr; i++)
+		if (maps.all[i].object != 1 + i % 2)
+			break;
+	CHECK(i == 2 * HOLES + 1);
+	free(maps.all);
 }
 
 int main(void)
@@ -101,6 +133,7 @@ int main(void)
 		{ "what is new covers what is old", test_new_covers_old },
 		{ "the same code stays whole", test_same_code_stays_whole },
 		{ "of many mappings the last one holds", test_last_one_holds },
+		{ "one mapping that others split", test_split_mapping },
 	};
 
 	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
