@@ -308,15 +308,16 @@ static const char *module_of(struct ow_images *im, const struct ow_bpf_range *r)
 	return !r ? "[unknown]" : r->start >> 63 ? "[vsyscall]" : "[jit]";
 }
 
-size_t ow_images_name(struct ow_images *im, uint32_t id, pid_t pid,
-		      uint64_t time, const struct ow_frame *f,
-		      struct ow_name *names, size_t max)
+size_t ow_images_name(struct ow_images *im, const struct ow_recorded *s,
+		      const struct ow_frame *f, struct ow_name *names,
+		      size_t max)
 {
-	struct ow_image *image = ow_images_get(im, id);
+	struct ow_image *image = ow_images_get(im, s->image);
 	const struct ow_bpf_range *r = NULL;
 
 	if (image)
 		r = ow_image_range(image, ow_frame_lookup_pc(f));
+	ow_symbolizer_ask_for(im->objects->symbolizer, s->uid);
 	if (r && r->object)
 		return ow_sampledobjects_name(im->objects, r->object,
 					      f->pc - r->bias, f->flags, names,
@@ -324,6 +325,7 @@ size_t ow_images_name(struct ow_images *im, uint32_t id, pid_t pid,
 	names[0] = (struct ow_name){ .module = module_of(im, r),
 				     .module_offset = f->pc };
 	if (r && !r->mapped)
-		ow_jitmaps_name(&im->jits, pid, image->pid, time, f, &names[0]);
+		ow_jitmaps_name(&im->jits, s->pid, image->pid, s->since, f,
+				&names[0]);
 	return 1;
 }

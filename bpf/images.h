@@ -277,12 +277,11 @@ void ow_images_renew(struct ow_images *im);
 void ow_images_displace(struct ow_images *im, struct ow_image *image);
 
 /*
- * Names of what a process ran at a time (CLOCK_MONOTONIC, ns), by the number of
- * its image: as ow_symbolizer_name() gives them, but module is "[jit]" of code
- * in memory of no file, and "[unknown]" where nothing is mapped.
+ * Names of a frame of a stack's program: as ow_symbolizer_name() gives them, but module
+ * is "[jit]" of code in memory of no file, and "[unknown]" where nothing is mapped.
  */
-size_t ow_images_name(struct ow_images *im, uint32_t id, pid_t pid,
-		      uint64_t time, const struct ow_frame *f,
-		      struct ow_name *names, size_t max);
+size_t ow_images_name(struct ow_images *im, const struct ow_recorded *s,
+		      const struct ow_frame *f, struct ow_name *names,
+		      size_t max);
 
 #endif /* OW_IMAGES_H */

@@ -50,11 +50,11 @@ struct ow_jitmap {
 	struct ow_perfplace place;
 	uid_t user; /* who answers for the process */
 	char path[OW_PERFPLACE_PATH];
-	size_t taken;           /* bytes, with what lines take when parsed */
-	size_t own;             /* bytes taken from the budget */
-	size_t names;           /* bytes of the names that were found */
-	struct ow_bytebuf text; /* files' bytes, one behind the other */
-	size_t begin;           /* where in it the present file's begin */
+	size_t taken; /* bytes, with what lines take when parsed */
+	size_t own;   /* bytes taken from the budget */
+	struct ow_namesource names; /* that were found */
+	struct ow_bytebuf text;     /* files' bytes, one behind the other */
+	size_t begin;               /* where in it the present file's begin */
 	struct mark *marks;
 	size_t nr_marks, room_marks;
 	struct ow_perfmap *map; /* of the first parsed bytes of text */
@@ -79,7 +79,7 @@ void ow_jitmaps_deinit(struct ow_jitmaps *j)
 	for (i = 0; i < j->nr; i++)
 		destroy(j->all[i]);
 	free(j->all);
-	ow_intern_deinit(&j->names);
+	ow_nameshares_deinit(&j->names);
 	*j = (struct ow_jitmaps){ 0 };
 }
 
@@ -447,6 +447,7 @@ static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 		return NULL;
 	}
 	m->pid = pid;
+	m->names.path = m->path;
 	m->user = (uid_t)ow_process_user(pid);
 	m->since = ow_now_ns();
 	m->begun = ow_process_start_by(pid, CLOCK_MONOTONIC);
@@ -584,9 +585,8 @@ static bool name_by(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t time,
 
 	if (!m || !find(m, time, ow_frame_lookup_pc(f), &sym))
 		return false;
-	name->function = ow_intern_add_for(&j->names, sym.name, &m->names);
-	if (!name->function)
-		ow_budget_refuse(m->path, "a copy of more of its names");
+	name->function =
+		ow_nameshares_keep(&j->names, m->user, &m->names, sym.name);
 	name->offset = f->pc - sym.vaddr;
 	name->module = m->path;
 	return name->function;

@@ -9,7 +9,7 @@
 
 #include <outwind/outwind.h>
 
-#include "intern.h"
+#include "nameshares.h"
 #include "ow_sample.h"
 
 struct ow_jitmap; /* of one process */
@@ -20,7 +20,7 @@ struct ow_jitmaps {
 	size_t nr, room;
 	size_t bytes;        /* that all take */
 	unsigned int nr_cut; /* maps, ever, that there was no room for */
-	struct ow_intern names;
+	struct ow_nameshares names;
 };
 
 /*

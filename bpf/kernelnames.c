@@ -120,7 +120,7 @@ void ow_kernelnames_name(struct ow_kernelnames *k, const struct ow_frame *f,
 	const struct ow_name *known;
 	size_t nr;
 
-	known = ow_namecache_find(&k->known, f->pc, back, &nr);
+	known = ow_namecache_find(&k->known, f->pc, back, 0, &nr);
 	if (known) {
 		*name = *known;
 		return;

@@ -532,8 +532,7 @@ size_t ow_recorder_name(struct ow_recorder *r, const struct ow_recorded *s,
 	struct ow_frame f = ow_recorded_frame(s, i);
 
 	if (i >= s->nr_kernel)
-		return ow_images_name(&r->images, s->image, s->pid, s->since,
-				      &f, names, max);
+		return ow_images_name(&r->images, s, &f, names, max);
 	ow_kernelnames_name(&r->kernel, &f, &names[0]);
 	return 1;
 }

@@ -79,7 +79,8 @@ struct ow_capture {
 	/* Take a sample more, or NULL: ow_capture_again(). */
 	int (*again)(struct ow_capture *c, struct ow_error *err);
 	bool by_fp_only; /* leave CFI alone */
-	bool is_lasting; /* its files may be written to before they are named */
+	/* Its modules stay, and files may be written to before they are named. */
+	bool is_lasting;
 	struct ow_nametable *names; /* where no object has; or NULL */
 	void *priv; /* the target's own, for priv_free, which may be NULL */
 	void (*priv_free)(void *priv);
@@ -160,12 +161,18 @@ void ow_capture_ready(struct ow_capture *c, struct ow_capture_module *m);
  */
 bool ow_capture_lose_cut(struct ow_capture *c);
 
+/*
+ * From now on names are asked for on behalf of a user (-1: not known), whose share of what
+ * names take they count in (nameshares.h): at first, of root, who has all.
+ */
+void ow_symbolizer_ask_for(struct ow_symbolizer *s, uid_t uid);
+
 /* A module's object is about to be closed: names that came from it stay. */
 void ow_symbolizer_forget(struct ow_symbolizer *s, const struct ow_object *obj);
 
 /*
  * Name each pc anew for which is_gone() returns true: another object may be there.
- * Names stay valid.
+ * Names of functions stay valid.
  */
 void ow_symbolizer_forget_names(struct ow_symbolizer *s,
 				bool (*is_gone)(void *arg, uint64_t pc),

@@ -9,7 +9,8 @@
 #include "budget.h"
 #include "hash.h"
 
-#define SHARES        4 /* a user has one of so many */
+#define SHARES        4 /* a user has one of so many, */
+#define GROUP_SHARES  2 /* and a group of users */
 #define FIRST_BUCKETS 64
 
 struct ow_intern_string {
@@ -53,28 +54,40 @@ static bool is_text(const struct ow_intern_string *s, const char *text,
 	       strcmp(s->text + len, end) == 0;
 }
 
-/* Memory of the budget for a user, or for nobody; or NULL. */
-static void *get(struct ow_intern *in, size_t size, size_t *used)
+/* The bytes that who has used some may take, of so many shares. */
+static size_t left_of(const struct ow_intern *in, size_t used, size_t shares)
 {
-	size_t most = ow_budget_share(in->own);
+	size_t most = (ow_budget_share(in->own) + used) / shares;
+
+	return used < most ? most - used : 0;
+}
+
+/* Memory of the budget for a user, or for nobody, maybe of a group; or NULL. */
+static void *get(struct ow_intern *in, size_t size, size_t *used,
+		 struct ow_intern_group *group)
+{
 	void *memory;
 
-	if (used) {
-		most = (most + *used) / SHARES;
-		most = *used < most ? most - *used : 0;
-	}
-	if (size > most || !ow_budget_take(&in->own, size))
+	if (group)
+		group->is_short = size > left_of(in, group->used, GROUP_SHARES);
+	if ((group && group->is_short) ||
+	    (used && size > left_of(in, *used, SHARES)) ||
+	    !ow_budget_take(&in->own, size))
 		return NULL;
 	memory = malloc(size);
-	if (!memory)
+	if (!memory) {
 		ow_budget_give(&in->own, size);
-	else if (used)
+		return NULL;
+	}
+	if (used)
 		*used += size;
+	if (group)
+		group->used += size;
 	return memory;
 }
 
-const char *ow_intern_add_for(struct ow_intern *in, const char *text,
-			      size_t *used)
+const char *ow_intern_add_in(struct ow_intern *in, const char *text,
+			     size_t *used, struct ow_intern_group *group)
 {
 	struct ow_intern_string *s, **bucket;
 	const char *end = "";
@@ -97,7 +110,7 @@ const char *ow_intern_add_for(struct ow_intern *in, const char *text,
 	for (s = *bucket; s; s = s->next)
 		if (s->hash == hash && is_text(s, text, len, end))
 			return s->text;
-	s = get(in, sizeof(*s) + len + strlen(end) + 1, used);
+	s = get(in, sizeof(*s) + len + strlen(end) + 1, used, group);
 	if (!s)
 		return NULL;
 	s->hash = hash;
@@ -109,9 +122,15 @@ const char *ow_intern_add_for(struct ow_intern *in, const char *text,
 	return s->text;
 }
 
+const char *ow_intern_add_for(struct ow_intern *in, const char *text,
+			      size_t *used)
+{
+	return ow_intern_add_in(in, text, used, NULL);
+}
+
 const char *ow_intern_add(struct ow_intern *in, const char *text)
 {
-	return ow_intern_add_for(in, text, NULL);
+	return ow_intern_add_in(in, text, NULL, NULL);
 }
 
 void ow_intern_deinit(struct ow_intern *in)

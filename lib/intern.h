@@ -3,6 +3,7 @@
 #ifndef OW_INTERN_H
 #define OW_INTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct ow_intern_string;
@@ -29,6 +30,19 @@ const char *ow_intern_add(struct ow_intern *in, const char *text);
  */
 const char *ow_intern_add_for(struct ow_intern *in, const char *text,
 			      size_t *used);
+
+/* What several users of the strings have together. */
+struct ow_intern_group {
+	size_t used;   /* bytes */
+	bool is_short; /* the last string that was to be kept had no room in it */
+};
+
+/*
+ * The same for a user who is one of a group: that may have half of what the others leave
+ * over.
+ */
+const char *ow_intern_add_in(struct ow_intern *in, const char *text,
+			     size_t *used, struct ow_intern_group *group);
 
 void ow_intern_deinit(struct ow_intern *in);
 

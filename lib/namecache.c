@@ -10,9 +10,11 @@
 
 struct ow_namecache_entry {
 	uint64_t pc;
-	size_t first; /* of its names */
-	uint32_t nr;  /* 0: none yet */
-	bool used;    /* else the slot is free */
+	uint32_t first; /* of its names */
+	uint32_t nr;    /* 0: none yet */
+	uid_t uid;      /* for whom they are, if that is one */
+	bool is_ones;
+	bool used; /* else the slot is free */
 	bool back;
 };
 
@@ -31,14 +33,15 @@ static struct ow_namecache_entry *slot_of(const struct ow_namecache *c,
 }
 
 const struct ow_name *ow_namecache_find(const struct ow_namecache *c,
-					uint64_t pc, bool back, size_t *nr_ret)
+					uint64_t pc, bool back, uid_t uid,
+					size_t *nr_ret)
 {
 	const struct ow_namecache_entry *e;
 
 	if (c->room == 0)
 		return NULL;
 	e = slot_of(c, pc, back);
-	if (e->nr == 0)
+	if (e->nr == 0 || (e->is_ones && e->uid != uid))
 		return NULL;
 	*nr_ret = e->nr;
 	return c->names + e->first;
@@ -90,6 +93,8 @@ static bool make_room(struct ow_namecache *c, size_t nr)
 {
 	size_t before = c->room_names;
 
+	if (c->nr_names > UINT32_MAX - nr)
+		return false;
 	/* ow_grow() makes room for twice as many and some more. */
 	if (c->nr_names + nr > c->room_names &&
 	    ow_budget_share(c->own) <
@@ -101,21 +106,47 @@ static bool make_room(struct ow_namecache *c, size_t nr)
 			      (c->room_names - before) * sizeof(*c->names));
 }
 
-void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
-		      const struct ow_name *names, size_t nr)
+/* The entry of pc with these names, in the place of others if it has as many; or NULL. */
+static struct ow_namecache_entry *put(struct ow_namecache *c, uint64_t pc,
+				      bool back, const struct ow_name *names,
+				      size_t nr)
 {
-	struct ow_namecache_entry *e;
+	struct ow_namecache_entry *e = c->room ? slot_of(c, pc, back) : NULL;
+	bool is_larger = !e || e->nr < nr;
 
-	if (!make_room(c, nr))
-		return;
+	if (is_larger && !make_room(c, nr))
+		return NULL;
 	ow_namecache_expect(c, pc, back);
 	e = c->room ? slot_of(c, pc, back) : NULL;
 	if (!e || !e->used)
+		return NULL;
+	if (is_larger) {
+		e->first = (uint32_t)c->nr_names;
+		c->nr_names += nr;
+	}
+	memcpy(c->names + e->first, names, nr * sizeof(*names));
+	e->nr = (uint32_t)nr;
+	return e;
+}
+
+void ow_namecache_put(struct ow_namecache *c, uint64_t pc, bool back,
+		      const struct ow_name *names, size_t nr)
+{
+	struct ow_namecache_entry *e = put(c, pc, back, names, nr);
+
+	if (e)
+		e->is_ones = false;
+}
+
+void ow_namecache_put_for(struct ow_namecache *c, uint64_t pc, bool back,
+			  uid_t uid, const struct ow_name *names, size_t nr)
+{
+	struct ow_namecache_entry *e = put(c, pc, back, names, nr);
+
+	if (!e)
 		return;
-	memcpy(c->names + c->nr_names, names, nr * sizeof(*names));
-	e->first = c->nr_names;
-	e->nr = nr;
-	c->nr_names += nr;
+	e->is_ones = true;
+	e->uid = uid;
 }
 
 /* Copy an entry and its names to a cache that has room for them. */
@@ -125,7 +156,7 @@ static void copy_entry(struct ow_namecache *to, const struct ow_namecache *from,
 	struct ow_namecache_entry *new = slot_of(to, e->pc, e->back);
 
 	*new = *e;
-	new->first = to->nr_names;
+	new->first = (uint32_t)to->nr_names;
 	if (e->nr)
 		memcpy(to->names + to->nr_names, from->names + e->first,
 		       e->nr * sizeof(*from->names));

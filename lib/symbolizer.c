@@ -5,18 +5,17 @@
 
 #include <outwind/outwind.h>
 
-#include "budget.h"
 #include "capture.h"
 #include "debuginfod.h"
 #include "demangle.h"
 #include "error.h"
 #include "filemap.h"
 #include "grow.h"
-#include "intern.h"
 #include "jitnames.h"
 #include "leftout.h"
 #include "lines.h"
 #include "namecache.h"
+#include "nameshares.h"
 #include "object.h"
 #include "objectwatch.h"
 #include "plt.h"
@@ -25,16 +24,10 @@
 #define FUNCTION_MAX ((uint64_t)1 << 24) /* bytes, where nobody tells */
 #define CALLS_MAX    OW_LINES_MOST
 
-/* Whose names are kept, in which memory. */
-struct source {
-	const char *path; /* for people; borrowed */
-	size_t used;      /* bytes of the kept names */
-};
-
 /* The tables of one object, made when the first name in it is wanted. */
 struct tables {
 	struct ow_object *object; /* borrowed from the capture */
-	struct source source;
+	struct ow_namesource source;
 	struct ow_symtab *symtab;
 	struct ow_lines *lines;
 	struct ow_plt *plt; /* NULL: not needed yet */
@@ -44,12 +37,14 @@ struct ow_symbolizer {
 	struct ow_capture *capture;
 	unsigned int flags;
 	struct ow_debuginfod *debuginfod; /* NULL: not to be asked */
-	struct ow_intern strings;
+	struct ow_nameshares names;
+	uid_t uid;       /* on whose behalf it is asked; 0: everybody's, too */
+	bool is_refused; /* there was no room for a name of the present frame */
 	struct tables *tables;
 	size_t nr_tables;
 	struct ow_perfmap *perfmap;
 	bool perfmap_tried;
-	struct source jit, list; /* perfmap, and what the user gave */
+	struct ow_namesource jit, list; /* perfmap, and what the user gave */
 	struct ow_namecache cache;
 	unsigned int nr_cut; /* ow_filemap_nr_cut() when it was looked at last */
 };
@@ -99,7 +94,7 @@ void ow_symbolizer_destroy(struct ow_symbolizer *s)
 	for (size_t i = 0; i < s->nr_tables; i++)
 		destroy_tables(&s->tables[i]);
 	ow_perfmap_close(s->perfmap);
-	ow_intern_deinit(&s->strings);
+	ow_nameshares_deinit(&s->names);
 	free(s->tables);
 	ow_namecache_deinit(&s->cache);
 	ow_debuginfod_destroy(s->debuginfod);
@@ -122,6 +117,11 @@ static struct tables *tables_of(struct ow_symbolizer *s, struct ow_object *obj)
 	return t;
 }
 
+void ow_symbolizer_ask_for(struct ow_symbolizer *s, uid_t uid)
+{
+	s->uid = uid;
+}
+
 void ow_symbolizer_forget(struct ow_symbolizer *s, const struct ow_object *obj)
 {
 	for (size_t i = 0; i < s->nr_tables; i++) {
@@ -141,13 +141,12 @@ void ow_symbolizer_forget_names(struct ow_symbolizer *s,
 }
 
 /* A frame whose name can't be kept is shown without. */
-static const char *keep(struct ow_symbolizer *s, struct source *from,
+static const char *keep(struct ow_symbolizer *s, struct ow_namesource *from,
 			const char *name)
 {
-	const char *kept = ow_intern_add_for(&s->strings, name, &from->used);
+	const char *kept = ow_nameshares_keep(&s->names, s->uid, from, name);
 
-	if (name && !kept)
-		ow_budget_refuse(from->path, "a copy of more of its names");
+	s->is_refused = s->is_refused || (name && !kept);
 	return kept;
 }
 
@@ -155,7 +154,7 @@ static const char *keep(struct ow_symbolizer *s, struct source *from,
  * A raw name as people know it.  Linkers and .symtab of libraries append the
  * version, as in "poll@@GLIBC_2.2.5".
  */
-static const char *readable(struct ow_symbolizer *s, struct source *from,
+static const char *readable(struct ow_symbolizer *s, struct ow_namesource *from,
 			    const char *raw)
 {
 	_cleanup_(ow_freep) char *copy = NULL;
@@ -254,7 +253,7 @@ static bool name_function(struct ow_symbolizer *s, struct tables *t,
 	return true;
 }
 
-static void set_line(struct ow_symbolizer *s, struct source *from,
+static void set_line(struct ow_symbolizer *s, struct ow_namesource *from,
 		     const struct ow_line *call, struct ow_name *name)
 {
 	if (!(s->flags & OW_SYMBOLIZER_LINES))
@@ -315,8 +314,8 @@ static void name_jit(struct ow_symbolizer *s, uint64_t pc, uint64_t lookup,
 	name->function = keep(s, &s->jit, sym.name);
 	name->offset = pc - sym.vaddr;
 	if (!name->module)
-		name->module =
-			ow_intern_add(&s->strings, ow_perfmap_path(s->perfmap));
+		name->module = ow_intern_add(&s->names.strings,
+					     ow_perfmap_path(s->perfmap));
 }
 
 /*
@@ -392,6 +391,13 @@ static bool is_outdated(const struct ow_symbolizer *s,
 	return found;
 }
 
+/* A text of a module that is lent for as long as names are. */
+static const char *lend(struct ow_symbolizer *s, const char *text)
+{
+	return s->capture->is_lasting ? text :
+					ow_intern_add(&s->names.strings, text);
+}
+
 /* Name a frame that was not seen before: up to CALLS_MAX names. */
 static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 		      struct ow_name *names)
@@ -401,14 +407,14 @@ static size_t resolve(struct ow_symbolizer *s, const struct ow_frame *frame,
 	struct ow_name *name = &names[0], unnamed;
 	size_t nr = 1;
 
+	s->is_refused = false;
 	*name = (struct ow_name){ .module_offset = frame->pc };
 	if (m) {
-		name->module = ow_intern_add(&s->strings, m->path);
+		name->module = lend(s, m->path);
 		name->deleted = m->deleted;
 		name->module_offset -= m->base.bias;
 		if (m->build_id[0])
-			name->build_id =
-				ow_intern_add(&s->strings, m->build_id);
+			name->build_id = lend(s, m->build_id);
 	}
 	unnamed = *name;
 	if (!m || !m->object)
@@ -436,13 +442,17 @@ size_t ow_symbolizer_name(struct ow_symbolizer *s, const struct ow_frame *frame,
 	const struct ow_name *from;
 	size_t nr;
 
-	from = ow_namecache_find(&s->cache, frame->pc, back, &nr);
+	from = ow_namecache_find(&s->cache, frame->pc, back, s->uid, &nr);
 	if (!from) {
 		from = found;
 		do
 			nr = resolve(s, frame, found);
 		while (lose_cut(s));
-		ow_namecache_put(&s->cache, frame->pc, back, found, nr);
+		if (s->is_refused)
+			ow_namecache_put_for(&s->cache, frame->pc, back, s->uid,
+					     found, nr);
+		else
+			ow_namecache_put(&s->cache, frame->pc, back, found, nr);
 	}
 	if (nr > max)
 		nr = max;

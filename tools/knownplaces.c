@@ -8,7 +8,7 @@
 #include "hash.h"
 
 #define FEWEST 1024              /* entries that there is room for, */
-#define MOST   ((size_t)1 << 18) /* of 24 bytes, or numbers of frames */
+#define MOST   ((size_t)1 << 18) /* of 32 bytes, or numbers of frames */
 
 struct knownplaces_entry {
 	struct knownplace place;

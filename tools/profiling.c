@@ -93,9 +93,12 @@ static bool is_too_late(struct profiling *g)
 /* The place of a frame. */
 static struct knownplace place_of(const struct ow_recorded *s, size_t i)
 {
+	bool is_kernels = i < s->nr_kernel;
+
 	return (struct knownplace){
 		.frame = s->packed[i],
-		.image = i < s->nr_kernel ? 0 : s->image,
+		.image = is_kernels ? 0 : s->image,
+		.uid = is_kernels ? 0 : s->uid,
 	};
 }
 

@@ -15,15 +15,16 @@
 static uint64_t hash_of(const struct ow_recorded *is)
 {
 	size_t nr = is->nr_kernel + is->nr;
-	uint64_t words[] = { is->image, is->end, ow_hash(is->packed, 8 * nr) };
+	uint64_t words[] = { is->image, is->uid, is->end,
+			     ow_hash(is->packed, 8 * nr) };
 
 	return ow_hash(words, sizeof(words));
 }
 
 static bool is_same(const struct ow_recorded *a, const struct ow_recorded *b)
 {
-	return a->image == b->image && a->end == b->end && a->nr == b->nr &&
-	       a->nr_kernel == b->nr_kernel &&
+	return a->image == b->image && a->uid == b->uid && a->end == b->end &&
+	       a->nr == b->nr && a->nr_kernel == b->nr_kernel &&
 	       memcmp(a->packed, b->packed, 8 * (a->nr + a->nr_kernel)) == 0;
 }
 

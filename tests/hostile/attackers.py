@@ -89,6 +89,7 @@ PROGRAMS = {
     'calls from places without end': ['manycallers', '256', '2'],
     'stacks without end': ['manystacks', '65534'],
     'calls below long names': ['longnames', 'call'],
+    'names without end, of files': ['longfiles', '1000000', '0'],
     'name that steers a terminal': ['busyname'],
     'copied build-id': ['samebuild_impostor'],
     'numbers of processes used again': ['samenumber', '50'],

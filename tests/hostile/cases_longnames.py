@@ -2,6 +2,7 @@
 """Names of 16 KB in stacks of 1000 frames: text ends, whoever chose them."""
 
 import collections
+import json
 import os
 import re
 import select
@@ -15,6 +16,7 @@ import zlib
 import elfmake
 from harness import (PATIENCE, case, check, need_root, wait_for_line,
                      wait_until)
+from recordings import Recording
 
 MB = 1 << 20
 MOST = 1 << 30  # bytes of all names of a run, beyond which they are left out
@@ -289,3 +291,35 @@ def test_waiting(context):
                     said)
     check(out and count + int(out[1]) == 150000, 'says', (count, said))
     check(count > 1000 and read.bytes < 512 * MB, 'bytes', read.bytes)
+
+
+FUNCTIONS = 272  # of a file of longfiles
+
+
+def run_files(context, number, first, user):
+    """A command line that runs so many files."""
+    return ('setpriv --reuid %d --regid %d --clear-groups %s %d %d; ' % (
+        user, user, context.program('longfiles'), number, first))
+
+
+@case('names: of one user, without end, leave others theirs')
+def test_files(context):
+    need_root()
+    # The first ones are named after 10 seconds.
+    recording = Recording(
+        context, '--off-cpu', '-f', 'json', '-F', 499, '--memory-limit=64M',
+        whom=('--', 'sh', '-c', run_files(context, 80, 0, 65534) +
+              'sleep 11; ' + run_files(context, 1, 600, 65533) +
+              run_files(context, 1, 601, 0)))
+    said = recording.end(send=False)
+    with open(recording.path, encoding='utf-8') as f:
+        names = {frame.get('function') or '' for frame in json.load(f)['frames']}
+    for user, begin in ((65533, 'XC'), (0, 'XD')):
+        there = sum(name.startswith(begin) for name in names)
+        check(there == FUNCTIONS, 'names of user %d' % user, there)
+    taken = sum(len(name) for name in names if name[:1] in 'ABCD')
+    context.note('%.1f MB of 16' % (taken / MB))
+    check(4 * MB < taken < 8.2 * MB, 'names of the first user', taken)
+    check(said == 'outwind: processes of user 65534: a copy of more of their '
+          'names would take more memory than it may (--memory-limit): left out'
+          '\n', 'says', said)

@@ -73,6 +73,35 @@ static void test_budget(void)
 	ow_memory_limit((uint64_t)512 << 20);
 }
 
+/* Users without end of one group leave half, and get no more by that. */
+static void test_group(void)
+{
+	struct ow_intern_group greedy = { 0 }, modest = { 0 };
+	struct ow_intern in = { 0 };
+	size_t used[200] = { 0 }, later = 0;
+	char text[1024];
+	int i, nr = 0;
+
+	ow_memory_limit(1 << 20);
+	for (i = 0; i < 2000; i++) {
+		snprintf(text, sizeof(text), "%01000d", i);
+		nr += ow_intern_add_in(&in, text, &used[i / 10], &greedy) !=
+		      NULL;
+	}
+	CHECK(nr >= 110 && nr <= 128 && greedy.is_short);
+	CHECK(greedy.used <= 131072 && in.own < 150000);
+	for (i = 0; i < 20; i++) {
+		snprintf(text, sizeof(text), "%01000d", 5000 + i);
+		CHECK(ow_intern_add_in(&in, text, &later, &modest));
+	}
+	CHECK(!modest.is_short && modest.used == later);
+	/* What is kept takes nothing. */
+	CHECK(ow_intern_add_in(&in, text, &used[0], &greedy));
+	CHECK(greedy.used <= 131072);
+	ow_intern_deinit(&in);
+	ow_memory_limit((uint64_t)512 << 20);
+}
+
 static uint32_t fnv(uint32_t state, uint32_t piece)
 {
 	for (int i = 0; i < PIECE; i++, piece >>= 6)
@@ -141,6 +170,7 @@ int main(void)
 		{ "each once", test_once },
 		{ "long ones are cut", test_long },
 		{ "shares of the budget", test_budget },
+		{ "shares of groups", test_group },
 		{ "names that collide", test_collisions },
 	};
 

@@ -464,6 +464,70 @@ static void test_greedy(void)
 	ow_jitmaps_deinit(&j);
 }
 
+#define LINES 64   /* of a map, */
+#define LONG  1000 /* each with a name so long */
+
+/* A map of long names, which begin by a letter. */
+static void put_long(const struct target *t, char letter)
+{
+	FILE *f = fopen(t->path, "w");
+	int i;
+
+	for (i = 0; i < LINES; i++)
+		fprintf(f, "%x 10 %c%010d_%0*d\n", 0x1000 + 16 * i, letter,
+			t->pid, LONG, i);
+	fclose(f);
+}
+
+/* How many of those names there are for a process. */
+static int nr_long(struct ow_jitmaps *j, const struct target *t)
+{
+	struct ow_frame f = { .pc = 0x1000 };
+	struct ow_name name;
+	int i, nr = 0;
+
+	for (i = 0; i < LINES; i++, f.pc += 16)
+		nr += ow_jitmaps_name(j, t->pid, t->pid, ow_now_ns(), &f,
+				      &name);
+	return nr;
+}
+
+/* The names that one process has of so many, and then ends with its map. */
+static int use_long(struct ow_jitmaps *j, uid_t uid, char letter)
+{
+	struct target t;
+	int nr;
+
+	start_as(&t, uid);
+	put_long(&t, letter);
+	ow_jitmaps_want(j, t.pid);
+	ow_jitmaps_read(j, true);
+	nr = nr_long(j, &t);
+	end(&t);
+	unlink(t.path);
+	ow_jitmaps_read(j, true);
+	ow_jitmaps_drop(j, UINT64_MAX);
+	return nr;
+}
+
+/* Long names of one user's processes, one after the other, leave others room. */
+static void test_long_names(void)
+{
+	struct ow_jitmaps j = { 0 };
+	int i, nr = 0;
+
+	if (geteuid() != 0)
+		return;
+	ow_memory_limit((uint64_t)4 << 20);
+	for (i = 0; i < 30; i++)
+		nr += use_long(&j, 65534, 'a');
+	CHECK(nr > 400 && nr < 520);
+	CHECK(use_long(&j, 1, 'b') == LINES);
+	CHECK(use_long(&j, 0, 'c') > LINES / 2);
+	ow_memory_limit((uint64_t)512 << 20);
+	ow_jitmaps_deinit(&j);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -479,6 +543,7 @@ int main(void)
 		{ "a map that was not read", test_unread },
 		{ "large maps", test_large },
 		{ "many large maps of one user", test_greedy },
+		{ "long names of one user's", test_long_names },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));

@@ -221,6 +221,38 @@ static void test_many(void)
 	ow_capture_destroy(c);
 }
 
+/* The name of a function for a user. */
+static const char *name_for(struct ow_symbolizer *s, uid_t uid,
+			    const struct ow_frame *f)
+{
+	struct ow_name n;
+
+	ow_symbolizer_ask_for(s, uid);
+	CHECK(ow_symbolizer_name(s, f, &n, 1) == 1);
+	return n.function;
+}
+
+/* What there was no room for when one user asked is named for others. */
+static void test_users(void)
+{
+	struct ow_frame outer = { .pc = BASE + ask(OUTER) };
+	struct ow_frame stub = { .pc = BASE + ask(STUB) };
+	struct ow_capture *c = make_capture("p");
+	struct ow_symbolizer *s = ow_symbolizer_create(c, 0, NULL);
+	uint64_t limit = ow_get_memory_limit();
+	const char *name;
+
+	CHECK(is(name_for(s, 1, &stub), "puts@plt"));
+	ow_memory_limit(0);
+	CHECK(!name_for(s, 1, &outer));
+	ow_memory_limit(limit);
+	name = name_for(s, 2, &outer);
+	CHECK(is(name, "n::outer(int)"));
+	CHECK(name_for(s, 1, &outer) == name && name_for(s, 0, &outer) == name);
+	ow_symbolizer_destroy(s);
+	ow_capture_destroy(c);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -229,6 +261,7 @@ int main(void)
 		{ "a stub", test_stub },
 		{ "JIT code", test_jit },
 		{ "many names", test_many },
+		{ "names for users", test_users },
 	};
 
 	scratch_enter();
