@@ -147,7 +147,7 @@ static enum ow_end walk_timed(struct ow_copywalk *w, struct ow_imagewalk *by,
 	uint64_t begun = ow_cpu_ns();
 	enum ow_end end = walk_uncut(w, by, stack, regs);
 
-	ow_imageshares_walked(w->images, w->uid, ow_cpu_ns() - begun);
+	ow_imageshares_walked(w->images, w->uid, w->time, ow_cpu_ns() - begun);
 	return end;
 }
 

@@ -19,6 +19,7 @@
 #define MOST_LOOKS  100 /* a millisecond apart */
 #define REST_PART   16  /* of the time, at most, goes to looks at a process, */
 #define AT_ONCE_NS  1600000000 /* but for those of so much time */
+#define FIRST_NS    50000000   /* of a process's first look is free */
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
@@ -27,20 +28,11 @@ bool ow_images_must_end(const struct ow_images *im)
 	return im->asked && *im->asked >= im->patience;
 }
 
-/* Whose process it is, which may be asked for; -1: nobody's in particular. */
-static uid_t uid_of(const struct ow_images *im,
-		    const struct ow_image_user *user)
-{
-	if (!user->has_uid && ow_images_user(im, user->pid) == user)
-		return ow_images_uid(im, user->pid);
-	return user->has_uid ? user->uid : (uid_t)-1;
-}
-
 /* May another object be opened for the process? */
 static bool may_open(struct ow_images *im, struct ow_image_user *user)
 {
 	return user->nr_opened < OW_RECORD_FILES &&
-	       ow_imageshares_may_open(im, uid_of(im, user));
+	       ow_imageshares_may_open(im, ow_imageusers_uid(im, user));
 }
 
 /* What was opened so far: objects, and files that have one's number. */
@@ -62,7 +54,7 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)
 		return number;
-	ow_imageshares_opened(im, uid_of(im, user));
+	ow_imageshares_opened(im, ow_imageusers_uid(im, user));
 	user->nr_opened++;
 	return number;
 }
@@ -112,7 +104,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 	*nr_ret = 0;
 	if (!l)
 		return NULL;
-	ow_imageshares_looked(im, uid_of(im, user), l->maps.nr);
+	ow_imageshares_looked(im, ow_imageusers_uid(im, user), l->maps.nr);
 	maps = l->maps.list;
 	nr_maps = l->maps.nr;
 	for (i = 0; i < nr_maps; i++)
@@ -243,7 +235,7 @@ struct ow_image *ow_images_show(struct ow_images *im, pid_t pid,
 struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
 {
 	const struct ow_image_user *user = ow_images_user(im, pid);
-	uint64_t begun = ow_now_ns();
+	uint64_t begun = ow_now_ns(), took;
 	struct ow_image *image;
 	bool is_new;
 
@@ -254,10 +246,12 @@ struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
 	if (!ow_imageshares_may_look(im, ow_images_uid(im, pid)))
 		return NULL;
 	image = ow_images_look(im, pid, &is_new);
+	took = ow_now_ns() - begun;
 	/* The first look at a process is one that each process gets. */
-	if (user)
-		ow_imageshares_spent(im, ow_images_uid(im, pid),
-				     ow_now_ns() - begun);
+	if (!user)
+		took -= took < FIRST_NS ? took : FIRST_NS;
+	if (took)
+		ow_imageshares_spent(im, ow_images_uid(im, pid), took);
 	return image;
 }
 
@@ -488,7 +482,7 @@ static bool open_files(struct ow_images *im, struct ow_image_user *user,
 	if (!first)
 		return false;
 	n = list_files(im, user, since, nr, first);
-	if (n && !ow_imageshares_may_look(im, uid_of(im, user))) {
+	if (n && !ow_imageshares_may_look(im, ow_imageusers_uid(im, user))) {
 		free(first);
 		return false;
 	}
@@ -555,7 +549,8 @@ struct ow_image *ow_imagechanges_apply(struct ow_images *im,
 	uint64_t begun = ow_now_ns();
 	struct ow_image *image = apply(im, user, from, since, nr);
 
-	ow_imageshares_spent(im, uid_of(im, user), ow_now_ns() - begun);
+	ow_imageshares_spent(im, ow_imageusers_uid(im, user),
+			     ow_now_ns() - begun);
 	return image;
 }
 

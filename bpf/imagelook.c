@@ -9,6 +9,7 @@
 #include "deletednames.h"
 #include "effort.h"
 #include "identity.h"
+#include "imageshares.h"
 #include "imageusers.h"
 #include "leftout.h"
 #include "monotonic.h"
@@ -23,7 +24,8 @@
 #define LOOK_NS      4000000000 /* for all of a look */
 #define LOOK_COST    32 /* mappings, as many as a look takes by itself */
 #define SILENT_NS    60000000000 /* until it is asked about the process again */
-#define UNASKED_NS   100000000   /* likewise, where we could not ask */
+#define UNASKED_NS   100000000   /* likewise, where we could not ask, */
+#define LATE_NS      100000000   /* or where its user's share was no more */
 
 /* Waits for the kernel that were for nothing, in nanoseconds. */
 static struct ow_effort waits =
@@ -45,11 +47,17 @@ static void find_live(struct ow_imagelook *l)
 		l->live = l->pid;
 }
 
+static int read_code(struct ow_imagelook *l, pid_t pid)
+{
+	return ow_mappings_read_until(pid, OW_MAPPINGS_CODE, l->until_ns,
+				      &l->maps, &l->why);
+}
+
 static bool read_maps(struct ow_imagelook *l)
 {
 	pid_t other;
 
-	if (ow_mappings_read_code(l->live, &l->maps, &l->why))
+	if (read_code(l, l->live))
 		return false;
 	/* The first thread's memory goes when it ends, whoever else has it. */
 	other = l->maps.nr ? 0 : ow_tasks_other(l->pid);
@@ -57,7 +65,7 @@ static bool read_maps(struct ow_imagelook *l)
 		ow_mappings_close(&l->maps);
 		ow_mappings_free(&l->maps);
 		l->live = other;
-		if (ow_mappings_read_code(other, &l->maps, &l->why))
+		if (read_code(l, other))
 			return false;
 	}
 	ow_remapped_settle(&l->maps);
@@ -66,23 +74,42 @@ static bool read_maps(struct ow_imagelook *l)
 	return is_of_process(l);
 }
 
+/* A process that changes its mappings without end has each of its files waited for. */
+static bool is_late(const struct ow_imagelook *l)
+{
+	return ow_now_ns() >= l->until_ns;
+}
+
+/* Return false where that can't be, or takes too long. */
+static bool see_files(struct ow_imagelook *l)
+{
+	size_t i, nr = 0;
+
+	l->files = calloc(l->maps.nr + 1, sizeof(*l->files));
+	if (!l->files)
+		return false;
+	for (i = 0; i < l->maps.nr && nr < OW_RECORD_MAPPINGS; i++) {
+		if (!l->maps.list[i].executable)
+			continue;
+		if (is_late(l))
+			return false;
+		l->files[i] = ow_sampledobjects_see(l->live, &l->maps.list[i]);
+		nr++;
+	}
+	return true;
+}
+
 static void take_look(void *arg)
 {
 	struct ow_imagelook *l = arg;
-	size_t i, nr = 0;
 
 	find_live(l);
-	if (!l->has_list && !read_maps(l)) {
-		l->failed = true;
-		return;
+	l->failed = !l->has_list && !read_maps(l);
+	if (!l->failed) {
+		l->uid = ow_process_user(l->pid);
+		l->failed = !see_files(l);
 	}
-	l->uid = ow_process_user(l->pid);
-	l->files = calloc(l->maps.nr + 1, sizeof(*l->files));
-	l->failed = !l->files;
-	for (i = 0; l->files && i < l->maps.nr; i++)
-		if (l->maps.list[i].executable && nr++ < OW_RECORD_MAPPINGS)
-			l->files[i] = ow_sampledobjects_see(l->live,
-							    &l->maps.list[i]);
+	l->is_late = l->failed && is_late(l);
 }
 
 struct ow_imagelook *ow_imagelook_create(const struct ow_image_user *user)
@@ -106,11 +133,11 @@ void ow_imagelook_destroy(struct ow_imagelook *l)
 }
 
 /* Leave a process out for a while. */
-static void leave_out(struct ow_image_user *user, const char *why)
+static void leave_out(struct ow_image_user *user, uint64_t ns, const char *why)
 {
 	char path[32];
 
-	user->silent_until = ow_now_ns() + SILENT_NS;
+	user->silent_until = ow_now_ns() + ns;
 	snprintf(path, sizeof(path), "/proc/%d", user->pid);
 	ow_lose_file(path, why);
 }
@@ -160,12 +187,16 @@ struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 		.call_ns = ow_effort_left(&waits) ? CALL_NS : LESS_CALL_NS,
 	};
 	enum ow_delegation end;
+	uint64_t begun;
 
 	if (!l || ow_images_must_end(im) || ow_now_ns() < user->silent_until) {
 		ow_imagelook_destroy(l);
 		return NULL;
 	}
-	limits.until_ns = ow_now_ns() + LOOK_NS;
+	begun = ow_now_ns();
+	limits.until_ns = begun + LOOK_NS;
+	l->until_ns = begun + ow_imageshares_look_ns(
+				      im, ow_imageusers_uid(im, user), LOOK_NS);
 	im->looked += LOOK_COST + l->maps.nr;
 	end = ow_delegate_run(take_look, l, &limits, NULL);
 	if (end == OW_DELEGATION_NONE)
@@ -187,12 +218,17 @@ struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 		/* Short ones go on as they are, however many there are. */
 		if (limits.call_ns == CALL_NS)
 			ow_effort_spend(&waits, CALL_NS);
-		leave_out(user, "the kernel did not answer in time, as a "
-				"program that is being executed, or the "
-				"server of a file, keeps it waiting");
+		leave_out(user, SILENT_NS,
+			  "the kernel did not answer in time, as a "
+			  "program that is being executed, or the "
+			  "server of a file, keeps it waiting");
 	}
-	if (end == OW_DELEGATION_DONE && l->why.code == OW_CODE_TIMEOUT)
-		leave_out(user, l->why.msg);
+	if (end == OW_DELEGATION_DONE && l->is_late)
+		leave_out(user,
+			  l->until_ns < limits.until_ns ? LATE_NS : SILENT_NS,
+			  "there was no time to look at all that it maps");
+	else if (end == OW_DELEGATION_DONE && l->why.code == OW_CODE_TIMEOUT)
+		leave_out(user, SILENT_NS, l->why.msg);
 	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
 		ow_imagelook_destroy(l);
 	return NULL;

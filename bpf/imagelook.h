@@ -16,6 +16,8 @@ struct ow_imagelook {
 	pid_t live;    /* a thread of it whose /proc has the memory */
 	bool has_list; /* the mappings are given, not asked for */
 	bool failed;
+	bool is_late;        /* failed: it has taken its time, */
+	uint64_t until_ns;   /* which is over then: CLOCK_MONOTONIC */
 	struct ow_error why; /* of a list that could not be had */
 	long uid;            /* who answers for it; -1: it has ended */
 	struct ow_mappings maps;

@@ -70,6 +70,13 @@ struct ow_image_user {
 	uint64_t looked_until; /* ns; its share of the time that looks took so far */
 };
 
+/* What takes the recorder's time, of which users have shares (imageshares.h). */
+enum ow_image_work {
+	OW_IMAGE_LOOKS, /* at what a process has mapped */
+	OW_IMAGE_WALKS, /* of copied stacks */
+	OW_IMAGE_NR_WORKS,
+};
+
 struct ow_images {
 	struct ow_sampledobjects *objects;
 	struct ow_jitmaps jits;
@@ -111,7 +118,9 @@ struct ow_images {
 	size_t noted;                 /* bytes of all logs */
 	struct ow_image_share *shares;
 	size_t nr_shares;
-	uint64_t looked_until; /* ns; as of a share, of all users but root */
+	/* ns; as of a share, of all users but root */
+	uint64_t looked_until;
+	uint64_t spent_until[OW_IMAGE_NR_WORKS];
 	uint64_t lost_at; /* what came until then may not have been told; or 0 */
 	uint64_t absent_at; /* who had ended without that was looked for then, */
 	bool is_in_doubt;   /* and is to be looked for again */

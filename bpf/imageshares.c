@@ -17,31 +17,63 @@
 #define MAPPING_NS  30000
 #define LOOK_NS     1000000
 #define AT_ONCE_NS  4000000000
-#define TIME_PART   2 /* of the time is a user's, if that is less than it takes */
 #define USERS_SHARE 4 /* of all users' time, what one user's counts there: */
 
-#define BEHIND_NS \
-	200000000 /* stacks wait longer: there is more than can be walked */
-#define WALK_ONCE_NS 500000000 /* of time that a user may be ahead, */
-#define WALK_MOST_NS \
-	1500000000 /* and more of it isn't held against that user */
+#define TIME_PART 2 /* of the time is all users', where they take more, */
+#define LOOK_PART 4 /* and of what is left of it one look's, */
+#define LEAST_NS  100000000 /* but so much at least, */
+#define FIRST_NS  500000000 /* or so much of a user who has taken little */
+#define BEHIND_NS 200000000 /* stacks wait longer: walks are behind */
 
-/* The user's share; NULL without memory for it. */
+/*
+ * How far users may be ahead of the time that they may have, in nanoseconds.  There can be
+ * any number of users, one person's, too: so their times are bounded together, and those
+ * who have taken little go before others.
+ */
+struct limits {
+	uint64_t little;         /* what a user has taken, at most, */
+	uint64_t all_for_little; /* who may go on until all users are here; */
+	uint64_t much;           /* any other user, and all together */
+	uint64_t most;           /* more of it isn't held against a user */
+};
+
+static const struct limits limits[OW_IMAGE_NR_WORKS] = {
+	[OW_IMAGE_LOOKS] = { 500000000, 8000000000, AT_ONCE_NS, 30000000000 },
+	[OW_IMAGE_WALKS] = { 100000000, 1500000000, 500000000, 1500000000 },
+};
+
+/* Return true if nothing of a share counts any more. */
+static bool is_over(const struct ow_image_share *share, uint64_t now)
+{
+	return share->looked_until <= now &&
+	       share->spent_until[OW_IMAGE_LOOKS] <= now &&
+	       share->spent_until[OW_IMAGE_WALKS] <= now &&
+	       (now - share->as_of_ns) / OPENED_NS >= share->nr_opened;
+}
+
+/* The user's share, maybe in the place of one that is over; NULL without memory for it. */
 static struct ow_image_share *share_of(struct ow_images *im, uid_t uid)
 {
+	size_t i, free = im->nr_shares;
 	struct ow_image_share *more;
-	size_t i;
+	uint64_t now = ow_now_ns();
 
-	for (i = 0; i < im->nr_shares; i++)
+	for (i = 0; i < im->nr_shares; i++) {
 		if (im->shares[i].uid == uid)
 			return &im->shares[i];
-	more = realloc(im->shares, (im->nr_shares + 1) * sizeof(*more));
-	if (!more)
-		return NULL;
-	im->shares = more;
-	more[im->nr_shares] =
-		(struct ow_image_share){ .uid = uid, .as_of_ns = ow_now_ns() };
-	return &more[im->nr_shares++];
+		if (is_over(&im->shares[i], now))
+			free = i;
+	}
+	if (free == im->nr_shares) {
+		more = realloc(im->shares, (free + 1) * sizeof(*more));
+		if (!more)
+			return NULL;
+		im->shares = more;
+		im->nr_shares++;
+	}
+	im->shares[free] =
+		(struct ow_image_share){ .uid = uid, .as_of_ns = now };
+	return &im->shares[free];
 }
 
 /* What was opened long ago has been closed, or counts in all. */
@@ -80,6 +112,19 @@ static bool has_time(uint64_t until, uint64_t at_once)
 	return until <= ow_now_ns() + at_once;
 }
 
+/* Return true if a user has taken little enough of the time, as others have. */
+static bool may_spend(const struct ow_images *im,
+		      const struct ow_image_share *share,
+		      enum ow_image_work work)
+{
+	uint64_t own = share->spent_until[work], all = im->spent_until[work];
+	const struct limits *l = &limits[work];
+
+	if (has_time(own, l->little))
+		return has_time(all, l->all_for_little);
+	return has_time(own, l->much) && has_time(all, l->much);
+}
+
 /* Note, once, whose processes there was no time for. */
 static void lose(uid_t uid, const char *what)
 {
@@ -100,7 +145,8 @@ bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
 		return true;
 	share = share_of(im, uid);
 	if (share && has_time(share->looked_until, AT_ONCE_NS) &&
-	    has_time(im->looked_until, 2 * AT_ONCE_NS / USERS_SHARE))
+	    has_time(im->looked_until, 2 * AT_ONCE_NS / USERS_SHARE) &&
+	    may_spend(im, share, OW_IMAGE_LOOKS))
 		return true;
 	lose(uid, "there was no time to look at all that they map");
 	return false;
@@ -124,37 +170,97 @@ void ow_imageshares_looked(struct ow_images *im, uid_t uid, size_t nr)
 	add(&im->looked_until, ns / USERS_SHARE);
 }
 
+/* How many users are busy: what they have taken counts yet. */
+static uint64_t nr_busy(const struct ow_images *im, enum ow_image_work work)
+{
+	uint64_t now = ow_now_ns(), nr = 0;
+	size_t i;
+
+	for (i = 0; i < im->nr_shares; i++)
+		nr += im->shares[i].spent_until[work] > now;
+	return nr;
+}
+
+/* Users who are busy at a time have an equal part of it each. */
+static void spend(struct ow_images *im, struct ow_image_share *share,
+		  enum ow_image_work work, uint64_t ns)
+{
+	uint64_t *until = &share->spent_until[work], now = ow_now_ns();
+	uint64_t nr = nr_busy(im, work) + (*until <= now);
+
+	add(until, TIME_PART * nr * ns);
+	if (*until > now + limits[work].most)
+		*until = now + limits[work].most;
+}
+
+/* The time that may be spent until a limit. */
+static uint64_t time_left(uint64_t until, uint64_t limit)
+{
+	uint64_t end = ow_now_ns() + limit;
+
+	if (until >= end)
+		return 0;
+	return (end - until < limit ? end - until : limit) / TIME_PART;
+}
+
+uint64_t ow_imageshares_look_ns(struct ow_images *im, uid_t uid, uint64_t most)
+{
+	const struct limits *l = &limits[OW_IMAGE_LOOKS];
+	const struct ow_image_share *share;
+	uint64_t ns, own, least;
+
+	if (uid == 0)
+		return most;
+	share = share_of(im, uid);
+	own = share ? share->spent_until[OW_IMAGE_LOOKS] : UINT64_MAX;
+	least = has_time(own, l->little) ? FIRST_NS : LEAST_NS;
+	own = time_left(own, l->much) / (nr_busy(im, OW_IMAGE_LOOKS) + 1);
+	ns = time_left(im->spent_until[OW_IMAGE_LOOKS], l->all_for_little) /
+	     LOOK_PART;
+	ns = own < ns ? own : ns;
+	ns = ns < least ? least : ns;
+	return ns < most ? ns : most;
+}
+
 void ow_imageshares_spent(struct ow_images *im, uid_t uid, uint64_t ns)
 {
 	struct ow_image_share *share = uid == 0 ? NULL : share_of(im, uid);
 
-	if (share)
-		add(&share->looked_until, TIME_PART * ns);
+	if (!share)
+		return;
+	spend(im, share, OW_IMAGE_LOOKS, ns);
+	add(&im->spent_until[OW_IMAGE_LOOKS], TIME_PART * ns);
+}
+
+static bool is_behind(uint64_t time)
+{
+	return time + BEHIND_NS <= ow_now_ns();
 }
 
 bool ow_imageshares_may_walk(struct ow_images *im, uid_t uid, uint64_t time)
 {
 	const struct ow_image_share *share;
 
-	if (uid == 0 || time + BEHIND_NS > ow_now_ns())
+	if (uid == 0 || !is_behind(time))
 		return true;
 	share = share_of(im, uid);
-	if (share && has_time(share->walked_until, WALK_ONCE_NS))
+	if (share && may_spend(im, share, OW_IMAGE_WALKS))
 		return true;
 	lose(uid, "there was no time to walk all their stacks");
 	return false;
 }
 
-void ow_imageshares_walked(struct ow_images *im, uid_t uid, uint64_t ns)
+void ow_imageshares_walked(struct ow_images *im, uid_t uid, uint64_t time,
+			   uint64_t ns)
 {
 	struct ow_image_share *share = uid == 0 ? NULL : share_of(im, uid);
-	uint64_t most = ow_now_ns() + WALK_MOST_NS;
 
 	if (!share)
 		return;
-	add(&share->walked_until, TIME_PART * ns);
-	if (share->walked_until > most)
-		share->walked_until = most;
+	spend(im, share, OW_IMAGE_WALKS, ns);
+	/* Walks that aren't behind take nothing from other users. */
+	if (is_behind(time))
+		add(&im->spent_until[OW_IMAGE_WALKS], TIME_PART * ns);
 }
 
 void ow_imageshares_deinit(struct ow_images *im)

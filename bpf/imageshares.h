@@ -13,8 +13,9 @@ struct ow_image_share {
 	uid_t uid;
 	uint32_t nr_opened;    /* objects, less those that count no more, */
 	uint64_t as_of_ns;     /* as of then, CLOCK_MONOTONIC */
-	uint64_t looked_until; /* ns; the time that looks stand for */
-	uint64_t walked_until; /* likewise, of walks */
+	uint64_t looked_until; /* ns; the time that mappings listed stand for */
+	/* ns; likewise the time that was spent, which counts as often as users were busy */
+	uint64_t spent_until[OW_IMAGE_NR_WORKS];
 };
 
 /* Return true if another object may be opened for the user; false also without memory. */
@@ -29,24 +30,29 @@ void ow_imageshares_opened(struct ow_images *im, uid_t uid);
  */
 bool ow_imageshares_may_look(struct ow_images *im, uid_t uid);
 
+/* How long such a look may take now: less where users have taken much, and most ns at most. */
+uint64_t ow_imageshares_look_ns(struct ow_images *im, uid_t uid, uint64_t most);
+
 /* A process of the user's was looked at, which had nr mappings listed. */
 void ow_imageshares_looked(struct ow_images *im, uid_t uid, size_t nr);
 
 /*
- * So much time of the recorder went to what a process of the user's has mapped: all
- * processes of a user get half of the time, after some seconds.
+ * So much time of the recorder went to what a process of the user's has mapped.  After some
+ * seconds, all users get half of the time together, in equal parts, but those who have taken
+ * the least get theirs first.
  */
 void ow_imageshares_spent(struct ow_images *im, uid_t uid, uint64_t ns);
 
 /*
  * Return true if a stack of a user's that was taken at a time (CLOCK_MONOTONIC, ns) may be
- * walked.  Where walks are behind, a user may have half of the time.  Without it, standard error
- * names the user, and innermost frames alone are known.
+ * walked.  Where walks are behind, all users may have half of the time, as above.  Without
+ * it, standard error names the user, and innermost frames alone are known.
  */
 bool ow_imageshares_may_walk(struct ow_images *im, uid_t uid, uint64_t time);
 
-/* A walk of a user's stack took so much CPU time. */
-void ow_imageshares_walked(struct ow_images *im, uid_t uid, uint64_t ns);
+/* The walk of a user's stack that was taken at that time took so much CPU time. */
+void ow_imageshares_walked(struct ow_images *im, uid_t uid, uint64_t time,
+			   uint64_t ns);
 
 /* Free what im has of shares. */
 void ow_imageshares_deinit(struct ow_images *im);

@@ -475,6 +475,14 @@ uid_t ow_images_uid(const struct ow_images *im, pid_t pid)
 	return user->has_uid ? user->uid : (uid_t)-1;
 }
 
+uid_t ow_imageusers_uid(const struct ow_images *im,
+			const struct ow_image_user *user)
+{
+	if (!user->has_uid && ow_images_user(im, user->pid) == user)
+		return ow_images_uid(im, user->pid);
+	return user->has_uid ? user->uid : (uid_t)-1;
+}
+
 /*
  * Until it is known better, a process is its parent's user's.  Only root's may
  * become another user's: such a process is nobody's in particular.

@@ -51,6 +51,10 @@ bool ow_imageusers_has_room(const struct ow_images *im,
 void ow_imageusers_leave_file(struct ow_images *im, struct ow_image_user *user,
 			      struct ow_image_change *c);
 
+/* The user who answers for the process, as ow_images_uid() has it. */
+uid_t ow_imageusers_uid(const struct ow_images *im,
+			const struct ow_image_user *user);
+
 /* A process that begins; NULL when out of memory. */
 struct ow_image_user *ow_imageusers_add(struct ow_images *im, pid_t pid,
 					uint64_t begun);

@@ -16,6 +16,7 @@
 #define SOMEONE 65534
 #define OTHER   65533
 #define MANY    1000000 /* mappings: half a minute's */
+#define SECOND  1000000000ULL
 
 static void test_users(void)
 {
@@ -51,14 +52,105 @@ static void test_walks(void)
 	uint64_t now = ow_now_ns(), before = now - 1000000000;
 
 	CHECK(ow_imageshares_may_walk(&im, SOMEONE, before));
-	ow_imageshares_walked(&im, SOMEONE, 200000000);
+	ow_imageshares_walked(&im, SOMEONE, before, 200000000);
 	CHECK(ow_imageshares_may_walk(&im, SOMEONE, before));
-	ow_imageshares_walked(&im, SOMEONE, 200000000);
+	ow_imageshares_walked(&im, SOMEONE, before, 200000000);
 	CHECK(!ow_imageshares_may_walk(&im, SOMEONE, before));
 	CHECK(ow_imageshares_may_walk(&im, SOMEONE, now + 1000000000));
 	CHECK(ow_imageshares_may_walk(&im, OTHER, before));
-	ow_imageshares_walked(&im, 0, 1000000000);
+	ow_imageshares_walked(&im, 0, before, 1000000000);
 	CHECK(ow_imageshares_may_walk(&im, 0, before));
+	ow_imageshares_deinit(&im);
+}
+
+/* Let many users look as often as they may; return how long they look. */
+static uint64_t look_all(struct ow_images *im, uid_t first, uid_t nr)
+{
+	uint64_t ns, sum = 0;
+	bool any = true;
+	uid_t uid;
+
+	for (int i = 0; i < 1000 && any; i++) {
+		any = false;
+		for (uid = first; uid < first + nr; uid++) {
+			if (!ow_imageshares_may_look(im, uid))
+				continue;
+			ns = ow_imageshares_look_ns(im, uid, SECOND);
+			ow_imageshares_spent(im, uid, ns);
+			sum += ns;
+			any = true;
+		}
+	}
+	return sum;
+}
+
+/* Users look for no longer together than one alone, and leave others time. */
+static void test_many(void)
+{
+	struct ow_images im = { 0 };
+	uint64_t ns;
+
+	ns = look_all(&im, SOMEONE, 1);
+	CHECK(ns >= 2 * SECOND && ns <= 3 * SECOND);
+	CHECK(ow_imageshares_may_look(&im, OTHER));
+	ow_imageshares_deinit(&im);
+
+	im = (struct ow_images){ 0 };
+	ns = look_all(&im, 1000, 12);
+	CHECK(ns <= 5 * SECOND);
+	CHECK(ow_imageshares_may_look(&im, 0));
+	CHECK(ow_imageshares_look_ns(&im, 0, SECOND) == SECOND);
+	ow_imageshares_deinit(&im);
+}
+
+/* Who has taken little may look while others have taken much. */
+static void test_little(void)
+{
+	struct ow_images im = { 0 };
+	uid_t uid;
+
+	for (uid = 1000; uid < 1012; uid++)
+		ow_imageshares_spent(&im, uid, 3 * SECOND / 10);
+	for (uid = 1000; uid < 1012; uid++)
+		CHECK(!ow_imageshares_may_look(&im, uid));
+	for (int i = 0; i < 10; i++) {
+		CHECK(ow_imageshares_may_look(&im, OTHER));
+		CHECK(ow_imageshares_look_ns(&im, OTHER, SECOND) == SECOND / 2);
+		ow_imageshares_spent(&im, OTHER, SECOND / 1000);
+	}
+	ow_imageshares_deinit(&im);
+}
+
+/* Likewise walks, where they are behind. */
+static void test_many_walks(void)
+{
+	struct ow_images im = { 0 };
+	uint64_t before = ow_now_ns() - SECOND, ns = 0;
+	uid_t uid;
+
+	for (uid = 1000; uid < 1100; uid++) {
+		if (!ow_imageshares_may_walk(&im, uid, before))
+			continue;
+		ow_imageshares_walked(&im, uid, before, SECOND / 20);
+		ns += SECOND / 20;
+	}
+	CHECK(ns > SECOND / 2 && ns <= SECOND);
+	CHECK(ow_imageshares_may_walk(&im, 0, before));
+	ow_imageshares_deinit(&im);
+}
+
+/* A user of whom nothing counts any more has no share. */
+static void test_over(void)
+{
+	struct ow_images im = { 0 };
+	uid_t uid;
+
+	for (uid = 1000; uid < 2000; uid++)
+		CHECK(ow_imageshares_may_look(&im, uid));
+	CHECK(im.nr_shares <= 1);
+	ow_imageshares_spent(&im, SOMEONE, SECOND);
+	CHECK(ow_imageshares_may_look(&im, OTHER));
+	CHECK(im.nr_shares == 2);
 	ow_imageshares_deinit(&im);
 }
 
@@ -127,6 +219,10 @@ int main(void)
 		{ "users", test_users },
 		{ "small processes", test_few },
 		{ "walks", test_walks },
+		{ "many users", test_many },
+		{ "those who take little", test_little },
+		{ "many users' walks", test_many_walks },
+		{ "shares that are over", test_over },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
