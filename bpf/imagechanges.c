@@ -20,6 +20,7 @@
 #define REST_PART   16  /* of the time, at most, goes to looks at a process, */
 #define AT_ONCE_NS  1600000000 /* but for those of so much time */
 #define FIRST_NS    50000000   /* of a process's first look is free */
+#define QUICK       64 /* changes and ranges: an image of them takes no time */
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
@@ -525,6 +526,9 @@ static struct ow_image *apply(struct ow_images *im, struct ow_image_user *user,
 	}
 	if (from && ow_image_is_full(from))
 		return from;
+	if (nr + (from ? from->nr : 0) > QUICK &&
+	    !ow_imageshares_may_spend(im, ow_imageusers_uid(im, user)))
+		return NULL;
 	if (!open_files(im, user, since, nr) ||
 	    !flatten(user, since, nr, false, &maps))
 		return NULL;

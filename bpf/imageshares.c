@@ -137,6 +137,24 @@ static void lose(uid_t uid, const char *what)
 	ow_lose_file(whose, what);
 }
 
+static void lose_looks(uid_t uid)
+{
+	lose(uid, "there was no time to look at all that they map");
+}
+
+bool ow_imageshares_may_spend(struct ow_images *im, uid_t uid)
+{
+	const struct ow_image_share *share;
+
+	if (uid == 0)
+		return true;
+	share = share_of(im, uid);
+	if (share && may_spend(im, share, OW_IMAGE_LOOKS))
+		return true;
+	lose_looks(uid);
+	return false;
+}
+
 bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
 {
 	const struct ow_image_share *share;
@@ -145,10 +163,9 @@ bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
 		return true;
 	share = share_of(im, uid);
 	if (share && has_time(share->looked_until, AT_ONCE_NS) &&
-	    has_time(im->looked_until, 2 * AT_ONCE_NS / USERS_SHARE) &&
-	    may_spend(im, share, OW_IMAGE_LOOKS))
-		return true;
-	lose(uid, "there was no time to look at all that they map");
+	    has_time(im->looked_until, 2 * AT_ONCE_NS / USERS_SHARE))
+		return ow_imageshares_may_spend(im, uid);
+	lose_looks(uid);
 	return false;
 }
 

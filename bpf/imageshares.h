@@ -30,6 +30,9 @@ void ow_imageshares_opened(struct ow_images *im, uid_t uid);
  */
 bool ow_imageshares_may_look(struct ow_images *im, uid_t uid);
 
+/* Likewise, if it can be told what the process has mapped without a look. */
+bool ow_imageshares_may_spend(struct ow_images *im, uid_t uid);
+
 /* How long such a look may take now: less where users have taken much, and most ns at most. */
 uint64_t ow_imageshares_look_ns(struct ow_images *im, uid_t uid, uint64_t most);
 

@@ -139,6 +139,39 @@ static void test_many_walks(void)
 	ow_imageshares_deinit(&im);
 }
 
+/* Map code of no file at nr places; return true if it is known what is mapped then. */
+static bool map_anonymous(struct ow_images *im, pid_t pid, uint64_t time,
+			  uint32_t nr)
+{
+	struct ow_mapping map = { .executable = true, .path = "" };
+	const struct ow_image *image;
+
+	for (uint32_t i = 0; i < nr; i++) {
+		map.start = (time + i) * 0x10000;
+		map.end = map.start + 0x1000;
+		ow_images_map(im, pid, time + i, &map);
+		ow_images_tell_uid(im, pid, time + i, SOMEONE);
+	}
+	image = ow_images_of(im, pid);
+	return image && image->nr >= nr;
+}
+
+/* Code of no file takes time as code of files does, where there is much. */
+static void test_anonymous(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_images im = { .objects = &objects };
+	const pid_t many = 999999998, few = 999999999;
+
+	CHECK(ow_sampledobjects_init(&objects, 0, NULL) == 0);
+	CHECK(map_anonymous(&im, many, 1000, 500));
+	ow_imageshares_spent(&im, SOMEONE, 3 * SECOND);
+	CHECK(!map_anonymous(&im, many, 2000, 1));
+	CHECK(map_anonymous(&im, few, 1000, 10));
+	ow_images_deinit(&im);
+	ow_sampledobjects_deinit(&objects);
+}
+
 /* A user of whom nothing counts any more has no share. */
 static void test_over(void)
 {
@@ -223,6 +256,7 @@ int main(void)
 		{ "those who take little", test_little },
 		{ "many users' walks", test_many_walks },
 		{ "shares that are over", test_over },
+		{ "code of no file", test_anonymous },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
