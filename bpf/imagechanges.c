@@ -289,7 +289,9 @@ struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,
 
 	/* While exec replaces its program a process has no code. */
 	for (i = 0; i < MOST_LOOKS; i++) {
+		im->is_wanted = true;
 		image = ow_images_look(im, pid, &is_new);
+		im->is_wanted = false;
 		if (image)
 			return image;
 		if (kill(pid, 0) && errno == ESRCH)

@@ -195,8 +195,11 @@ struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 	}
 	begun = ow_now_ns();
 	limits.until_ns = begun + LOOK_NS;
-	l->until_ns = begun + ow_imageshares_look_ns(
-				      im, ow_imageusers_uid(im, user), LOOK_NS);
+	l->until_ns = im->is_wanted ?
+			      limits.until_ns :
+			      begun + ow_imageshares_look_ns(
+					      im, ow_imageusers_uid(im, user),
+					      LOOK_NS);
 	im->looked += LOOK_COST + l->maps.nr;
 	end = ow_delegate_run(take_look, l, &limits, NULL);
 	if (end == OW_DELEGATION_NONE)

@@ -124,7 +124,8 @@ struct ow_images {
 	uint64_t lost_at; /* what came until then may not have been told; or 0 */
 	uint64_t absent_at; /* who had ended without that was looked for then, */
 	bool is_in_doubt;   /* and is to be looked for again */
-	bool has_kin;       /* it is asked which processes share their memory */
+	bool is_wanted; /* the process that is looked at was asked for by its number */
+	bool has_kin; /* it is asked which processes share their memory */
 	uint64_t moves_lost_at; /* moves until then may not have been told; or 0 */
 
 	/* What there was no room for: */
