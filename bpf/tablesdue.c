@@ -18,17 +18,6 @@ bool ow_tablesdue_add(struct ow_tablesdue *d, const struct ow_tabledue *one)
 	return true;
 }
 
-/* When what the user's tables have taken counts no more; 0: they have taken nothing. */
-static uint64_t paid_until(const struct ow_tablesdue *d, uid_t uid)
-{
-	size_t i;
-
-	for (i = 0; i < d->nr_times; i++)
-		if (d->times[i].uid == uid)
-			return d->times[i].until;
-	return 0;
-}
-
 static struct ow_tabledue *find(struct ow_tablesdue *d, uint32_t number)
 {
 	size_t i;
@@ -67,7 +56,8 @@ bool ow_tablesdue_drop(struct ow_tablesdue *d, uint32_t number)
 static void need(const struct ow_tablesdue *d, struct ow_tabledue *one,
 		 uid_t uid)
 {
-	if (one->uid != uid && paid_until(d, uid) < paid_until(d, one->uid))
+	if (one->uid != uid && ow_usertimes_until(&d->times, uid) <
+				       ow_usertimes_until(&d->times, one->uid))
 		one->uid = uid;
 }
 
@@ -95,13 +85,14 @@ static bool is_urgent(const struct ow_tablesdue *d, const struct ow_tabledue *a,
 	if (a->is_asked != than->is_asked)
 		return a->is_asked;
 	return a->uid != than->uid &&
-	       paid_until(d, a->uid) < paid_until(d, than->uid);
+	       ow_usertimes_until(&d->times, a->uid) <
+		       ow_usertimes_until(&d->times, than->uid);
 }
 
 bool ow_tablesdue_must_wait(const struct ow_tablesdue *d, uid_t uid,
 			    uint64_t now)
 {
-	return paid_until(d, uid) > now + AHEAD_NS;
+	return ow_usertimes_until(&d->times, uid) > now + AHEAD_NS;
 }
 
 bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large, uint64_t now,
@@ -120,43 +111,16 @@ bool ow_tablesdue_take(struct ow_tablesdue *d, bool may_be_large, uint64_t now,
 	if (first == d->nr)
 		return false;
 	*ret = d->all[first];
-	ret->is_unhurried = paid_until(d, ret->uid) > now + HASTE_NS;
+	ret->is_unhurried = ow_usertimes_until(&d->times, ret->uid) >
+			    now + HASTE_NS;
 	take_out(d, &d->all[first]);
 	return true;
-}
-
-/* The user's time, maybe in the place of one that counts no more; or NULL. */
-static struct ow_tabletime *time_of(struct ow_tablesdue *d, uid_t uid,
-				    uint64_t now)
-{
-	size_t i, free = d->nr_times;
-
-	for (i = 0; i < d->nr_times; i++) {
-		if (d->times[i].uid == uid)
-			return &d->times[i];
-		if (d->times[i].until <= now)
-			free = i;
-	}
-	if (free == d->nr_times) {
-		if (!ow_grow(&d->times, &d->room_times, d->nr_times + 1,
-			     sizeof(*d->times)))
-			return NULL;
-		d->nr_times++;
-	}
-	d->times[free] = (struct ow_tabletime){ uid, 0 };
-	return &d->times[free];
 }
 
 void ow_tablesdue_pay(struct ow_tablesdue *d, uid_t uid, uint64_t ns,
 		      uint64_t now)
 {
-	struct ow_tabletime *time = uid ? time_of(d, uid, now) : NULL;
-
-	if (!time)
-		return;
-	if (time->until < now)
-		time->until = now;
-	time->until += TIME_PART * ns;
+	ow_usertimes_pay(&d->times, uid, TIME_PART * ns, now);
 }
 
 void ow_tablesdue_clear(struct ow_tablesdue *d)
@@ -167,5 +131,5 @@ void ow_tablesdue_clear(struct ow_tablesdue *d)
 void ow_tablesdue_deinit(struct ow_tablesdue *d)
 {
 	free(d->all);
-	free(d->times);
+	ow_usertimes_deinit(&d->times);
 }

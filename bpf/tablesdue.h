@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "usertimes.h"
+
 struct ow_object;
 
 struct ow_tabledue {
@@ -26,17 +28,10 @@ struct ow_tabledue {
 	bool is_unhurried; /* when taken: its user's tables have taken a second */
 };
 
-/* A user whose tables have taken time, which counts until then: CLOCK_MONOTONIC, ns. */
-struct ow_tabletime {
-	uid_t uid;
-	uint64_t until;
-};
-
 struct ow_tablesdue {
 	struct ow_tabledue *all;
 	size_t nr, room;
-	struct ow_tabletime *times;
-	size_t nr_times, room_times;
+	struct ow_usertimes times;
 };
 
 /* Add one that isn't among them; false: out of memory. */

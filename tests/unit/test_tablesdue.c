@@ -96,7 +96,7 @@ static void test_users(void)
 	add_for(1, 1000, false);
 	add_for(2, 1003, false);
 	ow_tablesdue_pay(&due, 1003, 1, now);
-	CHECK(due.nr_times == 2 && take(true) == 1 && take(true) == 2);
+	CHECK(due.times.nr == 2 && take(true) == 1 && take(true) == 2);
 }
 
 static void test_dropped(void)
