@@ -47,7 +47,10 @@ void ow_images_renew(struct ow_images *im)
 		.ended = im->ended,
 		.ended_arg = im->ended_arg,
 		.last_id = im->last_id,
-		.jits.nr_cut = im->jits.nr_cut,
+		.jits = { .nr_cut = im->jits.nr_cut,
+			  .asked = im->jits.asked,
+			  .times = im->jits.times,
+			  .rests_until = im->jits.rests_until },
 		.nr_full = im->nr_full,
 		.nr_refused = im->nr_refused,
 	};
@@ -61,6 +64,7 @@ void ow_images_renew(struct ow_images *im)
 	im->room = (struct ow_rangeroom){ 0 };
 	im->placed = NULL;
 	im->limbo = NULL;
+	im->jits.times = (struct ow_usertimes){ 0 };
 	ow_images_deinit(im);
 	*im = anew;
 }

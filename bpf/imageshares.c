@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "imageshares.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "leftout.h"
@@ -125,21 +124,10 @@ static bool may_spend(const struct ow_images *im,
 	return has_time(own, l->much) && has_time(all, l->much);
 }
 
-/* Note, once, whose processes there was no time for. */
-static void lose(uid_t uid, const char *what)
-{
-	char whose[48];
-
-	if (uid == (uid_t)-1)
-		snprintf(whose, sizeof(whose), "processes of unknown users");
-	else
-		snprintf(whose, sizeof(whose), "processes of user %u", uid);
-	ow_lose_file(whose, what);
-}
-
 static void lose_looks(uid_t uid)
 {
-	lose(uid, "there was no time to look at all that they map");
+	ow_lose_processes(uid,
+			  "there was no time to look at all that they map");
 }
 
 bool ow_imageshares_may_spend(struct ow_images *im, uid_t uid)
@@ -263,7 +251,7 @@ bool ow_imageshares_may_walk(struct ow_images *im, uid_t uid, uint64_t time)
 	share = share_of(im, uid);
 	if (share && may_spend(im, share, OW_IMAGE_WALKS))
 		return true;
-	lose(uid, "there was no time to walk all their stacks");
+	ow_lose_processes(uid, "there was no time to walk all their stacks");
 	return false;
 }
 

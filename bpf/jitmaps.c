@@ -30,6 +30,11 @@
 #define ABSENT_NS  1000000000ULL       /* while there is no map */
 #define PARSE_NS   1000000000ULL       /* between parsing for newer lines */
 #define LATE_NS    1000000000ULL /* after the end, what it ran is told of yet */
+#define SLICE_NS   5000000ULL    /* one map is read, then another one */
+#define ROUND_NS   100000000ULL  /* maps are read at once, then as long not, */
+#define WANTED_NS  1000000000ULL /* or, where names are wanted, and at most */
+#define TIME_PART  8             /* of the time is a user's */
+#define AHEAD_NS   8000000000ULL /* that a user may be ahead of it */
 #define TAIL       64 /* bytes by which a file is known to be the same */
 
 /* How much of a map there was when. */
@@ -42,11 +47,15 @@ struct ow_jitmap {
 	pid_t pid;
 	bool left;      /* the process runs something else by now */
 	bool is_over;   /* it has ended, and all is read */
+	bool is_due;    /* to be read now */
+	bool is_behind; /* the file may have more than there was time for, */
+	bool is_told;   /* which is told */
 	bool is_cut;    /* there was no room for all of it */
 	bool is_silent; /* what serves it did not answer */
 	int64_t begun;  /* ns: the process was started then, or soon after */
-	uint64_t since, read_at; /* ns; the latter of the end, if it is over */
-	uint64_t wanted_at;      /* ns: a stack had frames of such code last */
+	uint64_t since, read_at; /* ns */
+	uint64_t ended;     /* ns: the process was gone by then; 0: it lives */
+	uint64_t wanted_at; /* ns: a stack had frames of such code last */
 	struct ow_perfplace place;
 	uid_t user; /* who answers for the process */
 	char path[OW_PERFPLACE_PATH];
@@ -80,6 +89,7 @@ void ow_jitmaps_deinit(struct ow_jitmaps *j)
 		destroy(j->all[i]);
 	free(j->all);
 	ow_nameshares_deinit(&j->names);
+	ow_usertimes_deinit(&j->times);
 	*j = (struct ow_jitmaps){ 0 };
 }
 
@@ -90,9 +100,8 @@ static struct ow_jitmap *map_of(const struct ow_jitmaps *j, pid_t pid)
 
 	for (i = j->nr; i-- > 0;)
 		if (j->all[i]->pid == pid)
-			return j->all[i]->left || j->all[i]->is_over ?
-				       NULL :
-				       j->all[i];
+			return j->all[i]->left || j->all[i]->ended ? NULL :
+								     j->all[i];
 	return NULL;
 }
 
@@ -151,6 +160,8 @@ static bool is_longer(const struct ow_jitmap *m, int fd, size_t size)
 
 static void put_mark(struct ow_jitmap *m, uint64_t now)
 {
+	if (m->nr_marks && m->marks[m->nr_marks - 1].time == now)
+		m->nr_marks--; /* of another slice */
 	if (ow_grow(&m->marks, &m->room_marks, m->nr_marks + 1,
 		    sizeof(*m->marks)))
 		m->marks[m->nr_marks++] = (struct mark){ now, m->text.size };
@@ -219,15 +230,16 @@ static void add_text(struct ow_jitmaps *j, struct ow_jitmap *m,
 	j->bytes += taken;
 }
 
-/* What the file has behind what was read. */
+/* What the file has behind what was read, as far as there is time. */
 static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
-		   size_t size)
+		   size_t size, uint64_t until)
 {
 	size_t had = m->text.size - m->begin;
 	char piece[16384];
 	ssize_t n = 1;
 
-	while (had < size && n > 0 && !m->text.failed && make_room(j, m)) {
+	while (had < size && n > 0 && !m->text.failed && !m->is_behind &&
+	       make_room(j, m)) {
 		if (!ow_budget_take(&m->own, sizeof(piece))) {
 			cut(j, m);
 			break;
@@ -242,16 +254,19 @@ static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
 			break;
 		add_text(j, m, piece, (size_t)n);
 		had += (size_t)n;
+		m->is_behind = had < size && ow_now_ns() >= until;
 	}
 }
 
-static void read_more(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now)
+static void read_more(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now,
+		      uint64_t until)
 {
 	_cleanup_(ow_reach_closep) int fd = -1;
 	size_t before = m->text.size;
 	struct stat st;
 
 	m->read_at = now;
+	m->is_behind = false;
 	fd = ow_perfplace_open(&m->place, m->path);
 	if (fd < 0)
 		return;
@@ -260,7 +275,7 @@ static void read_more(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now)
 			add_text(j, m, "\n", 1);
 			m->begin = m->text.size;
 		}
-		append(j, m, fd, (size_t)st.st_size);
+		append(j, m, fd, (size_t)st.st_size, until);
 	}
 	if (m->text.size > before)
 		put_mark(m, now);
@@ -274,9 +289,12 @@ static bool is_alive(pid_t pid)
 /* What a delegate reads, which may be lost with it. */
 struct reading {
 	struct ow_jitmaps *maps;
-	size_t at; /* the map that is being read */
 	bool all;
-	uint64_t now;
+	int asked;            /* as it was when the reading began */
+	uint64_t now, end;    /* ns: when it began, and ends at the latest, */
+	uint64_t until;       /* or for users who are ahead of their time */
+	struct ow_jitmap *at; /* the map that is being read, or NULL, */
+	uint64_t begun;       /* ns: since then */
 };
 
 static bool is_due(const struct reading *r, const struct ow_jitmap *m)
@@ -284,77 +302,179 @@ static bool is_due(const struct reading *r, const struct ow_jitmap *m)
 	uint64_t wait = m->text.size ? READ_NS : ABSENT_NS;
 
 	return !m->is_over && !m->is_cut && !m->is_silent &&
-	       (r->all || r->now - m->read_at >= wait || !is_alive(m->pid));
+	       (r->all || m->is_behind || m->ended ||
+		r->now - m->read_at >= wait);
 }
 
-/* Go on to the next map that is due; return false if there is none. */
-static bool find_due(struct reading *r)
+/* What a process wrote at its end is there when it was seen to have ended. */
+static void note_due(const struct reading *r)
 {
-	struct ow_jitmaps *j = r->maps;
+	struct ow_jitmap *m;
+	size_t i;
 
-	while (r->at < j->nr && !is_due(r, j->all[r->at]))
-		r->at++;
-	return r->at < j->nr;
+	for (i = 0; i < r->maps->nr; i++) {
+		m = r->maps->all[i];
+		if (!m->ended && !is_alive(m->pid))
+			m->ended = r->now;
+		m->is_due = is_due(r, m);
+	}
+}
+
+static uint64_t paid_until(const struct ow_jitmaps *j,
+			   const struct ow_jitmap *m)
+{
+	return ow_usertimes_until(&j->times, m->user);
+}
+
+/* The user whose maps have taken less time comes first, then what was read before. */
+static bool is_before(const struct ow_jitmaps *j, const struct ow_jitmap *a,
+		      const struct ow_jitmap *than)
+{
+	uint64_t one = paid_until(j, a), other = paid_until(j, than);
+
+	return one != other ? one < other : a->read_at < than->read_at;
+}
+
+/* The next one that is to be read, and whose user may take time; or NULL. */
+static struct ow_jitmap *next_due(const struct reading *r)
+{
+	uint64_t now = ow_now_ns();
+	uint64_t most = now < r->until ? now + AHEAD_NS : now;
+	struct ow_jitmap *next = NULL, *m;
+	const struct ow_jitmaps *j = r->maps;
+	size_t i;
+
+	for (i = 0; i < j->nr; i++) {
+		m = j->all[i];
+		if (m->is_due && paid_until(j, m) <= most &&
+		    (!next || is_before(j, m, next)))
+			next = m;
+	}
+	return next;
+}
+
+/* A signal has told the recorder to end since. */
+static bool must_end(const struct reading *r)
+{
+	const volatile int *asked = r->maps->asked;
+
+	return (asked && *asked != r->asked) || ow_delegate_must_end();
+}
+
+static bool must_stop(const struct reading *r)
+{
+	return must_end(r) || ow_now_ns() >= r->end;
+}
+
+/* What was read since counts for the user of the map. */
+static void pay(struct ow_jitmaps *j, const struct ow_jitmap *m, uint64_t since)
+{
+	uint64_t now = ow_now_ns();
+
+	ow_usertimes_pay(&j->times, m->user, TIME_PART * (now - since), now);
+}
+
+static void read_slice(struct reading *r, struct ow_jitmap *m)
+{
+	r->begun = ow_now_ns();
+	r->at = m;
+	read_more(r->maps, m, r->now, r->begun + SLICE_NS);
+	m->is_due = m->is_behind;
+	m->is_over = m->ended && !m->is_due;
+	pay(r->maps, m, r->begun);
+	r->at = NULL;
 }
 
 static void read_due(void *arg)
 {
 	struct reading *r = arg;
 	struct ow_jitmap *m;
-	bool ended;
 
-	for (; find_due(r); r->at++) {
-		m = r->maps->all[r->at];
-		/* What it wrote at its end is there then. */
-		ended = !is_alive(m->pid);
-		read_more(r->maps, m, r->now);
-		m->is_over = ended;
+	while (!must_stop(r) && (m = next_due(r)))
+		read_slice(r, m);
+}
+
+/* Leave a map out whose server did not answer, or that no process can be started for. */
+static void leave_out(struct ow_jitmap *m, enum ow_delegation end)
+{
+	m->is_due = false;
+	m->is_silent = end != OW_DELEGATION_NONE;
+	ow_reach_leave_out(m->path, end);
+}
+
+/*
+ * Have one delegate read as much as it can; what does not answer is not asked again,
+ * unless that was not waited for.
+ */
+static enum ow_delegation read_some_due(struct reading *r)
+{
+	struct reading *own = malloc(sizeof(*own));
+	enum ow_delegation end;
+	struct ow_jitmap *at;
+	int error;
+
+	if (!own)
+		return OW_DELEGATION_NONE;
+	*own = *r;
+	end = ow_reach(read_due, own);
+	error = errno;
+	at = end == OW_DELEGATION_NONE ? next_due(r) : own->at;
+	if (at && end != OW_DELEGATION_NONE)
+		pay(r->maps, at, own->begun);
+	if (end != OW_DELEGATION_LOST)
+		free(own);
+	errno = error;
+	if (at && !must_end(r))
+		leave_out(at, end);
+	return end;
+}
+
+/* What is due and was not read is missing when names are wanted. */
+static void note_unread(const struct reading *r)
+{
+	struct ow_jitmap *m;
+	size_t i;
+
+	for (i = 0; i < r->maps->nr; i++) {
+		m = r->maps->all[i];
+		m->is_behind |= r->all && m->is_due;
+		m->is_over |= m->ended && (m->is_cut || m->is_silent);
+		if (m->is_over)
+			ow_perfplace_deinit(&m->place);
 	}
 }
 
-/* Have all that are due read; what does not answer is not asked again. */
-static void read_all_due(struct reading *r)
+/*
+ * How long maps of users who are ahead may be read.  Where that was not enough, other work
+ * has as much time.
+ */
+static uint64_t time_for(const struct ow_jitmaps *j, bool all, uint64_t now)
 {
-	enum ow_delegation end = OW_DELEGATION_DONE;
-	struct reading *own;
-	struct ow_jitmap *m;
-
-	while (find_due(r) && end != OW_DELEGATION_NONE) {
-		own = malloc(sizeof(*own));
-		if (!own)
-			return;
-		*own = *r;
-		end = ow_reach(read_due, own);
-		r->at = own->at;
-		if (end != OW_DELEGATION_LOST)
-			free(own);
-		if (end == OW_DELEGATION_DONE)
-			continue;
-		m = r->maps->all[r->at++];
-		m->is_silent = end != OW_DELEGATION_NONE;
-		ow_reach_leave_out(m->path, end);
-	}
+	if (now < j->rests_until)
+		return all ? ROUND_NS : 0;
+	return all ? WANTED_NS : ROUND_NS;
 }
 
 void ow_jitmaps_read(struct ow_jitmaps *j, bool all)
 {
-	struct reading r = { j, 0, all, ow_now_ns() };
-	struct ow_jitmap *m;
+	uint64_t now = ow_now_ns(), ns = time_for(j, all, now);
+	struct reading r = { .maps = j,
+			     .all = all,
+			     .asked = j->asked ? *j->asked : 0,
+			     .now = now,
+			     .end = now + WANTED_NS,
+			     .until = now + ns };
 	size_t i;
 
 	for (i = 0; all && i < j->nr; i++)
 		j->all[i]->parsed_at = 0; /* names are wanted */
-	read_all_due(&r);
-	for (i = 0; i < j->nr; i++) {
-		m = j->all[i];
-		if ((m->is_cut || m->is_silent) && !m->is_over &&
-		    !is_alive(m->pid)) {
-			m->read_at = r.now;
-			m->is_over = true;
-		}
-		if (m->is_over)
-			ow_perfplace_deinit(&m->place);
-	}
+	note_due(&r);
+	while (!must_stop(&r) && next_due(&r) &&
+	       read_some_due(&r) != OW_DELEGATION_NONE)
+		;
+	note_unread(&r);
+	if (ns && ow_now_ns() >= r.until)
+		j->rests_until = 2 * ow_now_ns() - now;
 }
 
 /* What a delegate looks for, which may be lost with it. */
@@ -470,7 +590,7 @@ void ow_jitmaps_drop(struct ow_jitmaps *j, uint64_t time)
 	size_t i, nr = 0;
 
 	for (i = 0; i < j->nr; i++) {
-		if (!j->all[i]->is_over || j->all[i]->read_at >= time) {
+		if (!j->all[i]->ended || j->all[i]->ended >= time) {
 			j->all[nr++] = j->all[i];
 			continue;
 		}
@@ -485,14 +605,14 @@ bool ow_jitmaps_is_full(const struct ow_jitmaps *j)
 	size_t i, over = 0;
 
 	for (i = 0; i < j->nr; i++)
-		over += j->all[i]->is_over;
+		over += j->all[i]->ended != 0;
 	return over >= OVER_MANY;
 }
 
 /* Is it of a process that had ended by then, whose number may be another's? */
 static bool is_past(const struct ow_jitmap *m, uint64_t time)
 {
-	return m->is_over && time > m->read_at + LATE_NS;
+	return m->ended && time > m->ended + LATE_NS;
 }
 
 /*
@@ -592,6 +712,16 @@ static bool name_by(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t time,
 	return name->function;
 }
 
+/* A name may be missing as there was no time to read the map. */
+static void tell_behind(struct ow_jitmap *m)
+{
+	if (!m || !m->is_behind || m->is_told)
+		return;
+	m->is_told = true;
+	ow_lose_processes(m->user, "there was no time to read all that their "
+				   "maps of JITs tell");
+}
+
 bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, pid_t parent,
 		     uint64_t time, const struct ow_frame *f,
 		     struct ow_name *name)
@@ -601,5 +731,10 @@ bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, pid_t parent,
 	if (name_by(j, own, time, f, name))
 		return true;
 	other = parent != pid ? map_at(j, parent, time) : NULL;
-	return is_of_parent(other, own) && name_by(j, other, time, f, name);
+	if (is_of_parent(other, own) && name_by(j, other, time, f, name))
+		return true;
+	tell_behind(own);
+	if (is_of_parent(other, own))
+		tell_behind(other);
+	return false;
 }

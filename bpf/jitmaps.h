@@ -11,6 +11,7 @@
 
 #include "nameshares.h"
 #include "ow_sample.h"
+#include "usertimes.h"
 
 struct ow_jitmap; /* of one process */
 
@@ -21,6 +22,9 @@ struct ow_jitmaps {
 	size_t bytes;        /* that all take */
 	unsigned int nr_cut; /* maps, ever, that there was no room for */
 	struct ow_nameshares names;
+	const volatile int *asked; /* reading ends when that changes; or NULL */
+	struct ow_usertimes times; /* that reading has taken */
+	uint64_t rests_until;      /* ns: maps are not read, or for less time */
 };
 
 /*
@@ -33,7 +37,16 @@ void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid);
 /* The process runs something else now, that may have a map of its own. */
 void ow_jitmaps_exec(struct ow_jitmaps *j, pid_t pid);
 
-/* Read what maps have more than before; of those that are due, unless all. */
+/*
+ * Read what maps have more than before; of those that are due, unless all.
+ *
+ * Any user can have processes with large maps without end, which cost nothing.  So this
+ * takes a second at most, and a user's maps, but root's, take an eighth of the time, a
+ * second of which may be at once.  Those of users who are ahead of that take a tenth of a
+ * second where not all are read, and half of the time together.  Maps of the user whose
+ * maps have taken the least time come first.  What there is no time for is read later, or
+ * the user is told of (ow_file_lost()) when a name is not found.
+ */
 void ow_jitmaps_read(struct ow_jitmaps *j, bool all);
 
 /*

@@ -154,7 +154,7 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 	r->stats.frequency = r->options.frequency;
 	r->ops = engines[options->engine];
 	r->images.objects = &r->objects;
-	r->images.asked = options->asked;
+	r->images.asked = r->images.jits.asked = options->asked;
 	r->images.patience = 1;
 	r->store.limit = store_limit();
 	failed = ow_sampledobjects_init(&r->objects, options->naming, err);

@@ -120,6 +120,17 @@ void ow_lose_file(const char *path, const char *why)
 		note(&lost, OTHERS, line);
 }
 
+void ow_lose_processes(uid_t uid, const char *why)
+{
+	char whose[48];
+
+	if (uid == (uid_t)-1)
+		snprintf(whose, sizeof(whose), "processes of unknown users");
+	else
+		snprintf(whose, sizeof(whose), "processes of user %u", uid);
+	ow_lose_file(whose, why);
+}
+
 const char *ow_left_out(size_t i)
 {
 	return line_of(&left_out, i);

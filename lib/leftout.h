@@ -4,6 +4,7 @@
 #define OW_LEFTOUT_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #define OW_LOST_CUT    "cut off, or not readable, while it was read"
 #define OW_LOST_LEASED "leased by another process, which is not waited for"
@@ -26,6 +27,9 @@ void ow_doubt(const char *path, const char *why);
 
 /* Note, once, that all of the file is lost, and why; ow_file_lost() tells of it. */
 void ow_lose_file(const char *path, const char *why);
+
+/* Likewise of what processes of a user have; uid -1: of users who are not known. */
+void ow_lose_processes(uid_t uid, const char *why);
 
 /* "PATH: WHY" of the i-th file that was lost, or NULL; the text stays for good. */
 const char *ow_lost_line(size_t i);

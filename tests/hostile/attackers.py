@@ -69,6 +69,7 @@ PROGRAMS = {
                                    'DIR'],
     'stacks of gigabytes': ['hugestack', '4', '2'],
     'names of code without end': ['manyjits', '100', '16000', '600'],
+    'maps of code without end, all large': ['largemaps', '200', '65534'],
     'threads that get signals while others are stopped': [
         'tickedthreads', '2000', '200'],
     'threads that no stop reaches': ['manythreads', '600', '200'],

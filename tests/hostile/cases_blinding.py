@@ -598,6 +598,33 @@ def _(context):
         bystander.kill()
 
 
+@case("blinding: one user's large maps of JITs without end", alone=True)
+def _(context):
+    """They were read for up to 20 s in one go, and signals waited for that."""
+    need_root()
+    context.start(['largemaps', '200', '65534'])
+    for engine in ('bpf', 'perf'):
+        recording = Recording(context, '-f', 'json', '--engine=' + engine)
+        recording.wait_for_start()
+        other = context.start(['largemaps', '0', '1'])
+        let_run(other.pid, 2)
+        took = cpu_seconds(recording.child.pid)
+        begun = time.monotonic()
+        said = recording.end()
+        begun = time.monotonic() - begun
+        stacks = recording.stacks(other.pid)
+        named = sum(n for names, _, n in stacks if names[:1] == ['JS:work'])
+        all_of_it = sum(n for _, _, n in stacks)
+        context.note('%s: %d of %d stacks, %.1f s of CPU, %.1f s to its end' %
+                     (engine, named, all_of_it, took, begun))
+        check(named >= 0.75 * all_of_it and all_of_it > 30, engine + ': names',
+              (named, all_of_it, said))
+        check(begun < 8, engine + ': seconds to its end', begun)
+        check('processes of user 65534: ' in said and
+              'processes of user 1:' not in said, 'told', said)
+        other.kill()
+
+
 @case("growth: one user's 100 files whose tables take long", alone=True)
 def _(context):
     """All are waited for no longer than 5 seconds."""
