@@ -22,9 +22,85 @@ bool syscalltext_is_full(const struct syscalltext *t, pid_t pid, uid_t uid)
 						  SYSCALLTEXT_BRIEF);
 }
 
-void syscalltext_see(struct syscalltext *t, uint64_t now, uint64_t made)
+/* Who makes up for a name: a user, or a process of root's. */
+static uint64_t owner_of(pid_t pid, uid_t uid)
 {
+	return uid ? uid : (uint64_t)1 << 32 | (uint32_t)pid;
+}
+
+/* Its index, or nr_debts. */
+static size_t find_debt(const struct syscalltext *t, uint64_t owner)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr_debts && t->debts[i].owner != owner; i++)
+		;
+	return i;
+}
+
+/* Another debt, maybe in the place of the one that is made up for first. */
+static struct syscalltext_debt *add_debt(struct syscalltext *t, uint64_t owner)
+{
+	struct syscalltext_debt *debt = &t->debts[0];
+	size_t i;
+
+	for (i = 1; i < t->nr_debts; i++)
+		if (t->debts[i].until < debt->until)
+			debt = &t->debts[i];
+	if (t->nr_debts < SYSCALLTEXT_DEBTS)
+		debt = &t->debts[t->nr_debts++];
+	*debt = (struct syscalltext_debt){ .owner = owner };
+	return debt;
+}
+
+/*
+ * A name that took until now has taken so many ns beyond a turn's time for names.  Names
+ * that nobody waits for add up to no more than so much.
+ */
+static void owe(struct syscalltext *t, uint64_t owner, uint64_t ns,
+		uint64_t now)
+{
+	uint64_t end = t->turn + SYSCALLTEXT_TURN, most = SYSCALLTEXT_OWED;
+	size_t i = find_debt(t, owner);
+	struct syscalltext_debt *debt = i < t->nr_debts ? &t->debts[i] :
+							  add_debt(t, owner);
+
+	ns *= SYSCALLTEXT_TURN / SYSCALLTEXT_NAMES;
+	if (debt->until <= t->now)
+		*debt = (struct syscalltext_debt){ .owner = owner };
+	if (debt->until < now)
+		debt->until = end > now ? end : now;
+	debt->until += ns;
+	if (most < ns)
+		most = ns;
+	if (debt->until > now + most)
+		debt->until = now + most;
+}
+
+static bool must_make_up(const struct syscalltext *t, pid_t pid, uid_t uid)
+{
+	size_t i = find_debt(t, owner_of(pid, uid));
+
+	return i < t->nr_debts && t->debts[i].is_due &&
+	       t->debts[i].until > t->now;
+}
+
+/* A call has waited, maybe for the names of others. */
+static void note_waiting(struct syscalltext *t, uint64_t owner)
+{
+	size_t i;
+
+	for (i = 0; i < t->nr_debts; i++)
+		t->debts[i].is_due |= t->debts[i].owner != owner;
+}
+
+void syscalltext_see(struct syscalltext *t, uint64_t now, uint64_t made,
+		     pid_t pid, uid_t uid)
+{
+	t->now = now;
 	t->is_behind = now > made && now - made > SYSCALLTEXT_WAIT;
+	if (t->is_behind && uid != (uid_t)-1)
+		note_waiting(t, owner_of(pid, uid));
 	if (now - t->turn < SYSCALLTEXT_TURN)
 		return;
 	t->turn = now;
@@ -36,7 +112,9 @@ bool syscalltext_is_late(const struct syscalltext *t, pid_t pid, uid_t uid)
 {
 	if (t->is_over)
 		return !shares_limit_allows(&t->late_work, pid, uid, 1);
-	return t->is_behind && !shares_limit_allows(&t->turn_work, pid, uid, 1);
+	return must_make_up(t, pid, uid) ||
+	       (t->is_behind &&
+		!shares_limit_allows(&t->turn_work, pid, uid, 1));
 }
 
 void syscalltext_work(struct syscalltext *t, pid_t pid, uid_t uid, uint64_t ns)
@@ -50,6 +128,8 @@ void syscalltext_work(struct syscalltext *t, pid_t pid, uid_t uid, uint64_t ns)
 	/* What is beyond its share is not to be taken from others'. */
 	left = shares_limit_left(&t->turn_work, pid, uid);
 	shares_limit_take(&t->turn_work, pid, uid, ns < left ? ns : left);
+	if (ns > SYSCALLTEXT_NAMES)
+		owe(t, owner_of(pid, uid), ns - SYSCALLTEXT_NAMES, t->now + ns);
 }
 
 /* Take what is beyond the bytes that are always written, if it may be taken. */

@@ -7,7 +7,9 @@
  * the whole run, after which calls are cut.  Once the end was reached, calls that still
  * wait have limits of their own, after which they are left out, or have no names, as
  * these take time.  Where calls wait before the end, names have a part of the time: or there
- * would be no room for others' calls.
+ * would be no room for others' calls.  A name that takes longer than that part
+ * of a turn is a debt of its user, or of a process of root's: once calls of others have
+ * waited, its calls have no names until the time is made up for.
  */
 #ifndef OW_SYSCALLTEXT_H
 #define OW_SYSCALLTEXT_H
@@ -24,6 +26,17 @@
 #define SYSCALLTEXT_TURN  100000000ULL /* ns */
 #define SYSCALLTEXT_NAMES 25000000ULL  /* ns of a turn for names then */
 
+#define SYSCALLTEXT_DEBTS 64 /* users and processes of root's, at a time */
+#define SYSCALLTEXT_OWED \
+	10000000000ULL /* ns until several names are made up for */
+
+/* What names have taken beyond a turn's time for names, each by itself. */
+struct syscalltext_debt {
+	uint64_t owner;
+	uint64_t until; /* CLOCK_MONOTONIC, ns: it is made up for then */
+	bool is_due;    /* calls of others have waited */
+};
+
 enum syscalltext_way {
 	SYSCALLTEXT_AS_WHOLE,
 	SYSCALLTEXT_AS_BRIEF,
@@ -35,7 +48,10 @@ struct syscalltext {
 	struct shares_limit late_work; /* ns of CPU time */
 	struct shares_limit turn_work; /* ns, since the turn began */
 	uint64_t turn;                 /* CLOCK_MONOTONIC, ns: when it did */
-	bool is_behind;                /* calls wait long to be taken */
+	uint64_t now;   /* likewise, when a call was taken last */
+	bool is_behind; /* calls wait long to be taken */
+	struct syscalltext_debt debts[SYSCALLTEXT_DEBTS];
+	size_t nr_debts;
 	bool is_over; /* the end was reached: set by syscalltext_end() */
 	uint64_t nr_brief, nr_none; /* calls */
 };
@@ -48,8 +64,12 @@ void syscalltext_end(struct syscalltext *t);
 /* Return true if calls of a process and a user aren't written any more. */
 bool syscalltext_is_full(const struct syscalltext *t, pid_t pid, uid_t uid);
 
-/* A call is taken now that was made at a time: CLOCK_MONOTONIC, ns, both. */
-void syscalltext_see(struct syscalltext *t, uint64_t now, uint64_t made);
+/*
+ * A process' call is taken now that was made at a time: CLOCK_MONOTONIC, ns, both.  uid
+ * -1: it isn't known whose it is.
+ */
+void syscalltext_see(struct syscalltext *t, uint64_t now, uint64_t made,
+		     pid_t pid, uid_t uid);
 
 /* Return true if there is no time for more names of theirs. */
 bool syscalltext_is_late(const struct syscalltext *t, pid_t pid, uid_t uid);

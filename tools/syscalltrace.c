@@ -181,7 +181,8 @@ static void begin(struct tracing *t, const struct ow_recorded_syscall *s)
 	const struct ow_syscall_shape *shape = ow_syscall_shape(s->nr);
 	struct syscall_begun *b = syscallbegun_find(&t->begun, s->tid);
 
-	syscalltext_see(&t->text, clock_ns(CLOCK_MONOTONIC), s->time);
+	syscalltext_see(&t->text, clock_ns(CLOCK_MONOTONIC), s->time, s->pid,
+			s->stack ? s->stack->uid : (uid_t)-1);
 	if (b && b->is_open)
 		finish(t, b, NULL);
 	if (!syscallbegun_add(&t->begun, s))
