@@ -160,10 +160,12 @@ static bool identify(const struct ow_mapping *map,
 	       ret->inode == map->inode;
 }
 
+/* A file can have any number of paths. */
 static uint32_t *head_of(const struct ow_sampledobjects *o, uint64_t dev,
-			 uint64_t inode)
+			 uint64_t inode, const char *path)
 {
-	uint64_t hash = ow_hash((uint64_t[]){ dev, inode }, 16);
+	uint64_t words[] = { dev, inode, ow_hash(path, strlen(path)) };
+	uint64_t hash = ow_hash(words, sizeof(words));
 
 	return &o->alias_heads[hash & (o->room_aliases - 1)];
 }
@@ -181,7 +183,7 @@ static struct ow_object_alias *find_alias(const struct ow_sampledobjects *o,
 
 	if (!o->room_aliases)
 		return NULL;
-	for (i = *head_of(o, map->dev, map->inode); i; i = a->next) {
+	for (i = *head_of(o, map->dev, map->inode, map->path); i; i = a->next) {
 		a = &o->aliases[i - 1];
 		if (a->dev != map->dev || a->inode != map->inode ||
 		    (a->pid && a->pid != pid) ||
@@ -198,7 +200,8 @@ static struct ow_object_alias *find_alias(const struct ow_sampledobjects *o,
 static void link_alias(struct ow_sampledobjects *o, size_t i)
 {
 	struct ow_object_alias *a = &o->aliases[i];
-	uint32_t *head = head_of(o, a->dev, a->inode);
+	uint32_t *head =
+		head_of(o, a->dev, a->inode, module_of(o, a->number)->path);
 
 	a->next = *head;
 	*head = (uint32_t)i + 1;

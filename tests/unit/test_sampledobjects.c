@@ -638,6 +638,64 @@ static uint32_t number_of_vdso(struct ow_sampledobjects *o, const void *addr)
 	return number_seen(o, &map);
 }
 
+/* CPU time to ask for a mapping's number many times. */
+static uint64_t ask_ns(struct ow_sampledobjects *o,
+		       const struct ow_mapping *map,
+		       const struct ow_identity *seen, uint32_t number)
+{
+	uint64_t begun = ow_cpu_ns();
+	int i, nr = 0;
+
+	for (i = 0; i < 1000; i++)
+		nr += ow_sampledobjects_number(o, getpid(), map, seen) ==
+		      number;
+	CHECK(nr == 1000);
+	return ow_cpu_ns() - begun;
+}
+
+/* A path of a file that has many is found as soon as if it were the only one. */
+static void test_many_paths(void)
+{
+	enum {
+		PATHS = 1500,
+		LONG = 2000
+	};
+	struct ow_sampledobjects o;
+	struct ow_mapping map;
+	struct ow_identity seen;
+	char path[LONG + 16];
+	struct ow_error err;
+	uint64_t alone = 0;
+	uint32_t i;
+	int fd;
+
+	copy_program("one");
+	fd = open("one", O_RDONLY | O_CLOEXEC);
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	map = (struct ow_mapping){ .executable = true, .path = path };
+	map.start = (uintptr_t)mmap(NULL, 4096, PROT_READ | PROT_EXEC,
+				    MAP_PRIVATE, fd, 0);
+	map.end = map.start + 4096;
+	CHECK(ow_mapping_look(getpid(), &map, &seen));
+	map.dev = seen.dev;
+	map.inode = seen.inode;
+	for (i = 0; i < PATHS; i++) {
+		snprintf(path, sizeof(path), "/%0*u", LONG, i);
+		if (ow_sampledobjects_number(&o, getpid(), &map, &seen) !=
+		    i + 1)
+			break;
+		if (i == 0)
+			alone = ask_ns(&o, &map, &seen, 1);
+	}
+	CHECK(i == PATHS);
+	snprintf(path, sizeof(path), "/%0*u", LONG, 0);
+	CHECK(ask_ns(&o, &map, &seen, 1) < 20 * alone);
+	ow_sampledobjects_deinit(&o);
+	munmap((void *)(uintptr_t)map.start, 4096);
+	close(fd);
+	unlink("one");
+}
+
 /* What it is told of numbers that are to be given again. */
 struct forgotten {
 	bool may;
@@ -903,6 +961,7 @@ int main(void)
 		{ "nobody has a file without a name", test_idle_nameless },
 		{ "nobody has a file with a name", test_idle_named },
 		{ "a file that is like an object", test_idle_alike },
+		{ "many paths of one file", test_many_paths },
 		{ "a number that is given again", test_reuse },
 		{ "the number of a file that is no object",
 		  test_reuse_of_no_object },
