@@ -230,7 +230,8 @@ struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 		leave_out(user,
 			  l->until_ns < limits.until_ns ? LATE_NS : SILENT_NS,
 			  "there was no time to look at all that it maps");
-	else if (end == OW_DELEGATION_DONE && l->why.code == OW_CODE_TIMEOUT)
+	else if (end == OW_DELEGATION_DONE && (l->why.code == OW_CODE_TIMEOUT ||
+					       l->why.code == OW_CODE_SYSTEM))
 		leave_out(user, SILENT_NS, l->why.msg);
 	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
 		ow_imagelook_destroy(l);

@@ -19,6 +19,24 @@ struct ow_intern_string {
 	char text[];
 };
 
+static bool take(struct ow_intern *in, size_t size)
+{
+	if (!in->limit)
+		return ow_budget_take(&in->own, size);
+	if (in->own > in->limit || size > in->limit - in->own)
+		return false;
+	in->own += size;
+	return true;
+}
+
+static void give(struct ow_intern *in, size_t size)
+{
+	if (in->limit)
+		in->own -= size;
+	else
+		ow_budget_give(&in->own, size);
+}
+
 /* Beside the first buckets, which take little, all are of the budget. */
 static void grow(struct ow_intern *in)
 {
@@ -26,11 +44,11 @@ static void grow(struct ow_intern *in)
 	size_t more = in->nr_buckets * sizeof(*in->buckets);
 	struct ow_intern_string **buckets;
 
-	if (!ow_budget_take(&in->own, more))
+	if (!take(in, more))
 		return;
 	buckets = calloc(nr, sizeof(*buckets));
 	if (!buckets) {
-		ow_budget_give(&in->own, more);
+		give(in, more);
 		return;
 	}
 	for (size_t i = 0; i < in->nr_buckets; i++) {
@@ -71,8 +89,7 @@ static void *get(struct ow_intern *in, size_t size, size_t *used,
 	if (group)
 		group->is_short = size > left_of(in, group->used, GROUP_SHARES);
 	if ((group && group->is_short) ||
-	    (used && size > left_of(in, *used, SHARES)) ||
-	    !ow_budget_take(&in->own, size))
+	    (used && size > left_of(in, *used, SHARES)) || !take(in, size))
 		return NULL;
 	memory = malloc(size);
 	if (!memory) {
@@ -144,6 +161,6 @@ void ow_intern_deinit(struct ow_intern *in)
 		}
 	}
 	free(in->buckets);
-	ow_budget_give(&in->own, in->own);
+	give(in, in->own);
 	*in = (struct ow_intern){ 0 };
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Strings kept once each, in memory of the budget, until all of them go. */
+/*
+ * Strings kept once each, in memory of the budget or within a limit of their own, until
+ * all of them go.
+ */
 #ifndef OW_INTERN_H
 #define OW_INTERN_H
 
@@ -12,7 +15,8 @@ struct ow_intern_string;
 struct ow_intern {
 	struct ow_intern_string **buckets;
 	size_t nr, nr_buckets; /* a power of two */
-	size_t own;            /* bytes taken from the budget */
+	size_t own;            /* bytes that all take, of the budget */
+	size_t limit; /* bytes that all may take, beside the budget; 0: of it */
 };
 
 /* Bytes of a text that are kept; "..." stands for the rest. */

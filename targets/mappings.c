@@ -46,6 +46,7 @@ struct query {
 #define MOST_ASKED (1 << 20)           /* while more and more is mapped */
 #define MOST_TEXT  ((size_t)256 << 20) /* bytes of all lines */
 #define FIRST_PART ((size_t)512)       /* of these */
+#define PATHS_PART 8 /* of all memory: for the paths of a list */
 
 #define QUERY_READABLE   0x01ULL
 #define QUERY_WRITABLE   0x02ULL
@@ -147,6 +148,16 @@ static bool parse_mapping(char *line, struct ow_mapping *m)
 	return true;
 }
 
+/*
+ * A path of the list, or NULL: of memory beside the budget, which others' files can have
+ * spent, as without the list nothing is known of a process.
+ */
+static const char *keep_path(struct ow_mappings *m, const char *path)
+{
+	m->names.limit = ow_get_memory_limit() / PATHS_PART;
+	return ow_intern_add(&m->names, path);
+}
+
 static bool make_room(struct ow_mappings *m)
 {
 	return ow_grow(&m->list, &m->room, m->nr + 1, sizeof(*m->list));
@@ -173,7 +184,7 @@ static bool end_line(struct lines *l, struct ow_mappings *m)
 	new = &m->list[m->nr];
 	if (!parse_mapping(l->line, new))
 		return true;
-	new->path = ow_intern_add(&m->names, new->path);
+	new->path = keep_path(m, new->path);
 	m->nr += new->path != NULL;
 	return new->path;
 }
@@ -389,7 +400,7 @@ static struct ow_mapping *place(struct ow_mappings *m,
 				const struct ow_mapping *told)
 {
 	size_t at = first_from(m, told->start), behind = at;
-	const char *path = ow_intern_add(&m->names, told->path);
+	const char *path = keep_path(m, told->path);
 
 	if (!path || !make_room(m))
 		return NULL;
@@ -669,7 +680,7 @@ bool ow_mappings_name(struct ow_mappings *m, struct ow_mapping *listed)
 	if (!m->is_open || !ask_name(m->fd, &told, name) ||
 	    told.start != listed->start || told.inode != listed->inode)
 		return false;
-	listed->path = ow_intern_add(&m->names, name);
+	listed->path = keep_path(m, name);
 	listed->deleted = told.deleted;
 	return listed->path;
 }

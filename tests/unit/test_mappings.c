@@ -18,6 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "budget.h"
 #include "error.h"
 #include "procfs.h"
 #include "scratch.h"
@@ -519,6 +520,24 @@ static void test_out_of_time(void)
 	}
 }
 
+/* Others' files that have spent all memory don't keep a list from being read. */
+static void test_spent_budget(void)
+{
+	size_t own[100] = { 0 }, i;
+	struct ow_mappings maps;
+
+	for (i = 0; i < OW_ARRAY_SIZE(own); i++)
+		ow_budget_take(&own[i], ow_budget_share(own[i]));
+	CHECK(ow_budget_share(0) < 16);
+	CHECK(!ow_mappings_read(getpid(), &maps, NULL));
+	CHECK(maps.nr > 5 && ow_mappings_has(&maps, (uintptr_t)own));
+	ow_mappings_free(&maps);
+	CHECK(!ow_mappings_read_code(getpid(), &maps, NULL) && maps.nr > 1);
+	ow_mappings_free(&maps);
+	for (i = 0; i < OW_ARRAY_SIZE(own); i++)
+		ow_budget_give(&own[i], own[i]);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct test tests[] = {
@@ -534,6 +553,7 @@ int main(int argc, char **argv)
 		{ "files left open, or closed", test_fds },
 		{ "code that isn't there any more", test_current },
 		{ "no time to list", test_out_of_time },
+		{ "no memory of the budget", test_spent_budget },
 	};
 
 	if (argc == 2 && strcmp(argv[1], EXECUTED) == 0)
