@@ -195,15 +195,19 @@ class Siege:
 
 def wait_for(tool):
     """(its status, its usage), or None if it takes too long."""
-    begun = time.monotonic()
+    begun = noted = time.monotonic()
     took = 0
+    waits = {}  # of delegates that have ended, too
     while took < LONGEST_LOOK or took < MOST_WAIT and (
-            took - starved_for(tool.pid) < LONGEST_LOOK):
+            took - sum(waits.values()) < LONGEST_LOOK):
         pid, status, usage = os.wait4(tool.pid, os.WNOHANG)
         if pid:
             tool.returncode = os.waitstatus_to_exitcode(status)
             return tool.returncode, usage
-        time.sleep(0.005 if took < LONGEST_LOOK else 1)
+        time.sleep(0.005 if took < 1 else 0.2)
+        if time.monotonic() - noted > 0.5:
+            note_starved(tool.pid, waits)
+            noted = time.monotonic()
         took = time.monotonic() - begun
     return None
 
@@ -228,14 +232,12 @@ def threads_of(pid):
     return found
 
 
-def starved_for(pid):
-    """Seconds for which the threads of a process of ours have waited for a CPU."""
-    waited = 0
+def note_starved(pid, waits):
+    """Note for how many seconds each thread of a process of ours has waited for a CPU."""
     for task in threads_of(pid):
         with contextlib.suppress(OSError, IndexError):
             with open(task + 'schedstat', encoding='utf-8') as f:
-                waited += int(f.read().split()[1])  # ns
-    return waited / 1e9
+                waits[task] = int(f.read().split()[1]) / 1e9
 
 
 def waits_of(pid):
