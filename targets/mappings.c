@@ -322,13 +322,21 @@ static int read_all(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 	return read_text(pid, fd, ret, err);
 }
 
+/* Where the list could not be read, its file isn't kept. */
+static int keep_open(struct ow_mappings *m, int fd, int failed)
+{
+	m->is_open = fd >= 0 && !failed;
+	m->fd = fd;
+	if (fd >= 0 && failed)
+		close(fd);
+	return failed;
+}
+
 static int read_open(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 {
-	int fd = open_maps(pid), failed = read_text(pid, fd, ret, err);
+	int fd = open_maps(pid);
 
-	ret->is_open = fd >= 0;
-	ret->fd = fd;
-	return failed;
+	return keep_open(ret, fd, read_text(pid, fd, ret, err));
 }
 
 /*
@@ -453,16 +461,14 @@ static int read_code(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 	if (ask_for_code(ret) && ret->nr > 0)
 		return 0;
 	if (errno == ETIME)
-		return explain(pid, err);
+		return keep_open(ret, fd, explain(pid, err));
 	if (errno != ENOTTY) {
 		/* Its memory may be gone, and another program's come. */
 		ow_mappings_free(ret);
 		ret->until_ns = all.until_ns;
 		return read_open(pid, ret, err);
 	}
-	failed = read_text(pid, fd, &all, err);
-	all.is_open = true;
-	all.fd = fd;
+	failed = keep_open(&all, fd, read_text(pid, fd, &all, err));
 	ret->is_open = false;
 	ow_mappings_free(ret);
 	*ret = all;
