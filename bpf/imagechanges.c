@@ -51,6 +51,7 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 
 	/* At the end nothing is opened any more; what is known has its number. */
 	im->objects->is_full = ow_images_must_end(im) || !may_open(im, user);
+	im->objects->user = uid_of(im, user);
 	number = ow_sampledobjects_number(im->objects, user->live, map, seen);
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)

@@ -139,6 +139,23 @@ static size_t store_limit(void)
 	return (size_t)(part < STORE_BYTES ? part : STORE_BYTES) | 1;
 }
 
+static bool must_end(const void *arg)
+{
+	const struct ow_recorder *r = arg;
+
+	return ow_images_must_end(&r->images);
+}
+
+static int init_objects(struct ow_recorder *r, struct ow_error *err)
+{
+	int failed =
+		ow_sampledobjects_init(&r->objects, r->options.naming, err);
+
+	r->objects.must_end = must_end;
+	r->objects.arg = r;
+	return failed;
+}
+
 struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 				     struct ow_error *err)
 {
@@ -157,7 +174,7 @@ struct ow_recorder *ow_recorder_open(const struct ow_recorder_options *options,
 	r->images.asked = r->images.jits.asked = options->asked;
 	r->images.patience = 1;
 	r->store.limit = store_limit();
-	failed = ow_sampledobjects_init(&r->objects, options->naming, err);
+	failed = init_objects(r, err);
 	if (!failed)
 		failed = ow_ownproc_check(err);
 	if (!failed)
@@ -444,7 +461,7 @@ static int renew(struct draining *d, struct ow_error *err)
 	ow_samplestore_drain(&r->store, drain_one, d);
 	ow_images_renew(&r->images);
 	ow_sampledobjects_deinit(&r->objects);
-	if (ow_sampledobjects_init(&r->objects, r->options.naming, err))
+	if (init_objects(r, err))
 		return -OW_CODE_MEMORY;
 	r->renewal = (struct ow_renewal){ .memory = own_memory(),
 					  .last = ow_now_ns() };
@@ -484,7 +501,7 @@ int ow_recorder_drain(struct ow_recorder *r,
 	struct draining d = { r, take, arg, .is_last = true };
 	int failed = drain(&d, err);
 
-	ow_sampledobjects_look_again(&r->objects);
+	ow_sampledobjects_look_again(&r->objects, r->is_stopped);
 	return failed || r->is_stopped ? failed : go_on(&d, can_renew, err);
 }
 

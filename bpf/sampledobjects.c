@@ -18,6 +18,7 @@
 #include "procfs.h"
 #include "procobject.h"
 #include "walk.h"
+#include "watchshare.h"
 
 #define MANY  (OW_BPF_OBJECTS / 4 * 3) /* numbers in use */
 #define LOW   ((uint64_t)1 << 32)
@@ -26,18 +27,15 @@
 #define OTHERS_MAY_WRITE (S_IWGRP | S_IWOTH)
 
 /*
- * Files that are kept open only because they are like another one; and what may
- * be read to tell files apart, or from what they become, at once and in each second
- * more.  Processes can bring any number of files of one build-id.
+ * Files that are kept open only because they are like another one.  Processes can bring
+ * any number of files of one build-id.
  */
-#define MOST_HELD         1024
-#define COMPARED_AT_ONCE  ((uint64_t)256 << 20)
-#define COMPARED_A_SECOND ((uint64_t)16 << 20)
+#define MOST_HELD 1024
 
 #define KEPT_NS  60000000000ULL /* of a file that may be mapped again */
 #define AT_ONCE  4              /* tries to open what could not be opened, */
 #define AGAIN_NS 1000000000     /* and then so far apart */
-#define LOOKS_NS 1000000000     /* at files that may have been written to */
+#define LOOKS_NS 1000000000     /* at bytes that may have been written to */
 
 struct ow_object_alias {
 	uint64_t dev, inode; /* as the mapping has them */
@@ -68,7 +66,6 @@ int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 			   struct ow_error *err)
 {
 	*o = (struct ow_sampledobjects){ .all = ow_capture_create(err),
-					 .begun = ow_now_ns(),
 					 .with_lines = naming &
 						       (OW_SYMBOLIZER_INLINES |
 							OW_SYMBOLIZER_LINES) };
@@ -272,20 +269,15 @@ static uint32_t *kin_head(const struct ow_sampledobjects *o, const char *path)
 	return &o->kin_heads[ow_hash(path, strlen(path)) % OW_BPF_OBJECTS];
 }
 
-/* How many bytes more may be read than these, which were read so far. */
-static uint64_t left_to_read(const struct ow_sampledobjects *o, uint64_t bytes)
+static bool must_end(const struct ow_sampledobjects *o)
 {
-	uint64_t seconds = (ow_now_ns() - o->begun) / 1000000000;
-	uint64_t most = COMPARED_AT_ONCE + seconds * COMPARED_A_SECOND;
-
-	return most > bytes ? most - bytes : 0;
+	return o->must_end && o->must_end(o->arg);
 }
 
 /* Know later whether the object's file was written to, which was just opened. */
-static void watch(struct ow_sampledobjects *o, struct ow_object *obj)
+static void watch(const struct ow_sampledobjects *o, struct ow_object *obj)
 {
-	if (left_to_read(o, o->bytes_watched))
-		o->bytes_watched += ow_objectwatch_begin(obj, o->with_lines);
+	ow_objectwatch_begin(obj, o->with_lines, o->user);
 }
 
 /*
@@ -293,27 +285,39 @@ static void watch(struct ow_sampledobjects *o, struct ow_object *obj)
  * those that root or we have put there: they are looked for when there is something to
  * name.
  */
-static void watch_debug_files(struct ow_sampledobjects *o,
+static void watch_debug_files(const struct ow_sampledobjects *o,
 			      struct ow_object *obj)
 {
-	uint64_t most = left_to_read(o, o->bytes_watched), left = most;
+	uint64_t most = ow_watchshare_left(OW_WATCHSHARE_BEGIN, o->user);
+	uint64_t left = most;
 
 	if (!most || !ow_objectwatch_is_others(obj) || obj->path[0] != '/')
 		return;
 	ow_debugfile_find_named(obj, o->with_lines, &left);
-	o->bytes_watched += most - left;
+	ow_watchshare_spend(OW_WATCHSHARE_BEGIN, o->user, most - left, 0);
 	watch(o, obj);
+}
+
+/* So many bytes were compared, and waits had been for others before. */
+static void note_compared(struct ow_sampledobjects *o, uint64_t bytes,
+			  uint64_t waits)
+{
+	o->bytes_compared += bytes;
+	ow_watchshare_spend(OW_WATCHSHARE_ALIKE, o->user, bytes,
+			    ow_watchshare_waits() - waits);
 }
 
 /* Hash the object, unless that was done. */
 static void hash_kin(struct ow_sampledobjects *o, const struct ow_object *obj,
 		     struct ow_object_kin *kin)
 {
+	uint64_t waits = ow_watchshare_waits();
+
 	if (kin->is_hashed)
 		return;
 	kin->size = ow_likeness_hash(obj, &kin->hash);
 	kin->is_hashed = true;
-	o->bytes_compared += kin->size;
+	note_compared(o, kin->size, waits);
 }
 
 /*
@@ -332,17 +336,23 @@ static bool may_stand_for(const struct ow_object *obj,
 }
 
 /* Return true if all is equal that tells, and the kernel knows the owner. */
-static bool is_alike(const struct ow_object *obj, const struct ow_object *other)
+static bool is_alike(struct ow_sampledobjects *o, const struct ow_object *obj,
+		     const struct ow_object *other, uint64_t size)
 {
-	return (obj->is_image || ow_identity_is_roots(obj->file.dev)) &&
-	       ow_likeness_is_same(obj, other);
+	uint64_t waits = ow_watchshare_waits();
+	bool is_same = (obj->is_image || ow_identity_is_roots(obj->file.dev)) &&
+		       ow_likeness_is_same(obj, other);
+
+	note_compared(o, size, waits);
+	return is_same;
 }
 
 /* Return true if the object is of a file that was just opened again. */
-static bool is_same_state(struct ow_object *obj, const struct ow_object *again)
+static bool is_same_state(const struct ow_sampledobjects *o,
+			  struct ow_object *obj, const struct ow_object *again)
 {
 	return ow_identity_is_same(&obj->file, &again->file) &&
-	       ow_objectwatch_is_same(obj, again);
+	       ow_objectwatch_is_same(obj, again, o->user);
 }
 
 /*
@@ -364,19 +374,18 @@ static uint32_t find_alike(struct ow_sampledobjects *o,
 		    strcmp(other->build_id, m->build_id) != 0)
 			continue;
 		if (!m->object->is_image &&
-		    is_same_state(other->object, m->object))
+		    is_same_state(o, other->object, m->object))
 			return i;
 		if (!may_stand_for(other->object, m->object))
 			continue;
-		if (!left_to_read(o, o->bytes_compared))
+		if (!ow_watchshare_left(OW_WATCHSHARE_ALIKE, o->user))
 			return 0;
 		hash_kin(o, m->object, kin);
 		hash_kin(o, other->object, &o->kin[i - 1]);
 		if (!kin->size || kin->size != o->kin[i - 1].size ||
 		    kin->hash != o->kin[i - 1].hash)
 			continue;
-		o->bytes_compared += kin->size;
-		return is_alike(other->object, m->object) ? i : 0;
+		return is_alike(o, other->object, m->object, kin->size) ? i : 0;
 	}
 	return 0;
 }
@@ -606,8 +615,9 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	    !ow_identity_is_same(&a->file, &now))
 		return false;
 	if (m->object)
-		return !ow_objectwatch_is_rewritten(a->held ? a->held :
-							      m->object);
+		return must_end(o) ||
+		       !ow_objectwatch_is_rewritten(
+			       a->held ? a->held : m->object, o->user);
 	if (!o->is_full && may_open_now(o, a) && is_time(a))
 		open_again(o, pid, map, a);
 	return true;
@@ -687,49 +697,55 @@ static void leave_kin(struct ow_sampledobjects *o, uint32_t number)
 	o->kin[number - 1].is_kin = false;
 }
 
-static void look_at_file(struct ow_object *file, bool is_late)
+static void look_at_file(struct ow_object *file, enum ow_objectwatch_look look)
 {
-	if (ow_objectwatch_is_changed(file, !is_late))
+	if (ow_objectwatch_is_changed(file, look))
 		ow_doubt(file->path, "it was written to after it was opened: "
 				     "names in it, and stacks through it, may "
 				     "be of another state");
-	else if (ow_objectwatch_is_blind(file) ||
-		 (is_late && file->watch.is_hashed))
+	else if (ow_objectwatch_is_blind(file))
 		ow_doubt(file->path, "whether it was written to is not known: "
 				     "it was not compared, and its times need "
 				     "not tell");
 }
 
 /*
- * Tell if what was named of the object may have been of another state of its files;
- * is_late: without reading these.
+ * Tell if what was named of the object may have been of another state of its files, of
+ * which nothing is read after an instant.
  */
 static void look_again(const struct ow_sampledobjects *o, uint32_t number,
-		       bool is_late)
+		       enum ow_objectwatch_look look, uint64_t until)
 {
 	struct ow_object *obj = module_of(o, number)->object, *file;
+	bool is_late;
 	unsigned int i;
 
 	if (!obj || !o->kin[number - 1].is_named)
 		return;
-	for (i = 0; (file = ow_objectwatch_file(obj, i)); i++)
-		look_at_file(file, is_late);
+	for (i = 0; (file = ow_objectwatch_file(obj, i)); i++) {
+		is_late = must_end(o) || ow_now_ns() > until;
+		look_at_file(file, is_late ? OW_OBJECTWATCH_TIMES : look);
+	}
 }
 
-void ow_sampledobjects_look_again(const struct ow_sampledobjects *o)
+void ow_sampledobjects_look_again(const struct ow_sampledobjects *o,
+				  bool is_last)
 {
 	uint64_t until = ow_now_ns() + LOOKS_NS;
 	uint32_t number;
 
 	for (number = 1; number <= o->all->nr_modules; number++)
-		look_again(o, number, ow_now_ns() > until);
+		look_again(o, number,
+			   is_last ? OW_OBJECTWATCH_LAST : OW_OBJECTWATCH_SOME,
+			   until);
 }
 
-static void close_object(struct ow_sampledobjects *o, uint32_t number)
+static void close_object(struct ow_sampledobjects *o, uint32_t number,
+			 uint64_t until)
 {
 	struct ow_capture_module *m = module_of(o, number);
 
-	look_again(o, number, false);
+	look_again(o, number, OW_OBJECTWATCH_LAST, until);
 	o->nameless -= nameless_size(m->object);
 	leave_kin(o, number);
 	ow_symbolizer_forget(o->symbolizer, m->object);
@@ -742,11 +758,12 @@ void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
 				  ow_sampledobjects_release_fn *release,
 				  void *arg)
 {
+	uint64_t until = ow_now_ns() + LOOKS_NS;
 	uint32_t number;
 
 	for (number = 1; number <= o->all->nr_modules; number++)
 		if (is_over(o, number, since) && release(arg, number))
-			close_object(o, number);
+			close_object(o, number, until);
 	forget_aliases(o, since);
 }
 

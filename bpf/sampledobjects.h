@@ -37,10 +37,12 @@ struct ow_sampledobjects {
 	uint64_t nameless; /* bytes of open files that have neither name nor user */
 	uint32_t *kin_heads;     /* OW_BPF_OBJECTS lists, by path */
 	uint64_t bytes_compared; /* to tell files of one build-id apart */
-	uint64_t bytes_watched;  /* of files, to know if they are written to */
-	uint64_t begun;          /* CLOCK_MONOTONIC, ns */
-	bool with_lines;         /* names have lines or inlined calls, too */
-	bool is_full;            /* no object is opened any more */
+	uid_t user;      /* whose process maps what is asked for; -1: unknown */
+	bool with_lines; /* names have lines or inlined calls, too */
+	bool is_full;    /* no object is opened any more */
+	/* Asked before bytes of files are compared, which true ends; or NULL. */
+	bool (*must_end)(const void *arg);
+	const void *arg;
 };
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
@@ -110,8 +112,10 @@ size_t ow_sampledobjects_name(struct ow_sampledobjects *o, uint32_t number,
 
 /*
  * Look whether files in which something was named have been written to since they were
- * opened; ow_left_out() tells of each that was, or may have been.
+ * opened; ow_left_out() tells of each that was, or may have been.  is_last: nothing is
+ * named any more.
  */
-void ow_sampledobjects_look_again(const struct ow_sampledobjects *o);
+void ow_sampledobjects_look_again(const struct ow_sampledobjects *o,
+				  bool is_last);
 
 #endif /* OW_SAMPLEDOBJECTS_H */

@@ -29,7 +29,9 @@ struct ow_filemap;
 struct ow_objectwatch {
 	bool is_changed; /* that was found */
 	bool is_hashed, with_lines;
-	uint64_t hash;               /* when it was opened */
+	bool is_unknown; /* it was to be hashed again, and was not */
+	uid_t user;      /* whose processes it was hashed for */
+	uint64_t hash;   /* when it was opened */
 	uint64_t looked_ns, cost_ns; /* the last hash, CLOCK_MONOTONIC */
 };
 

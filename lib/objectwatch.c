@@ -6,12 +6,14 @@
 #include "hash.h"
 #include "monotonic.h"
 #include "object.h"
+#include "watchshare.h"
 
 #define PT_DYNAMIC 2
 #define SHT_RELA   4
 #define SHT_REL    9
 #define SHF_ALLOC  2
 #define LOOK_SHARE 16 /* one part of so many of the time is spent on looks */
+#define TELLS_NS   10000000000 /* after a look, its bytes are not unknown yet */
 
 /* What is hashed of a file, one run of bytes after another. */
 struct runs {
@@ -163,79 +165,108 @@ static bool has_to_be_hashed(const struct ow_object *file)
 	return is_mapped_file(file) && ow_objectwatch_is_others(file);
 }
 
-/* The hash of what there is now. */
-static uint64_t look(struct ow_object *obj)
+/* The hash of what there is now, which is read for a user. */
+static uint64_t hash_now(struct ow_object *file, enum ow_watchshare share,
+			 uid_t user)
 {
-	uint64_t begun = ow_now_ns(), hash = take_all(obj, false).hash;
+	struct ow_objectwatch *w = &file->watch;
+	uint64_t begun = ow_now_ns(), waits = ow_watchshare_waits();
+	struct runs taken = take_all(file, false);
 
-	obj->watch.looked_ns = ow_now_ns();
-	obj->watch.cost_ns = obj->watch.looked_ns - begun;
-	return hash;
+	w->looked_ns = ow_now_ns();
+	w->cost_ns = w->looked_ns - begun;
+	ow_watchshare_spend(share, user, OW_OBJECTWATCH_MAX - taken.left,
+			    ow_watchshare_waits() - waits);
+	return taken.hash;
 }
 
-static uint64_t begin(struct ow_object *file, bool with_lines)
+static void begin(struct ow_object *file, bool with_lines, uid_t user)
 {
-	struct runs counted;
+	struct ow_objectwatch *w = &file->watch;
 
-	if (file->watch.is_hashed || !has_to_be_hashed(file))
-		return 0;
-	file->watch.with_lines = with_lines;
-	counted = take_all(file, true);
-	if (counted.too_many)
-		return 0;
-	file->watch.hash = look(file);
-	file->watch.is_hashed = true;
-	return OW_OBJECTWATCH_MAX - counted.left;
+	if (w->is_hashed || !has_to_be_hashed(file) ||
+	    !ow_watchshare_left(OW_WATCHSHARE_BEGIN, user))
+		return;
+	w->with_lines = with_lines;
+	if (take_all(file, true).too_many)
+		return;
+	w->hash = hash_now(file, OW_WATCHSHARE_BEGIN, user);
+	w->user = user;
+	w->is_hashed = true;
 }
 
-uint64_t ow_objectwatch_begin(struct ow_object *obj, bool with_lines)
+void ow_objectwatch_begin(struct ow_object *obj, bool with_lines, uid_t user)
 {
 	struct ow_object *file;
-	uint64_t read = 0;
 
 	for (unsigned int i = 0; (file = ow_objectwatch_file(obj, i)); i++)
-		read += begin(file, with_lines);
-	return read;
+		begin(file, with_lines, user);
 }
 
 bool ow_objectwatch_is_blind(const struct ow_object *file)
 {
-	return has_to_be_hashed(file) && !file->watch.is_hashed;
+	return has_to_be_hashed(file) &&
+	       (!file->watch.is_hashed || file->watch.is_unknown);
 }
 
-static bool is_rewritten(struct ow_object *file, bool is_due)
+/* Return true if the bytes may be read now. */
+static bool may_read(enum ow_objectwatch_look look, uid_t user)
 {
-	struct ow_objectwatch *w = &file->watch;
+	switch (look) {
+	case OW_OBJECTWATCH_SOME:
+		return ow_watchshare_left(OW_WATCHSHARE_AGAIN, user);
+	case OW_OBJECTWATCH_LAST:
+		return ow_watchshare_left(OW_WATCHSHARE_LAST, user);
+	default: return false;
+	}
+}
 
-	if (w->is_hashed && !w->is_changed &&
-	    (is_due || ow_now_ns() - w->looked_ns >= LOOK_SHARE * w->cost_ns))
-		w->is_changed = look(file) != w->hash;
+static bool is_rewritten(struct ow_object *file, enum ow_objectwatch_look look,
+			 uid_t user)
+{
+	bool is_last = look == OW_OBJECTWATCH_LAST;
+	struct ow_objectwatch *w = &file->watch;
+	uint64_t since = ow_now_ns() - w->looked_ns;
+
+	if (!w->is_hashed || w->is_changed ||
+	    (look == OW_OBJECTWATCH_SOME && since < LOOK_SHARE * w->cost_ns))
+		return w->is_changed;
+	if (may_read(look, user)) {
+		w->is_unknown = false;
+		w->is_changed = hash_now(file,
+					 is_last ? OW_WATCHSHARE_LAST :
+						   OW_WATCHSHARE_AGAIN,
+					 user) != w->hash;
+	} else {
+		w->is_unknown = look != OW_OBJECTWATCH_SOME || since > TELLS_NS;
+	}
 	return w->is_changed;
 }
 
-static bool are_debug_files_rewritten(struct ow_object *obj)
+static bool are_debug_files_rewritten(struct ow_object *obj, uid_t user)
 {
 	struct ow_object *file;
 
 	for (unsigned int i = 1; (file = ow_objectwatch_file(obj, i)); i++)
-		if (is_rewritten(file, false))
+		if (is_rewritten(file, OW_OBJECTWATCH_SOME, user))
 			return true;
 	return false;
 }
 
-bool ow_objectwatch_is_rewritten(struct ow_object *obj)
+bool ow_objectwatch_is_rewritten(struct ow_object *obj, uid_t user)
 {
-	return is_rewritten(obj, false) || are_debug_files_rewritten(obj);
+	return is_rewritten(obj, OW_OBJECTWATCH_SOME, user) ||
+	       are_debug_files_rewritten(obj, user);
 }
 
 bool ow_objectwatch_is_same(struct ow_object *obj,
-			    const struct ow_object *again)
+			    const struct ow_object *again, uid_t user)
 {
 	bool is_same = obj->watch.is_hashed && again->watch.is_hashed ?
 			       obj->watch.hash == again->watch.hash :
-			       !is_rewritten(obj, false);
+			       !is_rewritten(obj, OW_OBJECTWATCH_SOME, user);
 
-	return is_same && !are_debug_files_rewritten(obj);
+	return is_same && !are_debug_files_rewritten(obj, user);
 }
 
 /*
@@ -262,12 +293,14 @@ static bool look_at_file(const struct ow_object *obj, struct ow_identity *ret)
 	       ow_identity_look_cached(obj->path, ret);
 }
 
-bool ow_objectwatch_is_changed(struct ow_object *file, bool is_due)
+bool ow_objectwatch_is_changed(struct ow_object *file,
+			       enum ow_objectwatch_look look)
 {
 	struct ow_identity now;
 
 	if (!file->watch.is_changed && is_mapped_file(file))
 		file->watch.is_changed = look_at_file(file, &now) &&
 					 is_newer(file, &now);
-	return file->watch.is_changed || is_rewritten(file, is_due);
+	return file->watch.is_changed ||
+	       is_rewritten(file, look, file->watch.user);
 }

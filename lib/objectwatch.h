@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 struct ow_object;
 
@@ -31,34 +32,44 @@ bool ow_objectwatch_is_others(const struct ow_object *obj);
 
 /*
  * Hash the bytes of all its files that have to be, and were not, and with_lines also
- * those that only lines and inlined calls are found by.  Return how many that were.
+ * those that only lines and inlined calls are found by: as many as may be read for that
+ * user's processes (watchshare.h).
  */
-uint64_t ow_objectwatch_begin(struct ow_object *obj, bool with_lines);
+void ow_objectwatch_begin(struct ow_object *obj, bool with_lines, uid_t user);
 
 /*
  * Return true if the bytes of one of its files are others than those that were hashed.
- * No more than a small part of the time is spent on it.
+ * No more than a small part of the time, and of what may be read for that user's
+ * processes, is spent on it.
  */
-bool ow_objectwatch_is_rewritten(struct ow_object *obj);
+bool ow_objectwatch_is_rewritten(struct ow_object *obj, uid_t user);
 
 /*
  * Return true if obj's files are what they were when they were opened, as far as bytes
- * tell, of which again is the first, opened just now.
+ * tell, of which again is the first, opened just now.  user: as above.
  */
 bool ow_objectwatch_is_same(struct ow_object *obj,
-			    const struct ow_object *again);
+			    const struct ow_object *again, uid_t user);
 
 /*
- * Return true if a file would have to be hashed, and was not: what its owner writes to it
- * may not be seen.
+ * Return true if a file would have to be hashed, or hashed again, and was not: what its
+ * owner writes to it may not be seen.
  */
 bool ow_objectwatch_is_blind(const struct ow_object *file);
 
+/* What is looked at of a file: */
+enum ow_objectwatch_look {
+	OW_OBJECTWATCH_TIMES, /* size and times only */
+	OW_OBJECTWATCH_SOME, /* bytes as well, but for a small part of the time */
+	OW_OBJECTWATCH_LAST, /* bytes, whenever they were looked at */
+};
+
 /*
  * Return true if the bytes of a file are others than those that were hashed, or the size
- * or the times are others.  False if it can't be looked at, and of bytes that are a copy.
- * is_due: whenever the bytes were looked at last; else as above.
+ * or the times are others.  False if it can't be looked at, and of bytes that are a copy,
+ * or that may not be read now for the user whom it was hashed for.
  */
-bool ow_objectwatch_is_changed(struct ow_object *file, bool is_due);
+bool ow_objectwatch_is_changed(struct ow_object *file,
+			       enum ow_objectwatch_look look);
 
 #endif /* OW_OBJECTWATCH_H */

@@ -382,7 +382,7 @@ static bool is_outdated(const struct ow_symbolizer *s,
 		return false;
 	for (unsigned int i = 0; (file = ow_objectwatch_file(m->object, i));
 	     i++) {
-		if (!ow_objectwatch_is_changed(file, false))
+		if (!ow_objectwatch_is_changed(file, OW_OBJECTWATCH_SOME))
 			continue;
 		ow_leave_out(file->path, "names in it, as it was written to "
 					 "after it was opened");

@@ -20,6 +20,19 @@
 #include "ow_sample.h"
 #include "scratch.h"
 #include "test.h"
+#include "watchshare.h"
+
+#define MIB ((int64_t)1 << 20)
+
+/* Users that have not read anything. */
+enum {
+	SUMMER = 65001,
+	WATCHER,
+	LOOKER,
+	ENDER,
+	COMPARER,
+	OTHER
+};
 
 /* A copy of a small program. */
 static void copy_program(const char *name)
@@ -206,6 +219,30 @@ static void change_name(char *page, const char *name)
 	CHECK(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
 }
 
+/* Leave so many bytes, or a debt, of what may be read for a user. */
+static void leave(enum ow_watchshare which, uid_t user, int64_t bytes)
+{
+	int64_t left = (int64_t)ow_watchshare_left(which, user);
+
+	CHECK(left > bytes);
+	ow_watchshare_spend(which, user, (uint64_t)(left - bytes), 0);
+}
+
+static bool may_go(void *arg, uint32_t number)
+{
+	(void)number;
+	return *(const bool *)arg;
+}
+
+/* Close all that no list has named, for whatever time. */
+static void close_all(struct ow_sampledobjects *o)
+{
+	bool may = true;
+
+	ow_sampledobjects_close_idle(o, ow_now_ns() + 61000000000, may_go,
+				     &may);
+}
+
 static unsigned int nr_told(const char *text)
 {
 	const char *line;
@@ -266,15 +303,14 @@ static void check_rewritten_unseen(const char *program, const char *file,
 	CHECK(number_of(&o, program) == 1 && number_of(&o, program) == 1);
 	obj = o.all->modules[0].object;
 	CHECK(obj->watch.is_hashed);
-	CHECK(o.bytes_watched > 0 && o.bytes_watched < obj->size + size);
 	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
-	ow_sampledobjects_look_again(&o);
+	ow_sampledobjects_look_again(&o, true);
 	CHECK(nr_told(file) == 0);
 	change(page, file);
 	for (i = 0; (watched = ow_objectwatch_file(obj, i)); i++)
 		watched->watch.looked_ns = 0;
 	CHECK(number_of(&o, program) == 2 && number_of(&o, program) == 2);
-	ow_sampledobjects_look_again(&o);
+	ow_sampledobjects_look_again(&o, true);
 	CHECK(nr_told(file) == 1);
 	munmap(page, size);
 	ow_sampledobjects_deinit(&o);
@@ -347,21 +383,24 @@ static void test_debug_by_crc(void)
 {
 	struct ow_sampledobjects o;
 	struct ow_error err;
-	uint64_t read;
 
 	make_linked("summed", "apart");
-	CHECK(scratch_run("objcopy -R .note.gnu.build-id summed"));
+	CHECK(scratch_run(
+		"truncate -s +32M apart && "
+		"objcopy -R .note.gnu.build-id -R .gnu_debuglink "
+		"summed && objcopy --add-gnu-debuglink=apart summed"));
 	CHECK(chmod("summed", 0757) == 0 && chmod("apart", 0757) == 0);
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	o.user = SUMMER;
 	CHECK(number_of(&o, "summed") == 1);
 	CHECK(o.all->modules[0].object->debug);
-	read = o.bytes_watched;
 	ow_sampledobjects_deinit(&o);
 
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
-	o.begun = ow_now_ns(); /* no second has gone by */
-	o.bytes_watched = ((uint64_t)256 << 20) - read / 2;
+	o.user = SUMMER;
+	leave(OW_WATCHSHARE_BEGIN, SUMMER, 16 * MIB);
 	CHECK(number_of(&o, "summed") == 1);
+	CHECK(o.all->modules[0].object->watch.is_hashed);
 	CHECK(!o.all->modules[0].object->is_debug_known);
 	ow_sampledobjects_deinit(&o);
 }
@@ -378,8 +417,9 @@ static void test_debug_of_ours(void)
 	CHECK(number_of(&o, "ours") == 1);
 	CHECK(!o.all->modules[0].object->is_debug_known);
 	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
-	CHECK(o.all->modules[0].object->debug && o.bytes_watched == 0);
-	ow_sampledobjects_look_again(&o);
+	CHECK(o.all->modules[0].object->debug);
+	CHECK(!o.all->modules[0].object->watch.is_hashed);
+	ow_sampledobjects_look_again(&o, true);
 	CHECK(nr_told("ours: ") == 0 && nr_told("apart: whether") == 0);
 	ow_sampledobjects_deinit(&o);
 	/* What others may write to gives them no names. */
@@ -387,38 +427,166 @@ static void test_debug_of_ours(void)
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(number_of(&o, "ours") == 1);
 	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
-	ow_sampledobjects_look_again(&o);
-	CHECK(!o.all->modules[0].object->debug && o.bytes_watched == 0);
+	ow_sampledobjects_look_again(&o, true);
+	CHECK(!o.all->modules[0].object->debug);
 	CHECK(nr_told("/ours: its debug file ") == 1);
 	CHECK(nr_told("apart: whether") == 0);
 	ow_sampledobjects_deinit(&o);
 }
 
+/* A copy of a program, to which others may write. */
+static void copy_for_others(const char *name)
+{
+	copy_program(name);
+	CHECK(chmod(name, 0757) == 0);
+}
+
+static void name_in(struct ow_sampledobjects *o, uint32_t number)
+{
+	struct ow_name names[OW_LINES_MOST];
+
+	ow_sampledobjects_name(o, number, 0x1000, 0, names, OW_LINES_MOST);
+}
+
 /* Our files and root's cost nothing, and others' no more than there is time for. */
 static void test_limit_of_watching(void)
 {
-	struct ow_name names[OW_LINES_MOST];
 	struct ow_sampledobjects o;
 	struct ow_error err;
 
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	o.user = WATCHER;
 	copy_program("prog");
-	CHECK(number_of(&o, "prog") == 1 && o.bytes_watched == 0);
-	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
-	o.bytes_watched = (uint64_t)256 << 20;
-	o.begun = ow_now_ns(); /* no second has gone by */
-	copy_program("late");
-	CHECK(chmod("late", 0757) == 0);
+	CHECK(number_of(&o, "prog") == 1);
+	CHECK(!o.all->modules[0].object->watch.is_hashed);
+	name_in(&o, 1);
+	leave(OW_WATCHSHARE_BEGIN, WATCHER, -MIB);
+	copy_for_others("late");
 	CHECK(number_of(&o, "late") == 2);
-	CHECK(o.bytes_watched == (uint64_t)256 << 20);
-	ow_sampledobjects_look_again(&o);
-	CHECK(nr_told("late: ") == 0);
-	ow_sampledobjects_name(&o, 2, 0x1000, 0, names, OW_LINES_MOST);
-	ow_sampledobjects_look_again(&o);
+	CHECK(!o.all->modules[1].object->watch.is_hashed);
+	/* There is something left for others. */
+	o.user = OTHER;
+	copy_for_others("others");
+	CHECK(number_of(&o, "others") == 3);
+	CHECK(o.all->modules[2].object->watch.is_hashed);
+	name_in(&o, 3);
+	ow_sampledobjects_look_again(&o, true);
+	CHECK(nr_told("late: ") == 0 && nr_told("others: ") == 0);
+	name_in(&o, 2);
+	ow_sampledobjects_look_again(&o, true);
 	CHECK(nr_told("late: whether it was written to is not known") == 1);
 	ow_sampledobjects_deinit(&o);
 	unlink("prog");
 	unlink("late");
+	unlink("others");
+}
+
+/* Write to a file without a new time, and have its bytes be due for another look. */
+static void rewrite(const struct ow_sampledobjects *o, uint32_t number,
+		    char *page, const char *name)
+{
+	change_name(page, name);
+	ow_sampledobjects_get(o, number)->watch.looked_ns = 1;
+}
+
+/* Nor are they read again for any time: what was not is not known, and told so. */
+static void test_limit_of_looks(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	size_t size;
+	char *page;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	copy_for_others("seen");
+	page = map_dirty("seen", &size);
+	o.user = LOOKER;
+	CHECK(number_of(&o, "seen") == 1);
+	name_in(&o, 1);
+	rewrite(&o, 1, page, "seen");
+	leave(OW_WATCHSHARE_AGAIN, LOOKER, -MIB);
+	CHECK(number_of(&o, "seen") == 1);
+	CHECK(nr_told("seen: ") == 0);
+	ow_sampledobjects_look_again(&o, false);
+	CHECK(nr_told("seen: whether it was written to is not known") == 1);
+	/* Another user's process finds it. */
+	o.user = OTHER;
+	CHECK(number_of(&o, "seen") == 2);
+	ow_sampledobjects_look_again(&o, true);
+	CHECK(nr_told("seen: it was written to") == 1);
+	munmap(page, size);
+	ow_sampledobjects_deinit(&o);
+	unlink("seen");
+}
+
+/* At the end of a recording, and where many are closed, others are read yet. */
+static void test_limit_of_last_looks(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	uint64_t looked;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	copy_for_others("ended");
+	o.user = ENDER;
+	CHECK(number_of(&o, "ended") == 1);
+	name_in(&o, 1);
+	looked = ow_sampledobjects_get(&o, 1)->watch.looked_ns;
+	ow_sampledobjects_look_again(&o, true);
+	CHECK(ow_sampledobjects_get(&o, 1)->watch.looked_ns > looked);
+	looked = ow_sampledobjects_get(&o, 1)->watch.looked_ns;
+	CHECK(nr_told("ended: ") == 0);
+	leave(OW_WATCHSHARE_LAST, ENDER, -MIB);
+	ow_sampledobjects_look_again(&o, true);
+	CHECK(ow_sampledobjects_get(&o, 1)->watch.looked_ns == looked);
+	CHECK(nr_told("ended: whether it was written to is not known") == 1);
+	copy_for_others("closed");
+	CHECK(number_of(&o, "closed") == 2);
+	name_in(&o, 2);
+	close_all(&o);
+	CHECK(nr_told("closed: whether it was written to is not known") == 1);
+	ow_sampledobjects_deinit(&o);
+	unlink("ended");
+	unlink("closed");
+}
+
+static bool is_set(const void *arg)
+{
+	return *(const bool *)arg;
+}
+
+/* Nothing is read when the recorder is to end. */
+static void test_end_of_looks(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_object *obj;
+	struct ow_error err;
+	bool is_end = false;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	o.must_end = is_set;
+	o.arg = &is_end;
+	copy_for_others("hurried");
+	CHECK(number_of(&o, "hurried") == 1);
+	name_in(&o, 1);
+	obj = ow_sampledobjects_get(&o, 1);
+	obj->watch.looked_ns = 1;
+	is_end = true;
+	CHECK(number_of(&o, "hurried") == 1);
+	ow_sampledobjects_look_again(&o, true);
+	CHECK(obj->watch.looked_ns == 1);
+	CHECK(nr_told("hurried: whether it was written to is not known") == 1);
+	is_end = false;
+	CHECK(number_of(&o, "hurried") == 1 && obj->watch.looked_ns > 1);
+	copy_for_others("dropped");
+	CHECK(number_of(&o, "dropped") == 2);
+	name_in(&o, 2);
+	is_end = true;
+	close_all(&o);
+	CHECK(nr_told("dropped: whether it was written to is not known") == 1);
+	ow_sampledobjects_deinit(&o);
+	unlink("hurried");
+	unlink("dropped");
 }
 
 /* What others may write to does not stand for another file's bytes. */
@@ -515,25 +683,19 @@ static void test_limit_of_comparing(void)
 	struct ow_error err;
 
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	o.user = COMPARER;
 	copy_program("prog");
 	CHECK(number_of(&o, "prog") == 1);
-	o.bytes_compared = (uint64_t)256 << 20;
-	replace_by_copy("prog");
-	o.begun = ow_now_ns(); /* no second has gone by */
-	CHECK(number_of(&o, "prog") == 2);
-	CHECK(o.bytes_compared == (uint64_t)256 << 20);
-	o.begun -= 1000000000;
+	leave(OW_WATCHSHARE_ALIKE, COMPARER, -MIB);
 	replace_by_copy("prog");
 	CHECK(number_of(&o, "prog") == 2);
-	CHECK(o.bytes_compared > (uint64_t)256 << 20);
+	CHECK(o.bytes_compared == 0);
+	o.user = OTHER;
+	replace_by_copy("prog");
+	CHECK(number_of(&o, "prog") == 2);
+	CHECK(o.bytes_compared > 0);
 	ow_sampledobjects_deinit(&o);
 	unlink("prog");
-}
-
-static bool may_go(void *arg, uint32_t number)
-{
-	(void)number;
-	return *(const bool *)arg;
 }
 
 static void close_idle(struct ow_sampledobjects *o, bool may)
@@ -954,6 +1116,9 @@ int main(void)
 		{ "a debug file of a CRC", test_debug_by_crc },
 		{ "debug files of ours", test_debug_of_ours },
 		{ "limit of watching", test_limit_of_watching },
+		{ "limit of looks", test_limit_of_looks },
+		{ "limit of last looks", test_limit_of_last_looks },
+		{ "end of looks", test_end_of_looks },
 		{ "writable by others", test_writable_by_others },
 		{ "many of one build-id", test_many_of_one_build_id },
 		{ "many equal files", test_many_equal_files },
