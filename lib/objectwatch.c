@@ -110,7 +110,7 @@ static void take_sections(struct runs *r, bool with_lines)
 	const struct ow_elf *elf = &r->obj->elf;
 	struct ow_elf_section sec;
 
-	for (uint32_t i = 1; ow_elf_section(elf, i, &sec); i++)
+	for (uint32_t i = 1; !r->too_many && ow_elf_section(elf, i, &sec); i++)
 		if (sec.type != OW_SHT_NOBITS &&
 		    (is_of_frames(elf, &sec) || has_relocations(&sec) ||
 		     (with_lines && is_of_lines(elf, &sec))))
@@ -183,13 +183,19 @@ static uint64_t hash_now(struct ow_object *file, enum ow_watchshare share,
 static void begin(struct ow_object *file, bool with_lines, uid_t user)
 {
 	struct ow_objectwatch *w = &file->watch;
+	struct runs counted;
 
 	if (w->is_hashed || !has_to_be_hashed(file) ||
 	    !ow_watchshare_left(OW_WATCHSHARE_BEGIN, user))
 		return;
 	w->with_lines = with_lines;
-	if (take_all(file, true).too_many)
+	counted = take_all(file, true);
+	if (counted.too_many) {
+		/* A file can have many headers. */
+		ow_watchshare_spend(OW_WATCHSHARE_BEGIN, user,
+				    OW_OBJECTWATCH_MAX - counted.left, 0);
 		return;
+	}
 	w->hash = hash_now(file, OW_WATCHSHARE_BEGIN, user);
 	w->user = user;
 	w->is_hashed = true;

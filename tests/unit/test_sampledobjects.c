@@ -31,6 +31,7 @@ enum {
 	LOOKER,
 	ENDER,
 	COMPARER,
+	LARGE,
 	OTHER
 };
 
@@ -479,6 +480,24 @@ static void test_limit_of_watching(void)
 	unlink("prog");
 	unlink("late");
 	unlink("others");
+}
+
+/* A file that is too large to be hashed is not looked through again and again. */
+static void test_large_file(void)
+{
+	struct ow_sampledobjects o;
+	struct ow_error err;
+
+	scratch_write("large.s", ".section .eh_frame,\"a\"\n.zero 1 << 22\n"
+				 ".section .got,\"aw\"\n.zero 1 << 26\n");
+	CHECK(scratch_run("cc -c large.s && chmod o+w large.o"));
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	o.user = LARGE;
+	CHECK(number_of(&o, "large.o") == 1);
+	CHECK(!o.all->modules[0].object->watch.is_hashed);
+	CHECK(ow_watchshare_left(OW_WATCHSHARE_BEGIN, LARGE) < 126 * MIB);
+	ow_sampledobjects_deinit(&o);
+	unlink("large.o");
 }
 
 /* Write to a file without a new time, and have its bytes be due for another look. */
@@ -1116,6 +1135,7 @@ int main(void)
 		{ "a debug file of a CRC", test_debug_by_crc },
 		{ "debug files of ours", test_debug_of_ours },
 		{ "limit of watching", test_limit_of_watching },
+		{ "a large file", test_large_file },
 		{ "limit of looks", test_limit_of_looks },
 		{ "limit of last looks", test_limit_of_last_looks },
 		{ "end of looks", test_end_of_looks },
