@@ -340,8 +340,9 @@ static bool is_alike(struct ow_sampledobjects *o, const struct ow_object *obj,
 		     const struct ow_object *other, uint64_t size)
 {
 	uint64_t waits = ow_watchshare_waits();
-	bool is_same = (obj->is_image || ow_identity_is_roots(obj->file.dev)) &&
-		       ow_likeness_is_same(obj, other);
+	bool is_same =
+		(obj->is_image || ow_identity_was_roots(obj->file.dev)) &&
+		ow_likeness_is_same(obj, other);
 
 	note_compared(o, size, waits);
 	return is_same;

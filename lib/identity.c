@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <linux/openat2.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,9 +14,16 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "grow.h"
+#include "monotonic.h"
+
 /* What <linux/magic.h> of Debian 12 lacks. */
 #define BCACHEFS_MAGIC 0xca451a4e
 #define ZFS_MAGIC      0x2fc12fc1
+
+#define KNOWN_NS \
+	1000000000 /* so long, what a list of mounts lacks is not there */
+#define NO_DEVICE 0
 
 static int64_t nanoseconds(const struct statx_timestamp *t)
 {
@@ -96,8 +104,18 @@ static bool is_for_users(const char *options)
 	return strstr(options, "nosuid") && strstr(options, "nodev");
 }
 
+/* Devices of file systems that only root can have mounted. */
+struct devices {
+	uint64_t *all;
+	size_t nr, room;
+	uint64_t read_ns; /* CLOCK_MONOTONIC; 0: not yet */
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct devices roots; /* as mounts were last read to the end */
+
 /* "ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS ... - TYPE ..." */
-static bool is_roots_mount(const char *line, dev_t dev)
+static bool is_roots_mount(const char *line, uint64_t *dev_ret)
 {
 	const char *end = strstr(line, " - ");
 	unsigned int major, minor;
@@ -106,26 +124,98 @@ static bool is_roots_mount(const char *line, dev_t dev)
 	if (!end ||
 	    sscanf(line, "%*d %*d %u:%u %*s %*s %255s", &major, &minor,
 		   options) != 3 ||
-	    makedev(major, minor) != dev || sscanf(end, " - %31s", type) != 1)
+	    sscanf(end, " - %31s", type) != 1)
 		return false;
+	*dev_ret = makedev(major, minor);
 	return strncmp(type, "fuse", 4) != 0 &&
 	       (strcmp(type, "tmpfs") == 0 || !is_for_users(options));
 }
 
-bool ow_identity_is_roots(uint64_t dev)
+static void add_device(struct devices *d, uint64_t dev)
+{
+	/* The last one is listed often, as it is bound elsewhere. */
+	if (d->nr && d->all[d->nr - 1] == dev)
+		return;
+	if (ow_grow(&d->all, &d->room, d->nr + 1, sizeof(*d->all)))
+		d->all[d->nr++] = dev;
+}
+
+static bool has_device(const struct devices *d, uint64_t dev)
+{
+	for (size_t i = 0; i < d->nr; i++)
+		if (d->all[i] == dev)
+			return true;
+	return false;
+}
+
+/* Fill d with the devices, up to one that is wanted.  Return true if it is there. */
+static bool read_devices(struct devices *d, uint64_t wanted)
 {
 	/* proc_pid_mountinfo(5) */
 	FILE *in = fopen("/proc/self/mountinfo", "re");
 	char *line = NULL;
 	size_t room = 0;
 	bool found = false;
+	uint64_t dev;
 
-	while (in && !found && getline(&line, &room, in) > 0)
-		found = is_roots_mount(line, dev);
+	while (in && !found && getline(&line, &room, in) > 0) {
+		if (!is_roots_mount(line, &dev))
+			continue;
+		add_device(d, dev);
+		found = dev == wanted;
+	}
 	free(line);
 	if (in)
 		fclose(in);
 	return found;
+}
+
+/* Read mounts up to the device's, or all of them, and keep what all are. */
+static bool read_again(uint64_t dev, bool all)
+{
+	struct devices d = { .read_ns = ow_now_ns() };
+
+	if (read_devices(&d, all ? NO_DEVICE : dev)) {
+		free(d.all);
+		return true;
+	}
+	free(roots.all);
+	roots = d;
+	return has_device(&roots, dev);
+}
+
+/*
+ * Any user can make the list of mounts long.  So a device that it did not have is taken
+ * not to be there yet; one that it had has to be there still, unless it may be gone: its
+ * number may be another file system's.
+ */
+static bool find_device(uint64_t dev, bool may_be_gone)
+{
+	struct devices d = { .nr = 0 };
+	bool found = false, is_fresh;
+
+	/* A child process may have been made while another thread was here. */
+	if (pthread_mutex_trylock(&lock)) {
+		found = read_devices(&d, dev);
+		free(d.all);
+		return found;
+	}
+	is_fresh = roots.read_ns && ow_now_ns() - roots.read_ns < KNOWN_NS;
+	found = is_fresh && has_device(&roots, dev);
+	if (!is_fresh || (found && !may_be_gone))
+		found = read_again(dev, may_be_gone);
+	pthread_mutex_unlock(&lock);
+	return found;
+}
+
+bool ow_identity_is_roots(uint64_t dev)
+{
+	return find_device(dev, false);
+}
+
+bool ow_identity_was_roots(uint64_t dev)
+{
+	return find_device(dev, true);
 }
 
 bool ow_identity_is_near(uint64_t dev)

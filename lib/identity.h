@@ -93,9 +93,16 @@ bool ow_identity_look_below(int root, const char *path,
  * Return true if only root can have mounted the file system of that device, and
  * the kernel has its bytes, as far as our mount namespace tells: no FUSE, nothing
  * that is mounted in other namespaces only, and no disk that a user may mount
- * (both nosuid and nodev).  Of btrfs subvolumes nothing tells that.
+ * (both nosuid and nodev).  Of btrfs subvolumes nothing tells that.  It may have been
+ * mounted for a second before that is known.
  */
 bool ow_identity_is_roots(uint64_t dev);
+
+/*
+ * Likewise; but it may also have been unmounted for a second.  Where the list of mounts
+ * is long, this takes no time again and again.
+ */
+bool ow_identity_was_roots(uint64_t dev);
 
 /*
  * Return true if nobody but the kernel is asked for what is on that device: it is a
