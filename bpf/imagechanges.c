@@ -29,13 +29,6 @@ bool ow_images_must_end(const struct ow_images *im)
 	return im->asked && *im->asked >= im->patience;
 }
 
-/* May another object be opened for the process? */
-static bool may_open(struct ow_images *im, struct ow_image_user *user)
-{
-	return user->nr_opened < OW_RECORD_FILES &&
-	       ow_imageshares_may_open(im, ow_imageusers_uid(im, user));
-}
-
 /* What was opened so far: objects, and files that have one's number. */
 static size_t nr_opened(const struct ow_sampledobjects *o)
 {
@@ -47,17 +40,18 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 			  const struct ow_identity *seen)
 {
 	size_t before = nr_opened(im->objects);
+	uid_t uid = ow_imageusers_uid(im, user);
 	uint32_t number;
 
 	/* At the end nothing is opened any more; what is known has its number. */
-	im->objects->is_full = ow_images_must_end(im) || !may_open(im, user);
-	im->objects->user = uid_of(im, user);
+	im->objects->is_full = ow_images_must_end(im) ||
+			       !ow_imageshares_may_open(im, uid, user);
+	im->objects->user = uid;
 	number = ow_sampledobjects_number(im->objects, user->live, map, seen);
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)
 		return number;
-	ow_imageshares_opened(im, ow_imageusers_uid(im, user));
-	user->nr_opened++;
+	ow_imageshares_opened(im, uid, user);
 	return number;
 }
 

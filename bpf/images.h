@@ -54,10 +54,11 @@ struct ow_image_user {
 	struct ow_image *base;       /* before the log; or NULL */
 	struct ow_image_change *log; /* by time */
 	uint32_t nr, room;
-	size_t noted;          /* bytes of the log, and of the files in it */
-	struct ow_image *now;  /* after the first changes of the log, or NULL */
-	uint32_t nr_applied;   /* those */
-	uint32_t nr_opened;    /* objects that it was the first to map */
+	size_t noted;         /* bytes of the log, and of the files in it */
+	struct ow_image *now; /* after the first changes of the log, or NULL */
+	uint32_t nr_applied;  /* those */
+	uint32_t nr_opened; /* objects that it was the first to map, less those */
+	uint64_t opened_as_of; /* that count no more as of then, CLOCK_MONOTONIC */
 	bool has_uid, is_full; /* is_full: counted as having too many ranges */
 	uid_t uid;             /* who answers for it, */
 	uint64_t uid_as_of;    /* asked for then; 0: not yet */

@@ -6,7 +6,8 @@
 #include "leftout.h"
 #include "monotonic.h"
 
-#define OPENED_NS 250000000 /* until one object of a user's counts no more */
+#define OPENED_NS 250000000 /* until one object of a user's counts no more, */
+#define OWN_NS    500000000 /* and one of a process's */
 
 /*
  * A mapping takes some 2 us to be listed, and a look some 60 us more.  So a user's
@@ -76,31 +77,36 @@ static struct ow_image_share *share_of(struct ow_images *im, uid_t uid)
 }
 
 /* What was opened long ago has been closed, or counts in all. */
-static void settle(struct ow_image_share *share)
+static void settle(uint32_t *nr_opened, uint64_t *as_of_ns, uint64_t each_ns)
 {
-	uint64_t now = ow_now_ns(), nr = (now - share->as_of_ns) / OPENED_NS;
+	uint64_t nr = (ow_now_ns() - *as_of_ns) / each_ns;
 
-	share->as_of_ns += nr * OPENED_NS;
-	share->nr_opened -= nr < share->nr_opened ? (uint32_t)nr :
-						    share->nr_opened;
+	*as_of_ns += nr * each_ns;
+	*nr_opened -= nr < *nr_opened ? (uint32_t)nr : *nr_opened;
 }
 
-bool ow_imageshares_may_open(struct ow_images *im, uid_t uid)
+bool ow_imageshares_may_open(struct ow_images *im, uid_t uid,
+			     struct ow_image_user *process)
 {
 	struct ow_image_share *share;
 
+	settle(&process->nr_opened, &process->opened_as_of, OWN_NS);
+	if (process->nr_opened >= OW_RECORD_FILES)
+		return false;
 	if (uid == 0)
 		return true;
 	share = share_of(im, uid);
 	if (share)
-		settle(share);
+		settle(&share->nr_opened, &share->as_of_ns, OPENED_NS);
 	return share && share->nr_opened < OW_RECORD_FILES_USER;
 }
 
-void ow_imageshares_opened(struct ow_images *im, uid_t uid)
+void ow_imageshares_opened(struct ow_images *im, uid_t uid,
+			   struct ow_image_user *process)
 {
 	struct ow_image_share *share = share_of(im, uid);
 
+	process->nr_opened++;
 	if (share)
 		share->nr_opened++;
 }

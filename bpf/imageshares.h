@@ -18,11 +18,16 @@ struct ow_image_share {
 	uint64_t spent_until[OW_IMAGE_NR_WORKS];
 };
 
-/* Return true if another object may be opened for the user; false also without memory. */
-bool ow_imageshares_may_open(struct ow_images *im, uid_t uid);
+/*
+ * Return true if another object may be opened for a process of the user's; false also
+ * without memory.
+ */
+bool ow_imageshares_may_open(struct ow_images *im, uid_t uid,
+			     struct ow_image_user *process);
 
-/* An object was opened for the user. */
-void ow_imageshares_opened(struct ow_images *im, uid_t uid);
+/* An object was opened for it. */
+void ow_imageshares_opened(struct ow_images *im, uid_t uid,
+			   struct ow_image_user *process);
 
 /*
  * Return true if what a process of the user's has mapped may be looked at now.  Where there

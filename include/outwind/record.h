@@ -134,8 +134,9 @@ struct ow_syscall_shape {
 
 /* Limits of what is known at a time, so that one process leaves others room. */
 #define OW_RECORD_MAPPINGS   16383U /* of code, of a process */
-#define OW_RECORD_FILES      1024U  /* mapped by a process */
-/* Opened for a user other than root; 4 of them count no more after a second. */
+/* Opened for a process, of which 2 count no more after a second, */
+#define OW_RECORD_FILES      1024U
+/* and for a user other than root, of which 4 count no more then. */
 #define OW_RECORD_FILES_USER 2048U
 #define OW_RECORD_FILES_ALL  8191U
 /* That the kernel knows (engine BPF), at least: as many as there may be threads. */

@@ -245,12 +245,32 @@ static void test_looks(void)
 	waitpid(two, NULL, 0);
 }
 
+/* A process that goes on opening files has room for more, in time. */
+static void test_files(void)
+{
+	struct ow_image_user long_lived = { .pid = 1 }, other = { .pid = 2 };
+	struct ow_images im = { 0 };
+	int nr = 0;
+
+	for (; ow_imageshares_may_open(&im, SOMEONE, &long_lived); nr++)
+		ow_imageshares_opened(&im, SOMEONE, &long_lived);
+	CHECK(nr >= (int)OW_RECORD_FILES && nr < (int)OW_RECORD_FILES + 100);
+	CHECK(ow_imageshares_may_open(&im, SOMEONE, &other));
+	long_lived.opened_as_of -= 600000000000;
+	for (nr = 0; ow_imageshares_may_open(&im, SOMEONE, &long_lived); nr++)
+		ow_imageshares_opened(&im, SOMEONE, &long_lived);
+	/* The user's share is what ends it now. */
+	CHECK(nr >= (int)OW_RECORD_FILES - 100 && nr <= 1024 + 100);
+	CHECK(!ow_imageshares_may_open(&im, SOMEONE, &other));
+	CHECK(ow_imageshares_may_open(&im, OTHER, &other));
+	ow_imageshares_deinit(&im);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
-		{ "looks", test_looks },
-		{ "users", test_users },
-		{ "small processes", test_few },
+		{ "looks", test_looks }, { "users", test_users },
+		{ "files", test_files }, { "small processes", test_few },
 		{ "walks", test_walks },
 		{ "many users", test_many },
 		{ "those who take little", test_little },
