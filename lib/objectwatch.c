@@ -15,6 +15,10 @@
 #define LOOK_SHARE 16 /* one part of so many of the time is spent on looks */
 #define TELLS_NS   10000000000 /* after a look, its bytes are not unknown yet */
 
+/* Where there is less to read, files take turns: each is looked at so often at most. */
+#define SCARCE    ((uint64_t)64 << 20)
+#define SCARCE_NS 5000000000
+
 /* What is hashed of a file, one run of bytes after another. */
 struct runs {
 	const struct ow_object *obj;
@@ -227,15 +231,24 @@ static bool may_read(enum ow_objectwatch_look look, uid_t user)
 	}
 }
 
+/* Return true if the bytes were read so lately that others come first. */
+static bool is_recent(const struct ow_objectwatch *w, uid_t user)
+{
+	uint64_t since = ow_now_ns() - w->looked_ns;
+
+	return since < LOOK_SHARE * w->cost_ns ||
+	       (since < SCARCE_NS &&
+		ow_watchshare_left(OW_WATCHSHARE_AGAIN, user) < SCARCE);
+}
+
 static bool is_rewritten(struct ow_object *file, enum ow_objectwatch_look look,
 			 uid_t user)
 {
 	bool is_last = look == OW_OBJECTWATCH_LAST;
 	struct ow_objectwatch *w = &file->watch;
-	uint64_t since = ow_now_ns() - w->looked_ns;
 
 	if (!w->is_hashed || w->is_changed ||
-	    (look == OW_OBJECTWATCH_SOME && since < LOOK_SHARE * w->cost_ns))
+	    (look == OW_OBJECTWATCH_SOME && is_recent(w, user)))
 		return w->is_changed;
 	if (may_read(look, user)) {
 		w->is_unknown = false;
@@ -244,7 +257,8 @@ static bool is_rewritten(struct ow_object *file, enum ow_objectwatch_look look,
 						   OW_WATCHSHARE_AGAIN,
 					 user) != w->hash;
 	} else {
-		w->is_unknown = look != OW_OBJECTWATCH_SOME || since > TELLS_NS;
+		w->is_unknown = look != OW_OBJECTWATCH_SOME ||
+				ow_now_ns() - w->looked_ns > TELLS_NS;
 	}
 	return w->is_changed;
 }

@@ -32,6 +32,7 @@ enum {
 	ENDER,
 	COMPARER,
 	LARGE,
+	WAITER,
 	OTHER
 };
 
@@ -536,6 +537,33 @@ static void test_limit_of_looks(void)
 	munmap(page, size);
 	ow_sampledobjects_deinit(&o);
 	unlink("seen");
+}
+
+/* Where little may be read, a file that was read lately waits for its turn. */
+static void test_turns(void)
+{
+	struct ow_objectwatch *w;
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	size_t size;
+	char *page;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	copy_for_others("turn");
+	page = map_dirty("turn", &size);
+	o.user = WAITER;
+	CHECK(number_of(&o, "turn") == 1);
+	change_name(page, "turn");
+	w = &ow_sampledobjects_get(&o, 1)->watch;
+	leave(OW_WATCHSHARE_AGAIN, WAITER, 32 * MIB);
+	w->cost_ns = 1;
+	w->looked_ns = ow_now_ns() - 1000000000;
+	CHECK(number_of(&o, "turn") == 1);
+	w->looked_ns = ow_now_ns() - 6000000000;
+	CHECK(number_of(&o, "turn") == 2);
+	munmap(page, size);
+	ow_sampledobjects_deinit(&o);
+	unlink("turn");
 }
 
 /* At the end of a recording, and where many are closed, others are read yet. */
@@ -1137,6 +1165,7 @@ int main(void)
 		{ "limit of watching", test_limit_of_watching },
 		{ "a large file", test_large_file },
 		{ "limit of looks", test_limit_of_looks },
+		{ "files that take turns", test_turns },
 		{ "limit of last looks", test_limit_of_last_looks },
 		{ "end of looks", test_end_of_looks },
 		{ "writable by others", test_writable_by_others },
