@@ -44,7 +44,10 @@ static void add_all(struct ow_symindex *x, const struct ow_symbols *table)
 	}
 }
 
-/* Once to count them, once to keep them.  0, or -OW_CODE_MEMORY. */
+/*
+ * Once to count them, once to keep them: of a file that is written to meanwhile there may
+ * be more than there is room for.  0, or -OW_CODE_MEMORY.
+ */
 static int list_functions(struct ow_symindex *x,
 			  const struct ow_symbols *tables, size_t nr)
 {
@@ -59,6 +62,8 @@ static int list_functions(struct ow_symindex *x,
 	x->nr = 0;
 	for (size_t i = 0; i < nr; i++)
 		add_all(x, &tables[i]);
+	if (x->nr > x->room)
+		x->nr = x->room;
 	return 0;
 }
 
