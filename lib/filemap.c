@@ -28,6 +28,7 @@
 struct ow_filemap {
 	uintptr_t start; /* 0: free; written last */
 	size_t size;     /* whole pages */
+	size_t own;      /* of these, that are the file's */
 	bool is_cut, is_told;
 	bool is_others; /* who unmap it */
 	char *name;
@@ -233,7 +234,16 @@ bool ow_filemap_is_huge(int fd)
 	return !fstatfs(fd, &fs) && (uint32_t)fs.f_type == HUGETLBFS_MAGIC;
 }
 
-static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
+/* Have the page after the file's be none of its. */
+static bool end_file(const struct ow_filemap *m, char *at)
+{
+	return mmap(at + m->own, m->size - m->own, PROT_READ,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+		    0) != MAP_FAILED;
+}
+
+static struct ow_filemap *add(int fd, size_t size, const char *name, int flags,
+			      bool is_growing)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	struct ow_filemap *m;
@@ -252,7 +262,12 @@ static struct ow_filemap *add(int fd, size_t size, const char *name, int flags)
 		return NULL;
 	/* One page more: whoever reads on after the end finds a zero. */
 	m->size = (size + page - 1) / page * page + page;
+	m->own = is_growing ? m->size - page : m->size;
 	at = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE | flags, fd, 0);
+	if (at != MAP_FAILED && is_growing && !end_file(m, at)) {
+		munmap(at, m->size);
+		at = MAP_FAILED;
+	}
 	if (at == MAP_FAILED) {
 		free_place(m);
 		return NULL;
@@ -268,16 +283,28 @@ void ow_filemap_prepare(void)
 	pthread_mutex_unlock(&lock);
 }
 
-struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
-				   int flags)
+static struct ow_filemap *open_map(int fd, size_t size, const char *name,
+				   int flags, bool is_growing)
 {
 	struct ow_filemap *m;
 
 	pthread_mutex_lock(&lock);
 	handle();
-	m = add(fd, size, name, flags);
+	m = add(fd, size, name, flags, is_growing);
 	pthread_mutex_unlock(&lock);
 	return m;
+}
+
+struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
+				   int flags)
+{
+	return open_map(fd, size, name, flags, false);
+}
+
+struct ow_filemap *ow_filemap_open_growing(int fd, size_t size,
+					   const char *name, int flags)
+{
+	return open_map(fd, size, name, flags, true);
 }
 
 struct ow_filemap *ow_filemap_adopt(const void *bytes, size_t size,
@@ -293,7 +320,7 @@ struct ow_filemap *ow_filemap_adopt(const void *bytes, size_t size,
 	m = new_place(name);
 	if (m) {
 		m->is_others = true;
-		m->size = end - start;
+		m->size = m->own = end - start;
 		__atomic_store_n(&m->start, start, __ATOMIC_RELEASE);
 	}
 	pthread_mutex_unlock(&lock);
@@ -334,7 +361,7 @@ static void write_link(const struct ow_filemap *map, char link[LINK_SIZE])
 {
 	snprintf(link, LINK_SIZE, "/proc/self/map_files/%llx-%llx",
 		 (unsigned long long)map->start,
-		 (unsigned long long)map->start + map->size);
+		 (unsigned long long)map->start + map->own);
 }
 
 bool ow_filemap_look(const struct ow_filemap *map, struct ow_identity *ret)

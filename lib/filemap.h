@@ -38,6 +38,13 @@ struct ow_filemap *ow_filemap_open(int fd, size_t size, const char *name,
 				   int flags);
 
 /*
+ * The same for a file that others may write to: after its last page there are zeros, also
+ * when the file has more by then.
+ */
+struct ow_filemap *ow_filemap_open_growing(int fd, size_t size,
+					   const char *name, int flags);
+
+/*
  * Have size bytes that other code has mapped of a file, and unmaps, be as such a
  * mapping is, until ow_filemap_close(), which has to come first.  Return NULL if
  * there is no memory.

@@ -57,16 +57,20 @@ static void give_addresses(uint64_t size)
 		atomic_fetch_sub(&mapped, size);
 }
 
-static struct ow_filemap *map(int fd, uint64_t size, const char *path)
+static struct ow_filemap *map(int fd, const struct ow_identity *file,
+			      const char *path)
 {
-	struct ow_filemap *m = NULL;
+	const uint64_t size = file->size;
+	struct ow_filemap *m;
 
 	if (!take_addresses(size)) {
 		ow_lose_file(path, "too large to be mapped beside others");
 		errno = EFBIG;
 		return NULL;
 	}
-	m = ow_filemap_open(fd, size, path, 0);
+	m = ow_identity_is_ours(file) ?
+		    ow_filemap_open(fd, size, path, 0) :
+		    ow_filemap_open_growing(fd, size, path, 0);
 	if (!m)
 		give_addresses(size);
 	return m;
@@ -175,14 +179,14 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 		ow_fail(err, OW_CODE_FORMAT, "%s: not an ELF file", path);
 		return NULL;
 	}
-	with.map = map(fd, (uint64_t)st.st_size, path);
+	with.file = ow_identity_of(&st);
+	with.map = map(fd, &with.file, path);
 	if (!with.map) {
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
 		return NULL;
 	}
 	with.bytes = ow_filemap_bytes(with.map);
 	with.size = (size_t)st.st_size;
-	with.file = ow_identity_of(&st);
 	obj = create(&with, path, err);
 	if (!ow_object_is_cut(obj))
 		return obj;

@@ -146,7 +146,8 @@ static uint64_t room_of(int fd)
 static int map_fd(struct ow_corebytes *b, int fd, size_t size, const char *path,
 		  struct ow_error *err)
 {
-	struct ow_filemap *map = ow_filemap_open(fd, size, path, MAP_NORESERVE);
+	struct ow_filemap *map =
+		ow_filemap_open_growing(fd, size, path, MAP_NORESERVE);
 
 	if (!map)
 		return ow_fail(err, OW_CODE_SYSTEM, "map %s", path);

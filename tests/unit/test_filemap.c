@@ -122,6 +122,26 @@ static void test_end(void)
 	CHECK(strcmp(ow_file_lost(0), "end" WHY) == 0 && !ow_file_lost(1));
 }
 
+/* Nor does it matter then that the file has grown. */
+static void test_grown(void)
+{
+	int fd = make_file("grown", PAGE);
+	struct ow_filemap *m = ow_filemap_open_growing(fd, PAGE, "grown", 0);
+	const uint8_t *volatile at = ow_filemap_bytes(m);
+	struct ow_identity id;
+
+	CHECK(pwrite(fd, "x", 1, PAGE) == 1 &&
+	      pwrite(fd, "x", 1, 2 * PAGE - 1) == 1);
+	CHECK(at[PAGE - 1] == 'x' && at[PAGE] == 0 && at[2 * PAGE - 1] == 0);
+	CHECK(!ow_filemap_is_cut(m));
+	CHECK(geteuid() || (ow_filemap_look(m, &id) && id.size == 2 * PAGE));
+	cut(fd, 0);
+	CHECK(at[0] == 0 && at[PAGE] == 0 && ow_filemap_is_cut(m));
+	ow_filemap_close(m);
+	close(fd);
+	CHECK(strcmp(ow_file_lost(1), "grown" WHY) == 0 && !ow_file_lost(2));
+}
+
 static void test_cut(void)
 {
 	int fd = make_file("cut", 3 * PAGE);
@@ -142,8 +162,8 @@ static void test_cut(void)
 	CHECK(ow_filemap_nr_cut() == nr + 1);
 	/* While it is mapped, after that, and each name once. */
 	for (round = 0; round < 3; round++) {
-		CHECK(strcmp(ow_file_lost(1), "cut" WHY) == 0 &&
-		      !ow_file_lost(2));
+		CHECK(strcmp(ow_file_lost(2), "cut" WHY) == 0 &&
+		      !ow_file_lost(3));
 		cut(fd, 0);
 		CHECK(*ow_filemap_bytes(other) == 0);
 		if (round == 1)
@@ -156,7 +176,7 @@ static void test_cut(void)
 	m = ow_filemap_open(fd, PAGE, "again", 0);
 	CHECK(!ow_filemap_is_cut(m) && *ow_filemap_bytes(m) == 0);
 	ow_filemap_close(m);
-	CHECK(!ow_file_lost(2));
+	CHECK(!ow_file_lost(3));
 	close(fd);
 }
 
@@ -176,7 +196,7 @@ static void test_adopted(void)
 	CHECK(at[0] == 0);
 	CHECK(munmap(at, 2 * PAGE) == 0);
 	close(fd);
-	CHECK(strcmp(ow_file_lost(2), "adopted" WHY) == 0);
+	CHECK(strcmp(ow_file_lost(3), "adopted" WHY) == 0);
 }
 
 static void *read_blocked(void *arg)
@@ -282,6 +302,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "a file that is whole", test_whole },
 		{ "the end of a file of whole pages", test_end },
+		{ "the end of a file that grows", test_grown },
 		{ "a file that is cut off", test_cut },
 		{ "a mapping of other code", test_adopted },
 		{ "a thread that blocks all signals", test_blocked },
