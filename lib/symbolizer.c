@@ -152,27 +152,29 @@ static const char *keep(struct ow_symbolizer *s, struct ow_namesource *from,
 
 /*
  * A raw name as people know it.  Linkers and .symtab of libraries append the
- * version, as in "poll@@GLIBC_2.2.5".
+ * version, as in "poll@@GLIBC_2.2.5".  Whose file it is in may write to it meanwhile, and
+ * demanglers rely on a text that stays.
  */
 static const char *readable(struct ow_symbolizer *s, struct ow_namesource *from,
 			    const char *raw)
 {
 	_cleanup_(ow_freep) char *copy = NULL;
 	_cleanup_(ow_freep) char *demangled = NULL;
-	const char *at;
+	char *at;
 
 	if (!raw || s->flags & OW_SYMBOLIZER_RAW)
 		return keep(s, from, raw);
-	/* It is cut when it is kept, and has no version that anybody knows. */
-	if (strnlen(raw, OW_INTERN_LONGEST + 1) > OW_INTERN_LONGEST)
-		return keep(s, from, raw);
-	at = strchr(raw, '@');
-	if (at && at > raw && strcmp(at, "@plt") != 0)
-		raw = copy = strndup(raw, at - raw);
-	if (!raw)
+	copy = strndup(raw, OW_INTERN_LONGEST + 1);
+	if (!copy)
 		return NULL;
-	demangled = ow_demangle(raw);
-	return keep(s, from, demangled ? demangled : raw);
+	/* It is cut when it is kept, and has no version that anybody knows. */
+	if (strlen(copy) > OW_INTERN_LONGEST)
+		return keep(s, from, copy);
+	at = strchr(copy, '@');
+	if (at && at > copy && strcmp(at, "@plt") != 0)
+		*at = '\0';
+	demangled = ow_demangle(copy);
+	return keep(s, from, demangled ? demangled : copy);
 }
 
 /* As disassemblers and gdb call them. */
