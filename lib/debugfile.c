@@ -58,9 +58,9 @@ struct wanted {
 	const struct ow_object *of;   /* NULL: what several objects share */
 	const struct ow_object *from; /* names it; NULL: it is in our folder */
 	const char *root;
-	const uint8_t *build_id;
-	size_t build_id_size; /* 0: unknown */
-	const char *link;     /* from .gnu_debuglink, or NULL */
+	uint8_t build_id[OW_BUILD_ID_MAX];
+	size_t build_id_size;    /* 0: unknown */
+	char link[NAME_MAX + 1]; /* from .gnu_debuglink, or "" */
 	uint32_t crc;
 	struct reading *reading; /* NULL: no CRC is to be made */
 };
@@ -154,7 +154,7 @@ static bool matches(const struct wanted *w, const struct ow_object *obj)
 	if (w->build_id_size > 0 && size > 0)
 		return w->build_id_size == size &&
 		       memcmp(w->build_id, id, size) == 0;
-	return w->link && w->reading && has_crc(w, obj);
+	return w->link[0] && w->reading && has_crc(w, obj);
 }
 
 /* Return true if nobody may write to a file who may not write to another one. */
@@ -230,7 +230,7 @@ static struct ow_object *by_build_id(const struct wanted *w)
 
 	here.root = "";
 	here.from = NULL;
-	if (w->build_id_size < 2 || w->build_id_size > OW_BUILD_ID_MAX)
+	if (w->build_id_size < 2)
 		return NULL;
 	for (size_t i = 0; i < w->build_id_size; i++)
 		snprintf(hex + 2 * i, 3, "%02x", w->build_id[i]);
@@ -243,24 +243,39 @@ static struct ow_object *by_build_id(const struct wanted *w)
 	return try_path(&here, FOLDER "/.build-id/%.2s/%s.debug", hex, hex + 2);
 }
 
+/*
+ * A text at the begin of a section, copied before it is looked at, as others may write to
+ * it: its length; 0: there is none, or it takes more than room bytes.
+ */
+static size_t copy_text(const uint8_t *at, const struct ow_elf_section *sec,
+			char *buf, size_t room)
+{
+	size_t size = sec->size < room ? sec->size : room;
+	size_t len;
+
+	memcpy(buf, at, size);
+	len = strnlen(buf, size);
+	return len < size ? len : 0;
+}
+
 /* A name, padding to 4 bytes, and the CRC of the file. */
 static bool read_debuglink(struct wanted *w, const struct ow_object *obj)
 {
 	struct ow_elf_section sec;
-	const uint8_t *at;
+	const uint8_t *at = NULL;
+	char name[sizeof(w->link)];
 	size_t len;
 
-	if (!ow_object_section(obj, ".gnu_debuglink", &sec))
-		return false;
-	at = ow_elfsym_section(&obj->elf, &sec);
+	if (ow_object_section(obj, ".gnu_debuglink", &sec))
+		at = ow_elfsym_section(&obj->elf, &sec);
 	if (!at)
 		return false;
-	len = strnlen((const char *)at, sec.size);
-	if (len == 0 || memchr(at, '/', len) || (len | 3) + 5 > sec.size)
+	len = copy_text(at, &sec, name, sizeof(name));
+	if (len == 0 || strchr(name, '/') || (len | 3) + 5 > sec.size)
 		return false;
 	memcpy(&w->crc, at + (len | 3) + 1, 4);
 	w->crc = le32toh(w->crc);
-	w->link = (const char *)at;
+	memcpy(w->link, name, len + 1);
 	return true;
 }
 
@@ -323,7 +338,8 @@ static struct ow_object *by_debuginfod(const struct wanted *w, const char *of,
 /* A file that a delegate looks for, which may be lost with it. */
 struct search {
 	struct wanted wanted;
-	const char *name, *from; /* of what dwz made */
+	char name[PATH_MAX]; /* of what dwz made */
+	const char *from;    /* and that names it */
 	struct reading reading;
 	void (*how)(void *arg);
 	struct ow_object *found;
@@ -453,16 +469,16 @@ static void find_debug_of(struct ow_object *obj,
 			  struct ow_debuginfod *debuginfod,
 			  struct reading *reading)
 {
-	const struct search s = {
+	struct search s = {
 		.wanted = {
 			.of = obj,
 			.from = obj,
 			.root = obj->root ? obj->root : "",
-			.build_id = obj->build_id,
 			.build_id_size = obj->build_id_size,
 		},
 	};
 
+	memcpy(s.wanted.build_id, obj->build_id, obj->build_id_size);
 	if (!obj->is_debug_known)
 		obj->debug = search(&s, obj, obj->path, find_debug, reading);
 	obj->is_debug_known = obj->debug || !reading->is_short;
@@ -490,18 +506,18 @@ static bool read_altlink(struct search *s, const struct ow_object *obj)
 {
 	struct ow_elf_section sec;
 	const uint8_t *at = NULL;
-	size_t len;
+	size_t len, size;
 
 	if (ow_object_section(obj, ".gnu_debugaltlink", &sec))
 		at = ow_elfsym_section(&obj->elf, &sec);
 	if (!at)
 		return false;
-	len = strnlen((const char *)at, sec.size);
-	if (len + 1 >= sec.size)
+	len = copy_text(at, &sec, s->name, sizeof(s->name));
+	size = sec.size - len - 1;
+	if (len == 0 || size == 0 || size > sizeof(s->wanted.build_id))
 		return false;
-	s->name = (const char *)at;
-	s->wanted.build_id = at + len + 1;
-	s->wanted.build_id_size = sec.size - len - 1;
+	memcpy(s->wanted.build_id, at + len + 1, size);
+	s->wanted.build_id_size = size;
 	return true;
 }
 
