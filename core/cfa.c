@@ -165,17 +165,19 @@ static bool set_saved(struct ow_cfa *cfa, uint8_t reg, uint8_t factored)
 
 /*
  * Run one of the instructions that compilers write most, with operands of a
- * byte: return its size; or 0 for any other one, and nothing has changed.
+ * byte: op, at that place.  Return its size; or 0 for any other one, and nothing
+ * has changed.
  */
-static inline unsigned int run_usual(struct ow_cfa *cfa, const uint8_t *at,
-				     const uint8_t *end)
+static inline unsigned int run_usual(struct ow_cfa *cfa, uint8_t op,
+				     const uint8_t *at, const uint8_t *end)
 {
 	struct ow_cfa_state *st = &cfa->state;
-	uint8_t op = at[0], first;
+	uint8_t first;
 
 	if (end - at < 3)
 		return op == OW_CFA_nop ? 1 : 0;
 	first = at[1];
+	ow_keep(first);
 	if ((op & 0xc0) == OW_CFA_offset)
 		return first < 0x80 && set_saved(cfa, op & 0x3f, first) ? 2 : 0;
 	switch (op) {
@@ -247,22 +249,25 @@ static int run(struct ow_cfa *cfa, struct ow_cursor *insns, uint64_t limit,
 	const uint8_t *at = insns->pos;
 	const uint8_t *end = insns->bad ? at : insns->end;
 	unsigned int size;
+	uint8_t op;
 	int more = 0;
 
 	for (; !more && at < end; at += size) {
-		if ((*at & 0xc0) == OW_CFA_advance_loc) {
-			more = move(cfa, cfa->start + (*at & 0x3f) * align,
+		op = *at;
+		ow_keep(op);
+		if ((op & 0xc0) == OW_CFA_advance_loc) {
+			more = move(cfa, cfa->start + (op & 0x3f) * align,
 				    limit, to_ret);
 			size = 1;
 			continue;
 		}
-		if (*at == OW_CFA_advance_loc1 && end - at > 1) {
+		if (op == OW_CFA_advance_loc1 && end - at > 1) {
 			more = move(cfa, cfa->start + at[1] * align, limit,
 				    to_ret);
 			size = 2;
 			continue;
 		}
-		size = run_usual(cfa, at, end);
+		size = run_usual(cfa, op, at, end);
 		if (size)
 			continue;
 		insns->pos = at;

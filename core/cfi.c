@@ -113,22 +113,22 @@ static uint64_t read_encoded(struct entry *e, uint8_t enc)
 
 /* The augmentation's letters, in order, and the data that belongs to each. */
 static int read_augmentation(struct entry *e, struct ow_cie *cie,
-			     const char *aug)
+			     struct ow_cursor aug)
 {
 	const uint8_t *end = NULL;
 	uint64_t length;
-	uint8_t enc;
+	uint8_t letter = ow_cursor_u8(&aug), enc;
 
-	if (*aug == 'z') {
+	if (letter == 'z') {
 		length = ow_cursor_uleb(&e->c);
 		if (e->c.bad || length > (uint64_t)(e->c.end - e->c.pos))
 			return -OW_EFORMAT;
 		end = e->c.pos + length;
 		cie->has_aug_data = true;
-		aug++;
+		letter = ow_cursor_u8(&aug);
 	}
-	for (; *aug; aug++) {
-		switch (*aug) {
+	for (; letter; letter = ow_cursor_u8(&aug)) {
+		switch (letter) {
 		case 'R': cie->fde_enc = ow_cursor_u8(&e->c); break;
 		case 'L': cie->lsda_enc = ow_cursor_u8(&e->c); break;
 		case 'P':
@@ -157,7 +157,7 @@ static int read_augmentation(struct entry *e, struct ow_cie *cie,
 static int read_cie(struct entry *e, struct ow_cie *cie)
 {
 	uint8_t version = ow_cursor_u8(&e->c);
-	const char *aug = (const char *)e->c.pos;
+	struct ow_cursor aug = e->c;
 	uint64_t ra;
 	int err;
 
@@ -175,14 +175,17 @@ static int read_cie(struct entry *e, struct ow_cie *cie)
 		;
 	if (e->c.bad)
 		return -OW_EFORMAT;
+	aug.end =
+		e->c.pos; /* the text may be another one when it is read again */
 	if (version != 1 && version != 3 && version != 4)
 		return -OW_EUNSUPPORTED;
 	if (version == 4 && (ow_cursor_u8(&e->c) != cie->arch->word ||
 			     ow_cursor_u8(&e->c) != 0))
 		return -OW_EUNSUPPORTED; /* address size, segment selectors */
-	if (aug[0] == 'e' && aug[1] == 'h') { /* gcc 2: a pointer follows */
+	if (aug.end - aug.pos > 2 && aug.pos[0] == 'e' && aug.pos[1] == 'h') {
+		/* gcc 2: a pointer follows */
 		ow_cursor_skip(&e->c, cie->arch->word);
-		aug += 2;
+		aug.pos += 2;
 	}
 	cie->code_align = ow_cursor_uleb(&e->c);
 	cie->data_align = ow_cursor_sleb(&e->c);

@@ -18,6 +18,7 @@ static bool read_usual(const struct ow_cfi *cfi, const struct ow_cie_memo *memo,
 	const struct ow_section *sec = &cfi->eh_frame;
 	const uint8_t *at, *end;
 	uint64_t length, back;
+	uint8_t skip;
 
 	if (!memo || !memo->entry || cfi->arch->word != 8 ||
 	    memo->cie.fde_enc != (OW_PE_PCREL | OW_PE_SDATA4) ||
@@ -34,9 +35,11 @@ static bool read_usual(const struct ow_cfi *cfi, const struct ow_cie_memo *memo,
 	end = at + 4 + length;
 	ret->start = (int32_t)ow_little_endian(at + 8, 4);
 	length = (int64_t)(int32_t)ow_little_endian(at + 12, 4);
+	skip = at[USUAL_HEAD - 1];
+	ow_keep(skip);
 	/* 0 is no address; and what is odd is told of elsewhere. */
-	if (ret->start == 0 || (int64_t)length < 0 || at[16] >= 0x80 ||
-	    at[16] > end - at - USUAL_HEAD)
+	if (ret->start == 0 || (int64_t)length < 0 || skip >= 0x80 ||
+	    skip > end - at - USUAL_HEAD)
 		return false;
 	ret->start += sec->vaddr + off + 8;
 	ret->end = ret->start + length;
@@ -46,7 +49,7 @@ static bool read_usual(const struct ow_cfi *cfi, const struct ow_cie_memo *memo,
 	ret->cie_entry = memo->entry;
 	ret->cie = memo->cie;
 	at += USUAL_HEAD;
-	ret->data = (struct ow_cursor){ at, at + at[-1], false };
+	ret->data = (struct ow_cursor){ at, at + skip, false };
 	ret->insns = (struct ow_cursor){ ret->data.end, end, false };
 	return true;
 }

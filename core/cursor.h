@@ -25,11 +25,15 @@ static inline bool ow_cursor_more(const struct ow_cursor *c)
 /* One byte. */
 static inline uint8_t ow_cursor_u8(struct ow_cursor *c)
 {
+	uint8_t byte;
+
 	if (!ow_cursor_more(c)) {
 		c->bad = true;
 		return 0;
 	}
-	return *c->pos++;
+	byte = *c->pos++;
+	ow_keep(byte);
+	return byte;
 }
 
 /* Step over n bytes and return where they begin, or NULL. */
@@ -55,11 +59,18 @@ static inline uint64_t ow_little_endian(const uint8_t *at, size_t size)
 	uint32_t four;
 
 	switch (size) {
-	case 4: memcpy(&four, at, 4); return four;
-	case 8: memcpy(&value, at, 8); return value;
+	case 4:
+		memcpy(&four, at, 4);
+		ow_keep(four);
+		return four;
+	case 8:
+		memcpy(&value, at, 8);
+		ow_keep(value);
+		return value;
 	}
 	while (size-- > 0)
 		value = value << 8 | at[size];
+	ow_keep(value);
 	return value;
 }
 
@@ -75,19 +86,32 @@ static inline uint64_t ow_cursor_uint(struct ow_cursor *c, size_t size)
 uint64_t ow_cursor_long_uleb(struct ow_cursor *c);
 int64_t ow_cursor_long_sleb(struct ow_cursor *c);
 
+/* The byte that is all of a LEB128; or 0x80, and nothing is read. */
+static inline uint8_t ow_cursor_only_byte(struct ow_cursor *c)
+{
+	uint8_t byte = ow_cursor_more(c) ? *c->pos : 0x80;
+
+	ow_keep(byte);
+	if (byte >= 0x80)
+		return 0x80;
+	c->pos++;
+	return byte;
+}
+
 /* ULEB128 and SLEB128; bits beyond 64 mark the cursor bad. */
 static inline uint64_t ow_cursor_uleb(struct ow_cursor *c)
 {
-	if (ow_cursor_more(c) && *c->pos < 0x80)
-		return *c->pos++;
-	return ow_cursor_long_uleb(c);
+	uint8_t byte = ow_cursor_only_byte(c);
+
+	return byte < 0x80 ? byte : ow_cursor_long_uleb(c);
 }
 
 static inline int64_t ow_cursor_sleb(struct ow_cursor *c)
 {
-	if (ow_cursor_more(c) && *c->pos < 0x80)
-		return (int64_t)(*c->pos++ ^ 0x40) - 0x40;
-	return ow_cursor_long_sleb(c);
+	uint8_t byte = ow_cursor_only_byte(c);
+
+	return byte < 0x80 ? (int64_t)(byte ^ 0x40) - 0x40 :
+			     ow_cursor_long_sleb(c);
 }
 
 #endif /* OW_CURSOR_H */

@@ -41,6 +41,12 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 /* What is not to make the frame larger of who calls it. */
 #define OW_APART static __attribute__((__noinline__))
 
+/*
+ * Keep what was read into x as it is: the compiler could else read it again where it is
+ * used, and others may write there meanwhile.
+ */
+#define ow_keep(x) __asm__("" : "+r"(x))
+
 #define ow_unlikely(x) __builtin_expect(!!(x), 0)
 
 #define OW_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))

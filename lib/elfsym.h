@@ -66,6 +66,7 @@ static inline uint64_t ow_elfsym_word(const uint8_t *at, size_t size)
 	uint64_t v64 = 0;
 
 	memcpy(&v64, at, size);
+	ow_keep(v64);
 	return le64toh(v64);
 }
 

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 /* Finding the FDE of a pc: by the header, an index, and in which section. */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "cfimake.h"
 #include "test.h"
+
+#define MOST_FINDS 2000000
 
 struct expected {
 	uint64_t vaddr;
@@ -435,6 +440,52 @@ static void test_known_cie(void)
 	CHECK(!ow_cfi_know_cie(&cfi, &cfa, &known));
 }
 
+/* How many bytes of augmentation data an FDE says it has: none, or too many. */
+struct said {
+	volatile uint8_t *at;
+	atomic_bool has_ended;
+};
+
+static void *write_size(void *arg)
+{
+	struct said *s = arg;
+
+	while (!atomic_load(&s->has_ended)) {
+		*s->at = 0;
+		*s->at = 0x7f;
+	}
+	return NULL;
+}
+
+/* An FDE's instructions have no end before their begin, whatever is written to it. */
+static void test_written(void)
+{
+	struct ow_cie_memo memo = { .entry = NULL };
+	struct ow_cfi_env with_memo = { .memo = &memo };
+	struct said s = { .has_ended = false };
+	struct ow_fde_ref ref = { A, 0 };
+	bool good = true;
+	struct ow_cfi cfi;
+	struct ow_fde fde;
+	pthread_t owner;
+	uint8_t how;
+
+	b.size = 0;
+	put_cie(&usual);
+	ref.off = put_fde(&usual, 0, A, B);
+	cfi = cfi_over(&usual, b.at, b.size);
+	cfi.eh_index = (struct ow_fde_index){ &ref, 1 };
+	CHECK(!ow_cfi_find(&cfi, &with_memo, A, &fde, &how));
+	s.at = b.at + ref.off + 16;
+	CHECK(!pthread_create(&owner, NULL, write_size, &s));
+	for (int i = 0; good && i < MOST_FINDS; i++)
+		good = ow_cfi_find(&cfi, &with_memo, A, &fde, &how) ||
+		       fde.insns.pos <= fde.insns.end;
+	CHECK(good);
+	atomic_store(&s.has_ended, true);
+	pthread_join(owner, NULL);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -447,6 +498,7 @@ int main(void)
 		{ "hdr: many", test_hdr_of_many },
 		{ "order of sources", test_order_of_sources },
 		{ "a CIE known beforehand", test_known_cie },
+		{ "a size that changes", test_written },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
