@@ -11,6 +11,7 @@
 #include "error.h"
 #include "inflate.h"
 #include "object.h"
+#include "objectwatch.h"
 
 #define MOST_SECTIONS 4096 /* of an object that is used as it is */
 
@@ -53,11 +54,19 @@ static bool is_dwarf(const struct ow_elf *elf, const struct ow_elf_section *sec)
 	return false;
 }
 
+/* Return true if others may write to the bytes while they are read. */
+static bool may_change(const struct ow_object *obj)
+{
+	return obj->is_lent || (obj->map && ow_objectwatch_is_others(obj));
+}
+
 bool ow_dwarfimage_is_needed(const struct ow_object *obj)
 {
 	const struct ow_elf *elf = &obj->elf;
 	struct ow_elf_section sec;
 
+	if (may_change(obj))
+		return true;
 	if (elf->shnum > MOST_SECTIONS || elf->names_size == 0 ||
 	    elf->bytes[elf->names_off + elf->names_size - 1] != '\0')
 		return true;
@@ -169,13 +178,34 @@ static int put_headers32(struct image *im)
 	return append(im, list, im->nr * sizeof(list[0]));
 }
 
+/* A file header as ow_elf_parse() has read it, which the file's own may not be any more. */
+static int begin(struct image *im, const struct ow_elf *elf)
+{
+	union {
+		Elf64_Ehdr is_64;
+		Elf32_Ehdr is_32;
+	} head = { .is_64 = { .e_type = elf->type,
+			      .e_machine = elf->arch->machine,
+			      .e_version = EV_CURRENT } };
+
+	/* These are at the same places in both. */
+	memcpy(head.is_64.e_ident, ELFMAG, SELFMAG);
+	head.is_64.e_ident[EI_CLASS] = elf->is_64 ? ELFCLASS64 : ELFCLASS32;
+	head.is_64.e_ident[EI_DATA] = ELFDATA2LSB;
+	head.is_64.e_ident[EI_VERSION] = EV_CURRENT;
+	if (!elf->is_64) {
+		head.is_32.e_ehsize = sizeof(head.is_32);
+		return append(im, &head.is_32, sizeof(head.is_32));
+	}
+	head.is_64.e_ehsize = sizeof(head.is_64);
+	return append(im, &head.is_64, sizeof(head.is_64));
+}
+
 static int make(struct image *im, const struct ow_object *obj)
 {
 	static const uint8_t zeros[8];
 	bool is_64 = obj->elf.is_64;
-	/* ow_elf_parse() has read it all. */
-	int failed = append(im, obj->bytes,
-			    is_64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr));
+	int failed = begin(im, &obj->elf);
 
 	for (size_t i = 0; !failed && i < NR_NAMES; i++)
 		failed = take_section(im, obj, names[i]);

@@ -15,8 +15,9 @@ struct ow_object;
 /*
  * Return true if libelf and libdw can't be trusted with the object's own bytes:
  * they decompress whatever sizes are declared, into the section headers that are
- * read-only here, copy sections of some types, and look through all headers and
- * names again and again.
+ * read-only here, copy sections of some types, look through all headers and
+ * names again and again, and rely on it that what they have checked stays, which
+ * it need not where others may write to it.
  */
 bool ow_dwarfimage_is_needed(const struct ow_object *obj);
 

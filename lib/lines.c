@@ -79,7 +79,7 @@ struct unit {
 	enum payment abbrevs_paid, lines_paid;
 };
 
-/* DWARF in one file, by libdw on bytes that are mapped already. */
+/* DWARF in one file, by libdw on bytes that are mapped already, or a copy. */
 struct dwarf {
 	uint8_t *image; /* or NULL if the object's bytes are used in place */
 	Elf *elf;

@@ -61,10 +61,8 @@ static const char templates[] =
 	"}\n";
 
 /* Write what ow_lines_find() says in the way of eu-addr2line -a -i -f. */
-static size_t write_ours(const char *path, FILE *addrs, FILE *out)
+static size_t write_lines(struct ow_lines *l, FILE *addrs, FILE *out)
 {
-	struct ow_object *obj = ow_object_open(path, NULL);
-	struct ow_lines *l = obj ? ow_lines_create(obj, NULL) : NULL;
 	struct ow_line calls[OW_LINES_MOST];
 	unsigned long long at;
 	size_t deepest = 0;
@@ -82,6 +80,15 @@ static size_t write_ours(const char *path, FILE *addrs, FILE *out)
 		if (nr > deepest)
 			deepest = nr;
 	}
+	return deepest;
+}
+
+static size_t write_ours(const char *path, FILE *addrs, FILE *out)
+{
+	struct ow_object *obj = ow_object_open(path, NULL);
+	struct ow_lines *l = obj ? ow_lines_create(obj, NULL) : NULL;
+	size_t deepest = write_lines(l, addrs, out);
+
 	ow_lines_destroy(l);
 	ow_object_close(obj);
 	return deepest;
@@ -199,6 +206,28 @@ static void test_nothing(void)
 	ow_object_close(obj);
 }
 
+/* What others write to a file doesn't come to libdw, which relies on what it has read. */
+static void test_written(void)
+{
+	FILE *addrs, *out = fopen("got", "we");
+	struct ow_object *obj;
+	struct ow_lines *l;
+
+	check_flags("-gdwarf-5");
+	CHECK(scratch_run("cp p w && chmod o+w w"));
+	addrs = fopen("addrs", "re");
+	obj = ow_object_open("w", NULL);
+	l = obj ? ow_lines_create(obj, NULL) : NULL;
+	CHECK(scratch_run("head -c $(stat -c %%s w) /dev/zero | "
+			  "dd of=w conv=notrunc status=none"));
+	CHECK(write_lines(l, addrs, out) == 3);
+	fclose(addrs);
+	fclose(out);
+	CHECK(scratch_run("diff want got >&2"));
+	ow_lines_destroy(l);
+	ow_object_close(obj);
+}
+
 static void test_outside(void)
 {
 	struct ow_object *obj = ow_object_open("p", NULL);
@@ -218,6 +247,7 @@ int main(void)
 		{ "separate and compressed", test_separate },
 		{ "shared by dwz", test_dwz },
 		{ "split off", test_split },
+		{ "written to by others", test_written },
 		{ "outside of units", test_outside },
 		{ "no DWARF", test_nothing },
 		{ "namespaces and templates", test_templates },
