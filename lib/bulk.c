@@ -6,7 +6,6 @@
 #define MOST     ((int64_t)1 << 30) /* bytes: holes of a file take 2 ns each */
 #define A_SECOND ((int64_t)64 << 20)
 #define SHARES   4
-#define PIECE    ((size_t)65536) /* packed bytes that are given at once */
 #define VAIN     64 /* as many bytes is one of packed ones that hold nothing */
 
 static struct ow_effort efforts[OW_NR_BULKS] = {
@@ -33,7 +32,7 @@ bool ow_bulk_next_piece(struct ow_bulk_packed *p, uint64_t unpacked)
 	if (!ow_bulk_take(OW_BULK_PACKED, is_vain ? VAIN * p->piece : p->piece))
 		return false;
 	p->had = unpacked;
-	p->piece = p->left < PIECE ? p->left : PIECE;
+	p->piece = p->left < OW_BULK_PIECE ? p->left : OW_BULK_PIECE;
 	p->left -= p->piece;
 	return true;
 }

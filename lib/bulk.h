@@ -31,6 +31,8 @@ enum ow_bulk {
  */
 bool ow_bulk_take(enum ow_bulk which, uint64_t bytes);
 
+#define OW_BULK_PIECE ((size_t)65536) /* packed bytes that are given at once */
+
 /* Packed bytes on their way to a decompressor, in pieces. */
 struct ow_bulk_packed {
 	size_t left;  /* bytes after the last piece, */

@@ -130,10 +130,11 @@ static int unpack_zlib(const struct ow_cursor *c, struct out *o)
 	return failed;
 }
 
-static int inflate_zstd(ZSTD_DStream *z, const struct ow_cursor *c,
+/* By a copy of each piece, as libzstd looks at some bytes of a file again. */
+static int inflate_zstd(ZSTD_DStream *z, struct ow_cursor *c, uint8_t *piece,
 			struct out *o)
 {
-	ZSTD_inBuffer in = { c->pos, 0, 0 };
+	ZSTD_inBuffer in = { piece, 0, 0 };
 	size_t left = 1, before, read;
 	int failed;
 
@@ -141,7 +142,9 @@ static int inflate_zstd(ZSTD_DStream *z, const struct ow_cursor *c,
 		if (in.pos == in.size) {
 			if (!ow_bulk_next_piece(&o->in, o->got.size))
 				return -OW_CODE_TIMEOUT;
-			in.size += o->in.piece;
+			in = (ZSTD_inBuffer){ piece, o->in.piece, 0 };
+			memcpy(piece, c->pos, in.size);
+			c->pos += in.size;
 		}
 		if (o->got.size == o->got.room && o->got.room < o->full) {
 			failed = grow(o);
@@ -161,12 +164,15 @@ static int inflate_zstd(ZSTD_DStream *z, const struct ow_cursor *c,
 	return 0;
 }
 
-static int unpack_zstd(const struct ow_cursor *c, struct out *o)
+static int unpack_zstd(struct ow_cursor *c, struct out *o)
 {
 	ZSTD_DStream *z = ZSTD_createDStream();
-	int failed = z ? inflate_zstd(z, c, o) : -OW_CODE_MEMORY;
+	uint8_t *piece = malloc(OW_BULK_PIECE);
+	int failed = z && piece ? inflate_zstd(z, c, piece, o) :
+				  -OW_CODE_MEMORY;
 
 	ZSTD_freeDStream(z);
+	free(piece);
 	return failed;
 }
 
