@@ -154,6 +154,7 @@ NO_ATTACKERS = {
     'bystander': 'is well-behaved: it is what the others must not harm',
     'deepcalls': 'does nothing until it is asked to',
     'fewwaits': 'is well-behaved: its waits are what the others must not take',
+    'flippedsymbols': 'needs a library of a test, with many symbols',
     'lingerer': 'does nothing but end for ever',
     'libcutmap.so': 'is preloaded into a tool that is tested',
     'libnomemory.so': 'is preloaded into a tool that is tested',

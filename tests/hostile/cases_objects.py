@@ -481,6 +481,17 @@ def test_symbols(context):
     check_bounded(done, 4000000 * 24 // MB + 200 // 4 + OWN)
 
 
+@case('objects: 200,000 symbols that are functions by turns')
+def test_flipped_symbols(context):
+    """Their number is another one when they are kept than when they are counted."""
+    path = os.path.join(context.tmp, 'lib.so')
+    write_changed(context.program('libwaits.so'), symbols(200000), path)
+    target = context.start(['flippedsymbols', path])
+    for _ in range(60):
+        done = context.run('stack', target.pid)
+        check(b'clone' in done.stdout, 'stacks', done.stdout + done.stderr)
+
+
 def minidebug(elf):
     pack = lzma.LZMACompressor(preset=0)
     data = b''.join(pack.compress(bytes(64 * MB)) for _ in range(3))
