@@ -28,11 +28,15 @@ enum {
 	OW_STB_WEAK = 2,
 };
 
-/* A symbol table and its strings; borrowed from the bytes of the object. */
+/*
+ * A symbol table and its strings; borrowed from the bytes of the object.  Who may write to
+ * its file may write over the last NUL, too: a text has an end behind the file then
+ * (filemap.h), and is copied before anything relies on where.
+ */
 struct ow_elfsyms {
 	const uint8_t *syms;
 	size_t nr;
-	const char *names; /* the last byte is NUL */
+	const char *names; /* the last byte was NUL */
 	size_t names_size;
 	bool is_64;
 };
