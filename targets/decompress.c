@@ -12,12 +12,14 @@
 #include "env.h"
 
 #define BUF_SIZE ((size_t)1 << 20)
+#define PIECE    ((size_t)128 << 10) /* of the input, that is copied at once */
 
 /* Input and output of one step, and what the library keeps between them. */
 struct stream {
 	const uint8_t *in;
 	size_t in_size;
-	uint8_t *out; /* BUF_SIZE bytes */
+	uint8_t *piece; /* PIECE bytes */
+	uint8_t *out;   /* BUF_SIZE bytes */
 	size_t out_size;
 	void *state;
 };
@@ -44,12 +46,16 @@ static bool begin_zstd(struct stream *s)
 	return s->state != NULL;
 }
 
+/* By copies, as libzstd looks at some bytes again, and the file may be written to. */
 static enum step step_zstd(struct stream *s)
 {
-	ZSTD_inBuffer in = { s->in, s->in_size, 0 };
+	ZSTD_inBuffer in = { s->piece, s->in_size < PIECE ? s->in_size : PIECE,
+			     0 };
 	ZSTD_outBuffer out = { s->out, BUF_SIZE, 0 };
-	size_t left = ZSTD_decompressStream(s->state, &out, &in);
+	size_t left;
 
+	memcpy(s->piece, s->in, in.size);
+	left = ZSTD_decompressStream(s->state, &out, &in);
 	s->in += in.pos;
 	s->in_size -= in.pos;
 	s->out_size = out.pos;
@@ -229,10 +235,12 @@ enum ow_decompressed ow_decompress(const struct ow_codec *codec,
 	struct stream s = { .in = bytes, .in_size = size };
 	enum ow_decompressed ret = OW_DECOMPRESSED_MEMORY;
 
+	s.piece = malloc(PIECE);
 	s.out = malloc(BUF_SIZE);
-	if (s.out && codec->begin(&s))
+	if (s.piece && s.out && codec->begin(&s))
 		ret = run(codec, &s, sink);
 	codec->end(&s);
+	free(s.piece);
 	free(s.out);
 	return ret;
 }
