@@ -109,7 +109,9 @@ static void take_look(void *arg)
 		l->uid = ow_process_user(l->pid);
 		l->failed = !see_files(l);
 	}
-	l->is_late = l->failed && is_late(l);
+	/* A process that has ended, or a list that can't be had, is another matter. */
+	l->is_late = l->failed && is_late(l) &&
+		     (!l->why.code || l->why.code == OW_CODE_TIMEOUT);
 }
 
 struct ow_imagelook *ow_imagelook_create(const struct ow_image_user *user)
@@ -168,7 +170,7 @@ struct ow_imagelook *ow_imagelook_create_at(const struct ow_image_user *user,
 		l->maps.list[i] = list[i];
 		/* A look that is lost is left with what it has. */
 		l->maps.list[i].path =
-			ow_intern_add(&l->maps.names, list[i].path);
+			ow_mappings_keep_path(&l->maps, list[i].path);
 		if (!l->maps.list[i].path)
 			break;
 		l->maps.nr++;
@@ -226,14 +228,16 @@ struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 			  "program that is being executed, or the "
 			  "server of a file, keeps it waiting");
 	}
-	if (end == OW_DELEGATION_DONE && l->is_late)
+	if (end == OW_DELEGATION_DONE && l->is_late && !l->has_list)
 		leave_out(user,
 			  l->until_ns < limits.until_ns ? LATE_NS : SILENT_NS,
 			  "there was no time to look at all that it maps");
 	else if (end == OW_DELEGATION_DONE && (l->why.code == OW_CODE_TIMEOUT ||
 					       l->why.code == OW_CODE_SYSTEM))
 		leave_out(user, SILENT_NS, l->why.msg);
-	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
+	/* A file that a delegate has open ends with it. */
+	l->maps.is_open = l->maps.is_open && end == OW_DELEGATION_NONE;
+	if (end != OW_DELEGATION_LOST)
 		ow_imagelook_destroy(l);
 	return NULL;
 }

@@ -97,7 +97,8 @@ void ow_kerneltables_enter(struct ow_kerneltables *k)
 	k->entering++;
 	for (i = 0; i < nr; i++) {
 		k->heads[made[i].number] = made[i].head;
-		set_state(k, made[i].number, OW_BPF_READY);
+		if (!k->all[made[i].number].is_replaced)
+			set_state(k, made[i].number, OW_BPF_READY);
 	}
 	pthread_mutex_unlock(&k->lock);
 	failed = update(k, made, nr);
@@ -106,6 +107,8 @@ void ow_kerneltables_enter(struct ow_kerneltables *k)
 	pthread_mutex_lock(&k->lock);
 	for (i = 0; i < nr; i++) {
 		k->all[made[i].number].stage = OW_KERNELTABLE_THERE;
+		k->all[made[i].number].is_replaced = false;
+		set_state(k, made[i].number, OW_BPF_READY);
 		if (!k->all[made[i].number].since)
 			k->all[made[i].number].since = now;
 		if (failed >> i & 1)
@@ -231,6 +234,7 @@ bool ow_kerneltables_forget(struct ow_kerneltables *k, const uint32_t *numbers,
 	uint32_t *there = calloc((size_t)nr + 1, sizeof(*there));
 	int *fds = calloc((size_t)nr + 1, sizeof(*fds));
 	bool is_done = there && fds;
+	struct ow_kerneltable *t;
 	uint32_t i, nr_there = 0;
 
 	for (i = 0; is_done && i < nr; i++) {
@@ -243,8 +247,12 @@ bool ow_kerneltables_forget(struct ow_kerneltables *k, const uint32_t *numbers,
 	free(there);
 	free(fds);
 	for (i = 0; is_done && i < nr; i++) {
-		k->bytes -= k->all[numbers[i]].size;
-		k->all[numbers[i]] = (struct ow_kerneltable){ 0 };
+		t = &k->all[numbers[i]];
+		k->bytes -= t->size;
+		*t = (struct ow_kerneltable){
+			.is_replaced = t->is_replaced ||
+				       t->stage == OW_KERNELTABLE_THERE,
+		};
 		k->heads[numbers[i]] = (struct ow_bpf_object){ 0 };
 	}
 	return is_done;

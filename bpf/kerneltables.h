@@ -30,6 +30,8 @@ struct ow_kerneltable {
 	uint64_t since; /* CLOCK_MONOTONIC, ns: it was there first; or 0 */
 	uint32_t size;  /* bytes that it takes, or for which it has room */
 	uint8_t stage;  /* enum ow_kerneltable_stage */
+	/* Another object's table was there, in whose place lies one that is nothing. */
+	bool is_replaced;
 };
 
 /* One that was made, but not entered yet. */

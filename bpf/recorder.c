@@ -384,14 +384,17 @@ static bool forget(void *arg, const uint32_t *numbers, uint32_t nr)
 /* After all stacks were named that were taken until then. */
 static void close_idle(struct ow_recorder *r, uint64_t since)
 {
+	bool is_crowded = ow_sampledobjects_is_crowded(&r->objects);
 	bool named[OW_BPF_OBJECTS] = { false };
 
 	ow_images_thin(&r->images, since);
-	ow_sampledobjects_close_idle(&r->objects, since, release, r);
-	if (!ow_sampledobjects_is_crowded(&r->objects))
-		return;
-	ow_images_mark(&r->images, named);
-	ow_sampledobjects_reuse(&r->objects, named, forget, r);
+	if (is_crowded)
+		ow_images_mark(&r->images, named);
+	ow_sampledobjects_close_idle(&r->objects, since,
+				     is_crowded ? named : NULL, release, r);
+	if (is_crowded)
+		ow_sampledobjects_reuse(&r->objects, ow_now_ns() - MUCH_NS,
+					named, forget, r);
 }
 
 static int drain(struct draining *d, struct ow_error *err)
@@ -529,6 +532,7 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 static bool keeps_much(const struct ow_recorder *r)
 {
 	return (r->objects.nameless >= NAMELESS ||
+		ow_sampledobjects_is_crowded(&r->objects) ||
 		r->store.bytes >= MANY_BYTES || r->store.is_short) &&
 	       ow_now_ns() - r->drained >= MUCH_NS;
 }

@@ -20,7 +20,9 @@
 #include "walk.h"
 #include "watchshare.h"
 
-#define MANY  (OW_BPF_OBJECTS / 4 * 3) /* numbers in use */
+#define MANY (OW_BPF_OBJECTS / 4 * 3) /* numbers in use */
+#define USERS_PART \
+	(OW_BPF_OBJECTS / 2) /* that a user other than root may have */
 #define LOW   ((uint64_t)1 << 32)
 #define SHIFT 40 /* of a number, to where its object is */
 
@@ -58,8 +60,9 @@ struct ow_object_kin {
 	bool is_hashed, is_named, is_free;
 	uint64_t hash;
 	uint64_t size; /* of its telling bytes; 0: it is like no other one */
-	uint32_t nr_lists;   /* of mappings that processes have, that name it */
-	uint64_t idle_since; /* CLOCK_MONOTONIC, ns: there is none */
+	uint32_t nr_lists; /* of mappings that processes have, that name it */
+	uint64_t idle_since; /* CLOCK_MONOTONIC, ns: there is none, or it is closed */
+	uid_t user;          /* whose process mapped it first */
 };
 
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
@@ -445,6 +448,7 @@ static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m,
 	m->owns_object = m->object != NULL;
 	*to = *m;
 	o->kin[number - 1] = *kin;
+	o->kin[number - 1].user = o->user;
 	o->kin[number - 1].next = *head;
 	o->kin[number - 1].is_kin = true;
 	*head = number;
@@ -511,6 +515,19 @@ static bool is_own_vdso(const struct ow_mapping *map)
 	return !is_of_file(map) && (map->end > LOW) == (sizeof(void *) == 8);
 }
 
+/* Return true if the user has as many files open, or mapped, as one may have. */
+static bool has_users_part(const struct ow_sampledobjects *o)
+{
+	uint32_t nr = 0, i;
+
+	if (o->user == 0 || ow_sampledobjects_nr(o) < USERS_PART)
+		return false;
+	for (i = 0; i < o->all->nr_modules; i++)
+		nr += !o->kin[i].is_free && o->kin[i].user == o->user &&
+		      (o->all->modules[i].object || o->kin[i].nr_lists);
+	return nr >= USERS_PART;
+}
+
 /* Fill what is to be known of a, whose file is set, and number what is mapped there. */
 static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 		    const struct ow_mapping *map, struct ow_object_alias *a)
@@ -519,7 +536,8 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 	struct ow_object_kin kin = { .is_hashed = false };
 	uint32_t number;
 
-	if (o->is_full || ow_sampledobjects_nr(o) + 1 >= OW_BPF_OBJECTS)
+	if (o->is_full || ow_sampledobjects_nr(o) + 1 >= OW_BPF_OBJECTS ||
+	    has_users_part(o))
 		return 0;
 	m.path = strdup(map->path);
 	if (!m.path)
@@ -677,11 +695,11 @@ bool ow_sampledobjects_is_crowded(const struct ow_sampledobjects *o)
 
 /* Return true if it is time to close the object. */
 static bool is_over(const struct ow_sampledobjects *o, uint32_t number,
-		    uint64_t since)
+		    uint64_t since, const bool *named)
 {
 	const struct ow_object *obj = module_of(o, number)->object;
 	const struct ow_object_kin *kin = &o->kin[number - 1];
-	bool is_short = nameless_size(obj) || ow_sampledobjects_is_crowded(o);
+	bool is_short = nameless_size(obj) || (named && !named[number]);
 
 	return obj && !kin->nr_lists &&
 	       kin->idle_since + (is_short ? 0 : KEPT_NS) < since;
@@ -753,9 +771,11 @@ static void close_object(struct ow_sampledobjects *o, uint32_t number,
 	ow_object_close(m->object);
 	m->object = NULL;
 	m->owns_object = false;
+	o->kin[number - 1].idle_since = ow_now_ns();
 }
 
 void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
+				  const bool *named,
 				  ow_sampledobjects_release_fn *release,
 				  void *arg)
 {
@@ -763,17 +783,19 @@ void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
 	uint32_t number;
 
 	for (number = 1; number <= o->all->nr_modules; number++)
-		if (is_over(o, number, since) && release(arg, number))
+		if (is_over(o, number, since, named) && release(arg, number))
 			close_object(o, number, until);
 	forget_aliases(o, since);
 }
 
-/* Return true if the number is of what was closed, or could not be opened. */
-static bool is_unused(const struct ow_sampledobjects *o, uint32_t number)
+/* Return true if the number is of what was closed, or could not be opened, before then. */
+static bool is_unused(const struct ow_sampledobjects *o, uint32_t number,
+		      uint64_t before)
 {
 	const struct ow_object_kin *kin = &o->kin[number - 1];
 
-	return !kin->is_free && !kin->nr_lists && !module_of(o, number)->object;
+	return !kin->is_free && !kin->nr_lists && kin->idle_since < before &&
+	       !module_of(o, number)->object;
 }
 
 static void free_number(struct ow_sampledobjects *o, uint32_t number)
@@ -801,13 +823,14 @@ static bool is_free_address(void *arg, uint64_t pc)
 	       o->kin[number - 1].is_free;
 }
 
-void ow_sampledobjects_reuse(struct ow_sampledobjects *o, const bool *named,
+void ow_sampledobjects_reuse(struct ow_sampledobjects *o, uint64_t before,
+			     const bool *named,
 			     ow_sampledobjects_forget_fn *forget, void *arg)
 {
 	uint32_t numbers[OW_BPF_OBJECTS], number, nr = 0, i;
 
 	for (number = 1; number <= o->all->nr_modules; number++)
-		if (!named[number] && is_unused(o, number))
+		if (!named[number] && is_unused(o, number, before))
 			numbers[nr++] = number;
 	if (nr == 0 || !forget(arg, numbers, nr))
 		return;

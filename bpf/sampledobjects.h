@@ -82,10 +82,12 @@ bool ow_sampledobjects_is_crowded(const struct ow_sampledobjects *o);
 
 /*
  * Close objects that no list has named since an instant (CLOCK_MONOTONIC, ns): at
- * once those whose files have no name any more, others a minute later, or at once
- * where numbers are crowded.
+ * once those whose files have no name any more, others a minute later.  Where numbers
+ * are crowded, named isn't NULL (ow_images_mark()), and objects that it hasn't are closed
+ * at once.
  */
 void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
+				  const bool *named,
 				  ow_sampledobjects_release_fn *release,
 				  void *arg);
 
@@ -94,11 +96,12 @@ typedef bool ow_sampledobjects_forget_fn(void *arg, const uint32_t *numbers,
 					 uint32_t nr);
 
 /*
- * Give numbers of closed objects, and of what could not be opened, to other objects from
- * now on, but for those that named has (ow_images_mark()) or a list.  Paths and names of
- * such objects are no longer valid.
+ * Give numbers of what was closed, or could not be opened, before an instant
+ * (CLOCK_MONOTONIC, ns) to other objects from now on, but for those that named has or a
+ * list.  Paths and names of such objects are no longer valid.
  */
-void ow_sampledobjects_reuse(struct ow_sampledobjects *o, const bool *named,
+void ow_sampledobjects_reuse(struct ow_sampledobjects *o, uint64_t before,
+			     const bool *named,
 			     ow_sampledobjects_forget_fn *forget, void *arg);
 
 /* The object of that number, or NULL if it is not open. */

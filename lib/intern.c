@@ -93,7 +93,7 @@ static void *get(struct ow_intern *in, size_t size, size_t *used,
 		return NULL;
 	memory = malloc(size);
 	if (!memory) {
-		ow_budget_give(&in->own, size);
+		give(in, size);
 		return NULL;
 	}
 	if (used)

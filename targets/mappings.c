@@ -148,11 +148,7 @@ static bool parse_mapping(char *line, struct ow_mapping *m)
 	return true;
 }
 
-/*
- * A path of the list, or NULL: of memory beside the budget, which others' files can have
- * spent, as without the list nothing is known of a process.
- */
-static const char *keep_path(struct ow_mappings *m, const char *path)
+const char *ow_mappings_keep_path(struct ow_mappings *m, const char *path)
 {
 	m->names.limit = ow_get_memory_limit() / PATHS_PART;
 	return ow_intern_add(&m->names, path);
@@ -184,7 +180,7 @@ static bool end_line(struct lines *l, struct ow_mappings *m)
 	new = &m->list[m->nr];
 	if (!parse_mapping(l->line, new))
 		return true;
-	new->path = keep_path(m, new->path);
+	new->path = ow_mappings_keep_path(m, new->path);
 	m->nr += new->path != NULL;
 	return new->path;
 }
@@ -408,7 +404,7 @@ static struct ow_mapping *place(struct ow_mappings *m,
 				const struct ow_mapping *told)
 {
 	size_t at = first_from(m, told->start), behind = at;
-	const char *path = keep_path(m, told->path);
+	const char *path = ow_mappings_keep_path(m, told->path);
 
 	if (!path || !make_room(m))
 		return NULL;
@@ -446,17 +442,17 @@ static bool ask_for_code(struct ow_mappings *m)
 
 static int read_code(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 {
-	struct ow_mappings all = { .until_ns = ret->until_ns };
-	int fd = open_maps(pid), failed;
+	uint64_t until_ns = ret->until_ns;
+	int fd = open_maps(pid);
 
-	*ret = (struct ow_mappings){ .until_ns = ret->until_ns };
+	*ret = (struct ow_mappings){ .until_ns = until_ns };
 	if (fd < 0)
 		return explain(pid, err);
 	*ret = (struct ow_mappings){
 		.is_part = true,
 		.is_open = true,
 		.fd = fd,
-		.until_ns = ret->until_ns,
+		.until_ns = until_ns,
 	};
 	if (ask_for_code(ret) && ret->nr > 0)
 		return 0;
@@ -465,14 +461,11 @@ static int read_code(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 	if (errno != ENOTTY) {
 		/* Its memory may be gone, and another program's come. */
 		ow_mappings_free(ret);
-		ret->until_ns = all.until_ns;
+		ret->until_ns = until_ns;
 		return read_open(pid, ret, err);
 	}
-	failed = keep_open(&all, fd, read_text(pid, fd, &all, err));
-	ret->is_open = false;
-	ow_mappings_free(ret);
-	*ret = all;
-	return failed;
+	/* The kernel can't be asked: nothing was listed. */
+	return keep_open(ret, fd, read_text(pid, fd, ret, err));
 }
 
 int ow_mappings_read_until(pid_t pid, enum ow_mappings_part part,
@@ -686,7 +679,7 @@ bool ow_mappings_name(struct ow_mappings *m, struct ow_mapping *listed)
 	if (!m->is_open || !ask_name(m->fd, &told, name) ||
 	    told.start != listed->start || told.inode != listed->inode)
 		return false;
-	listed->path = keep_path(m, name);
+	listed->path = ow_mappings_keep_path(m, name);
 	listed->deleted = told.deleted;
 	return listed->path;
 }

@@ -52,6 +52,12 @@ struct ow_mappings {
 	uint64_t until_ns;
 };
 
+/*
+ * A copy of a path, which is the list's, or NULL.  It is of memory beside the budget, which
+ * others' files can have spent, as without the list nothing is known of a process.
+ */
+const char *ow_mappings_keep_path(struct ow_mappings *m, const char *path);
+
 /* Read all.  Free with ow_mappings_free(), also after failure. */
 int ow_mappings_read(pid_t pid, struct ow_mappings *ret, struct ow_error *err);
 

@@ -269,8 +269,10 @@ static void test_files(void)
 int main(void)
 {
 	static const struct test tests[] = {
-		{ "looks", test_looks }, { "users", test_users },
-		{ "files", test_files }, { "small processes", test_few },
+		{ "looks", test_looks },
+		{ "users", test_users },
+		{ "files", test_files },
+		{ "small processes", test_few },
 		{ "walks", test_walks },
 		{ "many users", test_many },
 		{ "those who take little", test_little },

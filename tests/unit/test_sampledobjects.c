@@ -241,7 +241,7 @@ static void close_all(struct ow_sampledobjects *o)
 {
 	bool may = true;
 
-	ow_sampledobjects_close_idle(o, ow_now_ns() + 61000000000, may_go,
+	ow_sampledobjects_close_idle(o, ow_now_ns() + 61000000000, NULL, may_go,
 				     &may);
 }
 
@@ -747,7 +747,7 @@ static void test_limit_of_comparing(void)
 
 static void close_idle(struct ow_sampledobjects *o, bool may)
 {
-	ow_sampledobjects_close_idle(o, ow_now_ns() + 1, may_go, &may);
+	ow_sampledobjects_close_idle(o, ow_now_ns() + 1, NULL, may_go, &may);
 }
 
 /* A file without a name, which nobody has mapped, isn't kept. */
@@ -795,11 +795,11 @@ static void test_idle_named(void)
 	CHECK(number_of(&o, "one") == 1 && o.nameless == 0);
 	close_idle(&o, true);
 	CHECK(number_of(&o, "one") == 1 && ow_sampledobjects_get(&o, 1));
-	ow_sampledobjects_close_idle(&o, ow_now_ns() + 59000000000, may_go,
-				     &may);
+	ow_sampledobjects_close_idle(&o, ow_now_ns() + 59000000000, NULL,
+				     may_go, &may);
 	CHECK(ow_sampledobjects_get(&o, 1));
-	ow_sampledobjects_close_idle(&o, ow_now_ns() + 61000000000, may_go,
-				     &may);
+	ow_sampledobjects_close_idle(&o, ow_now_ns() + 61000000000, NULL,
+				     may_go, &may);
 	CHECK(!ow_sampledobjects_get(&o, 1));
 	CHECK(number_of(&o, "one") == 2);
 	ow_sampledobjects_deinit(&o);
@@ -946,22 +946,22 @@ static void test_reuse(void)
 	CHECK(is_of(&o, 1, "/one") && is_of(&o, 2, "/two"));
 	ow_sampledobjects_hold(&o, 2);
 	/* Both are open. */
-	ow_sampledobjects_reuse(&o, named, forget, &f);
+	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(f.nr == 0 && ow_sampledobjects_nr(&o) == 2);
-	ow_sampledobjects_close_idle(&o, ow_now_ns() + 61000000000, may_go,
-				     &f.may);
+	ow_sampledobjects_close_idle(&o, ow_now_ns() + 61000000000, NULL,
+				     may_go, &f.may);
 	CHECK(!ow_sampledobjects_get(&o, 1) && ow_sampledobjects_get(&o, 2));
 	/* An image names the closed one; or the engine can't forget it. */
 	named[1] = true;
-	ow_sampledobjects_reuse(&o, named, forget, &f);
+	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(f.nr == 0 && ow_sampledobjects_nr(&o) == 2);
 	named[1] = false;
 	f.may = false;
-	ow_sampledobjects_reuse(&o, named, forget, &f);
+	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(f.nr == 1 && f.last == 1 && ow_sampledobjects_nr(&o) == 2);
 	CHECK(is_of(&o, 1, "/one"));
 	f.may = true;
-	ow_sampledobjects_reuse(&o, named, forget, &f);
+	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(ow_sampledobjects_nr(&o) == 1);
 	CHECK(number_of(&o, "three") == 1 && ow_sampledobjects_nr(&o) == 2);
 	CHECK(is_of(&o, 1, "/three") && is_of(&o, 2, "/two"));
@@ -985,16 +985,43 @@ static void test_reuse_of_no_object(void)
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(number_of(&o, "one") == 1 && !ow_sampledobjects_get(&o, 1));
 	ow_sampledobjects_hold(&o, 1);
-	ow_sampledobjects_reuse(&o, named, forget, &f);
+	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(f.nr == 0);
 	ow_sampledobjects_leave(&o, 1);
-	ow_sampledobjects_reuse(&o, named, forget, &f);
+	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(f.nr == 1 && o.nr_aliases == 0);
 	CHECK(number_of(&o, "two") == 1 && ow_sampledobjects_get(&o, 1));
 	CHECK(number_of(&o, "one") == 2 && !ow_sampledobjects_get(&o, 2));
 	ow_sampledobjects_deinit(&o);
 	unlink("one");
 	unlink("two");
+}
+
+/* A user has half of all numbers at most for what is mapped; root may have all. */
+static void test_users_part(void)
+{
+	const void *at = (void *)(uintptr_t)4096; // NOLINT
+	struct ow_sampledobjects o;
+	struct ow_error err;
+	uint32_t i;
+
+	CHECK(!ow_sampledobjects_init(&o, 0, &err));
+	o.user = 1;
+	for (i = 1; i <= OW_BPF_OBJECTS / 2; i++) {
+		if (number_of_vdso(&o, at) != i)
+			break;
+		ow_sampledobjects_hold(&o, i);
+	}
+	CHECK(i == OW_BPF_OBJECTS / 2 + 1);
+	CHECK(number_of_vdso(&o, at) == 0);
+	o.user = 2;
+	CHECK(number_of_vdso(&o, at) == i);
+	o.user = 0;
+	CHECK(number_of_vdso(&o, at) == i + 1);
+	ow_sampledobjects_leave(&o, 1);
+	o.user = 1;
+	CHECK(number_of_vdso(&o, at) == i + 2);
+	ow_sampledobjects_deinit(&o);
 }
 
 /* Where most numbers are in use, no file is kept that nobody has mapped. */
@@ -1014,10 +1041,21 @@ static void test_crowd(void)
 			break;
 	CHECK(i == OW_BPF_OBJECTS && ow_sampledobjects_is_crowded(&o));
 	CHECK(number_of_vdso(&o, (void *)(uintptr_t)4096) == 0); // NOLINT
-	close_idle(&o, true);
+	/* What a noted mapping names is kept. */
+	named[1] = true;
+	ow_sampledobjects_close_idle(&o, ow_now_ns() + 1, named, may_go,
+				     &f.may);
+	CHECK(ow_sampledobjects_get(&o, 1));
+	named[1] = false;
+	ow_sampledobjects_close_idle(&o, ow_now_ns() + 1, named, may_go,
+				     &f.may);
 	CHECK(!ow_sampledobjects_get(&o, 1));
+	/* A program may walk by it yet. */
 	named[OW_BPF_OBJECTS - 1] = true;
-	ow_sampledobjects_reuse(&o, named, forget, &f);
+	ow_sampledobjects_reuse(&o, 1, named, forget, &f);
+	CHECK(f.nr == 0);
+	named[OW_BPF_OBJECTS - 1] = true;
+	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(f.nr == OW_BPF_OBJECTS - 2 && ow_sampledobjects_nr(&o) == 1);
 	CHECK(!ow_sampledobjects_is_crowded(&o));
 	CHECK(number_of(&o, "one") && ow_sampledobjects_nr(&o) == 2);
@@ -1179,6 +1217,7 @@ int main(void)
 		{ "a number that is given again", test_reuse },
 		{ "the number of a file that is no object",
 		  test_reuse_of_no_object },
+		{ "a user's part of all numbers", test_users_part },
 		{ "most numbers in use", test_crowd },
 		{ "a high address", test_high_address },
 		{ "a file that is no object", test_no_object },
