@@ -570,7 +570,9 @@ static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 	m->names.path = m->path;
 	m->user = (uid_t)ow_process_user(pid);
 	m->since = ow_now_ns();
-	m->begun = ow_process_start_by(pid, CLOCK_MONOTONIC);
+	/* The kernel is not asked twice about one for which it doesn't answer. */
+	if (!m->place.is_silent)
+		m->begun = ow_process_start_by(pid, CLOCK_MONOTONIC);
 	j->all[j->nr++] = m;
 	return m;
 }

@@ -79,27 +79,15 @@ static int open_tmp(int root, uint64_t resolve)
 			   (ow_effort_left(&links) ? 0 : RESOLVE_NO_SYMLINKS),
 	};
 	uint64_t begun = ow_cpu_ns();
-	int fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
-	int before = errno;
+	int fd, before;
 
+	ow_delegate_enter();
+	fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
+	before = errno;
+	ow_delegate_leave();
 	ow_effort_spend(&links, ow_cpu_ns() - begun);
 	errno = before;
 	return fd;
-}
-
-/* Have the kernel look /tmp up, of a process whose root leads there. */
-static void look_tmp_up(void *arg)
-{
-	const struct ow_perfplace *p = arg;
-	_cleanup_(ow_closep) int root = -1;
-	_cleanup_(ow_closep) int fd = -1;
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
-	root = ow_reach_open(path, O_PATH | O_DIRECTORY);
-	ow_delegate_enter();
-	fd = root < 0 ? -1 : open_tmp(root, 0);
-	ow_delegate_leave();
 }
 
 /* The place is not asked any more. */
@@ -114,49 +102,77 @@ static void leave_tmp_out(struct ow_perfplace *p, const char *why)
 }
 
 /*
- * A delegate's files end with it, so the folder is opened here: as the kernel has
- * it in its cache by then, no file system is asked (RESOLVE_CACHED, Linux 5.12).
+ * The folder as it is found once the kernel has it in its cache, so that to close it
+ * concerns no file system (RESOLVE_CACHED, Linux 5.12); or -1.
  */
-static void take_tmp(struct ow_perfplace *p)
+static int take_tmp(struct ow_perfplace *p)
 {
-	_cleanup_(ow_closep) int root = -1;
-	struct ow_perfplace *copy;
-	enum ow_delegation end;
+	_cleanup_(ow_reach_closep) int root = -1;
+	_cleanup_(ow_reach_closep) int looked_up = -1;
 	char path[64];
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/root", p->pid);
-	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root = ow_reach_open(path, O_PATH | O_DIRECTORY);
 	if (root < 0)
-		return;
-	p->tmp = open_tmp(root, RESOLVE_CACHED);
-	if (p->tmp < 0 && ow_reach_is_spent())
+		return -1;
+	fd = open_tmp(root, RESOLVE_CACHED);
+	if (fd >= 0)
+		return fd;
+	if (ow_reach_is_spent()) {
 		leave_tmp_out(p, OW_REACH_SPENT);
-	copy = p->tmp < 0 && !p->is_silent ? malloc(sizeof(*copy)) : NULL;
-	if (!copy)
-		return;
-	*copy = *p;
-	/* It may be lost with what it was given. */
-	end = ow_reach(look_tmp_up, copy);
-	if (end == OW_DELEGATION_DONE)
-		p->tmp = open_tmp(root, RESOLVE_CACHED);
-	else
-		p->is_silent = true;
-	if (end == OW_DELEGATION_NONE)
-		ow_reach_leave_out(path, end);
-	if (end == OW_DELEGATION_DONE || end == OW_DELEGATION_NONE)
-		free(copy);
+		return -1;
+	}
+	looked_up = open_tmp(root, 0);
+	return looked_up < 0 ? -1 : open_tmp(root, RESOLVE_CACHED);
+}
+
+/* A place that a delegate finds. */
+struct finding {
+	struct ow_perfplace *place;
+	bool is_there, is_done;
+};
+
+/* Return its /tmp, or -1. */
+static int find_place(void *arg)
+{
+	struct finding *f = arg;
+	int fd;
+
+	f->is_there = read_owner(f->place);
+	fd = f->is_there ? take_tmp(f->place) : -1;
+	f->is_done = true;
+	return fd;
+}
+
+/* What serves its /tmp does not answer, or the kernel does not about the process. */
+static void note_silent(struct ow_perfplace *p)
+{
+	char path[64];
+
+	p->is_silent = true;
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp", p->pid);
+	ow_reach_leave_out(path, errno == ETIMEDOUT ? OW_DELEGATION_GIVEN_UP :
+						      OW_DELEGATION_NONE);
 }
 
 bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid)
 {
+	struct finding f = { .place = p };
+
 	*p = (struct ow_perfplace){
 		.tmp = -1,
 		.opener = getpid(),
 		.pid = pid,
+		.inner = pid,
+		.uid = (uid_t)-1,
 	};
-	if (pid <= 0 || !read_owner(p))
+	if (pid <= 0)
 		return false;
-	take_tmp(p);
+	p->tmp = ow_reach_fd(find_place, &f);
+	if (f.is_done)
+		return f.is_there;
+	note_silent(p);
 	return true;
 }
 

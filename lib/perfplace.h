@@ -23,7 +23,8 @@ struct ow_perfplace {
 };
 
 /*
- * Return false if there is no such process.  Without tmp, which is only taken if
+ * Return false if there is no such process.  Of one that the kernel does not tell of in
+ * time, a place that is_silent is left, and a line says so.  Without tmp, which is only taken if
  * that asks no server, the map is found while the process runs.
  */
 bool ow_perfplace_init(struct ow_perfplace *p, pid_t pid);

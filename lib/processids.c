@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 
 /* What <linux/pidfd.h> of Debian 12 lacks (Linux 6.13). */
@@ -31,6 +32,17 @@ static bool read_by_pidfd(pid_t pid, struct ow_processids *ret)
 	return true;
 }
 
+/* As stat(2), and a delegate may be given up on meanwhile. */
+static int look_at(const char *path, struct stat *ret)
+{
+	int failed;
+
+	ow_delegate_enter();
+	failed = stat(path, ret);
+	ow_delegate_leave();
+	return failed;
+}
+
 /*
  * The owner of the process's folder is its effective user, or root where the process may
  * not be looked at by its user, as of a set-user-ID program (proc(5)).
@@ -41,7 +53,7 @@ static bool read_by_folder(pid_t pid, struct ow_processids *ret)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d", pid);
-	if (stat(path, &st) || st.st_uid == 0)
+	if (look_at(path, &st) || st.st_uid == 0)
 		return false;
 	*ret = (struct ow_processids){ st.st_uid, st.st_uid };
 	return true;
@@ -58,6 +70,6 @@ bool ow_processids_is_near(pid_t pid)
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
-	return !stat("/proc/self/ns/pid", &ours) && !stat(path, &its) &&
+	return !stat("/proc/self/ns/pid", &ours) && !look_at(path, &its) &&
 	       ours.st_dev == its.st_dev && ours.st_ino == its.st_ino;
 }

@@ -20,7 +20,11 @@ struct ow_processids {
  */
 bool ow_processids_read(pid_t pid, struct ow_processids *ret);
 
-/* Return true if the process is in our own pid namespace: its number is one number. */
+/*
+ * Return true if the process is in our own pid namespace: its number is one number.  For
+ * work that a delegate does (reach.h): the kernel lets those wait who ask that while the
+ * process executes a program.
+ */
 bool ow_processids_is_near(pid_t pid);
 
 #endif /* OW_PROCESSIDS_H */

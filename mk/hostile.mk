@@ -44,7 +44,8 @@ $(hostile)/costlyrows $(hostile)/deepcalls $(hostile)/fewwaits $(hostile)/fusest
 
 $(hostile)/deepstack $(hostile)/deepwaits $(hostile)/manykin $(hostile)/widestack: tests/hostile/programs/bare.h
 
-$(hostile)/manymounts $(hostile)/markedstack $(hostile)/overlaidholes: tests/hostile/programs/ownspace.h
+$(hostile)/fusestack $(hostile)/manymounts $(hostile)/markedstack $(hostile)/overlaidholes: \
+	tests/hostile/programs/ownspace.h
 $(hostile)/markedstack $(hostile)/overlaidholes: tests/hostile/programs/ownstack.h
 
 $(hostile)/lib%.so: tests/hostile/programs/lib%.c

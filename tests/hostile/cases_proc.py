@@ -3,28 +3,33 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 
+from attackers import NOBODY
 from cases_objects import Done
 from harness import (PATIENCE, Skip, case, check, need_root, wait_for_line)
 
 LONGEST = 25  # s, for a tool that gives up: each call may take 2 s
+USER = [shutil.which(NOBODY[0]), *NOBODY[1:]]
 
 
 class Stuck:
     """A process that waits in the kernel, and the server that it waits for."""
 
-    def __init__(self, context, how, name=''):
+    def __init__(self, context, how, name='', before='-', user=()):
         need_root()
         if not os.path.exists('/dev/fuse'):
             raise Skip('/dev/fuse is not here')
         place = os.path.join(context.tmp, how + name)
         os.mkdir(place)
+        os.chmod(context.tmp, 0o755)
         # Whoever looks at the child waits: the harness doesn't, to see it rest.
-        server = context.start(['fusestack', how, '-', place], ready=None)
+        server = context.start([*user, context.program('fusestack'), how, before,
+                                place], ready=None)
         said = wait_for_line(server, 'ready')
         self.pid = int(re.search(r'ready (\d+)', said).group(1))
 
@@ -203,6 +208,16 @@ def check_record(context, how):
 @case('proc: a recorder beside a program that is executed for ever')
 def _(context):
     check_record(context, 'flush')
+
+
+@case('proc: a program is executed for ever once it has been looked at')
+def _(context):
+    """Names of its code are asked for after it was let go."""
+    for number in range(8):
+        stuck = Stuck(context, 'flush', str(number), 'traced', USER)
+        done = run_in_time([context.outwind, 'stack', stuck.pid])
+        check(done.returncode in (0, 1, 2), 'status', done)
+        check(done.stderr or b'TID ' in done.stdout, 'stacks', done)
 
 
 @case('proc: a recorder beside a lock on mappings')

@@ -19,10 +19,13 @@
  * any more, and a thread runs code of no object.
  * fusestack flush - DIR: a child executes a program, and the kernel waits while it
  * closes a file for that: it holds the child's exec_update_lock.
+ * fusestack flush recordMS|forks|traced DIR: likewise, but that comes later: the child
+ * computes for 1.5 s, and for MS in code of no object; or its children do that; or it
+ * is in such code until a tracer has seen it.
  * fusestack fault - DIR: a thread of a child waits for a page, and holds mmap_lock;
  * another one waits to change what is mapped, so that nobody else gets that lock.
- * The last two say "ready PID" of the child.
- * It is mounted on DIR, for this process alone.  One argument more, "unnumbered": all
+ * The last three say "ready PID" of the child.
+ * It is mounted on DIR, for this process alone, which may be any user's.  One argument more, "unnumbered": all
  * of its files have the inode 0.
  */
 #include <dlfcn.h>
@@ -42,13 +45,16 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "ownspace.h"
 #include "threads.h"
 
 #define STACK_FILE ((size_t)1 << 20)
 #define FILE_NODE  2 /* and the next ones: file1, file2, ... */
 #define NR_SLOW    20
+#define NR_FORKS   50
 #define SLOW_US    300000
 #define BAD_READS  2 /* by which the kernel takes a fault again, with the lock */
 
@@ -215,6 +221,8 @@ static void mount_here(const char *dir)
 {
 	char options[128];
 
+	if (getuid() != 0)
+		enter_namespaces();
 	device = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (device < 0)
 		fail("/dev/fuse");
@@ -290,7 +298,114 @@ static void *map_more(void *arg)
 	return NULL;
 }
 
-static void wait_in_kernel(const char *path)
+static void execute_program(void)
+{
+	execl("/bin/sleep", "sleep", "1000", NULL);
+	fail("exec");
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Return from code of no object after so many steps. */
+static void step_in_made_code(long steps)
+{
+	/* dec %rdi; jne; ret */
+	static const uint8_t loop[] = { 0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3 };
+	static void *code;
+
+	if (!code) {
+		code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (code == MAP_FAILED)
+			fail("code");
+		memcpy(code, loop, sizeof(loop));
+	}
+	((void (*)(long))code)(steps);
+}
+
+static void compute(double seconds, int is_made)
+{
+	double until = now() + seconds;
+
+	while (now() < until)
+		if (is_made)
+			step_in_made_code(100000);
+}
+
+static void fork_hanging(void)
+{
+	int i;
+
+	for (i = 0; i < NR_FORKS; i++) {
+		if (fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			execute_program();
+		}
+		compute(0.1, 0);
+	}
+}
+
+static int is_traced(pid_t pid)
+{
+	static char text[4096];
+	char path[32];
+	const char *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = '\0';
+	at = strstr(text, "TracerPid:");
+	return at && atoi(at + strlen("TracerPid:"));
+}
+
+/* Have a process watch this one, which stands still when it is traced. */
+static void wait_for_tracer(void)
+{
+	volatile int *seen = mmap(NULL, sizeof(*seen), PROT_READ | PROT_WRITE,
+				  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (seen == MAP_FAILED)
+		fail("memory");
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (!is_traced(getppid()))
+			;
+		*seen = 1;
+		_exit(0);
+	}
+	while (!*seen)
+		;
+}
+
+/* What comes before the child executes a program. */
+static void prepare_exec(const char *how)
+{
+	if (strcmp(how, "-") == 0)
+		return;
+	printf("ready %d\n", (int)getpid());
+	fflush(stdout);
+	if (strcmp(how, "traced") == 0) {
+		start(run_made_code, NULL);
+		wait_for_tracer();
+		return;
+	}
+	compute(1.5, 0);
+	if (strcmp(how, "forks") == 0)
+		fork_hanging();
+	compute(atoi(how + strcspn(how, "0123456789")) / 1e3, 1);
+}
+
+static void wait_in_kernel(const char *path, const char *how)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	volatile char *file =
@@ -299,8 +414,8 @@ static void wait_in_kernel(const char *path)
 	if (fd < 0 || file == MAP_FAILED)
 		fail(path);
 	if (is_silent_at_flush) {
-		execl("/bin/sleep", "sleep", "1000", NULL);
-		fail("exec");
+		prepare_exec(how);
+		execute_program();
 	}
 	start(map_more, NULL);
 	(void)*file;
@@ -308,7 +423,7 @@ static void wait_in_kernel(const char *path)
 }
 
 /* The server is a process of its own, which outlives the child. */
-static void serve_child(const char *path)
+static void serve_child(const char *path, const char *how)
 {
 	if (pipe2(silence, O_CLOEXEC))
 		fail("pipe");
@@ -318,7 +433,7 @@ static void serve_child(const char *path)
 	if (child == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		close(device);
-		wait_in_kernel(path);
+		wait_in_kernel(path, how);
 	}
 	while (read(device, request, sizeof(request)) > 0)
 		if (!is_dead)
@@ -493,7 +608,7 @@ int main(int argc, char **argv)
 	mount_it(dir);
 	if (is_silent_at_flush || is("fault")) {
 		snprintf(path, sizeof(path), "%.4000s/file", dir);
-		serve_child(path);
+		serve_child(path, argv[2]);
 		return 1;
 	}
 	start(serve, NULL);

@@ -12,11 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static inline void fail(const char *what)
-{
-	perror(what);
-	exit(1);
-}
+#include "threads.h"
 
 static inline void write_to(const char *path, const char *text)
 {
