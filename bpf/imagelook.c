@@ -2,7 +2,6 @@
 #include "imagelook.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "delegate.h"
@@ -22,10 +21,9 @@
 #define MANY_SILENT  8          /* times at once, */
 #define WAIT_PART    50         /* and this part of the time later */
 #define LOOK_NS      4000000000 /* for all of a look */
-#define LOOK_COST    32 /* mappings, as many as a look takes by itself */
-#define SILENT_NS    60000000000 /* until it is asked about the process again */
-#define UNASKED_NS   100000000   /* likewise, where we could not ask, */
-#define LATE_NS      100000000   /* or where its user's share was no more */
+#define LOOK_COST    32        /* mappings, as many as a look takes by itself */
+#define UNASKED_NS   100000000 /* until it is asked again, where we could not, */
+#define LATE_NS      100000000 /* or where its user's share was no more */
 
 /* Waits for the kernel that were for nothing, in nanoseconds. */
 static struct ow_effort waits =
@@ -134,17 +132,7 @@ void ow_imagelook_destroy(struct ow_imagelook *l)
 	free(l);
 }
 
-/* Leave a process out for a while. */
-static void leave_out(struct ow_image_user *user, uint64_t ns, const char *why)
-{
-	char path[32];
-
-	user->silent_until = ow_now_ns() + ns;
-	snprintf(path, sizeof(path), "/proc/%d", user->pid);
-	ow_lose_file(path, why);
-}
-
-/* Likewise, but for less time, where no process could be started: see errno. */
+/* Leave a process out for a moment, where no process could be started: see errno. */
 static void note_unasked(struct ow_image_user *user)
 {
 	struct ow_error none;
@@ -223,18 +211,17 @@ struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 		/* Short ones go on as they are, however many there are. */
 		if (limits.call_ns == CALL_NS)
 			ow_effort_spend(&waits, CALL_NS);
-		leave_out(user, SILENT_NS,
-			  "the kernel did not answer in time, as a "
-			  "program that is being executed, or the "
-			  "server of a file, keeps it waiting");
+		ow_imageusers_leave_out(user, OW_IMAGE_SILENT_NS, NULL);
 	}
 	if (end == OW_DELEGATION_DONE && l->is_late && !l->has_list)
-		leave_out(user,
-			  l->until_ns < limits.until_ns ? LATE_NS : SILENT_NS,
-			  "there was no time to look at all that it maps");
+		ow_imageusers_leave_out(
+			user,
+			l->until_ns < limits.until_ns ? LATE_NS :
+							OW_IMAGE_SILENT_NS,
+			"there was no time to look at all that it maps");
 	else if (end == OW_DELEGATION_DONE && (l->why.code == OW_CODE_TIMEOUT ||
 					       l->why.code == OW_CODE_SYSTEM))
-		leave_out(user, SILENT_NS, l->why.msg);
+		ow_imageusers_leave_out(user, OW_IMAGE_SILENT_NS, l->why.msg);
 	/* A file that a delegate has open ends with it. */
 	l->maps.is_open = l->maps.is_open && end == OW_DELEGATION_NONE;
 	if (end != OW_DELEGATION_LOST)

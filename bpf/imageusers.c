@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -12,6 +13,7 @@
 #include "hash.h"
 #include "imagekin.h"
 #include "imageshares.h"
+#include "leftout.h"
 #include "monotonic.h"
 #include "procfs.h"
 
@@ -446,6 +448,20 @@ static bool is_headless(struct ow_images *im, struct ow_image_user *user)
 	return true;
 }
 
+void ow_imageusers_leave_out(struct ow_image_user *user, uint64_t ns,
+			     const char *why)
+{
+	char path[32];
+
+	if (!why)
+		why = "the kernel did not answer in time, as a program that is "
+		      "being executed, or the server of a file, keeps it "
+		      "waiting";
+	user->silent_until = ow_now_ns() + ns;
+	snprintf(path, sizeof(path), "/proc/%d", user->pid);
+	ow_lose_file(path, why);
+}
+
 void ow_images_tell_uid(struct ow_images *im, pid_t pid, uint64_t time,
 			uid_t uid)
 {
@@ -465,9 +481,11 @@ uid_t ow_images_uid(const struct ow_images *im, pid_t pid)
 
 	if (!user)
 		return (uid_t)ow_process_user(pid);
-	if (!user->is_gone &&
+	if (!user->is_gone && now >= user->silent_until &&
 	    (!user->uid_as_of || now - user->uid_as_of >= UID_NS)) {
 		uid = ow_process_user(pid);
+		if (uid < 0 && errno == ETIMEDOUT)
+			ow_imageusers_leave_out(user, OW_IMAGE_SILENT_NS, NULL);
 		user->uid_as_of = now;
 		user->has_uid = user->has_uid || uid >= 0;
 		user->uid = uid >= 0 ? (uid_t)uid : user->uid;

@@ -103,4 +103,14 @@ struct ow_image *ow_imagechanges_apply(struct ow_images *im,
 				       struct ow_image *from, uint64_t since,
 				       uint32_t nr);
 
+#define OW_IMAGE_SILENT_NS \
+	60000000000ULL /* until one that does not answer is asked about again */
+
+/*
+ * Leave a process out for so many nanoseconds, and tell why; NULL: the kernel does not
+ * answer about it in time.
+ */
+void ow_imageusers_leave_out(struct ow_image_user *user, uint64_t ns,
+			     const char *why);
+
 #endif /* OW_IMAGEUSERS_H */

@@ -263,12 +263,11 @@ static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
 		      char *comm)
 {
 	struct ow_perfname *n = name_place(p, tid);
-	char state;
 
 	if (n->tid != tid || n->pid != pid) {
 		*n = (struct ow_perfname){ .pid = pid, .tid = tid };
-		if (!ow_task_stat((pid_t)pid, (pid_t)tid, n->comm,
-				  sizeof(n->comm), &state)) {
+		if (!ow_task_name((pid_t)pid, (pid_t)tid, n->comm,
+				  sizeof(n->comm))) {
 			strcpy(n->comm, "?");
 			n->tid = 0;
 		}

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "grow.h"
 #include "processids.h"
 #include "reach.h"
+#include "silent.h"
 
 /* Numbers of fields in stat (proc_pid_stat(5)). */
 #define STAT_STATE      3
@@ -28,6 +30,9 @@
 #define MOST_STAT ((size_t)512)
 
 #define MOST_USER_LEVELS 33 /* Linux, kernel/user_namespace.c */
+#define MOST_USER_MAP    ((size_t)4096)
+
+#define GET_USER_NAMESPACE _IO(0xff, 9) /* of a pidfd: Linux 6.11 */
 
 #define FREEZER      "/sys/fs/cgroup/freezer"
 #define MOST_CGROUPS ((size_t)1 << 16)
@@ -200,6 +205,21 @@ bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state)
 		return false;
 	snprintf(name, size, "%s", task.name);
 	*state = task.state;
+	return true;
+}
+
+bool ow_task_name(pid_t pid, pid_t tid, char *name, size_t size)
+{
+	_cleanup_(ow_freep) char *text = NULL;
+	char path[64];
+	size_t had;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", pid, tid);
+	text = ow_reach_text(path, MOST_STAT, &had);
+	if (!text || !had)
+		return false;
+	text[had - 1] = '\0'; /* a newline */
+	snprintf(name, size, "%s", text);
 	return true;
 }
 
@@ -377,17 +397,76 @@ static long real_user(pid_t pid)
 					       ow_status_number(pid, "Uid:");
 }
 
+/* The user namespace of a process; -1: this kernel tells it by /proc alone. */
+static int namespace_by_pidfd(pid_t pid)
+{
+	_cleanup_(ow_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	return fd < 0 ? -1 : ioctl(fd, GET_USER_NAMESPACE, 0);
+}
+
+static size_t read_user_map(const char *path, char *text)
+{
+	_cleanup_(ow_closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, MOST_USER_MAP);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+/*
+ * Return true if the numbers of users are ours for a process: its namespace is ours, or
+ * one that root has made, as nobody else may pass on all numbers.  Other than for a
+ * link of its namespace, nobody waits for that while it executes a program.
+ */
+static bool has_our_users(pid_t pid)
+{
+	char path[32], ours[MOST_USER_MAP], its[MOST_USER_MAP];
+	size_t size = read_user_map("/proc/self/uid_map", ours);
+
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	return size && read_user_map(path, its) == size &&
+	       memcmp(ours, its, size) == 0;
+}
+
+static int open_link(void *path)
+{
+	return ow_reach_open(path, O_RDONLY);
+}
+
+/* The user namespace that a link leads to; -1, and ETIMEDOUT: that isn't told in time. */
+static int namespace_by_link(pid_t pid)
+{
+	char path[32];
+	int fd;
+
+	errno = ETIMEDOUT;
+	if (ow_silent_has(pid))
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	fd = ow_reach_fd(open_link, path);
+	if (fd < 0 && errno == ETIMEDOUT) {
+		ow_silent_note(pid);
+		errno = ETIMEDOUT;
+	}
+	return fd;
+}
+
 long ow_process_user(pid_t pid)
 {
-	long uid = real_user(pid);
 	_cleanup_(ow_closep) int fd = -1;
 	uid_t owner;
-	char path[32];
+	long uid;
 
+	errno = 0;
+	uid = real_user(pid);
 	if (uid <= 0)
 		return uid;
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
-	fd = ow_reach_open(path, O_RDONLY);
+	fd = namespace_by_pidfd(pid);
+	errno = 0;
+	if (fd < 0 && !has_our_users(pid))
+		fd = namespace_by_link(pid);
+	if (fd < 0 && errno == ETIMEDOUT)
+		return -1;
 	owner = fd < 0 || is_own_namespace(fd) ? 0 : owner_below(fd);
 	return owner ? (long)owner : uid;
 }

@@ -46,6 +46,12 @@ pid_t ow_tasks_other(pid_t pid);
 /* A thread's name (up to size bytes with the zero) and state; false if gone. */
 bool ow_task_stat(pid_t pid, pid_t tid, char *name, size_t size, char *state);
 
+/*
+ * A thread's name alone, for which nobody waits while its process executes another
+ * program.  Return false if there is no such thread.
+ */
+bool ow_task_name(pid_t pid, pid_t tid, char *name, size_t size);
+
 /* What the kernel tells of a thread (proc_pid_stat(5)). */
 struct ow_task {
 	char name[32];
@@ -106,8 +112,8 @@ long ow_status_number(pid_t pid, const char *key);
  * The user who answers for a process; -1 if it has ended.  That is the owner of the
  * outermost user namespace that the process is in, below ours (user_namespaces(7)): a user
  * may have 65,536 numbers in it (newuidmap(1)).  Where it is in ours, or root has made
- * that namespace, as a container engine does, it is the process's real user.  For work
- * that a delegate does, or for a process that none is needed for (reach.h).
+ * that namespace, as a container engine does, it is the process's real user.  -1 and
+ * ETIMEDOUT: the kernel does not answer about the process.
  */
 long ow_process_user(pid_t pid);
 

@@ -14,6 +14,7 @@ from cases_objects import Done
 from harness import (PATIENCE, Skip, case, check, need_root, wait_for_line)
 
 LONGEST = 25  # s, for a tool that gives up: each call may take 2 s
+MS = (0, 5, 10, 20, 40, 80)  # in code of no object, before
 USER = [shutil.which(NOBODY[0]), *NOBODY[1:]]
 
 
@@ -218,6 +219,42 @@ def _(context):
         done = run_in_time([context.outwind, 'stack', stuck.pid])
         check(done.returncode in (0, 1, 2), 'status', done)
         check(done.stderr or b'TID ' in done.stdout, 'stacks', done)
+
+
+def record_samples(context, engine, before):
+    """What is said by a recorder, beside processes that hang once it knows them."""
+    need_root()
+    busy = context.start(['bystander'], ready=None)
+    path = os.path.join(context.tmp, 'profile')
+    command = [context.outwind, 'record', '-a', '--engine=' + engine, '-f',
+               'folded', '-o', path]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.PIPE) as tool:
+        try:
+            time.sleep(1)
+            for number in range(len(MS)):
+                Stuck(context, 'flush', engine + str(number),
+                      before(number), USER)
+            time.sleep(4)
+            tool.send_signal(signal.SIGINT)
+            said = tool.communicate(timeout=LONGEST)[1]
+        except subprocess.TimeoutExpired:
+            check(False, '%s does not end' % ' '.join(command))
+        finally:
+            tool.kill()
+    check(busy.poll() is None, 'the other process')
+    check(tool.returncode == 0, 'status', (tool.returncode, said))
+    with open(path, 'rb') as profile:
+        got = profile.read()
+    check(b'bystander;' in got and b'inner' in got, 'stacks of others', got)
+    return said
+
+
+@case('proc: a recorder of programs that are executed for ever')
+def _(context):
+    """They have been sampled before, and code of theirs is to be named."""
+    for engine in ('bpf', 'perf'):
+        record_samples(context, engine, lambda n: 'record%d' % MS[n])
 
 
 @case('proc: a recorder beside a lock on mappings')

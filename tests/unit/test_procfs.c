@@ -55,10 +55,15 @@ static void test_names_like_stat(void)
 				   &state));
 		CHECK(strcmp(name, names[i]) == 0);
 		CHECK(strchr("RS", state));
+		CHECK(ow_task_name(getpid(), getpid(), name, sizeof(name)));
+		CHECK(strcmp(name, names[i]) == 0);
 	}
 	prctl(PR_SET_NAME, "fifteen letters");
 	CHECK(ow_task_stat(getpid(), getpid(), name, 8, &state));
 	CHECK(strcmp(name, "fifteen") == 0);
+	CHECK(ow_task_name(getpid(), getpid(), name, 8));
+	CHECK(strcmp(name, "fifteen") == 0);
+	CHECK(!ow_task_name(getpid(), getppid(), name, sizeof(name)));
 	CHECK(ow_task_read(getpid(), getpid(), &task));
 	CHECK(strcmp(task.name, "fifteen letters") == 0 &&
 	      strchr("RS", task.state));
