@@ -3,12 +3,21 @@
 
 #include <linux/kcmp.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "delegate.h"
+#include "effort.h"
+#include "grow.h"
 #include "monotonic.h"
 
 #define MOST_ASKED 64 /* of a family: when they called */
+
+#define CALL_NS    25000000    /* for the kernel to answer about a pair, */
+#define WAIT_PART  50          /* until so much of the time was waited */
+#define SILENT_NS  60000000000 /* until it is asked again about a process's */
+#define MOST_FORKS 1024        /* that aren't asked about yet */
 
 struct ow_image_family {
 	size_t nr;
@@ -16,13 +25,68 @@ struct ow_image_family {
 	uint64_t called; /* by those that have left, until then; or 0 */
 };
 
-enum ow_kinship ow_imagekin_ask(pid_t a, pid_t b)
-{
-	long ret = syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+/* Waits for the kernel that were for nothing, in nanoseconds. */
+static struct ow_effort waits = OW_EFFORT(1000000000, 1000000000 / WAIT_PART);
 
-	if (ret < 0)
-		return OW_KIN_UNKNOWN;
-	return ret == 0 ? OW_KIN_YES : OW_KIN_NO;
+/* What a delegate asks, which may be lost with it. */
+struct asking {
+	size_t nr, at;
+	struct ow_kinpair pairs[];
+};
+
+static void ask(void *arg)
+{
+	struct asking *a = arg;
+	struct ow_kinpair *p;
+	long ret;
+
+	for (; a->at < a->nr; a->at++) {
+		p = &a->pairs[a->at];
+		ow_delegate_enter();
+		ret = syscall(SYS_kcmp, p->a, p->b, KCMP_VM, 0, 0);
+		ow_delegate_leave();
+		p->answer = ret < 0  ? OW_KIN_UNKNOWN :
+			    ret == 0 ? OW_KIN_YES :
+				       OW_KIN_NO;
+	}
+}
+
+/* Have a delegate go on; false: with nothing more, or arg is lost. */
+static bool go_on(struct asking *a, bool *is_lost)
+{
+	const struct ow_delegate_limits limits = { .call_ns = CALL_NS,
+						   .until_ns = UINT64_MAX };
+	enum ow_delegation end = ow_delegate_run(ask, a, &limits, NULL);
+
+	*is_lost = end == OW_DELEGATION_LOST;
+	if (end != OW_DELEGATION_GIVEN_UP && end != OW_DELEGATION_LOST)
+		return false;
+	ow_effort_spend(&waits, CALL_NS);
+	if (a->at < a->nr)
+		a->pairs[a->at].is_silent = true;
+	a->at++;
+	return !*is_lost && a->at < a->nr && ow_effort_left(&waits);
+}
+
+void ow_imagekin_ask(struct ow_kinpair *pairs, size_t nr)
+{
+	struct asking *a = NULL;
+	bool is_lost = false;
+	size_t i;
+
+	for (i = 0; i < nr; i++)
+		pairs[i].answer = OW_KIN_UNKNOWN;
+	if (nr && ow_effort_left(&waits))
+		a = malloc(sizeof(*a) + nr * sizeof(*pairs));
+	if (!a)
+		return;
+	*a = (struct asking){ .nr = nr };
+	memcpy(a->pairs, pairs, nr * sizeof(*pairs));
+	while (go_on(a, &is_lost))
+		;
+	memcpy(pairs, a->pairs, nr * sizeof(*pairs));
+	if (!is_lost)
+		free(a);
 }
 
 static bool found(struct ow_image_user *user)
@@ -130,6 +194,87 @@ void ow_imagekin_inherit(struct ow_image_user *user,
 {
 	if (ow_imagekin_is_counted(from) && from->calls->since < time)
 		ow_imagekin_count(user, from->calls);
+}
+
+void ow_imagekin_note_fork(struct ow_images *im, pid_t parent, pid_t child,
+			   uint64_t time)
+{
+	if (im->nr_forks == MOST_FORKS)
+		ow_imagekin_settle(im);
+	if (ow_grow(&im->forks, &im->room_forks, im->nr_forks + 1,
+		    sizeof(*im->forks)))
+		im->forks[im->nr_forks++] = (struct ow_image_fork){
+			.parent = parent, .child = child, .time = time
+		};
+}
+
+/* Either user of a fork, unless it has executed a program since. */
+static struct ow_image_user *parent_of(const struct ow_images *im,
+				       const struct ow_image_fork *f)
+{
+	struct ow_image_user *user = ow_images_user(im, f->parent);
+
+	return user && user->begun <= f->time && user->execed <= f->time ?
+		       user :
+		       NULL;
+}
+
+static struct ow_image_user *child_of(const struct ow_images *im,
+				      const struct ow_image_fork *f)
+{
+	struct ow_image_user *user = ow_images_user(im, f->child);
+
+	return user && user->begun == f->time && user->execed <= f->time ?
+		       user :
+		       NULL;
+}
+
+/* Join what may share a memory, of a fork that was asked about. */
+static void settle_fork(const struct ow_images *im,
+			const struct ow_image_fork *f,
+			const struct ow_kinpair *asked)
+{
+	struct ow_image_user *from = parent_of(im, f);
+	struct ow_image_user *user = child_of(im, f);
+
+	if (from && asked && asked->is_silent)
+		from->kin_silent_until = ow_now_ns() + SILENT_NS;
+	if (!from || !user || (asked && asked->answer == OW_KIN_NO))
+		return;
+	ow_imagekin_join(user, from);
+	ow_imagekin_inherit(user, from, f->time);
+}
+
+/* Return true if the kernel is to be asked whether they share it. */
+static bool is_asked(const struct ow_images *im, const struct ow_image_fork *f)
+{
+	const struct ow_image_user *from = parent_of(im, f);
+
+	return from && child_of(im, f) && ow_now_ns() >= from->kin_silent_until;
+}
+
+void ow_imagekin_settle(struct ow_images *im)
+{
+	size_t i, nr = 0, nr_forks = im->nr_forks;
+	struct ow_kinpair *pairs = NULL;
+
+	if (nr_forks)
+		pairs = calloc(nr_forks, sizeof(*pairs));
+	for (i = 0; pairs && i < nr_forks; i++) {
+		im->forks[i].is_asked = is_asked(im, &im->forks[i]);
+		if (im->forks[i].is_asked)
+			pairs[nr++] = (struct ow_kinpair){
+				.a = im->forks[i].parent,
+				.b = im->forks[i].child,
+			};
+	}
+	im->nr_forks = 0;
+	ow_imagekin_ask(pairs, nr);
+	nr = 0;
+	for (i = 0; i < nr_forks; i++)
+		settle_fork(im, &im->forks[i],
+			    im->forks[i].is_asked ? &pairs[nr++] : NULL);
+	free(pairs);
 }
 
 void ow_imagekin_note_stranger(struct ow_image_user *user)

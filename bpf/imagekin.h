@@ -15,7 +15,28 @@ enum ow_kinship {
 	OW_KIN_UNKNOWN
 };
 
-enum ow_kinship ow_imagekin_ask(pid_t a, pid_t b);
+/* Two processes, and what the kernel says of them. */
+struct ow_kinpair {
+	pid_t a, b;
+	enum ow_kinship answer;
+	bool is_silent; /* it did not answer in time */
+};
+
+/*
+ * Ask about pairs, for all of them about 50 us and 1 us for each: a delegate does that, as
+ * the kernel lets those wait who ask about a process that executes a program
+ * (delegate.h).
+ */
+void ow_imagekin_ask(struct ow_kinpair *pairs, size_t nr);
+
+/*
+ * A child was made at a time by a process that is known, and is known, too.  Later, all
+ * at once, they are asked about and those that share their memory, or may, are joined:
+ * before it matters, or when a reading of records is over.
+ */
+void ow_imagekin_note_fork(struct ow_images *im, pid_t parent, pid_t child,
+			   uint64_t time);
+void ow_imagekin_settle(struct ow_images *im);
 
 /*
  * Calls that may move code, of a process and of all that it has made since: they are

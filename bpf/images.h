@@ -66,6 +66,7 @@ struct ow_image_user {
 	int start_errno; /* why no process could be started to ask; or 0 */
 	uint64_t checked; /* a look agreed with what was told, or was gone by; or 0 */
 	uint64_t moved; /* code of its own, the last time that this was told; or 0 */
+	uint64_t kin_silent_until; /* ns; nor whose memory its children have */
 	uint64_t uncounted_until; /* its calls can't be counted so long; or 0 */
 	uint64_t nr_fresh; /* samples since then, where these are counted */
 	uint64_t looked_until; /* ns; its share of the time that looks took so far */
@@ -76,6 +77,13 @@ enum ow_image_work {
 	OW_IMAGE_LOOKS, /* at what a process has mapped */
 	OW_IMAGE_WALKS, /* of copied stacks */
 	OW_IMAGE_NR_WORKS,
+};
+
+/* A process that another one made. */
+struct ow_image_fork {
+	pid_t parent, child;
+	uint64_t time;
+	bool is_asked;
 };
 
 struct ow_images {
@@ -126,7 +134,9 @@ struct ow_images {
 	uint64_t absent_at; /* who had ended without that was looked for then, */
 	bool is_in_doubt;   /* and is to be looked for again */
 	bool is_wanted; /* the process that is looked at was asked for by its number */
-	bool has_kin; /* it is asked which processes share their memory */
+	bool has_kin; /* it is asked which processes share their memory, */
+	struct ow_image_fork *forks; /* of these not yet */
+	size_t nr_forks, room_forks;
 	uint64_t moves_lost_at; /* moves until then may not have been told; or 0 */
 
 	/* What there was no room for: */

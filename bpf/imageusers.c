@@ -536,11 +536,8 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 	from = ow_imageusers_at(im, parent, time);
 	user->is_unheeded = from && from->is_unheeded;
 	inherit_uid(user, from);
-	if (im->has_kin && from &&
-	    ow_imagekin_ask(parent, child) != OW_KIN_NO) {
-		ow_imagekin_join(user, from);
-		ow_imagekin_inherit(user, from, time);
-	}
+	if (im->has_kin && from)
+		ow_imagekin_note_fork(im, parent, child, time);
 	return true;
 }
 
@@ -750,6 +747,7 @@ void ow_images_drop_users(struct ow_images *im)
 	free(im->files);
 	free(im->users);
 	free(im->unsettled);
+	free(im->forks);
 	ow_imageshares_deinit(im);
 }
 

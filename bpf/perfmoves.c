@@ -3,10 +3,12 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "clocks.h"
+#include "grow.h"
 #include "imagekin.h"
 #include "imageusers.h"
 #include "leftout.h"
@@ -21,7 +23,8 @@
 #define KNOWN_NS 100000000 /* so long it stays known whose memory one shares */
 
 #define WORK     65536 /* of a reading: users and changes that are looked at, */
-#define ASKING   32    /* and more for each that the kernel is asked about */
+#define ASKING   32    /* and more for each that the kernel is asked about, */
+#define AT_ALL   1600  /* and for all that it is asked about at once */
 #define MOST_KIN 64    /* that are looked at for a call */
 
 /* Linux, arch/x86/include/uapi/asm/perf_regs.h. */
@@ -291,6 +294,53 @@ static void mark_all(struct ow_perfmoves *m, struct ow_images *im,
 		ow_imagekin_note_move(user, c->time);
 }
 
+/* Users whose memory may be that of the process of a call. */
+struct candidates {
+	struct ow_image_user **users;
+	struct ow_kinpair *pairs;
+	size_t nr, room_users, room_pairs;
+};
+
+static bool add_candidate(struct candidates *all, struct ow_image_user *user,
+			  pid_t pid)
+{
+	if (!ow_grow(&all->users, &all->room_users, all->nr + 1,
+		     sizeof(struct ow_image_user *)) ||
+	    !ow_grow(&all->pairs, &all->room_pairs, all->nr + 1,
+		     sizeof(*all->pairs)))
+		return false;
+	all->users[all->nr] = user;
+	all->pairs[all->nr++] = (struct ow_kinpair){ .a = user->pid, .b = pid };
+	return true;
+}
+
+static bool is_of_family(const struct ow_image_user *user,
+			 const struct ow_image_user *kin)
+{
+	return kin && kin->family && user->family == kin->family;
+}
+
+static void list_candidates(struct ow_perfmoves *m, const struct ow_images *im,
+			    const struct call *c,
+			    const struct ow_image_user *user,
+			    struct candidates *all)
+{
+	struct ow_image_user *other;
+	size_t i;
+
+	for (i = 0; i < im->nr_user_buckets; i++)
+		for (other = im->users[i]; other; other = other->next) {
+			if (!has_work(m, other->nr + 1))
+				return;
+			if (other->is_gone || other->pid == c->pid ||
+			    is_of_family(other, user) || !concerns(other, c))
+				continue;
+			if (!has_work(m, ASKING) ||
+			    !add_candidate(all, other, c->pid))
+				return;
+		}
+}
+
 /*
  * Make a family of all that share the memory of the process of a call, of user too if
  * that isn't NULL; return one of them, or NULL.
@@ -300,26 +350,23 @@ static struct ow_image_user *find_kin(struct ow_perfmoves *m,
 				      const struct call *c,
 				      struct ow_image_user *user)
 {
-	struct ow_image_user *other, *kin = user;
+	struct candidates all = { .nr = 0 };
+	struct ow_image_user *kin = user;
 	size_t i;
 
-	for (i = 0; i < im->nr_user_buckets; i++)
-		for (other = im->users[i]; other; other = other->next) {
-			if (!has_work(m, other->nr + 1))
-				return kin;
-			if (other->is_gone || other->pid == c->pid ||
-			    (kin && kin->family &&
-			     other->family == kin->family) ||
-			    !concerns(other, c))
-				continue;
-			if (!has_work(m, ASKING))
-				return kin;
-			if (ow_imagekin_ask(other->pid, c->pid) != OW_KIN_YES)
-				continue;
-			if (kin)
-				ow_imagekin_join(other, kin);
-			kin = other;
-		}
+	list_candidates(m, im, c, user, &all);
+	if (all.nr && !has_work(m, AT_ALL))
+		all.nr = 0;
+	ow_imagekin_ask(all.pairs, all.nr);
+	for (i = 0; i < all.nr; i++) {
+		if (all.pairs[i].answer != OW_KIN_YES)
+			continue;
+		if (kin && !is_of_family(all.users[i], kin))
+			ow_imagekin_join(all.users[i], kin);
+		kin = all.users[i];
+	}
+	free(all.users);
+	free(all.pairs);
 	return kin;
 }
 
@@ -362,9 +409,15 @@ static struct ow_image_user *any_kin(struct ow_perfmoves *m,
 static void take_call(struct ow_perfmoves *m, struct ow_images *im,
 		      const struct call *c)
 {
-	struct ow_image_user *own = ow_imageusers_at(im, c->pid, c->time);
-	struct ow_image_user *user = any_kin(m, im, c, own);
+	struct ow_image_user *own, *user;
 
+	if (im->nr_forks && !has_work(m, AT_ALL)) {
+		lose(m, im, c);
+		return;
+	}
+	ow_imagekin_settle(im);
+	own = ow_imageusers_at(im, c->pid, c->time);
+	user = any_kin(m, im, c, own);
 	if (!user)
 		return;
 	if (!own)

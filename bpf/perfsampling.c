@@ -9,6 +9,7 @@
 #include "clocks.h"
 #include "error.h"
 #include "grow.h"
+#include "imagekin.h"
 #include "lives.h"
 #include "monotonic.h"
 #include "procfs.h"
@@ -400,6 +401,7 @@ static void read_rings(struct ow_recorder *r)
 
 	ow_perfmoves_begin(&p->moves);
 	ow_perfrings_read(&p->rings, take_record, r);
+	ow_imagekin_settle(&r->images);
 }
 
 /* Take all that has come, and then see who may have moved code by then. */

@@ -257,6 +257,12 @@ def _(context):
         record_samples(context, engine, lambda n: 'record%d' % MS[n])
 
 
+@case('proc: a recorder of children of which each executes a program for ever')
+def _(context):
+    """Whether they share their parent's memory is not told."""
+    record_samples(context, 'perf', lambda _: 'forks')
+
+
 @case('proc: a recorder beside a lock on mappings')
 def _(context):
     check_record(context, 'fault')

@@ -205,14 +205,17 @@ static void test_lost_children(void)
 	begin_lost(&im, 0);
 	calls = count_calls(&im, PARENT, SEC * 46);
 	CHECK(ow_images_fork(&im, PARENT, CHILD, SEC * 47));
+	ow_imagekin_settle(&im);
 	CHECK(!has_moved(&im, PARENT));
 	CHECK(ow_images_fork(&im, CHILD, CHILD + 1, SEC * 48));
+	ow_imagekin_settle(&im);
 	CHECK(!has_moved(&im, PARENT));
 	calls->until = SEC * 55;
 	CHECK(has_moved(&im, PARENT));
 	calls->until = SEC * 46;
 	/* This one was made before. */
 	CHECK(ow_images_fork(&im, PARENT, CHILD + 2, SEC * 45));
+	ow_imagekin_settle(&im);
 	CHECK(has_moved(&im, PARENT));
 	ow_images_deinit(&im);
 }
