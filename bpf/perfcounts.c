@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "grow.h"
 #include "imagekin.h"
@@ -29,11 +30,13 @@
 #define MOST_THREADS 64   /* and of one */
 #define MOST_KIN     64   /* that share a memory */
 
-#define LISTS    8 /* of its threads, until there is no new one */
-#define SETTLED  2 /* lists without a new one: what ends may cut one short */
-#define AGAIN_NS 1000000000ULL  /* until a process is tried again */
-#define KEEP_NS  10000000000ULL /* so long, after calls were lost */
-#define READ_NS  50000000       /* between two readings of counts */
+#define LISTS     8 /* of its threads, until there is no new one */
+#define SETTLED   2 /* lists without a new one: what ends may cut one short */
+#define CALL_NS   100000000      /* for the kernel to answer about a thread */
+#define AGAIN_NS  1000000000ULL  /* until a process is tried again, */
+#define SILENT_NS 60000000000ULL /* or one for which it did not answer */
+#define KEEP_NS   10000000000ULL /* so long, after calls were lost */
+#define READ_NS   50000000       /* between two readings of counts */
 
 #define YOUNG_NS   100000000  /* a process that ends sooner isn't counted */
 #define REST_PART  15         /* times as long as to begin, nothing is begun, */
@@ -104,6 +107,8 @@ struct opening {
 	size_t nr_tids;
 	int fds[MOST_THREADS];
 	size_t nr;
+	struct ow_perfprocess process;
+	bool is_done; /* they are counted */
 };
 
 static bool is_tried(const struct opening *o, pid_t tid)
@@ -154,18 +159,33 @@ static bool open_new(struct opening *o, struct ow_perfprocess *p, bool *is_new)
  * Count the calls of all threads of a process.  One that was made before its maker's
  * calls were counted is in a later list.
  */
-static bool open_threads(struct opening *o, pid_t pid)
+static void open_threads(void *arg)
 {
-	struct ow_perfprocess p = { .pid = pid };
+	struct opening *o = arg;
 	unsigned int i, settled = 0;
 	bool ok = true, is_new;
 
 	for (i = 0; ok && i < LISTS && settled < SETTLED; i++) {
-		ok = open_new(o, &p, &is_new);
+		ok = open_new(o, &o->process, &is_new);
 		settled = is_new ? 0 : settled + 1;
 	}
-	free(p.tids);
-	return ok && settled == SETTLED && o->nr;
+	o->is_done = ok && settled == SETTLED && o->nr;
+}
+
+/* The kernel lets those wait who open an event while a process executes a program. */
+static void have_opened(struct opening *o, struct ow_image_user *user)
+{
+	const struct ow_delegate_limits limits = {
+		.call_ns = CALL_NS,
+		.until_ns = UINT64_MAX,
+		.kept = OW_DELEGATE_ALL_FILES,
+	};
+	enum ow_delegation end =
+		ow_delegate_run(open_threads, o, &limits, NULL);
+
+	if (end == OW_DELEGATION_GIVEN_UP || end == OW_DELEGATION_LOST)
+		user->uncounted_until = ow_now_ns() + SILENT_NS;
+	free(o->process.tids);
 }
 
 /* Keep the events that were opened, for a process. */
@@ -213,14 +233,16 @@ static void begin_attr(struct perf_event_attr *attr)
 
 static bool open_all(struct ow_perfcounts *c, struct ow_image_user *user)
 {
-	struct opening o = { .counts = c };
+	struct opening o = { .counts = c, .process.pid = user->pid };
 
 	begin_attr(&o.attr);
 	if (!c->event)
 		c->event = ow_perfcounts_find_event(&o.attr);
 	o.attr.type = PERF_TYPE_TRACEPOINT;
 	o.attr.config = c->event;
-	if (c->event && open_threads(&o, user->pid) && keep(&o, user))
+	if (c->event)
+		have_opened(&o, user);
+	if (o.is_done && keep(&o, user))
 		return true;
 	while (o.nr)
 		close(o.fds[--o.nr]);
@@ -248,7 +270,7 @@ static void count_user(struct ow_perfcounts *c, struct ow_image_user *user)
 
 	if (!is_due(c, user, now))
 		return;
-	if (!open_all(c, user))
+	if (!open_all(c, user) && user->uncounted_until < now + AGAIN_NS)
 		user->uncounted_until = now + AGAIN_NS;
 	if (c->begun_until < now)
 		c->begun_until = now;

@@ -11,6 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "grow.h"
 #include "monotonic.h"
@@ -28,10 +29,16 @@
 #define MOST_FILES  262144 /* the kernel takes 2 KiB and more for an event */
 #define SPARE_FILES 128    /* of those, and of fewer: not for events */
 
+/* It waits for a thread whose process executes a program. */
 static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 {
-	return (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1,
-			    PERF_FLAG_FD_CLOEXEC);
+	int fd;
+
+	ow_delegate_enter();
+	fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1,
+			  PERF_FLAG_FD_CLOEXEC);
+	ow_delegate_leave();
+	return fd;
 }
 
 /* Return true if the kernel may take another clock, by errno. */
@@ -78,7 +85,7 @@ static struct ow_perfring *ring_of(struct ow_perfrings *r, int cpu,
 	return NULL;
 }
 
-/* Return true if more files may be open from now on. */
+/* Return true if more files may be open from now on, for the process that calls. */
 static bool raise_limit(void)
 {
 	struct rlimit files;
@@ -116,8 +123,10 @@ static int open_in_limit(struct ow_perfrings *r, struct perf_event_attr *attr,
 		return fd;
 	if (fd >= 0)
 		close(fd);
-	if (raise_limit())
+	if (raise_limit()) {
+		r->is_limit_raised = true;
 		return open_in_limit(r, attr, tid, cpu);
+	}
 	errno = EMFILE;
 	return -1;
 }
@@ -236,6 +245,18 @@ static int add_to_all(struct ow_perfrings *r, struct perf_event_attr *attr,
 	return 0;
 }
 
+void ow_perfrings_keep_limit(const struct ow_perfrings *r)
+{
+	if (r->is_limit_raised)
+		raise_limit();
+}
+
+void ow_perfrings_drop(struct ow_perfrings *r, size_t nr_fds)
+{
+	while (r->nr_fds > nr_fds)
+		close(r->fds[--r->nr_fds]);
+}
+
 static int add(struct ow_perfrings *r, struct perf_event_attr *attr, pid_t tid,
 	       enum ow_perfring_kind kind, struct ow_error *err)
 {
@@ -247,8 +268,8 @@ static int add(struct ow_perfrings *r, struct perf_event_attr *attr, pid_t tid,
 	if (!r->record)
 		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
 	failed = add_to_all(r, attr, tid, kind, err);
-	while (failed && r->nr_fds > before)
-		close(r->fds[--r->nr_fds]);
+	if (failed)
+		ow_perfrings_drop(r, before);
 	return failed;
 }
 

@@ -31,6 +31,7 @@ struct ow_perfrings {
 	size_t nr;
 	int *fds; /* of events without one, whose records go to another's */
 	size_t nr_fds, room_fds;
+	bool is_limit_raised;            /* of files */
 	uint8_t *record;                 /* one, in one piece */
 	const struct ow_perfring *taken; /* the one whose record take() has */
 };
@@ -40,12 +41,21 @@ struct ow_perfrings {
  * (ow_clocks_times()), and is changed where the kernel permits less: without its own
  * part, and by the CPU's clock.
  *
+ * The kernel lets those wait who open one for a thread whose process executes a program:
+ * for work of a delegate that has all files (delegate.h), if tid isn't -1.
+ *
  * That takes a descriptor for each CPU, for which the process's soft limit of files is
  * raised to the hard one where it is too low.  A thread gets none of the last ones,
  * which other files need: then fail, and ow_perfrings_is_full() is true.
  */
 int ow_perfrings_add(struct ow_perfrings *r, struct perf_event_attr *attr,
 		     pid_t tid, struct ow_error *err);
+
+/* Have the limit of files that such a delegate has raised, which is its own. */
+void ow_perfrings_keep_limit(const struct ow_perfrings *r);
+
+/* Close what was opened when there were so many descriptors, but for rings. */
+void ow_perfrings_drop(struct ow_perfrings *r, size_t nr_fds);
 
 /*
  * Open an event for all threads on each CPU, whose records tell what processes do.  They
@@ -67,7 +77,8 @@ bool ow_perfrings_add_aside(struct ow_perfrings *r,
 /*
  * Open an event that has no ring, for a thread on all CPUs (cpu -1) or for all threads
  * (tid -1) on one.  filter is of a tracepoint, or NULL.  Return the caller's descriptor;
- * or -1 and errno: EMFILE also where other files need the descriptor.
+ * or -1 and errno: EMFILE also where other files need the descriptor.  For a thread, it
+ * is for work of such a delegate, too.
  */
 int ow_perfring_open_event(struct perf_event_attr *attr, pid_t tid, int cpu,
 			   const char *filter);

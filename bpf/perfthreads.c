@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "delegate.h"
 #include "error.h"
 #include "grow.h"
 #include "leftout.h"
@@ -16,7 +17,10 @@
 #define TRIES    16      /* lists of a process's threads, if none lives on */
 #define PAUSE_NS 2000000 /* before the second one; more before each later one */
 
-#define GONE "its threads, which end before they can be watched"
+#define CALL_NS 500000000 /* for the kernel to answer about a thread */
+
+#define SILENT "process %d: the kernel did not answer in time"
+#define GONE   "its threads, which end before they can be watched"
 
 int ow_perfthreads_add(struct ow_perfthreads *t, pid_t pid,
 		       struct ow_error *err)
@@ -69,10 +73,7 @@ int ow_perfthreads_list(struct ow_perfprocess *p, struct ow_error *err)
 	} else if (end == OW_DELEGATION_NONE) {
 		failed = ow_delegate_fail(err);
 	} else {
-		failed = ow_fail(err, OW_CODE_TIMEOUT,
-				 "process %d: the kernel did not answer in "
-				 "time",
-				 p->pid);
+		failed = ow_fail(err, OW_CODE_TIMEOUT, SILENT, p->pid);
 	}
 	if (end != OW_DELEGATION_LOST)
 		free(l);
@@ -94,7 +95,7 @@ static int leave(struct ow_perfprocess *p, const struct ow_error *why)
 
 static bool must_end(const struct ow_perfthreads *t)
 {
-	return t->asked && *t->asked;
+	return (t->asked && *t->asked) || ow_delegate_must_end();
 }
 
 /* Threads of processes that take turns, one of each in a round. */
@@ -102,6 +103,11 @@ struct turns {
 	struct ow_perfthreads *threads;
 	struct ow_perfrings *rings;
 	struct perf_event_attr *attr;
+	size_t round;
+	struct ow_perfprocess *next; /* whose turn it is */
+	size_t nr_fds;               /* before that */
+	bool more;                   /* there are further threads */
+	int failed;
 	size_t nr_opened;
 	bool is_full;        /* no descriptor is left */
 	struct ow_error why; /* the last thread could not be opened */
@@ -163,11 +169,10 @@ static int open_thread(struct turns *t, struct ow_perfprocess *p, pid_t tid)
 	return t->is_full ? 0 : failed;
 }
 
-/* Watch the next thread of a process.  *more: there are further ones. */
-static int open_next(struct turns *t, struct ow_perfprocess *p, size_t round,
-		     bool *more)
+/* Watch the next thread of a process. */
+static int open_next(struct turns *t, struct ow_perfprocess *p)
 {
-	size_t place = round - p->first_round;
+	size_t place = t->round - p->first_round;
 	int failed = 0;
 
 	if (p->is_left)
@@ -175,24 +180,72 @@ static int open_next(struct turns *t, struct ow_perfprocess *p, size_t round,
 	if (place < p->nr)
 		failed = open_thread(t, p, p->tids[place]);
 	if (!failed && place < p->nr && p->nr_gone == p->nr)
-		failed = list_anew(t, p, round);
-	*more |= !p->is_left && round + 1 < p->first_round + p->nr;
+		failed = list_anew(t, p, t->round);
+	t->more |= !p->is_left && t->round + 1 < p->first_round + p->nr;
 	return failed;
 }
 
-/* Watch the next thread of each process.  *more: there are further ones. */
-static int open_round(struct turns *t, size_t round, bool *more)
+static bool is_over(const struct turns *t)
 {
-	struct ow_perfprocess *p = t->threads->list;
-	int failed = 0;
+	return t->failed || t->is_full || must_end(t->threads);
+}
 
-	*more = false;
-	for (; p < t->threads->list + t->threads->nr; p++) {
-		if (failed || t->is_full || must_end(t->threads))
-			break;
-		failed = open_next(t, p, round, more);
+/* Watch the next thread of each process that has not had its turn. */
+static void end_round(struct turns *t)
+{
+	const struct ow_perfthreads *threads = t->threads;
+
+	while (t->next < threads->list + threads->nr && !is_over(t)) {
+		t->nr_fds = t->rings->nr_fds;
+		t->failed = open_next(t, t->next);
+		t->next++;
 	}
-	return failed;
+}
+
+/* What a delegate does, or as much of it as another one has left. */
+static void take_turns(void *arg)
+{
+	struct turns *t = arg;
+
+	end_round(t);
+	while (t->more && !is_over(t)) {
+		t->round++;
+		t->next = t->threads->list;
+		t->more = false;
+		end_round(t);
+	}
+}
+
+/* The kernel did not answer about a thread of the process whose turn it is. */
+static void leave_silent(struct turns *t)
+{
+	struct ow_perfprocess *p = t->next++;
+
+	ow_perfrings_drop(t->rings, t->nr_fds);
+	ow_fail(&t->why, OW_CODE_TIMEOUT, SILENT, p->pid);
+	leave(p, &t->why);
+}
+
+/* Watch all threads, until there are no descriptors. */
+static int open_threads(struct turns *t)
+{
+	const struct ow_delegate_limits limits = {
+		.call_ns = CALL_NS,
+		.until_ns = UINT64_MAX,
+		.kept = OW_DELEGATE_ALL_FILES,
+	};
+	enum ow_delegation end;
+
+	t->next = t->threads->list;
+	do {
+		end = ow_delegate_run(take_turns, t, &limits, NULL);
+		ow_perfrings_keep_limit(t->rings);
+		if (end == OW_DELEGATION_NONE)
+			return ow_delegate_fail(&t->why);
+		if (end != OW_DELEGATION_DONE && !must_end(t->threads))
+			leave_silent(t);
+	} while (end != OW_DELEGATION_DONE && !must_end(t->threads));
+	return t->failed;
 }
 
 /* Tell of threads that nothing watches. */
@@ -245,13 +298,11 @@ static int list_all(struct ow_perfthreads *threads, struct ow_error *err)
 static int open_all(struct ow_perfthreads *threads, struct turns *t,
 		    struct ow_error *err)
 {
-	bool more = true;
-	int failed = 0;
+	int failed = list_all(threads, &t->why);
 	size_t i;
 
-	failed = list_all(threads, &t->why);
-	for (i = 0; !failed && more && !t->is_full && !must_end(threads); i++)
-		failed = open_round(t, i, &more);
+	if (!failed && threads->nr)
+		failed = open_threads(t);
 	if (!failed)
 		failed = leave_out_gone(t);
 	if (failed && err)

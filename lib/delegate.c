@@ -45,7 +45,7 @@ struct delegate {
 	void *arg;
 	pid_t parent;
 	bool is_in_proc; /* by the number that it has for us */
-	int kept;        /* of our open files; 0: none */
+	int kept;        /* as of limits */
 	int state;       /* enum state; atomic */
 	unsigned calls;  /* begun so far; atomic */
 	bool must_end;   /* atomic */
@@ -213,6 +213,8 @@ static void drop_files(int kept)
 {
 	unsigned int first = kept > 0 ? (unsigned int)kept + 1 : 0;
 
+	if (kept == OW_DELEGATE_ALL_FILES)
+		return;
 	if (kept > 0 && close_range(0, first - 2, CLOSE_RANGE_UNSHARE))
 		return;
 	close_range(first, UINT_MAX, CLOSE_RANGE_UNSHARE);

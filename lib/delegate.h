@@ -12,7 +12,7 @@
  *
  * A delegate has none of our files open, where the kernel can close them all at once
  * (Linux 5.9): nobody is to wait for the end of a pipe that a lost one has.  What it
- * opens is closed as it ends.
+ * opens is closed as it ends.  Or it has all of them (OW_DELEGATE_ALL_FILES).
  */
 #ifndef OW_DELEGATE_H
 #define OW_DELEGATE_H
@@ -35,13 +35,19 @@ enum ow_delegation {
 };
 
 /*
+ * It has all of our open files, and what it opens is ours, also if it is given up on: for
+ * calls alone that SIGKILL ends.
+ */
+#define OW_DELEGATE_ALL_FILES (-1)
+
+/*
  * How long a delegate may wait in one call, and until when in any.  One that waits
  * for nothing but a CPU may take ten times as long for a call.
  */
 struct ow_delegate_limits {
 	uint64_t call_ns;
 	uint64_t until_ns; /* of CLOCK_MONOTONIC */
-	int kept;          /* of our open files, which it has, too; 0: none */
+	int kept; /* of our open files, which it has, too; 0: none; or: */
 };
 
 /*

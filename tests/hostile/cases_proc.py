@@ -263,6 +263,24 @@ def _(context):
     record_samples(context, 'perf', lambda _: 'forks')
 
 
+@case('proc: a program is executed for ever before its threads are watched')
+def _(context):
+    """Another process keeps the recorder for half a second, when it knows the first."""
+    need_root()
+    busy = context.start(['bystander'], ready=None)
+    other = Stuck(context, 'flush')
+    for number, ahead in enumerate((0.8, 1, 1.2, 1.4)):
+        first = Stuck(context, 'flush', str(number), 'record0', USER)
+        time.sleep(ahead)
+        done = run_in_time([context.outwind, 'record', '--engine=perf', '-f',
+                            'folded', '-o', '-', '-d', 2, '-p', '%d,%d,%d' % (
+                                first.pid, other.pid, busy.pid)])
+        check(done.returncode == 1, 'status', done)
+        check(b'bystander;' in done.stdout, 'stacks of others', done)
+        check(done.stderr.count(b'the kernel did not answer in time') >= 1,
+              'a line', done.stderr)
+
+
 @case('proc: a recorder beside a lock on mappings')
 def _(context):
     check_record(context, 'fault')

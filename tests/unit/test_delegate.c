@@ -110,6 +110,26 @@ static void test_done(void)
 	CHECK(waitpid(-1, NULL, __WALL) == -1 && errno == ECHILD);
 }
 
+static void open_null(void *arg)
+{
+	*(int *)arg = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+/* What one opens that has all of our files is ours. */
+static void test_all_files(void)
+{
+	struct ow_delegate_limits all = patient;
+	struct work w = { 0 };
+	int fd = -1;
+
+	all.kept = OW_DELEGATE_ALL_FILES;
+	CHECK(ow_delegate_run(do_steps, &w, &all, NULL) == OW_DELEGATION_DONE);
+	CHECK(w.has_files);
+	CHECK(ow_delegate_run(open_null, &fd, &all, NULL) ==
+	      OW_DELEGATION_DONE);
+	CHECK(fd > 0 && close(fd) == 0);
+}
+
 static void test_given_up(void)
 {
 	struct work w = { 0 };
@@ -396,6 +416,7 @@ static void test_no_delegate(void)
 static const struct test tests[] = {
 	{ "what is done, by a process without our files", test_done },
 	{ "what is done just after a look at it", test_done_late },
+	{ "one that has all files", test_all_files },
 	{ "a call that does not end", test_given_up },
 	{ "a call that lacks but a CPU", test_starved },
 	{ "a call while nobody could look", test_standstill },
