@@ -56,11 +56,12 @@ static struct ow_image *image_of(struct ow_recorder *r, pid_t pid,
 	/* What was to be mapped may have failed, or not have been heard of. */
 	if (ow_images_is_in_doubt(&r->images, pid, c->time) ||
 	    is_unheard(r, pid, c)) {
-		ow_images_look_again(&r->images, pid);
+		image = ow_images_sampled(&r->images, pid, c->time);
 		/* What has changed meanwhile has its own time. */
 		ow_bpfknown_follow(r);
+	} else {
+		image = ow_images_at(&r->images, pid, c->time);
 	}
-	image = ow_images_at(&r->images, pid, c->time);
 	if (image)
 		want(r, pid, c);
 	return image;
@@ -291,6 +292,9 @@ static int take_event(void *arg, void *bytes, size_t size)
 		e->is_at_fence = true;
 		return -EAGAIN;
 	}
+	/* What processes do meanwhile would be lost before long. */
+	if (e->nr_taken % LOOK_EVERY == 0)
+		ow_bpfknown_follow(r);
 	/* More may come than can be taken: other things are to be done, too. */
 	if (n->type != OW_BPF_EVENT_COPY && n->type != OW_BPF_EVENT_EVICTED &&
 	    e->nr_taken % LOOK_EVERY)

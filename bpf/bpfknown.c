@@ -288,7 +288,9 @@ static void tell(struct ow_recorder *r, struct ow_image_user *user,
 	struct ow_image *image;
 	bool is_new;
 
-	if (user->is_unheeded || is_told_too_often(user))
+	/* What isn't known for certain is looked at when a sample asks for it. */
+	if (user->is_unheeded || is_told_too_often(user) ||
+	    ow_images_is_in_doubt(&r->images, user->pid, ow_now_ns()))
 		return;
 	image = ow_images_of(&r->images, user->pid);
 	if (!image || image->nr == 0)

@@ -21,6 +21,7 @@
 #define AT_ONCE_NS  1600000000 /* but for those of so much time */
 #define FIRST_NS    50000000   /* of a process's first look is free */
 #define QUICK       64 /* changes and ranges: an image of them takes no time */
+#define KNOWN_NS    1000000000 /* what a look has shown is taken to be so still */
 #define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
 #define FEW         1024       /* but for processes that have few */
 
@@ -228,20 +229,22 @@ struct ow_image *ow_images_show(struct ow_images *im, pid_t pid,
 	return look(im, pid, list, nr, &is_new);
 }
 
-struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
+/* As ow_images_look_again(); *is_new as ow_images_look() has it. */
+static struct ow_image *look_again(struct ow_images *im, pid_t pid,
+				   bool *is_new)
 {
 	const struct ow_image_user *user = ow_images_user(im, pid);
 	uint64_t begun = ow_now_ns(), took;
 	struct ow_image *image;
-	bool is_new;
 
+	*is_new = false;
 	/* A program that starts maps its libraries one after another. */
 	if (user && !user->is_gone &&
 	    ow_now_ns() + AT_ONCE_NS < user->looked_until)
 		return NULL;
 	if (!ow_imageshares_may_look(im, ow_images_uid(im, pid)))
 		return NULL;
-	image = ow_images_look(im, pid, &is_new);
+	image = ow_images_look(im, pid, is_new);
 	took = ow_now_ns() - begun;
 	/* The first look at a process is one that each process gets. */
 	if (!user)
@@ -249,6 +252,45 @@ struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
 	if (took)
 		ow_imageshares_spent(im, ow_images_uid(im, pid), took);
 	return image;
+}
+
+struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid)
+{
+	bool is_new;
+
+	return look_again(im, pid, &is_new);
+}
+
+/*
+ * Return true if a look has shown, not long before that time, what the process had.  One
+ * that had just begun then may have executed a program meanwhile.
+ */
+static bool is_known_lately(const struct ow_images *im, pid_t pid,
+			    uint64_t time)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	return user->looked && time < user->looked + KNOWN_NS &&
+	       user->added + KNOWN_NS < user->looked;
+}
+
+struct ow_image *ow_images_sampled(struct ow_images *im, pid_t pid,
+				   uint64_t time)
+{
+	struct ow_image *known = ow_images_at(im, pid, time), *now;
+	bool was_there = ow_images_lives(im, pid), is_new;
+
+	now = look_again(im, pid, &is_new);
+	if (!was_there) /* or the number was another's */
+		return now;
+	if (!known || ow_image_is_full(known) || now == known)
+		return ow_images_at(im, pid, time);
+	if (!now)
+		return is_known_lately(im, pid, time) ? known :
+							ow_images_unknown(im);
+	if (is_new)
+		ow_imageusers_forget_past(im, ow_images_user(im, pid));
+	return ow_images_at(im, pid, time);
 }
 
 static bool is_silent(const struct ow_images *im, pid_t pid)

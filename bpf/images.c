@@ -159,6 +159,15 @@ struct ow_image *ow_images_add_full(struct ow_images *im, pid_t pid)
 	return ow_images_add(im, pid, all, 1);
 }
 
+struct ow_image *ow_images_unknown(struct ow_images *im)
+{
+	if (!im->unknown) {
+		im->unknown = ow_images_add_full(im, 0);
+		ow_images_hold(im, im->unknown);
+	}
+	return im->unknown;
+}
+
 /* Somebody has the image now, or nobody any more: so it is of its objects, too. */
 static void count_user(struct ow_images *im, const struct ow_image *image,
 		       void (*count)(struct ow_sampledobjects *o,

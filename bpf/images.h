@@ -41,6 +41,7 @@ struct ow_image_user {
 	bool has_strangers; /* who is no user has moved code of its memory */
 	/* CLOCK_MONOTONIC, ns: */
 	uint64_t begun; /* 0: not known */
+	uint64_t added; /* it has been known since then */
 	uint64_t ended;
 	uint64_t execed;   /* replaced by exec then, the last time; or 0 */
 	uint64_t has_vdso; /* mapped since; or 0 */
@@ -116,6 +117,7 @@ struct ow_images {
 	size_t nr_ranges; /* of all images */
 	uint64_t looked; /* what looks have cost: mappings, and some for each */
 	struct ow_image *first_idle, *last_idle;
+	struct ow_image *unknown; /* ow_images_unknown(), once it was asked for */
 
 	struct ow_image_user **users; /* buckets, by pid */
 	size_t nr_users, nr_user_buckets;
@@ -161,6 +163,9 @@ struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 /* An image that stands for more ranges than there is room for; or NULL. */
 struct ow_image *ow_images_add_full(struct ow_images *im, pid_t pid);
 
+/* The one that stands for all that isn't known, of any process; or NULL. */
+struct ow_image *ow_images_unknown(struct ow_images *im);
+
 /* Someone has the image, or has it no more. */
 void ow_images_hold(struct ow_images *im, struct ow_image *image);
 void ow_images_leave(struct ow_images *im, struct ow_image *image);
@@ -201,7 +206,17 @@ struct ow_image *ow_images_show(struct ow_images *im, pid_t pid,
 struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid);
 
 /*
- * The same of who is asked for; where there is no such process, say so and return
+ * What a process had mapped when a sample of it was taken, after something that it did may
+ * not have been told: it is looked at.  What was before a look that shows something else is
+ * not known from then on.  Where it can't be looked at now, what is known counts, if a
+ * look has shown it less than a second before, of a process that had been known
+ * for a second by then; else the sample's image is ow_images_unknown(), and nothing is forgotten.  NULL: nothing was known, and isn't now.
+ */
+struct ow_image *ow_images_sampled(struct ow_images *im, pid_t pid,
+				   uint64_t time);
+
+/*
+ * Look at a process that is asked for; where there is no such process, say so and return
  * NULL.
  */
 struct ow_image *ow_images_find(struct ow_images *im, pid_t pid,

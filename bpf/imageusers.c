@@ -100,6 +100,7 @@ struct ow_image_user *ow_imageusers_add(struct ow_images *im, pid_t pid,
 		return NULL;
 	user->pid = user->live = pid;
 	user->begun = user->as_of = user->told = begun;
+	user->added = ow_now_ns();
 	user->next = *bucket(im, pid);
 	*bucket(im, pid) = user;
 	im->nr_users++;
@@ -589,6 +590,16 @@ static void cut(struct ow_images *im, struct ow_image_user *user, uint32_t nr)
 		user->log = NULL;
 		user->room = 0;
 	}
+}
+
+void ow_imageusers_forget_past(struct ow_images *im, struct ow_image_user *user)
+{
+	uint32_t look = last_look(user, user->nr);
+
+	if (look == user->nr)
+		return;
+	ow_imageusers_begin(im, user, ow_images_unknown(im));
+	cut(im, user, look);
 }
 
 /*

@@ -43,6 +43,10 @@ struct ow_image_file {
  */
 void ow_imageusers_forget(struct ow_images *im, struct ow_image_user *user);
 
+/* Forget what the process had mapped before the last look in its log. */
+void ow_imageusers_forget_past(struct ow_images *im,
+			       struct ow_image_user *user);
+
 /* Return true if the process may have another change noted, for all that logs take. */
 bool ow_imageusers_has_room(const struct ow_images *im,
 			    const struct ow_image_user *user);

@@ -278,28 +278,20 @@ static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
 
 /*
  * What was mapped when a sample was taken: records are taken in the order of their
- * times.  Where one was lost, what the process has now is what it had then only if
- * that was known already.  What exec has mapped isn't what registers are of.
+ * times.  What exec has mapped isn't what registers are of.
  */
 static struct ow_image *image_of(struct ow_recorder *r,
 				 const struct ow_perfsample *s)
 {
 	struct ow_images *im = &r->images;
 	pid_t pid = (pid_t)s->pid;
-	struct ow_image *known = ow_images_at(im, pid, s->time), *now;
-	bool was_there = ow_images_lives(im, pid);
 
 	if (!s->is_user && ow_images_is_between(im, pid, s->time))
 		return ow_images_at(im, pid, ow_images_user(im, pid)->execed);
 	if (!(s->regs || s->nr_user) ||
 	    !ow_images_is_in_doubt(im, pid, s->time))
-		return known;
-	now = ow_images_look_again(im, pid);
-	if (!was_there) /* or the number was another's */
-		return now;
-	if (known && now != known && !ow_image_is_full(known))
-		ow_images_doubt(im, pid);
-	return ow_images_at(im, pid, s->time);
+		return ow_images_at(im, pid, s->time);
+	return ow_images_sampled(im, pid, s->time);
 }
 
 static void take_sample(struct ow_recorder *r,

@@ -16,6 +16,7 @@
 
 #define PARENT 1000000001 /* processes that there are none of */
 #define CHILD  1000000002
+#define NOBODY 1000000100 /* and further */
 #define HERE   ((uint64_t)1 << 40)
 #define THERE  ((uint64_t)1 << 41)
 #define SIZE   4096
@@ -424,6 +425,98 @@ static void test_doubt(void)
 	end(&im);
 }
 
+/* Something may not have been told of this process, whose code is mapped elsewhere. */
+static void begin_loss(struct ow_images *im, struct ow_sampledobjects *objects)
+{
+	CHECK(begin(im, objects));
+	ow_images_map(im, getpid(), 10, code(HERE));
+	ow_images_lose(im, ow_now_ns());
+	CHECK(ow_images_is_in_doubt(im, getpid(), 20));
+}
+
+/* What a look shows was not there before, when something else was known. */
+static void test_sample_after_a_loss(void)
+{
+	const uint64_t own = (uint64_t)(uintptr_t)test_sample_after_a_loss;
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	uint64_t looked;
+
+	begin_loss(&im, &objects);
+	CHECK(ow_image_is_full(ow_images_sampled(&im, getpid(), 20)));
+	looked = ow_images_looked(&im, getpid());
+	CHECK(looked && !ow_images_is_in_doubt(&im, getpid(), looked));
+	CHECK(ow_image_is_full(ow_images_at(&im, getpid(), 30)));
+	CHECK(had(&im, getpid(), UINT64_MAX, own));
+	CHECK(!had(&im, getpid(), UINT64_MAX, HERE));
+	/* What comes is heeded. */
+	CHECK(ow_images_map(&im, getpid(), ow_now_ns(), code(HERE)));
+	CHECK(had(&im, getpid(), UINT64_MAX, HERE));
+	CHECK(had(&im, getpid(), UINT64_MAX, own));
+	end(&im);
+}
+
+/* What a look shows to be so still was so before. */
+static void test_sample_of_who_did_nothing(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	struct ow_image *image;
+	bool is_new;
+
+	CHECK(begin(&im, &objects));
+	image = ow_images_look(&im, getpid(), &is_new);
+	ow_images_lose(&im, ow_now_ns());
+	CHECK(ow_images_is_in_doubt(&im, getpid(), 20));
+	CHECK(image && ow_images_sampled(&im, getpid(), 20) == image);
+	CHECK(!ow_images_is_in_doubt(&im, getpid(), 20));
+	end(&im);
+}
+
+/* Without a look nothing is known anew, and nothing is forgotten. */
+static void test_sample_without_a_look(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_image_user *user;
+	struct ow_images im;
+
+	begin_loss(&im, &objects);
+	user = ow_images_user(&im, getpid());
+	user->looked_until = UINT64_MAX;
+	CHECK(ow_image_is_full(ow_images_sampled(&im, getpid(), 20)));
+	CHECK(!ow_image_is_full(ow_images_at(&im, getpid(), 20)));
+	/* But for what a look has shown shortly before. */
+	user->looked = ow_now_ns();
+	user->added = 0;
+	CHECK(ow_images_sampled(&im, getpid(), 20) ==
+	      ow_images_at(&im, getpid(), 20));
+	CHECK(ow_image_is_full(
+		ow_images_sampled(&im, getpid(), user->looked + 1000000000)));
+	/* One that had just begun then has likely executed a program since. */
+	user->added = user->looked - 1;
+	CHECK(ow_image_is_full(ow_images_sampled(&im, getpid(), 20)));
+	user->looked_until = 0;
+	CHECK(ow_image_is_full(ow_images_sampled(&im, getpid(), 20)));
+	CHECK(ow_image_is_full(ow_images_at(&im, getpid(), 20)));
+	end(&im);
+}
+
+/* It has ended, and nothing tells what it had executed. */
+static void test_sample_of_who_has_ended(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+
+	CHECK(begin(&im, &objects));
+	ow_images_map(&im, PARENT, 10, code(HERE));
+	ow_images_fork(&im, PARENT, CHILD, 15);
+	CHECK(had(&im, CHILD, 20, HERE));
+	ow_images_lose(&im, 30);
+	CHECK(ow_image_is_full(ow_images_sampled(&im, CHILD, 20)));
+	CHECK(!ow_images_sampled(&im, NOBODY, 20));
+	end(&im);
+}
+
 #define SOMEONE 65534
 
 /* A process of another user, for which root's name stands in /proc. */
@@ -561,9 +654,8 @@ static void test_files_of_nobody_in_particular(void)
 	end(&im);
 }
 
-#define LIVES  20000
-#define CODES  5 /* mappings of a short process */
-#define NOBODY 1000000100
+#define LIVES 20000
+#define CODES 5 /* mappings of a short process */
 
 /* A command that a shell runs: it is forked, executes, and ends. */
 static void live(struct ow_images *im, pid_t pid, uint64_t time)
@@ -783,6 +875,11 @@ int main(void)
 		{ "a look where the first thread has ended",
 		  test_look_without_first_thread },
 		{ "doubt", test_doubt },
+		{ "a sample after a loss", test_sample_after_a_loss },
+		{ "a sample of who did nothing",
+		  test_sample_of_who_did_nothing },
+		{ "a sample without a look", test_sample_without_a_look },
+		{ "a sample of who has ended", test_sample_of_who_has_ended },
 		{ "the user of a hidden process",
 		  test_user_of_a_hidden_process },
 		{ "the user of a process, which changes",
