@@ -276,6 +276,7 @@ static void engine_count(struct ow_recorder *r, struct ow_recorder_stats *s)
 	s->samples = e->waiting + t.nr[OW_BPF_SAMPLES];
 	s->missed = e->stackless + t.nr[OW_BPF_MISSED];
 	s->lost = e->lost + t.nr[OW_BPF_LOST];
+	s->lost_lives = e->lives.nr_lost;
 	s->unfollowed = e->skel->bss->unfollowed;
 	s->most_processes = bpf_map__max_entries(e->skel->maps.processes);
 	s->copied = e->waiting + t.nr[OW_BPF_COPIED];

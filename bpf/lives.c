@@ -112,6 +112,7 @@ struct applying {
 	void (*changed)(void *arg, pid_t pid);
 	void *arg;
 	bool lost;
+	uint64_t nr_lost;
 };
 
 static void take(void *arg, const struct perf_event_header *h)
@@ -119,7 +120,10 @@ static void take(void *arg, const struct perf_event_header *h)
 	struct applying *a = arg;
 	struct ow_life e;
 
-	a->lost |= h->type == PERF_RECORD_LOST;
+	if (h->type == PERF_RECORD_LOST) {
+		a->lost = true;
+		a->nr_lost += ow_perfrings_lost(h);
+	}
 	if (!ow_life_read(h, &e))
 		return;
 	if (ow_life_ends_another(&e, a->images))
@@ -133,8 +137,9 @@ bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
 		    bool (*is_wanted)(void *arg, pid_t pid),
 		    void (*changed)(void *arg, pid_t pid), void *arg)
 {
-	struct applying a = { images, is_wanted, changed, arg, false };
+	struct applying a = { images, is_wanted, changed, arg, false, 0 };
 
 	ow_perfrings_read(&l->rings, take, &a);
+	l->nr_lost += a.nr_lost;
 	return !a.lost;
 }

@@ -34,6 +34,7 @@ bool ow_life_apply(const struct ow_life *e, struct ow_images *images);
 
 struct ow_lives {
 	struct ow_perfrings rings;
+	uint64_t nr_lost; /* events that there was no room for */
 };
 
 /* Have it told at once, or lazily: when much has come. */

@@ -392,6 +392,13 @@ uint64_t ow_perfrings_time(const struct perf_event_header *h)
 	return time;
 }
 
+uint64_t ow_perfrings_lost(const struct perf_event_header *h)
+{
+	const uint64_t *words = (const uint64_t *)(h + 1); /* id, number */
+
+	return h->size < sizeof(*h) + 16 ? 0 : words[1];
+}
+
 /* Look at the time of the record at tail, if there is one. */
 static void peek(struct ow_perfring *ring)
 {

@@ -94,6 +94,9 @@ int ow_perfrings_poll(struct ow_perfrings *r, int ms);
 /* When a record was made, ns. */
 uint64_t ow_perfrings_time(const struct perf_event_header *h);
 
+/* How many records a PERF_RECORD_LOST tells of. */
+uint64_t ow_perfrings_lost(const struct perf_event_header *h);
+
 /*
  * Give all records until now to take(), in the order of their times; r->taken is the
  * ring of each.  A record of a loss comes before all records that the lost ones may have

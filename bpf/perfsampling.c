@@ -235,43 +235,58 @@ static void forget_name(struct ow_perfsampling *p, uint32_t tid)
 		n->tid = 0;
 }
 
-static void forget_names(struct ow_perfsampling *p)
+static void note_name(struct ow_perfsampling *p,
+		      const struct perf_event_header *h)
 {
-	memset(p->names, 0, sizeof(p->names));
-}
+	const uint32_t *words = (const uint32_t *)(h + 1); /* pid, tid, name */
+	const char *comm = (const char *)(words + 2);
+	struct ow_perfname *n = name_place(p, words[1]);
 
-static void note_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
-		      const char *comm, size_t size)
-{
-	struct ow_perfname *n = name_place(p, tid);
-
-	*n = (struct ow_perfname){ .pid = pid, .tid = tid };
-	memcpy(n->comm, comm, strnlen(comm, size));
+	*n = (struct ow_perfname){ .pid = words[0],
+				   .tid = words[1],
+				   .as_of = ow_perfrings_time(h) };
+	memcpy(n->comm, comm, strnlen(comm, sizeof(n->comm) - 1));
 }
 
 /* A new thread is called as its parent is. */
-static void inherit_name(struct ow_perfsampling *p, const uint32_t *words)
+static void inherit_name(struct ow_perfsampling *p,
+			 const struct perf_event_header *h)
 {
-	const struct ow_perfname from = *name_place(p, words[3]);
+	const uint32_t *words = (const uint32_t *)(h + 1);
+	struct ow_perfname from = *name_place(p, words[3]);
 
-	if (from.tid == words[3] && from.pid == words[1])
-		note_name(p, words[0], words[2], from.comm, sizeof(from.comm));
-	else
+	if (from.tid != words[3] || from.pid != words[1]) {
 		forget_name(p, words[2]);
+		return;
+	}
+	/* What may be wrong doesn't become right by that. */
+	if (from.as_of >= p->names_lost_at)
+		from.as_of = ow_perfrings_time(h);
+	from.pid = words[0];
+	from.tid = words[2];
+	from.is_inherited = from.is_inherited || words[0] != words[1];
+	*name_place(p, from.tid) = from;
 }
 
+/*
+ * A thread's name is asked for where it isn't known, or another one may not have been
+ * told.  One that has ended by then is called as it was; but a process that has its
+ * parent's name has likely executed a program of another one.
+ */
 static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
 		      char *comm)
 {
 	struct ow_perfname *n = name_place(p, tid);
+	struct ow_perfname now = { .pid = pid, .tid = tid };
+	bool is_known = n->tid == tid && n->pid == pid;
 
-	if (n->tid != tid || n->pid != pid) {
-		*n = (struct ow_perfname){ .pid = pid, .tid = tid };
-		if (!ow_task_name((pid_t)pid, (pid_t)tid, n->comm,
-				  sizeof(n->comm))) {
-			strcpy(n->comm, "?");
-			n->tid = 0;
-		}
+	if (!is_known || n->as_of < p->names_lost_at) {
+		now.as_of = ow_now_ns();
+		if (ow_task_name((pid_t)pid, (pid_t)tid, now.comm,
+				 sizeof(now.comm)))
+			*n = now;
+		else if (!is_known || n->is_inherited)
+			*n = (struct ow_perfname){ .comm = "?" };
 	}
 	memcpy(comm, n->comm, sizeof(n->comm));
 }
@@ -347,15 +362,18 @@ static void follow(struct ow_recorder *r, const struct perf_event_header *h)
 /* Samples are lost, or what processes did, or both, by what the ring has. */
 static void take_loss(struct ow_recorder *r, const struct perf_event_header *h)
 {
-	const uint64_t *words = (const uint64_t *)(h + 1); /* id, number */
-	const struct ow_perfsampling *p = r->priv;
+	struct ow_perfsampling *p = r->priv;
+	uint64_t time = ow_perfrings_time(h), nr = ow_perfrings_lost(h);
 
 	if (p->rings.taken->tells_lives) {
-		forget_names(r->priv);
-		ow_images_lose(&r->images, ow_perfrings_time(h));
+		if (p->names_lost_at < time)
+			p->names_lost_at = time;
+		ow_images_lose(&r->images, time);
 	}
 	if (p->rings.taken->kind == OW_PERFRING_MAIN)
-		r->stats.lost += words[1];
+		r->stats.lost += nr;
+	else if (p->rings.taken->kind == OW_PERFRING_LIVES)
+		r->stats.lost_lives += nr;
 }
 
 static void take_record(void *arg, const struct perf_event_header *h)
@@ -373,15 +391,13 @@ static void take_record(void *arg, const struct perf_event_header *h)
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE: take_sample(r, h); break;
 	case PERF_RECORD_COMM: /* pid, tid, name */
-		note_name(r->priv, words[0], words[1],
-			  (const char *)(words + 2),
-			  sizeof(((struct ow_perfname *)0)->comm) - 1);
+		note_name(r->priv, h);
 		break;
 	case PERF_RECORD_EXIT: /* pid, ppid, tid, ... */
 		forget_name(r->priv, words[2]);
 		break;
 	case PERF_RECORD_FORK: /* pid, ppid, tid, ptid, ... */
-		inherit_name(r->priv, words);
+		inherit_name(r->priv, h);
 		break;
 	case PERF_RECORD_LOST: take_loss(r, h); break;
 	}

@@ -31,6 +31,8 @@ struct ow_perfsample {
 struct ow_perfname {
 	uint32_t pid, tid; /* tid 0: none */
 	char comm[16];
+	bool is_inherited; /* it was its parent's */
+	uint64_t as_of;    /* CLOCK_MONOTONIC, ns */
 };
 
 /* What such an engine keeps, at r->priv: first in its own structure. */
@@ -43,7 +45,8 @@ struct ow_perfsampling {
 	struct perf_event_attr attr; /* the engine has filled it before add() */
 	struct ow_copywalk walks;
 	struct ow_perfname names[OW_PERFSAMPLING_NAMES]; /* by tid */
-	pid_t *added; /* processes, by their numbers */
+	uint64_t names_lost_at; /* what came until then may not have been told */
+	pid_t *added;           /* processes, by their numbers */
 	size_t nr_added, room_added;
 	/*
 	 * Put the program's frames into walks.packed[first] and further; image

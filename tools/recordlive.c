@@ -46,6 +46,11 @@ static void warn_crowded(const struct ow_recorder_stats *s)
 		complain("%llu child processes had no room among the %u that "
 			 "can be followed: their stacks are missing",
 			 (unsigned long long)s->unfollowed, s->most_processes);
+	if (s->lost_lives)
+		complain("%llu forks, execs, mappings and ends of processes "
+			 "were too many at once to be told: some stacks of "
+			 "these processes lack frames, and some names",
+			 (unsigned long long)s->lost_lives);
 	if (s->crowded_maps)
 		complain("%u maps of JITs had no room: some of their names are "
 			 "missing",

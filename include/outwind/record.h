@@ -182,6 +182,10 @@ struct ow_recorder_stats {
 	uint64_t unrecorded;
 	unsigned int
 		most_processes; /* that the kernel knows (engine BPF), or 0 */
+	/* Forks, execs, mappings and ends that the kernel had no room to tell of: of
+	   processes that did so, and were not looked at soon enough, stacks end in
+	   the first frame (OW_END_NO_ROOM), or have none. */
+	uint64_t lost_lives;
 };
 
 /*

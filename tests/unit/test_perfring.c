@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lives.h"
 #include "monotonic.h"
 #include "test.h"
 
@@ -45,18 +46,25 @@ static void end(struct ow_perfrings *r)
 	free(r->record);
 }
 
+static void put_record(struct ow_perfrings *r, size_t ring,
+		       const struct record *record)
+{
+	struct perf_event_mmap_page *page = r->all[ring].page;
+	size_t i;
+
+	for (i = 0; i < sizeof(*record); i++)
+		((char *)page + PAGE)[page->data_head++ % r->all[ring].size] =
+			((const char *)record)[i];
+}
+
 static void put(struct ow_perfrings *r, size_t ring, uint32_t type,
 		uint64_t time)
 {
-	struct perf_event_mmap_page *page = r->all[ring].page;
 	struct record record = { .header = { .type = type,
 					     .size = sizeof(record) } };
-	size_t i;
 
 	record.words[type == PERF_RECORD_SAMPLE ? 1 : 2] = time;
-	for (i = 0; i < sizeof(record); i++)
-		((char *)page + PAGE)[page->data_head++ % r->all[ring].size] =
-			((char *)&record)[i];
+	put_record(r, ring, &record);
 }
 
 struct taken {
@@ -194,6 +202,39 @@ static void test_rings_are_round(void)
 	end(&r);
 }
 
+static bool is_wanted(void *arg, pid_t pid)
+{
+	(void)arg;
+	(void)pid;
+	return true;
+}
+
+static void changed(void *arg, pid_t pid)
+{
+	(void)arg;
+	(void)pid;
+}
+
+/* So many events of processes were lost: that is told once, and counted. */
+static void test_lost_lives(void)
+{
+	const struct record lost = {
+		.header = { .type = PERF_RECORD_LOST, .size = sizeof(lost) },
+		.words = { 1, 70, 20 },
+	};
+	struct ow_images images = { 0 };
+	struct ow_lives l = { 0 };
+
+	make(&l.rings, 0);
+	put_record(&l.rings, 1, &lost);
+	put_record(&l.rings, 0, &lost);
+	CHECK(!ow_lives_apply(&l, &images, is_wanted, changed, NULL));
+	CHECK(l.nr_lost == 140);
+	CHECK(ow_lives_apply(&l, &images, is_wanted, changed, NULL));
+	CHECK(l.nr_lost == 140);
+	end(&l.rings);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -206,6 +247,7 @@ int main(void)
 		{ "a full ring of samples tells nothing",
 		  test_full_ring_of_samples_tells_nothing },
 		{ "rings are round", test_rings_are_round },
+		{ "events of processes that were lost", test_lost_lives },
 	};
 
 	return test_main(tests, sizeof(tests) / sizeof(tests[0]));
