@@ -36,8 +36,12 @@ static bool is_unheard(struct ow_recorder *r, pid_t pid,
 /* Let the kernel walk stacks of the process by itself, if it can't yet. */
 static void want(struct ow_recorder *r, pid_t pid, const struct ow_bpf_copy *c)
 {
-	const struct ow_image *now = ow_images_of(&r->images, pid);
+	const struct ow_bpfengine *e = r->priv;
+	const struct ow_image *now;
 
+	if (e->is_pressed)
+		return;
+	now = ow_images_of(&r->images, pid);
 	if (c->head.notice.arg == OW_BPF_UNTOLD || !now || !now->is_placed)
 		ow_bpfknown_want(r, pid);
 }

@@ -20,6 +20,9 @@
 #define COSTLY   256    /* ranges: not to be told again at once, */
 #define RANGE_NS 200000 /* but after so long for each */
 
+#define PLACELESS_NS \
+	100000000 /* until an image that had no place is tried again */
+
 #define PREPARE_NS \
 	100000000 /* of CPU time, that an image's tables may be prepared for */
 
@@ -88,14 +91,17 @@ void ow_bpfknown_deinit(struct ow_recorder *r)
  * Have the tables made that the image of a process needs.  Their unwind information is loaded
  * here, while nothing is read of what comes: after a while tables wait for samples.
  */
-static void prepare(struct ow_recorder *r, pid_t pid,
-		    const struct ow_image *image, bool lazily)
+static void prepare(struct ow_recorder *r, pid_t pid, struct ow_image *image,
+		    bool lazily)
 {
 	struct ow_bpfengine *e = r->priv;
 	uid_t uid = ow_images_uid(&r->images, pid);
 	uint64_t until = ow_cpu_ns() + PREPARE_NS;
 	uint32_t i;
 
+	if (image->is_prepared)
+		return;
+	image->is_prepared = true;
 	for (i = 0; i < image->nr; i++) {
 		lazily = lazily || ow_cpu_ns() > until ||
 			 ow_images_must_end(&r->images);
@@ -119,6 +125,19 @@ static bool put(struct ow_recorder *r, struct ow_image_user *user,
 	return false;
 }
 
+/* Return true if the kernel has the image's ranges now. */
+static bool place(struct ow_recorder *r, struct ow_image *image)
+{
+	uint64_t now = ow_now_ns();
+
+	if (!image->is_placed && now < image->placeless_until)
+		return false;
+	if (ow_images_place(&r->images, image))
+		return true;
+	image->placeless_until = now + PLACELESS_NS;
+	return false;
+}
+
 /*
  * The process' list of mappings; whose table isn't there yet is waited for.  False
  * if there is no room for it now.
@@ -130,9 +149,9 @@ static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_process p;
 
-	prepare(r, pid, image, lazily);
-	if (!ow_images_place(&r->images, image))
+	if (!place(r, image))
 		return false;
+	prepare(r, pid, image, lazily);
 	p = (struct ow_bpf_process){ image->id, image->first, image->nr,
 				     0,         user->as_of,  user->looked };
 	if (!put(r, user, &p))

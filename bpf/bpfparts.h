@@ -28,6 +28,8 @@ struct ow_bpfengine {
 	/* The kernel is told of a process when a sample has hit it, and tables are
 	   made when one asks for them; or else of all at once. */
 	bool is_lazy;
+	/* There is no time to tell the kernel of the process that is looked at. */
+	bool is_pressed;
 	struct ow_bpfawaited *awaited; /* images told of before their tables */
 	size_t nr_awaited, room_awaited;
 	uint64_t deadline; /* CLOCK_MONOTONIC: no event is taken after it */

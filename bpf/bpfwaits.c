@@ -10,6 +10,7 @@
 
 #include "bpfbatch.h"
 #include "bpfevents.h"
+#include "bpfknown.h"
 #include "bpfload.h"
 #include "error.h"
 #include "hash.h"
@@ -18,10 +19,12 @@
 
 #define READ 16384 /* bytes of an iterator's in one go */
 #define WORK_NS \
-	4000000000   /* for stacks of who waits already, of all together */
-#define OWNERS  4096 /* processes and users, by their hashes */
-#define PROCESS ((uint64_t)1 << 32)
-#define USER    ((uint64_t)2 << 32)
+	4000000000 /* for stacks of who waits already, of all together */
+#define EACH_NS   50000000 /* between two times that events are taken meanwhile */
+#define EVENTS_NS 20000000 /* how long they are taken then */
+#define OWNERS    4096     /* processes and users, by their hashes */
+#define PROCESS   ((uint64_t)1 << 32)
+#define USER      ((uint64_t)2 << 32)
 
 /*
  * Who waits already.  There may be many threads, of deep stacks: no process, and no
@@ -32,6 +35,7 @@ struct listing {
 	struct ow_livemem live;
 	uint64_t most;              /* ns for all, */
 	uint64_t spent, by[OWNERS]; /* of which so many are spent */
+	uint64_t taken; /* CLOCK_MONOTONIC: events were, the last time */
 };
 
 /* Does it wait still for what it did when it was found? */
@@ -80,46 +84,58 @@ static void spend(struct listing *l, const struct ow_bpf_stack *s, uint64_t ns)
 		*spent_by(l, USER | s->uid) += ns;
 }
 
-/* Only where it is. */
-static struct ow_bpfwalked walk_bare(struct ow_recorder *r,
-				     struct ow_bpf_copy *c)
+static struct ow_bpfwalked walk(struct ow_recorder *r, struct ow_bpf_copy *c)
 {
 	c->nr_pages = 0;
 	return ow_bpfevents_walk(r, c);
 }
 
+/*
+ * Only where it is; not even that after much more time than there was for stacks, as
+ * processes may have to be looked at for it.
+ */
+static struct ow_bpfwalked walk_bare(struct ow_recorder *r, struct listing *l)
+{
+	if (l->copy.head.key.end == OW_END_WANT && l->spent >= 2 * l->most)
+		return (struct ow_bpfwalked){ .end = OW_END_COSTLY };
+	return walk(r, &l->copy);
+}
+
 /* Walk its stack as it stands there, in pieces as they are asked for. */
-static struct ow_bpfwalked walk_there(struct ow_recorder *r, struct listing *l)
+static struct ow_bpfwalked walk_there(struct ow_recorder *r, struct listing *l,
+				      bool may_walk)
 {
 	struct ow_copywalk *copies = &((struct ow_bpfengine *)r->priv)->copies;
 	struct ow_bpf_copy *c = &l->copy;
 	struct ow_bpfwalked w;
-	uint64_t since;
 
 	if (c->head.key.end != OW_END_WANT) /* a thread of the kernel's */
-		return walk_bare(r, c);
-	if (!may_walk(l, &c->head)) {
+		return walk(r, c);
+	if (!may_walk) {
 		r->stats.unwalked++;
-		return walk_bare(r, c);
+		return walk_bare(r, l);
 	}
-	since = ow_now_ns();
 	ow_processmem_open(&l->live.mem, (pid_t)c->head.key.pid, OW_READING_VM);
 	l->live.size = 0;
 	copies->live = &l->live;
-	w = walk_bare(r, c);
+	w = walk(r, c);
 	copies->live = NULL;
 	ow_processmem_close(&l->live.mem);
-	spend(l, &c->head, ow_now_ns() - since);
 	return w;
 }
 
-/* One that waits: if it ran meanwhile, only where it was is certain. */
+/*
+ * One that waits: if it ran meanwhile, only where it was is certain.  What its process has
+ * mapped may have to be looked at, and to be told to the kernel: that is of its time, too.
+ */
 static void take_waiting(struct ow_recorder *r,
 			 const struct ow_bpf_waiting *from, struct listing *l)
 {
 	struct ow_bpfengine *e = r->priv;
 	struct ow_bpf_copy *c = &l->copy;
+	uint64_t since = ow_now_ns();
 	struct ow_bpfwalked w;
+	bool has_time;
 
 	if (from->head.nr_kernel > OW_BPF_KERNEL)
 		return;
@@ -130,10 +146,27 @@ static void take_waiting(struct ow_recorder *r,
 	memcpy(c->kernel, from->kernel, sizeof(c->kernel));
 	e->waiting++;
 	r->stats.bytes_out += sizeof(*from);
-	w = walk_there(r, l);
+	has_time = may_walk(l, &c->head);
+	e->is_pressed = !has_time;
+	w = walk_there(r, l, has_time);
 	if (!still_waits(e, &from->head))
-		w = walk_bare(r, c);
+		w = walk_bare(r, l);
+	e->is_pressed = false;
 	ow_bpfevents_keep(r, c, &w);
+	spend(l, &c->head, ow_now_ns() - since);
+}
+
+/* What comes meanwhile is lost if it waits for too long. */
+static void take_events(struct ow_recorder *r, struct listing *l)
+{
+	uint64_t since = ow_now_ns();
+
+	if (since < l->taken + EACH_NS)
+		return;
+	ow_bpfknown_follow(r);
+	ow_bpfevents_take(r, EVENTS_NS);
+	l->taken = ow_now_ns();
+	l->spent += l->taken - since;
 }
 
 /* All that an iterator writes, unless recording is to end before that. */
@@ -144,8 +177,10 @@ static int take_all(struct ow_recorder *r, int fd)
 	size_t have = 0, at;
 	ssize_t n = -1;
 
-	if (l)
+	if (l) {
 		l->most = most_work(r);
+		l->taken = ow_now_ns();
+	}
 	while (l && buf) {
 		n = read(fd, buf + have, READ);
 		if (n < 0 && errno == EAGAIN)
@@ -155,8 +190,10 @@ static int take_all(struct ow_recorder *r, int fd)
 		have += (size_t)n;
 		for (at = 0; have - at >= sizeof(struct ow_bpf_waiting) &&
 			     !ow_recorder_must_end(r);
-		     at += sizeof(struct ow_bpf_waiting))
+		     at += sizeof(struct ow_bpf_waiting)) {
 			take_waiting(r, (const void *)(buf + at), l);
+			take_events(r, l);
+		}
 		if (ow_recorder_must_end(r)) {
 			r->stats.is_listing_cut = true;
 			n = 0;

@@ -23,10 +23,12 @@ struct ow_image {
 	unsigned int stored; /* stacks that were kept and name it */
 	uint8_t *claimed; /* of ranges: such a stack has frames there; or NULL */
 	bool is_placed;   /* ranges lie in the kernel's, too, from first on */
-	bool is_idle;     /* it waits to be thinned out */
+	bool is_prepared; /* tables of its objects were ordered, as far as they can be */
+	bool is_idle; /* it waits to be thinned out */
 	uint32_t first;
-	uint64_t idle_since; /* ns, when users became 0 */
-	uint64_t queued;     /* ns, when it began to wait */
+	uint64_t placeless_until; /* ns: it isn't tried to be placed until then */
+	uint64_t idle_since;      /* ns, when users became 0 */
+	uint64_t queued;          /* ns, when it began to wait */
 	struct ow_image *next_of_id, *next_idle;
 	struct ow_imagewalk *walks[2]; /* of copied stacks: x86-64, i386 */
 };

@@ -303,16 +303,21 @@ static void test_user_of_a_namespace(void)
 #define PROCESSES 12
 #define PARTS     32000 /* of code, of each; those before sampling are 262,144 */
 
-static void map_much(void)
+static void map_parts(size_t nr)
 {
-	size_t size = 2 * PARTS * (size_t)4096, i;
+	size_t size = 2 * nr * (size_t)4096, i;
 	uint8_t *at =
 		mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	CHECK(at != MAP_FAILED);
-	for (i = 0; i < PARTS; i++)
+	for (i = 0; i < nr; i++)
 		CHECK(!mprotect(at + 2 * i * 4096, 4096,
 				PROT_READ | PROT_EXEC));
+}
+
+static void map_much(void)
+{
+	map_parts(PARTS);
 }
 
 /* Sampling begins before all are looked at, where these have very much mapped. */
@@ -344,6 +349,50 @@ static void test_much_that_is_mapped(void)
 	}
 }
 
+#define LARGE     9     /* of these the kernel has room for 8 */
+#define AN_EIGHTH 16000 /* of its ranges, about */
+
+static void map_an_eighth(void)
+{
+	map_parts(AN_EIGHTH);
+}
+
+/* Tables are ordered of what has a place, once; what has none isn't tried at once again. */
+static void test_no_place(void)
+{
+	const pid_t none = getpid();
+	const struct ow_recorder_options options = {
+		.engine = OW_ENGINE_BPF,
+		.events = OW_RECORD_CPU,
+		.pids = &none,
+	};
+	struct ow_error err;
+	struct ow_recorder *r = ow_recorder_open(&options, &err);
+	const struct ow_image *image;
+	pid_t pids[LARGE];
+	int i, nr = 0;
+
+	if (!r)
+		return; /* not root, or built without */
+	for (i = 0; i < LARGE; i++) {
+		pids[i] = start(map_an_eighth);
+		CHECK(!ow_recorder_add(r, pids[i], &err));
+	}
+	for (i = 0; i < LARGE; i++) {
+		image = ow_images_of(&r->images, pids[i]);
+		CHECK(image && image->nr > AN_EIGHTH);
+		nr += image && image->is_prepared;
+		CHECK(image &&
+		      (image->placeless_until == 0) == image->is_prepared);
+	}
+	CHECK(nr == LARGE - 1);
+	ow_recorder_close(r);
+	for (i = 0; i < LARGE; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -354,6 +403,7 @@ int main(void)
 		  test_too_many_processes },
 		{ "the user of a namespace", test_user_of_a_namespace },
 		{ "much that is mapped", test_much_that_is_mapped },
+		{ "no place among the kernel's ranges", test_no_place },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
