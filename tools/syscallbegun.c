@@ -39,6 +39,7 @@ static bool grow(struct syscallsbegun *s)
 			more.all[place_of(&more, s->all[i]->call.tid)] =
 				s->all[i];
 	more.nr = s->nr;
+	more.nr_execs = s->nr_execs;
 	free(s->all);
 	*s = more;
 	return true;
@@ -56,8 +57,27 @@ static struct syscall_begun *insert(struct syscallsbegun *s, pid_t tid)
 	return b;
 }
 
-void syscallbegun_drop_text(struct syscall_begun *b)
+bool syscallbegun_is_exec(int nr)
 {
+	const char *name = ow_syscall_text(nr);
+
+	return name && strncmp(name, "execve", 6) == 0;
+}
+
+/* The call goes on, or doesn't any more. */
+static void set_open(struct syscallsbegun *s, struct syscall_begun *b,
+		     bool is_open)
+{
+	bool is_exec = syscallbegun_is_exec(b->call.nr);
+
+	s->nr_execs -= is_exec && b->is_open;
+	s->nr_execs += is_exec && is_open;
+	b->is_open = is_open;
+}
+
+void syscallbegun_close(struct syscallsbegun *s, struct syscall_begun *b)
+{
+	set_open(s, b, false);
 	free(b->text);
 	b->text = NULL;
 }
@@ -81,21 +101,15 @@ bool syscallbegun_add(struct syscallsbegun *s,
 		b = insert(s, call->tid);
 	if (!b)
 		return false;
+	set_open(s, b, false);
 	b->call = *call;
 	b->call.text = NULL;
 	b->call.stack = NULL; /* it isn't kept */
 	b->uid = call->stack ? call->stack->uid : (uid_t)-1;
 	b->site = NULL;
 	syscallbegun_set_text(b, call);
-	b->is_open = true;
+	set_open(s, b, true);
 	return true;
-}
-
-bool syscallbegun_is_exec(int nr)
-{
-	const char *name = ow_syscall_text(nr);
-
-	return name && strncmp(name, "execve", 6) == 0;
 }
 
 struct syscall_begun *syscallbegun_end(struct syscallsbegun *s,
@@ -111,7 +125,7 @@ struct syscall_begun *syscallbegun_end(struct syscallsbegun *s,
 	is_exec = end->result == 0 && syscallbegun_is_exec(end->nr);
 	if (is_exec && b && b->is_open && syscallbegun_is_exec(b->call.nr))
 		return b;
-	for (i = 0; is_exec && i < s->room; i++) {
+	for (i = 0; is_exec && s->nr_execs && i < s->room; i++) {
 		b = s->all[i];
 		if (b && b->is_open && b->call.pid == end->pid &&
 		    syscallbegun_is_exec(b->call.nr))
@@ -148,6 +162,7 @@ void syscallbegun_remove(struct syscallsbegun *s, struct syscall_begun *b)
 {
 	size_t at = place_of(s, b->call.tid);
 
+	set_open(s, b, false);
 	destroy(b);
 	s->all[at] = NULL;
 	s->nr--;

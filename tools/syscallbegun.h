@@ -22,6 +22,7 @@ struct syscall_begun {
 struct syscallsbegun {
 	struct syscall_begun **all; /* NULL: free */
 	size_t nr, room;            /* room: a power of two, or 0 */
+	size_t nr_execs;            /* open ones that execute a program */
 };
 
 /* What a thread has begun, valid until it is removed; NULL if it isn't known. */
@@ -36,7 +37,7 @@ void syscallbegun_set_text(struct syscall_begun *b,
 			   const struct ow_recorded_syscall *from);
 
 /* The call has ended: its text is not kept. */
-void syscallbegun_drop_text(struct syscall_begun *b);
+void syscallbegun_close(struct syscallsbegun *s, struct syscall_begun *b);
 
 /*
  * What ends with this: the thread's own call; or, as who executes a program

@@ -146,12 +146,11 @@ static void finish(struct tracing *t, struct syscall_begun *b,
 {
 	struct syscallsite *site = b->site;
 
-	b->is_open = false;
 	b->site = NULL;
 	/* It is there until another one is held. */
 	syscallsite_release(site);
 	tell(t, b, end, site);
-	syscallbegun_drop_text(b);
+	syscallbegun_close(&t->begun, b);
 }
 
 /* Where a call was made, which may have to be named first; or NULL. */

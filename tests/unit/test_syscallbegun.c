@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "monotonic.h"
 #include "test.h"
 
 #define NR 5000
@@ -69,11 +70,60 @@ static void test_ends(void)
 	syscallsbegun_deinit(&s);
 }
 
+#define EXECVE  59
+#define WAITING 60000 /* threads that wait in other calls */
+#define ENDS    5000  /* of executions whose begins weren't told */
+#define MOST_NS 2000000000
+
+/* Where no program is being executed, threads aren't searched for one that is. */
+static void test_ends_without_begins(void)
+{
+	struct ow_recorded_syscall c, end = call_of(WAITING + 1, EXECVE);
+	struct syscallsbegun s = { 0 };
+	uint64_t begun;
+	int i, wrong = 0;
+
+	for (i = 1; i <= WAITING; i++) {
+		c = call_of(i, 0);
+		wrong += !syscallbegun_add(&s, &c);
+	}
+	begun = ow_cpu_ns();
+	for (i = 0; i < ENDS; i++)
+		wrong += syscallbegun_end(&s, &end) != NULL;
+	CHECK(ow_cpu_ns() - begun < MOST_NS);
+	CHECK(wrong == 0 && s.nr_execs == 0);
+	syscallsbegun_deinit(&s);
+}
+
+/* However a call that executes a program ends, it is none any more. */
+static void test_count_of_executions(void)
+{
+	struct ow_recorded_syscall c = call_of(20, EXECVE);
+	struct syscallsbegun s = { 0 };
+
+	CHECK(syscallbegun_add(&s, &c) && s.nr_execs == 1);
+	CHECK(syscallbegun_add(&s, &c) && s.nr_execs == 1);
+	syscallbegun_close(&s, syscallbegun_find(&s, 20));
+	CHECK(s.nr_execs == 0);
+	syscallbegun_close(&s, syscallbegun_find(&s, 20));
+	CHECK(s.nr_execs == 0);
+	CHECK(syscallbegun_add(&s, &c) && s.nr_execs == 1);
+	c.nr = 0;
+	CHECK(syscallbegun_add(&s, &c) && s.nr_execs == 0);
+	c.nr = EXECVE;
+	CHECK(syscallbegun_add(&s, &c) && s.nr_execs == 1);
+	syscallbegun_remove(&s, syscallbegun_find(&s, 20));
+	CHECK(s.nr_execs == 0);
+	syscallsbegun_deinit(&s);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "many threads", test_many },
 		{ "what ends which", test_ends },
+		{ "ends without begins", test_ends_without_begins },
+		{ "how many execute a program", test_count_of_executions },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
