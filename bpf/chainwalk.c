@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "chainwalk.h"
 
+#include "cfiwork.h"
 #include "err.h"
 
 #define START_SIZE 64 /* bytes of the code at a program's entry point */
@@ -133,6 +134,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 	struct chain c = { .w = w,
 			   .by = ow_copywalk_by(w, image, &ow_arch_x86_64) };
 	uint8_t how = OW_HOW_REGS, flags = 0;
+	uint64_t share = ow_cfiwork_share();
 	size_t i;
 
 	*end = OW_END_FAULT;
@@ -142,6 +144,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 		nr = w->max;
 		is_full = true;
 	}
+	c.by->cfi_left = share;
 	ow_finder_reset(&w->walk.finder);
 	for (i = 0; i < nr; i++) {
 		look(&c, pcs[i], flags);
@@ -149,6 +152,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 		how = how_next(&c);
 		flags = c.flags & OW_FRAME_SIGNAL ? 0 : OW_FRAME_RETURN;
 	}
+	ow_cfiwork_spend(share - c.by->cfi_left);
 	*end = nr ? end_at(&c, is_full) : OW_END_FAULT;
 	return nr;
 }
