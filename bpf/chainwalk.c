@@ -80,6 +80,15 @@ static bool is_signal(const struct chain *c, uint64_t addr)
 	       is_behind_trampoline(c);
 }
 
+/* Return true if the unwind data of the frame's module is there, or needn't be. */
+static bool is_ready(const struct chain *c)
+{
+	const struct ow_module *m = c->range ? c->range->module : NULL;
+
+	return !m || m->state != OW_MODULE_UNREAD ||
+	       ow_imagewalk_ready(c->by, m);
+}
+
 /* Look at the frame at pc, whose callee called it or not. */
 static void look(struct chain *c, uint64_t pc, uint8_t flags)
 {
@@ -88,10 +97,7 @@ static void look(struct chain *c, uint64_t pc, uint8_t flags)
 	c->pc = pc;
 	c->flags = flags;
 	c->range = ow_map_find(&c->by->target.map, addr);
-	if (c->range && c->range->module &&
-	    c->range->module->state == OW_MODULE_UNREAD)
-		ow_imagewalk_ready(c->by, c->range->module);
-	c->err = find_row(c, addr);
+	c->err = is_ready(c) ? find_row(c, addr) : -OW_ELIMIT;
 	if (is_signal(c, addr))
 		c->flags |= OW_FRAME_SIGNAL;
 }
@@ -145,6 +151,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 		is_full = true;
 	}
 	c.by->cfi_left = share;
+	c.by->load_left = OW_IMAGEWALK_LOAD_NS;
 	ow_finder_reset(&w->walk.finder);
 	for (i = 0; i < nr; i++) {
 		look(&c, pcs[i], flags);

@@ -59,13 +59,14 @@ struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
 	return *at;
 }
 
-/* Walk on, reading the modules that it takes. */
+/* Walk on, reading the modules that it takes, as long as there is time for that. */
 static enum ow_end run(struct ow_copywalk *w, struct ow_imagewalk *by)
 {
 	enum ow_end end;
 
 	while ((end = ow_walk_run(&w->walk)) == OW_END_WANT)
-		ow_imagewalk_ready(by, w->walk.wanted);
+		if (!ow_imagewalk_ready(by, w->walk.wanted))
+			return OW_END_COSTLY;
 	return end;
 }
 
@@ -174,6 +175,7 @@ size_t ow_copywalk_run(struct ow_copywalk *w, struct ow_image *image,
 		return 0;
 	by->stack = *stack;
 	by->live = w->live;
+	by->load_left = OW_IMAGEWALK_LOAD_NS;
 	take_innermost(w, arch, regs);
 	if (has_no_room(image, &w->frames[0])) {
 		*end_ret = OW_END_NO_ROOM;

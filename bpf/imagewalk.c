@@ -6,6 +6,7 @@
 
 #include "err.h"
 #include "filemap.h"
+#include "monotonic.h"
 
 /* Code and read-only data, as it is in objects. */
 static int read_object(const struct ow_imagewalk *w, uint64_t addr, void *buf,
@@ -77,17 +78,23 @@ static void fill_module(struct ow_imagewalk *w, uint32_t i)
 	w->map[i].module = m;
 }
 
-void ow_imagewalk_ready(struct ow_imagewalk *w, const struct ow_module *wanted)
+bool ow_imagewalk_ready(struct ow_imagewalk *w, const struct ow_module *wanted)
 {
 	size_t i = (size_t)(wanted - w->modules);
 	struct ow_object *obj =
 		ow_sampledobjects_get(w->objects, w->ranges[i].object);
+	uint64_t begun = ow_cpu_ns(), took;
 
+	if (!w->load_left)
+		return false;
 	w->modules[i].state = OW_MODULE_READY;
 	if (obj && !ow_object_load_cfi(obj, NULL))
 		w->modules[i].cfi = &obj->cfi;
 	else
 		w->map[i].module = NULL;
+	took = ow_cpu_ns() - begun;
+	w->load_left -= took < w->load_left ? took : w->load_left;
+	return true;
 }
 
 struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,

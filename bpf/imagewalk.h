@@ -9,6 +9,9 @@
 
 #define OW_LIVE_READ (64U << 10) /* bytes that are read in one go */
 
+/* Of CPU time that one walk may load unwind information for; the next one goes on. */
+#define OW_IMAGEWALK_LOAD_NS 50000000
+
 /* Memory of a process that doesn't run now, of which the last piece read is kept. */
 struct ow_livemem {
 	struct ow_processmem mem;
@@ -28,6 +31,7 @@ struct ow_imagewalk {
 	struct ow_window stack;  /* of the walk that is under way */
 	struct ow_livemem *live; /* what else there is; or NULL */
 	uint64_t cfi_left;       /* what CFI may still run in the walk */
+	uint64_t load_left; /* ns of OW_IMAGEWALK_LOAD_NS, until the last one is over */
 };
 
 /* Make one, of code of arch; NULL when out of memory. */
@@ -42,7 +46,10 @@ bool ow_imagewalk_lose_cut(struct ow_imagewalk *w);
 
 void ow_imagewalk_destroy(struct ow_imagewalk *w);
 
-/* Read the unwind data of one of its modules, which a walk wants. */
-void ow_imagewalk_ready(struct ow_imagewalk *w, const struct ow_module *wanted);
+/*
+ * Read the unwind data of one of its modules, which a walk wants.  Return false, and leave
+ * it unread, where the walk has no time left for that.
+ */
+bool ow_imagewalk_ready(struct ow_imagewalk *w, const struct ow_module *wanted);
 
 #endif /* OW_IMAGEWALK_H */

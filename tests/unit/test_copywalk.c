@@ -45,6 +45,22 @@ static const struct ow_module *module_here(const struct own *o)
 	return ow_map_find(&o->by->target.map, here())->module;
 }
 
+/* What there is no time to load is loaded by a later walk. */
+static void test_no_time_to_load(void)
+{
+	struct own o;
+
+	begin(&o);
+	o.by->load_left = 0;
+	CHECK(!ow_imagewalk_ready(o.by, module_here(&o)));
+	CHECK(module_here(&o)->state == OW_MODULE_UNREAD);
+	o.by->load_left = 1;
+	CHECK(ow_imagewalk_ready(o.by, module_here(&o)));
+	CHECK(module_here(&o)->state == OW_MODULE_READY);
+	CHECK(module_here(&o)->cfi && o.by->load_left == 0);
+	end(&o);
+}
+
 /* Walks of chains of addresses may run CFI, as those of copies may. */
 static void test_chain_may_run_cfi(void)
 {
@@ -57,6 +73,7 @@ static void test_chain_may_run_cfi(void)
 	CHECK(OW_SAMPLE_PC(o.walks.packed[0]) == here());
 	CHECK(OW_SAMPLE_HOW(o.walks.packed[1]) == OW_HOW_TABLE);
 	CHECK(o.by->cfi_left > 0);
+	CHECK(o.by->load_left < OW_IMAGEWALK_LOAD_NS);
 	CHECK(module_here(&o)->state == OW_MODULE_READY);
 	end(&o);
 }
@@ -64,6 +81,7 @@ static void test_chain_may_run_cfi(void)
 int main(void)
 {
 	static const struct test tests[] = {
+		{ "no time to load", test_no_time_to_load },
 		{ "a chain may run CFI", test_chain_may_run_cfi },
 	};
 
