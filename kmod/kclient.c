@@ -9,6 +9,8 @@
 #include "kheirs.h"
 #include "kpatience.h"
 
+#define EXEC_TRIES 8 /* of a task that executes one program after another */
+
 static struct task_struct *task_of(s32 nr)
 {
 	struct task_struct *task;
@@ -22,6 +24,27 @@ static struct task_struct *task_of(s32 nr)
 	return task;
 }
 
+/*
+ * Follow the mm, or what the task has executed instead meanwhile.  Takes over the
+ * reference.
+ */
+static int follow_mm(struct kw_session *session, struct mm_struct *mm,
+		     struct pid *pid, struct task_struct *task,
+		     struct kw_patience *patience)
+{
+	int err = kw_follow_mm(session, mm, pid, task, patience), i;
+
+	for (i = 0; i < EXEC_TRIES && err == -ESRCH; i++) {
+		mmdrop(mm);
+		mm = kw_follow_may(session, task, patience);
+		if (IS_ERR(mm))
+			return PTR_ERR(mm);
+		err = kw_follow_mm(session, mm, pid, task, patience);
+	}
+	mmdrop(mm);
+	return err == -ESRCH ? -EBUSY : err;
+}
+
 static int follow_task(struct kw_session *session, struct task_struct *task,
 		       u32 flags)
 {
@@ -30,21 +53,22 @@ static int follow_task(struct kw_session *session, struct task_struct *task,
 	};
 	struct mm_struct *mm = kw_follow_may(session, task, &patience);
 	struct pid *pid;
-	int err = 0, known = 1;
+	int err, known = 1;
 
 	if (IS_ERR(mm))
 		return PTR_ERR(mm);
 	pid = get_task_pid(task, PIDTYPE_TGID);
 	if (flags & OW_KUNWIND_INHERIT)
 		known = kw_heirs_add(session, pid);
-	if (known >= 0)
-		err = kw_follow_mm(session, mm, pid, task, &patience);
+	if (known >= 0) {
+		err = follow_mm(session, mm, pid, task, &patience);
+	} else {
+		err = known;
+		mmdrop(mm);
+	}
 	if (err && known == 0)
 		kw_heirs_remove(session, pid);
-	if (known < 0)
-		err = known;
 	put_pid(pid);
-	mmput(mm);
 	return err;
 }
 

@@ -10,6 +10,7 @@
 #include <linux/slab.h>
 
 #include "kcontext.h"
+#include "kmm.h"
 #include "kpatience.h"
 #include "kptrace.h"
 #include "kuser.h"
@@ -260,7 +261,7 @@ static int add(struct kw_session *session, struct kw_space *space,
 	return 0;
 }
 
-/* The same; nothing is left of what isn't used. */
+/* The same without the lock; nothing is left of what isn't used. */
 static int add_track(struct kw_session *session, struct kw_space *space,
 		     struct pid *pid)
 {
@@ -276,13 +277,16 @@ static int add_track(struct kw_session *session, struct kw_space *space,
 	}
 	if (err)
 		kw_space_unuse(space);
-	return min(err, 0);
+	return err;
 }
 
-/* Have a track; *ret is its space with a reference, whose map is still to be made. */
+/*
+ * Have a track; *ret is its space with a reference, whose map is still to be made.  1:
+ * there is one already.
+ */
 static int track(struct kw_session *session, struct mm_struct *mm,
 		 struct pid *pid, struct task_struct *task,
-		 struct kw_patience *patience, struct kw_space **ret)
+		 struct kw_space **ret)
 {
 	int err = kw_contexts_use();
 	struct kw_space *space;
@@ -291,16 +295,31 @@ static int track(struct kw_session *session, struct mm_struct *mm,
 		err = kw_events_begin(&session->events);
 	if (err)
 		return err;
-	space = kw_space_use(mm, task, patience);
+	space = kw_space_use(mm, task);
 	if (IS_ERR(space))
 		return PTR_ERR(space);
 	refcount_inc(&space->ref);
 	err = add_track(session, space, pid);
-	if (err)
+	if (err < 0)
 		kw_space_put(space);
 	else
 		*ret = space;
 	return err;
+}
+
+/* Have no track of the space any more. */
+static void untrack(struct kw_session *session, const struct kw_space *space)
+{
+	struct kw_track *t;
+	unsigned int nr;
+
+	spin_lock(&kw_lock);
+	t = find(session, space, &nr);
+	if (t)
+		unlink_track(t);
+	spin_unlock(&kw_lock);
+	if (t)
+		drop_track(t);
 }
 
 int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
@@ -308,11 +327,13 @@ int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
 		 struct kw_patience *patience)
 {
 	struct kw_space *space;
-	int err = track(session, mm, pid, task, patience, &space);
+	int known = track(session, mm, pid, task, &space), err;
 
-	if (err)
-		return err;
+	if (known < 0)
+		return known;
 	err = kw_space_refresh(space, true, patience);
+	if (!known && (err == -EBUSY || err == -EINTR || err == -ESRCH))
+		untrack(session, space);
 	kw_space_put(space);
 	return err;
 }
@@ -325,13 +346,13 @@ struct mm_struct *kw_follow_may(const struct kw_session *session,
 	int err = -EAGAIN, i;
 
 	for (i = 0; i < MAY_TRIES && err == -EAGAIN; i++) {
-		mm = get_task_mm(task);
+		mm = kw_mm_of(task);
 		if (!mm)
 			return ERR_PTR(-ESRCH);
 		err = may_follow(session, task, mm, patience);
 		if (!err)
 			return mm;
-		mmput(mm);
+		mmdrop(mm);
 	}
 	return ERR_PTR(err == -EAGAIN ? -EBUSY : err);
 }
@@ -344,15 +365,14 @@ void kw_follow_current(struct kw_session *session)
 
 	if (IS_ERR(mm))
 		return;
-	if (track(session, mm, task_tgid(current), current, &patience,
-		  &space)) {
+	if (track(session, mm, task_tgid(current), current, &space) < 0) {
 		kw_events_miss(&session->events, kw_user_uid_of_task(current));
 	} else {
 		/* That there is no map may be the process' own doing. */
 		kw_space_refresh(space, true, &patience);
 		kw_space_put(space);
 	}
-	mmput(mm);
+	mmdrop(mm);
 }
 
 /* The session's track of a process, unlinked, or NULL. */

@@ -12,7 +12,7 @@ void kw_follow_exit(void);
 
 /*
  * A task's mm, its creds being those that the mm is executed with, if the
- * session may follow it; the caller's to mmput().  An error pointer: -EPERM,
+ * session may follow it; the caller's to mmdrop().  An error pointer: -EPERM,
  * -ESRCH, -EINTR, -ENOMEM, -EBUSY: it executes one program after another.
  */
 struct mm_struct *kw_follow_may(const struct kw_session *session,
@@ -21,8 +21,8 @@ struct mm_struct *kw_follow_may(const struct kw_session *session,
 
 /*
  * Follow an mm that was got so, of a task of that process.  -EUSERS: so many sessions
- * of the kind do already; -EBUSY: its mmap_lock is held for too long; -ENOSPC, -ENOMEM,
- * -EINTR.
+ * of the kind do already; -EBUSY: its mmap_lock is held for too long; -ESRCH: the
+ * process is gone, or has executed something else; -ENOSPC, -ENOMEM, -EINTR.
  */
 int kw_follow_mm(struct kw_session *session, struct mm_struct *mm,
 		 struct pid *pid, struct task_struct *task,

@@ -236,14 +236,36 @@ void kw_heirs_drop_all(struct kw_session *session)
 
 #ifdef CONFIG_KPROBES
 
-/* New code is being mapped, or memory becomes code. */
+/*
+ * New code is being mapped; or mprotect(2) has changed what is mapped, so that it is code,
+ * or is no more.
+ */
 static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct vm_area_struct *vma =
 		(void *)regs_get_kernel_argument(regs, 0);
 
-	if (vma->vm_flags & VM_EXEC && vma->vm_mm == current->mm)
+	if (!(vma->vm_flags & VM_EXEC))
+		kw_space_cut(vma->vm_mm, vma->vm_start, vma->vm_end);
+	else if (vma->vm_mm == current->mm)
 		kw_space_refresh_later();
+	return 0;
+}
+
+/* The arguments from the third on are the first mapping, and where it begins and ends. */
+static int on_unmap(struct kprobe *probe, struct pt_regs *regs)
+{
+	const struct vm_area_struct *vma =
+		(void *)regs_get_kernel_argument(regs, 2);
+
+	kw_space_cut(vma->vm_mm, regs_get_kernel_argument(regs, 3),
+		     regs_get_kernel_argument(regs, 4));
+	return 0;
+}
+
+static int on_end(struct kprobe *probe, struct pt_regs *regs)
+{
+	kw_space_end((void *)regs_get_kernel_argument(regs, 0));
 	return 0;
 }
 
@@ -252,24 +274,36 @@ static struct kprobe mmap_probe = {
 	.pre_handler = on_mmap,
 };
 
-static bool probe_mmap(void)
+static struct kprobe unmap_probe = {
+	.symbol_name = "unmap_vmas",
+	.pre_handler = on_unmap,
+};
+
+static struct kprobe end_probe = {
+	.symbol_name = "exit_mmap",
+	.pre_handler = on_end,
+};
+
+static struct kprobe *probes[] = { &mmap_probe, &unmap_probe, &end_probe };
+
+static bool probe_mm(void)
 {
-	return register_kprobe(&mmap_probe) == 0;
+	return register_kprobes(probes, ARRAY_SIZE(probes)) == 0;
 }
 
-static void unprobe_mmap(void)
+static void unprobe_mm(void)
 {
-	unregister_kprobe(&mmap_probe);
+	unregister_kprobes(probes, ARRAY_SIZE(probes));
 }
 
 #else
 
-static bool probe_mmap(void)
+static bool probe_mm(void)
 {
 	return false;
 }
 
-static void unprobe_mmap(void)
+static void unprobe_mm(void)
 {
 }
 
@@ -388,6 +422,8 @@ static void on_fork(void *data, struct task_struct *parent,
 static void on_exec(void *data, struct task_struct *p, pid_t old_pid,
 		    struct linux_binprm *bprm)
 {
+	if (!(features & OW_KUNWIND_TRACKS_MMAP))
+		kw_space_end_later();
 	if (atomic_read(&nr_heirs) && is_followed(task_tgid(p)))
 		kw_later(p, follow_now, NULL);
 }
@@ -412,6 +448,8 @@ static void forget(struct task_struct *p)
 
 static void on_exit(void *data, struct task_struct *p)
 {
+	if (!(features & OW_KUNWIND_TRACKS_MMAP))
+		kw_space_end_later();
 	forget(p);
 }
 
@@ -448,7 +486,7 @@ int kw_heirs_init(void)
 {
 	if (join_points())
 		features |= OW_KUNWIND_TRACKS_EXEC;
-	if (probe_mmap())
+	if (probe_mm())
 		features |= OW_KUNWIND_TRACKS_MMAP;
 	return 0;
 }
@@ -456,7 +494,7 @@ int kw_heirs_init(void)
 void kw_heirs_exit(void)
 {
 	if (features & OW_KUNWIND_TRACKS_MMAP)
-		unprobe_mmap();
+		unprobe_mm();
 	if (features & OW_KUNWIND_TRACKS_EXEC)
 		leave_points();
 }

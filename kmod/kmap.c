@@ -86,6 +86,16 @@ static void *get_for(struct mm_struct *mm, void *(*get)(size_t bytes),
 	return ret;
 }
 
+static u32 next_generation(void)
+{
+	u32 ret;
+
+	do {
+		ret = atomic_inc_return(&generation);
+	} while (!ret);
+	return ret;
+}
+
 /* A map with room for nr ranges; an error pointer on failure. */
 static struct kw_map *map_alloc(const struct kw_owner *owner,
 				struct kw_user *user, size_t nr,
@@ -112,9 +122,7 @@ static struct kw_map *map_alloc(const struct kw_owner *owner,
 	map->ranges = (void *)(map->modules + nr);
 	map->places = (void *)(map->ranges + nr);
 	map->map.ranges = map->ranges;
-	do {
-		map->map.generation = atomic_inc_return(&generation);
-	} while (!map->map.generation);
+	map->map.generation = next_generation();
 	kw_user_note(map->user, KW_MAP_BYTES, bytes);
 	return map;
 }
@@ -225,6 +233,11 @@ int kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
 	return 0;
 }
 
+static bool is_cut(const struct ow_range *range)
+{
+	return READ_ONCE(range->end) == range->start;
+}
+
 bool kw_map_has(const struct kw_map *map, const struct kw_object *object)
 {
 	size_t i;
@@ -251,48 +264,64 @@ struct kw_map *kw_map_again(const struct kw_owner *owner,
 		map->ranges[i].module = NULL;
 		map->places[i] = old->places[i];
 		map->places[i].hold = NULL;
-		link_range(owner, map, i);
+		if (!is_cut(&map->ranges[i]))
+			link_range(owner, map, i);
 		cond_resched();
 	}
 	return map;
 }
 
-struct kw_map *kw_map_without(const struct kw_owner *owner,
-			      const struct kw_map *old, u64 start, u64 end)
-{
-	struct kw_map *map =
-		map_alloc(owner, old->user, old->map.nr, get_atomic);
-	size_t i, k;
-
-	if (IS_ERR(map))
-		return NULL;
-	for (i = 0; i < old->map.nr; i++) {
-		if (old->ranges[i].start < end && old->ranges[i].end > start)
-			continue;
-		k = map->map.nr++;
-		map->ranges[k] = old->ranges[i];
-		map->modules[k] = old->modules[i];
-		map->places[k] = old->places[i];
-		if (map->ranges[k].module)
-			map->ranges[k].module = &map->modules[k];
-		if (map->places[k].hold)
-			kw_hold_share(map->places[k].hold);
-	}
-	return map;
-}
-
-bool kw_map_overlaps(const struct kw_map *map, u64 start, u64 end)
+/* The first range that ends above addr. */
+static size_t first_above(const struct kw_map *map, u64 addr)
 {
 	size_t low = 0, high = map->map.nr, mid;
 
 	while (low < high) {
 		mid = low + (high - low) / 2;
-		if (map->ranges[mid].end <= start)
+		if (READ_ONCE(map->ranges[mid].end) <= addr)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	return low < map->map.nr && map->ranges[low].start < end;
+	return low;
+}
+
+static void cut_range(struct ow_range *range)
+{
+	WRITE_ONCE(range->end, range->start);
+}
+
+bool kw_map_cut(struct kw_map *map, u64 start, u64 end)
+{
+	bool ret = false;
+	size_t i;
+
+	for (i = first_above(map, start); i < map->map.nr; i++) {
+		if (map->ranges[i].start >= end)
+			break;
+		if (is_cut(&map->ranges[i]))
+			continue;
+		cut_range(&map->ranges[i]);
+		ret = true;
+	}
+	/* What walks remember of the older one. */
+	if (ret)
+		WRITE_ONCE(map->map.generation, next_generation());
+	return ret;
+}
+
+void kw_map_cut_as(struct kw_map *map, const struct kw_map *older)
+{
+	bool any = false;
+	size_t i;
+
+	for (i = 0; i < map->map.nr; i++)
+		if (is_cut(&older->ranges[i]) && !is_cut(&map->ranges[i])) {
+			cut_range(&map->ranges[i]);
+			any = true;
+		}
+	if (any)
+		WRITE_ONCE(map->map.generation, next_generation());
 }
 
 /* Did the older map lack the same object's table, too? */
@@ -319,6 +348,7 @@ void kw_map_tell_lacks(const struct kw_owner *owner, const struct kw_map *map,
 	for (i = 0; i < map->map.nr; i++) {
 		place = &map->places[i];
 		if (!place->is_object || place->hold ||
+		    is_cut(&map->ranges[i]) ||
 		    was_told(older, &at, &map->ranges[i], place))
 			continue;
 		what.dev = place->object.dev ?

@@ -20,7 +20,7 @@ struct kw_place {
 	struct kw_hold *hold; /* its table, or NULL */
 };
 
-/* Never changes once it is published. */
+/* Once it is published, nothing changes but that ranges are cut. */
 struct kw_map {
 	struct rcu_work free;
 	refcount_t ref;
@@ -70,15 +70,19 @@ int kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
 struct kw_map *kw_map_again(const struct kw_owner *owner,
 			    const struct kw_map *old);
 
-/* All but what overlaps [start, end); does not sleep.  NULL: none at hand. */
-struct kw_map *kw_map_without(const struct kw_owner *owner,
-			      const struct kw_map *old, u64 start, u64 end);
+/*
+ * Have the ranges that overlap [start, end) hold nothing from now on, though walks may
+ * be using them.  Return true if there were any.  Any context.
+ */
+bool kw_map_cut(struct kw_map *map, u64 start, u64 end);
+
+/* The same of those of the map that the older one, which it is a copy of, has no more. */
+void kw_map_cut_as(struct kw_map *map, const struct kw_map *older);
 
 /* Give back a reference; NULL is none.  It goes after a grace period. */
 void kw_map_put(struct kw_map *map);
 
 bool kw_map_has(const struct kw_map *map, const struct kw_object *object);
-bool kw_map_overlaps(const struct kw_map *map, u64 start, u64 end);
 
 /*
  * Tell those who follow of the objects that the map lacks the table of, but for

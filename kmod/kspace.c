@@ -7,12 +7,13 @@
 #include <linux/sched/mm.h>
 
 #include "klater.h"
+#include "kmm.h"
 #include "kpatience.h"
 #include "kqueue.h"
 #include "ktrack.h"
 #include "kuser.h"
 
-#define MAX_TRIMS 16 /* of a map, each of which is a copy */
+#define MAX_CUTS 16 /* tries, of a space whose map is replaced meanwhile */
 
 /* Why the ranges of a space's map are to be linked to their tables again. */
 enum due {
@@ -20,7 +21,7 @@ enum due {
 	DUE_LESS = 2, /* some are no more, and are to be given back */
 };
 
-static DEFINE_HASHTABLE(spaces, 10); /* read under RCU */
+static DEFINE_HASHTABLE(spaces, 12); /* read under RCU */
 static DEFINE_SPINLOCK(spaces_lock);
 static void (*on_gone)(struct kw_space *space);
 
@@ -52,32 +53,9 @@ static int lock_for_reading(struct mm_struct *mm, struct kw_patience *patience)
 		return -EINTR;
 	if (mm == current->mm)
 		return mmap_read_lock_killable(mm);
-	while (!err && !mmap_read_trylock(mm))
-		err = kw_wait_a_moment(patience);
-	return err;
-}
-
-/* Return true if mmap_lock is taken for writing now. */
-static bool try_for_writing(struct mm_struct *mm)
-{
-	if (!down_write_trylock(&mm->mmap_lock))
-		return false;
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	/* As mmap_write_lock() does, for mmap_write_unlock(). */
-	mm_lock_seqcount_begin(mm);
-#endif
-	return true;
-}
-
-/* A page fault that a FUSE server need not answer holds the lock for reading. */
-static int lock_for_writing(struct mm_struct *mm, struct kw_patience *patience)
-{
-	int err = 0;
-
-	if (mm == current->mm)
-		return mmap_write_lock_killable(mm);
-	while (!err && !try_for_writing(mm))
-		err = kw_wait_a_moment(patience);
+	while (!err && !kw_mm_try_lock(mm, &err))
+		if (!err)
+			err = kw_wait_a_moment(patience);
 	return err;
 }
 
@@ -144,13 +122,17 @@ static void link_again(struct kw_space *space, int due)
 	map = kw_map_again(&space->owner, old);
 	if (map)
 		kw_map_tell_lacks(&space->owner, map, old);
-	/* A mapping may have gone meanwhile, and the map with it. */
+	/* The map may have gone meanwhile. */
 	if ((map || due & DUE_LESS) &&
 	    cmpxchg(&space->map, RCU_INITIALIZER(old), RCU_INITIALIZER(map)) ==
-		    RCU_INITIALIZER(old))
+		    RCU_INITIALIZER(old)) {
+		/* What was cut since the ranges were copied. */
+		if (map)
+			kw_map_cut_as(map, old);
 		kw_map_put(old);
-	else
+	} else {
 		kw_map_put(map);
+	}
 	kw_map_put(old);
 }
 
@@ -248,7 +230,6 @@ static int rebuild(struct refresh *r)
 	err = PTR_ERR_OR_ZERO(map);
 	if (err == -ENOMEM && !r->waited)
 		return -EAGAIN;
-	atomic_set(&space->trims, 0);
 	atomic_xchg(&space->due, 0);
 	if (!err)
 		err = kw_map_fill(&space->owner, map, space->mm);
@@ -309,38 +290,6 @@ int kw_space_refresh(struct kw_space *space, bool again,
 	return err;
 }
 
-static bool overlaps_code(struct kw_space *space, u64 start, u64 end)
-{
-	const struct kw_map *map;
-	bool ret;
-
-	rcu_read_lock();
-	map = rcu_dereference(space->map);
-	ret = map && kw_map_overlaps(map, start, end);
-	rcu_read_unlock();
-	return ret;
-}
-
-/* --- what happens to an mm --- */
-
-/* Until there is a new one, the map is without that; nothing may sleep. */
-static void trim(struct kw_space *space, u64 start, u64 end)
-{
-	struct kw_map *old = current_map(space), *map;
-
-	if (!old)
-		return;
-	map = kw_map_without(&space->owner, old, start, end);
-	if (cmpxchg(&space->map, RCU_INITIALIZER(old), RCU_INITIALIZER(map)) ==
-	    RCU_INITIALIZER(old)) {
-		kw_map_put(old);
-	} else {
-		kw_map_put(map);
-		publish(space, NULL);
-	}
-	kw_map_put(old);
-}
-
 /* --- refreshes that are put off --- */
 
 static void refresh_now(void *arg)
@@ -379,25 +328,40 @@ void kw_space_refresh_later(void)
 	rcu_read_unlock();
 }
 
-/* Code that goes away, or may not be executed: no walk may believe in it. */
-static int on_invalidate(struct mmu_notifier *mn,
-			 const struct mmu_notifier_range *range)
-{
-	struct kw_space *space = container_of(mn, struct kw_space, mn);
+/* --- what happens to an mm --- */
 
-	if (range->event != MMU_NOTIFY_UNMAP &&
-	    range->event != MMU_NOTIFY_PROTECTION_VMA)
-		return 0;
-	if (!overlaps_code(space, range->start, range->end))
-		return 0;
-	/* A call that does this to very many mappings isn't to copy as many maps. */
-	if (atomic_inc_return(&space->trims) <= MAX_TRIMS)
-		trim(space, range->start, range->end);
-	else
-		publish(space, NULL);
-	if (current->mm == space->mm)
+/*
+ * Return true if the current map has such code, and has it no more.  Who replaces the map
+ * meanwhile looks at the older one once more after that, as is done here.
+ */
+static bool cut(struct kw_space *space, u64 start, u64 end)
+{
+	struct kw_map *map;
+	bool ret = false;
+	int i;
+
+	for (i = 0; i < MAX_CUTS; i++) {
+		map = rcu_dereference(space->map);
+		if (!map || !kw_map_cut(map, start, end))
+			return ret;
+		ret = true;
+		smp_mb();
+		if (map == rcu_access_pointer(space->map))
+			return ret;
+	}
+	publish(space, NULL);
+	return ret;
+}
+
+void kw_space_cut(struct mm_struct *mm, u64 start, u64 end)
+{
+	struct kw_space *space;
+
+	rcu_read_lock();
+	space = kw_space_find(mm);
+	if (space && cut(space, start, end) && current->mm == mm)
 		refresh_later(space);
-	return 0;
+	rcu_read_unlock();
 }
 
 static void reap(struct work_struct *work)
@@ -408,48 +372,45 @@ static void reap(struct work_struct *work)
 	kw_space_put(space);
 }
 
-/* The process is gone, or executes something else. */
-static void on_release(struct mmu_notifier *mn, struct mm_struct *mm)
+/* The caller has the hash's lock. */
+static void end(struct kw_space *space)
 {
-	struct kw_space *space = container_of(mn, struct kw_space, mn);
-
-	spin_lock(&spaces_lock);
 	space->dead = true;
 	hash_del_rcu(&space->node);
-	spin_unlock(&spaces_lock);
 	publish(space, NULL);
 	refcount_inc(&space->ref);
 	kw_queue(&space->reap);
 }
 
-/* Called with the mm's mmap_lock. */
-static struct mmu_notifier *on_alloc(struct mm_struct *mm)
+void kw_space_end(struct mm_struct *mm)
 {
-	struct kw_space *space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+	struct kw_space *space;
 
-	if (!space)
-		return ERR_PTR(-ENOMEM);
-	refcount_set(&space->ref, 1);
-	mmgrab(mm);
-	space->mm = mm;
-	mutex_init(&space->mutex);
-	INIT_LIST_HEAD(&space->owner.tracks);
-	INIT_WORK(&space->reap, reap);
-	INIT_WORK(&space->relink, relink);
-	return &space->mn;
+	spin_lock(&spaces_lock);
+	space = kw_space_find(mm);
+	if (space)
+		end(space);
+	spin_unlock(&spaces_lock);
 }
 
-static void on_free(struct mmu_notifier *mn)
+static void end_all_gone(struct work_struct *work)
 {
-	kw_space_put(container_of(mn, struct kw_space, mn));
+	struct kw_space *space;
+	struct hlist_node *next;
+	int i;
+
+	spin_lock(&spaces_lock);
+	hash_for_each_safe(spaces, i, next, space,
+			   node) if (!kw_mm_is_used(space->mm)) end(space);
+	spin_unlock(&spaces_lock);
 }
 
-static const struct mmu_notifier_ops notifier_ops = {
-	.invalidate_range_start = on_invalidate,
-	.release = on_release,
-	.alloc_notifier = on_alloc,
-	.free_notifier = on_free,
-};
+static DECLARE_WORK(end_work, end_all_gone);
+
+void kw_space_end_later(void)
+{
+	kw_queue(&end_work);
+}
 
 static void free_rcu(struct rcu_head *rcu)
 {
@@ -480,67 +441,93 @@ static const struct ow_arch *arch_of(const struct mm_struct *mm)
 #endif
 }
 
-/* One more user: it can be found.  False: its process is gone. */
-static bool enter(struct kw_space *space)
+/* A space of mm that nobody uses yet; an error pointer. */
+static struct kw_space *space_alloc(struct mm_struct *mm,
+				    struct task_struct *task)
 {
-	bool alive;
+	const struct ow_arch *arch = arch_of(mm);
+	struct kw_space *space;
+
+	if (!arch)
+		return ERR_PTR(-EOPNOTSUPP);
+	space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
+	if (space)
+		space->owner.user = kw_user_of_task(task);
+	if (!space || !space->owner.user) {
+		kfree(space);
+		return ERR_PTR(-ENOMEM);
+	}
+	refcount_set(&space->ref, 1);
+	mmgrab(mm);
+	space->mm = mm;
+	mutex_init(&space->mutex);
+	space->owner.arch = arch;
+	space->owner.mm = mm;
+	INIT_LIST_HEAD(&space->owner.tracks);
+	INIT_WORK(&space->reap, reap);
+	INIT_WORK(&space->relink, relink);
+	return space;
+}
+
+/* The space of mm, or else a new one, which may be NULL; the caller has the lock. */
+static struct kw_space *find_or_add(struct mm_struct *mm,
+				    struct kw_space *fresh)
+{
+	struct kw_space *space = kw_space_find(mm);
+
+	if (space || !fresh)
+		return space;
+	hash_add_rcu(spaces, &fresh->node, (unsigned long)mm);
+	return fresh;
+}
+
+/*
+ * One more user of the mm's space, the fresh one if there is no other.  NULL: there is
+ * none; -ESRCH: its process is gone, of which kw_space_end() has told, or will tell.
+ */
+static struct kw_space *enter(struct mm_struct *mm, struct kw_space *fresh)
+{
+	struct kw_space *space = ERR_PTR(-ESRCH);
 
 	spin_lock(&spaces_lock);
-	alive = !space->dead;
-	if (alive && space->users++ == 0)
-		hash_add_rcu(spaces, &space->node, (unsigned long)space->mm);
+	if (kw_mm_is_used(mm)) {
+		space = find_or_add(mm, fresh);
+		if (space) {
+			space->users++;
+			refcount_inc(&space->ref);
+		}
+	}
 	spin_unlock(&spaces_lock);
-	return alive;
+	return space;
 }
 
 /* The last user's leaving: it can't be found, though its process lives. */
 static void leave(struct kw_space *space)
 {
 	spin_lock(&spaces_lock);
-	if (--space->users == 0)
+	if (--space->users == 0 && !space->dead)
 		hash_del_rcu(&space->node);
 	spin_unlock(&spaces_lock);
 }
 
-struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task,
-			      struct kw_patience *patience)
+struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task)
 {
-	const struct ow_arch *arch = arch_of(mm);
-	struct kw_user *user = kw_user_of_task(task);
-	struct mmu_notifier *mn;
-	struct kw_space *space;
-	int err;
+	struct kw_space *space = enter(mm, NULL), *fresh;
 
-	if (!user || !arch) {
-		kw_user_put(user);
-		return ERR_PTR(user ? -EOPNOTSUPP : -ENOMEM);
-	}
-	err = lock_for_writing(mm, patience);
-	if (err) {
-		kw_user_put(user);
-		return ERR_PTR(err);
-	}
-	mn = mmu_notifier_get_locked(&notifier_ops, mm);
-	space = IS_ERR(mn) ? ERR_CAST(mn) :
-			     container_of(mn, struct kw_space, mn);
-	if (!IS_ERR(space) && !space->owner.user) {
-		space->owner.arch = arch;
-		space->owner.mm = mm;
-		space->owner.user = user;
-		user = NULL;
-	}
-	mmap_write_unlock(mm);
-	kw_user_put(user);
-	if (IS_ERR(space) || enter(space))
+	if (space)
 		return space;
-	mmu_notifier_put(&space->mn);
-	return ERR_PTR(-ESRCH);
+	fresh = space_alloc(mm, task);
+	if (IS_ERR(fresh))
+		return fresh;
+	space = enter(mm, fresh);
+	kw_space_put(fresh);
+	return space;
 }
 
 void kw_space_unuse(struct kw_space *space)
 {
 	leave(space);
-	mmu_notifier_put(&space->mn);
+	kw_space_put(space);
 }
 
 struct kw_space *kw_space_find(const struct mm_struct *mm)
@@ -549,7 +536,9 @@ struct kw_space *kw_space_find(const struct mm_struct *mm)
 
 	hash_for_each_possible_rcu(
 		spaces, space, node, (unsigned long)mm,
-		rcu_read_lock_any_held()) if (space->mm == mm) return space;
+		rcu_read_lock_any_held() ||
+			lockdep_is_held(&spaces_lock)) if (space->mm ==
+							   mm) return space;
 	return NULL;
 }
 
@@ -600,10 +589,9 @@ void kw_space_init(void (*gone)(struct kw_space *space))
 
 void kw_space_exit(void)
 {
-	kw_queue_flush();           /* what is gone */
-	mmu_notifier_synchronize(); /* is freed, and puts off no more; */
-	kw_later_exit();            /* what was put off is done, */
-	kw_queue_flush();           /* and what came of it; */
-	rcu_barrier();              /* then the spaces, */
-	rcu_barrier();              /* and their maps */
+	kw_queue_flush(); /* what is gone, */
+	kw_later_exit();  /* what was put off is done, */
+	kw_queue_flush(); /* and what came of it; */
+	rcu_barrier();    /* then the spaces, */
+	rcu_barrier();    /* and their maps */
 }

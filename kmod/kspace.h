@@ -3,7 +3,6 @@
 #ifndef KW_SPACE_H
 #define KW_SPACE_H
 
-#include <linux/mmu_notifier.h>
 #include <linux/mutex.h>
 #include <linux/workqueue.h>
 
@@ -13,14 +12,12 @@
 struct kw_patience;
 
 struct kw_space {
-	struct mmu_notifier mn; /* mn.users: one for each track */
 	struct hlist_node node;
 	struct rcu_head rcu;
-	refcount_t ref;
+	refcount_t ref;       /* each user has one */
 	struct mm_struct *mm; /* what it is found by; a reference (mmgrab()) */
 	struct mutex mutex;   /* making a map; within mmap_lock */
 	atomic_t due;         /* why its ranges are to be linked again, or 0 */
-	atomic_t trims;       /* of the map since it was made of the mm */
 	struct kw_map __rcu *map;
 	struct kw_owner owner; /* tracks change under kw_lock */
 	struct kw_member all;  /* of those with tracks, under kw_lock */
@@ -39,10 +36,9 @@ void kw_space_exit(void);
 
 /*
  * The space of mm, made if there is none, and one more user of it; task is a
- * process of it.  The caller has the mm's users.  An error pointer on failure.
+ * process of it.  An error pointer on failure; -ESRCH: the process is gone.
  */
-struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task,
-			      struct kw_patience *patience);
+struct kw_space *kw_space_use(struct mm_struct *mm, struct task_struct *task);
 /* One user less. */
 void kw_space_unuse(struct kw_space *space);
 
@@ -53,7 +49,7 @@ void kw_space_put(struct kw_space *space);
 struct kw_space *kw_space_find(const struct mm_struct *mm);
 
 /*
- * Make its map anew.  The caller has the mm's users, and may sleep.  0, -EINTR,
+ * Make its map anew.  The caller may sleep.  0, -EINTR, -ESRCH: the process is gone;
  * -EBUSY: another process holds its locks for long; -ENOMEM, or -ENOSPC: too many
  * mappings; there is no map then.  again: tell of all tables that it lacks, not only of
  * new ones.
@@ -83,5 +79,17 @@ void kw_space_refresh_current(void);
  * context, no NMI.
  */
 void kw_space_refresh_later(void);
+
+/*
+ * What mm has at [start, end) goes away, or is code no more: no walk may believe in it.
+ * Process context; nothing sleeps.
+ */
+void kw_space_cut(struct mm_struct *mm, u64 start, u64 end);
+
+/* The process is gone, or executes something else.  Process context; nothing sleeps. */
+void kw_space_end(struct mm_struct *mm);
+
+/* Where nothing tells of that: find all that are gone, a moment later. */
+void kw_space_end_later(void);
 
 #endif /* KW_SPACE_H */

@@ -123,8 +123,8 @@ enum ow_kunwind_follow_flags {
  * OW_KUNWIND_UNFOLLOW: don't any more.
  * Errors: ESRCH, EPERM (it isn't the opener's own, or ptrace(2) would not let the
  * opener read it), EUSERS (OW_KUNWIND_MAX_SESSIONS follow it; privileged sessions
- * are counted by themselves), EBUSY (its locks are held for a second in all, as by a
- * page fault that waits for a FUSE server), ENOSPC, ENOMEM; unfollow: ENOENT.
+ * are counted by themselves), EBUSY (its locks are held for a second in all, as by an
+ * mmap(2) that waits for a FUSE server), ENOSPC, ENOMEM; unfollow: ENOENT.
  */
 struct ow_kunwind_follow {
 	__s32 pid;

@@ -27,6 +27,9 @@
 #define SECONDS 10    /* of forks beside the crowd */
 #define CODE    12000 /* mappings that one call makes executable */
 #define TIMES   40
+#define MAPPERS 8     /* processes that map a file */
+#define MAPS    50000 /* times, each of them */
+#define LOCKED  1500  /* ms: less than the file's lock is held at a time */
 
 static int passed, failed;
 
@@ -243,6 +246,98 @@ static void beside_many(void)
 	beside_crowd(&c, "beside very many threads");
 }
 
+/* --- a file whose lock is held for long at a time --- */
+
+/* Each goes through all mappings of the file, with its lock. */
+static void truncate_for_ever(int file)
+{
+	for (;;)
+		if (ftruncate(file, PAGE) || ftruncate(file, 0))
+			_exit(1);
+}
+
+/*
+ * Each child maps the same as this process: the file, too, which the kernel comes to
+ * after libc, as it is mapped above.
+ */
+static void fork_for_ever(int file)
+{
+	uintptr_t above = ((uintptr_t)&file - (32u << 20)) & -(uintptr_t)PAGE;
+
+	if (mmap((void *)above, PAGE, PROT_READ,
+		 MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0) == MAP_FAILED)
+		_exit(1);
+	for (;;) {
+		if (fork() == 0)
+			_exit(0);
+		wait(NULL);
+	}
+}
+
+static void add_mapper(int file, int ready)
+{
+	int i;
+
+	if (fork())
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (i = 0; i < MAPS; i++)
+		if (mmap(NULL, PAGE, PROT_READ, MAP_SHARED, file, 0) ==
+		    MAP_FAILED)
+			_exit(1);
+	if (write(ready, "x", 1) == 1)
+		for (;;)
+			pause();
+	_exit(1);
+}
+
+static void run_mappers(int ready)
+{
+	int file = some_file(), mapped[2], i;
+	char byte;
+
+	become_nobody();
+	if (file < 0 || pipe(mapped))
+		_exit(1);
+	for (i = 0; i < MAPPERS; i++)
+		add_mapper(file, mapped[1]);
+	for (i = 0; i < MAPPERS; i++)
+		if (read(mapped[0], &byte, 1) != 1)
+			_exit(1);
+	if (fork() == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		fork_for_ever(file);
+	}
+	if (write(ready, "x", 1) == 1)
+		truncate_for_ever(file);
+	_exit(1);
+}
+
+static void beside_locked_file(void)
+{
+	int all = open(OW_KUNWIND_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	long worst;
+	pid_t pid;
+	int ready[2];
+	char byte;
+
+	if (pipe(ready))
+		return;
+	pid = fork();
+	if (pid == 0)
+		run_mappers(ready[1]);
+	close(ready[1]);
+	say(read(ready[0], &byte, 1) == 1, "a file mapped often", 0);
+	close(ready[0]);
+	say(follow(all, 0, OW_KUNWIND_ALL) == 0, "follow all", errno);
+	worst = worst_beside(pid);
+	printf("# beside a file whose lock is held: fork and exec of root's took "
+	       "%ld ms at most\n",
+	       worst);
+	say(worst < LOCKED, "beside a file whose lock is held", worst);
+	close(all);
+}
+
 /* --- mappings that become code, and are code no more --- */
 
 static void change_code(void)
@@ -372,6 +467,7 @@ int main(void)
 	has_tables("root's stacks");
 	nobody_has_tables();
 	many_become_code();
+	beside_locked_file();
 	beside_many();
 	beside_throttled();
 	printf("%d passed, %d failed\n", passed, failed);
