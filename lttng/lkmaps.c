@@ -14,15 +14,20 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/user_namespace.h>
 #include <linux/workqueue.h>
 
+#include "kmm.h"
 #include "kpatience.h"
 #include "kpoint.h"
 #include "lkbuildid.h"
 #include "lktrace.h"
 
 /* What is told at once before a tracer has time to take it away. */
-#define BURST (64 * 1024)
+#define BURST        (64 * 1024)
+/* What a dump tells of one user's processes, but for root's. */
+#define MOST_OF_USER (4 * 1024 * 1024)
 
 static DEFINE_PER_CPU(char *, paths); /* PATH_MAX each */
 
@@ -58,20 +63,36 @@ static size_t tell(struct vm_area_struct *vma, pid_t pid)
 	return 100 + strlen(m.path);
 }
 
-/* All of mm, which is locked for reading; returns about how many bytes that is. */
-static size_t tell_all(struct mm_struct *mm, pid_t pid)
+/*
+ * What mm, which is locked for reading, has from *at on, about so many bytes of it, which
+ * are returned.  *at is where the rest begins, or 0.
+ */
+static size_t tell_some(struct mm_struct *mm, pid_t pid, unsigned long *at,
+			size_t most)
 {
 	struct vm_area_struct *vma;
 	size_t bytes = 0;
-	VMA_ITERATOR(vmi, mm, 0);
+	VMA_ITERATOR(vmi, mm, *at);
 
+	*at = 0;
 	for_each_vma(vmi, vma)
 	{
+		if (bytes > most) {
+			*at = vma->vm_start;
+			break;
+		}
 		preempt_disable();
 		bytes += tell(vma, pid);
 		preempt_enable();
 	}
 	return bytes;
+}
+
+static void tell_all(struct mm_struct *mm, pid_t pid)
+{
+	unsigned long at = 0;
+
+	tell_some(mm, pid, &at, SIZE_MAX);
 }
 
 /* --- as it happens --- */
@@ -113,80 +134,210 @@ static void on_fork(void *data, struct task_struct *parent,
 
 static DEFINE_MUTEX(dump_mutex);
 
-/* What one dump has come to. */
-struct dumping {
-	struct kw_patience patience; /* with all processes together */
-	size_t bytes;
-	unsigned int nr_left_out; /* processes that kept their mappings locked, */
-	pid_t left_out;           /* and the first one of them */
+/* A process that a dump is to tell of. */
+struct process {
+	struct pid *pid; /* a reference */
+	kuid_t uid;
 };
 
-static void leave_out(struct dumping *d, pid_t pid)
+/* Processes, by users; root's are the first. */
+struct processes {
+	struct process *p;
+	size_t nr;
+};
+
+/* Those that were left out for one reason, and the first one of them. */
+struct left_out {
+	unsigned int nr;
+	pid_t first;
+};
+
+/* What one dump has come to. */
+struct dumping {
+	kuid_t uid;                  /* whose processes it is at, */
+	struct kw_patience patience; /* with all of these together, */
+	size_t bytes;                /* and what it has told of them */
+	size_t burst;                /* of it, since it last waited */
+	struct left_out locked, many;
+};
+
+static void leave_out(struct left_out *l, pid_t pid)
 {
-	if (d->nr_left_out++ == 0)
-		d->left_out = pid;
+	if (l->nr++ == 0)
+		l->first = pid;
 }
 
-/* Return false if a signal is to end us. */
-static bool dump_process(struct dumping *d, struct task_struct *p)
+static void say_left_out(const struct left_out *l, const char *why)
 {
-	struct mm_struct *mm = get_task_mm(p);
-	int err = 0;
-
-	if (!mm)
-		return true;
-	while (!err && !mmap_read_trylock(mm))
-		err = kw_wait_a_moment(&d->patience);
-	if (err) {
-		leave_out(d, task_tgid_nr(p));
-	} else {
-		d->bytes += tell_all(mm, task_tgid_nr(p));
-		mmap_read_unlock(mm);
-	}
-	mmput(mm);
-	return err != -EINTR;
+	if (l->nr)
+		pr_notice_ratelimited(
+			"lttng-kunwind: the trace lacks mappings of %u processes, %s: process %d is the first one\n",
+			l->nr, why, l->first);
 }
 
-/* The process of the next higher number, with a reference; or NULL. */
-static struct task_struct *next_process(pid_t after)
+/* The user of a user namespace's processes is who made it. */
+static kuid_t uid_of(struct task_struct *p)
 {
-	struct task_struct *p, *best = NULL;
+	const struct user_namespace *ns;
+	kuid_t uid;
 
 	rcu_read_lock();
-	for_each_process(p) if (p->mm && task_tgid_nr(p) > after &&
-				(!best || task_tgid_nr(p) < task_tgid_nr(best)))
-		best = p;
-	if (best)
-		get_task_struct(best);
+	uid = __task_cred(p)->uid;
+	for (ns = __task_cred(p)->user_ns; ns != &init_user_ns; ns = ns->parent)
+		uid = ns->owner;
 	rcu_read_unlock();
-	return best;
+	return uid;
+}
+
+/* Tell of a burst at most; 0, -EBUSY, -ESRCH, -EINTR. */
+static int dump_some(struct dumping *d, struct mm_struct *mm, pid_t pid,
+		     unsigned long *at)
+{
+	size_t bytes;
+	int err = 0;
+
+	while (!err && !kw_mm_try_lock(mm, &err))
+		if (!err)
+			err = kw_wait_a_moment(&d->patience);
+	if (err)
+		return err;
+	bytes = tell_some(mm, pid, at, BURST);
+	mmap_read_unlock(mm);
+	d->bytes += bytes;
+	d->burst += bytes;
+	return 0;
+}
+
+/* Have the tracer take away what was told; -EINTR: a signal is to end us. */
+static int wait_for_tracer(struct dumping *d)
+{
+	if (d->burst > BURST) {
+		schedule_timeout_killable(HZ / 10);
+		d->burst = 0;
+	}
+	cond_resched();
+	return fatal_signal_pending(current) ? -EINTR : 0;
+}
+
+static bool is_over(const struct dumping *d)
+{
+	return d->bytes > MOST_OF_USER && !uid_eq(d->uid, GLOBAL_ROOT_UID);
+}
+
+/* Return -EINTR, or 0, though mappings may be left out. */
+static int dump_mappings(struct dumping *d, struct mm_struct *mm, pid_t pid)
+{
+	unsigned long at = 0;
+	int err;
+
+	do {
+		if (is_over(d)) {
+			leave_out(&d->many, pid);
+			return 0;
+		}
+		err = dump_some(d, mm, pid, &at);
+		if (err == -EBUSY)
+			leave_out(&d->locked, pid);
+		if (err)
+			return err == -EINTR ? err : 0;
+		err = wait_for_tracer(d);
+	} while (!err && at);
+	return err;
+}
+
+static int dump_process(struct dumping *d, const struct process *p)
+{
+	struct task_struct *task = get_pid_task(p->pid, PIDTYPE_TGID);
+	struct mm_struct *mm = task ? kw_mm_of(task) : NULL;
+	int err = 0;
+
+	if (!uid_eq(d->uid, p->uid)) {
+		d->uid = p->uid;
+		d->bytes = 0;
+		d->patience.left = KW_PATIENCE;
+	}
+	if (mm) {
+		err = dump_mappings(d, mm, task_tgid_nr(task));
+		mmdrop(mm);
+	}
+	if (task)
+		put_task_struct(task);
+	return err;
+}
+
+static int compare(const void *a, const void *b)
+{
+	uid_t x = __kuid_val(((const struct process *)a)->uid);
+	uid_t y = __kuid_val(((const struct process *)b)->uid);
+
+	return x < y ? -1 : x > y;
+}
+
+static size_t count_processes(void)
+{
+	struct task_struct *p;
+	size_t nr = 0;
+
+	rcu_read_lock();
+	for_each_process(p) nr++;
+	rcu_read_unlock();
+	return nr;
+}
+
+/* All of now: others tell of themselves. */
+static int find_processes(struct processes *ps)
+{
+	size_t room = count_processes() + 64;
+	struct task_struct *p;
+
+	ps->nr = 0;
+	ps->p = kvmalloc_array(room, sizeof(*ps->p), GFP_KERNEL);
+	if (!ps->p)
+		return -ENOMEM;
+	rcu_read_lock();
+	for_each_process(p) if (p->mm && ps->nr < room) ps->p[ps->nr++] =
+		(struct process){ get_pid(task_tgid(p)), uid_of(p) };
+	rcu_read_unlock();
+	sort(ps->p, ps->nr, sizeof(*ps->p), compare, NULL);
+	return 0;
+}
+
+static void free_processes(struct processes *ps)
+{
+	size_t i;
+
+	for (i = 0; i < ps->nr; i++)
+		put_pid(ps->p[i].pid);
+	kvfree(ps->p);
+}
+
+/* The caller has the mutex. */
+static int dump_all(void)
+{
+	struct dumping d = { .uid = INVALID_UID };
+	struct processes ps;
+	int err = find_processes(&ps);
+	size_t i;
+
+	if (err)
+		return err;
+	for (i = 0; i < ps.nr && !err && trace_kunwind_map_enabled(); i++)
+		err = dump_process(&d, &ps.p[i]);
+	free_processes(&ps);
+	say_left_out(&d.locked, "which keep them locked");
+	say_left_out(&d.many, "whose user has very many");
+	return err;
 }
 
 static int dump(void)
 {
-	struct dumping d = { .patience = { KW_PATIENCE } };
-	struct task_struct *p;
-	pid_t last = 0;
-	bool goes_on = true;
+	int err;
 
 	if (mutex_lock_killable(&dump_mutex))
 		return -EINTR;
-	while (goes_on && trace_kunwind_map_enabled() &&
-	       (p = next_process(last))) {
-		last = task_tgid_nr(p);
-		goes_on = dump_process(&d, p);
-		put_task_struct(p);
-		if (d.bytes > BURST)
-			msleep(100);
-		d.bytes = d.bytes > BURST ? 0 : d.bytes;
-	}
+	err = dump_all();
 	mutex_unlock(&dump_mutex);
-	if (d.nr_left_out)
-		pr_notice_ratelimited(
-			"lttng-kunwind: the trace lacks mappings of %u processes, which "
-			"keep them locked: process %d is the first one\n",
-			d.nr_left_out, d.left_out);
-	return goes_on ? 0 : -EINTR;
+	return err;
 }
 
 static void dump_later(struct work_struct *work)

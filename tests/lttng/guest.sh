@@ -58,6 +58,34 @@ lttng -q start
 "$build/lttng/calls" "$calls" "$out/probe.log" || fail "calls, probe"
 finish probe
 
+# All mappings, beside a user who has very many; and what tells them is killed.
+mkfifo /run/mappers.in /run/mappers.out
+python3 -B "$(dirname "$0")/mappers.py" 300 20 </run/mappers.in >/run/mappers.out &
+mappers=$!
+exec 7>/run/mappers.in
+read -r mapped </run/mappers.out
+[ "$mapped" = mapped ] || fail "mappers"
+session dumped
+lttng -q enable-event -k kunwind_map
+lttng -q start
+sleep 1
+begin=$(date +%s%N)
+points statedump 1
+dumped=$((($(date +%s%N) - begin) / 1000000))
+points statedump 1 &
+sleep 2
+begin=$(date +%s%N)
+kill -KILL $!
+wait $! 2>/dev/null
+killed=$((($(date +%s%N) - begin) / 1000000))
+echo "# all mappings after $dumped ms; killed after $killed ms"
+[ $dumped -lt 25000 ] || fail "statedump takes $dumped ms"
+[ $killed -lt 2000 ] || fail "statedump ends $killed ms after SIGKILL"
+dmesg | grep 'lacks mappings of .* whose user has very many' | head -n 1
+exec 7>&-
+wait $mappers
+finish dumped
+
 # Filters, by number and by name of the point; 39 is getpid.
 points syscalls "lseek,39"
 session filtered
