@@ -21,7 +21,7 @@ static uint64_t generate(const struct ow_object *obj,
 	size_t size;
 
 	bench_begin(&m);
-	bytes = ow_table_generate(obj, &size, stats, &err);
+	bytes = ow_table_generate(obj, &size, stats, NULL, &err);
 	bench_end(&m);
 	if (!bytes)
 		bench_die("%s", err.msg);

@@ -87,7 +87,7 @@ static void add_table(struct ow_capture_module *m)
 
 	if (!m->object)
 		return;
-	bytes = ow_table_generate(m->object, &size, &stats, &err);
+	bytes = ow_table_generate(m->object, &size, &stats, NULL, &err);
 	if (!bytes || !table || ow_table_open(table, bytes, size))
 		bench_die("%s: no table", m->path);
 	m->base.table = table;

@@ -7,6 +7,7 @@
 #include "err.h"
 #include "error.h"
 #include "escapes.h"
+#include "fderows.h"
 #include "rare.h"
 #include "rowexpr.h"
 
@@ -20,6 +21,7 @@ struct recent {
 
 struct making {
 	const struct ow_table *t;
+	const bool *stop; /* or NULL */
 	struct ow_bytebuf rows, rules, exprs;
 	struct recent recent_rules, recent_exprs;
 };
@@ -127,14 +129,15 @@ static void put_row(struct making *m, const struct ow_escape *e)
 	ow_bytebuf_add(&m->rows, &r, sizeof(r));
 }
 
-/* What can't be read is left out; false: there is no room for more. */
+/* What can't be read is left out; false: there is no room for more, or no time. */
 static bool take(void *arg, const struct ow_escape *e)
 {
 	struct making *m = arg;
 
 	if (e->row)
 		put_row(m, e);
-	return m->rows.size < OW_RARE_MAX_ROWS * sizeof(struct ow_rare_row);
+	return !ow_is_given_up(m->stop) &&
+	       m->rows.size < OW_RARE_MAX_ROWS * sizeof(struct ow_rare_row);
 }
 
 static void put_together(const struct making *m, struct ow_bytebuf *ret)
@@ -158,7 +161,7 @@ static void put_together(const struct making *m, struct ow_bytebuf *ret)
 }
 
 void ow_rare_generate(const struct ow_object *obj, const struct ow_table *t,
-		      struct ow_bytebuf *ret)
+		      const bool *stop, struct ow_bytebuf *ret)
 {
 	_cleanup_(ow_freep) struct making *m = calloc(1, sizeof(*m));
 
@@ -167,6 +170,7 @@ void ow_rare_generate(const struct ow_object *obj, const struct ow_table *t,
 		return;
 	}
 	m->t = t;
+	m->stop = stop;
 	if (ow_escapes_list(obj, t, take, m))
 		put_together(m, ret);
 	else

@@ -10,9 +10,10 @@
 /*
  * Append to ret, whose size is a multiple of 4, what the table leaves to the CFI of
  * its object, which is loaded; nothing if that is nothing.  Rows that can't stand
- * there, or for which there is no room, are left out.
+ * there, or for which there is no room, are left out.  It ends early, with the rows up
+ * to there, when *stop, which may be NULL and is another thread's, becomes true.
  */
 void ow_rare_generate(const struct ow_object *obj, const struct ow_table *t,
-		      struct ow_bytebuf *ret);
+		      const bool *stop, struct ow_bytebuf *ret);
 
 #endif /* OW_RAREGEN_H */

@@ -160,7 +160,7 @@ static int print_table(struct printing *p, struct ow_error *err)
 	bool first = true;
 	size_t size;
 
-	bytes = ow_table_generate(p->obj, &size, &stats, err);
+	bytes = ow_table_generate(p->obj, &size, &stats, NULL, err);
 	if (!bytes)
 		return -OW_CODE_ABSENT;
 	if (ow_table_open(&t, bytes, size) || ow_table_verify(&t))

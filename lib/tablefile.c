@@ -247,8 +247,8 @@ static int make(const struct ow_object *obj, struct ow_table_stats *stats,
 {
 	struct ow_tablestamp stamp;
 	size_t size;
-	_cleanup_(ow_freep)
-		uint8_t *bytes = ow_table_generate(obj, &size, stats, err);
+	_cleanup_(ow_freep) uint8_t *bytes =
+		ow_table_generate(obj, &size, stats, NULL, err);
 
 	if (!bytes)
 		return -OW_CODE_FORMAT;

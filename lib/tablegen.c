@@ -291,11 +291,12 @@ static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 }
 
 uint8_t *ow_table_generate(const struct ow_object *obj, size_t *size_ret,
-			   struct ow_table_stats *stats, struct ow_error *err)
+			   struct ow_table_stats *stats, const bool *stop,
+			   struct ow_error *err)
 {
 	struct ow_fde_index none = { .nr = 0 };
 
-	return make_of(obj, none, size_ret, stats, NULL, err);
+	return make_of(obj, none, size_ret, stats, stop, err);
 }
 
 uint8_t *ow_table_generate_all(const struct ow_object *obj, size_t *size_ret,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "bytebuf.h"
+#include "cpulimit.h"
 #include "error.h"
 #include "filemap.h"
 #include "kwvdso.h"
@@ -15,6 +16,9 @@
 #include "raregen.h"
 #include "reach.h"
 #include "tablegen.h"
+
+/* ns of CPU time for one table, which other processes' tables wait for meanwhile. */
+#define MOST_CPU 5000000000ULL
 
 /* What has code; false if there is none, or too much of it. */
 static bool take_segments(const struct ow_object *obj,
@@ -38,15 +42,16 @@ static bool take_segments(const struct ow_object *obj,
 	return *nr > 0;
 }
 
-/* The object's table, and behind it what it leaves to the CFI. */
-static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
-		      struct ow_kunwind_table *arg, struct ow_error *err)
+/* The object's table, and behind it what it leaves to the CFI; until *stop is set. */
+static int generate(const struct ow_object *obj, const bool *stop,
+		    struct ow_bytebuf *ret, struct ow_kunwind_table *arg,
+		    struct ow_error *err)
 {
 	struct ow_table_stats stats;
 	struct ow_table t;
 	size_t size, behind;
-	_cleanup_(ow_freep)
-		uint8_t *bytes = ow_table_generate(obj, &size, &stats, err);
+	_cleanup_(ow_freep) uint8_t *bytes =
+		ow_table_generate(obj, &size, &stats, stop, err);
 
 	if (!bytes)
 		return -OW_CODE_FORMAT;
@@ -57,7 +62,7 @@ static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
 	ow_bytebuf_pad(ret, 8);
 	behind = ret->size;
 	if (!ow_table_open(&t, bytes, size))
-		ow_rare_generate(obj, &t, ret);
+		ow_rare_generate(obj, &t, stop, ret);
 	if (ret->failed)
 		return ow_fail(err, OW_CODE_MEMORY, "%s: out of memory",
 			       obj->path);
@@ -65,6 +70,23 @@ static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
 	arg->size = (uint32_t)size;
 	arg->rare_size = (uint32_t)(ret->size - behind);
 	return 0;
+}
+
+/* The same in bounded time. */
+static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
+		      struct ow_kunwind_table *arg, struct ow_error *err)
+{
+	struct ow_cpulimit limit;
+	int failed;
+
+	ow_cpulimit_begin(&limit, MOST_CPU);
+	failed = generate(obj, &limit.stop, ret, arg, err);
+	ow_cpulimit_end(&limit);
+	if (failed && limit.stop)
+		failed = ow_fail(err, OW_CODE_UNSUPPORTED,
+				 "%s: its table takes too long to make",
+				 obj->path);
+	return failed;
 }
 
 /* Make the table and hand it in. */

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,13 +11,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cpulimit.h"
 #include "delegate.h"
 #include "error.h"
 #include "kwobject.h"
+#include "monotonic.h"
 #include "object.h"
 #include "reach.h"
 
-#define LOOKS      64 /* at objects, that are remembered */
+#define LOOKS 64 /* at objects, that are remembered */
+#define COSTLY \
+	16 /* looks in vain that took long, which are remembered for long */
+#define COSTLY_CPU 100000000ULL   /* ns of CPU time */
+#define COSTLY_FOR 60000000000ULL /* ns */
 /* Bytes of a process's list: where nothing else tells, and after a look in vain. */
 #define MOST_MAPS  ((size_t)64 << 20)
 #define USUAL_MAPS ((size_t)1 << 20)
@@ -126,6 +133,55 @@ struct look {
 	bool well;
 };
 
+/* A look in vain at an object, that took long, for a user's process. */
+struct costly {
+	uint64_t dev, ino;
+	uint32_t uid, privileged;
+	uint64_t until; /* it is left alone; CLOCK_MONOTONIC, in ns */
+};
+
+/* Of all sessions: what is looked at is the same for each. */
+static struct costly costly[COSTLY];
+static pthread_mutex_t costly_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static bool is_of(const struct costly *c, const struct ow_kunwind_event *what)
+{
+	return c->ino == what->ino && c->dev == what->dev &&
+	       c->uid == what->uid && c->privileged == what->privileged;
+}
+
+/* Return true if a look at the event's object took long, in vain, and not long ago. */
+static bool was_costly(const struct ow_kunwind_event *what)
+{
+	uint64_t now = ow_now_ns();
+	bool ret = false;
+	size_t i;
+
+	pthread_mutex_lock(&costly_mutex);
+	for (i = 0; i < COSTLY; i++)
+		ret |= is_of(&costly[i], what) && costly[i].until > now;
+	pthread_mutex_unlock(&costly_mutex);
+	return ret;
+}
+
+/* In the place of what is to be left alone for the shortest time. */
+static void note_costly(const struct ow_kunwind_event *what)
+{
+	struct costly *c = costly;
+	size_t i;
+
+	/* Each process' vDSO is another one. */
+	if (!what->dev && !what->ino)
+		return;
+	pthread_mutex_lock(&costly_mutex);
+	for (i = 0; i < COSTLY; i++)
+		if (costly[i].until < c->until)
+			c = &costly[i];
+	*c = (struct costly){ what->dev, what->ino, what->uid, what->privileged,
+			      ow_now_ns() + COSTLY_FOR };
+	pthread_mutex_unlock(&costly_mutex);
+}
+
 struct serving {
 	int dev;
 	struct ow_kunwind_tally *tally;
@@ -180,16 +236,20 @@ static void note_look(struct serving *s, const struct ow_kunwind_event *what,
 static void handle_lacks(struct serving *s, const struct ow_kunwind_event *what)
 {
 	struct ow_error err;
+	uint64_t begun;
 	bool well;
 
-	if (was_looked_at(s, what))
+	if (was_looked_at(s, what) || was_costly(what))
 		return;
+	begun = ow_process_cpu_ns();
 	well = supply(s->dev, what, &err) == 0;
 	note_look(s, what, well);
 	if (well) {
 		s->tally->made++;
 		return;
 	}
+	if (ow_process_cpu_ns() - begun > COSTLY_CPU)
+		note_costly(what);
 	s->tally->failed++;
 	if (err.os_errno == ENOSPC && s->server->refused)
 		s->server->refused(s->server->arg, what->uid);

@@ -455,7 +455,7 @@ static bool open_all(struct diff *d, uint8_t **bytes_ret)
 	};
 	d->target.arch = d->obj->elf.arch;
 	d->target.mem.read = no_memory;
-	*bytes_ret = ow_table_generate(d->obj, &size, &d->stats, &err);
+	*bytes_ret = ow_table_generate(d->obj, &size, &d->stats, NULL, &err);
 	d->has_table = *bytes_ret &&
 		       !ow_table_open(&d->table, *bytes_ret, size);
 	if (d->has_table && ow_table_verify(&d->table))

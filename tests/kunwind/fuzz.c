@@ -292,13 +292,13 @@ static void make_table(void)
 
 	if (!obj || ow_object_load_cfi(obj, &err))
 		exit(1);
-	table = ow_table_generate(obj, &own_size, &stats, &err);
+	table = ow_table_generate(obj, &own_size, &stats, NULL, &err);
 	if (!table || ow_table_open(&t, table, own_size))
 		exit(1);
 	ow_bytebuf_add(&all_bytes, table, own_size);
 	ow_bytebuf_pad(&all_bytes, 8);
 	rare_size = all_bytes.size;
-	ow_rare_generate(obj, &t, &all_bytes);
+	ow_rare_generate(obj, &t, NULL, &all_bytes);
 	free(table);
 	rare_size = all_bytes.size - rare_size;
 	table_size = all_bytes.size;

@@ -56,9 +56,9 @@ static void rows_are(const char *source, const char *want)
 			  "a.so"));
 	obj = ow_object_open("a.so", &err);
 	CHECK(obj && ow_object_load_cfi(obj, &err) == 0);
-	bytes = ow_table_generate(obj, &size, &stats, &err);
+	bytes = ow_table_generate(obj, &size, &stats, NULL, &err);
 	CHECK(bytes && ow_table_open(&table, bytes, size) == 0);
-	ow_rare_generate(obj, &table, &b);
+	ow_rare_generate(obj, &table, NULL, &b);
 	CHECK(!b.failed);
 	if (b.size) {
 		CHECK(ow_rare_open(&r, table.arch, table.base, b.bytes,

@@ -337,7 +337,7 @@ static void test_too_large_is_not_kept(void)
 	ow_object_build_id(small, id);
 	snprintf(at, sizeof(at), "%s/outwind/%s.owt", getenv("XDG_CACHE_HOME"),
 		 id);
-	table = ow_table_generate(small, &size, &s, &err);
+	table = ow_table_generate(small, &size, &s, NULL, &err);
 	CHECK(table && size * 100 > s.cfi_size * OW_TABLE_MAX_PERCENT);
 	for (i = 0; i < 3; i++) {
 		CHECK(ow_table_make("small", &s, &err) == 0);

@@ -205,7 +205,7 @@ static void test_no_cfi(void)
 	CHECK(scratch_run("cc -nostdlib -shared a.s -o a.so"));
 	obj = ow_object_open("a.so", &err);
 	CHECK(obj && ow_object_load_cfi(obj, &err) == 0);
-	CHECK(ow_table_generate(obj, &size, &stats, &err) == NULL);
+	CHECK(ow_table_generate(obj, &size, &stats, NULL, &err) == NULL);
 	CHECK(err.code == OW_CODE_ABSENT);
 	ow_object_close(obj);
 }
@@ -227,6 +227,8 @@ static void test_given_up(void)
 	CHECK(bytes != NULL);
 	free(bytes);
 	CHECK(!ow_table_generate_all(obj, &size, &stats, &stop, &err));
+	CHECK(err.code == OW_CODE_ABSENT);
+	CHECK(!ow_table_generate(obj, &size, &stats, &stop, &err));
 	CHECK(err.code == OW_CODE_ABSENT);
 	ow_object_close(obj);
 }

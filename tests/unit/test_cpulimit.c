@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cpulimit.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "monotonic.h"
+#include "test.h"
+
+#define SECOND 1000000000ULL
+
+static bool is_stopped(const struct ow_cpulimit *l)
+{
+	return __atomic_load_n(&l->stop, __ATOMIC_RELAXED);
+}
+
+/* Work until it is to stop, for ns at most; return what it took. */
+static uint64_t work(const struct ow_cpulimit *l, uint64_t ns)
+{
+	uint64_t begun = ow_process_cpu_ns();
+
+	while (!is_stopped(l) && ow_process_cpu_ns() - begun < ns)
+		;
+	return ow_process_cpu_ns() - begun;
+}
+
+static void test_work_ends(void)
+{
+	struct ow_cpulimit l;
+	uint64_t took;
+
+	ow_cpulimit_begin(&l, SECOND / 5);
+	took = work(&l, 10 * SECOND);
+	CHECK(is_stopped(&l));
+	CHECK(took >= SECOND / 5 && took < 5 * SECOND);
+	ow_cpulimit_end(&l);
+}
+
+/* Time alone isn't work. */
+static void test_who_waits_goes_on(void)
+{
+	struct ow_cpulimit l;
+
+	ow_cpulimit_begin(&l, SECOND / 5);
+	usleep(500000);
+	CHECK(!is_stopped(&l));
+	ow_cpulimit_end(&l);
+}
+
+static void test_little_is_done_at_once(void)
+{
+	uint64_t begun = ow_now_ns();
+	struct ow_cpulimit l;
+	int i;
+
+	for (i = 0; i < 20; i++) {
+		ow_cpulimit_begin(&l, SECOND);
+		CHECK(!is_stopped(&l));
+		ow_cpulimit_end(&l);
+	}
+	CHECK(ow_now_ns() - begun < 5 * SECOND);
+}
+
+/* As kunwindd has them, which reads them from a descriptor. */
+static void test_a_signal_that_is_pending(void)
+{
+	struct ow_cpulimit l;
+	sigset_t set;
+	int got;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	ow_cpulimit_begin(&l, 600 * SECOND);
+	kill(getpid(), SIGTERM);
+	work(&l, 10 * SECOND);
+	CHECK(is_stopped(&l));
+	ow_cpulimit_end(&l);
+	CHECK(sigwait(&set, &got) == 0 && got == SIGTERM);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+int main(void)
+{
+	static const struct test tests[] = {
+		{ "work ends", test_work_ends },
+		{ "who waits goes on", test_who_waits_goes_on },
+		{ "little is done at once", test_little_is_done_at_once },
+		{ "a signal that is pending", test_a_signal_that_is_pending },
+	};
+
+	return test_main(tests, OW_ARRAY_SIZE(tests));
+}
