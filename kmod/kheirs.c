@@ -252,7 +252,30 @@ static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
 	return 0;
 }
 
-/* The arguments from the third on are the first mapping, and where it begins and ends. */
+/*
+ * The arguments of unmap_vmas() from the third on are the first mapping, and where it begins
+ * and ends: so it is in all of these kernels.
+ */
+typedef void unmap_6_1(struct mmu_gather *tlb, struct maple_tree *mt,
+		       struct vm_area_struct *vma, unsigned long start,
+		       unsigned long end);
+typedef void unmap_6_3(struct mmu_gather *tlb, struct maple_tree *mt,
+		       struct vm_area_struct *vma, unsigned long start,
+		       unsigned long end, bool mm_wr_locked);
+typedef void unmap_6_5(struct mmu_gather *tlb, struct maple_tree *mt,
+		       struct vm_area_struct *vma, unsigned long start,
+		       unsigned long end, unsigned long tree_end,
+		       bool mm_wr_locked);
+typedef void unmap_6_6(struct mmu_gather *tlb, struct ma_state *mas,
+		       struct vm_area_struct *vma, unsigned long start,
+		       unsigned long end, unsigned long tree_end,
+		       bool mm_wr_locked);
+
+#define IS_UNMAP(type) \
+	__builtin_types_compatible_p(typeof(unmap_vmas), unmap_##type)
+static_assert(IS_UNMAP(6_1) || IS_UNMAP(6_3) || IS_UNMAP(6_5) || IS_UNMAP(6_6),
+	      "the arguments of unmap_vmas() are others in this kernel");
+
 static int on_unmap(struct kprobe *probe, struct pt_regs *regs)
 {
 	const struct vm_area_struct *vma =
