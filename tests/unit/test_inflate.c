@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "error.h"
+#include "monotonic.h"
 #include "test.h"
 
 #define FULL 5000
@@ -160,8 +161,9 @@ static void test_many_large(void)
 	uint8_t *zeros = calloc(1, LARGE), *packed = calloc(1, 24 + z);
 	struct ow_unpacked got = { NULL, 0, 0 };
 	struct ow_packed p = { .is_64 = true };
-	int failed = -OW_CODE_FORMAT, nr;
-	size_t own = 0;
+	uint64_t begun = ow_now_ns(), allowed;
+	int failed = -OW_CODE_FORMAT;
+	size_t own = 0, nr;
 
 	CHECK(zeros && packed &&
 	      compress(packed + 24, &z, zeros, LARGE) == Z_OK);
@@ -172,7 +174,10 @@ static void test_many_large(void)
 	p.size = 24 + z;
 	for (nr = 0; nr < 100 && failed == -OW_CODE_FORMAT; nr++)
 		failed = ow_inflate(&p, &own, &got);
-	CHECK(failed == -OW_CODE_TIMEOUT && nr > 20 && !got.bytes && own == 0);
+	CHECK(nr > 20 && !got.bytes && own == 0);
+	/* 1 GiB, and 64 MiB a second: a slow machine may come to unpack all. */
+	allowed = 32 + (ow_now_ns() - begun) / 500000000 + 1;
+	CHECK(nr <= allowed && (nr == 100 || failed == -OW_CODE_TIMEOUT));
 	CHECK(is_whole(make(1, true, FULL), true, false));
 	free(zeros);
 	free(packed);
