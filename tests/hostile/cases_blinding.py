@@ -609,17 +609,17 @@ def _(context):
         other = context.start(['largemaps', '0', '1'])
         let_run(other.pid, 2)
         took = cpu_seconds(recording.child.pid)
-        begun = time.monotonic()
         said = recording.end()
-        begun = time.monotonic() - begun
         stacks = recording.stacks(other.pid)
         named = sum(n for names, _, n in stacks if names[:1] == ['JS:work'])
         all_of_it = sum(n for _, _, n in stacks)
         context.note('%s: %d of %d stacks, %.1f s of CPU, %.1f s to its end' %
-                     (engine, named, all_of_it, took, begun))
+                     (engine, named, all_of_it, took, recording.cpu))
         check(named >= 0.75 * all_of_it and all_of_it > 30, engine + ': names',
               (named, all_of_it, said))
-        check(begun < 8, engine + ': seconds to its end', begun)
+        # Beside busy programs it waits for a CPU, too.
+        check(recording.cpu < 8, engine + ': seconds to its end',
+              recording.cpu)
         check('processes of user 65534: ' in said and
               'processes of user 1:' not in said, 'told', said)
         other.kill()
