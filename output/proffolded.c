@@ -43,6 +43,7 @@ struct folding {
 	struct profnames threads, functions, kernel; /* of p, among texts */
 	uint32_t *labels; /* each frame's string, and 1 */
 	uint32_t mark;    /* the string of what is missing */
+	uint32_t *ranks;  /* of texts with their ends, in the order of lines */
 	struct line *lines;
 	size_t nr;
 };
@@ -125,38 +126,80 @@ static uint32_t part(const struct folding *f, const struct line *l, uint32_t i)
 	return f->labels[f->p->ids[s->first + s->nr - i]] - 1;
 }
 
-/* As strcmp(3) has the lines' texts; no part has a ';', and each but the last one. */
-static int compare_parts(const struct folding *f, uint32_t a, uint32_t b,
-			 bool is_last_a, bool is_last_b)
+/*
+ * A text ends with a ';' where a line goes on, or else with the line.  The number of such a
+ * text is twice the string's, and one more where the line ends.
+ */
+static uint32_t ended(uint32_t string, bool is_last)
 {
-	const unsigned char *x = (const void *)profile_text(&f->texts, a);
-	const unsigned char *y = (const void *)profile_text(&f->texts, b);
-
-	for (; *x && *x == *y; x++, y++)
-		;
-	return (*x        ? *x :
-		is_last_a ? 0 :
-			    ';') -
-	       (*y        ? *y :
-		is_last_b ? 0 :
-			    ';');
+	return 2 * string + is_last;
 }
 
+static size_t length(const struct profile *texts, uint32_t string)
+{
+	return string ? profile_text_size(texts, string) - 1 : 0;
+}
+
+/* The character after so many of a text, which are all or fewer. */
+static unsigned char after(const struct profile *texts, uint32_t number,
+			   size_t size)
+{
+	const char *text = profile_text(texts, number / 2);
+
+	if (size < length(texts, number / 2))
+		return (unsigned char)text[size];
+	return number % 2 ? '\0' : ';';
+}
+
+/* As strcmp(3) has texts with their ends; no string has a ';'. */
+static int compare_texts(const void *a, const void *b, void *arg)
+{
+	const struct profile *texts = arg;
+	const uint32_t *x = a, *y = b;
+	size_t size_x = length(texts, *x / 2), size_y = length(texts, *y / 2);
+	size_t size = size_x < size_y ? size_x : size_y;
+	int order = memcmp(profile_text(texts, *x / 2),
+			   profile_text(texts, *y / 2), size);
+
+	return order ? order : after(texts, *x, size) - after(texts, *y, size);
+}
+
+/*
+ * Sort the texts, so that lines compare numbers: names can be long, and equal up to their
+ * ends.  Return false when out of memory.
+ */
+static bool rank_texts(struct folding *f)
+{
+	uint32_t nr = 2 * f->texts.strings.nr, i;
+	uint32_t *sorted = calloc((size_t)nr + 1, sizeof(*sorted));
+
+	f->ranks = calloc((size_t)nr + 1, sizeof(*f->ranks));
+	if (sorted && f->ranks) {
+		for (i = 0; i < nr; i++)
+			sorted[i] = i;
+		qsort_r(sorted, nr, sizeof(*sorted), compare_texts, &f->texts);
+		for (i = 0; i < nr; i++)
+			f->ranks[sorted[i]] = i;
+	}
+	free(sorted);
+	return sorted && f->ranks;
+}
+
+/* As strcmp(3) has the lines' texts. */
 static int compare_lines(const void *a, const void *b, void *arg)
 {
 	const struct folding *f = arg;
 	const struct line *x = a, *y = b;
 	uint32_t nr_x = nr_parts(x), nr_y = nr_parts(y), i, k, l;
-	int order;
 
 	for (i = 0; i < nr_x && i < nr_y; i++) {
 		k = part(f, x, i);
 		l = part(f, y, i);
 		if (k == l)
 			continue;
-		order = compare_parts(f, k, l, i + 1 == nr_x, i + 1 == nr_y);
-		if (order)
-			return order;
+		k = f->ranks[ended(k, i + 1 == nr_x)];
+		l = f->ranks[ended(l, i + 1 == nr_y)];
+		return (k > l) - (k < l);
 	}
 	return (nr_x > nr_y) - (nr_x < nr_y);
 }
@@ -201,6 +244,8 @@ static bool make_lines(struct folding *f, const struct profile_options *o)
 		};
 		note_labels(f, s);
 	}
+	if (!rank_texts(f))
+		return false;
 	if (f->nr)
 		qsort_r(f->lines, f->nr, sizeof(*f->lines), compare_lines, f);
 	return !f->texts.failed;
@@ -227,7 +272,7 @@ static uint64_t line_size(const struct folding *f, const struct line *l)
 	uint32_t i;
 
 	for (i = 0; i < nr_parts(l); i++)
-		size += strlen(profile_text(&f->texts, part(f, l, i))) + 1;
+		size += length(&f->texts, part(f, l, i)) + 1;
 	return size;
 }
 
@@ -260,6 +305,7 @@ static bool write_folded(FILE *out, const struct profile *p,
 	profile_deinit(&f.texts);
 	free(f.lines);
 	free(f.labels);
+	free(f.ranks);
 	profnames_deinit(&f.threads);
 	profnames_deinit(&f.functions);
 	profnames_deinit(&f.kernel);
