@@ -168,6 +168,8 @@ $(B)/asan/test_syscallbegun: $(B)/asan/tools/syscallbegun.o
 $(B)/asan/test_syscallset: $(B)/asan/tools/syscallset.o
 $(B)/asan/test_syscalltext: $(B)/asan/tools/syscalltext.o $(B)/asan/tools/shares.o
 $(B)/asan/test_tbargs: $(B)/asan/tools/tbargs.o
+$(B)/asan/test_tracenames: $(patsubst %,$(B)/asan/tools/%.o,tracenames tracestack \
+	tracemaps tracelist tracespans knownplaces shares) $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_traceline: $(B)/asan/tools/traceline.o
 $(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_viewtext: $(B)/asan/output/viewtext.o

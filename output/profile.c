@@ -306,6 +306,28 @@ uint32_t profile_name(struct profile *p, const struct ow_name *name,
 	return profile_frame(p, &f);
 }
 
+uint32_t profile_place(struct profile *p, uint32_t module, uint64_t pc,
+		       uint64_t module_offset)
+{
+	struct profile_frame f = { .module = module };
+
+	if (!p->is_placeless || !module)
+		f.pc = pc;
+	if (!p->is_placeless)
+		f.module_offset = module_offset;
+	return profile_frame(p, &f);
+}
+
+uint32_t profile_move(struct profile *p, uint32_t id, uint64_t pc)
+{
+	struct profile_frame f = p->frames[id];
+
+	if (f.pc == pc || (p->is_placeless && (f.function || f.module)))
+		return id;
+	f.pc = pc;
+	return profile_frame(p, &f);
+}
+
 static uint64_t hash_ids(const struct profile_stack *s, const uint32_t *ids)
 {
 	uint64_t words[] = {

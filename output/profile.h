@@ -135,6 +135,13 @@ uint32_t profile_frame(struct profile *p, const struct profile_frame *f);
 uint32_t profile_name(struct profile *p, const struct ow_name *name,
 		      uint64_t pc, bool is_kernel, uint32_t mapping);
 
+/* The number of a pc without names: by its module, a string, and vaddr or offset there. */
+uint32_t profile_place(struct profile *p, uint32_t module, uint64_t pc,
+		       uint64_t module_offset);
+
+/* The number of what a frame, by its number, says of another pc at the same place. */
+uint32_t profile_move(struct profile *p, uint32_t id, uint64_t pc);
+
 /* The number of a frame that stands for what is missing, "[uncertain]". */
 uint32_t profile_mark(struct profile *p, const char *text);
 

@@ -154,6 +154,13 @@ unsigned int ow_places_nr(const struct ow_places *p)
 	return (unsigned int)p->all->nr_modules;
 }
 
+const char *ow_places_path(const struct ow_places *p, unsigned int number)
+{
+	return number && number <= p->all->nr_modules ?
+		       p->all->modules[number - 1].path :
+		       NULL;
+}
+
 /* Open it, the first time that it is needed. */
 static struct ow_object *object_of(struct ow_places *p, unsigned int number)
 {

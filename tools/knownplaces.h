@@ -11,9 +11,10 @@
 #include <stdint.h>
 
 struct knownplace {
-	uint64_t frame; /* as a recorder packs it */
-	uint32_t image; /* of the recorder; 0: the kernel's */
-	uint32_t uid;   /* whose stacks have it: others may have other names */
+	uint64_t frame; /* as a recorder packs it, or an offset in an object */
+	uint32_t image; /* of the recorder; 0: the kernel's; or an object's number */
+	uint32_t uid; /* whose stacks have it: others may have other names; or of a
+			   trace's, enum ow_frame_flags */
 	uint64_t is_placed; /* it has no names, for want of time */
 };
 

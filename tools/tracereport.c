@@ -12,6 +12,7 @@
 #include "interrupt.h"
 #include "shares.h"
 #include "stackview.h"
+#include "tracenames.h"
 #include "traceopen.h"
 #include "tracestack.h"
 #include "viewtext.h"
@@ -36,6 +37,8 @@ struct counting {
 	uint64_t folded;         /* events whose stack was left out */
 	uint32_t nr_folded;      /* stacks that stand for those */
 	struct profile_ids ids;  /* of the stack that is counted */
+	struct trace_names names;
+	uint64_t unnamed; /* events whose stack lacks names, for want of time */
 };
 
 struct report {
@@ -149,9 +152,9 @@ static void take_ids(struct counting *c, const struct tracemaps *maps,
 		     const struct trace_stack *s, struct profile_stack *is)
 {
 	struct profile_ids *ids = &c->ids;
-	struct ow_name names[OW_VIEW_NAMES];
 	struct profile *p = c->profile;
-	size_t i, k, nr;
+	bool is_placed = false;
+	size_t i;
 
 	ids->nr = 0;
 	/* Also without a frame there may be a label. */
@@ -160,10 +163,12 @@ static void take_ids(struct counting *c, const struct tracemaps *maps,
 	for (i = 0; i < s->nr && !p->has_refused; i++) {
 		if (!profile_make_ids(p, ids, is))
 			break;
-		nr = trace_stack_name(s, maps, i, names, OW_VIEW_NAMES);
-		for (k = 0; k < nr; k++)
-			ids->list[ids->nr++] =
-				profile_name(p, &names[k], s->pcs[i], false, 0);
+		ids->nr += trace_names_take(&c->names, s, maps, i,
+					    ids->list + ids->nr, &is_placed);
+	}
+	if (is_placed) {
+		c->unnamed++;
+		shares_refuse(&c->names.work, trace_stack_owner(s));
 	}
 	if (c->by == TRACE_BY_EVENT && !p->failed)
 		ids->list[ids->nr++] = profile_mark(p, s->label);
@@ -350,6 +355,24 @@ static int read_all(struct report *r, struct ctf_reader *reader, char *why,
 	return ctf_read(r->request->path, reader, why, size);
 }
 
+/* Stacks for whose names there was no time; the profile tells of them, too. */
+static void tell_unnamed(const struct report *r)
+{
+	const struct counting *c = &r->count;
+	char line[256];
+
+	if (!c->unnamed)
+		return;
+	snprintf(line, sizeof(line),
+		 "naming took too long: stacks of %" PRIu64
+		 " events of %" PRIu64
+		 " processes are in the profile by object and offset, at "
+		 "least in part",
+		 c->unnamed, c->names.work.nr_refused);
+	profile_leave_out(c->profile, line);
+	complain("%s: %s", r->request->path, line);
+}
+
 static void fill_in(const struct report *r, const struct ctf_reader *reader)
 {
 	struct profile *p = r->request->profile;
@@ -388,13 +411,15 @@ static int complain_of_room(const struct report *r)
 			 "theirs (--memory-limit)",
 			 r->request->path, r->count.folded,
 			 r->count.processes.nr_refused);
+	tell_unnamed(r);
 	if (viewtext_line(&text, line))
 		complain("%s: %s", r->request->path, line);
 	if (r->open.nr_left_out)
 		complain("%s: %" PRIu64 " stacks of what had begun %s: left "
 			 "out",
 			 r->request->path, r->open.nr_left_out, more);
-	is_some |= r->count.folded || r->nr_cut || r->open.nr_left_out;
+	is_some |= r->count.folded || r->count.unnamed || r->nr_cut ||
+		   r->open.nr_left_out;
 	return is_some ? EXIT_SOME : EXIT_WELL;
 }
 
@@ -453,6 +478,10 @@ int trace_report(const struct trace_request *request)
 				.most = ow_get_memory_limit() / MEMORY_PART,
 				.eighths = PROCESS_SHARE,
 			},
+			.names = {
+				.profile = request->profile,
+				.work = trace_names_work,
+			},
 		},
 		.text = { .most = VIEWTEXT_MOST, .eighths = TEXT_SHARE },
 	};
@@ -477,6 +506,7 @@ int trace_report(const struct trace_request *request)
 	complain_of_objects(&r.maps);
 	trace_open_deinit(&r.open);
 	shares_deinit(&r.count.processes);
+	trace_names_deinit(&r.count.names);
 	free(r.count.ids.list);
 	shares_deinit(&r.text);
 	tracemaps_deinit(&r.maps);

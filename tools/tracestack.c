@@ -115,16 +115,19 @@ static bool is_trampoline(const struct trace_stack *s,
 				       s->places[i].off);
 }
 
+unsigned int trace_stack_flags(const struct trace_stack *s,
+			       const struct tracemaps *maps, size_t i)
+{
+	if (is_trampoline(s, maps, i))
+		return OW_FRAME_SIGNAL;
+	return i && !is_trampoline(s, maps, i - 1) ? OW_FRAME_RETURN : 0;
+}
+
 size_t trace_stack_name(const struct trace_stack *s,
 			const struct tracemaps *maps, size_t i,
 			struct ow_name *names, size_t max)
 {
-	unsigned int flags = i ? OW_FRAME_RETURN : 0;
-
-	if (is_trampoline(s, maps, i))
-		flags = OW_FRAME_SIGNAL;
-	else if (i && is_trampoline(s, maps, i - 1))
-		flags = 0;
 	return ow_places_name(maps->places, s->places[i].object,
-			      s->places[i].off, flags, names, max);
+			      s->places[i].off, trace_stack_flags(s, maps, i),
+			      names, max);
 }

@@ -35,6 +35,10 @@ uint64_t trace_stack_owner(const struct trace_stack *s);
 /* What the event is called; buf holds 64 bytes. */
 void trace_label(const struct ctf_event *e, char *buf);
 
+/* What enum ow_frame_flags says of frame i; it opens the object, and that before it. */
+unsigned int trace_stack_flags(const struct trace_stack *s,
+			       const struct tracemaps *maps, size_t i);
+
 /* Names of frame i. */
 size_t trace_stack_name(const struct trace_stack *s,
 			const struct tracemaps *maps, size_t i,

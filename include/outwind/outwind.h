@@ -462,6 +462,9 @@ unsigned int ow_places_object(struct ow_places *p, const char *path,
 /* How many there are: numbers go from 1 to that. */
 unsigned int ow_places_nr(const struct ow_places *p);
 
+/* The path that object number n was told of by, or NULL; it stays until the end. */
+const char *ow_places_path(const struct ow_places *p, unsigned int number);
+
 /*
  * Name the code at that offset in the object's file, as ow_symbolizer_name() does:
  * flags are enum ow_frame_flags, module_offset is the vaddr, or the offset if

@@ -585,6 +585,23 @@ def check_long_names(plain, work):
         'long names: %d, %r' % (tool.returncode, said[-400:]))
 
 
+def check_known_names(plain, work):
+    """A place that comes again costs no more where its name is long."""
+    path, seconds = work + '/crowd', []
+    for name in ('/x', '/' + 4000 * 'x'):
+        write_crowd(path, itertools.chain(
+            [mapped(1, 0, name, 1 << 20)],
+            (called(1, range(1000)) for _ in range(400)), [TINY, INNER]))
+        out, lines, code, used = run_measured(
+            plain, 'report', '-f', 'folded', '--sysroot', work + '/root', path)
+        say(code == 0 and len(lines) == 1, 'known names: %d, %r' %
+            (code, lines[:4]))
+        say(sum(read_folded(out).values()) == 401, 'known names: stacks')
+        seconds.append(used.ru_utime + used.ru_stime)
+    say(seconds[1] < 4 * seconds[0], 'known names: %.2f s and %.2f s' %
+        tuple(seconds))
+
+
 def check_meaning(plain, work):
     """What is mapped when: by forks, programs, and before it is told."""
     path = work + '/crowd'
@@ -700,6 +717,7 @@ def main():
         check_many_begun(plain, work)
         check_many_stacks(plain, work)
         check_long_names(plain, work)
+        check_known_names(plain, work)
         check_damaged(outwind, plain, work, int(os.environ.get('TRACES', 60)))
     finally:
         shutil.rmtree(work, ignore_errors=True)
