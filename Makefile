@@ -162,6 +162,7 @@ $(B)/asan/test_costs: $(B)/asan/tools/costs.o
 $(B)/asan/test_ctffolder: $(B)/asan/tools/ctffolder.o
 $(B)/asan/test_kwvdso: $(B)/asan/libkunwind/kwvdso.o
 $(B)/asan/test_proffolded: $(output:%.c=$(B)/asan/%.o)
+$(B)/asan/test_profsvg: $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_shares: $(B)/asan/tools/shares.o
 $(B)/asan/test_syscalladdress: $(B)/asan/tools/syscalladdress.o $(B)/asan/tools/quoted.o
 $(B)/asan/test_syscallbegun: $(B)/asan/tools/syscallbegun.o

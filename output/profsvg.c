@@ -25,6 +25,7 @@ struct path {
 	uint32_t nr;
 	uint32_t shared; /* names that those of the path before begin with, too */
 	uint64_t weight;
+	uint64_t left; /* weight of all before it */
 };
 
 /* All stacks of one kind, in an order that puts equal beginnings together. */
@@ -34,6 +35,8 @@ struct paths {
 	uint32_t *labels; /* each frame's, and 1; 0: not known yet */
 	struct path *all;
 	uint32_t nr;
+	const struct path **deep; /* those that are drawn yet */
+	uint32_t nr_deep;
 	uint64_t total;
 	uint32_t deepest;
 	const struct profile_options *options;
@@ -86,18 +89,31 @@ static bool add_path(struct paths *to, const struct profile *p,
 	return true;
 }
 
-/* What each has in common with the one before. */
-static void compare(struct paths *paths)
+/* Names that two paths begin with. */
+static uint32_t count_shared(const struct path *a, const struct path *b)
 {
-	struct path *p;
-	uint32_t n;
+	uint32_t n = 0;
 
-	for (p = paths->all + 1; p < paths->all + paths->nr; p++) {
-		for (n = 0; n < p->nr && n < p[-1].nr; n++)
-			if (p->names[n] != p[-1].names[n])
-				break;
-		p->shared = n;
+	while (n < a->nr && n < b->nr && a->names[n] == b->names[n])
+		n++;
+	return n;
+}
+
+/* Where each begins, and what it has in common with the one before. */
+static void line_up(struct paths *paths)
+{
+	uint64_t left = 0;
+	struct path *p;
+	uint32_t i;
+
+	for (i = 0; i < paths->nr; i++) {
+		p = &paths->all[i];
+		p->left = left;
+		p->shared = i ? count_shared(p - 1, p) : 0;
+		left = profile_sum(left, p->weight);
+		paths->deep[i] = p;
 	}
+	paths->nr_deep = paths->nr;
 }
 
 /* False when out of memory. */
@@ -107,10 +123,11 @@ static bool make_paths(struct paths *to, const struct profile *p,
 	uint32_t i;
 
 	to->all = calloc((size_t)p->nr_stacks + 1, sizeof(*to->all));
+	to->deep = calloc((size_t)p->nr_stacks + 1, sizeof(*to->deep));
 	to->labels = calloc((size_t)p->nr_frames + 1, sizeof(*to->labels));
 	if (!profnames_init(&to->strings, p, &to->names, profile_string,
 			    to->options) ||
-	    !to->all || !to->labels)
+	    !to->all || !to->deep || !to->labels)
 		return false;
 	for (i = 0; i < p->nr_stacks; i++)
 		if (p->stacks[i].kind == kind &&
@@ -119,7 +136,7 @@ static bool make_paths(struct paths *to, const struct profile *p,
 			return false;
 	if (to->nr)
 		qsort(to->all, to->nr, sizeof(*to->all), order);
-	compare(to);
+	line_up(to);
 	return !to->names.failed;
 }
 
@@ -130,6 +147,7 @@ static void free_paths(struct paths *paths)
 	for (i = 0; i < paths->nr; i++)
 		free(paths->all[i].names);
 	free(paths->all);
+	free(paths->deep);
 	free(paths->labels);
 	profnames_deinit(&paths->strings);
 	profile_deinit(&paths->names);
@@ -183,28 +201,43 @@ static void put_box(FILE *out, struct paths *paths, uint32_t name,
 	profile_take_escaped(&paths->written, size + WIDEST, written);
 }
 
-/* Boxes of one depth: runs of stacks that are alike up to there. */
+/* Leave only paths that go on at a depth, in their order. */
+static void leave_deep(struct paths *paths, uint32_t depth)
+{
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < paths->nr_deep; i++)
+		if (paths->deep[i]->nr > depth)
+			paths->deep[nr++] = paths->deep[i];
+	paths->nr_deep = nr;
+}
+
+/*
+ * Boxes of one depth: runs of stacks that are alike up to there.  A path after one that
+ * doesn't go on shares no more with it than that has.
+ */
 static void put_row(FILE *out, struct paths *paths, uint32_t depth, double y)
 {
-	uint64_t left = 0, start = 0, weight = 0;
 	const struct path *first = NULL, *p;
-	bool same;
+	uint64_t weight = 0;
+	uint32_t i;
 
-	for (p = paths->all; p < paths->all + paths->nr; p++) {
-		same = first && p->shared > depth;
-		if (!same && first)
-			put_box(out, paths, first->names[depth], start, weight,
-				y);
-		if (!same) {
-			first = p->nr > depth ? p : NULL;
-			start = left;
-			weight = 0;
+	leave_deep(paths, depth);
+	for (i = 0; i < paths->nr_deep; i++) {
+		p = paths->deep[i];
+		if (first && p->shared > depth) {
+			weight = profile_sum(weight, p->weight);
+			continue;
 		}
-		weight = profile_sum(weight, p->weight);
-		left = profile_sum(left, p->weight);
+		if (first)
+			put_box(out, paths, first->names[depth], first->left,
+				weight, y);
+		first = p;
+		weight = p->weight;
 	}
 	if (first)
-		put_box(out, paths, first->names[depth], start, weight, y);
+		put_box(out, paths, first->names[depth], first->left, weight,
+			y);
 }
 
 static bool write_svg(FILE *out, const struct profile *p,
