@@ -4,20 +4,34 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "stackview.h"
+
 #define SHORT   256 /* bytes of a frame's names that it always keeps */
-#define ESCAPED 6   /* bytes of a control character in JSON, "\u001b" */
+#define ESCAPED 6   /* bytes of an escape in JSON, "\u001b" */
+
+/* Bytes that a character takes in JSON; *size_ret is what it takes here. */
+static size_t size_in_json(const unsigned char *s, size_t *size_ret)
+{
+	*size_ret = 1;
+	if (*s == '"' || *s == '\\')
+		return 2;
+	if (*s >= ' ' && *s < 0x7f)
+		return 1;
+	if (!ow_view_is_odd(s, size_ret))
+		return *size_ret;
+	/* What isn't in 16 bits has two escapes. */
+	return *size_ret < 4 ? ESCAPED : 2 * ESCAPED;
+}
 
 /* Bytes that a text takes where it is longest, in JSON; or more than most. */
 static uint64_t size_of(const char *text, size_t longest, uint64_t most)
 {
+	const unsigned char *s = (const unsigned char *)text;
 	uint64_t size = 0;
-	unsigned char c;
-	size_t i;
+	size_t i, n;
 
-	for (i = 0; text && size <= most && i < longest && text[i]; i++) {
-		c = (unsigned char)text[i];
-		size += c < ' ' || c == 0x7f || c == 0xc2 ? ESCAPED : 1;
-	}
+	for (i = 0; text && size <= most && i < longest && s[i]; i += n)
+		size += size_in_json(s + i, &n);
 	return size;
 }
 

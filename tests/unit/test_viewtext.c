@@ -60,6 +60,28 @@ static void test_beyond(void)
 	CHECK(t.used == VIEWTEXT_MOST);
 }
 
+static uint64_t size_of(const char *function)
+{
+	struct viewtext t = { 0 };
+	struct ow_name name = { .function = function };
+
+	viewtext_take(&t, &name, 1);
+	return t.used;
+}
+
+static void test_escapes(void)
+{
+	CHECK(size_of("a\x1b") == 1 + strlen("\\u001b"));
+	CHECK(size_of("\"\\") == strlen("\\\"\\\\"));
+	/* No UTF-8, and a character that ends early. */
+	CHECK(size_of("\xff") == strlen("\\ufffd"));
+	CHECK(size_of("\xe2\x80") == 2 * strlen("\\ufffd"));
+	/* One that changes the order of others, one of 17 bits, and some that print. */
+	CHECK(size_of("\xe2\x80\xae") == strlen("\\u202e"));
+	CHECK(size_of("\xf3\xa0\x80\x81") == strlen("\\udb40\\udc01"));
+	CHECK(size_of("\xc3\xa4\xe2\x82\xac") == 5);
+}
+
 static void test_sizes(void)
 {
 	struct viewtext t = { .longest = 512 };
@@ -80,6 +102,7 @@ int main(void)
 		{ "names that fit in are whole", test_all_whole },
 		{ "names that don't fit in", test_beyond },
 		{ "what a format shows counts", test_sizes },
+		{ "escapes of JSON count", test_escapes },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
