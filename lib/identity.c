@@ -14,6 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "effort.h"
 #include "grow.h"
 #include "monotonic.h"
 
@@ -114,6 +115,9 @@ struct devices {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct devices roots; /* as mounts were last read to the end */
 
+/* ns of CPU that the list may take a run to read where it was read within a second. */
+static struct ow_effort readings = OW_EFFORT(20000000, 10000000);
+
 /* "ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS ... - TYPE ..." */
 static bool is_roots_mount(const char *line, uint64_t *dev_ret)
 {
@@ -174,8 +178,11 @@ static bool read_devices(struct devices *d, uint64_t wanted)
 static bool read_again(uint64_t dev, bool all)
 {
 	struct devices d = { .read_ns = ow_now_ns() };
+	uint64_t begun = ow_cpu_ns();
+	bool found = read_devices(&d, all ? NO_DEVICE : dev);
 
-	if (read_devices(&d, all ? NO_DEVICE : dev)) {
+	ow_effort_spend(&readings, ow_cpu_ns() - begun);
+	if (found) {
 		free(d.all);
 		return true;
 	}
@@ -185,9 +192,9 @@ static bool read_again(uint64_t dev, bool all)
 }
 
 /*
- * Any user can make the list of mounts long.  So a device that it did not have is taken
- * not to be there yet; one that it had has to be there still, unless it may be gone: its
- * number may be another file system's.
+ * Any user can make the list of mounts long.  So where it has taken much time, a device that
+ * it did not have a moment ago is taken not to be there yet; one that it had has to be there
+ * still, unless it may be gone: its number may be another file system's.
  */
 static bool find_device(uint64_t dev, bool may_be_gone)
 {
@@ -202,7 +209,8 @@ static bool find_device(uint64_t dev, bool may_be_gone)
 	}
 	is_fresh = roots.read_ns && ow_now_ns() - roots.read_ns < KNOWN_NS;
 	found = is_fresh && has_device(&roots, dev);
-	if (!is_fresh || (found && !may_be_gone))
+	if (!is_fresh || (found && !may_be_gone) ||
+	    (!found && ow_effort_left(&readings)))
 		found = read_again(dev, may_be_gone);
 	pthread_mutex_unlock(&lock);
 	return found;
