@@ -32,7 +32,7 @@ struct record {
 	uint32_t text_size[CTF_NR_TEXTS + 2]; /* name and host are the last */
 	uint32_t is_end; /* the name is what was wrong then, and: */
 	int32_t result;
-	uint64_t lost;
+	uint64_t lost, user_traces, user_events;
 };
 
 /* --- the child --- */
@@ -82,6 +82,8 @@ static void send_end(FILE *out, const struct ctf_reader *reader, int result,
 		.is_end = 1,
 		.result = result,
 		.lost = reader->lost,
+		.user_traces = reader->user_traces,
+		.user_events = reader->user_events,
 	};
 
 	r.text_size[CTF_NR_TEXTS] = text_size(why);
@@ -249,6 +251,7 @@ static int receive_all(struct receiving *v, const char *path, pid_t child,
 	int status = 0;
 
 	v->reader->events = v->reader->lost = 0;
+	v->reader->user_traces = v->reader->user_events = 0;
 	while (!(is_stopped = is_to_stop(v)) && receive(v) && !v->r.is_end) {
 		v->reader->events++;
 		v->reader->event(v->reader->arg, &v->event);
@@ -267,6 +270,8 @@ static int receive_all(struct receiving *v, const char *path, pid_t child,
 		return -1;
 	}
 	v->reader->lost = v->r.lost;
+	v->reader->user_traces = v->r.user_traces;
+	v->reader->user_events = v->r.user_events;
 	snprintf(why, size, "%s", v->texts[CTF_NR_TEXTS]);
 	return v->r.result;
 }

@@ -5,9 +5,10 @@
 
 #include "ctflibrary.h"
 
-/* A field by name; of whose payload, by the beginning of its event's name. */
+/* A field by name; of whose payload, by its event's name. */
 struct known {
-	const char *name, *event; /* event NULL: of a context */
+	const char *name;
+	const char *event; /* NULL: of a context; "a*": all that begin with a */
 
 	enum {
 		NUMBER,
@@ -43,7 +44,7 @@ static const struct known table[] = {
 	{ "path", "kunwind_map", TEXT, CTF_PATH },
 	{ "build_id", "kunwind_map", LIST, CTF_BUILD_ID },
 	{ "callstack_user_unwind", "kunwind_callstack", LIST, CTF_USER_STACK },
-	{ "ret", "syscall_exit_", NUMBER, CTF_RET },
+	{ "ret", "syscall_exit_*", NUMBER, CTF_RET },
 	{ "next_tid", "sched_switch", NUMBER, CTF_NEXT_TID },
 };
 
@@ -101,9 +102,13 @@ static void take(const bt_field *f, const struct known *k,
 
 static bool is_of(const struct known *k, const char *event)
 {
+	size_t size;
+
 	if (!event || !k->event)
 		return !event && !k->event;
-	return strncmp(event, k->event, strlen(k->event)) == 0;
+	size = strlen(k->event) - 1;
+	return k->event[size] == '*' ? strncmp(event, k->event, size) == 0 :
+				       strcmp(event, k->event) == 0;
 }
 
 /* event: whose payload f is, or NULL for a context. */
@@ -133,17 +138,31 @@ static void take_all(const bt_field *f, const char *event,
 	}
 }
 
-static const char *host_of(const bt_event *event)
+/* What the environment of an event's trace says; NULL: nothing. */
+static const bt_value *environment(const bt_event *event, const char *name)
 {
 	const bt_trace *trace = bt_stream_borrow_trace_const(
 		bt_event_borrow_stream_const(event));
-	const bt_value *v =
-		bt_trace_borrow_environment_entry_value_by_name_const(
-			trace, "hostname");
+
+	return bt_trace_borrow_environment_entry_value_by_name_const(trace,
+								     name);
+}
+
+static const char *host_of(const bt_event *event)
+{
+	const bt_value *v = environment(event, "hostname");
 
 	return v && bt_value_get_type(v) == BT_VALUE_TYPE_STRING ?
 		       bt_value_string_get(v) :
 		       "";
+}
+
+bool ctf_fields_are_kernels(const bt_event *event)
+{
+	const bt_value *v = environment(event, "domain");
+
+	return !v || (bt_value_get_type(v) == BT_VALUE_TYPE_STRING &&
+		      strcmp(bt_value_string_get(v), "kernel") == 0);
 }
 
 void ctf_fields_take(const bt_event *event, struct ctf_event *ret)

@@ -14,4 +14,10 @@
 bool ctf_metadata_check(const char *folder, const char *name, char *why,
 			size_t size);
 
+/*
+ * Does a trace say that another tracer than the kernel's made it?  The first part of
+ * its metadata is looked at, where a tracer writes this before anything of programs.
+ */
+bool ctf_metadata_is_users(const char *folder);
+
 #endif /* OW_CTFMETADATA_H */

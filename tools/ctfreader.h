@@ -58,7 +58,11 @@ struct ctf_reader {
 	void (*event)(void *arg, const struct ctf_event *e);
 	void *arg;
 	bool (*stop)(void *arg); /* asked now and then, where it isn't NULL */
-	uint64_t events, lost; /* out: how many there were; weren't recorded */
+	/* Out: how many there were; weren't recorded. */
+	uint64_t events, lost;
+	/* Out, left out as any program could have made them: traces of user space, and
+	   events of those that were read. */
+	uint64_t user_traces, user_events;
 };
 
 /* Is it a trace's folder, or where one is streamed from? */
@@ -66,7 +70,7 @@ bool ctf_is_trace(const char *path);
 bool ctf_is_live(const char *path);
 
 /*
- * Read all events in the order of time: of every trace below a folder, or of a
+ * Read all events of the kernel in the order of time: of every trace below a folder, or of a
  * session "net://HOST/host/NAME/SESSION" until it ends.  0, or -1 with one line in
  * why, of size bytes; events before what is wrong have been handed over then.
  */

@@ -51,6 +51,10 @@ static void take_event(struct graph *g, const bt_message *m)
 	const bt_clock_snapshot *clock;
 	int64_t ns = 0;
 
+	if (!ctf_fields_are_kernels(event)) {
+		g->reader->user_events++;
+		return;
+	}
 	if (bt_stream_class_borrow_default_clock_class_const(class)) {
 		clock = bt_message_event_borrow_default_clock_snapshot_const(m);
 		if (bt_clock_snapshot_get_ns_from_origin(clock, &ns))
@@ -241,12 +245,18 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+/* What a user's programs may have made isn't given to the library at all. */
 static bool add_trace(struct graph *g, const char *path, char *why, size_t size)
 {
 	struct ctf_folder *f = &g->folders[g->nr_folders++];
 
-	return ctf_folder_open(f, path, why, size) &&
-	       ctf_metadata_check(f->path, path, why, size) &&
+	if (!ctf_folder_open(f, path, why, size))
+		return false;
+	if (ctf_metadata_is_users(f->path)) {
+		g->reader->user_traces++;
+		return true;
+	}
+	return ctf_metadata_check(f->path, path, why, size) &&
 	       add_source(g, f->path, false);
 }
 
@@ -298,7 +308,7 @@ static bool run(struct graph *g)
 	const struct ctf_reader *r = g->reader;
 	bt_graph_run_once_status status;
 
-	for (;;) {
+	while (g->inputs > 0) {
 		if (r->stop && r->stop(r->arg))
 			return true;
 		status = bt_graph_run_once(g->graph);
@@ -310,6 +320,7 @@ static bool run(struct graph *g)
 		else if (status != BT_GRAPH_RUN_ONCE_STATUS_OK)
 			return false;
 	}
+	return true;
 }
 
 int ctf_trace_read(const char *path, struct ctf_reader *r,
@@ -326,7 +337,7 @@ int ctf_trace_read(const char *path, struct ctf_reader *r,
 	g->reader = r;
 	g->step = step;
 	g->most = UINT64_MAX;
-	r->events = r->lost = 0;
+	r->events = r->lost = r->user_traces = r->user_events = 0;
 	*why = '\0';
 	if (find_plugins(g, why, size))
 		well = build(g) &&

@@ -423,6 +423,17 @@ static int complain_of_room(const struct report *r)
 	return is_some ? EXIT_SOME : EXIT_WELL;
 }
 
+static void complain_of_users(const struct report *r,
+			      const struct ctf_reader *reader)
+{
+	if (reader->user_traces)
+		complain("%s: %" PRIu64 " traces are of user space: left out",
+			 r->request->path, reader->user_traces);
+	if (reader->user_events)
+		complain("%s: %" PRIu64 " events are of user space: left out",
+			 r->request->path, reader->user_events);
+}
+
 static int judge(const struct report *r, const struct ctf_reader *reader)
 {
 	const struct profile *p = r->request->profile;
@@ -434,6 +445,7 @@ static int judge(const struct report *r, const struct ctf_reader *reader)
 	if (reader->lost)
 		complain("%s: %" PRIu64 " events were lost as it was recorded",
 			 r->request->path, reader->lost);
+	complain_of_users(r, reader);
 	if (!r->stacks) {
 		complain("%s: none of %" PRIu64 " events has a stack%s",
 			 r->request->path, reader->events,

@@ -427,11 +427,11 @@ TINY = mapped(2, 0x401000, '/run/bin/tiny', off=0x1000)
 INNER = called(2, [0x401012])
 
 
-def write_crowd(path, events):
+def write_crowd(path, events, metadata=CROWD):
     shutil.rmtree(path, ignore_errors=True)
-    os.mkdir(path)
+    os.makedirs(path)
     with open(path + '/metadata', 'w') as f:
-        f.write(CROWD)
+        f.write(metadata)
     with open(path + '/stream', 'wb') as f:
         f.write(struct.pack('<IIQQ', 0xc1fc1fc1, 0, 0, 1 << 50))
         for time, (nr, fields) in enumerate(events, 1):
@@ -630,6 +630,39 @@ def check_meaning(plain, work):
           'what is mapped when')
 
 
+def of_domain(domain, before=''):
+    return CROWD.replace('clock {', before + '/* env { domain = "x"; }; */ env {'
+                         ' hostname = "}"; domain = "%s"; }; clock {' % domain, 1)
+
+
+def check_user_space(plain, work):
+    """Events of user space, whatever their names are, aren't the kernel's."""
+    path = work + '/domains'
+    false = [mapped(2, 0x401000, '/bin/false'), called(2, [0x401013])]
+    late = '/* %s */' % (70000 * 'x')
+    for metadata, told in (
+            (of_domain('ust'), '1 traces are of user space: left out'),
+            (of_domain('ust', late), '2 events are of user space: left out'),
+            (CROWD.replace('_callstack"', '_callstack:x"').replace(
+                '_map"', '_map:x"'), None)):
+        shutil.rmtree(path, ignore_errors=True)
+        write_crowd(path + '/kernel', [TINY, INNER], of_domain('kernel'))
+        write_crowd(path + '/ust', false, metadata)
+        done = run(plain, 'report', '--sysroot', work + '/root', path)
+        equal(re.findall('(?m)^ > .*', done.stdout),
+              [' > inner+0x2 (/run/bin/tiny)'], 'user space: stacks')
+        equal(done.stderr.splitlines(),
+              ['outwind: %s: %s' % (path, told)] if told else [],
+              'user space: it is told')
+        say(done.returncode == 0, 'user space: %d' % done.returncode)
+    shutil.rmtree(path + '/kernel')
+    write_crowd(path + '/ust', false, of_domain('ust'))
+    done = run(plain, 'report', path)
+    say(done.returncode == 2 and done.stdout == '' and
+        'none of 0 events has a stack' in done.stderr,
+        'user space alone: %d, %r' % (done.returncode, done.stderr))
+
+
 def check_interrupted(plain, work):
     """A signal to all of a terminal's processes ends it, and nothing is made up."""
     path = work + '/long'
@@ -712,6 +745,7 @@ def main():
         check_endless(plain, work)
         check_interrupted(plain, work)
         check_meaning(outwind, work)
+        check_user_space(outwind, work)
         check_crowds(plain, work)
         check_many_objects(plain, work)
         check_many_begun(plain, work)
