@@ -63,19 +63,22 @@ void *trace_list_get(const struct trace_list *l, struct trace_key key)
 	return NULL;
 }
 
-void *trace_list_add(struct trace_list *l, size_t size, struct trace_key key)
+void *trace_list_add(struct trace_list *l, size_t size, struct trace_key key,
+		     size_t *own)
 {
 	struct trace_record *r = trace_list_get(l, key), **bucket;
 
 	if (r)
 		return r;
+	if (!own)
+		own = &l->own;
 	if (l->nr >= l->nr_buckets)
 		grow(l);
-	if (!l->nr_buckets || !ow_budget_take(&l->own, size + BESIDE))
+	if (!l->nr_buckets || !ow_budget_take(own, size + BESIDE))
 		return NULL;
 	r = calloc(1, size);
 	if (!r) {
-		ow_budget_give(&l->own, size + BESIDE);
+		ow_budget_give(own, size + BESIDE);
 		return NULL;
 	}
 	bucket = &l->buckets[bucket_of(key, l->nr_buckets)];
@@ -84,6 +87,20 @@ void *trace_list_add(struct trace_list *l, size_t size, struct trace_key key)
 	*bucket = r;
 	l->nr++;
 	return r;
+}
+
+void trace_list_remove(struct trace_list *l, void *record, size_t size,
+		       size_t *own)
+{
+	struct trace_record *r = record, **at;
+
+	at = &l->buckets[bucket_of(r->key, l->nr_buckets)];
+	while (*at != r)
+		at = &(*at)->next;
+	*at = r->next;
+	free(r);
+	ow_budget_give(own ? own : &l->own, size + BESIDE);
+	l->nr--;
 }
 
 void trace_list_each(const struct trace_list *l, void (*each)(void *record))

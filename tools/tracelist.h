@@ -31,10 +31,16 @@ struct trace_list {
 void *trace_list_get(const struct trace_list *l, struct trace_key key);
 
 /*
- * The same, added and zeroed behind its key if there is none, of size bytes.  It stays
- * where it is.  NULL: that would take more memory than the list may have.
+ * The same, added and zeroed behind its key if there is none, of size bytes, which *own
+ * has from the budget then: the list's, where that is NULL.  It stays where it is.
+ * NULL: that would take more memory than its owner may have.
  */
-void *trace_list_add(struct trace_list *l, size_t size, struct trace_key key);
+void *trace_list_add(struct trace_list *l, size_t size, struct trace_key key,
+		     size_t *own);
+
+/* Free a record; size and own are what it was added with. */
+void trace_list_remove(struct trace_list *l, void *record, size_t size,
+		       size_t *own);
 
 /* Call each() with all records, in any order. */
 void trace_list_each(const struct trace_list *l, void (*each)(void *record));

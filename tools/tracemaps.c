@@ -38,7 +38,7 @@ struct trace_process {
 	bool is_full;            /* of this life no more is kept */
 };
 
-static void lack(struct trace_lack *l, int64_t pid)
+void trace_lack_add(struct trace_lack *l, int64_t pid)
 {
 	if (!l->is_some)
 		l->first = pid;
@@ -65,11 +65,11 @@ static struct trace_process *get_or_add(struct tracemaps *t, const char *host,
 	if (p)
 		return p;
 	p = trace_list_add(&t->processes, sizeof(*p),
-			   (struct trace_key){ host, pid });
+			   (struct trace_key){ host, pid }, NULL);
 	if (p)
 		p->since = t->nr_events;
 	else
-		lack(&t->memory, pid);
+		trace_lack_add(&t->memory, pid);
 	return p;
 }
 
@@ -86,7 +86,7 @@ static void drop_spans(struct trace_process *p)
 /* What is kept of it would be wrong without what can't be kept. */
 static void give_up(struct tracemaps *t, struct trace_process *p)
 {
-	lack(&t->memory, p->record.key.id);
+	trace_lack_add(&t->memory, p->record.key.id);
 	drop_spans(p);
 	p->is_full = true;
 }
@@ -141,7 +141,7 @@ static void note(struct tracemaps *t, struct trace_process *p,
 		p->told[p->nr_told++] = (struct told){ p->life, *s };
 		return;
 	}
-	lack(&t->memory, p->record.key.id);
+	trace_lack_add(&t->memory, p->record.key.id);
 	halve_told(p);
 }
 
@@ -203,7 +203,7 @@ static const char *file_of(struct tracemaps *t, struct trace_process *p,
 	snprintf(text + 2 * nr, MAX_PATH + 2, " %s", e->texts[CTF_PATH]);
 	file = ow_intern_add_for(&t->texts, text, &p->text);
 	if (!file)
-		lack(&t->memory, p->record.key.id);
+		trace_lack_add(&t->memory, p->record.key.id);
 	return file;
 }
 
@@ -226,7 +226,7 @@ static unsigned int object_of(struct tracemaps *t, struct trace_process *p,
 	s->object =
 		ow_places_object(t->places, at + 1, id, size, &p->nr_objects);
 	if (!s->object)
-		lack(&t->objects, p->record.key.id);
+		trace_lack_add(&t->objects, p->record.key.id);
 	return s->object;
 }
 
@@ -309,7 +309,7 @@ void tracemaps_take(struct tracemaps *t, const struct ctf_event *e)
 	t->nr_events++;
 	host = tracemaps_host(t, e->host);
 	if (!host) {
-		lack(&t->memory, e->numbers[CTF_SUBJECT_PID]);
+		trace_lack_add(&t->memory, e->numbers[CTF_SUBJECT_PID]);
 	} else if (is_map) {
 		take_map(t, host, e);
 	} else if (is_fork && ctf_has(e, CTF_PARENT_PID)) {

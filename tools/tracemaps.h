@@ -21,6 +21,9 @@ struct trace_lack {
 	int64_t first; /* one of them */
 };
 
+/* One more has none, or not all. */
+void trace_lack_add(struct trace_lack *l, int64_t pid);
+
 /* All zero, but for places and is_first_reading, is empty. */
 struct tracemaps {
 	struct ow_places *places;

@@ -8,11 +8,14 @@
 
 /*
  * All zero is empty.  What is kept is of the run's budget, and no process's threads may
- * have more than a quarter of what the others leave over.
+ * have more than a quarter of what the others leave over.  Of what many processes have
+ * begun that never ends, what began first is left out when there is no more room.
  */
 struct trace_open {
-	struct trace_list threads, processes;
-	uint64_t nr_left_out; /* stacks for which there was no room */
+	struct trace_list threads, processes; /* that have begun something */
+	struct trace_thread *oldest, *newest; /* by when they began it */
+	uint64_t nr_left_out;   /* stacks for which there was no room */
+	struct trace_lack lack; /* whose those are */
 };
 
 /*

@@ -396,6 +396,20 @@ static bool complain_of(const struct report *r, const struct trace_lack *l,
 	return l->is_some;
 }
 
+static void complain_of_begun(const struct report *r, const char *why)
+{
+	const struct trace_lack *l = &r->open.lack;
+	char whose[48] = "";
+
+	if (!r->open.nr_left_out)
+		return;
+	if (l->first >= 0)
+		snprintf(whose, sizeof(whose), "pid %" PRId64 "%s ", l->first,
+			 l->has_others ? ", and others," : "");
+	complain("%s: %" PRIu64 " stacks of what %shad begun %s: left out",
+		 r->request->path, r->open.nr_left_out, whose, why);
+}
+
 static int complain_of_room(const struct report *r)
 {
 	const char *more = "would take more memory than they may "
@@ -414,10 +428,7 @@ static int complain_of_room(const struct report *r)
 	tell_unnamed(r);
 	if (viewtext_line(&text, line))
 		complain("%s: %s", r->request->path, line);
-	if (r->open.nr_left_out)
-		complain("%s: %" PRIu64 " stacks of what had begun %s: left "
-			 "out",
-			 r->request->path, r->open.nr_left_out, more);
+	complain_of_begun(r, more);
 	is_some |= r->count.folded || r->count.unnamed || r->nr_cut ||
 		   r->open.nr_left_out;
 	return is_some ? EXIT_SOME : EXIT_WELL;

@@ -414,13 +414,13 @@ def executed(pid):
     return 2, struct.pack('<i', pid)
 
 
-def called(pid, stack, tid=None):
-    return 3, struct.pack('<iiiiI%dQ' % len(stack), pid, tid or pid, 0, 8,
+def called(pid, stack, tid=None, nr=8):
+    return 3, struct.pack('<iiiiI%dQ' % len(stack), pid, tid or pid, 0, nr,
                           len(stack), *stack)
 
 
-def returned(pid):
-    return 4, struct.pack('<iii', pid, pid, 7)
+def returned(pid, tid=None):
+    return 4, struct.pack('<iii', pid, tid or pid, 7)
 
 
 TINY = mapped(2, 0x401000, '/run/bin/tiny', off=0x1000)
@@ -530,8 +530,23 @@ def check_many_begun(plain, work):
             for i in range(5000))
     out = check_crowd(plain, work, 'begun', itertools.chain(
         deep, [TINY, INNER, returned(2)]), ['-t', '--memory-limit=64M'], 1,
-        'stacks of what had begun would take more memory than they may')
+        'stacks of what pid 1 had begun would take more memory than they may')
     say(' = 7 <' in out, 'begun: its time')
+    for name, events, short in (
+            ('threads that end', lambda i: [
+                called(1, [1], 10 + i), returned(1, 10 + i)], None),
+            ('processes that end', lambda i: [
+                called(10 + i, [1]), returned(10 + i)], None),
+            ('threads that exit', lambda i: [called(1, [1], 10 + i),
+                                             called(1, [1], 10 + i, 60)], None),
+            ('threads', lambda i: [called(1, [1], 10 + i)],
+             'stacks of what pid 1 had begun would'),
+            ('processes', lambda i: [called(10 + i, [1])],
+             'stacks of what pid 10, and others, had begun would')):
+        out = check_crowd(plain, work, name, itertools.chain(
+            *(events(i) for i in range(100000)), [TINY, INNER, returned(2)]),
+            ['-t', '--memory-limit=32M'], bool(short), short)
+        say(' = 7 <' in out.splitlines()[-2], '%s: its time' % name)
 
 
 def check_many_stacks(plain, work):
