@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/time.h>
@@ -39,6 +40,7 @@ struct record {
 
 struct sending {
 	FILE *out;
+	char *at; /* of MAX_TEXT bytes, shared: the trace that it reads */
 };
 
 static uint32_t text_size(const char *text)
@@ -92,8 +94,15 @@ static void send_end(FILE *out, const struct ctf_reader *reader, int result,
 	fflush(out);
 }
 
+static void begin_step(void *arg, const char *name)
+{
+	struct sending *s = arg;
+
+	snprintf(s->at, MAX_TEXT, "%s", name);
+}
+
 /* Something is done: there is time for the next step. */
-static void step(void *arg, bool idle)
+static void end_step(void *arg, bool idle)
 {
 	const struct itimerval most = { .it_value = { .tv_sec = MAX_SECONDS } };
 	struct sending *s = arg;
@@ -126,9 +135,10 @@ static void limit(void)
 	signal(SIGPROF, SIG_DFL);
 }
 
-static void read_and_send(const char *path, int fd)
+static void read_and_send(const char *path, int fd, char *at)
 {
-	struct sending s = { fdopen(fd, "w") };
+	static const struct ctf_watch watch = { begin_step, end_step };
+	struct sending s = { fdopen(fd, "w"), at };
 	struct ctf_reader mine = { .event = send_event, .arg = &s };
 	char why[MAX_TEXT] = "";
 	int result;
@@ -140,8 +150,8 @@ static void read_and_send(const char *path, int fd)
 	/* What it says as it dies is said better here. */
 	if (!freopen("/dev/null", "w", stderr))
 		_exit(1);
-	step(&s, false);
-	result = ctf_trace_read(path, &mine, step, why, sizeof(why));
+	end_step(&s, false);
+	result = ctf_trace_read(path, &mine, &watch, why, sizeof(why));
 	send_end(s.out, &mine, result, why);
 	_exit(0);
 }
@@ -150,6 +160,7 @@ static void read_and_send(const char *path, int fd)
 
 struct receiving {
 	FILE *in;
+	char *at; /* shared: the trace that the child reads */
 	struct ctf_reader *reader;
 	struct record r;
 	struct ctf_event event;
@@ -266,7 +277,8 @@ static int receive_all(struct receiving *v, const char *path, pid_t child,
 		return 0;
 	}
 	if (!v->r.is_end) {
-		explain(path, status, why, size);
+		v->at[MAX_TEXT - 1] = '\0';
+		explain(*v->at ? v->at : path, status, why, size);
 		return -1;
 	}
 	v->reader->lost = v->r.lost;
@@ -276,7 +288,7 @@ static int receive_all(struct receiving *v, const char *path, pid_t child,
 	return v->r.result;
 }
 
-static int start(const char *path, pid_t *child_ret)
+static int start(const char *path, char *at, pid_t *child_ret)
 {
 	int ends[2];
 
@@ -286,7 +298,7 @@ static int start(const char *path, pid_t *child_ret)
 	*child_ret = fork();
 	if (*child_ret == 0) {
 		close(ends[0]);
-		read_and_send(path, ends[1]);
+		read_and_send(path, ends[1], at);
 	}
 	close(ends[1]);
 	if (*child_ret > 0)
@@ -295,23 +307,40 @@ static int start(const char *path, pid_t *child_ret)
 	return -1;
 }
 
+/* Receive what a child sends of the trace at path, whose name is at v->at. */
+static int read_by_child(struct receiving *v, const char *path, char *why,
+			 size_t size)
+{
+	pid_t child = 0;
+	int fd = start(path, v->at, &child), result;
+
+	v->in = fd >= 0 ? fdopen(fd, "r") : NULL;
+	if (!v->in) {
+		snprintf(why, size, "%s: %s", path, strerror(errno));
+		return -1;
+	}
+	result = receive_all(v, path, child, why, size);
+	fclose(v->in);
+	return result;
+}
+
 int ctf_read(const char *path, struct ctf_reader *reader, char *why,
 	     size_t size)
 {
 	struct receiving *v = calloc(1, sizeof(*v));
-	pid_t child = 0;
-	int fd = v ? start(path, &child) : -1, result = -1;
+	char *at = mmap(NULL, MAX_TEXT, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int result = -1;
 
-	if (fd >= 0) {
-		v->in = fdopen(fd, "r");
+	if (v && at != MAP_FAILED) {
 		v->reader = reader;
-	}
-	if (v && v->in)
-		result = receive_all(v, path, child, why, size);
-	else
+		v->at = at;
+		result = read_by_child(v, path, why, size);
+	} else {
 		snprintf(why, size, "%s: %s", path, strerror(errno));
-	if (v && v->in)
-		fclose(v->in);
+	}
+	if (at != MAP_FAILED)
+		munmap(at, MAX_TEXT);
 	free(v);
 	return result;
 }

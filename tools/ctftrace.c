@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
-/* A graph of libbabeltrace2: sources, the muxer, and a sink of our own. */
+/*
+ * Each trace has a graph of libbabeltrace2 of its own: a source, the muxer of its
+ * streams, and a sink of ours.  So the others are read to their ends where one fails.
+ */
 #include "ctftrace.h"
 
 #include <ftw.h>
@@ -20,16 +23,34 @@
 #define STAT_BLOCK 512 /* bytes: stat(2), st_blocks */
 #define SMALL_FILE 65536
 
-struct graph {
+/* An event that waits for those of other traces that were earlier. */
+struct held {
+	const bt_message *message;
+	uint64_t time;
+};
+
+/* A trace, or a session that is streamed. */
+struct source {
+	char *name; /* that it is known by */
+	struct reading *reading;
+	struct ctf_folder folder;
 	bt_graph *graph;
-	const bt_plugin *ctf, *utils;
 	const bt_component_filter *muxer;
-	uint64_t inputs; /* of the muxer, in use */
-	struct ctf_folder folders[MAX_TRACES];
-	size_t nr_folders;
-	struct ctf_reader *reader;
+	struct held *held; /* those from at on, in the order of time */
+	size_t at, nr, room;
 	uint64_t messages, most; /* so many came; may come */
-	void (*step)(void *arg, bool idle);
+	bool is_over;
+};
+
+struct reading {
+	const bt_plugin *ctf, *utils;
+	struct source sources[MAX_TRACES];
+	size_t nr_sources;
+	size_t nr_failed;
+	struct ctf_reader *reader;
+	const struct ctf_watch *watch;
+	char *why; /* of size bytes: what was wrong with the first that failed */
+	size_t size;
 	struct ctf_event event;
 };
 
@@ -43,51 +64,64 @@ sink_begin(bt_message_iterator *it, void *data)
 	return BT_GRAPH_SIMPLE_SINK_COMPONENT_INITIALIZE_FUNC_STATUS_OK;
 }
 
-static void take_event(struct graph *g, const bt_message *m)
+static uint64_t time_of(const bt_message *m)
 {
-	const bt_event *event = bt_message_event_borrow_event_const(m);
-	const bt_stream_class *class = bt_stream_borrow_class_const(
-		bt_event_borrow_stream_const(event));
+	const bt_stream_class *class =
+		bt_stream_borrow_class_const(bt_event_borrow_stream_const(
+			bt_message_event_borrow_event_const(m)));
 	const bt_clock_snapshot *clock;
 	int64_t ns = 0;
 
-	if (!ctf_fields_are_kernels(event)) {
-		g->reader->user_events++;
-		return;
-	}
 	if (bt_stream_class_borrow_default_clock_class_const(class)) {
 		clock = bt_message_event_borrow_default_clock_snapshot_const(m);
 		if (bt_clock_snapshot_get_ns_from_origin(clock, &ns))
 			bt_current_thread_clear_error();
 	}
-	g->event.time = ns > 0 ? (uint64_t)ns : 0;
-	ctf_fields_take(event, &g->event);
-	g->reader->events++;
-	g->reader->event(g->reader->arg, &g->event);
+	return ns > 0 ? (uint64_t)ns : 0;
 }
 
-static void take_message(struct graph *g, const bt_message *m)
+/* Return false if there is no memory for more. */
+static bool make_room(struct source *s, size_t nr)
 {
-	uint64_t lost;
+	struct held *held;
+
+	if (s->at == s->nr)
+		s->at = s->nr = 0;
+	if (nr <= s->room - s->nr)
+		return true;
+	held = realloc(s->held, (s->nr + nr) * sizeof(*held));
+	if (!held)
+		return false;
+	s->held = held;
+	s->room = s->nr + nr;
+	return true;
+}
+
+static void take_message(struct source *s, const bt_message *m)
+{
+	uint64_t lost = 0;
 
 	switch (bt_message_get_type(m)) {
-	case BT_MESSAGE_TYPE_EVENT: take_event(g, m); break;
+	case BT_MESSAGE_TYPE_EVENT:
+		s->held[s->nr++] = (struct held){ m, time_of(m) };
+		return;
 	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
-		lost = 0;
 		if (bt_message_discarded_events_get_count(m, &lost) ==
 		    BT_PROPERTY_AVAILABILITY_AVAILABLE)
-			g->reader->lost += lost;
+			s->reading->reader->lost += lost;
 		break;
 	default: break;
 	}
+	bt_message_put_ref(m);
 }
 
 static bt_graph_simple_sink_component_consume_func_status
 sink_consume(bt_message_iterator *it, void *data)
 {
 	bt_message_array_const messages;
-	struct graph *g = data;
+	struct source *s = data;
 	uint64_t nr, i;
+	bool has_room;
 
 	switch (bt_message_iterator_next(it, &messages, &nr)) {
 	case BT_MESSAGE_ITERATOR_NEXT_STATUS_OK: break;
@@ -100,23 +134,27 @@ sink_consume(bt_message_iterator *it, void *data)
 	default:
 		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_ERROR;
 	}
+	has_room = make_room(s, nr);
 	for (i = 0; i < nr; i++) {
-		if (g->messages++ < g->most)
-			take_message(g, messages[i]);
-		bt_message_put_ref(messages[i]);
+		if (s->messages++ < s->most && has_room)
+			take_message(s, messages[i]);
+		else
+			bt_message_put_ref(messages[i]);
 	}
-	return g->messages <= g->most ?
+	if (!has_room)
+		return BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_MEMORY_ERROR;
+	return s->messages <= s->most ?
 		       BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_OK :
 		       BT_GRAPH_SIMPLE_SINK_COMPONENT_CONSUME_FUNC_STATUS_ERROR;
 }
 
 /* --- the graph --- */
 
-static bool find_plugins(struct graph *g, char *why, size_t size)
+static bool find_plugins(struct reading *r)
 {
-	if (bt_plugin_find("ctf", 1, 0, 1, 1, 0, &g->ctf) ||
-	    bt_plugin_find("utils", 1, 0, 1, 1, 0, &g->utils)) {
-		snprintf(why, size,
+	if (bt_plugin_find("ctf", 1, 0, 1, 1, 0, &r->ctf) ||
+	    bt_plugin_find("utils", 1, 0, 1, 1, 0, &r->utils)) {
+		snprintf(r->why, r->size,
 			 "babeltrace2's plugins ctf and utils are "
 			 "not there");
 		return false;
@@ -142,7 +180,7 @@ static bt_value *make_params(const char *path, bool live)
 	return NULL;
 }
 
-static bool connect_all(struct graph *g, const bt_component_source *source)
+static bool connect_all(struct source *s, const bt_component_source *source)
 {
 	uint64_t i, nr = bt_component_source_get_output_port_count(source);
 	const bt_port_output *from;
@@ -152,62 +190,127 @@ static bool connect_all(struct graph *g, const bt_component_source *source)
 		from = bt_component_source_borrow_output_port_by_index_const(
 			source, i);
 		to = bt_component_filter_borrow_input_port_by_index_const(
-			g->muxer, g->inputs++);
-		if (bt_graph_connect_ports(g->graph, from, to, NULL))
+			s->muxer, i);
+		if (bt_graph_connect_ports(s->graph, from, to, NULL))
 			return false;
 	}
 	return true;
 }
 
-static bool add_source(struct graph *g, const char *path, bool live)
+/* path: of a folder's, or a session's. */
+static bool add_source(struct source *s, const char *path, bool live)
 {
 	const bt_component_class_source *class =
 		bt_plugin_borrow_source_component_class_by_name_const(
-			g->ctf, live ? "lttng-live" : "fs");
+			s->reading->ctf, live ? "lttng-live" : "fs");
 	bt_value *params = make_params(path, live);
 	const bt_component_source *source;
-	char name[32];
 	bool well;
 
-	snprintf(name, sizeof(name), "source%u", (unsigned int)g->inputs);
 	well = class && params &&
-	       bt_graph_add_source_component(g->graph, class, name, params,
+	       bt_graph_add_source_component(s->graph, class, "source", params,
 					     BT_LOGGING_LEVEL_NONE,
 					     &source) == 0 &&
-	       connect_all(g, source);
+	       connect_all(s, source);
 	bt_value_put_ref(params);
 	return well;
 }
 
-static bool build(struct graph *g)
+static bool build(struct source *s)
 {
 	const bt_component_class_filter *class =
-		bt_plugin_borrow_filter_component_class_by_name_const(g->utils,
-								      "muxer");
+		bt_plugin_borrow_filter_component_class_by_name_const(
+			s->reading->utils, "muxer");
 	const bt_component_sink *sink;
 
-	g->graph = bt_graph_create(0);
-	return g->graph && class &&
-	       bt_graph_add_filter_component(g->graph, class, "muxer", NULL,
+	s->graph = bt_graph_create(0);
+	return s->graph && class &&
+	       bt_graph_add_filter_component(s->graph, class, "muxer", NULL,
 					     BT_LOGGING_LEVEL_NONE,
-					     &g->muxer) == 0 &&
-	       bt_graph_add_simple_sink_component(g->graph, "sink", sink_begin,
-						  sink_consume, NULL, g,
+					     &s->muxer) == 0 &&
+	       bt_graph_add_simple_sink_component(s->graph, "sink", sink_begin,
+						  sink_consume, NULL, s,
 						  &sink) == 0 &&
 	       bt_graph_connect_ports(
-		       g->graph,
+		       s->graph,
 		       bt_component_filter_borrow_output_port_by_index_const(
-			       g->muxer, 0),
+			       s->muxer, 0),
 		       bt_component_sink_borrow_input_port_by_index_const(sink,
 									  0),
 		       NULL) == 0;
+}
+
+static struct source *new_source(struct reading *r, const char *name)
+{
+	struct source *s = &r->sources[r->nr_sources++];
+
+	s->reading = r;
+	s->name = strdup(name);
+	s->folder.mount = -1;
+	s->most = UINT64_MAX;
+	r->watch->begin(r->reader->arg, name);
+	return s;
+}
+
+static void free_source(struct source *s)
+{
+	while (s->at < s->nr)
+		bt_message_put_ref(s->held[s->at++].message);
+	bt_graph_put_ref(s->graph);
+	ctf_folder_close(&s->folder);
+	free(s->held);
+	free(s->name);
+}
+
+/* --- what goes wrong --- */
+
+/* The first cause, which is what was wrong with the trace, in one line. */
+static void explain(const struct source *s, char *why, size_t size)
+{
+	const bt_error *err = bt_current_thread_take_error();
+	const char *text = "it can't be read";
+	char *c;
+
+	if (err && bt_error_get_cause_count(err))
+		text = bt_error_cause_get_message(
+			bt_error_borrow_cause_by_index(err, 0));
+	if (s->messages > s->most)
+		text = "more events than its files can have";
+	snprintf(why, size, "%s: %s", s->name ? s->name : "", text);
+	for (c = why; *c; c++)
+		if (*c == '\n')
+			*c = ' ';
+	if (err)
+		bt_error_release(err);
+}
+
+/* No more comes from there.  why: or "", where the library says it. */
+static void fail(struct source *s, const char *why)
+{
+	struct reading *r = s->reading;
+
+	if (r->nr_failed++ == 0 && *why)
+		snprintf(r->why, r->size, "%s", why);
+	else if (r->nr_failed == 1)
+		explain(s, r->why, r->size);
+	bt_current_thread_clear_error();
+	s->is_over = true;
+}
+
+static void count_failed(const struct reading *r)
+{
+	size_t used = strlen(r->why);
+
+	if (r->nr_failed > 1)
+		snprintf(r->why + used, r->size - used,
+			 "; %zu more can't be read", r->nr_failed - 1);
 }
 
 /* --- traces below a folder --- */
 
 static char *found[MAX_TRACES];
 static size_t nr_found;
-static uint64_t bytes_found; /* of all files there */
+static uint64_t bytes_found; /* of all files of one */
 
 /*
  * The bytes of a file, of which a hole has none.  A small file may be stored
@@ -229,8 +332,6 @@ static int look(const char *path, const struct stat *st, int what,
 		struct FTW *at)
 {
 	(void)st;
-	if (what == FTW_F || what == FTW_SL)
-		bytes_found += bytes_of(path);
 	if (what != FTW_F || strcmp(path + at->base, "metadata") != 0)
 		return at->level > MAX_DEPTH ? 1 : 0;
 	if (nr_found == MAX_TRACES)
@@ -240,120 +341,186 @@ static int look(const char *path, const struct stat *st, int what,
 	return 0;
 }
 
+static int add_bytes(const char *path, const struct stat *st, int what,
+		     struct FTW *at)
+{
+	(void)st;
+	if (what == FTW_F || what == FTW_SL)
+		bytes_found += bytes_of(path);
+	return at->level > MAX_DEPTH ? 1 : 0;
+}
+
+/*
+ * A message takes many bytes, also where a file system stores fewer; a bit is what any
+ * has to take, or there is no end of them.
+ */
+static uint64_t most_messages(const char *path)
+{
+	bytes_found = 0;
+	nftw(path, add_bytes, 16, FTW_PHYS);
+	return 8 * bytes_found;
+}
+
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* What a user's programs may have made isn't given to the library at all. */
-static bool add_trace(struct graph *g, const char *path, char *why, size_t size)
+static void add_trace(struct reading *r, const char *path)
 {
-	struct ctf_folder *f = &g->folders[g->nr_folders++];
+	struct source *s = new_source(r, path);
+	char why[4096] = "";
 
-	if (!ctf_folder_open(f, path, why, size))
-		return false;
-	if (ctf_metadata_is_users(f->path)) {
-		g->reader->user_traces++;
-		return true;
+	if (!ctf_folder_open(&s->folder, path, why, sizeof(why))) {
+		fail(s, why);
+		return;
 	}
-	return ctf_metadata_check(f->path, path, why, size) &&
-	       add_source(g, f->path, false);
+	if (ctf_metadata_is_users(s->folder.path)) {
+		r->reader->user_traces++;
+		s->is_over = true;
+		return;
+	}
+	s->most = most_messages(path);
+	if (!ctf_metadata_check(s->folder.path, path, why, sizeof(why)) ||
+	    !build(s) || !add_source(s, s->folder.path, false))
+		fail(s, why);
 }
 
-static bool add_folder(struct graph *g, const char *path, char *why,
-		       size_t size)
+static void add_folder(struct reading *r, const char *path)
 {
-	bool well = true;
 	size_t i;
 
 	nr_found = 0;
-	bytes_found = 0;
 	nftw(path, look, 16, FTW_PHYS);
 	qsort(found, nr_found, sizeof(found[0]), by_name);
-	/* A message takes many bytes, also where a file system stores fewer;
-	   a bit is what any has to take, or there is no end of them. */
-	g->most = 8 * bytes_found;
-	if (nr_found == 0)
-		snprintf(why, size, "%s: no trace: there is no metadata below",
-			 path);
+	if (nr_found == 0) {
+		r->nr_failed++;
+		snprintf(r->why, r->size,
+			 "%s: no trace: there is no metadata below", path);
+	}
 	for (i = 0; i < nr_found; i++) {
-		well = well && add_trace(g, found[i], why, size);
+		add_trace(r, found[i]);
 		free(found[i]);
 	}
-	return well && nr_found;
+}
+
+static void add_session(struct reading *r, const char *path)
+{
+	struct source *s = new_source(r, path);
+
+	if (!build(s) || !add_source(s, path, true))
+		fail(s, "");
 }
 
 /* --- running --- */
 
-/* The first cause, which is what was wrong with the trace, in one line. */
-static void explain(const char *path, char *why, size_t size)
+static bool is_to_stop(const struct reading *r)
 {
-	const bt_error *err = bt_current_thread_take_error();
-	const char *text = "it can't be read";
-	char *c;
-
-	if (err && bt_error_get_cause_count(err))
-		text = bt_error_cause_get_message(
-			bt_error_borrow_cause_by_index(err, 0));
-	snprintf(why, size, "%s: %s", path, text);
-	for (c = why; *c; c++)
-		if (*c == '\n')
-			*c = ' ';
-	if (err)
-		bt_error_release(err);
+	return r->reader->stop && r->reader->stop(r->reader->arg);
 }
 
-static bool run(struct graph *g)
+/* Have the next event of a trace, unless it is over. */
+static void fill(struct source *s)
 {
-	const struct ctf_reader *r = g->reader;
+	struct reading *r = s->reading;
 	bt_graph_run_once_status status;
 
-	while (g->inputs > 0) {
-		if (r->stop && r->stop(r->arg))
-			return true;
-		status = bt_graph_run_once(g->graph);
-		g->step(r->arg, status == BT_GRAPH_RUN_ONCE_STATUS_AGAIN);
+	while (!s->is_over && s->at == s->nr && !is_to_stop(r)) {
+		r->watch->begin(r->reader->arg, s->name ? s->name : "");
+		status = bt_graph_run_once(s->graph);
+		r->watch->done(r->reader->arg,
+			       status == BT_GRAPH_RUN_ONCE_STATUS_AGAIN);
 		if (status == BT_GRAPH_RUN_ONCE_STATUS_END)
-			return true;
-		if (status == BT_GRAPH_RUN_ONCE_STATUS_AGAIN)
+			s->is_over = true;
+		else if (status == BT_GRAPH_RUN_ONCE_STATUS_AGAIN)
 			usleep(NAP_US);
 		else if (status != BT_GRAPH_RUN_ONCE_STATUS_OK)
-			return false;
+			fail(s, "");
 	}
-	return true;
 }
 
-int ctf_trace_read(const char *path, struct ctf_reader *r,
-		   void (*step)(void *arg, bool idle), char *why, size_t size)
+/* Of which the next event is; NULL: of none. */
+static struct source *earliest(struct reading *r)
 {
-	struct graph *g = calloc(1, sizeof(*g));
-	bool live = ctf_is_live(path), well = false;
+	struct source *s, *ret = NULL;
+	size_t i;
+
+	for (i = 0; i < r->nr_sources; i++) {
+		s = &r->sources[i];
+		if (s->at < s->nr &&
+		    (!ret || s->held[s->at].time < ret->held[ret->at].time))
+			ret = s;
+	}
+	return ret;
+}
+
+static void hand_over(struct reading *r, const struct held *h)
+{
+	const bt_event *event = bt_message_event_borrow_event_const(h->message);
+
+	if (ctf_fields_are_kernels(event)) {
+		r->event.time = h->time;
+		ctf_fields_take(event, &r->event);
+		r->reader->events++;
+		r->reader->event(r->reader->arg, &r->event);
+	} else {
+		r->reader->user_events++;
+	}
+	bt_message_put_ref(h->message);
+}
+
+static void run(struct reading *r)
+{
+	struct source *s;
+	size_t i;
+
+	for (i = 0; i < r->nr_sources; i++)
+		fill(&r->sources[i]);
+	while (!is_to_stop(r) && (s = earliest(r)) != NULL) {
+		hand_over(r, &s->held[s->at++]);
+		fill(s);
+	}
+}
+
+static void read_path(struct reading *r, const char *path)
+{
+	size_t i;
+
+	if (!find_plugins(r)) {
+		r->nr_failed++;
+	} else {
+		if (ctf_is_live(path))
+			add_session(r, path);
+		else
+			add_folder(r, path);
+		run(r);
+	}
+	for (i = 0; i < r->nr_sources; i++)
+		free_source(&r->sources[i]);
+	bt_plugin_put_ref(r->ctf);
+	bt_plugin_put_ref(r->utils);
+	count_failed(r);
+}
+
+int ctf_trace_read(const char *path, struct ctf_reader *reader,
+		   const struct ctf_watch *watch, char *why, size_t size)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	bool well = false;
 
 	snprintf(why, size, "out of memory");
-	if (!g || !ctf_library_load(why, size)) {
-		free(g);
-		return -1;
+	if (r && ctf_library_load(why, size)) {
+		r->reader = reader;
+		r->watch = watch;
+		r->why = why;
+		r->size = size;
+		reader->events = reader->lost = 0;
+		reader->user_traces = reader->user_events = 0;
+		*why = '\0';
+		read_path(r, path);
+		well = r->nr_failed == 0;
 	}
-	g->reader = r;
-	g->step = step;
-	g->most = UINT64_MAX;
-	r->events = r->lost = r->user_traces = r->user_events = 0;
-	*why = '\0';
-	if (find_plugins(g, why, size))
-		well = build(g) &&
-		       (live ? add_source(g, path, true) :
-			       add_folder(g, path, why, size)) &&
-		       run(g);
-	if (g->messages > g->most)
-		snprintf(why, size, "%s: more events than its files can have",
-			 path);
-	else if (!well && !*why)
-		explain(path, why, size);
-	bt_graph_put_ref(g->graph);
-	bt_plugin_put_ref(g->ctf);
-	bt_plugin_put_ref(g->utils);
-	while (g->nr_folders > 0)
-		ctf_folder_close(&g->folders[--g->nr_folders]);
-	free(g);
+	free(r);
 	return well ? 0 : -1;
 }

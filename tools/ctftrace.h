@@ -5,11 +5,15 @@
 
 #include "ctfreader.h"
 
-/*
- * As ctf_read(); step() is called after each step, idle if a live session has
- * nothing at the moment, with the reader's arg.
- */
+/* What is called while it reads, with the reader's arg. */
+struct ctf_watch {
+	void (*begin)(void *arg, const char *name); /* a step with that trace */
+	/* One is done; idle: a live session has nothing at the moment. */
+	void (*done)(void *arg, bool idle);
+};
+
+/* As ctf_read(). */
 int ctf_trace_read(const char *path, struct ctf_reader *r,
-		   void (*step)(void *arg, bool idle), char *why, size_t size);
+		   const struct ctf_watch *watch, char *why, size_t size);
 
 #endif /* OW_CTFTRACE_H */

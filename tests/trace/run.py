@@ -325,7 +325,9 @@ event {
 def check_bomb(plain, work):
     """An event is a list of 12 million bytes that take no room in the file:
     babeltrace2 takes 100 bytes for each. """
-    path, nr = work + '/list', 12000000
+    whole, nr = work + '/lists', 12000000
+    path = whole + '/2'
+    write_crowd(whole + '/1', [])
     os.mkdir(path)
     open(path + '/metadata', 'w').write(LIST % nr)
     with open(path + '/stream', 'wb') as f:
@@ -333,7 +335,7 @@ def check_bomb(plain, work):
         f.truncate(12 + nr)
     for args, most in ([], 540 << 10), (['--memory-limit=64M'], 90 << 10):
         with open(work + '/said', 'w+') as said:
-            pid = subprocess.Popen([plain, 'report', *args, path],
+            pid = subprocess.Popen([plain, 'report', *args, whole],
                                    stderr=said).pid
             _, status, used = os.wait4(pid, 0)
             said.seek(0)
@@ -546,7 +548,7 @@ def check_many_begun(plain, work):
         out = check_crowd(plain, work, name, itertools.chain(
             *(events(i) for i in range(100000)), [TINY, INNER, returned(2)]),
             ['-t', '--memory-limit=32M'], bool(short), short)
-        say(' = 7 <' in out.splitlines()[-2], '%s: its time' % name)
+        say(' = 7 <' in '\n'.join(out.splitlines()[-2:]), '%s: its time' % name)
 
 
 def check_many_stacks(plain, work):
@@ -678,6 +680,29 @@ def check_user_space(plain, work):
         'user space alone: %d, %r' % (done.returncode, done.stderr))
 
 
+def check_some_fail(plain, work):
+    """A trace that can't be read is named, and the others are read to their ends."""
+    path = work + '/some'
+    good = [TINY] + 40 * [INNER]
+    for name, bad, lines in (
+            ('an event of no class', good[:21] + [(77, b'')], 60),
+            ('at once', [(77, b'')], 40)):
+        shutil.rmtree(path, ignore_errors=True)
+        write_crowd(path + '/a', bad)
+        write_crowd(path + '/b', good)
+        done = run(plain, 'report', '--sysroot', work + '/root', path)
+        one_line(done, 1, name, path + '/a: No event class')
+        write_crowd(path + '/c', [])
+        os.mkfifo(path + '/c/fifo')
+        done = run(plain, 'report', '--sysroot', work + '/root', path)
+        one_line(done, 1, name, path + "/c/fifo: not a regular file; 1 more can't "
+                 'be read')
+        equal(re.findall('(?m)^ > .*', done.stdout),
+              lines * [' > inner+0x2 (/run/bin/tiny)'], name)
+        times = re.findall(r'(?m)^\[(\S+)\]', done.stdout)
+        say(times == sorted(times), '%s: in the order of time' % name)
+
+
 def check_interrupted(plain, work):
     """A signal to all of a terminal's processes ends it, and nothing is made up."""
     path = work + '/long'
@@ -761,6 +786,7 @@ def main():
         check_interrupted(plain, work)
         check_meaning(outwind, work)
         check_user_space(outwind, work)
+        check_some_fail(outwind, work)
         check_crowds(plain, work)
         check_many_objects(plain, work)
         check_many_begun(plain, work)
