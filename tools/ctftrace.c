@@ -389,15 +389,19 @@ static void add_trace(struct reading *r, const char *path)
 
 static void add_folder(struct reading *r, const char *path)
 {
+	bool is_cut;
 	size_t i;
 
 	nr_found = 0;
-	nftw(path, look, 16, FTW_PHYS);
+	is_cut = nftw(path, look, 16, FTW_PHYS) > 0;
 	qsort(found, nr_found, sizeof(found[0]), by_name);
-	if (nr_found == 0) {
+	if (is_cut || nr_found == 0) {
 		r->nr_failed++;
 		snprintf(r->why, r->size,
-			 "%s: no trace: there is no metadata below", path);
+			 is_cut ? "%s: more than %d traces, or folders in %d "
+				  "others: not all are read" :
+				  "%s: no trace: there is no metadata below",
+			 path, MAX_TRACES, MAX_DEPTH);
 	}
 	for (i = 0; i < nr_found; i++) {
 		add_trace(r, found[i]);

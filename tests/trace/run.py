@@ -703,6 +703,21 @@ def check_some_fail(plain, work):
         say(times == sorted(times), '%s: in the order of time' % name)
 
 
+def check_many_traces(plain, work):
+    """Of more traces than are read, it is told."""
+    path = work + '/many'
+    for nr, status in (256, 0), (257, 1):
+        shutil.rmtree(path, ignore_errors=True)
+        for i in range(nr):
+            write_crowd('%s/%d' % (path, i), [TINY, INNER])
+        done = run(plain, 'report', '--sysroot', work + '/root', path)
+        say(done.stdout.count(' > inner') == 256, '%d traces' % nr)
+        if status:
+            one_line(done, status, 'many traces', 'more than 256 traces')
+        else:
+            say(done.returncode == 0 and not done.stderr, '%d traces' % nr)
+
+
 def check_interrupted(plain, work):
     """A signal to all of a terminal's processes ends it, and nothing is made up."""
     path = work + '/long'
@@ -787,6 +802,7 @@ def main():
         check_meaning(outwind, work)
         check_user_space(outwind, work)
         check_some_fail(outwind, work)
+        check_many_traces(plain, work)
         check_crowds(plain, work)
         check_many_objects(plain, work)
         check_many_begun(plain, work)
