@@ -5,8 +5,8 @@
 
 #include "budget.h"
 
-#define LITTLE    65536 /* bytes that a process has: others make room for it */
-#define MOST_GONE 64    /* threads that do so, for one stack */
+#define LITTLE    64 /* part of the limit that a process has: others make room */
+#define MOST_GONE 64 /* threads that do so, for one stack */
 
 enum begun_kind {
 	BEGUN_SYSCALL,
@@ -174,7 +174,7 @@ static bool make_room(struct trace_open *o, const char *host, int64_t pid)
 	const struct beginner *of = get_process(o, host, pid);
 	struct trace_thread *t = o->oldest;
 
-	if (!t || (of && of->own > LITTLE))
+	if (!t || (of && of->own > ow_get_memory_limit() / LITTLE))
 		return false;
 	leave_out(o, t->of->record.key.id,
 		  (t->begun[BEGUN_SYSCALL].nr > 0) +
