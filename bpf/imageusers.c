@@ -535,7 +535,8 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 		return false;
 	ow_imageusers_begin(im, user, image);
 	from = ow_imageusers_at(im, parent, time);
-	user->is_unheeded = from && from->is_unheeded;
+	/* What is not known of its parent is to be looked for in the child itself. */
+	user->is_unheeded = (from && from->is_unheeded) || image == im->unknown;
 	inherit_uid(user, from);
 	if (im->has_kin && from)
 		ow_imagekin_note_fork(im, parent, child, time);

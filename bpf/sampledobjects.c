@@ -257,7 +257,7 @@ static void forget_aliases(struct ow_sampledobjects *o, uint64_t before)
 static bool add_alias(struct ow_sampledobjects *o,
 		      const struct ow_object_alias *a)
 {
-	if (o->nr_held == MOST_HELD)
+	if (o->nr_held >= MOST_HELD)
 		forget_aliases(o, UINT64_MAX);
 	if (o->nr_aliases == o->room_aliases && !grow_aliases(o))
 		return false;

@@ -456,6 +456,26 @@ static void test_sample_after_a_loss(void)
 	end(&im);
 }
 
+/* A child of that time has what isn't known, and is to be looked at itself. */
+static void test_child_after_a_loss(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+	uint64_t forked;
+
+	begin_loss(&im, &objects);
+	forked = im.lost_at + 1;
+	CHECK(ow_image_is_full(ow_images_sampled(&im, getpid(), 20)));
+	CHECK(ow_images_fork(&im, getpid(), CHILD, forked));
+	CHECK(ow_image_is_full(ow_images_at(&im, CHILD, forked + 1)));
+	CHECK(ow_images_is_in_doubt(&im, CHILD, forked + 1));
+	/* One that is made later has what the look showed. */
+	CHECK(ow_images_fork(&im, getpid(), CHILD + 1, ow_now_ns()));
+	CHECK(!ow_image_is_full(ow_images_of(&im, CHILD + 1)));
+	CHECK(!ow_images_is_in_doubt(&im, CHILD + 1, ow_now_ns()));
+	end(&im);
+}
+
 /* What a look shows to be so still was so before. */
 static void test_sample_of_who_did_nothing(void)
 {
@@ -876,6 +896,7 @@ int main(void)
 		  test_look_without_first_thread },
 		{ "doubt", test_doubt },
 		{ "a sample after a loss", test_sample_after_a_loss },
+		{ "a child of before the look", test_child_after_a_loss },
 		{ "a sample of who did nothing",
 		  test_sample_of_who_did_nothing },
 		{ "a sample without a look", test_sample_without_a_look },
