@@ -120,13 +120,16 @@ static void link_again(struct kw_space *space, int due)
 	if (!old)
 		return;
 	map = kw_map_again(&space->owner, old);
-	if (map)
+	if (map) {
 		kw_map_tell_lacks(&space->owner, map, old);
+		/* What was cut since the ranges were copied: no walk is to find it. */
+		kw_map_cut_as(map, old);
+	}
 	/* The map may have gone meanwhile. */
 	if ((map || due & DUE_LESS) &&
 	    cmpxchg(&space->map, RCU_INITIALIZER(old), RCU_INITIALIZER(map)) ==
 		    RCU_INITIALIZER(old)) {
-		/* What was cut since the ranges were copied. */
+		/* What was cut since then. */
 		if (map)
 			kw_map_cut_as(map, old);
 		kw_map_put(old);
