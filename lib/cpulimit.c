@@ -6,16 +6,9 @@
 
 #include "delegate.h"
 #include "threadstart.h"
+#include "worktime.h"
 
 #define LOOK_EVERY_NS 20000000
-
-uint64_t ow_process_cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* The caller has the mutex, which is given back meanwhile. */
 static void wait_a_moment(struct ow_cpulimit *l)
@@ -38,7 +31,7 @@ static void *watch(void *arg)
 
 	pthread_mutex_lock(&l->mutex);
 	while (!l->is_done) {
-		if (ow_process_cpu_ns() >= l->until_ns ||
+		if (ow_worktime_ns(l->of) >= l->until_ns ||
 		    ow_delegate_must_end())
 			__atomic_store_n(&l->stop, true, __ATOMIC_RELAXED);
 		wait_a_moment(l);
@@ -64,7 +57,8 @@ void ow_cpulimit_begin(struct ow_cpulimit *l, uint64_t most_ns)
 {
 	pthread_condattr_t attr;
 
-	*l = (struct ow_cpulimit){ .until_ns = ow_process_cpu_ns() + most_ns };
+	*l = (struct ow_cpulimit){ .of = ow_worktime_mine() };
+	l->until_ns = ow_worktime_ns(l->of) + most_ns;
 	pthread_mutex_init(&l->mutex, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

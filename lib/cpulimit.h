@@ -7,23 +7,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct ow_worktime;
+
 /* The caller's; it may not be moved while it is under way. */
 struct ow_cpulimit {
 	bool stop; /* the work is to end; read it by __atomic_load_n() */
 	/* Its own: */
 	bool is_watched, is_done;
-	uint64_t until_ns; /* CLOCK_PROCESS_CPUTIME_ID */
+	const struct ow_worktime *of;
+	uint64_t until_ns; /* of that */
 	pthread_mutex_t mutex;
 	pthread_cond_t done;
 	pthread_t thread;
 };
 
-/* The CPU time of all threads of the process in nanoseconds. */
-uint64_t ow_process_cpu_ns(void);
-
 /*
- * Begin: stop is set when the process has taken so many ns of CPU time more, or when a
- * signal is pending that ends it.  Without a thread to watch, it never is.
+ * Begin: stop is set when the calling thread and its helpers (worktime.h) have taken so
+ * many ns of CPU time more, or when a signal is pending that ends the process.  Without
+ * a thread to watch, it never is.
  */
 void ow_cpulimit_begin(struct ow_cpulimit *l, uint64_t most_ns);
 void ow_cpulimit_end(struct ow_cpulimit *l);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fdeindex.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 
 #include "budget.h"
 #include "grow.h"
-#include "threadstart.h"
+#include "worktime.h"
 
 struct growing {
 	struct ow_fde_ref *refs;
@@ -135,15 +134,15 @@ static void append(struct listing *l, const struct listing *behind)
 static void list_halves(struct listing *l, uint64_t off)
 {
 	struct listing behind = *l;
-	pthread_t thread;
+	struct ow_helper helper;
 
 	behind.off = off;
 	behind.g.own = 0;
-	if (ow_thread_start(&thread, list, &behind))
+	if (ow_helper_start(&helper, list, &behind))
 		return;
 	l->end = off;
 	list(l);
-	pthread_join(thread, NULL);
+	ow_helper_join(&helper);
 	if (l->off == off && !l->is_done && !l->failed)
 		append(l, &behind);
 	free(behind.g.refs);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "fderows.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +9,7 @@
 #include "error.h"
 #include "fdeindex.h"
 #include "rowexpr.h"
-#include "threadstart.h"
+#include "worktime.h"
 
 #define SOON   8  /* FDEs further on */
 #define MANY   16 /* rows of an FDE: few objects have more, on average */
@@ -422,11 +421,11 @@ static struct ow_flatrows *make_halves(const struct ow_object *obj,
 	struct part *a = create_part(obj, list, 0, nr / 2, nr, stop);
 	struct part *b = create_part(obj, list, nr / 2, nr, nr, stop);
 	struct ow_flatrows *f, *g;
-	pthread_t thread;
+	struct ow_helper helper;
 
-	if (a && b && !ow_thread_start(&thread, make_part, b)) {
+	if (a && b && !ow_helper_start(&helper, make_part, b)) {
 		make_part(a);
-		pthread_join(thread, NULL);
+		ow_helper_join(&helper);
 	} else if (a) {
 		a->err = -OW_CODE_MEMORY;
 	}

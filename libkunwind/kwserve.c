@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cpulimit.h"
 #include "delegate.h"
 #include "error.h"
 #include "kwobject.h"
 #include "monotonic.h"
 #include "object.h"
 #include "reach.h"
+#include "worktime.h"
 
 #define LOOKS 64 /* at objects, that are remembered */
 #define COSTLY \
@@ -241,14 +241,14 @@ static void handle_lacks(struct serving *s, const struct ow_kunwind_event *what)
 
 	if (was_looked_at(s, what) || was_costly(what))
 		return;
-	begun = ow_process_cpu_ns();
+	begun = ow_worktime_ns(ow_worktime_mine());
 	well = supply(s->dev, what, &err) == 0;
 	note_look(s, what, well);
 	if (well) {
 		s->tally->made++;
 		return;
 	}
-	if (ow_process_cpu_ns() - begun > COSTLY_CPU)
+	if (ow_worktime_ns(ow_worktime_mine()) - begun > COSTLY_CPU)
 		note_costly(what);
 	s->tally->failed++;
 	if (err.os_errno == ENOSPC && s->server->refused)

@@ -6,6 +6,7 @@
 
 #include "monotonic.h"
 #include "test.h"
+#include "worktime.h"
 
 #define SECOND 1000000000ULL
 
@@ -14,14 +15,26 @@ static bool is_stopped(const struct ow_cpulimit *l)
 	return __atomic_load_n(&l->stop, __ATOMIC_RELAXED);
 }
 
+static uint64_t worked(void)
+{
+	return ow_worktime_ns(ow_worktime_mine());
+}
+
 /* Work until it is to stop, for ns at most; return what it took. */
 static uint64_t work(const struct ow_cpulimit *l, uint64_t ns)
 {
-	uint64_t begun = ow_process_cpu_ns();
+	uint64_t begun = worked();
 
-	while (!is_stopped(l) && ow_process_cpu_ns() - begun < ns)
+	while (!is_stopped(l) && worked() - begun < ns)
 		;
-	return ow_process_cpu_ns() - begun;
+	return worked() - begun;
+}
+
+/* Work as another thread. */
+static void *work_beside(void *arg)
+{
+	work(arg, SECOND);
+	return NULL;
 }
 
 static void test_work_ends(void)
@@ -44,6 +57,37 @@ static void test_who_waits_goes_on(void)
 	ow_cpulimit_begin(&l, SECOND / 5);
 	usleep(500000);
 	CHECK(!is_stopped(&l));
+	ow_cpulimit_end(&l);
+}
+
+/* A program's other threads work on something else. */
+static void test_other_threads_do_not_count(void)
+{
+	struct ow_cpulimit l;
+	pthread_t others[4];
+	size_t i;
+
+	ow_cpulimit_begin(&l, SECOND);
+	for (i = 0; i < OW_ARRAY_SIZE(others); i++)
+		CHECK(!pthread_create(&others[i], NULL, work_beside, &l));
+	for (i = 0; i < OW_ARRAY_SIZE(others); i++)
+		pthread_join(others[i], NULL);
+	usleep(100000);
+	CHECK(!is_stopped(&l));
+	ow_cpulimit_end(&l);
+}
+
+static void test_a_helper_counts(void)
+{
+	uint64_t begun = worked();
+	struct ow_cpulimit l;
+	struct ow_helper helper;
+
+	ow_cpulimit_begin(&l, SECOND / 5);
+	CHECK(!ow_helper_start(&helper, work_beside, &l));
+	ow_helper_join(&helper);
+	CHECK(is_stopped(&l));
+	CHECK(worked() - begun >= SECOND / 5);
 	ow_cpulimit_end(&l);
 }
 
@@ -85,6 +129,9 @@ int main(void)
 	static const struct test tests[] = {
 		{ "work ends", test_work_ends },
 		{ "who waits goes on", test_who_waits_goes_on },
+		{ "other threads do not count",
+		  test_other_threads_do_not_count },
+		{ "a helper counts", test_a_helper_counts },
 		{ "little is done at once", test_little_is_done_at_once },
 		{ "a signal that is pending", test_a_signal_that_is_pending },
 	};
