@@ -138,6 +138,7 @@ static DEFINE_MUTEX(dump_mutex);
 struct process {
 	struct pid *pid; /* a reference */
 	kuid_t uid;
+	bool is_root;
 };
 
 /* Processes, by users; root's are the first. */
@@ -155,6 +156,7 @@ struct left_out {
 /* What one dump has come to. */
 struct dumping {
 	kuid_t uid;                  /* whose processes it is at, */
+	bool is_root;                /* or root's, */
 	struct kw_patience patience; /* with all of these together, */
 	size_t bytes;                /* and what it has told of them */
 	size_t burst;                /* of it, since it last waited */
@@ -175,18 +177,24 @@ static void say_left_out(const struct left_out *l, const char *why)
 			l->nr, why, l->first);
 }
 
-/* The user of a user namespace's processes is who made it. */
-static kuid_t uid_of(struct task_struct *p)
+/*
+ * The user of a user namespace's processes is who made it.  Those of a namespace that
+ * root made, as for a container, have their own user, who isn't root in any case.
+ */
+static struct process process_of(struct task_struct *p)
 {
+	struct process ret = { .pid = get_pid(task_tgid(p)) };
 	const struct user_namespace *ns;
-	kuid_t uid;
 
 	rcu_read_lock();
-	uid = __task_cred(p)->uid;
-	for (ns = __task_cred(p)->user_ns; ns != &init_user_ns; ns = ns->parent)
-		uid = ns->owner;
+	ns = __task_cred(p)->user_ns;
+	ret.uid = __task_cred(p)->uid;
+	ret.is_root = ns == &init_user_ns && uid_eq(ret.uid, GLOBAL_ROOT_UID);
+	for (; ns != &init_user_ns; ns = ns->parent)
+		if (!uid_eq(ns->owner, GLOBAL_ROOT_UID))
+			ret.uid = ns->owner;
 	rcu_read_unlock();
-	return uid;
+	return ret;
 }
 
 /* Tell of a burst at most; 0, -EBUSY, -ESRCH, -EINTR. */
@@ -221,7 +229,7 @@ static int wait_for_tracer(struct dumping *d)
 
 static bool is_over(const struct dumping *d)
 {
-	return d->bytes > MOST_OF_USER && !uid_eq(d->uid, GLOBAL_ROOT_UID);
+	return d->bytes > MOST_OF_USER && !d->is_root;
 }
 
 /* Return -EINTR, or 0, though mappings may be left out. */
@@ -241,7 +249,7 @@ static int dump_mappings(struct dumping *d, struct mm_struct *mm, pid_t pid)
 		if (err)
 			return err == -EINTR ? err : 0;
 		err = wait_for_tracer(d);
-	} while (!err && at);
+	} while (!err && at && trace_kunwind_map_enabled());
 	return err;
 }
 
@@ -251,8 +259,9 @@ static int dump_process(struct dumping *d, const struct process *p)
 	struct mm_struct *mm = task ? kw_mm_of(task) : NULL;
 	int err = 0;
 
-	if (!uid_eq(d->uid, p->uid)) {
+	if (!uid_eq(d->uid, p->uid) || d->is_root != p->is_root) {
 		d->uid = p->uid;
+		d->is_root = p->is_root;
 		d->bytes = 0;
 		d->patience.left = KW_PATIENCE;
 	}
@@ -267,9 +276,11 @@ static int dump_process(struct dumping *d, const struct process *p)
 
 static int compare(const void *a, const void *b)
 {
-	uid_t x = __kuid_val(((const struct process *)a)->uid);
-	uid_t y = __kuid_val(((const struct process *)b)->uid);
+	const struct process *p = a, *q = b;
+	uid_t x = __kuid_val(p->uid), y = __kuid_val(q->uid);
 
+	if (p->is_root != q->is_root)
+		return p->is_root ? -1 : 1;
 	return x < y ? -1 : x > y;
 }
 
@@ -295,8 +306,8 @@ static int find_processes(struct processes *ps)
 	if (!ps->p)
 		return -ENOMEM;
 	rcu_read_lock();
-	for_each_process(p) if (p->mm && ps->nr < room) ps->p[ps->nr++] =
-		(struct process){ get_pid(task_tgid(p)), uid_of(p) };
+	for_each_process(p) if (p->mm && ps->nr < room)
+		ps->p[ps->nr++] = process_of(p);
 	rcu_read_unlock();
 	sort(ps->p, ps->nr, sizeof(*ps->p), compare, NULL);
 	return 0;

@@ -227,6 +227,14 @@ def check_timer(kept):
     print('# timer: %d stacks' % len(deep))
 
 
+def check_users(kept):
+    """A user's mappings are limited."""
+    events, _ = read(kept + '/users')
+    long = sum(len(e.get('path', '')) > 3000 for e in events)
+    say(1000 < long < 1500, 'users: %d mappings of a namespace that root made' % long)
+    print('# users: %d mappings of the namespace' % long)
+
+
 def check_report(outwind, kept, trace):
     """What outwind says of the same trace: stacks with names."""
     done = subprocess.run([outwind, 'report', '-e', 'syscall_entry_lseek',
@@ -298,6 +306,7 @@ def check_stock(outwind, kept, count):
 
     for trace in ('hooked', 'probe'):
         check_report(outwind, kept, trace)
+    check_users(kept)
     check_timer(kept)
     check_located(kept)
 

@@ -86,6 +86,21 @@ exec 7>&-
 wait $mappers
 finish dumped
 
+# The users of a namespace that root made aren't root.
+unshare -U -r python3 -B "$(dirname "$0")/mappers.py" 300 20 stay \
+    </run/mappers.in >/run/mappers.out &
+mappers=$!
+exec 7>/run/mappers.in
+read -r mapped </run/mappers.out
+[ "$mapped" = mapped ] || fail "mappers, in a user namespace"
+session users
+lttng -q enable-event -k kunwind_map
+lttng -q start
+sleep 17
+exec 7>&-
+wait $mappers
+finish users
+
 # Filters, by number and by name of the point; 39 is getpid.
 points syscalls "lseek,39"
 session filtered

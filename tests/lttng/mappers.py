@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """In a guest: nobody's processes that map a file of a very long path as code.
 
-usage: mappers.py PROCESSES MAPPINGS: prints a line once they do, and ends with its
-input.
+usage: mappers.py PROCESSES MAPPINGS [stay]: prints a line once they do, and ends with
+its input; stay: they remain the caller's.
 """
 import mmap
 import os
 import signal
 import sys
+import tempfile
 
 NOBODY = 65534
 
 processes, mappings = int(sys.argv[1]), int(sys.argv[2])
-os.mkdir('/run/mappers')
-os.chdir('/run/mappers')
+os.chdir(tempfile.mkdtemp(dir='/run'))
 for i in range(15):
     os.mkdir('d' * 250)
     os.chdir('d' * 250)
 fd = os.open('f', os.O_CREAT | os.O_RDWR)
 os.ftruncate(fd, mmap.PAGESIZE)
-os.setgid(NOBODY)
-os.setuid(NOBODY)
+if sys.argv[3:] != ['stay']:
+    os.setgid(NOBODY)
+    os.setuid(NOBODY)
 maps = [mmap.mmap(fd, mmap.PAGESIZE, mmap.MAP_SHARED,
                   mmap.PROT_READ | mmap.PROT_EXEC) for i in range(mappings)]
 children = []
