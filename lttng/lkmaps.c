@@ -28,6 +28,10 @@
 #define BURST        (64 * 1024)
 /* What a dump tells of one user's processes, but for root's. */
 #define MOST_OF_USER (4 * 1024 * 1024)
+/* How often a dump looks for processes. */
+#define PASSES       3
+/* ns from a process' start_time until it is listed. */
+#define BIRTH        (20 * NSEC_PER_MSEC)
 
 static DEFINE_PER_CPU(char *, paths); /* PATH_MAX each */
 
@@ -160,7 +164,7 @@ struct dumping {
 	struct kw_patience patience; /* with all of these together, */
 	size_t bytes;                /* and what it has told of them */
 	size_t burst;                /* of it, since it last waited */
-	struct left_out locked, many;
+	struct left_out locked, many, late;
 };
 
 static void leave_out(struct left_out *l, pid_t pid)
@@ -284,21 +288,35 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-static size_t count_processes(void)
+/*
+ * Return true if a dump is to tell of p: of any process at first, and then of those that
+ * were forked since, perhaps by a parent of which nothing had been told.  A process that
+ * executes something tells of itself, and a child of vfork(2) is about to.
+ */
+static bool is_wanted(const struct task_struct *p, u64 since)
+{
+	if (!p->mm)
+		return false;
+	return !since ||
+	       (p->start_time >= since && READ_ONCE(p->flags) & PF_FORKNOEXEC &&
+		!READ_ONCE(p->vfork_done));
+}
+
+static size_t count_processes(u64 since)
 {
 	struct task_struct *p;
 	size_t nr = 0;
 
 	rcu_read_lock();
-	for_each_process(p) nr++;
+	for_each_process(p) nr += is_wanted(p, since);
 	rcu_read_unlock();
 	return nr;
 }
 
-/* All of now: others tell of themselves. */
-static int find_processes(struct processes *ps)
+/* All of now, or those that were forked since. */
+static int find_processes(struct processes *ps, u64 since)
 {
-	size_t room = count_processes() + 64;
+	size_t room = count_processes(since) + 64;
 	struct task_struct *p;
 
 	ps->nr = 0;
@@ -306,7 +324,7 @@ static int find_processes(struct processes *ps)
 	if (!ps->p)
 		return -ENOMEM;
 	rcu_read_lock();
-	for_each_process(p) if (p->mm && ps->nr < room)
+	for_each_process(p) if (is_wanted(p, since) && ps->nr < room)
 		ps->p[ps->nr++] = process_of(p);
 	rcu_read_unlock();
 	sort(ps->p, ps->nr, sizeof(*ps->p), compare, NULL);
@@ -322,22 +340,54 @@ static void free_processes(struct processes *ps)
 	kvfree(ps->p);
 }
 
-/* The caller has the mutex. */
-static int dump_all(void)
+/*
+ * Tell each user's processes, with limits that begin anew.  Return 1, 0 if there are no
+ * processes, or an error.
+ */
+static int dump_pass(struct dumping *d, u64 since)
 {
-	struct dumping d = { .uid = INVALID_UID };
 	struct processes ps;
-	int err = find_processes(&ps);
+	int err = find_processes(&ps, since);
 	size_t i;
 
 	if (err)
 		return err;
+	d->uid = INVALID_UID;
 	for (i = 0; i < ps.nr && !err && trace_kunwind_map_enabled(); i++)
-		err = dump_process(&d, &ps.p[i]);
+		err = dump_process(d, &ps.p[i]);
 	free_processes(&ps);
+	return err ? err : ps.nr > 0;
+}
+
+static void leave_out_late(struct dumping *d, u64 since)
+{
+	struct task_struct *p;
+
+	rcu_read_lock();
+	for_each_process(p) if (is_wanted(p, since))
+		leave_out(&d->late, task_tgid_nr(p));
+	rcu_read_unlock();
+}
+
+/* The caller has the mutex. */
+static int dump_all(void)
+{
+	struct dumping d = { .bytes = 0 };
+	u64 begin = 0, since = 0;
+	int i, more = 1;
+
+	for (i = 0; i < PASSES && more > 0; i++) {
+		begin = ktime_get_ns();
+		more = dump_pass(&d, since);
+		since = begin - BIRTH;
+	}
+	if (more > 0 && trace_kunwind_map_enabled())
+		leave_out_late(&d, begin);
 	say_left_out(&d.locked, "which keep them locked");
 	say_left_out(&d.many, "whose user has very many");
-	return err;
+	say_left_out(&d.late,
+		     "which were forked late and have their parents' at most");
+	return min(more, 0);
 }
 
 static int dump(void)

@@ -228,11 +228,14 @@ def check_timer(kept):
 
 
 def check_users(kept):
-    """A user's mappings are limited."""
+    """Who is forked while all mappings are told of has some; a user's are limited."""
+    child = int(open(kept + '/born.pid').read())
     events, _ = read(kept + '/users')
+    mapped = sum(e.get('pid') == child for e in events)
+    say(mapped > 3, 'users: the child has %d mappings' % mapped)
     long = sum(len(e.get('path', '')) > 3000 for e in events)
     say(1000 < long < 1500, 'users: %d mappings of a namespace that root made' % long)
-    print('# users: %d mappings of the namespace' % long)
+    print('# users: %d mappings of the child, %d of the namespace' % (mapped, long))
 
 
 def check_report(outwind, kept, trace):

@@ -86,19 +86,30 @@ exec 7>&-
 wait $mappers
 finish dumped
 
-# The users of a namespace that root made aren't root.
+# A child that is forked before its parent is told of, as the users of a namespace that
+# root made come first: they aren't root.
 unshare -U -r python3 -B "$(dirname "$0")/mappers.py" 300 20 stay \
     </run/mappers.in >/run/mappers.out &
 mappers=$!
 exec 7>/run/mappers.in
 read -r mapped </run/mappers.out
 [ "$mapped" = mapped ] || fail "mappers, in a user namespace"
+mkfifo /run/forker.in /run/forker.out
+python3 -B "$(dirname "$0")/forker.py" 70000 </run/forker.in >/run/forker.out &
+forker=$!
+exec 8>/run/forker.in 9</run/forker.out
+read -r ready <&9
+[ "$ready" = ready ] || fail "forker"
 session users
 lttng -q enable-event -k kunwind_map
 lttng -q start
-sleep 17
-exec 7>&-
-wait $mappers
+sleep 2
+echo >&8
+read -r child <&9
+echo "$child" >"$out/born.pid"
+sleep 15
+exec 7>&- 8>&- 9<&-
+wait $mappers $forker
 finish users
 
 # Filters, by number and by name of the point; 39 is getpid.
