@@ -11,7 +11,8 @@ import time
 
 from attackers import NOBODY
 from cases_objects import Done
-from harness import (PATIENCE, Skip, case, check, need_root, wait_for_line)
+from harness import (PATIENCE, Skip, case, check, need_root, task_states,
+                     wait_for_line, wait_until)
 
 LONGEST = 25  # s, for a tool that gives up: each call may take 2 s
 MS = (0, 5, 10, 20, 40, 80)  # in code of no object, before
@@ -139,8 +140,13 @@ os.execv(sys.argv[1], sys.argv[1:])
 def test_groups(context):
     """The kernel takes 25 ms for each status: 86 s, while threads stood still."""
     need_root()
+    # To see each thread come to rest takes its status.
     target = context.start([sys.executable, '-c', GROUPS,
-                            context.program('tickedthreads'), '2000', '4'])
+                            context.program('tickedthreads'), '2000', '4'],
+                           ready=None)
+    wait_for_line(target, 'ready')
+    wait_until(lambda: list(task_states(target.pid).values()).count('D') == 500,
+               'threads wait')
     done = Done(context, 'stack', '-q', target.pid)
     check(done.status == 1, 'status', done.stderr)
     late = len(re.findall('did not stop in time', done.stdout))
