@@ -94,8 +94,8 @@ static bool put_process(int map, uint32_t pid)
 	return syscall(SYS_bpf, BPF_MAP_UPDATE_ELEM, &attr, sizeof(attr)) == 0;
 }
 
-/* The kernel knows of so many processes only: the others are counted. */
-static void test_too_many_processes(void)
+/* A recorder of engine bpf that has no process yet; NULL: not root, or built without. */
+static struct ow_recorder *open_for_none(void)
 {
 	const pid_t none = getpid();
 	const struct ow_recorder_options options = {
@@ -103,9 +103,16 @@ static void test_too_many_processes(void)
 		.events = OW_RECORD_CPU,
 		.pids = &none,
 	};
+
+	return ow_recorder_open(&options, NULL);
+}
+
+/* The kernel knows of so many processes only: the others are counted. */
+static void test_too_many_processes(void)
+{
+	struct ow_recorder *r = open_for_none();
 	struct ow_recorder_stats stats;
 	struct ow_error err;
-	struct ow_recorder *r = ow_recorder_open(&options, &err);
 	uint32_t i = 0;
 	int map;
 
@@ -137,14 +144,8 @@ static bool knows(int map, pid_t pid)
 /* A process whose end is lost, and that was told of after it, has no place for ever. */
 static void test_end_that_was_not_told(void)
 {
-	const pid_t none = getpid();
-	const struct ow_recorder_options options = {
-		.engine = OW_ENGINE_BPF,
-		.events = OW_RECORD_CPU,
-		.pids = &none,
-	};
+	struct ow_recorder *r = open_for_none();
 	struct ow_error err;
-	struct ow_recorder *r = ow_recorder_open(&options, &err);
 	int map = r ? find_processes() : -1;
 	pid_t pid;
 
@@ -360,14 +361,8 @@ static void map_an_eighth(void)
 /* Tables are ordered of what has a place, once; what has none isn't tried at once again. */
 static void test_no_place(void)
 {
-	const pid_t none = getpid();
-	const struct ow_recorder_options options = {
-		.engine = OW_ENGINE_BPF,
-		.events = OW_RECORD_CPU,
-		.pids = &none,
-	};
+	struct ow_recorder *r = open_for_none();
 	struct ow_error err;
-	struct ow_recorder *r = ow_recorder_open(&options, &err);
 	const struct ow_image *image;
 	pid_t pids[LARGE];
 	int i, nr = 0;
