@@ -120,15 +120,20 @@ void ow_lose_file(const char *path, const char *why)
 		note(&lost, OTHERS, line);
 }
 
+const char *ow_name_processes(uid_t uid, char buf[OW_PROCESSES_NAME])
+{
+	if (uid == (uid_t)-1)
+		snprintf(buf, OW_PROCESSES_NAME, "processes of unknown users");
+	else
+		snprintf(buf, OW_PROCESSES_NAME, "processes of user %u", uid);
+	return buf;
+}
+
 void ow_lose_processes(uid_t uid, const char *why)
 {
-	char whose[48];
+	char whose[OW_PROCESSES_NAME];
 
-	if (uid == (uid_t)-1)
-		snprintf(whose, sizeof(whose), "processes of unknown users");
-	else
-		snprintf(whose, sizeof(whose), "processes of user %u", uid);
-	ow_lose_file(whose, why);
+	ow_lose_file(ow_name_processes(uid, whose), why);
 }
 
 const char *ow_left_out(size_t i)

@@ -28,7 +28,15 @@ void ow_doubt(const char *path, const char *why);
 /* Note, once, that all of the file is lost, and why; ow_file_lost() tells of it. */
 void ow_lose_file(const char *path, const char *why);
 
-/* Likewise of what processes of a user have; uid -1: of users who are not known. */
+#define OW_PROCESSES_NAME 48 /* bytes of room */
+
+/*
+ * Write to buf what lines call the processes of a user, and return it; uid -1: of users
+ * who are not known.
+ */
+const char *ow_name_processes(uid_t uid, char buf[OW_PROCESSES_NAME]);
+
+/* As ow_lose_file(), of what processes of a user have. */
 void ow_lose_processes(uid_t uid, const char *why);
 
 /* "PATH: WHY" of the i-th file that was lost, or NULL; the text stays for good. */

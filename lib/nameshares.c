@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "nameshares.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "budget.h"
 #include "grow.h"
+#include "leftout.h"
 
 struct ow_nameshare {
 	uid_t uid;
@@ -30,17 +30,13 @@ static struct ow_nameshare *share_of(struct ow_nameshares *n, uid_t uid)
 /* Note, once, whose processes ask for more names than there is room for. */
 static void refuse_user(struct ow_nameshare *share)
 {
-	char whose[48];
+	char whose[OW_PROCESSES_NAME];
 
 	if (share->is_told)
 		return;
 	share->is_told = true;
-	if (share->uid == (uid_t)-1)
-		snprintf(whose, sizeof(whose), "processes of unknown users");
-	else
-		snprintf(whose, sizeof(whose), "processes of user %u",
-			 share->uid);
-	ow_budget_refuse(whose, "a copy of more of their names");
+	ow_budget_refuse(ow_name_processes(share->uid, whose),
+			 "a copy of more of their names");
 }
 
 const char *ow_nameshares_keep(struct ow_nameshares *n, uid_t uid,
