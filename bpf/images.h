@@ -206,11 +206,13 @@ struct ow_image *ow_images_show(struct ow_images *im, pid_t pid,
 struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid);
 
 /*
- * What a process had mapped when a sample of it was taken, after something that it did may
- * not have been told: it is looked at.  What was before a look that shows something else is
- * not known from then on.  Where it can't be looked at now, what is known counts, if a
- * look has shown it less than a second before, of a process that had been known
- * for a second by then; else the sample's image is ow_images_unknown(), and nothing is forgotten.  NULL: nothing was known, and isn't now.
+ * What a process had mapped when a sample of it was taken, after the kernel may have left
+ * out something that the process did: look at the process.  If the look shows anything else
+ * than was known, what was before the look is not known from then on.  Where the process
+ * can't be looked at now, what is known counts if a look has shown it within the last
+ * second, and the process had been known for a second by then.  Else return
+ * ow_images_unknown(), and forget nothing.  Return NULL if nothing was known, and nothing
+ * is now.
  */
 struct ow_image *ow_images_sampled(struct ow_images *im, pid_t pid,
 				   uint64_t time);

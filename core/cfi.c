@@ -175,8 +175,8 @@ static int read_cie(struct entry *e, struct ow_cie *cie)
 		;
 	if (e->c.bad)
 		return -OW_EFORMAT;
-	aug.end =
-		e->c.pos; /* the text may be another one when it is read again */
+	/* The text may be another one when it is read again. */
+	aug.end = e->c.pos;
 	if (version != 1 && version != 3 && version != 4)
 		return -OW_EUNSUPPORTED;
 	if (version == 4 && (ow_cursor_u8(&e->c) != cie->arch->word ||
