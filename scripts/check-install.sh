@@ -16,7 +16,8 @@ ${MAKE:-make} --no-print-directory -s install PREFIX="$dir/usr"
 "$dir/usr/bin/uniprof" -V | grep -qx "uniprof version 1.2"
 for page in outwind.1 outwind-stack.1 outwind-tables.1 outwind-rows.1 \
     tbstack.1 symbolize.1 uniprof.1 outwind-record.1 \
-    outwind-report.1 outwind-top.1 outwind-syscalls.1 outwind-xen.7; do
+    outwind-report.1 outwind-top.1 outwind-syscalls.1 outwind-hostile.7 \
+    outwind-xen.7; do
     man=$dir/usr/share/man/man${page##*.}/$page
     [ -s "$man" ]
     # groff says on stderr what it doesn't like in a page
