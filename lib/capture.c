@@ -115,9 +115,10 @@ void ow_capture_destroy(struct ow_capture *c)
 		return;
 	tdestroy(c->opened, free_none);
 	for (i = 0; i < c->nr_modules; i++) {
-		ow_tablefile_close(c->modules[i].table);
-		if (c->modules[i].owns_object)
+		if (c->modules[i].owns_object) {
+			ow_tablefile_close(c->modules[i].table);
 			ow_object_close(c->modules[i].object);
+		}
 		if (!c->modules[i].is_path_lent)
 			free(c->modules[i].path);
 	}
@@ -204,17 +205,25 @@ static struct ow_object *open_object(struct ow_capture *c,
 	return NULL;
 }
 
+static void own_object(struct ow_capture *c, struct ow_capture_module *m)
+{
+	m->object = open_object(c, m);
+	m->owns_object = m->object != NULL;
+	if (m->object && c->use_tables && !c->by_fp_only)
+		m->table = ow_tablefile_open(m->object);
+}
+
 static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 {
 	const struct ow_capture_module *same = find_opened(c, m);
 
 	if (same) {
 		m->object = same->object;
+		m->table = same->table;
 		if (!m->object)
 			m->why = same->why;
 	} else {
-		m->object = open_object(c, m);
-		m->owns_object = m->object != NULL;
+		own_object(c, m);
 	}
 	if (!m->object)
 		return;
@@ -233,8 +242,6 @@ static void take_object(struct ow_capture *c, struct ow_capture_module *m)
 	m->base.entry = m->object->elf.entry;
 	if (c->by_fp_only)
 		return;
-	if (c->use_tables)
-		m->table = ow_tablefile_open(m->object);
 	if (ow_object_load_cfi(m->object, &m->why))
 		return;
 	if (!m->table) {

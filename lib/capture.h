@@ -50,8 +50,8 @@ struct ow_capture_module {
 	struct ow_object *object; /* NULL until base.state is READY, and after
 				     that if it could not be opened */
 	bool owns_object; /* is a user of it, as modules of one file need not be */
-	struct ow_tablefile *table;
-	struct ow_error why; /* if object is NULL when READY */
+	struct ow_tablefile *table; /* the object's, of its owner; or NULL */
+	struct ow_error why;        /* if object is NULL when READY */
 	char build_id[2 * OW_BUILD_ID_MAX + 1];
 };
 

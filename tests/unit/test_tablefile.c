@@ -3,10 +3,12 @@
 #include "tablefile.h"
 
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "capture.h"
 #include "error.h"
 #include "object.h"
 #include "scratch.h"
@@ -355,6 +357,42 @@ static void test_too_large_is_not_kept(void)
 	ow_object_close(small);
 }
 
+static struct ow_object *open_prog(struct ow_capture *c,
+				   struct ow_capture_module *m,
+				   struct ow_error *err)
+{
+	(void)c;
+	return ow_object_open(m->path, err);
+}
+
+/* A process may have mapped a file any number of times: its table is mapped once. */
+static void test_mapped_once(void)
+{
+	struct ow_capture *c = ow_capture_create(NULL);
+	bool was_there;
+	size_t i;
+
+	CHECK(make(&was_there));
+	c->open = open_prog;
+	c->use_tables = true;
+	c->target.arch = object->elf.arch;
+	c->modules = calloc(3, sizeof(*c->modules));
+	c->nr_modules = 3;
+	for (i = 0; i < c->nr_modules; i++) {
+		struct ow_capture_module *m = &c->modules[i];
+
+		m->path = strdup("prog");
+		m->inode = 1;
+		m->off = object->elf.entry & ~0xfffULL;
+		m->start = (i + 1) << 24;
+		m->end = m->start + 0x1000;
+		ow_capture_ready(c, m);
+		CHECK(m->base.table &&
+		      m->base.table == c->modules[0].base.table);
+	}
+	ow_capture_destroy(c);
+}
+
 /* Another program's table under the name "other.owt". */
 static void make_other(void)
 {
@@ -382,6 +420,7 @@ int main(void)
 		{ "of another file", test_of_another_file },
 		{ "too large", test_too_large_is_not_kept },
 		{ "no build-id", test_no_build_id },
+		{ "mapped once", test_mapped_once },
 	};
 	char cache[256], id[2 * OW_BUILD_ID_MAX + 1];
 	int failed;
