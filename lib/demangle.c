@@ -7,6 +7,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -43,21 +44,34 @@ enum {
  * long is fair if it is long, or has a long text.
  */
 #define FEW_STEPS    2048
-#define MANY_STEPS   16384
 #define FAIR_NS      20000
 #define FAIR_BYTE_NS 40
 
-/* Microseconds of the CPU for all names of a run, and that come back each second. */
+/*
+ * Microseconds of the CPU for all names of a user's processes in a run, and that come
+ * back each second.
+ */
 #define MOST_US     (16 * LATE_US)
 #define US_A_SECOND 10000
 
-static struct ow_effort effort = OW_EFFORT(MOST_US, US_A_SECOND);
+/* Root's, and those of all other users, of which some share one. */
+#define NR_EFFORTS 256
+
+static struct ow_effort efforts[NR_EFFORTS] = {
+	[0 ... NR_EFFORTS - 1] = OW_EFFORT(MOST_US, US_A_SECOND)
+};
 
 struct text {
 	char *buf; /* TEXT_MAX bytes */
 	size_t len;
+	uid_t uid; /* whose name it is */
 	jmp_buf too_long;
 };
+
+static struct ow_effort *effort_of(uid_t uid)
+{
+	return &efforts[uid == 0 ? 0 : 1 + uid % (NR_EFFORTS - 1)];
+}
 
 /*
  * The demangler can't be told to stop, but it owns nothing at most calls of
@@ -133,13 +147,17 @@ static void demangle_in_time(void *arg)
 			  (uint64_t)took.tv_nsec / 1000;
 }
 
-/* Return true if the run has time for a name that may take long, or tell of it. */
-static bool has_time(void)
+/* Return true if the user has time for a name that may take long, or tell of it. */
+static bool has_time(uid_t uid)
 {
-	if (ow_effort_left(&effort))
+	char whose[OW_PROCESSES_NAME], what[32 + sizeof(whose)];
+
+	if (ow_effort_left(effort_of(uid)))
 		return true;
-	ow_leave_out("demangled names", "those that may take long, after "
-					"others took too long");
+	snprintf(what, sizeof(what), "demangled names%s%s", uid ? " of " : "",
+		 uid ? ow_name_processes(uid, whose) : "");
+	ow_leave_out(what, "those that may take long, after others took "
+			   "too long");
 	return false;
 }
 
@@ -151,14 +169,14 @@ static bool demangle_delegated(struct text *t, const char *name)
 	struct job job = { .text = t, .name = name };
 	enum ow_delegation end;
 
-	if (!has_time())
+	if (!has_time(t->uid))
 		return false;
 	end = ow_delegate_run(demangle_in_time, &job, &limits, NULL);
 	if (end == OW_DELEGATION_NONE)
 		ow_reach_leave_out("demangled names that may take long", end);
 	if (end != OW_DELEGATION_DONE)
 		return false;
-	ow_effort_spend(&effort, job.us);
+	ow_effort_spend(effort_of(t->uid), job.us);
 	return job.is_demangled;
 }
 
@@ -214,23 +232,33 @@ static uint64_t thread_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* What a name takes that is not fair, others have no more of. */
+/*
+ * Return true if a pack of parameters may be expanded (Dp, sp) or counted (sZ): each of
+ * its elements is looked for from its begin.
+ */
+static bool may_expand(const char *name)
+{
+	return strstr(name, "Dp") || strstr(name, "sp") || strstr(name, "sZ");
+}
+
+/* The user has no more of what a name takes that is not fair. */
 static bool demangle_here(struct text *t, const char *name, size_t references)
 {
-	size_t size = strlen(name), steps = size << references;
+	size_t size = strlen(name);
+	size_t steps = (may_expand(name) ? size * size : size) << references;
 	uint64_t begun, took, fair;
 	bool is_demangled;
 
 	if (steps < FEW_STEPS)
 		return demangle(t, name);
-	if (steps > MANY_STEPS && !has_time())
+	if (!has_time(t->uid))
 		return false;
 	begun = thread_ns();
 	is_demangled = demangle(t, name);
 	took = thread_ns() - begun;
-	fair = FAIR_NS + FAIR_BYTE_NS * (size + t->len);
+	fair = FAIR_NS + FAIR_BYTE_NS * (size + (is_demangled ? t->len : 0));
 	if (took > fair)
-		ow_effort_spend(&effort, (took - fair) / 1000);
+		ow_effort_spend(effort_of(t->uid), (took - fair) / 1000);
 	return is_demangled;
 }
 
@@ -248,7 +276,7 @@ static bool demangle_safely(struct text *t, const char *name)
 	return demangle_delegated(t, name);
 }
 
-char *ow_demangle(const char *name)
+char *ow_demangle(const char *name, uid_t uid)
 {
 	_cleanup_(ow_freep) struct text *t = NULL;
 	_cleanup_(ow_freep) char *buf = NULL;
@@ -263,5 +291,6 @@ char *ow_demangle(const char *name)
 		return NULL;
 	t->buf = buf;
 	t->len = 0;
+	t->uid = uid;
 	return demangle_safely(t, name) ? strndup(buf, t->len) : NULL;
 }

@@ -173,7 +173,7 @@ static const char *readable(struct ow_symbolizer *s, struct ow_namesource *from,
 	at = strchr(copy, '@');
 	if (at && at > copy && strcmp(at, "@plt") != 0)
 		*at = '\0';
-	demangled = ow_demangle(copy);
+	demangled = ow_demangle(copy, s->uid);
 	return keep(s, from, demangled ? demangled : copy);
 }
 

@@ -12,9 +12,12 @@
 #include "scratch.h"
 #include "test.h"
 
+/* Whose names are asked for. */
+static uid_t uid;
+
 static void check(const char *mangled, const char *want)
 {
-	_cleanup_(ow_freep) char *got = ow_demangle(mangled);
+	_cleanup_(ow_freep) char *got = ow_demangle(mangled, uid);
 
 	if (!want) {
 		CHECK(!got);
@@ -139,12 +142,65 @@ static void test_many_slow(void)
 
 	for (unsigned int i = 1; child == 0 && i < 1000; i++) {
 		put_nested(name, 15, i);
-		free(ow_demangle(name));
+		free(ow_demangle(name, uid));
 	}
 	if (child == 0)
 		_exit(0);
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
+}
+
+/* f<int, int, ...>, with a parameter for each of these: it has few references. */
+static void put_pack(char *name, unsigned int number)
+{
+	name += sprintf(name, "_Z7f%06uIJ", number % 1000000);
+	memset(name, 'i', 950);
+	strcpy(name + 950, "EEvDpT_");
+}
+
+/* Each takes a millisecond, and its text is too long. */
+static void test_many_packs(void)
+{
+	double begun = seconds_of(RUSAGE_CHILDREN);
+	pid_t child = fork(); /* which has its own time for such names */
+	char name[1024];
+	int status;
+
+	for (unsigned int i = 1; child == 0 && i < 20000; i++) {
+		put_pack(name, i);
+		free(ow_demangle(name, uid));
+	}
+	if (child == 0)
+		_exit(0);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
+}
+
+/* What one user's names have taken, another one's have not. */
+static void test_users(void)
+{
+	static const char *const pair =
+		"_ZSt9make_pairIiiESt4pairINSt25__strip_reference_wrapperINSt5"
+		"decayIT_E4typeEE6__typeENS1_INS2_IT0_E4typeEE6__typeEEOS3_OS8_";
+	char name[1024];
+
+	uid = 1000;
+	for (unsigned int i = 1; i < 40; i++) {
+		put_expansion(name, 34, i);
+		check(name, NULL);
+	}
+	check(pair, NULL);
+	CHECK(ow_left_out(1) &&
+	      strcmp(ow_left_out(1),
+		     "demangled names of processes of user 1000: those that "
+		     "may take long, after others took too long: left "
+		     "out") == 0);
+	uid = 1001;
+	check(pair, "std::pair<std::__strip_reference_wrapper<std::decay<int>::"
+		    "type>::__type, std::__strip_reference_wrapper<std::decay<"
+		    "int>::type>::__type> std::make_pair<int, int>(int&&, "
+		    "int&&)");
+	uid = 0;
 }
 
 /* Their timer stops them; and many of them don't take the time of each. */
@@ -172,12 +228,12 @@ static void test_deep_and_long(void)
 	check(name, NULL);
 	name[3000] = 'i';
 	name[3001] = '\0';
-	free(ow_demangle(name));
+	free(ow_demangle(name, uid));
 	memset(name + 2, 'N', 2998);
-	free(ow_demangle(name));
+	free(ow_demangle(name, uid));
 	memcpy(name, "_RNvC1a", 7);
 	memset(name + 7, 'R', 2900);
-	free(ow_demangle(name));
+	free(ow_demangle(name, uid));
 }
 
 /* Every name of a library and of a Rust program, as c++filt -i has it. */
@@ -202,7 +258,7 @@ static void check_all(const char *path)
 
 		line[strcspn(line, "\n")] = '\0';
 		want[strcspn(want, "\n")] = '\0';
-		got = ow_demangle(line);
+		got = ow_demangle(line, uid);
 		nr++;
 		if (strcmp(got ? got : line, want) == 0)
 			continue;
@@ -241,7 +297,9 @@ int main(void)
 		{ "endless names", test_endless },
 		{ "all names of a library and of programs", test_all_names },
 		{ "many slow names", test_many_slow },
+		{ "many names of long packs", test_many_packs },
 		{ "many endless names", test_many_endless },
+		{ "names of several users", test_users },
 	};
 
 	scratch_enter();
