@@ -114,6 +114,7 @@ void ow_capture_destroy(struct ow_capture *c)
 	if (!c)
 		return;
 	tdestroy(c->opened, free_none);
+	tdestroy(c->tabled, free_none);
 	for (i = 0; i < c->nr_modules; i++) {
 		if (c->modules[i].owns_object) {
 			ow_tablefile_close(c->modules[i].table);

@@ -103,6 +103,7 @@ struct ow_capture {
 	struct ow_intern paths; /* that modules are lent */
 	void *opened;     /* tree (tsearch(3)) of modules, one of each file */
 	size_t nr_opened; /* calls of open() */
+	void *tabled;     /* tree of modules whose tables were made, likewise */
 	struct ow_capture_stats stats;
 	char warning[1024]; /* what ow_capture_warning() tells, or "" */
 	/* A snapshot's own part of a JIT's map for perf, and where that was;

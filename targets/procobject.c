@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -566,11 +567,20 @@ static int open_kept(struct ow_capture *c, const struct ow_capture_module *m,
 	return -1;
 }
 
+static int inode_order(const void *a, const void *b)
+{
+	const struct ow_capture_module *x = a, *y = b;
+
+	if (x->dev != y->dev)
+		return x->dev > y->dev ? 1 : -1;
+	return (x->inode > y->inode) - (x->inode < y->inode);
+}
+
 int ow_capture_make_table(struct ow_capture *c, size_t i,
 			  struct ow_table_stats *stats, struct ow_error *err)
 {
 	_cleanup_(ow_closep) int fd = -1;
-	const struct ow_capture_module *m;
+	const struct ow_capture_module *m, **known;
 
 	if (i >= c->nr_modules)
 		return ow_fail(err, OW_CODE_ARGUMENT, "no module %zu", i);
@@ -579,6 +589,9 @@ int ow_capture_make_table(struct ow_capture *c, size_t i,
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "%s: no file that a process has mapped",
 			       m->path);
+	known = tsearch(m, &c->tabled, inode_order);
+	if (known && *known != m)
+		return 1;
 	fd = open_kept(c, m, err);
 	return fd < 0 ? -OW_CODE_ABSENT :
 			ow_tablefile_make(fd, m->path, stats, err);

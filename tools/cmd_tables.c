@@ -98,21 +98,20 @@ static bool is_no_object(struct ow_capture *c, size_t i)
 /* Every file that a process has mapped with code in it. */
 static void make_each(struct tally *t, struct ow_capture *c)
 {
-	struct ow_module_info m, before = { .path = "", .build_id = "" };
+	struct ow_module_info m;
 	struct ow_table_stats s;
 	struct ow_error err;
 	size_t i;
+	int made;
 
 	for (i = 0; i < ow_capture_nr_modules(c); i++) {
 		if (ow_capture_module(c, i, &m, NULL) || m.path[0] != '/' ||
-		    (strcmp(m.path, before.path) == 0 &&
-		     strcmp(m.build_id, before.build_id) == 0) ||
 		    is_no_object(c, i))
 			continue;
-		before = m;
-		if (!ow_capture_make_table(c, i, &s, &err))
+		made = ow_capture_make_table(c, i, &s, &err);
+		if (made == 0)
 			succeed(t, m.path, &s);
-		else
+		else if (made < 0)
 			fail(t, &err);
 	}
 }

@@ -541,8 +541,9 @@ int ow_table_make(const char *path, struct ow_table_stats *stats,
 
 /*
  * As ow_table_make(), of the file that a process has mapped as the capture's i-th
- * module, whatever its path leads to by now.  Fail with OW_CODE_PERMISSION if that
- * file can't be opened.
+ * module, whatever its path leads to by now.  Return 1, and do nothing, if an earlier
+ * call was for another module of this file.  Fail with OW_CODE_PERMISSION if that file
+ * can't be opened.
  */
 int ow_capture_make_table(struct ow_capture *c, size_t i,
 			  struct ow_table_stats *stats, struct ow_error *err);

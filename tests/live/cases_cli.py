@@ -222,6 +222,24 @@ def _(context):
               (program + options[-1], reason), 'message', done.stderr)
 
 
+@case('tables: of two files that a process has mapped by turns')
+def _(context):
+    files = [os.path.realpath(name) for name in ('/bin/bash', '/bin/ls')]
+    script = ('import mmap, os, sys, time\n'
+              'fds = [os.open(name, os.O_RDONLY) for name in sys.argv[1:]]\n'
+              'all = [mmap.mmap(fds[i % 2], 4096, mmap.MAP_PRIVATE,\n'
+              '                 mmap.PROT_READ | mmap.PROT_EXEC)\n'
+              '       for i in range(200)]\n'
+              'print("ready", flush=True)\n'
+              'time.sleep(600)\n')
+    target = context.start([os.path.realpath('/usr/bin/python3'), '-c', script,
+                            *files])
+    cache = os.path.join(context.tmp, 'cache')
+    done = context.run('tables', target.pid, env={'XDG_CACHE_HOME': cache})
+    paths = [line[0] for line in table_lines(done)]
+    check([paths.count(name) for name in files] == [1, 1], 'files', paths)
+
+
 @case('threads that are not there')
 def _(context):
     target = context.start(['chain-pie'])
