@@ -229,6 +229,14 @@ static struct ow_image_user *child_of(const struct ow_images *im,
 		       NULL;
 }
 
+/* What one of a family has moved since a time, all of it have. */
+static void share_move(const struct ow_image_user *user, uint64_t since)
+{
+	if (user->family && user->moved > since &&
+	    user->moved > user->family->moved)
+		user->family->moved = user->moved;
+}
+
 /* Join what may share a memory, of a fork that was asked about. */
 static void settle_fork(const struct ow_images *im,
 			const struct ow_image_fork *f,
@@ -242,6 +250,8 @@ static void settle_fork(const struct ow_images *im,
 	if (!from || !user || (asked && asked->answer == OW_KIN_NO))
 		return;
 	ow_imagekin_join(user, from);
+	share_move(user, f->time);
+	share_move(from, f->time);
 	ow_imagekin_inherit(user, from, f->time);
 }
 

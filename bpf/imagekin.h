@@ -31,8 +31,8 @@ void ow_imagekin_ask(struct ow_kinpair *pairs, size_t nr);
 
 /*
  * A child was made at a time by a process that is known, and is known, too.  Later, all
- * at once, they are asked about and those that share their memory, or may, are joined:
- * before it matters, or when a reading of records is over.
+ * at once, they are asked about and those that share their memory, or may, are joined,
+ * with what they have moved since: when a reading of records is over.
  */
 void ow_imagekin_note_fork(struct ow_images *im, pid_t parent, pid_t child,
 			   uint64_t time);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codeplaces.h"
 #include "monotonic.h"
 
 _Static_assert(OW_RECORD_MAPPINGS + 1 == OW_BPF_RANGES / 8 &&
@@ -28,6 +29,7 @@ void ow_images_deinit(struct ow_images *im)
 	free(im->by_id);
 	free(im->placed);
 	free(im->limbo);
+	free(im->places);
 	ow_rangeroom_deinit(&im->room);
 	ow_jitmaps_deinit(&im->jits);
 	*im = (struct ow_images){ 0 };
@@ -145,6 +147,7 @@ struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 	im->nr_ranges += nr;
 	image->idle_since = ow_now_ns();
 	link_image(im, image);
+	ow_codeplaces_add_image(im->places, image);
 	queue(im, image, image->idle_since);
 	return image;
 }

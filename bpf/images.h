@@ -17,6 +17,7 @@
 #include "rangeroom.h"
 #include "sampledobjects.h"
 
+struct ow_codeplaces;   /* where there may be code */
 struct ow_image_calls;  /* calls that are counted (imagekin.h) */
 struct ow_image_change; /* what a process did */
 struct ow_image_file;   /* the file of a mapping, not opened yet */
@@ -136,6 +137,7 @@ struct ow_images {
 	uint64_t absent_at; /* who had ended without that was looked for then, */
 	bool is_in_doubt;   /* and is to be looked for again */
 	bool is_wanted; /* the process that is looked at was asked for by its number */
+	struct ow_codeplaces *places; /* of all images and logs; or NULL */
 	bool has_kin; /* it is asked which processes share their memory, */
 	struct ow_image_fork *forks; /* of these not yet */
 	size_t nr_forks, room_forks;
@@ -295,6 +297,16 @@ void ow_images_thin(struct ow_images *im, uint64_t since);
  * number can't be another object's.
  */
 void ow_images_mark(const struct ow_images *im, bool *named);
+
+/*
+ * From now on note where there is code, of images and of mappings that were noted.  Without
+ * memory for that, there may be code anywhere.
+ */
+void ow_images_note_code(struct ow_images *im);
+
+/* Return false if no process that is known has code in a place. */
+bool ow_images_may_have_code(struct ow_images *im, uint64_t start,
+			     uint64_t end);
 
 /*
  * Have the image's ranges lie in the kernel's.  Where others have all the room that

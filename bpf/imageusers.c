@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "codeplaces.h"
 #include "hash.h"
 #include "imagekin.h"
 #include "imageshares.h"
@@ -253,6 +254,8 @@ bool ow_imageusers_note(struct ow_images *im, struct ow_image_user *user,
 	if (at < user->nr_applied)
 		set_now(im, user, NULL, 0);
 	ow_imageusers_unsettle(im, user);
+	if (c->event == OW_IMAGE_MAP)
+		ow_codeplaces_add(im->places, c->range.start, c->range.end);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 #include "imagekin.h"
 #include "imageusers.h"
 #include "leftout.h"
+#include "monotonic.h"
 #include "perfcounts.h"
 
 #define KPROBES "/sys/bus/event_source/devices/kprobe/type"
@@ -22,10 +23,15 @@
 	10000000 /* what was seen so lately needn't be looked for again */
 #define KNOWN_NS 100000000 /* so long it stays known whose memory one shares */
 
-#define WORK     65536 /* of a reading: users and changes that are looked at, */
+#define WORK     65536 /* of 0.1 s: users and changes that are looked at, */
 #define ASKING   32    /* and more for each that the kernel is asked about, */
 #define AT_ALL   1600  /* and for all that it is asked about at once */
 #define MOST_KIN 64    /* that are looked at for a call */
+#define PIECE    ((uint64_t)1 << 19) /* bytes of a call that are as much work, */
+#define LARGE    ((uint64_t)1 << 26) /* where these are less */
+
+#define WORK_NS   100000000
+#define MOST_WORK (16 * WORK) /* of a reading, that may be late */
 
 /* Linux, arch/x86/include/uapi/asm/perf_regs.h. */
 enum {
@@ -134,11 +140,20 @@ void ow_perfmoves_open(struct ow_perfmoves *m, struct ow_perfrings *r,
 	if (!m->is_open)
 		m->is_open = m->by_tracepoint = open_tracepoint(r);
 	im->has_kin = m->is_open;
+	if (m->is_open)
+		ow_images_note_code(im);
 }
 
 void ow_perfmoves_begin(struct ow_perfmoves *m)
 {
-	m->work = WORK;
+	uint64_t now = ow_now_ns(), ns = now - m->begun;
+
+	m->work = ns >= MOST_WORK / WORK * WORK_NS ?
+			  MOST_WORK :
+			  (unsigned int)(ns * WORK / WORK_NS);
+	if (m->work < WORK)
+		m->work = WORK;
+	m->begun = now;
 }
 
 static struct span span(uint64_t start, uint64_t size)
@@ -215,9 +230,11 @@ static bool has_work(struct ow_perfmoves *m, size_t nr)
 	return ret;
 }
 
+/* Nothing has a name in an image that isn't known. */
 static bool is_moved(const struct ow_image *image, const struct call *c)
 {
-	return is_code(image, &c->from) || is_code(image, &c->to);
+	return !ow_image_is_full(image) &&
+	       (is_code(image, &c->from) || is_code(image, &c->to));
 }
 
 static bool overlaps(const struct ow_bpf_range *r, const struct span *span)
@@ -260,15 +277,12 @@ static void lose(struct ow_perfmoves *m, struct ow_images *im,
 }
 
 /* Does a call concern code of a user?  Who was marked lately needn't be asked about. */
-static bool is_hit(struct ow_perfmoves *m, struct ow_images *im,
-		   const struct ow_image_user *user, const struct call *c)
+static bool is_hit(struct ow_perfmoves *m, const struct ow_image_user *user,
+		   const struct call *c)
 {
 	if (c->time < ow_imagekin_moved(user) + AGAIN_NS)
 		return false;
-	if (has_work(m, user->nr + 1))
-		return concerns(user, c);
-	lose(m, im, c);
-	return false;
+	return has_work(m, user->nr + 1) && concerns(user, c);
 }
 
 static struct ow_image_user *next_kin(const struct ow_image_user *user,
@@ -288,10 +302,12 @@ static void mark_all(struct ow_perfmoves *m, struct ow_images *im,
 	unsigned int nr = 0;
 
 	for (kin = user; kin && nr < MOST_KIN; kin = next_kin(kin, user), nr++)
-		if (is_hit(m, im, kin, c))
+		if (is_hit(m, kin, c))
 			break;
 	if (kin)
 		ow_imagekin_note_move(user, c->time);
+	else if (m->work == 0)
+		lose(m, im, c);
 }
 
 /* Users whose memory may be that of the process of a call. */
@@ -320,25 +336,33 @@ static bool is_of_family(const struct ow_image_user *user,
 	return kin && kin->family && user->family == kin->family;
 }
 
-static void list_candidates(struct ow_perfmoves *m, const struct ow_images *im,
+/*
+ * List the processes that a call concerns if it is one of their memory.  Of those that
+ * have ended nothing can be asked any more: return true if there are any.
+ */
+static bool list_candidates(struct ow_perfmoves *m, const struct ow_images *im,
 			    const struct call *c,
 			    const struct ow_image_user *user,
 			    struct candidates *all)
 {
 	struct ow_image_user *other;
+	bool have_ended = false;
 	size_t i;
 
 	for (i = 0; i < im->nr_user_buckets; i++)
 		for (other = im->users[i]; other; other = other->next) {
 			if (!has_work(m, other->nr + 1))
-				return;
-			if (other->is_gone || other->pid == c->pid ||
-			    is_of_family(other, user) || !concerns(other, c))
+				return have_ended;
+			if (other->pid == c->pid || is_of_family(other, user) ||
+			    !concerns(other, c))
 				continue;
-			if (!has_work(m, ASKING) ||
-			    !add_candidate(all, other, c->pid))
-				return;
+			have_ended = have_ended || other->is_gone;
+			if (!other->is_gone &&
+			    (!has_work(m, ASKING) ||
+			     !add_candidate(all, other, c->pid)))
+				return have_ended;
 		}
+	return have_ended;
 }
 
 /*
@@ -354,7 +378,10 @@ static struct ow_image_user *find_kin(struct ow_perfmoves *m,
 	struct ow_image_user *kin = user;
 	size_t i;
 
-	list_candidates(m, im, c, user, &all);
+	/* A child that has ended, and was not asked about, may have shared it, too. */
+	if (list_candidates(m, im, c, user, &all) && im->nr_forks &&
+	    has_work(m, AT_ALL))
+		ow_imagekin_settle(im);
 	if (all.nr && !has_work(m, AT_ALL))
 		all.nr = 0;
 	ow_imagekin_ask(all.pairs, all.nr);
@@ -370,14 +397,14 @@ static struct ow_image_user *find_kin(struct ow_perfmoves *m,
 	return kin;
 }
 
+/* Children that aren't asked about yet may share any memory. */
 static bool is_fresh(const struct ow_perfother *o, const struct ow_images *im,
 		     const struct call *c)
 {
-	if (o->pid != c->pid)
-		return false;
-	return o->kin ? c->time <= o->asked + KNOWN_NS :
-			c->time <= o->asked + AGAIN_NS &&
-				o->begun == im->nr_begun;
+	uint64_t ns = o->kin ? KNOWN_NS : AGAIN_NS;
+
+	return o->pid == c->pid && c->time <= o->asked + ns &&
+	       (o->begun == im->nr_begun || (o->kin && !im->nr_forks));
 }
 
 /* A user whose memory the process of a call shares, or has as user; or NULL. */
@@ -399,11 +426,19 @@ static struct ow_image_user *any_kin(struct ow_perfmoves *m,
 		.begun = im->nr_begun,
 	};
 	/* Then it isn't known. */
-	if (m->work == 0) {
+	if (m->work == 0)
 		o->pid = 0;
-		lose(m, im, c);
-	}
 	return kin;
+}
+
+static bool may_have_code(struct ow_perfmoves *m, struct ow_images *im,
+			  const struct span *span)
+{
+	uint64_t size = span->end - span->start;
+
+	return span->start < span->end &&
+	       (!has_work(m, size < LARGE ? 1 + (size_t)(size / PIECE) : 1) ||
+		ow_images_may_have_code(im, span->start, span->end));
 }
 
 static void take_call(struct ow_perfmoves *m, struct ow_images *im,
@@ -411,15 +446,15 @@ static void take_call(struct ow_perfmoves *m, struct ow_images *im,
 {
 	struct ow_image_user *own, *user;
 
-	if (im->nr_forks && !has_work(m, AT_ALL)) {
-		lose(m, im, c);
+	if (!may_have_code(m, im, &c->from) && !may_have_code(m, im, &c->to))
 		return;
-	}
-	ow_imagekin_settle(im);
 	own = ow_imageusers_at(im, c->pid, c->time);
 	user = any_kin(m, im, c, own);
-	if (!user)
+	if (!user) {
+		if (m->work == 0)
+			lose(m, im, c);
 		return;
+	}
 	if (!own)
 		ow_imagekin_note_stranger(user);
 	mark_all(m, im, user, c);

@@ -25,7 +25,8 @@ struct ow_perfmoves {
 	bool is_open;
 	bool by_tracepoint;
 	struct ow_perfother others[OW_PERFMOVES_OTHERS];
-	unsigned int work; /* that calls may take yet, until the next reading */
+	uint64_t begun;    /* CLOCK_MONOTONIC, ns: the reading, */
+	unsigned int work; /* and what calls may take yet until the next one */
 	uint64_t nr_lost;  /* calls that there was no room for */
 };
 

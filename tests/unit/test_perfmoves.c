@@ -21,8 +21,8 @@ struct record {
 	uint64_t time, abi, size, old_size, from, to, flags;
 };
 
-static void take_move(struct ow_images *im, pid_t pid, uint64_t time,
-		      uint64_t from)
+static void read_move(struct ow_perfmoves *m, struct ow_images *im, pid_t pid,
+		      uint64_t time, uint64_t from)
 {
 	const struct record r = {
 		.header = { .type = PERF_RECORD_SAMPLE, .size = sizeof(r) },
@@ -36,10 +36,20 @@ static void take_move(struct ow_images *im, pid_t pid, uint64_t time,
 		.to = THERE,
 		.flags = MREMAP_MAYMOVE | MREMAP_FIXED,
 	};
+
+	ow_perfmoves_take(m, im, &r.header);
+}
+
+/* Of a reading of its own. */
+static void take_move(struct ow_images *im, pid_t pid, uint64_t time,
+		      uint64_t from)
+{
 	struct ow_perfmoves m = { .is_open = true };
 
 	ow_perfmoves_begin(&m);
-	ow_perfmoves_take(&m, im, &r.header);
+	read_move(&m, im, pid, time, from);
+	CHECK(m.nr_lost == 0);
+	ow_imagekin_settle(im);
 }
 
 static void begin(struct ow_images *im, int nr_children)
@@ -92,9 +102,63 @@ static void test_data(void)
 	CHECK(nr_moved(&im, 62) == 0);
 	ow_images_deinit(&im);
 	begin(&im, 64);
+	ow_imagekin_settle(&im);
 	take_move(&im, PARENT, SEC * 40, HERE / 2);
 	CHECK(nr_moved(&im, 64) == 65);
 	ow_images_deinit(&im);
+}
+
+/* Processes that are made and move data by turns, in one reading, are no work. */
+static void test_turns(void)
+{
+	struct ow_perfmoves m = { .is_open = true };
+	const int nr = 300;
+	struct ow_images im;
+	int i;
+
+	begin(&im, 0);
+	ow_perfmoves_begin(&m);
+	m.work = 65536;
+	for (i = 0; i < nr; i++) {
+		CHECK(ow_images_fork(&im, PARENT, CHILD + i, SEC * 30 + i));
+		read_move(&m, &im, CHILD + i, SEC * 30 + i, HERE / 2);
+	}
+	CHECK(m.nr_lost == 0);
+	CHECK(im.nr_forks == (size_t)nr); /* nor is anything asked for that */
+	ow_imagekin_settle(&im);
+	CHECK(nr_moved(&im, nr) == 0);
+	ow_images_deinit(&im);
+}
+
+/* A child that has moved code, and ended before it could be asked about. */
+static void test_ended(void)
+{
+	struct ow_images im;
+
+	begin(&im, 1);
+	ow_imagekin_settle(&im);
+	CHECK(ow_images_fork(&im, PARENT, CHILD + 1, SEC * 31));
+	CHECK(ow_images_end(&im, CHILD + 1, SEC * 32));
+	take_move(&im, CHILD + 1, SEC * 31 + 1, HERE);
+	CHECK(nr_moved(&im, 2) == 3);
+	ow_images_deinit(&im);
+}
+
+/* A reading that comes late has as much more work to do. */
+static void test_late(void)
+{
+	struct ow_perfmoves m = { .is_open = true };
+	unsigned int least;
+
+	ow_perfmoves_begin(&m);
+	ow_perfmoves_begin(&m);
+	least = m.work;
+	m.begun -= SEC / 2;
+	ow_perfmoves_begin(&m);
+	CHECK(m.work >= 5 * least && m.work < 7 * least);
+	m.begun -= SEC * 100;
+	ow_perfmoves_begin(&m);
+	CHECK(m.work == 16 * least);
 }
 
 /* What executes a program has moved nothing of that; the others go on. */
@@ -265,6 +329,9 @@ int main(void)
 	static const struct test tests[] = {
 		{ "all that share a memory", test_kin },
 		{ "data", test_data },
+		{ "forks and moves by turns", test_turns },
+		{ "a child that has ended", test_ended },
+		{ "a late reading", test_late },
 		{ "who executes a program", test_exec },
 		{ "calls that were lost", test_lost },
 		{ "calls that were lost, and kin", test_lost_kin },
