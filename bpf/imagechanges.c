@@ -234,7 +234,7 @@ static struct ow_image *look_again(struct ow_images *im, pid_t pid,
 				   bool *is_new)
 {
 	const struct ow_image_user *user = ow_images_user(im, pid);
-	uint64_t begun = ow_now_ns(), took;
+	uint64_t begun = ow_now_ns(), took, needs = user ? user->look_needs : 0;
 	struct ow_image *image;
 
 	*is_new = false;
@@ -242,7 +242,7 @@ static struct ow_image *look_again(struct ow_images *im, pid_t pid,
 	if (user && !user->is_gone &&
 	    ow_now_ns() + AT_ONCE_NS < user->looked_until)
 		return NULL;
-	if (!ow_imageshares_may_look(im, ow_images_uid(im, pid)))
+	if (!ow_imageshares_may_look_for(im, ow_images_uid(im, pid), needs))
 		return NULL;
 	image = ow_images_look(im, pid, is_new);
 	took = ow_now_ns() - begun;

@@ -16,14 +16,15 @@
 #include "remapped.h"
 #include "sampledobjects.h"
 
-#define CALL_NS      500000000  /* for the kernel to answer about a process, */
-#define LESS_CALL_NS 50000000   /* or where that was waited for so often: */
-#define MANY_SILENT  8          /* times at once, */
-#define WAIT_PART    50         /* and this part of the time later */
-#define LOOK_NS      4000000000 /* for all of a look */
-#define LOOK_COST    32        /* mappings, as many as a look takes by itself */
-#define UNASKED_NS   100000000 /* until it is asked again, where we could not, */
-#define LATE_NS      100000000 /* or where its user's share was no more */
+#define CALL_NS        500000000 /* for the kernel to answer about a process, */
+#define LESS_CALL_NS   50000000  /* or where that was waited for so often: */
+#define MANY_SILENT    8         /* times at once, */
+#define WAIT_PART      50        /* and this part of the time later */
+#define LOOK_NS        4000000000 /* for all of a look */
+#define LOOK_COST      32 /* mappings, as many as a look takes by itself */
+#define UNASKED_NS     100000000 /* until it is asked again, where we could not, */
+#define LATE_NS        100000000  /* or where its user's share was no more */
+#define MOST_NEEDED_NS 1000000000 /* that its user must have for a look */
 
 /* Waits for the kernel that were for nothing, in nanoseconds. */
 static struct ow_effort waits =
@@ -169,6 +170,26 @@ struct ow_imagelook *ow_imagelook_create_at(const struct ow_image_user *user,
 	return NULL;
 }
 
+/* How long a look may take that nobody has asked for. */
+static uint64_t look_ns(struct ow_images *im, const struct ow_image_user *user,
+			const struct ow_imagelook *l)
+{
+	uid_t uid = ow_imageusers_uid(im, user);
+	uint64_t ns = ow_imageshares_look_ns(im, uid, LOOK_NS);
+
+	return l->has_list || ns > user->look_needs ? ns : user->look_needs;
+}
+
+/*
+ * Note what a look at a process has to have the next time: what this one took, or more
+ * than it had, if it was late.
+ */
+static void note_needs(struct ow_image_user *user, uint64_t ns, bool is_late)
+{
+	ns = is_late ? 2 * ns : ns;
+	user->look_needs = ns < MOST_NEEDED_NS ? ns : MOST_NEEDED_NS;
+}
+
 struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 				       struct ow_image_user *user,
 				       struct ow_imagelook *l)
@@ -185,13 +206,15 @@ struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 	}
 	begun = ow_now_ns();
 	limits.until_ns = begun + LOOK_NS;
-	l->until_ns = im->is_wanted ?
-			      limits.until_ns :
-			      begun + ow_imageshares_look_ns(
-					      im, ow_imageusers_uid(im, user),
-					      LOOK_NS);
+	l->until_ns = begun + (im->is_wanted ? LOOK_NS : look_ns(im, user, l));
 	im->looked += LOOK_COST + l->maps.nr;
 	end = ow_delegate_run(take_look, l, &limits, NULL);
+	if (end == OW_DELEGATION_DONE && !l->has_list &&
+	    (!l->failed || l->is_late))
+		note_needs(user,
+			   l->failed ? l->until_ns - begun :
+				       ow_now_ns() - begun,
+			   l->is_late);
 	if (end == OW_DELEGATION_NONE)
 		note_unasked(user);
 	else

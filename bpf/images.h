@@ -70,7 +70,8 @@ struct ow_image_user {
 	uint64_t moved; /* code of its own, the last time that this was told; or 0 */
 	uint64_t kin_silent_until; /* ns; nor whose memory its children have */
 	uint64_t uncounted_until; /* its calls can't be counted so long; or 0 */
-	uint64_t nr_fresh; /* samples since then, where these are counted */
+	uint64_t nr_fresh;   /* samples since then, where these are counted */
+	uint64_t look_needs; /* ns, more than its last look had; or 0 */
 	uint64_t looked_until; /* ns; its share of the time that looks took so far */
 };
 

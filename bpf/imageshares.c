@@ -163,6 +163,35 @@ bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
 	return false;
 }
 
+/* As many as share the time, if a user who has taken until then is one of them. */
+static uint64_t nr_sharing(const struct ow_images *im, enum ow_image_work work,
+			   uint64_t until)
+{
+	uint64_t now = ow_now_ns(), nr = until <= now;
+	size_t i;
+
+	for (i = 0; i < im->nr_shares; i++)
+		nr += im->shares[i].spent_until[work] > now;
+	return nr;
+}
+
+bool ow_imageshares_may_look_for(struct ow_images *im, uid_t uid, uint64_t ns)
+{
+	const struct limits *l = &limits[OW_IMAGE_LOOKS];
+	const struct ow_image_share *share;
+	uint64_t until;
+
+	if (uid == 0 || !ns)
+		return ow_imageshares_may_look(im, uid);
+	share = share_of(im, uid);
+	until = share ? share->spent_until[OW_IMAGE_LOOKS] : UINT64_MAX;
+	ns *= TIME_PART * nr_sharing(im, OW_IMAGE_LOOKS, until);
+	if (has_time(until, l->much - (ns < l->much ? ns : l->much)))
+		return ow_imageshares_may_look(im, uid);
+	lose_looks(uid);
+	return false;
+}
+
 static void add(uint64_t *until, uint64_t ns)
 {
 	uint64_t now = ow_now_ns();
@@ -181,23 +210,12 @@ void ow_imageshares_looked(struct ow_images *im, uid_t uid, size_t nr)
 	add(&im->looked_until, ns / USERS_SHARE);
 }
 
-/* How many users are busy: what they have taken counts yet. */
-static uint64_t nr_busy(const struct ow_images *im, enum ow_image_work work)
-{
-	uint64_t now = ow_now_ns(), nr = 0;
-	size_t i;
-
-	for (i = 0; i < im->nr_shares; i++)
-		nr += im->shares[i].spent_until[work] > now;
-	return nr;
-}
-
 /* Users who are busy at a time have an equal part of it each. */
 static void spend(struct ow_images *im, struct ow_image_share *share,
 		  enum ow_image_work work, uint64_t ns)
 {
 	uint64_t *until = &share->spent_until[work], now = ow_now_ns();
-	uint64_t nr = nr_busy(im, work) + (*until <= now);
+	uint64_t nr = nr_sharing(im, work, *until);
 
 	add(until, TIME_PART * nr * ns);
 	if (*until > now + limits[work].most)
@@ -225,7 +243,7 @@ uint64_t ow_imageshares_look_ns(struct ow_images *im, uid_t uid, uint64_t most)
 	share = share_of(im, uid);
 	own = share ? share->spent_until[OW_IMAGE_LOOKS] : UINT64_MAX;
 	least = has_time(own, l->little) ? FIRST_NS : LEAST_NS;
-	own = time_left(own, l->much) / (nr_busy(im, OW_IMAGE_LOOKS) + 1);
+	own = time_left(own, l->much) / nr_sharing(im, OW_IMAGE_LOOKS, own);
 	ns = time_left(im->spent_until[OW_IMAGE_LOOKS], l->all_for_little) /
 	     LOOK_PART;
 	ns = own < ns ? own : ns;

@@ -35,6 +35,9 @@ void ow_imageshares_opened(struct ow_images *im, uid_t uid,
  */
 bool ow_imageshares_may_look(struct ow_images *im, uid_t uid);
 
+/* Likewise, by a look that is known to need so much time, as far as a user ever has that. */
+bool ow_imageshares_may_look_for(struct ow_images *im, uid_t uid, uint64_t ns);
+
 /* Likewise, if it can be told what the process has mapped without a look. */
 bool ow_imageshares_may_spend(struct ow_images *im, uid_t uid);
 

@@ -103,6 +103,25 @@ static void test_many(void)
 	ow_imageshares_deinit(&im);
 }
 
+/* A user has what is left of its share; a look that needs more waits for that. */
+static void test_needs(void)
+{
+	struct ow_images im = { 0 };
+
+	CHECK(ow_imageshares_may_look_for(&im, SOMEONE, 100 * SECOND));
+	ow_imageshares_spent(&im, SOMEONE, 3 * SECOND / 2);
+	CHECK(ow_imageshares_look_ns(&im, SOMEONE, SECOND) > SECOND * 4 / 10);
+	ow_imageshares_spent(&im, SOMEONE, 4 * SECOND / 10);
+	CHECK(ow_imageshares_may_look(&im, SOMEONE));
+	CHECK(ow_imageshares_may_look_for(&im, SOMEONE, SECOND / 100));
+	CHECK(!ow_imageshares_may_look_for(&im, SOMEONE, SECOND / 2));
+	CHECK(ow_imageshares_may_look_for(&im, 0, SECOND / 2));
+	im.shares[0].spent_until[OW_IMAGE_LOOKS] -= SECOND;
+	CHECK(ow_imageshares_may_look_for(&im, SOMEONE, SECOND / 2));
+	CHECK(!ow_imageshares_may_look_for(&im, SOMEONE, 2 * SECOND));
+	ow_imageshares_deinit(&im);
+}
+
 /* Who has taken little may look while others have taken much. */
 static void test_little(void)
 {
@@ -232,11 +251,17 @@ static void test_looks(void)
 	ow_imageshares_looked(&im, SOMEONE, MANY / 5);
 	CHECK(!ow_images_look_again(&im, one));
 	CHECK(ow_images_look_again(&im, two));
+	CHECK(ow_images_user(&im, two)->look_needs);
+	CHECK(ow_images_user(&im, two)->look_needs < SECOND / 2);
+	ow_imageshares_spent(&im, OTHER, 19 * SECOND / 10);
+	CHECK(ow_images_look_again(&im, two));
+	ow_images_user(&im, two)->look_needs = SECOND / 2;
+	CHECK(!ow_images_look_again(&im, two));
 	CHECK(ow_images_look_again(&im, getpid()));
 	CHECK(nr_lines("processes of user 65534: there was no time to look at "
 		       "all that they map") == 1);
 	CHECK(nr_lines("processes of user 65533: there was no time to look at "
-		       "all that they map") == 0);
+		       "all that they map") == 1);
 	ow_images_deinit(&im);
 	ow_sampledobjects_deinit(&objects);
 	kill(one, SIGKILL);
@@ -275,6 +300,7 @@ int main(void)
 		{ "small processes", test_few },
 		{ "walks", test_walks },
 		{ "many users", test_many },
+		{ "looks that need much", test_needs },
 		{ "those who take little", test_little },
 		{ "many users' walks", test_many_walks },
 		{ "shares that are over", test_over },
