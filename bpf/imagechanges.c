@@ -277,9 +277,13 @@ static bool is_known_lately(const struct ow_images *im, pid_t pid,
 struct ow_image *ow_images_sampled(struct ow_images *im, pid_t pid,
 				   uint64_t time)
 {
+	const struct ow_image_user *user = ow_imageusers_at(im, pid, time);
 	struct ow_image *known = ow_images_at(im, pid, time), *now;
 	bool was_there = ow_images_lives(im, pid), is_new;
 
+	/* By now the number may be another process's. */
+	if (user && user->is_gone && time <= user->ended)
+		return known;
 	now = look_again(im, pid, &is_new);
 	if (!was_there) /* or the number was another's */
 		return now;

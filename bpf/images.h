@@ -214,8 +214,8 @@ struct ow_image *ow_images_look_again(struct ow_images *im, pid_t pid);
  * than was known, what was before the look is not known from then on.  Where the process
  * can't be looked at now, what is known counts if a look has shown it within the last
  * second, and the process had been known for a second by then.  Else return
- * ow_images_unknown(), and forget nothing.  Return NULL if nothing was known, and nothing
- * is now.
+ * ow_images_unknown(), and forget nothing.  A process that has ended since is not looked
+ * at.  Return NULL if nothing was known, and nothing is now.
  */
 struct ow_image *ow_images_sampled(struct ow_images *im, pid_t pid,
 				   uint64_t time);

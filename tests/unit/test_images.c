@@ -537,6 +537,24 @@ static void test_sample_of_who_has_ended(void)
 	end(&im);
 }
 
+/* What a process has mapped is nothing that one had whose number it has. */
+static void test_sample_of_a_number(void)
+{
+	struct ow_sampledobjects objects;
+	struct ow_images im;
+
+	CHECK(begin(&im, &objects));
+	ow_images_exec(&im, getpid(), 10);
+	ow_images_map(&im, getpid(), 11, code(HERE));
+	ow_images_doubt(&im, getpid());
+	ow_images_end(&im, getpid(), 30);
+	CHECK(ow_image_is_full(ow_images_sampled(&im, getpid(), 20)));
+	CHECK(!ow_images_looked(&im, getpid()));
+	CHECK(!ow_image_is_full(ow_images_sampled(&im, getpid(), 40)));
+	CHECK(ow_images_looked(&im, getpid()));
+	end(&im);
+}
+
 #define SOMEONE 65534
 
 /* A process of another user, for which root's name stands in /proc. */
@@ -901,6 +919,8 @@ int main(void)
 		  test_sample_of_who_did_nothing },
 		{ "a sample without a look", test_sample_without_a_look },
 		{ "a sample of who has ended", test_sample_of_who_has_ended },
+		{ "a sample of a process whose number is another's",
+		  test_sample_of_a_number },
 		{ "the user of a hidden process",
 		  test_user_of_a_hidden_process },
 		{ "the user of a process, which changes",
