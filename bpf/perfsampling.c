@@ -270,8 +270,8 @@ static void inherit_name(struct ow_perfsampling *p,
 
 /*
  * A thread's name is asked for where it isn't known, or another one may not have been
- * told.  One that has ended by then is called as it was; but a process that has its
- * parent's name has likely executed a program of another one.
+ * told.  One that has ended by then is called as it was, and is asked about once; but a
+ * process that has its parent's name has likely executed a program of another one.
  */
 static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
 		      char *comm)
@@ -287,6 +287,8 @@ static void find_name(struct ow_perfsampling *p, uint32_t pid, uint32_t tid,
 			*n = now;
 		else if (!is_known || n->is_inherited)
 			*n = (struct ow_perfname){ .comm = "?" };
+		else
+			n->as_of = now.as_of;
 	}
 	memcpy(comm, n->comm, sizeof(n->comm));
 }
