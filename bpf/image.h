@@ -19,6 +19,8 @@ struct ow_image {
 	pid_t pid;   /* of the process that had it first */
 	struct ow_bpf_range *ranges;
 	uint32_t nr;
+	uint32_t nr_counted; /* ranges that count for a user, */
+	uid_t uid;           /* this one */
 	unsigned int users;  /* logs of processes that may still ask for it */
 	unsigned int stored; /* stacks that were kept and name it */
 	uint8_t *claimed; /* of ranges: such a stack has frames there; or NULL */

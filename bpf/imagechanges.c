@@ -16,14 +16,12 @@
 #include "monotonic.h"
 #include "procfs.h"
 
-#define MOST_LOOKS  100 /* a millisecond apart */
-#define REST_PART   16  /* of the time, at most, goes to looks at a process, */
-#define AT_ONCE_NS  1600000000 /* but for those of so much time */
-#define FIRST_NS    50000000   /* of a process's first look is free */
-#define QUICK       64 /* changes and ranges: an image of them takes no time */
-#define KNOWN_NS    1000000000 /* what a look has shown is taken to be so still */
-#define MOST_RANGES (1U << 22) /* of all images, 32 bytes each, */
-#define FEW         1024       /* but for processes that have few */
+#define MOST_LOOKS 100 /* a millisecond apart */
+#define REST_PART  16  /* of the time, at most, goes to looks at a process, */
+#define AT_ONCE_NS 1600000000 /* but for those of so much time */
+#define FIRST_NS   50000000   /* of a process's first look is free */
+#define QUICK      64 /* changes and ranges: an image of them takes no time */
+#define KNOWN_NS   1000000000 /* what a look has shown is taken to be so still */
 
 bool ow_images_must_end(const struct ow_images *im)
 {
@@ -140,17 +138,22 @@ static struct ow_image *make_image(struct ow_images *im,
 				   struct ow_bpf_range *ranges, uint32_t nr,
 				   struct ow_image *from)
 {
+	struct ow_image *image;
+	uid_t uid;
+
 	if (from && is_same(from, ranges, nr)) {
 		free(ranges);
 		return from;
 	}
-	if (nr > OW_RECORD_MAPPINGS ||
-	    (nr > FEW && im->nr_ranges + nr > MOST_RANGES)) {
+	uid = ow_imageusers_uid(im, user);
+	if (nr > OW_RECORD_MAPPINGS || !ow_imageshares_may_map(im, uid, nr)) {
 		free(ranges);
 		return from && ow_image_is_full(from) ? from :
 							add_full(im, user);
 	}
-	return ow_images_add(im, user->pid, ranges, nr);
+	image = ow_images_add(im, user->pid, ranges, nr);
+	ow_imageshares_mapped(im, uid, image);
+	return image;
 }
 
 /* Note what a look has shown: from the beginning on, or from now on. */

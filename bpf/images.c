@@ -207,6 +207,7 @@ static void free_image(struct ow_images *im, struct ow_image *image)
 	*at = image->next_of_id;
 	im->nr--;
 	im->nr_ranges -= image->nr;
+	ow_images_uncount(im, image, image->nr);
 	free(image->ranges);
 	free(image->claimed);
 	free(image);
@@ -224,6 +225,7 @@ static void keep_claimed(struct ow_images *im, struct ow_image *image)
 	free(image->claimed);
 	image->claimed = NULL;
 	im->nr_ranges -= image->nr - nr;
+	ow_images_uncount(im, image, image->nr - nr);
 	image->nr = nr;
 	less = nr ? malloc(nr * sizeof(*less)) : NULL;
 	if (less)

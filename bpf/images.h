@@ -163,6 +163,10 @@ struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id);
 struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 			       struct ow_bpf_range *ranges, uint32_t nr);
 
+/* So many of the ranges that an image counts for its user go (imageshares.h). */
+void ow_images_uncount(const struct ow_images *im, struct ow_image *image,
+		       uint32_t nr);
+
 /* An image that stands for more ranges than there is room for; or NULL. */
 struct ow_image *ow_images_add_full(struct ow_images *im, pid_t pid);
 

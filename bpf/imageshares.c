@@ -19,6 +19,11 @@
 #define AT_ONCE_NS  4000000000
 #define USERS_SHARE 4 /* of all users' time, what one user's counts there: */
 
+#define MOST_RANGES  (1U << 22) /* of all images, 32 bytes each, */
+#define LEAST_RANGES (1U << 15) /* but for a user who has no more, */
+#define FEW          64         /* or an image of so few */
+#define ROOTS_FEW    1024       /* of a process of root's */
+
 #define TIME_PART 2 /* of the time is all users', where they take more, */
 #define LOOK_PART 4 /* and of what is left of it one look's, */
 #define LEAST_NS  100000000 /* but so much at least, */
@@ -48,6 +53,7 @@ static bool is_over(const struct ow_image_share *share, uint64_t now)
 	return share->looked_until <= now &&
 	       share->spent_until[OW_IMAGE_LOOKS] <= now &&
 	       share->spent_until[OW_IMAGE_WALKS] <= now &&
+	       share->nr_ranges == 0 &&
 	       (now - share->as_of_ns) / OPENED_NS >= share->nr_opened;
 }
 
@@ -290,6 +296,54 @@ void ow_imageshares_walked(struct ow_images *im, uid_t uid, uint64_t time,
 	/* Walks that aren't behind take nothing from other users. */
 	if (is_behind(time))
 		add(&im->spent_until[OW_IMAGE_WALKS], TIME_PART * ns);
+}
+
+bool ow_imageshares_may_map(struct ow_images *im, uid_t uid, uint32_t nr)
+{
+	const struct ow_image_share *share;
+	size_t others;
+
+	if (nr <= (uid == 0 ? ROOTS_FEW : FEW))
+		return true;
+	if (uid == 0)
+		return im->nr_ranges + nr <= MOST_RANGES;
+	share = share_of(im, uid);
+	if (!share)
+		return false;
+	if (share->nr_ranges + nr <= LEAST_RANGES)
+		return true;
+	others = im->nr_ranges - share->nr_ranges;
+	return others < MOST_RANGES &&
+	       share->nr_ranges + nr <= (MOST_RANGES - others) / 2;
+}
+
+void ow_imageshares_mapped(struct ow_images *im, uid_t uid,
+			   struct ow_image *image)
+{
+	struct ow_image_share *share;
+
+	if (!image || uid == 0 || image->nr <= FEW)
+		return;
+	share = share_of(im, uid);
+	if (!share)
+		return;
+	share->nr_ranges += image->nr;
+	image->uid = uid;
+	image->nr_counted = image->nr;
+}
+
+void ow_images_uncount(const struct ow_images *im, struct ow_image *image,
+		       uint32_t nr)
+{
+	size_t i = 0;
+
+	if (!image->nr_counted)
+		return;
+	while (i < im->nr_shares && im->shares[i].uid != image->uid)
+		i++;
+	if (i < im->nr_shares)
+		im->shares[i].nr_ranges -= nr;
+	image->nr_counted -= nr;
 }
 
 void ow_imageshares_deinit(struct ow_images *im)

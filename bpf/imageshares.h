@@ -13,6 +13,7 @@ struct ow_image_share {
 	uid_t uid;
 	uint32_t nr_opened;    /* objects, less those that count no more, */
 	uint64_t as_of_ns;     /* as of then, CLOCK_MONOTONIC */
+	size_t nr_ranges;      /* of images that have many */
 	uint64_t looked_until; /* ns; the time that mappings listed stand for */
 	/* ns; likewise the time that was spent, which counts as often as users were busy */
 	uint64_t spent_until[OW_IMAGE_NR_WORKS];
@@ -64,6 +65,16 @@ bool ow_imageshares_may_walk(struct ow_images *im, uid_t uid, uint64_t time);
 /* The walk of a user's stack that was taken at that time took so much CPU time. */
 void ow_imageshares_walked(struct ow_images *im, uid_t uid, uint64_t time,
 			   uint64_t ns);
+
+/*
+ * Return true if a process of the user's may have an image of so many ranges.  Few are
+ * always so; a user may have as many as are left over for others, and some at least.
+ */
+bool ow_imageshares_may_map(struct ow_images *im, uid_t uid, uint32_t nr);
+
+/* It has one, which may be NULL: ow_images_uncount() undoes that. */
+void ow_imageshares_mapped(struct ow_images *im, uid_t uid,
+			   struct ow_image *image);
 
 /* Free what im has of shares. */
 void ow_imageshares_deinit(struct ow_images *im);

@@ -4,6 +4,7 @@
 
 #include <outwind/outwind.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -191,6 +192,46 @@ static void test_anonymous(void)
 	ow_sampledobjects_deinit(&objects);
 }
 
+/* Give a user's processes images of that many ranges until there is no room for one. */
+static size_t map_all(struct ow_images *im, uid_t uid, uint32_t nr)
+{
+	struct ow_image *image;
+	size_t all = 0;
+
+	while (all < 10000000 && ow_imageshares_may_map(im, uid, nr)) {
+		image = ow_images_add(im, 1, calloc(nr, sizeof(*image->ranges)),
+				      nr);
+		ow_imageshares_mapped(im, uid, image);
+		all += nr;
+	}
+	return all;
+}
+
+/* A user's images, however small, leave room for others'. */
+static void test_ranges(void)
+{
+	struct ow_images im = { 0 };
+	size_t most = (size_t)1 << 22;
+
+	CHECK(map_all(&im, SOMEONE, 1000) <= most / 2);
+	CHECK(ow_imageshares_may_map(&im, SOMEONE, 64));
+	CHECK(!ow_imageshares_may_map(&im, SOMEONE, 16000));
+	CHECK(map_all(&im, OTHER, 1000) >= most / 5);
+	CHECK(im.nr_ranges < most);
+	CHECK(ow_imageshares_may_map(&im, 0, 16000));
+	/* Where there is no room, a user who has little has some. */
+	im.nr_ranges += most;
+	CHECK(map_all(&im, 1000, 1000) >= 32000);
+	CHECK(ow_imageshares_may_map(&im, 0, 1000));
+	CHECK(!ow_imageshares_may_map(&im, 0, 2000));
+	im.nr_ranges -= most;
+	ow_images_thin(&im, UINT64_MAX);
+	CHECK(im.nr_ranges == 0);
+	CHECK(ow_imageshares_may_map(&im, SOMEONE, 1000));
+	CHECK(map_all(&im, SOMEONE, 1000) > most / 3);
+	ow_images_deinit(&im);
+}
+
 /* A user of whom nothing counts any more has no share. */
 static void test_over(void)
 {
@@ -305,6 +346,7 @@ int main(void)
 		{ "many users' walks", test_many_walks },
 		{ "shares that are over", test_over },
 		{ "code of no file", test_anonymous },
+		{ "ranges", test_ranges },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
