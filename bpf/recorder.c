@@ -36,9 +36,9 @@
 #define STORE_PART 4
 
 #define MUCH     ((size_t)64 << 20) /* bytes more than after the last one */
-#define LEAST_NS 60000000000ULL     /* between two */
-#define SOME_NS  250000000ULL       /* that a drain meanwhile may take */
-#define DRAIN_NS 10000000000ULL     /* a wait for names at the end isn't long */
+#define LEAST_NS 60000000000ULL /* between two; and between drops of names */
+#define SOME_NS  250000000ULL   /* that a drain meanwhile may take */
+#define DRAIN_NS 10000000000ULL /* a wait for names at the end isn't long */
 #define REST_NS  10000000000ULL /* between two times that pages are let go */
 #define NAMELESS ((uint64_t)128 << 20) /* bytes: to be closed soon */
 #define MUCH_NS  1000000000ULL
@@ -496,6 +496,20 @@ static int go_on(struct draining *d, bool can_renew, struct ow_error *err)
 	return 0;
 }
 
+/*
+ * Names of what ran long ago must not keep others out for ever.  What is named again finds
+ * its names again.
+ */
+static void drop_names(struct ow_recorder *r)
+{
+	if (r->is_stopped ||
+	    !ow_symbolizer_lacks_names(r->objects.symbolizer) ||
+	    (r->dropped && ow_now_ns() - r->dropped < LEAST_NS))
+		return;
+	ow_symbolizer_drop_names(r->objects.symbolizer);
+	r->dropped = ow_now_ns();
+}
+
 int ow_recorder_drain(struct ow_recorder *r,
 		      void (*take)(void *arg, const struct ow_recorded *s),
 		      void *arg, struct ow_error *err)
@@ -505,7 +519,11 @@ int ow_recorder_drain(struct ow_recorder *r,
 	int failed = drain(&d, err);
 
 	ow_sampledobjects_look_again(&r->objects, r->is_stopped);
-	return failed || r->is_stopped ? failed : go_on(&d, can_renew, err);
+	if (!failed && !r->is_stopped)
+		failed = go_on(&d, can_renew, err);
+	if (!failed)
+		drop_names(r);
+	return failed;
 }
 
 int ow_recorder_drain_some(struct ow_recorder *r,
@@ -521,8 +539,11 @@ int ow_recorder_drain_some(struct ow_recorder *r,
 
 	d.is_brief = !can_renew;
 	failed = drain(&d, err);
-
-	return failed ? failed : go_on(&d, can_renew, err);
+	if (!failed)
+		failed = go_on(&d, can_renew, err);
+	if (!failed)
+		drop_names(r);
+	return failed;
 }
 
 /*

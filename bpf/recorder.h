@@ -68,7 +68,8 @@ struct ow_recorder {
 	struct ow_renewal renewal;
 	uint64_t nr_entryless; /* samples taken with OW_END_KERNEL */
 	uint64_t drained;      /* CLOCK_MONOTONIC, ns: last, or started */
-	uint64_t rested; /* CLOCK_MONOTONIC, ns: files' pages were let go */
+	uint64_t dropped; /* CLOCK_MONOTONIC, ns: names were, the last time */
+	uint64_t rested;  /* CLOCK_MONOTONIC, ns: files' pages were let go */
 	bool is_stopped;
 	size_t full_at; /* as many stacks: they had better be drained */
 	void *priv;     /* the engine's */

@@ -179,6 +179,12 @@ void ow_symbolizer_forget_names(struct ow_symbolizer *s,
 				bool (*is_gone)(void *arg, uint64_t pc),
 				void *arg);
 
+/* Return true if a name had no room since names were dropped last. */
+bool ow_symbolizer_lacks_names(const struct ow_symbolizer *s);
+
+/* Forget all names, which are not valid any more: what is named from now on has room. */
+void ow_symbolizer_drop_names(struct ow_symbolizer *s);
+
 /* The region that holds addr, or NULL. */
 const struct ow_region *ow_capture_region_at(const struct ow_capture *c,
 					     uint64_t addr);

@@ -50,11 +50,22 @@ const char *ow_nameshares_keep(struct ow_nameshares *n, uid_t uid,
 	if (share || uid == 0)
 		kept = ow_intern_add_in(&n->strings, name, &from->used,
 					share ? &share->names : NULL);
+	n->is_short |= !kept;
 	if (!kept && share && share->names.is_short)
 		refuse_user(share);
 	else if (!kept)
 		ow_budget_refuse(from->path, "a copy of more of its names");
 	return kept;
+}
+
+void ow_nameshares_clear(struct ow_nameshares *n)
+{
+	size_t i;
+
+	ow_intern_deinit(&n->strings);
+	for (i = 0; i < n->nr; i++)
+		n->all[i].names = (struct ow_intern_group){ 0 };
+	n->is_short = false;
 }
 
 void ow_nameshares_deinit(struct ow_nameshares *n)

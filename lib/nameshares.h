@@ -19,6 +19,7 @@ struct ow_nameshares {
 	struct ow_intern strings;
 	struct ow_nameshare *all;
 	size_t nr, room;
+	bool is_short; /* a name had no room since the last ow_nameshares_clear() */
 };
 
 /* What names are from. */
@@ -33,6 +34,9 @@ struct ow_namesource {
  */
 const char *ow_nameshares_keep(struct ow_nameshares *n, uid_t uid,
 			       struct ow_namesource *from, const char *name);
+
+/* Forget all names, which are not valid any more: as many may be kept again. */
+void ow_nameshares_clear(struct ow_nameshares *n);
 
 void ow_nameshares_deinit(struct ow_nameshares *n);
 

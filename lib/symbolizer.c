@@ -140,6 +140,20 @@ void ow_symbolizer_forget_names(struct ow_symbolizer *s,
 	ow_namecache_drop(&s->cache, is_gone, arg);
 }
 
+bool ow_symbolizer_lacks_names(const struct ow_symbolizer *s)
+{
+	return s->names.is_short;
+}
+
+void ow_symbolizer_drop_names(struct ow_symbolizer *s)
+{
+	ow_namecache_deinit(&s->cache);
+	ow_nameshares_clear(&s->names);
+	s->jit.used = s->list.used = 0;
+	for (size_t i = 0; i < s->nr_tables; i++)
+		s->tables[i].source.used = 0;
+}
+
 /* A frame whose name can't be kept is shown without. */
 static const char *keep(struct ow_symbolizer *s, struct ow_namesource *from,
 			const char *name)

@@ -75,6 +75,12 @@ static void test_others(void)
 	CHECK(keep(&n, (uid_t)-1, &own, -3) && keep(&n, 0, &own, -4));
 	CHECK(nr_told("processes of user 65533") == 0);
 	CHECK(nr_told("processes of unknown") == 0 && nr_told("/") == 0);
+	/* After all were forgotten there is as much room as at first, and all is told. */
+	CHECK(n.is_short);
+	ow_nameshares_clear(&n);
+	CHECK(!n.is_short && ow_budget_share(0) == (1 << 20) / 4);
+	CHECK(fill(&n, SOMEONE) >= nr);
+	CHECK(nr_told("processes of user 65534") == 1);
 	ow_nameshares_deinit(&n);
 	CHECK(ow_budget_share(0) == (1 << 20) / 4);
 	ow_memory_limit((uint64_t)512 << 20);

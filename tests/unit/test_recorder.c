@@ -388,6 +388,77 @@ static void test_no_place(void)
 	}
 }
 
+struct naming {
+	struct ow_recorder *recorder;
+	bool is_short;       /* no memory is left for names */
+	size_t nr, nr_named; /* frames */
+};
+
+static void name_frames(void *arg, const struct ow_recorded *s)
+{
+	struct naming *n = arg;
+	uint64_t limit = ow_get_memory_limit();
+	struct ow_name names[16];
+	size_t i;
+
+	if (n->is_short)
+		ow_memory_limit(0);
+	for (i = s->nr_kernel; i < s->nr_kernel + s->nr; i++) {
+		ow_recorder_name(n->recorder, s, i, names, 16);
+		n->nr++;
+		n->nr_named += names[0].function != NULL;
+	}
+	ow_memory_limit(limit);
+}
+
+/* Sample until there is something to name. */
+static struct naming name_samples(struct ow_recorder *r, bool is_short)
+{
+	struct naming n = { .recorder = r, .is_short = is_short };
+
+	while (n.nr == 0) {
+		CHECK(!ow_recorder_wait(r, 20, NULL));
+		CHECK(!ow_recorder_drain(r, name_frames, &n, NULL));
+	}
+	return n;
+}
+
+/* Names that there was no room for are made again later, but not all the time. */
+static void test_drop(void)
+{
+	pid_t pid = fork();
+	const struct ow_recorder_options options = {
+		.engine = OW_ENGINE_PTRACE,
+		.events = OW_RECORD_CPU,
+		.pids = &pid,
+		.nr_pids = 1,
+	};
+	struct ow_recorder *r;
+	uint64_t dropped;
+
+	if (pid == 0)
+		for (;;)
+			getppid();
+	r = ow_recorder_open(&options, NULL);
+	CHECK(r && !ow_recorder_start(r, NULL));
+	alarm(TOO_LONG);
+	CHECK(name_samples(r, true).nr_named == 0);
+	dropped = r->dropped;
+	CHECK(dropped && !ow_symbolizer_lacks_names(r->objects.symbolizer));
+	CHECK(name_samples(r, true).nr_named == 0);
+	CHECK(r->dropped == dropped);
+	CHECK(ow_symbolizer_lacks_names(r->objects.symbolizer));
+	/* As if that had been long ago. */
+	r->dropped = 1;
+	CHECK(name_samples(r, true).nr_named == 0);
+	CHECK(r->dropped > dropped);
+	CHECK(name_samples(r, false).nr_named > 0);
+	alarm(0);
+	ow_recorder_close(r);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -399,6 +470,7 @@ int main(void)
 		{ "the user of a namespace", test_user_of_a_namespace },
 		{ "much that is mapped", test_much_that_is_mapped },
 		{ "no place among the kernel's ranges", test_no_place },
+		{ "names that are dropped", test_drop },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));

@@ -253,6 +253,29 @@ static void test_users(void)
 	ow_capture_destroy(c);
 }
 
+/* What there was no room for has it again after a drop, and what had a name has it anew. */
+static void test_drop(void)
+{
+	struct ow_frame outer = { .pc = BASE + ask(OUTER) };
+	struct ow_frame stub = { .pc = BASE + ask(STUB) };
+	struct ow_capture *c = make_capture("p");
+	struct ow_symbolizer *s = ow_symbolizer_create(c, 0, NULL);
+	uint64_t limit = ow_get_memory_limit();
+
+	CHECK(is(name_for(s, 1, &stub), "puts@plt"));
+	CHECK(!ow_symbolizer_lacks_names(s));
+	ow_memory_limit(0);
+	CHECK(!name_for(s, 1, &outer));
+	ow_memory_limit(limit);
+	CHECK(ow_symbolizer_lacks_names(s));
+	ow_symbolizer_drop_names(s);
+	CHECK(!ow_symbolizer_lacks_names(s));
+	CHECK(is(name_for(s, 1, &outer), "n::outer(int)"));
+	CHECK(is(name_for(s, 1, &stub), "puts@plt"));
+	ow_symbolizer_destroy(s);
+	ow_capture_destroy(c);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -262,6 +285,7 @@ int main(void)
 		{ "JIT code", test_jit },
 		{ "many names", test_many },
 		{ "names for users", test_users },
+		{ "names that are dropped", test_drop },
 	};
 
 	scratch_enter();
