@@ -31,7 +31,7 @@ bool ow_images_must_end(const struct ow_images *im)
 /* What was opened so far: objects, and files that have one's number. */
 static size_t nr_opened(const struct ow_sampledobjects *o)
 {
-	return ow_sampledobjects_nr(o) + o->nr_aliases;
+	return ow_objectnumbers_nr(&o->numbers) + o->nr_aliases;
 }
 
 static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,

@@ -173,27 +173,27 @@ struct ow_image *ow_images_unknown(struct ow_images *im)
 
 /* Somebody has the image now, or nobody any more: so it is of its objects, too. */
 static void count_user(struct ow_images *im, const struct ow_image *image,
-		       void (*count)(struct ow_sampledobjects *o,
+		       void (*count)(struct ow_objectnumbers *n,
 				     uint32_t number))
 {
 	uint32_t i;
 
 	for (i = 0; i < image->nr; i++)
 		if (ow_image_has_number(&image->ranges[i]))
-			count(im->objects, image->ranges[i].mapped);
+			count(&im->objects->numbers, image->ranges[i].mapped);
 }
 
 void ow_images_hold(struct ow_images *im, struct ow_image *image)
 {
 	if (image && image->users++ == 0)
-		count_user(im, image, ow_sampledobjects_hold);
+		count_user(im, image, ow_objectnumbers_hold);
 }
 
 void ow_images_leave(struct ow_images *im, struct ow_image *image)
 {
 	if (!image || --image->users)
 		return;
-	count_user(im, image, ow_sampledobjects_leave);
+	count_user(im, image, ow_objectnumbers_leave);
 	image->idle_since = ow_now_ns();
 	queue(im, image, image->idle_since);
 }
@@ -321,7 +321,7 @@ static const char *module_of(struct ow_images *im, const struct ow_bpf_range *r)
 	if (r && r->mapped == OW_BPF_NO_ROOM)
 		return "[no room]";
 	if (r && r->mapped)
-		return im->objects->all->modules[r->mapped - 1].path;
+		return im->objects->numbers.all->modules[r->mapped - 1].path;
 	/* Addresses of the kernel's, which it lets programs call. */
 	return !r ? "[unknown]" : r->start >> 63 ? "[vsyscall]" : "[jit]";
 }

@@ -384,7 +384,7 @@ static bool forget(void *arg, const uint32_t *numbers, uint32_t nr)
 /* After all stacks were named that were taken until then. */
 static void close_idle(struct ow_recorder *r, uint64_t since)
 {
-	bool is_crowded = ow_sampledobjects_is_crowded(&r->objects);
+	bool is_crowded = ow_objectnumbers_is_crowded(&r->objects.numbers);
 	bool named[OW_BPF_OBJECTS] = { false };
 
 	ow_images_thin(&r->images, since);
@@ -489,7 +489,8 @@ static int go_on(struct draining *d, bool can_renew, struct ow_error *err)
 	if (can_renew)
 		return renew(d, err);
 	if (!may_begin_renewal(r) ||
-	    (!ow_sampledobjects_is_crowded(&r->objects) && !has_much_memory(r)))
+	    (!ow_objectnumbers_is_crowded(&r->objects.numbers) &&
+	     !has_much_memory(r)))
 		return 0;
 	ow_images_displace_all(&r->images);
 	r->renewal.since = ow_now_ns();
@@ -552,8 +553,8 @@ int ow_recorder_drain_some(struct ow_recorder *r,
  */
 static bool keeps_much(const struct ow_recorder *r)
 {
-	return (r->objects.nameless >= NAMELESS ||
-		ow_sampledobjects_is_crowded(&r->objects) ||
+	return (r->objects.numbers.nameless >= NAMELESS ||
+		ow_objectnumbers_is_crowded(&r->objects.numbers) ||
 		r->store.bytes >= MANY_BYTES || r->store.is_short) &&
 	       ow_now_ns() - r->drained >= MUCH_NS;
 }
@@ -564,7 +565,7 @@ bool ow_recorder_is_full(const struct ow_recorder *r)
 	       ow_now_ns() - r->drained >= DRAIN_NS ||
 	       ow_jitmaps_is_full(&r->images.jits) || is_ripe(r) ||
 	       keeps_much(r) ||
-	       (ow_sampledobjects_is_crowded(&r->objects) &&
+	       (ow_objectnumbers_is_crowded(&r->objects.numbers) &&
 		may_begin_renewal(r));
 }
 
@@ -606,7 +607,7 @@ bool ow_recorder_mapping(struct ow_recorder *r, const struct ow_recorded *s,
 	*ret = (struct ow_module_info){ range->start, range->end, 0, "", "", 0 };
 	if (!range->object)
 		return true;
-	m = &r->objects.all->modules[range->object - 1];
+	m = &r->objects.numbers.all->modules[range->object - 1];
 	ret->bias = range->bias;
 	ret->path = m->path;
 	ret->build_id = m->build_id;
@@ -624,7 +625,7 @@ bool ow_recorder_module(struct ow_recorder *r, const struct ow_recorded *s,
 void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)
 {
 	r->stats.stacks = r->store.nr_ever;
-	r->stats.objects = ow_sampledobjects_nr(&r->objects);
+	r->stats.objects = ow_objectnumbers_nr(&r->objects.numbers);
 	r->stats.images = r->images.last_id;
 	r->stats.crowded_processes = r->images.nr_full;
 	r->stats.crowded_mappings = r->images.nr_refused;

@@ -20,11 +20,7 @@
 #include "walk.h"
 #include "watchshare.h"
 
-#define MANY (OW_BPF_OBJECTS / 4 * 3) /* numbers in use */
-#define USERS_PART \
-	(OW_BPF_OBJECTS / 2) /* that a user other than root may have */
-#define LOW   ((uint64_t)1 << 32)
-#define SHIFT 40 /* of a number, to where its object is */
+#define LOW ((uint64_t)1 << 32)
 
 #define OTHERS_MAY_WRITE (S_IWGRP | S_IWOTH)
 
@@ -34,10 +30,9 @@
  */
 #define MOST_HELD 1024
 
-#define KEPT_NS  60000000000ULL /* of a file that may be mapped again */
-#define AT_ONCE  4              /* tries to open what could not be opened, */
-#define AGAIN_NS 1000000000     /* and then so far apart */
-#define LOOKS_NS 1000000000     /* at bytes that may have been written to */
+#define AT_ONCE  4          /* tries to open what could not be opened, */
+#define AGAIN_NS 1000000000 /* and then so far apart */
+#define LOOKS_NS 1000000000 /* at bytes that may have been written to */
 
 struct ow_object_alias {
 	uint64_t dev, inode; /* as the mapping has them */
@@ -54,38 +49,21 @@ struct ow_object_alias {
 	uint64_t tried;     /* CLOCK_MONOTONIC, ns */
 };
 
-struct ow_object_kin {
-	uint32_t next; /* number of another object of a path, or free; 0: none */
-	bool is_kin;   /* in the list of its path */
-	bool is_hashed, is_named, is_free;
-	uint64_t hash;
-	uint64_t size; /* of its telling bytes; 0: it is like no other one */
-	uint32_t nr_lists; /* of mappings that processes have, that name it */
-	uint64_t idle_since; /* CLOCK_MONOTONIC, ns: there is none, or it is closed */
-	uid_t user;          /* whose process mapped it first */
-};
-
 int ow_sampledobjects_init(struct ow_sampledobjects *o, unsigned int naming,
 			   struct ow_error *err)
 {
-	*o = (struct ow_sampledobjects){ .all = ow_capture_create(err),
-					 .with_lines = naming &
+	int failed;
+
+	*o = (struct ow_sampledobjects){ .with_lines = naming &
 						       (OW_SYMBOLIZER_INLINES |
 							OW_SYMBOLIZER_LINES) };
-	if (!o->all)
-		return -OW_CODE_MEMORY;
-	o->all->modules = calloc(OW_BPF_OBJECTS, sizeof(*o->all->modules));
-	o->all->ranges = calloc(OW_BPF_OBJECTS, sizeof(*o->all->ranges));
-	o->kin = calloc(OW_BPF_OBJECTS, sizeof(*o->kin));
-	o->kin_heads = calloc(OW_BPF_OBJECTS, sizeof(*o->kin_heads));
-	if (!o->all->modules || !o->all->ranges || !o->kin || !o->kin_heads)
-		return ow_fail(err, OW_CODE_MEMORY, "out of memory");
-	o->all->is_lasting = true;
-	o->all->target.map.ranges = o->all->ranges;
+	failed = ow_objectnumbers_init(&o->numbers, err);
+	if (failed)
+		return failed;
 	/* The symbolizer makes room for as many objects as there may be. */
-	o->all->nr_modules = OW_BPF_OBJECTS;
-	o->symbolizer = ow_symbolizer_create(o->all, naming, err);
-	o->all->nr_modules = 0;
+	o->numbers.all->nr_modules = OW_BPF_OBJECTS;
+	o->symbolizer = ow_symbolizer_create(o->numbers.all, naming, err);
+	o->numbers.all->nr_modules = 0;
 	return o->symbolizer ? 0 : -OW_CODE_MEMORY;
 }
 
@@ -96,18 +74,22 @@ void ow_sampledobjects_deinit(struct ow_sampledobjects *o)
 	for (i = 0; i < o->nr_aliases; i++)
 		ow_object_close(o->aliases[i].held);
 	ow_symbolizer_destroy(o->symbolizer);
-	ow_capture_destroy(o->all);
+	ow_objectnumbers_deinit(&o->numbers);
 	free(o->aliases);
 	free(o->alias_heads);
-	free(o->kin);
-	free(o->kin_heads);
 	*o = (struct ow_sampledobjects){ 0 };
 }
 
 static struct ow_capture_module *module_of(const struct ow_sampledobjects *o,
 					   uint32_t number)
 {
-	return &o->all->modules[number - 1];
+	return ow_objectnumbers_module(&o->numbers, number);
+}
+
+static struct ow_object_kin *kin_of(const struct ow_sampledobjects *o,
+				    uint32_t number)
+{
+	return &o->numbers.kin[number - 1];
 }
 
 static bool is_of_file(const struct ow_mapping *map)
@@ -128,14 +110,6 @@ struct ow_identity ow_sampledobjects_see(pid_t pid,
 	if (is_of_file(map) && !ow_mapping_look(pid, map, &seen))
 		seen = (struct ow_identity){ .inode = 0 };
 	return seen;
-}
-
-/* Return true if the object was open, and isn't any more. */
-static bool is_closed(const struct ow_sampledobjects *o, uint32_t number)
-{
-	const struct ow_capture_module *m = module_of(o, number);
-
-	return !m->object && !m->why.code;
 }
 
 /*
@@ -242,7 +216,8 @@ static void forget_aliases(struct ow_sampledobjects *o, uint64_t before)
 	o->nr_held = 0;
 	for (i = 0; i < o->nr_aliases; i++) {
 		a = &o->aliases[i];
-		if (is_closed(o, a->number) || (a->held && a->used < before)) {
+		if (ow_objectnumbers_is_closed(&o->numbers, a->number) ||
+		    (a->held && a->used < before)) {
 			ow_object_close(a->held);
 			continue;
 		}
@@ -265,11 +240,6 @@ static bool add_alias(struct ow_sampledobjects *o,
 	o->nr_held += a->held != NULL;
 	link_alias(o, o->nr_aliases++);
 	return true;
-}
-
-static uint32_t *kin_head(const struct ow_sampledobjects *o, const char *path)
-{
-	return &o->kin_heads[ow_hash(path, strlen(path)) % OW_BPF_OBJECTS];
 }
 
 static bool must_end(const struct ow_sampledobjects *o)
@@ -372,7 +342,8 @@ static uint32_t find_alike(struct ow_sampledobjects *o,
 
 	if (!m->build_id[0])
 		return 0;
-	for (i = *kin_head(o, m->path); i; i = o->kin[i - 1].next) {
+	for (i = ow_objectnumbers_like(&o->numbers, m->path); i;
+	     i = kin_of(o, i)->next) {
 		other = module_of(o, i);
 		if (strcmp(other->path, m->path) != 0 || !other->object ||
 		    strcmp(other->build_id, m->build_id) != 0)
@@ -385,77 +356,13 @@ static uint32_t find_alike(struct ow_sampledobjects *o,
 		if (!ow_watchshare_left(OW_WATCHSHARE_ALIKE, o->user))
 			return 0;
 		hash_kin(o, m->object, kin);
-		hash_kin(o, other->object, &o->kin[i - 1]);
-		if (!kin->size || kin->size != o->kin[i - 1].size ||
-		    kin->hash != o->kin[i - 1].hash)
+		hash_kin(o, other->object, kin_of(o, i));
+		if (!kin->size || kin->size != kin_of(o, i)->size ||
+		    kin->hash != kin_of(o, i)->hash)
 			continue;
 		return is_alike(o, other->object, m->object, kin->size) ? i : 0;
 	}
 	return 0;
-}
-
-/* Bytes that stay where they are only as long as the object is open. */
-static uint64_t nameless_size(const struct ow_object *obj)
-{
-	return obj && !obj->is_image && obj->file.is_unlinked ? obj->size : 0;
-}
-
-static void set_idle(struct ow_sampledobjects *o, uint32_t number)
-{
-	o->kin[number - 1].idle_since = ow_now_ns();
-	o->nameless += nameless_size(module_of(o, number)->object);
-}
-
-void ow_sampledobjects_hold(struct ow_sampledobjects *o, uint32_t number)
-{
-	if (o->kin[number - 1].nr_lists++ == 0)
-		o->nameless -= nameless_size(module_of(o, number)->object);
-}
-
-void ow_sampledobjects_leave(struct ow_sampledobjects *o, uint32_t number)
-{
-	if (--o->kin[number - 1].nr_lists == 0)
-		set_idle(o, number);
-}
-
-/* A number that nothing has, which is in use then; there is one. */
-static uint32_t take_number(struct ow_sampledobjects *o)
-{
-	uint32_t number = o->free;
-
-	if (number) {
-		o->free = o->kin[number - 1].next;
-		o->nr_free--;
-		return number;
-	}
-	number = (uint32_t)o->all->nr_modules + 1;
-	o->all->nr_modules = o->all->target.map.nr = number;
-	return number;
-}
-
-/* Give the module a number. */
-static uint32_t keep(struct ow_sampledobjects *o, struct ow_capture_module *m,
-		     const struct ow_object_kin *kin)
-{
-	uint32_t number = take_number(o);
-	struct ow_capture_module *to = module_of(o, number);
-	uint32_t *head = kin_head(o, m->path);
-
-	m->start = (uint64_t)number << SHIFT;
-	m->end = m->start + ((uint64_t)1 << SHIFT);
-	m->base.bias = m->start;
-	m->base.state = OW_MODULE_READY;
-	m->owns_object = m->object != NULL;
-	*to = *m;
-	o->kin[number - 1] = *kin;
-	o->kin[number - 1].user = o->user;
-	o->kin[number - 1].next = *head;
-	o->kin[number - 1].is_kin = true;
-	*head = number;
-	set_idle(o, number);
-	o->all->ranges[number - 1] =
-		(struct ow_range){ to->start, to->end, &to->base };
-	return number;
 }
 
 static struct ow_capture_module module_at(const struct ow_mapping *map)
@@ -515,29 +422,15 @@ static bool is_own_vdso(const struct ow_mapping *map)
 	return !is_of_file(map) && (map->end > LOW) == (sizeof(void *) == 8);
 }
 
-/* Return true if the user has as many files open, or mapped, as one may have. */
-static bool has_users_part(const struct ow_sampledobjects *o)
-{
-	uint32_t nr = 0, i;
-
-	if (o->user == 0 || ow_sampledobjects_nr(o) < USERS_PART)
-		return false;
-	for (i = 0; i < o->all->nr_modules; i++)
-		nr += !o->kin[i].is_free && o->kin[i].user == o->user &&
-		      (o->all->modules[i].object || o->kin[i].nr_lists);
-	return nr >= USERS_PART;
-}
-
 /* Fill what is to be known of a, whose file is set, and number what is mapped there. */
 static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 		    const struct ow_mapping *map, struct ow_object_alias *a)
 {
 	struct ow_capture_module m = module_at(map);
-	struct ow_object_kin kin = { .is_hashed = false };
+	struct ow_object_kin kin = { .user = o->user };
 	uint32_t number;
 
-	if (o->is_full || ow_sampledobjects_nr(o) + 1 >= OW_BPF_OBJECTS ||
-	    has_users_part(o))
+	if (o->is_full || !ow_objectnumbers_has_room(&o->numbers, o->user))
 		return 0;
 	m.path = strdup(map->path);
 	if (!m.path)
@@ -548,14 +441,14 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 		open_object(pid, &m);
 	set_owner(a, pid, &m);
 	if (!m.object)
-		return keep(o, &m, &kin);
+		return ow_objectnumbers_keep(&o->numbers, &m, &kin);
 	watch(o, m.object);
 	ow_object_build_id(m.object, m.build_id);
 	a->file = m.object->file;
 	number = find_alike(o, &m, &kin);
 	if (!number) {
 		watch_debug_files(o, m.object);
-		return keep(o, &m, &kin);
+		return ow_objectnumbers_keep(&o->numbers, &m, &kin);
 	}
 	ow_object_drop_fd(m.object);
 	a->held = m.object;
@@ -576,11 +469,7 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 		ow_object_close(m.object);
 		return;
 	}
-	to->object = m.object;
-	to->owns_object = true;
-	to->why.code = 0;
-	if (!o->kin[a->number - 1].nr_lists)
-		o->nameless += nameless_size(m.object);
+	ow_objectnumbers_set_object(&o->numbers, a->number, m.object);
 	watch(o, to->object);
 	watch_debug_files(o, to->object);
 	ow_object_build_id(to->object, to->build_id);
@@ -598,7 +487,7 @@ static bool may_open_now(const struct ow_sampledobjects *o,
 	int code = module_of(o, a->number)->why.code;
 
 	return code == OW_CODE_ABSENT || code == OW_CODE_SYSTEM ||
-	       !o->kin[a->number - 1].nr_lists;
+	       !kin_of(o, a->number)->nr_lists;
 }
 
 /* Return true, and count it, if it is time to try to open it again. */
@@ -683,39 +572,6 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 	return new.number;
 }
 
-uint32_t ow_sampledobjects_nr(const struct ow_sampledobjects *o)
-{
-	return (uint32_t)o->all->nr_modules - o->nr_free;
-}
-
-bool ow_sampledobjects_is_crowded(const struct ow_sampledobjects *o)
-{
-	return ow_sampledobjects_nr(o) >= MANY;
-}
-
-/* Return true if it is time to close the object. */
-static bool is_over(const struct ow_sampledobjects *o, uint32_t number,
-		    uint64_t since, const bool *named)
-{
-	const struct ow_object *obj = module_of(o, number)->object;
-	const struct ow_object_kin *kin = &o->kin[number - 1];
-	bool is_short = nameless_size(obj) || (named && !named[number]);
-
-	return obj && !kin->nr_lists &&
-	       kin->idle_since + (is_short ? 0 : KEPT_NS) < since;
-}
-
-/* Nothing is compared with the object any more. */
-static void leave_kin(struct ow_sampledobjects *o, uint32_t number)
-{
-	uint32_t *at = kin_head(o, module_of(o, number)->path);
-
-	while (*at != number)
-		at = &o->kin[*at - 1].next;
-	*at = o->kin[number - 1].next;
-	o->kin[number - 1].is_kin = false;
-}
-
 static void look_at_file(struct ow_object *file, enum ow_objectwatch_look look)
 {
 	if (ow_objectwatch_is_changed(file, look))
@@ -739,7 +595,7 @@ static void look_again(const struct ow_sampledobjects *o, uint32_t number,
 	bool is_late;
 	unsigned int i;
 
-	if (!obj || !o->kin[number - 1].is_named)
+	if (!obj || !kin_of(o, number)->is_named)
 		return;
 	for (i = 0; (file = ow_objectwatch_file(obj, i)); i++) {
 		is_late = must_end(o) || ow_now_ns() > until;
@@ -753,7 +609,7 @@ void ow_sampledobjects_look_again(const struct ow_sampledobjects *o,
 	uint64_t until = ow_now_ns() + LOOKS_NS;
 	uint32_t number;
 
-	for (number = 1; number <= o->all->nr_modules; number++)
+	for (number = 1; number <= o->numbers.all->nr_modules; number++)
 		look_again(o, number,
 			   is_last ? OW_OBJECTWATCH_LAST : OW_OBJECTWATCH_SOME,
 			   until);
@@ -762,16 +618,9 @@ void ow_sampledobjects_look_again(const struct ow_sampledobjects *o,
 static void close_object(struct ow_sampledobjects *o, uint32_t number,
 			 uint64_t until)
 {
-	struct ow_capture_module *m = module_of(o, number);
-
 	look_again(o, number, OW_OBJECTWATCH_LAST, until);
-	o->nameless -= nameless_size(m->object);
-	leave_kin(o, number);
-	ow_symbolizer_forget(o->symbolizer, m->object);
-	ow_object_close(m->object);
-	m->object = NULL;
-	m->owns_object = false;
-	o->kin[number - 1].idle_since = ow_now_ns();
+	ow_symbolizer_forget(o->symbolizer, module_of(o, number)->object);
+	ow_objectnumbers_close(&o->numbers, number);
 }
 
 void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
@@ -782,60 +631,31 @@ void ow_sampledobjects_close_idle(struct ow_sampledobjects *o, uint64_t since,
 	uint64_t until = ow_now_ns() + LOOKS_NS;
 	uint32_t number;
 
-	for (number = 1; number <= o->all->nr_modules; number++)
-		if (is_over(o, number, since, named) && release(arg, number))
+	for (number = 1; number <= o->numbers.all->nr_modules; number++)
+		if (ow_objectnumbers_is_over(&o->numbers, number, since,
+					     named) &&
+		    release(arg, number))
 			close_object(o, number, until);
 	forget_aliases(o, since);
-}
-
-/* Return true if the number is of what was closed, or could not be opened, before then. */
-static bool is_unused(const struct ow_sampledobjects *o, uint32_t number,
-		      uint64_t before)
-{
-	const struct ow_object_kin *kin = &o->kin[number - 1];
-
-	return !kin->is_free && !kin->nr_lists && kin->idle_since < before &&
-	       !module_of(o, number)->object;
-}
-
-static void free_number(struct ow_sampledobjects *o, uint32_t number)
-{
-	struct ow_capture_module *m = module_of(o, number);
-
-	if (o->kin[number - 1].is_kin)
-		leave_kin(o, number);
-	free(m->path);
-	*m = (struct ow_capture_module){ .start = m->start,
-					 .end = m->end,
-					 .base = m->base };
-	o->kin[number - 1] =
-		(struct ow_object_kin){ .next = o->free, .is_free = true };
-	o->free = number;
-	o->nr_free++;
 }
 
 static bool is_free_address(void *arg, uint64_t pc)
 {
 	const struct ow_sampledobjects *o = arg;
-	uint64_t number = pc >> SHIFT;
-
-	return number && number <= o->all->nr_modules &&
-	       o->kin[number - 1].is_free;
+	return ow_objectnumbers_is_free(&o->numbers, pc >> OW_OBJECT_SHIFT);
 }
 
 void ow_sampledobjects_reuse(struct ow_sampledobjects *o, uint64_t before,
 			     const bool *named,
 			     ow_sampledobjects_forget_fn *forget, void *arg)
 {
-	uint32_t numbers[OW_BPF_OBJECTS], number, nr = 0, i;
+	uint32_t numbers[OW_BPF_OBJECTS], nr, i;
 
-	for (number = 1; number <= o->all->nr_modules; number++)
-		if (!named[number] && is_unused(o, number, before))
-			numbers[nr++] = number;
+	nr = ow_objectnumbers_list_unused(&o->numbers, before, named, numbers);
 	if (nr == 0 || !forget(arg, numbers, nr))
 		return;
 	for (i = 0; i < nr; i++)
-		free_number(o, numbers[i]);
+		ow_objectnumbers_free(&o->numbers, numbers[i]);
 	forget_aliases(o, 0);
 	ow_symbolizer_forget_names(o->symbolizer, is_free_address, o);
 }
@@ -843,8 +663,8 @@ void ow_sampledobjects_reuse(struct ow_sampledobjects *o, uint64_t before,
 struct ow_object *ow_sampledobjects_get(const struct ow_sampledobjects *o,
 					uint32_t number)
 {
-	return number && number <= o->all->nr_modules ?
-		       o->all->modules[number - 1].object :
+	return number && number <= o->numbers.all->nr_modules ?
+		       module_of(o, number)->object :
 		       NULL;
 }
 
@@ -853,18 +673,19 @@ size_t ow_sampledobjects_name(struct ow_sampledobjects *o, uint32_t number,
 			      struct ow_name *names, size_t max)
 {
 	struct ow_frame frame = {
-		.pc = ((uint64_t)number << SHIFT) + vaddr,
+		.pc = ((uint64_t)number << OW_OBJECT_SHIFT) + vaddr,
 		.flags = flags,
 	};
 
 	/* A file can say that it is anywhere: what would be another number's. */
-	if (vaddr >> SHIFT || ow_frame_lookup_pc(&frame) >> SHIFT != number) {
+	if (vaddr >> OW_OBJECT_SHIFT ||
+	    ow_frame_lookup_pc(&frame) >> OW_OBJECT_SHIFT != number) {
 		names[0] = (struct ow_name){
 			.module = module_of(o, number)->path,
 			.module_offset = vaddr,
 		};
 		return 1;
 	}
-	o->kin[number - 1].is_named = true;
+	kin_of(o, number)->is_named = true;
 	return ow_symbolizer_name(o->symbolizer, &frame, names, max);
 }

@@ -17,25 +17,18 @@
 
 #include <outwind/record.h>
 
-#include "capture.h"
 #include "mappings.h"
+#include "objectnumbers.h"
 
 struct ow_object_alias; /* a file by which one was found */
-struct ow_object_kin;   /* what an object has in common with others */
 
 struct ow_sampledobjects {
-	/* Object n is module n - 1 of it, at addresses from n << 40 on. */
-	struct ow_capture *all;
+	struct ow_objectnumbers numbers;
 	struct ow_symbolizer *symbolizer;
 	struct ow_object_alias *aliases;
 	size_t nr_aliases, room_aliases;
-	size_t nr_held;            /* files that aliases keep open */
-	uint32_t free;             /* a number without an object, or 0; more */
-	uint32_t nr_free;          /* follow in kin, so many in all */
-	uint32_t *alias_heads;     /* room_aliases lists of them, by hash */
-	struct ow_object_kin *kin; /* of object n: n - 1 */
-	uint64_t nameless; /* bytes of open files that have neither name nor user */
-	uint32_t *kin_heads;     /* OW_BPF_OBJECTS lists, by path */
+	size_t nr_held;          /* files that aliases keep open */
+	uint32_t *alias_heads;   /* room_aliases lists of them, by hash */
 	uint64_t bytes_compared; /* to tell files of one build-id apart */
 	uid_t user;      /* whose process maps what is asked for; -1: unknown */
 	bool with_lines; /* names have lines or inlined calls, too */
@@ -64,21 +57,8 @@ uint32_t ow_sampledobjects_number(struct ow_sampledobjects *o, pid_t pid,
 				  const struct ow_mapping *map,
 				  const struct ow_identity *seen);
 
-/*
- * One more list of mappings that processes have names the object, or one less.
- * An object has no list at first.
- */
-void ow_sampledobjects_hold(struct ow_sampledobjects *o, uint32_t number);
-void ow_sampledobjects_leave(struct ow_sampledobjects *o, uint32_t number);
-
 /* What is asked before the object of that number goes; false: it is in use. */
 typedef bool ow_sampledobjects_release_fn(void *arg, uint32_t number);
-
-/* How many numbers are in use. */
-uint32_t ow_sampledobjects_nr(const struct ow_sampledobjects *o);
-
-/* Return true if so many numbers are in use that there soon may be none. */
-bool ow_sampledobjects_is_crowded(const struct ow_sampledobjects *o);
 
 /*
  * Close objects that no list has named since an instant (CLOCK_MONOTONIC, ns): at

@@ -30,7 +30,7 @@ $(flavours:%=$(B)/%/output/profhtml.o): $(B)/gen/flame.h
 # Headers of user space; the programs' are compiled with them.
 bpf_headers := $(addprefix bpf/,bpfbatch.h bpfhaste.h bpfparts.h bpfevents.h bpfknown.h bpfload.h \
 	bpfrule.h bpftables.h bpfwaits.h bpfwords.h clocks.h copywalk.h image.h images.h \
-	chainwalk.h imagecheck.h imagekin.h imagelook.h imageshares.h imageusers.h imagewalk.h jitmaps.h kernelask.h kernelnames.h lives.h perfchecks.h perfcounts.h perfmoves.h perfring.h perfsampling.h perfthreads.h rangeroom.h recorder.h sampledobjects.h samplestore.h \
+	chainwalk.h imagecheck.h imagekin.h imagelook.h imageshares.h imageusers.h imagewalk.h jitmaps.h kernelask.h kernelnames.h lives.h objectnumbers.h perfchecks.h perfcounts.h perfmoves.h perfring.h perfsampling.h perfthreads.h rangeroom.h recorder.h sampledobjects.h samplestore.h \
 	tablemap.h usertimes.h)
 
 # The programs' walker in user space, to be compared with core's: a tool of the

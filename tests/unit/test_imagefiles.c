@@ -63,12 +63,12 @@ static void test_replaced(void)
 	      image->ranges[0].end == HERE + SIZE &&
 	      image->ranges[0].object != 0);
 	CHECK(im.looked < 100);
-	CHECK(objects.all->nr_modules == 1);
+	CHECK(objects.numbers.all->nr_modules == 1);
 	/* It was there at another time. */
 	image = ow_images_at(&im, getpid(), MANY - 1);
 	CHECK(image && image->nr == 1 && image->ranges[0].object != 0);
 	CHECK(im.looked < 200);
-	CHECK(objects.all->nr_modules + objects.nr_aliases <= 4);
+	CHECK(objects.numbers.all->nr_modules + objects.nr_aliases <= 4);
 	end(&im);
 }
 

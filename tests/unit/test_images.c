@@ -300,8 +300,8 @@ static void test_named_objects(void)
 	CHECK(begin(&im, &objects));
 	CHECK(nr_named(&im, &last) == 0);
 	image = ow_images_look(&im, getpid(), &is_new);
-	CHECK(image && nr_named(&im, &last) == objects.all->nr_modules);
-	CHECK(last == objects.all->nr_modules);
+	CHECK(image && nr_named(&im, &last) == objects.numbers.all->nr_modules);
+	CHECK(last == objects.numbers.all->nr_modules);
 	stack.image = image->id;
 	number = ow_image_range(image, own)->object;
 	ow_images_claim(&im, &stack);

@@ -163,7 +163,7 @@ static void test_equal_files(void)
 	/* What is called otherwise is to be called so in the output. */
 	copy_program("two");
 	CHECK(number_of(&o, "two") == 2);
-	CHECK(strstr(o.all->modules[1].path, "/two"));
+	CHECK(strstr(o.numbers.all->modules[1].path, "/two"));
 	ow_sampledobjects_deinit(&o);
 	CHECK(!is_held("one"));
 	unlink("one");
@@ -182,8 +182,8 @@ static void test_same_build_id(void)
 	replace_by_copy("prog");
 	rename_symbol("prog", 0x64636261);
 	CHECK(number_of(&o, "prog") == 2 && number_of(&o, "prog") == 2);
-	CHECK(strcmp(o.all->modules[0].build_id, o.all->modules[1].build_id) ==
-	      0);
+	CHECK(strcmp(o.numbers.all->modules[0].build_id,
+		     o.numbers.all->modules[1].build_id) == 0);
 	/* The first one comes back as another file. */
 	replace_by_copy("prog");
 	CHECK(number_of(&o, "prog") == 1);
@@ -303,7 +303,7 @@ static void check_rewritten_unseen(const char *program, const char *file,
 
 	CHECK(!ow_sampledobjects_init(&o, naming, &err));
 	CHECK(number_of(&o, program) == 1 && number_of(&o, program) == 1);
-	obj = o.all->modules[0].object;
+	obj = o.numbers.all->modules[0].object;
 	CHECK(obj->watch.is_hashed);
 	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
 	ow_sampledobjects_look_again(&o, true);
@@ -395,15 +395,15 @@ static void test_debug_by_crc(void)
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	o.user = SUMMER;
 	CHECK(number_of(&o, "summed") == 1);
-	CHECK(o.all->modules[0].object->debug);
+	CHECK(o.numbers.all->modules[0].object->debug);
 	ow_sampledobjects_deinit(&o);
 
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	o.user = SUMMER;
 	leave(OW_WATCHSHARE_BEGIN, SUMMER, 16 * MIB);
 	CHECK(number_of(&o, "summed") == 1);
-	CHECK(o.all->modules[0].object->watch.is_hashed);
-	CHECK(!o.all->modules[0].object->is_debug_known);
+	CHECK(o.numbers.all->modules[0].object->watch.is_hashed);
+	CHECK(!o.numbers.all->modules[0].object->is_debug_known);
 	ow_sampledobjects_deinit(&o);
 }
 
@@ -417,10 +417,10 @@ static void test_debug_of_ours(void)
 	make_linked("ours", "apart");
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(number_of(&o, "ours") == 1);
-	CHECK(!o.all->modules[0].object->is_debug_known);
+	CHECK(!o.numbers.all->modules[0].object->is_debug_known);
 	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
-	CHECK(o.all->modules[0].object->debug);
-	CHECK(!o.all->modules[0].object->watch.is_hashed);
+	CHECK(o.numbers.all->modules[0].object->debug);
+	CHECK(!o.numbers.all->modules[0].object->watch.is_hashed);
 	ow_sampledobjects_look_again(&o, true);
 	CHECK(nr_told("ours: ") == 0 && nr_told("apart: whether") == 0);
 	ow_sampledobjects_deinit(&o);
@@ -430,7 +430,7 @@ static void test_debug_of_ours(void)
 	CHECK(number_of(&o, "ours") == 1);
 	ow_sampledobjects_name(&o, 1, 0x1000, 0, names, OW_LINES_MOST);
 	ow_sampledobjects_look_again(&o, true);
-	CHECK(!o.all->modules[0].object->debug);
+	CHECK(!o.numbers.all->modules[0].object->debug);
 	CHECK(nr_told("/ours: its debug file ") == 1);
 	CHECK(nr_told("apart: whether") == 0);
 	ow_sampledobjects_deinit(&o);
@@ -460,17 +460,17 @@ static void test_limit_of_watching(void)
 	o.user = WATCHER;
 	copy_program("prog");
 	CHECK(number_of(&o, "prog") == 1);
-	CHECK(!o.all->modules[0].object->watch.is_hashed);
+	CHECK(!o.numbers.all->modules[0].object->watch.is_hashed);
 	name_in(&o, 1);
 	leave(OW_WATCHSHARE_BEGIN, WATCHER, -MIB);
 	copy_for_others("late");
 	CHECK(number_of(&o, "late") == 2);
-	CHECK(!o.all->modules[1].object->watch.is_hashed);
+	CHECK(!o.numbers.all->modules[1].object->watch.is_hashed);
 	/* There is something left for others. */
 	o.user = OTHER;
 	copy_for_others("others");
 	CHECK(number_of(&o, "others") == 3);
-	CHECK(o.all->modules[2].object->watch.is_hashed);
+	CHECK(o.numbers.all->modules[2].object->watch.is_hashed);
 	name_in(&o, 3);
 	ow_sampledobjects_look_again(&o, true);
 	CHECK(nr_told("late: ") == 0 && nr_told("others: ") == 0);
@@ -495,7 +495,7 @@ static void test_large_file(void)
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	o.user = LARGE;
 	CHECK(number_of(&o, "large.o") == 1);
-	CHECK(!o.all->modules[0].object->watch.is_hashed);
+	CHECK(!o.numbers.all->modules[0].object->watch.is_hashed);
 	CHECK(ow_watchshare_left(OW_WATCHSHARE_BEGIN, LARGE) < 126 * MIB);
 	ow_sampledobjects_deinit(&o);
 	unlink("large.o");
@@ -684,7 +684,7 @@ static void test_many_of_one_build_id(void)
 		rename_symbol("prog", i + 0x01010101);
 		CHECK(number_of(&o, "prog") == i + 1);
 	}
-	CHECK(o.all->nr_modules == MANY && o.nr_aliases == MANY);
+	CHECK(o.numbers.all->nr_modules == MANY && o.nr_aliases == MANY);
 	each = o.bytes_compared / MANY;
 	CHECK(o.bytes_compared % MANY == 0);
 	/* Once more all of them: one is hashed and compared to one each time. */
@@ -765,17 +765,17 @@ static void test_idle_nameless(void)
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(unlink("one") == 0);
 	CHECK(number_of_fd(&o, fd, path) == 1);
-	CHECK(o.nameless == (uint64_t)st.st_size && is_held("one"));
-	ow_sampledobjects_hold(&o, 1);
-	CHECK(o.nameless == 0);
+	CHECK(o.numbers.nameless == (uint64_t)st.st_size && is_held("one"));
+	ow_objectnumbers_hold(&o.numbers, 1);
+	CHECK(o.numbers.nameless == 0);
 	close_idle(&o, true);
 	CHECK(ow_sampledobjects_get(&o, 1) && is_held("one"));
-	ow_sampledobjects_leave(&o, 1);
+	ow_objectnumbers_leave(&o.numbers, 1);
 	close_idle(&o, false);
 	CHECK(ow_sampledobjects_get(&o, 1) && is_held("one"));
 	close_idle(&o, true);
 	CHECK(!ow_sampledobjects_get(&o, 1) && !is_held("one"));
-	CHECK(o.nameless == 0 && o.nr_aliases == 0);
+	CHECK(o.numbers.nameless == 0 && o.nr_aliases == 0);
 	/* Who maps it now has another number for it. */
 	CHECK(number_of_fd(&o, fd, path) == 2);
 	CHECK(ow_sampledobjects_get(&o, 2));
@@ -792,7 +792,7 @@ static void test_idle_named(void)
 
 	copy_program("one");
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
-	CHECK(number_of(&o, "one") == 1 && o.nameless == 0);
+	CHECK(number_of(&o, "one") == 1 && o.numbers.nameless == 0);
 	close_idle(&o, true);
 	CHECK(number_of(&o, "one") == 1 && ow_sampledobjects_get(&o, 1));
 	ow_sampledobjects_close_idle(&o, ow_now_ns() + 59000000000, NULL,
@@ -815,7 +815,7 @@ static void test_idle_alike(void)
 	copy_program("one");
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(number_of(&o, "one") == 1);
-	ow_sampledobjects_hold(&o, 1);
+	ow_objectnumbers_hold(&o.numbers, 1);
 	replace_by_copy("one");
 	CHECK(number_of(&o, "one") == 1 && o.nr_held == 1);
 	close_idle(&o, true);
@@ -944,26 +944,27 @@ static void test_reuse(void)
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(number_of(&o, "one") == 1 && number_of(&o, "two") == 2);
 	CHECK(is_of(&o, 1, "/one") && is_of(&o, 2, "/two"));
-	ow_sampledobjects_hold(&o, 2);
+	ow_objectnumbers_hold(&o.numbers, 2);
 	/* Both are open. */
 	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
-	CHECK(f.nr == 0 && ow_sampledobjects_nr(&o) == 2);
+	CHECK(f.nr == 0 && ow_objectnumbers_nr(&o.numbers) == 2);
 	ow_sampledobjects_close_idle(&o, ow_now_ns() + 61000000000, NULL,
 				     may_go, &f.may);
 	CHECK(!ow_sampledobjects_get(&o, 1) && ow_sampledobjects_get(&o, 2));
 	/* An image names the closed one; or the engine can't forget it. */
 	named[1] = true;
 	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
-	CHECK(f.nr == 0 && ow_sampledobjects_nr(&o) == 2);
+	CHECK(f.nr == 0 && ow_objectnumbers_nr(&o.numbers) == 2);
 	named[1] = false;
 	f.may = false;
 	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
-	CHECK(f.nr == 1 && f.last == 1 && ow_sampledobjects_nr(&o) == 2);
+	CHECK(f.nr == 1 && f.last == 1 && ow_objectnumbers_nr(&o.numbers) == 2);
 	CHECK(is_of(&o, 1, "/one"));
 	f.may = true;
 	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
-	CHECK(ow_sampledobjects_nr(&o) == 1);
-	CHECK(number_of(&o, "three") == 1 && ow_sampledobjects_nr(&o) == 2);
+	CHECK(ow_objectnumbers_nr(&o.numbers) == 1);
+	CHECK(number_of(&o, "three") == 1 &&
+	      ow_objectnumbers_nr(&o.numbers) == 2);
 	CHECK(is_of(&o, 1, "/three") && is_of(&o, 2, "/two"));
 	CHECK(number_of(&o, "one") == 3 && is_of(&o, 3, "/one"));
 	ow_sampledobjects_deinit(&o);
@@ -984,10 +985,10 @@ static void test_reuse_of_no_object(void)
 	copy_program("two");
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(number_of(&o, "one") == 1 && !ow_sampledobjects_get(&o, 1));
-	ow_sampledobjects_hold(&o, 1);
+	ow_objectnumbers_hold(&o.numbers, 1);
 	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(f.nr == 0);
-	ow_sampledobjects_leave(&o, 1);
+	ow_objectnumbers_leave(&o.numbers, 1);
 	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
 	CHECK(f.nr == 1 && o.nr_aliases == 0);
 	CHECK(number_of(&o, "two") == 1 && ow_sampledobjects_get(&o, 1));
@@ -1010,7 +1011,7 @@ static void test_users_part(void)
 	for (i = 1; i <= OW_BPF_OBJECTS / 2; i++) {
 		if (number_of_vdso(&o, at) != i)
 			break;
-		ow_sampledobjects_hold(&o, i);
+		ow_objectnumbers_hold(&o.numbers, i);
 	}
 	CHECK(i == OW_BPF_OBJECTS / 2 + 1);
 	CHECK(number_of_vdso(&o, at) == 0);
@@ -1018,7 +1019,7 @@ static void test_users_part(void)
 	CHECK(number_of_vdso(&o, at) == i);
 	o.user = 0;
 	CHECK(number_of_vdso(&o, at) == i + 1);
-	ow_sampledobjects_leave(&o, 1);
+	ow_objectnumbers_leave(&o.numbers, 1);
 	o.user = 1;
 	CHECK(number_of_vdso(&o, at) == i + 2);
 	ow_sampledobjects_deinit(&o);
@@ -1039,7 +1040,7 @@ static void test_crowd(void)
 	for (i = 2; i < OW_BPF_OBJECTS; i++)
 		if (number_of_vdso(&o, (void *)(uintptr_t)4096) != i) // NOLINT
 			break;
-	CHECK(i == OW_BPF_OBJECTS && ow_sampledobjects_is_crowded(&o));
+	CHECK(i == OW_BPF_OBJECTS && ow_objectnumbers_is_crowded(&o.numbers));
 	CHECK(number_of_vdso(&o, (void *)(uintptr_t)4096) == 0); // NOLINT
 	/* What a noted mapping names is kept. */
 	named[1] = true;
@@ -1056,9 +1057,10 @@ static void test_crowd(void)
 	CHECK(f.nr == 0);
 	named[OW_BPF_OBJECTS - 1] = true;
 	ow_sampledobjects_reuse(&o, UINT64_MAX, named, forget, &f);
-	CHECK(f.nr == OW_BPF_OBJECTS - 2 && ow_sampledobjects_nr(&o) == 1);
-	CHECK(!ow_sampledobjects_is_crowded(&o));
-	CHECK(number_of(&o, "one") && ow_sampledobjects_nr(&o) == 2);
+	CHECK(f.nr == OW_BPF_OBJECTS - 2 &&
+	      ow_objectnumbers_nr(&o.numbers) == 1);
+	CHECK(!ow_objectnumbers_is_crowded(&o.numbers));
+	CHECK(number_of(&o, "one") && ow_objectnumbers_nr(&o.numbers) == 2);
 	ow_sampledobjects_deinit(&o);
 	unlink("one");
 }
@@ -1100,7 +1102,7 @@ static void test_no_object(void)
 	path = realpath("one", NULL);
 	CHECK(!ow_sampledobjects_init(&o, 0, &err));
 	CHECK(number_of(&o, "one") == 1 && !ow_sampledobjects_get(&o, 1));
-	ow_sampledobjects_hold(&o, 1);
+	ow_objectnumbers_hold(&o.numbers, 1);
 	CHECK(number_of(&o, "one") == 1);
 	usleep(20000); /* the kernel's times are in ticks */
 	copy_program("one");
@@ -1116,11 +1118,11 @@ static void test_no_object(void)
 	map.inode = st.st_ino;
 	CHECK(ow_identity_look(path, &seen));
 	CHECK(ow_sampledobjects_number(&o, getpid(), &map, &seen) == 1);
-	ow_sampledobjects_hold(&o, 1);
+	ow_objectnumbers_hold(&o.numbers, 1);
 	copy_program("one");
 	CHECK(ow_sampledobjects_number(&o, getpid(), &map, &seen) == 1);
 	CHECK(!ow_sampledobjects_get(&o, 1));
-	ow_sampledobjects_leave(&o, 1);
+	ow_objectnumbers_leave(&o.numbers, 1);
 	CHECK(ow_sampledobjects_number(&o, getpid(), &map, &seen) == 1);
 	CHECK(ow_sampledobjects_get(&o, 1));
 	ow_sampledobjects_deinit(&o);
@@ -1179,7 +1181,7 @@ static void test_written_vdso(void)
 	CHECK(mprotect(low, 8192, PROT_READ | PROT_WRITE) == 0);
 	low[8000] ^= 1;
 	CHECK(mprotect(low, 8192, PROT_READ) == 0);
-	CHECK(number_of_vdso(&o, low) == o.all->nr_modules);
+	CHECK(number_of_vdso(&o, low) == o.numbers.all->nr_modules);
 	CHECK(number_of_vdso(&o, own) == 1);
 	ow_sampledobjects_deinit(&o);
 	munmap(high, 8192);
