@@ -343,13 +343,25 @@ static int write_profile(const struct record_request *r, struct profile *p,
 	return profileout_write(r->profile_writer, out, p, &o);
 }
 
-/* Of what was written: is it of all processes that were named? */
-static int status_of(struct ow_recorder *rec)
+/*
+ * Return true if processes, samples or names were left out.  Stacks that end early
+ * don't count: each has its end in the profile.
+ */
+static bool is_crowded(const struct ow_recorder_stats *s)
+{
+	return s->unrecorded || s->unfollowed || s->crowded_out || s->lost ||
+	       s->crowded_maps;
+}
+
+/* EXIT_SOME if some of what was asked for is missing in what was written. */
+static int status_of(const struct profiling *g)
 {
 	struct ow_recorder_stats s;
 
-	ow_recorder_stats(rec, &s);
-	return s.unrecorded ? EXIT_SOME : EXIT_WELL;
+	ow_recorder_stats(g->r, &s);
+	return is_crowded(&s) || g->crowded || g->folded || g->unnamed ?
+		       EXIT_SOME :
+		       EXIT_WELL;
 }
 
 static int record(const struct record_request *r, struct ow_recorder *rec,
@@ -386,7 +398,7 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	if (status != EXIT_NONE)
 		warn_folded(&g);
 	if (status == EXIT_WELL)
-		status = status_of(rec);
+		status = status_of(&g);
 	profiling_deinit(&g);
 	profile_deinit(&p);
 	return status;

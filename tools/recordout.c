@@ -164,6 +164,7 @@ int recordout_end(struct recordout *o)
 {
 	const struct profile_options options = { .title = o->title };
 	char line[VIEWTEXT_LINE];
+	int status = EXIT_WELL;
 
 	if (o->no_memory) {
 		complain("out of memory");
@@ -177,9 +178,10 @@ int recordout_end(struct recordout *o)
 		complain("%s", line);
 		return EXIT_SOME;
 	}
-	return o->writer ? EXIT_WELL :
-			   profileout_write(o->profile_writer, o->out,
-					    &o->profile, &options);
+	if (!o->writer)
+		status = profileout_write(o->profile_writer, o->out,
+					  &o->profile, &options);
+	return status == EXIT_WELL && o->folded ? EXIT_SOME : status;
 }
 
 void recordout_free(struct recordout *o)

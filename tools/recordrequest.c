@@ -114,7 +114,8 @@ static void print_usage(void)
 	      "\n"
 	      "Exit status: 0 all went well, 1 the guest ended or could not be "
 	      "sampled any\n"
-	      "more, 2 nothing could be done, 64 usage.\n",
+	      "more, or some was left out, 2 nothing could be done, 64 "
+	      "usage.\n",
 	      stdout);
 }
 
