@@ -5,6 +5,7 @@
  * more than --memory-limit, or time that brings nothing.
  */
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@
 
 #define MAX_SECONDS 5 /* of CPU time, for one step */
 #define MAX_TEXT    4096
+#define BUFFER      65536 /* bytes of the pipe that are received at once */
 
 /* What goes through the pipe: this, and behind it texts and lists. */
 struct record {
@@ -159,7 +161,9 @@ static void read_and_send(const char *path, int fd, char *at)
 /* --- the parent --- */
 
 struct receiving {
-	FILE *in;
+	int in;
+	size_t used, end; /* of the buffer's bytes */
+	uint8_t buffer[BUFFER];
 	char *at; /* shared: the trace that the child reads */
 	struct ctf_reader *reader;
 	struct record r;
@@ -172,19 +176,58 @@ static bool is_to_stop(const struct receiving *v)
 	return v->reader->stop && v->reader->stop(v->reader->arg);
 }
 
-/* Read so many bytes, whatever signals come, unless one is to stop us. */
+/*
+ * Wait for bytes, whatever signals come, unless one is to stop us.  A signal comes
+ * before the question, or ends the wait.
+ */
+static bool await_bytes(const struct receiving *v)
+{
+	struct pollfd p = { .fd = v->in, .events = POLLIN };
+	sigset_t all, before;
+	int nr = -1;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	while (nr < 0 && !is_to_stop(v)) {
+		nr = ppoll(&p, 1, NULL, &before);
+		if (nr < 0 && errno != EINTR)
+			break;
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return nr > 0;
+}
+
+/* Have bytes in the buffer, which is empty. */
+static bool fill(struct receiving *v)
+{
+	ssize_t n = -1;
+
+	while (n < 0) {
+		if (!await_bytes(v))
+			return false;
+		n = read(v->in, v->buffer, sizeof(v->buffer));
+		if (n < 0 && errno != EINTR)
+			return false;
+	}
+	v->used = 0;
+	v->end = (size_t)n;
+	return n > 0;
+}
+
 static bool take(struct receiving *v, void *to, size_t size)
 {
-	size_t got = 0;
+	size_t got = 0, n;
 
-	for (;;) {
-		got += fread((uint8_t *)to + got, 1, size - got, v->in);
-		if (got == size)
-			return true;
-		if (!ferror(v->in) || errno != EINTR || is_to_stop(v))
+	while (got < size) {
+		if (v->used == v->end && !fill(v))
 			return false;
-		clearerr(v->in);
+		n = v->end - v->used;
+		n = n < size - got ? n : size - got;
+		memcpy((uint8_t *)to + got, v->buffer + v->used, n);
+		v->used += n;
+		got += n;
 	}
+	return true;
 }
 
 static bool receive_texts(struct receiving *v)
@@ -312,15 +355,15 @@ static int read_by_child(struct receiving *v, const char *path, char *why,
 			 size_t size)
 {
 	pid_t child = 0;
-	int fd = start(path, v->at, &child), result;
+	int result;
 
-	v->in = fd >= 0 ? fdopen(fd, "r") : NULL;
-	if (!v->in) {
+	v->in = start(path, v->at, &child);
+	if (v->in < 0) {
 		snprintf(why, size, "%s: %s", path, strerror(errno));
 		return -1;
 	}
 	result = receive_all(v, path, child, why, size);
-	fclose(v->in);
+	close(v->in);
 	return result;
 }
 

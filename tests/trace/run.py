@@ -736,6 +736,22 @@ def check_interrupted(plain, work):
             'interrupted after %d looks: %r' % (i, said))
 
 
+def check_idle(plain, work):
+    """A signal ends it as well where it comes just before a wait for events."""
+    shim = work + '/idle.so'
+    subprocess.run(['cc', '-shared', '-fPIC', '-O1', '-o', shim,
+                    os.path.join(os.path.dirname(__file__), 'idle.c'), '-ldl'],
+                   check=True, timeout=60)
+    begun = time.monotonic()
+    done = subprocess.run([plain, 'report', work + '/context'], text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True,
+                          env=dict(os.environ, LD_PRELOAD=shim), timeout=60)
+    took = time.monotonic() - begun
+    say(done.returncode == 2 and 'none of 0 events' in done.stderr and took < 15,
+        'a signal before a wait: %d, %.1f s, %r' % (done.returncode, took,
+                                                    done.stderr))
+
+
 def damage(rng, data):
     kind = rng.randrange(3)
     if kind == 0:
@@ -799,6 +815,7 @@ def main():
         check_bomb(plain, work)
         check_endless(plain, work)
         check_interrupted(plain, work)
+        check_idle(plain, work)
         check_meaning(outwind, work)
         check_user_space(outwind, work)
         check_some_fail(outwind, work)
