@@ -48,13 +48,44 @@ static void put_frame(FILE *out, const struct profile *p,
 	fputs(")\n", out);
 }
 
+/* Bytes up to a blank that would end the name for a reader, or begins it. */
+static size_t part_of_comm(const char *at, const char *comm)
+{
+	const char *s;
+
+	for (s = at; *s; s++)
+		if (*s == ' ' && (s == comm || (s[1] >= '0' && s[1] <= '9')))
+			break;
+	return (size_t)(s - at);
+}
+
+/*
+ * Readers take the first number after a blank for the pid: stackcollapse-perf.pl has
+ * (\S.+?)\s+(\d+).  Such blanks of the name itself are written as '_'.
+ */
+static void put_comm(FILE *out, const char *comm)
+{
+	const char *at = comm;
+	size_t size;
+
+	while (*at) {
+		size = part_of_comm(at, comm);
+		ow_view_put_clean_part(out, at, size);
+		at += size;
+		if (*at) {
+			putc('_', out);
+			at++;
+		}
+	}
+}
+
 static void put_sample(FILE *out, const struct profile *p,
 		       const struct profile_stack *s, uint64_t time,
 		       uint64_t period)
 {
 	uint32_t i;
 
-	ow_view_put_clean(out, profile_text(p, s->comm));
+	put_comm(out, profile_text(p, s->comm));
 	fprintf(out, " %d/%d %llu.%06llu: %10llu %s: \n", s->pid, s->tid,
 		(unsigned long long)(time / 1000000000),
 		(unsigned long long)(time % 1000000000 / 1000),

@@ -418,6 +418,23 @@ def formats_title(context):
               made[at:at + 100])
 
 
+@case('formats: names of threads that look like the fields after them')
+def formats_perf_names(context):
+    """As FlameGraph's stackcollapse-perf.pl reads the line."""
+    for comm, want in (('bash 123/123 1.', 'bash_123/123_1.'),
+                       ('CPU 0/KVM', 'CPU_0/KVM'), (' x', '_x'),
+                       ('a  7', 'a _7'), ('web server 8', 'web server_8'),
+                       ('web server', 'web server')):
+        path = os.path.join(context.tmp, 'a.owp')
+        with open(path, 'w', encoding='utf-8') as f:
+            f.write('outwind-profile 1\nt 0 0 99 1 0 0\ns %s\ns function\n'
+                    'f 2 0 0 0 0 0 1000 0 1000\nk 1 500 501 1 0 1 1 1 0\ne\n' %
+                    comm)
+        head = report(context, path, 'perf')[0].decode().split('\n')[0]
+        got = re.match(r'(\S.+?)\s+(\d+)/*(\d+)*\s+', head).groups()
+        check(got == (want, '500', '501'), comm, head)
+
+
 @case('formats: more samples than can be written one by one')
 def formats_many(context):
     path = write_profile(context, (CPU,))
