@@ -66,8 +66,12 @@ static void owe(struct syscalltext *t, uint64_t owner, uint64_t ns,
 							  add_debt(t, owner);
 
 	ns *= SYSCALLTEXT_TURN / SYSCALLTEXT_NAMES;
-	if (debt->until <= t->now)
-		*debt = (struct syscalltext_debt){ .owner = owner };
+	if (debt->until <= t->now) {
+		debt->is_due = false;
+		debt->is_second = debt->until && debt->until + most > t->now;
+	} else {
+		debt->is_second = true;
+	}
 	if (debt->until < now)
 		debt->until = end > now ? end : now;
 	debt->until += ns;
@@ -77,12 +81,14 @@ static void owe(struct syscalltext *t, uint64_t owner, uint64_t ns,
 		debt->until = now + most;
 }
 
+/* A single long name, as of a large program's first call, holds up nobody later. */
 static bool must_make_up(const struct syscalltext *t, pid_t pid, uid_t uid)
 {
 	size_t i = find_debt(t, owner_of(pid, uid));
+	const struct syscalltext_debt *debt = &t->debts[i];
 
-	return i < t->nr_debts && t->debts[i].is_due &&
-	       t->debts[i].until > t->now;
+	return i < t->nr_debts && debt->is_due && debt->until > t->now &&
+	       (debt->is_second || t->is_behind);
 }
 
 /* A call has waited, maybe for the names of others. */

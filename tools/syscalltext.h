@@ -9,7 +9,8 @@
  * these take time.  Where calls wait before the end, names have a part of the time: or there
  * would be no room for others' calls.  A name that takes longer than that part
  * of a turn is a debt of its user, or of a process of root's: once calls of others have
- * waited, its calls have no names until the time is made up for.
+ * waited, its calls have no names until the time is made up for; after a single such
+ * name, no longer than calls wait.
  */
 #ifndef OW_SYSCALLTEXT_H
 #define OW_SYSCALLTEXT_H
@@ -35,6 +36,7 @@ struct syscalltext_debt {
 	uint64_t owner;
 	uint64_t until; /* CLOCK_MONOTONIC, ns: it is made up for then */
 	bool is_due;    /* calls of others have waited */
+	bool is_second; /* there was another not long before */
 };
 
 enum syscalltext_way {

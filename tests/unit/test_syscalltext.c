@@ -140,11 +140,18 @@ static void test_debts(void)
 	CHECK(syscalltext_is_late(&t, 1, 1000));
 	CHECK(syscalltext_is_late(&t, 2, 1000));
 	CHECK(!syscalltext_is_late(&t, 9, 1001));
-	/* Also when no call waits any more, until it is made up for. */
-	now += 3 * took;
+	/* One alone, no longer than calls wait. */
+	syscalltext_see(&t, now, now, 1, 1000);
+	CHECK(!syscalltext_is_late(&t, 1, 1000));
+	/* After a second one also when no call waits, until it is made up for. */
+	syscalltext_work(&t, 1, 1000, took);
+	now += took;
 	syscalltext_see(&t, now, now, 1, 1000);
 	CHECK(syscalltext_is_late(&t, 1, 1000));
-	now += took;
+	now += 6 * took;
+	syscalltext_see(&t, now, now, 1, 1000);
+	CHECK(syscalltext_is_late(&t, 1, 1000));
+	now += 3 * took;
 	syscalltext_see(&t, now, now, 1, 1000);
 	CHECK(!syscalltext_is_late(&t, 1, 1000));
 	/* Of root's processes, each has its own. */
