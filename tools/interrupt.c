@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "interrupt.h"
 
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "clockns.h"
 
 #define AT_ONCE_NS 300000000
+
+#define LOOK_NS 100000000 /* between two looks at a write */
+#define LOOKS   10 /* that find the same write after a signal: it waits */
 
 static volatile int wishes, most_noted;
 
 /* The signal of the last wish, for the handler alone. */
 static int last;
 static uint64_t last_ns; /* CLOCK_MONOTONIC */
+
+static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+#define NR_SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
 static void note(int number)
 {
@@ -32,15 +43,14 @@ static void note(int number)
 
 void interrupt_catch(int most)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction before, action = { .sa_handler = note };
 	size_t i;
 
 	most_noted = most;
 	sigemptyset(&action.sa_mask);
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+	for (i = 0; i < NR_SIGNALS; i++)
 		sigaddset(&action.sa_mask, signals[i]);
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+	for (i = 0; i < NR_SIGNALS; i++) {
 		sigaction(signals[i], NULL, &before);
 		/* As nohup(1) has it. */
 		if (before.sa_handler != SIG_IGN)
@@ -61,4 +71,112 @@ bool interrupt_came(void)
 bool interrupt_came_again(void)
 {
 	return wishes > 1;
+}
+
+/* --- writes that wait --- */
+
+/* The number of the write that is under way; or 0. */
+static _Atomic uint64_t writing;
+
+/* Whether the thread below runs, and what was blocked before the write. */
+static bool is_watched;
+static sigset_t before_write;
+
+static void fill_set(sigset_t *set)
+{
+	size_t i;
+
+	sigemptyset(set);
+	for (i = 0; i < NR_SIGNALS; i++)
+		sigaddset(set, signals[i]);
+}
+
+/* A signal that waits for the end of the write, and that we catch; or 0. */
+static int find_pending(void)
+{
+	struct sigaction action;
+	sigset_t set;
+	size_t i;
+
+	if (sigpending(&set))
+		return 0;
+	for (i = 0; i < NR_SIGNALS; i++)
+		if (sigismember(&set, signals[i]) == 1 &&
+		    !sigaction(signals[i], NULL, &action) &&
+		    action.sa_handler == note)
+			return signals[i];
+	return 0;
+}
+
+/*
+ * A thread of its own, as no handler runs in one that waits for a file system; but a
+ * signal that ends the process ends such waits, too.
+ */
+static void *watch(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	uint64_t number, seen = 0;
+	unsigned int looks = 0;
+	sigset_t set;
+	int pending;
+
+	for (;;) {
+		nanosleep(&pause, NULL);
+		number = atomic_load(&writing);
+		pending = number ? find_pending() : 0;
+		looks = pending && number == seen ? looks + 1 : 0;
+		seen = number;
+		if (looks < LOOKS)
+			continue;
+		signal(pending, SIG_DFL);
+		fill_set(&set);
+		pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	}
+	return arg;
+}
+
+static bool start_watch(void)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, before;
+	bool is_started;
+
+	if (pthread_attr_init(&attr))
+		return false;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	is_started =
+		!pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED) &&
+		!pthread_create(&thread, &attr, watch, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	pthread_attr_destroy(&attr);
+	return is_started;
+}
+
+static uint64_t last_number;
+static unsigned int depth;
+
+void interrupt_begin_write(void)
+{
+	sigset_t set;
+
+	if (!most_noted || gettid() != getpid() ||
+	    (!is_watched && !(is_watched = start_watch())))
+		return;
+	if (depth++ == 0) {
+		fill_set(&set);
+		pthread_sigmask(SIG_BLOCK, &set, &before_write);
+	}
+	atomic_store(&writing, ++last_number);
+}
+
+void interrupt_end_write(void)
+{
+	if (!depth || gettid() != getpid())
+		return;
+	depth--;
+	atomic_store(&writing, depth ? ++last_number : 0);
+	if (!depth)
+		pthread_sigmask(SIG_SETMASK, &before_write, NULL);
 }

@@ -20,4 +20,13 @@ bool interrupt_came(void);
 /* Return true if there was a second wish: what takes long is to be left out. */
 bool interrupt_came_again(void);
 
+/*
+ * Between these, the first thread writes to where it may wait without end: a pipe
+ * that nobody reads, or a file system that doesn't answer.  A signal that is caught
+ * is noted at the last end; but where one write goes on for another second after it,
+ * the signal ends us.
+ */
+void interrupt_begin_write(void);
+void interrupt_end_write(void);
+
 #endif /* OW_INTERRUPT_H */

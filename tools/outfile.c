@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands.h"
+#include "interrupt.h"
+
+#define BUFFER ((size_t)1 << 16)
 
 /* Is it what is open already, as standard output or error ("/dev/stdout")? */
 static bool is_open(const struct stat *st)
@@ -75,6 +79,61 @@ static void be_alike(int fd, const struct stat *old)
 	fchmod(fd, old->st_mode & 07777);
 }
 
+/* As write(2), but it waits where that doesn't. */
+static ssize_t write_waiting(int fd, const char *bytes, size_t size)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+	ssize_t n;
+
+	do
+		n = write(fd, bytes, size);
+	while (n < 0 &&
+	       (errno == EINTR ||
+		(errno == EAGAIN && (poll(&p, 1, -1) > 0 || errno == EINTR))));
+	return n;
+}
+
+static ssize_t write_all(void *cookie, const char *bytes, size_t size)
+{
+	const struct outfile *o = cookie;
+	size_t done = 0;
+	ssize_t n = 1;
+
+	while (done < size && n > 0) {
+		interrupt_begin_write();
+		n = write_waiting(o->fd, bytes + done, size - done);
+		interrupt_end_write();
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)done;
+}
+
+static int close_file(void *cookie)
+{
+	struct outfile *o = cookie;
+	int fd = o->fd;
+
+	o->fd = -1;
+	return fd == STDOUT_FILENO ? 0 : close(fd);
+}
+
+/* Have f write to the file descriptor, or close that. */
+static bool open_stream(struct outfile *o, int fd)
+{
+	o->fd = fd;
+	o->f = fopencookie(o, "w",
+			   (cookie_io_functions_t){ .write = write_all,
+						    .close = close_file });
+	if (o->f && setvbuf(o->f, NULL, _IOFBF, BUFFER) == 0)
+		return true;
+	if (o->f)
+		fclose(o->f);
+	else
+		close_file(o);
+	o->f = NULL;
+	return false;
+}
+
 static bool open_aside(struct outfile *o)
 {
 	bool is_there = o->target.is.st_mode != 0;
@@ -90,11 +149,7 @@ static bool open_aside(struct outfile *o)
 		return false;
 	if (is_there)
 		be_alike(fd, &o->target.is);
-	o->f = fdopen(fd, "w");
-	if (o->f)
-		return true;
-	close(fd);
-	return false;
+	return open_stream(o, fd);
 }
 
 static void forget(struct outfile *o)
@@ -115,17 +170,18 @@ static bool complain_of_open(struct outfile *o)
 	int why = errno;
 
 	forget(o);
-	complain("open %s: %s", o->path, strerror(why));
+	complain("open %s: %s", o->path ? o->path : "output", strerror(why));
 	return false;
 }
 
 bool outfile_open(struct outfile *o, const char *path)
 {
-	*o = (struct outfile){ .f = stdout, .target.folder = -1 };
-	if (outfile_is_stdout(path))
-		return true;
-	o->f = NULL;
-	o->path = path;
+	int fd;
+
+	*o = (struct outfile){ .fd = -1, .target.folder = -1 };
+	o->path = outfile_is_stdout(path) ? NULL : path;
+	if (!o->path)
+		return open_stream(o, STDOUT_FILENO) || complain_of_open(o);
 	if (ownfile_find(&o->target, path)) {
 		if (can_replace(&o->target))
 			return open_aside(o) || complain_of_open(o);
@@ -139,8 +195,8 @@ bool outfile_open(struct outfile *o, const char *path)
 		return complain_of_open(o);
 	}
 	ownfile_deinit(&o->target);
-	o->f = ownfile_create(path);
-	return o->f || complain_of_open(o);
+	fd = ownfile_open(path);
+	return (fd >= 0 && open_stream(o, fd)) || complain_of_open(o);
 }
 
 /* Give it a name, if it has none. */
@@ -150,7 +206,7 @@ static bool name_it(struct outfile *o)
 
 	if (o->temporary[0])
 		return true;
-	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", fileno(o->f));
+	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", o->fd);
 	if (make_up_name(o) && linkat(AT_FDCWD, fd, o->target.folder,
 				      o->temporary, AT_SYMLINK_FOLLOW) == 0)
 		return true;
@@ -165,7 +221,9 @@ static bool settle(struct outfile *o)
 	int why;
 
 	errno = 0;
-	good = fflush(o->f) == 0 && !ferror(o->f) && (!is_aside || name_it(o));
+	good = fflush(o->f) == 0 && !ferror(o->f);
+	interrupt_begin_write();
+	good = good && (!is_aside || name_it(o));
 	why = errno ? errno : EIO;
 	if (fclose(o->f) && good) {
 		why = errno;
@@ -179,18 +237,18 @@ static bool settle(struct outfile *o)
 		why = errno;
 		good = false;
 	}
+	interrupt_end_write();
 	errno = why;
 	return good;
 }
 
 int outfile_close(struct outfile *o, int status)
 {
-	if (!o->path)
-		return finish_output(status);
-	if (status == EXIT_NONE) {
+	if (o->path && status == EXIT_NONE) {
 		fclose(o->f);
 	} else if (!settle(o)) {
-		complain("write %s: %s", o->path, strerror(errno));
+		complain("write %s: %s", o->path ? o->path : "output",
+			 strerror(errno));
 		status = EXIT_NONE;
 	}
 	forget(o);

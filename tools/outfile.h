@@ -12,7 +12,8 @@
 #include "ownfile.h"
 
 struct outfile {
-	FILE *f;               /* to write to */
+	FILE *f;               /* to write to; it has the outfile's address */
+	int fd;                /* what f writes to */
 	const char *path;      /* borrowed; NULL: standard output */
 	struct ownfile target; /* that f is to become, if its folder is open */
 	char temporary[32]; /* what f is called there until then; "": nothing */

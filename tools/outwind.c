@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "commands.h"
+#include "interrupt.h"
 #include "memorylimit.h"
 #include "missing.h"
 #include "reach.h"
@@ -53,9 +54,11 @@ void complain(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	interrupt_begin_write();
 	fputs("outwind: ", stderr);
 	ow_view_put_clean(stderr, line);
 	putc('\n', stderr);
+	interrupt_end_write();
 }
 
 bool parse_number(const char *text, unsigned long min, unsigned long max,

@@ -175,19 +175,22 @@ static int create_there(const char *path, const struct stat *dir)
 	return -1;
 }
 
-FILE *ownfile_create(const char *path)
+int ownfile_open(const char *path)
 {
 	struct stat dir;
-	FILE *f;
-	int fd;
 
 	if (!stat_folder(path, &dir) || !is_open_to_others(&dir))
-		return fopen(path, "we");
-	fd = create_there(path, &dir);
-	if (fd < 0)
-		return NULL;
-	f = fdopen(fd, "w");
-	if (!f)
+		return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+			    0666);
+	return create_there(path, &dir);
+}
+
+FILE *ownfile_create(const char *path)
+{
+	int fd = ownfile_open(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+
+	if (!f && fd >= 0)
 		close(fd);
 	return f;
 }

@@ -32,4 +32,10 @@ void ownfile_deinit(struct ownfile *f);
  */
 FILE *ownfile_create(const char *path);
 
+/*
+ * The same as a file descriptor, or -1.  It may be one that doesn't wait (EAGAIN), if
+ * what is there is no regular file.
+ */
+int ownfile_open(const char *path);
+
 #endif /* OW_OWNFILE_H */

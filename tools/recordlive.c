@@ -390,8 +390,10 @@ static int record(const struct record_request *r, struct ow_recorder *rec,
 	if (status == EXIT_WELL)
 		status = write_profile(r, &p, out);
 	if (status != EXIT_NONE && r->stats) {
+		interrupt_begin_write();
 		recordlive_print_stats(rec);
 		recordtables_print(&tables);
+		interrupt_end_write();
 	} else if (status != EXIT_NONE) {
 		recordlive_warn(rec, r->live.engine);
 	}

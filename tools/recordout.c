@@ -166,6 +166,7 @@ int recordout_end(struct recordout *o)
 	char line[VIEWTEXT_LINE];
 	int status = EXIT_WELL;
 
+	fflush(o->out);
 	if (o->no_memory) {
 		complain("out of memory");
 		return o->writer ? EXIT_SOME : EXIT_NONE;

@@ -520,6 +520,8 @@ int trace_report(const struct trace_request *request)
 	}
 	interrupt_catch(1);
 	failed = read_all(&r, &reader, why, sizeof(why));
+	if (request->out)
+		fflush(request->out);
 	if (failed)
 		complain("%s", why);
 	if (!failed || r.stacks)

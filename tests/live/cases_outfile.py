@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files that -o names: all of what was to be written, or what was there."""
 
+import fcntl
+import json
 import os
 import resource
 import signal
+import struct
 import subprocess
+import termios
+import time
 
 from cases_record import need_bpf
 from harness import (PATIENCE, case, check, children_of, end_process,
@@ -173,3 +178,68 @@ def outfile_unread(context):
          context.outwind], 0)
     check(done.stdout == b'y\n' and b'write' not in done.stderr,
           'what is said', (done.stdout, done.stderr))
+
+
+def start_writing(context, path, pipe, **how):
+    """A recording that waits to write more than fits into the pipe."""
+    tool = subprocess.Popen([context.outwind, 'record', '-a', '-d', '0.5', '-F',
+                             '999', '-f', 'json', '-o', path], **how,
+                            stderr=subprocess.DEVNULL)
+    full, before = 0, -1
+    while full != before or not full:
+        before = full
+        time.sleep(0.5)
+        full = struct.unpack('i', fcntl.ioctl(pipe, termios.FIONREAD,
+                                              bytes(4)))[0]
+    check(tool.poll() is None, 'it waits', tool.returncode)
+    return tool
+
+
+def read_all(pipe):
+    text = b''
+    while True:
+        os.set_blocking(pipe, True)
+        some = os.read(pipe, 1 << 16)
+        if not some:
+            return text
+        text += some
+
+
+@case('output: a signal ends a recording whose profile nobody reads', alone=True)
+def outfile_stalled(context):
+    """But not one that is read again soon: that is written as a whole."""
+    need_bpf(context)
+    context.start(['busy'])
+    for is_read in False, True:
+        pipe, end = os.pipe()
+        fcntl.fcntl(end, fcntl.F_SETPIPE_SZ, 4096)
+        tool = start_writing(context, '-', pipe, stdout=end)
+        os.close(end)
+        tool.send_signal(signal.SIGTERM)
+        begun = time.monotonic()
+        if is_read:
+            json.loads(read_all(pipe))
+            check(tool.wait(PATIENCE) in (0, 1), 'status', tool.returncode)
+        else:
+            check(tool.wait(10) == -signal.SIGTERM, 'status', tool.returncode)
+            context.note('ended in %.1f s' % (time.monotonic() - begun))
+        os.close(pipe)
+
+
+@case('output: a fifo that is read slowly', alone=True)
+def outfile_slow(context):
+    """Also in a folder where others may put files, as it is opened otherwise there."""
+    need_bpf(context)
+    context.start(['busy'])
+    for mode in 0o755, 0o1777:
+        folder = os.path.join(context.tmp, 'fifo%o' % mode)
+        os.mkdir(folder)
+        os.chmod(folder, mode)
+        path = os.path.join(folder, 'fifo')
+        os.mkfifo(path)
+        pipe = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+        tool = start_writing(context, path, pipe)
+        json.loads(read_all(pipe))
+        os.close(pipe)
+        check(tool.wait(PATIENCE) in (0, 1), 'status', tool.returncode)
