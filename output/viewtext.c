@@ -85,6 +85,8 @@ size_t viewtext_take(struct viewtext *t, struct ow_name *names, size_t nr)
 	uint64_t most = left > SHORT ? left : SHORT;
 	uint64_t size = size_of_all(t, names, nr, most);
 
+	/* Each but the frame's own is a line that nothing was taken for yet. */
+	t->whole += (size <= most ? size : SHORT) + (nr - 1) * VIEWTEXT_FRAME;
 	if (size <= left) {
 		t->used += size;
 		return nr;
@@ -98,6 +100,22 @@ size_t viewtext_take(struct viewtext *t, struct ow_name *names, size_t nr)
 	return 1;
 }
 
+size_t viewtext_fit(struct viewtext *t, size_t nr)
+{
+	uint64_t left = t->whole < VIEWTEXT_WHOLE ? VIEWTEXT_WHOLE - t->whole :
+						    0;
+	size_t fit = nr;
+
+	if (left / VIEWTEXT_FRAME < nr) {
+		fit = left >= VIEWTEXT_FRAME ? (size_t)(left / VIEWTEXT_FRAME) :
+					       1;
+		t->nr_short += fit < nr;
+		t->nr_left_out += nr - fit;
+	}
+	t->whole += fit * VIEWTEXT_FRAME;
+	return fit;
+}
+
 bool viewtext_line(const struct viewtext *t, char buf[VIEWTEXT_LINE])
 {
 	if (!t->nr_cut)
@@ -107,5 +125,18 @@ bool viewtext_line(const struct viewtext *t, char buf[VIEWTEXT_LINE])
 		 "%llu frames are left out",
 		 (unsigned long long)(VIEWTEXT_MOST >> 20),
 		 (unsigned long long)t->nr_cut);
+	return true;
+}
+
+bool viewtext_short_line(const struct viewtext *t, char buf[VIEWTEXT_LINE])
+{
+	if (!t->nr_short)
+		return false;
+	snprintf(buf, VIEWTEXT_LINE,
+		 "all stacks would take more than %llu MiB of text: %llu outer "
+		 "frames of %llu threads are left out",
+		 (unsigned long long)(VIEWTEXT_WHOLE >> 20),
+		 (unsigned long long)t->nr_left_out,
+		 (unsigned long long)t->nr_short);
 	return true;
 }

@@ -8,13 +8,18 @@
 
 #include <outwind/outwind.h>
 
-#define VIEWTEXT_MOST ((uint64_t)1 << 30) /* bytes, as they are written */
+#define VIEWTEXT_MOST  ((uint64_t)1 << 30)    /* bytes, as they are written */
+#define VIEWTEXT_WHOLE ((uint64_t)1536 << 20) /* with the lines of all frames */
+#define VIEWTEXT_FRAME 128 /* bytes of a frame's line, beside its names */
 
 /* All zero before the first frame. */
 struct viewtext {
 	size_t longest; /* bytes of a function that are shown, or 0: all */
 	uint64_t used;
-	uint64_t nr_cut; /* frames that lack names, or parts of them */
+	uint64_t nr_cut;   /* frames that lack names, or parts of them */
+	uint64_t whole;    /* bytes of names and of lines */
+	uint64_t nr_short; /* stacks that are cut, of so many frames: */
+	uint64_t nr_left_out;
 };
 
 /*
@@ -24,8 +29,17 @@ struct viewtext {
  */
 size_t viewtext_take(struct viewtext *t, struct ow_name *names, size_t nr);
 
+/*
+ * Take the lines of a stack's frames.  Return how many of the innermost ones are to be
+ * printed: once all stacks would take more than VIEWTEXT_WHOLE, one.
+ */
+size_t viewtext_fit(struct viewtext *t, size_t nr);
+
 /* Fill buf with a line that tells what lacks names; return false if nothing does. */
 #define VIEWTEXT_LINE 128
 bool viewtext_line(const struct viewtext *t, char buf[VIEWTEXT_LINE]);
+
+/* Likewise of frames that are left out. */
+bool viewtext_short_line(const struct viewtext *t, char buf[VIEWTEXT_LINE]);
 
 #endif /* VIEWTEXT_H */

@@ -64,6 +64,8 @@ static int print_thread(const struct stack_request *r, struct ow_capture *c,
 {
 	const struct stackwalk *stack = &s->walks.list[i];
 	const struct ow_thread *thread = ow_capture_thread(c, stack->thread);
+	size_t nr = viewtext_fit(s->names.text, stack->nr);
+	bool is_cut = nr < stack->nr;
 	const struct ow_view view = {
 		.pid = ow_capture_pid(c),
 		.program = ow_capture_program(c),
@@ -72,18 +74,18 @@ static int print_thread(const struct stack_request *r, struct ow_capture *c,
 		.number = r->writer->backwards ? s->walks.nr - i : i + 1,
 		.syscall = ow_capture_syscall_name(c, thread),
 		.frames = s->views,
-		.nr = stack->nr,
-		.end = stack->end,
+		.nr = nr,
+		.end = is_cut ? OW_END_LIMIT : stack->end,
 		.why = &stack->why,
 	};
 
-	if (!viewnames_fill(&s->names, s->walks.symbolizer, frames, stack->nr,
+	if (!viewnames_fill(&s->names, s->walks.symbolizer, frames, nr,
 			    s->views)) {
 		complain("out of memory");
 		return EXIT_SOME;
 	}
 	r->writer->thread(stdout, &view, i == 0, r->showing);
-	if (r->writer->stacks_only)
+	if (r->writer->stacks_only && !is_cut)
 		say_end(r, &view);
 	if (view.thread->why.code == OW_CODE_NO_STACK)
 		return EXIT_WELL;
@@ -109,15 +111,21 @@ static void print_modules(struct ow_capture *c)
 	}
 }
 
-/* On stderr, if names are left out; return EXIT_SOME then. */
+/* On stderr, if names or frames are left out; return EXIT_SOME then. */
 static int say_cut(const struct viewtext *text)
 {
 	char line[VIEWTEXT_LINE];
+	int status = EXIT_WELL;
 
-	if (!viewtext_line(text, line))
-		return EXIT_WELL;
-	complain("%s", line);
-	return EXIT_SOME;
+	if (viewtext_line(text, line)) {
+		complain("%s", line);
+		status = EXIT_SOME;
+	}
+	if (viewtext_short_line(text, line)) {
+		complain("%s", line);
+		status = EXIT_SOME;
+	}
+	return status;
 }
 
 static int print_threads(const struct stack_request *r, struct ow_capture *c,

@@ -89,7 +89,9 @@ static bool print_stack(struct stacks *s, size_t at,
 	const struct stackwalk *stack = &s->walks.list[at];
 	const struct ow_thread *thread = &s->shown[at].thread;
 	bool has_none = thread->why.code == OW_CODE_NO_STACK;
-	bool is_long = stack->nr > MOST_FRAMES;
+	size_t most = stack->nr > MOST_FRAMES ? MOST_FRAMES : stack->nr;
+	size_t nr = viewtext_fit(&s->text, most);
+	bool is_long = nr < stack->nr;
 	unsigned int flags = (args->show_sp ? OW_VIEW_SP : 0) |
 			     (args->show_state ? OW_VIEW_STATES : 0);
 	const struct ow_view view = {
@@ -97,7 +99,7 @@ static bool print_stack(struct stacks *s, size_t at,
 		.thread = thread,
 		.number = s->shown[at].number,
 		.frames = s->views,
-		.nr = is_long ? MOST_FRAMES : stack->nr,
+		.nr = nr,
 		.end = is_long ? OW_END_LIMIT : stack->end,
 		.why = &stack->why,
 	};
@@ -125,15 +127,21 @@ static bool print_stack(struct stacks *s, size_t at,
 	return false;
 }
 
-/* Whether there are all names. */
+/* Whether there are all names, and all frames. */
 static bool say_cut(const struct viewtext *text)
 {
 	char line[VIEWTEXT_LINE];
+	bool is_all = true;
 
-	if (!viewtext_line(text, line))
-		return true;
-	tb_complain("", line);
-	return false;
+	if (viewtext_line(text, line)) {
+		tb_complain("", line);
+		is_all = false;
+	}
+	if (viewtext_short_line(text, line)) {
+		tb_complain("", line);
+		is_all = false;
+	}
+	return is_all;
 }
 
 static bool print_stacks(struct stacks *s, const struct tb_args *args)

@@ -96,6 +96,31 @@ static void test_sizes(void)
 	CHECK(t.used == 512 + 1 + strlen("\\u001b"));
 }
 
+/* However many frames threads have, each has its innermost one at least. */
+static void test_all_lines(void)
+{
+	struct ow_name names[2] = { { .function = "short" },
+				    { .function = "short" } };
+	struct viewtext t = { 0 };
+	char line[VIEWTEXT_LINE];
+	size_t threads, nr = 0, fit;
+
+	for (threads = 0; threads < 20000; threads++) {
+		fit = viewtext_fit(&t, 1024);
+		CHECK(fit >= 1);
+		nr += fit;
+		while (fit-- > 0)
+			viewtext_take(&t, names, 2);
+	}
+	/* Two lines a frame, and two short names. */
+	CHECK(nr >= VIEWTEXT_WHOLE / (2 * (VIEWTEXT_FRAME + 5)) &&
+	      nr < VIEWTEXT_WHOLE / (2 * (VIEWTEXT_FRAME + 5)) + 22000);
+	CHECK(t.nr_left_out == 20000 * 1024 - nr);
+	CHECK(t.nr_short && t.nr_cut == 0);
+	CHECK(viewtext_short_line(&t, line) && !viewtext_line(&t, line));
+	CHECK(viewtext_fit(&t, 0) == 0);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -103,6 +128,7 @@ int main(void)
 		{ "names that don't fit in", test_beyond },
 		{ "what a format shows counts", test_sizes },
 		{ "escapes of JSON count", test_escapes },
+		{ "lines of all frames", test_all_lines },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
