@@ -245,6 +245,36 @@ def report_deep_page(context):
           list(range(0, 17 * len(drawn), 17)), 'rows', len(drawn))
 
 
+def write_wide(context, nr, depth):
+    """So many different stacks of one weight, and a heavier one that comes last."""
+    path = os.path.join(context.tmp, 'wide.owp')
+    with open(path, 'w', encoding='ascii') as f:
+        f.write('outwind-profile 2\nt 1 1000000000 99 2 0 0\ns a\ns deep\n'
+                's last\n' + ''.join('s w%d\n' % i for i in range(nr)) +
+                'f 2 0 0 0 0 0 0 10 0 0\nf 3 0 0 0 0 0 0 20 0 0\n')
+        f.writelines('f %d 0 0 0 0 0 0 %d 0 0\n' % (i + 4, 30 + i)
+                     for i in range(nr))
+        f.writelines('k 1 1 1 0 0 1 0 %d%s %d\n' % (depth + 1, ' 0' * depth,
+                                                   i + 2) for i in range(nr))
+        f.write('k 1 1 1 0 0 %d 0 2 1 1\ne\n' % nr)
+    return path
+
+
+@case('report: a flame graph of more frames than there is room for', alone=True)
+def report_wide_page(context):
+    """The heaviest stacks are there, and how much of the others lacks frames."""
+    browser()
+    for nr, depth, share in (1000, 900, None), (2000, 900, r'22\.2[78]'):
+        _, out = report(context, write_wide(context, nr, depth), 'html')
+        dom = page(context, out, 'search=last')
+        check(('id="full" hidden' in dom) == (share is None), 'says so', nr)
+        check('id="found">50.00 % match' in dom, 'the heaviest', nr)
+        if share:
+            check(re.search('stacks of %s %% end early: there is room for '
+                            '1,000,000 frames' % share, dom), 'how much',
+                  re.findall('id="full">[^<]*', dom))
+
+
 @case('report: what changed between two profiles', alone=True)
 def report_difference(context):
     need_bpf(context)
