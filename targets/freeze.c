@@ -29,6 +29,8 @@
 #define STARVED_LOOK_NS 100000000   /* as is looked at so often */
 #define STOP_TOGETHER   256 /* threads that are told before any is waited for */
 #define COMPARING_NS    1000000000 /* for what is mapped, of all threads each */
+#define WAITING_NS      4000000000 /* for copies of each that wait */
+#define WAIT_NS         20000000   /* that a copy takes at least if it waits */
 
 /* Is this thread still to be taken? */
 static bool is_open(const struct ow_taken *t, size_t i)
@@ -380,28 +382,55 @@ void ow_freeze_all(struct ow_taken *t)
 }
 
 /*
+ * How many of the threads that are left to take together, if it took spent_ns of most_ns
+ * so far, and ns the last time.
+ */
+static uint64_t share_time(uint64_t left, uint64_t ns, uint64_t spent_ns,
+			   uint64_t most_ns)
+{
+	uint64_t rest = most_ns / 2;
+
+	if (spent_ns < most_ns / 2)
+		return 1;
+	if (spent_ns < most_ns)
+		rest = most_ns - spent_ns;
+	if (rest < most_ns / 8)
+		rest = most_ns / 8;
+	return left * ns / rest + 1;
+}
+
+/*
  * How many threads to stop together from first on.  What is mapped is compared in
- * each stop: if that takes long, one by one would take its time again for each.
+ * each stop, and reads wait for who changes what is mapped: if that takes long, one
+ * by one would take its time again for each.
  */
 static size_t together(const struct ow_taken *t, size_t first)
 {
-	uint64_t left = t->c->nr_threads - first, nr, rest = COMPARING_NS / 2;
+	uint64_t left = t->c->nr_threads - first;
+	uint64_t nr = share_time(left, t->comparison_ns, t->compared_ns,
+				 COMPARING_NS);
+	uint64_t nr_waits =
+		share_time(left, t->slow_stop_ns, t->slow_stops_ns, WAITING_NS);
 
-	if (t->compared_ns < COMPARING_NS / 2)
-		return 1;
-	if (t->compared_ns < COMPARING_NS)
-		rest = COMPARING_NS - t->compared_ns;
-	if (rest < COMPARING_NS / 8)
-		rest = COMPARING_NS / 8;
-	nr = left * t->comparison_ns / rest + 1;
+	if (nr < nr_waits)
+		nr = nr_waits;
 	if (nr > STOP_TOGETHER)
 		nr = STOP_TOGETHER;
 	return nr < left ? nr : left;
 }
 
+/* So long it took to take what had stopped, and to look at what is mapped then. */
+static void note_wait(struct ow_taken *t, uint64_t ns)
+{
+	if (ns < WAIT_NS)
+		return;
+	t->slow_stop_ns = ns;
+	t->slow_stops_ns += ns;
+}
+
 static void freeze_some(struct ow_taken *t, size_t first, size_t end)
 {
-	uint64_t start;
+	uint64_t start, stopped;
 
 	seize(t, first, end);
 	if (!is_any_open(t, first, end))
@@ -410,9 +439,11 @@ static void freeze_some(struct ow_taken *t, size_t first, size_t end)
 	stop(t, first, end, 0);
 	if (end - first == 1)
 		wait_for_cpu(t, first);
+	stopped = ow_now_ns();
 	take_stopped(t, first, end);
 	note_times(t, first, end, ow_now_ns() - start);
 	ow_standing_check_shared(t);
+	note_wait(t, ow_now_ns() - stopped);
 	if (end - first > t->most_together)
 		t->most_together = end - first;
 }

@@ -17,8 +17,8 @@ struct ow_taken;
 void ow_freeze_all(struct ow_taken *t);
 
 /*
- * Take them one after another; or several together, if so much is mapped that to
- * compare it for each of them would take longer than a second.
+ * Take them one after another; or several together, if to compare what is mapped, or
+ * to read, would take seconds for each by itself.
  */
 void ow_freeze_each(struct ow_taken *t);
 

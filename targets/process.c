@@ -499,8 +499,8 @@ static void note_moments(struct ow_taken *t)
 
 	if (t->most_together > 1)
 		warn(c,
-		     "so much is mapped that up to %zu of its threads were "
-		     "stopped together",
+		     "so much is mapped, or reads wait for so long, that up to "
+		     "%zu of its threads were stopped together",
 		     t->most_together);
 	if (t->is_lacking)
 		warn(c, "its threads are started faster than they can be "

@@ -48,6 +48,8 @@ struct ow_taken {
 	struct ow_replaced replaced;
 	/* How long it took to compare that with what is mapped: last, and in all. */
 	uint64_t comparison_ns, compared_ns;
+	/* Likewise of copies of one thread after another that waited. */
+	uint64_t slow_stop_ns, slow_stops_ns;
 	uint64_t planned_ns; /* when it was compared last, of CLOCK_MONOTONIC */
 	bool sharers_asked;
 	enum ow_sharing sharing; /* of its memory, with another process */

@@ -220,6 +220,19 @@ def _(context):
     check(stood < 4000, 'ms', stood)
 
 
+@case('waits: reads of one thread after another, of a memory that changes',
+      alone=True)
+def _(context):
+    """Each of them waits for who changes it: it was more than 100 s."""
+    target = context.start(['hiddenlock', '2000', '2', 'seen'])
+    begun = time.monotonic()
+    done = context.run('stack', '-q', '--one-at-a-time', '--proc-mem', target.pid)
+    took = time.monotonic() - begun
+    context.note('%.1f s' % took)
+    check(done.returncode in (0, 1, 2), 'status', done.stderr)
+    check(took < 30, 'time', took)
+
+
 def stopped_ms(done):
     return float(re.search(r'threads stopped for ([\d.]+) ms',
                            done.stderr.decode()).group(1))

@@ -3,8 +3,9 @@
  * Threads wait on stacks that they may not read, while a process that shares their memory changes
  * what else is mapped all the time: whoever asks about the memory waits for that.
  *
- * hiddenlock NR GIB: so many threads, and so much memory that is changed.  On SIGUSR1 it prints
- * for how many ms it stood still at most.
+ * hiddenlock NR GIB [seen]: so many threads, and so much memory that is changed; their stacks
+ * may be read if a third argument is there.  On SIGUSR1 it prints for how many ms it stood
+ * still at most.
  */
 #include <sched.h>
 #include <string.h>
@@ -68,7 +69,7 @@ static void start_changes(struct changed *c)
 }
 
 /* Stacks one after another, with as much between two of them that may be read. */
-static void start_threads(int nr)
+static void start_threads(int nr, int is_seen)
 {
 	char *stacks = mmap(NULL, 2 * STACK * nr, PROT_READ | PROT_WRITE,
 			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -84,7 +85,8 @@ static void start_threads(int nr)
 	for (i = 0; i < nr; i++) {
 		at = stacks + 2 * STACK * i;
 		memset(at, 1, STACK);
-		mprotect(at, STACK, PROT_NONE);
+		if (!is_seen)
+			mprotect(at, STACK, PROT_NONE);
 		if (pthread_create(&thread, &attr, wait_hidden, at + SP))
 			fail("thread");
 	}
@@ -106,7 +108,7 @@ int main(int argc, char **argv)
 	if (argc < 3)
 		return 64;
 	signal(SIGUSR1, tell);
-	start_threads(atoi(argv[1]));
+	start_threads(atoi(argv[1]), argc > 3);
 	changed.size = (size_t)atoi(argv[2]) << 30;
 	usleep(200000);
 	start_changes(&changed);
