@@ -418,7 +418,9 @@ static int complain_of_room(const struct report *r)
 	char line[VIEWTEXT_LINE];
 	bool is_some = complain_of(r, &r->maps.memory, "mappings", more);
 
-	is_some |= complain_of(r, &r->maps.objects, "objects", "are too many");
+	is_some |= complain_of(r, &r->maps.objects, "objects",
+			       "are too many, so that files of processes that "
+			       "came later may lack names, too");
 	if (r->count.folded)
 		complain("%s: %" PRIu64 " events of %" PRIu64 " processes had "
 			 "too many different stacks: in the profile without "
