@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "budget.h"
 #include "elfsym.h"
@@ -13,14 +14,14 @@
 #include "object.h"
 #include "objectwatch.h"
 
-#define MOST_SECTIONS 4096 /* of an object that is used as it is */
+#define MOST_SECTIONS 4096              /* of an object that is used as it is */
+#define LONGEST_TEXT  ((size_t)1 << 17) /* that is copied */
 
-/* The order is of no interest. */
+/* The order is of no interest, but that the first ones are copied as they are needed. */
 static const char *const names[] = {
-	".debug_info",        ".debug_types",      ".debug_abbrev",
-	".debug_line",        ".debug_line_str",   ".debug_str",
-	".debug_str_offsets", ".debug_addr",       ".debug_ranges",
-	".debug_rnglists",    ".gnu_debugaltlink",
+	".debug_info",     ".debug_line",        ".debug_str",  ".debug_abbrev",
+	".debug_line_str", ".debug_str_offsets", ".debug_addr", ".debug_ranges",
+	".debug_rnglists", ".gnu_debugaltlink",
 };
 
 #define NR_NAMES      OW_ARRAY_SIZE(names)
@@ -28,8 +29,8 @@ static const char *const names[] = {
 
 /* The file so far. */
 struct image {
-	uint8_t *bytes;
-	size_t size;
+	struct ow_dwarfimage ret;
+	size_t size; /* of what there is of it, in ret.size bytes of room */
 	size_t *own;
 	Elf64_Shdr headers[NR_NAMES + 2]; /* none, those, the names */
 	size_t nr;
@@ -79,26 +80,55 @@ bool ow_dwarfimage_is_needed(const struct ow_object *obj)
 	return false;
 }
 
+/*
+ * Have room for size bytes more and a zero; they are zeros yet.  A page that is copied
+ * takes memory for itself only, not for the large one that it may be a part of.
+ */
+static int make_room(struct image *im, size_t size)
+{
+	const size_t page = ow_piececopy_page();
+	struct ow_dwarfimage *ret = &im->ret;
+	size_t room;
+	void *at;
+
+	if (size > SIZE_MAX / 2 - im->size)
+		return -OW_CODE_MEMORY;
+	room = (im->size + size + page) / page * page;
+	if (room <= ret->size)
+		return 0;
+	if (ret->bytes)
+		at = mremap(ret->bytes, ret->size, room, MREMAP_MAYMOVE);
+	else
+		at = mmap(NULL, room, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return -OW_CODE_MEMORY;
+	if (!ret->bytes)
+		madvise(at, room, MADV_NOHUGEPAGE);
+	ret->bytes = at;
+	ret->size = room;
+	return 0;
+}
+
 /* 0, or -OW_CODE_MEMORY. */
 static int append(struct image *im, const void *bytes, size_t size)
 {
-	uint8_t *more;
+	int failed;
 
 	if (!ow_budget_take(im->own, size))
 		return -OW_CODE_MEMORY;
-	more = realloc(im->bytes, im->size + size + 1);
-	if (!more) {
+	failed = make_room(im, size);
+	if (failed) {
 		ow_budget_give(im->own, size);
-		return -OW_CODE_MEMORY;
+		return failed;
 	}
-	memcpy(more + im->size, bytes, size);
-	im->bytes = more;
+	memcpy(im->ret.bytes + im->size, bytes, size);
 	im->size += size;
 	return 0;
 }
 
-static int add_section(struct image *im, const char *name, uint32_t type,
-		       const void *bytes, size_t size)
+static void add_header(struct image *im, const char *name, uint32_t type,
+		       size_t size)
 {
 	im->headers[im->nr++] = (Elf64_Shdr){
 		.sh_name = (Elf64_Word)im->text_size,
@@ -111,13 +141,40 @@ static int add_section(struct image *im, const char *name, uint32_t type,
 					  sizeof(im->text) - im->text_size,
 					  "%s", name) +
 			 1;
+}
+
+static int add_section(struct image *im, const char *name, uint32_t type,
+		       const void *bytes, size_t size)
+{
+	add_header(im, name, type, size);
 	return append(im, bytes, size);
 }
 
-/* 0, also if the object has no such section, or what is wrong. */
-static int take_section(struct image *im, const struct ow_object *obj,
-			const char *name)
+/* A section whose pages are copied when they are needed. */
+static int add_pieces(struct image *im, const char *name, const uint8_t *bytes,
+		      size_t size)
 {
+	const size_t page = ow_piececopy_page();
+	struct ow_dwarfimage *ret = &im->ret;
+	size_t off = (im->size + page - 1) / page * page;
+	int failed = make_room(im, off - im->size + size);
+
+	if (failed)
+		return failed;
+	if (!ow_piececopy_init(&ret->pieces[ret->nr], bytes, size, im->own))
+		return -OW_CODE_MEMORY;
+	im->size = off;
+	ret->offs[ret->nr++] = off;
+	add_header(im, name, SHT_PROGBITS, size);
+	/* A text at its end has an end, whatever is copied. */
+	im->size += size + 1;
+	return 0;
+}
+
+/* 0, also if the object has no such section, or what is wrong. */
+static int take_section(struct image *im, const struct ow_object *obj, size_t i)
+{
+	const char *name = names[i];
 	struct ow_unpacked got = { NULL, 0, 0 };
 	struct ow_packed packed = { .is_64 = obj->elf.is_64 };
 	struct ow_elf_section sec;
@@ -133,8 +190,10 @@ static int take_section(struct image *im, const struct ow_object *obj,
 	packed.bytes = obj->bytes + sec.off;
 	packed.size = sec.size;
 	if (!packed.is_gnu && !(sec.flags & OW_SHF_COMPRESSED))
-		return add_section(im, name, SHT_PROGBITS, packed.bytes,
-				   packed.size);
+		return i < OW_DWARFIMAGE_PIECES ?
+			       add_pieces(im, name, packed.bytes, packed.size) :
+			       add_section(im, name, SHT_PROGBITS, packed.bytes,
+					   packed.size);
 	failed = ow_inflate(&packed, im->own, &got);
 	if (failed)
 		return failed;
@@ -145,7 +204,7 @@ static int take_section(struct image *im, const struct ow_object *obj,
 
 static int put_headers64(struct image *im)
 {
-	Elf64_Ehdr *head = (void *)im->bytes;
+	Elf64_Ehdr *head = (void *)im->ret.bytes;
 
 	head->e_phoff = 0;
 	head->e_phnum = 0;
@@ -158,9 +217,12 @@ static int put_headers64(struct image *im)
 
 static int put_headers32(struct image *im)
 {
-	Elf32_Ehdr *head = (void *)im->bytes;
+	Elf32_Ehdr *head = (void *)im->ret.bytes;
 	Elf32_Shdr list[NR_NAMES + 2];
 
+	/* Sections may be of the same bytes. */
+	if (im->size > UINT32_MAX)
+		return -OW_CODE_FORMAT;
 	for (size_t i = 0; i < im->nr; i++)
 		list[i] = (Elf32_Shdr){
 			.sh_name = im->headers[i].sh_name,
@@ -208,7 +270,7 @@ static int make(struct image *im, const struct ow_object *obj)
 	int failed = begin(im, &obj->elf);
 
 	for (size_t i = 0; !failed && i < NR_NAMES; i++)
-		failed = take_section(im, obj, names[i]);
+		failed = take_section(im, obj, i);
 	if (!failed)
 		failed = add_section(im, ".shstrtab", SHT_STRTAB, im->text,
 				     sizeof(im->text));
@@ -220,22 +282,49 @@ static int make(struct image *im, const struct ow_object *obj)
 	return failed;
 }
 
-uint8_t *ow_dwarfimage_make(const struct ow_object *obj, size_t *own,
-			    size_t *size_ret)
+bool ow_dwarfimage_make(struct ow_dwarfimage *d, const struct ow_object *obj,
+			size_t *own)
 {
 	struct image im = { .own = own, .nr = 1, .text_size = 1 };
 	size_t before = *own;
 	int failed = make(&im, obj);
 
-	if (!failed) {
-		*size_ret = im.size;
-		return im.bytes;
-	}
+	*d = im.ret;
+	for (size_t i = 0; i < d->nr; i++)
+		d->pieces[i].to = d->bytes + d->offs[i];
+	if (!failed)
+		return true;
 	if (failed == -OW_CODE_MEMORY || failed == -OW_CODE_TIMEOUT)
 		ow_object_refuse(obj, failed, "its DWARF");
 	ow_budget_give(own, *own - before);
-	free(im.bytes);
-	return NULL;
+	ow_dwarfimage_deinit(d);
+	return false;
+}
+
+void ow_dwarfimage_deinit(struct ow_dwarfimage *d)
+{
+	for (size_t i = 0; i < d->nr; i++)
+		ow_piececopy_deinit(&d->pieces[i]);
+	if (d->bytes)
+		munmap(d->bytes, d->size);
+	*d = (struct ow_dwarfimage){ .nr = 0 };
+}
+
+bool ow_dwarfimage_want(struct ow_dwarfimage *d, const void *at, size_t size)
+{
+	for (size_t i = 0; i < d->nr; i++)
+		if (ow_piececopy_has(&d->pieces[i], at))
+			return ow_piececopy_want(&d->pieces[i], at, size);
+	return true;
+}
+
+bool ow_dwarfimage_want_text(struct ow_dwarfimage *d, const char *at)
+{
+	for (size_t i = 0; i < d->nr; i++)
+		if (ow_piececopy_has(&d->pieces[i], at))
+			return ow_piececopy_want_text(&d->pieces[i], at,
+						      LONGEST_TEXT);
+	return true;
 }
 
 #define EMPTY_NAMES "\0.debug_info\0.shstrtab"

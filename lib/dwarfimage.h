@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * An ELF file in memory that has the DWARF of an object, decompressed, and
- * nothing else.
+ * nothing else.  Of units, line tables and texts it has what was asked for, and zeros
+ * elsewhere: a stack needs little of them, and they may have gigabytes.
  */
 #ifndef OW_DWARFIMAGE_H
 #define OW_DWARFIMAGE_H
@@ -10,7 +11,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "piececopy.h"
+
 struct ow_object;
+
+/* Sections whose pages are copied as they are needed. */
+#define OW_DWARFIMAGE_PIECES 3
+
+struct ow_dwarfimage {
+	uint8_t *bytes; /* size of them, or NULL */
+	size_t size;
+	struct ow_piececopy pieces[OW_DWARFIMAGE_PIECES];
+	size_t offs[OW_DWARFIMAGE_PIECES]; /* in bytes */
+	size_t nr;
+};
 
 /*
  * Return true if libelf and libdw can't be trusted with the object's own bytes:
@@ -22,13 +36,25 @@ struct ow_object;
 bool ow_dwarfimage_is_needed(const struct ow_object *obj);
 
 /*
- * Make an image of the sections that functions and lines are found by.  Its
- * memory is taken from the budget for the owner of *own, whose it is to free.
- * NULL, and nothing is taken, if a section is damaged; or if they are more than
- * the owner may have, which is noted (ow_budget_refuse()).
+ * Make an image of the sections that functions and lines are found by, of bytes of obj,
+ * which is borrowed.  Its memory is taken from the budget for the owner of *own, whose
+ * it is to give back, as is what is taken later.  Return false, and nothing is taken, if
+ * a section is damaged; or if they are more than the owner may have, which is noted
+ * (ow_budget_refuse()).
  */
-uint8_t *ow_dwarfimage_make(const struct ow_object *obj, size_t *own,
-			    size_t *size_ret);
+bool ow_dwarfimage_make(struct ow_dwarfimage *d, const struct ow_object *obj,
+			size_t *own);
+
+/* Free its memory; all zero is none. */
+void ow_dwarfimage_deinit(struct ow_dwarfimage *d);
+
+/*
+ * Have size bytes at a place in the image be there, or those up to the end of its
+ * section, or a text, or the first 128 KiB of it.  Return false if they are more than the
+ * owner may have; true also for a place elsewhere.
+ */
+bool ow_dwarfimage_want(struct ow_dwarfimage *d, const void *at, size_t size);
+bool ow_dwarfimage_want_text(struct ow_dwarfimage *d, const char *at);
 
 /* An image that libdw takes for one with DWARF, and that has none; static. */
 const uint8_t *ow_dwarfimage_empty(size_t *size_ret);

@@ -59,6 +59,11 @@ static struct ow_effort run_effort = OW_EFFORT(RUN_STEPS, RUN_A_SECOND);
 #define LINE_MADE   150
 #define LINE_KEPT   32
 
+/* Bytes that are copied first, of a unit with its own DIE, and of a line table. */
+#define UNIT_HEAD  512
+#define TABLE_HEAD 12
+#define LAST_VALUE 64 /* the most of a value that is no text or block */
+
 /* Addresses of one unit.  .debug_aranges has not those of every compiler. */
 struct range {
 	struct ow_span span; /* first */
@@ -73,15 +78,15 @@ enum payment {
 };
 
 struct unit {
-	Dwarf_Off die;     /* has the lines */
-	Dwarf_Off abbrevs; /* of its DIEs */
+	Dwarf_Off die, end; /* it has the lines */
+	Dwarf_Off abbrevs;  /* of its DIEs */
 
 	enum payment abbrevs_paid, lines_paid;
 };
 
 /* DWARF in one file, by libdw on bytes that are mapped already, or a copy. */
 struct dwarf {
-	uint8_t *image; /* or NULL if the object's bytes are used in place */
+	struct ow_dwarfimage image; /* none: the object's own bytes */
 	Elf *elf;
 	Dwarf *dw;
 	struct ow_unitcost cost;
@@ -112,12 +117,13 @@ static bool dwarf_init(struct dwarf *d, const struct ow_object *obj,
 	size_t size = obj->size;
 
 	if (ow_dwarfimage_is_needed(obj)) {
-		d->image = ow_dwarfimage_make(obj, own, &size);
-		if (!d->image)
+		if (!ow_dwarfimage_make(&d->image, obj, own))
 			return false;
-		bytes = (char *)d->image;
+		bytes = (char *)d->image.bytes;
+		size = d->image.size;
 	}
 	ow_unitcost_init(&d->cost, (const uint8_t *)bytes, size);
+	d->cost.image = &d->image;
 	elf_version(EV_CURRENT);
 	d->elf = elf_memory(bytes, size);
 	if (d->elf)
@@ -144,7 +150,7 @@ static void dwarf_deinit(struct dwarf *d)
 {
 	dwarf_end(d->dw);
 	elf_end(d->elf);
-	free(d->image);
+	ow_dwarfimage_deinit(&d->image);
 }
 
 /* Give a look-up, or the making of the index, what it may take. */
@@ -208,6 +214,27 @@ static bool pay_attributes(struct ow_lines *l, Dwarf_Die *die)
 	       ow_effort_use(&l->scopes.work_left, (nr + 1) * (uint64_t)SCANS);
 }
 
+/*
+ * Have size bytes at off of a section be there, which has so many.  Elsewhere libdw finds
+ * zeros, on which it must not rely.
+ */
+static bool want(struct ow_lines *l, const uint8_t *section, uint64_t has,
+		 uint64_t off, uint64_t size)
+{
+	return off >= has ||
+	       ow_dwarfimage_want(&l->main.image, section + off, size);
+}
+
+static bool want_unit(struct ow_lines *l, uint64_t off, uint64_t size)
+{
+	return want(l, l->main.cost.info, l->main.cost.info_size, off, size);
+}
+
+static bool want_table(struct ow_lines *l, uint64_t off, uint64_t size)
+{
+	return want(l, l->main.cost.lines, l->main.cost.lines_size, off, size);
+}
+
 /* Note what could not be paid for, if it wasn't work: that is noted at its end. */
 static void refuse(const struct ow_lines *l, const char *what)
 {
@@ -218,15 +245,20 @@ static void refuse(const struct ow_lines *l, const char *what)
 /* Pay for all units of the file that dwz made: any of them may be referred to. */
 static bool pay_shared(struct ow_lines *l)
 {
+	const struct ow_unitcost *cost = &l->shared.cost;
 	Dwarf_Off off = 0, next, abbrevs;
 	size_t head;
 
+	if (!ow_dwarfimage_want(&l->shared.image, cost->info,
+				cost->info_size)) {
+		refuse(l, "DWARF that it shares");
+		return false;
+	}
 	for (; dwarf_next_unit(l->shared.dw, off, &next, &head, NULL, &abbrevs,
 			       NULL, NULL, NULL, NULL) == 0;
 	     off = next)
-		if (!pay_unit(l,
-			      ow_unitcost_all_abbrevs(&l->shared.cost, abbrevs,
-						      most_abbrevs(l)))) {
+		if (!pay_unit(l, ow_unitcost_all_abbrevs(cost, abbrevs,
+							 most_abbrevs(l)))) {
 			refuse(l, "DWARF that it shares");
 			return false;
 		}
@@ -272,7 +304,37 @@ static bool add_ranges(struct ow_lines *l, Dwarf_Die *die)
 	return l->scopes.work_left > 0;
 }
 
-static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
+/* dwarf_getattrs() calls it: where the last value is that the DIE has. */
+static int note_value(Dwarf_Attribute *attr, void *at_ret)
+{
+	*(const uint8_t **)at_ret = attr->valp;
+	return DWARF_CB_OK;
+}
+
+/* Have all of a unit's own DIE be there, from off on; the unit's head is. */
+static bool want_die(struct ow_lines *l, Dwarf_Die *die, uint64_t off,
+		     uint64_t end)
+{
+	const uint8_t *last = die->addr;
+	uint64_t size = UNIT_HEAD;
+
+	if (!l->main.image.bytes)
+		return true;
+	while (want_unit(l, off, size)) {
+		dwarf_getattrs(die, note_value, &last, 0);
+		if (size >= end - off ||
+		    (uint64_t)(last - (const uint8_t *)die->addr) <=
+			    size - LAST_VALUE)
+			return true;
+		size *= 2;
+		if (!pay_attributes(l, die))
+			return false;
+	}
+	return false;
+}
+
+static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off end,
+		     Dwarf_Off abbrevs)
 {
 	size_t before = l->room_units;
 	Dwarf_Die die;
@@ -288,8 +350,10 @@ static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off abbrevs)
 	if (!dwarf_offdie(l->main.dw, off, &die) || !pay_attributes(l, &die) ||
 	    dwarf_cu_info(die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL))
 		return true;
+	if (!want_die(l, &die, off, end))
+		return false;
 	l->units[l->nr_units++] =
-		(struct unit){ .die = off, .abbrevs = abbrevs };
+		(struct unit){ .die = off, .end = end, .abbrevs = abbrevs };
 	return (type != DW_UT_compile && type != DW_UT_skeleton) ||
 	       add_ranges(l, &die);
 }
@@ -310,17 +374,28 @@ static struct ow_spans spans_of(const struct ow_lines *l)
 }
 
 /* False if that takes more than it may. */
-static bool index_units(struct ow_lines *l)
+static bool add_units(struct ow_lines *l)
 {
 	Dwarf_Off off = 0, next, abbrevs;
-	struct ow_spans spans;
 	size_t head;
 
-	for (; dwarf_next_unit(l->main.dw, off, &next, &head, NULL, &abbrevs,
-			       NULL, NULL, NULL, NULL) == 0;
-	     off = next)
-		if (!add_unit(l, off + head, abbrevs))
+	for (; want_unit(l, off, UNIT_HEAD); off = next) {
+		if (dwarf_next_unit(l->main.dw, off, &next, &head, NULL,
+				    &abbrevs, NULL, NULL, NULL, NULL))
+			return true;
+		if (!add_unit(l, off + head, next, abbrevs))
 			return false;
+	}
+	return false;
+}
+
+/* The same. */
+static bool index_units(struct ow_lines *l)
+{
+	struct ow_spans spans;
+
+	if (!add_units(l))
+		return false;
 	if (l->nr > 0)
 		qsort(l->ranges, l->nr, sizeof(*l->ranges), compare);
 	spans = spans_of(l);
@@ -394,11 +469,23 @@ static struct unit *find_unit(const struct ow_lines *l, uint64_t vaddr)
 	return r ? &l->units[r->unit] : NULL;
 }
 
-static const char *string(Dwarf_Die *die, unsigned int name)
+/* The text of an attribute, or NULL. */
+static const char *text(struct ow_lines *l, Dwarf_Attribute *attr)
+{
+	const char *at = dwarf_formstring(attr);
+
+	if (!at || (ow_dwarfimage_want_text(&l->main.image, at) &&
+		    ow_dwarfimage_want_text(&l->shared.image, at)))
+		return at;
+	refuse(l, "a name in its DWARF");
+	return NULL;
+}
+
+static const char *string(struct ow_lines *l, Dwarf_Die *die, unsigned int name)
 {
 	Dwarf_Attribute attr;
 
-	return dwarf_attr(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
+	return dwarf_attr(die, name, &attr) ? text(l, &attr) : NULL;
 }
 
 /*
@@ -409,11 +496,15 @@ static const char *string(Dwarf_Die *die, unsigned int name)
 static bool pay_table(struct ow_lines *l, Dwarf_Off off, const char *folder)
 {
 	uint64_t *work = &l->scopes.work_left;
-	uint64_t size = ow_unitcost_lines(&l->main.cost, off), names;
-	uint64_t most = ow_budget_share(l->own);
 	size_t length = folder ? strnlen(folder, LONGEST_FOLDER + 1) : 0;
+	uint64_t most, size, names;
 
-	if (length > LONGEST_FOLDER || size > most / LINE_MADE)
+	if (!want_table(l, off, TABLE_HEAD))
+		return false;
+	size = ow_unitcost_lines(&l->main.cost, off);
+	most = ow_budget_share(l->own);
+	if (length > LONGEST_FOLDER || size > most / LINE_MADE ||
+	    !want_table(l, off, TABLE_HEAD + size))
 		return false;
 	names = ow_unitcost_files(&l->main.cost, off, length, most, work);
 	if (!ow_effort_use(work, names / NAMES_STEP) || names > most ||
@@ -431,7 +522,7 @@ static bool pay_lines(struct ow_lines *l, Dwarf_Die *die)
 
 	return !dwarf_attr(die, DW_AT_stmt_list, &attr) ||
 	       dwarf_formudata(&attr, &off) ||
-	       pay_table(l, off, string(die, DW_AT_comp_dir));
+	       pay_table(l, off, string(l, die, DW_AT_comp_dir));
 }
 
 /*
@@ -456,7 +547,10 @@ static bool may_read_dies(struct ow_lines *l, struct unit *u)
 		size = ow_unitcost_all_abbrevs(&l->main.cost, u->abbrevs,
 					       most_abbrevs(l));
 		u->abbrevs_paid =
-			settle(l, pay_abbrevs(l, size), "a unit of its DWARF");
+			settle(l,
+			       pay_abbrevs(l, size) &&
+				       want_unit(l, u->die, u->end - u->die),
+			       "a unit of its DWARF");
 	}
 	return u->abbrevs_paid == PAID;
 }
@@ -586,7 +680,7 @@ static const char *linked_name(struct ow_lines *l, Dwarf_Die *die)
 
 	for (size_t i = 0; i < OW_ARRAY_SIZE(names); i++) {
 		name = find_attribute(l, die, names[i], &attr) ?
-			       dwarf_formstring(&attr) :
+			       text(l, &attr) :
 			       NULL;
 		if (name)
 			return name;
@@ -595,16 +689,16 @@ static const char *linked_name(struct ow_lines *l, Dwarf_Die *die)
 }
 
 /* Where libdw looks for the functions of a skeleton unit, allocated; or NULL. */
-static char *split_path(Dwarf_Die *unit)
+static char *split_path(struct ow_lines *l, Dwarf_Die *unit)
 {
-	const char *name = string(unit, DW_AT_dwo_name), *dir;
+	const char *name = string(l, unit, DW_AT_dwo_name), *dir;
 	char *path;
 
 	if (!name)
-		name = string(unit, DW_AT_GNU_dwo_name);
+		name = string(l, unit, DW_AT_GNU_dwo_name);
 	if (!name || name[0] == '/')
 		return name ? strdup(name) : NULL;
-	dir = string(unit, DW_AT_comp_dir);
+	dir = string(l, unit, DW_AT_comp_dir);
 	return asprintf(&path, "%s/%s", dir ? dir : "", name) < 0 ? NULL : path;
 }
 
@@ -635,7 +729,7 @@ static size_t fill(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *functions,
  */
 static bool find_split(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *ret)
 {
-	_cleanup_(ow_freep) char *path = split_path(unit);
+	_cleanup_(ow_freep) char *path = split_path(l, unit);
 	uint8_t type;
 	int failed;
 

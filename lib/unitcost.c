@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cursor.h"
+#include "dwarfimage.h"
 #include "effort.h"
 #include "elfsym.h"
 
@@ -158,6 +159,10 @@ static uint64_t length_at(struct files *f, const uint8_t *bytes, uint64_t size,
 
 	if (off >= size)
 		return 0;
+	if (f->sections->image &&
+	    !ow_dwarfimage_want_text(f->sections->image,
+				     (const char *)bytes + off))
+		*f->work = 0;
 	most = size - off;
 	if (*f->work < most / TEXT_STEP)
 		most = (*f->work + 1) * TEXT_STEP;

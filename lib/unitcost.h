@@ -9,8 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ow_dwarfimage;
+
 /* Sections of one file; size 0: it has none. */
 struct ow_unitcost {
+	struct ow_dwarfimage *image; /* that they are in, or NULL */
 	const uint8_t *info, *abbrevs, *lines, *line_strings, *strings, *ranges,
 		*rnglists;
 	uint64_t info_size, abbrevs_size, lines_size, line_strings_size,

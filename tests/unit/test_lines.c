@@ -94,6 +94,16 @@ static size_t write_ours(const char *path, FILE *addrs, FILE *out)
 	return deepest;
 }
 
+static size_t write_got(const char *path)
+{
+	FILE *addrs = fopen("addrs", "re"), *out = fopen("got", "we");
+	size_t deepest = write_ours(path, addrs, out);
+
+	fclose(addrs);
+	fclose(out);
+	return deepest;
+}
+
 /*
  * Each instruction of the two functions, compared with eu-addr2line(1); GNU
  * addr2line(1) names some inlined functions by what they are inlined into.
@@ -117,6 +127,9 @@ static void check_file(const char *path, size_t deepest)
 	fclose(addrs);
 	fclose(out);
 	CHECK(scratch_run("diff want got >&2"));
+	/* Of a file that others may write to, pages are copied. */
+	CHECK(scratch_run("cp %s w && chmod o+w w", path));
+	CHECK(write_got("w") == deepest && scratch_run("diff want got >&2"));
 }
 
 static void check_flags(const char *flags)
@@ -163,16 +176,6 @@ static void test_separate(void)
 	CHECK(scratch_run("diff want got >&2"));
 }
 
-static size_t write_got(const char *path)
-{
-	FILE *addrs = fopen("addrs", "re"), *out = fopen("got", "we");
-	size_t deepest = write_ours(path, addrs, out);
-
-	fclose(addrs);
-	fclose(out);
-	return deepest;
-}
-
 /* What is in a file beside is as what is not (eu-addr2line looks for neither). */
 static void test_split(void)
 {
@@ -206,26 +209,72 @@ static void test_nothing(void)
 	ow_object_close(obj);
 }
 
-/* What others write to a file doesn't come to libdw, which relies on what it has read. */
+static const char clear[] = "head -c $(stat -c %%s w) /dev/zero | "
+			    "dd of=w conv=notrunc status=none";
+
+/* Write to got what is said of addrs. */
+static size_t write_again(struct ow_lines *l)
+{
+	FILE *addrs = fopen("addrs", "re"), *out = fopen("got", "we");
+	size_t deepest = write_lines(l, addrs, out);
+
+	fclose(addrs);
+	fclose(out);
+	return deepest;
+}
+
+/* What others write to a file changes nothing of what was read: libdw relies on it. */
 static void test_written(void)
 {
-	FILE *addrs, *out = fopen("got", "we");
 	struct ow_object *obj;
 	struct ow_lines *l;
 
 	check_flags("-gdwarf-5");
 	CHECK(scratch_run("cp p w && chmod o+w w"));
-	addrs = fopen("addrs", "re");
 	obj = ow_object_open("w", NULL);
 	l = obj ? ow_lines_create(obj, NULL) : NULL;
-	CHECK(scratch_run("head -c $(stat -c %%s w) /dev/zero | "
-			  "dd of=w conv=notrunc status=none"));
-	CHECK(write_lines(l, addrs, out) == 3);
-	fclose(addrs);
-	fclose(out);
-	CHECK(scratch_run("diff want got >&2"));
+	CHECK(write_again(l) == 3 && scratch_run("diff want got >&2"));
+	CHECK(scratch_run(clear));
+	CHECK(write_again(l) == 3 && scratch_run("diff want got >&2"));
 	ow_lines_destroy(l);
 	ow_object_close(obj);
+}
+
+/* What others write before it is read first may be anything. */
+static void test_written_before(void)
+{
+	struct ow_object *obj;
+	struct ow_lines *l;
+
+	CHECK(scratch_run("cp p w && chmod o+w w"));
+	obj = ow_object_open("w", NULL);
+	l = obj ? ow_lines_create(obj, NULL) : NULL;
+	CHECK(scratch_run(clear));
+	write_again(l);
+	CHECK(!ow_lines_is_cut(l) && scratch_run("truncate -s 0 w"));
+	write_again(l);
+	ow_lines_destroy(l);
+	ow_object_close(obj);
+	CHECK(ow_nr_files_lost() == 0 || strstr(ow_file_lost(0), "w: cut off"));
+}
+
+/*
+ * Of others' files, too, DWARF may have more bytes than there may be memory for: what a
+ * few addresses need of it is little.
+ */
+static void test_large(void)
+{
+	uint64_t before = ow_get_memory_limit();
+
+	ow_memory_limit((uint64_t)32 << 20);
+	check_flags("-gdwarf-5");
+	CHECK(scratch_run("objcopy -O binary --only-section=.debug_str "
+			  "--set-section-flags .debug_str=alloc p text && "
+			  "head -c 64M /dev/zero | tr '\\0' x >>text && "
+			  "objcopy --update-section .debug_str=text p w && "
+			  "chmod o+w w"));
+	CHECK(write_got("w") == 3 && scratch_run("diff want got >&2"));
+	ow_memory_limit(before);
 }
 
 static void test_outside(void)
@@ -248,6 +297,8 @@ int main(void)
 		{ "shared by dwz", test_dwz },
 		{ "split off", test_split },
 		{ "written to by others", test_written },
+		{ "written to before it is read", test_written_before },
+		{ "more DWARF than memory", test_large },
 		{ "outside of units", test_outside },
 		{ "no DWARF", test_nothing },
 		{ "namespaces and templates", test_templates },
