@@ -14,12 +14,19 @@
 static atomic_uint_least64_t limit = DEFAULT_LIMIT;
 static atomic_uint_least64_t taken;
 
+/* One of so many parts of what is left by others than an owner, while all are taken. */
+static uint64_t part_of(uint64_t all, uint64_t own, unsigned int parts)
+{
+	uint64_t others = all > own ? all - own : 0;
+	uint64_t most = atomic_load(&limit);
+
+	return most > others ? (most - others) / parts : 0;
+}
+
 /* What an owner of so many bytes may have in all, while that many are taken. */
 static uint64_t most_of(uint64_t all, size_t own)
 {
-	uint64_t others = all - own, most = atomic_load(&limit);
-
-	return most > others ? (most - others) / SHARES : 0;
+	return part_of(all, own, SHARES);
 }
 
 bool ow_budget_take(size_t *own, size_t size)
@@ -54,6 +61,11 @@ void ow_budget_give(size_t *own, size_t size)
 {
 	atomic_fetch_sub(&taken, size);
 	*own -= size;
+}
+
+uint64_t ow_budget_part(uint64_t own, unsigned int parts)
+{
+	return part_of(atomic_load(&taken), own, parts);
 }
 
 size_t ow_budget_share(size_t own)

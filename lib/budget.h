@@ -33,6 +33,12 @@ void ow_budget_give(size_t *own, size_t size);
 /* The bytes that an owner of *own may take; they aren't taken. */
 size_t ow_budget_share(size_t own);
 
+/*
+ * The bytes that owners who have taken own of them may have in all, if they may have one
+ * of so many parts of what others leave over.
+ */
+uint64_t ow_budget_part(uint64_t own, unsigned int parts);
+
 /* Why something is left out; after its name. */
 #define OW_BUDGET_SPENT "would take more memory than it may (--memory-limit)"
 

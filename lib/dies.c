@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "budget.h"
 #include "cursor.h"
 #include "effort.h"
 #include "grow.h"
+#include "owner.h"
 #include "unitcost.h"
 
 #define VARIABLE (-1) /* the size of a form's value */
@@ -250,7 +250,7 @@ static bool read_abbrevs(struct ow_dies *d, struct ow_cursor c)
 		size_t before = d->room;
 
 		if (!ow_grow(&d->abbrevs, &d->room, d->nr + 1, sizeof(a)) ||
-		    !ow_budget_take(d->own, (d->room - before) * sizeof(a))) {
+		    !ow_owner_take(d->own, (d->room - before) * sizeof(a))) {
 			*d->work = 0;
 			d->room = before;
 			return false;
@@ -311,7 +311,8 @@ static uint64_t read_header(struct ow_dies *d, Dwarf_Die *unit)
 }
 
 bool ow_dies_init(struct ow_dies *d, Dwarf_Die *unit,
-		  const struct ow_unitcost *cost, uint64_t *work, size_t *own)
+		  const struct ow_unitcost *cost, uint64_t *work,
+		  struct ow_owner *own)
 {
 	uint64_t off;
 
@@ -326,7 +327,7 @@ bool ow_dies_init(struct ow_dies *d, Dwarf_Die *unit,
 void ow_dies_deinit(struct ow_dies *d)
 {
 	free(d->abbrevs);
-	ow_budget_give(d->own, d->room * sizeof(*d->abbrevs));
+	ow_owner_give(d->own, d->room * sizeof(*d->abbrevs));
 	*d = (struct ow_dies){ .own = d->own };
 }
 

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 struct ow_abbrev;
+struct ow_owner;
 struct ow_unitcost;
 
 struct ow_dies {
@@ -24,7 +25,8 @@ struct ow_dies {
 	size_t nr, room;
 	bool is_whole;  /* all of these could be read */
 	uint64_t *work; /* steps that may still be taken */
-	size_t *own;    /* bytes taken from the budget for the abbreviations */
+	struct ow_owner
+		*own; /* bytes taken from the budget for the abbreviations */
 };
 
 struct ow_die {
@@ -44,7 +46,8 @@ struct ow_die {
  * ow_dies_deinit() gives back what was taken.
  */
 bool ow_dies_init(struct ow_dies *d, Dwarf_Die *unit,
-		  const struct ow_unitcost *cost, uint64_t *work, size_t *own);
+		  const struct ow_unitcost *cost, uint64_t *work,
+		  struct ow_owner *own);
 
 void ow_dies_deinit(struct ow_dies *d);
 

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "budget.h"
 #include "elfsym.h"
 #include "error.h"
 #include "inflate.h"
 #include "object.h"
 #include "objectwatch.h"
+#include "owner.h"
 
 #define MOST_SECTIONS 4096              /* of an object that is used as it is */
 #define LONGEST_TEXT  ((size_t)1 << 17) /* that is copied */
@@ -31,7 +31,7 @@ static const char *const names[] = {
 struct image {
 	struct ow_dwarfimage ret;
 	size_t size; /* of what there is of it, in ret.size bytes of room */
-	size_t *own;
+	struct ow_owner *own;
 	Elf64_Shdr headers[NR_NAMES + 2]; /* none, those, the names */
 	size_t nr;
 	char text[LONGEST_NAMES];
@@ -115,11 +115,11 @@ static int append(struct image *im, const void *bytes, size_t size)
 {
 	int failed;
 
-	if (!ow_budget_take(im->own, size))
+	if (!ow_owner_take(im->own, size))
 		return -OW_CODE_MEMORY;
 	failed = make_room(im, size);
 	if (failed) {
-		ow_budget_give(im->own, size);
+		ow_owner_give(im->own, size);
 		return failed;
 	}
 	memcpy(im->ret.bytes + im->size, bytes, size);
@@ -283,10 +283,10 @@ static int make(struct image *im, const struct ow_object *obj)
 }
 
 bool ow_dwarfimage_make(struct ow_dwarfimage *d, const struct ow_object *obj,
-			size_t *own)
+			struct ow_owner *own)
 {
 	struct image im = { .own = own, .nr = 1, .text_size = 1 };
-	size_t before = *own;
+	size_t before = own->bytes;
 	int failed = make(&im, obj);
 
 	*d = im.ret;
@@ -296,7 +296,7 @@ bool ow_dwarfimage_make(struct ow_dwarfimage *d, const struct ow_object *obj,
 		return true;
 	if (failed == -OW_CODE_MEMORY || failed == -OW_CODE_TIMEOUT)
 		ow_object_refuse(obj, failed, "its DWARF");
-	ow_budget_give(own, *own - before);
+	ow_owner_give(own, own->bytes - before);
 	ow_dwarfimage_deinit(d);
 	return false;
 }

@@ -14,6 +14,7 @@
 #include "piececopy.h"
 
 struct ow_object;
+struct ow_owner;
 
 /* Sections whose pages are copied as they are needed. */
 #define OW_DWARFIMAGE_PIECES 3
@@ -43,7 +44,7 @@ bool ow_dwarfimage_is_needed(const struct ow_object *obj);
  * (ow_budget_refuse()).
  */
 bool ow_dwarfimage_make(struct ow_dwarfimage *d, const struct ow_object *obj,
-			size_t *own);
+			struct ow_owner *own);
 
 /* Free its memory; all zero is none. */
 void ow_dwarfimage_deinit(struct ow_dwarfimage *d);

@@ -3,15 +3,15 @@
 
 #include <stdlib.h>
 
-#include "budget.h"
 #include "grow.h"
+#include "owner.h"
 #include "worktime.h"
 
 struct growing {
 	struct ow_fde_ref *refs;
 	size_t nr, room;
 	bool sorted;
-	size_t own; /* bytes taken from the budget */
+	struct ow_owner own;
 };
 
 /* The refs by one byte of their start, in the order of the others before. */
@@ -43,7 +43,7 @@ static int sort(struct growing *g)
 	unsigned int shift;
 	size_t i;
 
-	if (!ow_budget_take(&g->own, g->nr * sizeof(*to)))
+	if (!ow_owner_take(&g->own, g->nr * sizeof(*to)))
 		return -1;
 	to = malloc(g->nr * sizeof(*to));
 	if (!to)
@@ -60,7 +60,7 @@ static int sort(struct growing *g)
 	}
 	g->refs = from;
 	free(to);
-	ow_budget_give(&g->own, g->nr * sizeof(*to));
+	ow_owner_give(&g->own, g->nr * sizeof(*to));
 	return 0;
 }
 
@@ -70,7 +70,7 @@ static int reserve(struct growing *g, size_t more)
 
 	if (!ow_grow(&g->refs, &g->room, g->nr + more, sizeof(*g->refs)))
 		return -1;
-	return ow_budget_take(&g->own, (g->room - before) * sizeof(*g->refs)) ?
+	return ow_owner_take(&g->own, (g->room - before) * sizeof(*g->refs)) ?
 		       0 :
 		       -1;
 }
@@ -137,7 +137,7 @@ static void list_halves(struct listing *l, uint64_t off)
 	struct ow_helper helper;
 
 	behind.off = off;
-	behind.g.own = 0;
+	behind.g.own = ow_owner_beside(&l->g.own);
 	if (ow_helper_start(&helper, list, &behind))
 		return;
 	l->end = off;
@@ -146,12 +146,12 @@ static void list_halves(struct listing *l, uint64_t off)
 	if (l->off == off && !l->is_done && !l->failed)
 		append(l, &behind);
 	free(behind.g.refs);
-	ow_budget_give(&behind.g.own, behind.g.own);
+	ow_owner_give(&behind.g.own, behind.g.own.bytes);
 	l->end = behind.end;
 }
 
-int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug, size_t *own,
-		       struct ow_fde_index *ret)
+int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
+		       struct ow_owner *own, struct ow_fde_index *ret)
 {
 	struct listing l = {
 		.cfi = cfi,
@@ -165,7 +165,7 @@ int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug, size_t *own,
 	list(&l);
 	if (l.failed || (!l.g.sorted && sort(&l.g))) {
 		free(l.g.refs);
-		ow_budget_give(&l.g.own, l.g.own - *own);
+		ow_owner_give(&l.g.own, l.g.own.bytes - own->bytes);
 		return -1;
 	}
 	*own = l.g.own;
@@ -200,14 +200,14 @@ static bool read_hdr(const struct ow_cfi *cfi, struct ow_fde_ref *refs)
 	return true;
 }
 
-int ow_fde_index_of_hdr(const struct ow_cfi *cfi, size_t *own,
+int ow_fde_index_of_hdr(const struct ow_cfi *cfi, struct ow_owner *own,
 			struct ow_fde_index *ret)
 {
 	size_t size = cfi->hdr_nr * sizeof(struct ow_fde_ref);
 	struct ow_fde_ref *refs;
 
 	if (!cfi->hdr_table || !has(cfi, cfi->hdr_nr) ||
-	    !ow_budget_take(own, size))
+	    !ow_owner_take(own, size))
 		return -1;
 	refs = malloc(size);
 	if (refs && read_hdr(cfi, refs)) {
@@ -215,6 +215,6 @@ int ow_fde_index_of_hdr(const struct ow_cfi *cfi, size_t *own,
 		return 0;
 	}
 	free(refs);
-	ow_budget_give(own, size);
+	ow_owner_give(own, size);
 	return -1;
 }

@@ -5,6 +5,8 @@
 
 #include "cfi.h"
 
+struct ow_owner;
+
 #define OW_FDEINDEX_MANY 8192 /* FDEs: a second thread is worth its start */
 
 /*
@@ -14,14 +16,14 @@
  * owner of *own.  Return 0, or -1 if they are more than the owner may have, or
  * when out of memory.
  */
-int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug, size_t *own,
-		       struct ow_fde_index *ret);
+int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
+		       struct ow_owner *own, struct ow_fde_index *ret);
 
 /*
  * The same as .eh_frame_hdr lists them, which is faster, and has to be looked at
  * when they are read.  -1 also if it can't be all of them.
  */
-int ow_fde_index_of_hdr(const struct ow_cfi *cfi, size_t *own,
+int ow_fde_index_of_hdr(const struct ow_cfi *cfi, struct ow_owner *own,
 			struct ow_fde_index *ret);
 
 #endif /* OW_FDEINDEX_H */

@@ -374,6 +374,7 @@ static struct part *create_part(const struct ow_object *obj,
 		return NULL;
 	}
 	p->out->base = base;
+	p->out->own = ow_owner_beside(&obj->owner);
 	/* With the rows of parts behind it, most often. */
 	ow_flatrows_grow(p->out, (nr - first) * MANY);
 	p->obj = obj;

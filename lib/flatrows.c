@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "budget.h"
 #include "error.h"
 #include "hash.h"
 #include "hugemem.h"
@@ -35,7 +34,7 @@ bool ow_flatrows_grow(struct ow_flatrows *f, size_t more)
 
 	if (room - f->nr < more)
 		room = f->nr + more;
-	if (!ow_budget_take(&f->own, (room - f->room) * sizeof(*f->rows)))
+	if (!ow_owner_take(&f->own, (room - f->room) * sizeof(*f->rows)))
 		return false;
 	rows = ow_hugemem_grow(f->rows, f->room * sizeof(*f->rows),
 			       room * sizeof(*f->rows));
@@ -58,7 +57,7 @@ void ow_flatrows_destroy(struct ow_flatrows *f)
 	if (!f)
 		return;
 	ow_hugemem_free(f->rows, f->room * sizeof(*f->rows));
-	ow_budget_give(&f->own, f->own);
+	ow_owner_give(&f->own, f->own.bytes);
 	free(f);
 }
 

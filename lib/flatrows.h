@@ -7,6 +7,7 @@
 #define OW_FLATROWS_H
 
 #include "error.h"
+#include "owner.h"
 #include "tableseq.h"
 #include "tableset.h"
 
@@ -15,7 +16,7 @@
 struct ow_flatrows {
 	struct ow_flat_row *rows;
 	size_t nr, room;
-	size_t own;    /* bytes taken from the budget */
+	struct ow_owner own;
 	uint64_t base; /* vaddr that rows' offsets count from */
 	uint8_t ra;    /* slot, of the first row; others' are left to the CFI */
 	uint64_t start, end; /* vaddrs that FDEs cover */

@@ -6,10 +6,10 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "budget.h"
 #include "bulk.h"
 #include "cursor.h"
 #include "error.h"
+#include "owner.h"
 
 enum {
 	ELFCOMPRESS_ZLIB = 1,
@@ -62,7 +62,7 @@ static uint64_t read_header(struct ow_cursor *c, bool is_64, bool is_gnu,
 struct out {
 	struct ow_unpacked got;
 	size_t full; /* as declared */
-	size_t *own;
+	struct ow_owner *own;
 	struct ow_bulk_packed in;
 };
 
@@ -74,15 +74,15 @@ static int grow(struct out *o)
 
 	if (room > o->full)
 		room = o->full;
-	if (!ow_budget_take(o->own, room - o->got.room))
+	if (!ow_owner_take(o->own, room - o->got.room))
 		return -OW_CODE_MEMORY;
 	if (!ow_bulk_take(OW_BULK_UNPACKED, room - o->got.room)) {
-		ow_budget_give(o->own, room - o->got.room);
+		ow_owner_give(o->own, room - o->got.room);
 		return -OW_CODE_TIMEOUT;
 	}
 	more = realloc(o->got.bytes, room);
 	if (!more) {
-		ow_budget_give(o->own, room - o->got.room);
+		ow_owner_give(o->own, room - o->got.room);
 		return -OW_CODE_MEMORY;
 	}
 	o->got.bytes = more;
@@ -176,7 +176,8 @@ static int unpack_zstd(struct ow_cursor *c, struct out *o)
 	return failed;
 }
 
-int ow_inflate(const struct ow_packed *p, size_t *own, struct ow_unpacked *ret)
+int ow_inflate(const struct ow_packed *p, struct ow_owner *own,
+	       struct ow_unpacked *ret)
 {
 	struct ow_cursor c = { p->bytes, p->bytes + p->size, false };
 	int failed = -OW_CODE_FORMAT;
@@ -201,9 +202,9 @@ int ow_inflate(const struct ow_packed *p, size_t *own, struct ow_unpacked *ret)
 	return failed;
 }
 
-void ow_inflate_free(struct ow_unpacked *u, size_t *own)
+void ow_inflate_free(struct ow_unpacked *u, struct ow_owner *own)
 {
-	ow_budget_give(own, u->room);
+	ow_owner_give(own, u->room);
 	free(u->bytes);
 	*u = (struct ow_unpacked){ NULL, 0, 0 };
 }

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ow_owner;
+
 /* The bytes of a section of a 64-bit object or not. */
 struct ow_packed {
 	const uint8_t *bytes;
@@ -29,10 +31,10 @@ struct ow_unpacked {
  * than the owner may have; -OW_CODE_TIMEOUT if the run has decompressed too much
  * (bulk.h).
  */
-int ow_inflate(const struct ow_packed *packed, size_t *own,
+int ow_inflate(const struct ow_packed *packed, struct ow_owner *own,
 	       struct ow_unpacked *ret);
 
 /* Free the contents, and give back what was taken for them. */
-void ow_inflate_free(struct ow_unpacked *u, size_t *own);
+void ow_inflate_free(struct ow_unpacked *u, struct ow_owner *own);
 
 #endif /* OW_INFLATE_H */

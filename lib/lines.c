@@ -16,6 +16,7 @@
 #include "grow.h"
 #include "leftout.h"
 #include "object.h"
+#include "owner.h"
 #include "ownpath.h"
 #include "ranges.h"
 #include "scopes.h"
@@ -107,11 +108,11 @@ struct ow_lines {
 	uint64_t share; /* of it, that a look-up has begun with */
 	struct ow_splitfiles splits;
 	bool is_cut; /* one of these, as libdw opened it */
-	size_t own;  /* bytes taken from the budget */
+	struct ow_owner own;
 };
 
 static bool dwarf_init(struct dwarf *d, const struct ow_object *obj,
-		       size_t *own)
+		       struct ow_owner *own)
 {
 	char *bytes = (char *)obj->bytes;
 	size_t size = obj->size;
@@ -184,14 +185,14 @@ static uint64_t most_abbrevs(const struct ow_lines *l)
 static bool pay_abbrevs(struct ow_lines *l, uint64_t size)
 {
 	return ow_effort_use(&l->scopes.work_left, size * BYTE_STEPS) &&
-	       ow_budget_take(&l->own, size / ABBREV_SIZE * ABBREV_KEPT);
+	       ow_owner_take(&l->own, size / ABBREV_SIZE * ABBREV_KEPT);
 }
 
 /* Pay for a unit that libdw is going to make, and for abbreviations of that size. */
 static bool pay_unit(struct ow_lines *l, uint64_t size)
 {
 	return ow_effort_use(&l->scopes.work_left, UNIT_STEPS) &&
-	       ow_budget_take(&l->own, UNIT_KEPT) && pay_abbrevs(l, size);
+	       ow_owner_take(&l->own, UNIT_KEPT) && pay_abbrevs(l, size);
 }
 
 /* The number of a DIE's attributes, or SIZE_MAX. */
@@ -285,7 +286,7 @@ static bool add_range(struct ow_lines *l, uint64_t start, uint64_t end,
 	if (start >= end || start == 0)
 		return true;
 	if (!ow_grow(&l->ranges, &l->room, l->nr + 1, sizeof(*l->ranges)) ||
-	    !ow_budget_take(&l->own, (l->room - before) * sizeof(*l->ranges)))
+	    !ow_owner_take(&l->own, (l->room - before) * sizeof(*l->ranges)))
 		return false;
 	l->ranges[l->nr++] = (struct range){ { start, end, 0 }, unit };
 	return true;
@@ -344,8 +345,8 @@ static bool add_unit(struct ow_lines *l, Dwarf_Off off, Dwarf_Off end,
 					     most_abbrevs(l))) ||
 	    !ow_grow(&l->units, &l->room_units, l->nr_units + 1,
 		     sizeof(*l->units)) ||
-	    !ow_budget_take(&l->own,
-			    (l->room_units - before) * sizeof(*l->units)))
+	    !ow_owner_take(&l->own,
+			   (l->room_units - before) * sizeof(*l->units)))
 		return false;
 	if (!dwarf_offdie(l->main.dw, off, &die) || !pay_attributes(l, &die) ||
 	    dwarf_cu_info(die.cu, NULL, &type, NULL, NULL, NULL, NULL, NULL))
@@ -431,6 +432,8 @@ struct ow_lines *ow_lines_create(struct ow_object *obj,
 	l->in_root = obj->root;
 	l->effort = (struct ow_effort)OW_EFFORT(OBJECT_STEPS, OBJECT_A_SECOND);
 	l->from = ow_debugfile_with_dwarf(obj, debuginfod);
+	if (l->from)
+		l->own = l->scopes.own = ow_owner_beside(&l->from->owner);
 	if (l->from && dwarf_init(&l->main, l->from, &l->own) &&
 	    none_init(&l->none) && read_index(l, obj->root, debuginfod))
 		return l;
@@ -455,7 +458,7 @@ void ow_lines_destroy(struct ow_lines *l)
 	dwarf_deinit(&l->none);
 	free(l->ranges);
 	free(l->units);
-	ow_budget_give(&l->own, l->own);
+	ow_owner_give(&l->own, l->own.bytes);
 	free(l);
 }
 
@@ -502,15 +505,15 @@ static bool pay_table(struct ow_lines *l, Dwarf_Off off, const char *folder)
 	if (!want_table(l, off, TABLE_HEAD))
 		return false;
 	size = ow_unitcost_lines(&l->main.cost, off);
-	most = ow_budget_share(l->own);
+	most = ow_owner_left(&l->own);
 	if (length > LONGEST_FOLDER || size > most / LINE_MADE ||
 	    !want_table(l, off, TABLE_HEAD + size))
 		return false;
 	names = ow_unitcost_files(&l->main.cost, off, length, most, work);
 	if (!ow_effort_use(work, names / NAMES_STEP) || names > most ||
-	    !ow_budget_take(&l->own, names + size * LINE_MADE))
+	    !ow_owner_take(&l->own, names + size * LINE_MADE))
 		return false;
-	ow_budget_give(&l->own, size * (LINE_MADE - LINE_KEPT));
+	ow_owner_give(&l->own, size * (LINE_MADE - LINE_KEPT));
 	return true;
 }
 

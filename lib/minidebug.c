@@ -4,11 +4,11 @@
 #include <lzma.h>
 #include <stdlib.h>
 
-#include "budget.h"
 #include "bulk.h"
 #include "elfsym.h"
 #include "error.h"
 #include "object.h"
+#include "owner.h"
 
 #define DECODER_MAX ((uint64_t)128 << 20)
 #define FIRST_ROOM  ((size_t)1 << 20)
@@ -17,7 +17,7 @@
 struct out {
 	uint8_t *buf;
 	size_t room;
-	size_t own; /* bytes taken from the budget */
+	struct ow_owner own;
 	bool refused;
 	bool is_late; /* the run has decompressed too much */
 	struct ow_bulk_packed in;
@@ -28,18 +28,17 @@ static bool grow(lzma_stream *s, struct out *o)
 {
 	size_t used = o->room - s->avail_out;
 	size_t more = o->room ? o->room * 2 : FIRST_ROOM;
-	size_t most = o->room + ow_budget_share(o->own);
+	size_t most = o->room + ow_owner_left(&o->own);
 	uint8_t *bigger;
 
 	if (more > most)
 		more = most;
-	o->refused = more == o->room ||
-		     !ow_budget_take(&o->own, more - o->room);
+	o->refused = more == o->room || !ow_owner_take(&o->own, more - o->room);
 	if (o->refused)
 		return false;
 	o->is_late = !ow_bulk_take(OW_BULK_UNPACKED, more - o->room);
 	if (o->is_late) {
-		ow_budget_give(&o->own, more - o->room);
+		ow_owner_give(&o->own, more - o->room);
 		return false;
 	}
 	bigger = realloc(o->buf, more);
@@ -83,15 +82,15 @@ static void trim(struct out *o, size_t size)
 
 	if (!smaller)
 		return;
-	ow_budget_give(&o->own, o->room - size);
+	ow_owner_give(&o->own, o->room - size);
 	o->buf = smaller;
 	o->room = size;
 }
 
 /* What it decodes by is as much its share as what it makes. */
-static uint64_t decoder_most(void)
+static uint64_t decoder_most(const struct ow_owner *own)
 {
-	uint64_t share = ow_budget_share(0);
+	uint64_t share = ow_owner_left(own);
 
 	return share < DECODER_MAX ? share + 1 : DECODER_MAX;
 }
@@ -99,7 +98,7 @@ static uint64_t decoder_most(void)
 struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 {
 	lzma_stream s = LZMA_STREAM_INIT;
-	struct out o = { .room = 0 };
+	struct out o = { .own = ow_owner_beside(&obj->owner) };
 	struct ow_object *mini = NULL;
 	struct ow_elf_section sec;
 	size_t size;
@@ -108,7 +107,8 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 		return NULL;
 	s.next_in = ow_elfsym_section(&obj->elf, &sec);
 	o.in.left = sec.size;
-	if (!s.next_in || lzma_stream_decoder(&s, decoder_most(), 0) != LZMA_OK)
+	if (!s.next_in ||
+	    lzma_stream_decoder(&s, decoder_most(&o.own), 0) != LZMA_OK)
 		return NULL;
 	size = decode(&s, &o);
 	lzma_end(&s);
@@ -123,8 +123,8 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 		free(o.buf);
 	}
 	if (mini)
-		mini->budget += o.own;
+		mini->owner = o.own;
 	else
-		ow_budget_give(&o.own, o.own);
+		ow_owner_give(&o.own, o.own.bytes);
 	return mini;
 }

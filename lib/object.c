@@ -165,6 +165,14 @@ static struct ow_object *create(const struct ow_object *with, const char *path,
 	return obj;
 }
 
+/* The owner of what is made of a file; who else may write to a file of root's isn't known. */
+static struct ow_owner owner_of(const struct ow_identity *file)
+{
+	if (ow_identity_is_ours(file))
+		return ow_owner_of(0);
+	return ow_owner_of(file->uid ? file->uid : (uid_t)-1);
+}
+
 struct ow_object *ow_object_open_fd(int fd, const char *path,
 				    struct ow_error *err)
 {
@@ -180,6 +188,7 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 		return NULL;
 	}
 	with.file = ow_identity_of(&st);
+	with.owner = owner_of(&with.file);
 	with.map = map(fd, &with.file, path);
 	if (!with.map) {
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
@@ -243,7 +252,7 @@ void ow_object_close(struct ow_object *obj)
 	free((void *)obj->cfi.known);
 	free(obj->debug_frame.bytes);
 	ow_readonly_deinit(&obj->readonly);
-	ow_budget_give(&obj->budget, obj->budget);
+	ow_owner_give(&obj->owner, obj->owner.bytes);
 	free(obj->path);
 	free(obj->root);
 	free(obj);
@@ -413,7 +422,7 @@ static bool take_debug_frame(struct ow_object *obj,
 	}
 	packed = (struct ow_packed){ obj->bytes + sec->off, sec->size,
 				     obj->elf.is_64, !is_plain };
-	failed = ow_inflate(&packed, &obj->budget, &obj->debug_frame);
+	failed = ow_inflate(&packed, &obj->owner, &obj->debug_frame);
 	if (!failed)
 		*df = (struct ow_section){ obj->debug_frame.bytes,
 					   obj->debug_frame.size, 0 };
@@ -459,7 +468,7 @@ static bool add_index(struct ow_object *obj, bool is_debug,
 					    "its .eh_frame");
 		return false;
 	}
-	if (ow_fde_index_build(&obj->cfi, is_debug, &obj->budget, ret) == 0)
+	if (ow_fde_index_build(&obj->cfi, is_debug, &obj->owner, ret) == 0)
 		return true;
 	ow_object_refuse(obj, -OW_CODE_MEMORY,
 			 is_debug ? "an index of its .debug_frame" :

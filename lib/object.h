@@ -15,6 +15,7 @@
 #include "identity.h"
 #include "inflate.h"
 #include "orc.h"
+#include "owner.h"
 #include "readonly.h"
 
 struct ow_error;
@@ -62,7 +63,7 @@ struct ow_object {
 	uint64_t cfi_size; /* of .eh_frame and .eh_frame_hdr */
 	struct ow_unpacked debug_frame; /* decompressed, or none */
 	struct ow_orc orc;              /* nr 0: it has none */
-	size_t budget; /* bytes taken for what is made of it (budget.h) */
+	struct ow_owner owner;          /* for what is made of it */
 };
 
 /* errno of a file that another process has a lease of; no other error is called so. */

@@ -258,11 +258,12 @@ static struct ow_object *copy_file(int fd, size_t size, const char *path,
 				   struct ow_error *err)
 {
 	struct ow_object *obj;
-	size_t own = 0, got = 0;
+	struct ow_owner own = ow_owner_of((uid_t)-1);
+	size_t got = 0;
 	uint8_t *bytes = NULL;
 	ssize_t n = 1;
 
-	if (ow_budget_take(&own, size))
+	if (ow_owner_take(&own, size))
 		bytes = malloc(size);
 	else
 		ow_budget_refuse(path, "a copy of it");
@@ -276,9 +277,9 @@ static struct ow_object *copy_file(int fd, size_t size, const char *path,
 		      ow_object_from_image(bytes, size, path, err) :
 		      NULL;
 	if (obj)
-		obj->budget = own;
+		obj->owner = own;
 	else
-		ow_budget_give(&own, own);
+		ow_owner_give(&own, own.bytes);
 	if (got == size)
 		return obj;
 	free(bytes);

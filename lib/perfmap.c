@@ -8,6 +8,7 @@
 #include "budget.h"
 #include "error.h"
 #include "leftout.h"
+#include "owner.h"
 #include "perfplace.h"
 #include "reach.h"
 
@@ -42,7 +43,7 @@ struct ow_perfmap {
 	struct line *lines;
 	size_t nr;
 	struct tree tree;
-	size_t own; /* bytes taken from the budget */
+	struct ow_owner own;
 };
 
 /* A hexadecimal number at *pos and the space after it. */
@@ -99,11 +100,11 @@ static void *get(struct ow_perfmap *map, size_t nr, size_t size)
 {
 	void *memory;
 
-	if (!ow_budget_take(&map->own, nr * size))
+	if (!ow_owner_take(&map->own, nr * size))
 		return NULL;
 	memory = calloc(nr, size);
 	if (!memory)
-		ow_budget_give(&map->own, nr * size);
+		ow_owner_give(&map->own, nr * size);
 	return memory;
 }
 
@@ -187,22 +188,23 @@ static bool list_lines(struct ow_perfmap *map)
 	return true;
 }
 
-static void free_tree(struct ow_perfmap *map, size_t own)
+/* Back to so many bytes of memory. */
+static void free_tree(struct ow_perfmap *map, size_t bytes)
 {
 	free(map->tree.bounds);
 	free(map->tree.begins);
 	free(map->tree.listed);
 	map->tree = (struct tree){ .bounds = NULL };
-	ow_budget_give(&map->own, map->own - own);
+	ow_owner_give(&map->own, map->own.bytes - bytes);
 }
 
 /* As many of the first lines as there is memory for. */
 static void make_tree(struct ow_perfmap *map)
 {
-	size_t own = map->own, had = map->nr;
+	size_t bytes = map->own.bytes, had = map->nr;
 
 	while (map->nr && (!cut_into_parts(map) || !list_lines(map))) {
-		free_tree(map, own);
+		free_tree(map, bytes);
 		map->nr /= 2;
 	}
 	if (map->nr < had)
@@ -212,7 +214,7 @@ static void make_tree(struct ow_perfmap *map)
 /* How many lines the text has, and memory; the last one need not end. */
 static size_t count_lines(const struct ow_perfmap *map, const char *end)
 {
-	size_t most = ow_budget_share(map->own) / sizeof(*map->lines) / 2;
+	size_t most = ow_owner_left(&map->own) / sizeof(*map->lines) / 2;
 	size_t nr = 1;
 	const char *pos;
 
@@ -244,15 +246,15 @@ static bool parse(struct ow_perfmap *map, size_t size)
 	return true;
 }
 
-/* Of text, own bytes of the budget are taken; both are the map's, or freed. */
-static struct ow_perfmap *create(char *text, size_t size, size_t own,
+/* Memory for text is taken for own; both are the map's, or freed. */
+static struct ow_perfmap *create(char *text, size_t size, struct ow_owner own,
 				 const char *path)
 {
 	struct ow_perfmap *map = calloc(1, sizeof(*map));
 
 	if (!map) {
 		free(text);
-		ow_budget_give(&own, own);
+		ow_owner_give(&own, own.bytes);
 		return NULL;
 	}
 	map->text = text;
@@ -267,10 +269,10 @@ static struct ow_perfmap *create(char *text, size_t size, size_t own,
 struct ow_perfmap *ow_perfmap_parse(const char *bytes, size_t size,
 				    const char *path)
 {
-	size_t own = 0;
+	struct ow_owner own = { 0 };
 	char *text;
 
-	if (!ow_budget_take(&own, size + 1)) {
+	if (!ow_owner_take(&own, size + 1)) {
 		ow_budget_refuse(path, "all of it");
 		return NULL;
 	}
@@ -279,7 +281,7 @@ struct ow_perfmap *ow_perfmap_parse(const char *bytes, size_t size,
 		memcpy(text, bytes, size);
 		return create(text, size, own, path);
 	}
-	ow_budget_give(&own, own);
+	ow_owner_give(&own, own.bytes);
 	return NULL;
 }
 
@@ -307,23 +309,28 @@ static size_t read_all(int fd, char *text, size_t size)
 /* Half of what it may have is for what its lines take beside the text. */
 static struct ow_perfmap *read_map(int fd, const char *path)
 {
-	size_t most = ow_budget_share(0) / 2, own = 0, size;
+	struct ow_owner own;
+	size_t most, size;
 	struct stat st;
 	char *text;
 
+	if (ow_reach_stat(fd, &st))
+		return NULL;
+	own = ow_owner_of(st.st_uid);
+	most = ow_owner_left(&own) / 2;
 	if (most > OW_PERFMAP_MAX)
 		most = OW_PERFMAP_MAX;
-	if (ow_reach_stat(fd, &st) || !most)
+	if (!most)
 		return NULL;
 	size = (uint64_t)st.st_size < most ? (size_t)st.st_size : most - 1;
 	if (size < (uint64_t)st.st_size)
 		ow_budget_refuse(path, "some of its lines");
-	if (!ow_budget_take(&own, size + 1))
+	if (!ow_owner_take(&own, size + 1))
 		return NULL;
 	text = malloc(size + 1);
 	if (text)
 		return create(text, read_all(fd, text, size), own, path);
-	ow_budget_give(&own, own);
+	ow_owner_give(&own, own.bytes);
 	return NULL;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "budget.h"
+#include "owner.h"
 
 #define BITS 64 /* of an element of copied */
 
@@ -15,12 +15,12 @@ size_t ow_piececopy_page(void)
 }
 
 bool ow_piececopy_init(struct ow_piececopy *p, const uint8_t *from, size_t size,
-		       size_t *own)
+		       struct ow_owner *own)
 {
 	size_t nr = size / ow_piececopy_page() / BITS + 1;
 
 	*p = (struct ow_piececopy){ .from = from, .size = size, .own = own };
-	if (!ow_budget_take(own, nr * sizeof(*p->copied)))
+	if (!ow_owner_take(own, nr * sizeof(*p->copied)))
 		return false;
 	p->copied = calloc(nr, sizeof(*p->copied));
 	return p->copied;
@@ -45,7 +45,7 @@ static bool copy_page(struct ow_piececopy *p, size_t i, size_t page)
 
 	if (*bits & bit)
 		return true;
-	if (!ow_budget_take(p->own, page))
+	if (!ow_owner_take(p->own, page))
 		return false;
 	memcpy(p->to + off, p->from + off, left < page ? left : page);
 	*bits |= bit;

@@ -11,13 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ow_owner;
+
 /* All zero has no bytes. */
 struct ow_piececopy {
 	uint8_t *to; /* at a page's start, and zeros up to a page's end */
 	const uint8_t *from; /* size bytes */
 	size_t size;
 	uint64_t *copied; /* a bit for each page */
-	size_t *own;      /* bytes taken from the budget (budget.h) */
+	struct ow_owner *own;
 };
 
 /* The bytes of a page, in which memory is counted. */
@@ -29,7 +31,7 @@ size_t ow_piececopy_page(void);
  * What is charged is the owner's to give back.
  */
 bool ow_piececopy_init(struct ow_piececopy *p, const uint8_t *from, size_t size,
-		       size_t *own);
+		       struct ow_owner *own);
 
 void ow_piececopy_deinit(struct ow_piececopy *p);
 

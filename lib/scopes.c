@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "budget.h"
 #include "dies.h"
 #include "effort.h"
 #include "grow.h"
@@ -97,7 +96,7 @@ static bool add(struct ow_scopes *s, struct unit *u, const struct ow_ranges *r)
 
 	if (!ow_grow(&u->list, &u->room, u->nr + 1, sizeof(*u->list)))
 		return false;
-	if (!ow_budget_take(&s->own, (u->room - before) * sizeof(*u->list))) {
+	if (!ow_owner_take(&s->own, (u->room - before) * sizeof(*u->list))) {
 		s->work_left = 0;
 		return false;
 	}
@@ -291,5 +290,5 @@ void ow_scopes_deinit(struct ow_scopes *s)
 {
 	tdestroy(s->units, free_unit);
 	s->units = NULL;
-	ow_budget_give(&s->own, s->own);
+	ow_owner_give(&s->own, s->own.bytes);
 }

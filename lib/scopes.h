@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "owner.h"
+
 struct ow_unitcost;
 
 /* What is known of the units of an object.  All zero is a good beginning. */
@@ -19,7 +21,7 @@ struct ow_scopes {
 	const Dwarf *main;
 	const struct ow_unitcost *cost;
 	void *units; /* a tree (tsearch(3)) of struct unit */
-	size_t own;  /* bytes taken from the budget */
+	struct ow_owner own;
 };
 
 /*

@@ -3,8 +3,8 @@
 
 #include <stdlib.h>
 
-#include "budget.h"
 #include "error.h"
+#include "owner.h"
 
 #define NONE UINT32_MAX
 
@@ -19,7 +19,7 @@ struct ow_symindex {
 	size_t nr, room;
 	struct piece *pieces;
 	size_t nr_pieces;
-	size_t own; /* bytes taken from the budget */
+	struct ow_owner own;
 };
 
 /* Of a function, with those for its order while the index is made. */
@@ -53,7 +53,7 @@ static int list_functions(struct ow_symindex *x,
 {
 	for (size_t i = 0; i < nr; i++)
 		add_all(x, &tables[i]);
-	if (x->nr >= NONE || !ow_budget_take(&x->own, x->nr * BYTES_EACH))
+	if (x->nr >= NONE || !ow_owner_take(&x->own, x->nr * BYTES_EACH))
 		return -OW_CODE_MEMORY;
 	x->functions = malloc(x->nr * sizeof(*x->functions) + 1);
 	if (!x->functions)
@@ -189,10 +189,12 @@ static bool make_index(struct ow_symindex *x)
 }
 
 struct ow_symindex *ow_symindex_create(const struct ow_symbols *tables,
-				       size_t nr)
+				       size_t nr, struct ow_owner own)
 {
 	struct ow_symindex *x = calloc(1, sizeof(*x));
 
+	if (x)
+		x->own = own;
 	if (x && list_functions(x, tables, nr) == 0 && make_index(x))
 		return x;
 	ow_symindex_destroy(x);
@@ -223,6 +225,6 @@ void ow_symindex_destroy(struct ow_symindex *x)
 		return;
 	free(x->functions);
 	free(x->pieces);
-	ow_budget_give(&x->own, x->own);
+	ow_owner_give(&x->own, x->own.bytes);
 	free(x);
 }

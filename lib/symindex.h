@@ -4,12 +4,16 @@
 #define OW_SYMINDEX_H
 
 #include "function.h"
+#include "owner.h"
 
 struct ow_symindex;
 
-/* NULL when out of memory.  Names are borrowed from the tables. */
+/*
+ * Memory is taken for an owner who has none yet.  NULL when there is not enough.  Names are
+ * borrowed from the tables.
+ */
 struct ow_symindex *ow_symindex_create(const struct ow_symbols *tables,
-				       size_t nr);
+				       size_t nr, struct ow_owner own);
 
 /* The innermost function that covers vaddr, or NULL. */
 const struct ow_function *ow_symindex_find(const struct ow_symindex *x,

@@ -155,7 +155,9 @@ static const struct ow_function *find_in_index(struct ow_symtab *tab,
 					       uint64_t vaddr)
 {
 	if (!tab->index_tried) {
-		tab->index = ow_symindex_create(tab->tables, tab->nr_tables);
+		tab->index =
+			ow_symindex_create(tab->tables, tab->nr_tables,
+					   ow_owner_beside(&tab->obj->owner));
 		if (!tab->index)
 			ow_object_refuse(tab->obj, -OW_CODE_MEMORY,
 					 "an index of its symbols");

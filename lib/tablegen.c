@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "budget.h"
 #include "bulk.h"
 #include "error.h"
 #include "fdeindex.h"
@@ -192,17 +191,17 @@ static uint8_t *make(struct gen *g, const struct ow_fde_index *eh,
 		     struct ow_error *err)
 {
 	uint8_t *bytes;
-	size_t own = 0;
+	struct ow_owner own = ow_owner_beside(&g->obj->owner);
 
 	g->list = eh->refs;
 	g->nr_list = eh->nr;
 	if (debug->nr) {
-		if (ow_budget_take(&own,
-				   (eh->nr + debug->nr) * sizeof(*g->merged)))
+		if (ow_owner_take(&own,
+				  (eh->nr + debug->nr) * sizeof(*g->merged)))
 			g->merged =
 				calloc(eh->nr + debug->nr, sizeof(*g->merged));
 		if (!g->merged) {
-			ow_budget_give(&own, own);
+			ow_owner_give(&own, own.bytes);
 			fail_memory(g->obj, err);
 			return NULL;
 		}
@@ -210,7 +209,7 @@ static uint8_t *make(struct gen *g, const struct ow_fde_index *eh,
 	}
 	bytes = generate(g, size_ret, err);
 	free(g->merged);
-	ow_budget_give(&own, own);
+	ow_owner_give(&own, own.bytes);
 	return bytes;
 }
 
@@ -220,13 +219,13 @@ static uint8_t *make_by_hdr(struct gen *g, size_t *size_ret,
 {
 	struct ow_fde_index none = { .nr = 0 }, eh;
 	uint8_t *bytes;
-	size_t own = 0;
+	struct ow_owner own = ow_owner_beside(&g->obj->owner);
 
 	if (ow_fde_index_of_hdr(&g->obj->cfi, &own, &eh))
 		return NULL;
 	bytes = make(g, &eh, &none, size_ret, err);
 	free((void *)eh.refs);
-	ow_budget_give(&own, own);
+	ow_owner_give(&own, own.bytes);
 	return bytes;
 }
 
@@ -237,7 +236,7 @@ static uint8_t *make_by_search(struct gen *g, const struct ow_fde_index *debug,
 	const struct ow_cfi *cfi = &g->obj->cfi;
 	struct ow_fde_index eh = cfi->eh_index;
 	uint8_t *bytes = NULL;
-	size_t own = 0;
+	struct ow_owner own = ow_owner_beside(&g->obj->owner);
 
 	if (!eh.nr && cfi->eh_frame.bytes &&
 	    ow_fde_index_build(cfi, false, &own, &eh)) {
@@ -251,7 +250,7 @@ static uint8_t *make_by_search(struct gen *g, const struct ow_fde_index *debug,
 			g->obj->path);
 	if (eh.refs != cfi->eh_index.refs)
 		free((void *)eh.refs);
-	ow_budget_give(&own, own);
+	ow_owner_give(&own, own.bytes);
 	return bytes;
 }
 

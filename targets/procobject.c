@@ -24,6 +24,8 @@
 #include "leftout.h"
 #include "mappings.h"
 #include "monotonic.h"
+#include "owner.h"
+#include "processids.h"
 #include "processmem.h"
 #include "reach.h"
 #include "servedfs.h"
@@ -223,18 +225,28 @@ struct fetching {
 	bool is_there;    /* it can be */
 	uint8_t *bytes;
 	size_t size;
-	size_t own;          /* bytes taken from the budget */
+	struct ow_owner own;
 	size_t nr_listed;    /* mappings, to find those of the object */
 	struct ow_error why; /* without bytes */
 };
+
+/* The owner of a copy of what the process has. */
+static struct ow_owner owner_of(const struct ow_capture *c)
+{
+	struct ow_processids ids;
+
+	return ow_owner_of(ow_processids_read(c->live, &ids) ? ids.real :
+							       (uid_t)-1);
+}
 
 /* Have memory for a copy of size bytes; or leave it NULL, and why. */
 static void make_room(struct fetching *f, uint64_t size)
 {
 	f->size = size;
+	f->own = owner_of(f->c);
 	if (size == 0 || size > LARGEST_IMAGE)
 		return;
-	if (ow_budget_take(&f->own, size)) {
+	if (ow_owner_take(&f->own, size)) {
 		f->bytes = calloc(1, size);
 		return;
 	}
@@ -354,7 +366,7 @@ static bool fetch(struct fetching *f, void (*how)(struct fetching *f),
 		return true;
 	if (end != OW_DELEGATION_LOST) {
 		free(f->bytes);
-		ow_budget_give(&f->own, f->own);
+		ow_owner_give(&f->own, f->own.bytes);
 	}
 	f->bytes = NULL;
 	if (end == OW_DELEGATION_DONE && f->why.code && err)
@@ -376,9 +388,9 @@ static struct ow_object *make_object(struct fetching *f, struct ow_error *err)
 		ow_object_from_image(f->bytes, f->size, f->m->path, err);
 
 	if (obj)
-		obj->budget += f->own;
+		obj->owner = f->own;
 	else
-		ow_budget_give(&f->own, f->own);
+		ow_owner_give(&f->own, f->own.bytes);
 	return obj;
 }
 

@@ -6,10 +6,12 @@ import json
 import lzma
 import os
 import re
+import shutil
 import subprocess
 
+from attackers import NOBODY
 from cases_objects import (Done, LIMIT, MB, OWN, bomb, check_bounded,
-                           check_says, run_changed)
+                           check_says, run_changed, write_changed)
 from harness import case, check, copy_program, need_root
 
 
@@ -47,6 +49,37 @@ def test_shares(context):
     context.note('%.1f s, %d MB' % (done.cpu, done.megabytes))
     check(named and left and named | left == {'p%d' % i for i in range(4)} and
           not named & left, 'named or left out', (named, left, done.stderr))
+
+
+def run_as(context, uid, name, megabytes):
+    """Start a user's own program with that much .gnu_debugdata, and return its PID."""
+    path = os.path.join(context.tmp, name)
+    write_changed(context.program('through'), minidebug_of(megabytes), path)
+    os.chown(path, uid, uid)
+    command = [word.replace(NOBODY[2], str(uid)) for word in NOBODY]
+    return context.start([shutil.which(command[0]), *command[1:], path, 'work']).pid
+
+
+@case('budget: objects of a user, who wants all of it, and of another one')
+def test_users(context):
+    need_root()
+    os.chmod(context.tmp, 0o755)
+    # Each is up to a quarter of what the ones before leave over of 64 MB.
+    sizes = 12, 11, 9, 6, 5
+    pids = [run_as(context, 65534, 'greedy%d' % i, size)
+            for i, size in enumerate(sizes)]
+    pids.append(run_as(context, 65533, 'modest', 4))
+    done = Done(context, 'record', '-d', '3', '-F', '499', '-f', 'folded',
+                '--no-kernel', '--memory-limit=64M',
+                '-p', ','.join(map(str, pids)))
+    check(done.status == 0, 'status %d' % done.status, done.stderr)
+    check_bounded(done, 64 + 2 * OWN)
+    named = {l.split(';')[0] for l in done.stdout.splitlines()
+             if ';main;busy;work_here ' in l}
+    context.note('%.1f s, %d MB, named: %s' % (done.cpu, done.megabytes, sorted(named)))
+    check('modest' in named, 'named', (named, done.stderr))
+    taken = sum(size for i, size in enumerate(sizes) if 'greedy%d' % i in named)
+    check(0 < taken <= 32, 'half of it', (taken, named))
 
 
 @case('budget: rows and tables of a bomb')

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "owner.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -63,7 +64,8 @@ static struct counts count(const char *path, uint64_t work)
 	struct counts c = { .work = work };
 	Dwarf_Off off = 0, next;
 	struct ow_dies d;
-	size_t head, own = 0;
+	size_t head;
+	struct ow_owner own = { 0 };
 	Dwarf_Die unit;
 
 	for (; dwarf_nextcu(dw, off, &next, &head, NULL, NULL, NULL) == 0;
@@ -76,7 +78,7 @@ static struct counts count(const char *path, uint64_t work)
 		}
 		ow_dies_deinit(&d);
 	}
-	CHECK(own == 0);
+	CHECK(own.bytes == 0);
 	dwarf_end(dw);
 	close(fd);
 	return c;

@@ -3,7 +3,7 @@
 #include "cfimake.h"
 #include "fdeindex.h"
 
-#include "budget.h"
+#include "owner.h"
 #include "test.h"
 
 enum {
@@ -98,11 +98,11 @@ static void check_list(const struct ow_fde_index *index, size_t nr)
 static void check_build(const struct ow_cfi *cfi, size_t nr)
 {
 	struct ow_fde_index index = { .nr = 0 };
-	size_t own = 0;
+	struct ow_owner own = { 0 };
 
 	CHECK(ow_fde_index_build(cfi, false, &own, &index) == 0);
-	CHECK(own >= index.nr * sizeof(*index.refs));
-	ow_budget_give(&own, own);
+	CHECK(own.bytes >= index.nr * sizeof(*index.refs));
+	ow_owner_give(&own, own.bytes);
 	check_list(&index, nr);
 	free((void *)index.refs);
 }
@@ -179,7 +179,8 @@ static void test_of_hdr(void)
 	struct ow_fde_index index = { .nr = 0 };
 	struct ow_cfi cfi;
 	uint8_t swap[8];
-	size_t own = 0, i;
+	struct ow_owner own = { 0 };
+	size_t i;
 
 	put_many();
 	/* None of the first six was dropped. */
@@ -194,8 +195,8 @@ static void test_of_hdr(void)
 		CHECK(index.refs[i].off == offs[i ^ 1]);
 	}
 	free((void *)index.refs);
-	CHECK(own == 6 * sizeof(*index.refs));
-	ow_budget_give(&own, own);
+	CHECK(own.bytes == 6 * sizeof(*index.refs));
+	ow_owner_give(&own, own.bytes);
 
 	/* It lists less than there is, or more. */
 	cfi.hdr_nr = 5;
@@ -216,7 +217,7 @@ static void test_of_hdr(void)
 	list_in_hdr(&cfi, table, 6);
 	table[8 * 2 + 7] ^= 0x40;
 	CHECK(ow_fde_index_of_hdr(&cfi, &own, &index) < 0);
-	CHECK(own == 0);
+	CHECK(own.bytes == 0);
 }
 
 int main(void)

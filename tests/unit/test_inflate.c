@@ -10,6 +10,7 @@
 
 #include "error.h"
 #include "monotonic.h"
+#include "owner.h"
 #include "test.h"
 
 #define FULL 5000
@@ -48,24 +49,24 @@ static bool is_whole(size_t size, bool is_64, bool is_gnu)
 {
 	const struct ow_packed packed = { section, size, is_64, is_gnu };
 	struct ow_unpacked got = { NULL, 0, 0 };
-	size_t own = 0;
+	struct ow_owner own = { 0 };
 	bool good = ow_inflate(&packed, &own, &got) == 0 && got.size == FULL &&
-		    got.room == FULL && own == FULL &&
+		    got.room == FULL && own.bytes == FULL &&
 		    memcmp(got.bytes, full, FULL) == 0;
 
 	ow_inflate_free(&got, &own);
-	return good && own == 0;
+	return good && own.bytes == 0;
 }
 
 static bool is_refused(size_t size, bool is_64, bool is_gnu)
 {
 	const struct ow_packed packed = { section, size, is_64, is_gnu };
 	struct ow_unpacked got = { NULL, 77, 0 };
-	size_t own = 0;
+	struct ow_owner own = { 0 };
 	int failed = ow_inflate(&packed, &own, &got);
 
 	return failed == -OW_CODE_FORMAT && !got.bytes && got.size == 77 &&
-	       own == 0;
+	       own.bytes == 0;
 }
 
 static void test_whole(void)
@@ -139,7 +140,7 @@ static void test_hole(void)
 			     0);
 	const struct ow_packed packed = { hole, size, true, false };
 	struct ow_unpacked got = { NULL, 0, 0 };
-	size_t own = 0;
+	struct ow_owner own = { 0 };
 
 	CHECK(hole != MAP_FAILED);
 	put(hole, 2, 4);
@@ -148,7 +149,7 @@ static void test_hole(void)
 	CHECK(ow_inflate(&packed, &own, &got) == -OW_CODE_FORMAT);
 	put(hole + 8, size, 8);
 	CHECK(ow_inflate(&packed, &own, &got) == -OW_CODE_TIMEOUT);
-	CHECK(!got.bytes && own == 0);
+	CHECK(!got.bytes && own.bytes == 0);
 	munmap(hole, size);
 }
 
@@ -163,7 +164,8 @@ static void test_many_large(void)
 	struct ow_packed p = { .is_64 = true };
 	uint64_t begun = ow_now_ns(), allowed;
 	int failed = -OW_CODE_FORMAT;
-	size_t own = 0, nr;
+	struct ow_owner own = { 0 };
+	size_t nr;
 
 	CHECK(zeros && packed &&
 	      compress(packed + 24, &z, zeros, LARGE) == Z_OK);
@@ -174,7 +176,7 @@ static void test_many_large(void)
 	p.size = 24 + z;
 	for (nr = 0; nr < 100 && failed == -OW_CODE_FORMAT; nr++)
 		failed = ow_inflate(&p, &own, &got);
-	CHECK(nr > 20 && !got.bytes && own == 0);
+	CHECK(nr > 20 && !got.bytes && own.bytes == 0);
 	/* 1 GiB, and 64 MiB a second: a slow machine may come to unpack all. */
 	allowed = 32 + (ow_now_ns() - begun) / 500000000 + 1;
 	CHECK(nr <= allowed && (nr == 100 || failed == -OW_CODE_TIMEOUT));

@@ -7,12 +7,13 @@
 
 #include <outwind/outwind.h>
 
-#include "budget.h"
+#include "owner.h"
 #include "test.h"
 
 #define NR 200 /* pages, and a byte */
 
-static size_t page, size, own;
+static size_t page, size;
+static struct ow_owner own;
 static uint8_t *from, *to;
 static struct ow_piececopy p;
 
@@ -20,19 +21,19 @@ static void begin(void)
 {
 	page = ow_piececopy_page();
 	size = NR * page + 1;
-	own = 0;
+	own = (struct ow_owner){ 0 };
 	from = malloc(size);
 	to = mmap(NULL, (NR + 1) * page, PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	memset(from, 'a', size);
-	CHECK(ow_piececopy_init(&p, from, size, &own) && own == 4 * 8);
+	CHECK(ow_piececopy_init(&p, from, size, &own) && own.bytes == 4 * 8);
 	p.to = to;
 }
 
 static void end(void)
 {
 	ow_piececopy_deinit(&p);
-	ow_budget_give(&own, own);
+	ow_owner_give(&own, own.bytes);
 	munmap(to, (NR + 1) * page);
 	free(from);
 }
@@ -42,11 +43,12 @@ static void test_pages(void)
 	begin();
 	CHECK(ow_piececopy_want(&p, to + 2 * page - 1, 2));
 	CHECK(to[page] == 'a' && to[3 * page - 1] == 'a');
-	CHECK(!to[page - 1] && !to[3 * page] && own == 32 + 2 * page);
-	CHECK(ow_piececopy_want(&p, to + page, 1) && own == 32 + 2 * page);
+	CHECK(!to[page - 1] && !to[3 * page] && own.bytes == 32 + 2 * page);
+	CHECK(ow_piececopy_want(&p, to + page, 1) &&
+	      own.bytes == 32 + 2 * page);
 	/* The last one has a byte. */
 	CHECK(ow_piececopy_want(&p, to + size - 1, SIZE_MAX));
-	CHECK(to[size - 1] == 'a' && !to[size] && own == 32 + 3 * page);
+	CHECK(to[size - 1] == 'a' && !to[size] && own.bytes == 32 + 3 * page);
 	end();
 }
 
@@ -59,7 +61,7 @@ static void test_elsewhere(void)
 	CHECK(ow_piececopy_want(&p, to + size, 1));
 	CHECK(ow_piececopy_want(&p, to - 1, 9) && ow_piececopy_want(&p, to, 0));
 	CHECK(ow_piececopy_want_text(&p, (char *)to + size, 9));
-	CHECK(!to[0] && own == 32);
+	CHECK(!to[0] && own.bytes == 32);
 	end();
 }
 
@@ -79,10 +81,10 @@ static void test_texts(void)
 	from[3 * page + 7] = '\0';
 	CHECK(ow_piececopy_want_text(&p, (char *)to + page + 5, SIZE_MAX));
 	CHECK(strlen((char *)to + page + 5) == 2 * page + 2);
-	CHECK(own == 32 + 3 * page);
+	CHECK(own.bytes == 32 + 3 * page);
 	/* No more than is asked for, nor than there is. */
 	CHECK(ow_piececopy_want_text(&p, (char *)to + 5 * page - 3, 4));
-	CHECK(own == 32 + 5 * page && !to[6 * page]);
+	CHECK(own.bytes == 32 + 5 * page && !to[6 * page]);
 	CHECK(ow_piececopy_want_text(&p, (char *)to + 199 * page, SIZE_MAX));
 	CHECK(strlen((char *)to + 199 * page) == page + 1);
 	end();
@@ -93,7 +95,7 @@ static void test_limit(void)
 	begin();
 	ow_memory_limit(4 * (32 + 3 * page));
 	CHECK(!ow_piececopy_want(&p, to, 4 * page));
-	CHECK(own == 32 + 3 * page && to[3 * page - 1] && !to[3 * page]);
+	CHECK(own.bytes == 32 + 3 * page && to[3 * page - 1] && !to[3 * page]);
 	CHECK(!ow_piececopy_want_text(&p, (char *)to + page, SIZE_MAX));
 	CHECK(ow_piececopy_want(&p, to, 3 * page));
 	ow_memory_limit(512 << 20);

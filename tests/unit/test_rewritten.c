@@ -102,7 +102,8 @@ static void close_written(struct written *w)
 /* Whatever there is at an address is one of the symbols, which have a byte each. */
 static void check_index(const struct ow_symbols *table)
 {
-	struct ow_symindex *x = ow_symindex_create(table, 1);
+	struct ow_symindex *x =
+		ow_symindex_create(table, 1, (struct ow_owner){ 0 });
 	const struct ow_function *f;
 	bool good = true;
 

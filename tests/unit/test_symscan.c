@@ -115,7 +115,7 @@ static void test_against_index(void)
 		for (uint64_t at = 0; at < SPACE; at++)
 			if (any(3))
 				wanted[nr++].vaddr = at;
-		x = ow_symindex_create(&table, 1);
+		x = ow_symindex_create(&table, 1, (struct ow_owner){ 0 });
 		if (!x || !ow_symscan_run(&table, 1, wanted, nr))
 			abort();
 		for (size_t i = 0; i < nr; i++) {
