@@ -23,6 +23,10 @@
  * Both manglings can refer back to what they have said, so that a short name
  * gives a text of exponential length.
  */
+#define BASE_62      \
+	"0123456789" \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
 enum {
 	MANGLED_MAX = 4096,
 	TEXT_MAX = 16384,
@@ -43,7 +47,9 @@ enum {
  * fewer needs no look at a clock.  Names of libraries take a microsecond; one that takes
  * long is fair if it is long, or has a long text.
  */
-#define FEW_STEPS    2048
+#define FEW_STEPS 2048
+#define MOST_PARTS \
+	20 /* of a path of Rust's that costs no more than its length */
 #define FAIR_NS      20000
 #define FAIR_BYTE_NS 40
 
@@ -198,6 +204,55 @@ static size_t nr_references(const char *name)
 	return nr;
 }
 
+/*
+ * Return true if a path begins at p that has few parts and no references: a crate, or
+ * what is in modules of one.
+ */
+static bool is_short_path(const char *p)
+{
+	unsigned int parts = 0;
+
+	while (p[0] == 'N' && isalpha((unsigned char)p[1]) &&
+	       ++parts < MOST_PARTS)
+		p += 2;
+	return *p == 'C';
+}
+
+/* A base-62 number and an underscore (Rust RFC 2603); what is none gives any number. */
+static size_t read_base_62(const char *p)
+{
+	size_t value = 0;
+
+	if (*p == '_')
+		return 0;
+	for (; *p && *p != '_' && value < MANGLED_MAX; p++)
+		value = 62 * value + (isdigit((unsigned char)*p) ? *p - '0' :
+				      *p >= 'a' ? *p - 'a' + 10 :
+						  *p - 'A' + 36);
+	return value + 1;
+}
+
+/*
+ * Count what may be references of a Rust name: B, digits and an underscore.  One to a
+ * short path does not double the time, but takes as many steps more, which are added.
+ */
+static size_t nr_rust_references(const char *name, size_t *steps)
+{
+	const char *path = name + strlen("_R"), *end = path + strlen(path);
+	size_t nr = 0, at;
+
+	for (name = path; *name; name++) {
+		if (*name != 'B' || name[1 + strspn(name + 1, BASE_62)] != '_')
+			continue;
+		at = read_base_62(name + 1);
+		if (at < (size_t)(end - path) && is_short_path(path + at))
+			*steps += 2 * MOST_PARTS;
+		else
+			nr++;
+	}
+	return nr;
+}
+
 /* Return true if there may be a function or a trait object of many lifetimes. */
 static bool may_bind_many(const char *name)
 {
@@ -242,10 +297,8 @@ static bool may_expand(const char *name)
 }
 
 /* The user has no more of what a name takes that is not fair. */
-static bool demangle_here(struct text *t, const char *name, size_t references)
+static bool demangle_here(struct text *t, const char *name, size_t steps)
 {
-	size_t size = strlen(name);
-	size_t steps = (may_expand(name) ? size * size : size) << references;
 	uint64_t begun, took, fair;
 	bool is_demangled;
 
@@ -256,7 +309,8 @@ static bool demangle_here(struct text *t, const char *name, size_t references)
 	begun = thread_ns();
 	is_demangled = demangle(t, name);
 	took = thread_ns() - begun;
-	fair = FAIR_NS + FAIR_BYTE_NS * (size + (is_demangled ? t->len : 0));
+	fair = FAIR_NS +
+	       FAIR_BYTE_NS * (strlen(name) + (is_demangled ? t->len : 0));
 	if (took > fair)
 		ow_effort_spend(effort_of(t->uid), (took - fair) / 1000);
 	return is_demangled;
@@ -264,14 +318,16 @@ static bool demangle_here(struct text *t, const char *name, size_t references)
 
 static bool demangle_safely(struct text *t, const char *name)
 {
-	size_t references = name[1] == 'Z' ? nr_references(name) : 0;
+	size_t size = strlen(name), references;
+	bool is_rust = name[1] == 'R';
+	size_t steps = !is_rust && may_expand(name) ? size * size : size;
 
-	if (name[1] == 'Z' && references <= MOST_REFERENCES)
-		return demangle_here(t, name, references);
-	if (name[1] == 'R' && !may_bind_many(name))
-		return demangle_here(t, name, 0);
+	references = is_rust ? nr_rust_references(name, &steps) :
+			       nr_references(name);
+	if (references <= MOST_REFERENCES && !(is_rust && may_bind_many(name)))
+		return demangle_here(t, name, steps << references);
 	/* Punycode takes memory, and what does may not be stopped at any time. */
-	if (name[1] == 'R' && may_be_punycode(name))
+	if (is_rust && may_be_punycode(name))
 		return false;
 	return demangle_delegated(t, name);
 }

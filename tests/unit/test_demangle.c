@@ -158,6 +158,79 @@ static void put_pack(char *name, unsigned int number)
 	strcpy(name + 950, "EEvDpT_");
 }
 
+static char *put_base_62(char *to, unsigned int value)
+{
+	static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyz"
+				     "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	if (value > 63)
+		to = put_base_62(to, (value - 1) / 62) - 1;
+	if (value > 0)
+		*to++ = digits[(value - 1) % 62];
+	*to++ = '_';
+	return to;
+}
+
+/* f<path, tuple of 18 of it, tuple of 18 of that>, where 980 parts have no name. */
+static void put_tuples(char *name, unsigned int number)
+{
+	char *to = name + sprintf(name, "_RINvC1a7f%06u", number % 1000000);
+	char *part = to;
+	int i, level;
+
+	for (i = 0; i < 980; i++, to += 2)
+		memcpy(to, "Nt", 2);
+	to += sprintf(to, "C0");
+	memset(to, '0', 980);
+	to += 980;
+	for (level = 0; level < 2; level++) {
+		char *tuple = to;
+
+		*to++ = 'T';
+		for (i = 0; i < 18; i++) {
+			*to++ = 'B';
+			to = put_base_62(to, (unsigned int)(part - name - 2));
+		}
+		*to++ = 'E';
+		part = tuple;
+	}
+	strcpy(to, "E");
+}
+
+/* A reference to what is short takes no time. */
+static void test_rust_references(void)
+{
+	char name[1024] = "_RINvC1a1fTNtC1b1g";
+	char want[1024] = "a::f::<(b::g";
+	size_t i;
+
+	for (i = 0; i < 60; i++) {
+		strcat(name, "B8_");
+		strcat(want, ", b::g");
+	}
+	strcat(name, "EE");
+	strcat(want, ")>");
+	check(name, want);
+}
+
+/* Each takes some milliseconds. */
+static void test_many_tuples(void)
+{
+	double begun = seconds_of(RUSAGE_CHILDREN);
+	pid_t child = fork(); /* which has its own time for such names */
+	char name[4096];
+	int status;
+
+	for (unsigned int i = 1; child == 0 && i < 3000; i++) {
+		put_tuples(name, i);
+		free(ow_demangle(name, uid));
+	}
+	if (child == 0)
+		_exit(0);
+	CHECK(waitpid(child, &status, 0) == child && status == 0);
+	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
+}
+
 /* Each takes a millisecond, and its text is too long. */
 static void test_many_packs(void)
 {
@@ -298,6 +371,9 @@ int main(void)
 		{ "all names of a library and of programs", test_all_names },
 		{ "many slow names", test_many_slow },
 		{ "many names of long packs", test_many_packs },
+		{ "many Rust names of tuples", test_many_tuples },
+		{ "a Rust name of many short references",
+		  test_rust_references },
 		{ "many endless names", test_many_endless },
 		{ "names of several users", test_users },
 	};
