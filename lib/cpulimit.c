@@ -24,6 +24,12 @@ static void wait_a_moment(struct ow_cpulimit *l)
 	pthread_cond_timedwait(&l->done, &l->mutex, &until);
 }
 
+static bool is_over(const struct ow_cpulimit *l)
+{
+	return ow_worktime_steps(l->of) >= l->until_steps &&
+	       ow_worktime_ns(l->of) >= l->until_ns;
+}
+
 /* All signals are blocked here, so that sigpending(2) tells of the process' own. */
 static void *watch(void *arg)
 {
@@ -31,8 +37,7 @@ static void *watch(void *arg)
 
 	pthread_mutex_lock(&l->mutex);
 	while (!l->is_done) {
-		if (ow_worktime_ns(l->of) >= l->until_ns ||
-		    ow_delegate_must_end())
+		if (is_over(l) || ow_delegate_must_end())
 			__atomic_store_n(&l->stop, true, __ATOMIC_RELAXED);
 		wait_a_moment(l);
 	}
@@ -53,12 +58,14 @@ static bool start(struct ow_cpulimit *l)
 	return !error;
 }
 
-void ow_cpulimit_begin(struct ow_cpulimit *l, uint64_t most_ns)
+void ow_cpulimit_begin(struct ow_cpulimit *l, uint64_t most_ns,
+		       uint64_t free_steps)
 {
 	pthread_condattr_t attr;
 
 	*l = (struct ow_cpulimit){ .of = ow_worktime_mine() };
 	l->until_ns = ow_worktime_ns(l->of) + most_ns;
+	l->until_steps = ow_worktime_steps(l->of) + free_steps;
 	pthread_mutex_init(&l->mutex, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

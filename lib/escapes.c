@@ -7,12 +7,15 @@
 #include "error.h"
 #include "find.h"
 #include "tablerows.h"
+#include "worktime.h"
 
 /*
  * Bytes of instructions that are run in all: a hostile file could have one FDE of
  * megabytes run for each of its rows.
  */
 #define MOST_WORK (1u << 27)
+/* Steps (worktime.h) of each, beside one for each byte. */
+#define ROW_STEPS 128
 
 /* Bytes of padding that an FDE may be followed by. */
 #define MOST_PADDING 63
@@ -33,8 +36,12 @@ static int find(struct listing *l, uint64_t vaddr, struct ow_row *row)
 {
 	int err = ow_find_row(&l->finder, &l->target, &l->module, vaddr, row);
 	const struct ow_cursor *insns = &l->finder.fde.insns;
+	const struct ow_cie *cie = &l->finder.fde.cie;
+	uint64_t bytes = (uint64_t)(insns->end - insns->pos);
 
-	l->work += (uint64_t)(insns->end - insns->pos) + 1;
+	l->work += bytes + 1;
+	ow_worktime_step(ROW_STEPS + bytes +
+			 (uint64_t)(cie->insns_end - cie->insns));
 	return err;
 }
 

@@ -11,10 +11,14 @@
 #include "rowexpr.h"
 #include "worktime.h"
 
-#define SOON   8  /* FDEs further on */
-#define MANY   16 /* rows of an FDE: few objects have more, on average */
-#define LINE   64 /* of a cache; most FDEs are not longer */
-#define WIDEST 3  /* bytes of an instruction that is run by states */
+#define SOON      8  /* FDEs further on */
+#define MANY      16 /* rows of an FDE: few objects have more, on average */
+#define LINE      64 /* of a cache; most FDEs are not longer */
+#define WIDEST    3  /* bytes of an instruction that is run by states */
+/* Steps (worktime.h) of an FDE, and of a row, beside one for each byte; and told at once. */
+#define FDE_STEPS 32
+#define ROW_STEPS 64
+#define TOLD      65536
 
 /* Rows under construction, of some of the FDEs. */
 struct part {
@@ -26,6 +30,7 @@ struct part {
 	uint64_t bytes_left; /* of FDEs, whose bytes needn't be their own */
 	const bool *stop;    /* or NULL */
 	struct ow_flatrows *out;
+	uint64_t steps; /* not told yet */
 	int err;
 	uint16_t entry_rule; /* of the first row of the last FDE */
 	struct ow_cie_memo memo;
@@ -68,6 +73,7 @@ static uint16_t rule_of(struct part *p, uint16_t state)
 
 	if (*known)
 		return *known;
+	p->steps += ROW_STEPS;
 	ow_cfastates_get(&p->states, state, &p->cfa);
 	rule = rule_here(p);
 	if (p->cfa.state.cfa.kind != OW_RULE_IS_EXPR)
@@ -254,6 +260,7 @@ static int add_by_machine(struct part *p, const struct ow_fde *fde,
 
 	ow_cfa_begin_again(&p->cfa, &fde->cie, fde->insns, fde->start, end);
 	while ((more = ow_cfa_next(&p->cfa)) > 0) {
+		p->steps += ROW_STEPS;
 		rule = rule_here(p);
 		p->out->cfi_rows++;
 		p->out->escapes += rule == OW_TABLE_ESCAPE;
@@ -275,6 +282,7 @@ static int begin(struct part *p, const struct ow_fde *fde, uint64_t end)
 	p->cfa.cie = &fde->cie;
 	if (p->begun == fde->cie_entry)
 		return 0;
+	p->steps += (uint64_t)(fde->cie.insns_end - fde->cie.insns);
 	err = ow_cfa_begin(&p->cfa, &fde->cie, fde->insns, fde->start, end);
 	p->begun = err ? NULL : fde->cie_entry;
 	p->first = err ? 0 : ow_cfastates_begin(&p->states, &p->cfa);
@@ -319,6 +327,14 @@ static void prefetch(const struct part *p, const struct ow_fde_ref *at)
 	}
 }
 
+static void tell_steps(struct part *p, uint64_t least)
+{
+	if (p->steps < least)
+		return;
+	ow_worktime_step(p->steps);
+	p->steps = 0;
+}
+
 static void *make_part(void *arg)
 {
 	struct part *p = arg;
@@ -340,6 +356,8 @@ static void *make_part(void *arg)
 			p->err = -OW_CODE_FORMAT;
 		else
 			p->bytes_left -= off - fde.off;
+		p->steps += FDE_STEPS + (off - fde.off);
+		tell_steps(p, TOLD);
 		end = fde.end < p->limit ? fde.end : p->limit;
 		/* A look-up takes the last FDE that starts below. */
 		if (at + 1 < p->end && end > at[1].start)
@@ -349,6 +367,7 @@ static void *make_part(void *arg)
 		if (ow_is_given_up(p->stop))
 			p->err = -OW_CODE_ABSENT;
 	}
+	tell_steps(p, 0);
 	return NULL;
 }
 

@@ -4,6 +4,7 @@
 #include "threadstart.h"
 
 static __thread struct ow_worktime mine;
+static __thread struct ow_worktime *starters; /* of a helper */
 
 /* 0, where its thread has just ended. */
 static uint64_t read_clock(clockid_t clock)
@@ -35,12 +36,25 @@ uint64_t ow_worktime_ns(const struct ow_worktime *w)
 	       read_clock(__atomic_load_n(&w->helper, __ATOMIC_RELAXED));
 }
 
+void ow_worktime_step(uint64_t steps)
+{
+	struct ow_worktime *w = starters ? starters : &mine;
+
+	__atomic_fetch_add(&w->steps, steps, __ATOMIC_RELAXED);
+}
+
+uint64_t ow_worktime_steps(const struct ow_worktime *w)
+{
+	return __atomic_load_n(&w->steps, __ATOMIC_RELAXED);
+}
+
 static void *help(void *arg)
 {
 	struct ow_helper *h = arg;
 	const struct ow_worktime *w = ow_worktime_mine();
 	void *ret;
 
+	starters = h->of;
 	__atomic_store_n(&h->of->helper, w->thread, __ATOMIC_RELAXED);
 	ret = h->run(h->arg);
 	__atomic_store_n(&h->of->helper, 0, __ATOMIC_RELAXED);

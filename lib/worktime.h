@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The CPU time of a thread's work, part of which another thread may do for it. */
+/*
+ * The CPU time of a thread's work, part of which another thread may do for it; and its
+ * steps, which are the same on any machine, and take some 10 ns each on a usual one.
+ */
 #ifndef OW_WORKTIME_H
 #define OW_WORKTIME_H
 
@@ -12,6 +15,7 @@ struct ow_worktime {
 	clockid_t thread,
 		helper;     /* its clock, and its helper's; 0: there is none */
 	uint64_t helped_ns; /* by helpers that have ended */
+	uint64_t steps;     /* of helpers, too */
 };
 
 /* The calling thread's, which is valid until the thread ends. */
@@ -19,6 +23,12 @@ const struct ow_worktime *ow_worktime_mine(void);
 
 /* Its CPU time in ns, of helpers, too; any thread may ask. */
 uint64_t ow_worktime_ns(const struct ow_worktime *w);
+
+/* The calling thread's work, or that which it helps with, has come on; not for each step. */
+void ow_worktime_step(uint64_t steps);
+
+/* The steps so far; any thread may ask. */
+uint64_t ow_worktime_steps(const struct ow_worktime *w);
 
 /* A thread that does part of the starter's work; it belongs to the starter. */
 struct ow_helper {

@@ -17,8 +17,13 @@
 #include "reach.h"
 #include "tablegen.h"
 
-/* ns of CPU time for one table, which other processes' tables wait for meanwhile. */
-#define MOST_CPU 5000000000ULL
+/*
+ * ns of CPU time for one table, which other processes' tables wait for meanwhile; and steps
+ * (worktime.h) that a table may take in any case, as those of usual files do: a slow
+ * machine takes longer for them.
+ */
+#define MOST_CPU   5000000000ULL
+#define FREE_STEPS (64u << 20)
 
 /* What has code; false if there is none, or too much of it. */
 static bool take_segments(const struct ow_object *obj,
@@ -79,7 +84,7 @@ static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
 	struct ow_cpulimit limit;
 	int failed;
 
-	ow_cpulimit_begin(&limit, MOST_CPU);
+	ow_cpulimit_begin(&limit, MOST_CPU, FREE_STEPS);
 	failed = generate(obj, &limit.stop, ret, arg, err);
 	ow_cpulimit_end(&limit);
 	/* The rows behind the table may end early without a failure. */

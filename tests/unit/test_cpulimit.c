@@ -42,7 +42,7 @@ static void test_work_ends(void)
 	struct ow_cpulimit l;
 	uint64_t took;
 
-	ow_cpulimit_begin(&l, SECOND / 5);
+	ow_cpulimit_begin(&l, SECOND / 5, 0);
 	took = work(&l, 10 * SECOND);
 	CHECK(is_stopped(&l));
 	CHECK(took >= SECOND / 5 && took < 5 * SECOND);
@@ -54,10 +54,40 @@ static void test_who_waits_goes_on(void)
 {
 	struct ow_cpulimit l;
 
-	ow_cpulimit_begin(&l, SECOND / 5);
+	ow_cpulimit_begin(&l, SECOND / 5, 0);
 	usleep(500000);
 	CHECK(!is_stopped(&l));
 	ow_cpulimit_end(&l);
+}
+
+/* Few steps may take long. */
+static void test_steps(void)
+{
+	struct ow_cpulimit l;
+
+	ow_cpulimit_begin(&l, SECOND / 5, 1000);
+	work(&l, SECOND);
+	CHECK(!is_stopped(&l));
+	ow_worktime_step(1000);
+	work(&l, 10 * SECOND);
+	CHECK(is_stopped(&l));
+	ow_cpulimit_end(&l);
+}
+
+static void *step_beside(void *arg)
+{
+	ow_worktime_step(1000);
+	return arg;
+}
+
+static void test_steps_of_a_helper(void)
+{
+	uint64_t before = ow_worktime_steps(ow_worktime_mine());
+	struct ow_helper helper;
+
+	CHECK(!ow_helper_start(&helper, step_beside, NULL));
+	ow_helper_join(&helper);
+	CHECK(ow_worktime_steps(ow_worktime_mine()) == before + 1000);
 }
 
 /* A program's other threads work on something else. */
@@ -67,7 +97,7 @@ static void test_other_threads_do_not_count(void)
 	pthread_t others[4];
 	size_t i;
 
-	ow_cpulimit_begin(&l, SECOND);
+	ow_cpulimit_begin(&l, SECOND, 0);
 	for (i = 0; i < OW_ARRAY_SIZE(others); i++)
 		CHECK(!pthread_create(&others[i], NULL, work_beside, &l));
 	for (i = 0; i < OW_ARRAY_SIZE(others); i++)
@@ -83,7 +113,7 @@ static void test_a_helper_counts(void)
 	struct ow_cpulimit l;
 	struct ow_helper helper;
 
-	ow_cpulimit_begin(&l, SECOND / 5);
+	ow_cpulimit_begin(&l, SECOND / 5, 0);
 	CHECK(!ow_helper_start(&helper, work_beside, &l));
 	ow_helper_join(&helper);
 	CHECK(is_stopped(&l));
@@ -98,7 +128,7 @@ static void test_little_is_done_at_once(void)
 	int i;
 
 	for (i = 0; i < 20; i++) {
-		ow_cpulimit_begin(&l, SECOND);
+		ow_cpulimit_begin(&l, SECOND, 0);
 		CHECK(!is_stopped(&l));
 		ow_cpulimit_end(&l);
 	}
@@ -115,7 +145,7 @@ static void test_a_signal_that_is_pending(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	ow_cpulimit_begin(&l, 600 * SECOND);
+	ow_cpulimit_begin(&l, 600 * SECOND, 0);
 	kill(getpid(), SIGTERM);
 	work(&l, 10 * SECOND);
 	CHECK(is_stopped(&l));
@@ -129,6 +159,8 @@ int main(void)
 	static const struct test tests[] = {
 		{ "work ends", test_work_ends },
 		{ "who waits goes on", test_who_waits_goes_on },
+		{ "steps", test_steps },
+		{ "steps of a helper", test_steps_of_a_helper },
 		{ "other threads do not count",
 		  test_other_threads_do_not_count },
 		{ "a helper counts", test_a_helper_counts },

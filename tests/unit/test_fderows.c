@@ -6,6 +6,7 @@
 #include "fderows.h"
 #include "rowexpr.h"
 #include "test.h"
+#include "worktime.h"
 
 enum {
 	SECTION = 0x10000000, /* vaddr */
@@ -327,6 +328,35 @@ static void test_families(void)
 	check_all(true);
 }
 
+static uint64_t steps_of(void)
+{
+	uint64_t before = ow_worktime_steps(ow_worktime_mine());
+	struct ow_object obj;
+
+	ow_flatrows_destroy(make(&obj));
+	return ow_worktime_steps(ow_worktime_mine()) - before;
+}
+
+/* What a CIE has is run for each FDE that follows one of another CIE. */
+static void test_steps(void)
+{
+	static const uint8_t insns[] = { OW_CFA_nop, OW_CFA_nop, OW_CFA_nop };
+	uint8_t long_insns[MOST_INSNS * 20] = { OW_CFA_def_cfa, 7, 8 };
+	size_t cies[2], i;
+
+	begin_section();
+	for (i = 0; i < 2; i++) {
+		long_insns[2] = (uint8_t)(8 + 8 * i);
+		cies[i] = put_cie(1, 0x78, long_insns, sizeof(long_insns));
+	}
+	for (i = 0; i < 200; i++)
+		put_fde(cies[0], insns, sizeof(insns));
+	CHECK(steps_of() < 100 * sizeof(long_insns));
+	for (i = 0; i < MOST_FDES - 200; i++)
+		put_fde(cies[i % 2], insns, sizeof(insns));
+	CHECK(steps_of() >= (MOST_FDES - 200) * sizeof(long_insns));
+}
+
 /* Of that many states the last ones are not remembered. */
 static void test_states(void)
 {
@@ -371,6 +401,7 @@ int main(void)
 		{ "any", test_any },
 		{ "many", test_many },
 		{ "families", test_families },
+		{ "steps", test_steps },
 		{ "states", test_states },
 		{ "wrong list", test_wrong_list },
 	};
