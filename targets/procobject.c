@@ -215,6 +215,15 @@ static bool same_object(const struct ow_capture_module *m,
  */
 static struct ow_effort copies = OW_EFFORT(2000000000, 50000000);
 
+/*
+ * ns that a copy counts for at most, for itself, a byte, and a mapping that was listed:
+ * several times as much as on a usual machine, so that a slow one isn't refused what is
+ * usual.
+ */
+#define COPY_NS    500000
+#define BYTE_NS    2
+#define MAPPING_NS 2000
+
 /* An object that a delegate copies, as the copying may never end. */
 struct fetching {
 	const struct ow_capture *c;
@@ -347,6 +356,18 @@ static void fetch_timed(void *arg)
 	f->took_ns = ow_cpu_ns() - begun;
 }
 
+/* What a copy counts for; in vain, it is all that it took. */
+static uint64_t price_of(const struct fetching *f)
+{
+	uint64_t most = COPY_NS + f->nr_listed * MAPPING_NS;
+
+	if (!f->is_there)
+		return f->took_ns;
+	if (f->bytes)
+		most += f->size * BYTE_NS;
+	return f->took_ns < most ? f->took_ns : most;
+}
+
 /* False, and why, if it takes too long, or nothing came of it. */
 static bool fetch(struct fetching *f, void (*how)(struct fetching *f),
 		  struct ow_error *err)
@@ -361,7 +382,7 @@ static bool fetch(struct fetching *f, void (*how)(struct fetching *f),
 	f->how = how;
 	end = ow_reach(fetch_timed, f);
 	if (end == OW_DELEGATION_DONE)
-		ow_effort_spend(&copies, f->took_ns);
+		ow_effort_spend(&copies, price_of(f));
 	if (end == OW_DELEGATION_DONE && f->is_there)
 		return true;
 	if (end != OW_DELEGATION_LOST) {
