@@ -7,9 +7,26 @@
 
 #include "kfollow.h"
 #include "kheirs.h"
+#include "kmm.h"
 #include "kpatience.h"
 
 #define EXEC_TRIES 8 /* of a task that executes one program after another */
+
+/* Takes over the reference; the task itself if no thread lives. */
+static struct task_struct *live_thread(struct task_struct *task)
+{
+	struct task_struct *live;
+
+	rcu_read_lock();
+	live = kw_live_thread(task);
+	if (live && live != task)
+		get_task_struct(live);
+	rcu_read_unlock();
+	if (!live || live == task)
+		return task;
+	put_task_struct(task);
+	return live;
+}
 
 static struct task_struct *task_of(s32 nr)
 {
@@ -101,6 +118,8 @@ int kw_client_follow(struct kw_session *session,
 	task = task_of(arg->pid);
 	if (!task)
 		return -ESRCH;
+	/* The process may live on without its first thread. */
+	task = live_thread(task);
 	err = follow_task(session, task, arg->flags);
 	put_task_struct(task);
 	return err;

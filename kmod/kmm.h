@@ -8,7 +8,23 @@
 
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+
+/*
+ * The first of a process' threads that has not ended, of the process of which the task
+ * is one: it has the process' memory.  NULL: there is none.  The caller is in an RCU read
+ * section.
+ */
+static inline struct task_struct *kw_live_thread(struct task_struct *task)
+{
+	struct task_struct *t;
+
+	if (READ_ONCE(task->mm))
+		return task;
+	for_each_thread(task, t) if (READ_ONCE(t->mm)) return t;
+	return NULL;
+}
 
 /* A task's mm with a reference, which mmdrop() gives back; or NULL. */
 static inline struct mm_struct *kw_mm_of(struct task_struct *task)

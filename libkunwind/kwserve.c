@@ -16,6 +16,7 @@
 #include "kwobject.h"
 #include "monotonic.h"
 #include "object.h"
+#include "procfs.h"
 #include "reach.h"
 #include "worktime.h"
 
@@ -110,8 +111,8 @@ static int open_mapped(const struct ow_kunwind_event *what, char *path,
 	return ow_reach_fd(open_path, path);
 }
 
-static int supply(int dev, const struct ow_kunwind_event *what,
-		  struct ow_error *err)
+static int supply_once(int dev, const struct ow_kunwind_event *what,
+		       struct ow_error *err)
 {
 	char path[PATH_MAX];
 	_cleanup_(ow_closep) int fd = -1;
@@ -123,6 +124,29 @@ static int supply(int dev, const struct ow_kunwind_event *what,
 	if (fd < 0)
 		return ow_fail(err, OW_CODE_ABSENT, "open %s", path);
 	return ow_kwobject_add(dev, fd, path, what, err);
+}
+
+/* A thread of a process that lives on without its first one; or 0. */
+static pid_t other_thread(pid_t pid)
+{
+	struct ow_task first;
+
+	if (!ow_task_read(pid, pid, &first) || first.state != 'Z')
+		return 0;
+	return ow_tasks_other(pid);
+}
+
+/* /proc/PID has neither memory nor files after the first thread's end. */
+static int supply(int dev, const struct ow_kunwind_event *what,
+		  struct ow_error *err)
+{
+	struct ow_kunwind_event other = *what;
+	int failed = supply_once(dev, what, err);
+
+	if (!failed)
+		return 0;
+	other.pid = other_thread(what->pid);
+	return other.pid ? supply_once(dev, &other, err) : failed;
 }
 
 /* A look at an object, for a user's process. */

@@ -40,6 +40,8 @@ begin permit
 run 1200 "$build/kunwind/permit"
 begin unfollow
 run 1200 "$build/kunwind/unfollow"
+begin "the first thread is gone"
+run 1200 "$build/kunwind/firstgone"
 begin shares
 run 1200 "$build/kunwind/shares"
 begin payers
