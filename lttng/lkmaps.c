@@ -201,20 +201,80 @@ static struct process process_of(struct task_struct *p)
 	return ret;
 }
 
-/* Tell of a burst at most; 0, -EBUSY, -ESRCH, -EINTR. */
-static int dump_some(struct dumping *d, struct mm_struct *mm, pid_t pid,
-		     unsigned long *at)
+static struct mm_struct *mm_of(struct task_struct *task)
 {
-	size_t bytes;
+	struct task_struct *live;
+	struct mm_struct *mm;
+
+	rcu_read_lock();
+	live = kw_live_thread(task);
+	mm = live ? kw_mm_of(live) : NULL;
+	rcu_read_unlock();
+	return mm;
+}
+
+static bool has_still(struct task_struct *task, const struct mm_struct *mm)
+{
+	const struct task_struct *live;
+	bool ret;
+
+	rcu_read_lock();
+	live = kw_live_thread(task);
+	ret = live && READ_ONCE(live->mm) == mm;
+	rcu_read_unlock();
+	return ret;
+}
+
+/*
+ * Lock the mm for reading while the task has it: another process may share it, and have
+ * it still when the task executes something, which tells of itself.  -EAGAIN: a lock is
+ * taken; -ESRCH.
+ */
+static int try_lock(struct task_struct *task, struct mm_struct *mm)
+{
 	int err = 0;
 
-	while (!err && !kw_mm_try_lock(mm, &err))
-		if (!err)
-			err = kw_wait_a_moment(&d->patience);
+	if (!down_read_trylock(&task->signal->exec_update_lock))
+		return -EAGAIN;
+	if (!has_still(task, mm))
+		err = -ESRCH;
+	else if (kw_mm_try_lock(mm, &err))
+		return 0;
+	up_read(&task->signal->exec_update_lock);
+	return err ? err : -EAGAIN;
+}
+
+static int lock_mappings(struct dumping *d, struct task_struct *task,
+			 struct mm_struct *mm)
+{
+	int err;
+
+	do {
+		err = try_lock(task, mm);
+		if (err != -EAGAIN)
+			return err;
+		err = kw_wait_a_moment(&d->patience);
+	} while (!err);
+	return err;
+}
+
+static void unlock_mappings(struct task_struct *task, struct mm_struct *mm)
+{
+	mmap_read_unlock(mm);
+	up_read(&task->signal->exec_update_lock);
+}
+
+/* Tell of a burst at most; 0, -EBUSY, -ESRCH, -EINTR. */
+static int dump_some(struct dumping *d, struct task_struct *task,
+		     struct mm_struct *mm, unsigned long *at)
+{
+	int err = lock_mappings(d, task, mm);
+	size_t bytes;
+
 	if (err)
 		return err;
-	bytes = tell_some(mm, pid, at, BURST);
-	mmap_read_unlock(mm);
+	bytes = tell_some(mm, task_tgid_nr(task), at, BURST);
+	unlock_mappings(task, mm);
 	d->bytes += bytes;
 	d->burst += bytes;
 	return 0;
@@ -237,19 +297,20 @@ static bool is_over(const struct dumping *d)
 }
 
 /* Return -EINTR, or 0, though mappings may be left out. */
-static int dump_mappings(struct dumping *d, struct mm_struct *mm, pid_t pid)
+static int dump_mappings(struct dumping *d, struct task_struct *task,
+			 struct mm_struct *mm)
 {
 	unsigned long at = 0;
 	int err;
 
 	do {
 		if (is_over(d)) {
-			leave_out(&d->many, pid);
+			leave_out(&d->many, task_tgid_nr(task));
 			return 0;
 		}
-		err = dump_some(d, mm, pid, &at);
+		err = dump_some(d, task, mm, &at);
 		if (err == -EBUSY)
-			leave_out(&d->locked, pid);
+			leave_out(&d->locked, task_tgid_nr(task));
 		if (err)
 			return err == -EINTR ? err : 0;
 		err = wait_for_tracer(d);
@@ -260,7 +321,7 @@ static int dump_mappings(struct dumping *d, struct mm_struct *mm, pid_t pid)
 static int dump_process(struct dumping *d, const struct process *p)
 {
 	struct task_struct *task = get_pid_task(p->pid, PIDTYPE_TGID);
-	struct mm_struct *mm = task ? kw_mm_of(task) : NULL;
+	struct mm_struct *mm = task ? mm_of(task) : NULL;
 	int err = 0;
 
 	if (!uid_eq(d->uid, p->uid) || d->is_root != p->is_root) {
@@ -270,7 +331,7 @@ static int dump_process(struct dumping *d, const struct process *p)
 		d->patience.left = KW_PATIENCE;
 	}
 	if (mm) {
-		err = dump_mappings(d, mm, task_tgid_nr(task));
+		err = dump_mappings(d, task, mm);
 		mmdrop(mm);
 	}
 	if (task)
@@ -293,9 +354,9 @@ static int compare(const void *a, const void *b)
  * were forked since, perhaps by a parent of which nothing had been told.  A process that
  * executes something tells of itself, and a child of vfork(2) is about to.
  */
-static bool is_wanted(const struct task_struct *p, u64 since)
+static bool is_wanted(struct task_struct *p, u64 since)
 {
-	if (!p->mm)
+	if (!kw_live_thread(p))
 		return false;
 	return !since ||
 	       (p->start_time >= since && READ_ONCE(p->flags) & PF_FORKNOEXEC &&

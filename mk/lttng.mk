@@ -36,7 +36,12 @@ $(B)/lttng/calls: tests/lttng/calls.c $(kt_libs)
 	@echo "  LTTNG $@"
 	@$(CC) $(kt_flags) -pthread $< $(kt_libs) -lunwind $(libs) -o $@
 
-lttng_programs := $(addprefix $(B)/lttng/,calls tiny)
+$(B)/lttng/vforker: tests/lttng/vforker.c
+	@mkdir -p $(@D)
+	@echo "  LTTNG $@"
+	@$(CC) $(flags) -O2 $< -o $@
+
+lttng_programs := $(addprefix $(B)/lttng/,calls tiny vforker)
 
 check-lttng: lttng-kunwind $(lttng_programs) $(B)/bin/outwind
 	sh tests/lttng/run.sh $(B) $(KVER)

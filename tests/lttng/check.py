@@ -238,6 +238,23 @@ def check_users(kept):
     print('# users: %d mappings of the child, %d of the namespace' % (mapped, long))
 
 
+def check_vforked(kept):
+    """A child that executes something has its parent's mappings no more."""
+    child = int(open(kept + '/vforked.pid').read())
+    events, _ = read(kept + '/vforked')
+    headless = int(open(kept + '/headless.pid').read())
+    mapped = sum(e.get('pid') == headless for e in events)
+    say(mapped > 3, 'vforked: %d mappings without a first thread' % mapped)
+    mine = [e for e in events if e.get('pid') == child]
+    execs = [i for i, e in enumerate(mine) if e['event'] == 'kunwind_exec']
+    say(len(execs) == 1, 'vforked: the child executes something %d times' % len(execs))
+    before, after = (sum(len(e.get('path', '')) > 3000 for e in part)
+                     for part in (mine[:execs[0]], mine[execs[0]:]))
+    say(before > 50, 'vforked: %d mappings before that' % before)
+    say(after == 0, 'vforked: %d mappings of its parent after it' % after)
+    print('# vforked: %d mappings of the parent before, %d after' % (before, after))
+
+
 def check_report(outwind, kept, trace):
     """What outwind says of the same trace: stacks with names."""
     done = subprocess.run([outwind, 'report', '-e', 'syscall_entry_lseek',
@@ -310,6 +327,7 @@ def check_stock(outwind, kept, count):
     for trace in ('hooked', 'probe'):
         check_report(outwind, kept, trace)
     check_users(kept)
+    check_vforked(kept)
     check_timer(kept)
     check_located(kept)
 

@@ -112,6 +112,31 @@ exec 7>&- 8>&- 9<&-
 wait $mappers $forker
 finish users
 
+# A child that has its parent's memory, and executes something in the midst of its dump.
+# Beside it, a process lives on without its first thread.
+python3 -c 'import ctypes, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).pthread_exit(None)' &
+headless=$!
+until grep -q "^State:.Z" /proc/$headless/status; do sleep 0.1; done
+echo $headless >"$out/headless.pid"
+"$build/lttng/vforker" 70000 </run/forker.in >/run/forker.out &
+forker=$!
+exec 8>/run/forker.in 9</run/forker.out
+read -r child <&9
+echo "$child" >"$out/vforked.pid"
+session vforked
+lttng -q enable-event -k 'kunwind_map,kunwind_exec,kunwind_fork'
+lttng -q start
+sleep 4
+echo >&8
+sleep 2
+exec 8>&- 9<&-
+wait $forker
+kill -KILL $headless
+wait $headless 2>/dev/null
+finish vforked
+
 # Filters, by number and by name of the point; 39 is getpid.
 points syscalls "lseek,39"
 session filtered
