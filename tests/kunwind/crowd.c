@@ -408,7 +408,7 @@ static long complete_after(int session)
 	long begin = now_ms();
 	enum ow_end end;
 
-	while (now_ms() - begin < 2000) {
+	while (now_ms() - begin < LIMIT / 2) {
 		if (ow_kunwind_unwind(session, frames, 64, 0, &end, NULL) >=
 			    3 &&
 		    end == OW_END_OUTERMOST)
