@@ -385,10 +385,23 @@ static void end(struct kw_space *space)
 	kw_queue(&space->reap);
 }
 
+/* Most processes are nobody's to follow: the lock is not for them. */
+static bool may_be_known(const struct mm_struct *mm)
+{
+	bool ret;
+
+	rcu_read_lock();
+	ret = kw_space_find(mm);
+	rcu_read_unlock();
+	return ret;
+}
+
 void kw_space_end(struct mm_struct *mm)
 {
 	struct kw_space *space;
 
+	if (!may_be_known(mm))
+		return;
 	spin_lock(&spaces_lock);
 	space = kw_space_find(mm);
 	if (space)
@@ -485,20 +498,32 @@ static struct kw_space *find_or_add(struct mm_struct *mm,
 }
 
 /*
+ * Return true if kw_space_end() will find the space, which has just been added or found:
+ * the mm's last user has gone before it looks for one without the lock.
+ */
+static bool will_be_ended(const struct kw_space *space)
+{
+	smp_mb();
+	return kw_mm_is_used(space->mm);
+}
+
+/*
  * One more user of the mm's space, the fresh one if there is no other.  NULL: there is
  * none; -ESRCH: its process is gone, of which kw_space_end() has told, or will tell.
  */
 static struct kw_space *enter(struct mm_struct *mm, struct kw_space *fresh)
 {
-	struct kw_space *space = ERR_PTR(-ESRCH);
+	struct kw_space *space;
 
 	spin_lock(&spaces_lock);
-	if (kw_mm_is_used(mm)) {
-		space = find_or_add(mm, fresh);
-		if (space) {
-			space->users++;
-			refcount_inc(&space->ref);
-		}
+	space = find_or_add(mm, fresh);
+	if (space && !will_be_ended(space)) {
+		if (space == fresh)
+			hash_del_rcu(&fresh->node);
+		space = ERR_PTR(-ESRCH);
+	} else if (space) {
+		space->users++;
+		refcount_inc(&space->ref);
 	}
 	spin_unlock(&spaces_lock);
 	return space;
