@@ -113,6 +113,7 @@ int kw_client_follow(struct kw_session *session,
 	if (arg->flags &
 	    ~(OW_KUNWIND_INHERIT | OW_KUNWIND_ALL | OW_KUNWIND_NOWAIT))
 		return -EINVAL;
+	kw_heirs_begin();
 	if (arg->flags & OW_KUNWIND_ALL)
 		return follow_all(session, arg);
 	task = task_of(arg->pid);

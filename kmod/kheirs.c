@@ -4,6 +4,7 @@
 #include <linux/hashtable.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
+#include <linux/mman.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -35,7 +36,8 @@ static DEFINE_HASHTABLE(families, 12);
 static struct family everybody = { .heirs = LIST_HEAD_INIT(everybody.heirs) };
 static DEFINE_SPINLOCK(heirs_lock);
 static atomic_t nr_heirs = ATOMIC_INIT(0);
-static u32 features;
+static bool probed;
+static u32 features; /* what is told; a bit may go when probes are switched off */
 
 /* --- who follows whom; under heirs_lock --- */
 
@@ -236,6 +238,16 @@ void kw_heirs_drop_all(struct kw_session *session)
 
 #ifdef CONFIG_KPROBES
 
+/* The task that maps and unmaps a page to see whether the probes fire, and which have. */
+static const struct task_struct *tester;
+static bool mmap_fired, unmap_fired;
+
+static void note_fired(bool *fired)
+{
+	if (unlikely(READ_ONCE(tester) == current))
+		*fired = true;
+}
+
 /*
  * New code is being mapped; or mprotect(2) has changed what is mapped, so that it is code,
  * or is no more.
@@ -245,6 +257,7 @@ static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
 	const struct vm_area_struct *vma =
 		(void *)regs_get_kernel_argument(regs, 0);
 
+	note_fired(&mmap_fired);
 	if (!(vma->vm_flags & VM_EXEC))
 		kw_space_cut(vma->vm_mm, vma->vm_start, vma->vm_end);
 	else if (vma->vm_mm == current->mm)
@@ -281,6 +294,7 @@ static int on_unmap(struct kprobe *probe, struct pt_regs *regs)
 	const struct vm_area_struct *vma =
 		(void *)regs_get_kernel_argument(regs, 2);
 
+	note_fired(&unmap_fired);
 	kw_space_cut(vma->vm_mm, regs_get_kernel_argument(regs, 3),
 		     regs_get_kernel_argument(regs, 4));
 	return 0;
@@ -290,6 +304,26 @@ static int on_end(struct kprobe *probe, struct pt_regs *regs)
 {
 	kw_space_end((void *)regs_get_kernel_argument(regs, 0));
 	return 0;
+}
+
+/* It does nothing but that its probe fires, unless probes are switched off. */
+static noinline __noclone void tick(bool *fired)
+{
+	barrier_data(fired);
+}
+
+static int on_tick(struct kprobe *probe, struct pt_regs *regs)
+{
+	*(bool *)regs_get_kernel_argument(regs, 0) = true;
+	return 0;
+}
+
+static bool ticks(void)
+{
+	bool fired = false;
+
+	tick(&fired);
+	return READ_ONCE(fired);
 }
 
 static struct kprobe mmap_probe = {
@@ -307,16 +341,64 @@ static struct kprobe end_probe = {
 	.pre_handler = on_end,
 };
 
-static struct kprobe *probes[] = { &mmap_probe, &unmap_probe, &end_probe };
+static struct kprobe tick_probe = {
+	.addr = (kprobe_opcode_t *)tick,
+	.pre_handler = on_tick,
+};
+
+static struct kprobe *probes[] = { &mmap_probe, &unmap_probe, &end_probe,
+				   &tick_probe };
+
+/*
+ * A compiler that sees all of the kernel may have put a function where it is called, and
+ * left the symbol.  Without a process' memory there is nothing to be seen.
+ */
+static bool probes_fire(void)
+{
+	unsigned long at;
+
+	if (!current->mm)
+		return true;
+	WRITE_ONCE(tester, current);
+	at = vm_mmap(NULL, 0, PAGE_SIZE, PROT_NONE, MAP_PRIVATE, 0);
+	if (!IS_ERR_VALUE(at))
+		vm_munmap(at, PAGE_SIZE);
+	WRITE_ONCE(tester, NULL);
+	return IS_ERR_VALUE(at) || (mmap_fired && unmap_fired && ticks());
+}
 
 static bool probe_mm(void)
 {
-	return register_kprobes(probes, ARRAY_SIZE(probes)) == 0;
+	if (register_kprobes(probes, ARRAY_SIZE(probes)))
+		return false;
+	if (probes_fire())
+		return true;
+	unregister_kprobes(probes, ARRAY_SIZE(probes));
+	pr_warn("kunwind: kprobes of this kernel do not fire\n");
+	return false;
 }
 
 static void unprobe_mm(void)
 {
 	unregister_kprobes(probes, ARRAY_SIZE(probes));
+}
+
+static void disarm_probes(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		disable_kprobe(probes[i]);
+}
+
+static bool arm_probes(void)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++)
+		if (enable_kprobe(probes[i]))
+			return false;
+	return true;
 }
 
 #else
@@ -330,7 +412,71 @@ static void unprobe_mm(void)
 {
 }
 
+static void disarm_probes(void)
+{
+}
+
+static bool arm_probes(void)
+{
+	return false;
+}
+
+static bool ticks(void)
+{
+	return false;
+}
+
 #endif
+
+/* --- whether it tells, once somebody is followed --- */
+
+#define LOOK_EVERY HZ
+
+static DEFINE_MUTEX(begin_mutex);
+static bool begun; /* written under begin_mutex */
+
+/* All of a module's probes are switched off at once, without a word to it. */
+static void note_blind(void)
+{
+	if (!(READ_ONCE(features) & OW_KUNWIND_TRACKS_MMAP))
+		return;
+	WRITE_ONCE(features, features & ~OW_KUNWIND_TRACKS_MMAP);
+	pr_warn("kunwind: kprobes have been switched off: new mappings are seen late, and what is unmapped is believed until then; load kunwind anew when they are on\n");
+}
+
+/* See seldom whether the probes are still on; any process context. */
+static void look(void)
+{
+	static unsigned long next;
+
+	if (!smp_load_acquire(&begun) ||
+	    !(READ_ONCE(features) & OW_KUNWIND_TRACKS_MMAP) ||
+	    time_before(jiffies, READ_ONCE(next)))
+		return;
+	WRITE_ONCE(next, jiffies + LOOK_EVERY);
+	if (!ticks())
+		note_blind();
+}
+
+/* The caller has the mutex. */
+static void begin(void)
+{
+	if (begun)
+		return;
+	if (probed && !arm_probes())
+		note_blind();
+	smp_store_release(&begun, true);
+}
+
+void kw_heirs_begin(void)
+{
+	if (!smp_load_acquire(&begun)) {
+		mutex_lock(&begin_mutex);
+		begin();
+		mutex_unlock(&begin_mutex);
+	}
+	look();
+}
 
 #ifdef CONFIG_TRACEPOINTS
 
@@ -442,11 +588,22 @@ static void on_fork(void *data, struct task_struct *parent,
 		kw_later(child, follow_now, NULL);
 }
 
+/*
+ * A process has ended, or is another program's.  A compiler that sees all of the kernel
+ * may have put exit_mmap() where it is called.
+ */
+static void end_gone(void)
+{
+	look();
+	if (IS_ENABLED(CONFIG_LTO_CLANG) ||
+	    !(READ_ONCE(features) & OW_KUNWIND_TRACKS_MMAP))
+		kw_space_end_later();
+}
+
 static void on_exec(void *data, struct task_struct *p, pid_t old_pid,
 		    struct linux_binprm *bprm)
 {
-	if (!(features & OW_KUNWIND_TRACKS_MMAP))
-		kw_space_end_later();
+	end_gone();
 	if (atomic_read(&nr_heirs) && is_followed(task_tgid(p)))
 		kw_later(p, follow_now, NULL);
 }
@@ -471,8 +628,7 @@ static void forget(struct task_struct *p)
 
 static void on_exit(void *data, struct task_struct *p)
 {
-	if (!(features & OW_KUNWIND_TRACKS_MMAP))
-		kw_space_end_later();
+	end_gone();
 	forget(p);
 }
 
@@ -509,26 +665,31 @@ int kw_heirs_init(void)
 {
 	if (join_points())
 		features |= OW_KUNWIND_TRACKS_EXEC;
-	if (probe_mm())
+	probed = probe_mm();
+	if (probed) {
 		features |= OW_KUNWIND_TRACKS_MMAP;
+		disarm_probes();
+	}
 	return 0;
 }
 
 void kw_heirs_exit(void)
 {
-	if (features & OW_KUNWIND_TRACKS_MMAP)
-		unprobe_mm();
+	/* These look whether the probes fire. */
 	if (features & OW_KUNWIND_TRACKS_EXEC)
 		leave_points();
+	if (probed)
+		unprobe_mm();
 }
 
 void kw_heirs_catch_up(void)
 {
-	if (!(features & OW_KUNWIND_TRACKS_MMAP))
+	look();
+	if (!(READ_ONCE(features) & OW_KUNWIND_TRACKS_MMAP))
 		kw_space_refresh_current();
 }
 
 u32 kw_heirs_features(void)
 {
-	return features;
+	return READ_ONCE(features);
 }

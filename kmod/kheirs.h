@@ -12,6 +12,9 @@ int kw_heirs_init(void);
 /* No session is left. */
 void kw_heirs_exit(void);
 
+/* Somebody is about to be followed: have all told from now on.  May sleep. */
+void kw_heirs_begin(void);
+
 /* Where mappings aren't told of: refresh current's own space now. */
 void kw_heirs_catch_up(void);
 

@@ -17,6 +17,8 @@ run() { # SECONDS COMMAND...
 0 passed, 1 failed"
 }
 
+begin probes
+sh "$(dirname "$0")/probes.sh" "$build"
 begin device
 sh "$(dirname "$0")/device.sh" "$build/kmod-$kver/kunwind.ko"
 [ -e /dev/kunwind ] || exit 1
