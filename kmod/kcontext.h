@@ -24,6 +24,7 @@ struct kw_context {
 	struct ow_walk walk; /* first: one register holds both */
 	struct ow_target target;
 	struct ow_cache cache;
+	u32 high; /* half of the generations that rows are of */
 	bool busy;
 	bool faulting; /* reads may sleep */
 	u8 window[KW_WINDOW] __aligned(64);

@@ -17,7 +17,8 @@
 #define SMALL_MAP  (64u << 10)
 #define GFP_OF_MAP (__GFP_ACCOUNT | __GFP_NOWARN)
 
-static atomic_t generation = ATOMIC_INIT(0);
+static atomic64_t last_generation = ATOMIC64_INIT(0);
+static u32 last_high; /* half of it, a moment later */
 
 static void map_free(struct work_struct *work)
 {
@@ -86,14 +87,27 @@ static void *get_for(struct mm_struct *mm, void *(*get)(size_t bytes),
 	return ret;
 }
 
-static u32 next_generation(void)
+static u64 next_generation(void)
 {
-	u32 ret;
+	u64 ret;
 
 	do {
-		ret = atomic_inc_return(&generation);
-	} while (!ret);
+		ret = atomic64_inc_return(&last_generation);
+	} while (!lower_32_bits(ret));
+	if (unlikely(READ_ONCE(last_high) < upper_32_bits(ret)))
+		WRITE_ONCE(last_high, upper_32_bits(ret));
 	return ret;
+}
+
+u64 kw_map_generation(struct kw_map *map)
+{
+	u64 own = atomic64_read(&map->generation), fresh, found;
+
+	if (likely(upper_32_bits(own) == READ_ONCE(last_high)))
+		return own;
+	fresh = next_generation();
+	found = atomic64_cmpxchg(&map->generation, own, fresh);
+	return found == own ? fresh : found;
 }
 
 /* A map with room for nr ranges; an error pointer on failure. */
@@ -122,7 +136,7 @@ static struct kw_map *map_alloc(const struct kw_owner *owner,
 	map->ranges = (void *)(map->modules + nr);
 	map->places = (void *)(map->ranges + nr);
 	map->map.ranges = map->ranges;
-	map->map.generation = next_generation();
+	atomic64_set(&map->generation, next_generation());
 	kw_user_note(map->user, KW_MAP_BYTES, bytes);
 	return map;
 }
@@ -306,7 +320,7 @@ bool kw_map_cut(struct kw_map *map, u64 start, u64 end)
 	}
 	/* What walks remember of the older one. */
 	if (ret)
-		WRITE_ONCE(map->map.generation, next_generation());
+		atomic64_set(&map->generation, next_generation());
 	return ret;
 }
 
@@ -321,7 +335,7 @@ void kw_map_cut_as(struct kw_map *map, const struct kw_map *older)
 			any = true;
 		}
 	if (any)
-		WRITE_ONCE(map->map.generation, next_generation());
+		atomic64_set(&map->generation, next_generation());
 }
 
 /* Did the older map lack the same object's table, too? */

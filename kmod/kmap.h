@@ -26,6 +26,11 @@ struct kw_map {
 	refcount_t ref;
 	size_t bytes;
 	size_t room; /* for ranges */
+	/*
+	 * Of all maps', anew whenever ranges are cut.  The low half, which isn't 0, is what
+	 * rows are remembered by; those of another high half are forgotten first.
+	 */
+	atomic64_t generation;
 	const struct ow_arch *arch;
 	struct kw_user *user;
 	struct ow_map map;
@@ -78,6 +83,12 @@ bool kw_map_cut(struct kw_map *map, u64 start, u64 end);
 
 /* The same of those of the map that the older one, which it is a copy of, has no more. */
 void kw_map_cut_as(struct kw_map *map, const struct kw_map *older);
+
+/*
+ * Its generation, which is made anew if its high half is older than the latest one.  Any
+ * context.
+ */
+u64 kw_map_generation(struct kw_map *map);
 
 /* Give back a reference; NULL is none.  It goes after a grace period. */
 void kw_map_put(struct kw_map *map);

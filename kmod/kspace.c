@@ -570,7 +570,7 @@ struct kw_space *kw_space_find(const struct mm_struct *mm)
 	return NULL;
 }
 
-const struct kw_map *kw_space_map(const struct mm_struct *mm)
+struct kw_map *kw_space_map(const struct mm_struct *mm)
 {
 	const struct kw_space *space = kw_space_find(mm);
 

@@ -66,7 +66,7 @@ void kw_space_relink(struct kw_space *space, const struct kw_object *object,
 		     struct kw_patience *patience);
 
 /* Its current map, or NULL; the caller is in an RCU read section of any kind. */
-const struct kw_map *kw_space_map(const struct mm_struct *mm);
+struct kw_map *kw_space_map(const struct mm_struct *mm);
 
 /* The current map with a reference, or NULL. */
 struct kw_map *kw_space_map_get(const struct mm_struct *mm);

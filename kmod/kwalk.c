@@ -93,6 +93,19 @@ static noinline enum ow_end run(struct kw_context *c)
 	return end;
 }
 
+/* Have the context walk by the map, and forget rows that another map may have had. */
+static __always_inline void set_map(struct kw_context *c, struct kw_map *map)
+{
+	u64 generation = kw_map_generation(map);
+
+	if (unlikely(c->high != upper_32_bits(generation))) {
+		memset(c->rows, 0, sizeof(c->rows));
+		c->high = upper_32_bits(generation);
+	}
+	c->target.map = map->map;
+	c->target.map.generation = lower_32_bits(generation);
+}
+
 /*
  * The context is got, so that it holds what goes in and comes out: not the stack.
  * What is last here is run(), and this in the next, so that nothing of theirs is
@@ -100,7 +113,7 @@ static noinline enum ow_end run(struct kw_context *c)
  * that nobody follows: its pc is all that can be told.  Return the end, or
  * -EOPNOTSUPP.
  */
-static __always_inline int walk(struct kw_context *c, const struct kw_map *map,
+static __always_inline int walk(struct kw_context *c, struct kw_map *map,
 				struct pt_regs *regs)
 {
 	struct ow_walk *w = &c->walk;
@@ -111,7 +124,7 @@ static __always_inline int walk(struct kw_context *c, const struct kw_map *map,
 	if (map && map->arch != c->target.arch)
 		map = NULL;
 	if (map)
-		c->target.map = map->map;
+		set_map(c, map);
 	ow_walk_begin(w, &c->target, NULL, &c->cache, &w->regs, w->frames,
 		      w->max);
 	ow_walk_first(w);

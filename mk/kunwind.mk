@@ -82,6 +82,7 @@ $(call kt_program,stacks-static,stacks.c,-static -DSTATIC -DBY_LIBGCC -DNO_PLT_C
 	-Wno-error,$(kt_static))
 
 $(call kt_program,contexts,contexts.c,-z lazy)
+$(call kt_program,generations,generations.c,)
 $(call kt_program,original,original.c,)
 $(call kt_program,permit,permit.c,)
 $(call kt_program,limits,limits.c,-pthread)
@@ -123,6 +124,11 @@ $(kt)/plugin.so: tests/kunwind/plugin.c
 	@mkdir -p $(@D)
 	@$(CC) $(kt_flags) -shared -fPIC $< -o $@
 kt_programs += $(kt)/plugin.so
+
+$(kt)/through-%.so: tests/kunwind/through.c
+	@mkdir -p $(@D)
+	@$(CC) -shared -nostdlib -DROOM=$* $< -o $@
+kt_programs += $(kt)/through-8.so $(kt)/through-24.so
 
 # Whom outwind record samples there.
 kt_programs += $(B)/live/busy

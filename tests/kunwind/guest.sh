@@ -53,6 +53,8 @@ run 1200 "$build/kunwind/sharing"
 begin contexts
 taskset -c 0 insmod "$build/kwtest-$kver/kwtest.ko" || echo "0 passed, 1 failed"
 run 1200 taskset -c 0 "$build/kunwind/contexts"
+begin generations
+run 1200 taskset -c 0 "$build/kunwind/generations" "$build/kunwind"
 begin "stress, unwound in interrupts"
 echo -1 >/sys/module/kwtest/parameters/pid
 run $((seconds + 1200)) "$build/kunwind/stress" "$seconds"
