@@ -23,11 +23,12 @@
 #define LOOKS 64 /* at objects, that are remembered */
 #define COSTLY \
 	16 /* looks in vain that took long, which are remembered for long */
-#define COSTLY_CPU 100000000ULL   /* ns of CPU time */
-#define COSTLY_FOR 60000000000ULL /* ns */
+#define COSTLY_CPU   100000000ULL   /* ns of CPU time */
+#define COSTLY_STEPS (1u << 20)     /* worktime.h */
+#define COSTLY_FOR   60000000000ULL /* ns */
 /* Bytes of a process's list: where nothing else tells, and after a look in vain. */
-#define MOST_MAPS  ((size_t)64 << 20)
-#define USUAL_MAPS ((size_t)1 << 20)
+#define MOST_MAPS    ((size_t)64 << 20)
+#define USUAL_MAPS   ((size_t)1 << 20)
 
 int ow_kunwind_open(struct ow_error *err)
 {
@@ -68,10 +69,13 @@ static bool mapped_path(pid_t pid, uint64_t start, size_t most, char *ret,
 	_cleanup_(ow_freep) char *text = NULL;
 	char path[32], *line, *end, *slash;
 	bool found = false;
+	size_t length = 0;
 	uint64_t at;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	text = ow_reach_text(path, most, NULL);
+	text = ow_reach_text(path, most, &length);
+	if (text)
+		ow_worktime_step(length);
 	for (line = text; line && !found && (end = strchr(line, '\n'));
 	     line = end + 1) {
 		*end = '\0';
@@ -257,22 +261,35 @@ static void note_look(struct serving *s, const struct ow_kunwind_event *what,
 	};
 }
 
+/*
+ * Return true if a look that failed took long by what the file is, or the process' list: a
+ * slow machine may take long to find that a process has ended.
+ */
+static bool is_costly(uint64_t ns, uint64_t steps, const struct ow_error *err)
+{
+	return ns > COSTLY_CPU &&
+	       (err->code != OW_CODE_ABSENT || steps > COSTLY_STEPS);
+}
+
 static void handle_lacks(struct serving *s, const struct ow_kunwind_event *what)
 {
-	struct ow_error err;
-	uint64_t begun;
+	const struct ow_worktime *mine = ow_worktime_mine();
+	struct ow_error err = { .code = OW_CODE_OK };
+	uint64_t begun, steps;
 	bool well;
 
 	if (was_looked_at(s, what) || was_costly(what))
 		return;
-	begun = ow_worktime_ns(ow_worktime_mine());
+	begun = ow_worktime_ns(mine);
+	steps = ow_worktime_steps(mine);
 	well = supply(s->dev, what, &err) == 0;
 	note_look(s, what, well);
 	if (well) {
 		s->tally->made++;
 		return;
 	}
-	if (ow_worktime_ns(ow_worktime_mine()) - begun > COSTLY_CPU)
+	if (is_costly(ow_worktime_ns(mine) - begun,
+		      ow_worktime_steps(mine) - steps, &err))
 		note_costly(what);
 	s->tally->failed++;
 	if (err.os_errno == ENOSPC && s->server->refused)
