@@ -173,6 +173,7 @@ $(B)/asan/test_tracenames: $(patsubst %,$(B)/asan/tools/%.o,tracenames tracestac
 	tracemaps tracelist tracespans knownplaces shares) $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_traceline: $(B)/asan/tools/traceline.o
 $(B)/asan/test_tbtext: $(output:%.c=$(B)/asan/%.o)
+$(B)/asan/test_textfit: $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_viewtext: $(output:%.c=$(B)/asan/%.o)
 
 $(B)/asan/test_%: $(B)/asan/tests/unit/test_%.o $(B)/asan/liboutwind.a

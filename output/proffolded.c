@@ -10,6 +10,7 @@
 
 #include "profnames.h"
 #include "stackview.h"
+#include "textfit.h"
 
 #define OF_KERNEL "_[k]"
 
@@ -32,8 +33,10 @@ static void put_name(FILE *out, const char *text)
 struct line {
 	const struct profile_stack *stack;
 	uint64_t weight;
-	uint32_t mark; /* the part that says that the stack isn't whole, or 0 */
-	uint32_t thread; /* its name, as a string of texts */
+	/* The part that says that the stack isn't whole, or 0. */
+	uint32_t mark   :31;
+	uint32_t is_copy:1; /* of the line before it, which has another owner */
+	uint32_t thread;    /* its name, as a string of texts */
 };
 
 /* What is being written. */
@@ -204,6 +207,15 @@ static int compare_lines(const void *a, const void *b, void *arg)
 	return (nr_x > nr_y) - (nr_x < nr_y);
 }
 
+/* Likewise; lines that are alike by the owners of their stacks. */
+static int order_lines(const void *a, const void *b, void *arg)
+{
+	const struct line *x = a, *y = b;
+	int order = compare_lines(a, b, arg);
+
+	return order ? order : x->stack->owner - y->stack->owner;
+}
+
 /* Frames are missing after the thread, or between the program's and the kernel's. */
 static uint32_t mark_of(const struct profile *p, const struct profile_stack *s)
 {
@@ -216,6 +228,28 @@ static uint32_t mark_of(const struct profile *p, const struct profile_stack *s)
 	while (nr < s->nr && p->frames[p->ids[s->first + nr]].is_kernel)
 		nr++;
 	return 1 + s->nr - nr;
+}
+
+/*
+ * Lines that are alike, as their addresses aren't in them, are one: or one of each owner
+ * of the stacks.
+ */
+static void merge_lines(struct folding *f)
+{
+	struct line *last = NULL, *l;
+	bool is_alike;
+
+	for (l = f->lines; l < f->lines + f->nr; l++) {
+		is_alike = last && compare_lines(last, l, f) == 0;
+		if (is_alike && last->stack->owner == l->stack->owner) {
+			last->weight = profile_sum(last->weight, l->weight);
+			continue;
+		}
+		last = last ? last + 1 : f->lines;
+		*last = *l;
+		last->is_copy = is_alike;
+	}
+	f->nr = last ? (size_t)(last - f->lines) + 1 : 0;
 }
 
 /* Lines of one kind, in order; false when out of memory. */
@@ -247,7 +281,8 @@ static bool make_lines(struct folding *f, const struct profile_options *o)
 	if (!rank_texts(f))
 		return false;
 	if (f->nr)
-		qsort_r(f->lines, f->nr, sizeof(*f->lines), compare_lines, f);
+		qsort_r(f->lines, f->nr, sizeof(*f->lines), order_lines, f);
+	merge_lines(f);
 	return !f->texts.failed;
 }
 
@@ -276,32 +311,61 @@ static uint64_t line_size(const struct folding *f, const struct line *l)
 	return size;
 }
 
-/* Lines that are alike, as their addresses aren't in them, are one. */
-static void put_lines(FILE *out, struct folding *f,
-		      const struct profile_options *o)
+/* Return true if all lines fit in, were each text as long as the longest. */
+static bool are_short(const struct folding *f, uint64_t most)
 {
-	uint64_t weight = 0, used = 0;
+	uint64_t longest = 0, size = 0;
+	uint32_t string;
 	size_t i;
 
-	for (i = 0; i < f->nr; i++) {
-		weight = profile_sum(weight, f->lines[i].weight);
-		if (i + 1 < f->nr &&
-		    compare_lines(&f->lines[i], &f->lines[i + 1], f) == 0)
-			continue;
-		if (profile_take_text(o, &used, line_size(f, &f->lines[i])))
-			put_line(out, f, &f->lines[i], weight);
-		weight = 0;
+	for (string = 0; string < f->texts.strings.nr; string++)
+		if (length(&f->texts, string) > longest)
+			longest = length(&f->texts, string);
+	for (i = 0; i < f->nr && size <= most; i++)
+		size += MOST_WEIGHT + nr_parts(&f->lines[i]) * (longest + 1);
+	return size <= most;
+}
+
+static struct textfit_item item_of(const void *of, size_t i)
+{
+	const struct folding *f = of;
+	const struct line *l = &f->lines[i];
+
+	return (struct textfit_item){
+		.size = line_size(f, l),
+		.owner = l->stack->owner,
+		.is_copy = l->is_copy,
+	};
+}
+
+/* Write the lines that there is room for.  Return false when out of memory. */
+static bool put_lines(FILE *out, const struct folding *f,
+		      const struct profile_options *o)
+{
+	struct textfit fit = { .nr = f->nr, .of = f, .item = item_of };
+	bool good = are_short(f, profile_most_text(o)) ||
+		    textfit_share(&fit, o);
+	uint64_t weight;
+	size_t i, first;
+
+	for (i = 0; good && i < f->nr;) {
+		first = i;
+		weight = f->lines[i].weight;
+		for (i++; i < f->nr && f->lines[i].is_copy; i++)
+			weight = profile_sum(weight, f->lines[i].weight);
+		if (textfit_has(&fit, first))
+			put_line(out, f, &f->lines[first], weight);
 	}
+	textfit_deinit(&fit);
+	return good;
 }
 
 static bool write_folded(FILE *out, const struct profile *p,
 			 const struct profile_options *o)
 {
 	struct folding f = { .p = p };
-	bool good = make_lines(&f, o);
+	bool good = make_lines(&f, o) && put_lines(out, &f, o);
 
-	if (good)
-		put_lines(out, &f, o);
 	profile_deinit(&f.texts);
 	free(f.lines);
 	free(f.labels);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "flame.h"
+#include "namefit.h"
 #include "profile.h"
 #include "profnames.h"
 #include "proftext.h"
@@ -33,26 +34,30 @@ static char kind_of(const struct profile *p, const struct profile_frame *f)
 			      'u';
 }
 
+static uint64_t names_size(const struct namefit *n, size_t i)
+{
+	const struct profile_frame *f = &n->p->frames[i];
+
+	return namefit_label(n, f) + namefit_string(n, f->module);
+}
+
 static void put_frames(FILE *out, const struct profile *p,
-		       const struct profile_options *o)
+		       const struct namefit *names)
 {
 	const struct profile_frame *f;
-	uint64_t used = 0, size, written;
 	char buf[OW_VIEW_LABEL];
 	uint32_t i;
 	bool fits;
 
 	fputs("[", out);
-	for (f = p->frames; f < p->frames + p->nr_frames; f++) {
-		size = profile_names_size(p, f);
-		fits = profile_take_text(o, &used, size);
+	for (i = 0; i < p->nr_frames; i++) {
+		f = &p->frames[i];
+		fits = namefit_has(names, i);
 		fputs("[", out);
-		written = proftext_put_script(
-			out, fits ? profile_label(p, f, buf) : "");
+		proftext_put_script(out, fits ? profile_label(p, f, buf) : "");
 		fprintf(out, ",\"%c\",", kind_of(p, f));
-		written += proftext_put_script(
-			out, fits ? profile_text(p, f->module) : "");
-		profile_take_escaped(&used, size, written);
+		proftext_put_script(out,
+				    fits ? profile_text(p, f->module) : "");
 		fputs("],\n", out);
 	}
 	/* Then all strings, as threads' names are among them. */
@@ -103,8 +108,10 @@ static void put_about(FILE *out, const struct profile *p,
 }
 
 static void put_data(FILE *out, const struct profile *p,
-		     const struct profile_options *o, struct profile *all)
+		     const struct profile_options *o,
+		     const struct namefit *names)
 {
+	const struct profile *all = names->p;
 	enum profile_kind kind = profile_kind(p);
 
 	fputs("{\"title\":", out);
@@ -115,7 +122,7 @@ static void put_data(FILE *out, const struct profile *p,
 	fputs("\"about\":", out);
 	put_about(out, p, kind);
 	fputs(",\n\"frames\":", out);
-	put_frames(out, all, o);
+	put_frames(out, all, names);
 	fputs(",\n\"stacks\":", out);
 	put_stacks(out, all, kind, false);
 	if (o->other) {
@@ -174,6 +181,7 @@ static void merge(struct profile *all, const struct profile *from, bool mark)
 		copy = *s;
 		copy.comm = profnames_of(&names, s->comm);
 		copy.pid = 0;
+		copy.owner = 0;
 		copy.tid = mark ? OF_OTHER : 0;
 		profile_add(all, &copy, ids, s->nr);
 		free(ids);
@@ -186,15 +194,24 @@ static bool write_html(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
 	struct profile all = { 0 };
+	struct namefit names = {
+		.p = &all,
+		.size = names_size,
+		.put = proftext_put_script,
+	};
 	bool good;
 
 	merge(&all, p, false);
 	if (o->other)
 		merge(&all, o->other, true);
-	fwrite(flame_head, 1, sizeof(flame_head), out);
-	put_data(out, p, o, &all);
-	fwrite(flame_tail, 1, sizeof(flame_tail), out);
-	good = !all.failed;
+	names.nr = all.nr_frames;
+	good = !all.failed && namefit_share(&names, o);
+	if (good) {
+		fwrite(flame_head, 1, sizeof(flame_head), out);
+		put_data(out, p, o, &names);
+		fwrite(flame_tail, 1, sizeof(flame_tail), out);
+	}
+	namefit_deinit(&names);
 	profile_deinit(&all);
 	return good;
 }

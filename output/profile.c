@@ -332,7 +332,7 @@ static uint64_t hash_ids(const struct profile_stack *s, const uint32_t *ids)
 {
 	uint64_t words[] = {
 		ow_hash(ids, s->nr * sizeof(*ids)),
-		(uint64_t)s->comm << 8 | s->kind,
+		(uint64_t)s->comm << 32 | (uint32_t)s->owner << 8 | s->kind,
 		(uint64_t)(uint32_t)s->pid << 32 | (uint32_t)s->tid,
 	};
 
@@ -349,7 +349,8 @@ static bool is_stack(const struct asking *a, uint32_t i)
 	const struct profile_stack *x = a->what, *y = &a->p->stacks[i];
 
 	return x->comm == y->comm && x->pid == y->pid && x->tid == y->tid &&
-	       x->end == y->end && x->kind == y->kind && x->nr == y->nr &&
+	       x->owner == y->owner && x->end == y->end && x->kind == y->kind &&
+	       x->nr == y->nr &&
 	       (x->nr == 0 || memcmp(a->more, a->p->ids + y->first,
 				     x->nr * sizeof(*a->p->ids)) == 0);
 }
@@ -415,6 +416,21 @@ void profile_leave_out(struct profile *p, const char *line)
 	p->is_closed = was_closed;
 }
 
+uint16_t profile_owner(struct profile *p, uint32_t uid)
+{
+	uint32_t i;
+
+	for (i = 0; i < p->nr_owners; i++)
+		if (p->owners[i] == uid)
+			return (uint16_t)(i + 1);
+	if (p->nr_owners == UINT16_MAX ||
+	    !make_room(p, &p->owners, p->nr_owners, &p->room_owners,
+		       sizeof(*p->owners)))
+		return 0;
+	p->owners[p->nr_owners++] = uid;
+	return (uint16_t)p->nr_owners;
+}
+
 bool profile_make_ids(struct profile *p, struct profile_ids *ids,
 		      struct profile_stack *is)
 {
@@ -452,6 +468,7 @@ uint64_t profile_names_size(const struct profile *p,
 void profile_deinit(struct profile *p)
 {
 	free(p->left_out);
+	free(p->owners);
 	free(p->strings.text);
 	free(p->strings.starts);
 	free(p->strings.hash);
@@ -465,10 +482,15 @@ void profile_deinit(struct profile *p)
 	*p = (struct profile){ 0 };
 }
 
+uint64_t profile_most_text(const struct profile_options *o)
+{
+	return o->most_text ? o->most_text : PROFILE_MOST_TEXT;
+}
+
 bool profile_take_text(const struct profile_options *o, uint64_t *used,
 		       uint64_t size)
 {
-	if (size <= PROFILE_MOST_TEXT - *used) {
+	if (size <= profile_most_text(o) - *used) {
 		*used += size;
 		return true;
 	}
@@ -477,10 +499,11 @@ bool profile_take_text(const struct profile_options *o, uint64_t *used,
 	return false;
 }
 
-void profile_take_escaped(uint64_t *used, uint64_t size, uint64_t written)
+void profile_take_escaped(const struct profile_options *o, uint64_t *used,
+			  uint64_t size, uint64_t written)
 {
 	uint64_t more = written > size ? written - size : 0;
+	uint64_t left = profile_most_text(o) - *used;
 
-	*used += more < PROFILE_MOST_TEXT - *used ? more :
-						    PROFILE_MOST_TEXT - *used;
+	*used += more < left ? more : left;
 }

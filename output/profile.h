@@ -50,9 +50,9 @@ struct profile_frame {
 struct profile_stack {
 	uint32_t comm; /* string: of the thread */
 	int32_t pid, tid;
-	uint8_t end;  /* enum ow_end */
-	uint8_t kind; /* enum profile_kind */
-	uint16_t reserved;
+	uint8_t end;    /* enum ow_end */
+	uint8_t kind;   /* enum profile_kind */
+	uint16_t owner; /* whose process it is: profile_owner(); 0: not known */
 	uint32_t first, nr; /* frame numbers in ids[], innermost first */
 	uint64_t count, value;
 };
@@ -90,9 +90,11 @@ struct profile {
 	uint32_t nr_ids, room_ids;
 	uint32_t *left_out; /* strings: lines that tell what is missing, and why */
 	uint32_t nr_left_out, room_left_out;
+	uint32_t *owners; /* uids */
+	uint32_t nr_owners, room_owners;
 	bool failed; /* out of memory, some time: something is missing */
-	/* Addresses, mappings and numbers of processes are left out: stacks that
-	   differ in nothing else are one, and a long recording grows no more. */
+	/* Addresses, mappings and numbers of processes are left out: a user's stacks
+	   that differ in nothing else are one, and a long recording grows no more. */
 	bool is_placeless;
 	/* Nothing is added, only what there is already is found and counted.
 	   profile_add() returns false, and numbers are 0, where that fails;
@@ -121,6 +123,12 @@ const char *profile_text(const struct profile *p, uint32_t string);
 
 /* Add a line that tells what is missing, also where the profile is closed. */
 void profile_leave_out(struct profile *p, const char *line);
+
+/*
+ * The number of a user, from 1; 0 where there are too many, or no memory.  Stacks of
+ * several users are several, so that nobody's text is counted as another one's.
+ */
+uint16_t profile_owner(struct profile *p, uint32_t uid);
 
 /* The number of a mapping, from 1; 0 when out of memory. */
 uint32_t profile_mapping(struct profile *p, const struct profile_mapping *m);
@@ -207,7 +215,10 @@ struct profile_options {
 	const struct profile *other; /* an earlier one, to show what changed */
 	bool icicle;                 /* outermost frames on top */
 	bool inverted;               /* by innermost frames first */
-	uint64_t *nr_cut_ret; /* what is beyond PROFILE_MOST_TEXT, or NULL */
+	uint64_t most_text;          /* bytes; 0: PROFILE_MOST_TEXT */
+	uint64_t *nr_cut_ret;        /* what is beyond these, or NULL */
+	/* Those of each owner, from 0 on, that formats know of; or NULL. */
+	uint64_t *nr_cut_of_ret;
 	/* Functions without a name whose labels are beyond PROFILE_MOST_LABELS, or NULL. */
 	uint64_t *nr_coarse_ret;
 };
@@ -224,12 +235,16 @@ struct profile_options {
  */
 #define PROFILE_MOST_LABELS ((uint64_t)32 << 20)
 
+/* What o says of that. */
+uint64_t profile_most_text(const struct profile_options *o);
+
 /* Return true if size bytes more fit in, and take them; else count what is cut. */
 bool profile_take_text(const struct profile_options *o, uint64_t *used,
 		       uint64_t size);
 
 /* Once they are written, take what is more than size, as it had to be escaped. */
-void profile_take_escaped(uint64_t *used, uint64_t size, uint64_t written);
+void profile_take_escaped(const struct profile_options *o, uint64_t *used,
+			  uint64_t size, uint64_t written);
 
 struct profile_writer {
 	const char *name;

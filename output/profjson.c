@@ -2,6 +2,7 @@
 /* All of a profile as one JSON object; and as speedscope wants it. */
 #include <stdlib.h>
 
+#include "namefit.h"
 #include "profile.h"
 #include "proftext.h"
 #include "stackview.h"
@@ -13,42 +14,36 @@ static const char *const kinds[PROFILE_NR_KINDS] = {
 	[PROFILE_SYSCALLS] = "syscalls",
 };
 
-/* Return the bytes that the text took. */
-static size_t put_member(FILE *out, const char *key, const char *text)
+static void put_member(FILE *out, const char *key, const char *text)
 {
 	if (!*text)
-		return 0;
+		return;
 	fprintf(out, ",\"%s\":", key);
-	return proftext_put_json(out, text);
+	proftext_put_json(out, text);
 }
 
-/* This, and what follows, returns the bytes that names took. */
-static size_t put_names(FILE *out, const struct profile *p,
-			const struct profile_frame *f)
+static void put_names(FILE *out, const struct profile *p,
+		      const struct profile_frame *f)
 {
-	size_t n = put_member(out, "function", profile_text(p, f->function));
-
+	put_member(out, "function", profile_text(p, f->function));
 	if (f->function)
 		fprintf(out, ",\"offset\":%llu", (unsigned long long)f->offset);
-	n += put_member(out, "module", profile_text(p, f->module));
+	put_member(out, "module", profile_text(p, f->module));
 	if (f->module)
 		fprintf(out, ",\"module_offset\":\"%#llx\"",
 			(unsigned long long)f->module_offset);
-	n += put_member(out, "build_id", profile_text(p, f->build_id));
-	n += put_member(out, "file", profile_text(p, f->file));
+	put_member(out, "build_id", profile_text(p, f->build_id));
+	put_member(out, "file", profile_text(p, f->file));
 	if (f->line)
 		fprintf(out, ",\"line\":%u", f->line);
-	return n;
 }
 
-static size_t put_frame(FILE *out, const struct profile *p,
-			const struct profile_frame *f, bool has_names)
+static void put_frame(FILE *out, const struct profile *p,
+		      const struct profile_frame *f, bool has_names)
 {
-	size_t n = 0;
-
 	fprintf(out, "{\"pc\":\"%#llx\"", (unsigned long long)f->pc);
 	if (has_names)
-		n = put_names(out, p, f);
+		put_names(out, p, f);
 	if (f->is_inline)
 		fputs(",\"inline\":true", out);
 	if (f->is_kernel)
@@ -56,33 +51,28 @@ static size_t put_frame(FILE *out, const struct profile *p,
 	if (f->mapping)
 		fprintf(out, ",\"mapping\":%u", f->mapping - 1);
 	putc('}', out);
-	return n;
 }
 
-static size_t put_mapping(FILE *out, const struct profile *p,
-			  const struct profile_mapping *m, bool has_names)
+static void put_mapping(FILE *out, const struct profile *p,
+			const struct profile_mapping *m, bool has_names)
 {
-	size_t n = 0;
-
 	fprintf(out, "{\"start\":\"%#llx\",\"end\":\"%#llx\"",
 		(unsigned long long)m->start, (unsigned long long)m->end);
 	fprintf(out, ",\"offset\":\"%#llx\"", (unsigned long long)m->offset);
 	if (has_names) {
-		n += put_member(out, "module", profile_text(p, m->module));
-		n += put_member(out, "build_id", profile_text(p, m->build_id));
+		put_member(out, "module", profile_text(p, m->module));
+		put_member(out, "build_id", profile_text(p, m->build_id));
 	}
 	putc('}', out);
-	return n;
 }
 
-static size_t put_stack(FILE *out, const struct profile *p,
-			const struct profile_stack *s, bool has_name)
+static void put_stack(FILE *out, const struct profile *p,
+		      const struct profile_stack *s, bool has_name)
 {
-	size_t n;
 	uint32_t i;
 
 	fprintf(out, "{\"pid\":%d,\"tid\":%d,\"thread\":", s->pid, s->tid);
-	n = proftext_put_json(out, has_name ? profile_text(p, s->comm) : "");
+	proftext_put_json(out, has_name ? profile_text(p, s->comm) : "");
 	fprintf(out, ",\"kind\":\"%s\",\"count\":%llu",
 		kinds[s->kind % PROFILE_NR_KINDS],
 		(unsigned long long)s->count);
@@ -95,7 +85,6 @@ static size_t put_stack(FILE *out, const struct profile *p,
 	for (i = 0; i < s->nr; i++)
 		fprintf(out, "%s%u", i ? "," : "", p->ids[s->first + i]);
 	fputs("]}", out);
-	return n;
 }
 
 static void put_left_out(FILE *out, const struct profile *p)
@@ -110,69 +99,70 @@ static void put_left_out(FILE *out, const struct profile *p)
 	fputs("],\n", out);
 }
 
-static void put_mappings(FILE *out, const struct profile *p,
-			 const struct profile_options *o, uint64_t *used)
+/* Names that are written: of mappings, then of frames, then of stacks' threads. */
+static uint64_t names_size(const struct namefit *n, size_t i)
 {
+	const struct profile *p = n->p;
 	const struct profile_mapping *m;
-	uint64_t size, written;
+	const struct profile_frame *f;
+
+	if (i < p->nr_mappings) {
+		m = &p->mappings[i];
+		return namefit_string(n, m->module) +
+		       namefit_string(n, m->build_id);
+	}
+	i -= p->nr_mappings;
+	if (i >= p->nr_frames)
+		return namefit_string(n, p->stacks[i - p->nr_frames].comm);
+	f = &p->frames[i];
+	return namefit_string(n, f->function) + namefit_string(n, f->module) +
+	       namefit_string(n, f->build_id) + namefit_string(n, f->file);
+}
+
+static void put_mappings(FILE *out, const struct namefit *n)
+{
+	const struct profile *p = n->p;
 	uint32_t i;
 
 	fputs("\"mappings\":[", out);
 	for (i = 0; i < p->nr_mappings; i++) {
-		m = &p->mappings[i];
-		size = profile_text_size(p, m->module) +
-		       profile_text_size(p, m->build_id);
 		fputs(i ? ",\n" : "\n", out);
-		written = put_mapping(out, p, m,
-				      profile_take_text(o, used, size));
-		profile_take_escaped(used, size, written);
+		put_mapping(out, p, &p->mappings[i], namefit_has(n, i));
 	}
 	fputs("],\n", out);
 }
 
-static void put_frames(FILE *out, const struct profile *p,
-		       const struct profile_options *o, uint64_t *used)
+static void put_frames(FILE *out, const struct namefit *n)
 {
-	const struct profile_frame *f;
-	uint64_t size, written;
+	const struct profile *p = n->p;
+	size_t first = p->nr_mappings;
 	uint32_t i;
 
 	fputs("\"frames\":[", out);
 	for (i = 0; i < p->nr_frames; i++) {
-		f = &p->frames[i];
 		fputs(i ? ",\n" : "\n", out);
-		size = profile_names_size(p, f);
-		written =
-			put_frame(out, p, f, profile_take_text(o, used, size));
-		profile_take_escaped(used, size, written);
+		put_frame(out, p, &p->frames[i], namefit_has(n, first + i));
 	}
 	fputs("],\n", out);
 }
 
-static void put_stacks(FILE *out, const struct profile *p,
-		       const struct profile_options *o, uint64_t *used)
+static void put_stacks(FILE *out, const struct namefit *n)
 {
-	const struct profile_stack *s;
-	uint64_t size, written;
+	const struct profile *p = n->p;
+	size_t first = (size_t)p->nr_mappings + p->nr_frames;
 	uint32_t i;
 
 	fputs("\"stacks\":[", out);
 	for (i = 0; i < p->nr_stacks; i++) {
-		s = &p->stacks[i];
 		fputs(i ? ",\n" : "\n", out);
-		size = profile_text_size(p, s->comm);
-		written =
-			put_stack(out, p, s, profile_take_text(o, used, size));
-		profile_take_escaped(used, size, written);
+		put_stack(out, p, &p->stacks[i], namefit_has(n, first + i));
 	}
 	fputs("]", out);
 }
 
-static bool write_json(FILE *out, const struct profile *p,
-		       const struct profile_options *o)
+static void put_profile(FILE *out, const struct profile *p,
+			const struct namefit *n)
 {
-	uint64_t used = 0;
-
 	fprintf(out,
 		"{\"begin_ns\":%llu,\"duration_ns\":%llu,\"frequency\":%u,"
 		"\"samples\":%llu,\"missed\":%llu,\"lost\":%llu,\n",
@@ -181,11 +171,27 @@ static bool write_json(FILE *out, const struct profile *p,
 		(unsigned long long)p->samples, (unsigned long long)p->missed,
 		(unsigned long long)p->lost);
 	put_left_out(out, p);
-	put_mappings(out, p, o, &used);
-	put_frames(out, p, o, &used);
-	put_stacks(out, p, o, &used);
+	put_mappings(out, n);
+	put_frames(out, n);
+	put_stacks(out, n);
 	fputs("}\n", out);
-	return true;
+}
+
+static bool write_json(FILE *out, const struct profile *p,
+		       const struct profile_options *o)
+{
+	struct namefit names = {
+		.p = p,
+		.nr = (size_t)p->nr_mappings + p->nr_frames + p->nr_stacks,
+		.size = names_size,
+		.put = proftext_put_json,
+	};
+	bool good = namefit_share(&names, o);
+
+	if (good)
+		put_profile(out, p, &names);
+	namefit_deinit(&names);
+	return good;
 }
 
 const struct profile_writer profile_json = {
@@ -222,27 +228,35 @@ static void put_samples(FILE *out, const struct profile *p,
 	}
 }
 
+/* Where a frame's code is from, as speedscope shows it. */
+static uint32_t source_of(const struct profile_frame *f)
+{
+	return f->file ? f->file : f->module;
+}
+
+static uint64_t speedscope_size(const struct namefit *n, size_t i)
+{
+	const struct profile_frame *f = &n->p->frames[i];
+
+	return namefit_label(n, f) + namefit_string(n, source_of(f));
+}
+
 static void put_speedscope_frames(FILE *out, const struct profile *p,
-				  const struct profile_options *o)
+				  const struct namefit *names)
 {
 	const struct profile_frame *f;
-	uint64_t used = 0, size, written;
 	char buf[OW_VIEW_LABEL];
 	uint32_t i;
 
 	for (i = 0; i < p->nr_frames; i++) {
 		f = &p->frames[i];
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
-		size = profile_names_size(p, f);
-		if (!profile_take_text(o, &used, size)) {
+		if (!namefit_has(names, i)) {
 			fputs("\"\"}", out);
 			continue;
 		}
-		written = proftext_put_json(out, profile_label(p, f, buf));
-		written += put_member(out, "file",
-				      profile_text(p, f->file ? f->file :
-								f->module));
-		profile_take_escaped(&used, size, written);
+		proftext_put_json(out, profile_label(p, f, buf));
+		put_member(out, "file", profile_text(p, source_of(f)));
 		if (f->line)
 			fprintf(out, ",\"line\":%u", f->line);
 		putc('}', out);
@@ -270,8 +284,9 @@ static void put_kind(FILE *out, const struct profile *p, enum profile_kind kind)
 	fputs("]}", out);
 }
 
-static bool write_speedscope(FILE *out, const struct profile *p,
-			     const struct profile_options *o)
+static void put_speedscope(FILE *out, const struct profile *p,
+			   const struct profile_options *o,
+			   const struct namefit *names)
 {
 	unsigned int kind, shown = profile_kind(p);
 
@@ -280,7 +295,7 @@ static bool write_speedscope(FILE *out, const struct profile *p,
 	      out);
 	proftext_put_json(out, o->title ? o->title : "outwind");
 	fputs(",\n\"shared\":{\"frames\":[", out);
-	put_speedscope_frames(out, p, o);
+	put_speedscope_frames(out, p, names);
 	/* The first one is what is shown. */
 	fputs("]},\n\"activeProfileIndex\":0,\"profiles\":[", out);
 	put_kind(out, p, shown);
@@ -290,7 +305,23 @@ static bool write_speedscope(FILE *out, const struct profile *p,
 			put_kind(out, p, kind);
 		}
 	fputs("]}\n", out);
-	return true;
+}
+
+static bool write_speedscope(FILE *out, const struct profile *p,
+			     const struct profile_options *o)
+{
+	struct namefit names = {
+		.p = p,
+		.nr = p->nr_frames,
+		.size = speedscope_size,
+		.put = proftext_put_json,
+	};
+	bool good = namefit_share(&names, o);
+
+	if (good)
+		put_speedscope(out, p, o, &names);
+	namefit_deinit(&names);
+	return good;
 }
 
 const struct profile_writer profile_speedscope = {

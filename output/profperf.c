@@ -7,6 +7,7 @@
 
 #include "profile.h"
 #include "stackview.h"
+#include "textfit.h"
 
 /* With more than these, or of so many bytes, equal ones are one, of a longer period. */
 #define MOST_SAMPLES 10000000
@@ -135,33 +136,60 @@ static uint64_t stack_size(const struct profile *p,
 	return size;
 }
 
-/* Return true if there are not too many samples to print each. */
-static bool are_few(const struct profile *p)
+/* What there is to print. */
+struct amount {
+	uint64_t samples, bytes;
+	uint64_t bytes_once; /* if the samples of a stack are one */
+};
+
+static struct amount amount_of(const struct profile *p)
 {
 	const struct profile_stack *s, *end = p->stacks + p->nr_stacks;
-	uint64_t all = 0, bytes = 0, more;
+	struct amount a = { 0 };
+	uint64_t size, nr, all;
 
 	for (s = p->stacks; s < end; s++) {
-		if (__builtin_mul_overflow(stack_size(p, s), nr_samples(s),
-					   &more))
-			return false;
-		all = profile_sum(all, nr_samples(s));
-		bytes = profile_sum(bytes, more);
+		size = stack_size(p, s);
+		nr = nr_samples(s);
+		if (__builtin_mul_overflow(size, nr, &all))
+			all = UINT64_MAX;
+		a.samples = profile_sum(a.samples, nr);
+		a.bytes = profile_sum(a.bytes, all);
+		a.bytes_once = profile_sum(a.bytes_once, nr ? size : 0);
 	}
-	return all <= MOST_SAMPLES && bytes <= PROFILE_MOST_TEXT;
+	return a;
+}
+
+/* A stack whose samples are one. */
+static struct textfit_item item_of(const void *of, size_t i)
+{
+	const struct profile *p = of;
+	const struct profile_stack *s = &p->stacks[i];
+
+	return (struct textfit_item){
+		.size = nr_samples(s) ? stack_size(p, s) : 0,
+		.owner = s->owner,
+	};
 }
 
 static bool write_perf(FILE *out, const struct profile *p,
 		       const struct profile_options *o)
 {
-	const struct profile_stack *s, *end = p->stacks + p->nr_stacks;
-	bool one_by_one = are_few(p);
-	uint64_t time = 0, used = 0;
+	struct textfit fit = { .nr = p->nr_stacks, .of = p, .item = item_of };
+	const struct amount amount = amount_of(p);
+	uint64_t most = profile_most_text(o);
+	bool one_by_one = amount.samples <= MOST_SAMPLES &&
+			  amount.bytes <= most;
+	bool good = amount.bytes_once <= most || textfit_share(&fit, o);
+	uint64_t time = 0;
+	uint32_t i;
 
-	for (s = p->stacks; s < end; s++)
-		if (one_by_one || profile_take_text(o, &used, stack_size(p, s)))
-			time = put_stack(out, p, s, time, one_by_one);
-	return true;
+	for (i = 0; good && i < p->nr_stacks; i++)
+		if (textfit_has(&fit, i))
+			time = put_stack(out, p, &p->stacks[i], time,
+					 one_by_one);
+	textfit_deinit(&fit);
+	return good;
 }
 
 const struct profile_writer profile_perf = {

@@ -198,7 +198,8 @@ static void put_box(FILE *out, struct paths *paths, uint32_t name,
 		fputs("</text>", out);
 	}
 	fputs("</g>\n", out);
-	profile_take_escaped(&paths->written, size + WIDEST, written);
+	profile_take_escaped(paths->options, &paths->written, size + WIDEST,
+			     written);
 }
 
 /* Leave only paths that go on at a depth, in their order. */

@@ -35,19 +35,32 @@ static size_t plain_size(const unsigned char *s)
 	return n;
 }
 
-/* Write such bytes, which are most.  Return how many there were. */
+/* Write bytes, or only count them.  Return how many there are. */
+static size_t put_bytes(FILE *out, const void *s, size_t n)
+{
+	if (out)
+		fwrite(s, 1, n, out);
+	return n;
+}
+
+static size_t put_byte(FILE *out, unsigned char c)
+{
+	if (out)
+		putc(c, out);
+	return 1;
+}
+
+/* Write bytes that mean nothing to a format, which are most.  Return how many. */
 static size_t put_plain(FILE *out, const unsigned char *s)
 {
-	size_t n = plain_size(s);
-
-	fwrite(s, 1, n, out);
-	return n;
+	return put_bytes(out, s, plain_size(s));
 }
 
 /* An escape of JSON; of what isn't in 16 bits there are two. */
 static size_t put_escaped(FILE *out, const unsigned char *s, size_t size)
 {
-	ow_view_put_escaped(out, s, size);
+	if (out)
+		ow_view_put_escaped(out, s, size);
 	return size < 4 ? 6 : 12;
 }
 
@@ -56,9 +69,8 @@ static size_t put_quoted(FILE *out, const char *text,
 			 bool (*is_masked)(const unsigned char *, size_t *))
 {
 	const unsigned char *s = (const unsigned char *)text;
-	size_t size, plain, written = 2;
+	size_t size, plain, written = put_byte(out, '"');
 
-	putc('"', out);
 	for (;; s += size) {
 		plain = put_plain(out, s);
 		written += plain;
@@ -66,20 +78,18 @@ static size_t put_quoted(FILE *out, const char *text,
 		if (!*s)
 			break;
 		if (is_masked(s, &size)) {
-			putc('?', out);
-			written++;
+			written += put_byte(out, '?');
 		} else if (*s == '"' || *s == '\\') {
-			fprintf(out, "\\%c", *s);
-			written += 2;
+			written += put_byte(out, '\\');
+			written += put_byte(out, *s);
 		} else if (*s == '<' || *s == '>' || *s == '&' ||
 			   ow_view_is_odd(s, &size)) {
 			written += put_escaped(out, s, size);
 		} else {
-			written += fwrite(s, 1, size, out);
+			written += put_bytes(out, s, size);
 		}
 	}
-	putc('"', out);
-	return written;
+	return written + put_byte(out, '"');
 }
 
 size_t proftext_put_json(FILE *out, const char *text)
@@ -117,9 +127,7 @@ size_t proftext_put_xml(FILE *out, const char *text)
 		if (!*s)
 			return written;
 		as = is_unshown(s, &size) ? "?" : entity_of(*s);
-		if (as)
-			written += fwrite(as, 1, strlen(as), out);
-		else
-			written += fwrite(s, 1, size, out);
+		written += as ? put_bytes(out, as, strlen(as)) :
+				put_bytes(out, s, size);
 	}
 }

@@ -166,6 +166,14 @@ static size_t frame_ids(struct profiling *g, const struct ow_recorded *s,
 	return nr;
 }
 
+/* Whose stacks of a new share are: 0 if it is the last, which several users have. */
+static uint16_t owner_of(struct profiling *g, uid_t uid)
+{
+	return uid == (uid_t)-1 || g->nr_shares == PROFILING_USERS - 1 ?
+		       0 :
+		       profile_owner(g->p, uid);
+}
+
 /* The share of a user. */
 static struct profiling_share *share_of(struct profiling *g, uid_t uid)
 {
@@ -176,7 +184,10 @@ static struct profiling_share *share_of(struct profiling *g, uid_t uid)
 			return &g->shares[i];
 	if (g->nr_shares == PROFILING_USERS)
 		return &g->shares[PROFILING_USERS - 1];
-	g->shares[g->nr_shares] = (struct profiling_share){ .uid = uid };
+	g->shares[g->nr_shares] = (struct profiling_share){
+		.uid = uid,
+		.owner = owner_of(g, uid),
+	};
 	return &g->shares[g->nr_shares++];
 }
 
@@ -227,8 +238,9 @@ static void take_ids(struct profiling *g, const struct ow_recorded *s,
 	}
 }
 
-/* Add a stack with its names.  False if that took more than there may be. */
-static bool add_stack(struct profiling *g, const struct ow_recorded *s)
+/* Add a stack of an owner with its names.  False if that took more than there may be. */
+static bool add_stack(struct profiling *g, const struct profiling_share *share,
+		      const struct ow_recorded *s)
 {
 	struct profile *p = g->p;
 	struct profile_stack is = {
@@ -237,6 +249,7 @@ static bool add_stack(struct profiling *g, const struct ow_recorded *s)
 		.tid = s->tid,
 		.end = (uint8_t)s->end,
 		.kind = (uint8_t)kind_of(s),
+		.owner = share->owner,
 		.count = s->count,
 		.value = s->value,
 	};
@@ -263,7 +276,7 @@ static bool add_timed(struct profiling *g, struct profiling_share *share,
 	g->ends_ns = share->uid == 0       ? UINT64_MAX :
 		     share->work_ns < most ? begun + most - share->work_ns :
 					     0;
-	good = add_stack(g, s);
+	good = add_stack(g, share, s);
 	share->work_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
 	return good;
 }
@@ -279,6 +292,7 @@ static void fold_stack(struct profiling *g, struct profiling_share *share,
 	struct profile_stack is = {
 		.end = OW_END_LIMIT,
 		.kind = (uint8_t)kind_of(s),
+		.owner = share->owner,
 		.count = s->count,
 		.value = s->value,
 	};

@@ -27,6 +27,7 @@
 /* What a user has added. */
 struct profiling_share {
 	uid_t uid;
+	uint16_t owner;     /* of stacks: 0 where several users share */
 	uint32_t nr_folded; /* stacks that stand for several */
 	uint64_t nr_refused;
 	size_t size;      /* bytes */

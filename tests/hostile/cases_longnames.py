@@ -47,9 +47,13 @@ class Counted:
         self.cpu = used.ru_utime + used.ru_stime
 
     def read(self, tool, most, what):
+        rest = b''
         while part := os.read(tool.stdout.fileno(), MB):
             self.bytes += len(part)
-            self.count += part.count(what) if what else 0
+            if what:
+                rest += part
+                self.count += rest.count(what)
+                rest = rest[max(len(rest) - len(what) + 1, 0):]
             if len(self.first) < MB:
                 self.first += part
             self.parts.append(part)
@@ -103,6 +107,25 @@ def test_few(context):
     done = context.run('stack', pid, status=0)
     check(len(re.findall(rb' f_a{16000}', done.stdout)) > 2 * FRAMES - 10,
           'names', len(done.stdout))
+
+
+@case('names: of 16 KB, in samples of a user beside those of another one')
+def test_users(context):
+    """Stacks of the first user alone are left out, and it is told whose they are."""
+    need_root()
+    context.start(['longnames', 'vary'], user=65534)
+    other = context.start(['bystander'], user=1000)
+    done = Counted(context.outwind, 'record', '-a', '-F', '999', '-d', '2',
+                   '-f', 'perf', what=b'bystander')
+    said = re.search(r"(?m)^outwind: format 'perf' would take more than 1024 MiB "
+                     r'of text: (\d+) stacks are left out \((\d+) of user '
+                     r'65534\); other formats ', done.stderr)
+    check(done.status == 1 and said and said[1] == said[2], 'says',
+          (done.status, done.stderr))
+    check(done.bytes < 1.1 * MOST, 'bytes', done.bytes)
+    check(done.count > 10, 'samples of process %d' % other.pid, done.count)
+    context.note('%s stacks, %d MB, %.1f s' % (said[1], done.bytes // MB,
+                                               done.cpu))
 
 
 def long_rows(path):

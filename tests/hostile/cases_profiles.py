@@ -165,6 +165,36 @@ def test_endless_names(context):
         context.note('%s: %.1f s, %d MB' % (name, done.cpu, size // MB))
 
 
+@case('profiles: short stacks and names beside gigabytes of long ones')
+def test_short_of_many(context):
+    """The long ones are of a thread "!", first in any order: they took all room."""
+    nr, deep = 80, 950
+    frames = ['f 1 0 0 0 0 0 0 %x 0 0\n' % i for i in range(nr * deep)]
+    frames += ['f %d 6 0 0 0 0 0 1 0 0\n' % i for i in (3, 4)]
+    stacks = ['k 2 %d 1 1 0 1 0 %d %s\n' % (
+        i + 1, deep - i, ' '.join(map(str, range(i * deep, (i + 1) * deep - i))))
+              for i in range(nr)]
+    path = os.path.join(context.tmp, 'profile.owp')
+    with open(path, 'w', encoding='utf-8') as f:
+        f.write('outwind-profile 2\nt 1 1000000000 99 1 0 0\n')
+        f.writelines('s %s\n' % s for s in (
+            'n' * LONGEST, '!', 'inner', 'outer', 'vim', '/lib'))
+        f.writelines(frames + stacks)
+        f.write('k 5 99 99 1 0 7 0 2 %d %d\ne\n' % (nr * deep, nr * deep + 1))
+    for name, last in (('folded', b'\nvim;outer;inner 7\n'),
+                       ('perf', b' outer+0x0 (/lib)\n\n'),
+                       ('json', b'"function":"outer"'),
+                       ('speedscope', b'{"name":"outer","file":"/lib"}'),
+                       ('html', b'["outer","u","/lib"]')):
+        done = Counted(context.outwind, 'report', '-f', name, path, what=last)
+        check(done.status == 1 and ' would take more than 1024 MiB of text: ' in
+              done.stderr, 'says', (name, done.status, done.stderr))
+        check(900 * MB < done.bytes < 1100 * MB, 'size', (name, done.bytes))
+        check(done.count == 1, 'lost', (name, done.last[-200:]))
+        context.note('%s: %.1f s, %d MB' % (name, done.cpu, done.bytes // MB))
+        check(done.cpu < 30, 'seconds', (name, done.cpu))
+
+
 def write_names(context, items, letter='n'):
     """Items of one name, which is string 1, of 16 KB."""
     path = os.path.join(context.tmp, 'profile.owp')
