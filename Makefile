@@ -162,6 +162,8 @@ $(B)/asan/test_costs: $(B)/asan/tools/costs.o
 $(B)/asan/test_ctffolder: $(B)/asan/tools/ctffolder.o
 $(B)/asan/test_kwvdso: $(B)/asan/libkunwind/kwvdso.o
 $(B)/asan/test_proffolded: $(output:%.c=$(B)/asan/%.o)
+$(B)/asan/test_profiling: $(output:%.c=$(B)/asan/%.o) \
+	$(B)/asan/tools/profiling.o $(B)/asan/tools/knownplaces.o
 $(B)/asan/test_profsvg: $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_shares: $(B)/asan/tools/shares.o
 $(B)/asan/test_syscalladdress: $(B)/asan/tools/syscalladdress.o $(B)/asan/tools/quoted.o

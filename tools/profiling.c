@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "clockns.h"
+#include "hash.h"
 #include "interrupt.h"
 #include "stackview.h"
 
 #define SOME_NS 1000000000ULL /* of time for names of some meanwhile */
-#define LOOK    32            /* frames between two looks at the clock */
 
 #define OTHERS_PART \
-	4 /* of the work for names is what one user leaves to others */
+	4 /* of the work for names, and of all, is what a user leaves to others */
 
 #define SHARES 4 /* a user has one of so many of what is left */
 #define MOST_FOLDED \
@@ -29,18 +29,36 @@ static enum profile_kind kind_of(const struct ow_recorded *s)
 	return PROFILE_CPU;
 }
 
-/* The number of what is mapped at a frame, or 0; name is one of its. */
-static uint32_t mapping_of(struct profile *p, struct ow_recorder *r,
-			   const struct ow_recorded *s, size_t i,
-			   const struct ow_name *name)
+/*
+ * The number of a module's path, which is where it was until the drain returns: to
+ * look for one of 4 KiB takes longer than all else that is known of a frame at once.
+ */
+static uint32_t path_string(struct profiling *g, const char *path)
+{
+	size_t i = ow_hash_word((uintptr_t)path) % PROFILING_PATHS;
+	struct profiling_path *known = &g->paths[i];
+
+	if (known->path == path)
+		return known->string;
+	*known = (struct profiling_path){ path, profile_string(g->p, path) };
+	if (!known->string)
+		known->path = NULL;
+	return known->string;
+}
+
+/* The number of what is mapped at a frame, or 0; module is of the frame's name. */
+static uint32_t mapping_of(struct profiling *g, const struct ow_recorded *s,
+			   size_t i, const char *module)
 {
 	struct profile_mapping is = { 0 };
+	struct profile *p = g->p;
 	struct ow_module_info m;
 
-	if (p->is_placeless || !ow_recorder_mapping(r, s, i, &m))
+	if (p->is_placeless || !ow_recorder_mapping(g->r, s, i, &m))
 		return 0;
 	/* Of a JIT's code, its map; or what the name has instead. */
-	is.module = profile_string(p, *m.path ? m.path : name->module);
+	is.module = *m.path ? path_string(g, m.path) :
+			      profile_string(p, module);
 	is.build_id = profile_string(p, m.build_id);
 	is.start = m.start;
 	is.end = m.end;
@@ -49,17 +67,22 @@ static uint32_t mapping_of(struct profile *p, struct ow_recorder *r,
 }
 
 /* What is known of a frame at once. */
-static size_t place_frame(struct ow_recorder *r, const struct ow_recorded *s,
-			  size_t i, struct ow_name *name)
+static uint32_t place_frame(struct profiling *g, const struct ow_recorded *s,
+			    size_t i)
 {
+	struct profile_frame is = { .is_kernel = i < s->nr_kernel };
 	struct ow_frame f = ow_recorded_frame(s, i);
 	struct ow_module_info m;
 
-	if (!ow_recorder_module(r, s, i, &m))
+	if (!ow_recorder_module(g->r, s, i, &m))
 		m = (struct ow_module_info){ .path = "[unknown]" };
-	*name = (struct ow_name){ .module = m.path,
-				  .module_offset = f.pc - m.bias };
-	return 1;
+	is.module = path_string(g, m.path);
+	if (!g->p->is_placeless) {
+		is.pc = f.pc;
+		is.module_offset = f.pc - m.bias;
+		is.mapping = mapping_of(g, s, i, m.path);
+	}
+	return profile_frame(g->p, &is);
 }
 
 /* Return true if so much work was done, or so much time went by. */
@@ -82,6 +105,20 @@ static void look_at_time(struct profiling *g)
 {
 	g->is_placing = is_late(g) ||
 			clock_ns(CLOCK_THREAD_CPUTIME_ID) > g->ends_ns;
+}
+
+/*
+ * The same for frame i, where it is the first one, or time went by since the last
+ * look: a name can take milliseconds.
+ */
+static void look_again(struct profiling *g, size_t i)
+{
+	uint64_t now = clock_ns(CLOCK_MONOTONIC_COARSE);
+
+	if (i && now == g->looked_ns)
+		return;
+	g->looked_ns = now;
+	look_at_time(g);
 }
 
 /* Return true if there is no time even for places. */
@@ -124,16 +161,14 @@ static size_t name_frame(struct profiling *g, const struct ow_recorded *s,
 {
 	struct ow_frame f = ow_recorded_frame(s, i);
 	struct ow_name names[OW_VIEW_NAMES];
-	struct profile *p = g->p;
 	uint32_t mapping;
 	size_t nr, k;
 
-	nr = g->is_placing ? place_frame(g->r, s, i, names) :
-			     ow_recorder_name(g->r, s, i, names, OW_VIEW_NAMES);
-	mapping = mapping_of(p, g->r, s, i, &names[0]);
+	nr = ow_recorder_name(g->r, s, i, names, OW_VIEW_NAMES);
+	mapping = mapping_of(g, s, i, names[0].module);
 
 	for (k = 0; k < nr && k < room; k++)
-		ids[k] = profile_name(p, &names[k], f.pc, i < s->nr_kernel,
+		ids[k] = profile_name(g->p, &names[k], f.pc, i < s->nr_kernel,
 				      mapping);
 	if (k == nr)
 		keep_ids(g, s, i, ids, k);
@@ -152,18 +187,22 @@ static size_t frame_ids(struct profiling *g, const struct ow_recorded *s,
 	const uint32_t *known;
 	size_t nr;
 
-	if (i % LOOK == 0)
-		look_at_time(g);
+	look_again(g, i);
 	known = knownplaces_find(&g->known, &place, &nr);
 	if (!known && g->is_placing) {
 		*is_placed_ret = true;
 		place.is_placed = 1;
 		known = knownplaces_find(&g->known, &place, &nr);
 	}
-	if (!known || nr > room)
+	if (known && nr <= room) {
+		memcpy(ids, known, nr * sizeof(*ids));
+		return nr;
+	}
+	if (!g->is_placing)
 		return name_frame(g, s, i, ids, room);
-	memcpy(ids, known, nr * sizeof(*ids));
-	return nr;
+	ids[0] = place_frame(g, s, i);
+	keep_ids(g, s, i, ids, 1);
+	return 1;
 }
 
 /* Whose stacks of a new share are: 0 if it is the last, which several users have. */
@@ -265,19 +304,56 @@ static bool add_stack(struct profiling *g, const struct profiling_share *share,
 	return !p->has_refused;
 }
 
-/* Likewise, within what names of a user's stacks may take. */
+static struct profiling_time time_now(void)
+{
+	return (struct profiling_time){ clock_ns(CLOCK_THREAD_CPUTIME_ID),
+					clock_ns(CLOCK_MONOTONIC) };
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What a user may take of so much work. */
+static uint64_t part_of(uint64_t work_ns)
+{
+	return work_ns - work_ns / OTHERS_PART;
+}
+
+/* Return true if a user's stacks may take no more work, be it for places. */
+static bool is_over(const struct profiling *g,
+		    const struct profiling_share *share)
+{
+	return share->uid != 0 && share->work_ns >= part_of(g->all_ns);
+}
+
+/* What was done since then takes nothing from what names of others may take. */
+static void spare_others(struct profiling *g, const struct profiling_time *then)
+{
+	struct profiling_time at = time_now(), *until = &g->until;
+
+	until->work_ns = least(until->work_ns + at.work_ns - then->work_ns,
+			       g->until_placed.work_ns);
+	until->ns = least(until->ns + at.ns - then->ns, g->until_placed.ns);
+}
+
+/* Likewise, within what a user's stacks may take. */
 static bool add_timed(struct profiling *g, struct profiling_share *share,
 		      const struct ow_recorded *s)
 {
-	uint64_t begun = clock_ns(CLOCK_THREAD_CPUTIME_ID);
-	uint64_t most = g->work_ns - g->work_ns / OTHERS_PART;
-	bool good;
+	uint64_t most = part_of(g->work_ns);
+	bool is_root = share->uid == 0;
+	bool has_names = is_root || share->work_ns < most, good;
+	struct profiling_time begun = time_now();
 
-	g->ends_ns = share->uid == 0       ? UINT64_MAX :
-		     share->work_ns < most ? begun + most - share->work_ns :
-					     0;
+	g->ends_ns = is_root   ? UINT64_MAX :
+		     has_names ? begun.work_ns + most - share->work_ns :
+				 0;
 	good = add_stack(g, share, s);
-	share->work_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun;
+	share->work_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun.work_ns;
+	if (!has_names)
+		spare_others(g, &begun);
 	return good;
 }
 
@@ -327,6 +403,8 @@ static void begin_names(struct profiling *g)
 						   now + most->placing.ns };
 	g->is_late = false;
 	g->work_ns = most->naming.work_ns;
+	g->all_ns = most->naming.work_ns + most->placing.work_ns;
+	memset(g->paths, 0, sizeof(g->paths));
 	for (i = 0; i < g->nr_shares; i++)
 		g->shares[i].work_ns = 0;
 	g->allowed = NULL;
@@ -341,7 +419,7 @@ static void take(void *arg, const struct ow_recorded *s)
 
 	if (g->allowed)
 		begin_names(g);
-	if (s->is_folded || is_too_late(g)) {
+	if (s->is_folded || is_too_late(g) || is_over(g, share)) {
 		fold_stack(g, share, s);
 		g->crowded += s->count;
 		list_process(g->p, &g->crowders, s);

@@ -11,7 +11,8 @@
  * again, places that weren't named by then are added by module and address.  Work is
  * what a CPU does for names: beside busy processes the same names are found, only
  * later.  Three quarters of the work is what names of a user other than root may
- * take.
+ * take.  With modules and addresses, such a user may take three quarters of all work:
+ * after that, the user's stacks are counted by a frame that says so.
  */
 #ifndef OW_PROFILING_H
 #define OW_PROFILING_H
@@ -24,6 +25,8 @@
 #define PROFILING_LIMIT ((size_t)256 << 20)
 #define PROFILING_USERS 256 /* with a share of their own */
 
+#define PROFILING_PATHS 1024 /* of modules, whose strings are at hand */
+
 /* What a user has added. */
 struct profiling_share {
 	uid_t uid;
@@ -31,7 +34,7 @@ struct profiling_share {
 	uint32_t nr_folded; /* stacks that stand for several */
 	uint64_t nr_refused;
 	size_t size;      /* bytes */
-	uint64_t work_ns; /* for names, since these began */
+	uint64_t work_ns; /* for names and places, since names began */
 };
 
 /* Some of a CPU's work, and of the clock's time, in ns; or when they are over. */
@@ -46,6 +49,12 @@ struct profiling_time {
  */
 struct profiling_limits {
 	struct profiling_time naming, placing;
+};
+
+/* A path of the recorder, and the profile's string of it. */
+struct profiling_path {
+	const char *path;
+	uint32_t string;
 };
 
 #define PROFILING_LISTED 4 /* processes of a list */
@@ -79,7 +88,10 @@ struct profiling {
 	struct profiling_time until, until_placed; /* nor placed */
 	bool is_late;     /* it is after the first of them */
 	uint64_t work_ns; /* that names may take in all */
+	uint64_t all_ns;  /* the same with what is only placed */
 	uint64_t ends_ns; /* CLOCK_THREAD_CPUTIME_ID: so does the user's share */
+	uint64_t looked_ns; /* CLOCK_MONOTONIC_COARSE: the last look at time */
+	struct profiling_path paths[PROFILING_PATHS]; /* since names began */
 	bool is_placing;  /* nothing is named: it is late, or after that */
 	uint64_t crowded; /* samples whose stack nobody had room or time for */
 	struct profiling_list crowders; /* whose they are */
