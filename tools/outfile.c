@@ -149,15 +149,22 @@ static bool open_aside(struct outfile *o)
 		return false;
 	if (is_there)
 		be_alike(fd, &o->target.is);
-	return open_stream(o, fd);
+	if (ownfile_reserve(&o->target))
+		return open_stream(o, fd);
+	close(fd);
+	return false;
 }
 
 static void forget(struct outfile *o)
 {
+	int before = errno;
+
 	if (o->temporary[0])
 		unlinkat(o->target.folder, o->temporary, 0);
 	o->temporary[0] = '\0';
+	ownfile_unreserve(&o->target);
 	ownfile_deinit(&o->target);
+	errno = before;
 }
 
 bool outfile_is_stdout(const char *path)
@@ -214,6 +221,18 @@ static bool name_it(struct outfile *o)
 	return false;
 }
 
+/* Have the file that is written take the target's place. */
+static bool replace_target(struct outfile *o)
+{
+	o->is_whole = true;
+	if (renameat(o->target.folder, o->temporary, o->target.folder,
+		     o->target.name))
+		return false;
+	o->temporary[0] = '\0';
+	o->target.is_reserved = false;
+	return true;
+}
+
 /* Write all of it out and give it the target's name; errno tells why not. */
 static bool settle(struct outfile *o)
 {
@@ -229,17 +248,27 @@ static bool settle(struct outfile *o)
 		why = errno;
 		good = false;
 	}
-	if (good && is_aside &&
-	    renameat(o->target.folder, o->temporary, o->target.folder,
-		     o->target.name) == 0) {
-		o->temporary[0] = '\0';
-	} else if (good && is_aside) {
+	if (good && is_aside && !replace_target(o)) {
 		why = errno;
 		good = false;
 	}
 	interrupt_end_write();
 	errno = why;
 	return good;
+}
+
+/* What could only not take its place is left under the name that it has. */
+static void keep_temporary(struct outfile *o)
+{
+	char fd[32], folder[512] = "the same folder";
+	ssize_t n;
+
+	snprintf(fd, sizeof(fd), "/proc/self/fd/%d", o->target.folder);
+	n = readlink(fd, folder, sizeof(folder) - 1);
+	if (n > 0)
+		folder[n] = '\0';
+	complain("all of it is kept as %s in %s", o->temporary, folder);
+	o->temporary[0] = '\0';
 }
 
 int outfile_close(struct outfile *o, int status)
@@ -249,6 +278,8 @@ int outfile_close(struct outfile *o, int status)
 	} else if (!settle(o)) {
 		complain("write %s: %s", o->path ? o->path : "output",
 			 strerror(errno));
+		if (o->is_whole)
+			keep_temporary(o);
 		status = EXIT_NONE;
 	}
 	forget(o);

@@ -17,6 +17,7 @@ struct outfile {
 	const char *path;      /* borrowed; NULL: standard output */
 	struct ownfile target; /* that f is to become, if its folder is open */
 	char temporary[32]; /* what f is called there until then; "": nothing */
+	bool is_whole;      /* all is written, but for the target's name */
 };
 
 /* Is it NULL or "-"? */

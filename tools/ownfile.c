@@ -139,6 +139,34 @@ bool ownfile_find(struct ownfile *f, const char *path)
 	return false;
 }
 
+bool ownfile_reserve(struct ownfile *f)
+{
+	struct stat dir;
+	int fd;
+
+	if (f->is.st_mode || fstat(f->folder, &dir) ||
+	    !(dir.st_mode & S_ISVTX) || !is_open_to_others(&dir))
+		return true;
+	fd = openat(f->folder, f->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+		    0666);
+	if (fd < 0)
+		return false;
+	f->is_reserved = fstat(fd, &f->is) == 0;
+	close(fd);
+	return true;
+}
+
+void ownfile_unreserve(struct ownfile *f)
+{
+	struct stat st;
+
+	if (f->is_reserved &&
+	    fstatat(f->folder, f->name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st.st_dev == f->is.st_dev && st.st_ino == f->is.st_ino)
+		unlinkat(f->folder, f->name, 0);
+	f->is_reserved = false;
+}
+
 void ownfile_deinit(struct ownfile *f)
 {
 	int before = errno;

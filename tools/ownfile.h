@@ -9,9 +9,10 @@
 
 /* What a path leads to, looked at once: a name in a folder, and what is there. */
 struct ownfile {
-	int folder;     /* O_PATH; -1: none */
-	char *name;     /* in the folder; NULL: none */
-	struct stat is; /* what is there; st_mode is 0: nothing */
+	int folder;       /* O_PATH; -1: none */
+	char *name;       /* in the folder; NULL: none */
+	struct stat is;   /* what is there; st_mode is 0: nothing */
+	bool is_reserved; /* that is an empty file of ours, to be replaced */
 };
 
 /*
@@ -23,6 +24,16 @@ struct ownfile {
  * Either way the caller ends it by ownfile_deinit().
  */
 bool ownfile_find(struct ownfile *f, const char *path);
+
+/*
+ * Where nothing is there, and others may make files but not remove ours (as in /tmp), put
+ * an empty file there: a folder of another user couldn't be replaced.  Return false and
+ * errno if something has come there by now.
+ */
+bool ownfile_reserve(struct ownfile *f);
+
+/* Remove such a file again. */
+void ownfile_unreserve(struct ownfile *f);
 
 void ownfile_deinit(struct ownfile *f);
 

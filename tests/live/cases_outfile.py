@@ -170,6 +170,49 @@ def outfile_killed(context):
     check(read(path) == b'old', 'the old one')
 
 
+def record_beside(context, path):
+    """Record, and have another user make a folder of the file's name meanwhile."""
+    tool = context.start([context.outwind, 'record', '-o', path, '--', 'sh',
+                          '-c', 'echo ready; while :; do :; done'],
+                         ready=None, stderr=subprocess.PIPE)
+    wait_for_line(tool, 'ready')
+    command = children_of(tool.pid)[0]
+    made = subprocess.run(['setpriv', '--reuid=65534', '--regid=65534',
+                           '--clear-groups', 'mkdir', os.path.basename(path)],
+                          cwd=os.path.dirname(path), stderr=subprocess.DEVNULL,
+                          timeout=PATIENCE, check=False)
+    time.sleep(0.5)
+    tool.send_signal(signal.SIGINT)
+    tool.wait(PATIENCE)
+    end_process(command)
+    said = tool.communicate(timeout=PATIENCE)[1].decode()
+    return made.returncode == 0, tool.returncode, said
+
+
+@case('output: another user makes a folder of its name', alone=True)
+def outfile_taken(context):
+    need_root()
+    need_bpf(context)
+    _, folder = make_folder(context)
+    path = os.path.join(folder, 'profile')
+    os.chmod(folder, 0o1777)
+    context.run('record', '-o', path, '--', '/nonexistent/program', status=2)
+    check(not os.listdir(folder), 'nothing came of it', os.listdir(folder))
+    made, status, said = record_beside(context, path)
+    check(not made and status == 0 and read(path).startswith(b'sh;') and
+          os.listdir(folder) == ['profile'], 'it has its name',
+          (made, status, said, os.listdir(folder)))
+    # Where others may remove it, it can't: but it isn't lost.
+    os.unlink(path)
+    os.chmod(folder, 0o777)
+    made, status, said = record_beside(context, path)
+    kept = [name for name in os.listdir(folder) if name != 'profile']
+    check(made and status == 2 and len(kept) == 1 and said.endswith(
+        'outwind: write %s: Is a directory\noutwind: all of it is kept as %s in '
+        '%s\n' % (path, kept[0], folder)), 'what is said', (status, said, kept))
+    check(read(os.path.join(folder, kept[0])).startswith(b'sh;'), 'it is kept')
+
+
 @case('output: nobody reads it', alone=True)
 def outfile_unread(context):
     need_bpf(context)
