@@ -150,7 +150,7 @@ bool ownfile_reserve(struct ownfile *f)
 	fd = openat(f->folder, f->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0666);
 	if (fd < 0)
-		return false;
+		return errno == EEXIST;
 	f->is_reserved = fstat(fd, &f->is) == 0;
 	close(fd);
 	return true;

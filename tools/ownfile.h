@@ -27,8 +27,8 @@ bool ownfile_find(struct ownfile *f, const char *path);
 
 /*
  * Where nothing is there, and others may make files but not remove ours (as in /tmp), put
- * an empty file there: a folder of another user couldn't be replaced.  Return false and
- * errno if something has come there by now.
+ * an empty file there: a folder of another user couldn't be replaced.  What has come there
+ * by now stays.  Return false and errno if no file can be made.
  */
 bool ownfile_reserve(struct ownfile *f);
 
