@@ -27,9 +27,11 @@ bool ow_bulk_take(enum ow_bulk which, uint64_t bytes)
 
 bool ow_bulk_next_piece(struct ow_bulk_packed *p, uint64_t unpacked)
 {
-	bool is_vain = unpacked - p->had < p->piece;
+	uint64_t weight = p->weight ? p->weight : 1;
 
-	if (!ow_bulk_take(OW_BULK_PACKED, is_vain ? VAIN * p->piece : p->piece))
+	if (unpacked - p->had < p->piece && weight < VAIN)
+		weight = VAIN;
+	if (!ow_bulk_take(OW_BULK_PACKED, weight * p->piece))
 		return false;
 	p->had = unpacked;
 	p->piece = p->left < OW_BULK_PIECE ? p->left : OW_BULK_PIECE;

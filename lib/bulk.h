@@ -38,6 +38,8 @@ struct ow_bulk_packed {
 	size_t left;  /* bytes after the last piece, */
 	size_t piece; /* which has so many; 0: none was taken yet */
 	uint64_t had; /* that were unpacked before it */
+	/* A byte takes the decompressor as long as so many of zlib's; 0: as one. */
+	unsigned int weight;
 };
 
 /*

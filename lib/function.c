@@ -10,7 +10,8 @@ enum {
  * Bytes of two names that are compared: a file can have a million symbols whose
  * names all are its longest string.
  */
-#define COMPARED 4096
+#define COMPARED    1024
+#define UNDERSCORES 64 /* that are counted, likewise */
 
 static uint8_t rank_of(const struct ow_elfsym *sym)
 {
@@ -72,7 +73,7 @@ static size_t underscores(const char *name)
 {
 	size_t n = 0;
 
-	while (n < COMPARED && name[n] == '_')
+	while (n < UNDERSCORES && name[n] == '_')
 		n++;
 	return n;
 }

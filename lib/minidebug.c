@@ -11,6 +11,8 @@
 #include "owner.h"
 
 #define DECODER_MAX ((uint64_t)128 << 20)
+#define PACKED_MAX  ((uint64_t)16 << 20) /* bytes, of some 30 ns each */
+#define WEIGHT      16
 #define FIRST_ROOM  ((size_t)1 << 20)
 
 /* The image on its way out. */
@@ -98,13 +100,18 @@ static uint64_t decoder_most(const struct ow_owner *own)
 struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 {
 	lzma_stream s = LZMA_STREAM_INIT;
-	struct out o = { .own = ow_owner_beside(&obj->owner) };
+	struct out o = { .own = ow_owner_beside(&obj->owner),
+			 .in.weight = WEIGHT };
 	struct ow_object *mini = NULL;
 	struct ow_elf_section sec;
 	size_t size;
 
 	if (!ow_object_section(obj, ".gnu_debugdata", &sec))
 		return NULL;
+	if (sec.size > PACKED_MAX) {
+		ow_object_refuse(obj, -OW_CODE_TIMEOUT, "its .gnu_debugdata");
+		return NULL;
+	}
 	s.next_in = ow_elfsym_section(&obj->elf, &sec);
 	o.in.left = sec.size;
 	if (!s.next_in ||

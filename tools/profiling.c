@@ -12,6 +12,7 @@
 
 #define SOME_NS 1000000000ULL /* of time for names of some meanwhile */
 
+#define MOST_SPARED_NS 10000000000 /* of all users together */
 #define OTHERS_PART \
 	4 /* of the work for names, and of all, is what a user leaves to others */
 
@@ -328,32 +329,53 @@ static bool is_over(const struct profiling *g,
 	return share->uid != 0 && share->work_ns >= part_of(g->all_ns);
 }
 
-/* What was done since then takes nothing from what names of others may take. */
-static void spare_others(struct profiling *g, const struct profiling_time *then)
+/* Of a user's work from before to now, what was beyond most. */
+static uint64_t beyond(uint64_t most, uint64_t before, uint64_t now)
 {
-	struct profiling_time at = time_now(), *until = &g->until;
+	return now > most ? now - (before > most ? before : most) : 0;
+}
 
-	until->work_ns = least(until->work_ns + at.work_ns - then->work_ns,
-			       g->until_placed.work_ns);
-	until->ns = least(until->ns + at.ns - then->ns, g->until_placed.ns);
+/*
+ * What a user's work, since then, was beyond the user's share takes nothing from what
+ * others may take: one name can take seconds.
+ */
+static void spare_others(struct profiling *g,
+			 const struct profiling_share *share, uint64_t before,
+			 const struct profiling_time *then)
+{
+	uint64_t names = beyond(part_of(g->work_ns), before, share->work_ns);
+	uint64_t all = least(beyond(part_of(g->all_ns), before, share->work_ns),
+			     MOST_SPARED_NS - g->spared_ns);
+	uint64_t work = share->work_ns - before;
+	uint64_t took = clock_ns(CLOCK_MONOTONIC) - then->ns;
+	struct profiling_time *until = &g->until, *placed = &g->until_placed;
+
+	if (!names)
+		return;
+	g->is_late = false; /* unless it is by the new limits */
+	g->spared_ns += all;
+	placed->work_ns += all;
+	placed->ns += all;
+	until->work_ns = least(until->work_ns + names, placed->work_ns);
+	until->ns =
+		least(until->ns + names + took - least(work, took), placed->ns);
 }
 
 /* Likewise, within what a user's stacks may take. */
 static bool add_timed(struct profiling *g, struct profiling_share *share,
 		      const struct ow_recorded *s)
 {
-	uint64_t most = part_of(g->work_ns);
-	bool is_root = share->uid == 0;
-	bool has_names = is_root || share->work_ns < most, good;
+	uint64_t most = part_of(g->work_ns), before = share->work_ns;
+	bool is_root = share->uid == 0, good;
 	struct profiling_time begun = time_now();
 
-	g->ends_ns = is_root   ? UINT64_MAX :
-		     has_names ? begun.work_ns + most - share->work_ns :
-				 0;
+	g->ends_ns = is_root       ? UINT64_MAX :
+		     before < most ? begun.work_ns + most - before :
+				     0;
 	good = add_stack(g, share, s);
 	share->work_ns += clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun.work_ns;
-	if (!has_names)
-		spare_others(g, &begun);
+	if (!is_root)
+		spare_others(g, share, before, &begun);
 	return good;
 }
 
@@ -401,6 +423,7 @@ static void begin_names(struct profiling *g)
 	g->until = (struct profiling_time){ work, now };
 	g->until_placed = (struct profiling_time){ work + most->placing.work_ns,
 						   now + most->placing.ns };
+	g->spared_ns = 0;
 	g->is_late = false;
 	g->work_ns = most->naming.work_ns;
 	g->all_ns = most->naming.work_ns + most->placing.work_ns;

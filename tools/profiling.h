@@ -89,6 +89,7 @@ struct profiling {
 	bool is_late;     /* it is after the first of them */
 	uint64_t work_ns; /* that names may take in all */
 	uint64_t all_ns;  /* the same with what is only placed */
+	uint64_t spared_ns; /* that until_placed is later for users over their share */
 	uint64_t ends_ns; /* CLOCK_THREAD_CPUTIME_ID: so does the user's share */
 	uint64_t looked_ns; /* CLOCK_MONOTONIC_COARSE: the last look at time */
 	struct profiling_path paths[PROFILING_PATHS]; /* since names began */

@@ -51,6 +51,18 @@ def test_shares(context):
           not named & left, 'named or left out', (named, left, done.stderr))
 
 
+@case('budget: .gnu_debugdata of 17 MB, which could take a second to decode')
+def test_packed(context):
+    def change(elf):
+        elf.hide('.symtab')
+        elf.add('.gnu_debugdata', bytes(17 * MB))
+
+    target = run_changed(context, change, 'work')
+    done = Done(context, 'stack', target.pid)
+    check('/changed: its .gnu_debugdata would take too long' in done.stderr,
+          'says', done.stderr)
+
+
 def run_as(context, uid, name, megabytes):
     """Start a user's own program with that much .gnu_debugdata, and return its PID."""
     path = os.path.join(context.tmp, name)

@@ -238,6 +238,27 @@ static void test_all(void)
 	deinit(&g);
 }
 
+/* A single name may take longer than all that there is: others have their time. */
+static void test_one_name(void)
+{
+	uid_t uids[101];
+	struct profile p = { 0 };
+	struct profiling g = { .p = &p };
+	size_t i;
+
+	for (i = 0; i <= 100; i++)
+		uids[i] = i == 0 ? SLOW : i % 2 ? HONEST : ROOT;
+	fake.name_ns = 8200 * MS;
+	fake.mapping_ns = 0;
+	fake.roots_ns = MS;
+	drain(&g, &limits, uids, 101);
+	CHECK(fake.nr_named == 1);
+	CHECK(is_counts(counts_of(&p, HONEST), 50, 0, 0));
+	CHECK(is_counts(counts_of(&p, ROOT), 50, 0, 0));
+	fake.roots_ns = 0;
+	deinit(&g);
+}
+
 /* A name that takes long is the last one, where the time is over. */
 static void test_slow_names(void)
 {
@@ -263,6 +284,7 @@ int main(void)
 		{ "places of one user leave time to others", test_places },
 		{ "the time for all is limited", test_all },
 		{ "names that take long", test_slow_names },
+		{ "one name that takes all time", test_one_name },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
