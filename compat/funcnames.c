@@ -46,7 +46,7 @@ static void add_table(struct ow_funcnames *n, uint32_t type)
 	if (!ow_elfsyms_init(t, &n->obj->elf, type))
 		return;
 	size = ow_elfsyms_size(t);
-	if (!ow_bulk_take(OW_BULK_SYMBOLS, size)) {
+	if (!ow_bulk_take(OW_BULK_SYMBOLS, &n->obj->owner, size)) {
 		ow_object_refuse(n->obj, -OW_CODE_TIMEOUT,
 				 type == OW_SHT_DYNSYM ? "its .dynsym" :
 							 "its .symtab");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How many bytes of objects' tables a run may look through from their begin to their
- * end, or decompress: a sparse file costs its owner nothing, however large its tables
- * are, and little what is packed.  What was looked through comes back as time goes by
+ * How many bytes of tables a run may look through from their begin to their end, or
+ * decompress, for each user whose objects they are in: a sparse file costs its owner
+ * nothing, however large its tables are, and little what is packed.  What was looked through comes back as time goes by
  * (effort.h).
  *
  * All functions may be called by several threads at once.
@@ -24,12 +24,15 @@ enum ow_bulk {
 	OW_NR_BULKS
 };
 
+struct ow_owner;
+
 /*
- * Take bytes from what the run may look through.  Return false, and take none, if
- * they are more than a quarter of what is left: a greedy object leaves enough for
- * others.
+ * Take bytes from what the run may look through of the files of the owner's user, or of
+ * those that are of no user's share.  Return false, and take none, if they are more than
+ * a quarter of what is left: a greedy object leaves enough for others.
  */
-bool ow_bulk_take(enum ow_bulk which, uint64_t bytes);
+bool ow_bulk_take(enum ow_bulk which, const struct ow_owner *own,
+		  uint64_t bytes);
 
 #define OW_BULK_PIECE ((size_t)65536) /* packed bytes that are given at once */
 
@@ -48,6 +51,7 @@ struct ow_bulk_packed {
  * where less came out than was packed each byte counts as 64.  Return false if the run has
  * no time for that.
  */
-bool ow_bulk_next_piece(struct ow_bulk_packed *p, uint64_t unpacked);
+bool ow_bulk_next_piece(struct ow_bulk_packed *p, const struct ow_owner *own,
+			uint64_t unpacked);
 
 #endif /* OW_BULK_H */

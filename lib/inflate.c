@@ -76,7 +76,7 @@ static int grow(struct out *o)
 		room = o->full;
 	if (!ow_owner_take(o->own, room - o->got.room))
 		return -OW_CODE_MEMORY;
-	if (!ow_bulk_take(OW_BULK_UNPACKED, room - o->got.room)) {
+	if (!ow_bulk_take(OW_BULK_UNPACKED, o->own, room - o->got.room)) {
 		ow_owner_give(o->own, room - o->got.room);
 		return -OW_CODE_TIMEOUT;
 	}
@@ -98,7 +98,7 @@ static int inflate_zlib(z_stream *z, const struct ow_cursor *c, struct out *o)
 	z->next_in = (Bytef *)c->pos;
 	while (ret == Z_OK) {
 		if (z->avail_in == 0) {
-			if (!ow_bulk_next_piece(&o->in, o->got.size))
+			if (!ow_bulk_next_piece(&o->in, o->own, o->got.size))
 				return -OW_CODE_TIMEOUT;
 			z->avail_in = (uInt)o->in.piece;
 		}
@@ -140,7 +140,7 @@ static int inflate_zstd(ZSTD_DStream *z, struct ow_cursor *c, uint8_t *piece,
 
 	while (left > 0) {
 		if (in.pos == in.size) {
-			if (!ow_bulk_next_piece(&o->in, o->got.size))
+			if (!ow_bulk_next_piece(&o->in, o->own, o->got.size))
 				return -OW_CODE_TIMEOUT;
 			in = (ZSTD_inBuffer){ piece, o->in.piece, 0 };
 			memcpy(piece, c->pos, in.size);

@@ -38,7 +38,7 @@ static bool grow(lzma_stream *s, struct out *o)
 	o->refused = more == o->room || !ow_owner_take(&o->own, more - o->room);
 	if (o->refused)
 		return false;
-	o->is_late = !ow_bulk_take(OW_BULK_UNPACKED, more - o->room);
+	o->is_late = !ow_bulk_take(OW_BULK_UNPACKED, &o->own, more - o->room);
 	if (o->is_late) {
 		ow_owner_give(&o->own, more - o->room);
 		return false;
@@ -55,7 +55,7 @@ static bool grow(lzma_stream *s, struct out *o)
 
 static bool next_piece(lzma_stream *s, struct out *o)
 {
-	o->is_late = !ow_bulk_next_piece(&o->in, s->total_out);
+	o->is_late = !ow_bulk_next_piece(&o->in, &o->own, s->total_out);
 	s->avail_in = o->in.piece;
 	return !o->is_late;
 }
@@ -125,7 +125,8 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 		ow_object_refuse(obj, -OW_CODE_TIMEOUT, "its .gnu_debugdata");
 	if (size > 0) {
 		trim(&o, size);
-		mini = ow_object_from_image(o.buf, size, obj->path, NULL);
+		mini = ow_object_from_image(o.buf, size, &o.own, obj->path,
+					    NULL);
 	} else {
 		free(o.buf);
 	}

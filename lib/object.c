@@ -99,7 +99,7 @@ static void count_headers(struct ow_object *obj)
 	uint64_t size = (uint64_t)obj->elf.shnum * sizeof(Elf64_Shdr);
 
 	if (obj->elf.shnum <= FEW_SECTIONS ||
-	    ow_bulk_take(OW_BULK_SECTIONS, size))
+	    ow_bulk_take(OW_BULK_SECTIONS, &obj->owner, size))
 		return;
 	ow_object_refuse(obj, -OW_CODE_TIMEOUT, "its section headers");
 	obj->elf.shnum = 0;
@@ -214,9 +214,14 @@ struct ow_object *ow_object_open(const char *path, struct ow_error *err)
 }
 
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
+				       const struct ow_owner *own,
 				       const char *path, struct ow_error *err)
 {
-	const struct ow_object with = { .bytes = bytes, .size = size };
+	const struct ow_object with = {
+		.bytes = bytes,
+		.size = size,
+		.owner = ow_owner_beside(own),
+	};
 
 	return create(&with, path, err);
 }
@@ -462,7 +467,7 @@ static bool add_index(struct ow_object *obj, bool is_debug,
 	const struct ow_section *sec = is_debug ? &obj->cfi.debug_frame :
 						  &obj->cfi.eh_frame;
 
-	if (!ow_bulk_take(OW_BULK_UNWIND, sec->size)) {
+	if (!ow_bulk_take(OW_BULK_UNWIND, &obj->owner, sec->size)) {
 		ow_object_refuse(obj, -OW_CODE_TIMEOUT,
 				 is_debug ? "its .debug_frame" :
 					    "its .eh_frame");

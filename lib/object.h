@@ -140,9 +140,10 @@ struct ow_object *ow_object_reach(const char *root, const char *path);
 /*
  * Take a copy of an object's memory image, of size bytes by file offset, as an
  * object.  bytes come from malloc() and are the object's from now on, also on
- * failure.
+ * failure.  It is of the same user's share as own.
  */
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
+				       const struct ow_owner *own,
 				       const char *path, struct ow_error *err);
 
 /* The same of bytes that outlive the object, and stay what they are of. */

@@ -274,7 +274,7 @@ static struct ow_object *copy_file(int fd, size_t size, const char *path,
 		got += n > 0 ? (size_t)n : 0;
 	}
 	obj = bytes && got == size ?
-		      ow_object_from_image(bytes, size, path, err) :
+		      ow_object_from_image(bytes, size, &own, path, err) :
 		      NULL;
 	if (obj)
 		obj->owner = own;

@@ -6,8 +6,8 @@
 #include "budget.h"
 
 #define USERS_SHARE 2 /* a user gets one part of so many of what others leave */
-#define MOST_USERS \
-	256 /* others than root; those who come later share the last part */
+/* Others than root; those who come later share the last part. */
+#define MOST_USERS  (OW_OWNER_SHARES - 1)
 
 /* Without a lock: a delegate that is ended could hold it for ever. */
 struct share {

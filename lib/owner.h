@@ -15,10 +15,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#define OW_OWNER_SHARES 257 /* users' and none's */
+
 /* All zero is an owner for what is of no user's share. */
 struct ow_owner {
 	size_t bytes;   /* taken */
-	uint32_t share; /* the user's; 0: none */
+	uint32_t share; /* the user's, below OW_OWNER_SHARES; 0: none */
 };
 
 /* An owner for what a user has made; uid -1: nobody knows who. */

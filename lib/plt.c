@@ -153,7 +153,8 @@ static bool name_stub(const struct ow_plt *plt, uint64_t slot,
 
 	for (i = 0; i < plt->nr_relocations; i++) {
 		from = &plt->relocations[i];
-		if (!ow_bulk_take(OW_BULK_RELOCATIONS, from->sec.size)) {
+		if (!ow_bulk_take(OW_BULK_RELOCATIONS, &plt->obj->owner,
+				  from->sec.size)) {
 			ow_object_refuse(plt->obj, -OW_CODE_TIMEOUT,
 					 "relocations that name stubs");
 			return false;

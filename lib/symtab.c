@@ -47,7 +47,7 @@ static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
 	if (!obj || !ow_elfsyms_init(&table->syms, &obj->elf, type))
 		return false;
 	size = ow_elfsyms_size(&table->syms);
-	if (!ow_bulk_take(OW_BULK_SYMBOLS, size)) {
+	if (!ow_bulk_take(OW_BULK_SYMBOLS, &obj->owner, size)) {
 		ow_object_refuse(obj, -OW_CODE_TIMEOUT,
 				 type == OW_SHT_DYNSYM ? "its .dynsym" :
 							 "its .symtab");

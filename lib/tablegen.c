@@ -266,7 +266,7 @@ static uint8_t *make_of(const struct ow_object *obj, struct ow_fde_index debug,
 		ow_fail(err, OW_CODE_ABSENT, "%s: no .eh_frame", obj->path);
 		return NULL;
 	}
-	if (!ow_bulk_take(OW_BULK_UNWIND,
+	if (!ow_bulk_take(OW_BULK_UNWIND, &obj->owner,
 			  obj->cfi.eh_frame.size +
 				  (debug.nr ? obj->cfi.debug_frame.size : 0))) {
 		ow_object_refuse(obj, -OW_CODE_TIMEOUT,

@@ -178,6 +178,7 @@ static const struct ow_arch *arch_of(pid_t pid, uint64_t start, size_t size,
 				     struct ow_error *err)
 {
 	uint8_t *image = copy_memory(pid, start, size);
+	const struct ow_owner own = ow_owner_of((uid_t)-1);
 	const struct ow_arch *arch;
 	struct ow_object *obj;
 
@@ -186,7 +187,7 @@ static const struct ow_arch *arch_of(pid_t pid, uint64_t start, size_t size,
 			(int)pid);
 		return NULL;
 	}
-	obj = ow_object_from_image(image, size, "[vdso]", err);
+	obj = ow_object_from_image(image, size, &own, "[vdso]", err);
 	arch = obj ? obj->elf.arch : NULL;
 	ow_object_close(obj);
 	return arch;
@@ -196,6 +197,7 @@ struct ow_object *ow_kwvdso_open(pid_t pid, uint64_t start, size_t size,
 				 struct ow_error *err)
 {
 	const struct ow_arch *arch = NULL;
+	const struct ow_owner own = ow_owner_of(0);
 	uint8_t *image = NULL;
 
 	if (size == 0 || size > VDSO_MAX)
@@ -213,5 +215,6 @@ struct ow_object *ow_kwvdso_open(pid_t pid, uint64_t start, size_t size,
 		ow_fail(err, OW_CODE_UNSUPPORTED,
 			"the vDSO of process %d: of another architecture",
 			(int)pid);
-	return image ? ow_object_from_image(image, size, "[vdso]", err) : NULL;
+	return image ? ow_object_from_image(image, size, &own, "[vdso]", err) :
+		       NULL;
 }

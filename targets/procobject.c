@@ -405,8 +405,8 @@ static bool fetch(struct fetching *f, void (*how)(struct fetching *f),
 /* The object of what was fetched. */
 static struct ow_object *make_object(struct fetching *f, struct ow_error *err)
 {
-	struct ow_object *obj =
-		ow_object_from_image(f->bytes, f->size, f->m->path, err);
+	struct ow_object *obj = ow_object_from_image(f->bytes, f->size, &f->own,
+						     f->m->path, err);
 
 	if (obj)
 		obj->owner = f->own;

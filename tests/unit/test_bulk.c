@@ -9,6 +9,7 @@
 #include <outwind/outwind.h>
 
 #include "object.h"
+#include "owner.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -16,17 +17,28 @@
 
 static void test_shares(void)
 {
+	struct ow_owner own = { 0 };
 	int i, nr = 0;
 
-	CHECK(!ow_bulk_take(OW_BULK_SYMBOLS, 256 * MB + 1));
-	CHECK(ow_bulk_take(OW_BULK_SYMBOLS, 256 * MB));
+	CHECK(!ow_bulk_take(OW_BULK_SYMBOLS, &own, 256 * MB + 1));
+	CHECK(ow_bulk_take(OW_BULK_SYMBOLS, &own, 256 * MB));
 	for (i = 0; i < 20; i++)
-		nr += ow_bulk_take(OW_BULK_SYMBOLS, 128 * MB);
+		nr += ow_bulk_take(OW_BULK_SYMBOLS, &own, 128 * MB);
 	CHECK(nr >= 2 && nr < 8);
 	/* What needs little has it yet, and what is of another kind. */
-	CHECK(ow_bulk_take(OW_BULK_SYMBOLS, 16 * MB));
-	CHECK(ow_bulk_take(OW_BULK_UNWIND, 256 * MB));
-	CHECK(ow_bulk_take(OW_BULK_RELOCATIONS, 256 * MB));
+	CHECK(ow_bulk_take(OW_BULK_SYMBOLS, &own, 16 * MB));
+	CHECK(ow_bulk_take(OW_BULK_UNWIND, &own, 256 * MB));
+	CHECK(ow_bulk_take(OW_BULK_RELOCATIONS, &own, 256 * MB));
+}
+
+/* What one user's files take, another one's have. */
+static void test_users(void)
+{
+	struct ow_owner one = ow_owner_of(1000), other = ow_owner_of(1001);
+
+	while (ow_bulk_take(OW_BULK_SYMBOLS, &one, 16 * MB))
+		;
+	CHECK(ow_bulk_take(OW_BULK_SYMBOLS, &other, 256 * MB));
 }
 
 /* A file of some bytes that says it has as many sections as headers are looked at of. */
@@ -78,6 +90,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{ "shares", test_shares },
+		{ "users", test_users },
 		{ "section headers", test_sections },
 	};
 
