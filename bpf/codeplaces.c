@@ -11,33 +11,41 @@
 #define BITS_LOG 20
 #define BITS     (1U << BITS_LOG)
 #define FEW      (BITS / 8)
-#define HASHES   3          /* bits of a place */
-#define NEAR     16         /* bits of an address within a place, */
-#define FAR      26         /* or within one that larger ranges have */
-#define MOST     1024       /* places of a range */
-#define AGAIN_NS 1000000000 /* between two times that places are cleared */
+#define HASHES   3    /* bits of a place */
+#define LEAST    16   /* bits of an address within a place, */
+#define STEP     2    /* and so many more within one of the next size */
+#define MOST     1024 /* places of the least size that are looked at */
+
+/* Between two times that places are cleared; and as often what the last one took. */
+#define AGAIN_NS  1000000000
+#define REST_PART 16
 
 _Static_assert(sizeof(((struct ow_codeplaces *)NULL)->bits) == BITS / 8 &&
 		       HASHES * BITS_LOG <= 64,
 	       "as many bits as a hash has");
 
-/* Return false if the range is too large for places of that size. */
-static bool find_places(uint64_t start, uint64_t end, unsigned int shift,
-			uint64_t *first, uint64_t *nr)
+/* Places of one size. */
+struct places {
+	uint64_t first, end;
+	unsigned int size; /* 0: the least */
+};
+
+/* Those of the least size that a range has a part of. */
+static struct places places_of(uint64_t start, uint64_t end)
 {
-	*first = start >> shift;
-	*nr = start < end ? ((end - 1) >> shift) - *first + 1 : 0;
-	return *nr <= MOST;
+	if (start >= end)
+		return (struct places){ 0, 0, 0 };
+	return (struct places){ start >> LEAST, ((end - 1) >> LEAST) + 1, 0 };
 }
 
-static uint64_t hash_of(uint64_t place, unsigned int shift)
+static uint64_t hash_of(uint64_t place, unsigned int size)
 {
-	return ow_hash_word(place << 8 | shift);
+	return ow_hash_word(place << 8 | size);
 }
 
-static void set(struct ow_codeplaces *p, uint64_t hash)
+static void set(struct ow_codeplaces *p, uint64_t place, unsigned int size)
 {
-	uint64_t *word, bit;
+	uint64_t hash = hash_of(place, size), *word, bit;
 	unsigned int i;
 
 	for (i = 0; i < HASHES; i++, hash >>= BITS_LOG) {
@@ -46,10 +54,13 @@ static void set(struct ow_codeplaces *p, uint64_t hash)
 		p->nr += !(*word & bit);
 		*word |= bit;
 	}
+	p->sizes |= 1U << size;
 }
 
-static bool is_set(const struct ow_codeplaces *p, uint64_t hash)
+static bool is_set(const struct ow_codeplaces *p, uint64_t place,
+		   unsigned int size)
 {
+	uint64_t hash = hash_of(place, size);
 	unsigned int i;
 
 	for (i = 0; i < HASHES; i++, hash >>= BITS_LOG)
@@ -58,27 +69,23 @@ static bool is_set(const struct ow_codeplaces *p, uint64_t hash)
 	return true;
 }
 
-static bool add(struct ow_codeplaces *p, uint64_t start, uint64_t end,
-		unsigned int shift)
+/* Of a size, those that a larger place doesn't have. */
+static void set_ends(struct ow_codeplaces *p, struct places *at)
 {
-	uint64_t first, nr, i;
+	const uint64_t part = (1U << STEP) - 1;
 
-	if (!find_places(start, end, shift, &first, &nr))
-		return false;
-	for (i = 0; i < nr; i++)
-		set(p, hash_of(first + i, shift));
-	return true;
+	while (at->first < at->end && at->first & part)
+		set(p, at->first++, at->size);
+	while (at->first < at->end && at->end & part)
+		set(p, --at->end, at->size);
 }
 
-static bool has(const struct ow_codeplaces *p, uint64_t start, uint64_t end,
-		unsigned int shift)
+static bool is_any_set(const struct ow_codeplaces *p, const struct places *at)
 {
-	uint64_t first, nr, i;
+	uint64_t place;
 
-	if (!find_places(start, end, shift, &first, &nr))
-		return true;
-	for (i = 0; i < nr; i++)
-		if (is_set(p, hash_of(first + i, shift)))
+	for (place = at->first; place < at->end; place++)
+		if (is_set(p, place, at->size))
 			return true;
 	return false;
 }
@@ -90,8 +97,14 @@ struct ow_codeplaces *ow_codeplaces_create(void)
 
 void ow_codeplaces_add(struct ow_codeplaces *p, uint64_t start, uint64_t end)
 {
-	if (p && !add(p, start, end, NEAR) && !add(p, start, end, FAR))
-		p->is_anywhere = true;
+	struct places at = places_of(start, end);
+
+	while (p && at.first < at.end) {
+		set_ends(p, &at);
+		at.first >>= STEP;
+		at.end >>= STEP;
+		at.size++;
+	}
 }
 
 void ow_codeplaces_add_image(struct ow_codeplaces *p,
@@ -107,14 +120,25 @@ void ow_codeplaces_add_image(struct ow_codeplaces *p,
 bool ow_codeplaces_has(const struct ow_codeplaces *p, uint64_t start,
 		       uint64_t end)
 {
-	return !p || p->is_anywhere || has(p, start, end, NEAR) ||
-	       has(p, start, end, FAR);
+	struct places at = places_of(start, end);
+
+	if (at.first == at.end)
+		return !p;
+	if (!p || at.end - at.first > MOST)
+		return true;
+	for (; p->sizes >> at.size; at.size++) {
+		if (p->sizes >> at.size & 1 && is_any_set(p, &at))
+			return true;
+		at.first >>= STEP;
+		at.end = ((at.end - 1) >> STEP) + 1;
+	}
+	return false;
 }
 
 bool ow_codeplaces_is_crowded(const struct ow_codeplaces *p)
 {
-	return p && (p->is_anywhere || p->nr > FEW + 2 * p->kept) &&
-	       ow_now_ns() >= p->cleared + AGAIN_NS;
+	return p && p->nr > FEW + 2 * p->kept &&
+	       ow_now_ns() >= p->cleared + AGAIN_NS + REST_PART * p->took;
 }
 
 void ow_codeplaces_clear(struct ow_codeplaces *p)
@@ -126,4 +150,5 @@ void ow_codeplaces_clear(struct ow_codeplaces *p)
 void ow_codeplaces_keep(struct ow_codeplaces *p)
 {
 	p->kept = p->nr;
+	p->took = ow_now_ns() - p->cleared;
 }

@@ -15,15 +15,19 @@ struct ow_image;
 struct ow_codeplaces {
 	size_t nr;        /* bits that are set, */
 	size_t kept;      /* and after the last ow_codeplaces_clear() */
-	uint64_t cleared; /* CLOCK_MONOTONIC, ns */
-	bool is_anywhere; /* there was a range that is too large for bits */
+	uint64_t cleared; /* CLOCK_MONOTONIC, ns; to add what there is */
+	uint64_t took;    /* so long */
+	uint32_t sizes;   /* bits: of places that are set */
 	uint64_t bits[1U << 14];
 };
 
 /* NULL without memory; for free(3). */
 struct ow_codeplaces *ow_codeplaces_create(void);
 
-/* There is code from start on, up to end; p may be NULL, here and below. */
+/*
+ * There is code from start on, up to end; p may be NULL, here and below.  That is noted in
+ * six places of each size at most, of which the least one is 64 KiB.
+ */
 void ow_codeplaces_add(struct ow_codeplaces *p, uint64_t start, uint64_t end);
 
 /* Likewise, where an image has some, unless what it has isn't known. */

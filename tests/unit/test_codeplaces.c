@@ -40,7 +40,7 @@ static void test_places(void)
 	free(p);
 }
 
-/* Ranges that are large, or too large. */
+/* Ranges that are large; and a place that is too large to be looked for. */
 static void test_large(void)
 {
 	struct ow_codeplaces *p = ow_codeplaces_create();
@@ -50,29 +50,54 @@ static void test_large(void)
 	CHECK(!has(p, HERE - PLACE * 1024, 1) && !has(p, HERE + LARGE, 1));
 	CHECK(has(p, HERE / 2, LARGE)); /* it isn't looked for */
 	ow_codeplaces_add(p, HERE, HERE + HUGE);
-	CHECK(has(p, HERE / 2, 1));
-	CHECK(ow_codeplaces_is_crowded(p));
+	CHECK(has(p, HERE + HUGE - 1, 1) && has(p, HERE + HUGE - 1, PLACE));
+	CHECK(!has(p, HERE / 2, 1) && !has(p, HERE + HUGE, 1));
 	ow_codeplaces_clear(p);
 	CHECK(!has(p, HERE, 1));
 	ow_codeplaces_add(p, HERE, UINT64_MAX);
-	CHECK(has(p, HERE / 2, 1));
-	CHECK(!ow_codeplaces_is_crowded(p)); /* for a second */
+	CHECK(has(p, UINT64_MAX - 2, 1) && !has(p, HERE / 2, 1));
+	ow_codeplaces_add(p, 0, UINT64_MAX);
+	CHECK(has(p, 0, 1) && has(p, HERE / 2, 1));
 	ow_codeplaces_add(NULL, HERE, HERE + LARGE);
 	CHECK(has(NULL, HERE, 1));
 	free(p);
 }
 
-/* What is gone is left out when many places were added. */
+/* Any range is known to its first and last 64 KiB, and takes few bits. */
+static void test_ends(void)
+{
+	struct ow_codeplaces *p = ow_codeplaces_create();
+	uint64_t start, size;
+	int i, wrong = 0;
+
+	for (i = 0; i < 40; i++) {
+		start = HERE + (uint64_t)(7 * i + 1) * PLACE;
+		size = ((uint64_t)1 << i) * PLACE / 3 + 1;
+		ow_codeplaces_clear(p);
+		ow_codeplaces_add(p, start, start + size);
+		CHECK(p->nr <= 3 * 6 * 20);
+		CHECK(has(p, start, 1) && has(p, start + size - 1, 1));
+		CHECK(has(p, start + size / 2, 1));
+		wrong += has(p, start - 1, 1);
+		wrong += has(p, start + size - 1 + PLACE, 1);
+	}
+	CHECK(wrong < 3);
+	free(p);
+}
+
+/* What is gone is left out when many places were added; but seldom if that takes long. */
 static void test_crowded(void)
 {
 	struct ow_codeplaces *p = ow_codeplaces_create();
 	uint64_t at = HERE;
 
-	for (; at < HERE + LARGE; at += PLACE)
+	for (; at < HERE + 2 * LARGE; at += 2 * PLACE)
 		ow_codeplaces_add(p, at, at + 1);
 	CHECK(ow_codeplaces_is_crowded(p));
-	ow_codeplaces_keep(p);
+	p->took = UINT64_MAX / 32;
 	CHECK(!ow_codeplaces_is_crowded(p));
+	ow_codeplaces_keep(p);
+	CHECK(p->kept == p->nr && !ow_codeplaces_is_crowded(p));
 	free(p);
 }
 
@@ -101,6 +126,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "places", test_places },
 		{ "large ranges", test_large },
+		{ "ends of ranges", test_ends },
 		{ "many places", test_crowded },
 		{ "images", test_image },
 	};
