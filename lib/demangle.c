@@ -239,10 +239,13 @@ static size_t read_base_62(const char *p)
 static size_t nr_rust_references(const char *name, size_t *steps)
 {
 	const char *path = name + strlen("_R"), *end = path + strlen(path);
+	const char *digits_end = name;
 	size_t nr = 0, at;
 
 	for (name = path; *name; name++) {
-		if (*name != 'B' || name[1 + strspn(name + 1, BASE_62)] != '_')
+		if (digits_end < name)
+			digits_end = name + strspn(name, BASE_62);
+		if (*name != 'B' || *digits_end != '_')
 			continue;
 		at = read_base_62(name + 1);
 		if (at < (size_t)(end - path) && is_short_path(path + at))

@@ -231,6 +231,20 @@ static void test_many_tuples(void)
 	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
 }
 
+/* What could be references without an end is looked through once. */
+static void test_many_letters(void)
+{
+	double begun = seconds_of(RUSAGE_SELF);
+	char name[4096] = "_R";
+
+	memset(name + 2, 'B', sizeof(name) - 3);
+	for (int i = 0; i < 1000; i++) {
+		name[sizeof(name) - 2] = (char)('a' + i % 26);
+		check(name, NULL);
+	}
+	CHECK(seconds_of(RUSAGE_SELF) - begun < 1);
+}
+
 /* Each takes a millisecond, and its text is too long. */
 static void test_many_packs(void)
 {
@@ -374,6 +388,7 @@ int main(void)
 		{ "many Rust names of tuples", test_many_tuples },
 		{ "a Rust name of many short references",
 		  test_rust_references },
+		{ "Rust names of one letter", test_many_letters },
 		{ "many endless names", test_many_endless },
 		{ "names of several users", test_users },
 	};
