@@ -236,6 +236,7 @@ struct fetching {
 	size_t size;
 	struct ow_owner own;
 	size_t nr_listed;    /* mappings, to find those of the object */
+	uint64_t nr_read;    /* bytes, some of them maybe again and again */
 	struct ow_error why; /* without bytes */
 };
 
@@ -299,6 +300,7 @@ static void fetch_file(struct fetching *f)
 				   (off_t)got);
 		got += n > 0 ? (size_t)n : 0;
 	}
+	f->nr_read = got;
 	f->is_there = f->bytes && got == f->size;
 }
 
@@ -334,9 +336,11 @@ static void fetch_image(struct fetching *f)
 		off = is_of_file(m) ? p->off : 0;
 		/* What lies further on wasn't counted. */
 		if (same_object(m, p) && p->readable && !p->writable &&
-		    off < size)
+		    off < size) {
 			ow_processmem_read(&mem, p->start, bytes + off,
 					   p->end - p->start);
+			f->nr_read += p->end - p->start;
+		}
 	}
 	ow_processmem_close(&mem);
 	ow_mappings_free(&maps);
@@ -363,8 +367,7 @@ static uint64_t price_of(const struct fetching *f)
 
 	if (!f->is_there)
 		return f->took_ns;
-	if (f->bytes)
-		most += f->size * BYTE_NS;
+	most += f->nr_read * BYTE_NS;
 	return f->took_ns < most ? f->took_ns : most;
 }
 

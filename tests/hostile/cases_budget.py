@@ -195,6 +195,16 @@ def test_copies(context):
         check(0 < len(lines) < 12, 'says', done.stderr)
 
 
+@case('budget: copies of files, mapped again and again')
+def test_copies_again(context):
+    target = context.start(['copiedmaps', 'leased', '12', '200', '16',
+                            context.tmp])
+    done = Done(context, 'snap', '-o',
+                os.path.join(context.tmp, 'snapshot'), target.pid)
+    check('copies of what is mapped have taken too long' in done.stderr,
+          'status %d' % done.status, done.stderr)
+
+
 @case('budget: a snapshot of deleted files of 960 MB')
 def test_deleted(context):
     target = context.start(['copiedmaps', 'deleted', '60', '1', '16',
