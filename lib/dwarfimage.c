@@ -14,8 +14,7 @@
 #include "objectwatch.h"
 #include "owner.h"
 
-#define MOST_SECTIONS 4096              /* of an object that is used as it is */
-#define LONGEST_TEXT  ((size_t)1 << 17) /* that is copied */
+#define MOST_SECTIONS 4096 /* of an object that is used as it is */
 
 /* The order is of no interest, but that the first ones are copied as they are needed. */
 static const char *const names[] = {
@@ -323,7 +322,7 @@ bool ow_dwarfimage_want_text(struct ow_dwarfimage *d, const char *at)
 	for (size_t i = 0; i < d->nr; i++)
 		if (ow_piececopy_has(&d->pieces[i], at))
 			return ow_piececopy_want_text(&d->pieces[i], at,
-						      LONGEST_TEXT);
+						      OW_DWARFIMAGE_TEXT);
 	return true;
 }
 

@@ -19,6 +19,9 @@ struct ow_owner;
 /* Sections whose pages are copied as they are needed. */
 #define OW_DWARFIMAGE_PIECES 3
 
+/* Bytes of a text that are copied; what follows them may be zeros only for now. */
+#define OW_DWARFIMAGE_TEXT ((size_t)1 << 17)
+
 struct ow_dwarfimage {
 	uint8_t *bytes; /* size of them, or NULL */
 	size_t size;
@@ -51,7 +54,7 @@ void ow_dwarfimage_deinit(struct ow_dwarfimage *d);
 
 /*
  * Have size bytes at a place in the image be there, or those up to the end of its
- * section, or a text, or the first 128 KiB of it.  Return false if they are more than the
+ * section, or a text, or OW_DWARFIMAGE_TEXT of it.  Return false if they are more than the
  * owner may have; true also for a place elsewhere.
  */
 bool ow_dwarfimage_want(struct ow_dwarfimage *d, const void *at, size_t size);

@@ -148,9 +148,19 @@ struct files {
 	uint64_t *work;    /* steps that may still be taken */
 };
 
+/* Return true if more of such a text may be copied, once it has been measured. */
+static bool may_grow(const struct files *f, const uint8_t *bytes,
+		     uint64_t length)
+{
+	const struct ow_unitcost *s = f->sections;
+
+	return s->image && s->image->bytes && bytes == s->strings &&
+	       length >= OW_DWARFIMAGE_TEXT;
+}
+
 /*
  * The length of the text at off of a section, or more than there is work for: a step
- * for each few bytes.
+ * for each few bytes; or more than there may be of them.
  */
 static uint64_t length_at(struct files *f, const uint8_t *bytes, uint64_t size,
 			  uint64_t off)
@@ -168,7 +178,7 @@ static uint64_t length_at(struct files *f, const uint8_t *bytes, uint64_t size,
 		most = (*f->work + 1) * TEXT_STEP;
 	n = strnlen((const char *)bytes + off, most);
 	ow_effort_use(f->work, n / TEXT_STEP);
-	return n;
+	return may_grow(f, bytes, n) ? f->most + 1 : n;
 }
 
 /* Step over a text; its length. */

@@ -277,6 +277,45 @@ static void test_large(void)
 	ow_memory_limit(before);
 }
 
+static const char long_names[] =
+	".text; .globl _start; _start: nop\n"
+	".section .debug_abbrev,\"\",@progbits\n"
+	".byte 1, 0x11, 0, 0x10, 0x17, 0x11, 1, 0x12, 7, 0, 0, 0\n"
+	".section .debug_info,\"\",@progbits\n"
+	".long 2f - 1f; 1: .short 5; .byte 1, 8; .long .debug_abbrev\n"
+	".byte 1; .long lines; .quad _start, 1; 2:\n"
+	".section .debug_str,\"\",@progbits\n"
+	"text: .fill 40 << 17, 1, 0x61; .byte 0\n"
+	".section .debug_line,\"\",@progbits\n"
+	"lines: .long 2f - 1f; 1: .short 5; .byte 8, 0; .long 4f - 3f\n"
+	"3: .byte 1, 1, 1, -5, 14, 13, 0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1\n"
+	".byte 1, 1, 8, 1; .string \"/tmp\"\n"
+	".byte 2, 1, 0xe, 2, 0xb, 40\n"
+	".set at, 0; .rept 40; .long text + at; .byte 0\n"
+	".set at, at + (1 << 17); .endr\n"
+	"4: .byte 0, 9, 2; .quad _start; .byte 1, 2, 1, 0, 1, 1; 2:\n";
+
+/*
+ * Names of files that have one end: of each a part is copied, and with the next ones all
+ * of it is there, when libdw copies them.
+ */
+static void test_long_names(void)
+{
+	FILE *f = fopen("n.s", "we");
+	struct ow_object *obj;
+	struct ow_line call;
+	struct ow_lines *l;
+
+	CHECK(f && fputs(long_names, f) >= 0 && fclose(f) == 0);
+	CHECK(scratch_run("gcc -nostdlib -static n.s -o n && chmod o+w n"));
+	obj = ow_object_open("n", NULL);
+	l = obj ? ow_lines_create(obj, NULL) : NULL;
+	CHECK(l && ow_lines_find(l, obj->elf.entry, &call, 1) == 1);
+	CHECK(l && !call.file && call.line == 0);
+	ow_lines_destroy(l);
+	ow_object_close(obj);
+}
+
 static void test_outside(void)
 {
 	struct ow_object *obj = ow_object_open("p", NULL);
@@ -296,6 +335,7 @@ int main(void)
 		{ "separate and compressed", test_separate },
 		{ "shared by dwz", test_dwz },
 		{ "split off", test_split },
+		{ "names of files that have one end", test_long_names },
 		{ "written to by others", test_written },
 		{ "written to before it is read", test_written_before },
 		{ "more DWARF than memory", test_large },
