@@ -169,7 +169,7 @@ bool ow_imageshares_may_look(struct ow_images *im, uid_t uid)
 	return false;
 }
 
-/* As many as share the time, if a user who has taken until then is one of them. */
+/* As many as share the time, one at least, if a user who has taken until then is one. */
 static uint64_t nr_sharing(const struct ow_images *im, enum ow_image_work work,
 			   uint64_t until)
 {
@@ -178,7 +178,7 @@ static uint64_t nr_sharing(const struct ow_images *im, enum ow_image_work work,
 
 	for (i = 0; i < im->nr_shares; i++)
 		nr += im->shares[i].spent_until[work] > now;
-	return nr;
+	return nr ? nr : 1;
 }
 
 bool ow_imageshares_may_look_for(struct ow_images *im, uid_t uid, uint64_t ns)
