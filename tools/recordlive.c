@@ -344,12 +344,13 @@ static int write_profile(const struct record_request *r, struct profile *p,
 }
 
 /*
- * Return true if processes, samples or names were left out.  Stacks that end early
- * don't count: each has its end in the profile.
+ * Return true if processes or names were left out.  Samples that are lost or missed don't
+ * count, as the profile has their number, nor do stacks that end early, as it has the end
+ * of each.
  */
 static bool is_crowded(const struct ow_recorder_stats *s)
 {
-	return s->unrecorded || s->unfollowed || s->crowded_out || s->lost ||
+	return s->unrecorded || s->unfollowed || s->crowded_out ||
 	       s->crowded_maps;
 }
 
