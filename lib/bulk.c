@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bulk.h"
 
+#include <time.h>
+
 #include "effort.h"
 #include "owner.h"
 
@@ -9,10 +11,35 @@
 #define SHARES   4
 #define VAIN     64 /* as many bytes is one of packed ones that hold nothing */
 
+/* Microseconds of the CPU; and for what is of no user's share. */
+#define MOST_US         1000000
+#define US_A_SECOND     20000
+#define OWN_MOST_US     20000000
+#define OWN_US_A_SECOND 1000000
+
 static struct ow_effort efforts[OW_OWNER_SHARES][OW_NR_BULKS] = {
 	[0 ... OW_OWNER_SHARES - 1] = { [0 ... OW_NR_BULKS - 1] =
 						OW_EFFORT(MOST, A_SECOND) }
 };
+
+static struct ow_effort times[OW_OWNER_SHARES] = {
+	OW_EFFORT(OWN_MOST_US, OWN_US_A_SECOND),
+	[1 ... OW_OWNER_SHARES - 1] = OW_EFFORT(MOST_US, US_A_SECOND)
+};
+
+bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since)
+{
+	struct ow_effort *effort = &times[own->share];
+	struct timespec t = { .tv_sec = 0 };
+	uint64_t now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	now = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+	if (*since && now > *since)
+		ow_effort_spend(effort, now - *since);
+	*since = now ? now : 1;
+	return ow_effort_left(effort) > 0;
+}
 
 bool ow_bulk_take(enum ow_bulk which, const struct ow_owner *own,
 		  uint64_t bytes)
@@ -32,7 +59,8 @@ bool ow_bulk_next_piece(struct ow_bulk_packed *p, const struct ow_owner *own,
 
 	if (unpacked - p->had < p->piece && weight < VAIN)
 		weight = VAIN;
-	if (!ow_bulk_take(OW_BULK_PACKED, own, weight * p->piece))
+	if (!ow_bulk_has_time(own, &p->since) ||
+	    !ow_bulk_take(OW_BULK_PACKED, own, weight * p->piece))
 		return false;
 	p->had = unpacked;
 	p->piece = p->left < OW_BULK_PIECE ? p->left : OW_BULK_PIECE;

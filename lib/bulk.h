@@ -43,7 +43,16 @@ struct ow_bulk_packed {
 	uint64_t had; /* that were unpacked before it */
 	/* A byte takes the decompressor as long as so many of zlib's; 0: as one. */
 	unsigned int weight;
+	uint64_t since; /* ow_bulk_has_time() */
 };
+
+/*
+ * What a run may take of a CPU's time to decompress, and to list entries, has a limit for
+ * each user, too, as a byte can take any of a hundred times as long as usual.  Spend what the
+ * calling thread has taken since the last call; *since is 0 at the first one.  Return
+ * false if the user has no time left.
+ */
+bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since);
 
 /*
  * Go on to the next piece, when so many bytes in all are unpacked.  The last piece is taken

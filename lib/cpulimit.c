@@ -9,6 +9,7 @@
 #include "worktime.h"
 
 #define LOOK_EVERY_NS 20000000
+#define MOST_TIMES    4 /* most_ns, whatever the steps */
 
 /* The caller has the mutex, which is given back meanwhile. */
 static void wait_a_moment(struct ow_cpulimit *l)
@@ -24,10 +25,14 @@ static void wait_a_moment(struct ow_cpulimit *l)
 	pthread_cond_timedwait(&l->done, &l->mutex, &until);
 }
 
+/* Not all work counts its steps. */
 static bool is_over(const struct ow_cpulimit *l)
 {
-	return ow_worktime_steps(l->of) >= l->until_steps &&
-	       ow_worktime_ns(l->of) >= l->until_ns;
+	uint64_t now = ow_worktime_ns(l->of);
+
+	return now >= l->latest_ns ||
+	       (now >= l->until_ns &&
+		ow_worktime_steps(l->of) >= l->until_steps);
 }
 
 /* All signals are blocked here, so that sigpending(2) tells of the process' own. */
@@ -65,6 +70,7 @@ void ow_cpulimit_begin(struct ow_cpulimit *l, uint64_t most_ns,
 
 	*l = (struct ow_cpulimit){ .of = ow_worktime_mine() };
 	l->until_ns = ow_worktime_ns(l->of) + most_ns;
+	l->latest_ns = l->until_ns + (MOST_TIMES - 1) * most_ns;
 	l->until_steps = ow_worktime_steps(l->of) + free_steps;
 	pthread_mutex_init(&l->mutex, NULL);
 	pthread_condattr_init(&attr);

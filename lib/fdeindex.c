@@ -3,9 +3,14 @@
 
 #include <stdlib.h>
 
+#include <outwind/outwind.h>
+
+#include "bulk.h"
 #include "grow.h"
 #include "owner.h"
 #include "worktime.h"
+
+#define LOOK_EVERY 1024 /* entries, between looks at the time */
 
 struct growing {
 	struct ow_fde_ref *refs;
@@ -89,7 +94,7 @@ struct listing {
 	uint64_t off; /* of the next entry; */
 	uint64_t end; /* none from there on is listed */
 	bool is_done; /* no more entries are behind off */
-	bool failed;  /* out of memory */
+	int failed;   /* 0, -OW_CODE_MEMORY or -OW_CODE_TIMEOUT */
 	struct growing g;
 };
 
@@ -99,10 +104,14 @@ static void *list(void *arg)
 	struct ow_cie_memo memo = { .entry = NULL };
 	struct ow_cfi_env env = { .memo = &memo };
 	struct ow_fde fde;
-	uint64_t at;
+	uint64_t at, since = 0;
+	unsigned int nr = 0;
 	int kind;
 
 	while (!l->is_done && !l->failed && l->off < l->end) {
+		if (nr++ % LOOK_EVERY == 0 &&
+		    !ow_bulk_has_time(&l->g.own, &since))
+			l->failed = -OW_CODE_TIMEOUT;
 		at = l->off;
 		kind = ow_cfi_entry(l->cfi, &env, l->is_debug, &l->off, &fde);
 		l->is_done = kind == 0 || l->off <= at;
@@ -110,10 +119,11 @@ static void *list(void *arg)
 		if (kind != 1 || fde.start == 0 || fde.end == fde.start)
 			continue;
 		if (reserve(&l->g, 1))
-			l->failed = true;
+			l->failed = -OW_CODE_MEMORY;
 		else
 			add(&l->g, (struct ow_fde_ref){ fde.start, fde.off });
 	}
+	ow_bulk_has_time(&l->g.own, &since);
 	return NULL;
 }
 
@@ -121,7 +131,9 @@ static void append(struct listing *l, const struct listing *behind)
 {
 	size_t i;
 
-	l->failed = behind->failed || reserve(&l->g, behind->g.nr);
+	l->failed = behind->failed;
+	if (!l->failed && reserve(&l->g, behind->g.nr))
+		l->failed = -OW_CODE_MEMORY;
 	for (i = 0; !l->failed && i < behind->g.nr; i++)
 		add(&l->g, behind->g.refs[i]);
 	l->is_done = true;
@@ -163,10 +175,12 @@ int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 	if (!is_debug && cfi->hdr_table && cfi->hdr_nr >= OW_FDEINDEX_MANY)
 		list_halves(&l, ow_cfi_hdr_off(cfi, cfi->hdr_nr / 2));
 	list(&l);
-	if (l.failed || (!l.g.sorted && sort(&l.g))) {
+	if (!l.failed && !l.g.sorted && sort(&l.g))
+		l.failed = -OW_CODE_MEMORY;
+	if (l.failed) {
 		free(l.g.refs);
 		ow_owner_give(&l.g.own, l.g.own.bytes - own->bytes);
-		return -1;
+		return l.failed;
 	}
 	*own = l.g.own;
 	*ret = (struct ow_fde_index){ l.g.refs, l.g.nr };

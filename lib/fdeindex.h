@@ -13,8 +13,9 @@ struct ow_owner;
  * List all FDEs of .eh_frame, or of .debug_frame, by their start; by two threads
  * if .eh_frame_hdr tells of many.  Entries that can't be read are left out.  The
  * refs are the caller's to free; their memory is taken from the budget for the
- * owner of *own.  Return 0, or -1 if they are more than the owner may have, or
- * when out of memory.
+ * owner of *own.  Return 0; -OW_CODE_MEMORY if they are more than the owner may have, or
+ * when out of memory; or -OW_CODE_TIMEOUT if they take longer than the owner's user may
+ * take (bulk.h).
  */
 int ow_fde_index_build(const struct ow_cfi *cfi, bool is_debug,
 		       struct ow_owner *own, struct ow_fde_index *ret);

@@ -193,6 +193,7 @@ int ow_inflate(const struct ow_packed *p, struct ow_owner *own,
 		failed = unpack_zlib(&c, &o);
 	else if (type == ELFCOMPRESS_ZSTD)
 		failed = unpack_zstd(&c, &o);
+	ow_bulk_has_time(own, &o.in.since);
 	if (!failed && o.got.size != full)
 		failed = -OW_CODE_FORMAT;
 	if (failed)

@@ -119,6 +119,7 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 		return NULL;
 	size = decode(&s, &o);
 	lzma_end(&s);
+	ow_bulk_has_time(&o.own, &o.in.since);
 	if (o.refused)
 		ow_object_refuse(obj, -OW_CODE_MEMORY, "its .gnu_debugdata");
 	if (o.is_late)

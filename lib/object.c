@@ -466,6 +466,7 @@ static bool add_index(struct ow_object *obj, bool is_debug,
 {
 	const struct ow_section *sec = is_debug ? &obj->cfi.debug_frame :
 						  &obj->cfi.eh_frame;
+	int failed;
 
 	if (!ow_bulk_take(OW_BULK_UNWIND, &obj->owner, sec->size)) {
 		ow_object_refuse(obj, -OW_CODE_TIMEOUT,
@@ -473,9 +474,10 @@ static bool add_index(struct ow_object *obj, bool is_debug,
 					    "its .eh_frame");
 		return false;
 	}
-	if (ow_fde_index_build(&obj->cfi, is_debug, &obj->owner, ret) == 0)
+	failed = ow_fde_index_build(&obj->cfi, is_debug, &obj->owner, ret);
+	if (!failed)
 		return true;
-	ow_object_refuse(obj, -OW_CODE_MEMORY,
+	ow_object_refuse(obj, failed,
 			 is_debug ? "an index of its .debug_frame" :
 				    "an index of its .eh_frame");
 	return false;

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <outwind/outwind.h>
 
@@ -39,6 +40,32 @@ static void test_users(void)
 	while (ow_bulk_take(OW_BULK_SYMBOLS, &one, 16 * MB))
 		;
 	CHECK(ow_bulk_take(OW_BULK_SYMBOLS, &other, 256 * MB));
+}
+
+static uint64_t worked(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Whatever takes it: a user has a second, and others of the user's files have no more. */
+static void test_time(void)
+{
+	struct ow_owner one = ow_owner_of(1002), other = ow_owner_of(1003);
+	struct ow_owner own = ow_owner_of(0);
+	uint64_t since = 0, begun = worked();
+
+	while (ow_bulk_has_time(&one, &since) && worked() - begun < 10000)
+		;
+	CHECK(worked() - begun >= 900 && worked() - begun < 5000);
+	since = 0;
+	CHECK(!ow_bulk_has_time(&one, &since));
+	since = 0;
+	CHECK(ow_bulk_has_time(&other, &since));
+	since = 0;
+	CHECK(ow_bulk_has_time(&own, &since));
 }
 
 /* A file of some bytes that says it has as many sections as headers are looked at of. */
@@ -91,6 +118,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "shares", test_shares },
 		{ "users", test_users },
+		{ "time", test_time },
 		{ "section headers", test_sections },
 	};
 

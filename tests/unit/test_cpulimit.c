@@ -60,17 +60,24 @@ static void test_who_waits_goes_on(void)
 	ow_cpulimit_end(&l);
 }
 
-/* Few steps may take long. */
+/* Few steps may take long, but not any time. */
 static void test_steps(void)
 {
 	struct ow_cpulimit l;
+	uint64_t took;
 
-	ow_cpulimit_begin(&l, SECOND / 5, 1000);
-	work(&l, SECOND);
+	ow_cpulimit_begin(&l, SECOND, 1000);
+	work(&l, 3 * SECOND / 2);
 	CHECK(!is_stopped(&l));
 	ow_worktime_step(1000);
 	work(&l, 10 * SECOND);
 	CHECK(is_stopped(&l));
+	ow_cpulimit_end(&l);
+
+	ow_cpulimit_begin(&l, SECOND / 5, 1000);
+	took = work(&l, 20 * SECOND);
+	CHECK(is_stopped(&l));
+	CHECK(took >= 4 * SECOND / 5 && took < 10 * SECOND);
 	ow_cpulimit_end(&l);
 }
 
