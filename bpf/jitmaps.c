@@ -366,7 +366,7 @@ static bool must_stop(const struct reading *r)
 	return must_end(r) || ow_now_ns() >= r->end;
 }
 
-/* What was read since counts for the user of the map. */
+/* What was read, or parsed, since counts for the user of the map. */
 static void pay(struct ow_jitmaps *j, const struct ow_jitmap *m, uint64_t since)
 {
 	uint64_t now = ow_now_ns();
@@ -671,10 +671,11 @@ static void parse(struct ow_jitmap *m, uint64_t now)
 
 /*
  * Parsing takes its time: between two reads of all, what has grown is parsed for
- * what isn't known, and now and then.
+ * what isn't known, and now and then; but not where the user is ahead of the time that
+ * reads may take, too.
  */
-static bool find(struct ow_jitmap *m, uint64_t time, uint64_t addr,
-		 struct ow_symbol *sym)
+static bool find(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t time,
+		 uint64_t addr, struct ow_symbol *sym)
 {
 	uint64_t now = ow_now_ns();
 	bool grown = m->parsed < m->text.size;
@@ -684,7 +685,12 @@ static bool find(struct ow_jitmap *m, uint64_t time, uint64_t addr,
 		return true;
 	if (!grown)
 		return false;
-	parse(m, now);
+	if (paid_until(j, m) <= now + AHEAD_NS) {
+		parse(m, now);
+		pay(j, m, now);
+	} else {
+		m->is_behind = true;
+	}
 	return look_up(m, time, addr, sym);
 }
 
@@ -705,7 +711,7 @@ static bool name_by(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t time,
 {
 	struct ow_symbol sym;
 
-	if (!m || !find(m, time, ow_frame_lookup_pc(f), &sym))
+	if (!m || !find(j, m, time, ow_frame_lookup_pc(f), &sym))
 		return false;
 	name->function =
 		ow_nameshares_keep(&j->names, m->user, &m->names, sym.name);

@@ -689,6 +689,35 @@ static void test_asked(void)
 	ow_jitmaps_deinit(&j);
 }
 
+#define PARSED_USER 65531
+
+/* A map that has grown is parsed anew, which takes its user's time, too. */
+static void test_time_to_parse(void)
+{
+	struct ow_jitmaps j = { 0 };
+	uint64_t now = ow_now_ns();
+	struct target t;
+
+	if (geteuid())
+		return;
+	start_as(&t, PARSED_USER);
+	put(&t, "w", "1000 10 first\n");
+	ow_jitmaps_want(&j, t.pid);
+	ow_jitmaps_read(&j, true);
+	CHECK(is(&j, t.pid, ow_now_ns(), 0x1008, "first"));
+	CHECK(ow_usertimes_until(&j.times, PARSED_USER) > now);
+	put(&t, "a", "2000 10 second\n");
+	ow_jitmaps_read(&j, true);
+	ow_usertimes_pay(&j.times, PARSED_USER, 100000000000, ow_now_ns());
+	CHECK(is(&j, t.pid, ow_now_ns(), 0x1008, "first"));
+	CHECK(!is_lost("processes of user 65531: "));
+	CHECK(is(&j, t.pid, ow_now_ns(), 0x2008, NULL));
+	CHECK(is_lost("processes of user 65531: "));
+	ow_jitmaps_deinit(&j);
+	end(&t);
+	unlink(t.path);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -706,6 +735,7 @@ int main(void)
 		{ "many large maps of one user", test_greedy },
 		{ "long names of one user's", test_long_names },
 		{ "time for many large maps of one user", test_time },
+		{ "time to parse a map", test_time_to_parse },
 		{ "a signal while maps are read", test_asked },
 	};
 
