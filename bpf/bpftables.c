@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "cpulimit.h"
 #include "error.h"
 #include "fdeindex.h"
 #include "monotonic.h"
@@ -16,6 +17,7 @@
 #define HASTE       10        /* of nice(2) */
 #define TICK_NS     100000000 /* between looks at whether to wait any longer */
 #define WAIT_NS     5000000000ULL /* that all tables are waited for */
+#define MOST_NS     2000000000    /* of CPU time, for one of a user's file */
 
 static void *work(void *arg);
 
@@ -103,6 +105,26 @@ static uint8_t *lay_out_hastily(const struct ow_object *obj, const bool *stop,
 	return bytes;
 }
 
+/* One of a file that anybody may have made is given up when it takes too long. */
+static uint8_t *lay_out_in_time(const struct ow_bpftables *t,
+				const struct ow_object *obj, bool is_hasty,
+				struct ow_bpf_object *head, size_t *size_ret)
+{
+	struct ow_cpulimit limit;
+	const bool *stop = &t->must_halt;
+	uint8_t *bytes;
+
+	if (obj->owner.share) {
+		ow_cpulimit_begin(&limit, MOST_NS, 0, &t->must_halt);
+		stop = limit.is_watched ? &limit.stop : stop;
+	}
+	bytes = (is_hasty ? lay_out_hastily : lay_out)(obj, stop, head,
+						       size_ret);
+	if (obj->owner.share)
+		ow_cpulimit_end(&limit);
+	return bytes;
+}
+
 /* Make one; false if there can't be one. */
 static bool make(struct ow_bpftables *t, const struct ow_tabledue *due)
 {
@@ -113,8 +135,7 @@ static bool make(struct ow_bpftables *t, const struct ow_tabledue *due)
 	size_t size;
 
 	pthread_mutex_unlock(&t->in.lock);
-	bytes = (is_hasty ? lay_out_hastily :
-			    lay_out)(due->object, &t->must_halt, &head, &size);
+	bytes = lay_out_in_time(t, due->object, is_hasty, &head, &size);
 	head.entry = due->object->elf.entry;
 	pthread_mutex_lock(&t->in.lock);
 	ow_tablesdue_pay(&t->due, due->uid, ow_cpu_ns() - begun, ow_now_ns());

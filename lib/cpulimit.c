@@ -30,7 +30,8 @@ static bool is_over(const struct ow_cpulimit *l)
 {
 	uint64_t now = ow_worktime_ns(l->of);
 
-	return now >= l->latest_ns ||
+	return (l->also && __atomic_load_n(l->also, __ATOMIC_RELAXED)) ||
+	       now >= l->latest_ns ||
 	       (now >= l->until_ns &&
 		ow_worktime_steps(l->of) >= l->until_steps);
 }
@@ -64,11 +65,11 @@ static bool start(struct ow_cpulimit *l)
 }
 
 void ow_cpulimit_begin(struct ow_cpulimit *l, uint64_t most_ns,
-		       uint64_t free_steps)
+		       uint64_t free_steps, const bool *also)
 {
 	pthread_condattr_t attr;
 
-	*l = (struct ow_cpulimit){ .of = ow_worktime_mine() };
+	*l = (struct ow_cpulimit){ .of = ow_worktime_mine(), .also = also };
 	l->until_ns = ow_worktime_ns(l->of) + most_ns;
 	l->latest_ns = l->until_ns + (MOST_TIMES - 1) * most_ns;
 	l->until_steps = ow_worktime_steps(l->of) + free_steps;

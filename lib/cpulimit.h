@@ -15,6 +15,7 @@ struct ow_cpulimit {
 	/* Its own: */
 	bool is_watched, is_done;
 	const struct ow_worktime *of;
+	const bool *also;
 	uint64_t until_ns, until_steps, latest_ns; /* of that */
 	pthread_mutex_t mutex;
 	pthread_cond_t done;
@@ -24,11 +25,11 @@ struct ow_cpulimit {
 /*
  * Begin: stop is set when the calling thread and its helpers (worktime.h) have taken so
  * many ns of CPU time more, and have done so many steps more, which any machine may take
- * its time for; or has taken four times as many ns; or when a signal is pending that ends
- * the process.  Without a thread to watch, it never is.
+ * its time for; or has taken four times as many ns; when *also is set, unless it is NULL; or when a signal is pending
+ * that ends the process.  Without a thread to watch, it never is.
  */
 void ow_cpulimit_begin(struct ow_cpulimit *l, uint64_t most_ns,
-		       uint64_t free_steps);
+		       uint64_t free_steps, const bool *also);
 void ow_cpulimit_end(struct ow_cpulimit *l);
 
 #endif /* OW_CPULIMIT_H */

@@ -84,7 +84,7 @@ static int make_table(const struct ow_object *obj, struct ow_bytebuf *ret,
 	struct ow_cpulimit limit;
 	int failed;
 
-	ow_cpulimit_begin(&limit, MOST_CPU, FREE_STEPS);
+	ow_cpulimit_begin(&limit, MOST_CPU, FREE_STEPS, NULL);
 	failed = generate(obj, &limit.stop, ret, arg, err);
 	ow_cpulimit_end(&limit);
 	/* The rows behind the table may end early without a failure. */

@@ -42,7 +42,7 @@ static void test_work_ends(void)
 	struct ow_cpulimit l;
 	uint64_t took;
 
-	ow_cpulimit_begin(&l, SECOND / 5, 0);
+	ow_cpulimit_begin(&l, SECOND / 5, 0, NULL);
 	took = work(&l, 10 * SECOND);
 	CHECK(is_stopped(&l));
 	CHECK(took >= SECOND / 5 && took < 5 * SECOND);
@@ -54,7 +54,7 @@ static void test_who_waits_goes_on(void)
 {
 	struct ow_cpulimit l;
 
-	ow_cpulimit_begin(&l, SECOND / 5, 0);
+	ow_cpulimit_begin(&l, SECOND / 5, 0, NULL);
 	usleep(500000);
 	CHECK(!is_stopped(&l));
 	ow_cpulimit_end(&l);
@@ -66,7 +66,7 @@ static void test_steps(void)
 	struct ow_cpulimit l;
 	uint64_t took;
 
-	ow_cpulimit_begin(&l, SECOND, 1000);
+	ow_cpulimit_begin(&l, SECOND, 1000, NULL);
 	work(&l, 3 * SECOND / 2);
 	CHECK(!is_stopped(&l));
 	ow_worktime_step(1000);
@@ -74,10 +74,24 @@ static void test_steps(void)
 	CHECK(is_stopped(&l));
 	ow_cpulimit_end(&l);
 
-	ow_cpulimit_begin(&l, SECOND / 5, 1000);
+	ow_cpulimit_begin(&l, SECOND / 5, 1000, NULL);
 	took = work(&l, 20 * SECOND);
 	CHECK(is_stopped(&l));
 	CHECK(took >= 4 * SECOND / 5 && took < 10 * SECOND);
+	ow_cpulimit_end(&l);
+}
+
+static void test_also(void)
+{
+	struct ow_cpulimit l;
+	bool also = false;
+
+	ow_cpulimit_begin(&l, 600 * SECOND, 0, &also);
+	work(&l, SECOND / 10);
+	CHECK(!is_stopped(&l));
+	__atomic_store_n(&also, true, __ATOMIC_RELAXED);
+	work(&l, 10 * SECOND);
+	CHECK(is_stopped(&l));
 	ow_cpulimit_end(&l);
 }
 
@@ -104,7 +118,7 @@ static void test_other_threads_do_not_count(void)
 	pthread_t others[4];
 	size_t i;
 
-	ow_cpulimit_begin(&l, SECOND, 0);
+	ow_cpulimit_begin(&l, SECOND, 0, NULL);
 	for (i = 0; i < OW_ARRAY_SIZE(others); i++)
 		CHECK(!pthread_create(&others[i], NULL, work_beside, &l));
 	for (i = 0; i < OW_ARRAY_SIZE(others); i++)
@@ -120,7 +134,7 @@ static void test_a_helper_counts(void)
 	struct ow_cpulimit l;
 	struct ow_helper helper;
 
-	ow_cpulimit_begin(&l, SECOND / 5, 0);
+	ow_cpulimit_begin(&l, SECOND / 5, 0, NULL);
 	CHECK(!ow_helper_start(&helper, work_beside, &l));
 	ow_helper_join(&helper);
 	CHECK(is_stopped(&l));
@@ -135,7 +149,7 @@ static void test_little_is_done_at_once(void)
 	int i;
 
 	for (i = 0; i < 20; i++) {
-		ow_cpulimit_begin(&l, SECOND, 0);
+		ow_cpulimit_begin(&l, SECOND, 0, NULL);
 		CHECK(!is_stopped(&l));
 		ow_cpulimit_end(&l);
 	}
@@ -152,7 +166,7 @@ static void test_a_signal_that_is_pending(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
-	ow_cpulimit_begin(&l, 600 * SECOND, 0);
+	ow_cpulimit_begin(&l, 600 * SECOND, 0, NULL);
 	kill(getpid(), SIGTERM);
 	work(&l, 10 * SECOND);
 	CHECK(is_stopped(&l));
@@ -167,6 +181,7 @@ int main(void)
 		{ "work ends", test_work_ends },
 		{ "who waits goes on", test_who_waits_goes_on },
 		{ "steps", test_steps },
+		{ "another one's wish", test_also },
 		{ "steps of a helper", test_steps_of_a_helper },
 		{ "other threads do not count",
 		  test_other_threads_do_not_count },
