@@ -93,9 +93,16 @@ static void has_room_beside(void)
 	pid_t flooder = start(FLOODER, "flood"), other = start(OTHER, "wait");
 	struct ow_kunwind_event e;
 	uint64_t lost = 0, last = 0;
-	bool in_order = true;
+	unsigned int tries = 100;
+	bool in_order = true, is_there;
 
-	while (next(dev, &e)) {
+	/* A machine that is busy may tell of some later. */
+	while ((is_there = next(dev, &e)) ||
+	       (nr + lost < MAPPINGS && tries--)) {
+		if (!is_there) {
+			usleep(100000);
+			continue;
+		}
 		if (e.kind == OW_KUNWIND_EV_LOST) {
 			others += e.uid != FLOODER;
 			lost += e.nr;
