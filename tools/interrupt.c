@@ -78,8 +78,11 @@ bool interrupt_came_again(void)
 /* The number of the write that is under way; or 0. */
 static _Atomic uint64_t writing;
 
-/* Whether the thread below runs, and what was blocked before the write. */
-static bool is_watched;
+/* Whether the thread below runs, and is to end; and what was blocked before the write. */
+static bool is_watched, is_ending;
+static pthread_t watcher;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t ending = PTHREAD_COND_INITIALIZER;
 static sigset_t before_write;
 
 static void fill_set(sigset_t *set)
@@ -108,20 +111,32 @@ static int find_pending(void)
 	return 0;
 }
 
+/* With the lock; return true if there is to be no other look. */
+static bool wait_for_look(void)
+{
+	uint64_t until = clock_ns(CLOCK_MONOTONIC) + LOOK_NS;
+	const struct timespec at = { (time_t)(until / 1000000000),
+				     (long)(until % 1000000000) };
+
+	while (!is_ending &&
+	       !pthread_cond_clockwait(&ending, &lock, CLOCK_MONOTONIC, &at))
+		;
+	return is_ending;
+}
+
 /*
  * A thread of its own, as no handler runs in one that waits for a file system; but a
  * signal that ends the process ends such waits, too.
  */
 static void *watch(void *arg)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_NS };
 	uint64_t number, seen = 0;
 	unsigned int looks = 0;
 	sigset_t set;
 	int pending;
 
-	for (;;) {
-		nanosleep(&pause, NULL);
+	pthread_mutex_lock(&lock);
+	while (!wait_for_look()) {
 		number = atomic_load(&writing);
 		pending = number ? find_pending() : 0;
 		looks = pending && number == seen ? looks + 1 : 0;
@@ -132,26 +147,33 @@ static void *watch(void *arg)
 		fill_set(&set);
 		pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	}
+	pthread_mutex_unlock(&lock);
 	return arg;
 }
 
 static bool start_watch(void)
 {
-	pthread_attr_t attr;
-	pthread_t thread;
 	sigset_t all, before;
 	bool is_started;
 
-	if (pthread_attr_init(&attr))
-		return false;
+	is_ending = false;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	is_started =
-		!pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED) &&
-		!pthread_create(&thread, &attr, watch, NULL);
+	is_started = !pthread_create(&watcher, NULL, watch, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attr);
 	return is_started;
+}
+
+void interrupt_end(void)
+{
+	if (!is_watched || gettid() != getpid())
+		return;
+	pthread_mutex_lock(&lock);
+	is_ending = true;
+	pthread_cond_signal(&ending);
+	pthread_mutex_unlock(&lock);
+	pthread_join(watcher, NULL);
+	is_watched = false;
 }
 
 static uint64_t last_number;

@@ -29,4 +29,7 @@ bool interrupt_came_again(void);
 void interrupt_begin_write(void);
 void interrupt_end_write(void);
 
+/* End the thread that looks at writes, before the program ends (ow_delegate_exit()). */
+void interrupt_end(void);
+
 #endif /* OW_INTERRUPT_H */

@@ -152,6 +152,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < NR_COMMANDS; i++)
 		if (strcmp(argv[1], commands[i].name) == 0) {
 			status = run(&commands[i], argc - 1, argv + 1);
+			interrupt_end();
 			ow_delegate_exit(status);
 			return status;
 		}
