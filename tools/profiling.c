@@ -37,8 +37,11 @@ static enum profile_kind kind_of(const struct ow_recorded *s)
 static uint32_t path_string(struct profiling *g, const char *path)
 {
 	size_t i = ow_hash_word((uintptr_t)path) % PROFILING_PATHS;
-	struct profiling_path *known = &g->paths[i];
+	struct profiling_path *known;
 
+	if (!g->paths)
+		return profile_string(g->p, path);
+	known = &g->paths[i];
 	if (known->path == path)
 		return known->string;
 	*known = (struct profiling_path){ path, profile_string(g->p, path) };
@@ -427,7 +430,8 @@ static void begin_names(struct profiling *g)
 	g->is_late = false;
 	g->work_ns = most->naming.work_ns;
 	g->all_ns = most->naming.work_ns + most->placing.work_ns;
-	memset(g->paths, 0, sizeof(g->paths));
+	free(g->paths);
+	g->paths = calloc(PROFILING_PATHS, sizeof(*g->paths));
 	for (i = 0; i < g->nr_shares; i++)
 		g->shares[i].work_ns = 0;
 	g->allowed = NULL;
@@ -482,6 +486,7 @@ void profiling_deinit(struct profiling *g)
 {
 	knownplaces_deinit(&g->known);
 	free(g->ids.list);
+	free(g->paths);
 }
 
 void profiling_tally(struct profiling *g)
