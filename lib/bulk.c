@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bulk.h"
 
-#include <time.h>
-
 #include "effort.h"
+#include "monotonic.h"
 #include "owner.h"
 
 #define MOST     ((int64_t)1 << 30) /* bytes: holes of a file take 2 ns each */
@@ -30,11 +29,8 @@ static struct ow_effort times[OW_OWNER_SHARES] = {
 bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since)
 {
 	struct ow_effort *effort = &times[own->share];
-	struct timespec t = { .tv_sec = 0 };
-	uint64_t now;
+	uint64_t now = ow_cpu_ns() / 1000;
 
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	now = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 	if (*since && now > *since)
 		ow_effort_spend(effort, now - *since);
 	*since = now ? now : 1;

@@ -17,6 +17,7 @@
 #include "effort.h"
 #include "error.h"
 #include "leftout.h"
+#include "monotonic.h"
 #include "reach.h"
 
 /*
@@ -282,14 +283,6 @@ static bool may_be_punycode(const char *name)
 	return false;
 }
 
-static uint64_t thread_ns(void)
-{
-	struct timespec t = { .tv_sec = 0 };
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /*
  * Return true if a pack of parameters may be expanded (Dp, sp) or counted (sZ): each of
  * its elements is looked for from its begin.
@@ -309,9 +302,9 @@ static bool demangle_here(struct text *t, const char *name, size_t steps)
 		return demangle(t, name);
 	if (!has_time(t->uid))
 		return false;
-	begun = thread_ns();
+	begun = ow_cpu_ns();
 	is_demangled = demangle(t, name);
-	took = thread_ns() - begun;
+	took = ow_cpu_ns() - begun;
 	fair = FAIR_NS +
 	       FAIR_BYTE_NS * (strlen(name) + (is_demangled ? t->len : 0));
 	if (took > fair)
