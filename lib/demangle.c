@@ -18,16 +18,13 @@
 #include "error.h"
 #include "leftout.h"
 #include "monotonic.h"
+#include "owner.h"
 #include "reach.h"
 
 /*
  * Both manglings can refer back to what they have said, so that a short name
  * gives a text of exponential length.
  */
-#define BASE_62      \
-	"0123456789" \
-	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
 enum {
 	MANGLED_MAX = 4096,
 	TEXT_MAX = 16384,
@@ -48,11 +45,16 @@ enum {
  * fewer needs no look at a clock.  Names of libraries take a microsecond; one that takes
  * long is fair if it is long, or has a long text.
  */
-#define FEW_STEPS 2048
-#define MOST_PARTS \
-	20 /* of a path of Rust's that costs no more than its length */
+#define FEW_STEPS    2048
 #define FAIR_NS      20000
 #define FAIR_BYTE_NS 40
+
+/* Parts of a path in a Rust name that takes no more steps than its length. */
+#define MOST_PARTS 20
+
+#define BASE_62      \
+	"0123456789" \
+	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 /*
  * Microseconds of the CPU for all names of a user's processes in a run, and that come
@@ -61,11 +63,8 @@ enum {
 #define MOST_US     (16 * LATE_US)
 #define US_A_SECOND 10000
 
-/* Root's, and those of all other users, of which some share one. */
-#define NR_EFFORTS 256
-
-static struct ow_effort efforts[NR_EFFORTS] = {
-	[0 ... NR_EFFORTS - 1] = OW_EFFORT(MOST_US, US_A_SECOND)
+static struct ow_effort efforts[OW_OWNER_SHARES] = {
+	[0 ... OW_OWNER_SHARES - 1] = OW_EFFORT(MOST_US, US_A_SECOND)
 };
 
 struct text {
@@ -77,7 +76,7 @@ struct text {
 
 static struct ow_effort *effort_of(uid_t uid)
 {
-	return &efforts[uid == 0 ? 0 : 1 + uid % (NR_EFFORTS - 1)];
+	return &efforts[ow_owner_of(uid).share];
 }
 
 /*
