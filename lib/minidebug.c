@@ -102,7 +102,6 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 	lzma_stream s = LZMA_STREAM_INIT;
 	struct out o = { .own = ow_owner_beside(&obj->owner),
 			 .in.weight = WEIGHT };
-	struct ow_object *mini = NULL;
 	struct ow_elf_section sec;
 	size_t size;
 
@@ -126,14 +125,10 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 		ow_object_refuse(obj, -OW_CODE_TIMEOUT, "its .gnu_debugdata");
 	if (size > 0) {
 		trim(&o, size);
-		mini = ow_object_from_image(o.buf, size, &o.own, obj->path,
+		return ow_object_from_image(o.buf, size, o.own, obj->path,
 					    NULL);
-	} else {
-		free(o.buf);
 	}
-	if (mini)
-		mini->owner = o.own;
-	else
-		ow_owner_give(&o.own, o.own.bytes);
-	return mini;
+	free(o.buf);
+	ow_owner_give(&o.own, o.own.bytes);
+	return NULL;
 }

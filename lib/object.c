@@ -131,10 +131,12 @@ static struct ow_object *create(const struct ow_object *with, const char *path,
 				struct ow_error *err)
 {
 	struct ow_object *obj = malloc(sizeof(*obj));
+	struct ow_owner own = with->owner;
 	const uint8_t *id;
 
 	if (!obj) {
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
+		ow_owner_give(&own, own.bytes);
 		give_back(with);
 		return NULL;
 	}
@@ -214,13 +216,13 @@ struct ow_object *ow_object_open(const char *path, struct ow_error *err)
 }
 
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
-				       const struct ow_owner *own,
-				       const char *path, struct ow_error *err)
+				       struct ow_owner own, const char *path,
+				       struct ow_error *err)
 {
 	const struct ow_object with = {
 		.bytes = bytes,
 		.size = size,
-		.owner = ow_owner_beside(own),
+		.owner = own,
 	};
 
 	return create(&with, path, err);

@@ -139,12 +139,12 @@ struct ow_object *ow_object_reach(const char *root, const char *path);
 
 /*
  * Take a copy of an object's memory image, of size bytes by file offset, as an
- * object.  bytes come from malloc() and are the object's from now on, also on
- * failure.  It is of the same user's share as own.
+ * object.  bytes come from malloc(); they, and the memory that own has taken for them, are
+ * the object's from now on, also on failure.
  */
 struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
-				       const struct ow_owner *own,
-				       const char *path, struct ow_error *err);
+				       struct ow_owner own, const char *path,
+				       struct ow_error *err);
 
 /* The same of bytes that outlive the object, and stay what they are of. */
 struct ow_object *ow_object_of_bytes(const uint8_t *bytes, size_t size,

@@ -257,7 +257,6 @@ bool ow_is_served(int fd, uint64_t dev)
 static struct ow_object *copy_file(int fd, size_t size, const char *path,
 				   struct ow_error *err)
 {
-	struct ow_object *obj;
 	struct ow_owner own = ow_owner_of((uid_t)-1);
 	size_t got = 0;
 	uint8_t *bytes = NULL;
@@ -273,15 +272,9 @@ static struct ow_object *copy_file(int fd, size_t size, const char *path,
 							     COPIED_PART);
 		got += n > 0 ? (size_t)n : 0;
 	}
-	obj = bytes && got == size ?
-		      ow_object_from_image(bytes, size, &own, path, err) :
-		      NULL;
-	if (obj)
-		obj->owner = own;
-	else
-		ow_owner_give(&own, own.bytes);
-	if (got == size)
-		return obj;
+	if (bytes && got == size)
+		return ow_object_from_image(bytes, size, own, path, err);
+	ow_owner_give(&own, own.bytes);
 	free(bytes);
 	ow_fail(err, OW_CODE_ABSENT, "%s: can't be copied", path);
 	return NULL;

@@ -187,7 +187,7 @@ static const struct ow_arch *arch_of(pid_t pid, uint64_t start, size_t size,
 			(int)pid);
 		return NULL;
 	}
-	obj = ow_object_from_image(image, size, &own, "[vdso]", err);
+	obj = ow_object_from_image(image, size, own, "[vdso]", err);
 	arch = obj ? obj->elf.arch : NULL;
 	ow_object_close(obj);
 	return arch;
@@ -215,6 +215,6 @@ struct ow_object *ow_kwvdso_open(pid_t pid, uint64_t start, size_t size,
 		ow_fail(err, OW_CODE_UNSUPPORTED,
 			"the vDSO of process %d: of another architecture",
 			(int)pid);
-	return image ? ow_object_from_image(image, size, &own, "[vdso]", err) :
+	return image ? ow_object_from_image(image, size, own, "[vdso]", err) :
 		       NULL;
 }

@@ -408,14 +408,7 @@ static bool fetch(struct fetching *f, void (*how)(struct fetching *f),
 /* The object of what was fetched. */
 static struct ow_object *make_object(struct fetching *f, struct ow_error *err)
 {
-	struct ow_object *obj = ow_object_from_image(f->bytes, f->size, &f->own,
-						     f->m->path, err);
-
-	if (obj)
-		obj->owner = f->own;
-	else
-		ow_owner_give(&f->own, f->own.bytes);
-	return obj;
+	return ow_object_from_image(f->bytes, f->size, f->own, f->m->path, err);
 }
 
 static struct ow_object *open_copy(const struct ow_capture *c,

@@ -194,7 +194,7 @@ static void test_cut_headers(void)
 	memcpy(bytes, &head, sizeof(head));
 	memcpy(bytes + sizeof(head), &load, sizeof(load));
 	memcpy(bytes + at, hdr, sizeof(hdr));
-	obj = ow_object_from_image(bytes, size, &(struct ow_owner){ 0 }, "cut",
+	obj = ow_object_from_image(bytes, size, (struct ow_owner){ 0 }, "cut",
 				   NULL);
 	CHECK(obj && !ow_object_load_cfi(obj, NULL));
 	CHECK(obj && !obj->cfi.hdr.bytes && !obj->cfi.eh_frame.bytes);
