@@ -140,3 +140,16 @@ bool viewtext_short_line(const struct viewtext *t, char buf[VIEWTEXT_LINE])
 		 (unsigned long long)t->nr_short);
 	return true;
 }
+
+bool viewtext_say(const struct viewtext *t, void (*say)(const char *line))
+{
+	char line[VIEWTEXT_LINE];
+	bool lacks_names = viewtext_line(t, line), lacks_frames;
+
+	if (lacks_names)
+		say(line);
+	lacks_frames = viewtext_short_line(t, line);
+	if (lacks_frames)
+		say(line);
+	return !lacks_names && !lacks_frames;
+}

@@ -42,4 +42,7 @@ bool viewtext_line(const struct viewtext *t, char buf[VIEWTEXT_LINE]);
 /* Likewise of frames that are left out. */
 bool viewtext_short_line(const struct viewtext *t, char buf[VIEWTEXT_LINE]);
 
+/* Have both lines said.  Return true if there is none: nothing lacks. */
+bool viewtext_say(const struct viewtext *t, void (*say)(const char *line));
+
 #endif /* VIEWTEXT_H */

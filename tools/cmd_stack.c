@@ -111,21 +111,9 @@ static void print_modules(struct ow_capture *c)
 	}
 }
 
-/* On stderr, if names or frames are left out; return EXIT_SOME then. */
-static int say_cut(const struct viewtext *text)
+static void say(const char *line)
 {
-	char line[VIEWTEXT_LINE];
-	int status = EXIT_WELL;
-
-	if (viewtext_line(text, line)) {
-		complain("%s", line);
-		status = EXIT_SOME;
-	}
-	if (viewtext_short_line(text, line)) {
-		complain("%s", line);
-		status = EXIT_SOME;
-	}
-	return status;
+	complain("%s", line);
 }
 
 static int print_threads(const struct stack_request *r, struct ow_capture *c,
@@ -162,7 +150,7 @@ static int print_all(const struct stack_request *r, struct ow_capture *c,
 	ow_capture_stats(c, &stats);
 	if (r->writer == &ow_tbtext_writer && stats.stopped > 0)
 		ow_tbtext_put_summary(stdout, &stats);
-	return status | say_cut(&text);
+	return status | (viewtext_say(&text, say) ? EXIT_WELL : EXIT_SOME);
 }
 
 static void print_stats(const struct ow_capture *c)

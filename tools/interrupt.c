@@ -25,6 +25,15 @@ static uint64_t last_ns; /* CLOCK_MONOTONIC */
 static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 #define NR_SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
+static void fill_set(sigset_t *set)
+{
+	size_t i;
+
+	sigemptyset(set);
+	for (i = 0; i < NR_SIGNALS; i++)
+		sigaddset(set, signals[i]);
+}
+
 static void note(int number)
 {
 	uint64_t now = clock_ns(CLOCK_MONOTONIC);
@@ -47,9 +56,7 @@ void interrupt_catch(int most)
 	size_t i;
 
 	most_noted = most;
-	sigemptyset(&action.sa_mask);
-	for (i = 0; i < NR_SIGNALS; i++)
-		sigaddset(&action.sa_mask, signals[i]);
+	fill_set(&action.sa_mask);
 	for (i = 0; i < NR_SIGNALS; i++) {
 		sigaction(signals[i], NULL, &before);
 		/* As nohup(1) has it. */
@@ -84,15 +91,6 @@ static pthread_t watcher;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ending = PTHREAD_COND_INITIALIZER;
 static sigset_t before_write;
-
-static void fill_set(sigset_t *set)
-{
-	size_t i;
-
-	sigemptyset(set);
-	for (i = 0; i < NR_SIGNALS; i++)
-		sigaddset(set, signals[i]);
-}
 
 /* A signal that waits for the end of the write, and that we catch; or 0. */
 static int find_pending(void)

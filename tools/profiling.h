@@ -92,8 +92,7 @@ struct profiling {
 	uint64_t spared_ns; /* that until_placed is later for users over their share */
 	uint64_t ends_ns; /* CLOCK_THREAD_CPUTIME_ID: so does the user's share */
 	uint64_t looked_ns; /* CLOCK_MONOTONIC_COARSE: the last look at time */
-	struct profiling_path
-		*paths;   /* PROFILING_PATHS, since names began; or NULL */
+	struct profiling_path *paths; /* PROFILING_PATHS of them, or NULL */
 	bool is_placing;  /* nothing is named: it is late, or after that */
 	uint64_t crowded; /* samples whose stack nobody had room or time for */
 	struct profiling_list crowders; /* whose they are */

@@ -127,21 +127,9 @@ static bool print_stack(struct stacks *s, size_t at,
 	return false;
 }
 
-/* Whether there are all names, and all frames. */
-static bool say_cut(const struct viewtext *text)
+static void say(const char *line)
 {
-	char line[VIEWTEXT_LINE];
-	bool is_all = true;
-
-	if (viewtext_line(text, line)) {
-		tb_complain("", line);
-		is_all = false;
-	}
-	if (viewtext_short_line(text, line)) {
-		tb_complain("", line);
-		is_all = false;
-	}
-	return is_all;
+	tb_complain("", line);
 }
 
 static bool print_stacks(struct stacks *s, const struct tb_args *args)
@@ -158,7 +146,7 @@ static bool print_stacks(struct stacks *s, const struct tb_args *args)
 		}
 		whole &= print_stack(s, i, frames, args);
 	}
-	return say_cut(&s->text) && whole;
+	return viewtext_say(&s->text, say) && whole;
 }
 
 bool tb_stacks_print(struct ow_capture *c, const struct tb_threads *chosen,
