@@ -181,12 +181,17 @@ static uint64_t look_ns(struct ow_images *im, const struct ow_image_user *user,
 }
 
 /*
- * Note what a look at a process has to have the next time: what this one took, or more
- * than it had, if it was late.
+ * Note what a look at a process has to have the next time: what this one, which began at
+ * begun, took, or more than it had, if it was late.
  */
-static void note_needs(struct ow_image_user *user, uint64_t ns, bool is_late)
+static void note_needs(struct ow_image_user *user, const struct ow_imagelook *l,
+		       uint64_t begun)
 {
-	ns = is_late ? 2 * ns : ns;
+	uint64_t ns = (l->failed ? l->until_ns : ow_now_ns()) - begun;
+
+	if (l->has_list || (l->failed && !l->is_late))
+		return;
+	ns = l->is_late ? 2 * ns : ns;
 	user->look_needs = ns < MOST_NEEDED_NS ? ns : MOST_NEEDED_NS;
 }
 
@@ -209,12 +214,8 @@ struct ow_imagelook *ow_imagelook_have(struct ow_images *im,
 	l->until_ns = begun + (im->is_wanted ? LOOK_NS : look_ns(im, user, l));
 	im->looked += LOOK_COST + l->maps.nr;
 	end = ow_delegate_run(take_look, l, &limits, NULL);
-	if (end == OW_DELEGATION_DONE && !l->has_list &&
-	    (!l->failed || l->is_late))
-		note_needs(user,
-			   l->failed ? l->until_ns - begun :
-				       ow_now_ns() - begun,
-			   l->is_late);
+	if (end == OW_DELEGATION_DONE)
+		note_needs(user, l, begun);
 	if (end == OW_DELEGATION_NONE)
 		note_unasked(user);
 	else

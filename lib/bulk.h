@@ -2,8 +2,8 @@
 /*
  * How many bytes of tables a run may look through from their begin to their end, or
  * decompress, for each user whose objects they are in: a sparse file costs its owner
- * nothing, however large its tables are, and little what is packed.  What was looked through comes back as time goes by
- * (effort.h).
+ * nothing, however large its tables are, and little what is packed.  What was looked
+ * through comes back as time goes by (effort.h).
  *
  * All functions may be called by several threads at once.
  */
@@ -48,7 +48,7 @@ struct ow_bulk_packed {
 
 /*
  * What a run may take of a CPU's time to decompress, and to list entries, has a limit for
- * each user, too, as a byte can take any of a hundred times as long as usual.  Spend what the
+ * each user, too, as a byte can take a hundred times as long as usual.  Spend what the
  * calling thread has taken since the last call; *since is 0 at the first one.  Return
  * false if the user has no time left.
  */

@@ -25,8 +25,9 @@ struct ow_cpulimit {
 /*
  * Begin: stop is set when the calling thread and its helpers (worktime.h) have taken so
  * many ns of CPU time more, and have done so many steps more, which any machine may take
- * its time for; or has taken four times as many ns; when *also is set, unless it is NULL; or when a signal is pending
- * that ends the process.  Without a thread to watch, it never is.
+ * its time for; when they have taken four times as many ns; when *also is set, unless also
+ * is NULL; or when a signal is pending that ends the process.  Without a thread to watch,
+ * stop is never set.
  */
 void ow_cpulimit_begin(struct ow_cpulimit *l, uint64_t most_ns,
 		       uint64_t free_steps, const bool *also);

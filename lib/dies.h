@@ -23,10 +23,9 @@ struct ow_dies {
 	struct ow_abbrev *abbrevs; /* by code */
 	const uint8_t *abbrevs_end;
 	size_t nr, room;
-	bool is_whole;  /* all of these could be read */
-	uint64_t *work; /* steps that may still be taken */
-	struct ow_owner
-		*own; /* bytes taken from the budget for the abbreviations */
+	bool is_whole;        /* all of these could be read */
+	uint64_t *work;       /* steps that may still be taken */
+	struct ow_owner *own; /* of memory for the abbreviations */
 };
 
 struct ow_die {

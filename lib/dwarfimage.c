@@ -309,21 +309,27 @@ void ow_dwarfimage_deinit(struct ow_dwarfimage *d)
 	*d = (struct ow_dwarfimage){ .nr = 0 };
 }
 
-bool ow_dwarfimage_want(struct ow_dwarfimage *d, const void *at, size_t size)
+/* The section that is copied as it is needed in which a place is, or NULL. */
+static struct ow_piececopy *find_pieces(struct ow_dwarfimage *d, const void *at)
 {
 	for (size_t i = 0; i < d->nr; i++)
 		if (ow_piececopy_has(&d->pieces[i], at))
-			return ow_piececopy_want(&d->pieces[i], at, size);
-	return true;
+			return &d->pieces[i];
+	return NULL;
+}
+
+bool ow_dwarfimage_want(struct ow_dwarfimage *d, const void *at, size_t size)
+{
+	struct ow_piececopy *p = find_pieces(d, at);
+
+	return !p || ow_piececopy_want(p, at, size);
 }
 
 bool ow_dwarfimage_want_text(struct ow_dwarfimage *d, const char *at)
 {
-	for (size_t i = 0; i < d->nr; i++)
-		if (ow_piececopy_has(&d->pieces[i], at))
-			return ow_piececopy_want_text(&d->pieces[i], at,
-						      OW_DWARFIMAGE_TEXT);
-	return true;
+	struct ow_piececopy *p = find_pieces(d, at);
+
+	return !p || ow_piececopy_want_text(p, at, OW_DWARFIMAGE_TEXT);
 }
 
 #define EMPTY_NAMES "\0.debug_info\0.shstrtab"
