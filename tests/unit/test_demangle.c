@@ -132,22 +132,34 @@ static void test_endless(void)
 	check("_RNvMINtC1a1bFG4_EuEC1a3foo", "<a>::foo");
 }
 
-/* They are demangled right here, as they have few references. */
-static void test_many_slow(void)
+/* Names that differ take little time all together, in a child that has its own time. */
+static void check_time(void (*put)(char *name, unsigned int number),
+		       unsigned int nr)
 {
 	double begun = seconds_of(RUSAGE_CHILDREN);
-	pid_t child = fork(); /* which has its own time for such names */
-	char name[2048];
+	pid_t child = fork();
+	char name[4096];
 	int status;
 
-	for (unsigned int i = 1; child == 0 && i < 1000; i++) {
-		put_nested(name, 15, i);
+	for (unsigned int i = 1; child == 0 && i < nr; i++) {
+		put(name, i);
 		free(ow_demangle(name, uid));
 	}
 	if (child == 0)
 		_exit(0);
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
 	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
+}
+
+static void put_slow(char *name, unsigned int number)
+{
+	put_nested(name, 15, number);
+}
+
+/* They are demangled right here, as they have few references. */
+static void test_many_slow(void)
+{
+	check_time(put_slow, 1000);
 }
 
 /* f<int, int, ...>, with a parameter for each of these: it has few references. */
@@ -216,19 +228,7 @@ static void test_rust_references(void)
 /* Each takes some milliseconds. */
 static void test_many_tuples(void)
 {
-	double begun = seconds_of(RUSAGE_CHILDREN);
-	pid_t child = fork(); /* which has its own time for such names */
-	char name[4096];
-	int status;
-
-	for (unsigned int i = 1; child == 0 && i < 3000; i++) {
-		put_tuples(name, i);
-		free(ow_demangle(name, uid));
-	}
-	if (child == 0)
-		_exit(0);
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
-	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
+	check_time(put_tuples, 3000);
 }
 
 /* What could be references without an end is looked through once. */
@@ -248,19 +248,7 @@ static void test_many_letters(void)
 /* Each takes a millisecond, and its text is too long. */
 static void test_many_packs(void)
 {
-	double begun = seconds_of(RUSAGE_CHILDREN);
-	pid_t child = fork(); /* which has its own time for such names */
-	char name[1024];
-	int status;
-
-	for (unsigned int i = 1; child == 0 && i < 20000; i++) {
-		put_pack(name, i);
-		free(ow_demangle(name, uid));
-	}
-	if (child == 0)
-		_exit(0);
-	CHECK(waitpid(child, &status, 0) == child && status == 0);
-	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
+	check_time(put_pack, 20000);
 }
 
 /* What one user's names have taken, another one's have not. */
