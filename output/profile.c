@@ -456,15 +456,6 @@ uint64_t profile_text_size(const struct profile *p, uint32_t string)
 	return end - s->starts[string];
 }
 
-uint64_t profile_names_size(const struct profile *p,
-			    const struct profile_frame *f)
-{
-	return profile_text_size(p, f->function) +
-	       profile_text_size(p, f->module) +
-	       profile_text_size(p, f->build_id) +
-	       profile_text_size(p, f->file);
-}
-
 void profile_deinit(struct profile *p)
 {
 	free(p->left_out);
@@ -485,25 +476,4 @@ void profile_deinit(struct profile *p)
 uint64_t profile_most_text(const struct profile_options *o)
 {
 	return o->most_text ? o->most_text : PROFILE_MOST_TEXT;
-}
-
-bool profile_take_text(const struct profile_options *o, uint64_t *used,
-		       uint64_t size)
-{
-	if (size <= profile_most_text(o) - *used) {
-		*used += size;
-		return true;
-	}
-	if (o->nr_cut_ret)
-		++*o->nr_cut_ret;
-	return false;
-}
-
-void profile_take_escaped(const struct profile_options *o, uint64_t *used,
-			  uint64_t size, uint64_t written)
-{
-	uint64_t more = written > size ? written - size : 0;
-	uint64_t left = profile_most_text(o) - *used;
-
-	*used += more < left ? more : left;
 }

@@ -199,10 +199,6 @@ bool profile_make_ids(struct profile *p, struct profile_ids *ids,
 /* Bytes that a string takes, with its NUL; 0 if it is PROFILE_NONE. */
 uint64_t profile_text_size(const struct profile *p, uint32_t string);
 
-/* Bytes that the frame's names take, once each. */
-uint64_t profile_names_size(const struct profile *p,
-			    const struct profile_frame *f);
-
 void profile_deinit(struct profile *p);
 
 /*
@@ -237,14 +233,6 @@ struct profile_options {
 
 /* What o says of that. */
 uint64_t profile_most_text(const struct profile_options *o);
-
-/* Return true if size bytes more fit in, and take them; else count what is cut. */
-bool profile_take_text(const struct profile_options *o, uint64_t *used,
-		       uint64_t size);
-
-/* Once they are written, take what is more than size, as it had to be escaped. */
-void profile_take_escaped(const struct profile_options *o, uint64_t *used,
-			  uint64_t size, uint64_t written);
 
 struct profile_writer {
 	const char *name;

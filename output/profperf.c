@@ -123,6 +123,16 @@ static uint64_t put_stack(FILE *out, const struct profile *p,
 	return time;
 }
 
+/* Bytes that the frame's names take, once each. */
+static uint64_t names_size(const struct profile *p,
+			   const struct profile_frame *f)
+{
+	return profile_text_size(p, f->function) +
+	       profile_text_size(p, f->module) +
+	       profile_text_size(p, f->build_id) +
+	       profile_text_size(p, f->file);
+}
+
 /* Bytes of a sample's lines, at most. */
 static uint64_t stack_size(const struct profile *p,
 			   const struct profile_stack *s)
@@ -132,7 +142,7 @@ static uint64_t stack_size(const struct profile *p,
 
 	for (i = 0; i < s->nr; i++)
 		size += FRAME_LINE +
-			profile_names_size(p, &p->frames[p->ids[s->first + i]]);
+			names_size(p, &p->frames[p->ids[s->first + i]]);
 	return size;
 }
 

@@ -167,6 +167,29 @@ static size_t put_cut(FILE *out, const char *text, size_t most)
 	return proftext_put_xml(out, cut);
 }
 
+/* Return true if size bytes more fit in, and take them; else count what is cut. */
+static bool take_text(struct paths *paths, uint64_t size)
+{
+	const struct profile_options *o = paths->options;
+
+	if (size <= profile_most_text(o) - paths->written) {
+		paths->written += size;
+		return true;
+	}
+	if (o->nr_cut_ret)
+		++*o->nr_cut_ret;
+	return false;
+}
+
+/* Once they are written, take what is more than size, as it had to be escaped. */
+static void take_escaped(struct paths *paths, uint64_t size, uint64_t written)
+{
+	uint64_t more = written > size ? written - size : 0;
+	uint64_t left = profile_most_text(paths->options) - paths->written;
+
+	paths->written += more < left ? more : left;
+}
+
 static void put_box(FILE *out, struct paths *paths, uint32_t name,
 		    uint64_t left, uint64_t weight, double y)
 {
@@ -179,7 +202,7 @@ static void put_box(FILE *out, struct paths *paths, uint32_t name,
 
 	if (w < THINNEST)
 		return;
-	if (!profile_take_text(paths->options, &paths->written, BOX + size))
+	if (!take_text(paths, BOX + size))
 		return;
 	for (i = 0; i < size; i++)
 		hash = (hash ^ (unsigned char)text[i]) * 16777619U;
@@ -198,8 +221,7 @@ static void put_box(FILE *out, struct paths *paths, uint32_t name,
 		fputs("</text>", out);
 	}
 	fputs("</g>\n", out);
-	profile_take_escaped(paths->options, &paths->written, size + WIDEST,
-			     written);
+	take_escaped(paths, size + WIDEST, written);
 }
 
 /* Leave only paths that go on at a depth, in their order. */
