@@ -627,6 +627,7 @@ void ow_recorder_stats(struct ow_recorder *r, struct ow_recorder_stats *ret)
 	r->stats.stacks = r->store.nr_ever;
 	r->stats.objects = ow_objectnumbers_nr(&r->objects.numbers);
 	r->stats.images = r->images.last_id;
+	r->stats.is_short = r->store.was_short;
 	r->stats.crowded_processes = r->images.nr_full;
 	r->stats.crowded_mappings = r->images.nr_refused;
 	r->stats.crowded_maps = r->images.jits.nr_cut;

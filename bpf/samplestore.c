@@ -186,7 +186,8 @@ static struct ow_stored *fold(struct ow_samplestore *s,
 	struct ow_bpf_stack bare = *head;
 	struct ow_stored **slot;
 
-	s->is_short = s->is_short || !ow_sample_is_folded(&head->key);
+	if (!ow_sample_is_folded(&head->key))
+		s->is_short = s->was_short = true;
 	bare.key = folded_key(&head->key);
 	bare.nr_kernel = bare.nr = 0;
 	slot = slot_of(s, &bare.key);
@@ -350,7 +351,8 @@ void ow_samplestore_drop(struct ow_samplestore *s,
 				       .limit = s->limit,
 				       .nr_ever = s->nr_ever,
 				       .period = ++s->period,
-				       .is_short = s->is_short };
+				       .is_short = s->is_short,
+				       .was_short = s->was_short };
 	struct ow_stored *e;
 	size_t i, nr = 0;
 

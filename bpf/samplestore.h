@@ -36,7 +36,8 @@ struct ow_samplestore {
 	size_t limit;    /* most bytes; 0: there is no limit */
 	uint64_t period; /* each ends with ow_samplestore_drop() */
 	size_t nr_folded;
-	bool is_short; /* one had no room since the last drain */
+	bool is_short;  /* one had no room since the last drain, */
+	bool was_short; /* or ever: not in the kernel, but here */
 	struct ow_store_share *shares; /* hashed, at most half full */
 	size_t nr_shares, room_shares;
 };

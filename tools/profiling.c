@@ -448,6 +448,7 @@ static void take(void *arg, const struct ow_recorded *s)
 		begin_names(g);
 	if (s->is_folded || is_too_late(g) || is_over(g, share)) {
 		fold_stack(g, share, s);
+		g->is_short = g->is_short || !s->is_folded;
 		g->crowded += s->count;
 		list_process(g->p, &g->crowders, s);
 		return;

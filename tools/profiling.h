@@ -94,7 +94,8 @@ struct profiling {
 	uint64_t looked_ns; /* CLOCK_MONOTONIC_COARSE: the last look at time */
 	struct profiling_path *paths; /* PROFILING_PATHS of them, or NULL */
 	bool is_placing;  /* nothing is named: it is late, or after that */
-	uint64_t crowded; /* samples whose stack nobody had room or time for */
+	uint64_t crowded; /* samples whose stack nobody had room or time for, */
+	bool is_short;    /* some of them for lack of time */
 	struct profiling_list crowders; /* whose they are */
 	uint64_t unnamed; /* stacks of which places have no names for that */
 	struct profiling_list lacking; /* whose they are */

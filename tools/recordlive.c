@@ -344,14 +344,14 @@ static int write_profile(const struct record_request *r, struct profile *p,
 }
 
 /*
- * Return true if processes or names were left out.  Samples that are lost or missed don't
- * count, as the profile has their number, nor do stacks that end early, as it has the end
- * of each.
+ * Return true if processes, names or stacks were left out.  Samples that are lost or
+ * missed, or for whose stacks the kernel had no room for a moment, don't count, as the
+ * profile has their number, nor do stacks that end early, as it has the end of each.
  */
 static bool is_crowded(const struct ow_recorder_stats *s)
 {
 	return s->unrecorded || s->unfollowed || s->crowded_out ||
-	       s->crowded_maps;
+	       s->crowded_maps || s->is_short;
 }
 
 /* EXIT_SOME if some of what was asked for is missing in what was written. */
@@ -360,7 +360,7 @@ static int status_of(const struct profiling *g)
 	struct ow_recorder_stats s;
 
 	ow_recorder_stats(g->r, &s);
-	return is_crowded(&s) || g->crowded || g->folded || g->unnamed ?
+	return is_crowded(&s) || g->is_short || g->folded || g->unnamed ?
 		       EXIT_SOME :
 		       EXIT_WELL;
 }

@@ -186,6 +186,8 @@ struct ow_recorder_stats {
 	   processes that did so, and were not looked at soon enough, stacks end in
 	   the first frame (OW_END_NO_ROOM), or have none. */
 	uint64_t lost_lives;
+	/* There was no room here for all different stacks. */
+	bool is_short;
 };
 
 /*
