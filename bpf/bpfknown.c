@@ -163,14 +163,15 @@ static bool publish(struct ow_recorder *r, pid_t pid, struct ow_image *image,
 	return true;
 }
 
-static bool is_wanted(void *arg, pid_t pid)
+static bool is_wanted(void *arg, pid_t pid, uint64_t time)
 {
 	struct ow_bpfengine *e = ((struct ow_recorder *)arg)->priv;
 	uint32_t key = (uint32_t)pid, one;
 
 	/* Targets that have ended are none any more; of some it isn't told yet. */
 	return e->skel->rodata->everyone ||
-	       ow_images_lives(&((struct ow_recorder *)arg)->images, pid) ||
+	       ow_images_lives_at(&((struct ow_recorder *)arg)->images, pid,
+				  time) ||
 	       !bpf_map_lookup_elem(bpf_map__fd(e->skel->maps.targets), &key,
 				    &one);
 }

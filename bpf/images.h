@@ -269,6 +269,9 @@ void ow_images_lose(struct ow_images *im, uint64_t time);
 /* Is it known, and hasn't ended? */
 bool ow_images_lives(const struct ow_images *im, pid_t pid);
 
+/* Return true if it is known, and what happened at that time is not after its end. */
+bool ow_images_lives_at(const struct ow_images *im, pid_t pid, uint64_t time);
+
 /* Return true if what a process had mapped at that time is likely not known. */
 bool ow_images_is_in_doubt(const struct ow_images *im, pid_t pid,
 			   uint64_t time);

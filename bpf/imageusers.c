@@ -374,6 +374,13 @@ bool ow_images_lives(const struct ow_images *im, pid_t pid)
 	return user && !user->is_gone;
 }
 
+bool ow_images_lives_at(const struct ow_images *im, pid_t pid, uint64_t time)
+{
+	const struct ow_image_user *user = ow_images_user(im, pid);
+
+	return user && (!user->is_gone || time <= user->ended);
+}
+
 static void end(struct ow_images *im, struct ow_image_user *user, uint64_t time)
 {
 	user->is_gone = true;
@@ -429,8 +436,9 @@ bool ow_images_exit(struct ow_images *im, pid_t pid, uint64_t time)
 
 	if (!user || user->is_gone || time <= user->as_of)
 		return false;
+	/* Other threads may have gone on until then, and have executed a program. */
 	if (!goes_on(pid))
-		return ow_images_end(im, pid, time);
+		return ow_images_end(im, pid, ow_now_ns());
 	/* None, if the first thread is the only one and is just ending. */
 	other = ow_tasks_other(pid);
 	ow_imageusers_behead(im, user, other ? other : pid);
@@ -531,7 +539,7 @@ bool ow_images_fork(struct ow_images *im, pid_t parent, pid_t child,
 	image = ow_images_at(im, parent, time);
 	if (!image)
 		return false;
-	if (user && !user->is_gone)
+	if (user && (!user->is_gone || time < user->ended))
 		end(im, user, time);
 	user = ow_imageusers_add(im, child, time);
 	if (!user)

@@ -108,7 +108,7 @@ void ow_lives_close(struct ow_lives *l)
 /* To whom events are applied, and who hears of that. */
 struct applying {
 	struct ow_images *images;
-	bool (*is_wanted)(void *arg, pid_t pid);
+	bool (*is_wanted)(void *arg, pid_t pid, uint64_t time);
 	void (*changed)(void *arg, pid_t pid);
 	void *arg;
 	bool lost;
@@ -128,13 +128,13 @@ static void take(void *arg, const struct perf_event_header *h)
 		return;
 	if (ow_life_ends_another(&e, a->images))
 		a->changed(a->arg, e.pid);
-	if (a->is_wanted(a->arg, ow_life_source(&e)) &&
+	if (a->is_wanted(a->arg, ow_life_source(&e), e.time) &&
 	    ow_life_apply(&e, a->images))
 		a->changed(a->arg, e.pid);
 }
 
 bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
-		    bool (*is_wanted)(void *arg, pid_t pid),
+		    bool (*is_wanted)(void *arg, pid_t pid, uint64_t time),
 		    void (*changed)(void *arg, pid_t pid), void *arg)
 {
 	struct applying a = { images, is_wanted, changed, arg, false, 0 };

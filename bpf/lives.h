@@ -43,11 +43,11 @@ void ow_lives_close(struct ow_lives *l);
 
 /*
  * Apply what has happened, in its order, to the images of those whom is_wanted()
- * tells; changed() hears of each whose mappings aren't what they were, or that has
+ * tells, at the time at which it happened; changed() hears of each whose mappings aren't what they were, or that has
  * ended.  False if not all of it was told.
  */
 bool ow_lives_apply(struct ow_lives *l, struct ow_images *images,
-		    bool (*is_wanted)(void *arg, pid_t pid),
+		    bool (*is_wanted)(void *arg, pid_t pid, uint64_t time),
 		    void (*changed)(void *arg, pid_t pid), void *arg);
 
 #endif /* OW_LIVES_H */

@@ -357,7 +357,7 @@ static void follow(struct ow_recorder *r, const struct perf_event_header *h)
 		return;
 	ow_life_ends_another(&e, &r->images);
 	if (e.type == PERF_RECORD_COMM ||
-	    ow_images_lives(&r->images, ow_life_source(&e)))
+	    ow_images_lives_at(&r->images, ow_life_source(&e), e.time))
 		ow_life_apply(&e, &r->images);
 }
 

@@ -361,7 +361,7 @@ static void test_first_thread_ends(void)
 	ow_images_exit(&im, pid, time);
 	CHECK(ow_images_exit(&im, ended, time));
 	CHECK(ow_images_lives(&im, pid) && !ow_images_lives(&im, ended));
-	ow_images_settle(&im, time);
+	ow_images_settle(&im, ow_now_ns());
 	CHECK(ow_images_lives(&im, pid) && had(&im, pid, time + 1, HERE));
 	CHECK(!ow_images_user(&im, ended));
 	end_child(pid);
@@ -553,6 +553,34 @@ static void test_sample_of_a_number(void)
 	CHECK(!ow_image_is_full(ow_images_sampled(&im, getpid(), 40)));
 	CHECK(ow_images_looked(&im, getpid()));
 	end(&im);
+}
+
+/* All have ended before it is told that the first one had. */
+static void test_first_thread_ended_long_ago(void)
+{
+	pid_t pid = start_ended(false);
+	struct ow_images im = { 0 };
+	uint64_t time = ow_now_ns() - 100;
+
+	ow_images_map(&im, pid, 10, code(HERE));
+	CHECK(ow_images_exit(&im, pid, time));
+	CHECK(had(&im, pid, time + 1, HERE));
+	CHECK(ow_images_lives_at(&im, pid, time + 2));
+	CHECK(!ow_images_lives_at(&im, pid, ow_now_ns()));
+	/* Another thread executes a program, which starts another process. */
+	ow_images_exec(&im, pid, time + 2);
+	ow_images_map(&im, pid, time + 3, code(THERE));
+	CHECK(ow_images_fork(&im, pid, CHILD, time + 4));
+	CHECK(!ow_images_exit(&im, pid, time + 5));
+	CHECK(had(&im, pid, time + 5, THERE) && !had(&im, pid, time + 5, HERE));
+	CHECK(had(&im, CHILD, time + 5, THERE));
+	/* A later process with the number has nothing that it had. */
+	CHECK(ow_images_fork(&im, CHILD, pid, time + 6));
+	ow_images_exec(&im, pid, time + 7);
+	CHECK(!had(&im, pid, time + 8, THERE));
+	CHECK(had(&im, pid, time + 5, THERE));
+	end_child(pid);
+	ow_images_deinit(&im);
 }
 
 #define SOMEONE 65534
@@ -910,6 +938,8 @@ int main(void)
 		{ "a look at who has ended", test_look_at_who_has_ended },
 		{ "what a stop has shown", test_show },
 		{ "the first thread ends", test_first_thread_ends },
+		{ "the first thread ended long ago",
+		  test_first_thread_ended_long_ago },
 		{ "a look where the first thread has ended",
 		  test_look_without_first_thread },
 		{ "doubt", test_doubt },

@@ -202,10 +202,11 @@ static void test_rings_are_round(void)
 	end(&r);
 }
 
-static bool is_wanted(void *arg, pid_t pid)
+static bool is_wanted(void *arg, pid_t pid, uint64_t time)
 {
 	(void)arg;
 	(void)pid;
+	(void)time;
 	return true;
 }
 
