@@ -349,7 +349,8 @@ static void tell_why(const struct reading *r, size_t line, bool is_large,
 		snprintf(why, size, "out of memory");
 	else if (is_large)
 		snprintf(why, size,
-			 "takes more memory than it may (--memory-limit)");
+			 "takes more memory than a quarter of "
+			 "--memory-limit: give a higher one");
 	else if (r->is_deep)
 		snprintf(why, size, "line %zu has more than %d frames", line,
 			 PROFILE_DEEPEST);

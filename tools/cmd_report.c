@@ -11,6 +11,7 @@
 #include "outfile.h"
 #include "profile.h"
 #include "profileout.h"
+#include "profiling.h"
 #include "tracereport.h"
 
 struct request {
@@ -19,6 +20,7 @@ struct request {
 	struct profile_options options;
 	struct trace_request trace;
 	const char *of_traces; /* an option that is for those alone, or NULL */
+	bool has_limit;        /* --memory-limit is given */
 };
 
 static void print_usage(FILE *to)
@@ -62,10 +64,21 @@ static void print_usage(FILE *to)
 	      to);
 }
 
-/* All may take a quarter: lists grow by half in vain, and formats need as much. */
-static bool load(struct profile *p, const char *path, size_t others)
+/*
+ * What profiles may take: what one takes that is recorded with the usual options, and a
+ * quarter more for what is to be read.  By --memory-limit it is a quarter of that: lists
+ * grow by half in vain, and formats need as much.
+ */
+static uint64_t most_of_profiles(const struct request *r)
 {
-	uint64_t most = ow_get_memory_limit() / 4;
+	return r->has_limit ? ow_get_memory_limit() / 4 :
+			      PROFILING_LIMIT + PROFILING_LIMIT / 4;
+}
+
+static bool load(const struct request *r, struct profile *p, const char *path,
+		 size_t others)
+{
+	uint64_t most = most_of_profiles(r);
 	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
 	char why[100];
 	int failed;
@@ -123,8 +136,8 @@ static int run(struct request *r)
 	struct profile p = { 0 }, other = { 0 };
 	int status = EXIT_NONE;
 
-	if (load(&p, r->in, 0) &&
-	    (!r->other || load(&other, r->other, profile_size(&p)))) {
+	if (load(r, &p, r->in, 0) &&
+	    (!r->other || load(r, &other, r->other, profile_size(&p)))) {
 		r->options.other = r->other ? &other : NULL;
 		status = write_out(r, &p);
 	}
@@ -245,7 +258,9 @@ static bool take_option(struct request *r, int opt, const char *text)
 		r->trace.times = true;
 		r->of_traces = "-t";
 		return true;
-	case OPT_MEMORY_LIMIT: return take_memory_limit(text);
+	case OPT_MEMORY_LIMIT:
+		r->has_limit = true;
+		return take_memory_limit(text);
 	case OPT_BY: return take_grouping(r, text);
 	case OPT_SYSROOT:
 		r->trace.sysroot = text;

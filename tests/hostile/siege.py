@@ -34,7 +34,7 @@ VICTIMS = (['chain-pie'], ['chain-static'], ['chain-lld'], ['chain-stripped'],
            ['signals', 'nested'], ['throwing', 'destructor'])
 BUSY = 'busy'       # never waits
 LONGEST_LOOK = 60   # seconds that one look may take, whatever it looks at, but for
-MOST_WAIT = 600     # those in which it waits for a CPU, and seconds in all
+MOST_WAIT = 1200    # those in which it waits for a CPU, and seconds in all
 MOST_LOOK = 768     # MiB that one look may take
 MOST_RECORDER = 768  # and the recorder
 LONGEST_END = 40    # seconds from SIGTERM to the recorder's end, 28 of them for names
@@ -354,7 +354,8 @@ def end_recorder(siege, recorder):
     print(said.decode(errors='replace').rstrip())
     print('The recorder ended within %.1f s, status %d.' %
           (took, recorder.returncode))
-    if took > LONGEST_END or recorder.returncode:
+    # 1: some of what the attackers have is left out, which was told.
+    if took > LONGEST_END or recorder.returncode not in (0, 1):
         siege.fail('the end took %.1f s, status %d' %
                    (took, recorder.returncode))
 
