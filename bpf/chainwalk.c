@@ -140,7 +140,9 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 	struct chain c = { .w = w,
 			   .by = ow_copywalk_by(w, image, &ow_arch_x86_64) };
 	uint8_t how = OW_HOW_REGS, flags = 0;
-	uint64_t share = ow_cfiwork_share();
+	uint32_t user = ow_owner_of(w->uid).share;
+	uint64_t share =
+		ow_userefforts_left(&w->cfi_work, user) / OW_CFIWORK_SHARES;
 	size_t i;
 
 	*end = OW_END_FAULT;
@@ -159,7 +161,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 		how = how_next(&c);
 		flags = c.flags & OW_FRAME_SIGNAL ? 0 : OW_FRAME_RETURN;
 	}
-	ow_cfiwork_spend(share - c.by->cfi_left);
+	ow_userefforts_spend(&w->cfi_work, user, share - c.by->cfi_left);
 	*end = nr ? end_at(&c, is_full) : OW_END_FAULT;
 	return nr;
 }

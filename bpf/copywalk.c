@@ -31,6 +31,8 @@ int ow_copywalk_init(struct ow_copywalk *w, struct ow_images *images,
 	w->images = images;
 	w->images->forget = forget;
 	w->max = max;
+	w->cfi_work = (struct ow_userefforts)OW_USEREFFORTS(
+		OW_CFIWORK_MOST, OW_CFIWORK_A_SECOND);
 	w->frames = calloc(max, sizeof(*w->frames));
 	w->packed = calloc((size_t)max + OW_BPF_KERNEL, sizeof(*w->packed));
 	w->cache.entries =
@@ -112,7 +114,9 @@ static enum ow_end walk(struct ow_copywalk *w, struct ow_imagewalk *by,
 			const struct ow_window *stack,
 			const struct ow_regs *regs)
 {
-	uint64_t share = ow_cfiwork_share();
+	uint32_t user = ow_owner_of(w->uid).share;
+	uint64_t share =
+		ow_userefforts_left(&w->cfi_work, user) / OW_CFIWORK_SHARES;
 	enum ow_end end;
 
 	by->cfi_left = share;
@@ -121,7 +125,7 @@ static enum ow_end walk(struct ow_copywalk *w, struct ow_imagewalk *by,
 	end = run(w, by);
 	if (end == OW_END_UNKNOWN)
 		end = retry(w, by, stack, *regs);
-	ow_cfiwork_spend(share - by->cfi_left);
+	ow_userefforts_spend(&w->cfi_work, user, share - by->cfi_left);
 	return end;
 }
 

@@ -4,12 +4,14 @@
 #define OW_COPYWALK_H
 
 #include "imagewalk.h"
+#include "userefforts.h"
 
 struct ow_copywalk {
 	struct ow_images *images;
 	/* Of the stack that is walked next: whose it is, and when it was taken. */
 	uid_t uid;
-	uint64_t time; /* CLOCK_MONOTONIC, ns */
+	uint64_t time;                  /* CLOCK_MONOTONIC, ns */
+	struct ow_userefforts cfi_work; /* cfiwork.h */
 	struct ow_cache cache;
 	struct ow_livemem *live; /* of who doesn't run now; or NULL */
 	struct ow_walk walk;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "bulk.h"
 
-#include "effort.h"
 #include "monotonic.h"
-#include "owner.h"
+#include "userefforts.h"
 
 #define MOST     ((int64_t)1 << 30) /* bytes: holes of a file take 2 ns each */
 #define A_SECOND ((int64_t)64 << 20)
@@ -16,35 +15,31 @@
 #define OWN_MOST_US     20000000
 #define OWN_US_A_SECOND 1000000
 
-static struct ow_effort efforts[OW_OWNER_SHARES][OW_NR_BULKS] = {
-	[0 ... OW_OWNER_SHARES - 1] = { [0 ... OW_NR_BULKS - 1] =
-						OW_EFFORT(MOST, A_SECOND) }
+static struct ow_userefforts efforts[OW_NR_BULKS] = {
+	[0 ... OW_NR_BULKS - 1] = OW_USEREFFORTS(MOST, A_SECOND)
 };
 
-static struct ow_effort times[OW_OWNER_SHARES] = {
-	OW_EFFORT(OWN_MOST_US, OWN_US_A_SECOND),
-	[1 ... OW_OWNER_SHARES - 1] = OW_EFFORT(MOST_US, US_A_SECOND)
-};
+static struct ow_userefforts times = OW_USEREFFORTS_BESIDE(
+	OWN_MOST_US, OWN_US_A_SECOND, MOST_US, US_A_SECOND);
 
 bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since)
 {
-	struct ow_effort *effort = &times[own->share];
 	uint64_t now = ow_cpu_ns() / 1000;
 
 	if (*since && now > *since)
-		ow_effort_spend(effort, now - *since);
+		ow_userefforts_spend(&times, own->share, now - *since);
 	*since = now ? now : 1;
-	return ow_effort_left(effort) > 0;
+	return ow_userefforts_left(&times, own->share) > 0;
 }
 
 bool ow_bulk_take(enum ow_bulk which, const struct ow_owner *own,
 		  uint64_t bytes)
 {
-	struct ow_effort *effort = &efforts[own->share][which];
+	struct ow_userefforts *e = &efforts[which];
 
-	if (bytes > ow_effort_left(effort) / SHARES)
+	if (bytes > ow_userefforts_left(e, own->share) / SHARES)
 		return false;
-	ow_effort_spend(effort, bytes);
+	ow_userefforts_spend(e, own->share, bytes);
 	return true;
 }
 

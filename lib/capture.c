@@ -76,6 +76,8 @@ struct ow_capture *ow_capture_create(struct ow_error *err)
 		return NULL;
 	}
 	c->target.mem.read = ow_capture_read_memory;
+	c->cfi_work = (struct ow_effort)OW_EFFORT(OW_CFIWORK_MOST,
+						  OW_CFIWORK_A_SECOND);
 	/* Odd, so that it is never 0. */
 	c->target.map.generation = atomic_fetch_add(&generations, 2) + 1;
 	return c;
@@ -168,7 +170,7 @@ static bool is_settled(const struct ow_capture_module *m)
 	       m->why.code == OW_CODE_FORMAT;
 }
 
-static int file_order(const void *a, const void *b)
+int ow_capture_file_order(const void *a, const void *b)
 {
 	const struct ow_capture_module *x = a, *y = b;
 
@@ -184,7 +186,7 @@ static const struct ow_capture_module *
 find_opened(const struct ow_capture *c, const struct ow_capture_module *m)
 {
 	struct ow_capture_module *const *node =
-		tfind(m, &c->opened, file_order);
+		tfind(m, &c->opened, ow_capture_file_order);
 
 	return node && is_settled(*node) ? *node : NULL;
 }
@@ -262,7 +264,7 @@ void ow_capture_ready(struct ow_capture *c, struct ow_capture_module *m)
 	take_object(c, m);
 	m->base.state = OW_MODULE_READY;
 	if (is_settled(m))
-		tsearch(m, &c->opened, file_order);
+		tsearch(m, &c->opened, ow_capture_file_order);
 }
 
 struct ow_capture_module *ow_capture_module_at(struct ow_capture *c,
@@ -375,7 +377,7 @@ static size_t walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 		   size_t max, enum ow_end *end_ret)
 {
 	struct ow_walk *w = &c->walk;
-	uint64_t share = ow_cfiwork_share();
+	uint64_t share = ow_effort_left(&c->cfi_work) / OW_CFIWORK_SHARES;
 
 	c->cfi_left = share;
 	c->target.cfi_left = &c->cfi_left;
@@ -385,7 +387,7 @@ static size_t walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 		      max < UINT32_MAX ? (unsigned int)max : UINT32_MAX);
 	while ((*end_ret = ow_walk_run(w)) == OW_END_WANT)
 		ow_capture_ready(c, (struct ow_capture_module *)w->wanted);
-	ow_cfiwork_spend(share - c->cfi_left);
+	ow_effort_spend(&c->cfi_work, share - c->cfi_left);
 	return w->nr;
 }
 

@@ -9,6 +9,7 @@
 
 #include <outwind/outwind.h>
 
+#include "effort.h"
 #include "intern.h"
 #include "object.h"
 #include "tablefile.h"
@@ -112,9 +113,16 @@ struct ow_capture {
 	size_t jit_names_size;
 
 	struct ow_cache cache;
-	struct ow_walk walk; /* scratch of ow_capture_walk() */
-	uint64_t cfi_left;   /* and what CFI may still run in it */
+	struct ow_walk walk;       /* scratch of ow_capture_walk() */
+	uint64_t cfi_left;         /* and what CFI may still run in it, */
+	struct ow_effort cfi_work; /* and in all walks: cfiwork.h */
 };
+
+/*
+ * Order modules by their files, for tsearch(3).  Files of two subvolumes can have one
+ * number and, in the list of mappings, one device: they differ by their paths.
+ */
+int ow_capture_file_order(const void *a, const void *b);
 
 /* An empty capture; all that it points to comes from malloc() and is its own. */
 struct ow_capture *ow_capture_create(struct ow_error *err);

@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "debuginfod.h"
-#include "effort.h"
 #include "elfsym.h"
 #include "error.h"
 #include "filemap.h"
@@ -27,6 +26,7 @@
 #include "object.h"
 #include "objectwatch.h"
 #include "reach.h"
+#include "userefforts.h"
 
 /* Bytes of a file whose CRC is made, of all such files, and of one step. */
 #define LARGEST_READ ((size_t)1 << 30)
@@ -41,11 +41,10 @@
 	"too long"
 
 /*
- * ns of CPU that a run may take to look for debug files of objects that others than root
- * may write: a name of theirs may lead over symbolic links that each take the kernel as
+ * ns of CPU that a run may take to look for debug files of a user's objects: a name of theirs may lead over symbolic links that each take the kernel as
  * long as a whole path.
  */
-static struct ow_effort lookups = OW_EFFORT(3000000000, 40000000);
+static struct ow_userefforts lookups = OW_USEREFFORTS(3000000000, 40000000);
 
 /* Bytes that may be read to make CRCs, and whether these were too few. */
 struct reading {
@@ -420,7 +419,9 @@ static const char *limit_of(const struct ow_object *obj)
 {
 	if (ow_reach_is_spent())
 		return SPENT;
-	return is_ours(obj) || ow_effort_left(&lookups) ? NULL : SLOW;
+	return is_ours(obj) || ow_userefforts_left(&lookups, obj->owner.share) ?
+		       NULL :
+		       SLOW;
 }
 
 /*
@@ -453,7 +454,7 @@ static struct ow_object *search(const struct search *is,
 		*reading = s->reading;
 	}
 	if (end == OW_DELEGATION_DONE && !is_ours(obj))
-		ow_effort_spend(&lookups, s->took_ns);
+		ow_userefforts_spend(&lookups, obj->owner.share, s->took_ns);
 	if (!found && limit)
 		ow_leave_out(path, limit);
 	else if (end == OW_DELEGATION_NONE)

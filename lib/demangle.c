@@ -14,12 +14,11 @@
 #include <time.h>
 
 #include "delegate.h"
-#include "effort.h"
 #include "error.h"
 #include "leftout.h"
 #include "monotonic.h"
-#include "owner.h"
 #include "reach.h"
+#include "userefforts.h"
 
 /*
  * Both manglings can refer back to what they have said, so that a short name
@@ -63,9 +62,7 @@ enum {
 #define MOST_US     (16 * LATE_US)
 #define US_A_SECOND 10000
 
-static struct ow_effort efforts[OW_OWNER_SHARES] = {
-	[0 ... OW_OWNER_SHARES - 1] = OW_EFFORT(MOST_US, US_A_SECOND)
-};
+static struct ow_userefforts efforts = OW_USEREFFORTS(MOST_US, US_A_SECOND);
 
 struct text {
 	char *buf; /* TEXT_MAX bytes */
@@ -73,11 +70,6 @@ struct text {
 	uid_t uid; /* whose name it is */
 	jmp_buf too_long;
 };
-
-static struct ow_effort *effort_of(uid_t uid)
-{
-	return &efforts[ow_owner_of(uid).share];
-}
 
 /*
  * The demangler can't be told to stop, but it owns nothing at most calls of
@@ -158,7 +150,7 @@ static bool has_time(uid_t uid)
 {
 	char whose[OW_PROCESSES_NAME], what[32 + sizeof(whose)];
 
-	if (ow_effort_left(effort_of(uid)))
+	if (ow_userefforts_left(&efforts, ow_owner_of(uid).share))
 		return true;
 	snprintf(what, sizeof(what), "demangled names%s%s", uid ? " of " : "",
 		 uid ? ow_name_processes(uid, whose) : "");
@@ -182,7 +174,7 @@ static bool demangle_delegated(struct text *t, const char *name)
 		ow_reach_leave_out("demangled names that may take long", end);
 	if (end != OW_DELEGATION_DONE)
 		return false;
-	ow_effort_spend(effort_of(t->uid), job.us);
+	ow_userefforts_spend(&efforts, ow_owner_of(t->uid).share, job.us);
 	return job.is_demangled;
 }
 
@@ -307,7 +299,8 @@ static bool demangle_here(struct text *t, const char *name, size_t steps)
 	fair = FAIR_NS +
 	       FAIR_BYTE_NS * (strlen(name) + (is_demangled ? t->len : 0));
 	if (took > fair)
-		ow_effort_spend(effort_of(t->uid), (took - fair) / 1000);
+		ow_userefforts_spend(&efforts, ow_owner_of(t->uid).share,
+				     (took - fair) / 1000);
 	return is_demangled;
 }
 

@@ -23,14 +23,15 @@
 #include "spans.h"
 #include "splitfiles.h"
 #include "unitcost.h"
+#include "userefforts.h"
 
 /* Ranges that are looked at for one address: those of units don't overlap. */
 #define MOST_OVERLAPS 256
 
 /*
- * Steps that are taken for all objects of a run, and for one of them, and that come
- * back each second; a second has time for some hundreds of millions.  A look-up takes
- * a quarter of what the run has at most, so that others have something left.
+ * Steps that are taken in a run for all objects of a user, and for one of them, and that
+ * come back each second; a second has time for some hundreds of millions.  A look-up takes
+ * a quarter of what the user has at most, so that others have something left.
  */
 #define RUN_STEPS       ((int64_t)1 << 30)
 #define RUN_A_SECOND    ((int64_t)1 << 24)
@@ -38,7 +39,8 @@
 #define OBJECT_A_SECOND ((int64_t)1 << 22)
 #define SHARES          4
 
-static struct ow_effort run_effort = OW_EFFORT(RUN_STEPS, RUN_A_SECOND);
+static struct ow_userefforts run_efforts =
+	OW_USEREFFORTS(RUN_STEPS, RUN_A_SECOND);
 
 /* How often libdw looks at all attributes of a DIE for what is asked of it here. */
 #define SCANS      8
@@ -158,7 +160,8 @@ static void dwarf_deinit(struct dwarf *d)
 static void begin_work(struct ow_lines *l)
 {
 	uint64_t own = ow_effort_left(&l->effort);
-	uint64_t share = ow_effort_left(&run_effort) / SHARES;
+	uint64_t share =
+		ow_userefforts_left(&run_efforts, l->own.share) / SHARES;
 
 	l->share = own < share ? own : share;
 	l->scopes.work_left = l->share;
@@ -169,7 +172,7 @@ static void end_work(struct ow_lines *l)
 	uint64_t taken = l->share - l->scopes.work_left;
 
 	ow_effort_spend(&l->effort, taken);
-	ow_effort_spend(&run_effort, taken);
+	ow_userefforts_spend(&run_efforts, l->own.share, taken);
 	if (l->scopes.work_left == 0)
 		ow_leave_out(l->path, "the rest of its DWARF, which takes too "
 				      "long to look through");

@@ -4,32 +4,43 @@
 #include <stdatomic.h>
 
 #include "budget.h"
+#include "subuids.h"
 
 #define USERS_SHARE 2 /* a user gets one part of so many of what others leave */
+#define OWNERS      ((uint64_t)1 << 33) /* keys beyond all of uids */
 /* Others than root; those who come later share the last part. */
 #define MOST_USERS  (OW_OWNER_SHARES - 1)
 
 /* Without a lock: a delegate that is ended could hold it for ever. */
 struct share {
-	atomic_uint_least64_t user; /* uid + 1; 0: free */
+	atomic_uint_least64_t user; /* key_of(); 0: free */
 	atomic_uint_least64_t taken;
 };
 
 static struct share shares[MOST_USERS];
 
+/* What tells users apart; one's subordinate ids are one user's. */
+static uint64_t key_of(uid_t uid)
+{
+	uint64_t owner = ow_subuids_owner(uid);
+
+	return owner ? OWNERS + owner : (uint64_t)uid + 1;
+}
+
 struct ow_owner ow_owner_of(uid_t uid)
 {
-	const uint64_t user = (uint64_t)uid + 1;
-	uint64_t found;
+	uint64_t user, found;
 	uint32_t i;
 
 	if (uid == 0)
 		return (struct ow_owner){ 0, 0 };
+	user = key_of(uid);
 	for (i = 0; i < MOST_USERS - 1; i++) {
-		found = 0;
-		if (atomic_compare_exchange_strong(&shares[i].user, &found,
-						   user) ||
-		    found == user)
+		found = atomic_load(&shares[i].user);
+		if (found == user ||
+		    (!found && (atomic_compare_exchange_strong(&shares[i].user,
+							       &found, user) ||
+				found == user)))
 			break;
 	}
 	return (struct ow_owner){ 0, i + 1 };

@@ -2,7 +2,7 @@
 /*
  * Owners of memory for what is made of users' files (budget.h).  Anybody can have any number
  * of files that take much.  So the files of a user other than root may have half of what
- * others leave over, all together; and one of them a quarter, as any other owner.  Files
+ * others leave over, all together, with those of the user's subordinate ids; and one of them a quarter, as any other owner.  Files
  * that only root and we may write to are of no user's share.
  *
  * Functions may be called by several threads at once, for one owner by one only.

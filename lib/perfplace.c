@@ -11,7 +11,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "effort.h"
 #include "error.h"
 #include "identity.h"
 #include "leftout.h"
@@ -19,6 +18,7 @@
 #include "object.h"
 #include "processids.h"
 #include "reach.h"
+#include "userefforts.h"
 
 static bool read_status(struct ow_perfplace *p)
 {
@@ -59,24 +59,27 @@ static bool read_owner(struct ow_perfplace *p)
 }
 
 /*
- * ns of CPU that a run may take to follow symbolic links that are there in place of /tmp:
+ * ns of CPU that a run may take for a user to follow symbolic links in place of /tmp:
  * each of 40 may take the kernel as long as a whole path, for each process.  And to open
  * maps where that takes longer than it does: a hundred thousand mounts may lie there.
  */
-static struct ow_effort links = OW_EFFORT(1000000000, 20000000);
-static struct ow_effort slow_opens = OW_EFFORT(1000000000, 20000000);
+static struct ow_userefforts links = OW_USEREFFORTS(1000000000, 20000000);
+static struct ow_userefforts slow_opens = OW_USEREFFORTS(1000000000, 20000000);
 #define OPEN_NS 200000
 
 /*
  * Open what the process calls /tmp; of root, an fd of its root.  When following links has
  * taken too long, one that is a link isn't found.
  */
-static int open_tmp(int root, uint64_t resolve)
+static int open_tmp(const struct ow_perfplace *p, int root, uint64_t resolve)
 {
+	uint32_t share = ow_owner_of(p->uid).share;
 	const struct open_how how = {
 		.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | resolve |
-			   (ow_effort_left(&links) ? 0 : RESOLVE_NO_SYMLINKS),
+			   (ow_userefforts_left(&links, share) ?
+				    0 :
+				    RESOLVE_NO_SYMLINKS),
 	};
 	uint64_t begun = ow_cpu_ns();
 	int fd, before;
@@ -85,7 +88,7 @@ static int open_tmp(int root, uint64_t resolve)
 	fd = (int)syscall(SYS_openat2, root, "tmp", &how, sizeof(how));
 	before = errno;
 	ow_delegate_leave();
-	ow_effort_spend(&links, ow_cpu_ns() - begun);
+	ow_userefforts_spend(&links, share, ow_cpu_ns() - begun);
 	errno = before;
 	return fd;
 }
@@ -116,15 +119,15 @@ static int take_tmp(struct ow_perfplace *p)
 	root = ow_reach_open(path, O_PATH | O_DIRECTORY);
 	if (root < 0)
 		return -1;
-	fd = open_tmp(root, RESOLVE_CACHED);
+	fd = open_tmp(p, root, RESOLVE_CACHED);
 	if (fd >= 0)
 		return fd;
 	if (ow_reach_is_spent()) {
 		leave_tmp_out(p, OW_REACH_SPENT);
 		return -1;
 	}
-	looked_up = open_tmp(root, 0);
-	return looked_up < 0 ? -1 : open_tmp(root, RESOLVE_CACHED);
+	looked_up = open_tmp(p, root, 0);
+	return looked_up < 0 ? -1 : open_tmp(p, root, RESOLVE_CACHED);
 }
 
 /* A place that a delegate finds. */
@@ -253,13 +256,14 @@ static int open_own(struct ow_perfplace *p, const char *path)
 /* A map that is found too slowly, too often, is not looked for any more. */
 static int open_timed(struct ow_perfplace *p, const char *path)
 {
+	uint32_t share = ow_owner_of(p->uid).share;
 	uint64_t begun = ow_cpu_ns(), took;
 	int fd = open_own(p, path), before = errno;
 
 	took = ow_cpu_ns() - begun;
 	if (took > OPEN_NS) {
-		ow_effort_spend(&slow_opens, took - OPEN_NS);
-		if (!ow_effort_left(&slow_opens) && !p->is_silent)
+		ow_userefforts_spend(&slow_opens, share, took - OPEN_NS);
+		if (!ow_userefforts_left(&slow_opens, share) && !p->is_silent)
 			leave_tmp_out(p, "as it takes the kernel too long to "
 					 "find them");
 	}

@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "effort.h"
 #include "env.h"
 #include "error.h"
 #include "leftout.h"
 #include "monotonic.h"
+#include "userefforts.h"
 
 #define CALL_NS  2000000000
 #define WHOLE_NS 20000000000
@@ -48,8 +48,8 @@
 
 static atomic_uint_least64_t lost_ns, slow_ns, begun_ns;
 
-/* ns of CPU beyond that, of all statuses that a run reads. */
-static struct ow_effort statuses = OW_EFFORT(1000000000, 20000000);
+/* ns of CPU beyond that, of all statuses of a user's processes that a run reads. */
+static struct ow_userefforts statuses = OW_USEREFFORTS(1000000000, 20000000);
 
 int ow_reach_openat(int dir, const char *path, int flags)
 {
@@ -340,7 +340,6 @@ int ow_reach_fd(int (*open_it)(void *arg), void *arg)
 /* What is asked of a delegate that may be lost with it. */
 struct asked {
 	size_t most;
-	uint64_t cpu_ns; /* that it took */
 	char *text;
 	ssize_t size; /* -1: error */
 	int error;
@@ -396,16 +395,13 @@ static bool make_room(struct asked *a, size_t *room)
 	return true;
 }
 
-static void read_text(void *arg)
+static void read_open(struct asked *a, int fd)
 {
-	_cleanup_(ow_reach_closep) int fd = -1;
-	struct asked *a = arg;
 	size_t room = 0, size = 0;
 	uint64_t begun = ow_cpu_ns();
 	ssize_t n = 1;
 
-	fd = ow_reach_open(a->path, O_RDONLY | O_NONBLOCK);
-	while (fd >= 0 && n > 0) {
+	while (n > 0) {
 		if (ow_cpu_ns() - begun > TEXT_NS) {
 			errno = ETIME;
 			n = -1;
@@ -417,11 +413,21 @@ static void read_text(void *arg)
 		size += n > 0 ? (size_t)n : 0;
 	}
 	a->error = errno;
-	a->cpu_ns = ow_cpu_ns() - begun;
-	if (fd < 0 || n < 0 || !a->text)
+	if (n < 0 || !a->text)
 		return;
 	a->text[size] = '\0';
 	a->size = (ssize_t)size;
+}
+
+static void read_text(void *arg)
+{
+	_cleanup_(ow_reach_closep) int fd = -1;
+	struct asked *a = arg;
+
+	fd = ow_reach_open(a->path, O_RDONLY | O_NONBLOCK);
+	a->error = errno;
+	if (fd >= 0)
+		read_open(a, fd);
 }
 
 char *ow_reach_text(const char *path, size_t most, size_t *size_ret)
@@ -438,21 +444,35 @@ char *ow_reach_text(const char *path, size_t most, size_t *size_ret)
 	return text;
 }
 
+/* It is its process's user's, or root's where the process may not be read. */
+static void read_status(void *arg)
+{
+	_cleanup_(ow_reach_closep) int fd = -1;
+	struct asked *a = arg;
+	uint32_t share;
+	uint64_t begun = ow_cpu_ns(), took;
+	struct stat st;
+
+	fd = ow_reach_open(a->path, O_RDONLY | O_NONBLOCK);
+	a->error = errno;
+	if (fd < 0)
+		return;
+	share = ow_owner_of(fstat(fd, &st) ? (uid_t)-1 : st.st_uid).share;
+	a->error = ETIME;
+	if (!ow_userefforts_left(&statuses, share))
+		return;
+	read_open(a, fd);
+	took = ow_cpu_ns() - begun;
+	if (took > STATUS_NS)
+		ow_userefforts_spend(&statuses, share, took - STATUS_NS);
+}
+
 char *ow_reach_status(const char *path)
 {
-	struct asked *a = ow_effort_left(&statuses) ? ask(path, MOST_STATUS) :
-						      NULL;
-	enum ow_delegation how;
+	struct asked *a = ask(path, MOST_STATUS);
 	ssize_t size;
 
-	if (!a) {
-		errno = ETIME;
-		return NULL;
-	}
-	how = ow_reach(read_text, a);
-	if (how == OW_DELEGATION_DONE && a->cpu_ns > STATUS_NS)
-		ow_effort_spend(&statuses, a->cpu_ns - STATUS_NS);
-	return answer(a, how, &size);
+	return a ? answer(a, ow_reach(read_status, a), &size) : NULL;
 }
 
 static void read_link(void *arg)

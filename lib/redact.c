@@ -113,7 +113,7 @@ static bool run_on(struct redactor *d, struct trace *t,
 			ow_capture_ready(
 				d->c,
 				(struct ow_capture_module *)t->walk.wanted);
-		ow_cfiwork_spend(d->cfi_share - d->cfi_left);
+		ow_effort_spend(&d->c->cfi_work, d->cfi_share - d->cfi_left);
 		if (end != OW_END_LIMIT || t->room >= MOST_FRAMES)
 			return true;
 		if (!ow_grow(&t->frames, &t->room, t->room + 1,
@@ -391,7 +391,7 @@ int ow_redact(struct ow_capture *c, struct ow_redaction *ret,
 	} else {
 		d->c = c;
 		d->begun_ns = ow_cpu_ns();
-		d->cfi_share = ow_cfiwork_share();
+		d->cfi_share = ow_effort_left(&c->cfi_work) / OW_CFIWORK_SHARES;
 		c->target.cfi_left = &d->cfi_left;
 		d->reader.c = c;
 		d->reader.target = c->target;

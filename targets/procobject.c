@@ -25,8 +25,8 @@
 #include "mappings.h"
 #include "monotonic.h"
 #include "owner.h"
-#include "processids.h"
 #include "processmem.h"
+#include "procfs.h"
 #include "reach.h"
 #include "servedfs.h"
 
@@ -243,10 +243,7 @@ struct fetching {
 /* The owner of a copy of what the process has. */
 static struct ow_owner owner_of(const struct ow_capture *c)
 {
-	struct ow_processids ids;
-
-	return ow_owner_of(ow_processids_read(c->live, &ids) ? ids.real :
-							       (uid_t)-1);
+	return ow_owner_of((uid_t)ow_process_user(c->live));
 }
 
 /* Have memory for a copy of size bytes; or leave it NULL, and why. */
@@ -596,15 +593,6 @@ static int open_kept(struct ow_capture *c, const struct ow_capture_module *m,
 	return -1;
 }
 
-static int inode_order(const void *a, const void *b)
-{
-	const struct ow_capture_module *x = a, *y = b;
-
-	if (x->dev != y->dev)
-		return x->dev > y->dev ? 1 : -1;
-	return (x->inode > y->inode) - (x->inode < y->inode);
-}
-
 int ow_capture_make_table(struct ow_capture *c, size_t i,
 			  struct ow_table_stats *stats, struct ow_error *err)
 {
@@ -618,7 +606,7 @@ int ow_capture_make_table(struct ow_capture *c, size_t i,
 		return ow_fail(err, OW_CODE_UNSUPPORTED,
 			       "%s: no file that a process has mapped",
 			       m->path);
-	known = tsearch(m, &c->tabled, inode_order);
+	known = tsearch(m, &c->tabled, ow_capture_file_order);
 	if (known && *known != m)
 		return 1;
 	fd = open_kept(c, m, err);
