@@ -71,9 +71,10 @@ static uint32_t place_frame(struct trace_names *n, const struct trace_stack *s,
 	if (!o->module) {
 		const char *path = ow_places_path(maps->places, at->object);
 
-		o->module = 1 + profile_string(p, path);
+		/* 0 also if its user has no room for it: another user may have. */
+		o->module = profile_string(p, path);
 	}
-	return profile_place(p, o->module - 1, s->pcs[i], at->off);
+	return profile_place(p, o->module, s->pcs[i], at->off);
 }
 
 static bool is_good(const struct profile *p)

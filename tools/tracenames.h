@@ -19,7 +19,7 @@
 /* What is known of an object. */
 struct trace_object {
 	bool is_open;    /* or was tried to be */
-	uint32_t module; /* string of the profile, and 1; 0: not added yet */
+	uint32_t module; /* string of the profile; 0: not added yet */
 };
 
 /* All zero, but for profile and work, has named nothing yet. */
