@@ -46,6 +46,8 @@ static struct ow_userefforts run_efforts =
 #define SCANS      8
 #define NAMES_STEP 16 /* bytes of files' names that take a step */
 
+#define PART_STEPS 1000 /* for a part of a path, which is opened */
+
 #define LONGEST_FOLDER 65536 /* bytes of the path that a unit was compiled in */
 
 /*
@@ -73,7 +75,7 @@ struct range {
 	size_t unit;
 };
 
-/* For what libdw reads of a unit, before it does. */
+/* For what is read of a unit, before it is. */
 enum payment {
 	NOT_YET,
 	PAID,
@@ -85,6 +87,7 @@ struct unit {
 	Dwarf_Off abbrevs;  /* of its DIEs */
 
 	enum payment abbrevs_paid, lines_paid;
+	enum payment split_paid; /* its file's path was looked at */
 };
 
 /* DWARF in one file, by libdw on bytes that are mapped already, or a copy. */
@@ -728,25 +731,48 @@ static size_t fill(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *functions,
 	return nr ? nr : 1;
 }
 
+/* Return true if there is work left to look at each part of a path. */
+static bool pay_path(struct ow_lines *l, const char *path)
+{
+	uint64_t parts = 1;
+
+	for (; *path; path++)
+		parts += *path == '/';
+	return ow_effort_use(&l->scopes.work_left, parts * PART_STEPS);
+}
+
 /*
  * -gsplit-dwarf: lines are in the skeleton, functions in a file that the skeleton
  * names and that libdw opens, whatever it is.  So it has to be one that only root
  * or our own user could put there.
  */
-static bool find_split(struct ow_lines *l, Dwarf_Die *unit, Dwarf_Die *ret)
+static bool may_read_split(struct ow_lines *l, struct unit *u, const char *path)
 {
-	_cleanup_(ow_freep) char *path = split_path(l, unit);
-	uint8_t type;
-	int failed;
-
-	if (!path)
+	if (u->split_paid == NOT_YET && path && !pay_path(l, path))
 		return false;
-	if (l->in_root || !ow_path_is_own(path)) {
+	if (u->split_paid != NOT_YET)
+		return u->split_paid == PAID;
+	u->split_paid = PAID;
+	if (path && !l->in_root && ow_path_is_own(path))
+		return true;
+	if (path)
 		ow_leave_out(l->path, "split DWARF in a file that others than "
 				      "root and this user could replace, or "
 				      "that is on no disk");
+	u->split_paid = REFUSED;
+	return false;
+}
+
+static bool find_split(struct ow_lines *l, struct unit *u, Dwarf_Die *unit,
+		       Dwarf_Die *ret)
+{
+	_cleanup_(ow_freep) char *path =
+		u->split_paid == REFUSED ? NULL : split_path(l, unit);
+	uint8_t type;
+	int failed;
+
+	if (!may_read_split(l, u, path) || !path)
 		return false;
-	}
 	ow_filemap_begin_others();
 	failed = dwarf_cu_info(unit->cu, NULL, &type, NULL, ret, NULL, NULL,
 			       NULL);
@@ -776,7 +802,7 @@ static size_t find_calls(struct ow_lines *l, uint64_t vaddr,
 	    !pay_attributes(l, &unit))
 		return 0;
 	has_lines = may_read_lines(l, u, &unit);
-	if (find_split(l, &unit, &split))
+	if (find_split(l, u, &unit, &split))
 		full = &split;
 	calls[0] = (struct ow_line){ 0 };
 	if (has_lines)

@@ -188,6 +188,24 @@ static void test_split(void)
 	CHECK(!ow_left_out(1));
 }
 
+/* Whose the file beside is, is asked once for a unit, and not for each address. */
+static void test_split_asked_once(void)
+{
+	struct ow_object *obj = ow_object_open("s", NULL);
+	struct ow_lines *l = obj ? ow_lines_create(obj, NULL) : NULL;
+	FILE *addrs = fopen("addrs", "re"), *out = fopen("got", "we");
+
+	CHECK(write_lines(l, addrs, out) == 1);
+	CHECK(scratch_run("chmod o-w s-p.dwo"));
+	rewind(addrs);
+	CHECK(write_lines(l, addrs, out) == 1);
+	CHECK(write_got("s") == 3);
+	fclose(addrs);
+	fclose(out);
+	ow_lines_destroy(l);
+	ow_object_close(obj);
+}
+
 static void test_dwz(void)
 {
 	if (!scratch_run("which dwz >/dev/null 2>&1")) {
@@ -335,6 +353,7 @@ int main(void)
 		{ "separate and compressed", test_separate },
 		{ "shared by dwz", test_dwz },
 		{ "split off", test_split },
+		{ "split DWARF is asked for once", test_split_asked_once },
 		{ "names of files that have one end", test_long_names },
 		{ "written to by others", test_written },
 		{ "written to before it is read", test_written_before },
