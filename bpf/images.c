@@ -277,9 +277,11 @@ static bool is_jit(const struct ow_bpf_range *range)
 static void want_jitmap(struct ow_images *im, const struct ow_image *image,
 			pid_t pid)
 {
-	ow_jitmaps_want(&im->jits, pid);
+	uid_t uid = ow_images_uid(im, pid);
+
+	ow_jitmaps_want(&im->jits, pid, uid);
 	if (image->pid != pid)
-		ow_jitmaps_want(&im->jits, image->pid);
+		ow_jitmaps_want(&im->jits, image->pid, uid);
 }
 
 void ow_images_claim(struct ow_images *im, const struct ow_recorded *s)

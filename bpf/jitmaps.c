@@ -35,6 +35,8 @@
 #define WANTED_NS  1000000000ULL /* or, where names are wanted, and at most */
 #define TIME_PART  8             /* of the time is a user's */
 #define AHEAD_NS   8000000000ULL /* that a user may be ahead of it */
+#define LOOK_NS    500000ULL     /* to look for a map, as a rule, */
+#define EVICT_NS   1000000ULL    /* and to have another one go for it */
 #define TAIL       64 /* bytes by which a file is known to be the same */
 
 /* How much of a map there was when. */
@@ -577,12 +579,27 @@ static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 	return m;
 }
 
-void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid)
+/* Look for the map of a process, which counts for its user; or NULL. */
+static struct ow_jitmap *add_paid(struct ow_jitmaps *j, pid_t pid, uid_t uid)
+{
+	uint64_t price = j->nr < MAPS_MAX ? LOOK_NS : LOOK_NS + EVICT_NS;
+	uint64_t now = ow_now_ns();
+
+	if (ow_usertimes_until(&j->times, uid) > now + AHEAD_NS) {
+		j->nr_cut += j->refused != pid;
+		j->refused = pid;
+		return NULL;
+	}
+	ow_usertimes_pay(&j->times, uid, TIME_PART * price, now);
+	return add(j, pid);
+}
+
+void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid, uid_t uid)
 {
 	struct ow_jitmap *m = map_of(j, pid);
 
 	if (!m)
-		m = add(j, pid);
+		m = add_paid(j, pid, uid);
 	if (m)
 		m->wanted_at = ow_now_ns();
 }

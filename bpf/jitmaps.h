@@ -25,14 +25,17 @@ struct ow_jitmaps {
 	const volatile int *asked; /* reading ends when that changes; or NULL */
 	struct ow_usertimes times; /* that reading has taken */
 	uint64_t rests_until;      /* ns: maps are not read, or for less time */
+	pid_t refused; /* no map was looked for, the last time; or 0 */
 };
 
 /*
  * A stack of a process has frames in code of no object: if there is a map of it,
  * that is going to be read.  Where the maps of many processes are read, the map that
- * was wanted the longest ago goes, of the user who has the most of them.
+ * was wanted the longest ago goes, of the user who has the most of them.  To look for maps
+ * takes time: none is looked for, and one counts as cut, where the user who answers for the
+ * process is ahead of what reads of maps may take.
  */
-void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid);
+void ow_jitmaps_want(struct ow_jitmaps *j, pid_t pid, uid_t uid);
 
 /* The process runs something else now, that may have a map of its own. */
 void ow_jitmaps_exec(struct ow_jitmaps *j, pid_t pid);

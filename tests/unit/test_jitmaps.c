@@ -32,6 +32,11 @@ static uid_t owner_of(pid_t pid)
 	return stat(path, &st) ? (uid_t)-1 : st.st_uid;
 }
 
+static void want(struct ow_jitmaps *j, pid_t pid)
+{
+	ow_jitmaps_want(j, pid, owner_of(pid));
+}
+
 static void start_as(struct target *t, uid_t uid)
 {
 	t->pid = fork();
@@ -112,7 +117,7 @@ static void test_grows(void)
 	uint64_t early, later;
 
 	start(&t);
-	ow_jitmaps_want(&j, t.pid);
+	want(&j, t.pid);
 	CHECK(j.nr == 1);
 	ow_jitmaps_read(&j, true);
 	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, NULL));
@@ -143,7 +148,7 @@ static void test_written_anew(void)
 	uint64_t early, later;
 
 	start(&t);
-	ow_jitmaps_want(&j, t.pid);
+	want(&j, t.pid);
 	put(&t, "w", "1000 10 first\n2000 10 second");
 	early = ow_now_ns();
 	ow_jitmaps_read(&j, true);
@@ -168,7 +173,7 @@ static void test_ended(void)
 	struct target t;
 
 	start(&t);
-	ow_jitmaps_want(&j, t.pid);
+	want(&j, t.pid);
 	ow_jitmaps_read(&j, true);
 	put(&t, "w", "1000 10 last\n");
 	end(&t);
@@ -190,7 +195,7 @@ static void test_number_again(void)
 	uint64_t before;
 
 	start(&t);
-	ow_jitmaps_want(&j, t.pid);
+	want(&j, t.pid);
 	put(&t, "w", "1000 10 first\n");
 	end(&t);
 	ow_jitmaps_read(&j, true);
@@ -198,7 +203,7 @@ static void test_number_again(void)
 	CHECK(is(&j, t.pid, before, 0x1000, "first"));
 	CHECK(is(&j, t.pid, before + LATER, 0x1000, NULL));
 	if (start_again(&t)) {
-		ow_jitmaps_want(&j, t.pid);
+		want(&j, t.pid);
 		CHECK(j.nr == 2);
 		put(&t, "w", "1000 10 second\n");
 		ow_jitmaps_read(&j, true);
@@ -223,7 +228,7 @@ static void test_number_later(void)
 	usleep(20000); /* /proc tells when a process was started in 10 ms */
 	if (!start_again(&t))
 		return;
-	ow_jitmaps_want(&j, t.pid);
+	want(&j, t.pid);
 	put(&t, "w", "1000 10 second\n");
 	ow_jitmaps_read(&j, true);
 	CHECK(is(&j, t.pid, before, 0x1000, NULL));
@@ -250,7 +255,7 @@ static void test_parent(void)
 		struct target *t = (struct target *[]){ &parent, &child, &later,
 							&other }[i];
 
-		ow_jitmaps_want(&j, t->pid);
+		want(&j, t->pid);
 		put(t, "w", "1000 10 name\n");
 		if (t == &child)
 			put(t, "w", "2000 10 own\n");
@@ -282,8 +287,8 @@ static void test_who_is_noted(void)
 	start(&t);
 	ow_jitmaps_exec(&j, t.pid);
 	CHECK(j.nr == 0);
-	ow_jitmaps_want(&j, t.pid);
-	ow_jitmaps_want(&j, t.pid);
+	want(&j, t.pid);
+	want(&j, t.pid);
 	CHECK(j.nr == 1);
 	put(&t, "w", "1000 10 a\n");
 	ow_jitmaps_read(&j, true);
@@ -291,14 +296,14 @@ static void test_who_is_noted(void)
 	before = ow_now_ns();
 	ow_jitmaps_exec(&j, t.pid);
 	put(&t, "w", "1000 10 b\n");
-	ow_jitmaps_want(&j, t.pid);
+	want(&j, t.pid);
 	CHECK(j.nr == 2);
 	ow_jitmaps_read(&j, true);
 	CHECK(is(&j, t.pid, ow_now_ns(), 0x1000, "b"));
 	CHECK(is(&j, t.pid, t.born, 0x1000, "a"));
 	CHECK(before > 0 && is(&j, t.pid + 1, before, 0x1000, NULL));
 	end(&t);
-	ow_jitmaps_want(&j, 0x3fffffff);
+	want(&j, 0x3fffffff);
 	CHECK(j.nr == 2); /* there is no such process */
 	ow_jitmaps_deinit(&j);
 	unlink(t.path);
@@ -313,7 +318,7 @@ static void test_many(void)
 	/* Those that ended without a map make room. */
 	for (i = 0; i < 600; i++) {
 		start(&t);
-		ow_jitmaps_want(&j, t.pid);
+		want(&j, t.pid);
 		end(&t);
 	}
 	CHECK(j.nr > 0 && j.nr <= 256);
@@ -343,12 +348,12 @@ static void test_fair(void)
 
 	start(&other);
 	put(&other, "w", "1000 10 other\n");
-	ow_jitmaps_want(&j, other.pid);
+	want(&j, other.pid);
 	for (i = 0; i < MANY; i++) {
 		start_as(&many[i], 65534);
 		put(&many[i], "w", "1000 10 many\n");
-		ow_jitmaps_want(&j, many[i].pid);
-		ow_jitmaps_want(&j, many[0].pid);
+		want(&j, many[i].pid);
+		want(&j, many[0].pid);
 	}
 	CHECK(j.nr == ROOM && j.nr_cut == 1 + MANY - ROOM);
 	ow_jitmaps_read(&j, true);
@@ -377,16 +382,16 @@ static void test_unread(void)
 
 	for (i = 0; i < ROOM; i++) {
 		start(&all[i]);
-		ow_jitmaps_want(&j, all[i].pid);
+		want(&j, all[i].pid);
 	}
 	ow_jitmaps_read(&j, true);
 	start(&all[i]);
-	ow_jitmaps_want(&j, all[i].pid);
+	want(&j, all[i].pid);
 	CHECK(j.nr == ROOM && j.nr_cut == 0);
 	/* After it was read, and before it is to be read again. */
 	put(&all[1], "w", "1000 10 first\n");
 	start(&all[++i]);
-	ow_jitmaps_want(&j, all[i].pid);
+	want(&j, all[i].pid);
 	CHECK(j.nr == ROOM && j.nr_cut == 1);
 	for (i = 0; i < OW_ARRAY_SIZE(all); i++)
 		end(&all[i]);
@@ -425,14 +430,14 @@ static void test_large(void)
 	for (i = 0; i < nr; i++) {
 		start(&hostile[i]);
 		put_large(&hostile[i], (off_t)8 << 30);
-		ow_jitmaps_want(&j, hostile[i].pid);
+		want(&j, hostile[i].pid);
 		ow_jitmaps_read(&j, true);
 	}
 	read_until_cut(&j, 2);
 	CHECK(j.bytes <= (size_t)129 << 20);
 	start(&usual);
 	put(&usual, "w", "1000 10 first\n");
-	ow_jitmaps_want(&j, usual.pid);
+	want(&j, usual.pid);
 	ow_jitmaps_read(&j, true);
 	CHECK(names(&j, &usual));
 	for (i = 0; i < nr; i++) {
@@ -450,6 +455,31 @@ static void test_large(void)
 	ow_jitmaps_deinit(&j);
 }
 
+#define GREEDY 65534
+
+/* Maps of any number of processes are looked for in the time that is their user's. */
+static void test_many_looked_for(void)
+{
+	struct ow_jitmaps j = { 0 };
+	struct target usual;
+	uint64_t now = ow_now_ns();
+
+	start(&usual);
+	/* As if maps of others had been looked for. */
+	ow_usertimes_pay(&j.times, GREEDY, (uint64_t)3600 * 1000000000, now);
+	ow_jitmaps_want(&j, usual.pid, GREEDY);
+	ow_jitmaps_want(&j, usual.pid, GREEDY);
+	CHECK(j.nr == 0 && j.nr_cut == 1);
+	ow_jitmaps_want(&j, usual.pid, GREEDY - 1);
+	CHECK(j.nr == 1 && j.nr_cut == 1);
+	/* One that is known is wanted as before, and what one takes counts. */
+	ow_jitmaps_want(&j, usual.pid, GREEDY);
+	CHECK(j.nr == 1 && j.nr_cut == 1);
+	CHECK(ow_usertimes_until(&j.times, GREEDY - 1) > now);
+	end(&usual);
+	ow_jitmaps_deinit(&j);
+}
+
 /* Many maps of one user, each smaller than another user's, take no room of that. */
 static void test_greedy(void)
 {
@@ -461,12 +491,12 @@ static void test_greedy(void)
 		return;
 	start_as(&usual, 1);
 	put_large(&usual, (off_t)10 << 20);
-	ow_jitmaps_want(&j, usual.pid);
+	want(&j, usual.pid);
 	ow_jitmaps_read(&j, true);
 	for (i = 0; i < nr; i++) {
 		start_as(&many[i], 65534);
 		put_large(&many[i], (off_t)9 << 20);
-		ow_jitmaps_want(&j, many[i].pid);
+		want(&j, many[i].pid);
 		ow_jitmaps_read(&j, true);
 	}
 	read_until_cut(&j, 6);
@@ -517,7 +547,7 @@ static int use_long(struct ow_jitmaps *j, uid_t uid, char letter)
 
 	start_as(&t, uid);
 	put_long(&t, letter);
-	ow_jitmaps_want(j, t.pid);
+	want(j, t.pid);
 	ow_jitmaps_read(j, true);
 	nr = nr_long(j, &t);
 	end(&t);
@@ -570,14 +600,14 @@ static void start_crowd(struct ow_jitmaps *j, struct crowd *c)
 	for (i = 0; i < OW_ARRAY_SIZE(c->many); i++) {
 		start_as(&c->many[i], MANY_USER);
 		put_large(&c->many[i], (off_t)64 << 20);
-		ow_jitmaps_want(j, c->many[i].pid);
+		want(j, c->many[i].pid);
 	}
 	start_as(&c->other, 1);
 	put(&c->other, "w", "1000 10 first\n");
-	ow_jitmaps_want(j, c->other.pid);
+	want(j, c->other.pid);
 	start(&c->roots);
 	put(&c->roots, "w", "1000 10 first\n");
-	ow_jitmaps_want(j, c->roots.pid);
+	want(j, c->roots.pid);
 }
 
 static void end_crowd(const struct crowd *c)
@@ -702,7 +732,7 @@ static void test_time_to_parse(void)
 		return;
 	start_as(&t, PARSED_USER);
 	put(&t, "w", "1000 10 first\n");
-	ow_jitmaps_want(&j, t.pid);
+	want(&j, t.pid);
 	ow_jitmaps_read(&j, true);
 	CHECK(is(&j, t.pid, ow_now_ns(), 0x1008, "first"));
 	CHECK(ow_usertimes_until(&j.times, PARSED_USER) > now);
@@ -732,6 +762,7 @@ int main(void)
 		{ "many processes of one user", test_fair },
 		{ "a map that was not read", test_unread },
 		{ "large maps", test_large },
+		{ "many looked for", test_many_looked_for },
 		{ "many large maps of one user", test_greedy },
 		{ "long names of one user's", test_long_names },
 		{ "time for many large maps of one user", test_time },
