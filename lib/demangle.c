@@ -47,6 +47,7 @@ enum {
 #define FEW_STEPS    2048
 #define FAIR_NS      20000
 #define FAIR_BYTE_NS 40
+#define MOVED_A_STEP 16 /* characters */
 
 /* Parts of a path in a Rust name that takes no more steps than its length. */
 #define MOST_PARTS 20
@@ -68,21 +69,37 @@ struct text {
 	char *buf; /* TEXT_MAX bytes */
 	size_t len;
 	uid_t uid; /* whose name it is */
+	bool is_rust, is_full;
 	jmp_buf too_long;
 };
 
 /*
- * The demangler can't be told to stop, but it owns nothing at most calls of
- * this, as it works on its stack; a Rust identifier in Punycode is lost.
+ * Return true if the demangler may own memory while it says this: a Rust identifier in
+ * Punycode, which has a character at least that is not ASCII.
+ */
+static bool may_own(const struct text *t, const char *s, size_t n)
+{
+	for (size_t i = 0; t->is_rust && i < n; i++)
+		if ((unsigned char)s[i] >= 0x80)
+			return true;
+	return false;
+}
+
+/*
+ * The demangler can't be told to stop, but it works on its stack: it can be left at any
+ * call of this at which it owns nothing.
  */
 static void append(const char *s, size_t n, void *opaque)
 {
 	struct text *t = opaque;
 
-	if (n >= TEXT_MAX - t->len)
+	t->is_full = t->is_full || n >= TEXT_MAX - t->len;
+	if (!t->is_full) {
+		memcpy(t->buf + t->len, s, n);
+		t->len += n;
+	} else if (!may_own(t, s, n)) {
 		longjmp(t->too_long, 1);
-	memcpy(t->buf + t->len, s, n);
-	t->len += n;
+	}
 }
 
 static bool demangle(struct text *t, const char *name)
@@ -91,8 +108,11 @@ static bool demangle(struct text *t, const char *name)
 
 	if (setjmp(t->too_long))
 		return false;
+	t->is_rust = name[1] == 'R';
+	t->is_full = false;
 	if (rust_demangle_callback(name, options, append, t))
-		return true;
+		return !t->is_full;
+	t->is_rust = t->is_full = false;
 	t->len = 0;
 	return cplus_demangle_v3_callback(name, options, append, t);
 }
@@ -274,6 +294,21 @@ static bool may_be_punycode(const char *name)
 	return false;
 }
 
+/* Each character of such an identifier, of which there are at most size, moves others. */
+static size_t nr_punycode_steps(const char *name, size_t size)
+{
+	size_t steps = 0, length;
+
+	for (; *name; name++) {
+		if (*name != 'u' || !isdigit((unsigned char)name[1]))
+			continue;
+		length = strtoul(name + 1, NULL, 10);
+		length = length < size ? length : size;
+		steps += length * length / MOVED_A_STEP;
+	}
+	return steps;
+}
+
 /*
  * Return true if a pack of parameters may be expanded (Dp, sp) or counted (sZ): each of
  * its elements is looked for from its begin.
@@ -310,6 +345,8 @@ static bool demangle_safely(struct text *t, const char *name)
 	bool is_rust = name[1] == 'R';
 	size_t steps = !is_rust && may_expand(name) ? size * size : size;
 
+	if (is_rust)
+		steps += nr_punycode_steps(name, size);
 	references = is_rust ? nr_rust_references(name, &steps) :
 			       nr_references(name);
 	if (references <= MOST_REFERENCES && !(is_rust && may_bind_many(name)))

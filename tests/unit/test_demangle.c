@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "demangle.h"
 
+#include <malloc.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -168,6 +169,37 @@ static void put_pack(char *name, unsigned int number)
 	name += sprintf(name, "_Z7f%06uIJ", number % 1000000);
 	memset(name, 'i', 950);
 	strcpy(name + 950, "EEvDpT_");
+}
+
+/* An identifier in Punycode of so many letters after a character of four bytes. */
+static void put_punycode(char *name, unsigned int letters)
+{
+	name += sprintf(name, "_RINvC1au%u_2n7c", letters + 4);
+	memset(name, 'a', letters);
+	strcpy(name + letters, "B_E");
+}
+
+static size_t allocated(void)
+{
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+}
+
+/* The demangler decodes them to memory of its own, and says them all at once. */
+static void test_punycode(void)
+{
+	size_t before = allocated();
+	char name[4096];
+
+	check("_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
+	      "utf8_idents::\u10e1\u10d0\u10ed\u10db\u10d4\u10da\u10d0\u10d3_"
+	      "\u10d2\u10d4\u10db\u10e0\u10d8\u10d4\u10da\u10d8_"
+	      "\u10e1\u10d0\u10d3\u10d8\u10da\u10d8");
+	put_punycode(name, 4066);
+	for (int i = 0; i < 1000; i++)
+		check(name, NULL);
+	CHECK(allocated() < before + 1000000);
 }
 
 static char *put_base_62(char *to, unsigned int value)
@@ -374,6 +406,7 @@ int main(void)
 		{ "many slow names", test_many_slow },
 		{ "many names of long packs", test_many_packs },
 		{ "many Rust names of tuples", test_many_tuples },
+		{ "Rust names in Punycode", test_punycode },
 		{ "a Rust name of many short references",
 		  test_rust_references },
 		{ "Rust names of one letter", test_many_letters },
