@@ -16,7 +16,7 @@
 
 enum ow_bulk {
 	OW_BULK_SECTIONS, /* headers of an object, by all looks for sections */
-	OW_BULK_SYMBOLS,
+	OW_BULK_SYMBOLS,  /* of all passes over them */
 	OW_BULK_RELOCATIONS, /* that name stubs, for each stub */
 	OW_BULK_UNWIND,      /* .eh_frame, .debug_frame */
 	OW_BULK_PACKED,      /* of sections that are decompressed, */

@@ -21,6 +21,8 @@
 #define MOST_PASSED \
 	((uint64_t)128 << 20) /* bytes, by all passes but the first */
 
+#define INDEX_PASSES 2 /* that an index is made by */
+
 struct ow_symtab {
 	const struct ow_object *obj; /* that it is of; borrowed */
 	struct ow_symbols tables[MOST_TABLES];
@@ -112,11 +114,21 @@ static bool want(struct ow_symtab *tab, uint64_t *vaddrs, size_t nr)
 	return true;
 }
 
+/*
+ * Take passes from what the run may look through of the user's files, but for the first
+ * one: it was taken with the tables.
+ */
+static bool take_passes(const struct ow_symtab *tab, unsigned int nr)
+{
+	return ow_bulk_take(OW_BULK_SYMBOLS, &tab->obj->owner, nr * tab->size);
+}
+
 /* Spend a pass; false if there is to be an index instead. */
 static bool scan(struct ow_symtab *tab, struct ow_symscan *wanted, size_t nr)
 {
 	if (tab->index_tried || tab->passes == MOST_PASSES ||
-	    tab->passes * tab->size > MOST_PASSED)
+	    tab->passes * tab->size > MOST_PASSED ||
+	    (tab->passes > 0 && !take_passes(tab, 1)))
 		return false;
 	tab->passes++;
 	if (ow_symscan_run(tab->tables, tab->nr_tables, wanted, nr))
@@ -151,9 +163,15 @@ static const struct ow_symscan *find_known(const struct ow_symtab *tab,
 	return NULL;
 }
 
+/* Where the run may look through no more symbols now, it may later. */
 static const struct ow_function *find_in_index(struct ow_symtab *tab,
 					       uint64_t vaddr)
 {
+	if (!tab->index_tried && !take_passes(tab, INDEX_PASSES)) {
+		ow_object_refuse(tab->obj, -OW_CODE_TIMEOUT,
+				 "some of its symbols");
+		return NULL;
+	}
 	if (!tab->index_tried) {
 		tab->index =
 			ow_symindex_create(tab->tables, tab->nr_tables,

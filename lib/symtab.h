@@ -34,7 +34,8 @@ void ow_symtab_prepare(struct ow_symtab *tab, uint64_t *vaddrs, size_t nr);
 
 /*
  * The function that covers vaddr, or false.  Without ow_symtab_prepare() the
- * first few cost a pass each, and all others together an index.
+ * first few cost a pass each, and all others together an index.  What looks through
+ * symbols for too long (bulk.h) finds nothing, and is told of (ow_object_refuse()).
  */
 bool ow_symtab_find(struct ow_symtab *tab, uint64_t vaddr,
 		    struct ow_symbol *ret);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "symtab.h"
 
+#include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bulk.h"
 #include "debuginfod.h"
 #include "error.h"
 #include "object.h"
+#include "owner.h"
 #include "reach.h"
 #include "scratch.h"
 #include "test.h"
@@ -382,17 +386,22 @@ static bool has_names(const char *path)
 	return scratch_run("test -s a.txt");
 }
 
-static bool is_told(const char *path, const char *debug)
+static bool is_left_out(const char *line)
 {
-	char line[256];
-
-	snprintf(line, sizeof(line),
-		 "%s: its debug file %s, which another user may have written",
-		 path, debug);
 	for (size_t i = 0; ow_left_out(i); i++)
 		if (strncmp(ow_left_out(i), line, strlen(line)) == 0)
 			return true;
 	return false;
+}
+
+static bool is_told(const char *path, const char *debug)
+{
+	char line[320];
+
+	snprintf(line, sizeof(line),
+		 "%s: its debug file %s, which another user may have written",
+		 path, debug);
+	return is_left_out(line);
 }
 
 /* Where others put debug files, too, each names the objects of its owner alone. */
@@ -545,6 +554,57 @@ static void test_without_section_headers(void)
 	CHECK(found == 4);
 }
 
+#define LARGE ((size_t)20 << 20)
+
+/* "choice", whose .symtab is this large. */
+static struct ow_object *open_large(struct ow_owner own)
+{
+	struct ow_object *obj = ow_object_open("choice", NULL);
+	uint8_t *copy = calloc(1, obj->size + LARGE);
+	struct ow_object *ret;
+	Elf64_Ehdr *head = (Elf64_Ehdr *)copy;
+	Elf64_Shdr *sec;
+
+	memcpy(copy, obj->bytes, obj->size);
+	sec = (Elf64_Shdr *)(copy + head->e_shoff);
+	for (; sec->sh_type != SHT_SYMTAB; sec++)
+		;
+	memcpy(copy + obj->size, copy + sec->sh_offset, sec->sh_size);
+	sec->sh_offset = obj->size;
+	sec->sh_size = LARGE;
+	ret = ow_object_from_image(copy, obj->size + LARGE, own, "large", NULL);
+	ow_object_close(obj);
+	return ret;
+}
+
+static bool is_found(struct ow_symtab *tab, uint64_t at)
+{
+	struct ow_symbol sym;
+
+	return ow_symtab_find(tab, at, &sym);
+}
+
+/* Each pass counts in what a user's files may have looked through, and that comes back. */
+static void test_passes_are_counted(void)
+{
+	struct ow_owner own = ow_owner_of(2000);
+	struct ow_object *obj = open_large(own);
+	struct ow_symtab *tab = ow_symtab_create(obj, NULL);
+	int i;
+
+	while (ow_bulk_take(OW_BULK_SYMBOLS, &own, (uint64_t)16 << 20))
+		;
+	CHECK(is_found(tab, 0x1000));
+	CHECK(!is_found(tab, 0x1010));
+	CHECK(is_left_out("large: some of its symbols would take too long to "
+			  "look through: left out"));
+	for (i = 0; i < 500 && !is_found(tab, 0x1010); i++)
+		usleep(10000);
+	CHECK(i < 500);
+	ow_symtab_destroy(tab);
+	ow_object_close(obj);
+}
+
 /* Any byte may be anything; sanitizers watch. */
 static void test_hostile_bytes(void)
 {
@@ -610,6 +670,7 @@ int main(void)
 		{ "a debug file of another program", test_lying_debug_file },
 		{ "debuginfod", test_debuginfod },
 		{ "no section headers", test_without_section_headers },
+		{ "passes are counted", test_passes_are_counted },
 		{ "hostile bytes", test_hostile_bytes },
 		{ "a debug file of the system's after long waits",
 		  test_after_waits },
