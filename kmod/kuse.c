@@ -15,8 +15,9 @@
 #include "kuser.h"
 
 #define MAX_DROPS 65536 /* uses that go to make room for one table */
+#define MAX_TIMES 8     /* a session's uses of an inode, of different times */
 
-static DEFINE_HASHTABLE(uses, 12); /* under uses_lock */
+static DEFINE_HASHTABLE(uses, 14); /* under uses_lock */
 static DEFINE_SPINLOCK(uses_lock); /* each session's, too */
 static siphash_key_t seed;         /* so that nobody can make keys alike */
 
@@ -56,10 +57,15 @@ void kw_object_of(const struct inode *inode, struct kw_object *ret)
 	};
 }
 
-bool kw_object_equal(const struct kw_object *a, const struct kw_object *b)
+static bool is_same_inode(const struct kw_object *a, const struct kw_object *b)
 {
 	return a->dev == b->dev && a->ino == b->ino &&
-	       a->generation == b->generation && a->size == b->size &&
+	       a->generation == b->generation;
+}
+
+bool kw_object_equal(const struct kw_object *a, const struct kw_object *b)
+{
+	return is_same_inode(a, b) && a->size == b->size &&
 	       a->mtime_sec == b->mtime_sec && a->mtime_nsec == b->mtime_nsec;
 }
 
@@ -234,19 +240,29 @@ static void put_in(struct kw_use *use, u64 key)
 	hash_add(uses, &use->node, key);
 }
 
-/* The session's older use of the same object and place, or NULL; uses_lock. */
+/*
+ * The session's use that makes way for this one, or NULL; uses_lock.  It is of the same
+ * object and architecture; or else the oldest of the inode, if there are many: whoever
+ * sets a file's time or size again and again makes another object of it each time.
+ */
 static struct kw_use *find_older(const struct kw_use *use, u64 key)
 {
-	struct kw_use *u;
+	struct kw_use *u, *oldest = NULL;
+	unsigned int nr = 0;
 
+	/* The newest comes first. */
 	hash_for_each_possible(uses, u, node, key)
 	{
-		if (u->session == use->session &&
-		    kw_object_equal(&u->object, &use->object) &&
+		if (u->session != use->session ||
+		    !is_same_inode(&u->object, &use->object))
+			continue;
+		if (kw_object_equal(&u->object, &use->object) &&
 		    u->table->table.arch == use->table->table.arch)
 			return u;
+		oldest = u;
+		nr++;
 	}
-	return NULL;
+	return nr < MAX_TIMES ? NULL : oldest;
 }
 
 /* Make it count. */

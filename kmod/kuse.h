@@ -23,7 +23,7 @@ struct kw_object {
  * else the owner of the file does, so that nobody can use up root's share by many files.
  */
 struct kw_use {
-	struct hlist_node node;    /* by object and reach, under uses_lock */
+	struct hlist_node node;    /* by inode and reach, under uses_lock */
 	struct list_head list;     /* the session's, under uses_lock */
 	struct list_head of_table; /* under uses_lock */
 	struct kw_session *session;

@@ -37,6 +37,7 @@
 #define FORKS      100
 #define THREADS    4
 #define TIMES      300
+#define KEPT       8 /* tables of a file that changes */
 #define PARAMETERS "/sys/module/kunwind/parameters/"
 
 static int passed, failed;
@@ -229,6 +230,27 @@ static int registrations(int dev)
 	}
 	close(fd);
 	return bad;
+}
+
+/* Whoever sets a file's time again and again does not have more and more of it held. */
+static void times_of_a_file(void)
+{
+	int dev = open_device(), fd = some_file(), i, bad = 0;
+	struct timespec times[2] = { { 0 } };
+	uint8_t *bytes;
+	size_t size;
+
+	for (i = 0; i < TIMES; i++) {
+		times[1].tv_sec = i;
+		bytes = make_table(1, 4096 * (uint64_t)(i + 1), &size);
+		bad += futimens(fd, times) || hand_in(dev, fd, bytes, size);
+		munmap(bytes, size);
+	}
+	say(bad == 0, "tables of a file at several times", bad);
+	say(stats(dev).tables == KEPT, "those of its latest times are kept",
+	    (long)stats(dev).tables);
+	close(fd);
+	close(dev);
 }
 
 static void nobodys_registrations(void)
@@ -670,6 +692,7 @@ int main(int argc, char **argv)
 	as_nobody(sessions_of_one);
 	as_nobody(heirs_are_paid);
 	as_nobody(too_large);
+	as_nobody(times_of_a_file);
 	no_oracle();
 	as_nobody(from_a_sandbox);
 	as_nobody(beside_execs);
