@@ -221,11 +221,6 @@ size_t kw_map_count(struct mm_struct *mm)
 	return nr;
 }
 
-static bool is_killed(const struct mm_struct *mm)
-{
-	return mm == current->mm && fatal_signal_pending(current);
-}
-
 int kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
 		struct mm_struct *mm)
 {
@@ -239,7 +234,7 @@ int kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
 			add_vma(map, vma);
 	}
 	for (i = 0; i < map->map.nr; i++) {
-		if (is_killed(mm))
+		if (fatal_signal_pending(current))
 			return -EINTR;
 		link_range(owner, map, i);
 		cond_resched();
@@ -263,6 +258,18 @@ bool kw_map_has(const struct kw_map *map, const struct kw_object *object)
 	return false;
 }
 
+/* Have range i be that of the older map, with the table that there is now. */
+static void link_copy(const struct kw_owner *owner, struct kw_map *map,
+		      const struct kw_map *old, size_t i)
+{
+	map->ranges[i] = old->ranges[i];
+	map->ranges[i].module = NULL;
+	map->places[i] = old->places[i];
+	map->places[i].hold = NULL;
+	if (!is_cut(&map->ranges[i]))
+		link_range(owner, map, i);
+}
+
 struct kw_map *kw_map_again(const struct kw_owner *owner,
 			    const struct kw_map *old)
 {
@@ -274,12 +281,11 @@ struct kw_map *kw_map_again(const struct kw_owner *owner,
 		return NULL;
 	map->map.nr = old->map.nr;
 	for (i = 0; i < map->map.nr; i++) {
-		map->ranges[i] = old->ranges[i];
-		map->ranges[i].module = NULL;
-		map->places[i] = old->places[i];
-		map->places[i].hold = NULL;
-		if (!is_cut(&map->ranges[i]))
-			link_range(owner, map, i);
+		if (fatal_signal_pending(current)) {
+			kw_map_put(map);
+			return ERR_PTR(-EINTR);
+		}
+		link_copy(owner, map, old, i);
 		cond_resched();
 	}
 	return map;

@@ -63,14 +63,14 @@ struct kw_map *kw_map_alloc_now(const struct kw_owner *owner, size_t nr);
 
 /*
  * Have a new map be that of mm as it is, as far as there is room.  The caller holds the
- * mmap_lock.  -EINTR: mm is current's, which is being killed.
+ * mmap_lock.  -EINTR: current is being killed.
  */
 int kw_map_fill(const struct kw_owner *owner, struct kw_map *map,
 		struct mm_struct *mm);
 
 /*
  * The same ranges with the tables that there are now; waits for no memory.  NULL: none
- * at hand.
+ * at hand; -EINTR: current is being killed.
  */
 struct kw_map *kw_map_again(const struct kw_owner *owner,
 			    const struct kw_map *old);

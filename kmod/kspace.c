@@ -112,14 +112,10 @@ static int lock(struct kw_space *space, struct kw_patience *patience)
 	return err;
 }
 
-/* Give the map's ranges the tables that there are now. */
-static void link_again(struct kw_space *space, int due)
+/* Have a copy, or NULL if there was no memory for it, take the place of a map. */
+static void replace(struct kw_space *space, struct kw_map *old,
+		    struct kw_map *map, int due)
 {
-	struct kw_map *old = current_map(space), *map;
-
-	if (!old)
-		return;
-	map = kw_map_again(&space->owner, old);
 	if (map) {
 		kw_map_tell_lacks(&space->owner, map, old);
 		/* What was cut since the ranges were copied: no walk is to find it. */
@@ -136,12 +132,27 @@ static void link_again(struct kw_space *space, int due)
 	} else {
 		kw_map_put(map);
 	}
+}
+
+/* Give the map's ranges the tables that there are now. */
+static void link_again(struct kw_space *space, int due)
+{
+	struct kw_map *old = current_map(space), *map;
+
+	if (!old)
+		return;
+	map = kw_map_again(&space->owner, old);
+	if (IS_ERR(map))
+		atomic_fetch_or(due, &space->due);
+	else
+		replace(space, old, map, due);
 	kw_map_put(old);
 }
 
 /*
  * Do what has become due meanwhile, once, and give the mutex back.  What becomes due
- * after that is left to the queue: the caller does not work for others for ever.
+ * after that is left to the queue: the caller does not work for others for ever, nor
+ * once it is being killed.
  */
 static void unlock(struct kw_space *space)
 {
@@ -224,7 +235,7 @@ static int rebuild(struct refresh *r)
 {
 	struct kw_space *space = r->space;
 	struct kw_map *map, *older;
-	int err;
+	int err, due;
 
 	if (r->newer)
 		renew_owner(&space->owner, r->newer);
@@ -233,10 +244,11 @@ static int rebuild(struct refresh *r)
 	err = PTR_ERR_OR_ZERO(map);
 	if (err == -ENOMEM && !r->waited)
 		return -EAGAIN;
-	atomic_xchg(&space->due, 0);
+	due = atomic_xchg(&space->due, 0);
 	if (!err)
 		err = kw_map_fill(&space->owner, map, space->mm);
 	if (err == -EINTR) {
+		atomic_fetch_or(due, &space->due);
 		kw_map_put(map);
 		return err;
 	}
