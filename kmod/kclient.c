@@ -76,7 +76,7 @@ static int follow_task(struct kw_session *session, struct task_struct *task,
 		return PTR_ERR(mm);
 	pid = get_task_pid(task, PIDTYPE_TGID);
 	if (flags & OW_KUNWIND_INHERIT)
-		known = kw_heirs_add(session, pid);
+		known = kw_heirs_add(session, pid, task);
 	if (known >= 0) {
 		err = follow_mm(session, mm, pid, task, &patience);
 	} else {
@@ -100,7 +100,7 @@ static int follow_all(struct kw_session *session,
 		return -EPERM;
 	err = kw_events_begin(&session->events);
 	if (!err)
-		err = kw_heirs_add(session, NULL);
+		err = kw_heirs_add(session, NULL, NULL);
 	return min(err, 0);
 }
 

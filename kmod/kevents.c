@@ -107,7 +107,7 @@ struct kw_share *kw_share_alloc(gfp_t gfp)
 }
 
 struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user,
-				struct kw_share **fresh)
+				enum kw_part part, struct kw_share **fresh)
 {
 	struct kw_share *s;
 
@@ -120,7 +120,7 @@ struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user,
 		list_add(&s->list, &e->shares);
 	}
 	if (s)
-		s->nr_tracks++;
+		s->parts[part]++;
 	spin_unlock(&e->lock);
 	return s;
 }
@@ -128,7 +128,8 @@ struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user,
 /* Take a share out that nobody needs; it is the caller's to free, or NULL. */
 static struct kw_share *take_out(struct kw_events *e, struct kw_share *s)
 {
-	if (s->nr_tracks || !list_empty(&s->waiting))
+	if (s->parts[KW_PART_TRACKS] || s->parts[KW_PART_HEIRS] ||
+	    !list_empty(&s->waiting))
 		return NULL;
 	list_del(&s->list);
 	s->gone = true;
@@ -137,28 +138,40 @@ static struct kw_share *take_out(struct kw_events *e, struct kw_share *s)
 	return s;
 }
 
-void kw_events_leave(struct kw_events *e, struct kw_share *share)
+void kw_events_leave(struct kw_events *e, struct kw_share *share,
+		     enum kw_part part)
 {
 	struct kw_share *gone;
 
 	spin_lock(&e->lock);
-	share->nr_tracks--;
+	share->parts[part]--;
 	gone = take_out(e, share);
 	spin_unlock(&e->lock);
 	share_free(gone);
 }
 
-bool kw_share_is_limited(const struct kw_events *e, const struct kw_share *s)
+/*
+ * Return true if the share may have its own of all users' nr, of which max are allowed:
+ * the session's own user and privileged ones may have all.
+ */
+static bool fits(const struct kw_events *e, const struct kw_share *s,
+		 unsigned int own, unsigned int nr, unsigned int max)
 {
-	return s->user != e->own && !kw_user_is_privileged(s->user);
+	if (nr > max)
+		return false;
+	return s->user == e->own || kw_user_is_privileged(s->user) ||
+	       2 * own <= max - (nr - own);
+}
+
+bool kw_share_fits(const struct kw_events *e, const struct kw_share *share,
+		   enum kw_part part, unsigned int nr, unsigned int max)
+{
+	return fits(e, share, share->parts[part], nr, max);
 }
 
 static bool has_room(const struct kw_events *e, const struct kw_share *s)
 {
-	if (list_empty(&e->free))
-		return false;
-	return !kw_share_is_limited(e, s) ||
-	       2 * (s->nr + 1) <= ROOM - (e->nr - s->nr);
+	return fits(e, s, s->nr + 1, e->nr + 1, ROOM);
 }
 
 static void add(struct kw_events *e, struct kw_share *s,

@@ -28,13 +28,20 @@ struct kw_event {
 	struct pid *pid; /* a reference */
 };
 
+/* What a session has of processes, of which each user may have a part. */
+enum kw_part {
+	KW_PART_TRACKS, /* that may add events */
+	KW_PART_HEIRS,  /* whose children are followed, too */
+	KW_PARTS
+};
+
 /* Events of one user's processes; under the lock of all. */
 struct kw_share {
 	struct list_head list;    /* of all shares */
 	struct list_head waiting; /* of those that have something to tell */
 	struct list_head events;  /* the oldest first */
 	struct kw_user *user;     /* a reference */
-	unsigned int nr_tracks;   /* that may add events */
+	unsigned int parts[KW_PARTS];
 	unsigned int nr;
 	u64 lost;   /* after the last one that waits */
 	u64 served; /* ns that the reader took, or was ahead of it */
@@ -70,13 +77,22 @@ int kw_events_begin(struct kw_events *e);
 struct kw_share *kw_share_alloc(gfp_t gfp);
 
 /*
- * The share of a user, for one track more: one that there is, or else *fresh, which is
- * NULL then.  NULL: there is neither.  Here and below, atomic context.
+ * The share of a user, for one more of a part: one that there is, or else *fresh, which
+ * is NULL then.  NULL: there is neither.  Here and below, atomic context.
  */
 struct kw_share *kw_events_join(struct kw_events *e, struct kw_user *user,
-				struct kw_share **fresh);
-/* For one track less; its events that wait stay. */
-void kw_events_leave(struct kw_events *e, struct kw_share *share);
+				enum kw_part part, struct kw_share **fresh);
+/* For one less; its events that wait stay. */
+void kw_events_leave(struct kw_events *e, struct kw_share *share,
+		     enum kw_part part);
+
+/*
+ * Return true if a share that joined may stay, so that all users have nr of max: a user
+ * may have at most half of what others leave free.  The caller has the lock that all
+ * join and leave the part under.
+ */
+bool kw_share_fits(const struct kw_events *e, const struct kw_share *share,
+		   enum kw_part part, unsigned int nr, unsigned int max);
 
 /*
  * Add an event, or note that there was no room.  What is added to a share that was
@@ -84,12 +100,6 @@ void kw_events_leave(struct kw_events *e, struct kw_share *share);
  */
 void kw_events_put(struct kw_events *e, struct kw_share *share,
 		   const struct ow_kunwind_event *what, struct pid *pid);
-
-/*
- * Return true if the user has a part only of what there is, as other users may need it:
- * neither a privileged one, nor the session's own.
- */
-bool kw_share_is_limited(const struct kw_events *e, const struct kw_share *s);
 
 /* Note that something of that user's could not be followed. */
 void kw_events_miss(struct kw_events *e, kuid_t uid);

@@ -134,22 +134,6 @@ static struct kw_track *find(const struct kw_session *session,
 	return NULL;
 }
 
-/*
- * Return true if the session may follow one process more, whose share of its events has
- * that track already: of other users' a user may have at most half of what the rest of
- * them leave over.
- */
-static bool may_track(const struct kw_session *session,
-		      const struct kw_share *share)
-{
-	unsigned int max = kw_follow_max(session), own = share->nr_tracks;
-
-	if (session->nr_tracks >= max)
-		return false;
-	return !kw_share_is_limited(&session->events, share) ||
-	       2 * own <= max - (session->nr_tracks - (own - 1));
-}
-
 /* A track that was paid for; an error pointer. */
 static struct kw_track *track_alloc(struct kw_session *session,
 				    struct kw_space *space, struct pid *pid)
@@ -185,14 +169,17 @@ static void track_free(struct rcu_head *rcu)
 /* Have the track tell of its space's user, if it may; the caller holds kw_lock. */
 static int join(struct kw_track *t)
 {
-	struct kw_events *e = &t->session->events;
+	struct kw_session *session = t->session;
+	struct kw_events *e = &session->events;
 
-	t->share = kw_events_join(e, t->space->owner.user, &t->fresh);
+	t->share = kw_events_join(e, t->space->owner.user, KW_PART_TRACKS,
+				  &t->fresh);
 	kfree(t->fresh);
 	t->fresh = NULL;
-	if (may_track(t->session, t->share))
+	if (kw_share_fits(e, t->share, KW_PART_TRACKS, session->nr_tracks + 1,
+			  kw_follow_max(session)))
 		return 0;
-	kw_events_leave(e, t->share);
+	kw_events_leave(e, t->share, KW_PART_TRACKS);
 	return -ENOSPC;
 }
 
@@ -224,7 +211,7 @@ static void unlink_track(struct kw_track *t)
 	session->nr_tracks--;
 	kw_user_uncharge(session->user, TRACK_PRICE);
 	kw_user_note(session->user, KW_FOLLOWED, -1);
-	kw_events_leave(&session->events, t->share);
+	kw_events_leave(&session->events, t->share, KW_PART_TRACKS);
 }
 
 /* What was unlinked: its session may be gone. */

@@ -26,11 +26,13 @@ struct family {
 struct heir {
 	struct list_head of_family, of_session;
 	struct kw_session *session; /* a reference */
+	struct kw_share *share; /* of its events: of the process' user; or NULL */
 	struct family *family;
 };
 
-/* What a session pays, though a family may have several. */
-#define HEIR_PRICE (sizeof(struct heir) + sizeof(struct family))
+/* What a session pays, though a family, and a share, may have several. */
+#define HEIR_PRICE \
+	(sizeof(struct heir) + sizeof(struct family) + sizeof(struct kw_share))
 
 static DEFINE_HASHTABLE(families, 12);
 static struct family everybody = { .heirs = LIST_HEAD_INIT(everybody.heirs) };
@@ -116,7 +118,49 @@ static int may_enter(const struct kw_session *session, const struct family *f)
 		return -EBADF;
 	if (f->nr[session->privileged] >= OW_KUNWIND_MAX_SESSIONS)
 		return -EUSERS;
-	return session->nr_heirs >= kw_follow_max(session) ? -ENOSPC : 0;
+	return 0;
+}
+
+/* The share of the heir's session for that user; -ENOMEM. */
+static int find_share(struct heir *h, struct kw_user *user)
+{
+	struct kw_events *e = &h->session->events;
+	struct kw_share *fresh = NULL;
+
+	h->share = kw_events_join(e, user, KW_PART_HEIRS, &fresh);
+	if (h->share)
+		return 0;
+	fresh = kw_share_alloc(GFP_NOWAIT | __GFP_ACCOUNT | __GFP_NOWARN);
+	h->share = kw_events_join(e, user, KW_PART_HEIRS, &fresh);
+	kfree(fresh);
+	return h->share ? 0 : -ENOMEM;
+}
+
+/* Count it for its process' user, who may have it, or else -ENOSPC or -ENOMEM. */
+static int join(struct heir *h, struct kw_user *user)
+{
+	struct kw_session *session = h->session;
+	int err = find_share(h, user);
+
+	if (err)
+		return err;
+	if (kw_share_fits(&session->events, h->share, KW_PART_HEIRS,
+			  session->nr_heirs + 1, kw_follow_max(session))) {
+		session->nr_heirs++;
+		return 0;
+	}
+	kw_events_leave(&session->events, h->share, KW_PART_HEIRS);
+	h->share = NULL;
+	return -ENOSPC;
+}
+
+static void leave(struct heir *h)
+{
+	if (!h->share)
+		return;
+	kw_events_leave(&h->session->events, h->share, KW_PART_HEIRS);
+	h->share = NULL;
+	h->session->nr_heirs--;
 }
 
 static void enter(struct heir *h, struct family *f)
@@ -125,7 +169,6 @@ static void enter(struct heir *h, struct family *f)
 	list_add(&h->of_family, &f->heirs);
 	f->nr[h->session->privileged]++;
 	list_add(&h->of_session, &h->session->heirs);
-	h->session->nr_heirs++;
 	atomic_inc(&nr_heirs);
 }
 
@@ -134,8 +177,8 @@ static void move_out(struct heir *h, struct list_head *to)
 {
 	struct family *f = h->family;
 
+	leave(h);
 	list_del(&h->of_session);
-	h->session->nr_heirs--;
 	f->nr[h->session->privileged]--;
 	list_move(&h->of_family, to);
 	atomic_dec(&nr_heirs);
@@ -158,18 +201,21 @@ static void free_all(struct list_head *list)
 }
 
 /*
- * Have the session follow the family of pid, by what was allocated; *f and *h are
- * NULL where that is used.  1: it does already.
+ * Have the session follow the family of pid, whose process is that user's, by what was
+ * allocated; *f and *h are NULL where that is used.  1: it does already.
  */
-static int add(struct kw_session *session, struct pid *pid, struct family **f,
+static int add(struct pid *pid, struct kw_user *user, struct family **f,
 	       struct heir **h)
 {
 	struct family *old = pid ? family_of(pid) : &everybody;
+	struct kw_session *session = (*h)->session;
 	int err;
 
 	if (old && find(session, old))
 		return 1;
 	err = may_enter(session, old ? old : *f);
+	if (!err)
+		err = join(*h, user);
 	if (err)
 		return err;
 	if (!old) {
@@ -182,28 +228,43 @@ static int add(struct kw_session *session, struct pid *pid, struct family **f,
 	return 0;
 }
 
-int kw_heirs_add(struct kw_session *session, struct pid *pid)
+/* The same for a user, or NULL where there was no memory for it. */
+static int add_for(struct kw_session *session, struct pid *pid,
+		   struct kw_user *user)
 {
 	struct family *f = NULL;
 	struct heir *h;
 	int err;
 
-	if (!(features & OW_KUNWIND_TRACKS_EXEC))
-		return -EOPNOTSUPP;
 	h = heir_alloc(session, GFP_KERNEL);
 	if (!h)
 		return -ENOSPC;
 	if (pid)
 		f = family_alloc(pid, GFP_KERNEL);
 	err = -ENOMEM;
-	if (f || !pid) {
+	if (user && (f || !pid)) {
 		spin_lock(&heirs_lock);
-		err = add(session, pid, &f, &h);
+		err = add(pid, user, &f, &h);
 		spin_unlock(&heirs_lock);
 	}
 	family_free(f);
 	if (h)
 		heir_free(h);
+	return err;
+}
+
+int kw_heirs_add(struct kw_session *session, struct pid *pid,
+		 struct task_struct *task)
+{
+	struct kw_user *user;
+	int err;
+
+	if (!(features & OW_KUNWIND_TRACKS_EXEC))
+		return -EOPNOTSUPP;
+	user = task ? kw_user_of_task(task, GFP_KERNEL) :
+		      kw_user_share(session->user);
+	err = add_for(session, pid, user);
+	kw_user_put(user);
 	return err;
 }
 
@@ -511,54 +572,95 @@ static void follow_for(const struct pid *pid, bool privileged)
 	}
 }
 
+/* The heir's process, current, is another user's by now, who may have no room for it. */
+static void renew(struct heir *h, struct list_head *gone)
+{
+	struct kw_user *user = kw_user_of_task(current, GFP_NOWAIT);
+
+	if (!user)
+		return;
+	leave(h);
+	if (join(h, user)) {
+		kw_events_miss(&h->session->events, kw_user_uid(user));
+		move_out(h, gone);
+	}
+	kw_user_put(user);
+}
+
+static void renew_current(void)
+{
+	struct heir *h, *next;
+	struct family *f;
+	LIST_HEAD(gone);
+
+	spin_lock(&heirs_lock);
+	f = family_of(task_tgid(current));
+	if (f)
+		list_for_each_entry_safe(h, next, &f->heirs, of_family)
+			if (!kw_user_is_of(h->share->user, current))
+				renew(h, &gone);
+	spin_unlock(&heirs_lock);
+	free_all(&gone);
+}
+
 /* In current's own context: it is a new process, or executes something new. */
 static void follow_now(void *arg)
 {
 	if (!current->mm)
 		return;
+	renew_current();
 	follow_for(task_tgid(current), false);
 	follow_for(task_tgid(current), true);
 	follow_for(NULL, true);
 }
 
-/* One session follows the child, too; *f as in add(). */
+/* One session follows the user's child, too; *f as in add(). */
 static int inherit_one(struct kw_session *session, struct pid *child,
-		       struct family **f)
+		       struct kw_user *user, struct family **f)
 {
 	struct heir *fresh = heir_alloc(session, GFP_NOWAIT);
 	int err;
 
 	if (!fresh)
 		return -ENOSPC;
-	err = add(session, child, f, &fresh);
+	err = add(child, user, f, &fresh);
 	if (fresh)
 		heir_free(fresh);
 	return err;
+}
+
+/* The sessions of a family follow the child; under heirs_lock. */
+static void inherit_all(struct family *parents, struct task_struct *child)
+{
+	struct family *fresh = family_alloc(task_tgid(child), GFP_NOWAIT);
+	struct kw_user *user = kw_user_of_task(child, GFP_NOWAIT);
+	bool have = fresh && user;
+	struct heir *h;
+
+	list_for_each_entry(h, &parents->heirs, of_family)
+		if (!have ||
+		    inherit_one(h->session, task_tgid(child), user, &fresh) < 0)
+			kw_events_miss(&h->session->events,
+				       kw_user_uid_of_task(child));
+	kw_user_put(user);
+	family_free(fresh);
 }
 
 /*
  * The parent's sessions follow the child, and are told where they can't; false:
  * there are none.  There are few, so that a fork is not held up.
  */
-static bool inherit(struct pid *parent, struct pid *child)
+static bool inherit(struct pid *parent, struct task_struct *child)
 {
-	struct family *f, *fresh = NULL;
-	bool any, have = false;
-	struct heir *h;
+	struct family *f;
+	bool any;
 
 	spin_lock(&heirs_lock);
 	f = family_of(parent);
-	if (f) {
-		fresh = family_alloc(child, GFP_NOWAIT);
-		have = fresh != NULL;
-		list_for_each_entry(h, &f->heirs, of_family)
-			if (!have || inherit_one(h->session, child, &fresh) < 0)
-				kw_events_miss(&h->session->events,
-					       kw_user_uid_of_task(current));
-	}
+	if (f)
+		inherit_all(f, child);
 	any = f || !list_empty(&everybody.heirs);
 	spin_unlock(&heirs_lock);
-	family_free(fresh);
 	return any;
 }
 
@@ -583,8 +685,7 @@ static void on_fork(void *data, struct task_struct *parent,
 	if (atomic_read(&nr_heirs) == 0 || parent->tgid == child->tgid ||
 	    child->flags & PF_KTHREAD)
 		return;
-	if (inherit(task_tgid(parent), task_tgid(child)) &&
-	    child->mm != parent->mm)
+	if (inherit(task_tgid(parent), child) && child->mm != parent->mm)
 		kw_later(child, follow_now, NULL);
 }
 

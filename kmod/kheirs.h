@@ -22,10 +22,12 @@ void kw_heirs_catch_up(void);
 u32 kw_heirs_features(void);
 
 /*
- * Follow a process and its children, or all processes where pid is NULL; once
- * is enough.  -ENOSPC, -ENOMEM, or -EOPNOTSUPP: this kernel doesn't tell.
+ * Follow a process and its children, or all processes where pid is NULL, and the
+ * process' task is; once is enough.  -ENOSPC: there are too many, or too many of the
+ * task's user; -ENOMEM, or -EOPNOTSUPP: this kernel doesn't tell.
  */
-int kw_heirs_add(struct kw_session *session, struct pid *pid);
+int kw_heirs_add(struct kw_session *session, struct pid *pid,
+		 struct task_struct *task);
 
 void kw_heirs_remove(struct kw_session *session, struct pid *pid);
 void kw_heirs_drop_all(struct kw_session *session);

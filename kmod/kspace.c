@@ -84,7 +84,7 @@ static struct kw_user *newer_user(const struct kw_space *space)
 		return NULL;
 	user = user_of(space);
 	if (!kw_user_is_of(user, current))
-		ret = kw_user_of_task(current);
+		ret = kw_user_of_task(current, GFP_KERNEL);
 	kw_user_put(user);
 	return ret;
 }
@@ -480,7 +480,7 @@ static struct kw_space *space_alloc(struct mm_struct *mm,
 		return ERR_PTR(-EOPNOTSUPP);
 	space = kzalloc(sizeof(*space), GFP_KERNEL_ACCOUNT);
 	if (space)
-		space->owner.user = kw_user_of_task(task);
+		space->owner.user = kw_user_of_task(task, GFP_KERNEL);
 	if (!space || !space->owner.user) {
 		kfree(space);
 		return ERR_PTR(-ENOMEM);

@@ -26,10 +26,11 @@ void kw_tracks_renew(const struct list_head *tracks, struct kw_user *user)
 		/* It is small, and was paid for with the track. */
 		if (!fresh)
 			fresh = kw_share_alloc(GFP_ATOMIC | __GFP_NOWARN);
-		share = kw_events_join(&t->session->events, user, &fresh);
+		share = kw_events_join(&t->session->events, user,
+				       KW_PART_TRACKS, &fresh);
 		if (!share)
 			continue;
-		kw_events_leave(&t->session->events, t->share);
+		kw_events_leave(&t->session->events, t->share, KW_PART_TRACKS);
 		WRITE_ONCE(t->share, share);
 	}
 	kfree(fresh);

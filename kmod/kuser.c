@@ -73,9 +73,21 @@ static struct kw_user *find(kuid_t uid, bool privileged)
 	return NULL;
 }
 
-static struct kw_user *user_get(kuid_t uid, bool privileged)
+/* One that there is already, or NULL. */
+static struct kw_user *user_known(kuid_t uid, bool privileged)
 {
-	struct kw_user *fresh = kzalloc(sizeof(*fresh), GFP_KERNEL_ACCOUNT);
+	struct kw_user *u;
+
+	spin_lock(&users_lock);
+	u = find(uid, privileged);
+	spin_unlock(&users_lock);
+	return u;
+}
+
+static struct kw_user *user_new(kuid_t uid, bool privileged, gfp_t gfp)
+{
+	struct kw_user *fresh =
+		kzalloc(sizeof(*fresh), gfp | __GFP_ACCOUNT | __GFP_NOWARN);
 	struct kw_user *u;
 
 	if (!fresh)
@@ -96,6 +108,13 @@ static struct kw_user *user_get(kuid_t uid, bool privileged)
 	return u;
 }
 
+static struct kw_user *user_get(kuid_t uid, bool privileged, gfp_t gfp)
+{
+	struct kw_user *u = user_known(uid, privileged);
+
+	return u ? u : user_new(uid, privileged, gfp);
+}
+
 /* A user may make as many user IDs as it likes in namespaces of its own. */
 static kuid_t payer(const struct user_namespace *ns, kuid_t uid)
 {
@@ -107,7 +126,7 @@ static kuid_t payer(const struct user_namespace *ns, kuid_t uid)
 struct kw_user *kw_user_of_opener(bool privileged)
 {
 	return user_get(payer(current_user_ns(), current_euid()),
-			privileged || capable(CAP_SYS_RESOURCE));
+			privileged || capable(CAP_SYS_RESOURCE), GFP_KERNEL);
 }
 
 /* What the account of a task is known by. */
@@ -126,12 +145,12 @@ static kuid_t account_of(struct task_struct *task, bool *privileged)
 	return uid;
 }
 
-struct kw_user *kw_user_of_task(struct task_struct *task)
+struct kw_user *kw_user_of_task(struct task_struct *task, gfp_t gfp)
 {
 	bool privileged;
 	kuid_t uid = account_of(task, &privileged);
 
-	return user_get(uid, privileged);
+	return user_get(uid, privileged, gfp);
 }
 
 bool kw_user_is_of(const struct kw_user *user, struct task_struct *task)
@@ -144,14 +163,14 @@ bool kw_user_is_of(const struct kw_user *user, struct task_struct *task)
 
 struct kw_user *kw_user_of_uid(kuid_t uid, bool privileged)
 {
-	return user_get(uid, privileged);
+	return user_get(uid, privileged, GFP_KERNEL);
 }
 
 struct kw_user *kw_user_of_inode(const struct inode *inode)
 {
 	kuid_t uid = payer(inode->i_sb->s_user_ns, inode->i_uid);
 
-	return user_get(uid, uid_eq(uid, GLOBAL_ROOT_UID));
+	return user_get(uid, uid_eq(uid, GLOBAL_ROOT_UID), GFP_KERNEL);
 }
 
 kuid_t kw_user_uid_of_task(struct task_struct *task)

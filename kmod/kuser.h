@@ -31,7 +31,7 @@ enum kw_kind {
  * have an account of their own.  The caller gets a reference; NULL: out of memory.
  */
 struct kw_user *kw_user_of_opener(bool privileged);
-struct kw_user *kw_user_of_task(struct task_struct *task);
+struct kw_user *kw_user_of_task(struct task_struct *task, gfp_t gfp);
 
 /* The account of that user's processes. */
 struct kw_user *kw_user_of_uid(kuid_t uid, bool privileged);

@@ -49,12 +49,35 @@ static void map_much(void)
 		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
 }
 
+/* Have children that do nothing, all of which have begun. */
+static void fork_much(void)
+{
+	int ready[2], i;
+	char c;
+
+	if (pipe2(ready, O_CLOEXEC))
+		_exit(1);
+	for (i = 0; i < SLEEPERS; i++) {
+		if (fork() == 0) {
+			begin_as_program();
+			if (write(ready[1], "x", 1) == 1)
+				for (;;)
+					pause();
+			_exit(1);
+		}
+		if (read(ready[0], &c, 1) != 1)
+			_exit(1);
+	}
+}
+
 static int act(const char *what)
 {
 	if (strcmp(what, "drop") == 0 && (setgid(FLOODER) || setuid(FLOODER)))
 		return 1;
 	begin_as_program();
-	if (strcmp(what, "wait") != 0)
+	if (strcmp(what, "fork") == 0)
+		fork_much();
+	else if (strcmp(what, "wait") != 0)
 		map_much();
 	return rest_as_program();
 }
@@ -73,13 +96,18 @@ static pid_t start(uid_t uid, const char *what)
 
 /* --- what a session is told --- */
 
-static int follow_all(void)
+static int follow(unsigned int flags)
 {
 	int dev = ow_kunwind_open(NULL);
 
-	say(ow_kunwind_follow_only(dev, 0, OW_KUNWIND_ALL, NULL) == 0,
-	    "follow all", errno, 0);
+	say(ow_kunwind_follow_only(dev, 0, flags, NULL) == 0, "follow", flags,
+	    errno);
 	return dev;
+}
+
+static int follow_all(void)
+{
+	return follow(OW_KUNWIND_ALL);
 }
 
 static bool next(int dev, struct ow_kunwind_event *ret)
@@ -186,16 +214,17 @@ static void set_max(unsigned int max)
 	    errno);
 }
 
-static void follows_others(void)
+/* Beside that many programs of one user's, which do that. */
+static void follows_others(unsigned int flags, int nr, const char *what)
 {
 	int dev, i, followed = 0, others = 0, told = 0;
 	pid_t sleepers[SLEEPERS], other;
 	struct ow_kunwind_event e;
 
 	set_max(MAX);
-	dev = follow_all();
-	for (i = 0; i < SLEEPERS; i++)
-		sleepers[i] = start(FLOODER, "wait");
+	dev = follow(flags);
+	for (i = 0; i < nr; i++)
+		sleepers[i] = start(FLOODER, what);
 	other = start(OTHER, "wait");
 	while (next(dev, &e)) {
 		if (e.kind == OW_KUNWIND_EV_FOLLOWED) {
@@ -211,7 +240,7 @@ static void follows_others(void)
 	    MAX);
 	say(others == 1, "another user's is followed", others, 0);
 	say(told == 1, "that some are not is told", told, 0);
-	for (i = 0; i < SLEEPERS; i++)
+	for (i = 0; i < nr; i++)
 		end_program(sleepers[i]);
 	end_program(other);
 	close(dev);
@@ -226,7 +255,9 @@ int main(int argc, char **argv)
 	has_room_beside();
 	takes_turns();
 	drops_privileges();
-	follows_others();
+	follows_others(OW_KUNWIND_ALL, SLEEPERS, "wait");
+	follows_others(OW_KUNWIND_INHERIT, SLEEPERS, "wait");
+	follows_others(OW_KUNWIND_INHERIT, 1, "fork");
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
