@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only
 #include "kuse.h"
 
+#include <linux/backing-dev-defs.h>
 #include <linux/file.h>
 #include <linux/hashtable.h>
 #include <linux/random.h>
@@ -33,8 +34,8 @@ static const struct kw_session *reach(const struct kw_session *session)
 
 static u64 key_of(const struct kw_object *o, const struct kw_session *whose)
 {
-	return siphash_4u64(o->ino, o->dev, o->generation, (uintptr_t)whose,
-			    &seed);
+	return siphash_4u64(o->ino, (u64)o->dev << 32 | o->generation, o->bdi,
+			    (uintptr_t)whose, &seed);
 }
 
 int kw_use_init(void)
@@ -43,6 +44,10 @@ int kw_use_init(void)
 	return 0;
 }
 
+/*
+ * A file system without a block device may have the device number of one that was
+ * unmounted; its server, as FUSE's, chooses all else that a file is known by.
+ */
 void kw_object_of(const struct inode *inode, struct kw_object *ret)
 {
 	struct timespec64 mtime = inode_get_mtime(inode);
@@ -50,6 +55,7 @@ void kw_object_of(const struct inode *inode, struct kw_object *ret)
 	*ret = (struct kw_object){
 		.dev = inode->i_sb->s_dev,
 		.generation = inode->i_generation,
+		.bdi = inode->i_sb->s_bdi->id,
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
 		.mtime_sec = mtime.tv_sec,
@@ -59,7 +65,7 @@ void kw_object_of(const struct inode *inode, struct kw_object *ret)
 
 static bool is_same_inode(const struct kw_object *a, const struct kw_object *b)
 {
-	return a->dev == b->dev && a->ino == b->ino &&
+	return a->dev == b->dev && a->bdi == b->bdi && a->ino == b->ino &&
 	       a->generation == b->generation;
 }
 

@@ -12,6 +12,7 @@
 struct kw_object {
 	dev_t dev; /* 0, as the inode: the vDSO */
 	u32 generation;
+	u64 bdi; /* of the file system; other than dev, it isn't used again */
 	u64 ino;
 	s64 size, mtime_sec;
 	long mtime_nsec;

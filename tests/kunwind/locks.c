@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * A process that holds its locks, as a FUSE server doesn't answer it, does not hold up
- * the module's calls.  Run as root.
+ * What a FUSE server can't do: hold up the module's calls, as a process that it doesn't
+ * answer holds its locks; or have a file of its own taken for one that is mounted later.
+ * Run as root.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +24,9 @@
 
 #include <outwind/kunwind.h>
 
+#include "handin.h"
+
+#define AT        "/dev/shm/kunwind-fuse"
 #define FILE_SIZE (1 << 20)
 
 static int passed, failed;
@@ -130,10 +134,10 @@ static void *serve(void *arg)
 }
 
 /* The server is to be joined after the file system is unmounted. */
-static bool mount_fuse(const char *at, pthread_t *server)
+static bool mount_fuse(pthread_t *server)
 {
 	char options[128];
-	int fd = open(at, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
+	int fd = open(AT, O_CREAT | O_RDWR | O_CLOEXEC, 0600);
 
 	fuse = open("/dev/fuse", O_RDWR | O_CLOEXEC);
 	if (fuse < 0 || fd < 0)
@@ -142,7 +146,7 @@ static bool mount_fuse(const char *at, pthread_t *server)
 	snprintf(options, sizeof(options),
 		 "fd=%d,rootmode=100644,user_id=0,group_id=0,allow_other",
 		 fuse);
-	return !mount("none", at, "fuse.kunwind", 0, options) &&
+	return !mount("none", AT, "fuse.kunwind", 0, options) &&
 	       !pthread_create(server, NULL, serve, NULL);
 }
 
@@ -157,10 +161,10 @@ static void *read_one(void *arg)
  * Mapping a file that isn't to be cached waits for its pages, one of which is being
  * read, with the mmap_lock held.
  */
-static void hang_in_mmap(const char *at)
+static void hang_in_mmap(void)
 {
-	int cached = open(at, O_RDONLY | O_CLOEXEC);
-	int direct = open(at, O_RDONLY | O_CLOEXEC);
+	int cached = open(AT, O_RDONLY | O_CLOEXEC);
+	int direct = open(AT, O_RDONLY | O_CLOEXEC);
 	pthread_t t;
 
 	if (cached < 0 || direct < 0 ||
@@ -176,9 +180,9 @@ static void hang_in_mmap(const char *at)
  * kernel holds the mmap_lock for reading meanwhile (Linux, mm/filemap.c,
  * lock_folio_maybe_drop_mmap()).
  */
-static void hang_in_fault(const char *at)
+static void hang_in_fault(void)
 {
-	int fd = open(at, O_RDONLY | O_CLOEXEC);
+	int fd = open(AT, O_RDONLY | O_CLOEXEC);
 	volatile const char *page;
 	struct stat st;
 
@@ -206,31 +210,87 @@ static void check_follow(int dev, pid_t pid, unsigned int flags, int want,
 	say(got == want, what, got);
 }
 
-static void beside(void (*hang)(const char *at), unsigned int bad, int want,
+static void beside(void (*hang)(void), unsigned int bad, int want,
 		   const char *what)
 {
-	static const char at[] = "/dev/shm/kunwind-fuse";
 	int dev = open(OW_KUNWIND_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	pthread_t server;
 	pid_t pid;
 
 	atomic_store(&bad_reads, bad);
-	if (!mount_fuse(at, &server)) {
+	if (!mount_fuse(&server)) {
 		printf("# no FUSE here\n");
 		return;
 	}
 	pid = fork();
 	if (pid == 0)
-		hang(at);
+		hang();
 	sleep(4);
 	check_follow(dev, pid, 0, want, what);
 	check_follow(dev, pid, OW_KUNWIND_NOWAIT, want, what);
-	umount2(at, MNT_FORCE); /* it can't be killed before */
+	umount2(AT, MNT_FORCE); /* it can't be killed before */
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	umount2(at, MNT_DETACH);
+	umount2(AT, MNT_DETACH);
 	pthread_join(server, NULL);
-	unlink(at);
+	unlink(AT);
+	close(dev);
+}
+
+/* Map the file's code; return how often the session is told that it lacks a table. */
+static int map_and_read(int dev, int fd)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	struct ow_kunwind_event e;
+	int told = 0;
+
+	while (read(dev, &e, sizeof(e)) == sizeof(e))
+		told += e.kind == OW_KUNWIND_EV_LACKS &&
+			e.start == (uintptr_t)p;
+	munmap(p, 4096);
+	return told;
+}
+
+/* Mount the file, hand in a table of it, where there is one, and unmount it. */
+static void use_mounted(int dev, const void *table, size_t size, dev_t *number,
+			int *told)
+{
+	pthread_t server;
+	struct stat st;
+	int fd;
+
+	if (!mount_fuse(&server)) {
+		printf("# no FUSE here\n");
+		return;
+	}
+	fd = open(AT, O_RDONLY | O_CLOEXEC);
+	say(fd >= 0 && fstat(fd, &st) == 0, "a file of FUSE", errno);
+	*number = st.st_dev;
+	if (table)
+		say(hand_in(dev, fd, table, size) == 0, "a table", errno);
+	*told = map_and_read(dev, fd);
+	close(fd);
+	say(umount2(AT, 0) == 0, "unmount", errno);
+	pthread_join(server, NULL);
+	unlink(AT);
+}
+
+static void device_is_used_again(void)
+{
+	int dev = open(OW_KUNWIND_DEVICE, O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	int told = 0, later = 1;
+	dev_t first = 0, second = 0;
+	size_t size;
+	uint8_t *table = make_table(1, 4096, &size);
+
+	say(follow(dev, 0, 0) == 0, "follow", errno);
+	use_mounted(dev, table, size, &first, &told);
+	use_mounted(dev, NULL, 0, &second, &later);
+	if (first != second)
+		printf("# the device number isn't used again\n");
+	say(told == 0, "the file has its table", told);
+	say(later == 1, "the file of another mount has none", later);
+	munmap(table, size);
 	close(dev);
 }
 
@@ -240,6 +300,7 @@ int main(void)
 	beside(hang_in_mmap, 0, EBUSY, "a process that hangs in mmap()");
 	/* It holds the lock for reading only. */
 	beside(hang_in_fault, 2, 0, "a process that hangs in a page fault");
+	device_is_used_again();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
