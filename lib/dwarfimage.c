@@ -332,6 +332,15 @@ bool ow_dwarfimage_want_text(struct ow_dwarfimage *d, const char *at)
 	return !p || ow_piececopy_want_text(p, at, OW_DWARFIMAGE_TEXT);
 }
 
+void ow_dwarfimage_drop(struct ow_dwarfimage *d, const void *from,
+			const void *to)
+{
+	struct ow_piececopy *p = find_pieces(d, from);
+
+	if (p)
+		ow_piececopy_drop(p, from, to);
+}
+
 #define EMPTY_NAMES "\0.debug_info\0.shstrtab"
 
 static const struct empty {

@@ -60,6 +60,13 @@ void ow_dwarfimage_deinit(struct ow_dwarfimage *d);
 bool ow_dwarfimage_want(struct ow_dwarfimage *d, const void *at, size_t size);
 bool ow_dwarfimage_want_text(struct ow_dwarfimage *d, const char *at);
 
+/*
+ * Give back what was copied between two places of a section, of which libdw keeps nothing in
+ * mind that it doesn't look at again.
+ */
+void ow_dwarfimage_drop(struct ow_dwarfimage *d, const void *from,
+			const void *to);
+
 /* An image that libdw takes for one with DWARF, and that has none; static. */
 const uint8_t *ow_dwarfimage_empty(size_t *size_ret);
 

@@ -67,7 +67,8 @@ static struct ow_userefforts run_efforts =
 /* Bytes that are copied first, of a unit with its own DIE, and of a line table. */
 #define UNIT_HEAD  512
 #define TABLE_HEAD 12
-#define LAST_VALUE 64 /* the most of a value that is no text or block */
+#define LAST_VALUE 64      /* the most of a value that is no text or block */
+#define HEADS_KEPT 1048576 /* bytes of units whose heads are there */
 
 /* Addresses of one unit.  .debug_aranges has not those of every compiler. */
 struct range {
@@ -380,18 +381,38 @@ static struct ow_spans spans_of(const struct ow_lines *l)
 				  MOST_OVERLAPS };
 }
 
-/* False if that takes more than it may. */
+/*
+ * Give back the heads of units between two offsets, if these are HEADS_KEPT apart.  libdw
+ * has made the units, and reads no more of them than is wanted again (want_unit()).  Return
+ * the first offset whose head is there.
+ */
+static Dwarf_Off drop_heads(struct ow_lines *l, Dwarf_Off from, Dwarf_Off to)
+{
+	const uint8_t *info = l->main.cost.info;
+
+	if (to - from < HEADS_KEPT)
+		return from;
+	ow_dwarfimage_drop(&l->main.image, info + from, info + to);
+	return to - to % ow_piececopy_page();
+}
+
+/*
+ * False if that takes more than it may.  Each unit's head takes a page: those of units that
+ * libdw has made are given back, and others', which it may look at again, stay.
+ */
 static bool add_units(struct ow_lines *l)
 {
-	Dwarf_Off off = 0, next, abbrevs;
-	size_t head;
+	Dwarf_Off off = 0, next, abbrevs, kept = 0;
+	size_t head, before;
 
 	for (; want_unit(l, off, UNIT_HEAD); off = next) {
 		if (dwarf_next_unit(l->main.dw, off, &next, &head, NULL,
 				    &abbrevs, NULL, NULL, NULL, NULL))
 			return true;
+		before = l->nr_units;
 		if (!add_unit(l, off + head, next, abbrevs))
 			return false;
+		kept = l->nr_units > before ? drop_heads(l, kept, next) : next;
 	}
 	return false;
 }

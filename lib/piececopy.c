@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "owner.h"
@@ -85,4 +86,25 @@ bool ow_piececopy_want_text(struct ow_piececopy *p, const char *at, size_t most)
 			return true;
 	}
 	return true;
+}
+
+void ow_piececopy_drop(struct ow_piececopy *p, const void *from, const void *to)
+{
+	const size_t page = ow_piececopy_page();
+	size_t first =
+		((size_t)((const uint8_t *)from - p->to) + page - 1) / page;
+	size_t end = (size_t)((const uint8_t *)to - p->to) / page;
+	uint64_t *bits, bit;
+
+	if (!ow_piececopy_has(p, from) || !ow_piececopy_has(p, to) ||
+	    first >= end ||
+	    madvise(p->to + first * page, (end - first) * page, MADV_DONTNEED))
+		return;
+	for (size_t i = first; i < end; i++) {
+		bits = &p->copied[i / BITS];
+		bit = (uint64_t)1 << i % BITS;
+		if (*bits & bit)
+			ow_owner_give(p->own, page);
+		*bits &= ~bit;
+	}
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A copy of bytes that others may write to at any time.  Each page is copied when it is
- * needed first, and stays as it was then: what was checked in the copy holds on.  Pages
- * that nobody needed are zeros, and take no memory.
+ * needed first, and stays as it was then, until it is given back: what was checked in the
+ * copy holds on.  Pages that nobody needed are zeros, and take no memory.
  */
 #ifndef OW_PIECECOPY_H
 #define OW_PIECECOPY_H
@@ -50,5 +50,12 @@ bool ow_piececopy_want(struct ow_piececopy *p, const void *at, size_t size);
  */
 bool ow_piececopy_want_text(struct ow_piececopy *p, const char *at,
 			    size_t most);
+
+/*
+ * Give back pages that lie between two places of the copy: they are zeros again, and copied
+ * anew, as they are by then, when they are needed.
+ */
+void ow_piececopy_drop(struct ow_piececopy *p, const void *from,
+		       const void *to);
 
 #endif /* OW_PIECECOPY_H */

@@ -334,6 +334,44 @@ static void test_long_names(void)
 	ow_object_close(obj);
 }
 
+/* Units of some pages each. */
+static const char many_units[] =
+	".text; .globl _start; _start: .fill 3000, 1, 0x90\n"
+	".section .debug_abbrev,\"\",@progbits\n"
+	".byte 1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0\n"
+	".byte 2, 0x2e, 0, 3, 8, 0x11, 1, 0x12, 7, 0, 0, 0\n"
+	".section .debug_info,\"\",@progbits\n"
+	".set at, 0; .rept 3000\n"
+	".long 8192; .short 5; .byte 1, 8; .long .debug_abbrev\n"
+	".byte 1; .quad _start + at, 1\n"
+	".byte 2; .string \"f\"; .quad _start + at, 1; .byte 0\n"
+	".fill 8192 - 45, 1, 0; .set at, at + 1; .endr\n";
+
+/* A file of others' has more units than there is memory for their pages. */
+static void test_many_units(void)
+{
+	uint64_t before = ow_get_memory_limit();
+	FILE *f = fopen("m.s", "we");
+	struct ow_object *obj;
+	struct ow_line call;
+	struct ow_lines *l;
+
+	CHECK(f && fputs(many_units, f) >= 0 && fclose(f) == 0);
+	CHECK(scratch_run("gcc -nostdlib -static m.s -o m && chmod o+w m"));
+	ow_memory_limit((uint64_t)32 << 20);
+	obj = ow_object_open("m", NULL);
+	l = obj ? ow_lines_create(obj, NULL) : NULL;
+	for (uint64_t at = 0; l && at < 3000; at += 999) {
+		CHECK(ow_lines_find(l, obj->elf.entry + at, &call, 1) == 1);
+		CHECK(call.function && strcmp(call.function, "f") == 0);
+		CHECK(call.start == obj->elf.entry + at);
+	}
+	CHECK(l);
+	ow_lines_destroy(l);
+	ow_object_close(obj);
+	ow_memory_limit(before);
+}
+
 static void test_outside(void)
 {
 	struct ow_object *obj = ow_object_open("p", NULL);
@@ -358,6 +396,7 @@ int main(void)
 		{ "written to by others", test_written },
 		{ "written to before it is read", test_written_before },
 		{ "more DWARF than memory", test_large },
+		{ "more units than memory", test_many_units },
 		{ "outside of units", test_outside },
 		{ "no DWARF", test_nothing },
 		{ "namespaces and templates", test_templates },

@@ -90,6 +90,26 @@ static void test_texts(void)
 	end();
 }
 
+/* What is given back is copied again; what lies in part elsewhere stays. */
+static void test_drop(void)
+{
+	begin();
+	CHECK(ow_piececopy_want(&p, to, 5 * page));
+	memset(from, 'b', size);
+	ow_piececopy_drop(&p, to + 1, to + 4 * page - 1);
+	CHECK(to[page - 1] == 'a' && !to[page] && !to[3 * page - 1] &&
+	      to[3 * page] == 'a');
+	CHECK(own.bytes == 32 + 3 * page);
+	ow_piececopy_drop(&p, to + page, to + 3 * page);
+	ow_piececopy_drop(&p, to + page + 1, to + 2 * page);
+	ow_piececopy_drop(&p, to, to + size);
+	ow_piececopy_drop(&p, to - 1, to + page);
+	CHECK(to[0] == 'a' && own.bytes == 32 + 3 * page);
+	CHECK(ow_piececopy_want(&p, to, 5 * page) && to[2 * page] == 'b');
+	CHECK(own.bytes == 32 + 5 * page);
+	end();
+}
+
 static void test_limit(void)
 {
 	begin();
@@ -108,7 +128,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "pages", test_pages },        { "elsewhere", test_elsewhere },
 		{ "a page stays", test_stays }, { "texts", test_texts },
-		{ "the budget", test_limit },
+		{ "given back", test_drop },    { "the budget", test_limit },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
