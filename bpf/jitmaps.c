@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "budget.h"
 #include "bytebuf.h"
 #include "error.h"
 #include "grow.h"
 #include "leftout.h"
 #include "monotonic.h"
+#include "owner.h"
 #include "perfmap.h"
 #include "perfplace.h"
 #include "procfs.h"
@@ -61,8 +61,8 @@ struct ow_jitmap {
 	struct ow_perfplace place;
 	uid_t user; /* who answers for the process */
 	char path[OW_PERFPLACE_PATH];
-	size_t taken; /* bytes, with what lines take when parsed */
-	size_t own;   /* bytes taken from the budget */
+	size_t taken;        /* bytes, with what lines take when parsed */
+	struct ow_owner own; /* of the text: a user's */
 	struct ow_namesource names; /* that were found */
 	struct ow_bytebuf text;     /* files' bytes, one behind the other */
 	size_t begin;               /* where in it the present file's begin */
@@ -78,7 +78,7 @@ static void destroy(struct ow_jitmap *m)
 	ow_perfplace_deinit(&m->place);
 	ow_bytebuf_deinit(&m->text);
 	ow_perfmap_close(m->map);
-	ow_budget_give(&m->own, m->own);
+	ow_owner_give(&m->own, m->own.bytes);
 	free(m->marks);
 	free(m);
 }
@@ -133,7 +133,7 @@ static void drop_text(struct ow_jitmaps *j, struct ow_jitmap *m)
 {
 	j->bytes -= m->taken;
 	m->taken = 0;
-	ow_budget_give(&m->own, m->own);
+	ow_owner_give(&m->own, m->own.bytes);
 	ow_bytebuf_deinit(&m->text);
 	ow_perfmap_close(m->map);
 	m->map = NULL;
@@ -242,7 +242,7 @@ static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
 
 	while (had < size && n > 0 && !m->text.failed && !m->is_behind &&
 	       make_room(j, m)) {
-		if (!ow_budget_take(&m->own, sizeof(piece))) {
+		if (!ow_owner_take(&m->own, sizeof(piece))) {
 			cut(j, m);
 			break;
 		}
@@ -250,8 +250,7 @@ static void append(struct ow_jitmaps *j, struct ow_jitmap *m, int fd,
 				   size - had < sizeof(piece) ? size - had :
 								sizeof(piece),
 				   (off_t)had);
-		ow_budget_give(&m->own,
-			       sizeof(piece) - (n > 0 ? (size_t)n : 0));
+		ow_owner_give(&m->own, sizeof(piece) - (n > 0 ? (size_t)n : 0));
 		if (n <= 0)
 			break;
 		add_text(j, m, piece, (size_t)n);
@@ -571,6 +570,7 @@ static struct ow_jitmap *add(struct ow_jitmaps *j, pid_t pid)
 	m->pid = pid;
 	m->names.path = m->path;
 	m->user = (uid_t)ow_process_user(pid);
+	m->own = ow_owner_of(m->user);
 	m->since = ow_now_ns();
 	/* The kernel is not asked twice about one for which it doesn't answer. */
 	if (!m->place.is_silent)
@@ -681,7 +681,7 @@ static void parse(struct ow_jitmap *m, uint64_t now)
 {
 	ow_perfmap_close(m->map);
 	m->map = ow_perfmap_parse((const char *)m->text.bytes, m->text.size,
-				  m->path);
+				  m->own, m->path);
 	m->parsed = m->text.size;
 	m->parsed_at = now;
 }

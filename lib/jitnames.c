@@ -141,7 +141,7 @@ struct ow_perfmap *ow_jitnames_open(const struct ow_capture *c)
 {
 	if (c->jit_names)
 		return ow_perfmap_parse(c->jit_names, c->jit_names_size,
-					c->jit_path);
+					(struct ow_owner){ 0 }, c->jit_path);
 	return c->live > 0 ? ow_perfmap_open(c->pid) : NULL;
 }
 

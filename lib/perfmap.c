@@ -8,7 +8,6 @@
 #include "budget.h"
 #include "error.h"
 #include "leftout.h"
-#include "owner.h"
 #include "perfplace.h"
 #include "reach.h"
 
@@ -267,11 +266,11 @@ static struct ow_perfmap *create(char *text, size_t size, struct ow_owner own,
 }
 
 struct ow_perfmap *ow_perfmap_parse(const char *bytes, size_t size,
-				    const char *path)
+				    struct ow_owner own, const char *path)
 {
-	struct ow_owner own = { 0 };
 	char *text;
 
+	own = ow_owner_beside(&own);
 	if (!ow_owner_take(&own, size + 1)) {
 		ow_budget_refuse(path, "all of it");
 		return NULL;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "owner.h"
 #include "symtab.h"
 
 struct ow_perfmap;
@@ -25,9 +26,9 @@ struct ow_perfmap;
  */
 struct ow_perfmap *ow_perfmap_open(pid_t pid);
 
-/* The same from bytes, which are copied.  path is for people. */
+/* The same from bytes of the owner's user, which are copied.  path is for people. */
 struct ow_perfmap *ow_perfmap_parse(const char *bytes, size_t size,
-				    const char *path);
+				    struct ow_owner own, const char *path);
 
 /* The code that was at addr last, by the order of lines; or false. */
 bool ow_perfmap_find(const struct ow_perfmap *map, uint64_t addr,

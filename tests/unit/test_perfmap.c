@@ -34,7 +34,8 @@ static void check(const struct ow_perfmap *map, uint64_t addr, const char *want)
 
 static struct ow_perfmap *parse(const char *text)
 {
-	return ow_perfmap_parse(text, strlen(text), "test");
+	return ow_perfmap_parse(text, strlen(text), (struct ow_owner){ 0 },
+				"test");
 }
 
 static void test_lookup(void)
@@ -113,7 +114,7 @@ static void test_far_back(void)
 	for (i = 0; i < nr; i++)
 		used += (size_t)snprintf(text + used, size - used, "%zx 1 x\n",
 					 0x1000 + 16 * i);
-	map = ow_perfmap_parse(text, used, "test");
+	map = ow_perfmap_parse(text, used, (struct ow_owner){ 0 }, "test");
 	free(text);
 	check(map, 0x1008, "whole");
 	check(map, 0x1010, "x");
@@ -136,7 +137,7 @@ static void test_nested(void)
 		used += (size_t)snprintf(text + used, size - used,
 					 "%zx %zx n%zu\n", 0x100000 + i,
 					 0x400000 - 2 * i, nr - i);
-	map = ow_perfmap_parse(text, used, "test");
+	map = ow_perfmap_parse(text, used, (struct ow_owner){ 0 }, "test");
 	free(text);
 	for (i = 0; i < nr; i++) {
 		snprintf(want, sizeof(want), "n%zu", nr - i);
@@ -163,7 +164,8 @@ static void test_memory_limit(void)
 		used += (size_t)snprintf(text + used, size - used,
 					 "%zx 8 x%zu\n", 0x1000 + 16 * i, i);
 	ow_memory_limit((uint64_t)32 << 20);
-	map = ow_perfmap_parse(text, used, "/tmp/large.map");
+	map = ow_perfmap_parse(text, used, (struct ow_owner){ 0 },
+			       "/tmp/large.map");
 	ow_memory_limit((uint64_t)512 << 20);
 	free(text);
 	check(map, 0x1000, "x0");
@@ -173,6 +175,30 @@ static void test_memory_limit(void)
 						   "its lines") != NULL;
 	CHECK(is_named);
 	ow_perfmap_close(map);
+}
+
+/* Maps of one user leave half of the memory to others, however many there are. */
+static void test_user(void)
+{
+	size_t nr = 100000, size = nr * 32, used = 0, i;
+	const struct ow_owner one = ow_owner_of(1000),
+			      other = ow_owner_of(1001);
+	char *text = malloc(size);
+	struct ow_perfmap *maps[16];
+
+	for (i = 0; i < nr; i++)
+		used += (size_t)snprintf(text + used, size - used,
+					 "%zx %zx a\n", i * 7919 % nr + 1,
+					 nr * 2);
+	ow_memory_limit((uint64_t)64 << 20);
+	for (i = 0; i < OW_ARRAY_SIZE(maps); i++)
+		maps[i] = ow_perfmap_parse(text, used, one, "/tmp/wide.map");
+	CHECK(maps[0] && ow_owner_left(&other) >= (size_t)8 << 20);
+	for (i = 0; i < OW_ARRAY_SIZE(maps); i++)
+		ow_perfmap_close(maps[i]);
+	CHECK(ow_owner_left(&one) == (size_t)16 << 20);
+	ow_memory_limit((uint64_t)512 << 20);
+	free(text);
 }
 
 static void test_nonsense_is_skipped(void)
@@ -204,7 +230,8 @@ static void test_every_truncation(void)
 	static const char text[] = "1000 10 a\n2000 20 b c\n\n\0x\n3000 1 d";
 
 	for (size_t n = 0; n < sizeof(text); n++) {
-		struct ow_perfmap *map = ow_perfmap_parse(text, n, "test");
+		struct ow_perfmap *map = ow_perfmap_parse(
+			text, n, (struct ow_owner){ 0 }, "test");
 
 		CHECK(map);
 		ow_perfmap_close(map);
@@ -372,6 +399,7 @@ int main(void)
 		{ "far back", test_far_back },
 		{ "nested", test_nested },
 		{ "memory limit", test_memory_limit },
+		{ "a user's part of memory", test_user },
 		{ "nonsense is skipped", test_nonsense_is_skipped },
 		{ "truncation", test_every_truncation },
 		{ "a process' file", test_file_of_this_process },
