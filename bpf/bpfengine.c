@@ -118,6 +118,7 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 		ow_bpfknown_follow(r);
 		ow_bpfevents_take(r, TICK_NS);
 		ow_bpfknown_tell(r);
+		ow_bpftables_retry(&e->tables);
 		if (e->skel->bss->counted > MANY && !ow_recorder_must_end(r) &&
 		    ow_bpfevents_collect(r, err))
 			return -OW_CODE_SYSTEM;

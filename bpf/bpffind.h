@@ -147,6 +147,7 @@ static __always_inline int look_up(struct walk *w, __u64 addr, __u32 word)
 
 	w->rule.kind = OW_BPF_NONE;
 	w->rule.flags = 0;
+	w->lookup.is_late = 0;
 	if (!w->range.object)
 		return w->range.mapped == OW_BPF_NO_ROOM ? OW_END_NO_ROOM : 0;
 	w->lookup.number = w->range.object;
@@ -182,7 +183,8 @@ static __always_inline int get_rule(struct walk *w, __u64 addr)
 		end = look_up(w, addr, 8);
 		if (end)
 			return end;
-		put_brief(w, addr);
+		if (!w->lookup.is_late)
+			put_brief(w, addr);
 	}
 	if (w->rule.kind == OW_BPF_NONE)
 		return fallback(w, addr);

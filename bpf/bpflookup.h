@@ -26,6 +26,7 @@ struct lookup {
 	volatile __u32 nr, row, nr_long, left, distance, low, high;
 	__u8 bytes[OW_TABLE_BLOCK];
 	struct ow_bpf_rule rule;
+	__u32 is_late; /* there may be a rule later */
 };
 
 static __always_inline void *table_of(const struct lookup *l)
@@ -353,7 +354,8 @@ __noinline int find_rule(struct lookup *l, __u64 vaddr, __u32 now)
 	l->rule.kind = OW_BPF_NONE;
 	l->rule.flags = 0;
 	o = bpf_map_lookup_elem(&objects, &n);
-	if (!o || o->state == OW_BPF_NO_TABLE)
+	l->is_late = o && o->state == OW_BPF_LATE;
+	if (!o || o->state == OW_BPF_NO_TABLE || l->is_late)
 		return 0;
 	if (o->state == OW_BPF_EVICTED)
 		return 1;

@@ -8,6 +8,7 @@
 #include "cpulimit.h"
 #include "error.h"
 #include "fdeindex.h"
+#include "grow.h"
 #include "monotonic.h"
 #include "tablegen.h"
 #include "tablemap.h"
@@ -18,6 +19,10 @@
 #define TICK_NS     100000000 /* between looks at whether to wait any longer */
 #define WAIT_NS     5000000000ULL /* that all tables are waited for */
 #define MOST_NS     2000000000    /* of CPU time, for one of a user's file */
+
+/* Objects that there was no time for are tried again so often, for so long. */
+#define RETRY_EVERY_NS 1000000000
+#define RETRY_NS       50000000
 
 static void *work(void *arg);
 
@@ -66,6 +71,7 @@ void ow_bpftables_deinit(struct ow_bpftables *t)
 		pthread_join(t->threads[--t->nr_threads], NULL);
 	ow_kerneltables_deinit(&t->in);
 	ow_tablesdue_deinit(&t->due);
+	free(t->late);
 }
 
 /* An object's table, laid out as programs read it; NULL if it can't have one. */
@@ -234,12 +240,13 @@ static enum ow_kerneltable_stage need(struct ow_bpftables *t, uint32_t number,
 
 /*
  * Load an object's CFI for a user's table.  This thread does so, and not those that make
- * tables: others look at the object, too.
+ * tables: others look at the object, too.  Return false if there is none, or as long as the
+ * object waits for time to load all of it.
  */
 static bool load(struct ow_bpftables *t, struct ow_object *obj, uid_t uid)
 {
 	uint64_t begun = ow_cpu_ns();
-	bool is_known = !ow_object_load_cfi(obj, NULL);
+	bool is_known = !ow_object_load_cfi(obj, NULL) && !obj->cfi_is_late;
 	uint64_t took = ow_cpu_ns() - begun;
 
 	pthread_mutex_lock(&t->in.lock);
@@ -256,6 +263,24 @@ static bool must_wait(struct ow_bpftables *t, uid_t uid)
 	ret = ow_tablesdue_must_wait(&t->due, uid, ow_now_ns());
 	pthread_mutex_unlock(&t->in.lock);
 	return ret;
+}
+
+/*
+ * An object has no CFI: it can have no table, or there was no time for that, yet.  Without
+ * memory to keep it in mind it is not tried again.
+ */
+static void give_up_unloaded(struct ow_bpftables *t, uint32_t number, uid_t uid)
+{
+	const struct ow_object *obj = ow_sampledobjects_get(t->objects, number);
+	bool is_late = obj && obj->cfi_is_late &&
+		       ow_grow(&t->late, &t->room_late, t->nr_late + 1,
+			       sizeof(*t->late));
+
+	if (is_late)
+		t->late[t->nr_late++] = (struct ow_bpflate){ number, uid };
+	ow_kerneltables_give_up(&t->in, number,
+				is_late ? OW_KERNELTABLE_LATE :
+					  OW_KERNELTABLE_NONE);
 }
 
 /* Do the programs walk stacks of its code? */
@@ -278,11 +303,12 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, uid_t uid,
 	lazily = lazily || must_wait(t, uid);
 	is_known = is_walked(obj) && (lazily || load(t, obj, uid));
 	pthread_mutex_lock(&t->in.lock);
-	t->in.all[number].stage = OW_KERNELTABLE_NONE;
 	if (is_known && lazily)
 		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_AWAY);
 	else if (is_known)
 		order(t, number, uid, false);
+	else
+		give_up_unloaded(t, number, uid);
 	pthread_mutex_unlock(&t->in.lock);
 }
 
@@ -303,7 +329,55 @@ static void order_again(struct ow_bpftables *t, uint32_t number, uid_t uid)
 	if (is_known)
 		order(t, number, uid, true);
 	else
-		ow_kerneltables_give_up(&t->in, number, OW_KERNELTABLE_NONE);
+		give_up_unloaded(t, number, uid);
+}
+
+/* Return false if the object is another one by now, or was tried. */
+static bool is_late(struct ow_bpftables *t, uint32_t number)
+{
+	bool ret;
+
+	pthread_mutex_lock(&t->in.lock);
+	ret = t->in.all[number].stage == OW_KERNELTABLE_LATE;
+	pthread_mutex_unlock(&t->in.lock);
+	return ret && ow_sampledobjects_get(t->objects, number);
+}
+
+/* Return true if it is known what becomes of an object that there was no time for. */
+static bool load_late(struct ow_bpftables *t, const struct ow_bpflate *one)
+{
+	struct ow_object *obj = ow_sampledobjects_get(t->objects, one->number);
+	bool is_known = load(t, obj, one->uid);
+
+	if (!is_known && obj->cfi_is_late)
+		return false;
+	pthread_mutex_lock(&t->in.lock);
+	if (is_known)
+		order(t, one->number, one->uid, false);
+	else
+		ow_kerneltables_give_up(&t->in, one->number,
+					OW_KERNELTABLE_NONE);
+	pthread_mutex_unlock(&t->in.lock);
+	return true;
+}
+
+void ow_bpftables_retry(struct ow_bpftables *t)
+{
+	uint64_t now = ow_now_ns(), until = ow_cpu_ns() + RETRY_NS;
+	size_t i, nr = 0;
+
+	if (!t->nr_late || now - t->retried < RETRY_EVERY_NS)
+		return;
+	t->retried = now;
+	for (i = 0; i < t->nr_late; i++) {
+		const struct ow_bpflate *one = &t->late[i];
+
+		if (is_late(t, one->number) &&
+		    (ow_cpu_ns() > until || must_wait(t, one->uid) ||
+		     !load_late(t, one)))
+			t->late[nr++] = *one;
+	}
+	t->nr_late = nr;
 }
 
 void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number, uid_t uid)

@@ -13,8 +13,17 @@
 
 #define OW_BPFTABLES_THREADS 4
 
+/* An object that there was no time for, and a user whose process has it mapped. */
+struct ow_bpflate {
+	uint32_t number;
+	uid_t uid;
+};
+
 struct ow_bpftables {
 	struct ow_sampledobjects *objects;
+	struct ow_bpflate *late;
+	size_t nr_late, room_late;
+	uint64_t retried; /* CLOCK_MONOTONIC, ns: the last ow_bpftables_retry() */
 	struct ow_kerneltables in;
 	pthread_t threads[OW_BPFTABLES_THREADS];
 	unsigned int nr_threads;
@@ -43,6 +52,12 @@ void ow_bpftables_prepare(struct ow_bpftables *t, uint32_t number, uid_t uid,
  * those that were not read for the longest time make room for it.
  */
 void ow_bpftables_ask(struct ow_bpftables *t, uint32_t number, uid_t uid);
+
+/*
+ * Try again objects whose unwind information there was no time for: until then their stacks
+ * are walked by frame pointers.
+ */
+void ow_bpftables_retry(struct ow_bpftables *t);
 
 /*
  * Is it known what becomes of an object that was prepared?  Then *since is when

@@ -153,7 +153,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 		is_full = true;
 	}
 	c.by->cfi_left = share;
-	c.by->load_left = OW_IMAGEWALK_LOAD_NS;
+	ow_imagewalk_begin(c.by);
 	ow_finder_reset(&w->walk.finder);
 	for (i = 0; i < nr; i++) {
 		look(&c, pcs[i], flags);

@@ -129,6 +129,12 @@ static enum ow_end walk(struct ow_copywalk *w, struct ow_imagewalk *by,
 	return end;
 }
 
+static void forget_rows(struct ow_copywalk *w)
+{
+	memset(w->cache.entries, 0,
+	       2 * ((size_t)w->cache.mask + 1) * sizeof(*w->cache.entries));
+}
+
 /* Walk again without each object that turns out to be cut off. */
 static enum ow_end walk_uncut(struct ow_copywalk *w, struct ow_imagewalk *by,
 			      const struct ow_window *stack,
@@ -137,9 +143,7 @@ static enum ow_end walk_uncut(struct ow_copywalk *w, struct ow_imagewalk *by,
 	enum ow_end end = walk(w, by, stack, regs);
 
 	while (ow_imagewalk_lose_cut(by)) {
-		memset(w->cache.entries, 0,
-		       2 * ((size_t)w->cache.mask + 1) *
-			       sizeof(*w->cache.entries));
+		forget_rows(w);
 		end = walk(w, by, stack, regs);
 	}
 	return end;
@@ -179,7 +183,8 @@ size_t ow_copywalk_run(struct ow_copywalk *w, struct ow_image *image,
 		return 0;
 	by->stack = *stack;
 	by->live = w->live;
-	by->load_left = OW_IMAGEWALK_LOAD_NS;
+	if (ow_imagewalk_begin(by))
+		forget_rows(w);
 	take_innermost(w, arch, regs);
 	if (has_no_room(image, &w->frames[0])) {
 		*end_ret = OW_END_NO_ROOM;

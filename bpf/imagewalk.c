@@ -8,6 +8,9 @@
 #include "filemap.h"
 #include "monotonic.h"
 
+#define AGAIN_NS \
+	1000000000 /* until what there was no time for is tried again */
+
 /* Code and read-only data, as it is in objects. */
 static int read_object(const struct ow_imagewalk *w, uint64_t addr, void *buf,
 		       size_t size)
@@ -78,6 +81,23 @@ static void fill_module(struct ow_imagewalk *w, uint32_t i)
 	w->map[i].module = m;
 }
 
+bool ow_imagewalk_begin(struct ow_imagewalk *w)
+{
+	const struct ow_object *obj;
+	uint32_t i;
+
+	w->load_left = OW_IMAGEWALK_LOAD_NS;
+	if (!w->late_ns || ow_now_ns() - w->late_ns < AGAIN_NS)
+		return false;
+	w->late_ns = 0;
+	for (i = 0; i < w->target.map.nr; i++) {
+		obj = ow_sampledobjects_get(w->objects, w->ranges[i].object);
+		if (obj && obj->cfi_tries)
+			fill_module(w, i);
+	}
+	return true;
+}
+
 bool ow_imagewalk_ready(struct ow_imagewalk *w, const struct ow_module *wanted)
 {
 	size_t i = (size_t)(wanted - w->modules);
@@ -92,6 +112,8 @@ bool ow_imagewalk_ready(struct ow_imagewalk *w, const struct ow_module *wanted)
 		w->modules[i].cfi = &obj->cfi;
 	else
 		w->map[i].module = NULL;
+	if (obj && obj->cfi_is_late)
+		w->late_ns = ow_now_ns();
 	took = ow_cpu_ns() - begun;
 	w->load_left -= took < w->load_left ? took : w->load_left;
 	return true;

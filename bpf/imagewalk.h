@@ -31,6 +31,7 @@ struct ow_imagewalk {
 	struct ow_window stack;  /* of the walk that is under way */
 	struct ow_livemem *live; /* what else there is; or NULL */
 	uint64_t cfi_left;       /* what CFI may still run in the walk */
+	uint64_t late_ns; /* a module missed some of its unwind data then; 0: none does */
 	uint64_t load_left; /* ns of OW_IMAGEWALK_LOAD_NS, until the last one is over */
 };
 
@@ -38,6 +39,12 @@ struct ow_imagewalk {
 struct ow_imagewalk *ow_imagewalk_create(struct ow_images *im,
 					 const struct ow_image *image,
 					 const struct ow_arch *arch);
+/*
+ * A walk begins.  Return true if modules that missed some of their unwind data, for want of
+ * time, are to be read again: what is known of frames may not be so any more.
+ */
+bool ow_imagewalk_begin(struct ow_imagewalk *w);
+
 /*
  * Give up the objects whose files were cut off since the last call.  Return true
  * if there may be such: what was walked meanwhile is to be walked anew.

@@ -56,6 +56,7 @@ void ow_kerneltables_give_up(struct ow_kerneltables *k, uint32_t number,
 	k->all[number].stage = stage;
 	set_state(k, number,
 		  stage == OW_KERNELTABLE_NONE ? OW_BPF_NO_TABLE :
+		  stage == OW_KERNELTABLE_LATE ? OW_BPF_LATE :
 						 OW_BPF_EVICTED);
 }
 

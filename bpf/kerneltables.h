@@ -23,6 +23,7 @@ enum ow_kerneltable_stage {
 	OW_KERNELTABLE_THERE,
 	OW_KERNELTABLE_LEAVING, /* makes room, */
 	OW_KERNELTABLE_AWAY,    /* and has done so, or found none */
+	OW_KERNELTABLE_LATE,    /* there was no time for it, yet */
 	OW_KERNELTABLE_NONE,    /* the object can't have one */
 };
 
@@ -64,7 +65,7 @@ void ow_kerneltables_deinit(struct ow_kerneltables *k);
 /* The object's table is coming; who asks for it is told to wait. */
 void ow_kerneltables_expect(struct ow_kerneltables *k, uint32_t number);
 
-/* It won't be there: stage is OW_KERNELTABLE_AWAY or OW_KERNELTABLE_NONE. */
+/* It won't be there: stage is OW_KERNELTABLE_AWAY, or one that follows. */
 void ow_kerneltables_give_up(struct ow_kerneltables *k, uint32_t number,
 			     enum ow_kerneltable_stage stage);
 

@@ -29,13 +29,15 @@ static struct ow_objname *add(struct ow_objnames *n,
 			      const struct ow_object *obj)
 {
 	struct ow_objname *list, *o;
+	bool is_late = false; /* it isn't tried again */
 
 	list = reallocarray(n->list, n->nr + 1, sizeof(*list));
 	if (!list)
 		return NULL;
 	n->list = list;
 	o = &list[n->nr++];
-	*o = (struct ow_objname){ obj, .inside = ow_minidebug_open(obj) };
+	*o = (struct ow_objname){ obj,
+				  .inside = ow_minidebug_open(obj, &is_late) };
 	ow_funcnames_init(&o->own, obj);
 	if (o->inside)
 		ow_funcnames_init(&o->insides, o->inside);

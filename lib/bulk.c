@@ -15,6 +15,9 @@
 #define OWN_MOST_US     20000000
 #define OWN_US_A_SECOND 1000000
 
+#define RETRY_US   (MOST_US / 10) /* that are left, before a first try again */
+#define RETRY_MOST (MOST_US / 2)
+
 static struct ow_userefforts efforts[OW_NR_BULKS] = {
 	[0 ... OW_NR_BULKS - 1] = OW_USEREFFORTS(MOST, A_SECOND)
 };
@@ -30,6 +33,17 @@ bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since)
 		ow_userefforts_spend(&times, own->share, now - *since);
 	*since = now ? now : 1;
 	return ow_userefforts_left(&times, own->share) > 0;
+}
+
+bool ow_bulk_may_retry(const struct ow_owner *own, unsigned int nr_failed)
+{
+	uint64_t wanted = RETRY_US;
+
+	for (; nr_failed > 1 && wanted < RETRY_MOST; nr_failed--)
+		wanted *= 2;
+	if (wanted > RETRY_MOST)
+		wanted = RETRY_MOST;
+	return ow_userefforts_left(&times, own->share) >= wanted;
 }
 
 bool ow_bulk_take(enum ow_bulk which, const struct ow_owner *own,

@@ -55,6 +55,13 @@ struct ow_bulk_packed {
 bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since);
 
 /*
+ * Return true if what the user had no time for may be tried again, which has failed so
+ * often: the user has a tenth of a second, or twice as much after each try, up to half a
+ * second.  So what takes little comes first, and is not begun with too little time.
+ */
+bool ow_bulk_may_retry(const struct ow_owner *own, unsigned int nr_failed);
+
+/*
  * Go on to the next piece, when so many bytes in all are unpacked.  The last piece is taken
  * from OW_BULK_PACKED: packed blocks need not hold anything, and take long then, so that
  * where less came out than was packed each byte counts as 64.  Return false if the run has

@@ -97,7 +97,7 @@ static uint64_t decoder_most(const struct ow_owner *own)
 	return share < DECODER_MAX ? share + 1 : DECODER_MAX;
 }
 
-struct ow_object *ow_minidebug_open(const struct ow_object *obj)
+struct ow_object *ow_minidebug_open(const struct ow_object *obj, bool *is_late)
 {
 	lzma_stream s = LZMA_STREAM_INIT;
 	struct out o = { .own = ow_owner_beside(&obj->owner),
@@ -121,6 +121,7 @@ struct ow_object *ow_minidebug_open(const struct ow_object *obj)
 	ow_bulk_has_time(&o.own, &o.in.since);
 	if (o.refused)
 		ow_object_refuse(obj, -OW_CODE_MEMORY, "its .gnu_debugdata");
+	*is_late |= o.is_late;
 	if (o.is_late)
 		ow_object_refuse(obj, -OW_CODE_TIMEOUT, "its .gnu_debugdata");
 	if (size > 0) {

@@ -20,11 +20,16 @@
 #include "filemap.h"
 #include "inflate.h"
 #include "leftout.h"
+#include "monotonic.h"
 
 #define PAGE_MASK       0xfffULL /* the smallest page of any target */
 #define MOST_PREFAULTED (4 << 20)
 #define FEW_SECTIONS    256   /* that need not be counted */
 #define AROUND          65536 /* bytes of pages that come with one */
+
+/* How often CFI is tried again, and how long it may miss a part that is to come. */
+#define MOST_TRIES 8
+#define LATE_NS    120000000000ULL
 
 /*
  * Files are mapped in whole, and a user can make files of holes, without end, of up to 8
@@ -409,6 +414,13 @@ static void take_eh_frame(struct ow_object *obj, const struct frame_sections *s)
 				   sec->vaddr };
 }
 
+/* Leave some of the object's CFI out: for now, if it is for want of time. */
+static void refuse_cfi(struct ow_object *obj, int failed, const char *what)
+{
+	obj->cfi_is_late |= failed == -OW_CODE_TIMEOUT;
+	ow_object_refuse(obj, failed, what);
+}
+
 /* Return false if there is no memory, or time, for what is decompressed. */
 static bool take_debug_frame(struct ow_object *obj,
 			     const struct frame_sections *s)
@@ -420,7 +432,7 @@ static bool take_debug_frame(struct ow_object *obj,
 	struct ow_packed packed;
 	int failed;
 
-	if (!is_plain && !has(s, ZDEBUG_FRAME))
+	if (df->bytes || (!is_plain && !has(s, ZDEBUG_FRAME)))
 		return true;
 	if (is_plain && !(sec->flags & OW_SHF_COMPRESSED)) {
 		*df = (struct ow_section){ obj->bytes + sec->off, sec->size,
@@ -435,7 +447,7 @@ static bool take_debug_frame(struct ow_object *obj,
 					   obj->debug_frame.size, 0 };
 	if (failed != -OW_CODE_MEMORY && failed != -OW_CODE_TIMEOUT)
 		return true;
-	ow_object_refuse(obj, failed, "its .debug_frame");
+	refuse_cfi(obj, failed, "its .debug_frame");
 	return false;
 }
 
@@ -470,41 +482,77 @@ static bool add_index(struct ow_object *obj, bool is_debug,
 						  &obj->cfi.eh_frame;
 	int failed;
 
+	if (!sec->bytes || ret->refs)
+		return true;
 	if (!ow_bulk_take(OW_BULK_UNWIND, &obj->owner, sec->size)) {
-		ow_object_refuse(obj, -OW_CODE_TIMEOUT,
-				 is_debug ? "its .debug_frame" :
-					    "its .eh_frame");
+		refuse_cfi(obj, -OW_CODE_TIMEOUT,
+			   is_debug ? "its .debug_frame" : "its .eh_frame");
 		return false;
 	}
 	failed = ow_fde_index_build(&obj->cfi, is_debug, &obj->owner, ret);
 	if (!failed)
 		return true;
-	ow_object_refuse(obj, failed,
-			 is_debug ? "an index of its .debug_frame" :
-				    "an index of its .eh_frame");
+	refuse_cfi(obj, failed,
+		   is_debug ? "an index of its .debug_frame" :
+			      "an index of its .eh_frame");
 	return false;
 }
 
-int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
+static bool has_some_cfi(const struct ow_object *obj)
+{
+	const struct ow_cfi *cfi = &obj->cfi;
+
+	return cfi->hdr_table || cfi->eh_index.nr || cfi->debug_index.nr;
+}
+
+/* Return true if the object's CFI is to be loaded, at first or again. */
+static bool is_cfi_due(struct ow_object *obj)
+{
+	if (obj->cfi_is_late && has_some_cfi(obj) &&
+	    ow_now_ns() - obj->cfi_since > LATE_NS)
+		obj->cfi_is_late = false;
+	return !obj->cfi_loaded ||
+	       (obj->cfi_is_late &&
+		ow_bulk_may_retry(&obj->owner, obj->cfi_tries));
+}
+
+/* There was no time for some of the object's CFI, once more. */
+static void count_try(struct ow_object *obj)
+{
+	if (!obj->cfi_tries)
+		obj->cfi_since = ow_now_ns();
+	obj->cfi_is_late = ++obj->cfi_tries < MOST_TRIES;
+}
+
+/* Return false if there is no memory, or time, for some of it. */
+static bool load_cfi(struct ow_object *obj)
 {
 	struct ow_cfi *cfi = &obj->cfi;
 	struct frame_sections s;
 	bool whole;
 
-	if (obj->cfi_loaded)
-		return 0;
-	obj->cfi_loaded = true;
 	cfi->arch = obj->elf.arch;
-	take_hdr(obj);
+	if (!obj->cfi_loaded)
+		take_hdr(obj);
+	obj->cfi_loaded = true;
+	obj->cfi_is_late = false;
 	s.there = find_sections(obj, section_names, NR_SECTIONS, s.list);
 	take_eh_frame(obj, &s);
 	whole = take_debug_frame(obj, &s);
 	take_orc(obj, &s);
-	if (!cfi->hdr_table && cfi->eh_frame.bytes)
+	if (!cfi->hdr_table)
 		whole &= add_index(obj, false, &cfi->eh_index);
-	if (cfi->debug_frame.bytes)
-		whole &= add_index(obj, true, &cfi->debug_index);
-	if (whole || cfi->hdr_table || cfi->eh_index.nr || cfi->debug_index.nr)
+	whole &= add_index(obj, true, &cfi->debug_index);
+	if (obj->cfi_is_late)
+		count_try(obj);
+	return whole;
+}
+
+int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err)
+{
+	bool whole = is_cfi_due(obj) ? load_cfi(obj) : !obj->cfi_is_late;
+
+	if (whole || has_some_cfi(obj))
 		return 0;
 	return ow_fail(
 		err, OW_CODE_MEMORY,

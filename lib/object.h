@@ -59,8 +59,11 @@ struct ow_object {
 	struct ow_readonly readonly;
 
 	bool cfi_loaded;
-	struct ow_cfi cfi; /* points into bytes and into what follows */
-	uint64_t cfi_size; /* of .eh_frame and .eh_frame_hdr */
+	bool cfi_is_late;       /* there was no time for some of it, yet */
+	unsigned int cfi_tries; /* that failed for that, */
+	uint64_t cfi_since;     /* the first one then (CLOCK_MONOTONIC, ns) */
+	struct ow_cfi cfi;      /* points into bytes and into what follows */
+	uint64_t cfi_size;      /* of .eh_frame and .eh_frame_hdr */
 	struct ow_unpacked debug_frame; /* decompressed, or none */
 	struct ow_orc orc;              /* nr 0: it has none */
 	struct ow_owner owner;          /* for what is made of it */
@@ -156,8 +159,10 @@ struct ow_object *ow_object_share(struct ow_object *obj);
 /*
  * Fill obj->cfi: find .eh_frame_hdr, .eh_frame and .debug_frame, and index what
  * has no search table.  Once is enough.  An object without CFI is no error.  What
- * takes more memory than it may is left out (ow_object_refuse()), and nothing
- * being left is an error.
+ * takes more memory or time than it may is left out (ow_object_refuse()), and nothing
+ * being left is an error.  What there was no time for is tried again by later calls when
+ * there is some (ow_bulk_may_retry()), as long as cfi_is_late says so: not often, and where
+ * there is other CFI for two minutes.  Meanwhile no other thread may use obj->cfi.
  */
 int ow_object_load_cfi(struct ow_object *obj, struct ow_error *err);
 

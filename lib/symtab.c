@@ -9,6 +9,7 @@
 #include "error.h"
 #include "function.h"
 #include "minidebug.h"
+#include "monotonic.h"
 #include "object.h"
 #include "symindex.h"
 #include "symscan.h"
@@ -22,9 +23,14 @@
 	((uint64_t)128 << 20) /* bytes, by all passes but the first */
 
 #define INDEX_PASSES 2 /* that an index is made by */
+/* Seconds until tables that there was no time for are tried again, twice as many each time. */
+#define SECOND       1000000000ULL /* ns */
+#define FIRST_WAIT   1
+#define MOST_WAIT    64
 
 struct ow_symtab {
-	const struct ow_object *obj; /* that it is of; borrowed */
+	struct ow_object *obj;            /* that it is of; borrowed */
+	struct ow_debuginfod *debuginfod; /* likewise, or NULL */
 	struct ow_symbols tables[MOST_TABLES];
 	size_t nr_tables;
 	/* Tables are in the object and in these, or NULL. */
@@ -38,6 +44,11 @@ struct ow_symtab {
 	unsigned int passes;
 	struct ow_symindex *index; /* NULL: not needed yet */
 	bool index_tried;
+
+	bool is_late;   /* there was no time for a table, yet */
+	uint64_t tried; /* CLOCK_MONOTONIC, ns: the last time then, */
+	uint64_t wait;  /* ns, until the next one */
+	unsigned int tries;
 };
 
 static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
@@ -53,6 +64,7 @@ static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
 		ow_object_refuse(obj, -OW_CODE_TIMEOUT,
 				 type == OW_SHT_DYNSYM ? "its .dynsym" :
 							 "its .symtab");
+		tab->is_late = true;
 		return false;
 	}
 	table->elf = &obj->elf;
@@ -65,17 +77,46 @@ static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
  * Where one .symtab is, a second knows nothing that the first doesn't.  The
  * one in .gnu_debugdata is reduced, so it is the last to ask.
  */
-static void add_tables(struct ow_symtab *tab, struct ow_object *obj,
-		       struct ow_debuginfod *debuginfod)
+static void add_tables(struct ow_symtab *tab)
 {
+	struct ow_object *obj = tab->obj;
+
 	add_table(tab, obj, OW_SHT_DYNSYM);
 	if (add_table(tab, obj, OW_SHT_SYMTAB))
 		return;
-	tab->debug = ow_debugfile_of(obj, debuginfod);
+	tab->debug = ow_debugfile_of(obj, tab->debuginfod);
 	if (add_table(tab, tab->debug, OW_SHT_SYMTAB))
 		return;
-	tab->mini = ow_minidebug_open(obj);
+	if (!tab->mini)
+		tab->mini = ow_minidebug_open(obj, &tab->is_late);
 	add_table(tab, tab->mini, OW_SHT_SYMTAB);
+}
+
+/* Add all tables that there is time for. */
+static void take_tables(struct ow_symtab *tab)
+{
+	tab->is_late = false;
+	add_tables(tab);
+	if (!tab->is_late)
+		return;
+	tab->tries++;
+	tab->tried = ow_now_ns();
+	tab->wait = tab->wait ? 2 * tab->wait : FIRST_WAIT * SECOND;
+	if (tab->wait > MOST_WAIT * SECOND)
+		tab->wait = MOST_WAIT * SECOND;
+}
+
+/* If it is time to, try again what there was no time for: tables are read anew. */
+static void retry_tables(struct ow_symtab *tab)
+{
+	if (!tab->is_late || ow_now_ns() - tab->tried < tab->wait ||
+	    !ow_bulk_may_retry(&tab->obj->owner, tab->tries))
+		return;
+	ow_symindex_destroy(tab->index);
+	tab->index = NULL;
+	tab->index_tried = false;
+	tab->nr_tables = tab->nr_known = tab->size = tab->passes = 0;
+	take_tables(tab);
 }
 
 struct ow_symtab *ow_symtab_create(struct ow_object *obj,
@@ -86,7 +127,8 @@ struct ow_symtab *ow_symtab_create(struct ow_object *obj,
 	if (!tab)
 		return NULL;
 	tab->obj = obj;
-	add_tables(tab, obj, debuginfod);
+	tab->debuginfod = debuginfod;
+	take_tables(tab);
 	return tab;
 }
 
@@ -139,6 +181,7 @@ static bool scan(struct ow_symtab *tab, struct ow_symscan *wanted, size_t nr)
 
 void ow_symtab_prepare(struct ow_symtab *tab, uint64_t *vaddrs, size_t nr)
 {
+	retry_tables(tab);
 	tab->nr_known = 0;
 	if (nr > 0 && want(tab, vaddrs, nr) &&
 	    !scan(tab, tab->known, tab->nr_known))
@@ -202,8 +245,10 @@ static const struct ow_function *find_function(struct ow_symtab *tab,
 bool ow_symtab_find(struct ow_symtab *tab, uint64_t vaddr,
 		    struct ow_symbol *ret)
 {
-	const struct ow_function *f = find_function(tab, vaddr);
+	const struct ow_function *f;
 
+	retry_tables(tab);
+	f = find_function(tab, vaddr);
 	if (!f)
 		return false;
 	*ret = (struct ow_symbol){

@@ -12,7 +12,8 @@ struct ow_object;
 struct ow_symtab;
 
 struct ow_symbol {
-	const char *name; /* raw; borrowed from the table */
+	const char
+		*name; /* raw; borrowed from the table until the next look-up */
 	uint64_t vaddr;
 	uint64_t size; /* 0: the object doesn't say */
 };
@@ -21,7 +22,8 @@ struct ow_symbol {
  * Take what names the functions of an object: .symtab and .dynsym, those of its
  * separate debug file (found by build-id or .gnu_debuglink, or asked of debuginfod,
  * if that is not NULL) and of .gnu_debugdata.  An object without any gives an
- * empty table; NULL only when out of memory.  obj is borrowed.
+ * empty table; NULL only when out of memory.  obj and debuginfod are borrowed.  Tables that
+ * there is no time for are tried again by later look-ups, some seconds apart.
  */
 struct ow_symtab *ow_symtab_create(struct ow_object *obj,
 				   struct ow_debuginfod *debuginfod);

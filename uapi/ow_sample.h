@@ -108,6 +108,7 @@ enum ow_bpf_state {
 	OW_BPF_NO_TABLE, /* the object has no CFI: by frame pointers */
 	OW_BPF_READY,
 	OW_BPF_EVICTED, /* is loaded again when it is asked for */
+	OW_BPF_LATE, /* likewise, but not as soon: by frame pointers for now */
 };
 
 /* The architecture, as core/arch.h has it. */

@@ -10,13 +10,17 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include "bulk.h"
 #include "error.h"
+#include "monotonic.h"
 #include "scratch.h"
 #include "test.h"
 
 /* Ends the test where something waits for a pipe's other end. */
-#define TOO_LONG 300
+#define TOO_LONG    300
+#define TOO_LONG_NS 60000000000ULL
 
 /* How often was the file that fd watches opened since the last time? */
 static int opens(int fd)
@@ -244,6 +248,74 @@ static void test_long(void)
 	close(other);
 }
 
+/* An object with the bytes of this program, of a user's, and no table to search. */
+static struct ow_object *open_unindexed(uid_t uid)
+{
+	struct ow_object *self = ow_object_open("/proc/self/exe", NULL), *obj;
+	uint8_t *bytes = malloc(self->size);
+	Elf64_Ehdr head;
+	Elf64_Phdr *ph;
+
+	memcpy(bytes, self->bytes, self->size);
+	memcpy(&head, bytes, sizeof(head));
+	ph = (Elf64_Phdr *)(bytes + head.e_phoff);
+	for (int i = 0; i < head.e_phnum; i++)
+		if (ph[i].p_type == PT_GNU_EH_FRAME)
+			ph[i].p_type = PT_NULL;
+	obj = ow_object_from_image(bytes, self->size, ow_owner_of(uid), "self",
+				   NULL);
+	CHECK(obj);
+	ow_object_close(self);
+	return obj;
+}
+
+/* Take all the time that the user's files may take, and some more. */
+static void take_all_time(uid_t uid)
+{
+	struct ow_owner own = ow_owner_of(uid);
+	uint64_t since = 0;
+
+	while (ow_bulk_has_time(&own, &since))
+		;
+}
+
+/* What there is no time for is there when there is. */
+static void test_late_cfi(void)
+{
+	struct ow_object *obj = open_unindexed(1000);
+	struct ow_error err = { 0 };
+	uint64_t begun;
+
+	take_all_time(1000);
+	CHECK(ow_object_load_cfi(obj, &err) && obj->cfi_is_late);
+	CHECK(strcmp(err.msg, "self: its unwind data would take more memory or "
+			      "time than it may") == 0);
+	/* Nothing is begun with next to no time. */
+	usleep(200000);
+	CHECK(ow_object_load_cfi(obj, NULL) && obj->cfi_tries == 1);
+	for (begun = ow_now_ns(); ow_object_load_cfi(obj, NULL) &&
+				  ow_now_ns() - begun < TOO_LONG_NS;)
+		usleep(100000);
+	CHECK(obj->cfi_tries == 1 && !obj->cfi_is_late);
+	CHECK(obj->cfi.eh_index.nr > 0);
+	ow_object_close(obj);
+}
+
+/* What never has enough time is given up. */
+static void test_too_late_cfi(void)
+{
+	struct ow_object *obj = open_unindexed(1001);
+
+	for (int i = 0; i < 100; i++) {
+		take_all_time(1001);
+		obj->cfi_loaded = false; /* as if there were time again */
+		ow_object_load_cfi(obj, NULL);
+		obj->cfi_loaded = true;
+	}
+	CHECK(!obj->cfi_is_late && !obj->cfi.eh_index.nr);
+	ow_object_close(obj);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -254,6 +326,8 @@ int main(void)
 		{ "an object's first reads", test_reads },
 		{ "headers that are cut off", test_cut_headers },
 		{ "very long files", test_long },
+		{ "CFI that there was no time for", test_late_cfi },
+		{ "CFI that there never is time for", test_too_late_cfi },
 	};
 
 	scratch_enter();

@@ -4,16 +4,20 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "bulk.h"
 #include "debuginfod.h"
 #include "error.h"
+#include "monotonic.h"
 #include "object.h"
 #include "owner.h"
 #include "reach.h"
 #include "scratch.h"
 #include "test.h"
+
+#define TOO_LONG_NS 60000000000ULL
 
 /* A function as readelf(1) lists it. */
 struct expected {
@@ -656,6 +660,50 @@ static void test_after_waits(void)
 	test_libc_with_its_debug_file();
 }
 
+/* An object with the bytes of this program, of a user's. */
+static struct ow_object *open_users(uid_t uid)
+{
+	struct ow_object *self = ow_object_open("/proc/self/exe", NULL), *obj;
+	uint8_t *bytes = malloc(self->size);
+
+	memcpy(bytes, self->bytes, self->size);
+	obj = ow_object_from_image(bytes, self->size, ow_owner_of(uid), "self",
+				   NULL);
+	CHECK(obj);
+	ow_object_close(self);
+	return obj;
+}
+
+static bool finds(struct ow_symtab *tab, uint64_t vaddr)
+{
+	struct ow_symbol sym;
+
+	return ow_symtab_find(tab, vaddr, &sym) &&
+	       strcmp(sym.name, "open_users") == 0;
+}
+
+/* Symbols that there was no time to look through are there when there is. */
+static void test_late(void)
+{
+	struct ow_object *obj = open_users(1000);
+	const uint64_t vaddr = (uint64_t)(uintptr_t)open_users -
+			       getauxval(AT_PHDR) + obj->elf.phoff;
+	struct ow_symtab *tab;
+	uint64_t begun, size;
+
+	for (size = 1 << 28; size; size /= 2)
+		while (ow_bulk_take(OW_BULK_SYMBOLS, &obj->owner, size))
+			;
+	tab = ow_symtab_create(obj, NULL);
+	CHECK(tab && !finds(tab, vaddr));
+	for (begun = ow_now_ns();
+	     !finds(tab, vaddr) && ow_now_ns() - begun < TOO_LONG_NS;)
+		usleep(100000);
+	CHECK(finds(tab, vaddr));
+	ow_symtab_destroy(tab);
+	ow_object_close(obj);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -674,6 +722,7 @@ int main(void)
 		{ "hostile bytes", test_hostile_bytes },
 		{ "a debug file of the system's after long waits",
 		  test_after_waits },
+		{ "symbols that there was no time for", test_late },
 	};
 
 	scratch_enter();
