@@ -251,25 +251,40 @@ static void take_other(struct ow_recorder *r, const struct ow_bpf_notice *n,
 				 ow_images_uid(&r->images, (pid_t)n->pid));
 }
 
+/* The user whose event it is, as far as that was told; or -1. */
+static uid_t user_of(const struct ow_recorder *r, const struct ow_bpf_notice *n,
+		     size_t size)
+{
+	const struct ow_image_user *user;
+	const void *bytes = n;
+
+	if (n->type == OW_BPF_EVENT_COPY && size >= sizeof(struct ow_bpf_stack))
+		return ((const struct ow_bpf_stack *)bytes)->uid;
+	user = ow_images_user(&r->images, (pid_t)n->pid);
+	return user && user->has_uid ? user->uid : (uid_t)-1;
+}
+
 /* When there is little time: what takes it is lost, by the process that it is of. */
 static void take_hastily(struct ow_recorder *r, const struct ow_bpf_notice *n,
 			 size_t size)
 {
 	struct ow_bpfengine *e = r->priv;
 	uint64_t begun;
+	uid_t uid;
 
 	if (n->type != OW_BPF_EVENT_COPY && !has_time(n->type)) {
 		if (n->type != OW_BPF_EVENT_EVICTED)
 			take_other(r, n, size);
 		return;
 	}
-	if (!ow_bpfhaste_may_take(&e->haste, (pid_t)n->pid)) {
+	uid = user_of(r, n, size);
+	if (!ow_bpfhaste_may_take(&e->haste, (pid_t)n->pid, uid)) {
 		e->lost++;
 		return;
 	}
 	begun = ow_now_ns();
 	take_other(r, n, size);
-	ow_bpfhaste_spend(&e->haste, (pid_t)n->pid, ow_now_ns() - begun);
+	ow_bpfhaste_spend(&e->haste, (pid_t)n->pid, uid, ow_now_ns() - begun);
 }
 
 static int take_event(void *arg, void *bytes, size_t size)
