@@ -14,6 +14,7 @@
 struct share {
 	uint64_t owner;
 	uint64_t taken;
+	uint32_t nr_processes; /* of a user in a limit, that are told apart */
 	bool is_used, is_refused;
 };
 
@@ -34,7 +35,10 @@ uint64_t shares_left(const struct shares *s, uint64_t owner);
 /* The owner takes so much: what it may, and no more than most, is up to the caller. */
 void shares_take(struct shares *s, uint64_t owner, uint64_t size);
 
-/* The owner has so much no more, which it took. */
+/*
+ * The owner has so much no more, which it took.  One that has nothing left, and was
+ * refused nothing, is forgotten.
+ */
 void shares_give(struct shares *s, uint64_t owner, uint64_t size);
 
 /* The owner was refused something. */
@@ -44,7 +48,9 @@ void shares_deinit(struct shares *s);
 
 /*
  * What processes and users share: no process has more than three quarters of what
- * others leave over, and no user but root more than seven eighths.
+ * others leave over, and no user but root more than seven eighths.  A user can have
+ * any number of processes, one after another: of those beyond so many that are told
+ * apart, each user's count as one process, and as none of another user's.
  */
 struct shares_limit {
 	struct shares processes, users;
@@ -63,6 +69,10 @@ void shares_limit_take(struct shares_limit *l, pid_t pid, uid_t uid,
 		       uint64_t size);
 void shares_limit_give(struct shares_limit *l, pid_t pid, uid_t uid,
 		       uint64_t size);
+
+/* The process was refused something. */
+void shares_limit_refuse(struct shares_limit *l, pid_t pid, uid_t uid);
+
 void shares_limit_deinit(struct shares_limit *l);
 
 #endif /* OW_SHARES_H */

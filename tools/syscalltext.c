@@ -157,7 +157,7 @@ enum syscalltext_way syscalltext_take(struct syscalltext *t, pid_t pid,
 	bool is_long = size > SYSCALLTEXT_BRIEF;
 
 	if (syscalltext_is_full(t, pid, uid)) {
-		shares_refuse(&t->late_brief.processes, (uint64_t)pid);
+		shares_limit_refuse(&t->late_brief, pid, uid);
 		t->nr_none++;
 		return SYSCALLTEXT_AS_NONE;
 	}
@@ -166,7 +166,7 @@ enum syscalltext_way syscalltext_take(struct syscalltext *t, pid_t pid,
 				  is_long ? SYSCALLTEXT_BRIEF : size);
 	if (!is_long || take_long(t, pid, uid, size - SYSCALLTEXT_BRIEF))
 		return SYSCALLTEXT_AS_WHOLE;
-	shares_refuse(&t->most.processes, (uint64_t)pid);
+	shares_limit_refuse(&t->most, pid, uid);
 	t->nr_brief++;
 	return SYSCALLTEXT_AS_BRIEF;
 }
