@@ -263,7 +263,7 @@ int on_enter(struct bpf_raw_tracepoint_args *ctx)
 
 /*
  * The name of a program that is executed, if it couldn't be read: when the call
- * ends, the caller's memory is gone.
+ * ends, the caller's memory is gone.  It counts as what a call sends.
  */
 static __always_inline void tell_program(__u32 pid, __u32 tid,
 					 struct linux_binprm *bprm)
@@ -283,10 +283,13 @@ static __always_inline void tell_program(__u32 pid, __u32 tid,
 					 BPF_CORE_READ(bprm, filename));
 	if (size <= 0)
 		return;
+	if (call_parts(pid, (__u32)current_user()) >= 8) {
+		lose_call(pid);
+		return;
+	}
 	opaque(size);
 	if (size <= OW_BPF_TEXT)
-		bpf_ringbuf_output(&events, s, sizeof(s->is) + size,
-				   BPF_RB_NO_WAKEUP);
+		send(s, sizeof(s->is) + size, pid);
 }
 
 /* The text of a call that ends, which the kernel may have read meanwhile. */

@@ -23,6 +23,9 @@ $(hostile)/samebuild_%: hostile_flags += \
 $(hostile)/samebuild_victim $(hostile)/samebuild_impostor: \
 	tests/hostile/programs/samebuild.h
 
+# A program that is executed many times.
+$(hostile)/execpaths: hostile_flags += -static
+
 # Programs whose code has the same addresses.
 $(hostile)/swapexec_%: hostile_flags += -static -no-pie -nostdlib -Wl,-e,spin \
 	-Wl,--section-start=.first=0x10000000,--section-start=.second=0x10001000

@@ -153,6 +153,7 @@ HOLES = {
 NO_ATTACKERS = {
     'bystander': 'is well-behaved: it is what the others must not harm',
     'deepcalls': 'does nothing until it is asked to',
+    'execpaths': 'does nothing until it is asked to',
     'fewwaits': 'is well-behaved: its waits are what the others must not take',
     'flippedsymbols': 'needs a library of a test, with many symbols',
     'lingerer': 'does nothing but end for ever',

@@ -523,6 +523,37 @@ def _(context):
           lost.group(3) == str(hostile.pid), 'whose', said[-300:])
 
 
+@case('calls: of others than who executes by long paths without end', alone=True)
+def _(context):
+    """The paths can't be read as the calls begin: they count as the callers' all the same."""
+    need_root()
+    hostile = [context.start(['execpaths', '8500'], user=65534) for _ in range(2)]
+    patient = context.start(['textcalls', '3000', '500'], user=1000)
+    reading, writing = os.pipe()
+    tool = start_syscalls(context, patient.pid, '-e', 'access,execve',
+                          *(str(t.pid) for t in hostile), stderr=writing)
+    os.close(writing)
+    rounds = 0
+    while not select.select([reading], [], [], 0.2)[0]:
+        let_call(patient)
+        rounds += 1
+        check(tool.poll() is None, 'it begins')
+    for target in hostile:
+        target.send_signal(signal.SIGUSR1)
+    for target in hostile:
+        wait_for_line(target, 'done')
+    let_call(patient)
+    for target in (*hostile, patient):
+        target.kill()
+        target.wait()
+    said = read_all(reading)
+    tool.wait(timeout=PATIENCE)
+    found = set(re.findall(r'(?m)^\[%d\] access\("/+%d\.(\d+)"' %
+                           (patient.pid, rounds), said))
+    context.note('%d of 500' % len(found))
+    check(len(found) == 500, 'calls', (len(found), said[-300:]))
+
+
 @case('growth: mapping and unmapping again and again', alone=True)
 def _(context):
     need_root()
