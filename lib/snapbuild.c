@@ -22,6 +22,13 @@ struct shared {
 	uint64_t start, size, off;
 };
 
+/* What stacks have together that were copied at once, and overlap. */
+struct copied {
+	struct ow_window all;
+	uint32_t piece; /* that has it, once it is_placed */
+	bool is_placed;
+};
+
 /* An object that the snapshot holds. */
 struct held {
 	const struct ow_object *object;
@@ -36,6 +43,8 @@ struct building {
 	struct ow_redaction redaction; /* if so */
 	struct shared *shared;
 	uint32_t nr_shared, nr_pieces;
+	struct copied *copied; /* by place and address */
+	size_t nr_copied;
 	struct held *held; /* by address, once all are there */
 	size_t nr_held;
 	size_t own;       /* bytes taken from the budget for them */
@@ -43,13 +52,17 @@ struct building {
 	uint32_t path_off;
 	uint64_t nr_regs;
 	uint32_t jit_path;
+	size_t size; /* of all that was to be added, but for texts */
 	struct ow_bytebuf sections[OW_SNAP_NR_TYPES];
 };
 
+/* What is beyond the largest snapshot is only counted. */
 static void add(struct building *b, enum ow_snap_type type, const void *bytes,
 		size_t size)
 {
-	ow_bytebuf_add(&b->sections[type], bytes, size);
+	b->size += size;
+	if (b->size <= OW_SNAP_LARGEST)
+		ow_bytebuf_add(&b->sections[type], bytes, size);
 }
 
 static uint32_t add_text(struct building *b, const char *text)
@@ -103,8 +116,8 @@ static void add_shared(struct building *b, const struct ow_region *regions,
 }
 
 /*
- * The piece that has the thread's stack with the same bytes: threads that were
- * copied one after another may have copies of the same addrs that differ.
+ * The piece that has these bytes of stacks: threads that were copied one after
+ * another may have copies of the same addrs that differ.
  */
 static uint32_t find_piece(const struct building *b,
 			   const struct ow_window *stack)
@@ -132,20 +145,109 @@ static uint32_t find_piece(const struct building *b,
 	return OW_SNAP_NONE;
 }
 
+/* How far the bytes are from their addresses: alike for what was copied at once. */
+static uint64_t place_of(const struct ow_window *w)
+{
+	return (uint64_t)(uintptr_t)w->bytes - w->start;
+}
+
+static int copied_order(const void *a, const void *b)
+{
+	const struct ow_window *x = a, *y = b;
+
+	if (place_of(x) != place_of(y))
+		return place_of(x) > place_of(y) ? 1 : -1;
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+static bool overlap(const struct ow_window *first,
+		    const struct ow_window *second)
+{
+	return place_of(first) == place_of(second) &&
+	       second->start - first->start < first->size;
+}
+
+/* Have stacks that share their bytes be one, in order. */
+static void unite_copied(struct building *b)
+{
+	struct ow_window *last, *next;
+	uint64_t size;
+	size_t nr = 0, i;
+
+	for (i = 0; i < b->nr_copied; i++) {
+		next = &b->copied[i].all;
+		last = nr ? &b->copied[nr - 1].all : NULL;
+		if (!last || !overlap(last, next)) {
+			b->copied[nr++].all = *next;
+			continue;
+		}
+		size = next->start - last->start + next->size;
+		if (size > last->size)
+			last->size = size;
+	}
+	b->nr_copied = nr;
+}
+
+/*
+ * List what stacks have.  Any number of threads can have nearly the same stack, which
+ * is copied once for all that are stopped at a time.
+ */
+static void list_copied(struct building *b)
+{
+	const struct ow_capture_thread *t = b->c->threads;
+	size_t i;
+
+	b->copied = calloc(b->c->nr_threads + 1, sizeof(*b->copied));
+	if (!b->copied) {
+		b->sections[OW_SNAP_MEMORY].failed = true;
+		return;
+	}
+	for (i = 0; i < b->c->nr_threads; i++)
+		if (t[i].info.captured && t[i].stack.size)
+			b->copied[b->nr_copied++].all = t[i].stack;
+	qsort(b->copied, b->nr_copied, sizeof(*b->copied), copied_order);
+	unite_copied(b);
+}
+
+/* What has a stack that was listed. */
+static struct copied *copied_of(const struct building *b,
+				const struct ow_window *stack)
+{
+	size_t low = 0, half, nr = b->nr_copied;
+
+	for (; nr > 1; nr -= half) {
+		half = nr / 2;
+		if (copied_order(&b->copied[low + half].all, stack) <= 0)
+			low += half;
+	}
+	return &b->copied[low];
+}
+
+static uint32_t place_copied(struct building *b, struct copied *copied)
+{
+	const struct ow_window *all = &copied->all;
+
+	if (copied->is_placed)
+		return copied->piece;
+	copied->is_placed = true;
+	copied->piece = find_piece(b, all);
+	if (copied->piece == OW_SNAP_NONE) {
+		add(b, OW_SNAP_MEMORY, all->bytes, all->size);
+		copied->piece = add_piece(b, all->start, all->size);
+	}
+	return copied->piece;
+}
+
 static void add_stack(struct building *b, const struct ow_window *stack,
 		      struct ow_snap_thread *rec)
 {
 	rec->piece = OW_SNAP_NONE;
-	if (b->redacted || stack->size == 0 ||
+	if (b->redacted || stack->size == 0 || b->size > OW_SNAP_LARGEST ||
 	    b->sections[OW_SNAP_MEMORY].failed)
 		return;
 	rec->stack = stack->start;
 	rec->stack_size = stack->size;
-	rec->piece = find_piece(b, stack);
-	if (rec->piece != OW_SNAP_NONE)
-		return;
-	add(b, OW_SNAP_MEMORY, stack->bytes, stack->size);
-	rec->piece = add_piece(b, stack->start, stack->size);
+	rec->piece = place_copied(b, copied_of(b, stack));
 }
 
 static void add_regs(struct building *b, size_t i, struct ow_snap_thread *rec)
@@ -400,6 +502,8 @@ static int add_all(struct building *b, struct ow_error *err)
 		add_shared(b, b->redaction.pieces.list, b->redaction.pieces.nr);
 	else
 		add_shared(b, c->regions, c->nr_regions);
+	if (!b->redacted)
+		list_copied(b);
 	for (i = 0; i < c->nr_threads; i++)
 		add_thread(b, i);
 	add_reg_names(b);
@@ -422,11 +526,14 @@ int ow_snap_build(struct ow_capture *c, unsigned int flags,
 		return ow_fail(err, OW_CODE_ARGUMENT, "nothing was captured");
 	failed = add_all(&b, err);
 	if (!failed)
+		failed = ow_snap_check_size(b.size, err);
+	if (!failed)
 		join(&b, ret);
 	for (type = 0; type < OW_SNAP_NR_TYPES; type++)
 		ow_bytebuf_deinit(&b.sections[type]);
 	ow_redaction_deinit(&b.redaction);
 	free(b.shared);
+	free(b.copied);
 	free(b.held);
 	ow_budget_give(&b.own, b.own);
 	if (!failed && ret->failed)

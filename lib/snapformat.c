@@ -131,6 +131,16 @@ bool ow_snap_is_snapshot(const void *bytes, size_t size)
 	       memcmp(bytes, OW_SNAP_MAGIC, strlen(OW_SNAP_MAGIC)) == 0;
 }
 
+int ow_snap_check_size(size_t size, struct ow_error *err)
+{
+	if (size <= OW_SNAP_LARGEST)
+		return 0;
+	return ow_fail(err, OW_CODE_UNSUPPORTED,
+		       "%zu MiB are too much for a snapshot (%llu): limit the "
+		       "stacks' size",
+		       size >> 20, (unsigned long long)OW_SNAP_LARGEST >> 20);
+}
+
 uint8_t *ow_snap_pack(const uint8_t *bytes, size_t size, size_t *size_ret,
 		      struct ow_error *err)
 {
@@ -142,13 +152,8 @@ uint8_t *ow_snap_pack(const uint8_t *bytes, size_t size, size_t *size_ret,
 	size_t room = ZSTD_compressBound(size), n;
 	uint8_t *to;
 
-	if (size > OW_SNAP_LARGEST) {
-		ow_fail(err, OW_CODE_UNSUPPORTED,
-			"%zu MiB are too much for a snapshot (%llu): limit the "
-			"stacks' size",
-			size >> 20, (unsigned long long)OW_SNAP_LARGEST >> 20);
+	if (ow_snap_check_size(size, err))
 		return NULL;
-	}
 	to = malloc(sizeof(head) + room);
 	n = to ? ZSTD_compress(to + sizeof(head), room, bytes, size, LEVEL) : 0;
 	if (!to || ZSTD_isError(n)) {

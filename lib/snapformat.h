@@ -180,6 +180,9 @@ uint64_t ow_snap_digest(const struct ow_object *obj);
 /* Is this how a snapshot begins? */
 bool ow_snap_is_snapshot(const void *bytes, size_t size);
 
+/* Return 0 if a snapshot may have sections of that size, or fill err. */
+int ow_snap_check_size(size_t size, struct ow_error *err);
+
 /* The whole file of these sections, from malloc(); NULL: err has why. */
 uint8_t *ow_snap_pack(const uint8_t *bytes, size_t size, size_t *size_ret,
 		      struct ow_error *err);

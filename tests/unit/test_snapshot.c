@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /* Snapshots: what is saved is what is read. */
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "scratch.h"
@@ -122,6 +123,83 @@ static void test_twice(void)
 	CHECK(memcmp(one.bytes, two.bytes, one.size) == 0);
 	ow_bytebuf_deinit(&one);
 	ow_bytebuf_deinit(&two);
+}
+
+#define SHARERS 16
+
+/*
+ * Threads whose stacks are parts of the same bytes, of which every other one was copied
+ * later than what reads find.
+ */
+static struct ow_capture *make_sharers(const uint8_t *first,
+				       const uint8_t *later, size_t size)
+{
+	struct ow_capture *c = make_capture(SHARERS, 0);
+	size_t i;
+
+	for (i = 0; i < SHARERS; i++) {
+		set_thread(c, i, 4711 + (pid_t)i);
+		c->threads[i].stack =
+			(struct ow_window){ STACK + 8 * i, size - 8 * i,
+					    (i % 2 ? later : first) + 8 * i };
+	}
+	c->regions[0] = (struct ow_region){ .start = STACK,
+					    .size = size,
+					    .bytes = first };
+	c->nr_regions = 1;
+	ow_capture_sort(c);
+	return c;
+}
+
+/* Each copy of what threads share is saved once. */
+static void test_sharers(void)
+{
+	static uint8_t first[4096], later[4096];
+	struct ow_bytebuf b;
+	const struct ow_window *w;
+	struct ow_capture *c;
+	struct ow_error err;
+	size_t i;
+
+	for (i = 0; i < sizeof(first); i++)
+		first[i] = later[i] = (uint8_t)(i * i >> 3);
+	later[sizeof(later) - 1] ^= 1;
+	b = build(make_sharers(first, later, sizeof(first)), 0);
+	CHECK(b.size > sizeof(first) + sizeof(later) &&
+	      b.size < 3 * sizeof(first));
+	c = take(&b, &err);
+	CHECK(c && c->nr_threads == SHARERS && c->nr_regions == 1);
+	for (i = 0; c && i < SHARERS; i++) {
+		w = &c->threads[i].stack;
+		CHECK(w->start == STACK + 8 * i);
+		CHECK(w->size == sizeof(first) - 8 * i);
+		CHECK(memcmp(w->bytes, (i % 2 ? later : first) + 8 * i,
+			     w->size) == 0);
+	}
+	ow_capture_destroy(c);
+	ow_bytebuf_deinit(&b);
+}
+
+/* What is larger than any snapshot is refused before it is copied. */
+static void test_too_large(void)
+{
+	const size_t size = OW_SNAP_LARGEST + 4096;
+	uint8_t *bytes = mmap(NULL, size, PROT_READ,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+			      0);
+	struct ow_bytebuf b = { 0 };
+	struct ow_error err = { 0 };
+	struct ow_capture *c;
+
+	CHECK(bytes != MAP_FAILED);
+	c = make_sharers(bytes, bytes, size);
+	CHECK(ow_snap_build(c, 0, &b, &err) != 0);
+	CHECK(err.code == OW_CODE_UNSUPPORTED);
+	CHECK(strncmp(err.msg, "1024 MiB are too much", 21) == 0);
+	CHECK(b.room == 0);
+	ow_capture_destroy(c);
+	ow_bytebuf_deinit(&b);
+	munmap(bytes, size);
 }
 
 static struct ow_object *open_path(struct ow_capture *c,
@@ -262,6 +340,8 @@ int main(void)
 		{ "memory again", test_memory_again },
 		{ "map again", test_map_again },
 		{ "saved twice", test_twice },
+		{ "stacks that threads share", test_sharers },
+		{ "too large a one", test_too_large },
 		{ "objects found", test_objects_found },
 		{ "objects without build-id", test_objects_without_build_id },
 		{ "objects kept", test_objects_kept },
