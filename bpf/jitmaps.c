@@ -763,3 +763,17 @@ bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, pid_t parent,
 		tell_behind(other);
 	return false;
 }
+
+bool ow_jitmaps_lacks_names(const struct ow_jitmaps *j)
+{
+	return j->names.is_short;
+}
+
+void ow_jitmaps_drop_names(struct ow_jitmaps *j)
+{
+	size_t i;
+
+	ow_nameshares_clear(&j->names);
+	for (i = 0; i < j->nr; i++)
+		j->all[i]->names.used = 0;
+}

@@ -65,11 +65,17 @@ bool ow_jitmaps_is_full(const struct ow_jitmaps *j);
  * Name what process pid ran at a time (CLOCK_MONOTONIC, ns): function, offset
  * and module; false if its map doesn't tell.  A child that made no code of its own has
  * its parent's: parent is the process that had its code before, or pid.  Strings live as
- * long as j.
+ * long as j, but for ow_jitmaps_drop_names().
  */
 bool ow_jitmaps_name(struct ow_jitmaps *j, pid_t pid, pid_t parent,
 		     uint64_t time, const struct ow_frame *f,
 		     struct ow_name *name);
+
+/* Return true if names had no room since they were dropped last. */
+bool ow_jitmaps_lacks_names(const struct ow_jitmaps *j);
+
+/* Forget the names that were given: as many may be given again. */
+void ow_jitmaps_drop_names(struct ow_jitmaps *j);
 
 void ow_jitmaps_deinit(struct ow_jitmaps *j);
 

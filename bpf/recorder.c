@@ -503,11 +503,16 @@ static int go_on(struct draining *d, bool can_renew, struct ow_error *err)
  */
 static void drop_names(struct ow_recorder *r)
 {
-	if (r->is_stopped ||
-	    !ow_symbolizer_lacks_names(r->objects.symbolizer) ||
+	bool lacks_jits = ow_jitmaps_lacks_names(&r->images.jits);
+	bool lacks_files = ow_symbolizer_lacks_names(r->objects.symbolizer);
+
+	if (r->is_stopped || (!lacks_jits && !lacks_files) ||
 	    (r->dropped && ow_now_ns() - r->dropped < LEAST_NS))
 		return;
-	ow_symbolizer_drop_names(r->objects.symbolizer);
+	if (lacks_jits)
+		ow_jitmaps_drop_names(&r->images.jits);
+	if (lacks_files)
+		ow_symbolizer_drop_names(r->objects.symbolizer);
 	r->dropped = ow_now_ns();
 }
 

@@ -571,6 +571,11 @@ static void test_long_names(void)
 	CHECK(nr > 400 && nr < 520);
 	CHECK(use_long(&j, 1, 'b') == LINES);
 	CHECK(use_long(&j, 0, 'c') > LINES / 2);
+	/* Names that are dropped leave room for others of the user's. */
+	CHECK(use_long(&j, 65534, 'd') == 0 && ow_jitmaps_lacks_names(&j));
+	ow_jitmaps_drop_names(&j);
+	CHECK(!ow_jitmaps_lacks_names(&j));
+	CHECK(use_long(&j, 65534, 'd') == LINES);
 	ow_memory_limit((uint64_t)512 << 20);
 	ow_jitmaps_deinit(&j);
 }
