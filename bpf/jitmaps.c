@@ -367,12 +367,10 @@ static bool must_stop(const struct reading *r)
 	return must_end(r) || ow_now_ns() >= r->end;
 }
 
-/* What was read, or parsed, since counts for the user of the map. */
-static void pay(struct ow_jitmaps *j, const struct ow_jitmap *m, uint64_t since)
+/* So many ns count for the user of the map. */
+static void pay(struct ow_jitmaps *j, const struct ow_jitmap *m, uint64_t ns)
 {
-	uint64_t now = ow_now_ns();
-
-	ow_usertimes_pay(&j->times, m->user, TIME_PART * (now - since), now);
+	ow_usertimes_pay(&j->times, m->user, TIME_PART * ns, ow_now_ns());
 }
 
 static void read_slice(struct reading *r, struct ow_jitmap *m)
@@ -382,7 +380,7 @@ static void read_slice(struct reading *r, struct ow_jitmap *m)
 	read_more(r->maps, m, r->now, r->begun + SLICE_NS);
 	m->is_due = m->is_behind;
 	m->is_over = m->ended && !m->is_due;
-	pay(r->maps, m, r->begun);
+	pay(r->maps, m, ow_now_ns() - r->begun);
 	r->at = NULL;
 }
 
@@ -421,7 +419,7 @@ static enum ow_delegation read_some_due(struct reading *r)
 	error = errno;
 	at = end == OW_DELEGATION_NONE ? next_due(r) : own->at;
 	if (at && end != OW_DELEGATION_NONE)
-		pay(r->maps, at, own->begun);
+		pay(r->maps, at, ow_now_ns() - own->begun);
 	if (end != OW_DELEGATION_LOST)
 		free(own);
 	errno = error;
@@ -677,13 +675,17 @@ static bool look_up(const struct ow_jitmap *m, uint64_t time, uint64_t addr,
 	       ow_perfmap_find_as_of(m->map, addr, size_at(m, time), sym);
 }
 
-static void parse(struct ow_jitmap *m, uint64_t now)
+/* It waits for nothing but a CPU, which is nobody's fault. */
+static void parse(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t now)
 {
+	uint64_t begun = ow_cpu_ns();
+
 	ow_perfmap_close(m->map);
 	m->map = ow_perfmap_parse((const char *)m->text.bytes, m->text.size,
 				  m->own, m->path);
 	m->parsed = m->text.size;
 	m->parsed_at = now;
+	pay(j, m, ow_cpu_ns() - begun);
 }
 
 /*
@@ -702,12 +704,10 @@ static bool find(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t time,
 		return true;
 	if (!grown)
 		return false;
-	if (paid_until(j, m) <= now + AHEAD_NS) {
-		parse(m, now);
-		pay(j, m, now);
-	} else {
+	if (paid_until(j, m) <= now + AHEAD_NS)
+		parse(j, m, now);
+	else
 		m->is_behind = true;
-	}
 	return look_up(m, time, addr, sym);
 }
 

@@ -2,6 +2,7 @@
 #include "jitmaps.h"
 
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -753,6 +754,75 @@ static void test_time_to_parse(void)
 	unlink(t.path);
 }
 
+#define MANY_LINES 100000
+#define BUSY       4 /* other processes, on the same CPU */
+
+static void put_many(const struct target *t)
+{
+	FILE *f = fopen(t->path, "w");
+	unsigned int i;
+
+	for (i = 0; f && i < MANY_LINES; i++)
+		fprintf(f, "%x 10 name%u\n", 0x1000 + 16 * i, i);
+	CHECK(f && fclose(f) == 0);
+}
+
+static void start_busy(pid_t *pids)
+{
+	cpu_set_t one;
+	int i;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(sched_setaffinity(0, sizeof(one), &one) == 0);
+	for (i = 0; i < BUSY; i++) {
+		pids[i] = fork();
+		while (pids[i] == 0)
+			;
+	}
+}
+
+static void end_busy(const pid_t *pids, const cpu_set_t *before)
+{
+	int i;
+
+	for (i = 0; i < BUSY; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	CHECK(sched_setaffinity(0, sizeof(*before), before) == 0);
+}
+
+/* A user pays for what parsing a map takes, not for what other processes do meanwhile. */
+static void test_busy(void)
+{
+	uint64_t begun, cpu, paid;
+	struct ow_jitmaps j = { 0 };
+	pid_t pids[BUSY];
+	cpu_set_t before;
+	struct target t;
+
+	if (geteuid() != 0)
+		return;
+	CHECK(sched_getaffinity(0, sizeof(before), &before) == 0);
+	start_as(&t, PARSED_USER);
+	put_many(&t);
+	want(&j, t.pid);
+	ow_jitmaps_read(&j, true);
+	ow_usertimes_deinit(&j.times);
+	start_busy(pids);
+	begun = ow_now_ns();
+	cpu = ow_cpu_ns();
+	CHECK(is(&j, t.pid, begun, 0x1008, "name0"));
+	cpu = ow_cpu_ns() - cpu;
+	paid = ow_usertimes_until(&j.times, PARSED_USER) - begun;
+	CHECK(paid <= ow_now_ns() - begun + 8 * cpu);
+	end_busy(pids, &before);
+	ow_jitmaps_deinit(&j);
+	end(&t);
+	unlink(t.path);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -772,6 +842,7 @@ int main(void)
 		{ "long names of one user's", test_long_names },
 		{ "time for many large maps of one user", test_time },
 		{ "time to parse a map", test_time_to_parse },
+		{ "parsing on a busy CPU", test_busy },
 		{ "a signal while maps are read", test_asked },
 	};
 
