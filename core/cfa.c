@@ -5,25 +5,28 @@
 #include "err.h"
 
 /* Of the registers, those few that something is said of. */
-void ow_cfa_copy_state(struct ow_cfa_state *to, const struct ow_cfa_state *from)
+unsigned int ow_cfa_copy_state(struct ow_cfa_state *to,
+			       const struct ow_cfa_state *from)
 {
 	uint64_t left = from->said;
-	unsigned int i;
+	unsigned int i, nr = 0;
 
 	to->cfa = from->cfa;
 	to->cfa_off = from->cfa_off;
 	to->said = left;
-	for (; left; left &= left - 1) {
+	for (; left; left &= left - 1, nr++) {
 		i = (unsigned int)__builtin_ctzll(left);
 		to->reg[i] = from->reg[i];
 	}
+	return nr;
 }
 
 static int save(struct ow_cfa *cfa)
 {
 	if (cfa->nr_saved == OW_CFA_DEPTH)
 		return -OW_EUNSUPPORTED;
-	ow_cfa_copy_state(&cfa->saved[cfa->nr_saved++], &cfa->state);
+	cfa->nr_copied +=
+		ow_cfa_copy_state(&cfa->saved[cfa->nr_saved++], &cfa->state);
 	return 0;
 }
 
@@ -31,7 +34,8 @@ static int restore(struct ow_cfa *cfa)
 {
 	if (cfa->nr_saved == 0)
 		return -OW_EFORMAT;
-	ow_cfa_copy_state(&cfa->state, &cfa->saved[--cfa->nr_saved]);
+	cfa->nr_copied +=
+		ow_cfa_copy_state(&cfa->state, &cfa->saved[--cfa->nr_saved]);
 	return 0;
 }
 
@@ -305,6 +309,7 @@ void ow_cfa_begin_again(struct ow_cfa *cfa, const struct ow_cie *cie,
 	cfa->start = cfa->next = start;
 	cfa->end = end;
 	cfa->nr_saved = 0;
+	cfa->nr_copied = 0;
 	ow_cfa_copy_state(&cfa->state, &cfa->initial);
 }
 

@@ -28,6 +28,7 @@ struct ow_cfa {
 	struct ow_cfa_state initial; /* after the CIE's instructions */
 	struct ow_cfa_state saved[OW_CFA_DEPTH];
 	unsigned int nr_saved;
+	uint64_t nr_copied; /* rules, by instructions that save or restore all */
 };
 
 /*
@@ -42,9 +43,9 @@ int ow_cfa_begin(struct ow_cfa *cfa, const struct ow_cie *cie,
 void ow_cfa_begin_again(struct ow_cfa *cfa, const struct ow_cie *cie,
 			struct ow_cursor insns, uint64_t start, uint64_t end);
 
-/* *to becomes as *from, but for registers that nothing is said of. */
-void ow_cfa_copy_state(struct ow_cfa_state *to,
-		       const struct ow_cfa_state *from);
+/* *to becomes as *from, but for registers that nothing is said of; return of how many is. */
+unsigned int ow_cfa_copy_state(struct ow_cfa_state *to,
+			       const struct ow_cfa_state *from);
 
 /*
  * Complete the next row.  Return 1 if there is one, 0 after the last,

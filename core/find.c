@@ -5,6 +5,13 @@
 
 #define LARGE 256 /* bytes of an FDE's instructions: few have more */
 
+/*
+ * Rules that they save and restore: a function of LARGE bytes has nine returns at most that
+ * are not its end, and copies six saved registers and a return address twice for each.
+ */
+#define MANY_COPIES 256
+#define COPIES_BYTE 8 /* that take as long as a byte of instructions does */
+
 /* The FDE found; its CIE's instructions need not run again and again. */
 static int begin(struct ow_finder *f, const struct ow_known_cie *known)
 {
@@ -54,12 +61,30 @@ static uint64_t size_before(const struct ow_finder *f)
 		       (uint64_t)(cie->insns_end - cie->insns);
 }
 
+/*
+ * An instruction of a byte can copy the rules of all registers.  Take what was copied from
+ * *left, where that is much.  Return false if there is not so much left.
+ */
+static bool pay_for_copies(const struct ow_finder *f, uint64_t *left)
+{
+	uint64_t bytes = f->cfa.nr_copied / COPIES_BYTE;
+	bool is_enough = bytes <= *left;
+
+	if (f->cfa.nr_copied <= MANY_COPIES)
+		return true;
+	*left = is_enough ? *left - bytes : 0;
+	return is_enough;
+}
+
+/* left may be NULL. */
 static int find_in_fde(struct ow_finder *f, const struct ow_module *module,
-		       uint8_t how)
+		       uint8_t how, uint64_t *left)
 {
 	int err = begin(f, module->cfi->known);
 
-	return err ? err : seek(f, f->vaddr, how);
+	if (!err)
+		err = seek(f, f->vaddr, how);
+	return !left || pay_for_copies(f, left) ? err : -OW_ELIMIT;
 }
 
 /*
@@ -76,9 +101,9 @@ static int find_in_large(struct ow_finder *f, const struct ow_module *module,
 
 	if (all > *left)
 		return -OW_ELIMIT;
-	err = find_in_fde(f, module, how);
+	err = find_in_fde(f, module, how, NULL);
 	*left -= err < 0 ? all : before + (uint64_t)(f->cfa.insns.pos - first);
-	return err;
+	return pay_for_copies(f, left) ? err : -OW_ELIMIT;
 }
 
 int ow_find_fde_row(struct ow_finder *f, uint64_t vaddr, uint8_t how,
@@ -110,7 +135,7 @@ static int cfi_row(struct ow_finder *f, const struct ow_target *target,
 	if (target->cfi_left && size > LARGE)
 		err = find_in_large(f, module, how, target->cfi_left);
 	else
-		err = find_in_fde(f, module, how);
+		err = find_in_fde(f, module, how, target->cfi_left);
 	if (err == OW_FIND_ROW)
 		f->row.bias = module->bias;
 	return err;

@@ -33,8 +33,9 @@ static inline void ow_finder_reset(struct ow_finder *f)
  * where a kernel switches stacks), compact table, else CFI.
  * Return 0, -OW_ENOENT if none covers it, -OW_EFORMAT, -OW_EUNSUPPORTED, or
  * -OW_ELIMIT if it would run more of the instructions of large FDEs, in bytes, than
- * *target->cfi_left; what it runs is taken from that, as are operations of expressions
- * (expr.h).  Where cfi_left is NULL, there is no such limit.
+ * *target->cfi_left; what it runs is taken from that, as are rules that are saved and
+ * restored, where those are many, and operations of expressions (expr.h).  Where cfi_left
+ * is NULL, there is no such limit.
  */
 int ow_find_row(struct ow_finder *f, const struct ow_target *target,
 		const struct ow_module *module, uint64_t addr,

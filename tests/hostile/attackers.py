@@ -80,6 +80,7 @@ PROGRAMS = {
     'FDE of 500 KB': ['largefde', '20'],
     'stacks of a thousand frames, all one': ['onestack', 'plain', '3000'],
     'expressions that take long': ['onestack', 'slow', '300'],
+    'rules that are copied often': ['onestack', 'saved', '3000'],
     'expressions that read from afar': ['farexprs', 'many', '100', '1000', 'DIR'],
     'files without end': ['manyfiles', '8400'],
     'files of another user': ['manyfiles', '3000', '65534'],

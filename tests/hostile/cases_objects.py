@@ -526,6 +526,20 @@ def test_slow_expressions(context):
     check_all_take_long(context, context.start(['onestack', 'slow', '300']), 300, 5)
 
 
+@case('objects: 3,000 rules copied for each of 3,000,000 frames')
+def test_copied_rules(context):
+    target = context.start(['onestack', 'saved', '3000'])
+    done = Done(context, 'stack', '-q', target.pid)
+    check(done.status == 1, 'status %d' % done.status, done.stderr)
+    cut = stacks_that_take_long(done)
+    whole = done.stdout.count('frame limit reached')
+    context.note('%.2f s, %d of 3,000 stacks are whole' % (done.cpu, whole))
+    check(whole > 50 and cut > 2000, 'stacks that are cut', (cut, whole))
+    check(done.cpu < 6, 'seconds', done.cpu)
+    # Others of the same run are not cut.
+    check_stack(context, context.start(['through']))
+
+
 @case('objects: 400,000 reads from files for each of 100 stacks')
 def test_far_expressions(context):
     target = context.start(['farexprs', 'many', '100', '1000', context.tmp])

@@ -2,7 +2,8 @@
 /*
  * onestack HOW THREADS: threads that wait on one stack of return addresses.  If HOW is
  * "slow", these are of a function whose CFA is an expression that loops: it takes 4,000
- * operations to say rsp + 8.  If it is "plain", rsp + 8 is what its CFA is.
+ * operations to say rsp + 8.  If it is "plain", rsp + 8 is what its CFA is; so it is if it
+ * is "saved", and then the rules of all registers are saved and restored 100 times before.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -16,7 +17,7 @@
 
 static uint64_t *stack;
 
-extern char slow_call[], plain_call[];
+extern char slow_call[], plain_call[], saved_call[];
 
 #define FUNCTION(name, cfi)                      \
 	".type " name ", @function\n" name ":\n" \
@@ -28,11 +29,22 @@ extern char slow_call[], plain_call[];
 	".cfi_endproc\n"                         \
 	".size " name ", . - " name "\n"
 
+/* The row is none that the cache has room for, as r15 is the CFA. */
+#define SAVED                                                   \
+	".irp reg, 0, 1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13\n" \
+	".cfi_offset \\reg, -8\n"                               \
+	".endr\n"                                               \
+	".cfi_val_offset 15, 0\n"                               \
+	".rept 100\n"                                           \
+	".cfi_remember_state\n"                                 \
+	".cfi_restore_state\n"                                  \
+	".endr\n"
+
 /* DW_CFA_def_cfa_expression: breg7 8; const2u 1000; lit1; minus; dup; bra -6; drop. */
 __asm__(".text\n" FUNCTION("slow",
 			   ".cfi_escape 0x0f, 12, 0x77, 8, 0x0a, 0xe8, 3, 0x31,"
 			   " 0x1c, 0x12, 0x28, 0xfa, 0xff, 0x13\n")
-		FUNCTION("plain", ""));
+		FUNCTION("plain", "") FUNCTION("saved", SAVED));
 
 /* At one of the calls. */
 static void *wait_there(void *call)
@@ -47,8 +59,10 @@ static void *wait_there(void *call)
 int main(int argc, char **argv)
 {
 	long nr = argc > 2 ? strtol(argv[2], NULL, 0) : 1;
-	char *call = argc > 1 && !strcmp(argv[1], "slow") ? slow_call :
-							    plain_call;
+	const char *how = argc > 1 ? argv[1] : "plain";
+	char *call = !strcmp(how, "slow")  ? slow_call :
+		     !strcmp(how, "saved") ? saved_call :
+					     plain_call;
 	pthread_attr_t attr;
 	pthread_t thread;
 	long i;
