@@ -36,18 +36,21 @@ enum {
  * So what may take long is demangled by a delegate that a timer stops.
  */
 #define MOST_REFERENCES 16     /* of a name that is demangled right here */
-#define MOST_DIGITS     3      /* base 62; of a binder's number, likewise */
+#define MOST_LIFETIMES  64     /* of all its binders, likewise */
 #define LATE_US         100000 /* of the CPU; for one name */
 
 /*
- * Each reference may double the time: these are steps of some 5 ns, at most.  A name of
- * fewer needs no look at a clock.  Names of libraries take a microsecond; one that takes
- * long is fair if it is long, or has a long text.
+ * Each reference may double the time: these are steps of some 5 ns as a rule, and of 70 ns
+ * at most.  A name of few is demangled even if its user has no time left.  Names of
+ * libraries take a microsecond or two.
  */
-#define FEW_STEPS    2048
-#define FAIR_NS      20000
-#define FAIR_BYTE_NS 40
-#define MOVED_A_STEP 16 /* characters */
+#define FEW_STEPS      256
+#define FAIR_NS        5000
+#define LIFETIME_STEPS 5
+#define MOVED_A_STEP   16 /* characters */
+
+/* A name of so many bytes is likely to take longer than what is fair. */
+#define LONG_NAME 1024
 
 /* Parts of a path in a Rust name that takes no more steps than its length. */
 #define MOST_PARTS 20
@@ -70,6 +73,8 @@ struct text {
 	size_t len;
 	uid_t uid; /* whose name it is */
 	bool is_rust, is_full;
+	bool is_refused;   /* nobody knows it, as there was no time */
+	bool is_delegated; /* and the user was charged for that */
 	jmp_buf too_long;
 };
 
@@ -166,12 +171,14 @@ static void demangle_in_time(void *arg)
 }
 
 /* Return true if the user has time for a name that may take long, or tell of it. */
-static bool has_time(uid_t uid)
+static bool has_time(struct text *t)
 {
 	char whose[OW_PROCESSES_NAME], what[32 + sizeof(whose)];
+	uid_t uid = t->uid;
 
 	if (ow_userefforts_left(&efforts, ow_owner_of(uid).share))
 		return true;
+	t->is_refused = true;
 	snprintf(what, sizeof(what), "demangled names%s%s", uid ? " of " : "",
 		 uid ? ow_name_processes(uid, whose) : "");
 	ow_leave_out(what, "those that may take long, after others took "
@@ -179,23 +186,29 @@ static bool has_time(uid_t uid)
 	return false;
 }
 
-/* A delegate that only computes is never given up on. */
+/*
+ * A delegate that only computes is never given up on.  To start one takes longer than
+ * usual names do.
+ */
 static bool demangle_delegated(struct text *t, const char *name)
 {
 	const struct ow_delegate_limits limits = { .call_ns = UINT64_MAX,
 						   .until_ns = UINT64_MAX };
 	struct job job = { .text = t, .name = name };
 	enum ow_delegation end;
+	uint64_t begun;
 
-	if (!has_time(t->uid))
+	if (!has_time(t))
 		return false;
+	t->is_delegated = true;
+	begun = ow_cpu_ns();
 	end = ow_delegate_run(demangle_in_time, &job, &limits, NULL);
 	if (end == OW_DELEGATION_NONE)
 		ow_reach_leave_out("demangled names that may take long", end);
-	if (end != OW_DELEGATION_DONE)
-		return false;
-	ow_userefforts_spend(&efforts, ow_owner_of(t->uid).share, job.us);
-	return job.is_demangled;
+	ow_userefforts_spend(&efforts, ow_owner_of(t->uid).share,
+			     job.us + (ow_cpu_ns() - begun) / 1000);
+	t->is_refused = end != OW_DELEGATION_DONE;
+	return !t->is_refused && job.is_demangled;
 }
 
 /* Count what may be references to parts, and to arguments of templates. */
@@ -268,21 +281,15 @@ static size_t nr_rust_references(const char *name, size_t *steps)
 	return nr;
 }
 
-/* Return true if there may be a function or a trait object of many lifetimes. */
-static bool may_bind_many(const char *name)
+/* Lifetimes that there may be of functions and trait objects. */
+static size_t nr_lifetimes(const char *name)
 {
-	const char *digits = NULL;
+	size_t nr = 0;
 
-	for (; *name; name++) {
-		if (*name == '_' && digits && name - digits > MOST_DIGITS)
-			return true;
-		if (!isalnum((unsigned char)*name))
-			digits = NULL;
-		else if (!digits && *name == 'G' &&
-			 (name[-1] == 'F' || name[-1] == 'D'))
-			digits = name + 1;
-	}
-	return false;
+	for (; *name; name++)
+		if (*name == 'G' && (name[-1] == 'F' || name[-1] == 'D'))
+			nr += read_base_62(name + 1);
+	return nr;
 }
 
 /* Return true if there may be an identifier in Punycode. */
@@ -318,60 +325,88 @@ static bool may_expand(const char *name)
 	return strstr(name, "Dp") || strstr(name, "sp") || strstr(name, "sZ");
 }
 
-/* The user has no more of what a name takes that is not fair. */
-static bool demangle_here(struct text *t, const char *name, size_t steps)
-{
-	uint64_t begun, took, fair;
-	bool is_demangled;
-
-	if (steps < FEW_STEPS)
-		return demangle(t, name);
-	if (!has_time(t->uid))
-		return false;
-	begun = ow_cpu_ns();
-	is_demangled = demangle(t, name);
-	took = ow_cpu_ns() - begun;
-	fair = FAIR_NS +
-	       FAIR_BYTE_NS * (strlen(name) + (is_demangled ? t->len : 0));
-	if (took > fair)
-		ow_userefforts_spend(&efforts, ow_owner_of(t->uid).share,
-				     (took - fair) / 1000);
-	return is_demangled;
-}
-
 static bool demangle_safely(struct text *t, const char *name)
 {
-	size_t size = strlen(name), references;
+	size_t size = strlen(name), references, lifetimes = 0;
 	bool is_rust = name[1] == 'R';
 	size_t steps = !is_rust && may_expand(name) ? size * size : size;
 
-	if (is_rust)
-		steps += nr_punycode_steps(name, size);
+	if (is_rust) {
+		lifetimes = nr_lifetimes(name);
+		steps += nr_punycode_steps(name, size) +
+			 LIFETIME_STEPS * lifetimes;
+	}
 	references = is_rust ? nr_rust_references(name, &steps) :
 			       nr_references(name);
-	if (references <= MOST_REFERENCES && !(is_rust && may_bind_many(name)))
-		return demangle_here(t, name, steps << references);
+	if (references <= MOST_REFERENCES && lifetimes <= MOST_LIFETIMES)
+		return (steps << references < FEW_STEPS || has_time(t)) &&
+		       demangle(t, name);
 	/* Punycode takes memory, and what does may not be stopped at any time. */
 	if (is_rust && may_be_punycode(name))
 		return false;
 	return demangle_delegated(t, name);
 }
 
-char *ow_demangle(const char *name, uid_t uid)
+/* The user has no more of the time that a name takes beyond what is fair. */
+static bool demangle_charged(struct text *t, const char *name,
+			     unsigned int times)
+{
+	uint64_t begun = ow_cpu_ns(), took;
+	bool is_demangled = demangle_safely(t, name);
+
+	took = ow_cpu_ns() - begun;
+	if (!t->is_delegated && took > FAIR_NS)
+		ow_userefforts_spend(&efforts, ow_owner_of(t->uid).share,
+				     (times * took - FAIR_NS) / 1000);
+	return is_demangled;
+}
+
+/*
+ * The time of the CPU takes as long to ask for as a name takes.  So it is asked for where
+ * more than what is fair went by, in which other threads may have run: the name is
+ * demangled once more then.
+ */
+static bool demangle_timed(struct text *t, const char *name)
+{
+	size_t size = strlen(name);
+	uint64_t begun;
+	bool is_demangled;
+
+	if (!ow_userefforts_left(&efforts, ow_owner_of(t->uid).share))
+		return (size < FEW_STEPS || has_time(t)) &&
+		       demangle_safely(t, name);
+	if (size >= LONG_NAME)
+		return demangle_charged(t, name, 1);
+	begun = ow_now_ns();
+	is_demangled = demangle_safely(t, name);
+	if (t->is_delegated || ow_now_ns() - begun <= FAIR_NS)
+		return is_demangled;
+	t->len = 0;
+	return demangle_charged(t, name, 2);
+}
+
+bool ow_is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R') &&
+	       strnlen(name, MANGLED_MAX + 1) <= MANGLED_MAX;
+}
+
+int ow_demangle(const char *name, uid_t uid, char **ret)
 {
 	_cleanup_(ow_freep) struct text *t = NULL;
 	_cleanup_(ow_freep) char *buf = NULL;
 
-	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R'))
-		return NULL;
-	if (strnlen(name, MANGLED_MAX + 1) > MANGLED_MAX)
-		return NULL;
-	t = malloc(sizeof(*t));
+	*ret = NULL;
+	if (!ow_is_mangled(name))
+		return 0;
+	t = calloc(1, sizeof(*t));
 	buf = malloc(TEXT_MAX);
 	if (!t || !buf)
-		return NULL;
+		return -OW_CODE_MEMORY;
 	t->buf = buf;
-	t->len = 0;
 	t->uid = uid;
-	return demangle_safely(t, name) ? strndup(buf, t->len) : NULL;
+	if (!demangle_timed(t, name))
+		return t->is_refused ? -OW_CODE_TIMEOUT : 0;
+	*ret = strndup(buf, t->len);
+	return *ret ? 0 : -OW_CODE_MEMORY;
 }

@@ -7,7 +7,7 @@
 
 #include "capture.h"
 #include "debuginfod.h"
-#include "demangle.h"
+#include "demangled.h"
 #include "error.h"
 #include "filemap.h"
 #include "grow.h"
@@ -38,6 +38,7 @@ struct ow_symbolizer {
 	unsigned int flags;
 	struct ow_debuginfod *debuginfod; /* NULL: not to be asked */
 	struct ow_nameshares names;
+	struct ow_demangled demangled;
 	uid_t uid;       /* on whose behalf it is asked; 0: everybody's, too */
 	bool is_refused; /* there was no room for a name of the present frame */
 	struct tables *tables;
@@ -95,6 +96,7 @@ void ow_symbolizer_destroy(struct ow_symbolizer *s)
 		destroy_tables(&s->tables[i]);
 	ow_perfmap_close(s->perfmap);
 	ow_nameshares_deinit(&s->names);
+	ow_demangled_deinit(&s->demangled);
 	free(s->tables);
 	ow_namecache_deinit(&s->cache);
 	ow_debuginfod_destroy(s->debuginfod);
@@ -173,7 +175,7 @@ static const char *readable(struct ow_symbolizer *s, struct ow_namesource *from,
 			    const char *raw)
 {
 	_cleanup_(ow_freep) char *copy = NULL;
-	_cleanup_(ow_freep) char *demangled = NULL;
+	const char *demangled;
 	char *at;
 
 	if (!raw || s->flags & OW_SYMBOLIZER_RAW)
@@ -187,7 +189,7 @@ static const char *readable(struct ow_symbolizer *s, struct ow_namesource *from,
 	at = strchr(copy, '@');
 	if (at && at > copy && strcmp(at, "@plt") != 0)
 		*at = '\0';
-	demangled = ow_demangle(copy, s->uid);
+	demangled = ow_demangled_find(&s->demangled, copy, s->uid);
 	return keep(s, from, demangled ? demangled : copy);
 }
 
