@@ -240,6 +240,7 @@ struct ow_object *ow_object_of_bytes(const uint8_t *bytes, size_t size,
 		.bytes = bytes,
 		.size = size,
 		.is_lent = true,
+		.owner = ow_owner_of((uid_t)-1),
 	};
 
 	return create(&with, path, err);

@@ -149,7 +149,10 @@ struct ow_object *ow_object_from_image(uint8_t *bytes, size_t size,
 				       struct ow_owner own, const char *path,
 				       struct ow_error *err);
 
-/* The same of bytes that outlive the object, and stay what they are of. */
+/*
+ * The same of bytes that outlive the object, and stay what they are of.  Nobody tells whose
+ * process had them: what is made of them is of the share of users who are not known.
+ */
 struct ow_object *ow_object_of_bytes(const uint8_t *bytes, size_t size,
 				     const char *path, struct ow_error *err);
 

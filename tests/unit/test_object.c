@@ -316,6 +316,23 @@ static void test_too_late_cfi(void)
 	ow_object_close(obj);
 }
 
+/* Bytes of a core or a snapshot are of no user who is known, not of root. */
+static void test_lent(void)
+{
+	_cleanup_(ow_freep) uint8_t *bytes = malloc(1 << 20);
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	ssize_t size = bytes ? read(fd, bytes, 1 << 20) : -1;
+	struct ow_object *obj = NULL;
+
+	close(fd);
+	if (size > 0)
+		obj = ow_object_of_bytes(bytes, (size_t)size, "lent", NULL);
+	CHECK(obj && obj->is_lent);
+	CHECK(obj && obj->owner.share &&
+	      obj->owner.share == ow_owner_of((uid_t)-1).share);
+	ow_object_close(obj);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -328,6 +345,7 @@ int main(void)
 		{ "very long files", test_long },
 		{ "CFI that there was no time for", test_late_cfi },
 		{ "CFI that there never is time for", test_too_late_cfi },
+		{ "an object of bytes", test_lent },
 	};
 
 	scratch_enter();
