@@ -49,6 +49,8 @@ enum {
 #define LIFETIME_STEPS 5
 #define MOVED_A_STEP   16 /* characters */
 
+#define MOST_COPIES 4096 /* of templates, of 16 bytes each on the stack */
+
 /* A name of so many bytes is likely to take longer than what is fair. */
 #define LONG_NAME 1024
 
@@ -325,6 +327,23 @@ static bool may_expand(const char *name)
 	return strstr(name, "Dp") || strstr(name, "sp") || strstr(name, "sZ");
 }
 
+/*
+ * Return true if the demangler may take much of the stack, which has 1 MiB in a delegate, for
+ * a C++ name: it has room for two copies of each template (I, J) for each of two copies of each
+ * reference (R, O) to a parameter of one (T), or to what may stand for that (S).
+ */
+static bool may_copy_many(const char *name)
+{
+	size_t templates = 0, references = 0;
+
+	for (; *name; name++) {
+		templates += *name == 'I' || *name == 'J';
+		references += (*name == 'R' || *name == 'O') &&
+			      (name[1] == 'T' || name[1] == 'S');
+	}
+	return 4 * templates * references > MOST_COPIES;
+}
+
 static bool demangle_safely(struct text *t, const char *name)
 {
 	size_t size = strlen(name), references, lifetimes = 0;
@@ -336,6 +355,8 @@ static bool demangle_safely(struct text *t, const char *name)
 		steps += nr_punycode_steps(name, size) +
 			 LIFETIME_STEPS * lifetimes;
 	}
+	if (!is_rust && may_copy_many(name))
+		return false;
 	references = is_rust ? nr_rust_references(name, &steps) :
 			       nr_references(name);
 	if (references <= MOST_REFERENCES && lifetimes <= MOST_LIFETIMES)

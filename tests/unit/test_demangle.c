@@ -373,6 +373,37 @@ static void test_many_endless(void)
 	check("_Z3addii", "add(int, int)");
 }
 
+/* Templates, and as many references to what may stand for a parameter. */
+static void put_copies(char *name, int nr, const char *reference)
+{
+	int i;
+
+	name += sprintf(name, "_Z1fI1aI");
+	for (i = 0; i < nr; i++)
+		name += sprintf(name, "SaIE");
+	name += sprintf(name, "EEvPFv");
+	for (i = 0; i < nr; i++)
+		name += sprintf(name, "%s", reference);
+	strcpy(name, "E");
+}
+
+/* libiberty has room on its stack for all of a name's templates at each reference. */
+static void test_copies(void)
+{
+	char name[1024], *text;
+
+	put_copies(name, 20, "RT_");
+	text = demangle(name);
+	CHECK(text && strstr(text, "(*)(a<std::allocator<>, "));
+	free(text);
+	put_copies(name, 60, "RT_");
+	check(name, NULL);
+	put_copies(name, 140, "OT_");
+	check(name, NULL);
+	put_copies(name, 140, "RS_");
+	check(name, NULL);
+}
+
 static void test_deep_and_long(void)
 {
 	char name[8192] = "_Z1f";
@@ -448,6 +479,7 @@ int main(void)
 		{ "names that are not mangled", test_not_mangled },
 		{ "text of exponential length", test_exponential },
 		{ "deep and long names", test_deep_and_long },
+		{ "templates that are copied often", test_copies },
 		{ "endless names", test_endless },
 		{ "all names of a library and of programs", test_all_names },
 		{ "many slow names", test_many_slow },
