@@ -373,6 +373,43 @@ bool ow_capture_lose_cut(struct ow_capture *c)
 	return lost;
 }
 
+/* Walk on, and read modules on the way, whose time is not the walk's. */
+static enum ow_end run_piece(struct ow_capture *c, bool *has_time)
+{
+	struct ow_walk *w = &c->walk;
+	unsigned int before;
+	enum ow_end end;
+
+	for (;;) {
+		before = w->nr;
+		ow_walktime_start(&c->walk_time);
+		end = ow_walk_run(w);
+		if (!ow_walktime_stop(&c->walk_time, w->nr - before))
+			*has_time = false;
+		if (end != OW_END_WANT)
+			return end;
+		ow_capture_ready(c, (struct ow_capture_module *)w->wanted);
+	}
+}
+
+/* A walk without frames yet goes on to the stack's end, or while there is time. */
+static enum ow_end run_pieces(struct ow_capture *c, unsigned int max)
+{
+	struct ow_walk *w = &c->walk;
+	bool has_time = true;
+	unsigned int piece;
+	enum ow_end end;
+
+	ow_walktime_begin(&c->walk_time);
+	do {
+		piece = ow_walktime_piece(&c->walk_time);
+		w->max = piece < max - w->max ? w->max + piece : max;
+		w->end = OW_END_NOT_YET;
+		end = run_piece(c, &has_time);
+	} while (end == OW_END_LIMIT && w->max < max && has_time);
+	return end == OW_END_LIMIT && w->max < max ? OW_END_COSTLY : end;
+}
+
 static size_t walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 		   size_t max, enum ow_end *end_ret)
 {
@@ -383,10 +420,9 @@ static size_t walk(struct ow_capture *c, size_t i, struct ow_frame *frames,
 	c->target.cfi_left = &c->cfi_left;
 	maybe_grow_cache(c);
 	ow_walk_begin(w, &c->target, &c->threads[i].stack, &c->cache,
-		      &c->threads[i].regs, frames,
-		      max < UINT32_MAX ? (unsigned int)max : UINT32_MAX);
-	while ((*end_ret = ow_walk_run(w)) == OW_END_WANT)
-		ow_capture_ready(c, (struct ow_capture_module *)w->wanted);
+		      &c->threads[i].regs, frames, 0);
+	*end_ret = run_pieces(c, max < UINT32_MAX ? (unsigned int)max :
+						    UINT32_MAX);
 	ow_effort_spend(&c->cfi_work, share - c->cfi_left);
 	return w->nr;
 }

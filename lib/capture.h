@@ -14,6 +14,7 @@
 #include "object.h"
 #include "tablefile.h"
 #include "walk.h"
+#include "walktime.h"
 
 /* A run of bytes copied, or borrowed from a mapped core file. */
 struct ow_region {
@@ -116,6 +117,7 @@ struct ow_capture {
 	struct ow_walk walk;       /* scratch of ow_capture_walk() */
 	uint64_t cfi_left;         /* and what CFI may still run in it, */
 	struct ow_effort cfi_work; /* and in all walks: cfiwork.h */
+	struct ow_walktime walk_time;
 };
 
 /*

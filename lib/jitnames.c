@@ -7,10 +7,12 @@
 
 #include "budget.h"
 #include "error.h"
+#include "leftout.h"
+#include "monotonic.h"
 
 #define FIRST_FRAMES 1024
 #define MOST_FRAMES  1000000
-#define MOST_WALKED  (1U << 26) /* of all threads */
+#define MOST_NS      5000000000ULL /* of CPU time, to walk all threads */
 #define FIRST_NAMES  1024
 #define COPIES       3 /* of a name: in the text, in its section, and in all joined */
 
@@ -20,9 +22,9 @@ struct collecting {
 	struct ow_perfmap *map;
 	struct ow_symbol *found;
 	size_t nr, room;
-	size_t own;      /* bytes taken from the budget */
-	uint64_t walked; /* frames, of all threads */
-	bool is_cut;
+	size_t own;        /* bytes taken from the budget */
+	uint64_t begun_ns; /* by the clock of CPU time */
+	bool is_cut, is_late;
 };
 
 /* Take memory; false, and it is noted, if that is more than there may be. */
@@ -95,23 +97,23 @@ static bool add_frame(struct collecting *k, const struct ow_frame *frame)
 static bool add_thread(struct collecting *k, size_t i)
 {
 	_cleanup_(ow_freep) struct ow_frame *frames = NULL;
-	size_t max = FIRST_FRAMES, nr, n;
-	enum ow_end end;
+	size_t max = FIRST_FRAMES, nr = 0, n;
+	enum ow_end end = OW_END_NOT_YET;
 
 	for (;; max *= 4) {
-		if (k->walked > MOST_WALKED) {
-			k->is_cut = true;
-			return true;
-		}
+		if (ow_cpu_ns() - k->begun_ns > MOST_NS)
+			end = OW_END_COSTLY;
+		if (end == OW_END_COSTLY)
+			break;
 		free(frames);
 		frames = calloc(max, sizeof(*frames));
 		if (!frames)
 			return false;
 		nr = ow_capture_walk(k->c, i, frames, max, &end, NULL);
-		k->walked += nr;
 		if (end != OW_END_LIMIT || max > MOST_FRAMES)
 			break;
 	}
+	k->is_late = k->is_late || end == OW_END_COSTLY;
 	for (n = 0; n < nr; n++)
 		if (!add_frame(k, &frames[n]))
 			return false;
@@ -147,7 +149,7 @@ struct ow_perfmap *ow_jitnames_open(const struct ow_capture *c)
 
 bool ow_jitnames_collect(struct ow_jitnames *ret, struct ow_capture *c)
 {
-	struct collecting k = { .c = c };
+	struct collecting k = { .c = c, .begun_ns = ow_cpu_ns() };
 	bool good;
 	size_t i;
 
@@ -163,6 +165,11 @@ bool ow_jitnames_collect(struct ow_jitnames *ret, struct ow_capture *c)
 	if (k.is_cut)
 		ow_budget_refuse(ow_perfmap_path(k.map),
 				 "some names, in a snapshot,");
+	if (k.is_late)
+		ow_leave_out(
+			ow_perfmap_path(k.map),
+			"some names, in a snapshot, as stacks take too long "
+			"to walk");
 	ret->own = k.own - k.room * sizeof(*k.found);
 	ow_budget_give(&k.own, k.room * sizeof(*k.found));
 	ow_perfmap_close(k.map);

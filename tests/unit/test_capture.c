@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "capture.h"
+#include "err.h"
 #include "error.h"
+#include "monotonic.h"
 #include "test.h"
 
 #define NR_MAPPINGS 5
@@ -101,6 +103,74 @@ static void test_no_inode(void)
 	CHECK(open_all(0, OW_CODE_FORMAT) == 12345);
 }
 
+#define CODE  0x10000
+#define CHAIN 0x100000000 /* of frame pointers, without an end */
+#define MANY  5000
+
+static uint64_t slow_ns; /* of CPU time, that a read takes */
+
+static int read_chain(const struct ow_memory *mem, uint64_t addr, void *buf,
+		      size_t size)
+{
+	uint64_t word = addr & 8 ? CODE + 16 : addr + 16;
+	uint64_t end = ow_cpu_ns() + slow_ns;
+
+	(void)mem;
+	if (addr < CHAIN || size != sizeof(word))
+		return -OW_EFAULT;
+	while (slow_ns && ow_cpu_ns() < end)
+		;
+	memcpy(buf, &word, sizeof(word));
+	return 0;
+}
+
+static struct ow_capture *capture_chain(void)
+{
+	struct ow_capture *c = ow_capture_create(NULL);
+
+	c->target.arch = &ow_arch_x86_64;
+	c->target.mem.read = read_chain;
+	c->ranges = calloc(1, sizeof(*c->ranges));
+	c->ranges[0] = (struct ow_range){ CODE, CODE + 4096, NULL };
+	c->target.map.ranges = c->ranges;
+	c->target.map.nr = 1;
+	c->threads = calloc(1, sizeof(*c->threads));
+	c->nr_threads = 1;
+	c->threads[0].info.captured = true;
+	ow_regs_set(&c->threads[0].regs, ow_arch_x86_64.pc, CODE + 16);
+	ow_regs_set(&c->threads[0].regs, ow_arch_x86_64.sp, CHAIN);
+	ow_regs_set(&c->threads[0].regs, ow_arch_x86_64.fp, CHAIN);
+	return c;
+}
+
+static size_t walk_chain(struct ow_capture *c, enum ow_end *end)
+{
+	struct ow_frame *frames = calloc(MANY, sizeof(*frames));
+	struct ow_error err = { 0 };
+	size_t nr = ow_capture_walk(c, 0, frames, MANY, end, &err), i;
+
+	for (i = 1; i < nr && frames[i].sp == CHAIN + 16 * i; i++)
+		;
+	CHECK(i == nr);
+	free(frames);
+	return nr;
+}
+
+/* A stack of which each frame takes a thousand times as long as usual is cut. */
+static void test_slow_walk(void)
+{
+	struct ow_capture *c = capture_chain();
+	enum ow_end end;
+
+	CHECK(walk_chain(c, &end) == MANY && end == OW_END_LIMIT);
+	slow_ns = 200000;
+	c->walk_time.closer = 1;
+	CHECK(walk_chain(c, &end) < MANY && end == OW_END_COSTLY);
+	slow_ns = 0;
+	CHECK(walk_chain(c, &end) == MANY && end == OW_END_LIMIT);
+	ow_capture_destroy(c);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -108,6 +178,7 @@ int main(void)
 		{ "many mappings of what was not found", test_not_found },
 		{ "any number of files", test_many },
 		{ "many mappings of no inode", test_no_inode },
+		{ "a walk that takes long", test_slow_walk },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
