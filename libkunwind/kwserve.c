@@ -158,7 +158,6 @@ struct look {
 	uint64_t dev, ino;
 	uint32_t uid, privileged;
 	uint64_t newest; /* the last event that there was before it */
-	bool well;
 };
 
 /* A look in vain at an object, that took long, for a user's process. */
@@ -228,7 +227,8 @@ static bool is_at_end(const struct serving *s)
 
 /*
  * There is one event for each mapping.  Return true if the event is older than a look at
- * its object, which has a table since then, or has none for that user.
+ * its object, for that user.  What a look came to for another user doesn't count: at the
+ * addresses of the event that user's process may have had another file by then.
  */
 static bool was_looked_at(const struct serving *s,
 			  const struct ow_kunwind_event *what)
@@ -238,16 +238,14 @@ static bool was_looked_at(const struct serving *s,
 
 	for (i = 0; i < s->nr_looks && i < LOOKS; i++, l++)
 		if (l->ino == what->ino && l->dev == what->dev &&
-		    what->nr <= l->newest &&
-		    (l->well || (l->uid == what->uid &&
-				 l->privileged == what->privileged)))
+		    what->nr <= l->newest && l->uid == what->uid &&
+		    l->privileged == what->privileged)
 			return true;
 	return false;
 }
 
 /* Each process' vDSO is another one. */
-static void note_look(struct serving *s, const struct ow_kunwind_event *what,
-		      bool well)
+static void note_look(struct serving *s, const struct ow_kunwind_event *what)
 {
 	if (!what->dev && !what->ino)
 		return;
@@ -257,7 +255,6 @@ static void note_look(struct serving *s, const struct ow_kunwind_event *what,
 		.uid = what->uid,
 		.privileged = what->privileged,
 		.newest = what->newest,
-		.well = well,
 	};
 }
 
@@ -283,7 +280,9 @@ static void handle_lacks(struct serving *s, const struct ow_kunwind_event *what)
 	begun = ow_worktime_ns(mine);
 	steps = ow_worktime_steps(mine);
 	well = supply(s->dev, what, &err) == 0;
-	note_look(s, what, well);
+	/* Others of the user's processes may live that have mapped it. */
+	if (well || err.code != OW_CODE_ABSENT)
+		note_look(s, what);
 	if (well) {
 		s->tally->made++;
 		return;
