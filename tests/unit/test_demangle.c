@@ -191,13 +191,13 @@ static void put_punycode(char *name, unsigned int letters)
 static void put_paths(char *name, unsigned int number)
 {
 	name += sprintf(name, "_RINvC1a1b");
-	for (int i = 0; i < 19; i++)
-		name += sprintf(name, "Nv");
+	for (int i = 0; i < 19; i++, name += 2)
+		memcpy(name, "Nv", 2);
 	name += sprintf(name, "C10abcd%06u", number % 1000000);
 	memset(name, '0', 19);
 	name += 19;
-	for (int i = 0; i < 1300; i++)
-		name += sprintf(name, "B8_");
+	for (int i = 0; i < 1300; i++, name += 3)
+		memcpy(name, "B8_", 3);
 	strcpy(name, "E");
 }
 
@@ -211,8 +211,8 @@ static void put_lifetimes(char *name, unsigned int number)
 static void put_conversions(char *name, unsigned int number)
 {
 	name += sprintf(name, "_Z");
-	for (int i = 0; i < 480; i++)
-		name += sprintf(name, "cv");
+	for (int i = 0; i < 480; i++, name += 2)
+		memcpy(name, "cv", 2);
 	sprintf(name, "7f%06u", number % 1000000);
 }
 
@@ -243,10 +243,10 @@ static void test_punycode(void)
 	      "\u10e1\u10d0\u10d3\u10d8\u10da\u10d8");
 	put_punycode(name, 4066);
 	uid = 1002;
-	for (int i = 0; i < 1000; i++)
+	for (int i = 0; i < 20; i++)
 		check(name, NULL);
 	uid = 0;
-	CHECK(allocated() < before + 1000000);
+	CHECK(allocated() < before + 100000);
 }
 
 static char *put_base_62(char *to, unsigned int value)
