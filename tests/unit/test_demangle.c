@@ -157,7 +157,7 @@ static void check_time(void (*put)(char *name, unsigned int number),
 	if (child == 0)
 		_exit(0);
 	CHECK(waitpid(child, &status, 0) == child && status == 0);
-	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 8);
+	CHECK(seconds_of(RUSAGE_CHILDREN) - begun < 12);
 }
 
 static void put_slow(char *name, unsigned int number)
