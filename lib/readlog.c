@@ -18,6 +18,39 @@ static struct ow_readlog_entry *new_entry(struct ow_readlog *log)
 	return &log->list[log->nr++];
 }
 
+static int entry_order(const void *a, const void *b)
+{
+	const struct ow_readlog_entry *x = a, *y = b;
+
+	if (x->addr != y->addr)
+		return x->addr > y->addr ? 1 : -1;
+	if (x->size != y->size)
+		return x->size > y->size ? 1 : -1;
+	if (x->state != y->state)
+		return x->state > y->state ? 1 : -1;
+	return memcmp(x->bytes, y->bytes, x->size);
+}
+
+void ow_readlog_sort(struct ow_readlog *log)
+{
+	if (log->nr)
+		qsort(log->list, log->nr, sizeof(*log->list), entry_order);
+}
+
+static void settle(struct ow_readlog *log)
+{
+	size_t i, nr = 0;
+
+	if (log->nr / 2 < log->settled + MANY)
+		return;
+	ow_readlog_sort(log);
+	for (i = 0; i < log->nr; i++)
+		if (nr == 0 ||
+		    entry_order(&log->list[nr - 1], &log->list[i]) != 0)
+			log->list[nr++] = log->list[i];
+	log->nr = log->settled = nr;
+}
+
 void ow_readlog_add(struct ow_readlog *log, uint64_t addr, const void *bytes,
 		    size_t size)
 {
@@ -35,39 +68,12 @@ void ow_readlog_add(struct ow_readlog *log, uint64_t addr, const void *bytes,
 		};
 		memcpy(e->bytes, from, n);
 	}
+	settle(log);
 }
 
-static int entry_order(const void *a, const void *b)
+void ow_readlog_clear(struct ow_readlog *log)
 {
-	const struct ow_readlog_entry *x = a, *y = b;
-
-	return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
-void ow_readlog_sort(struct ow_readlog *log)
-{
-	if (log->nr)
-		qsort(log->list, log->nr, sizeof(*log->list), entry_order);
-}
-
-static bool is_same(const struct ow_readlog_entry *a,
-		    const struct ow_readlog_entry *b)
-{
-	return a->addr == b->addr && a->size == b->size &&
-	       a->state == b->state && memcmp(a->bytes, b->bytes, a->size) == 0;
-}
-
-void ow_readlog_settle(struct ow_readlog *log)
-{
-	size_t i, nr = 0;
-
-	if (log->nr / 2 < log->settled + MANY)
-		return;
-	ow_readlog_sort(log);
-	for (i = 0; i < log->nr; i++)
-		if (nr == 0 || !is_same(&log->list[nr - 1], &log->list[i]))
-			log->list[nr++] = log->list[i];
-	log->nr = log->settled = nr;
+	log->nr = log->settled = 0;
 }
 
 void ow_readlog_deinit(struct ow_readlog *log)

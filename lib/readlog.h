@@ -24,7 +24,7 @@ struct ow_readlog_entry {
 struct ow_readlog {
 	struct ow_readlog_entry *list;
 	size_t nr, room;
-	size_t settled; /* entries that ow_readlog_settle() left the last time */
+	size_t settled; /* entries that were left when they were ordered last */
 	bool failed;    /* out of memory: entries are missing */
 };
 
@@ -35,18 +35,18 @@ struct ow_pieces {
 	uint8_t *bytes;
 };
 
-/* Note a read as kept; long ones are several entries. */
+/*
+ * Note a read as kept; long ones are several entries.  Where there are many more entries
+ * than before, they are put in address order, and one is left of those of the same bytes.
+ */
 void ow_readlog_add(struct ow_readlog *log, uint64_t addr, const void *bytes,
 		    size_t size);
 
 /* Put entries in address order. */
 void ow_readlog_sort(struct ow_readlog *log);
 
-/*
- * Where there are many more entries than at the last call, put them in address order and
- * leave one of those of the same bytes.
- */
-void ow_readlog_settle(struct ow_readlog *log);
+/* Forget all entries. */
+void ow_readlog_clear(struct ow_readlog *log);
 
 void ow_readlog_deinit(struct ow_readlog *log);
 

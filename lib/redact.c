@@ -105,7 +105,7 @@ static bool run_on(struct redactor *d, struct trace *t,
 
 	for (;;) {
 		if (d->reader.notes)
-			d->reader.notes->nr = 0;
+			ow_readlog_clear(d->reader.notes);
 		d->cfi_left = d->cfi_share;
 		ow_walk_begin(&t->walk, target, stack, NULL, regs, t->frames,
 			      (unsigned int)t->room);
@@ -324,7 +324,6 @@ static bool take_thread(struct redactor *d, size_t i, uint64_t *known_ret)
 		if (e->state == OW_READLOG_KEPT)
 			ow_readlog_add(&d->kept, e->addr, e->bytes, e->size);
 	}
-	ow_readlog_settle(&d->kept);
 	return !d->kept.failed;
 }
 
