@@ -85,8 +85,9 @@ def test_large(context):
     for options in ([path], ['-c', path, path]):
         done = Done(context, 'report', '--memory-limit=%dM' % LIMIT, '-f',
                     'html', '-o', os.devnull, *options)
-        check(done.status == 2 and '/profile.owp: takes more memory than it '
-              'may (--memory-limit)' in done.stderr, 'says', done.stderr)
+        check(done.status == 2 and '/profile.owp: takes more memory than a '
+              'quarter of --memory-limit: give a higher one' in done.stderr,
+              'says', done.stderr)
         check_bounded(done, LIMIT + OWN)
 
 
