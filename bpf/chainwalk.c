@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "chainwalk.h"
 
-#include "cfiwork.h"
 #include "err.h"
 
 #define START_SIZE 64 /* bytes of the code at a program's entry point */
@@ -140,9 +139,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 	struct chain c = { .w = w,
 			   .by = ow_copywalk_by(w, image, &ow_arch_x86_64) };
 	uint8_t how = OW_HOW_REGS, flags = 0;
-	uint32_t user = ow_owner_of(w->uid).share;
-	uint64_t share =
-		ow_userefforts_left(&w->cfi_work, user) / OW_CFIWORK_SHARES;
+	uint64_t share = ow_copywalk_cfi_left(w);
 	size_t i;
 
 	*end = OW_END_FAULT;
@@ -153,7 +150,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 		is_full = true;
 	}
 	c.by->cfi_left = share;
-	ow_imagewalk_begin(c.by);
+	ow_copywalk_begin(w, c.by);
 	ow_finder_reset(&w->walk.finder);
 	for (i = 0; i < nr; i++) {
 		look(&c, pcs[i], flags);
@@ -161,7 +158,7 @@ size_t ow_chainwalk_run(struct ow_copywalk *w, struct ow_image *image,
 		how = how_next(&c);
 		flags = c.flags & OW_FRAME_SIGNAL ? 0 : OW_FRAME_RETURN;
 	}
-	ow_userefforts_spend(&w->cfi_work, user, share - c.by->cfi_left);
+	ow_copywalk_spend_cfi(w, share - c.by->cfi_left);
 	*end = nr ? end_at(&c, is_full) : OW_END_FAULT;
 	return nr;
 }

@@ -110,13 +110,22 @@ static enum ow_end retry(struct ow_copywalk *w, struct ow_imagewalk *by,
 	return run(w, by);
 }
 
+uint64_t ow_copywalk_cfi_left(struct ow_copywalk *w)
+{
+	return ow_userefforts_left(&w->cfi_work, ow_owner_of(w->uid).share) /
+	       OW_CFIWORK_SHARES;
+}
+
+void ow_copywalk_spend_cfi(struct ow_copywalk *w, uint64_t bytes)
+{
+	ow_userefforts_spend(&w->cfi_work, ow_owner_of(w->uid).share, bytes);
+}
+
 static enum ow_end walk(struct ow_copywalk *w, struct ow_imagewalk *by,
 			const struct ow_window *stack,
 			const struct ow_regs *regs)
 {
-	uint32_t user = ow_owner_of(w->uid).share;
-	uint64_t share =
-		ow_userefforts_left(&w->cfi_work, user) / OW_CFIWORK_SHARES;
+	uint64_t share = ow_copywalk_cfi_left(w);
 	enum ow_end end;
 
 	by->cfi_left = share;
@@ -125,7 +134,7 @@ static enum ow_end walk(struct ow_copywalk *w, struct ow_imagewalk *by,
 	end = run(w, by);
 	if (end == OW_END_UNKNOWN)
 		end = retry(w, by, stack, *regs);
-	ow_userefforts_spend(&w->cfi_work, user, share - by->cfi_left);
+	ow_copywalk_spend_cfi(w, share - by->cfi_left);
 	return end;
 }
 
@@ -133,6 +142,12 @@ static void forget_rows(struct ow_copywalk *w)
 {
 	memset(w->cache.entries, 0,
 	       2 * ((size_t)w->cache.mask + 1) * sizeof(*w->cache.entries));
+}
+
+void ow_copywalk_begin(struct ow_copywalk *w, struct ow_imagewalk *by)
+{
+	if (ow_imagewalk_begin(by))
+		forget_rows(w);
 }
 
 /* Walk again without each object that turns out to be cut off. */
@@ -183,8 +198,7 @@ size_t ow_copywalk_run(struct ow_copywalk *w, struct ow_image *image,
 		return 0;
 	by->stack = *stack;
 	by->live = w->live;
-	if (ow_imagewalk_begin(by))
-		forget_rows(w);
+	ow_copywalk_begin(w, by);
 	take_innermost(w, arch, regs);
 	if (has_no_room(image, &w->frames[0])) {
 		*end_ret = OW_END_NO_ROOM;

@@ -33,6 +33,15 @@ struct ow_imagewalk *ow_copywalk_by(struct ow_copywalk *w,
 				    struct ow_image *image,
 				    const struct ow_arch *arch);
 
+/* A walk by that image begins: rows that may be others by now are forgotten. */
+void ow_copywalk_begin(struct ow_copywalk *w, struct ow_imagewalk *by);
+
+/* What CFI may run in a walk for w's user; it isn't taken. */
+uint64_t ow_copywalk_cfi_left(struct ow_copywalk *w);
+
+/* Take what CFI has run in such a walk. */
+void ow_copywalk_spend_cfi(struct ow_copywalk *w, uint64_t bytes);
+
 /*
  * Walk from regs over a piece of the stack; frames are at packed[first] and
  * further.  Return their number.  Where there is no time for a stack of that user, it is

@@ -78,11 +78,31 @@ static void test_chain_may_run_cfi(void)
 	end(&o);
 }
 
+/* Rows are forgotten when what there was no time for is tried again, by either walk. */
+static void test_chain_forgets_rows(void)
+{
+	const uint64_t pcs[] = { here() };
+	struct ow_brief *old;
+	enum ow_end why;
+	struct own o;
+
+	begin(&o);
+	old = ow_cache_pair(&o.walks.cache, here() + 64);
+	old->addr = here() + 64;
+	CHECK(ow_chainwalk_run(&o.walks, o.image, pcs, 1, false, 0, &why) == 1);
+	CHECK(old->addr == here() + 64);
+	o.by->late_ns = 1;
+	CHECK(ow_chainwalk_run(&o.walks, o.image, pcs, 1, false, 0, &why) == 1);
+	CHECK(old->addr == 0 && o.by->late_ns == 0);
+	end(&o);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
 		{ "no time to load", test_no_time_to_load },
 		{ "a chain may run CFI", test_chain_may_run_cfi },
+		{ "a chain forgets rows", test_chain_forgets_rows },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
