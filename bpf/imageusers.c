@@ -369,9 +369,7 @@ uint64_t ow_images_looked(const struct ow_images *im, pid_t pid)
 
 bool ow_images_lives(const struct ow_images *im, pid_t pid)
 {
-	const struct ow_image_user *user = ow_images_user(im, pid);
-
-	return user && !user->is_gone;
+	return ow_images_lives_at(im, pid, UINT64_MAX);
 }
 
 bool ow_images_lives_at(const struct ow_images *im, pid_t pid, uint64_t time)

@@ -327,6 +327,12 @@ static uint64_t paid_until(const struct ow_jitmaps *j,
 	return ow_usertimes_until(&j->times, m->user);
 }
 
+/* Return true if a user can take no more time for maps now (CLOCK_MONOTONIC, ns). */
+static bool is_ahead(const struct ow_jitmaps *j, uid_t uid, uint64_t now)
+{
+	return ow_usertimes_until(&j->times, uid) > now + AHEAD_NS;
+}
+
 /* The user whose maps have taken less time comes first, then what was read before. */
 static bool is_before(const struct ow_jitmaps *j, const struct ow_jitmap *a,
 		      const struct ow_jitmap *than)
@@ -583,7 +589,7 @@ static struct ow_jitmap *add_paid(struct ow_jitmaps *j, pid_t pid, uid_t uid)
 	uint64_t price = j->nr < MAPS_MAX ? LOOK_NS : LOOK_NS + EVICT_NS;
 	uint64_t now = ow_now_ns();
 
-	if (ow_usertimes_until(&j->times, uid) > now + AHEAD_NS) {
+	if (is_ahead(j, uid, now)) {
 		j->nr_cut += j->refused != pid;
 		j->refused = pid;
 		return NULL;
@@ -704,10 +710,10 @@ static bool find(struct ow_jitmaps *j, struct ow_jitmap *m, uint64_t time,
 		return true;
 	if (!grown)
 		return false;
-	if (paid_until(j, m) <= now + AHEAD_NS)
-		parse(j, m, now);
-	else
+	if (is_ahead(j, m->user, now))
 		m->is_behind = true;
+	else
+		parse(j, m, now);
 	return look_up(m, time, addr, sym);
 }
 

@@ -41,8 +41,8 @@
 	"too long"
 
 /*
- * ns of CPU that a run may take to look for debug files of a user's objects: a name of theirs may lead over symbolic links that each take the kernel as
- * long as a whole path.
+ * ns of CPU that a run may take to look for debug files of a user's objects: a name of
+ * theirs may lead over symbolic links that each take the kernel as long as a whole path.
  */
 static struct ow_userefforts lookups = OW_USEREFFORTS(3000000000, 40000000);
 

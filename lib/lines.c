@@ -769,19 +769,19 @@ static bool pay_path(struct ow_lines *l, const char *path)
  */
 static bool may_read_split(struct ow_lines *l, struct unit *u, const char *path)
 {
-	if (u->split_paid == NOT_YET && path && !pay_path(l, path))
-		return false;
+	bool is_own;
+
 	if (u->split_paid != NOT_YET)
 		return u->split_paid == PAID;
-	u->split_paid = PAID;
-	if (path && !l->in_root && ow_path_is_own(path))
-		return true;
-	if (path)
+	if (path && !pay_path(l, path))
+		return false;
+	is_own = path && !l->in_root && ow_path_is_own(path);
+	if (path && !is_own)
 		ow_leave_out(l->path, "split DWARF in a file that others than "
 				      "root and this user could replace, or "
 				      "that is on no disk");
-	u->split_paid = REFUSED;
-	return false;
+	u->split_paid = is_own ? PAID : REFUSED;
+	return is_own;
 }
 
 static bool find_split(struct ow_lines *l, struct unit *u, Dwarf_Die *unit,

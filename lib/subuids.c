@@ -19,6 +19,7 @@ struct range {
 
 struct ranges {
 	uint32_t nr, nr_owners;
+	uint64_t lowest; /* id of them all; usual users' are below */
 	struct range all[MOST_RANGES];
 };
 
@@ -41,13 +42,14 @@ static uint32_t number_of(struct ranges *r, const char *name)
 static void take_line(struct ranges *r, const char *line)
 {
 	struct range *new = &r->all[r->nr];
+	const char *numbers = strchr(line, ':');
 
-	if (sscanf(line, "%31[^:\n]%*[^:\n]:%lu:%lu", new->name, &new->first,
-		   &new->nr) != 3 &&
-	    sscanf(line, "%31[^:\n]:%lu:%lu", new->name, &new->first,
-		   &new->nr) != 3)
+	if (!numbers || sscanf(line, "%31[^:\n]", new->name) != 1 ||
+	    sscanf(numbers, ":%lu:%lu", &new->first, &new->nr) != 2)
 		return;
 	new->owner = number_of(r, new->name);
+	if (r->nr == 0 || new->first < r->lowest)
+		r->lowest = new->first;
 	r->nr++;
 }
 
@@ -89,7 +91,9 @@ uint32_t ow_subuids_owner(uid_t uid)
 
 	if (!r)
 		r = know();
-	for (i = 0; r && i < r->nr; i++)
+	if (!r || uid < r->lowest)
+		return 0;
+	for (i = 0; i < r->nr; i++)
 		if (uid >= r->all[i].first &&
 		    uid - r->all[i].first < r->all[i].nr)
 			return r->all[i].owner;

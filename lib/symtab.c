@@ -23,10 +23,10 @@
 	((uint64_t)128 << 20) /* bytes, by all passes but the first */
 
 #define INDEX_PASSES 2 /* that an index is made by */
-/* Seconds until tables that there was no time for are tried again, twice as many each time. */
-#define SECOND       1000000000ULL /* ns */
-#define FIRST_WAIT   1
-#define MOST_WAIT    64
+
+/* ns until tables that there was no time for are tried again, twice as many each time. */
+#define FIRST_WAIT     1000000000ULL
+#define MOST_DOUBLINGS 6
 
 struct ow_symtab {
 	struct ow_object *obj;            /* that it is of; borrowed */
@@ -45,10 +45,9 @@ struct ow_symtab {
 	struct ow_symindex *index; /* NULL: not needed yet */
 	bool index_tried;
 
-	bool is_late;   /* there was no time for a table, yet */
-	uint64_t tried; /* CLOCK_MONOTONIC, ns: the last time then, */
-	uint64_t wait;  /* ns, until the next one */
-	unsigned int tries;
+	bool is_late;       /* there was no time for a table, yet */
+	uint64_t tried;     /* CLOCK_MONOTONIC, ns: the last time then, */
+	unsigned int tries; /* of so many */
 };
 
 static bool add_table(struct ow_symtab *tab, const struct ow_object *obj,
@@ -101,15 +100,22 @@ static void take_tables(struct ow_symtab *tab)
 		return;
 	tab->tries++;
 	tab->tried = ow_now_ns();
-	tab->wait = tab->wait ? 2 * tab->wait : FIRST_WAIT * SECOND;
-	if (tab->wait > MOST_WAIT * SECOND)
-		tab->wait = MOST_WAIT * SECOND;
+}
+
+/* Return true if enough time went by since the last of so many tries. */
+static bool has_waited(const struct ow_symtab *tab)
+{
+	unsigned int doublings = tab->tries - 1;
+
+	if (doublings > MOST_DOUBLINGS)
+		doublings = MOST_DOUBLINGS;
+	return ow_now_ns() - tab->tried >= FIRST_WAIT << doublings;
 }
 
 /* If it is time to, try again what there was no time for: tables are read anew. */
 static void retry_tables(struct ow_symtab *tab)
 {
-	if (!tab->is_late || ow_now_ns() - tab->tried < tab->wait ||
+	if (!tab->is_late || !has_waited(tab) ||
 	    !ow_bulk_may_retry(&tab->obj->owner, tab->tries))
 		return;
 	ow_symindex_destroy(tab->index);
