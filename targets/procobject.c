@@ -267,13 +267,51 @@ static bool is_elf(const uint8_t *first, ssize_t size)
 	return size > SELFMAG && memcmp(first, ELFMAG, SELFMAG) == 0;
 }
 
+/*
+ * Where the file's next data is, from off on: what lies before it is a hole, of any size,
+ * and zero in a copy as well.  The last byte of all counts as data, so that a file that
+ * became shorter is told.
+ */
+static off_t next_data(int fd, off_t off, off_t size)
+{
+	off_t at;
+
+	ow_delegate_enter();
+	at = lseek(fd, off, SEEK_DATA);
+	ow_delegate_leave();
+	if (at < 0 && errno != ENXIO)
+		return off;
+	if (at < 0 || at >= size)
+		return size - 1;
+	return at > off ? at : off;
+}
+
+/* Copy the file's data; what is there of the copy is zero.  Return true if it was there. */
+static bool copy_data(struct fetching *f, int fd)
+{
+	off_t size = (off_t)f->size, off = 0;
+	size_t most;
+	ssize_t n;
+
+	while (off < size) {
+		off = next_data(fd, off, size);
+		most = (size_t)(size - off);
+		n = ow_reach_pread(fd, f->bytes + off,
+				   most < FETCH_PART ? most : FETCH_PART, off);
+		if (n <= 0)
+			return false;
+		off += n;
+		f->nr_read += (uint64_t)n;
+	}
+	return true;
+}
+
 /* Read all of the file, or look whether that is possible. */
 static void fetch_file(struct fetching *f)
 {
 	_cleanup_(ow_reach_closep) int fd = -1;
 	struct stat st = { 0 };
 	uint8_t first[64];
-	size_t got = 0;
 	ssize_t n;
 
 	fd = open_file(f->c, f->m);
@@ -290,15 +328,7 @@ static void fetch_file(struct fetching *f)
 		return;
 	}
 	make_room(f, (uint64_t)st.st_size);
-	while (f->bytes && got < f->size && n > 0) {
-		n = ow_reach_pread(fd, f->bytes + got,
-				   f->size - got < FETCH_PART ? f->size - got :
-								FETCH_PART,
-				   (off_t)got);
-		got += n > 0 ? (size_t)n : 0;
-	}
-	f->nr_read = got;
-	f->is_there = f->bytes && got == f->size;
+	f->is_there = f->bytes && copy_data(f, fd);
 }
 
 /*

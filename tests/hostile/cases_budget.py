@@ -270,14 +270,26 @@ def test_lines(context):
     check(b'line: longer than 128 MiB' in done.stderr, 'names', done.stderr)
 
 
-@case('budget: copies of files that are holes')
-def test_copies(context):
-    need_root()
+def look_at_copies(context, *options):
     folder = os.path.join(context.tmp, 'space')
     os.mkdir(folder)
-    target = context.start(['overlaidholes', '400', '120', folder])
+    target = context.start(['overlaidholes', '400', '120', folder, *options])
     done = Done(context, 'stack', '-n', '0', target.pid)
     check_bounded(done)
+    return done
+
+
+@case('budget: copies of files that are holes')
+def test_copies_of_holes(context):
+    need_root()
+    done = look_at_copies(context)
+    check(done.cpu < 2, 'CPU seconds', (done.cpu, done.stderr))
+
+
+@case('budget: copies of files that have a byte in each MiB')
+def test_copies(context):
+    need_root()
+    done = look_at_copies(context, 'data')
     check(done.cpu < 15, 'CPU seconds', (done.cpu, done.stderr))
     check('copies of what is mapped have taken too long' in done.stderr,
           'message', done.stderr)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
 /*
- * overlaidholes NR MIB DIR: in namespaces of its own, below DIR, an overlay of so many files
- * of that size that are holes after an ELF header; each has code mapped, and a frame of one
- * stack.  What lies on an overlay of a user's own can only be copied.
+ * overlaidholes NR MIB DIR [data]: in namespaces of its own, below DIR, an overlay of so many
+ * files of that size that are holes after an ELF header, or have a byte of data in each MiB;
+ * each has code mapped, and a frame of one stack.  What lies on an overlay of a user's own
+ * can only be copied.
  */
 #include <elf.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -22,13 +24,17 @@ static void enter(const char *dir)
 		fail(dir);
 }
 
-static void make_file(const char *name, off_t size)
+static void make_file(const char *name, off_t mib, bool with_data)
 {
 	int fd = open(name, O_WRONLY | O_CREAT, 0755);
+	off_t i;
 
 	if (fd < 0 || write(fd, ELFMAG, SELFMAG) != SELFMAG ||
-	    ftruncate(fd, size))
+	    ftruncate(fd, mib << 20))
 		fail(name);
+	for (i = 1; with_data && i < mib; i++)
+		if (pwrite(fd, "", 1, i << 20) != 1)
+			fail(name);
 	close(fd);
 }
 
@@ -61,7 +67,7 @@ int main(int argc, char **argv)
 		fail("mkdir");
 	for (i = 0; i < nr; i++) {
 		snprintf(name, sizeof(name), "l/%ld", i);
-		make_file(name, atol(argv[2]) << 20);
+		make_file(name, atol(argv[2]), argc > 4);
 	}
 	if (mount("o", "m", "overlay", 0,
 		  "lowerdir=l,upperdir=u,workdir=w,userxattr"))
