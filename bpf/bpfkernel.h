@@ -77,7 +77,7 @@ struct task_struct {
 	int exit_state; /* not 0: it has ended */
 	struct pid *thread_pid;
 	struct mm_struct *mm;
-	const struct cred *cred;
+	const struct cred *real_cred;
 	char comm[16];
 	struct signal_struct *signal;
 };

@@ -13,7 +13,8 @@
  */
 static __always_inline __u32 user_of(struct task_struct *task)
 {
-	const struct cred *cred = BPF_CORE_READ(task, cred);
+	/* The other ones may be another user's while the kernel reads a file for it. */
+	const struct cred *cred = BPF_CORE_READ(task, real_cred);
 	struct user_namespace *ns = BPF_CORE_READ(cred, user_ns);
 	__u32 uid = BPF_CORE_READ(cred, uid.val), owner, i;
 	int level = BPF_CORE_READ(ns, level);
