@@ -377,17 +377,23 @@ static struct ow_capture_module module_at(const struct ow_mapping *map)
 	};
 }
 
+static uint64_t begin_of(const struct ow_sampledobjects *o, pid_t pid)
+{
+	return o->began ? o->began : ow_process_start_ns(pid);
+}
+
 /*
  * What was found by a process' memory, or wasn't, is of that process alone: it may have
  * written there.
  */
-static void set_owner(struct ow_object_alias *a, pid_t pid,
+static void set_owner(const struct ow_sampledobjects *o,
+		      struct ow_object_alias *a, pid_t pid,
 		      const struct ow_capture_module *m)
 {
 	bool is_own = m->is_other || (m->object && m->object->is_image);
 
 	a->pid = is_own && ow_identity_is_file(a->dev, a->inode) ? pid : 0;
-	a->born = a->pid ? ow_process_start_ns(pid) : 0;
+	a->born = a->pid ? begin_of(o, pid) : 0;
 }
 
 static void open_object(pid_t pid, struct ow_capture_module *m)
@@ -439,7 +445,7 @@ static uint32_t add(struct ow_sampledobjects *o, pid_t pid,
 		open_own_vdso(&m);
 	else
 		open_object(pid, &m);
-	set_owner(a, pid, &m);
+	set_owner(o, a, pid, &m);
 	if (!m.object)
 		return ow_objectnumbers_keep(&o->numbers, &m, &kin);
 	watch(o, m.object);
@@ -474,7 +480,7 @@ static void open_again(struct ow_sampledobjects *o, pid_t pid,
 	watch_debug_files(o, to->object);
 	ow_object_build_id(to->object, to->build_id);
 	a->file = to->object->file;
-	set_owner(a, pid, &m);
+	set_owner(o, a, pid, &m);
 }
 
 /*
@@ -512,7 +518,7 @@ static bool is_current(struct ow_sampledobjects *o, pid_t pid,
 	const struct ow_capture_module *m = module_of(o, a->number);
 	struct ow_identity now;
 
-	if (a->pid && a->born != ow_process_start_ns(pid))
+	if (a->pid && a->born != begin_of(o, pid))
 		return false;
 	/* Where devices are told apart, the inode is that one: it is open. */
 	if (!identify(map, seen, a, &now))
