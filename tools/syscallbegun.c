@@ -26,22 +26,20 @@ struct syscall_begun *syscallbegun_find(struct syscallsbegun *s, pid_t tid)
 /* Half of the places stay free. */
 static bool grow(struct syscallsbegun *s)
 {
-	struct syscallsbegun more = { .room = s->room ? 2 * s->room : LEAST };
-	size_t i;
+	struct syscall_begun **old = s->all, **more;
+	size_t room = s->room ? 2 * s->room : LEAST, nr = s->room, i;
 
 	if (2 * (s->nr + 1) <= s->room)
 		return true;
-	more.all = calloc(more.room, sizeof(struct syscall_begun *));
-	if (!more.all)
+	more = calloc(room, sizeof(struct syscall_begun *));
+	if (!more)
 		return false;
-	for (i = 0; i < s->room; i++)
-		if (s->all[i])
-			more.all[place_of(&more, s->all[i]->call.tid)] =
-				s->all[i];
-	more.nr = s->nr;
-	more.nr_execs = s->nr_execs;
-	free(s->all);
-	*s = more;
+	s->all = more;
+	s->room = room;
+	for (i = 0; i < nr; i++)
+		if (old[i])
+			s->all[place_of(s, old[i]->call.tid)] = old[i];
+	free(old);
 	return true;
 }
 
@@ -64,15 +62,43 @@ bool syscallbegun_is_exec(int nr)
 	return name && strncmp(name, "execve", 6) == 0;
 }
 
+static struct syscall_begun **execs_of(struct syscallsbegun *s, pid_t pid)
+{
+	return &s->execs[ow_hash_word((uint64_t)pid) & (SYSCALLBEGUN_EXECS - 1)];
+}
+
+/* The call executes a program, from now on. */
+static void add_exec(struct syscallsbegun *s, struct syscall_begun *b)
+{
+	struct syscall_begun **head = execs_of(s, b->call.pid);
+
+	b->next = *head;
+	b->link = head;
+	if (b->next)
+		b->next->link = &b->next;
+	*head = b;
+}
+
+/* It doesn't any more, if it did. */
+static void remove_exec(struct syscall_begun *b)
+{
+	if (!b->link)
+		return;
+	*b->link = b->next;
+	if (b->next)
+		b->next->link = b->link;
+	b->next = NULL;
+	b->link = NULL;
+}
+
 /* The call goes on, or doesn't any more. */
 static void set_open(struct syscallsbegun *s, struct syscall_begun *b,
 		     bool is_open)
 {
-	bool is_exec = syscallbegun_is_exec(b->call.nr);
-
-	s->nr_execs -= is_exec && b->is_open;
-	s->nr_execs += is_exec && is_open;
+	remove_exec(b);
 	b->is_open = is_open;
+	if (is_open && syscallbegun_is_exec(b->call.nr))
+		add_exec(s, b);
 }
 
 void syscallbegun_close(struct syscallsbegun *s, struct syscall_begun *b)
@@ -117,7 +143,6 @@ struct syscall_begun *syscallbegun_end(struct syscallsbegun *s,
 {
 	struct syscall_begun *b = syscallbegun_find(s, end->tid);
 	bool is_exec;
-	size_t i;
 
 	if (b && b->is_open && b->call.nr == end->nr)
 		return b;
@@ -125,12 +150,11 @@ struct syscall_begun *syscallbegun_end(struct syscallsbegun *s,
 	is_exec = end->result == 0 && syscallbegun_is_exec(end->nr);
 	if (is_exec && b && b->is_open && syscallbegun_is_exec(b->call.nr))
 		return b;
-	for (i = 0; is_exec && s->nr_execs && i < s->room; i++) {
-		b = s->all[i];
-		if (b && b->is_open && b->call.pid == end->pid &&
-		    syscallbegun_is_exec(b->call.nr))
+	if (!is_exec)
+		return NULL;
+	for (b = *execs_of(s, end->pid); b; b = b->next)
+		if (b->call.pid == end->pid)
 			return b;
-	}
 	return NULL;
 }
 

@@ -13,7 +13,11 @@ struct syscall_begun {
 	uid_t uid;                       /* of the process; -1: not known */
 	struct syscallsite *site;        /* or NULL; its holder sees to it */
 	char *text;                      /* of its size, and a NUL; or NULL */
+	/* While it is open and executes a program: in a list of such, by process. */
+	struct syscall_begun *next, **link;
 };
+
+#define SYSCALLBEGUN_EXECS 1024 /* lists; a power of two */
 
 /*
  * All zero is empty.  Threads may begin and end without end while many others wait: a
@@ -22,7 +26,8 @@ struct syscall_begun {
 struct syscallsbegun {
 	struct syscall_begun **all; /* NULL: free */
 	size_t nr, room;            /* room: a power of two, or 0 */
-	size_t nr_execs;            /* open ones that execute a program */
+	/* Open ones that execute a program, by the hash of their processes' pids. */
+	struct syscall_begun *execs[SYSCALLBEGUN_EXECS];
 };
 
 /* What a thread has begun, valid until it is removed; NULL if it isn't known. */
