@@ -18,14 +18,17 @@
 #include "error.h"
 #include "fdeindex.h"
 #include "filemap.h"
+#include "hash.h"
 #include "inflate.h"
 #include "leftout.h"
 #include "monotonic.h"
 
 #define PAGE_MASK       0xfffULL /* the smallest page of any target */
 #define MOST_PREFAULTED (4 << 20)
-#define FEW_SECTIONS    256   /* that need not be counted */
-#define AROUND          65536 /* bytes of pages that come with one */
+#define FEW_SECTIONS    256 /* that need not be counted */
+#define LOOKS           8   /* for sections, of an object that frames are in */
+#define MOST_NAMES      (16U << 20) /* bytes of sections' names, in a user's file */
+#define AROUND          65536       /* bytes of pages that come with one */
 
 /* How often CFI is tried again, and how long it may miss a part that is to come. */
 #define MOST_TRIES 8
@@ -39,6 +42,10 @@
 #define LARGE       ((uint64_t)2 << 30)
 #define MOST_MAPPED ((uint64_t)32 << 40)
 #define SHARES      4
+
+#define MOST_HOLES  (4U << 20) /* bytes of a file that may be holes anyway */
+#define MOST_PACKED 8          /* bytes that one on disk stands for */
+#define BLOCK       512        /* of st_blocks */
 
 static atomic_uint_least64_t mapped; /* by large files */
 
@@ -60,6 +67,19 @@ static void give_addresses(uint64_t size)
 {
 	if (size > LARGE)
 		atomic_fetch_sub(&mapped, size);
+}
+
+/*
+ * Return true if nearly all of a user's file is holes, which cost the user nothing; each page
+ * of them that is looked at is memory, of a file in memory for good.  What compresses files
+ * leaves an eighth of programs.
+ */
+static bool is_hollow(const struct stat *st)
+{
+	uint64_t size = (uint64_t)st->st_size;
+
+	return size > MOST_HOLES &&
+	       (uint64_t)st->st_blocks * BLOCK < size / MOST_PACKED;
 }
 
 static struct ow_filemap *map(int fd, const struct ow_identity *file,
@@ -96,15 +116,18 @@ static void give_back(const struct ow_object *obj)
 }
 
 /*
- * Each look for a section goes through all headers.  An object that has more than the
- * run has time for goes without: its program headers tell of frames, too.
+ * Each look for a section goes through all headers, and their names, which may lie anywhere
+ * among others.  An object that has more than the run has time for goes without: its program
+ * headers tell of frames, too.
  */
 static void count_headers(struct ow_object *obj)
 {
 	uint64_t size = (uint64_t)obj->elf.shnum * sizeof(Elf64_Shdr);
 
-	if (obj->elf.shnum <= FEW_SECTIONS ||
-	    ow_bulk_take(OW_BULK_SECTIONS, &obj->owner, size))
+	if (obj->elf.shnum <= FEW_SECTIONS)
+		return;
+	if ((!obj->owner.share || obj->elf.names_size <= MOST_NAMES) &&
+	    ow_bulk_take(OW_BULK_SECTIONS, &obj->owner, LOOKS * size))
 		return;
 	ow_object_refuse(obj, -OW_CODE_TIMEOUT, "its section headers");
 	obj->elf.shnum = 0;
@@ -131,6 +154,37 @@ static int parse(struct ow_object *obj, struct ow_error *err)
 	return 0;
 }
 
+/*
+ * Names by which root's files are open, counted by the hash of the file: a user can give one
+ * any number of names, by mounts of its own, and what is made of each is of no user's share.
+ */
+#define MOST_ALIASES \
+	8 /* of one file; others count for users who are not known */
+#define SLOTS 4096
+static atomic_uint aliases[SLOTS];
+
+static atomic_uint *aliases_of(const struct ow_identity *file)
+{
+	return &aliases[ow_hash_word(file->dev ^ ow_hash_word(file->inode)) %
+			SLOTS];
+}
+
+/* One more name; for a file with too many the owner is another one. */
+static void count_alias(struct ow_object *obj)
+{
+	if (obj->owner.share || !obj->map)
+		return;
+	obj->is_counted = true;
+	if (atomic_fetch_add(aliases_of(&obj->file), 1) >= MOST_ALIASES)
+		obj->owner = ow_owner_of((uid_t)-1);
+}
+
+static void uncount_alias(const struct ow_object *obj)
+{
+	if (obj->is_counted)
+		atomic_fetch_sub(aliases_of(&obj->file), 1);
+}
+
 /* An object with these bytes, which are given back if that fails. */
 static struct ow_object *create(const struct ow_object *with, const char *path,
 				struct ow_error *err)
@@ -148,6 +202,7 @@ static struct ow_object *create(const struct ow_object *with, const char *path,
 	*obj = *with;
 	obj->fd = -1;
 	obj->is_image = !obj->map;
+	count_alias(obj);
 	obj->path = strdup(path);
 	if (!obj->path)
 		ow_fail(err, OW_CODE_MEMORY, "out of memory");
@@ -196,6 +251,12 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 	}
 	with.file = ow_identity_of(&st);
 	with.owner = owner_of(&with.file);
+	if (with.owner.share && is_hollow(&st)) {
+		ow_lose_file(path, "a file that is nearly all holes");
+		ow_fail(err, OW_CODE_UNSUPPORTED,
+			"%s: nearly all of it is holes", path);
+		return NULL;
+	}
 	with.map = map(fd, &with.file, path);
 	if (!with.map) {
 		ow_fail(err, OW_CODE_SYSTEM, "map %s", path);
@@ -266,6 +327,7 @@ void ow_object_close(struct ow_object *obj)
 	free(obj->debug_frame.bytes);
 	ow_readonly_deinit(&obj->readonly);
 	ow_owner_give(&obj->owner, obj->owner.bytes);
+	uncount_alias(obj);
 	free(obj->path);
 	free(obj->root);
 	free(obj);
@@ -316,6 +378,8 @@ bool ow_object_bias(const struct ow_object *obj, uint64_t addr, uint64_t off,
 	bool found = false;
 	uint32_t i;
 
+	if (obj->elf.phnum > OW_MOST_SEGMENTS)
+		return false;
 	for (i = 0; ow_elf_segment(&obj->elf, i, &seg); i++) {
 		/* Mappings begin at pages; two segments may share one. */
 		if (seg.type != OW_PT_LOAD || off < (seg.off & ~PAGE_MASK) ||

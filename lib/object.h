@@ -46,6 +46,7 @@ struct ow_object {
 	int reads_left;          /* of fd, before it is closed */
 	bool is_image;           /* bytes are of memory, by file offset */
 	bool is_lent;            /* they are somebody else's */
+	bool is_counted;         /* as one of the names of a file of root's */
 	unsigned int nr_more;    /* users, other than the first */
 	struct ow_identity file; /* as it was when it was opened; 0: an image */
 	struct ow_objectwatch watch;
