@@ -8,23 +8,26 @@
 #include <sys/sysmacros.h>
 
 #include "delegate.h"
-#include "effort.h"
 #include "identity.h"
 #include "mappings.h"
 #include "monotonic.h"
+#include "owner.h"
+#include "procfs.h"
 #include "reach.h"
+#include "userefforts.h"
 
 #define MOST_LOOKED_AT 1000 /* files of one list */
 
 /*
- * ns of CPU that a run may take to look for names: a name may lead over mounts that lie on
+ * ns of CPU that a run may take, for each user, to look for names: a name may lead over mounts that lie on
  * one another, each of which the kernel steps over.
  */
-static struct ow_effort lookups = OW_EFFORT(1000000000, 20000000);
+static struct ow_userefforts lookups = OW_USEREFFORTS(1000000000, 20000000);
 
 struct looking {
 	pid_t pid;
-	int own, root; /* ours and the process', or -1: not opened so far */
+	int own, root;  /* ours and the process', or -1: not opened so far */
+	uint32_t share; /* of the process' user, once they are */
 	size_t nr_looked_at; /* files */
 };
 
@@ -57,8 +60,9 @@ static void open_roots(struct looking *l)
 {
 	char root[32];
 
-	if (l->nr_looked_at > 0)
+	if (l->own >= 0 || l->root >= 0)
 		return;
+	l->share = ow_owner_of((uid_t)ow_process_user(l->pid)).share;
 	snprintf(root, sizeof(root), "/proc/%d/root", l->pid);
 	l->own = ow_reach_open("/", O_PATH | O_DIRECTORY);
 	l->root = ow_reach_open(root, O_PATH | O_DIRECTORY);
@@ -75,14 +79,15 @@ static bool has_name(struct looking *l, const char *path,
 	/* Most are; no name leads to these. */
 	if (ow_mapping_look(l->pid, m, &mapped) && mapped.is_unlinked)
 		return false;
-	if (l->nr_looked_at >= MOST_LOOKED_AT || ow_delegate_must_end() ||
-	    !ow_effort_left(&lookups))
+	if (l->nr_looked_at >= MOST_LOOKED_AT || ow_delegate_must_end())
 		return false;
 	open_roots(l);
+	if (!ow_userefforts_left(&lookups, l->share))
+		return false;
 	l->nr_looked_at++;
 	begun = ow_cpu_ns();
 	found = is_below(l, l->own, path, m) || is_below(l, l->root, path, m);
-	ow_effort_spend(&lookups, ow_cpu_ns() - begun);
+	ow_userefforts_spend(&lookups, l->share, ow_cpu_ns() - begun);
 	return found;
 }
 

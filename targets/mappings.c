@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,14 @@
 #include <unistd.h>
 
 #include "delegate.h"
-#include "effort.h"
 #include "error.h"
 #include "grow.h"
 #include "identity.h"
 #include "monotonic.h"
+#include "owner.h"
 #include "procfs.h"
 #include "reach.h"
+#include "userefforts.h"
 
 /*
  * A question about one mapping (Linux 6.11, include/uapi/linux/fs.h, struct
@@ -55,13 +57,14 @@ struct query {
 #define QUERY_OR_NEXT    0x10ULL /* else only the one that addr is in */
 
 /*
- * ns of CPU that a list, and each of its lines, takes at most; and what a run may spend
- * on lists that take more.  The kernel makes a name of all mounts that it crosses, of which
+ * ns of CPU that a list, and each of its lines, takes at most; and what a run may spend, for
+ * each user, on lists that take more.  The kernel makes a name of all mounts that it crosses, of which
  * a user can have 100,000 lie on one another: a millisecond a line.
  */
 #define LIST_NS 5000000
 #define LINE_NS 20000
-static struct ow_effort slow_lists = OW_EFFORT(2000000000, 50000000);
+static struct ow_userefforts slow_lists = OW_USEREFFORTS(2000000000, 50000000);
+static atomic_bool had_slow_list; /* any user */
 
 /* How long a list takes. */
 struct pace {
@@ -213,16 +216,28 @@ static bool is_late(const struct ow_mappings *m)
 	return true;
 }
 
+/* The share of the user whose process it is, who is asked for once. */
+static uint32_t share_of(struct ow_mappings *m)
+{
+	if (!m->has_share)
+		m->share = ow_owner_of((uid_t)ow_process_user(m->pid)).share;
+	m->has_share = true;
+	return m->share;
+}
+
 /* Return true, and set errno, if it takes longer than it may. */
-static bool is_slow(struct pace *pace, uint64_t may_ns)
+static bool is_slow(struct ow_mappings *m, struct pace *pace, uint64_t may_ns)
 {
 	uint64_t took = ow_cpu_ns() - pace->begun - pace->spent;
+	uint32_t share;
 
 	if (took <= may_ns)
 		return false;
-	ow_effort_spend(&slow_lists, took - may_ns);
+	share = share_of(m);
+	atomic_store(&had_slow_list, true);
+	ow_userefforts_spend(&slow_lists, share, took - may_ns);
 	pace->spent += took - may_ns;
-	if (ow_effort_left(&slow_lists))
+	if (ow_userefforts_left(&slow_lists, share))
 		return false;
 	errno = ETIME;
 	return true;
@@ -240,7 +255,7 @@ static bool list_lines(struct ow_mappings *m, int fd)
 	ssize_t n;
 
 	for (;; part = 2 * part < sizeof(l.block) ? 2 * part : part) {
-		if (is_late(m) || is_slow(&pace, LIST_NS + m->nr * LINE_NS))
+		if (is_late(m) || is_slow(m, &pace, LIST_NS + m->nr * LINE_NS))
 			return false;
 		ow_delegate_enter();
 		n = read(fd, l.block, part);
@@ -307,7 +322,7 @@ static int open_maps(pid_t pid)
 static int read_text(pid_t pid, int fd, struct ow_mappings *ret,
 		     struct ow_error *err)
 {
-	*ret = (struct ow_mappings){ .until_ns = ret->until_ns };
+	*ret = (struct ow_mappings){ .pid = pid, .until_ns = ret->until_ns };
 	return fd >= 0 && list_lines(ret, fd) ? 0 : explain(pid, err);
 }
 
@@ -428,7 +443,7 @@ static bool ask_for_code(struct ow_mappings *m)
 	int i;
 
 	for (i = 0; i < MOST_ASKED; i++) {
-		if (is_late(m) || is_slow(&pace, LIST_NS + m->nr * LINE_NS))
+		if (is_late(m) || is_slow(m, &pace, LIST_NS + m->nr * LINE_NS))
 			return false;
 		if (!ask(m->fd, addr, QUERY_EXECUTABLE, name, &told))
 			return errno == ENOENT;
@@ -445,13 +460,14 @@ static int read_code(pid_t pid, struct ow_mappings *ret, struct ow_error *err)
 	uint64_t until_ns = ret->until_ns;
 	int fd = open_maps(pid);
 
-	*ret = (struct ow_mappings){ .until_ns = until_ns };
+	*ret = (struct ow_mappings){ .pid = pid, .until_ns = until_ns };
 	if (fd < 0)
 		return explain(pid, err);
 	*ret = (struct ow_mappings){
 		.is_part = true,
 		.is_open = true,
 		.fd = fd,
+		.pid = pid,
 		.until_ns = until_ns,
 	};
 	if (ask_for_code(ret) && ret->nr > 0)
@@ -479,7 +495,7 @@ int ow_mappings_read_until(pid_t pid, enum ow_mappings_part part,
 		[OW_MAPPINGS_CODE] = read_code,
 	};
 
-	*ret = (struct ow_mappings){ .until_ns = until_ns };
+	*ret = (struct ow_mappings){ .pid = pid, .until_ns = until_ns };
 	return reads[part](pid, ret, err);
 }
 
@@ -634,18 +650,19 @@ bool ow_mappings_has(const struct ow_mappings *m, uint64_t addr)
 }
 
 /* Have the name, too, of a file unless lists have taken too long. */
-static bool ask_name(int fd, struct ow_mapping *told, char *name)
+static bool ask_name(struct ow_mappings *m, struct ow_mapping *told, char *name)
 {
 	struct pace pace = { .begun = ow_cpu_ns() };
 	bool found;
 
 	if (ow_identity_is_file(told->dev, told->inode) &&
-	    !ow_effort_left(&slow_lists)) {
+	    atomic_load(&had_slow_list) &&
+	    !ow_userefforts_left(&slow_lists, share_of(m))) {
 		told->path = strcpy(name, "[path not asked for]");
 		return true;
 	}
-	found = ask(fd, told->start, 0, name, told);
-	is_slow(&pace, LINE_NS);
+	found = ask(m->fd, told->start, 0, name, told);
+	is_slow(m, &pace, LINE_NS);
 	return found;
 }
 
@@ -664,7 +681,7 @@ static struct ow_mapping *add_from(struct ow_mappings *m, uint64_t addr)
 		return &m->list[at];
 	/* The name of a file may take long, and tells of code only. */
 	if ((told.executable || !ow_identity_is_file(told.dev, told.inode)) &&
-	    !ask_name(m->fd, &told, name))
+	    !ask_name(m, &told, name))
 		return NULL;
 	return place(m, &told);
 }
@@ -676,7 +693,7 @@ bool ow_mappings_name(struct ow_mappings *m, struct ow_mapping *listed)
 
 	if (listed->path[0] || !ow_identity_is_file(listed->dev, listed->inode))
 		return true;
-	if (!m->is_open || !ask_name(m->fd, &told, name) ||
+	if (!m->is_open || !ask_name(m, &told, name) ||
 	    told.start != listed->start || told.inode != listed->inode)
 		return false;
 	listed->path = ow_mappings_keep_path(m, name);

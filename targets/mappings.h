@@ -50,6 +50,10 @@ struct ow_mappings {
 	/* When reading, comparing and asking (ow_mappings_from()) is over, of
 	   CLOCK_MONOTONIC; 0: no time. */
 	uint64_t until_ns;
+	pid_t pid;
+	/* Of the process' user, once that was asked for (struct ow_owner). */
+	uint32_t share;
+	bool has_share;
 };
 
 /*

@@ -17,7 +17,6 @@
 #include "budget.h"
 #include "copiedup.h"
 #include "delegate.h"
-#include "effort.h"
 #include "env.h"
 #include "error.h"
 #include "identity.h"
@@ -29,6 +28,7 @@
 #include "procfs.h"
 #include "reach.h"
 #include "servedfs.h"
+#include "userefforts.h"
 
 #define LARGEST_IMAGE ((uint64_t)256 << 20)
 #define MOST_LISTED \
@@ -78,26 +78,33 @@ static int open_mapped(const struct ow_capture *c,
 	return -1;
 }
 
+/* The owner of a copy of what the process has. */
+static struct ow_owner owner_of(const struct ow_capture *c)
+{
+	return ow_owner_of((uid_t)ow_process_user(c->live));
+}
+
 /*
- * ns of CPU that a run may take to go by names that lie below the roots of processes: one
- * may cross any number of mounts.
+ * ns of CPU that a run may take, for each user, to go by names that lie below the roots of
+ * processes: one may cross any number of mounts.
  */
-static struct ow_effort lookups = OW_EFFORT(1000000000, 20000000);
+static struct ow_userefforts lookups = OW_USEREFFORTS(1000000000, 20000000);
 
 /* By its name, as the process sees it. */
 static int open_below(const struct ow_capture *c,
 		      const struct ow_capture_module *m)
 {
 	uint64_t begun = ow_cpu_ns();
+	uint32_t share = owner_of(c).share;
 	char path[PATH_MAX];
 	int fd;
 
-	if (!ow_effort_left(&lookups) ||
+	if (!ow_userefforts_left(&lookups, share) ||
 	    (size_t)snprintf(path, sizeof(path), "/proc/%d/root%s", c->live,
 			     m->path) >= sizeof(path))
 		return -1;
 	fd = open_same(path, m);
-	ow_effort_spend(&lookups, ow_cpu_ns() - begun);
+	ow_userefforts_spend(&lookups, share, ow_cpu_ns() - begun);
 	return fd;
 }
 
@@ -210,10 +217,10 @@ static bool same_object(const struct ow_capture_module *m,
 }
 
 /*
- * ns of CPU that a run may take to copy files and memory of processes: a file may be a
- * hole of any size, and a process may have any number of these mapped.
+ * ns of CPU that a run may take, for each user, to copy files and memory of processes, which
+ * may have any number of large ones mapped.
  */
-static struct ow_effort copies = OW_EFFORT(2000000000, 50000000);
+static struct ow_userefforts copies = OW_USEREFFORTS(2000000000, 50000000);
 
 /*
  * ns that a copy counts for at most, for itself, a byte, and a mapping that was listed:
@@ -231,6 +238,7 @@ struct fetching {
 	void (*how)(struct fetching *f);
 	uint64_t took_ns; /* of CPU */
 	bool is_probe;    /* look whether it can be read, no more */
+	bool is_late;     /* copies have taken too long: there is none */
 	bool is_there;    /* it can be */
 	uint8_t *bytes;
 	size_t size;
@@ -240,17 +248,10 @@ struct fetching {
 	struct ow_error why; /* without bytes */
 };
 
-/* The owner of a copy of what the process has. */
-static struct ow_owner owner_of(const struct ow_capture *c)
-{
-	return ow_owner_of((uid_t)ow_process_user(c->live));
-}
-
 /* Have memory for a copy of size bytes; or leave it NULL, and why. */
 static void make_room(struct fetching *f, uint64_t size)
 {
 	f->size = size;
-	f->own = owner_of(f->c);
 	if (size == 0 || size > LARGEST_IMAGE)
 		return;
 	if (ow_owner_take(&f->own, size)) {
@@ -378,15 +379,6 @@ static void fetch_image(struct fetching *f)
 			m->path);
 }
 
-static void fetch_timed(void *arg)
-{
-	struct fetching *f = arg;
-	uint64_t begun = ow_cpu_ns();
-
-	f->how(f);
-	f->took_ns = ow_cpu_ns() - begun;
-}
-
 /* What a copy counts for; in vain, it is all that it took. */
 static uint64_t price_of(const struct fetching *f)
 {
@@ -398,21 +390,35 @@ static uint64_t price_of(const struct fetching *f)
 	return f->took_ns < most ? f->took_ns : most;
 }
 
+/* Copy, unless copies of what the user has have taken too long. */
+static void fetch_timed(void *arg)
+{
+	struct fetching *f = arg;
+	uint64_t begun = ow_cpu_ns();
+
+	f->own = owner_of(f->c);
+	f->is_late = !f->is_probe &&
+		     !ow_userefforts_left(&copies, f->own.share);
+	if (f->is_late)
+		return;
+	f->how(f);
+	f->took_ns = ow_cpu_ns() - begun;
+	ow_userefforts_spend(&copies, f->own.share, price_of(f));
+}
+
 /* False, and why, if it takes too long, or nothing came of it. */
 static bool fetch(struct fetching *f, void (*how)(struct fetching *f),
 		  struct ow_error *err)
 {
 	enum ow_delegation end;
 
-	if (!f->is_probe && !ow_effort_left(&copies)) {
+	f->how = how;
+	end = ow_reach(fetch_timed, f);
+	if (end == OW_DELEGATION_DONE && f->is_late) {
 		ow_lose_file(f->m->path, SLOW);
 		ow_fail(err, OW_CODE_MEMORY, "%s: " SLOW, f->m->path);
 		return false;
 	}
-	f->how = how;
-	end = ow_reach(fetch_timed, f);
-	if (end == OW_DELEGATION_DONE)
-		ow_effort_spend(&copies, price_of(f));
 	if (end == OW_DELEGATION_DONE && f->is_there)
 		return true;
 	if (end != OW_DELEGATION_LOST) {

@@ -7,23 +7,25 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 
-#include "effort.h"
 #include "env.h"
 #include "error.h"
 #include "monotonic.h"
+#include "owner.h"
+#include "procfs.h"
 #include "reach.h"
+#include "userefforts.h"
 
 #define PART  ((size_t)64 << 10) /* of a list of mounts; no line is longer */
 #define NODEV ((dev_t)-1)
 
 /*
  * ns of CPU that a run may take to read lists of mounts: ours, which is long where there
- * are many containers, and those of other mount namespaces, where a user can have 100,000
+ * are many containers, and for each user those of other mount namespaces, where a user can have 100,000
  * mounts lie on one another, whose list takes the kernel minutes.  After that, whatever
  * is not known is taken for a server's.
  */
-static struct ow_effort own_lists = OW_EFFORT(30000000000, 300000000);
-static struct ow_effort others_lists = OW_EFFORT(1000000000, 20000000);
+static struct ow_userefforts lists =
+	OW_USEREFFORTS_BESIDE(30000000000, 300000000, 1000000000, 20000000);
 
 /*
  * What root mounts of other machines.  What a hypervisor serves (9p, virtiofs) is as
@@ -106,55 +108,67 @@ enum ow_servedfs ow_servedfs_find(const char *mountinfo, uint64_t dev)
 
 /* A list of mounts that a delegate reads. */
 struct search {
-	char path[40];
+	pid_t pid; /* whose list; 0: ours */
 	uint64_t dev;
-	uint64_t most_ns, took_ns; /* of CPU */
 	bool is_found;
 	enum ow_servedfs kind;
 	char text[PART + 1];
 };
 
-static void read_list(void *arg)
+/* Read the list until the device is found, or so many ns of CPU time are over. */
+static uint64_t read_until(struct search *s, const char *path, uint64_t most_ns)
 {
 	_cleanup_(ow_reach_closep) int fd = -1;
-	struct search *s = arg;
-	uint64_t begun = ow_cpu_ns();
+	uint64_t begun = ow_cpu_ns(), took = 0;
 	const char *rest;
 	size_t size = 0;
 	ssize_t n = 1;
 
-	fd = ow_reach_open(s->path, O_RDONLY);
+	fd = ow_reach_open(path, O_RDONLY);
 	while (fd >= 0 && !s->is_found && size < PART && n > 0 &&
-	       s->took_ns < s->most_ns) {
+	       took < most_ns) {
 		n = ow_reach_read(fd, s->text + size, PART - size);
 		size += n > 0 ? (size_t)n : 0;
 		s->text[size] = '\0';
 		rest = seek(s->text, s->dev, &s->is_found, &s->kind);
 		size -= (size_t)(rest - s->text);
 		memmove(s->text, rest, size + 1);
-		s->took_ns = ow_cpu_ns() - begun;
+		took = ow_cpu_ns() - begun;
 	}
+	return took;
 }
 
-/* Return false, and that it is a server's, if the list doesn't tell. */
-static bool find_for(const char *pid, uint64_t dev, struct ow_effort *effort,
-		     enum ow_servedfs *ret)
+static void read_list(void *arg)
+{
+	char path[40] = "/proc/self/mountinfo";
+	struct search *s = arg;
+	uint32_t share = 0;
+	uint64_t most_ns;
+
+	if (s->pid) {
+		share = ow_owner_of((uid_t)ow_process_user(s->pid)).share;
+		snprintf(path, sizeof(path), "/proc/%d/mountinfo", s->pid);
+	}
+	most_ns = ow_userefforts_left(&lists, share);
+	if (most_ns)
+		ow_userefforts_spend(&lists, share,
+				     read_until(s, path, most_ns));
+}
+
+/* Return false, and that it is a server's, if the list doesn't tell; pid 0: our list. */
+static bool find_for(pid_t pid, uint64_t dev, enum ow_servedfs *ret)
 {
 	struct search *s = malloc(sizeof(*s));
-	enum ow_delegation how = OW_DELEGATION_NONE;
+	enum ow_delegation how;
 	bool found = false;
 
 	*ret = OW_SERVEDFS_USER;
 	if (!s)
 		return false;
-	snprintf(s->path, sizeof(s->path), "/proc/%s/mountinfo", pid);
+	s->pid = pid;
 	s->dev = dev;
-	s->most_ns = ow_effort_left(effort);
-	s->took_ns = 0;
 	s->is_found = false;
-	if (s->most_ns > 0)
-		how = ow_reach(read_list, s);
-	ow_effort_spend(effort, s->took_ns);
+	how = ow_reach(read_list, s);
 	if (how == OW_DELEGATION_DONE && s->is_found) {
 		*ret = s->kind;
 		found = true;
@@ -167,16 +181,14 @@ static bool find_for(const char *pid, uint64_t dev, struct ow_effort *effort,
 enum ow_servedfs ow_servedfs_of(pid_t pid, uint64_t dev)
 {
 	enum ow_servedfs found;
-	char name[16];
 
 	/* One of a disk has a number of its own. */
 	if (major(dev) != 0)
 		return OW_SERVEDFS_LOCAL;
 	/* What only root can have mounted lies over what root chose. */
-	if (find_for("self", dev, &own_lists, &found))
+	if (find_for(0, dev, &found))
 		return found == OW_SERVEDFS_LAYERED ? OW_SERVEDFS_LOCAL : found;
-	snprintf(name, sizeof(name), "%d", pid);
-	find_for(name, dev, &others_lists, &found);
+	find_for(pid, dev, &found);
 	/* In a user namespace, any user can mount one over FUSE (Linux 5.11). */
 	return found == OW_SERVEDFS_LAYERED ? OW_SERVEDFS_USER : found;
 }
