@@ -33,6 +33,7 @@ VICTIMS = (['chain-pie'], ['chain-static'], ['chain-lld'], ['chain-stripped'],
            ['shapes', 'callback'], ['shapes', 'realign'],
            ['signals', 'nested'], ['throwing', 'destructor'])
 BUSY = 'busy'       # never waits
+FOLDED = '[too many different stacks]'  # the attackers have filled all memory for stacks
 LONGEST_LOOK = 60   # seconds that one look may take, whatever it looks at, but for
 MOST_WAIT = 1200    # those in which it waits for a CPU, and seconds in all
 MOST_LOOK = 768     # MiB that one look may take
@@ -309,6 +310,13 @@ def sampled_functions(profile, stack):
     return [f.get('function') for f in frames if not f.get('kernel')]
 
 
+def is_named(profile, stack):
+    """Return true if all functions of the busy victim itself have names."""
+    frames = [profile['frames'][n] for n in stack['frames']]
+    return all(f.get('function') for f in frames
+               if os.path.basename(f.get('module', '')) == BUSY)
+
+
 def is_own(profile, stack):
     """Return true if a whole sample of the busy victim ends as its threads do."""
     return stack['end'] != COMPLETE or any(
@@ -317,22 +325,34 @@ def is_own(profile, stack):
 
 
 def check_profile(siege, path, context):
-    """All that was sampled of the busy victim is its own, and nearly all whole."""
+    """
+    All that was sampled of the busy victim is its own, and nearly all whole and named,
+    but for what is told to be folded.
+    """
     done = context.run('report', path, '-f', 'json', status=0)
     profile = json.loads(done.stdout)
     stacks = [s for s in profile['stacks'] if s['thread'] == BUSY]
+    folded = [s for s in stacks if sampled_functions(profile, s) == [FOLDED]]
+    stacks = [s for s in stacks if s not in folded]
     ends = {}
     for stack in stacks:
         ends[stack['end']] = ends.get(stack['end'], 0) + stack['count']
     total = sum(ends.values())
     cut = total - ends.get(COMPLETE, 0)
-    print('%s: %d samples, %d of them cut; ends %s' % (BUSY, total, cut, ends))
+    print('%s: %d samples, %d of them cut; ends %s; %d folded' %
+          (BUSY, total, cut, ends, sum(s['count'] for s in folded)))
     for stack in [s for s in stacks if s['end'] != COMPLETE][:MOST_SHOWN]:
         print('cut: %d of %s' %
               (stack['count'], sampled_functions(profile, stack)))
     if total == 0 or cut > total * MOST_CUT / 100:
         siege.fail('%d of %d samples of %s are cut' % (cut, total, BUSY))
-    false = [s for s in stacks if not is_own(profile, s)]
+    unnamed = sum(s['count'] for s in stacks if not is_named(profile, s))
+    print('%d of them have functions without names' % unnamed)
+    if unnamed > total * MOST_CUT / 100:
+        siege.fail('%d of %d samples of %s have no names' %
+                   (unnamed, total, BUSY))
+    false = [s for s in stacks
+             if is_named(profile, s) and not is_own(profile, s)]
     for stack in false[:MOST_SHOWN]:
         print('false: %d of %s' % (stack['count'], [
             profile['frames'][n] for n in stack['frames']]))
