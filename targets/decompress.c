@@ -18,8 +18,9 @@
 struct stream {
 	const uint8_t *in;
 	size_t in_size;
-	uint8_t *piece; /* PIECE bytes */
-	uint8_t *out;   /* BUF_SIZE bytes */
+	uint8_t *piece; /* PIECE bytes; the next of the input are in it from here to there: */
+	size_t piece_at, piece_end;
+	uint8_t *out; /* BUF_SIZE bytes */
 	size_t out_size;
 	void *state;
 };
@@ -49,15 +50,21 @@ static bool begin_zstd(struct stream *s)
 /* By copies, as libzstd looks at some bytes again, and the file may be written to. */
 static enum step step_zstd(struct stream *s)
 {
-	ZSTD_inBuffer in = { s->piece, s->in_size < PIECE ? s->in_size : PIECE,
-			     0 };
 	ZSTD_outBuffer out = { s->out, BUF_SIZE, 0 };
+	ZSTD_inBuffer in = { s->piece, 0, 0 };
 	size_t left;
 
-	memcpy(s->piece, s->in, in.size);
+	if (s->piece_at == s->piece_end) {
+		s->piece_at = 0;
+		s->piece_end = s->in_size < PIECE ? s->in_size : PIECE;
+		memcpy(s->piece, s->in, s->piece_end);
+	}
+	in.pos = s->piece_at;
+	in.size = s->piece_end;
 	left = ZSTD_decompressStream(s->state, &out, &in);
-	s->in += in.pos;
-	s->in_size -= in.pos;
+	s->in += in.pos - s->piece_at;
+	s->in_size -= in.pos - s->piece_at;
+	s->piece_at = in.pos;
 	s->out_size = out.pos;
 	if (ZSTD_isError(left))
 		return STEP_BAD;

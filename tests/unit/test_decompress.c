@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "monotonic.h"
 #include "scratch.h"
 #include "test.h"
 
@@ -122,6 +123,32 @@ static void test_codecs(void)
 		check_codec(i);
 }
 
+#define EMPTY_FRAMES 200000 /* RFC 8878, 3.1.1: a last block of no bytes */
+
+/* Frames that come to nothing cost no more than their bytes do. */
+static void test_empty_frames(void)
+{
+	static const uint8_t empty[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x20,
+					 0,    1,    0,    0 };
+	size_t size, before = EMPTY_FRAMES * sizeof(empty);
+	uint8_t *frame, *bytes;
+	uint64_t begun;
+	struct check c;
+
+	CHECK(scratch_run("%s >one", commands[0]));
+	frame = read_all("one", &size);
+	bytes = malloc(before + size);
+	for (size_t i = 0; i < before; i += sizeof(empty))
+		memcpy(bytes + i, empty, sizeof(empty));
+	memcpy(bytes + before, frame, size);
+	begun = ow_cpu_ns();
+	CHECK(run(&c, bytes, before + size, FULL) == OW_DECOMPRESSED_ALL);
+	CHECK(c.got == FULL && !c.differs);
+	CHECK(ow_cpu_ns() - begun < 500000000);
+	free(bytes);
+	free(frame);
+}
+
 static void test_others(void)
 {
 	CHECK(!ow_codec_of((const uint8_t *)"\177ELF\2\1\1", 7));
@@ -133,6 +160,7 @@ int main(void)
 {
 	static const struct test tests[] = {
 		{ "zstd, lz4, xz, gzip", test_codecs },
+		{ "frames of nothing", test_empty_frames },
 		{ "what is none of them", test_others },
 	};
 	int failed;
