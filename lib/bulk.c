@@ -25,14 +25,20 @@ static struct ow_userefforts efforts[OW_NR_BULKS] = {
 static struct ow_userefforts times = OW_USEREFFORTS_BESIDE(
 	OWN_MOST_US, OWN_US_A_SECOND, MOST_US, US_A_SECOND);
 
-bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since)
+bool ow_bulk_has_time_beyond(const struct ow_owner *own, uint64_t *since,
+			     uint64_t usual_ns)
 {
-	uint64_t now = ow_cpu_ns() / 1000;
+	uint64_t now = ow_cpu_ns() / 1000, usual = usual_ns / 1000;
 
-	if (*since && now > *since)
-		ow_userefforts_spend(&times, own->share, now - *since);
+	if (*since && now > *since + usual)
+		ow_userefforts_spend(&times, own->share, now - *since - usual);
 	*since = now ? now : 1;
 	return ow_userefforts_left(&times, own->share) > 0;
+}
+
+bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since)
+{
+	return ow_bulk_has_time_beyond(own, since, 0);
 }
 
 bool ow_bulk_may_retry(const struct ow_owner *own, unsigned int nr_failed)

@@ -55,6 +55,13 @@ struct ow_bulk_packed {
 bool ow_bulk_has_time(const struct ow_owner *own, uint64_t *since);
 
 /*
+ * As ow_bulk_has_time(), but so many ns of what was taken since then are usual, and cost
+ * the user nothing.
+ */
+bool ow_bulk_has_time_beyond(const struct ow_owner *own, uint64_t *since,
+			     uint64_t usual_ns);
+
+/*
  * Return true if what the user had no time for may be tried again, which has failed so
  * often: the user has a tenth of a second, or twice as much after each try, up to half a
  * second.  So what takes little comes first, and is not begun with too little time.

@@ -19,6 +19,13 @@ struct ow_symbols {
 	struct ow_elfsyms syms;
 };
 
+/*
+ * ns that so many symbols take to look through, or less: the time of what takes longer is
+ * their user's, as each name may lie in a page of its own.
+ */
+#define OW_FUNCTION_SYMBOLS    4096
+#define OW_FUNCTION_SYMBOLS_NS (100 * OW_FUNCTION_SYMBOLS)
+
 /* Can a symbol of that type be a function? */
 static inline bool ow_function_type(uint8_t type)
 {

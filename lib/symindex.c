@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bulk.h"
 #include "error.h"
 #include "owner.h"
 
@@ -27,13 +28,21 @@ struct ow_symindex {
 	(2 * sizeof(struct ow_function) + 2 * sizeof(struct piece) + \
 	 sizeof(uint32_t))
 
-/* Go through the functions of a table, and keep them if there is room. */
-static void add_all(struct ow_symindex *x, const struct ow_symbols *table)
+/*
+ * Go through the functions of a table, and keep them if there is room.  Return false if their
+ * user has no time left.
+ */
+static bool add_all(struct ow_symindex *x, const struct ow_symbols *table)
 {
 	struct ow_elfsym sym;
 	struct ow_function f;
+	uint64_t since = 0;
 
 	for (size_t i = 1; i < table->syms.nr; i++) {
+		if (i % OW_FUNCTION_SYMBOLS == 0 &&
+		    !ow_bulk_has_time_beyond(&x->own, &since,
+					     OW_FUNCTION_SYMBOLS_NS))
+			return false;
 		if (!ow_elfsyms_get(&table->syms, i, &sym) ||
 		    !ow_function_type(sym.type) ||
 		    !ow_function_from(table->elf, &sym, &f))
@@ -42,17 +51,19 @@ static void add_all(struct ow_symindex *x, const struct ow_symbols *table)
 			x->functions[x->nr] = f;
 		x->nr++;
 	}
+	return true;
 }
 
 /*
  * Once to count them, once to keep them: of a file that is written to meanwhile there may
- * be more than there is room for.  0, or -OW_CODE_MEMORY.
+ * be more than there is room for.  0, -OW_CODE_MEMORY or -OW_CODE_TIMEOUT.
  */
 static int list_functions(struct ow_symindex *x,
 			  const struct ow_symbols *tables, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		add_all(x, &tables[i]);
+		if (!add_all(x, &tables[i]))
+			return -OW_CODE_TIMEOUT;
 	if (x->nr >= NONE || !ow_owner_take(&x->own, x->nr * BYTES_EACH))
 		return -OW_CODE_MEMORY;
 	x->functions = malloc(x->nr * sizeof(*x->functions) + 1);
@@ -61,7 +72,8 @@ static int list_functions(struct ow_symindex *x,
 	x->room = x->nr;
 	x->nr = 0;
 	for (size_t i = 0; i < nr; i++)
-		add_all(x, &tables[i]);
+		if (!add_all(x, &tables[i]))
+			return -OW_CODE_TIMEOUT;
 	if (x->nr > x->room)
 		x->nr = x->room;
 	return 0;

@@ -9,8 +9,8 @@
 struct ow_symindex;
 
 /*
- * Memory is taken for an owner who has none yet.  NULL when there is not enough.  Names are
- * borrowed from the tables.
+ * Memory is taken for an owner who has none yet.  NULL when there is not enough, or when the
+ * owner's user has no time left (bulk.h).  Names are borrowed from the tables.
  */
 struct ow_symindex *ow_symindex_create(const struct ow_symbols *tables,
 				       size_t nr, struct ow_owner own);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "bulk.h"
 #include "error.h"
 
 #define BUCKETS        1024
@@ -17,6 +18,8 @@ struct scan {
 	unsigned int shift;
 	uint32_t from[BUCKETS + 1];
 	size_t overlaps_left;
+	const struct ow_owner *own;
+	uint64_t since; /* ow_bulk_has_time_beyond() */
 };
 
 static void scan_init(struct scan *s, struct ow_symscan *wanted, size_t nr)
@@ -122,6 +125,10 @@ static bool scan_table(struct scan *s, const struct ow_symbols *table)
 	for (size_t i = 1; i < syms->nr; i++) {
 		size_t at;
 
+		if (i % OW_FUNCTION_SYMBOLS == 0 &&
+		    !ow_bulk_has_time_beyond(s->own, &s->since,
+					     OW_FUNCTION_SYMBOLS_NS))
+			return false;
 		ow_elfsyms_place(syms, i, &sym);
 		if (!ow_function_type(sym.type))
 			continue;
@@ -155,7 +162,8 @@ static void mark_unsure(struct scan *s)
 }
 
 bool ow_symscan_run(const struct ow_symbols *tables, size_t nr_tables,
-		    struct ow_symscan *wanted, size_t nr)
+		    const struct ow_owner *own, struct ow_symscan *wanted,
+		    size_t nr)
 {
 	_cleanup_(ow_freep) struct scan *s = NULL;
 
@@ -165,6 +173,7 @@ bool ow_symscan_run(const struct ow_symbols *tables, size_t nr_tables,
 	if (!s)
 		return false;
 	scan_init(s, wanted, nr);
+	s->own = own;
 	for (size_t i = 0; i < nr_tables; i++)
 		if (!scan_table(s, &tables[i]))
 			return false;

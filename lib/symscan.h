@@ -8,6 +8,8 @@
 
 #include "function.h"
 
+struct ow_owner;
+
 enum ow_symscan_state {
 	OW_SYMSCAN_NONE,   /* no function covers the address */
 	OW_SYMSCAN_FOUND,  /* function is the one */
@@ -23,9 +25,11 @@ struct ow_symscan {
 
 /*
  * Fill in what is at the addresses, which are in order and differ.  False when
- * out of memory, or when so many functions overlap that the index is cheaper.
+ * out of memory, when so many functions overlap that the index is cheaper, or when the
+ * user of the tables' owner has no time left (bulk.h).
  */
 bool ow_symscan_run(const struct ow_symbols *tables, size_t nr_tables,
-		    struct ow_symscan *wanted, size_t nr);
+		    const struct ow_owner *own, struct ow_symscan *wanted,
+		    size_t nr);
 
 #endif /* OW_SYMSCAN_H */

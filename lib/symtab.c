@@ -179,7 +179,8 @@ static bool scan(struct ow_symtab *tab, struct ow_symscan *wanted, size_t nr)
 	    (tab->passes > 0 && !take_passes(tab, 1)))
 		return false;
 	tab->passes++;
-	if (ow_symscan_run(tab->tables, tab->nr_tables, wanted, nr))
+	if (ow_symscan_run(tab->tables, tab->nr_tables, &tab->obj->owner,
+			   wanted, nr))
 		return true;
 	tab->passes = MOST_PASSES;
 	return false;
@@ -212,6 +213,22 @@ static const struct ow_symscan *find_known(const struct ow_symtab *tab,
 	return NULL;
 }
 
+/* There is no index: for want of time, and then there may be later; or of memory. */
+static void lack_index(struct ow_symtab *tab)
+{
+	uint64_t since = 0;
+	bool has_time = ow_bulk_has_time(&tab->obj->owner, &since);
+
+	if (!has_time && !tab->is_late) {
+		tab->is_late = true;
+		tab->tries++;
+		tab->tried = ow_now_ns();
+	}
+	ow_object_refuse(tab->obj,
+			 has_time ? -OW_CODE_MEMORY : -OW_CODE_TIMEOUT,
+			 "an index of its symbols");
+}
+
 /* Where the run may look through no more symbols now, it may later. */
 static const struct ow_function *find_in_index(struct ow_symtab *tab,
 					       uint64_t vaddr)
@@ -226,8 +243,7 @@ static const struct ow_function *find_in_index(struct ow_symtab *tab,
 			ow_symindex_create(tab->tables, tab->nr_tables,
 					   ow_owner_beside(&tab->obj->owner));
 		if (!tab->index)
-			ow_object_refuse(tab->obj, -OW_CODE_MEMORY,
-					 "an index of its symbols");
+			lack_index(tab);
 	}
 	tab->index_tried = true;
 	return tab->index ? ow_symindex_find(tab->index, vaddr) : NULL;

@@ -20,6 +20,7 @@ struct file {
 	char names[64];
 };
 
+static const struct ow_owner nobodys = { .bytes = 0 };
 static uint32_t seed = 1;
 
 static uint32_t any(uint32_t below)
@@ -116,7 +117,7 @@ static void test_against_index(void)
 			if (any(3))
 				wanted[nr++].vaddr = at;
 		x = ow_symindex_create(&table, 1, (struct ow_owner){ 0 });
-		if (!x || !ow_symscan_run(&table, 1, wanted, nr))
+		if (!x || !ow_symscan_run(&table, 1, &nobodys, wanted, nr))
 			abort();
 		for (size_t i = 0; i < nr; i++) {
 			wrong += !agrees(&wanted[i], x);
@@ -154,10 +155,10 @@ static void test_overlaps(void)
 	table.elf = &elf;
 	for (size_t i = 0; i < SPACE; i++)
 		wanted[i].vaddr = i;
-	CHECK(!ow_symscan_run(&table, 1, wanted, SPACE));
-	CHECK(ow_symscan_run(&table, 1, wanted, 2));
+	CHECK(!ow_symscan_run(&table, 1, &nobodys, wanted, SPACE));
+	CHECK(ow_symscan_run(&table, 1, &nobodys, wanted, 2));
 	CHECK(wanted[1].state == OW_SYMSCAN_FOUND);
-	CHECK(ow_symscan_run(&table, 1, wanted, 0));
+	CHECK(ow_symscan_run(&table, 1, &nobodys, wanted, 0));
 }
 
 /* Far apart, as in the largest address space, and close together at its end. */
@@ -186,7 +187,7 @@ static void test_distances(void)
 	    !ow_elfsyms_init(&table.syms, &elf, OW_SHT_SYMTAB))
 		abort();
 	table.elf = &elf;
-	CHECK(ow_symscan_run(&table, 1, wanted, 4));
+	CHECK(ow_symscan_run(&table, 1, &nobodys, wanted, 4));
 	CHECK(wanted[0].state == OW_SYMSCAN_FOUND);
 	CHECK(wanted[0].function.start == 5);
 	CHECK(wanted[1].state == OW_SYMSCAN_NONE);
