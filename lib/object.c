@@ -72,14 +72,20 @@ static void give_addresses(uint64_t size)
 /*
  * Return true if nearly all of a user's file is holes, which cost the user nothing; each page
  * of them that is looked at is memory, of a file in memory for good.  What compresses files
- * leaves an eighth of programs.
+ * leaves an eighth of programs, and may tell of no blocks yet of a new one.
  */
-static bool is_hollow(const struct stat *st)
+static bool is_hollow(int fd, const struct stat *st)
 {
 	uint64_t size = (uint64_t)st->st_size;
+	off_t at, hole;
 
-	return size > MOST_HOLES &&
-	       (uint64_t)st->st_blocks * BLOCK < size / MOST_PACKED;
+	if (size <= MOST_HOLES ||
+	    (uint64_t)st->st_blocks * BLOCK >= size / MOST_PACKED)
+		return false;
+	at = lseek(fd, 0, SEEK_CUR);
+	hole = lseek(fd, 0, SEEK_HOLE);
+	lseek(fd, at, SEEK_SET);
+	return hole < st->st_size;
 }
 
 static struct ow_filemap *map(int fd, const struct ow_identity *file,
@@ -251,10 +257,10 @@ struct ow_object *ow_object_open_fd(int fd, const char *path,
 	}
 	with.file = ow_identity_of(&st);
 	with.owner = owner_of(&with.file);
-	if (with.owner.share && is_hollow(&st)) {
+	if (with.owner.share && is_hollow(fd, &st)) {
 		ow_lose_file(path, "a file that is nearly all holes");
-		ow_fail(err, OW_CODE_UNSUPPORTED,
-			"%s: nearly all of it is holes", path);
+		ow_fail(err, OW_CODE_ABSENT, "%s: nearly all of it is holes",
+			path);
 		return NULL;
 	}
 	with.map = map(fd, &with.file, path);
