@@ -75,28 +75,28 @@ static bool keep(struct ow_demangled_names *names, struct kept *k,
 }
 
 const char *ow_demangled_find(struct ow_demangled *d, const char *name,
-			      uid_t uid)
+			      uid_t uid, bool *is_refused)
 {
 	struct ow_demangled_names *names;
 	struct kept *k;
 	uint64_t hash;
 	char *text;
-	int failed;
 
+	*is_refused = false;
 	if (!ow_is_mangled(name))
 		return NULL;
 	names = names_of(d, uid);
+	*is_refused = !names;
 	if (!names)
 		return NULL;
 	hash = ow_hash(name, strlen(name));
 	k = &names->slots[hash % MOST_KEPT];
 	if (k->name && k->hash == hash && strcmp(k->name, name) == 0)
 		return k->text;
-	failed = ow_demangle(name, uid, &text);
+	*is_refused = ow_demangle(name, uid, &text) != 0;
 	free(d->text);
 	d->text = NULL;
-	/* There may be time for it later. */
-	if (!failed && !keep(names, k, hash, name, text))
+	if (!*is_refused && !keep(names, k, hash, name, text))
 		d->text = text;
 	return text;
 }

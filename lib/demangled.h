@@ -6,6 +6,7 @@
 #ifndef OW_DEMANGLED_H
 #define OW_DEMANGLED_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "owner.h"
@@ -20,9 +21,12 @@ struct ow_demangled {
 	char *text; /* what the last call gave, if it is not kept */
 };
 
-/* As ow_demangle() has it, or NULL; the text stays until the next call. */
+/*
+ * As ow_demangle() has it, or NULL; the text stays until the next call.  *is_refused: the
+ * name has none for this user now, but may have one for others, or later.
+ */
 const char *ow_demangled_find(struct ow_demangled *d, const char *name,
-			      uid_t uid);
+			      uid_t uid, bool *is_refused);
 
 void ow_demangled_deinit(struct ow_demangled *d);
 

@@ -40,7 +40,7 @@ struct ow_symbolizer {
 	struct ow_nameshares names;
 	struct ow_demangled demangled;
 	uid_t uid;       /* on whose behalf it is asked; 0: everybody's, too */
-	bool is_refused; /* there was no room for a name of the present frame */
+	bool is_refused; /* no room, or time, for a name of the present frame */
 	struct tables *tables;
 	size_t nr_tables;
 	struct ow_perfmap *perfmap;
@@ -176,6 +176,7 @@ static const char *readable(struct ow_symbolizer *s, struct ow_namesource *from,
 {
 	_cleanup_(ow_freep) char *copy = NULL;
 	const char *demangled;
+	bool is_refused;
 	char *at;
 
 	if (!raw || s->flags & OW_SYMBOLIZER_RAW)
@@ -189,7 +190,8 @@ static const char *readable(struct ow_symbolizer *s, struct ow_namesource *from,
 	at = strchr(copy, '@');
 	if (at && at > copy && strcmp(at, "@plt") != 0)
 		*at = '\0';
-	demangled = ow_demangled_find(&s->demangled, copy, s->uid);
+	demangled = ow_demangled_find(&s->demangled, copy, s->uid, &is_refused);
+	s->is_refused = s->is_refused || is_refused;
 	return keep(s, from, demangled ? demangled : copy);
 }
 

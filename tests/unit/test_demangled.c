@@ -14,16 +14,24 @@
 #include "error.h"
 #include "test.h"
 
+static bool is_refused;
+
+static const char *find(struct ow_demangled *d, const char *name, uid_t uid)
+{
+	return ow_demangled_find(d, name, uid, &is_refused);
+}
+
 static void test_kept(void)
 {
 	struct ow_demangled d = { .text = NULL };
-	const char *text = ow_demangled_find(&d, "_Z3addii", 0);
+	const char *text = find(&d, "_Z3addii", 0);
 
 	CHECK(text && strcmp(text, "add(int, int)") == 0);
-	CHECK(ow_demangled_find(&d, "_Z3addii", 0) == text);
-	CHECK(!ow_demangled_find(&d, "_Znot", 0));
-	CHECK(!ow_demangled_find(&d, "_Znot", 0));
-	CHECK(!ow_demangled_find(&d, "main", 0));
+	CHECK(find(&d, "_Z3addii", 0) == text);
+	CHECK(!find(&d, "_Znot", 0));
+	CHECK(!find(&d, "_Znot", 0));
+	CHECK(!find(&d, "main", 0));
+	CHECK(!is_refused);
 	ow_demangled_deinit(&d);
 }
 
@@ -31,20 +39,20 @@ static void test_kept(void)
 static void test_users(void)
 {
 	struct ow_demangled d = { .text = NULL };
-	const char *text = ow_demangled_find(&d, "_Z3addii", 1);
+	const char *text = find(&d, "_Z3addii", 1);
 	size_t share = ow_budget_share(0);
 	char name[16], want[16];
 
 	for (unsigned int i = 0; i < 1000; i++) {
 		snprintf(name, sizeof(name), "_Z4f%03ui", i);
 		snprintf(want, sizeof(want), "f%03u(int)", i);
-		text = ow_demangled_find(&d, name, 2);
+		text = find(&d, name, 2);
 		CHECK(text && strcmp(text, want) == 0);
 	}
 	/* The last 64 at most are kept. */
 	CHECK(share - ow_budget_share(0) < 64 * (sizeof(name) + sizeof(want)));
-	text = ow_demangled_find(&d, "_Z3addii", 1);
-	CHECK(ow_demangled_find(&d, "_Z3addii", 1) == text);
+	text = find(&d, "_Z3addii", 1);
+	CHECK(find(&d, "_Z3addii", 1) == text);
 	ow_demangled_deinit(&d);
 	CHECK(ow_budget_share(0) >= share);
 }
@@ -72,7 +80,7 @@ static void test_slow(void)
 
 	put_paths(name);
 	for (int i = 0; i < 20000; i++)
-		CHECK(ow_demangled_find(&d, name, 0));
+		CHECK(find(&d, name, 0));
 	CHECK(clock() - begun < 2 * CLOCKS_PER_SEC);
 	ow_demangled_deinit(&d);
 }
@@ -102,11 +110,11 @@ static void test_refused(void)
 	struct ow_demangled d = { .text = NULL };
 
 	use_up(3);
-	CHECK(!ow_demangled_find(&d, pair, 3));
-	CHECK(ow_demangled_find(&d, "_Z3addii", 3));
-	CHECK(ow_demangled_find(&d, pair, 4));
+	CHECK(!find(&d, pair, 3) && is_refused);
+	CHECK(find(&d, "_Z3addii", 3) && !is_refused);
+	CHECK(find(&d, pair, 4) && !is_refused);
 	sleep(1);
-	CHECK(ow_demangled_find(&d, pair, 3));
+	CHECK(find(&d, pair, 3));
 	ow_demangled_deinit(&d);
 }
 

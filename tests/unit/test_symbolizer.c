@@ -3,11 +3,17 @@
 #include <string.h>
 
 #include "capture.h"
+#include "demangle.h"
 #include "error.h"
 #include "scratch.h"
 #include "test.h"
 
 #define BASE 0x7f0000000000ULL
+
+/* make_pair<int, int>(), whose name may take long, as far as one can tell from its length. */
+#define PAIR                                                                   \
+	"_ZSt9make_pairIiiESt4pairINSt25__strip_reference_wrapperINSt5decayIT" \
+	"_E4typeEE6__typeENS1_INS2_IT0_E4typeEE6__typeEEOS3_OS8_"
 
 static const char source[] =
 	"extern \"C\" int puts(const char *);\n"
@@ -21,9 +27,15 @@ static const char source[] =
 	"	return leaf(x) * 3;\n"
 	"}\n"
 	"}\n"
+	"extern \"C\" __attribute__((noinline)) int pair(int x)\n"
+	"	__asm__(\"" PAIR "\");\n"
+	"int pair(int x)\n"
+	"{\n"
+	"	return x + 1;\n"
+	"}\n"
 	"int main(int argc, char **)\n"
 	"{\n"
-	"	return n::outer(argc);\n"
+	"	return n::outer(pair(argc));\n"
 	"}\n";
 
 static struct ow_object *open_object(struct ow_capture *c,
@@ -71,8 +83,9 @@ static uint64_t ask(const char *command)
 	return at;
 }
 
-#define OUTER "nm p | awk '$3 == \"_ZN1n5outerEi\" { print $1 }'"
-#define STUB  "objdump -d p | awk '/<puts@plt>:/ { print $1 }'"
+#define OUTER   "nm p | awk '$3 == \"_ZN1n5outerEi\" { print $1 }'"
+#define PAIR_AT "nm p | awk '$3 == \"" PAIR "\" { print $1 }'"
+#define STUB    "objdump -d p | awk '/<puts@plt>:/ { print $1 }'"
 #define AFTER_PUTS                                   \
 	"objdump -d --no-show-raw-insn p | awk '"    \
 	"/^[0-9a-f]+ </ { on = /<_ZN1n5outerEi>/ } " \
@@ -253,6 +266,39 @@ static void test_users(void)
 	ow_capture_destroy(c);
 }
 
+/* Take all the time that names of a user's processes have. */
+static void use_up(uid_t uid)
+{
+	char name[1024], *to, *text;
+
+	for (unsigned int i = 0; i < 100000; i++) {
+		to = name + sprintf(name, "_Z");
+		for (int k = 0; k < 480; k++)
+			to += sprintf(to, "cv");
+		sprintf(to, "7f%06u", i);
+		if (ow_demangle(name, uid, &text))
+			return;
+		free(text);
+	}
+}
+
+/* A name that is raw as one user has no time left is readable for others. */
+static void test_times(void)
+{
+	struct ow_frame f = { .pc = BASE + ask(PAIR_AT) };
+	struct ow_capture *c = make_capture("p");
+	struct ow_symbolizer *s = ow_symbolizer_create(c, 0, NULL);
+	const char *name;
+
+	use_up(1);
+	CHECK(is(name_for(s, 1, &f), PAIR));
+	name = name_for(s, 2, &f);
+	CHECK(name && strstr(name, " std::make_pair<int, int>("));
+	CHECK(name_for(s, 3, &f) == name && name_for(s, 0, &f) == name);
+	ow_symbolizer_destroy(s);
+	ow_capture_destroy(c);
+}
+
 /* What there was no room for has it again after a drop, and what had a name has it anew. */
 static void test_drop(void)
 {
@@ -285,6 +331,7 @@ int main(void)
 		{ "JIT code", test_jit },
 		{ "many names", test_many },
 		{ "names for users", test_users },
+		{ "names that one user has no time for", test_times },
 		{ "names that are dropped", test_drop },
 	};
 
