@@ -4,7 +4,7 @@
 # Beyond that order: targets know nothing of one another's kind, output and
 # tools know the public API and each other only, how a list grows, how hashes are
 # made, how memory is counted and texts are kept, how threads are started, and how
-# what may not answer is reached.
+# what may not answer, and folders that others write to, are reached.
 set -eu
 awk '
 FILENAME == "layers" { rank[$1] = FNR; next }
@@ -17,7 +17,7 @@ FILENAME == "layers" { rank[$1] = FNR; next }
 		bad = 1
 	}
 	if (to == "grow" || to == "hash" || to == "budget" || to == "intern" ||
-	    to == "reach" || to == "threadstart") next
+	    to == "reach" || to == "threadstart" || to == "ownfolder") next
 	if (p[1] == "tools" && rank[to] < rank["stackview"] ||
 	    p[1] == "output" && rank[to] < rank["stackview"] ||
 	    p[1] == "targets" && (to == "process" || to == "corefile")) {

@@ -194,8 +194,8 @@ bool outfile_open(struct outfile *o, const char *path)
 			return open_aside(o) || complain_of_open(o);
 	} else if (errno == EPERM) {
 		forget(o);
-		complain("%s: another user has put that there, where anybody "
-			 "may: nothing is written to it",
+		complain("%s: another user has put that, or a link on the way, "
+			 "where anybody may: nothing is written to it",
 			 path);
 		return false;
 	} else if (errno != ELOOP) {

@@ -4,100 +4,46 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/magic.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
-#define MOST_LINKS 40 /* as the kernel's */
-
-/* Open the folder that path is in. */
-static int open_folder(int base, const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-	char dir[PATH_MAX];
-
-	if (!slash)
-		return openat(base, ".", flags);
-	if ((size_t)(slash - path) >= sizeof(dir)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	snprintf(dir, sizeof(dir), "%.*s",
-		 slash == path ? 1 : (int)(slash - path), path);
-	return openat(base, dir, flags);
-}
-
-static bool stat_folder(const char *path, struct stat *ret)
-{
-	int fd = open_folder(AT_FDCWD, path);
-	bool is_good = fd >= 0 && fstat(fd, ret) == 0;
-
-	if (fd >= 0)
-		close(fd);
-	return is_good;
-}
-
-static bool is_ours(uid_t uid)
-{
-	return uid == geteuid() || uid == 0;
-}
-
-/* Return true if others may have put something of that name there. */
-static bool is_open_to_others(const struct stat *dir)
-{
-	if (!is_ours(dir->st_uid) || dir->st_mode & S_IWOTH)
-		return true;
-	return dir->st_mode & S_ISVTX && dir->st_mode & S_IWGRP;
-}
-
-/* A folder's owner may have files written to, but not choose where a link leads. */
-static bool is_anothers(const struct stat *st, const struct stat *dir)
-{
-	return !is_ours(st->st_uid) &&
-	       (st->st_uid != dir->st_uid || S_ISLNK(st->st_mode));
-}
-
-static bool is_others(const struct stat *st, int folder)
-{
-	struct stat dir;
-
-	return fstat(folder, &dir) ||
-	       (is_open_to_others(&dir) && is_anothers(st, &dir));
-}
+#include "ownfolder.h"
 
 /* Have f be the name, and the folder, that path has below f's folder. */
 static bool move_to(struct ownfile *f, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	char *name = strdup(slash ? slash + 1 : path);
-	int folder = name ? open_folder(f->folder, path) : -1;
+	int folder = -1;
 
+	if (name)
+		folder = ow_ownfolder_open(f->folder, path, &f->nr_links);
 	if (folder < 0) {
 		free(name);
 		return false;
 	}
-	ownfile_deinit(f);
+	if (f->folder >= 0)
+		close(f->folder);
+	free(f->name);
 	f->folder = folder;
 	f->name = name;
 	return true;
 }
 
-/* Where the link at fd leads to.  Links of /proc lead elsewhere than their text says. */
+/* Where the link at fd leads to. */
 static bool follow(struct ownfile *f, int fd)
 {
 	char link[PATH_MAX];
 	ssize_t n = readlinkat(fd, "", link, sizeof(link) - 1);
-	struct statfs fs;
 
-	if (n < 0 || fstatfs(fd, &fs))
+	if (n < 0)
 		return false;
 	link[n] = '\0';
+	f->is_magic = ow_ownfolder_is_magic(fd);
 	errno = ELOOP;
-	return (uint32_t)fs.f_type != PROC_SUPER_MAGIC && move_to(f, link);
+	return !f->is_magic && ++f->nr_links <= OW_OWNFOLDER_LINKS &&
+	       move_to(f, link);
 }
 
 /* Look at what has the name.  Return true if it is a link that is to be followed. */
@@ -113,7 +59,7 @@ static bool look(struct ownfile *f, bool *is_good)
 		return false;
 	}
 	*is_good = fstat(fd, &f->is) == 0;
-	if (*is_good && is_others(&f->is, f->folder)) {
+	if (*is_good && ow_ownfolder_has_others(f->folder, &f->is)) {
 		errno = EPERM;
 		*is_good = false;
 	}
@@ -126,17 +72,14 @@ static bool look(struct ownfile *f, bool *is_good)
 bool ownfile_find(struct ownfile *f, const char *path)
 {
 	bool is_good = true;
-	int i;
 
 	*f = (struct ownfile){ .folder = AT_FDCWD };
 	errno = ENOENT;
 	if (!*path || !move_to(f, path))
 		return false;
-	for (i = 0; i < MOST_LINKS; i++)
-		if (!look(f, &is_good))
-			return is_good;
-	errno = ELOOP;
-	return false;
+	while (look(f, &is_good))
+		;
+	return is_good;
 }
 
 bool ownfile_reserve(struct ownfile *f)
@@ -145,7 +88,7 @@ bool ownfile_reserve(struct ownfile *f)
 	int fd;
 
 	if (f->is.st_mode || fstat(f->folder, &dir) ||
-	    !(dir.st_mode & S_ISVTX) || !is_open_to_others(&dir))
+	    !(dir.st_mode & S_ISVTX) || !ow_ownfolder_is_open(&dir))
 		return true;
 	fd = openat(f->folder, f->name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
 		    0666);
@@ -179,19 +122,20 @@ void ownfile_deinit(struct ownfile *f)
 }
 
 /* There by now may be what was not there when it was looked for. */
-static int create_there(const char *path, const struct stat *dir)
+static int create_there(const struct ownfile *f, const struct stat *dir)
 {
-	int fd = open(path,
-		      O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY |
-			      O_CLOEXEC,
-		      0666);
+	int fd = openat(f->folder, f->name,
+			O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK |
+				O_NOCTTY | O_CLOEXEC,
+			0666);
 	struct stat st;
 
 	if (fd < 0) {
 		errno = errno == ELOOP ? EPERM : errno;
 		return -1;
 	}
-	if (fstat(fd, &st) || is_anothers(&st, dir) || st.st_nlink > 1) {
+	if (fstat(fd, &st) || ow_ownfolder_is_anothers(&st, dir) ||
+	    st.st_nlink > 1) {
 		close(fd);
 		errno = EPERM;
 		return -1;
@@ -203,14 +147,27 @@ static int create_there(const char *path, const struct stat *dir)
 	return -1;
 }
 
-int ownfile_open(const char *path)
+static int open_found(const struct ownfile *f)
 {
 	struct stat dir;
 
-	if (!stat_folder(path, &dir) || !is_open_to_others(&dir))
-		return open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
-			    0666);
-	return create_there(path, &dir);
+	if (fstat(f->folder, &dir))
+		return -1;
+	if (!f->is_magic && ow_ownfolder_is_open(&dir))
+		return create_there(f, &dir);
+	return openat(f->folder, f->name,
+		      O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+}
+
+int ownfile_open(const char *path)
+{
+	struct ownfile f;
+	int fd = -1;
+
+	if (ownfile_find(&f, path) || f.is_magic)
+		fd = open_found(&f);
+	ownfile_deinit(&f);
+	return fd;
 }
 
 FILE *ownfile_create(const char *path)

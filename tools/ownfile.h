@@ -13,6 +13,8 @@ struct ownfile {
 	char *name;       /* in the folder; NULL: none */
 	struct stat is;   /* what is there; st_mode is 0: nothing */
 	bool is_reserved; /* that is an empty file of ours, to be replaced */
+	bool is_magic;    /* the name is a link of proc(5), to what has none */
+	unsigned int nr_links; /* that led there */
 };
 
 /*
@@ -20,8 +22,8 @@ struct ownfile {
  * link.  Return false and errno otherwise: EPERM if another user's file or link is
  * met in a folder where others may make some, such as /tmp, as who reads what is
  * written to it, and where it leads to, is that user's choice, but for a file of the
- * folder's owner; ELOOP if a link leads to what has no name (proc(5), /proc/PID/fd).
- * Either way the caller ends it by ownfile_deinit().
+ * folder's owner; ELOOP if a link leads to what has no name (proc(5), /proc/PID/fd),
+ * or if there are too many.  Either way the caller ends it by ownfile_deinit().
  */
 bool ownfile_find(struct ownfile *f, const char *path);
 
@@ -38,8 +40,7 @@ void ownfile_unreserve(struct ownfile *f);
 void ownfile_deinit(struct ownfile *f);
 
 /*
- * As fopen(path, "w"), but for such files, and for links there: NULL, errno is
- * EPERM.
+ * As fopen(path, "w"), but for such files and links: NULL, errno is EPERM.
  */
 FILE *ownfile_create(const char *path);
 

@@ -237,7 +237,8 @@ enum ow_save_flags {
  * Write a snapshot of the capture to a file, to be unwound later and elsewhere;
  * flags are enum ow_save_flags.  Only the owner may read the file, as stacks
  * hold secrets.  An older regular file is replaced at once, when all is
- * written.  Everything of objects that can't be found later is included.
+ * written.  Everything of objects that can't be found later is included.  No other
+ * user's link on the way is followed, where anybody may put one.
  */
 int ow_capture_save(struct ow_capture *c, const char *path, unsigned int flags,
 		    struct ow_error *err);

@@ -226,8 +226,8 @@ def split_of_cut(t):
 
 
 OTHER = 12345  # a user
-PLANTED = ('outwind: %s: another user has put that there, where anybody may: '
-           'nothing is written to it\n')
+PLANTED = ('outwind: %s: another user has put that, or a link on the way, where '
+           'anybody may: nothing is written to it\n')
 
 
 def listing(folder):
@@ -318,6 +318,35 @@ def planted_output(t):
         check(os.stat(path).st_uid == 0, 'it is ours', path)
         t.run(*command, status=0)  # over our own
         os.unlink(path)
+
+
+@case('output below a folder that is another user\'s link')
+def linked_folder(t):
+    folder, _, link, profile, target = folder_for_all(t)
+    elsewhere = os.path.join(t.tmp, 'elsewhere')
+    os.mkdir(elsewhere)
+    path = os.path.join(link, 'new')
+    commands = (['report', '-f', 'json', '-o', path, profile],
+                ['record', '--engine=ptrace', '-p', str(target.pid), '-d',
+                 '0.1', '-f', 'json', '-o', path],
+                ['snap', '-o', path, str(target.pid)],
+                ['syscalls', '-o', path, str(target.pid)])
+    says = (PLANTED % path, PLANTED % path,
+            'outwind: %s: another user has put a link on the way, where '
+            'anybody may: nothing is written to it\n' % path,
+            'outwind: open %s: Operation not permitted\n' % path)
+    for command, said in zip(commands, says):
+        os.symlink(elsewhere, link)
+        if command[0] != 'syscalls':  # BPF
+            t.run(*command, status=0)
+            check(listing(elsewhere) == ['new'], 'over our own', command)
+            os.unlink(path)
+        os.chown(link, OTHER, OTHER, follow_symlinks=False)
+        done = t.run(*command, status=2)
+        check(done.stderr.decode() == said, 'it is said', done)
+        check(not listing(elsewhere), 'written through it', command)
+        os.unlink(link)
+    check(not listing(folder), 'left behind', listing(folder))
 
 
 @case('output to where another user puts a link meanwhile')

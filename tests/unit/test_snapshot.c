@@ -322,6 +322,16 @@ static void test_file(void)
 	CHECK(ow_capture_save(c, "link", 0, &err) != 0);
 	CHECK(ow_capture_save(c, "no/such/folder", 0, &err) != 0);
 	CHECK(err.code == OW_CODE_SYSTEM);
+	CHECK(ow_capture_save(c, "here/", 0, &err) != 0);
+	CHECK(scratch_run("mkdir here && ln -s . here/own && chmod 777 here"));
+	CHECK(ow_capture_save(c, "here/own/b.snap", 0, &err) == 0);
+	CHECK(scratch_run("rm here/b.snap && test \"$(ls here)\" = own"));
+	if (geteuid() == 0) {
+		CHECK(lchown("here/own", 12345, 12345) == 0);
+		CHECK(ow_capture_save(c, "here/own/b.snap", 0, &err) ==
+		      -OW_CODE_ARGUMENT);
+		CHECK(scratch_run("test \"$(ls here)\" = own"));
+	}
 	ow_capture_destroy(c);
 	/* By its first bytes it is known. */
 	c = ow_capture_file("a.snap", NULL, NULL, &err);
