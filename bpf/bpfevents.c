@@ -230,13 +230,21 @@ static bool has_time(uint32_t type)
 	       type == OW_BPF_EVENT_LEAVE;
 }
 
-/* What isn't the stack of a sample. */
-static void take_other(struct ow_recorder *r, const struct ow_bpf_notice *n,
-		       size_t size)
+/* Return true if an event of that type may take so long that few have a tick's time. */
+static bool takes_long(uint32_t type)
+{
+	return type == OW_BPF_EVENT_STACK || type == OW_BPF_EVENT_COPY ||
+	       type == OW_BPF_EVENT_EVICTED;
+}
+
+static void take_any(struct ow_recorder *r, const struct ow_bpf_notice *n,
+		     size_t size)
 {
 	const void *bytes = n;
 
-	if (n->type == OW_BPF_EVENT_ENTER)
+	if (n->type == OW_BPF_EVENT_STACK)
+		take_stack(r, bytes, size);
+	else if (n->type == OW_BPF_EVENT_ENTER)
 		take_call(r, bytes, size);
 	else if (n->type == OW_BPF_EVENT_LEAVE ||
 		 n->type == OW_BPF_EVENT_PROGRAM)
@@ -258,13 +266,23 @@ static uid_t user_of(const struct ow_recorder *r, const struct ow_bpf_notice *n,
 	const struct ow_image_user *user;
 	const void *bytes = n;
 
-	if (n->type == OW_BPF_EVENT_COPY && size >= sizeof(struct ow_bpf_stack))
+	if ((n->type == OW_BPF_EVENT_COPY || n->type == OW_BPF_EVENT_STACK) &&
+	    size >= sizeof(struct ow_bpf_stack))
 		return ((const struct ow_bpf_stack *)bytes)->uid;
 	user = ow_images_user(&r->images, (pid_t)n->pid);
 	return user && user->has_uid ? user->uid : (uid_t)-1;
 }
 
-/* When there is little time: what takes it is lost, by the process that it is of. */
+static void lose(struct ow_bpfengine *e, const struct ow_bpf_notice *n)
+{
+	e->lost++;
+	ow_bpfhaste_lose(&e->haste, (pid_t)n->pid);
+}
+
+/*
+ * When there is little time: what takes it is lost, by the process that it is of.  What a
+ * stack stands for is lost where it is counted, or where its call is.
+ */
 static void take_hastily(struct ow_recorder *r, const struct ow_bpf_notice *n,
 			 size_t size)
 {
@@ -274,16 +292,17 @@ static void take_hastily(struct ow_recorder *r, const struct ow_bpf_notice *n,
 
 	if (n->type != OW_BPF_EVENT_COPY && !has_time(n->type)) {
 		if (n->type != OW_BPF_EVENT_EVICTED)
-			take_other(r, n, size);
+			take_any(r, n, size);
 		return;
 	}
 	uid = user_of(r, n, size);
 	if (!ow_bpfhaste_may_take(&e->haste, (pid_t)n->pid, uid)) {
-		e->lost++;
+		if (n->type != OW_BPF_EVENT_STACK)
+			lose(e, n);
 		return;
 	}
 	begun = ow_now_ns();
-	take_other(r, n, size);
+	take_any(r, n, size);
 	ow_bpfhaste_spend(&e->haste, (pid_t)n->pid, uid, ow_now_ns() - begun);
 }
 
@@ -299,14 +318,12 @@ static int take_event(void *arg, void *bytes, size_t size)
 		return 0;
 	if (has_time(n->type) && n->arg > e->read_to)
 		e->read_to = n->arg;
-	if (n->type == OW_BPF_EVENT_STACK)
-		take_stack(r, bytes, size);
-	else if (n->type == OW_BPF_EVENT_COPY && e->loses_copies)
+	if (n->type == OW_BPF_EVENT_COPY && e->loses_copies)
 		e->lost++;
 	else if (e->haste.until)
 		take_hastily(r, n, size);
 	else
-		take_other(r, n, size);
+		take_any(r, n, size);
 	if (e->fence && has_time(n->type) && n->arg > e->fence) {
 		e->is_at_fence = true;
 		return -EAGAIN;
@@ -315,8 +332,7 @@ static int take_event(void *arg, void *bytes, size_t size)
 	if (e->nr_taken % LOOK_EVERY == 0)
 		ow_bpfknown_follow(r);
 	/* More may come than can be taken: other things are to be done, too. */
-	if (n->type != OW_BPF_EVENT_COPY && n->type != OW_BPF_EVENT_EVICTED &&
-	    e->nr_taken % LOOK_EVERY)
+	if (!takes_long(n->type) && e->nr_taken % LOOK_EVERY)
 		return 0;
 	return ow_now_ns() > e->deadline ? -EAGAIN : 0;
 }

@@ -76,11 +76,15 @@ bool ow_bpfhaste_may_take(struct ow_bpfhaste *h, pid_t pid, uid_t uid)
 {
 	struct ow_bpfhurried *process = find(&h->processes, (uint32_t)pid);
 
-	if (has_share(h, process, uid) && ow_now_ns() < h->until)
-		return true;
+	return has_share(h, process, uid) && ow_now_ns() < h->until;
+}
+
+void ow_bpfhaste_lose(struct ow_bpfhaste *h, pid_t pid)
+{
+	struct ow_bpfhurried *process = find(&h->processes, (uint32_t)pid);
+
 	if (process)
 		process->lost++;
-	return false;
 }
 
 void ow_bpfhaste_spend(struct ow_bpfhaste *h, pid_t pid, uid_t uid, uint64_t ns)

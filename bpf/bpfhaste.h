@@ -4,7 +4,7 @@
  * for what waits in the ring.  A process, or many processes of one user, can have
  * filled it with what takes long: so each process has a little of that time, and
  * each user but root no more than half of what other users leave over.  Then
- * events are lost, and counted as the process's own.
+ * events are lost, and those that are counted so are the process's own.
  */
 #ifndef OW_BPF_HASTE_H
 #define OW_BPF_HASTE_H
@@ -33,10 +33,13 @@ struct ow_bpfhaste {
 void ow_bpfhaste_begin(struct ow_bpfhaste *h, uint64_t ns);
 
 /*
- * Return true if an event of a user's process may be taken; or else it is counted
- * as lost.  All processes whose user is not known have one uid.
+ * Return true if an event of a user's process may be taken.  All processes whose user is
+ * not known have one uid.
  */
 bool ow_bpfhaste_may_take(struct ow_bpfhaste *h, pid_t pid, uid_t uid);
+
+/* Count one as lost that may not. */
+void ow_bpfhaste_lose(struct ow_bpfhaste *h, pid_t pid);
 
 /* That took so long. */
 void ow_bpfhaste_spend(struct ow_bpfhaste *h, pid_t pid, uid_t uid,

@@ -37,7 +37,7 @@ struct ow_bpfengine {
 	size_t nr_links;
 	uint64_t nr_taken;                 /* events, ever */
 	uint64_t ends[OW_NR_ENDS], frames; /* of copies */
-	struct ow_bpfhaste haste; /* with what isn't a stack, at the end */
+	struct ow_bpfhaste haste; /* with what takes time, at the end */
 	uint64_t fence;    /* CLOCK_MONOTONIC: nor one from after it; or 0 */
 	bool is_at_fence;  /* one from after it was taken */
 	bool loses_copies; /* there is no time to walk what waits before it */
