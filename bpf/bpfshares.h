@@ -64,9 +64,11 @@ static __always_inline void take_room(struct ow_bpf_share *s, __u64 size)
 {
 	if (!s)
 		return;
+	s->nr++;
+	if (!size)
+		return;
 	s->bytes = bytes_of(s) + size;
 	s->end = bpf_ringbuf_query(&events, BPF_RB_PROD_POS) + size;
-	s->nr++;
 }
 
 /*

@@ -12,24 +12,42 @@ struct {
 	__type(value, struct ow_bpf_wait);
 } waits SEC(".maps");
 
-/* What a thread waited for is over after so long. */
-static __always_inline void add_wait(const struct ow_sample_key *key,
-				     __u64 waited)
+/* A task by its address, as a function of its own has no pointers but its context. */
+__noinline int user_at(__u64 task)
+{
+	return (int)user_of((struct task_struct *)task);
+}
+
+/*
+ * What a thread waited for is over after so long.  The loader may have taken its count
+ * meanwhile, so that the key is a new one.
+ */
+static __always_inline void add_wait(struct ow_sample_key *key,
+				     struct task_struct *task, __u64 waited)
 {
 	struct ow_sample_value *v;
 
 	if (waited < shortest_wait)
 		return;
 	v = bpf_map_lookup_elem(&counts, key);
-	if (!add_to(v, key, 1, waited))
-		tally(OW_BPF_LOST, 1);
+	if (!v && !take_share(key->pid, (__u32)user_at((__u64)task), 0)) {
+		ow_sample_fold(key);
+		v = bpf_map_lookup_elem(&counts, key);
+		if (!v)
+			goto lost;
+	}
+	if (add_to(v, key, 1, waited))
+		return;
+lost:
+	tally(OW_BPF_LOST, 1);
 }
 
 /* A thread that may have waited runs again. */
-static __always_inline void end_wait(__u32 tid)
+static __always_inline void end_wait(struct task_struct *task)
 {
 	const struct ow_bpf_wait over = { 0 };
 	struct ow_sample_key key;
+	__u32 tid = tid_of(task);
 	struct ow_bpf_wait *wait;
 	__u64 since, now;
 
@@ -50,7 +68,7 @@ static __always_inline void end_wait(__u32 tid)
 	else
 		bpf_map_delete_elem(&waits, &tid);
 	if (since && since <= now)
-		add_wait(&key, now - since);
+		add_wait(&key, task, now - since);
 }
 
 SEC("raw_tp/sched_switch")
@@ -63,7 +81,7 @@ int on_switch(struct bpf_raw_tracepoint_args *ctx)
 	struct walk *w;
 	__u32 tid;
 
-	end_wait(tid_of(next));
+	end_wait(next);
 	if (task->exit_state || (ends_at && bpf_ktime_get_ns() > ends_at))
 		return 0;
 	w = take(ctx, NULL, SLOT_TRACE, OW_SAMPLE_OFF_CPU);
