@@ -161,6 +161,7 @@ $(B)/asan/test_alive: $(B)/asan/tools/alive.o
 $(B)/asan/test_costs: $(B)/asan/tools/costs.o
 $(B)/asan/test_ctffolder: $(B)/asan/tools/ctffolder.o
 $(B)/asan/test_kwvdso: $(B)/asan/libkunwind/kwvdso.o
+$(B)/asan/test_proflabels: $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_proffolded: $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_profiling: $(output:%.c=$(B)/asan/%.o) \
 	$(B)/asan/tools/profiling.o $(B)/asan/tools/knownplaces.o

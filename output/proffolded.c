@@ -263,7 +263,8 @@ static bool make_lines(struct folding *f, const struct profile_options *o)
 	f->labels = calloc((size_t)p->nr_frames + 1, sizeof(*f->labels));
 	if (!profnames_init(&f->threads, p, &f->texts, thread_text, o) ||
 	    !profnames_init(&f->functions, p, &f->texts, function_text, o) ||
-	    !profnames_init(&f->kernel, p, &f->texts, kernel_text, o) ||
+	    /* The functions' have counted what is left out of both. */
+	    !profnames_init(&f->kernel, p, &f->texts, kernel_text, NULL) ||
 	    !f->lines || !f->labels)
 		return false;
 	f->mark = profile_string(&f->texts, "[truncated]");

@@ -227,7 +227,8 @@ struct profile_options {
 
 /*
  * Bytes of the labels of functions without names, "object+0xVADDR", that a format keeps in
- * memory: they are not in the profile, and don't count where its memory is limited.
+ * memory: they are not in the profile, and don't count where its memory is limited.  The
+ * owners of stacks share them.
  */
 #define PROFILE_MOST_LABELS ((uint64_t)32 << 20)
 

@@ -2,7 +2,6 @@
 #include "profnames.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "stackview.h"
 
@@ -25,6 +24,7 @@ void profnames_deinit(struct profnames *n)
 {
 	free(n->known);
 	n->known = NULL;
+	proflabels_deinit(&n->labels);
 }
 
 uint32_t profnames_of(struct profnames *n, uint32_t string)
@@ -36,32 +36,26 @@ uint32_t profnames_of(struct profnames *n, uint32_t string)
 	return *known - 1;
 }
 
-/* Return true if the label of a function without a name fits in, and take its bytes. */
-static bool take_label(struct profnames *n, const char *label)
+/* Return true if a function without a name gets a label of its own. */
+static bool has_label(struct profnames *n, const struct profile_frame *f)
 {
-	size_t size = strlen(label) + 1;
+	uint32_t frame = (uint32_t)(f - n->from->frames);
 
-	if (size > PROFILE_MOST_LABELS - n->labels) {
-		if (n->nr_coarse_ret)
-			++*n->nr_coarse_ret;
-		return false;
-	}
-	n->labels += size;
-	return true;
+	if (!n->has_shared &&
+	    !proflabels_share(&n->labels, n->from, n->nr_coarse_ret))
+		n->to->failed = true;
+	n->has_shared = true;
+	return proflabels_has(&n->labels, frame);
 }
 
 uint32_t profnames_label(struct profnames *n, const struct profile_frame *f)
 {
 	struct profile_frame coarse = *f;
 	char buf[OW_VIEW_LABEL];
-	const char *label;
 
 	if (f->function)
 		return profnames_of(n, f->function);
-	label = profile_label(n->from, f, buf);
-	if (f->has_start && f->module && !take_label(n, label)) {
+	if (f->has_start && f->module && !has_label(n, f))
 		coarse.has_start = 0;
-		label = profile_label(n->from, &coarse, buf);
-	}
-	return n->make(n->to, label);
+	return n->make(n->to, profile_label(n->from, &coarse, buf));
 }

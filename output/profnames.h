@@ -7,6 +7,7 @@
 #define OW_PROFNAMES_H
 
 #include "profile.h"
+#include "proflabels.h"
 
 struct profnames {
 	const struct profile *from;
@@ -14,7 +15,8 @@ struct profnames {
 	/* The number in to of what text is called there. */
 	uint32_t (*make)(struct profile *to, const char *text);
 	uint32_t *known; /* by number in from: that in to, and 1; 0: not made */
-	uint64_t labels; /* bytes of labels that were made */
+	struct proflabels labels;
+	bool has_shared;         /* these were shared among owners */
 	uint64_t *nr_coarse_ret; /* see profile_options, or NULL */
 };
 
@@ -33,9 +35,8 @@ void profnames_deinit(struct profnames *n);
 uint32_t profnames_of(struct profnames *n, uint32_t string);
 
 /*
- * The number in to of what profile_label() says of a frame of from.  After
- * PROFILE_MOST_LABELS bytes of labels that are no strings of from, a function without a
- * name is called by its object alone.
+ * The number in to of what profile_label() says of a frame of from.  A function without a
+ * name, for whose label there is no room (proflabels.h), is called by its object alone.
  */
 uint32_t profnames_label(struct profnames *n, const struct profile_frame *f);
 
