@@ -18,6 +18,7 @@
 #include "leftout.h"
 #include "monotonic.h"
 #include "reach.h"
+#include "rustname.h"
 #include "userefforts.h"
 
 /*
@@ -294,16 +295,10 @@ static size_t nr_lifetimes(const char *name)
 	return nr;
 }
 
-/* Return true if there may be an identifier in Punycode. */
-static bool may_be_punycode(const char *name)
-{
-	for (; *name; name++)
-		if (*name == 'u' && name[1] >= '0' && name[1] <= '9')
-			return true;
-	return false;
-}
-
-/* Each character of such an identifier, of which there are at most size, moves others. */
+/*
+ * Each character of what may be an identifier in Punycode, of which there are at most size,
+ * moves others.
+ */
 static size_t nr_punycode_steps(const char *name, size_t size)
 {
 	size_t steps = 0, length;
@@ -363,7 +358,7 @@ static bool demangle_safely(struct text *t, const char *name)
 		return (steps << references < FEW_STEPS || has_time(t)) &&
 		       demangle(t, name);
 	/* Punycode takes memory, and what does may not be stopped at any time. */
-	if (is_rust && may_be_punycode(name))
+	if (is_rust && ow_rustname_may_be_punycode(name))
 		return false;
 	return demangle_delegated(t, name);
 }

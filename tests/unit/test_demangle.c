@@ -304,6 +304,29 @@ static void test_rust_references(void)
 	check(name, want);
 }
 
+/* References that may take long, in a name with letters as Punycode has them. */
+static void test_letters_of_punycode(void)
+{
+	char name[1024] = "_RINvC1a8read_u32TINtC1b1gmE";
+	char want[1024] = "a::read_u32::<(b::g<u32>";
+	size_t i;
+
+	for (i = 0; i < 20; i++) {
+		strcat(name, "Bf_");
+		strcat(want, ", b::g<u32>");
+	}
+	strcat(name, "EE");
+	strcat(want, ")>");
+	check(name, want);
+	/* Here they are Punycode, where a reference leads, and where they are. */
+	memcpy(name, "_RINvC1a8Cu5b_2n7", 17);
+	strcpy(name + strlen(name) - 1, "B6_E");
+	check(name, NULL);
+	memcpy(name, "_RINvC1au7bb_2n7c", 17);
+	strcpy(name + strlen(name) - 4, "E");
+	check(name, NULL);
+}
+
 /* Each takes some milliseconds. */
 static void test_many_tuples(void)
 {
@@ -489,6 +512,8 @@ int main(void)
 		{ "Rust names in Punycode", test_punycode },
 		{ "a Rust name of many short references",
 		  test_rust_references },
+		{ "a Rust name with letters as Punycode has them",
+		  test_letters_of_punycode },
 		{ "Rust names of one letter", test_many_letters },
 		{ "many endless names", test_many_endless },
 		{ "names of several users", test_users },
