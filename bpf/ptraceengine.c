@@ -14,6 +14,7 @@
 #include "error.h"
 #include "leftout.h"
 #include "monotonic.h"
+#include "owner.h"
 #include "process.h"
 #include "procfs.h"
 #include "recorder.h"
@@ -252,6 +253,8 @@ static void sample(struct ow_recorder *r, const struct target *t)
 	}
 	if (ow_capture_nr_threads(c)) {
 		image = show_image(r, c);
+		c->walk_time.share =
+			ow_owner_of(ow_images_uid(&r->images, c->pid)).share;
 		for (i = 0; image && i < ow_capture_nr_threads(c); i++)
 			count_thread(r, c, i, image->id);
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "walktime.h"
 
-#include "effort.h"
 #include "monotonic.h"
+#include "userefforts.h"
 
 #define MOST     5000000000 /* ns */
 #define A_SECOND 200000000
@@ -22,7 +22,7 @@
 
 #define CLOSER 64
 
-static struct ow_effort effort = OW_EFFORT(MOST, A_SECOND);
+static struct ow_userefforts efforts = OW_USEREFFORTS(MOST, A_SECOND);
 
 unsigned int ow_walktime_piece(struct ow_walktime *t)
 {
@@ -31,7 +31,7 @@ unsigned int ow_walktime_piece(struct ow_walktime *t)
 	if (++t->nr == 1)
 		return LEAST_PIECE;
 	if (t->nr == 2)
-		t->left = ow_effort_left(&effort) / SHARES;
+		t->left = ow_userefforts_left(&efforts, t->share) / SHARES;
 	nr = t->left / PIECE_NS;
 	if (nr < LEAST_PIECE)
 		return LEAST_PIECE;
@@ -74,6 +74,6 @@ bool ow_walktime_stop(struct ow_walktime *t, unsigned int nr)
 	t->closer = CLOSER;
 	if (!is_by_cpu)
 		return true;
-	ow_effort_spend(&effort, took - fair);
+	ow_userefforts_spend(&efforts, t->share, took - fair);
 	return ow_effort_use(&t->left, took - fair);
 }

@@ -60,6 +60,30 @@ static void test_long(void)
 	CHECK(!run_piece(&t, 1, 10 * MS));
 }
 
+/* How long all pieces of a walk may take but the first. */
+static uint64_t left_of(uint32_t share)
+{
+	struct ow_walktime t = { .share = share };
+
+	ow_walktime_begin(&t);
+	ow_walktime_piece(&t);
+	ow_walktime_piece(&t);
+	return t.left;
+}
+
+/* The time that one user's walks have taken is not another user's. */
+static void test_users(void)
+{
+	struct ow_walktime t = { .share = 1, .nr = 2, .closer = 2 };
+	uint64_t before = left_of(2), own = left_of(0);
+
+	CHECK(before >= 1000 * MS);
+	CHECK(!run_piece(&t, 1, 3000 * MS));
+	CHECK(left_of(1) < before - 500 * MS);
+	CHECK(left_of(2) == before);
+	CHECK(left_of(0) >= own);
+}
+
 static void test_pieces(void)
 {
 	struct ow_walktime t = { .nr = 2, .left = 1000 * MS };
@@ -77,6 +101,7 @@ int main(void)
 	static const struct test tests[] = {
 		{ "usual frames", test_usual },
 		{ "frames that take long", test_long },
+		{ "frames of several users", test_users },
 		{ "frames between looks at the time", test_pieces },
 	};
 
