@@ -13,6 +13,7 @@
 #include "tablegen.h"
 #include "tablemap.h"
 #include "threadstart.h"
+#include "worktime.h"
 
 #define MOST_MAKING 2         /* threads that make tables */
 #define HASTE       10        /* of nice(2) */
@@ -135,7 +136,8 @@ static uint8_t *lay_out_in_time(const struct ow_bpftables *t,
 static bool make(struct ow_bpftables *t, const struct ow_tabledue *due)
 {
 	bool is_hasty = t->is_hasty && !due->is_unhurried, done;
-	uint64_t begun = ow_cpu_ns();
+	const struct ow_worktime *mine = ow_worktime_mine();
+	uint64_t begun = ow_worktime_ns(mine);
 	struct ow_bpf_object head;
 	uint8_t *bytes;
 	size_t size;
@@ -144,7 +146,8 @@ static bool make(struct ow_bpftables *t, const struct ow_tabledue *due)
 	bytes = lay_out_in_time(t, due->object, is_hasty, &head, &size);
 	head.entry = due->object->elf.entry;
 	pthread_mutex_lock(&t->in.lock);
-	ow_tablesdue_pay(&t->due, due->uid, ow_cpu_ns() - begun, ow_now_ns());
+	ow_tablesdue_pay(&t->due, due->uid, ow_worktime_ns(mine) - begun,
+			 ow_now_ns());
 	done = bytes &&
 	       ow_kerneltables_put(&t->in, due->number, &head, bytes, size);
 	free(bytes);
@@ -245,9 +248,10 @@ static enum ow_kerneltable_stage need(struct ow_bpftables *t, uint32_t number,
  */
 static bool load(struct ow_bpftables *t, struct ow_object *obj, uid_t uid)
 {
-	uint64_t begun = ow_cpu_ns();
+	const struct ow_worktime *mine = ow_worktime_mine();
+	uint64_t begun = ow_worktime_ns(mine);
 	bool is_known = !ow_object_load_cfi(obj, NULL) && !obj->cfi_is_late;
-	uint64_t took = ow_cpu_ns() - begun;
+	uint64_t took = ow_worktime_ns(mine) - begun;
 
 	pthread_mutex_lock(&t->in.lock);
 	ow_tablesdue_pay(&t->due, uid, took, ow_now_ns());
