@@ -89,13 +89,13 @@ static uint8_t *lay_out(const struct ow_object *obj, const bool *stop,
 	/* Tables on disk are of .eh_frame only. */
 	file = obj->cfi.debug_index.nr ? NULL : ow_tablefile_open(obj);
 	if (file) {
-		ret = ow_tablemap_make(obj, &file->table, head, size_ret);
+		ret = ow_tablemap_make(obj, &file->table, stop, head, size_ret);
 		ow_tablefile_close(file);
 		return ret;
 	}
 	bytes = ow_table_generate_all(obj, &size, &stats, stop, NULL);
 	if (bytes && !ow_table_open(&table, bytes, size))
-		ret = ow_tablemap_make(obj, &table, head, size_ret);
+		ret = ow_tablemap_make(obj, &table, stop, head, size_ret);
 	return ret;
 }
 

@@ -7,12 +7,14 @@
 #include "bytebuf.h"
 #include "error.h"
 #include "escapes.h"
+#include "fderows.h"
 
 #define MOST_EXTRAS (1U << 16)
 
 /* What is being laid out. */
 struct making {
 	const struct ow_table *t;
+	const bool *stop; /* or NULL */
 	struct ow_bpf_object *out;
 	struct ow_bytebuf bytes;
 };
@@ -81,7 +83,7 @@ static void put_code(struct making *m, uint32_t i)
 	ow_bytebuf_add(&m->bytes, &r, sizeof(r));
 }
 
-/* A row that the table leaves to the CFI; false: there is no room for more. */
+/* A row that the table leaves to the CFI; false: there is no room, or time, for more. */
 static bool put_extra(void *arg, const struct ow_escape *from)
 {
 	struct making *m = arg;
@@ -95,11 +97,12 @@ static bool put_extra(void *arg, const struct ow_escape *from)
 	if (from->row)
 		ow_bpfrule_make(m->t->arch, from->row, &e.rule);
 	ow_bytebuf_add(&m->bytes, &e, sizeof(e));
-	return ++m->out->nr_extras < MOST_EXTRAS;
+	return ++m->out->nr_extras < MOST_EXTRAS && !ow_is_given_up(m->stop);
 }
 
 uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
-			  struct ow_bpf_object *ret, size_t *size_ret)
+			  const bool *stop, struct ow_bpf_object *ret,
+			  size_t *size_ret)
 {
 	static const uint8_t spare[2 * OW_BPF_CHUNK];
 	_cleanup_(ow_freep) struct making *m = calloc(1, sizeof(*m));
@@ -114,6 +117,7 @@ uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
 		.word = t->arch->word,
 	};
 	m->t = t;
+	m->stop = stop;
 	m->out = ret;
 	put_part(m, t->rows, t->rows_size);
 	ret->blocks = put_part(m, t->blocks, 4 * (size_t)t->nr_blocks);
@@ -123,7 +127,7 @@ uint8_t *ow_tablemap_make(const struct ow_object *obj, const struct ow_table *t,
 	for (i = 0; i < t->nr_codes; i++)
 		put_code(m, i);
 	ret->extras = align(m);
-	if (!ow_escapes_list(obj, t, put_extra, m))
+	if (!ow_escapes_list(obj, t, put_extra, m) || ow_is_given_up(stop))
 		m->bytes.failed = true;
 	align(m);
 	/* Rows are read 64 bytes at a time, the last ones too. */

@@ -89,7 +89,7 @@ static void make_table(struct twin *t, uint32_t number,
 	bytes = ow_table_generate_all(obj, &size, &stats, NULL, NULL);
 	if (!bytes || ow_table_open(&table, bytes, size))
 		return;
-	made->bytes = ow_tablemap_make(obj, &table, head, &made->size);
+	made->bytes = ow_tablemap_make(obj, &table, NULL, head, &made->size);
 	head->entry = obj->elf.entry;
 	head->state = made->bytes ? OW_BPF_READY : OW_BPF_NO_TABLE;
 }
