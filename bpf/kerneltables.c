@@ -87,6 +87,18 @@ static uint64_t update(const struct ow_kerneltables *k,
 	return failed;
 }
 
+/* A table is in the map of maps. */
+static void note_there(struct ow_kerneltables *k, uint32_t number, uint64_t now)
+{
+	struct ow_kerneltable *t = &k->all[number];
+
+	t->stage = OW_KERNELTABLE_THERE;
+	t->is_replaced = false;
+	set_state(k, number, OW_BPF_READY);
+	if (!t->since)
+		t->since = now;
+}
+
 void ow_kerneltables_enter(struct ow_kerneltables *k)
 {
 	struct ow_kerneltable_made made[OW_KERNELTABLES_WAITING];
@@ -106,16 +118,12 @@ void ow_kerneltables_enter(struct ow_kerneltables *k)
 	for (i = 0; i < nr; i++)
 		close(made[i].fd);
 	pthread_mutex_lock(&k->lock);
-	for (i = 0; i < nr; i++) {
-		k->all[made[i].number].stage = OW_KERNELTABLE_THERE;
-		k->all[made[i].number].is_replaced = false;
-		set_state(k, made[i].number, OW_BPF_READY);
-		if (!k->all[made[i].number].since)
-			k->all[made[i].number].since = now;
+	for (i = 0; i < nr; i++)
 		if (failed >> i & 1)
 			ow_kerneltables_give_up(k, made[i].number,
 						OW_KERNELTABLE_AWAY);
-	}
+		else
+			note_there(k, made[i].number, now);
 	k->entering--;
 	pthread_cond_broadcast(&k->changed);
 }
