@@ -67,6 +67,7 @@ void ow_images_renew(struct ow_images *im)
 	im->placed = NULL;
 	im->limbo = NULL;
 	im->jits.times = (struct ow_usertimes){ 0 };
+	ow_images_move_shares(&anew, im);
 	ow_images_deinit(im);
 	*im = anew;
 }

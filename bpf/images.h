@@ -163,6 +163,9 @@ struct ow_image *ow_images_get(const struct ow_images *im, uint32_t id);
 struct ow_image *ow_images_add(struct ow_images *im, pid_t pid,
 			       struct ow_bpf_range *ranges, uint32_t nr);
 
+/* Have users be as far ahead of their time as they were, with nothing of from's. */
+void ow_images_move_shares(struct ow_images *to, struct ow_images *from);
+
 /* So many of the ranges that an image counts for its user go (imageshares.h). */
 void ow_images_uncount(const struct ow_images *im, struct ow_image *image,
 		       uint32_t nr);

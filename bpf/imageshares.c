@@ -346,6 +346,23 @@ void ow_images_uncount(const struct ow_images *im, struct ow_image *image,
 	image->nr_counted -= nr;
 }
 
+void ow_images_move_shares(struct ow_images *to, struct ow_images *from)
+{
+	size_t i;
+
+	to->shares = from->shares;
+	to->nr_shares = from->nr_shares;
+	to->looked_until = from->looked_until;
+	for (i = 0; i < OW_IMAGE_NR_WORKS; i++)
+		to->spent_until[i] = from->spent_until[i];
+	from->shares = NULL;
+	from->nr_shares = 0;
+	for (i = 0; i < to->nr_shares; i++) {
+		to->shares[i].nr_opened = 0;
+		to->shares[i].nr_ranges = 0;
+	}
+}
+
 void ow_imageshares_deinit(struct ow_images *im)
 {
 	free(im->shares);

@@ -332,6 +332,25 @@ static void test_files(void)
 	ow_imageshares_deinit(&im);
 }
 
+/* All images are made anew: users have taken what they have taken. */
+static void test_renewed(void)
+{
+	struct ow_images old = { 0 }, im = { 0 };
+
+	while (ow_imageshares_may_look(&old, SOMEONE))
+		ow_imageshares_looked(&old, SOMEONE, MANY / 100);
+	ow_imageshares_spent(&old, OTHER, 10 * SECOND);
+	old.shares[0].nr_ranges = old.shares[0].nr_opened = 1000;
+	ow_images_move_shares(&im, &old);
+	CHECK(!old.shares && old.nr_shares == 0);
+	CHECK(im.nr_shares == 2 && im.shares[0].nr_ranges == 0 &&
+	      im.shares[0].nr_opened == 0);
+	CHECK(!ow_imageshares_may_look(&im, SOMEONE));
+	CHECK(!ow_imageshares_may_look(&im, OTHER));
+	CHECK(ow_imageshares_may_look(&im, 0));
+	ow_imageshares_deinit(&im);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -347,6 +366,7 @@ int main(void)
 		{ "shares that are over", test_over },
 		{ "code of no file", test_anonymous },
 		{ "ranges", test_ranges },
+		{ "shares when all is made anew", test_renewed },
 	};
 
 	return test_main(tests, OW_ARRAY_SIZE(tests));
