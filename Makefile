@@ -160,6 +160,7 @@ $(addprefix $(B)/asan/,outwind tbstack symbolize uniprof): $(B)/asan/liboutwind.
 $(B)/asan/test_alive: $(B)/asan/tools/alive.o
 $(B)/asan/test_costs: $(B)/asan/tools/costs.o
 $(B)/asan/test_ctffolder: $(B)/asan/tools/ctffolder.o
+$(B)/asan/test_kwserve: $(B)/asan/libkunwind/kwserve.o
 $(B)/asan/test_kwvdso: $(B)/asan/libkunwind/kwvdso.o
 $(B)/asan/test_proflabels: $(output:%.c=$(B)/asan/%.o)
 $(B)/asan/test_proffolded: $(output:%.c=$(B)/asan/%.o)
