@@ -75,7 +75,8 @@ static inline uint64_t ow_arch_code(const struct ow_arch *a, uint64_t mask,
 /* The slot of a DWARF register number, or OW_SLOT_NONE. */
 static inline uint8_t ow_arch_slot(const struct ow_arch *a, uint64_t dwarf)
 {
-	return dwarf < a->nr_slots ? a->slots[dwarf] : OW_SLOT_NONE;
+	return dwarf < a->nr_slots ? a->slots[ow_index(dwarf, a->nr_slots)] :
+				     OW_SLOT_NONE;
 }
 
 /* All bits of an address. */

@@ -12,6 +12,7 @@ static inline bool peek(const struct ow_step *s, uint64_t addr, uint64_t *ret)
 
 	if (skip >= s->stack.size || s->stack.size - skip < word)
 		return false;
+	skip = ow_index(skip, s->stack.size);
 	if (word == 8) {
 		memcpy(ret, s->stack.bytes + skip, 8);
 		return true;

@@ -126,7 +126,8 @@ static uint32_t guess(const struct ow_table *t, uint32_t off)
 {
 	uint64_t block = (off * t->scale) >> 32;
 
-	return block < t->nr_blocks ? (uint32_t)block : t->nr_blocks - 1;
+	block = block < t->nr_blocks ? (uint32_t)block : t->nr_blocks - 1;
+	return (uint32_t)ow_index(block, t->nr_blocks);
 }
 
 /*

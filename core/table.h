@@ -67,7 +67,8 @@ int ow_table_verify_rows(const struct ow_table *t, struct ow_table_check *check,
 /* What a code stands for; the code is one of codes[]. */
 static inline uint32_t ow_table_meaning(const struct ow_table *t, uint32_t code)
 {
-	const uint8_t *at = t->codes + 3 * (code - OW_TABLE_FIRST);
+	const uint8_t *at =
+		t->codes + 3 * ow_index(code - OW_TABLE_FIRST, t->nr_codes);
 
 	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16;
 }

@@ -6,7 +6,7 @@ bool ow_tablerows_at(const uint8_t *bytes, uint32_t size, uint32_t off,
 {
 	if (off >= size)
 		return false;
-	ret->at = bytes + off;
+	ret->at = bytes + ow_index(off, size);
 	ret->nr = ret->at[0];
 	ret->size = size - off < OW_TABLE_BLOCK ? size - off : OW_TABLE_BLOCK;
 	return ret->nr && 2 * ret->nr <= ret->size;

@@ -9,8 +9,8 @@ OW_TEMPLATE bool find_set(const struct ow_table *t, uint32_t i,
 {
 	if (i >= t->nr_sets)
 		return false;
-	*ret = t->sets[i];
-	*saves_ret = t->saves + ret->saves;
+	*ret = t->sets[ow_index(i, t->nr_sets)];
+	*saves_ret = t->saves + ow_index(ret->saves, t->saves_size + 1);
 	return (uint32_t)ret->saves + 2 * OW_TABLE_SET_NR(ret->head) <=
 		       t->saves_size &&
 	       ret->reg < t->arch->nr_regs;
@@ -47,11 +47,14 @@ OW_TEMPLATE int set_row(const struct ow_table *t, uint32_t i,
 	for (end = at + 2 * OW_TABLE_SET_NR(set.head); at < end; at += 2) {
 		if (at[0] >= t->arch->nr_regs)
 			return -OW_EFORMAT;
-		rules[nr++] = (struct ow_rule){ at[0], OW_RULE_AT_CFA, 0,
-						(int8_t)at[1] * word };
+		rules[nr++] =
+			(struct ow_rule){ ow_index(at[0], t->arch->nr_regs),
+					  OW_RULE_AT_CFA, 0,
+					  (int8_t)at[1] * word };
 	}
 	*row = (struct ow_row){
-		.cfa = { 0, OW_RULE_REG, set.reg, 0 },
+		.cfa = { 0, OW_RULE_REG, ow_index(set.reg, t->arch->nr_regs),
+			 0 },
 		.nr = nr,
 		.flags = (set.head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0) |
 			 (set.head & OW_TABLE_SET_OUTERMOST ? OW_ROW_OUTERMOST :
@@ -96,7 +99,7 @@ bool ow_table_brief(const struct ow_table *t, uint32_t code, struct ow_brief *b)
 	    !find_set(t, OW_TABLE_CODE_SET(rule), &set, &at) ||
 	    set.head & OW_TABLE_SET_OUTERMOST)
 		return false;
-	m = ow_brief_begin(b, set.reg,
+	m = ow_brief_begin(b, ow_index(set.reg, nr_regs),
 			   (int32_t)OW_TABLE_CODE_WORDS(rule) * t->arch->word,
 			   t->ra, OW_HOW_TABLE,
 			   set.head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0);
@@ -105,7 +108,8 @@ bool ow_table_brief(const struct ow_table *t, uint32_t code, struct ow_brief *b)
 	for (end = at + 2 * OW_TABLE_SET_NR(set.head); at < end; at += 2) {
 		if (at[0] >= nr_regs)
 			return false;
-		ow_brief_save(&m, at[0], -(uint32_t)(int8_t)at[1]);
+		ow_brief_save(&m, ow_index(at[0], nr_regs),
+			      -(uint32_t)(int8_t)at[1]);
 	}
 	return ow_brief_end(&m, t->arch);
 }
