@@ -13,9 +13,12 @@ DEFINE_TRACE(kunwind_callstack, TP_PROTO(unsigned int point, int nr),
 DEFINE_TRACE(kunwind_syscall_exit, TP_PROTO(int nr, long ret),
 	     TP_ARGS(nr, ret));
 DEFINE_TRACE(kunwind_map, TP_PROTO(const struct lk_mapping *map), TP_ARGS(map));
-DEFINE_TRACE(kunwind_fork, TP_PROTO(pid_t parent, pid_t pid),
-	     TP_ARGS(parent, pid));
-DEFINE_TRACE(kunwind_exec, TP_PROTO(pid_t pid), TP_ARGS(pid));
+DEFINE_TRACE(kunwind_fork,
+	     TP_PROTO(const struct lk_process *parent,
+		      const struct lk_process *child),
+	     TP_ARGS(parent, child));
+DEFINE_TRACE(kunwind_exec, TP_PROTO(const struct lk_process *process),
+	     TP_ARGS(process));
 
 /* In order; undone in reverse: stacks have room before anybody asks for them. */
 static const struct {

@@ -36,12 +36,12 @@
 static DEFINE_PER_CPU(char *, paths); /* PATH_MAX each */
 
 /* The caller can't be moved to another CPU. */
-static size_t tell(struct vm_area_struct *vma, pid_t pid)
+static size_t tell(struct vm_area_struct *vma, const struct lk_process *of)
 {
 	char *buf = this_cpu_read(paths), *path;
 	u8 build_id[LK_BUILD_ID];
 	struct lk_mapping m = {
-		.pid = pid,
+		.of = *of,
 		.start = vma->vm_start,
 		.end = vma->vm_end,
 		.off = (u64)vma->vm_pgoff << PAGE_SHIFT,
@@ -71,8 +71,8 @@ static size_t tell(struct vm_area_struct *vma, pid_t pid)
  * What mm, which is locked for reading, has from *at on, about so many bytes of it, which
  * are returned.  *at is where the rest begins, or 0.
  */
-static size_t tell_some(struct mm_struct *mm, pid_t pid, unsigned long *at,
-			size_t most)
+static size_t tell_some(struct mm_struct *mm, const struct lk_process *of,
+			unsigned long *at, size_t most)
 {
 	struct vm_area_struct *vma;
 	size_t bytes = 0;
@@ -86,17 +86,17 @@ static size_t tell_some(struct mm_struct *mm, pid_t pid, unsigned long *at,
 			break;
 		}
 		preempt_disable();
-		bytes += tell(vma, pid);
+		bytes += tell(vma, of);
 		preempt_enable();
 	}
 	return bytes;
 }
 
-static void tell_all(struct mm_struct *mm, pid_t pid)
+static void tell_all(struct mm_struct *mm, const struct lk_process *of)
 {
 	unsigned long at = 0;
 
-	tell_some(mm, pid, &at, SIZE_MAX);
+	tell_some(mm, of, &at, SIZE_MAX);
 }
 
 /* --- as it happens --- */
@@ -104,10 +104,13 @@ static void tell_all(struct mm_struct *mm, pid_t pid)
 static int on_mmap(struct kprobe *probe, struct pt_regs *regs)
 {
 	struct vm_area_struct *vma = (void *)regs_get_kernel_argument(regs, 0);
+	struct lk_process own;
 
 	if (trace_kunwind_map_enabled() && vma->vm_mm == current->mm &&
-	    !current->in_execve)
-		tell(vma, task_tgid_nr(current));
+	    !current->in_execve) {
+		own = lk_process_of(current);
+		tell(vma, &own);
+	}
 	return 0;
 }
 
@@ -119,19 +122,23 @@ static struct kprobe mmap_probe = {
 static void on_exec(void *data, struct task_struct *p, pid_t old_pid,
 		    struct linux_binprm *bprm)
 {
-	trace_kunwind_exec(task_tgid_nr(p));
+	const struct lk_process of = lk_process_of(p);
+
+	trace_kunwind_exec(&of);
 	if (!trace_kunwind_map_enabled() || !mmap_read_trylock(p->mm))
 		return;
-	tell_all(p->mm, task_tgid_nr(p));
+	tell_all(p->mm, &of);
 	mmap_read_unlock(p->mm);
 }
 
 static void on_fork(void *data, struct task_struct *parent,
 		    struct task_struct *child)
 {
-	if (child->mm && parent->tgid != child->tgid &&
-	    !(child->flags & PF_KTHREAD))
-		trace_kunwind_fork(task_tgid_nr(parent), task_tgid_nr(child));
+	const struct lk_process from = lk_process_of(parent);
+	const struct lk_process to = lk_process_of(child);
+
+	if (child->mm && from.pid != to.pid && !(child->flags & PF_KTHREAD))
+		trace_kunwind_fork(&from, &to);
 }
 
 /* --- all that there are --- */
@@ -213,7 +220,9 @@ static struct mm_struct *mm_of(struct task_struct *task)
 	return mm;
 }
 
-static bool has_still(struct task_struct *task, const struct mm_struct *mm)
+/* Fill *of if the task has the mm still. */
+static bool has_still(struct task_struct *task, const struct mm_struct *mm,
+		      struct lk_process *of)
 {
 	const struct task_struct *live;
 	bool ret;
@@ -221,6 +230,8 @@ static bool has_still(struct task_struct *task, const struct mm_struct *mm)
 	rcu_read_lock();
 	live = kw_live_thread(task);
 	ret = live && READ_ONCE(live->mm) == mm;
+	if (ret)
+		*of = lk_process_of(live);
 	rcu_read_unlock();
 	return ret;
 }
@@ -230,13 +241,14 @@ static bool has_still(struct task_struct *task, const struct mm_struct *mm)
  * it still when the task executes something, which tells of itself.  -EAGAIN: a lock is
  * taken; -ESRCH.
  */
-static int try_lock(struct task_struct *task, struct mm_struct *mm)
+static int try_lock(struct task_struct *task, struct mm_struct *mm,
+		    struct lk_process *of)
 {
 	int err = 0;
 
 	if (!down_read_trylock(&task->signal->exec_update_lock))
 		return -EAGAIN;
-	if (!has_still(task, mm))
+	if (!has_still(task, mm, of))
 		err = -ESRCH;
 	else if (kw_mm_try_lock(mm, &err))
 		return 0;
@@ -245,12 +257,12 @@ static int try_lock(struct task_struct *task, struct mm_struct *mm)
 }
 
 static int lock_mappings(struct dumping *d, struct task_struct *task,
-			 struct mm_struct *mm)
+			 struct mm_struct *mm, struct lk_process *of)
 {
 	int err;
 
 	do {
-		err = try_lock(task, mm);
+		err = try_lock(task, mm, of);
 		if (err != -EAGAIN)
 			return err;
 		err = kw_wait_a_moment(&d->patience);
@@ -268,12 +280,13 @@ static void unlock_mappings(struct task_struct *task, struct mm_struct *mm)
 static int dump_some(struct dumping *d, struct task_struct *task,
 		     struct mm_struct *mm, unsigned long *at)
 {
-	int err = lock_mappings(d, task, mm);
+	struct lk_process of;
+	int err = lock_mappings(d, task, mm, &of);
 	size_t bytes;
 
 	if (err)
 		return err;
-	bytes = tell_some(mm, task_tgid_nr(task), at, BURST);
+	bytes = tell_some(mm, &of, at, BURST);
 	unlock_mappings(task, mm);
 	d->bytes += bytes;
 	d->burst += bytes;

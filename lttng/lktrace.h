@@ -3,6 +3,7 @@
 #ifndef LK_TRACE_H
 #define LK_TRACE_H
 
+#include <linux/sched.h>
 #include <linux/tracepoint.h>
 
 /* Where a stack was taken: field "point". */
@@ -13,8 +14,25 @@ enum lk_point {
 	LK_TIMER,
 };
 
-struct lk_mapping {
+/* A process, and a program of it: a number is another process' one after its end. */
+struct lk_process {
 	pid_t pid;
+	u64 birth;          /* ns of CLOCK_MONOTONIC */
+	unsigned int execs; /* programs that it and those before it executed */
+};
+
+/* The process of a task that has not ended. */
+static inline struct lk_process lk_process_of(const struct task_struct *p)
+{
+	return (struct lk_process){
+		.pid = p->tgid,
+		.birth = p->group_leader->start_time,
+		.execs = p->self_exec_id,
+	};
+}
+
+struct lk_mapping {
+	struct lk_process of;
 	u64 start, end, off; /* off: in the file */
 	u64 ino;
 	const char *path;
@@ -35,8 +53,11 @@ DECLARE_TRACE(kunwind_map, TP_PROTO(const struct lk_mapping *map),
 	      TP_ARGS(map));
 
 /* A process has what its parent has mapped; it has nothing mapped any more. */
-DECLARE_TRACE(kunwind_fork, TP_PROTO(pid_t parent, pid_t pid),
-	      TP_ARGS(parent, pid));
-DECLARE_TRACE(kunwind_exec, TP_PROTO(pid_t pid), TP_ARGS(pid));
+DECLARE_TRACE(kunwind_fork,
+	      TP_PROTO(const struct lk_process *parent,
+		       const struct lk_process *child),
+	      TP_ARGS(parent, child));
+DECLARE_TRACE(kunwind_exec, TP_PROTO(const struct lk_process *process),
+	      TP_ARGS(process));
 
 #endif /* LK_TRACE_H */

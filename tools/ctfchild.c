@@ -33,6 +33,8 @@ struct record {
 	uint32_t has_list, has_text; /* bits */
 	uint32_t list_nr[CTF_NR_LISTS];
 	uint32_t text_size[CTF_NR_TEXTS + 2]; /* name and host are the last */
+	uint32_t is_loss;                     /* from time on, and: */
+	uint64_t loss_end;
 	uint32_t is_end; /* the name is what was wrong then, and: */
 	int32_t result;
 	uint64_t lost, user_traces, user_events;
@@ -77,6 +79,18 @@ static void send_event(void *arg, const struct ctf_event *e)
 			fwrite(texts[i], r.text_size[i], 1, s->out);
 	for (i = 0; i < CTF_NR_LISTS; i++)
 		fwrite(e->lists[i], sizeof(e->lists[i][0]), e->nr[i], s->out);
+}
+
+static void send_loss(void *arg, uint64_t begin, uint64_t end)
+{
+	const struct record r = {
+		.time = begin,
+		.is_loss = 1,
+		.loss_end = end,
+	};
+	struct sending *s = arg;
+
+	fwrite(&r, sizeof(r), 1, s->out);
 }
 
 static void send_end(FILE *out, const struct ctf_reader *reader, int result,
@@ -141,7 +155,11 @@ static void read_and_send(const char *path, int fd, char *at)
 {
 	static const struct ctf_watch watch = { begin_step, end_step };
 	struct sending s = { fdopen(fd, "w"), at };
-	struct ctf_reader mine = { .event = send_event, .arg = &s };
+	struct ctf_reader mine = {
+		.event = send_event,
+		.loss = send_loss,
+		.arg = &s,
+	};
 	char why[MAX_TEXT] = "";
 	int result;
 
@@ -298,6 +316,18 @@ static void explain(const char *path, int status, char *why, size_t size)
 		snprintf(why, size, "%s: libbabeltrace2 fails on it", path);
 }
 
+static void hand_over(struct receiving *v)
+{
+	struct ctf_reader *r = v->reader;
+
+	if (v->r.is_loss) {
+		r->loss(r->arg, v->r.time, v->r.loss_end);
+		return;
+	}
+	r->events++;
+	r->event(r->arg, &v->event);
+}
+
 static int receive_all(struct receiving *v, const char *path, pid_t child,
 		       char *why, size_t size)
 {
@@ -306,10 +336,8 @@ static int receive_all(struct receiving *v, const char *path, pid_t child,
 
 	v->reader->events = v->reader->lost = 0;
 	v->reader->user_traces = v->reader->user_events = 0;
-	while (!(is_stopped = is_to_stop(v)) && receive(v) && !v->r.is_end) {
-		v->reader->events++;
-		v->reader->event(v->reader->arg, &v->event);
-	}
+	while (!(is_stopped = is_to_stop(v)) && receive(v) && !v->r.is_end)
+		hand_over(v);
 	is_stopped |= !v->r.is_end && is_to_stop(v);
 	if (is_stopped)
 		kill(child, SIGKILL);

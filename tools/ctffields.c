@@ -27,6 +27,8 @@ static const struct known table[] = {
 	{ "callstack_user_unwind", NULL, LIST, CTF_USER_STACK },
 	{ "pid", "kunwind_callstack", NUMBER, CTF_PID },
 	{ "tid", "kunwind_callstack", NUMBER, CTF_TID },
+	{ "birth", "kunwind_callstack", NUMBER, CTF_BIRTH },
+	{ "execs", "kunwind_callstack", NUMBER, CTF_EXECS },
 	{ "comm", "kunwind_callstack", TEXT, CTF_COMM },
 	{ "nr", "kunwind_callstack", NUMBER, CTF_NR },
 	{ "point", "kunwind_callstack", NUMBER, CTF_POINT },
@@ -36,8 +38,15 @@ static const struct known table[] = {
 	{ "ret", "kunwind_syscall_exit", NUMBER, CTF_RET },
 	{ "pid", "kunwind_fork", NUMBER, CTF_SUBJECT_PID },
 	{ "parent_pid", "kunwind_fork", NUMBER, CTF_PARENT_PID },
+	{ "parent_birth", "kunwind_fork", NUMBER, CTF_PARENT_BIRTH },
+	{ "birth", "kunwind_fork", NUMBER, CTF_BIRTH },
+	{ "execs", "kunwind_fork", NUMBER, CTF_EXECS },
 	{ "pid", "kunwind_exec", NUMBER, CTF_SUBJECT_PID },
+	{ "birth", "kunwind_exec", NUMBER, CTF_BIRTH },
+	{ "execs", "kunwind_exec", NUMBER, CTF_EXECS },
 	{ "pid", "kunwind_map", NUMBER, CTF_SUBJECT_PID },
+	{ "birth", "kunwind_map", NUMBER, CTF_BIRTH },
+	{ "execs", "kunwind_map", NUMBER, CTF_EXECS },
 	{ "start", "kunwind_map", NUMBER, CTF_START },
 	{ "end", "kunwind_map", NUMBER, CTF_END },
 	{ "offset", "kunwind_map", NUMBER, CTF_OFFSET },
@@ -138,31 +147,47 @@ static void take_all(const bt_field *f, const char *event,
 	}
 }
 
-/* What the environment of an event's trace says; NULL: nothing. */
-static const bt_value *environment(const bt_event *event, const char *name)
+/* What the environment of a stream's trace says; NULL: nothing. */
+static const bt_value *environment(const bt_stream *stream, const char *name)
 {
-	const bt_trace *trace = bt_stream_borrow_trace_const(
-		bt_event_borrow_stream_const(event));
-
-	return bt_trace_borrow_environment_entry_value_by_name_const(trace,
-								     name);
+	return bt_trace_borrow_environment_entry_value_by_name_const(
+		bt_stream_borrow_trace_const(stream), name);
 }
 
 static const char *host_of(const bt_event *event)
 {
-	const bt_value *v = environment(event, "hostname");
+	const bt_value *v =
+		environment(bt_event_borrow_stream_const(event), "hostname");
 
 	return v && bt_value_get_type(v) == BT_VALUE_TYPE_STRING ?
 		       bt_value_string_get(v) :
 		       "";
 }
 
-bool ctf_fields_are_kernels(const bt_event *event)
+bool ctf_fields_are_kernels(const bt_stream *stream)
 {
-	const bt_value *v = environment(event, "domain");
+	const bt_value *v = environment(stream, "domain");
 
 	return !v || (bt_value_get_type(v) == BT_VALUE_TYPE_STRING &&
 		      strcmp(bt_value_string_get(v), "kernel") == 0);
+}
+
+bool ctf_fields_tell_maps(const bt_stream *stream)
+{
+	const bt_stream_class *class = bt_stream_borrow_class_const(stream);
+	uint64_t i, nr = bt_stream_class_get_event_class_count(class);
+	const char *name;
+
+	for (i = 0; i < nr; i++) {
+		name = bt_event_class_get_name(
+			bt_stream_class_borrow_event_class_by_index_const(class,
+									  i));
+		if (name && (strcmp(name, "kunwind_map") == 0 ||
+			     strcmp(name, "kunwind_exec") == 0 ||
+			     strcmp(name, "kunwind_fork") == 0))
+			return true;
+	}
+	return false;
 }
 
 void ctf_fields_take(const bt_event *event, struct ctf_event *ret)

@@ -8,10 +8,13 @@
 #include "ctfreader.h"
 
 /*
- * Did the kernel's tracer record the event, as its trace says?  A trace that doesn't
- * say which tracer made it is taken for one of the kernel's.
+ * Return true if the kernel's tracer recorded a stream's events, as its trace says.  A
+ * trace that doesn't say which tracer made it is taken for one of the kernel's.
  */
-bool ctf_fields_are_kernels(const bt_event *event);
+bool ctf_fields_are_kernels(const bt_stream *stream);
+
+/* Return true if a stream may have events that tell what processes have mapped. */
+bool ctf_fields_tell_maps(const bt_stream *stream);
 
 /* Fill all but time from an event. */
 void ctf_fields_take(const bt_event *event, struct ctf_event *ret);

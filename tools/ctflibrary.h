@@ -47,7 +47,9 @@
 	F(bt_graph_create)                                       \
 	F(bt_graph_put_ref)                                      \
 	F(bt_graph_run_once)                                     \
+	F(bt_message_discarded_events_borrow_stream_const)       \
 	F(bt_message_discarded_events_get_count)                 \
+	F(bt_message_discarded_packets_borrow_stream_const)      \
 	F(bt_message_event_borrow_default_clock_snapshot_const)  \
 	F(bt_message_event_borrow_event_const)                   \
 	F(bt_message_get_type)                                   \
@@ -60,6 +62,8 @@
 	F(bt_stream_borrow_class_const)                          \
 	F(bt_stream_borrow_trace_const)                          \
 	F(bt_stream_class_borrow_default_clock_class_const)      \
+	F(bt_stream_class_borrow_event_class_by_index_const)     \
+	F(bt_stream_class_get_event_class_count)                 \
 	F(bt_trace_borrow_environment_entry_value_by_name_const) \
 	F(bt_value_array_append_string_element)                  \
 	F(bt_value_get_type)                                     \
@@ -67,7 +71,16 @@
 	F(bt_value_map_insert_empty_array_entry)                 \
 	F(bt_value_map_insert_string_entry)                      \
 	F(bt_value_put_ref)                                      \
-	F(bt_value_string_get)
+	F(bt_value_string_get)                                   \
+	CTF_LIBRARY_TIMES_OF_LOSSES(F)
+
+#define CTF_LIBRARY_TIMES_OF_LOSSES(F)                                                \
+	F(bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const)  \
+	F(bt_message_discarded_events_borrow_end_default_clock_snapshot_const)        \
+	F(bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const) \
+	F(bt_message_discarded_packets_borrow_end_default_clock_snapshot_const)       \
+	F(bt_stream_class_discarded_events_have_default_clock_snapshots)              \
+	F(bt_stream_class_discarded_packets_have_default_clock_snapshots)
 
 struct ctf_library {
 #define CTF_LIBRARY_MEMBER(name) __typeof__(&name) name##_;
@@ -136,8 +149,24 @@ bool ctf_library_load(char *why, size_t size);
 #define bt_graph_create               ctf_library.bt_graph_create_
 #define bt_graph_put_ref              ctf_library.bt_graph_put_ref_
 #define bt_graph_run_once             ctf_library.bt_graph_run_once_
+#define bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const \
+	ctf_library                                                               \
+		.bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const_
+#define bt_message_discarded_events_borrow_end_default_clock_snapshot_const \
+	ctf_library                                                         \
+		.bt_message_discarded_events_borrow_end_default_clock_snapshot_const_
+#define bt_message_discarded_events_borrow_stream_const \
+	ctf_library.bt_message_discarded_events_borrow_stream_const_
 #define bt_message_discarded_events_get_count \
 	ctf_library.bt_message_discarded_events_get_count_
+#define bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const \
+	ctf_library                                                                \
+		.bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const_
+#define bt_message_discarded_packets_borrow_end_default_clock_snapshot_const \
+	ctf_library                                                          \
+		.bt_message_discarded_packets_borrow_end_default_clock_snapshot_const_
+#define bt_message_discarded_packets_borrow_stream_const \
+	ctf_library.bt_message_discarded_packets_borrow_stream_const_
 #define bt_message_event_borrow_default_clock_snapshot_const \
 	ctf_library.bt_message_event_borrow_default_clock_snapshot_const_
 #define bt_message_event_borrow_event_const \
@@ -155,6 +184,16 @@ bool ctf_library_load(char *why, size_t size);
 #define bt_stream_borrow_trace_const ctf_library.bt_stream_borrow_trace_const_
 #define bt_stream_class_borrow_default_clock_class_const \
 	ctf_library.bt_stream_class_borrow_default_clock_class_const_
+#define bt_stream_class_borrow_event_class_by_index_const \
+	ctf_library.bt_stream_class_borrow_event_class_by_index_const_
+#define bt_stream_class_discarded_events_have_default_clock_snapshots \
+	ctf_library                                                   \
+		.bt_stream_class_discarded_events_have_default_clock_snapshots_
+#define bt_stream_class_discarded_packets_have_default_clock_snapshots \
+	ctf_library                                                    \
+		.bt_stream_class_discarded_packets_have_default_clock_snapshots_
+#define bt_stream_class_get_event_class_count \
+	ctf_library.bt_stream_class_get_event_class_count_
 #define bt_trace_borrow_environment_entry_value_by_name_const \
 	ctf_library.bt_trace_borrow_environment_entry_value_by_name_const_
 #define bt_value_array_append_string_element \

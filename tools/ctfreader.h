@@ -13,6 +13,9 @@ enum ctf_number {
 	CTF_TID,
 	CTF_SUBJECT_PID, /* of whose mappings the event tells */
 	CTF_PARENT_PID,
+	CTF_BIRTH, /* with CTF_EXECS: of that process, and its program */
+	CTF_EXECS,
+	CTF_PARENT_BIRTH,
 	CTF_NEXT_TID,
 	CTF_NR, /* of a system call */
 	CTF_POINT,
@@ -56,6 +59,11 @@ static inline bool ctf_has(const struct ctf_event *e, enum ctf_number n)
 
 struct ctf_reader {
 	void (*event)(void *arg, const struct ctf_event *e);
+	/*
+	 * Some time from begin until end, as an event's time is, events were lost that
+	 * may have told of mappings.  It comes before events that are later than begin.
+	 */
+	void (*loss)(void *arg, uint64_t begin, uint64_t end);
 	void *arg;
 	bool (*stop)(void *arg); /* asked now and then, where it isn't NULL */
 	/* Out: how many there were; weren't recorded. */

@@ -23,10 +23,11 @@
 #define STAT_BLOCK 512 /* bytes: stat(2), st_blocks */
 #define SMALL_FILE 65536
 
-/* An event that waits for those of other traces that were earlier. */
+/* An event, or a loss, that waits for those of other traces that were earlier. */
 struct held {
 	const bt_message *message;
 	uint64_t time;
+	uint64_t end; /* of a loss */
 };
 
 /* A trace, or a session that is streamed. */
@@ -39,6 +40,7 @@ struct source {
 	struct held *held; /* those from at on, in the order of time */
 	size_t at, nr, room;
 	uint64_t messages, most; /* so many came; may come */
+	uint64_t newest;         /* time of the last event held */
 	bool is_over;
 };
 
@@ -64,20 +66,51 @@ sink_begin(bt_message_iterator *it, void *data)
 	return BT_GRAPH_SIMPLE_SINK_COMPONENT_INITIALIZE_FUNC_STATUS_OK;
 }
 
+static uint64_t ns_of(const bt_clock_snapshot *clock)
+{
+	int64_t ns = 0;
+
+	if (bt_clock_snapshot_get_ns_from_origin(clock, &ns))
+		bt_current_thread_clear_error();
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
 static uint64_t time_of(const bt_message *m)
 {
 	const bt_stream_class *class =
 		bt_stream_borrow_class_const(bt_event_borrow_stream_const(
 			bt_message_event_borrow_event_const(m)));
-	const bt_clock_snapshot *clock;
-	int64_t ns = 0;
 
-	if (bt_stream_class_borrow_default_clock_class_const(class)) {
-		clock = bt_message_event_borrow_default_clock_snapshot_const(m);
-		if (bt_clock_snapshot_get_ns_from_origin(clock, &ns))
-			bt_current_thread_clear_error();
-	}
-	return ns > 0 ? (uint64_t)ns : 0;
+	if (!bt_stream_class_borrow_default_clock_class_const(class))
+		return 0;
+	return ns_of(bt_message_event_borrow_default_clock_snapshot_const(m));
+}
+
+/* Set when discarded events were, if their stream tells. */
+static void time_lost_events(struct held *h, const bt_stream_class *class)
+{
+	if (!bt_stream_class_discarded_events_have_default_clock_snapshots(
+		    class))
+		return;
+	h->time = ns_of(
+		bt_message_discarded_events_borrow_beginning_default_clock_snapshot_const(
+			h->message));
+	h->end = ns_of(
+		bt_message_discarded_events_borrow_end_default_clock_snapshot_const(
+			h->message));
+}
+
+static void time_lost_packets(struct held *h, const bt_stream_class *class)
+{
+	if (!bt_stream_class_discarded_packets_have_default_clock_snapshots(
+		    class))
+		return;
+	h->time = ns_of(
+		bt_message_discarded_packets_borrow_beginning_default_clock_snapshot_const(
+			h->message));
+	h->end = ns_of(
+		bt_message_discarded_packets_borrow_end_default_clock_snapshot_const(
+			h->message));
 }
 
 /* Return false if there is no memory for more. */
@@ -97,22 +130,50 @@ static bool make_room(struct source *s, size_t nr)
 	return true;
 }
 
-static void take_message(struct source *s, const bt_message *m)
+static void count_lost(struct source *s, const bt_message *m)
 {
 	uint64_t lost = 0;
 
+	if (bt_message_discarded_events_get_count(m, &lost) ==
+	    BT_PROPERTY_AVAILABILITY_AVAILABLE)
+		s->reading->reader->lost += lost;
+}
+
+/* Hold a loss of events or packets, if it may be one of what tells of mappings. */
+static void
+hold_loss(struct source *s, const bt_message *m, const bt_stream *stream,
+	  void (*set_times)(struct held *h, const bt_stream_class *class))
+{
+	struct held h = { m, s->newest, s->newest };
+
+	if (!ctf_fields_are_kernels(stream) || !ctf_fields_tell_maps(stream)) {
+		bt_message_put_ref(m);
+		return;
+	}
+	set_times(&h, bt_stream_borrow_class_const(stream));
+	s->held[s->nr++] = h;
+}
+
+static void take_message(struct source *s, const bt_message *m)
+{
 	switch (bt_message_get_type(m)) {
 	case BT_MESSAGE_TYPE_EVENT:
-		s->held[s->nr++] = (struct held){ m, time_of(m) };
+		s->newest = time_of(m);
+		s->held[s->nr++] = (struct held){ m, s->newest, 0 };
 		return;
 	case BT_MESSAGE_TYPE_DISCARDED_EVENTS:
-		if (bt_message_discarded_events_get_count(m, &lost) ==
-		    BT_PROPERTY_AVAILABILITY_AVAILABLE)
-			s->reading->reader->lost += lost;
-		break;
-	default: break;
+		count_lost(s, m);
+		hold_loss(s, m,
+			  bt_message_discarded_events_borrow_stream_const(m),
+			  time_lost_events);
+		return;
+	case BT_MESSAGE_TYPE_DISCARDED_PACKETS:
+		hold_loss(s, m,
+			  bt_message_discarded_packets_borrow_stream_const(m),
+			  time_lost_packets);
+		return;
+	default: bt_message_put_ref(m); return;
 	}
-	bt_message_put_ref(m);
 }
 
 static bt_graph_simple_sink_component_consume_func_status
@@ -459,11 +520,11 @@ static struct source *earliest(struct reading *r)
 	return ret;
 }
 
-static void hand_over(struct reading *r, const struct held *h)
+static void hand_over_event(struct reading *r, const struct held *h)
 {
 	const bt_event *event = bt_message_event_borrow_event_const(h->message);
 
-	if (ctf_fields_are_kernels(event)) {
+	if (ctf_fields_are_kernels(bt_event_borrow_stream_const(event))) {
 		r->event.time = h->time;
 		ctf_fields_take(event, &r->event);
 		r->reader->events++;
@@ -471,6 +532,14 @@ static void hand_over(struct reading *r, const struct held *h)
 	} else {
 		r->reader->user_events++;
 	}
+}
+
+static void hand_over(struct reading *r, const struct held *h)
+{
+	if (bt_message_get_type(h->message) == BT_MESSAGE_TYPE_EVENT)
+		hand_over_event(r, h);
+	else
+		r->reader->loss(r->reader->arg, h->time, h->end);
 	bt_message_put_ref(h->message);
 }
 

@@ -14,6 +14,7 @@
 /* A mapping that the first reading told of. */
 struct told {
 	uint64_t life; /* of the process, in which it was */
+	struct trace_program program;
 	struct trace_span span;
 };
 
@@ -23,11 +24,12 @@ struct told {
  */
 struct trace_process {
 	struct trace_record record;
-	size_t own;               /* bytes taken from the budget */
-	size_t text;              /* and for texts */
-	uint64_t since;           /* the event that it was first told of */
-	uint64_t life;            /* now */
-	struct trace_spans *maps; /* now */
+	size_t own;                   /* bytes taken from the budget */
+	size_t text;                  /* and for texts */
+	uint64_t since;               /* the event that it was first told of */
+	uint64_t life;                /* now */
+	struct trace_program program; /* now */
+	struct trace_spans *maps;     /* now */
 	/* Of this life: the first that there will be at each address. */
 	struct trace_spans *coming;
 	bool has_coming;
@@ -138,7 +140,8 @@ static void note(struct tracemaps *t, struct trace_process *p,
 		 const struct trace_span *s)
 {
 	if (make_room(p)) {
-		p->told[p->nr_told++] = (struct told){ p->life, *s };
+		p->told[p->nr_told++] =
+			(struct told){ p->life, p->program, *s };
 		return;
 	}
 	trace_lack_add(&t->memory, p->record.key.id);
@@ -152,7 +155,8 @@ static void put(struct tracemaps *t, struct trace_process *p,
 
 	/* All are told of once more when another session begins. */
 	if (old && old->start == s->start && old->end == s->end &&
-	    old->off == s->off && old->file == s->file)
+	    old->off == s->off && old->file == s->file &&
+	    old->losses == s->losses)
 		return;
 	if (!trace_spans_put(&p->maps, s, &p->own))
 		give_up(t, p);
@@ -173,16 +177,63 @@ static void make_coming(struct tracemaps *t, struct trace_process *p)
 		}
 }
 
+static bool is_same(const struct trace_program *a,
+		    const struct trace_program *b)
+{
+	return a->birth == b->birth && a->execs == b->execs;
+}
+
+static bool may_be(const struct trace_program *a, const struct trace_program *b)
+{
+	return !a->birth || !b->birth || is_same(a, b);
+}
+
+/*
+ * Return true if a span that was told of one program is asked for by the same program.
+ * Where events don't tell, it is if there was no loss in between.
+ */
+static bool is_of(const struct tracemaps *t, const struct trace_span *s,
+		  const struct trace_program *told,
+		  const struct trace_program *asked)
+{
+	if (told->birth && asked->birth)
+		return is_same(told, asked);
+	return s->losses == t->losses && t->losses % 2 == 0;
+}
+
+/* The first of this life that will be at that address, if it is of that program. */
+static struct trace_span *find_coming(struct tracemaps *t,
+				      struct trace_process *p,
+				      const struct trace_program *asked,
+				      uint64_t addr, bool *is_doubted)
+{
+	const struct told *next = &p->told[p->now];
+	struct trace_span *s;
+
+	if (p->is_full || p->now == p->nr_told || next->life != p->life)
+		return NULL;
+	if (!p->has_coming)
+		make_coming(t, p);
+	s = trace_spans_find(p->coming, addr);
+	if (!s || (is_of(t, s, &next->program, asked) &&
+		   may_be(&next->program, asked->birth ? asked : &p->program)))
+		return s;
+	*is_doubted = true;
+	return NULL;
+}
+
 static struct trace_span *find(struct tracemaps *t, struct trace_process *p,
+			       const struct trace_program *program,
 			       uint64_t addr)
 {
 	struct trace_span *s = trace_spans_find(p->maps, addr);
+	bool is_doubted = s && !is_of(t, s, &p->program, program);
 
-	if (s || p->is_full)
-		return s;
-	if (!p->has_coming)
-		make_coming(t, p);
-	return trace_spans_find(p->coming, addr);
+	if (!s || is_doubted)
+		s = find_coming(t, p, program, addr, &is_doubted);
+	if (!s && is_doubted)
+		t->nr_doubted++;
+	return s;
 }
 
 /* --- files --- */
@@ -231,10 +282,12 @@ static unsigned int object_of(struct tracemaps *t, struct trace_process *p,
 }
 
 struct trace_place tracemaps_find(struct tracemaps *t, const char *host,
-				  int64_t pid, uint64_t addr)
+				  int64_t pid,
+				  const struct trace_program *program,
+				  uint64_t addr)
 {
 	struct trace_process *p = get(t, host, pid);
-	struct trace_span *s = p ? find(t, p, addr) : NULL;
+	struct trace_span *s = p ? find(t, p, program, addr) : NULL;
 	unsigned int object = s ? object_of(t, p, s) : 0;
 
 	if (!object)
@@ -256,6 +309,46 @@ static void begin_life(struct tracemaps *t, struct trace_process *p)
 		p->now++;
 }
 
+static void begin_program(struct tracemaps *t, struct trace_process *p,
+			  struct trace_program program)
+{
+	begin_life(t, p);
+	p->program = program;
+}
+
+/* An event tells of a process: what told that another program began may be lost. */
+static void meet(struct tracemaps *t, struct trace_process *p,
+		 struct trace_program program)
+{
+	if (program.birth && !is_same(&program, &p->program)) {
+		if (p->program.birth)
+			begin_life(t, p);
+		p->program = program;
+	}
+}
+
+struct trace_program trace_program_of(const struct ctf_event *e)
+{
+	struct trace_program ret = { 0 };
+
+	if (ctf_has(e, CTF_BIRTH) && ctf_has(e, CTF_EXECS)) {
+		ret.birth = (uint64_t)e->numbers[CTF_BIRTH];
+		ret.execs = (uint64_t)e->numbers[CTF_EXECS];
+	}
+	return ret;
+}
+
+/* At a fork, the child's program is its parent's. */
+static struct trace_program parents_program(const struct ctf_event *e)
+{
+	struct trace_program ret = trace_program_of(e);
+
+	ret.birth = ctf_has(e, CTF_PARENT_BIRTH) ?
+			    (uint64_t)e->numbers[CTF_PARENT_BIRTH] :
+			    0;
+	return ret;
+}
+
 static void take_map(struct tracemaps *t, const char *host,
 		     const struct ctf_event *e)
 {
@@ -263,6 +356,7 @@ static void take_map(struct tracemaps *t, const char *host,
 		.start = (uint64_t)e->numbers[CTF_START],
 		.end = (uint64_t)e->numbers[CTF_END],
 		.off = (uint64_t)e->numbers[CTF_OFFSET],
+		.losses = t->losses,
 	};
 	struct trace_process *p;
 
@@ -270,7 +364,10 @@ static void take_map(struct tracemaps *t, const char *host,
 	    !ctf_has(e, CTF_OFFSET) || !e->texts[CTF_PATH] || s.end <= s.start)
 		return;
 	p = get_or_add(t, host, e->numbers[CTF_SUBJECT_PID]);
-	if (!p || p->is_full)
+	if (!p)
+		return;
+	meet(t, p, trace_program_of(e));
+	if (p->is_full)
 		return;
 	s.file = file_of(t, p, e);
 	if (t->is_first_reading)
@@ -280,19 +377,22 @@ static void take_map(struct tracemaps *t, const char *host,
 }
 
 /* The child's number may have been another process' before. */
-static void take_fork(struct tracemaps *t, const char *host, int64_t parent,
-		      int64_t child)
+static void take_fork(struct tracemaps *t, const char *host,
+		      const struct ctf_event *e)
 {
-	struct trace_process *from = get(t, host, parent);
-	struct trace_process *to = from && from->maps ?
-					   get_or_add(t, host, child) :
-					   get(t, host, child);
+	int64_t child = e->numbers[CTF_SUBJECT_PID];
+	struct trace_process *from = get(t, host, e->numbers[CTF_PARENT_PID]);
+	struct trace_process *to;
 	struct trace_spans *maps;
 
+	if (from)
+		meet(t, from, parents_program(e));
+	to = from && from->maps ? get_or_add(t, host, child) :
+				  get(t, host, child);
 	if (!to)
 		return;
 	maps = from ? trace_spans_share(from->maps) : NULL;
-	begin_life(t, to);
+	begin_program(t, to, trace_program_of(e));
 	to->maps = maps;
 }
 
@@ -304,6 +404,8 @@ void tracemaps_take(struct tracemaps *t, const struct ctf_event *e)
 	struct trace_process *p;
 	const char *host;
 
+	if (t->losses % 2 && e->time > t->lost_until)
+		t->losses++;
 	if (!ctf_has(e, CTF_SUBJECT_PID) || (!is_map && !is_exec && !is_fork))
 		return;
 	t->nr_events++;
@@ -313,13 +415,19 @@ void tracemaps_take(struct tracemaps *t, const struct ctf_event *e)
 	} else if (is_map) {
 		take_map(t, host, e);
 	} else if (is_fork && ctf_has(e, CTF_PARENT_PID)) {
-		take_fork(t, host, e->numbers[CTF_PARENT_PID],
-			  e->numbers[CTF_SUBJECT_PID]);
+		take_fork(t, host, e);
 	} else if (is_exec) {
 		p = get(t, host, e->numbers[CTF_SUBJECT_PID]);
 		if (p)
-			begin_life(t, p);
+			begin_program(t, p, trace_program_of(e));
 	}
+}
+
+void tracemaps_lose(struct tracemaps *t, uint64_t end)
+{
+	t->losses += t->losses % 2 ? 2 : 1;
+	if (end > t->lost_until)
+		t->lost_until = end;
 }
 
 static void rewind_process(void *record)
@@ -327,6 +435,7 @@ static void rewind_process(void *record)
 	struct trace_process *p = record;
 
 	p->life = p->now = 0;
+	p->program = (struct trace_program){ 0 };
 	p->is_full = false;
 }
 
@@ -334,6 +443,8 @@ void tracemaps_again(struct tracemaps *t)
 {
 	t->is_first_reading = false;
 	t->nr_events = 0;
+	t->losses = 0;
+	t->lost_until = 0;
 	trace_list_each(&t->processes, rewind_process);
 }
 

@@ -304,6 +304,14 @@ static void on_stack(void *arg, const struct ctf_event *e)
 	}
 }
 
+static void on_loss(void *arg, uint64_t begin, uint64_t end)
+{
+	struct report *r = arg;
+
+	(void)begin;
+	tracemaps_lose(&r->maps, end);
+}
+
 static void on_map(void *arg, const struct ctf_event *e)
 {
 	struct report *r = arg;
@@ -373,6 +381,22 @@ static void tell_unnamed(const struct report *r)
 	complain("%s: %s", r->request->path, line);
 }
 
+/* Frames that another program's mappings may be at; the profile tells of them, too. */
+static void tell_doubted(const struct report *r)
+{
+	char line[256];
+
+	if (!r->maps.nr_doubted)
+		return;
+	snprintf(line, sizeof(line),
+		 "%" PRIu64 " frames are addresses: events that tell which "
+		 "program their process ran were lost, or not recorded",
+		 r->maps.nr_doubted);
+	if (r->request->profile)
+		profile_leave_out(r->request->profile, line);
+	complain("%s: %s", r->request->path, line);
+}
+
 static void fill_in(const struct report *r, const struct ctf_reader *reader)
 {
 	struct profile *p = r->request->profile;
@@ -428,11 +452,12 @@ static int complain_of_room(const struct report *r)
 			 r->request->path, r->count.folded,
 			 r->count.processes.nr_refused);
 	tell_unnamed(r);
+	tell_doubted(r);
 	if (viewtext_line(&text, line))
 		complain("%s: %s", r->request->path, line);
 	complain_of_begun(r, more);
 	is_some |= r->count.folded || r->count.unnamed || r->nr_cut ||
-		   r->open.nr_left_out;
+		   r->maps.nr_doubted || r->open.nr_left_out;
 	return is_some ? EXIT_SOME : EXIT_WELL;
 }
 
@@ -510,7 +535,11 @@ int trace_report(const struct trace_request *request)
 		},
 		.text = { .most = VIEWTEXT_MOST, .eighths = TEXT_SHARE },
 	};
-	struct ctf_reader reader = { .arg = &r, .stop = is_interrupted };
+	struct ctf_reader reader = {
+		.loss = on_loss,
+		.arg = &r,
+		.stop = is_interrupted,
+	};
 	struct ow_error err;
 	int status = EXIT_NONE, failed;
 	char why[300] = "";

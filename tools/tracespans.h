@@ -17,6 +17,7 @@ struct trace_span {
 	uint64_t off;        /* of start, in the file */
 	const char *file;    /* borrowed; NULL: not known */
 	unsigned int object; /* 0: not known yet */
+	uint32_t losses;     /* when it was told, as of struct tracemaps */
 };
 
 struct trace_spans; /* NULL: none */

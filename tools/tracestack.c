@@ -57,6 +57,7 @@ static enum ow_end end_of(const struct ctf_event *e)
 bool trace_stack_take(struct trace_stack *s, struct tracemaps *maps,
 		      const struct ctf_event *e)
 {
+	const struct trace_program program = trace_program_of(e);
 	const uint64_t *pcs = e->lists[CTF_USER_STACK];
 	const char *host;
 	size_t i;
@@ -86,7 +87,7 @@ bool trace_stack_take(struct trace_stack *s, struct tracemaps *maps,
 	s->host = host ? host : "";
 	for (i = 0; i < s->nr; i++) {
 		s->pcs[i] = pcs[i];
-		s->places[i] = tracemaps_find(maps, host, s->pid,
+		s->places[i] = tracemaps_find(maps, host, s->pid, &program,
 					      i ? pcs[i] - 1 : pcs[i]);
 		s->places[i].off += i != 0;
 	}

@@ -14,7 +14,8 @@ EVENT = re.compile(r'^\[([0-9:.]+)\] \([^)]*\) (?:\S+ )?(\S+): \{')
 STACK = re.compile(r'(callstack_user\w*) = \[ (.*?) \]')
 PC = re.compile(r'= 0x([0-9A-F]+)')
 LENGTH = '_callstack_user_unwind_length'
-NUMBER = re.compile(r'\b(pid|tid|nr|parent_pid|' + LENGTH + r') = (-?\d+)')
+NUMBER = re.compile(r'\b(pid|tid|nr|parent_pid|birth|execs|parent_birth|' +
+                    LENGTH + r') = (-?\d+)')
 HEX = re.compile(r'\b(start|end|offset) = 0x([0-9A-F]+)')
 LABEL = re.compile(r'\b(point|reason) = \( "(\w+)"')
 TEXT = re.compile(r'\b(path|comm|procname) = "([^"]*)"')
@@ -121,6 +122,25 @@ def check_maps(trace, events, have):
     say(len(paths) > 3, '%s: %s are mapped' % (trace, list(paths)))
     for path, have_id in paths.items():
         say(have_id == build_id(path), '%s: build-id of %s' % (trace, path))
+
+
+def program(e):
+    return e['birth'], e['execs']
+
+
+def check_births(trace, events, have):
+    """Each stack is of the process, and program, that was told of last."""
+    programs, bad = {}, 0
+    for e in events:
+        if e['event'] == 'kunwind_fork':
+            now = programs.get(e['parent_pid'])
+            bad += now is not None and now != (e['parent_birth'], e['execs'])
+        if e['event'] in ('kunwind_map', 'kunwind_exec', 'kunwind_fork'):
+            programs[e['pid']] = program(e)
+        elif e.get('tid') in have and 'stack' in e:
+            bad += programs.get(e['pid']) != program(e)
+    say(len(programs) > 3, '%s: %d processes' % (trace, len(programs)))
+    say(bad == 0, '%s: %d events are of another birth' % (trace, bad))
 
 
 def check_names(blocks, want, what):
@@ -252,6 +272,10 @@ def check_vforked(kept):
                      for part in (mine[:execs[0]], mine[execs[0]:]))
     say(before > 50, 'vforked: %d mappings before that' % before)
     say(after == 0, 'vforked: %d mappings of its parent after it' % after)
+    first = program(mine[0])
+    programs = [program(e) for e in mine]
+    want = [(first[0], first[1] + (i >= execs[0])) for i in range(len(mine))]
+    say(programs == want, 'vforked: its births: %s' % sorted(set(programs)))
     print('# vforked: %d mappings of the parent before, %d after' % (before, after))
 
 
@@ -312,6 +336,7 @@ def check_stock(outwind, kept, count):
                                          count)
     say(equal == total == 2 * count, 'probe: all are right')
     check_maps('probe', events, have)
+    check_births('probe', events, have)
     mine = [e for t in have.values() for e in t]
     say({(e['point'], e['reason'], e['nr'], e['comm']) for e in mine} ==
         {('syscall_entry', 'outermost', 8, 'calls')}, 'probe: their fields')

@@ -647,6 +647,120 @@ def check_meaning(plain, work):
           'what is mapped when')
 
 
+# As newer modules record them: with what tells a process, and its program, from others.
+BORN = CROWD.replace('i32 _pid;', 'i32 _pid; u64 _birth; u32 _execs;').replace(
+    'i32 _parent_pid;', 'i32 _parent_pid; u64 _parent_birth;')
+
+
+def born(event, birth, execs=0, parent_birth=0):
+    nr, fields = event
+    between = struct.pack('<Q', parent_birth) + fields[4:] if nr == 1 else b''
+    return nr, fields[:4] + between + struct.pack('<QI', birth, execs) + \
+        (b'' if nr == 1 else fields[4:])
+
+
+def write_packets(path, packets, metadata):
+    """Packets of events, with how many were discarded until the end of each."""
+    write_crowd(path, [], metadata.replace(
+        'u64 timestamp_end;', 'u64 timestamp_end; u64 content_size; '
+        'u64 packet_size; u64 events_discarded;'))
+    time = 0
+    with open(path + '/stream', 'wb') as f:
+        for lost, events in packets:
+            begin = time + 1
+            data = b''
+            for nr, fields in events:
+                time += 10
+                data += struct.pack('<IQ', nr, time) + fields
+            time += 10
+            bits = 8 * (48 + len(data))
+            f.write(struct.pack('<IIQQQQQ', 0xc1fc1fc1, 0, begin, time, bits,
+                                bits, lost) + data)
+
+
+def check_frames(outwind, work, path, want, lost, doubted, what):
+    """The frames of each stack; what is said of lost events, and of frames in doubt."""
+    done = run(outwind, 'report', '--sysroot', work + '/empty', path)
+    equal([re.findall('(?m)^ > (.*)', s) for s in
+           re.split(r'(?m)^\[.*\n', done.stdout)[1:]], want, what)
+    lines = [l for l in done.stderr.splitlines() if ' no such file ' not in l]
+    told = ['%d events were lost as it was recorded' % lost] * bool(lost) + [
+        '%d frames are addresses: events that tell which program their process '
+        'ran were lost, or not recorded' % doubted] * bool(doubted)
+    equal(lines, ['outwind: %s: %s' % (path, t) for t in told],
+          what + ': it is told')
+    say(done.returncode == (1 if doubted else 0), '%s: exit status %d' %
+        (what, done.returncode))
+
+
+def check_lost(outwind, work):
+    """Where forks and programs may be lost, no process has another one's names."""
+    path = work + '/lossy'
+    write_packets(path, [
+        (0, [mapped(1, 0, '/a'), mapped(1, 0x1000, '/b'), forked(1, 5),
+             called(5, [0x10])]),
+        (3, [called(5, [0x10]), mapped(5, 0x1000, '/c'), called(5, [0x1000]),
+             called(5, [0x9000])]),
+        (3, [called(5, [0x10, 0x1001]), mapped(1, 0, '/a'),
+             mapped(1, 0x1000, '/b'), called(1, [0x10]), called(5, [0x10]),
+             executed(5), mapped(5, 0, '/d'), called(5, [0x10]),
+             forked(1, 6), called(6, [0x10, 0x1001])])], CROWD)
+    check_frames(outwind, work, path, [
+        ['/a+0x10'], ['0x10'], ['0x1000'], ['0x9000'], ['0x10', '0x1001'],
+        ['/a+0x10'], ['0x10'], ['/d+0x10'], ['/a+0x10', '/b+0x1']], 3, 5,
+        'lost events')
+    # before it is told, too
+    write_packets(path, [
+        (0, [called(1, [0x10])]), (2, [called(2, [0x10])]),
+        (2, [called(3, [0x10])] + [mapped(i, 0, '/a') for i in (1, 2, 3)])],
+        CROWD)
+    check_frames(outwind, work, path, [['0x10'], ['0x10'], ['/a+0x10']], 2, 2,
+                 'told after a loss')
+
+
+def check_born(outwind, work):
+    """A process is known by its birth, and a program by how many there were."""
+    path = work + '/lossy'
+
+    def call(pid, stack, birth, execs=0):
+        return born(called(pid, stack), birth, execs)
+
+    def maps(pid, start, name, birth, execs=0):
+        return born(mapped(pid, start, name), birth, execs)
+
+    write_packets(path, [
+        (0, [maps(1, 0, '/a', 1), born(forked(1, 5), 50, 0, 1),
+             call(5, [0x10], 50)]),
+        (3, [call(5, [0x10], 50), call(5, [0x10], 51), call(5, [0x10], 50, 1),
+             maps(5, 0x1000, '/c', 51), call(5, [0x10, 0x1001], 51),
+             call(5, [0x1000], 51, 1), born(forked(5, 7), 70, 0, 52),
+             call(7, [0x1000], 70), call(5, [0x1000], 52)]),
+        (3, [maps(5, 0, '/d', 52, 4), born(forked(5, 8), 80, 4, 52),
+             call(8, [0x10], 80, 4), born(executed(8), 80, 5),
+             call(8, [0x10], 80, 5), maps(8, 0, '/e', 80, 5),
+             call(8, [0x10], 80, 5)])], BORN)
+    check_frames(outwind, work, path, [
+        ['/a+0x10'], ['/a+0x10'], ['0x10'], ['0x10'], ['0x10', '/c+0x1'],
+        ['0x1000'], ['0x1000'], ['0x1000'], ['/d+0x10'], ['/e+0x10'],
+        ['/e+0x10']], 3, 3, 'births')
+    # stacks of other events don't tell
+    write_packets(path, [
+        (0, [maps(1, 0, '/a', 1), called(1, [0x10])]),
+        (1, [called(1, [0x10])]),
+        (1, [called(1, [0x10]), maps(1, 0, '/a', 1), called(1, [0x10]),
+             maps(1, 0x1000, '/b', 2), called(1, [0x10, 0x1001])])],
+        BORN.replace('u64 _birth; u32 _execs; i32 _tid;', 'i32 _tid;'))
+    check_frames(outwind, work, path, [
+        ['/a+0x10'], ['0x10'], ['0x10'], ['/a+0x10'], ['0x10', '/b+0x1']], 1,
+        2, 'births of some')
+    # a channel that tells of no mappings may lose what it does
+    shutil.rmtree(path)
+    write_packets(path + '/1', [(0, [mapped(1, 0, '/a')])], CROWD)
+    write_packets(path + '/2', [(0, []), (9, []), (9, [called(1, [0x10])])],
+                  re.sub(r'kunwind_(map|fork|exec)"', r'other_\1"', CROWD))
+    check_frames(outwind, work, path, [['/a+0x10']], 9, 0, 'another channel')
+
+
 def of_domain(domain, before=''):
     return CROWD.replace('clock {', before + '/* env { domain = "x"; }; */ env {'
                          ' hostname = "}"; domain = "%s"; }; clock {' % domain, 1)
@@ -817,6 +931,8 @@ def main():
         check_interrupted(plain, work)
         check_idle(plain, work)
         check_meaning(outwind, work)
+        check_lost(outwind, work)
+        check_born(outwind, work)
         check_user_space(outwind, work)
         check_some_fail(outwind, work)
         check_many_traces(plain, work)

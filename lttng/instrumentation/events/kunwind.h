@@ -51,6 +51,8 @@ LTTNG_TRACEPOINT_EVENT_CODE(kunwind_callstack,
 		ctf_integer(short, nr, nr)
 		ctf_integer(pid_t, pid, current->tgid)
 		ctf_integer(pid_t, tid, current->pid)
+		ctf_integer(u64, birth, current->group_leader->start_time)
+		ctf_integer(unsigned int, execs, current->self_exec_id)
 		ctf_array_text(char, comm, current->comm, TASK_COMM_LEN)
 		ctf_sequence_hex(unsigned long, callstack_user_unwind,
 			tp_locvar->stack.pcs, unsigned int,
@@ -76,7 +78,9 @@ LTTNG_TRACEPOINT_EVENT(kunwind_map,
 	TP_PROTO(const struct lk_mapping *map),
 	TP_ARGS(map),
 	TP_FIELDS(
-		ctf_integer(pid_t, pid, map->pid)
+		ctf_integer(pid_t, pid, map->of.pid)
+		ctf_integer(u64, birth, map->of.birth)
+		ctf_integer(unsigned int, execs, map->of.execs)
 		ctf_integer_hex(unsigned long, start, map->start)
 		ctf_integer_hex(unsigned long, end, map->end)
 		ctf_integer_hex(unsigned long, offset, map->off)
@@ -88,19 +92,25 @@ LTTNG_TRACEPOINT_EVENT(kunwind_map,
 )
 
 LTTNG_TRACEPOINT_EVENT(kunwind_fork,
-	TP_PROTO(pid_t parent, pid_t pid),
-	TP_ARGS(parent, pid),
+	TP_PROTO(const struct lk_process *parent,
+		const struct lk_process *child),
+	TP_ARGS(parent, child),
 	TP_FIELDS(
-		ctf_integer(pid_t, parent_pid, parent)
-		ctf_integer(pid_t, pid, pid)
+		ctf_integer(pid_t, parent_pid, parent->pid)
+		ctf_integer(u64, parent_birth, parent->birth)
+		ctf_integer(pid_t, pid, child->pid)
+		ctf_integer(u64, birth, child->birth)
+		ctf_integer(unsigned int, execs, child->execs)
 	)
 )
 
 LTTNG_TRACEPOINT_EVENT(kunwind_exec,
-	TP_PROTO(pid_t pid),
-	TP_ARGS(pid),
+	TP_PROTO(const struct lk_process *process),
+	TP_ARGS(process),
 	TP_FIELDS(
-		ctf_integer(pid_t, pid, pid)
+		ctf_integer(pid_t, pid, process->pid)
+		ctf_integer(u64, birth, process->birth)
+		ctf_integer(unsigned int, execs, process->execs)
 	)
 )
 
