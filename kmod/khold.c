@@ -40,6 +40,7 @@ static void idle_begin(struct kw_table *t)
 {
 	if (!t->may_go)
 		return;
+	kw_user_note_idle(t->user, kw_table_price(t->size));
 	list_add_tail(&t->idle, kw_user_idle(t->user));
 	list_add_tail(&t->idle_of_all,
 		      &all_idle[kw_user_is_privileged(t->user)]);
@@ -47,11 +48,17 @@ static void idle_begin(struct kw_table *t)
 
 static void idle_end(struct kw_table *t)
 {
+	if (list_empty(&t->idle))
+		return;
+	kw_user_note_idle(t->user, -(s64)kw_table_price(t->size));
 	list_del_init(&t->idle);
 	list_del_init(&t->idle_of_all);
 }
 
-/* The first of those who map it pays from now on, if who pays doesn't map it. */
+/*
+ * The first of those who map it pays from now on, if who pays doesn't map it: each has
+ * set that aside.
+ */
 static void choose_payer(struct kw_table *t)
 {
 	unsigned int tries = PAYER_TRIES;
@@ -59,20 +66,49 @@ static void choose_payer(struct kw_table *t)
 
 	if (!t->by_mappers || find(t, t->user))
 		return;
-	list_for_each_entry(h, &t->holds, list)
-		if (!tries-- || kw_table_pass(t, h->user))
+	list_for_each_entry(h, &t->holds, list) {
+		if (!tries--)
 			return;
+		if (kw_table_pass(t, h->user)) {
+			h->aside = 0;
+			return;
+		}
+	}
 }
 
-static void enter(struct kw_hold *h)
+/*
+ * A user who maps a table that another one pays has to have room for it, too: the other
+ * would else pay on, after its own processes have ended, for one whose share is full.
+ */
+static bool set_aside(struct kw_hold *h)
+{
+	const struct kw_table *t = h->table;
+	size_t bytes = kw_table_price(t->size);
+
+	if (!t->by_mappers)
+		return true;
+	if (t->user == h->user)
+		return list_empty(&t->idle) ||
+		       kw_user_may_use_idle(h->user, bytes);
+	if (!kw_user_set_aside(h->user, bytes))
+		return false;
+	h->aside = bytes;
+	return true;
+}
+
+/* Return false if the user has no room. */
+static bool enter(struct kw_hold *h)
 {
 	struct kw_table *t = h->table;
 
+	if (!set_aside(h))
+		return false;
 	if (list_empty(&t->holds))
 		idle_end(t);
 	hash_add(holds, &h->node, key_of(t, h->user));
 	list_add_tail(&h->list, &t->holds);
 	choose_payer(t);
+	return true;
 }
 
 static void leave(struct kw_hold *h)
@@ -109,6 +145,7 @@ static void hold_free(struct kw_hold *h)
 	if (!h)
 		return;
 	kw_table_put(h->table);
+	kw_user_give_back(h->user, h->aside);
 	kw_user_uncharge(h->user, sizeof(*h));
 	kw_user_put(h->user);
 	kfree(h);
@@ -142,12 +179,12 @@ struct kw_hold *kw_hold_add(struct kw_table *table, struct kw_user *user)
 	}
 	spin_lock(&holds_lock);
 	h = find(table, user);
-	if (!h) {
+	if (!h && enter(fresh)) {
 		h = fresh;
 		fresh = NULL;
-		enter(h);
 	}
-	h->nr++;
+	if (h)
+		h->nr++;
 	spin_unlock(&holds_lock);
 	hold_free(fresh);
 	return h;

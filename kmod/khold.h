@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause OR GPL-2.0-only */
 /*
- * Whose processes map which table, and so who pays for it: one of those users, if any
- * has room for it, so that nobody uses up another user's share by mapping what others
- * own, or once used.  A table that nobody maps stays while its payer needs no room.
+ * Whose processes map which table, and so who pays for it: one of those users, while the
+ * others have set aside what they'd have to pay, so that nobody uses up another user's
+ * share by mapping what others own, or once used.  A table that nobody maps stays while
+ * its payer needs no room.
  */
 #ifndef KW_HOLD_H
 #define KW_HOLD_H
@@ -18,6 +19,7 @@ struct kw_hold {
 	struct kw_table *table; /* a reference */
 	struct kw_user *user;   /* a reference */
 	unsigned int nr;        /* of its mappings */
+	size_t aside; /* bytes of the table, which another user pays */
 };
 
 /*

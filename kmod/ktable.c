@@ -125,7 +125,7 @@ bool kw_table_pass(struct kw_table *table, struct kw_user *to)
 {
 	struct kw_user *from = table->user;
 
-	if (!kw_user_pass_mapped(from, to, kw_table_price(table->size)))
+	if (!kw_user_pass_aside(from, to, kw_table_price(table->size)))
 		return false;
 	kw_user_note(from, KW_TABLES, -1);
 	kw_user_note(from, KW_TABLE_BYTES, -(s64)table->size);

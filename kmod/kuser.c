@@ -16,7 +16,10 @@ struct kw_user {
 	refcount_t ref;
 	kuid_t uid;
 	bool privileged;
-	size_t bytes; /* under users_lock */
+	/* Under users_lock: */
+	size_t bytes;      /* that it pays, */
+	size_t idle_bytes; /* and of those, of tables that nobody maps */
+	size_t aside_bytes; /* of tables that others pay, and its processes map */
 	struct list_head idle;
 	atomic64_t held[KW_KINDS];
 };
@@ -211,11 +214,17 @@ static bool fits(u64 held, u64 bytes, u64 limit)
 	return bytes <= limit && held <= limit - bytes;
 }
 
+/* What is of use to a user's processes and sessions, whoever pays it. */
+static size_t in_use(const struct kw_user *user)
+{
+	return user->bytes - user->idle_bytes + user->aside_bytes;
+}
+
 /* Where there is no room for more bytes of a user's; under users_lock. */
 static enum kw_room room_for(const struct kw_user *user, size_t bytes,
 			     u64 limit)
 {
-	if (!fits(user->bytes, bytes, limit))
+	if (!fits(in_use(user), bytes, limit))
 		return KW_USER_FULL;
 	if (!fits(all_bytes, bytes, kw_all_limit()) ||
 	    (!user->privileged && !fits(others_bytes, bytes, others_limit())))
@@ -240,21 +249,16 @@ static void subtract(struct kw_user *user, size_t bytes)
 		others_bytes -= bytes;
 }
 
-static int charge(struct kw_user *user, size_t bytes, u64 limit)
+int kw_user_charge(struct kw_user *user, size_t bytes)
 {
 	enum kw_room room;
 
 	spin_lock(&users_lock);
-	room = room_for(user, bytes, limit);
+	room = room_for(user, bytes, kw_user_limit());
 	if (room == KW_ROOM)
 		add(user, bytes);
 	spin_unlock(&users_lock);
 	return room == KW_ROOM ? 0 : -ENOSPC;
-}
-
-int kw_user_charge(struct kw_user *user, size_t bytes)
-{
-	return charge(user, bytes, kw_user_limit());
 }
 
 void kw_user_uncharge(struct kw_user *user, size_t bytes)
@@ -270,9 +274,25 @@ static u64 mapped_limit(void)
 	return kw_user_limit() / 4 * 3;
 }
 
+/* Under users_lock. */
+static enum kw_room room_mapped(const struct kw_user *user, size_t bytes)
+{
+	u64 limit = mapped_limit();
+
+	return fits(user->bytes, bytes, limit) ? room_for(user, bytes, limit) :
+						 KW_USER_FULL;
+}
+
 int kw_user_charge_mapped(struct kw_user *user, size_t bytes)
 {
-	return charge(user, bytes, mapped_limit());
+	enum kw_room room;
+
+	spin_lock(&users_lock);
+	room = room_mapped(user, bytes);
+	if (room == KW_ROOM)
+		add(user, bytes);
+	spin_unlock(&users_lock);
+	return room == KW_ROOM ? 0 : -ENOSPC;
 }
 
 enum kw_room kw_user_room_mapped(const struct kw_user *user, size_t bytes)
@@ -280,21 +300,61 @@ enum kw_room kw_user_room_mapped(const struct kw_user *user, size_t bytes)
 	enum kw_room room;
 
 	spin_lock(&users_lock);
-	room = room_for(user, bytes, mapped_limit());
+	room = room_mapped(user, bytes);
 	spin_unlock(&users_lock);
 	return room;
 }
 
-bool kw_user_pass_mapped(struct kw_user *from, struct kw_user *to, size_t bytes)
+bool kw_user_set_aside(struct kw_user *user, size_t bytes)
+{
+	bool well;
+
+	spin_lock(&users_lock);
+	well = fits(in_use(user), bytes, mapped_limit()) &&
+	       fits(user->bytes + user->aside_bytes, bytes,
+		    2 * kw_user_limit());
+	if (well)
+		user->aside_bytes += bytes;
+	spin_unlock(&users_lock);
+	return well;
+}
+
+void kw_user_give_back(struct kw_user *user, size_t bytes)
+{
+	spin_lock(&users_lock);
+	user->aside_bytes -= bytes;
+	spin_unlock(&users_lock);
+}
+
+bool kw_user_pass_aside(struct kw_user *from, struct kw_user *to, size_t bytes)
 {
 	bool well;
 
 	spin_lock(&users_lock);
 	subtract(from, bytes);
-	well = room_for(to, bytes, mapped_limit()) == KW_ROOM;
+	well = to->privileged || fits(others_bytes, bytes, others_limit());
 	add(well ? to : from, bytes);
+	if (well)
+		to->aside_bytes -= bytes;
 	spin_unlock(&users_lock);
 	return well;
+}
+
+bool kw_user_may_use_idle(const struct kw_user *user, size_t bytes)
+{
+	bool well;
+
+	spin_lock(&users_lock);
+	well = fits(in_use(user), bytes, kw_user_limit());
+	spin_unlock(&users_lock);
+	return well;
+}
+
+void kw_user_note_idle(struct kw_user *user, s64 bytes)
+{
+	spin_lock(&users_lock);
+	user->idle_bytes += bytes;
+	spin_unlock(&users_lock);
 }
 
 struct list_head *kw_user_idle(struct kw_user *user)

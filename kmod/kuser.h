@@ -72,9 +72,25 @@ enum kw_room {
 int kw_user_charge_mapped(struct kw_user *user, size_t bytes);
 enum kw_room kw_user_room_mapped(const struct kw_user *user, size_t bytes);
 
-/* Have another user take such bytes over; false: there is no room. */
-bool kw_user_pass_mapped(struct kw_user *from, struct kw_user *to,
-			 size_t bytes);
+/*
+ * Set aside what a table takes that another user pays, as the user may have to pay it
+ * later; and give it back.  Return false if there is no room: what the user pays and
+ * nobody maps doesn't count, up to the limit once more.
+ */
+bool kw_user_set_aside(struct kw_user *user, size_t bytes);
+void kw_user_give_back(struct kw_user *user, size_t bytes);
+
+/*
+ * Have a user pay what it has set aside.  Return false, and nothing has changed, if
+ * these are a privileged user's bytes, and others have no room for them in all.
+ */
+bool kw_user_pass_aside(struct kw_user *from, struct kw_user *to, size_t bytes);
+
+/* Return true if processes of the user's may map what it pays and nobody maps. */
+bool kw_user_may_use_idle(const struct kw_user *user, size_t bytes);
+
+/* So many bytes more, or less, that the user pays are of tables that nobody maps. */
+void kw_user_note_idle(struct kw_user *user, s64 bytes);
 
 /* Tables that the user pays and nobody maps; khold.c's. */
 struct list_head *kw_user_idle(struct kw_user *user);

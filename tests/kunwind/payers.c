@@ -20,6 +20,7 @@
 
 #define FIRST     65534
 #define SECOND    1
+#define FULL      2 /* whose share is full */
 #define FILES     30
 #define BLOCKS    2000 /* of a table */
 #define MAX_MIB   2    /* a user's */
@@ -162,13 +163,18 @@ static struct served serve(int dev)
 	return s;
 }
 
-static uint64_t held(int dev)
+static struct ow_kunwind_stats stats_of(int dev)
 {
 	struct ow_kunwind_stats stats = { 0 };
 
 	say(ioctl(dev, OW_KUNWIND_STATS, &stats) == 0, "statistics", dev,
 	    errno);
-	return stats.bytes_user;
+	return stats;
+}
+
+static uint64_t held(int dev)
+{
+	return stats_of(dev).bytes_user;
 }
 
 /* What a user holds, beside what it takes to ask. */
@@ -247,6 +253,46 @@ static void mappers_pay(int dev)
 	end_program(second);
 }
 
+/* End a program, and wait until its map is gone. */
+static void end_and_wait(int dev, pid_t pid)
+{
+	uint64_t before = stats_of(dev).map_bytes;
+	int i;
+
+	end_program(pid);
+	for (i = 0; i < PATIENCE && stats_of(dev).map_bytes >= before; i++)
+		usleep(50000);
+	say(i < PATIENCE, "a map that goes", (long)before,
+	    (long)stats_of(dev).map_bytes);
+}
+
+/* A user whose share is full maps what another one has: the other pays no longer. */
+static void full_ones_keep_nothing(int dev)
+{
+	pid_t first, full[2];
+	struct served s;
+
+	full[0] = start(FULL, 16, 30);
+	s = serve(dev);
+	say(s.taken >= 8 && s.refused >= 2, "a full share", s.taken, s.refused);
+	first = start(FIRST, 0, 8);
+	s = serve(dev);
+	say(s.taken == 8, "another user's tables", s.taken, s.refused);
+	full[1] = start(FULL, 0, 8);
+	s = serve(dev);
+	say(s.taken == 0 && s.refused == 8,
+	    "no room for what another user pays", s.taken, s.refused);
+	end_and_wait(dev, first);
+	first = start(FIRST, 8, 16);
+	s = serve(dev);
+	say(s.taken == 8 && s.refused == 0,
+	    "what only a full one would map goes for new ones", s.taken,
+	    s.refused);
+	end_program(first);
+	end_program(full[0]);
+	end_program(full[1]);
+}
+
 /* Who is said to pay has to be somebody. */
 static void is_checked(int dev)
 {
@@ -271,6 +317,11 @@ int main(int argc, char **argv)
 	    "follow all", errno, 0);
 	mappers_pay(dev);
 	is_checked(dev);
+	close(dev);
+	dev = ow_kunwind_open(NULL);
+	say(ow_kunwind_follow_only(dev, 0, OW_KUNWIND_ALL, NULL) == 0,
+	    "follow all again", errno, 0);
+	full_ones_keep_nothing(dev);
 	close(dev);
 	set_max(64);
 	remove_files();
