@@ -15,6 +15,7 @@
 #include "monotonic.h"
 #include "object.h"
 #include "ownproc.h"
+#include "subuids.h"
 #include "syscallargs.h"
 #include "syscallflags.h"
 #include "syscalls.h"
@@ -249,6 +250,7 @@ int ow_recorder_wait(struct ow_recorder *r, unsigned int ms,
 	int failed = r->ops->wait(r, ms, err);
 	uint64_t now = ow_now_ns(), since = now - LATE_NS;
 
+	ow_subuids_renew(now);
 	ow_jitmaps_read(&r->images.jits, false);
 	ow_images_settle(&r->images, since);
 	ow_images_thin(&r->images, since);

@@ -7,7 +7,6 @@
 #include "subuids.h"
 
 #define USERS_SHARE 2 /* a user gets one part of so many of what others leave */
-#define OWNERS      ((uint64_t)1 << 33) /* keys beyond all of uids */
 /* Others than root; those who come later share the last part. */
 #define MOST_USERS  (OW_OWNER_SHARES - 1)
 
@@ -22,9 +21,7 @@ static struct share shares[MOST_USERS];
 /* What tells users apart; one's subordinate ids are one user's. */
 static uint64_t key_of(uid_t uid)
 {
-	uint64_t owner = ow_subuids_owner(uid);
-
-	return owner ? OWNERS + owner : (uint64_t)uid + 1;
+	return (uint64_t)ow_subuids_owner(uid) + 1;
 }
 
 struct ow_owner ow_owner_of(uid_t uid)

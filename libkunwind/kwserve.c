@@ -18,6 +18,7 @@
 #include "object.h"
 #include "procfs.h"
 #include "reach.h"
+#include "subuids.h"
 #include "worktime.h"
 
 #define LOOKS 64 /* at objects, that are remembered */
@@ -327,6 +328,7 @@ int ow_kunwind_serve_by(int dev, struct ow_kunwind_tally *tally,
 	ssize_t got;
 	int done = 0;
 
+	ow_subuids_renew(ow_now_ns());
 	while (done < OW_KUNWIND_FILE_EVENTS && !is_at_end(&s)) {
 		got = read(dev, &what, sizeof(what));
 		if (got < 0 && errno == EINTR)

@@ -3,11 +3,16 @@
 #ifndef OW_SUBUID_H
 #define OW_SUBUID_H
 
+#include <fcntl.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "scratch.h"
 
 #define SUBUID_OWNER 65534  /* who has made the namespace */
 #define SUBUID_FIRST 100000 /* the number that 1 in it is outside */
@@ -77,6 +82,30 @@ static inline pid_t subuid_start(uid_t owner, int depth, void (*run)(void))
 	close(made[0]);
 	close(mapped[1]);
 	return pid;
+}
+
+static inline bool subuid_bind(const char *name, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd >= 0)
+		close(fd);
+	return mount(name, path, NULL, MS_BIND, NULL) == 0;
+}
+
+/*
+ * Have texts in place of /etc/subuid and /etc/passwd, for this process and its children
+ * alone: they are the files subuid and passwd of the folder that scratch_enter() made.
+ * Return false if that is not allowed here.
+ */
+static inline bool subuid_put(const char *subuids, const char *users)
+{
+	scratch_write("subuid", subuids);
+	scratch_write("passwd", users);
+	return unshare(CLONE_NEWNS) == 0 &&
+	       mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
+	       subuid_bind("subuid", "/etc/subuid") &&
+	       subuid_bind("passwd", "/etc/passwd");
 }
 
 #endif /* OW_SUBUID_H */
