@@ -20,6 +20,7 @@
 #include "processids.h"
 #include "reach.h"
 #include "silent.h"
+#include "subuids.h"
 
 /* Numbers of fields in stat (proc_pid_stat(5)). */
 #define STAT_STATE      3
@@ -468,5 +469,6 @@ long ow_process_user(pid_t pid)
 	if (fd < 0 && errno == ETIMEDOUT)
 		return -1;
 	owner = fd < 0 || is_own_namespace(fd) ? 0 : owner_below(fd);
-	return owner ? (long)owner : uid;
+	/* A process with a subordinate id may have made a namespace, too. */
+	return (long)ow_subuids_owner(owner ? owner : (uid_t)uid);
 }

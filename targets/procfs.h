@@ -112,8 +112,9 @@ long ow_status_number(pid_t pid, const char *key);
  * The user who answers for a process; -1 if it has ended.  That is the owner of the
  * outermost user namespace that the process is in, below ours (user_namespaces(7)): a user
  * may have 65,536 numbers in it (newuidmap(1)).  Where it is in ours, or root has made
- * that namespace, as a container engine does, it is the process's real user.  -1 and
- * ETIMEDOUT: the kernel does not answer about the process.
+ * that namespace, as a container engine does, it is the process's real user.  Of a
+ * subordinate id it is the user who has the id (subuids.h).  -1 and ETIMEDOUT: the kernel
+ * does not answer about the process.
  */
 long ow_process_user(pid_t pid);
 

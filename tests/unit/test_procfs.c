@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include "error.h"
+#include "monotonic.h"
+#include "scratch.h"
 #include "subuid.h"
+#include "subuids.h"
 #include "test.h"
 
 /* A thread may be named like what is looked for, in front of it. */
@@ -151,6 +154,22 @@ static void test_user(void)
 	check_user(0, 1, SUBUID_FIRST, SUBUID_FIRST);
 }
 
+/* A user's subordinate ids are the user's in our namespace, too, and so are their own. */
+static void test_user_of_subordinate_ids(void)
+{
+	if (!subuid_put("anna:200000:65536\nroot:300000:65536\n",
+			"anna:x:1000:1000::/:/bin/sh\n")) {
+		printf("# not allowed to mount\n");
+		return;
+	}
+	ow_subuids_renew(ow_now_ns());
+	check_user(200000, 0, 200000, 1000);
+	check_user(265535, 0, 265535, 1000);
+	check_user(200001, 1, SUBUID_FIRST, 1000);
+	check_user(265536, 0, 265536, 265536);
+	check_user(300000, 0, 300000, 300000);
+}
+
 int main(void)
 {
 	static const struct test tests[] = {
@@ -159,7 +178,9 @@ int main(void)
 		{ "when a process began", test_start },
 		{ "many groups", test_many_groups },
 		{ "users", test_user },
+		{ "users of subordinate ids", test_user_of_subordinate_ids },
 	};
 
+	scratch_enter();
 	return test_main(tests, OW_ARRAY_SIZE(tests));
 }
