@@ -115,6 +115,7 @@ static int engine_wait(struct ow_recorder *r, unsigned int ms,
 				       0 :
 				       ow_bpfload_refuse(err, "poll events");
 		set_time(e, now);
+		ow_bpfload_renew_subuids(e);
 		ow_bpfknown_follow(r);
 		ow_bpfevents_take(r, TICK_NS);
 		ow_bpfknown_tell(r);

@@ -16,6 +16,7 @@
 #include "hash.h"
 #include "procfs.h"
 #include "sampler.skel.h"
+#include "subuids.h"
 
 #define HASH_KEY   1          /* any word: its hash is by this run's key */
 #define CALLS_RING (1U << 26) /* bytes, as every call leaves */
@@ -30,6 +31,7 @@
 _Static_assert(OW_BPF_I386 == OW_SYSCALL_I386 && OW_BPF_X32 == OW_SYSCALL_X32 &&
 		       OW_BPF_NUMBERS == OW_SYSCALL_NUMBERS,
 	       "one numbering");
+_Static_assert(OW_SUBUIDS_MOST <= OW_BPF_SUBUIDS, "all have room");
 
 int ow_bpfload_refuse(struct ow_error *err, const char *what)
 {
@@ -228,6 +230,33 @@ static void size_maps(struct sampler_bpf *skel,
 					 1);
 }
 
+static void put_subuids(struct ow_bpf_subuids *to,
+			const struct ow_subuids *list)
+{
+	const struct ow_subuid_range *from = list->all;
+	uint32_t i;
+
+	for (i = 0; i < list->nr; i++, from++)
+		to[i] = (struct ow_bpf_subuids){ from->first, from->last,
+						 from->owner };
+	for (; i < OW_BPF_SUBUIDS; i++)
+		to[i] = (struct ow_bpf_subuids){ .first = UINT32_MAX };
+}
+
+void ow_bpfload_renew_subuids(struct ow_bpfengine *e)
+{
+	const struct ow_subuids *list = ow_subuids_list();
+	struct sampler_bpf__bss *bss = e->skel->bss;
+	uint32_t base = bss->subuids_base ^ OW_BPF_SUBUIDS;
+
+	if (e->subuids == list)
+		return;
+	put_subuids(bss->subuids + base, list);
+	__atomic_store_n(&bss->subuids_base, base, __ATOMIC_RELEASE);
+	bss->lowest_subuid = list->nr ? list->all[0].first : UINT32_MAX;
+	e->subuids = list;
+}
+
 static int load(struct ow_recorder *r, bool trace)
 {
 	struct ow_bpfengine *e = r->priv;
@@ -240,6 +269,8 @@ static int load(struct ow_recorder *r, bool trace)
 	set_options(e->skel, &r->options);
 	choose_programs(e->skel, &r->options, trace);
 	size_maps(e->skel, &r->options);
+	e->subuids = NULL;
+	ow_bpfload_renew_subuids(e);
 	return sampler_bpf__load(e->skel);
 }
 

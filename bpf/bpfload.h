@@ -11,6 +11,9 @@ int ow_bpfload_refuse(struct ow_error *err, const char *what);
 /* Open the programs that the options ask for, and have them verified. */
 int ow_bpfload_open(struct ow_recorder *r, struct ow_error *err);
 
+/* Tell the programs of subordinate ids, if these aren't the ones that they know. */
+void ow_bpfload_renew_subuids(struct ow_bpfengine *e);
+
 /* What tells of processes' lives; before anyone's mappings are read. */
 int ow_bpfload_attach_lives(struct ow_recorder *r, struct ow_error *err);
 

@@ -14,6 +14,7 @@ struct sampler_bpf; /* of the generated skeleton */
 struct ring_buffer; /* of libbpf */
 struct bpf_link;
 struct ow_bpfawaited;
+struct ow_subuids;
 
 struct ow_bpfengine {
 	struct sampler_bpf *skel;
@@ -22,6 +23,7 @@ struct ow_bpfengine {
 	struct ring_buffer *ring;
 	struct ow_clocks cycles, faults;
 	struct ow_lives lives;
+	const struct ow_subuids *subuids; /* that the programs know */
 	struct ow_copywalk copies;
 	pid_t *changed; /* whose mappings the kernel isn't told of yet: */
 	size_t first_changed, nr_changed, room_changed; /* from first on */

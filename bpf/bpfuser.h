@@ -4,12 +4,14 @@
 #define OW_BPF_USER_H
 
 #include "bpfkernel.h"
+#include "bpfsubuids.h"
 
 #define MOST_USER_LEVELS 33 /* Linux, kernel/user_namespace.c */
 
 /*
  * The owner of the outermost user namespace that a process is in, below the first one:
- * a user may have 65,536 numbers in it (newuidmap(1)).  Otherwise the real uid.
+ * a user may have 65,536 numbers in it (newuidmap(1)).  Otherwise the real uid.  Of a
+ * subordinate id it is the user who has it.
  */
 static __always_inline __u32 user_of(struct task_struct *task)
 {
@@ -25,7 +27,7 @@ static __always_inline __u32 user_of(struct task_struct *task)
 	}
 	owner = level == 1 ? BPF_CORE_READ(ns, owner.val) : 0;
 	/* Root's namespaces, as a container engine makes them, hold many users. */
-	return uid && owner ? owner : uid;
+	return owner_of_id(uid && owner ? owner : uid);
 }
 
 __noinline int current_user(void)

@@ -141,6 +141,14 @@ struct ow_bpf_process {
 	__u64 looked;     /* nor later ones that no perf event tells of */
 };
 
+#define OW_BPF_SUBUIDS 4096
+
+/* Subordinate ids of one user. */
+struct ow_bpf_subuids {
+	__u32 first, last;
+	__u32 owner;
+};
+
 /* What was going on. */
 enum ow_sample_kind {
 	OW_SAMPLE_CPU,

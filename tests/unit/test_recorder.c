@@ -12,7 +12,9 @@
 #include <unistd.h>
 
 #include "monotonic.h"
+#include "scratch.h"
 #include "subuid.h"
+#include "subuids.h"
 #include "test.h"
 
 #define TOO_LONG 300 /* seconds, for what takes some milliseconds */
@@ -245,7 +247,6 @@ static void spin(void)
 }
 
 struct seen {
-	struct ow_recorder *r;
 	pid_t pid;
 	uid_t uid;
 	uint64_t nr;
@@ -261,44 +262,135 @@ static void see(void *arg, const struct ow_recorded *s)
 	seen->uid = s->uid;
 }
 
-/* Whose stacks are, by an engine, of a process in a user's namespace. */
-static void check_user(enum ow_engine engine)
+/* Record until there is a stack of a process; return whose it is. */
+static uid_t user_seen(struct ow_recorder *r, pid_t pid)
 {
-	struct seen seen = { .pid = subuid_start(SUBUID_OWNER, 2, spin) };
+	struct seen seen = { .pid = pid };
+	struct ow_error err;
+
+	alarm(TOO_LONG);
+	while (seen.nr == 0)
+		CHECK(!ow_recorder_wait(r, 10, &err) &&
+		      !ow_recorder_drain(r, see, &seen, &err));
+	alarm(0);
+	return seen.uid;
+}
+
+static struct ow_recorder *record(enum ow_engine engine, const pid_t *pids,
+				  size_t nr)
+{
 	const struct ow_recorder_options options = {
 		.engine = engine,
 		.events = OW_RECORD_CPU,
 		.frequency = 1000,
-		.pids = &seen.pid,
-		.nr_pids = 1,
+		.pids = pids,
+		.nr_pids = nr,
 	};
-	struct ow_error err;
+	struct ow_recorder *r = ow_recorder_open(&options, NULL);
 
-	if (seen.pid < 0)
-		return; /* not allowed here */
-	seen.r = ow_recorder_open(&options, &err);
-	alarm(TOO_LONG);
-	if (seen.r) {
-		CHECK(!ow_recorder_start(seen.r, &err));
-		while (seen.nr == 0)
-			CHECK(!ow_recorder_wait(seen.r, 10, &err) &&
-			      !ow_recorder_drain(seen.r, see, &seen, &err));
-		CHECK(seen.uid == SUBUID_OWNER);
-	}
-	alarm(0);
-	ow_recorder_close(seen.r);
-	kill(seen.pid, SIGKILL);
-	waitpid(seen.pid, NULL, 0);
+	CHECK(!r || !ow_recorder_start(r, NULL));
+	return r;
 }
+
+/* Whose stacks are, by an engine, of a process that is ended then; -1: there is none. */
+static void check_user(enum ow_engine engine, pid_t pid, uid_t user)
+{
+	struct ow_recorder *r;
+
+	if (pid < 0)
+		return; /* not allowed here */
+	r = record(engine, &pid, 1);
+	CHECK(!r || user_seen(r, pid) == user);
+	ow_recorder_close(r);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static const enum ow_engine engines[] = { OW_ENGINE_BPF, OW_ENGINE_PERF,
+					  OW_ENGINE_PTRACE };
 
 /* All numbers that a user has in a namespace are one user's. */
 static void test_user_of_a_namespace(void)
 {
-	if (getuid() != 0)
+	size_t i;
+
+	for (i = 0; i < OW_ARRAY_SIZE(engines) && getuid() == 0; i++)
+		check_user(engines[i], subuid_start(SUBUID_OWNER, 2, spin),
+			   SUBUID_OWNER);
+}
+
+/* Have a list of the test's own; return false if that is not allowed. */
+static bool put_subuids(void)
+{
+	static bool has_list;
+
+	has_list = has_list ||
+		   (getuid() == 0 && subuid_put("", "anna:x:1000:1000:\n"));
+	if (!has_list)
+		printf("# not allowed to mount\n");
+	return has_list;
+}
+
+#define TRIES 1000
+
+/* As if the list was read long ago. */
+static void change_subuids(const char *text)
+{
+	static uint64_t later;
+
+	scratch_write("subuid", text);
+	later += 3600ULL * 1000000000;
+	ow_subuids_renew(ow_now_ns() + later);
+}
+
+/* A user's subordinate ids are the user's outside of the namespace, too. */
+static void test_user_of_subordinate_ids(void)
+{
+	size_t i;
+
+	if (!put_subuids())
 		return;
-	check_user(OW_ENGINE_BPF);
-	check_user(OW_ENGINE_PERF);
-	check_user(OW_ENGINE_PTRACE);
+	change_subuids("anna:200000:65536\n");
+	for (i = 0; i < OW_ARRAY_SIZE(engines); i++) {
+		check_user(engines[i], subuid_start(265535, 0, spin), 1000);
+		check_user(engines[i], subuid_start(200001, 1, spin), 1000);
+		check_user(engines[i], subuid_start(265536, 0, spin), 265536);
+		check_user(engines[i], subuid_start(199999, 0, spin), 199999);
+	}
+}
+
+static void spin_later(void)
+{
+	raise(SIGSTOP);
+	spin();
+}
+
+/* The programs in the kernel are told of ids that a user has got meanwhile. */
+static void test_new_subordinate_ids(void)
+{
+	pid_t pids[2];
+	struct ow_recorder *r;
+	size_t i;
+
+	if (!put_subuids())
+		return;
+	change_subuids("anna:200000:65536\n");
+	pids[0] = subuid_start(200001, 0, spin);
+	pids[1] = subuid_start(300001, 0, spin_later);
+	waitpid(pids[1], NULL, WUNTRACED);
+	r = record(OW_ENGINE_BPF, pids, 2);
+	CHECK(!r || user_seen(r, pids[0]) == 1000);
+	change_subuids("bert:199990:20\nanna:300000:65536\n");
+	kill(pids[1], SIGCONT);
+	/* Stacks that leave the kernel as copies go by what was seen a second ago. */
+	for (i = 0; r && i < TRIES && user_seen(r, pids[1]) != 1000; i++)
+		;
+	CHECK(i < TRIES);
+	ow_recorder_close(r);
+	for (i = 0; i < OW_ARRAY_SIZE(pids); i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
 }
 
 #define PROCESSES 12
@@ -468,10 +560,13 @@ int main(void)
 		{ "more processes than there is room for",
 		  test_too_many_processes },
 		{ "the user of a namespace", test_user_of_a_namespace },
+		{ "the user of subordinate ids", test_user_of_subordinate_ids },
+		{ "new subordinate ids", test_new_subordinate_ids },
 		{ "much that is mapped", test_much_that_is_mapped },
 		{ "no place among the kernel's ranges", test_no_place },
 		{ "names that are dropped", test_drop },
 	};
 
+	scratch_enter();
 	return test_main(tests, OW_ARRAY_SIZE(tests));
 }
