@@ -349,16 +349,20 @@ void kw_follow_current(struct kw_session *session)
 	struct kw_patience patience = { KW_PATIENCE };
 	struct mm_struct *mm = kw_follow_may(session, current, &patience);
 	struct kw_space *space;
+	int err;
 
 	if (IS_ERR(mm))
 		return;
-	if (track(session, mm, task_tgid(current), current, &space) < 0) {
-		kw_events_miss(&session->events, kw_user_uid_of_task(current));
-	} else {
-		/* That there is no map may be the process' own doing. */
-		kw_space_refresh(space, true, &patience);
+	err = track(session, mm, task_tgid(current), current, &space);
+	if (err >= 0) {
+		err = kw_space_refresh(space, true, &patience);
 		kw_space_put(space);
+		/* That there is no map may be the process' own doing. */
+		if (err != -ENOSPC && err != -ENOMEM)
+			err = 0;
 	}
+	if (err < 0)
+		kw_events_miss(&session->events, kw_user_uid_of_task(current));
 	mmdrop(mm);
 }
 

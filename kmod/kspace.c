@@ -230,6 +230,18 @@ static struct kw_map *take_room(struct refresh *r)
 	return map;
 }
 
+/* What it lacks now, or that it has no map any more. */
+static void tell(const struct refresh *r, const struct kw_map *map,
+		 const struct kw_map *older)
+{
+	const struct kw_owner *owner = &r->space->owner;
+
+	if (!IS_ERR(map))
+		kw_map_tell_lacks(owner, map, r->again ? NULL : older);
+	else if (older)
+		kw_tracks_miss(&owner->tracks, kw_user_uid(owner->user));
+}
+
 /* The caller has both locks.  -EAGAIN: it is to wait for memory without them. */
 static int rebuild(struct refresh *r)
 {
@@ -254,8 +266,7 @@ static int rebuild(struct refresh *r)
 	}
 	older = current_map(space);
 	publish(space, err ? NULL : map);
-	if (!err)
-		kw_map_tell_lacks(&space->owner, map, r->again ? NULL : older);
+	tell(r, map, older);
 	kw_map_put(older);
 	return err;
 }

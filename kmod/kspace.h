@@ -51,8 +51,8 @@ struct kw_space *kw_space_find(const struct mm_struct *mm);
 /*
  * Make its map anew.  The caller may sleep.  0, -EINTR, -ESRCH: the process is gone;
  * -EBUSY: another process holds its locks for long; -ENOMEM, or -ENOSPC: too many
- * mappings; there is no map then.  again: tell of all tables that it lacks, not only of
- * new ones.
+ * mappings; there is no map then, and sessions are told that something is missed if there
+ * was one.  again: tell of all tables that it lacks, not only of new ones.
  */
 int kw_space_refresh(struct kw_space *space, bool again,
 		     struct kw_patience *patience);

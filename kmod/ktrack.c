@@ -17,6 +17,17 @@ void kw_tracks_tell(const struct list_head *tracks,
 	rcu_read_unlock();
 }
 
+void kw_tracks_miss(const struct list_head *tracks, kuid_t uid)
+{
+	const struct kw_track *t;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(t, tracks, of_space)
+		if (!READ_ONCE(t->session->closed))
+			kw_events_miss(&t->session->events, uid);
+	rcu_read_unlock();
+}
+
 void kw_tracks_renew(const struct list_head *tracks, struct kw_user *user)
 {
 	struct kw_share *fresh = NULL, *share;

@@ -25,6 +25,9 @@ struct kw_track {
 void kw_tracks_tell(const struct list_head *tracks,
 		    const struct ow_kunwind_event *what);
 
+/* Note in all of them that something of that user's could not be followed. */
+void kw_tracks_miss(const struct list_head *tracks, kuid_t uid);
+
 /*
  * Have them tell of another user's process from now on, as far as there is memory; the
  * caller holds kw_lock.

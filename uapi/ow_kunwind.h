@@ -153,7 +153,8 @@ enum ow_kunwind_event_kind {
 	OW_KUNWIND_EV_EXIT,     /* its address space is gone */
 	OW_KUNWIND_EV_LOST,     /* there were more events than room, or what a
 				   process forked or executed could not be
-				   followed for want of room */
+				   followed for want of room, or there is
+				   none for a process' map */
 	OW_KUNWIND_NR_EVS
 };
 

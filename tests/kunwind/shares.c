@@ -22,6 +22,7 @@
 #define MAPPINGS 1500
 #define MOST     (OW_KUNWIND_FILE_EVENTS / 2)
 #define FOLLOWED "/sys/module/kunwind/parameters/max_followed"
+#define ROOM     "/sys/module/kunwind/parameters/max_user_mib"
 #define MAX      40
 #define SLEEPERS 60
 #define SLOW     20000 /* us that the reader takes */
@@ -70,6 +71,22 @@ static void fork_much(void)
 	}
 }
 
+/* Rest, and map code once that is asked for. */
+static void map_later(void)
+{
+	sigset_t set;
+	int got;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	if (write(STDOUT_FILENO, "x", 1) != 1 || sigwait(&set, &got))
+		_exit(1);
+	map_much();
+	for (;;)
+		pause();
+}
+
 static int act(const char *what)
 {
 	if (strcmp(what, "drop") == 0 && (setgid(FLOODER) || setuid(FLOODER)))
@@ -77,8 +94,12 @@ static int act(const char *what)
 	begin_as_program();
 	if (strcmp(what, "fork") == 0)
 		fork_much();
+	else if (strcmp(what, "later") == 0)
+		map_later();
 	else if (strcmp(what, "wait") != 0)
 		map_much();
+	if (strcmp(what, "both") == 0)
+		fork_much();
 	return rest_as_program();
 }
 
@@ -206,9 +227,9 @@ static void drops_privileges(void)
 
 /* --- processes that are followed --- */
 
-static void set_max(unsigned int max)
+static void set_limit(const char *of, unsigned int max)
 {
-	FILE *f = fopen(FOLLOWED, "we");
+	FILE *f = fopen(of, "we");
 
 	say(f && fprintf(f, "%u", max) > 0 && fclose(f) == 0, "a limit", max,
 	    errno);
@@ -221,7 +242,7 @@ static void follows_others(unsigned int flags, int nr, const char *what)
 	pid_t sleepers[SLEEPERS], other;
 	struct ow_kunwind_event e;
 
-	set_max(MAX);
+	set_limit(FOLLOWED, MAX);
 	dev = follow(flags);
 	for (i = 0; i < nr; i++)
 		sleepers[i] = start(FLOODER, what);
@@ -244,7 +265,41 @@ static void follows_others(unsigned int flags, int nr, const char *what)
 		end_program(sleepers[i]);
 	end_program(other);
 	close(dev);
-	set_max(16384);
+	set_limit(FOLLOWED, 16384);
+}
+
+/* How often the session is told, for some seconds, that something of the user's is missed. */
+static int count_missed(int dev, uid_t uid)
+{
+	struct ow_kunwind_event e;
+	int missed = 0, i;
+
+	for (i = 0; i < 100 && !missed; i++) {
+		while (next(dev, &e))
+			missed += e.kind == OW_KUNWIND_EV_LOST && e.nr == 0 &&
+				  e.uid == uid;
+		usleep(100000);
+	}
+	return missed;
+}
+
+/* Processes for whose maps there is no room: one that has a map, and one that has none. */
+static void tells_of_no_room(void)
+{
+	int dev = follow_all();
+	pid_t pid = start(OTHER, "later");
+
+	set_limit(ROOM, 0);
+	kill(pid, SIGUSR1);
+	say(count_missed(dev, OTHER) > 0, "that a map is lost is told", 0, 0);
+	end_program(pid);
+	set_limit(ROOM, 1);
+	pid = start(FLOODER, "both");
+	say(count_missed(dev, FLOODER) > 0, "that there is no map is told", 0,
+	    0);
+	end_program(pid);
+	set_limit(ROOM, 64);
+	close(dev);
 }
 
 int main(int argc, char **argv)
@@ -258,6 +313,7 @@ int main(int argc, char **argv)
 	follows_others(OW_KUNWIND_ALL, SLEEPERS, "wait");
 	follows_others(OW_KUNWIND_INHERIT, SLEEPERS, "wait");
 	follows_others(OW_KUNWIND_INHERIT, 1, "fork");
+	tells_of_no_room();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
