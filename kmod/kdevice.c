@@ -15,6 +15,7 @@
 #include "kheirs.h"
 #include "khook.h"
 #include "kstats.h"
+#include "ksubuids.h"
 #include "kunwind.h"
 #include "kuser.h"
 
@@ -127,6 +128,15 @@ static long do_stats(struct kw_session *s, void __user *arg)
 	return copy_to_user(arg, &stats, sizeof(stats)) ? -EFAULT : 0;
 }
 
+static long do_subuids(struct kw_session *s, void __user *arg)
+{
+	struct ow_kunwind_subuids list;
+
+	if (copy_from_user(&list, arg, sizeof(list)))
+		return -EFAULT;
+	return kw_subuids_take(&list);
+}
+
 static const struct {
 	unsigned int cmd;
 	long (*run)(struct kw_session *s, void __user *arg);
@@ -134,6 +144,7 @@ static const struct {
 	{ OW_KUNWIND_INFO, do_info },         { OW_KUNWIND_UNWIND, do_unwind },
 	{ OW_KUNWIND_TABLE, do_table },       { OW_KUNWIND_FOLLOW, do_follow },
 	{ OW_KUNWIND_UNFOLLOW, do_unfollow }, { OW_KUNWIND_STATS, do_stats },
+	{ OW_KUNWIND_SUBUIDS, do_subuids },
 };
 
 static long ioctl(struct file *file, unsigned int cmd, unsigned long arg)

@@ -10,6 +10,7 @@
 #include "kproc.h"
 #include "kptrace.h"
 #include "kqueue.h"
+#include "ksubuids.h"
 #include "ktable.h"
 #include "kuse.h"
 
@@ -18,6 +19,7 @@ static const struct {
 	int (*init)(void);
 	void (*exit)(void);
 } parts[] = {
+	{ NULL, kw_subuids_exit },
 	{ NULL, kw_contexts_exit },
 	{ kw_table_init, NULL },
 	{ kw_use_init, NULL },

@@ -11,6 +11,8 @@
 #include <linux/spinlock.h>
 #include <linux/user_namespace.h>
 
+#include "ksubuids.h"
+
 struct kw_user {
 	struct list_head list;
 	refcount_t ref;
@@ -118,12 +120,15 @@ static struct kw_user *user_get(kuid_t uid, bool privileged, gfp_t gfp)
 	return u ? u : user_new(uid, privileged, gfp);
 }
 
-/* A user may make as many user IDs as it likes in namespaces of its own. */
+/*
+ * A user may make as many user IDs as it likes in namespaces of its own, and has some
+ * outside of these, too.
+ */
 static kuid_t payer(const struct user_namespace *ns, kuid_t uid)
 {
 	for (; ns != &init_user_ns; ns = ns->parent)
 		uid = ns->owner;
-	return uid;
+	return kw_subuids_owner(uid);
 }
 
 struct kw_user *kw_user_of_opener(bool privileged)
@@ -166,7 +171,7 @@ bool kw_user_is_of(const struct kw_user *user, struct task_struct *task)
 
 struct kw_user *kw_user_of_uid(kuid_t uid, bool privileged)
 {
-	return user_get(uid, privileged, GFP_KERNEL);
+	return user_get(kw_subuids_owner(uid), privileged, GFP_KERNEL);
 }
 
 struct kw_user *kw_user_of_inode(const struct inode *inode)

@@ -26,9 +26,10 @@ enum kw_kind {
 /*
  * The account of current, which opens a session, by its effective user ID; or that
  * of a task that is followed, by its user ID; a program that has another user's
- * rights, as a set-user-ID one, gives its user no privileges here.  Users of a user namespace share the
- * account of the user who made it.  A user's privileged sessions and processes
- * have an account of their own.  The caller gets a reference; NULL: out of memory.
+ * rights, as a set-user-ID one, gives its user no privileges here.  Users of a user
+ * namespace share the account of the user who made it, and subordinate ids that of the
+ * user who has them (ksubuids.h).  A user's privileged sessions and processes have an
+ * account of their own.  The caller gets a reference; NULL: out of memory.
  */
 struct kw_user *kw_user_of_opener(bool privileged);
 struct kw_user *kw_user_of_task(struct task_struct *task, gfp_t gfp);

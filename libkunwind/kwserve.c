@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -328,7 +329,6 @@ int ow_kunwind_serve_by(int dev, struct ow_kunwind_tally *tally,
 	ssize_t got;
 	int done = 0;
 
-	ow_subuids_renew(ow_now_ns());
 	while (done < OW_KUNWIND_FILE_EVENTS && !is_at_end(&s)) {
 		got = read(dev, &what, sizeof(what));
 		if (got < 0 && errno == EINTR)
@@ -342,6 +342,35 @@ int ow_kunwind_serve_by(int dev, struct ow_kunwind_tally *tally,
 		done++;
 	}
 	return done;
+}
+
+static int hand_in_subuids(int dev, const struct ow_subuids *list)
+{
+	struct ow_kunwind_subuid all[OW_KUNWIND_MAX_SUBUIDS];
+	const struct ow_kunwind_subuids what = {
+		.ranges = (uintptr_t)all,
+		.nr = list->nr,
+	};
+	uint32_t i;
+
+	for (i = 0; i < list->nr; i++)
+		all[i] = (struct ow_kunwind_subuid){ list->all[i].first,
+						     list->all[i].last,
+						     list->all[i].owner };
+	return ioctl(dev, OW_KUNWIND_SUBUIDS, &what);
+}
+
+int ow_kunwind_add_subuids(int dev, struct ow_error *err)
+{
+	static _Atomic(const struct ow_subuids *) handed_in;
+	const struct ow_subuids *list;
+
+	ow_subuids_renew(ow_now_ns());
+	list = ow_subuids_list();
+	if (list == atomic_exchange(&handed_in, list) ||
+	    !hand_in_subuids(dev, list) || errno == ENOTTY)
+		return 0;
+	return ow_fail(err, OW_CODE_SYSTEM, "hand in subordinate ids");
 }
 
 int ow_kunwind_serve(int dev, struct ow_kunwind_tally *tally,

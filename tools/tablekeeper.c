@@ -23,6 +23,15 @@
 
 #define EVENTS_A_LOOK 128 /* that are served, for each process */
 
+/* A user's processes count as one user's, whichever of the user's ids they have. */
+static void renew_subuids(const struct tablekeeper *k)
+{
+	struct ow_error err;
+
+	if (ow_kunwind_add_subuids(k->dev, &err) && k->verbose)
+		complain("%s", err.msg);
+}
+
 bool tablekeeper_open(struct tablekeeper *k)
 {
 	struct ow_error err;
@@ -30,6 +39,8 @@ bool tablekeeper_open(struct tablekeeper *k)
 	k->dev = ow_kunwind_open(&err);
 	if (k->dev < 0)
 		complain("%s", err.msg);
+	else
+		renew_subuids(k);
 	return k->dev >= 0;
 }
 
@@ -290,6 +301,7 @@ bool tablekeeper_wait(struct tablekeeper *k)
 		complain("poll %s: %m", OW_KUNWIND_DEVICE);
 		return false;
 	}
+	renew_subuids(k);
 	if (!serve(k, OW_KUNWIND_FILE_EVENTS))
 		return false;
 	catch_up(k);

@@ -147,6 +147,27 @@ struct ow_kunwind_stats {
 	__u64 context_bytes; /* now, what walks need, of all CPUs */
 };
 
+#define OW_KUNWIND_MAX_SUBUIDS 4096
+
+/* Ids from first to last that a user has outside of namespaces of the user's own. */
+struct ow_kunwind_subuid {
+	__u32 first, last;
+	__u32 owner;
+};
+
+/*
+ * OW_KUNWIND_SUBUIDS: here is who has which subordinate ids (subuid(5)), in order.  Until
+ * another list comes, their processes and files count as their owners', whichever session
+ * follows them; a process, from the next time on that it maps code.  Errors: EPERM
+ * (CAP_SYS_ADMIN is needed), EINVAL (more than OW_KUNWIND_MAX_SUBUIDS, not in order, or
+ * one with root's id), EFAULT, ENOMEM.
+ */
+struct ow_kunwind_subuids {
+	__u64 ranges; /* pointer to struct ow_kunwind_subuid[nr] */
+	__u32 nr;
+	__u32 reserved;
+};
+
 enum ow_kunwind_event_kind {
 	OW_KUNWIND_EV_FOLLOWED, /* a process is followed now */
 	OW_KUNWIND_EV_LACKS,    /* it maps code of an object without a table */
@@ -189,12 +210,15 @@ struct ow_kunwind_event {
 #define OW_KUNWIND_UNFOLLOW \
 	_IOW(OW_KUNWIND_MAGIC, 0xA4, struct ow_kunwind_follow)
 #define OW_KUNWIND_STATS _IOR(OW_KUNWIND_MAGIC, 0xA5, struct ow_kunwind_stats)
+#define OW_KUNWIND_SUBUIDS \
+	_IOW(OW_KUNWIND_MAGIC, 0xA6, struct ow_kunwind_subuids)
 
 #if defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 _Static_assert(sizeof(struct ow_kunwind_info) == 40, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_unwind) == 24, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_table) == 56, "no padding");
 _Static_assert(sizeof(struct ow_kunwind_event) == 72, "no padding");
+_Static_assert(sizeof(struct ow_kunwind_subuids) == 16, "no padding");
 #endif
 
 #endif /* UAPI_OW_KUNWIND_H */

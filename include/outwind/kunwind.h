@@ -47,6 +47,13 @@ int ow_kunwind_follow(int dev, pid_t pid, unsigned int flags,
 int ow_kunwind_follow_only(int dev, pid_t pid, unsigned int flags,
 			   struct ow_error *err);
 
+/*
+ * Hand in the users' subordinate ids (subuid(5)), once each list; it is read anew after a
+ * change, within some seconds.  0 or negative with err; a module that knows nothing of such
+ * ids is no error.
+ */
+int ow_kunwind_add_subuids(int dev, struct ow_error *err);
+
 struct ow_kunwind_tally {
 	unsigned long followed, made, failed, exited, lost;
 };

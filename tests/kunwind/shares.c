@@ -302,6 +302,79 @@ static void tells_of_no_room(void)
 	close(dev);
 }
 
+/* --- subordinate ids --- */
+
+static const struct ow_kunwind_subuid subuids[] = {
+	{ 1000, 1000, FLOODER },
+	{ 100000, 165535, OTHER },
+	{ 165536, 231071, FLOODER },
+};
+
+/* 0, or the errno. */
+static int hand_in(int dev, const struct ow_kunwind_subuid *ranges, uint32_t nr)
+{
+	const struct ow_kunwind_subuids list = { .ranges = (uintptr_t)ranges,
+						 .nr = nr };
+
+	return ioctl(dev, OW_KUNWIND_SUBUIDS, &list) ? errno : 0;
+}
+
+/* The user whose a program is that runs with an id; it was root's before. */
+static uint32_t user_of(int dev, uid_t id)
+{
+	pid_t pid = start(id, "wait");
+	uint32_t uid = OW_KUNWIND_NO_USER;
+	struct ow_kunwind_event e;
+
+	while (next(dev, &e))
+		if (e.pid == pid && e.uid && e.kind == OW_KUNWIND_EV_LACKS)
+			uid = e.uid;
+	end_program(pid);
+	return uid;
+}
+
+static void refuses_lists(int dev)
+{
+	const struct ow_kunwind_subuid bad[][2] = {
+		{ { 10, 20, 1 }, { 20, 30, 1 } }, /* an id twice */
+		{ { 10, 20, 1 }, { 5, 6, 1 } },
+		{ { 10, 9, 1 }, { 20, 30, 1 } },
+		{ { 0, 9, 1 }, { 20, 30, 1 } }, /* root's */
+		{ { 10, 20, 0 }, { 21, 30, 1 } },
+		{ { 10, 20, 1 }, { 21, UINT32_MAX, 1 } }, /* no id */
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		say(hand_in(dev, bad[i], 2) == EINVAL, "a list is refused",
+		    (long)i, 0);
+	say(hand_in(dev, NULL, 3) == EFAULT, "no list", 0, 0);
+	say(hand_in(dev, subuids, OW_KUNWIND_MAX_SUBUIDS + 1) == EINVAL,
+	    "a list that is too long", 0, 0);
+	say(seteuid(FLOODER) == 0 && hand_in(dev, subuids, 3) == EPERM &&
+		    seteuid(0) == 0,
+	    "not for users", 0, 0);
+}
+
+static void knows_subordinate_ids(void)
+{
+	int dev = follow_all();
+
+	say(user_of(dev, 100001) == 100001, "nobody's id", 0, 0);
+	say(hand_in(dev, subuids, 3) == 0, "hand in a list", errno, 0);
+	refuses_lists(dev);
+	say(user_of(dev, 100000) == OTHER, "a user's first id", 0, 0);
+	say(user_of(dev, 165535) == OTHER, "a user's last id", 0, 0);
+	say(user_of(dev, 165536) == FLOODER, "another user's id", 0, 0);
+	say(user_of(dev, 1000) == FLOODER, "a range of one", 0, 0);
+	say(user_of(dev, 999) == 999 && user_of(dev, 99999) == 99999 &&
+		    user_of(dev, 231072) == 231072,
+	    "ids beside", 0, 0);
+	say(hand_in(dev, NULL, 0) == 0 && user_of(dev, 100000) == 100000,
+	    "an empty list", 0, 0);
+	close(dev);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1)
@@ -314,6 +387,7 @@ int main(int argc, char **argv)
 	follows_others(OW_KUNWIND_INHERIT, SLEEPERS, "wait");
 	follows_others(OW_KUNWIND_INHERIT, 1, "fork");
 	tells_of_no_room();
+	knows_subordinate_ids();
 	printf("%d passed, %d failed\n", passed, failed);
 	return failed != 0;
 }
