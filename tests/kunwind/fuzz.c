@@ -200,10 +200,13 @@ static void fuzz_proc(struct state *s)
 static void fuzz_raw(struct state *s)
 {
 	static const unsigned long cmds[] = {
-		OW_KUNWIND_INFO,      OW_KUNWIND_UNWIND,      OW_KUNWIND_TABLE,
-		OW_KUNWIND_FOLLOW,    OW_KUNWIND_UNFOLLOW,    OW_KUNWIND_STATS,
+		OW_KUNWIND_INFO,      OW_KUNWIND_UNWIND,
+		OW_KUNWIND_TABLE,     OW_KUNWIND_FOLLOW,
+		OW_KUNWIND_UNFOLLOW,  OW_KUNWIND_STATS,
 		OW_KUNWIND_PROC_INFO, OW_KUNWIND_PROC_UNWIND,
+		OW_KUNWIND_SUBUIDS,
 	};
+	const size_t nr_cmds = sizeof(cmds) / sizeof(*cmds);
 	uint64_t args[64]; /* more than any call writes */
 	size_t i;
 
@@ -212,7 +215,7 @@ static void fuzz_raw(struct state *s)
 	/* Where the module may write, it must not be into something in use. */
 	args[0] = next(s) % 2 ? (uintptr_t)s->frames : 0;
 	note(ioctl(next(s) % 2 ? s->dev : s->proc,
-		   next(s) % 16 ? cmds[next(s) % 8] : edge(s),
+		   next(s) % 16 ? cmds[next(s) % nr_cmds] : edge(s),
 		   next(s) % 8 ? (void *)args :
 				 (void *)(uintptr_t)0xffffffff81000000));
 }
