@@ -205,6 +205,7 @@ static __poll_t poll(struct file *file, struct poll_table_struct *table)
 	struct kw_session *s = file->private_data;
 
 	poll_wait(file, &s->events.wait, table);
+	smp_mb(); /* between being seen to wait and looking for events */
 	return kw_events_any(&s->events) ? EPOLLIN | EPOLLRDNORM : 0;
 }
 

@@ -7,6 +7,7 @@
 #include <linux/slab.h>
 #include <linux/user_namespace.h>
 
+#include "kqueue.h"
 #include "kstats.h"
 #include "kuser.h"
 
@@ -15,9 +16,17 @@
 /* ns for one event, of a reader that stands still. */
 #define MOST_SERVED (10ULL * NSEC_PER_SEC)
 
+static void wake(struct work_struct *work)
+{
+	struct kw_events *e = container_of(work, struct kw_events, wake);
+
+	wake_up_interruptible(&e->wait);
+}
+
 void kw_events_init(struct kw_events *e, struct kw_user *own)
 {
 	spin_lock_init(&e->lock);
+	INIT_WORK(&e->wake, wake);
 	init_waitqueue_head(&e->wait);
 	INIT_LIST_HEAD(&e->free);
 	INIT_LIST_HEAD(&e->shares);
@@ -53,6 +62,7 @@ void kw_events_deinit(struct kw_events *e)
 	e->room = NULL;
 	list_splice_init(&e->shares, &shares);
 	spin_unlock(&e->lock);
+	cancel_work_sync(&e->wake);
 	list_for_each_entry_safe(s, next, &shares, list) {
 		put_pids(s);
 		share_free(s);
@@ -202,17 +212,29 @@ static void put(struct kw_events *e, struct kw_share *s,
 	}
 }
 
+/*
+ * Each thread that reads may wait, so that waking them takes as long as its user likes;
+ * and the caller may hold locks that each fork takes.  The caller holds the lock, so that
+ * no work is queued of events that are given back.
+ */
+static void wake_later(struct kw_events *e)
+{
+	if (wq_has_sleeper(&e->wait))
+		kw_queue(&e->wake);
+}
+
 void kw_events_put(struct kw_events *e, struct kw_share *share,
 		   const struct ow_kunwind_event *what, struct pid *pid)
 {
 	spin_lock(&e->lock);
 	/* Nobody follows that process any more, or nobody reads. */
-	if (!e->room || share->gone)
+	if (!e->room || share->gone) {
 		kw_count(events_lost);
-	else
+	} else {
 		put(e, share, what, pid);
+		wake_later(e);
+	}
 	spin_unlock(&e->lock);
-	wake_up_interruptible(&e->wait);
 }
 
 void kw_events_miss(struct kw_events *e, kuid_t uid)
@@ -223,8 +245,8 @@ void kw_events_miss(struct kw_events *e, kuid_t uid)
 	e->missed = true;
 	e->missed_of = uid;
 	kw_count(events_lost);
+	wake_later(e);
 	spin_unlock(&e->lock);
-	wake_up_interruptible(&e->wait);
 }
 
 bool kw_events_any(struct kw_events *e)

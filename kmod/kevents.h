@@ -15,6 +15,7 @@
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "ow_kunwind.h"
 
@@ -52,8 +53,9 @@ struct kw_share {
 struct kw_events {
 	spinlock_t lock;
 	wait_queue_head_t wait;
-	struct kw_user *own;   /* the session's */
-	struct kw_event *room; /* NULL until something may happen */
+	struct work_struct wake; /* of those who wait */
+	struct kw_user *own;     /* the session's */
+	struct kw_event *room;   /* NULL until something may happen */
 	struct list_head free;
 	struct list_head shares, waiting;
 	unsigned int nr; /* that wait */
@@ -67,7 +69,7 @@ struct kw_events {
 };
 
 void kw_events_init(struct kw_events *e, struct kw_user *own);
-/* Events that are put after it are lost. */
+/* Events that are put after it are lost; may sleep. */
 void kw_events_deinit(struct kw_events *e);
 
 /* Make room, if there is none yet; may sleep.  -ENOMEM. */
@@ -101,7 +103,7 @@ bool kw_share_fits(const struct kw_events *e, const struct kw_share *share,
 void kw_events_put(struct kw_events *e, struct kw_share *share,
 		   const struct ow_kunwind_event *what, struct pid *pid);
 
-/* Note that something of that user's could not be followed. */
+/* Note that something of that user's could not be followed; a reference is held. */
 void kw_events_miss(struct kw_events *e, kuid_t uid);
 
 bool kw_events_any(struct kw_events *e);

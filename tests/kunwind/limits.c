@@ -487,6 +487,38 @@ static void sessions_of_one(void)
 		close(dev[i]);
 }
 
+/* --- who waits for events --- */
+
+static void *read_one(void *dev)
+{
+	struct ow_kunwind_event e;
+
+	return read(*(int *)dev, &e, sizeof(e)) == sizeof(e) ? dev : NULL;
+}
+
+/* Threads that wait in read(2), and one event each. */
+static void read_by_some(void)
+{
+	int dev = open(OW_KUNWIND_DEVICE, O_RDWR | O_CLOEXEC), i, got = 0;
+	struct ow_kunwind_follow f = { 0 };
+	pthread_t threads[THREADS];
+	void *well;
+
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, read_one, &dev);
+	usleep(200000);
+	for (i = 0; i < THREADS; i++) {
+		say(follow(dev, 0, 0) == 0, "follow oneself", i);
+		say(ioctl(dev, OW_KUNWIND_UNFOLLOW, &f) == 0, "and no more", i);
+	}
+	alarm(100);
+	for (i = 0; i < THREADS; i++)
+		got += pthread_join(threads[i], &well) == 0 && well;
+	alarm(0);
+	say(got == THREADS, "each reader has an event", got);
+	close(dev);
+}
+
 /* A session pays for each process that it inherits. */
 static void heirs_are_paid(void)
 {
@@ -690,6 +722,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	contexts_when_used();
 	as_nobody(sessions_of_one);
+	as_nobody(read_by_some);
 	as_nobody(heirs_are_paid);
 	as_nobody(too_large);
 	as_nobody(times_of_a_file);
