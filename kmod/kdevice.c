@@ -200,13 +200,30 @@ static ssize_t read(struct file *file, char __user *buf, size_t size,
 	return done;
 }
 
+/* Have the one that polls be woken by events, unless as many are as may be. */
+static void wait_for_events(struct file *file, struct kw_events *e,
+			    struct poll_table_struct *table)
+{
+	if (poll_does_not_wait(table) || mutex_lock_killable(&e->polling))
+		return;
+	if (kw_events_may_wait(e))
+		poll_wait(file, &e->wait, table);
+	mutex_unlock(&e->polling);
+	smp_mb(); /* between being seen to wait and looking for events */
+}
+
 static __poll_t poll(struct file *file, struct poll_table_struct *table)
 {
 	struct kw_session *s = file->private_data;
+	__poll_t ret = 0;
 
-	poll_wait(file, &s->events.wait, table);
-	smp_mb(); /* between being seen to wait and looking for events */
-	return kw_events_any(&s->events) ? EPOLLIN | EPOLLRDNORM : 0;
+	wait_for_events(file, &s->events, table);
+	if (kw_events_any(&s->events))
+		ret |= EPOLLIN | EPOLLRDNORM;
+	/* An epoll that doesn't wait asks once more, and is to be told then, too. */
+	if (READ_ONCE(s->events.crowded))
+		ret |= EPOLLERR;
+	return ret;
 }
 
 static const struct file_operations fops = {

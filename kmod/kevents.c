@@ -26,6 +26,7 @@ static void wake(struct work_struct *work)
 void kw_events_init(struct kw_events *e, struct kw_user *own)
 {
 	spin_lock_init(&e->lock);
+	mutex_init(&e->polling);
 	INIT_WORK(&e->wake, wake);
 	init_waitqueue_head(&e->wait);
 	INIT_LIST_HEAD(&e->free);
@@ -252,6 +253,22 @@ void kw_events_miss(struct kw_events *e, kuid_t uid)
 bool kw_events_any(struct kw_events *e)
 {
 	return !list_empty(&e->waiting) || READ_ONCE(e->missed);
+}
+
+bool kw_events_may_wait(struct kw_events *e)
+{
+	const struct list_head *at;
+	unsigned int nr = 0;
+
+	spin_lock_irq(&e->wait.lock);
+	for (at = e->wait.head.next;
+	     at != &e->wait.head && nr < OW_KUNWIND_MAX_POLLS; at = at->next)
+		nr++;
+	spin_unlock_irq(&e->wait.lock);
+	if (nr < OW_KUNWIND_MAX_POLLS)
+		return true;
+	WRITE_ONCE(e->crowded, true);
+	return false;
 }
 
 /* The reader is done with what it took before. */

@@ -11,6 +11,7 @@
 #define KW_EVENTS_H
 
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
@@ -54,6 +55,8 @@ struct kw_events {
 	spinlock_t lock;
 	wait_queue_head_t wait;
 	struct work_struct wake; /* of those who wait */
+	struct mutex polling;    /* held to begin to wait by poll() */
+	bool crowded;            /* more wanted to wait than may */
 	struct kw_user *own;     /* the session's */
 	struct kw_event *room;   /* NULL until something may happen */
 	struct list_head free;
@@ -107,6 +110,13 @@ void kw_events_put(struct kw_events *e, struct kw_share *share,
 void kw_events_miss(struct kw_events *e, kuid_t uid);
 
 bool kw_events_any(struct kw_events *e);
+
+/*
+ * Return true if one more may wait by poll(): any number of epolls may watch one file,
+ * and each costs the one that wakes them.  Else, e->crowded is set for good.  The caller
+ * holds e->polling.
+ */
+bool kw_events_may_wait(struct kw_events *e);
 
 /* Take the next one, pid and user as those have it; false: there is none. */
 bool kw_events_take(struct kw_events *e, struct pid_namespace *ns,

@@ -24,6 +24,7 @@
 #define OW_KUNWIND_MAX_TABLE    (256u << 20)
 #define OW_KUNWIND_MAX_SESSIONS 16   /* of a kind that follow one process */
 #define OW_KUNWIND_FILE_EVENTS  1024 /* that one session may have waiting */
+#define OW_KUNWIND_MAX_POLLS    64   /* that wait for one session's events */
 #define OW_KUNWIND_NO_USER      ((__u32)-1)
 
 enum ow_kunwind_features {

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
@@ -489,6 +490,47 @@ static void sessions_of_one(void)
 
 /* --- who waits for events --- */
 
+/* An epoll that watches the session. */
+static int watch(int dev)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int ep = epoll_create1(EPOLL_CLOEXEC);
+
+	say(ep >= 0 && epoll_ctl(ep, EPOLL_CTL_ADD, dev, &e) == 0, "an epoll",
+	    ep);
+	return ep;
+}
+
+/* How many of them tell that within a second. */
+static int told(const int *eps, int nr, unsigned int what)
+{
+	struct epoll_event e = { 0 };
+	int i, ret = 0;
+
+	for (i = 0; i < nr; i++)
+		ret += epoll_wait(eps[i], &e, 1, 1000) == 1 && e.events == what;
+	return ret;
+}
+
+static void watched_by_many(void)
+{
+	int eps[OW_KUNWIND_MAX_POLLS + 1], dev = open_device(), i, got;
+
+	for (i = 0; i < OW_KUNWIND_MAX_POLLS; i++)
+		eps[i] = watch(dev);
+	close(eps[0]);
+	eps[0] = watch(dev);
+	say(follow(dev, 0, 0) == 0, "follow oneself", 0);
+	got = told(eps, OW_KUNWIND_MAX_POLLS, EPOLLIN);
+	say(got == OW_KUNWIND_MAX_POLLS, "as many epolls as may be", got);
+	eps[i] = watch(dev);
+	got = told(eps, i + 1, EPOLLIN | EPOLLERR);
+	say(got == i + 1, "all are told of one too many", got);
+	for (i = 0; i <= OW_KUNWIND_MAX_POLLS; i++)
+		close(eps[i]);
+	close(dev);
+}
+
 static void *read_one(void *dev)
 {
 	struct ow_kunwind_event e;
@@ -722,6 +764,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	contexts_when_used();
 	as_nobody(sessions_of_one);
+	as_nobody(watched_by_many);
 	as_nobody(read_by_some);
 	as_nobody(heirs_are_paid);
 	as_nobody(too_large);
