@@ -57,8 +57,7 @@ enum {
 	OP_call_frame_cfa = 0x9c,
 };
 
-/* Take operations from what may be run; return false if there are not so many. */
-static bool take(struct ow_expr *x, uint32_t nr)
+bool ow_expr_take(struct ow_expr *x, uint32_t nr)
 {
 	if (x->few >= nr) {
 		x->few -= nr;
@@ -117,7 +116,7 @@ static int deref(struct ow_expr *x, uint64_t size)
 		return err;
 	if (size == 0 || size > x->arch->word)
 		return -OW_EFORMAT;
-	if (!take(x, OW_EXPR_READ))
+	if (!ow_expr_take(x, OW_EXPR_READ))
 		return -OW_ELIMIT;
 	err = ow_memory_word(x->mem, addr, size, &value);
 	if (err) {
@@ -331,7 +330,7 @@ int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
 	if (push_cfa)
 		push(x, x->cfa);
 	while (ow_cursor_more(&c)) {
-		if (steps++ == OW_EXPR_STEPS || !take(x, 1))
+		if (steps++ == OW_EXPR_STEPS || !ow_expr_take(x, 1))
 			return -OW_ELIMIT;
 		err = operate(x, ow_cursor_u8(&c), &c, code);
 		if (err)

@@ -20,6 +20,12 @@
 #define OW_EXPR_LEFT 32768
 #define OW_EXPR_READ 24 /* operations that a read counts as, beside its own */
 
+/*
+ * Where a page is missing, a kernel takes a fault to see so.  A row can leave registers
+ * unknown that way and lead on; but that many operations more are taken for each.
+ */
+#define OW_EXPR_FAULT 256
+
 /* The machine.  The caller owns it; reused without being cleared. */
 struct ow_expr {
 	const struct ow_arch *arch;
@@ -47,5 +53,8 @@ struct ow_expr {
  */
 int ow_expr_run(struct ow_expr *x, const uint8_t *code, uint64_t size,
 		bool push, uint64_t *ret);
+
+/* Take nr operations as it does; return false if there are not so many. */
+bool ow_expr_take(struct ow_expr *x, uint32_t nr);
 
 #endif /* OW_EXPR_H */

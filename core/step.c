@@ -136,6 +136,16 @@ static bool is_needed(const struct ow_step *s, const struct ow_row *row,
 	return rule->slot == row->ra || rule->slot == s->target->arch->sp;
 }
 
+/* Return 0 if a register may be unknown whose value fails so, or why the step fails. */
+static int leave_unknown(struct ow_step *s, int err)
+{
+	if (err == -OW_EUNKNOWN)
+		return 0;
+	if (err != -OW_EFAULT)
+		return err;
+	return ow_expr_take(&s->expr, OW_EXPR_FAULT) ? 0 : -OW_ELIMIT;
+}
+
 int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 {
 	const struct ow_arch *arch = s->target->arch;
@@ -156,10 +166,13 @@ int ow_step(struct ow_step *s, const struct ow_row *row, struct ow_regs *regs)
 		if (!stays_known(rule, regs))
 			continue;
 		err = find_value(s, row, rule, regs, &s->vals[i]);
-		if (!err)
+		if (!err) {
 			known |= (uint64_t)1 << rule->slot;
-		else if ((err != -OW_EFAULT && err != -OW_EUNKNOWN) ||
-			 is_needed(s, row, rule))
+			continue;
+		}
+		if (!is_needed(s, row, rule))
+			err = leave_unknown(s, err);
+		if (err)
 			return err;
 	}
 	if (!(known >> row->ra & 1))

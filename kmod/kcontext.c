@@ -30,10 +30,11 @@ static __always_inline int read_user(const struct kw_context *c, void *to,
 }
 
 /*
- * Have the window hold [start, end), and the walk read from there.  What it is to
- * be is written first, so that nothing has to be kept on the stack meanwhile.
+ * Have the window hold [start, end), and the walk read from there; or nothing, where
+ * that can't be read.  What it is to be is written first, so that nothing has to be kept
+ * on the stack meanwhile.
  */
-static __always_inline bool fill_window(struct kw_context *c, u64 start,
+static __always_inline void fill_window(struct kw_context *c, u64 start,
 					u64 end)
 {
 	struct ow_window *stack = &c->walk.step.stack;
@@ -41,15 +42,14 @@ static __always_inline bool fill_window(struct kw_context *c, u64 start,
 	stack->start = start;
 	stack->size = end - start;
 	stack->bytes = c->window;
-	if (!read_user(c, c->window, start, end - start))
-		return true;
-	stack->size = 0;
-	return false;
+	if (read_user(c, c->window, start, end - start))
+		stack->size = 0;
 }
 
 /*
  * The same of what lies around addr on its page: the stack goes on upwards, but a
- * frame's registers are read from the highest down.
+ * frame's registers are read from the highest down.  Return false if that isn't all that
+ * is asked for.
  */
 static bool move_window(struct kw_context *c, u64 addr, size_t size)
 {
@@ -61,7 +61,9 @@ static bool move_window(struct kw_context *c, u64 addr, size_t size)
 		end = start + KW_WINDOW;
 	if (addr + size > end || addr + size < addr)
 		return false;
-	return fill_window(c, start, end);
+	c->moves++;
+	fill_window(c, start, end);
+	return true;
 }
 
 static bool on_stack(const struct kw_context *c, u64 addr)
@@ -72,14 +74,46 @@ static bool on_stack(const struct kw_context *c, u64 addr)
 	       addr - sp + KW_WINDOW_BELOW <= KW_STACK;
 }
 
+/*
+ * A read begins.  With the first one for a frame, the window may be moved again, and
+ * pages may be there.  Return false if the page is known to be absent.  It is written
+ * where nothing has to be kept on the stack meanwhile, too.
+ */
+static bool begin_read(struct kw_context *c, u64 addr, size_t size)
+{
+	if (c->read_for != c->walk.nr) {
+		c->read_for = c->walk.nr;
+		c->moves = 0;
+		c->absent = KW_NO_PAGE;
+	}
+	c->page = addr & PAGE_MASK;
+	if (c->page == c->absent)
+		return false;
+	if (addr - c->page + size > PAGE_SIZE)
+		c->page = KW_NO_PAGE;
+	return true;
+}
+
+static int fail_read(struct kw_context *c)
+{
+	c->absent = c->page;
+	return -OW_EFAULT;
+}
+
+/* A row may ask for many words, whose pages it chooses: each costs little, or a fault. */
 static int target_read(const struct ow_memory *mem, uint64_t addr, void *buf,
 		       size_t size)
 {
 	struct kw_context *c = container_of(mem, struct kw_context, target.mem);
 
+	if (!begin_read(c, addr, size))
+		return -OW_EFAULT;
 	/* Code and what else is not on the stack is read as it is. */
-	if (!on_stack(c, addr) || !move_window(c, addr, size))
-		return read_user(c, buf, addr, size);
+	if (c->moves == KW_MOVES || !on_stack(c, addr) ||
+	    !move_window(c, addr, size))
+		return read_user(c, buf, addr, size) ? fail_read(c) : 0;
+	if (!c->walk.step.stack.size)
+		return fail_read(c);
 	memcpy(buf, c->window + (addr - c->walk.step.stack.start), size);
 	return 0;
 }

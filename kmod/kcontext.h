@@ -17,7 +17,9 @@
 #define KW_WINDOW       1024 /* bytes of the stack that are read at once, */
 #define KW_WINDOW_BELOW 128  /* and how many of them below what is asked for */
 #define KW_STACK        (8u << 20) /* bytes above sp that may be stack */
-#define KW_CACHE        1024       /* rows, two for each place */
+#define KW_MOVES        2          /* of the window for one frame */
+#define KW_NO_PAGE      1
+#define KW_CACHE        1024 /* rows, two for each place */
 #define KW_CACHE_MASK   (KW_CACHE / 2 - 1)
 
 struct kw_context {
@@ -27,6 +29,11 @@ struct kw_context {
 	u32 high; /* half of the generations that rows are of */
 	bool busy;
 	bool faulting; /* reads may sleep */
+	/* Of the frame that is the walk's read_for-th: */
+	unsigned int read_for;
+	unsigned int moves; /* of the window */
+	/* Pages, or KW_NO_PAGE: one that is being read, and one that could not be. */
+	u64 page, absent;
 	u8 window[KW_WINDOW] __aligned(64);
 	struct ow_brief rows[KW_CACHE];
 	struct ow_frame frames[KUNWIND_MAX_FRAMES]; /* who has none of his own */

@@ -125,6 +125,7 @@ static __always_inline int walk(struct kw_context *c, struct kw_map *map,
 		map = NULL;
 	if (map)
 		set_map(c, map);
+	c->read_for = 0;
 	ow_walk_begin(w, &c->target, NULL, &c->cache, &w->regs, w->frames,
 		      w->max);
 	ow_walk_first(w);

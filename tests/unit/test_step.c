@@ -312,6 +312,38 @@ static void test_costly_expressions(void)
 	CHECK(ow_step(&step, &row, &regs) == 0);
 }
 
+/* A register that can't be read costs the walk, and the run. */
+static void test_unreadable_registers(void)
+{
+	const uint32_t all = 3 * OW_EXPR_FAULT;
+	uint64_t left = all;
+	struct ow_regs before;
+
+	set_up_x86();
+	before = regs;
+	fake.target.cfi_left = &left;
+	rule(RBX, OW_RULE_AT_CFA, 0, 0x10000);
+	rule(R12, OW_RULE_AT_CFA, 0, 0x20000);
+	rule(13, OW_RULE_AT_REG, RBP, 0x10000);
+	rule(14, OW_RULE_AT_REG, RAX, 0); /* costs nothing: it isn't known */
+	step.expr.left = all + OW_EXPR_FAULT - 1;
+	CHECK(ow_step(&step, &row, &regs) == 0 && regs.val[RIP] != 0);
+	CHECK(!ow_regs_known(&regs, RBX) && !ow_regs_known(&regs, 14));
+	CHECK(left == 0 && step.expr.left == OW_EXPR_FAULT - 1);
+	regs = before;
+	left = all;
+	check_failure(-OW_ELIMIT);
+	step.expr.left = all;
+	left = all - 1;
+	check_failure(-OW_ELIMIT);
+	/* Those that can be read cost none. */
+	row.nr = 1;
+	rule(RBX, OW_RULE_AT_CFA, 0, -16);
+	rule(R12, OW_RULE_AT_CFA, 0, -24);
+	step.expr.left = 0;
+	CHECK(ow_step(&step, &row, &regs) == 0);
+}
+
 static void test_signal_row(void)
 {
 	uint64_t sp = STACK + 0x90;
@@ -595,6 +627,7 @@ int main(void)
 		{ "window", test_window },
 		{ "expressions", test_expressions },
 		{ "expressions that cost much", test_costly_expressions },
+		{ "registers that can't be read", test_unreadable_registers },
 		{ "signal row", test_signal_row },
 		{ "aarch64", test_aarch64 },
 		{ "i386", test_i386 },
