@@ -11,6 +11,10 @@
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
 /* Linux commit 13bc32bad705 ("fs: new accessor methods for inode times") */
 #define inode_get_mtime(inode) ((inode)->i_mtime)
+/* Some stable releases have inode_get_ctime(), as a function. */
+#define kw_inode_ctime(inode)  ((inode)->i_ctime)
+#else
+#define kw_inode_ctime(inode) inode_get_ctime(inode)
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)

@@ -2,8 +2,10 @@
 #include "kuse.h"
 
 #include <linux/backing-dev-defs.h>
+#include <linux/exportfs.h>
 #include <linux/file.h>
 #include <linux/hashtable.h>
+#include <linux/magic.h>
 #include <linux/random.h>
 #include <linux/rculist.h>
 #include <linux/sched/signal.h>
@@ -17,6 +19,8 @@
 
 #define MAX_DROPS 65536 /* uses that go to make room for one table */
 #define MAX_TIMES 8     /* a session's uses of an inode, of different times */
+#define MAX_HANDLE \
+	48 /* words: NFS has the longest ones, of up to 128 bytes and a few */
 
 static DEFINE_HASHTABLE(uses, 14); /* under uses_lock */
 static DEFINE_SPINLOCK(uses_lock); /* each session's, too */
@@ -34,8 +38,8 @@ static const struct kw_session *reach(const struct kw_session *session)
 
 static u64 key_of(const struct kw_object *o, const struct kw_session *whose)
 {
-	return siphash_4u64(o->ino, (u64)o->dev << 32 | o->generation, o->bdi,
-			    (uintptr_t)whose, &seed);
+	return siphash_4u64(o->ino, (u64)o->dev << 32 | o->generation,
+			    o->origin, (uintptr_t)whose, &seed);
 }
 
 int kw_use_init(void)
@@ -45,17 +49,63 @@ int kw_use_init(void)
 }
 
 /*
+ * Return true if other files may have the number and the generation of this one: btrfs
+ * counts the inodes of each subvolume anew, and its generation is that of a moment;
+ * servers of files tell none.
+ */
+static bool is_ambiguous(const struct inode *inode)
+{
+	const struct super_block *sb = inode->i_sb;
+
+	return sb->s_magic == BTRFS_SUPER_MAGIC ||
+	       (!sb->s_bdev && !inode->i_generation);
+}
+
+/*
+ * The handle that a file system knows the file by, which is no other's later.  It is in
+ * the inode: nothing is read, and no lock is taken that may be held for long.  Return its
+ * bytes, or 0 where there is none.
+ */
+static size_t read_handle(struct inode *inode, u32 *ret)
+{
+	const struct export_operations *ops = inode->i_sb->s_export_op;
+	int words = MAX_HANDLE, type;
+
+	if (!ops || !ops->encode_fh)
+		return 0;
+	type = ops->encode_fh(inode, ret, &words, NULL);
+	if (type < 0 || type == FILEID_INVALID || words > MAX_HANDLE)
+		return 0;
+	return words * sizeof(*ret);
+}
+
+/* A number that a file has by itself; by its last change, which nobody can choose. */
+static u64 origin_of_file(struct inode *inode)
+{
+	struct timespec64 ctime = kw_inode_ctime(inode);
+	u32 handle[MAX_HANDLE] = { 0 };
+	size_t size = read_handle(inode, handle);
+
+	if (size)
+		return siphash_2u64(inode->i_sb->s_bdi->id,
+				    siphash(handle, size, &seed), &seed);
+	return siphash_3u64(inode->i_sb->s_bdi->id, ctime.tv_sec, ctime.tv_nsec,
+			    &seed);
+}
+
+/*
  * A file system without a block device may have the device number of one that was
  * unmounted; its server, as FUSE's, chooses all else that a file is known by.
  */
-void kw_object_of(const struct inode *inode, struct kw_object *ret)
+void kw_object_of(struct inode *inode, struct kw_object *ret)
 {
 	struct timespec64 mtime = inode_get_mtime(inode);
 
 	*ret = (struct kw_object){
 		.dev = inode->i_sb->s_dev,
 		.generation = inode->i_generation,
-		.bdi = inode->i_sb->s_bdi->id,
+		.origin = is_ambiguous(inode) ? origin_of_file(inode) :
+						inode->i_sb->s_bdi->id,
 		.ino = inode->i_ino,
 		.size = i_size_read(inode),
 		.mtime_sec = mtime.tv_sec,
@@ -65,7 +115,7 @@ void kw_object_of(const struct inode *inode, struct kw_object *ret)
 
 static bool is_same_inode(const struct kw_object *a, const struct kw_object *b)
 {
-	return a->dev == b->dev && a->bdi == b->bdi && a->ino == b->ino &&
+	return a->dev == b->dev && a->origin == b->origin && a->ino == b->ino &&
 	       a->generation == b->generation;
 }
 

@@ -12,7 +12,7 @@
 struct kw_object {
 	dev_t dev; /* 0, as the inode: the vDSO */
 	u32 generation;
-	u64 bdi; /* of the file system; other than dev, it isn't used again */
+	u64 origin; /* a file system's, which isn't used again as dev is; or a file's */
 	u64 ino;
 	s64 size, mtime_sec;
 	long mtime_nsec;
@@ -51,7 +51,7 @@ struct kw_found {
 
 int kw_use_init(void);
 
-void kw_object_of(const struct inode *inode, struct kw_object *ret);
+void kw_object_of(struct inode *inode, struct kw_object *ret);
 bool kw_object_equal(const struct kw_object *a, const struct kw_object *b);
 
 /*

@@ -16,7 +16,7 @@ test="$build binutils g++ gdb gdb-multiarch elfutils lld
     dpkg-dev cmake ninja-build bc bison flex gawk heaptrack libgoogle-perftools4
     linux-headers-amd64 linux-headers-6.12-amd64 seabios busybox-static
     linux-perf chromium lttng-tools babeltrace2 libpopt-dev liburcu-dev
-    libxml2-dev libkmod-dev patch iproute2"
+    libxml2-dev libkmod-dev patch iproute2 btrfs-progs"
 
 missing() {
     # shellcheck disable=SC2086

@@ -27,6 +27,8 @@ modprobe -d "$build/lab/kernel-$kver" fuse
 run 1200 "$build/kunwind/limits"
 begin locks
 run 1200 "$build/kunwind/locks"
+begin alike
+sh "$(dirname "$0")/alike.sh" "$build"
 begin crowd
 run 1200 "$build/kunwind/crowd"
 for p in pie no-pie lld static; do

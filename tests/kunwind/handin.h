@@ -41,6 +41,20 @@ static inline int some_file(void)
 	return fd;
 }
 
+/* Map the file's code; return how often the session is told that it lacks a table. */
+static inline int map_and_read(int dev, int fd)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+	struct ow_kunwind_event e;
+	int told = 0;
+
+	while (read(dev, &e, sizeof(e)) == sizeof(e))
+		told += e.kind == OW_KUNWIND_EV_LACKS &&
+			e.start == (uintptr_t)p;
+	munmap(p, 4096);
+	return told;
+}
+
 static inline bool write_to(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -237,20 +237,6 @@ static void beside(void (*hang)(void), unsigned int bad, int want,
 	close(dev);
 }
 
-/* Map the file's code; return how often the session is told that it lacks a table. */
-static int map_and_read(int dev, int fd)
-{
-	void *p = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
-	struct ow_kunwind_event e;
-	int told = 0;
-
-	while (read(dev, &e, sizeof(e)) == sizeof(e))
-		told += e.kind == OW_KUNWIND_EV_LACKS &&
-			e.start == (uintptr_t)p;
-	munmap(p, 4096);
-	return told;
-}
-
 /* Mount the file, hand in a table of it, where there is one, and unmount it. */
 static void use_mounted(int dev, const void *table, size_t size, dev_t *number,
 			int *told)
