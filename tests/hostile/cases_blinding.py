@@ -115,6 +115,30 @@ def _(context):
     check_bystander(recording, bystander.pid)
 
 
+@case("blinding: files of one user's subordinate ids leave others room", alone=True)
+def _(context):
+    need_root()
+    if not os.path.exists('/etc/subuid'):
+        raise Skip('no /etc/subuid')
+    listed = os.path.join(context.tmp, 'subuid')
+    with open(listed, 'w', encoding='ascii') as f:
+        f.write('nobody:100000:65536\n')
+    for user in range(100000, 100005):
+        context.start(['manyfiles', '3000', str(user), 'rest'])
+    recording = Recording(
+        context, '-f', 'json', '-F', 499, '--stats',
+        by=('unshare', '--mount', 'sh', '-c',
+            'mount --bind "$0" /etc/subuid && exec "$@"', listed))
+    bystander = start_bystander(context)
+    recording.wait_for_start()
+    let_run(bystander.pid)
+    said = recording.end()
+    objects = int(re.search(r'(\d+) objects', said)[1])
+    check(objects < 4096, 'objects', said)
+    check_bystander(recording, bystander.pid)
+    context.note('%d objects' % objects)
+
+
 @case('growth: what is known of files is forgotten where it is much',
       alone=True)
 def _(context):
