@@ -246,7 +246,9 @@ void kw_events_miss(struct kw_events *e, kuid_t uid)
 	e->missed = true;
 	e->missed_of = uid;
 	kw_count(events_lost);
-	wake_later(e);
+	/* Else they may be given back, and nothing may wake anybody after that. */
+	if (e->room)
+		wake_later(e);
 	spin_unlock(&e->lock);
 }
 

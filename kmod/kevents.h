@@ -106,7 +106,10 @@ bool kw_share_fits(const struct kw_events *e, const struct kw_share *share,
 void kw_events_put(struct kw_events *e, struct kw_share *share,
 		   const struct ow_kunwind_event *what, struct pid *pid);
 
-/* Note that something of that user's could not be followed; a reference is held. */
+/*
+ * Note that something of that user's could not be followed.  Events that are given back
+ * tell nobody.
+ */
 void kw_events_miss(struct kw_events *e, kuid_t uid);
 
 bool kw_events_any(struct kw_events *e);
