@@ -89,7 +89,8 @@ static void check_walk(const struct walked *w)
 	unsigned int i;
 
 	ASSERT(w->nr > 0 && w->nr <= FRAMES);
-	ASSERT(w->end > OW_END_NOT_YET && w->end < OW_END_WANT);
+	ASSERT((w->end > OW_END_NOT_YET && w->end < OW_END_WANT) ||
+	       w->end == OW_END_COSTLY);
 	ASSERT(w->end != OW_END_LIMIT || w->nr == FRAMES);
 	ASSERT(w->frames[0].how == OW_HOW_REGS);
 	for (i = 1; i < w->nr; i++) {
