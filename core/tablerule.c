@@ -99,7 +99,7 @@ bool ow_table_brief(const struct ow_table *t, uint32_t code, struct ow_brief *b)
 	    !find_set(t, OW_TABLE_CODE_SET(rule), &set, &at) ||
 	    set.head & OW_TABLE_SET_OUTERMOST)
 		return false;
-	m = ow_brief_begin(b, ow_index(set.reg, nr_regs),
+	m = ow_brief_begin(b, ow_index(set.reg, OW_MAX_REGS),
 			   (int32_t)OW_TABLE_CODE_WORDS(rule) * t->arch->word,
 			   t->ra, OW_HOW_TABLE,
 			   set.head & OW_TABLE_SET_SIGNAL ? OW_ROW_SIGNAL : 0);
@@ -108,7 +108,7 @@ bool ow_table_brief(const struct ow_table *t, uint32_t code, struct ow_brief *b)
 	for (end = at + 2 * OW_TABLE_SET_NR(set.head); at < end; at += 2) {
 		if (at[0] >= nr_regs)
 			return false;
-		ow_brief_save(&m, ow_index(at[0], nr_regs),
+		ow_brief_save(&m, ow_index(at[0], OW_MAX_REGS),
 			      -(uint32_t)(int8_t)at[1]);
 	}
 	return ow_brief_end(&m, t->arch);
