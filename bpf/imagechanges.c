@@ -34,9 +34,8 @@ static size_t nr_opened(const struct ow_sampledobjects *o)
 	return ow_objectnumbers_nr(&o->numbers) + o->nr_aliases;
 }
 
-/* Began is when the process did, if that is known; else 0. */
 static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
-			  uint64_t began, const struct ow_mapping *map,
+			  const struct ow_mapping *map,
 			  const struct ow_identity *seen)
 {
 	size_t before = nr_opened(im->objects);
@@ -47,7 +46,6 @@ static uint32_t number_of(struct ow_images *im, struct ow_image_user *user,
 	im->objects->is_full = ow_images_must_end(im) ||
 			       !ow_imageshares_may_open(im, uid, user);
 	im->objects->user = uid;
-	im->objects->began = began;
 	number = ow_sampledobjects_number(im->objects, user->live, map, seen);
 	im->objects->is_full = false;
 	if (nr_opened(im->objects) == before)
@@ -111,6 +109,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 		*nr_ret = nr;
 		nr_maps = 0;
 	}
+	im->objects->began = 0;
 	for (i = 0; list && i < nr_maps; i++) {
 		if (!maps[i].executable)
 			continue;
@@ -119,8 +118,7 @@ static struct ow_bpf_range *list_ranges(struct ow_images *im,
 					    .end = maps[i].end };
 		if (ow_mapping_is_object(&maps[i]))
 			fill_range(im, &maps[i],
-				   number_of(im, user, l->began, &maps[i],
-					     &l->files[i]),
+				   number_of(im, user, &maps[i], &l->files[i]),
 				   r);
 	}
 	ow_imagelook_destroy(l);
@@ -496,15 +494,18 @@ static void number_files(struct ow_images *im, struct ow_image_user *user,
 			 const uint32_t *first, uint32_t n)
 {
 	static const struct ow_identity unknown;
-	struct ow_imagelook *l = n ? see_files(im, user, first, n) : NULL;
+	struct ow_imagelook *l;
 	struct ow_mapping map;
 	uint32_t i;
 
+	if (n == 0)
+		return;
+	l = see_files(im, user, first, n);
+	im->objects->began = 0;
 	for (i = 0; i < n; i++) {
 		map = mapping_of(&user->log[first[i]]);
 		user->log[first[i]].file->number =
-			number_of(im, user, l ? l->began : 0, &map,
-				  l ? &l->files[i] : &unknown);
+			number_of(im, user, &map, l ? &l->files[i] : &unknown);
 	}
 	ow_imagelook_destroy(l);
 }

@@ -98,24 +98,12 @@ static bool see_files(struct ow_imagelook *l)
 	return true;
 }
 
-/* Read the mappings, if they are asked for, of one process: its number may be given again. */
-static bool read_maps_of_one(struct ow_imagelook *l)
-{
-	pid_t live = l->live;
-	uint64_t began = ow_process_start_ns(live);
-
-	if (!l->has_list && !read_maps(l))
-		return false;
-	l->began = ow_process_start_ns(l->live);
-	return l->live != live || l->began == began;
-}
-
 static void take_look(void *arg)
 {
 	struct ow_imagelook *l = arg;
 
 	find_live(l);
-	l->failed = !read_maps_of_one(l);
+	l->failed = !l->has_list && !read_maps(l);
 	if (!l->failed) {
 		l->uid = ow_process_user(l->pid);
 		l->failed = !see_files(l);

@@ -19,8 +19,7 @@ struct ow_imagelook {
 	bool is_late;        /* failed: it has taken its time, */
 	uint64_t until_ns;   /* which is over then: CLOCK_MONOTONIC */
 	struct ow_error why; /* of a list that could not be had */
-	uint64_t began; /* when the process did, as ow_process_start_ns() has it */
-	long uid;       /* who answers for it; -1: it has ended */
+	long uid;            /* who answers for it; -1: it has ended */
 	struct ow_mappings maps;
 	struct ow_identity *files; /* of each mapping that has code */
 };

@@ -377,18 +377,20 @@ static struct ow_capture_module module_at(const struct ow_mapping *map)
 	};
 }
 
-static uint64_t begin_of(const struct ow_sampledobjects *o, pid_t pid)
+/* When the process that is looked at began: a process may have many files of its own. */
+static uint64_t begin_of(struct ow_sampledobjects *o, pid_t pid)
 {
-	return o->began ? o->began : ow_process_start_ns(pid);
+	if (!o->began)
+		o->began = ow_process_start_ns(pid);
+	return o->began;
 }
 
 /*
  * What was found by a process' memory, or wasn't, is of that process alone: it may have
  * written there.
  */
-static void set_owner(const struct ow_sampledobjects *o,
-		      struct ow_object_alias *a, pid_t pid,
-		      const struct ow_capture_module *m)
+static void set_owner(struct ow_sampledobjects *o, struct ow_object_alias *a,
+		      pid_t pid, const struct ow_capture_module *m)
 {
 	bool is_own = m->is_other || (m->object && m->object->is_image);
 

@@ -31,7 +31,7 @@ struct ow_sampledobjects {
 	uint32_t *alias_heads;   /* room_aliases lists of them, by hash */
 	uint64_t bytes_compared; /* to tell files of one build-id apart */
 	uid_t user; /* whose process maps what is asked for; -1: unknown */
-	/* When that process began (ow_process_start_ns()); 0: it is to be asked for. */
+	/* When that process began, once it was asked for; 0 when a look at one begins. */
 	uint64_t began;
 	bool with_lines; /* names have lines or inlined calls, too */
 	bool is_full;    /* no object is opened any more */
