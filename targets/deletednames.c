@@ -11,7 +11,6 @@
 #include "identity.h"
 #include "mappings.h"
 #include "monotonic.h"
-#include "owner.h"
 #include "procfs.h"
 #include "reach.h"
 #include "userefforts.h"
@@ -19,8 +18,8 @@
 #define MOST_LOOKED_AT 1000 /* files of one list */
 
 /*
- * ns of CPU that a run may take, for each user, to look for names: a name may lead over mounts that lie on
- * one another, each of which the kernel steps over.
+ * ns of CPU that a run may take, for each user, to look for names: a name may lead over
+ * mounts that lie on one another, each of which the kernel steps over.
  */
 static struct ow_userefforts lookups = OW_USEREFFORTS(1000000000, 20000000);
 
@@ -60,9 +59,9 @@ static void open_roots(struct looking *l)
 {
 	char root[32];
 
-	if (l->own >= 0 || l->root >= 0)
+	if (l->nr_looked_at > 0)
 		return;
-	l->share = ow_owner_of((uid_t)ow_process_user(l->pid)).share;
+	l->share = ow_process_owner(l->pid).share;
 	snprintf(root, sizeof(root), "/proc/%d/root", l->pid);
 	l->own = ow_reach_open("/", O_PATH | O_DIRECTORY);
 	l->root = ow_reach_open(root, O_PATH | O_DIRECTORY);
@@ -82,9 +81,9 @@ static bool has_name(struct looking *l, const char *path,
 	if (l->nr_looked_at >= MOST_LOOKED_AT || ow_delegate_must_end())
 		return false;
 	open_roots(l);
+	l->nr_looked_at++;
 	if (!ow_userefforts_left(&lookups, l->share))
 		return false;
-	l->nr_looked_at++;
 	begun = ow_cpu_ns();
 	found = is_below(l, l->own, path, m) || is_below(l, l->root, path, m);
 	ow_userefforts_spend(&lookups, l->share, ow_cpu_ns() - begun);

@@ -17,7 +17,6 @@
 #include "grow.h"
 #include "identity.h"
 #include "monotonic.h"
-#include "owner.h"
 #include "procfs.h"
 #include "reach.h"
 #include "userefforts.h"
@@ -58,8 +57,8 @@ struct query {
 
 /*
  * ns of CPU that a list, and each of its lines, takes at most; and what a run may spend, for
- * each user, on lists that take more.  The kernel makes a name of all mounts that it crosses, of which
- * a user can have 100,000 lie on one another: a millisecond a line.
+ * each user, on lists that take more.  The kernel makes a name of all mounts that it crosses,
+ * of which a user can have 100,000 lie on one another: a millisecond a line.
  */
 #define LIST_NS 5000000
 #define LINE_NS 20000
@@ -220,7 +219,7 @@ static bool is_late(const struct ow_mappings *m)
 static uint32_t share_of(struct ow_mappings *m)
 {
 	if (!m->has_share)
-		m->share = ow_owner_of((uid_t)ow_process_user(m->pid)).share;
+		m->share = ow_process_owner(m->pid).share;
 	m->has_share = true;
 	return m->share;
 }

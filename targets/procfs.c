@@ -472,3 +472,8 @@ long ow_process_user(pid_t pid)
 	/* A process with a subordinate id may have made a namespace, too. */
 	return (long)ow_subuids_owner(owner ? owner : (uid_t)uid);
 }
+
+struct ow_owner ow_process_owner(pid_t pid)
+{
+	return ow_owner_of((uid_t)ow_process_user(pid));
+}

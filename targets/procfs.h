@@ -9,6 +9,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "owner.h"
+
 struct ow_error;
 
 /*
@@ -117,6 +119,9 @@ long ow_status_number(pid_t pid, const char *key);
  * does not answer about the process.
  */
 long ow_process_user(pid_t pid);
+
+/* An owner for what is made of what the process has; nobody knows whose, where it has ended. */
+struct ow_owner ow_process_owner(pid_t pid);
 
 /*
  * What a thread does, as proc_pid_status(5) has it by a letter; 0: it is gone.  Other than

@@ -78,12 +78,6 @@ static int open_mapped(const struct ow_capture *c,
 	return -1;
 }
 
-/* The owner of a copy of what the process has. */
-static struct ow_owner owner_of(const struct ow_capture *c)
-{
-	return ow_owner_of((uid_t)ow_process_user(c->live));
-}
-
 /*
  * ns of CPU that a run may take, for each user, to go by names that lie below the roots of
  * processes: one may cross any number of mounts.
@@ -95,7 +89,7 @@ static int open_below(const struct ow_capture *c,
 		      const struct ow_capture_module *m)
 {
 	uint64_t begun = ow_cpu_ns();
-	uint32_t share = owner_of(c).share;
+	uint32_t share = ow_process_owner(c->live).share;
 	char path[PATH_MAX];
 	int fd;
 
@@ -236,10 +230,9 @@ struct fetching {
 	const struct ow_capture *c;
 	const struct ow_capture_module *m;
 	void (*how)(struct fetching *f);
-	uint64_t took_ns; /* of CPU */
-	bool is_probe;    /* look whether it can be read, no more */
-	bool is_late;     /* copies have taken too long: there is none */
-	bool is_there;    /* it can be */
+	bool is_probe; /* look whether it can be read, no more */
+	bool is_late;  /* copies have taken too long: there is none */
+	bool is_there; /* it can be */
 	uint8_t *bytes;
 	size_t size;
 	struct ow_owner own;
@@ -380,14 +373,14 @@ static void fetch_image(struct fetching *f)
 }
 
 /* What a copy counts for; in vain, it is all that it took. */
-static uint64_t price_of(const struct fetching *f)
+static uint64_t price_of(const struct fetching *f, uint64_t took_ns)
 {
 	uint64_t most = COPY_NS + f->nr_listed * MAPPING_NS;
 
 	if (!f->is_there)
-		return f->took_ns;
+		return took_ns;
 	most += f->nr_read * BYTE_NS;
-	return f->took_ns < most ? f->took_ns : most;
+	return took_ns < most ? took_ns : most;
 }
 
 /* Copy, unless copies of what the user has have taken too long. */
@@ -396,14 +389,14 @@ static void fetch_timed(void *arg)
 	struct fetching *f = arg;
 	uint64_t begun = ow_cpu_ns();
 
-	f->own = owner_of(f->c);
+	f->own = ow_process_owner(f->c->live);
 	f->is_late = !f->is_probe &&
 		     !ow_userefforts_left(&copies, f->own.share);
 	if (f->is_late)
 		return;
 	f->how(f);
-	f->took_ns = ow_cpu_ns() - begun;
-	ow_userefforts_spend(&copies, f->own.share, price_of(f));
+	ow_userefforts_spend(&copies, f->own.share,
+			     price_of(f, ow_cpu_ns() - begun));
 }
 
 /* False, and why, if it takes too long, or nothing came of it. */

@@ -10,7 +10,6 @@
 #include "env.h"
 #include "error.h"
 #include "monotonic.h"
-#include "owner.h"
 #include "procfs.h"
 #include "reach.h"
 #include "userefforts.h"
@@ -20,9 +19,9 @@
 
 /*
  * ns of CPU that a run may take to read lists of mounts: ours, which is long where there
- * are many containers, and for each user those of other mount namespaces, where a user can have 100,000
- * mounts lie on one another, whose list takes the kernel minutes.  After that, whatever
- * is not known is taken for a server's.
+ * are many containers; and for each user those of other mount namespaces, where a user can
+ * have 100,000 mounts lie on one another, whose list takes the kernel minutes.  After that,
+ * whatever is not known is taken for a server's.
  */
 static struct ow_userefforts lists =
 	OW_USEREFFORTS_BESIDE(30000000000, 300000000, 1000000000, 20000000);
@@ -146,7 +145,7 @@ static void read_list(void *arg)
 	uint64_t most_ns;
 
 	if (s->pid) {
-		share = ow_owner_of((uid_t)ow_process_user(s->pid)).share;
+		share = ow_process_owner(s->pid).share;
 		snprintf(path, sizeof(path), "/proc/%d/mountinfo", s->pid);
 	}
 	most_ns = ow_userefforts_left(&lists, share);
