@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "function.h"
 
+#include "bulk.h"
+
+#define SYMBOLS    4096            /* that are looked through at once, */
+#define SYMBOLS_NS (100 * SYMBOLS) /* and take so long, or less, as a rule */
+
 /* A type tells code from a mere label; after that a global name is the API. */
 enum {
 	RANK_TYPED = 4,
@@ -94,4 +99,9 @@ bool ow_function_better(const struct ow_function *f,
 	if (n != m)
 		return n < m;
 	return strncmp(f->name, g->name, COMPARED) < 0;
+}
+
+bool ow_function_has_time(size_t i, const struct ow_owner *own, uint64_t *since)
+{
+	return i % SYMBOLS || ow_bulk_has_time_beyond(own, since, SYMBOLS_NS);
 }

@@ -5,6 +5,8 @@
 
 #include "elfsym.h"
 
+struct ow_owner;
+
 struct ow_function {
 	uint64_t start;
 	uint64_t end; /* of the section, where the symbol has no size */
@@ -20,11 +22,12 @@ struct ow_symbols {
 };
 
 /*
- * ns that so many symbols take to look through, or less: the time of what takes longer is
- * their user's, as each name may lie in a page of its own.
+ * To be asked before symbol i, of a pass over them in order: what takes longer than symbols
+ * usually do, as each name may lie in a page of its own, is their user's time (bulk.h).
+ * *since is 0 at first.  Return false if there is no time left.
  */
-#define OW_FUNCTION_SYMBOLS    4096
-#define OW_FUNCTION_SYMBOLS_NS (100 * OW_FUNCTION_SYMBOLS)
+bool ow_function_has_time(size_t i, const struct ow_owner *own,
+			  uint64_t *since);
 
 /* Can a symbol of that type be a function? */
 static inline bool ow_function_type(uint8_t type)

@@ -47,6 +47,9 @@
 #define MOST_PACKED 8          /* bytes that one on disk stands for */
 #define BLOCK       512        /* of st_blocks */
 
+#define MOST_ALIASES 8 /* of a file; others count for users who are not known */
+#define SLOTS        4096
+
 static atomic_uint_least64_t mapped; /* by large files */
 
 static bool take_addresses(uint64_t size)
@@ -164,9 +167,6 @@ static int parse(struct ow_object *obj, struct ow_error *err)
  * Names by which root's files are open, counted by the hash of the file: a user can give one
  * any number of names, by mounts of its own, and what is made of each is of no user's share.
  */
-#define MOST_ALIASES \
-	8 /* of one file; others count for users who are not known */
-#define SLOTS 4096
 static atomic_uint aliases[SLOTS];
 
 static atomic_uint *aliases_of(const struct ow_identity *file)

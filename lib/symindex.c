@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "bulk.h"
 #include "error.h"
 #include "owner.h"
 
@@ -39,9 +38,7 @@ static bool add_all(struct ow_symindex *x, const struct ow_symbols *table)
 	uint64_t since = 0;
 
 	for (size_t i = 1; i < table->syms.nr; i++) {
-		if (i % OW_FUNCTION_SYMBOLS == 0 &&
-		    !ow_bulk_has_time_beyond(&x->own, &since,
-					     OW_FUNCTION_SYMBOLS_NS))
+		if (!ow_function_has_time(i, &x->own, &since))
 			return false;
 		if (!ow_elfsyms_get(&table->syms, i, &sym) ||
 		    !ow_function_type(sym.type) ||

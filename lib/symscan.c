@@ -3,7 +3,6 @@
 
 #include <stdlib.h>
 
-#include "bulk.h"
 #include "error.h"
 
 #define BUCKETS        1024
@@ -19,7 +18,7 @@ struct scan {
 	uint32_t from[BUCKETS + 1];
 	size_t overlaps_left;
 	const struct ow_owner *own;
-	uint64_t since; /* ow_bulk_has_time_beyond() */
+	uint64_t since; /* ow_function_has_time() */
 };
 
 static void scan_init(struct scan *s, struct ow_symscan *wanted, size_t nr)
@@ -125,9 +124,7 @@ static bool scan_table(struct scan *s, const struct ow_symbols *table)
 	for (size_t i = 1; i < syms->nr; i++) {
 		size_t at;
 
-		if (i % OW_FUNCTION_SYMBOLS == 0 &&
-		    !ow_bulk_has_time_beyond(s->own, &s->since,
-					     OW_FUNCTION_SYMBOLS_NS))
+		if (!ow_function_has_time(i, s->own, &s->since))
 			return false;
 		ow_elfsyms_place(syms, i, &sym);
 		if (!ow_function_type(sym.type))

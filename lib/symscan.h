@@ -8,8 +8,6 @@
 
 #include "function.h"
 
-struct ow_owner;
-
 enum ow_symscan_state {
 	OW_SYMSCAN_NONE,   /* no function covers the address */
 	OW_SYMSCAN_FOUND,  /* function is the one */

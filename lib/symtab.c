@@ -91,15 +91,21 @@ static void add_tables(struct ow_symtab *tab)
 	add_table(tab, tab->mini, OW_SHT_SYMTAB);
 }
 
+/* There was no time, once more. */
+static void note_late(struct ow_symtab *tab)
+{
+	tab->is_late = true;
+	tab->tries++;
+	tab->tried = ow_now_ns();
+}
+
 /* Add all tables that there is time for. */
 static void take_tables(struct ow_symtab *tab)
 {
 	tab->is_late = false;
 	add_tables(tab);
-	if (!tab->is_late)
-		return;
-	tab->tries++;
-	tab->tried = ow_now_ns();
+	if (tab->is_late)
+		note_late(tab);
 }
 
 /* Return true if enough time went by since the last of so many tries. */
@@ -219,11 +225,8 @@ static void lack_index(struct ow_symtab *tab)
 	uint64_t since = 0;
 	bool has_time = ow_bulk_has_time(&tab->obj->owner, &since);
 
-	if (!has_time && !tab->is_late) {
-		tab->is_late = true;
-		tab->tries++;
-		tab->tried = ow_now_ns();
-	}
+	if (!has_time && !tab->is_late)
+		note_late(tab);
 	ow_object_refuse(tab->obj,
 			 has_time ? -OW_CODE_MEMORY : -OW_CODE_TIMEOUT,
 			 "an index of its symbols");
