@@ -12,18 +12,9 @@
 #include <outwind/kunwind.h>
 
 #include "handin.h"
+#include "say.h"
 
 #define TRIES 5
-
-static int passed, failed;
-
-static void say(bool well, const char *what, long figure)
-{
-	passed += well;
-	failed += !well;
-	if (!well)
-		printf("not ok - %s (%ld, errno %d)\n", what, figure, errno);
-}
 
 /* A new subvolume, or -1. */
 static int make_subvolume(int folder, const char *name)

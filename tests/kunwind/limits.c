@@ -28,6 +28,7 @@
 #include <outwind/outwind.h>
 
 #include "handin.h"
+#include "say.h"
 
 #define NOBODY     65534
 #define MIB        (1u << 20)
@@ -40,16 +41,6 @@
 #define TIMES      300
 #define KEPT       8 /* tables of a file that changes */
 #define PARAMETERS "/sys/module/kunwind/parameters/"
-
-static int passed, failed;
-
-static void say(bool well, const char *what, long figure)
-{
-	passed += well;
-	failed += !well;
-	if (!well)
-		printf("not ok - %s (%ld, errno %d)\n", what, figure, errno);
-}
 
 static int open_device(void)
 {

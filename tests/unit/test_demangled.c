@@ -10,6 +10,7 @@
 #include <outwind/outwind.h>
 
 #include "budget.h"
+#include "costlyname.h"
 #include "demangle.h"
 #include "error.h"
 #include "test.h"
@@ -85,22 +86,6 @@ static void test_slow(void)
 	ow_demangled_deinit(&d);
 }
 
-/* Take all of a user's time. */
-static void use_up(uid_t uid)
-{
-	char name[1024], *to, *text;
-
-	for (unsigned int i = 0; i < 100000; i++) {
-		to = name + sprintf(name, "_Z");
-		for (int k = 0; k < 480; k++)
-			to += sprintf(to, "cv");
-		sprintf(to, "7f%06u", i);
-		if (ow_demangle(name, uid, &text) == -OW_CODE_TIMEOUT)
-			return;
-		free(text);
-	}
-}
-
 /* A name that is refused is not kept: later there may be time for it. */
 static void test_refused(void)
 {
@@ -109,7 +94,7 @@ static void test_refused(void)
 		"decayIT_E4typeEE6__typeENS1_INS2_IT0_E4typeEE6__typeEEOS3_OS8_";
 	struct ow_demangled d = { .text = NULL };
 
-	use_up(3);
+	costlyname_use_up(3);
 	CHECK(!find(&d, pair, 3) && is_refused);
 	CHECK(find(&d, "_Z3addii", 3) && !is_refused);
 	CHECK(find(&d, pair, 4) && !is_refused);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "capture.h"
+#include "costlyname.h"
 #include "demangle.h"
 #include "error.h"
 #include "scratch.h"
@@ -266,22 +267,6 @@ static void test_users(void)
 	ow_capture_destroy(c);
 }
 
-/* Take all the time that names of a user's processes have. */
-static void use_up(uid_t uid)
-{
-	char name[1024], *to, *text;
-
-	for (unsigned int i = 0; i < 100000; i++) {
-		to = name + sprintf(name, "_Z");
-		for (int k = 0; k < 480; k++)
-			to += sprintf(to, "cv");
-		sprintf(to, "7f%06u", i);
-		if (ow_demangle(name, uid, &text))
-			return;
-		free(text);
-	}
-}
-
 /* A name that is raw as one user has no time left is readable for others. */
 static void test_times(void)
 {
@@ -290,7 +275,7 @@ static void test_times(void)
 	struct ow_symbolizer *s = ow_symbolizer_create(c, 0, NULL);
 	const char *name;
 
-	use_up(1);
+	costlyname_use_up(1);
 	CHECK(is(name_for(s, 1, &f), PAIR));
 	name = name_for(s, 2, &f);
 	CHECK(name && strstr(name, " std::make_pair<int, int>("));
