@@ -254,18 +254,6 @@ static void subtract(struct kw_user *user, size_t bytes)
 		others_bytes -= bytes;
 }
 
-int kw_user_charge(struct kw_user *user, size_t bytes)
-{
-	enum kw_room room;
-
-	spin_lock(&users_lock);
-	room = room_for(user, bytes, kw_user_limit());
-	if (room == KW_ROOM)
-		add(user, bytes);
-	spin_unlock(&users_lock);
-	return room == KW_ROOM ? 0 : -ENOSPC;
-}
-
 void kw_user_uncharge(struct kw_user *user, size_t bytes)
 {
 	spin_lock(&users_lock);
@@ -288,16 +276,27 @@ static enum kw_room room_mapped(const struct kw_user *user, size_t bytes)
 						 KW_USER_FULL;
 }
 
-int kw_user_charge_mapped(struct kw_user *user, size_t bytes)
+static int charge(struct kw_user *user, size_t bytes, bool is_mapped)
 {
 	enum kw_room room;
 
 	spin_lock(&users_lock);
-	room = room_mapped(user, bytes);
+	room = is_mapped ? room_mapped(user, bytes) :
+			   room_for(user, bytes, kw_user_limit());
 	if (room == KW_ROOM)
 		add(user, bytes);
 	spin_unlock(&users_lock);
 	return room == KW_ROOM ? 0 : -ENOSPC;
+}
+
+int kw_user_charge(struct kw_user *user, size_t bytes)
+{
+	return charge(user, bytes, false);
+}
+
+int kw_user_charge_mapped(struct kw_user *user, size_t bytes)
+{
+	return charge(user, bytes, true);
 }
 
 enum kw_room kw_user_room_mapped(const struct kw_user *user, size_t bytes)

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -344,19 +345,22 @@ int ow_kunwind_serve_by(int dev, struct ow_kunwind_tally *tally,
 	return done;
 }
 
+_Static_assert(sizeof(struct ow_subuid_range) ==
+			       sizeof(struct ow_kunwind_subuid) &&
+		       offsetof(struct ow_subuid_range, last) ==
+			       offsetof(struct ow_kunwind_subuid, last) &&
+		       offsetof(struct ow_subuid_range, owner) ==
+			       offsetof(struct ow_kunwind_subuid, owner),
+	       "a list is laid out as the module takes it");
+_Static_assert(OW_SUBUIDS_MOST <= OW_KUNWIND_MAX_SUBUIDS, "all have room");
+
 static int hand_in_subuids(int dev, const struct ow_subuids *list)
 {
-	struct ow_kunwind_subuid all[OW_KUNWIND_MAX_SUBUIDS];
 	const struct ow_kunwind_subuids what = {
-		.ranges = (uintptr_t)all,
+		.ranges = (uintptr_t)list->all,
 		.nr = list->nr,
 	};
-	uint32_t i;
 
-	for (i = 0; i < list->nr; i++)
-		all[i] = (struct ow_kunwind_subuid){ list->all[i].first,
-						     list->all[i].last,
-						     list->all[i].owner };
 	return ioctl(dev, OW_KUNWIND_SUBUIDS, &what);
 }
 
